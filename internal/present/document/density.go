@@ -57,13 +57,14 @@ func (h Density) Between(class int) string {
 	return bound(h.BoundsS[class-1]) + " to " + bound(h.BoundsS[class])
 }
 
-// bound is a class' bound in words: it is exact, so that no digit is told for its precision.
+// bound is a class' bound in words. It is exact, so it has only the digits that it needs.
 func bound(s float64) string { return units.Tick(s, "seconds") }
 
-// doubled is the ratio of bounds from which a class' width is told as a factor.
+// doubled is the ratio of bounds above which a class' width is given as a factor.
 const doubled = 1.995
 
-// alike is how much the widths of classes may differ that are told as one: rounded bounds do.
+// alike is how much the widths of classes may differ and still be given as one, because bounds are
+// rounded.
 const alike = 1.05
 
 // Width is how wide the classes with operations are, in words.

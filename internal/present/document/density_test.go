@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A percentile is interpolated within its class; of the first and the last class only the bound is
-// told, for they have no other.
+// A percentile is interpolated within its class. For the first and the last class only the bound is
+// given, because they have no other.
 func TestQuantilesInWords(t *testing.T) {
 	h := Density{StepS: 1, BoundsS: []float64{0.001, 0.01, 0.1, 1}, Counts: [][]float64{{100, 800, 0, 0, 0}, {0, 0, 90, 8, 2}}}
 	all := h.Everything("all")
@@ -29,7 +29,7 @@ func TestQuantilesInWords(t *testing.T) {
 	}
 }
 
-// What a reader is told of classes: fifths, factors.
+// How the widths of classes are described: fifths, factors.
 func TestWidthOfClasses(t *testing.T) {
 	for want, bounds := range map[string][]float64{
 		"classes 12 % wide":                {1, 1.12, 1.25},

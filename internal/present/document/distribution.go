@@ -56,13 +56,13 @@ const (
 	P99    = 0.99
 )
 
-// Enough tells whether one of a population's operations, at least, lies beyond a quantile: with
-// fewer the slowest would pass for it.
+// Enough reports whether at least one of a population's operations is beyond a quantile. With fewer
+// operations, the slowest one would be reported as the quantile.
 func (p Population) Enough(q float64) bool { return math.Round(p.Total())*(1-q) >= 1-1e-9 }
 
-// Quantile is what a share of a population's operations keep, interpolated within its class as
-// Prometheus' histogram_quantile does, and that class; -1 if they were too quick to be seen. Of the
-// first and the last class it is the one bound they have.
+// Quantile returns the latency that a share of a population's operations keep, interpolated within
+// its class as Prometheus' histogram_quantile does, and that class; -1 if they were below all
+// classes. For the first and the last class it is their only bound.
 func (h Density) Quantile(p Population, q float64) (x float64, class int) {
 	rank := q * p.Total()
 	if p.Unseen >= rank {
@@ -85,7 +85,7 @@ func (h Density) Quantile(p Population, q float64) (x float64, class int) {
 	return math.NaN(), -1
 }
 
-// Told is a quantile in words: its one bound where its class has no other.
+// Told is a quantile in words: only one bound if its class has no other.
 func (h Density) Told(p Population, q float64) string {
 	x, class := h.Quantile(p, q)
 	switch class {
@@ -97,7 +97,7 @@ func (h Density) Told(p Population, q float64) string {
 	return units.Seconds(x)
 }
 
-// Describe says what a distribution stands on.
+// Describe says what a distribution rests on.
 func (h Density) Describe(all Population) string {
 	caption := "How many took at most so long: " + Counted(all.Total()) + " operations, in " + h.Width() + ". The scale is of nines, so that the slowest have room. Within its class, which stands below it, a figure is interpolated as Prometheus' histogram_quantile does."
 	if h.Unseen > 0 {

@@ -82,7 +82,7 @@ type Fact struct {
 	Level              Level
 }
 
-// A Term is a label with what it stands for.
+// A Term is a label with its meaning.
 type Term struct {
 	Label string
 	Lines []Line

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// An Evidence is what figures rest on: how they are made again, and where they stand then.
+// An Evidence is the basis of figures: how to reproduce them, and where they are in the output.
 type Evidence struct {
 	Number   int
 	Name     string
 	Text     string
-	Commands []string // of a shell; figures stand in the JSON of the first
+	Commands []string // of a shell; figures are in the JSON of the first
 	Fields   []string // of that JSON
 	PromQL   []string // over the recording
 	Lines    []Cell   // of the scenario

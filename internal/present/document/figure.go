@@ -15,7 +15,7 @@ type Figure struct {
 	Table              *Table
 }
 
-// A Plot is what a figure draws: values, which each writer draws as it can.
+// A Plot is the content of a figure: values, which each writer draws as well as it can.
 type Plot interface{ plot() }
 
 // A HeatMap is operations by time and latency.
@@ -25,7 +25,8 @@ type HeatMap struct {
 	Subject string
 }
 
-// A Distribution is the share of operations up to each latency, of all and of parts of them.
+// A Distribution is the share of operations up to each latency, for all operations and for parts of
+// them.
 type Distribution struct {
 	Density Density
 	Shown   []Population // all, then the parts
@@ -71,7 +72,7 @@ type RatioRow struct {
 	Ratio          float64
 	Low, High      *float64 // nil where an end is not known
 	Interval       bool     // there is an interval
-	Certain        bool     // the verdict can be told
+	Certain        bool     // the verdict is certain
 	Level          Level    // Good, Critical or none
 }
 

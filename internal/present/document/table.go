@@ -1,6 +1,6 @@
 package document
 
-// A Table has a caption for readers who do not see what stands before it.
+// A Table has a caption for readers who do not see the text before it.
 type Table struct {
 	Caption string
 	Fold    string // if not empty, a page folds the table behind these words

@@ -16,7 +16,7 @@ type Timeline struct {
 	ToS   float64
 	// Cuts are the gaps that the time leaves out, in its order.
 	Cuts []Cut
-	// Elapsed tells that times count from a run's start, not from a clock.
+	// Elapsed says that times count from a run's start, not from a clock.
 	Elapsed bool
 	Bands   []Band
 	Charts  []Chart
@@ -46,9 +46,9 @@ type Chart struct {
 	FromS  float64
 	StepS  float64
 	Series []Series
-	// Log tells that values lie orders of magnitude apart: their axis is logarithmic.
+	// Log says that values are orders of magnitude apart, so their axis is logarithmic.
 	Log bool
-	// Counts, of percentiles, is how many operations each point stands on.
+	// Counts, for percentiles, is how many operations each point rests on.
 	Counts []float64
 
 	About string // a few words beside the title
@@ -104,7 +104,7 @@ func (c Chart) Low() float64 {
 // Most is the highest value in words.
 func (c Chart) Most() string { return "max " + units.Value(c.High(), c.Unit) }
 
-// SeriesStyles is how many series are told apart by colour and dash.
+// SeriesStyles is how many series can be distinguished by colour and dash.
 const SeriesStyles = 4
 
 // Clock prints a time of a timeline.
@@ -194,7 +194,7 @@ func (t *Timeline) Tabulate() *Table {
 	return out
 }
 
-// operations are those that a chart's points of a stretch of time stand on.
+// operations counts the operations behind a chart's points in a stretch of time.
 func (t *Timeline) operations(c Chart, from, to float64) (sum float64) {
 	for k, n := range c.Counts {
 		if at := c.FromS + float64(k)*c.StepS; at >= from && at < to && !math.IsNaN(n) {

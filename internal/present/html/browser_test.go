@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector has nothing to find in what a browser does, and compiling its protocol once is
+// The race detector has nothing to find in a browser, and compiling the browser's protocol once is
 // enough.
 
 package html
@@ -32,7 +32,7 @@ import (
 	"plimsoll/internal/present/diagnosis"
 )
 
-// pageBytesMax is what a page of an hour at one second may be.
+// pageBytesMax is the largest size of a page for an hour at one second.
 const pageBytesMax = 2_000_000
 
 // chromium starts a browser for a test, or skips it.
@@ -149,7 +149,7 @@ func (p *tab) run(steps ...step) {
 	}
 }
 
-// js evaluates an expression on the page; of a promise, what it comes to.
+// js evaluates an expression on the page, and waits for a promise's result.
 func js[R any](p *tab, expression string) R {
 	p.Helper()
 	out, err := chromedp.Run(p.ctx, chromedp.Evaluate[R](expression, chromedp.EvalAwaitPromise))
@@ -228,8 +228,8 @@ func loads(browser context.Context, t *testing.T, page string) {
 		if got := p.settledWidth(width); got > width {
 			t.Errorf("%d wide, the page is %d wide and scrolls sideways", width, got)
 		}
-		// A table with text that a phone has no room for stands as rows below each other, all of it
-		// in sight.
+		// A table with text that is too wide for a phone shows its rows below each other, all of it
+		// visible.
 		if hidden := js[[]string](p, `[...document.querySelectorAll("table.stack")].filter(x => x.parentElement.scrollWidth > x.parentElement.clientWidth + 1).map(x => x.caption.textContent)`); len(hidden) > 0 && width < 500 {
 			t.Errorf("%d wide, parts of these tables are out of sight: %q", width, hidden)
 		}
@@ -237,8 +237,8 @@ func loads(browser context.Context, t *testing.T, page string) {
 	p.quiet()
 }
 
-// settled is an expression that waits until charts were drawn anew: uPlot draws in a microtask,
-// before the next task.
+// settled is an expression that waits until charts are redrawn: uPlot draws in a microtask, before
+// the next task.
 const settled = `new Promise(done => setTimeout(() => done(true)))`
 
 func (p *tab) settle() {
@@ -246,8 +246,8 @@ func (p *tab) settle() {
 	js[bool](p, settled)
 }
 
-// settledWidth is how wide the page is once its charts have followed the screen: the browser tells
-// them of a new size some frames later. It is given two seconds to become no wider than wanted.
+// settledWidth is the page's width once its charts have adapted to the screen: the browser reports
+// a new size some frames later. The page has two seconds to become no wider than wanted.
 func (p *tab) settledWidth(wanted int64) int64 {
 	p.Helper()
 	return js[int64](p, fmt.Sprintf(`new Promise(done => {
@@ -293,7 +293,7 @@ func zooms(browser context.Context, t *testing.T, page string) {
 	near("dragged over the second quarter", 900, 1800)
 	p.run(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x(0.5), y))
 	if read := js[[]string](p, `[...document.querySelectorAll(".chart output")].map(x => x.textContent)`); slices.Contains(read, "") {
-		t.Errorf("the cursor is shared, but not all charts tell its value: %q", read)
+		t.Errorf("the cursor is shared, but not all charts show its value: %q", read)
 	}
 	p.run(chromedp.Focus(chromedp.CSS(".live")), chromedp.KeyEvent("+"))
 	near("+ shows half of it", 1125, 1575)
@@ -333,8 +333,8 @@ func (p *tab) reload() {
 	p.load()
 }
 
-// remembers reloads a page that is zoomed, as watch does while its diagnosis goes on: what is shown
-// stays, and what reached to the end goes on to.
+// remembers reloads a zoomed page, as watch does while its diagnosis continues: the zoom stays, and
+// a zoom that reached the end follows the end.
 func remembers(browser context.Context, t *testing.T, page string) {
 	p := open(browser, t, page)
 	shown := func(what string, wantFrom, wantTo float64, wantLog string) {
@@ -390,7 +390,7 @@ func toggles(browser context.Context, t *testing.T, page string) {
 	p.run(chromedp.Click(chromedp.CSS("#theme")))
 	dark, redrawn := ground(), line()
 	if light == dark || drawn == redrawn {
-		t.Errorf("the ground is %s and then %s; the chart is drawn anew: %v", light, dark, drawn != redrawn)
+		t.Errorf("the ground is %s and then %s; the chart is redrawn: %v", light, dark, drawn != redrawn)
 	}
 	kept()
 	p.reload()

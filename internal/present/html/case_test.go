@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// What a walk did not come to is not on its page: no plan was asked for, nothing reaches the
+// A page leaves out what its walk does not have: no plan was asked for, nothing reaches the
 // objective, or nothing has to change.
 func TestCaseEnds(t *testing.T) {
 	whole := `id="plan" id="files" id="recorded"`

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Of the drawing of a distribution. Its axis of shares is of nines: 90 %, 99 % and 99.9 % are as
-// far from each other, so that the tail, which is what hurts, has as much room as all the rest.
+// Sizes of a distribution's drawing. Its axis of shares counts nines: 90 %, 99 % and 99.9 % are
+// equally far apart, so that the tail, which is what hurts, has as much room as the rest.
 const (
 	distributionHeight = 230.0
 	distributionBottom = 22.0
@@ -19,7 +19,7 @@ const (
 	ninesMost          = 4.0
 )
 
-// ninesOf is where a share stands on such an axis.
+// ninesOf is the position of a share on such an axis.
 func ninesOf(share float64) float64 {
 	if share >= 1 {
 		return math.Inf(1)
@@ -27,7 +27,8 @@ func ninesOf(share float64) float64 {
 	return -math.Log10(1 - share)
 }
 
-// distribution draws the share of operations up to each latency, of all and of parts of them.
+// distribution draws the share of operations up to each latency, for all operations and for parts
+// of them.
 func distribution(p document.Distribution) template.HTML {
 	h := p.Density
 	first, last, _ := h.Used()
@@ -74,7 +75,7 @@ func curve(p document.Population, h document.Density, x, y scale) string {
 	for class, n := range p.Counts {
 		if class >= first && class <= last {
 			lower, upper := h.Lower(class), h.Upper(class)
-			parts := 1 + int(curveParts*math.Log2(upper/lower)) // what is straight in time is bent on this drawing
+			parts := 1 + int(curveParts*math.Log2(upper/lower)) // straight in time is curved on this axis
 			for i := 1; i <= parts; i++ {
 				part := float64(i) / float64(parts)
 				share := min(1, (sum+n*part)/all*(1+1e-12))

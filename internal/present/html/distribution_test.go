@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A distribution's curve reaches its percentiles: each lies on it, whatever the classes.
+// A distribution's curve passes through its percentiles, whatever the classes.
 func TestCurveMeetsPercentiles(t *testing.T) {
 	h := document.Density{StepS: 1, BoundsS: []float64{0.001, 0.1, 10}, Counts: [][]float64{{10, 500, 490, 0}}}
 	p := h.Everything("")

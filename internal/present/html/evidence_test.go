@@ -9,9 +9,9 @@ import (
 // simulatedPages are the pages whose figures a model made.
 var simulatedPages = []string{"simulation", "variants", "lab", "plan", "case"}
 
-// Of a simulated page each figure at the top and each number of a table that tells figures leads to
-// a piece of evidence, whose number stands beside it for paper and has a name for those who hear
-// it; and each piece is led to.
+// On a simulated page, each figure at the top and each number in a table of figures links to a
+// piece of evidence. The evidence's number is beside it for print and has a name for screen
+// readers. Each piece of evidence is linked to.
 func TestFiguresHaveEvidence(t *testing.T) {
 	var (
 		fact     = regexp.MustCompile(`(?s)<dt>(.*?)</dt><dd>(.*?)</dd>`)

@@ -16,7 +16,7 @@ import (
 )
 
 // What a reader, and a screen reader, finds on each kind of page. Drawings' paths are left out: the
-// browser's test looks at them.
+// browser's test checks them.
 func TestPages(t *testing.T) {
 	paths := regexp.MustCompile(` d="[^"]*"`)
 	for name, page := range pages(t) {
@@ -107,7 +107,8 @@ func TestNamesAreText(t *testing.T) {
 	})
 }
 
-// Data is JSON that a browser reads as what was meant, with four digits, and null for what is no number.
+// Data is JSON that a browser reads as intended, with four digits, and null for values that are not
+// finite.
 func TestPoints(t *testing.T) {
 	values := points{0, 1, 1500, 0.0012345678, 3.14159, 123456789, 1e-9, math.NaN(), math.Inf(1), -2.5, 99999.6}
 	text, err := json.Marshal(values)
@@ -130,7 +131,7 @@ func TestPoints(t *testing.T) {
 	})
 }
 
-// Axes have few round values that cover what is drawn.
+// Axes have few round values that cover the data.
 func TestNiceSteps(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		high := rapid.Float64Range(1e-9, 1e15).Draw(r, "high")
@@ -146,7 +147,7 @@ func TestNiceSteps(t *testing.T) {
 	}
 }
 
-// A logarithmic axis holds what is drawn, with room below it, and no more than a decade beside it.
+// A logarithmic axis covers the data, with room below it, and at most a decade beyond it.
 func TestDecadesAround(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		low := rapid.Float64Range(1e-6, 1e3).Draw(r, "low")

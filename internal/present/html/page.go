@@ -94,9 +94,8 @@ func render(p *document.Document) ([]byte, error) {
 		}
 	}
 	r := rendered{Document: p, Policy: Policy(p)}
-	// The conversions tell html/template to leave these as they are. They are files of this package
-	// and JSON whose angle brackets are escaped, and the policy's hashes hold of exactly these
-	// bytes.
+	// The conversions make html/template leave these unchanged. They are files of this package, and
+	// JSON whose angle brackets are escaped, and the policy's hashes are of exactly these bytes.
 	r.Style, r.Early, r.Data = template.CSS(style), template.JS(early), template.JS(data) //nolint:gosec // see above
 	for _, s := range scripts {
 		r.Scripts = append(r.Scripts, template.JS(s)) //nolint:gosec // a file of this package

@@ -50,7 +50,8 @@ func percentiles(p document.Percentiles) template.HTML {
 	return d.done()
 }
 
-// marker is a point of a series: a shape for each, so that they are told apart without colour.
+// marker draws a point of a series, with its own shape, so that series can be distinguished without
+// colour.
 func (d *drawing) marker(i int, x, y float64) {
 	class := "point" + number(i%document.SeriesStyles+1)
 	const r = 3.4

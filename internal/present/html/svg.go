@@ -16,7 +16,7 @@ type drawing struct {
 	width, height float64
 }
 
-// newDrawing starts a drawing that tells those who do not see it what it shows.
+// newDrawing starts a drawing with a description for screen readers.
 func newDrawing(width, height float64, label string) *drawing {
 	d := &drawing{width: width, height: height}
 	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %s %s" role="img" aria-label="%s">`, coordinate(width), coordinate(height), html.EscapeString(label))
@@ -81,8 +81,8 @@ type scale struct {
 	from, to   float64 // values
 	start, end float64 // coordinates
 	log        bool
-	// change tells a scale of ratios from 1/to to it, with none in the middle, on which small
-	// changes have more room than large ones: of the root of a ratio's logarithm.
+	// change maps a ratio to a scale from 1/to to to, with no change in the middle. Small changes
+	// get more room than large ones: the scale is the root of the ratio's logarithm.
 	change bool
 }
 

@@ -82,17 +82,16 @@ func observationsTable(f document.Finding) *document.Table {
 	return out
 }
 
-// What a phone has room for: about so many characters side by side; and numbers of so many columns
-// and rows, which are as well read below each other. More of them scroll, to be compared along a
-// column.
+// The space on a phone: about this many characters side by side, or numbers of this many columns
+// and rows, which read as well below each other. Larger tables of numbers scroll, so that columns
+// can be compared.
 const (
 	phoneColumns  = 48
 	numberColumns = 6
 	numberRows    = 12
 )
 
-// stacks reports whether a table's rows stand below each other on a phone, each cell with its
-// heading.
+// stacks reports whether a phone shows a table's rows below each other, each cell with its heading.
 func stacks(t *document.Table) bool {
 	sum := 0
 	text := false // beyond the first column

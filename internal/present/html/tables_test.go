@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A phone has no room beside each other for what is wide; numbers of many rows stay columns.
+// A phone has no room for wide tables side by side; numbers in many rows stay columns.
 func TestStacks(t *testing.T) {
 	wide := strings.Repeat("w", phoneColumns)
 	table := func(cell document.Cell, rows int, columns ...document.Column) *document.Table {
@@ -40,7 +40,7 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// A page says which machine it is about: that of its sources, or else the one that it was told.
+// A page names its machine: that of its sources, or else the given one.
 func TestPageNamesItsHost(t *testing.T) {
 	for _, c := range []struct {
 		hosts []string

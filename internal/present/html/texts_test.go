@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// The same documents as a terminal shows them: what a page tells, a text does.
+// The same documents on a terminal: the text has everything that the page has.
 func TestTexts(t *testing.T) {
 	all := documents(t)
 	for _, name := range []string{"plan", "proof", "case", "lab"} {

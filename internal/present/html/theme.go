@@ -7,10 +7,9 @@ type tint struct {
 	name, light, dark string
 }
 
-// palette are the colours of all pages. A test computes the contrast of each with what it stands on
-// (WCAG 2.2, 1.4.3 and 1.4.11). Series are told apart by colours that stay apart for the
-// colour-blind, from the set of Okabe and Ito, darkened or lightened for their ground, and by
-// dashes as well.
+// palette is the colours of all pages. A test computes the contrast of each with its background
+// (WCAG 2.2, 1.4.3 and 1.4.11). Series have colours that colour-blind readers can distinguish, from
+// the set of Okabe and Ito, darkened or lightened for their background, and dashes as well.
 var palette = []tint{
 	{"ground", "#ffffff", "#11151b"},
 	{"raised", "#f6f8fa", "#191f27"},

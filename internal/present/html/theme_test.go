@@ -33,8 +33,8 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// Text has the contrast of WCAG 2.2 AA (1.4.3: 4.5 to 1) on what it stands on, and what must be
-// told from its ground has 3 to 1 (1.4.11), in both themes.
+// Text has the contrast of WCAG 2.2 AA (1.4.3: 4.5 to 1) with its background, and graphics that
+// carry meaning have 3 to 1 (1.4.11), in both themes.
 func TestContrast(t *testing.T) {
 	const text, graphic = 4.5, 3.0
 	least := map[string]float64{"text": text, "muted": text, "link": text, "critical": text, "warning": text, "good": text, "info": text,
@@ -61,8 +61,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// The levels of a heat map differ in lightness, and always in the same direction: they are told
-// apart without colour.
+// The levels of a heat map differ in lightness, always in the same direction, so they can be
+// distinguished without colour.
 func TestHeatLevelsAreOrdered(t *testing.T) {
 	var light, dark []float64
 	for _, c := range palette {

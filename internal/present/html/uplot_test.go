@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// What is vendored is what was published: uPlot 1.6.32, whose package the npm registry lists with
-// the integrity
-// sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==;
-// these are the checksums of its files dist/uPlot.iife.min.js, dist/uPlot.min.css and LICENSE.
+// The vendored files are the published ones: uPlot 1.6.32, whose package the npm registry lists
+// with the integrity
+// sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==.
+// These are the checksums of its files dist/uPlot.iife.min.js, dist/uPlot.min.css and LICENSE.
 func TestUPlotIsWhatWasPublished(t *testing.T) {
 	for name, want := range map[string]string{
 		"uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",

@@ -15,7 +15,7 @@ func inline(s string) string {
 	var b strings.Builder
 	for i, r := range runes {
 		switch r {
-		case '&', '<', '>', '|', '$': // $ begins a formula on GitHub; | ends a cell whatever stands before it
+		case '&', '<', '>', '|', '$': // $ begins a formula on GitHub; | ends a cell whatever is before it
 			b.WriteString(entity(r))
 		case '\\', '`', '*', '[', ']', '~', '!', '#':
 			b.WriteByte('\\')
@@ -39,7 +39,7 @@ func inline(s string) string {
 
 func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// line is text that stands at the beginning of a line: it begins no list, heading or quote.
+// line is text at the beginning of a line: it must not begin a list, heading or quote.
 func line(s string) string {
 	return guard(inline(strings.TrimSpace(s)))
 }

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// blockColumns is the width of what is drawn in characters.
+// blockColumns is the width of drawings in characters.
 const blockColumns = 100
 
 // Write writes a document as Markdown.

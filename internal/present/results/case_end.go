@@ -116,7 +116,7 @@ func planVerdict(n *casebook.Planned) string {
 		units.Seconds(after.Value), morePrice(planOf(n), n.Chosen.MonthlyUSD))
 }
 
-// planFact is what the plan comes to, among the figures that carry a case; false without one.
+// planFact is the plan's result, among a case's main figures; false without a plan.
 func planFact(n *casebook.Planned, g *ledger) (document.Fact, bool) {
 	if n == nil || n.Chosen == nil || len(n.Objectives) == 0 {
 		return document.Fact{}, false

@@ -9,25 +9,25 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A LabResult is what a run with a real engine measured, and what the model said of the same
+// A LabResult is what a run with a real engine measured, and the model's figures for the same
 // scenario.
 type LabResult struct {
 	Result *simulate.Result
 	Model  *simulate.Result // nil if it was not asked for
-	// Saturated tells that the laboratory could not keep up: the result is none, and nothing is to
-	// be compared with it.
+	// Saturated says that the lab could not keep up: the result is invalid, and nothing may be
+	// compared with it.
 	Saturated bool
 	Where     string   // engine, file system and machine, a sentence
 	Failure   string   // what must not be, a sentence: it is the verdict then
-	Remarks   []string // what a reader has to know, a sentence each
-	// Existing says that the server ran already, on volumes of its own, of which nothing was
+	Remarks   []string // what a reader needs to know, a sentence each
+	// Existing says that the server was already running, on its own volumes, which were not
 	// measured.
 	Existing bool
 	// Emulation says how well the laboratory did its work.
 	Emulation []document.Part
 }
 
-// LabRun is a run of the laboratory: what a simulation has, with the model beside it in a table and
+// LabRun is a run of the lab: the same as a simulation, with the model beside it in a table and
 // over it in the charts.
 func LabRun(r LabResult, origin Origin) *document.Document {
 	measured := *r.Result

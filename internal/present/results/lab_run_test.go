@@ -14,7 +14,7 @@ import (
 
 func at(x float64) *float64 { return &x }
 
-// labRun is a run in which everything went wrong that a reader has to be told of.
+// labRun is a run in which everything went wrong that a report mentions.
 func labRun() *run.Result {
 	return &run.Result{
 		Result: &simulate.Result{Version: 1, Scenario: "telemetry", Engine: "etcd", Seconds: 20, WarmupSeconds: 5, OpenLoop: true, AskedPerSec: 100, DonePerSec: 99.9,
@@ -36,8 +36,8 @@ func TestLabRunText(t *testing.T) {
 	golden.Compare(t, "lab_run.golden", b.String())
 }
 
-// A server that runs already has volumes of its own, of which nothing was measured; its address may
-// hold a password, so commands do not have it.
+// An existing server has its own volumes, which were not measured. Its address may hold a password,
+// so commands omit it.
 func TestLabRunOfExistingServer(t *testing.T) {
 	r := labRun()
 	r.Lab.Existing = &run.Existing{Address: "etcd at db1:2379", Database: "plimsoll/"}

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Probe is what a probe of a device found: who is to blame, whether the profile's criterion is met,
+// Probe is the result of probing a device: what limits it, whether the profile's criterion is met,
 // each stage, and the device as a volume of a scenario.
 func Probe(r *probe.Result) *document.Document {
 	device := r.Device
@@ -111,7 +111,7 @@ func stagesTable(stages []probe.StageResult) *document.Table {
 	return tab
 }
 
-// streamShares tells where a stream's time went.
+// streamShares says where a stream's time was spent.
 func streamShares(s *probe.StreamResult) string {
 	var parts []string
 	if s.Share != nil {

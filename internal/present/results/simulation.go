@@ -13,9 +13,9 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Simulation is results of simulations, of which there is at least one: the first is the scenario
-// as it is written, the others its variants, which stand beside it in a table and over it in the
-// charts. Results without [simulate.Series] have no charts.
+// Simulation is the results of at least one simulation: the first is the scenario as it is written,
+// the others are its variants, beside it in a table and over it in the charts. Results without
+// [simulate.Series] have no charts.
 func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 	r := results[0]
 	g := newLedger(origin)
@@ -39,7 +39,7 @@ func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 	return p
 }
 
-// resultSections are what a result has, whoever it is of: charts, latencies, waits, volumes.
+// resultSections are the sections of any result: charts, latencies, waits, volumes.
 func resultSections(p *document.Document, results []*simulate.Result, g *ledger) {
 	r := results[0]
 	if p.Timeline = simulatedTimeline(results, g); p.Timeline != nil {
@@ -53,8 +53,7 @@ func resultSections(p *document.Document, results []*simulate.Result, g *ledger)
 	p.Sections = append(p.Sections, volumeSection(r, g))
 }
 
-// cyclesSection is what is known of checkpoints, or what the engine has of the kind; nothing if
-// none ended.
+// cyclesSection is about checkpoints, or the engine's equivalent; nothing if none ended.
 func cyclesSection(r *simulate.Result, g *ledger) []document.Section {
 	c := &r.Checkpoints
 	if c.Count == 0 {
@@ -172,7 +171,7 @@ func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
 	return out
 }
 
-// chartedMax is how many variants are drawn over each other: more are not told apart.
+// chartedMax is how many variants one chart shows; more could not be distinguished.
 const chartedMax = document.SeriesStyles
 
 // simulatedTimeline lays the results' series over each other; nil if the first has none.
@@ -269,7 +268,7 @@ func volumesOf(results []*simulate.Result) []string {
 	return out
 }
 
-// variantName is what a result is called beside others.
+// variantName is a result's name among others.
 func variantName(r *simulate.Result) string {
 	if r.Variant == "" {
 		return "as written"
@@ -310,7 +309,7 @@ func volumeSection(r *simulate.Result, g *ledger) document.Section {
 	return document.Section{ID: "volumes", Title: "Volumes and host", Parts: []document.Part{{Table: tab}, {Source: &document.Cell{Text: "host and engine", Href: g.hostTold()}}}}
 }
 
-// heldText says which limits held a volume's requests back, leaving out those that hardly did.
+// heldText says which limits held a volume's requests back, without those that hardly did.
 func heldText(v *simulate.VolumeResult, seconds float64) string {
 	sum, took := 0.0, v.QueueMean*seconds
 	for _, h := range v.HeldBy {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// latencySection is what is known of latencies: a heat map, percentiles drawn, and both as tables.
+// latencySection is about latencies: a heat map, percentiles drawn, and both as tables.
 func latencySection(results []*simulate.Result, t *document.Timeline, g *ledger) document.Section {
 	r := results[0]
 	out := document.Section{ID: "latency", Title: "Latency"}
@@ -54,8 +54,7 @@ func densityOf(s *simulate.Series) document.Density {
 // heatColumns is how many columns of time a heat map has at most.
 const heatColumns = 120
 
-// A nine is a percentile as it is drawn: distances between them are of nines, so that a tail has
-// room.
+// A nine is a percentile on an axis that counts nines, so that a tail has room.
 type nine struct {
 	name string
 	of   func(l *simulate.Latency) *float64

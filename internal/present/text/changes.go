@@ -8,12 +8,12 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Of the plot of changes: a row for each figure. As far to the left as to the right is as much less
-// as more, and small changes have more room than large ones: the axis is of the root of the ratio's
-// logarithm. What is to be seen is whether an interval holds no change.
+// The plot of changes has a row for each figure. Equal factors up and down are equally far from the
+// middle, and small changes have more room than large ones: the axis is the root of the ratio's
+// logarithm. It shows whether an interval contains no change.
 const (
 	changesName  = 18
-	changesLeast = 21 // columns, under which intervals are not told apart
+	changesLeast = 21 // columns below which intervals cannot be distinguished
 	changesMost  = 81
 )
 
@@ -24,7 +24,7 @@ var changesReaches = []float64{1.5, 2, 3, 5, 10, 30, 100, 300, 1000, 3000}
 // and more.
 var changesTicks = [][2]float64{{0.1, 10}, {0.5, 2}, {0.9, 1.1}, {0.01, 100}}
 
-// changeMarks are what a change is drawn with: certain or not, its interval with its ends, and no
+// changeMarks are the characters of a change: certain or not, its interval with its ends, and no
 // change.
 type changeMarks struct{ certain, uncertain, line, from, to, axis rune }
 
@@ -77,7 +77,7 @@ type changesAxis struct {
 	reach   float64
 }
 
-// column is where a ratio stands; -1 is left of the axis, and columns right of it.
+// column is a ratio's column; -1 is left of the axis, and columns is right of it.
 func (a changesAxis) column(ratio float64) int {
 	if !(ratio > 0) {
 		return -1
@@ -111,7 +111,7 @@ func (a changesAxis) ticks() string {
 	return strings.TrimRight(string(out), " ")
 }
 
-// row draws one change. What lies beyond the axis, or has no end, is an arrow at its edge.
+// row draws one change. What is beyond the axis, or has no end, is an arrow at its edge.
 func (m changeMarks) row(r document.RatioRow, a changesAxis) string {
 	out := []rune(strings.Repeat(" ", a.columns))
 	out[a.columns/2] = m.axis

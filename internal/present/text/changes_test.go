@@ -17,8 +17,8 @@ func changed(title string, certain bool, value, low, high float64) document.Rati
 	return r
 }
 
-// A reader sees whether an interval holds no change, however small the one change and large the
-// other; what lies beyond the axis is an arrow.
+// A reader sees whether an interval contains no change, however small one change and large the
+// other; anything beyond the axis is an arrow.
 func TestPlotOfChanges(t *testing.T) {
 	c := document.Changes{Margin: 0.05, Rows: []document.RatioRow{
 		changed("write p99", true, 1.0/495, 1.0/600, 1.0/322),
@@ -54,7 +54,7 @@ func TestPlotOfChanges(t *testing.T) {
 	}
 }
 
-// What lies wholly beyond the axis is an arrow, and nothing else.
+// A change entirely beyond the axis is only an arrow.
 func TestPlotOfChangesBeyondTheAxis(t *testing.T) {
 	for _, x := range []struct {
 		row  document.RatioRow

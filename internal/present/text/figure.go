@@ -14,8 +14,8 @@ func drawable(plot document.Plot) bool {
 	return false
 }
 
-// figure draws a figure. The numbers of what a terminal draws stand in the drawing, or in a table
-// of their own.
+// figure draws a figure. If a terminal can draw it, its numbers are in the drawing; otherwise in a
+// separate table.
 func (p *page) figure(f *document.Figure) {
 	var drawn bool
 	switch plot := f.Plot.(type) {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// What a text that is not verbose shows in full.
+// The parts that a short text shows in full.
 const (
 	fullMax         = 4 // findings
 	observationsMax = 5 // numbers of one finding
@@ -23,8 +23,8 @@ const (
 	valueColumns  = 9 // at least
 )
 
-// findings writes the first few in full, the others in two lines. What is not the cause is always
-// written in full: it says what not to do.
+// findings writes the first few in full, the others in two lines. Refutations are always in full,
+// because they say what not to do.
 func (p *page) findings(all []document.Finding) {
 	for i, f := range all {
 		if i > 0 {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// What a plot is drawn with, from zero to the most; nothing measured is a space.
+// The characters of a plot, from zero to the maximum; a space is not measured.
 var (
 	blocks = []rune("▁▂▃▄▅▆▇█")
 	ascii  = []rune("_.:-=+*#")
@@ -111,7 +111,7 @@ func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string)
 	return b.String(), p.fit("max "+units.Value(high, r.chart.Unit), mostColumns)
 }
 
-// isFlag tells a series that only says on or off: its highest value is no news.
+// isFlag reports whether a series is only on or off: its highest value says nothing new.
 func isFlag(r row) bool {
 	if r.chart.Unit != "" {
 		return false
@@ -127,8 +127,8 @@ func isFlag(r row) bool {
 // slack is how far, in slots, a time may be off for the precision of seconds since 1970.
 const slack = 1e-6
 
-// slotMax lays a series on equal slots of the time, each the highest of what falls into it
-// (a stall must not vanish by averaging); NaN where nothing was measured.
+// slotMax divides the time into equal slots, each with the highest value in it (averaging must not
+// hide a stall); NaN where nothing was measured.
 func slotMax(t *document.Timeline, r row, slots int) []float64 {
 	out := make([]float64, slots)
 	for i := range out {

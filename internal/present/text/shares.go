@@ -46,12 +46,12 @@ func (p *page) shares(s *document.Shares) {
 	}
 }
 
-// fixedColumns is what a row takes beside its name and its bar.
+// fixedColumns is the width of a row without its name and its bar.
 const fixedColumns = len(indent3) + 3 + 1 + 6 + 2 + 10
 
 const indent3 = "   "
 
-// bar draws a share of the whole in so many columns, by eighths of one.
+// bar draws a share of the whole in the given number of columns, in eighths of a column.
 func (p *page) bar(part float64, width int) string {
 	if math.IsNaN(part) {
 		part = 0

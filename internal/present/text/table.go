@@ -105,7 +105,7 @@ func (p *page) widen(g grid, some []int) {
 	}
 }
 
-// number reports whether a column is one of numbers, under which their notes stand.
+// number reports whether a column is one of numbers, which have their notes below them.
 func (g grid) number(i int) bool { return i > 0 && g.Columns[i].Number }
 
 // total is the width of some columns.
@@ -222,8 +222,8 @@ func (p *page) aligned(text string, width int, number bool) string {
 	return p.pad(text, width)
 }
 
-// row writes a row of cells, whose words take as many lines as they need. Below it stand the notes
-// of its cells: a number's below the number, others in the whole width.
+// row writes a row of cells, whose words take as many lines as they need. The cells' notes follow:
+// a number's below the number, others across the full width.
 func (p *page) row(g grid, row []document.Cell, some []int) {
 	set := make(map[int][]string, len(some))
 	lines := 1
@@ -261,7 +261,7 @@ func (p *page) row(g grid, row []document.Cell, some []int) {
 	}
 }
 
-// across writes one line of what is set in columns.
+// across writes one line of column content.
 func (p *page) across(g grid, set map[int][]string, some []int, l int) {
 	var b strings.Builder
 	for _, i := range some {

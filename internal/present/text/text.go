@@ -87,7 +87,7 @@ func (p *page) section(s document.Section) {
 		if p.out.Len() > 0 {
 			p.blank()
 		}
-	case len(parts) > 1 || parts[0].Timeline == nil: // a timeline stands for itself
+	case len(parts) > 1 || parts[0].Timeline == nil: // a timeline needs no heading
 		p.heading(strings.ToUpper(s.Title), s.Aside)
 	}
 	for i, x := range parts {
@@ -109,7 +109,7 @@ func shown(x document.Part) bool {
 	return true
 }
 
-// block reports whether a part stands apart from what is before and after it.
+// block reports whether a part is separated from its neighbours by empty lines.
 func block(x document.Part) bool { return x.Text == "" }
 
 func (p *page) part(x document.Part) {
@@ -165,7 +165,7 @@ func (p *page) facts(all []document.Fact) {
 // termLinesMax bounds the lines of a term in a short text.
 const termLinesMax = 4
 
-// terms writes labels with what they stand for, in two columns.
+// terms writes labels and their meanings in two columns.
 func (p *page) terms(all []document.Term) {
 	column := 0
 	for _, t := range all {

@@ -58,7 +58,7 @@ func wrap(text string, first, rest int) []string {
 		for w > width {
 			head := cells.Truncate(word, width, "")
 			if head == "" {
-				break // one character wider than the line: let it stand out
+				break // one character wider than the line may stick out
 			}
 			lines, width = append(lines, head), rest
 			word = word[len(head):]
@@ -86,7 +86,7 @@ func words(text string) []string {
 	return out
 }
 
-// isDate tells "07-31" and "2026-07-31", also behind a bracket.
+// isDate recognises "07-31" and "2026-07-31", also after a bracket.
 func isDate(s string) bool {
 	s = strings.TrimLeft(s, "(")
 	_, long := time.Parse("2006-01-02", s)
@@ -94,7 +94,7 @@ func isDate(s string) bool {
 	return long == nil || short == nil
 }
 
-// isTime tells "15:58:06" and what begins with one.
+// isTime recognises "15:58:06" and text that begins with a time.
 func isTime(s string) bool {
 	return len(s) >= 8 && s[2] == ':' && s[5] == ':' && endsInDigit(s[:2])
 }
