@@ -49,7 +49,9 @@ func (l *link) explain(err error) error {
 			tooOld.FindStringSubmatch(text)[2])
 	case seen != nil && seen.Kind == "RSArbiter":
 		return a.arbiter(err, seen.Hosts)
-	case slices.Contains(codes, codeAuthenticationFailed), strings.Contains(text, "auth error"), failure != nil && strings.Contains(failure.Error(), "auth error"):
+	case hungInLogin(err), hungInLogin(failure):
+		return l.hangs(err)
+	case slices.Contains(codes, codeAuthenticationFailed), strings.Contains(text, authError), failure != nil && strings.Contains(failure.Error(), authError):
 		return a.errorf(err, "does not accept user and password: check them (they may stand in %s and %s too), and ?authSource=, which names the database that knows the user (admin unless said)",
 			source.EnvUser, source.EnvPassword)
 	case slices.Contains(codes, codeUnauthorized):
@@ -68,6 +70,18 @@ func (l *link) explain(err error) error {
 		return l.unreachable(err)
 	}
 	return a.errorf(err, "answers with an error: %v", err)
+}
+
+// authError is in the driver's error of a login that failed, for whatever reason.
+const authError = "auth error"
+
+// hungInLogin reports whether a login failed because the server did not answer.
+func hungInLogin(err error) bool {
+	if err == nil || !strings.Contains(err.Error(), authError) {
+		return false
+	}
+	return mongo.IsTimeout(err) || isTimeout(err) || errors.Is(err, context.DeadlineExceeded) ||
+		strings.Contains(err.Error(), "i/o timeout") || strings.Contains(err.Error(), context.DeadlineExceeded.Error())
 }
 
 // hangs is about a server that takes connections and answers nothing.
