@@ -12,17 +12,18 @@
 //	workload: {preset: telemetry}
 //	objective: {write_p99: 25ms}
 //
-// Each part belongs to the package that models it: what stands under a volume's name is a
-// [catalog.Order], under workload a [workload.Spec], under host a [linux.Config], under an engine's
-// name its Config. This package reads the text into them, fills in what one part can tell another
-// (an instance its cores and memory, a workload the size of the database), and asks each what is
-// wrong.
+// Each part belongs to the package that models it: the value of a volume's name is a
+// [catalog.Order], of workload a [workload.Spec], of host a [linux.Config], of an engine's name its
+// Config. This package reads the text into them, fills in the values that one part takes from
+// another (cores and memory from an instance, the size of the database from a workload), and
+// checks each part.
 //
-// All that is wrong is told at once, as [Problems]: each with file, line and column, the line
-// itself with a mark under the place, the limit, who says so, and the nearest legal value.
-// Quantities need their units, and a key that does not exist is an error, since a misspelled one
-// would be a default that nobody chose.
+// All mistakes are reported together, as [Problems]: each with file, line and column, the line
+// itself with a mark under the place, the limit, its source, and the nearest legal value.
+// Quantities need their units. A key that does not exist is an error, because a misspelled one
+// would become a default that nobody chose.
 //
-// YAML is read plainly: one document of mappings, lists and scalars. Anchors, aliases, merge keys
-// and tags are refused, which is also what keeps a small file from becoming a large one.
+// Only a plain subset of YAML is read: one document of mappings, lists and scalars. Anchors,
+// aliases, merge keys and tags are refused, which also keeps a small file from expanding into a
+// large one.
 package scenario

@@ -317,9 +317,9 @@ func zooms(browser context.Context, t *testing.T, page string) {
 	p.quiet()
 }
 
-// change is to be called before what a tab keeps in localStorage changes, and what it gives waits
-// for that: another tab of the same origin, which this one is, is told once the browser has it, and
-// then no process of its can miss it.
+// change is called before a tab's localStorage changes; the returned function waits for that
+// change. This tab is another one of the same origin, so it gets an event once the browser has
+// stored the change, and from then on none of its processes can miss it.
 func (p *tab) change() (wait func()) {
 	p.Helper()
 	js[bool](p, `(window.changed = new Promise(done => addEventListener("storage", () => done(true), {once: true})), true)`)

@@ -81,8 +81,8 @@ type scale struct {
 	from, to   float64 // values
 	start, end float64 // coordinates
 	log        bool
-	// change maps a ratio to a scale from 1/to to to, with no change in the middle. Small changes
-	// get more room than large ones: the scale is the root of the ratio's logarithm.
+	// change makes a scale of ratios from 1/to up to to, with no change in the middle. Small
+	// changes get more room than large ones: the scale is the root of the ratio's logarithm.
 	change bool
 }
 

@@ -1,12 +1,12 @@
 // Package markdown writes a document as GitHub flavoured Markdown, for an issue, a pull request or
 // a chat.
 //
-// It has all that the text has: the verdict, the figures, findings with what to do, tables. Series
-// are drawn in a fenced block as a terminal draws them. What stands behind the numbers
+// It has everything that the text has: the verdict, the figures, findings with their advice, tables.
+// Series are drawn in a fenced block as a terminal draws them. The basis of the numbers
 // (observations, queries, commands) is folded.
 //
-// What a recording calls things is text and nothing else: no name can begin a list, end a cell,
-// open a tag or mention somebody.
+// Names from a recording are text and nothing else: no name can begin a list, end a cell, open a tag
+// or mention somebody.
 package markdown
 
 import (

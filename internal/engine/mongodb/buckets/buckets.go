@@ -1,25 +1,27 @@
 //go:build linux
 
-// Package buckets measures what the granularity of bucket documents costs: readings of sensors are
-// pushed into documents that span a minute, or an hour, in a real WiredTiger on an emulated volume.
+// Package buckets measures the cost of the granularity of bucket documents: sensor readings are
+// pushed into documents that span a minute or an hour, in a real WiredTiger on an emulated volume.
 //
-// A document that grows is not moved, and no index entry changes: what grows is what is handed to
-// the engine with each push, if that is the whole document, and what a checkpoint writes of it, in
-// either case. So for each granularity documents are pushed to at three degrees of fill, once as
-// whole values and once as differences (WT_MODIFY), and there are
+// A growing document is not moved, and no index entry changes. What grows is the value that each
+// push passes to the engine, if that is the whole document, and in either case what a checkpoint
+// writes of it. So for each granularity, documents are pushed to at three degrees of fill, once as
+// whole values and once as differences (WT_MODIFY). The figures are
 //
-//	a push          its time, one at a time, the path to the engine and back included: Result.Path says how much that is
-//	bytes a push    that reached the volume: the log, the oplog and the data of one checkpoint every CheckpointRounds readings
-//	pushes/s        of 32 writers to full documents, checkpoints running beside them
+//	a push          its time, one at a time, including the path to the engine and back:
+//	                Result.Path says how much that is
+//	bytes a push    that reached the volume: the log, the oplog and the data of one checkpoint
+//	                every CheckpointRounds readings
+//	pushes/s        of 32 writers to full documents, with checkpoints running
 //	storage         of the files that hold full documents, with an index entry each
 //
 // # How it is scaled down
 //
-// Time is counted in readings: sensors read every [Interval], mongod makes a checkpoint every 60 s,
-// so a checkpoint is made after twelve readings of each sensor, however soon these are made. There
-// are [Config.Sensors] sensors instead of 10,000; their documents lie beside each other as 10,000
-// would. What is by the day is computed for 10,000. What only a long time shows is not measured:
-// files that grow for months, a cache that does not hold the open documents.
+// Time is counted in readings: sensors read every [Interval] and mongod makes a checkpoint every
+// 60 s, so a checkpoint is made after twelve readings of each sensor, however soon these are made.
+// There are [Config.Sensors] sensors instead of 10,000; their documents are placed as those of 10,000
+// would be. Figures per day are computed for 10,000. Effects that take a long
+// time are not measured: files that grow for months, a cache that does not hold the open documents.
 package buckets
 
 import (
