@@ -19,9 +19,9 @@
 //
 // Time is counted in readings: sensors read every [Interval] and mongod makes a checkpoint every
 // 60 s, so a checkpoint is made after twelve readings of each sensor, however soon these are made.
-// There are [Config.Sensors] sensors instead of 10,000; their documents are placed as those of 10,000
-// would be. Figures per day are computed for 10,000. Effects that take a long
-// time are not measured: files that grow for months, a cache that does not hold the open documents.
+// There are [Config.Sensors] sensors instead of 10,000; their documents are placed as those of
+// 10,000 would be. Figures per day are computed for 10,000. Effects that take a long time are not
+// measured: files that grow for months, a cache that does not hold the open documents.
 package buckets
 
 import (
