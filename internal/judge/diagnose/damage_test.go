@@ -2,8 +2,12 @@ package diagnose_test
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -24,5 +28,44 @@ func TestNothingBecauseOfDamage(t *testing.T) {
 	_, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack})
 	if !errors.Is(err, diagnose.ErrNothing) || !strings.Contains(err.Error(), "torn (metrics.1, byte 4711)") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// One sample of 2100 in one metric of many does not decide the span, and the report says so.
+func TestStraySampleIsReported(t *testing.T) {
+	m := recording.NewMemory(recording.MemoryOptions{})
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	add := func(at time.Time, value float64, names ...string) {
+		b := &recording.Batch{TimesMs: []int64{at.UnixMilli()}}
+		for _, n := range names {
+			b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings("__name__", n, "device", "sda"), Values: []float64{value}})
+		}
+		if err := m.Append(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	for _, s := range pack.Signals() {
+		for _, n := range regexp.MustCompile(`node_\w+`).FindAllString(strings.Join(s.Exprs, " "), -1) {
+			if len(names) < 40 && !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	for i := range 120 {
+		add(start.Add(time.Duration(i)*time.Second), float64(i), names...)
+	}
+	add(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), 1, names[0])
+	m.Source(recording.Source{Kind: "openmetrics", Name: "node.prom"})
+	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Span.To.Year() != 2026 {
+		t.Errorf("the span ends at %s", r.Span.To)
+	}
+	text := fmt.Sprintf("%+v", r.Findings)
+	if !strings.Contains(text, names[0]+" at 2100-01-01") || !strings.Contains(text, "node.prom") {
+		t.Errorf("the sample that was left out is not reported: %s", text)
 	}
 }

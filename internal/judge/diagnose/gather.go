@@ -59,8 +59,9 @@ func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []floa
 
 // held is what a Reader has, by metric name.
 type held struct {
-	reader recording.Reader
-	names  map[string]bool
+	reader  recording.Reader
+	names   map[string]bool
+	metrics []recording.Metric
 }
 
 // gather evaluates every signal on every recording that has its metrics.

@@ -47,6 +47,7 @@ func inventory(ctx context.Context, in []recording.Reader, pack *rules.Pack) ([]
 		for _, m := range ms {
 			if pack.Wants(m.Name) {
 				h.names[m.Name] = true
+				h.metrics = append(h.metrics, m)
 				metrics = append(metrics, m)
 			}
 		}
@@ -94,30 +95,6 @@ func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) 
 		period = time.Second
 	}
 	return timeline.NewGrid(first, last, max(roundStep(period), opt.Step), holes...), nil
-}
-
-// usualSpan takes out of a span what a few metrics alone stretch by years: a sample with a wrong
-// timestamp must not make cells of days.
-func usualSpan(metrics []recording.Metric, first, last time.Time) (time.Time, time.Time) {
-	const few, far = 20, 365 * 24 * time.Hour // one metric in so many
-	var froms, tos []time.Time
-	for _, m := range metrics {
-		if !m.From.IsZero() && !m.To.IsZero() {
-			froms, tos = append(froms, m.From), append(tos, m.To)
-		}
-	}
-	if len(tos) < few {
-		return first, last
-	}
-	slices.SortFunc(froms, time.Time.Compare)
-	slices.SortFunc(tos, time.Time.Compare)
-	if i := len(froms) / few; froms[i].Sub(first) > far {
-		first = froms[i]
-	}
-	if i := len(tos) - 1 - len(tos)/few; last.Sub(tos[i]) > far {
-		last = tos[i]
-	}
-	return first, last
 }
 
 // holesOf is the time in which no source has a sample: between sources, and where all that were

@@ -157,7 +157,9 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return newCase(in, sig, opt), sig, nil
+	c := newCase(in, sig, opt)
+	c.Trouble = append(c.Trouble, strays(holding, grid, opt)...)
+	return c, sig, nil
 }
 
 func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {

@@ -1,0 +1,79 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/timeline"
+)
+
+// What does not decide the span of a diagnosis: samples of one metric in [few], this far from the
+// others.
+const (
+	few        = 20
+	yearsApart = 365 * 24 * time.Hour
+)
+
+// usualSpan takes out of a span what a few metrics alone stretch by years: a sample with a wrong
+// timestamp must not make cells of days.
+func usualSpan(metrics []recording.Metric, first, last time.Time) (time.Time, time.Time) {
+	var froms, tos []time.Time
+	for _, m := range metrics {
+		if !m.From.IsZero() && !m.To.IsZero() {
+			froms, tos = append(froms, m.From), append(tos, m.To)
+		}
+	}
+	if len(tos) < few {
+		return first, last
+	}
+	slices.SortFunc(froms, time.Time.Compare)
+	slices.SortFunc(tos, time.Time.Compare)
+	if i := len(froms) / few; froms[i].Sub(first) > yearsApart {
+		first = froms[i]
+	}
+	if i := len(tos) - 1 - len(tos)/few; last.Sub(tos[i]) > yearsApart {
+		last = tos[i]
+	}
+	return first, last
+}
+
+// strays reports the metrics with samples years away from the grid, which were left out.
+func strays(holding []held, grid timeline.Grid, opt Options) []rules.Trouble {
+	var out []rules.Trouble
+	from, to := grid.Start(0), grid.Time(grid.N-1)
+	for _, h := range holding {
+		var first recording.Metric
+		var at time.Time
+		n := 0
+		for _, m := range h.metrics {
+			stray := time.Time{}
+			switch {
+			case opt.From.IsZero() && !m.From.IsZero() && from.Sub(m.From) > yearsApart:
+				stray = m.From
+			case opt.To.IsZero() && m.To.Sub(to) > yearsApart:
+				stray = m.To
+			default:
+				continue
+			}
+			if n++; n == 1 {
+				first, at = m, stray
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		name := ""
+		if all := h.reader.Sources(); len(all) > 0 {
+			name = all[0].Name
+		}
+		out = append(out, rules.Trouble{
+			Kind: string(recording.NoteClock), Source: name, Span: rules.Span{From: from, To: to},
+			Text: fmt.Sprintf("metrics with samples years away from the rest: %d, the first of them %s at %s; these samples were left out. --from and --to choose another time",
+				n, first.Name, at.UTC().Format("2006-01-02")),
+		})
+	}
+	return out
+}
