@@ -13,6 +13,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,6 +28,9 @@ func main() { os.Exit(runProcess()) }
 // way with SIGHUP, and nohup's wish is respected.)
 func runProcess() int {
 	restrictUmask()
+	// net/http quotes there what a server sends unasked. What matters comes back as an error, and a
+	// server of ours has a log of its own.
+	log.SetOutput(io.Discard)
 	a := newApp()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !a.reloads() && !signal.Ignored(syscall.SIGHUP) {

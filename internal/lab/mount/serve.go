@@ -174,8 +174,11 @@ func (d *daemon) revive(ctx context.Context) error {
 		if err == nil {
 			err = unmountDevice(ctx, device, v.dir, false)
 		}
+		if err == nil {
+			err = gone(ctx, device, aftercut)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("after the loss of power: %w", err)
 		}
 	}
 	for _, v := range d.volumes {

@@ -166,8 +166,9 @@ func TestMountedTwice(t *testing.T) {
 	}
 }
 
-// apart starts a process with a mount namespace of its own, a copy of this one.
-func apart(t *testing.T) (pid string, end func()) {
+// apart starts a process with a mount namespace of its own, a copy of this one. Of the emulated
+// volumes it keeps only the one at a folder: another package's tests may have theirs mounted.
+func apart(t *testing.T, at string) (pid string, end func()) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -185,7 +186,18 @@ func apart(t *testing.T) (pid string, end func()) {
 		_ = cmd.Wait()
 	}
 	t.Cleanup(end)
-	return strconv.Itoa(cmd.Process.Pid), end
+	pid = strconv.Itoa(cmd.Process.Pid)
+	mounts, err := mountsOf(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mounts {
+		if strings.HasPrefix(m.source, "/dev/loop") && m.dir != at {
+			// What has ended meanwhile need not be unmounted.
+			_ = exec.Command("nsenter", "-t", pid, "-m", "umount", "-l", m.dir).Run()
+		}
+	}
+	return pid, end
 }
 
 // A volume that a process has in a mount namespace of its own stays, with the command that takes it
@@ -197,7 +209,7 @@ func TestMountedInAnotherNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, end := apart(t)
+	pid, end := apart(t, at)
 	for _, force := range []bool{false, true} {
 		wants(t, m.Close(context.Background(), force), "process "+pid+" (cat)", "nsenter -t "+pid+" -m umount -l "+at)
 		if err := synced(filepath.Join(at, "file"), []byte("alive")); err != nil || mountsAt(t, at) != 1 {
@@ -223,7 +235,7 @@ func TestWhatCannotBeSwept(t *testing.T) {
 	if err != nil || len(states) != 1 {
 		t.Fatalf("%v, %v", states, err)
 	}
-	pid, end := apart(t)
+	pid, end := apart(t, at)
 	another(t, at)
 	if err := syscall.Kill(states[0].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)

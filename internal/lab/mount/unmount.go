@@ -92,7 +92,7 @@ func (d *daemon) release(ctx context.Context, force bool) error {
 			err = unmountDevice(ctx, device, v.dir, force)
 		}
 		if err == nil {
-			err = stillMounted(device)
+			err = gone(ctx, device, passing)
 		}
 		if err != nil {
 			for _, again := range d.volumes[i:] {
@@ -102,6 +102,32 @@ func (d *daemon) release(ctx context.Context, force bool) error {
 		}
 	}
 	return nil
+}
+
+// How long a mount that is not ours may last before it counts. Whoever makes a mount namespace has
+// copies of all mounts for a moment (a service that starts, a container). After a loss of power it
+// is worth waiting longer: while a copy is left, the file system that saw the power go is still
+// there, read-only, and mounting the device again would only show that one.
+const (
+	passing  = 2 * time.Second
+	aftercut = time.Minute
+)
+
+// gone waits until a device is mounted nowhere. Its error explains where it still is.
+func gone(ctx context.Context, device string, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		err := stillMounted(device)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond): // the kernel sends no event for this
+		}
+	}
 }
 
 // remount mounts a volume again if it is not mounted.
