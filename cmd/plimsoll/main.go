@@ -14,7 +14,7 @@ package main
 import (
 	"context"
 	"io"
-	"log"
+	"log" //nolint:depguard // to silence what the standard library writes there
 	"os"
 	"os/signal"
 	"syscall"

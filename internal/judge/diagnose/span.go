@@ -49,7 +49,7 @@ func strays(holding []held, grid timeline.Grid, opt Options) []rules.Trouble {
 		var at time.Time
 		n := 0
 		for _, m := range h.metrics {
-			stray := time.Time{}
+			var stray time.Time
 			switch {
 			case opt.From.IsZero() && !m.From.IsZero() && from.Sub(m.From) > yearsApart:
 				stray = m.From
