@@ -43,9 +43,6 @@ func Parse(text string) (Expr, error) {
 	return out, nil
 }
 
-// String returns the expression as it was written.
-func (e Expr) String() string { return e.text }
-
 // Wants reports whether the expression selects series of a metric.
 func (e Expr) Wants(metric string) bool {
 	return slices.ContainsFunc(e.selectors, func(s []*labels.Matcher) bool { return named(s, metric) })
