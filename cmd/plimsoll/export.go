@@ -23,6 +23,7 @@ type exportOptions struct {
 	format choice
 	out    string
 	match  []string
+	chosen export.Selection
 }
 
 // formatOrTime is --to of export: the format's name or, as in every verb that reads sources, a time.
@@ -75,6 +76,10 @@ func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 	if o.format.value == "" {
 		return usagef("for example --to csv", "export: no format: want --to with one of %s", strings.Join(o.format.among, ", "))
 	}
+	var err error
+	if o.chosen, err = export.Select(o.match); err != nil {
+		return usagef(`for example --match 'node_disk_io_time_seconds_total{device="sda"}'`, "--match: %w", err)
+	}
 	return o.sourceOptions.Validate(cmd, args, now)
 }
 
@@ -83,7 +88,7 @@ func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 	if o.format.value == string(export.Parquet) && o.out == "" && a.stdout.terminal {
 		return usagef("append --out series.parquet", "--to parquet: a terminal cannot show it")
 	}
-	r, done, err := o.reader(ctx, a, args, nil)
+	r, done, err := o.reader(ctx, a, args, o.chosen.Wants)
 	if err != nil {
 		return err
 	}
@@ -91,7 +96,7 @@ func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	opt := export.Options{Match: o.match, From: o.fromAt, To: o.toAt, Progress: func(n, of int) { t.setStage("exporting metrics", n, of) }}
+	opt := export.Options{Select: o.chosen, From: o.fromAt, To: o.toAt, Progress: func(n, of int) { t.setStage("exporting metrics", n, of) }}
 	if o.out == "" {
 		_, err := o.write(ctx, a.stdout, r, opt)
 		return err

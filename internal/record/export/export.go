@@ -38,9 +38,8 @@ var Formats = []Format{CSV, OpenMetrics, Parquet}
 
 // Options say what is exported. The zero value means everything.
 type Options struct {
-	// Match are selectors, such as `node_disk_io_time_seconds_total{device="sda"}`. A series is
-	// exported if any of them selects it; without selectors all are.
-	Match []string
+	// Select says which series; the zero value selects all.
+	Select Selection
 	// From and To bound the samples; zero means the first and the last one.
 	From, To time.Time
 	// Progress, if not nil, is called before each metric.
@@ -66,12 +65,9 @@ type writer interface {
 }
 
 // Write exports a recording's samples, metric by metric in the order of their names. It holds the
-// samples of one metric in memory. Its error is w's, the recording's, or that of a selector.
+// samples of one metric in memory. Its error is w's or the recording's.
 func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt Options) (Summary, error) {
-	sel, err := parse(opt.Match)
-	if err != nil {
-		return Summary{}, err
-	}
+	sel := opt.Select
 	out, err := newWriter(w, f)
 	if err != nil {
 		return Summary{}, err
@@ -80,7 +76,7 @@ func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt O
 	if err != nil {
 		return Summary{}, err
 	}
-	metrics := slices.DeleteFunc(slices.Clone(all), func(m recording.Metric) bool { return !sel.name(m.Name) })
+	metrics := slices.DeleteFunc(slices.Clone(all), func(m recording.Metric) bool { return !sel.Wants(m.Name) })
 	names := map[string]bool{}
 	for _, m := range metrics {
 		names[m.Name] = true
@@ -101,7 +97,7 @@ func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt O
 }
 
 // one exports one metric.
-func one(ctx context.Context, r recording.Reader, m recording.Metric, sel selection, opt Options, out writer, names map[string]bool, sum *Summary) error {
+func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Selection, opt Options, out writer, names map[string]bool, sum *Summary) error {
 	from, to := m.From, m.To
 	if !opt.From.IsZero() {
 		from = opt.From
@@ -149,11 +145,12 @@ func (sum *Summary) add(s recording.Series) {
 	}
 }
 
-// A selection is selectors, of which one has to fit; none fits all.
-type selection [][]*labels.Matcher
+// A Selection is selectors, of which one has to fit; none fits all.
+type Selection [][]*labels.Matcher
 
-func parse(match []string) (selection, error) {
-	var out selection
+// Select reads selectors, such as `node_disk_io_time_seconds_total{device="sda"}`.
+func Select(match []string) (Selection, error) {
+	var out Selection
 	for _, text := range match {
 		m, err := parser.NewParser(parser.Options{}).ParseMetricSelector(text)
 		if err != nil {
@@ -164,15 +161,15 @@ func parse(match []string) (selection, error) {
 	return out, nil
 }
 
-// name reports whether series of that name may be selected.
-func (sel selection) name(name string) bool {
+// Wants reports whether series of a metric may be selected.
+func (sel Selection) Wants(name string) bool {
 	return len(sel) == 0 || slices.ContainsFunc(sel, func(matchers []*labels.Matcher) bool {
 		return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return m.Name == labels.MetricName && !m.Matches(name) })
 	})
 }
 
 // labels reports whether a series is selected.
-func (sel selection) labels(l labels.Labels) bool {
+func (sel Selection) labels(l labels.Labels) bool {
 	return len(sel) == 0 || slices.ContainsFunc(sel, func(matchers []*labels.Matcher) bool {
 		return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(l.Get(m.Name)) })
 	})

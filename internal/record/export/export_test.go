@@ -205,6 +205,15 @@ func equal(t *rapid.T, got, want []sample) {
 	}
 }
 
+func choose(t *testing.T, match ...string) export.Selection {
+	t.Helper()
+	sel, err := export.Select(match)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sel
+}
+
 func TestMatchAndTime(t *testing.T) {
 	all := []sample{
 		{`{__name__="reads_total", device="sda"}`, 1_000, 1}, {`{__name__="reads_total", device="sda"}`, 2_000, 2},
@@ -214,11 +223,11 @@ func TestMatchAndTime(t *testing.T) {
 		opt  export.Options
 		want []string
 	}{
-		"a label":    {export.Options{Match: []string{`{device="sdb"}`}}, []string{"3"}},
-		"either":     {export.Options{Match: []string{`{device="sdb"}`, "up"}}, []string{"3", "1"}},
+		"a label":    {export.Options{Select: choose(t, `{device="sdb"}`)}, []string{"3"}},
+		"either":     {export.Options{Select: choose(t, `{device="sdb"}`, "up")}, []string{"3", "1"}},
 		"everything": {export.Options{}, []string{"1", "2", "3", "1"}},
 		"from":       {export.Options{From: time.UnixMilli(1_500)}, []string{"2"}},
-		"to":         {export.Options{To: time.UnixMilli(1_500), Match: []string{`{device="sda"}`}}, []string{"1"}},
+		"to":         {export.Options{To: time.UnixMilli(1_500), Select: choose(t, `{device="sda"}`)}, []string{"1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -240,13 +249,13 @@ func TestMatchAndTime(t *testing.T) {
 
 func TestNothing(t *testing.T) {
 	m := record(t, []sample{{`{__name__="up"}`, 1_000, 1}})
-	for name, opt := range map[string]export.Options{"no such series": {Match: []string{"down"}}, "no such time": {From: time.UnixMilli(5_000)}} {
+	for name, opt := range map[string]export.Options{"no such series": {Select: choose(t, "down")}, "no such time": {From: time.UnixMilli(5_000)}} {
 		var b bytes.Buffer
 		if _, err := export.Write(t.Context(), &b, m, export.OpenMetrics, opt); !errors.Is(err, export.ErrNothing) || b.Len() > 0 {
 			t.Errorf("%s: %v, and %d bytes written; want ErrNothing and none", name, err, b.Len())
 		}
 	}
-	if _, err := export.Write(t.Context(), io.Discard, m, export.CSV, export.Options{Match: []string{"up{"}}); err == nil {
+	if _, err := export.Select([]string{"up{"}); err == nil {
 		t.Error("a torn selector was accepted")
 	}
 }
