@@ -106,7 +106,8 @@ func worstOf(found []*tried) (critical, notDisk []string) {
 }
 
 // What every change must keep: nothing critical where nothing is slow, no "not the disk" where it is
-// the disk, and verdicts that are hardly less often right than when this was written: F1 57 % (-run TestTable -seeds 24).
+// the disk, and verdicts that are hardly less often right than when this was written: F1 57 %
+// (-run TestTable -seeds 24).
 func TestSome(t *testing.T) {
 	if underRace {
 		t.Skip("simulations take ten times as long under the race detector")
