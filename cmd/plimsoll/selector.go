@@ -36,6 +36,9 @@ func parseSelector(text string) (whole string, matchers []*labels.Matcher, err e
 	return whole, matchers, nil
 }
 
+// Marks are the recording's.
+func (s selection) Marks() []recording.Mark { return recording.Marks(s.Reader) }
+
 // Samples returns the selector's series that belong to the selection.
 func (s selection) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {
 	narrow, err := s.narrow(selector)

@@ -41,6 +41,14 @@ func (s shifted) Notes() []recording.Note {
 	return out
 }
 
+func (s shifted) Marks() []recording.Mark {
+	out := recording.Marks(s.Reader)
+	for i := range out {
+		out[i].At = later(out[i].At, s.by)
+	}
+	return out
+}
+
 func (s shifted) Metrics(ctx context.Context) ([]recording.Metric, error) {
 	out, err := s.Reader.Metrics(ctx)
 	for i := range out {

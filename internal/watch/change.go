@@ -16,9 +16,13 @@ const (
 	Worse  Event = "worse"
 	Better Event = "better"
 	Ended  Event = "ended"
+	// Cleared and Again are of a finding of the window that is no longer true now, and that is so
+	// again.
+	Cleared Event = "cleared"
+	Again   Event = "again"
 )
 
-// A Change is a finding that appeared, changed severity or ended.
+// A Change is a finding that appeared, changed severity, cleared or ended.
 type Change struct {
 	Event   Event
 	At      time.Time
@@ -29,7 +33,7 @@ type Change struct {
 	Since time.Time
 }
 
-// A State is a finding that currently holds.
+// A State is a finding that holds of the window. Its Ongoing says whether it is true now.
 type State struct {
 	Finding diagnose.Finding
 	Since   time.Time
@@ -59,6 +63,7 @@ type findingKey struct{ rule, subject string }
 type held struct {
 	State
 	told    bool
+	now     bool              // it was reported as true now
 	as      diagnose.Severity // what was reported
 	seen    int               // diagnoses in a row that contain it
 	missing int               // diagnoses in a row that do not
@@ -92,6 +97,14 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 		if c, ok := h.observe(at, f); ok {
 			out = append(out, c)
 		}
+		if h.told && h.now != f.Ongoing {
+			h.now = f.Ongoing
+			event := Cleared
+			if h.now {
+				event = Again
+			}
+			out = append(out, Change{Event: event, At: at, Finding: f, Before: h.as, Since: h.Since})
+		}
 	}
 	for key, h := range t.held {
 		if present[key] {
@@ -121,7 +134,7 @@ func (h *held) observe(at time.Time, f diagnose.Finding) (Change, bool) {
 		if f.Severity != diagnose.Critical && h.seen < holdsFor {
 			return c, false
 		}
-		h.told, c.Event = true, Found
+		h.told, h.now, c.Event = true, f.Ongoing, Found
 	case severities[f.Severity] < severities[h.as]:
 		c.Event = Worse
 	case severities[f.Severity] > severities[h.as]:
@@ -158,5 +171,30 @@ func (t *Tracker) States() []State {
 		}
 	}
 	slices.SortFunc(out, func(a, b State) int { return diagnose.Compare(a.Finding, b.Finding) })
+	return out
+}
+
+// everyFinding is what a diagnosis found of all of its incidents: what is true now may be of a lesser
+// one than the worst of the window. What several incidents have counts once, as it is now.
+func everyFinding(r *diagnose.Report) []diagnose.Finding {
+	out := slices.Clone(r.Findings)
+	at := map[findingKey]int{}
+	for i, f := range out {
+		at[findingKey{f.Rule, f.Subject}] = i
+	}
+	for _, x := range r.Incidents {
+		for _, f := range x.Findings {
+			key := findingKey{f.Rule, f.Subject}
+			i, known := at[key]
+			switch {
+			case !known:
+				at[key] = len(out)
+				out = append(out, f)
+			case f.Ongoing && !out[i].Ongoing:
+				out[i] = f
+			}
+		}
+	}
+	slices.SortStableFunc(out, diagnose.Compare)
 	return out
 }

@@ -17,11 +17,14 @@ import (
 // labelMax bounds a label's value in bytes: subjects and names come from sources.
 const labelMax = 200
 
-// The metrics. A finding's series is there while it holds, so that an alert is `plimsoll_finding ==
-// 1` with a `for`.
+// The metrics. A finding's series is there while it holds of the window; an alert is
+// `plimsoll_finding_active == 1` with a `for`, which clears when the finding is over.
 var (
 	descFinding = prometheus.NewDesc("plimsoll_finding",
 		"1 for each finding that holds: the rule and the device, engine or member that it concerns.",
+		[]string{"rule", "subject", "severity", "kind"}, nil)
+	descFindingActive = prometheus.NewDesc("plimsoll_finding_active",
+		"For each finding that holds of the window: 1 while it is true now, 0 once it is over.",
 		[]string{"rule", "subject", "severity", "kind"}, nil)
 	descFindingShare = prometheus.NewDesc("plimsoll_finding_stalled_ratio",
 		"Share of the window's stalled time that a finding explains, 0 to 1.", []string{"rule", "subject"}, nil)
@@ -151,6 +154,7 @@ func collectFindings(gauge func(d *prometheus.Desc, v float64, labels ...string)
 		}
 		given[id] = true
 		gauge(descFinding, 1, f.Rule, f.Subject, string(f.Severity), string(f.Kind))
+		gauge(descFindingActive, flag(f.Ongoing), f.Rule, f.Subject, string(f.Severity), string(f.Kind))
 		gauge(descFindingSince, seconds(st.Since), f.Rule, f.Subject)
 		if f.Kind != diagnose.Refutation {
 			gauge(descFindingShare, f.Weight, f.Rule, f.Subject)

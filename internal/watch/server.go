@@ -156,7 +156,7 @@ func pageOf(w *Watch, r *diagnose.Report) (body, error) {
 	}
 	if w.pages.html == nil {
 		var b bytes.Buffer
-		d := diagnosis.Document(r, diagnosis.Options{Pack: w.opt.Pack, Location: w.opt.Location, Host: w.opt.Host})
+		d := diagnosis.Document(r, diagnosis.Options{Pack: w.opt.Pack, Location: w.opt.Location, Host: w.opt.Host, Live: true})
 		d.Program = w.opt.Program
 		if err := html.Write(&b, d); err != nil {
 			return body{}, err

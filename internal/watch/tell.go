@@ -27,13 +27,13 @@ func (w *Watch) tell(ctx context.Context, c Change) {
 		level = slog.LevelInfo
 	}
 	switch c.Event {
-	case Ended:
+	case Ended, Cleared:
 		level = slog.LevelInfo
 		attrs = append(attrs, slog.String("lasted", c.At.Sub(c.Since).Round(time.Second).String()))
 	case Worse, Better:
 		attrs = append(attrs, slog.String("was", string(c.Before)))
 	}
-	if c.Event != Ended {
+	if c.Event != Ended && c.Event != Cleared {
 		attrs = append(attrs, slog.Float64("share", f.Weight), slog.String("summary", f.Summary))
 		if len(f.Fixes) > 0 {
 			attrs = append(attrs, slog.String("fix", f.Fixes[0].Summary))

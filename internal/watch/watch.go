@@ -276,7 +276,7 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 		w.mu.Unlock()
 		return took, err
 	}
-	changes := w.tracker.Observe(to, r.Findings)
+	changes := w.tracker.Observe(to, everyFinding(r))
 	w.mu.Lock()
 	s := &w.state
 	s.report, s.at = r, to

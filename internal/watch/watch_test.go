@@ -202,6 +202,74 @@ func TestStallIsReported(t *testing.T) {
 	})
 }
 
+// What is over clears within two minutes, though the window holds it for fifteen.
+func TestClearsWhenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newStalling(func(second int) bool { return second > 120 && second <= 150 })
+		w := start(t, watch.Options{Pack: pack, Every: 30 * time.Second}, src)
+		defer w.end()
+		critical := func() (active, all int) {
+			_, text := w.get("/metrics")
+			for line := range strings.Lines(text) {
+				switch {
+				case !strings.Contains(line, `severity="critical"`):
+				case strings.HasPrefix(line, "plimsoll_finding{"):
+					all++
+				case strings.HasPrefix(line, "plimsoll_finding_active{") && strings.HasSuffix(line, " 1\n"):
+					active++
+				}
+			}
+			return active, all
+		}
+		time.Sleep(145 * time.Second)
+		if active, all := critical(); active == 0 || active != all {
+			t.Errorf("in the stall %d of %d critical findings are active: %v", active, all, w.changes.all(t))
+		}
+		time.Sleep(125 * time.Second)
+		if active, all := critical(); active != 0 || all == 0 {
+			t.Errorf("two minutes after the stall %d of %d critical findings are active", active, all)
+		}
+		if _, text := w.get("/"); !strings.Contains(text, "what follows was earlier") {
+			t.Error("the page does not say that it is over")
+		}
+		found, cleared := 0, 0
+		for _, m := range w.changes.all(t) {
+			switch {
+			case m["severity"] != "critical":
+			case m["event"] == "found":
+				found++
+			case m["event"] == "cleared":
+				cleared++
+			}
+		}
+		if found == 0 || cleared != found {
+			t.Errorf("%d critical findings began, %d cleared: %v", found, cleared, w.changes.all(t))
+		}
+	})
+}
+
+// Stalls that recur every minute stay active between them, and clear when they stop.
+func TestRecurringStallsStayActive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newStalling(func(second int) bool { return second > 60 && second < 600 && second%60 < 8 })
+		w := start(t, watch.Options{Pack: pack, Every: 30 * time.Second}, src)
+		defer w.end()
+		active := func() bool {
+			_, text := w.get("/metrics")
+			return strings.Contains(text, `plimsoll_finding_active{kind="symptom",rule="mongodb/slow-writes",severity="critical",subject="MongoDB writes"} 1`)
+		}
+		time.Sleep(400 * time.Second)
+		for range 5 {
+			if time.Sleep(31 * time.Second); !active() {
+				t.Error("between two stalls nothing is active")
+			}
+		}
+		if time.Sleep(190 * time.Second); active() {
+			t.Error("three minutes after the last stall it is active still")
+		}
+	})
+}
+
 // Stalls that recur every minute are reported three times in ten minutes, and then counted.
 func TestManyStallsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -45,6 +45,10 @@ const (
 	// heldShare is the part of the window in which a condition must have held: as the pack, which
 	// names no cause for less than a tenth of a stall.
 	heldShare = 0.1
+	// presentOf is how many intervals make the present: an alert is silent once the condition has not
+	// held for so long, though the window still holds the time in which it did. A burst every minute
+	// is met by one evaluation of four, half a minute apart.
+	presentOf = 4
 	// heldLeast is in how many evaluations at least: one may be a scrape gone wrong.
 	heldLeast = 2
 )
@@ -178,7 +182,8 @@ func union(a, b []string) []string {
 	return out
 }
 
-// alert fires where a condition held in enough of the window's evaluations.
+// alert fires where a condition held in enough of the window's evaluations, and in one of the
+// newest: what is over pages nobody.
 func alert(r rules.Rule, condition string, opt Options) Rule {
 	evaluations := int(opt.Window / opt.Interval)
 	least := max(heldLeast, int(heldShare*float64(evaluations)+0.5))
@@ -194,7 +199,8 @@ func alert(r rules.Rule, condition string, opt Options) Rule {
 	subject := strings.Join(which, "/")
 	return Rule{
 		Alert:  Name(r.ID),
-		Expr:   fmt.Sprintf("count_over_time((%s)[%s:%s]) >= %d", condition, seconds(opt.Window), seconds(opt.Interval), least),
+		Expr: fmt.Sprintf("count_over_time((%s)[%s:%s]) >= %d and present_over_time((%s)[%s:%s])", condition, seconds(opt.Window), seconds(opt.Interval), least,
+			condition, seconds(presentOf*opt.Interval), seconds(opt.Interval)),
 		Labels: map[string]string{"severity": severity, "rule": r.ID, "kind": string(r.Kind)},
 		Annotations: map[string]string{
 			"summary": fmt.Sprintf("%s: %s%s", subject, suspected(r), lower(r.Title)),

@@ -179,8 +179,13 @@ func TestPromtoolFires(t *testing.T) {
 			"input_series": []map[string]string{
 				{"series": `node_pressure_memory_stalled_seconds_total{cluster="a",instance="a:9100"}`, "values": "0+0x20 3+3x40"},
 				{"series": `node_pressure_memory_stalled_seconds_total{cluster="b",instance="b:9100"}`, "values": "0+0.1x60"},
+				// c's stall ends after nine minutes: two minutes later its alert is gone, long before its
+				// window.
+				{"series": `node_pressure_memory_stalled_seconds_total{cluster="c",instance="c:9100"}`, "values": "0+0x20 3+3x16 51+0x24"},
 			},
-			"promql_expr_test": []map[string]any{alertCount("5m"), alertCount("9m", map[string]any{"labels": `{cluster="a"}`, "value": 1})},
+			"promql_expr_test": []map[string]any{alertCount("5m"),
+				alertCount("9m", map[string]any{"labels": `{cluster="a"}`, "value": 1}, map[string]any{"labels": `{cluster="c"}`, "value": 1}),
+				alertCount("11m15s", map[string]any{"labels": `{cluster="a"}`, "value": 1})},
 		}},
 	})
 	run(t, dir, promtool, "test", "rules", "test.yaml")

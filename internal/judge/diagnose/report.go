@@ -68,6 +68,8 @@ type Report struct {
 	WatchedS     float64  `json:"watched_seconds"`
 	Periods      []Period `json:"periods,omitempty"`
 	WorstMinutes []Minute `json:"worst_minutes,omitempty"`
+	// Marks are the moments at which somebody said that something was changed, in time order.
+	Marks []Marked `json:"marks,omitempty"`
 	// Detail is for pages with plots, and not part of the contract; nil if [Options] do not ask for
 	// it.
 	Detail *Detail `json:"-"`
@@ -107,8 +109,10 @@ type Incident struct {
 	Class   string `json:"class"`   // of operation: "writes"
 	Subject string `json:"subject"` // "MongoDB writes"
 	// From is the beginning of the first episode, To the end of the last.
-	From    time.Time    `json:"from"`
-	To      time.Time    `json:"to"`
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Ongoing says that it was under way when the recording ended, as [Finding] has it.
+	Ongoing bool         `json:"ongoing,omitempty"`
 	Verdict string       `json:"verdict"`
 	Hurt    []Hurt       `json:"hurt"` // whoever it is judged by first
 	Stalls  StallSummary `json:"stalls"`

@@ -27,6 +27,8 @@ type Options struct {
 	// SlowFromS, if not 0, is the mean latency in seconds from which an interval is stalled, whatever
 	// is usual.
 	SlowFromS float64
+	// Marks are further ones than those of the recordings.
+	Marks []recording.Mark
 	// Slots, if not 0, asks for a [Detail] whose series have at most so many slots, and no more
 	// than [SlotsMax].
 	Slots int
@@ -80,7 +82,8 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
 	}
 	r := &Report{Version: Version, Sources: Describe(in), Span: c.Whole(), Missing: unjudged(c, opt.Pack), MoreIncidents: more, Incidents: []Incident{}}
-	shown, err := describe(ctx, r, c, all, held, opt)
+	marks := marksOf(c, in, opt)
+	shown, err := describe(ctx, r, c, all, held, opt, marks)
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +101,15 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 
 // describe fills in what was found, and gives the case that the plots are of: the whole recording,
 // or an incident that was asked for.
-func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held []condition, opt Options) (*rules.Case, error) {
+func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held []condition, opt Options, marks []recording.Mark) (*rules.Case, error) {
 	everywhere := timeline.Episode{First: 0, Last: c.Grid.N - 1}
 	whole := func(rule rules.Rule) bool { return rule.Whole || len(all) == 0 }
 	general, err := judgeRules(ctx, c, opt.Pack, held, everywhere, whole)
 	if err != nil {
 		return nil, err
 	}
+	markOngoing(c, general, linger{})
+	r.Marks = marked(c, leading(c, all, opt), marks)
 	if len(all) == 0 {
 		r.Findings, r.Account, r.Stalls = general, account(c), summarise(c, c.Seconds(c.Stall.Observed))
 		return c, nil
@@ -116,6 +121,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 		}
 		r.Incidents = append(r.Incidents, j.incident(i+1, c, opt.Pack))
 	}
+	incidentsOngoing(c, r.Incidents, marks)
 	n := max(opt.Incident, 1) - 1
 	r.Incident = n + 1
 	x, shown := r.Incidents[n], all[n].c

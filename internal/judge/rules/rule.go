@@ -98,6 +98,9 @@ type Finding struct {
 	// PeriodS is the time between its recurrences in seconds, if regular.
 	PeriodS float64 `json:"period_seconds,omitempty"`
 	Docs    string  `json:"docs,omitempty"` // the rule's page
+	// Ongoing says that it held still when the recording ended, or was about to recur: of what is
+	// being watched, that it is true now.
+	Ongoing bool `json:"ongoing,omitempty"`
 	// Cap is the volume's limit that binds; nil if the finding is not about one.
 	Cap *Cap `json:"-"`
 

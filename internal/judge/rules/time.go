@@ -33,14 +33,14 @@ func (t Time) Whole() Span {
 	return Span{From: t.Grid.Start(0), To: t.Grid.Time(t.Grid.N - 1)}
 }
 
-// maxWindows bounds the windows a finding lists: the longest, in time order.
-const maxWindows = 8
+// WindowsMax bounds the windows a finding lists: the longest, in time order.
+const WindowsMax = 8
 
 // Windows are the longest episodes of a mask, in time order.
 func (t Time) Windows(m timeline.Mask) []Span {
 	eps := m.Episodes()
 	slices.SortStableFunc(eps, func(a, b timeline.Episode) int { return cmp.Compare(b.Cells(), a.Cells()) })
-	eps = eps[:min(len(eps), maxWindows)]
+	eps = eps[:min(len(eps), WindowsMax)]
 	slices.SortFunc(eps, func(a, b timeline.Episode) int { return cmp.Compare(a.First, b.First) })
 	out := make([]Span, len(eps))
 	for i, e := range eps {

@@ -26,6 +26,9 @@ type Options struct {
 	Location *time.Location
 	// Host is the machine to name if no source names one; "" means none.
 	Host string
+	// Live says that the sources are being watched: the document tells what is true now from what
+	// was true earlier.
+	Live bool
 }
 
 // A diagnosed is a diagnosis that becomes a document.
@@ -34,6 +37,7 @@ type diagnosed struct {
 	pack    *rules.Pack
 	clock   Clock
 	loc     *time.Location
+	live    bool
 	queries *document.Queries
 	charts  *document.Timeline
 }
@@ -45,7 +49,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	if opt.Location == nil {
 		opt.Location = time.UTC
 	}
-	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, queries: NewQueries(opt.Pack), pack: opt.Pack}
+	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, live: opt.Live, queries: NewQueries(opt.Pack), pack: opt.Pack}
 	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict), Host: cmp.Or(hosts(r.Sources), opt.Host)}
 	p.Verdict, p.Lead = d.verdict()
 	if d.charts = d.timeline(); d.charts != nil {
@@ -53,6 +57,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Parts: []document.Part{{Timeline: d.charts}}})
 	}
 	p.Facts, p.Summary = d.facts(), d.summary()
+	p.Sections = append(p.Sections, d.marks()...)
 	p.Sections = append(p.Sections, d.incidents()...)
 	p.Sections = append(p.Sections, d.periods()...)
 	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
@@ -103,7 +108,7 @@ func (d *diagnosed) ofKind(k diagnose.Kind) []diagnose.Finding {
 // facts are the figures that carry the verdict.
 func (d *diagnosed) facts() []document.Fact {
 	s := d.Stalls
-	var out []document.Fact
+	out := d.now()
 	timelineLink := ""
 	if d.charts != nil {
 		timelineLink = "#timeline"
@@ -216,6 +221,9 @@ func (d *diagnosed) timeline() *document.Timeline {
 	}
 	if len(t.Charts) == 0 {
 		return nil
+	}
+	for _, m := range d.Marks {
+		t.Marks = append(t.Marks, document.Mark{AtS: d.seconds(m.At), Text: m.Text, Clock: d.clock.At(m.At)})
 	}
 	t.Note = d.pointsNote(slot, t)
 	t.From, t.To = d.clock.At(from), d.clock.At(to)

@@ -52,6 +52,9 @@ func (d *diagnosed) incidents() []document.Section {
 		if x.Stalls.PeriodS > 0 {
 			row[6].Text = units.Seconds(x.Stalls.PeriodS)
 		}
+		if d.live {
+			row[1].Text = nowOrEarlier(x) + ", " + row[1].Text
+		}
 		t.Rows = append(t.Rows, row)
 	}
 	note := "What follows is of incident " + strconv.Itoa(d.Incident) + ". --incident N shows another one in full."

@@ -94,9 +94,20 @@ func contract(r *diagnose.Report) *diagnose.Report {
 			return m
 		})
 	}
+	if r.Marks != nil {
+		out.Marks = mapped(r.Marks, func(m diagnose.Marked) diagnose.Marked {
+			m.At, m.Before, m.After = utc(m.At), side(m.Before), side(m.After)
+			return m
+		})
+	}
 	out.Judged, out.NotSeen = mapped(r.Judged, same), mapped(r.NotSeen, same)
 	out.Stalls.Windows = mapped(r.Stalls.Windows, utcSpan)
 	return &out
+}
+
+func side(s diagnose.Side) diagnose.Side {
+	s.From, s.To, s.MeanS, s.Rate = utc(s.From), utc(s.To), finite(s.MeanS), finite(s.Rate)
+	return s
 }
 
 func same[T any](x T) T { return x }

@@ -20,6 +20,8 @@ type Timeline struct {
 	Elapsed bool
 	Bands   []Band
 	Charts  []Chart
+	// Marks are moments at which something was changed, in time order.
+	Marks []Mark
 
 	Zone string
 	Note string
@@ -29,6 +31,13 @@ type Timeline struct {
 
 // A Cut is a gap that is left out of a timeline: at AtS of its seconds the clock goes on by SkippedS.
 type Cut struct{ AtS, SkippedS float64 }
+
+// A Mark is a moment of a timeline at which something was changed.
+type Mark struct {
+	AtS   float64
+	Text  string
+	Clock string // the moment as a clock shows it
+}
 
 // A Band is stretches of time in which something held.
 type Band struct {

@@ -18,12 +18,18 @@ type sharedTime struct {
 	Cuts    [][2]float64 `json:"cuts,omitempty"` // at, skipped
 	Bands   []bandData   `json:"bands"`
 	Charts  []chartData  `json:"charts"`
+	Marks   []markData   `json:"marks,omitempty"`
 }
 
 type bandData struct {
 	Kind  string       `json:"kind"`
 	Name  string       `json:"name"`
 	Spans [][2]float64 `json:"spans"`
+}
+
+type markData struct {
+	AtS  float64 `json:"at"`
+	Text string  `json:"text"`
 }
 
 type chartData struct {
@@ -52,6 +58,9 @@ func dataOf(t *document.Timeline) sharedTime {
 	}
 	for _, b := range t.Bands {
 		out.Bands = append(out.Bands, bandData(b))
+	}
+	for _, m := range t.Marks {
+		out.Marks = append(out.Marks, markData{m.AtS, document.Visible(m.Text)})
 	}
 	for _, c := range t.Charts {
 		data := chartData{ID: c.ID, Title: c.Title, Unit: c.Unit, Limit: c.Limit, FromS: c.FromS, StepS: c.StepS, Log: c.Log, Counts: c.Counts}
@@ -145,6 +154,9 @@ func still(t *document.Timeline, c document.Chart) template.HTML {
 	}
 	for _, cut := range t.Cuts {
 		d.line("grid", x.at(cut.AtS), y.start, x.at(cut.AtS), y.end)
+	}
+	for _, m := range t.Marks {
+		d.line("moment", x.at(m.AtS), y.start, x.at(m.AtS), y.end)
 	}
 	for _, s := range c.Series {
 		d.path("series series"+number(s.Style), trace(t, c, s, x, y))

@@ -19,6 +19,7 @@ const (
 	nameColumns = 25 // of a series' name
 	mostColumns = 16 // of its highest value
 	rowsMax     = 9  // in a text that is not verbose
+	marksNamed  = 3  // below the axis
 )
 
 // timeline draws the charts over the same time, a row for each series with its highest value.
@@ -60,10 +61,32 @@ func (p *page) timeline(t *document.Timeline) {
 		drawn, most := p.draw(t, r, slots)
 		p.line("  ", p.pad(r.name, names), "  ", p.paint(drawn, cyan), "  ", most)
 	}
+	p.marked(t, names, slots)
 	from, to := p.clean(t.From), p.clean(t.To)
 	if gap := slots - columns(from) - columns(to); gap > 0 {
 		column := units.Seconds((t.ToS-t.FromS)/float64(slots)) + "/column"
 		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim), "  ", p.paint(p.fit(column, mostColumns), dim))
+	}
+}
+
+// marked draws the moments at which something was changed, and names the newest of them.
+func (p *page) marked(t *document.Timeline, names, slots int) {
+	if len(t.Marks) == 0 {
+		return
+	}
+	at, pointer := make([]rune, slots), '▲'
+	if p.ascii {
+		pointer = '^'
+	}
+	for i := range at {
+		at[i] = ' '
+	}
+	for _, m := range t.Marks {
+		at[max(0, min(slots-1, int((m.AtS-t.FromS)/(t.ToS-t.FromS)*float64(slots))))] = pointer
+	}
+	p.line("  ", p.pad("changed here", names), "  ", p.paint(string(at), yellow))
+	for _, m := range t.Marks[max(0, len(t.Marks)-marksNamed):] {
+		p.line(strings.Repeat(" ", names+4), p.fit(m.Clock+" "+p.clean(m.Text), slots))
 	}
 }
 

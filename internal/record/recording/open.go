@@ -47,6 +47,7 @@ type folder struct {
 	recent  *Memory // what the log contains
 	sources []Source
 	notes   []Note
+	marks   []Mark
 	closing sync.Once
 
 	mu      sync.Mutex
@@ -59,7 +60,7 @@ func open(dir string) (f *folder, again bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	f = &folder{dir: dir, queries: newQueries(QueryOptions{}), recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: m.Notes}
+	f = &folder{dir: dir, queries: newQueries(QueryOptions{}), recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: m.Notes, marks: ReadMarks(dir)}
 	before, err := blockDirs(dir)
 	if err != nil {
 		return nil, false, err
@@ -204,6 +205,9 @@ func (f *folder) Notes() []Note {
 	}
 	return out
 }
+
+// Marks implements [Marker].
+func (f *folder) Marks() []Mark { return slices.Clone(f.marks) }
 
 // Metrics implements [Reader]. The first call reads the indexes; later ones return the same answer.
 func (f *folder) Metrics(ctx context.Context) ([]Metric, error) {

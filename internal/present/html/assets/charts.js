@@ -97,6 +97,18 @@
         }
       });
     });
+    // What was changed is a line from top to bottom, with a flag that the stalls' edge does not hide.
+    (data.marks || []).forEach(function (m) {
+      if (m.at < view.min || m.at > view.max) return;
+      var x = u.valToPos(m.at, "x", true);
+      ctx.fillStyle = color("text");
+      ctx.fillRect(x - px / 2, box.top, px, box.height);
+      ctx.beginPath();
+      ctx.moveTo(x, box.top);
+      ctx.lineTo(x + 7 * px, box.top + 4 * px);
+      ctx.lineTo(x, box.top + 8 * px);
+      ctx.fill();
+    });
     ctx.restore();
   }
 

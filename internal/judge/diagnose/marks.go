@@ -1,0 +1,108 @@
+package diagnose
+
+import (
+	"time"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/timeline"
+)
+
+// A Marked is a moment that somebody marked because something was changed there, with what was
+// measured before and after it, each up to the next mark or the end of the time.
+type Marked struct {
+	At     time.Time `json:"at"`
+	Text   string    `json:"text"`
+	Before Side      `json:"before"`
+	After  Side      `json:"after"`
+}
+
+// A Side is what the detector of the report's stalls measured before or after a mark.
+type Side struct {
+	From     time.Time `json:"from"`
+	To       time.Time `json:"to"`
+	WatchedS float64   `json:"watched_seconds"`
+	StalledS float64   `json:"stalled_seconds"`
+	// MeanS is the mean latency of an operation, in seconds, and Rate the completions per second; nil
+	// if not measured.
+	MeanS *float64 `json:"mean_seconds,omitempty"`
+	Rate  *float64 `json:"operations_per_second,omitempty"`
+}
+
+// marksOf are the marks within a case's time: those of its recordings, and of the options.
+func marksOf(c *rules.Case, in []recording.Reader, opt Options) (out []recording.Mark) {
+	all := [][]recording.Mark{opt.Marks}
+	for _, r := range in {
+		all = append(all, recording.Marks(r))
+	}
+	whole := c.Whole()
+	for _, m := range recording.MergeMarks(all...) {
+		if !m.At.Before(whole.From) && !m.At.After(whole.To) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// marked measures what a detector saw before and after each mark.
+func marked(c *rules.Case, s rules.Stall, marks []recording.Mark) []Marked {
+	var out []Marked
+	for i, m := range marks {
+		x := Marked{At: m.At, Text: m.Text}
+		from, to := c.Whole().From, c.Whole().To
+		if i > 0 {
+			from = marks[i-1].At
+		}
+		if i+1 < len(marks) {
+			to = marks[i+1].At
+		}
+		x.Before, x.After = side(c, s, from, m.At), side(c, s, m.At, to)
+		out = append(out, x)
+	}
+	return out
+}
+
+// side measures the cells that lie within a time.
+func side(c *rules.Case, s rules.Stall, from, to time.Time) Side {
+	out := Side{From: from, To: to}
+	cells := make(timeline.Mask, c.Grid.N)
+	for k := range cells {
+		cells[k] = !c.Grid.Start(k).Before(from) && !c.Grid.Time(k).After(to)
+	}
+	if s.Observed != nil {
+		out.WatchedS = c.Seconds(cells.And(s.Observed))
+	}
+	if s.Cells != nil {
+		out.StalledS = c.Seconds(cells.And(s.Cells))
+	}
+	ops, waited, known, timed := 0.0, 0.0, 0, 0.0
+	for k, on := range cells {
+		if !on || k >= len(s.Ops) || !(s.Ops[k] >= 0) {
+			continue
+		}
+		known++
+		ops += s.Ops[k]
+		if k < len(s.Latency) && s.Latency[k] >= 0 {
+			waited += s.Latency[k] * s.Ops[k]
+			timed += s.Ops[k]
+		}
+	}
+	if known > 0 {
+		rate := ops / float64(known)
+		out.Rate = &rate
+	}
+	if timed > 0 {
+		mean := waited / timed
+		out.MeanS = &mean
+	}
+	return out
+}
+
+// leading is the detector that a report describes.
+func leading(c *rules.Case, all []*judged, opt Options) rules.Stall {
+	n := max(opt.Incident, 1) - 1
+	if n >= len(all) {
+		return c.Stall
+	}
+	return c.Symptoms[all[n].order[all[n].group.Lead()]]
+}

@@ -1,0 +1,88 @@
+package diagnose_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+)
+
+var noonThen = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
+
+// stalledUntil is a MongoDB whose writes take a second for eight seconds of each minute, up to a
+// second.
+func stalledUntil(t *testing.T, until, seconds int) recording.Reader {
+	t.Helper()
+	mem := recording.NewMemory(recording.MemoryOptions{})
+	b := recording.Batch{Columns: []recording.Column{
+		{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_latency", "op_type", "writes")},
+		{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_ops", "op_type", "writes")},
+	}}
+	took, ops := 0.0, 0.0
+	for s := range seconds {
+		n, latency := 500.0, 0.002
+		if s > 60 && s < until && s%60 < 8 {
+			n, latency = 200, 1
+		}
+		took, ops = took+n*latency*1e6, ops+n
+		b.TimesMs = append(b.TimesMs, noonThen.Add(time.Duration(s)*time.Second).UnixMilli())
+		b.Columns[0].Values, b.Columns[1].Values = append(b.Columns[0].Values, took), append(b.Columns[1].Values, ops)
+	}
+	if err := mem.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return mem
+}
+
+// What recurs every minute is under way up to a period and a half after its last stall; once
+// something was marked as changed, half a minute after it.
+func TestOngoing(t *testing.T) {
+	for _, c := range []struct {
+		seconds int
+		mark    int // 0: none
+		want    bool
+	}{
+		{seconds: 360, want: true},
+		{seconds: 550}, // three minutes without
+		{seconds: 360, mark: 320},
+		{seconds: 360, mark: 200, want: true}, // it stalled since
+		{seconds: 330, mark: 320, want: true}, // half a minute is not over yet
+	} {
+		opt := diagnose.Options{Pack: pack}
+		if c.mark > 0 {
+			opt.Marks = []recording.Mark{{At: noonThen.Add(time.Duration(c.mark) * time.Second), Text: "a change"}}
+		}
+		r, err := diagnose.Run(t.Context(), []recording.Reader{stalledUntil(t, 310, c.seconds)}, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Incidents) != 1 || r.Incidents[0].Ongoing != c.want {
+			t.Errorf("%+v: incidents %d, %+v", c, len(r.Incidents), r.Incidents)
+		}
+		for _, f := range r.Findings {
+			if f.Rule == "mongodb/slow-writes" && f.Ongoing != c.want {
+				t.Errorf("%+v: the finding's is %v", c, f.Ongoing)
+			}
+		}
+	}
+}
+
+// A mark splits before from after; one outside of the time is left out.
+func TestMarked(t *testing.T) {
+	at := noonThen.Add(320 * time.Second)
+	r, err := diagnose.Run(t.Context(), []recording.Reader{stalledUntil(t, 310, 600)}, diagnose.Options{Pack: pack,
+		Marks: []recording.Mark{{At: at, Text: "dirty_target 1 %"}, {At: noonThen.Add(time.Hour), Text: "later"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Marks) != 1 {
+		t.Fatalf("marks %+v", r.Marks)
+	}
+	m := r.Marks[0]
+	if m.Text != "dirty_target 1 %" || m.Before.StalledS < 20 || m.After.StalledS != 0 || m.After.WatchedS < 270 || *m.Before.MeanS < 0.02 || *m.After.MeanS > 0.003 || *m.After.Rate != 500 {
+		t.Errorf("%+v", m)
+	}
+}

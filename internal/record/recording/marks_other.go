@@ -1,0 +1,5 @@
+//go:build !unix
+
+package recording
+
+const openNoFollow = 0
