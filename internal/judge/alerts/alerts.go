@@ -198,7 +198,7 @@ func alert(r rules.Rule, condition string, opt Options) Rule {
 	cluster = append(cluster, "--by "+strings.Join(opt.By, ","), "--cluster "+strings.Join(which, "/"))
 	subject := strings.Join(which, "/")
 	return Rule{
-		Alert:  Name(r.ID),
+		Alert: Name(r.ID),
 		Expr: fmt.Sprintf("count_over_time((%s)[%s:%s]) >= %d and present_over_time((%s)[%s:%s])", condition, seconds(opt.Window), seconds(opt.Interval), least,
 			condition, seconds(presentOf*opt.Interval), seconds(opt.Interval)),
 		Labels: map[string]string{"severity": severity, "rule": r.ID, "kind": string(r.Kind)},
