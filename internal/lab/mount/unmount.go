@@ -61,22 +61,33 @@ func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 // number is the volume's device in mountinfo.
 func (v *served) number() (string, error) { return deviceNumber(v.device.Name()) }
 
-// hidden explains why the volume cannot be used where it is mounted; nil: it can.
-func (v *served) hidden() error {
+// place finds the volume among all mounts; nil: it is not mounted at its folder.
+func (v *served) place() (own *mountPoint, all []mountPoint, err error) {
 	device, err := v.number()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	mounts, err := mounted()
-	if err != nil {
-		return err
+	if all, err = mounted(); err != nil {
+		return nil, nil, err
 	}
-	for _, m := range mountsFrom(mounts, device) {
+	for _, m := range mountsFrom(all, device) {
 		if m.dir == v.dir {
-			return m.cover(mounts)
+			return &m, all, nil
 		}
 	}
-	return fmt.Errorf("it is no longer mounted at %s", v.dir)
+	return nil, all, nil
+}
+
+// hidden explains why the volume cannot be used where it is mounted; nil: it can.
+func (v *served) hidden() error {
+	own, all, err := v.place()
+	switch {
+	case err != nil:
+		return err
+	case own == nil:
+		return fmt.Errorf("it is no longer mounted at %s", v.dir)
+	}
+	return own.cover(all)
 }
 
 // release unmounts all volumes, or none: what has been unmounted already comes back if one is in
@@ -132,18 +143,8 @@ func gone(ctx context.Context, device string, within time.Duration) error {
 
 // remount mounts a volume again if it is not mounted.
 func (d *daemon) remount(v *served) error {
-	device, err := v.number()
-	if err != nil {
+	if own, _, err := v.place(); err != nil || own != nil {
 		return err
-	}
-	mounts, err := mounted()
-	if err != nil {
-		return err
-	}
-	for _, m := range mountsFrom(mounts, device) {
-		if m.dir == v.dir {
-			return nil
-		}
 	}
 	return mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions)
 }

@@ -163,9 +163,7 @@ func Select(match []string) (Selection, error) {
 
 // Wants reports whether series of a metric may be selected.
 func (sel Selection) Wants(name string) bool {
-	return len(sel) == 0 || slices.ContainsFunc(sel, func(matchers []*labels.Matcher) bool {
-		return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return m.Name == labels.MetricName && !m.Matches(name) })
-	})
+	return len(sel) == 0 || slices.ContainsFunc(sel, func(m []*labels.Matcher) bool { return recording.Accepts(m, name) })
 }
 
 // labels reports whether a series is selected.

@@ -45,17 +45,7 @@ func Parse(text string) (Expr, error) {
 
 // Wants reports whether the expression selects series of a metric.
 func (e Expr) Wants(metric string) bool {
-	return slices.ContainsFunc(e.selectors, func(s []*labels.Matcher) bool { return named(s, metric) })
-}
-
-// named reports whether matchers accept a metric's name.
-func named(matchers []*labels.Matcher, metric string) bool {
-	for _, m := range matchers {
-		if m.Name == labels.MetricName && !m.Matches(metric) {
-			return false
-		}
-	}
-	return true
+	return slices.ContainsFunc(e.selectors, func(s []*labels.Matcher) bool { return recording.Accepts(s, metric) })
 }
 
 // Options bound a query in time. The zero value covers all that the expression's metrics have.
@@ -143,7 +133,7 @@ func (e Expr) span(metrics []recording.Metric, names []string) (span, error) {
 	for _, s := range e.selectors {
 		found := false
 		for _, m := range metrics {
-			if !named(s, m.Name) {
+			if !recording.Accepts(s, m.Name) {
 				continue
 			}
 			found = true

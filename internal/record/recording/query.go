@@ -223,3 +223,10 @@ func recovered(err *error) {
 		*err = fmt.Errorf("the data is damaged (%v): restore the recording from a copy", r)
 	}
 }
+
+// Accepts reports whether a selector's matchers accept a metric's name.
+func Accepts(selector []*labels.Matcher, metric string) bool {
+	return !slices.ContainsFunc(selector, func(m *labels.Matcher) bool {
+		return m.Name == labels.MetricName && !m.Matches(metric)
+	})
+}
