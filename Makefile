@@ -82,13 +82,16 @@ MODELS := ./internal/model/engine ./internal/model/kernel ./internal/model/volum
 	./internal/model/workload ./internal/model/catalog/... ./internal/base/vtime \
 	./internal/base/random ./internal/engine/enginetest $(wildcard ./internal/engine/*/model)
 
+# Packages that are compiled and tested at once: twice the cores, since many tests wait for a server, a
+# device or a signal.
+ATONCE := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
+
 .PHONY: test
-test: ## run go vet, then all tests with the race detector (except models)
+test: ## run all tests with the race detector (except models); make lint has go vet's checks
 	@$(if $(RACE),,\
 		echo "no C compiler: testing without the race detector (Debian: apt-get install gcc)")
-	$(GO) vet $(RACE) ./...
-	$(GO) test -vet=off $(TESTFLAGS) $(MODELS) && failed=0 || failed=1; \
-	$(GO) test $(RACE) -vet=off $(TESTFLAGS) \
+	$(GO) test -vet=off -p $(ATONCE) $(TESTFLAGS) $(MODELS) && failed=0 || failed=1; \
+	$(GO) test $(RACE) -vet=off -p $(ATONCE) $(TESTFLAGS) \
 		$$($(GO) list ./... | grep -vxF "$$($(GO) list $(MODELS))") && exit $$failed
 
 .PHONY: lint

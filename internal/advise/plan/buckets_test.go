@@ -26,6 +26,9 @@ workload: {arrivals: {poisson: 500/s}, buckets: {span: 15min, sensors: 1000, int
 // The plan chooses the same as running every span to its end: the nearest to the present one that
 // meets the objective.
 func TestBucketsAgainstBruteForce(t *testing.T) {
+	if underRace {
+		t.Skip("thousands of runs one by one; made without the race detector")
+	}
 	now := parsed(t, gathered)
 	m := &spaceMaker{now: now, opt: &Options{}, members: 1}
 	options := append([]option{{}}, m.spans()...) // in the order of preference

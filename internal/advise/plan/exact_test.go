@@ -51,6 +51,9 @@ workload:
 // chooses the same as running every layout to its end, with one worker and with several, and with
 // the same counts.
 func TestExactAgainstBruteForce(t *testing.T) {
+	if underRace {
+		t.Skip("thousands of runs one by one; made without the race detector")
+	}
 	now, whole := gridOf(t, small)
 	met, pruned := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -81,6 +84,9 @@ func TestExactAgainstBruteForce(t *testing.T) {
 
 // TestExactIRIS: the same for an engine that reads more than it writes.
 func TestExactIRIS(t *testing.T) {
+	if underRace {
+		t.Skip("thousands of runs one by one; made without the race detector")
+	}
 	now, whole := gridOf(t, smallIRIS)
 	met, pruned := 0, 0
 	for i, most := range []int64{1e6, 3e6, 5e6, 1e7, 2e7, 1e9} {

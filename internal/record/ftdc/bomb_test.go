@@ -23,6 +23,9 @@ import (
 // What is small on disk and large in memory is refused before it is large: the error names the file
 // and the limit. Memory is measured, under a limit that the garbage collector keeps to.
 func TestBombs(t *testing.T) {
+	if underRace {
+		t.Skip("hundreds of megabytes of samples; made without the race detector")
+	}
 	const limit = 400 << 20 // of the collector
 	for _, b := range []struct {
 		name  string
