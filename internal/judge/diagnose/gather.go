@@ -29,6 +29,13 @@ type signals struct {
 
 func (s *signals) get(of *rules.Signal) []timeline.Track { return s.tracks[of.Name] }
 
+// drop forgets signals, as if no source had them.
+func (s *signals) drop(of rules.Group) {
+	for _, x := range of {
+		delete(s.tracks, x.Name)
+	}
+}
+
 // leaves reads an expression's series from one recording.
 type leaves struct {
 	ctx      context.Context

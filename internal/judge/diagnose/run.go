@@ -188,6 +188,9 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 			c.Engines = append(c.Engines, e.Database)
 		}
 	}
+	if c.Elsewhere = rules.FindElsewhere(c); c.Elsewhere != nil {
+		sig.drop(rules.OfDevices())
+	}
 	c.Symptoms = detect(c)
 	c.Stall = primary(c.Symptoms)
 	if c.Stall.Cells == nil {

@@ -21,10 +21,27 @@ const nearStall = 0.5
 // incidentsTold is how many incidents the headline tells of.
 const incidentsTold = 3
 
-// verdict is what a person reads first: is there a stall, why, and what it is not. active
-// tells whether anything was asked of what was watched; asked is the incident that is shown, 0 for
-// all.
+// verdict is what a person reads first: is there a stall, why, and what it is not, between the
+// sentences that findings ask for. active tells whether anything was asked of what was watched;
+// asked is the incident that is shown, 0 for all.
 func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
+	var parts []string
+	for _, f := range r.Findings {
+		if f.Opening != "" {
+			parts = append(parts, f.Opening)
+		}
+	}
+	parts = append(parts, middle(r, pack, active, asked))
+	for _, f := range r.Findings {
+		if f.Closing != "" {
+			parts = append(parts, f.Closing)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// middle is the verdict without those.
+func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	switch {
 	case len(r.Incidents) > 1 && asked == 0:
 		return headline(r)

@@ -18,6 +18,9 @@ type Case struct {
 	Trouble []Trouble
 	// Clocks is the number of sources with a clock of their own.
 	Clocks int
+	// Elsewhere, if not nil, says that the sources do not contain the data's device. Then no signal
+	// of a device is measured: those that the sources do contain would be taken for the data's.
+	Elsewhere *Elsewhere
 }
 
 // NewCase makes a case from signals on a grid, without any stall.

@@ -20,6 +20,24 @@ func (c *Case) Cycles() []Cycle {
 	return out
 }
 
+// logApart reports whether a log is already on a device of its own.
+func (c *Case) logApart() bool {
+	return slices.ContainsFunc(c.Pack.Engines(), func(e Knowledge) bool { return e.Log.Apart != nil && e.Log.Apart(c) })
+}
+
+// besideLog names what clients waited for beside the log; "" if that is not known.
+func (c *Case) besideLog() Value {
+	for _, e := range c.Pack.Engines() {
+		if e.Log.Beside == nil {
+			continue
+		}
+		if what := e.Log.Beside(c); what != "" {
+			return Called(what)
+		}
+	}
+	return ""
+}
+
 // logLate reports whether a log's syncs miss their engine's own criterion.
 func (c *Case) logLate() bool {
 	return slices.ContainsFunc(c.Pack.Engines(), func(e Knowledge) bool { return e.Log.Late != nil && e.Log.Late(&c.Signals) })

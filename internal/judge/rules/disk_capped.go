@@ -17,8 +17,17 @@ var capWords = Words{
 	"recurring": "It recurs every {{.period}}.",
 }
 
-var bursts = Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes, or give the journal/WAL a volume of its own (see the other findings)",
+var bursts = Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes{{if .apart}}{{else}}, or give the journal/WAL a volume of its own{{end}} (see the other findings)",
 	Expect: "the same bytes spread over more seconds; it costs nothing", TradeOff: "less coalescing: more bytes written in all"}
+
+// adviseBursts proposes smaller bursts, and a volume for the log unless it has one.
+func (c *Case) adviseBursts(f *Finding) {
+	v := Values{"apart": ""}
+	if c.logApart() {
+		v["apart"] = "apart"
+	}
+	f.Advise("bursts", v)
+}
 
 // mibs converts a rate to MiB/s, the unit in which volumes are sold.
 func mibs(bytesPerS float64) Value { return Value(fmt.Sprintf("%.0f MiB/s", bytesPerS/mib)) }

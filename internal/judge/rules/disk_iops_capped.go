@@ -35,7 +35,7 @@ func diskIOPSCapped() Rule {
 				f.Evidence = append(f.Evidence, c.Remark(string(level)+" is "+limit.what+", within 4 %"))
 			}
 			f.Evidence = append(f.Evidence, c.company(k, all, atIOPS)...)
-			f.Advise("bursts", nil)
+			c.adviseBursts(&f)
 			raise := Values{"iops": Number(k.iops.Level), "throughput": mibs(k.throughput.Level), "request": ""}
 			if k.requestBytes > 0 {
 				raise["request"] = Bytes(k.requestBytes)

@@ -34,7 +34,7 @@ func diskThroughputCapped() Rule {
 			if sold {
 				f.Evidence = append(f.Evidence, c.Remark(fmt.Sprintf("%s (%s) is %s, within 4 %%", level, mibs(k.throughput.Level), limit.what)))
 			}
-			f.Advise("bursts", nil)
+			c.adviseBursts(&f)
 			raise := Values{"throughput": mibs(k.throughput.Level), "iops": Number(k.iops.Level)}
 			ops := c.For(DiskOps, "device", k.device)
 			iops := timeline.Quantile(timeline.At(ops, k.throughput.Cells), 0.5)

@@ -35,6 +35,9 @@ type Knowledge struct {
 	// Account attributes the stalled waiting by the engine's own wait counters; nil if the
 	// recording has none.
 	Account func(c *Case) []Spent
+	// Handed is the bytes per second that the engine handed to the operating system for its files;
+	// nil if not measured.
+	Handed func(sig *Signals) []float64
 	// Cycle is the engine's recurring burst of writing, if the recording contains it.
 	Cycle func(sig *Signals) (Cycle, bool)
 	Log   Log
@@ -65,6 +68,12 @@ func (k Knowledge) Short() string {
 type Log struct {
 	// Syncing is the share of each cell with a sync in progress; nil if not measured.
 	Syncing func(sig *Signals) []float64
+	// Apart reports whether the log is already on another device than the data.
+	Apart func(c *Case) bool
+	// Beside names what clients waited for beside the log in a good part of the stalled time ("room
+	// in the cache"), so that a quicker log alone does not end the stall; "" if there is no such
+	// thing.
+	Beside func(c *Case) string
 	// Late reports whether syncs miss the engine's own criterion.
 	Late func(sig *Signals) bool
 	// Serial is evidence that the writes made one at a time in some cells are the syncs.

@@ -16,10 +16,11 @@ func hostCPUSaturated() Rule {
 		Words: Words{
 			"busy":          "The CPUs were over 90 % busy in {{.share}} of the stalled time (on average {{.mean}} busy in it).",
 			"disk as well":  "The device {{.device}} was saturated in {{.share}} of it: begin there.",
+			"unseen":        "Whether the data's volume was saturated as well is not known: its device is not in these sources.",
 			"either, cause": "Operations wait for a CPU, and everything the database does gets slower at once. Here a device was saturated in a good part of the stalled time as well: one may hide the other.",
 		},
 		Advice: map[string]Advice{"use less": {Summary: "Find what uses the CPU (slow queries, missing indexes, compression, many connections) or use an instance with more cores",
-			Expect:   "waiting for a CPU ends; {{with .device}}waiting for {{.}} does not{{else}}a faster volume would change nothing{{end}}",
+			Expect:   "waiting for a CPU ends; {{with .device}}waiting for {{.}} does not{{else}}{{if .unseen}}whether clients wait for the volume as well is not known, because its device is not in these sources{{else}}a faster volume would change nothing{{end}}{{end}}",
 			TradeOff: "the instance's price"}}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
@@ -51,7 +52,14 @@ func hostCPUSaturated() Rule {
 		if cores := c.One(CPUCores); cores != nil {
 			f.Evidence = append(f.Evidence, c.Figure("CPUs", CPUCores, timeline.Max(cores), "", timeline.Known(cores)))
 		}
-		advice := Values{"device": ""}
+		advice := Values{"device": "", "unseen": ""}
+		if c.Elsewhere != nil {
+			if f.Severity == Critical {
+				f.Severity = Warning
+			}
+			f.Say("unseen", nil)
+			advice["unseen"] = "elsewhere"
+		}
 		if dev, share := c.saturatedInStall(); share >= saturatedToo {
 			// If a device also holds everybody up, a busy CPU is seldom what they wait for first.
 			if f.Severity == Critical {

@@ -76,7 +76,7 @@ func (p *Pack) addRules() {
 		}
 		return out
 	}
-	p.rules = slices.Concat([]Rule{evidenceGap()}, ofEngines(symptom), p.coreRules(), ofEngines(func(r Rule) bool { return !symptom(r) }))
+	p.rules = slices.Concat([]Rule{evidenceGap(), evidenceElsewhere()}, ofEngines(symptom), p.coreRules(), ofEngines(func(r Rule) bool { return !symptom(r) }))
 	seen := map[string]bool{}
 	for i, r := range p.rules {
 		if seen[r.ID] {

@@ -104,6 +104,11 @@ type Finding struct {
 	// Cap is the volume's limit that binds; nil if the finding is not about one.
 	Cap *Cap `json:"-"`
 
+	// Opening and Closing are sentences with which the finding begins or ends the verdict; "" if it
+	// has none.
+	Opening string `json:"-"`
+	Closing string `json:"-"`
+
 	// Asked is what the Judge asked for and [Rule.Write] has not yet written.
 	Asked Asked `json:"-"`
 }

@@ -3,9 +3,17 @@ package rules
 import "strings"
 
 func disk(name, unit, help, expr string) *Signal {
-	return core.Add(Signal{Name: SignalPrefix + name, Unit: unit, Help: help, By: []string{"device"},
+	s := core.Add(Signal{Name: SignalPrefix + name, Unit: unit, Help: help, By: []string{"device"},
 		Exprs: []string{strings.ReplaceAll(expr, "[]", "[$w]")}})
+	devices = append(devices, s)
+	return s
 }
+
+// devices are the counters of block devices.
+var devices Group
+
+// OfDevices are the signals of block devices' counters.
+func OfDevices() Group { return devices }
 
 func ebs(name, help, metric string) *Signal {
 	return core.Add(Signal{Name: SignalPrefix + name, Unit: "ratio", Help: help, By: []string{"volume_id"},
@@ -34,14 +42,10 @@ var (
 		`irate(node_disk_write_time_seconds_total[]) / irate(node_disk_writes_completed_total[])`)
 	DiskReadAwait = disk("disk_read_await:seconds", "seconds", "mean time of a read from its queueing to its completion",
 		`irate(node_disk_read_time_seconds_total[]) / irate(node_disk_reads_completed_total[])`)
-	DiskFlushAwait = core.Add(Signal{Name: SignalPrefix + "disk_flush_await:seconds", Unit: "seconds", By: []string{"device"},
-		Help: "mean time of a flush request",
-		Exprs: []string{
-			`irate(node_disk_flush_requests_time_seconds_total[$w]) / irate(node_disk_flush_requests_total[$w])`,
-		}})
-	DiskFlushes = core.Add(Signal{Name: SignalPrefix + "disk_flushes:rate", Unit: "1/s", By: []string{"device"},
-		Help:  "flush requests per second",
-		Exprs: []string{`irate(node_disk_flush_requests_total[$w])`}})
+	DiskFlushAwait = disk("disk_flush_await:seconds", "seconds", "mean time of a flush request",
+		`irate(node_disk_flush_requests_time_seconds_total[]) / irate(node_disk_flush_requests_total[])`)
+	DiskFlushes = disk("disk_flushes:rate", "1/s", "flush requests per second",
+		`irate(node_disk_flush_requests_total[])`)
 
 	// Amazon's own figures, from the volume's NVMe log page 0xD0.
 	EBSVolumeIOPSExceeded         = ebs("ebs_volume_iops_exceeded:ratio", "share of the time the volume's IOPS limit was exceeded", "aws_ebs_csi_exceeded_iops_seconds_total")

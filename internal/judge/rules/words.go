@@ -69,6 +69,7 @@ type Saying struct {
 type Asked struct {
 	Says, Advises []Saying
 	Title, Cause  *Saying // replaces the rule's own; nil if not
+	Opens, Closes *Saying // begins or ends the verdict; nil if not
 }
 
 // Say adds words of the finding's rule to its summary. Words that begin with a mark (", ; . :")
@@ -80,6 +81,12 @@ func (f *Finding) Entitle(words string, v Values) { f.Asked.Title = &Saying{word
 
 // Explain is described at Entitle.
 func (f *Finding) Explain(words string, v Values) { f.Asked.Cause = &Saying{words, v} }
+
+// Open and Close make words of the finding's rule the first or the last sentence of the verdict.
+func (f *Finding) Open(words string, v Values) { f.Asked.Opens = &Saying{words, v} }
+
+// Close is described at Open.
+func (f *Finding) Close(words string, v Values) { f.Asked.Closes = &Saying{words, v} }
 
 // Advise adds advice of the finding's rule to its fixes.
 func (f *Finding) Advise(advice string, v Values) {
@@ -118,7 +125,7 @@ func (r *Rule) Write(f *Finding) error {
 	for _, x := range []struct {
 		to *string
 		by *Saying
-	}{{&f.Title, f.Asked.Title}, {&f.Cause, f.Asked.Cause}} {
+	}{{&f.Title, f.Asked.Title}, {&f.Cause, f.Asked.Cause}, {&f.Opening, f.Asked.Opens}, {&f.Closing, f.Asked.Closes}} {
 		if x.by == nil {
 			continue
 		}

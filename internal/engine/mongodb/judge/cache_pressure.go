@@ -6,6 +6,12 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
+const (
+	fillTrigger    = 0.95
+	dirtyTrigger   = 0.20
+	updatesTrigger = 0.10
+)
+
 // The triggers at which operations, not only background threads, have to evict
 // (WiredTiger's eviction_trigger, eviction_dirty_trigger, eviction_updates_trigger).
 var cacheTriggers = []struct {
@@ -14,9 +20,9 @@ var cacheTriggers = []struct {
 	what   string
 	text   string
 }{
-	{CacheFill, 0.95, "full", "fullest (trigger 95 %)"},
-	{DirtyRatio, 0.20, "dirty", "most dirty (trigger 20 %)"},
-	{CacheUpdatesRatio, 0.10, "held by updates", "most held by updates (trigger 10 %)"},
+	{CacheFill, fillTrigger, "full", "fullest (trigger 95 %)"},
+	{DirtyRatio, dirtyTrigger, "dirty", "most dirty (trigger 20 %)"},
+	{CacheUpdatesRatio, updatesTrigger, "held by updates", "most held by updates (trigger 10 %)"},
 }
 
 func cachePressure() rules.Rule {

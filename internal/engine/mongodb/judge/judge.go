@@ -5,6 +5,7 @@ package judge
 
 import (
 	"embed"
+	"slices"
 
 	"plimsoll/internal/judge/rules"
 )
@@ -40,7 +41,8 @@ func Knowledge() rules.Knowledge {
 		Felt:      felt,
 		Account:   account,
 		Cycle:     cycle,
-		Log:       rules.Log{Syncing: syncing},
+		Log:       rules.Log{Syncing: syncing, Apart: apart, Beside: beside},
+		Handed:    handed,
 		Latencies: []rules.Latency{{Classes: WriteClasses, Subject: "MongoDB writes"}, {Classes: ReadClasses, Subject: "MongoDB reads"}},
 		Plots:     []rules.Plot{{Title: "WiredTiger dirty", Signal: DirtyRatio}},
 		Compared:  compared,
@@ -55,6 +57,18 @@ func Knowledge() rules.Knowledge {
 func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	cells, ok := CheckpointCells(sig)
 	return rules.Cycle{Cells: cells, Took: sig.One(CheckpointTime), After: 1}, ok
+}
+
+// handed is what WiredTiger wrote to its data files and to its journal.
+func handed(sig *rules.Signals) []float64 {
+	blocks, journal := sig.One(BlocksWritten), sig.One(LogPayload)
+	out := slices.Clone(blocks)
+	for k, x := range journal {
+		if k < len(out) && x > 0 {
+			out[k] += x
+		}
+	}
+	return out
 }
 
 // syncing is the share of each cell in which a sync of the journal was under way.

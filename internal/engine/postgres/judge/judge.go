@@ -22,6 +22,7 @@ func Knowledge() rules.Knowledge {
 		Stalls:    stalls,
 		Felt:      felt,
 		Cycle:     cycle,
+		Handed:    handed,
 		Compared:  compared,
 		Providers: []rules.Provider{{Prefix: "pg_", Ways: []rules.Way{{Text: "postgres_exporter's metrics"}}}},
 		Exporter:  "prometheus-community/postgres_exporter",
@@ -29,6 +30,10 @@ func Knowledge() rules.Knowledge {
 		CacheHint: "PostgreSQL: shared_buffers a quarter",
 	}
 }
+
+// handed is the WAL: each byte of it is synced, while a page may be written several times before the
+// kernel flushes it once.
+func handed(sig *rules.Signals) []float64 { return sig.One(WALGenerated) }
 
 // cycle is where a checkpoint wrote or synced. Both times are credited when it ends: one that is
 // still under way at the end of the recording took nothing yet, and its cells are those in which

@@ -1,0 +1,89 @@
+package examples
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+// mongods are captures of a real mongod on emulated volumes: its own diagnostic.data, which does not
+// contain the data's volume, and iostat of that volume.
+const mongods = "../../shared/data/mongod"
+
+// mongodDiagnosis diagnoses some files of a run.
+func mongodDiagnosis(t *testing.T, run string, files ...string) *diagnose.Report {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(mongods, run)); err != nil {
+		t.Skip("the captures of a mongod are not beside the checkout (../shared/data/mongod from its root)")
+	}
+	ctx := context.Background()
+	var in []recording.Reader
+	for _, file := range files {
+		input, err := sources.For(engines.All()).Open(ctx, filepath.Join(mongods, run, file), sources.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := recording.NewMemory(recording.MemoryOptions{})
+		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, mem)
+	}
+	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: pack})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Without the data's volume, nothing is said about it: the only device there was idle.
+func TestMongodAlone(t *testing.T) {
+	for _, run := range []string{"base-600", "base-1000", "journal-800", "slow-300", "slow-dirty-300", "slow-ext4-300", "slow-400-nowbt",
+		"slow-journal-300-nowbt", "lock-400", "scan-400"} {
+		t.Run(run, func(t *testing.T) {
+			r := mongodDiagnosis(t, run, "diagnostic.data")
+			if !strings.Contains(r.Verdict, "The data lies on a device that is not in these sources") {
+				t.Errorf("that the volume is not seen is not in the verdict: %s", r.Verdict)
+			}
+			for _, x := range r.Incidents {
+				for _, f := range x.Findings {
+					if strings.HasPrefix(f.Rule, "disk/") || strings.Contains(f.Summary, "did not wait in a volume's queue") {
+						t.Errorf("%s is judged by the wrong device: %s", f.Rule, f.Summary)
+					}
+				}
+			}
+		})
+	}
+}
+
+// With the volume's own log the disk is judged.
+func TestMongodWithVolume(t *testing.T) {
+	r := mongodDiagnosis(t, "slow-300", "diagnostic.data", "iostat.log")
+	if f, ok := byRule(r)["evidence/volume-not-seen"]; ok {
+		t.Errorf("the volume is there: %s", f.Summary)
+	}
+	if _, ok := byRule(r)["disk/throughput-capped"]; !ok {
+		t.Errorf("the cap is not named: %s", r.Verdict)
+	}
+}
+
+// A journal that is on a volume of its own already is not moved there.
+func TestMongodJournalApart(t *testing.T) {
+	for _, run := range []string{"slow-journal-300-nowbt", "journal-800"} {
+		for _, f := range mongodDiagnosis(t, run, "diagnostic.data", "iostat.log").Findings {
+			for _, x := range f.Fixes {
+				if strings.Contains(x.Summary, "volume of its own") && !strings.Contains(x.Summary, "already") {
+					t.Errorf("%s: %s advises: %s", run, f.Rule, x.Summary)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// What a database hands to the operating system reaches some device. If the devices in the sources
+// wrote hardly any of it, the data lies on a device that the sources do not contain, and the ones
+// they do contain say nothing about it.
+const (
+	leastHanded = 64e6 // bytes: less may lie in the page cache, or be noise
+	// arrivedShare is the share of the handed bytes below which they went elsewhere. Pages that are
+	// written again before the kernel flushes them arrive once, but not so seldom as one in five.
+	arrivedShare = 0.2
+	// handedS is how long a recording must be if it does not report the dirty page cache: several
+	// times as long as the kernel keeps a dirty page (30 s, vm.dirty_expire_centisecs).
+	handedS = 120
+)
+
+// Elsewhere describes data on a device that the sources do not contain.
+type Elsewhere struct {
+	Handed  float64 // bytes that the database handed to the operating system
+	Arrived float64 // bytes that the devices in the sources wrote in the same time
+	Device  string  // the one among them that wrote the most
+	Cells   timeline.Mask
+}
+
+// FindElsewhere compares what the databases handed over with what the devices wrote; nil if the
+// sources do not contain both, or if it arrived.
+func FindElsewhere(c *Case) *Elsewhere {
+	handed := c.handed()
+	if handed == nil || !c.Measured(DiskWritten) {
+		return nil
+	}
+	cells := timeline.Known(handed)
+	written := make([]float64, c.Grid.N)
+	devices := make(timeline.Mask, c.Grid.N)
+	e := &Elsewhere{}
+	most := -1.0
+	step := c.Grid.StepSeconds()
+	for _, t := range c.Signal(DiskWritten) {
+		devices = devices.Or(timeline.Known(t.Values))
+		for k, x := range t.Values {
+			if x > 0 {
+				written[k] += x
+			}
+		}
+		if sum := timeline.Sum(timeline.At(t.Values, cells)); sum > most {
+			e.Device, most = t.Labels.Get("device"), sum
+		}
+	}
+	e.Cells = cells.And(devices)
+	e.Handed = timeline.Sum(timeline.At(handed, e.Cells)) * step
+	e.Arrived = timeline.Sum(timeline.At(written, e.Cells)) * step
+	waiting, known := c.stillDirty()
+	if !known && c.Seconds(e.Cells) < handedS {
+		return nil
+	}
+	if !(e.Handed-waiting >= leastHanded) || e.Arrived >= arrivedShare*(e.Handed-waiting) {
+		return nil
+	}
+	return e
+}
+
+// handed is the bytes per second that the recording's databases handed to the operating system; nil
+// if none reports it.
+func (c *Case) handed() []float64 {
+	var out []float64
+	for _, e := range c.Pack.Engines() {
+		if e.Handed == nil {
+			continue
+		}
+		for k, x := range e.Handed(&c.Signals) {
+			if out == nil {
+				out = make([]float64, c.Grid.N)
+				for i := range out {
+					out[i] = math.NaN()
+				}
+			}
+			switch {
+			case math.IsNaN(x):
+			case math.IsNaN(out[k]):
+				out[k] = x
+			default:
+				out[k] += x
+			}
+		}
+	}
+	return out
+}
+
+// stillDirty is how many more bytes of the page cache waited to be written at the end of the
+// recording than at its beginning.
+func (c *Case) stillDirty() (bytes float64, known bool) {
+	for _, s := range []*Signal{MemoryDirty, MemoryWriteback} {
+		first, last := math.NaN(), math.NaN()
+		for _, x := range c.One(s) {
+			if math.IsNaN(x) {
+				continue
+			}
+			if math.IsNaN(first) {
+				first = x
+			}
+			last = x
+		}
+		if !math.IsNaN(last) {
+			bytes, known = bytes+last-first, true
+		}
+	}
+	return max(0, bytes), known
+}
+
+func evidenceElsewhere() Rule {
+	r := Rule{ID: "evidence/volume-not-seen", Title: "The data's volume is not in these sources", Kind: Symptom, Needs: []*Signal{}, Whole: true,
+		NoAlert: "it compares sums over the whole time",
+		Cause:   "A database's own capture lists physical devices only. A volume behind a loop device, NBD, a bare device mapper or a network file system (NFS, EFS) is missing there; so is every device that a log of chosen devices leaves out.",
+		Words: Words{
+			"elsewhere": "The database handed {{.handed}} to the operating system, and the devices in these sources wrote {{.arrived}} in the same time ({{.device}} the most). The data lies on a device that is not among them. The volume is neither accused nor ruled out.",
+			"headline":  "The data lies on a device that is not in these sources: its volume is neither accused nor ruled out. Add `iostat -xt 1`, node_exporter or `plimsoll record host`.",
+		},
+		Advice: map[string]Advice{"add": {Summary: "Record the volume beside this source: `iostat -xt 1` on the host, node_exporter's metrics, or `plimsoll record host`, and diagnose both together",
+			Expect: "the volume's queue and limits are judged, and the disk is accused or ruled out", TradeOff: "none"}}}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		e := c.Elsewhere
+		if e == nil {
+			return nil
+		}
+		f := r.Finding("sources")
+		f.Severity = Warning
+		f.Say("elsewhere", Values{"handed": Bytes(e.Handed), "arrived": Bytes(e.Arrived), "device": Called(e.Device)})
+		f.Close("headline", nil)
+		f.Evidence = []Evidence{
+			c.Figure("handed to the operating system by the database", nil, e.Handed, "bytes", e.Cells),
+			c.Figure("written by all devices in the sources", DiskWritten, e.Arrived, "bytes", e.Cells),
+		}
+		f.Advise("add", nil)
+		return []Finding{f}
+	}
+	return r
+}
