@@ -16,17 +16,17 @@ type Order struct {
 	Size units.Size `yaml:"size,omitempty"`
 	// IOPS provisioned, where the type lets one choose: 16000 or 16k. Default: what is included.
 	IOPS IOPS `yaml:"iops,omitempty"`
-	// IOPSPerGB are IOPS for each GiB of size, instead of iops: the StorageClass key iopsPerGB of
-	// aws-ebs-csi-driver.
+	// IOPSPerGB is the number of IOPS for each GiB of size, instead of iops: the StorageClass key
+	// iopsPerGB of aws-ebs-csi-driver.
 	IOPSPerGB IOPS `yaml:"iops_per_gb,omitempty"`
 	// Throughput provisioned, where the type lets one choose: "250MiB/s". Default: what is
 	// included.
 	Throughput units.Throughput `yaml:"throughput,omitempty"`
 
-	// Stripe is over how many such volumes data is striped (LVM, RAID 0), each of the size and
-	// limits given here. Default 1.
+	// Stripe is the number of such volumes that data is striped over (LVM, RAID 0), each of the
+	// size and limits given here. Default 1.
 	Stripe int `yaml:"stripe,omitempty"`
-	// StripeUnit is how much is on one of them before the next begins. Default 64KiB, which is
+	// StripeUnit is how much lies on one of them before the next begins. Default 64KiB, which is
 	// LVM's.
 	StripeUnit units.Size `yaml:"stripe_unit,omitempty"`
 
@@ -36,7 +36,7 @@ type Order struct {
 	// further ones wait outside. Default: 32, of local disks 64 (both assumed), and no bound of
 	// custom ones.
 	QueueSlots int `yaml:"queue_slots,omitempty"`
-	// Episodes are bad times of the volume; {} takes the published ones. Default: none.
+	// Episodes are times when the volume is slow; {} takes the published ones. Default: none.
 	Episodes *EpisodesOrder `yaml:"episodes,omitempty"`
 
 	// Read and Write are limits of one direction, beside those for both. Custom volumes only.
@@ -68,7 +68,7 @@ type BurstOrder struct {
 	Throughput units.Throughput `yaml:"throughput,omitempty"`
 	// For is how long a full bucket lasts at the higher limit: "30min".
 	For units.Duration `yaml:"for"`
-	// Left is how full it is at the start: "25%". Default 100%.
+	// Left is how full the bucket is at the start: "25%". Default 100%.
 	Left *units.Ratio `yaml:"left,omitempty"`
 }
 
@@ -98,7 +98,7 @@ type Quantiles struct {
 // An EpisodesOrder changes the published bad episodes of a network volume: 1 to 10 minutes of
 // writes that take 200 to 500 ms, every 12.4 hours (PlanetScale, 2025).
 type EpisodesOrder struct {
-	Every   units.Duration `yaml:"every,omitempty"`   // mean time between two
+	Every   units.Duration `yaml:"every,omitempty"`   // mean time between two episodes
 	Lasts   *Span          `yaml:"lasts,omitempty"`   // of one
 	Latency *Span          `yaml:"latency,omitempty"` // of an operation meanwhile
 	Reads   bool           `yaml:"reads,omitempty"`   // reads suffer as well

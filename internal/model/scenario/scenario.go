@@ -23,25 +23,25 @@ type Scenario struct {
 	Version int `yaml:"plimsoll"`
 	// Name of the scenario, for reports.
 	Name string `yaml:"name,omitempty"`
-	// Seed of all chance: the same seed gives the same bytes.
+	// Seed of the random numbers: the same seed gives the same output.
 	Seed random.Seed `yaml:"seed,omitempty"`
-	// Run is how long is simulated.
+	// Run says how long to simulate.
 	Run Run `yaml:"run,omitempty"`
 	// Host is the machine, or each member's.
 	Host Host `yaml:"host,omitempty"`
-	// Volumes by the name that the engine knows them by: data, journal, wal, wij.
+	// Volumes, by the engine's names for them: data, journal, wal, wij.
 	Volumes Keyed[catalog.Order] `yaml:"volumes"`
 	// Engine is exactly one engine with its settings; {} takes its defaults.
 	Engine Chosen `yaml:"engine"`
-	// Members, of etcd, by number: what one of them has otherwise than the others.
+	// Members, of etcd, by number: how one of them differs from the others.
 	Members Keyed[Member] `yaml:"members,omitempty"`
-	// Workload is who asks for what, when.
+	// Workload says which operations arrive, and when.
 	Workload workload.Spec `yaml:"workload"`
-	// Objective is what the deployment is to reach.
+	// Objective is what the deployment should reach.
 	Objective Objective `yaml:"objective,omitempty"`
 
-	// Warnings are what is allowed and hardly meant: a volume that gives more than its instance
-	// lets pass.
+	// Warnings are about what is allowed but probably a mistake: a volume that gives more than its
+	// instance lets pass.
 	Warnings []Problem `yaml:"-"`
 
 	draft    *draft
@@ -49,11 +49,11 @@ type Scenario struct {
 	instance *catalog.InstanceType // nil: none named
 }
 
-// Run is how long is simulated.
+// Run says how long to simulate.
 type Run struct {
-	// Duration is what is measured. Default 10min.
+	// Duration is the time that is measured. Default 10min.
 	Duration units.Duration `yaml:"duration,omitempty"`
-	// Warmup is simulated before it and not measured. Default 2min.
+	// Warmup is the time that is simulated before and not measured. Default 2min.
 	Warmup units.Duration `yaml:"warmup,omitempty"`
 }
 

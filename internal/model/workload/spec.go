@@ -33,9 +33,9 @@ type Arrivals struct {
 	Constant *units.Frequency `yaml:"constant,omitempty"`
 	// Steps are rates, or numbers of clients, one after another; the last holds to the end.
 	Steps []Step `yaml:"steps,omitempty"`
-	// Ramp rises or falls evenly, then holds.
+	// Ramp rises or falls linearly, then holds.
 	Ramp *Ramp `yaml:"ramp,omitempty"`
-	// Daily swings like the day.
+	// Daily rises and falls over the day.
 	Daily *Daily `yaml:"daily,omitempty"`
 	// Recorded is a CSV file of lines "seconds,rate": the rate holds until the next line's time.
 	Recorded string `yaml:"recorded,omitempty"`
@@ -109,7 +109,7 @@ type Keys struct {
 // Document says how large documents, rows or blocks are. A document's size depends only on its key,
 // so that it is read as it was written.
 type Document struct {
-	// Size is the size of all. Exactly one of Size, Uniform and Quantiles is given.
+	// Size is the size of every document. Exactly one of Size, Uniform and Quantiles is given.
 	Size units.Size `yaml:"size,omitempty"`
 	// Uniform: every size between the two is equally likely.
 	Uniform *SizeRange `yaml:"uniform,omitempty"`
@@ -118,7 +118,7 @@ type Document struct {
 	Quantiles []SizeQuantile `yaml:"quantiles,omitempty"`
 	// Change is the payload of an update's statement. Default: the whole document.
 	Change units.Size `yaml:"change,omitempty"`
-	// Growth is by how much each update grows its document, up to Largest. Documents inserted
+	// Growth is how much larger each update makes its document, up to Largest. Documents inserted
 	// during the run keep their size.
 	Growth  units.Size `yaml:"growth,omitempty"`
 	Largest units.Size `yaml:"largest,omitempty"` // default 16 MiB, which is BSON's

@@ -10,9 +10,9 @@ import (
 
 // Config is an etcd cluster as a person describes it. [Defaults] is etcd 3.6's.
 type Config struct {
-	// Members is how many there are, an odd number: an even one bears no more failures.
+	// Members is the number of members, an odd one: an even number tolerates no more failures.
 	Members int `yaml:"members"`
-	// Leader is which of them leads, from 1.
+	// Leader is the number of the member that leads, from 1.
 	Leader int `yaml:"leader"`
 	// RTT is the round trip between members: within one zone 0.1 to 0.5 ms, between zones of a
 	// region 0.5 to 2 ms (assumed).
@@ -25,22 +25,22 @@ type Config struct {
 	BatchInterval units.Duration `yaml:"batch_interval"`
 	BatchLimit    int            `yaml:"batch_limit"`
 	// SnapshotCount is --snapshot-count (10,000 since 3.6, 100,000 before); CatchUp is how many
-	// entries the leader keeps behind it for slow followers
-	// (--experimental-snapshot-catchup-entries: 5,000). A follower further behind is sent the whole
-	// database.
+	// older entries the leader keeps for slow followers (--experimental-snapshot-catchup-entries:
+	// 5,000). A follower further behind is sent the whole database.
 	SnapshotCount int `yaml:"snapshot_count"`
 	CatchUp       int `yaml:"catchup_entries"`
-	// Segment is a WAL file, preallocated (64 MB; etcd server/storage/wal, SegmentSizeBytes).
+	// Segment is the size of a WAL file, which is preallocated (64 MB; etcd server/storage/wal,
+	// SegmentSizeBytes).
 	Segment units.Size `yaml:"wal_segment"`
 	// MaxMessage and MaxInflight bound what is sent to a follower and not acknowledged
 	// (maxSizePerMsg 1 MB, maxInflightMsgs 512; etcd server/etcdserver/raft.go).
 	MaxMessage  units.Size `yaml:"max_message"`
 	MaxInflight int        `yaml:"max_inflight"`
-	// Overhead is by how much an entry is longer than its key and value, in the WAL and in the
+	// Overhead is how many bytes an entry has beside its key and value, in the WAL and in the
 	// database: request and entry headers, record and checksum, revision, page element (about 90 B
 	// by the formats of etcd 3.6 and bbolt 1.4; assumed to be the same for both).
 	Overhead units.Size `yaml:"entry_overhead"`
-	// Quota is --quota-backend-bytes (2 GB): as far as the database grows here.
+	// Quota is --quota-backend-bytes (2 GB), which the database does not outgrow here.
 	Quota units.Size `yaml:"quota"`
 	CPU   CPU        `yaml:"cpu"`
 }

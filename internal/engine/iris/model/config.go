@@ -12,15 +12,15 @@ const BlockSize = 8 * units.KiB
 
 // Config is an instance of IRIS as a person describes it.
 type Config struct {
-	// Database is how large the databases are together, Buffers how large the global buffers.
+	// Database is the size of all databases together, Buffers that of the global buffers.
 	Database units.Size `yaml:"database"`
 	Buffers  units.Size `yaml:"buffers"`
-	// Cycle is from one start of the write daemon to the next (80 s; documentation of the System
-	// Monitor, which alerts from 90 s).
+	// Cycle is the time from one start of the write daemon to the next (80 s; documentation of the
+	// System Monitor, which alerts from 90 s).
 	Cycle units.Duration `yaml:"cycle"`
-	// WakeDirty is the share of dirty buffers that wakes the daemon early, HoldDirty the one from
-	// which updates are held back until it has written some (both assumed; the documentation says
-	// that there are such limits).
+	// WakeDirty is the share of dirty buffers that wakes the daemon early, HoldDirty the share at
+	// which updates wait until it has written some (both assumed; the documentation says only that
+	// such limits exist).
 	WakeDirty units.Ratio `yaml:"wake_dirty"`
 	HoldDirty units.Ratio `yaml:"hold_dirty"`
 	// Writes is how many database writes the daemon keeps in flight, with its helpers (assumed: 64,
@@ -35,12 +35,12 @@ type Config struct {
 
 	// Synchronous makes each update wait until its journal record is durable.
 	Synchronous bool `yaml:"synchronous_commit"`
-	// JournalInterval is how long a record stays in memory at most (2 s; documentation,
+	// JournalInterval is the longest that a record stays in memory (2 s; documentation,
 	// "Journaling"). JournalBuffer is the memory for it: when it is full it is written (64 KB
 	// blocks; mgstat's unit).
 	JournalInterval units.Duration `yaml:"journal_interval"`
 	JournalBuffer   units.Size     `yaml:"journal_buffer"`
-	// JournalOverhead is by how much a record is longer than its value: header, reference, old
+	// JournalOverhead is how many bytes a record has beside its value: header, reference, old
 	// value's pointer (assumed).
 	JournalOverhead units.Size `yaml:"journal_overhead"`
 

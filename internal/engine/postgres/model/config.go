@@ -28,8 +28,8 @@ const (
 type Config struct {
 	// SharedBuffers is the cache of pages (128 MB).
 	SharedBuffers units.Size `yaml:"shared_buffers"`
-	// MaxConnections is how many transactions run at the same time (100). Here those beyond it
-	// wait, as in a pool; PostgreSQL itself refuses them.
+	// MaxConnections is how many transactions run at the same time (100). Further ones wait here,
+	// as in a pool; PostgreSQL itself refuses them.
 	MaxConnections int `yaml:"max_connections"`
 
 	// CheckpointTimeout is the time from a checkpoint's start to the next one's (5 min).
@@ -45,7 +45,7 @@ type Config struct {
 	MaxWALSize units.Size `yaml:"max_wal_size"`
 	// MinWALSize is the minimum size of the log's folder (80 MB).
 	MinWALSize units.Size `yaml:"min_wal_size"`
-	// FullPageWrites logs a page whole at its first change after a checkpoint began (on).
+	// FullPageWrites logs the whole page when it first changes after a checkpoint began (on).
 	FullPageWrites bool `yaml:"full_page_writes"`
 
 	// WALBuffers is the log's buffer; 0 is automatic: 1/32 of SharedBuffers, 64 kB to 16 MB.
@@ -54,19 +54,19 @@ type Config struct {
 	// writer makes it durable every WALWriterDelay (200 ms), and a crash loses what it had not.
 	SynchronousCommit bool           `yaml:"synchronous_commit"`
 	WALWriterDelay    units.Duration `yaml:"wal_writer_delay"`
-	// CommitDelay is how long a flush waits for company (0) where CommitSiblings (5) other
-	// transactions are active.
+	// CommitDelay is how long a flush waits for other commits to join it (0) where CommitSiblings
+	// (5) other transactions are active.
 	CommitDelay    units.Duration `yaml:"commit_delay"`
 	CommitSiblings int            `yaml:"commit_siblings"`
 
-	// The background writer looks every BgwriterDelay (200 ms) for buffers that will be needed:
-	// BgwriterLRUMultiplier (2) times the recent demand, no more than BgwriterLRUMaxpages
-	// (100), and has the kernel write them out after BgwriterFlushAfter (512 kB).
+	// Every BgwriterDelay (200 ms) the background writer cleans buffers that will soon be needed:
+	// BgwriterLRUMultiplier (2) times the recent demand, no more than BgwriterLRUMaxpages (100),
+	// and has the kernel write them out after BgwriterFlushAfter (512 kB).
 	BgwriterDelay         units.Duration `yaml:"bgwriter_delay"`
 	BgwriterLRUMaxpages   int            `yaml:"bgwriter_lru_maxpages"`
 	BgwriterLRUMultiplier units.Ratio    `yaml:"bgwriter_lru_multiplier"`
 	BgwriterFlushAfter    units.Size     `yaml:"bgwriter_flush_after"`
-	// BackendFlushAfter is the same for what backends write themselves (0: not).
+	// BackendFlushAfter is the same for what backends write themselves (0: off).
 	BackendFlushAfter units.Size `yaml:"backend_flush_after"`
 
 	// Rows is how many rows the table has at the start: pgbench's scale times 100,000 (scale
@@ -75,7 +75,7 @@ type Config struct {
 	// Row is the size of a row with its header: 121 B are pgbench's accounts (24 B of header,
 	// 97 B of columns; PostgreSQL 15 documentation, 73.6 and pgbench).
 	Row units.Size `yaml:"row"`
-	// FillFactor is how full the table's pages were loaded (100 %). The rest is room for updates.
+	// FillFactor is how full the table's pages were loaded (100 %); updates use the rest.
 	FillFactor units.Ratio `yaml:"fillfactor"`
 	// HistoryRow is the row that an update inserts into a second table without an index, as
 	// pgbench's history (48 B with its header); 0: none.

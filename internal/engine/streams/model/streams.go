@@ -29,12 +29,12 @@ type Config struct {
 	// File is the size of a log's file, which begins again when the next append does not fit. An
 	// append larger than the file makes it as large as itself.
 	File units.Size `yaml:"file"`
-	// Prewritten says that its blocks were written before, so that an append changes no
-	// metadata; fio lays its file out first unless told otherwise.
+	// Prewritten says that the file's blocks were written before, so that an append changes no
+	// metadata; fio lays its file out first by default.
 	Prewritten bool `yaml:"prewritten"`
 	// Block is the size of a read, and of a random write.
 	Block units.Size `yaml:"block"`
-	// Data is the extent that reads are spread over.
+	// Data is the size of the area that reads are spread over.
 	Data units.Size `yaml:"data"`
 	// RandomWrites makes write operations direct writes of random blocks instead of appends.
 	RandomWrites bool `yaml:"random_writes"`
