@@ -161,16 +161,28 @@ func origin(f Finding) int {
 	return 0
 }
 
+// foremostWeight is the share of the stalled time from which what explains other findings is listed
+// before them.
+const foremostWeight = 0.5
+
+func foremost(f Finding) int {
+	if f.Foremost && f.Weight >= foremostWeight {
+		return 0
+	}
+	return 1
+}
+
 // rank orders findings as Compare does.
 func rank(f []Finding) { slices.SortStableFunc(f, Compare) }
 
 // Compare orders findings as a report lists them: causes, symptoms, refutations; each by severity,
-// then by the share of the stalled time it explains. Of two that explain as much, what a database
+// then by the share of the stalled time it explains, what explains others first. Of two that explain as much, what a database
 // does goes before the resource that it meets: a checkpoint before the volume's limit.
 func Compare(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),
 		cmp.Compare(severityOrder[a.Severity], severityOrder[b.Severity]),
+		cmp.Compare(foremost(a), foremost(b)),
 		cmp.Compare(math.Round(b.Weight/weightStep), math.Round(a.Weight/weightStep)),
 		cmp.Compare(origin(a), origin(b)),
 		cmp.Compare(b.Weight, a.Weight),

@@ -49,6 +49,13 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 		return r.Incidents[max(asked, 1)-1].Verdict
 	}
 	var b strings.Builder
+	if f, ok := foremostCause(r.Findings); ok && r.Stalls.Seconds == 0 {
+		fmt.Fprintf(&b, "%s (%s): %s", f.Title, f.Subject, f.Summary)
+		if r.Stalls.Of > 0 && active {
+			fmt.Fprintf(&b, " Nothing stalled meanwhile: %s.", watchedClasses(r))
+		}
+		return b.String()
+	}
 	switch {
 	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Kind != "fio" }):
 		b.WriteString("A benchmark has no waiting clients: fio reports what the volume gave its jobs, not whether a database would stall on it.")
@@ -67,6 +74,15 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	}
 	b.WriteString(why(r.Findings, r.Stalls))
 	return b.String()
+}
+
+// foremostCause is a cause that says more than that nothing stalled.
+func foremostCause(findings []Finding) (Finding, bool) {
+	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Kind == Cause && f.Foremost && f.Severity != Info })
+	if i < 0 {
+		return Finding{}, false
+	}
+	return findings[i], true
 }
 
 // watchedClasses says what was watched, how long, and in which intervals.

@@ -11,6 +11,8 @@ func (p *Pack) coreRules() []Rule {
 		diskThroughputCapped(),
 		diskInstanceCapped(),
 		diskBurstExhausted(),
+		diskInstanceBurst(),
+		diskDegraded(),
 		diskLatencyBound(),
 		diskNotTheCause(),
 

@@ -83,7 +83,12 @@ func (t Time) Remark(text string) Evidence {
 // itself attributes to the instance.
 func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) []ceiling {
 	var out []ceiling
+	slow := c.slowdowns()
 	for _, h := range held {
+		// What it does as quickly as ever at other times is no limit.
+		if slices.ContainsFunc(slow, func(s *slowdown) bool { return s.device == h.Labels.Get("device") && !s.less }) {
+			continue
+		}
 		k := findCeiling(&c.Signals, h, nil)
 		p, ok := plateau(k)
 		if !ok {

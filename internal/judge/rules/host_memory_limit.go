@@ -2,6 +2,9 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
+// swapping is how many pages a second swapped out mean that memory is short.
+const swapping = 100.0
+
 func hostMemoryLimit() Rule {
 	r := Rule{ID: "host/memory-limit", Title: "Memory is short", Kind: Cause,
 		When:  "plimsoll:psi_memory_full:ratio > 0.1 or plimsoll:swap_out:rate > 100",

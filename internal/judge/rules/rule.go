@@ -101,8 +101,14 @@ type Finding struct {
 	// Ongoing says that it held still when the recording ended, or was about to recur: of what is
 	// being watched, that it is true now.
 	Ongoing bool `json:"ongoing,omitempty"`
+	// SupportCase is what to attach to a provider's support case; nil if the finding is not about a
+	// volume's own fault.
+	SupportCase *SupportCase `json:"support_case,omitempty"`
 	// Cap is the volume's limit that binds; nil if the finding is not about one.
 	Cap *Cap `json:"-"`
+	// Foremost says that the finding explains others that explain as much: a volume that became slow
+	// by itself is why a checkpoint takes long on it.
+	Foremost bool `json:"-"`
 
 	// Opening and Closing are sentences with which the finding begins or ends the verdict; "" if it
 	// has none.

@@ -54,5 +54,31 @@ var (
 	EBSInstanceThroughputExceeded = ebs("ebs_instance_throughput_exceeded:ratio", "share of the time the instance's throughput limit was exceeded", "aws_ebs_csi_ec2_exceeded_tp_seconds_total")
 	EBSBurstBalance               = core.Add(Signal{Name: SignalPrefix + "ebs_burst_balance:ratio", Unit: "ratio", By: []string{"volume_id"},
 		Help:  "burst credits left, as CloudWatch's BurstBalance reports",
-		Exprs: []string{`aws_ebs_burst_balance_average / 100`}})
+		Exprs: []string{ofDimension("aws_ebs_burst_balance_average", "volume_id", "VolumeId") + ` / 100`, ofDimension("aws_ebs_burst_balance_minimum", "volume_id", "VolumeId") + ` / 100`}})
+	InstanceIOBalance   = balance("instance_io_balance:ratio", "I/O burst credits of an instance left, as CloudWatch's EBSIOBalance% reports", "ebsiobalance")
+	InstanceByteBalance = balance("instance_byte_balance:ratio", "throughput burst credits of an instance left, as CloudWatch's EBSByteBalance% reports", "ebsbyte_balance")
 )
+
+// ofDimension names a CloudWatch metric's dimension by one label, whichever exporter wrote it:
+// prometheus/cloudwatch_exporter has volume_id, YACE dimension_VolumeId.
+func ofDimension(metric, label, dimension string) string {
+	return `label_replace(` + metric + `, "` + label + `", "$1", "dimension_` + dimension + `", "(.+)")`
+}
+
+// balance is a burst balance of an EC2 instance, or of an RDS instance. cloudwatch_exporter writes %
+// as _, YACE as _percent.
+func balance(name, help, metric string) *Signal {
+	s := Signal{Name: SignalPrefix + name, Unit: "ratio", Help: help, By: []string{"instance_id"}}
+	for _, of := range []struct{ space, label, dimension string }{{"ec2", "instance_id", "InstanceId"}, {"rds", "dbinstance_identifier", "DBInstanceIdentifier"}} {
+		for _, written := range []string{"_", "_percent"} {
+			for _, statistic := range []string{"_minimum", "_average"} {
+				x := ofDimension("aws_"+of.space+"_"+metric+written+statistic, "instance_id", of.dimension)
+				if of.space == "rds" {
+					x = `label_replace(` + x + `, "instance_id", "$1", "` + of.label + `", "(.+)")`
+				}
+				s.Exprs = append(s.Exprs, x+" / 100")
+			}
+		}
+	}
+	return core.Add(s)
+}

@@ -117,7 +117,7 @@ func finding(f diagnose.Finding) diagnose.Finding {
 		e.Value, e.From, e.To = finite(e.Value), utc(e.From), utc(e.To)
 		return e
 	})
-	f.Fixes, f.Windows = mapped(f.Fixes, same), mapped(f.Windows, utcSpan)
+	f.Fixes, f.Windows, f.SupportCase = mapped(f.Fixes, same), mapped(f.Windows, utcSpan), utcCase(f.SupportCase)
 	return f
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 )
 
 func renderJSON(t *testing.T, r *diagnose.Report) string {
@@ -29,7 +30,7 @@ func TestJSONGolden(t *testing.T) {
 	for i := range whole.Timeline { // ten points are enough to see how they are written
 		whole.Timeline[i].Values = whole.Timeline[i].Values[15:25]
 	}
-	for name, r := range map[string]*diagnose.Report{"checkpoint": whole, "healthy": healthyReport(), "nothing": nothingReport()} {
+	for name, r := range map[string]*diagnose.Report{"checkpoint": whole, "degraded": degradedReport(), "healthy": healthyReport(), "nothing": nothingReport()} {
 		t.Run(name, func(t *testing.T) { golden(t, name+".json", renderJSON(t, r)) })
 	}
 }
@@ -89,7 +90,7 @@ func TestSchemaRejects(t *testing.T) {
 func TestSchemaMatchesTypes(t *testing.T) {
 	s := readSchema(t)
 	for def, v := range map[string]any{
-		"": diagnose.Report{}, "span": diagnose.Span{}, "source": diagnose.Source{}, "finding": diagnose.Finding{},
+		"": diagnose.Report{}, "span": diagnose.Span{}, "source": diagnose.Source{}, "finding": diagnose.Finding{}, "support_case": rules.SupportCase{}, "counted": rules.Counted{},
 		"evidence": diagnose.Evidence{}, "fix": diagnose.Fix{}, "share": diagnose.Share{}, "not_measured": diagnose.NotMeasured{},
 		"stalls": diagnose.StallSummary{}, "track": diagnose.Track{},
 	} {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 )
 
 var start = time.Date(2026, 7, 20, 15, 55, 0, 0, time.UTC)
@@ -169,6 +170,24 @@ func refutedReport() *diagnose.Report {
 	}}
 	r.Timeline = r.Timeline[:1]
 	r.Missing = nil
+	return r
+}
+
+// degradedReport has an evidence pack.
+func degradedReport() *diagnose.Report {
+	slow, usual := 0.3, 0.001
+	rate := 400.0
+	r := checkpointReport()
+	r.Findings = []diagnose.Finding{{
+		Rule: "disk/degraded", Severity: diagnose.Critical, Kind: diagnose.Cause, Subject: "nvme1n1", Title: "The volume itself became slow", Weight: 1,
+		Summary: "Writes of nvme1n1 took 300 ms where 1.00 ms is usual at that rate, for 2m.", Windows: []diagnose.Span{span(60, 180)},
+		SupportCase: &rules.SupportCase{Device: "nvme1n1", Volume: "vol-1", From: at(60), To: at(180), SlowS: 120,
+			Counters: []rules.Counted{{Device: "nvme1n1", Counter: "writes", Metric: "plimsoll:disk_writes:rate", Unit: "1/s", Slow: &rate, Usual: &rate},
+				{Device: "nvme1n1", Counter: "write await", Metric: "plimsoll:disk_write_await:seconds", Unit: "seconds", Slow: &slow, Usual: &usual},
+				{Device: "nvme2n1", Counter: "read await", Metric: "plimsoll:disk_read_await:seconds", Unit: "seconds"}},
+			Excluded: []string{"The CPUs: 12 % busy meanwhile."}},
+	}}
+	r.Timeline, r.Account, r.Missing = nil, nil, nil
 	return r
 }
 

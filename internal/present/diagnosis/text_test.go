@@ -69,6 +69,7 @@ var textCases = []struct {
 	{"nothing", nothingReport, text.Options{}},
 	{"refuted", refutedReport, text.Options{}},
 	{"damaged", damagedReport, text.Options{}},
+	{"degraded", degradedReport, text.Options{}},
 	{"hostile", hostileReport, text.Options{}},
 	{"hostile_ascii_width50", hostileReport, text.Options{ASCII: true, Width: 50}},
 	{"empty", func() *diagnose.Report { return &diagnose.Report{} }, text.Options{}},

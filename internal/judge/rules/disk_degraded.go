@@ -1,0 +1,102 @@
+package rules
+
+import (
+	"slices"
+
+	"plimsoll/internal/record/timeline"
+)
+
+func diskDegraded() Rule {
+	r := Rule{ID: "disk/degraded", Title: "The volume itself became slow", Kind: Cause,
+		Needs: []*Signal{DiskOps, DiskMoved}, AnyOf: []*Signal{DiskReadAwait, DiskWriteAwait},
+		NoAlert: "it compares a device with itself at other times, and with its peers",
+		Cause:   "The volume takes longer for each request, although it is asked for no more than it does quickly at other times, of the same size. Network volumes have such episodes, of minutes mostly: a replica that fails over, a path that is congested, a neighbour. Nothing that the database or its owner does makes it, and nothing bought for the volume prevents it.",
+		Words: Words{
+			"slow":  "{{.kind}} of {{.device}} took {{.slow}} where {{.usual}} is usual at that rate, for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
+			"less":  "It completed {{.ops}} meanwhile, usually {{.usualOps}}, while its queue grew: the requests were there, and the volume was slow.",
+			"same":  "It was asked for {{.ops}}, usually {{.usualOps}}: no more than it does quickly at other times.",
+			"flat":  "Its rate hardly varied: it may have been held at {{.ops}} for that time.",
+			"peers": "{{.peers}} did their requests as quickly as ever.",
+			"alone": "No other device of this host had enough to do to be compared with.",
+		},
+		Advice: map[string]Advice{
+			"case": {Summary: "Attach the evidence below to a support case, with the volume's id", Expect: "the provider looks at that volume at that time; a volume that keeps doing this is replaced",
+				TradeOff: "none"},
+			"move": {Summary: "If it goes on, fail over to a member on another volume, or make a new volume from a snapshot and swap them", Expect: "another volume is another set of disks and paths",
+				TradeOff: "a volume made from a snapshot is slow at the first touch of each block"},
+			"survive":    {Summary: "Spread the data over members whose volumes do not share a fault, and let requests time out on the slow one", Expect: "an episode costs one member, not all of them", TradeOff: "more volumes"},
+			"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the volume does more than this quickly at other times", TradeOff: "none; it saves money"},
+		}}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		all := c.slowdowns()
+		var out []Finding
+		for _, s := range all {
+			if s.instanceLimited || len(s.alike) > 0 && len(s.quick) == 0 || c.burstEnded(s) != nil {
+				continue // the host's: disk/instance-burst-exhausted
+			}
+			// A stack is slow because its leg is.
+			if stacked(s.device) && slices.ContainsFunc(all, func(o *slowdown) bool { return !stacked(o.device) }) {
+				continue
+			}
+			out = append(out, r.degraded(c, s))
+		}
+		return out
+	}
+	return r
+}
+
+func (r Rule) degraded(c *Case, s *slowdown) Finding {
+	f := r.Finding(s.device)
+	f.Weight = Share(s.cells.Widen(1, 1), c.Stall.Cells)
+	f.Severity = c.SeverityOf(f.Weight)
+	f.Windows = c.Windows(s.cells.Close(3))
+	f.Foremost = true
+	v := Values{"kind": upperFirst(Called(s.kind)), "device": Called(s.device), "slow": Seconds(s.slowS), "usual": Seconds(s.usualS), "for": Seconds(c.Seconds(s.cells)), "share": "",
+		"ops": Of(s.ops, "IOPS"), "usualOps": Of(s.usualOps, "IOPS"), "peers": joined(s.quick)}
+	if c.Change == nil {
+		v["share"] = Part(f.Weight)
+	}
+	f.Say("slow", v)
+	switch {
+	case s.less:
+		f.Say("less", v)
+	default:
+		f.Say("same", v)
+	}
+	if s.less && s.flat {
+		f.Say("flat", v)
+	}
+	if len(s.quick) > 0 {
+		f.Say("peers", v)
+	} else {
+		f.Say("alone", nil)
+	}
+	f.Evidence = c.slowFigures(s)
+	f.SupportCase = s.supportCase(c)
+	f.Advise("case", nil)
+	f.Advise("do not buy", nil)
+	f.Advise("move", nil)
+	f.Advise("survive", nil)
+	return f
+}
+
+// slowFigures are the numbers of a slowdown.
+func (c *Case) slowFigures(s *slowdown) []Evidence {
+	await := DiskReadAwait
+	if s.kind == "writes" {
+		await = DiskWriteAwait
+	}
+	out := []Evidence{
+		c.Figure("median await of its "+s.kind+" meanwhile", await, s.slowS, "seconds", s.cells),
+		c.Figure("median await when it did at least as much, quickly", await, s.usualS, "seconds", s.calm),
+		c.Figure("intervals in which it did at least as much, quickly", nil, float64(s.calm.Count()), "", s.calm),
+		c.Figure("median requests completed meanwhile", DiskOps, s.ops, "1/s", s.cells),
+		c.Figure("median requests completed otherwise", DiskOps, s.usualOps, "1/s", s.cells.Not()),
+		c.Figure("median bytes moved meanwhile", DiskMoved, s.moved, "bytes/s", s.cells),
+		c.Figure("median bytes moved otherwise", DiskMoved, s.usualMoved, "bytes/s", s.cells.Not()),
+	}
+	for _, x := range s.excluded {
+		out = append(out, Evidence{Text: "excluded: " + x, From: c.Whole().From, To: c.Whole().To})
+	}
+	return out
+}

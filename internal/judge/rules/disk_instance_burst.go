@@ -1,0 +1,148 @@
+package rules
+
+import (
+	"time"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// An instance's burst lasts 30 minutes at least (EC2 user guide, EBS-optimized instances). What is
+// asked of a small instance's storage exceeds its baseline from instanceLeastOps or
+// instanceLeastBytes on: the smallest have 250 IOPS and 43 Mbit/s (t3.nano, m-family from 3,600
+// IOPS and 650 Mbit/s).
+const (
+	instanceBurst      = 30 * time.Minute
+	instanceLeastOps   = 250.0
+	instanceLeastBytes = 5e6
+	// Volumes that are slow together for instanceTogether are held by what they share.
+	instanceTogether = 5 * time.Minute
+	instanceHolds    = 0.8 // of the time from its first slow interval to its last
+)
+
+// A burstEnd is how a slowdown shows that a burst was used up.
+type burstEnd string
+
+const (
+	endCounted  burstEnd = "counted"  // EBS counts the time over the instance's limit
+	endTogether burstEnd = "together" // all volumes of the host at once
+	endLong     burstEnd = "long"     // one volume, for hours at the same load
+)
+
+// burstEnded reports how a slowdown shows the end of an instance's burst; nil if it does not.
+func (c *Case) burstEnded(s *slowdown) *burstEnd {
+	how := endLong
+	eps := s.cells.Episodes()
+	first, last := eps[0].First, eps[len(eps)-1].Last
+	lasted := c.Grid.Time(last).Sub(c.Grid.Start(first))
+	within := timeline.MaskOf(c.Grid.N, []timeline.Episode{{First: first, Last: last}})
+	before := s.calm.And(timeline.MaskOf(c.Grid.N, []timeline.Episode{{First: 0, Last: max(0, first-1)}}))
+	much := s.ops >= instanceLeastOps || s.moved >= instanceLeastBytes
+	switch {
+	case s.instanceLimited:
+		how = endCounted
+	case len(s.quick) > 0 || !much || Share(s.cells, within) < instanceHolds || before.Count() == 0:
+		return nil
+	case len(s.alike) > 0 && lasted >= instanceTogether:
+		how = endTogether
+	case lasted < instanceBurst:
+		return nil
+	}
+	return &how
+}
+
+func diskInstanceBurst() Rule {
+	r := Rule{ID: "disk/instance-burst-exhausted", Title: "The instance's burst is used up", Kind: Cause,
+		When: "plimsoll:instance_io_balance:ratio <= 0.01 or plimsoll:instance_byte_balance:ratio <= 0.01", Needs: []*Signal{}, AnyOf: []*Signal{InstanceIOBalance, InstanceByteBalance, DiskReadAwait, DiskWriteAwait},
+		Cause: "Small and middle instance types reach their EBS maximum for 30 minutes a day at least and have a lower baseline otherwise. When the burst is used up, the same load meets the baseline: all volumes of the instance together get slow, for the rest of the day, whatever the volumes were bought for.",
+		Words: Words{
+			"spent":      "The instance's {{.what}} balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: all its volumes together have its baseline only.",
+			"slower":     "{{.kind}} of {{.device}} took {{.slow}} from {{.at}} UTC on, {{.usual}} before, at the same load ({{.ops}} and {{.moved}}; before {{.usualOps}}).",
+			"counted":    "EBS counted the time over the instance's limit meanwhile, and none before, although as much was done.",
+			"together":   "The other volumes of the host ({{.alike}}) became slow with it: it is what they share.",
+			"long":       "It stayed so for {{.for}}. A volume's own trouble seldom lasts so long; an instance's burst that is used up does, and so does a volume that is degraded.",
+			"long title": "Slow at the same load for hours: the instance's burst is used up, or the volume is degraded",
+		},
+		Advice: map[string]Advice{
+			"look": {Summary: "Look at the instance's EBSIOBalance% and EBSByteBalance% in CloudWatch (of RDS too) and at InstanceEBSIOPSExceededCheck: 0 % is a burst used up; 100 % means that the volume is degraded, and the evidence below is for a support case",
+				Expect: "the one or the other, in a minute", TradeOff: "none"},
+			"instance":   {Summary: "Choose an instance type whose EBS baseline, not its maximum, carries the load; leave the volumes", Expect: "no cliff after the burst; the volumes give what they were bought for", TradeOff: "the instance's price; a restart"},
+			"weighting":  {Summary: "On M8, C8, R8 and X8 instances, set the bandwidth weighting to ebs-1", Expect: "25 % more EBS bandwidth, if bytes and not requests are the limit", TradeOff: "as much less network bandwidth; no charge"},
+			"do not buy": {Summary: "Do not buy IOPS or throughput of the volume for this", Expect: "no change: the instance's limit is met first", TradeOff: "none; it saves money"},
+		}}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		out := r.balancesSpent(c)
+		for _, s := range c.slowdowns() {
+			if how := c.burstEnded(s); how != nil && len(out) == 0 && !stacked(s.device) {
+				out = append(out, r.burstUsed(c, s, *how))
+			}
+		}
+		return out
+	}
+	return r
+}
+
+func (r Rule) burstUsed(c *Case, s *slowdown, how burstEnd) Finding {
+	f := r.Finding(s.device)
+	if how != endLong {
+		f.Subject = "instance"
+	}
+	f.Weight = Share(s.cells.Widen(1, 1), c.Stall.Cells)
+	f.Severity = c.SeverityOf(f.Weight)
+	f.Windows = c.Windows(s.cells.Close(c.Cells(instanceTogether)))
+	f.Foremost = true
+	f.Say("slower", Values{"kind": upperFirst(Called(s.kind)), "device": Called(s.device), "slow": Seconds(s.slowS), "usual": Seconds(s.usualS), "at": Called(f.Windows[0].From.UTC().Format("15:04:05")),
+		"ops": Of(s.ops, "IOPS"), "moved": mibs(s.moved), "usualOps": Of(s.usualOps, "IOPS")})
+	f.Evidence = c.slowFigures(s)
+	switch how {
+	case endCounted:
+		f.Say("counted", nil)
+	case endTogether:
+		f.Say("together", Values{"alike": joined(s.alike)})
+	default:
+		f.Entitle("long title", nil)
+		f.Say("long", Values{"for": Seconds(c.Seconds(s.cells))})
+		f.SupportCase = s.supportCase(c)
+	}
+	if how != endCounted {
+		f.Advise("look", nil)
+	}
+	f.Advise("instance", nil)
+	f.Advise("weighting", nil)
+	f.Advise("do not buy", nil)
+	return f
+}
+
+// balancesSpent are the instances whose burst balance is spent, as CloudWatch reports it.
+func (r Rule) balancesSpent(c *Case) []Finding {
+	var out []Finding
+	for _, of := range []struct {
+		signal *Signal
+		what   string
+	}{{InstanceIOBalance, "I/O"}, {InstanceByteBalance, "throughput"}} {
+		for _, t := range c.Signal(of.signal) {
+			spent := timeline.Where(t.Values, func(x float64) bool { return x <= balanceSpent })
+			if c.Seconds(spent) == 0 {
+				continue
+			}
+			f := r.Finding(t.Labels.Get("instance_id"))
+			f.Weight = Share(spent, c.Stall.Cells)
+			f.Severity = c.SeverityOf(f.Weight)
+			if !c.Stall.Any() {
+				f.Severity = Warning
+			}
+			f.Windows = c.Windows(spent)
+			f.Foremost = true
+			said := Values{"what": Called(of.what), "for": Seconds(c.Seconds(spent)), "share": ""}
+			if c.Stall.Any() {
+				said["share"] = Part(f.Weight)
+			}
+			f.Say("spent", said)
+			f.Evidence = []Evidence{c.Figure("lowest "+of.what+" balance of the instance", of.signal, timeline.Quantile(t.Values, 0), "ratio", spent)}
+			f.Advise("instance", nil)
+			f.Advise("weighting", nil)
+			f.Advise("do not buy", nil)
+			out = append(out, f)
+		}
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/timeline"
+)
+
+// A volume that takes longer for each request, although it is asked for no more than it does
+// quickly at other times, has itself become slow. All that usually makes requests wait can be told
+// from this by the counters: a burst moves more, a cap is the most that was ever done, larger
+// requests take longer each, a busy CPU delays everything.
+const (
+	slowFactor   = 3.0   // times the usual await of the same kind of request
+	slowLeastS   = 0.001 // longer than usual, in seconds
+	slowCells    = 4     // intervals at least, of the slow time
+	slowRequests = 20.0  // requests at least, in the slow time
+	calmCells    = 8     // intervals at least in which the device did as much quickly
+	calmQuick    = 0.8   // of the intervals with as much to do that are quick
+	asMuchOps    = 0.95
+	asMuchBytes  = 0.9
+	notMore      = 1.2 // times the usual rates: more than that is a burst, and a burst queues
+	alikeSize    = 1.5 // times the usual size of a request
+	quickFactor  = 1.5 // of its usual await: a peer that is no slower than ever
+	alikeFactor  = 2.0 // and one that is slow too
+	flushFactor  = 2.0 // times the usual flushes: each empties a cache first
+	slowCPU      = 0.95
+	sameRates    = 0.03 // two devices that do the same are one: a partition, a volume of one leg
+	slowLimit    = 0.3  // of the slow time over a limit of EBS's: then that is why
+)
+
+// A slowdown is a device that became slow by itself.
+type slowdown struct {
+	device string
+	kind   string // "reads" or "writes"
+	// cells are slow; calm are those in which it did at least as much, quickly.
+	cells, calm timeline.Mask
+	slowS, usualS, ops, usualOps,
+	moved, usualMoved float64
+	flat            bool     // its rate hardly varies meanwhile, as at a limit
+	less            bool     // it did clearly less than usual while requests queued
+	quick, alike    []string // devices with traffic that were quick meanwhile, or slow too
+	excluded        []string // what the counters exclude
+	instanceLimited bool     // EBS says that the instance's limit was exceeded
+}
+
+// slowdowns finds the devices that were slow by themselves in the stalled time.
+func (c *Case) slowdowns() []*slowdown {
+	if !c.Stall.Any() {
+		return nil
+	}
+	var out []*slowdown
+	for _, t := range c.Signal(DiskOps) {
+		dev := t.Labels.Get("device")
+		var best *slowdown
+		for _, kind := range []struct {
+			name       string
+			await, ops *Signal
+		}{{"reads", DiskReadAwait, DiskReads}, {"writes", DiskWriteAwait, DiskWrites}} {
+			s := c.slowdown(dev, kind.name, t.Values, c.For(kind.await, "device", dev), c.For(kind.ops, "device", dev))
+			if s != nil && (best == nil || s.slowS/s.usualS > best.slowS/best.usualS) {
+				best = s
+			}
+		}
+		if best != nil && c.ownFault(best) {
+			c.peersOf(best)
+			out = append(out, best)
+		}
+	}
+	return out
+}
+
+// slowdown compares one kind of request of a device with comparable time; nil if it was no slower.
+func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
+	moved := c.For(DiskMoved, "device", dev)
+	if await == nil || ops == nil || moved == nil {
+		return nil
+	}
+	s := &slowdown{device: dev, kind: kind}
+	around := c.Stall.Active.Without(c.Stall.Cells.Widen(1, 1))
+	usual := timeline.Quantile(timeline.At(await, around), 0.5)
+	// The slow cells of the stalled time: the device's counters may credit a wait a cell later.
+	slow := timeline.Where(await, func(x float64) bool { return x >= slowFactor*usual && x >= usual+slowLeastS })
+	s.cells = reaching(slow, c.Stall.Cells.Widen(1, 1))
+	requests := timeline.Sum(timeline.At(ops, s.cells)) * c.Grid.StepSeconds()
+	if s.cells.Count() < slowCells || requests < slowRequests || Share(s.cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
+		return nil
+	}
+	s.ops, s.moved = timeline.Quantile(timeline.At(all, s.cells), 0.5), timeline.Quantile(timeline.At(moved, s.cells), 0.5)
+	s.slowS = timeline.Quantile(timeline.At(await, s.cells), 0.5)
+	size := s.moved / s.ops
+	// Comparable are the cells with as much to do, of requests that are no smaller.
+	kindOps := timeline.Quantile(timeline.At(ops, s.cells), 0.5)
+	around = around.Without(s.cells)
+	comparable := make(timeline.Mask, c.Grid.N)
+	for k := range comparable {
+		comparable[k] = around[k] && await[k] > 0 && all[k] >= asMuchOps*s.ops && moved[k] >= asMuchBytes*s.moved && ops[k] >= asMuchOps*kindOps &&
+			moved[k]/all[k] >= size/alikeSize
+	}
+	s.calm = comparable.And(timeline.Where(await, func(x float64) bool { return x <= s.slowS/slowFactor }))
+	if s.calm.Count() < calmCells || Share(s.calm, comparable) < calmQuick {
+		return nil
+	}
+	s.usualS = timeline.Quantile(timeline.At(await, s.calm), 0.5)
+	s.usualOps, s.usualMoved = timeline.Quantile(timeline.At(all, around), 0.5), timeline.Quantile(timeline.At(moved, around), 0.5)
+	if s.slowS < s.usualS+slowLeastS || s.ops > notMore*s.usualOps || s.moved > notMore*s.usualMoved {
+		return nil
+	}
+	in := timeline.At(all, s.cells)
+	s.flat = timeline.Quantile(in, 0.9) <= (1+2*capTolerance)*timeline.Quantile(in, 0.1)
+	queue := c.For(DiskQueue, "device", dev)
+	s.less = s.ops < lessDone*s.usualOps && timeline.Quantile(timeline.At(queue, s.cells), 0.5) > timeline.Quantile(timeline.At(queue, s.calm), 0.5)
+	s.excluded = append(s.excluded,
+		fmt.Sprintf("More to do: %s and %s meanwhile; it did at least as much in %d other intervals, %s of them quickly.",
+			units.Value(s.ops, "1/s"), units.Value(s.moved, "bytes/s"), comparable.Count(), units.Percent(Share(s.calm, comparable))),
+		fmt.Sprintf("Larger requests: %s each meanwhile, %s in the time it is compared with.", units.Bytes(size), units.Bytes(timeline.Quantile(timeline.At(ratio(moved, all), s.calm), 0.5))))
+	return s
+}
+
+// slowGap is how many quicker cells may lie within one stretch of slow ones.
+const slowGap = 2
+
+// reaching returns the stretches of a mask that reach into some cells, as far as they go.
+func reaching(mask, into timeline.Mask) timeline.Mask {
+	out := make(timeline.Mask, len(mask))
+	for _, e := range mask.Close(slowGap).Episodes() {
+		if into[e.First:e.Last+1].Count() > 0 {
+			copy(out[e.First:e.Last+1], mask[e.First:e.Last+1])
+		}
+	}
+	return out
+}
+
+// ratio is one series by another.
+func ratio(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for k := range out {
+		if out[k] = math.NaN(); b[k] > 0 {
+			out[k] = a[k] / b[k]
+		}
+	}
+	return out
+}
+
+// ownFault excludes what else delays requests: limits that EBS counts, flushes, the CPUs and memory.
+func (c *Case) ownFault(s *slowdown) bool {
+	over := func(signals ...*Signal) (share float64, measured bool) {
+		for _, of := range signals {
+			for _, t := range c.Signal(of) {
+				if x := timeline.Mean(timeline.At(t.Values, s.cells)); x == x {
+					share, measured = max(share, x), true
+				}
+			}
+		}
+		return share, measured
+	}
+	volume, counted := over(EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded)
+	if volume >= slowLimit {
+		return false
+	}
+	if counted {
+		s.excluded = append(s.excluded, "The volume's own limits: EBS counts "+units.Percent(volume)+" of the time over them.")
+	}
+	instance, counted := over(EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded)
+	s.instanceLimited = instance >= slowLimit
+	if counted && !s.instanceLimited {
+		s.excluded = append(s.excluded, "The instance's limits: EBS counts "+units.Percent(instance)+" of the time over them.")
+	}
+	if flushes := c.For(DiskFlushes, "device", s.device); flushes != nil {
+		then, usual := timeline.Mean(timeline.At(flushes, s.cells)), timeline.Mean(timeline.At(flushes, s.calm))
+		if then > flushFactor*usual && then > 1 {
+			return false
+		}
+		s.excluded = append(s.excluded, fmt.Sprintf("More flushes: %s meanwhile, %s otherwise.", units.Value(then, "1/s"), units.Value(usual, "1/s")))
+	}
+	if busy := timeline.Quantile(timeline.At(c.One(CPUBusy), s.cells), 0.5); busy == busy {
+		if busy >= slowCPU {
+			return false
+		}
+		s.excluded = append(s.excluded, "The CPUs: "+units.Percent(busy)+" busy meanwhile.")
+	}
+	if swapped := timeline.Mean(timeline.At(c.One(SwapOut), s.cells)); swapped == swapped {
+		if swapped > swapping {
+			return false
+		}
+		s.excluded = append(s.excluded, "Swapping: "+units.Value(swapped, "1/s")+" pages swapped out meanwhile.")
+	}
+	return true
+}
+
+// peersOf compares the other devices with themselves in the same time.
+func (c *Case) peersOf(s *slowdown) {
+	own := c.For(DiskOps, "device", s.device)
+	for _, t := range c.Signal(DiskOps) {
+		dev := t.Labels.Get("device")
+		then, usual := c.eachOf(dev, t.Values, s.cells), c.eachOf(dev, t.Values, s.calm)
+		if dev == s.device || !(timeline.Sum(timeline.At(t.Values, s.cells))*c.Grid.StepSeconds() >= slowRequests) || sameDevice(own, t.Values, s.cells.Or(s.calm)) {
+			continue
+		}
+		switch {
+		case then <= quickFactor*usual || then <= usual+slowLeastS/2:
+			s.quick = append(s.quick, dev)
+		case then >= alikeFactor*usual:
+			s.alike = append(s.alike, dev)
+		}
+	}
+	if len(s.quick) > 0 {
+		s.excluded = append(s.excluded, "The host and its path to storage: "+string(joined(s.quick))+" did their requests as quickly as ever meanwhile.")
+	}
+}
+
+// eachOf is how long a device's requests took, of both kinds: seconds waited over requests.
+func (c *Case) eachOf(dev string, ops []float64, in timeline.Mask) float64 {
+	waited := 0.0
+	for _, kind := range [][2]*Signal{{DiskReadAwait, DiskReads}, {DiskWriteAwait, DiskWrites}} {
+		await, rate := c.For(kind[0], "device", dev), c.For(kind[1], "device", dev)
+		if await == nil || rate == nil {
+			continue
+		}
+		for k, hit := range in {
+			if hit && rate[k] > 0 && await[k] == await[k] {
+				waited += await[k] * rate[k]
+			}
+		}
+	}
+	n := timeline.Sum(timeline.At(ops, in))
+	if !(n > 0) {
+		return math.NaN()
+	}
+	return waited / n
+}
+
+// sameDevice reports whether two devices complete the same requests.
+func sameDevice(a, b []float64, in timeline.Mask) bool {
+	x, y := timeline.At(a, in), timeline.At(b, in)
+	return timeline.Correlation(x, y) > 0.99 && math.Abs(timeline.Sum(x)-timeline.Sum(y)) <= sameRates*timeline.Sum(x)
+}
+
+// stacked reports whether a device is made of others: a device-mapper volume or a RAID.
+func stacked(device string) bool {
+	return strings.HasPrefix(device, "dm-") || strings.HasPrefix(device, "md")
+}
