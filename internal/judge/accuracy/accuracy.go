@@ -71,6 +71,12 @@ type Trial struct {
 	Said     bool
 }
 
+// Alarm reports whether something was said that is wrong.
+func (t Trial) Alarm() bool { return t.Said && t.Truth == Wrong }
+
+// Miss reports whether something is right that was not said.
+func (t Trial) Miss() bool { return !t.Said && t.Truth == Right }
+
 // A Row is how right a rule was at a sampling.
 type Row struct {
 	Rule     string // "" for all together
@@ -115,9 +121,9 @@ func Tabulate(trials []Trial) []Row {
 			switch r := rows[k]; {
 			case t.Said && t.Truth == Right:
 				r.Hits++
-			case t.Said:
+			case t.Alarm():
 				r.Alarms++
-			case t.Truth == Right:
+			case t.Miss():
 				r.Misses++
 			}
 		}

@@ -10,9 +10,10 @@ import (
 // An incident is a scenario with what can be granted to it: for each rule the assignments that take
 // its cause away, or give what it says would not help.
 type incident struct {
-	seed   uint64
-	family string
-	text   string
+	seed    uint64
+	family  string
+	trouble trouble
+	text    string
 	// instance says that the machine's size is an instance's, so that more of it is no small change.
 	instance bool
 	// without takes away the cause that a rule names.
@@ -22,6 +23,18 @@ type incident struct {
 	// needs is what has to help besides, for a refutation that also says what does.
 	needs map[string][]string
 }
+
+// A trouble is what an incident is drawn for; the first 500 seeds are drawn for none, and have what
+// chance brings.
+type trouble int
+
+const (
+	anyTrouble trouble = iota
+	instanceTooSmall
+	tooFewCores
+	slowMembers
+	nothingWrong
+)
 
 // A chance draws figures; the same seed draws the same ones.
 type chance struct{ *rand.Rand }
@@ -49,9 +62,12 @@ type drawn struct {
 }
 
 // volume draws a volume: mostly one with room, now and then one with a low cap, credits that end, or
-// bad times.
-func (c chance) volume(name string) drawn {
+// bad times. Where the incident is drawn for something else, the volume has room.
+func (c chance) volume(in *incident, name string) drawn {
 	iops, mib := c.among(300, 16000), c.among(20, 1000)
+	if in.trouble != anyTrouble {
+		iops, mib = 16000, 1000
+	}
 	at := "volumes." + name + "."
 	d := drawn{
 		iops: []string{at + "iops=1000000"}, bytes: []string{at + "throughput=100GB/s"},
@@ -60,6 +76,7 @@ func (c chance) volume(name string) drawn {
 	}
 	more := ""
 	switch {
+	case in.trouble != anyTrouble:
 	case c.yes(0.15):
 		low, full := c.among(100, 600), 3000
 		iops = low
@@ -74,11 +91,23 @@ func (c chance) volume(name string) drawn {
 	return d
 }
 
+// ofChance is how many seeds are drawn for no particular trouble: with what chance brings, an
+// instance's limit or the CPUs are hardly ever the cause.
+const ofChance = 500
+
 // generate makes the incident of a seed.
 func generate(seed uint64) incident {
 	c := chance{rand.New(rand.NewPCG(seed, 14))}
 	in := incident{seed: seed, without: map[string][]string{}, granted: map[string][]string{}, needs: map[string][]string{}}
 	draw := pick(c, wiredtiger, wiredtiger, postgres, postgres, etcd)
+	if seed >= ofChance {
+		switch in.trouble = pick(c, instanceTooSmall, tooFewCores, slowMembers, nothingWrong); in.trouble {
+		case instanceTooSmall, tooFewCores:
+			draw = pick(c, wiredtiger, postgres)
+		case slowMembers:
+			draw = etcd
+		}
+	}
 	body := draw(c, &in)
 	in.text = fmt.Sprintf("plimsoll: 1\nname: seed %d\nseed: %d\nrun: {duration: 4min, warmup: 20s}\n%s", seed, seed, body)
 	return in
@@ -89,11 +118,19 @@ func (c chance) host(in *incident) string {
 	cores, memory := pick(c, 2, 4, 8), pick(c, 8, 16, 32)
 	in.without["host/writeback-backlog"] = []string{"host.dirty_background_bytes=1MB"}
 	words := []string{"filesystem: " + pick(c, "xfs", "ext4")}
-	if c.yes(0.15) {
+	switch {
+	case in.trouble == instanceTooSmall: // these have one limit, and no burst
+		words = append(words, "cores: 2, memory: 7GiB, instance: "+pick(c, "m4.large", "m4.xlarge", "c4.xlarge"))
+		in.without["disk/instance-capped"] = []string{"host.instance="}
+		in.instance = true
+	case in.trouble == tooFewCores:
+		words = append(words, fmt.Sprintf("cores: %d, memory: %dGiB", pick(c, 1, 2), memory))
+		in.without["host/cpu-saturated"] = []string{"host.cores=64"}
+	case c.yes(0.15):
 		words = append(words, "cores: 2, memory: 8GiB, instance: "+pick(c, "m5.large", "m6i.large", "c5.xlarge"))
 		in.without["disk/instance-capped"] = []string{"host.instance="}
 		in.instance = true
-	} else {
+	default:
 		words = append(words, fmt.Sprintf("cores: %d, memory: %dGiB", cores, memory))
 		in.without["host/cpu-saturated"] = []string{"host.cores=64"}
 	}
@@ -128,11 +165,11 @@ func (c chance) arrivals(rate int) string {
 
 func wiredtiger(c chance, in *incident) string {
 	in.family = "wiredtiger"
-	data := c.volume("data")
+	data := c.volume(in, "data")
 	all := []drawn{data}
 	text := c.host(in) + "volumes:\n  data: " + data.text + "\n"
 	if c.yes(0.3) {
-		journal := c.volume("journal")
+		journal := c.volume(in, "journal")
 		all = append(all, journal)
 		text += "  journal: " + journal.text + "\n"
 		in.without["wiredtiger/journal-stall"] = journal.perfect
@@ -145,18 +182,22 @@ func wiredtiger(c chance, in *incident) string {
 	}
 	in.without["wiredtiger/checkpoint-stall"] = []string{"engine.wiredtiger.checkpoint=2h"}
 	rate, updates := c.among(60, 1500), pick(c, 30, 60, 95)
-	return text + fmt.Sprintf("engine:\n  wiredtiger: {cache: %dMB, checkpoint: %ds}\n", c.among(256, 4000), pick(c, 20, 40, 60)) +
+	cpu := ""
+	if in.trouble == tooFewCores {
+		cpu = fmt.Sprintf(", cpu: {operation: %dus}", c.among(500, 3000))
+	}
+	return text + fmt.Sprintf("engine:\n  wiredtiger: {cache: %dMB, checkpoint: %ds%s}\n", c.among(256, 4000), pick(c, 20, 40, 60), cpu) +
 		fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: %d%%, read: %d%%}\n  keys: {count: %d}\n  document: {size: %dB}\n  connections: %d\n",
 			c.arrivals(rate), updates, 100-updates, c.among(1e5, 3e6), pick(c, 500, 1000, 4000), pick(c, 32, 64, 128))
 }
 
 func postgres(c chance, in *incident) string {
 	in.family = "postgres"
-	data := c.volume("data")
+	data := c.volume(in, "data")
 	all := []drawn{data}
 	text := c.host(in) + "volumes:\n  data: " + data.text + "\n"
 	if c.yes(0.3) {
-		wal := c.volume("wal")
+		wal := c.volume(in, "wal")
 		all = append(all, wal)
 		text += "  wal: " + wal.text + "\n"
 	}
@@ -168,18 +209,29 @@ func postgres(c chance, in *incident) string {
 	}
 	paced, flush := pick(c, "0", "0.5", "0.9"), pick(c, "0B", "256kB")
 	rows := c.among(2e5, 2e7)
-	return text + fmt.Sprintf("engine:\n  postgres: {shared_buffers: %dMiB, max_wal_size: %dMiB, checkpoint_timeout: %ds, checkpoint_completion_target: %s, checkpoint_flush_after: %s, rows: %d}\n",
-		c.among(128, 4000), c.among(256, 8000), pick(c, 30, 60, 90), paced, flush, rows) +
+	cpu := ""
+	if in.trouble == tooFewCores {
+		cpu = fmt.Sprintf(", cpu: %dus", c.among(500, 3000))
+	}
+	return text + fmt.Sprintf("engine:\n  postgres: {shared_buffers: %dMiB, max_wal_size: %dMiB, checkpoint_timeout: %ds, checkpoint_completion_target: %s, checkpoint_flush_after: %s, rows: %d%s}\n",
+		c.among(128, 4000), c.among(256, 8000), pick(c, 30, 60, 90), paced, flush, rows, cpu) +
 		fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: 100%%}\n  keys: {count: %d}\n  document: {size: 100B}\n  connections: %d\n", c.arrivals(c.among(60, 2000)), rows, pick(c, 16, 32, 64))
 }
 
 func etcd(c chance, in *incident) string {
 	in.family = "etcd"
-	wal, data := c.volume("wal"), c.volume("data")
+	wal, data := c.volume(in, "wal"), c.volume(in, "data")
 	text := c.host(in) + "volumes:\n  wal: " + wal.text + "\n  data: " + data.text + "\n"
 	in.disks(wal, data)
 	in.without["etcd/wal-fsync-slow"], in.without["etcd/backend-commit-slow"] = wal.perfect, data.perfect
 	members := pick(c, 1, 3)
+	if in.trouble == slowMembers {
+		members = 3
+		slow := fmt.Sprintf("{volumes: {wal: {type: custom, size: 100GiB, iops: %d, throughput: 100MiB/s, latency: {like: gp3, scale: %d%%}}}}", c.among(100, 3000), c.among(3000, 20000))
+		text += "members: {2: " + slow + ", 3: " + slow + "}\n"
+		in.without["etcd/slow-member"] = []string{"members="}
+		in.without["etcd/wal-fsync-slow"] = append(in.without["etcd/wal-fsync-slow"], "members=")
+	}
 	return text + fmt.Sprintf("engine:\n  etcd: {members: %d, rtt: 500us}\nworkload:\n  arrivals: %s\n  mix: {insert: 100%%}\n  document: {size: %dB}\n",
 		members, c.arrivals(c.among(50, 1500)), pick(c, 256, 1024, 8192))
 }

@@ -24,9 +24,6 @@ var (
 // samplings are those of a live source, of the usual exporter and of the usual Prometheus.
 var samplings = []time.Duration{time.Second, 10 * time.Second, 15 * time.Second}
 
-// leastStall is the stalled time below which a run counts as one that does not stall.
-const leastStall = 3 * time.Second
-
 // run simulates a scenario and returns its recording at one second.
 func run(ctx context.Context, text string, sets ...string) (*recording.Memory, error) {
 	sc, err := language.Parse("generated.yaml", []byte(text), sets)
@@ -36,71 +33,6 @@ func run(ctx context.Context, text string, sets ...string) (*recording.Memory, e
 	m := recording.NewMemory(recording.MemoryOptions{})
 	_, err = simulate.Run(ctx, sc, simulate.Options{Record: m})
 	return m, err
-}
-
-// kinds are the clients' operations.
-var kinds = []string{"read", "write"}
-
-// latencies are the mean latencies of a kind's operations, second by second, in seconds; 0 where
-// none came. They are told by the clients alone, not by any rule.
-func latencies(ctx context.Context, r recording.Reader, kind string) ([]float64, error) {
-	var parts [2][]float64
-	for i, part := range []string{"sum", "count"} {
-		all, err := r.Samples(ctx, fmt.Sprintf("plimsoll_client_latency_seconds_%s{kind=%q}", part, kind), time.Unix(0, 0), time.Unix(1<<33, 0))
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range all {
-			for _, p := range s.Points {
-				parts[i] = append(parts[i], p.F)
-			}
-		}
-	}
-	var out []float64
-	for i := 1; i < min(len(parts[0]), len(parts[1])); i++ {
-		mean := 0.0
-		if n := parts[1][i] - parts[1][i-1]; n > 0 {
-			mean = (parts[0][i] - parts[0][i-1]) / n
-		}
-		out = append(out, mean)
-	}
-	return out, nil
-}
-
-// limits are the latencies from which a second counts as stalled, by kind: five times the median,
-// but not under 20 ms and always from 100 ms on. A counterfactual is held to its original's.
-func limits(ctx context.Context, r recording.Reader) (map[string]float64, error) {
-	out := map[string]float64{}
-	for _, kind := range kinds {
-		all, err := latencies(ctx, r, kind)
-		if err != nil {
-			return nil, err
-		}
-		all = slices.DeleteFunc(all, func(s float64) bool { return s == 0 })
-		slices.Sort(all)
-		out[kind] = 0.1
-		if len(all) > 0 {
-			out[kind] = min(0.1, max(0.02, 5*all[len(all)/2]))
-		}
-	}
-	return out, nil
-}
-
-// stalled is the time in which reads or writes took as long as the limits.
-func stalled(ctx context.Context, r recording.Reader, limit map[string]float64) (time.Duration, error) {
-	bad := map[int]bool{}
-	for _, kind := range kinds {
-		all, err := latencies(ctx, r, kind)
-		if err != nil {
-			return 0, err
-		}
-		for second, s := range all {
-			if s >= limit[kind] {
-				bad[second] = true
-			}
-		}
-	}
-	return time.Duration(len(bad)) * time.Second, nil
 }
 
 // resampled is what somebody who samples less often has: every so many seconds' samples.
@@ -146,34 +78,29 @@ type tried struct {
 	// quiet says that no second came near a stall.
 	quiet  bool
 	trials []accuracy.Trial
+	// errors are the claims that are wrong or missing, for whoever tunes rules.
+	errors []string
+	// left is the stalled time that each counterfactual leaves, by its assignments.
+	left map[string]time.Duration
 	// What must never happen: where and at which sampling it did.
 	criticalUnstalled, wrongNotTheDisk []string
 }
 
 // try runs an incident, its counterfactuals, and the diagnosis at each sampling.
 func try(ctx context.Context, in incident) (*tried, error) {
-	out := &tried{incident: in}
-	m, err := run(ctx, in.text)
+	out := &tried{incident: in, left: map[string]time.Duration{}}
+	felt, m, err := simulatedRun(ctx, in.text, true)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := limits(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	if out.stalled, err = stalled(ctx, m, limit); err != nil {
-		return nil, err
-	}
+	limit := limits(felt)
+	out.stalled = stalledIn(felt, limit)
 	half := map[string]float64{}
 	for kind, s := range limit {
 		half[kind] = s / 2
 	}
-	near, err := stalled(ctx, m, half)
-	if err != nil {
-		return nil, err
-	}
-	out.quiet = near == 0
-	truth, err := in.truths(ctx, out.stalled, limit)
+	out.quiet = stalledIn(felt, half) == 0 && usuallyQuick(felt)
+	truth, err := in.truths(ctx, out.stalled, limit, out.left)
 	if err != nil {
 		return nil, err
 	}
@@ -186,79 +113,56 @@ func try(ctx context.Context, in incident) (*tried, error) {
 		if err != nil {
 			return nil, fmt.Errorf("at %s: %w", every, err)
 		}
-		said := saidBy(report)
+		said := claims(report)
 		for rule, t := range truth {
-			out.trials = append(out.trials, accuracy.Trial{Rule: rule, Sampling: every, Truth: t, Said: said[rule]})
+			f, yes := said[rule]
+			trial := accuracy.Trial{Rule: rule, Sampling: every, Truth: t, Said: yes}
+			out.trials = append(out.trials, trial)
+			if sets := slices.Concat(in.without[rule], in.granted[rule]); trial.Alarm() || trial.Miss() {
+				out.errors = append(out.errors, fmt.Sprintf("seed %d %s %s %s alarm=%v: stalled %s, left %s; weight %.2f %s: %s; stalls %s",
+					in.seed, in.family, every, rule, yes, out.stalled, out.left[strings.Join(sets, " ")], f.Weight, f.Severity, f.Summary, found(report)))
+			}
 		}
 		out.worst(report, truth, every)
 	}
 	return out, nil
 }
 
-// truths is what holds of each claim.
-func (in incident) truths(ctx context.Context, base time.Duration, limit map[string]float64) (map[string]accuracy.Truth, error) {
-	out := map[string]accuracy.Truth{}
-	known := map[string]time.Duration{}
-	without := func(sets []string) (time.Duration, error) {
-		key := strings.Join(sets, " ")
-		if t, ok := known[key]; ok {
-			return t, nil
-		}
-		m, err := run(ctx, in.text, sets...)
-		if err != nil {
-			return 0, err
-		}
-		known[key], err = stalled(ctx, m, limit)
-		return known[key], err
-	}
-	for rule, sets := range in.without {
-		if base < leastStall {
-			out[rule] = accuracy.Wrong
-			continue
-		}
-		t, err := without(sets)
-		if err != nil {
-			return nil, err
-		}
-		out[rule] = accuracy.Cause(base, t)
-	}
-	for rule, sets := range in.granted {
-		if base < leastStall {
-			continue // nothing to refute
-		}
-		t, err := without(sets)
-		if err != nil {
-			return nil, err
-		}
-		out[rule] = accuracy.Refutation(base, t)
-		if needs := in.needs[rule]; needs != nil && out[rule] == accuracy.Right {
-			if t, err = without(needs); err != nil {
-				return nil, err
+// claims are what a report claims, of any incident, by rule. A cause is claimed by a finding that the
+// verdict would name: one of severity info ("stands at 3,000 IOPS, and nothing stalled meanwhile") is
+// a fact without a claim. Nor does a finding claim what its rule does where it is of another kind: a
+// checkpoint that is cleared is no cause, and an open question no refutation.
+func claims(r *diagnose.Report) map[string]diagnose.Finding {
+	out := map[string]diagnose.Finding{}
+	add := func(all []diagnose.Finding) {
+		for _, f := range all {
+			if f.Kind != kindOf[f.Rule] || f.Kind == diagnose.Cause && f.Severity == diagnose.Info {
+				continue
 			}
-			if accuracy.Cause(base, t) != accuracy.Right {
-				out[rule] = accuracy.Unclear // true, but it is not what the rule is about
+			if was, ok := out[f.Rule]; !ok || f.Weight > was.Weight {
+				out[f.Rule] = f
 			}
 		}
 	}
-	return out, nil
-}
-
-// saidBy are the rules that a report names, of any incident.
-func saidBy(r *diagnose.Report) map[string]bool {
-	out := map[string]bool{}
-	for _, f := range r.Findings {
-		out[f.Rule] = true
-	}
+	add(r.Findings)
 	for _, i := range r.Incidents {
-		for _, f := range i.Findings {
-			out[f.Rule] = true
-		}
+		add(i.Findings)
 	}
 	return out
 }
 
+// kindOf is the kind of claim of each rule.
+var kindOf = func() map[string]diagnose.Kind {
+	out := map[string]diagnose.Kind{}
+	for _, r := range pack.Rules() {
+		out[r.ID] = r.Kind
+	}
+	return out
+}()
+
 // worst notes what must never happen.
 func (t *tried) worst(r *diagnose.Report, truth map[string]accuracy.Truth, every time.Duration) {
+	const notDisk = "disk/not-the-cause"
 	at := fmt.Sprintf("seed %d (%s) at %s", t.seed, t.family, every)
 	if t.quiet {
 		for _, f := range r.Findings {
@@ -267,8 +171,19 @@ func (t *tried) worst(r *diagnose.Report, truth map[string]accuracy.Truth, every
 			}
 		}
 	}
-	if notDisk := "disk/not-the-cause"; saidBy(r)[notDisk] && truth[notDisk] == accuracy.Wrong {
+	if _, said := claims(r)[notDisk]; said && truth[notDisk] == accuracy.Wrong {
 		t.wrongNotTheDisk = append(t.wrongNotTheDisk, at)
 	}
 	slices.Sort(t.criticalUnstalled)
+}
+
+// found are the stalls that a report found.
+func found(r *diagnose.Report) string {
+	var out []string
+	for _, i := range r.Incidents {
+		for _, h := range i.Hurt {
+			out = append(out, fmt.Sprintf("%d %s %.0fs", i.ID, h.Signal, h.Seconds))
+		}
+	}
+	return strings.Join(out, ", ")
 }

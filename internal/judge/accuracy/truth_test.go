@@ -1,0 +1,157 @@
+package accuracy_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/judge/accuracy"
+	"plimsoll/internal/record/recording"
+)
+
+// leastStall is the stalled time from which causes are counted. Where a run stalls for less, nothing
+// can be told by how much of it is gone, and no claim counts; where it does not stall, each cause that
+// is claimed is a false alarm.
+const leastStall = time.Second
+
+// kinds are the clients' operations.
+var kinds = []string{"read", "write"}
+
+// latencies are the mean latencies of a kind's operations, second by second, in seconds; 0 where
+// none came. They are told by the clients alone, not by any rule.
+func latencies(ctx context.Context, r recording.Reader, kind string) ([]float64, error) {
+	var parts [2][]float64
+	for i, part := range []string{"sum", "count"} {
+		all, err := r.Samples(ctx, fmt.Sprintf("plimsoll_client_latency_seconds_%s{kind=%q}", part, kind), time.Unix(0, 0), time.Unix(1<<33, 0))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			for _, p := range s.Points {
+				parts[i] = append(parts[i], p.F)
+			}
+		}
+	}
+	var out []float64
+	for i := 1; i < min(len(parts[0]), len(parts[1])); i++ {
+		mean := 0.0
+		if n := parts[1][i] - parts[1][i-1]; n > 0 {
+			mean = (parts[0][i] - parts[0][i-1]) / n
+		}
+		out = append(out, mean)
+	}
+	return out, nil
+}
+
+// limits are the latencies from which a second counts as stalled, by kind: five times the median,
+// but not under 20 ms and always from 100 ms on. A counterfactual is held to its original's.
+func limits(felt map[string][]float64) map[string]float64 {
+	out := map[string]float64{}
+	for _, kind := range kinds {
+		all := slices.DeleteFunc(slices.Clone(felt[kind]), func(s float64) bool { return s == 0 })
+		slices.Sort(all)
+		out[kind] = 0.1
+		if len(all) > 0 {
+			out[kind] = min(0.1, max(leastLimitS, 5*all[len(all)/2]))
+		}
+	}
+	return out
+}
+
+// leastLimitS is the least latency from which a second counts as stalled.
+const leastLimitS = 0.02
+
+// usuallyQuick reports whether the usual latency of each kind is under what can be a stall: a database
+// whose every write takes 40 ms is in trouble, although it never stalls.
+func usuallyQuick(felt map[string][]float64) bool {
+	for _, kind := range kinds {
+		all := slices.DeleteFunc(slices.Clone(felt[kind]), func(s float64) bool { return s == 0 })
+		slices.Sort(all)
+		if len(all) > 0 && all[len(all)/2] >= leastLimitS {
+			return false
+		}
+	}
+	return true
+}
+
+// stalledIn is the time in which reads or writes stalled. Of each second whose operations took as
+// long as the limit on average, it is the part in which nothing can have ended: operations that come
+// evenly wait for half of a silence on average, and are as large a part of the second's operations as
+// the silence is of the second, so a silence of D makes a mean of D²/2. Where the mean is longer, the
+// seconds before count as well: of a wait of four seconds all operations end in the last one, and
+// without the three before it a volume four times as fast would change nothing.
+func stalledIn(felt map[string][]float64, limit map[string]float64) time.Duration {
+	bad := map[int]float64{}
+	for kind, all := range felt {
+		for second, s := range all {
+			if s < limit[kind] {
+				continue
+			}
+			bad[second] = max(bad[second], min(1, math.Sqrt(2*s)))
+			for k := second - 1; k >= 0 && float64(second-k) < math.Ceil(2*s); k-- {
+				if all[k] > 0 && float64(second-k) >= math.Ceil(s) {
+					break
+				}
+				bad[k] = 1
+			}
+		}
+	}
+	seconds := 0.0
+	for _, part := range bad {
+		seconds += part
+	}
+	return time.Duration(seconds * float64(time.Second)).Round(10 * time.Millisecond)
+}
+
+// truths is what holds of each claim. left is filled with the stalled time that is left by the
+// assignments.
+func (in incident) truths(ctx context.Context, base time.Duration, limit map[string]float64, left map[string]time.Duration) (map[string]accuracy.Truth, error) {
+	out := map[string]accuracy.Truth{}
+	without := func(sets []string) (time.Duration, error) {
+		key := strings.Join(sets, " ")
+		if t, ok := left[key]; ok {
+			return t, nil
+		}
+		felt, _, err := simulatedRun(ctx, in.text, false, sets...)
+		if err != nil {
+			return 0, err
+		}
+		left[key] = stalledIn(felt, limit)
+		return left[key], nil
+	}
+	for rule, sets := range in.without {
+		if base < leastStall {
+			if out[rule] = accuracy.Unclear; base == 0 {
+				out[rule] = accuracy.Wrong
+			}
+			continue
+		}
+		t, err := without(sets)
+		if err != nil {
+			return nil, err
+		}
+		out[rule] = accuracy.Cause(base, t)
+	}
+	for rule, sets := range in.granted {
+		if base < leastStall {
+			continue // nothing to refute
+		}
+		t, err := without(sets)
+		if err != nil {
+			return nil, err
+		}
+		out[rule] = accuracy.Refutation(base, t)
+		if needs := in.needs[rule]; needs != nil && out[rule] == accuracy.Right {
+			if t, err = without(needs); err != nil {
+				return nil, err
+			}
+			if accuracy.Cause(base, t) != accuracy.Right {
+				out[rule] = accuracy.Unclear // true, but it is not what the rule is about
+			}
+		}
+	}
+	return out, nil
+}
