@@ -29,6 +29,8 @@ type proveOptions struct {
 	confidence            string
 	costBefore, costAfter string
 	beforeTo, afterFrom   string
+	atMark                string
+	settle                time.Duration
 	strict                bool
 	seed                  uint64
 
@@ -55,6 +57,9 @@ func newProveCommand(a *app) *cobra.Command {
 			if slices.Contains(args, "") {
 				return usagef(seeHelp(cmd), "%s: a recording's name is empty", verb(cmd))
 			}
+			if o.atMark != "" {
+				return needArgs(1, 2, "give the recording that has the mark, and the mark's text unless it is the newest")(cmd, args)
+			}
 			return needArgs(2, 2, "give the recording from before the change, then the one from after it; plimsoll record SOURCE... --out DIR makes them")(cmd, args)
 		},
 	}
@@ -66,6 +71,12 @@ func newProveCommand(a *app) *cobra.Command {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.atMark != "" {
+			var err error
+			if args, err = o.splitAtMark(cmd, a, args); err != nil {
+				return err
+			}
+		}
 		if err := o.Validate(cmd, args, a.now()); err != nil {
 			return err
 		}
@@ -83,6 +94,7 @@ func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.costAfter, "cost-after", "", "the cost after, such as 80USD/month")
 	f.StringVar(&o.beforeTo, "before-to", "", "use BEFORE only up to this time")
 	f.StringVar(&o.afterFrom, "after-from", "", "use AFTER only from this time on")
+	addAtMark(cmd, o)
 	f.BoolVar(&o.strict, "strict", false, "exit with 3 if the workloads are not comparable, instead of a warning")
 	f.Uint64Var(&o.seed, "seed", 1, "the random seed: the same seed gives the same report")
 	o.sourceOptions.AddFlags(cmd)

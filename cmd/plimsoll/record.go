@@ -68,6 +68,9 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	marking, stopMarking := context.WithCancel(ctx)
+	defer stopMarking()
+	go onUserSignal(marking, func() { _ = disk.Mark(recording.Mark{At: time.Now(), Text: signalMark}) }) // nobody reads what it would say
 	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
 	err = o.record(ctx, inputs, w, t)
 	interrupted := ctx.Err() != nil
@@ -107,8 +110,24 @@ func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWr
 		if err == nil && in.Reader != nil {
 			err = copyReader(ctx, in.Reader, w, o.fromAt, o.toAt, t)
 		}
+		if err == nil && in.Reader != nil {
+			err = o.copyMarks(in.Reader)
+		}
 	}
 	return err
+}
+
+// copyMarks copies the marks of a recording.
+func (o *recordOptions) copyMarks(r recording.Reader) error {
+	for _, m := range recording.Marks(r) {
+		if m.At.Before(o.fromAt) || !o.toAt.IsZero() && m.At.After(o.toAt) {
+			continue
+		}
+		if err := recording.AddMark(o.out, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *recordOptions) tell(a *app, w *countedWriter, interrupted bool) error {

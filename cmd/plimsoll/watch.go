@@ -134,7 +134,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	defer closeAll(inputs)
 	b := thisBuild()
 	opt := watch.Options{Pack: pack(), Window: o.window.Std(), Every: o.every.Std(), Changes: changes, Log: log,
-		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone}
+		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone, AcceptMarks: server.Trusted()}
 	if opt.Host, err = os.Hostname(); err != nil {
 		opt.Host = "" // the page does without it
 	}
@@ -174,6 +174,11 @@ func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.
 	var serving sync.WaitGroup
 	var served error
 	go reloadOnHangup(ctx, server, log, cancel)
+	go onUserSignal(ctx, func() {
+		if _, err := w.Mark(time.Now(), signalMark); err != nil {
+			log.Warn("SIGUSR1 could not mark", "error", err)
+		}
+	})
 	serving.Go(func() {
 		served = server.Serve(ctx, w.Handler(), log)
 		cancel()

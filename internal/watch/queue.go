@@ -62,6 +62,7 @@ type queued struct {
 	batch  *recording.Batch
 	note   *recording.Note
 	source *recording.Source
+	mark   *recording.Mark
 	values int
 }
 
@@ -124,6 +125,13 @@ func (q *queue) run() {
 			continue
 		case item.source != nil:
 			q.out.Source(*item.source)
+			continue
+		case item.mark != nil:
+			if out, ok := q.out.(markedRing); ok {
+				if err := out.Mark(*item.mark); err != nil {
+					q.log.Warn("the mark is not in the ring", "error", err)
+				}
+			}
 			continue
 		}
 		b := item.batch

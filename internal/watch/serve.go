@@ -42,6 +42,8 @@ type Server struct {
 	reachable bool     // by others
 	exposed   string   // an address that others can reach without TLS or password; "" if there is none
 	clear     bool     // with a password, but without TLS
+	proxied   bool     // others may ask through a proxy: it has further names
+	guarded   bool     // every request has a password or a certificate
 }
 
 // ServerOptions are the options of a server.
@@ -63,6 +65,8 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.guarded = auth
+	s.proxied = len(opt.Hosts) > 0
 	for _, address := range opt.Addresses {
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", address)
@@ -108,9 +112,13 @@ func protection(config string) (tls, auth bool, err error) {
 	if err := yaml.Unmarshal(text, &c); err != nil {
 		return false, false, fmt.Errorf("web configuration %s: it is not valid YAML", config) // the error may repeat secrets
 	}
-	_, certificates := c.TLS["client_auth_type"]
+	certificates := c.TLS["client_auth_type"] == "RequireAndVerifyClientCert"
 	return len(c.TLS) > 0, len(c.Users) > 0 || certificates, nil
 }
+
+// Trusted reports whether whoever can send a request may change something: only this machine can,
+// or a password or a certificate is required.
+func (s *Server) Trusted() bool { return s.guarded || !s.reachable && !s.proxied }
 
 // Check reads the web configuration as the next connection will, and returns its errors.
 func (s *Server) Check() error {

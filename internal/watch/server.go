@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/diagnosis"
+	"plimsoll/internal/present/document"
 	"plimsoll/internal/present/html"
 )
 
@@ -35,8 +36,10 @@ type pages struct {
 //	/metrics     see [Watch.Registry]
 //	/-/healthy   200 while the process runs
 //	/-/ready     200 once there is a diagnosis
+//	/api/marks   the marks as JSON; POST marks a moment
+//	/mark        POST marks the present, from the page's button
 //
-// No request changes anything.
+// No other request changes anything.
 func (w *Watch) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", w.serveReport(pageOf))
@@ -44,6 +47,7 @@ func (w *Watch) Handler() http.Handler {
 	mux.Handle("GET /metrics", w.metrics())
 	mux.HandleFunc("GET /-/healthy", func(rw http.ResponseWriter, _ *http.Request) { answer(rw, http.StatusOK, "healthy") })
 	mux.HandleFunc("GET /-/ready", w.serveReady)
+	w.marksHandler(mux)
 	return mux
 }
 
@@ -158,6 +162,9 @@ func pageOf(w *Watch, r *diagnose.Report) (body, error) {
 		var b bytes.Buffer
 		d := diagnosis.Document(r, diagnosis.Options{Pack: w.opt.Pack, Location: w.opt.Location, Host: w.opt.Host, Live: true})
 		d.Program = w.opt.Program
+		if w.opt.AcceptMarks {
+			d.Action = &document.Action{Label: "Mark: changed here", Path: markFormPath}
+		}
 		if err := html.Write(&b, d); err != nil {
 			return body{}, err
 		}

@@ -105,6 +105,8 @@ type Options struct {
 	Location *time.Location
 	// Host is this machine, which the page names if no source names its own; "" for none.
 	Host string
+	// AcceptMarks lets requests mark moments: only if whoever can send one may.
+	AcceptMarks bool
 	// CPU returns the CPU time that this process has used so far, which bounds the work; nil means
 	// the kernel's figure.
 	CPU func() time.Duration
@@ -142,6 +144,10 @@ type state struct {
 	states    []State
 	stallsNow stallState
 	ringBytes int64
+	marks     []recording.Mark
+	marked    bool // since the last diagnosis
+	markSpan  time.Time
+	markCount int
 }
 
 // New prepares a watch. Nothing is read before Run.
@@ -190,6 +196,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 	if w.ring != nil {
 		reading.Go(func() { w.measureRing(ctx) })
+		reading.Go(func() { w.readMarks(ctx) })
 	}
 	w.loop(ctx)
 	reading.Wait()
@@ -217,7 +224,7 @@ func (w *Watch) loop(ctx context.Context) {
 		w.silences(now)
 		took := w.feel(ctx, &s, now)
 		pause = min(max(feltEvery, feltShare*took), feltMax)
-		if now.Before(s.diagnosis) {
+		if now.Before(s.diagnosis) && !w.justMarked() {
 			continue
 		}
 		took, err := w.diagnose(ctx)
@@ -268,7 +275,7 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 		return 0, nil // no sample since
 	}
 	began := w.opt.CPU()
-	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to, Slots: detailSlots})
+	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to, Slots: detailSlots, Marks: w.Marks()})
 	took = w.opt.CPU() - began
 	if err != nil {
 		w.mu.Lock()

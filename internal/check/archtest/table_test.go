@@ -194,7 +194,7 @@ var layers = []Layer{
 
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{
 		"base/units", "record/recording", "record/source", "record/timeline", "judge/rules",
-		"judge/diagnose", "present/diagnosis", "present/html",
+		"judge/diagnose", "present/document", "present/diagnosis", "present/html",
 	}},
 
 	{"engine/*/judge", "the signals, detectors, accounting and rules of the engine", []string{

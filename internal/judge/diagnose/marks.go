@@ -29,6 +29,10 @@ type Side struct {
 	Rate  *float64 `json:"operations_per_second,omitempty"`
 }
 
+// marksAfter is how long after the last sample a mark belongs to a recording: somebody marked, and
+// ended it.
+const marksAfter = time.Minute
+
 // marksOf are the marks within a case's time: those of its recordings, and of the options.
 func marksOf(c *rules.Case, in []recording.Reader, opt Options) (out []recording.Mark) {
 	all := [][]recording.Mark{opt.Marks}
@@ -36,6 +40,9 @@ func marksOf(c *rules.Case, in []recording.Reader, opt Options) (out []recording
 		all = append(all, recording.Marks(r))
 	}
 	whole := c.Whole()
+	if opt.To.IsZero() {
+		whole.To = whole.To.Add(marksAfter)
+	}
 	for _, m := range recording.MergeMarks(all...) {
 		if !m.At.Before(whole.From) && !m.At.After(whole.To) {
 			out = append(out, m)

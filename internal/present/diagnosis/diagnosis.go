@@ -224,7 +224,7 @@ func (d *diagnosed) timeline() *document.Timeline {
 		return nil
 	}
 	for _, m := range d.Marks {
-		t.Marks = append(t.Marks, document.Mark{AtS: d.seconds(m.At), Text: m.Text, Clock: d.clock.At(m.At)})
+		t.Marks = append(t.Marks, document.Mark{AtS: min(d.seconds(m.At), t.ToS), Text: m.Text, Clock: d.clock.At(m.At)})
 	}
 	t.Note = d.pointsNote(slot, t)
 	t.From, t.To = d.clock.At(from), d.clock.At(to)

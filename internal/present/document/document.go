@@ -45,9 +45,13 @@ type Document struct {
 	// Timeline holds the series that are zoomed together; nil if there are none. A part shows it.
 	Timeline *Timeline
 	Sections []Section
-	Next     string // how to go on, in a sentence without its period
-	Program  string // what wrote it: "plimsoll 1.0.0"
+	Next     string  // how to go on, in a sentence without its period
+	Action   *Action // a button, on a page whose server takes it; nil for none
+	Program  string  // what wrote it: "plimsoll 1.0.0"
 }
+
+// An Action is a button that sends an empty form to a path of the page's own server.
+type Action struct{ Label, Path string }
 
 // Media is a set of the media that documents are written for. Empty means all.
 type Media uint8

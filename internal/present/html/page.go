@@ -80,7 +80,7 @@ func code(p *document.Document) (style, early string, scripts []string) {
 // too.
 func Policy(p *document.Document) string {
 	style, early, scripts := code(p)
-	return policy(style, append([]string{early}, scripts...))
+	return policy(style, append([]string{early}, scripts...), p.Action != nil)
 }
 
 // render makes a page of a document.
@@ -107,15 +107,19 @@ func render(p *document.Document) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// policy is the page's Content-Security-Policy: its own style and scripts, by hash, and nothing
-// else.
-func policy(style string, scripts []string) string {
+// policy is the page's Content-Security-Policy: its own style and scripts, by hash, forms to its own
+// server if it has one, and nothing else.
+func policy(style string, scripts []string, form bool) string {
 	var b strings.Builder
 	b.WriteString("default-src 'none'; style-src " + source(style) + "; script-src")
 	for _, s := range scripts {
 		b.WriteString(" " + source(s))
 	}
-	b.WriteString("; base-uri 'none'; form-action 'none'")
+	target := "'none'"
+	if form {
+		target = "'self'"
+	}
+	b.WriteString("; base-uri 'none'; form-action " + target)
 	return b.String()
 }
 

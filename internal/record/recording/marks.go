@@ -45,7 +45,7 @@ const (
 // NewMark is a mark whose text is one line that any terminal shows safely. It is an error if the
 // text is too long, or the time is none that a recording takes.
 func NewMark(at time.Time, text string) (Mark, error) {
-	m := Mark{At: at.UTC().Truncate(time.Millisecond), Text: oneLine(text)}
+	m := Mark{At: at.UTC().Truncate(time.Millisecond), Text: OneLine(text)}
 	if m.Text == "" {
 		m.Text = MarkTextDefault
 	}
@@ -58,8 +58,8 @@ func NewMark(at time.Time, text string) (Mark, error) {
 	return m, nil
 }
 
-// oneLine is text without control and format characters, and with single spaces.
-func oneLine(s string) string {
+// OneLine is text without control and format characters, and with single spaces.
+func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError {
 			return ' '
@@ -152,6 +152,12 @@ func appendMark(file string, line []byte) error {
 	_, err = f.Write(line) // one call: others append at the same time
 	return errors.Join(err, f.Sync())
 }
+
+// Mark adds a mark.
+func (d *Disk) Mark(m Mark) error { return AddMark(d.dir, m) }
+
+// Marks implements [Marker]; others may have marked too.
+func (d *Disk) Marks() []Mark { return ReadMarks(d.dir) }
 
 // ReadMarks are the marks of the recording in a folder, in time order. What is no mark is left out:
 // a damaged file must not keep anybody from the samples.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	// newestMark is the value of --at-mark without one.
+	newestMark = "newest"
+	// settleUnasked is how long after a mark the time after the change begins: a setting takes a
+	// checkpoint of a minute to show.
+	settleUnasked = time.Minute
+	// marksListed is how many marks an error lists.
+	marksListed = 5
+)
+
+func addAtMark(cmd *cobra.Command, o *proveOptions) {
+	f := cmd.Flags()
+	f.StringVar(&o.atMark, "at-mark", "", "one SOURCE, split at its newest mark, or the newest with this text")
+	f.Lookup("at-mark").NoOptDefVal = newestMark
+	f.DurationVar(&o.settle, "settle", settleUnasked, "with --at-mark, how long after the mark to leave out")
+	complete(cmd, "at-mark")
+	complete(cmd, "settle")
+}
+
+// splitAtMark gives both sides of one source: up to the mark, and from it on, after the time to
+// settle. What follows --at-mark without = is an argument to the flags' library.
+func (o *proveOptions) splitAtMark(cmd *cobra.Command, a *app, args []string) ([]string, error) {
+	if o.beforeTo != "" || o.afterFrom != "" {
+		return nil, usagef("leave out one of them", "--at-mark sets what --before-to and --after-from do")
+	}
+	if o.settle < 0 {
+		return nil, usagef("for example --settle 2m", "--settle %s is negative", o.settle)
+	}
+	text := o.atMark
+	if len(args) == 2 {
+		if text != newestMark {
+			return nil, usagef("a mark splits one recording", "--at-mark takes one SOURCE, not %s and %s", args[0], args[1])
+		}
+		text = args[1]
+	}
+	if text == newestMark {
+		text = ""
+	}
+	args = args[:1]
+	if err := o.sourceOptions.Validate(cmd, args, a.now()); err != nil {
+		return nil, err
+	}
+	inputs, err := o.open(cmd.Context(), a, args)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(inputs)
+	var all [][]recording.Mark
+	for _, in := range inputs {
+		if in.Reader != nil {
+			all = append(all, recording.Marks(in.Reader))
+		}
+	}
+	m, err := o.findMark(recording.MergeMarks(all...), args[0], text)
+	if err != nil {
+		return nil, err
+	}
+	o.beforeTo, o.afterFrom = m.At.Format(time.RFC3339Nano), m.At.Add(o.settle).Format(time.RFC3339Nano)
+	return []string{args[0], args[0]}, nil
+}
+
+// findMark is the newest mark in the time that was asked for whose text has the words.
+func (o *proveOptions) findMark(all []recording.Mark, source, text string) (recording.Mark, error) {
+	var have []string
+	for i := len(all) - 1; i >= 0; i-- {
+		m := all[i]
+		if m.At.Before(o.fromAt) || !o.toAt.IsZero() && m.At.After(o.toAt) {
+			continue
+		}
+		if strings.Contains(strings.ToLower(m.Text), strings.ToLower(text)) {
+			return m, nil
+		}
+		have = append(have, fmt.Sprintf("%q at %s", m.Text, m.At.In(o.zone).Format(time.DateTime)))
+	}
+	if len(have) == 0 {
+		return recording.Mark{}, &failure{code: exitFailure, err: fmt.Errorf("%s has no mark in this time", source),
+			hint: "plimsoll mark TEXT --at TIME --to " + source + " sets one"}
+	}
+	more := ""
+	if len(have) > marksListed {
+		more = fmt.Sprintf(" and %d more", len(have)-marksListed)
+	}
+	return recording.Mark{}, &failure{code: exitFailure, err: errors.New(source + " has no mark with the text " + text),
+		hint: "it has " + strings.Join(have[:min(len(have), marksListed)], ", ") + more}
+}

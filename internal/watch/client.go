@@ -1,0 +1,101 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/recording"
+)
+
+// clientWithin bounds a request to a watch, clientBytesMax its answer.
+const (
+	clientWithin   = 10 * time.Second
+	clientBytesMax = 64 << 10
+)
+
+// A Client asks a running watch.
+type Client struct {
+	// URL is the watch's page; its path is left out.
+	URL *url.URL
+	// User and Password are sent if User is not empty.
+	User, Password string
+	// Insecure accepts any certificate.
+	Insecure bool
+}
+
+// A RefusedError says that a watch did not do what it was asked for.
+type RefusedError struct {
+	Status int
+	Text   string
+}
+
+func (e *RefusedError) Error() string { return e.Text }
+
+// Mark marks a moment in the watch.
+func (c *Client) Mark(ctx context.Context, m recording.Mark) (recording.Mark, error) {
+	text, err := json.Marshal(markRequest{Text: m.Text, At: m.At})
+	if err != nil {
+		return m, fmt.Errorf("mark: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, clientWithin)
+	defer cancel()
+	to := *c.URL
+	to.User, to.RawQuery, to.Fragment = nil, "", ""
+	to.Path, to.RawPath = strings.TrimSuffix(to.Path, "/")+markPath, ""
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(text))
+	if err != nil {
+		return m, fmt.Errorf("mark: %w", err)
+	}
+	req.Header.Set("Content-Type", jsonType)
+	if c.User != "" {
+		req.SetBasicAuth(c.User, c.Password)
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{InsecureSkipVerify: c.Insecure}}, //nolint:gosec // whoever gives --insecure wants it
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		if inner := (*url.Error)(nil); errors.As(err, &inner) {
+			err = inner.Err // the address is in the message
+		}
+		return m, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, err)
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(resp.Body, clientBytesMax))
+	if err != nil {
+		return m, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, err)
+	}
+	if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
+		return m, &RefusedError{resp.StatusCode, fmt.Sprintf("%s://%s is no plimsoll watch, or one that knows no marks", to.Scheme, to.Host)}
+	}
+	if resp.StatusCode != http.StatusCreated {
+		return m, &RefusedError{resp.StatusCode, fmt.Sprintf("%s://%s: %s: %s", to.Scheme, to.Host, resp.Status, firstLine(said))}
+	}
+	var set recording.Mark
+	if err := json.Unmarshal(said, &set); err != nil {
+		return m, &RefusedError{resp.StatusCode, fmt.Sprintf("%s://%s does not answer as a plimsoll watch does", to.Scheme, to.Host)}
+	}
+	return recording.NewMark(set.At, set.Text)
+}
+
+// firstLine is the first line of an answer, as it may be shown.
+func firstLine(said []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(said), []byte("\n"))
+	const most = 300
+	m := recording.OneLine(string(line[:min(len(line), most)]))
+	if m == "" {
+		return "no reason is given"
+	}
+	return m
+}
