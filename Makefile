@@ -25,6 +25,10 @@ worker: ## build bin/plimsoll-wiredtiger, the lab's WiredTiger server
 	$${CC:-gcc} -std=gnu11 -O2 $(CFLAGS) -o bin/plimsoll-wiredtiger \
 		internal/engine/mongodb/worker/c/*.c $(LDFLAGS) -lwiredtiger -lpthread
 
+.PHONY: bpf
+bpf: ## compile the eBPF programs of plimsoll trace; the object is committed (Debian: clang llvm)
+	.ci/bpf internal/trace/probe/bpf/trace.bpf.o
+
 # A separate module has the versions of etcd and its dependencies, as for the linters.
 .PHONY: etcd
 etcd: ## build bin/etcd-current, a newer etcd than Debian's, for the lab

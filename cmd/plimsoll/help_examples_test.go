@@ -43,6 +43,7 @@ var ends = map[string]end{
 	"plimsoll lab table":   needsEngine,
 	"plimsoll lab status":  {code: exitFailure, stderr: `root|no volume|none is mounted`},
 	"plimsoll watch":       endsWhenStopped,
+	"plimsoll trace":       needsRoot,
 
 	"plimsoll lab table examples/lab --measured":                    {code: exitFine},
 	"plimsoll casebook ":                                            {slow: true},

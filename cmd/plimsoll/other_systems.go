@@ -21,6 +21,12 @@ func newProbeCommand(*app) *cobra.Command {
 		"Linux's asynchronous direct I/O", "run it on the server whose device it is")
 }
 
+// newTraceCommand replaces the trace of system calls on other systems: it is made of eBPF programs.
+func newTraceCommand(*app) *cobra.Command {
+	return onLinuxOnly("trace", "What each slow sync waited for, request by request (Linux only)",
+		"Linux's eBPF", "run it on the server whose syncs are slow")
+}
+
 // onLinuxOnly is a command that fails with the reason why it is missing, whatever its arguments.
 func onLinuxOnly(name, short, what, instead string) *cobra.Command {
 	return &cobra.Command{

@@ -65,7 +65,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(newSimulateCommand(a))
 	root.AddCommand(newCatalogCommand(a))
 	root.AddCommand(newLabCommand(a))
-	root.AddCommand(newProbeCommand(a), newProveCommand(a))
+	root.AddCommand(newProbeCommand(a), newTraceCommand(a), newProveCommand(a))
 	root.AddCommand(newPlanCommand(a), newEmitCommand(a))
 	root.AddCommand(newFitCommand(a))
 	root.AddCommand(newManCommand(a))

@@ -108,6 +108,26 @@ var layers = []Layer{
 		"record/recording", "judge/rules", "judge/diagnose",
 	}},
 
+	{"trace/events", "what a trace sees: slow calls, waits, requests, commits, and the file that keeps them", nil},
+	{"trace/probe", "eBPF programs on BTF tracepoints, and the ring they fill", []string{
+		"trace/events",
+	}},
+	{"trace/target", "what a trace is about: processes, their file systems and disks", []string{
+		"trace/events",
+	}},
+	{"trace/chain", "a slow call cut into stages, each with who was in the way", []string{
+		"trace/events",
+	}},
+	{"trace/series", "explained calls as counters of a recording", []string{
+		"record/recording", "trace/chain",
+	}},
+	{"trace/perfetto", "slow calls for Perfetto's viewer", []string{
+		"trace/events", "trace/chain",
+	}},
+	{"trace", "a trace that runs: target, programs, explanation", []string{
+		"trace/events", "trace/probe", "trace/target", "trace/chain",
+	}},
+
 	{"present/document", "the model of a result as it is shown: verdict, facts, tables, series, evidence", []string{
 		"base/units",
 	}},
@@ -187,7 +207,8 @@ var layers = []Layer{
 	{"present/results", "every other kind of result as a document", []string{
 		"base/latency", "base/shellword", "base/units", "record/recording", "record/query",
 		"model/volume", "model/catalog", "model/simulate", "judge/rules", "judge/diagnose",
-		"judge/fleet", "judge/ruletest", "lab/mount", "lab/probe", "lab/run", "lab/table", "advise/plan",
+		"judge/fleet", "judge/ruletest", "trace/events", "trace/chain", "lab/mount", "lab/probe", "lab/run",
+		"lab/table", "advise/plan",
 		"advise/prove", "advise/casebook", "advise/emit", "advise/fit", "present/document",
 		"present/diagnosis",
 	}},
@@ -296,7 +317,8 @@ var layers = []Layer{
 		"record/recording", "record/query", "record/export", "record/source", "record/exposition",
 		"record/sources", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/alerts", "judge/diagnose",
-		"judge/fleet", "judge/ruletest", "lab", "lab/blockdev", "lab/existing", "lab/mount",
+		"judge/fleet", "judge/ruletest", "trace", "trace/events", "trace/target", "trace/chain",
+		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
 		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/plan", "advise/prove",
 		"advise/casebook", "advise/fit", "present/document", "present/diagnosis", "present/html",
 		"present/text", "present/markdown", "present/results", "watch", "engine", "docs",

@@ -1,0 +1,177 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/results"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/trace"
+	"plimsoll/internal/trace/chain"
+	"plimsoll/internal/trace/events"
+	"plimsoll/internal/trace/perfetto"
+	"plimsoll/internal/trace/series"
+	"plimsoll/internal/trace/target"
+)
+
+// traceOptions are the flags of `plimsoll trace`.
+type traceOptions struct {
+	target   target.Choice
+	lasts    time.Duration
+	slower   time.Duration
+	save     string
+	perfetto string
+	record   string
+	output   choice
+	display  display
+}
+
+const traceExample = "for example --pid 4711, --command NAME, --unit NAME, or --path /var/lib/NAME"
+
+func newTraceCommand(a *app) *cobra.Command {
+	o := &traceOptions{}
+	cmd := &cobra.Command{
+		Use:  "trace [SAVED]",
+		Args: needArgs(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(cmd, args); err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				return o.replay(a, args[0])
+			}
+			return o.Run(cmd.Context(), a)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.target.PID, "pid", 0, "trace this process, all its threads")
+	f.StringVar(&o.target.Unit, "unit", "", "trace the processes of this systemd unit")
+	f.StringVar(&o.target.Command, "command", "", "trace the processes that run this program")
+	f.StringVar(&o.target.Path, "path", "", "trace every process's calls on files below this folder")
+	f.DurationVar(&o.lasts, "for", time.Minute, "how long to trace; Ctrl-C ends earlier")
+	f.DurationVar(&o.slower, "slower-than", 20*time.Millisecond, "explain calls that took at least so long; faster ones are counted")
+	f.StringVar(&o.save, "save", "", "write all events to this file: plimsoll trace FILE explains them again")
+	f.StringVar(&o.perfetto, "perfetto", "", "write the worst calls and the disks' requests around them to this file, for ui.perfetto.dev")
+	f.StringVar(&o.record, "record", "", "record the stages and culprits as series into this folder")
+	if err := errors.Join(cmd.MarkFlagDirname("path"), cmd.MarkFlagDirname("record")); err != nil {
+		panic(err) // the flags were just added
+	}
+	for _, name := range []string{"pid", "unit", "command", "for", "slower-than"} {
+		complete(cmd, name)
+	}
+	addFormat(cmd, &o.output)
+	o.display.AddFlags(cmd)
+	return cmd
+}
+
+// Validate checks the flags.
+func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
+	n := 0
+	for _, name := range []string{"pid", "unit", "command", "path"} {
+		if cmd.Flags().Changed(name) {
+			n++
+		}
+	}
+	switch {
+	case len(args) == 1 && n > 0:
+		return usagef("", "trace: a saved trace has its target; leave out --pid, --unit, --command and --path")
+	case len(args) == 1 && (o.save != "" || o.record != ""):
+		return usagef("", "trace: --save and --record are for a trace that runs")
+	case len(args) == 0 && n != 1:
+		return usagef(traceExample, "trace: what? one of --pid, --unit, --command, --path")
+	case o.target.PID < 0 || len(args) == 0 && o.target == (target.Choice{}):
+		return usagef(traceExample, "trace: an empty target")
+	case o.lasts < 100*time.Millisecond || o.lasts > 24*time.Hour:
+		return usagef("--for 60s", "--for %s: want 100ms to 24h", o.lasts)
+	case o.slower < 100*time.Microsecond || o.slower > time.Hour:
+		return usagef("--slower-than 20ms", "--slower-than %s: want 100us to 1h", o.slower)
+	}
+	return o.display.Validate(cmd)
+}
+
+// Run traces.
+func (o *traceOptions) Run(ctx context.Context, a *app) error {
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
+	var disk *simulatedRecording
+	if o.record != "" {
+		var err error
+		if disk, err = createRecording(o.record); err != nil {
+			return err
+		}
+	}
+	t := &tally{}
+	collect := series.New()
+	began := a.now()
+	stop := a.meter(t).show()
+	r, err := trace.Run(ctx, trace.Options{Target: o.target, For: o.lasts, Slower: o.slower, Keep: o.save != "" || o.perfetto != "",
+		Progress: func(done float64, slow int, waited time.Duration) {
+			t.setStage(fmt.Sprintf("tracing %s: %s slow calls, %s in all", o.target, units.Count(int64(slow)), units.Seconds(waited.Seconds())), int(100*min(done, 1)), 100)
+		},
+		Each: func(c *chain.Chain, end time.Time) { collect.Add(c, end) },
+	})
+	stop()
+	if disk != nil {
+		if err == nil {
+			disk.disk.Source(recording.Source{Name: "trace", Kind: "trace"})
+			err = disk.disk.Append(context.WithoutCancel(ctx), collect.Batch(began, a.now()))
+		}
+		err = disk.close(err)
+	}
+	if err != nil {
+		return err
+	}
+	if o.save != "" {
+		if err := events.SaveFile(o.save, r.Report.Header, r.Events); err != nil {
+			return fmt.Errorf("--save: %w", err)
+		}
+	}
+	return errors.Join(o.writePerfetto(r.Report, r.Events), o.show(a, r.Report))
+}
+
+// replay explains a saved trace again.
+func (o *traceOptions) replay(a *app, path string) error {
+	h, b, err := events.LoadFile(path)
+	if err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	r := chain.Replay(h, b)
+	return errors.Join(o.writePerfetto(r, b), o.show(a, r))
+}
+
+func (o *traceOptions) show(a *app, r *chain.Report) error {
+	return a.showAs(o.output, r.JSON(), results.Trace(r), o.display.options(a))
+}
+
+// writePerfetto writes the worst calls and what was on their disks.
+func (o *traceOptions) writePerfetto(r *chain.Report, b *events.Batch) (err error) {
+	if o.perfetto == "" {
+		return nil
+	}
+	w := chain.NewWindow(r.Header)
+	w.Add(b)
+	seen := map[int64]bool{}
+	var requests []events.Request
+	for i := range r.Worst {
+		for _, q := range w.Around(&r.Worst[i].Call) {
+			if !seen[q.First] {
+				seen[q.First] = true
+				requests = append(requests, q)
+			}
+		}
+	}
+	f, err := os.Create(o.perfetto)
+	if err != nil {
+		return fmt.Errorf("--perfetto: %w", err)
+	}
+	return errors.Join(perfetto.Write(f, r.Header, r.Worst, requests, w.Label), f.Close())
+}

@@ -1,0 +1,356 @@
+package results
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
+	"plimsoll/internal/trace/chain"
+	"plimsoll/internal/trace/events"
+)
+
+// Trace is what slow system calls waited for: who was in the way, the stages, and the worst calls.
+func Trace(r *chain.Report) *document.Document {
+	h := r.Header
+	d := &document.Document{Kind: "Trace", Title: "trace of " + h.Target, Verdict: traceVerdict(r), Lead: traceLead(r)}
+	causes := r.Causes()
+	d.Facts = traceFacts(r, causes)
+	if r.Slow > 0 {
+		d.Sections = append(d.Sections,
+			document.Section{ID: "causes", Title: "Who was in the way", Parts: []document.Part{{Table: causesTable(causes)}}},
+			document.Section{ID: "stages", Title: "Stages", Parts: []document.Part{{Shares: stageShares(r)}}},
+			document.Section{ID: "places", Title: "Where in the call", Parts: []document.Part{{Table: placesTable(r)}}},
+			document.Section{ID: "worst", Title: "Worst calls", Parts: []document.Part{{Table: worstTable(r)}}})
+	}
+	if len(r.Kinds) > 0 {
+		d.Sections = append(d.Sections, document.Section{ID: "calls", Title: "Calls", Parts: []document.Part{{Table: callsTable(r)}}})
+	}
+	return d
+}
+
+// traceVerdict is the summary in one sentence.
+func traceVerdict(r *chain.Report) string {
+	h := r.Header
+	slower := traceTime(h.Slower)
+	if r.Slow == 0 {
+		kind, most := h.Totals.Slowest()
+		if most == 0 {
+			return fmt.Sprintf("No call of %s that can be traced within %s.", h.Target, traceTime(h.Lasted))
+		}
+		return fmt.Sprintf("No call of %s took over %s in %s; the slowest took %s, a call of %s.", h.Target, slower, traceTime(h.Lasted), traceTime(most), kind)
+	}
+	var parts []string
+	for i, c := range r.Causes() {
+		if i == 4 || i > 0 && c.Share < 0.01 {
+			break
+		}
+		parts = append(parts, units.Percent(c.Share)+" "+causePhrase(&c))
+	}
+	return fmt.Sprintf("%s of %s waited over %s, %s in all: %s.", callsPhrase(r), callerPhrase(r), slower, traceTime(r.SlowTime), strings.Join(parts, "; "))
+}
+
+// callsPhrase is the number and kind of the slow calls: "412 fdatasyncs".
+func callsPhrase(r *chain.Report) string {
+	kinds, only := 0, events.Other
+	for _, k := range r.Kinds {
+		if k.Slow > 0 {
+			kinds++
+			only = k.Kind
+		}
+	}
+	name := "call"
+	if kinds == 1 {
+		name = only.String()
+	}
+	if r.Slow == 1 {
+		return "1 " + name
+	}
+	return units.Count(int64(r.Slow)) + " " + name + "s"
+}
+
+// callerPhrase is who called, and the file if there was only one.
+func callerPhrase(r *chain.Report) string {
+	if len(r.Callers) == 0 {
+		return r.Header.Target
+	}
+	name, files := r.Callers[0].Comm, r.Callers[0].Files
+	for _, c := range r.Callers[1:] {
+		if c.Comm != name {
+			return r.Header.Target
+		}
+	}
+	if len(r.Callers) == 1 && len(files) == 1 {
+		return fmt.Sprintf("%s (%s)", name, path.Base(files[0]))
+	}
+	return name
+}
+
+func traceTime(d time.Duration) string { return units.Duration(d).String() }
+
+// causePhrase goes on after a share of the time.
+func causePhrase(c *chain.Cause) string {
+	switch c.Kind {
+	case chain.TheDevice:
+		return "the device itself"
+	case chain.TheFlush:
+		return "the device's flushes"
+	case chain.TheLimit:
+		if c.Culprit.Cgroup != "" {
+			return "a limit of its cgroup " + c.Culprit.Cgroup
+		}
+		return "a limit of its cgroup"
+	case chain.Processor:
+		return "ready to run, without a processor"
+	case chain.TheKernel:
+		return "the kernel's own work"
+	case chain.NotKnown:
+		return "unexplained"
+	case chain.NobodyKnown:
+		return "behind others that were not seen"
+	default:
+		return "behind " + culpritPhrase(&c.Culprit)
+	}
+}
+
+// culpritPhrase is who was in the way, and why.
+func culpritPhrase(c *chain.Culprit) string {
+	file := path.Base(c.File)
+	switch {
+	case c.File != "":
+	case c.Inode != 0:
+		file = fmt.Sprintf("inode %d", c.Inode)
+	default:
+		file = ""
+	}
+	who := c.Comm
+	if c.PID != 0 && c.Comm == "" {
+		who = fmt.Sprintf("process %d", c.PID)
+	}
+	pages := "pages of " + file
+	if c.Self {
+		pages = "its own pages"
+		if file != "" && !(c.Why == chain.WhyFsync) {
+			pages = "its own pages of " + file
+		}
+	}
+	written := ""
+	if who != "" && !c.Self {
+		written = " that " + who + " wrote"
+	}
+	and := " that"
+	if written != "" {
+		and = written + " and"
+	}
+	switch c.Why {
+	case chain.WhyBackground:
+		return pages + and + " the kernel flushed because too much memory was dirty"
+	case chain.WhyPeriodic:
+		return pages + and + " the kernel flushed because they were old"
+	case chain.WhySyncAll:
+		return pages + and + " a sync of the whole file system flushed"
+	case chain.WhyReclaim, chain.WhyOtherFlush:
+		return pages + and + " the kernel flushed"
+	case chain.WhyFsync:
+		if c.Self {
+			return pages
+		}
+		return fmt.Sprintf("%s that %s's own sync wrote", pages, who)
+	case chain.WhyDirect:
+		return owned(c, who, "direct writes")
+	case chain.WhyRead:
+		return owned(c, who, "reads")
+	case chain.WhyJournal:
+		if c.File != "" || c.Inode != 0 {
+			return pages + and + " the journal had to write first"
+		}
+		return "ext4's journal"
+	case chain.WhyLog:
+		return "XFS's log"
+	case chain.WhyMetadata:
+		return "the file system's metadata"
+	case chain.WhyFlush:
+		return "a flush of the device's cache"
+	case chain.WhyDiscard:
+		return "discards"
+	case chain.WhyLock:
+		return fmt.Sprintf("a lock that %s (%d) had", who, c.PID)
+	case chain.WhyHandle:
+		return fmt.Sprintf("a transaction that %s (%d) kept open", who, c.PID)
+	}
+	return who
+}
+
+func owned(c *chain.Culprit, who, what string) string {
+	if c.Self {
+		return "its own " + what
+	}
+	return what + " of " + who
+}
+
+// traceLead says what was traced, and what was not seen.
+func traceLead(r *chain.Report) []string {
+	h := r.Header
+	var disks []string
+	for _, d := range h.Disks {
+		text := d.Name
+		if d.Scheduler != "" {
+			text += fmt.Sprintf(" (scheduler %s, %d requests)", d.Scheduler, d.NrRequests)
+		}
+		disks = append(disks, text)
+	}
+	out := []string{fmt.Sprintf("Traced %s for %s on %s; %s.", h.Target, traceTime(h.Lasted), strings.Join(disks, ", "), h.Kernel)}
+	if h.Totals.Lost > 0 {
+		out = append(out, fmt.Sprintf("%s events were lost: the ring was full. Shares are less certain.", units.Count(int64(h.Totals.Lost))))
+	}
+	if h.Cut {
+		out = append(out, "There were more events than are kept: the longest calls may be explained in part.")
+	}
+	for _, m := range h.Missing {
+		out = append(out, "This kernel does not show "+m+".")
+	}
+	for _, n := range r.Notes {
+		out = append(out, document.Sentence(n))
+	}
+	return out
+}
+
+func traceFacts(r *chain.Report, causes []chain.Cause) []document.Fact {
+	kind, most := r.Header.Totals.Slowest()
+	out := []document.Fact{{Label: "slow calls", Value: units.Count(int64(r.Slow)), Note: "over " + traceTime(r.Header.Slower), Href: "#calls"}}
+	if most > 0 {
+		out = append(out, document.Fact{Label: "slowest", Value: traceTime(most), Note: kind.String()})
+	}
+	if len(causes) > 0 {
+		c := &causes[0]
+		out = append(out, document.Fact{Label: "most of it", Value: units.Percent(c.Share), Note: causePhrase(c), Href: "#causes", Level: document.Warning})
+		out = append(out, document.Fact{Label: "unexplained", Value: units.Percent(r.Of(chain.Unexplained)), Href: "#stages"})
+	}
+	return out
+}
+
+// causesShown is how many causes a report lists.
+const causesShown = 12
+
+func causesTable(causes []chain.Cause) *document.Table {
+	tab := &document.Table{Caption: "What the slow calls waited for", Short: 6, Columns: []document.Column{{Text: "share", Number: true}, {Text: "time", Number: true},
+		{Text: "requests ahead", Number: true, Drop: 2}, {Text: "bytes ahead", Number: true, Drop: 1}, {Text: "what"}, {Text: "process", Drop: 3}}}
+	for i := range causes {
+		c := &causes[i]
+		if i == causesShown {
+			break
+		}
+		requests, size, process := "", "", ""
+		if c.Requests > 0 {
+			requests, size = units.Count(int64(c.Requests)), units.Bytes(float64(c.Bytes))
+		}
+		if c.Culprit.PID != 0 {
+			process = fmt.Sprintf("%s %d", c.Culprit.Comm, c.Culprit.PID)
+			if c.Culprit.Cgroup != "" {
+				process += " in " + c.Culprit.Cgroup
+			}
+		}
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: units.Percent(c.Share), Number: true}, {Text: traceTime(c.Time), Number: true},
+			{Text: requests, Number: true}, {Text: size, Number: true}, {Text: causePhrase(c)}, {Text: process, Roles: "long"}})
+	}
+	return tab
+}
+
+// stageWords name the stages.
+var stageWords = map[chain.Stage]string{
+	chain.DeviceQueue: "device: behind other requests", chain.DeviceOwn: "device: the request itself", chain.DeviceFlush: "device: flush",
+	chain.Scheduler: "block layer: scheduler", chain.TagWait: "block layer: no free request", chain.WBT: "block layer: writeback throttling",
+	chain.CgroupWait: "block layer: cgroup limit", chain.Throttle: "throttled: too many dirty pages", chain.LockWait: "lock",
+	chain.HandleWait: "journal: open transaction", chain.Submission: "request not made yet", chain.Completion: "after the request's completion",
+	chain.Running: "running", chain.Runnable: "ready to run, without a processor", chain.Unexplained: "unexplained",
+}
+
+func stageShares(r *chain.Report) *document.Shares {
+	out := &document.Shares{Caption: "Stages of the slow calls; they add up to their time", Under: units.Percent(0.01)}
+	for _, s := range r.Stages {
+		out.Rows = append(out.Rows, document.SharePart{Name: stageWords[s.Stage], Part: s.Share, Amount: traceTime(s.Time), Minor: s.Share < 0.01})
+	}
+	return out
+}
+
+// placeWords name the places.
+var placeWords = map[chain.Place]string{
+	chain.InCall: "the call's own work", chain.Pages: "its pages", chain.JournalWait: "journal: commit not begun", chain.JournalPrev: "journal: the commit before",
+	chain.JournalLock: "journal: locking", chain.JournalData: "journal: ordered data", chain.JournalLog: "journal: log", chain.JournalEnd: "journal: barrier",
+	chain.JournalBegin: "journal: closed to changes", chain.JournalFull: "journal: full", chain.XFSLog: "XFS log", chain.Throttled: "dirty throttling",
+	chain.Direct: "its direct I/O", chain.Reading: "reading", chain.Flushing: "device flush", chain.Metadata: "metadata", chain.Locked: "lock",
+}
+
+func placesTable(r *chain.Report) *document.Table {
+	tab := &document.Table{Caption: "The slow calls' time by what the call was doing and the stage", Short: 8, Columns: []document.Column{{Text: "share", Number: true}, {Text: "time", Number: true}, {Text: "in the call"}, {Text: "stage"}}}
+	for _, p := range r.Places() {
+		if p.Share < 0.005 || len(tab.Rows) == causesShown {
+			break
+		}
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: units.Percent(p.Share), Number: true}, {Text: traceTime(p.Time), Number: true}, {Text: placeWords[p.Place]}, {Text: stageWords[p.Stage]}})
+	}
+	return tab
+}
+
+func worstTable(r *chain.Report) *document.Table {
+	tab := &document.Table{Caption: "The longest calls, each as a chain", Columns: []document.Column{{Text: "took", Number: true}, {Text: "call"}, {Text: "chain"}}}
+	for i := range r.Worst {
+		c := &r.Worst[i]
+		name := c.Call.Kind.String()
+		if c.File != "" {
+			name += " " + path.Base(c.File)
+		}
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: traceTime(c.Took()), Number: true}, {Text: name}, {Text: chainLine(c)}})
+	}
+	return tab
+}
+
+// chainLine is a call's parts in one line: those over 3 % of it.
+func chainLine(c *chain.Chain) string {
+	var parts []string
+	rest := time.Duration(0)
+	for i := range c.Segments {
+		s := &c.Segments[i]
+		if float64(s.Took()) < 0.03*float64(c.Took()) {
+			rest += s.Took()
+			continue
+		}
+		text := traceTime(s.Took()) + " "
+		if s.Place != chain.InCall {
+			text += placeWords[s.Place] + ": "
+		}
+		text += stageWords[s.Stage]
+		if s.Stage == chain.Unexplained && s.Stack != "" {
+			first, _, _ := strings.Cut(s.Stack, " < ")
+			text += " in " + first
+		}
+		if len(s.Shares) > 0 && s.Shares[0].Culprit != (chain.Culprit{}) && s.Stage != chain.DeviceOwn {
+			x := &s.Shares[0]
+			text += " (" + culpritPhrase(&x.Culprit)
+			if x.Requests > 1 {
+				text += fmt.Sprintf(", %d requests, %s", x.Requests, units.Bytes(float64(x.Bytes)))
+			}
+			text += ")"
+		}
+		parts = append(parts, text)
+	}
+	if rest > 0 {
+		parts = append(parts, traceTime(rest)+" in small parts")
+	}
+	return strings.Join(parts, " > ")
+}
+
+func callsTable(r *chain.Report) *document.Table {
+	tab := &document.Table{Caption: "All traced calls", Columns: []document.Column{{Text: "call"}, {Text: "calls", Number: true}, {Text: "mean", Number: true}, {Text: "slowest", Number: true}, {Text: "slow", Number: true}, {Text: "time in slow ones", Number: true}}}
+	for _, k := range r.Kinds {
+		mean := ""
+		if k.Calls > 0 {
+			mean = traceTime(k.Time / time.Duration(k.Calls))
+		}
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: k.Kind.String()}, {Text: units.Count(int64(k.Calls)), Number: true}, {Text: mean, Number: true},
+			{Text: traceTime(k.Most), Number: true}, {Text: units.Count(int64(k.Slow)), Number: true}, {Text: traceTime(k.SlowTime), Number: true}})
+	}
+	return tab
+}

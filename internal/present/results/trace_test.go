@@ -1,0 +1,36 @@
+package results
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/check/golden"
+	"plimsoll/internal/present/text"
+	"plimsoll/internal/trace/chain"
+	"plimsoll/internal/trace/events"
+)
+
+// The trace is a real one: fio's fdatasyncs beside a dd on an emulated volume, xfs.
+func TestTraceText(t *testing.T) {
+	h, b, err := events.LoadFile("../../trace/chain/testdata/xfs-dd.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := text.Write(&out, Trace(chain.Replay(h, b)), text.Options{Width: 110}); err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, "trace.golden", out.String())
+}
+
+func TestTraceWithoutSlowCalls(t *testing.T) {
+	h := &events.Header{Target: "process 4711", Slower: 20 * time.Millisecond, Lasted: time.Minute}
+	if v := Trace(chain.NewTally().Report(h)).Verdict; v != "No call of process 4711 that can be traced within 60.0 s." {
+		t.Error(v)
+	}
+	h.Totals.Counts[events.Fdatasync] = events.Count{Calls: 7, Most: 3 * time.Millisecond}
+	if v := Trace(chain.NewTally().Report(h)).Verdict; v != "No call of process 4711 took over 20.0 ms in 60.0 s; the slowest took 3.00 ms, a call of fdatasync." {
+		t.Error(v)
+	}
+}

@@ -1,0 +1,190 @@
+package chain
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+
+	"plimsoll/internal/trace/events"
+)
+
+func timeOf(from, to int64) time.Duration { return time.Duration(to - from) }
+
+// A sizeClass is requests that a device serves alike: same operation, sizes within a factor of two.
+type sizeClass struct {
+	dev  uint32
+	op   uint32
+	size int
+}
+
+func classOf(r *events.Request) sizeClass {
+	if r.Flush() {
+		return sizeClass{r.Dev, events.OpFlush, 0}
+	}
+	return sizeClass{r.Dev, r.Op(), bits.Len32(r.Bytes)}
+}
+
+// aloneMax is how many latencies of a class are remembered.
+const aloneMax = 256
+
+// learn remembers the latencies of requests that no other shared the device with.
+func (w *Window) learn(new []events.Request) {
+	for i := range new {
+		r := &new[i]
+		if r.Issue == 0 || r.Done <= r.Issue {
+			continue
+		}
+		if len(w.ahead(r, r.Issue, r.Done)) > 0 {
+			continue
+		}
+		c := classOf(r)
+		all := append(w.alone[c], r.Done-r.Issue)
+		if len(all) > aloneMax {
+			all = all[len(all)-aloneMax:]
+		}
+		w.alone[c] = all
+	}
+}
+
+// aloneLeast is how many such latencies make a baseline.
+const aloneLeast = 5
+
+// baseline is what the device takes for a request when it has nothing else to do: the median of
+// what was seen, or of the next smaller size. Without any, it is the shortest latency of the
+// request's class within the window.
+func (w *Window) baseline(r *events.Request) int64 {
+	c := classOf(r)
+	for ; c.size >= 0; c.size-- {
+		if all := w.alone[c]; len(all) >= aloneLeast {
+			sorted := slices.Clone(all)
+			slices.Sort(sorted)
+			return sorted[len(sorted)/2]
+		}
+	}
+	least := int64(0)
+	want := classOf(r)
+	for _, q := range w.completed(r.Dev, r.Done-int64(10*time.Second), r.Done) {
+		if took := q.Done - q.Started(); classOf(&q) == want && took > 0 && (least == 0 || took < least) {
+			least = took
+		}
+	}
+	return least
+}
+
+// ahead are the requests that the device served while r waited for it: those that completed within
+// (from, to], r's own time at the device.
+func (w *Window) ahead(r *events.Request, from, to int64) []events.Request {
+	var out []events.Request
+	for _, q := range w.completed(r.Dev, from, to) {
+		if q.First != r.First && q.Issue > 0 && q.Op() != events.OpDiscard {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// weight is what a request costs a device: an operation, and its bytes. A device that is limited in
+// operations counts one for each; one that is limited in bytes spends about as much on the first
+// 64 KiB as on the operation.
+func weight(r *events.Request) float64 { return 1 + float64(r.Bytes)/65536 }
+
+// shares divides a time between the owners of requests, by weight.
+func (w *Window) shares(rs []events.Request, took time.Duration, call *events.Call) []Share {
+	sum := 0.0
+	for i := range rs {
+		sum += weight(&rs[i])
+	}
+	if sum == 0 {
+		return nil
+	}
+	var out []Share
+	at := map[Culprit]int{}
+	for i := range rs {
+		c := w.owner(&rs[i], call)
+		k, ok := at[c]
+		if !ok {
+			k = len(out)
+			at[c] = k
+			out = append(out, Share{Culprit: c})
+		}
+		out[k].Time += time.Duration(float64(took) * weight(&rs[i]) / sum)
+		out[k].Requests++
+		out[k].Bytes += int64(rs[i].Bytes)
+	}
+	slices.SortStableFunc(out, func(a, b Share) int { return cmp.Compare(b.Time, a.Time) })
+	var all time.Duration
+	for _, s := range out {
+		all += s.Time
+	}
+	out[0].Time += took - all // what rounding lost
+	return out
+}
+
+// device explains a request's time at the device: behind others, then its own.
+func (e *explainer) device(r *events.Request, from, to int64, p Place) {
+	ahead := e.w.ahead(r, from, to)
+	if len(ahead) == 0 {
+		e.own(r, from, to, p)
+		return
+	}
+	alone := min(e.w.baseline(r), to-from)
+	e.put(from, to-alone, p, DeviceQueue, e.w.shares(ahead, timeOf(from, to-alone), e.call)...)
+	e.own(r, to-alone, to, p)
+}
+
+// own is a request's time with the device for itself.
+func (e *explainer) own(r *events.Request, from, to int64, p Place) {
+	stage := DeviceOwn
+	if r.Flush() {
+		stage = DeviceFlush
+	}
+	e.put(from, to, p, stage, Share{Culprit: e.w.owner(r, e.call), Requests: 1, Bytes: int64(r.Bytes)})
+}
+
+// queued explains the time between a request's making and its start at the driver: a flush that
+// must come first, or a scheduler and a full device.
+func (e *explainer) queued(r *events.Request, from, to int64, p Place) {
+	if r.Flags&events.FlagPreflush != 0 {
+		if f := e.w.last(e.call.File.Dev, from, to+slackNs, isFlush); f != nil && f.First != r.First {
+			if start := min(f.Started(), to); start > from {
+				e.put(from, start, p, DeviceFlush, Share{Culprit: e.w.owner(f, e.call)})
+				from = start
+			}
+			if done := min(f.Done, to); done > from {
+				e.device(f, from, done, p)
+				from = done
+			}
+		}
+	}
+	rs := e.w.completed(r.Dev, from, to)
+	e.put(from, to, p, Scheduler, e.w.shares(rs, timeOf(from, to), e.call)...)
+}
+
+// blockLayer explains a wait for a request's place, by the requests that held one.
+func (e *explainer) blockLayer(c class, from, to int64, p Place) {
+	stage, wanted := TagWait, func(*events.Request) bool { return true }
+	switch c {
+	case wbtWait:
+		stage, wanted = WBT, isWriteback
+	case cgroupWait:
+		stage = CgroupWait
+		e.put(from, to, p, stage, Share{Culprit: Culprit{Self: true, Cgroup: e.w.groups[e.call.PID]}})
+		return
+	default:
+	}
+	e.put(from, to, p, stage, e.served(e.call.File.Dev, from, to, wanted)...)
+}
+
+// served are the shares of what a file system's disks completed in a time.
+func (e *explainer) served(fs uint32, from, to int64, wanted func(*events.Request) bool) []Share {
+	var rs []events.Request
+	for _, dev := range e.w.disksOf(fs) {
+		for _, r := range e.w.completed(dev, from, to+slackNs) {
+			if wanted(&r) {
+				rs = append(rs, r)
+			}
+		}
+	}
+	return e.w.shares(rs, timeOf(from, to), e.call)
+}

@@ -1,0 +1,306 @@
+package chain
+
+import (
+	"strings"
+
+	"plimsoll/internal/trace/events"
+)
+
+// Explain cuts a call into segments. Events up to its end must have been added.
+func (w *Window) Explain(c *events.Call) Chain {
+	e := &explainer{w: w, call: c}
+	e.thread(c.TID, c.Enter, c.Exit, InCall, 0)
+	return Chain{Call: *c, File: w.names[c.File], Segments: merge(e.out)}
+}
+
+// deepest is how far a wait is followed from thread to thread.
+const deepest = 4
+
+// slackNs is how much later than a wait's end the record of what ended it may be.
+const slackNs = 50_000
+
+// An explainer collects the segments of one call, in the order of time.
+type explainer struct {
+	w    *Window
+	call *events.Call
+	out  []Segment
+}
+
+// put adds a segment, unless it is empty.
+func (e *explainer) put(from, to int64, p Place, s Stage, shares ...Share) {
+	if to <= from {
+		return
+	}
+	if len(shares) == 1 && shares[0].Time == 0 {
+		shares[0].Time = timeOf(from, to)
+	}
+	e.out = append(e.out, Segment{From: from, To: to, Place: p, Stage: s, Shares: shares})
+}
+
+func (e *explainer) unexplained(from, to int64, p Place, stack []string) {
+	if to > from {
+		e.out = append(e.out, Segment{From: from, To: to, Place: p, Stage: Unexplained, Stack: strings.Join(stack[:min(len(stack), 6)], " < ")})
+	}
+}
+
+// thread explains what a thread did in a time.
+func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
+	at := from
+	for _, x := range e.w.waitsOf(tid, from, to) {
+		if x.Out > at {
+			e.put(at, x.Out, p, Running)
+			at = x.Out
+		}
+		end := x.Wake
+		if x.Preempted {
+			end = at
+		} else if end == 0 {
+			end = x.In // a timeout woke it
+		}
+		if end = min(end, to); end > at {
+			e.wait(&x, at, end, p, depth)
+			at = end
+		}
+		if end = min(x.In, to); end > at {
+			e.put(at, end, p, Runnable)
+			at = end
+		}
+	}
+	e.put(at, to, p, Running)
+}
+
+// wait explains a part of a thread's wait.
+func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
+	c := classify(x.Stack)
+	fs := e.call.File.Dev
+	switch c {
+	case tagWait, wbtWait, cgroupWait:
+		e.blockLayer(c, from, to, orPlace(p, x.Stack))
+	case dirtyWait:
+		e.put(from, to, p.or(Throttled), Throttle, e.served(fs, from, to, isWriteback)...)
+	case pageWait, orderedWait:
+		place := Pages
+		if c == orderedWait {
+			place = JournalData
+		}
+		e.request(x, from, to, p.within(place), isWriteback, depth)
+	case commitWait:
+		e.commits(from, to, depth)
+	case blockWait:
+		e.request(x, from, to, p.within(JournalLog), func(r *events.Request) bool { return isJournal(r) || r.Metadata || r.Flush() }, depth)
+	case updatesWait:
+		e.handles(from, to, JournalLock)
+	case handleWait, journalFull:
+		e.change(c, x, from, to, depth)
+	case logWait, logSpace:
+		e.request(x, from, to, p.or(XFSLog), func(r *events.Request) bool { return isLog(r) || r.Flush() }, depth)
+	case flushWait:
+		e.request(x, from, to, p.or(Flushing), isFlush, depth)
+	case metadataWait:
+		e.request(x, from, to, p.or(Metadata), func(r *events.Request) bool { return r.File.Inode == 0 }, depth)
+	case requestWait:
+		e.request(x, from, to, p.or(Direct), func(r *events.Request) bool { return r.TID == x.TID }, depth)
+	case readWait:
+		e.request(x, from, to, p.or(Reading), func(r *events.Request) bool { return r.Op() == events.OpRead }, depth)
+	case lockWait:
+		e.lock(x, from, to, p, depth)
+	default:
+		e.worker(x, from, to, p, depth)
+	}
+}
+
+// or is the place, unless it is the call's own work.
+func (p Place) or(other Place) Place {
+	if p == InCall {
+		return other
+	}
+	return p
+}
+
+// within is the place of a step that may happen in the journal's thread: the journal's steps keep
+// apart.
+func (p Place) within(step Place) Place {
+	if p == InCall || p == JournalLog && step == JournalData {
+		return step
+	}
+	return p
+}
+
+// orPlace is where a thread slept in the block layer.
+func orPlace(p Place, stack []string) Place {
+	if p != InCall {
+		return p
+	}
+	for _, f := range stack {
+		switch {
+		case f == "jbd2_journal_commit_transaction":
+			return JournalLog
+		case strings.HasSuffix(f, "_direct_IO") || f == "__iomap_dio_rw":
+			return Direct
+		case strings.HasSuffix(f, "writepages") || strings.HasSuffix(f, "write_cache_pages") || f == "__filemap_fdatawrite_range" || f == "filemap_fdatawrite_wbc":
+			return Pages
+		}
+	}
+	return p
+}
+
+// request follows a wait to the request that ended it.
+func (e *explainer) request(x *events.Wait, from, to int64, p Place, wanted func(*events.Request) bool, depth int) {
+	var r *events.Request
+	if k := e.w.known(x.Request); k != nil && wanted(k) && k.Done <= x.Wake+slackNs {
+		r = k
+	} else {
+		r = e.w.last(e.call.File.Dev, from, to+slackNs, func(r *events.Request) bool {
+			if !wanted(r) {
+				return false
+			}
+			// A wait of the call's own thread for pages is for those of its file.
+			return p != Pages || x.TID != e.call.TID || e.call.File.Inode == 0 || r.File == e.call.File
+		})
+	}
+	if r == nil {
+		e.worker(x, from, to, p, depth)
+		return
+	}
+	e.follow(x, r, from, to, p, depth)
+}
+
+// follow explains a wait by the life of the request that ended it.
+func (e *explainer) follow(x *events.Wait, r *events.Request, from, to int64, p Place, depth int) {
+	if p == JournalLog && r.Flags&(events.FlagPreflush|events.FlagFUA) != 0 {
+		p = JournalEnd
+	}
+	at := from
+	if begin := min(r.Begin(), to); begin > at {
+		e.before(x, r, at, begin, p, depth)
+		at = begin
+	}
+	if start := min(r.Started(), to); start > at {
+		e.queued(r, at, start, p)
+		at = start
+	}
+	if done := min(r.Done, to); done > at {
+		e.device(r, at, done, p)
+		at = done
+	}
+	if to > at {
+		e.completion(x, at, to, p, depth)
+	}
+}
+
+// before explains a wait for a request that did not exist yet: what did who made it do?
+func (e *explainer) before(x *events.Wait, r *events.Request, from, to int64, p Place, depth int) {
+	if r.Kernel && r.Reason == events.NoReason && !isJournal(r) && (r.File.Inode != 0 || r.TID != e.call.TID) && strings.HasPrefix(r.Comm, "kworker") && !isLog(r) && !r.Flush() && !r.Metadata {
+		// A worker submits what a limit held back.
+		e.put(from, to, p, CgroupWait, Share{Culprit: Culprit{Self: true, Cgroup: e.w.groups[e.call.PID]}})
+		return
+	}
+	if depth < deepest && r.TID != 0 && r.TID != x.TID && len(e.w.waitsOf(r.TID, from, to)) > 0 {
+		e.thread(r.TID, from, to, p, depth+1)
+		e.rename(from, Running, Submission, e.w.owner(r, e.call))
+		return
+	}
+	// An earlier request of the same kind may have been in the way.
+	if isLog(r) || isJournal(r) || r.Flush() {
+		if prev := e.w.last(e.call.File.Dev, from, to+slackNs, func(q *events.Request) bool { return isLog(q) || isJournal(q) || q.Flush() }); prev != nil && prev.First != r.First && depth < deepest {
+			at := from
+			if start := min(prev.Begin(), to); start > at {
+				e.put(at, start, p, Submission, Share{Culprit: e.w.owner(prev, e.call)})
+				at = start
+			}
+			if start := min(prev.Started(), to); start > at {
+				e.queued(prev, at, start, p)
+				at = start
+			}
+			if done := min(prev.Done, to); done > at {
+				e.device(prev, at, done, p)
+				at = done
+			}
+			e.put(at, to, p, Submission, Share{Culprit: e.w.owner(r, e.call)})
+			return
+		}
+	}
+	e.put(from, to, p, Submission, Share{Culprit: e.w.owner(r, e.call)})
+}
+
+// rename changes the stage of what was just put, from a time on.
+func (e *explainer) rename(from int64, old, stage Stage, c Culprit) {
+	for i := len(e.out) - 1; i >= 0 && e.out[i].From >= from; i-- {
+		if s := &e.out[i]; s.Stage == old {
+			s.Stage = stage
+			s.Shares = []Share{{Culprit: c, Time: s.Took()}}
+		}
+	}
+}
+
+// completion explains the time between a request's completion and the wait's end.
+func (e *explainer) completion(x *events.Wait, from, to int64, p Place, depth int) {
+	if x.Waker.TID != 0 && depth < deepest && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 && strings.HasPrefix(x.Waker.Comm, "kworker") {
+		e.thread(x.Waker.TID, from, to, p, depth+1)
+		e.rename(from, Running, Completion, Culprit{})
+		return
+	}
+	e.put(from, to, p, Completion)
+}
+
+// worker explains a wait that no request ended, by what the thread did that ended it.
+func (e *explainer) worker(x *events.Wait, from, to int64, p Place, depth int) {
+	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
+		e.thread(x.Waker.TID, from, to, p, depth+1)
+		return
+	}
+	e.unexplained(from, to, p, x.Stack)
+}
+
+// lock explains a wait for a lock: by what its holder waited for, as far as that was traced.
+func (e *explainer) lock(x *events.Wait, from, to int64, p Place, depth int) {
+	p = p.or(Locked)
+	holder := Share{Culprit: Culprit{Comm: x.Waker.Comm, PID: x.Waker.PID, TID: x.Waker.TID, Why: WhyLock}}
+	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
+		e.thread(x.Waker.TID, from, to, p, depth+1)
+		e.rename(from, Running, LockWait, holder.Culprit)
+		return
+	}
+	if x.Waker.TID == 0 || x.Request != 0 {
+		e.put(from, to, p, LockWait)
+		return
+	}
+	e.put(from, to, p, LockWait, holder)
+}
+
+// merge joins neighbours that say the same.
+func merge(all []Segment) []Segment {
+	var out []Segment
+	for _, s := range all {
+		if n := len(out); n > 0 {
+			last := &out[n-1]
+			if last.To == s.From && last.Place == s.Place && last.Stage == s.Stage && last.Stack == s.Stack {
+				last.To = s.To
+				last.Shares = add(last.Shares, s.Shares)
+				continue
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// add joins the shares of two segments.
+func add(a, b []Share) []Share {
+	for _, x := range b {
+		found := false
+		for i := range a {
+			if a[i].Culprit == x.Culprit {
+				a[i].Time += x.Time
+				a[i].Requests += x.Requests
+				a[i].Bytes += x.Bytes
+				found = true
+				break
+			}
+		}
+		if !found {
+			a = append(a, x)
+		}
+	}
+	return a
+}

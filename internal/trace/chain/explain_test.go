@@ -1,0 +1,181 @@
+package chain
+
+import (
+	"testing"
+
+	"plimsoll/internal/trace/events"
+)
+
+const (
+	disk = 8 << 20
+	ms   = int64(1e6)
+)
+
+var (
+	caller = events.Task{PID: 10, TID: 11, Comm: "db"}
+	other  = events.Task{PID: 20, TID: 20, Comm: "neighbour"}
+	file   = events.FileID{Dev: disk, Inode: 100}
+	big    = events.FileID{Dev: disk, Inode: 200}
+)
+
+// sync is a call of 100 ms that waits from 10 to 90 ms, with a stack.
+func sync(stack ...string) (*events.Call, *events.Batch) {
+	c := &events.Call{Task: caller, Kind: events.Fdatasync, Enter: 1000 * ms, Exit: 1100 * ms, File: file}
+	return c, &events.Batch{Waits: []events.Wait{{Task: caller, Out: 1010 * ms, Wake: 1090 * ms, In: 1092 * ms, Stack: stack, Waker: events.Task{TID: 1}}}}
+}
+
+func header() *events.Header {
+	return &events.Header{Disks: []events.Disk{{Dev: disk, Name: "sda"}}, Mounts: []events.Mount{{Dev: disk, Path: "/data", Disks: []uint32{disk}}}}
+}
+
+// request is one that was issued and done at milliseconds after the call's start.
+func request(who events.Task, of events.FileID, begin, issue, done int64) events.Request {
+	return events.Request{Task: who, Dev: disk, Bytes: 4096, Flags: events.OpWrite | events.FlagSync, File: of,
+		First: (1000 + begin) * ms, Issue: (1000 + issue) * ms, Done: (1000 + done) * ms}
+}
+
+func explained(t *testing.T, c *events.Call, b *events.Batch) Chain {
+	t.Helper()
+	w := NewWindow(header())
+	w.Add(b)
+	x := w.Explain(c)
+	whole(t, &x)
+	return x
+}
+
+// of is how many milliseconds a chain has of a stage behind a process.
+func of(c *Chain, p Place, s Stage, comm string) (sum int64) {
+	for i := range c.Segments {
+		x := &c.Segments[i]
+		if x.Stage != s || x.Place != p {
+			continue
+		}
+		if comm == "" {
+			sum += x.Took().Milliseconds()
+		}
+		for _, b := range x.Shares {
+			if comm != "" && b.Culprit.Comm == comm {
+				sum += b.Time.Milliseconds()
+			}
+		}
+	}
+	return sum
+}
+
+func expect(t *testing.T, c *Chain, p Place, s Stage, comm string, want int64) {
+	t.Helper()
+	if got := of(c, p, s, comm); got < want-1 || got > want+1 {
+		t.Errorf("%s at %q behind %q: %d ms, want %d: %+v", s, p, comm, got, want, c.Segments)
+	}
+}
+
+func TestPagesBehindNeighbour(t *testing.T) {
+	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range", "ext4_sync_file")
+	// The device takes 2 ms for a request alone; 39 of the neighbour's are in front.
+	for i := range int64(5) {
+		b.Requests = append(b.Requests, request(caller, file, -100+10*i, -100+10*i, -98+10*i))
+	}
+	for i := range int64(39) {
+		r := request(other, big, 5, 5, 10+2*(i+1))
+		r.First += i // no two are the same
+		b.Requests = append(b.Requests, r)
+	}
+	b.Requests = append(b.Requests, request(caller, file, 10, 10, 90))
+	x := explained(t, c, b)
+	expect(t, &x, Pages, DeviceQueue, "neighbour", 78)
+	expect(t, &x, Pages, DeviceOwn, "", 2)
+	expect(t, &x, InCall, Runnable, "", 2)
+	expect(t, &x, InCall, Running, "", 18)
+}
+
+func TestPagesInScheduler(t *testing.T) {
+	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range")
+	r := request(caller, file, 20, 60, 90)
+	b.Requests = []events.Request{request(other, big, 0, 0, 50), r}
+	x := explained(t, c, b)
+	expect(t, &x, Pages, Submission, "", 10)
+	expect(t, &x, Pages, Scheduler, "neighbour", 40)
+	expect(t, &x, Pages, DeviceOwn, "", 30)
+}
+
+func TestWaitsOfBlockLayer(t *testing.T) {
+	for _, x := range []struct {
+		stack []string
+		stage Stage
+	}{
+		{[]string{"blk_mq_get_tag", "__blk_mq_alloc_requests", "blk_mq_submit_bio"}, TagWait},
+		{[]string{"rq_qos_wait", "wbt_wait", "blk_mq_submit_bio"}, WBT},
+	} {
+		c, b := sync(append(x.stack, "ext4_writepages")...)
+		b.Requests = []events.Request{request(other, big, 0, 0, 50), request(other, big, 0, 0, 80)}
+		got := explained(t, c, b)
+		expect(t, &got, Pages, x.stage, "neighbour", 80)
+	}
+}
+
+func TestThrottled(t *testing.T) {
+	c, b := sync("balance_dirty_pages", "balance_dirty_pages_ratelimited", "generic_perform_write")
+	c.Kind = events.Write
+	flusher := request(events.Task{PID: 7, TID: 7, Comm: "kworker/u8:1"}, big, 0, 0, 50)
+	flusher.Kernel, flusher.Reason = true, events.Background
+	b.Requests = []events.Request{flusher}
+	b.Files = []events.File{{Task: other, ID: big, At: 900 * ms, Dirtied: true, Names: []string{"big", "/"}}}
+	x := explained(t, c, b)
+	expect(t, &x, Throttled, Throttle, "neighbour", 80)
+	for _, s := range x.Segments {
+		if s.Stage == Throttle && (s.Shares[0].Culprit.File != "/data/big" || s.Shares[0].Culprit.Why != WhyBackground) {
+			t.Errorf("%+v", s.Shares)
+		}
+	}
+}
+
+func TestJournal(t *testing.T) {
+	c, b := sync("jbd2_log_wait_commit", "ext4_sync_file")
+	journal := events.Task{PID: 30, TID: 30, Comm: "jbd2/sda-8"}
+	b.Commits = []events.Commit{{Dev: disk, TID: 30, Start: 1012 * ms, Locking: 1012 * ms, Flushing: 1030 * ms, Logging: 1031 * ms, End: 1089 * ms}}
+	b.Handles = []events.Handle{{Task: other, Dev: disk, Jiffies: 5, End: 1030 * ms}}
+	data := request(journal, big, 31, 31, 60)
+	b.Requests = []events.Request{data, request(journal, events.FileID{}, 61, 61, 70), request(journal, events.FileID{}, 71, 71, 89)}
+	b.Requests[1].Metadata, b.Requests[2].Metadata = true, true
+	b.Requests[2].Flags |= events.FlagFUA | events.FlagPreflush
+	b.Waits = append(b.Waits,
+		events.Wait{Task: journal, Kernel: true, Out: 1031 * ms, Wake: 1060 * ms, In: 1060 * ms, Stack: []string{"folio_wait_writeback", "jbd2_journal_finish_inode_data_buffers", "jbd2_journal_commit_transaction"}},
+		events.Wait{Task: journal, Kernel: true, Out: 1061 * ms, Wake: 1070 * ms, In: 1070 * ms, Stack: []string{"__wait_on_buffer", "jbd2_journal_commit_transaction"}},
+		events.Wait{Task: journal, Kernel: true, Out: 1071 * ms, Wake: 1089 * ms, In: 1089 * ms, Stack: []string{"__wait_on_buffer", "jbd2_journal_commit_transaction"}})
+	b.Files = []events.File{{Task: other, ID: big, At: 900 * ms, Dirtied: true, Names: []string{"big", "/"}}}
+	x := explained(t, c, b)
+	expect(t, &x, JournalWait, Submission, "", 2)
+	expect(t, &x, JournalLock, HandleWait, "neighbour", 18)
+	expect(t, &x, JournalData, DeviceOwn, "neighbour", 29)
+	expect(t, &x, JournalLog, DeviceOwn, "jbd2/sda-8", 9)
+	expect(t, &x, JournalEnd, DeviceOwn, "jbd2/sda-8", 18)
+}
+
+func TestLock(t *testing.T) {
+	c, b := sync("rwsem_down_write_slowpath", "down_write", "ext4_buffered_write_iter")
+	b.Waits[0].Waker = other
+	x := explained(t, c, b)
+	expect(t, &x, Locked, LockWait, "neighbour", 80)
+}
+
+func TestUnknownWait(t *testing.T) {
+	c, b := sync("some_new_function", "do_fsync")
+	x := explained(t, c, b)
+	expect(t, &x, InCall, Unexplained, "", 80)
+	for _, s := range x.Segments {
+		if s.Stage == Unexplained && s.Stack != "some_new_function < do_fsync" {
+			t.Error(s.Stack)
+		}
+	}
+}
+
+// A device that serves out of order: what it served while the request waited was in front.
+func TestOvertaken(t *testing.T) {
+	c, b := sync("submit_bio_wait", "__iomap_dio_rw")
+	r := request(caller, events.FileID{}, 10, 10, 90)
+	b.Requests = []events.Request{request(other, events.FileID{}, 30, 30, 60), request(other, events.FileID{}, 61, 61, 89), r}
+	x := explained(t, c, b)
+	if got := of(&x, Direct, DeviceQueue, "neighbour"); got < 40 {
+		t.Errorf("%d ms: %+v", got, x.Segments)
+	}
+}

@@ -1,0 +1,247 @@
+package chain
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"plimsoll/internal/trace/events"
+)
+
+// keepNs is how far back a trace remembers: a call that began earlier is explained in part.
+const keepNs = int64(180e9)
+
+// eventsMax bounds what a trace remembers.
+const eventsMax = 1_000_000
+
+// A Window is the events of the last minutes, arranged for questions.
+type Window struct {
+	header *events.Header
+	disks  map[uint32][]events.Request // by disk, in the order of completion
+	waits  map[uint32][]events.Wait    // by thread, in the order of time
+	commit map[uint32][]events.Commit  // by file system, in the order of time
+	handle []events.Handle
+	first  map[int64]place
+	names  map[events.FileID]string
+	users  map[events.FileID][]events.File // who made its pages dirty
+	alone  map[sizeClass][]int64           // latencies of requests that had the device for themselves
+	groups map[uint32]string
+	size   int
+	Cut    bool // something was forgotten early, for lack of room
+}
+
+// place is where a request is in disks.
+type place struct {
+	dev  uint32
+	done int64
+}
+
+// NewWindow returns an empty window.
+func NewWindow(h *events.Header) *Window {
+	return &Window{header: h, disks: map[uint32][]events.Request{}, waits: map[uint32][]events.Wait{},
+		commit: map[uint32][]events.Commit{}, first: map[int64]place{}, names: map[events.FileID]string{},
+		users: map[events.FileID][]events.File{}, alone: map[sizeClass][]int64{}, groups: map[uint32]string{}}
+}
+
+// Add takes events. Calls are not among what it keeps.
+func (w *Window) Add(b *events.Batch) {
+	touched := map[uint32]bool{}
+	for _, r := range b.Requests {
+		w.disks[r.Dev] = append(w.disks[r.Dev], r)
+		w.first[r.First] = place{r.Dev, r.Done}
+		touched[r.Dev] = true
+	}
+	for dev := range touched {
+		sortFrom(w.disks[dev], func(r *events.Request) int64 { return r.Done })
+	}
+	w.learn(b.Requests)
+	clear(touched)
+	for _, x := range b.Waits {
+		w.waits[x.TID] = append(w.waits[x.TID], x)
+		touched[x.TID] = true
+	}
+	for tid := range touched {
+		sortFrom(w.waits[tid], func(x *events.Wait) int64 { return x.Out })
+	}
+	for _, c := range b.Commits {
+		w.commit[c.Dev] = append(w.commit[c.Dev], c)
+	}
+	w.handle = append(w.handle, b.Handles...)
+	for _, f := range b.Files {
+		w.file(f)
+	}
+	w.size += b.Len()
+	if w.size > eventsMax {
+		w.Cut = true
+		w.forget(w.middle())
+	}
+}
+
+// sortFrom sorts what is nearly sorted.
+func sortFrom[T any](all []T, key func(*T) int64) {
+	for i := 1; i < len(all); i++ {
+		if key(&all[i]) < key(&all[i-1]) {
+			slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(key(&a), key(&b)) })
+			return
+		}
+	}
+}
+
+// usersMax bounds the processes that are known to write one file.
+const usersMax = 16
+
+// filesMax bounds the names and users of files.
+const filesMax = 100_000
+
+func (w *Window) file(f events.File) {
+	if _, known := w.names[f.ID]; !known && len(w.names) >= filesMax {
+		return
+	}
+	if p := w.path(&f); p != "" {
+		w.names[f.ID] = p
+	}
+	if f.Group != "" {
+		w.groups[f.PID] = f.Group
+	}
+	if !f.Dirtied || f.Comm == "" || strings.HasPrefix(f.Comm, "kworker/") {
+		return
+	}
+	users := w.users[f.ID]
+	if i := slices.IndexFunc(users, func(u events.File) bool { return u.PID == f.PID }); i >= 0 {
+		users[i].At = f.At
+		return
+	}
+	if len(users) == usersMax {
+		users = users[1:]
+	}
+	w.users[f.ID] = append(users, f)
+}
+
+// path is a file's name, in full if it was read up to the root.
+func (w *Window) path(f *events.File) string {
+	if f.Path != "" || len(f.Names) == 0 {
+		return f.Path
+	}
+	names := slices.Clone(f.Names)
+	slices.Reverse(names)
+	if names[0] != "/" {
+		return ".../" + strings.Join(names, "/")
+	}
+	p := "/" + strings.Join(names[1:], "/")
+	if m := w.header.Mount(f.ID.Dev); m != nil && m.Path != "/" {
+		p = m.Path + p
+	}
+	return p
+}
+
+// middle is a time that halves what is kept.
+func (w *Window) middle() int64 {
+	var all []int64
+	for _, rs := range w.disks {
+		if n := len(rs); n > 0 {
+			all = append(all, rs[n/2].Done)
+		}
+	}
+	for _, xs := range w.waits {
+		if n := len(xs); n > 0 {
+			all = append(all, xs[n/2].In)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return slices.Max(all)
+}
+
+// Forget drops what ended long before a time.
+func (w *Window) Forget(now int64) { w.forget(now - keepNs) }
+
+func (w *Window) forget(before int64) {
+	for dev, rs := range w.disks {
+		i := sort.Search(len(rs), func(i int) bool { return rs[i].Done >= before })
+		for k := range rs[:i] {
+			delete(w.first, rs[k].First)
+		}
+		w.disks[dev] = slices.Clone(rs[i:])
+		w.size -= i
+	}
+	for tid, xs := range w.waits {
+		i := sort.Search(len(xs), func(i int) bool { return xs[i].In >= before })
+		w.size -= i
+		if i == len(xs) {
+			delete(w.waits, tid)
+		} else if i > 0 {
+			w.waits[tid] = slices.Clone(xs[i:])
+		}
+	}
+	for dev, cs := range w.commit {
+		w.commit[dev] = slices.DeleteFunc(cs, func(c events.Commit) bool { return c.End < before })
+	}
+	w.handle = slices.DeleteFunc(w.handle, func(h events.Handle) bool { return h.End < before })
+}
+
+// waitsOf are a thread's waits that overlap a time.
+func (w *Window) waitsOf(tid uint32, from, to int64) []events.Wait {
+	xs := w.waits[tid]
+	i := sort.Search(len(xs), func(i int) bool { return xs[i].In > from })
+	k := i
+	for k < len(xs) && xs[k].Out < to {
+		k++
+	}
+	return xs[i:k]
+}
+
+// completed are a disk's requests that completed within (from, to].
+func (w *Window) completed(dev uint32, from, to int64) []events.Request {
+	rs := w.disks[dev]
+	i := sort.Search(len(rs), func(i int) bool { return rs[i].Done > from })
+	k := i + sort.Search(len(rs)-i, func(k int) bool { return rs[i+k].Done > to })
+	return rs[i:k]
+}
+
+// known finds a request by when it was first seen.
+func (w *Window) known(first int64) *events.Request {
+	p, ok := w.first[first]
+	if !ok {
+		return nil
+	}
+	rs := w.completed(p.dev, p.done-1, p.done)
+	for i := range rs {
+		if rs[i].First == first {
+			return &rs[i]
+		}
+	}
+	return nil
+}
+
+// disksOf are the disks below a file system; all of them if it is not known.
+func (w *Window) disksOf(dev uint32) []uint32 {
+	if m := w.header.Mount(dev); m != nil && len(m.Disks) > 0 {
+		return m.Disks
+	}
+	var all []uint32
+	for d := range w.disks {
+		all = append(all, d)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// last is the last request to complete within (from, to] that is wanted, on the disks of a file
+// system; nil if there is none.
+func (w *Window) last(fs uint32, from, to int64, wanted func(*events.Request) bool) *events.Request {
+	var best *events.Request
+	for _, dev := range w.disksOf(fs) {
+		rs := w.completed(dev, from, to)
+		for i := len(rs) - 1; i >= 0; i-- {
+			if wanted(&rs[i]) {
+				if best == nil || rs[i].Done > best.Done {
+					best = &rs[i]
+				}
+				break
+			}
+		}
+	}
+	return best
+}

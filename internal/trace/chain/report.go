@@ -1,0 +1,247 @@
+package chain
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"plimsoll/internal/trace/events"
+)
+
+// WorstChains is how many calls a report shows in full.
+const WorstChains = 10
+
+// A Report is what a trace found.
+type Report struct {
+	Header *events.Header
+	Kinds  []KindCount
+	// Slow is how many calls took at least as long as asked for, and SlowTime what they took.
+	Slow     int
+	SlowTime time.Duration
+	// Callers are the processes whose calls were slow, by name.
+	Callers []Caller
+	// Stages and Behind divide SlowTime: by stage, and by stage, place and culprit.
+	Stages []StageTime
+	Behind []Behind
+	Worst  []Chain
+	Notes  []string
+}
+
+// A KindCount is the calls of one kind.
+type KindCount struct {
+	Kind     events.Kind
+	Calls    uint64
+	Time     time.Duration
+	Most     time.Duration
+	Slow     int
+	SlowTime time.Duration
+}
+
+// A Caller is a process with its slow calls.
+type Caller struct {
+	Comm  string
+	PID   uint32
+	Calls int
+	Time  time.Duration
+	Files []string // up to a few
+}
+
+// A StageTime is what one stage took.
+type StageTime struct {
+	Stage Stage
+	Time  time.Duration
+	Share float64 // of SlowTime
+}
+
+// A Behind is what one culprit cost at one stage.
+type Behind struct {
+	Place    Place
+	Stage    Stage
+	Culprit  Culprit
+	Time     time.Duration
+	Share    float64 // of SlowTime
+	Calls    int
+	Requests int
+	Bytes    int64
+}
+
+// Of finds the unexplained share, for example.
+func (r *Report) Of(s Stage) float64 {
+	for _, x := range r.Stages {
+		if x.Stage == s {
+			return x.Share
+		}
+	}
+	return 0
+}
+
+type key struct {
+	place Place
+	stage Stage
+	who   Culprit
+}
+
+// keysMax bounds what a tally distinguishes.
+const keysMax = 20_000
+
+// A Tally adds chains up.
+type Tally struct {
+	report Report
+	kinds  [events.Kinds]KindCount
+	by     map[key]*Behind
+	stages map[Stage]time.Duration
+	caller map[uint32]*Caller
+}
+
+// NewTally returns an empty tally.
+func NewTally() *Tally {
+	return &Tally{by: map[key]*Behind{}, stages: map[Stage]time.Duration{}, caller: map[uint32]*Caller{}}
+}
+
+// Slow is how many calls were added, and what they took.
+func (t *Tally) Slow() (int, time.Duration) { return t.report.Slow, t.report.SlowTime }
+
+// Add adds a call.
+func (t *Tally) Add(c Chain) {
+	took := c.Took()
+	t.report.Slow++
+	t.report.SlowTime += took
+	k := &t.kinds[c.Call.Kind]
+	k.Slow++
+	k.SlowTime += took
+	t.call(&c, took)
+	counted := map[key]bool{}
+	for i := range c.Segments {
+		s := &c.Segments[i]
+		t.stages[s.Stage] += s.Took()
+		rest := s.Took()
+		for _, x := range s.Shares {
+			t.add(key{s.Place, s.Stage, x.Culprit}, x, counted)
+			rest -= x.Time
+		}
+		if rest > 0 {
+			t.add(key{s.Place, s.Stage, Culprit{}}, Share{Time: rest}, counted)
+		}
+	}
+	worst := t.report.Worst
+	if len(worst) < WorstChains || took > worst[len(worst)-1].Took() {
+		worst = append(worst, c)
+		slices.SortStableFunc(worst, func(a, b Chain) int { return cmp.Compare(b.Took(), a.Took()) })
+		t.report.Worst = worst[:min(len(worst), WorstChains)]
+	}
+}
+
+// callerFiles is how many of a process's files are named.
+const callerFiles = 4
+
+func (t *Tally) call(c *Chain, took time.Duration) {
+	p := t.caller[c.Call.PID]
+	if p == nil {
+		if len(t.caller) >= keysMax {
+			return
+		}
+		p = &Caller{Comm: c.Call.Comm, PID: c.Call.PID}
+		t.caller[c.Call.PID] = p
+	}
+	p.Calls++
+	p.Time += took
+	if c.File != "" && len(p.Files) < callerFiles && !slices.Contains(p.Files, c.File) {
+		p.Files = append(p.Files, c.File)
+	}
+}
+
+func (t *Tally) add(k key, x Share, counted map[key]bool) {
+	b := t.by[k]
+	if b == nil {
+		if len(t.by) >= keysMax {
+			k.who = Culprit{Comm: "others"}
+		}
+		if b = t.by[k]; b == nil {
+			b = &Behind{Place: k.place, Stage: k.stage, Culprit: k.who}
+			t.by[k] = b
+		}
+	}
+	b.Time += x.Time
+	b.Requests += x.Requests
+	b.Bytes += x.Bytes
+	if !counted[k] {
+		counted[k] = true
+		b.Calls++
+	}
+}
+
+// Report is the sum until now.
+func (t *Tally) Report(h *events.Header) *Report {
+	r := t.report
+	r.Header = h
+	for k := range t.kinds {
+		x := t.kinds[k]
+		x.Kind = events.Kind(k)
+		n := h.Totals.Counts[k]
+		x.Calls, x.Time, x.Most = n.Calls, n.Time, n.Most
+		if x.Calls > 0 || x.Slow > 0 {
+			r.Kinds = append(r.Kinds, x)
+		}
+	}
+	share := func(d time.Duration) float64 {
+		if r.SlowTime == 0 {
+			return 0
+		}
+		return float64(d) / float64(r.SlowTime)
+	}
+	for s, d := range t.stages {
+		r.Stages = append(r.Stages, StageTime{s, d, share(d)})
+	}
+	slices.SortFunc(r.Stages, func(a, b StageTime) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Stage, b.Stage))
+	})
+	for _, b := range t.by {
+		x := *b
+		x.Share = share(x.Time)
+		r.Behind = append(r.Behind, x)
+	}
+	slices.SortFunc(r.Behind, func(a, b Behind) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Place, b.Place),
+			cmp.Compare(a.Culprit.Comm, b.Culprit.Comm), cmp.Compare(a.Culprit.File, b.Culprit.File), cmp.Compare(a.Culprit.Why, b.Culprit.Why))
+	})
+	for _, c := range t.caller {
+		r.Callers = append(r.Callers, *c)
+	}
+	slices.SortFunc(r.Callers, func(a, b Caller) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.PID, b.PID)) })
+	return &r
+}
+
+// Replay explains a saved trace.
+func Replay(h *events.Header, b *events.Batch) *Report {
+	w, t := NewWindow(h), NewTally()
+	w.Add(b)
+	for i := range b.Calls {
+		t.Add(w.Explain(&b.Calls[i]))
+	}
+	return t.Report(h)
+}
+
+// A PlaceTime is what one stage took at one place, whoever was in the way.
+type PlaceTime struct {
+	Place Place
+	Stage Stage
+	Time  time.Duration
+	Share float64
+}
+
+// Places divide SlowTime by place and stage, the greatest first.
+func (r *Report) Places() []PlaceTime {
+	var out []PlaceTime
+	for i := range r.Behind {
+		b := &r.Behind[i]
+		k := slices.IndexFunc(out, func(p PlaceTime) bool { return p.Place == b.Place && p.Stage == b.Stage })
+		if k < 0 {
+			k = len(out)
+			out = append(out, PlaceTime{Place: b.Place, Stage: b.Stage})
+		}
+		out[k].Time += b.Time
+		out[k].Share += b.Share
+	}
+	slices.SortStableFunc(out, func(a, b PlaceTime) int { return cmp.Compare(b.Time, a.Time) })
+	return out
+}

@@ -1,0 +1,124 @@
+package events
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Version is that of the file format: a gzip stream of JSON, a line for the header and a line for
+// each event.
+const Version = 1
+
+// EventsMax is how many events a file holds at most.
+const EventsMax = 2_000_000
+
+// line is one event; one of its fields is set.
+type line struct {
+	Call    *Call    `json:"call,omitempty"`
+	Wait    *Wait    `json:"wait,omitempty"`
+	Request *Request `json:"request,omitempty"`
+	Commit  *Commit  `json:"commit,omitempty"`
+	Handle  *Handle  `json:"handle,omitempty"`
+	File    *File    `json:"used,omitempty"`
+}
+
+// Save writes a trace.
+func Save(w io.Writer, h *Header, b *Batch) error {
+	z := gzip.NewWriter(w)
+	enc := json.NewEncoder(z)
+	h.Version = Version
+	errs := []error{enc.Encode(h)}
+	for i := range b.Files {
+		errs = append(errs, enc.Encode(line{File: &b.Files[i]}))
+	}
+	for i := range b.Commits {
+		errs = append(errs, enc.Encode(line{Commit: &b.Commits[i]}))
+	}
+	for i := range b.Handles {
+		errs = append(errs, enc.Encode(line{Handle: &b.Handles[i]}))
+	}
+	for i := range b.Requests {
+		errs = append(errs, enc.Encode(line{Request: &b.Requests[i]}))
+	}
+	for i := range b.Waits {
+		errs = append(errs, enc.Encode(line{Wait: &b.Waits[i]}))
+	}
+	for i := range b.Calls {
+		errs = append(errs, enc.Encode(line{Call: &b.Calls[i]}))
+	}
+	return errors.Join(append(errs, z.Close())...)
+}
+
+// SaveFile writes a trace to a new file, or over one that is there.
+func SaveFile(path string, h *Header, b *Batch) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	return errors.Join(Save(out, h, b), out.Flush(), f.Close())
+}
+
+// Load reads what [Save] wrote.
+func Load(r io.Reader) (*Header, *Batch, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("not a saved trace: %w", err)
+	}
+	dec := json.NewDecoder(z)
+	h, b := &Header{}, &Batch{}
+	if err := dec.Decode(h); err != nil || h.Version == 0 {
+		return nil, nil, errors.Join(errors.New("not a saved trace"), err)
+	}
+	if h.Version != Version {
+		return nil, nil, fmt.Errorf("a saved trace of version %d: this program reads version %d", h.Version, Version)
+	}
+	for n := 0; ; n++ {
+		var l line
+		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
+			return h, b, nil
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("a saved trace is damaged after %d events: %w", n, err)
+		}
+		if n == EventsMax {
+			return nil, nil, fmt.Errorf("a saved trace of more than %d events", EventsMax)
+		}
+		b.add(&l)
+	}
+}
+
+func (b *Batch) add(l *line) {
+	switch {
+	case l.Call != nil:
+		b.Calls = append(b.Calls, *l.Call)
+	case l.Wait != nil:
+		b.Waits = append(b.Waits, *l.Wait)
+	case l.Request != nil:
+		b.Requests = append(b.Requests, *l.Request)
+	case l.Commit != nil:
+		b.Commits = append(b.Commits, *l.Commit)
+	case l.Handle != nil:
+		b.Handles = append(b.Handles, *l.Handle)
+	case l.File != nil:
+		b.Files = append(b.Files, *l.File)
+	}
+}
+
+// LoadFile reads a saved trace.
+func LoadFile(path string) (*Header, *Batch, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	h, b, err := Load(bufio.NewReader(f))
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return h, b, err
+}

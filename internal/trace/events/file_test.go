@@ -1,0 +1,37 @@
+package events
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSaveLoad(t *testing.T) {
+	h := &Header{Target: "x", Began: time.Unix(1700000000, 0).UTC(), Slower: time.Millisecond, Disks: []Disk{{Dev: 1, Name: "sda"}}}
+	b := &Batch{
+		Calls:    []Call{{Task: Task{1, 2, "a"}, Kind: Fsync, Enter: 1, Exit: 2}},
+		Waits:    []Wait{{Out: 1, In: 3, Stack: []string{"f", "g"}}},
+		Requests: []Request{{Dev: 1, Bytes: 4096, First: 5, Done: 6, Reason: Periodic}},
+		Commits:  []Commit{{Dev: 1, Start: 1, End: 9}}, Handles: []Handle{{Dev: 1, Jiffies: 3}},
+		Files: []File{{ID: FileID{1, 2}, Names: []string{"a", "/"}}},
+	}
+	var buf bytes.Buffer
+	if err := Save(&buf, h, b); err != nil {
+		t.Fatal(err)
+	}
+	whole := buf.Bytes()
+	gotHeader, got, err := Load(bytes.NewReader(whole))
+	if err != nil || !reflect.DeepEqual(h, gotHeader) || !reflect.DeepEqual(b, got) {
+		t.Errorf("%v\n%+v\n%+v", err, gotHeader, got)
+	}
+	for n := range whole {
+		if _, _, err := Load(bytes.NewReader(whole[:n])); err == nil {
+			t.Fatalf("%d of %d bytes were accepted", n, len(whole))
+		}
+	}
+	if _, _, err := Load(strings.NewReader("plain text")); err == nil || !strings.Contains(err.Error(), "not a saved trace") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,76 @@
+// What the programs hand over, one record an event. internal/trace/probe/decode.go reads them: all
+// fields are little-endian and at their natural alignment.
+#pragma once
+#include "kernel.h"
+
+enum { EVENT_CALL = 1, EVENT_WAIT, EVENT_REQUEST, EVENT_COMMIT, EVENT_HANDLE, EVENT_INODE };
+
+#define COMM 16
+#define FRAMES 32
+#define NAMES 6
+#define NAME 48
+
+// A system call that took long.
+struct call_event {
+	u32 type, kind;
+	u32 tgid, tid;
+	u64 enter, exit;
+	s64 result;
+	u64 inode;
+	u32 dev, fd;
+	u32 file_flags, magic;
+	char comm[COMM];
+};
+
+// A thread that was off its processor.
+struct wait_event {
+	u32 type, kthread;
+	u32 tgid, tid;
+	u64 out, wake, in;
+	u64 request; // the first time of the request whose completion woke it; 0 if none did
+	u32 waker_tgid, waker_tid;
+	u32 preempted, frames; // bytes of stack
+	char comm[COMM], waker[COMM];
+	u64 stack[FRAMES];
+};
+
+// A request to a block device, when it has completed.
+struct request_event {
+	u32 type, dev;
+	u64 sector;
+	u32 bytes, flags;
+	u64 alloc, first, insert, issue, done;
+	u64 inode;
+	u32 inode_dev, inode_magic;
+	u32 tgid, tid;
+	u32 reason; // of writeback, plus 1; 0 if its submitter was no flusher
+	u32 bio_flags, requeues;
+	u32 kthread;
+	char comm[COMM];
+};
+
+// A commit of ext4's journal.
+struct commit_event {
+	u32 type, dev;
+	u32 transaction, tid;
+	u64 start, locking, flushing, logging, end;
+};
+
+// A handle that kept its transaction open for long.
+struct handle_event {
+	u32 type, dev;
+	u32 transaction, jiffies;
+	u32 tgid, tid;
+	u64 end;
+	char comm[COMM];
+};
+
+// Who made pages of a file dirty, or whose call on it was slow, and the file's name.
+struct inode_event {
+	u32 type, dev;
+	u64 inode, at;
+	u32 tgid, tid;
+	u32 dirtied, magic;
+	char comm[COMM];
+	char names[NAMES][NAME]; // from the file's own name up
+};

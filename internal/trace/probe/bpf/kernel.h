@@ -1,0 +1,160 @@
+// The few fields of the kernel's structures that the programs read. Each access is relocated by
+// name when the programs are loaded (CO-RE), so the order and the sizes here mean nothing, and one
+// object serves kernels 5.10 to 6.x, on any little-endian processor.
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+typedef _Bool bool;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static __attribute__((always_inline)) inline
+
+// Map definitions in BTF.
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) typeof(value) *name
+
+enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_LRU_HASH = 9, BPF_MAP_TYPE_RINGBUF = 27 };
+enum { BPF_ANY = 0, BPF_RB_NO_WAKEUP = 1 };
+
+// Helpers of the kernel, by their numbers in its user interface (uapi/linux/bpf.h).
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
+static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
+static long (*bpf_get_current_comm)(void *to, u32 size) = (void *)16;
+static u64 (*bpf_get_current_task)(void) = (void *)35;
+static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
+static long (*bpf_get_task_stack)(void *task, void *to, u32 size, u64 flags) = (void *)141;
+
+#define field_exists(field) __builtin_preserve_field_info(field, 2)
+// Enumerators move between kernels.
+#define enum_exists(type, name) __builtin_preserve_enum_value(*(typeof(type) *)name, 0)
+#define enum_value(type, name) __builtin_preserve_enum_value(*(typeof(type) *)name, 1)
+#define field_offset(type, field) __builtin_preserve_field_info(((type *)0)->field, 0)
+// READ copies a field behind a pointer that the verifier does not know.
+#define READ(to, from) bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)))
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+struct hlist_head {
+	struct hlist_node *first;
+};
+struct super_block {
+	u32 s_dev;
+	unsigned long s_magic;
+};
+struct inode;
+struct address_space {
+	struct inode *host;
+};
+struct inode {
+	u16 i_mode;
+	unsigned long i_ino;
+	struct super_block *i_sb;
+	struct hlist_head i_dentry;
+	struct address_space i_data;
+};
+struct qstr {
+	const unsigned char *name;
+};
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
+};
+struct path {
+	struct dentry *dentry;
+};
+struct file {
+	struct inode *f_inode;
+	unsigned int f_flags;
+	struct path f_path;
+};
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+struct files_struct {
+	struct fdtable *fdt;
+};
+struct task_struct {
+	unsigned int flags;
+	unsigned int __state; // since 5.14
+	s32 pid;
+	s32 tgid;
+	char comm[16];
+	struct files_struct *files;
+};
+struct task_struct___514 {
+	long state;
+};
+struct page {
+	struct address_space *mapping;
+	unsigned long compound_head;
+};
+struct bio_vec {
+	struct page *bv_page;
+};
+struct bio {
+	u16 bi_flags;
+	struct bio_vec *bi_io_vec;
+};
+struct gendisk {
+	int major;
+	int first_minor;
+};
+struct request_queue {
+	struct gendisk *disk; // since 5.15
+};
+struct request {
+	struct request_queue *q;
+	u32 cmd_flags;
+	u32 __data_len;
+	u64 __sector;
+	struct bio *bio;
+	u32 rq_flags;
+	u64 start_time_ns;
+};
+enum rqf_flags { // since 6.11
+	__RQF_FLUSH_SEQ = 1,
+};
+struct request___515 {
+	struct gendisk *rq_disk;
+};
+struct block_device {
+	u32 bd_dev;
+};
+struct journal_s {
+	struct block_device *j_fs_dev;
+};
+struct transaction_s {
+	u32 t_tid;
+};
+struct bdi_writeback;
+enum wb_reason { WB_REASON_BACKGROUND };
+struct wb_writeback_work {
+	enum wb_reason reason;
+};
+// System calls pass their arguments in different registers.
+struct pt_regs___x86 {
+	unsigned long di, si, dx;
+};
+struct pt_regs___arm64 {
+	u64 regs[31];
+};
+
+#pragma clang attribute pop

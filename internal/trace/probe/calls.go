@@ -1,0 +1,29 @@
+//go:build linux
+
+package probe
+
+import (
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/trace/events"
+)
+
+// systemCalls are the traced ones, by their numbers on this processor.
+var systemCalls = map[int]events.Kind{
+	unix.SYS_FSYNC:           events.Fsync,
+	unix.SYS_FDATASYNC:       events.Fdatasync,
+	unix.SYS_SYNC_FILE_RANGE: events.SyncFileRange,
+	unix.SYS_SYNCFS:          events.Sync,
+	unix.SYS_SYNC:            events.Sync,
+	unix.SYS_MSYNC:           events.Msync,
+	unix.SYS_WRITE:           events.Write,
+	unix.SYS_PWRITE64:        events.Write,
+	unix.SYS_WRITEV:          events.Write,
+	unix.SYS_PWRITEV:         events.Write,
+	unix.SYS_PWRITEV2:        events.Write,
+	unix.SYS_READ:            events.Read,
+	unix.SYS_PREAD64:         events.Read,
+	unix.SYS_READV:           events.Read,
+	unix.SYS_PREADV:          events.Read,
+	unix.SYS_PREADV2:         events.Read,
+}

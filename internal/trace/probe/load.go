@@ -1,0 +1,248 @@
+//go:build linux
+
+package probe
+
+import (
+	"bytes"
+	_ "embed" // the object
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
+)
+
+//go:embed bpf/trace.bpf.o
+var object []byte
+
+// A program is one of the object's, with the tracepoint that it needs.
+type program struct {
+	name       string
+	tracepoint string
+	// arguments is the number of the tracepoint's where it tells variants apart; 0 if any will do.
+	arguments int
+	// without says what cannot be seen without it; "" if another program does the same. A trace
+	// needs the required ones.
+	without  string
+	required bool
+}
+
+// programs are all of them. Signatures are those of Linux 5.10 to 6.18.
+var programs = []program{
+	{"call_enter", "sys_enter", 0, "the system calls", true},
+	{"call_exit", "sys_exit", 0, "the system calls", true},
+	{"switched", "sched_switch", 0, "what threads wait for", true},
+	{"waking", "sched_waking", 0, "who ends a wait", true},
+	{"insert_510", "block_rq_insert", 2, "", false},
+	{"issue_510", "block_rq_issue", 2, "", false},
+	{"merge_510", "block_rq_merge", 2, "", false},
+	{"io_start", "block_io_start", 1, "", false}, // only a little earlier than the others
+	{"insert", "block_rq_insert", 1, "", false},
+	{"issue", "block_rq_issue", 1, "the devices' requests", true},
+	{"merge", "block_rq_merge", 1, "", false},
+	{"complete", "block_rq_complete", 3, "the devices' requests", true},
+	{"flush_start", "writeback_start", 2, "why the kernel writes pages of its own accord", false},
+	{"flush_end", "writeback_written", 2, "", false},
+	{"dirty_folio", "writeback_dirty_folio", 2, "", false},
+	{"dirty_page", "writeback_dirty_page", 2, "", false},
+	{"commit_start", "jbd2_start_commit", 2, "the commits of ext4's journal", false},
+	{"commit_locking", "jbd2_commit_locking", 2, "", false},
+	{"commit_flushing", "jbd2_commit_flushing", 2, "", false},
+	{"commit_logging", "jbd2_commit_logging", 2, "", false},
+	{"commit_end", "jbd2_end_commit", 2, "", false},
+	{"handle_stats", "jbd2_handle_stats", 8, "who keeps a transaction of ext4's journal open", false},
+}
+
+// An UnavailableError says that this machine or user cannot trace, why, and what works instead.
+type UnavailableError struct{ Why, Instead string }
+
+func (e *UnavailableError) Error() string { return "trace: " + e.Why }
+
+// Hint says what to do.
+func (e *UnavailableError) Hint() string { return e.Instead }
+
+const (
+	withoutRights = "run it as root (sudo plimsoll trace ...); without the rights, plimsoll diagnose host judges by counters"
+	withoutKernel = "plimsoll diagnose host judges by counters, on any kernel"
+)
+
+// Available says why this process cannot trace; nil if nothing is known to be in the way.
+func Available() error {
+	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
+		return &UnavailableError{"this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs Linux 5.10 or newer with CONFIG_DEBUG_INFO_BTF", withoutKernel}
+	}
+	if missing := missingRights(); len(missing) > 0 {
+		return &UnavailableError{"it needs " + strings.Join(missing, " and "), withoutRights}
+	}
+	return nil
+}
+
+// missingRights are the capabilities that this process lacks.
+func missingRights() []string {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return nil // the kernel will say
+	}
+	has := func(c int) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
+	if has(unix.CAP_SYS_ADMIN) {
+		return nil // includes the others
+	}
+	var missing []string
+	for _, c := range []struct {
+		bit  int
+		name string
+	}{{unix.CAP_BPF, "CAP_BPF"}, {unix.CAP_PERFMON, "CAP_PERFMON"}, {unix.CAP_SYSLOG, "CAP_SYSLOG"}, {unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}} {
+		if !has(c.bit) {
+			missing = append(missing, c.name)
+		}
+	}
+	return missing
+}
+
+// A kernelTypes answers how many arguments a tracepoint has.
+type kernelTypes struct{ specs []*btf.Spec }
+
+// Modules that hold tracepoints where they are not built in.
+var modules = []string{"jbd2", "ext4"}
+
+func readTypes() (*kernelTypes, error) {
+	k, err := btf.LoadKernelSpec()
+	if err != nil {
+		return nil, &UnavailableError{fmt.Sprintf("this kernel's BTF cannot be read: %v", err), withoutKernel}
+	}
+	t := &kernelTypes{[]*btf.Spec{k}}
+	for _, m := range modules {
+		if _, err := os.Stat("/sys/kernel/btf/" + m); err != nil {
+			continue
+		}
+		if s, err := btf.LoadKernelModuleSpec(m); err == nil {
+			t.specs = append(t.specs, s)
+		}
+	}
+	return t, nil
+}
+
+// arguments is how many a tracepoint has; -1 if the kernel lacks it.
+func (t *kernelTypes) arguments(tracepoint string) int {
+	for _, s := range t.specs {
+		var def *btf.Typedef
+		if err := s.TypeByName("btf_trace_"+tracepoint, &def); err != nil {
+			continue
+		}
+		if p, ok := def.Type.(*btf.Pointer); ok {
+			if f, ok := p.Target.(*btf.FuncProto); ok {
+				return len(f.Params) - 1 // the first is the program's own
+			}
+		}
+	}
+	return -1
+}
+
+// choose removes from the object the programs that do not fit the kernel. It returns what cannot be
+// seen therefore, and fails if too little remains.
+func choose(spec *ebpf.CollectionSpec, arguments func(tracepoint string) int) (missing []string, err error) {
+	fits := map[string]bool{} // tracepoints for which there is a program
+	for _, p := range programs {
+		if n := arguments(p.tracepoint); n >= 0 && (p.arguments == 0 || p.arguments == n) {
+			fits[p.tracepoint] = true
+			continue
+		}
+		delete(spec.Programs, p.name)
+	}
+	for _, p := range programs {
+		if fits[p.tracepoint] || p.without == "" {
+			continue
+		}
+		if p.required {
+			return nil, &UnavailableError{fmt.Sprintf("this kernel lacks the BTF tracepoint %s: %s cannot be seen", p.tracepoint, p.without), withoutKernel}
+		}
+		if !slices.Contains(missing, p.without) {
+			missing = append(missing, p.without)
+		}
+	}
+	if !fits["writeback_dirty_folio"] && !fits["writeback_dirty_page"] {
+		missing = append(missing, "who makes pages dirty")
+	}
+	return missing, nil
+}
+
+// load loads and attaches the programs. Closing the collection and the links detaches them.
+func load(c *Config) (*ebpf.Collection, []link.Link, []string, error) {
+	if err := Available(); err != nil {
+		return nil, nil, nil, err
+	}
+	_ = rlimit.RemoveMemlock() // only kernels before 5.11 need it; the load fails if it was needed
+	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("the eBPF object: %w", err)
+	}
+	types, err := readTypes()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	missing, err := choose(spec, types.arguments)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := c.set(spec); err != nil {
+		return nil, nil, nil, err
+	}
+	coll, err := ebpf.NewCollection(spec)
+	if err != nil {
+		return nil, nil, nil, refused("load", err)
+	}
+	var links []link.Link
+	for _, p := range programs {
+		prog := coll.Programs[p.name]
+		if prog == nil {
+			continue
+		}
+		l, err := link.AttachTracing(link.TracingOptions{Program: prog})
+		if err != nil {
+			detach(coll, links)
+			return nil, nil, nil, refused("attach to "+p.tracepoint, err)
+		}
+		links = append(links, l)
+	}
+	return coll, links, missing, nil
+}
+
+func detach(coll *ebpf.Collection, links []link.Link) {
+	for _, l := range links {
+		_ = l.Close() // the program goes with the process at the latest
+	}
+	coll.Close()
+}
+
+// refused explains an error of the kernel.
+func refused(what string, err error) error {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		return &UnavailableError{fmt.Sprintf("the kernel refuses to %s its eBPF programs (%v): a container's seccomp profile, lockdown or missing rights", what, err), withoutRights}
+	}
+	return &UnavailableError{fmt.Sprintf("the kernel cannot %s an eBPF program: %v", what, err), withoutKernel}
+}
+
+// set writes the configuration into the object.
+func (c *Config) set(spec *ebpf.CollectionSpec) error {
+	var kinds [512]uint8
+	for number, kind := range systemCalls {
+		kinds[number] = uint8(kind)
+	}
+	var errs []error
+	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "by_device": c.ByDevice, "kinds": kinds} {
+		variable := spec.Variables[name]
+		if variable == nil {
+			return fmt.Errorf("the eBPF object has no %s", name)
+		}
+		errs = append(errs, variable.Set(v))
+	}
+	spec.Maps["events"].MaxEntries = c.ringBytes()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,170 @@
+//go:build linux
+
+package probe
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+)
+
+// The object is what the source gives: every program and map with the same instructions. (Another
+// clang may choose other instructions, so only the one that made it compares.)
+func TestObjectIsOfSource(t *testing.T) {
+	clang, err := exec.LookPath("clang")
+	if err != nil {
+		t.Skip("clang is not installed")
+	}
+	want := comment(t, object)
+	out := filepath.Join(t.TempDir(), "trace.o")
+	cmd := exec.CommandContext(t.Context(), "sh", "../../../.ci/bpf", out)
+	cmd.Env = append(os.Environ(), "CLANG="+clang)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	built, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := comment(t, built); got != want {
+		t.Skipf("the object was made by %s, and this is %s", want, got)
+	}
+	a, b := instructions(t, object), instructions(t, built)
+	for name, text := range b {
+		if a[name] != text {
+			t.Errorf("program %s in the object is not of the source: make bpf", name)
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("the object has %d programs, the source %d: make bpf", len(a), len(b))
+	}
+}
+
+// comment names the compiler.
+func comment(t *testing.T, object []byte) string {
+	t.Helper()
+	f, err := elf.NewFile(bytes.NewReader(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := f.Section("compiler")
+	if s == nil {
+		t.Fatal("the object does not say what made it")
+	}
+	text, err := s.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Trim(string(text), "\x00")
+}
+
+func instructions(t *testing.T, object []byte) map[string]string {
+	t.Helper()
+	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for name, p := range spec.Programs {
+		var b strings.Builder
+		for _, ins := range p.Instructions {
+			fmt.Fprintln(&b, ins.OpCode, ins.Dst, ins.Src, ins.Offset, ins.Constant, ins.Reference())
+		}
+		out[name] = b.String()
+	}
+	return out
+}
+
+// All programs are in the table, and each of the table is in the object.
+func TestPrograms(t *testing.T) {
+	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range spec.Programs {
+		i := slices.IndexFunc(programs, func(x program) bool { return x.name == name })
+		if i < 0 {
+			t.Errorf("program %s is not in the table", name)
+			continue
+		}
+		if programs[i].tracepoint != p.AttachTo {
+			t.Errorf("program %s is on %s, not on %s", name, p.AttachTo, programs[i].tracepoint)
+		}
+	}
+	if len(spec.Programs) != len(programs) {
+		t.Errorf("%d programs, %d in the table", len(spec.Programs), len(programs))
+	}
+}
+
+// The arguments of tracepoints in some kernels, as their sources have them. -1: there is none.
+func TestChoose(t *testing.T) {
+	modern := map[string]int{
+		"sys_enter": 2, "sys_exit": 2, "sched_switch": 4, "sched_waking": 1, "block_rq_insert": 1, "block_rq_issue": 1, "block_rq_merge": 1,
+		"block_io_start": 1, "block_rq_complete": 3, "writeback_start": 2, "writeback_written": 2, "writeback_dirty_folio": 2,
+		"jbd2_start_commit": 2, "jbd2_commit_locking": 2, "jbd2_commit_flushing": 2, "jbd2_commit_logging": 2, "jbd2_end_commit": 2, "jbd2_handle_stats": 8,
+	}
+	with := func(change map[string]int) func(string) int {
+		return func(name string) int {
+			if n, ok := change[name]; ok {
+				return n
+			}
+			if n, ok := modern[name]; ok {
+				return n
+			}
+			return -1
+		}
+	}
+	v510 := map[string]int{"sched_switch": 3, "block_rq_insert": 2, "block_rq_issue": 2, "block_rq_merge": 2, "block_io_start": -1,
+		"writeback_dirty_folio": -1, "writeback_dirty_page": 2}
+	for _, x := range []struct {
+		name     string
+		change   map[string]int
+		has, not []string
+		missing  int
+		err      string
+	}{
+		{"6.18", nil, []string{"insert", "issue", "io_start", "dirty_folio"}, []string{"insert_510", "issue_510", "dirty_page"}, 0, ""},
+		{"5.15", map[string]int{"sched_switch": 3, "block_io_start": -1, "writeback_dirty_folio": -1, "writeback_dirty_page": 2},
+			[]string{"insert", "issue", "dirty_page"}, []string{"io_start", "dirty_folio"}, 0, ""},
+		{"5.10", v510, []string{"insert_510", "issue_510", "merge_510", "dirty_page"}, []string{"insert", "issue", "merge", "io_start"}, 0, ""},
+		{"without jbd2", map[string]int{"jbd2_start_commit": -1, "jbd2_commit_locking": -1, "jbd2_commit_flushing": -1, "jbd2_commit_logging": -1, "jbd2_end_commit": -1, "jbd2_handle_stats": -1},
+			[]string{"issue"}, []string{"commit_start", "handle_stats"}, 2, ""},
+		{"without block", map[string]int{"block_rq_issue": -1}, nil, nil, 0, "block_rq_issue: the devices' requests"},
+		{"without system calls", map[string]int{"sys_enter": -1}, nil, nil, 0, "sys_enter"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
+			if err != nil {
+				t.Fatal(err)
+			}
+			missing, err := choose(spec, with(x.change))
+			if x.err != "" {
+				if err == nil || !strings.Contains(err.Error(), x.err) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err != nil || len(missing) != x.missing {
+				t.Errorf("%v, %v", missing, err)
+			}
+			for _, name := range x.has {
+				if spec.Programs[name] == nil {
+					t.Errorf("%s was left out", name)
+				}
+			}
+			for _, name := range x.not {
+				if spec.Programs[name] != nil {
+					t.Errorf("%s was kept", name)
+				}
+			}
+		})
+	}
+}

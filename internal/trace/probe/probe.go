@@ -1,0 +1,165 @@
+//go:build linux
+
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/trace/events"
+)
+
+// A Config says what to trace.
+type Config struct {
+	Slower time.Duration // calls that took less are only counted
+	// ByDevice traces the calls of all processes on the watched file systems, not those of chosen
+	// processes.
+	ByDevice bool
+	// RingBytes is the size of the ring between the kernel and this process, a power of two; 0 is
+	// 16 MiB.
+	RingBytes int
+}
+
+const (
+	ringDefault = 16 << 20
+	pollEvery   = 50 * time.Millisecond
+	// A wait that took less is part of the time around it.
+	waitLeast = 50 * time.Microsecond
+	waitMost  = time.Millisecond
+)
+
+func (c *Config) minWait() time.Duration { return min(max(c.Slower/200, waitLeast), waitMost) }
+
+func (c *Config) ringBytes() uint32 {
+	n := c.RingBytes
+	if n <= 0 {
+		n = ringDefault
+	}
+	n = max(n, os.Getpagesize())
+	return 1 << (bits.Len(uint(n)) - 1)
+}
+
+// A Probe is attached programs.
+type Probe struct {
+	coll   *ebpf.Collection
+	links  []link.Link
+	reader *ringbuf.Reader
+	decode decoder
+	// Missing is what this kernel cannot show.
+	Missing []string
+}
+
+// Start loads the programs. They see nothing until there are targets and disks.
+func Start(c Config) (*Probe, error) {
+	syms, err := readSymbols()
+	if err != nil {
+		if aerr := Available(); aerr != nil {
+			return nil, aerr
+		}
+		return nil, &UnavailableError{err.Error(), withoutRights}
+	}
+	coll, links, missing, err := load(&c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := ringbuf.NewReader(coll.Maps["events"])
+	if err != nil {
+		detach(coll, links)
+		return nil, fmt.Errorf("trace: the ring of events: %w", err)
+	}
+	return &Probe{coll: coll, links: links, reader: r, Missing: missing,
+		decode: decoder{symbol: syms.name, names: map[uint64]string{}}}, nil
+}
+
+// Close detaches the programs.
+func (p *Probe) Close() error {
+	err := p.reader.Close()
+	detach(p.coll, p.links)
+	return err
+}
+
+// Watch adds processes, disks and file systems by their numbers. It may be called again.
+func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
+	for _, x := range []struct {
+		name string
+		keys []uint32
+	}{{"targets", processes}, {"devs", disks}, {"fsdevs", fileSystems}} {
+		m := p.coll.Maps[x.name]
+		for _, k := range x.keys {
+			if err := m.Put(k, uint8(1)); err != nil {
+				return fmt.Errorf("trace: more than %d %s: %w", m.MaxEntries(), x.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Run hands over batches of events until the context ends, each 50 ms at the latest, and what is
+// left in the ring then.
+func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
+	var rec ringbuf.Record
+	for {
+		b := &events.Batch{}
+		last := ctx.Err() != nil
+		deadline := time.Now().Add(pollEvery)
+		if last {
+			deadline = time.Now()
+		}
+		p.reader.SetDeadline(deadline)
+		for b.Len() < batchEvents {
+			err := p.reader.ReadInto(&rec)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("trace: the ring of events: %w", err)
+			}
+			p.decode.add(rec.RawSample, b)
+		}
+		to(b)
+		if last && b.Len() < batchEvents {
+			return nil
+		}
+	}
+}
+
+// batchEvents bounds a batch.
+const batchEvents = 65536
+
+// Totals are the counts until now.
+func (p *Probe) Totals() (events.Totals, error) {
+	var t events.Totals
+	m := p.coll.Maps["counts"]
+	for kind := range events.Kinds {
+		var each []struct{ Calls, Ns, Most, Lost uint64 }
+		if err := m.Lookup(uint32(kind), &each); err != nil {
+			return t, fmt.Errorf("trace: the counts: %w", err)
+		}
+		for _, c := range each {
+			at := &t.Counts[kind]
+			at.Calls += c.Calls
+			at.Time += time.Duration(c.Ns)
+			at.Most = max(at.Most, time.Duration(c.Most))
+			t.Lost += c.Lost
+		}
+	}
+	return t, nil
+}
+
+// Clock is the time now, of the kernel's monotonic clock that events have.
+func Clock() int64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return 0
+	}
+	return t.Nano()
+}

@@ -1,0 +1,113 @@
+//go:build linux
+
+package probe
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/trace/events"
+)
+
+// started is a probe, or the test is skipped with the reason why there can be none.
+func started(t *testing.T, c Config) *Probe {
+	t.Helper()
+	p, err := Start(c)
+	var not *UnavailableError
+	if errors.As(err, &not) && (Available() != nil || os.Geteuid() != 0) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// The kernel takes the programs, and a sync of this process is seen with its file's name.
+func TestOwnSync(t *testing.T) {
+	p := started(t, Config{Slower: 1})
+	dir := t.TempDir()
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	dev := unix.Major(st.Dev)<<20 | unix.Minor(st.Dev)
+	if err := p.Watch([]uint32{uint32(os.Getpid())}, []uint32{dev}, []uint32{dev}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(dir, "traced"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	named := ""
+	var call *events.Call
+	if err := p.Run(ctx, func(b *events.Batch) {
+		for i := range b.Calls {
+			if c := &b.Calls[i]; c.Kind == events.Fsync {
+				call = c
+			}
+		}
+		for _, u := range b.Files {
+			if len(u.Names) > 0 && u.Names[0] == "traced" {
+				named = u.Comm
+			}
+		}
+		if call != nil && named != "" {
+			cancel()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if call == nil || named == "" {
+		t.Fatalf("call %+v, named by %q", call, named)
+	}
+	if call.File.Dev != dev || call.PID != uint32(os.Getpid()) || call.Exit <= call.Enter || call.Result != 0 {
+		t.Errorf("%+v", call)
+	}
+	n, err := p.Totals()
+	if err != nil || n.Counts[events.Fsync].Calls == 0 || n.Lost != 0 {
+		t.Errorf("%+v, %v", n, err)
+	}
+}
+
+// A ring that is too small loses events, and counts them.
+func TestLost(t *testing.T) {
+	p := started(t, Config{Slower: 1, RingBytes: os.Getpagesize()})
+	if err := p.Watch([]uint32{uint32(os.Getpid())}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(t.TempDir(), "traced"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for range 1000 {
+		if _, err := f.WriteString("x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := p.Totals()
+	if err != nil || n.Lost == 0 || n.Counts[events.Write].Calls < 1000 {
+		t.Errorf("%+v, %v", n, err)
+	}
+}

@@ -1,0 +1,265 @@
+package target
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/trace/events"
+)
+
+// A Found is what a choice means at the moment.
+type Found struct {
+	Processes []uint32
+	Mounts    []events.Mount // where they have files, or the folder's
+	Disks     []events.Disk
+	ByDevice  bool   // all processes' calls on the mounts
+	Prefix    string // only files below this folder
+	Notes     []string
+}
+
+// Find resolves a choice.
+func Find(c Choice) (*Found, error) {
+	if c.Path != "" {
+		return findPath(c.Path)
+	}
+	pids, err := processes(c)
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{}
+	for _, p := range pids {
+		f.Processes = append(f.Processes, uint32(p))
+	}
+	devs := map[uint32]bool{}
+	for _, p := range pids {
+		for d := range filesOf(p) {
+			devs[d] = true
+		}
+	}
+	mounts, err := readMounts(pids[0])
+	if err != nil {
+		return nil, &Error{fmt.Sprintf("process %d ended", pids[0]), "name a running process"}
+	}
+	for _, m := range mounts {
+		if !devs[m.Dev] {
+			continue
+		}
+		if what, _ := Unseen(m.FSType); what != "" {
+			f.Notes = append(f.Notes, fmt.Sprintf("%s is %s: %s", m.Path, m.FSType, what))
+		}
+	}
+	// Without open files on a disk, the target may open some later: all disks are watched.
+	f.Mounts = onDisks(mounts, func(m *events.Mount) bool { return devs[m.Dev] })
+	if len(f.Mounts) == 0 {
+		f.Mounts = onDisks(mounts, func(*events.Mount) bool { return true })
+	}
+	f.complete(mounts)
+	if len(f.Disks) == 0 {
+		return nil, &Error{fmt.Sprintf("%s has no files on a block device that can be seen here", c), "trace on the host whose disks it uses"}
+	}
+	return f, nil
+}
+
+func findPath(path string) (*Found, error) {
+	abs, err := filepath.Abs(path)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return nil, &Error{fmt.Sprintf("--path %s: %v", path, errors.Unwrap(err)), "name a folder that exists"}
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(abs, &st); err != nil {
+		return nil, &Error{fmt.Sprintf("--path %s: %v", path, err), "name a folder that exists"}
+	}
+	mounts, err := readMounts(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	dev := kernelDev(st.Dev)
+	f := &Found{ByDevice: true}
+	for i := range mounts {
+		m := &mounts[i]
+		if m.Dev != dev || !strings.HasPrefix(abs+"/", strings.TrimSuffix(m.Path, "/")+"/") {
+			continue
+		}
+		what, fatal := Unseen(m.FSType)
+		if fatal {
+			return nil, &Error{fmt.Sprintf("%s is on %s: %s", path, m.FSType, what), "name a folder on a disk"}
+		}
+		if what != "" {
+			f.Notes = append(f.Notes, fmt.Sprintf("%s is %s: %s", m.Path, m.FSType, what))
+		}
+		f.Mounts = onDisks([]events.Mount{*m}, func(*events.Mount) bool { return true })
+		if abs != m.Path {
+			f.Prefix = abs
+		}
+	}
+	f.complete(mounts)
+	if len(f.Disks) == 0 {
+		return nil, &Error{fmt.Sprintf("no block device is known below %s", path), "name a folder on a disk, or --pid"}
+	}
+	return f, nil
+}
+
+// complete adds the disks of the mounts, and the other file systems on these disks: neighbours.
+func (f *Found) complete(all []events.Mount) {
+	for _, m := range f.Mounts {
+		for _, d := range m.Disks {
+			if !slices.ContainsFunc(f.Disks, func(x events.Disk) bool { return x.Dev == d }) {
+				f.Disks = append(f.Disks, describeDisk(d))
+			}
+		}
+	}
+	for _, m := range onDisks(all, func(*events.Mount) bool { return true }) {
+		shares := slices.ContainsFunc(m.Disks, func(d uint32) bool {
+			return slices.ContainsFunc(f.Disks, func(x events.Disk) bool { return x.Dev == d })
+		})
+		if shares && !slices.ContainsFunc(f.Mounts, func(x events.Mount) bool { return x.Dev == m.Dev }) {
+			f.Mounts = append(f.Mounts, m)
+		}
+	}
+}
+
+// onDisks are mounts with disks below them, each file system once.
+func onDisks(all []events.Mount, wanted func(*events.Mount) bool) []events.Mount {
+	var out []events.Mount
+	for i := range all {
+		m := all[i]
+		if !wanted(&m) || slices.ContainsFunc(out, func(x events.Mount) bool { return x.Dev == m.Dev }) {
+			continue
+		}
+		if m.Disks = disksBelow(m.Dev); len(m.Disks) > 0 {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// kernelDev is a device's number as the kernel keeps it.
+func kernelDev(dev uint64) uint32 { return unix.Major(dev)<<20 | unix.Minor(dev) }
+
+// filesOf are the devices of a process's open regular files.
+func filesOf(pid int) map[uint32]bool {
+	out := map[uint32]bool{}
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return out
+	}
+	for _, e := range entries {
+		var st unix.Stat_t
+		if unix.Stat(dir+"/"+e.Name(), &st) != nil {
+			continue
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFREG {
+			out[kernelDev(st.Dev)] = true
+		}
+	}
+	return out
+}
+
+// readMounts reads a process's mounts, in their order.
+func readMounts(pid int) ([]events.Mount, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
+	if err != nil {
+		return nil, err
+	}
+	var out []events.Mount
+	in := bufio.NewScanner(bytes.NewReader(text))
+	for in.Scan() {
+		// 27 1 254:0 / /mnt rw shared:1 - ext4 /dev/vda rw
+		before, after, ok := strings.Cut(in.Text(), " - ")
+		fields, rest := strings.Fields(before), strings.Fields(after)
+		if !ok || len(fields) < 5 || len(rest) == 0 {
+			continue
+		}
+		major, minor, ok := numbers(fields[2])
+		if !ok || fields[3] != "/" && slices.ContainsFunc(out, func(m events.Mount) bool { return m.Dev == major<<20|minor }) {
+			continue // a bind mount of what is already there
+		}
+		out = append(out, events.Mount{Dev: major<<20 | minor, Path: unescape(fields[4]), FSType: rest[0]})
+	}
+	return out, nil
+}
+
+func numbers(text string) (major, minor uint32, ok bool) {
+	a, b, _ := strings.Cut(text, ":")
+	x, err1 := strconv.ParseUint(a, 10, 12)
+	y, err2 := strconv.ParseUint(strings.TrimSpace(b), 10, 20)
+	return uint32(x), uint32(y), err1 == nil && err2 == nil
+}
+
+// unescape undoes the octal escapes of mountinfo.
+func unescape(s string) string {
+	for _, r := range []struct{ from, to string }{{`\040`, " "}, {`\011`, "\t"}, {`\012`, "\n"}, {`\134`, `\`}} {
+		s = strings.ReplaceAll(s, r.from, r.to)
+	}
+	return s
+}
+
+// disksBelow are the whole disks at the bottom of a device: below partitions, device-mapper and md.
+func disksBelow(dev uint32) []uint32 {
+	dir, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", dev>>20, dev&(1<<20-1)))
+	if err != nil {
+		return nil
+	}
+	if _, err := os.Stat(dir + "/partition"); err == nil {
+		dir = filepath.Dir(dir)
+	}
+	slaves, err := os.ReadDir(dir + "/slaves")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var out []uint32
+	for _, s := range slaves {
+		if d, ok := readDev(dir + "/slaves/" + s.Name()); ok && d != dev {
+			out = append(out, disksBelow(d)...)
+		}
+	}
+	if len(out) == 0 {
+		if d, ok := readDev(dir); ok {
+			out = []uint32{d}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func readDev(dir string) (uint32, bool) {
+	text, err := os.ReadFile(dir + "/dev")
+	if err != nil {
+		return 0, false
+	}
+	major, minor, ok := numbers(strings.TrimSpace(string(text)))
+	return major<<20 | minor, ok
+}
+
+// describeDisk reads a disk's name and settings.
+func describeDisk(dev uint32) events.Disk {
+	d := events.Disk{Dev: dev, Name: fmt.Sprintf("%d:%d", dev>>20, dev&(1<<20-1))}
+	dir, err := filepath.EvalSymlinks("/sys/dev/block/" + d.Name)
+	if err != nil {
+		return d
+	}
+	d.Name = filepath.Base(dir)
+	if text, err := os.ReadFile(dir + "/queue/scheduler"); err == nil {
+		if _, rest, ok := strings.Cut(string(text), "["); ok {
+			d.Scheduler, _, _ = strings.Cut(rest, "]")
+		}
+	}
+	if text, err := os.ReadFile(dir + "/queue/nr_requests"); err == nil {
+		d.NrRequests, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	return d
+}

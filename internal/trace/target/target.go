@@ -1,0 +1,58 @@
+// Package target finds what a trace is about: the processes of a pid, a systemd unit or a command,
+// or the file system of a folder, and the disks below their files.
+package target
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Choice is what was asked for; one of its fields is set.
+type Choice struct {
+	PID     int
+	Unit    string
+	Command string
+	Path    string
+}
+
+// String is the choice in words.
+func (c Choice) String() string {
+	switch {
+	case c.PID != 0:
+		return fmt.Sprintf("process %d", c.PID)
+	case c.Unit != "":
+		return "unit " + c.Unit
+	case c.Command != "":
+		return c.Command
+	}
+	return c.Path
+}
+
+// An Error says why a choice cannot be traced. It is bad input.
+type Error struct{ What, Do string }
+
+func (e *Error) Error() string { return "trace: " + e.What }
+
+// Hint says what to do.
+func (e *Error) Hint() string { return e.Do }
+
+// BadInput marks the error.
+func (e *Error) BadInput() {}
+
+// Unseen says what a trace cannot see on a file system of a type; "" if it sees all. Fatal says
+// that it would see nothing at all.
+func Unseen(fsType string) (what string, fatal bool) {
+	switch {
+	case fsType == "tmpfs" || fsType == "ramfs" || fsType == "devtmpfs":
+		return "its files are in memory: a sync there waits for no device", true
+	case fsType == "overlay":
+		return "it passes syncs on to another file system: name a folder on that one, for example the container's volume", true
+	case fsType == "nfs" || fsType == "nfs4" || fsType == "cifs" || fsType == "9p" || strings.HasPrefix(fsType, "fuse."):
+		return "its requests go to a server or a program, not to a block device: trace there", true
+	case fsType == "zfs":
+		return "ZFS has its own cache, log and scheduler, without BTF tracepoints: only calls, lock waits and the disks' requests are seen, and not which file a request belongs to", false
+	case fsType == "btrfs":
+		return "btrfs's log and transaction commits are not followed: only calls, pages and the disks' requests are seen", false
+	}
+	return "", false
+}
