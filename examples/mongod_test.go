@@ -9,6 +9,7 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
@@ -86,4 +87,58 @@ func TestMongodJournalApart(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A lock that a backup held is a cause of its own, with its own time.
+func TestMongodLock(t *testing.T) {
+	for _, files := range [][]string{{"diagnostic.data"}, {"diagnostic.data", "iostat.log"}} {
+		r := mongodDiagnosis(t, "lock-400", files...)
+		worst := r.Incidents[0]
+		f, ok := ofRule(worst.Findings, "mongodb/held-lock")
+		if !ok || worst.Findings[0].Rule != f.Rule || !strings.Contains(worst.Verdict, "Why: a held lock stops operations (global lock)") {
+			t.Fatalf("the lock is not the first cause of the worst incident: %s", worst.Verdict)
+		}
+		if !strings.Contains(f.Summary, "fsyncLock") || len(f.Windows) != 2 {
+			t.Errorf("fsyncLock is not named with both of its times: %s, %v", f.Summary, f.Windows)
+		}
+		// fsyncLock from 13:26:21.3 to 13:26:36.0, and from 13:27:11.3 to 13:27:28.2.
+		for i, want := range []string{"13:26:21 13:26:36", "13:27:11 13:27:29"} {
+			w := f.Windows[i]
+			if got := w.From.UTC().Format("15:04:05") + " " + w.To.UTC().Format("15:04:05"); got != want {
+				t.Errorf("it was held from %s, want %s", got, want)
+			}
+		}
+	}
+}
+
+// What scans did to writes is said, and the reads that were slow are the scans.
+func TestMongodScans(t *testing.T) {
+	r := mongodDiagnosis(t, "scan-400", "diagnostic.data", "iostat.log")
+	if !strings.Contains(r.Verdict, "Queries scanned whole collections for 61.0 s: writes took") {
+		t.Errorf("what the scans did is not in the verdict: %s", r.Verdict)
+	}
+	for _, x := range r.Incidents {
+		if x.Class == "reads" && x.Findings[0].Rule != "mongodb/collection-scans" {
+			t.Errorf("the reads were the scans: %s", x.Verdict)
+		}
+	}
+}
+
+// With the journal apart and no throttling, writers wait for pages that they read behind the
+// checkpoint's writes: no promise is made for the journal.
+func TestMongodPageReads(t *testing.T) {
+	r := mongodDiagnosis(t, "slow-journal-300-nowbt", "diagnostic.data", "iostat.log")
+	f, ok := byRule(r)["wiredtiger/page-reads"]
+	if !ok || f.Weight < 0.7 || r.Findings[0].Rule != f.Rule {
+		t.Errorf("page reads are not the first cause: %s", r.Verdict)
+	}
+}
+
+func ofRule(all []rules.Finding, id string) (rules.Finding, bool) {
+	for _, f := range all {
+		if f.Rule == id {
+			return f, true
+		}
+	}
+	return rules.Finding{}, false
 }

@@ -137,7 +137,12 @@ func metricsOf(pack *rules.Pack, signal *rules.Signal) string {
 	var alts []string
 	for _, x := range pack.Signal(signal.Name).Exprs {
 		if e, err := rules.Parse(x); err == nil {
-			alts = append(alts, strings.Join(rules.Names(e), " + "))
+			names := rules.Names(e)
+			if len(names) == 0 {
+				alts = append(alts, strings.Join(rules.Patterns(e), " or "))
+				continue
+			}
+			alts = append(alts, strings.Join(names, " + "))
 		}
 	}
 	return strings.Join(alts, " or ")

@@ -59,6 +59,15 @@ func Names(e parser.Expr) []string {
 	return out
 }
 
+// Patterns are the regular expressions by which an expression selects metrics without an exact name.
+func Patterns(e parser.Expr) []string {
+	var out []string
+	for _, m := range namePatterns(e) {
+		out = append(out, m.Value)
+	}
+	return out
+}
+
 // namePatterns are the matchers by which an expression selects metrics without an exact name.
 func namePatterns(e parser.Expr) []*labels.Matcher {
 	var out []*labels.Matcher

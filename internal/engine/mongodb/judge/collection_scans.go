@@ -1,0 +1,93 @@
+package judge
+
+import (
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// Scans matter from some documents per second on, of which nearly none is returned. What they did
+// to writes is reported from this ratio of the median latencies on.
+const (
+	leastScanS   = 3.0
+	scanFeltFrom = 1.25
+)
+
+func collectionScans() rules.Rule {
+	r := rules.Rule{ID: "mongodb/collection-scans", Title: "Queries scan whole collections", Kind: rules.Cause,
+		When:  "plimsoll:mongodb_scanned_objects:rate > 20000 and on() (plimsoll:mongodb_scanned_objects:rate > 100 * plimsoll:mongodb_returned_objects:rate)",
+		Needs: []*rules.Signal{ScannedObjects, ReturnedObjects},
+		Cause: "A query without an index examines every document of its collection. It uses a core for as long as it runs, and it reads the collection through the cache, so that pages which others need are evicted and read again.",
+		Words: rules.Words{
+			"scanned": "For {{.for}}, {{.scanned}} documents were examined per second to return {{.returned}}{{with .scans}} ({{.}} collection scans per second){{end}}.",
+			"writes":  "Writes took {{.then}} meanwhile and {{.usual}} otherwise (medians), {{.times}} times as long.",
+			"same":    "Writes took no longer meanwhile: {{.then}}, otherwise {{.usual}} (medians).",
+			"closing": "Queries scanned whole collections for {{.for}}: writes took {{.then}} meanwhile and {{.usual}} otherwise (medians).",
+			"cpu":     "The CPUs were {{.then}} busy, otherwise {{.usual}}.",
+			"cache":   "{{.then}} were read into the cache per second, otherwise {{.usual}}.",
+		},
+		Advice: map[string]rules.Advice{"index": {Summary: "Find the queries (log lines with planSummary: COLLSCAN, or db.system.profile) and give them an index; until then bound them with maxTimeMS or send them to a secondary",
+			Expect: "a lookup instead of a scan; the cores and the cache are the writers' again", TradeOff: "an index costs memory and a write with each change of its keys"}}}
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		cells := make(timeline.Mask, c.Grid.N)
+		for _, h := range held {
+			cells = cells.Or(timeline.Known(h.Values))
+		}
+		if c.Seconds(cells) < leastScanS {
+			return nil
+		}
+		f := r.Finding("queries")
+		f.Severity = rules.Info
+		if fraction, pIn, pOut := c.Attributable(cells); fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut && c.Contrasts(cells) {
+			f.Weight, f.Severity = fraction, c.SeverityOf(fraction)
+			f.Evidence = append(f.Evidence, c.Figure("share of the time that stalled while collections were scanned", ScannedObjects, pIn, "ratio", cells),
+				c.Figure("share of the time that stalled while none was", ScannedObjects, pOut, "ratio", cells.Not()))
+		}
+		if c.Stall.Class == rules.Reading && c.Stall.Any() {
+			// The scans are the reads that are slow: there may be no others to compare with.
+			f.Weight = max(f.Weight, rules.Share(cells, c.Stall.Cells))
+			f.Severity = c.SeverityOf(f.Weight)
+		}
+		f.Windows = c.Windows(cells.Close(3))
+		mean := func(s *rules.Signal) float64 { return timeline.Mean(timeline.At(c.One(s), cells)) }
+		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "scanned": rules.Number(mean(ScannedObjects)), "returned": rules.Number(mean(ReturnedObjects)), "scans": ""}
+		if n := mean(CollectionScans); n > 0 {
+			said["scans"] = rules.Number(n)
+		}
+		f.Say("scanned", said)
+		f.Evidence = append(f.Evidence, c.Figure("documents examined per second, mean", ScannedObjects, mean(ScannedObjects), "1/s", cells))
+		if felt, then, usual := scansFelt(c, &f, cells); felt && f.Severity == rules.Info {
+			f.Close("closing", rules.Values{"for": said["for"], "then": then, "usual": usual})
+		}
+		f.Advise("index", nil)
+		return []rules.Finding{f}
+	}
+	return r
+}
+
+// scansFelt compares the time of the scans with the rest: writes, CPUs and cache. It reports
+// whether writes took longer, and their median latencies.
+func scansFelt(c *rules.Case, f *rules.Finding, cells timeline.Mask) (felt bool, during, otherwise rules.Value) {
+	compare := func(s *rules.Signal, q float64) (then, usual float64, ok bool) {
+		v := c.One(s)
+		other := timeline.Known(v).Without(cells)
+		then, usual = timeline.Quantile(timeline.At(v, cells), q), timeline.Quantile(timeline.At(v, other), q)
+		return then, usual, then == then && usual == usual && usual > 0
+	}
+	if then, usual, ok := compare(WriteLatency, 0.5); ok {
+		words := "same"
+		if then >= scanFeltFrom*usual {
+			words, felt = "writes", true
+		}
+		during, otherwise = rules.Seconds(then), rules.Seconds(usual)
+		f.Say(words, rules.Values{"then": rules.Seconds(then), "usual": rules.Seconds(usual), "times": rules.Number(then / usual)})
+		f.Evidence = append(f.Evidence, c.Figure("mean latency of writes in an interval with scans, median", WriteLatency, then, "seconds", cells),
+			c.Figure("the same without scans", WriteLatency, usual, "seconds", cells.Not()))
+	}
+	if then, usual, ok := compare(rules.CPUBusy, 0.5); ok {
+		f.Say("cpu", rules.Values{"then": rules.Part(then), "usual": rules.Part(usual)})
+	}
+	if then, usual, ok := compare(CacheRead, 0.5); ok && then >= scanFeltFrom*usual {
+		f.Say("cache", rules.Values{"then": rules.Bytes(then), "usual": rules.Bytes(usual)})
+	}
+	return felt, during, otherwise
+}

@@ -1,0 +1,149 @@
+package judge
+
+import (
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// A lock is held if operations wait for it as long as time passes. Unlike latencies, the server
+// counts a wait for a lock while it lasts.
+const (
+	heldLockWaiting = 2.0  // operations, on average over an interval
+	heldLockS       = 2.0  // seconds in all, at least
+	heldLockShare   = 0.10 // of the stalled waiting, or of the stalled time
+	readersToo      = 0.2  // of the intervals: readers queue as well
+)
+
+func heldLock() rules.Rule {
+	r := rules.Rule{ID: "mongodb/held-lock", Title: "A held lock stops operations", Kind: rules.Cause,
+		When:  "plimsoll:mongodb_global_lock_wait:ratio > 2 or plimsoll:mongodb_database_lock_wait:ratio > 2 or plimsoll:mongodb_collection_lock_wait:ratio > 2",
+		Needs: []*rules.Signal{},
+		AnyOf: []*rules.Signal{GlobalLockWait, DatabaseLockWait, CollectionLockWait},
+		Cause: "Somebody holds a lock that other operations need, and they queue until it is released: fsyncLock (a backup), an index build's or another schema change's exclusive phase, or a transaction that such a change waits for. No volume, cache or CPU makes a difference meanwhile.",
+		Words: heldLockWords, Advice: heldLockAdvice}
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		cells := make(timeline.Mask, c.Grid.N)
+		for _, h := range held {
+			cells = cells.Or(timeline.Known(h.Values))
+		}
+		stalled := cells.And(c.Stall.Cells)
+		if c.Seconds(stalled) < heldLockS {
+			return nil
+		}
+		share, seconds, of, measured := c.WaitShare(LockWait)
+		weight := max(share, rules.Share(cells, c.Stall.Cells))
+		if weight < heldLockShare {
+			return nil
+		}
+		which, resource := heldResource(c, stalled)
+		f := r.Finding(which + " lock")
+		f.Weight, f.Severity = weight, c.SeverityOf(weight)
+		at := stalled.Close(1)
+		f.Windows = c.Windows(at)
+		longest := 0
+		for _, e := range at.Episodes() {
+			longest = max(longest, e.Cells())
+		}
+		f.Say("held", rules.Values{"which": rules.Called(which), "for": rules.Seconds(c.Seconds(at)), "longest": rules.Seconds(float64(longest) * c.Grid.StepSeconds()),
+			"times": rules.Things(len(at.Episodes()), "time")})
+		if measured {
+			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
+		}
+		holder(c, &f, which, stalled)
+		f.Evidence = append(f.Evidence,
+			c.Figure("operations waiting for a lock while it was held, mean", LockWait, timeline.Mean(timeline.At(c.One(LockWait), stalled)), "", stalled),
+			c.Figure("of that for the "+which+" lock", resource, timeline.Mean(timeline.At(c.One(resource), stalled)), "", stalled))
+		whileHeld(c, &f, stalled)
+		return []rules.Finding{f}
+	}
+	return r
+}
+
+var heldLockWords = rules.Words{
+	"held":    "The {{.which}} lock was held against other operations for {{.for}} ({{.times}}, {{.longest}} at most).",
+	"waited":  "They waited {{.waited}} for it, {{.share}} of the {{.of}} of stalled waiting.",
+	"fsync":   "An fsync command came just before, and only writers queued while readers went on: fsyncLock holds the lock until fsyncUnlock.",
+	"shared":  "Only writers queued, and readers went on: it was held in a shared mode, as fsyncLock does.",
+	"schema":  "A command that changes collections or indexes ran just before: its exclusive phase stops everybody.",
+	"open":    "Readers and writers queued alike: it was held, or waited for, in an exclusive mode. {{.open}} transactions were open meanwhile: such a mode waits for them, and everybody else behind it.",
+	"all":     "Readers and writers queued alike: it was held, or waited for, in an exclusive mode.",
+	"nothing": "Meanwhile {{.done}} writes completed per second (usually {{.usual}}){{with .syncs}} and the journal was synced {{.}} times per second{{end}}{{with .busy}}; the busiest device was busy {{.}} of the time{{end}}.",
+}
+
+var heldLockAdvice = map[string]rules.Advice{
+	"unlock": {Summary: "Back up without fsyncLock: a snapshot of one volume that holds data and journal needs no lock; else lock a hidden secondary. Now: db.currentOp().fsyncLock shows the lock, db.fsyncUnlock() ends it (once for each lock)",
+		Expect: "writes go on as soon as it is released", TradeOff: "a backup that relied on the lock is not consistent"},
+	"who": {Summary: "Find who holds it: db.currentOp({$or: [{waitingForLock: true}, {active: true, secs_running: {$gt: 1}}]}); end it with db.killOp(opid)",
+		Expect: "the others go on as soon as it is released", TradeOff: "the killed operation's work is lost; an index build starts again"},
+	"quiet": {Summary: "Change collections and indexes at quiet times or member by member (rolling), and bound transactions (transactionLifetimeLimitSeconds, maxTimeMS)",
+		Expect: "an exclusive phase finds nothing to wait for and lasts milliseconds", TradeOff: "a rolling change needs a step down and more time; long transactions are aborted"},
+}
+
+// heldResource is the kind of lock that operations waited for most.
+func heldResource(c *rules.Case, cells timeline.Mask) (name string, of *rules.Signal) {
+	name, of = "global", GlobalLockWait
+	most := -1.0
+	for _, l := range []struct {
+		name string
+		of   *rules.Signal
+	}{{"global", GlobalLockWait}, {"database", DatabaseLockWait}, {"collection", CollectionLockWait}} {
+		if s := timeline.Sum(timeline.At(c.One(l.of), cells)); s > most {
+			name, of, most = l.name, l.of, s
+		}
+	}
+	return name, of
+}
+
+// holder says what is known of who held the lock, and what to do.
+func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) {
+	before := cells.Widen(2, 1)
+	readers := rules.Share(timeline.Where(c.One(QueuedReaders), func(x float64) bool { return x >= 1 }), cells)
+	ran := func(s *rules.Signal) bool { return timeline.Max(timeline.At(c.One(s), before)) > 0 }
+	open := timeline.Max(timeline.At(c.One(OpenTransactions), cells))
+	shared := readers < readersToo && which == "global"
+	switch {
+	case shared && ran(FsyncCommands):
+		f.Say("fsync", nil)
+	case ran(SchemaCommands):
+		f.Say("schema", nil)
+	case shared:
+		f.Say("shared", nil)
+	case open >= 1:
+		f.Say("open", rules.Values{"open": rules.Number(open)})
+	default:
+		f.Say("all", nil)
+	}
+	if shared {
+		f.Advise("unlock", nil)
+	}
+	f.Advise("who", nil)
+	if !shared {
+		f.Advise("quiet", nil)
+	}
+}
+
+// whileHeld adds that nothing else moved either.
+func whileHeld(c *rules.Case, f *rules.Finding, cells timeline.Mask) {
+	said := rules.Values{"done": rules.Number(timeline.Quantile(timeline.At(c.One(Writes), cells), 0.5)),
+		"usual": rules.Number(timeline.Quantile(timeline.At(c.One(Writes), c.NotStalled()), 0.5)), "syncs": "", "busy": ""}
+	if syncs := c.One(LogSyncs); syncs != nil {
+		x := timeline.Quantile(timeline.At(syncs, cells), 0.5)
+		said["syncs"] = rules.Number(x)
+		f.Evidence = append(f.Evidence, c.Figure("journal syncs while it was held, median", LogSyncs, x, "1/s", cells))
+	}
+	busiest := -1.0
+	for _, t := range c.Signal(rules.DiskBusy) {
+		busiest = max(busiest, timeline.Quantile(timeline.At(t.Values, cells), 0.5))
+	}
+	if busiest >= 0 {
+		said["busy"] = rules.Part(busiest)
+		f.Evidence = append(f.Evidence, c.Figure("busy share of the busiest device while it was held, median", rules.DiskBusy, busiest, "ratio", cells))
+	}
+	if q := c.One(QueuedWriters); q != nil {
+		f.Evidence = append(f.Evidence, c.Figure("writers queued, most", QueuedWriters, timeline.Max(timeline.At(q, cells)), "", cells))
+	}
+	if said["done"] != "" && said["usual"] != "" {
+		f.Say("nothing", said)
+	}
+}

@@ -1,0 +1,79 @@
+package judge
+
+import (
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// minPageReadShare is the part of the stalled waiting from which reading pages is a cause.
+const minPageReadShare = 0.15
+
+func pageReads() rules.Rule {
+	r := rules.Rule{ID: "wiredtiger/page-reads", Title: "Operations wait for pages to be read", Kind: rules.Cause,
+		When:  "plimsoll:wt_app_page_reads_time:ratio > 1",
+		Cause: "An operation whose page is not in the cache reads it from the data files, and an update needs its page too. Such a read waits in the queue of the data's volume behind whatever is written there; a journal on a volume of its own makes no difference to it.",
+		Words: rules.Words{
+			"read":      "Operations waited {{.waited}} for pages that they read themselves, {{.share}} of the {{.of}} of stalled waiting{{with .each}}: {{.}} a page{{end}}{{with .calm}}, otherwise {{.}}{{end}}.",
+			"saturated": "A device was saturated in {{.share}} of that time ({{.writes}} of its requests were writes): the reads waited in its queue.",
+			"idle":      "No device was saturated meanwhile.",
+		},
+		Advice: map[string]rules.Advice{
+			"writes": {Summary: "Keep the writes from filling the volume's queue: bounded dirty bytes, or the kernel's writeback throttling (see host/writeback-throttling and host/writeback-backlog)",
+				Expect: "reads pass in the time of a few writes", TradeOff: "see there"},
+			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
+				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints"},
+		}}
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		share, seconds, of, ok := c.WaitShare(AppPageReadsTime)
+		if !ok || share < minPageReadShare {
+			return nil
+		}
+		f := r.Finding("wiredtiger cache")
+		f.Weight, f.Severity = share, c.SeverityOf(share)
+		cells := c.Stall.Cells
+		if len(held) > 0 {
+			cells = timeline.Known(held[0].Values).And(c.Stall.Cells)
+			f.Windows = c.Windows(cells.Close(3))
+		}
+		around := c.Stall.Cells.Widen(1, 1)
+		said := rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds), "each": "", "calm": ""}
+		each := func(m timeline.Mask) float64 {
+			n := timeline.Sum(timeline.At(c.One(AppPageReads), m))
+			return timeline.Sum(timeline.At(c.One(AppPageReadsTime), m)) / n
+		}
+		if n := timeline.Sum(timeline.At(c.One(AppPageReads), around)); n > 0 {
+			said["each"] = rules.Seconds(each(around))
+			if calm := c.NotStalled(); timeline.Sum(timeline.At(c.One(AppPageReads), calm)) > 0 {
+				said["calm"] = rules.Seconds(each(calm))
+			}
+			f.Evidence = append(f.Evidence, c.Figure("pages read by operations in the stalled time", AppPageReads, n*c.Grid.StepSeconds(), "pages", around))
+		}
+		f.Say("read", said)
+		f.Evidence = append(f.Evidence, c.Figure("time operations read pages in the stalled time, summed (reads' too)", AppPageReadsTime, seconds, units.OpSeconds, c.Stall.Cells))
+		if sat, known := c.Saturated(); known {
+			if in := rules.Share(sat, c.Stall.Cells); in >= minPageReadShare {
+				f.Say("saturated", rules.Values{"share": rules.Part(in), "writes": rules.Part(writesOfSaturated(c))})
+				f.Advise("writes", nil)
+			} else {
+				f.Say("idle", nil)
+			}
+		}
+		f.Advise("larger", nil)
+		return []rules.Finding{f}
+	}
+	return r
+}
+
+// writesOfSaturated is the share of writes among the requests of the device that did most of them
+// in the stalled time.
+func writesOfSaturated(c *rules.Case) float64 {
+	most, share := -1.0, 0.0
+	for _, t := range c.Signal(rules.DiskOps) {
+		all := timeline.Sum(timeline.At(t.Values, c.Stall.Cells))
+		if writes := c.For(rules.DiskWrites, "device", t.Labels.Get("device")); all > most && all > 0 && writes != nil {
+			most, share = all, timeline.Sum(timeline.At(writes, c.Stall.Cells))/all
+		}
+	}
+	return share
+}

@@ -1,0 +1,95 @@
+package judge
+
+import (
+	"fmt"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// A server is saturated where its CPUs are busy and its connections are too, while it completes what
+// it can. A stall looks different: connections are busy, and nearly nothing completes.
+const (
+	saturatedCPU         = 0.85
+	saturatedConnections = 0.80 // of the clients' connections have an operation in progress
+	leastConnections     = 8
+	saturatedGoesOn      = 0.5 // of the usual completions
+	saturatedS           = 10.0
+	saturatedMostly      = 0.25 // of the time under load: the verdict begins with it
+)
+
+func saturatedServer() rules.Rule {
+	r := rules.Rule{ID: "mongodb/saturated-server", Title: "The server is saturated", Kind: rules.Symptom, Whole: true,
+		When:  "plimsoll:cpu_busy:ratio > 0.85 and on() (plimsoll:mongodb_active_connections:count > 0.8 * plimsoll:mongodb_connections:count)",
+		Needs: []*rules.Signal{rules.CPUBusy, ActiveConnections, Connections, Writes},
+		Cause: "All connections have an operation in progress and the CPUs are busy, so the server completes what it can and no more. Whoever comes next waits in front of it: for a connection of the client's pool, or for the reply to the operation before. The server's own latencies begin when it has an operation, so they do not contain that wait.",
+		Words: rules.Words{
+			"busy":     "For {{.for}} ({{.share}} of the time under load) {{.active}} of {{.connections}} connections had an operation in progress, and the CPUs were {{.cpu}} busy. {{.ops}} operations completed per second (95 % of these intervals: at most {{.most}}).",
+			"in front": "The server's own mean latency there is {{.latency}}. It does not contain what clients waited in front of it: compare it with the clients' own.",
+			"opening":  "The server is saturated: for {{.for}} of {{.watched}} {{.active}} of its {{.connections}} connections were busy, at {{.ops}} operations per second and {{.cpu}} of the CPUs; its own latencies do not contain what clients waited in front of it.",
+		},
+		Advice: map[string]rules.Advice{
+			"cpu": {Summary: "Ask less of the CPUs (see what scans, sorts or compresses), or use an instance with more cores",
+				Expect: "it completes more per second, and the wait in front shrinks", TradeOff: "the instance's price"},
+			"bound": {Summary: "Bound what may wait in front: maxPoolSize and waitQueueTimeoutMS in the driver, and shed load there",
+				Expect: "clients fail early instead of waiting for seconds", TradeOff: "errors that the application has to handle; more connections would only move the wait into the server"},
+		}}
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		cells := make(timeline.Mask, c.Grid.N)
+		for _, h := range held {
+			cells = cells.Or(timeline.Known(h.Values))
+		}
+		ops := completions(c)
+		usual := timeline.Quantile(ops, 0.5)
+		goesOn := timeline.Where(ops, func(x float64) bool { return x >= saturatedGoesOn*usual })
+		many := timeline.Where(c.One(Connections), func(x float64) bool { return x >= leastConnections })
+		cells = cells.And(goesOn).And(many)
+		share := rules.Share(cells, c.Stall.Active)
+		if c.Seconds(cells) < saturatedS || share < rules.MinAttributable {
+			return nil
+		}
+		at := func(v []float64, q float64) float64 { return timeline.Quantile(timeline.At(v, cells), q) }
+		f := r.Finding("mongodb")
+		f.Weight, f.Severity = share, rules.Warning
+		f.Windows = c.Windows(cells.Close(3))
+		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "share": rules.Part(share), "watched": rules.Seconds(c.Seconds(c.Stall.Active)),
+			"active": whole(at(c.One(ActiveConnections), 0.5)), "connections": whole(at(c.One(Connections), 0.5)), "cpu": rules.Part(at(c.One(rules.CPUBusy), 0.5)),
+			"ops": rules.Number(at(ops, 0.5)), "most": rules.Number(at(ops, 0.95))}
+		f.Say("busy", said)
+		waiting := c.One(WriteWaiting)
+		latency := timeline.Sum(timeline.At(waiting, cells)) / timeline.Sum(timeline.At(c.One(Writes), cells))
+		if latency == latency {
+			f.Say("in front", rules.Values{"latency": rules.Seconds(latency)})
+			f.Evidence = append(f.Evidence, c.Figure("mean latency of writes there, as the server counts it", WriteLatency, latency, "seconds", cells))
+		}
+		if share >= saturatedMostly {
+			f.Severity = rules.Critical
+			f.Open("opening", said)
+		}
+		f.Evidence = append(f.Evidence,
+			c.Figure("connections with an operation in progress, median", ActiveConnections, at(c.One(ActiveConnections), 0.5), "", cells),
+			c.Figure("clients' connections, median", Connections, at(c.One(Connections), 0.5), "", cells),
+			c.Figure("operations completed, median", nil, at(ops, 0.5), "1/s", cells),
+			c.Figure("CPU use, median", rules.CPUBusy, at(c.One(rules.CPUBusy), 0.5), "ratio", cells))
+		f.Advise("cpu", nil)
+		f.Advise("bound", nil)
+		return []rules.Finding{f}
+	}
+	return r
+}
+
+// whole is a count in a sentence.
+func whole(x float64) rules.Value { return rules.Value(fmt.Sprintf("%.0f", x)) }
+
+// completions are all operations that ended, per second.
+func completions(c *rules.Case) []float64 {
+	out := make([]float64, c.Grid.N)
+	for _, s := range []*rules.Signal{Writes, Reads, Commands} {
+		for k, x := range c.One(s) {
+			if x > 0 {
+				out[k] += x
+			}
+		}
+	}
+	return out
+}
