@@ -19,7 +19,7 @@ func pageReads() rules.Rule {
 			"idle":      "No device was saturated meanwhile.",
 		},
 		Advice: map[string]rules.Advice{
-			"writes": {Summary: "Keep the writes from filling the volume's queue: bounded dirty bytes, or the kernel's writeback throttling (see host/writeback-throttling and host/writeback-backlog)",
+			"writes": {Summary: "Keep the writes from filling the volume's queue: bounded dirty bytes, or the kernel's writeback throttling (see host/writeback-backlog)",
 				Expect: "reads pass in the time of a few writes", TradeOff: "see there"},
 			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
 				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints"},
