@@ -19,6 +19,7 @@ import (
 type diagnoseOptions struct {
 	sourceOptions
 	display
+	volumeOptions
 	fleet  fleetOptions
 	output choice
 	failOn choice
@@ -73,6 +74,8 @@ func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&o.slowFrom, "slow-from", 0, "mean latency from which an interval counts as stalled, such as 20ms (default: by what is usual)")
 	complete(cmd, "incident")
 	complete(cmd, "slow-from")
+	o.bought = true
+	o.volumeOptions.AddFlags(cmd, "")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
 	o.fleet.AddFlags(cmd)
@@ -87,6 +90,9 @@ func (o *diagnoseOptions) Validate(cmd *cobra.Command, args []string, now time.T
 	}
 	if o.fleet.asked() && o.incident > 0 {
 		return usagef("diagnose the database on its own to see its incidents", "--incident does not go with --prometheus")
+	}
+	if err := o.volumeOptions.Validate(); err != nil {
+		return err
 	}
 	if err := o.fleet.Validate(cmd.Flags().Changed, args); err != nil {
 		return err
@@ -131,6 +137,10 @@ func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
 
 // diagnose reads the sources and runs the rules, with progress on stderr.
 func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (*diagnose.Report, error) {
+	known, err := o.limits(a)
+	if err != nil {
+		return nil, err
+	}
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
@@ -158,7 +168,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 		ctx = context.WithoutCancel(ctx)
 	}
 	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage,
-		Incident: o.incident, SlowFromS: o.slowFrom.Seconds()}
+		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known}
 	if o.output.value == asPage {
 		opt.Slots = diagnose.SlotsMax
 	}

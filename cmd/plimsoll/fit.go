@@ -7,17 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/safefile"
-	"plimsoll/internal/base/units"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/present/results"
 )
@@ -25,16 +22,13 @@ import (
 // fitOptions are the flags of `plimsoll fit`.
 type fitOptions struct {
 	sourceOptions
-	output  choice
-	engine  choice
-	name    string
-	out     string
-	force   bool
-	devices []string
-	known   []string
+	output choice
+	engine choice
+	name   string
+	out    string
+	force  bool
 
-	volumes map[string]string        // devices by volume
-	orders  map[string]catalog.Order // known types and sizes of volumes
+	volumeOptions
 }
 
 func newFitCommand(a *app) *cobra.Command {
@@ -60,12 +54,8 @@ func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 // they are for, if the verb has other arguments too.
 func (o *fitOptions) addReading(cmd *cobra.Command, of string) {
 	addChoice(cmd, &o.engine, "engine", "", of+"the engine to fit (default: the one in the sources)", fitEngines()...)
-	f := cmd.Flags()
-	f.StringArrayVar(&o.devices, "device", nil, of+"the device of a volume, if the I/O does not show it: journal=nvme2n1 (repeatable)")
-	f.StringArrayVar(&o.known, "volume", nil, of+"a volume's known type, size or both: data=gp3,500GiB (repeatable)")
+	o.volumeOptions.AddFlags(cmd, of)
 	o.sourceOptions.AddFlags(cmd)
-	complete(cmd, "device")
-	complete(cmd, "volume")
 }
 
 func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
@@ -85,57 +75,10 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 
 // validateReading checks what addReading adds.
 func (o *fitOptions) validateReading(cmd *cobra.Command, args []string, now time.Time) error {
-	o.volumes = map[string]string{}
-	for _, d := range o.devices {
-		volume, device, ok := strings.Cut(d, "=")
-		if !ok || volume == "" || device == "" {
-			return usagef("for example --device data=nvme1n1", "--device %q: want VOLUME=DEVICE", d)
-		}
-		if o.volumes[volume] != "" {
-			return usagef("a volume is one device; for a stripe, give the device on top (dm-0, md0)", "--device %s: %s is already given", d, volume)
-		}
-		o.volumes[volume] = strings.TrimPrefix(device, "/dev/")
-	}
-	for _, text := range o.known {
-		volume, words, ok := strings.Cut(text, "=")
-		if !ok || volume == "" || words == "" {
-			return usagef("for example --volume data=gp3,500GiB", "--volume %q: want VOLUME=TYPE,SIZE, or one of the two", text)
-		}
-		for word := range strings.SplitSeq(words, ",") {
-			if err := o.know(volume, strings.TrimSpace(word)); err != nil {
-				return usagef("for example --volume data=gp3,500GiB; plimsoll catalog list names the types", "--volume %s: %v", text, err)
-			}
-		}
+	if err := o.volumeOptions.Validate(); err != nil {
+		return err
 	}
 	return o.sourceOptions.Validate(cmd, args, now)
-}
-
-// know accepts a volume's type or size.
-func (o *fitOptions) know(volume, word string) error {
-	if o.orders == nil {
-		o.orders = map[string]catalog.Order{}
-	}
-	order := o.orders[volume]
-	size, notSize := units.ParseSize(word)
-	t, err := catalog.Type(word)
-	switch {
-	case notSize == nil && size > 0 && order.Size == 0:
-		order.Size = size
-	case notSize == nil && order.Size == 0:
-		return fmt.Errorf("invalid size %s", word)
-	case notSize == nil:
-		return errors.New("two sizes")
-	case err != nil:
-		return fmt.Errorf("%q is neither a type nor a size", word)
-	case t.Name == "custom":
-		return errors.New("custom means that the type is not known: leave it out")
-	case order.Type != "":
-		return errors.New("two types")
-	default:
-		order.Type = t.Name
-	}
-	o.orders[volume] = order
-	return nil
 }
 
 // Run reads the sources, fits, and writes the scenario.

@@ -23,6 +23,7 @@ type watchOptions struct {
 	sourceOptions
 	output choice
 	push   pushOptions
+	volumeOptions
 
 	dir       string
 	keep      units.Duration
@@ -60,6 +61,8 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addOutput(cmd, &o.output)
 	o.push.AddFlags(cmd)
+	o.bought = true
+	o.volumeOptions.AddFlags(cmd, "")
 	f.StringVar(&o.dir, "dir", "", "folder of the ring: new, empty, or a ring to continue (default: nothing is kept on disk)")
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
 		panic(err) // the flag was added in the line above
@@ -88,6 +91,9 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		return err
 	}
 	if err := o.push.Validate(); err != nil {
+		return err
+	}
+	if err := o.volumeOptions.Validate(); err != nil {
 		return err
 	}
 	switch {
@@ -121,6 +127,10 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 
 // Run watches until the context ends.
 func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err error) {
+	known, err := o.limits(a)
+	if err != nil {
+		return err
+	}
 	log, changes := o.logger(a, a.stderr), o.logger(a, a.stdout)
 	server, err := watch.Listen(ctx, watch.ServerOptions{Addresses: o.addresses, Config: o.webConfig, Hosts: o.hosts})
 	if err != nil {
@@ -134,7 +144,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	defer closeAll(inputs)
 	b := thisBuild()
 	opt := watch.Options{Pack: pack(), Window: o.window.Std(), Every: o.every.Std(), Changes: changes, Log: log,
-		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone, AcceptMarks: server.Trusted()}
+		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone, Known: known, AcceptMarks: server.Trusted()}
 	if opt.Host, err = os.Hostname(); err != nil {
 		opt.Host = "" // the page does without it
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/watch"
 )
@@ -47,6 +48,11 @@ func TestPageListsTheMetrics(t *testing.T) {
 	}
 }
 
+// bursting is a volume with credits over a baseline of 150 IOPS.
+var bursting = headroom.Known{Volumes: map[string]headroom.Offer{"nvme1n1": func(int64) (headroom.Volume, error) {
+	return headroom.Volume{Text: "gp2 of 50 GiB", Sustained: headroom.Rate{IOPS: 150}, Burst: headroom.Rate{IOPS: 3000}, Credits: 5.4e6}, nil
+}}}
+
 // servedMetrics are the program's own metrics, of a watch with a ring that sees a stall.
 func servedMetrics(t *testing.T) map[string]bool {
 	served := map[string]bool{}
@@ -55,7 +61,7 @@ func servedMetrics(t *testing.T) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := start(t, watch.Options{Pack: pack, Ring: ring, Push: recording.NewMemory(recording.MemoryOptions{})}, newStalling(func(second int) bool { return second > 30 }))
+		w := start(t, watch.Options{Pack: pack, Known: bursting, Ring: ring, Push: recording.NewMemory(recording.MemoryOptions{})}, newStalling(func(second int) bool { return second > 30 }))
 		time.Sleep(100 * time.Second)
 		families, err := w.Registry().Gather()
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/record/source"
 )
 
@@ -86,6 +87,10 @@ var (
 		"CPU time used by diagnoses.", nil, nil)
 	descDiagnosed = prometheus.NewDesc("plimsoll_diagnosis_timestamp_seconds",
 		"Time of the newest sample in the last diagnosis, in seconds since 1970.", nil, nil)
+	descHeadroom = prometheus.NewDesc("plimsoll_headroom_ratio",
+		"Part of a limit that was left when most of it was used, in the finest interval of the window; 0 if the limit was met.", []string{"resource", "subject"}, nil)
+	descToLimit = prometheus.NewDesc("plimsoll_seconds_to_limit",
+		"Time until a limit is met at the present rate; there is no series where it is not met or that cannot be told.", []string{"resource", "subject"}, nil)
 	descBuild = prometheus.NewDesc("plimsoll_build_info",
 		"1, with the program's version.", []string{"version"}, nil)
 )
@@ -114,6 +119,7 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 		gauge(descWindow, s.report.Stalls.Of)
 		gauge(descWindowStalled, s.report.Stalls.Seconds)
 		gauge(descDiagnosed, seconds(s.at))
+		collectHeadroom(gauge, s.report.Headroom)
 	}
 	counter(descDiagnoses, float64(s.diagnoses))
 	counter(descDiagnosesFailed, float64(s.failed))
@@ -158,6 +164,24 @@ func collectFindings(gauge func(d *prometheus.Desc, v float64, labels ...string)
 		gauge(descFindingSince, seconds(st.Since), f.Rule, f.Subject)
 		if f.Kind != diagnose.Refutation {
 			gauge(descFindingShare, f.Weight, f.Rule, f.Subject)
+		}
+	}
+}
+
+// headroomMost bounds the exported limits.
+const headroomMost = 256
+
+func collectHeadroom(gauge func(d *prometheus.Desc, v float64, labels ...string), all []headroom.Headroom) {
+	given := map[[2]string]bool{} // a shortened label may equal another one
+	for _, h := range all {
+		id := [2]string{h.Resource, label(h.Subject)}
+		if h.Most == nil || h.Most.Ratio == nil || given[id] || len(given) == headroomMost {
+			continue
+		}
+		given[id] = true
+		gauge(descHeadroom, max(0, 1-*h.Most.Ratio), h.Resource, h.Subject)
+		if h.Ends != nil {
+			gauge(descToLimit, h.Ends.InS, h.Resource, h.Subject)
 		}
 	}
 }

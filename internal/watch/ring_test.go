@@ -138,7 +138,7 @@ func TestRingOnDisk(t *testing.T) {
 	}
 	defer r.Close()
 	metrics, err := r.Metrics(t.Context())
-	if err != nil || len(metrics) != 9 || metrics[0].To.Sub(metrics[0].From) < time.Hour {
+	if err != nil || len(metrics) != 10 || metrics[0].To.Sub(metrics[0].From) < time.Hour {
 		t.Errorf("metrics %+v, %v", metrics, err)
 	}
 	gaps := 0

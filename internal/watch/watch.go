@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -90,6 +91,8 @@ type Options struct {
 	Window time.Duration
 	// Every is the time between two diagnoses; 0 means [EveryDefault].
 	Every time.Duration
+	// Known are volumes and a machine whose limits need not be guessed.
+	Known headroom.Known
 	// Ring, if not nil, stores the samples. The caller closes it after Run.
 	Ring Ring
 	// Push, if not nil, also gets the samples, such as a receiver of remote write. The caller
@@ -270,12 +273,16 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	in, from, to := w.readers()
 	w.mu.Lock()
 	same := to.Equal(w.state.at)
+	var balances map[string]headroom.Balance
+	if w.state.report != nil {
+		balances = w.state.report.Balances
+	}
 	w.mu.Unlock()
 	if same {
 		return 0, nil // no sample since
 	}
 	began := w.opt.CPU()
-	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to, Slots: detailSlots, Marks: w.Marks()})
+	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to, Slots: detailSlots, Marks: w.Marks(), Known: w.opt.Known, Balances: balances})
 	took = w.opt.CPU() - began
 	if err != nil {
 		w.mu.Lock()

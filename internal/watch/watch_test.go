@@ -71,6 +71,7 @@ func (s *stalling) Sample(_ context.Context, at time.Time) ([]recording.Batch, e
 	add(s.busy, "node_disk_io_time_seconds_total", "device", "nvme1n1")
 	add(s.writes, "node_disk_writes_completed_total", "device", "nvme1n1")
 	add(s.writes*16384, "node_disk_written_bytes_total", "device", "nvme1n1")
+	add(0, "node_disk_reads_completed_total", "device", "nvme1n1")
 	add(s.writes*0.005, "node_disk_write_time_seconds_total", "device", "nvme1n1")
 	add(s.writes*0.005, "node_disk_io_time_weighted_seconds_total", "device", "nvme1n1")
 	add(1e9+s.writes, "mongodb_ss_wt_block_manager_bytes_written")

@@ -98,8 +98,15 @@ var layers = []Layer{
 	{"judge/incident", "stalled time of all detectors, grouped into incidents", []string{
 		"record/timeline",
 	}},
+	{"judge/headroom", "what is used of each limit, and when that ends", []string{
+		"base/units", "record/timeline", "judge/rules",
+	}},
+	{"judge/headroom/offers", "what the catalogue's volumes and machines give, as limits for headroom", []string{
+		"base/units", "model/catalog", "judge/headroom",
+	}},
 	{"judge/diagnose", "a verdict from recordings", []string{
 		"base/units", "record/recording", "record/timeline", "judge/rules", "judge/incident",
+		"judge/headroom",
 	}},
 	{"judge/fleet", "every database of a Prometheus-compatible server, and what they have in common", []string{
 		"base/units", "record/recording", "model/catalog", "judge/rules", "judge/diagnose",
@@ -193,7 +200,7 @@ var layers = []Layer{
 	}},
 
 	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{
-		"base/units", "judge/rules", "judge/diagnose", "present/document",
+		"base/units", "judge/rules", "judge/headroom", "judge/diagnose", "present/document",
 	}},
 	{"present/html", "results as HTML pages with charts", []string{
 		"base/units", "present/document",
@@ -215,7 +222,7 @@ var layers = []Layer{
 
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{
 		"base/units", "record/recording", "record/source", "record/timeline", "judge/rules",
-		"judge/diagnose", "present/document", "present/diagnosis", "present/html",
+		"judge/headroom", "judge/diagnose", "present/document", "present/diagnosis", "present/html",
 	}},
 
 	{"engine/*/judge", "the signals, detectors, accounting and rules of the engine", []string{
@@ -316,7 +323,8 @@ var layers = []Layer{
 		"base/diagnostics", "base/random", "base/safefile", "base/shellword", "base/units", "record/address",
 		"record/recording", "record/query", "record/export", "record/source", "record/exposition",
 		"record/sources", "model/catalog", "model/engine",
-		"model/scenario", "model/simulate", "judge/rules", "judge/alerts", "judge/diagnose",
+		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",
+		"judge/headroom/offers", "judge/alerts", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "trace", "trace/events", "trace/target", "trace/chain",
 		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
 		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/plan", "advise/prove",

@@ -25,6 +25,8 @@ import (
 type signals struct {
 	grid   timeline.Grid
 	tracks map[string][]timeline.Track
+	// periods are the longest intervals between samples of a signal's metrics, by its name.
+	periods map[string]time.Duration
 }
 
 func (s *signals) get(of *rules.Signal) []timeline.Track { return s.tracks[of.Name] }
@@ -34,6 +36,27 @@ func (s *signals) drop(of rules.Group) {
 	for _, x := range of {
 		delete(s.tracks, x.Name)
 	}
+}
+
+// periodS is the finest interval in seconds in which a signal is known; 0 if that is not known.
+func (s *signals) periodS(of *rules.Signal) float64 { return s.periods[of.Name].Seconds() }
+
+// period is the longest interval between samples of a signal's metrics.
+func period(readers []held, sig *rules.Signal) (longest time.Duration) {
+	for _, h := range readers {
+		e := choose(h, sig)
+		if e == nil {
+			continue
+		}
+		for _, n := range rules.Names(e) {
+			for _, m := range h.metrics {
+				if m.Name == n {
+					longest = max(longest, m.Period)
+				}
+			}
+		}
+	}
+	return longest
 }
 
 // leaves reads an expression's series from one recording.
@@ -73,7 +96,7 @@ type held struct {
 
 // gather evaluates every signal on every recording that has its metrics.
 func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline.Grid, progress func(done, total int)) (*signals, error) {
-	s := &signals{grid: grid, tracks: map[string][]timeline.Track{}}
+	s := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]time.Duration{}}
 	all := pack.Signals()
 	var mu sync.Mutex
 	done := 0
@@ -89,6 +112,7 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 			defer mu.Unlock()
 			if len(tracks) > 0 {
 				s.tracks[sig.Name] = tracks
+				s.periods[sig.Name] = roundStep(period(readers, sig))
 			}
 			done++
 			if progress != nil {

@@ -11,6 +11,7 @@ package diagnose
 import (
 	"time"
 
+	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 )
 
@@ -60,6 +61,8 @@ type Report struct {
 	// be seen, a sentence each: what "no stall" is said of, and what it is not.
 	Judged  []JudgedClass `json:"judged"`
 	NotSeen []string      `json:"not_seen"`
+	// Headroom is what is used of each limit, the most urgent first.
+	Headroom []headroom.Headroom `json:"headroom"`
 	// WatchedS is how long anything was watched, in seconds: without gaps. Periods are the hours or
 	// days of a long recording, and WorstMinutes those in which operations waited most.
 	// Runs are the stretches between gaps that are long beside what was watched: none if there is no
@@ -73,6 +76,8 @@ type Report struct {
 	// Detail is for pages with plots, and not part of the contract; nil if [Options] do not ask for
 	// it.
 	Detail *Detail `json:"-"`
+	// Balances are of computed credits, for [Options] of the next diagnosis of a live source.
+	Balances map[string]headroom.Balance `json:"-"`
 }
 
 // A Source is where samples came from, as the report tells it.

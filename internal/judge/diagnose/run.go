@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/timeline"
@@ -29,6 +30,10 @@ type Options struct {
 	SlowFromS float64
 	// Marks are further ones than those of the recordings.
 	Marks []recording.Mark
+	// Known are volumes and a machine that need not be guessed.
+	Known headroom.Known
+	// Balances are those of the diagnosis before, of a live source; nil for none.
+	Balances map[string]headroom.Balance
 	// Slots, if not 0, asks for a [Detail] whose series have at most so many slots, and no more
 	// than [SlotsMax].
 	Slots int
@@ -95,6 +100,8 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	r.Judged = judgedClasses(c)
 	r.WatchedS, r.Periods, r.WorstMinutes = watchedS(c), periods(c), worstMinutes(c)
 	r.NotSeen = notSeen(c, r.Judged)
+	left := headroom.Of(c, headroom.Options{Known: opt.Known, Balances: opt.Balances, PeriodS: sig.periodS})
+	r.Headroom, r.Balances = left.All, left.Balances
 	r.Verdict = verdict(r, opt.Pack, shown.Stall.Active.Count() > 0, opt.Incident)
 	return r, nil
 }

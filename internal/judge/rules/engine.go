@@ -44,6 +44,8 @@ type Knowledge struct {
 
 	// Latencies are distributions of durations that are kept in classes.
 	Latencies []Latency
+	// Bounds are limits of the engine's own, below which it makes nobody wait.
+	Bounds []Bound
 	// Plots are signals that a diagnosis draws.
 	Plots    []Plot
 	Compared Compared
@@ -108,6 +110,22 @@ type Spent struct {
 type Latency struct {
 	Classes *Signal
 	Subject string // "PostgreSQL commits"
+}
+
+// A Bound is a limit of an engine's own: a trigger, a number of tickets, a quota.
+type Bound struct {
+	Resource string  // a key that stays: "cache_dirty"
+	Title    string  // "dirty part of the cache"
+	Used     *Signal // what is used, in the unit of the limit
+	// The limit is what Fact finds among a source's settings, or else Limit, a signal with the
+	// labels of Used, or else At.
+	Fact  func(facts map[string]string) (limit float64, ok bool)
+	Limit *Signal
+	At    float64
+	Text  string // where the limit is from: "the default of eviction_dirty_trigger"
+	Then  string // what happens at the limit: "writes fail"
+	// Fills says that what is used stays used, as in a store: it does not come and go.
+	Fills bool
 }
 
 // A Plot is a signal that is drawn.

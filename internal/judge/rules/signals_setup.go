@@ -1,10 +1,21 @@
 package rules
 
-// Signals that no rule uses: they describe a deployment, for making a scenario from a recording.
+// onDisks leaves out file systems that are no store, or are full by design.
+const onDisks = `{device=~"/dev/.+",fstype!~"squashfs|iso9660|erofs"}`
+
+// Signals that no rule uses: they describe a deployment, for making a scenario from a recording and
+// for what is left of its limits.
 var (
 	DiskInfo = core.Add(Signal{Name: SignalPrefix + "disk_info:model", By: []string{"device", "model"}, Help: "1 of each device, with what its maker calls it",
 		Exprs: []string{`node_disk_info`}})
 	FilesystemSize = core.Add(Signal{Name: SignalPrefix + "filesystem_size:bytes", Unit: "bytes", By: []string{"device"}, Help: "size of the file system on a device",
 		Exprs: []string{`max by (device) (label_replace(node_filesystem_size_bytes, "device", "$1", "device", "/dev/(?:mapper/)?(.+)"))`}})
-	MountSize = core.Add(Signal{Name: SignalPrefix + "mount_size:bytes", Unit: "bytes", By: []string{"mount_point"}, Help: "size of a mounted file system, as the database reports it"})
+	FilesystemAvailable = core.Add(Signal{Name: SignalPrefix + "filesystem_available:bytes", Unit: "bytes", By: []string{"device"}, Help: "space that is left on a device for whoever is not root",
+		Exprs: []string{`min by (device) (label_replace(node_filesystem_avail_bytes` + onDisks + `, "device", "$1", "device", "/dev/(?:mapper/)?(.+)"))`}})
+	FilesystemInodes = core.Add(Signal{Name: SignalPrefix + "filesystem_inodes:count", By: []string{"device"}, Help: "inodes of the file system on a device",
+		Exprs: []string{`max by (device) (label_replace(node_filesystem_files` + onDisks + `, "device", "$1", "device", "/dev/(?:mapper/)?(.+)"))`}})
+	FilesystemInodesFree = core.Add(Signal{Name: SignalPrefix + "filesystem_inodes_free:count", By: []string{"device"}, Help: "inodes that are left on a device",
+		Exprs: []string{`min by (device) (label_replace(node_filesystem_files_free` + onDisks + `, "device", "$1", "device", "/dev/(?:mapper/)?(.+)"))`}})
+	MountAvailable = core.Add(Signal{Name: SignalPrefix + "mount_available:bytes", Unit: "bytes", By: []string{"mount_point"}, Help: "space that is left on a mounted file system, as the database reports it"})
+	MountSize      = core.Add(Signal{Name: SignalPrefix + "mount_size:bytes", Unit: "bytes", By: []string{"mount_point"}, Help: "size of a mounted file system, as the database reports it"})
 )

@@ -52,6 +52,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, live: opt.Live, queries: NewQueries(opt.Pack), pack: opt.Pack}
 	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict), Host: cmp.Or(hosts(r.Sources), opt.Host)}
 	p.Verdict, p.Lead = d.verdict()
+	p.Lead = append(p.Lead, d.headroomLines()...)
 	if d.charts = d.timeline(); d.charts != nil {
 		p.Timeline = d.charts
 		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Parts: []document.Part{{Timeline: d.charts}}})
@@ -60,6 +61,10 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Sections = append(p.Sections, d.marks()...)
 	p.Sections = append(p.Sections, d.incidents()...)
 	p.Sections = append(p.Sections, d.periods()...)
+	calm := r.Stalls.Seconds == 0
+	if calm { // then what comes next matters most
+		p.Sections = append(p.Sections, d.headroom()...)
+	}
 	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
 	if len(causes)+len(symptoms) == 0 && r.Stalls.Of > 0 {
 		p.Sections = append(p.Sections, document.Section{ID: "why", Title: "Findings", Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
@@ -70,6 +75,9 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Sections = append(p.Sections, d.account()...)
 	p.Sections = append(p.Sections, d.latency()...)
 	p.Sections = append(p.Sections, d.findings("not", "What it is not", "What not to spend money on.", d.ofKind(diagnose.Refutation), len(causes)+len(symptoms))...)
+	if !calm {
+		p.Sections = append(p.Sections, d.headroom()...)
+	}
 	p.Sections = append(p.Sections, d.gaps()...)
 	p.Sections = append(p.Sections, d.sources())
 	p.Sections = append(p.Sections, d.queries.Section()...)

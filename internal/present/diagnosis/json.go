@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/headroom"
 )
 
 //go:embed schema.json
@@ -102,12 +103,23 @@ func contract(r *diagnose.Report) *diagnose.Report {
 	}
 	out.Judged, out.NotSeen = mapped(r.Judged, same), mapped(r.NotSeen, same)
 	out.Stalls.Windows = mapped(r.Stalls.Windows, utcSpan)
+	out.Headroom = mapped(r.Headroom, limit)
 	return &out
 }
 
 func side(s diagnose.Side) diagnose.Side {
 	s.From, s.To, s.MeanS, s.Rate = utc(s.From), utc(s.To), finite(s.MeanS), finite(s.Rate)
 	return s
+}
+
+func limit(h headroom.Headroom) headroom.Headroom {
+	h.Limit, h.UsualRatio = finite(h.Limit), finite(h.UsualRatio)
+	if h.Most != nil {
+		most := *h.Most
+		most.Ratio, most.At = finite(most.Ratio), utc(most.At)
+		h.Most = &most
+	}
+	return h
 }
 
 func same[T any](x T) T { return x }

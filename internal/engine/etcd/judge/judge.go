@@ -24,6 +24,8 @@ func Knowledge() rules.Knowledge {
 		Felt:      felt,
 		Log:       rules.Log{Late: late, Serial: serial},
 		Latencies: []rules.Latency{{Classes: WALFsyncClasses, Subject: "etcd WAL fdatasync"}, {Classes: BackendCommitClasses, Subject: "etcd backend commits"}},
+		Bounds: []rules.Bound{{Resource: "backend_quota", Title: "backend quota", Used: DatabaseSize, Limit: Quota, Fills: true,
+			Text: "--quota-backend-bytes, as the member reports", Then: "the cluster takes no writes until it is compacted, defragmented and the alarm is disarmed"}},
 		Compared:  compared,
 		Counters:  counters,
 		Providers: []rules.Provider{{Prefix: "etcd_", Ways: []rules.Way{{Text: "etcd's own /metrics"}}}},

@@ -9,6 +9,9 @@ var (
 		`irate(etcd_mvcc_range_total[$w])`)
 	Quota = signal("etcd_quota:bytes", "bytes", "the database's quota",
 		`etcd_server_quota_backend_bytes`)
+	DatabaseSize = signal("etcd_database_size:bytes", "bytes", "size of the database's file, which counts against the quota",
+		`etcd_mvcc_db_total_size_in_bytes`,
+		`etcd_debugging_mvcc_db_total_size_in_bytes`)
 	PeerRoundTrip = signal("etcd_peer_round_trip:seconds", "seconds", "mean round trip between members",
 		`sum by (instance) (irate(etcd_network_peer_round_trip_time_seconds_sum[$w])) / sum by (instance) (irate(etcd_network_peer_round_trip_time_seconds_count[$w]))`)
 )

@@ -106,6 +106,9 @@ var hostSignals = map[*rules.Signal][]string{
 		`mongodb_sys_cpu_num_logical_cores`,
 		`mongodb_sys_cpu_num_cpus`,
 	},
+	rules.MountAvailable: {
+		`mongodb_sys_mounts_available{mount_point!~"/(dev|run|sys|proc|snap|boot)(/.*)?"}`,
+	},
 	rules.MountSize: {
 		`mongodb_sys_mounts_capacity`,
 	},

@@ -48,6 +48,7 @@ func Knowledge() rules.Knowledge {
 		Log:       rules.Log{Syncing: syncing, Apart: apart, Beside: beside},
 		Handed:    handed,
 		Latencies: []rules.Latency{{Classes: WriteClasses, Subject: "MongoDB writes"}, {Classes: ReadClasses, Subject: "MongoDB reads"}},
+		Bounds:    bounds,
 		Plots:     []rules.Plot{{Title: "WiredTiger dirty", Signal: DirtyRatio}},
 		Compared:  compared,
 		Counters:  counters,

@@ -1,0 +1,124 @@
+package headroom
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// An ordered is a volume of a known type.
+type ordered struct {
+	Volume
+	parts float64 // of a stripe
+	guess string  // why this device is taken for the volume; "" if it is given
+}
+
+// A volumeName is a name of an order that has no device here.
+type volumeName struct{ name, why string }
+
+// orders are the known volumes by device, and the names without one.
+func orders(c *rules.Case, known Known) (map[string]ordered, []volumeName) {
+	out := map[string]ordered{}
+	var lost []volumeName
+	for _, name := range slices.Sorted(maps.Keys(known.Volumes)) {
+		devices, guess := devicesOf(c, known, name)
+		if len(devices) == 0 {
+			lost = append(lost, volumeName{name, "no device of the recording is called " + name + "; --device " + name + "=DEVICE names it"})
+			continue
+		}
+		for _, device := range devices {
+			o, err := orderOf(c, known.Volumes[name], device)
+			if err != nil {
+				lost = append(lost, volumeName{device, err.Error()})
+				continue
+			}
+			o.guess = guess
+			out[device] = o
+		}
+	}
+	return out, lost
+}
+
+// devicesOf are the devices of a volume: the one that is given, those that are called so on each
+// member, the one that holds the database's files, or the busiest if nothing else is asked about.
+func devicesOf(c *rules.Case, known Known, name string) (devices []string, guess string) {
+	if d, ok := known.Devices[name]; ok {
+		return []string{d}, ""
+	}
+	for _, t := range c.Signal(rules.DiskOps) {
+		d := t.Labels.Get("device")
+		if d == strings.TrimPrefix(name, "/dev/") || strings.HasSuffix(d, "/"+name) {
+			devices = append(devices, d)
+		}
+	}
+	if len(devices) > 0 {
+		return devices, ""
+	}
+	if d := mounted(c, c.Facts["dbpath"]); d != "" && len(known.Volumes) == 1 {
+		return []string{d}, "the database's files are on it"
+	}
+	if len(known.Volumes)-len(known.Devices) == 1 {
+		most := 0.0
+		for _, t := range c.Signal(rules.DiskOps) {
+			if sum := timeline.Sum(t.Values); sum > most {
+				devices, most = []string{t.Labels.Get("device")}, sum
+			}
+		}
+		return devices, "it is the busiest device"
+	}
+	return nil, ""
+}
+
+// mounted is the device of the file system that holds a path, by what the host told of its mounts;
+// "" if it did not.
+func mounted(c *rules.Case, path string) string {
+	best, device := "", ""
+	for name, text := range c.Facts {
+		at, ok := strings.CutPrefix(name, "mount.")
+		fields := strings.Fields(text)
+		if !ok || len(fields) < 3 || len(at) <= len(best) || path == "" {
+			continue
+		}
+		if path == at || at == "/" || strings.HasPrefix(path, at+"/") {
+			best, device = at, strings.TrimPrefix(fields[len(fields)-1], "/dev/")
+		}
+	}
+	if c.For(rules.DiskOps, "device", device) == nil {
+		return ""
+	}
+	return device
+}
+
+// orderOf is what is known of a device.
+func orderOf(c *rules.Case, offer Offer, device string) (ordered, error) {
+	out := ordered{parts: 1}
+	if n, err := strconv.Atoi(c.Facts["parts."+device]); err == nil && n > 1 {
+		out.parts = float64(n)
+	}
+	size, err := strconv.ParseInt(c.Facts["size."+device], 10, 64)
+	if err != nil || size < 0 {
+		size = 0
+	}
+	out.Volume, err = offer(int64(float64(size) / out.parts))
+	return out, err
+}
+
+// machineOf is the machine, if it is known, and where from.
+func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
+	if known.Machine == nil {
+		return Machine{}, "", false
+	}
+	if m, ok := known.Machine(""); ok {
+		return m, Given, true
+	}
+	name := c.Facts["instance_type"]
+	if name == "" {
+		return Machine{}, "", false
+	}
+	m, ok := known.Machine(name)
+	return m, Measured, ok
+}

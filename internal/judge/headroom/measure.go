@@ -1,0 +1,143 @@
+package headroom
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// How use can grow.
+type growth int
+
+const (
+	comesAndGoes growth = iota // a level that rises and falls by itself: only days are compared
+	fills                      // a store: what is used stays used
+	drains                     // a bucket whose balance is reported: the newest hour counts
+)
+
+// A resource is what is used and its limit, as recorded.
+type resource struct {
+	key, title, subject, unit string
+	used                      []float64
+	limits                    []float64 // by cell, or one for all; nil: not known
+	from, text                string
+	growth                    growth
+	rate                      bool // its limit is one of a rate: time at it is counted
+	periodS                   float64
+	ends                      *Ends // known already; then no trend is looked for
+	then                      string
+}
+
+const (
+	// atLimit is the share of a limit from which a rate is at it: requests are counted when they
+	// end, and a burst seldom fills its first and last interval.
+	atLimit = 0.95
+	// coarseS is the interval from which bursts of seconds hide in a mean.
+	coarseS = 2.0
+	// usualMost bounds the values that a median is taken of.
+	usualMost = 8192
+)
+
+func (r *resource) limit(k int) float64 {
+	switch len(r.limits) {
+	case 0:
+		return math.NaN()
+	case 1:
+		return r.limits[0]
+	}
+	return r.limits[k]
+}
+
+// headroom reduces a resource to its figures; false if nothing of it was measured.
+func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
+	h := Headroom{Resource: r.key, Title: r.title, Subject: r.subject, Unit: r.unit,
+		LimitFrom: r.from, LimitText: r.text, IntervalS: max(r.periodS, c.Grid.StepSeconds())}
+	if r.limits == nil {
+		h.LimitFrom = Unknown
+	}
+	ratios := make([]float64, len(r.used))
+	best, top := -1, math.Inf(-1)
+	for k, x := range r.used {
+		if ratios[k] = x / r.limit(k); math.IsInf(ratios[k], 0) {
+			ratios[k] = math.NaN() // of a limit of nothing
+		}
+		rank := ratios[k]
+		if r.limits == nil {
+			rank = x
+		}
+		if rank > top && !math.IsInf(rank, 0) {
+			best, top = k, rank
+		}
+	}
+	if best < 0 {
+		return h, false
+	}
+	h.Most = &Use{Value: r.used[best], At: c.Grid.Time(best)}
+	if r.limits == nil {
+		return h, true
+	}
+	limit, ratio, usual := r.limit(best), ratios[best], median(ratios)
+	h.Limit, h.Most.Ratio, h.UsualRatio = &limit, &ratio, &usual
+	if r.rate {
+		h.Bursts = r.bursts(c, ratios)
+		if h.IntervalS > coarseS {
+			h.NotSeen = fmt.Sprintf("Bursts shorter than %s: the finest interval here is a mean of that long.", units.Seconds(h.IntervalS))
+		}
+	}
+	if h.Ends = r.ends; h.Ends == nil {
+		h.Trend, h.Ends = r.growing(c)
+	}
+	return h, true
+}
+
+// median is that of at most usualMost values, taken evenly.
+func median(values []float64) float64 {
+	if len(values) <= usualMost {
+		return timeline.Quantile(values, 0.5)
+	}
+	some := make([]float64, 0, usualMost)
+	for i := range usualMost {
+		some = append(some, values[i*len(values)/usualMost])
+	}
+	return timeline.Quantile(some, 0.5)
+}
+
+// bursts are the times at the limit.
+func (r *resource) bursts(c *rules.Case, ratios []float64) *Bursts {
+	at := timeline.Where(ratios, func(x float64) bool { return x >= atLimit })
+	episodes := at.Episodes()
+	if len(episodes) == 0 {
+		return nil
+	}
+	out := &Bursts{Seconds: c.Seconds(at), Episodes: len(episodes), PeriodS: c.Period(at.Close(c.Cells(2 * time.Second)))}
+	for _, e := range episodes {
+		out.LongestS = max(out.LongestS, float64(e.Cells())*c.Grid.StepSeconds())
+	}
+	out.MinuteRatio = highestMean(ratios, c.Cells(time.Minute))
+	return out
+}
+
+// highestMean is the highest mean of so many values in a row, at least half of them known.
+func highestMean(values []float64, cells int) float64 {
+	var sum float64
+	known, most := 0, 0.0
+	cells = min(cells, len(values))
+	for k, x := range values {
+		if !math.IsNaN(x) {
+			sum, known = sum+x, known+1
+		}
+		if k >= cells {
+			if old := values[k-cells]; !math.IsNaN(old) {
+				sum, known = sum-old, known-1
+			}
+		}
+		if k >= cells-1 && 2*known >= cells && known > 0 {
+			most = max(most, sum/float64(known))
+		}
+	}
+	return most
+}

@@ -1,0 +1,79 @@
+// Package offers is what the catalogue's volumes and machines give, as limits for headroom. It is a
+// package of its own so that judging recordings links no catalogue.
+package offers
+
+import (
+	"fmt"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/headroom"
+	"plimsoll/internal/model/catalog"
+)
+
+// Known is what a user said: orders by the name of a device or a volume, the devices of volumes, and
+// the machine's type, "" if it was not given.
+func Known(orders map[string]catalog.Order, devices map[string]string, instance string) headroom.Known {
+	known := headroom.Known{Volumes: map[string]headroom.Offer{}, Devices: devices, Machine: func(kind string) (headroom.Machine, bool) {
+		if kind == "" {
+			kind = instance
+		}
+		return machine(kind)
+	}}
+	for name, o := range orders {
+		known.Volumes[name] = func(sizeBytes int64) (headroom.Volume, error) { return volume(name, o, units.Size(sizeBytes)) }
+	}
+	return known
+}
+
+// volume is what an order gives, with the size of its device if it has none of its own.
+func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, error) {
+	if o.Size == 0 {
+		o.Size = size
+	}
+	kind, err := catalog.Type(o.Type)
+	if err != nil {
+		return headroom.Volume{}, fmt.Errorf("the type of the volume is not known: --volume %s=TYPE,SIZE gives it", name)
+	}
+	text := kind.Name
+	if o.Size > 0 {
+		text += fmt.Sprintf(" of %s GiB", units.Number(float64(o.Size)/float64(units.GiB)))
+	}
+	if err := o.Check().Err(); err != nil {
+		return headroom.Volume{}, fmt.Errorf("%s: %w", text, err)
+	}
+	cfg, err := o.Config(name, nil)
+	if err != nil {
+		return headroom.Volume{}, err
+	}
+	out := headroom.Volume{Text: text, Operation: float64(cfg.Operation),
+		Sustained: headroom.Rate{IOPS: float64(cfg.Sustained.IOPS), Throughput: float64(cfg.Sustained.Throughput)}}
+	out.Burst = out.Sustained
+	// A spinning disk's operation is 1 MiB, so its IOPS are MiB/s and its credits bytes.
+	if out.Bytes = cfg.Operation >= units.MiB; out.Bytes {
+		out.Operation, out.Sustained.IOPS, out.Burst.IOPS = 0, 0, 0
+	}
+	if b := cfg.Burst; b != nil {
+		out.Credits = float64(b.Capacity)
+		if out.Bytes {
+			out.Credits *= float64(units.MiB)
+		} else if b.At.IOPS > 0 {
+			out.Burst.IOPS = float64(b.At.IOPS)
+		}
+		if b.At.Throughput > 0 {
+			out.Burst.Throughput = float64(b.At.Throughput)
+		}
+	}
+	return out, nil
+}
+
+// machine is what an instance type gives; false if that is not known.
+func machine(kind string) (headroom.Machine, bool) {
+	i, err := catalog.Instance(kind)
+	if kind == "" || err != nil || !i.HasEBS {
+		return headroom.Machine{}, false
+	}
+	return headroom.Machine{Name: i.Name,
+		Baseline: headroom.Rate{IOPS: float64(i.Baseline.IOPS), Throughput: float64(i.Baseline.Throughput)},
+		Maximum:  headroom.Rate{IOPS: float64(i.Maximum.IOPS), Throughput: float64(i.Maximum.Throughput)},
+	}, true
+}

@@ -1,0 +1,253 @@
+package headroom
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// physical matches the devices that may be rented volumes, not what is made of them.
+var physical = regexp.MustCompile(`^(nvme\d+n\d+|xvd[a-z]+|sd[a-z]+|vd[a-z]+)$`)
+
+// local is the model of disks that are part of the instance and do not use its limits (Amazon EC2
+// User Guide, "NVMe instance store").
+const local = "Amazon EC2 NVMe Instance Storage"
+
+// The instance's burst: 30 minutes at least once in 24 hours (Amazon EC2 User Guide, "EBS-optimized
+// instances").
+const (
+	burstS = 30 * 60.0
+	everyS = 24 * 3600.0
+)
+
+// shared are the limits of the instance, for all its volumes together.
+func (f *finder) shared() {
+	kind, from, ok := machineOf(f.Case, f.opt.Known)
+	if !ok {
+		return
+	}
+	for _, x := range []struct {
+		key, title, unit string
+		signal           *rules.Signal
+		base, most       float64
+	}{
+		{"instance_iops", "IOPS of all volumes", "1/s", rules.DiskOps, kind.Baseline.IOPS, kind.Maximum.IOPS},
+		{"instance_throughput", "throughput of all volumes", "bytes/s", rules.DiskMoved, kind.Baseline.Throughput, kind.Maximum.Throughput},
+	} {
+		used := f.together(x.signal)
+		if used == nil || x.most <= 0 {
+			continue
+		}
+		r := resource{key: x.key, title: x.title, subject: kind.Name, unit: x.unit, rate: true, used: used, limits: []float64{x.most}, from: from,
+			text: kind.Name + "'s EBS limit", periodS: f.period(x.signal)}
+		if x.base < x.most {
+			r.text += ", for 30 minutes a day; always, " + rateText(x.base, x.unit)
+		}
+		f.resources = append(f.resources, r)
+		if x.base < x.most {
+			f.instanceBurst(r, x.base, x.most)
+		}
+	}
+}
+
+// instanceBurst is what is left of the time over the baseline.
+func (f *finder) instanceBurst(of resource, base, most float64) {
+	b := &bucket{capacity: (most - base) * burstS, net: make([]float64, len(of.used))}
+	b.refill = b.capacity / (everyS - burstS)
+	for k, x := range of.used {
+		if b.net[k] = x - base; x < base {
+			b.net[k] = -min(b.refill, base-x)
+		}
+	}
+	unit := "operations"
+	if of.unit == "bytes/s" {
+		unit = "bytes"
+	}
+	f.bucket(&resource{key: of.key + "_credits", title: "burst: " + of.title, subject: of.subject, unit: unit, from: of.from,
+		text: of.subject + " has its burst for 30 minutes at least once in 24 hours", then: "the limit falls to " + rateText(base, of.unit), periodS: of.periodS}, b)
+}
+
+// together is the use of all rented volumes; nil if none is known as one.
+func (f *finder) together(signal *rules.Signal) []float64 {
+	var out []float64
+	for _, t := range f.Signal(signal) {
+		device := t.Labels.Get("device")
+		simulated := f.Facts["model."+device] != "" && !physical.MatchString(device)
+		if f.Facts["model."+device] == local || !physical.MatchString(device) && !simulated {
+			continue
+		}
+		if out == nil {
+			out = make([]float64, len(t.Values))
+			for k := range out {
+				out[k] = math.NaN()
+			}
+		}
+		for k, x := range t.Values {
+			switch {
+			case math.IsNaN(x):
+			case math.IsNaN(out[k]):
+				out[k] = x
+			default:
+				out[k] += x
+			}
+		}
+	}
+	return out
+}
+
+// burstBalances are credits that the provider itself reports.
+func (f *finder) burstBalances() {
+	for _, x := range []struct {
+		key, title, label string
+		signal            *rules.Signal
+	}{
+		{"volume_credits", "burst credits", "volume_id", rules.EBSBurstBalance},
+		{"instance_iops_credits", "burst: IOPS of all volumes", "instance_id", rules.InstanceIOBalance},
+		{"instance_throughput_credits", "burst: throughput of all volumes", "instance_id", rules.InstanceByteBalance},
+	} {
+		for _, t := range f.Signal(x.signal) {
+			if f.taken[t.Labels.Get(x.label)] && x.signal == rules.EBSBurstBalance {
+				continue
+			}
+			used := make([]float64, len(t.Values))
+			for k, left := range t.Values {
+				used[k] = 1 - left
+			}
+			r := resource{key: x.key, title: x.title, subject: t.Labels.Get(x.label), unit: "ratio", used: used, limits: []float64{1}, from: Measured,
+				text: "the provider's own balance", growth: drains, periodS: f.period(x.signal), then: "the limit falls to the baseline"}
+			f.resources = append(f.resources, r)
+		}
+	}
+}
+
+// fileSystems are space and inodes.
+func (f *finder) fileSystems() {
+	for _, x := range []struct {
+		key, title, unit, label, then string
+		free, size                    *rules.Signal
+	}{
+		{"filesystem_space", "space", "bytes", "device", "writes fail", rules.FilesystemAvailable, rules.FilesystemSize},
+		{"filesystem_space", "space", "bytes", "mount_point", "writes fail", rules.MountAvailable, rules.MountSize},
+		{"filesystem_inodes", "inodes", "", "device", "no file can be created", rules.FilesystemInodesFree, rules.FilesystemInodes},
+	} {
+		for _, t := range f.Signal(x.free) {
+			on := t.Labels.Get(x.label)
+			size := f.For(x.size, x.label, on)
+			if size == nil || !(timeline.Max(size) > 0) {
+				continue
+			}
+			used := make([]float64, len(size))
+			for k := range size {
+				used[k] = size[k] - t.Values[k]
+			}
+			r := resource{key: x.key, title: x.title, subject: on, unit: x.unit, used: used, limits: size, from: Measured,
+				text: "the file system's size, without what only root may use", growth: fills, periodS: f.period(x.free), then: x.then}
+			f.resources = append(f.resources, r)
+		}
+	}
+}
+
+// pageCache are the kernel's limits of dirty pages: where it begins to write in the background, and
+// where it holds back who writes (Linux, mm/page-writeback.c: halfway between the two limits).
+func (f *finder) pageCache() {
+	dirty := f.One(rules.MemoryDirty)
+	background, ok := f.threshold("vm.dirty_background_bytes", "vm.dirty_background_ratio")
+	most, known := f.threshold("vm.dirty_bytes", "vm.dirty_ratio")
+	if dirty == nil || !ok || !known {
+		return
+	}
+	under := f.One(rules.MemoryWriteback)
+	used := make([]float64, len(dirty))
+	held := make([]float64, len(dirty))
+	for k := range used {
+		used[k] = dirty[k]
+		if under != nil && !math.IsNaN(under[k]) {
+			used[k] += under[k]
+		}
+		if background[k] >= most[k] {
+			background[k] = most[k] / 2
+		}
+		held[k] = (background[k] + most[k]) / 2
+	}
+	add := func(key, title, text string, limits []float64) {
+		f.resources = append(f.resources, resource{key: key, title: title, subject: "page cache", unit: "bytes", used: used, limits: limits,
+			from: Measured, text: text, periodS: f.period(rules.MemoryDirty)})
+	}
+	add("dirty_background", "dirty pages, background", "vm.dirty_background_bytes or _ratio: from here on the kernel writes", background)
+	add("dirty_throttle", "dirty pages, throttle", "halfway from vm.dirty_background to vm.dirty: from here on who writes is held back", held)
+}
+
+// threshold is a limit of dirty bytes in each cell: a setting in bytes, or a share of the memory
+// that could be dirty.
+func (f *finder) threshold(inBytes, ratio string) ([]float64, bool) {
+	out := make([]float64, f.Grid.N)
+	if b, ok := number(f.Facts[inBytes]); ok && b > 0 {
+		for k := range out {
+			out[k] = b
+		}
+		return out, true
+	}
+	share, ok := number(f.Facts[ratio])
+	available := f.One(rules.MemoryAvailable)
+	if !ok || share <= 0 || available == nil {
+		return nil, false
+	}
+	for k, x := range available {
+		out[k] = share / 100 * x
+	}
+	return out, true
+}
+
+// engines are the limits of databases' own.
+func (f *finder) engines() {
+	for _, e := range f.Pack.Engines() {
+		for _, b := range e.Bounds {
+			for _, t := range f.Signal(b.Used) {
+				r := resource{key: b.Resource, title: b.Title, subject: e.Product, unit: b.Used.Unit, used: t.Values, from: Own, text: b.Text,
+					then: b.Then, periodS: f.period(b.Used)}
+				if b.Fills {
+					r.growth = fills
+				}
+				for _, label := range b.Used.By {
+					if v := t.Labels.Get(label); v != "" {
+						r.subject += " " + v
+					}
+				}
+				if r.limits = f.bound(b, t); r.limits == nil {
+					continue // not measured
+				}
+				f.resources = append(f.resources, r)
+			}
+		}
+	}
+}
+
+// bound is an engine's limit: a constant, or the series with the labels of what is used.
+func (f *finder) bound(b rules.Bound, of timeline.Track) []float64 {
+	if b.Fact != nil {
+		if x, ok := b.Fact(f.Facts); ok {
+			return []float64{x}
+		}
+	}
+	if b.Limit == nil {
+		return []float64{b.At}
+	}
+	for _, t := range f.Signal(b.Limit) {
+		same := true
+		for _, label := range b.Limit.By {
+			same = same && t.Labels.Get(label) == of.Labels.Get(label)
+		}
+		if same {
+			return t.Values
+		}
+	}
+	return nil
+}
+
+func number(text string) (float64, bool) {
+	x, err := strconv.ParseFloat(text, 64)
+	return x, err == nil
+}

@@ -1,0 +1,180 @@
+package headroom
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	slotsMost  = 100 // of a recording, for a slope
+	slotsLeast = 10
+	// daysLeast is how many days a growth of use that comes and goes must cover: a week has its own
+	// shape.
+	daysLeast  = 7
+	dayCovered = 0.5
+	dayShare   = 0.95 // of a day's intervals, that are compared between days
+	// horizon is how many times the observed time ahead a growth is continued.
+	horizon = 10
+	normal  = 1.96 // 95 % of a normal distribution lie within so many deviations
+)
+
+// growing is a resource's trend, and when its limit is met; nil where the recording carries none.
+func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
+	var at, values []float64
+	of := "used"
+	least := slotsLeast
+	switch r.growth {
+	case fills:
+		at, values = r.slots(c, c.Whole().From)
+	case drains:
+		present := max(presentS, presentPeriods*r.periodS)
+		at, values = r.slots(c, c.Whole().To.Add(-time.Duration(present*float64(time.Second))))
+	case comesAndGoes:
+		at, values = r.days(c)
+		of, least = "95 % of each day's intervals", daysLeast
+	}
+	if len(values) < least {
+		return nil, nil
+	}
+	slope, low, high := theilSen(at, values)
+	if !(low > 0) && !(high < 0) || math.IsInf(low, 0) || math.IsInf(high, 0) {
+		return nil, nil // it may be none
+	}
+	over := at[len(at)-1] - at[0]
+	t := &Trend{PerS: slope, Low: low, High: high, OverS: over, Of: of}
+	left := r.lastLimit() - r.lastLevel(values)
+	if !(low > 0) || !(left > 0) || r.growth != drains && left/slope > horizon*over {
+		return t, nil
+	}
+	if math.IsInf(left/low, 0) {
+		return t, nil
+	}
+	return t, &Ends{InS: left / slope, LowS: left / high, HighS: left / low, Then: r.then}
+}
+
+// lastLevel is what is used now: the last value, or that of the last three days.
+func (r *resource) lastLevel(days []float64) float64 {
+	if r.growth == comesAndGoes {
+		return timeline.Quantile(days[max(0, len(days)-3):], 0.5)
+	}
+	for _, x := range slices.Backward(r.used) {
+		if !math.IsNaN(x) {
+			return x
+		}
+	}
+	return math.NaN()
+}
+
+func (r *resource) lastLimit() float64 {
+	for _, x := range slices.Backward(r.limits) {
+		if !math.IsNaN(x) {
+			return x
+		}
+	}
+	return math.NaN()
+}
+
+// slots are medians of even stretches of time, with their middles in seconds.
+func (r *resource) slots(c *rules.Case, from time.Time) (at, values []float64) {
+	if from.Before(c.Whole().From) {
+		from = c.Whole().From
+	}
+	length := max(c.Whole().To.Sub(from).Seconds()/slotsMost, r.periodS)
+	return r.reduce(c, func(t time.Time) int { return int(math.Floor(t.Sub(from).Seconds() / length)) }, length, 0, 0.5)
+}
+
+const daySeconds = 86400
+
+// days are what most intervals of each day of UTC keep under.
+func (r *resource) days(c *rules.Case) (at, values []float64) {
+	first := c.Whole().From.Truncate(daySeconds * time.Second)
+	return r.reduce(c, func(t time.Time) int { return int(t.Sub(first) / (daySeconds * time.Second)) }, daySeconds, dayCovered, dayShare)
+}
+
+// reduce takes a quantile of each slot of which enough is known.
+func (r *resource) reduce(c *rules.Case, slot func(time.Time) int, lengthS, covered, q float64) (at, values []float64) {
+	var some []float64
+	now, step := 0, c.Grid.StepSeconds()
+	end := func() {
+		if x := timeline.Quantile(some, q); !math.IsNaN(x) && float64(len(some))*step >= covered*lengthS {
+			at, values = append(at, (float64(now)+0.5)*lengthS), append(values, x)
+		}
+		some = some[:0]
+	}
+	for k, x := range r.used {
+		if math.IsNaN(x) {
+			continue
+		}
+		s := slot(c.Grid.Time(k))
+		if s < 0 {
+			continue // before what is asked about
+		}
+		if s != now {
+			end()
+			now = s
+		}
+		some = append(some, x)
+	}
+	end()
+	return at, values
+}
+
+// theilSen is the median of the slopes of all pairs of points, and the interval that holds the slope
+// with 95 % (P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, 1968). Points
+// that follow their neighbours count for less: the variance is that of as many independent ones as
+// the first autocorrelation of the residuals leaves (Yue and Wang, 2004).
+func theilSen(at, values []float64) (slope, low, high float64) {
+	n := len(values)
+	slopes := make([]float64, 0, n*(n-1)/2)
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			if d := at[j] - at[i]; d > 0 {
+				slopes = append(slopes, (values[j]-values[i])/d)
+			}
+		}
+	}
+	if len(slopes) == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	slices.Sort(slopes)
+	slope = timeline.Quantile(slopes, 0.5)
+	m := float64(n)
+	variance := m * (m - 1) * (2*m + 5) / 18 * correlated(at, values, slope)
+	half := normal * math.Sqrt(variance) / 2
+	middle := float64(len(slopes)-1) / 2
+	pick := func(i float64) float64 {
+		return slopes[int(min(max(math.Round(i), 0), float64(len(slopes)-1)))]
+	}
+	if half > middle { // the interval is wider than the slopes reach
+		return slope, math.Inf(-1), math.Inf(1)
+	}
+	return slope, pick(middle - half), pick(middle + half)
+}
+
+// correlated is by how much the variance grows because residuals follow their neighbours.
+func correlated(at, values []float64, slope float64) float64 {
+	residuals := make([]float64, len(values))
+	for i, x := range values {
+		residuals[i] = x - slope*at[i]
+	}
+	level := timeline.Quantile(residuals, 0.5)
+	var with, all float64
+	for i := range residuals {
+		residuals[i] -= level
+		all += residuals[i] * residuals[i]
+		if i > 0 {
+			with += residuals[i] * residuals[i-1]
+		}
+	}
+	// What rounding leaves is no residual.
+	if all <= 1e-18*float64(len(values))*level*level || all == 0 {
+		return 1
+	}
+	const most = 0.95
+	rho := min(max(with/all, 0), most)
+	return (1 + rho) / (1 - rho)
+}

@@ -1,0 +1,95 @@
+package headroom
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// The interval holds the slope about as often as it says, of independent noise and of noise that
+// follows itself.
+func TestSlopeIsInItsInterval(t *testing.T) {
+	for _, rho := range []float64{0, 0.5} {
+		rng := rand.New(rand.NewPCG(7, 8))
+		const tries = 300
+		within := 0
+		for range tries {
+			at, values := make([]float64, 80), make([]float64, 80)
+			noise := 0.0
+			for i := range at {
+				noise = rho*noise + rng.NormFloat64()
+				at[i], values[i] = float64(i)*60, 5+0.002*float64(i)*60+noise
+			}
+			if _, low, high := theilSen(at, values); low <= 0.002 && 0.002 <= high {
+				within++
+			}
+		}
+		if share := float64(within) / tries; share < 0.90 {
+			t.Errorf("with a correlation of %v the interval of 95 %% holds the slope in %v of the cases", rho, share)
+		}
+	}
+}
+
+// A line is found exactly, whatever a few points in it are.
+func TestSlopeIsRobust(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slope := rapid.Float64Range(-100, 100).Draw(t, "slope")
+		at, values := make([]float64, 60), make([]float64, 60)
+		for i := range at {
+			at[i], values[i] = float64(i), slope*float64(i)
+		}
+		for range rapid.IntRange(0, 6).Draw(t, "outliers") {
+			values[rapid.IntRange(0, 59).Draw(t, "where")] = rapid.Float64Range(-1e6, 1e6).Draw(t, "outlier")
+		}
+		if got, _, _ := theilSen(at, values); math.Abs(got-slope) > 1e-6*math.Max(1, math.Abs(slope)) {
+			t.Fatalf("slope %v, not %v", got, slope)
+		}
+	})
+}
+
+// A bucket is never under zero or over its capacity, and at a steady drain it is empty when it says.
+func TestBucketEndsWhenItSays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		capacity := rapid.Float64Range(100, 1e6).Draw(t, "capacity")
+		drain := rapid.Float64Range(0.5, 500).Draw(t, "drain")
+		refill := rapid.Float64Range(1, 90).Draw(t, "refill")
+		from := time.Unix(1_700_000_000, 0)
+		run := func(cells int) (*rules.Case, *bucket) {
+			grid := timeline.NewGrid(from, from.Add(time.Duration(cells-1)*time.Second), time.Second)
+			b := &bucket{capacity: capacity, refill: refill, net: make([]float64, grid.N)}
+			for k := range b.net {
+				b.net[k] = drain
+			}
+			return rules.NewCase(nil, grid, nil), b
+		}
+		c, b := run(60)
+		left := b.balances(c, Balance{}, false)
+		for _, x := range left {
+			if x < 0 || x > capacity {
+				t.Fatalf("%v left of %v", x, capacity)
+			}
+		}
+		ends := b.ends(left[len(left)-1], b.drain(c))
+		if ends == nil {
+			t.Fatalf("no end at a drain of %v beside a refill of %v", drain, refill)
+		}
+		total := 60 + ends.InS
+		if total > 20000 {
+			return
+		}
+		c, b = run(int(math.Ceil(total)) + 1)
+		all := b.balances(c, Balance{}, false)
+		if last := all[len(all)-1]; last > 1e-6*capacity {
+			t.Fatalf("%v left after %v s", last, total)
+		}
+		if before := int(ends.InS) + 60 - 2; ends.InS > 3 && before < len(all) && all[before] <= 0 {
+			t.Fatalf("empty before %v s", total)
+		}
+	})
+}

@@ -1,0 +1,287 @@
+package headroom
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// devicesMost bounds the devices that are listed without a known limit, the busiest first.
+const devicesMost = 4
+
+// A finder collects what there is.
+type finder struct {
+	*rules.Case
+	opt       Options
+	out       []Headroom
+	balances  map[string]Balance
+	resources []resource
+	taken     map[string]bool // reported balances that a volume of a known type has, by their name
+}
+
+// Of is the headroom of every limit that is known or seen in a recording, and of what has one that
+// is not known. Limits that end come first, the soonest of them first, then those most used.
+func Of(c *rules.Case, opt Options) Result {
+	f := &finder{Case: c, opt: opt, balances: map[string]Balance{}, taken: map[string]bool{}}
+	f.volumes()
+	f.shared()
+	f.burstBalances()
+	f.fileSystems()
+	f.pageCache()
+	f.engines()
+	for i := range f.resources {
+		if h, ok := f.resources[i].headroom(c); ok {
+			f.out = append(f.out, h)
+		}
+	}
+	slices.SortStableFunc(f.out, compare)
+	return Result{All: f.out, Balances: f.balances}
+}
+
+// compare orders by urgency.
+func compare(a, b Headroom) int {
+	end := func(h Headroom) float64 {
+		if h.Ends == nil {
+			return math.Inf(1)
+		}
+		return h.Ends.InS
+	}
+	used := func(h Headroom) float64 {
+		if h.Most == nil || h.Most.Ratio == nil {
+			return -1
+		}
+		return *h.Most.Ratio
+	}
+	return cmp.Or(cmp.Compare(end(a), end(b)), cmp.Compare(used(b), used(a)))
+}
+
+func (f *finder) period(s *rules.Signal) float64 {
+	if f.opt.PeriodS == nil {
+		return 0
+	}
+	return f.opt.PeriodS(s)
+}
+
+// volumes are the devices' own limits.
+func (f *finder) volumes() {
+	known, lost := orders(f.Case, f.opt.Known)
+	seen := map[string]rules.Limit{}
+	for _, l := range f.Limits() {
+		seen[l.Device] = l
+	}
+	f.out = append(f.out, unmeasured(lost)...)
+	unknown := 0
+	for _, device := range f.byUse() {
+		l := seen[device]
+		if o, ok := known[device]; ok {
+			f.ordered(device, &o, l)
+			continue
+		}
+		if l.IOPS == nil && l.Throughput == nil {
+			if unknown++; unknown > devicesMost {
+				continue
+			}
+		}
+		f.seen(device, l)
+	}
+}
+
+// unmeasured are volumes whose use or limits cannot be told.
+func unmeasured(lost []volumeName) (out []Headroom) {
+	for _, v := range lost {
+		out = append(out, Headroom{Resource: "volume_iops", Title: "IOPS", Subject: v.name, Unit: "1/s", LimitFrom: Unknown, LimitText: v.why})
+	}
+	return out
+}
+
+// byUse are the devices that did anything, the busiest first, without those that repeat another's
+// I/O: the parts of a stripe, a partition, a loop device.
+func (f *finder) byUse() []string {
+	type use struct {
+		device string
+		sum    float64
+		values []float64
+	}
+	var all, kept []use
+	for _, t := range f.Signal(rules.DiskOps) {
+		if sum := timeline.Sum(t.Values); sum > 0 {
+			all = append(all, use{t.Labels.Get("device"), sum, t.Values})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b use) int { return cmp.Compare(b.sum, a.sum) })
+	for _, x := range all {
+		_, given := f.opt.Known.Volumes[x.device]
+		again := slices.ContainsFunc(kept, func(k use) bool {
+			const same, alike = 0.02, 0.98
+			return math.Abs(x.sum-k.sum) <= same*k.sum && timeline.Correlation(x.values, k.values) >= alike && partOf(x.device, k.device)
+		})
+		if given || !again {
+			kept = append(kept, x)
+		}
+	}
+	out := make([]string, len(kept))
+	for i, x := range kept {
+		out[i] = x.device
+	}
+	return out
+}
+
+// partOf reports whether one device may be made of another: they are not volumes of two members.
+func partOf(a, b string) bool {
+	before := func(s string) string { return s[:strings.LastIndexByte(s, '/')+1] }
+	return before(a) == before(b)
+}
+
+const notKnown = "the limit is not known: --volume %s=TYPE,SIZE gives it, such as gp3,500GiB"
+
+// seen are limits by a rate that stood still; without one, what was used of a limit that is not
+// known.
+func (f *finder) seen(device string, l rules.Limit) {
+	add := func(key, title, unit string, signal *rules.Signal, p *timeline.Plateau, sold string) {
+		r := resource{key: key, title: title, subject: device, unit: unit, rate: true, used: f.For(signal, "device", device), periodS: f.period(signal),
+			text: fmt.Sprintf(notKnown, device)}
+		if p != nil {
+			r.limits, r.from = []float64{p.Level}, Seen
+			r.text = "the rate stood still at it while requests queued"
+			if sold != "" {
+				r.text += "; it is " + sold
+			}
+		}
+		f.resources = append(f.resources, r)
+	}
+	ops, title := rules.DiskOps, "IOPS"
+	switch l.Counts {
+	case "read":
+		ops, title = rules.DiskReads, "read IOPS"
+	case "write":
+		ops, title = rules.DiskWrites, "write IOPS"
+	}
+	add("volume_iops", title, "1/s", ops, l.IOPS, l.SoldIOPS)
+	add("volume_throughput", "throughput", "bytes/s", rules.DiskMoved, l.Throughput, l.SoldThroughput)
+}
+
+// ordered are the limits of a volume of a known type.
+func (f *finder) ordered(device string, o *ordered, l rules.Limit) {
+	text := o.Text
+	if o.guess != "" {
+		text += ", taken to be " + device + ": " + o.guess
+	}
+	at, base := o.Burst, o.Sustained
+	ops, moved := f.charged(device, o), f.For(rules.DiskMoved, "device", device)
+	add := func(key, title, unit string, used []float64, limit, base float64, signal *rules.Signal) {
+		if limit <= 0 || used == nil {
+			return
+		}
+		r := resource{key: key, title: title, subject: device, unit: unit, rate: true, used: used, limits: []float64{limit * o.parts}, from: Given, text: text, periodS: f.period(signal)}
+		if base < limit {
+			r.text += ": with credits; without, " + rateText(base*o.parts, unit)
+		}
+		f.resources = append(f.resources, r)
+	}
+	if !o.Bytes {
+		add("volume_iops", "IOPS", "1/s", ops, at.IOPS, base.IOPS, rules.DiskOps)
+	}
+	add("volume_throughput", "throughput", "bytes/s", moved, at.Throughput, base.Throughput, rules.DiskMoved)
+	switch {
+	case o.Credits <= 0:
+	case o.Bytes:
+		f.credits(device, o, moved, base.Throughput, l.Throughput, text)
+	default:
+		f.credits(device, o, ops, base.IOPS, l.IOPS, text)
+	}
+}
+
+func rateText(x float64, unit string) string {
+	if unit == "bytes/s" {
+		return fmt.Sprintf("%s MiB/s", units.Number(x/(1<<20)))
+	}
+	return units.Number(x) + " IOPS"
+}
+
+// charged are the operations that a volume counts: a request of more bytes than one carries is
+// several.
+func (f *finder) charged(device string, o *ordered) []float64 {
+	ops, moved := f.For(rules.DiskOps, "device", device), f.For(rules.DiskMoved, "device", device)
+	carries := o.Operation
+	if ops == nil || moved == nil || carries == 0 {
+		return ops
+	}
+	out := make([]float64, len(ops))
+	for k := range out {
+		out[k] = ops[k]
+		if n := moved[k] / carries; n > ops[k] {
+			out[k] = n
+		}
+	}
+	return out
+}
+
+// spentWithin is how near to the baseline a rate stands that has no credits left.
+const spentWithin = 0.05
+
+// credits are a volume's bucket: what is in it, and when it is empty.
+func (f *finder) credits(device string, o *ordered, used []float64, base float64, stood *timeline.Plateau, text string) {
+	if used == nil {
+		return
+	}
+	base *= o.parts
+	b := &bucket{capacity: o.Credits * o.parts, refill: base, net: make([]float64, len(used))}
+	for k, x := range used {
+		b.net[k] = x - base
+	}
+	if stood != nil && math.Abs(stood.Level-base) <= spentWithin*base {
+		b.spent = stood.Cells
+	}
+	unit, then := "operations", fmt.Sprintf("the limit falls to %s", rateText(base, "1/s"))
+	if o.Bytes {
+		unit, then = "bytes", fmt.Sprintf("the limit falls to %s", rateText(base, "bytes/s"))
+		text += ", if its I/O is sequential: small random I/O takes 1 MiB each"
+	}
+	b.reported = f.reported(device)
+	f.bucket(&resource{key: "volume_credits", title: "burst credits", subject: device, unit: unit, from: Given, text: text, then: then,
+		periodS: f.period(rules.DiskOps)}, b)
+}
+
+// reported is the balance that the provider reports of a device, as a share of the full bucket: that
+// of its name, or the only one where one volume has credits; nil if there is none.
+func (f *finder) reported(device string) []float64 {
+	tracks := f.Signal(rules.EBSBurstBalance)
+	for _, t := range tracks {
+		if id := t.Labels.Get("volume_id"); id == device || len(tracks) == 1 && len(f.opt.Known.Volumes) == 1 {
+			f.taken[id] = true
+			return t.Values
+		}
+	}
+	return nil
+}
+
+// bucket enters a bucket as a resource.
+func (f *finder) bucket(r *resource, b *bucket) {
+	id := r.key + "/" + r.subject
+	earlier, known := f.opt.Balances[id]
+	left := b.balances(f.Case, earlier, known)
+	now := left[len(left)-1]
+	f.balances[id] = Balance{At: f.Whole().To, Credits: now}
+	r.limits, r.growth = []float64{b.capacity}, comesAndGoes
+	r.used = make([]float64, len(left))
+	for k, x := range left {
+		r.used[k] = b.capacity - x
+	}
+	if r.ends = b.ends(now, b.drain(f.Case)); r.ends != nil {
+		r.ends.Then = r.then
+		switch {
+		case b.spent.Count() > 0, timeline.Count(b.reported) > 0:
+		case known:
+			r.ends.Assumes = "the bucket was full when watching began"
+		default:
+			r.ends.Assumes = "the bucket was full when the recording began"
+		}
+	}
+	f.resources = append(f.resources, *r)
+}

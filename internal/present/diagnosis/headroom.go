@@ -1,0 +1,186 @@
+package diagnosis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/headroom"
+	"plimsoll/internal/present/document"
+)
+
+const (
+	// endsSoonS is the time to a limit that the headline tells of.
+	endsSoonS = 30 * 86400.0
+	// headlines is how many limits it tells of.
+	headlines = 2
+	// headroomShort is how many limits a short text lists.
+	headroomShort = 8
+	// daysFromS is the time from which days are said instead of hours.
+	daysFromS = 48 * 3600.0
+)
+
+// headroomLines are the limits that are met soon, or in bursts that a coarser sampling hides.
+func (d *diagnosed) headroomLines() (out []string) {
+	for _, h := range d.Headroom {
+		if len(out) == headlines {
+			break
+		}
+		switch {
+		case h.Limit == nil:
+		case h.Ends != nil && h.Ends.InS <= endsSoonS:
+			out = append(out, d.endLine(h))
+		case h.Bursts != nil && h.LimitFrom != headroom.Seen && h.Bursts.MinuteRatio < hiddenRatio && d.Stalls.Seconds == 0:
+			out = append(out, d.burstLine(h))
+		}
+	}
+	return out
+}
+
+// hiddenRatio is the share of a limit in the worst minute under which a burst at the limit is hidden
+// in a mean.
+const hiddenRatio = 0.9
+
+func (d *diagnosed) endLine(h headroom.Headroom) string {
+	text := fmt.Sprintf("Headroom of %s: %s used up", h.Subject, h.Title)
+	if h.Ends.InS > 0 {
+		at := d.Span.To.Add(time.Duration(h.Ends.InS * float64(time.Second)))
+		text += fmt.Sprintf(" in %s at the present rate, on %s", endsIn(h), at.In(d.loc).Format("2006-01-02 15:04 MST"))
+	}
+	if h.Ends.Assumes != "" {
+		text += ", if " + h.Ends.Assumes
+	}
+	text += "."
+	if h.Ends.Then != "" {
+		text += " Then " + h.Ends.Then + "."
+	}
+	return text
+}
+
+func (d *diagnosed) burstLine(h headroom.Headroom) string {
+	b := h.Bursts
+	text := fmt.Sprintf("Headroom of %s: %s at the limit for %s at a time", h.Subject, h.Title, units.Seconds(b.LongestS))
+	if b.PeriodS > 0 {
+		text += ", every " + units.Seconds(b.PeriodS)
+	}
+	return text + fmt.Sprintf(", %s in all. A mean of a minute shows %s of the limit at most.", units.Seconds(b.Seconds), units.Percent(b.MinuteRatio))
+}
+
+// endsIn is the time to a limit, with its interval if it is one.
+func endsIn(h headroom.Headroom) string {
+	e := h.Ends
+	if e.Exact {
+		return ahead(e.InS)
+	}
+	return fmt.Sprintf("%s (%s to %s)", ahead(e.InS), ahead(e.LowS), ahead(e.HighS))
+}
+
+// ahead is a time to come, in days where hours say too much.
+func ahead(s float64) string {
+	switch {
+	case math.IsInf(s, 0) || math.IsNaN(s):
+		return "?"
+	case s >= daysFromS:
+		return units.Number(s/86400) + " days"
+	case s >= 3600:
+		return fmt.Sprintf("%dh%02dm", int(s)/3600, int(s)/60%60)
+	}
+	return units.Seconds(math.Round(s))
+}
+
+// headroom lists what is used of each limit.
+func (d *diagnosed) headroom() []document.Section {
+	if len(d.Headroom) == 0 {
+		return nil
+	}
+	t := &document.Table{Caption: "Headroom", Short: headroomShort, Columns: []document.Column{
+		{Text: "limit of"}, {Text: "what"}, {Text: "limit", Number: true}, {Text: "most used", Number: true}, {Text: "share", Number: true},
+		{Text: "when", Drop: 3}, {Text: "usual", Number: true, Drop: 2}, {Text: "grows", Number: true, Drop: 1}, {Text: "ends in", Number: true}}}
+	var unknown []string
+	for _, h := range d.Headroom {
+		if h.Limit == nil {
+			if !slices.Contains(unknown, h.Subject) {
+				unknown = append(unknown, h.Subject)
+			}
+			continue
+		}
+		t.Rows = append(t.Rows, d.headroomRow(h))
+	}
+	for _, h := range d.Headroom {
+		if h.NotSeen != "" {
+			t.Notes = append(t.Notes, "Not seen: "+strings.ToLower(h.NotSeen[:1])+h.NotSeen[1:])
+			break
+		}
+	}
+	if len(unknown) > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("Not known: the limits of %s. Give them with --volume %s=TYPE,SIZE, such as gp3,500GiB.", strings.Join(unknown, ", "), unknown[0]))
+	}
+	s := document.Section{ID: "headroom", Title: "Headroom", Aside: "the most used of each limit, in the finest intervals there are", Parts: []document.Part{{Table: t}}}
+	if len(t.Rows) == 0 {
+		s.Aside, s.Parts = "no limit is known here", nil
+		for _, n := range t.Notes {
+			s.Parts = append(s.Parts, document.Part{Text: n})
+		}
+	}
+	return []document.Section{s}
+}
+
+func (d *diagnosed) headroomRow(h headroom.Headroom) []document.Cell {
+	row := []document.Cell{{Text: h.Subject, Roles: "code"}, {Text: h.Title, Detail: h.LimitText}, {Text: quantity(*h.Limit, h.Unit), Number: true}, {Text: "not measured", Number: true}, {Text: "–", Number: true},
+		{Text: "–"}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Text: "–", Number: true}}
+	if m := h.Most; m != nil {
+		step := time.Duration(h.IntervalS * float64(time.Second))
+		row[3].Text = quantity(m.Value, h.Unit)
+		row[5] = d.when(diagnose.Span{From: m.At.Add(-step), To: m.At})
+		if m.Ratio != nil {
+			row[4].Text = units.Percent(*m.Ratio)
+		}
+	}
+	if h.UsualRatio != nil {
+		row[6].Text = units.Percent(*h.UsualRatio)
+	}
+	if t := h.Trend; t != nil {
+		row[7].Text = growth(t.PerS, h.Unit)
+		row[7].Detail = fmt.Sprintf("%s to %s, of %s over %s", growth(t.Low, h.Unit), growth(t.High, h.Unit), t.Of, ahead(t.OverS))
+	}
+	if e := h.Ends; e != nil {
+		if row[8].Text = ahead(e.InS); e.InS <= 0 {
+			row[8].Text = "now"
+		}
+		if !e.Exact {
+			row[8].Note = ahead(e.LowS) + " to " + ahead(e.HighS)
+		}
+		row[8].Detail = e.Assumes
+	}
+	if b := h.Bursts; b != nil {
+		row[3].Detail = fmt.Sprintf("%s at the limit, longest %s", units.Seconds(b.Seconds), units.Seconds(b.LongestS))
+		if b.PeriodS > 0 {
+			row[3].Detail += ", every " + units.Seconds(b.PeriodS)
+		}
+	}
+	return row
+}
+
+// quantity is a figure of a limit. Volumes are sold by MiB/s.
+func quantity(x float64, unit string) string {
+	switch unit {
+	case "bytes/s":
+		return units.Number(x/(1<<20)) + " MiB/s"
+	case "operations":
+		return units.Number(x)
+	}
+	return units.Value(x, unit)
+}
+
+// growth is a slope, per day.
+func growth(perS float64, unit string) string {
+	sign := "+"
+	if perS < 0 {
+		sign = "-"
+	}
+	return sign + quantity(math.Abs(perS)*86400, unit) + " a day"
+}
