@@ -68,7 +68,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(newProbeCommand(a), newTraceCommand(a), newProveCommand(a))
 	root.AddCommand(newPlanCommand(a), newEmitCommand(a))
 	root.AddCommand(newFitCommand(a))
-	root.AddCommand(newManCommand(a))
+	root.AddCommand(newMCPCommand(a), newManCommand(a))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
 	describe(root)

@@ -220,6 +220,8 @@ var layers = []Layer{
 		"present/diagnosis",
 	}},
 
+	{"present/mcp", "the reading verbs as tools of the Model Context Protocol, bounded and of listed sources only", nil},
+
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{
 		"base/units", "record/recording", "record/source", "record/timeline", "judge/rules",
 		"judge/headroom", "judge/diagnose", "present/document", "present/diagnosis", "present/html",
@@ -329,6 +331,6 @@ var layers = []Layer{
 		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
 		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/plan", "advise/prove",
 		"advise/casebook", "advise/fit", "present/document", "present/diagnosis", "present/html",
-		"present/text", "present/markdown", "present/results", "watch", "engine", "docs",
+		"present/mcp", "present/text", "present/markdown", "present/results", "watch", "engine", "docs",
 	}},
 }

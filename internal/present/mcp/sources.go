@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Source is something that tools may read.
+type Source struct {
+	// Name is what clients call it and see of it.
+	Name string
+	// Argument is how the program's verbs take it: an address, a file or a folder.
+	Argument string
+}
+
+// argument returns what a verb takes for a client's name of a source: that of a listed source, or a
+// file below a listed folder, "folder/file".
+func (t *tools) argument(name string) (string, error) {
+	for _, s := range t.opt.Sources {
+		if s.Name == name {
+			return s.Argument, nil
+		}
+	}
+	for _, s := range t.opt.Sources {
+		below, ok := strings.CutPrefix(name, strings.TrimSuffix(s.Name, "/")+"/")
+		if info, err := os.Stat(s.Argument); !ok || err != nil || !info.IsDir() {
+			continue
+		}
+		root, err := os.OpenRoot(s.Argument)
+		if err != nil {
+			return "", fmt.Errorf("source %q: its folder cannot be read", name)
+		}
+		_, err = root.Stat(filepath.FromSlash(below)) // follows no link out of the folder
+		root.Close()
+		if err != nil {
+			return "", fmt.Errorf("source %q: no such file in the folder %q", name, s.Name)
+		}
+		return filepath.Join(s.Argument, filepath.FromSlash(below)), nil
+	}
+	return "", fmt.Errorf("no source %q: the sources are %s; more are given where plimsoll mcp is started", name, t.names())
+}
+
+func (t *tools) names() string {
+	names := make([]string, len(t.opt.Sources))
+	for i, s := range t.opt.Sources {
+		names[i] = fmt.Sprintf("%q", s.Name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// arguments are those of several sources.
+func (t *tools) arguments(names []string) ([]string, error) {
+	out := make([]string, len(names))
+	for i, name := range names {
+		arg, err := t.argument(name)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = arg
+	}
+	return out, nil
+}
+
+// listed is how many files of a folder are listed.
+const listed = 100
+
+// list describes the sources, with the files of folders.
+func (t *tools) list() string {
+	var b strings.Builder
+	for _, s := range t.opt.Sources {
+		fmt.Fprintf(&b, "%s\n", s.Name)
+		entries, err := os.ReadDir(s.Argument)
+		if err != nil {
+			continue // a file or an address
+		}
+		for i, e := range entries {
+			if i == listed {
+				fmt.Fprintf(&b, "  and %d more\n", len(entries)-listed)
+				break
+			}
+			fmt.Fprintf(&b, "  %s/%s\n", strings.TrimSuffix(s.Name, "/"), e.Name())
+		}
+	}
+	if b.Len() == 0 {
+		return "There are no sources: name them where plimsoll mcp is started. Scenarios can be simulated without.\n"
+	}
+	return b.String()
+}

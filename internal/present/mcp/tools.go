@@ -1,0 +1,220 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// reading is what every tool that reads sources takes.
+type reading struct {
+	Sources []string `json:"sources" jsonschema:"names from the tool sources; of a folder also NAME/FILE. Several are read together"`
+	From    string   `json:"from,omitempty" jsonschema:"only from this time on: RFC 3339, or -2h before now"`
+	To      string   `json:"to,omitempty" jsonschema:"only up to this time"`
+	For     string   `json:"for,omitempty" jsonschema:"how long to sample a live source: 30s"`
+}
+
+// judging is what diagnose takes besides.
+type judging struct {
+	reading
+	Incident int    `json:"incident,omitempty" jsonschema:"the number of one incident, to see it in full; omit it for the most harmful and a list"`
+	SlowFrom string `json:"slow_from,omitempty" jsonschema:"the mean latency from which an interval counts as stalled: 20ms; omit it for what is usual"`
+}
+
+// asking is what query takes.
+type asking struct {
+	reading
+	PromQL string `json:"promql" jsonschema:"the expression, such as rate(node_disk_io_time_seconds_total[10s])"`
+	At     string `json:"at,omitempty" jsonschema:"the values of one moment; omit it for least, mean, greatest and last"`
+}
+
+// matching is what metrics takes.
+type matching struct {
+	reading
+	Match string `json:"match,omitempty" jsonschema:"only names that this regular expression matches somewhere: disk"`
+}
+
+// running is what simulate takes.
+type running struct {
+	Scenario string   `json:"scenario,omitempty" jsonschema:"the scenario as YAML; or a file in source"`
+	Source   string   `json:"source,omitempty" jsonschema:"the name of a scenario's file, NAME/FILE"`
+	Set      []string `json:"set,omitempty" jsonschema:"changes, such as volumes.data.iops=16000"`
+}
+
+// planning is what plan takes.
+type planning struct {
+	running
+	Objective []string `json:"objective,omitempty" jsonschema:"such as write_p99 < 25ms; omit it for the scenario's own"`
+	Budget    string   `json:"budget,omitempty" jsonschema:"the highest monthly cost: 500USD/month"`
+	Keep      []string `json:"keep,omitempty" jsonschema:"what stays unchanged: instance, volumes.data.type, engine"`
+}
+
+type named struct {
+	Name string `json:"name,omitempty" jsonschema:"the one to show in full; omit it for a list"`
+}
+
+type nothing struct{}
+
+func (t *tools) add(s *sdk.Server) {
+	tool(s, "sources", "List what can be read: recordings, captures, servers.",
+		func(context.Context, nothing) (string, error) { return t.bound(t.list()), nil })
+	tool(s, "diagnose", "Find why a database stalls: the verdict, its causes with their evidence, what is refuted and what fixes it.",
+		func(ctx context.Context, in judging) (string, error) { return t.diagnose(ctx, in, "markdown") })
+	tool(s, "incidents", "List what happened in a recording as JSON, the most harmful first: when, who was hurt and how much, causes.", t.incidents)
+	tool(s, "metrics", "List the metrics of sources with their units and spans.", func(ctx context.Context, in matching) (string, error) {
+		return t.read(ctx, in.reading, optional([]string{"metrics", "-o", "markdown"}, "--match=", in.Match))
+	})
+	tool(s, "query", "Evaluate a PromQL expression over sources.", t.query)
+	tool(s, "simulate", "Simulate a scenario: latencies, checkpoints, volumes, stalls.", func(ctx context.Context, in running) (string, error) {
+		return t.scenario(ctx, in, []string{"simulate", "-o", "markdown"})
+	})
+	tool(s, "plan", "Find the cheapest storage layout and settings that meet an objective.", func(ctx context.Context, in planning) (string, error) {
+		args := each([]string{"plan", "-o", "markdown"}, "--objective=", in.Objective)
+		args = each(args, "--keep=", in.Keep)
+		return t.scenario(ctx, in.running, optional(args, "--budget=", in.Budget))
+	})
+	tool(s, "catalog", "Show volume and instance types: limits and prices.", func(ctx context.Context, in named) (string, error) {
+		if in.Name == "" {
+			return t.call(ctx, "catalog", "list")
+		}
+		return t.call(ctx, "catalog", "show", "--", in.Name)
+	})
+	tool(s, "rule", "Explain a rule: when it holds, why, how to fix it.", func(ctx context.Context, in named) (string, error) {
+		if in.Name == "" {
+			return t.call(ctx, "rules", "list")
+		}
+		return t.call(ctx, "rules", "show", "--", in.Name)
+	})
+}
+
+// tool adds a tool that only reads and answers with text.
+func tool[In any](s *sdk.Server, name, about string, do func(context.Context, In) (string, error)) {
+	hints := &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
+	sdk.AddTool(s, &sdk.Tool{Name: name, Description: about, Annotations: hints},
+		func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
+			text, err := do(ctx, in)
+			if err != nil {
+				return nil, nil, err
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
+		})
+}
+
+// diagnose runs the verb in a format.
+func (t *tools) diagnose(ctx context.Context, in judging, format string) (string, error) {
+	args := []string{"diagnose", "-o", format}
+	if in.Incident != 0 {
+		args = append(args, fmt.Sprintf("--incident=%d", in.Incident))
+	}
+	return t.read(ctx, in.reading, optional(args, "--slow-from=", in.SlowFrom))
+}
+
+// incidents returns the incidents of a diagnosis, as many as an answer holds.
+func (t *tools) incidents(ctx context.Context, in reading) (string, error) {
+	unbounded := *t
+	unbounded.opt.AnswerMax = 64 << 20
+	text, err := unbounded.diagnose(ctx, judging{reading: in}, "json")
+	if err != nil {
+		return "", err
+	}
+	var report struct {
+		Incidents []json.RawMessage `json:"incidents"`
+	}
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		return "", fmt.Errorf("reading the diagnosis: %w", err)
+	}
+	out := struct {
+		Incidents []json.RawMessage `json:"incidents"`
+		NotShown  int               `json:"not_shown"`
+	}{Incidents: []json.RawMessage{}}
+	size := 100
+	for i, x := range report.Incidents {
+		if size += len(x) + 1; size > t.opt.AnswerMax {
+			out.NotShown = len(report.Incidents) - i
+			break
+		}
+		out.Incidents = append(out.Incidents, x)
+	}
+	list, err := json.Marshal(out)
+	return string(list), err
+}
+
+func (t *tools) query(ctx context.Context, in asking) (string, error) {
+	if in.PromQL == "" {
+		return "", errors.New("promql is empty")
+	}
+	return t.read(ctx, in.reading, optional([]string{"query", "-o", "markdown"}, "--at=", in.At), in.PromQL)
+}
+
+// read runs a verb on sources; last are the arguments behind them.
+func (t *tools) read(ctx context.Context, in reading, args []string, last ...string) (string, error) {
+	if len(in.Sources) == 0 {
+		return "", fmt.Errorf("sources is empty: name one of %s", t.names())
+	}
+	given, err := t.arguments(in.Sources)
+	if err != nil {
+		return "", err
+	}
+	args = optional(args, "--from=", in.From)
+	args = optional(args, "--to=", in.To)
+	args = optional(args, "--for=", in.For)
+	args = append(append(args, "--"), given...)
+	return t.call(ctx, append(args, last...)...)
+}
+
+// scenario runs a verb on a scenario, from a file or as text.
+func (t *tools) scenario(ctx context.Context, in running, args []string) (string, error) {
+	if (in.Scenario == "") == (in.Source == "") {
+		return "", errors.New("give either scenario, as YAML, or source, the name of its file")
+	}
+	for _, text := range append([]string{in.Scenario}, in.Set...) {
+		if strings.Contains(text, "recorded") {
+			return "", errors.New("arrivals.recorded reads a file: put the scenario beside it in a folder and name it in source")
+		}
+	}
+	file, err := in.Source, error(nil)
+	if in.Source != "" {
+		file, err = t.argument(in.Source)
+	} else {
+		var dir string
+		if dir, err = os.MkdirTemp("", "plimsoll-mcp-"); err == nil {
+			defer os.RemoveAll(dir)
+			file = filepath.Join(dir, "scenario.yaml")
+			err = os.WriteFile(file, []byte(in.Scenario), 0o600)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	args = append(each(args, "--set=", in.Set), "--", file)
+	text, err := t.call(ctx, args...)
+	if in.Source == "" { // the file's name means nothing to the client
+		text = strings.ReplaceAll(text, file, "scenario.yaml")
+		if err != nil {
+			err = errors.New(strings.ReplaceAll(err.Error(), file, "scenario.yaml"))
+		}
+	}
+	return text, err
+}
+
+// optional appends a flag that has a value.
+func optional(args []string, flag, value string) []string {
+	if value == "" {
+		return args
+	}
+	return append(args, flag+value)
+}
+
+// each appends a flag for each value.
+func each(args []string, flag string, values []string) []string {
+	for _, v := range values {
+		args = append(args, flag+v)
+	}
+	return args
+}
