@@ -6,6 +6,7 @@ package trace
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -58,6 +59,10 @@ type session struct {
 	keep   events.Batch
 
 	pending []events.Call
+	since   map[uint32]int64 // when each file system began to be watched
+	early   int              // slow calls that began before
+	foreign map[uint32]bool  // devices of files that are on no watched file system
+	look    chan struct{}    // asks for a look at the target at once
 	groups  map[uint32]bool
 	other   int // slow calls on other folders of the same file system
 }
@@ -71,7 +76,8 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{opt: opt, prefix: found.Prefix, notes: found.Notes, tally: chain.NewTally(), groups: map[uint32]bool{}}
+	s := &session{opt: opt, prefix: found.Prefix, notes: found.Notes, tally: chain.NewTally(), groups: map[uint32]bool{},
+		since: map[uint32]int64{}, foreign: map[uint32]bool{}, look: make(chan struct{}, 1)}
 	s.header = events.Header{Target: opt.Target.String(), Kernel: kernel(), Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
 	s.window = chain.NewWindow(&s.header)
 	p, err := probe.Start(probe.Config{Slower: opt.Slower, ByDevice: found.ByDevice})
@@ -84,6 +90,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		return nil, err
 	}
 	s.header.Began, s.header.BeganNs = time.Now(), probe.Clock()
+	s.take(&events.Batch{Files: target.Writers(found.Mounts, s.header.BeganNs)})
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
@@ -98,7 +105,16 @@ func (s *session) watch(f *target.Found) error {
 	for _, m := range f.Mounts {
 		systems = append(systems, m.Dev)
 	}
-	return s.probe.Watch(f.Processes, disks, systems)
+	if err := s.probe.Watch(f.Processes, disks, systems); err != nil {
+		return err
+	}
+	now := probe.Clock()
+	for _, m := range systems {
+		if _, known := s.since[m]; !known {
+			s.since[m] = now
+		}
+	}
+	return nil
 }
 
 func (s *session) run(ctx context.Context) error {
@@ -108,24 +124,15 @@ func (s *session) run(ctx context.Context) error {
 	var gone bool
 	var again sync.WaitGroup
 	again.Go(func() {
-		tick := time.NewTicker(refresh)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+		for s.pause(ctx) {
 			found, err := target.Find(s.opt.Target)
 			mu.Lock()
-			gone = err != nil
-			if err == nil {
+			if gone = err != nil; gone {
+				cancel() // what was seen until now counts
+			} else {
 				s.extend(found)
 			}
 			mu.Unlock()
-			if gone {
-				cancel() // what was seen until now counts
-			}
 		}
 	})
 	err := s.probe.Run(ctx, func(b *events.Batch) {
@@ -149,6 +156,19 @@ func (s *session) run(ctx context.Context) error {
 	return err
 }
 
+// pause waits until it is time to look at the target again; false if the trace is over.
+func (s *session) pause(ctx context.Context) bool {
+	tick := time.NewTimer(refresh)
+	defer tick.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-tick.C:
+	case <-s.look:
+	}
+	return ctx.Err() == nil
+}
+
 // extend takes what has come since the last look.
 func (s *session) extend(f *target.Found) {
 	for _, d := range f.Disks {
@@ -168,14 +188,16 @@ func (s *session) extend(f *target.Found) {
 
 // take adds events to the window.
 func (s *session) take(b *events.Batch) {
-	for i := range b.Files {
-		f := &b.Files[i]
-		if !s.groups[f.PID] && len(s.groups) < groupsMax {
-			s.groups[f.PID] = true
-			f.Group = target.Group(f.PID)
-		}
+	for i := range b.Requests {
+		s.group(b.Requests[i].Task, b)
+	}
+	for i := range b.Calls {
+		s.group(b.Calls[i].Task, b)
 	}
 	s.window.Add(b)
+	for i := range b.Calls {
+		s.strange(b.Calls[i].File.Dev)
+	}
 	s.pending = append(s.pending, b.Calls...)
 	if !s.opt.Keep || s.header.Cut {
 		return
@@ -185,6 +207,29 @@ func (s *session) take(b *events.Batch) {
 		return
 	}
 	s.keep.Append(b)
+}
+
+// strange asks for a look at the target if a call was on a file system that is not known.
+func (s *session) strange(dev uint32) {
+	if dev == 0 || s.foreign[dev] || s.header.Mount(dev) != nil || len(s.foreign) >= groupsMax {
+		return
+	}
+	s.foreign[dev] = true
+	select {
+	case s.look <- struct{}{}:
+	default: // it is asked for
+	}
+}
+
+// group adds the cgroup of a process that was not seen before.
+func (s *session) group(t events.Task, b *events.Batch) {
+	if t.PID == 0 || s.groups[t.PID] || len(s.groups) >= groupsMax {
+		return
+	}
+	s.groups[t.PID] = true
+	if g := target.Group(t.PID); g != "" {
+		b.Files = append(b.Files, events.File{Task: t, Group: g})
+	}
 }
 
 // groupsMax bounds the processes whose cgroups are looked up.
@@ -197,6 +242,10 @@ func (s *session) explain(before int64) {
 		c := &s.pending[i]
 		if c.Exit > before {
 			rest = append(rest, *c)
+			continue
+		}
+		if c.Enter < s.since[c.File.Dev] {
+			s.early++ // its requests were not seen
 			continue
 		}
 		x := s.window.Explain(c)
@@ -222,6 +271,9 @@ func (s *session) result() (*Result, error) {
 	}
 	r := s.tally.Report(&s.header)
 	r.Notes = s.notes
+	if s.early > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d slow calls are left out: they were on a file system that the target had not used before, and began before it was watched", s.early))
+	}
 	if s.window.Cut {
 		s.header.Cut = true
 	}

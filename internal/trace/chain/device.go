@@ -50,10 +50,11 @@ func (w *Window) learn(new []events.Request) {
 // aloneLeast is how many such latencies make a baseline.
 const aloneLeast = 5
 
-// baseline is what the device takes for a request when it has nothing else to do: the median of
-// what was seen, or of the next smaller size. Without any, it is the shortest latency of the
-// request's class within the window.
-func (w *Window) baseline(r *events.Request) int64 {
+// baseline is what the device takes for a request that it began to wait for at a time, when it has
+// nothing else to do: the median of what was seen, or of the next smaller size. If the device never
+// was idle, it is what remains after the last of the requests in front had completed, as in a queue,
+// but no more than the shortest latency that a request of its size had.
+func (w *Window) baseline(r *events.Request, ahead []events.Request) int64 {
 	c := classOf(r)
 	for ; c.size >= 0; c.size-- {
 		if all := w.alone[c]; len(all) >= aloneLeast {
@@ -62,11 +63,16 @@ func (w *Window) baseline(r *events.Request) int64 {
 			return sorted[len(sorted)/2]
 		}
 	}
-	least := int64(0)
-	want := classOf(r)
+	last := r.Started()
+	for i := range ahead {
+		if q := &ahead[i]; q.Started() <= r.Started() {
+			last = max(last, q.Done)
+		}
+	}
+	least := r.Done - last
 	for _, q := range w.completed(r.Dev, r.Done-int64(10*time.Second), r.Done) {
-		if took := q.Done - q.Started(); classOf(&q) == want && took > 0 && (least == 0 || took < least) {
-			least = took
+		if took := q.Done - q.Started(); q.Op() == r.Op() && q.Bytes <= 2*r.Bytes && took > 0 {
+			least = min(least, took)
 		}
 	}
 	return least
@@ -78,6 +84,20 @@ func (w *Window) ahead(r *events.Request, from, to int64) []events.Request {
 	var out []events.Request
 	for _, q := range w.completed(r.Dev, from, to) {
 		if q.First != r.First && q.Issue > 0 && q.Op() != events.OpDiscard {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// inFlightFor is how much later a request that was in flight may have completed.
+const inFlightFor = int64(60e9)
+
+// inFlight are the other requests that the device had at a time.
+func (w *Window) inFlight(r *events.Request, at int64) []events.Request {
+	var out []events.Request
+	for _, q := range w.completed(r.Dev, at, at+inFlightFor) {
+		if q.Issue > 0 && q.Issue <= at && q.First != r.First {
 			out = append(out, q)
 		}
 	}
@@ -128,7 +148,7 @@ func (e *explainer) device(r *events.Request, from, to int64, p Place) {
 		e.own(r, from, to, p)
 		return
 	}
-	alone := min(e.w.baseline(r), to-from)
+	alone := min(e.w.baseline(r, ahead), to-from)
 	e.put(from, to-alone, p, DeviceQueue, e.w.shares(ahead, timeOf(from, to-alone), e.call)...)
 	e.own(r, to-alone, to, p)
 }
@@ -158,6 +178,9 @@ func (e *explainer) queued(r *events.Request, from, to int64, p Place) {
 		}
 	}
 	rs := e.w.completed(r.Dev, from, to)
+	if len(rs) == 0 {
+		rs = e.w.inFlight(r, from)
+	}
 	e.put(from, to, p, Scheduler, e.w.shares(rs, timeOf(from, to), e.call)...)
 }
 
@@ -184,6 +207,11 @@ func (e *explainer) served(fs uint32, from, to int64, wanted func(*events.Reques
 			if wanted(&r) {
 				rs = append(rs, r)
 			}
+		}
+	}
+	if len(rs) == 0 {
+		for _, dev := range e.w.disksOf(fs) {
+			rs = append(rs, e.w.inFlight(&events.Request{Dev: dev}, from)...)
 		}
 	}
 	return e.w.shares(rs, timeOf(from, to), e.call)

@@ -95,14 +95,17 @@ const usersMax = 16
 const filesMax = 100_000
 
 func (w *Window) file(f events.File) {
+	if f.Group != "" {
+		w.groups[f.PID] = f.Group
+	}
+	if f.ID.Inode == 0 {
+		return // only the task's cgroup is told
+	}
 	if _, known := w.names[f.ID]; !known && len(w.names) >= filesMax {
 		return
 	}
 	if p := w.path(&f); p != "" {
 		w.names[f.ID] = p
-	}
-	if f.Group != "" {
-		w.groups[f.PID] = f.Group
 	}
 	if !f.Dirtied || f.Comm == "" || strings.HasPrefix(f.Comm, "kworker/") {
 		return

@@ -10,6 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/trace/events"
 )
 
 // processes are those of a choice that is no folder.
@@ -90,6 +94,60 @@ func unit(name string) ([]int, error) {
 		}
 	}
 	return nil, &Error{fmt.Sprintf("unit %s has no processes", name), "systemctl status " + name}
+}
+
+// writersMax bounds the open files that are looked at.
+const writersMax = 50_000
+
+// Writers are the files on some file systems that processes have open for writing at the moment, with
+// their names: who made their pages dirty before the trace began is not known otherwise.
+func Writers(on []events.Mount, at int64) []events.File {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var out []events.File
+	for _, e := range entries {
+		pid, err := strconv.ParseUint(e.Name(), 10, 32)
+		if err != nil {
+			continue
+		}
+		dir := "/proc/" + e.Name() + "/fd/"
+		fds, _ := os.ReadDir(dir) // a process that has ended has none
+		for _, fd := range fds {
+			f := opened(dir+fd.Name(), on)
+			if f == nil {
+				continue
+			}
+			comm, _ := os.ReadFile("/proc/" + e.Name() + "/comm")
+			f.Task = events.Task{PID: uint32(pid), TID: uint32(pid), Comm: strings.TrimSpace(string(comm))}
+			f.At = at
+			if out = append(out, *f); len(out) == writersMax {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// opened is a file behind a link in a process's fd; nil if it is not on one of the file systems.
+func opened(link string, on []events.Mount) *events.File {
+	var st unix.Stat_t
+	if unix.Stat(link, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil
+	}
+	id := events.FileID{Dev: kernelDev(st.Dev), Inode: st.Ino}
+	if !slices.ContainsFunc(on, func(m events.Mount) bool { return m.Dev == id.Dev }) {
+		return nil
+	}
+	path, err := os.Readlink(link)
+	if err != nil {
+		return nil
+	}
+	// The link's permissions are those that it was opened with.
+	var l unix.Stat_t
+	writes := unix.Lstat(link, &l) == nil && l.Mode&unix.S_IWUSR != 0
+	return &events.File{ID: id, Path: path, Dirtied: writes}
 }
 
 // Group is a process's cgroup: the deepest that any hierarchy names; "" if it is the root or the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,8 +43,10 @@ func Find(c Choice) (*Found, error) {
 	}
 	devs := map[uint32]bool{}
 	for _, p := range pids {
-		for d := range filesOf(p) {
-			devs[d] = true
+		files, disks := filesOf(p)
+		maps.Copy(devs, files)
+		for _, d := range disks {
+			f.disk(d)
 		}
 	}
 	mounts, err := readMounts(pids[0])
@@ -60,7 +63,7 @@ func Find(c Choice) (*Found, error) {
 	}
 	// Without open files on a disk, the target may open some later: all disks are watched.
 	f.Mounts = onDisks(mounts, func(m *events.Mount) bool { return devs[m.Dev] })
-	if len(f.Mounts) == 0 {
+	if len(f.Mounts) == 0 && len(f.Disks) == 0 {
 		f.Mounts = onDisks(mounts, func(*events.Mount) bool { return true })
 	}
 	f.complete(mounts)
@@ -112,13 +115,17 @@ func findPath(path string) (*Found, error) {
 	return f, nil
 }
 
+func (f *Found) disk(dev uint32) {
+	if !slices.ContainsFunc(f.Disks, func(x events.Disk) bool { return x.Dev == dev }) {
+		f.Disks = append(f.Disks, describeDisk(dev))
+	}
+}
+
 // complete adds the disks of the mounts, and the other file systems on these disks: neighbours.
 func (f *Found) complete(all []events.Mount) {
 	for _, m := range f.Mounts {
 		for _, d := range m.Disks {
-			if !slices.ContainsFunc(f.Disks, func(x events.Disk) bool { return x.Dev == d }) {
-				f.Disks = append(f.Disks, describeDisk(d))
-			}
+			f.disk(d)
 		}
 	}
 	for _, m := range onDisks(all, func(*events.Mount) bool { return true }) {
@@ -149,24 +156,28 @@ func onDisks(all []events.Mount, wanted func(*events.Mount) bool) []events.Mount
 // kernelDev is a device's number as the kernel keeps it.
 func kernelDev(dev uint64) uint32 { return unix.Major(dev)<<20 | unix.Minor(dev) }
 
-// filesOf are the devices of a process's open regular files.
-func filesOf(pid int) map[uint32]bool {
-	out := map[uint32]bool{}
+// filesOf are the devices of a process's open regular files, and the disks below the block devices
+// that it has open.
+func filesOf(pid int) (files map[uint32]bool, disks []uint32) {
+	files = map[uint32]bool{}
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return out
+		return files, nil
 	}
 	for _, e := range entries {
 		var st unix.Stat_t
 		if unix.Stat(dir+"/"+e.Name(), &st) != nil {
 			continue
 		}
-		if st.Mode&unix.S_IFMT == unix.S_IFREG {
-			out[kernelDev(st.Dev)] = true
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFREG:
+			files[kernelDev(st.Dev)] = true
+		case unix.S_IFBLK:
+			disks = append(disks, disksBelow(kernelDev(st.Rdev))...)
 		}
 	}
-	return out
+	return files, disks
 }
 
 // readMounts reads a process's mounts, in their order.

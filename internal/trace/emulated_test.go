@@ -1,0 +1,236 @@
+//go:build linux
+
+package trace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/lab/blockdev"
+	"plimsoll/internal/lab/disk"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/trace/probe"
+)
+
+// The test binary is also the neighbour: a program that writes directly, so many at once.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("PLIMSOLL_TEST_NEIGHBOUR"); path != "" {
+		if err := neighbour(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// neighbour writes 16 KiB directly at 32 places until it is killed.
+func neighbour(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_DIRECT, 0o600)
+	if err != nil {
+		return err
+	}
+	const part, parts = 16 << 10, 32
+	if err := f.Truncate(64 << 20); err != nil && !errors.Is(err, unix.EINVAL) { // a device has its size
+		return err
+	}
+	memory, err := unix.Mmap(-1, 0, part, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE) // aligned
+	if err != nil {
+		return err
+	}
+	errs := make(chan error)
+	for i := range parts {
+		go func() {
+			for n := 0; ; n++ {
+				if _, err := f.WriteAt(memory, int64((i*64+n%64)*part)); err != nil {
+					errs <- err
+					return
+				}
+			}
+		}()
+	}
+	return <-errs
+}
+
+// seen is a volume that remembers what it answered.
+type seen struct {
+	volume.Volume
+	mu  sync.Mutex
+	all []answer
+}
+
+// An answer is a request with the time that the volume gave it.
+type answer struct {
+	r     volume.Request
+	asked time.Duration
+}
+
+func (s *seen) Submit(now vtime.Instant, r volume.Request) volume.Completion {
+	c := s.Volume.Submit(now, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, answer{r, c.Done.Sub(now)})
+	return c
+}
+
+// An emulated volume of 1,000 IOPS and 40 MiB/s, as a block device, with a file system if one is named.
+type emulated struct {
+	device string // "/dev/loop3"
+	dir    string // where the file system is mounted
+	volume *seen
+	disk   *disk.Disk
+}
+
+// emulate makes one, or skips the test with the reason why it cannot.
+func emulate(t *testing.T, fs string, slots int) *emulated {
+	t.Helper()
+	if err := errors.Join(blockdev.Available(), probe.Available()); err != nil {
+		t.Skip(err)
+	}
+	if testing.Short() {
+		t.Skip("some ten seconds of real time: not with -short")
+	}
+	cfg := volume.Config{Name: "traced", Size: 2 * units.GiB, Operation: 256 * units.KiB,
+		Sustained: volume.Rate{IOPS: 1000, Throughput: 40 << 20}}
+	for op := range cfg.Latency {
+		cfg.Latency[op] = volume.Constant(units.Duration(time.Millisecond))
+	}
+	e := &emulated{volume: &seen{Volume: volume.MustNew(cfg, 1, nil)}}
+	h, err := disk.NewHost(disk.Options{Path: blockdev.DefaultPath})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	e.disk, err = h.Add(disk.Config{Name: "traced", Size: cfg.Size, Volume: e.volume})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := blockdev.Attach(context.Background(), e.disk, t.TempDir(), blockdev.Options{Slots: slots, MaxRequest: 256 * units.KiB})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.Detach(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	e.device = v.Path()
+	if fs == "" {
+		return e
+	}
+	e.disk.Pace(false, nil)
+	args := []string{"-q", e.device}
+	if fs == "ext4" {
+		args = append([]string{"-E", "lazy_itable_init=0,lazy_journal_init=0"}, args...)
+	}
+	program(t, "mkfs."+fs, args...)
+	e.dir = t.TempDir()
+	program(t, "mount", e.device, e.dir)
+	t.Cleanup(func() {
+		e.disk.Pace(false, nil) // what is still dirty need not wait
+		unmount(t, e.dir)
+	})
+	e.disk.Pace(true, nil)
+	return e
+}
+
+// unmount waits for processes that were killed: they end when their requests have.
+func unmount(t *testing.T, dir string) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		err := unix.Unmount(dir, 0)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
+			t.Errorf("unmounting %s: %v", dir, err)
+			return
+		}
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the kernel gives no event for this
+	}
+}
+
+// need skips the test if a program is missing.
+func need(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s is not installed", name)
+		}
+	}
+}
+
+func program(t *testing.T, name string, args ...string) {
+	t.Helper()
+	need(t, name)
+	if text, err := exec.CommandContext(context.Background(), name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, text)
+	}
+}
+
+// start runs a command until the test ends, and returns its process.
+func start(t *testing.T, env []string, name string, args ...string) *os.Process {
+	t.Helper()
+	cmd := exec.CommandContext(context.Background(), name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
+	var out strings.Builder
+	cmd.Stderr = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // it may have ended
+		_ = cmd.Wait()                                // killed
+		if out.Len() > 0 {
+			t.Logf("%s: %s", name, out.String())
+		}
+	})
+	return cmd.Process
+}
+
+// direct starts the neighbour, whose program is called so.
+func direct(t *testing.T, path string) *os.Process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "neighbour")
+	if err := os.Symlink(self, name); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, []string{"PLIMSOLL_TEST_NEIGHBOUR=" + path}, name)
+}
+
+// copying starts a dd that writes a large file again and again, and syncs it each time.
+func copying(t *testing.T, dir string) *os.Process {
+	t.Helper()
+	file := filepath.Join(dir, "big")
+	return start(t, nil, "sh", "-c", "while dd if=/dev/zero of="+strconv.Quote(file)+" bs=1M count=200 conv=fsync 2>/dev/null; do :; done")
+}
+
+// appending starts a fio that appends 4 KiB at a time to a journal and syncs each.
+func appending(t *testing.T, dir string) *os.Process {
+	t.Helper()
+	need(t, "fio")
+	return start(t, nil, "fio", "--name=journal", "--directory="+dir, "--rw=write", "--bs=4k", "--size=64m", "--fdatasync=1",
+		"--ioengine=sync", "--time_based", "--runtime=600", "--thread", "--output=/dev/null")
+}
