@@ -60,7 +60,7 @@ func newRootCommand(a *app) *cobra.Command {
 		}
 		return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
 	})
-	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newWatchCommand(a), newMarkCommand(a), newRulesCommand(a), newVersionCommand(a), newCasebookCommand(a))
+	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newWatchCommand(a), newMarkCommand(a), newTopCommand(a), newRulesCommand(a), newVersionCommand(a), newCasebookCommand(a))
 	root.AddCommand(newQueryCommand(a), newMetricsCommand(a), newExportCommand(a))
 	root.AddCommand(newSimulateCommand(a))
 	root.AddCommand(newCatalogCommand(a))

@@ -265,6 +265,16 @@ func (w *Watch) readers() (in []recording.Reader, from, to time.Time) {
 	return in, from, to
 }
 
+// Lay lays the window on a grid, as the next diagnosis would judge it. The error is
+// [diagnose.ErrNothing] while there are too few samples.
+func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
+	in, from, to := w.readers()
+	if in == nil {
+		return nil, diagnose.ErrNothing
+	}
+	return diagnose.Lay(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to})
+}
+
 // detailSlots is how finely the page's charts are drawn.
 const detailSlots = 900
 

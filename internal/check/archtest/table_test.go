@@ -205,6 +205,9 @@ var layers = []Layer{
 	{"present/html", "results as HTML pages with charts", []string{
 		"base/units", "present/document",
 	}},
+	{"present/frame", "one screen of a moment, as lines of text", []string{
+		"base/units", "record/timeline", "judge/rules", "judge/diagnose", "present/document",
+	}},
 	{"present/text", "writes a document for a terminal", []string{
 		"base/units", "present/document",
 	}},
@@ -225,6 +228,10 @@ var layers = []Layer{
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{
 		"base/units", "record/recording", "record/source", "record/timeline", "judge/rules",
 		"judge/headroom", "judge/diagnose", "present/document", "present/diagnosis", "present/html",
+	}},
+
+	{"watch/top", "live sources or a recording on a terminal, a second a frame", []string{
+		"record/recording", "record/source", "judge/rules", "judge/diagnose", "present/frame", "watch",
 	}},
 
 	{"engine/*/judge", "the signals, detectors, accounting and rules of the engine", []string{
@@ -331,6 +338,6 @@ var layers = []Layer{
 		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
 		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/plan", "advise/prove",
 		"advise/casebook", "advise/fit", "present/document", "present/diagnosis", "present/html",
-		"present/mcp", "present/text", "present/markdown", "present/results", "watch", "engine", "docs",
+		"present/mcp", "present/text", "present/markdown", "present/results", "present/frame", "watch", "watch/top", "engine", "docs",
 	}},
 }

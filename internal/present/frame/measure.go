@@ -1,0 +1,139 @@
+package frame
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// clients are the databases' classes of operation.
+func (a *cursor) clients() (out []Client) {
+	order := slices.Clone(a.Symptoms)
+	slices.SortStableFunc(order, func(x, y rules.Stall) int { return cmp.Compare(rankOf(x), rankOf(y)) })
+	for _, s := range order {
+		if !s.IsDatabase {
+			continue
+		}
+		c := Client{Name: s.Subject, Rate: a.recent(s.Ops), Mean: a.recent(s.Latency), Worst: timeline.Max(a.last(s.Latency, worstSpan)),
+			Usual: math.NaN(), Recent: slices.Clone(a.last(s.Latency, recentSpan)), Threshold: s.Threshold}
+		if a.k < len(s.Latency) {
+			c.Usual = timeline.Quantile(s.Latency[:a.k+1], 0.5)
+		}
+		if a.k < len(s.Cells) {
+			c.StalledS = a.Seconds(s.Cells[:a.k+1])
+			c.Stalled = s.Cells[max(0, a.k+1-a.Cells(stalledSpan)):a.k+1].Count() > 0
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// rankOf is how close a class of operation is to what clients wait for.
+func rankOf(s rules.Stall) int {
+	switch {
+	case s.Foremost:
+		return 0
+	case !s.Aside:
+		return 1
+	}
+	return 2
+}
+
+// devices are those that report anything, with the limits that were seen to bind.
+func (a *cursor) devices(r *diagnose.Report) (out []Device) {
+	var names []string
+	for _, s := range []*rules.Signal{rules.DiskBusy, rules.DiskOps} {
+		for _, t := range a.Signal(s) {
+			if dev := t.Labels.Get("device"); dev != "" && !slices.Contains(names, dev) {
+				names = append(names, dev)
+			}
+		}
+	}
+	caps := capsOf(r)
+	for _, dev := range names {
+		at := func(s *rules.Signal) float64 { return a.recent(a.For(s, "device", dev)) }
+		d := Device{Name: dev, Busy: at(rules.DiskBusy), IOPS: at(rules.DiskOps), BytesS: at(rules.DiskMoved), Queue: at(rules.DiskQueue),
+			AwaitS: await(at(rules.DiskReads), at(rules.DiskReadAwait), at(rules.DiskWrites), at(rules.DiskWriteAwait)), LimitIOPS: math.NaN(), LimitBytesS: math.NaN()}
+		moved, ops := a.For(rules.DiskMoved, "device", dev), a.For(rules.DiskOps, "device", dev)
+		d.Idle = !(timeline.Max(upTo(moved, a.k)) > 0 || timeline.Max(upTo(ops, a.k)) > 0)
+		if x, ok := caps[dev]; ok {
+			d.LimitIOPS, d.LimitBytesS = limit(x.IOPS), limit(x.Throughput)
+		}
+		d.SharedIOPS, d.SharedBytesS = d.IOPS/d.LimitIOPS, d.BytesS/d.LimitBytesS
+		out = append(out, d)
+	}
+	return out
+}
+
+// upTo are the values up to a cell.
+func upTo(values []float64, k int) []float64 { return values[:min(len(values), k+1)] }
+
+// await is the mean time of a request.
+func await(reads, readS, writes, writeS float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, x := range [][2]float64{{reads, readS}, {writes, writeS}} {
+		if x[0] > 0 && x[1] >= 0 {
+			sum, n = sum+x[0]*x[1], n+x[0]
+		}
+	}
+	if n == 0 {
+		return math.NaN()
+	}
+	return sum / n
+}
+
+func limit(x float64) float64 {
+	if !(x > 0) {
+		return math.NaN()
+	}
+	return x
+}
+
+// capsOf are the limits that a diagnosis found to bind, by device.
+func capsOf(r *diagnose.Report) map[string]rules.Cap {
+	out := map[string]rules.Cap{}
+	if r == nil {
+		return out
+	}
+	all := slices.Clone(r.Findings)
+	for _, x := range r.Incidents {
+		all = append(all, x.Findings...)
+	}
+	for _, f := range all {
+		if f.Cap == nil {
+			continue
+		}
+		x := out[f.Subject]
+		x.IOPS, x.Throughput = max(x.IOPS, f.Cap.IOPS), max(x.Throughput, f.Cap.Throughput)
+		out[f.Subject] = x
+	}
+	return out
+}
+
+// hostFigures is how many figures of the host and the engine are shown.
+const hostFigures = 5
+
+// host are figures of the host and of the engine's cache.
+func (a *cursor) host() (out []Figure) {
+	add := func(label, unit string, v float64) {
+		if !math.IsNaN(v) && len(out) < hostFigures {
+			out = append(out, Figure{label, units.Value(v, unit)})
+		}
+	}
+	add("CPUs", rules.CPUBusy.Unit, a.recent(a.One(rules.CPUBusy)))
+	add("page cache dirty", rules.MemoryDirty.Unit, a.recent(a.One(rules.MemoryDirty)))
+	for _, e := range a.Pack.Engines() {
+		for _, p := range e.Plots {
+			add(p.Title, p.Signal.Unit, a.recent(a.One(p.Signal)))
+		}
+	}
+	if cycles := a.Cycles(); len(cycles) > 0 && a.k < len(cycles[0].Cells) && cycles[0].Cells[a.k] {
+		out = append(out, Figure{"checkpoint", "running"})
+	}
+	return out
+}

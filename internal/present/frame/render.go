@@ -1,0 +1,252 @@
+package frame
+
+import (
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
+)
+
+// A Style is how a part of a line looks, if the terminal has colours; none of them is the only sign
+// of what it says.
+type Style int
+
+// The styles.
+const (
+	Plain Style = iota
+	Dim
+	Bold
+	Ok
+	Warn
+	Bad
+	Accent
+	Reverse
+)
+
+// A Part is a stretch of a line in one style. Its text is safe to print.
+type Part struct {
+	Text  string
+	Style Style
+}
+
+// A Line is one line of a screen.
+type Line []Part
+
+// A View is how a moment is placed.
+type View struct {
+	Width int // columns
+	// Height is the lines of the screen; 0 is as many as there are.
+	Height int
+	ASCII  bool
+	Help   bool // show the keys instead
+	Keys   bool // end with a line of keys
+	Sort   Sort
+	// Skip is how many incidents are scrolled away.
+	Skip int
+	// Sources and State are what is shown: "mongodb://db:27017, host", "live".
+	Sources, State string
+	Zone           *time.Location
+	// Message is shown in the place of the keys; a text that is being typed, for example.
+	Message string
+}
+
+// Sort is the order of the devices.
+type Sort int
+
+// The orders, as the key s goes through them.
+const (
+	ByBusy Sort = iota
+	ByIOPS
+	ByBytes
+	ByAwait
+	ByName
+	sorts // how many there are
+)
+
+// Next is the order after this one.
+func (s Sort) Next() Sort { return (s + 1) % sorts }
+
+// String names the column.
+func (s Sort) String() string { return [...]string{"busy", "IOPS", "bytes", "await", "name"}[s] }
+
+// The smallest screen that shows anything.
+const (
+	WidthLeast  = 40
+	HeightLeast = 8
+)
+
+// cells measures text as a terminal that shows ambiguous characters narrow.
+var cells = &runewidth.Condition{StrictEmojiNeutral: true}
+
+// A screen collects lines.
+type screen struct {
+	View
+	lines []Line
+}
+
+// Render places a moment. No line is wider than the view, and there are no more than it has room
+// for.
+func Render(m *Moment, v View) []Line {
+	if v.Zone == nil {
+		v.Zone = time.UTC
+	}
+	if v.Width < WidthLeast || v.Height > 0 && v.Height < HeightLeast {
+		return small(v)
+	}
+	s := &screen{View: v}
+	s.title(m)
+	last := Line{{s.clean(v.Message), Warn}}
+	if v.Message == "" {
+		last = Line{{"m mark  space freeze  ←→ 1 s  PgUp/PgDn 1 min  End now  s sort  ? help  q quit", Dim}}
+	}
+	room := v.Height - 1 // of the title
+	if v.Keys || v.Message != "" {
+		room--
+	}
+	if v.Height == 0 {
+		room = 1 << 20
+	}
+	if v.Help {
+		s.lines = append(s.lines, s.help(room)...)
+	} else {
+		s.body(m, room)
+	}
+	if v.Keys || v.Message != "" {
+		for v.Height > 0 && len(s.lines) < v.Height-1 {
+			s.lines = append(s.lines, nil)
+		}
+		s.lines = append(s.lines, last)
+	}
+	for i := range s.lines {
+		s.lines[i] = s.fit(s.lines[i])
+	}
+	return s.lines
+}
+
+// small says that there is no room.
+func small(v View) []Line {
+	s := &screen{View: v}
+	text := []string{"too small:", "40 x 8 at least"}
+	for _, t := range text {
+		if v.Height == 0 || len(s.lines) < v.Height {
+			s.lines = append(s.lines, s.fit(Line{{t, Plain}}))
+		}
+	}
+	return s.lines
+}
+
+// clean makes text from elsewhere safe to show.
+func (s *screen) clean(text string) string {
+	if s.ASCII {
+		return document.ASCII(plainer.Replace(text))
+	}
+	return document.Visible(text)
+}
+
+// plainer are what is written for marks beyond ASCII that this package uses.
+var plainer = strings.NewReplacer("–", "-", "←→", "arrows", "…", "~")
+
+// fit cuts a line to the view's width.
+func (s *screen) fit(l Line) Line {
+	var out Line
+	left := s.Width
+	for _, p := range l {
+		if s.ASCII {
+			p.Text = plainer.Replace(p.Text)
+		}
+		if w := cells.StringWidth(p.Text); w > left {
+			p.Text = cells.Truncate(p.Text, left, s.ellipsis(left))
+		}
+		left -= cells.StringWidth(p.Text)
+		if p.Text != "" {
+			out = append(out, p)
+		}
+		if left <= 0 {
+			break
+		}
+	}
+	return out
+}
+
+func (s *screen) ellipsis(left int) string {
+	switch {
+	case left < 1:
+		return ""
+	case s.ASCII:
+		return "~"
+	}
+	return "…"
+}
+
+// left sets a text left in so many columns, right sets it right.
+func (s *screen) left(text string, n int) string {
+	text = s.cut(text, n)
+	return text + strings.Repeat(" ", max(0, n-cells.StringWidth(text)))
+}
+
+func (s *screen) right(text string, n int) string {
+	text = s.cut(text, n)
+	return strings.Repeat(" ", max(0, n-cells.StringWidth(text))) + text
+}
+
+func (s *screen) cut(text string, n int) string {
+	text = s.clean(text)
+	if cells.StringWidth(text) > n {
+		return cells.Truncate(text, n, s.ellipsis(n))
+	}
+	return text
+}
+
+// number prints a value; what was not measured is a dash.
+func number(x float64, unit string) string {
+	if !(x >= 0) {
+		return "–"
+	}
+	return units.Value(x, unit)
+}
+
+// title is the first line, in reverse over the whole width.
+func (s *screen) title(m *Moment) {
+	clock := "no samples yet"
+	if !m.To.IsZero() {
+		clock = m.At.In(s.Zone).Format("2006-01-02 15:04:05 MST")
+	}
+	state := clock + "  " + s.State + " "
+	head := " plimsoll top  "
+	room := s.Width - len(head) - cells.StringWidth(state) - 1
+	text := head
+	if room > 0 {
+		text += s.left(s.Sources, room) + " "
+	}
+	s.lines = append(s.lines, Line{{s.left(text+s.clean(state), s.Width), Reverse}})
+}
+
+// help lists the keys.
+func (s *screen) help(room int) (out []Line) {
+	for _, k := range [][2]string{
+		{"m", "mark: something is changed here (type a text, Enter sets it)"},
+		{"space", "freeze the screen, and go on"},
+		{"← →", "a second back and on"}, {"PgUp PgDn", "a minute back and on"},
+		{"Home End", "the oldest moment, and the newest"},
+		{"p n", "the incident before, and after"},
+		{"↑ ↓", "scroll the list of incidents"},
+		{"s", "order of the devices: busy, IOPS, bytes, await, name"},
+		{"? h", "this page"}, {"q Ctrl-C", "quit"},
+		{"", ""},
+		{"", "busy: share of the time in which the device had I/O in flight."},
+		{"", "of limit: share of the IOPS or bytes at which the device was seen to be held"},
+		{"", "back; unknown where it never was: it may have a limit that was not reached."},
+		{"", "A share with * may count the same waiting as another one."},
+	} {
+		if len(out) < room {
+			if s.ASCII {
+				k[0] = strings.NewReplacer("← →", "left right", "↑ ↓", "up down").Replace(k[0])
+			}
+			out = append(out, Line{{"  " + s.left(k[0], 12), Bold}, {k[1], Plain}})
+		}
+	}
+	return out
+}

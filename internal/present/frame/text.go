@@ -1,0 +1,23 @@
+package frame
+
+import "strings"
+
+// sgr are the styles as terminals take them (ECMA-48, SGR).
+var sgr = map[Style]string{Dim: "2", Bold: "1", Ok: "32", Warn: "33", Bad: "1;31", Accent: "36", Reverse: "7"}
+
+// Text is the lines as text, each with its end, with colours or without.
+func Text(lines []Line, color bool) string {
+	var b strings.Builder
+	for _, l := range lines {
+		var text strings.Builder
+		for _, p := range l {
+			if code := sgr[p.Style]; color && code != "" {
+				text.WriteString("\x1b[" + code + "m" + p.Text + "\x1b[0m")
+				continue
+			}
+			text.WriteString(p.Text)
+		}
+		b.WriteString(strings.TrimRight(text.String(), " ") + "\n")
+	}
+	return b.String()
+}

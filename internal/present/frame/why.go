@@ -1,0 +1,122 @@
+package frame
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+)
+
+// underWay is the incident that is under way at a time, of several the most harmful; nil if none is.
+func underWay(r *diagnose.Report, at time.Time) *diagnose.Incident {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Incidents {
+		if x := &r.Incidents[i]; isNow(x, at) {
+			return x
+		}
+	}
+	return nil
+}
+
+// isNow tells whether an incident is under way at a time. Whether it was over between two of its
+// stalls is not asked: it was not.
+func isNow(x *diagnose.Incident, at time.Time) bool {
+	return !at.Before(x.From) && (x.Ongoing || !at.After(x.To))
+}
+
+// now says what is under way, and what to do about it first.
+func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
+	stalled := slices.IndexFunc(m.Clients, func(c Client) bool { return c.Stalled })
+	switch {
+	case x != nil && x.Kind == diagnose.Worse:
+		why, fix := why(x.Findings)
+		return Now{Warning, "slower than usual: " + x.Subject + ": " + why, fix}
+	case x != nil:
+		why, fix := why(x.Findings)
+		text := x.Subject + ": " + why
+		if stalled < 0 {
+			text = "between stalls of " + text
+		}
+		return Now{Critical, text, fix}
+	case stalled >= 0:
+		c := m.Clients[stalled]
+		text := c.Name
+		if !math.IsNaN(c.Worst) && !math.IsNaN(c.Usual) {
+			text += ": " + units.Seconds(c.Worst) + ", usually " + units.Seconds(c.Usual)
+		}
+		return Now{Critical, text + "; the cause is being looked for", ""}
+	case len(m.Clients) == 0 && len(m.Devices) == 0:
+		return Now{Unknown, "nothing that could stall is reported by these sources", ""}
+	}
+	if r != nil {
+		for _, f := range r.Findings {
+			if f.Kind == diagnose.Cause && f.Severity == diagnose.Warning && f.Ongoing && !m.At.Before(m.To) {
+				_, fix := why([]diagnose.Finding{f})
+				return Now{Warning, "no stall, but: " + f.Title + " (" + f.Subject + ")", fix}
+			}
+		}
+	}
+	n := Now{Good, "no stall", ""}
+	if len(m.Clients) == 0 {
+		n.Text = "no stall of devices; no source reports how long clients wait"
+	}
+	if len(m.Incidents) > 0 {
+		n.Text += " since " + units.Seconds(m.At.Sub(m.Incidents[0].To).Seconds())
+	}
+	return n
+}
+
+// why is the first cause of an incident and the first thing to do about it.
+func why(findings []diagnose.Finding) (cause, fix string) {
+	for _, f := range findings {
+		if f.Kind == diagnose.Cause && f.Severity != diagnose.Info {
+			if len(f.Fixes) > 0 {
+				fix = f.Fixes[0].Summary
+			}
+			return f.Title + " (" + f.Subject + ")", fix
+		}
+	}
+	return "no cause found", ""
+}
+
+// spent is where the stalled time of an incident went, else that of the worst.
+func spent(r *diagnose.Report, x *diagnose.Incident) Spent {
+	if x == nil && r != nil && r.Incident > 0 {
+		x = &r.Incidents[r.Incident-1]
+	}
+	if x == nil {
+		return Spent{}
+	}
+	out := Spent{Incident: x.ID}
+	for _, s := range x.Account {
+		if s.Of > 0 {
+			out.Rows = append(out.Rows, Share{s.Share, s.Seconds / s.Of, s.Overlaps})
+		}
+	}
+	return out
+}
+
+// incidentsAt are the incidents that had begun at a time, the newest first.
+func incidentsAt(r *diagnose.Report, at time.Time) (out []Incident) {
+	for i := range r.Incidents {
+		x := &r.Incidents[i]
+		if x.From.After(at) {
+			continue
+		}
+		why, _ := why(x.Findings)
+		in := Incident{ID: x.ID, From: x.From, To: x.To, Now: isNow(x, at), Who: x.Subject, Why: why, StalledS: x.Stalls.Seconds, WorstS: math.NaN()}
+		for _, h := range x.Hurt {
+			if h.WorstS != nil && !(in.WorstS >= *h.WorstS) {
+				in.WorstS = *h.WorstS
+			}
+		}
+		out = append(out, in)
+	}
+	slices.SortStableFunc(out, func(a, b Incident) int { return cmp.Compare(b.To.UnixMilli(), a.To.UnixMilli()) })
+	return out
+}

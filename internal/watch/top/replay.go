@@ -1,0 +1,126 @@
+package top
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	// wholeMost is the longest recording that is judged as a whole; of a longer one some time around
+	// the moment is: replayBefore and replayAfter a step of replayStep.
+	wholeMost    = 3 * time.Hour
+	replayStep   = 10 * time.Minute
+	replayBefore = 30 * time.Minute
+	replayAfter  = 10 * time.Minute
+	// coarse is how many samples a step has at least.
+	coarse = 30
+)
+
+// A Replay is the feed of recordings.
+type Replay struct {
+	in       []recording.Reader
+	pack     *rules.Pack
+	from, to time.Time
+	folder   string // that keeps marks; "" if there is none
+	slowS    float64
+	marks    []recording.Mark
+	step     time.Duration
+
+	loadedFrom, loadedTo time.Time
+	last                 loaded
+}
+
+// ReplayOptions say what of recordings is replayed.
+type ReplayOptions struct {
+	Pack *rules.Pack
+	// From and To bound the time; zero is all there is.
+	From, To time.Time
+	// Folder is the recording's, if there is just one: it keeps marks.
+	Folder string
+}
+
+// NewReplay replays recordings of the same stretch of time.
+func NewReplay(ctx context.Context, in []recording.Reader, opt ReplayOptions) (*Replay, error) {
+	r := &Replay{in: in, pack: opt.Pack, from: opt.From, to: opt.To, folder: opt.Folder, step: replayStep}
+	for _, reader := range in {
+		for _, s := range reader.Sources() {
+			r.step = max(r.step, coarse*s.Period)
+		}
+		metrics, err := reader.Metrics(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range metrics {
+			if opt.Pack.Wants(m.Name) && !m.From.IsZero() && !m.To.IsZero() {
+				r.widen(m.From, m.To, opt)
+			}
+		}
+	}
+	if r.from.IsZero() || !r.to.After(r.from) {
+		return nil, diagnose.ErrNothing
+	}
+	return r, nil
+}
+
+func (r *Replay) widen(from, to time.Time, opt ReplayOptions) {
+	if opt.From.IsZero() && (r.from.IsZero() || from.Before(r.from)) {
+		r.from = from
+	}
+	if opt.To.IsZero() && to.After(r.to) {
+		r.to = to
+	}
+}
+
+// Live implements [Feed].
+func (*Replay) Live() bool { return false }
+
+// Bounds implements [Feed].
+func (r *Replay) Bounds() (from, to time.Time) { return r.from, r.to }
+
+// window is the time that is judged around a moment.
+func (r *Replay) window(at time.Time) (from, to time.Time) {
+	if r.to.Sub(r.from) <= max(wholeMost, 2*r.step) {
+		return r.from, r.to
+	}
+	from = at.Truncate(r.step)
+	return clamp(from.Add(-max(replayBefore, r.step)), r.from, r.to), clamp(from.Add(r.step+replayAfter), r.from, r.to)
+}
+
+// Load implements [Feed].
+func (r *Replay) Load(ctx context.Context, at time.Time) (*rules.Case, *diagnose.Report, error) {
+	from, to := r.window(clamp(at, r.from, r.to))
+	if r.last.c != nil && from.Equal(r.loadedFrom) && to.Equal(r.loadedTo) {
+		return r.last.c, r.last.r, nil
+	}
+	opt := diagnose.Options{Pack: r.pack, From: from, To: to, Marks: r.marks}
+	c, err := diagnose.Lay(ctx, r.in, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	report, err := diagnose.Run(ctx, r.in, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.last, r.loadedFrom, r.loadedTo = loaded{c: c, r: report}, from, to
+	return c, report, nil
+}
+
+// Mark implements [Feed]: it marks the moment in the recording's folder.
+func (r *Replay) Mark(at time.Time, text string) (string, error) {
+	m, err := recording.NewMark(at, text)
+	if err != nil {
+		return "", err
+	}
+	if r.folder == "" {
+		return "", errors.New("only one recording's folder keeps marks: plimsoll record makes one")
+	}
+	if err := recording.AddMark(r.folder, m); err != nil {
+		return "", err
+	}
+	return "in " + r.folder, nil
+}
