@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,6 +104,11 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	left := headroom.Of(c, headroom.Options{Known: opt.Known, Balances: opt.Balances, PeriodS: sig.periodS})
 	r.Headroom, r.Balances = left.All, left.Balances
 	r.Verdict = verdict(r, opt.Pack, shown.Stall.Active.Count() > 0, opt.Incident)
+	if c.SinceStart {
+		r.Span = Span{From: sig.page.began.UTC(), To: sig.page.at.UTC()}
+		r.NotSeen = append(r.NotSeen, "What happened when: one sample of each series is a sum since the process began.")
+		r.Verdict = pageVerdict(r, opt.Pack)
+	}
 	return r, nil
 }
 
@@ -110,7 +116,7 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 // or an incident that was asked for.
 func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held []condition, opt Options, marks []recording.Mark) (*rules.Case, error) {
 	everywhere := timeline.Episode{First: 0, Last: c.Grid.N - 1}
-	whole := func(rule rules.Rule) bool { return rule.Whole || len(all) == 0 }
+	whole := func(rule rules.Rule) bool { return (rule.Whole || len(all) == 0) && (rule.Sums || !c.SinceStart) }
 	general, err := judgeRules(ctx, c, opt.Pack, held, everywhere, whole)
 	if err != nil {
 		return nil, err
@@ -158,6 +164,15 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 		return nil, nil, err
 	}
 	grid, err := chooseGrid(metrics, holesOf(in), opt)
+	var single *page
+	if errors.Is(err, ErrNothing) && opt.From.IsZero() && opt.To.IsZero() {
+		if single, err = singlePage(ctx, opt.Pack, holding, metrics, err); err == nil {
+			in = single.readers
+			if holding, metrics, err = inventory(ctx, in, opt.Pack); err == nil {
+				grid, err = single.grid(), nil
+			}
+		}
+	}
 	if err != nil {
 		return nil, nil, withDamage(err, in)
 	}
@@ -171,6 +186,10 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 		return nil, nil, err
 	}
 	c := newCase(in, sig, opt)
+	if single != nil {
+		single.mark(c)
+		sig.page = single
+	}
 	c.Trouble = append(c.Trouble, strays(holding, grid, opt)...)
 	return c, sig, nil
 }

@@ -76,6 +76,23 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	return b.String()
 }
 
+// pageVerdict is the verdict on one page of metrics.
+func pageVerdict(r *Report, pack *rules.Pack) string {
+	if f, ok := foremostCause(r.Findings); ok {
+		return fmt.Sprintf("%s (%s): %s", f.Title, f.Subject, f.Summary)
+	}
+	var judged []string
+	for _, rule := range pack.Rules() {
+		if rule.Sums && !slices.ContainsFunc(r.Missing, func(m NotMeasured) bool { return m.Rule == rule.ID }) {
+			judged = append(judged, rule.ID)
+		}
+	}
+	if len(judged) == 0 {
+		return "One sample of each series says nothing about a stall: a diagnosis needs two, and a minute of them at least."
+	}
+	return "One sample of each series: judged as sums since the process began, which say nothing of when. Nothing wrong was found in them by " + listed(judged) + "."
+}
+
 // foremostCause is a cause that says more than that nothing stalled.
 func foremostCause(findings []Finding) (Finding, bool) {
 	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Kind == Cause && f.Foremost && f.Severity != Info })

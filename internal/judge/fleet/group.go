@@ -40,13 +40,32 @@ func newReport(server *recording.Server, c *Census, dbs []Database, opt Options)
 		r.Notes = append(r.Notes, n.Text)
 	}
 	slices.SortStableFunc(r.Databases, func(a, b Database) int {
-		return cmp.Or(cmp.Compare(b.StalledS, a.StalledS), strings.Compare(a.Name, b.Name))
+		// Of two that stalled as long, or not at all, the one with the graver findings is first.
+		return cmp.Or(cmp.Compare(b.StalledS, a.StalledS), cmp.Compare(gravity(a), gravity(b)), cmp.Compare(heaviest(b), heaviest(a)), strings.Compare(a.Name, b.Name))
 	})
 	r.Groups = groups(r.Databases)
 	rank(r.Groups, opt.Rank)
 	r.Missing = missing(r.Databases)
 	r.Verdict = verdict(r)
 	return r
+}
+
+// gravity is the place of a database's severity among all; the last if it has no finding.
+func gravity(d Database) int {
+	if i := slices.Index(order, d.Severity); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// heaviest is the highest weight of a cause of the database's severity.
+func heaviest(d Database) (w float64) {
+	for _, f := range d.Findings {
+		if f.Kind == diagnose.Cause && f.Severity == d.Severity {
+			w = max(w, f.Weight)
+		}
+	}
+	return w
 }
 
 // storeNote says which labels were treated as storage labels.

@@ -16,6 +16,9 @@ type Case struct {
 	Facts map[string]string
 	// Trouble is the gaps and damage that the sources reported.
 	Trouble []Trouble
+	// SinceStart says that the recording is one page of metrics: its rates are means since the
+	// processes began.
+	SinceStart bool
 	// Clocks is the number of sources with a clock of their own.
 	Clocks int
 	// Elsewhere, if not nil, says that the sources do not contain the data's device. Then no signal

@@ -56,6 +56,9 @@ type Rule struct {
 	AnyOf []*Signal
 	// Whole says that the rule judges an entire recording, not the stalled time of one incident.
 	Whole bool
+	// Sums says that the rule can judge sums since a process began, which is all that one page of
+	// metrics has.
+	Sums bool
 	// Cause explains the mechanism to a reader who does not know it.
 	Cause string
 	// Words and Advice are the texts for what Judge finds, by name.

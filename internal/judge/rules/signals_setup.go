@@ -18,4 +18,6 @@ var (
 		Exprs: []string{`min by (device) (label_replace(node_filesystem_files_free` + onDisks + `, "device", "$1", "device", "/dev/(?:mapper/)?(.+)"))`}})
 	MountAvailable = core.Add(Signal{Name: SignalPrefix + "mount_available:bytes", Unit: "bytes", By: []string{"mount_point"}, Help: "space that is left on a mounted file system, as the database reports it"})
 	MountSize      = core.Add(Signal{Name: SignalPrefix + "mount_size:bytes", Unit: "bytes", By: []string{"mount_point"}, Help: "size of a mounted file system, as the database reports it"})
+	ProcessStart   = core.Add(Signal{Name: SignalPrefix + "process_start:seconds", Unit: "seconds", By: []string{"instance"}, Help: "when a process began, in seconds since 1970: one page of its metrics is the sum since then",
+		Exprs: []string{`process_start_time_seconds`}})
 )

@@ -33,6 +33,9 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 	for _, x := range c.series {
 		b := &recording.Batch{Columns: []recording.Column{{Labels: x.labels}}}
 		for i, v := range x.values {
+			if math.IsNaN(v) {
+				continue // no sample
+			}
 			b.TimesMs = append(b.TimesMs, int64(i)*x.step.Milliseconds())
 			b.Columns[0].Values = append(b.Columns[0].Values, v)
 		}

@@ -18,7 +18,7 @@ func Knowledge() rules.Knowledge {
 		Database: "etcd", Product: "etcd",
 		Anchor:    WALFsyncs,
 		Signals:   signals,
-		Rules:     []rules.Rule{walFsyncSlow(), backendCommitSlow(), slowMember()},
+		Rules:     []rules.Rule{walFsyncSlow(), walFsyncTail(), backendCommitSlow(), slowMember()},
 		Scripts:   scripts,
 		Stalls:    stalls,
 		Felt:      felt,

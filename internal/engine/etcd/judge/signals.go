@@ -23,6 +23,8 @@ var (
 		`irate(etcd_disk_wal_fsync_duration_seconds_count[$w])`)
 	WALSlowFsyncs = signal("etcd_wal_slow_fsyncs:rate", "1/s", "fdatasyncs of the WAL of over 8 ms (the bucket's edge below etcd's criterion of 10 ms) per second",
 		`irate(etcd_disk_wal_fsync_duration_seconds_count[$w]) - ignoring(le) irate(etcd_disk_wal_fsync_duration_seconds_bucket{le="0.008"}[$w])`)
+	WALLateFsyncs = signal("etcd_wal_late_fsyncs:rate", "1/s", "fdatasyncs of the WAL of over 128 ms (the bucket's edge above a heartbeat's interval of 100 ms) per second",
+		`irate(etcd_disk_wal_fsync_duration_seconds_count[$w]) - ignoring(le) irate(etcd_disk_wal_fsync_duration_seconds_bucket{le="0.128"}[$w])`)
 	BackendCommitP99 = signal("etcd_backend_commit_p99:seconds", "seconds", "99th percentile of the backend's commits over 30 s",
 		`histogram_quantile(0.99, sum by (le, instance) (rate(etcd_disk_backend_commit_duration_seconds_bucket[30s])))`)
 	BackendCommit = signal("etcd_backend_commit:seconds", "seconds", "mean duration of the backend's commits",

@@ -1,0 +1,188 @@
+package diagnose
+
+import (
+	"context"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/timeline"
+)
+
+// One page of metrics has no difference to take, and yet its counters say something: they began at
+// zero when the process did. So a page is judged as the sum of everything since then. That is enough
+// for how many of all operations were slow, and for nothing that happened at some time.
+
+const (
+	startMetric = "process_start_time_seconds"
+	// pageCells is how many cells the time since the start becomes.
+	pageCells = 1000
+	// sinceUnknown is how long a process is taken to run if its page does not say when it began.
+	sinceUnknown = time.Hour
+	// pageSlack is within how long several pages are one: of the members of a cluster, one after
+	// the other.
+	pageSlack = 10 * time.Minute
+)
+
+// A page is recordings of one sample each, with a sample of zero before it.
+type page struct {
+	readers []recording.Reader
+	from    time.Time // of the grid
+	to      time.Time
+	step    time.Duration
+	began   time.Time // the first process
+	at      time.Time // the page
+	known   bool      // when it began is known
+}
+
+// onePage makes recordings that have at most one sample of each series readable as the sum since
+// their processes began; nil if any series has more.
+func onePage(ctx context.Context, in []recording.Reader, metrics []recording.Metric) (*page, error) {
+	var first, last time.Time
+	for _, m := range metrics {
+		if m.From.IsZero() || m.To.IsZero() {
+			continue
+		}
+		if first.IsZero() || m.From.Before(first) {
+			first = m.From
+		}
+		if m.To.After(last) {
+			last = m.To
+		}
+	}
+	if first.IsZero() || last.Sub(first) > pageSlack {
+		return nil, nil
+	}
+	p := &page{to: last}
+	all := make([][]recording.Series, len(in))
+	for i, r := range in {
+		var err error
+		if all[i], err = r.Samples(ctx, `{__name__=~".+"}`, first, last); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all[i], func(s recording.Series) bool { return len(s.Points) > 1 }) {
+			return nil, nil
+		}
+		for _, s := range all[i] {
+			if began := startOf(s); !began.IsZero() && began.Before(last) && (p.from.IsZero() || began.Before(p.from)) {
+				p.from, p.known = began, true
+			}
+		}
+	}
+	if !p.known {
+		p.from = last.Add(-sinceUnknown)
+	}
+	p.began, p.at = p.from, p.to
+	p.step = max(p.to.Sub(p.from)/pageCells, time.Second).Truncate(time.Second)
+	// The grid's cells begin at multiples of the step since 1970.
+	since := func(t time.Time) int64 {
+		return int64(math.Floor(float64(t.UnixMilli()) / float64(p.step.Milliseconds())))
+	}
+	p.from, p.to = time.UnixMilli(since(p.from)*p.step.Milliseconds()), time.UnixMilli((since(p.to)+1)*p.step.Milliseconds())
+	for i, r := range in {
+		m, err := p.since(ctx, r, all[i], len(in) > 1)
+		if err != nil {
+			return nil, err
+		}
+		p.readers = append(p.readers, m)
+	}
+	return p, nil
+}
+
+// startOf is when a process began, if the series says so.
+func startOf(s recording.Series) time.Time {
+	if s.Labels.Get(model.MetricNameLabel) != startMetric || len(s.Points) == 0 || !(s.Points[0].F > 0) || s.Points[0].F > 1e11 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(s.Points[0].F * 1000))
+}
+
+// singlePage is onePage with the error that led to it where there is none.
+func singlePage(ctx context.Context, pack *rules.Pack, holding []held, metrics []recording.Metric, because error) (*page, error) {
+	if !slices.ContainsFunc(pack.Rules(), func(r rules.Rule) bool { return r.Sums && has(pack, holding, r) }) {
+		return nil, because
+	}
+	in := make([]recording.Reader, len(holding))
+	for i, h := range holding {
+		in[i] = h.reader
+	}
+	p, err := onePage(ctx, in, metrics)
+	if p == nil && err == nil {
+		err = because
+	}
+	return p, err
+}
+
+// has reports whether a recording has the metrics that a rule needs.
+func has(pack *rules.Pack, holding []held, r rules.Rule) bool {
+	return slices.ContainsFunc(holding, func(h held) bool {
+		return !slices.ContainsFunc(r.Needs, func(s *rules.Signal) bool { return choose(h, pack.Signal(s.Name)) == nil })
+	})
+}
+
+func (p *page) grid() timeline.Grid { return timeline.NewGrid(p.from, p.to, p.step) }
+
+// mark makes a case one of sums: no stall can be found in it.
+func (p *page) mark(c *rules.Case) {
+	c.SinceStart = true
+	none := make(timeline.Mask, c.Grid.N)
+	c.Symptoms, c.Stall = nil, rules.Stall{Cells: none, Active: none, Observed: none}
+	text := "one sample of each series: judged as sums since the process began, " + units.Seconds(p.at.Sub(p.began).Seconds()) + " before; what happened when is not known"
+	if !p.known {
+		text = "one sample of each series, and no " + startMetric + ": judged as sums since the process began, whenever that was"
+	}
+	c.Trouble = append(c.Trouble, rules.Trouble{Kind: string(recording.NoteClock), Source: "all sources", Text: text, Span: c.Whole()})
+}
+
+// since copies a recording, its counters with a sample of zero at the beginning. Of several
+// recordings each has the series of its own instance.
+func (p *page) since(ctx context.Context, r recording.Reader, all []recording.Series, several bool) (*recording.Memory, error) {
+	out := recording.NewMemory(recording.MemoryOptions{})
+	for _, s := range r.Sources() {
+		out.Source(s)
+	}
+	for _, n := range r.Notes() {
+		out.Note(n)
+	}
+	name := ""
+	if s := r.Sources(); len(s) > 0 {
+		name = strings.TrimSuffix(path.Base(s[0].Name), path.Ext(s[0].Name))
+	}
+	for _, s := range all {
+		if len(s.Points) == 0 {
+			continue
+		}
+		l := s.Labels
+		if several && name != "" && l.Get("instance") == "" {
+			l = labels.NewBuilder(l).Set("instance", name).Labels()
+		}
+		points := []promql.FPoint{{T: p.to.UnixMilli(), F: s.Points[0].F}}
+		if counts(l.Get(model.MetricNameLabel)) {
+			points = append([]promql.FPoint{{T: p.from.UnixMilli()}}, points...)
+		}
+		b := &recording.Batch{Columns: []recording.Column{{Labels: l}}}
+		for _, x := range points {
+			b.TimesMs = append(b.TimesMs, x.T)
+			b.Columns[0].Values = append(b.Columns[0].Values, x.F)
+		}
+		if err := out.Append(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// counts reports whether a metric counts from zero, by the names that Prometheus gives counters and
+// histograms.
+func counts(metric string) bool {
+	return slices.ContainsFunc([]string{"_total", "_bucket", "_sum", "_count"}, func(end string) bool { return strings.HasSuffix(metric, end) })
+}

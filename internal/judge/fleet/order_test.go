@@ -1,0 +1,18 @@
+package fleet
+
+import (
+	"testing"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+)
+
+// A healthy member is not listed before one whose sync took four seconds, whatever their names.
+func TestGraverFindingsFirst(t *testing.T) {
+	slow := Database{Name: "etcd-c", Severity: rules.Critical, Findings: []Finding{{Rule: "etcd/wal-fsync-tail", Kind: diagnose.Cause, Severity: rules.Critical, Weight: 1}}}
+	less := Database{Name: "etcd-a", Severity: rules.Critical, Findings: []Finding{{Rule: "etcd/wal-fsync-tail", Kind: diagnose.Cause, Severity: rules.Critical, Weight: 0.2}}}
+	healthy := Database{Name: "etcd-b"}
+	if gravity(slow) >= gravity(healthy) || heaviest(slow) <= heaviest(less) {
+		t.Errorf("gravity %d, healthy %d; heaviest %g, less %g", gravity(slow), gravity(healthy), heaviest(slow), heaviest(less))
+	}
+}
