@@ -59,6 +59,7 @@ type drawn struct {
 	burst             []string // nil if it has none
 	perfect, moreIOPS []string
 	quick             []string // the same limits at a twentieth of the latency
+	steady            []string // without its bad times; nil if it has none
 }
 
 // volume draws a volume: mostly one with room, now and then one with a low cap, credits that end, or
@@ -72,7 +73,7 @@ func (c chance) volume(in *incident, name string) drawn {
 	d := drawn{
 		iops: []string{at + "iops=1000000"}, bytes: []string{at + "throughput=100GB/s"},
 		perfect: []string{"volumes." + name + "=" + ample}, moreIOPS: []string{at + "iops=1000000"},
-		quick: []string{at + "latency={like: gp3, scale: 5%}", at + "episodes="},
+		quick: []string{at + "latency={like: gp3, scale: 5%}"},
 	}
 	more := ""
 	switch {
@@ -85,6 +86,7 @@ func (c chance) volume(in *incident, name string) drawn {
 		d.iops = []string{at + "burst=", at + "iops=1000000"}
 		d.moreIOPS = d.iops
 	case c.yes(0.1):
+		d.steady = []string{at + "episodes="}
 		more = fmt.Sprintf(", episodes: {every: 80s, lasts: {from: 15s, to: 40s}, latency: {from: 100ms, to: 300ms}, reads: %v}", c.yes(0.5))
 	}
 	d.text = fmt.Sprintf("{type: custom, size: 500GiB, iops: %d, throughput: %dMiB/s, latency: {like: gp3}%s}", iops, mib, more)
@@ -142,10 +144,13 @@ func (c chance) host(in *incident) string {
 
 // disks adds the claims about volumes, each of which may be named by its rule.
 func (in *incident) disks(volumes ...drawn) {
-	var iops, bytes, burst, perfect, more, quick []string
+	var iops, bytes, burst, perfect, more, quick, steady []string
 	for _, v := range volumes {
 		iops, bytes, perfect, more = append(iops, v.iops...), append(bytes, v.bytes...), append(perfect, v.perfect...), append(more, v.moreIOPS...)
-		burst, quick = append(burst, v.burst...), append(quick, v.quick...)
+		burst, quick, steady = append(burst, v.burst...), append(quick, v.quick...), append(steady, v.steady...)
+	}
+	if steady != nil {
+		in.without["disk/degraded"] = steady
 	}
 	in.without["disk/iops-capped"], in.without["disk/throughput-capped"] = iops, bytes
 	if burst != nil {
@@ -227,11 +232,25 @@ func etcd(c chance, in *incident) string {
 	members := pick(c, 1, 3)
 	if in.trouble == slowMembers {
 		members = 3
-		slow := fmt.Sprintf("{volumes: {wal: {type: custom, size: 100GiB, iops: %d, throughput: 100MiB/s, latency: {like: gp3, scale: %d%%}}}}", c.among(100, 3000), c.among(3000, 20000))
-		text += "members: {2: " + slow + ", 3: " + slow + "}\n"
-		in.without["etcd/slow-member"] = []string{"members="}
-		in.without["etcd/wal-fsync-slow"] = append(in.without["etcd/wal-fsync-slow"], "members=")
+		text += c.slowMembers(in, wal, data)
 	}
 	return text + fmt.Sprintf("engine:\n  etcd: {members: %d, rtt: 500us}\nworkload:\n  arrivals: %s\n  mix: {insert: 100%%}\n  document: {size: %dB}\n",
 		members, c.arrivals(c.among(50, 1500)), pick(c, 256, 1024, 8192))
+}
+
+// slowMembers makes two of three members' logs slow. What is granted to a volume is granted to theirs.
+func (c chance) slowMembers(in *incident, wal, data drawn) string {
+	slow := fmt.Sprintf("{volumes: {wal: {type: custom, size: 100GiB, iops: %d, throughput: 100MiB/s, latency: {like: gp3, scale: %d%%}}}}", c.among(100, 3000), c.among(3000, 20000))
+	all := []drawn{wal, data}
+	for _, member := range []string{"2", "3"} {
+		at := "members." + member + ".volumes.wal"
+		all = append(all, drawn{
+			iops: []string{at + ".iops=1000000"}, bytes: []string{at + ".throughput=100GB/s"}, moreIOPS: []string{at + ".iops=1000000"},
+			perfect: []string{at + "=" + ample}, quick: []string{at + ".latency={like: gp3, scale: 5%}"},
+		})
+	}
+	in.disks(all...)
+	in.without["etcd/slow-member"] = []string{"members="}
+	in.without["etcd/wal-fsync-slow"] = append(in.without["etcd/wal-fsync-slow"], "members=")
+	return "members: {2: " + slow + ", 3: " + slow + "}\n"
 }

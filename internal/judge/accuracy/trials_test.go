@@ -128,14 +128,18 @@ func try(ctx context.Context, in incident) (*tried, error) {
 	return out, nil
 }
 
-// claims are what a report claims, of any incident, by rule. A cause is claimed by a finding that the
-// verdict would name: one of severity info ("stands at 3,000 IOPS, and nothing stalled meanwhile") is
-// a fact without a claim. Nor does a finding claim what its rule does where it is of another kind: a
-// checkpoint that is cleared is no cause, and an open question no refutation.
+// claims are what a report claims, by rule. A cause is claimed where the verdict would name it as why
+// something stalled: what is found beside "No stall", or beside a stretch that got slower, is not, nor
+// is a finding of severity info ("stands at 3,000 IOPS, but hardly any stalled time falls into it"),
+// a fact beside the causes. And a finding does not claim what its rule does where it is of another
+// kind: a checkpoint that is cleared is no cause, and an open question no refutation.
 func claims(r *diagnose.Report) map[string]diagnose.Finding {
 	out := map[string]diagnose.Finding{}
-	add := func(all []diagnose.Finding) {
-		for _, f := range all {
+	for _, i := range r.Incidents {
+		if i.Kind != diagnose.Stalled {
+			continue
+		}
+		for _, f := range i.Findings {
 			if f.Kind != kindOf[f.Rule] || f.Kind == diagnose.Cause && f.Severity == diagnose.Info {
 				continue
 			}
@@ -143,10 +147,6 @@ func claims(r *diagnose.Report) map[string]diagnose.Finding {
 				out[f.Rule] = f
 			}
 		}
-	}
-	add(r.Findings)
-	for _, i := range r.Incidents {
-		add(i.Findings)
 	}
 	return out
 }

@@ -170,6 +170,9 @@ func (r Rule) creditsSpent(c *Case) []Finding {
 		f := r.Finding(t.Labels.Get("volume_id"))
 		f.Weight = Share(spent, c.Stall.Cells)
 		f.Severity = c.SeverityOf(f.Weight)
+		if !c.beginsWith(spent) {
+			f.Severity = Info
+		}
 		f.Windows = c.Windows(spent)
 		said := Values{"for": Seconds(c.Seconds(spent)), "share": ""}
 		if c.Stall.Any() {
@@ -181,4 +184,14 @@ func (r Rule) creditsSpent(c *Case) []Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// leastSpent is the share of the stalled time in which credits must have been spent to be why.
+const leastSpent = 0.7
+
+// beginsWith reports whether stalls begin when the credits are spent: most are then, and where there
+// were credits under load it stalled half as often.
+func (c *Case) beginsWith(spent timeline.Mask) bool {
+	_, in, out := c.Attributable(spent)
+	return Share(spent, c.Stall.Cells) >= leastSpent && (!c.Comparable(spent) || in >= StallRatio*out)
 }

@@ -92,7 +92,7 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 	} else {
 		k.requestBytes = math.NaN()
 	}
-	k.settle()
+	k.settle(sig)
 	return k
 }
 
@@ -137,10 +137,24 @@ func (k ceiling) waits(sig *Signals, p timeline.Plateau) bool {
 	return here >= waitS
 }
 
+// One rate stands stiller than the other if its spread is stillFactor times smaller, and the other's is
+// over stillLeast.
+const (
+	stillFactor = 3.0
+	stillLeast  = 0.02
+)
+
+// spread is how far most values of a rate are below the highest usual one, relative to that.
+func spread(rate []float64, in timeline.Mask) float64 {
+	v := timeline.At(rate, in)
+	high := timeline.Quantile(v, 0.9)
+	return (high - timeline.Quantile(v, 0.35)) / high
+}
+
 // settle decides which cap binds where both rates are constant. With requests of one size both are
 // constant at once, and the likelier limit is one that is sold as such. Both stay if one provider
 // sells both (8 KiB x 16,000 is 125 MiB/s). If neither is sold, the size of the requests decides.
-func (k *ceiling) settle() {
+func (k *ceiling) settle(sig *Signals) {
 	if !k.hasIOPS || !k.hasTP {
 		return
 	}
@@ -149,6 +163,16 @@ func (k *ceiling) settle() {
 		return // each binds in its own seconds
 	}
 	k.together = true
+	// A limiter holds one of the two as still as a clock; the other varies as the size of the requests
+	// does.
+	switch i, t := spread(sig.For(k.iopsOf, "device", k.device), k.saturated), spread(sig.For(DiskMoved, "device", k.device), k.saturated); {
+	case t > stillFactor*i && t > stillLeast:
+		k.hasTP = false
+		return
+	case i > stillFactor*t && i > stillLeast:
+		k.hasIOPS = false
+		return
+	}
 	iopsOf, iopsSold := soldIOPS(k.iops.Level)
 	tpOf, tpSold := soldThroughput(k.throughput.Level)
 	switch {

@@ -27,6 +27,8 @@ const (
 var backlogWords = Words{
 	"flushing":   "In {{.share}} of the stalled time the OS was flushing its page cache: up to {{.peak}} dirty{{with .took}}, which at the volume's {{$.rate}}/s is {{.}} of writing that everything else waits behind{{end}}.",
 	"checkpoint": "It is a checkpoint's fsync that asks for it (see {{.see}}).",
+	"handed":     "Only {{.stood}} of what was written stood there before: the rest was handed over meanwhile, so to bound it shortens little.",
+	"no room":    "There is little room to write the same bytes earlier: the volume is asked for nearly all that it can do.",
 }
 
 var backlogAdvice = map[string]Advice{
@@ -57,6 +59,7 @@ func hostWritebackBacklog() Rule {
 		if share < minBacklogCoverage {
 			return nil
 		}
+		stood, known := c.StoodBefore()
 		f := r.Finding("page cache")
 		f.Weight = share
 		f.Severity = c.SeverityOf(share)
@@ -74,6 +77,14 @@ func hostWritebackBacklog() Rule {
 			said["bytes"], said["mib"] = Value(fmt.Sprintf("%.0f", bytes)), Value(fmt.Sprintf("%.0f", bytes/mib))
 		}
 		f.Say("flushing", said)
+		switch {
+		case known && stood < mostlyStood:
+			f.Severity = Info
+			f.Say("handed", Values{"stood": Part(stood)})
+		case known && !c.roomToSpread():
+			f.Severity = Info
+			f.Say("no room", nil)
+		}
 		for _, k := range c.Cycles() {
 			if k.Flushes != "" && Share(k.Cells.Widen(1, 1), b.cells) >= byCheckpoint {
 				// The checkpoint is the cause; this is its mechanism.
@@ -85,6 +96,7 @@ func hostWritebackBacklog() Rule {
 			c.Figure("most dirty page cache before a stall", MemoryDirty, b.peak, "bytes", b.cells),
 			c.Figure("dirty page cache otherwise, median", MemoryDirty, timeline.Quantile(timeline.At(dirty, c.NotStalled()), 0.5), "bytes", c.NotStalled()),
 			c.Figure("bytes written per second while flushing", DiskWritten, rate, "bytes/s", b.cells),
+			c.Figure("share of what was written in the stalls that had stood in the page cache before", nil, stood, "ratio", b.cells),
 			c.Figure("share of what was written in these stalls that came out of the dirty bytes", nil, b.fromCache, "ratio", b.cells),
 		}
 		if writeback != nil {
@@ -122,6 +134,7 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 	look := c.Cells(backlogLookBackS * 1e9)
 	under := timeline.Where(writeback, func(x float64) bool { return x >= writebackBytes })
 	felt := c.feltFlush()
+	bursts := c.queueBursts()
 	var fell, wrote float64
 	var kept []timeline.Episode
 	for _, e := range c.Stall.Cells.Close(1).Episodes() {
@@ -142,7 +155,8 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 		}
 		out := timeline.Sum(written[e.First:e.Last+1]) * c.Grid.StepSeconds()
 		flushing := writeback != nil && under[e.First:e.Last+1].Count()*2 >= e.Cells()
-		if !(drop > 0 && drop >= flushShare*out) && !flushing || !felt(e, flushing) {
+		if !(drop > 0 && drop >= flushShare*out) && !flushing ||
+			!felt(e, flushing) && !(e.Cells() <= shortStallCells && bursts[max(0, e.First-1):e.Last+1].Count() > 0) {
 			continue
 		}
 		kept = append(kept, e)

@@ -24,12 +24,16 @@ const (
 	asMuchBytes  = 0.9
 	notMore      = 1.2 // times the usual rates: more than that is a burst, and a burst queues
 	alikeSize    = 1.5 // times the usual size of a request
-	quickFactor  = 1.5 // of its usual await: a peer that is no slower than ever
-	alikeFactor  = 2.0 // and one that is slow too
-	flushFactor  = 2.0 // times the usual flushes: each empties a cache first
-	slowCPU      = 0.95
-	sameRates    = 0.03 // two devices that do the same are one: a partition, a volume of one leg
-	slowLimit    = 0.3  // of the slow time over a limit of EBS's: then that is why
+	// Where a volume is slow, what waits is written together, so requests grow. Their bytes are no
+	// reason if they take ownBytes of the time at most at leastRate, which is less than volumes do.
+	leastRate   = 20e6
+	ownBytes    = 0.1
+	quickFactor = 1.5 // of its usual await: a peer that is no slower than ever
+	alikeFactor = 2.0 // and one that is slow too
+	flushFactor = 2.0 // times the usual flushes: each empties a cache first
+	slowCPU     = 0.95
+	sameRates   = 0.03 // two devices that do the same are one: a partition, a volume of one leg
+	slowLimit   = 0.3  // of the slow time over a limit of EBS's: then that is why
 )
 
 // A slowdown is a device that became slow by itself.
@@ -98,7 +102,7 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 	comparable := make(timeline.Mask, c.Grid.N)
 	for k := range comparable {
 		comparable[k] = around[k] && await[k] > 0 && all[k] >= asMuchOps*s.ops && moved[k] >= asMuchBytes*s.moved && ops[k] >= asMuchOps*kindOps &&
-			moved[k]/all[k] >= size/alikeSize
+			(moved[k]/all[k] >= size/alikeSize || size/leastRate <= s.slowS*ownBytes)
 	}
 	s.calm = comparable.And(timeline.Where(await, func(x float64) bool { return x <= s.slowS/slowFactor }))
 	if s.calm.Count() < calmCells || Share(s.calm, comparable) < calmQuick {

@@ -25,6 +25,10 @@ func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
 	return m, true
 }
 
+// mostlyInCheckpoints is the share of the stalled time in checkpoints below which something else
+// makes most of it.
+const mostlyInCheckpoints = 0.55
+
 func checkpointStall() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: rules.Cause,
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
@@ -33,6 +37,8 @@ func checkpointStall() rules.Rule {
 		NoAlert: "its condition is that a checkpoint runs, which is no fault; that writes wait for it is mongodb/slow-writes",
 		Cause:   "Every 60 s after the last one ended, WiredTiger writes all dirty pages and fdatasyncs every file. On a small volume this fills the device's queue for as long as the bytes take, and everything else that needs the device waits in it.",
 		Words: rules.Words{
+			"stood":         "Most of what the volume wrote meanwhile had stood in the page cache before the stalls: a checkpoint's fsync only asks for what would come anyway (see host/writeback-backlog).",
+			"some":          "Most of the stalled time is outside of them: they add to it.",
 			"reads":         "Checkpoints stall reads",
 			"during":        "{{.share}} of the stalled time falls into checkpoints: {{.in}} of the time stalled while one ran, {{.out}} while none did.",
 			"longest":       "The longest took {{.longest}}.",
@@ -79,6 +85,14 @@ func checkpointStall() rules.Rule {
 		}
 		if f.PeriodS > 0 {
 			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
+		}
+		switch {
+		case c.PageCacheStood():
+			f.Severity = rules.Info
+			f.Say("stood", nil)
+		case rules.Share(near, c.Stall.Cells) < mostlyInCheckpoints:
+			f.Severity = rules.Info
+			f.Say("some", nil)
 		}
 		f.Evidence = append(f.Evidence,
 			c.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, pIn, "ratio", near),

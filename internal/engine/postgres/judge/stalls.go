@@ -32,6 +32,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, 2*timeline.Quantile(s.Waiting, 0.5))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue })).Or(usedUp(sig, slow))
+	slow.Cells = slow.Cells.Or(behindBursts(sig, s.Ops))
 	slow.Cells, slow.Observed = slow.Cells.Or(fallen.Cells), slow.Observed.Or(fallen.Observed)
 	return rules.Found(slow, ok)
 }
@@ -143,4 +144,45 @@ func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
 		}
 	}
 	return out
+}
+
+// A commit is a write to the WAL's device. While writes to it take behindS on average, in a queue
+// that is burstFactor times as long as usual, commits wait in that queue: a burst of half a second is
+// over before sessions are looked at.
+const (
+	behindS     = 0.100
+	burstFactor = 10.0
+	leastQueue  = 4.0
+	// walWrites is how many writes for each commit a device makes that may hold the WAL.
+	walWrites = 0.3
+)
+
+// behindBursts is where every device that may hold the WAL has a burst in its queue, and commits were
+// asked for.
+func behindBursts(sig *rules.Signals, commits []float64) timeline.Mask {
+	usualCommits := timeline.Quantile(commits, 0.5)
+	var out timeline.Mask
+	for _, t := range sig.Signal(rules.DiskWrites) {
+		dev := t.Labels.Get("device")
+		await, queue := sig.For(rules.DiskWriteAwait, "device", dev), sig.For(rules.DiskQueue, "device", dev)
+		if await == nil || queue == nil || !(timeline.Quantile(t.Values, 0.5) >= walWrites*usualCommits) {
+			continue
+		}
+		long := max(leastQueue, burstFactor*timeline.Quantile(queue, 0.5))
+		least := behindS
+		if step := sig.Grid.StepSeconds(); step > 2 {
+			least /= 2 // the quiet writes of the rest of the interval are in the mean
+		}
+		bursts := timeline.Where(await, func(x float64) bool { return x >= least }).
+			And(timeline.Where(queue, func(x float64) bool { return x >= long }))
+		if out == nil {
+			out = bursts
+		} else {
+			out = out.And(bursts)
+		}
+	}
+	if out == nil || !(usualCommits >= minSessions) {
+		return make(timeline.Mask, sig.Grid.N)
+	}
+	return out.And(timeline.Where(commits, func(x float64) bool { return x > 0 }))
 }

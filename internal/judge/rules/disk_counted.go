@@ -1,0 +1,166 @@
+package rules
+
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// EBS counts, apart, the time that a volume was over each of its limits. These are totals, so they
+// are exact at any sampling, and a stall of half a second is in them.
+const (
+	// countedShare is the part of the time a device was busy in the stalls that it must have been over
+	// a limit.
+	countedShare = 0.55
+	// asBusyAs is the part of the busiest device's time that a device must have been busy in the
+	// stalls: what else is at its limit meanwhile is not what clients wait for.
+	asBusyAs = 0.8
+)
+
+// A counted is what EBS counted of a volume's limits in the stalled time.
+type counted struct {
+	volume, device           string
+	iopsS, throughputS       float64 // seconds over each limit
+	busyS                    float64
+	overIOPS, overThroughput timeline.Mask
+}
+
+// counted returns what EBS counted of the volumes that are as busy as any in the stalls; false if
+// it counted nothing.
+func (c *Case) counted() (out []counted, measured bool) {
+	if !c.Stall.Any() {
+		return nil, false
+	}
+	in := c.Stall.Cells
+	if c.Grid.StepSeconds() <= 2 {
+		in = in.Widen(1, 0) // its waiting is credited when it ends
+	}
+	step := c.Grid.StepSeconds()
+	sum := func(v []float64) float64 { return timeline.Sum(timeline.At(v, in)) * step }
+	over := func(v []float64) timeline.Mask {
+		return timeline.Where(v, func(x float64) bool { return x > exceededShare })
+	}
+	busiest, most := "", 0.0
+	for _, t := range c.Signal(DiskBusy) {
+		if s := sum(t.Values); s > most {
+			busiest, most = t.Labels.Get("device"), s
+		}
+	}
+	tracks := c.Signal(EBSVolumeIOPSExceeded)
+	for _, t := range tracks {
+		x := counted{volume: t.Labels.Get("volume_id"), overIOPS: over(t.Values), iopsS: sum(t.Values)}
+		tp := c.For(EBSVolumeThroughputExceeded, "volume_id", x.volume)
+		x.overThroughput, x.throughputS = over(tp), sum(tp)
+		switch {
+		case c.For(DiskBusy, "device", x.volume) != nil:
+			x.device = x.volume
+		case len(tracks) == 1: // which of several volumes a device is, nobody tells
+			x.device = busiest
+		}
+		x.busyS = most
+		if x.device != "" {
+			x.busyS = sum(c.For(DiskBusy, "device", x.device))
+		}
+		if x.busyS > 0 && x.busyS >= asBusyAs*most {
+			out = append(out, x)
+		}
+	}
+	return out, len(tracks) > 0
+}
+
+// binds reports whether a limit held the volume for most of the time it was busy, and the other not
+// for longer.
+func (x counted) binds(over, other float64) bool {
+	return over >= countedShare*x.busyS && over >= other
+}
+
+// settledByCount keeps the findings of a cap that EBS's own count confirms, and adds what it shows
+// where no rate stands still for long enough. Where EBS does not count, only the devices that are as
+// busy as any in the stalls can be why.
+func (r Rule) settledByCount(c *Case, found []Finding, wanted func(counted) (over, other float64, cells timeline.Mask), limit string, of *Signal, metric string) []Finding {
+	all, measured := c.counted()
+	if !measured {
+		return c.settledByBusy(found)
+	}
+	var out []Finding
+	for _, f := range found {
+		mine := false
+		for _, x := range all {
+			over, other, _ := wanted(x)
+			mine = mine || (x.device == f.Subject || x.device == "") && x.binds(over, other)
+		}
+		if !mine && f.Severity != Info {
+			f.Severity = Info
+			f.Say("not counted", nil)
+		}
+		out = append(out, f)
+	}
+	for _, x := range all {
+		over, other, cells := wanted(x)
+		if !x.binds(over, other) || over < minCountedS {
+			continue
+		}
+		if said := findSubject(out, x.device); said >= 0 {
+			continue
+		}
+		subject := x.device
+		if subject == "" {
+			subject = x.volume
+		}
+		f := r.Finding(subject)
+		f.Weight = Share(cells.Widen(0, 1), c.Stall.Cells)
+		f.Severity = c.SeverityOf(f.Weight)
+		f.Windows = c.Windows(cells.Close(3))
+		f.PeriodS = c.Period(cells.Close(c.Cells(5e9)))
+		f.Say("counted", Values{"volume": Called(x.volume), "limit": Called(limit), "over": Seconds(over), "share": Part(math.Min(1, over/x.busyS))})
+		if f.PeriodS > 0 {
+			f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
+		}
+		f.Evidence = append(f.Evidence,
+			c.FigureOf("time over the volume's "+limit+" limit in the stalled time", metric, over, "seconds", cells),
+			c.Figure("time the device was busy in the stalled time", DiskBusy, x.busyS, "seconds", c.Stall.Cells),
+			c.Figure("highest rate of an interval", of, timeline.Max(c.For(of, "device", x.device)), of.Unit, c.Stall.Cells))
+		c.adviseBursts(&f)
+		out = append(out, f)
+	}
+	return out
+}
+
+// minCountedS is how long a volume must have been over a limit for a finding.
+const minCountedS = 0.5
+
+func findSubject(all []Finding, subject string) int {
+	for i, f := range all {
+		if f.Subject == subject {
+			return i
+		}
+	}
+	return -1
+}
+
+// settledByBusy demotes what stands at a cap while another device holds clients up.
+func (c *Case) settledByBusy(found []Finding) []Finding {
+	most := 0.0
+	busy := func(device string) float64 {
+		return timeline.Sum(timeline.At(c.For(DiskBusy, "device", device), c.Stall.Cells))
+	}
+	for _, t := range c.Signal(DiskBusy) {
+		most = max(most, busy(t.Labels.Get("device")))
+	}
+	for i := range found {
+		f := &found[i]
+		switch {
+		case f.Severity == Info:
+		case busy(f.Subject) < asBusyAs*most:
+			f.Severity = Info
+			f.Say("another", nil)
+		case f.Weight < mostOfStall:
+			f.Severity = Info
+			f.Say("part", nil)
+		}
+	}
+	return found
+}
+
+// mostOfStall is the share of the stalled time that a cap has to bind in to be why.
+const mostOfStall = 0.5

@@ -1,0 +1,75 @@
+package rules
+
+import (
+	"math"
+	"time"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A stall in which the volume writes what stood in the page cache already is the cache's: bounded, it
+// would have been written by then. A stall in which it writes what was handed over meanwhile (a
+// checkpoint's own pages) stays, because a database hands pages over faster than a volume takes them.
+// In simulations that were run again with vm.dirty_background_bytes at 1 MB, nothing stalled any more
+// where mostlyStood of the bytes had stood there before, and as much stalled as before where less had.
+const (
+	mostlyStood = 0.6
+	// stoodSince is how long before a stall the page cache is looked at: the stall's first seconds may
+	// be credited late.
+	stoodSince = 3 * time.Second
+	// The same bytes can be written earlier only where there is room: stalls take less than spreadable
+	// of the time under load, and the volume makes less than spreadableOps of its highest rate of
+	// requests on average. (Written early, they are more and smaller requests.)
+	spreadable    = 0.35
+	spreadableOps = 0.7
+)
+
+// roomToSpread reports whether a stall's bytes could be written earlier.
+func (c *Case) roomToSpread() bool {
+	if Share(c.Stall.Cells, c.Stall.Active) > spreadable {
+		return false
+	}
+	most, used := -1.0, 0.0
+	for _, t := range c.Signal(DiskWritten) {
+		if s := timeline.Sum(timeline.At(t.Values, c.Stall.Cells)); s > most {
+			ops := c.For(DiskOps, "device", t.Labels.Get("device"))
+			most, used = s, timeline.Mean(ops)/timeline.Quantile(ops, 0.99)
+		}
+	}
+	return !(used > spreadableOps)
+}
+
+// StoodBefore is the share of the bytes that the device that writes most wrote in the stalls that had
+// stood dirty in the page cache before they began; false if that was not measured.
+func (c *Case) StoodBefore() (share float64, measured bool) {
+	dirty, written := c.One(MemoryDirty), c.MostWritten(c.Stall.Cells)
+	if dirty == nil || written == nil {
+		return 0, false
+	}
+	// Counters credit what is done, so a short stall's bytes may be in the cells beside it. A cell of
+	// many seconds has room for both.
+	beside := 0
+	if c.Grid.StepSeconds() <= 2 {
+		beside = 1
+	}
+	var stood, wrote float64
+	for _, e := range c.Stall.Cells.Episodes() {
+		before := timeline.Max(dirty[max(0, e.First-c.Cells(stoodSince)):e.First])
+		out := timeline.Sum(written[max(0, e.First-beside):min(len(written), e.Last+1+beside)]) * c.Grid.StepSeconds()
+		if math.IsNaN(before) {
+			continue
+		}
+		stood, wrote = stood+min(before, out), wrote+out
+	}
+	if wrote <= 0 {
+		return 0, false
+	}
+	return stood / wrote, true
+}
+
+// PageCacheStood reports whether most of what was written in the stalls had stood in the page cache
+// before.
+func (c *Case) PageCacheStood() bool {
+	share, measured := c.StoodBefore()
+	return measured && share >= mostlyStood
+}
