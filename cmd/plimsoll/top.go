@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/present/frame"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/watch"
@@ -23,6 +24,7 @@ import (
 type topOptions struct {
 	sourceOptions
 	display
+	volumeOptions
 	batch, once bool
 	frames      int
 	at          string
@@ -45,6 +47,8 @@ func (o *topOptions) AddFlags(cmd *cobra.Command) {
 	f.Var(quantity{&o.window, "duration"}, "window", "of live sources, how much recent time to keep and diagnose")
 	o.order.value = frame.ByBusy.String()
 	addChoice(cmd, &o.order, "sort", "", "order of the devices", orders()...)
+	o.bought = true
+	o.volumeOptions.AddFlags(cmd, "")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
 	for _, name := range []string{"frames", "at", "window"} {
@@ -68,6 +72,9 @@ func (o *topOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 		return err
 	}
 	if err := o.display.Validate(cmd); err != nil {
+		return err
+	}
+	if err := o.volumeOptions.Validate(); err != nil {
 		return err
 	}
 	if o.once {
@@ -107,12 +114,16 @@ func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
 	if live > 0 && live < len(inputs) {
 		return usagef("give live sources, or recordings", "top shows live sources or recordings, not both")
 	}
+	known, err := o.limits(a)
+	if err != nil {
+		return err
+	}
 	shown := o.options(a)
 	opt := top.Options{View: frame.View{Width: shown.Width, ASCII: shown.ASCII, Sources: o.named(inputs), Zone: o.zone, Sort: o.sort()}, Color: shown.Color, At: o.atTime}
 	if live > 0 {
-		return o.live(ctx, a, inputs, opt)
+		return o.live(ctx, a, inputs, known, opt)
 	}
-	return o.replay(ctx, a, inputs, args, opt)
+	return o.replay(ctx, a, inputs, args, known, opt)
 }
 
 // sort is the order of --sort.
@@ -138,14 +149,14 @@ func (o *topOptions) named(inputs []input) string {
 	return strings.Join(names, ", ")
 }
 
-func (o *topOptions) live(ctx context.Context, a *app, inputs []input, opt top.Options) (err error) {
+func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known headroom.Known, opt top.Options) (err error) {
 	watched := make([]watch.Input, len(inputs))
 	for i, in := range inputs {
 		watched[i] = watch.Input{Source: in.Source, Options: o.readOptions(in, nil, &tally{})}
 		watched[i].Options.Progress, watched[i].Options.For = nil, 0
 	}
 	defer watch.OneCore()()
-	l := top.NewLive(watched, pack(), o.window.Std())
+	l := top.NewLive(watched, pack(), o.window.Std(), known)
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { err = errors.Join(err, l.Run(ctx)) })
@@ -156,7 +167,7 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, opt top.O
 	return errors.Join(shown, err)
 }
 
-func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []string, opt top.Options) error {
+func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []string, known headroom.Known, opt top.Options) error {
 	t := &tally{}
 	stop := a.meter(t).show()
 	readers := make([]recording.Reader, len(inputs))
@@ -172,7 +183,7 @@ func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []
 	if err != nil {
 		return err
 	}
-	of := top.ReplayOptions{Pack: pack(), From: o.fromAt, To: o.toAt}
+	of := top.ReplayOptions{Pack: pack(), From: o.fromAt, To: o.toAt, Known: known}
 	if len(args) == 1 && recording.IsRecording(args[0]) && o.clockOffsets.of(args[0]) == 0 {
 		of.Folder = args[0]
 	}

@@ -206,7 +206,7 @@ var layers = []Layer{
 		"base/units", "present/document",
 	}},
 	{"present/frame", "one screen of a moment, as lines of text", []string{
-		"base/units", "record/timeline", "judge/rules", "judge/diagnose", "present/document",
+		"base/units", "record/timeline", "judge/rules", "judge/headroom", "judge/diagnose", "present/document",
 	}},
 	{"present/text", "writes a document for a terminal", []string{
 		"base/units", "present/document",
@@ -231,7 +231,7 @@ var layers = []Layer{
 	}},
 
 	{"watch/top", "live sources or a recording on a terminal, a second a frame", []string{
-		"record/recording", "record/source", "judge/rules", "judge/diagnose", "present/frame", "watch",
+		"record/recording", "record/source", "judge/rules", "judge/headroom", "judge/diagnose", "present/frame", "watch",
 	}},
 
 	{"engine/*/judge", "the signals, detectors, accounting and rules of the engine", []string{

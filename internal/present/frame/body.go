@@ -22,7 +22,7 @@ type section struct {
 
 // body places what is under the title in so many lines.
 func (s *screen) body(m *Moment, room int) {
-	all := []section{s.now(m), s.clients(m), s.devices(m), s.spent(m), s.incidents(m)}
+	all := []section{s.now(m), s.clients(m), s.devices(m), s.limits(m), s.spent(m), s.incidents(m)}
 	all = slices.DeleteFunc(all, func(x section) bool { return len(x.rows) == 0 })
 	given := make([]int, len(all))
 	use := func(i, n int) {
@@ -257,6 +257,25 @@ func ofLimit(x float64) string {
 		return "unknown"
 	}
 	return share(x)
+}
+
+// limits are those of headroom, with when they end.
+func (s *screen) limits(m *Moment) section {
+	out := section{min: 1, head: Line{{s.left("LIMITS, most used", spentColumns), Bold}}}
+	names := min(spentColumns, s.Width/2)
+	bars := max(8, min(20, s.Width-names-9))
+	for _, x := range m.Limits {
+		style := Accent
+		if x.Part >= nearly {
+			style = Warn
+		}
+		l := Line{{s.left(x.Subject+": "+x.Title, names), Plain}, {"[" + s.bar(x.Part, bars) + "]", style}, {s.right(share(x.Part), 6), style}}
+		if !math.IsNaN(x.EndsS) {
+			l = append(l, Part{"  ends in " + units.Seconds(x.EndsS), Warn})
+		}
+		out.rows = append(out.rows, l)
+	}
+	return out
 }
 
 // spentColumns is the width of a share's name.

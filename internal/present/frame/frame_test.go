@@ -44,7 +44,8 @@ func busy() *frame.Moment {
 			{Name: "nvme1n1", Busy: 1, IOPS: 2990, LimitIOPS: 3000, BytesS: 48e6, LimitBytesS: 125e6, Queue: 37.8, AwaitS: 0.0126, SharedIOPS: 0.9967, SharedBytesS: 0.384},
 			{Name: "loop0", Idle: true},
 		},
-		Spent: frame.Spent{Incident: 1, Rows: []frame.Share{{Name: "a device saturated", Part: 0.81, Overlaps: true}, {Name: "journal fdatasync", Part: 0.12}, {Name: "unexplained", Part: 0.07}}},
+		Limits: []frame.Limit{{Subject: "nvme1n1", Title: "burst credits", Part: 0.88, EndsS: 5400}, {Subject: "/var/lib/mongodb", Title: "space", Part: 0.41, EndsS: nan}},
+		Spent:  frame.Spent{Incident: 1, Rows: []frame.Share{{Name: "a device saturated", Part: 0.81, Overlaps: true}, {Name: "journal fdatasync", Part: 0.12}, {Name: "unexplained", Part: 0.07}}},
 		Incidents: []frame.Incident{
 			{ID: 1, From: noon.Add(-8 * time.Second), To: noon, Now: true, Who: "MongoDB writes", Why: "Checkpoints saturate the volume (wiredtiger)", StalledS: 64, WorstS: 1.02},
 			{ID: 2, From: noon.Add(-9 * time.Minute), To: noon.Add(-8 * time.Minute), Who: "MongoDB reads", Why: "no cause found", StalledS: 12, WorstS: nan},

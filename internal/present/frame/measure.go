@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -44,7 +45,8 @@ func rankOf(s rules.Stall) int {
 	return 2
 }
 
-// devices are those that report anything, with the limits that were seen to bind.
+// devices are those that report anything, with their limits: those that headroom knows, else those
+// that were seen to bind.
 func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 	var names []string
 	for _, s := range []*rules.Signal{rules.DiskBusy, rules.DiskOps} {
@@ -64,6 +66,15 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 		if x, ok := caps[dev]; ok {
 			d.LimitIOPS, d.LimitBytesS = limit(x.IOPS), limit(x.Throughput)
 		}
+		for _, h := range headroomOf(r) {
+			switch {
+			case h.Limit == nil || h.Subject != dev:
+			case h.Resource == volumeIOPS:
+				d.LimitIOPS = limit(*h.Limit)
+			case h.Resource == volumeThroughput:
+				d.LimitBytesS = limit(*h.Limit)
+			}
+		}
 		d.SharedIOPS, d.SharedBytesS = d.IOPS/d.LimitIOPS, d.BytesS/d.LimitBytesS
 		out = append(out, d)
 	}
@@ -72,6 +83,34 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 
 // upTo are the values up to a cell.
 func upTo(values []float64, k int) []float64 { return values[:min(len(values), k+1)] }
+
+// The limits of headroom that are shown with a device.
+const (
+	volumeIOPS       = "volume_iops"
+	volumeThroughput = "volume_throughput"
+)
+
+func headroomOf(r *diagnose.Report) []headroom.Headroom {
+	if r == nil {
+		return nil
+	}
+	return r.Headroom
+}
+
+// limits are the other limits that are known, the most urgent first.
+func limits(r *diagnose.Report) (out []Limit) {
+	for _, h := range headroomOf(r) {
+		if h.Limit == nil || h.Most == nil || h.Most.Ratio == nil || h.Resource == volumeIOPS || h.Resource == volumeThroughput {
+			continue
+		}
+		l := Limit{Subject: h.Subject, Title: h.Title, Part: *h.Most.Ratio, EndsS: math.NaN()}
+		if h.Ends != nil {
+			l.EndsS = h.Ends.InS
+		}
+		out = append(out, l)
+	}
+	return out
+}
 
 // await is the mean time of a request.
 func await(reads, readS, writes, writeS float64) float64 {

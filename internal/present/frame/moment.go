@@ -25,7 +25,9 @@ type Moment struct {
 	// Clients are the classes of operation that databases report, closest to clients first.
 	Clients []Client
 	Devices []Device
-	Spent   Spent
+	// Limits are others than those of devices' rates: credits, a file system's space, a quota.
+	Limits []Limit
+	Spent  Spent
 	// Incidents are those that had begun, the newest first.
 	Incidents []Incident
 	// Begins are when all incidents began, also those after the moment.
@@ -82,6 +84,14 @@ type Device struct {
 	SharedIOPS, SharedBytesS float64 // of the limit, 0 to 1
 }
 
+// A Limit is one of headroom: how much of it was used at most in the time that was judged, and when it
+// ends at this rate, in seconds; NaN if that is not known.
+type Limit struct {
+	Subject, Title string
+	Part           float64
+	EndsS          float64
+}
+
 // Spent is where the stalled time of an incident went.
 type Spent struct {
 	Incident int // its number; 0 if there is none
@@ -129,7 +139,7 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 	m.At = c.Grid.Time(a.k)
 	m.Clients, m.Devices, m.Host = a.clients(), a.devices(r), a.host()
 	if r != nil {
-		m.Incidents = incidentsAt(r, m.At)
+		m.Incidents, m.Limits = incidentsAt(r, m.At), limits(r)
 		for _, x := range r.Incidents {
 			m.Begins = append(m.Begins, x.From)
 		}

@@ -237,8 +237,8 @@ func (s *screen) help(room int) (out []Line) {
 		{"? h", "this page"}, {"q Ctrl-C", "quit"},
 		{"", ""},
 		{"", "busy: share of the time in which the device had I/O in flight."},
-		{"", "of limit: share of the IOPS or bytes at which the device was seen to be held"},
-		{"", "back; unknown where it never was: it may have a limit that was not reached."},
+		{"", "of limit: share of the device's IOPS or bytes, as given by --volume, reported"},
+		{"", "or seen to bind; unknown where none is: it may have one that was not reached."},
 		{"", "A share with * may count the same waiting as another one."},
 	} {
 		if len(out) < room {

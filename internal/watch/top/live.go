@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -21,13 +22,14 @@ type Live struct {
 	panics chan any
 }
 
-// NewLive prepares to watch live sources. Nothing is read before Run.
-func NewLive(inputs []watch.Input, pack *rules.Pack, window time.Duration) *Live {
+// NewLive prepares to watch live sources, in a window of recent time and with the limits that are
+// known. Nothing is read before Run.
+func NewLive(inputs []watch.Input, pack *rules.Pack, window time.Duration, known headroom.Known) *Live {
 	l := &Live{panics: make(chan any, 1)}
 	for i := range inputs {
 		inputs[i].Source = guarded{inputs[i].Source, l.panics}
 	}
-	l.w = watch.New(inputs, watch.Options{Pack: pack, Window: window, Every: liveEvery})
+	l.w = watch.New(inputs, watch.Options{Pack: pack, Window: window, Every: liveEvery, Known: known})
 	return l
 }
 

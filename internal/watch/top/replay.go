@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 )
@@ -27,8 +28,7 @@ type Replay struct {
 	pack     *rules.Pack
 	from, to time.Time
 	folder   string // that keeps marks; "" if there is none
-	slowS    float64
-	marks    []recording.Mark
+	known    headroom.Known
 	step     time.Duration
 
 	loadedFrom, loadedTo time.Time
@@ -40,13 +40,15 @@ type ReplayOptions struct {
 	Pack *rules.Pack
 	// From and To bound the time; zero is all there is.
 	From, To time.Time
+	// Known are limits that need not be guessed.
+	Known headroom.Known
 	// Folder is the recording's, if there is just one: it keeps marks.
 	Folder string
 }
 
 // NewReplay replays recordings of the same stretch of time.
 func NewReplay(ctx context.Context, in []recording.Reader, opt ReplayOptions) (*Replay, error) {
-	r := &Replay{in: in, pack: opt.Pack, from: opt.From, to: opt.To, folder: opt.Folder, step: replayStep}
+	r := &Replay{in: in, pack: opt.Pack, from: opt.From, to: opt.To, folder: opt.Folder, known: opt.Known, step: replayStep}
 	for _, reader := range in {
 		for _, s := range reader.Sources() {
 			r.step = max(r.step, coarse*s.Period)
@@ -97,7 +99,7 @@ func (r *Replay) Load(ctx context.Context, at time.Time) (*rules.Case, *diagnose
 	if r.last.c != nil && from.Equal(r.loadedFrom) && to.Equal(r.loadedTo) {
 		return r.last.c, r.last.r, nil
 	}
-	opt := diagnose.Options{Pack: r.pack, From: from, To: to, Marks: r.marks}
+	opt := diagnose.Options{Pack: r.pack, From: from, To: to, Known: r.known}
 	c, err := diagnose.Lay(ctx, r.in, opt)
 	if err != nil {
 		return nil, nil, err
