@@ -27,6 +27,7 @@ type prometheusRule struct {
 				Record      string            `json:"record,omitempty"`
 				Alert       string            `json:"alert,omitempty"`
 				Expr        string            `json:"expr"`
+				For         string            `json:"for,omitempty"`
 				Labels      map[string]string `json:"labels,omitempty"`
 				Annotations map[string]string `json:"annotations,omitempty"`
 			} `json:"rules"`

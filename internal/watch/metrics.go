@@ -168,14 +168,14 @@ func collectFindings(gauge func(d *prometheus.Desc, v float64, labels ...string)
 	}
 }
 
-// headroomMost bounds the exported limits.
-const headroomMost = 256
+// headroomMax bounds the exported limits.
+const headroomMax = 256
 
 func collectHeadroom(gauge func(d *prometheus.Desc, v float64, labels ...string), all []headroom.Headroom) {
 	given := map[[2]string]bool{} // a shortened label may equal another one
 	for _, h := range all {
 		id := [2]string{h.Resource, label(h.Subject)}
-		if h.Most == nil || h.Most.Ratio == nil || given[id] || len(given) == headroomMost {
+		if h.Most == nil || h.Most.Ratio == nil || given[id] || len(given) == headroomMax {
 			continue
 		}
 		given[id] = true

@@ -73,6 +73,7 @@ type Rule struct {
 	Record      string            `json:"record,omitempty"`
 	Alert       string            `json:"alert,omitempty"`
 	Expr        string            `json:"expr"`
+	For         string            `json:"for,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
@@ -95,7 +96,8 @@ func LeftOut(pack *rules.Pack) map[string]string {
 	return out
 }
 
-// Groups are the pack's rules for a ruler: first the signals, then the alerts.
+// Groups are the pack's rules for a ruler: first the signals, then the alerts, then those before a
+// limit is met.
 func Groups(pack *rules.Pack, opt Options) ([]Group, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -119,6 +121,12 @@ func Groups(pack *rules.Pack, opt Options) ([]Group, error) {
 		}
 		alerts.Rules = append(alerts.Rules, alert(r, Condition(e, opt), opt))
 	}
+	headroom, limits := headroom(pack, opt)
+	for _, s := range limits {
+		if !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
 	for _, n := range names {
 		s := pack.Signal(n)
 		expr, err := recorded(s, opt)
@@ -127,7 +135,7 @@ func Groups(pack *rules.Pack, opt Options) ([]Group, error) {
 		}
 		signals.Rules = append(signals.Rules, Rule{Record: s.Name, Expr: expr})
 	}
-	return []Group{signals, alerts}, nil
+	return []Group{signals, alerts, headroom}, nil
 }
 
 // Condition is a rule's condition over recorded signals, with the labels of By kept.

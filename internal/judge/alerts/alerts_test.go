@@ -34,7 +34,7 @@ func TestPrometheusTakesTheRules(t *testing.T) {
 		if len(errs) > 0 {
 			continue
 		}
-		if len(groups.Groups) != 2 || len(groups.Groups[1].Rules) < 15 {
+		if len(groups.Groups) != 3 || len(groups.Groups[1].Rules) < 15 {
 			t.Errorf("groups %d", len(groups.Groups))
 		}
 		for _, g := range groups.Groups {

@@ -206,6 +206,12 @@ func TestNoEndThatIsNotCarried(t *testing.T) {
 	if h := find(t, headroom.Of(far.Case, headroom.Options{}), "filesystem_space", "sdb"); h.Ends != nil || h.Trend == nil {
 		t.Errorf("ends %+v, trend %+v", h.Ends, h.Trend)
 	}
+	// A load that begins fills more than one that goes on.
+	brief := record(time.Second, 200).add(rules.FilesystemSize, "device", "sdb", always(21e9)).
+		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 20e9 - 3e7*s })
+	if h := find(t, headroom.Of(brief.Case, headroom.Options{}), "filesystem_space", "sdb"); h.Ends != nil {
+		t.Errorf("three minutes of filling end in %+v", h.Ends)
+	}
 	saw := record(time.Minute, 1440).add(rules.FilesystemSize, "device", "sdb", always(1e12)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 4e11 - 1e10*math.Mod(s, 30000)/300 })
 	if h := find(t, headroom.Of(saw.Case, headroom.Options{}), "filesystem_space", "sdb"); h.Ends != nil {

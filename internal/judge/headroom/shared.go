@@ -123,8 +123,12 @@ func (f *finder) burstBalances() {
 	}
 }
 
+// fileSystemsMax bounds the file systems that are listed.
+const fileSystemsMax = 256
+
 // fileSystems are space and inodes.
 func (f *finder) fileSystems() {
+	entered := 0
 	for _, x := range []struct {
 		key, title, unit, label, then string
 		free, size                    *rules.Signal
@@ -142,6 +146,9 @@ func (f *finder) fileSystems() {
 			used := make([]float64, len(size))
 			for k := range size {
 				used[k] = size[k] - t.Values[k]
+			}
+			if entered++; entered > fileSystemsMax || !(timeline.Max(used) > 0) {
+				continue // nothing is stored there
 			}
 			r := resource{key: x.key, title: x.title, subject: on, unit: x.unit, used: used, limits: size, from: Measured,
 				text: "the file system's size, without what only root may use", growth: fills, periodS: f.period(x.free), then: x.then}

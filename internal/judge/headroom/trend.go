@@ -17,8 +17,13 @@ const (
 	daysLeast  = 7
 	dayCovered = 0.5
 	dayShare   = 0.95 // of a day's intervals, that are compared between days
-	// horizon is how many times the observed time ahead a growth is continued.
+	// fillsLeastS is the time that a store's growth must be observed: a load that begins fills more
+	// than one that goes on.
+	fillsLeastS = 600.0
+	// horizon is how many times the observed time ahead a growth is continued, and widest how many
+	// times the end its interval may reach: an end that may be anywhere is none.
 	horizon = 10
+	widest  = 4
 	normal  = 1.96 // 95 % of a normal distribution lie within so many deviations
 )
 
@@ -50,7 +55,7 @@ func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 	if !(low > 0) || !(left > 0) || r.growth != drains && left/slope > horizon*over {
 		return t, nil
 	}
-	if math.IsInf(left/low, 0) {
+	if left/low > widest*left/slope || r.growth == fills && over < fillsLeastS*(1-2.0/slotsMost) {
 		return t, nil
 	}
 	return t, &Ends{InS: left / slope, LowS: left / high, HighS: left / low, Then: r.then}

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// devicesMost bounds the devices that are listed without a known limit, the busiest first.
-const devicesMost = 4
+// devicesMax bounds the devices that are listed without a known limit, the busiest first.
+const devicesMax = 4
 
 // A finder collects what there is.
 type finder struct {
@@ -84,7 +84,7 @@ func (f *finder) volumes() {
 			continue
 		}
 		if l.IOPS == nil && l.Throughput == nil {
-			if unknown++; unknown > devicesMost {
+			if unknown++; unknown > devicesMax {
 				continue
 			}
 		}

@@ -137,6 +137,7 @@ func (s *sampler) Tell(d *recording.Source) {
 		mountFacts(s.root, d.Facts)
 		diskFacts(s.root, d.Facts)
 		groupFacts(s.root, s.group, d.Facts)
+		machineFacts(s.root, d.Facts)
 		d.Facts["cores"] = strconv.Itoa(s.cores)
 		if s.memTotal > 0 {
 			d.Facts["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,6 +107,22 @@ func chosen(text string) string {
 	}
 	return name
 }
+
+// machineFacts report the type of an EC2 instance: on Nitro its firmware has it as the product's name.
+// (Amazon EC2 User Guide, "Detect whether a host is an EC2 instance"; Linux,
+// Documentation/ABI/stable/sysfs-class-dmi.) No network is asked.
+func machineFacts(root string, f map[string]string) {
+	const dmi = "sys/class/dmi/id/"
+	if readText(root, dmi+"sys_vendor") != "Amazon EC2" {
+		return
+	}
+	if name := readText(root, dmi+"product_name"); instanceType.MatchString(name) {
+		f["instance_type"] = name
+	}
+}
+
+// instanceType matches m6i.xlarge, not the names of other products.
+var instanceType = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 
 // groupFacts report the limits of the cgroup that this process is in.
 func groupFacts(root string, g cgroup, f map[string]string) {
