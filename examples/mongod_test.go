@@ -142,3 +142,13 @@ func ofRule(all []rules.Finding, id string) (rules.Finding, bool) {
 	}
 	return rules.Finding{}, false
 }
+
+// A queue of a hundred writes asks for a look at writeback throttling; nine do not.
+func TestMongodThrottling(t *testing.T) {
+	for run, want := range map[string]bool{"slow-400-nowbt": true, "slow-journal-300-nowbt": true, "slow-300": false, "slow-dirty-300": false, "slow-ext4-300": false,
+		"base-600": false, "base-1000": false, "journal-800": false, "lock-400": false, "scan-400": false} {
+		if _, ok := byRule(mongodDiagnosis(t, run, "diagnostic.data", "iostat.log"))["host/writeback-throttling"]; ok != want {
+			t.Errorf("%s: the finding on writeback throttling is %v, want %v", run, ok, want)
+		}
+	}
+}

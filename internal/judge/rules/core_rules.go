@@ -17,6 +17,7 @@ func (p *Pack) coreRules() []Rule {
 		diskNotTheCause(),
 
 		hostWritebackBacklog(),
+		hostWritebackThrottling(),
 		hostMemoryLimit(),
 		hostCPUSaturated(),
 		hostIOThrottled(),

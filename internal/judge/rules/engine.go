@@ -38,6 +38,9 @@ type Knowledge struct {
 	// Handed is the bytes per second that the engine handed to the operating system for its files;
 	// nil if not measured.
 	Handed func(sig *Signals) []float64
+	// Throttled is what the kernel's writeback throttling did to the engine's writes, for each file
+	// system on which it was measured.
+	Throttled []Throttled
 	// Cycle is the engine's recurring burst of writing, if the recording contains it.
 	Cycle func(sig *Signals) (Cycle, bool)
 	Log   Log

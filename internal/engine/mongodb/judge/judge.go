@@ -47,6 +47,7 @@ func Knowledge() rules.Knowledge {
 		Cycle:     cycle,
 		Log:       rules.Log{Syncing: syncing, Apart: apart, Beside: beside},
 		Handed:    handed,
+		Throttled: throttled,
 		Latencies: []rules.Latency{{Classes: WriteClasses, Subject: "MongoDB writes"}, {Classes: ReadClasses, Subject: "MongoDB reads"}},
 		Bounds:    bounds,
 		Plots:     []rules.Plot{{Title: "WiredTiger dirty", Signal: DirtyRatio}},
@@ -62,6 +63,13 @@ func Knowledge() rules.Knowledge {
 func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	cells, ok := CheckpointCells(sig)
 	return rules.Cycle{Cells: cells, Took: sig.One(CheckpointTime), After: 1}, ok
+}
+
+// throttled was measured on a mongod 5.0.7 with a cache of 1 GB and {w: majority, j: true}, one run
+// of 150 s each.
+var throttled = []rules.Throttled{
+	{Filesystem: "xfs", OnS: 0.129, OffS: 10.8, Where: "300 updates/s, 1,000 IOPS and 40 MiB/s"},
+	{Filesystem: "ext4", OnS: 3.87, OffS: 11.8, Where: "300 updates/s, 1,000 IOPS and 40 MiB/s"},
 }
 
 // handed is what WiredTiger wrote to its data files and to its journal.

@@ -19,7 +19,7 @@ func pageReads() rules.Rule {
 			"idle":      "No device was saturated meanwhile.",
 		},
 		Advice: map[string]rules.Advice{
-			"writes": {Summary: "Keep the writes from filling the volume's queue: bounded dirty bytes, or the kernel's writeback throttling (see host/writeback-backlog)",
+			"writes": {Summary: "Keep the writes from filling the volume's queue: bounded dirty bytes, or the kernel's writeback throttling (see host/writeback-throttling and host/writeback-backlog)",
 				Expect: "reads pass in the time of a few writes", TradeOff: "see there"},
 			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
 				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints"},
@@ -65,14 +65,16 @@ func pageReads() rules.Rule {
 	return r
 }
 
-// writesOfSaturated is the share of writes among the requests of the device that did most of them
-// in the stalled time.
-func writesOfSaturated(c *rules.Case) float64 {
-	most, share := -1.0, 0.0
-	for _, t := range c.Signal(rules.DiskOps) {
-		all := timeline.Sum(timeline.At(t.Values, c.Stall.Cells))
-		if writes := c.For(rules.DiskWrites, "device", t.Labels.Get("device")); all > most && all > 0 && writes != nil {
-			most, share = all, timeline.Sum(timeline.At(writes, c.Stall.Cells))/all
+// writesOfSaturated is the share of writes among the requests of the device that was busy most of the
+// stalled time.
+func writesOfSaturated(c *rules.Case) (share float64) {
+	most := -1.0
+	for _, t := range c.Signal(rules.DiskBusy) {
+		device := t.Labels.Get("device")
+		all := timeline.Sum(timeline.At(c.For(rules.DiskOps, "device", device), c.Stall.Cells))
+		busy := timeline.Sum(timeline.At(t.Values, c.Stall.Cells))
+		if writes := c.For(rules.DiskWrites, "device", device); busy > most && all > 0 && writes != nil {
+			most, share = busy, timeline.Sum(timeline.At(writes, c.Stall.Cells))/all
 		}
 	}
 	return share

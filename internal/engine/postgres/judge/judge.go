@@ -23,12 +23,20 @@ func Knowledge() rules.Knowledge {
 		Felt:      felt,
 		Cycle:     cycle,
 		Handed:    handed,
+		Throttled: throttled,
 		Compared:  compared,
 		Providers: []rules.Provider{{Prefix: "pg_", Ways: []rules.Way{{Text: "postgres_exporter's metrics"}}}},
 		Exporter:  "prometheus-community/postgres_exporter",
 		CoresHint: "max_parallel_workers for PostgreSQL",
 		CacheHint: "PostgreSQL: shared_buffers a quarter",
 	}
+}
+
+// throttled was measured on PostgreSQL 15 with the load of examples/scenarios/lab-postgres.yaml, one
+// run of 60 s each with two checkpoints. On ext4 the throttling harmed.
+var throttled = []rules.Throttled{
+	{Filesystem: "xfs", OnS: 0.39, OffS: 1.75, Where: "two checkpoints in 60 s"},
+	{Filesystem: "ext4", OnS: 1.88, OffS: 0.60, Where: "two checkpoints in 60 s"},
 }
 
 // handed is the WAL: each byte of it is synced, while a page may be written several times before the

@@ -1,0 +1,181 @@
+package rules
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/timeline"
+)
+
+// Throttled is what the kernel's writeback throttling did to an engine's writes on a file system, as
+// measured: the p99 in seconds with it and without.
+type Throttled struct {
+	Filesystem string
+	OnS, OffS  float64
+	Where      string // the volume and the load
+}
+
+// Helps reports whether the throttling made the writes clearly quicker.
+func (x Throttled) Helps() bool { return x.OnS < 0.8*x.OffS }
+
+const (
+	throttlingShare = 0.25 // of the stalled time with a saturated device
+	throttlingWrite = 0.5  // of the device's requests are writes
+	// With throttling, 9 requests stood in the queue of a volume that the page cache saturated, and
+	// 108 without. Where the setting is not recorded, a queue in between decides; and where fewer
+	// than so many stand there, it is not what others wait behind.
+	longQueue   = 48
+	longInCells = 0.5 // of the saturated cells, at least
+	notRecorded = 0.5 // of the weight, where the setting is not known
+)
+
+func hostWritebackThrottling() Rule {
+	r := Rule{ID: "host/writeback-throttling", Title: "Writeback throttling is off", Kind: Cause,
+		When:    saturated,
+		Needs:   []*Signal{MemoryDirty, DiskQueue, DiskWrites},
+		NoAlert: "whether it is off is a setting, not a series",
+		Cause:   "The kernel can bound how many of the page cache's writes are in flight at a device (writeback throttling, block/blk-wbt.c). Where that is off, a flush fills the whole queue, and a log's fdatasync or a page's read waits behind all of it.",
+		Words: Words{
+			"unknown":     "Writeback throttling may be off",
+			"off":         "Writeback throttling is off on {{.device}} (wbt_lat_usec 0). In the stalled time {{.queue}} requests stood in its queue (median while saturated), {{.writes}} of them writes, and each sync or read waited behind them.",
+			"not told":    "In the stalled time {{.queue}} requests stood in the queue of {{.device}} (median while saturated), {{.writes}} of them writes, and each sync or read waited behind them. With the kernel's writeback throttling a comparable run had 9. Whether it is on is not in these sources: look at /sys/block/{{.device}}/queue/wbt_lat_usec (0 is off; no such file or an error: the kernel has none).",
+			"measured":    "Measured for {{.engine}} on {{.filesystem}} ({{.where}}): write p99 {{.off}} without it, {{.on}} with it.",
+			"file system": "The file system is not in these sources.",
+		},
+		Advice: map[string]Advice{"on": {
+			Summary: "Turn it on: echo 2000 > /sys/block/{{.device}}/queue/wbt_lat_usec; for good, a line in /etc/udev/rules.d/60-plimsoll-wbt.rules: ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"{{.device}}\", ATTR{queue/wbt_lat_usec}=\"2000\". Undo: echo 0 into the same file, and remove the line",
+			Expect:  "a flush keeps few requests in flight, and syncs and reads pass; it needs no restart and costs no money",
+			TradeOff: "fewer writes in flight: a restore or a bulk load through the page cache may take longer (not measured).{{with .harmed}} Not for every pair of engine and file system: {{.}}.{{end}} " +
+				"The bfq scheduler turns it off again, and some 4.18 kernels hang with it"}}}
+	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		if !c.Stall.Any() || !(timeline.Max(timeline.At(c.dirtyOrWriteback(), c.Stall.Cells.Widen(c.Cells(backlogLookBackS*1e9), 0))) >= minBacklogBytes) {
+			return nil
+		}
+		var out []Finding
+		for _, h := range held {
+			if f, ok := r.unthrottled(c, h); ok {
+				out = append(out, f)
+			}
+		}
+		return out
+	}
+	return r
+}
+
+// unthrottled judges one saturated device.
+func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
+	dev := held.Labels.Get("device")
+	cells := timeline.Known(held.Values).And(c.Stall.Cells)
+	share := Share(cells, c.Stall.Cells)
+	queue, writes := timeline.At(c.For(DiskQueue, "device", dev), cells), timeline.At(c.For(DiskWrites, "device", dev), cells)
+	written := timeline.Sum(writes) / timeline.Sum(timeline.At(c.For(DiskOps, "device", dev), cells))
+	if share < throttlingShare || !(written >= throttlingWrite) {
+		return Finding{}, false
+	}
+	setting := c.Facts["wbt_lat_usec."+dev]
+	long := timeline.Where(c.For(DiskQueue, "device", dev), func(x float64) bool { return x >= longQueue })
+	if setting != "" && setting != "0" || setting == "" && Share(long, cells) < longInCells {
+		return Finding{}, false
+	}
+	measured := c.throttled(dev)
+	if len(measured) == 0 || slices.ContainsFunc(measured, func(m engineThrottled) bool { return !m.Helps() }) {
+		return Finding{}, false
+	}
+	f := r.Finding(dev)
+	f.Weight = share
+	said := Values{"device": Called(dev), "queue": Number(timeline.Quantile(queue, 0.5)), "writes": Part(written)}
+	if setting == "0" {
+		f.Say("off", said)
+	} else {
+		f.Weight *= notRecorded
+		f.Entitle("unknown", nil)
+		f.Say("not told", said)
+	}
+	f.Severity = c.SeverityOf(f.Weight)
+	if setting == "" && f.Severity == Critical {
+		f.Severity = Warning
+	}
+	f.Windows = c.Windows(cells.Close(1))
+	for _, m := range measured {
+		f.Say("measured", Values{"engine": Called(m.product), "filesystem": Called(m.Filesystem), "where": Called(m.Where), "off": Seconds(m.OffS), "on": Seconds(m.OnS)})
+	}
+	if len(measured) > 1 {
+		f.Say("file system", nil)
+	}
+	f.Evidence = []Evidence{
+		c.Figure("requests in the queue of "+dev+" while stalled and saturated, median", DiskQueue, timeline.Quantile(queue, 0.5), "requests", cells),
+		c.Figure("share of the stalled time in which it was saturated", DiskBusy, share, "ratio", c.Stall.Cells),
+		c.Figure("write await meanwhile, median", DiskWriteAwait, timeline.Quantile(timeline.At(c.For(DiskWriteAwait, "device", dev), cells), 0.5), "seconds", cells),
+	}
+	for _, name := range []string{"wbt_lat_usec.", "nr_requests.", "scheduler."} {
+		if v := c.Facts[name+dev]; v != "" {
+			f.Evidence = append(f.Evidence, c.Remark(name+dev+" = "+v))
+		}
+	}
+	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Metric != "" && e.Value == nil })
+	f.Advise("on", Values{"device": Called(dev), "harmed": c.Pack.harmed()})
+	return f, true
+}
+
+// engineThrottled is a measurement with the engine's name for people.
+type engineThrottled struct {
+	Throttled
+	product string
+}
+
+// throttled are the measurements of the recording's engines on a device's file system, or on all if
+// that is not known.
+func (c *Case) throttled(device string) []engineThrottled {
+	fs := c.filesystem(device)
+	var out []engineThrottled
+	for _, e := range c.Pack.Engines() {
+		if !slices.Contains(c.Engines, e.Database) {
+			continue
+		}
+		for _, x := range e.Throttled {
+			if fs == "" || x.Filesystem == fs {
+				out = append(out, engineThrottled{x, e.Product})
+			}
+		}
+	}
+	return out
+}
+
+// harmed names the pairs of engine and file system on which the throttling did harm.
+func (p *Pack) harmed() Value {
+	var out []string
+	for _, e := range p.Engines() {
+		for _, x := range e.Throttled {
+			if !x.Helps() {
+				out = append(out, fmt.Sprintf("%s on %s had a p99 of %s with it and %s without", e.Product, x.Filesystem, units.Seconds(x.OnS), units.Seconds(x.OffS)))
+			}
+		}
+	}
+	return Value(strings.Join(out, "; "))
+}
+
+// filesystem is the file system on a device, as the host's mounts say ("mount./data" = "xfs rw
+// /dev/nvme1n1"); "" if they do not.
+func (c *Case) filesystem(device string) string {
+	for name, value := range c.Facts {
+		fields := strings.Fields(value)
+		if strings.HasPrefix(name, "mount.") && len(fields) > 1 && path.Base(fields[len(fields)-1]) == device {
+			return fields[0]
+		}
+	}
+	return ""
+}
+
+// dirtyOrWriteback is the page cache that waits to be written or is being written.
+func (c *Case) dirtyOrWriteback() []float64 {
+	out := slices.Clone(c.One(MemoryDirty))
+	for k, x := range c.One(MemoryWriteback) {
+		if k < len(out) && x > out[k] {
+			out[k] = x
+		}
+	}
+	return out
+}
