@@ -205,6 +205,10 @@ func (g *volumeGrid) throughputs(t *catalog.VolumeType, o catalog.Order, iops ca
 		if per := t.ThroughputPerIOPS; per.Known() && mib > units.Throughput(iops)*units.Throughput(per.Value) {
 			break
 		}
+		if mib > t.ThroughputIncluded.Value && mib < units.Throughput(iops)*units.Throughput(t.ThroughputLeastPerIOPS.Value) {
+			mib *= ladder
+			continue
+		}
 		with := o
 		if with.Throughput = mib; mib == t.ThroughputIncluded.Value {
 			with.Throughput = 0

@@ -53,7 +53,7 @@ func chosen(t *VolumeType, o *Order, _ *InstanceType) Limits {
 		iops = t.IOPSIncluded.Value
 	}
 	if throughput == 0 {
-		throughput = t.ThroughputIncluded.Value
+		throughput = max(t.ThroughputIncluded.Value, t.throughputLeast(iops))
 	}
 	return Limits{Sustained: volume.Rate{IOPS: iops.Frequency(), Throughput: throughput}}
 }

@@ -190,10 +190,18 @@ func (c *checker) throughput() {
 		c.add("throughput", rate(o.Throughput)+": more than "+t.Name+" has", limit, t.ThroughputMax.Source, written(nearest))
 	case t.ThroughputMin.Known() && o.Throughput < t.ThroughputMin.Value:
 		c.add("throughput", rate(o.Throughput)+": less than "+t.Name+" can have", "at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
+	case o.Throughput < t.throughputLeast(iops):
+		least := t.ThroughputLeastPerIOPS
+		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes at least %s", rate(o.Throughput), iops, rate(t.throughputLeast(iops))), least.Note, least.Source, written(t.throughputLeast(iops)))
 	case per.Known() && o.Throughput > max(byIOPS, t.ThroughputIncluded.Value):
 		need := (int64(o.Throughput) + int64(per.Value) - 1) / int64(per.Value)
 		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes %s IOPS", rate(o.Throughput), iops, units.Count(need)), per.Note, per.Source, written(byIOPS))
 	}
+}
+
+// throughputLeast is the throughput that comes with IOPS at least, 0 if they bring none.
+func (t *VolumeType) throughputLeast(iops IOPS) units.Throughput {
+	return units.Throughput(t.ThroughputLeastPerIOPS.Value) * units.Throughput(iops)
 }
 
 func (c *checker) stripe() {

@@ -9,23 +9,67 @@ import (
 var (
 	hyperdiskDocs = Source{"Google Cloud documentation, Hyperdisk Balanced", "2025"}
 	pdDocs        = Source{"Google Cloud documentation, \"About Persistent Disk performance\"", "2025"}
+	extremeDocs   = Source{"Google Cloud documentation, Hyperdisk Extreme", "2026"}
+	regionalDocs  = Source{"Google Cloud documentation, Hyperdisk Balanced High Availability", "2026"}
 	azureDocs     = Source{"Microsoft Azure documentation, managed disk types", "2025"}
 )
 
-const likeGP3 = "gp3's (assumed: no calibrated figures of it are known here)"
+const (
+	likeGP3 = "gp3's (assumed: no calibrated figures of it are known here)"
+	likeIO2 = "io2 Block Express' (assumed: no calibrated figures of it are known here)"
+)
+
+// fourChanges is how often Azure lets somebody change a disk.
+const fourChanges = "IOPS and throughput can be changed four times in 24 hours"
 
 func gcpTypes() []*VolumeType {
-	return []*VolumeType{{
-		Name: "hyperdisk-balanced", Provider: "gcp", Title: "Hyperdisk Balanced",
-		SizeMin: said(4*units.GiB, hyperdiskDocs), SizeMax: said(64*units.TiB, hyperdiskDocs),
+	regional := hyperdiskBalanced("hyperdisk-balanced-ha", "Hyperdisk Balanced High Availability", 100_000, 1200, regionalDocs)
+	regional.Rules = append(regional.Rules, said("what a size and IOPS allow is taken from Hyperdisk Balanced; that each write is in two zones is in no latency here (assumed)", Source{Text: "assumed"}))
+	return []*VolumeType{
+		hyperdiskBalanced("hyperdisk-balanced", "Hyperdisk Balanced", 160_000, 2400, hyperdiskDocs), regional, hyperdiskExtreme(),
+		persistentDisk("pd-ssd", "SSD Persistent Disk", 6000, 30, 100_000, 240, 48),
+		persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28),
+	}
+}
+
+// machineBound says what no Hyperdisk's figures contain.
+func machineBound(s Source) Figure[string] {
+	return said("the machine bounds IOPS and throughput further; that is not checked here", s)
+}
+
+// hyperdiskBalanced makes a type whose IOPS are bounded by its size, and whose throughput is bounded
+// by its IOPS from both sides.
+func hyperdiskBalanced(name, title string, mostIOPS IOPS, mostMiBps int64, s Source) *VolumeType {
+	return &VolumeType{
+		Name: name, Provider: "gcp", Title: title,
+		SizeMin: said(4*units.GiB, s), SizeMax: said(64*units.TiB, s),
 		ChoosesIOPS: true, ChoosesThroughput: true,
-		IOPSIncluded: said(IOPS(3000), hyperdiskDocs), IOPSMin: said(IOPS(3000), hyperdiskDocs, "for 6 GiB and more"), IOPSMax: said(IOPS(160_000), hyperdiskDocs),
-		ThroughputIncluded: said(140*units.MiBps, hyperdiskDocs), ThroughputMin: said(140*units.MiBps, hyperdiskDocs), ThroughputMax: said(2400*units.MiBps, hyperdiskDocs),
-		Rules: []Figure[string]{said("the size and the machine bound IOPS and throughput further; that is not checked here", hyperdiskDocs)},
-		Read:  &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
+		IOPSIncluded: said(IOPS(3000), s), IOPSMin: said(IOPS(3000), s, "for 6 GiB and more"), IOPSMax: said(mostIOPS, s),
+		IOPSPerGiB:         said(IOPS(500), s, "over 6 GiB"),
+		ThroughputIncluded: said(140*units.MiBps, s), ThroughputMin: said(140*units.MiBps, s), ThroughputMax: said(units.Throughput(mostMiBps)*units.MiBps, s),
+		ThroughputPerIOPS:      said(256*units.KiB, s, "0.25 MiB/s for each IOPS"),
+		ThroughputLeastPerIOPS: said(4*units.KiB, s, "1 MiB/s for each 256 IOPS"),
+		Rules:                  []Figure[string]{machineBound(s)},
+		Read:                   &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
 		limits: chosen,
-	}, persistentDisk("pd-ssd", "SSD Persistent Disk", 6000, 30, 100_000, 240, 48),
-		persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28)}
+	}
+}
+
+func hyperdiskExtreme() *VolumeType {
+	const most = 5000 * units.MiBps
+	return &VolumeType{
+		Name: "hyperdisk-extreme", Provider: "gcp", Title: "Hyperdisk Extreme",
+		SizeMin: said(64*units.GiB, extremeDocs), SizeMax: said(64*units.TiB, extremeDocs),
+		ChoosesIOPS: true,
+		IOPSMin:     said(IOPS(128), extremeDocs, "2 for each GiB"), IOPSMax: said(IOPS(350_000), extremeDocs), IOPSPerGiB: said(IOPS(1200), extremeDocs),
+		ThroughputMax: said(most, extremeDocs),
+		Rules:         []Figure[string]{said("throughput is 250 MiB/s for each 1,000 IOPS, at most 5,000 MiB/s", extremeDocs), machineBound(extremeDocs)},
+		Read:          &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyNote: likeIO2,
+		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
+			iops := o.asked()
+			return Limits{Sustained: volume.Rate{IOPS: iops.Frequency(), Throughput: min(units.Throughput(iops)*units.MiBps/4, most)}}
+		},
+	}
 }
 
 // persistentDisk makes a type whose limits grow with its size from a baseline. perGiB of throughput
@@ -62,6 +106,7 @@ func azureTypes() []*VolumeType {
 		IOPSPerGiB:         said(IOPS(500), azureDocs, "over 6 GiB"),
 		ThroughputIncluded: said(125*units.MBps, azureDocs), ThroughputMin: said(125*units.MBps, azureDocs), ThroughputMax: said(2000*units.MBps, azureDocs),
 		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
+		Rules:             []Figure[string]{said(fourChanges, azureDocs)},
 		Read:              &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
 		limits: chosen,
 	}, {
@@ -70,7 +115,9 @@ func azureTypes() []*VolumeType {
 		ChoosesIOPS: true, ChoosesThroughput: true,
 		IOPSMin: said(IOPS(100), azureDocs), IOPSMax: said(IOPS(400_000), azureDocs), IOPSPerGiB: said(IOPS(1000), azureDocs),
 		ThroughputMin: said(units.MBps, azureDocs), ThroughputMax: said(10_000*units.MBps, azureDocs),
-		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyNote: "io2 Block Express' (assumed: no calibrated figures of it are known here)",
+		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
+		Rules:             []Figure[string]{said(fourChanges, azureDocs)},
+		Read:              &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyNote: likeIO2,
 		limits: chosen,
 	}, {
 		Name: "premium-ssd", Provider: "azure", Title: "Premium SSD",
@@ -79,6 +126,7 @@ func azureTypes() []*VolumeType {
 		Operation: said(256*units.KiB, azureDocs),
 		Rules: []Figure[string]{
 			said("limits and price are those of the next tier in size, P1 (4 GiB, 120 IOPS, 25 MB/s) to P80 (32 TiB, 20,000 IOPS, 900 MB/s)", azureDocs),
+			said("over 512 GiB, on-demand bursting to 30,000 IOPS and 1,000 MB/s can be bought; it is not modelled", azureDocs),
 			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while there are credits: a full bucket lasts 30 minutes", azureDocs, "Operations and bytes have a bucket each; the model counts operations (assumed)."),
 		},
 		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,

@@ -43,6 +43,9 @@ func (t *VolumeType) Facts() []Fact {
 	if per := t.ThroughputPerIOPS; per.Known() {
 		add("throughput per IOPS", per.Note, per.Source)
 	}
+	if least := t.ThroughputLeastPerIOPS; least.Known() {
+		add("throughput per IOPS at least", least.Note, least.Source)
+	}
 	merged := ""
 	if t.Merge {
 		merged = "requests that follow each other are counted together up to that, a longer one as several"
@@ -91,20 +94,22 @@ func (t *VolumeType) Range() (iops, throughput string) {
 
 // examples are orders that show a type's particular properties.
 var examples = map[string]Order{
-	"gp3":                {Size: 2500 * units.GiB, IOPS: 16_000, Throughput: 250 * units.MiBps},
-	"gp2":                {Size: 300 * units.GiB},
-	"io2":                {Size: 100 * units.GiB, IOPS: 40_000},
-	"io1":                {Size: 1000 * units.GiB, IOPS: 40_000},
-	"st1":                {Size: 2 * units.TiB},
-	"sc1":                {Size: 2 * units.TiB},
-	"hyperdisk-balanced": {Size: 1000 * units.GiB, IOPS: 10_000, Throughput: 500 * units.MiBps},
-	"pd-ssd":             {Size: 500 * units.GiB},
-	"pd-balanced":        {Size: 500 * units.GiB},
-	"premium-v2":         {Size: 1000 * units.GiB, IOPS: 10_000, Throughput: 500 * units.MBps},
-	"ultra":              {Size: 1000 * units.GiB, IOPS: 50_000, Throughput: 1000 * units.MBps},
-	"premium-ssd":        {Size: 512 * units.GiB},
-	"nvme":               {Stripe: 2},
-	"custom":             {Size: units.TiB, IOPS: 5000, Throughput: 200 * units.MiBps, Operation: 256 * units.KiB, Latency: &LatencyOrder{Like: "gp3"}},
+	"gp3":                   {Size: 2500 * units.GiB, IOPS: 16_000, Throughput: 250 * units.MiBps},
+	"gp2":                   {Size: 300 * units.GiB},
+	"io2":                   {Size: 100 * units.GiB, IOPS: 40_000},
+	"io1":                   {Size: 1000 * units.GiB, IOPS: 40_000},
+	"st1":                   {Size: 2 * units.TiB},
+	"sc1":                   {Size: 2 * units.TiB},
+	"hyperdisk-balanced":    {Size: 1000 * units.GiB, IOPS: 10_000, Throughput: 500 * units.MiBps},
+	"hyperdisk-balanced-ha": {Size: 1000 * units.GiB, IOPS: 10_000, Throughput: 500 * units.MiBps},
+	"hyperdisk-extreme":     {Size: 1000 * units.GiB, IOPS: 50_000},
+	"pd-ssd":                {Size: 500 * units.GiB},
+	"pd-balanced":           {Size: 500 * units.GiB},
+	"premium-v2":            {Size: 1000 * units.GiB, IOPS: 10_000, Throughput: 500 * units.MBps},
+	"ultra":                 {Size: 1000 * units.GiB, IOPS: 50_000, Throughput: 1000 * units.MBps},
+	"premium-ssd":           {Size: 512 * units.GiB},
+	"nvme":                  {Stripe: 2},
+	"custom":                {Size: units.TiB, IOPS: 5000, Throughput: 200 * units.MiBps, Operation: 256 * units.KiB, Latency: &LatencyOrder{Like: "gp3"}},
 }
 
 // Example is an order of the type.

@@ -28,6 +28,7 @@ type VolumeType struct {
 	IOPSPerGiB                                       Figure[IOPS]
 	ThroughputIncluded, ThroughputMin, ThroughputMax Figure[units.Throughput]
 	ThroughputPerIOPS                                Figure[units.Size] // bytes a second for each IOPS, at most
+	ThroughputLeastPerIOPS                           Figure[units.Size] // and at least
 	// Operation is the most bytes that one operation carries.
 	Operation Figure[units.Size]
 	Merge     bool
@@ -68,7 +69,7 @@ func TypeNames() []string {
 
 // otherNames are what products are called elsewhere.
 var otherNames = map[string]string{
-	"io2-block-express": "io2", "io2bx": "io2", "local-nvme": LocalType, "hyperdisk": "hyperdisk-balanced",
+	"io2-block-express": "io2", "io2bx": "io2", "local-nvme": LocalType, "hyperdisk": "hyperdisk-balanced", "hyperdisk-balanced-high-availability": "hyperdisk-balanced-ha",
 	"premiumv2_lrs": "premium-v2", "premium-ssd-v2": "premium-v2", "premiumssdv2": "premium-v2",
 	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "instance-store": LocalType,
 }
