@@ -22,11 +22,21 @@ import (
 	"plimsoll/internal/lab/blockdev"
 	"plimsoll/internal/lab/disk"
 	"plimsoll/internal/model/volume"
+	"plimsoll/internal/trace"
 	"plimsoll/internal/trace/probe"
+	"plimsoll/internal/trace/target"
 )
 
-// The test binary is also the neighbour: a program that writes directly, so many at once.
+// The test binary is also the neighbour: a program that writes directly, so many at once; and a
+// trace in a process of its own.
 func TestMain(m *testing.M) {
+	if pid, err := strconv.Atoi(os.Getenv("PLIMSOLL_TEST_TRACER")); err == nil {
+		if _, err := trace.Run(context.Background(), trace.Options{Target: target.Choice{PID: pid}, For: time.Minute, Slower: 20 * time.Millisecond}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if path := os.Getenv("PLIMSOLL_TEST_NEIGHBOUR"); path != "" {
 		if err := neighbour(path); err != nil {
 			fmt.Fprintln(os.Stderr, err)

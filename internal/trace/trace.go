@@ -248,6 +248,9 @@ func (s *session) explain(before int64) {
 			s.early++ // its requests were not seen
 			continue
 		}
+		if !s.window.Whole(c) {
+			s.header.Cut = true
+		}
 		x := s.window.Explain(c)
 		if s.prefix != "" && x.File != "" && !strings.HasPrefix(x.File, s.prefix+"/") {
 			s.other++
@@ -273,9 +276,6 @@ func (s *session) result() (*Result, error) {
 	r.Notes = s.notes
 	if s.early > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d slow calls are left out: they were on a file system that the target had not used before, and began before it was watched", s.early))
-	}
-	if s.window.Cut {
-		s.header.Cut = true
 	}
 	return &Result{Report: r, Events: &s.keep, Window: s.window}, nil
 }

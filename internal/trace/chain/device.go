@@ -28,23 +28,27 @@ func classOf(r *events.Request) sizeClass {
 // aloneMax is how many latencies of a class are remembered.
 const aloneMax = 256
 
-// learn remembers the latencies of requests that no other shared the device with.
-func (w *Window) learn(new []events.Request) {
-	for i := range new {
-		r := &new[i]
-		if r.Issue == 0 || r.Done <= r.Issue {
-			continue
-		}
-		if len(w.ahead(r, r.Issue, r.Done)) > 0 {
-			continue
-		}
-		c := classOf(r)
-		all := append(w.alone[c], r.Done-r.Issue)
-		if len(all) > aloneMax {
-			all = all[len(all)-aloneMax:]
-		}
-		w.alone[c] = all
+// learn remembers the latency of a disk's request at i if it had the device for itself: the one that
+// completed before it did so before it was issued.
+func (w *Window) learn(rs []events.Request, i int) {
+	r := &rs[i]
+	if r.Issue == 0 || r.Done <= r.Issue || i > 0 && rs[i-1].Done > r.Issue {
+		return
 	}
+	c := classOf(r)
+	a := w.alone[c]
+	if a == nil {
+		a = &latencies{}
+		w.alone[c] = a
+	}
+	a.all[a.n%aloneMax] = r.Done - r.Issue
+	a.n++
+}
+
+// latencies are the last ones of a class.
+type latencies struct {
+	all [aloneMax]int64
+	n   int
 }
 
 // aloneLeast is how many such latencies make a baseline.
@@ -57,8 +61,8 @@ const aloneLeast = 5
 func (w *Window) baseline(r *events.Request, ahead []events.Request) int64 {
 	c := classOf(r)
 	for ; c.size >= 0; c.size-- {
-		if all := w.alone[c]; len(all) >= aloneLeast {
-			sorted := slices.Clone(all)
+		if a := w.alone[c]; a != nil && a.n >= aloneLeast {
+			sorted := slices.Clone(a.all[:min(a.n, aloneMax)])
 			slices.Sort(sorted)
 			return sorted[len(sorted)/2]
 		}

@@ -10,10 +10,10 @@ import (
 )
 
 // keepNs is how far back a trace remembers: a call that began earlier is explained in part.
-const keepNs = int64(180e9)
+const keepNs = int64(120e9)
 
 // eventsMax bounds what a trace remembers.
-const eventsMax = 1_000_000
+const eventsMax = 400_000
 
 // A Window is the events of the last minutes, arranged for questions.
 type Window struct {
@@ -25,10 +25,11 @@ type Window struct {
 	first  map[int64]place
 	names  map[events.FileID]string
 	users  map[events.FileID][]events.File // who made its pages dirty
-	alone  map[sizeClass][]int64           // latencies of requests that had the device for themselves
+	alone  map[sizeClass]*latencies        // latencies of requests that had the device for themselves
 	groups map[uint32]string
 	size   int
-	Cut    bool // something was forgotten early, for lack of room
+	lost   int64 // what ended before was forgotten early, for lack of room
+	forgot int64 // when something was forgotten last
 }
 
 // place is where a request is in disks.
@@ -41,28 +42,22 @@ type place struct {
 func NewWindow(h *events.Header) *Window {
 	return &Window{header: h, disks: map[uint32][]events.Request{}, waits: map[uint32][]events.Wait{},
 		commit: map[uint32][]events.Commit{}, first: map[int64]place{}, names: map[events.FileID]string{},
-		users: map[events.FileID][]events.File{}, alone: map[sizeClass][]int64{}, groups: map[uint32]string{}}
+		users: map[events.FileID][]events.File{}, alone: map[sizeClass]*latencies{}, groups: map[uint32]string{}}
 }
 
 // Add takes events. Calls are not among what it keeps.
 func (w *Window) Add(b *events.Batch) {
-	touched := map[uint32]bool{}
-	for _, r := range b.Requests {
-		w.disks[r.Dev] = append(w.disks[r.Dev], r)
-		w.first[r.First] = place{r.Dev, r.Done}
-		touched[r.Dev] = true
+	w.requests(b.Requests)
+	touched := map[uint32]int{}
+	for i := range b.Waits {
+		x := &b.Waits[i]
+		if _, ok := touched[x.TID]; !ok {
+			touched[x.TID] = len(w.waits[x.TID])
+		}
+		w.waits[x.TID] = append(w.waits[x.TID], *x)
 	}
-	for dev := range touched {
-		sortFrom(w.disks[dev], func(r *events.Request) int64 { return r.Done })
-	}
-	w.learn(b.Requests)
-	clear(touched)
-	for _, x := range b.Waits {
-		w.waits[x.TID] = append(w.waits[x.TID], x)
-		touched[x.TID] = true
-	}
-	for tid := range touched {
-		sortFrom(w.waits[tid], func(x *events.Wait) int64 { return x.Out })
+	for tid, from := range touched {
+		sortFrom(w.waits[tid], from, func(x *events.Wait) int64 { return x.Out })
 	}
 	for _, c := range b.Commits {
 		w.commit[c.Dev] = append(w.commit[c.Dev], c)
@@ -73,14 +68,33 @@ func (w *Window) Add(b *events.Batch) {
 	}
 	w.size += b.Len()
 	if w.size > eventsMax {
-		w.Cut = true
-		w.forget(w.middle())
+		w.lost = max(w.lost, w.middle())
+		w.forget(w.lost)
 	}
 }
 
-// sortFrom sorts what is nearly sorted.
-func sortFrom[T any](all []T, key func(*T) int64) {
-	for i := 1; i < len(all); i++ {
+func (w *Window) requests(all []events.Request) {
+	touched := map[uint32]int{}
+	for i := range all {
+		r := &all[i]
+		if _, ok := touched[r.Dev]; !ok {
+			touched[r.Dev] = len(w.disks[r.Dev])
+		}
+		w.disks[r.Dev] = append(w.disks[r.Dev], *r)
+		w.first[r.First] = place{r.Dev, r.Done}
+	}
+	for dev, from := range touched {
+		rs := w.disks[dev]
+		sortFrom(rs, from, func(r *events.Request) int64 { return r.Done })
+		for i := from; i < len(rs); i++ {
+			w.learn(rs, i)
+		}
+	}
+}
+
+// sortFrom sorts what was sorted before something was appended at an index.
+func sortFrom[T any](all []T, from int, key func(*T) int64) {
+	for i := max(from, 1); i < len(all); i++ {
 		if key(&all[i]) < key(&all[i-1]) {
 			slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(key(&a), key(&b)) })
 			return
@@ -157,8 +171,16 @@ func (w *Window) middle() int64 {
 	return slices.Max(all)
 }
 
-// Forget drops what ended long before a time.
-func (w *Window) Forget(now int64) { w.forget(now - keepNs) }
+// Forget drops what ended long before a time. It may be called often.
+func (w *Window) Forget(now int64) {
+	if now-w.forgot > keepNs/8 {
+		w.forgot = now
+		w.forget(now - keepNs)
+	}
+}
+
+// Whole reports whether everything since the beginning of a call is remembered.
+func (w *Window) Whole(c *events.Call) bool { return c.Enter >= w.lost }
 
 func (w *Window) forget(before int64) {
 	for dev, rs := range w.disks {

@@ -18,7 +18,7 @@ const (
 	eventFile
 
 	commBytes = 16
-	stackMax  = 32
+	stackMax  = 24
 	namesMax  = 6
 	nameBytes = 48
 
@@ -27,8 +27,9 @@ const (
 
 // A record reads fields one after the other. Reading beyond its end gives zeros.
 type record struct {
-	b  []byte
-	at int
+	b     []byte
+	at    int
+	names namer
 }
 
 func (r *record) bytes(n int) []byte {
@@ -50,7 +51,22 @@ func (r *record) text(n int) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
 	}
-	return string(b)
+	return r.names.of(b)
+}
+
+// A namer keeps one string for each name: the same few occur in all records.
+type namer map[string]string
+
+func (n namer) of(b []byte) string {
+	if s, ok := n[string(b)]; ok {
+		return s
+	}
+	if len(n) >= symbolsMax {
+		clear(n)
+	}
+	s := string(b)
+	n[s] = s
+	return s
 }
 
 // A decoder turns records into events.
@@ -58,13 +74,15 @@ type decoder struct {
 	symbol func(address uint64) string
 	// names keeps one string for each address: stacks repeat.
 	names map[uint64]string
+	texts namer
+	stack []string // room for the next stacks
 }
 
 // symbolsMax bounds the kept names. The kernel has some 100,000 functions; traces see hundreds.
 const symbolsMax = 20_000
 
 func (d *decoder) add(b []byte, to *events.Batch) {
-	r := &record{b: b}
+	r := &record{b: b, names: d.texts}
 	switch r.u32() {
 	case eventCall:
 		to.Calls = append(to.Calls, call(r))
@@ -103,11 +121,16 @@ func (d *decoder) wait(r *record) events.Wait {
 	w.Preempted = r.u32() != 0
 	frames := min(int(r.u32())/8, stackMax)
 	w.Comm, w.Waker.Comm = r.text(commBytes), r.text(commBytes)
+	if len(d.stack)+frames > cap(d.stack) {
+		d.stack = make([]string, 0, 128*stackMax)
+	}
+	from := len(d.stack)
 	for range frames {
 		if a := r.u64(); a != 0 {
-			w.Stack = append(w.Stack, d.name(a))
+			d.stack = append(d.stack, d.name(a))
 		}
 	}
+	w.Stack = slices.Clip(d.stack[from:])
 	return w
 }
 

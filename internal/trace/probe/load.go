@@ -236,7 +236,7 @@ func (c *Config) set(spec *ebpf.CollectionSpec) error {
 		kinds[number] = uint8(kind)
 	}
 	var errs []error
-	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "by_device": c.ByDevice, "kinds": kinds} {
+	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": uint64(c.Slower / earlyShare), "by_device": c.ByDevice, "kinds": kinds} {
 		variable := spec.Variables[name]
 		if variable == nil {
 			return fmt.Errorf("the eBPF object has no %s", name)

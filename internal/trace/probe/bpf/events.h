@@ -6,7 +6,7 @@
 enum { EVENT_CALL = 1, EVENT_WAIT, EVENT_REQUEST, EVENT_COMMIT, EVENT_HANDLE, EVENT_INODE };
 
 #define COMM 16
-#define FRAMES 32
+#define FRAMES 24
 #define NAMES 6
 #define NAME 48
 

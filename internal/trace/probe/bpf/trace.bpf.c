@@ -9,6 +9,7 @@ const char _compiler[] SEC("compiler") = __clang_version__;
 // Set before loading.
 volatile const u64 slow_ns = 20000000;  // a call that took less is counted only
 volatile const u64 wait_ns = 100000;    // a shorter wait is left out
+volatile const u64 early_ns = 2000000;  // a wait that ends sooner after its call's start is left out
 volatile const bool by_device = 0;      // targets are all processes, on file systems of fsdevs
 volatile const u8 kinds[512] = {};      // by the number of a system call; 0: not traced
 
@@ -30,6 +31,7 @@ struct call {
 };
 struct wait {
 	u64 out, wake, request;
+	u64 enter; // of the call
 	u32 waker_tgid, waker_tid;
 	u32 preempted, pad;
 	char waker[COMM];
@@ -300,13 +302,14 @@ INLINE long state_of(struct task_struct *t)
 	return state;
 }
 
+// The kernel's threads are in no call: all their waits count.
 INLINE void switched_in(struct task_struct *t, u64 now)
 {
 	u32 tid = t->pid;
 	struct wait *w = tid ? bpf_map_lookup_elem(&waits, &tid) : 0;
 	if (!w)
 		return;
-	if (now - w->out >= wait_ns) {
+	if (now - w->out >= wait_ns && now - w->enter >= early_ns) {
 		struct wait_event *e = room(wait_event);
 		if (e) {
 			e->type = EVENT_WAIT;
@@ -339,15 +342,21 @@ int switched(u64 *ctx)
 	u64 now = bpf_ktime_get_ns();
 	u32 tid = prev->pid;
 	bool wanted = 0, runs = preempt;
+	u64 enter = 0;
 	if (prev->flags & PF_KTHREAD) {
 		wanted = tid && !preempt && state_of(prev) == TASK_UNINTERRUPTIBLE;
-	} else if (listed(&calls, tid)) {
-		wanted = 1;
-		runs = preempt || state_of(prev) == 0;
+	} else {
+		struct call *c = bpf_map_lookup_elem(&calls, &tid);
+		if (c) {
+			wanted = 1;
+			runs = preempt || state_of(prev) == 0;
+			enter = c->enter;
+		}
 	}
 	if (wanted) {
 		struct wait w = {};
 		w.out = now;
+		w.enter = enter;
 		w.preempted = runs;
 		if (bpf_map_update_elem(&waits, &tid, &w, BPF_ANY))
 			lost();
