@@ -17,6 +17,7 @@ import (
 	"log" //nolint:depguard // to silence what the standard library writes there
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	_ "time/tzdata" // --tz works on machines without a zone database, such as containers
 )
@@ -33,7 +34,10 @@ func runProcess() int {
 	log.SetOutput(io.Discard)
 	a := newApp()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !a.reloads() && !signal.Ignored(syscall.SIGHUP) {
+	if a.runs("watch", "record") {
+		holdUserSignal()
+	}
+	if !a.runs("watch") && !signal.Ignored(syscall.SIGHUP) {
 		ends = append(ends, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
@@ -42,8 +46,9 @@ func runProcess() int {
 	return a.run(ctx)
 }
 
-// reloads reports whether the command takes SIGHUP as a request to reload.
-func (a *app) reloads() bool {
+// runs reports whether the command is one of these: watch takes SIGHUP as a request to reload, and
+// like record SIGUSR1 as a mark.
+func (a *app) runs(verbs ...string) bool {
 	c, _, err := newRootCommand(a).Find(a.args)
-	return err == nil && c.Name() == "watch"
+	return err == nil && slices.Contains(verbs, c.Name())
 }

@@ -71,10 +71,10 @@ func (o *markOptions) validate(a *app, args []string) (zone *time.Location, err 
 	if o.mark, err = recording.NewMark(at, strings.Join(args, " ")); err != nil {
 		return nil, usagef("", "mark: %w", err)
 	}
-	if _, err := os.Stat(o.to); err == nil {
-		return zone, nil
-	}
 	text := o.to
+	if _, err := os.Stat(text); err == nil || !strings.Contains(text, "://") && (strings.ContainsAny(text, `/\`) || !strings.Contains(text, ":")) {
+		return zone, nil // a folder, or what would be one
+	}
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}

@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// holdUserSignal keeps a SIGUSR1 from ending the process before somebody takes it.
+func holdUserSignal() { signal.Ignore(syscall.SIGUSR1) }
+
 // onUserSignal calls f for each SIGUSR1 until the context ends.
 func onUserSignal(ctx context.Context, f func()) {
 	signals := make(chan os.Signal, 1)

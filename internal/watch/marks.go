@@ -24,6 +24,8 @@ const (
 	marksSpan   = time.Minute
 	// marksEvery is how often the ring's marks are read: others mark there too.
 	marksEvery = 5 * time.Second
+	// refreshSoon is how soon the page shows a mark.
+	refreshSoon = 3 * time.Second
 )
 
 // Mark marks a moment: something was changed there. The mark goes into the ring, if there is one,
@@ -64,6 +66,16 @@ func (w *Watch) justMarked() bool {
 	marked := w.state.marked
 	w.state.marked = false
 	return marked
+}
+
+// refreshIn is when the page is to be loaded again: soon if somebody marked what it does not show.
+func (w *Watch) refreshIn() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.state.marks); n > 0 && !w.state.marks[n-1].At.Before(w.state.at) {
+		return refreshSoon
+	}
+	return refreshEvery
 }
 
 // A markedRing keeps marks beside its samples, as [recording.Disk] does.

@@ -110,6 +110,11 @@ func TestMarksOfARing(t *testing.T) {
 		if _, err := w.Mark(time.Now(), "by <hand>\x1b[31m"); err != nil {
 			t.Error(err)
 		}
+		rec := httptest.NewRecorder()
+		w.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/", nil))
+		if rec.Header().Get("Refresh") != "3" {
+			t.Errorf("after a mark the page is loaded again in %s s", rec.Header().Get("Refresh"))
+		}
 		time.Sleep(4 * time.Second)
 		if _, text := w.get("/"); !strings.Contains(text, "by &lt;hand&gt; [31m") {
 			t.Error("the mark is not on the page after four seconds")

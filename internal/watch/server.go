@@ -100,7 +100,7 @@ func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (body, error
 			answer(rw, http.StatusInternalServerError, "the page could not be made: see the log")
 		default:
 			if b.contentType != jsonType && req.URL.Query().Get("refresh") != "0" {
-				rw.Header().Set("Refresh", strconv.Itoa(int(refreshEvery.Seconds())))
+				rw.Header().Set("Refresh", strconv.Itoa(int(w.refreshIn().Seconds())))
 			}
 			b.send(rw, http.StatusOK)
 		}

@@ -16,7 +16,8 @@
 //
 // The log reports changes, not states: a finding appears, grows worse, improves or ends
 // ([Tracker]); a stall begins and ends. States are available on request: a page, a report as JSON,
-// metrics ([Watch.Handler]).
+// metrics ([Watch.Handler]). What is true of the window is told from what is true now; a mark
+// ([Watch.Mark]) says that something was changed.
 //
 // Time is taken from the samples: the newest sample is now. A clock that is set back during a watch
 // changes nothing.

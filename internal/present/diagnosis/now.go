@@ -10,14 +10,17 @@ func (d *diagnosed) now() []document.Fact {
 	if !d.live || d.Stalls.Of <= 0 {
 		return nil
 	}
-	var last *diagnose.Incident
+	var last, current *diagnose.Incident
 	for i, x := range d.Incidents {
-		if x.Ongoing {
-			return []document.Fact{{Label: "Now", Value: "under way", Note: x.Subject + ": " + whyOf(x), Level: document.Critical, Href: "#timeline"}}
+		if x.Ongoing && (current == nil || x.To.After(current.To)) {
+			current = &d.Incidents[i] // of several, the one that stalled last
 		}
 		if x.Kind == diagnose.Stalled && (last == nil || x.To.After(last.To)) {
 			last = &d.Incidents[i]
 		}
+	}
+	if current != nil {
+		return []document.Fact{{Label: "Now", Value: "under way", Note: current.Subject + ": " + whyOf(*current), Level: document.Critical, Href: "#timeline"}}
 	}
 	f := document.Fact{Label: "Now", Value: "no stall", Note: "none in this window", Level: document.Good}
 	if last != nil {

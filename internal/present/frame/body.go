@@ -23,6 +23,9 @@ type section struct {
 // body places what is under the title in so many lines.
 func (s *screen) body(m *Moment, room int) {
 	all := []section{s.now(m), s.clients(m), s.devices(m), s.limits(m), s.spent(m), s.incidents(m)}
+	if m.To.IsZero() {
+		all = all[:1] // nothing is known yet, not even what is not measured
+	}
 	all = slices.DeleteFunc(all, func(x section) bool { return len(x.rows) == 0 })
 	given := make([]int, len(all))
 	use := func(i, n int) {
@@ -68,7 +71,11 @@ func (s *screen) now(m *Moment) section {
 	out := section{min: 3}
 	text := s.clean(m.Now.Text)
 	if m.Now.Level == Critical {
-		text = "STALL  " + text
+		head := "UNDER WAY  " // between two of its stalls
+		if slices.ContainsFunc(m.Clients, func(c Client) bool { return c.Stalled }) || len(m.Clients) == 0 {
+			head = "STALL  "
+		}
+		text = head + text
 	}
 	out.rows = append(out.rows, Line{{text, levels[m.Now.Level]}})
 	if m.Now.Fix != "" {
@@ -224,6 +231,9 @@ func (s *screen) devices(m *Moment) section {
 		out.rows = append(out.rows, Line{{s.left(d.Name, deviceColumns), Plain}, {"[" + s.bar(d.Busy, busyColumns) + "]", style}, {s.right(share(d.Busy), 6), style},
 			{s.right(number(d.IOPS, ""), 7), Plain}, {s.right(ofLimit(d.SharedIOPS), 9), style}, {s.right(number(d.BytesS, "bytes/s"), 10), Plain},
 			{s.right(ofLimit(d.SharedBytesS), 9), style}, {s.right(number(d.Queue, ""), 7) + s.right(number(d.AwaitS, "seconds"), 9), Plain}})
+	}
+	if len(all) == 0 {
+		out.head, out.rows = nil, []Line{{{"devices: not measured; give host beside a database on this machine", Dim}}}
 	}
 	if idle > 0 {
 		out.rows = append(out.rows, Line{{fmt.Sprintf("and %d that did nothing", idle), Dim}})

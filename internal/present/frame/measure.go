@@ -90,6 +90,9 @@ const (
 	volumeThroughput = "volume_throughput"
 )
 
+// shownRatio is the share of a limit under which it is far away.
+const shownRatio = 0.05
+
 func headroomOf(r *diagnose.Report) []headroom.Headroom {
 	if r == nil {
 		return nil
@@ -101,6 +104,9 @@ func headroomOf(r *diagnose.Report) []headroom.Headroom {
 func limits(r *diagnose.Report) (out []Limit) {
 	for _, h := range headroomOf(r) {
 		if h.Limit == nil || h.Most == nil || h.Most.Ratio == nil || h.Resource == volumeIOPS || h.Resource == volumeThroughput {
+			continue
+		}
+		if *h.Most.Ratio < shownRatio && h.Ends == nil {
 			continue
 		}
 		l := Limit{Subject: h.Subject, Title: h.Title, Part: *h.Most.Ratio, EndsS: math.NaN()}

@@ -10,17 +10,35 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// underWay is the incident that is under way at a time, of several the most harmful; nil if none is.
-func underWay(r *diagnose.Report, at time.Time) *diagnose.Incident {
+// underWay is the incident that is under way at a time; of several the one that stalled last, for that
+// is what hurts. nil if none is.
+func underWay(r *diagnose.Report, at time.Time) (best *diagnose.Incident) {
 	if r == nil {
 		return nil
 	}
 	for i := range r.Incidents {
-		if x := &r.Incidents[i]; isNow(x, at) {
-			return x
+		if x := &r.Incidents[i]; isNow(x, at) && (best == nil || lastStall(x, at).After(lastStall(best, at))) {
+			best = x
 		}
 	}
-	return nil
+	return best
+}
+
+// lastStall is when an incident stalled last up to a time, as far as its windows tell.
+func lastStall(x *diagnose.Incident, at time.Time) time.Time {
+	if !x.To.After(at) {
+		return x.To
+	}
+	last := x.From
+	for _, w := range x.Stalls.Windows {
+		if !w.From.After(at) && w.To.After(last) {
+			last = w.To
+			if last.After(at) {
+				last = at
+			}
+		}
+	}
+	return last
 }
 
 // isNow tells whether an incident is under way at a time. Whether it was over between two of its
@@ -38,11 +56,7 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 		return Now{Warning, "slower than usual: " + x.Subject + ": " + why, fix}
 	case x != nil:
 		why, fix := why(x.Findings)
-		text := x.Subject + ": " + why
-		if stalled < 0 {
-			text = "between stalls of " + text
-		}
-		return Now{Critical, text, fix}
+		return Now{Critical, x.Subject + ": " + why, fix}
 	case stalled >= 0:
 		c := m.Clients[stalled]
 		text := c.Name
@@ -98,6 +112,7 @@ func spent(r *diagnose.Report, x *diagnose.Incident) Spent {
 			out.Rows = append(out.Rows, Share{s.Share, s.Seconds / s.Of, s.Overlaps})
 		}
 	}
+	slices.SortStableFunc(out.Rows, func(a, b Share) int { return cmp.Compare(b.Part, a.Part) })
 	return out
 }
 

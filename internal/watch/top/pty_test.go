@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
-	"golang.org/x/term"
+	"golang.org/x/term" //nolint:depguard // the terminal's settings are compared
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
