@@ -3,6 +3,7 @@ package headroom
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"plimsoll/internal/judge/rules"
@@ -129,6 +130,7 @@ const fileSystemsMax = 256
 // fileSystems are space and inodes.
 func (f *finder) fileSystems() {
 	entered := 0
+	var seen [][]float64
 	for _, x := range []struct {
 		key, title, unit, label, then string
 		free, size                    *rules.Signal
@@ -147,14 +149,25 @@ func (f *finder) fileSystems() {
 			for k := range size {
 				used[k] = size[k] - t.Values[k]
 			}
-			if entered++; entered > fileSystemsMax || !(timeline.Max(used) > 0) {
-				continue // nothing is stored there
+			if entered++; entered > fileSystemsMax || !(timeline.Max(used) > 0) || x.label == "mount_point" && slices.ContainsFunc(seen, func(s []float64) bool { return same(s, used) }) {
+				continue // nothing is stored there, or it is mounted once more
 			}
+			seen = append(seen, used)
 			r := resource{key: x.key, title: x.title, subject: on, unit: x.unit, used: used, limits: size, from: Measured,
 				text: "the file system's size, without what only root may use", growth: fills, periodS: f.period(x.free), then: x.then}
 			f.resources = append(f.resources, r)
 		}
 	}
+}
+
+// same reports whether two series are one, by their first, middle and last values.
+func same(a, b []float64) bool {
+	for _, k := range []int{0, len(a) / 2, len(a) - 1} {
+		if a[k] != b[k] && !(math.IsNaN(a[k]) && math.IsNaN(b[k])) {
+			return false
+		}
+	}
+	return true
 }
 
 // pageCache are the kernel's limits of dirty pages: where it begins to write in the background, and

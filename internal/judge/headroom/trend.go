@@ -17,6 +17,8 @@ const (
 	daysLeast  = 7
 	dayCovered = 0.5
 	dayShare   = 0.95 // of a day's intervals, that are compared between days
+	// reducedMost bounds the values that slots are made of, taken evenly.
+	reducedMost = 20_000
 	// fillsLeastS is the time that a store's growth must be observed: a load that begins fills more
 	// than one that goes on.
 	fillsLeastS = 600.0
@@ -39,6 +41,9 @@ func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 		present := max(presentS, presentPeriods*r.periodS)
 		at, values = r.slots(c, c.Whole().To.Add(-time.Duration(present*float64(time.Second))))
 	case comesAndGoes:
+		if c.Whole().Seconds() < (daysLeast-2*(1-dayCovered))*daySeconds {
+			return nil, nil
+		}
 		at, values = r.days(c)
 		of, least = "95 % of each day's intervals", daysLeast
 	}
@@ -50,12 +55,15 @@ func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 		return nil, nil // it may be none
 	}
 	over := at[len(at)-1] - at[0]
+	if r.growth == fills && over < fillsLeastS*(1-2.0/slotsMost) {
+		return nil, nil
+	}
 	t := &Trend{PerS: slope, Low: low, High: high, OverS: over, Of: of}
 	left := r.lastLimit() - r.lastLevel(values)
 	if !(low > 0) || !(left > 0) || r.growth != drains && left/slope > horizon*over {
 		return t, nil
 	}
-	if left/low > widest*left/slope || r.growth == fills && over < fillsLeastS*(1-2.0/slotsMost) {
+	if left/low > widest*left/slope {
 		return t, nil
 	}
 	return t, &Ends{InS: left / slope, LowS: left / high, HighS: left / low, Then: r.then}
@@ -103,14 +111,16 @@ func (r *resource) days(c *rules.Case) (at, values []float64) {
 // reduce takes a quantile of each slot of which enough is known.
 func (r *resource) reduce(c *rules.Case, slot func(time.Time) int, lengthS, covered, q float64) (at, values []float64) {
 	var some []float64
-	now, step := 0, c.Grid.StepSeconds()
+	every := max(1, len(r.used)/reducedMost)
+	now, step := 0, c.Grid.StepSeconds()*float64(every)
 	end := func() {
 		if x := timeline.Quantile(some, q); !math.IsNaN(x) && float64(len(some))*step >= covered*lengthS {
 			at, values = append(at, (float64(now)+0.5)*lengthS), append(values, x)
 		}
 		some = some[:0]
 	}
-	for k, x := range r.used {
+	for k := 0; k < len(r.used); k += every {
+		x := r.used[k]
 		if math.IsNaN(x) {
 			continue
 		}

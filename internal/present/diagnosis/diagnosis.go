@@ -145,6 +145,7 @@ func (d *diagnosed) facts() []document.Fact {
 			out = append(out, document.Fact{Label: "First cause", Value: units.Percent(f.Weight), Note: "of the stall: " + f.Title, Level: level(f.Severity), Href: "#f1"})
 		}
 	}
+	out = append(out, d.headroomFacts()...)
 	if !d.Span.From.IsZero() && !d.Span.To.IsZero() {
 		out = append(out, document.Fact{Label: "Watched", Value: units.Seconds(d.watchedS()), Note: d.clock.Whole(d.Span), Href: "#sources"})
 	}

@@ -41,6 +41,15 @@ func (d *diagnosed) headroomLines() (out []string) {
 	return out
 }
 
+// headroomFacts are the limit that is met first, if that is soon.
+func (d *diagnosed) headroomFacts() []document.Fact {
+	if len(d.Headroom) == 0 || d.Headroom[0].Ends == nil || d.Headroom[0].Ends.InS > endsSoonS {
+		return nil
+	}
+	h := d.Headroom[0]
+	return []document.Fact{{Label: "First limit", Value: "in " + ahead(h.Ends.InS), Note: h.Title + " of " + h.Subject, Level: document.Warning, Href: "#headroom"}}
+}
+
 // hiddenRatio is the share of a limit in the worst minute under which a burst at the limit is hidden
 // in a mean.
 const hiddenRatio = 0.9
@@ -98,12 +107,13 @@ func (d *diagnosed) headroom() []document.Section {
 		return nil
 	}
 	t := &document.Table{Caption: "Headroom", Short: headroomShort, Columns: []document.Column{
-		{Text: "limit of"}, {Text: "what"}, {Text: "limit", Number: true}, {Text: "most used", Number: true}, {Text: "share", Number: true},
-		{Text: "when", Drop: 3}, {Text: "usual", Number: true, Drop: 2}, {Text: "grows", Number: true, Drop: 1}, {Text: "ends in", Number: true}}}
+		{Text: "limit of"}, {Text: "what"}, {Text: "limit", Number: true, Drop: 2}, {Text: "most used", Number: true, Drop: 1}, {Text: "share", Number: true},
+		{Text: "when", Drop: 5}, {Text: "usual", Number: true, Drop: 4}, {Text: "grows", Number: true, Drop: 3}, {Text: "ends in", Number: true}}}
 	var unknown []string
 	for _, h := range d.Headroom {
 		if h.Limit == nil {
-			if !slices.Contains(unknown, h.Subject) {
+			known := slices.ContainsFunc(d.Headroom, func(o headroom.Headroom) bool { return o.Subject == h.Subject && o.Limit != nil })
+			if !known && !slices.Contains(unknown, h.Subject) {
 				unknown = append(unknown, h.Subject)
 			}
 			continue

@@ -30,7 +30,7 @@ func TestJSONGolden(t *testing.T) {
 	for i := range whole.Timeline { // ten points are enough to see how they are written
 		whole.Timeline[i].Values = whole.Timeline[i].Values[15:25]
 	}
-	for name, r := range map[string]*diagnose.Report{"checkpoint": whole, "degraded": degradedReport(), "healthy": healthyReport(), "nothing": nothingReport()} {
+	for name, r := range map[string]*diagnose.Report{"checkpoint": whole, "degraded": degradedReport(), "healthy": healthyReport(), "headroom": limited(), "nothing": nothingReport()} {
 		t.Run(name, func(t *testing.T) { golden(t, name+".json", renderJSON(t, r)) })
 	}
 }

@@ -66,6 +66,7 @@ var textCases = []struct {
 	{"checkpoint_width60", checkpointReport, text.Options{Width: 60}},
 	{"checkpoint_width120", checkpointReport, text.Options{Width: 120}},
 	{"healthy", healthyReport, text.Options{}},
+	{"headroom", limited, text.Options{}},
 	{"nothing", nothingReport, text.Options{}},
 	{"refuted", refutedReport, text.Options{}},
 	{"damaged", damagedReport, text.Options{}},
