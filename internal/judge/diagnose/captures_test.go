@@ -34,7 +34,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 		{"v3.6.3/metrics.2019-05-03T10-37-35Z-00000", append([]string{
 			"mongodb_ticket_wait:ratio", "mongodb_ticket_work:ratio", "mongodb_collection_scans:rate", "mongodb_open_transactions:count",
 			"mongodb_flow_control_wait:ratio", "mongodb_flow_control_lagged:bool", "wt_updates:ratio", "wt_updates:bytes",
-			"mount_size:bytes", "mount_available:bytes"}, replication...)},
+			"mount_size:bytes", "wt_checkpoint_handles:count", "mount_available:bytes"}, replication...)},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			path := filepath.Join("..", "..", "..", "..", "shared", "data", "ftdc", c.file)

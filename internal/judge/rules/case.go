@@ -14,6 +14,8 @@ type Case struct {
 	// Facts are settings that the sources reported ("cores", "memory_bytes",
 	// "vm.dirty_background_bytes").
 	Facts map[string]string
+	// slow is what slowdowns found; nil before it was asked.
+	slow *[]*slowdown
 	// Trouble is the gaps and damage that the sources reported.
 	Trouble []Trouble
 	// SinceStart says that the recording is one page of metrics: its rates are means since the
@@ -47,6 +49,7 @@ func (c *Case) SlowFrom(seconds float64) {
 // stalled time may be changed; signals are shared.
 func (c *Case) Slice(first, last int) *Case {
 	out := *c
+	out.slow = nil
 	t := Time{Grid: c.Grid.Slice(first, last), SlowFromS: c.Time.SlowFromS}
 	out.Time, out.Signals.Time, out.Stalls.Time = t, t, t
 	cut := map[*Signal][]timeline.Track{}

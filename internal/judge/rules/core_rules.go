@@ -13,12 +13,15 @@ func (p *Pack) coreRules() []Rule {
 		diskBurstExhausted(),
 		diskInstanceBurst(),
 		diskDegraded(),
+		diskFirstTouch(),
 		diskLatencyBound(),
 		diskNotTheCause(),
+		diskLimitsUnused(),
 
 		hostWritebackBacklog(),
 		hostWritebackThrottling(),
 		hostMemoryLimit(),
+		hostSwapping(),
 		hostCPUSaturated(),
 		hostIOThrottled(),
 

@@ -71,7 +71,7 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 	for i, k := range cells {
 		vals[i] = rate[k]
 	}
-	best, ok := fall(vals)
+	best, ok := fallAfter(vals, burstCells)
 	if !ok {
 		return Finding{}, false
 	}
@@ -133,27 +133,6 @@ func (sig *Signals) sameLoad(dev string, before, after timeline.Mask) bool {
 		}
 	}
 	return !(fell(each) > 1/burstAlike)
-}
-
-// fall is the index at which a series of positive values splits best into a higher part and a lower
-// one: the least squares change point of their logarithms, with at least burstCells
-// on either side. It is false where no split falls.
-func fall(vals []float64) (at int, ok bool) {
-	var total float64
-	for _, x := range vals {
-		total += math.Log(x)
-	}
-	best, before, n := 0.0, 0.0, float64(len(vals))
-	for i, x := range vals {
-		if left := float64(i); i >= burstCells && len(vals)-i >= burstCells {
-			drop := before/left - (total-before)/(n-left)
-			if gain := drop * math.Abs(drop) * left * (n - left) / n; gain > best {
-				at, best, ok = i, gain, true
-			}
-		}
-		before += math.Log(x)
-	}
-	return at, ok
 }
 
 // balanceSpent is the balance at which a volume is down to its baseline: CloudWatch rounds and

@@ -31,7 +31,7 @@ func diskDegraded() Rule {
 		all := c.slowdowns()
 		var out []Finding
 		for _, s := range all {
-			if s.instanceLimited || len(s.alike) > 0 && len(s.quick) == 0 || c.burstEnded(s) != nil {
+			if s.instanceLimited || c.firstTouch(s.device) != nil || len(s.alike) > 0 && len(s.quick) == 0 || c.burstEnded(s) != nil {
 				continue // the host's: disk/instance-burst-exhausted
 			}
 			// A stack is slow because its leg is.

@@ -22,6 +22,8 @@ var (
 		`node_memory_MemTotal_bytes`)
 	MemoryAvailable = host("memory_available:bytes", "bytes", "memory that can be had without swapping",
 		`node_memory_MemAvailable_bytes`)
+	SwapIn = host("swap_in:rate", "1/s", "pages swapped in per second",
+		`irate(node_vmstat_pswpin[$w])`)
 	SwapOut = host("swap_out:rate", "1/s", "pages swapped out per second",
 		`irate(node_vmstat_pswpout[$w])`)
 	CPUBusy = host("cpu_busy:ratio", "ratio", "share of all CPUs' time not idle and not waiting for I/O",

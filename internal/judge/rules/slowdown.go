@@ -51,8 +51,17 @@ type slowdown struct {
 	instanceLimited bool     // EBS says that the instance's limit was exceeded
 }
 
-// slowdowns finds the devices that were slow by themselves in the stalled time.
+// slowdowns are the devices that were slow by themselves in the stalled time. They are looked for
+// once.
 func (c *Case) slowdowns() []*slowdown {
+	if c.slow == nil {
+		found := c.findSlowdowns()
+		c.slow = &found
+	}
+	return *c.slow
+}
+
+func (c *Case) findSlowdowns() []*slowdown {
 	if !c.Stall.Any() {
 		return nil
 	}
@@ -80,11 +89,11 @@ func (c *Case) slowdowns() []*slowdown {
 // slowdown compares one kind of request of a device with comparable time; nil if it was no slower.
 func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 	moved := c.For(DiskMoved, "device", dev)
-	if await == nil || ops == nil || moved == nil {
+	around := c.Stall.Active.Without(c.Stall.Cells.Widen(1, 1))
+	if await == nil || ops == nil || moved == nil || timeline.Sum(timeline.At(ops, around.Not()))*c.Grid.StepSeconds() < slowRequests {
 		return nil
 	}
 	s := &slowdown{device: dev, kind: kind}
-	around := c.Stall.Active.Without(c.Stall.Cells.Widen(1, 1))
 	usual := timeline.Quantile(timeline.At(await, around), 0.5)
 	// The slow cells of the stalled time: the device's counters may credit a wait a cell later.
 	slow := timeline.Where(await, func(x float64) bool { return x >= slowFactor*usual && x >= usual+slowLeastS })

@@ -84,6 +84,9 @@ var hostSignals = map[*rules.Signal][]string{
 		`mongodb_sys_memory_MemAvailable_kb * 1024`,
 		`mongodb_sys_memory_Memory_Available_Bytes`,
 	},
+	rules.SwapIn: {
+		`irate(mongodb_sys_vmstat_pswpin[$w])`,
+	},
 	rules.SwapOut: {
 		`irate(mongodb_sys_vmstat_pswpout[$w])`,
 	},

@@ -30,6 +30,7 @@ func Knowledge() rules.Knowledge {
 			saturatedServer(),
 			heldLock(),
 			checkpointStall(),
+			checkpointFiles(),
 			journalStall(),
 			pageReads(),
 			cachePressure(),

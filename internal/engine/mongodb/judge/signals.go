@@ -130,6 +130,16 @@ var (
 	CheckpointTime = signal("wt_checkpoint_time:ratio", "s/s", "checkpointing: seconds credited per second, when a checkpoint ends",
 		`irate(mongodb_ss_wt_checkpoint_total_time_msecs[$w]) / 1000`,
 		`irate(mongodb_ss_wt_txn_transaction_checkpoint_total_time_msecs[$w]) / 1000`)
+	CheckpointHandles = signal("wt_checkpoint_handles:count", "", "files that the last checkpoint wrote and fsynced",
+		`mongodb_ss_wt_checkpoint_most_recent_handles_applied`,
+		`mongodb_ss_wt_txn_transaction_checkpoint_most_recent_handles_applied`)
+	CheckpointFsync = signal("wt_checkpoint_fsync:seconds", "seconds", "the last checkpoint's fsyncs of its files, from the first to the last",
+		`mongodb_ss_wt_checkpoint_fsync_duration_after_allocating_the_transaction_ID_usecs / 1e6`,
+		`mongodb_ss_wt_txn_transaction_fsync_duration_for_checkpoint_after_allocating_the_transaction_ID_usecs / 1e6`)
+	Fsyncs = signal("wt_fsyncs:rate", "1/s", "fsyncs ended per second, of the journal and of data files",
+		`irate(mongodb_ss_wt_connection_total_fsync_I_Os[$w])`)
+	DataHandles = signal("wt_data_handles:count", "", "collections and indexes that are open",
+		`mongodb_ss_wt_data_handle_connection_data_handles_currently_active`)
 	CheckpointWritten = signal("wt_checkpoint_written:bytes", "bytes/s", "bytes written for checkpoints per second",
 		`irate(mongodb_ss_wt_block_manager_bytes_written_for_checkpoint[$w])`)
 	BlocksWritten = signal("wt_blocks_written:bytes", "bytes/s", "bytes written by the block manager per second",

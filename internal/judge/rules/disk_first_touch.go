@@ -1,0 +1,171 @@
+package rules
+
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// Blocks of a volume made from a snapshot are fetched when they are first read. A scan of such a
+// volume is slow once, and many times as quick the second time.
+const (
+	touchReads    = 5.0   // a second: the device is read from
+	touchFactor   = 4.0   // the first reads take so many times as long
+	touchLeastS   = 0.002 // and at least so long: flash answers in less
+	touchFaster   = 3.0   // a scan then goes so many times as fast
+	touchCells    = 3     // intervals on either side at least
+	touchDecline  = -0.8  // rank correlation of the await with time, of random reads over the volume
+	touchQueue    = 8.0   // more in flight: it is the queue that they wait in
+	touchAlike    = 2.0   // sizes of requests may differ by so much
+	touchContends = 1.5   // times the later writes: more would be why
+)
+
+// A touch is a device whose first reads were slow.
+type touch struct {
+	device        string
+	first, later  timeline.Mask
+	firstS, thenS float64 // median await
+	firstBytes    float64 // per second, median of what was moved
+	thenBytes     float64
+	declined      bool
+}
+
+// firstTouch finds how a device's first reads compare with its later ones; nil if they were not slow.
+func (c *Case) firstTouch(dev string) *touch {
+	await, reads := c.For(DiskReadAwait, "device", dev), c.For(DiskReads, "device", dev)
+	moved, queue, ops := c.For(DiskMoved, "device", dev), c.For(DiskQueue, "device", dev), c.For(DiskOps, "device", dev)
+	if await == nil || reads == nil || moved == nil || ops == nil {
+		return nil
+	}
+	var cells []int
+	var vals []float64
+	for k, n := range reads {
+		if n >= touchReads && await[k] > 0 {
+			cells = append(cells, k)
+			vals = append(vals, await[k])
+		}
+	}
+	at, ok := fallAfter(vals, touchCells)
+	if !ok {
+		return nil
+	}
+	t := &touch{device: dev, first: make(timeline.Mask, c.Grid.N), later: make(timeline.Mask, c.Grid.N)}
+	for i, k := range cells {
+		t.first[k], t.later[k] = i < at, i >= at
+	}
+	median := func(v []float64, m timeline.Mask) float64 { return timeline.Quantile(timeline.At(v, m), 0.5) }
+	t.firstS, t.thenS = median(await, t.first), median(await, t.later)
+	t.firstBytes, t.thenBytes = median(moved, t.first), median(moved, t.later)
+	// It is over: hardly any later read is as slow, and hardly any of the first is quick.
+	if t.firstS < touchFactor*t.thenS || t.firstS < touchLeastS || timeline.Quantile(timeline.At(await, t.later), 0.9) > t.firstS/2 || timeline.Quantile(timeline.At(await, t.first), 0.1) < 1.5*t.thenS {
+		return nil
+	}
+	sizes := ratio(moved, ops)
+	if a, b := median(sizes, t.first), median(sizes, t.later); a > touchAlike*b || b > touchAlike*a {
+		return nil
+	}
+	if median(queue, t.first) > touchQueue {
+		return nil
+	}
+	writes := c.For(DiskWrites, "device", dev)
+	if w := median(writes, t.first); w > 1 && w > touchContends*median(writes, t.later) {
+		return nil
+	}
+	t.declined = declines(vals) <= touchDecline
+	if !t.declined && median(reads, t.later) < touchFaster*median(reads, t.first) {
+		return nil
+	}
+	return t
+}
+
+// declineBlocks is how many medians a series is reduced to for its rank correlation with time.
+const declineBlocks = 64
+
+// declines is the rank correlation of a series with time.
+func declines(vals []float64) float64 {
+	size := (len(vals) + declineBlocks - 1) / declineBlocks
+	var blocks, order []float64
+	for i := 0; i < len(vals); i += size {
+		blocks = append(blocks, timeline.Quantile(vals[i:min(i+size, len(vals))], 0.5))
+		order = append(order, float64(len(order)))
+	}
+	ranks := make([]float64, len(blocks))
+	for i, x := range blocks {
+		for _, o := range blocks {
+			if o < x {
+				ranks[i]++
+			}
+		}
+	}
+	return timeline.Correlation(ranks, order)
+}
+
+// fallAfter is the least squares change point of the logarithms of positive values at which they
+// fall, with so many of them at least on either side.
+func fallAfter(vals []float64, least int) (at int, ok bool) {
+	var total float64
+	for _, x := range vals {
+		total += math.Log(x)
+	}
+	best, before, n := 0.0, 0.0, float64(len(vals))
+	for i, x := range vals {
+		if left := float64(i); i >= least && len(vals)-i >= least {
+			drop := before/left - (total-before)/(n-left)
+			if gain := drop * math.Abs(drop) * left * (n - left) / n; gain > best {
+				at, best, ok = i, gain, true
+			}
+		}
+		before += math.Log(x)
+	}
+	return at, ok
+}
+
+func diskFirstTouch() Rule {
+	r := Rule{ID: "disk/first-touch", Title: "The first reads of each block are slow: a volume made from a snapshot", Kind: Cause, Whole: true,
+		Needs:   []*Signal{DiskReadAwait, DiskReads, DiskMoved},
+		NoAlert: "it compares a device's first reads with its later ones",
+		Cause:   "A volume made from a snapshot is there at once, and its blocks are not: each is fetched from object storage when it is first touched, which takes tens of milliseconds. The second time it is as quick as any. Nothing that is bought for the volume makes the first touch faster.",
+		Words: Words{
+			"slow":     "The first reads of {{.device}} took {{.first}} each at {{.firstBytes}}, the later ones {{.then}} at {{.thenBytes}}: {{.times}} times as quick, of the same size and without a longer queue.",
+			"declined": "It fell all the time, as more and more blocks had been read before.",
+			"guess":    "Whether the volume was made from a snapshot is not in these figures; another volume that was slow for just that time would look the same.",
+		},
+		Advice: map[string]Advice{
+			"initialize": {Summary: "Read the whole volume once before it is used (fio or dd, reading only), or create it with a VolumeInitializationRate, or with fast snapshot restore", Expect: "{{.then}} a read from the beginning",
+				TradeOff: "the time of one pass at some 10 to 40 MB/s without it; fast snapshot restore costs USD 0.75 an hour and zone, an initialization rate per GB"},
+			"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: what is waited for is not the volume's limit", TradeOff: "none; it saves money"},
+		}}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		var out []Finding
+		for _, d := range c.Signal(DiskReads) {
+			t := c.firstTouch(d.Labels.Get("device"))
+			if t == nil {
+				continue
+			}
+			f := r.Finding(t.device)
+			f.Severity, f.Foremost = Warning, true
+			f.Weight = Share(t.first, c.Stall.Cells)
+			if !c.Stall.Any() {
+				f.Weight = Share(t.first, t.first.Or(t.later))
+			}
+			f.Windows = c.Windows(t.first.Close(3))
+			v := Values{"device": Called(t.device), "first": Seconds(t.firstS), "then": Seconds(t.thenS), "firstBytes": Of(t.firstBytes, "bytes/s"), "thenBytes": Of(t.thenBytes, "bytes/s"), "times": Number(t.firstS / t.thenS)}
+			f.Say("slow", v)
+			if t.declined {
+				f.Say("declined", nil)
+			}
+			f.Say("guess", nil)
+			f.Evidence = []Evidence{
+				c.Figure("median await of the first reads", DiskReadAwait, t.firstS, "seconds", t.first),
+				c.Figure("median await of the later reads", DiskReadAwait, t.thenS, "seconds", t.later),
+				c.Figure("bytes moved meanwhile, median", DiskMoved, t.firstBytes, "bytes/s", t.first),
+				c.Figure("bytes moved later, median", DiskMoved, t.thenBytes, "bytes/s", t.later),
+			}
+			f.Advise("initialize", v)
+			f.Advise("do not buy", nil)
+			out = append(out, f)
+		}
+		return out
+	}
+	return r
+}

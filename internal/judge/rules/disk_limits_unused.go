@@ -1,0 +1,119 @@
+package rules
+
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// Limits are unused if EBS counts no time over them, or if the device did far more at other times
+// than ever in the stalled time. A mean over seconds hides what reaches a limit for an instant, so
+// the second needs samples of a second or two.
+const (
+	unusedShare  = 0.01 // of the stalled time over a limit, at most
+	unusedKnown  = 0.9  // of the stalled time that is counted
+	unusedStepS  = 2.0
+	unusedPart   = 0.5 // of what it did at other times
+	unusedAround = 3e9
+	unusedCells  = 5 // intervals at other times in which it did so much
+)
+
+func diskLimitsUnused() Rule {
+	r := Rule{ID: "disk/limits-unused", Title: "The volume's limits are not met: more IOPS or throughput buys nothing", Kind: Refutation,
+		Needs: []*Signal{}, AnyOf: []*Signal{DiskOps, EBSVolumeIOPSExceeded},
+		NoAlert: "it refutes: nothing is to be bought",
+		Cause:   "A volume's IOPS and throughput are limits, not a speed. Requests wait for them only while they are met. Where they are not, what is waited for is each request's own latency, their order, or something else altogether.",
+		Words: Words{
+			"counted": "While {{.clients}} stalled, EBS counted no time over the volume's limits.",
+			"seen":    "While {{.clients}} stalled, {{.device}} did at most {{.ops}} and {{.moved}}, {{.opsPart}} and {{.movedPart}} of what it does at other times.",
+		},
+		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this", Expect: "no change: the limits are not met", TradeOff: "none; it saves money"}}}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		if !c.Stall.Any() || !c.Stall.IsDatabase || c.Change != nil || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
+			return nil
+		}
+		if _, off := c.ClockShift(); off {
+			return nil
+		}
+		f := r.Finding("all volumes")
+		f.Severity, f.Weight = Info, 1
+		f.Windows = c.Windows(c.Stall.Cells)
+		if c.countedUnused(&f) || c.seenUnused(&f) {
+			f.Advise("do not buy", nil)
+			return []Finding{f}
+		}
+		return nil
+	}
+	return r
+}
+
+// countedUnused reports whether EBS counts the time over limits, and there was none.
+func (c *Case) countedUnused(f *Finding) bool {
+	iops, throughput := c.Signal(EBSVolumeIOPSExceeded), c.Signal(EBSVolumeThroughputExceeded)
+	if len(iops) == 0 || len(throughput) == 0 {
+		return false
+	}
+	around := c.Cells(unusedAround)
+	cells := c.Stall.Cells.Widen(around, around)
+	for _, of := range []*Signal{EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded, EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded} {
+		for _, t := range c.Signal(of) {
+			if Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown || timeline.Mean(timeline.At(t.Values, cells)) > unusedShare {
+				return false
+			}
+			f.Evidence = append(f.Evidence, c.Figure("share of the stalled time over the limit of "+t.Labels.Get("volume_id"), of, timeline.Mean(timeline.At(t.Values, cells)), "ratio", cells))
+		}
+	}
+	f.Say("counted", Values{"clients": Called(c.Stall.Subject)})
+	return true
+}
+
+// seenUnused reports whether every device did far more at other times.
+func (c *Case) seenUnused(f *Finding) bool {
+	f.Evidence = nil
+	if c.Grid.StepSeconds() > unusedStepS || len(c.slowdowns()) > 0 {
+		return false
+	}
+	around := c.Cells(unusedAround)
+	cells := c.Stall.Cells.Widen(around, around)
+	busiest, most := "", 0.0
+	var said Values
+	for _, t := range c.Signal(DiskOps) {
+		dev := t.Labels.Get("device")
+		moved := c.For(DiskMoved, "device", dev)
+		if moved == nil || Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {
+			return false
+		}
+		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95), timeline.Quantile(timeline.At(moved, cells), 0.95)
+		if timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), cells)) < 0.05 {
+			continue // idle
+		}
+		// What it did at other times, in more than an instant.
+		can, canMove := nth(timeline.At(t.Values, cells.Not()), unusedCells), nth(timeline.At(moved, cells.Not()), unusedCells)
+		if !(ops <= unusedPart*can) || !(bytes <= unusedPart*canMove) {
+			return false
+		}
+		if ops >= most {
+			busiest, most = dev, ops
+			said = Values{"clients": Called(c.Stall.Subject), "device": Called(dev), "ops": Of(ops, "IOPS"), "moved": Of(bytes, "bytes/s"), "opsPart": Part(ops / can), "movedPart": Part(bytes / canMove)}
+		}
+	}
+	if busiest == "" {
+		return false
+	}
+	f.Subject = busiest
+	f.Say("seen", said)
+	f.Evidence = []Evidence{
+		c.Figure("requests completed while stalled, 95th percentile", DiskOps, most, "1/s", cells),
+		c.Figure("most requests completed at other times, in at least 5 intervals", DiskOps, nth(timeline.At(c.For(DiskOps, "device", busiest), cells.Not()), unusedCells), "1/s", cells.Not()),
+	}
+	return true
+}
+
+// nth is the n-th highest of values; NaN of fewer.
+func nth(values []float64, n int) float64 {
+	top := timeline.Top(values, n)
+	if top.Count() < n {
+		return math.NaN()
+	}
+	return timeline.Quantile(timeline.At(values, top), 0)
+}
