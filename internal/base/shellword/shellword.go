@@ -14,3 +14,12 @@ func Quote(s string) string {
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
+
+// Readable quotes like [Quote], but in double quotes where the text holds single ones and nothing
+// that a shell would read inside of them.
+func Readable(s string) string {
+	if strings.Contains(s, "'") && !strings.ContainsAny(s, "\"$`\\!") {
+		return `"` + s + `"`
+	}
+	return Quote(s)
+}

@@ -23,6 +23,9 @@ func TestShellReadsIt(t *testing.T) {
 		if string(out) != text+"end" {
 			t.Fatalf("%q is read as %q", Quote(text), out)
 		}
+		if out, err = exec.CommandContext(t.Context(), sh, "-c", "printf %s "+Readable(text)+" end").Output(); err != nil || string(out) != text+"end" {
+			t.Fatalf("%q is read as %q: %v", Readable(text), out, err)
+		}
 	})
 }
 

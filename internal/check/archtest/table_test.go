@@ -104,9 +104,12 @@ var layers = []Layer{
 	{"judge/headroom/offers", "what the catalogue's volumes and machines give, as limits for headroom", []string{
 		"base/units", "model/catalog", "judge/headroom",
 	}},
+	{"judge/act", "what to do now: the commands that end it, for the place it runs in", []string{
+		"base/shellword", "base/units", "judge/rules",
+	}},
 	{"judge/diagnose", "a verdict from recordings", []string{
 		"base/units", "record/recording", "record/timeline", "judge/rules", "judge/incident",
-		"judge/headroom",
+		"judge/act", "judge/headroom",
 	}},
 	{"judge/fleet", "every database of a Prometheus-compatible server, and what they have in common", []string{
 		"base/units", "record/recording", "model/catalog", "judge/rules", "judge/diagnose",
@@ -209,7 +212,7 @@ var layers = []Layer{
 		"base/units", "record/timeline", "judge/rules", "judge/headroom", "judge/diagnose", "present/document",
 	}},
 	{"present/text", "writes a document for a terminal", []string{
-		"base/units", "present/document",
+		"base/shellword", "base/units", "present/document",
 	}},
 	{"present/markdown", "writes a document as Markdown", []string{
 		"base/units", "present/document", "present/text",
@@ -235,7 +238,7 @@ var layers = []Layer{
 	}},
 
 	{"engine/*/judge", "the signals, detectors, accounting and rules of the engine", []string{
-		"base/units", "record/timeline", "judge/rules",
+		"base/shellword", "base/units", "record/timeline", "judge/rules",
 	}},
 	{"engine/*/model", "an engine in virtual time, and its configuration", []string{
 		"base/diagnostics", "base/vtime", "base/random", "base/units", "model/volume",

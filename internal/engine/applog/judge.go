@@ -76,7 +76,7 @@ func compactionStall() rules.Rule {
 		Cause:   "A compaction writes all live data anew and syncs it. On the log's volume that fills the queue, and every append waits in it.",
 		Words:   rules.Words{"during": "{{.share}} of the stalled time falls into compactions."},
 		Advice: map[string]rules.Advice{"apart": {
-			Summary: "Put the log on a volume of its own", Expect: "appends no longer wait behind a compaction", TradeOff: "one more volume",
+			Summary: "Put the log on a volume of its own", Expect: "appends no longer wait behind a compaction", TradeOff: "one more volume", NoCommand: "it has no server to change",
 		}},
 	}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {

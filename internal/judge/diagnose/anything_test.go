@@ -143,8 +143,8 @@ func TestAnythingIsJudged(t *testing.T) {
 				t.Fatalf("%s says %q: %q", f.Rule, f.Summary, bad)
 			}
 			for _, x := range f.Fixes {
-				if bad := unreadable.FindString(fmt.Sprint(x)); bad != "" {
-					t.Fatalf("%s advises %q", f.Rule, x)
+				if bad := unreadable.FindString(fmt.Sprint(x.Summary, x.Expect, x.TradeOff)); bad != "" {
+					t.Fatalf("%s advises %q", f.Rule, x.Summary)
 				}
 			}
 		}

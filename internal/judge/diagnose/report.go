@@ -11,6 +11,7 @@ package diagnose
 import (
 	"time"
 
+	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 )
@@ -28,6 +29,7 @@ type (
 	Severity = rules.Severity
 	Kind     = rules.Kind
 	Share    = rules.Spent // a part of the stalled time and where it went
+	Action   = act.Action  // something to do now
 )
 
 // The severities and kinds of findings.
@@ -51,6 +53,9 @@ type Report struct {
 	Missing  []NotMeasured `json:"not_measurable"`
 	Timeline []Track       `json:"timeline,omitempty"` // the few series worth plotting
 	Stalls   StallSummary  `json:"stalls"`
+	// Actions are what to do now about the incident that is shown, the first to try first; none if
+	// nothing stalled, or if nothing that a command can do is known to help.
+	Actions []Action `json:"actions"`
 	// Incidents are what happened, the most harmful first. The fields above describe the first one,
 	// or the one that [Options] ask for; MoreIncidents were found and not judged.
 	Incidents []Incident `json:"incidents"`
@@ -124,6 +129,7 @@ type Incident struct {
 	// Findings are judged by this incident's time alone; so is what they refute.
 	Findings []Finding `json:"findings"`
 	Account  []Share   `json:"accounting"`
+	Actions  []Action  `json:"actions"`
 }
 
 // Hurt is what one class of operation of one database or device had of an incident.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
@@ -93,6 +94,7 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
+	r.act(all)
 	runs := runsOf(shown)
 	r.Runs, r.Timeline = spansOf(shown, runs), plot(shown, runs)
 	if opt.Slots > 0 {
@@ -110,6 +112,25 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 		r.Verdict = pageVerdict(r, opt.Pack)
 	}
 	return r, nil
+}
+
+// act adds what to do about each incident.
+func (r *Report) act(all []*judged) {
+	s := act.Setting{Span: r.Span}
+	for _, x := range r.Sources {
+		s.Sources = append(s.Sources, act.Source{Kind: x.Kind, Name: x.Name, Engine: x.Engine, Version: x.Version})
+	}
+	r.Actions = []Action{}
+	for i := range r.Incidents {
+		x := &r.Incidents[i]
+		if x.Actions = []Action{}; all[i].worse {
+			continue
+		}
+		s.Incident = Span{From: x.From, To: x.To}
+		if x.Actions = act.Of(all[i].c, x.Findings, s); x.ID == r.Incident {
+			r.Actions = x.Actions
+		}
+	}
 }
 
 // describe fills in what was found, and gives the case that the plots are of: the whole recording,

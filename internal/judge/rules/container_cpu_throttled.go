@@ -21,9 +21,9 @@ func containerCPUThrottled() Rule {
 		},
 		Advice: map[string]Advice{
 			"raise": {Summary: "Raise the container's CPU limit, or take it away and keep the request (Kubernetes: resources.limits.cpu; Docker: --cpus; systemd: CPUQuota=)",
-				Expect: "the stops end; a faster volume would change nothing", TradeOff: "its neighbours can be crowded; with a limit taken away a pod is no longer of the class Guaranteed"},
+				Expect: "the stops end; a faster volume would change nothing", TradeOff: "its neighbours can be crowded; with a limit taken away a pod is no longer of the class Guaranteed", Do: []*Remedy{raiseCPU}},
 			"threads": {Summary: "Let the engine know how many CPUs it has{{.hints}}",
-				Expect: "fewer threads that use the quota up at once: the same work, shorter stops", TradeOff: "hardly any"},
+				Expect: "fewer threads that use the quota up at once: the same work, shorter stops", TradeOff: "hardly any", NoCommand: "it is set where the program is started"},
 		}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding

@@ -54,8 +54,8 @@ func containerIOLimit() Rule {
 		},
 		Advice: map[string]Advice{
 			"raise": {Summary: "Raise the limit, up to what the volume gives: {{.key}} in io.max (cgroup v2), {{.keyV1}} (v1); systemd: IOWriteIOPSMax=, IOWriteBandwidthMax=; Docker: --device-write-iops, --device-write-bps (read likewise)",
-				Expect: "requests reach the device; the stall ends, or the volume's own limit is met next", TradeOff: "neighbours on the same volume feel this container's bursts"},
-			"smaller": {Summary: "Make the bursts smaller: pace the checkpoint, bound dirty bytes", Expect: "the same bytes under the same limit, spread over more seconds", TradeOff: "see the other findings"},
+				Expect: "requests reach the device; the stall ends, or the volume's own limit is met next", TradeOff: "neighbours on the same volume feel this container's bursts", Do: []*Remedy{liftIO}},
+			"smaller": {Summary: "Make the bursts smaller: pace the checkpoint, bound dirty bytes", Expect: "the same bytes under the same limit, spread over more seconds", TradeOff: "see the other findings", Do: []*Remedy{PaceWrites}},
 		}}
 	for _, l := range ioLimits {
 		r.AnyOf = append(r.AnyOf, l.limit)

@@ -19,8 +19,8 @@ func containerMemoryLimit() Rule {
 		},
 		Advice: map[string]Advice{
 			"cache": {Summary: "Set the database's cache explicitly below the container's limit, with room for connections and for page cache{{.hints}}",
-				Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits"},
-			"raise": {Summary: "Raise the container's memory limit (Kubernetes: resources.limits.memory; systemd: MemoryMax=, MemoryHigh=)", Expect: "the same, without a smaller cache", TradeOff: "memory of the node"},
+				Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits", Do: []*Remedy{CacheWithin}},
+			"raise": {Summary: "Raise the container's memory limit (Kubernetes: resources.limits.memory; systemd: MemoryMax=, MemoryHigh=)", Expect: "the same, without a smaller cache", TradeOff: "memory of the node", Do: []*Remedy{raiseMemory}},
 		}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding

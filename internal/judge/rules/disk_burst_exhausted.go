@@ -27,9 +27,9 @@ func diskBurstExhausted() Rule {
 			"spent": "The burst balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
 		},
 		Advice: map[string]Advice{
-			"no credits": {Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought", Expect: "a ceiling that does not move", TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower"},
-			"instance":   {Summary: "If the instance is the burstable one, choose a size whose baseline carries the load", Expect: "no cliff after 30 minutes", TradeOff: "the instance's price"},
-			"gp2":        {Summary: "Replace gp2 by gp3 (no credits)", Expect: "a ceiling that does not move", TradeOff: "none in price at the same size"},
+			"no credits": {Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought", Expect: "a ceiling that does not move", TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower", Do: []*Remedy{toGP3}},
+			"instance":   {Summary: "If the instance is the burstable one, choose a size whose baseline carries the load", Expect: "no cliff after 30 minutes", TradeOff: "the instance's price", NoCommand: changesInstance},
+			"gp2":        {Summary: "Replace gp2 by gp3 (no credits)", Expect: "a ceiling that does not move", TradeOff: "none in price at the same size", Do: []*Remedy{toGP3}},
 		}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding

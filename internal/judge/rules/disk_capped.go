@@ -23,7 +23,7 @@ var capWords = Words{
 }
 
 var bursts = Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes{{if .apart}}{{else}}, or give the journal/WAL a volume of its own{{end}} (see the other findings)",
-	Expect: "the same bytes spread over more seconds; it costs nothing", TradeOff: "less coalescing: more bytes written in all"}
+	Expect: "the same bytes spread over more seconds; it costs nothing", TradeOff: "less coalescing: more bytes written in all", Do: []*Remedy{PaceWrites}}
 
 // adviseBursts proposes smaller bursts, and a volume for the log unless it has one.
 func (c *Case) adviseBursts(f *Finding) {

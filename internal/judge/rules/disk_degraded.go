@@ -7,7 +7,7 @@ import (
 )
 
 func diskDegraded() Rule {
-	r := Rule{ID: "disk/degraded", Title: "The volume itself became slow", Kind: Cause,
+	r := Rule{ID: "disk/degraded", Title: "The volume itself became slow", Kind: Cause, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		Needs: []*Signal{DiskOps, DiskMoved}, AnyOf: []*Signal{DiskReadAwait, DiskWriteAwait},
 		NoAlert: "it compares a device with itself at other times, and with its peers",
 		Cause:   "The volume takes longer for each request, although it is asked for no more than it does quickly at other times, of the same size. Network volumes have such episodes, of minutes mostly: a replica that fails over, a path that is congested, a neighbour. Nothing that the database or its owner does makes it, and nothing bought for the volume prevents it.",
@@ -21,11 +21,11 @@ func diskDegraded() Rule {
 		},
 		Advice: map[string]Advice{
 			"case": {Summary: "Attach the evidence below to a support case, with the volume's id", Expect: "the provider looks at that volume at that time; a volume that keeps doing this is replaced",
-				TradeOff: "none"},
+				TradeOff: "none", NoCommand: "the provider takes it in its console"},
 			"move": {Summary: "If it goes on, fail over to a member on another volume, or make a new volume from a snapshot and swap them", Expect: "another volume is another set of disks and paths",
-				TradeOff: "a volume made from a snapshot is slow at the first touch of each block"},
-			"survive":    {Summary: "Spread the data over members whose volumes do not share a fault, and let requests time out on the slow one", Expect: "an episode costs one member, not all of them", TradeOff: "more volumes"},
-			"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the volume does more than this quickly at other times", TradeOff: "none; it saves money"},
+				TradeOff: "a volume made from a snapshot is slow at the first touch of each block", NoCommand: "which member takes over is the database's procedure, and yours"},
+			"survive":    {Summary: "Spread the data over members whose volumes do not share a fault, and let requests time out on the slow one", Expect: "an episode costs one member, not all of them", TradeOff: "more volumes", NoCommand: "where the members lie is a matter of the layout: plimsoll plan"},
+			"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the volume does more than this quickly at other times", TradeOff: "none; it saves money", NoCommand: nothingToDo},
 		}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		all := c.slowdowns()

@@ -19,9 +19,9 @@ func diskIOPSCapped() Rule {
 			"bursts": bursts,
 			"raise": {Summary: "Then raise the volume's IOPS above {{.iops}}",
 				Expect:   "the time at the cap shrinks in proportion, until {{with .request}}requests of {{.}} meet the throughput limit or the instance's{{else}}the throughput limit or the instance's is met{{end}}",
-				TradeOff: raiseIOPSCosts},
+				TradeOff: raiseIOPSCosts, Do: []*Remedy{raiseIOPS}},
 			"raise both": {Summary: "Then raise the volume's IOPS above {{.iops}} and its throughput above {{.throughput}}: both limits are met at once",
-				Expect: "the time at the caps shrinks in proportion; raising one alone changes nothing", TradeOff: raiseIOPSCosts},
+				Expect: "the time at the caps shrinks in proportion; raising one alone changes nothing", TradeOff: raiseIOPSCosts, Do: []*Remedy{raiseBoth}},
 		}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding

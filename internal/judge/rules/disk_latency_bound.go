@@ -39,7 +39,7 @@ const (
 const pacedS = 0.004
 
 func diskLatencyBound() Rule {
-	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation,
+	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation, Refutes: []Resource{VolumeIOPS},
 		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 1.5 and plimsoll:disk_writes:rate > 50",
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, FioIodepth},
 		NoAlert: "it refutes: no more IOPS are to be bought",
@@ -76,18 +76,18 @@ var serialWords = Words{
 const trialCosts = "a trial costs a day of the higher price; EBS lets a volume be modified again once the change is completed"
 
 var serialAdvice = map[string]Advice{
-	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached", TradeOff: "none; it saves money"},
+	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached", TradeOff: "none; it saves money", NoCommand: nothingToDo},
 	"ambiguous": {Summary: "Look up what the volume is provisioned with; if it is about {{.rate}} IOPS, raise it once and compare",
-		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: trialCosts},
+		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: trialCosts, NoCommand: lookUpVolume},
 	"paced": {Summary: `Look up what the volume is provisioned with and, of gp2, its BurstBalance; if it is about {{or .limit "?"}} IOPS, raise it`,
-		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: trialCosts},
+		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: trialCosts, NoCommand: lookUpVolume},
 	"batch": {Summary: "Make fewer, larger syncs: batch writes, use more clients at once (group commit)",
-		Expect: "the same syncs carry more writes", TradeOff: "each write waits for its batch"},
+		Expect: "the same syncs carry more writes", TradeOff: "each write waits for its batch", NoCommand: "the clients decide how many write at the same time"},
 	"latency": {Summary: "Use a volume with a lower latency: io2 Block Express (under 0.5 ms on average, according to AWS), local NVMe",
 		Expect:   "the rate of one writer grows by the ratio of the latencies; {{.each}} each now",
-		TradeOff: "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance"},
+		TradeOff: "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance", NoCommand: "another kind of volume has to be filled first: plimsoll plan and emit write the steps"},
 	"preallocate": {Summary: "Write into preallocated files: an append that grows a file costs further journal writes of the file system",
-		Expect: "two to three device writes an append become one", TradeOff: "space taken in advance"},
+		Expect: "two to three device writes an append become one", TradeOff: "space taken in advance", NoCommand: "the program that writes decides"},
 }
 
 func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {

@@ -25,13 +25,13 @@ const (
 )
 
 func diskNotTheCause() Rule {
-	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation,
+	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation, Refutes: DiskResources,
 		When:    "plimsoll:disk_busy:ratio < 0.9",
 		NoAlert: "it refutes: a healthy disk is no reason to page anybody",
 		Cause:   "While clients waited, every device had time to spare. A faster volume would have been idle more.",
 		Words: Words{"idle": "While {{.clients}} stalled, the busiest device ({{.device}}) was busy {{.mean}} of the time, at most {{.most}} in any interval" +
 			"{{with .iops}}, with at most {{.}} IOPS{{end}}. A faster or larger volume will not help."},
-		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; it saves money"}}}
+		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; it saves money", NoCommand: nothingToDo}}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil

@@ -19,9 +19,9 @@ func diskThroughputCapped() Rule {
 		Advice: map[string]Advice{
 			"bursts": bursts,
 			"raise": {Summary: "Then raise the volume's throughput above {{.throughput}}; leave its IOPS",
-				Expect: "the time at the cap shrinks in proportion, until the instance's own limit is met", TradeOff: raiseThroughputCosts},
+				Expect: "the time at the cap shrinks in proportion, until the instance's own limit is met", TradeOff: raiseThroughputCosts, Do: []*Remedy{raiseThroughput}},
 			"raise both": {Summary: "Then raise the volume's throughput above {{.throughput}} and its IOPS above {{.iops}}: both limits are met at once",
-				Expect: "the time at the caps shrinks in proportion; raising one alone changes nothing", TradeOff: raiseThroughputCosts},
+				Expect: "the time at the caps shrinks in proportion; raising one alone changes nothing", TradeOff: raiseThroughputCosts, Do: []*Remedy{raiseBoth}},
 		}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding

@@ -55,12 +55,29 @@ type Knowledge struct {
 	// Counters are the metrics that watch exports unchanged.
 	Counters []Counter
 
+	// Remedies are the engine's ways of remedies that every engine has its own of.
+	Remedies map[*Remedy]*Remedy
+	// Client are the commands that give statements to the engine's own shell; nil if there is none
+	// that takes a command line.
+	Client func(at ClientAt, statements []string) []string
+	// Settings are signals and the beginnings of facts' names that are settings of the engine.
+	Settings     []*Signal
+	SettingFacts []string
+	// ManagedHosts are the ends of host names at which a provider runs the engine.
+	ManagedHosts []string
+
 	// Providers say where the engine's metrics can be obtained.
 	Providers []Provider
 	// Exporter says what a metrics server has to scrape for it.
 	Exporter string
 	// CoresHint and CacheHint name the settings for the engine's CPUs and cache size.
 	CoresHint, CacheHint string
+}
+
+// ClientAt is where an engine's client runs, and of which version the server is.
+type ClientAt struct {
+	Place   Place
+	Version string
 }
 
 // Short is the engine's name in a table: the product without its maker.

@@ -23,7 +23,7 @@ func evidenceGap() Rule {
 			"judged":  "in the sources{{with .lost}}; {{.}} without samples{{end}}. The rest was judged.",
 		},
 		Advice: map[string]Advice{"look": {Summary: "Look at what happened at the gaps: a restart (the uptime starts again), a sampler that got no CPU or whose own write stalled",
-			Expect: "the worst seconds are often the missing ones", TradeOff: "none"}}}
+			Expect: "the worst seconds are often the missing ones", TradeOff: "none", NoCommand: nothingToDo}}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		trouble := append(slices.Clone(c.Trouble), c.holes()...)
 		shift, off := c.ClockShift()

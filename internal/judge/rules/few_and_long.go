@@ -54,7 +54,7 @@ func fewAndLong() Rule {
 			"few": "For {{.for}}, {{.clients}} took {{.median}} each (the longest mean of an interval {{.worst}}): {{.waiting}} at once, {{.rate}}, {{.ops}} operations in all. Nobody else waited.",
 		},
 		Advice: map[string]Advice{"look": {Summary: "If they should be quicker, look at the operations: the slow query log, explain, a missing index. More IOPS help only if they read from a saturated disk",
-			Expect: "less work per operation", TradeOff: "an index costs writes and memory"}}}
+			Expect: "less work per operation", TradeOff: "an index costs writes and memory", NoCommand: "the operations decide"}}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, s := range c.Symptoms {

@@ -29,7 +29,7 @@ func gotWorse() Rule {
 			"more load": "More was asked meanwhile: {{.thenOps}} completed, usually {{.usualOps}}.",
 		},
 		Advice: map[string]Advice{"compare": {Summary: "Compare what changed there: the load's kind, a volume's credits or its neighbours, a plan, a cache that no longer holds the data",
-			Expect: "what made it slower, before it stalls", TradeOff: "none"}}}
+			Expect: "what made it slower, before it stalls", TradeOff: "none", NoCommand: "what changed has to be found first"}}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		x := c.Change
 		if x == nil {

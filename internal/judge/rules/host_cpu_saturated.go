@@ -21,7 +21,7 @@ func hostCPUSaturated() Rule {
 		},
 		Advice: map[string]Advice{"use less": {Summary: "Find what uses the CPU (slow queries, missing indexes, compression, many connections) or use an instance with more cores",
 			Expect:   "waiting for a CPU ends; {{with .device}}waiting for {{.}} does not{{else}}{{if .unseen}}whether clients wait for the volume as well is not known, because its device is not in these sources{{else}}a faster volume would change nothing{{end}}{{end}}",
-			TradeOff: "the instance's price"}}}
+			TradeOff: "the instance's price", NoCommand: "what uses the CPU decides: pidstat -u 1 10 shows it"}}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
 			return nil

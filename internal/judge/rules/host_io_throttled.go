@@ -11,7 +11,7 @@ func hostIOThrottled() Rule {
 		Cause: "Tasks wait for I/O while no device shown is busy. Something holds the requests back before the device counts them: a container's or a cgroup's I/O limit (blkio, io.max), a network file system, or a device that this source does not show.",
 		Words: Words{"waited": "In {{.share}} of the stalled time all tasks waited for I/O, but no device was busy."},
 		Advice: map[string]Advice{"limits": {Summary: "Look at the container's I/O limits (cgroup io.max, blkio.throttle.*), and at devices missing here (record S_TIME_FORMAT=ISO iostat -xt 1 on the node)",
-			Expect: "the limit that binds is found; raising it costs nothing if the volume has room", TradeOff: "less isolation from neighbours"}}}
+			Expect: "the limit that binds is found; raising it costs nothing if the volume has room", TradeOff: "less isolation from neighbours", NoCommand: "the limit has to be found first"}}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
 			return nil

@@ -36,8 +36,8 @@ var backlogAdvice = map[string]Advice{
 		Summary: "Bound the OS's dirty bytes: vm.dirty_background_bytes = " +
 			"{{with .bytes}}{{.}} ({{$.mib}} MiB: the volume's {{$.rate}}/s x {{$.tolerable}} s of tolerable stall){{else}}the volume's bytes/s x 0.5 s of tolerable stall{{end}}",
 		Expect:   "the flush starts early and stays short; measured on a storage engine alone, a 3,000 IOPS volume: write p99 7.9 s to 0.27 s",
-		TradeOff: "about 40 % more bytes to the device: less coalescing"},
-	"apart": {Summary: "Put the journal/WAL on a volume of its own", Expect: "its fdatasync no longer waits behind data{{with .beside}}; the stall does not end with it, because clients also wait for {{.}}{{else}}; in the same measurement p99 4.7 ms{{end}}", TradeOff: "one more volume; a snapshot of a single volume is no longer consistent; reads still wait"},
+		TradeOff: "about 40 % more bytes to the device: less coalescing", Do: []*Remedy{BoundDirtyBytes}},
+	"apart": {Summary: "Put the journal/WAL on a volume of its own", Expect: "its fdatasync no longer waits behind data{{with .beside}}; the stall does not end with it, because clients also wait for {{.}}{{else}}; in the same measurement p99 4.7 ms{{end}}", TradeOff: "one more volume; a snapshot of a single volume is no longer consistent; reads still wait", Do: []*Remedy{LogApart}},
 }
 
 func hostWritebackBacklog() Rule {

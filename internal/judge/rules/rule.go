@@ -64,6 +64,9 @@ type Rule struct {
 	// Words and Advice are the texts for what Judge finds, by name.
 	Words  Words
 	Advice map[string]Advice
+	// Refutes are resources of which more would change nothing where a finding of this rule is a
+	// refutation, or a cause that weighs.
+	Refutes []Resource
 	// NoAlert says why the condition alone makes no alert; "" if it does.
 	NoAlert string
 	// Judge turns the cells where When holds into findings, in numbers. It receives one track for
@@ -144,4 +147,8 @@ type Fix struct {
 	Summary  string `json:"summary"`
 	Expect   string `json:"expect"`
 	TradeOff string `json:"trade_off"`
+
+	// Do carries it out, with the values of the advice.
+	Do     []*Remedy `json:"-"`
+	Values Values    `json:"-"`
 }

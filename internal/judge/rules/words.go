@@ -1,8 +1,11 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -15,7 +18,12 @@ import (
 type Words map[string]string
 
 // Advice is a [Fix] whose parts are templates like [Words].
-type Advice struct{ Summary, Expect, TradeOff string }
+type Advice struct {
+	Summary, Expect, TradeOff string
+	// Do carries it out, the first first. NoCommand says why nothing does.
+	Do        []*Remedy
+	NoCommand string
+}
 
 // Values are the figures and names that templates use.
 type Values map[string]Value
@@ -120,6 +128,7 @@ func (r *Rule) Write(f *Finding) error {
 				return err
 			}
 		}
+		x.Do, x.Values = t.Do, a.Values
 		f.Fixes = append(f.Fixes, x)
 	}
 	for _, x := range []struct {
@@ -183,4 +192,31 @@ func (r *Rule) checkWords() error {
 		}
 	}
 	return nil
+}
+
+// AdviceNames are the names of a rule's advice: what has a command before what has none, each in
+// alphabetical order.
+func (r *Rule) AdviceNames() []string {
+	names := slices.Sorted(maps.Keys(r.Advice))
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(effort(r.Advice[a]), effort(r.Advice[b]))
+	})
+	return names
+}
+
+// effort is what a piece of advice takes, for ordering: nothing, a restart, money, no command.
+func effort(a Advice) int {
+	if len(a.Do) == 0 {
+		return 4
+	}
+	e := 0
+	for _, r := range a.Do[0].Recipes {
+		if r.Restart != "" {
+			e = 1
+		}
+	}
+	if a.Do[0].Money != "" {
+		e += 2
+	}
+	return e
 }

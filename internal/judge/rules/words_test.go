@@ -12,7 +12,7 @@ func TestWrite(t *testing.T) {
 			"slow":  "A sync took {{.took}}{{with .calm}}; outside it {{.}}{{end}}",
 			"where": ", behind {{.who}}.",
 		},
-		Advice: map[string]Advice{"apart": {"Give {{.who}} a volume", "p99 {{.after}}", "one more volume"}},
+		Advice: map[string]Advice{"apart": {Summary: "Give {{.who}} a volume", Expect: "p99 {{.after}}", TradeOff: "one more volume"}},
 	}
 	f := Finding{Rule: r.ID}
 	f.Say("slow", Values{"took": Seconds(8.1), "calm": Seconds(math.NaN())})
@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) {
 	if f.Summary != want {
 		t.Errorf("%q, want %q", f.Summary, want)
 	}
-	if len(f.Fixes) != 1 || f.Fixes[0] != (Fix{"Give the log a volume", "p99 4.70 ms", "one more volume"}) {
+	if len(f.Fixes) != 1 || f.Fixes[0].Summary != "Give the log a volume" || f.Fixes[0].Expect != "p99 4.70 ms" || f.Fixes[0].TradeOff != "one more volume" {
 		t.Errorf("%+v", f.Fixes)
 	}
 }

@@ -57,6 +57,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 		p.Timeline = d.charts
 		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Parts: []document.Part{{Timeline: d.charts}}})
 	}
+	p.Now = d.doNow()
 	p.Facts, p.Summary = d.facts(), d.summary()
 	p.Sections = append(p.Sections, d.marks()...)
 	p.Sections = append(p.Sections, d.incidents()...)
@@ -72,6 +73,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Sections = append(p.Sections, d.findings("why", "Why", "", causes, 0)...)
 	p.Sections = append(p.Sections, d.findings("hurts", "What hurts", "", symptoms, len(causes))...)
 	p.Sections = append(p.Sections, d.support()...)
+	p.Sections = append(p.Sections, d.then()...)
 	p.Sections = append(p.Sections, d.account()...)
 	p.Sections = append(p.Sections, d.latency()...)
 	p.Sections = append(p.Sections, d.findings("not", "What it is not", "What not to spend money on.", d.ofKind(diagnose.Refutation), len(causes)+len(symptoms))...)

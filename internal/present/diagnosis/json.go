@@ -60,6 +60,7 @@ func contract(r *diagnose.Report) *diagnose.Report {
 		s.From, s.To = utc(s.From), utc(s.To)
 		return s
 	})
+	out.Actions = mapped(r.Actions, actionArrays)
 	out.Findings, out.Account = mapped(r.Findings, finding), mapped(r.Account, same)
 	out.Incidents = mapped(r.Incidents, func(x diagnose.Incident) diagnose.Incident {
 		x.From, x.To = utc(x.From), utc(x.To)
@@ -67,6 +68,7 @@ func contract(r *diagnose.Report) *diagnose.Report {
 			h.WaitedS, h.WorstS = finite(h.WaitedS), finite(h.WorstS)
 			return h
 		})
+		x.Actions = mapped(x.Actions, actionArrays)
 		x.Findings, x.Account = mapped(x.Findings, finding), mapped(x.Account, same)
 		x.Stalls.Windows = mapped(x.Stalls.Windows, utcSpan)
 		return x
@@ -123,6 +125,13 @@ func limit(h headroom.Headroom) headroom.Headroom {
 }
 
 func same[T any](x T) T { return x }
+
+func actionArrays(a diagnose.Action) diagnose.Action {
+	for _, s := range []*[]string{&a.Look, &a.Do, &a.Keep, &a.Check, &a.Undo, &a.Notes, &a.Raises, &a.Prove} {
+		*s = mapped(*s, same)
+	}
+	return a
+}
 
 func finding(f diagnose.Finding) diagnose.Finding {
 	f.Evidence = mapped(f.Evidence, func(e diagnose.Evidence) diagnose.Evidence {

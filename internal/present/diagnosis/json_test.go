@@ -92,7 +92,7 @@ func TestSchemaMatchesTypes(t *testing.T) {
 	for def, v := range map[string]any{
 		"": diagnose.Report{}, "span": diagnose.Span{}, "source": diagnose.Source{}, "finding": diagnose.Finding{}, "support_case": rules.SupportCase{}, "counted": rules.Counted{},
 		"evidence": diagnose.Evidence{}, "fix": diagnose.Fix{}, "share": diagnose.Share{}, "not_measured": diagnose.NotMeasured{},
-		"stalls": diagnose.StallSummary{}, "track": diagnose.Track{},
+		"stalls": diagnose.StallSummary{}, "track": diagnose.Track{}, "action": diagnose.Action{},
 	} {
 		schema := s.root
 		if def != "" {

@@ -40,6 +40,8 @@ type Document struct {
 	Host    string // the machines that it is about, where they are known
 	Verdict string // what was found, in a sentence or two; a list has none
 	Lead    []string
+	// Now is what to do at once: it stands before everything else. nil if there is nothing.
+	Now     *Section
 	Facts   []Fact
 	Summary []Term // the facts as labelled lines
 	// Timeline holds the series that are zoomed together; nil if there are none. A part shows it.
@@ -123,6 +125,7 @@ type Part struct {
 	Table    *Table
 	Figure   *Figure
 	Findings []Finding
+	Tasks    []Task
 	Shares   *Shares
 	Gaps     []Gap
 	Brief    bool // a short text counts the gaps: they are beside the point

@@ -28,6 +28,9 @@ func Write(w io.Writer, d *document.Document) error {
 	for _, t := range d.Lead {
 		p.para(line(t))
 	}
+	if d.Now != nil {
+		p.section(*d.Now)
+	}
 	if len(d.Facts) > 0 {
 		p.facts(d.Facts)
 	} else {
@@ -114,6 +117,7 @@ func (p *page) part(x document.Part) {
 		p.table(x.Figure.Table)
 	}
 	p.findings(x.Findings)
+	p.tasks(x.Tasks)
 	if x.Shares != nil {
 		p.shares(x.Shares)
 	}

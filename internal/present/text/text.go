@@ -45,6 +45,9 @@ func Write(w io.Writer, d *document.Document, opt Options) error {
 	for _, text := range d.Lead {
 		p.para("", "", text, plain)
 	}
+	if d.Now != nil {
+		p.section(*d.Now)
+	}
 	if len(d.Summary) > 0 {
 		p.blank()
 		p.terms(d.Summary)
@@ -133,6 +136,7 @@ func (p *page) part(x document.Part) {
 		p.figure(x.Figure)
 	}
 	p.findings(x.Findings)
+	p.tasks(x.Tasks)
 	if x.Shares != nil {
 		p.shares(x.Shares)
 	}

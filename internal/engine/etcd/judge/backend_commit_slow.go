@@ -16,9 +16,9 @@ func backendCommitSlow() rules.Rule {
 			"commits": "The WAL's fdatasync is quick ({{.wal}}): the commits themselves are large, or the database is on a volume of its own.",
 		}),
 		Advice: map[string]rules.Advice{
-			"see":     {Summary: "See {{.see}}", Expect: "commits take what the device takes", TradeOff: "see that finding"},
-			"volume":  {Summary: "If the WAL's fdatasync is slow too, it is the volume: see that finding", Expect: "both fall together", TradeOff: "none"},
-			"compact": {Summary: "Else compact and defragment, and look for large values", Expect: "fewer pages a commit", TradeOff: "a member stops answering while it defragments: one at a time"},
+			"see":     {Summary: "See {{.see}}", Expect: "commits take what the device takes", TradeOff: "see that finding", NoCommand: otherFinding},
+			"volume":  {Summary: "If the WAL's fdatasync is slow too, it is the volume: see that finding", Expect: "both fall together", TradeOff: "none", NoCommand: otherFinding},
+			"compact": {Summary: "Else compact and defragment, and look for large values", Expect: "fewer pages a commit", TradeOff: "a member stops answering while it defragments: one at a time", Do: []*rules.Remedy{defragment}},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		return overCriterion(r, c, held, criterion{BackendCommitP99, BackendSlowCommits, "the backend's commit", commitCriterionS, "16 ms"},

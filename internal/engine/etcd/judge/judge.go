@@ -31,6 +31,8 @@ func Knowledge() rules.Knowledge {
 		Providers: []rules.Provider{{Prefix: "etcd_", Ways: []rules.Way{{Text: "etcd's own /metrics"}}}},
 		Exporter:  "its own /metrics",
 		CoresHint: "GOMAXPROCS for etcd before it is built with Go 1.25",
+
+		Remedies: remedies, Client: client, Settings: []*rules.Signal{Quota},
 	}
 }
 

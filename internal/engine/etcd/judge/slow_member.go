@@ -27,7 +27,7 @@ func slowMember() rules.Rule {
 			"led":         "It led in {{.led}} of the time: a leader syncs its own WAL before it takes up the next batch, so every write waited for it.",
 			"minority":    "Of the {{.members}} members read {{.fast}} are fast, a majority: writes do not wait for this one unless it leads or a fast one fails.",
 		},
-		Advice: map[string]rules.Advice{"move": {Summary: "Move the member to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)", Expect: "the next failure of a fast member costs nothing", TradeOff: "the volume's price"}}}
+		Advice: map[string]rules.Advice{"move": {Summary: "Move the member to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)", Expect: "the next failure of a fast member costs nothing", TradeOff: "the volume's price", Do: []*rules.Remedy{moveLeader}}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var members []timeline.Track
 		var typical []float64

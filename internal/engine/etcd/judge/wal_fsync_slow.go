@@ -17,10 +17,10 @@ func walFsyncSlow() rules.Rule {
 			"device":       "No device had a queue meanwhile: each sync takes the device that long.",
 		}),
 		Advice: map[string]rules.Advice{
-			"apart":   {Summary: "Give etcd's WAL (--wal-dir) a volume of its own", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member"},
-			"see":     {Summary: "See {{.see}}", Expect: "the syncs take what the device takes", TradeOff: "see that finding"},
-			"latency": {Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe; more IOPS will not help", Expect: "one fdatasync at a time goes as fast as the device answers", TradeOff: "io2 costs 0.065 USD an IOPS a month; local NVMe is lost with the instance"},
-			"load":    {Summary: "Take other load off the volume, or raise the cap that binds (see the disk findings)", Expect: "the queue before the sync empties", TradeOff: "the volume's price"},
+			"apart":   {Summary: "Give etcd's WAL (--wal-dir) a volume of its own", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member", Do: []*rules.Remedy{rules.LogApart}},
+			"see":     {Summary: "See {{.see}}", Expect: "the syncs take what the device takes", TradeOff: "see that finding", NoCommand: otherFinding},
+			"latency": {Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe; more IOPS will not help", Expect: "one fdatasync at a time goes as fast as the device answers", TradeOff: "io2 costs 0.065 USD an IOPS a month; local NVMe is lost with the instance", NoCommand: "a member on another kind of volume is a new member: plimsoll plan and emit write the steps"},
+			"load":    {Summary: "Take other load off the volume, or raise the cap that binds (see the disk findings)", Expect: "the queue before the sync empties", TradeOff: "the volume's price", NoCommand: "the disk findings have the commands"},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		return overCriterion(r, c, held, criterion{WALFsyncP99, WALSlowFsyncs, "the WAL's fdatasync", fsyncCriterionS, "8 ms"},

@@ -106,10 +106,10 @@ func walFsyncTail() rules.Rule {
 			"process": "These are all syncs since the process began: when the slow ones were is not known.",
 		},
 		Advice: map[string]rules.Advice{
-			"when":    {Summary: "Find out when they are: record the metrics every second for an hour, beside the device's", Expect: "something that recurs: a compaction, a snapshot, a backup, credits that end", TradeOff: "none"},
-			"apart":   {Summary: "Give etcd's WAL (--wal-dir) a volume of its own, without other writers", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member"},
-			"move":    {Summary: "If only this member has them, move it to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)", Expect: "its syncs cost a minority nothing", TradeOff: "the volume's price"},
-			"timeout": {Summary: "Until then let elections wait longer: --heartbeat-interval=300 --election-timeout=3000 on all members", Expect: "a sync of a second costs no leader", TradeOff: "a leader that dies is noticed later"},
+			"when":    {Summary: "Find out when they are: record the metrics every second for an hour, beside the device's", Expect: "something that recurs: a compaction, a snapshot, a backup, credits that end", TradeOff: "none", NoCommand: "what recurs has to be found first"},
+			"apart":   {Summary: "Give etcd's WAL (--wal-dir) a volume of its own, without other writers", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member", Do: []*rules.Remedy{rules.LogApart}},
+			"move":    {Summary: "If only this member has them, move it to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)", Expect: "its syncs cost a minority nothing", TradeOff: "the volume's price", Do: []*rules.Remedy{moveLeader}},
+			"timeout": {Summary: "Until then let elections wait longer: --heartbeat-interval=300 --election-timeout=3000 on all members", Expect: "a sync of a second costs no leader", TradeOff: "a leader that dies is noticed later", NoCommand: "all members take it together, where each is configured, and each restarts for it"},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var all []tail

@@ -22,5 +22,7 @@ func Knowledge() rules.Knowledge {
 		Compared:  compared,
 		Providers: []rules.Provider{{Prefix: "iris_", Ways: []rules.Way{{Text: "InterSystems IRIS' /api/monitor/metrics"}}}},
 		Exporter:  "its own /api/monitor/metrics",
+
+		Remedies: remedies,
 	}
 }

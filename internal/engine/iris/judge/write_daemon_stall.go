@@ -16,9 +16,9 @@ func writeDaemonStall() rules.Rule {
 		Cause: "About every 80 s the write daemon writes all changed blocks twice: to the write image journal, then to the databases. When a cycle takes longer than that, changed blocks pile up; reads queue on the volume behind the daemon, and with too few clean buffers global updates are held back. (A queue that never reaches zero is normal.)",
 		Words: rules.Words{"cycle": "The write daemon's cycle took up to {{.longest}}, and {{.alert}} or more in {{.share}} of the time."},
 		Advice: map[string]rules.Advice{
-			"apart":  {Summary: "Put the WIJ, the journal and the databases on volumes of their own", Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together"},
-			"WIJ":    {Summary: "The WIJ takes the longer part: give it a volume of its own with throughput (it is written in 256 KB blocks, sequentially)", Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together"},
-			"stripe": {Summary: "Stripe the database volume (LVM, gp3): it lowers read latency as well as raising the caps", Expect: "shorter write phases, fewer read spikes while the daemon writes", TradeOff: "losing one volume loses the stripe"},
+			"apart":  {Summary: "Put the WIJ, the journal and the databases on volumes of their own", Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together", NoCommand: inPortal},
+			"WIJ":    {Summary: "The WIJ takes the longer part: give it a volume of its own with throughput (it is written in 256 KB blocks, sequentially)", Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together", NoCommand: inPortal},
+			"stripe": {Summary: "Stripe the database volume (LVM, gp3): it lowers read latency as well as raising the caps", Expect: "shorter write phases, fewer read spikes while the daemon writes", TradeOff: "losing one volume loses the stripe", NoCommand: "the databases have to be copied onto it first: plimsoll emit writes the commands for the volumes"},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cycle := c.One(WriteDaemonCycle)

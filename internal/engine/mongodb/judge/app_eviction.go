@@ -18,7 +18,7 @@ func appEviction() rules.Rule {
 			"not measured": "; this version does not report how long it took them.",
 		},
 		Advice: map[string]rules.Advice{"earlier": {Summary: "Let the background start earlier: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
-			Expect: "application threads stop evicting; a stall behind the journal's fdatasync stays as it is", TradeOff: "CPU; more page writes"}}}
+			Expect: "application threads stop evicting; a stall behind the journal's fdatasync stays as it is", TradeOff: "CPU; more page writes", Do: []*rules.Remedy{evictEarlier}}}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		rate := c.One(AppEvictions)
 		if len(held) == 0 || c.Seconds(timeline.Known(held[0].Values)) < 2 {

@@ -39,9 +39,9 @@ func cachePressure() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"earlier": {Summary: "Start eviction earlier and with more threads: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
-				Expect: "background threads do the work operations do now", TradeOff: "CPU: felt on 4 cores, not on 16; more page writes"},
+				Expect: "background threads do the work operations do now", TradeOff: "CPU: felt on 4 cores, not on 16; more page writes", Do: []*rules.Remedy{evictEarlier}},
 			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
-				Expect: "fill falls under the trigger", TradeOff: "less page cache for the OS; larger checkpoints"},
+				Expect: "fill falls under the trigger", TradeOff: "less page cache for the OS; larger checkpoints", NoCommand: "how large the working set is, only you can say; cache_size can be changed at run time, and more than the memory that is free ends in the OOM killer"},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		over := make(timeline.Mask, c.Grid.N)

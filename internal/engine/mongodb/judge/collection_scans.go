@@ -26,7 +26,7 @@ func collectionScans() rules.Rule {
 			"cache":   "{{.then}} were read into the cache per second, otherwise {{.usual}}.",
 		},
 		Advice: map[string]rules.Advice{"index": {Summary: "Find the queries (log lines with planSummary: COLLSCAN, or db.system.profile) and give them an index; until then bound them with maxTimeMS or send them to a secondary",
-			Expect: "a lookup instead of a scan; the cores and the cache are the writers' again", TradeOff: "an index costs memory and a write with each change of its keys"}}}
+			Expect: "a lookup instead of a scan; the cores and the cache are the writers' again", TradeOff: "an index costs memory and a write with each change of its keys", NoCommand: "which index helps depends on the queries: explain shows it"}}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {

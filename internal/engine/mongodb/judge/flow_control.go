@@ -11,7 +11,7 @@ func flowControl() rules.Rule {
 		When:   "plimsoll:mongodb_flow_control_wait:ratio > 0.5",
 		Cause:  "When a majority of the replica set lags behind, the primary delays its own writes. The slow disk, if it is one, is then on a secondary.",
 		Words:  rules.Words{"held": "Flow control held writes for {{.held}}, {{.share}} of the {{.of}} of stalled waiting: the majority's commit point lags."},
-		Advice: map[string]rules.Advice{"secondaries": {Summary: "Diagnose the lagging secondaries: hand over their diagnostic.data", Expect: "writes here are released when they catch up", TradeOff: "disabling flow control lets the lag grow instead"}}}
+		Advice: map[string]rules.Advice{"secondaries": {Summary: "Diagnose the lagging secondaries: hand over their diagnostic.data", Expect: "writes here are released when they catch up", TradeOff: "disabling flow control lets the lag grow instead", NoCommand: onSecondaries}}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		share, seconds, of, ok := c.WaitShare(FlowControlWait)
 		if !ok || share < rules.MinWaitShare {

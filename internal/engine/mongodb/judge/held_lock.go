@@ -73,11 +73,11 @@ var heldLockWords = rules.Words{
 
 var heldLockAdvice = map[string]rules.Advice{
 	"unlock": {Summary: "Back up without fsyncLock: a snapshot of one volume that holds data and journal needs no lock; else lock a hidden secondary. Now: db.currentOp().fsyncLock shows the lock, db.fsyncUnlock() ends it (once for each lock)",
-		Expect: "writes go on as soon as it is released", TradeOff: "a backup that relied on the lock is not consistent"},
+		Expect: "writes go on as soon as it is released", TradeOff: "a backup that relied on the lock is not consistent", NoCommand: "whether a backup still needs the lock, only you can say"},
 	"who": {Summary: "Find who holds it: db.currentOp({$or: [{waitingForLock: true}, {active: true, secs_running: {$gt: 1}}]}); end it with db.killOp(opid)",
-		Expect: "the others go on as soon as it is released", TradeOff: "the killed operation's work is lost; an index build starts again"},
+		Expect: "the others go on as soon as it is released", TradeOff: "the killed operation's work is lost; an index build starts again", NoCommand: "what is killed loses its work: look at it first"},
 	"quiet": {Summary: "Change collections and indexes at quiet times or member by member (rolling), and bound transactions (transactionLifetimeLimitSeconds, maxTimeMS)",
-		Expect: "an exclusive phase finds nothing to wait for and lasts milliseconds", TradeOff: "a rolling change needs a step down and more time; long transactions are aborted"},
+		Expect: "an exclusive phase finds nothing to wait for and lasts milliseconds", TradeOff: "a rolling change needs a step down and more time; long transactions are aborted", NoCommand: "when changes are made is yours to plan"},
 }
 
 // heldResource is the kind of lock that operations waited for most.

@@ -85,6 +85,7 @@ var apartAdvice = rules.Advice{
 	Expect: "{{with .beside}}its fdatasync no longer waits behind data; the stall does not end with it, because writers also wait for {{.}} (a whole mongod 5.0.7, writeback throttling off: p99 10.8 s without, 3.1 s with a journal apart)" +
 		"{{else}}its fdatasync no longer waits behind data; measured on the storage engine alone, a 3,000 IOPS volume: write p99 7.9 s to 4.7 ms. A whole mongod 5.0.7 that kept its journal apart had a p99 of 132 ms at 800 updates/s on gp3{{end}}",
 	TradeOff: "one more small volume; snapshots of a single volume are no longer consistent; the checkpoint takes as long as before",
+	Do:       []*rules.Remedy{rules.LogApart},
 }
 
 // adviseApart proposes a volume for the journal unless it has one.

@@ -94,9 +94,9 @@ var journalWords = rules.Words{
 
 var journalAdvice = map[string]rules.Advice{
 	"apart": apartAdvice,
-	"bound": {Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate", Expect: "the storage engine alone: p99 7.9 s to 0.27 s in the same measurement; a whole mongod 5.0.7 on 1,000 IOPS and 40 MiB/s, throttling of writeback on: 129 ms to 98 ms", TradeOff: "about 40 % more bytes to the device"},
+	"bound": {Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate", Expect: "the storage engine alone: p99 7.9 s to 0.27 s in the same measurement; a whole mongod 5.0.7 on 1,000 IOPS and 40 MiB/s, throttling of writeback on: 129 ms to 98 ms", TradeOff: "about 40 % more bytes to the device", Do: []*rules.Remedy{rules.BoundDirtyBytes}},
 	"own": {Summary: "The journal is on a volume of its own already: look at that volume's latency, and at the host's CPUs in these seconds",
-		Expect: "what delays the sync is found", TradeOff: "none"},
+		Expect: "what delays the sync is found", TradeOff: "none", NoCommand: "what delays it has to be found first"},
 }
 
 // slowJournalSyncs is where a slow sync was under way, and the cells it is credited to. An

@@ -57,6 +57,9 @@ func Knowledge() rules.Knowledge {
 		Providers: []rules.Provider{{Prefix: "mongodb_sys_", Ways: []rules.Way{captured}}, {Prefix: "mongodb_", Ways: []rules.Way{captured, {Text: "mongodb_exporter's metrics"}}}},
 		Exporter:  "percona/mongodb_exporter with --collector.diagnosticdata",
 		CacheHint: "mongod: cacheSizeGB half of the limit",
+
+		Remedies: remedies, Client: client, SettingFacts: []string{"parameter.", "cache_bytes", "journal_commit_interval_ms"},
+		ManagedHosts: []string{".mongodb.net"},
 	}
 }
 

@@ -20,9 +20,9 @@ func pageReads() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"writes": {Summary: "Keep the writes from filling the volume's queue: bounded dirty bytes, or the kernel's writeback throttling (see host/writeback-throttling and host/writeback-backlog)",
-				Expect: "reads pass in the time of a few writes", TradeOff: "see there"},
+				Expect: "reads pass in the time of a few writes", TradeOff: "see there", Do: []*rules.Remedy{rules.BoundDirtyBytes}},
 			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
-				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints"},
+				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints", NoCommand: "how large the working set is, only you can say; more than the memory that is free ends in the OOM killer"},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		share, seconds, of, ok := c.WaitShare(AppPageReadsTime)

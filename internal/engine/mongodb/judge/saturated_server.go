@@ -30,9 +30,9 @@ func saturatedServer() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"cpu": {Summary: "Ask less of the CPUs (see what scans, sorts or compresses), or use an instance with more cores",
-				Expect: "it completes more per second, and the wait in front shrinks", TradeOff: "the instance's price"},
+				Expect: "it completes more per second, and the wait in front shrinks", TradeOff: "the instance's price", NoCommand: "what uses the CPUs decides"},
 			"bound": {Summary: "Bound what may wait in front: maxPoolSize and waitQueueTimeoutMS in the driver, and shed load there",
-				Expect: "clients fail early instead of waiting for seconds", TradeOff: "errors that the application has to handle; more connections would only move the wait into the server"},
+				Expect: "clients fail early instead of waiting for seconds", TradeOff: "errors that the application has to handle; more connections would only move the wait into the server", NoCommand: "the drivers' options and the application decide"},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)

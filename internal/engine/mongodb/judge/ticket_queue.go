@@ -18,7 +18,7 @@ func ticketQueue() rules.Rule {
 			"none free":    "No ticket was free in {{.share}} of the stalled time.",
 		},
 		Advice: map[string]rules.Advice{"causes": {Summary: "Remove what makes the operations inside slow (the other causes); do not raise the tickets",
-			Expect: "the queue goes with its cause", TradeOff: "more tickets move the wait from the queue into the engine and make cache pressure worse"}}}
+			Expect: "the queue goes with its cause", TradeOff: "more tickets move the wait from the queue into the engine and make cache pressure worse", NoCommand: "it follows its cause"}}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		if len(held) == 0 || !c.Stall.Any() {
 			return nil

@@ -20,7 +20,7 @@ func writeAmplification() rules.Rule {
 		Cause:   "WiredTiger rewrites a whole leaf page (32 KB) however little of it changed, once between two checkpoints or evictions. Small updates spread over many pages are written many times over; large documents that grow are rewritten whole.",
 		Words:   rules.Words{"written": "{{.blocks}} were written to data files for {{.payload}} of logged changes: {{.times}} times as much."},
 		Advice: map[string]rules.Advice{"fewer pages": {Summary: "Write fewer pages: group documents that change together, drop unused indexes, smaller bucket documents, a longer checkpoint interval where recovery time allows",
-			Expect: "more changes share a page write", TradeOff: "a day's query may read more documents; recovery replays more journal"}}}
+			Expect: "more changes share a page write", TradeOff: "a day's query may read more documents; recovery replays more journal", NoCommand: "the documents and indexes decide"}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		blocks := timeline.Sum(c.One(BlocksWritten)) * step

@@ -24,11 +24,11 @@ func writeConcernWait() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"slow writes": {Summary: "Look at what makes writes execute slowly (the other findings): this wait follows them",
-				Expect: "it shrinks with them", TradeOff: weakerConcern},
+				Expect: "it shrinks with them", TradeOff: weakerConcern, NoCommand: "it follows its cause"},
 			"secondaries": {Summary: "Diagnose the secondaries: hand over their diagnostic.data, and look at the replication lag (flow control, network)",
-				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern},
+				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern, NoCommand: onSecondaries},
 			"all members": {Summary: "Diagnose the secondaries: hand over their diagnostic.data; look at this member's journal too",
-				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern},
+				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern, NoCommand: onSecondaries},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		if c.Stall.Rule == "mongodb/slow-reads" {

@@ -24,7 +24,7 @@ func backendWrites() rules.Rule {
 			"wrote":  "Backends wrote {{.backend}} buffers, {{.share}} of all; checkpoints wrote {{.checkpoint}}, the background writer {{.clean}}.",
 			"synced": "They had to fsync files themselves {{.fsyncs}} times: the checkpointer's queue of fsync requests was full.",
 		},
-		Advice: map[string]rules.Advice{"clean": {Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit", Expect: "clean buffers are ready when a query needs one", TradeOff: "some pages are written more than once"}}}
+		Advice: map[string]rules.Advice{"clean": {Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit", Expect: "clean buffers are ready when a query needs one", TradeOff: "some pages are written more than once", Do: []*rules.Remedy{cleanEarlier}}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		total := func(s *rules.Signal) float64 { return timeline.Sum(c.One(s)) * step }

@@ -16,7 +16,7 @@ func checkpointRequested() rules.Rule {
 		Cause:   "When max_wal_size is reached a checkpoint starts at once and is paced against the WAL still to come, not against the clock. Each is followed by full-page images of every page touched, which fill the WAL sooner: it feeds itself.",
 		Words:   rules.Words{"requested": "{{.requested}} of {{.all}} checkpoints were requested, not timed{{with .every}}, one every {{.}}{{end}}: the WAL reached its size before checkpoint_timeout did, or somebody asked by hand (CHECKPOINT, a base backup)."},
 		Advice: map[string]rules.Advice{"more WAL": {Summary: "Raise max_wal_size until checkpoints come by checkpoint_timeout{{with .need}}: about {{.}} at this rate of writing{{end}}",
-			Expect: "fewer checkpoints and less WAL", TradeOff: "disk for WAL, a longer recovery"}}}
+			Expect: "fewer checkpoints and less WAL", TradeOff: "disk for WAL, a longer recovery", Do: []*rules.Remedy{moreWAL}}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		requested := timeline.Sum(c.One(CheckpointsRequested)) * step

@@ -29,6 +29,9 @@ func Knowledge() rules.Knowledge {
 		Exporter:  "prometheus-community/postgres_exporter",
 		CoresHint: "max_parallel_workers for PostgreSQL",
 		CacheHint: "PostgreSQL: shared_buffers a quarter",
+
+		Remedies: remedies, Client: client, SettingFacts: []string{"postgresql."}, Settings: settings,
+		ManagedHosts: []string{".postgres.database.azure.com", ".neon.tech", ".supabase.co"},
 	}
 }
 

@@ -1,0 +1,221 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// client runs statements in psql, each in a call of its own: ALTER SYSTEM cannot run in a transaction,
+// and the statements of one -c are one.
+func client(at rules.ClientAt, statements []string) []string {
+	words := []string{"psql", "-X"}
+	switch at.Place {
+	case rules.Host:
+		words = []string{"sudo", "-u", "postgres", "psql", "-X"}
+	case rules.Kubernetes, rules.Docker:
+		words = append(words, "-U", "postgres")
+	}
+	for _, s := range statements {
+		words = append(words, "-c", shellword.Readable(s))
+	}
+	return []string{strings.Join(words, " ")}
+}
+
+// A setting is one of PostgreSQL's, with the value to set (a template, as SQL has it) and the name of
+// the value that it had. inRDS is the value in the unit of a parameter group.
+type setting struct{ name, value, was, inRDS string }
+
+const (
+	operatorSets = "If an operator runs it, ALTER SYSTEM is refused or undone: set it in the operator's resource, such as spec.postgresql.parameters."
+	ownGroup     = "A default group cannot be changed: the instance needs one of its own."
+	ofProvider   = "the provider's console sets it: az postgres flexible-server parameter set, gcloud sql instances patch --database-flags"
+)
+
+// reloaded are the ways to change settings that a reload takes over (context sighup in pg_settings).
+func reloaded(all ...setting) []rules.Recipe {
+	var names, set, reset, parameters, names2 []string
+	for _, s := range all {
+		names = append(names, "'"+s.name+"'")
+		set = append(set, "ALTER SYSTEM SET "+s.name+" = "+s.value)
+		reset = append(reset, "ALTER SYSTEM {{with ."+s.was+"}}SET "+s.name+" = '{{.}}'{{else}}RESET "+s.name+"{{end}}")
+		parameters = append(parameters, "'ParameterName="+s.name+",ParameterValue="+s.inRDS+",ApplyMethod=immediate'")
+		names2 = append(names2, "'ParameterName="+s.name+",ApplyMethod=immediate'")
+	}
+	show := "SELECT name, setting, unit, source FROM pg_settings WHERE name IN (" + strings.Join(names, ", ") + ")"
+	const reload, group = "SELECT pg_reload_conf()", ` --db-parameter-group-name {{ask .group "GROUP" "the parameter group of the instance"}}`
+	inGroup := `aws rds describe-db-parameters` + group + ` --query "Parameters[?contains('` + strings.ReplaceAll(strings.Join(names, " "), "'", "") + `', ParameterName)].[ParameterName,ParameterValue]" --output text`
+	return []rules.Recipe{
+		{Places: []rules.Place{rules.Host, rules.Docker, rules.Kubernetes},
+			Look: rules.Ask(show), Do: rules.Ask(append(slices.Clone(set), reload)...), Check: rules.Ask(show),
+			Undo: rules.Ask(append(slices.Clone(reset), reload)...), Kept: "ALTER SYSTEM keeps it, in postgresql.auto.conf", Notes: []string{operatorSets}},
+		{Places: []rules.Place{rules.RDS},
+			Look: rules.Tool(inGroup), Do: rules.Tool(`aws rds modify-db-parameter-group` + group + ` --parameters ` + strings.Join(parameters, " ")),
+			Check: rules.Ask(show), Undo: rules.Tool(`aws rds reset-db-parameter-group` + group + ` --parameters ` + strings.Join(names2, " ")),
+			Kept: "the parameter group keeps it", Notes: []string{ownGroup}},
+		{Places: []rules.Place{rules.Managed}, None: ofProvider},
+	}
+}
+
+// recorded are the settings that the recording tells, as SQL takes them; "" where it does not.
+func recorded(c *rules.Case) rules.Values {
+	out := rules.Values{}
+	for _, s := range []struct {
+		name   string
+		signal *rules.Signal
+		text   func(float64) string
+	}{
+		{"target", CheckpointCompletionTarget, func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }},
+		{"flush", CheckpointFlushAfter, func(x float64) string { return fmt.Sprintf("%.0fkB", x/1024) }},
+		{"timeout", CheckpointTimeout, func(x float64) string { return fmt.Sprintf("%.0fs", x) }},
+		{"wal", MaxWALSize, func(x float64) string { return fmt.Sprintf("%.0fMB", x/mib) }},
+		{"buffers", SharedBuffers, func(x float64) string { return fmt.Sprintf("%.0fMB", x/mib) }},
+	} {
+		out[s.name] = ""
+		if x := timeline.Max(c.One(s.signal)); !math.IsNaN(x) {
+			out[s.name] = rules.Value(s.text(x))
+		}
+	}
+	return out
+}
+
+const mib = 1 << 20
+
+var (
+	paceCheckpoints = &rules.Remedy{Name: "pace-checkpoint", Title: "Pace the checkpoint",
+		Recipes: reloaded(setting{"checkpoint_completion_target", "0.9", "target", "0.9"}, setting{"checkpoint_flush_after", "'256kB'", "flush", "32"}),
+		Cost:    "the checkpoint takes most of the interval by design",
+		Wait:    10 * time.Minute, Until: "the checkpoint that runs has ended and another has passed",
+		Raises:   []string{"checkpoint"},
+		Settings: []string{"postgresql.checkpoint_completion_target", "postgresql.checkpoint_flush_after", CheckpointCompletionTarget.Name, CheckpointFlushAfter.Name},
+		Size:     func(c *rules.Case, _ *rules.Finding) rules.Values { return recorded(c) },
+		Needed: func(c *rules.Case, _ rules.Values) bool {
+			return !(timeline.Max(c.One(CheckpointCompletionTarget)) >= 0.9 && timeline.Max(c.One(CheckpointFlushAfter)) > 0)
+		}}
+
+	seldomCheckpoints = &rules.Remedy{Name: "seldom-checkpoint", Title: "Let checkpoints come less often",
+		Recipes: reloaded(setting{"checkpoint_timeout", "'15min'", "timeout", "900"}, setting{"max_wal_size", "'{{.need}}MB'", "wal", "{{.need}}"}),
+		Cost:    "a longer recovery after a crash; {{.need}} MB of disk for WAL, and more in a burst: look that it is free",
+		Wait:    45 * time.Minute, Until: "three checkpoints have passed",
+		Raises:   []string{"checkpoint"},
+		Settings: []string{"postgresql.checkpoint_timeout", "postgresql.max_wal_size", CheckpointTimeout.Name, MaxWALSize.Name},
+		Size:     sizeWAL(15 * time.Minute),
+		Needed: func(c *rules.Case, _ rules.Values) bool {
+			return !(timeline.Max(c.One(CheckpointTimeout)) >= 900)
+		}, Example: rules.Values{"need": "8192"}}
+
+	moreWAL = &rules.Remedy{Name: "more-wal", Title: "Raise max_wal_size, so that checkpoints come by the clock",
+		Recipes: reloaded(setting{"max_wal_size", "'{{.need}}MB'", "wal", "{{.need}}"}),
+		Cost:    "a longer recovery after a crash; {{.need}} MB of disk for WAL, and more in a burst: look that it is free",
+		Wait:    15 * time.Minute, Until: "two checkpoints have come by the clock",
+		Raises:   []string{"checkpoint"},
+		Settings: []string{"postgresql.max_wal_size", MaxWALSize.Name}, Size: sizeWAL(0), Example: rules.Values{"need": "8192"}}
+
+	cleanEarlier = &rules.Remedy{Name: "background-writer", Title: "Let the background writer clean more buffers",
+		Recipes: reloaded(setting{"bgwriter_lru_maxpages", "1000", "pages", "1000"}, setting{"bgwriter_delay", "'50ms'", "delay", "50"}, setting{"bgwriter_lru_multiplier", "4.0", "multiplier", "4.0"}),
+		Cost:    "some pages are written more than once between two checkpoints",
+		Wait:    10 * time.Minute, Until: "a checkpoint has passed",
+		Raises: []string{"iops", "throughput", "utilisation"}}
+)
+
+// sizeWAL is the WAL that fits between two checkpoints of the timeout, as max_wal_size counts it:
+// twice that and some, since it holds the WAL of one and a half to two cycles.
+func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Values {
+	return func(c *rules.Case, _ *rules.Finding) rules.Values {
+		out := recorded(c)
+		have, rate := timeline.Max(c.One(MaxWALSize)), timeline.Mean(c.One(WALGenerated))
+		seconds := timeout.Seconds()
+		if seconds == 0 {
+			seconds = timeline.Max(c.One(CheckpointTimeout))
+		}
+		need := 2 * rate * seconds / mib
+		if !(need > 0) {
+			need = 4096
+		}
+		if more := have / mib; more > 0 {
+			if timeout == 0 {
+				more *= 2 // it binds
+			}
+			need = max(need, more)
+		}
+		out["need"] = rules.Value(fmt.Sprintf("%.0f", math.Ceil(need/1024)*1024))
+		return out
+	}
+}
+
+const (
+	pgdata  = `{{ask .data "PGDATA" "the data directory that the first command shows"}}`
+	walPath = `{{ask .log "WAL" "a folder on the new volume, owned by postgres"}}`
+	service = `{{ask .unit "UNIT" "the service, such as postgresql@15-main"}}`
+)
+
+// walApart moves pg_wal and leaves a link. Every step runs only if the one before did; what is left as
+// pg_wal.before is out of date as soon as the server has started.
+var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a volume of its own",
+	Relieves: []rules.Resource{rules.OwnVolume},
+	Recipes: []rules.Recipe{
+		{Places: []rules.Place{rules.Host},
+			Look: append(rules.Ask("SHOW data_directory"), rules.OnShell(`findmnt -T `+walPath+`; sudo du -sh `+pgdata+`/pg_wal`)...),
+			Do: rules.OnShell(`sudo systemctl stop ` + service + ` && sudo cp -a ` + pgdata + `/pg_wal ` + walPath + `/pg_wal && sudo mv ` + pgdata + `/pg_wal ` + pgdata + `/pg_wal.before` +
+				` && sudo ln -s ` + walPath + `/pg_wal ` + pgdata + `/pg_wal && sudo systemctl start ` + service),
+			Check: rules.OnShell(`sudo ls -l ` + pgdata + `/pg_wal; systemctl is-active ` + service),
+			Undo: rules.OnShell(`sudo systemctl stop ` + service + ` && sudo cp -a ` + walPath + `/pg_wal ` + pgdata + `/pg_wal.back && sudo rm ` + pgdata + `/pg_wal` +
+				` && sudo mv ` + pgdata + `/pg_wal.back ` + pgdata + `/pg_wal && sudo systemctl start ` + service),
+			Kept: "the link keeps it; the mount has to be in /etc/fstab", Restart: "PostgreSQL, for as long as the copy takes",
+			Notes: []string{"Attach, format and mount the volume first; plimsoll emit writes that.", "pg_wal.before is out of date once the server has started: delete it, never put it back."}},
+		{Places: []rules.Place{rules.Kubernetes}, None: "the operator makes the volume: such as spec.walStorage; plimsoll emit writes the manifests of a plain StatefulSet"},
+		{Places: []rules.Place{rules.Docker}, None: "the container has to be made anew, with a volume for pg_wal that holds a copy of it"},
+		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service has one volume for both"},
+	},
+	Cost:  "the volume has to be in every snapshot together with the data",
+	Money: "one more volume: a gp3 of 20 GiB is USD 1.60 a month (us-east-1)",
+	Wait:  10 * time.Minute, Until: "some checkpoints have passed",
+	Raises: []string{"checkpoint"},
+}
+
+var cacheWithin = &rules.Remedy{Name: "shared-buffers", Title: "Set shared_buffers to a quarter of the memory limit",
+	Recipes: []rules.Recipe{
+		{Places: []rules.Place{rules.Host, rules.Docker},
+			Look:  rules.Ask("SHOW shared_buffers", "SHOW max_connections", "SHOW work_mem"),
+			Do:    rules.Ask("ALTER SYSTEM SET shared_buffers = '{{.mib}}MB'"),
+			Check: rules.Ask("SELECT name, setting, unit, pending_restart FROM pg_settings WHERE name = 'shared_buffers'"),
+			Undo:  rules.Ask("ALTER SYSTEM {{with .buffers}}SET shared_buffers = '{{.}}'{{else}}RESET shared_buffers{{end}}"),
+			Kept:  "ALTER SYSTEM keeps it, in postgresql.auto.conf", Restart: "PostgreSQL, after it and after the undo: until then nothing changes"},
+		{Places: []rules.Place{rules.Kubernetes}, None: "the operator's resource sets shared_buffers, and restarts the servers for it"},
+		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service sizes it by the instance"},
+	},
+	Cost: "more reads from the disk if the working set no longer fits",
+	Wait: 15 * time.Minute, Until: "the cache is warm again",
+	Settings: []string{"postgresql.shared_buffers", SharedBuffers.Name},
+	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {
+		out := recorded(c)
+		limit := timeline.Max(c.One(rules.ContainerMemoryLimit))
+		if !(limit > 0) {
+			limit, _ = strconv.ParseFloat(c.Facts["memory_bytes"], 64)
+		}
+		out["mib"] = ""
+		if have := timeline.Max(c.One(SharedBuffers)); limit > 0 && !(have <= limit/4) {
+			out["mib"] = rules.Value(fmt.Sprintf("%.0f", limit/4/mib))
+		}
+		return out
+	},
+	Needed:  func(_ *rules.Case, v rules.Values) bool { return v["mib"] != "" },
+	Example: rules.Values{"mib": "2048"},
+}
+
+// remedies are PostgreSQL's ways.
+var remedies = map[*rules.Remedy]*rules.Remedy{
+	rules.LogApart: walApart, rules.PaceWrites: paceCheckpoints, rules.CacheWithin: cacheWithin,
+}
+
+// settings are what a change is seen by.
+var settings = []*rules.Signal{
+	CheckpointCompletionTarget, CheckpointFlushAfter, CheckpointTimeout, MaxWALSize, MinWALSize, SharedBuffers, WALBuffers, BgwriterFlushAfter, FullPageWrites, MaxConnections,
+}

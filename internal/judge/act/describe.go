@@ -1,0 +1,125 @@
+package act
+
+import (
+	"maps"
+
+	"plimsoll/internal/judge/rules"
+)
+
+// Steps are the commands of a recipe for one place. None says why there are none.
+type Steps struct {
+	None    string   `json:"none,omitempty"`
+	Look    []string `json:"look,omitempty"`
+	Do      []string `json:"do,omitempty"`
+	Keep    []string `json:"keep,omitempty"`
+	Check   []string `json:"check,omitempty"`
+	Undo    []string `json:"undo,omitempty"`
+	Kept    string   `json:"kept,omitempty"`
+	NoUndo  string   `json:"no_undo,omitempty"`
+	Restart string   `json:"restart,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+func (p printer) steps(r *rules.Recipe) Steps {
+	out := Steps{None: p.text(r.None), Look: p.lines(r.Look), Do: p.lines(r.Do), Keep: p.lines(r.Keep), Check: p.lines(r.Check), Undo: p.lines(r.Undo),
+		Kept: p.text(r.Kept), NoUndo: p.text(r.NoUndo), Restart: p.text(r.Restart), Notes: []string{}}
+	for _, n := range r.Notes {
+		out.Notes = append(out.Notes, p.text(n))
+	}
+	return out
+}
+
+// A Description is a remedy as pages show it: for every place, with example values.
+type Description struct {
+	Remedy   string   `json:"remedy"`
+	Title    string   `json:"title"`
+	Database string   `json:"engine,omitempty"` // whose way it is; "" for everybody's
+	Cost     string   `json:"cost"`
+	Money    string   `json:"money"`
+	WaitS    float64  `json:"wait_seconds"`
+	Until    string   `json:"until"`
+	Raises   []string `json:"larger_on_purpose"`
+	Ways     []Way    `json:"ways"`
+}
+
+// A Way is how it is done in one place; Before and From bound the versions that it is for.
+type Way struct {
+	Place  string `json:"place"`
+	From   string `json:"from_version,omitempty"`
+	Before string `json:"before_version,omitempty"`
+	Steps
+}
+
+// A Fix is a piece of a rule's advice with what carries it out.
+type Fix struct {
+	Advice    string        `json:"advice"` // its name in the rule
+	Summary   string        `json:"summary"`
+	NoCommand string        `json:"no_command,omitempty"`
+	Remedies  []Description `json:"remedies"`
+}
+
+// Describe describes a remedy, in a database's way if it has its own. Values, if any, replace the
+// example's.
+func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.Values) Description {
+	p := printer{w: &where{database: database}, values: rules.Values{}}
+	maps.Copy(p.values, m.Example)
+	maps.Copy(p.values, values)
+	for _, e := range pack.Engines() {
+		if e.Database == database {
+			p.w.client = e.Client
+		}
+	}
+	out := Description{Remedy: m.Name, Title: m.Title, Cost: p.text(m.Cost), Money: p.text(m.Money), WaitS: m.Wait.Seconds(), Until: m.Until, Raises: append([]string{}, m.Raises...)}
+	for i := range m.Recipes {
+		r := &m.Recipes[i]
+		places := r.Places
+		if len(places) == 0 {
+			places = others(m.Recipes[:i])
+		}
+		for _, place := range places {
+			p.w.place = place
+			out.Ways = append(out.Ways, Way{Place: string(place), From: r.From, Before: r.Before, Steps: p.steps(r)})
+		}
+	}
+	return out
+}
+
+// others are the places that earlier recipes, of all versions, do not have.
+func others(earlier []rules.Recipe) []rules.Place {
+	taken := map[rules.Place]bool{}
+	for _, r := range earlier {
+		for _, place := range r.Places {
+			taken[place] = taken[place] || r.From == "" && r.Before == ""
+		}
+	}
+	var out []rules.Place
+	for _, place := range rules.Places {
+		if !taken[place] {
+			out = append(out, place)
+		}
+	}
+	return out
+}
+
+// Fixes are a rule's pieces of advice, by name. A rule of no engine has every engine's ways.
+func Fixes(pack *rules.Pack, r *rules.Rule) []Fix {
+	out := []Fix{}
+	for _, name := range r.AdviceNames() {
+		a := r.Advice[name]
+		x := Fix{Advice: name, Summary: a.Summary, NoCommand: a.NoCommand, Remedies: []Description{}}
+		for _, m := range a.Do {
+			if len(m.Recipes) > 0 && (r.Engine == "" || pack.RemedyFor(r.Engine, m) == m) {
+				x.Remedies = append(x.Remedies, Describe(pack, r.Engine, m, nil))
+			}
+			for _, e := range pack.Engines() {
+				if own := e.Remedies[m]; own != nil && (r.Engine == "" || r.Engine == e.Database) {
+					d := Describe(pack, e.Database, own, nil)
+					d.Database = e.Database
+					x.Remedies = append(x.Remedies, d)
+				}
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package act
+
+import (
+	"strings"
+	"text/template"
+
+	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/judge/rules"
+)
+
+// A printer writes the templates of a remedy with values.
+type printer struct {
+	w      *where
+	values rules.Values
+}
+
+var functions = template.FuncMap{
+	"q": func(v any) string { return shellword.Quote(textOf(v)) },
+	// ask is a value as one word, or a variable that must be set first.
+	"ask": func(v any, name, what string) string {
+		if text := textOf(v); text != "" {
+			return shellword.Quote(text)
+		}
+		// A quote in the words would be one for the shell, too.
+		return `"${` + name + `:?` + strings.NewReplacer(`"`, "", "'", "", "`", "", "$", "", "}", "", "\\", "").Replace(what) + `}"`
+	},
+}
+
+func textOf(v any) string {
+	switch x := v.(type) {
+	case rules.Value:
+		return string(x)
+	case string:
+		return x
+	}
+	return ""
+}
+
+// Check reports whether a template of a remedy can be parsed.
+func Check(text string) error {
+	_, err := template.New("remedy").Funcs(functions).Parse(text)
+	return err
+}
+
+func (p printer) text(text string) string {
+	if !strings.Contains(text, "{{") {
+		return text
+	}
+	t, err := template.New("remedy").Funcs(functions).Option("missingkey=zero").Parse(text)
+	if err != nil {
+		panic(err) // a test parses every text
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, p.values); err != nil {
+		panic(err) // a test prints every text
+	}
+	return b.String()
+}
+
+// lines are the commands for a shell. Statements that follow each other are one call of the client.
+// A command that its values leave empty is left out.
+func (p printer) lines(all []rules.Command) []string {
+	out := []string{}
+	var statements []string
+	flush := func() {
+		if len(statements) > 0 {
+			out = append(out, p.ask(statements)...)
+		}
+		statements = nil
+	}
+	for _, c := range all {
+		text := p.text(c.Text)
+		if text == "" {
+			continue
+		}
+		if c.By == rules.ByClient {
+			statements = append(statements, text)
+			continue
+		}
+		flush()
+		if c.By == rules.OnKernel {
+			text = p.kernel(text)
+		}
+		out = append(out, text)
+	}
+	flush()
+	return out
+}
+
+func (p printer) kernel(text string) string {
+	if p.w.place == rules.Kubernetes {
+		return `kubectl debug node/"${NODE:?the node that the database runs on}" -it --profile=sysadmin --image=busybox -- chroot /host ` + text
+	}
+	return "sudo " + text
+}
+
+// ask is the calls of the engine's client, in the database's container if it is in one.
+func (p printer) ask(statements []string) []string {
+	calls := statements
+	if p.w.client != nil {
+		calls = p.w.client(rules.ClientAt{Place: p.w.place, Version: p.w.version}, statements)
+	}
+	prefix := ""
+	switch p.w.place {
+	case rules.Kubernetes:
+		prefix = p.text(`kubectl exec{{with .namespace}} -n {{q .}}{{end}} {{ask .pod "POD" "the pod of the database"}}{{with .container}} -c {{q .}}{{end}} -- `)
+	case rules.Docker:
+		prefix = p.text(`docker exec {{ask .name "CONTAINER" "the name of the container"}} `)
+	}
+	out := make([]string, len(calls))
+	for i, call := range calls {
+		out[i] = prefix + call
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package act
+
+import (
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/judge/rules"
+)
+
+const (
+	// cyclesToProve is how many checkpoint cycles prove needs, and one for what is left at the ends.
+	cyclesToProve = 7
+	// leastToProve is how long to record without cycles.
+	leastToProve = 10 * time.Minute
+	// wholeUpTo is how long a recording may be to be compared as a whole.
+	wholeUpTo = 2 * time.Hour
+)
+
+// ToProve is how long to record an engine, before and after.
+func ToProve(pack *rules.Pack, database string) time.Duration {
+	for _, e := range pack.Engines() {
+		if e.Database == database {
+			return max(leastToProve, cyclesToProve*e.Compared.CycleEvery)
+		}
+	}
+	return leastToProve
+}
+
+// goesOn reports whether a source that is read again holds what came after as well: a server's
+// address, or a folder that a program adds to.
+func goesOn(kind string) bool {
+	switch kind {
+	case "ftdc", "prometheus", "recording":
+		return true
+	}
+	return false
+}
+
+// live reports whether a source was sampled, so that nothing of it is left to compare with.
+func live(name string) bool { return hostOf(name) != "" || name == "host" }
+
+// A proof is how to compare before with after.
+type proof struct {
+	record  []string // before the change, if nothing of before is kept
+	compare []string
+	seconds float64 // to record after the wait
+}
+
+// proofOf compares by the source that tells of clients: a comparison takes one of each side.
+func proofOf(c *rules.Case, k choice, s Setting) proof {
+	if len(s.Sources) == 0 {
+		return proof{record: []string{}, compare: []string{}}
+	}
+	database := ""
+	if len(c.Engines) > 0 {
+		database = c.Engines[0]
+	}
+	of := s.Sources[0]
+	for _, x := range s.Sources {
+		if database != "" && x.Engine == database {
+			of = x
+			break
+		}
+	}
+	needed := ToProve(c.Pack, database)
+	if cycle := time.Duration(k.finding.PeriodS * float64(time.Second)); cycle > 0 {
+		needed = max(leastToProve, cyclesToProve*cycle).Round(time.Minute)
+	}
+	long := strings.TrimSuffix(needed.String(), "0s")
+	fix := " --fix " + k.remedy.Name
+	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	span := before(s, needed)
+	times := " --from " + at(span.From) + " --before-to " + at(span.To)
+	name := shellword.Quote(of.Name)
+	out := proof{record: []string{}, seconds: needed.Seconds()}
+	switch {
+	case of.Kind != "prometheus" && live(of.Name):
+		out.record = []string{"plimsoll record " + name + " --out before --for " + long}
+		out.compare = []string{"plimsoll record " + name + " --out after --for " + long, "plimsoll prove before after" + fix}
+	case goesOn(of.Kind):
+		out.compare = []string{`CHANGED=$(date -u +%Y-%m-%dT%H:%M:%SZ)`, "plimsoll prove " + name + " " + name + times + ` --after-from "${CHANGED:?when the wait was over}"` + fix}
+	default:
+		out.compare = []string{"plimsoll prove " + name + ` "${AFTER:?the same, recorded for ` + long + ` after the wait}"` + times + fix}
+	}
+	return out
+}
+
+// before is the time that what comes after is compared with: all of it, or, of a long recording, the
+// incident with as much around it as prove needs.
+func before(s Setting, needed time.Duration) rules.Span {
+	span := s.Span
+	if span.To.Sub(span.From) <= wholeUpTo || s.Incident.From.IsZero() {
+		return span
+	}
+	x := s.Incident
+	if short := needed - x.To.Sub(x.From); short > 0 {
+		x.From, x.To = x.From.Add(-short/2), x.To.Add(short/2)
+	}
+	if x.From.Before(span.From) {
+		x.From = span.From
+	}
+	if x.To.After(span.To) {
+		x.To = span.To
+	}
+	return x
+}

@@ -1,0 +1,113 @@
+package act
+
+import (
+	"path"
+	"strings"
+
+	"plimsoll/internal/judge/rules"
+)
+
+// where is where a database runs, as far as the sources show it.
+type where struct {
+	place    rules.Place
+	known    bool
+	database string
+	version  string
+	client   func(at rules.ClientAt, statements []string) []string
+	named    map[string]string // of the container, the unit, the instance
+}
+
+// amazonRDS ends the names of hosts of Amazon's service.
+const amazonRDS = ".rds.amazonaws.com"
+
+// whereIs finds out by the sources' addresses, then by the labels and groups of containers. Without
+// either it is a host, and not known.
+func whereIs(c *rules.Case, s Setting) *where {
+	w := &where{place: rules.Host, named: map[string]string{}}
+	if len(c.Engines) > 0 {
+		w.database = c.Engines[0]
+	}
+	for _, x := range s.Sources {
+		if x.Engine != "" && (x.Engine == w.database || w.database == "") && x.Version != "" && w.version == "" {
+			w.version = x.Version
+		}
+	}
+	for _, e := range c.Pack.Engines() {
+		if e.Database != w.database {
+			continue
+		}
+		w.client = e.Client
+		for _, x := range s.Sources {
+			for _, end := range e.ManagedHosts {
+				if host := hostOf(x.Name); strings.HasSuffix(host, end) {
+					w.place, w.known = rules.Managed, true
+				}
+			}
+		}
+	}
+	for _, x := range s.Sources {
+		if host := hostOf(x.Name); strings.HasSuffix(host, amazonRDS) {
+			w.place, w.known = rules.RDS, true
+			w.named["instance"], _, _ = strings.Cut(host, ".")
+		}
+	}
+	if !w.known {
+		w.byContainer(c.ContainerOf(&rules.Finding{}))
+	}
+	return w
+}
+
+// hostOf is the host of an address, lower case; "" if a name is none.
+func hostOf(name string) string {
+	_, rest, ok := strings.Cut(name, "://")
+	if !ok {
+		return ""
+	}
+	if at := strings.IndexAny(rest, "/?"); at >= 0 {
+		rest = rest[:at]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	rest, _, _ = strings.Cut(rest, ",")
+	host, _, _ := strings.Cut(rest, ":")
+	return strings.ToLower(host)
+}
+
+// byContainer reads a container's labels, and its group's path: kubepods is Kubernetes' and
+// docker-ID.scope or /docker/ID Docker's; a service is systemd's.
+func (w *where) byContainer(l map[string]string) {
+	id := l["id"]
+	switch {
+	case l["pod"] != "" || strings.Contains(id, "kubepods"):
+		w.place, w.known = rules.Kubernetes, true
+		for _, k := range []string{"namespace", "pod", "container"} {
+			w.named[k] = l[k]
+		}
+	case strings.Contains(id, "docker") && !strings.HasSuffix(id, ".service"):
+		w.place, w.known = rules.Docker, true
+		if w.named["name"] = l["name"]; w.named["name"] == "" {
+			w.named["name"] = strings.TrimSuffix(strings.TrimPrefix(path.Base(id), "docker-"), ".scope")
+		}
+	case strings.HasSuffix(id, ".service"):
+		w.known = true
+		w.named["unit"] = path.Base(id)
+	}
+	w.named["cgroup"] = id
+}
+
+// values are those of the place, for a finding: if it is about one container, that one's.
+func (w *where) values(c *rules.Case, f *rules.Finding) rules.Values {
+	v := rules.Values{}
+	for _, k := range []string{"namespace", "pod", "container", "name", "unit", "cgroup", "instance"} {
+		v[k] = rules.Value(w.named[k])
+	}
+	if own := c.ContainerOf(f); own != nil && w.place != rules.RDS && w.place != rules.Managed {
+		x := where{place: w.place, named: map[string]string{}}
+		x.byContainer(own)
+		for k, text := range x.named {
+			if text != "" {
+				v[k] = rules.Value(text)
+			}
+		}
+	}
+	return v
+}

@@ -1,0 +1,120 @@
+package rules
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/timeline"
+)
+
+const notOurHost = "the host and its kernel are the provider's"
+
+// BoundDirtyBytes makes the kernel write early. The bytes and the ratio of each limit exclude each
+// other: writing one sets the other to 0, and 0 bytes are refused (mm/page-writeback.c). So what is
+// put back is the one that was not 0.
+var BoundDirtyBytes = &Remedy{
+	Name: "dirty-bytes", Title: "Make the kernel write dirty pages early",
+	Relieves: []Resource{Writeback},
+	Recipes: []Recipe{
+		{Places: []Place{Host, Docker},
+			Look:  OnShell(`{{if not .undo}}sysctl vm.dirty_background_bytes vm.dirty_background_ratio | grep -v ' = 0$' | tee ~/plimsoll-undo.conf{{end}}`),
+			Do:    Kernel(`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
+			Keep:  OnShell(`echo 'vm.dirty_background_bytes = {{.bytes}}' | sudo tee /etc/sysctl.d/60-plimsoll.conf`),
+			Check: OnShell(`sysctl vm.dirty_background_bytes; grep -E '^(Dirty|Writeback):' /proc/meminfo`),
+			Undo:  OnShell(`{{if .undo}}sudo sysctl -w {{.undo}}{{else}}sudo sysctl -p ~/plimsoll-undo.conf{{end}}; sudo rm -f /etc/sysctl.d/60-plimsoll.conf`)},
+		{Places: []Place{Kubernetes},
+			Look:  Kernel(`sysctl vm.dirty_background_bytes vm.dirty_background_ratio`),
+			Do:    Kernel(`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
+			Check: Kernel(`sysctl vm.dirty_background_bytes`),
+			Undo:  Kernel(`sysctl -w {{or .undo "vm.dirty_background_ratio=10"}}`),
+			Kept:  "it belongs into the node group's configuration (user data, a tuning DaemonSet): a new node starts without it, and a pod cannot set it",
+			Notes: []string{"It is the node's setting: every pod on it has it. kubectl debug leaves a finished pod, node-debugger-...: delete it."}},
+		{Places: []Place{RDS, Managed}, None: notOurHost},
+	},
+	Cost: "about 40 % more bytes to the device: less coalescing; it holds for everything on the host",
+	Wait: 2 * time.Minute, Until: "what was dirty before is written, and a checkpoint has passed",
+	Raises:   []string{"iops", "throughput", "utilisation"},
+	Settings: []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio"},
+	Size:     sizeDirtyBytes,
+	Needed: func(c *Case, v Values) bool {
+		now, _ := strconv.ParseFloat(c.Facts["vm.dirty_background_bytes"], 64)
+		wanted, _ := strconv.ParseFloat(string(v["bytes"]), 64)
+		return now == 0 || now > dirtyAsBound*wanted
+	},
+	Example: Values{"bytes": "25165824"},
+}
+
+const (
+	// dirtyAsBound is how much above the advised bound one counts as this bound.
+	dirtyAsBound = 1.5
+	// dirtyUnknown is the bound where no device tells what it writes: half a second of 48 MiB/s, which
+	// the smallest volumes of the clouds give.
+	dirtyUnknown = 24 * mib
+)
+
+// sizeDirtyBytes is what the device that writes most in the stalled time writes in the time that a
+// stall may take.
+func sizeDirtyBytes(c *Case, _ *Finding) Values {
+	written := timeline.At(c.MostWritten(c.Stall.Cells), c.Stall.Cells)
+	rate := timeline.Quantile(written, 0.5)
+	if !(rate > minFlushRate) {
+		rate = timeline.Mean(written)
+	}
+	bytes := float64(dirtyUnknown)
+	if rate > minFlushRate {
+		bytes = backgroundBytes(rate)
+	}
+	out := Values{"bytes": Value(fmt.Sprintf("%.0f", bytes)), "undo": ""}
+	for _, k := range []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio"} {
+		if n, err := strconv.ParseInt(c.Facts[k], 10, 64); err == nil && n > 0 {
+			out["undo"] = Value(fmt.Sprintf("%s=%d", k, n))
+		}
+	}
+	return out
+}
+
+// throttleWriteback turns the kernel's writeback throttling on for one device. The bfq scheduler
+// turns it off again.
+var throttleWriteback = &Remedy{
+	Name: "writeback-throttling", Title: "Turn the kernel's writeback throttling on",
+	Relieves: []Resource{Writeback},
+	Recipes: []Recipe{
+		{Places: []Place{Host, Docker},
+			Look:  OnShell(`cat ` + wbtFile + ` ` + queueFolder + `/scheduler; uname -r`),
+			Do:    OnShell(`echo 2000 | sudo tee ` + wbtFile),
+			Keep:  OnShell(`echo 'ACTION=="add|change", SUBSYSTEM=="block", KERNEL=="{{or .disk "nvme1n1"}}", ATTR{queue/wbt_lat_usec}="2000"' | sudo tee /etc/udev/rules.d/60-plimsoll-wbt.rules`),
+			Check: OnShell(`cat ` + wbtFile),
+			Undo:  OnShell(`echo {{or .was "0"}} | sudo tee ` + wbtFile + `; sudo rm -f /etc/udev/rules.d/60-plimsoll-wbt.rules`),
+			Notes: []string{"Not with the bfq scheduler, which turns it off again, nor on a 4.18 kernel, of which some hang with it. No such file: the kernel has none."}},
+		{Places: []Place{Kubernetes},
+			Look:  Kernel(`cat ` + wbtFile),
+			Do:    Kernel(`sh -c 'echo 2000 > ` + wbtFile + `'`),
+			Check: Kernel(`cat ` + wbtFile),
+			Undo:  Kernel(`sh -c 'echo {{or .was "0"}} > ` + wbtFile + `'`),
+			Kept:  "it belongs into the node group's configuration, as a udev rule: a new node starts without it",
+			Notes: []string{"It is the node's device: every pod on it has it. Not with the bfq scheduler, nor on a 4.18 kernel."}},
+		{Places: []Place{RDS, Managed}, None: notOurHost},
+	},
+	Cost: "fewer writes in flight: a restore or a bulk load through the page cache may take longer",
+	Wait: 2 * time.Minute, Until: "a checkpoint has passed",
+	Raises: []string{"page_cache_dirty"},
+	Size: func(c *Case, f *Finding) Values {
+		v := Values{"disk": "", "was": ""}
+		if dev := f.Subject; dev != "" && strings.Trim(dev, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" {
+			v["disk"] = Called(dev)
+		}
+		if n, err := strconv.Atoi(c.Facts["wbt_lat_usec."+f.Subject]); err == nil {
+			v["was"] = Value(strconv.Itoa(n))
+		}
+		return v
+	},
+	Needed:  func(_ *Case, v Values) bool { return v["disk"] != "" && v["harmed"] == "" },
+	Example: Values{"disk": "nvme1n1", "was": "0"},
+}
+
+const (
+	queueFolder = `/sys/block/{{or .disk "nvme1n1"}}/queue`
+	wbtFile     = queueFolder + `/wbt_lat_usec`
+)

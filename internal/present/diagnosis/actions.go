@@ -1,0 +1,85 @@
+package diagnosis
+
+import (
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/present/document"
+)
+
+// doNow is the first thing to do, in full; nil if there is nothing that a command does.
+func (d *diagnosed) doNow() *document.Section {
+	if len(d.Actions) == 0 {
+		return nil
+	}
+	title := "Do now"
+	if len(d.Incidents) > 1 {
+		title += " about incident " + strconv.Itoa(d.Incident)
+	}
+	parts := []document.Part{{Tasks: []document.Task{action(&d.Actions[0], 1)}}}
+	if rest := d.Actions[1:]; len(rest) > 0 {
+		var names []string
+		for i := range rest {
+			names = append(names, lowerFirst(rest[i].Title))
+		}
+		parts = append(parts, document.Part{Text: "If that is not enough: " + strings.Join(names, "; ") + ". One at a time, each proved before the next; the commands are further down."})
+	}
+	return &document.Section{ID: "do", Title: title, Parts: parts}
+}
+
+// then are the others.
+func (d *diagnosed) then() []document.Section {
+	if len(d.Actions) < 2 {
+		return nil
+	}
+	var all []document.Task
+	for i := range d.Actions[1:] {
+		all = append(all, action(&d.Actions[i+1], i+2))
+	}
+	return []document.Section{{ID: "then", Title: "If that is not enough", Aside: "one at a time, each proved before the next", Parts: []document.Part{{Tasks: all}}}}
+}
+
+// places are the places in words.
+var places = map[string]string{
+	"host": "on the host", "docker": "with Docker", "kubernetes": "with Kubernetes", "rds": "on Amazon RDS", "managed": "at its provider",
+}
+
+func action(a *diagnose.Action, n int) document.Task {
+	out := document.Task{ID: "do" + strconv.Itoa(n), Number: n, Title: a.Title, About: a.Effort()}
+	add := func(label string, commands []string, text string) {
+		if len(commands) > 0 || text != "" {
+			out.Steps = append(out.Steps, document.Step{Label: label, Commands: commands, Text: text})
+		}
+	}
+	add("look", a.Look, "")
+	add("run", a.Do, "")
+	add("check", a.Check, "")
+	add("undo", a.Undo, a.NoUndo)
+	add("keep", a.Keep, a.Kept)
+	add("for", nil, a.Rule+" ("+a.Subject+"): "+a.Expect)
+	add("costs", nil, a.Cost)
+	where := places[a.Place]
+	if !a.PlaceKnown {
+		where = "the sources do not show where it runs: these are the commands for a Linux host"
+	}
+	add("where", nil, where)
+	for i, note := range a.Notes {
+		label := ""
+		if i == 0 {
+			label = "note"
+		}
+		add(label, nil, note)
+	}
+	add("prove", nil, a.Judged())
+	add("", a.Prove, "")
+	return out
+}
+
+// lowerFirst begins a title within a sentence; what is an abbreviation or a name stays.
+func lowerFirst(s string) string {
+	if len(s) < 2 || s[1] >= 'A' && s[1] <= 'Z' {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

@@ -1,0 +1,41 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/present/document"
+)
+
+const stepColumn = 10
+
+// tasks writes each with its steps. A command is folded so that it can be copied: a shell reads its
+// lines as one.
+func (p *page) tasks(all []document.Task) {
+	indent := strings.Repeat(" ", findingIndent)
+	for i, a := range all {
+		if i > 0 {
+			p.blank()
+		}
+		title := a.Title
+		if a.About != "" {
+			title += " (" + a.About + ")"
+		}
+		p.para(p.pad(strconv.Itoa(a.Number), findingIndent), indent, title, bold)
+		for _, s := range a.Steps {
+			label := s.Label
+			for _, c := range s.Commands {
+				pad := strings.Repeat(" ", max(1, stepColumn-findingIndent-columns(label)))
+				for _, l := range shellword.Fold(p.clean(c), p.width-stepColumn, "  ") {
+					p.line(indent, p.paint(label, dim), pad, l)
+					label = ""
+					pad = strings.Repeat(" ", stepColumn-findingIndent)
+				}
+			}
+			if s.Text != "" {
+				p.labelled(findingIndent, stepColumn, label, s.Text, plain)
+			}
+		}
+	}
+}
