@@ -256,6 +256,9 @@ func (s *session) explain(before int64) {
 			s.other++
 			continue
 		}
+		if s.tally.Draws(&x) {
+			x.Queue = s.window.Queue(c)
+		}
 		s.tally.Add(x)
 		if s.opt.Each != nil {
 			s.opt.Each(&x, s.header.Clock(c.Exit))

@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ func Trace(r *chain.Report) *document.Document {
 			document.Section{ID: "causes", Title: "Who was in the way", Parts: []document.Part{{Table: causesTable(causes)}}},
 			document.Section{ID: "stages", Title: "Stages", Parts: []document.Part{{Shares: stageShares(r)}}},
 			document.Section{ID: "places", Title: "Where in the call", Parts: []document.Part{{Table: placesTable(r)}}},
+			document.Section{ID: "timeline", Title: "The longest call", Only: document.Page, Parts: longest(d, r)},
 			document.Section{ID: "worst", Title: "Worst calls", Parts: []document.Part{{Table: worstTable(r)}}})
 	}
 	if len(r.Kinds) > 0 {
@@ -307,39 +309,70 @@ func worstTable(r *chain.Report) *document.Table {
 	return tab
 }
 
-// chainLine is a call's parts in one line: those over 3 % of it.
+// A link is parts of a call that say the same.
+type link struct {
+	place    chain.Place
+	stage    chain.Stage
+	culprit  chain.Culprit
+	took     time.Duration
+	requests int
+	bytes    int64
+	stack    string
+}
+
+// chainLine is a call's parts in one line, in the order in which they began: those over 3 % of it.
 func chainLine(c *chain.Chain) string {
-	var parts []string
-	rest := time.Duration(0)
+	var links []link
 	for i := range c.Segments {
 		s := &c.Segments[i]
-		if float64(s.Took()) < 0.03*float64(c.Took()) {
-			rest += s.Took()
+		l := link{place: s.Place, stage: s.Stage, took: s.Took(), stack: s.Stack}
+		if len(s.Shares) > 0 && s.Stage != chain.DeviceOwn {
+			l.culprit, l.requests, l.bytes = s.Shares[0].Culprit, s.Shares[0].Requests, s.Shares[0].Bytes
+		}
+		k := slices.IndexFunc(links, func(o link) bool {
+			return o.place == l.place && o.stage == l.stage && o.culprit == l.culprit && o.stack == l.stack
+		})
+		if k < 0 {
+			links = append(links, l)
 			continue
 		}
-		text := traceTime(s.Took()) + " "
-		if s.Place != chain.InCall {
-			text += placeWords[s.Place] + ": "
+		links[k].took += l.took
+		links[k].requests += l.requests
+		links[k].bytes += l.bytes
+	}
+	var parts []string
+	rest := time.Duration(0)
+	for i := range links {
+		if float64(links[i].took) < 0.03*float64(c.Took()) {
+			rest += links[i].took
+			continue
 		}
-		text += stageWords[s.Stage]
-		if s.Stage == chain.Unexplained && s.Stack != "" {
-			first, _, _ := strings.Cut(s.Stack, " < ")
-			text += " in " + first
-		}
-		if len(s.Shares) > 0 && s.Shares[0].Culprit != (chain.Culprit{}) && s.Stage != chain.DeviceOwn {
-			x := &s.Shares[0]
-			text += " (" + culpritPhrase(&x.Culprit)
-			if x.Requests > 1 {
-				text += fmt.Sprintf(", %d requests, %s", x.Requests, units.Bytes(float64(x.Bytes)))
-			}
-			text += ")"
-		}
-		parts = append(parts, text)
+		parts = append(parts, links[i].String())
 	}
 	if rest > 0 {
 		parts = append(parts, traceTime(rest)+" in small parts")
 	}
 	return strings.Join(parts, " > ")
+}
+
+func (l *link) String() string {
+	text := traceTime(l.took) + " "
+	if l.place != chain.InCall {
+		text += placeWords[l.place] + ": "
+	}
+	text += stageWords[l.stage]
+	if l.stage == chain.Unexplained && l.stack != "" {
+		first, _, _ := strings.Cut(l.stack, " < ")
+		text += " in " + first
+	}
+	if l.culprit == (chain.Culprit{}) {
+		return text
+	}
+	text += " (" + culpritPhrase(&l.culprit)
+	if l.requests > 1 {
+		text += fmt.Sprintf(", %d requests, %s", l.requests, units.Bytes(float64(l.bytes)))
+	}
+	return text + ")"
 }
 
 func callsTable(r *chain.Report) *document.Table {

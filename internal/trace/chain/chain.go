@@ -127,6 +127,7 @@ type Chain struct {
 	Call     events.Call
 	File     string // its path, as far as it is known
 	Segments []Segment
+	Queue    *Queue // of the longest call alone
 }
 
 // Took is the call's duration.

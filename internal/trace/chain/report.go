@@ -216,7 +216,11 @@ func Replay(h *events.Header, b *events.Batch) *Report {
 	w, t := NewWindow(h), NewTally()
 	w.Add(b)
 	for i := range b.Calls {
-		t.Add(w.Explain(&b.Calls[i]))
+		x := w.Explain(&b.Calls[i])
+		if t.Draws(&x) {
+			x.Queue = w.Queue(&x.Call)
+		}
+		t.Add(x)
 	}
 	return t.Report(h)
 }

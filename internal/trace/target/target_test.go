@@ -1,0 +1,81 @@
+//go:build linux
+
+package target
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/trace/events"
+)
+
+func TestBadTargets(t *testing.T) {
+	for _, x := range []struct {
+		choice Choice
+		want   string
+	}{
+		{Choice{PID: 1 << 30}, "there is no process 1073741824"},
+		{Choice{Command: "no such program"}, `no process runs the command "no such program"`},
+		{Choice{Path: "/no/such/folder"}, "--path /no/such/folder: no such file or directory"},
+		{Choice{Path: "/proc"}, "no block device is known below /proc"},
+	} {
+		_, err := Find(x.choice)
+		var bad *Error
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), x.want) || bad.Hint() == "" {
+			t.Errorf("%v: %v, want %s", x.choice, err, x.want)
+		}
+	}
+}
+
+func TestMemory(t *testing.T) {
+	const shm = "/dev/shm"
+	if text, err := os.ReadFile("/proc/self/mounts"); err != nil || !strings.Contains(string(text), " "+shm+" tmpfs ") {
+		t.Skip("no tmpfs on " + shm)
+	}
+	if _, err := Find(Choice{Path: shm}); err == nil || !strings.Contains(err.Error(), "in memory") {
+		t.Error(err)
+	}
+}
+
+func TestUnseen(t *testing.T) {
+	for fs, fatal := range map[string]bool{"tmpfs": true, "overlay": true, "nfs4": true, "fuse.sshfs": true, "zfs": false, "btrfs": false} {
+		if what, f := Unseen(fs); what == "" || f != fatal {
+			t.Errorf("%s: %q, %v", fs, what, f)
+		}
+	}
+	for _, fs := range []string{"ext4", "xfs"} {
+		if what, fatal := Unseen(fs); what != "" || fatal {
+			t.Errorf("%s: %s", fs, what)
+		}
+	}
+}
+
+// A file that this process writes is found, with its name and its writer.
+func TestWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "written")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	mounts, err := readMounts(os.Getpid())
+	if err != nil || len(mounts) == 0 {
+		t.Fatal(mounts, err)
+	}
+	all := Writers(mounts, 7)
+	if !slices.ContainsFunc(all, func(x events.File) bool {
+		return x.Path == path && x.PID == uint32(os.Getpid()) && x.Dirtied && x.At == 7 && x.ID.Inode != 0
+	}) {
+		t.Errorf("%d files, and not %s", len(all), path)
+	}
+}
+
+func TestMountPaths(t *testing.T) {
+	if got := unescape(`/mnt/a\040b\134c`); got != `/mnt/a b\c` {
+		t.Error(got)
+	}
+}
