@@ -114,7 +114,7 @@ func measured(t *testing.T, dir string, l load, traced bool) measurement {
 	// The programs are gone when the trace has seen that fio ended: their times are read before.
 	spent := make(chan time.Duration, 1)
 	go func() {
-		time.Sleep((seconds - 1) * time.Second) //nolint:forbidigo // a measurement
+		time.Sleep((seconds - 1) * time.Second)
 		spent <- programsTime()
 	}()
 	if err := cmd.Wait(); err != nil {

@@ -173,7 +173,7 @@ func unmount(t *testing.T, dir string) {
 			t.Errorf("unmounting %s: %v", dir, err)
 			return
 		}
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the kernel gives no event for this
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"cmp"
 	"strings"
 
 	"plimsoll/internal/trace/events"
@@ -102,6 +101,3 @@ func whyOf(r *events.Request) Why {
 	}
 	return WhyFsync
 }
-
-// compare orders shares by time, the greatest first.
-func compare(a, b Share) int { return cmp.Compare(b.Time, a.Time) }

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,13 +75,13 @@ func unit(name string) ([]int, error) {
 	var out []int
 	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"} {
 		err := filepath.WalkDir(root+group, func(path string, d os.DirEntry, err error) error {
-			if err != nil || d.Name() != "cgroup.procs" {
-				return nil // gone in between
-			}
-			pids, err := os.ReadFile(path)
 			if err != nil {
+				return fs.SkipDir // gone in between
+			}
+			if d.Name() != "cgroup.procs" {
 				return nil
 			}
+			pids, _ := os.ReadFile(path) // gone in between: none
 			for _, word := range strings.Fields(string(pids)) {
 				if pid, err := strconv.Atoi(word); err == nil {
 					out = append(out, pid)
