@@ -1,18 +1,13 @@
 package examples
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
-	"plimsoll/internal/record/recording"
-	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // mongods are captures of a real mongod on emulated volumes: its own diagnostic.data, which does not
@@ -25,24 +20,11 @@ func mongodDiagnosis(t *testing.T, run string, files ...string) *diagnose.Report
 	if _, err := os.Stat(filepath.Join(mongods, run)); err != nil {
 		t.Skip("the captures of a mongod are not beside the checkout (../shared/data/mongod from its root)")
 	}
-	ctx := context.Background()
-	var in []recording.Reader
-	for _, file := range files {
-		input, err := sources.For(engines.All()).Open(ctx, filepath.Join(mongods, run, file), sources.OpenOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		mem := recording.NewMemory(recording.MemoryOptions{})
-		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
-			t.Fatal(err)
-		}
-		in = append(in, mem)
+	paths := make([]string, len(files))
+	for i, file := range files {
+		paths[i] = filepath.Join(mongods, run, file)
 	}
-	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: pack})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return diagnoseFiles(t, paths...)
 }
 
 // Without the data's volume, nothing is said about it: the only device there was idle.

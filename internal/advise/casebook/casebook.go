@@ -53,6 +53,9 @@ type Case struct {
 	Steps []Step `yaml:"steps" json:"steps"`
 	// Corrections are published claims that are wrong.
 	Corrections []Correction `yaml:"corrections" json:"corrections"`
+	// Server is what the published advice did where it was measured: on the storage engine alone, and
+	// on a whole server.
+	Server []Advised `yaml:"server" json:"server,omitempty"`
 	// Layout, if not nil, is the end of the case: a plan, its files and a proof.
 	Layout *Layout `yaml:"layout" json:"layout,omitempty"`
 
@@ -92,6 +95,14 @@ type Figure struct {
 	// takes it from that variant. Empty: not modelled, and Note says why.
 	Model string `yaml:"model" json:"model,omitempty"`
 	Note  string `yaml:"note" json:"note,omitempty"`
+}
+
+// An Advised is a published advice with its verdicts.
+type Advised struct {
+	Advice string `yaml:"advice" json:"advice"`
+	// Engine and Server say what it did for the storage engine alone and for a whole server.
+	Engine string `yaml:"engine" json:"engine"`
+	Server string `yaml:"server" json:"server"`
 }
 
 // A Correction is a published claim that is wrong.

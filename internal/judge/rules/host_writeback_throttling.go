@@ -42,6 +42,7 @@ func hostWritebackThrottling() Rule {
 			"unknown":     "Writeback throttling may be off",
 			"off":         "Writeback throttling is off on {{.device}} (wbt_lat_usec 0). In the stalled time {{.queue}} requests stood in its queue (median while saturated), {{.writes}} of them writes, and each sync or read waited behind them.",
 			"not told":    "In the stalled time {{.queue}} requests stood in the queue of {{.device}} (median while saturated), {{.writes}} of them writes, and each sync or read waited behind them. With the kernel's writeback throttling a comparable run had 9. Whether it is on is not in these sources: look at /sys/block/{{.device}}/queue/wbt_lat_usec (0 is off; no such file or an error: the kernel has none).",
+			"closing":     "The queue looks as if the kernel's writeback throttling were off: look at /sys/block/{{.device}}/queue/wbt_lat_usec.",
 			"measured":    "Measured for {{.engine}} on {{.filesystem}} ({{.where}}): write p99 {{.off}} without it, {{.on}} with it.",
 			"file system": "The file system is not in these sources.",
 		},
@@ -94,6 +95,7 @@ func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
 		f.Weight *= notRecorded
 		f.Entitle("unknown", nil)
 		f.Say("not told", said)
+		f.Close("closing", said)
 	}
 	f.Severity = c.SeverityOf(f.Weight)
 	if setting == "" && f.Severity == Critical {

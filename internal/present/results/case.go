@@ -51,6 +51,9 @@ func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document 
 		}
 		p.Sections = append(p.Sections, out)
 	}
+	if len(c.Server) > 0 {
+		p.Sections = append(p.Sections, serverSection(c.Server))
+	}
 	if len(k.Tried) > 0 {
 		p.Sections = append(p.Sections, triedSection(k.Tried, g))
 	}

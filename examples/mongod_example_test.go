@@ -1,0 +1,63 @@
+package examples
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+const mongodCheckpoint = "mongodb-checkpoint"
+
+// The verdicts of the capture are those in its folder: with the volume's log, and without.
+func TestMongodExample(t *testing.T) {
+	golden, err := os.ReadFile(filepath.Join(mongodCheckpoint, "verdict.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(mongodCheckpoint, "diagnostic.data")
+	both := diagnoseFiles(t, own, filepath.Join(mongodCheckpoint, "iostat.log"))
+	alone := diagnoseFiles(t, own)
+	got := "diagnostic.data and iostat.log:\n" + both.Verdict + "\n\ndiagnostic.data alone:\n" + alone.Verdict + "\n"
+	if got != string(golden) {
+		t.Errorf("the verdicts are not those of verdict.txt:\n%s", got)
+	}
+	if f := byRule(both)["host/writeback-throttling"]; !strings.Contains(f.Summary, "123 requests stood in the queue of loop0") {
+		t.Errorf("the queue is not named: %+v", f)
+	}
+	for _, f := range alone.Findings {
+		if strings.HasPrefix(f.Rule, "disk/") {
+			t.Errorf("%s is judged without the volume: %s", f.Rule, f.Summary)
+		}
+	}
+}
+
+// diagnoseFiles diagnoses captures together.
+func diagnoseFiles(t *testing.T, paths ...string) *diagnose.Report {
+	t.Helper()
+	ctx := context.Background()
+	var in []recording.Reader
+	for _, file := range paths {
+		input, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := recording.NewMemory(recording.MemoryOptions{})
+		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, mem)
+	}
+	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: pack})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
