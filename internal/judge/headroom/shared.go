@@ -35,8 +35,8 @@ func (f *finder) shared() {
 		signal           *rules.Signal
 		base, most       float64
 	}{
-		{"instance_iops", "IOPS of all volumes", "1/s", rules.DiskOps, kind.Baseline.IOPS, kind.Maximum.IOPS},
-		{"instance_throughput", "throughput of all volumes", "bytes/s", rules.DiskMoved, kind.Baseline.Throughput, kind.Maximum.Throughput},
+		{"instance_iops", "total IOPS", "1/s", rules.DiskOps, kind.Baseline.IOPS, kind.Maximum.IOPS},
+		{"instance_throughput", "total throughput", "bytes/s", rules.DiskMoved, kind.Baseline.Throughput, kind.Maximum.Throughput},
 	} {
 		used := f.together(x.signal)
 		if used == nil || x.most <= 0 {
@@ -67,7 +67,7 @@ func (f *finder) instanceBurst(of resource, base, most float64) {
 	if of.unit == "bytes/s" {
 		unit = "bytes"
 	}
-	f.bucket(&resource{key: of.key + "_credits", title: "burst: " + of.title, subject: of.subject, unit: unit, from: of.from,
+	f.bucket(&resource{key: of.key + "_credits", title: of.title + " burst", subject: of.subject, unit: unit, from: of.from,
 		text: of.subject + " has its burst for 30 minutes at least once in 24 hours", then: "the limit falls to " + rateText(base, of.unit), periodS: of.periodS}, b)
 }
 
@@ -106,8 +106,8 @@ func (f *finder) burstBalances() {
 		signal            *rules.Signal
 	}{
 		{"volume_credits", "burst credits", "volume_id", rules.EBSBurstBalance},
-		{"instance_iops_credits", "burst: IOPS of all volumes", "instance_id", rules.InstanceIOBalance},
-		{"instance_throughput_credits", "burst: throughput of all volumes", "instance_id", rules.InstanceByteBalance},
+		{"instance_iops_credits", "total IOPS burst", "instance_id", rules.InstanceIOBalance},
+		{"instance_throughput_credits", "total throughput burst", "instance_id", rules.InstanceByteBalance},
 	} {
 		for _, t := range f.Signal(x.signal) {
 			if f.taken[t.Labels.Get(x.label)] && x.signal == rules.EBSBurstBalance {

@@ -9,9 +9,9 @@ import (
 
 // bounds are the levels from which operations evict, or wait for a ticket.
 var bounds = []rules.Bound{
-	{Resource: "cache_fill", Title: "cache in use, trigger", Used: CacheFill, At: cacheTriggers[0].over, Fact: setting("eviction_trigger"), Text: triggerText("eviction_trigger"), Then: evict},
-	{Resource: "cache_dirty", Title: "dirty cache, trigger", Used: DirtyRatio, At: cacheTriggers[1].over, Fact: setting("eviction_dirty_trigger"), Text: triggerText("eviction_dirty_trigger"), Then: evict},
-	{Resource: "cache_updates", Title: "updates in the cache, trigger", Used: CacheUpdatesRatio, At: cacheTriggers[2].over, Fact: setting("eviction_updates_trigger"), Text: triggerText("eviction_updates_trigger"), Then: evict},
+	{Resource: "cache_fill", Title: "cache in use", Used: CacheFill, At: cacheTriggers[0].over, Fact: setting("eviction_trigger"), Text: triggerText("eviction_trigger"), Then: evict},
+	{Resource: "cache_dirty", Title: "dirty cache", Used: DirtyRatio, At: cacheTriggers[1].over, Fact: setting("eviction_dirty_trigger"), Text: triggerText("eviction_dirty_trigger"), Then: evict},
+	{Resource: "cache_updates", Title: "updates in cache", Used: CacheUpdatesRatio, At: cacheTriggers[2].over, Fact: setting("eviction_updates_trigger"), Text: triggerText("eviction_updates_trigger"), Then: evict},
 	{Resource: "write_tickets", Title: "write tickets", Used: WriteTicketsOut, Limit: WriteTickets, Text: "as the server reports; from 7.0 on it changes their number itself", Then: "writes queue"},
 	{Resource: "read_tickets", Title: "read tickets", Used: ReadTicketsOut, Limit: ReadTickets, Text: "as the server reports; from 7.0 on it changes their number itself", Then: "reads queue"},
 }
