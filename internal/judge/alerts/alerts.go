@@ -3,10 +3,10 @@
 //
 // A rule of the pack is a condition in PromQL and a judgement in Go. Only the condition can be
 // exported. So an alert says that a rule's condition held, over a cluster, for some part of the
-// last minutes, the newest included; whether that is why writes stall, how much of the stall it explains and what to do
-// is for `plimsoll diagnose` to say, which each alert names. Rules whose condition says nothing
-// without the judgement, or holds on a healthy database, are left out, each with the reason
-// ([LeftOut]).
+// last minutes, the newest included; whether that is why writes stall, how much of the stall it
+// explains and what to do is for `plimsoll diagnose` to say, which each alert names. Rules whose
+// condition says nothing without the judgement, or holds on a healthy database, are left out, each
+// with the reason ([LeftOut]).
 //
 // Signals become recording rules under their own names, in which the labels that tell clusters
 // apart are kept and all others, which differ from exporter to exporter, are gone: a signal of the

@@ -17,7 +17,7 @@ func TestMarksOnTheAxis(t *testing.T) {
 	}
 	drawn := text.Timeline(&document.Timeline{FromS: 0, ToS: 100, From: "0", To: "100 s",
 		Charts: []document.Chart{{Title: "latency", Unit: "seconds", StepS: 1, Series: []document.Series{{Name: "latency", Values: values}}}},
-		Marks: []document.Mark{{AtS: 0, Text: "first", Clock: "12:00:00"}, {AtS: 10, Text: "a"}, {AtS: 50, Text: "b \x1b[2J"}, {AtS: 1000, Text: "last", Clock: "12:01:40"}},
+		Marks:  []document.Mark{{AtS: 0, Text: "first", Clock: "12:00:00"}, {AtS: 10, Text: "a"}, {AtS: 50, Text: "b \x1b[2J"}, {AtS: 1000, Text: "last", Clock: "12:01:40"}},
 	}, 80)
 	if n := strings.Count(drawn, "▲"); n != 4 {
 		t.Errorf("%d marks:\n%s", n, drawn)
