@@ -223,6 +223,10 @@ func detach(coll *ebpf.Collection, links []link.Link) {
 
 // refused explains an error of the kernel.
 func refused(what string, err error) error {
+	var verifier *ebpf.VerifierError
+	if errors.As(err, &verifier) {
+		return &UnavailableError{fmt.Sprintf("this kernel's verifier does not accept the eBPF programs, which is a defect of plimsoll: %v", err), withoutKernel}
+	}
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		return &UnavailableError{fmt.Sprintf("the kernel refuses to %s its eBPF programs (%v): a container's seccomp profile, lockdown or missing rights", what, err), withoutRights}
 	}

@@ -394,8 +394,10 @@ INLINE u32 disk_of(struct request *rq)
 	struct request___515 *old = (void *)rq;
 	int major = 0, minor = 0;
 	if (field_exists(q->disk)) {
-		READ(q, rq->q);
-		READ(disk, q->disk);
+		q = rq->q;
+		if (!q)
+			return 0;
+		disk = q->disk;
 	} else {
 		READ(disk, old->rq_disk);
 	}
@@ -417,10 +419,12 @@ INLINE void owned(struct request_event *e, struct bio *bio)
 	if (!bio)
 		return;
 	u16 flags = 0;
-	READ(flags, bio->bi_flags);
+	flags = bio->bi_flags;
 	e->bio_flags = flags;
-	READ(vec, bio->bi_io_vec);
-	READ(page, vec->bv_page);
+	vec = bio->bi_io_vec;
+	if (!vec)
+		return;
+	page = vec->bv_page;
 	if (!page)
 		return;
 	READ(head, page->compound_head);
@@ -445,7 +449,7 @@ INLINE int queued(struct request *rq, int step)
 {
 	u64 key = (u64)rq, alloc = 0, now;
 	u32 zero = 0;
-	READ(alloc, rq->start_time_ns);
+	alloc = rq->start_time_ns;
 	struct request_event *known = bpf_map_lookup_elem(&requests, &key);
 	if (known && known->alloc == alloc) {
 		now = bpf_ktime_get_ns();
@@ -456,8 +460,8 @@ INLINE int queued(struct request *rq, int step)
 				known->issue = now;
 			else
 				known->requeues++;
-			READ(known->bytes, rq->__data_len);
-			READ(known->flags, rq->cmd_flags);
+			known->bytes = rq->__data_len;
+			known->flags = rq->cmd_flags;
 		}
 		return 0;
 	}
@@ -472,9 +476,9 @@ INLINE int queued(struct request *rq, int step)
 	u64 id = bpf_get_current_pid_tgid();
 	e->type = EVENT_REQUEST;
 	e->dev = dev;
-	READ(e->sector, rq->__sector);
-	READ(e->bytes, rq->__data_len);
-	READ(e->flags, rq->cmd_flags);
+	e->sector = rq->__sector;
+	e->bytes = rq->__data_len;
+	e->flags = rq->cmd_flags;
 	e->alloc = alloc;
 	e->first = now;
 	if (step == INSERTED)
@@ -491,9 +495,7 @@ INLINE int queued(struct request *rq, int step)
 	READ(flags, t->flags);
 	e->kthread = !!(flags & PF_KTHREAD);
 	bpf_get_current_comm(e->comm, COMM);
-	struct bio *bio = 0;
-	READ(bio, rq->bio);
-	owned(e, bio);
+	owned(e, rq->bio);
 	if (bpf_map_update_elem(&requests, &key, e, BPF_ANY))
 		lost();
 	return 0;
@@ -535,7 +537,7 @@ int complete(u64 *ctx)
 	struct request_event *r = bpf_map_lookup_elem(&requests, &key);
 	if (!r)
 		return 0;
-	READ(left, rq->__data_len);
+	left = rq->__data_len;
 	if (done < left)
 		return 0; // a part of it
 	r->done = bpf_ktime_get_ns();
@@ -543,7 +545,7 @@ int complete(u64 *ctx)
 	u32 flags = 0, sequence = 1 << 4;
 	if (enum_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
 		sequence = 1 << enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
-	READ(flags, rq->rq_flags);
+	flags = rq->rq_flags;
 	if (flags & sequence)
 		return 0;
 	struct done *d = bpf_map_lookup_elem(&completing, &zero);
