@@ -25,7 +25,7 @@ type proveOptions struct {
 	sourceOptions
 	display
 	output                choice
-	require               []string
+	require, fixes        []string
 	confidence            string
 	costBefore, costAfter string
 	beforeTo, afterFrom   string
@@ -89,6 +89,7 @@ func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.require, "require", nil, "exit with 3 unless AFTER meets this: 'write_p99 < 25ms' (repeatable)")
+	f.StringArrayVar(&o.fixes, "fix", nil, "what was done between the two, by its name in diagnose: what it makes larger on purpose is as meant (repeatable)")
 	f.StringVar(&o.confidence, "confidence", "95%", "of the intervals, and that the report contains no false verdict")
 	f.StringVar(&o.costBefore, "cost-before", "", "the cost before, such as 100USD/month")
 	f.StringVar(&o.costAfter, "cost-after", "", "the cost after, such as 80USD/month")
@@ -102,6 +103,7 @@ func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 	for _, name := range []string{"cost-before", "cost-after", "before-to", "after-from", "seed"} {
 		complete(cmd, name)
 	}
+	complete(cmd, "fix", prove.Fixes(pack())...)
 	complete(cmd, "confidence", "90%", "95%", "99%")
 	var words []string
 	for _, n := range prove.Names(pack()) {
@@ -151,6 +153,12 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	}
 	c.Seed = random.Seed(o.seed)
 	c.Pack = pack()
+	for _, name := range o.fixes {
+		if !slices.Contains(prove.Fixes(c.Pack), name) {
+			return usagef("known: "+strings.Join(prove.Fixes(c.Pack), ", "), "--fix %q: there is no such fix", name)
+		}
+	}
+	c.Fixes = o.fixes
 	c.Before = prove.Window{From: o.fromAt, To: earlier(o.toAt, o.beforeToAt)}
 	c.After = prove.Window{From: o.fromAt, To: o.toAt}
 	if o.afterFromAt.After(o.fromAt) {

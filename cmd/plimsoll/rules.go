@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/docs"
+	"plimsoll/internal/judge/act"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/present/results"
 )
 
@@ -62,11 +64,17 @@ func newRulesShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("page of %s: %w", r.ID, err) // a test of the pack finds every page
 			}
-			return a.show(output, row, results.Rule(&row, page))
+			return a.show(output, describedRule{row, act.Fixes(pack(), &r)}, results.Rule(&row, page))
 		},
 	}
 	addFormat(cmd, &output)
 	return cmd
+}
+
+// describedRule is the contract of `rules show -o json`.
+type describedRule struct {
+	rules.Description
+	Fixes []act.Fix `json:"fixes"`
 }
 
 // unknownRule suggests similar rules.

@@ -24,6 +24,9 @@ type Options struct {
 	// Monthly costs; nil if unknown.
 	CostBefore, CostAfter *units.USD
 	Seed                  random.Seed
+	// Fixes are the names of what was done between the recordings, as [Fixes] lists them: what they
+	// make larger on purpose is as meant, not worse. Without any, changed settings tell.
+	Fixes []string
 	// Before and After select a time of each recording.
 	Before, After Window
 	// Resamples is how many resamples and permutations each figure gets; 0 is 4,000.
@@ -57,6 +60,9 @@ func Compare(ctx context.Context, before, after []recording.Reader, opt Options)
 	}
 	if opt.Resamples == 0 {
 		opt.Resamples = resamplesDefault
+	}
+	if err := checkFixes(opt.Pack, opt.Fixes); err != nil {
+		return nil, err
 	}
 	a, b := &side{word: "before", in: before}, &side{word: "after", in: after}
 	for _, x := range []struct {
@@ -115,6 +121,8 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	if err := estimate(ctx, pairs, r, opt); err != nil {
 		return nil, err
 	}
+	r.Settings = changed(a, b)
+	r.meant(pairs, opt)
 	r.Method = method(a, b, pairs, opt)
 	for i := range pairs {
 		r.Figures = append(r.Figures, pairs[i].figure)

@@ -22,6 +22,8 @@ const (
 	// no conclusion: neither that something changed nor that nothing did
 	CantTell Verdict = "can't tell"
 	Mixed    Verdict = "mixed" // overall: some better, some worse
+	// AsMeant is larger because the fix makes it so, and nothing that clients feel.
+	AsMeant Verdict = "as meant"
 )
 
 // A Report is the comparison of two recordings: the contract of `prove -o json`. Times are seconds;
@@ -36,8 +38,11 @@ type Report struct {
 	Before     Side    `json:"before"`
 	After      Side    `json:"after"`
 	// Workload says whether both had the same load.
-	Workload     Workload      `json:"workload"`
-	Figures      []Figure      `json:"figures"`
+	Workload Workload `json:"workload"`
+	Figures  []Figure `json:"figures"`
+	// Settings differ between the recordings. Fixes are those that were named or are seen by them.
+	Settings     []Setting     `json:"settings"`
+	Fixes        []string      `json:"fixes"`
 	OnlyBefore   []string      `json:"only_before"` // figures that the other recording lacks
 	OnlyAfter    []string      `json:"only_after"`
 	Requirements []Requirement `json:"requirements"`

@@ -332,7 +332,7 @@ var layers = []Layer{
 	{"deploy/image", "the program that makes a container image", nil},
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
-		"base/diagnostics", "base/random", "base/safefile", "base/shellword", "base/units", "record/address",
+		"base/diagnostics", "judge/act", "base/random", "base/safefile", "base/shellword", "base/units", "record/address",
 		"record/recording", "record/query", "record/export", "record/source", "record/exposition",
 		"record/sources", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",

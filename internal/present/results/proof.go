@@ -30,6 +30,7 @@ func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location) *document.Doc
 		p.Sections = append(p.Sections, requirementsSection(r))
 	}
 	p.Sections = append(p.Sections, recordSection(r)...)
+	p.Sections = append(p.Sections, settingsSection(r)...)
 	p.Sections = append(p.Sections, sidesSection(r, zone))
 	p.Sections = append(p.Sections, methodSection(r))
 	p.Sections = append(p.Sections, queries.Section()...)
@@ -171,6 +172,18 @@ func requirementsSection(r *prove.Report) document.Section {
 			{Text: within(q.After, q.Unit), Number: true}, {Text: record}})
 	}
 	return document.Section{ID: "required", Title: "Required", Parts: []document.Part{{Table: tab}}}
+}
+
+// settingsSection lists what was set differently.
+func settingsSection(r *prove.Report) []document.Section {
+	if len(r.Settings) == 0 {
+		return nil
+	}
+	tab := &document.Table{Caption: "Settings that changed", Columns: []document.Column{{Text: "setting"}, {Text: "before", Number: true}, {Text: "after", Number: true}}}
+	for _, s := range r.Settings {
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: s.Name, Roles: "code"}, {Text: s.Before, Number: true}, {Text: s.After, Number: true}})
+	}
+	return []document.Section{{ID: "settings", Title: "What was set differently", Parts: []document.Part{{Table: tab}}}}
 }
 
 // sidesSection says what was compared, and whether both had the same load.

@@ -1,0 +1,40 @@
+package examples
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/rules"
+	page "plimsoll/internal/present/diagnosis"
+	"plimsoll/internal/present/text"
+)
+
+// Somebody who is tired sees what to do on the first screen: the command is within the first twelve
+// rows of a terminal of 80 columns.
+func TestFirstActionOnFirstScreen(t *testing.T) {
+	r := diagnosis(t, "postgres-checkpoint")
+	var b bytes.Buffer
+	if err := text.Write(&b, page.Document(r, page.Options{Pack: rules.NewPack(engines.All())}), text.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	row := 0
+	for line := range strings.Lines(b.String()) {
+		if strings.Contains(line, "ALTER SYSTEM SET checkpoint_completion_target") {
+			break
+		}
+		row += max(1, (len([]rune(strings.TrimSuffix(line, "\n")))+79)/80)
+	}
+	if row >= 12 {
+		t.Errorf("the first command is on row %d:\n%s", row+1, b.String())
+	}
+	first := r.Actions[0]
+	if first.Remedy != "pace-checkpoint" || first.Restart != "" || first.Money != "" || len(first.Undo) == 0 || len(first.Check) == 0 {
+		t.Errorf("%+v", first)
+	}
+	if !slices.ContainsFunc(first.Prove, func(s string) bool { return strings.Contains(s, "--before-to 2026-11-21T03:16:19Z") }) {
+		t.Errorf("the times are not filled in: %q", first.Prove)
+	}
+}
