@@ -31,10 +31,8 @@ func pageReads() rules.Rule {
 		}
 		f := r.Finding("wiredtiger cache")
 		f.Weight, f.Severity = share, c.SeverityOf(share)
-		cells := c.Stall.Cells
 		if len(held) > 0 {
-			cells = timeline.Known(held[0].Values).And(c.Stall.Cells)
-			f.Windows = c.Windows(cells.Close(3))
+			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
 		}
 		around := c.Stall.Cells.Widen(1, 1)
 		said := rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds), "each": "", "calm": ""}
