@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/base/units"
@@ -49,6 +50,9 @@ func notSeen(c *rules.Case, all []JudgedClass) []string {
 	if step > coarseS {
 		out = append(out, fmt.Sprintf("A stall much shorter than %s: an interval's mean hides it.", units.Seconds(step)))
 	}
+	if volumesOnly(c) {
+		out = append(out, "What a volume did within a minute: its provider reports sums of one. A burst of five seconds at a limit of 3,000 IOPS is a mean of 250.")
+	}
 	if len(allClasses(c)) == 0 {
 		out = append(out, "A few slow operations among many quick ones: these sources have means, no percentiles.")
 	}
@@ -71,6 +75,12 @@ func notSeen(c *rules.Case, all []JudgedClass) []string {
 		out = append(out, fmt.Sprintf("How %s would have done: there were none.", listed(idle)))
 	}
 	return out
+}
+
+// volumesOnly reports whether devices are known only by what their provider reports of the volumes.
+func volumesOnly(c *rules.Case) bool {
+	ops := c.Signal(rules.DiskOps)
+	return len(ops) > 0 && c.Grid.StepSeconds() >= 60 && !slices.ContainsFunc(ops, func(t timeline.Track) bool { return !strings.HasPrefix(t.Labels.Get("device"), "vol-") })
 }
 
 // busyClasses names the classes of databases that had operations, as one subject: "MongoDB writes,

@@ -45,7 +45,7 @@ func (s *signals) periodS(of *rules.Signal) float64 { return s.periods[of.Name].
 // period is the longest interval between samples of a signal's metrics.
 func period(readers []held, sig *rules.Signal) (longest time.Duration) {
 	for _, h := range readers {
-		e := choose(h, sig)
+		e := choose(h, slices.Concat(sig.Exprs, sig.Coarse))
 		if e == nil {
 			continue
 		}
@@ -129,8 +129,12 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 // series, the one named first on the command line is believed.
 func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig *rules.Signal) ([]timeline.Track, error) {
 	var out []timeline.Track
+	fine := slices.ContainsFunc(readers, func(h held) bool { return choose(h, sig.Exprs) != nil })
 	for _, h := range readers {
-		e := choose(h, sig)
+		e := choose(h, sig.Exprs)
+		if !fine {
+			e = choose(h, sig.Coarse)
+		}
 		if e == nil {
 			continue
 		}
@@ -162,9 +166,9 @@ func finite(values []float64) {
 	}
 }
 
-// choose is a signal's first alternative all of whose metrics the recording has.
-func choose(h held, sig *rules.Signal) parser.Expr {
-	for _, x := range sig.Exprs {
+// choose is the first of a signal's alternatives all of whose metrics the recording has.
+func choose(h held, exprs []string) parser.Expr {
+	for _, x := range exprs {
 		e, err := rules.Parse(x)
 		if err != nil {
 			continue // a test of the pack parses them all

@@ -125,7 +125,7 @@ func singlePage(ctx context.Context, pack *rules.Pack, holding []held, metrics [
 // has reports whether a recording has the metrics that a rule needs.
 func has(pack *rules.Pack, holding []held, r rules.Rule) bool {
 	return slices.ContainsFunc(holding, func(h held) bool {
-		return !slices.ContainsFunc(r.Needs, func(s *rules.Signal) bool { return choose(h, pack.Signal(s.Name)) == nil })
+		return !slices.ContainsFunc(r.Needs, func(s *rules.Signal) bool { return choose(h, pack.Signal(s.Name).Exprs) == nil })
 	})
 }
 

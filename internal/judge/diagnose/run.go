@@ -189,7 +189,7 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 	if errors.Is(err, ErrNothing) && opt.From.IsZero() && opt.To.IsZero() {
 		if single, err = singlePage(ctx, opt.Pack, holding, metrics, err); err == nil {
 			in = single.readers
-			if holding, metrics, err = inventory(ctx, in, opt.Pack); err == nil {
+			if holding, _, err = inventory(ctx, in, opt.Pack); err == nil {
 				grid, err = single.grid(), nil
 			}
 		}

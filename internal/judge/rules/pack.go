@@ -47,7 +47,7 @@ func (p *Pack) addSignals() {
 			for _, e := range p.engines {
 				complete.Exprs = append(slices.Clip(complete.Exprs), e.Host[s]...)
 			}
-			for _, x := range complete.Exprs {
+			for _, x := range slices.Concat(complete.Exprs, complete.Coarse) {
 				if _, err := Parse(x); err != nil {
 					panic(fmt.Sprintf("signal %s: %v", s.Name, err))
 				}
@@ -199,7 +199,7 @@ func (p *Pack) readWanted() func(metric string) bool {
 	exact := map[string]bool{}
 	var patterns []*labels.Matcher
 	for _, s := range p.signals {
-		for _, x := range s.Exprs {
+		for _, x := range slices.Concat(s.Exprs, s.Coarse) {
 			e, err := Parse(x)
 			if err != nil {
 				panic(err) // NewPack has parsed it

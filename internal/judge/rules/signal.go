@@ -17,6 +17,9 @@ type Signal struct {
 	// Exprs are PromQL over exporters' metrics, the most exact first. The first whose metrics a
 	// recording has is used. $w is replaced by a range that covers two samples.
 	Exprs []string
+	// Coarse are alternatives for recordings in which nothing has one of Exprs: what a provider reports
+	// of its volumes, in means of a minute. Rules exported to a server do without them.
+	Coarse []string
 	// By lists the labels that distinguish its series; a source's other labels (job, instance) are
 	// dropped.
 	By []string
