@@ -1,0 +1,72 @@
+//go:build linux
+
+package trace_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"plimsoll/internal/trace/probe"
+	"plimsoll/internal/trace/target"
+)
+
+// attached is how many of the trace's programs the kernel has whose process is not this one.
+func attached() (n int) {
+	for id := ebpf.ProgramID(0); ; {
+		next, err := ebpf.ProgramGetNextID(id)
+		if err != nil {
+			return n
+		}
+		id = next
+		p, err := ebpf.NewProgramFromID(id)
+		if err != nil {
+			continue
+		}
+		if i, err := p.Info(); err == nil && i.Name == "commit_logging" {
+			n++
+		}
+		_ = p.Close()
+	}
+}
+
+// until waits for a number of programs.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// Whatever ends the tracing process, the kernel removes its programs.
+func TestKilled(t *testing.T) {
+	if err := probe.Available(); err != nil {
+		t.Skip(err)
+	}
+	if _, err := target.Find(target.Choice{PID: os.Getpid()}); err != nil {
+		t.Skip(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := attached()
+	cmd := exec.CommandContext(context.Background(), self)
+	cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+strconv.Itoa(os.Getpid()))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "no program was attached", func() bool { return attached() > before })
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	until(t, "programs are left of a process that was killed", func() bool { return attached() <= before })
+}
