@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -158,6 +159,9 @@ func (in *incident) disks(volumes ...drawn) {
 	}
 	in.granted["disk/latency-bound"], in.needs["disk/latency-bound"] = more, quick
 	in.granted["disk/not-the-cause"] = perfect
+	if in.instance { // its limit is one of the volumes' as well
+		in.granted["disk/not-the-cause"] = append(slices.Clone(perfect), "host.instance=")
+	}
 }
 
 // arrivals are even, or rise for a while.

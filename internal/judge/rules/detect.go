@@ -63,6 +63,7 @@ func ByUsual(t Time, floor float64, s Stall) (Stall, bool) {
 // stallThresholds returns the latencies above which cells are stalled, given what is usual around
 // each cell. A recording of a few hours has one threshold.
 func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
+	floor = coarseFloor(t.Grid.StepSeconds(), floor)
 	each := make([]float64, len(s.Ops))
 	for k, x := range s.Ops {
 		if each[k] = math.NaN(); x > 0 {
@@ -78,10 +79,34 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 		}
 		usual = append(usual, part...)
 	}
+	quick := math.Inf(1)
+	if t.Grid.StepSeconds() >= coarseFromS {
+		quick = timeline.Quantile(each, 0.25)
+	}
 	for k, x := range usual {
+		// Where every other interval has a short stall in it, the median is one of those.
+		if x > mixed*quick {
+			x = quick
+		}
 		usual[k] = min(max(StallFactor*x, floor), ceiling)
 	}
 	return usual
+}
+
+// In an interval of many seconds the quick operations of the rest are in the mean of a stall of one:
+// a second at the floor raises the mean of ten by a tenth of it. So the floor falls with the
+// interval's length, not below coarseLeastS, which is still several times what is usual.
+const (
+	coarseFromS  = 5.0
+	coarseLeastS = 0.005
+	mixed        = 1.5 // times the lower quartile: a median that is not of quiet intervals
+)
+
+func coarseFloor(stepS, floor float64) float64 {
+	if stepS < coarseFromS {
+		return floor
+	}
+	return min(floor, max(floor/stepS, coarseLeastS))
 }
 
 const (

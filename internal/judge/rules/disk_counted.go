@@ -14,7 +14,7 @@ const (
 	countedShare = 0.55
 	// asBusyAs is the part of the busiest device's time that a device must have been busy in the
 	// stalls: what else is at its limit meanwhile is not what clients wait for.
-	asBusyAs = 0.8
+	asBusyAs = 0.9
 )
 
 // A counted is what EBS counted of a volume's limits in the stalled time.
@@ -68,16 +68,23 @@ func (c *Case) counted() (out []counted, measured bool) {
 	return out, len(tracks) > 0
 }
 
-// binds reports whether a limit held the volume for most of the time it was busy, and the other not
-// for longer.
-func (x counted) binds(over, other float64) bool {
-	return over >= countedShare*x.busyS && over >= other
+// binds reports whether a limit held the volume for most of the time it was busy, and for clearly as
+// long as the other: margin times.
+func (x counted) binds(over, other, margin float64) bool {
+	return over >= countedShare*x.busyS && over >= margin*other
 }
+
+// Large requests are held for their bytes while small ones are held for their number, so both counts
+// grow where both limits are near each other. Raised alone, the throughput does not help then.
+const (
+	iopsMargin       = 1.0
+	throughputMargin = 1.2
+)
 
 // settledByCount keeps the findings of a cap that EBS's own count confirms, and adds what it shows
 // where no rate stands still for long enough. Where EBS does not count, only the devices that are as
 // busy as any in the stalls can be why.
-func (r Rule) settledByCount(c *Case, found []Finding, wanted func(counted) (over, other float64, cells timeline.Mask), limit string, of *Signal, metric string) []Finding {
+func (r Rule) settledByCount(c *Case, found []Finding, margin float64, wanted func(counted) (over, other float64, cells timeline.Mask), limit string, of *Signal, metric string) []Finding {
 	all, measured := c.counted()
 	if !measured {
 		return c.settledByBusy(found)
@@ -87,7 +94,7 @@ func (r Rule) settledByCount(c *Case, found []Finding, wanted func(counted) (ove
 		mine := false
 		for _, x := range all {
 			over, other, _ := wanted(x)
-			mine = mine || (x.device == f.Subject || x.device == "") && x.binds(over, other)
+			mine = mine || (x.device == f.Subject || x.device == "") && x.binds(over, other, margin)
 		}
 		if !mine && f.Severity != Info {
 			f.Severity = Info
@@ -97,7 +104,7 @@ func (r Rule) settledByCount(c *Case, found []Finding, wanted func(counted) (ove
 	}
 	for _, x := range all {
 		over, other, cells := wanted(x)
-		if !x.binds(over, other) || over < minCountedS {
+		if !x.binds(over, other, margin) || over < minCountedS {
 			continue
 		}
 		if said := findSubject(out, x.device); said >= 0 {
@@ -164,3 +171,20 @@ func (c *Case) settledByBusy(found []Finding) []Finding {
 
 // mostOfStall is the share of the stalled time that a cap has to bind in to be why.
 const mostOfStall = 0.5
+
+// overLimitShare is the part of the stalled time over any limit that EBS counts from which the disk
+// is not ruled out.
+const overLimitShare = 0.02
+
+// overLimit reports whether EBS counts time over a limit of a volume or of the instance in the stalls.
+func (c *Case) overLimit() bool {
+	around := c.Stall.Cells.Widen(1, 0)
+	for _, s := range []*Signal{EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded, EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded} {
+		for _, t := range c.Signal(s) {
+			if timeline.Mean(timeline.At(t.Values, around)) > overLimitShare {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -47,7 +47,7 @@ func diskIOPSCapped() Rule {
 			}
 			out = append(out, f)
 		}
-		return r.settledByCount(c, out, func(x counted) (float64, float64, timeline.Mask) { return x.iopsS, x.throughputS, x.overIOPS },
+		return r.settledByCount(c, out, iopsMargin, func(x counted) (float64, float64, timeline.Mask) { return x.iopsS, x.throughputS, x.overIOPS },
 			"IOPS", DiskOps, "aws_ebs_csi_exceeded_iops_seconds_total")
 	}
 	return r

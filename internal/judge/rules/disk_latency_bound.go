@@ -13,7 +13,7 @@ const (
 	serialQueueHigh = 1.5
 	serialShare     = 0.5  // of the time the device writes
 	serialMaxSat    = 0.02 // of that time with a deep queue
-	serialMinRate   = 50.0
+	serialMinRate   = 5.0
 	serialInFlight  = 1.4 // requests in flight while busy: a burst's average may be one, too
 	serialMinS      = 5.0
 	alwaysWaiting   = 0.75 // busy share above which the latency, not the demand, determines the rate
@@ -40,7 +40,7 @@ const pacedS = 0.004
 
 func diskLatencyBound() Rule {
 	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation, Refutes: []Resource{VolumeIOPS},
-		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 1.5 and plimsoll:disk_writes:rate > 50",
+		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 1.5 and plimsoll:disk_writes:rate > 5",
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, FioIodepth},
 		NoAlert: "it refutes: no more IOPS are to be bought",
 		Cause:   "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect.",

@@ -55,6 +55,9 @@ func diskNotTheCause() Rule {
 		if flush > idleFlush || !measured && c.Stall.OfLog {
 			return nil
 		}
+		if c.overLimit() {
+			return nil // of a volume or of the instance, as EBS counts it
+		}
 		if queued, _ := c.QueuedShare(c.Stall.Cells); queued > idleQueued {
 			return nil // in stalls shorter than two samples, which a sample's busy share cannot show
 		}

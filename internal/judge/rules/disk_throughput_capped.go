@@ -50,7 +50,7 @@ func diskThroughputCapped() Rule {
 			f.Evidence = append(f.Evidence, c.company(k, all, atThroughput)...)
 			out = append(out, f)
 		}
-		return r.settledByCount(c, out, func(x counted) (float64, float64, timeline.Mask) { return x.throughputS, x.iopsS, x.overThroughput },
+		return r.settledByCount(c, out, throughputMargin, func(x counted) (float64, float64, timeline.Mask) { return x.throughputS, x.iopsS, x.overThroughput },
 			"throughput", DiskMoved, "aws_ebs_csi_exceeded_tp_seconds_total")
 	}
 	return r

@@ -78,7 +78,7 @@ func hostWritebackBacklog() Rule {
 		}
 		f.Say("flushing", said)
 		switch {
-		case known && stood < mostlyStood:
+		case known && stood < c.mostlyStood():
 			f.Severity = Info
 			f.Say("handed", Values{"stood": Part(stood)})
 		case known && !c.roomToSpread():
@@ -134,7 +134,7 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 	look := c.Cells(backlogLookBackS * 1e9)
 	under := timeline.Where(writeback, func(x float64) bool { return x >= writebackBytes })
 	felt := c.feltFlush()
-	bursts := c.queueBursts()
+	late := c.lateWrites()
 	var fell, wrote float64
 	var kept []timeline.Episode
 	for _, e := range c.Stall.Cells.Close(1).Episodes() {
@@ -156,7 +156,7 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 		out := timeline.Sum(written[e.First:e.Last+1]) * c.Grid.StepSeconds()
 		flushing := writeback != nil && under[e.First:e.Last+1].Count()*2 >= e.Cells()
 		if !(drop > 0 && drop >= flushShare*out) && !flushing ||
-			!felt(e, flushing) && !(e.Cells() <= shortStallCells && bursts[max(0, e.First-1):e.Last+1].Count() > 0) {
+			!felt(e, flushing) && !(e.Cells() <= shortStallCells && late[max(0, e.First-1):e.Last+1].Count() > 0) {
 			continue
 		}
 		kept = append(kept, e)
@@ -184,4 +184,20 @@ func (c *Case) feltFlush() func(e timeline.Episode, flushing bool) bool {
 		}
 		return flushing && !known
 	}
+}
+
+// lateS is the mean time of a device's writes from which a flush of less than an interval is felt.
+const lateS = 0.050
+
+// lateWrites marks where the writes of some device took that long, in a queue that is far longer than
+// usual.
+func (c *Case) lateWrites() timeline.Mask {
+	m := make(timeline.Mask, c.Grid.N)
+	for _, t := range c.Signal(DiskWriteAwait) {
+		q := c.For(DiskQueue, "device", t.Labels.Get("device"))
+		long := max(2, burstQueue*timeline.Quantile(timeline.At(q, c.NotStalled()), 0.5))
+		m = m.Or(timeline.Where(t.Values, func(x float64) bool { return x >= lateS }).
+			And(timeline.Where(q, func(x float64) bool { return x >= long })))
+	}
+	return m
 }

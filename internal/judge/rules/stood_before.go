@@ -13,27 +13,33 @@ import (
 // In simulations that were run again with vm.dirty_background_bytes at 1 MB, nothing stalled any more
 // where mostlyStood of the bytes had stood there before, and as much stalled as before where less had.
 const (
-	mostlyStood = 0.6
+	mostlyStood       = 0.6
+	mostlyStoodCoarse = 0.4
 	// stoodSince is how long before a stall the page cache is looked at: the stall's first seconds may
 	// be credited late.
 	stoodSince = 3 * time.Second
 	// The same bytes can be written earlier only where there is room: stalls take less than spreadable
 	// of the time under load, and the volume makes less than spreadableOps of its highest rate of
 	// requests on average. (Written early, they are more and smaller requests.)
-	spreadable    = 0.35
-	spreadableOps = 0.7
+	spreadable       = 0.35
+	spreadableCoarse = 0.7
+	spreadableOps    = 0.7
 )
 
 // roomToSpread reports whether a stall's bytes could be written earlier.
 func (c *Case) roomToSpread() bool {
-	if Share(c.Stall.Cells, c.Stall.Active) > spreadable {
+	most := spreadable
+	if c.Grid.StepSeconds() > 2 {
+		most = spreadableCoarse // a stall of a second takes an interval
+	}
+	if Share(c.Stall.Cells, c.Stall.Active) > most {
 		return false
 	}
-	most, used := -1.0, 0.0
+	written, used := -1.0, 0.0
 	for _, t := range c.Signal(DiskWritten) {
-		if s := timeline.Sum(timeline.At(t.Values, c.Stall.Cells)); s > most {
+		if s := timeline.Sum(timeline.At(t.Values, c.Stall.Cells)); s > written {
 			ops := c.For(DiskOps, "device", t.Labels.Get("device"))
-			most, used = s, timeline.Mean(ops)/timeline.Quantile(ops, 0.99)
+			written, used = s, timeline.Mean(ops)/timeline.Quantile(ops, 0.99)
 		}
 	}
 	return !(used > spreadableOps)
@@ -71,5 +77,14 @@ func (c *Case) StoodBefore() (share float64, measured bool) {
 // before.
 func (c *Case) PageCacheStood() bool {
 	share, measured := c.StoodBefore()
-	return measured && share >= mostlyStood
+	return measured && share >= c.mostlyStood()
+}
+
+// mostlyStood is the share from which it is the page cache's. In an interval of many seconds, what was
+// written at its quiet end is in the bytes, and the cache grows after it was looked at.
+func (c *Case) mostlyStood() float64 {
+	if c.Grid.StepSeconds() > 2 {
+		return mostlyStoodCoarse
+	}
+	return mostlyStood
 }

@@ -18,7 +18,10 @@ const minSyncStall = 0.5
 
 func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 	least := c.LeastOfCell(0.3)
-	after := c.Cells(rules.AftermathS * 1e9)
+	before, after := 1, c.Cells(rules.AftermathS*1e9)
+	if c.Grid.StepSeconds() > 2*rules.AftermathS {
+		before, after = 0, 0 // an interval holds its checkpoint's aftermath, and more
+	}
 	judged := func(m timeline.Mask, words string) checkpointPhase {
 		p := checkpointPhase{cells: m, words: words}
 		if !c.Contrasts(m) {
@@ -30,11 +33,11 @@ func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 		return p
 	}
 	syncs := timeline.Where(c.Credited(ck.sync), func(x float64) bool { return x >= least }).Or(ck.openSync)
-	p := judged(syncs.Widen(1, after), "in fsyncs")
+	p := judged(syncs.Widen(before, after), "in fsyncs")
 	if p.fraction >= rules.MinAttributable && rules.Share(p.cells, c.Stall.Cells) >= minSyncStall {
 		return p
 	}
-	return judged(ck.all().Widen(1, after), "in checkpoints")
+	return judged(ck.all().Widen(before, after), "in checkpoints")
 }
 
 var burstWords = rules.Words{

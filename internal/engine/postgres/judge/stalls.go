@@ -29,6 +29,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	}
 	slow, ok := rules.ByLatency(sig.Time, sampledFloorS, s)
 	atMostTheOldest(sig, slow.Latency)
+	slow.Cells = slow.Cells.And(oldEnough(sig))
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, 2*timeline.Quantile(s.Waiting, 0.5))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue })).Or(usedUp(sig, slow))
@@ -185,4 +186,19 @@ func behindBursts(sig *rules.Signals, commits []float64) timeline.Mask {
 		return make(timeline.Mask, sig.Grid.N)
 	}
 	return out.And(timeline.Where(commits, func(x float64) bool { return x > 0 }))
+}
+
+// oldEnough is where the oldest transaction around does not say that nobody waited as long as a stall
+// takes: sessions are counted at a moment, and a dozen of them may be executing there by chance.
+func oldEnough(sig *rules.Signals) timeline.Mask {
+	oldest := sig.One(OldestTransaction)
+	out := make(timeline.Mask, sig.Grid.N)
+	for k := range out {
+		around := math.NaN()
+		if oldest != nil {
+			around = timeline.Max(oldest[max(0, k-1):min(len(oldest), k+2)])
+		}
+		out[k] = !(around < sampledFloorS)
+	}
+	return out
 }
