@@ -63,7 +63,10 @@ func ByUsual(t Time, floor float64, s Stall) (Stall, bool) {
 // stallThresholds returns the latencies above which cells are stalled, given what is usual around
 // each cell. A recording of a few hours has one threshold.
 func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
-	floor = coarseFloor(t.Grid.StepSeconds(), floor)
+	coarse := t.Grid.StepSeconds() >= coarseFromS && !s.Sampled
+	if coarse {
+		floor = coarseFloor(t.Grid.StepSeconds(), floor)
+	}
 	each := make([]float64, len(s.Ops))
 	for k, x := range s.Ops {
 		if each[k] = math.NaN(); x > 0 {
@@ -80,7 +83,7 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 		usual = append(usual, part...)
 	}
 	quick := math.Inf(1)
-	if t.Grid.StepSeconds() >= coarseFromS {
+	if coarse {
 		quick = timeline.Quantile(each, 0.25)
 	}
 	for k, x := range usual {
@@ -103,9 +106,6 @@ const (
 )
 
 func coarseFloor(stepS, floor float64) float64 {
-	if stepS < coarseFromS {
-		return floor
-	}
 	return min(floor, max(floor/stepS, coarseLeastS))
 }
 

@@ -172,16 +172,16 @@ func (c *Case) settledByBusy(found []Finding) []Finding {
 // mostOfStall is the share of the stalled time that a cap has to bind in to be why.
 const mostOfStall = 0.5
 
-// overLimitShare is the part of the stalled time over any limit that EBS counts from which the disk
-// is not ruled out.
-const overLimitShare = 0.02
+// overLimitS is the time over any limit, in seconds of each stalled interval, from which the disk is
+// not ruled out.
+const overLimitS = 0.02
 
 // overLimit reports whether EBS counts time over a limit of a volume or of the instance in the stalls.
 func (c *Case) overLimit() bool {
 	around := c.Stall.Cells.Widen(1, 0)
 	for _, s := range []*Signal{EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded, EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded} {
 		for _, t := range c.Signal(s) {
-			if timeline.Mean(timeline.At(t.Values, around)) > overLimitShare {
+			if timeline.Mean(timeline.At(t.Values, around))*c.Grid.StepSeconds() > overLimitS {
 				return true
 			}
 		}

@@ -42,7 +42,9 @@ type Stall struct {
 	// Waiting is the number of operations waiting at once (seconds waited per second), or nil.
 	Waiting []float64
 	// Ops is the operations completed per second, or nil.
-	Ops       []float64
+	Ops []float64
+	// Sampled says that Waiting was counted at one moment of each interval, so it is no mean of it.
+	Sampled   bool
 	Threshold float64 // seconds above which a cell is stalled; 0 if throughput is judged
 	// Thresholds are the thresholds of each cell if what is usual changes; else nil.
 	Thresholds []float64

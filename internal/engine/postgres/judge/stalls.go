@@ -21,7 +21,7 @@ const minSessions = 4
 // the sessions executing (less the exporter's own and a report) over the commits a second. A second
 // without any commit has no such quotient; there the fall of the completions tells.
 func stalls(sig *rules.Signals) []rules.Stall {
-	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing, IsDatabase: true,
+	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing, IsDatabase: true, Sampled: true,
 		Ops: sig.One(Commits)}
 	fallen, ok := rules.ByThroughput(sig.Time, s, pressure(sig), rules.StallCeilingS)
 	if s.Waiting = executing(sig); s.Waiting == nil || s.Ops == nil {
