@@ -20,6 +20,8 @@ const (
 	intervalMin   = units.Duration(10 * time.Millisecond) // a hundredth of a second, the setting's unit
 	maxRequestMax = 16 * units.MiB
 	depthMax      = 1024
+	wbtMax        = 10_000_000 // microseconds
+	requestsMax   = 1 << 20
 	wakeupMax     = 10 * time.Millisecond
 )
 
@@ -77,6 +79,8 @@ func (c *Config) Check() diagnostics.List {
 			Limit: fmt.Sprintf("0, which is none, to %d", depthMax), Source: assumed, Nearest: fmt.Sprint(min(max(c.WritebackDepth, 0), depthMax)),
 		})
 	}
+	count(&l, "wbt_lat_usec", c.WbtLatUsec, wbtMax, "microseconds", block+", wbt_lat_usec")
+	count(&l, "nr_requests", c.NrRequests, requestsMax, "requests", block+", nr_requests")
 	size(&l, "max_request", c.MaxRequest, PageSize, maxRequestMax, block+", max_sectors_kb")
 	if n := c.MaxRequest; n > PageSize && n <= maxRequestMax && n%PageSize != 0 {
 		l = append(l, diagnostics.Problem{
@@ -92,6 +96,15 @@ func size(l *diagnostics.List, field string, n, least, most units.Size, source s
 		*l = append(*l, diagnostics.Problem{
 			Field: field, Text: fmt.Sprintf("%s cannot be", n.Exact()),
 			Limit: least.Exact() + " to " + most.Exact(), Source: source, Nearest: min(max(n, least), most).Exact(),
+		})
+	}
+}
+
+func count(l *diagnostics.List, field string, n, most int, of, source string) {
+	if n < 0 || n > most {
+		*l = append(*l, diagnostics.Problem{
+			Field: field, Text: fmt.Sprintf("%d %s cannot be", n, of),
+			Limit: fmt.Sprintf("0 to %d", most), Source: source, Nearest: fmt.Sprint(min(max(n, 0), most)),
 		})
 	}
 }

@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"time"
-
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/model/volume"
@@ -23,39 +21,8 @@ type Device struct {
 	flusher  flusher
 	tags     []*tags // of its queue, for a stripe of each member's; none without slots
 	stripe   *volume.Stripe
-	depth    []vtime.Instant // when each buffered write in flight is done; see Config.WritebackDepth
-}
-
-// A place is a position among the buffered writes in flight; 0 is none.
-type place int
-
-// roomRetry is when somebody who found not even a place to wait tries again: more wait than fit.
-const roomRetry = 100 * time.Microsecond
-
-// room returns a place among the buffered writes in flight and when it is free. The place is held
-// until give, so that the order of arrival is kept. Without a bound the place is 0.
-func (d *Device) room(now vtime.Instant) (p place, at vtime.Instant) {
-	if len(d.depth) == 0 {
-		return 0, now
-	}
-	least := 0
-	for i, done := range d.depth {
-		if done < d.depth[least] {
-			least = i
-		}
-	}
-	if at = d.depth[least]; at == vtime.Never {
-		return 0, now.Add(roomRetry)
-	}
-	d.depth[least] = vtime.Never
-	return place(least + 1), max(at, now)
-}
-
-// give releases a place once the write in it is done.
-func (d *Device) give(p place, done vtime.Instant) {
-	if p > 0 {
-		d.depth[p-1] = done
-	}
+	throttle throttle // of buffered writes
+	handles  handles  // of ext4's journal
 }
 
 // DeviceStats are totals of what was submitted to a device.
@@ -67,9 +34,12 @@ type DeviceStats struct {
 // Attach adds a volume to the host under a name, which is its device label in series.
 func (h *Host) Attach(name string, v volume.Volume) *Device {
 	d := &Device{host: h, name: name, volume: v, end: journalSize}
-	if b, ok := v.(interface{ Slots() int }); ok && b.Slots() > 0 {
-		d.depth = make([]vtime.Instant, min(h.cfg.WritebackDepth, b.Slots()))
+	slots := 0
+	if b, ok := v.(interface{ Slots() int }); ok {
+		slots = b.Slots()
 	}
+	d.throttle = throttleOf(d, &h.cfg, slots)
+	d.handles.host = h
 	d.flusher.device = d
 	d.tagsOf(v, h.seed)
 	h.devices = append(h.devices, d)
@@ -121,6 +91,7 @@ func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 		d.buffered += r.Length
 	}
 	d.issued = max(d.issued, c.Issued)
+	d.throttle.begin(r.Op, &c, buffered)
 	// iostat counts a request from when it has a slot; a throttle without slots is counted from
 	// the submission, as the volume's own monitoring would.
 	d.ledger.book(max(now, c.Admitted), r.Op, r.Length, &c, buffered)

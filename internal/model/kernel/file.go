@@ -20,8 +20,11 @@ type File struct {
 	cursor     int64         // page where the flusher continues
 	writeback  vtime.Instant // when everything submitted is done
 	allocated  bool          // blocks were allocated since the last sync
+	mapped     int64         // pages from here on have no block yet
 	prewritten bool
 	last       SyncStats
+	readUntil  vtime.Instant // when those who read it now are done
+	writer     vtime.Instant // when a writer who waits for them begins
 }
 
 // SyncStats say where a sync's time went.
@@ -45,6 +48,35 @@ func (h *Host) Create(name string, d *Device, size units.Size) *File {
 
 // Name returns the file's name.
 func (f *File) Name() string { return f.name }
+
+// Read returns when a buffered read that takes the device until done is over, for one that starts
+// now. On XFS it waits for a writer of the same file that waits for earlier readers (the file's
+// IOLOCK, which a buffered read takes shared and a write alone: xfs_file_buffered_read,
+// xfs_file_buffered_write). ext4 reads without a lock.
+func (f *File) Read(done vtime.Instant) vtime.Instant {
+	if f.host.cfg.FileSystem != XFS {
+		return done
+	}
+	if now := f.host.clock.Now(); f.writer > now {
+		done += f.writer - now
+	}
+	f.readUntil = max(f.readUntil, done)
+	return done
+}
+
+// Writable returns when a writer gets to the file: once those who read it now are done, on XFS.
+// Writers that wait take the same turn, and those who want to read meanwhile start together after
+// it (rwsem_mark_wake wakes all readers in line).
+func (f *File) Writable() vtime.Instant {
+	now := f.host.clock.Now()
+	if f.writer <= now {
+		f.writer = max(f.readUntil, now)
+	}
+	return f.writer
+}
+
+// SetAllocated says that the file has blocks up to a size.
+func (f *File) SetAllocated(size units.Size) { f.mapped = int64(size / PageSize) }
 
 // SetPrewritten says whether later blocks were written before, so that an append changes no
 // metadata, as in reused log segments.
@@ -125,5 +157,6 @@ func (f *File) submit(from, to int64) (next int64, c volume.Completion, n units.
 	f.host.dirty -= n
 	c = f.device.do(volume.Request{Op: volume.Write, Offset: f.start + units.Size(first)*PageSize, Length: n}, true)
 	f.writeback = max(f.writeback, c.Done)
+	f.mapped = max(f.mapped, first+pages)
 	return first + pages, c, n, true
 }

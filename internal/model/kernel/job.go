@@ -19,8 +19,12 @@ type job struct {
 	taken    vtime.Instant // until when I/O already submitted by others keeps the volume busy
 	issued   vtime.Instant // when its own last I/O of this phase is issued
 	began    vtime.Instant // of this phase
-	place    place         // that it waits for
-	yielded  bool          // an event continues it: the call that made it has returned
+	room     bool          // the throttle has let it in
+	handle   handle        // of ext4's journal
+	// lockedSince is since when its commit waits for others' handles.
+	lockedSince vtime.Instant
+	behind      bool // it let those in line go first
+	yielded     bool // an event continues it: the call that made it has returned
 }
 
 type phase uint8
@@ -55,6 +59,16 @@ func (h *Host) newJob(f *File, from, to int64) int {
 	return len(h.jobs) - 1
 }
 
+// A jobRoom is the host as the handler of its jobs' turns at a throttle.
+type jobRoom Host
+
+// Fire continues a job with room for a write.
+func (t *jobRoom) Fire(_ vtime.Instant, arg uint64) {
+	h := (*Host)(t)
+	h.jobs[arg].room = true
+	h.advance(int(arg))
+}
+
 // Fire continues a job.
 func (t *jobTurn) Fire(_ vtime.Instant, arg uint64) { (*Host)(t).advance(int(arg)) }
 
@@ -79,6 +93,15 @@ func (h *Host) advance(i int) {
 			h.later(i, j.file.writeback)
 			return
 		}
+	}
+	// The end of a write wakes the next one in line at once. The sync goes on through a work queue.
+	if len(j.file.device.throttle.line) > 0 && !j.behind {
+		j.behind = true
+		h.later(i, now)
+		return
+	}
+	if h.lockedOut(i) {
+		return
 	}
 	for j.phase != finish {
 		if until := h.step(j); until > now {
@@ -110,10 +133,17 @@ func (h *Host) submitData(i int) bool {
 	now := h.clock.Now()
 	for {
 		d := j.file.device
-		if j.place == 0 && j.file.dirty.pages > 0 {
-			var at vtime.Instant
-			if j.place, at = d.room(now); at > now {
-				h.later(i, at)
+		if !d.handles.begin(&j.handle, j.file.newBlocks(j.from), (*jobTurn)(h), uint64(i)) {
+			j.yielded = true
+			return false
+		}
+		if !j.room && j.file.dirty.pages > 0 {
+			why := urgent
+			if j.done == nil {
+				why = normal
+			}
+			if j.room = d.throttle.take(why, (*jobRoom)(h), uint64(i)); !j.room {
+				j.yielded = true
 				return false
 			}
 		}
@@ -121,11 +151,16 @@ func (h *Host) submitData(i int) bool {
 			j.taken = max(j.taken, d.issued) // also what came while it waited for its turn
 		}
 		next, c, n, ok := j.file.submit(j.from, j.to)
-		d.give(j.place, max(c.Done, now))
-		j.place = 0
 		if !ok {
+			d.handles.end(&j.handle)
+			if j.room {
+				j.room = false
+				d.throttle.forget()
+			}
 			return true
 		}
+		j.room = false
+		d.handles.submitted(&j.handle, n)
 		j.from = next
 		j.stats.Bytes += n
 		j.stats.IOs++

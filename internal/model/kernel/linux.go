@@ -10,7 +10,7 @@
 // Threads that submit past the page cache compete for the block layer's slots ([Device.Start]); all
 // others wait for one in the order of arrival.
 //
-// Left out: I/O schedulers, the writeback throttle's adaptation to read latencies, cgroups' own
+// Left out: I/O schedulers, cgroups' own
 // dirty limits, pages read back into the cache, randomness. Writers over the limit are stopped
 // immediately, at the middle of the two limits, where the kernel slows them down by degrees from
 // there on. The flusher takes turns between files in slices of 4 MiB, where the kernel's slices
@@ -57,14 +57,18 @@ type Config struct {
 	// Scheduler is that of its queue. A lab sets both; the model knows neither (see Unmodelled).
 	MountOptions MountOptions `yaml:"mount_options"`
 	Scheduler    Scheduler    `yaml:"scheduler"`
-	// WritebackDepth is how many requests of buffered writes the block layer lets a device have at
-	// the same time, so that other requests do not wait long behind them, which is the purpose of
-	// writeback throttling (block/blk-wbt.c). 0, the default, means as many as the device takes,
-	// because that is what was measured. A real WiredTiger on an emulated volume of 3,000 IOPS and
-	// 48 MB/s with 32 requests in flight stalled as long with the kernel's throttling (6.18,
-	// wbt_lat_usec 2000) as without, p99 7.2 and 7.5 s. Without it this model gives 7.3, with a
-	// depth of 8 it gives 4.6. While little is read, the kernel lets its depth grow to 3/4 of the
-	// queue. It does nothing for volumes without a bound on what is in flight.
+	// WbtLatUsec is the target of the block layer's writeback throttling (block/blk-wbt.c), in
+	// microseconds: /sys/block/DEVICE/queue/wbt_lat_usec. The kernel's default is 2000 on devices
+	// that do not rotate, 0 turns it off, and so does the scheduler bfq. It bounds the buffered
+	// writes that a device has in flight: to one at a time while reads take longer than that, to
+	// three quarters of the queue while nothing is read.
+	WbtLatUsec int `yaml:"wbt_lat_usec"`
+	// NrRequests is how many requests the block layer keeps in flight for a volume whose product
+	// says nothing about it, which is a custom one without queue_slots:
+	// /sys/block/DEVICE/queue/nr_requests, 128 on most (BLKDEV_DEFAULT_RQ). 0 is no bound.
+	NrRequests int `yaml:"nr_requests"`
+	// WritebackDepth, if it is not 0, replaces that throttling by a fixed bound of the buffered
+	// writes in flight, whatever is read.
 	WritebackDepth int `yaml:"writeback_depth"`
 	// Wakeup is the cost of being first on a core that has been idle for a millisecond: it is
 	// woken, with cold caches. 0 means none, as on busy hardware. A virtual machine with two cores
@@ -81,7 +85,7 @@ func Defaults() Config {
 		Cores: 4, Memory: 16 * units.GiB,
 		DirtyBackgroundRatio: 0.10, DirtyRatio: 0.20,
 		DirtyExpire: units.Duration(30 * time.Second), WritebackInterval: units.Duration(5 * time.Second),
-		FileSystem: XFS, Scheduler: NoScheduler, MaxRequest: 256 * units.KiB,
+		FileSystem: XFS, Scheduler: NoScheduler, WbtLatUsec: 2000, NrRequests: 128, MaxRequest: 256 * units.KiB,
 	}
 }
 

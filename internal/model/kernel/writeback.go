@@ -24,7 +24,8 @@ type flusher struct {
 	file   int   // the current one
 	left   int64 // remaining pages of its chunk
 	speed  bandwidth
-	place  place // that it waits for
+	room   bool   // the throttle has let it in
+	handle handle // of ext4's journal
 }
 
 // A tick is the host as the handler of the flusher's clock (dirty_writeback_centisecs).
@@ -74,6 +75,15 @@ func (h *Host) startFlushers() {
 	}
 }
 
+// A flusherTurn is a flusher as the handler of its turn at the throttle.
+type flusherTurn flusher
+
+// Fire continues with room for a write.
+func (w *flusherTurn) Fire(vtime.Instant, uint64) {
+	w.room = true
+	(*flusher)(w).run()
+}
+
 // Fire continues when the block layer has a slot again.
 func (w *flusher) Fire(vtime.Instant, uint64) { w.run() }
 
@@ -84,22 +94,26 @@ func (w *flusher) run() {
 	for {
 		if w.left <= 0 && !w.choose() {
 			w.active = false
-			w.device.give(w.place, now)
-			w.place = 0
+			w.device.handles.end(&w.handle)
+			if w.room {
+				w.room = false
+				w.device.throttle.forget()
+			}
 			return
 		}
-		if w.place == 0 {
-			var at vtime.Instant
-			if w.place, at = w.device.room(now); at > now {
-				h.clock.At(at, w, 0)
+		f := h.files[w.file]
+		if !w.device.handles.begin(&w.handle, f.newBlocks(f.cursor), w, 0) {
+			return
+		}
+		if !w.room {
+			if w.room = w.device.throttle.take(background, (*flusherTurn)(w), 0); !w.room {
 				return
 			}
 		}
-		f := h.files[w.file]
 		next, c, n, ok := f.submit(f.cursor, min(f.cursor+w.left, int64(fileBytesMax/PageSize)))
 		if ok {
-			w.device.give(w.place, c.Done)
-			w.place = 0
+			w.room = false
+			w.device.handles.submitted(&w.handle, n)
 		}
 		if !ok && !w.seek(f) {
 			w.left, f.overdue, f.listed = 0, 0, false
@@ -183,6 +197,7 @@ func (h *Host) balance(d *Device, now vtime.Instant) vtime.Instant {
 	h.startFlushers()
 	resume := d.ledger.drained(now, over)
 	if resume > now {
+		d.throttle.slept(resume)
 		h.waiting.hold(now, resume)
 	}
 	return resume

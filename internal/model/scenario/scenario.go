@@ -135,7 +135,11 @@ func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume
 	}
 	var out []volume.Volume
 	for _, v := range s.VolumesOf(k) {
-		built, err := v.Value.Build(label(v.Name), s.Seed, at)
+		order := v.Value
+		if order.Type == "custom" && order.QueueSlots == 0 {
+			order.QueueSlots = s.Host.NrRequests
+		}
+		built, err := order.Build(label(v.Name), s.Seed, at)
 		if err != nil {
 			return nil, err
 		}
