@@ -29,7 +29,7 @@ var trips = []trip{
 		name: "WiredTiger on a capped volume",
 		yaml: `plimsoll: 1
 run: {duration: 80s, warmup: 40s}
-host: {cores: 4, memory: 8GiB, dirty_background_bytes: 64MiB}
+host: {cores: 4, memory: 8GiB, dirty_background_bytes: 64MiB, wbt_lat_usec: 0}
 volumes: {data: {type: custom, iops: 20000, throughput: 50MB/s, queue_slots: 48, latency: {like: gp3, scale: 200%}}}
 engine: {wiredtiger: {cache: 1GiB, checkpoint: 20s}}
 workload: {arrivals: {poisson: 900/s}, mix: {insert: 30%, update: 50%, read: 20%}, document: {size: 2kB}, keys: {count: 200k}}

@@ -131,6 +131,9 @@ func (f fitting) documents(c fit.Cycles, cache float64) {
 		copies = 2
 	}
 	overhead := float64(wt.Defaults().LogRecord)
+	if oplog {
+		overhead += wt.OplogEntry
+	}
 	writes := f.One(judge.Writes)
 	if counted := f.One(judge.WriteCounters); timeline.Mean(counted) > 0 {
 		writes = counted

@@ -114,11 +114,14 @@ func (k *checkpoint) write(now vtime.Instant) {
 			k.tree, k.at = k.tree+1, 0
 			continue
 		}
-		p := &t.pages[i]
 		k.at = i + 1
-		if p.state&dirty != 0 { // else eviction has written it
+		if t.pages[i].state&dirty != 0 { // else eviction has written it
+			if until := e.prepare(k.tree, i); until > now {
+				e.env.Clock.At(until, k, 0)
+				return
+			}
 			before := e.c.written
-			e.write(t, p)
+			e.write(t, i)
 			e.c.forCheckpoint += e.c.written - before
 			pages++
 		}

@@ -65,10 +65,20 @@ type Config struct {
 	// (40 B, assumed).
 	Indexes    int        `yaml:"indexes"`
 	IndexEntry units.Size `yaml:"index_entry"`
-	// Oplog says that each write is also inserted into the oplog, as in a replica set.
+	// Oplog says that this is a server's engine, in a replica set: each write is also inserted into
+	// the oplog, which alone is journaled. Without, it is the bare engine in a program of its own.
 	Oplog *bool `yaml:"oplog"`
+	// History is for how long a member of a replica set keeps the versions that writes replaced
+	// (minSnapshotHistoryWindowInSeconds, 300 s since 5.0): when a changed page is written, they go
+	// into the history store, a table of its own. 0 is none, as before 5.0 and without an oplog.
+	History units.Duration `yaml:"history"`
 	// PageCache says that a page which is not in the cache may be in the kernel's (on by default).
 	PageCache *bool `yaml:"page_cache"`
+	// PageCacheKeeps is how long the host's page cache keeps what nobody uses for longer than 30 s,
+	// on average. 0 means as long as there is memory, which is what Linux does by itself. The
+	// default, 100 s, is that of the virtual machine on which a real server was measured, and many
+	// hosts have less memory for it than data. It applies with an oplog.
+	PageCacheKeeps units.Duration `yaml:"page_cache_keeps"`
 
 	CPU CPU `yaml:"cpu"`
 }
@@ -79,6 +89,12 @@ type CPU struct {
 	Operation units.Duration `yaml:"operation"`
 	Page      units.Duration `yaml:"page"`     // reconciling and writing a page
 	Eviction  units.Duration `yaml:"eviction"` // a page's turn of an eviction thread, most of it not on a core
+	// Request, Round and Reply are the server's, in a replica set: what a request costs before the
+	// engine has it, a round of the journal's flusher before it syncs, and the answer to a write
+	// after it.
+	Request units.Duration `yaml:"request"`
+	Round   units.Duration `yaml:"round"`
+	Reply   units.Duration `yaml:"reply"`
 }
 
 // Defaults are mongod's, of a replica set's member.
@@ -96,10 +112,14 @@ func Defaults() Config {
 		LogRecord: 100, LogFile: 100 * units.MB,
 		IndexEntry: 40,
 		Oplog:      &yes, PageCache: &yes,
+		History: units.Duration(300 * time.Second), PageCacheKeeps: units.Duration(40 * time.Second),
 		CPU: CPU{
 			Operation: units.Duration(60 * time.Microsecond),
 			Page:      units.Duration(90 * time.Microsecond),
 			Eviction:  units.Duration(2 * time.Millisecond),
+			Request:   units.Duration(900 * time.Microsecond),
+			Round:     units.Duration(200 * time.Microsecond),
+			Reply:     units.Duration(400 * time.Microsecond),
 		},
 	}
 }

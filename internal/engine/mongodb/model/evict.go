@@ -17,7 +17,9 @@ type evictor struct {
 	e      *Engine
 	awake  bool
 	credit float64 // pages they may still do
-	last   vtime.Instant
+	// waiting are those that wait for a page of the history store.
+	waiting int
+	last    vtime.Instant
 }
 
 // pressure returns where the worst of the three shares is between its target and its trigger: 0 at
@@ -65,16 +67,26 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 	least, most := float64(e.cfg.EvictionThreadsMin), float64(max(e.cfg.EvictionThreadsMax, e.cfg.EvictionThreadsMin))
 	threads := least + float64((most-least)*pressure)
 	// The nearer to the trigger, the harder they try.
+	// A thread that waits for a page of the history store does nothing else.
+	threads = max(threads-float64(v.waiting), 0)
 	v.credit += float64(float64(now.Sub(v.last)) / float64(e.cfg.CPU.Eviction) * threads * pressure)
 	v.last = now
 	pages, next := 0, now.Add(evictionTurn)
 	for v.credit >= 1 && e.pressure() > 0 {
 		v.credit--
-		if !e.evict() {
+		until, ok := e.evict()
+		if !ok {
 			v.credit = 0
 			break
 		}
 		pages++
+		if until > now {
+			v.waiting++
+			e.env.Clock.At(until, (*threadBack)(v), 0)
+			if v.waiting >= int(most) {
+				v.credit = 0
+			}
+		}
 	}
 	if pages > 0 {
 		e.c.evicted += int64(pages)
@@ -85,15 +97,17 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 }
 
 // evict takes one page. If the cache is too full, it drops a clean page; else it writes the unused
-// page that has been dirty longest. It returns false if there is no such page.
-func (e *Engine) evict() bool {
+// page that has been dirty longest. It returns false if there is no such page. If the page's
+// history has to be read first, the page is written once that is done, at until.
+func (e *Engine) evict() (until vtime.Instant, ok bool) {
+	now := e.env.Clock.Now()
 	if float64(e.memory) > float64(e.cfg.Cache)*float64(e.cfg.EvictionTarget) && e.drop() {
-		return true
+		return now, true
 	}
 	for range 2*e.queue.n + 1 {
 		x, ok := e.queue.pop()
 		if !ok {
-			return false
+			return now, false
 		}
 		t := e.trees[x.tree]
 		p := &t.pages[x.page]
@@ -107,10 +121,13 @@ func (e *Engine) evict() bool {
 			continue
 		}
 		p.state &^= queued
-		e.write(t, p)
-		return true
+		if until := e.prepare(int(x.tree), int(x.page)); until > now {
+			return until, true
+		}
+		e.write(t, int(x.page))
+		return now, true
 	}
-	return false
+	return now, false
 }
 
 // dropLook bounds how many pages one search for a clean one examines; the next continues from
@@ -134,6 +151,9 @@ func (e *Engine) drop() bool {
 			p.state &^= touched
 			continue
 		}
+		if t == e.oplog && e.chance.Float() >= dropOplog {
+			continue
+		}
 		p.state &^= cached
 		e.memory -= p.memory()
 		return true
@@ -142,8 +162,8 @@ func (e *Engine) drop() bool {
 }
 
 // write writes a dirty page and, with io_capacity, hands the file to the volume from time to time.
-func (e *Engine) write(t *tree, p *page) {
-	n := e.clean(t, p)
+func (e *Engine) write(t *tree, i int) {
+	n := e.clean(t, i)
 	if e.cfg.IOCapacity == 0 {
 		return
 	}
@@ -169,10 +189,18 @@ func (e *Engine) makeRoom(p *pending) {
 	}
 	now := e.env.Clock.Now()
 	pages := 0
-	for pages < appPagesMax && e.overTrigger() && e.evict() {
-		pages++
-	}
 	from := max(now, p.ready)
+	for pages < appPagesMax && e.overTrigger() {
+		until, ok := e.evict()
+		if !ok {
+			break
+		}
+		pages++
+		if until > now {
+			from = max(from, until)
+			break
+		}
+	}
 	_, done := e.env.Host.CPU(from, time.Duration(pages)*e.cfg.CPU.Page.Std())
 	done = max(done, min(e.paced(), done.Add(time.Second)))
 	p.waits[engine.WaitCache] += int64(done.Sub(p.ready))

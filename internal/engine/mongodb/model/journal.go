@@ -52,9 +52,14 @@ func (j *journal) next() {
 }
 
 // Fire begins a sync: of all who are ready.
-func (j *journal) Fire(now vtime.Instant, _ uint64) {
+func (j *journal) Fire(now vtime.Instant, prepared uint64) {
 	if !is(j.e.cfg.JournalEach) && j.buffered == 0 {
 		j.e.env.Clock.After(j.e.cfg.JournalInterval.Std(), j, 0)
+		return
+	}
+	if j.e.oplog != nil && prepared == 0 {
+		_, done := j.e.env.Host.CPU(now, j.e.cfg.CPU.Round.Std())
+		j.e.env.Clock.At(done, j, 1)
 		return
 	}
 	n := 0
@@ -69,6 +74,9 @@ func (j *journal) Fire(now vtime.Instant, _ uint64) {
 	}
 	// A record that is not ready yet may go along: there is one buffer.
 	bytes := (j.buffered + 127) / 128 * 128
+	if j.e.oplog != nil {
+		bytes += truncatePoint
+	}
 	j.buffered = 0
 	if j.off += bytes; j.off > j.e.cfg.LogFile {
 		j.off = bytes
@@ -97,6 +105,12 @@ func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 		p.waits[engine.WaitLogLimit] = int64(s.Limit)
 		p.waits[engine.WaitLogDevice] = int64(s.Device)
 		p.ready = now
+		if e.oplog != nil {
+			_, p.ready = e.env.Host.CPU(now, e.cfg.CPU.Reply.Std())
+			p.waits[engine.WaitCPU] += int64(p.ready.Sub(now))
+			e.acknowledge(p)
+			continue
+		}
 		e.finish(p)
 	}
 	j.syncing = j.syncing[:0]

@@ -14,15 +14,17 @@ type page struct {
 	block   int32  // its place in the file, in allocation units; -1: never written
 	length  uint16 // of that block, in allocation units
 	epoch   uint16 // the checkpoint before which the block was allocated
+	passed  uint16 // when it was last read or written, in seconds: the page cache has it since
 	state   uint8
 }
 
 // The states of a page, as bits.
 const (
-	cached  = 1 << iota
-	dirty   // changed since it was written
-	touched // used since eviction last examined it
-	queued  // in the queue of dirty pages
+	cached    = 1 << iota
+	dirty     // changed since it was written
+	touched   // used since eviction last examined it
+	queued    // in the queue of dirty pages
+	replacing // a change replaced a version that is to be kept
 )
 
 func (p *page) memory() int64 { return int64(p.image) + int64(p.updates) }

@@ -20,8 +20,12 @@ type Engine struct {
 	device *kernel.Device // of the data
 	chance *random.Stream
 
-	trees      []*tree // the collection, its indexes, the oplog
-	oplog      *tree   // nil without
+	trees      []*tree // the collection, its indexes, the oplog, the history store
+	oplog      *tree   // nil without, as history
+	history    *tree
+	oplogAt    int // its place among the trees
+	historyAt  int
+	kept       units.Size // went into the history store
 	oplogFill  units.Size
 	inFiles    int64      // bytes in the files when the run begins, in memory
 	onDisk     units.Size // and their size on the volume
@@ -64,7 +68,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 		e.addTree("index", cfg.Documents, cfg.IndexEntry)
 	}
 	if is(cfg.Oplog) {
-		e.oplog = e.addTree("oplog", 0, cfg.LeafPage)
+		e.addServer()
 	}
 	e.warm()
 	e.journal.start(e, log)
@@ -78,7 +82,11 @@ const splitPercent = 90
 
 // addTree makes a file with a number of entries in it.
 func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
-	t := &tree{perPage: uint64(max(e.cfg.LeafPage*splitPercent/100/max(size, 1), 1))}
+	full := units.Size(splitPercent)
+	if is(e.cfg.Oplog) {
+		full = serverPercent
+	}
+	t := &tree{perPage: uint64(max(e.cfg.LeafPage*full/100/max(size, 1), 1))}
 	n := int((entries + t.perPage - 1) / t.perPage)
 	image := int32(min(units.Size(t.perPage)*size, 1<<30))
 	length := uint16(min(max((units.Size(float64(image)*float64(e.cfg.Compression))+unit-1)/unit, 1), 1<<16-1))
@@ -91,6 +99,7 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 	e.onDisk += units.Size(n) * units.Size(length) * unit
 	// Room to grow by half, and 64 GB: files are behind each other on the volume.
 	t.file = e.env.Host.Create(name, e.device, units.Size(t.end)*unit*3/2+64*units.GiB)
+	t.file.SetAllocated(units.Size(t.end) * unit)
 	e.trees = append(e.trees, t)
 	return t
 }
@@ -103,7 +112,14 @@ func (e *Engine) warm() {
 	if whole > room {
 		share = room / whole
 	}
+	ofOplog := share
+	if e.oplog != nil && share < 1 {
+		share, ofOplog = e.warmServer(room)
+	}
 	for _, t := range e.trees {
+		if t == e.oplog {
+			share = ofOplog
+		}
 		for i := range t.pages {
 			if share == 1 || e.chance.Float() < share {
 				t.pages[i].state |= cached
@@ -126,7 +142,11 @@ func (e *Engine) Do(op workload.Op) {
 		kind = 1
 	}
 	e.inside[kind]++
-	_, ready := e.env.Host.CPU(now, e.cfg.CPU.Operation.Std())
+	takes := e.cfg.CPU.Operation.Std()
+	if e.oplog != nil {
+		takes += e.cfg.CPU.Request.Std()
+	}
+	_, ready := e.env.Host.CPU(now, takes)
 	p := pending{op: op, since: now, ready: ready}
 	p.waits[engine.WaitCPU] = int64(ready.Sub(now))
 	e.reach(&p, 0)
@@ -157,19 +177,34 @@ func (e *Engine) reach(p *pending, part int) {
 }
 
 // read brings a page into the cache and returns when it is there: immediately if the kernel has it.
-func (e *Engine) read(t *tree, i int) vtime.Instant {
+func (e *Engine) read(t *tree, i int) (done vtime.Instant) {
 	now := e.env.Clock.Now()
 	p := &t.pages[i]
 	p.state |= cached | touched
 	e.memory += p.memory()
 	e.c.readIn++
 	e.evictor.wake()
-	if e.chance.Float() < e.resident {
+	held := e.inPageCache(p)
+	p.passed = e.seconds()
+	if held && e.oplog != nil {
+		return t.file.Read(now)
+	}
+	if held {
 		return now
 	}
-	c := e.device.Do(volume.Request{Op: volume.Read, Offset: units.Size(p.block) * unit, Length: max(units.Size(p.length)*unit, unit)})
-	e.c.readTime += int64(c.Done.Sub(now))
-	return c.Done
+	length := max(units.Size(p.length)*unit, unit)
+	r := volume.Request{Op: volume.Read, Offset: units.Size(p.block) * unit, Length: length}
+	if e.oplog != nil { // the page cache has part of it: two pieces are missing
+		r.Length = max(length*missing/100/unit, 1) * unit
+		done = e.device.Do(r).Done
+		r.Offset += length / 2
+	}
+	done = max(done, e.device.Do(r).Done)
+	if e.oplog != nil {
+		done = t.file.Read(done)
+	}
+	e.c.readTime += int64(done.Sub(now))
+	return done
 }
 
 // readDone is the engine as the handler of a read's end.
@@ -210,6 +245,9 @@ func (e *Engine) change(op *workload.Op, i int) {
 		carried = op.Size
 	}
 	e.dirtyPage(0, i, grown, carried)
+	if op.Kind != workload.Insert {
+		e.trees[0].pages[i].state |= replacing
+	}
 	if op.Kind == workload.Insert {
 		for k := range e.cfg.Indexes {
 			t := e.trees[1+k]
@@ -224,14 +262,15 @@ func (e *Engine) change(op *workload.Op, i int) {
 		}
 	}
 	if e.oplog != nil {
-		e.oplogFill += carried + e.cfg.LogRecord
+		entry := carried + OplogEntry
+		e.oplogFill += entry
 		j := len(e.oplog.pages) - 1
 		if j < 0 || e.oplogFill > e.cfg.LeafPage {
-			e.oplogFill = carried + e.cfg.LogRecord
+			e.oplogFill = entry
 			j = min(j+1, pagesMax-1)
 			e.oplog.grow(j)
 		}
-		e.dirtyPage(len(e.trees)-1, j, carried+e.cfg.LogRecord, carried+e.cfg.LogRecord)
+		e.dirtyPage(e.oplogAt, j, entry, entry)
 	}
 	e.c.writes++
 	if e.journal.file == nil {
@@ -242,6 +281,9 @@ func (e *Engine) change(op *workload.Op, i int) {
 	n := e.cfg.LogBytes
 	if n == 0 {
 		n = carried + e.cfg.LogRecord
+		if e.oplog != nil {
+			n += OplogEntry
+		}
 	}
 	e.journal.buffered += n
 }
@@ -274,14 +316,21 @@ func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 }
 
 // clean writes a dirty page, as eviction and checkpoints do.
-func (e *Engine) clean(t *tree, p *page) units.Size {
+func (e *Engine) clean(t *tree, i int) units.Size {
+	p := &t.pages[i]
+	replaced := int32(0)
+	if p.state&replacing != 0 {
+		replaced = p.updates
+	}
 	e.dirtyBytes -= p.memory()
 	e.updates -= int64(p.updates)
 	e.memory -= int64(p.updates)
 	p.updates = 0
-	p.state &^= dirty
+	p.state &^= dirty | replacing
 	n := t.write(p, e.epoch, e.cfg.Compression)
+	p.passed = e.seconds()
 	e.c.written += int64(n)
+	e.keepHistory(t, i, replaced)
 	return n
 }
 

@@ -1,0 +1,157 @@
+package model
+
+import (
+	"math"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+)
+
+// What a server adds to its engine, measured on mongod 5.0.7 with documents of 4 KiB.
+const (
+	// OplogEntry is what an entry of the oplog has beside the change, in bytes: 4,387 for 4,096.
+	OplogEntry = 290
+	// truncatePoint is the journaled update of the oplog's truncate point before each sync: one
+	// record of the log.
+	truncatePoint = 128
+	// oplogSize is the size that an oplog has at least (MongoDB manual, oplogSizeMB).
+	oplogSize = 990 * units.MB
+	// replacedTwice: a version goes into the history store each time its page is written, which was
+	// 2.0 times an update, in nine runs of 300 to 1,000 updates/s.
+	replacedTwice = 2
+	// serverPercent is how full a leaf is on average: a block had 38 KB, because documents that do
+	// not compress fill what is allowed before compression.
+	serverPercent = 118
+	// dropOplog is the share of the oplog's clean pages that a search for room lets go of, where it
+	// takes every unused page of other tables: nothing of the oplog is read again, and yet it kept
+	// 0.4 of the cache over minutes, at 1.3 MB/s.
+	dropOplog = 0.2
+	// oplogShare is the share of the cache that the oplog had.
+	oplogShare = 0.4
+	// missing is the percentage of a leaf in each of two requests that a read of it takes from the
+	// volume: requests had 20 KB, blocks 38.
+	missing = 50
+	// unusedFor is how long the host's page cache keeps everything. (A file of 100 MB, read once,
+	// lost nothing for 30 s and then half in 160 s, with 19 GB of memory free.)
+	unusedFor = 30 * time.Second
+)
+
+// addServer makes the tables that a member of a replica set has beside the collections: the oplog,
+// with what loading the documents left in it, and the history store.
+func (e *Engine) addServer() {
+	entry := e.cfg.DocumentSize + OplogEntry
+	n := min(e.cfg.Documents, uint64(oplogSize/entry))
+	e.oplogAt = len(e.trees)
+	e.oplog = e.addTree("oplog", n, entry)
+	if e.cfg.History > 0 {
+		e.historyAt = len(e.trees)
+		e.history = e.addTree("WiredTigerHS", 0, e.cfg.LeafPage)
+	}
+}
+
+// warmServer returns the shares of the other tables and of the oplog that the cache has room for.
+func (e *Engine) warmServer(room float64) (others, oplog float64) {
+	size := 0.0
+	for i := range e.oplog.pages {
+		size += float64(e.oplog.pages[i].image)
+	}
+	oplog = min(oplogShare*room/max(size, 1), 1)
+	return min((room-oplog*size)/max(float64(e.inFiles)-size, 1), 1), oplog
+}
+
+// seconds returns the time for page.passed.
+func (e *Engine) seconds() uint16 { return uint16(e.env.Clock.Now() / vtime.Instant(time.Second)) }
+
+// inPageCache draws whether the host's page cache has a page that was last read or written a while
+// ago.
+func (e *Engine) inPageCache(p *page) bool {
+	share := e.resident
+	if keeps := e.cfg.PageCacheKeeps.Std(); e.oplog != nil && keeps > 0 {
+		if age := time.Duration(e.seconds()-p.passed)*time.Second - unusedFor; age > 0 {
+			share *= math.Exp(-float64(age) / float64(keeps))
+		}
+	}
+	return e.chance.Float() < share
+}
+
+// keepHistory books the versions that the writes to a page replaced, which go into the history
+// store when the page is written.
+func (e *Engine) keepHistory(t *tree, i int, replaced int32) {
+	if e.history == nil || t == e.history {
+		if t == e.history && t != nil { // it is evicted as soon as it is written
+			p := &t.pages[i]
+			if p.state&cached != 0 {
+				p.state &^= cached | touched
+				e.memory -= p.memory()
+			}
+		}
+		return
+	}
+	if t != e.trees[0] || replaced == 0 {
+		return
+	}
+	e.kept += replacedTwice * units.Size(replaced)
+	j := e.historyLeaf(i)
+	h := &e.history.pages[j]
+	full := e.cfg.LeafPage * serverPercent / 100
+	e.dirtyPage(e.historyAt, j, max(full-units.Size(h.image), 0), 0)
+	h.state &^= touched
+}
+
+// prepare returns when a dirty page can be written: once the leaf of the history store that this
+// changes is there, and the file lets a writer in. If that is later than now, the page is written
+// then.
+func (e *Engine) prepare(tree, i int) (until vtime.Instant) {
+	now := e.env.Clock.Now()
+	if e.oplog == nil {
+		return now
+	}
+	until = max(e.fetchHistory(tree, i), e.trees[tree].file.Writable())
+	if until > now {
+		e.env.Clock.At(until, (*prepared)(e), uint64(tree)<<32|uint64(i))
+	}
+	return until
+}
+
+// fetchHistory brings in the leaf of the history store that writing a page changes, and returns
+// when it is there.
+func (e *Engine) fetchHistory(tree, i int) (until vtime.Instant) {
+	now := e.env.Clock.Now()
+	if e.history == nil || tree != 0 || e.trees[0].pages[i].state&replacing == 0 {
+		return now
+	}
+	j := e.historyLeaf(i)
+	h := &e.history.pages[j]
+	if h.state&cached != 0 || h.block < 0 {
+		return now
+	}
+	return e.read(e.history, j)
+}
+
+// historyLeaf returns the leaf of the history store for a leaf of the collection. There are as many
+// as what was kept fills, up to one for each.
+func (e *Engine) historyLeaf(i int) int {
+	n := int(min(e.kept/(e.cfg.LeafPage*serverPercent/100)+1, units.Size(len(e.trees[0].pages))))
+	e.history.grow(n - 1)
+	return i * n / max(len(e.trees[0].pages), 1)
+}
+
+// prepared is the engine as the handler of a page that can be written now; the argument is its
+// tree and its number.
+type prepared Engine
+
+// Fire writes the page, if it is still dirty.
+func (r *prepared) Fire(_ vtime.Instant, arg uint64) {
+	e := (*Engine)(r)
+	t, i := e.trees[arg>>32], int(arg&(1<<32-1))
+	if t.pages[i].state&dirty != 0 {
+		e.write(t, i)
+	}
+}
+
+// threadBack is the evictor as the handler of the end of a thread's wait.
+type threadBack evictor
+
+// Fire lets it go on.
+func (b *threadBack) Fire(vtime.Instant, uint64) { b.waiting-- }
