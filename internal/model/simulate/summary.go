@@ -12,6 +12,10 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
+// busyCPU is the share of busy cores over which latencies are those of a saturated machine: beside a
+// real server, p99s fitted below it and were up to ten times the model's above (docs/models.md).
+const busyCPU = 0.7
+
 // summarise makes the result of a completed run.
 func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bool) *Result {
 	span := float64(m.end-m.from) / 1e9
@@ -43,6 +47,9 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	r.Mattered = s.mattered()
 	for _, w := range sc.Warnings {
 		r.Warnings = append(r.Warnings, w.Problem.Error())
+	}
+	if r.Host.CPUBusy > busyCPU {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("cores are %.0f %% busy: over %.0f %%, a real engine's latencies were up to ten times the model's (docs/models.md), so these are lower bounds", 100*r.Host.CPUBusy, 100*busyCPU))
 	}
 	if series {
 		r.Series = plots(s, m, p, cycles)
