@@ -179,6 +179,7 @@ var layers = []Layer{
 	}},
 
 	{"examples/lab", "the error table's scenarios and measurements, embedded", nil},
+	{"examples/mongod", "what clients of a real server measured, and the scenarios, embedded", nil},
 
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
 		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "model/catalog", "model/engine",

@@ -1,0 +1,9 @@
+package mongod_test
+
+import (
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/model/scenario"
+)
+
+// language is what the tests' scenarios may say.
+var language = scenario.NewLanguage(engines.All())

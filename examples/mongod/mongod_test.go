@@ -1,0 +1,97 @@
+package mongod_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"testing"
+
+	"plimsoll/examples/mongod"
+	"plimsoll/internal/lab/table"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/markdown"
+	"plimsoll/internal/present/results"
+)
+
+var update = flag.Bool("update", false, "write the table into docs/models.md")
+
+// The table stands in docs/models.md between these.
+const (
+	page  = "../../docs/models.md"
+	begin = "<!-- the server's error table: go test ./examples/mongod -update -->\n"
+	end   = "<!-- end of the server's -->\n"
+)
+
+// bounds are the factors within which the rows that count have to stay: the middle one of each
+// kind, and the worst.
+var bounds = map[table.Kind]struct{ middle, worst float64 }{
+	table.Rate:     {1.02, 1.06},
+	table.Duration: {1.3, 2.3},
+	table.P50:      {1.6, 2.2},
+	table.P99:      {1.3, 5.5},
+}
+
+// worstP99 bounds the p99 of all writes, which is what people ask for.
+const worstP99 = 2.0
+
+func rows(t *testing.T) []table.Row {
+	t.Helper()
+	suite, err := table.ReadSuite(mongod.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured, err := table.ReadMeasured(mongod.Files, mongod.MeasuredFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []table.Row
+	for _, r := range suite.Runs {
+		sc, err := r.Open(mongod.Files, language)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model, err := simulate.Run(t.Context(), sc, simulate.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := measured.Compare(r.Name, sc.Name, model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, of...)
+	}
+	return out
+}
+
+// The model of a server stays as near to the real one as docs/models.md says.
+func TestServer(t *testing.T) {
+	of := rows(t)
+	for _, r := range of {
+		if r.Figure == "write p99" && !r.Doubtful && r.Off() > worstP99 {
+			t.Errorf("%s: p99 %s, measured %s: off by a factor of %.1f", r.Scenario, r.ModelText(), r.LabText(), r.Off())
+		}
+	}
+	for _, s := range table.Summarise(of) {
+		if b := bounds[s.Kind]; s.Off > b.middle || s.Worst > b.worst {
+			t.Errorf("%s: off by %.2f in the middle and %.2f at worst; the bounds are %.2f and %.2f", s.Kind, s.Off, s.Worst, b.middle, b.worst)
+		}
+	}
+	want := append([]byte("\n"+markdown.Tables(results.ErrorRows(of), results.ErrorSummary(table.Summarise(of)))), '\n')
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := bytes.Cut(text, []byte(begin))
+	was, after, ok2 := bytes.Cut(rest, []byte(end))
+	switch {
+	case !ok || !ok2:
+		t.Fatalf("%s has no place for the table", page)
+	case bytes.Equal(was, want):
+	case !*update:
+		t.Errorf("%s is not what the model comes to: go test ./examples/mongod -update\n%s", page, want)
+	default:
+		if err := os.WriteFile(page, bytes.Join([][]byte{before, []byte(begin), want, []byte(end), after}, nil), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
