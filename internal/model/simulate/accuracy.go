@@ -33,11 +33,11 @@ func AccuracyOf(k Kind) Accuracy {
 	case Rate:
 		return Accuracy{1.01, 1.37}
 	case Duration:
-		return Accuracy{1.15, 1.32}
+		return Accuracy{1.25, 1.34}
 	case P50:
-		return Accuracy{1.08, 1.31}
+		return Accuracy{1.06, 1.31}
 	default:
-		return Accuracy{1.09, 4.1}
+		return Accuracy{1.21, 3.7}
 	}
 }
 
