@@ -48,6 +48,7 @@ var ends = map[string]end{
 	"plimsoll mark":        {code: exitFailure, stderr: `127\.0\.0\.1:(9814|1\b).*refused|ring is not a recording`},
 	"plimsoll prove ring":  {code: exitFailure, stderr: `no file or folder ring`},
 	"plimsoll trace":       needsRoot,
+	"plimsoll mcp":         {code: exitFine, stderr: `serving \d sources`},
 
 	"plimsoll lab table examples/lab --measured":                    {code: exitFine},
 	"plimsoll casebook ":                                            {slow: true},

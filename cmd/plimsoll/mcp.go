@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -38,6 +39,7 @@ func newMCPCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		fmt.Fprintf(a.stderr, "serving %d sources on stdin and stdout until the client closes them\n", len(opt.Sources))
 		return mcp.Serve(cmd.Context(), a.inside, opt, os.Stdin, a.stdout)
 	}
 	return cmd

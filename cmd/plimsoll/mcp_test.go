@@ -60,6 +60,8 @@ func TestAssistant(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	session.Close()
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
 	<-served
 }

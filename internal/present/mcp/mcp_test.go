@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,7 +32,9 @@ func connect(t *testing.T, run mcp.Command, opt mcp.Options) *sdk.ClientSession 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		session.Close()
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
 		cancel()
 		<-served
 	})
@@ -172,16 +175,18 @@ func TestErrors(t *testing.T) {
 	}
 	opt.TimeMax = time.Minute
 	s = connect(t, run, opt)
-	done := make(chan string)
+	var asking sync.WaitGroup
 	for range 2 {
-		go func() {
-			got, _ := call(t, s, "catalog", map[string]any{"name": "gp9"})
-			done <- got
-		}()
+		asking.Go(func() {
+			r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "catalog", Arguments: map[string]any{"name": "gp9"}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got := r.Content[0].(*sdk.TextContent).Text; !strings.Contains(got, `no type "gp9"`) || !strings.Contains(got, "hint:") {
+				t.Errorf("%s", got)
+			}
+		})
 	}
-	for range 2 {
-		if got := <-done; !strings.Contains(got, `no type "gp9"`) || !strings.Contains(got, "hint:") {
-			t.Errorf("%s", got)
-		}
-	}
+	asking.Wait()
 }

@@ -33,7 +33,7 @@ func (t *tools) argument(name string) (string, error) {
 			return "", fmt.Errorf("source %q: its folder cannot be read", name)
 		}
 		_, err = root.Stat(filepath.FromSlash(below)) // follows no link out of the folder
-		root.Close()
+		_ = root.Close()
 		if err != nil {
 			return "", fmt.Errorf("source %q: no such file in the folder %q", name, s.Name)
 		}

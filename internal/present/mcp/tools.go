@@ -184,7 +184,7 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 	} else {
 		var dir string
 		if dir, err = os.MkdirTemp("", "plimsoll-mcp-"); err == nil {
-			defer os.RemoveAll(dir)
+			defer func() { _ = os.RemoveAll(dir) }()
 			file = filepath.Join(dir, "scenario.yaml")
 			err = os.WriteFile(file, []byte(in.Scenario), 0o600)
 		}
