@@ -63,5 +63,7 @@ func TestAssistant(t *testing.T) {
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
-	<-served
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 }

@@ -88,11 +88,11 @@ func TestShellReadsEveryCommand(t *testing.T) {
 		}
 		script.WriteString(l + "\n")
 	}
-	if out, err := run(t, sh, script.String()); err == nil {
+	out, err := run(t, sh, script.String())
+	if err == nil {
 		return
-	} else {
-		t.Logf("%s", out)
 	}
+	t.Logf("%s", out)
 	for l, where := range lines { // which one
 		if out, err := run(t, sh, l); err != nil {
 			t.Errorf("%s: %s\n%s", where, l, out)

@@ -132,8 +132,8 @@ func diskFirstTouch() Rule {
 		},
 		Advice: map[string]Advice{
 			"initialize": {Summary: "Read the whole volume once before it is used (fio or dd, reading only), or create it with a VolumeInitializationRate, or with fast snapshot restore", Expect: "{{.then}} a read from the beginning",
-				TradeOff: "the time of one pass at some 10 to 40 MB/s without it; fast snapshot restore costs USD 0.75 an hour and zone, an initialization rate per GB"},
-			"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: what is waited for is not the volume's limit", TradeOff: "none; it saves money"},
+				TradeOff: "the time of one pass at some 10 to 40 MB/s without it; fast snapshot restore costs USD 0.75 an hour and zone, an initialization rate per GB", NoCommand: "which volume, and with which tool, depends on how it is made"},
+			"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: what is waited for is not the volume's limit", TradeOff: "none; it saves money", NoCommand: nothingToDo},
 		}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding

@@ -27,7 +27,7 @@ func diskLimitsUnused() Rule {
 			"counted": "While {{.clients}} stalled, EBS counted no time over the volume's limits.",
 			"seen":    "While {{.clients}} stalled, {{.device}} did at most {{.ops}} and {{.moved}}, {{.opsPart}} and {{.movedPart}} of what it does at other times.",
 		},
-		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this", Expect: "no change: the limits are not met", TradeOff: "none; it saves money"}}}
+		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this", Expect: "no change: the limits are not met", TradeOff: "none; it saves money", NoCommand: nothingToDo}}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		if !c.Stall.Any() || !c.Stall.IsDatabase || c.Change != nil || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
 			return nil

@@ -36,7 +36,9 @@ func connect(t *testing.T, run mcp.Command, opt mcp.Options) *sdk.ClientSession 
 			t.Error(err)
 		}
 		cancel()
-		<-served
+		if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
 	})
 	return session
 }

@@ -39,10 +39,10 @@ func checkpointFiles() rules.Rule {
 			"open":  "{{.handles}} collections and indexes are open.",
 		},
 		Advice: map[string]rules.Advice{
-			"fewer":      {Summary: "Make fewer files change: drop indexes that are not used and collections that are empty, and keep tenants or days in one collection by a field, not in one collection each", Expect: "a checkpoint's length falls with the number of files that changed since the last", TradeOff: "a migration of the data model"},
-			"latency":    {Summary: "Use a volume with a lower latency of a flush (io2 Block Express, local NVMe)", Expect: "the same number of fsyncs, each in the ratio of the latencies", TradeOff: "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance"},
-			"spread":     {Summary: "Spread the collections over more shards or servers", Expect: "each checkpoints its part of the files", TradeOff: "more servers"},
-			"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this", Expect: "no change: they are not used", TradeOff: "none; it saves money"},
+			"fewer":      {Summary: "Make fewer files change: drop indexes that are not used and collections that are empty, and keep tenants or days in one collection by a field, not in one collection each", Expect: "a checkpoint's length falls with the number of files that changed since the last", TradeOff: "a migration of the data model", NoCommand: "which indexes and collections can go, only you can say"},
+			"latency":    {Summary: "Use a volume with a lower latency of a flush (io2 Block Express, local NVMe)", Expect: "the same number of fsyncs, each in the ratio of the latencies", TradeOff: "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance", NoCommand: "data on another kind of volume is a new member: plimsoll plan and emit write the steps"},
+			"spread":     {Summary: "Spread the collections over more shards or servers", Expect: "each checkpoints its part of the files", TradeOff: "more servers", NoCommand: "it is a new layout of the cluster"},
+			"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this", Expect: "no change: they are not used", TradeOff: "none; it saves money", NoCommand: "there is nothing to do"},
 		}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		running, ok := CheckpointCells(&c.Signals)
