@@ -95,14 +95,14 @@ func (z *Zipf) Draw(s *Stream) uint64 {
 		k := b.first + s.Below(b.width)
 		// Most draws are below the probability of even the last rank of the block: they need no
 		// logarithm.
-		if u := s.Float(); u < b.least || u < exp(float64(-z.theta*(ln(float64(k))-b.lnFirst))) {
+		if u := s.Float(); u < b.least || u < Exp(float64(-z.theta*(ln(float64(k))-b.lnFirst))) {
 			return k - 1
 		}
 	}
 }
 
 // weight is k^-theta.
-func (z *Zipf) weight(k float64) float64 { return exp(float64(-z.theta * ln(k))) }
+func (z *Zipf) weight(k float64) float64 { return Exp(float64(-z.theta * ln(k))) }
 
 // gauss holds the nodes and weights of five-point Gauss-Legendre quadrature over -1 ... 1
 // (Abramowitz and Stegun 1964, table 25.4).

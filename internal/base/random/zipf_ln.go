@@ -33,9 +33,9 @@ func ln(x float64) float64 {
 	return float64(float64(e)*ln2Hi) + low
 }
 
-// exp returns e^x for x within 700 of 0, with the same guarantees as ln: 2^k times the Taylor
-// series of the remainder.
-func exp(x float64) float64 {
+// Exp returns e^x for x within 700 of 0, with the same bits on every processor and within 1e-15 of
+// the value: 2^k times the Taylor series of the remainder.
+func Exp(x float64) float64 {
 	const perLn2 = 1.4426950408889634
 	k := math.Floor(float64(x*perLn2) + 0.5)
 	r := x - float64(k*ln2Hi) - float64(k*ln2Lo) // at most 0.347

@@ -1,9 +1,9 @@
 package model
 
 import (
-	"math"
 	"time"
 
+	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
 )
@@ -57,7 +57,7 @@ func (e *Engine) warmServer(room float64) (others, oplog float64) {
 		size += float64(e.oplog.pages[i].image)
 	}
 	oplog = min(oplogShare*room/max(size, 1), 1)
-	return min((room-oplog*size)/max(float64(e.inFiles)-size, 1), 1), oplog
+	return min((room-float64(oplog*size))/max(float64(e.inFiles)-size, 1), 1), oplog
 }
 
 // seconds returns the time for page.passed.
@@ -69,7 +69,7 @@ func (e *Engine) inPageCache(p *page) bool {
 	share := e.resident
 	if keeps := e.cfg.PageCacheKeeps.Std(); e.oplog != nil && keeps > 0 {
 		if age := time.Duration(e.seconds()-p.passed)*time.Second - unusedFor; age > 0 {
-			share *= math.Exp(-float64(age) / float64(keeps))
+			share *= random.Exp(max(-float64(age)/float64(keeps), -700))
 		}
 	}
 	return e.chance.Float() < share
