@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -94,6 +95,14 @@ func (s *seen) Submit(now vtime.Instant, r volume.Request) volume.Completion {
 	defer s.mu.Unlock()
 	s.all = append(s.all, answer{r, c.Done.Sub(now)})
 	return c
+}
+
+// answers are those so far. (The disk is locked while it submits, so nobody may ask it anything while
+// holding the lock of these.)
+func (s *seen) answers() []answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
 }
 
 // An emulated volume of 1,000 IOPS and 40 MiB/s, as a block device, with a file system if one is named.

@@ -60,10 +60,8 @@ func TestDeviceStages(t *testing.T) {
 		}
 		stages = append(stages, sum)
 	}
-	e.volume.mu.Lock()
-	defer e.volume.mu.Unlock()
 	var asked []time.Duration
-	for _, a := range e.volume.all {
+	for _, a := range e.volume.answers() {
 		if a.r.Op == volume.Write && int64(a.r.Offset) >= offset && int(a.r.Length) == length && a.asked > 11*time.Millisecond {
 			asked = append(asked, a.asked)
 		}

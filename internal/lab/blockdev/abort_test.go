@@ -5,6 +5,7 @@ package blockdev
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,5 +75,16 @@ func TestAbort(t *testing.T) {
 	}
 	if err := h.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A process that is started while a volume is there does not inherit its connection: killed with its
+// parent's files open, it would keep everybody who waits for the volume waiting.
+func TestConnectionIsNotInherited(t *testing.T) {
+	available(t, "ls")
+	attach(t, disk.Config{Name: "a", Size: 16 * units.MiB, Volume: quick()}, Options{})
+	out, err := exec.Command("ls", "-l", "/proc/self/fd").CombinedOutput()
+	if err != nil || strings.Contains(string(out), "/dev/fuse") {
+		t.Errorf("%v: %s", err, out)
 	}
 }

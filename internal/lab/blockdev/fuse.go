@@ -3,7 +3,10 @@
 package blockdev
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -132,12 +135,35 @@ func serve(d *disk.Disk, dir string) (*fuse.Server, error) {
 	return srv, nil
 }
 
+// newServer mounts the disk's file. No process that is started later inherits the connection: it would
+// keep it alive when this process is killed, and whatever waits for the volume would wait for ever.
 func newServer(d *disk.Disk, dir string) (*fuse.Server, error) {
-	return fuse.NewServer(&single{fuse.NewDefaultRawFileSystem(), d}, dir, &fuse.MountOptions{
+	syscall.ForkLock.RLock() // nobody starts a process before the connection is marked
+	defer syscall.ForkLock.RUnlock()
+	s, err := fuse.NewServer(&single{fuse.NewDefaultRawFileSystem(), d}, dir, &fuse.MountOptions{
 		MaxBackground: inFlightMax, CongestionThreshold: inFlightMax,
 		MaxWrite: 1 << 20, FsName: "plimsoll", Name: "plimsoll", DisableXAttrs: true,
 		// Without it, the kernel sends a file's direct writes one after another.
 		ExtraCapabilities: fuse.CAP_ASYNC_DIO,
 		DirectMountStrict: true, DirectMountFlags: syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC,
 	})
+	if err == nil {
+		closeOnExec("/dev/fuse")
+	}
+	return s, err
+}
+
+// closeOnExec marks all of this process's descriptors of a file: go-fuse opens /dev/fuse without the
+// mark.
+func closeOnExec(path string) {
+	const dir = "/proc/self/fd"
+	entries, _ := os.ReadDir(dir) // without /proc there is nothing to be done
+	for _, e := range entries {
+		if to, err := os.Readlink(filepath.Join(dir, e.Name())); err != nil || to != path {
+			continue // closed meanwhile, or another
+		}
+		if fd, err := strconv.Atoi(e.Name()); err == nil {
+			syscall.CloseOnExec(fd)
+		}
+	}
 }
