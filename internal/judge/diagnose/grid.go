@@ -56,11 +56,8 @@ func inventory(ctx context.Context, in []recording.Reader, pack *rules.Pack) ([]
 	return out, metrics, nil
 }
 
-// chooseGrid covers what the metrics cover, at the finest period among them.
-func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) (timeline.Grid, error) {
-	from, to := opt.From, opt.To
-	var period time.Duration
-	var first, last time.Time
+// covered returns the times of the first and the last sample; zero if no metric has any.
+func covered(metrics []recording.Metric) (first, last time.Time) {
 	for _, m := range metrics {
 		if m.From.IsZero() || m.To.IsZero() {
 			continue
@@ -70,6 +67,19 @@ func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) 
 		}
 		if m.To.After(last) {
 			last = m.To
+		}
+	}
+	return first, last
+}
+
+// chooseGrid covers what the metrics cover, at the finest period among them.
+func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) (timeline.Grid, error) {
+	from, to := opt.From, opt.To
+	var period time.Duration
+	first, last := covered(metrics)
+	for _, m := range metrics {
+		if m.From.IsZero() || m.To.IsZero() {
+			continue
 		}
 		if m.Period > 0 && (period == 0 || m.Period < period) {
 			period = m.Period

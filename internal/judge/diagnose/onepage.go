@@ -47,18 +47,7 @@ type page struct {
 // onePage makes recordings that have at most one sample of each series readable as the sum since
 // their processes began; nil if any series has more.
 func onePage(ctx context.Context, in []recording.Reader, metrics []recording.Metric) (*page, error) {
-	var first, last time.Time
-	for _, m := range metrics {
-		if m.From.IsZero() || m.To.IsZero() {
-			continue
-		}
-		if first.IsZero() || m.From.Before(first) {
-			first = m.From
-		}
-		if m.To.After(last) {
-			last = m.To
-		}
-	}
+	first, last := covered(metrics)
 	if first.IsZero() || last.Sub(first) > pageSlack {
 		return nil, nil
 	}
