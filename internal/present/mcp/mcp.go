@@ -4,7 +4,7 @@
 // A tool runs a verb as the command line would, so it has the verb's checks, its words and its way
 // to hide passwords. What a client may read is decided where the server is started, not by the
 // client: the sources that were listed, and files below the folders that were listed. An answer has
-// at most a given size, because it ends in the memory of a language model.
+// at most a given size, since clients keep what they are sent and have little room for it.
 package mcp
 
 import (
