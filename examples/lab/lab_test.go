@@ -34,21 +34,9 @@ func compared(t *testing.T) (*table.Suite, []table.Row) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []table.Row
-	for _, r := range suite.Runs {
-		sc, err := r.Open(lab.Files, language)
-		if err != nil {
-			t.Fatal(err)
-		}
-		model, err := simulate.Run(t.Context(), sc, simulate.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		of, err := measured.Compare(r.Name, sc.Name, model)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, of...)
+	rows, err := suite.Compare(t.Context(), lab.Files, measured, language)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return suite, rows
 }

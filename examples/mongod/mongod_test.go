@@ -8,7 +8,6 @@ import (
 
 	"plimsoll/examples/mongod"
 	"plimsoll/internal/lab/table"
-	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/present/markdown"
 	"plimsoll/internal/present/results"
 )
@@ -44,21 +43,9 @@ func rows(t *testing.T) []table.Row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []table.Row
-	for _, r := range suite.Runs {
-		sc, err := r.Open(mongod.Files, language)
-		if err != nil {
-			t.Fatal(err)
-		}
-		model, err := simulate.Run(t.Context(), sc, simulate.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		of, err := measured.Compare(r.Name, sc.Name, model)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, of...)
+	out, err := suite.Compare(t.Context(), mongod.Files, measured, language)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
