@@ -62,6 +62,7 @@ generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 	$(GO) run ./cmd/plimsoll rules export --to prometheusrule > build/rules.yaml && \
 		mv build/rules.yaml deploy/rules.yaml
 	$(GO) test -count=1 ./internal/model/scenario -run FieldDocs -update
+	$(GO) test -count=1 ./internal/judge/act -run PagesHave -update
 	$(GO) test -count=1 ./internal/check/archtest -run TestTree -update
 
 .PHONY: release-check

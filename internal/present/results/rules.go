@@ -32,13 +32,20 @@ func list(title string, tab *document.Table) *document.Document {
 func Rule(r *rules.Description, page []byte) *document.Document {
 	d := &document.Document{Kind: "Rule", Title: r.Title}
 	var section *document.Section
+	fenced := false
 	for line := range strings.Lines(string(page)) {
 		line = strings.TrimRight(line, "\n")
-		if title, ok := strings.CutPrefix(line, "# "); ok {
+		if strings.HasPrefix(line, "<!--") {
+			continue // for who writes the page
+		}
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+		if title, ok := strings.CutPrefix(line, "# "); ok && !fenced {
 			d.Verdict = title
 			continue
 		}
-		if title, ok := strings.CutPrefix(line, "## "); ok {
+		if title, ok := strings.CutPrefix(line, "## "); ok && !fenced {
 			d.Sections = append(d.Sections, document.Section{ID: strings.ToLower(strings.ReplaceAll(title, " ", "-")), Title: title, Parts: []document.Part{{}}})
 			section = &d.Sections[len(d.Sections)-1]
 			continue

@@ -74,7 +74,7 @@ var defragment = &rules.Remedy{Name: "defragment", Title: "Defragment the backen
 var walApart = &rules.Remedy{Name: "etcd-wal-apart", Title: "Give etcd's WAL a volume of its own",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{
-		{None: "a member that does not find its WAL begins anew, so it is not moved under a running configuration: remove the member, set --wal-dir (or wal-dir in its file) to the new volume, and add it again, one at a time (see the rule's page)"},
+		{None: "a member that does not find its WAL begins anew, so it is not moved under a running configuration: remove the member, set --wal-dir (or wal-dir in its file) to the new volume, and add it again, one at a time"},
 	},
 	Money: "one more volume a member",
 	Wait:  10 * time.Minute, Until: "the member has caught up",
