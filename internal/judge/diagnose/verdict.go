@@ -37,7 +37,25 @@ func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
 			parts = append(parts, f.Closing)
 		}
 	}
+	if asked == 0 {
+		parts = append(parts, foretold(r)...)
+	}
 	return strings.Join(parts, " ")
+}
+
+// endsSoonS is the time to a limit from which the verdict says that it will be met.
+const endsSoonS = 48 * 3600.0
+
+// foretold is what the verdict says of the first limit that will be met; none if that is not soon.
+func foretold(r *Report) []string {
+	if len(r.Headroom) == 0 {
+		return nil
+	}
+	h := &r.Headroom[0]
+	if h.Ends == nil || h.Ends.InS > endsSoonS || h.Ends.InS <= 0 && r.Stalls.Seconds > 0 {
+		return nil // where it is met and stalls, the causes say so
+	}
+	return []string{h.Sentence("")}
 }
 
 // middle is the verdict without those.

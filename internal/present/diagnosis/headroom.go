@@ -20,8 +20,6 @@ const (
 	headlines = 2
 	// headroomShort is how many limits a short text lists.
 	headroomShort = 8
-	// daysFromS is the time from which days are said instead of hours.
-	daysFromS = 48 * 3600.0
 )
 
 // headroomLines are the limits that are met soon, or in bursts that a coarser sampling hides.
@@ -47,7 +45,7 @@ func (d *diagnosed) headroomFacts() []document.Fact {
 		return nil
 	}
 	h := d.Headroom[0]
-	return []document.Fact{{Label: "First limit", Value: "in " + ahead(h.Ends.InS), Note: h.Title + " of " + h.Subject, Level: document.Warning, Href: "#headroom"}}
+	return []document.Fact{{Label: "First limit", Value: "in " + headroom.Ahead(h.Ends.InS), Note: h.Title + " of " + h.Subject, Level: document.Warning, Href: "#headroom"}}
 }
 
 // hiddenRatio is the share of a limit in the worst minute under which a burst at the limit is hidden
@@ -55,19 +53,8 @@ func (d *diagnosed) headroomFacts() []document.Fact {
 const hiddenRatio = 0.9
 
 func (d *diagnosed) endLine(h headroom.Headroom) string {
-	text := fmt.Sprintf("Headroom of %s: %s used up", h.Subject, h.Title)
-	if h.Ends.InS > 0 {
-		at := d.Span.To.Add(time.Duration(h.Ends.InS * float64(time.Second)))
-		text += fmt.Sprintf(" in %s at the present rate, on %s", endsIn(h), at.In(d.loc).Format("2006-01-02 15:04 MST"))
-	}
-	if h.Ends.Assumes != "" {
-		text += ", if " + h.Ends.Assumes
-	}
-	text += "."
-	if h.Ends.Then != "" {
-		text += " Then " + h.Ends.Then + "."
-	}
-	return text
+	at := d.Span.To.Add(time.Duration(h.Ends.InS * float64(time.Second)))
+	return h.Sentence("on " + at.In(d.loc).Format("2006-01-02 15:04 MST"))
 }
 
 func (d *diagnosed) burstLine(h headroom.Headroom) string {
@@ -77,28 +64,6 @@ func (d *diagnosed) burstLine(h headroom.Headroom) string {
 		text += ", every " + units.Seconds(b.PeriodS)
 	}
 	return text + fmt.Sprintf(", %s in all. A mean of a minute shows %s of the limit at most.", units.Seconds(b.Seconds), units.Percent(b.MinuteRatio))
-}
-
-// endsIn is the time to a limit, with its interval if it is one.
-func endsIn(h headroom.Headroom) string {
-	e := h.Ends
-	if e.Exact {
-		return ahead(e.InS)
-	}
-	return fmt.Sprintf("%s (%s to %s)", ahead(e.InS), ahead(e.LowS), ahead(e.HighS))
-}
-
-// ahead is a time to come, in days where hours say too much.
-func ahead(s float64) string {
-	switch {
-	case math.IsInf(s, 0) || math.IsNaN(s):
-		return "?"
-	case s >= daysFromS:
-		return units.Number(s/86400) + " days"
-	case s >= 3600:
-		return fmt.Sprintf("%dh%02dm", int(s)/3600, int(s)/60%60)
-	}
-	return units.Seconds(math.Round(s))
 }
 
 // headroom lists what is used of each limit.
@@ -155,14 +120,14 @@ func (d *diagnosed) headroomRow(h headroom.Headroom) []document.Cell {
 	}
 	if t := h.Trend; t != nil {
 		row[7].Text = growth(t.PerS, h.Unit)
-		row[7].Detail = fmt.Sprintf("%s to %s, of %s over %s", growth(t.Low, h.Unit), growth(t.High, h.Unit), t.Of, ahead(t.OverS))
+		row[7].Detail = fmt.Sprintf("%s to %s, of %s over %s", growth(t.Low, h.Unit), growth(t.High, h.Unit), t.Of, headroom.Ahead(t.OverS))
 	}
 	if e := h.Ends; e != nil {
-		if row[8].Text = ahead(e.InS); e.InS <= 0 {
+		if row[8].Text = headroom.Ahead(e.InS); e.InS <= 0 {
 			row[8].Text = "now"
 		}
 		if !e.Exact {
-			row[8].Note = ahead(e.LowS) + " to " + ahead(e.HighS)
+			row[8].Note = headroom.Ahead(e.LowS) + " to " + headroom.Ahead(e.HighS)
 		}
 		row[8].Detail = e.Assumes
 	}

@@ -24,7 +24,11 @@ func (d *diagnosed) several() bool {
 // verdict splits the verdict into a line with the number of incidents and one line for each.
 func (d *diagnosed) verdict() (verdict string, lead []string) {
 	if !d.several() {
-		return d.Verdict, nil
+		verdict = d.Verdict
+		if len(d.Headroom) > 0 && d.Headroom[0].Ends != nil { // a line of its own says it, with the date
+			verdict = strings.TrimSuffix(verdict, " "+d.Headroom[0].Sentence(""))
+		}
+		return verdict, nil
 	}
 	for _, x := range d.Incidents[:min(len(d.Incidents), incidentsTold)] {
 		lead = append(lead, strconv.Itoa(x.ID)+": "+x.Verdict)
