@@ -6,24 +6,71 @@ package rules
 // CloudWatch's names are those of prometheus/cloudwatch_exporter, which YACE writes alike but for
 // the labels. Sums are of one minute, in which EBS reports: an exporter must ask for periods of 60 s.
 // A burst of some seconds is lost in a minute's mean.
+//
+// Amazon RDS has no volumes to be seen, only instances: rates and means of its storage, by
+// prometheus/cloudwatch_exporter's and YACE's names. The device is then the instance's identifier.
+//
+// The counters of a volume's NVMe log page 0xD0 have three names: the EBS CSI driver's, the
+// CloudWatch agent's (its receiver awsebsnvme, as an OpenTelemetry exporter for Prometheus writes it,
+// with _total or without) and Container Insights' (with node_ before).
 func init() {
 	const minute = " / 60"
 	volume := func(metric string) string {
-		return `label_replace(label_replace(` + metric + `, "device", "$1", "volume_id", "(.+)"), "device", "$1", "dimension_VolumeId", "(.+)")`
+		return `label_replace(label_replace(label_replace(` + metric + `, "device", "$1", "volume_id", "(.+)"), "device", "$1", "dimension_VolumeId", "(.+)"), "device", "$1", "VolumeId", "(.+)")`
 	}
 	cloudwatch := func(metric string) string { return volume("aws_ebs_volume_" + metric) }
-	// The EBS CSI driver's node service reads the volume's own counters (NVMe log page 0xD0).
-	driver := func(metric string) string { return volume("irate(aws_ebs_csi_" + metric + "[$w])") }
-
-	DiskWrites.Coarse = []string{driver("write_ops_total"), cloudwatch("write_ops_sum") + minute}
-	DiskReads.Coarse = []string{driver("read_ops_total"), cloudwatch("read_ops_sum") + minute}
-	DiskOps.Coarse = []string{driver("write_ops_total") + " + " + driver("read_ops_total"), "(" + cloudwatch("write_ops_sum") + " + " + cloudwatch("read_ops_sum") + ")" + minute}
-	DiskWritten.Coarse = []string{driver("write_bytes_total"), cloudwatch("write_bytes_sum") + minute}
-	DiskMoved.Coarse = []string{driver("write_bytes_total") + " + " + driver("read_bytes_total"), "(" + cloudwatch("write_bytes_sum") + " + " + cloudwatch("read_bytes_sum") + ")" + minute}
-	DiskWriteAwait.Coarse = []string{driver("write_seconds_total") + " / " + driver("write_ops_total"), cloudwatch("total_write_time_sum") + " / " + cloudwatch("write_ops_sum")}
-	DiskReadAwait.Coarse = []string{driver("read_seconds_total") + " / " + driver("read_ops_total"), cloudwatch("total_read_time_sum") + " / " + cloudwatch("read_ops_sum")}
-	DiskQueue.Coarse = []string{volume("aws_ebs_csi_volume_queue_length"), cloudwatch("queue_length_average")}
-	DiskBusy.Coarse = []string{"clamp_min(1 - " + cloudwatch("idle_time_sum") + minute + ", 0)"}
+	rds := func(metric string) string {
+		return `label_replace(label_replace(aws_rds_` + metric + `_average, "device", "$1", "dbinstance_identifier", "(.+)"), "device", "$1", "dimension_DBInstanceIdentifier", "(.+)")`
+	}
+	for _, n := range pageNames {
+		page := func(counter string) string { return volume("irate(" + n.of(counter) + "[$w])") }
+		ops, moved := page(n.writes)+" + "+page(n.reads), page(n.writeBytes)+" + "+page(n.readBytes)
+		// Requests in flight on average, by Little's law: seconds waited per second.
+		inFlight := "(" + page(n.writeTime) + " + " + page(n.readTime) + ")" + n.perSecond
+		for _, x := range []struct {
+			of   *Signal
+			expr string
+		}{
+			{DiskWrites, page(n.writes)}, {DiskReads, page(n.reads)}, {DiskOps, ops}, {DiskWritten, page(n.writeBytes)}, {DiskMoved, moved},
+			{DiskWriteAwait, page(n.writeTime) + " / " + page(n.writes) + n.perSecond}, {DiskReadAwait, page(n.readTime) + " / " + page(n.reads) + n.perSecond},
+			{DiskQueue, inFlight}, {DiskBusy, "clamp_max(" + inFlight + ", 1)"},
+		} {
+			x.of.Coarse = append(x.of.Coarse, x.expr)
+		}
+		if n.perSecond == "" {
+			continue // the CSI driver's are the signals' own
+		}
+		for of, counter := range map[*Signal]string{
+			EBSVolumeIOPSExceeded: "volume_performance_exceeded_iops", EBSVolumeThroughputExceeded: "volume_performance_exceeded_tp",
+			EBSInstanceIOPSExceeded: "ec2_instance_performance_exceeded_iops", EBSInstanceThroughputExceeded: "ec2_instance_performance_exceeded_tp",
+		} {
+			of.Exprs = append(of.Exprs, `label_replace(irate(`+n.of(counter)+`[$w]), "volume_id", "$1", "VolumeId", "(.+)")`+n.perSecond)
+		}
+	}
+	for of, expr := range map[*Signal]string{
+		DiskWrites: cloudwatch("write_ops_sum") + minute, DiskReads: cloudwatch("read_ops_sum") + minute,
+		DiskOps:     "(" + cloudwatch("write_ops_sum") + " + " + cloudwatch("read_ops_sum") + ")" + minute,
+		DiskWritten: cloudwatch("write_bytes_sum") + minute, DiskMoved: "(" + cloudwatch("write_bytes_sum") + " + " + cloudwatch("read_bytes_sum") + ")" + minute,
+		DiskWriteAwait: cloudwatch("total_write_time_sum") + " / " + cloudwatch("write_ops_sum"),
+		DiskReadAwait:  cloudwatch("total_read_time_sum") + " / " + cloudwatch("read_ops_sum"),
+		DiskQueue:      cloudwatch("queue_length_average"), DiskBusy: "clamp_min(1 - " + cloudwatch("idle_time_sum") + minute + ", 0)",
+	} {
+		of.Coarse = append(of.Coarse, expr)
+	}
+	for of, expr := range map[*Signal]string{
+		DiskWrites: rds("write_iops"), DiskReads: rds("read_iops"), DiskOps: rds("write_iops") + " + " + rds("read_iops"),
+		DiskWritten: rds("write_throughput"), DiskMoved: rds("write_throughput") + " + " + rds("read_throughput"),
+		DiskWriteAwait: rds("write_latency"), DiskReadAwait: rds("read_latency"), DiskQueue: rds("disk_queue_depth"),
+		// Nobody reports for how long it was idle: it was busy for no more than the queue's mean.
+		DiskBusy: "clamp_max(" + rds("disk_queue_depth") + ", 1)",
+	} {
+		of.Coarse = append(of.Coarse, expr)
+	}
+	CPUBusy.Coarse = []string{"max(aws_rds_cpuutilization_average) / 100", "max(aws_ec2_cpuutilization_average) / 100"}
+	for _, statistic := range []string{"average", "minimum"} {
+		EBSBurstBalance.Exprs = append(EBSBurstBalance.Exprs, `label_replace(label_replace(aws_rds_burst_balance_`+statistic+
+			`, "volume_id", "$1", "dbinstance_identifier", "(.+)"), "volume_id", "$1", "dimension_DBInstanceIdentifier", "(.+)") / 100`)
+	}
 
 	// 1 for each minute in which more was asked for than the limit.
 	check := func(metric, label, dimension string) []string {
@@ -42,3 +89,24 @@ func init() {
 	EBSInstanceIOPSExceeded.Coarse = check("aws_ec2_instance_ebsiopsexceeded_check", "instance_id", "InstanceId")
 	EBSInstanceThroughputExceeded.Coarse = check("aws_ec2_instance_ebsthroughput_exceeded_check", "instance_id", "InstanceId")
 }
+
+// A pageName is how an exporter names the counters of log page 0xD0, and what makes seconds of its
+// times.
+type pageName struct {
+	prefix, suffix, perSecond                                 string
+	reads, writes, readBytes, writeBytes, readTime, writeTime string
+}
+
+func (n pageName) of(counter string) string { return n.prefix + counter + n.suffix }
+
+var pageNames = func() []pageName {
+	out := []pageName{{prefix: "aws_ebs_csi_", suffix: "_total", reads: "read_ops", writes: "write_ops", readBytes: "read_bytes", writeBytes: "write_bytes",
+		readTime: "read_seconds", writeTime: "write_seconds"}}
+	for _, prefix := range []string{"diskio_ebs_", "node_diskio_ebs_"} {
+		for _, suffix := range []string{"", "_total"} {
+			out = append(out, pageName{prefix: prefix, suffix: suffix, perSecond: " / 1e6", reads: "total_read_ops", writes: "total_write_ops",
+				readBytes: "total_read_bytes", writeBytes: "total_write_bytes", readTime: "total_read_time", writeTime: "total_write_time"})
+		}
+	}
+	return out
+}()
