@@ -110,7 +110,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 		}
 	}
 	t := &tally{}
-	collect := series.New()
+	collect := newCollector()
 	began := a.now()
 	stop := a.meter(t).show()
 	r, err := trace.Run(ctx, trace.Options{Target: o.target, For: o.lasts, Slower: o.slower, Keep: o.save != "" || o.perfetto != "",
@@ -123,7 +123,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	if disk != nil {
 		if err == nil {
 			disk.disk.Source(recording.Source{Name: "trace", Kind: "trace"})
-			err = disk.disk.Append(context.WithoutCancel(ctx), collect.Batch(began, a.now()))
+			err = disk.disk.Append(context.WithoutCancel(ctx), collect.Batch(series.Trace{Target: o.target.String(), Slower: o.slower}, began, a.now()))
 		}
 		err = disk.close(err)
 	}
@@ -137,6 +137,24 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	}
 	return errors.Join(o.writePerfetto(r.Report, r.Events), o.show(a, r.Report))
 }
+
+// newCollector makes a collector of series that names programs: a thread may have a name of its own.
+func newCollector() *series.Collector {
+	c := series.New()
+	names := map[uint32]string{}
+	c.Program = func(t events.Task) string {
+		name, known := names[t.PID]
+		if !known && len(names) < programsMax {
+			name = target.Program(t.PID)
+			names[t.PID] = name
+		}
+		return name
+	}
+	return c
+}
+
+// programsMax bounds the processes whose programs are looked up.
+const programsMax = 10_000
 
 // replay explains a saved trace again.
 func (o *traceOptions) replay(a *app, path string) error {

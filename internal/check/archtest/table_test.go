@@ -129,7 +129,7 @@ var layers = []Layer{
 		"trace/events",
 	}},
 	{"trace/series", "explained calls as counters of a recording", []string{
-		"record/recording", "trace/chain",
+		"record/recording", "trace/events", "trace/chain",
 	}},
 	{"trace/perfetto", "slow calls for Perfetto's viewer", []string{
 		"trace/events", "trace/chain",

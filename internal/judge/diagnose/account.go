@@ -8,11 +8,21 @@ import (
 // account says where the stalled time went. An engine may tell the waiting of its operations
 // by wait counters; then the whole is the operations' summed latency over the
 // stalled episodes. Otherwise the whole is the stalled wall-clock time, and the
-// shares are how much of it each condition held.
+// shares are how much of it each condition held. What is left is explained by measurement as far as
+// a trace ran.
 func account(c *rules.Case) []Share {
 	if !c.Stall.Any() {
 		return []Share{}
 	}
+	out, rest := accountCounted(c), c.Stall.Cells
+	if out == nil {
+		out, rest = accountWallClock(c)
+	}
+	return byTrace(c, out, rest)
+}
+
+// accountCounted is by an engine's wait counters; nil if there are none.
+func accountCounted(c *rules.Case) []Share {
 	for _, e := range c.Pack.Engines() {
 		if e.Account == nil {
 			continue
@@ -21,10 +31,11 @@ func account(c *rules.Case) []Share {
 			return out
 		}
 	}
-	return accountWallClock(c)
+	return nil
 }
 
-func accountWallClock(c *rules.Case) []Share {
+// accountWallClock also gives the cells that are left unexplained.
+func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 	of := c.Seconds(c.Stall.Cells)
 	explained := make(timeline.Mask, c.Grid.N)
 	var out []Share
@@ -50,5 +61,40 @@ func accountWallClock(c *rules.Case) []Share {
 		add("CPUs over 90 % busy", timeline.Where(cpu, func(x float64) bool { return x > 0.9 }))
 	}
 	rest := c.Stall.Cells.Without(explained)
-	return append(out, Share{Share: "unexplained", Seconds: c.Seconds(rest), Of: of, Note: "none of the above held"})
+	return append(out, Share{Share: unexplained, Seconds: c.Seconds(rest), Of: of, Note: "none of the above held"}), rest
+}
+
+const (
+	unexplained = "unexplained"
+	byTraceNote = "explained by measurement"
+	// byTraceMost is how many waits of a trace the accounting lists.
+	byTraceMost = 4
+)
+
+// byTrace takes out of what is unexplained, which lies in the cells of rest, the time in which slow
+// calls waited for what a trace explains.
+func byTrace(c *rules.Case, all []Share, rest timeline.Mask) []Share {
+	last := len(all) - 1
+	t := c.Traced()
+	if t == nil || last < 0 || all[last].Share != unexplained || all[last].Seconds <= 0 || t.Explained <= 0 {
+		return all
+	}
+	left := all[last]
+	explained := left.Seconds * t.Covered(rest, c.Stall.Waiting)
+	out := all[:last:last]
+	sum, listed := 0.0, 0
+	for _, w := range t.Waits {
+		if w.Wait == rules.WaitUnknown || listed == byTraceMost {
+			continue
+		}
+		part := explained * w.Share / t.Explained
+		out = append(out, Share{Share: "slow calls " + w.Text, Seconds: part, Of: left.Of, Note: byTraceNote})
+		sum += part
+		listed++
+	}
+	if more := explained - sum; more > 1e-9 {
+		out = append(out, Share{Share: "slow calls, other waits", Seconds: more, Of: left.Of, Note: byTraceNote})
+	}
+	left.Seconds -= explained
+	return append(out, left)
 }

@@ -163,13 +163,13 @@ func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident 
 	lead := j.c.Stall
 	span := j.group.Span()
 	x := Incident{ID: id, Kind: Stalled, Class: string(lead.Class), Subject: lead.Called(),
-		From: whole.Grid.Start(span.First), To: whole.Grid.Time(span.Last), Findings: j.findings, Account: account(j.c)}
+		From: whole.Grid.Start(span.First), To: whole.Grid.Time(span.Last), Findings: j.findings, Account: account(j.c), Measured: j.c.Traced()}
 	x.Stalls = summarise(j.c, whole.Seconds(whole.Symptoms[j.order[j.group.Lead()]].Observed))
 	for _, rank := range j.group.Sources() {
 		s := whole.Symptoms[j.order[rank]]
 		x.Hurt = append(x.Hurt, hurt(whole, s, j.group.Cells(rank, s.Cells)))
 	}
-	x.Verdict = stalledSentence(x.Stalls, pack, when(Span{From: x.From, To: x.To}, whole.Whole())) + why(x.Findings, x.Stalls)
+	x.Verdict = stalledSentence(x.Stalls, pack, when(Span{From: x.From, To: x.To}, whole.Whole())) + why(x.Findings, x.Stalls, x.Measured)
 	return x
 }
 

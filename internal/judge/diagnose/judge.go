@@ -87,6 +87,7 @@ func unjudged(c *rules.Case, pack *rules.Pack) (out []NotMeasured) {
 // judgeRules judges the wanted rules of a case, which is some cells of a recording, and ranks what
 // they find.
 func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions []condition, span timeline.Episode, wanted func(rules.Rule) bool) (out []Finding, err error) {
+	traced := c.Traced()
 	for i, rule := range pack.Rules() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -94,7 +95,7 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 		if !concerns(c, rule) || !conditions[i].known || !wanted(rule) || len(lacks(c, rule)) > 0 {
 			continue
 		}
-		found, err := judge(c, rule, rules.Cut(conditions[i].held, span.First, span.Last))
+		found, err := judge(c, rule, rules.Cut(conditions[i].held, span.First, span.Last), traced)
 		if err != nil {
 			return nil, err
 		}
@@ -104,13 +105,21 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 	return out, nil
 }
 
-// judge judges one rule where its condition held.
-func judge(c *rules.Case, rule rules.Rule, held []timeline.Track) (found []Finding, err error) {
-	found = rule.Judge(c, held)
-	for i := range found {
-		if err := rule.Write(&found[i]); err != nil {
+// judge judges one rule where its condition held, and compares what it found with a trace.
+func judge(c *rules.Case, rule rules.Rule, held []timeline.Track, traced *rules.Traced) (found []Finding, err error) {
+	for _, f := range rule.Judge(c, held) {
+		if err := rule.Write(&f); err != nil {
 			return nil, err
 		}
+		keep, err := rule.Weigh(c, traced, &f)
+		if err != nil {
+			return nil, err
+		}
+		if keep {
+			found = append(found, f)
+		}
+	}
+	for i := range found {
 		if found[i].Evidence == nil {
 			found[i].Evidence = []Evidence{}
 		}

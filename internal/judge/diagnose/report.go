@@ -28,8 +28,9 @@ type (
 	Span     = rules.Span
 	Severity = rules.Severity
 	Kind     = rules.Kind
-	Share    = rules.Spent // a part of the stalled time and where it went
-	Action   = act.Action  // something to do now
+	Share    = rules.Spent  // a part of the stalled time and where it went
+	Measured = rules.Traced // what a trace measured in the stalled time
+	Action   = act.Action   // something to do now
 )
 
 // The severities and kinds of findings.
@@ -50,6 +51,7 @@ type Report struct {
 	Verdict  string        `json:"verdict"` // one to three sentences a person reads first
 	Findings []Finding     `json:"findings"`
 	Account  []Share       `json:"accounting"`
+	Measured *Measured     `json:"measured,omitempty"` // nil if no trace ran in the stalled time
 	Missing  []NotMeasured `json:"not_measurable"`
 	Timeline []Track       `json:"timeline,omitempty"` // the few series worth plotting
 	Stalls   StallSummary  `json:"stalls"`
@@ -129,6 +131,7 @@ type Incident struct {
 	// Findings are judged by this incident's time alone; so is what they refute.
 	Findings []Finding `json:"findings"`
 	Account  []Share   `json:"accounting"`
+	Measured *Measured `json:"measured,omitempty"`
 	Actions  []Action  `json:"actions"`
 }
 

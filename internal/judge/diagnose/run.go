@@ -145,7 +145,8 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 	markOngoing(c, general, linger{})
 	r.Marks = marked(c, leading(c, all, opt), marks)
 	if len(all) == 0 {
-		r.Findings, r.Account, r.Stalls = general, account(c), summarise(c, c.Seconds(c.Stall.Observed))
+		r.Findings, r.Account, r.Measured = general, account(c), c.Traced()
+		r.Stalls = summarise(c, c.Seconds(c.Stall.Observed))
 		return c, nil
 	}
 	for i, j := range all {
@@ -161,7 +162,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 	x, shown := r.Incidents[n], all[n].c
 	r.Findings = append(slices.Clone(general), x.Findings...)
 	rank(r.Findings)
-	r.Account, r.Stalls = x.Account, x.Stalls
+	r.Account, r.Stalls, r.Measured = x.Account, x.Stalls, x.Measured
 	if opt.Incident == 0 && shown.Grid.N < c.Grid.N {
 		// All of the time is shown, by the detector that the worst incident is judged by.
 		lead := all[n].order[all[n].group.Lead()]
@@ -225,7 +226,7 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 		for _, s := range r.Sources() {
 			maps.Copy(c.Facts, s.Facts)
 			seen[s.Engine] = true
-			if s.Kind != "fio" { // a benchmark of another time
+			if s.Kind != "fio" && s.Kind != "trace" { // a benchmark of another time; a trace is of the host's
 				c.Clocks++
 			}
 		}

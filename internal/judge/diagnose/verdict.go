@@ -90,7 +90,7 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	default:
 		b.WriteString(stalledSentence(r.Stalls, pack, ""))
 	}
-	b.WriteString(why(r.Findings, r.Stalls))
+	b.WriteString(why(r.Findings, r.Stalls, r.Measured))
 	return b.String()
 }
 
@@ -149,7 +149,7 @@ func stalledSentence(s StallSummary, pack *rules.Pack, when string) string {
 }
 
 // why names the causes of some stalled time, and what it is not.
-func why(findings []Finding, stalls StallSummary) string {
+func why(findings []Finding, stalls StallSummary, measured *Measured) string {
 	var causes, refutations []Finding
 	for _, f := range findings {
 		switch f.Kind {
@@ -176,9 +176,10 @@ func why(findings []Finding, stalls StallSummary) string {
 			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
 		}
 		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
-	} else if stalls.Seconds > 0 && !rules.Trifle(stalls.Seconds, stalls.Of) {
+	} else if measured == nil && stalls.Seconds > 0 && !rules.Trifle(stalls.Seconds, stalls.Of) {
 		b.WriteString(" No cause found in these sources; see what could not be measured.")
 	}
+	b.WriteString(measuredSentence(measured))
 	said := map[string]bool{}
 	for _, f := range refutations {
 		if !said[f.Title] && len(said) < 2 {
@@ -187,6 +188,26 @@ func why(findings []Finding, stalls StallSummary) string {
 		said[f.Title] = true
 	}
 	return b.String()
+}
+
+// measuredMost is how many waits the verdict names, and measuredLeast the share that one has at least.
+const (
+	measuredMost  = 3
+	measuredLeast = 0.05
+)
+
+// measuredSentence says what a trace measured in the stalled time.
+func measuredSentence(m *Measured) string {
+	if m == nil {
+		return ""
+	}
+	var parts []string
+	for _, w := range m.Waits {
+		if len(parts) < measuredMost && w.Share >= measuredLeast {
+			parts = append(parts, units.Percent(w.Share)+" "+w.Text)
+		}
+	}
+	return fmt.Sprintf(" Explained by measurement, what slow calls of %s waited: %s.", m.Who(), strings.Join(parts, ", "))
 }
 
 // because names the causes of what got slower.

@@ -11,7 +11,7 @@ import (
 const throttledShare = 0.25
 
 func containerCPUThrottled() Rule {
-	r := Rule{ID: "container/cpu-throttled", Title: "The container's CPU quota binds", Kind: Cause,
+	r := Rule{ID: "container/cpu-throttled", Title: "The container's CPU quota binds", Kind: Cause, Traced: forProcessor,
 		When: fmt.Sprintf("plimsoll:container_cpu_throttled:ratio > %g", throttledShare),
 		Cause: "The kernel lets a container run until its quota of a period (100 ms) is used up and then stops all of its threads to the end of the period, whatever they hold: " +
 			"the thread that writes the log, the one whose fdatasync has just come back, the raft heartbeat. The disk has time to spare meanwhile, and the host's CPUs often do.",

@@ -44,7 +44,7 @@ func containerIOWhen() string {
 const ioLimitOf = "The {{with .group}}limit on the group {{.}}, which the container is in,{{else}}container's limit{{end}} of {{.limit}} for {{.device}} "
 
 func containerIOLimit() Rule {
-	r := Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: Cause, When: containerIOWhen(), Needs: []*Signal{},
+	r := Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: Cause, Traced: cgroupLimit, When: containerIOWhen(), Needs: []*Signal{},
 		Cause: "A limit on the container's I/O (io.max, blkio.throttle) holds its requests back before the device sees them. The device is idle while the database waits as it would on a slow volume, and neither a faster nor a larger volume changes anything.",
 		Words: Words{
 			"in stalls": ioLimitOf + "was reached in {{.share}} of the stalled time.",

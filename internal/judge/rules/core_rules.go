@@ -24,6 +24,7 @@ func (p *Pack) coreRules() []Rule {
 		hostSwapping(),
 		hostCPUSaturated(),
 		hostIOThrottled(),
+		hostAnotherProgram(),
 
 		containerIOLimit(),
 		containerCPUThrottled(),

@@ -18,7 +18,7 @@ const (
 )
 
 func diskBurstExhausted() Rule {
-	r := Rule{ID: "disk/burst-exhausted", Title: "Burst credits ran out", Kind: Cause, When: saturated,
+	r := Rule{ID: "disk/burst-exhausted", Title: "Burst credits ran out", Kind: Cause, Traced: atDevice, When: saturated,
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, EBSBurstBalance},
 		NoAlert: "its condition is that of disk/iops-capped; that a ceiling fell in the middle of a load is seen over hours, not by PromQL",
 		Cause:   "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When they are spent the ceiling falls to the baseline, in the middle of the same load.",

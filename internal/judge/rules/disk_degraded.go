@@ -7,7 +7,7 @@ import (
 )
 
 func diskDegraded() Rule {
-	r := Rule{ID: "disk/degraded", Title: "The volume itself became slow", Kind: Cause, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
+	r := Rule{ID: "disk/degraded", Title: "The volume itself became slow", Kind: Cause, Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		Needs: []*Signal{DiskOps, DiskMoved}, AnyOf: []*Signal{DiskReadAwait, DiskWriteAwait},
 		NoAlert: "it compares a device with itself at other times, and with its peers",
 		Cause:   "The volume takes longer for each request, although it is asked for no more than it does quickly at other times, of the same size. Network volumes have such episodes, of minutes mostly: a replica that fails over, a path that is congested, a neighbour. Nothing that the database or its owner does makes it, and nothing bought for the volume prevents it.",

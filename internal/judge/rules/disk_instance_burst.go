@@ -51,7 +51,7 @@ func (c *Case) burstEnded(s *slowdown) *burstEnd {
 }
 
 func diskInstanceBurst() Rule {
-	r := Rule{ID: "disk/instance-burst-exhausted", Title: "The instance's burst is used up", Kind: Cause, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
+	r := Rule{ID: "disk/instance-burst-exhausted", Title: "The instance's burst is used up", Kind: Cause, Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		When: "plimsoll:instance_io_balance:ratio <= 0.01 or plimsoll:instance_byte_balance:ratio <= 0.01", Needs: []*Signal{}, AnyOf: []*Signal{InstanceIOBalance, InstanceByteBalance, DiskReadAwait, DiskWriteAwait},
 		Cause: "Small and middle instance types reach their EBS maximum for 30 minutes a day at least and have a lower baseline otherwise. When the burst is used up, the same load meets the baseline: all volumes of the instance together get slow, for the rest of the day, whatever the volumes were bought for.",
 		Words: Words{

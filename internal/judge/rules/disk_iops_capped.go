@@ -11,7 +11,7 @@ func atIOPS(k ceiling) (timeline.Plateau, bool) { return k.iops, k.hasIOPS }
 const raiseIOPSCosts = "gp3: USD 0.005 a month for each IOPS over 3,000 (us-east-1); pointless beyond the instance's own limit"
 
 func diskIOPSCapped() Rule {
-	r := Rule{ID: "disk/iops-capped", Title: "The volume's IOPS cap binds", Kind: Cause, When: saturated,
+	r := Rule{ID: "disk/iops-capped", Title: "The volume's IOPS cap binds", Kind: Cause, Traced: atDevice, When: saturated,
 		Needs: []*Signal{DiskBusy, DiskQueue, DiskOps},
 		Cause: "A rented volume serves so many requests a second and makes the rest wait in its queue. The device is never idle, the queue is deep, and the rate stands at one figure that it does not pass.",
 		Words: capWords,

@@ -25,7 +25,7 @@ const (
 )
 
 func diskNotTheCause() Rule {
-	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation, Refutes: DiskResources,
+	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation, Traced: noDevice, Refutes: DiskResources,
 		When:    "plimsoll:disk_busy:ratio < 0.9",
 		NoAlert: "it refutes: a healthy disk is no reason to page anybody",
 		Cause:   "While clients waited, every device had time to spare. A faster volume would have been idle more.",

@@ -11,7 +11,7 @@ func atThroughput(k ceiling) (timeline.Plateau, bool) { return k.throughput, k.h
 const raiseThroughputCosts = "gp3: USD 0.04 a month for each MiB/s over 125 (us-east-1), at most 0.25 MiB/s for each IOPS"
 
 func diskThroughputCapped() Rule {
-	r := Rule{ID: "disk/throughput-capped", Title: "The volume's throughput cap binds", Kind: Cause, When: saturated,
+	r := Rule{ID: "disk/throughput-capped", Title: "The volume's throughput cap binds", Kind: Cause, Traced: atDevice, When: saturated,
 		Needs:   []*Signal{DiskBusy, DiskQueue, DiskMoved},
 		NoAlert: "its condition is that of disk/iops-capped; the rate that stands still shows which of the two limits binds",
 		Cause:   "A rented volume moves so many bytes a second and makes the rest wait in its queue. With large requests this limit is met before the IOPS limit, and buying IOPS changes nothing.",

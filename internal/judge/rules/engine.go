@@ -17,6 +17,8 @@ type Engine interface {
 type Knowledge struct {
 	// Database names the engine in recordings and rules, Product is its name for people.
 	Database, Product string
+	// Programs are the names of the engine's processes, at most 15 bytes as the kernel has them.
+	Programs []string
 	// Anchor is a signal with few series that every recording of this engine has, and no other
 	// engine's.
 	Anchor *Signal

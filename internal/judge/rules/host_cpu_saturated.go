@@ -10,7 +10,7 @@ const cpuAlways = 0.90
 const saturatedToo = 0.30
 
 func hostCPUSaturated() Rule {
-	r := Rule{ID: "host/cpu-saturated", Title: "The CPUs are saturated", Kind: Cause,
+	r := Rule{ID: "host/cpu-saturated", Title: "The CPUs are saturated", Kind: Cause, Traced: forProcessor,
 		When:  "plimsoll:cpu_busy:ratio > 0.9",
 		Cause: "Operations wait for a CPU. Everything the database does gets slower at once, its eviction and checkpoints too, and the disk has time to spare.",
 		Words: Words{

@@ -6,7 +6,7 @@ import "plimsoll/internal/record/timeline"
 const minThrottledS = 3.0
 
 func hostIOThrottled() Rule {
-	r := Rule{ID: "host/io-throttled", Title: "I/O waits above the device", Kind: Cause,
+	r := Rule{ID: "host/io-throttled", Title: "I/O waits above the device", Kind: Cause, Traced: aboveDevice,
 		When:  "plimsoll:psi_io_full:ratio > 0.5 and on() (max(plimsoll:disk_busy:ratio) < 0.6)",
 		Cause: "Tasks wait for I/O while no device shown is busy. Something holds the requests back before the device counts them: a container's or a cgroup's I/O limit (blkio, io.max), a network file system, or a device that this source does not show.",
 		Words: Words{"waited": "In {{.share}} of the stalled time all tasks waited for I/O, but no device was busy."},

@@ -33,7 +33,7 @@ const (
 )
 
 func hostWritebackThrottling() Rule {
-	r := Rule{ID: "host/writeback-throttling", Title: "Writeback throttling is off", Kind: Cause,
+	r := Rule{ID: "host/writeback-throttling", Title: "Writeback throttling is off", Kind: Cause, Traced: behindBuffered,
 		When:    saturated,
 		Needs:   []*Signal{MemoryDirty, DiskQueue, DiskWrites},
 		NoAlert: "whether it is off is a setting, not a series",

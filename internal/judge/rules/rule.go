@@ -67,6 +67,8 @@ type Rule struct {
 	// Refutes are resources of which more would change nothing where a finding of this rule is a
 	// refutation, or a cause that weighs.
 	Refutes []Resource
+	// Traced is what a trace of system calls sees if the rule is right; nil if a trace cannot tell.
+	Traced *Mechanism
 	// NoAlert says why the condition alone makes no alert; "" if it does.
 	NoAlert string
 	// Judge turns the cells where When holds into findings, in numbers. It receives one track for
@@ -110,6 +112,9 @@ type Finding struct {
 	// SupportCase is what to attach to a provider's support case; nil if the finding is not about a
 	// volume's own fault.
 	SupportCase *SupportCase `json:"support_case,omitempty"`
+	// Measured is what a trace makes of it: Confirmed, Partly or RuledOut; "" if none ran or it cannot
+	// tell.
+	Measured string `json:"measured,omitempty"`
 	// Cap is the volume's limit that binds; nil if the finding is not about one.
 	Cap *Cap `json:"-"`
 	// Foremost says that the finding explains others that explain as much: a volume that became slow

@@ -74,6 +74,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Sections = append(p.Sections, d.findings("hurts", "What hurts", "", symptoms, len(causes))...)
 	p.Sections = append(p.Sections, d.support()...)
 	p.Sections = append(p.Sections, d.then()...)
+	p.Sections = append(p.Sections, d.measured()...)
 	p.Sections = append(p.Sections, d.account()...)
 	p.Sections = append(p.Sections, d.latency()...)
 	p.Sections = append(p.Sections, d.findings("not", "What it is not", "What not to spend money on.", d.ofKind(diagnose.Refutation), len(causes)+len(symptoms))...)

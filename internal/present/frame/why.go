@@ -56,7 +56,7 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 		return Now{Warning, "slower than usual: " + x.Subject + ": " + why, fix}
 	case x != nil:
 		why, fix := why(x.Findings)
-		return Now{Critical, x.Subject + ": " + why, fix}
+		return Now{Critical, x.Subject + ": " + why + traced(x.Measured), fix}
 	case stalled >= 0:
 		c := m.Clients[stalled]
 		text := c.Name
@@ -96,6 +96,14 @@ func why(findings []diagnose.Finding) (cause, fix string) {
 		}
 	}
 	return "no cause found", ""
+}
+
+// traced is what a trace measured most of in the stalled time.
+func traced(m *diagnose.Measured) string {
+	if m == nil {
+		return ""
+	}
+	return "; traced: " + units.Percent(m.Waits[0].Share) + " " + m.Waits[0].Text
 }
 
 // spent is where the stalled time of an incident went, else that of the worst.

@@ -5,8 +5,14 @@
 //	plimsoll_trace_slow_seconds_total{call}     what they took
 //	plimsoll_trace_stage_seconds_total{stage}   the same, by stage
 //	plimsoll_trace_culprit_seconds_total{process,why}  the part behind somebody's requests
+//	plimsoll_trace_slower_than_seconds{target}  from which duration a call is slow; while a trace ran
+//	plimsoll_trace_wait_seconds_total{program,wait,stage,behind,why}
+//	                                            what they took, by the calls' program, what they
+//	                                            waited for, and the program that was in the way
 //
-// A call counts when it ends.
+// In the first four, a call counts when it ends. In the last, each part of a call counts in the
+// seconds in which it passed, so it can be laid beside what other sources sampled in them. Its
+// values add up to plimsoll_trace_slow_seconds_total.
 package series
 
 import (
@@ -20,21 +26,30 @@ import (
 
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/trace/chain"
+	"plimsoll/internal/trace/events"
 )
 
-// culpritsMax bounds the series of culprits; further ones are counted as "others".
+// culpritsMax bounds the series of culprits and those of waits; further ones are counted as those of
+// "others".
 const culpritsMax = 500
+
+const (
+	culpritSeconds = "plimsoll_trace_culprit_seconds_total"
+	waitSeconds    = "plimsoll_trace_wait_seconds_total"
+)
 
 // A Collector counts calls by the second.
 type Collector struct {
 	names map[string]labels.Labels
 	sums  map[int64]map[string]float64 // by second since 1970, then by series
-	who   int
+	known map[string]int               // series of a name that is bounded
+	// Program names the program of a task, whose own name is its thread's; nil takes that one.
+	Program func(events.Task) string
 }
 
 // New returns a collector without calls.
 func New() *Collector {
-	return &Collector{names: map[string]labels.Labels{}, sums: map[int64]map[string]float64{}}
+	return &Collector{names: map[string]labels.Labels{}, sums: map[int64]map[string]float64{}, known: map[string]int{}}
 }
 
 // Add counts a call that ended at a time.
@@ -43,26 +58,70 @@ func (c *Collector) Add(x *chain.Chain, end time.Time) {
 	call := x.Call.Kind.String()
 	c.count(at, 1, "plimsoll_trace_slow_calls_total", "call", call)
 	c.count(at, x.Took().Seconds(), "plimsoll_trace_slow_seconds_total", "call", call)
+	began := end.UnixNano() - x.Call.Exit // of the events' clock
 	for i := range x.Segments {
 		s := &x.Segments[i]
 		c.count(at, s.Took().Seconds(), "plimsoll_trace_stage_seconds_total", "stage", string(s.Stage))
+		rest := s.Took()
 		for _, b := range s.Shares {
+			c.waited(x, s, b.Culprit, b.Time, began)
+			rest -= b.Time
 			if b.Culprit.Self || b.Culprit == (chain.Culprit{}) {
 				continue
 			}
-			c.culprit(at, b.Time.Seconds(), &b.Culprit)
+			why := []string{"why", string(b.Culprit.Why)}
+			c.count(at, b.Time.Seconds(), culpritSeconds, c.bounded(culpritSeconds, why, "process", b.Culprit.Comm)...)
+		}
+		if rest > 0 {
+			c.waited(x, s, chain.Culprit{}, rest, began)
 		}
 	}
 }
 
-func (c *Collector) culprit(at int64, seconds float64, who *chain.Culprit) {
-	pairs := []string{"process", who.Comm, "why", string(who.Why)}
-	if _, known := c.names[key("plimsoll_trace_culprit_seconds_total", pairs)]; !known {
-		if c.who++; c.who > culpritsMax {
-			pairs = []string{"process", "others", "why", string(who.Why)}
+// bounded adds names of programs to the pairs of a series, or "others" if there are too many series
+// of that name.
+func (c *Collector) bounded(name string, pairs []string, programs ...string) []string {
+	whole := append(programs, pairs...)
+	if _, ok := c.names[key(name, whole)]; ok {
+		return whole
+	}
+	if c.known[name]++; c.known[name] > culpritsMax {
+		for i := 1; i < len(programs); i += 2 {
+			if whole[i] != "" {
+				whole[i] = "others"
+			}
 		}
 	}
-	c.count(at, seconds, "plimsoll_trace_culprit_seconds_total", pairs...)
+	return whole
+}
+
+// waited counts a part of a segment in the seconds in which the segment passed.
+func (c *Collector) waited(x *chain.Chain, s *chain.Segment, who chain.Culprit, took time.Duration, began int64) {
+	program := c.program(x.Call.Task)
+	pairs := []string{"wait", string(chain.WaitOf(s.Stage, who)), "stage", string(s.Stage), "why", string(who.Why)}
+	behind := ""
+	switch {
+	case who.Self, who == (chain.Culprit{}):
+	case who.PID == x.Call.PID:
+		behind = program
+	default:
+		behind = c.program(events.Task{PID: who.PID, TID: who.TID, Comm: who.Comm})
+	}
+	pairs = c.bounded(waitSeconds, pairs, "program", program, "behind", behind)
+	from, to := began+s.From, began+s.To
+	for at := from; at < to; {
+		second := at/int64(time.Second) + 1
+		until := min(to, second*int64(time.Second))
+		c.count(second, took.Seconds()*float64(until-at)/float64(to-from), waitSeconds, pairs...)
+		at = until
+	}
+}
+
+func (c *Collector) program(t events.Task) string {
+	if c.Program == nil || t.PID == 0 {
+		return t.Comm
+	}
+	return cmp.Or(c.Program(t), t.Comm)
 }
 
 func key(name string, pairs []string) string {
@@ -83,21 +142,41 @@ func (c *Collector) count(at int64, v float64, name string, pairs ...string) {
 	c.sums[at][k] += v
 }
 
+// A Trace is what the calls were collected by.
+type Trace struct {
+	Target string
+	Slower time.Duration // from which duration a call is slow
+}
+
 // Batch is the counters at each second from one time to another. They begin at zero.
-func (c *Collector) Batch(from, to time.Time) *recording.Batch {
+func (c *Collector) Batch(of Trace, from, to time.Time) *recording.Batch {
 	b := &recording.Batch{}
 	first, last := from.Unix(), to.Unix()+2
 	for s := first; s <= last; s++ {
 		b.TimesMs = append(b.TimesMs, s*1000)
 	}
+	early := map[string]float64{} // the clock was set back
+	for at, x := range c.sums {
+		if at <= first {
+			for k, v := range x {
+				early[k] += v
+			}
+		}
+	}
 	for _, k := range slices.SortedFunc(maps.Keys(c.names), func(a, b string) int { return cmp.Compare(a, b) }) {
 		values := make([]float64, len(b.TimesMs))
-		sum := 0.0
-		for i := range values {
+		sum := early[k]
+		for i := 1; i < len(values); i++ {
 			sum += c.sums[first+int64(i)][k]
 			values[i] = math.Round(sum*1e9) / 1e9
 		}
 		b.Columns = append(b.Columns, recording.Column{Labels: c.names[k], Values: values})
 	}
+	slower := make([]float64, len(b.TimesMs))
+	for i := range slower {
+		slower[i] = of.Slower.Seconds()
+	}
+	b.Columns = append(b.Columns, recording.Column{Values: slower,
+		Labels: labels.FromStrings(labels.MetricName, "plimsoll_trace_slower_than_seconds", "target", of.Target)})
 	return b
 }

@@ -151,6 +151,12 @@ func opened(link string, on []events.Mount) *events.File {
 	return &events.File{ID: id, Path: path, Dirtied: writes}
 }
 
+// Program is the name of a process's program, at most 15 bytes; "" if the process is gone.
+func Program(pid uint32) string {
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return strings.TrimSpace(string(name))
+}
+
 // Group is a process's cgroup: the deepest that any hierarchy names; "" if it is the root or the
 // process is gone.
 func Group(pid uint32) string {

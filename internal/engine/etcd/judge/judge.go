@@ -15,7 +15,7 @@ var scripts embed.FS
 // Knowledge is what the pack takes from here.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
-		Database: "etcd", Product: "etcd",
+		Database: "etcd", Product: "etcd", Programs: []string{"etcd"},
 		Anchor:    WALFsyncs,
 		Signals:   signals,
 		Rules:     []rules.Rule{walFsyncSlow(), walFsyncTail(), backendCommitSlow(), slowMember()},

@@ -14,7 +14,7 @@ var scripts embed.FS
 // Knowledge is what the pack takes from here.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
-		Database: "iris", Product: "InterSystems IRIS",
+		Database: "iris", Product: "InterSystems IRIS", Programs: []string{"irisdb"},
 		Anchor:    WriteDaemonCycle,
 		Signals:   signals,
 		Rules:     []rules.Rule{writeDaemonStall()},

@@ -30,7 +30,7 @@ func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
 const mostlyInCheckpoints = 0.55
 
 func checkpointStall() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: rules.Cause,
+	r := rules.Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: rules.Cause, Traced: rules.BehindCheckpoint,
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{CheckpointRunning, CheckpointTime},

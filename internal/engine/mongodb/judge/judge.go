@@ -19,7 +19,7 @@ var captured = rules.Way{Kind: "ftdc", Text: "a MongoDB's diagnostic.data folder
 // Knowledge is what the pack takes from here.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
-		Database: "mongodb", Product: "MongoDB",
+		Database: "mongodb", Product: "MongoDB", Programs: []string{"mongod", "plimsoll-wiredt"},
 		Anchor:  CacheMax,
 		Signals: signals,
 		Host:    hostSignals,

@@ -14,7 +14,7 @@ var scripts embed.FS
 // Knowledge is what the pack takes from here.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
-		Database: "postgres", Product: "PostgreSQL",
+		Database: "postgres", Product: "PostgreSQL", Programs: []string{"postgres"},
 		Anchor:    Commits,
 		Signals:   signals,
 		Rules:     []rules.Rule{commitStall(), checkpointBurst(), checkpointRequested(), backendWrites()},

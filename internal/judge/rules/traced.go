@@ -1,0 +1,354 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A trace measures what slow calls wait for, request by request, where rules infer it from what
+// happened at the same time. So in stalled time in which a trace ran, each rule's mechanism is
+// compared with it: [Rule.Weigh].
+
+// A Wait is what a part of a slow call waited for, as a trace names it (package trace/chain).
+type Wait string
+
+// The waits.
+const (
+	WaitOwn      Wait = "own"      // its own pages or requests, ahead of what it waits for
+	WaitSync     Wait = "sync"     // pages that a sync of another file writes
+	WaitFlush    Wait = "flush"    // pages that the kernel flushes
+	WaitRequests Wait = "requests" // others' direct writes, reads and discards
+	WaitJournal  Wait = "journal"  // the file system's log
+	WaitLock     Wait = "lock"
+	WaitBlock    Wait = "block_layer" // a scheduler or a free request, behind nobody that was seen
+	WaitQueue    Wait = "queue"       // the device's queue, behind nobody that was seen
+	WaitThrottle Wait = "dirty_throttle"
+	WaitWBT      Wait = "writeback_throttling"
+	WaitLimit    Wait = "cgroup_limit"
+	WaitDevice   Wait = "device"
+	WaitFlushing Wait = "device_flush"
+	WaitCPU      Wait = "processor"
+	WaitKernel   Wait = "kernel" // running, or between two steps
+	WaitUnknown  Wait = "unexplained"
+)
+
+// Waits are all of them.
+var Waits = []Wait{WaitOwn, WaitSync, WaitFlush, WaitRequests, WaitJournal, WaitLock, WaitBlock, WaitQueue, WaitThrottle, WaitWBT, WaitLimit,
+	WaitDevice, WaitFlushing, WaitCPU, WaitKernel, WaitUnknown}
+
+// A Mechanism is what a trace sees in slow calls if a rule is right.
+type Mechanism struct {
+	// Waits are what the calls wait for: any of these.
+	Waits []Wait
+	// Within says that what is in the way is the program's own.
+	Within bool
+	// Without says that the calls do not wait for these.
+	Without bool
+}
+
+// The mechanisms that several rules share.
+var (
+	// atDevice is a device that is slower than what is asked of it, whoever asks.
+	atDevice = &Mechanism{Waits: []Wait{WaitOwn, WaitSync, WaitFlush, WaitRequests, WaitJournal, WaitBlock, WaitQueue, WaitThrottle, WaitWBT, WaitDevice, WaitFlushing}}
+	// noDevice is the opposite.
+	noDevice = &Mechanism{Waits: atDevice.Waits, Without: true}
+	// behindBuffered are calls behind pages that were written into the page cache before.
+	behindBuffered = &Mechanism{Waits: []Wait{WaitOwn, WaitSync, WaitFlush, WaitJournal, WaitThrottle, WaitWBT}}
+	// aboveDevice is what holds requests back before the device has them.
+	aboveDevice  = &Mechanism{Waits: []Wait{WaitLimit, WaitBlock, WaitThrottle, WaitWBT}}
+	cgroupLimit  = &Mechanism{Waits: []Wait{WaitLimit, WaitThrottle}}
+	forProcessor = &Mechanism{Waits: []Wait{WaitCPU}}
+)
+
+// BehindCheckpoint is a log's sync behind the pages that the same program's checkpoint writes.
+var BehindCheckpoint = &Mechanism{Waits: []Wait{WaitOwn, WaitSync, WaitFlush, WaitRequests, WaitJournal, WaitThrottle, WaitWBT}, Within: true}
+
+// Traced is what a trace measured in the stalled time. Its JSON is a contract.
+type Traced struct {
+	Programs []string `json:"programs"` // whose calls; the one that waited most is first
+	// StalledS is the stalled time in which the trace ran, and WaitedS what slow calls waited in it,
+	// summed over the calls.
+	StalledS float64 `json:"traced_stalled_seconds"`
+	WaitedS  float64 `json:"waited_seconds"`
+	// SlowerS is the duration from which a call is slow.
+	SlowerS float64 `json:"slower_than_seconds"`
+	// Explained is the share of WaitedS that the trace explains.
+	Explained float64      `json:"explained"`
+	Waits     []TracedWait `json:"waits"`  // the greatest first
+	Stages    []StageTime  `json:"stages"` // the same time by stage
+
+	each  []float64     // by cell, how many explained calls waited at once
+	cells timeline.Mask // that were looked at
+}
+
+// A TracedWait is what slow calls waited for one thing.
+type TracedWait struct {
+	Wait Wait `json:"wait"`
+	// Behind is the program that was in the way, "" if none or the call itself was; Own says that it
+	// is the caller's own.
+	Behind  string  `json:"behind,omitempty"`
+	Own     bool    `json:"own,omitempty"`
+	Why     string  `json:"why,omitempty"` // the reason of what was in the way
+	Text    string  `json:"text"`          // in words, after a share: "behind ..."
+	Seconds float64 `json:"seconds"`
+	Share   float64 `json:"share"` // of WaitedS
+}
+
+// A StageTime is what slow calls spent in one stage.
+type StageTime struct {
+	Stage   string  `json:"stage"`
+	Seconds float64 `json:"seconds"`
+	Share   float64 `json:"share"`
+}
+
+const (
+	// Less measured than this says nothing about a stall.
+	tracedLeastS = 2.0
+	waitedLeastS = 0.5
+	// tracedAround is how many seconds around a stall count: operations are credited when they end,
+	// and the calls that they waited for were earlier.
+	tracedAround = 1e9
+)
+
+// Traced is what a trace measured in the stalled time: of the programs of the databases that
+// stalled, or of all where a device did. It is nil if none ran in it, or saw too little.
+func (c *Case) Traced() *Traced {
+	slower := c.One(TraceSlower)
+	if slower == nil || !c.Stall.Any() {
+		return nil
+	}
+	cells := c.Stall.Cells.Widen(c.Cells(tracedAround), c.Cells(tracedAround)).And(timeline.Known(slower))
+	t := &Traced{StalledS: c.Seconds(c.Stall.Cells.And(cells)), SlowerS: timeline.Max(timeline.At(slower, cells)), cells: cells}
+	t.add(c)
+	if t.StalledS < tracedLeastS || t.WaitedS < waitedLeastS {
+		return nil
+	}
+	t.finish()
+	return t
+}
+
+// add adds up the waits in the cells.
+func (t *Traced) add(c *Case) {
+	t.each = make([]float64, c.Grid.N)
+	step := c.Grid.StepSeconds()
+	callers := map[string]float64{}
+	waits := map[TracedWait]float64{}
+	stages := map[string]float64{}
+	for _, track := range c.Signal(TraceWait) {
+		l := track.Labels
+		program := l.Get("program")
+		s := timeline.Sum(timeline.At(track.Values, t.cells)) * step
+		if !(s > 0) || !c.hurts(program) {
+			continue
+		}
+		w := TracedWait{Wait: Wait(l.Get("wait")), Behind: l.Get("behind"), Why: l.Get("why")}
+		if w.Own = w.Wait == WaitOwn || w.Behind == program; w.Own {
+			w.Behind = ""
+		}
+		waits[w] += s
+		callers[program] += s
+		stages[l.Get("stage")] += s
+		t.WaitedS += s
+		if w.Wait == WaitUnknown {
+			continue
+		}
+		t.Explained += s
+		for k, x := range track.Values {
+			if x > 0 {
+				t.each[k] += x
+			}
+		}
+	}
+	for name := range callers {
+		t.Programs = append(t.Programs, name)
+	}
+	slices.SortFunc(t.Programs, func(a, b string) int { return cmp.Or(cmp.Compare(callers[b], callers[a]), cmp.Compare(a, b)) })
+	for w, s := range waits {
+		w.Seconds = s
+		t.Waits = append(t.Waits, w)
+	}
+	for name, s := range stages {
+		t.Stages = append(t.Stages, StageTime{Stage: name, Seconds: s})
+	}
+}
+
+// hurts reports whether the calls of a program are those of what stalled.
+func (c *Case) hurts(program string) bool {
+	if !c.Stall.IsDatabase {
+		return true
+	}
+	for _, e := range c.Pack.Engines() {
+		if (len(c.Engines) == 0 || slices.Contains(c.Engines, e.Database)) && slices.Contains(e.Programs, program) {
+			return true
+		}
+	}
+	return false
+}
+
+// finish makes shares and orders.
+func (t *Traced) finish() {
+	t.Explained /= t.WaitedS
+	for i := range t.Waits {
+		w := &t.Waits[i]
+		w.Share, w.Text = w.Seconds/t.WaitedS, w.text()
+	}
+	for i := range t.Stages {
+		t.Stages[i].Share = t.Stages[i].Seconds / t.WaitedS
+	}
+	slices.SortFunc(t.Waits, func(a, b TracedWait) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Wait, b.Wait), cmp.Compare(a.Behind, b.Behind), cmp.Compare(a.Why, b.Why))
+	})
+	slices.SortFunc(t.Stages, func(a, b StageTime) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Stage, b.Stage))
+	})
+}
+
+// waitTexts are the waits in words; the others depend on who was in the way.
+var waitTexts = map[Wait]string{
+	WaitOwn: "behind its own pages under writeback", WaitJournal: "in the file system's journal", WaitLock: "behind a lock",
+	WaitBlock: "in the block layer", WaitQueue: "behind requests of nobody that was seen", WaitThrottle: "throttled, because too much memory was dirty",
+	WaitWBT: "in the kernel's writeback throttling", WaitLimit: "at a limit of its cgroup", WaitDevice: "the device itself", WaitFlushing: "the device's flushes",
+	WaitCPU: "ready to run, without a processor", WaitKernel: "the kernel's own work", WaitUnknown: "unexplained",
+}
+
+// requestTexts are requests by their reason.
+var requestTexts = map[string]string{"direct_write": "direct writes", "read": "reads", "discard": "discards"}
+
+// text is a wait in words, after a share of the time.
+func (w *TracedWait) text() string {
+	if text, ok := waitTexts[w.Wait]; ok {
+		return text
+	}
+	whose := cmp.Or(w.Behind, "somebody") + "'s"
+	if w.Own {
+		whose = "its own"
+	}
+	switch w.Wait {
+	case WaitSync:
+		return "behind what " + whose + " sync wrote"
+	case WaitFlush:
+		return "behind " + whose + " pages that the kernel flushed"
+	case WaitRequests:
+		return "behind " + whose + " " + cmp.Or(requestTexts[w.Why], "requests")
+	}
+	return strings.ReplaceAll(string(w.Wait), "_", " ")
+}
+
+// Of is the share of the waiting that a mechanism predicts, and the most that it may be: what is
+// unexplained may all be that.
+func (t *Traced) Of(m *Mechanism) (share, most float64) {
+	for _, w := range t.Waits {
+		if slices.Contains(m.Waits, w.Wait) && (!m.Within || w.Behind == "") {
+			share += w.Share
+		}
+	}
+	if m.Without {
+		share = max(0, t.Explained-share)
+	}
+	return share, min(1, share+1-t.Explained)
+}
+
+// programsMost is how many programs a sentence names.
+const programsMost = 2
+
+// Who names the programs whose calls were slow.
+func (t *Traced) Who() string {
+	names := t.Programs
+	if n := len(names) - programsMost; n > 0 {
+		names = append(slices.Clone(names[:programsMost]), fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Covered is the share of some cells' time in which an explained call waited; each cell counts by its
+// weight, or all alike if weights is nil.
+func (t *Traced) Covered(cells timeline.Mask, weights []float64) float64 {
+	var covered, whole float64
+	for k, in := range cells {
+		w := 1.0
+		if weights != nil {
+			w = weights[k]
+		}
+		if !in || !(w > 0) {
+			continue
+		}
+		whole += w
+		if t.cells[k] {
+			covered += w * min(1, t.each[k])
+		}
+	}
+	if whole == 0 || math.IsNaN(covered) {
+		return 0
+	}
+	return covered / whole
+}
+
+// What a trace makes of a finding.
+const (
+	Confirmed = "confirmed" // most of the waiting is what the rule says
+	Partly    = "partly"
+	RuledOut  = "ruled out"
+)
+
+const (
+	// confirmedFrom is the share of the waiting from which a trace confirms a mechanism, and
+	// ruledOutBelow the share that it must have at least, lest it is ruled out.
+	confirmedFrom = 0.5
+	ruledOutBelow = 0.1
+	// coveredLeast is the share of the traced stalled time in which slow calls waited, below which they
+	// are not what clients waited for.
+	coveredLeast = 0.3
+)
+
+// weighedWords are what a trace adds to a finding.
+var weighedWords = Words{
+	Confirmed: "A trace confirms it: of what slow calls of {{.programs}} waited, {{.share}} was of this kind ({{.most}}).",
+	Partly:    "A trace saw less of it: of what slow calls of {{.programs}} waited, {{.share}} was of this kind ({{.most}}).",
+	RuledOut:  "A trace rules it out: of what slow calls of {{.programs}} waited, {{.share}} was of this kind, and {{.most}}.",
+	"title":   "A trace rules out: {{.title}}",
+}
+
+// Weigh compares a written finding with what a trace measured, if the rule says what a trace would
+// see. A cause that it contradicts becomes a refutation, with the evidence; a refutation that it
+// contradicts is dropped: keep is false.
+func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
+	if t == nil || r.Traced == nil || f.Kind == Symptom || t.Covered(c.Stall.Cells.And(t.cells), nil) < coveredLeast {
+		return true, nil
+	}
+	share, most := t.Of(r.Traced)
+	f.Measured = Partly
+	switch {
+	case share >= confirmedFrom:
+		f.Measured = Confirmed
+	case most < ruledOutBelow:
+		f.Measured = RuledOut
+	}
+	if f.Kind == Refutation && f.Measured != Confirmed {
+		return false, nil
+	}
+	top := t.Waits[0]
+	v := Values{"programs": Called(t.Who()), "share": Part(share), "most": Part(top.Share) + Value(" "+top.Text), "title": Called(f.Title)}
+	text, err := r.print(weighedWords[f.Measured], f.Measured, v)
+	if err != nil {
+		return false, err
+	}
+	f.Summary = strings.TrimSpace(f.Summary + " " + text)
+	f.Evidence = append(f.Evidence, c.Figure("measured by a trace: share of this mechanism in what slow calls waited", TraceWait, share, "ratio", t.cells))
+	switch f.Measured {
+	case Partly:
+		f.Weight = min(f.Weight, most)
+		if s := c.SeverityOf(f.Weight); s == Info || s == Warning && f.Severity == Critical {
+			f.Severity = s
+		}
+	case RuledOut:
+		f.Kind, f.Severity, f.Weight = Refutation, Info, share
+		f.Fixes, f.Opening, f.Closing, f.Foremost, f.Cap, f.SupportCase = nil, "", "", false, nil, nil
+		f.Title, err = r.print(weighedWords["title"], "title", v)
+	}
+	return true, err
+}
