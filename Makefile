@@ -65,6 +65,10 @@ generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 	$(GO) test -count=1 ./internal/judge/act -run PagesHave -update
 	$(GO) test -count=1 ./internal/check/archtest -run TestTree -update
 
+.PHONY: arc
+arc: build ## the arc with a real engine, as root: ENGINE=mongodb (PLIMSOLL_MONGOD) or postgres
+	@ENGINE=$(or $(ENGINE),mongodb) PLIMSOLL=bin/plimsoll examples/arc/arc.sh || [ $$? -eq 77 ]
+
 .PHONY: release-check
 release-check: image ## build a release's parts, and try the image if root
 	PLIMSOLL=bin/plimsoll deploy/build/extras build/extras

@@ -141,7 +141,7 @@ func emulate(t *testing.T, fs string, slots int) *emulated {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := blockdev.Attach(context.Background(), e.disk, t.TempDir(), blockdev.Options{Slots: slots, MaxRequest: 256 * units.KiB})
+	v, err := blockdev.Attach(context.Background(), e.disk, t.TempDir(), blockdev.Options{WbtLatUsec: 2000, Slots: slots, MaxRequest: 256 * units.KiB})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,6 +109,7 @@ func TestLayouts(t *testing.T) {
 				}
 				f.Text = bytes.ReplaceAll(f.Text, []byte(emit.LVMScript), []byte("[lvm.bash]\n"))
 				f.Text = bytes.ReplaceAll(f.Text, []byte(emit.AWSScript), []byte("[aws.bash]\n"))
+				f.Text = bytes.ReplaceAll(f.Text, []byte(emit.QueueScript), []byte("[queue.bash]\n"))
 				files = append(files, f)
 			}
 			var b strings.Builder

@@ -11,3 +11,6 @@ func (l *Layout) Slug() string { return l.slug() }
 func Unified(name string, before, after []byte) string {
 	return unified(name, before, after, true, true)
 }
+
+// QueueScript is what all scripts of devices' queues share.
+var QueueScript = queueScript

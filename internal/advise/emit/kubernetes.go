@@ -53,6 +53,9 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 			return nil, err
 		}
 	}
+	if err := l.queueDaemonSet(p); err != nil {
+		return nil, err
+	}
 	if set != nil {
 		patched, err := set.patch(p)
 		if err != nil {
@@ -65,7 +68,7 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 	if len(p.Files) == 0 {
 		return nil, nil
 	}
-	if set == nil {
+	if set == nil && len(l.disks) > 0 {
 		p.Apply = append(p.Apply, "Claim templates, mounts and memory limits are missing: run emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
 	}
 	return p, nil

@@ -29,7 +29,7 @@ func forKubernetes(t *testing.T) (files map[string]string, set []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "volumes.data.size=800GiB", "volumes.journal={type: io2, size: 10GiB, iops: 5000}", "host.memory=12GiB", "host.instance=r6i.xlarge")
+	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "volumes.data.size=800GiB", "volumes.journal={type: io2, size: 10GiB, iops: 5000}", "host.memory=12GiB", "host.instance=r6i.xlarge", "host.wbt_lat_usec=0")
 	return filesOf(t, l, emit.Options{StatefulSet: set, StatefulSetFile: "mongo.yaml"}, "kubernetes"), set
 }
 
@@ -74,6 +74,8 @@ func TestManifestsDecodeStrictly(t *testing.T) {
 				into = &storagev1.VolumeAttributesClass{}
 			case "StatefulSet":
 				into = &appsv1.StatefulSet{}
+			case "DaemonSet":
+				into = &appsv1.DaemonSet{}
 			default:
 				t.Errorf("%s has a %q", path, kind)
 				continue
@@ -83,7 +85,7 @@ func TestManifestsDecodeStrictly(t *testing.T) {
 			}
 		}
 	}
-	if seen["StorageClass"] != 2 || seen["VolumeAttributesClass"] != 2 || seen["StatefulSet"] != 1 {
+	if seen["StorageClass"] != 2 || seen["VolumeAttributesClass"] != 2 || seen["StatefulSet"] != 1 || seen["DaemonSet"] != 1 {
 		t.Errorf("manifests are %v", seen)
 	}
 }

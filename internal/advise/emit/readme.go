@@ -109,7 +109,7 @@ func otherwise(l *Layout, c Change) string {
 		{"host.memory", "set by the instance, or --to kubernetes --statefulset FILE"},
 		{"host.filesystem", "needs a new volume: --to lvm or kubernetes"},
 		{"host.mount_options", "for new volumes, in fstab or a StorageClass (--to lvm or kubernetes); for a mounted one, mount -o remount, then change its line in fstab"},
-		{"host.scheduler", "write it to /sys/block/DEVICE/queue/scheduler; a udev rule (ATTR{queue/scheduler}) makes it permanent"},
+		{"host.scheduler", "--to udev"}, {"host.nr_requests", "--to udev"}, {"host.wbt_lat_usec", "--to udev, or kubernetes"},
 		{"host", "a setting of the block layer in /sys/block/DEVICE/queue"},
 	} {
 		if !c.within(by.path) {

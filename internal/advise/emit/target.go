@@ -63,6 +63,7 @@ var platforms = []target{
 	{"lvm", "a script that makes stripes and file systems", "", lvm},
 	{"kubernetes", "StorageClass, VolumeAttributesClass, a patch of the StatefulSet", "", kubernetes},
 	{"sysctl", "vm.dirty_* of the kernel", "", sysctl},
+	{"udev", "a script and a udev rule for the devices' queues: writeback throttling, scheduler", "", udev},
 }
 
 // targets are those available with some engines, in the order in which a layout is applied: the

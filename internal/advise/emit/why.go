@@ -12,6 +12,7 @@ var hostReasons = map[string]string{
 	"host.dirty_ratio":            "the same as a share of memory, if no bytes are given.",
 	"host.dirty_expire":           "how old a dirty page gets before it is written out: everything written in that time is then written out together.",
 	"host.writeback_interval":     "how often the kernel looks for such pages.",
+	"host.wbt_lat_usec":           "bounds how many of the page cache's writes are in flight at a device; 0 turns it off. A log's fdatasync and a page's read wait behind those in flight.",
 	"host.filesystem":             "a file system is made once: a different one needs a new volume.",
 	"host.instance":               "the instance's own limits apply to all its volumes together.",
 	"host.memory":                 "the container's memory limit: the engine's cache and the page cache share it.",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,6 +98,55 @@ func TestYAML(t *testing.T) {
 		if v.Text != "" && !strings.Contains(text, "\n"+strings.Repeat("  ", strings.Count(v.Key, "."))+line+"\n") {
 			t.Errorf("no line %q", line)
 		}
+	}
+}
+
+// retold is a recording whose sources tell other facts.
+type retold struct {
+	*recording.Memory
+	facts func(map[string]string)
+}
+
+func (r retold) Sources() []recording.Source {
+	out := r.Memory.Sources()
+	for i := range out {
+		out[i].Facts = maps.Clone(out[i].Facts)
+		r.facts(out[i].Facts)
+	}
+	return out
+}
+
+// Writeback throttling and the file system are what the host's facts say; where they say nothing,
+// what the queue shows while the page cache saturates the device.
+func TestBlockLayer(t *testing.T) {
+	_, mem := run(t, trips[0].name, []byte(strings.Replace(trips[0].yaml, "queue_slots: 48", "queue_slots: 128", 1)))
+	for _, x := range []struct {
+		name  string
+		facts func(map[string]string)
+		key   string
+		want  string
+		known fit.Known
+	}{
+		{"reported", func(f map[string]string) { f["wbt_lat_usec.data"] = "75000" }, "host.wbt_lat_usec", "75000", fit.Measured},
+		{"bfq", func(f map[string]string) { delete(f, "wbt_lat_usec.data"); f["scheduler.data"] = "bfq" }, "host.wbt_lat_usec", "0", fit.Inferred},
+		{"a kernel without it", func(f map[string]string) { delete(f, "wbt_lat_usec.data"); f["nr_requests.data"] = "63" }, "host.wbt_lat_usec", "0", fit.Inferred},
+		{"by its queue", func(f map[string]string) { clear(f) }, "host.wbt_lat_usec", "0", fit.Inferred},
+		{"nr_requests", func(f map[string]string) { f["nr_requests.data"] = "63" }, "host.nr_requests", "63", fit.Measured},
+		{"a mount", func(f map[string]string) { f["mount./db"] = "ext4 rw,noatime /dev/data" }, "host.filesystem", "ext4", fit.Measured},
+		{"no mount", func(f map[string]string) { clear(f) }, "host.filesystem", "xfs", fit.Assumed},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{retold{mem, x.facts}}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "wiredtiger"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := fitted.Value(x.key); v == nil || v.Text != x.want || v.Known != x.known {
+				t.Errorf("%s: %+v, want %s, %s", x.key, v, x.want, x.known)
+			}
+			if _, err := language.Parse("fitted.yaml", fitted.YAML(), nil); err != nil {
+				t.Errorf("%v\n%s", err, fitted.YAML())
+			}
+		})
 	}
 }
 

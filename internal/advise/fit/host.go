@@ -63,7 +63,7 @@ func (f *Fitting) host() {
 
 // pageCache enters the kernel's write-back settings.
 func (f *Fitting) pageCache() {
-	f.Add("host.filesystem", word("xfs"), Assumed, "the file system; xfs assumed (ext4 costs the same in the model)").AsDefault().ToKnow("findmnt")
+	f.blockLayer()
 	const how = "sysctl vm.dirty_background_bytes vm.dirty_background_ratio"
 	const said = "the source reports the kernel's setting"
 	told := f.Fact("vm_dirty_background")

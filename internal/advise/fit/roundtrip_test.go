@@ -32,16 +32,16 @@ run: {duration: 80s, warmup: 40s}
 host: {cores: 4, memory: 8GiB, dirty_background_bytes: 64MiB, wbt_lat_usec: 0}
 volumes: {data: {type: custom, iops: 20000, throughput: 50MB/s, queue_slots: 48, latency: {like: gp3, scale: 200%}}}
 engine: {wiredtiger: {cache: 1GiB, checkpoint: 20s}}
-workload: {arrivals: {poisson: 900/s}, mix: {insert: 30%, update: 50%, read: 20%}, document: {size: 2kB}, keys: {count: 200k}}
+workload: {arrivals: {poisson: 700/s}, mix: {insert: 30%, update: 50%, read: 20%}, document: {size: 2kB}, keys: {count: 200k}}
 `,
 		want: map[string]float64{
-			"host.cores": 4, "host.memory": 8 << 30, "host.dirty_background_bytes": 64 << 20,
+			"host.cores": 4, "host.memory": 8 << 30, "host.dirty_background_bytes": 64 << 20, "host.wbt_lat_usec": 0,
 			"volumes.data.throughput": 50e6, "volumes.data.queue_slots": 48, "volumes.data.latency.scale": 2,
 			"engine.wiredtiger.cache": 1 << 30, "engine.wiredtiger.checkpoint": 20,
-			"workload.arrivals.poisson": 900, "workload.mix.insert": 0.3, "workload.mix.update": 0.5, "workload.mix.read": 0.2,
+			"workload.arrivals.poisson": 700, "workload.mix.insert": 0.3, "workload.mix.update": 0.5, "workload.mix.read": 0.2,
 			"workload.document.size": 2000,
 		},
-		words: map[string]string{"engine.wiredtiger.oplog": "true", "volumes.data.type": "custom"},
+		words: map[string]string{"engine.wiredtiger.oplog": "true", "volumes.data.type": "custom", "host.filesystem": "xfs", "host.scheduler": "none"},
 	},
 	{
 		name: "WiredTiger with its journal apart, on gp3",

@@ -24,6 +24,9 @@ type Profile struct {
 	Settings []Setting
 	// DirectIO: the engine writes past the page cache, so the kernel's writeback changes nothing.
 	DirectIO bool
+	// Throttling says on which file systems the kernel's writeback throttling was measured with this
+	// engine, and whether it helped there.
+	Throttling map[string]bool
 	// FixedFileSystem: do not move the engine to another file system.
 	FixedFileSystem bool
 	// Members are the numbers of machines to try besides the present one, for the setting

@@ -158,6 +158,8 @@ func (m *spaceMaker) short(name string) string {
 		return "host.filesystem"
 	case name == "writeback":
 		return "host.dirty_background_bytes"
+	case name == "throttling":
+		return "host.wbt_lat_usec"
 	case name == "buckets":
 		return "workload.buckets.span"
 	case name == "members" && m.engine.MembersKey != "":
@@ -171,7 +173,7 @@ func (m *spaceMaker) short(name string) string {
 // KeepNames are the paths that can be kept, besides those of the scenario's volumes.
 func KeepNames() []string {
 	return []string{
-		"host.instance", "host.filesystem", "host.dirty_background_bytes", "engine", "volumes", "volumes.data", "volumes.data.type",
+		"host.instance", "host.filesystem", "host.dirty_background_bytes", "host.wbt_lat_usec", "engine", "volumes", "volumes.data", "volumes.data.type",
 		"volumes.data.iops", "volumes.data.throughput", "volumes.data.stripe", "volumes.journal", "volumes.wal", "workload",
 	}
 }
@@ -179,7 +181,7 @@ func KeepNames() []string {
 // keeping reads what must not change.
 func (m *spaceMaker) keeping(names []string) error {
 	all := *m
-	known := []string{"volumes", "host", "engine", "workload", "instance", "filesystem", "writeback", "members", "cache", "buckets"}
+	known := []string{"volumes", "host", "engine", "workload", "instance", "filesystem", "writeback", "throttling", "members", "cache", "buckets"}
 	for _, a := range all.make().axes {
 		known = append(known, a.path)
 		for _, o := range a.options {

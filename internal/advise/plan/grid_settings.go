@@ -27,6 +27,7 @@ func (m *spaceMaker) settings() []axis {
 	}
 	if !m.engine.DirectIO {
 		add("host.dirty_background_bytes", m.writeback())
+		add("host.wbt_lat_usec", m.throttling())
 	}
 	for _, x := range m.engine.Settings {
 		o := option{need: x.Need}
@@ -48,6 +49,21 @@ func (m *spaceMaker) writeback() option {
 		return option{}
 	}
 	return option{sets: []scenario.Set{{Path: "host.dirty_background_bytes", Value: bytes}}}
+}
+
+// throttling turns the kernel's writeback throttling on or off, where the engine was measured with
+// both on the present file system and is clearly quicker so. Elsewhere the model alone would decide.
+func (m *spaceMaker) throttling() option {
+	h := &m.now.Host
+	helps, measured := m.engine.Throttling[string(h.FileSystem)]
+	to := 0
+	if helps {
+		to = kernel.Defaults().WbtLatUsec
+	}
+	if !measured || h.Scheduler == kernel.BFQ || helps == (h.WbtLatUsec > 0) {
+		return option{}
+	}
+	return option{sets: []scenario.Set{{Path: "host.wbt_lat_usec", Value: to}}}
 }
 
 func (m *spaceMaker) fileSystem() option {

@@ -200,7 +200,7 @@ var layers = []Layer{
 	}},
 	{"advise/fit", "a recording as the scenario that would have produced it", []string{
 		"base/units", "record/recording", "record/timeline", "model/catalog", "model/engine",
-		"model/scenario", "judge/rules", "judge/diagnose",
+		"model/kernel", "model/scenario", "judge/rules", "judge/diagnose",
 	}},
 
 	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{

@@ -5,7 +5,9 @@ import (
 
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/mongodb/judge"
 	"plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -16,7 +18,7 @@ const oplogSeconds = 24 * 3600
 func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	is := func(b *bool) bool { return b == nil || *b }
-	p := plan.Profile{LogWait: is(c.Journal) && is(c.JournalEach), LogRecord: c.LogBytes}
+	p := plan.Profile{LogWait: is(c.Journal) && is(c.JournalEach), LogRecord: c.LogBytes, Throttling: rules.Throttling(judge.Throttled)}
 	if c.EvictionDirtyTarget > 0.02 || c.EvictionDirtyTrigger > 0.10 {
 		p.Settings = append(p.Settings, plan.Setting{
 			Name: "eviction_dirty_target", Values: []plan.Value{{Key: "eviction_dirty_target", Value: "2%"}, {Key: "eviction_dirty_trigger", Value: "10%"}},

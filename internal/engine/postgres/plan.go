@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/engine/postgres/judge"
 	"plimsoll/internal/engine/postgres/model"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -28,7 +30,7 @@ func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
 		// Between checkpoints, and as much again for what max_wal_size does not bound: slots,
 		// archiving.
 		Apart:   []plan.Apart{plan.NewApart("wal", 2*c.MaxWALSize)},
-		LogWait: c.SynchronousCommit,
+		LogWait: c.SynchronousCommit, Throttling: rules.Throttling(judge.Throttled),
 		KeptLog: c.MaxWALSize, KeptLogHow: "max_wal_size",
 	}
 }

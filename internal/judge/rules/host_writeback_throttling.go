@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -132,7 +133,7 @@ type engineThrottled struct {
 // throttled are the measurements of the recording's engines on a device's file system, or on all if
 // that is not known.
 func (c *Case) throttled(device string) []engineThrottled {
-	fs := c.filesystem(device)
+	fs := c.FileSystem(device)
 	var out []engineThrottled
 	for _, e := range c.Pack.Engines() {
 		if !slices.Contains(c.Engines, e.Database) {
@@ -160,16 +161,44 @@ func (p *Pack) harmed() Value {
 	return Value(strings.Join(out, "; "))
 }
 
-// filesystem is the file system on a device, as the host's mounts say ("mount./data" = "xfs rw
-// /dev/nvme1n1"); "" if they do not.
-func (c *Case) filesystem(device string) string {
+// FileSystem is the file system on a device, as the host's mounts say ("mount./data" = "xfs rw
+// /dev/nvme1n1"), or the one that a lab or a simulation has on all its volumes; "" if neither is known.
+func (c *Case) FileSystem(device string) string {
 	for name, value := range c.Facts {
 		fields := strings.Fields(value)
 		if strings.HasPrefix(name, "mount.") && len(fields) > 1 && path.Base(fields[len(fields)-1]) == device {
 			return fields[0]
 		}
 	}
-	return ""
+	return c.Facts["filesystem"]
+}
+
+// WritebackQueue is how many requests stood in a device's queue, as a median, while it was saturated
+// by writes of the page cache, and how many cells that was; without such cells, NaN and 0.
+func (c *Case) WritebackQueue(device string, saturated timeline.Mask) (queue float64, cells int) {
+	if !(timeline.Max(c.dirtyOrWriteback()) >= minBacklogBytes) {
+		return math.NaN(), 0
+	}
+	writes, ops := c.For(DiskWrites, "device", device), c.For(DiskOps, "device", device)
+	at := timeline.Known(c.For(DiskQueue, "device", device)).And(saturated)
+	for k := range at {
+		at[k] = at[k] && k < len(writes) && k < len(ops) && writes[k] >= throttlingWrite*ops[k]
+	}
+	return timeline.Quantile(timeline.At(c.For(DiskQueue, "device", device), at), 0.5), at.Count()
+}
+
+// LongQueue is a queue of the page cache's writes that the kernel's throttling does not let arise.
+const LongQueue = longQueue
+
+// Throttling says on which file systems the throttling was measured with an engine, and whether it
+// helped there.
+func Throttling(measured []Throttled) map[string]bool {
+	out := map[string]bool{}
+	for _, x := range measured {
+		helps, known := out[x.Filesystem]
+		out[x.Filesystem] = x.Helps() && (helps || !known)
+	}
+	return out
 }
 
 // dirtyOrWriteback is the page cache that waits to be written or is being written.

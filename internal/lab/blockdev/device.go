@@ -26,6 +26,9 @@ type Options struct {
 	MaxRequest units.Size
 	// Scheduler is the queue's I/O scheduler; "": none, the default of NVMe devices.
 	Scheduler string
+	// WbtLatUsec is the target of writeback throttling in microseconds, 0: off. A loop device keeps
+	// that of its last user, so it is always set.
+	WbtLatUsec int
 	// Log receives the settings that the kernel refused, a line each; may be nil.
 	Log func(line string)
 }

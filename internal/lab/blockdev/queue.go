@@ -42,6 +42,10 @@ func queueSettings(d *disk.Disk, opt Options) []setting {
 	if opt.Slots > 0 {
 		out = append(out, setting{"nr_requests", strconv.Itoa(opt.Slots)})
 	}
+	// The bounds of the throttling follow from the depth of the queue, and bfq turns it off.
+	if scheduler != "bfq" {
+		out = append(out, setting{"wbt_lat_usec", strconv.Itoa(opt.WbtLatUsec)})
+	}
 	return out
 }
 
@@ -124,7 +128,7 @@ func parseUndo(text string) (undo []setting) {
 	for line := range strings.Lines(text) {
 		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch name {
-		case "scheduler", "rotational", "write_cache", "max_sectors_kb", "nr_requests":
+		case "scheduler", "rotational", "write_cache", "max_sectors_kb", "nr_requests", "wbt_lat_usec":
 			if ok && value != "" {
 				undo = append(undo, setting{name, value})
 			}

@@ -234,7 +234,8 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 	v.disk.Pace(false, nil)
 	opt := blockdev.Options{
 		Slots: slots(model), MaxRequest: d.sc.Host.MaxRequest, Scheduler: string(d.sc.Host.Scheduler),
-		Log: func(line string) { _ = d.tell(told{Log: line}) },
+		WbtLatUsec: d.sc.Host.WbtLatUsec,
+		Log:        func(line string) { _ = d.tell(told{Log: line}) },
 	}
 	if v.device, err = blockdev.Attach(ctx, v.disk, entry.FUSE, opt); err != nil {
 		return err

@@ -116,8 +116,8 @@ func (d *daemon) set(sets []string) error {
 		return err
 	}
 	now, then := partsOf(d.sc), partsOf(sc)
-	if before, after := d.sc.Host.Config, sc.Host.Config; before.Scheduler != after.Scheduler || before.MountOptions != after.MountOptions {
-		return errors.New("scheduler and mount options cannot change while volumes are mounted, only their limits")
+	if before, after := d.sc.Host.Config, sc.Host.Config; before.Scheduler != after.Scheduler || before.MountOptions != after.MountOptions || before.WbtLatUsec != after.WbtLatUsec {
+		return errors.New("scheduler, writeback throttling and mount options cannot change while volumes are mounted, only their limits")
 	}
 	if len(now) != len(then) {
 		return errors.New("volumes cannot be added or removed while they are mounted")

@@ -141,3 +141,21 @@ func (c counters) less(o counters) counters {
 func (c counters) more(o counters) counters {
 	return c.less(counters{}.less(o))
 }
+
+// queueFacts are a device's settings in the block layer, in the form that package record/host uses,
+// under the volume's name: the kernel may have refused some of the scenario's.
+func queueFacts(device, volume string) map[string]string {
+	out := map[string]string{}
+	for _, name := range []string{"scheduler", "nr_requests", "wbt_lat_usec"} {
+		text, err := os.ReadFile(filepath.Join("/sys/block", device, "queue", name))
+		if err != nil {
+			continue
+		}
+		value := strings.TrimSpace(string(text))
+		if _, chosen, ok := strings.Cut(value, "["); ok { // "[none] mq-deadline"
+			value, _, _ = strings.Cut(chosen, "]")
+		}
+		out[name+"."+volume] = value
+	}
+	return out
+}

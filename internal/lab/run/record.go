@@ -134,8 +134,10 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	}
 	if r.existing == nil { // of the emulated volumes
 		maps.Copy(facts, sc.DeviceFacts())
+		facts["filesystem"] = l.FileSystem
 	}
 	for device, name := range r.volumes {
+		maps.Copy(facts, queueFacts(device, name))
 		facts["device_of_"+strings.ReplaceAll(name, "/", "_")] = device
 	}
 	version := ""

@@ -48,7 +48,7 @@ func Knowledge() rules.Knowledge {
 		Cycle:     cycle,
 		Log:       rules.Log{Syncing: syncing, Apart: apart, Beside: beside},
 		Handed:    handed,
-		Throttled: throttled,
+		Throttled: Throttled,
 		Latencies: []rules.Latency{{Classes: WriteClasses, Subject: "MongoDB writes"}, {Classes: ReadClasses, Subject: "MongoDB reads"}},
 		Bounds:    bounds,
 		Plots:     []rules.Plot{{Title: "WiredTiger dirty", Signal: DirtyRatio}},
@@ -69,9 +69,9 @@ func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	return rules.Cycle{Cells: cells, Took: sig.One(CheckpointTime), After: 1}, ok
 }
 
-// throttled was measured on a mongod 5.0.7 with a cache of 1 GB and {w: majority, j: true}, one run
+// Throttled was measured on a mongod 5.0.7 with a cache of 1 GB and {w: majority, j: true}, one run
 // of 150 s each.
-var throttled = []rules.Throttled{
+var Throttled = []rules.Throttled{
 	{Filesystem: "xfs", OnS: 0.129, OffS: 10.8, Where: "300 updates/s, 1,000 IOPS and 40 MiB/s"},
 	{Filesystem: "ext4", OnS: 3.87, OffS: 11.8, Where: "300 updates/s, 1,000 IOPS and 40 MiB/s"},
 }

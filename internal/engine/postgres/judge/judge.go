@@ -23,7 +23,7 @@ func Knowledge() rules.Knowledge {
 		Felt:      felt,
 		Cycle:     cycle,
 		Handed:    handed,
-		Throttled: throttled,
+		Throttled: Throttled,
 		Compared:  compared,
 		Providers: []rules.Provider{{Prefix: "pg_", Ways: []rules.Way{{Text: "postgres_exporter's metrics"}}}},
 		Exporter:  "prometheus-community/postgres_exporter",
@@ -35,9 +35,9 @@ func Knowledge() rules.Knowledge {
 	}
 }
 
-// throttled was measured on PostgreSQL 15 with the load of examples/scenarios/lab-postgres.yaml, one
+// Throttled was measured on PostgreSQL 15 with the load of examples/scenarios/lab-postgres.yaml, one
 // run of 60 s each with two checkpoints. On ext4 the throttling harmed.
-var throttled = []rules.Throttled{
+var Throttled = []rules.Throttled{
 	{Filesystem: "xfs", OnS: 0.39, OffS: 1.75, Where: "two checkpoints in 60 s"},
 	{Filesystem: "ext4", OnS: 1.88, OffS: 0.60, Where: "two checkpoints in 60 s"},
 }

@@ -1,0 +1,175 @@
+sys=${SYS:-/sys}
+rules=${RULES:-/etc/udev/rules.d/61-plimsoll-queue.rules}
+saved=${SAVED:-/var/lib/plimsoll/queue}
+action=apply
+devices=()
+
+say() { printf '%s\n' "$*" >&2; }
+
+refuse() {
+	say "refused: $*"
+	exit 1
+}
+
+usage() {
+	cat <<END
+usage: $0 [--look | --dry-run | --undo] DEVICE...
+
+Sets ${settings[*]} of each device, at once and, by a
+line in $rules, after each boot.
+
+--look prints what is set. --undo writes back what was set before (kept in $saved)
+and removes the line.
+END
+}
+
+# queue_of DEVICE: set name and queue of a whole disk; refuse what has no such settings.
+queue_of() {
+	local real under=()
+	real=$(readlink -f "$1") || refuse "$1 does not exist"
+	name=${real##*/}
+	if [[ ! -d $sys/block/$name ]]; then
+		refuse "$1 is not a whole disk: lsblk -s $1 shows which it is a part of"
+	fi
+	if [[ -d $sys/block/$name/slaves ]]; then
+		mapfile -t under < <(ls "$sys/block/$name/slaves")
+	fi
+	if ((${#under[@]} > 0)); then
+		refuse "$1 is made of other devices, which have these settings: name ${under[*]/#//dev/}"
+	fi
+	queue=$sys/block/$name/queue
+}
+
+# value SETTING: print what is set.
+value() {
+	local text
+	text=$(cat "$queue/$1" 2>/dev/null) || return 1
+	if [[ $text == *"["*"]"* ]]; then
+		text=${text#*"["}
+		text=${text%%"]"*}
+	fi
+	printf '%s\n' "$text"
+}
+
+# check DEVICE: refuse what the kernel would not do.
+check() {
+	local setting scheduler
+	scheduler=$(value scheduler || true)
+	for setting in "${settings[@]}"; do
+		[[ $setting != scheduler=* ]] || scheduler=${setting#*=}
+	done
+	for setting in "${settings[@]}"; do
+		value "${setting%%=*}" >/dev/null || refuse "$1: this kernel has no ${setting%%=*} for it ($queue/${setting%%=*})"
+		if [[ $setting == wbt_lat_usec=* && $scheduler == bfq ]]; then
+			refuse "$1: its scheduler is bfq, which turns writeback throttling off"
+		fi
+	done
+	case $(uname -r) in
+	4.18.*) say "note: some 4.18 kernels hang with writeback throttling; look for your vendor's advice first" ;;
+	esac
+}
+
+# matching: print how udev recognises the disk: by its serial if it has one, which for EBS is the
+# volume's id; names can change with a boot.
+matching() {
+	local serial
+	serial=$(udevadm info --query=property --name="$name" 2>/dev/null | sed -n 's/^ID_SERIAL=//p' || true)
+	if [[ $serial =~ ^[A-Za-z0-9._-]+$ ]]; then
+		printf 'ENV{ID_SERIAL}=="%s"' "$serial"
+	else
+		printf 'KERNEL=="%s"' "$name"
+	fi
+}
+
+apply() {
+	local setting line old
+	line="ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", $(matching)"
+	for setting in "${settings[@]}"; do
+		line+=", ATTR{queue/${setting%%=*}}=\"${setting#*=}\""
+	done
+	for setting in "${settings[@]}"; do
+		old=$(value "${setting%%=*}")
+		if [[ $action == dry-run ]]; then
+			say "would set ${setting%%=*} of $name from $old to ${setting#*=}"
+			continue
+		fi
+		mkdir -p "${saved%/*}"
+		if ! grep -qs "^$name ${setting%%=*} " "$saved"; then
+			printf '%s %s %s\n' "$name" "${setting%%=*}" "$old" >>"$saved"
+		fi
+		printf '%s\n' "${setting#*=}" >"$queue/${setting%%=*}"
+		[[ $(value "${setting%%=*}") == "${setting#*=}" ]] || refuse "the kernel did not take ${setting} for $name"
+		say "$name: ${setting%%=*} was $old, is ${setting#*=}"
+	done
+	if [[ $action == dry-run ]]; then
+		say "would add to $rules: $line"
+	elif ! grep -qsxF "$line" "$rules"; then
+		printf '%s\n' "$line" >>"$rules"
+		say "added to $rules: $line"
+	fi
+}
+
+undo() {
+	local device setting old kept
+	while read -r device setting old; do
+		[[ $device == "$name" ]] || continue
+		printf '%s\n' "$old" >"$queue/$setting"
+		say "$name: $setting is $old again"
+	done < <([[ ! -f $saved ]] || cat "$saved")
+	if [[ -f $saved ]]; then
+		kept=$(grep -v "^$name " "$saved" || true)
+		printf '%s' "${kept:+$kept$'\n'}" >"$saved"
+	fi
+	if [[ -f $rules ]]; then
+		kept=$(grep -vF "$(matching)," "$rules" || true)
+		if [[ -n $kept ]]; then printf '%s\n' "$kept" >"$rules"; else rm -f "$rules"; fi
+	fi
+}
+
+main() {
+	local arg setting
+	for arg in "$@"; do
+		case $arg in
+		--look | --dry-run | --undo) action=${arg#--} ;;
+		-h | --help)
+			usage
+			exit 0
+			;;
+		-*)
+			usage >&2
+			exit 2
+			;;
+		*) devices+=("$arg") ;;
+		esac
+	done
+	if ((${#devices[@]} == 0)); then
+		usage >&2
+		exit 2
+	fi
+	if [[ $action == apply || $action == undo ]] && ((EUID != 0)) && [[ $sys == /sys ]]; then
+		refuse "this needs root"
+	fi
+	if [[ $action == apply || $action == dry-run ]]; then
+		for arg in "${devices[@]}"; do
+			queue_of "$arg"
+			check "$arg"
+		done
+	fi
+	for arg in "${devices[@]}"; do
+		queue_of "$arg"
+		case $action in
+		look)
+			for setting in "${settings[@]}"; do
+				printf '%s %s %s\n' "$name" "${setting%%=*}" "$(value "${setting%%=*}" || echo "not there")"
+			done
+			;;
+		undo) undo ;;
+		*) apply ;;
+		esac
+	done
+	if [[ $action == apply || $action == undo ]] && [[ $sys == /sys ]] && command -v udevadm >/dev/null; then
+		udevadm control --reload || true
+	fi
+}
+
+main "$@"
