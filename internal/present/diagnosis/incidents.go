@@ -21,7 +21,8 @@ func (d *diagnosed) several() bool {
 	return len(d.Incidents) > 1 && d.Verdict != d.Incidents[d.Incident-1].Verdict
 }
 
-// verdict splits the verdict into a line with the number of incidents and one line for each.
+// verdict splits the verdict into a line with the number of incidents, one line for each, and what
+// findings say of the whole recording.
 func (d *diagnosed) verdict() (verdict string, lead []string) {
 	if !d.several() {
 		verdict = d.Verdict
@@ -30,13 +31,24 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 		}
 		return verdict, nil
 	}
+	rest := d.Verdict
+	var closing []string
+	for _, f := range d.Findings {
+		if f.Opening != "" {
+			lead = append(lead, f.Opening)
+			rest = strings.TrimPrefix(rest, f.Opening+" ")
+		}
+		if f.Closing != "" {
+			closing = append(closing, f.Closing)
+		}
+	}
 	for _, x := range d.Incidents[:min(len(d.Incidents), incidentsTold)] {
 		lead = append(lead, strconv.Itoa(x.ID)+": "+x.Verdict)
 	}
 	if more := len(d.Incidents) + d.MoreIncidents - incidentsTold; more > 0 {
 		lead = append(lead, fmt.Sprintf("And %d more.", more))
 	}
-	return document.FirstSentence(d.Verdict), lead
+	return document.FirstSentence(rest), append(lead, closing...)
 }
 
 // incidents lists the incidents if there are several.
