@@ -220,6 +220,11 @@ func (o *emitOptions) warn(a *app, l *emit.Layout, r *emit.Report) {
 	for _, name := range r.Idle {
 		fmt.Fprintf(a.stderr, "plimsoll: --to %s: the layout changes nothing that this target applies\n", name)
 	}
+	o.warnLeft(a, r)
+}
+
+// warnLeft reports what the files do not apply.
+func (o *emitOptions) warnLeft(a *app, r *emit.Report) {
 	if left := r.Left(); len(left) > 0 {
 		fmt.Fprintf(a.stderr, "plimsoll: not in these files (README.md says who applies it): %s\n", printable(strings.Join(left, ", ")))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/shellword"
@@ -39,6 +40,7 @@ type planOptions struct {
 	most       int
 	ephemeral  bool
 	unpriced   bool
+	target     planTarget
 	reading    fitOptions // for sources, as in fit
 	output     choice
 	width      int
@@ -80,6 +82,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "allow data on an instance's local disks, which are lost when it stops")
 	f.BoolVar(&o.unpriced, "unpriced", false, "ignore prices: minimise IOPS beyond what is included, then throughput, then size")
 	o.reading.addReading(cmd, "for sources, ")
+	o.target.AddFlags(cmd, &o.reading.to)
 	f.IntVar(&o.width, "width", 0, "width of text in columns, 80 or more; 0: the terminal's width, at most "+strconv.Itoa(simulateColumns))
 	f.BoolVar(&o.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
 	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width"} {
@@ -113,6 +116,11 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	case o.most < 1 || o.most > plan.MostMax:
 		return opt, usagef("", "--most %d: want 1 to %d", o.most, plan.MostMax)
 	}
+	to, err := o.target.target(cmd)
+	if err != nil {
+		return opt, err
+	}
+	opt.To = to
 	switch {
 	case o.unpriced && cmd.Flags().Changed("budget"):
 		return opt, usagef("leave one of them out", "--budget with --unpriced: a budget needs prices")
@@ -178,6 +186,9 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 	if err != nil {
 		return err
 	}
+	if err := o.target.write(ctx, a, d, p); err != nil {
+		return err
+	}
 	if p.Chosen == nil {
 		return &failure{code: exitFindings, err: errors.New(p.Statements[0].Text), hint: unmetHint(p)}
 	}
@@ -219,7 +230,11 @@ func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string, sets [
 		return nil, usagef("give one scenario, or sources that cover the same time", "plan: %s is not a source, and there are %d arguments", args[i], len(args))
 	}
 	for _, name := range readingFlags {
-		if cmd.Flags().Changed(name) {
+		switch {
+		case !cmd.Flags().Changed(name), name == "to" && o.reading.to == "":
+		case name == "to":
+			return nil, usagef(meantPlatform(o.reading.to), "--to %q is none of %s, and as a time it is for sources: %s is a scenario", o.reading.to, strings.Join(emit.PlatformNames(), ", "), args[0])
+		default:
 			return nil, usagef("leave it out", "--%s is for sources, and %s is a scenario", name, args[0])
 		}
 	}
@@ -238,7 +253,10 @@ func (o *planOptions) recorded(cmd *cobra.Command, a *app, args []string, sets [
 		return nil, err
 	}
 	words := append([]string{"plimsoll", "fit"}, publicWords(args)...)
-	words = append(words, flagsAsGiven(cmd, func(name string) bool { return slices.Contains(readingFlags, name) })...)
+	words = append(words, flagsAsGiven(cmd, func(name string) bool { return name != "to" && slices.Contains(readingFlags, name) })...)
+	if f.to != "" {
+		words = append(words, "--to", f.to)
+	}
 	said(sets, func(volume, word string) {
 		words = append(words, "--volume", volume+"="+word)
 		_ = f.know(volume, word) // errors in it are reported with their place when it is put over the scenario

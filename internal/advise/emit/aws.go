@@ -13,7 +13,7 @@ var awsScript string
 
 // aws writes a script of `aws ec2` commands: volumes modified in place, volumes created and
 // attached, the instance's type.
-func aws(l *Layout, _ *Options) (*Part, error) {
+func aws(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	var b, ids strings.Builder
 	needsInstance := false
@@ -21,7 +21,10 @@ func aws(l *Layout, _ *Options) (*Part, error) {
 		if d.fate == removed {
 			continue
 		}
-		if err := d.ebs("aws"); err != nil {
+		if err := d.carries("aws"); err != nil {
+			if o.Skip {
+				continue
+			}
 			return nil, err
 		}
 		p.Applies = append(p.Applies, d.path)

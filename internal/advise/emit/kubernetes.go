@@ -38,12 +38,11 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 		if d.fate == removed || d.member > 0 && d.isNew() { // a claim template is every member's
 			continue
 		}
-		if err := d.ebs("kubernetes"); err != nil {
+		if err := d.carries("kubernetes"); err != nil {
+			if o.Skip {
+				continue
+			}
 			return nil, err
-		}
-		if d.after.width > 1 {
-			return nil, Inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 goes to 80,000 IOPS)",
-				"%s is a stripe of %d: a claim is one volume, and Kubernetes has no stripes", d.path, d.after.width)
 		}
 		if err := l.classes(p, d); err != nil {
 			return nil, err

@@ -124,15 +124,15 @@ func mountOptions(s *scenario.Scenario) []string {
 
 // A spec is a volume as it is ordered: the figures for the provider.
 type spec struct {
-	kind  string // the catalogue's name of the product
-	local bool   // one of the machine's own disks
-	aws   bool   // an EBS volume
-	gib   int64  // of each
-	iops  int64  // of each, 0: not chosen
-	mibps int64  // of each, 0: not chosen
-	width int    // of the stripe, 1 without
-	unit  units.Size
-	fs    string
+	kind     string // the catalogue's name of the product
+	local    bool   // one of the machine's own disks
+	provider string // whose: aws, gcp, azure, any
+	gib      int64  // of each
+	iops     int64  // of each, 0: not chosen
+	mibps    int64  // of each, 0: not chosen
+	width    int    // of the stripe, 1 without
+	unit     units.Size
+	fs       string
 }
 
 // stripeUnitDefault is LVM's default (lvcreate(8), --stripesize), in a scenario's unit.
@@ -150,7 +150,7 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spec{kind: t.Name, local: t.Local, aws: t.Provider == "aws", gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs}
+	s := &spec{kind: t.Name, local: t.Local, provider: t.Provider, gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs}
 	if t.ChoosesIOPS {
 		s.iops = int64(limits.Sustained.IOPS)
 	}
@@ -268,7 +268,7 @@ func (d *disk) judge() {
 		d.fate = created
 	case a == nil:
 		d.fate = removed
-	case b.aws && a.aws && a.gib >= b.gib && a.width == b.width && a.unit == b.unit && a.fs == b.fs:
+	case b.provider == "aws" && a.provider == "aws" && a.gib >= b.gib && a.width == b.width && a.unit == b.unit && a.fs == b.fs:
 		d.fate = modified
 		d.resized = a.gib != b.gib
 		d.tuned = a.kind != b.kind || a.iops != b.iops || a.mibps != b.mibps
@@ -303,23 +303,6 @@ func (d *disk) why() string { return fmt.Sprintf("%s: from %s to %s", d.path, d.
 
 // local reports whether the new volume is on the instance's own disks.
 func (d *disk) local() bool { return d.after != nil && d.after.local }
-
-// ebs refuses volumes that AWS does not offer.
-func (d *disk) ebs(target string) error {
-	for _, s := range []*spec{d.before, d.after} {
-		if s != nil && s.local {
-			next := "leave out --to " + target + "; --to lvm makes the file system on them"
-			if target == "kubernetes" {
-				next += "; pods get them as local volumes (the local volume static provisioner, sigs.k8s.io/sig-storage-local-static-provisioner), which bind a pod to its machine"
-			}
-			return Inputf(next, "%s is the instance's own disks, which come with the machine: %s makes Amazon EBS volumes only", d.path, target)
-		}
-		if s != nil && !s.aws {
-			return Inputf("leave out --to "+target, "%s is %s: %s is written for Amazon EBS volumes only", d.path, s.kind, target)
-		}
-	}
-	return nil
-}
 
 func names[T any](k scenario.Keyed[T]) []string {
 	out := make([]string, len(k))

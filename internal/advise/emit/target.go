@@ -37,6 +37,9 @@ type Part struct {
 
 // Options are a target's input besides the layout.
 type Options struct {
+	// Skip leaves out volumes that a target cannot make or change, instead of refusing them: for
+	// targets of which another one can.
+	Skip bool
 	// StatefulSet is the manifest of the one that runs the database, with its name for errors.
 	// Kubernetes only.
 	StatefulSet     []byte

@@ -13,7 +13,7 @@ import (
 // terraform writes aws_ebs_volume and aws_volume_attachment for each volume that is new or changes,
 // one for each machine of a map that the user fills in. Attributes: the AWS provider's
 // documentation of these two resources, 6.0.
-func terraform(l *Layout, _ *Options) (*Part, error) {
+func terraform(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	f := hclwrite.NewEmptyFile()
 	body := f.Body()
@@ -24,7 +24,10 @@ func terraform(l *Layout, _ *Options) (*Part, error) {
 		if d.fate == removed {
 			continue
 		}
-		if err := d.ebs("terraform"); err != nil {
+		if err := d.carries("terraform"); err != nil {
+			if o.Skip {
+				continue
+			}
 			return nil, err
 		}
 		if !wrote {

@@ -27,12 +27,16 @@ type spaceMaker struct {
 	// it. 0: no machine is named.
 	capIOPS       catalog.IOPS
 	capThroughput units.Throughput
+	barriers      []string // why options were left out; see Target
 }
 
 // makeSpace makes the space of a deployment: the grid of docs/plan.md.
 func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 	m := &spaceMaker{now: now, engine: profileOf(now), opt: opt, members: now.MemberCount()}
 	if err := m.asked(); err != nil {
+		return nil, err
+	}
+	if err := m.placed(); err != nil {
 		return nil, err
 	}
 	if err := m.priced(); err != nil {
@@ -42,6 +46,7 @@ func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 		return nil, err
 	}
 	s := m.make()
+	s.barriers = m.barriers
 	s.atOnce = opt.atOnce()
 	return s, nil
 }
@@ -273,7 +278,7 @@ func (m *spaceMaker) instances() []axis {
 		}
 		sets := []scenario.Set{{Path: "host.instance", Value: t.Name}}
 		// The scenario's cores and memory still apply: a container has its limits on any machine.
-		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) {
+		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) && !m.barredValue(sets) {
 			a.options = append(a.options, option{sets: sets, need: Restart, cost: cost})
 			m.cap(t)
 		}

@@ -17,7 +17,7 @@ func (m *spaceMaker) settings() []axis {
 	add := func(path string, options ...option) {
 		a := axis{path: path, options: []option{{}}, setting: true}
 		for _, o := range options {
-			if len(o.sets) > 0 && !m.kept(o.sets) {
+			if len(o.sets) > 0 && !m.kept(o.sets) && !m.barredValue(o.sets) {
 				a.options = append(a.options, o)
 			}
 		}

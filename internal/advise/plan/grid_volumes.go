@@ -94,7 +94,7 @@ func localDisks(o *catalog.Order, n int) catalog.Order {
 // that must not change.
 func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	sets := orderSets(g.path, g.now, &o)
-	if len(sets) == 0 || len(o.Check()) > 0 || g.space.kept(sets) {
+	if len(sets) == 0 || len(o.Check()) > 0 || g.space.kept(sets) || g.space.barred(g.now, &o) {
 		return
 	}
 	cost := g.cost(&o)
@@ -306,7 +306,7 @@ func (m *spaceMaker) logAxis() []axis {
 		if m.opt.Ephemeral && t.Provider == "aws" {
 			o := catalog.Order{Type: catalog.LocalType, Size: v.Size}
 			op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
-			if !m.kept(op.sets) {
+			if !m.kept(op.sets) && !m.barred(nil, &o) {
 				a.options = append(a.options, op)
 			}
 		}
@@ -320,7 +320,7 @@ func (m *spaceMaker) logAxis() []axis {
 					continue
 				}
 				op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o, cost: g.cost(&o), ordered: g.ordered(&o)}
-				if op.cost >= 0 && !m.kept(op.sets) {
+				if op.cost >= 0 && !m.kept(op.sets) && !m.barred(nil, &o) {
 					a.options = append(a.options, op)
 				}
 			}

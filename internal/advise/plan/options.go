@@ -28,6 +28,9 @@ type Options struct {
 	AtOnce *int
 	// Size, if not nil, is what the data will grow to: its volume gets a new size.
 	Size *Growth
+	// To is where the layout is to be carried out; nil: anywhere. Layouts that cannot be are not
+	// looked at.
+	To Target
 	// Ephemeral allows data on an instance's own disks, which are empty after the instance was
 	// stopped.
 	Ephemeral bool

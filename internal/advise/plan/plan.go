@@ -26,6 +26,8 @@ type Plan struct {
 	Objectives []Objective `json:"objectives"`
 	Region     string      `json:"region"`
 	BudgetUSD  *float64    `json:"budget_usd"` // null: none
+	// To is where the layout is to be carried out: "kubernetes"; "": anywhere.
+	To string `json:"to,omitempty"`
 	// Unpriced: prices were left out, so no figure in dollars means anything.
 	Unpriced bool    `json:"unpriced,omitempty"`
 	Now      *Layout `json:"now"`
@@ -316,6 +318,9 @@ func (p *planner) tell(name string) *Plan {
 		Searched:   Searched{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
 		ModelError: p.current.result.ModelError,
 	}
+	if p.opt.To != nil {
+		out.To = p.opt.To.Name()
+	}
 	if p.opt.Budget > 0 {
 		b := float64(p.opt.Budget)
 		out.BudgetUSD = &b
@@ -339,7 +344,7 @@ func (p *planner) tell(name string) *Plan {
 	for _, o := range p.frontier() {
 		out.Frontier = append(out.Frontier, p.layout(o))
 	}
-	out.Statements = slices.Concat(p.statements(), p.buckets(), p.priceStatements())
+	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.priceStatements())
 	if p.opt.Size != nil {
 		out.Sizing = p.opt.Size.table(p.now)
 	}

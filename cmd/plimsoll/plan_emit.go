@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/advise/plan"
+	engines "plimsoll/internal/engine"
+)
+
+// A planTarget is where a plan is to be carried out, and the folder for the files that do it.
+type planTarget struct {
+	to   choice
+	emit emitOptions // what emit takes besides a plan and its targets
+}
+
+// placeOrTime is --to of plan: where it is to be carried out or, as in every verb that reads
+// sources, a time. No word is both.
+type placeOrTime struct {
+	place *choice
+	time  *string
+}
+
+func (v placeOrTime) String() string { return strings.Join(v.GetSlice(), ",") }
+
+// Type is the name of the value in the help.
+func (v placeOrTime) Type() string { return v.place.Type() + "|TIME" }
+
+// Set accepts both.
+func (v placeOrTime) Set(word string) error {
+	if v.place.Set(word) != nil {
+		*v.time = word
+	}
+	return nil
+}
+
+// Append is Set.
+func (v placeOrTime) Append(word string) error { return v.Set(word) }
+
+// Replace forgets what was given.
+func (v placeOrTime) Replace(words []string) error {
+	v.place.value, *v.time = "", ""
+	for _, w := range words {
+		_ = v.Set(w) // never fails
+	}
+	return nil
+}
+
+// GetSlice returns the words that were given.
+func (v placeOrTime) GetSlice() []string {
+	return slices.DeleteFunc([]string{v.place.value, *v.time}, func(s string) bool { return s == "" })
+}
+
+// AddFlags adds the flags. until is where --to as a time goes; its flag is there already.
+func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
+	f := cmd.Flags()
+	t.to.among = emit.PlatformNames()
+	to := f.Lookup("to")
+	to.Usage = "only layouts that can be carried out there; as a time, for sources: only up to this time (repeatable)"
+	to.Value = placeOrTime{&t.to, until}
+	f.StringVar(&t.emit.dir, "emit", "", "with --to: write the files that apply the layout into this folder: new, empty, or written by an earlier emit")
+	f.BoolVar(&t.emit.force, "force", false, "with --emit: overwrite files that were edited since")
+	f.StringVar(&t.emit.statefulSet, "statefulset", "", "with --emit to kubernetes: the manifest of the StatefulSet that runs the database")
+	f.StringVar(&t.emit.container, "container", "", "the database's container in it (default: the one named after the engine, or the only one)")
+	f.StringArrayVar(&t.emit.claims, "claim", nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
+	complete(cmd, "container")
+	complete(cmd, "claim")
+	for _, err := range []error{cmd.MarkFlagDirname("emit"), cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
+		if err != nil {
+			panic(err) // the flags were just added
+		}
+	}
+}
+
+// meantPlatform is what to do about a word that is no platform.
+func meantPlatform(word string) string {
+	_, err := emit.PlatformNamed(word)
+	var input *emit.InputError
+	if errors.As(err, &input) && input.Next != "" {
+		return input.Next
+	}
+	return "leave it out"
+}
+
+// target reads the flags; nil if there is none.
+func (t *planTarget) target(cmd *cobra.Command) (plan.Target, error) {
+	for _, name := range []string{"force", "statefulset", "container", "claim"} {
+		if cmd.Flags().Changed(name) && t.emit.dir == "" {
+			return nil, usagef("add --emit DIR", "plan: --%s is for the files of --emit", name)
+		}
+	}
+	if t.to.value == "" {
+		if cmd.Flags().Changed("emit") {
+			return nil, usagef("add --to "+emit.PlatformNames()[0], "plan: --emit DIR needs --to: one of %s", strings.Join(emit.PlatformNames(), ", "))
+		}
+		return nil, nil
+	}
+	p, err := emit.PlatformNamed(t.to.value)
+	if err != nil {
+		return nil, asEmitFailure(err)
+	}
+	return p, nil
+}
+
+// write writes the files of the layout that a plan chose.
+func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.Plan) error {
+	if t.emit.dir == "" || p.Chosen == nil {
+		return nil
+	}
+	if len(p.Chosen.Changes) == 0 {
+		fmt.Fprintf(a.stderr, "plimsoll: nothing changes, so nothing is written to %s\n", printable(t.emit.dir))
+		return nil
+	}
+	chosen := &emit.Plan{File: p.Scenario.File, Text: string(d.text()), Facts: p.Scenario.Facts, Sets: p.Chosen.Sets}
+	layout, err := chosen.Layout(engines.All())
+	if err != nil {
+		return asEmitFailure(err)
+	}
+	opt, err := t.emit.options(ctx)
+	if err != nil {
+		return asEmitFailure(err)
+	}
+	opt.Skip = true // the platform has a target for each
+	platform, err := emit.PlatformNamed(t.to.value)
+	if err != nil {
+		return asEmitFailure(err)
+	}
+	r, err := emit.Files(layout, platform.Targets(layout), opt)
+	if err != nil {
+		return asEmitFailure(err)
+	}
+	report := r.Report(layout)
+	t.emit.warnLeft(a, report)
+	if err := t.emit.write(r, report); err != nil {
+		return asEmitFailure(err)
+	}
+	fmt.Fprintf(a.stderr, "plimsoll: %d files in %s; README.md there says how to apply them\n", len(r.Files), printable(t.emit.dir))
+	return nil
+}

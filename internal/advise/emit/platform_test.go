@@ -1,0 +1,66 @@
+package emit
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+)
+
+// What a plan is told of a platform is what the platform's own targets do with the same change.
+func TestPlatformSaysWhatItsTargetsDo(t *testing.T) {
+	gp3 := func(stripe int) *catalog.Order {
+		return &catalog.Order{Type: "gp3", Size: 500 * units.GiB, Stripe: stripe}
+	}
+	local := &catalog.Order{Type: "nvme", Size: 100 * units.GiB}
+	for _, c := range []struct {
+		platform      string
+		before, after *catalog.Order
+		refused       string // part of the reason; "" if it can be carried out
+	}{
+		{"kubernetes", gp3(0), &catalog.Order{Type: "io2", Size: 500 * units.GiB, IOPS: 6000}, ""},
+		{"kubernetes", gp3(0), gp3(8), "Kubernetes has no stripes"},
+		{"kubernetes", gp3(8), gp3(8), ""}, // it stays as it is
+		{"kubernetes", nil, local, "come with the machine"},
+		{"aws", gp3(0), gp3(8), ""},
+		{"aws", gp3(0), local, ""}, // lvm makes a file system there
+		{"aws", nil, gp3(0), ""},
+		{"bare", gp3(0), gp3(0), ""},
+		{"bare", gp3(0), gp3(2), "nothing is rented"},
+		{"bare", nil, gp3(0), "nothing is rented"},
+		{"bare", nil, local, ""},
+	} {
+		p, err := PlatformNamed(c.platform)
+		if err != nil {
+			t.Fatal(err)
+		}
+		why := p.Volume(c.before, c.after)
+		if (why == "") != (c.refused == "") || !strings.Contains(why, c.refused) {
+			t.Errorf("%s: from %v to %v: %q, want %q", c.platform, c.before, c.after, why, c.refused)
+		}
+		if c.before == c.after || c.before != nil && c.before.String() == c.after.String() {
+			continue // a target is not asked about what stays
+		}
+		carries := false
+		for _, name := range p.volumes {
+			d := disk{path: "volumes.data"}
+			d.before, _ = specOf(c.before, "xfs")
+			d.after, _ = specOf(c.after, "xfs")
+			carries = carries || d.carries(name) == nil
+		}
+		if carries != (c.refused == "") {
+			t.Errorf("%s: its targets carry out %v to %v: %v", c.platform, c.before, c.after, carries)
+		}
+	}
+}
+
+// A name that is not a platform's suggests the one that was probably meant.
+func TestPlatformNamed(t *testing.T) {
+	if _, err := PlatformNamed("kubernets"); err == nil || !strings.Contains(err.(*InputError).Next, "kubernetes") {
+		t.Errorf("kubernets: %v", err)
+	}
+	if p, err := PlatformNamed("bare"); err != nil || p.Value("host.instance") == "" || p.Value("engine.wiredtiger.cache") != "" {
+		t.Errorf("bare: %v, %v", p, err)
+	}
+}
