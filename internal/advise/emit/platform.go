@@ -172,18 +172,23 @@ func (p *Platform) Volume(before, after *catalog.Order) string {
 	if err1 != nil || err2 != nil || a == nil {
 		return "" // the catalogue refuses it
 	}
-	why := ""
+	stays, why := reflect.DeepEqual(b, a), ""
 	for _, name := range p.volumes {
 		c := carriers[name]
 		r := c.refuses(b, a)
-		switch stays := reflect.DeepEqual(b, a); {
-		case r == carried, stays && (r != elsewhere || len(c.providers) == 0):
+		if r == carried || stays && (r == isStripe || a.local || !p.rents()) {
 			return ""
-		case why == "":
+		}
+		if why == "" {
 			why = r.text(name, &c)
 		}
 	}
 	return why
+}
+
+// rents reports whether network volumes can be rented there.
+func (p *Platform) rents() bool {
+	return slices.ContainsFunc(p.volumes, func(name string) bool { return len(carriers[name].providers) > 0 })
 }
 
 // Value says in a few words why a value cannot be changed there, "" if it can. Volumes' values are

@@ -26,6 +26,8 @@ func TestPlatformSaysWhatItsTargetsDo(t *testing.T) {
 		{"aws", gp3(0), gp3(8), ""},
 		{"aws", gp3(0), local, ""}, // lvm makes a file system there
 		{"aws", nil, gp3(0), ""},
+		{"aws", local, local, ""},
+		{"aws", &catalog.Order{Type: "ultra", Size: units.TiB, IOPS: 9000, Throughput: 1000 * units.MBps}, &catalog.Order{Type: "ultra", Size: units.TiB, IOPS: 9000, Throughput: 1000 * units.MBps}, "Amazon EBS volumes only"},
 		{"bare", gp3(0), gp3(0), ""},
 		{"bare", gp3(0), gp3(2), "nothing is rented"},
 		{"bare", nil, gp3(0), "nothing is rented"},
