@@ -2,8 +2,6 @@
 # message without it.
 
 GO ?= go
-# The race detector needs a C compiler; without one the tests still run.
-RACE := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZTIME ?= 10
 BENCH ?= .
@@ -85,23 +83,17 @@ release: ## build the release of the checked out tag in dist/
 .PHONY: check
 check: deps test ## install what the tests need (as root on Debian), then test
 
-# Models take the time as an argument and run in one goroutine: the race detector would only make
-# them five times as slow.
-MODELS := ./internal/model/engine ./internal/model/kernel ./internal/model/volume/... \
-	./internal/model/workload ./internal/model/catalog/... ./internal/base/vtime \
-	./internal/base/random ./internal/engine/enginetest $(wildcard ./internal/engine/*/model)
-
 # Packages that are compiled and tested at once: twice the cores, since many tests wait for a server, a
 # device or a signal.
 ATONCE := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 
 .PHONY: test
-test: ## run all tests with the race detector (except models); make lint has go vet's checks
-	@$(if $(RACE),,\
-		echo "no C compiler: testing without the race detector (Debian: apt-get install gcc)")
-	$(GO) test -vet=off -p $(ATONCE) $(TESTFLAGS) $(MODELS) && failed=0 || failed=1; \
-	$(GO) test $(RACE) -vet=off -p $(ATONCE) $(TESTFLAGS) \
-		$$($(GO) list ./... | grep -vxF "$$($(GO) list $(MODELS))") && exit $$failed
+test: ## run all tests; make lint has go vet's checks
+	CGO_ENABLED=0 $(GO) test -vet=off -p $(ATONCE) $(TESTFLAGS) ./...
+
+.PHONY: race
+race: ## run the tests of what runs at once under the race detector (needs gcc)
+	.ci/race
 
 .PHONY: lint
 lint: ## check formatting and run the linters of .golangci.yml

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +27,11 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the program as people do: testdata/script/*.txtar, one topic a file.
 func TestScript(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		// Under nohup the scripts' processes would inherit that and survive the signal some send them. What is
+		// handled here is not inherited.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	captures, err := filepath.Abs("../../../shared/data/ftdc")
 	if err != nil {
 		t.Fatal(err)

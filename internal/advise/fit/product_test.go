@@ -72,9 +72,6 @@ func limitsOf(t *testing.T, o catalog.Order) (iops, bytes float64) {
 // among the listed alternatives, and the named one provides what the true one does. Without a
 // reached limit no figure is reported as known.
 func TestProducts(t *testing.T) {
-	if underRace {
-		t.Skip("minutes of virtual time; made without the race detector")
-	}
 	for _, order := range []string{
 		"{type: gp3, size: 100GiB}", "{type: gp3, size: 100GiB, iops: 6000, throughput: 250MiB/s}", "{type: gp3, size: 500GiB, iops: 4350, throughput: 333MiB/s}",
 		"{type: gp3, size: 50GiB, stripe: 2}",
@@ -160,9 +157,6 @@ func checkProduct(t *testing.T, fitted *fit.Fitted, was catalog.Order, reached b
 // Without any report by the device, a limit that is sold as such is named if it was reached;
 // nothing is named if none was reached, or if a figure may be any provider's.
 func TestProductsUntold(t *testing.T) {
-	if underRace {
-		t.Skip("minutes of virtual time; made without the race detector")
-	}
 	for _, c := range []struct {
 		order   string
 		block   units.Size

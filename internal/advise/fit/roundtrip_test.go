@@ -138,16 +138,10 @@ func run(t *testing.T, name string, yaml []byte) (*simulate.Result, *recording.M
 	return r, mem
 }
 
-// underRace says that the race detector is on.
-var underRace bool
-
 // Everything knowable about a simulated scenario is found in its recording, and the fitted scenario
 // has the same rate of writes. Its latencies are printed, not asserted: they depend on things that
 // no recording contains.
 func TestRoundTrip(t *testing.T) {
-	if underRace {
-		t.Skip("minutes of virtual time; made without the race detector")
-	}
 	for _, tt := range trips {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

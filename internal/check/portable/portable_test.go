@@ -15,9 +15,6 @@ import (
 // root is the repository's root, relative to this package's folder.
 const root = "../../.."
 
-// underRace reports whether the race detector is on.
-var underRace bool
-
 // all also compiles for arm64 what depends on package recording, with all its dependencies: a
 // minute the first time.
 var all = flag.Bool("all", false, "compile for arm64 also the models that need package recording")
@@ -47,9 +44,6 @@ func list(t *testing.T) []Package {
 }
 
 func TestModelsSource(t *testing.T) {
-	if underRace {
-		t.Skip("nothing here runs at once; checked without the race detector")
-	}
 	if testing.Short() {
 		t.Skip("compiles packages; not with -short")
 	}
@@ -61,9 +55,6 @@ func TestModelsSource(t *testing.T) {
 }
 
 func TestModelsCompiled(t *testing.T) {
-	if underRace {
-		t.Skip("nothing here runs at once; checked without the race detector")
-	}
 	if testing.Short() {
 		t.Skip("compiles for another machine; not with -short")
 	}

@@ -14,9 +14,6 @@ import (
 // The program is also released for macOS, without the lab. Types are checked from source, which
 // takes a fraction of the time to compile; the release compiles.
 func TestCompilesOnOtherSystems(t *testing.T) {
-	if underRace {
-		t.Skip("nothing here runs at once; checked without the race detector")
-	}
 	if testing.Short() {
 		t.Skip("checks types of all dependencies; not with -short")
 	}

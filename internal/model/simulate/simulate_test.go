@@ -196,9 +196,6 @@ func TestRecordedHistogram(t *testing.T) {
 func TestSameSeedSameBytes(t *testing.T) {
 	for _, name := range examples {
 		sets := []string{"run.duration=70s", "run.warmup=15s"}
-		if raced {
-			sets = []string{"run.duration=10s", "run.warmup=1s"}
-		}
 		a, recordA := digest(t, load(t, name, sets...))
 		b, recordB := digest(t, load(t, name, sets...))
 		if !bytes.Equal(a, b) || recordA != recordB {
@@ -286,9 +283,6 @@ func check(t interface {
 }
 
 func TestExamples(t *testing.T) {
-	if raced {
-		t.Skip("minutes of virtual time: without the race detector")
-	}
 	for _, name := range examples {
 		r := run(t, load(t, name, "run.warmup=30s", "run.duration=150s"), simulate.Options{Series: true})
 		check(t, r)

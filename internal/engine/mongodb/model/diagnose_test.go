@@ -53,7 +53,6 @@ func (b *bench) record(t *testing.T, length time.Duration) *recording.Memory {
 // backlog and the volume's throughput, with eviction at most a sign; no stall if the journal has
 // its own volume.
 func TestDiagnosed(t *testing.T) {
-	long(t)
 	for _, c := range []struct {
 		name       string
 		change     func(*rig)

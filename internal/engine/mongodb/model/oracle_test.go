@@ -14,17 +14,6 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// underRace says that the race detector is on.
-var underRace bool
-
-// long skips a test of long runs under the race detector.
-func long(t *testing.T) {
-	t.Helper()
-	if underRace {
-		t.Skip("long virtual runs are tested without the race detector")
-	}
-}
-
 // A bench runs the engine under an open loop with a number of connections.
 type bench struct {
 	clock      vtime.Clock
@@ -155,7 +144,6 @@ func lab() rig {
 // One set of parameters for all; those that were calibrated on these runs are named in the
 // package's doc.
 func TestMeasuredRuns(t *testing.T) {
-	long(t)
 	tuned := func(c *Config) {
 		c.EvictionThreadsMin, c.EvictionThreadsMax = 20, 20
 		c.EvictionDirtyTarget, c.EvictionDirtyTrigger = 0.01, 0.05
@@ -242,7 +230,6 @@ func (b *bench) longest() (d time.Duration) {
 // What an update writes, measured with a checkpoint every 20 s: 26 KB documents at 300 updates/s,
 // whole and as a difference, and 500 hot ones of them.
 func TestMeasuredAmplification(t *testing.T) {
-	long(t)
 	for _, c := range []struct {
 		name     string
 		measured float64

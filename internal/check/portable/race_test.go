@@ -1,5 +1,0 @@
-//go:build race
-
-package portable
-
-func init() { underRace = true }
