@@ -50,6 +50,10 @@ var ends = map[string]end{
 	"plimsoll trace":       needsRoot,
 	"plimsoll mcp":         {code: exitFine, stderr: `serving \d sources`},
 
+	"plimsoll rollout plan.json --site site.yaml":           {code: exitUsage, stderr: `there is no log at`},
+	"plimsoll rollout plan.json --site site.yaml --dry-run": {code: exitFailure, stderr: `it cannot begin yet`},
+	"plimsoll rollout --":                                   {code: exitUsage, stderr: `holds no rollout`},
+
 	"plimsoll lab table examples/lab --measured":                    {code: exitFine},
 	"plimsoll casebook ":                                            {slow: true},
 	"plimsoll probe data --stage 100ms --profile wiredtiger":        {slow: true},

@@ -61,6 +61,7 @@ func newExampleWork(t *testing.T) *exampleWork {
 		}
 	}
 	write("gp3.yaml", "type: gp3\nsize: 100GiB\niops: 3000\n")
+	write("site.yaml", "members:\n  - {data: /nonexistent/db, volumes: {journal: /nonexistent/journal}, unit: mongod}\n")
 	write("web.yml", "http_server_config: {http2: false}\n")
 	write("iostat.log", cappedVolume(3, 15))
 	for archive, names := range map[string][]string{"emit.txtar": {"mongo.yaml"}, "catalog_import.txtar": {"types.json", "prices.csv"}} {

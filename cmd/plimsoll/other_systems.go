@@ -27,6 +27,13 @@ func newTraceCommand(*app) *cobra.Command {
 		"Linux's eBPF", "run it on the server whose syncs are slow")
 }
 
+// newRolloutCommand replaces the rollout on other systems: it exchanges names in one step and looks
+// for processes in /proc.
+func newRolloutCommand(*app) *cobra.Command {
+	return onLinuxOnly("rollout", "Carry out a plan, step by step (Linux only)",
+		"Linux's renameat2 and /proc", "run it on the server whose log moves")
+}
+
 // onLinuxOnly is a command that fails with the reason why it is missing, whatever its arguments.
 func onLinuxOnly(name, short, what, instead string) *cobra.Command {
 	return &cobra.Command{

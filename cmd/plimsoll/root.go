@@ -66,7 +66,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(newCatalogCommand(a))
 	root.AddCommand(newLabCommand(a))
 	root.AddCommand(newProbeCommand(a), newTraceCommand(a), newProveCommand(a))
-	root.AddCommand(newPlanCommand(a), newEmitCommand(a))
+	root.AddCommand(newPlanCommand(a), newEmitCommand(a), newRolloutCommand(a))
 	root.AddCommand(newFitCommand(a))
 	root.AddCommand(newMCPCommand(a), newManCommand(a))
 	root.SetHelpCommand(newHelpCommand())

@@ -189,6 +189,13 @@ var layers = []Layer{
 		"base/diagnostics", "base/units", "model/volume", "model/catalog", "model/kernel",
 		"model/workload", "model/engine", "model/scenario", "model/simulate",
 	}},
+	{"advise/rollout", "a plan carried out, step by step, so that no acknowledged write can be lost", []string{
+		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "base/yamltree", "model/engine",
+		"advise/emit",
+	}},
+	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{
+		"model/engine", "advise/rollout",
+	}},
 	{"advise/prove", "two recordings: is it better, by how much, how sure", []string{
 		"base/diagnostics", "base/random", "base/units", "record/recording", "record/timeline",
 		"judge/rules", "judge/diagnose",
@@ -223,7 +230,7 @@ var layers = []Layer{
 		"model/volume", "model/catalog", "model/simulate", "judge/rules", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "trace/events", "trace/chain", "lab/mount", "lab/probe", "lab/run",
 		"lab/table", "advise/plan",
-		"advise/prove", "advise/casebook", "advise/emit", "advise/fit", "present/document",
+		"advise/prove", "advise/casebook", "advise/emit", "advise/rollout", "advise/fit", "present/document",
 		"present/diagnosis",
 	}},
 
@@ -245,11 +252,11 @@ var layers = []Layer{
 		"base/diagnostics", "base/vtime", "base/random", "base/units", "model/volume",
 		"model/kernel", "model/workload", "model/engine", "model/scenario", "model/simulate",
 	}},
-	{"engine/*/advise", "how the engine is fitted, planned and configured", []string{
-		"base/units", "record/timeline", "model/scenario", "judge/rules", "advise/emit",
-		"advise/fit", "engine/*/judge", "engine/*/model",
-	}},
 	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},
+	{"engine/*/advise", "how the engine is fitted, planned, configured and rolled out", []string{
+		"base/units", "record/timeline", "model/scenario", "judge/rules", "advise/emit",
+		"advise/fit", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/etcd/endpoint",
+	}},
 	{"engine/mongodb/names", "what MongoDB's metrics and settings are called, in every spelling", []string{
 		"record/ftdc/dialect",
 	}},
@@ -269,7 +276,7 @@ var layers = []Layer{
 	{"engine/etcd", "all that is known of etcd", []string{
 		"base/units", "record/source", "record/exposition", "record/sources", "model/scenario",
 		"judge/rules", "lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit",
-		"engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
+		"advise/rollout", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
 		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint",
 	}},
 	{"engine/iris", "all that is known of InterSystems IRIS", []string{
@@ -288,13 +295,13 @@ var layers = []Layer{
 	{"engine/mongodb", "all that is known of MongoDB", []string{
 		"base/diagnostics", "base/units", "record/source", "record/exposition", "record/ftdc",
 		"record/sources", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
-		"advise/plan", "advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise",
+		"advise/plan", "advise/fit", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/*/advise",
 		"engine/mongodb/names", "engine/*/live", "engine/*/server", "engine/mongodb/worker",
 		"engine/mongodb/buckets",
 	}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
 		"record/source", "record/exposition", "record/sources", "model/scenario", "judge/rules",
-		"lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "engine/*/judge",
+		"lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "advise/rollout", "engine/*/judge",
 		"engine/*/model", "engine/*/advise", "engine/*/live", "engine/*/server",
 	}},
 	{"engine/streams", "the shapes of I/O that benchmark tools make, as an engine", []string{
@@ -340,7 +347,7 @@ var layers = []Layer{
 		"judge/headroom/offers", "judge/alerts", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "trace", "trace/events", "trace/target", "trace/chain",
 		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
-		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/plan", "advise/prove",
+		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/rollout", "advise/plan", "advise/prove",
 		"advise/casebook", "advise/fit", "present/document", "present/diagnosis", "present/html",
 		"present/mcp", "present/text", "present/markdown", "present/results", "present/frame", "watch", "watch/top", "engine", "docs",
 	}},

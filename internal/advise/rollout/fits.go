@@ -1,0 +1,148 @@
+//go:build linux
+
+package rollout
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/units"
+)
+
+// roomBesides is what must be free on the new volume besides the log, as a share of it.
+const roomBesides = 0.1
+
+// fits fails unless the log can move: what it is now, and what the new volume is.
+func (m *member) fits() error {
+	if m.r.moving(m) {
+		return nil // a run that was cut off has begun; its steps look for themselves
+	}
+	info, err := os.Lstat(m.move.log)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return inputf("data: is the engine's data folder", "%s: there is no log at %s", m.Name, m.move.log)
+	case err != nil:
+		return err
+	case info.Mode().Type() == fs.ModeSymlink:
+		to, _ := os.Readlink(m.move.log) // only for the message
+		return inputf("the plan is for a log in the data folder", "%s: %s is a link already, to %s", m.Name, m.move.log, to)
+	case !info.IsDir():
+		return inputf("", "%s: %s is not a folder", m.Name, m.move.log)
+	}
+	if found, err := hasLog(m.move.log, m.r.proc.IsLog); err != nil || !found {
+		return errors.Join(err, inputf("data: is the engine's data folder", "%s: %s has no file of the log", m.Name, m.move.log))
+	}
+	if err := m.mounted(info); err != nil {
+		return err
+	}
+	if left := m.move.remains(); len(left) > 0 {
+		return inputf("finish or undo that rollout first; if you are sure, remove them", "%s: something is already there: %v", m.Name, left)
+	}
+	return errors.Join(m.room(), m.reachable(info))
+}
+
+// mounted fails unless the new volume is a file system of its own, and the log's folder no mount
+// point.
+func (m *member) mounted(log fs.FileInfo) error {
+	root, err := os.Stat(m.mount)
+	if err != nil || !root.IsDir() {
+		return errors.Join(inputf("make its file system and mount it first (plimsoll emit --to lvm writes a script)", "%s: the new volume is not at %s", m.Name, m.mount), err)
+	}
+	parent, err := os.Stat(filepath.Dir(m.mount))
+	if err != nil {
+		return err
+	}
+	data, err := os.Stat(filepath.Dir(m.move.log))
+	if err != nil {
+		return err
+	}
+	switch device := deviceOf(root); {
+	case m.r.site.Trial:
+		return nil
+	case device == deviceOf(log):
+		return inputf("mount the new volume there first", "%s: %s is on the same file system as the log", m.Name, m.mount)
+	case device == deviceOf(parent):
+		return inputf("mount the new volume there first", "%s: nothing is mounted at %s", m.Name, m.mount)
+	case deviceOf(data) != deviceOf(log):
+		return inputf("move it by unmounting", "%s: %s is a mount point of its own already", m.Name, m.move.log)
+	}
+	return nil
+}
+
+func deviceOf(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Dev
+	}
+	return 0
+}
+
+// room fails if the log does not fit on the new volume.
+func (m *member) room() error {
+	var bytes int64
+	err := filepath.WalkDir(m.move.log, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(m.mount, &st); err != nil {
+		return &fs.PathError{Op: "statfs", Path: m.mount, Err: err}
+	}
+	if st.Flags&unix.ST_RDONLY != 0 {
+		return inputf("mount -o remount,rw "+m.mount, "%s: %s is mounted read-only", m.Name, m.mount)
+	}
+	free, need := int64(st.Bavail)*st.Bsize, bytes+int64(float64(bytes)*roomBesides)
+	if free < need {
+		return inputf("take a larger volume", "%s: the log has %s, and only %s are free on %s", m.Name, units.Bytes(float64(bytes)), units.Bytes(float64(free)), m.mount)
+	}
+	return nil
+}
+
+// reachable fails if the log's owner may not enter a folder on the way to the new volume.
+func (m *member) reachable(log fs.FileInfo) error {
+	owner, ok := log.Sys().(*syscall.Stat_t)
+	if !ok || owner.Uid == 0 {
+		return nil
+	}
+	for at := m.mount; ; at = filepath.Dir(at) {
+		var st syscall.Stat_t
+		if err := syscall.Stat(at, &st); err != nil {
+			return &fs.PathError{Op: "stat", Path: at, Err: err}
+		}
+		enter := uint32(0o001)
+		switch {
+		case st.Uid == owner.Uid:
+			enter = 0o100
+		case st.Gid == owner.Gid:
+			enter = 0o010
+		}
+		if st.Mode&enter == 0 {
+			return inputf("chmod o+x "+at, "%s: the log's owner (user %d) may not enter %s", m.Name, owner.Uid, at)
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}
+
+// moving reports whether the copy of a member was begun.
+func (r *Rollout) moving(m *member) bool {
+	for i := range r.state.Steps {
+		if r.state.Steps[i].Name == m.name("copy") {
+			return r.state.Steps[i].Phase != ""
+		}
+	}
+	return false
+}

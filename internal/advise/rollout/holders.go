@@ -1,0 +1,72 @@
+//go:build linux
+
+package rollout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// A file is one on this machine, whatever path it is seen under.
+type file struct{ dev, ino uint64 }
+
+// holders are the processes that have a file of some folders open, or work in one: "postgres (4711)".
+// Processes of other users are seen only by root.
+func holders(dirs ...string) ([]string, error) {
+	files := map[file]bool{}
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+			if err != nil {
+				if errors.Is(err, fs.ErrNotExist) {
+					return nil // a file that the engine removed meanwhile
+				}
+				return err
+			}
+			if info, err := d.Info(); err == nil && len(files) < entriesMax {
+				if st, ok := info.Sys().(*syscall.Stat_t); ok {
+					files[file{st.Dev, st.Ino}] = true
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("the processes of this machine: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() || !holds(pid, files) {
+			continue
+		}
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		out = append(out, fmt.Sprintf("%s (process %d)", strings.TrimSpace(string(name)), pid))
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func holds(pid int, files map[file]bool) bool {
+	open := fmt.Sprintf("/proc/%d/fd", pid)
+	paths := []string{fmt.Sprintf("/proc/%d/cwd", pid)}
+	if entries, err := os.ReadDir(open); err == nil { // it may have ended
+		for _, e := range entries {
+			paths = append(paths, filepath.Join(open, e.Name()))
+		}
+	}
+	return slices.ContainsFunc(paths, func(path string) bool {
+		var st syscall.Stat_t
+		return syscall.Stat(path, &st) == nil && files[file{st.Dev, st.Ino}]
+	})
+}

@@ -1,0 +1,241 @@
+//go:build linux
+
+// Package rollouttest kills rollouts of real engines, at every point, while clients write.
+//
+// A rollout that is to die runs in a process of its own: the test's binary, started again
+// ([Main]), which sends itself SIGKILL at a point. So nothing of it is tidied up.
+package rollouttest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"plimsoll/internal/advise/rollout"
+	"plimsoll/internal/model/engine"
+)
+
+// The variables that make a test's binary a rollout.
+const (
+	envDir   = "PLIMSOLL_TEST_ROLLOUT"
+	envAct   = "PLIMSOLL_TEST_ROLLOUT_ACT"
+	envPoint = "PLIMSOLL_TEST_ROLLOUT_POINT"
+	envNth   = "PLIMSOLL_TEST_ROLLOUT_NTH"
+)
+
+// Main is what TestMain calls in a package that kills rollouts of an engine. It returns the
+// process's exit code.
+func Main(m *testing.M, e engine.Engine) int {
+	dir := os.Getenv(envDir)
+	if dir == "" {
+		return m.Run()
+	}
+	if err := child(dir, e); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// child works on the rollout in a folder, and dies where it is told.
+func child(dir string, e engine.Engine) error {
+	folder, err := rollout.OpenFolder(dir, true)
+	if err != nil {
+		return err
+	}
+	state, err := folder.Load()
+	if err != nil {
+		return err
+	}
+	if state == nil {
+		plan, err := os.ReadFile(dir + ".plan")
+		if err != nil {
+			return err
+		}
+		site, err := os.ReadFile(dir + ".site")
+		if err != nil {
+			return err
+		}
+		state = rollout.NewState("plan.json", string(plan), "site.yaml", string(site), 0)
+	}
+	point, nth := os.Getenv(envPoint), 0
+	wanted, err := strconv.Atoi(os.Getenv(envNth))
+	if err != nil {
+		return err
+	}
+	r, err := rollout.New([]engine.Engine{e}, folder, state, rollout.Options{
+		Say: func(text string) { fmt.Fprintln(os.Stderr, text) },
+		At: func(at string) {
+			if at != point {
+				return
+			}
+			if nth++; nth == wanted {
+				fmt.Fprintln(os.Stderr, "killed")
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				select {}
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if os.Getenv(envAct) == "undo" {
+		return r.Undo(context.Background())
+	}
+	return r.Run(context.Background())
+}
+
+// A Case is an engine that runs, with clients that write all the time.
+type Case struct {
+	Dir     string // for the rollouts' folders
+	Plan    string // the output of plan -o json
+	Site    string
+	Members []string
+	// Configures says that the site names configuration files.
+	Configures bool
+	// Check fails unless the engine serves and has every acknowledged write. It returns how many.
+	Check func() (acknowledged int, err error)
+	// Seed chooses the points.
+	Seed uint64
+	// Logs are the engine's own paths of the logs, for the layout at the end.
+	Logs []string
+}
+
+// A point is where a rollout is killed: at the nth time that it passes.
+type point struct {
+	name string
+	nth  int
+}
+
+// Forward are the points of a rollout, Back those of its undo.
+func (c *Case) points() (forward, back []point) {
+	for _, m := range c.Members {
+		steps := []string{"check", "stop", "copy", "swap"}
+		if c.Configures {
+			steps = append(steps, "configure")
+		}
+		steps = append(steps, "start")
+		for _, s := range steps {
+			name := m + ": " + s
+			forward = append(forward, point{"begun " + name, 1}, point{"did " + name, 1}, point{"done " + name, 1})
+			back = append(back, point{"undoing " + name, 1}, point{"undid " + name, 1}, point{"undone " + name, 1})
+		}
+	}
+	for n := range c.Members {
+		for _, p := range []string{"copied", "compared", "named", "linked", "exchanged", "kept"} {
+			forward = append(forward, point{p, n + 1})
+		}
+		for _, p := range []string{"copied", "compared", "named", "before exchanging back", "exchanged back"} {
+			back = append(back, point{p, n + 1})
+		}
+	}
+	for _, nth := range []int{1, 2, 5, 9} { // in the middle of the copy, and of reading it back
+		forward = append(forward, point{"copy", nth}, point{"read", nth})
+		back = append(back, point{"copy", nth}, point{"read", nth})
+	}
+	return forward, append(back, point{"removed", 1}, point{"removed", 3})
+}
+
+// Kill kills rollouts at some points, or at all with CI_FULL, and lets them go on or go back. After
+// each, every acknowledged write must be there. Every rollout ends where it began.
+func (c *Case) Kill(t *testing.T) {
+	t.Helper()
+	forward, back := c.points()
+	t.Logf("seed %d", c.Seed)
+	r := rand.New(rand.NewPCG(c.Seed, 0))
+	if os.Getenv("CI_FULL") == "" {
+		const some = 3
+		r.Shuffle(len(forward), func(i, j int) { forward[i], forward[j] = forward[j], forward[i] })
+		forward = forward[:some]
+	}
+	for n, p := range forward {
+		for _, act := range []string{"resume", "undo"} {
+			if os.Getenv("CI_FULL") == "" && (n%2 == 0) != (act == "resume") {
+				continue
+			}
+			dir := filepath.Join(c.Dir, fmt.Sprintf("rollout-%d-%s", n, act))
+			c.begin(t, dir)
+			c.killed(t, dir, "run", p)
+			c.whole(t, dir, act)
+			said := fmt.Sprintf("killed at %q (%d): %s", p.name, p.nth, act)
+			if act == "resume" {
+				c.layout(t, true)
+				q := back[r.IntN(len(back))]
+				c.killed(t, dir, "undo", q)
+				c.whole(t, dir, "resume")
+				said += fmt.Sprintf("; undo killed at %q (%d): resumed", q.name, q.nth)
+			}
+			c.layout(t, false)
+			acknowledged, err := c.Check()
+			if err != nil {
+				t.Fatalf("%s: %v", said, err)
+			}
+			t.Logf("%s; %d acknowledged, none lost", said, acknowledged)
+		}
+	}
+}
+
+// begin writes a rollout's input.
+func (c *Case) begin(t *testing.T, dir string) {
+	t.Helper()
+	for name, text := range map[string]string{".plan": c.Plan, ".site": c.Site} {
+		if err := os.WriteFile(dir+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// killed runs a rollout until it dies at a point. One that never comes there ends as a whole.
+func (c *Case) killed(t *testing.T, dir, act string, p point) {
+	t.Helper()
+	out, err := c.run(dir, act, p)
+	if err != nil && !strings.Contains(out, "killed") {
+		t.Fatalf("%s, to be killed at %q (%d): %v\n%s", act, p.name, p.nth, err, out)
+	}
+}
+
+// whole runs a rollout to its end.
+func (c *Case) whole(t *testing.T, dir, act string) {
+	t.Helper()
+	if out, err := c.run(dir, act, point{}); err != nil {
+		t.Fatalf("%s: %v\n%s", act, err, out)
+	}
+	if _, err := c.Check(); err != nil {
+		t.Fatalf("after %s: %v", act, err)
+	}
+}
+
+func (c *Case) run(dir, act string, p point) (string, error) {
+	cmd := exec.Command(os.Args[0], "-test.run=^$") //nolint:gosec // ourselves
+	cmd.Env = append(os.Environ(), envDir+"="+dir, envAct+"="+act, envPoint+"="+p.name, envNth+"="+strconv.Itoa(p.nth))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.String(), err
+}
+
+// layout fails unless the logs are links to their new volumes, or folders with nothing left beside
+// them.
+func (c *Case) layout(t *testing.T, moved bool) {
+	t.Helper()
+	for _, log := range c.Logs {
+		info, err := os.Lstat(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.IsDir() == moved {
+			t.Errorf("%s is a folder: %v; moved: %v", log, info.IsDir(), moved)
+		}
+		if beside, err := filepath.Glob(log + ".plimsoll-*"); err != nil || !moved && len(beside) > 0 {
+			t.Errorf("beside the log there are %q, %v", beside, err)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+//go:build linux
+
+package rollouttest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Volume makes a file system on a loop device of its own and mounts it, as root; without root, or
+// without loop devices, it is a plain folder, and real is false. Others may enter it.
+func Volume(t *testing.T, dir, name, fs string) (path string, real bool) {
+	t.Helper()
+	path = filepath.Join(dir, name)
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() != 0 {
+		return path, false
+	}
+	image := path + ".image"
+	f, err := os.Create(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(512<<20), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	device, err := output("losetup", "--show", "-f", image)
+	if err != nil {
+		t.Logf("plain folders: %v", err)
+		return path, false
+	}
+	t.Cleanup(func() {
+		if out, err := output("losetup", "-d", device); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	for _, command := range [][]string{{"mkfs." + fs, "-q", device}, {"mount", device, path}} {
+		if out, err := output(command[0], command[1:]...); err != nil {
+			t.Skipf("%s: %v: %s", command[0], err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := output("umount", path); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path, true
+}
+
+func output(name string, args ...string) (string, error) {
+	out, err := exec.Command(name, args...).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}

@@ -1,0 +1,195 @@
+//go:build linux
+
+package rollout
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/safefile"
+)
+
+// A Phase is how far a step has come.
+type Phase string
+
+// The phases of a step; "" is one that was not begun.
+const (
+	begun   Phase = "begun"
+	done    Phase = "done"
+	undoing Phase = "undoing"
+	undone  Phase = "undone"
+)
+
+// Directions of a rollout. It is asked for a direction once, and keeps it when it is resumed.
+const (
+	Forward   = "forward"
+	Undoing   = "undoing"
+	Undone    = "undone"
+	Finishing = "finishing"
+	Finished  = "finished"
+)
+
+const (
+	stateVersion  = 1
+	stateName     = "state.json"
+	lockName      = "lock"
+	stateBytesMax = 64 << 20
+)
+
+// A State is where a rollout stands, and all that it takes to continue: the plan and the site as
+// they were when it began. It is one file, replaced as a whole.
+type State struct {
+	Version   int         `json:"version"`
+	Started   time.Time   `json:"started"`
+	PlanFile  string      `json:"plan_file"`
+	Plan      string      `json:"plan"`
+	SiteFile  string      `json:"site_file"`
+	Site      string      `json:"site"`
+	RecordFor string      `json:"record_for"` // length of each recording; "0s" for none
+	Direction string      `json:"direction"`
+	Steps     []StepState `json:"steps"`
+	// Proof is what comparing the recordings said: "better", "worse", ...; "" before.
+	Proof string `json:"proof,omitempty"`
+}
+
+// A StepState is how far a step has come.
+type StepState struct {
+	Name  string    `json:"name"`
+	Phase Phase     `json:"phase,omitempty"`
+	At    time.Time `json:"at,omitzero"`
+}
+
+// An InputError says what is wrong with what the user gave, and what to do about it.
+type InputError struct{ Text, Next string }
+
+// Error says what is wrong.
+func (e *InputError) Error() string { return e.Text }
+
+// Hint says what to do.
+func (e *InputError) Hint() string { return e.Next }
+
+// BadInput marks it as the user's.
+func (e *InputError) BadInput() {}
+
+func inputf(next, format string, args ...any) error {
+	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
+}
+
+// A Folder holds a rollout's state, its recordings and its commands' output. Only one process at a
+// time has it open; the kernel ends its hold when it dies.
+type Folder struct {
+	path string
+	lock *os.File
+}
+
+// OpenFolder opens a rollout's folder, and makes it if create is set. It fails if another process
+// has it open.
+func OpenFolder(path string, create bool) (*Folder, error) {
+	if create {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if !create {
+		if _, err := os.Stat(filepath.Join(path, stateName)); errors.Is(err, fs.ErrNotExist) {
+			return nil, inputf("--dir names the folder of the rollout", "%s holds no rollout", path)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("another process works on the rollout in %s: %w", path, err), f.Close())
+	}
+	return &Folder{path, f}, errors.Join(safefile.RemoveLeftovers(filepath.Join(path, stateName)))
+}
+
+// flock takes a file or folder for this process alone.
+func flock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
+
+// Close lets another process open it.
+func (f *Folder) Close() error { return f.lock.Close() }
+
+// Path returns the path of something in the folder.
+func (f *Folder) Path(name ...string) string {
+	return filepath.Join(append([]string{f.path}, name...)...)
+}
+
+// Load reads the state; nil if there is none yet.
+func (f *Folder) Load() (*State, error) {
+	file, err := safefile.Open(f.Path(stateName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, stateBytesMax))
+	if err != nil {
+		return nil, err
+	}
+	s := &State{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, inputf("restore it from a backup; without it nothing is known of the rollout", "%s cannot be read: %v", f.Path(stateName), err)
+	}
+	if s.Version != stateVersion {
+		return nil, inputf("use the plimsoll that made it", "%s is of version %d, this program reads %d", f.Path(stateName), s.Version, stateVersion)
+	}
+	return s, nil
+}
+
+func (f *Folder) save(s *State) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return safefile.Write(f.Path(stateName), append(text, '\n'), safefile.Options{Mode: 0o600})
+}
+
+// Begun reports whether any step was begun.
+func (s *State) Begun() bool {
+	return slices.ContainsFunc(s.Steps, func(s StepState) bool { return s.Phase != "" })
+}
+
+// Amend replaces the site, for one whose commands or address were wrong. Members, folders and
+// volumes must be the same. The error is an *[InputError] or of the text.
+func (s *State) Amend(file, text string) error {
+	was, err := ParseSite(s.SiteFile, []byte(s.Site))
+	if err != nil {
+		return err
+	}
+	is, err := ParseSite(file, []byte(text))
+	if err != nil {
+		return err
+	}
+	if !slices.EqualFunc(was.Members, is.Members, func(a, b Member) bool {
+		return a.Name == b.Name && a.Data == b.Data && a.Config == b.Config && slices.Equal(a.Volumes, b.Volumes)
+	}) {
+		return inputf("only commands, units, addresses, patience and record can change", "%s has other members, folders or volumes than the rollout was begun with", file)
+	}
+	s.SiteFile, s.Site = file, text
+	return nil
+}
+
+// NewState is that of a rollout that has not begun. The names of the files are for messages.
+func NewState(planFile, plan, siteFile, site string, recordFor time.Duration) *State {
+	return &State{
+		Version: stateVersion, Started: time.Now().UTC(), PlanFile: planFile, Plan: plan,
+		SiteFile: siteFile, Site: site, RecordFor: recordFor.String(), Direction: Forward,
+	}
+}

@@ -1,0 +1,190 @@
+package advise
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/advise/rollout"
+	"plimsoll/internal/engine/etcd/endpoint"
+)
+
+const (
+	// answerWithin is how long a member may take to answer one question.
+	answerWithin   = 10 * time.Second
+	answerBytesMax = 1 << 20
+)
+
+// Procedure is how a member's WAL moves.
+func Procedure() rollout.Procedure {
+	return rollout.Procedure{
+		Log: "member/wal", Into: "wal",
+		IsLog:   func(name string) bool { return strings.HasSuffix(name, ".wal") },
+		Answers: answers, Ready: ready, Healthy: healthy, Configure: configure,
+	}
+}
+
+func answers(ctx context.Context, m *rollout.Member) error {
+	_, err := call(ctx, m, m.Address, "/version", nil)
+	var status *statusError
+	if errors.As(err, &status) {
+		return nil
+	}
+	return err
+}
+
+// healthy reads a key through the member, linearizably: it answers only when it has a leader and has
+// applied all that was committed (etcd 3.5, server/etcdserver/api/etcdhttp/health.go).
+func healthy(ctx context.Context, m *rollout.Member) error {
+	if m.Address == "" {
+		return errors.New("the site has no address of the member: whether it serves cannot be known")
+	}
+	return healthyAt(ctx, m, m.Address)
+}
+
+func healthyAt(ctx context.Context, m *rollout.Member, at string) error {
+	body, err := call(ctx, m, at, "/health", nil)
+	if err != nil {
+		return err
+	}
+	var is struct{ Health, Reason string }
+	if err := json.Unmarshal(body, &is); err != nil {
+		return fmt.Errorf("%s/health: %w", at, err)
+	}
+	if is.Health != "true" {
+		return fmt.Errorf("the member at %s is not healthy: %s", at, is.Reason)
+	}
+	return nil
+}
+
+// ready fails if the others have no majority without this member, where they could have one.
+func ready(ctx context.Context, m *rollout.Member) error {
+	body, err := call(ctx, m, m.Address, "/v3/cluster/member/list", []byte("{}"))
+	if err != nil {
+		return err
+	}
+	var list struct {
+		Header struct {
+			MemberID string `json:"member_id"`
+		} `json:"header"`
+		Members []struct {
+			ID         string   `json:"ID"`
+			Name       string   `json:"name"`
+			ClientURLs []string `json:"clientURLs"`
+			IsLearner  bool     `json:"isLearner"`
+		} `json:"members"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		return fmt.Errorf("the members of the cluster: %w", err)
+	}
+	voters, well := 0, 0
+	var ill []error
+	for _, o := range list.Members {
+		if o.IsLearner {
+			continue
+		}
+		voters++
+		if o.ID == list.Header.MemberID {
+			continue
+		}
+		err := errors.New(o.Name + " was never started")
+		for _, at := range o.ClientURLs {
+			if err = healthyAt(ctx, m, at); err == nil {
+				break
+			}
+		}
+		if err == nil {
+			well++
+		} else {
+			ill = append(ill, err)
+		}
+	}
+	if majority := voters/2 + 1; well < majority && len(ill) > 0 {
+		return fmt.Errorf("the cluster has %d voters and only %d are well without this member: %w", voters, well, errors.Join(ill...))
+	}
+	return nil
+}
+
+// A statusError is an answer that is not the one wanted.
+type statusError struct{ text string }
+
+func (e *statusError) Error() string { return e.text }
+
+// call asks a member over HTTP, with TLS as etcdctl's variables have it.
+func call(ctx context.Context, m *rollout.Member, at, path string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if !strings.Contains(at, "://") {
+		at = "http://" + at
+	}
+	u, err := url.Parse(at)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%s: %q is not an address such as http://127.0.0.1:2379", m.Name, at)
+	}
+	files := endpoint.Files{Cert: os.Getenv("ETCDCTL_CERT"), Key: os.Getenv("ETCDCTL_KEY"), CACert: os.Getenv("ETCDCTL_CACERT")}
+	secure := u.Scheme == "https"
+	if !secure {
+		files = endpoint.Files{}
+	}
+	config, err := files.Config(endpoint.Names{Both: "ETCDCTL_CERT and ETCDCTL_KEY", Client: "ETCDCTL_CERT", Authority: "ETCDCTL_CACERT"}, secure, false)
+	if err != nil {
+		return nil, err
+	}
+	method := http.MethodGet
+	if body != nil {
+		method = http.MethodPost
+	}
+	u.Host, u.Path = endpoint.WithPort(u.Host), path
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, answerBytesMax))
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, &statusError{fmt.Sprintf("%s says %s: %s", u, resp.Status, strings.TrimSpace(string(text)))}
+	}
+	return text, nil
+}
+
+// configure sets the WAL's folder in a configuration file (--config-file, YAML) or an environment
+// file.
+func configure(file string, text []byte, dir string) ([]byte, error) {
+	key, line := "ETCD_WAL_DIR=", "ETCD_WAL_DIR="+strconv.Quote(dir)
+	if e := filepath.Ext(file); e == ".yml" || e == ".yaml" {
+		key, line = "wal-dir:", "wal-dir: "+strconv.Quote(dir)
+	}
+	var out []string
+	set := false
+	for l := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n") {
+		if strings.HasPrefix(l, key) {
+			if set {
+				continue
+			}
+			l, set = line, true
+		}
+		out = append(out, l)
+	}
+	if !set {
+		out = append(out, line)
+	}
+	return []byte(strings.Join(out, "\n") + "\n"), nil
+}

@@ -1,0 +1,85 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/advise/rollout"
+	"plimsoll/internal/present/document"
+)
+
+// Rollout is the steps of a rollout, and where they stand.
+func Rollout(r *rollout.Report) *document.Document {
+	d := &document.Document{Kind: "Rollout", Title: "Rollout of " + r.Engine, Verdict: stands(r)}
+	if r.Proof != "" {
+		d.Lead = append(d.Lead, "The recordings before and after: "+r.Proof+".")
+	}
+	for _, p := range r.Problems {
+		d.Lead = append(d.Lead, "It cannot begin: "+p+".")
+	}
+	s := document.Section{ID: "steps", Title: "Steps"}
+	for i, step := range r.Steps {
+		t := document.Task{ID: fmt.Sprintf("step%d", i+1), Number: i + 1, Title: step.Name, About: about(&r.Steps[i])}
+		for _, x := range []document.Step{
+			{Label: "does", Text: step.Action}, {Label: "needs", Text: step.Precondition},
+			{Label: "checks", Text: step.Check}, {Label: "undo", Text: step.Undo},
+		} {
+			if x.Text != "" {
+				t.Steps = append(t.Steps, x)
+			}
+		}
+		s.Parts = append(s.Parts, document.Part{Tasks: []document.Task{t}})
+	}
+	d.Sections = append(d.Sections, s)
+	if len(r.Left) > 0 {
+		tab := &document.Table{Caption: "What the rollout does not do", Columns: []document.Column{{Text: "change"}, {Text: "from"}, {Text: "to"}}}
+		for _, c := range r.Left {
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: c.Path, Roles: "code"}, {Text: orUnknown(c.From)}, {Text: orUnknown(c.To)}})
+		}
+		d.Sections = append(d.Sections, document.Section{ID: "left", Title: "Not done by the rollout", Parts: []document.Part{
+			{Text: "plimsoll emit writes the files for these changes."}, {Table: tab},
+		}})
+	}
+	return d
+}
+
+// about says where a step stands, and whether the engine is stopped after it.
+func about(s *rollout.ReportedStep) string {
+	var parts []string
+	if s.Phase != "" {
+		parts = append(parts, s.Phase)
+	}
+	if s.Down {
+		parts = append(parts, "the engine is stopped afterwards")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// stands is a rollout's verdict.
+func stands(r *rollout.Report) string {
+	switch {
+	case r.DryRun && len(r.Problems) > 0:
+		return fmt.Sprintf("A dry run of %d steps: it cannot begin yet. Nothing was changed.", len(r.Steps))
+	case r.DryRun:
+		return fmt.Sprintf("A dry run: %d steps are left, and every precondition that can be seen now holds. Nothing was changed.", left(r))
+	case r.Direction == "undone":
+		return "Undone: everything is where it was, and the engine runs."
+	case r.Direction == "finished":
+		return "Finished: the log is on its new volume, and the old one was removed."
+	case r.Done && r.Proof == "better":
+		return "Done, and proved better. plimsoll rollout --finish removes the old log; --undo goes back."
+	case r.Done:
+		return "Done: the log is on its new volume. The old one is kept until the recordings prove better; --undo goes back."
+	}
+	return fmt.Sprintf("It stands in the middle (%s): %d of %d steps are left. --resume goes on, --undo goes back.", r.Direction, left(r), len(r.Steps))
+}
+
+func left(r *rollout.Report) int {
+	n := 0
+	for _, s := range r.Steps {
+		if r.Direction == "forward" && s.Phase != "done" || r.Direction == "undoing" && s.Phase != "undone" && s.Phase != "" {
+			n++
+		}
+	}
+	return n
+}
