@@ -137,9 +137,6 @@ func TestExpectedEndsAreOfExamples(t *testing.T) {
 // with the error that its reader would get where something is missing. Those that take long are run
 // with CI_FULL=1.
 func TestEveryExampleRuns(t *testing.T) {
-	if underRace {
-		t.Skip("a hundred processes, each ten times as slow under the race detector")
-	}
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("examples are a shell's, and there is none here")
 	}

@@ -90,9 +90,6 @@ func temporaries(t *testing.T, dir string) (out []string) {
 // record and watch are killed at any time. What was recorded before can be read, other files stay,
 // and the next run continues and clears up.
 func TestKilledWhileRecording(t *testing.T) {
-	if underRace {
-		t.Skip("a process that is killed reports no race, and starts ten times as slowly")
-	}
 	page := httptest.NewServer(metricsPage())
 	defer page.Close()
 	url := page.URL + "/metrics"

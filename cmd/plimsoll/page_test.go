@@ -194,9 +194,6 @@ func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string
 
 // A layout's command in a plan's page gives the figures that the page has of it.
 func TestEvidenceOfPlan(t *testing.T) {
-	if underRace {
-		t.Skip("a search is tried without the race detector, as in plan.txtar")
-	}
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	short := strings.Replace(evidenceScenario, "duration: 40s", "duration: 5s", 1)
 	if err := os.WriteFile(file, []byte(short), 0o644); err != nil {

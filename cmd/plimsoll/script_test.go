@@ -18,9 +18,6 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
-// underRace says that the race detector is at work.
-var underRace bool
-
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"plimsoll": func() { os.Exit(runProcess()) }})
 }
@@ -53,8 +50,6 @@ func TestScript(t *testing.T) {
 			case "captures":
 				_, err := os.Stat(captures)
 				return err == nil, nil
-			case "race": // the race detector makes it ten times as slow
-				return underRace, nil
 			case "lab": // volumes can be mounted here
 				return labAvailable(), nil
 			case "postgres": // a server can be started here

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,11 +24,13 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
+var stall = flag.Bool("stall", false, "make real engines stall; nothing else should run on the machine")
+
 // TestStall makes real engines stall, on volumes that are mounted for it or in containers with
 // limits, and has the running program say why: testdata/stall/*.txtar.
 func TestStall(t *testing.T) {
-	if underRace {
-		t.Skip("a volume that is emulated is too slow beside the race detector")
+	if !*stall {
+		t.Skip("takes a minute of real time on a machine that does nothing else: -stall")
 	}
 	root, err := os.MkdirTemp("", "plimsoll-stall-") // the engines' user may enter it
 	if err != nil {
