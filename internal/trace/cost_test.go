@@ -3,179 +3,274 @@
 package trace_test
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/trace/target"
 )
 
-var cost = flag.Int("cost", 0, "measure what a trace costs in so many pairs of runs, and print the table of docs/trace.md")
+var (
+	cost     = flag.Int("cost", 0, "measure what a trace costs in so many pairs of runs, and print the tables of docs/trace.md")
+	costLoad = flag.String("cost-load", "", "only the load of this name")
+)
 
-// A load is what fio does while it is measured.
+// costFor is how long a run is measured.
+const costFor = 6 * time.Second
+
+// A load is what is measured with and without a trace.
 type load struct {
 	name string
-	args []string
+	// start makes the load's files on a file system, and starts its processes.
+	start func(t *testing.T, dir string) runner
 }
 
-// loads: syncs one after the other at a fixed rate and as fast as they go, and direct writes.
+// A runner is a load that was started.
+type runner interface {
+	target() target.Choice
+	// run runs the load for some time, and returns its operations and their p99.
+	run(t *testing.T, lasts time.Duration) (operations float64, p99 time.Duration)
+}
+
+// loads: syncs and direct writes at the rates of which the promise is, and real engines.
 var loads = []load{
-	{"2,000 fdatasyncs/s", []string{"--rw=write", "--bs=4k", "--size=64m", "--fdatasync=1", "--ioengine=sync", "--numjobs=2", "--rate_iops=1000"}},
-	{"fdatasyncs, as many as go", []string{"--rw=write", "--bs=4k", "--size=64m", "--fdatasync=1", "--ioengine=sync", "--numjobs=4"}},
-	{"direct writes, 16 in flight", []string{"--rw=randwrite", "--bs=4k", "--size=256m", "--direct=1", "--ioengine=libaio", "--iodepth=16"}},
+	{"fio, 5,000 fdatasyncs/s", fio("--rw=write", "--bs=4k", "--size=64m", "--fdatasync=1", "--ioengine=sync", "--numjobs=4", "--rate_iops=1250")},
+	{"fio, 50,000 direct writes/s", fio("--rw=randwrite", "--bs=4k", "--size=256m", "--direct=1", "--ioengine=libaio", "--iodepth=16", "--rate_iops=50000")},
+	{"PostgreSQL", database("{postgres: {rows: 20000, shared_buffers: 64MiB}}", "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}, connections: 16}")},
+	{"etcd", database("{etcd: {members: 1, rtt: 100us}}", "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 2000}, document: {size: 512B}}")},
+	{"WiredTiger", database("{wiredtiger: {cache: 256MB, log_bytes: 1200B, oplog: false}}", "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 1KiB}, connections: 16}")},
 }
 
-// TestCost prints what a trace of fio costs fio: runs with and without in turns, on an emulated volume
-// that does not wait. The programs' own time comes from the kernel (bpf_stats_enabled), and does not
-// depend on what else the machine does.
+// A measurement is one run.
+type measurement struct {
+	rate, p99 float64
+	programs  map[string]ebpf.ProgramStats // of the trace, by name
+	tracer    time.Duration                // processor time of the tracing process
+}
+
+// TestCost prints what a trace costs: what its programs took, which the kernel counts
+// (bpf_stats_enabled) and which does not depend on what else the machine does; and throughput and p99
+// of pairs of runs with and without, in the order ABBA, on a file system in memory. It asserts nothing.
 //
-//	sudo go test ./internal/trace -run Cost -cost 5 -v
+//	sudo go test ./internal/trace -run Cost -cost 6 -v -timeout 1h
 func TestCost(t *testing.T) {
 	if *cost == 0 {
 		t.Skip("a measurement, not a test: -cost PAIRS")
 	}
-	need(t, "fio")
-	e := emulate(t, "ext4", 0)
-	e.disk.Pace(false, nil)
 	stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stats.Close()
-	fmt.Printf("%-28s | %10s %10s %8s | %9s %9s %8s | of the programs, a call and in all\n", "load", "calls/s", "traced", "change", "p99 us", "traced", "change")
+	counting(t)
 	for _, l := range loads {
-		var rates, p99s [2][]float64
-		var perCall, share, own []float64
-		for range *cost {
-			for traced := range 2 {
-				m := measured(t, e.dir, l, traced == 1)
-				rates[traced] = append(rates[traced], m.rate)
-				p99s[traced] = append(p99s[traced], m.p99us)
-				if traced == 1 {
-					own = append(own, m.tracer.Seconds())
-					perCall = append(perCall, m.programs.Seconds()*1e6/(m.rate*m.seconds))
-					share = append(share, m.programs.Seconds()/m.seconds)
-				}
-			}
+		if *costLoad != "" && *costLoad != l.name {
+			continue
 		}
-		fmt.Printf("%-28s | %10.0f %10.0f %7.1f%% | %9.0f %9.0f %7.1f%% | %.2f us, %.2f %% of a processor; tracing process %.2f s\n", l.name,
-			middle(rates[0]), middle(rates[1]), 100*(middle(rates[1])/middle(rates[0])-1),
-			middle(p99s[0]), middle(p99s[1]), 100*(middle(p99s[1])/middle(p99s[0])-1), middle(perCall), 100*middle(share), middle(own))
+		t.Run(l.name, func(t *testing.T) {
+			r := l.start(t, inMemory(t))
+			r.run(t, time.Second)
+			var with, without []measurement
+			for i := range *cost {
+				pair := [2]measurement{}
+				for k := range 2 {
+					traced := (i+k)%2 == 1
+					pair[(i+k)%2] = measured(t, r, traced)
+				}
+				without, with = append(without, pair[0]), append(with, pair[1])
+			}
+			printPairs(l.name, without, with)
+			printPrograms(with)
+		})
 	}
 }
 
-func middle(xs []float64) float64 {
-	s := slices.Clone(xs)
-	slices.Sort(s)
-	return s[len(s)/2]
-}
-
-type measurement struct {
-	rate, p99us, seconds float64
-	programs             time.Duration
-	tracer               time.Duration // processor time of the tracing process
-}
-
-// measured runs a load for some seconds.
-func measured(t *testing.T, dir string, l load, traced bool) measurement {
+// counting attaches a program that does nothing: what it takes is the price of counting.
+func counting(t *testing.T) {
 	t.Helper()
-	const seconds = 6
-	args := append([]string{"--name=cost", "--directory=" + dir, "--time_based", "--runtime=" + strconv.Itoa(seconds), "--group_reporting",
-		"--thread", "--output-format=json"}, l.args...)
-	cmd := exec.CommandContext(context.Background(), "fio", args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	if err := cmd.Start(); err != nil {
+	spec := &ebpf.ProgramSpec{Name: "nothing", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "block_rq_issue",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, License: "Dual BSD/GPL"}
+	p, err := ebpf.NewProgram(spec)
+	if err != nil {
 		t.Fatal(err)
 	}
+	l, err := link.AttachTracing(link.TracingOptions{Program: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(l.Close(), p.Close()) }) // they end with the process
+}
+
+// measured runs a load once.
+func measured(t *testing.T, r runner, traced bool) (m measurement) {
+	t.Helper()
 	var tracer *exec.Cmd
 	if traced {
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		tracer = exec.CommandContext(context.Background(), self)
-		tracer.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+strconv.Itoa(cmd.Process.Pid))
-		tracer.Stderr = os.Stderr
-		if err := tracer.Start(); err != nil {
-			t.Fatal(err)
-		}
+		tracer = tracing(t, r.target())
 	}
-	// The programs are gone when the trace has seen that fio ended: their times are read before.
-	spent := make(chan time.Duration, 1)
-	go func() {
-		time.Sleep((seconds - 1) * time.Second)
-		spent <- programsTime()
-	}()
-	if err := cmd.Wait(); err != nil {
+	before := programs()
+	n, p99 := r.run(t, costFor)
+	m.rate, m.p99 = n/costFor.Seconds(), p99.Seconds()
+	if !traced {
+		return m
+	}
+	m.programs = programs()
+	for name, s := range before {
+		x := m.programs[name]
+		x.Runtime -= s.Runtime
+		x.RunCount -= s.RunCount
+		m.programs[name] = x
+	}
+	began := cpuOf(t, tracer.Process.Pid)
+	if err := tracer.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	m := parsed(t, out.Bytes())
-	if traced {
-		if err := tracer.Wait(); err != nil { // it ends with its target
-			t.Fatal(err)
-		}
-		m.tracer = tracer.ProcessState.UserTime() + tracer.ProcessState.SystemTime()
-	}
-	m.programs, m.seconds = <-spent, seconds-1
-	if err := os.RemoveAll(filepath.Join(dir, "cost.0.0")); err != nil {
-		t.Fatal(err)
-	}
+	_ = tracer.Wait() // interrupted
+	m.tracer = began
 	return m
 }
 
-// programsTime is what all attached programs of this kind took.
-func programsTime() (sum time.Duration) {
+// tracing starts a trace in a process of its own, and waits until its programs run.
+func tracing(t *testing.T, c target.Choice) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := attached()
+	cmd := exec.CommandContext(context.Background(), self)
+	cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+c.Path)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "no program was attached", func() bool { return attached() > before })
+	time.Sleep(time.Second) // it reads who has which files open
+	return cmd
+}
+
+// cpuOf is the processor time that a process took.
+func cpuOf(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum time.Duration
+	for _, e := range entries {
+		var ns int64
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", pid, e.Name()))
+		if err != nil {
+			continue // it ended
+		}
+		if _, err := fmt.Sscan(string(text), &ns); err == nil {
+			sum += time.Duration(ns)
+		}
+	}
+	return sum
+}
+
+// programs are the statistics of all attached programs of this kind, by name.
+func programs() map[string]ebpf.ProgramStats {
+	out := map[string]ebpf.ProgramStats{}
 	for id := ebpf.ProgramID(0); ; {
 		next, err := ebpf.ProgramGetNextID(id)
 		if err != nil {
-			return sum
+			return out
 		}
 		id = next
 		p, err := ebpf.NewProgramFromID(id)
 		if err != nil {
 			continue
 		}
-		if s, err := p.Stats(); err == nil && p.Type() == ebpf.Tracing {
-			sum += s.Runtime
+		i, err1 := p.Info()
+		s, err2 := p.Stats()
+		if err1 == nil && err2 == nil && p.Type() == ebpf.Tracing {
+			x := out[i.Name]
+			x.Runtime += s.Runtime
+			x.RunCount += s.RunCount
+			out[i.Name] = x
 		}
 		_ = p.Close()
 	}
 }
 
-func parsed(t *testing.T, text []byte) measurement {
-	t.Helper()
-	type latencies struct {
-		Percentile map[string]float64 `json:"percentile"`
+// printPairs prints throughput and p99 of the pairs: the median of the ratios, and the interval that
+// has it with 95 % or, with few pairs, all of them.
+func printPairs(name string, without, with []measurement) {
+	var rate, p99 []float64
+	var rates, p99s [2][]float64
+	for i := range with {
+		rate = append(rate, with[i].rate/without[i].rate)
+		p99 = append(p99, with[i].p99/without[i].p99)
+		rates[0], rates[1] = append(rates[0], without[i].rate), append(rates[1], with[i].rate)
+		p99s[0], p99s[1] = append(p99s[0], without[i].p99*1e6), append(p99s[1], with[i].p99*1e6)
 	}
-	var r struct {
-		Jobs []struct {
-			Write struct {
-				IOPS float64   `json:"iops"`
-				Clat latencies `json:"clat_ns"`
-			} `json:"write"`
-			Sync struct {
-				Lat latencies `json:"lat_ns"`
-			} `json:"sync"`
-		} `json:"jobs"`
+	fmt.Printf("| %s | %.0f | %.0f | %s | %.0f us | %.0f us | %s |\n", name, middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99))
+}
+
+// change is a median of ratios with its interval, in percent.
+func change(ratios []float64) string {
+	s := slices.Clone(ratios)
+	slices.Sort(s)
+	// The order statistics around the median that hold it with 95 %, by the sign test.
+	out, below, k := len(s), 1.0, 0
+	for tail := below; k < out/2; k++ {
+		if 2*tail/float64(int(1)<<out) > 0.05 {
+			break
+		}
+		below *= float64(out-k) / float64(k+1)
+		tail += below
 	}
-	if err := json.Unmarshal(text[bytes.IndexByte(text, '{'):], &r); err != nil || len(r.Jobs) == 0 {
-		t.Fatalf("%v: %s", err, text)
+	k = max(k-1, 0)
+	percent := func(x float64) float64 { return 100 * (x - 1) }
+	return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(middle(s)), percent(s[k]), percent(s[len(s)-1-k]))
+}
+
+func middle(xs []float64) float64 {
+	s := slices.Clone(xs)
+	slices.Sort(s)
+	if n := len(s); n%2 == 0 {
+		return (s[n/2-1] + s[n/2]) / 2
 	}
-	j := r.Jobs[0]
-	p99 := j.Sync.Lat.Percentile["99.000000"]
-	if p99 == 0 {
-		p99 = j.Write.Clat.Percentile["99.000000"]
+	return s[len(s)/2]
+}
+
+// printPrograms prints what each program took in the run that was in the middle.
+func printPrograms(all []measurement) {
+	slices.SortFunc(all, func(a, b measurement) int { return cmp.Compare(total(&a), total(&b)) })
+	m := &all[len(all)/2]
+	var names []string
+	for name := range m.programs {
+		names = append(names, name)
 	}
-	return measurement{rate: j.Write.IOPS, p99us: p99 / 1000}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(m.programs[b].Runtime, m.programs[a].Runtime) })
+	for _, name := range names {
+		if s := m.programs[name]; s.RunCount > 0 {
+			fmt.Printf("    %-16s %8.0f/s %6.0f ns %6.2f %%\n", name, float64(s.RunCount)/costFor.Seconds(),
+				float64(s.Runtime.Nanoseconds())/float64(s.RunCount), 100*s.Runtime.Seconds()/costFor.Seconds())
+		}
+	}
+	fmt.Printf("    all programs %.2f %% of a processor; the tracing process %.2f s with its start\n", 100*total(m).Seconds()/costFor.Seconds(), m.tracer.Seconds())
+}
+
+func total(m *measurement) (sum time.Duration) {
+	for name, s := range m.programs {
+		if name != "nothing" {
+			sum += s.Runtime
+		}
+	}
+	return sum
 }

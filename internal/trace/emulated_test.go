@@ -31,8 +31,12 @@ import (
 // The test binary is also the neighbour: a program that writes directly, so many at once; and a
 // trace in a process of its own.
 func TestMain(m *testing.M) {
-	if pid, err := strconv.Atoi(os.Getenv("PLIMSOLL_TEST_TRACER")); err == nil {
-		if _, err := trace.Run(context.Background(), trace.Options{Target: target.Choice{PID: pid}, For: time.Minute, Slower: 20 * time.Millisecond}); err != nil {
+	if text := os.Getenv("PLIMSOLL_TEST_TRACER"); text != "" {
+		choice := target.Choice{Path: text}
+		if pid, err := strconv.Atoi(text); err == nil {
+			choice = target.Choice{PID: pid}
+		}
+		if _, err := trace.Run(context.Background(), trace.Options{Target: choice, For: time.Minute, Slower: 20 * time.Millisecond}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

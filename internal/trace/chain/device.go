@@ -28,11 +28,9 @@ func classOf(r *events.Request) sizeClass {
 // aloneMax is how many latencies of a class are remembered.
 const aloneMax = 256
 
-// learn remembers the latency of a disk's request at i if it had the device for itself: the one that
-// completed before it did so before it was issued.
-func (w *Window) learn(rs []events.Request, i int) {
-	r := &rs[i]
-	if r.Issue == 0 || r.Done <= r.Issue || i > 0 && rs[i-1].Done > r.Issue {
+// learn remembers the latency of a request that had the device for itself.
+func (w *Window) learn(r *events.Request) {
+	if !r.Alone || r.Issue == 0 || r.Done <= r.Issue {
 		return
 	}
 	c := classOf(r)

@@ -73,7 +73,9 @@ func TestPagesBehindNeighbour(t *testing.T) {
 	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range", "ext4_sync_file")
 	// The device takes 2 ms for a request alone; 39 of the neighbour's are in front.
 	for i := range int64(5) {
-		b.Requests = append(b.Requests, request(caller, file, -100+10*i, -100+10*i, -98+10*i))
+		r := request(caller, file, -100+10*i, -100+10*i, -98+10*i)
+		r.Alone = true
+		b.Requests = append(b.Requests, r)
 	}
 	for i := range int64(39) {
 		r := request(other, big, 5, 5, 10+2*(i+1))

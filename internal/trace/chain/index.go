@@ -82,13 +82,10 @@ func (w *Window) requests(all []events.Request) {
 		}
 		w.disks[r.Dev] = append(w.disks[r.Dev], *r)
 		w.first[r.First] = place{r.Dev, r.Done}
+		w.learn(r)
 	}
 	for dev, from := range touched {
-		rs := w.disks[dev]
-		sortFrom(rs, from, func(r *events.Request) int64 { return r.Done })
-		for i := from; i < len(rs); i++ {
-			w.learn(rs, i)
-		}
+		sortFrom(w.disks[dev], from, func(r *events.Request) int64 { return r.Done })
 	}
 }
 

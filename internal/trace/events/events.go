@@ -111,17 +111,17 @@ type Request struct {
 	Sector uint64 `json:"sector"`
 	Bytes  uint32 `json:"bytes"`
 	Flags  uint32 `json:"flags"`
-	// Alloc is when the request was made, First when it was first seen, Insert when a scheduler
-	// took it (0 if none did), Issue when the driver did, Done when it was complete.
+	// Alloc is when the request was made, First when it was first seen, Issue when the driver took
+	// it, Done when it was complete.
 	Alloc    int64  `json:"alloc,omitempty"`
 	First    int64  `json:"first"`
-	Insert   int64  `json:"insert,omitempty"`
 	Issue    int64  `json:"issue"`
 	Done     int64  `json:"done"`
 	File     FileID `json:"file"`               // whose pages they are, if they are of the page cache
 	Metadata bool   `json:"metadata,omitempty"` // pages of the device itself: the file system's own
 	Reason   Reason `json:"reason,omitempty"`
 	Requeues uint32 `json:"requeues,omitempty"`
+	Alone    bool   `json:"alone,omitempty"` // the disk had completed all others before it was issued
 }
 
 // Begin is the earliest time at which the request is known to have been.
@@ -245,6 +245,7 @@ type Mount struct {
 	Dev    uint32   `json:"dev"`
 	Path   string   `json:"path"`
 	FSType string   `json:"fs_type"`
+	Source string   `json:"source,omitempty"` // the device's node, where there is one
 	Disks  []uint32 `json:"disks,omitempty"`
 }
 

@@ -147,7 +147,7 @@ func (d *decoder) name(address uint64) string {
 
 func request(r *record) events.Request {
 	q := events.Request{Dev: r.u32(), Sector: r.u64(), Bytes: r.u32(), Flags: r.u32(),
-		Alloc: r.ns(), First: r.ns(), Insert: r.ns(), Issue: r.ns(), Done: r.ns()}
+		Alloc: r.ns(), First: r.ns(), Issue: r.ns(), Done: r.ns()}
 	inode, dev, magic := r.u64(), r.u32(), r.u32()
 	if magic == blockDeviceMagic {
 		q.Metadata = true
@@ -156,8 +156,7 @@ func request(r *record) events.Request {
 	}
 	q.PID, q.TID = r.u32(), r.u32()
 	q.Reason = events.Reason(r.u32())
-	r.u32() // the flags of its first bio
-	q.Requeues, q.Kernel = r.u32(), r.u32() != 0
+	q.Requeues, q.Kernel, q.Alone = r.u32(), r.u32() != 0, r.u32() != 0
 	q.Comm = r.text(commBytes)
 	return q
 }

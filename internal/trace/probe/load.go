@@ -7,6 +7,7 @@ import (
 	_ "embed" // the object
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ var programs = []program{
 	{"insert_510", "block_rq_insert", 2, "", false},
 	{"issue_510", "block_rq_issue", 2, "", false},
 	{"merge_510", "block_rq_merge", 2, "", false},
-	{"io_start", "block_io_start", 1, "", false}, // only a little earlier than the others
+	{"io_start", "block_io_start", 1, "", false}, // of requests with a flush
 	{"insert", "block_rq_insert", 1, "", false},
 	{"issue", "block_rq_issue", 1, "the devices' requests", true},
 	{"merge", "block_rq_merge", 1, "", false},
@@ -240,7 +241,8 @@ func (c *Config) set(spec *ebpf.CollectionSpec) error {
 		kinds[number] = uint8(kind)
 	}
 	var errs []error
-	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": uint64(c.Slower / earlyShare), "by_device": c.ByDevice, "kinds": kinds} {
+	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": c.early(), "early_shift": uint32(bits.Len64(c.early()) - 1),
+		"by_device": c.ByDevice, "kinds": kinds} {
 		variable := spec.Variables[name]
 		if variable == nil {
 			return fmt.Errorf("the eBPF object has no %s", name)

@@ -42,6 +42,9 @@ const (
 
 func (c *Config) minWait() time.Duration { return min(max(c.Slower/200, waitLeast), waitMost) }
 
+// early is the age from which a call may become slow.
+func (c *Config) early() uint64 { return max(uint64(c.Slower)/earlyShare, 2) }
+
 func (c *Config) ringBytes() uint32 {
 	n := c.RingBytes
 	if n <= 0 {
@@ -57,6 +60,7 @@ type Probe struct {
 	links  []link.Link
 	reader *ringbuf.Reader
 	decode decoder
+	known  map[string]int // entries of each map that [Probe.Watch] fills
 	// Missing is what this kernel cannot show.
 	Missing []string
 }
@@ -79,7 +83,7 @@ func Start(c Config) (*Probe, error) {
 		detach(coll, links)
 		return nil, fmt.Errorf("trace: the ring of events: %w", err)
 	}
-	return &Probe{coll: coll, links: links, reader: r, Missing: missing,
+	return &Probe{coll: coll, links: links, reader: r, Missing: missing, known: map[string]int{},
 		decode: decoder{symbol: syms.name, names: map[uint64]string{}, texts: namer{}}}, nil
 }
 
@@ -98,9 +102,12 @@ func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
 	}{{"targets", processes}, {"devs", disks}, {"fsdevs", fileSystems}} {
 		m := p.coll.Maps[x.name]
 		for _, k := range x.keys {
-			if err := m.Put(k, uint8(1)); err != nil {
+			if err := m.Update(k, uint8(p.known[x.name]), ebpf.UpdateNoExist); errors.Is(err, ebpf.ErrKeyExist) {
+				continue
+			} else if err != nil {
 				return fmt.Errorf("trace: more than %d %s: %w", m.MaxEntries(), x.name, err)
 			}
+			p.known[x.name]++
 		}
 	}
 	return nil

@@ -39,13 +39,13 @@ struct request_event {
 	u32 type, dev;
 	u64 sector;
 	u32 bytes, flags;
-	u64 alloc, first, insert, issue, done;
+	u64 alloc, first, issue, done;
 	u64 inode;
 	u32 inode_dev, inode_magic;
 	u32 tgid, tid;
 	u32 reason; // of writeback, plus 1; 0 if its submitter was no flusher
-	u32 bio_flags, requeues;
-	u32 kthread;
+	u32 requeues;
+	u32 kthread, alone;
 	char comm[COMM];
 };
 

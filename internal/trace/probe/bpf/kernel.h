@@ -18,8 +18,10 @@ typedef _Bool bool;
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
 
-enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_LRU_HASH = 9, BPF_MAP_TYPE_RINGBUF = 27 };
+enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_RINGBUF = 27 };
 enum { BPF_ANY = 0, BPF_RB_NO_WAKEUP = 1 };
+
+struct task_struct;
 
 // Helpers of the kernel, by their numbers in its user interface (uapi/linux/bpf.h).
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
@@ -33,6 +35,7 @@ static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (vo
 static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
+static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static long (*bpf_get_task_stack)(void *task, void *to, u32 size, u64 flags) = (void *)141;
 
 #define field_exists(field) __builtin_preserve_field_info(field, 2)
@@ -110,7 +113,6 @@ struct bio_vec {
 	struct page *bv_page;
 };
 struct bio {
-	u16 bi_flags;
 	struct bio_vec *bi_io_vec;
 };
 struct gendisk {
@@ -129,6 +131,10 @@ struct request {
 	u32 rq_flags;
 	u64 start_time_ns;
 };
+enum bpf_func_id { // since 5.11
+	BPF_FUNC_get_current_task_btf = 158,
+};
+
 enum rqf_flags { // since 6.11
 	__RQF_FLUSH_SEQ = 1,
 };

@@ -10,6 +10,7 @@ const char _compiler[] SEC("compiler") = __clang_version__;
 volatile const u64 slow_ns = 20000000;  // a call that took less is counted only
 volatile const u64 wait_ns = 100000;    // a shorter wait is left out
 volatile const u64 early_ns = 2000000;  // a wait that ends sooner after its call's start is left out
+volatile const u32 early_shift = 20;    // the power of two below early_ns
 volatile const bool by_device = 0;      // targets are all processes, on file systems of fsdevs
 volatile const u8 kinds[512] = {};      // by the number of a system call; 0: not traced
 
@@ -17,33 +18,69 @@ enum { KIND_FSYNC = 1, KIND_FDATASYNC, KIND_RANGE, KIND_MSYNC, KIND_WRITE, KIND_
 
 #define PF_KTHREAD 0x00200000
 #define TASK_UNINTERRUPTIBLE 2
+#define REQ_FUA (1 << 17)
+#define REQ_PREFLUSH (1 << 18)
+
 #define S_IFMT 0170000
 #define S_IFREG 0100000
 #define S_IFBLK 0060000
 #define ONCE_NS 10000000000ull // a file's name is given again after so long
 
-struct call {
+// A thread in a traced call, or one of the kernel's that waits. It lies in an array by the low bits of
+// its number: an element costs a few nanoseconds, an entry of a hash table that comes and goes some
+// 200. Two threads that share an element at one time are counted as a lost event.
+#define THREADS 32768
+struct thread {
+	u32 tid, kind; // of the call; 0: a thread of the kernel
 	u64 enter;
-	u64 inode;
-	u32 kind, fd;
-	u32 dev, file_flags;
-	u32 magic, pad;
-};
-struct wait {
-	u64 out, wake, request;
-	u64 enter; // of the call
+	u64 out, wake, request; // of the wait
 	u32 waker_tgid, waker_tid;
-	u32 preempted, pad;
+	u32 preempted;
+	int fd;
 	char waker[COMM];
 };
-struct inode_key {
-	u64 inode;
-	u64 dev;
-};
+
+enum { IN_CALL = 1, WAITS = 2 };
+static u8 active[THREADS];
+
+#define SLOT(tid) ((tid) & (THREADS - 1))
+// flags is what a thread does. The verifier wants to see that the index is in bounds at each use.
+#define element(array, index) (*({                          \
+	u32 _at = index;                                    \
+	asm volatile("" : "+r"(_at));                       \
+	&array[_at & (sizeof(array) / sizeof(*array) - 1)]; \
+}))
+#define flags(tid) element(active, tid)
+
 struct inode_seen {
+	u64 inode, dev;
 	u64 at;
 	u32 tgid, pad;
 };
+
+#define INODES 8192
+
+// A request that is under way, in a cache line of its own. It lies in one of a few neighbouring
+// elements of an array. What the kernel's own structure still has at the end is read then, if the
+// request matters.
+#define REQUESTS 16384
+#define WAYS 4
+struct slot {
+	u64 alloc, first, issue;
+	u32 tgid, tid;
+	u32 bytes;
+	u8 disk, reason, kthread, requeues;
+	char comm[COMM];
+};
+static u64 keys[REQUESTS]; // the requests' addresses, in the same places; 0: free
+
+#define DISKS 256
+struct disk {
+	u64 done;    // when a request of it completed last
+	u64 sampled; // when one that had it for itself was handed over last
+};
+static struct disk disks[DISKS];
+
 struct done {
 	u64 at, first;
 };
@@ -63,19 +100,16 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 8 << 20);
 } events SEC(".maps");
-MAP(targets, BPF_MAP_TYPE_HASH, 4096, u32, u8);  // processes
-MAP(devs, BPF_MAP_TYPE_HASH, 256, u32, u8);      // disks
-MAP(fsdevs, BPF_MAP_TYPE_HASH, 256, u32, u8);    // file systems
-MAP(calls, BPF_MAP_TYPE_HASH, 16384, u32, struct call);
-MAP(waits, BPF_MAP_TYPE_HASH, 16384, u32, struct wait);
-MAP(requests, BPF_MAP_TYPE_HASH, 32768, u64, struct request_event);
+MAP(targets, BPF_MAP_TYPE_HASH, 4096, u32, u8); // processes
+MAP(devs, BPF_MAP_TYPE_HASH, DISKS, u32, u8);   // disks, each with its place in disks
+MAP(fsdevs, BPF_MAP_TYPE_HASH, 256, u32, u8);   // file systems
+MAP(threads, BPF_MAP_TYPE_ARRAY, THREADS, u32, struct thread);
+MAP(requests, BPF_MAP_TYPE_ARRAY, REQUESTS, u32, struct slot);
 MAP(commits, BPF_MAP_TYPE_HASH, 256, u64, struct commit_event);
 MAP(flushers, BPF_MAP_TYPE_HASH, 1024, u32, u32);
-MAP(inodes, BPF_MAP_TYPE_LRU_HASH, 16384, struct inode_key, struct inode_seen);
+MAP(inodes, BPF_MAP_TYPE_ARRAY, INODES, u32, struct inode_seen);
 MAP(completing, BPF_MAP_TYPE_PERCPU_ARRAY, 1, u32, struct done);
 MAP(counts, BPF_MAP_TYPE_PERCPU_ARRAY, KIND_COUNT, u32, struct count);
-// Too large for a program's stack.
-MAP(scratch, BPF_MAP_TYPE_PERCPU_ARRAY, 1, u32, struct request_event);
 
 INLINE void lost(void)
 {
@@ -92,6 +126,31 @@ INLINE void lost(void)
 		lost();                                                   \
 	(struct type *)_p;                                                \
 })
+
+// Most calls are fast, and what happens beside them explains nothing. So requests, commits and waits of
+// the kernel's threads are handed over only if they took long themselves, or while a traced call is
+// old enough to become slow. Calls are counted by when they began, in spans of 2^early_shift ns: those
+// in progress without those of the last two spans are old. A call that has lasted for a multiple of
+// all spans looks young for two of them, a 500th of the time.
+#define SPANS 1024
+static u32 in_progress, began[SPANS];
+static u64 last_slow; // when a slow call ended
+
+INLINE u32 span(u64 at) { return at >> early_shift & (SPANS - 1); }
+
+// What is in flight at a slow call's end completes later.
+#define AFTER_NS 300000000ull
+
+INLINE bool hot(u64 now)
+{
+	u32 all = in_progress, young = began[span(now)] + began[(span(now) - 1) & (SPANS - 1)];
+	return all > young || now - last_slow < AFTER_NS;
+}
+
+// matters reports whether something that ends now, and began at a time, is handed over.
+INLINE bool matters(u64 from, u64 now) { return now - from >= early_ns || hot(now); }
+
+INLINE u32 mix(u64 x) { return x * 0x9e3779b97f4a7c15ull >> 40; }
 
 INLINE bool listed(void *map, u32 key) { return bpf_map_lookup_elem(map, &key) != 0; }
 
@@ -119,13 +178,18 @@ INLINE void named(struct inode_event *e, struct dentry *d)
 INLINE void seen(u32 dev, u64 inode, u32 magic, struct dentry *d, struct inode *of, bool dirtied)
 {
 	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
-	struct inode_key key = {inode, (u64)dev << 1 | dirtied};
-	struct inode_seen *s = bpf_map_lookup_elem(&inodes, &key);
-	// Two processes that write one file in turns are worth a record each second, not each page.
-	if (s && now - s->at < (s->tgid == id >> 32 ? ONCE_NS : ONCE_NS / 10))
+	u64 which = (u64)dev << 1 | dirtied;
+	u32 at = mix(inode ^ which << 32) & (INODES - 1);
+	struct inode_seen *s = bpf_map_lookup_elem(&inodes, &at);
+	if (!s)
 		return;
-	struct inode_seen v = {now, id >> 32, 0};
-	bpf_map_update_elem(&inodes, &key, &v, BPF_ANY);
+	// Two processes that write one file in turns are worth a record each second, not each page.
+	if (s->inode == inode && s->dev == which && now - s->at < (s->tgid == id >> 32 ? ONCE_NS : ONCE_NS / 10))
+		return;
+	s->inode = inode;
+	s->dev = which;
+	s->at = now;
+	s->tgid = id >> 32;
 	struct inode_event *e = room(inode_event);
 	if (!e)
 		return;
@@ -172,31 +236,63 @@ int dirty_page(u64 *ctx) { return dirtied((void *)ctx[1]); }
 
 INLINE struct file *file_of(u32 fd)
 {
-	struct task_struct *t = (void *)bpf_get_current_task();
 	struct files_struct *files = 0;
 	struct fdtable *table = 0;
 	struct file **all = 0, *f = 0;
 	u32 most = 0;
-	READ(files, t->files);
-	READ(table, files->fdt);
-	READ(most, table->max_fds);
+	if (enum_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) { // since 5.11
+		struct task_struct *t = bpf_get_current_task_btf();
+		files = t->files;
+		if (!files)
+			return 0;
+		table = files->fdt;
+		if (!table)
+			return 0;
+		most = table->max_fds;
+		all = table->fd;
+	} else {
+		struct task_struct *t = (void *)bpf_get_current_task();
+		READ(files, t->files);
+		READ(table, files->fdt);
+		READ(most, table->max_fds);
+		READ(all, table->fd);
+	}
 	if (fd >= most)
 		return 0;
-	READ(all, table->fd);
 	bpf_probe_read_kernel(&f, sizeof(f), all + fd);
 	return f;
 }
 
 INLINE u64 argument(void *regs, int n)
 {
-	u64 v = 0;
 	struct pt_regs___x86 *x = regs;
 	struct pt_regs___arm64 *a = regs;
 	if (field_exists(x->di))
-		READ(v, x->di);
-	else
-		READ(v, a->regs[0]);
-	return v;
+		return x->di;
+	return a->regs[0];
+}
+
+INLINE bool kernel_thread(void)
+{
+	u32 flags = 0;
+	if (enum_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
+		struct task_struct *t = bpf_get_current_task_btf();
+		flags = t->flags;
+	} else {
+		struct task_struct *t = (void *)bpf_get_current_task();
+		READ(flags, t->flags);
+	}
+	return flags & PF_KTHREAD;
+}
+
+// forget ends what is known of a thread's call.
+INLINE void forget(struct thread *t)
+{
+	if (!t->kind)
+		return;
+	__sync_fetch_and_add(&in_progress, -1);
+	__sync_fetch_and_add(&began[span(t->enter)], -1);
+	t->kind = 0;
 }
 
 SEC("tp_btf/sys_enter")
@@ -211,12 +307,10 @@ int call_enter(u64 *ctx)
 	u64 id = bpf_get_current_pid_tgid();
 	if (!by_device && !listed(&targets, id >> 32))
 		return 0;
-	struct call c = {};
-	c.kind = kind;
-	c.fd = -1;
+	u32 fd = -1;
 	if (kind != KIND_MSYNC && kind != KIND_SYNC) {
-		c.fd = argument((void *)ctx[0], 0);
-		struct file *f = file_of(c.fd);
+		fd = argument((void *)ctx[0], 0);
+		struct file *f = file_of(fd);
 		struct inode *i = 0;
 		struct super_block *sb = 0;
 		u16 mode = 0;
@@ -226,33 +320,84 @@ int call_enter(u64 *ctx)
 		READ(mode, i->i_mode);
 		if ((mode & S_IFMT) != S_IFREG && (mode & S_IFMT) != S_IFBLK)
 			return 0; // a socket, a pipe, a terminal
-		READ(c.inode, i->i_ino);
-		READ(sb, i->i_sb);
-		READ(c.dev, sb->s_dev);
-		READ(c.magic, sb->s_magic);
-		READ(c.file_flags, f->f_flags);
-	}
-	if (by_device && !listed(&fsdevs, c.dev))
+		u32 dev = 0;
+		if (by_device) {
+			READ(sb, i->i_sb);
+			READ(dev, sb->s_dev);
+			if (!listed(&fsdevs, dev))
+				return 0;
+		}
+	} else if (by_device) {
 		return 0;
-	c.enter = bpf_ktime_get_ns();
-	u32 tid = id;
-	if (bpf_map_update_elem(&calls, &tid, &c, BPF_ANY))
-		lost();
+	}
+	u32 tid = id, at = SLOT(tid);
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t)
+		return 0;
+	if (flags(tid) && t->tid != tid)
+		lost(); // another thread's, at the same time
+	forget(t);
+	t->tid = tid;
+	t->kind = kind;
+	t->enter = bpf_ktime_get_ns();
+	t->fd = fd;
+	flags(tid) = IN_CALL;
+	__sync_fetch_and_add(&in_progress, 1);
+	__sync_fetch_and_add(&began[span(t->enter)], 1);
 	return 0;
+}
+
+// slow hands over a call that took long.
+INLINE void slow(struct thread *t, u64 id, u64 now, u64 result)
+{
+	struct call_event *e = room(call_event);
+	if (!e)
+		return;
+	struct file *f = t->fd >= 0 ? file_of(t->fd) : 0; // if nobody closed it meanwhile
+	struct inode *i = 0;
+	struct super_block *sb = 0;
+	struct dentry *d = 0;
+	u64 magic = 0, inode = 0;
+	u32 file_flags = 0, dev = 0;
+	if (f) {
+		READ(i, f->f_inode);
+		READ(inode, i->i_ino);
+		READ(sb, i->i_sb);
+		READ(dev, sb->s_dev);
+		READ(magic, sb->s_magic);
+		READ(file_flags, f->f_flags);
+		READ(d, f->f_path.dentry);
+	}
+	e->type = EVENT_CALL;
+	e->kind = t->kind;
+	e->tgid = id >> 32;
+	e->tid = id;
+	e->enter = t->enter;
+	e->exit = now;
+	e->result = result;
+	e->inode = inode;
+	e->dev = dev;
+	e->fd = t->fd;
+	e->file_flags = file_flags;
+	e->magic = magic;
+	bpf_get_current_comm(e->comm, COMM);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	if (d)
+		seen(dev, inode, magic, d, 0, 0);
 }
 
 SEC("tp_btf/sys_exit")
 int call_exit(u64 *ctx)
 {
 	u64 id = bpf_get_current_pid_tgid();
-	if (!by_device && !listed(&targets, id >> 32))
+	u32 tid = id, at = SLOT(tid);
+	if (!(flags(tid) & IN_CALL))
 		return 0;
-	u32 tid = id;
-	struct call *c = bpf_map_lookup_elem(&calls, &tid);
-	if (!c)
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t || t->tid != tid || !t->kind)
 		return 0;
-	u64 now = bpf_ktime_get_ns(), took = now - c->enter;
-	u32 kind = c->kind;
+	u64 now = bpf_ktime_get_ns(), took = now - t->enter;
+	u32 kind = t->kind;
 	struct count *n = bpf_map_lookup_elem(&counts, &kind);
 	if (n) {
 		n->calls++;
@@ -260,30 +405,12 @@ int call_exit(u64 *ctx)
 		if (took > n->most)
 			n->most = took;
 	}
-	struct call_event *e = took >= slow_ns ? room(call_event) : 0;
-	if (e) {
-		e->type = EVENT_CALL;
-		e->kind = kind;
-		e->tgid = id >> 32;
-		e->tid = tid;
-		e->enter = c->enter;
-		e->exit = now;
-		e->result = ctx[1];
-		e->inode = c->inode;
-		e->dev = c->dev;
-		e->fd = c->fd;
-		e->file_flags = c->file_flags;
-		e->magic = c->magic;
-		bpf_get_current_comm(e->comm, COMM);
-		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
-		struct file *f = c->inode ? file_of(c->fd) : 0;
-		struct dentry *d = 0;
-		if (f)
-			READ(d, f->f_path.dentry);
-		if (d)
-			seen(c->dev, c->inode, c->magic, d, 0, 0);
+	if (took >= slow_ns) {
+		last_slow = now;
+		slow(t, id, now, ctx[1]);
 	}
-	bpf_map_delete_elem(&calls, &tid);
+	flags(tid) = 0;
+	forget(t);
 	return 0;
 }
 
@@ -292,46 +419,63 @@ int call_exit(u64 *ctx)
 INLINE long state_of(struct task_struct *t)
 {
 	struct task_struct___514 *old = (void *)t;
-	if (field_exists(t->__state)) {
-		u32 state = 0;
-		READ(state, t->__state);
-		return state;
-	}
-	long state = 0;
-	READ(state, old->state);
-	return state;
+	if (field_exists(t->__state))
+		return t->__state;
+	return old->state;
 }
 
-// The kernel's threads are in no call: all their waits count.
-INLINE void switched_in(struct task_struct *t, u64 now)
+// came_back hands over the wait of a thread that runs next. It has not run yet: its stack is where it
+// waited.
+INLINE void came_back(struct task_struct *task, struct thread *t, u64 now)
 {
-	u32 tid = t->pid;
-	struct wait *w = tid ? bpf_map_lookup_elem(&waits, &tid) : 0;
-	if (!w)
+	struct wait_event *e = room(wait_event);
+	if (!e)
 		return;
-	if (now - w->out >= wait_ns && now - w->enter >= early_ns) {
-		struct wait_event *e = room(wait_event);
-		if (e) {
-			e->type = EVENT_WAIT;
-			e->kthread = !!(t->flags & PF_KTHREAD);
-			e->tgid = t->tgid;
-			e->tid = tid;
-			e->out = w->out;
-			e->wake = w->wake;
-			e->in = now;
-			e->request = w->request;
-			e->waker_tgid = w->waker_tgid;
-			e->waker_tid = w->waker_tid;
-			e->preempted = w->preempted;
-			bpf_probe_read_kernel(e->comm, COMM, t->comm);
-			bpf_probe_read_kernel(e->waker, COMM, w->waker);
-			// It has not run yet: its stack is where it waited.
-			long n = w->preempted ? 0 : bpf_get_task_stack(t, e->stack, sizeof(e->stack), 0);
-			e->frames = n > 0 ? n : 0;
-			bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	e->type = EVENT_WAIT;
+	e->kthread = !t->kind;
+	e->tgid = task->tgid;
+	e->tid = t->tid;
+	e->out = t->out;
+	e->wake = t->wake;
+	e->in = now;
+	e->request = t->request;
+	e->waker_tgid = t->waker_tgid;
+	e->waker_tid = t->waker_tid;
+	e->preempted = t->preempted;
+	bpf_probe_read_kernel(e->comm, COMM, task->comm);
+	bpf_probe_read_kernel(e->waker, COMM, t->waker);
+	long n = t->preempted ? 0 : bpf_get_task_stack(task, e->stack, sizeof(e->stack), 0);
+	e->frames = n > 0 ? n : 0;
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+// leaves notes that a thread stops running: one in a traced call, or one of the kernel's that waits
+// for I/O.
+INLINE void leaves(struct task_struct *task, bool preempt, bool kernel, u64 now)
+{
+	u32 tid = task->pid, at = SLOT(tid);
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t)
+		return;
+	if (kernel) {
+		if (flags(tid) && t->tid != tid) {
+			lost(); // another thread's, at the same time
+			return;
 		}
+		t->tid = tid;
+		t->kind = 0;
+		t->enter = now;
+	} else if (t->tid != tid) {
+		return;
 	}
-	bpf_map_delete_elem(&waits, &tid);
+	t->out = now;
+	t->wake = 0;
+	t->request = 0;
+	t->waker_tgid = 0;
+	t->waker_tid = 0;
+	t->waker[0] = 0;
+	t->preempted = !kernel && (preempt || state_of(task) == 0);
+	flags(tid) |= WAITS;
 }
 
 SEC("tp_btf/sched_switch")
@@ -339,49 +483,46 @@ int switched(u64 *ctx)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	u32 out = prev->pid, in = next->pid, at = SLOT(in);
+	bool kernel = prev->flags & PF_KTHREAD;
+	bool wanted = kernel ? out && !preempt && state_of(prev) == TASK_UNINTERRUPTIBLE : flags(out) & IN_CALL;
+	bool back = in && flags(in) & WAITS;
+	if (!wanted && !back)
+		return 0;
 	u64 now = bpf_ktime_get_ns();
-	u32 tid = prev->pid;
-	bool wanted = 0, runs = preempt;
-	u64 enter = 0;
-	if (prev->flags & PF_KTHREAD) {
-		wanted = tid && !preempt && state_of(prev) == TASK_UNINTERRUPTIBLE;
-	} else {
-		struct call *c = bpf_map_lookup_elem(&calls, &tid);
-		if (c) {
-			wanted = 1;
-			runs = preempt || state_of(prev) == 0;
-			enter = c->enter;
-		}
-	}
-	if (wanted) {
-		struct wait w = {};
-		w.out = now;
-		w.enter = enter;
-		w.preempted = runs;
-		if (bpf_map_update_elem(&waits, &tid, &w, BPF_ANY))
-			lost();
-	}
-	switched_in(next, now);
+	if (wanted)
+		leaves(prev, preempt, kernel, now);
+	if (!back)
+		return 0;
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t || t->tid != in)
+		return 0;
+	flags(in) &= ~WAITS;
+	// A wait at the beginning of a call is left out.
+	if (now - t->out >= wait_ns && (t->kind ? now - t->enter >= early_ns : matters(t->out, now)))
+		came_back(next, t, now);
 	return 0;
 }
 
 SEC("tp_btf/sched_waking")
 int waking(u64 *ctx)
 {
-	struct task_struct *t = (void *)ctx[0];
-	u32 tid = t->pid, zero = 0;
-	struct wait *w = bpf_map_lookup_elem(&waits, &tid);
-	if (!w || w->wake)
+	struct task_struct *task = (void *)ctx[0];
+	u32 tid = task->pid, at = SLOT(tid), zero = 0;
+	if (!(flags(tid) & WAITS))
+		return 0;
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t || t->tid != tid || t->wake)
 		return 0;
 	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
-	w->wake = now;
-	w->waker_tgid = id >> 32;
-	w->waker_tid = id;
-	bpf_get_current_comm(w->waker, COMM);
+	t->wake = now;
+	t->waker_tgid = id >> 32;
+	t->waker_tid = id;
+	bpf_get_current_comm(t->waker, COMM);
 	// A request ends right after its completion was announced on this processor.
 	struct done *d = bpf_map_lookup_elem(&completing, &zero);
 	if (d && now - d->at < 200000)
-		w->request = d->first;
+		t->request = d->first;
 	return 0;
 }
 
@@ -392,20 +533,17 @@ INLINE u32 disk_of(struct request *rq)
 	struct gendisk *disk = 0;
 	struct request_queue *q = 0;
 	struct request___515 *old = (void *)rq;
-	int major = 0, minor = 0;
 	if (field_exists(q->disk)) {
 		q = rq->q;
 		if (!q)
 			return 0;
 		disk = q->disk;
 	} else {
-		READ(disk, old->rq_disk);
+		disk = old->rq_disk;
 	}
 	if (!disk)
 		return 0;
-	READ(major, disk->major);
-	READ(minor, disk->first_minor);
-	return (u32)major << 20 | minor;
+	return (u32)disk->major << 20 | disk->first_minor;
 }
 
 // owned finds the file that a request belongs to, by its first page.
@@ -418,9 +556,6 @@ INLINE void owned(struct request_event *e, struct bio *bio)
 	u64 mapping = 0, head = 0;
 	if (!bio)
 		return;
-	u16 flags = 0;
-	flags = bio->bi_flags;
-	e->bio_flags = flags;
 	vec = bio->bi_io_vec;
 	if (!vec)
 		return;
@@ -443,104 +578,169 @@ INLINE void owned(struct request_event *e, struct bio *bio)
 	READ(e->inode_magic, sb->s_magic);
 }
 
-enum { STARTED, INSERTED, ISSUED };
-
-INLINE int queued(struct request *rq, int step)
+// key_of is a pointer among a program's arguments as a number: the verifier allows no arithmetic with
+// pointers.
+INLINE u64 key_of(u64 *argument)
 {
-	u64 key = (u64)rq, alloc = 0, now;
-	u32 zero = 0;
-	alloc = rq->start_time_ns;
-	struct request_event *known = bpf_map_lookup_elem(&requests, &key);
-	if (known && known->alloc == alloc) {
-		now = bpf_ktime_get_ns();
-		if (step == INSERTED && !known->insert)
-			known->insert = now;
-		if (step == ISSUED) {
-			if (!known->issue)
-				known->issue = now;
+	u64 key = 0;
+	bpf_probe_read_kernel(&key, sizeof(key), argument);
+	return key;
+}
+
+// place_of finds a request's element, or else one that is free for it, or else none: REQUESTS.
+INLINE u32 place_of(u64 key)
+{
+	u32 first = mix(key) & (REQUESTS - WAYS), spare = REQUESTS;
+#pragma unroll
+	for (int i = 0; i < WAYS; i++) {
+		u64 there = element(keys, first + i);
+		if (there == key)
+			return first + i;
+		if (!there && spare == REQUESTS)
+			spare = first + i;
+	}
+	return spare;
+}
+
+// queued notes that a request was made, or issued.
+INLINE int queued(u64 *argument, bool issued)
+{
+	struct request *rq = (void *)*argument;
+	u64 key = key_of(argument), alloc = rq->start_time_ns;
+	u32 at = place_of(key);
+	struct slot *s = bpf_map_lookup_elem(&requests, &at);
+	if (s && element(keys, at) && s->alloc == alloc) {
+		if (issued) {
+			if (!s->issue)
+				s->issue = bpf_ktime_get_ns();
 			else
-				known->requeues++;
-			known->bytes = rq->__data_len;
-			known->flags = rq->cmd_flags;
+				s->requeues++;
+			s->bytes = rq->__data_len;
 		}
 		return 0;
 	}
 	u32 dev = disk_of(rq);
-	if (!listed(&devs, dev))
+	u8 *disk = bpf_map_lookup_elem(&devs, &dev);
+	if (!disk)
 		return 0;
-	struct request_event *e = bpf_map_lookup_elem(&scratch, &zero);
-	if (!e)
-		return 0;
-	now = bpf_ktime_get_ns();
-	__builtin_memset(e, 0, sizeof(*e));
-	u64 id = bpf_get_current_pid_tgid();
-	e->type = EVENT_REQUEST;
-	e->dev = dev;
-	e->sector = rq->__sector;
-	e->bytes = rq->__data_len;
-	e->flags = rq->cmd_flags;
-	e->alloc = alloc;
-	e->first = now;
-	if (step == INSERTED)
-		e->insert = now;
-	if (step == ISSUED)
-		e->issue = now;
-	e->tgid = id >> 32;
-	e->tid = id;
-	u32 tid = id, flags = 0;
-	u32 *reason = bpf_map_lookup_elem(&flushers, &tid);
-	if (reason)
-		e->reason = *reason + 1;
-	struct task_struct *t = (void *)bpf_get_current_task();
-	READ(flags, t->flags);
-	e->kthread = !!(flags & PF_KTHREAD);
-	bpf_get_current_comm(e->comm, COMM);
-	owned(e, rq->bio);
-	if (bpf_map_update_elem(&requests, &key, e, BPF_ANY))
+	if (!s) {
 		lost();
+		return 0;
+	}
+	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
+	element(keys, at) = key;
+	s->alloc = alloc;
+	s->first = now;
+	s->issue = issued ? now : 0;
+	s->tgid = id >> 32;
+	s->tid = id;
+	s->bytes = rq->__data_len;
+	s->disk = *disk;
+	s->requeues = 0;
+	s->kthread = kernel_thread();
+	s->reason = 0;
+	if (s->kthread) {
+		u32 tid = id, *reason = bpf_map_lookup_elem(&flushers, &tid);
+		if (reason)
+			s->reason = *reason + 1;
+	}
+	bpf_get_current_comm(s->comm, COMM);
+	return 0;
+}
+
+// merged forgets a request that became part of another.
+INLINE int merged(u64 *argument)
+{
+	u32 at = place_of(key_of(argument));
+	if (at < REQUESTS)
+		element(keys, at) = 0;
 	return 0;
 }
 
 // Until 5.11 the queue came first.
 SEC("tp_btf/block_rq_insert")
-int insert_510(u64 *ctx) { return queued((void *)ctx[1], INSERTED); }
+int insert_510(u64 *ctx) { return queued(ctx + 1, 0); }
+
 SEC("tp_btf/block_rq_issue")
-int issue_510(u64 *ctx) { return queued((void *)ctx[1], ISSUED); }
+int issue_510(u64 *ctx) { return queued(ctx + 1, 1); }
+
 SEC("tp_btf/block_rq_merge")
-int merge_510(u64 *ctx)
+int merge_510(u64 *ctx) { return merged(ctx + 1); }
+
+// Since 6.3: before the kernel parts a request with a flush, which it then issues itself.
+SEC("tp_btf/block_io_start")
+int io_start(u64 *ctx)
 {
-	u64 key = ctx[1];
-	bpf_map_delete_elem(&requests, &key);
-	return 0;
+	struct request *rq = (void *)ctx[0];
+	return rq->cmd_flags & (REQ_PREFLUSH | REQ_FUA) ? queued(ctx, 0) : 0;
 }
 
-SEC("tp_btf/block_io_start") // since 6.3: before a flush or a scheduler takes the request
-int io_start(u64 *ctx) { return queued((void *)ctx[0], STARTED); }
 SEC("tp_btf/block_rq_insert")
-int insert(u64 *ctx) { return queued((void *)ctx[0], INSERTED); }
+int insert(u64 *ctx) { return queued(ctx + 0, 0); }
+
 SEC("tp_btf/block_rq_issue")
-int issue(u64 *ctx) { return queued((void *)ctx[0], ISSUED); }
+int issue(u64 *ctx) { return queued(ctx + 0, 1); }
+
 SEC("tp_btf/block_rq_merge")
-int merge(u64 *ctx)
+int merge(u64 *ctx) { return merged(ctx + 0); }
+
+// Requests that had a disk for themselves tell how long it takes; one in so long is enough.
+#define SAMPLE_NS 5000000ull
+
+// completed hands over a request, if it matters.
+INLINE void completed(struct request *rq, struct slot *s, u64 now)
 {
-	u64 key = ctx[0];
-	bpf_map_delete_elem(&requests, &key);
-	return 0;
+	u32 zero = 0;
+	struct disk *disk = &disks[s->disk];
+	struct done *d = bpf_map_lookup_elem(&completing, &zero);
+	if (d) {
+		d->at = now;
+		d->first = s->first;
+	}
+	bool alone = s->issue && disk->done <= s->issue, sample = alone && now - disk->sampled >= SAMPLE_NS;
+	disk->done = now;
+	if (sample)
+		disk->sampled = now;
+	else if (!matters(s->alloc && s->alloc < s->first ? s->alloc : s->first, now))
+		return;
+	struct request_event *e = room(request_event);
+	if (!e)
+		return;
+	e->type = EVENT_REQUEST;
+	e->dev = disk_of(rq);
+	e->sector = rq->__sector;
+	e->bytes = s->bytes;
+	e->flags = rq->cmd_flags;
+	e->alloc = s->alloc;
+	e->first = s->first;
+	e->issue = s->issue;
+	e->done = now;
+	e->tgid = s->tgid;
+	e->tid = s->tid;
+	e->reason = s->reason;
+	e->requeues = s->requeues;
+	e->kthread = s->kthread;
+	e->alone = alone;
+	bpf_probe_read_kernel(e->comm, COMM, s->comm);
+	e->inode = 0;
+	e->inode_dev = 0;
+	e->inode_magic = 0;
+	owned(e, rq->bio);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
 SEC("tp_btf/block_rq_complete")
 int complete(u64 *ctx)
 {
 	struct request *rq = (void *)ctx[0];
-	u64 key = ctx[0];
-	u32 done = ctx[2], left = 0, zero = 0;
-	struct request_event *r = bpf_map_lookup_elem(&requests, &key);
-	if (!r)
+	u32 done = ctx[2], left = 0;
+	u32 at = place_of(key_of(ctx));
+	struct slot *s = bpf_map_lookup_elem(&requests, &at);
+	if (!s || !element(keys, at))
 		return 0;
 	left = rq->__data_len;
 	if (done < left)
 		return 0; // a part of it
-	r->done = bpf_ktime_get_ns();
 	// A write with a flush before or after it completes once for its data and once in all.
 	u32 flags = 0, sequence = 1 << 4;
 	if (enum_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
@@ -548,17 +748,8 @@ int complete(u64 *ctx)
 	flags = rq->rq_flags;
 	if (flags & sequence)
 		return 0;
-	struct done *d = bpf_map_lookup_elem(&completing, &zero);
-	if (d) {
-		d->at = r->done;
-		d->first = r->first;
-	}
-	struct request_event *e = room(request_event);
-	if (e) {
-		bpf_probe_read_kernel(e, sizeof(*e), r);
-		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
-	}
-	bpf_map_delete_elem(&requests, &key);
+	completed(rq, s, bpf_ktime_get_ns());
+	element(keys, at) = 0;
 	return 0;
 }
 
@@ -623,7 +814,7 @@ int commit_end(u64 *ctx)
 	if (!c)
 		return 0;
 	c->end = bpf_ktime_get_ns();
-	struct commit_event *e = room(commit_event);
+	struct commit_event *e = matters(c->start, c->end) ? room(commit_event) : 0;
 	if (e) {
 		bpf_probe_read_kernel(e, sizeof(*e), c);
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
