@@ -41,17 +41,23 @@ func Find(c Choice) (*Found, error) {
 	for _, p := range pids {
 		f.Processes = append(f.Processes, uint32(p))
 	}
-	devs := map[uint32]bool{}
-	for _, p := range pids {
-		files, disks := filesOf(p)
-		maps.Copy(devs, files)
-		for _, d := range disks {
-			f.disk(d)
-		}
-	}
 	mounts, err := readMounts(pids[0])
 	if err != nil {
 		return nil, &Error{fmt.Sprintf("process %d ended", pids[0]), "name a running process"}
+	}
+	devs := map[uint32]bool{}
+	for _, p := range pids {
+		o := filesOf(p, mounts)
+		maps.Copy(devs, o.files)
+		for _, d := range o.disks {
+			f.disk(d)
+		}
+		if o.rings && !slices.Contains(f.Notes, noRings) {
+			f.Notes = append(f.Notes, noRings)
+		}
+		if asynchronous(p) && !slices.Contains(f.Notes, noAIO) {
+			f.Notes = append(f.Notes, noAIO)
+		}
 	}
 	for _, m := range mounts {
 		if !devs[m.Dev] {
@@ -89,7 +95,7 @@ func findPath(path string) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	dev := kernelDev(st.Dev)
+	dev := mountDev(mounts, kernelDev(st.Dev), abs)
 	f := &Found{ByDevice: true}
 	for i := range mounts {
 		m := &mounts[i]
@@ -146,7 +152,7 @@ func onDisks(all []events.Mount, wanted func(*events.Mount) bool) []events.Mount
 		if !wanted(&m) || slices.ContainsFunc(out, func(x events.Mount) bool { return x.Dev == m.Dev }) {
 			continue
 		}
-		if m.Disks = disksBelow(m.Dev); len(m.Disks) > 0 {
+		if m.Disks = disksOf(&m); len(m.Disks) > 0 {
 			out = append(out, m)
 		}
 	}
@@ -156,28 +162,67 @@ func onDisks(all []events.Mount, wanted func(*events.Mount) bool) []events.Mount
 // kernelDev is a device's number as the kernel keeps it.
 func kernelDev(dev uint64) uint32 { return unix.Major(dev)<<20 | unix.Minor(dev) }
 
-// filesOf are the devices of a process's open regular files, and the disks below the block devices
-// that it has open.
-func filesOf(pid int) (files map[uint32]bool, disks []uint32) {
-	files = map[uint32]bool{}
+// mountDev is the number that a file system has in the kernel. Files of btrfs have that of their
+// subvolume, which is no mount's: their path tells.
+func mountDev(mounts []events.Mount, dev uint32, path string) uint32 {
+	var best *events.Mount
+	for i := range mounts {
+		m := &mounts[i]
+		if m.Dev == dev {
+			return dev
+		}
+		if strings.HasPrefix(path+"/", strings.TrimSuffix(m.Path, "/")+"/") && (best == nil || len(m.Path) >= len(best.Path)) {
+			best = m
+		}
+	}
+	if best != nil && best.FSType == "btrfs" {
+		return best.Dev
+	}
+	return dev
+}
+
+const (
+	noRings = "it uses io_uring: syncs, writes and reads that it hands over there are not seen as calls; their requests are seen, " +
+		"as in front of its other calls"
+	noAIO = "it uses Linux AIO (io_submit): syncs, writes and reads that it hands over there are not seen as calls; their requests are seen, " +
+		"as in front of its other calls"
+)
+
+// asynchronous reports whether a process has made a context for Linux AIO, whose ring is mapped.
+func asynchronous(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	return err == nil && bytes.Contains(text, []byte("/[aio]"))
+}
+
+// An open is what a process has open.
+type open struct {
+	files map[uint32]bool // devices of regular files
+	disks []uint32        // below block devices
+	rings bool            // io_uring
+}
+
+func filesOf(pid int, mounts []events.Mount) (o open) {
+	o.files = map[uint32]bool{}
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return files, nil
+		return o
 	}
 	for _, e := range entries {
+		link, _ := os.Readlink(dir + "/" + e.Name()) // closed meanwhile: the stat fails too
+		o.rings = o.rings || link == "anon_inode:[io_uring]"
 		var st unix.Stat_t
 		if unix.Stat(dir+"/"+e.Name(), &st) != nil {
 			continue
 		}
 		switch st.Mode & unix.S_IFMT {
 		case unix.S_IFREG:
-			files[kernelDev(st.Dev)] = true
+			o.files[mountDev(mounts, kernelDev(st.Dev), link)] = true
 		case unix.S_IFBLK:
-			disks = append(disks, disksBelow(kernelDev(st.Rdev))...)
+			o.disks = append(o.disks, disksBelow(kernelDev(st.Rdev))...)
 		}
 	}
-	return files, disks
+	return o
 }
 
 // readMounts reads a process's mounts, in their order.
@@ -199,7 +244,11 @@ func readMounts(pid int) ([]events.Mount, error) {
 		if !ok || fields[3] != "/" && slices.ContainsFunc(out, func(m events.Mount) bool { return m.Dev == major<<20|minor }) {
 			continue // a bind mount of what is already there
 		}
-		out = append(out, events.Mount{Dev: major<<20 | minor, Path: unescape(fields[4]), FSType: rest[0]})
+		m := events.Mount{Dev: major<<20 | minor, Path: unescape(fields[4]), FSType: rest[0]}
+		if len(rest) > 1 && strings.HasPrefix(rest[1], "/dev/") {
+			m.Source = unescape(rest[1])
+		}
+		out = append(out, m)
 	}
 	return out, nil
 }
@@ -217,6 +266,32 @@ func unescape(s string) string {
 		s = strings.ReplaceAll(s, r.from, r.to)
 	}
 	return s
+}
+
+// disksOf are the whole disks below a file system. One of btrfs has a number of its own, and may have
+// several devices.
+func disksOf(m *events.Mount) []uint32 {
+	if m.FSType != "btrfs" {
+		return disksBelow(m.Dev)
+	}
+	names := []string{m.Source}
+	if all, err := filepath.Glob("/sys/fs/btrfs/*/devices/" + filepath.Base(m.Source)); err == nil && len(all) == 1 {
+		if entries, err := os.ReadDir(filepath.Dir(all[0])); err == nil {
+			names = nil
+			for _, e := range entries {
+				names = append(names, "/dev/"+e.Name())
+			}
+		}
+	}
+	var out []uint32
+	for _, name := range names {
+		var st unix.Stat_t
+		if unix.Stat(name, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFBLK {
+			out = append(out, disksBelow(kernelDev(st.Rdev))...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // disksBelow are the whole disks at the bottom of a device: below partitions, device-mapper and md.
