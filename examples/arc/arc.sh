@@ -5,10 +5,11 @@
 #
 #   sudo examples/arc/arc.sh [postgres | mongodb] [DIR]
 #
-# mongodb needs a mongod (4.4 or newer) in PLIMSOLL_MONGOD; it becomes a replica set of one, written
+# mongodb needs a mongod, whose path is in PLIMSOLL_MONGOD; it becomes a replica set of one, written
 # with {w: majority, j: true}. Results go into DIR (build/arc-ENGINE); a step whose result is there is
 # not repeated. UNTIL=STEP ends after a step: before, diagnose, fit, plan, emit, after, prove, power.
-# POWER_LOSS=50 adds that many losses of power at the end. Exit status 77: something is missing.
+# POWER_LOSS=50 adds that many losses of power at the end, once as written above and once with writes
+# that wait for no disk, and counts what is lost. Exit status 77: something is missing.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -27,11 +28,13 @@ mongodb)
 	[[ -n ${PLIMSOLL_MONGOD:-} ]] || missing "PLIMSOLL_MONGOD names no mongod; make arc ENGINE=postgres needs none"
 	program=(--mongod "$PLIMSOLL_MONGOD")
 	target=mongod
+	weak=engine.wiredtiger.journal_each_write=false # {w: 1, j: false}
 	;;
 postgres)
 	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null || missing "PostgreSQL is not installed (Debian: postgresql)"
 	program=()
 	target=postgres
+	weak=engine.postgres.synchronous_commit=false
 	;;
 *)
 	echo "usage: $0 [postgres | mongodb] [DIR]" >&2
@@ -103,9 +106,12 @@ if step fit fitted.yaml; then
 	show "$plimsoll" fit "$dir/before" --out "$dir/fitted.yaml"
 fi
 
-# The volume is what it is: only what costs nothing may change. (Without --keep volumes, plan also
-# orders IOPS, throughput or a volume for the log.)
-plan=("$plimsoll" plan "$dir/fitted.yaml" --objective "$objective" --unpriced --keep volumes)
+# What was rented is known, also where no second of the recording reached a limit. It is what it is:
+# only what costs nothing may change. (Without --keep volumes, plan also orders IOPS, throughput or a
+# volume for the log.)
+plan=("$plimsoll" plan "$dir/fitted.yaml" --objective "$objective" --unpriced --keep volumes
+	--set volumes.data.iops=1000 --set volumes.data.throughput=40MiB/s --set volumes.data.operation=256KiB
+	--set volumes.data.latency.scale=100%)
 if step plan plan.json; then
 	findings "${plan[@]}" --width 100 >"$dir/plan.txt"
 	findings "${plan[@]}" -o json >"$dir/plan.part"
@@ -121,7 +127,6 @@ mapfile -t sets < <(jq -r '.chosen.sets[]' "$dir/plan.json")
 if step emit layout/README.md; then
 	show "$plimsoll" emit "$dir/plan.json" --to sysctl --to udev --to "$target" --dir "$dir/layout"
 fi
-find "$dir/layout" -type f ! -name '.*' | sort
 
 # The lab applies the same assignments as the files: the kernel's limits by sysctl, the queue in
 # /sys/block, the engine's settings in its configuration, and undoes them afterwards.
@@ -147,10 +152,18 @@ jq -r -n --slurpfile plan "$dir/plan.json" --slurpfile before "$dir/before.json"
 	  row("after, write p99"; $then.write_p99_seconds; $after[0].writes.all.p99_seconds),
 	  row("after, checkpoint"; $then.checkpoint_median_seconds; $after[0].checkpoints.median_seconds)'
 
-if ((${POWER_LOSS:-0} > 0)); then
-	if step power power.json; then
-		findings "$plimsoll" lab run "$scenario" "${program[@]}" --power-loss "$POWER_LOSS" --compare-model=false -o json >"$dir/power.part"
-		mv "$dir/power.part" "$dir/power.json"
+# power NAME SET...: lose power again and again, and count what acknowledged writes are gone.
+power() {
+	local name=$1
+	shift
+	if step "$name" "$name.json"; then
+		findings "$plimsoll" lab run "$scenario" "${program[@]}" "$@" --power-loss "$POWER_LOSS" --compare-model=false -o json >"$dir/$name.part"
+		mv "$dir/$name.part" "$dir/$name.json"
 	fi
-	jq -r '.power_loss | "\(.cuts) losses of power: \(.acknowledged_writes) acknowledged writes, \(.lost) lost, \(.wrong) wrong, \(.unreadable) unreadable, \(.failed_recoveries) failed recoveries"' "$dir/power.json"
+	jq -r '.power_loss | "\(.cuts) losses of power: \(.acknowledged_writes) acknowledged writes, \(.lost) documents lost, \(.wrong) wrong, \(.unreadable) unreadable, \(.failed_recoveries) failed recoveries"' "$dir/$name.json"
+}
+
+if ((${POWER_LOSS:-0} > 0)); then
+	power power
+	power power-without-waiting --set "$weak" # for the disk, which may lose some
 fi

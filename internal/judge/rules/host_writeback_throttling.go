@@ -17,10 +17,12 @@ type Throttled struct {
 	Filesystem string
 	OnS, OffS  float64
 	Where      string // the volume and the load
+	// Disagree says that other runs of the same showed the opposite, so that nothing follows.
+	Disagree bool
 }
 
 // Helps reports whether the throttling made the writes clearly quicker.
-func (x Throttled) Helps() bool { return x.OnS < 0.8*x.OffS }
+func (x Throttled) Helps() bool { return !x.Disagree && x.OnS < 0.8*x.OffS }
 
 const (
 	throttlingShare = 0.25 // of the stalled time with a saturated device
@@ -153,7 +155,10 @@ func (p *Pack) harmed() Value {
 	var out []string
 	for _, e := range p.Engines() {
 		for _, x := range e.Throttled {
-			if !x.Helps() {
+			switch {
+			case x.Disagree:
+				out = append(out, fmt.Sprintf("%s on %s was quicker with it in some runs and slower in others", e.Product, x.Filesystem))
+			case !x.Helps():
 				out = append(out, fmt.Sprintf("%s on %s had a p99 of %s with it and %s without", e.Product, x.Filesystem, units.Seconds(x.OnS), units.Seconds(x.OffS)))
 			}
 		}
@@ -190,13 +195,14 @@ func (c *Case) WritebackQueue(device string, saturated timeline.Mask) (queue flo
 // LongQueue is a queue of the page cache's writes that the kernel's throttling does not let arise.
 const LongQueue = longQueue
 
-// Throttling says on which file systems the throttling was measured with an engine, and whether it
-// helped there.
+// Throttling says on which file systems measurements of the throttling with an engine agree, and
+// whether it helped there.
 func Throttling(measured []Throttled) map[string]bool {
 	out := map[string]bool{}
 	for _, x := range measured {
-		helps, known := out[x.Filesystem]
-		out[x.Filesystem] = x.Helps() && (helps || !known)
+		if !x.Disagree {
+			out[x.Filesystem] = x.Helps()
+		}
 	}
 	return out
 }

@@ -110,7 +110,7 @@ var throttleWriteback = &Remedy{
 		}
 		return v
 	},
-	Needed:  func(_ *Case, v Values) bool { return v["disk"] != "" && v["harmed"] == "" },
+	Needed:  func(_ *Case, v Values) bool { return v["disk"] != "" },
 	Example: Values{"disk": "nvme1n1", "was": "0"},
 }
 
