@@ -129,6 +129,22 @@ retype() {
 	run aws ec2 wait instance-running --instance-ids "$1"
 }
 
+# weigh INSTANCE WEIGHTING: stop it, weigh its bandwidth, start it.
+weigh() {
+	local is
+	is=$(aws ec2 describe-instances --instance-ids "$1" --output text --query 'Reservations[0].Instances[0].NetworkPerformanceOptions.BandwidthWeighting')
+	if [[ $is == "$2" ]]; then
+		say "$1 already has the weighting $2"
+		return
+	fi
+	say "$1: $is -> $2, stopping it for this"
+	run aws ec2 stop-instances --instance-ids "$1" --output text
+	run aws ec2 wait instance-stopped --instance-ids "$1"
+	run aws ec2 modify-instance-network-performance-options --instance-id "$1" --bandwidth-weighting "$2" --output text
+	run aws ec2 start-instances --instance-ids "$1" --output text
+	run aws ec2 wait instance-running --instance-ids "$1"
+}
+
 # main runs layout once without changing anything, so that it refuses before it has changed anything, and then
 # for real.
 main() {

@@ -54,6 +54,17 @@ func aws(l *Layout, o *Options) (*Part, error) {
 		p.Restarts = append(p.Restarts, "each instance is stopped and started, because its type changes. Do one member at a time: run the script with one id in `INSTANCES`.")
 		p.Risks = append(p.Risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
 	}
+	if l.Changed("host.bandwidth_weighting") {
+		needsInstance = true
+		to := l.After.Host.BandwidthWeighting
+		if to == "" {
+			to = "default"
+		}
+		fmt.Fprintf(&b, "\n# %s\n# It costs nothing, and the network has that much less. The instance is stopped for this.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tweigh \"$instance\" %s\ndone\n", l.Because("host.bandwidth_weighting"), to)
+		p.Applies = append(p.Applies, "host.bandwidth_weighting")
+		p.Restarts = append(p.Restarts, "each instance is stopped and started, because its bandwidth is weighted anew. Do one member at a time.")
+		p.Risks = append(p.Risks, "host.bandwidth_weighting: the network's baseline loses what EBS gains (Amazon EC2 user guide, \"EC2 instance bandwidth weighting configuration\"): look at the network's use first.")
+	}
 	if b.Len() == 0 {
 		return nil, nil
 	}

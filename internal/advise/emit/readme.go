@@ -105,6 +105,7 @@ func otherwise(l *Layout, c Change) string {
 		{"host.dirty_background_bytes", "--to sysctl"}, {"host.dirty_background_ratio", "--to sysctl"}, {"host.dirty_bytes", "--to sysctl"}, {"host.dirty_ratio", "--to sysctl"},
 		{"host.dirty_expire", "--to sysctl"}, {"host.writeback_interval", "--to sysctl"},
 		{"host.instance", "--to aws, or --to kubernetes --statefulset FILE; in Terraform instance_type of your aws_instance"},
+		{"host.bandwidth_weighting", "--to aws; in Terraform network_performance_options of your aws_instance"},
 		{"host.cores", "set by the instance, or by the container's CPU limit"},
 		{"host.memory", "set by the instance, or --to kubernetes --statefulset FILE"},
 		{"host.filesystem", "needs a new volume: --to lvm or kubernetes"},

@@ -86,8 +86,10 @@ func throughputMax(o *catalog.Order, on *catalog.InstanceType) units.Throughput 
 		most = w
 	}
 	most *= units.Throughput(o.Members())
-	if t, err := catalog.Type(o.Type); err == nil && !t.Local && on != nil && on.HasEBS && on.Maximum.Throughput != 0 && (most == 0 || on.Maximum.Throughput < most) {
-		most = on.Maximum.Throughput
+	if on != nil {
+		if share, ok := on.ShareOf(o); ok && share.Maximum.Throughput != 0 && (most == 0 || share.Maximum.Throughput < most) {
+			most = share.Maximum.Throughput
+		}
 	}
 	return most
 }

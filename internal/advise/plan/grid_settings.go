@@ -37,6 +37,7 @@ func (m *spaceMaker) settings() []axis {
 		add(settingPath(m.now, x.Name), o)
 	}
 	add("host.filesystem", m.fileSystem())
+	add("host.bandwidth_weighting", m.weighting())
 	add("workload.buckets.span", m.spans()...)
 	return out
 }
@@ -64,6 +65,15 @@ func (m *spaceMaker) throttling() option {
 		return option{}
 	}
 	return option{sets: []scenario.Set{{Path: "host.wbt_lat_usec", Value: to}}}
+}
+
+// weighting favours EBS over the network, which costs nothing where the machine has it.
+func (m *spaceMaker) weighting() option {
+	i := m.now.Instance()
+	if i == nil || !i.Weighting || m.now.Host.BandwidthWeighting != "" {
+		return option{}
+	}
+	return option{sets: []scenario.Set{{Path: "host.bandwidth_weighting", Value: "ebs-1"}}, need: Restart}
 }
 
 func (m *spaceMaker) fileSystem() option {

@@ -344,7 +344,7 @@ func (p *planner) tell(name string) *Plan {
 	for _, o := range p.frontier() {
 		out.Frontier = append(out.Frontier, p.layout(o))
 	}
-	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.priceStatements())
+	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.latencyStatements(), p.priceStatements())
 	if p.opt.Size != nil {
 		out.Sizing = p.opt.Size.table(p.now)
 	}
@@ -352,7 +352,16 @@ func (p *planner) tell(name string) *Plan {
 }
 
 // region is the one whose prices are used.
-func (p *planner) region() string { return cmp.Or(p.opt.Region, catalog.Region) }
+func (p *planner) region() string {
+	provider := "aws"
+	for _, v := range p.now.Volumes {
+		if t, err := catalog.Type(v.Value.Type); err == nil && t.Provider != "any" {
+			provider = t.Provider
+			break
+		}
+	}
+	return cmp.Or(p.opt.Region, catalog.DefaultRegion(provider))
+}
 
 // nowLayout is the deployment as written.
 func (p *planner) nowLayout() *Layout {

@@ -1,6 +1,43 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/model/catalog"
+)
+
+// latencyStatements say whose latency the figures rest on, where no measurement of the volumes' own
+// is known: of the clouds' network volumes only EBS' are calibrated.
+func (p *planner) latencyStatements() []Statement {
+	sc := p.now
+	for _, o := range []*outcome{p.found.chosen, p.nearest()} {
+		if o == nil {
+			continue
+		}
+		if with, err := p.now.With(p.space.sets(o.choice)...); err == nil {
+			sc = with
+		}
+		break
+	}
+	var said []string
+	for k := 1; k <= sc.MemberCount(); k++ {
+		for _, v := range sc.VolumesOf(k) {
+			t, err := catalog.Type(v.Value.Type)
+			if err != nil || t.Provider != "gcp" && t.Provider != "azure" || v.Value.Latency != nil {
+				continue
+			}
+			if text := t.Name + "'s latency is taken to be " + t.LatencyNote; !slices.Contains(said, text) {
+				said = append(said, text)
+			}
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return []Statement{{"latency", strings.Join(said, "; ") + ". All latencies of this plan rest on that: measure yours with plimsoll probe, and put it into the scenario (volumes.NAME.latency)", []Evidence{}}}
+}
 
 // priceStatements say which prices a plan does without.
 func (p *planner) priceStatements() []Statement {

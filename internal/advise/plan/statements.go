@@ -18,7 +18,7 @@ import (
 // figures that it is based on.
 type Statement struct {
 	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet,
-	// incomplete, buckets, buckets-run, target, unpriced, machine-unpriced.
+	// incomplete, buckets, buckets-run, target, latency, unpriced, machine-unpriced.
 	Kind     string     `json:"kind"`
 	Text     string     `json:"text"`
 	Evidence []Evidence `json:"evidence"`
@@ -159,8 +159,10 @@ func (p *planner) mostIOPS() []*job {
 		if t.IOPSPerGiB.Known() {
 			most = min(most, max(float64(t.IOPSPerGiB.Value)*math.Floor(float64(v.Value.Size)/float64(units.GiB)), float64(t.IOPSIncluded.Value)))
 		}
-		if !t.Local && on != nil && on.HasEBS && on.Maximum.IOPS != 0 {
-			most = min(most, float64(on.Maximum.IOPS)/float64(v.Value.Members()))
+		if on != nil {
+			if share, ok := on.ShareOf(&v.Value); ok && share.Maximum.IOPS != 0 {
+				most = min(most, float64(share.Maximum.IOPS)/float64(v.Value.Members()))
+			}
 		}
 		if math.IsInf(most, 1) || math.Floor(most) <= float64(l.Sustained.IOPS) {
 			continue

@@ -170,8 +170,10 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 			Field: "stripe", Text: fmt.Sprintf("over %d volumes: %s attaches %d at most", o.Members(), on.Name, on.Attachments),
 			Limit: fmt.Sprint(on.Attachments), Source: on.Source.String(), Nearest: fmt.Sprint(on.Attachments),
 		})
-	case t.Provider == "gcp" || t.Provider == "azure":
-		l.Addf("type", "%s is a volume of %s, and %s an instance of AWS", t.Name, t.Provider, on.Name)
+	case t.Provider != "any" && t.Provider != on.Of():
+		l.Addf("type", "%s is a volume of %s, and %s a machine of %s", t.Name, t.Provider, on.Name, on.Of())
+	case o.Card >= max(on.Cards, 1):
+		l.Addf("card", "card %d: %s has %d, from 0", o.Card, on.Name, max(on.Cards, 1))
 	}
 	return l
 }

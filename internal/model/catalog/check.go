@@ -41,6 +41,7 @@ func (o *Order) Check() diagnostics.List {
 	} else {
 		c.customOnly()
 	}
+	c.attached()
 	c.latency()
 	if len(c.List) == 0 {
 		// The remaining bounds are the model's, not the product's.
@@ -202,6 +203,23 @@ func (c *checker) throughput() {
 // throughputLeast is the throughput that comes with IOPS at least, 0 if they bring none.
 func (t *VolumeType) throughputLeast(iops IOPS) units.Throughput {
 	return units.Throughput(t.ThroughputLeastPerIOPS.Value) * units.Throughput(iops)
+}
+
+// attached checks how the volume is attached to its machine.
+func (c *checker) attached() {
+	o, t := c.o, c.t
+	switch {
+	case o.Caching == "":
+	case o.Caching != NoCaching && !o.Caching.on():
+		c.add("caching", fmt.Sprintf("%q", o.Caching), "one of none, read-only, read-write", Source{}, diagnostics.Nearest(string(o.Caching), []string{string(NoCaching), string(CachedReads), string(CachedBoth)}))
+	case t.Provider != "azure":
+		c.add("caching", fmt.Sprintf("%s has none: host caching is Azure's", t.Name), "", Source{}, "")
+	case o.Caching.on() && t.Name != "premium-ssd":
+		c.add("caching", fmt.Sprintf("%s cannot be cached by the host", t.Name), "", azureDocs, string(NoCaching))
+	}
+	if o.Card < 0 || o.Card > 0 && t.Provider != "aws" {
+		c.add("card", fmt.Sprintf("card %d of %s: EBS cards are machines' of AWS, counted from 0", o.Card, t.Name), "", Source{}, "0")
+	}
 }
 
 func (c *checker) stripe() {

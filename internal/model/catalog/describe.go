@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
@@ -15,11 +16,13 @@ type description struct {
 	InstanceType string
 	EbsInfo      struct {
 		MaximumEbsAttachments int64
+		EbsCards              []struct{ EbsCardIndex int64 }
 		EbsOptimizedInfo      *struct {
 			BaselineIops, MaximumIops                         float64
 			BaselineThroughputInMBps, MaximumThroughputInMBps float64
 		}
 	}
+	NetworkInfo         struct{ BandwidthWeightings []string }
 	InstanceStorageInfo *struct {
 		Disks []struct {
 			Count, SizeInGB int64
@@ -47,6 +50,10 @@ func DescribedInstance(name string, element []byte) (InstanceType, error) {
 		Name: d.InstanceType, VCPU: int(d.VCpuInfo.DefaultVCpus), Memory: units.Size(d.MemoryInfo.SizeInMiB) * units.MiB,
 		Attachments: int(d.EbsInfo.MaximumEbsAttachments),
 	}
+	if n := len(d.EbsInfo.EbsCards); n > 1 {
+		r.Cards = n
+	}
+	r.Weighting = slices.Contains(d.NetworkInfo.BandwidthWeightings, ebsWeighting)
 	// Before anything is multiplied: values that no machine has.
 	if m := d.MemoryInfo.SizeInMiB; m < 1 || m > 1<<30 {
 		return r, fmt.Errorf("%q: a memory of %d MiB (MemoryInfo.SizeInMiB)", r.Name, m)
@@ -88,6 +95,8 @@ func (i *InstanceType) check() error {
 		return fmt.Errorf("%q: a memory of %d bytes", i.Name, int64(i.Memory))
 	case i.Attachments < 0 || i.Attachments > 1<<16:
 		return fmt.Errorf("%q: %d volumes attached at most", i.Name, i.Attachments)
+	case i.Cards < 0 || i.Cards > 64:
+		return fmt.Errorf("%q: %d EBS cards", i.Name, i.Cards)
 	case i.Disk.Count < 0 || i.Disk.Count > 1000 || i.Disk.Size < 0 || i.Disk.Size > units.Size(1e6)*units.GB || (i.Disk.Count > 0) != (i.Disk.Size > 0):
 		return fmt.Errorf("%q: %d local disks of %s", i.Name, i.Disk.Count, i.Disk.Size.Exact())
 	case !i.HasEBS:
@@ -122,14 +131,14 @@ func (p *InstancePrice) check() error {
 	return nil
 }
 
-// checkName accepts names as AWS gives them to instance types and regions.
+// checkName accepts names as clouds give them to instance types and regions.
 func checkName(name string) error {
 	if name == "" || len(name) > nameBytesMax {
 		return fmt.Errorf("a name of %d characters: from 1 to %d", len(name), nameBytesMax)
 	}
 	for _, r := range name {
-		if !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-') {
-			return fmt.Errorf("%q is not a name as AWS gives them", name)
+		if !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_') {
+			return fmt.Errorf("%q is not a name as clouds give them", name)
 		}
 	}
 	return nil

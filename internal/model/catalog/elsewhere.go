@@ -12,6 +12,10 @@ var (
 	extremeDocs   = Source{"Google Cloud documentation, Hyperdisk Extreme", "2026"}
 	regionalDocs  = Source{"Google Cloud documentation, Hyperdisk Balanced High Availability", "2026"}
 	azureDocs     = Source{"Microsoft Azure documentation, managed disk types", "2025"}
+	googlePrices  = Source{"Google's Cloud Billing catalog, as gcosts has it", "2025-03-06"}
+	extremePrices = Source{"Google's Cloud Billing catalog, as gcosts (size, 2025-03-06) and infracost (IOPS) have it", "2025"}
+	azureV2Prices = Source{"Azure Retail Prices API, eastus, meters of Azure Premium SSD v2, as two public programs quote them", "2026"}
+	ultraPrices   = Source{"Azure Retail Prices API, eastus, as infracost has it", "2025"}
 )
 
 const (
@@ -25,9 +29,19 @@ const fourChanges = "IOPS and throughput can be changed four times in 24 hours"
 func gcpTypes() []*VolumeType {
 	regional := hyperdiskBalanced("hyperdisk-balanced-ha", "Hyperdisk Balanced High Availability", 100_000, 1200, regionalDocs)
 	regional.Rules = append(regional.Rules, said("what a size and IOPS allow is taken from Hyperdisk Balanced; that each write is in two zones is in no latency here (assumed)", Source{Text: "assumed"}))
+	ssd := persistentDisk("pd-ssd", "SSD Persistent Disk", 6000, 30, 100_000, 240, 48)
+	for _, p := range []struct {
+		region string
+		perGiB units.USD
+	}{
+		{"us-central1", 0.17}, {"us-east1", 0.17}, {"us-east4", 0.187}, {"us-west1", 0.17}, {"europe-west1", 0.17},
+		{"europe-west2", 0.204}, {"europe-west3", 0.204}, {"europe-west4", 0.187}, {"asia-northeast1", 0.221}, {"asia-southeast1", 0.187},
+	} {
+		ssd.Prices = append(ssd.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.perGiB})
+	}
 	return []*VolumeType{
 		hyperdiskBalanced("hyperdisk-balanced", "Hyperdisk Balanced", 160_000, 2400, hyperdiskDocs), regional, hyperdiskExtreme(),
-		persistentDisk("pd-ssd", "SSD Persistent Disk", 6000, 30, 100_000, 240, 48),
+		ssd,
 		persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28),
 	}
 }
@@ -65,6 +79,7 @@ func hyperdiskExtreme() *VolumeType {
 		ThroughputMax: said(most, extremeDocs),
 		Rules:         []Figure[string]{said("throughput is 250 MiB/s for each 1,000 IOPS, at most 5,000 MiB/s", extremeDocs), machineBound(extremeDocs)},
 		Read:          &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyNote: likeIO2,
+		Prices: []Prices{{Region: "us-central1", Source: extremePrices, PerGiB: 0.125, IOPS: []Tier{{Over: 0, Each: 0.032}}}},
 		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 			iops := o.asked()
 			return Limits{Sustained: volume.Rate{IOPS: iops.Frequency(), Throughput: min(units.Throughput(iops)*units.MiBps/4, most)}}
@@ -108,6 +123,11 @@ func azureTypes() []*VolumeType {
 		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
 		Rules:             []Figure[string]{said(fourChanges, azureDocs)},
 		Read:              &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
+		Prices: []Prices{{
+			Region: "eastus", Source: azureV2Prices, PerGiB: hourly(0.00011),
+			IOPS:       []Tier{{Over: 3000, Each: hourly(0.000007)}},
+			Throughput: []ThroughputTier{{Over: 125 * units.MBps, EachMiBps: perMiB(hourly(0.000055))}},
+		}},
 		limits: chosen,
 	}, {
 		Name: "ultra", Provider: "azure", Title: "Ultra Disk",
@@ -118,6 +138,11 @@ func azureTypes() []*VolumeType {
 		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
 		Rules:             []Figure[string]{said(fourChanges, azureDocs)},
 		Read:              &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyNote: likeIO2,
+		Prices: []Prices{{
+			Region: "eastus", Source: ultraPrices, PerGiB: 0.11972, // 245.19 USD for 2,048 GiB
+			IOPS:       []Tier{{Over: 0, Each: 0.04964}},                       // 198.56 USD for 4,000
+			Throughput: []ThroughputTier{{Over: 0, EachMiBps: perMiB(0.3495)}}, // 6.99 USD for 20 MB/s
+		}},
 		limits: chosen,
 	}, {
 		Name: "premium-ssd", Provider: "azure", Title: "Premium SSD",
@@ -132,6 +157,14 @@ func azureTypes() []*VolumeType {
 		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
 		limits: premiumSSD,
 	}}
+}
+
+// hourly is a price of an hour as one of a month.
+func hourly(usd units.USD) units.USD { return units.USD(float64(usd * Hours)) }
+
+// perMiB is a price of each MB/s as one of each MiB/s.
+func perMiB(usd units.USD) units.USD {
+	return units.USD(float64(usd) * float64(units.MiBps) / float64(units.MBps))
 }
 
 // premiumTiers are Premium SSD's tiers by size (Azure documentation, managed disk types, 2025).

@@ -131,6 +131,8 @@ func (o *Order) String() string {
 	add(o.IOPS != 0, "iops", int64(o.IOPS))
 	add(o.IOPSPerGB != 0, "iops_per_gb", int64(o.IOPSPerGB))
 	add(o.Throughput != 0, "throughput", written(o.Throughput))
+	add(o.Caching != "", "caching", o.Caching)
+	add(o.Card != 0, "card", o.Card)
 	add(o.Stripe != 0, "stripe", o.Stripe)
 	add(o.StripeUnit != 0, "stripe_unit", o.StripeUnit.Exact())
 	add(o.QueueSlots != 0, "queue_slots", o.QueueSlots)

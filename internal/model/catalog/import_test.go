@@ -125,7 +125,7 @@ func TestImportRefuses(t *testing.T) {
 		"huge":         {strings.Replace(typesJSON, "8192", "9000000000000000000", 1), "a memory of 9000000000000000000 MiB"},
 		"IOPS":         {strings.Replace(typesJSON, "7000", "-1", 1), "EBS limits of -1 IOPS"},
 		"maximum":      {strings.Replace(typesJSON, "40000", "10", 1), "at least the baseline"},
-		"name":         {strings.Replace(typesJSON, "m9z.large", "m9z\\u001b[31m", 1), "not a name as AWS gives them"},
+		"name":         {strings.Replace(typesJSON, "m9z.large", "m9z\\u001b[31m", 1), "not a name as clouds give them"},
 		"no name":      {strings.Replace(typesJSON, "m9z.large", "", 1), "a name of 0 characters"},
 		"twice":        {strings.Replace(typesJSON, "m9z.large", "m6i.xlarge", 1), "m6i.xlarge is there twice"},
 		"more":         {typesJSON + "{}", "something follows"},

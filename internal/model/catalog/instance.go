@@ -18,16 +18,25 @@ import (
 
 // An InstanceType is a rented machine with its limits for its volumes.
 type InstanceType struct {
-	Name   string
-	VCPU   int
-	Memory units.Size
+	Name     string
+	Provider string // gcp, azure; "": aws
+	VCPU     int
+	Memory   units.Size
 
-	// Baseline is what its volumes have together permanently, Maximum what they have for 30 minutes
-	// at least once a day; the same if it does not burst. Zero if HasEBS is false.
+	// Baseline is what its network volumes have together permanently, Maximum what they have for 30
+	// minutes at least once a day; the same if it does not burst. Zero if HasEBS is false. On Azure
+	// these are the uncached limits.
 	Baseline, Maximum volume.Rate
-	HasEBS            bool // its EBS limits are known
-	Attachments       int  // EBS volumes at most, with network interfaces where they share; 0: not known
-	Disk              LocalDisk
+	HasEBS            bool // they are known
+	Attachments       int  // network volumes at most, with network interfaces where they share; 0: not known
+	// Cards is how many EBS cards it has, of which each lets its part of the limits pass to the
+	// volumes attached to it; 0: one.
+	Cards int
+	// Weighting says that its bandwidth can be weighted; see Weighted.
+	Weighting bool
+	// Lanes are limits of volumes that Baseline and Maximum do not hold for.
+	Lanes []Lane
+	Disk  LocalDisk
 
 	Source Source // of the above
 	// Prices are what it costs on demand with Linux, a region each. Those that are missing are not
@@ -45,7 +54,7 @@ type InstancePrice struct {
 // Hourly is the price in a region, "" for us-east-1, and whether it is known.
 func (i *InstanceType) Hourly(region string) (InstancePrice, bool) {
 	if region == "" {
-		region = Region
+		region = DefaultRegion(i.Of())
 	}
 	for _, p := range i.Prices {
 		if p.Region == region {
@@ -70,8 +79,8 @@ func (d *LocalDisk) Measured() bool { return d.Read.IOPS > 0 && d.Write.IOPS > 0
 // Bursts reports whether the instance has higher limits for 30 minutes than permanently.
 func (i *InstanceType) Bursts() bool { return i.Baseline != i.Maximum }
 
-// Config returns what the instance's volumes share. If its EBS limits are not known, there are
-// none.
+// Config returns what the instance's volumes share, where they have no limits of their own. If it
+// is not known, there are none.
 func (i *InstanceType) Config() volume.InstanceConfig {
 	cfg := volume.InstanceConfig{Name: i.Name, Baseline: i.Baseline}
 	if i.Bursts() {
@@ -105,8 +114,19 @@ var (
 	onDemandPrices        = Source{"AWS on-demand prices, us-east-1, as karpenter has them", "2026-07-20"}
 )
 
-// Region is whose prices are embedded.
+// Region is whose prices are embedded of AWS.
 const Region = "us-east-1"
+
+// DefaultRegion is the region whose prices are taken of a provider unless another is named.
+func DefaultRegion(provider string) string {
+	switch provider {
+	case "azure":
+		return "eastus"
+	case "gcp":
+		return "us-central1"
+	}
+	return Region
+}
 
 // embedded parses the table, once. The same code wrote it (EncodeTable) and a test reads it, so an
 // error is a mistake of the build.
@@ -118,7 +138,7 @@ var embedded = sync.OnceValue(func() []InstanceType {
 	return rows
 })
 
-const tableHeader = "type,vcpu,memory_mib,base_iops,base_kBps,max_iops,max_kBps,attachments,disks,disk_gb,hdd,read_iops,read_Bps,write_iops,write_Bps,usd_per_hour"
+const tableHeader = "type,vcpu,memory_mib,base_iops,base_kBps,max_iops,max_kBps,attachments,disks,disk_gb,hdd,read_iops,read_Bps,write_iops,write_Bps,usd_per_hour,cards,ebs1"
 
 // EncodeTable writes instances as the embedded table. Zero values are left out.
 func EncodeTable(rows []InstanceType) []byte {
@@ -161,7 +181,14 @@ func EncodeTable(rows []InstanceType) []byte {
 		if p, ok := r.Hourly(Region); ok {
 			price = strconv.FormatFloat(float64(p.Hourly), 'f', -1, 64)
 		}
-		b.WriteString(strings.TrimRight(strings.Join(append(fields, price), ","), ",") + "\n")
+		fields = append(fields, price)
+		add(int64(r.Cards))
+		weighting := int64(0)
+		if r.Weighting {
+			weighting = 1
+		}
+		add(weighting)
+		b.WriteString(strings.TrimRight(strings.Join(fields, ","), ",") + "\n")
 	}
 	return b.Bytes()
 }
@@ -221,6 +248,14 @@ func decodeRow(f []string) (InstanceType, error) {
 	if n[5] != 0 {
 		row.Maximum = volume.Rate{IOPS: units.Frequency(n[5]), Throughput: units.Throughput(n[6]) * 1000}
 	}
+	row.Weighting = f[17] != ""
+	if f[16] != "" {
+		cards, err := strconv.Atoi(f[16])
+		if err != nil {
+			return row, err
+		}
+		row.Cards = cards
+	}
 	if f[15] != "" {
 		price, err := strconv.ParseFloat(f[15], 64)
 		if err != nil {
@@ -236,7 +271,7 @@ func decodeRow(f []string) (InstanceType, error) {
 func Instance(name string) (*InstanceType, error) { return Current().Instance(name) }
 
 func unknownInstance(name string, known []string) error {
-	p := diagnostics.Problem{Field: "instance", Text: fmt.Sprintf("no EC2 instance type is called %q", name)}
+	p := diagnostics.Problem{Field: "instance", Text: fmt.Sprintf("no instance type is called %q", name)}
 	if near := diagnostics.Near(name, known, 3); len(near) > 0 {
 		p.Text += "; did you mean " + strings.Join(near, ", ") + "?"
 		p.Nearest = near[0]

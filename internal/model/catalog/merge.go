@@ -60,7 +60,7 @@ func (c *Catalog) completed(n *NamedPrices) NamedPrices {
 // Catalog is the embedded catalogue with the store's entries over it. An imported instance keeps
 // what its description lacks: prices, and the measurements of its local disks.
 func (s *Store) Catalog() *Catalog {
-	c := &Catalog{instances: slices.Clone(embedded()), volumes: map[string][]Prices{}}
+	c := &Catalog{instances: slices.Clone(allMachines()), volumes: map[string][]Prices{}}
 	imported := make([]InstanceType, len(s.Instances))
 	for i := range s.Instances {
 		n := s.Instances[i].instance()

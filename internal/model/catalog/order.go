@@ -31,6 +31,13 @@ type Order struct {
 	// LVM's.
 	StripeUnit units.Size `yaml:"stripe_unit,omitempty"`
 
+	// Caching is a disk's host caching, on Azure: none, read-only or read-write. The machine then has
+	// other limits for it, which may be lower. Default none.
+	Caching Caching `yaml:"caching,omitempty"`
+	// Card is the EBS card that the volume is attached to, from 0, on machines that have several.
+	// Default 0, which is AWS's.
+	Card int `yaml:"card,omitempty"`
+
 	// Latency instead of the type's calibrated one.
 	Latency *LatencyOrder `yaml:"latency,omitempty"`
 	// QueueSlots is how many requests the block layer keeps in flight (nr_requests of the device);

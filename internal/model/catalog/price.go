@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
@@ -83,8 +84,8 @@ func (e *NoPriceError) Hint() string {
 // importing is how prices are imported.
 func (e *NoPriceError) importing() string {
 	region := e.Region
-	if region == Region && e.Provider != "aws" {
-		region = map[string]string{"azure": "westeurope", "gcp": "europe-west3"}[e.Provider]
+	if region == Region {
+		region = DefaultRegion(e.Provider)
 	}
 	switch e.Provider {
 	case "azure":
@@ -109,7 +110,7 @@ func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
 		return Bill{}, err
 	}
 	if region == "" {
-		region = Region
+		region = DefaultRegion(t.Provider)
 	}
 	if t.Local {
 		return Bill{Region: region, Lines: []Line{{Text: "in the price of the instance"}}}, nil
@@ -187,11 +188,11 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 // error is a *NoPriceError if the price is not known.
 func (i *InstanceType) Monthly(region string) (units.USD, error) {
 	if region == "" {
-		region = Region
+		region = DefaultRegion(i.Of())
 	}
 	p, ok := i.Hourly(region)
 	if !ok {
-		return 0, &NoPriceError{Of: i.Name, Region: region, Provider: "aws"}
+		return 0, &NoPriceError{Of: i.Name, Region: region, Provider: i.Of()}
 	}
 	return p.Hourly * Hours, nil
 }
@@ -203,7 +204,14 @@ type Catalog struct {
 }
 
 // Embedded is the catalogue that is part of this program.
-func Embedded() *Catalog { return &Catalog{instances: embedded()} }
+func Embedded() *Catalog { return &Catalog{instances: allMachines()} }
+
+// allMachines are the machines of all clouds, by name.
+var allMachines = sync.OnceValue(func() []InstanceType {
+	all := slices.Concat(embedded(), machines())
+	slices.SortFunc(all, func(a, b InstanceType) int { return strings.Compare(a.Name, b.Name) })
+	return all
+})
 
 // Instances are all types of instances, by name. They must not be changed.
 func (c *Catalog) Instances() []InstanceType { return c.instances }
@@ -222,7 +230,7 @@ func (c *Catalog) Instance(name string) (*InstanceType, error) {
 	i, ok := c.find(name)
 	if !ok {
 		if name == "" {
-			return nil, diagnostics.Problem{Field: "instance", Text: "missing: an EC2 instance type, as m6i.xlarge"}
+			return nil, diagnostics.Problem{Field: "instance", Text: "missing: an instance type, as m6i.xlarge"}
 		}
 		return nil, unknownInstance(name, c.InstanceNames())
 	}

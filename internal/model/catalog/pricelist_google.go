@@ -36,6 +36,8 @@ var googleSKUs = []struct{ begins, name, part string }{
 	{"Hyperdisk Balanced Capacity", "hyperdisk-balanced", "size"},
 	{"Hyperdisk Balanced IOPS", "hyperdisk-balanced", "IOPS"},
 	{"Hyperdisk Balanced Throughput", "hyperdisk-balanced", "throughput"},
+	{"Hyperdisk Extreme Capacity", "hyperdisk-extreme", "size"},
+	{"Hyperdisk Extreme IOPS", "hyperdisk-extreme", "IOPS"},
 	{"SSD backed PD Capacity", "pd-ssd", "size"},
 	{"Balanced PD Capacity", "pd-balanced", "size"},
 }

@@ -38,6 +38,8 @@ type storedInstance struct {
 	Baseline    units.Throughput `json:"baseline_throughput,omitempty"`
 	Maximum     units.Throughput `json:"maximum_throughput,omitempty"`
 	Attachments int              `json:"attachments,omitempty"`
+	Cards       int              `json:"cards,omitempty"`
+	Weighting   bool             `json:"bandwidth_weighting,omitempty"`
 	Disks       int              `json:"disks,omitempty"`
 	DiskSize    units.Size       `json:"disk_size,omitempty"`
 	HDD         bool             `json:"hdd,omitempty"`
@@ -49,7 +51,7 @@ func stored(i *InstanceType) storedInstance {
 		Name: i.Name, VCPU: i.VCPU, Memory: i.Memory,
 		BaselineIOPS: IOPS(i.Baseline.IOPS), MaximumIOPS: IOPS(i.Maximum.IOPS),
 		Baseline: i.Baseline.Throughput, Maximum: i.Maximum.Throughput,
-		Attachments: i.Attachments, Disks: i.Disk.Count, DiskSize: i.Disk.Size, HDD: i.Disk.HDD, Source: i.Source,
+		Attachments: i.Attachments, Cards: i.Cards, Weighting: i.Weighting, Disks: i.Disk.Count, DiskSize: i.Disk.Size, HDD: i.Disk.HDD, Source: i.Source,
 	}
 }
 
@@ -58,7 +60,7 @@ func (s *storedInstance) instance() InstanceType {
 		Name: s.Name, VCPU: s.VCPU, Memory: s.Memory, HasEBS: s.BaselineIOPS != 0,
 		Baseline:    volume.Rate{IOPS: s.BaselineIOPS.Frequency(), Throughput: s.Baseline},
 		Maximum:     volume.Rate{IOPS: s.MaximumIOPS.Frequency(), Throughput: s.Maximum},
-		Attachments: s.Attachments, Disk: LocalDisk{Count: s.Disks, Size: s.DiskSize, HDD: s.HDD}, Source: s.Source,
+		Attachments: s.Attachments, Cards: s.Cards, Weighting: s.Weighting, Disk: LocalDisk{Count: s.Disks, Size: s.DiskSize, HDD: s.HDD}, Source: s.Source,
 	}
 }
 

@@ -153,6 +153,11 @@ func (c *checker) host() {
 		if err != nil {
 			c.add(asProblem(err, "host.instance"))
 		} else {
+			if w, err := i.Weighted(c.Host.BandwidthWeighting); err != nil {
+				c.add(diagnostics.Problem{Field: "host.bandwidth_weighting", Text: err.Error()})
+			} else {
+				i = w
+			}
 			c.instance = i
 			if !c.wrote("host.cores") && i.VCPU > 0 {
 				c.Host.Cores = i.VCPU
@@ -161,6 +166,9 @@ func (c *checker) host() {
 				c.Host.Memory = i.Memory
 			}
 		}
+	}
+	if c.Host.Instance == "" && c.Host.BandwidthWeighting != "" {
+		c.add(diagnostics.Problem{Field: "host.bandwidth_weighting", Text: "it is an instance's: name one with host.instance"})
 	}
 	c.problems = append(c.problems, c.Host.Config.Check().Under("host")...)
 	c.warnings = append(c.warnings, c.Host.Config.Unmodelled().Under("host")...)
@@ -224,7 +232,11 @@ func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
 // overInstance warns of a volume that its instance cannot use.
 func (c *checker) overInstance(at string, o *catalog.Order) {
 	t, err := catalog.Type(o.Type)
-	if err != nil || t.Local || c.instance == nil || !c.instance.HasEBS {
+	if err != nil || t.Local || c.instance == nil {
+		return
+	}
+	share, ok := c.instance.ShareOf(o)
+	if !ok {
 		return
 	}
 	l, err := o.Limits(c.instance)
@@ -232,16 +244,16 @@ func (c *checker) overInstance(at string, o *catalog.Order) {
 		return
 	}
 	i, n := c.instance, o.Members()
-	if iops := l.Sustained.IOPS * units.Frequency(n); i.Maximum.IOPS > 0 && iops > i.Maximum.IOPS {
+	if iops := l.Sustained.IOPS * units.Frequency(n); share.Maximum.IOPS > 0 && iops > share.Maximum.IOPS {
 		c.warnings = append(c.warnings, diagnostics.Problem{
 			Field: at + ".iops", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", inFull(iops), i.Name),
-			Limit: capped(inFull(i.Maximum.IOPS), inFull(i.Baseline.IOPS)), Source: i.Source.String(),
+			Limit: capped(inFull(share.Maximum.IOPS), inFull(share.Baseline.IOPS)), Source: i.Source.String(),
 		})
 	}
-	if rate := l.Sustained.Throughput * units.Throughput(n); i.Maximum.Throughput > 0 && rate > i.Maximum.Throughput {
+	if rate := l.Sustained.Throughput * units.Throughput(n); share.Maximum.Throughput > 0 && rate > share.Maximum.Throughput {
 		c.warnings = append(c.warnings, diagnostics.Problem{
 			Field: at + ".throughput", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", rate, i.Name),
-			Limit: capped(i.Maximum.Throughput.String(), i.Baseline.Throughput.String()), Source: i.Source.String(),
+			Limit: capped(share.Maximum.Throughput.String(), share.Baseline.Throughput.String()), Source: i.Source.String(),
 		})
 	}
 }

@@ -1,0 +1,202 @@
+package catalog
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// A Lane is what a machine lets pass to some of its volumes together, where these are not limited
+// as the others are.
+type Lane struct {
+	Volumes           string // types, separated by spaces, or "cached": those with host caching
+	Baseline, Maximum volume.Rate
+}
+
+// cached is the lane of volumes with host caching.
+const cached = "cached"
+
+// Share is what a machine lets pass to a volume and to all others that have the same name here.
+type Share struct {
+	Name              string // of the limit: "", "cached", "card 1"
+	Baseline, Maximum volume.Rate
+}
+
+// ShareOf returns the limit that an order's volume shares with others of the machine; false if
+// there is none, or none is known. Azure's host caching replaces the uncached limits by the cached
+// ones, which may be lower: the model takes no read from the cache, so it is the worst case.
+func (i *InstanceType) ShareOf(o *Order) (Share, bool) {
+	t, err := Type(o.Type)
+	if err != nil || t.Local {
+		return Share{}, false
+	}
+	for _, l := range i.Lanes {
+		if o.Caching.on() == (l.Volumes == cached) && (l.Volumes == cached || slices.Contains(strings.Fields(l.Volumes), t.Name)) {
+			return Share{l.Volumes, l.Baseline, l.Maximum}, true
+		}
+	}
+	switch {
+	case !i.HasEBS:
+		return Share{}, false
+	case i.Cards > 1:
+		n := i.Cards
+		part := func(r volume.Rate) volume.Rate {
+			return volume.Rate{IOPS: r.IOPS / units.Frequency(n), Throughput: r.Throughput / units.Throughput(n)}
+		}
+		return Share{"card " + strconv.Itoa(o.Card), part(i.Baseline), part(i.Maximum)}, true
+	}
+	return Share{"", i.Baseline, i.Maximum}, true
+}
+
+// Config returns what the volumes of a share have together on a machine.
+func (s Share) Config(machine string) volume.InstanceConfig {
+	cfg := volume.InstanceConfig{Name: machine, Baseline: s.Baseline}
+	if s.Name != "" {
+		cfg.Name += ", " + s.Name
+	}
+	if s.Maximum != s.Baseline {
+		cfg.Maximum = s.Maximum
+	}
+	return cfg
+}
+
+// Of is whose machine it is: aws, gcp, azure.
+func (i *InstanceType) Of() string {
+	if i.Provider == "" {
+		return "aws"
+	}
+	return i.Provider
+}
+
+// ebsWeighting is the weighting that favours EBS. It raises the baseline bandwidth by a quarter and
+// leaves the IOPS and the burst as they are; the network has that much less (Amazon EC2 user guide,
+// "EC2 instance bandwidth weighting configuration", 2026).
+const ebsWeighting = "ebs-1"
+
+// Weighted returns the machine with a bandwidth weighting: "", "default" or "ebs-1". The error says
+// why it cannot have that.
+func (i *InstanceType) Weighted(weighting string) (*InstanceType, error) {
+	switch weighting {
+	case "", "default":
+		return i, nil
+	case ebsWeighting:
+	default:
+		return nil, fmt.Errorf("%q is no bandwidth weighting: default or %s", weighting, ebsWeighting)
+	}
+	if !i.Weighting {
+		return nil, fmt.Errorf("%s has no bandwidth weighting; types that have: most of families m8, c8, r8 and x8", i.Name)
+	}
+	w := *i
+	w.Baseline.Throughput += w.Baseline.Throughput / 4
+	w.Maximum.Throughput = max(w.Maximum.Throughput, w.Baseline.Throughput)
+	return &w, nil
+}
+
+// Azure's and Google's machines, a line for each of their limits, and their prices. The numbers are
+// copied by hand or by a program from the sources below; sizes that are not there are not known.
+var (
+	//go:embed machines.csv
+	machineTable []byte
+	//go:embed machine_prices.csv
+	machinePriceTable []byte
+
+	azureSizes   = Source{"Microsoft Azure documentation, sizes of virtual machines (MicrosoftDocs/azure-compute-docs)", "2026-03"}
+	azureHourly  = Source{"Azure's retail prices of virtual machines with Linux, as karpenter-provider-azure has them", "2026-06-18"}
+	googleLimits = Source{"Google Cloud documentation, Persistent Disk limits by machine type, as gcpdiag has them; Hyperdisk Balanced HA: Compute Engine release notes of 2025-09-04", "2024-08-21"}
+)
+
+// machines parses both tables, once. A test reads them, so an error is a mistake of the build.
+var machines = sync.OnceValue(func() []InstanceType {
+	rows, err := decodeMachines(machineTable, machinePriceTable)
+	if err != nil {
+		panic("catalog: embedded machines: " + err.Error())
+	}
+	return rows
+})
+
+func decodeMachines(table, prices []byte) ([]InstanceType, error) {
+	rows, err := lines(table, 9)
+	if err != nil {
+		return nil, err
+	}
+	var out []InstanceType
+	for _, f := range rows {
+		var n [9]int64
+		for k := range n {
+			if k == 0 || k == 4 || f[k] == "" {
+				continue
+			}
+			if n[k], err = strconv.ParseInt(f[k], 10, 64); err != nil {
+				return nil, fmt.Errorf("%s: %w", f[0], err)
+			}
+		}
+		name := strings.ToLower(f[0])
+		if len(out) == 0 || out[len(out)-1].Name != name {
+			m := InstanceType{Name: name, Provider: "gcp", VCPU: int(n[1]), Memory: units.Size(n[2]) * units.MiB, Attachments: int(n[3]), Source: googleLimits}
+			if strings.HasPrefix(name, "standard_") {
+				m.Provider, m.Source = "azure", azureSizes
+			}
+			out = append(out, m)
+		}
+		m := &out[len(out)-1]
+		base := volume.Rate{IOPS: units.Frequency(n[5]), Throughput: units.Throughput(n[6]) * 1000}
+		most := base
+		if n[7] != 0 {
+			most = volume.Rate{IOPS: units.Frequency(n[7]), Throughput: units.Throughput(n[8]) * 1000}
+		}
+		if f[4] == "" {
+			m.HasEBS, m.Baseline, m.Maximum = true, base, most
+			continue
+		}
+		m.Lanes = append(m.Lanes, Lane{f[4], base, most})
+	}
+	slices.SortFunc(out, func(a, b InstanceType) int { return strings.Compare(a.Name, b.Name) })
+	if rows, err = lines(prices, 3); err != nil {
+		return nil, err
+	}
+	for _, f := range rows {
+		usd, err := strconv.ParseFloat(f[2], 64)
+		i, ok := slices.BinarySearchFunc(out, strings.ToLower(f[0]), func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
+		if err != nil || !ok {
+			return nil, fmt.Errorf("price %v: no such machine, or no number", f)
+		}
+		out[i].Prices = append(out[i].Prices, InstancePrice{f[1], units.USD(usd), azureHourly})
+	}
+	return out, nil
+}
+
+// lines are a table's rows without its header, each filled up to a width.
+func lines(table []byte, width int) ([][]string, error) {
+	r := csv.NewReader(bytes.NewReader(table))
+	r.FieldsPerRecord = -1
+	rows, err := r.ReadAll()
+	if err != nil || len(rows) == 0 {
+		return nil, fmt.Errorf("no table: %w", err)
+	}
+	for i := range rows {
+		for len(rows[i]) < width {
+			rows[i] = append(rows[i], "")
+		}
+	}
+	return rows[1:], nil
+}
+
+// Caching is a disk's host caching, on Azure: the host keeps what is read, or also what is written.
+type Caching string
+
+// The kinds of caching.
+const (
+	NoCaching   Caching = "none"
+	CachedReads Caching = "read-only"
+	CachedBoth  Caching = "read-write"
+)
+
+func (c Caching) on() bool { return c == CachedReads || c == CachedBoth }
