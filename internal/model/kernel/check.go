@@ -13,6 +13,7 @@ import (
 // (assumed).
 const (
 	coresMax      = 1024
+	quotaMin      = units.Ratio(0.01)
 	memoryMin     = 64 * units.MiB
 	memoryMax     = 64 * units.TiB
 	dirtyMin      = 2 * PageSize
@@ -29,6 +30,7 @@ const (
 const (
 	sysctl  = "Linux, Documentation/admin-guide/sysctl/vm.rst, 6.18"
 	block   = "Linux, Documentation/ABI/stable/sysfs-block, 6.18"
+	quotas  = "Linux, Documentation/scheduler/sched-bwc.rst, 6.18: 1 ms of a period of 100 ms, at least"
 	assumed = "assumed: more than can be rented, or less than a database runs on"
 )
 
@@ -39,6 +41,16 @@ func (c *Config) Check() diagnostics.List {
 		l = append(l, diagnostics.Problem{
 			Field: "cores", Text: fmt.Sprintf("a host cannot have %d cores", c.Cores),
 			Limit: fmt.Sprintf("1 to %d", coresMax), Source: assumed, Nearest: fmt.Sprint(min(max(c.Cores, 1), coresMax)),
+		})
+	}
+	if q := c.CPUQuota; q != 0 && !(q >= quotaMin && q <= coresMax) {
+		nearest := quotaMin
+		if q > coresMax {
+			nearest = coresMax
+		}
+		l = append(l, diagnostics.Problem{
+			Field: "cpu_quota", Text: fmt.Sprintf("a quota cannot be %s of a core", q),
+			Limit: fmt.Sprintf("0, which is none, or %s to %s", quotaMin, units.Ratio(coresMax)), Source: quotas, Nearest: nearest.String(),
 		})
 	}
 	size(&l, "memory", c.Memory, memoryMin, memoryMax, assumed)

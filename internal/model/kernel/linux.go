@@ -11,7 +11,7 @@
 // others wait for one in the order of arrival.
 //
 // Left out: I/O schedulers, cgroups' own
-// dirty limits, pages read back into the cache, randomness. Writers over the limit are stopped
+// dirty and I/O limits (a volume's cap is such a limiter), pages read back into the cache, randomness. Writers over the limit are stopped
 // immediately, at the middle of the two limits, where the kernel slows them down by degrees from
 // there on. The flusher takes turns between files in slices of 4 MiB, where the kernel's slices
 // grow with the bandwidth it has seen. The journal is two blocks per commit, whoever commits,
@@ -41,6 +41,10 @@ const (
 type Config struct {
 	Cores  int        `yaml:"cores"`  // cores the engine may use
 	Memory units.Size `yaml:"memory"` // of the machine, or the container's limit
+	// CPUQuota is the CPU time that the engine's container may use, in shares of one core as
+	// systemd's CPUQuota has it: 150% are one and a half. When a period's part (of 100 ms) is used
+	// up, all of its threads stop to the end of the period. 0 is no quota.
+	CPUQuota units.Ratio `yaml:"cpu_quota"`
 	// DirtyBackground and Dirty are vm.dirty_background_bytes and vm.dirty_bytes; 0 means by the
 	// ratios.
 	DirtyBackground units.Size `yaml:"dirty_background_bytes"`
@@ -98,6 +102,7 @@ type Host struct {
 	clock      *vtime.Clock
 	seed       random.Seed
 	cores      []vtime.Instant // when each is free
+	quota      quota
 	used       []time.Duration // CPU time used on each, up to then
 	devices    []*Device
 	files      []*File
@@ -120,7 +125,7 @@ type Host struct {
 func NewHost(cfg Config, clock *vtime.Clock, seed random.Seed) *Host {
 	h := &Host{
 		cfg: cfg, clock: clock, seed: seed,
-		cores: make([]vtime.Instant, cfg.Cores), used: make([]time.Duration, cfg.Cores),
+		cores: make([]vtime.Instant, cfg.Cores), used: make([]time.Duration, cfg.Cores), quota: newQuota(cfg.CPUQuota),
 		requestPages: int64(cfg.MaxRequest / PageSize),
 	}
 	limit := cfg.Dirty
@@ -167,7 +172,9 @@ func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instan
 	if start.Sub(h.cores[least]) >= asleep {
 		start = start.Add(h.cfg.Wakeup.Std())
 	}
-	done = start.Add(d)
+	if done = start.Add(d); h.quota.each > 0 {
+		done = h.quota.book(start, d)
+	}
 	h.cores[least] = done
 	h.used[least] += d
 	return start, done

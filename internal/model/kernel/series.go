@@ -58,6 +58,11 @@ func (h *Host) Metrics() []Metric {
 			out = append(out, Metric{"node_cpu_seconds_total", []string{"cpu", strconv.Itoa(i), "mode", mode}})
 		}
 	}
+	if h.quota.each > 0 {
+		for _, name := range quotaMetrics {
+			out = append(out, Metric{name, container})
+		}
+	}
 	return out
 }
 
@@ -98,6 +103,10 @@ func (h *Host) Sample(values []float64) {
 	put(float64(h.dirty))
 	put(writeback)
 	seconds(int64(h.waiting.total(now)))
+	if h.quota.each > 0 {
+		h.sampleCores(now, values[i:])
+		return
+	}
 	for c := range h.cores {
 		used := h.used[c] - max(h.cores[c].Sub(now), 0)
 		put(used.Seconds())
