@@ -21,7 +21,7 @@ var (
 
 const (
 	// all is how many incidents the published table rests on.
-	all = 600
+	all = 700
 	// some is what every change is tried on.
 	some = 24
 )

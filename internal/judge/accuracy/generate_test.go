@@ -23,6 +23,8 @@ type incident struct {
 	granted map[string][]string
 	// needs is what has to help besides, for a refutation that also says what does.
 	needs map[string][]string
+	// everything grants all there is, where operations may be long by themselves; else nil.
+	everything []string
 }
 
 // A trouble is what an incident is drawn for; the first 500 seeds are drawn for none, and have what
@@ -35,6 +37,8 @@ const (
 	tooFewCores
 	slowMembers
 	nothingWrong
+	quotaTooSmall
+	longOperations
 )
 
 // A chance draws figures; the same seed draws the same ones.
@@ -98,12 +102,23 @@ func (c chance) volume(in *incident, name string) drawn {
 // instance's limit or the CPUs are hardly ever the cause.
 const ofChance = 500
 
+// ofTroubles is how many seeds there are before those of a container's quota and of long operations,
+// which were added later: a seed stays what it is.
+const ofTroubles = 600
+
 // generate makes the incident of a seed.
 func generate(seed uint64) incident {
 	c := chance{rand.New(rand.NewPCG(seed, 14))}
 	in := incident{seed: seed, without: map[string][]string{}, granted: map[string][]string{}, needs: map[string][]string{}}
 	draw := pick(c, wiredtiger, wiredtiger, postgres, postgres, etcd)
-	if seed >= ofChance {
+	if seed >= ofTroubles {
+		switch in.trouble = pick(c, quotaTooSmall, quotaTooSmall, longOperations); in.trouble {
+		case quotaTooSmall:
+			draw = pick(c, wiredtiger, postgres)
+		case longOperations:
+			draw = longQueries
+		}
+	} else if seed >= ofChance {
 		switch in.trouble = pick(c, instanceTooSmall, tooFewCores, slowMembers, nothingWrong); in.trouble {
 		case instanceTooSmall, tooFewCores:
 			draw = pick(c, wiredtiger, postgres)
@@ -129,7 +144,9 @@ func (c chance) host(in *incident) string {
 	case in.trouble == tooFewCores:
 		words = append(words, fmt.Sprintf("cores: %d, memory: %dGiB", pick(c, 1, 2), memory))
 		in.without["host/cpu-saturated"] = []string{"host.cores=64"}
-	case c.yes(0.15):
+	case in.trouble == quotaTooSmall:
+		words = append(words, c.underQuota(in))
+	case c.yes(0.15) && in.trouble != longOperations:
 		words = append(words, "cores: 2, memory: 8GiB, instance: "+pick(c, "m5.large", "m6i.large", "c5.xlarge"))
 		in.without["disk/instance-capped"] = []string{"host.instance="}
 		in.instance = true
@@ -191,14 +208,20 @@ func wiredtiger(c chance, in *incident) string {
 	}
 	in.without["wiredtiger/checkpoint-stall"] = []string{"engine.wiredtiger.checkpoint=2h"}
 	rate, updates := c.among(60, 1500), pick(c, 30, 60, 95)
-	cpu := ""
-	if in.trouble == tooFewCores {
-		cpu = fmt.Sprintf(", cpu: {operation: %dus}", c.among(500, 3000))
+	cpu, takes := "", 0
+	if in.trouble == tooFewCores || in.trouble == quotaTooSmall {
+		takes = c.among(500, 3000)
+		cpu = fmt.Sprintf(", cpu: {operation: %dus}", takes)
 	}
-	return text + fmt.Sprintf("engine:\n  wiredtiger: {cache: %dMB, checkpoint: %ds%s}\n", c.among(256, 4000), pick(c, 20, 40, 60), cpu) +
+	text += fmt.Sprintf("engine:\n  wiredtiger: {cache: %dMB, checkpoint: %ds%s}\n", c.among(256, 4000), pick(c, 20, 40, 60), cpu) +
 		fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: %d%%, read: %d%%}\n  keys: {count: %d}\n  document: {size: %dB}\n  connections: %d\n",
 			c.arrivals(rate), updates, 100-updates, c.among(1e5, 3e6), pick(c, 500, 1000, 4000), pick(c, 32, 64, 128))
+	return c.withQuota(text, rate, takes+requestTakes)
 }
+
+// requestTakes is what a MongoDB server takes for a request beside its engine, in microseconds, as
+// the model has it.
+const requestTakes = 1200
 
 func postgres(c chance, in *incident) string {
 	in.family = "postgres"
@@ -218,13 +241,16 @@ func postgres(c chance, in *incident) string {
 	}
 	paced, flush := pick(c, "0", "0.5", "0.9"), pick(c, "0B", "256kB")
 	rows := c.among(2e5, 2e7)
-	cpu := ""
-	if in.trouble == tooFewCores {
-		cpu = fmt.Sprintf(", cpu: %dus", c.among(500, 3000))
+	cpu, takes := "", 0
+	if in.trouble == tooFewCores || in.trouble == quotaTooSmall {
+		takes = c.among(500, 3000)
+		cpu = fmt.Sprintf(", cpu: %dus", takes)
 	}
-	return text + fmt.Sprintf("engine:\n  postgres: {shared_buffers: %dMiB, max_wal_size: %dMiB, checkpoint_timeout: %ds, checkpoint_completion_target: %s, checkpoint_flush_after: %s, rows: %d%s}\n",
-		c.among(128, 4000), c.among(256, 8000), pick(c, 30, 60, 90), paced, flush, rows, cpu) +
-		fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: 100%%}\n  keys: {count: %d}\n  document: {size: 100B}\n  connections: %d\n", c.arrivals(c.among(60, 2000)), rows, pick(c, 16, 32, 64))
+	text += fmt.Sprintf("engine:\n  postgres: {shared_buffers: %dMiB, max_wal_size: %dMiB, checkpoint_timeout: %ds, checkpoint_completion_target: %s, checkpoint_flush_after: %s, rows: %d%s}\n",
+		c.among(128, 4000), c.among(256, 8000), pick(c, 30, 60, 90), paced, flush, rows, cpu)
+	rate := c.among(60, 2000)
+	text += fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: 100%%}\n  keys: {count: %d}\n  document: {size: 100B}\n  connections: %d\n", c.arrivals(rate), rows, pick(c, 16, 32, 64))
+	return c.withQuota(text, rate, takes)
 }
 
 func etcd(c chance, in *incident) string {

@@ -100,9 +100,19 @@ func try(ctx context.Context, in incident) (*tried, error) {
 		half[kind] = s / 2
 	}
 	out.quiet = stalledIn(felt, half) == 0 && usuallyQuick(felt)
+	long, err := in.longByThemselves(ctx, out.stalled, limit)
+	if err != nil {
+		return nil, err
+	}
+	if long {
+		out.stalled, out.quiet = 0, true
+	}
 	truth, err := in.truths(ctx, out.stalled, limit, out.left)
 	if err != nil {
 		return nil, err
+	}
+	if long {
+		truth[fewAndLong] = accuracy.Right
 	}
 	for _, every := range samplings {
 		r, err := resampled(ctx, m, every)
@@ -114,6 +124,9 @@ func try(ctx context.Context, in incident) (*tried, error) {
 			return nil, fmt.Errorf("at %s: %w", every, err)
 		}
 		said := claims(report)
+		if f, yes := saidLong(report); yes {
+			said[fewAndLong] = f
+		}
 		for rule, t := range truth {
 			f, yes := said[rule]
 			trial := accuracy.Trial{Rule: rule, Sampling: every, Truth: t, Said: yes}
