@@ -163,6 +163,25 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	return s, true
 }
 
+// StallThreshold is the latency from which operations are stalled that usually take so long, both in
+// seconds.
+func StallThreshold(usual float64) float64 {
+	return min(max(StallFactor*usual, StallFloorS), StallCeilingS)
+}
+
+// Usual is the median of a value over time, or its lower quartile where every other interval has a
+// short burst in it.
+func (t Time) Usual(values []float64) float64 {
+	usual := timeline.Quantile(values, 0.5)
+	if t.Grid.StepSeconds() < coarseFromS {
+		return usual
+	}
+	if quick := timeline.Quantile(values, 0.25); usual > mixed*quick {
+		return quick
+	}
+	return usual
+}
+
 // silentWaiters is how many operations must have waited through a silence, on average, to make it a
 // stall.
 const silentWaiters = 4

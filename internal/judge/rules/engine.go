@@ -116,6 +116,8 @@ type Cycle struct {
 	// Flushes is the rule for cycles whose own fsync makes the kernel write its dirty pages; "" if
 	// they do not.
 	Flushes string
+	// Left says that what a cycle writes is known to stay in the page cache until then.
+	Left bool
 }
 
 // Spent is a part of the stalled time and where it was spent.

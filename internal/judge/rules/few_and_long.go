@@ -9,9 +9,9 @@ import (
 // Long operations of few clients raise the mean latency like a stall: one client that runs
 // half-second queries of a report, one after the other, alone. Nobody else waits for them.
 const (
-	fewWaiting = 2.5 // operations waiting at once, on average
-	fewOps     = 5.0 // completions per second, there and usually
-	leastLong  = 3.0 // operations: fewer are one slow operation and its own wait
+	fewWaiting = 2.5  // operations waiting at once, on average
+	fewOps     = 10.0 // completions per second, there and usually: one client, back to back, at StallCeilingS
+	leastLong  = 3.0  // operations: fewer are one slow operation and its own wait
 	fewGap     = time.Minute
 	fewAround  = 30 * time.Minute // time on either side from which the usual rate is taken
 )

@@ -78,7 +78,7 @@ func hostWritebackBacklog() Rule {
 		}
 		f.Say("flushing", said)
 		switch {
-		case known && stood < c.mostlyStood():
+		case known && stood < c.mostlyStood() && !c.leftToFsync(b.cells):
 			f.Severity = Info
 			f.Say("handed", Values{"stood": Part(stood)})
 		case known && !c.roomToSpread():
@@ -174,6 +174,7 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 // measured. Without one, writeback in progress is enough.
 func (c *Case) feltFlush() func(e timeline.Episode, flushing bool) bool {
 	saturated, known := c.Saturated()
+	saturated = saturated.Or(c.queueBursts()) // a flush of half a second saturates no interval
 	full := c.One(PSIIOFull)
 	return func(e timeline.Episode, flushing bool) bool {
 		if known && saturated[e.First:e.Last+1].Count()*2 >= e.Cells() {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/record/timeline"
@@ -38,11 +39,39 @@ func (c *Case) roomToSpread() bool {
 	written, used := -1.0, 0.0
 	for _, t := range c.Signal(DiskWritten) {
 		if s := timeline.Sum(timeline.At(t.Values, c.Stall.Cells)); s > written {
-			ops := c.For(DiskOps, "device", t.Labels.Get("device"))
-			written, used = s, timeline.Mean(ops)/timeline.Quantile(ops, 0.99)
+			dev := t.Labels.Get("device")
+			written, used = s, max(usedOf(c.For(DiskOps, "device", dev)), usedOf(c.For(DiskMoved, "device", dev)))
 		}
 	}
 	return !(used > spreadableOps)
+}
+
+// usedOf is a rate's mean as a share of its highest.
+func usedOf(rate []float64) float64 {
+	if used := timeline.Mean(rate) / timeline.Quantile(rate, 0.99); used > 0 {
+		return used
+	}
+	return 0
+}
+
+// leftToFsync reports whether a flush is a cycle's whose writes stay in the page cache until its own
+// fsync, while the kernel throttles what it writes back by itself. Bounded, these bytes are written
+// in the background, behind which nobody's sync waits; an fsync's are not throttled.
+func (c *Case) leftToFsync(flush timeline.Mask) bool {
+	return c.mayBeThrottled() && slices.ContainsFunc(c.Cycles(), func(k Cycle) bool {
+		return k.Left && Share(k.Cells.Widen(1, 1), flush) >= byCheckpoint
+	})
+}
+
+// mayBeThrottled reports whether the kernel throttles writeback, which it does unless somebody turned
+// it off, on each device that is measured.
+func (c *Case) mayBeThrottled() bool {
+	for _, t := range c.Signal(DiskBusy) {
+		if c.Facts["wbt_lat_usec."+t.Labels.Get("device")] == "0" {
+			return false
+		}
+	}
+	return true
 }
 
 // StoodBefore is the share of the bytes that the device that writes most wrote in the stalls that had

@@ -13,7 +13,7 @@ import (
 func commitStall() rules.Rule {
 	r := rules.SymptomRule("postgres/commit-stall", "Commits stall",
 		"plimsoll:postgres_oldest_transaction:seconds >= 0.1 and on() (plimsoll:postgres_commits:rate < 1)",
-		"PostgreSQL's exporter reports no latency. It is computed as sessions executing over commits a second; where that cannot be, completions fall under 30 % of the usual while a transaction executes for 100 ms or more. What waits in a pool or a client for a connection is in neither: users wait longer than these figures say.")
+		"PostgreSQL's exporter reports no latency. It is computed as sessions executing over commits a second, and in a burst that is over before sessions are looked at as the time of two writes to the WAL's device; where that cannot be, completions fall under 30 % of the usual while a transaction executes for 100 ms or more. What waits in a pool or a client for a connection is in neither: users wait longer than these figures say.")
 	r.Words = maps.Clone(r.Words)
 	maps.Copy(r.Words, rules.Words{
 		"used up": "In {{.for}} of it all of {{.sessions}} sessions were executing: clients waited for one of them as well, longer than these figures say.",

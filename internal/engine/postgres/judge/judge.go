@@ -6,6 +6,7 @@ import (
 	"embed"
 
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
 )
 
 //go:embed testdata/*.test
@@ -59,5 +60,6 @@ func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	for k := range took {
 		took[k] = p.write[k] + p.sync[k]
 	}
-	return rules.Cycle{Cells: p.all(), Took: took, Before: 1, After: 1, Flushes: "postgres/checkpoint-burst"}, true
+	left := timeline.Max(sig.One(CheckpointFlushAfter)) == 0
+	return rules.Cycle{Cells: p.all(), Took: took, Before: 1, After: 1, Flushes: "postgres/checkpoint-burst", Left: left}, true
 }

@@ -33,7 +33,14 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, 2*timeline.Quantile(s.Waiting, 0.5))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue })).Or(usedUp(sig, slow))
-	slow.Cells = slow.Cells.Or(behindBursts(sig, s.Ops))
+	if bursts, waits := behindBursts(sig, s.Ops); bursts != nil {
+		slow.Cells = slow.Cells.And(repeatedly(slow)).Or(bursts)
+		for k, in := range bursts {
+			if in {
+				slow.Latency[k] = max(slow.Latency[k], waits[k])
+			}
+		}
+	}
 	slow.Cells, slow.Observed = slow.Cells.Or(fallen.Cells), slow.Observed.Or(fallen.Observed)
 	return rules.Found(slow, ok)
 }
@@ -147,45 +154,69 @@ func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
 	return out
 }
 
-// A commit is a write to the WAL's device. While writes to it take behindS on average, in a queue
-// that is burstFactor times as long as usual, commits wait in that queue: a burst of half a second is
-// over before sessions are looked at.
+// repeatedly is where sessions were looked at in a moment and in the ones beside it, and a transaction
+// stalls by all three, against what is usual by as many. One look alone may meet what happens to be
+// executing: a group commit answers all who wait at once.
+func repeatedly(s rules.Stall) timeline.Mask {
+	each := make([]float64, len(s.Ops))
+	for k := range each {
+		first, last := max(0, k-1), min(len(each), k+2)
+		each[k] = timeline.Sum(s.Waiting[first:last]) / timeline.Sum(s.Ops[first:last])
+	}
+	least := rules.StallThreshold(timeline.Quantile(each, 0.5))
+	out := make(timeline.Mask, len(each))
+	for k, x := range each {
+		out[k] = !(x < max(least, s.ThresholdAt(k)))
+	}
+	return out
+}
+
+// A commit writes to the WAL's device and then waits for a flush, twice in its queue. While writes to
+// it take half as long as a stall on average, in a queue far longer than usual, commits stall: a burst
+// of half a second is over before sessions are looked at.
 const (
-	behindS     = 0.100
-	burstFactor = 10.0
-	leastQueue  = 4.0
+	waitsOfCommit = 2
+	burstFactor   = 4.0
+	coarseBurst   = 2.0 // in an interval of many seconds, most of which is quiet
+	leastQueue    = 4.0
 	// walWrites is how many writes for each commit a device makes that may hold the WAL.
 	walWrites = 0.3
 )
 
-// behindBursts is where every device that may hold the WAL has a burst in its queue, and commits were
-// asked for.
-func behindBursts(sig *rules.Signals, commits []float64) timeline.Mask {
+// behindBursts is where every device that may hold the WAL has a burst in its queue and commits were
+// asked for, and how many seconds a commit waited there at least; nil where no such device is
+// measured.
+func behindBursts(sig *rules.Signals, commits []float64) (bursts timeline.Mask, waits []float64) {
 	usualCommits := timeline.Quantile(commits, 0.5)
-	var out timeline.Mask
+	factor := burstFactor
+	if sig.Grid.StepSeconds() > 2 {
+		factor = coarseBurst
+	}
 	for _, t := range sig.Signal(rules.DiskWrites) {
 		dev := t.Labels.Get("device")
 		await, queue := sig.For(rules.DiskWriteAwait, "device", dev), sig.For(rules.DiskQueue, "device", dev)
 		if await == nil || queue == nil || !(timeline.Quantile(t.Values, 0.5) >= walWrites*usualCommits) {
 			continue
 		}
-		long := max(leastQueue, burstFactor*timeline.Quantile(queue, 0.5))
-		least := behindS
-		if step := sig.Grid.StepSeconds(); step > 2 {
-			least /= 2 // the quiet writes of the rest of the interval are in the mean
-		}
-		bursts := timeline.Where(await, func(x float64) bool { return x >= least }).
+		long := max(leastQueue, factor*sig.Usual(queue))
+		least := rules.StallThreshold(waitsOfCommit*sig.Usual(await)) / waitsOfCommit
+		here := timeline.Where(await, func(x float64) bool { return x >= least }).
 			And(timeline.Where(queue, func(x float64) bool { return x >= long }))
-		if out == nil {
-			out = bursts
+		if bursts == nil {
+			bursts, waits = here, make([]float64, len(here))
 		} else {
-			out = out.And(bursts)
+			bursts = bursts.And(here)
+		}
+		for k := range waits {
+			if x := waitsOfCommit * await[k]; waits[k] == 0 || x < waits[k] {
+				waits[k] = x
+			}
 		}
 	}
-	if out == nil || !(usualCommits >= minSessions) {
-		return make(timeline.Mask, sig.Grid.N)
+	if bursts == nil || !(usualCommits >= minSessions) {
+		return nil, nil
 	}
-	return out.And(timeline.Where(commits, func(x float64) bool { return x > 0 }))
+	return bursts.And(timeline.Where(commits, func(x float64) bool { return x > 0 })), waits
 }
 
 // oldEnough is where the oldest transaction around does not say that nobody waited as long as a stall
