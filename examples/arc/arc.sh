@@ -144,13 +144,13 @@ jq -r -n --slurpfile plan "$dir/plan.json" --slurpfile before "$dir/before.json"
 	def ms: if . == null then "-" else . * 1e4 | round / 10 | tostring + " ms" end;
 	def row($name; $said; $was): select($said != null and $was != null)
 		| "\($name): predicted \($said.value | ms), with the claimed error bar \($said.low | ms) to \($said.high | ms); measured \($was | ms): \(if $was >= $said.low and $was <= $said.high then "within" else "OUTSIDE" end)";
-	($plan[0].now.predicted) as $now | ($plan[0].chosen.predicted) as $then
+	($plan[0].now.predicted) as $now | ($plan[0].chosen.predicted) as $chosen
 	| row("before, write p50"; $now.write_p50_seconds; $before[0].writes.all.p50_seconds),
 	  row("before, write p99"; $now.write_p99_seconds; $before[0].writes.all.p99_seconds),
 	  row("before, checkpoint"; $now.checkpoint_median_seconds; $before[0].checkpoints.median_seconds),
-	  row("after, write p50"; $then.write_p50_seconds; $after[0].writes.all.p50_seconds),
-	  row("after, write p99"; $then.write_p99_seconds; $after[0].writes.all.p99_seconds),
-	  row("after, checkpoint"; $then.checkpoint_median_seconds; $after[0].checkpoints.median_seconds)'
+	  row("after, write p50"; $chosen.write_p50_seconds; $after[0].writes.all.p50_seconds),
+	  row("after, write p99"; $chosen.write_p99_seconds; $after[0].writes.all.p99_seconds),
+	  row("after, checkpoint"; $chosen.checkpoint_median_seconds; $after[0].checkpoints.median_seconds)'
 
 # power NAME SET...: lose power again and again, and count what acknowledged writes are gone.
 power() {

@@ -62,7 +62,7 @@ one() {
 		return
 	fi
 	jq -r --arg run "$engine	$fs	$wbt	$beside	$seed" --arg load "$(cut -d ' ' -f 1 /proc/loadavg)" '
-		[$run, .writes.all.p50_seconds, .writes.all.p99_seconds, .writes.all.max_seconds, .checkpoints.median_seconds,
+		[$run, (.writes.all | .p50_seconds, .p99_seconds, .max_seconds), .checkpoints.median_seconds,
 		 .done_per_second, .lab.saturated, $load] | map(if . == null then "-" else tostring end) | join("\t")' "$json" >>"$out"
 	tail -n 1 "$out"
 	rm -f "$json"
