@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -12,6 +13,10 @@ import (
 
 // throttlingCells is how many cells with a saturated device show whether its writes are throttled.
 const throttlingCells = 5
+
+// stacked matches devices of the device mapper and of md: the throttling is that of the devices under
+// them.
+var stacked = regexp.MustCompile(`^(dm-|md)\d+$`)
 
 // blockLayer enters the file system and what the kernel's block layer does with the data's device. A
 // scenario has these once, so a log's device that differs is a remark.
@@ -30,7 +35,7 @@ func (f *Fitting) blockLayer() {
 			f.Add("host.scheduler", word(string(s)), Measured, "the scheduler of %s", device)
 		}
 	}
-	if n := f.Number("nr_requests." + device); n >= 1 {
+	if n := f.Number("nr_requests." + device); n >= 1 && !stacked.MatchString(device) {
 		f.Add("host.nr_requests", Count(n), Measured, "nr_requests of %s", device)
 	}
 	f.throttling(device)
@@ -57,7 +62,7 @@ func (f *Fitting) throttling(device string) {
 		f.Add(key, Count(float64(told)), Measured, "writeback throttling of %s, as the source reports it", device)
 	case f.Fact("scheduler."+device) == string(kernel.BFQ):
 		f.Add(key, Count(0), Inferred, "the scheduler bfq turns writeback throttling off").ToKnow(how)
-	case f.Fact("nr_requests."+device) != "":
+	case f.Fact("nr_requests."+device) != "" && !stacked.MatchString(device):
 		f.Add(key, Count(0), Inferred, "the source reports the queue of %s without wbt_lat_usec: this kernel or device has no writeback throttling", device).ToKnow(how)
 	case cells >= throttlingCells && queue >= rules.LongQueue:
 		f.Add(key, Count(0), Inferred, "%s: writeback throttling, which lets fewer in, is off", seen).ToKnow(how)

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/advise/fit"
 	engines "plimsoll/internal/engine"
@@ -147,6 +150,35 @@ func TestBlockLayer(t *testing.T) {
 				t.Errorf("%v\n%s", err, fitted.YAML())
 			}
 		})
+	}
+}
+
+// renamed is a recording whose devices are all called dm-0.
+type renamed struct{ retold }
+
+func (r renamed) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {
+	out, err := r.retold.Samples(ctx, selector, from, to)
+	for i := range out {
+		if out[i].Labels.Get("device") != "" {
+			out[i].Labels = labels.NewBuilder(out[i].Labels).Set("device", "dm-0").Labels()
+		}
+	}
+	return out, err
+}
+
+// A device mapper's queue says nothing of the throttling below it.
+func TestStackedDevices(t *testing.T) {
+	_, mem := run(t, trips[0].name, []byte(trips[0].yaml))
+	facts := func(f map[string]string) { clear(f); f["nr_requests.dm-0"] = "128" }
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{renamed{retold{mem, facts}}}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "wiredtiger"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := fitted.Value("host.wbt_lat_usec"); v == nil || v.Known != fit.Assumed || !strings.Contains(v.Measure, "dm-0") {
+		t.Errorf("%+v", v)
+	}
+	if v := fitted.Value("host.nr_requests"); v != nil {
+		t.Errorf("%+v", v)
 	}
 }
 
