@@ -70,3 +70,7 @@ func holds(pid int, files map[file]bool) bool {
 		return syscall.Stat(path, &st) == nil && files[file{st.Dev, st.Ino}]
 	})
 }
+
+// Holders are the processes that have a file of some folders open, or work in one, each with its
+// name and id.
+func Holders(dirs ...string) ([]string, error) { return holders(dirs...) }

@@ -149,10 +149,13 @@ func (v *move) swapBack() error {
 	switch err := compareWith(old, v.to, v.at); {
 	case err == nil: // the engine never ran on it
 	case errors.Is(err, errDiffer), errors.Is(err, fs.ErrNotExist):
-		old = v.back()
-		if err := os.RemoveAll(old); err != nil {
+		// The new log was just read as a whole. The old one is of no use any more, and the new one
+		// may need its room.
+		if err := errors.Join(os.RemoveAll(old), os.RemoveAll(v.back())); err != nil {
 			return err
 		}
+		v.at("old removed")
+		old = v.back()
 		if err := moveCopy(v.to, old, v.at); err != nil {
 			return err
 		}

@@ -4,11 +4,15 @@ package rollouttest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"plimsoll/internal/advise/rollout"
 )
 
 // Volume makes a file system on a loop device of its own and mounts it, as root; without root, or
@@ -59,4 +63,23 @@ func Volume(t *testing.T, dir, name, fs string) (path string, real bool) {
 func output(name string, args ...string) (string, error) {
 	out, err := exec.Command(name, args...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
+}
+
+// Unused waits until no process uses a folder, so that it can be unmounted.
+func Unused(dir string) error {
+	const within = 30 * time.Second
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	end := time.After(within)
+	for {
+		who, err := rollout.Holders(dir)
+		if err != nil || len(who) == 0 {
+			return err
+		}
+		select {
+		case <-look.C:
+		case <-end:
+			return fmt.Errorf("%s is still used by %q", dir, who)
+		}
+	}
 }
