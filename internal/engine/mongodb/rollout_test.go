@@ -1,0 +1,160 @@
+//go:build linux
+
+package mongodb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/internal/advise/rollout/rollouttest"
+	"plimsoll/internal/engine/mongodb"
+	"plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/engine/mongodb/worker"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/workload"
+)
+
+func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, mongodb.Engine{})) }
+
+// text is a scenario of the engine alone, with a journal of small files.
+const text = `plimsoll: 1
+volumes: {data: {type: gp3, size: 100GiB}}
+host: {memory: 8GiB, cores: 2}
+engine: {wiredtiger: {cache: 50MiB, oplog: false, log_file: 1MiB, checkpoint: 2s}}
+workload: {connections: 4, arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 200}, document: {size: 4kB}}
+`
+
+// The journal of a real WiredTiger moves while clients write. To stop it is to kill it, so that what
+// was acknowledged is in the journal alone. The rollout is killed at its points too, and goes on or
+// goes back: no acknowledged write is lost.
+func TestRolloutKilled(t *testing.T) {
+	sc, err := scenario.NewLanguage([]engine.Engine{mongodb.Engine{}}).Parse("test.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := worker.New(*scenario.ConfigOf[*model.Config](sc))
+	if err != nil {
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp("", "wt-rollout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	on, real := rollouttest.Volume(t, dir, "data", "ext4")
+	journal, _ := rollouttest.Volume(t, dir, "journal", "xfs")
+	m := &lab.Machine{Dirs: map[string]string{"data": on}, Scratch: t.TempDir(), Scenario: sc}
+	if err := s.Start(t.Context(), m, nil); err != nil {
+		t.Fatal(err)
+	}
+	w := &writer{s: s, dir: dir, last: map[uint64]uint64{}}
+	w.begin(t)
+	home := filepath.Join(on, "db")
+	c := &rollouttest.Case{
+		Dir: dir, Members: []string{"db"}, Logs: []string{filepath.Join(home, "journal")}, Check: w.check, Seed: rand.Uint64(),
+		Plan: fmt.Sprintf(`{"version": 1, "scenario": {"file": "test.yaml", "text": %q}, "chosen": {"sets": ["volumes.journal={type: gp3, size: 10GiB}"]}}`, text),
+		Site: fmt.Sprintf("members:\n  - {name: db, data: %s, volumes: {journal: %s}, start: '%s', stop: '%s', patience: 60s}\ntrial: %v\n",
+			home, journal, w.command("start"), w.command("stop"), !real),
+	}
+	c.Kill(t)
+}
+
+// A writer updates documents and remembers the last acknowledged write of each. It starts and stops
+// the engine, which is its child, when the rollout's commands ask for it by files.
+type writer struct {
+	s   lab.Server
+	dir string
+
+	mu    sync.Mutex
+	last  map[uint64]uint64
+	acked int
+
+	engine sync.Mutex // it starts, stops or is read
+}
+
+// command asks for a start or stop, and waits for the answer.
+func (w *writer) command(what string) string {
+	ask := filepath.Join(w.dir, what)
+	return fmt.Sprintf("rm -f %[1]s.done; touch %[1]s.asked; while ! test -e %[1]s.done; do sleep 0.05; done", ask)
+}
+
+func (w *writer) begin(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	t.Cleanup(func() {
+		cancel()
+		if err := w.s.Crash(); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+	})
+	all.Go(func() {
+		for ctx.Err() == nil {
+			for what, do := range map[string]func() error{"start": func() error { return w.s.Restart(ctx) }, "stop": w.s.Crash} {
+				ask := filepath.Join(w.dir, what)
+				if err := os.Remove(ask + ".asked"); errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				w.engine.Lock()
+				err := do()
+				w.engine.Unlock()
+				if err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				if err := os.WriteFile(ask+".done", nil, 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(10 * time.Millisecond) // the commands are files
+		}
+	})
+	const connections = 4
+	for conn := range uint64(connections) {
+		all.Go(func() {
+			for seq := uint64(1); ctx.Err() == nil; seq++ {
+				op := lab.Op{Op: workload.Op{Kind: workload.Update, Key: conn + connections*(seq%40), Size: 100, Document: 4000}, Seq: seq}
+				if err := w.s.Do(ctx, int(conn), &op); err != nil {
+					time.Sleep(10 * time.Millisecond) // it is stopped
+					continue
+				}
+				w.mu.Lock()
+				w.last[op.Key], w.acked = seq, w.acked+1
+				w.mu.Unlock()
+			}
+		})
+	}
+}
+
+// check reads every document: it must have the last write that was acknowledged before, or a later
+// one.
+func (w *writer) check() (int, error) {
+	w.engine.Lock()
+	defer w.engine.Unlock()
+	w.mu.Lock()
+	last, acked := make(map[uint64]uint64, len(w.last)), w.acked
+	for k, v := range w.last {
+		last[k] = v
+	}
+	w.mu.Unlock()
+	for key, seq := range last {
+		got, found, err := w.s.Read(context.Background(), key)
+		if err != nil || !found || got < seq {
+			return 0, fmt.Errorf("document %d has write %d (%v, %v), and %d was acknowledged", key, got, found, err, seq)
+		}
+	}
+	return acked, nil
+}
