@@ -292,7 +292,7 @@ func FuzzPlan(f *testing.F) {
 // A new claim for an etcd member is a new member: a member whose data is gone cannot rejoin unless
 // it is removed first.
 func TestNewClaimOfEtcd(t *testing.T) {
-	l := layoutOf(t, "etcd-one-volume.yaml", "volumes.wal={type: io2, size: 10GiB, iops: 1000}")
+	l := layoutOf(t, "etcd-one-volume.yaml", "host.filesystem=ext4")
 	readme := filesOf(t, l, emit.Options{}, "kubernetes")["README.md"]
 	for _, says := range []string{"etcdctl member remove ID", "etcdctl member add NAME", "ETCD_INITIAL_CLUSTER_STATE=existing", "nor shrink", "the leader last"} {
 		if !strings.Contains(readme, says) {

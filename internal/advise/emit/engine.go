@@ -27,9 +27,8 @@ type Deployment struct {
 	Elsewhere []Elsewhere
 	// Containers are the usual names of the engine's container, the likeliest first.
 	Containers []string
-	// MountIn returns where a container mounts an additional volume, given its arguments and its
-	// data folder, if known. Nil or "": in the root, by the volume's name.
-	MountIn func(volume, data string, args []string) string
+	// Log is how a pod's log moves to a volume of its own; nil if it does not.
+	Log *LogInPod
 	// Renew says how pods get new claims, given how a volume gets its data.
 	Renew func(bring string) string
 	// BesideCache is the memory that the engine needs besides its cache; 0 if unknown.

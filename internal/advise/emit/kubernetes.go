@@ -44,7 +44,7 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 			}
 			return nil, err
 		}
-		if err := l.classes(p, d); err != nil {
+		if err := l.classes(p, d, set); err != nil {
 			return nil, err
 		}
 		p.Applies = append(p.Applies, d.path)
@@ -86,7 +86,7 @@ func (l *Layout) className(d *disk, s *spec, with ...string) string {
 }
 
 // classes writes a disk's classes.
-func (l *Layout) classes(p *Part, d *disk) error {
+func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 	if d.member == 0 && (d.isNew() || d.tuned) {
 		text, err := manifest(l.storageClass(d))
 		if err != nil {
@@ -98,7 +98,7 @@ func (l *Layout) classes(p *Part, d *disk) error {
 		p.Files = append(p.Files, File{Path: "kubernetes/storageclass-" + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
 		p.Apply = append(p.Apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: new claims can use it. Existing claims do not change.")
 		if d.isNew() {
-			p.Apply = append(p.Apply, l.renewing(d.volume))
+			p.Apply = append(p.Apply, l.renewing(d, set)...)
 			p.Risks = append(p.Risks, ebsRisks(&Layout{disks: []disk{*d}})...)
 		}
 	}
@@ -122,13 +122,19 @@ func (l *Layout) classes(p *Part, d *disk) error {
 }
 
 // renewing says how pods come to a claim that is made anew: a claim's class cannot be changed, and
-// none becomes smaller.
-func (l *Layout) renewing(volume string) string {
+// none becomes smaller. A log that gets its first volume moves with the patch of the set.
+func (l *Layout) renewing(d *disk, set *statefulSet) []string {
+	if d.fate == created && l.deployment.Log != nil && d.volume == l.log {
+		if set != nil {
+			return nil
+		}
+		return []string{"Do not mount the new, empty volume in place of the log. Run emit again with `--statefulset FILE`: its patch adds an init container that moves the log while the pod's database is stopped, and does not let it start on an empty log."}
+	}
 	const what = "A claim in use can grow (if its class has `allowVolumeExpansion`) and change its VolumeAttributesClass. It can neither change its StorageClass nor shrink, so this needs new claims: "
 	if renew := l.deployment.Renew; renew != nil {
-		return what + renew(l.bring(volume))
+		return []string{what + renew(l.bring(d.volume))}
 	}
-	return what + l.bring(volume) + " In a pod, use the container's paths. If replicas can be rebuilt, there is a simpler way: delete the pod and claims of one, let it copy its data, then do the next."
+	return []string{what + l.bring(d.volume) + " In a pod, use the container's paths. If replicas can be rebuilt, there is a simpler way: delete the pod and claims of one, let it copy its data, then do the next."}
 }
 
 func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {

@@ -23,6 +23,7 @@ type Layout struct {
 
 	targets    targets
 	deployment Deployment
+	log        string // the volume that the engine's log may have for itself; "" if none
 	changes    []Change
 	disks      []disk
 }
@@ -39,7 +40,7 @@ func NewLayout(all []engine.Engine, before, after *scenario.Scenario, name strin
 	if err != nil {
 		return nil, err
 	}
-	l.deployment = e.Deployment()
+	l.deployment, l.log = e.Deployment(), e.Traits().Log()
 	l.changes = compare(before, after)
 	if l.disks, err = l.compareDisks(); err != nil {
 		return nil, err

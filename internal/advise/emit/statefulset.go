@@ -39,6 +39,7 @@ type statefulSet struct {
 	claims  []corev1.PersistentVolumeClaim // after the change
 	changed bool                           // one of them changed
 	mounts  []corev1.VolumeMount           // to add
+	moving  bool                           // the log moves to one of them
 }
 
 // readStatefulSet finds the set, the engine's container and its claims in a manifest.
@@ -218,7 +219,7 @@ func (s *statefulSet) claim(d *disk) error {
 	s.changed = true
 	class := s.l.className(d, d.after, d.after.fs)
 	if d.fate == created {
-		mount := s.mountOf(d.volume)
+		mount := s.mountOf(d)
 		if s.has(d.volume, mount) {
 			return Inputf("add its present values under volumes in the scenario", "%s is new by the scenario, and container %s of the StatefulSet %s has a volume %s, or something at %s, already",
 				d.path, s.container.Name, s.manifest.Name, d.volume, oneLine(mount))
@@ -232,6 +233,7 @@ func (s *statefulSet) claim(d *disk) error {
 			},
 		})
 		s.mounts = append(s.mounts, corev1.VolumeMount{Name: d.volume, MountPath: mount})
+		s.moving = s.moving || s.moves(d)
 		return nil
 	}
 	i := slices.IndexFunc(s.claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == s.templates[d.volume] })
@@ -262,13 +264,11 @@ func (s *statefulSet) has(name, mount string) bool {
 }
 
 // mountOf returns where the container mounts an additional volume.
-func (s *statefulSet) mountOf(volume string) string {
-	if in := s.l.deployment.MountIn; in != nil {
-		if at := in(volume, s.data, slices.Concat(s.container.Command, s.container.Args)); at != "" {
-			return at
-		}
+func (s *statefulSet) mountOf(d *disk) string {
+	if s.moves(d) {
+		return s.l.deployment.Log.Mount
 	}
-	return "/" + volume
+	return "/" + d.volume
 }
 
 // patch writes the changes to the set, and reports whether there are any.
@@ -286,8 +286,14 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 		p.Applies = append(p.Applies, "host.instance", "host.cores")
 		p.Restarts = append(p.Restarts, "each pod moves to a node of type "+i.Name+".")
 	}
+	if s.moving {
+		pod.InitContainers = []corev1.Container{s.mover(podMove)}
+		out.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+	}
 	if len(container.VolumeMounts) > 0 || len(container.Resources.Limits) > 0 {
 		pod.Containers = []corev1.Container{container}
+	}
+	if len(pod.Containers) > 0 && !s.moving {
 		p.Restarts = append(p.Restarts, "each pod of "+s.manifest.Name+", the last ordinal first (a rolling update), because its template changes.")
 	}
 	if members := s.l.setting(s.l.deployment.Members); s.l.deployment.Members != "" && s.l.Changed(members) {
@@ -306,6 +312,8 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	// The server fills in rollingUpdate, which OnDelete does not take.
+	text = strings.Replace(text, "  updateStrategy:\n", "  updateStrategy:\n    $patch: replace\n", 1)
 	for _, d := range s.l.disks {
 		if d.fate != removed && d.member == 0 {
 			comments = append(comments, d.why())
@@ -317,6 +325,11 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	}
 	head := s.l.Head("#", "A strategic merge patch of the StatefulSet "+s.manifest.Name+". It is not a manifest by itself.", comments...)
 	p.Files = append(p.Files, File{Path: file, Text: []byte(head + text), Mode: plain})
+	if s.moving {
+		if err := s.back(p); err != nil {
+			return false, err
+		}
+	}
 	s.tell(p, file)
 	return true, nil
 }
@@ -354,6 +367,9 @@ func (s *statefulSet) tell(p *Part, file string) {
 	}
 	name := s.manifest.Name
 	for _, m := range s.mounts {
+		if s.moving && m.Name == s.l.log {
+			continue // a link leads to it
+		}
 		if tell := s.l.place(m.Name).Tell; tell != "" {
 			p.Apply = append(p.Apply, fmt.Sprintf("In the container the volume %s is mounted at `%s`: configure %s accordingly (%s).", m.Name, m.MountPath, s.l.engine(), tell))
 		}
@@ -369,7 +385,10 @@ func (s *statefulSet) tell(p *Part, file string) {
 		"    kubectl%[1]s apply --dry-run=server -f after.yaml   # only the claim templates may be refused\n"+
 		"    kubectl%[1]s delete statefulset %[2]s --cascade=orphan\n"+
 		"    kubectl%[1]s apply -f after.yaml\n\n"+
-		"The pods keep running. An operator that owns the StatefulSet would undo this: change its own resource instead.", ns, name, file))
+		"The pods keep running as they are. An operator that owns the StatefulSet would undo this: change its own resource instead.", ns, name, file))
+	if s.moving {
+		s.tellMove(p, ns)
+	}
 	p.Back = append(p.Back, fmt.Sprintf("The same way with `before.yaml`: `kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml`. Claims that are no longer used stay until you delete them.", ns, name))
 	p.Risks = append(p.Risks, "Between `delete --cascade=orphan` and `apply`, a pod that dies is not restarted. Run both in immediate succession.")
 }

@@ -1,7 +1,12 @@
 // Package advise is what Plimsoll advises of etcd: how a layout is applied to a cluster.
 package advise
 
-import "plimsoll/internal/advise/emit"
+import (
+	"cmp"
+	"path"
+
+	"plimsoll/internal/advise/emit"
+)
 
 // walMount is where the log's volume is, and walDir the folder that etcd makes in it.
 const (
@@ -29,10 +34,20 @@ func Deployment() emit.Deployment {
 			{Setting: "max_inflight", Text: "compiled into etcd"},
 		},
 		Containers:    []string{"etcd"},
+		Log:           &emit.LogInPod{Mount: walMount, Dir: walIn, Files: "*.wal", Image: shell},
 		Renew:         func(string) string { return renew },
 		Members:       "members",
 		MembersChange: "before adding a member, announce it (etcdctl member add); before removing one, take it out (etcdctl member remove).",
 	}
+}
+
+// shell is an image with one: etcd's own has none.
+const shell = "busybox:1.37"
+
+// walIn finds the data directory in the arguments or the environment, or takes the data's mount.
+func walIn(mounted string, args []string, getenv func(string) string) (data, log string) {
+	data = cmp.Or(emit.Argument(args, "--data-dir"), getenv("ETCD_DATA_DIR"), mounted, "/var/lib/etcd")
+	return data, path.Join(data, "member/wal")
 }
 
 // renew: a member that lost its data is removed and added again, never started empty under its old

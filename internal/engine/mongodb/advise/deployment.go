@@ -2,8 +2,8 @@
 package advise
 
 import (
+	"cmp"
 	"path"
-	"strings"
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/units"
@@ -30,7 +30,7 @@ func Deployment() emit.Deployment {
 			{Setting: "indexes", Text: "drop or create them in the application"},
 		},
 		Containers: []string{"mongod", "mongodb", "mongo", "psmdb"},
-		MountIn:    mountIn,
+		Log:        &emit.LogInPod{Mount: "/var/lib/mongodb-journal", Dir: journalIn, Files: "WiredTigerLog.*"},
 		Renew: func(bring string) string {
 			return bring + " In a pod, use the container's paths. In a replica set there is a simpler way: delete the claims and the pod of one secondary, let it sync (`rs.status()`), then do the next; do the primary last, after `rs.stepDown()`. The oplog must cover the time of a sync."
 		},
@@ -38,24 +38,13 @@ func Deployment() emit.Deployment {
 	}
 }
 
-// mountIn puts the journal into the dbPath, as the arguments have it, or where the data is mounted.
-func mountIn(volume, data string, args []string) string {
-	if volume != "journal" {
-		return ""
-	}
+// journalIn finds the dbPath in the arguments, or takes what the official image has: the data's mount.
+func journalIn(mounted string, args []string, _ func(string) string) (data, log string) {
+	data = emit.Argument(args, "--dbpath")
 	if data == "" {
-		data = "/data/db"
+		data = cmp.Or(mounted, "/data/db")
 	}
-	for i, arg := range args {
-		v, ok := strings.CutPrefix(arg, "--dbpath=")
-		if !ok && arg == "--dbpath" && i+1 < len(args) {
-			v, ok = args[i+1], true
-		}
-		if ok {
-			return path.Join(v, "journal")
-		}
-	}
-	return path.Join(data, "journal")
+	return data, path.Join(data, "journal")
 }
 
 // reasons: what is said of stalls was measured in the laboratory (docs/models.md) or is

@@ -1,7 +1,12 @@
 // Package advise is what Plimsoll advises of PostgreSQL: how a layout is applied to a server.
 package advise
 
-import "plimsoll/internal/advise/emit"
+import (
+	"cmp"
+	"path"
+
+	"plimsoll/internal/advise/emit"
+)
 
 // walMount is where the WAL's volume is.
 const walMount = "/var/lib/postgresql-wal"
@@ -19,7 +24,14 @@ func Deployment() emit.Deployment {
 		},
 		Reasons:    reasons,
 		Containers: []string{"postgres", "postgresql", "database"},
+		Log:        &emit.LogInPod{Mount: walMount, Dir: walIn, Files: "????????????????????????"},
 	}
+}
+
+// walIn finds the data directory: PGDATA of the official image, or the data's mount.
+func walIn(mounted string, args []string, getenv func(string) string) (data, log string) {
+	data = cmp.Or(emit.Argument(args, "-D"), getenv("PGDATA"), mounted, "/var/lib/postgresql/data")
+	return data, path.Join(data, "pg_wal")
 }
 
 var reasons = map[string]string{

@@ -1,0 +1,35 @@
+# Moves a database's log back from its volume to the data, while the database does not run: this is
+# an init container. It can be run again after it was cut off anywhere.
+set -eu
+log=$1 new=$2 files=$3
+say() { echo "plimsoll: $*"; }
+refuse() { say "$*: the database is not started" >&2; exit 1; }
+has() { [ -d "$1" ] && [ -n "$(find "$1/." -type f -name "$files" -size +0c | head -n 1)" ]; }
+list() { (cd "$1" && find . | sort); }
+same() {
+  [ "$(list "$1")" = "$(list "$2")" ] &&
+    (cd "$1" && find . -type f) | while IFS= read -r f; do cmp -s "$1/$f" "$2/$f" || exit 1; done
+}
+if [ -L "$log" ]; then
+  [ "$(readlink "$log")" = "$new" ] || refuse "$log is a link to something other than $new"
+  has "$new" || refuse "there is no log in $new"
+  rm -rf "$log.plimsoll-part" "$log.plimsoll-back"
+  cp -a "$new" "$log.plimsoll-part"
+  sync
+  same "$new" "$log.plimsoll-part" || refuse "the copy of $new differs"
+  mv "$log.plimsoll-part" "$log.plimsoll-back"
+  sync
+  rm "$log"
+fi
+if [ ! -e "$log" ] && [ -d "$log.plimsoll-back" ]; then
+  mv "$log.plimsoll-back" "$log"
+  sync
+fi
+if [ ! -e "$log" ] && [ -d "$log.plimsoll-old" ]; then refuse "the move to $new was cut off: let it end first"; fi
+if has "$log"; then
+  rm -rf "$log.plimsoll-old" "$log.plimsoll-part" "$new.plimsoll-part"
+  say "the log is in $log"
+  exit 0
+fi
+if has "$new"; then refuse "there is a log in $new, and none in $log"; fi
+say "there is no log: a new member"

@@ -1,0 +1,126 @@
+package emit
+
+import (
+	_ "embed"
+	"fmt"
+	"path"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The scripts of the init containers that move a log to its volume and back. Both are POSIX sh.
+var (
+	//go:embed podmove.sh
+	podMove string
+	//go:embed podback.sh
+	podBack string
+)
+
+// moverName is the init container's.
+const moverName = "plimsoll-log"
+
+// A LogInPod is where an engine's container has its log, and how to tell a log from an empty folder.
+type LogInPod struct {
+	// Mount is where the log's own volume is mounted.
+	Mount string
+	// Dir returns the engine's data folder and the log's in it, given where its data is mounted, its
+	// arguments and its environment.
+	Dir func(mounted string, args []string, getenv func(string) string) (data, log string)
+	// Files is a shell pattern that every log has a file of.
+	Files string
+	// Image has the shell that moves the log, if the engine's own image has none.
+	Image string
+}
+
+// moves reports whether a disk is the log's first volume of its own, to which a pod moves its log.
+func (s *statefulSet) moves(d *disk) bool {
+	return d.fate == created && d.member == 0 && s.l.deployment.Log != nil && d.volume == s.l.log
+}
+
+// moverFile is the patch that moves the logs back.
+const moverFile = "kubernetes-patch/log-back.yaml"
+
+// mover returns the init container that runs a script. It sees the data where the engine's container
+// sees it, so that a link means the same to both.
+func (s *statefulSet) mover(script string) corev1.Container {
+	from, to, data := s.logPaths()
+	in := s.l.deployment.Log
+	c := corev1.Container{
+		Name: moverName, Image: s.container.Image, ImagePullPolicy: s.container.ImagePullPolicy, SecurityContext: s.container.SecurityContext,
+		Command: []string{"sh", "-c", script, moverName, from, to, in.Files, data},
+	}
+	if in.Image != "" {
+		c.Image, c.ImagePullPolicy = in.Image, ""
+	}
+	for _, m := range s.container.VolumeMounts {
+		if m.Name == s.templates["data"] {
+			c.VolumeMounts = append(c.VolumeMounts, m)
+		}
+	}
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: s.l.log, MountPath: in.Mount})
+	return c
+}
+
+// logPaths are the container's: the log's now, the log's on its own volume, and the data's.
+func (s *statefulSet) logPaths() (from, to, data string) {
+	in := s.l.deployment.Log
+	data, from = in.Dir(s.data, append(append([]string{}, s.container.Command...), s.container.Args...), func(name string) string {
+		for _, e := range s.container.Env {
+			if e.Name == name {
+				return e.Value
+			}
+		}
+		return ""
+	})
+	return from, path.Join(in.Mount, path.Base(from)), data
+}
+
+// Argument returns the value of a flag in a container's command line, as --flag=value or --flag
+// value; "" if it is not there.
+func Argument(args []string, flag string) string {
+	for i, arg := range args {
+		if v, ok := strings.CutPrefix(arg, flag+"="); ok {
+			return v
+		}
+		if arg == flag && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// tellMove writes how pods move their logs, one after the other, and how they move back.
+func (s *statefulSet) tellMove(p *Part, ns string) {
+	name, n := s.manifest.Name, s.replicas()
+	from, to, _ := s.logPaths()
+	p.Apply = append(p.Apply, fmt.Sprintf("Then one pod after another, the last ordinal first, and the leader or primary last. The strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
+		"    kubectl%[1]s get pods              # all ready, or stop here\n"+
+		"    kubectl%[1]s delete pod %[2]s-%[3]d\n"+
+		"    kubectl%[1]s wait --for=condition=Ready pod/%[2]s-%[3]d --timeout=30m\n"+
+		"    kubectl%[1]s logs %[2]s-%[3]d -c %[4]s\n\n"+
+		"The new pod gets its claim. Before the database starts, the init container `%[4]s` copies `%[5]s` to `%[6]s`, compares the two, keeps the old folder as `%[5]s.plimsoll-old` and leaves a link. "+
+		"It does not let the database start on an empty log. Go on with the next pod when the database itself says that this one is well and has caught up.", ns, name, max(n-1, 0), moverName, from, to))
+	p.Verify = append(p.Verify, fmt.Sprintf("`kubectl%s exec POD -c %s -- readlink %s` prints `%s`. When all is proved, remove `%s.plimsoll-old` in each pod, and set the update strategy back.", ns, s.container.Name, from, to, from))
+	p.Back = append(p.Back, fmt.Sprintf("The log moves back while its volume is still mounted. Apply the patch `%[4]s` to the StatefulSet as it is now (`kubectl%[1]s patch statefulset %[2]s --type strategic --patch-file %[4]s`), and delete one pod after another as before: "+
+		"its init container brings the log back, with everything written since. Only then replace the StatefulSet by `before.yaml`. **Never remove the volume first, and never rename `%[3]s.plimsoll-old` back: it is out of date.**", ns, name, from, moverFile))
+	p.Restarts = append(p.Restarts, "each pod of "+name+", one at a time, when you delete it; its database is stopped while its log is copied.")
+}
+
+// back writes the patch whose init container moves the log back.
+func (s *statefulSet) back(p *Part) error {
+	out := &appsv1.StatefulSet{
+		TypeMeta:   s.manifest.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{Name: s.manifest.Name, Namespace: s.manifest.Namespace},
+	}
+	out.Spec.Template.Spec.InitContainers = []corev1.Container{s.mover(podBack)}
+	text, err := manifest(out)
+	if err != nil {
+		return err
+	}
+	head := s.l.Head("#", "To go back: a strategic merge patch of the StatefulSet "+s.manifest.Name+" after the move. README.md says how.")
+	p.Files = append(p.Files, File{Path: moverFile, Text: []byte(head + text), Mode: plain})
+	return nil
+}
