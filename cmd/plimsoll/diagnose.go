@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ type diagnoseOptions struct {
 	display
 	volumeOptions
 	fleet  fleetOptions
+	trace  traceAutoOptions
 	output choice
 	failOn choice
 	schema bool
@@ -79,6 +81,7 @@ func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
 	o.fleet.AddFlags(cmd)
+	o.trace.AddFlags(cmd, false)
 }
 
 func (o *diagnoseOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
@@ -92,6 +95,9 @@ func (o *diagnoseOptions) Validate(cmd *cobra.Command, args []string, now time.T
 		return usagef("diagnose the database on its own to see its incidents", "--incident does not go with --prometheus")
 	}
 	if err := o.volumeOptions.Validate(); err != nil {
+		return err
+	}
+	if err := o.trace.Validate(cmd); err != nil {
 		return err
 	}
 	if err := o.fleet.Validate(cmd.Flags().Changed, args); err != nil {
@@ -157,9 +163,17 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 			readers[i] = memories[i]
 		}
 	}
-	err = o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] })
+	if o.trace.asked() && !slices.ContainsFunc(inputs, func(in input) bool { return in.Reader == nil && in.Source.Live() }) {
+		return nil, usagef("plimsoll diagnose host --trace auto", "--trace auto needs a live source: a recording is over")
+	}
+	traced, err := o.trace.traceWhile(ctx, a, readers, func() error {
+		return o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] })
+	})
 	if err != nil {
 		return nil, err
+	}
+	if traced != nil {
+		readers = append(readers, traced)
 	}
 	// A live source ends without an error, whatever ends it: samples taken before a signal are
 	// still diagnosed. A second signal ends the program at once.

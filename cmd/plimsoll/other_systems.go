@@ -3,9 +3,14 @@
 package main
 
 import (
+	"context"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/watch"
 )
 
 // newLabCommand replaces the lab on other systems: its volumes need loop devices and FUSE.
@@ -32,6 +37,19 @@ func newTraceCommand(*app) *cobra.Command {
 func newRolloutCommand(*app) *cobra.Command {
 	return onLinuxOnly("rollout", "Carry out a plan, step by step (Linux only)",
 		"Linux's renameat2 and /proc", "run it on the server whose log moves")
+}
+
+// newTracer replaces the tracer on other systems.
+func newTracer(time.Duration) watch.Tracer { return noTracer{} }
+
+type noTracer struct{}
+
+// Available implements [watch.Tracer].
+func (noTracer) Available() error { return unsupported{"--trace auto", "Linux's eBPF"} }
+
+// Trace implements [watch.Tracer].
+func (noTracer) Trace(context.Context, []string, time.Duration) (*recording.Batch, error) {
+	return nil, noTracer{}.Available()
 }
 
 // onLinuxOnly is a command that fails with the reason why it is missing, whatever its arguments.

@@ -25,6 +25,7 @@ type topOptions struct {
 	sourceOptions
 	display
 	volumeOptions
+	trace       traceAutoOptions
 	batch, once bool
 	frames      int
 	at          string
@@ -51,6 +52,7 @@ func (o *topOptions) AddFlags(cmd *cobra.Command) {
 	o.volumeOptions.AddFlags(cmd, "")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
+	o.trace.AddFlags(cmd, true)
 	for _, name := range []string{"frames", "at", "window"} {
 		complete(cmd, name)
 	}
@@ -75,6 +77,9 @@ func (o *topOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 		return err
 	}
 	if err := o.volumeOptions.Validate(); err != nil {
+		return err
+	}
+	if err := o.trace.Validate(cmd); err != nil {
 		return err
 	}
 	if o.once {
@@ -113,6 +118,9 @@ func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 	if live > 0 && live < len(inputs) {
 		return usagef("give live sources, or recordings", "top shows live sources or recordings, not both")
+	}
+	if live == 0 && o.trace.asked() {
+		return usagef("plimsoll top host --trace auto", "--trace auto needs a live source: a recording is over")
 	}
 	known, err := o.limits(a)
 	if err != nil {
@@ -156,7 +164,7 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known hea
 		watched[i].Options.Progress, watched[i].Options.For = nil, 0
 	}
 	defer watch.OneCore()()
-	l := top.NewLive(watched, pack(), o.window.Std(), known)
+	l := top.NewLive(watched, pack(), o.window.Std(), known, o.trace.options())
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { err = errors.Join(err, l.Run(ctx)) })

@@ -138,7 +138,8 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	return errors.Join(o.writePerfetto(r.Report, r.Events), o.show(a, r.Report))
 }
 
-// newCollector makes a collector of series that names programs: a thread may have a name of its own.
+// newCollector makes a collector of series that names programs, for a thread may have a name of its
+// own, and disks.
 func newCollector() *series.Collector {
 	c := series.New()
 	names := map[uint32]string{}
@@ -150,10 +151,20 @@ func newCollector() *series.Collector {
 		}
 		return name
 	}
+	disks := map[uint32]string{}
+	c.Device = func(dev uint32) string {
+		name, known := disks[dev]
+		if !known && len(disks) < programsMax {
+			name = target.Disk(dev)
+			disks[dev] = name
+		}
+		return name
+	}
 	return c
 }
 
-// programsMax bounds the processes whose programs are looked up.
+// programsMax bounds the processes whose programs are looked up, and the file systems whose disks
+// are.
 const programsMax = 10_000
 
 // replay explains a saved trace again.

@@ -23,6 +23,7 @@ type watchOptions struct {
 	sourceOptions
 	output choice
 	push   pushOptions
+	trace  traceAutoOptions
 	volumeOptions
 
 	dir       string
@@ -61,6 +62,7 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addOutput(cmd, &o.output)
 	o.push.AddFlags(cmd)
+	o.trace.AddFlags(cmd, true)
 	o.bought = true
 	o.volumeOptions.AddFlags(cmd, "")
 	f.StringVar(&o.dir, "dir", "", "folder of the ring: new, empty, or a ring to continue (default: nothing is kept on disk)")
@@ -91,6 +93,9 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		return err
 	}
 	if err := o.push.Validate(); err != nil {
+		return err
+	}
+	if err := o.trace.Validate(cmd); err != nil {
 		return err
 	}
 	if err := o.volumeOptions.Validate(); err != nil {
@@ -144,7 +149,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	defer closeAll(inputs)
 	b := thisBuild()
 	opt := watch.Options{Pack: pack(), Window: o.window.Std(), Every: o.every.Std(), Changes: changes, Log: log,
-		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone, Known: known, AcceptMarks: server.Trusted()}
+		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone, Known: known, AcceptMarks: server.Trusted(), Tracing: o.trace.options()}
 	if opt.Host, err = os.Hostname(); err != nil {
 		opt.Host = "" // the page does without it
 	}

@@ -67,6 +67,9 @@ type session struct {
 	other   int // slow calls on other folders of the same file system
 }
 
+// Available says why this kernel or this user cannot trace; nil if it can.
+func Available() error { return probe.Available() }
+
 // Run traces until the time is over or the context ends, which is no error.
 func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := probe.Available(); err != nil {

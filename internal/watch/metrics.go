@@ -79,6 +79,12 @@ var (
 		"Values that were not pushed because the receiver did not accept them or was too slow.", nil, nil)
 	descPushWaiting = prometheus.NewDesc("plimsoll_push_waiting_values",
 		"Values that wait to be pushed.", nil, nil)
+	descTraceActive = prometheus.NewDesc("plimsoll_trace_active",
+		"1 while system calls are traced (--trace auto), 0 while they are not.", nil, nil)
+	descTraces = prometheus.NewDesc("plimsoll_traces_total",
+		"Traces of system calls that began since the watch started.", nil, nil)
+	descTraceTime = prometheus.NewDesc("plimsoll_trace_seconds_total",
+		"Time in which system calls were traced.", nil, nil)
 	descDiagnoses = prometheus.NewDesc("plimsoll_diagnoses_total",
 		"Diagnoses made.", nil, nil)
 	descDiagnosesFailed = prometheus.NewDesc("plimsoll_diagnoses_failed_total",
@@ -146,6 +152,12 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 		gauge(descPushing, flag(working))
 		counter(descPushLost, float64(lost))
 		gauge(descPushWaiting, float64(waiting))
+	}
+	if w.tracing != nil {
+		active, runs, total := w.tracing.Count()
+		gauge(descTraceActive, flag(active))
+		counter(descTraces, float64(runs))
+		counter(descTraceTime, total.Seconds())
 	}
 	w.collectFeeds(ch)
 }

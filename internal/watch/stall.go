@@ -174,6 +174,7 @@ func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Durat
 	if err != nil || c.Stall.Cells == nil || c.Grid.N == 0 {
 		return w.opt.CPU() - began
 	}
+	w.tracing.Observe(ctx, c)
 	events := w.stalls.observe(c)
 	took := w.opt.CPU() - began
 	w.mu.Lock()

@@ -99,6 +99,8 @@ type Options struct {
 	// Push, if not nil, also gets the samples, such as a receiver of remote write. The caller
 	// closes it after Run.
 	Push recording.Writer
+	// Tracing says when a trace of system calls runs; without a tracer none does. Report is set here.
+	Tracing TracingOptions
 	// Changes logs findings, Log the watch's own events; nil discards them.
 	Changes, Log *slog.Logger
 	// Program names what serves the page: "plimsoll 1.0.0".
@@ -132,6 +134,8 @@ type Watch struct {
 	tracker *Tracker
 	stalls  *stalls
 	pages   pages
+	tracing *Tracing // nil if none is asked for
+	traces  *feed    // what they measured; the same
 
 	mu    sync.Mutex
 	state state
@@ -185,6 +189,17 @@ func New(inputs []Input, opt Options) *Watch {
 	for _, in := range inputs {
 		w.feeds = append(w.feeds, newFeed(in, outs, opt.Pack, opt.Log))
 	}
+	if opt.Tracing.Tracer != nil {
+		w.traces = newFeed(Input{Source: tracedSource{}}, outs, opt.Pack, opt.Log)
+		opt.Tracing.Report = func(level slog.Level, message string, err error) {
+			if err != nil {
+				opt.Log.Log(context.Background(), level, message, "error", err)
+				return
+			}
+			opt.Log.Log(context.Background(), level, message)
+		}
+		w.tracing = NewTracing(opt.Tracing, w.traces)
+	}
 	return w
 }
 
@@ -204,6 +219,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 	w.loop(ctx)
 	reading.Wait()
+	w.tracing.Wait()
 	for _, q := range []*queue{w.ring, w.push} {
 		if q != nil {
 			q.close()
@@ -228,7 +244,7 @@ func (w *Watch) loop(ctx context.Context) {
 		w.silences(now)
 		took := w.feel(ctx, &s, now)
 		pause = min(max(feltEvery, feltShare*took), feltMax)
-		if now.Before(s.diagnosis) && !w.justMarked() {
+		if now.Before(s.diagnosis) && !w.justMarked() && !w.tracing.Fresh() {
 			continue
 		}
 		took, err := w.diagnose(ctx)
@@ -262,6 +278,9 @@ func (w *Watch) readers() (in []recording.Reader, from, to time.Time) {
 	from = to.Add(-w.opt.Window)
 	for _, f := range w.feeds {
 		in = append(in, f.move(from))
+	}
+	if w.traces != nil && w.traces.last().After(from) {
+		in = append(in, w.traces.move(from))
 	}
 	return in, from, to
 }

@@ -110,13 +110,15 @@ const (
 	// Less measured than this says nothing about a stall.
 	tracedLeastS = 2.0
 	waitedLeastS = 0.5
+	// programLeast is the share of the waiting from which a program is named.
+	programLeast = 0.01
 	// tracedAround is how many seconds around a stall count: operations are credited when they end,
 	// and the calls that they waited for were earlier.
 	tracedAround = 1e9
 )
 
 // Traced is what a trace measured in the stalled time: of the programs of the databases that
-// stalled, or of all where a device did. It is nil if none ran in it, or saw too little.
+// stalled, or where a device did of all calls on it. It is nil if none ran in it, or saw too little.
 func (c *Case) Traced() *Traced {
 	slower := c.One(TraceSlower)
 	if slower == nil || !c.Stall.Any() {
@@ -143,12 +145,15 @@ func (t *Traced) add(c *Case) {
 		l := track.Labels
 		program := l.Get("program")
 		s := timeline.Sum(timeline.At(track.Values, t.cells)) * step
-		if !(s > 0) || !c.hurts(program) {
+		if !(s > 0) || !c.hurts(program, l.Get("device")) {
 			continue
 		}
 		w := TracedWait{Wait: Wait(l.Get("wait")), Behind: l.Get("behind"), Why: l.Get("why")}
 		if w.Own = w.Wait == WaitOwn || w.Behind == program; w.Own {
 			w.Behind = ""
+		}
+		if w.Behind == "" && waitTexts[w.Wait] != "" {
+			w.Why = "" // the text is the same
 		}
 		waits[w] += s
 		callers[program] += s
@@ -164,8 +169,10 @@ func (t *Traced) add(c *Case) {
 			}
 		}
 	}
-	for name := range callers {
-		t.Programs = append(t.Programs, name)
+	for name, s := range callers {
+		if s >= programLeast*t.WaitedS {
+			t.Programs = append(t.Programs, name)
+		}
 	}
 	slices.SortFunc(t.Programs, func(a, b string) int { return cmp.Or(cmp.Compare(callers[b], callers[a]), cmp.Compare(a, b)) })
 	for w, s := range waits {
@@ -177,10 +184,11 @@ func (t *Traced) add(c *Case) {
 	}
 }
 
-// hurts reports whether the calls of a program are those of what stalled.
-func (c *Case) hurts(program string) bool {
+// hurts reports whether the calls of a program on a device are those of what stalled.
+func (c *Case) hurts(program, device string) bool {
 	if !c.Stall.IsDatabase {
-		return true
+		// A device that no call is known to be on is one above or below those that are.
+		return device == c.Stall.Subject || c.For(TraceWait, "device", c.Stall.Subject) == nil
 	}
 	for _, e := range c.Pack.Engines() {
 		if (len(c.Engines) == 0 || slices.Contains(c.Engines, e.Database)) && slices.Contains(e.Programs, program) {

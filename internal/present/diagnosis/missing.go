@@ -22,7 +22,7 @@ var providers = []rules.Provider{
 	{Prefix: "node_", Ways: []rules.Way{wayHost, wayNode}},
 	{Prefix: "container_", Ways: []rules.Way{{Text: "cAdvisor's metrics (the kubelet's /metrics/cadvisor)"}}},
 	{Prefix: "aws_ebs_csi_", Ways: []rules.Way{{Text: "the metrics of the AWS EBS CSI driver's node service"}}},
-	{Prefix: "plimsoll_trace_", Ways: []rules.Way{{Kind: "trace", Text: "`sudo plimsoll trace --record DIR` during a stall"}}},
+	{Prefix: "plimsoll_trace_", Ways: []rules.Way{{Kind: "trace", Text: "`sudo plimsoll trace --record DIR` during a stall, or `--trace auto`"}}},
 	{Prefix: "fio_", Ways: []rules.Way{{Kind: "fio", Text: "the JSON output of a fio run"}}},
 }
 

@@ -6,9 +6,9 @@
 //	plimsoll_trace_stage_seconds_total{stage}   the same, by stage
 //	plimsoll_trace_culprit_seconds_total{process,why}  the part behind somebody's requests
 //	plimsoll_trace_slower_than_seconds{target}  from which duration a call is slow; while a trace ran
-//	plimsoll_trace_wait_seconds_total{program,wait,stage,behind,why}
-//	                                            what they took, by the calls' program, what they
-//	                                            waited for, and the program that was in the way
+//	plimsoll_trace_wait_seconds_total{program,device,wait,stage,behind,why}
+//	                                            what they took, by the calls' program and device,
+//	                                            what they waited for, and the program in the way
 //
 // In the first four, a call counts when it ends. In the last, each part of a call counts in the
 // seconds in which it passed, so it can be laid beside what other sources sampled in them. Its
@@ -45,6 +45,8 @@ type Collector struct {
 	known map[string]int               // series of a name that is bounded
 	// Program names the program of a task, whose own name is its thread's; nil takes that one.
 	Program func(events.Task) string
+	// Device names the disk below a file system, by its device number; nil names none.
+	Device func(dev uint32) string
 }
 
 // New returns a collector without calls.
@@ -99,6 +101,9 @@ func (c *Collector) bounded(name string, pairs []string, programs ...string) []s
 func (c *Collector) waited(x *chain.Chain, s *chain.Segment, who chain.Culprit, took time.Duration, began int64) {
 	program := c.program(x.Call.Task)
 	pairs := []string{"wait", string(chain.WaitOf(s.Stage, who)), "stage", string(s.Stage), "why", string(who.Why)}
+	if c.Device != nil {
+		pairs = append(pairs, "device", c.Device(x.Call.File.Dev))
+	}
 	behind := ""
 	switch {
 	case who.Self, who == (chain.Culprit{}):

@@ -151,6 +151,12 @@ func opened(link string, on []events.Mount) *events.File {
 	return &events.File{ID: id, Path: path, Dirtied: writes}
 }
 
+// Runs reports whether a choice has processes.
+func Runs(c Choice) bool {
+	pids, err := processes(c)
+	return err == nil && len(pids) > 0
+}
+
 // Program is the name of a process's program, at most 15 bytes; "" if the process is gone.
 func Program(pid uint32) string {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))

@@ -30,6 +30,9 @@ type Found struct {
 
 // Find resolves a choice.
 func Find(c Choice) (*Found, error) {
+	if c.All {
+		return findAll()
+	}
 	if c.Path != "" {
 		return findPath(c.Path)
 	}
@@ -75,6 +78,19 @@ func Find(c Choice) (*Found, error) {
 	f.complete(mounts)
 	if len(f.Disks) == 0 {
 		return nil, &Error{fmt.Sprintf("%s has no files on a block device that can be seen here", c), "trace on the host whose disks it uses"}
+	}
+	return f, nil
+}
+
+func findAll() (*Found, error) {
+	mounts, err := readMounts(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{ByDevice: true, Mounts: onDisks(mounts, func(*events.Mount) bool { return true })}
+	f.complete(mounts)
+	if len(f.Disks) == 0 {
+		return nil, &Error{"no file system here is on a block device that can be seen", "trace on the host whose disks it uses"}
 	}
 	return f, nil
 }
@@ -320,6 +336,14 @@ func disksBelow(dev uint32) []uint32 {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// Disk names the disk below a file system, by its device number; "" if there is none or several.
+func Disk(dev uint32) string {
+	if disks := disksBelow(dev); len(disks) == 1 {
+		return describeDisk(disks[0]).Name
+	}
+	return ""
 }
 
 func readDev(dir string) (uint32, bool) {

@@ -9,6 +9,7 @@ import (
 
 // A Choice is what was asked for; one of its fields is set.
 type Choice struct {
+	All     bool // all processes' calls on all disks
 	PID     int
 	Unit    string
 	Command string
@@ -18,6 +19,8 @@ type Choice struct {
 // String is the choice in words.
 func (c Choice) String() string {
 	switch {
+	case c.All:
+		return "all disks"
 	case c.PID != 0:
 		return fmt.Sprintf("process %d", c.PID)
 	case c.Unit != "":

@@ -23,13 +23,13 @@ type Live struct {
 }
 
 // NewLive prepares to watch live sources, in a window of recent time and with the limits that are
-// known. Nothing is read before Run.
-func NewLive(inputs []watch.Input, pack *rules.Pack, window time.Duration, known headroom.Known) *Live {
+// known, and to trace stalls. Nothing is read before Run.
+func NewLive(inputs []watch.Input, pack *rules.Pack, window time.Duration, known headroom.Known, tracing watch.TracingOptions) *Live {
 	l := &Live{panics: make(chan any, 1)}
 	for i := range inputs {
 		inputs[i].Source = guarded{inputs[i].Source, l.panics}
 	}
-	l.w = watch.New(inputs, watch.Options{Pack: pack, Window: window, Every: liveEvery, Known: known})
+	l.w = watch.New(inputs, watch.Options{Pack: pack, Window: window, Every: liveEvery, Known: known, Tracing: tracing})
 	return l
 }
 
