@@ -61,6 +61,7 @@ func stage(r *chain.Report, s chain.Stage) units.Ratio { return units.Ratio(r.Of
 func TestCulprit(t *testing.T) {
 	for _, x := range []struct {
 		name    string
+		turn    int // of .ci/run; always: -1
 		fs      string
 		slots   int
 		target  func(*testing.T, *emulated) target.Choice
@@ -68,15 +69,16 @@ func TestCulprit(t *testing.T) {
 		who     string
 		stage   chain.Stage // which must be there
 	}{
-		{"fio beside dd, ext4", "ext4", 0, journal, large, "dd", chain.DeviceQueue},
-		{"fio beside dd, xfs", "xfs", 0, journal, large, "dd", chain.DeviceQueue},
-		{"fio beside direct writes, ext4", "ext4", 0, journal, directly, "neighbour", chain.DeviceQueue},
-		{"fio beside direct writes, xfs", "xfs", 0, journal, directly, "neighbour", chain.DeviceQueue},
-		{"four requests, ext4", "ext4", 4, journal, directly, "neighbour", chain.TagWait},
-		{"SQLite beside dd, ext4", "ext4", 0, sqlite, large, "dd", chain.DeviceQueue},
-		{"SQLite beside dd, xfs", "xfs", 0, sqlite, large, "dd", chain.DeviceQueue},
+		{"fio beside dd, ext4", -1, "ext4", 0, journal, large, "dd", chain.DeviceQueue},
+		{"fio beside dd, xfs", 1, "xfs", 0, journal, large, "dd", chain.DeviceQueue},
+		{"fio beside direct writes, ext4", 1, "ext4", 0, journal, directly, "neighbour", chain.DeviceQueue},
+		{"fio beside direct writes, xfs", 2, "xfs", 0, journal, directly, "neighbour", chain.DeviceQueue},
+		{"four requests, ext4", -1, "ext4", 4, journal, directly, "neighbour", chain.TagWait},
+		{"SQLite beside dd, ext4", 1, "ext4", 0, sqlite, large, "dd", chain.DeviceQueue},
+		{"SQLite beside dd, xfs", 0, "xfs", 0, sqlite, large, "dd", chain.DeviceQueue},
 	} {
 		t.Run(x.name, func(t *testing.T) {
+			takesTurn(t, x.turn)
 			need(t, "dd", "fio", "sh")
 			e := emulate(t, x.fs, x.slots)
 			choice := x.target(t, e)

@@ -197,6 +197,11 @@ func (s *session) take(b *events.Batch) {
 	for i := range b.Calls {
 		s.group(b.Calls[i].Task, b)
 	}
+	for _, f := range b.Files[:len(b.Files):len(b.Files)] {
+		if f.Dirtied && f.Group == "" {
+			s.group(f.Task, b)
+		}
+	}
 	s.window.Add(b)
 	for i := range b.Calls {
 		s.strange(b.Calls[i].File.Dev)

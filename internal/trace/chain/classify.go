@@ -141,6 +141,12 @@ func isLog(r *events.Request) bool {
 // isJournal reports whether the thread of an ext4 journal made a request.
 func isJournal(r *events.Request) bool { return strings.HasPrefix(r.Comm, "jbd2/") }
 
+// heldBack reports whether a limit of a cgroup held a request back: a worker of the kernel submits it
+// then, which is not the flusher.
+func heldBack(r *events.Request) bool {
+	return r.Kernel && r.Reason == events.NoReason && strings.HasPrefix(r.Comm, "kworker") && !isLog(r) && !r.Flush() && !r.Metadata
+}
+
 // isFlush reports whether a request makes the device flush its cache.
 func isFlush(r *events.Request) bool { return r.Flush() }
 

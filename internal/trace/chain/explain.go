@@ -99,7 +99,9 @@ func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
 	case metadataWait:
 		e.request(x, from, to, p.or(Metadata), func(r *events.Request) bool { return r.File.Inode == 0 }, depth)
 	case requestWait:
-		e.request(x, from, to, p.or(Direct), func(r *events.Request) bool { return r.TID == x.TID }, depth)
+		e.request(x, from, to, p.or(Direct), func(r *events.Request) bool {
+			return r.TID == x.TID || r.First == x.Request && heldBack(r)
+		}, depth)
 	case readWait:
 		e.request(x, from, to, p.or(Reading), func(r *events.Request) bool { return r.Op() == events.OpRead }, depth)
 	case lockWait:
@@ -190,8 +192,7 @@ func (e *explainer) follow(x *events.Wait, r *events.Request, from, to int64, p 
 
 // before explains a wait for a request that did not exist yet: what did who made it do?
 func (e *explainer) before(x *events.Wait, r *events.Request, from, to int64, p Place, depth int) {
-	if r.Kernel && r.Reason == events.NoReason && !isJournal(r) && (r.File.Inode != 0 || r.TID != e.call.TID) && strings.HasPrefix(r.Comm, "kworker") && !isLog(r) && !r.Flush() && !r.Metadata {
-		// A worker submits what a limit held back.
+	if heldBack(r) {
 		e.put(from, to, p, CgroupWait, Share{Culprit: Culprit{Self: true, Cgroup: e.w.groups[e.call.PID]}})
 		return
 	}
