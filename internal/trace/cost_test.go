@@ -117,6 +117,7 @@ func counting(t *testing.T) {
 func measured(t *testing.T, r runner, traced bool) (m measurement) {
 	t.Helper()
 	var tracer *exec.Cmd
+	others := attached()
 	if traced {
 		tracer = tracing(t, r.target())
 	}
@@ -133,12 +134,12 @@ func measured(t *testing.T, r runner, traced bool) (m measurement) {
 		x.RunCount -= s.RunCount
 		m.programs[name] = x
 	}
-	began := cpuOf(t, tracer.Process.Pid)
+	m.tracer = cpuOf(t, tracer.Process.Pid)
 	if err := tracer.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	_ = tracer.Wait() // interrupted
-	m.tracer = began
+	until(t, "programs are left of a process that ended", func() bool { return attached() <= others })
 	return m
 }
 
