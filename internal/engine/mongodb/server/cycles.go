@@ -50,12 +50,15 @@ func first(d bson.Raw, paths [][]string) (float64, bool) {
 
 // cycles are the checkpoints that serverStatus shows.
 type cycles struct {
-	all   []lab.Cycle
-	count float64 // finished ones, in the last answer
-	known bool
+	all    []lab.Cycle
+	count  float64 // in the last answer: of those that ended, in 5.0 of those that began
+	lasted float64 // ms, of the last one that had ended then
+	known  bool
 }
 
-// look evaluates an answer.
+// look evaluates an answer. That one is running shows its beginning, and that none is, or that the
+// last one's length is another, its end. The count alone shows neither: 5.0 counts a checkpoint as it
+// begins, other versions as it ends.
 func (c *cycles) look(at time.Time, d bson.Raw) {
 	count, ok := first(d, countOf)
 	if !ok {
@@ -63,24 +66,23 @@ func (c *cycles) look(at time.Time, d bson.Raw) {
 	}
 	lasted, _ := first(d, lastedOf)
 	running, _ := first(d, runningOf)
+	length := time.Duration(lasted * float64(time.Millisecond))
+	another := c.known && lasted != c.lasted
 	open := len(c.all) > 0 && c.all[len(c.all)-1].To.IsZero()
-	if c.known && count > c.count {
-		done := lab.Cycle{From: at.Add(-time.Duration(lasted * float64(time.Millisecond))), To: at}
-		if open { // its beginning was seen; its end is between two looks
-			begun := c.all[len(c.all)-1].From
-			done = lab.Cycle{From: begun, To: begun.Add(time.Duration(lasted * float64(time.Millisecond)))}
-			if done.To.After(at) {
-				done.To = at
-			}
-			c.all = c.all[:len(c.all)-1]
+	switch {
+	case open && (running == 0 || another):
+		last := &c.all[len(c.all)-1]
+		if last.To = last.From.Add(length); last.To.After(at) {
+			last.To = at
 		}
-		c.add(done)
 		open = false
+	case !open && (another || c.known && count > c.count && running == 0):
+		c.add(lab.Cycle{From: at.Add(-length), To: at}) // it began and ended between two looks
 	}
 	if running > 0 && !open {
 		c.add(lab.Cycle{From: at})
 	}
-	c.count, c.known = count, true
+	c.count, c.lasted, c.known = count, lasted, true
 }
 
 func (c *cycles) add(one lab.Cycle) {

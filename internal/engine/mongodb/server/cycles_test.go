@@ -49,6 +49,33 @@ func TestCycles(t *testing.T) {
 	}
 }
 
+// A mongod 5.0.7 counts a checkpoint as it begins: the figures are those of a capture.
+func TestCyclesCountedAsTheyBegin(t *testing.T) {
+	start := time.Date(2026, 11, 22, 13, 14, 0, 0, time.UTC)
+	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+	var c cycles
+	for _, x := range []struct {
+		s                  float64
+		n, lasted, running int
+	}{
+		{1, 6, 46800, 1}, {8, 6, 46800, 1}, {12, 6, 11100, 0}, {72, 7, 11100, 1}, {90, 7, 11100, 1},
+		{103.5, 7, 31100, 0}, {110, 7, 31100, 0},
+	} {
+		d, err := bson.Marshal(bson.D{{Key: "wiredTiger", Value: bson.D{{Key: "transaction", Value: bson.D{
+			{Key: "transaction checkpoints", Value: x.n}, {Key: "transaction checkpoint most recent time (msecs)", Value: x.lasted},
+			{Key: "transaction checkpoint currently running", Value: x.running},
+		}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.look(at(x.s), d)
+	}
+	want := []lab.Cycle{{From: at(1), To: at(12)}, {From: at(72), To: at(103.1)}}
+	if !slices.EqualFunc(c.all, want, func(a, b lab.Cycle) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) }) {
+		t.Errorf("%v, not %v", c.all, want)
+	}
+}
+
 // The answers of real mongods are understood.
 func TestCyclesOfRealServers(t *testing.T) {
 	for file, want := range map[string]float64{"v3.6.3/metrics.interim.0c2fdde": 74, "v8.2.1/metrics.interim": 20} {
