@@ -16,7 +16,7 @@ type File struct {
 	dirty      dirtyMap
 	listed     bool          // the flusher has it on its list of dirty files
 	since      vtime.Instant // when it got there
-	overdue    int64         // pages the flusher still has to write because they are too old
+	overdue    bool          // the flusher has to write it because it has been dirty for too long
 	cursor     int64         // page where the flusher continues
 	writeback  vtime.Instant // when everything submitted is done
 	allocated  bool          // blocks were allocated since the last sync
@@ -98,8 +98,14 @@ func (f *File) Append(n units.Size) (off units.Size, resume vtime.Instant) {
 	return off, f.Write(off, n)
 }
 
-// Rewind makes Append continue at off: a reused segment.
-func (f *File) Rewind(off units.Size) { f.size = max(off, 0) }
+// Rewind makes Append continue at off: a reused segment, or if blocks were not written before a new
+// one in its place.
+func (f *File) Rewind(off units.Size) {
+	f.size = max(off, 0)
+	if !f.prewritten {
+		f.mapped = int64(f.size / PageSize)
+	}
+}
 
 // Write dirties the pages of off ... off+n in the page cache. The writer may continue at resume,
 // which is later than now if the kernel holds it back because too much is dirty
@@ -147,9 +153,19 @@ func (f *File) Sync(done vtime.Handler, arg uint64) {
 }
 
 // submit writes out one run of the file's dirty pages in [from, to), at most one request long. ok
-// is false if there is none.
+// is false if there is none. On XFS a request does not go beyond the pages that have been written
+// before: what is behind them is to be converted when it is done (iomap_can_add_to_ioend compares
+// IOMAP_IOEND_UNWRITTEN), and nothing merges the two, because fdatasync submits without a plug. So
+// an append that begins in the block where the last one ended takes two, each with a turn at the
+// throttle.
 func (f *File) submit(from, to int64) (next int64, c volume.Completion, n units.Size, ok bool) {
-	first, pages := f.dirty.take(from, to, f.host.requestPages)
+	first, pages := int64(0), int64(0)
+	if f.host.cfg.FileSystem == XFS && !f.prewritten && from < f.mapped && f.mapped < to {
+		first, pages = f.dirty.take(from, f.mapped, f.host.requestPages)
+	}
+	if pages == 0 {
+		first, pages = f.dirty.take(from, to, f.host.requestPages)
+	}
 	if pages == 0 {
 		return to, c, 0, false
 	}

@@ -179,9 +179,9 @@ func (h *Host) step(j *job) (until vtime.Instant) {
 	j.began, j.taken, j.issued = now, d.issued, now
 	switch j.phase {
 	case journal:
-		// Two blocks: a description with the inode, and the commit. ext4 writes the second after
-		// the first, XFS both together. The measured times show that (2.1 against 1.5 ms per append
-		// if a write takes 0.6).
+		// ext4 writes two blocks, a description with the inode, and behind it the commit. XFS writes
+		// one record. The measured times show that (2.1 against 1.5 ms per append if a write takes
+		// 0.6), and that a server's log on XFS has 2.9 writes a sync, two of which are the data's.
 		j.phase = barrier
 		if h.cfg.FileSystem == XFS {
 			return now
@@ -196,9 +196,6 @@ func (h *Host) step(j *job) (until vtime.Instant) {
 	case commit:
 		j.phase = flush
 		until = h.meta(j, d.journalBlock())
-		if h.cfg.FileSystem == XFS {
-			until = max(until, h.meta(j, d.journalBlock()))
-		}
 	default:
 		j.phase = finish
 		if !d.cache {

@@ -53,9 +53,9 @@ func (t *tick) Fire(now vtime.Instant, _ uint64) {
 			left = left || f.listed
 			continue
 		}
-		f.overdue, f.since = f.dirty.pages, now
-		f.listed = f.dirty.pages > 0
-		found, left = found || f.listed, left || f.listed
+		if f.listed = f.dirty.pages > 0; f.listed {
+			f.overdue, found, left = true, true, true
+		}
 	}
 	if found {
 		h.startFlushers()
@@ -115,33 +115,20 @@ func (w *flusher) run() {
 			w.room = false
 			w.device.handles.submitted(&w.handle, n)
 		}
-		if !ok && !w.seek(f) {
-			w.left, f.overdue, f.listed = 0, 0, false
-			continue
-		}
 		if !ok {
+			if f.cursor, ok = f.dirty.next(f.cursor); !ok {
+				w.left, f.cursor, f.overdue = 0, 0, false
+				f.listed, f.since = f.dirty.pages > 0, now
+			}
 			continue
 		}
-		pages := int64(n / PageSize)
 		f.cursor = next
-		f.overdue = max(f.overdue-pages, 0)
-		w.left -= pages
+		w.left -= int64(n / PageSize)
 		if c.Admitted > now {
 			h.clock.At(c.Admitted, w, 0)
 			return
 		}
 	}
-}
-
-// seek moves a file's cursor to its next dirty page, and from the last one back to the first; false
-// if it has none.
-func (w *flusher) seek(f *File) bool {
-	page, ok := f.dirty.next(f.cursor)
-	if !ok {
-		page, ok = f.dirty.next(0)
-	}
-	f.cursor = page
-	return ok
 }
 
 // choose selects the device's next file to write a chunk of.
@@ -150,7 +137,7 @@ func (w *flusher) choose() bool {
 	for range h.files {
 		w.file = (w.file + 1) % len(h.files)
 		f := h.files[w.file]
-		if f.device == w.device && f.dirty.pages > 0 && (f.overdue > 0 || h.dirty > h.background) {
+		if f.device == w.device && f.dirty.pages > 0 && (f.overdue || h.dirty > h.background) {
 			w.left = w.chunk()
 			return true
 		}
