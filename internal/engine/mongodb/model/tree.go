@@ -46,10 +46,9 @@ type tree struct {
 	changed []uint64
 	hand    int // where the search for clean pages continues
 
-	// Free blocks by their length. A block that the last checkpoint refers to is freed when the
-	// next one is complete. One that was written since is freed immediately, and so it is soon
-	// written again.
-	free     [][]int32
+	// A block that the last checkpoint refers to is freed when the next one is complete. One that was
+	// written since is freed immediately, and so it is soon written again.
+	free     blocks
 	deferred []freed
 	end      int32 // of the file, in units
 
@@ -103,24 +102,15 @@ func (t *tree) unmark(i int) int {
 
 // place returns a block with a number of units.
 func (t *tree) place(length uint16) int32 {
-	if int(length) < len(t.free) {
-		if l := t.free[length]; len(l) > 0 {
-			b := l[len(l)-1]
-			t.free[length] = l[:len(l)-1]
-			return b
-		}
+	if at, ok := t.free.take(int32(length)); ok {
+		return at
 	}
 	b := t.end
 	t.end += int32(length)
 	return b
 }
 
-func (t *tree) release(b freed) {
-	for int(b.length) >= len(t.free) {
-		t.free = append(t.free, nil)
-	}
-	t.free[b.length] = append(t.free[b.length], b.block)
-}
+func (t *tree) release(b freed) { t.free.give(b.block, int32(b.length)) }
 
 // checkpointed frees what only the checkpoint before referred to.
 func (t *tree) checkpointed() {

@@ -84,7 +84,7 @@ const splitPercent = 90
 func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 	full := units.Size(splitPercent)
 	if is(e.cfg.Oplog) {
-		full = serverPercent
+		full, size = serverPercent, size+cellBytes
 	}
 	t := &tree{perPage: uint64(max(e.cfg.LeafPage*full/100/max(size, 1), 1))}
 	n := int((entries + t.perPage - 1) / t.perPage)
