@@ -31,13 +31,13 @@ type Accuracy struct{ Median, Worst float64 }
 func AccuracyOf(k Kind) Accuracy {
 	switch k {
 	case Rate:
-		return Accuracy{1.01, 1.37}
+		return Accuracy{1.01, 1.40}
 	case Duration:
-		return Accuracy{1.25, 1.34}
+		return Accuracy{1.06, 1.26}
 	case P50:
-		return Accuracy{1.06, 1.31}
+		return Accuracy{1.10, 1.31}
 	default:
-		return Accuracy{1.21, 3.7}
+		return Accuracy{1.16, 3.4}
 	}
 }
 
