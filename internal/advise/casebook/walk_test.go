@@ -19,11 +19,11 @@ func TestLessons(t *testing.T) {
 		name, less, more string // expressions
 		by               float64
 	}{
-		{"checkpoint-gp3", "journal-apart:writes.all.p99_seconds", "gp3-3000:writes.all.p99_seconds", 5},
-		{"checkpoint-gp3", "throughput-alone:writes.all.p99_seconds", "iops-alone:writes.all.p99_seconds", 1.5},
+		{"checkpoint-gp3", "journal-apart:writes.all.p99_seconds", "gp3-3000:writes.all.p99_seconds", 20},
+		{"checkpoint-gp3", "throughput-alone:writes.all.p99_seconds", "iops-alone:writes.all.p99_seconds", 2},
 		{"checkpoint-gp3", "io2:checkpoints.median_seconds", "gp3-3000:checkpoints.median_seconds", 2},
-		{"cache-pressure", "journal-apart:writes.during_checkpoint.p99_seconds", "both:writes.during_checkpoint.p99_seconds", 3},
-		{"cache-pressure", "cache-24:reads.all.p99_seconds", "before:reads.all.p99_seconds", 1.2},
+		{"cache-pressure", "journal-apart:writes.during_checkpoint.p99_seconds", "both:writes.during_checkpoint.p99_seconds", 10},
+		{"cache-pressure", "cache-24:reads.all.p99_seconds", "before:reads.all.p99_seconds", 1.3},
 		{"etcd-latency", "io2:writes.all.mean_seconds", "gp3-6000:writes.all.mean_seconds", 1.3},
 		{"etcd-latency", "gp3-3000:writes.all.mean_seconds", "gp2:writes.all.mean_seconds", 1.5},
 		{"bucket-granularity", "5min:writes.all.p99_seconds", "hourly:writes.all.p99_seconds", 1.4},
