@@ -104,5 +104,5 @@ func ofStripe(width int) string {
 // those not chosen. A modified volume gets all of them too: figures left out would keep their old
 // values.
 func (d *disk) order() string {
-	return fmt.Sprintf("%s %d %d %d", d.after.kind, d.after.gib, d.after.iops, d.after.mibps)
+	return fmt.Sprintf("%s %d %d %d", d.after.kind, d.after.gib, d.after.iops, d.after.rate)
 }

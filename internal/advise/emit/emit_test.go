@@ -181,7 +181,7 @@ func TestNamesCannotRunAnything(t *testing.T) {
 			t.Logf("%q is refused: %v", evil, err)
 			continue
 		}
-		for path, text := range filesOf(t, l, emit.Options{}, targets("wiredtiger")...) {
+		for path, text := range filesOf(t, l, emit.Options{Skip: true}, targets("wiredtiger")...) {
 			if strings.HasSuffix(path, ".md") {
 				continue
 			}

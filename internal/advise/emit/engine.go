@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"plimsoll/internal/advise/budget"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/engine"
 )
@@ -33,6 +34,9 @@ type Deployment struct {
 	Renew func(bring string) string
 	// BesideCache is the memory that the engine needs besides its cache; 0 if unknown.
 	BesideCache units.Size
+	// Budget writes the engine's own settings for the I/O that the data's volume gives, and says how
+	// to apply them; nil: it has none.
+	Budget func(l *Layout, data budget.Budget) (files []File, apply string)
 	// Members is the setting for the number of a cluster's members; "" if there is none.
 	Members string
 	// MembersChange says what to do if it changes, as a continuation of the change.

@@ -3,6 +3,7 @@ package emit
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -15,9 +16,49 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// ebsDriver is Amazon's CSI driver; parameters are those of its docs/parameters.md and
-// docs/modify-volume.md (v1.40).
-const ebsDriver = "ebs.csi.aws.com"
+// A driver is a provider's CSI driver, with the keys of its classes' parameters.
+type driver struct {
+	name, kind string // the key of the type
+	// Keys of IOPS and throughput in a StorageClass and in a VolumeAttributesClass, and what
+	// follows a throughput's number.
+	iops, rate, attributeIOPS, attributeRate, suffix string
+	fixed                                            map[string]string // parameters of each StorageClass
+	retypes                                          bool              // a VolumeAttributesClass names the type
+	check                                            string            // how to see that a change is complete
+}
+
+// drivers are the providers' CSI drivers. Keys of aws-ebs-csi-driver: its docs/parameters.md and
+// docs/modify-volume.md (v1.40); of gcp-compute-persistent-disk-csi-driver: its pkg/parameters
+// (2026-08); of azuredisk-csi-driver: its docs/driver-parameters.md and
+// deploy/example/modifyvolume (2026-08).
+var drivers = map[string]driver{
+	"aws": {
+		name: "ebs.csi.aws.com", kind: "type", iops: "iops", rate: "throughput", attributeIOPS: "iops", attributeRate: "throughput",
+		fixed: map[string]string{"encrypted": "true"}, retypes: true,
+		check: "`aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*",
+	},
+	"gcp": {
+		name: "pd.csi.storage.gke.io", kind: "type", iops: "provisioned-iops-on-create", rate: "provisioned-throughput-on-create",
+		attributeIOPS: "iops", attributeRate: "throughput", suffix: "Mi",
+		check: "`gcloud compute disks describe DISK` shows the new figures",
+	},
+	"azure": {
+		name: "disk.csi.azure.com", kind: "skuName", iops: "DiskIOPSReadWrite", rate: "DiskMBpsReadWrite",
+		attributeIOPS: "DiskIOPSReadWrite", attributeRate: "DiskMBpsReadWrite",
+		fixed: map[string]string{"cachingMode": "None"},
+		check: "`az disk show` shows the new figures",
+	},
+}
+
+// rates puts IOPS and throughput among a class's parameters, where the type lets one choose them.
+func (d *driver) rates(s *spec, parameters map[string]string, iops, rate string) {
+	if s.iops > 0 {
+		parameters[iops] = strconv.FormatInt(s.iops, 10)
+	}
+	if s.rate > 0 {
+		parameters[rate] = strconv.FormatInt(s.rate, 10) + d.suffix
+	}
+}
 
 // kubernetes writes a StorageClass for volumes that are to be made, a VolumeAttributesClass
 // (storage.k8s.io/v1, from Kubernetes 1.34 on) for those that are modified in use, and a patch of
@@ -79,8 +120,8 @@ func (l *Layout) className(d *disk, s *spec, with ...string) string {
 	if s.iops > 0 {
 		parts = append(parts, strconv.FormatInt(s.iops, 10))
 	}
-	if s.mibps > 0 {
-		parts = append(parts, strconv.FormatInt(s.mibps, 10))
+	if s.rate > 0 {
+		parts = append(parts, strconv.FormatInt(s.rate, 10))
 	}
 	return strings.Join(parts, "-")
 }
@@ -99,7 +140,7 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 		p.Apply = append(p.Apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: new claims can use it. Existing claims do not change.")
 		if d.isNew() {
 			p.Apply = append(p.Apply, l.renewing(d, set)...)
-			p.Risks = append(p.Risks, ebsRisks(&Layout{disks: []disk{*d}})...)
+			p.Risks = append(p.Risks, cloudRisks(&Layout{disks: []disk{*d}})...)
 		}
 	}
 	if !d.tuned {
@@ -117,7 +158,7 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 	path := "kubernetes/volumeattributesclass-" + d.name + ".yaml"
 	p.Files = append(p.Files, File{Path: path, Text: []byte(head + text + "---\n# To go back.\n" + old), Mode: plain})
 	p.Apply = append(p.Apply, "`kubectl apply -f "+path+"`")
-	p.Risks = append(p.Risks, ebsRisks(&Layout{disks: []disk{*d}})...)
+	p.Risks = append(p.Risks, cloudRisks(&Layout{disks: []disk{*d}})...)
 	return nil
 }
 
@@ -140,33 +181,29 @@ func (l *Layout) renewing(d *disk, set *statefulSet) []string {
 func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
 	s := d.after
 	wait, retain, expand := storagev1.VolumeBindingWaitForFirstConsumer, corev1.PersistentVolumeReclaimRetain, true
-	parameters := map[string]string{"type": s.kind, "csi.storage.k8s.io/fstype": s.fs, "encrypted": "true"}
-	figuresOf(s, parameters)
+	driver := drivers[s.provider]
+	parameters := map[string]string{driver.kind: s.sold(), "csi.storage.k8s.io/fstype": s.fs}
+	maps.Copy(parameters, driver.fixed)
+	driver.rates(s, parameters, driver.iops, driver.rate)
 	return &storagev1.StorageClass{
 		TypeMeta:    metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: "StorageClass"},
 		ObjectMeta:  metav1.ObjectMeta{Name: l.className(d, s, s.fs)},
-		Provisioner: ebsDriver, Parameters: parameters, MountOptions: l.After.Host.MountOptions.List(),
+		Provisioner: driver.name, Parameters: parameters, MountOptions: l.After.Host.MountOptions.List(),
 		ReclaimPolicy: &retain, VolumeBindingMode: &wait, AllowVolumeExpansion: &expand,
 	}
 }
 
 func (l *Layout) attributesClass(d *disk, s *spec) *storagev1.VolumeAttributesClass {
-	parameters := map[string]string{"type": s.kind}
-	figuresOf(s, parameters)
+	driver := drivers[s.provider]
+	parameters := map[string]string{}
+	if driver.retypes {
+		parameters[driver.kind] = s.sold()
+	}
+	driver.rates(s, parameters, driver.attributeIOPS, driver.attributeRate)
 	return &storagev1.VolumeAttributesClass{
 		TypeMeta:   metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: "VolumeAttributesClass"},
 		ObjectMeta: metav1.ObjectMeta{Name: l.className(d, s)},
-		DriverName: ebsDriver, Parameters: parameters,
-	}
-}
-
-// figuresOf puts IOPS and MiB/s among a class's parameters, where the type lets one choose them.
-func figuresOf(s *spec, parameters map[string]string) {
-	if s.iops > 0 {
-		parameters["iops"] = strconv.FormatInt(s.iops, 10)
-	}
-	if s.mibps > 0 {
-		parameters["throughput"] = strconv.FormatInt(s.mibps, 10)
+		DriverName: driver.name, Parameters: parameters,
 	}
 }
 
@@ -203,9 +240,9 @@ func (c *claims) add(p *Part, d *disk) error {
 	names, namespace := c.names(d)
 	p.Apply = append(p.Apply, fmt.Sprintf("For each claim of %s, one member first:\n\n    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n\n"+
 		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when the change is complete. "+
-		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `aws` target on the volumes themselves.", d.path, names, namespace, body, namespace))
+		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target on the volumes themselves.", d.path, names, namespace, body, namespace, d.after.provider))
 	p.Back = append(p.Back, d.path+": "+strings.Join(back, "; ")+".")
-	p.Verify = append(p.Verify, d.path+": `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*; `iostat -x 1` on its node exceeds the old limit.")
+	p.Verify = append(p.Verify, d.path+": "+drivers[d.after.provider].check+"; `iostat -x 1` on its node exceeds the old limit.")
 	return nil
 }
 

@@ -130,7 +130,7 @@ type spec struct {
 	provider string // whose: aws, gcp, azure, any
 	gib      int64  // of each
 	iops     int64  // of each, 0: not chosen
-	mibps    int64  // of each, 0: not chosen
+	rate     int64  // throughput of each in the provider's unit, 0: not chosen
 	width    int    // of the stripe, 1 without
 	unit     units.Size
 	fs       string
@@ -156,7 +156,7 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 		s.iops = int64(limits.Sustained.IOPS)
 	}
 	if t.ChoosesThroughput {
-		s.mibps = int64((limits.Sustained.Throughput + units.MiBps - 1) / units.MiBps)
+		s.rate = int64((limits.Sustained.Throughput + s.unitOfRate() - 1) / s.unitOfRate())
 	}
 	if s.width > 1 {
 		s.unit = o.StripeUnit
@@ -165,6 +165,14 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 		}
 	}
 	return s, nil
+}
+
+// unitOfRate is what the provider counts throughput in.
+func (s *spec) unitOfRate() units.Throughput {
+	if s.provider == "azure" {
+		return units.MBps
+	}
+	return units.MiBps
 }
 
 // String describes the volume briefly.
@@ -184,8 +192,12 @@ func (s *spec) String() string {
 	if s.iops > 0 {
 		parts = append(parts, fmt.Sprintf("%d IOPS", s.iops))
 	}
-	if s.mibps > 0 {
-		parts = append(parts, fmt.Sprintf("%d MiB/s", s.mibps))
+	if s.rate > 0 {
+		unit := "MiB/s"
+		if s.unitOfRate() == units.MBps {
+			unit = "MB/s"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", s.rate, unit))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -261,7 +273,9 @@ func (l *Layout) compareDisks() ([]disk, error) {
 
 // judge determines what happens to a disk. EBS changes type, IOPS, throughput and size of a volume
 // in use, but never makes it smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes
-// operations"); a file system and a stripe are made once.
+// operations"). Google and Azure do the same, but for the type (Google Cloud documentation, "Change
+// the disk type": by a snapshot; Azure's conversions need the machine stopped). A file system and a
+// stripe are made once.
 func (d *disk) judge() {
 	b, a := d.before, d.after
 	switch {
@@ -269,10 +283,10 @@ func (d *disk) judge() {
 		d.fate = created
 	case a == nil:
 		d.fate = removed
-	case b.provider == "aws" && a.provider == "aws" && a.gib >= b.gib && a.width == b.width && a.unit == b.unit && a.fs == b.fs:
+	case b.provider == a.provider && !b.local && !a.local && (a.provider == "aws" || a.kind == b.kind && a.provider != "any") && a.gib >= b.gib && a.width == b.width && a.unit == b.unit && a.fs == b.fs:
 		d.fate = modified
 		d.resized = a.gib != b.gib
-		d.tuned = a.kind != b.kind || a.iops != b.iops || a.mibps != b.mibps
+		d.tuned = a.kind != b.kind || a.iops != b.iops || a.rate != b.rate
 	default:
 		d.fate = remade
 	}

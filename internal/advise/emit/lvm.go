@@ -47,8 +47,12 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 		p.Apply = append(p.Apply, fmt.Sprintf("On the machine%s, as root, %s: "+
 			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that is not blank. %s", who, which, file.Path, devices, l.bring(d.volume)))
 		if d.after.width > 1 && !d.local() {
-			p.Risks = append(p.Risks, fmt.Sprintf("%s: losing one of %d volumes loses the whole stripe: %d times a volume's annual failure rate (0.1-0.2 %%, Amazon EBS features, \"Durability\"). "+
-				"Take snapshots of all of them at the same time (`aws ec2 create-snapshots`).", d.path, d.after.width, d.after.width))
+			rate, how := "", ""
+			if d.after.provider == "aws" {
+				rate, how = " (0.1-0.2 %, Amazon EBS features, \"Durability\")", " (`aws ec2 create-snapshots`)"
+			}
+			p.Risks = append(p.Risks, fmt.Sprintf("%s: losing one of %d volumes loses the whole stripe: %d times a volume's annual failure rate%s. "+
+				"Take snapshots of all of them at the same time%s.", d.path, d.after.width, d.after.width, rate, how))
 		}
 	}
 	if len(p.Files) == 0 {

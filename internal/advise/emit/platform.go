@@ -15,25 +15,29 @@ type carrier struct {
 	providers []string // whose network volumes it makes and changes
 	stripes   bool     // over several of them
 	local     bool     // on the machine's own disks
+	not       []string // types that it cannot make nevertheless: they need more than a zone
 	afterOnly bool     // what was there before does not matter to it
 }
 
 // carriers are the targets that make or change volumes, by name.
 var carriers = map[string]carrier{
-	"terraform":  {providers: []string{"aws"}, stripes: true},
+	"terraform":  {providers: []string{"aws", "gcp", "azure"}, stripes: true, not: []string{"hyperdisk-balanced-ha"}},
 	"aws":        {providers: []string{"aws"}, stripes: true},
 	"lvm":        {stripes: true, local: true, afterOnly: true},
-	"kubernetes": {providers: []string{"aws"}},
+	"gcp":        {providers: []string{"gcp"}, stripes: true, not: []string{"hyperdisk-balanced-ha"}},
+	"azure":      {providers: []string{"azure"}, stripes: true},
+	"kubernetes": {providers: []string{"aws", "gcp", "azure"}},
 }
 
 // A refusal is why a target cannot carry out a change of a volume.
 type refusal int
 
 const (
-	carried   refusal = iota
-	isLocal           // the volume is on the machine's own disks
-	elsewhere         // the volume is of a provider that the target does not know
-	isStripe          // the volume is a stripe
+	carried    refusal = iota
+	isLocal            // the volume is on the machine's own disks
+	elsewhere          // the volume is of a provider that the target does not know
+	isStripe           // the volume is a stripe
+	isRegional         // the volume is in two zones
 )
 
 // refuses says why a target cannot turn one volume into another; either may be nil.
@@ -45,6 +49,8 @@ func (c *carrier) refuses(before, after *spec) refusal {
 			return isLocal
 		case !s.local && !slices.Contains(c.providers, s.provider):
 			return elsewhere
+		case slices.Contains(c.not, s.kind):
+			return isRegional
 		}
 	}
 	if after != nil && after.width > 1 && !c.stripes {
@@ -70,6 +76,8 @@ func (d *disk) carries(target string) error {
 			kind = d.after
 		}
 		return Inputf("leave out --to "+target, "%s is %s: %s is written for %s volumes only", d.path, kind.kind, target, c.whose())
+	case isRegional:
+		return Inputf("leave out --to "+target, "%s: %s", d.path, refused.text(target, &c))
 	case isStripe:
 		return Inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 goes to 80,000 IOPS)",
 			"%s is a stripe of %d: %s", d.path, d.after.width, refused.text(target, &c))
@@ -87,6 +95,8 @@ func (r refusal) text(target string, c *carrier) string {
 			return "nothing is rented there"
 		}
 		return target + " is written for " + c.whose() + " volumes only"
+	case isRegional:
+		return target + " makes disks in one zone, and this type is in two"
 	case isStripe:
 		return "a claim is one volume, and Kubernetes has no stripes"
 	}
@@ -94,14 +104,17 @@ func (r refusal) text(target string, c *carrier) string {
 }
 
 // products are what the providers' network volumes are called.
-var products = map[string]string{"aws": "Amazon EBS"}
+var products = map[string]string{"aws": "Amazon EBS", "gcp": "Google Cloud", "azure": "Azure"}
 
 func (c *carrier) whose() string {
 	var names []string
 	for _, p := range c.providers {
 		names = append(names, products[p])
 	}
-	return strings.Join(names, ", ")
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
 }
 
 // A Platform is where a layout is carried out, with the targets that do it. It is what a plan asks
@@ -119,9 +132,11 @@ type Platform struct {
 // everywhere are the platforms. A cloud's machines have local disks, which lvm makes file systems
 // on.
 var everywhere = []Platform{
-	{name: "kubernetes", volumes: []string{"kubernetes"}, others: []string{"sysctl"}},
-	{name: "aws", volumes: []string{"aws", "lvm"}, others: []string{"sysctl"}},
-	{name: "bare", volumes: []string{"lvm"}, others: []string{"sysctl"}, refused: map[string]string{
+	{name: "kubernetes", volumes: []string{"kubernetes"}, others: []string{"sysctl", "udev", budgetTarget}},
+	{name: "aws", volumes: []string{"aws", "lvm"}, others: []string{"sysctl", "udev", budgetTarget}},
+	{name: "gcp", volumes: []string{"gcp", "lvm"}, others: []string{"sysctl", "udev", budgetTarget}},
+	{name: "azure", volumes: []string{"azure", "lvm"}, others: []string{"sysctl", "udev", budgetTarget}},
+	{name: "bare", volumes: []string{"lvm"}, others: []string{"sysctl", "udev", budgetTarget}, refused: map[string]string{
 		"host.instance":   "no machine is rented there",
 		"host.filesystem": "another file system needs another volume, and none is rented there",
 	}},

@@ -62,7 +62,7 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 func ways(parts []*Part) string {
 	var same []string
 	for _, p := range parts {
-		if p.target == "terraform" || p.target == "aws" || p.target == "kubernetes" {
+		if c, ok := carriers[p.target]; ok && len(c.providers) > 0 {
 			same = append(same, p.target)
 		}
 	}
@@ -94,11 +94,11 @@ func otherwise(l *Layout, c Change) string {
 		case d.fate == removed:
 			return "stop the engine, move its contents back to the data volume, then delete the volume"
 		case d.isNew() && d.member > 0:
-			return "--to lvm, terraform or aws; in a StatefulSet a claim template applies to every member: for one member, create a PersistentVolumeClaim with that member's claim name before its pod"
+			return "--to lvm, terraform or " + l.rentedFrom() + "; in a StatefulSet a claim template applies to every member: for one member, create a PersistentVolumeClaim with that member's claim name before its pod"
 		case d.isNew():
-			return "--to lvm, terraform, aws or kubernetes"
+			return "--to lvm, terraform, " + l.rentedFrom() + " or kubernetes"
 		}
-		return "--to terraform, aws or kubernetes"
+		return "--to terraform, " + l.rentedFrom() + " or kubernetes"
 	}
 	for _, by := range []struct{ path, text string }{
 		{"workload", "change it in the application"},

@@ -61,11 +61,14 @@ type target struct {
 
 // platforms are the targets of every engine.
 var platforms = []target{
-	{"terraform", "aws_ebs_volume and its attachment", "", terraform},
+	{"terraform", "disks of AWS, Google Cloud and Azure, and their attachment", "", terraform},
 	{"aws", "a script of aws ec2 commands", "", aws},
+	{"gcp", "a script of gcloud commands", "", clouds[0].write},
+	{"azure", "a script of az commands", "", clouds[1].write},
 	{"lvm", "a script that makes stripes and file systems", "", lvm},
 	{"kubernetes", "StorageClass, VolumeAttributesClass, a patch of the StatefulSet", "", kubernetes},
 	{"sysctl", "vm.dirty_* of the kernel", "", sysctl},
+	{budgetTarget, "what the volumes give, as settings of the engine, the kernel and other databases", "", budgets},
 	{"udev", "a script and a udev rule for the devices' queues: writeback throttling, scheduler", "", udev},
 }
 
@@ -126,7 +129,7 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.changes) == 0 {
+	if len(l.changes) == 0 && !slices.Contains(names, budgetTarget) {
 		return nil, Inputf("give changes with --set, or a plan that chose some", "nothing changes, so there is nothing to emit: the layout is the scenario itself")
 	}
 	r := &Result{By: make([][]string, len(l.changes))}
@@ -148,6 +151,9 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 				r.By[i] = append(r.By[i], t.name)
 			}
 		}
+	}
+	if len(parts) == 0 && len(l.changes) == 0 {
+		return nil, Inputf("give volumes whose limits are known", "--to %s has nothing to do: no volume has a limit", strings.Join(r.Idle, ", "))
 	}
 	if len(parts) == 0 {
 		return nil, Inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]), "--to %s has nothing to do: what changes is %s", strings.Join(r.Idle, ", "), l.inShort())

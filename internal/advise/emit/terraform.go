@@ -10,14 +10,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// terraform writes aws_ebs_volume and aws_volume_attachment for each volume that is new or changes,
-// one for each machine of a map that the user fills in. Attributes: the AWS provider's
+// terraform writes aws_ebs_volume and aws_volume_attachment, or what Google Cloud and Azure have for
+// them, for each volume that is new or changes, one for each machine of a map that the user fills in. Attributes: the AWS provider's
 // documentation of these two resources, 6.0.
 func terraform(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
+	title := "EBS volumes for Terraform's AWS provider."
+	provider := l.rentedFrom()
+	if provider != "aws" {
+		title = "Disks for Terraform's " + products[provider] + " provider."
+	}
 	f := hclwrite.NewEmptyFile()
 	body := f.Body()
-	comment(body, strings.Split(strings.TrimSuffix(l.Head("#", "EBS volumes for Terraform's AWS provider."), "\n"), "\n")...)
+	comment(body, strings.Split(strings.TrimSuffix(l.Head("#", title), "\n"), "\n")...)
 	wrote := false
 	slot := 0
 	for _, d := range l.disks {
@@ -31,7 +36,7 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 			return nil, err
 		}
 		if !wrote {
-			machines(body)
+			machines(body, provider)
 			wrote = true
 		}
 		for n := 1; n <= d.after.width; n++ {
@@ -41,6 +46,11 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 			}
 			if d.after.width > 1 {
 				name = fmt.Sprintf("%s_%d", name, n)
+			}
+			if provider != "aws" {
+				l.cloudBlocks(body, &d, name, n, slot)
+				slot++
+				continue
 			}
 			l.volumeBlock(body, &d, name, n)
 			if d.isNew() {
@@ -57,11 +67,19 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 		return nil, nil
 	}
 	p.Files = []File{{Path: "terraform/volumes.tf", Text: hclwrite.Format(f.Bytes()), Mode: plain}}
+	disk, id := resources[provider].disk, "ID"
+	if provider == "aws" {
+		disk, id = "aws_ebs_volume", "vol-..."
+	}
 	p.Apply = append([]string{"Name the machines in `var.plimsoll_machines`. Terraform must know an existing volume first: either change its resource to these values, or " +
-		"`terraform import 'aws_ebs_volume.data[\"NAME\"]' vol-...`. For it, `terraform plan` must say *update in-place*: **a plan that says *replace* or *destroy* would delete the data.**"}, p.Apply...)
+		"`terraform import '" + disk + ".data[\"NAME\"]' " + id + "`. For it, `terraform plan` must say *update in-place*: **a plan that says *replace* or *destroy* would delete the data.**"}, p.Apply...)
 	p.Verify = []string{"`terraform plan` reports no changes; `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*."}
 	p.Back = []string{"The old values back into the resource and `terraform apply`, once the modification is *completed*: Amazon EBS takes at most four modifications of a volume in 24 hours (EC2 API, ModifyVolume). A volume cannot be made smaller again."}
-	p.Risks = ebsRisks(l)
+	if provider != "aws" {
+		p.Verify = []string{"`terraform plan` reports no changes."}
+		p.Back = []string{"The old values back into the resource and `terraform apply`. A disk cannot be made smaller again."}
+	}
+	p.Risks = cloudRisks(l)
 	return p, nil
 }
 
@@ -73,14 +91,19 @@ func comment(body *hclwrite.Body, lines ...string) {
 }
 
 // machines is the variable with the machines to which volumes are attached.
-func machines(body *hclwrite.Body) {
+func machines(body *hclwrite.Body, provider string) {
 	body.AppendNewline()
 	v := body.AppendNewBlock("variable", []string{"plimsoll_machines"}).Body()
 	v.SetAttributeValue("description", cty.StringVal("The machines that run the database, by name: each gets these volumes."))
-	v.SetAttributeRaw("type", hclwrite.TokensForFunctionCall("map", hclwrite.TokensForFunctionCall("object", hclwrite.TokensForObject([]hclwrite.ObjectAttrTokens{
-		{Name: hclwrite.TokensForIdentifier("availability_zone"), Value: hclwrite.TokensForIdentifier("string")},
-		{Name: hclwrite.TokensForIdentifier("instance_id"), Value: hclwrite.TokensForIdentifier("string")},
-	}))))
+	keys := []string{"availability_zone", "instance_id"}
+	if r, ok := resources[provider]; ok {
+		keys = r.machine
+	}
+	var attributes []hclwrite.ObjectAttrTokens
+	for _, key := range keys {
+		attributes = append(attributes, hclwrite.ObjectAttrTokens{Name: hclwrite.TokensForIdentifier(key), Value: hclwrite.TokensForIdentifier("string")})
+	}
+	v.SetAttributeRaw("type", hclwrite.TokensForFunctionCall("map", hclwrite.TokensForFunctionCall("object", hclwrite.TokensForObject(attributes))))
 }
 
 // volumeBlock is a volume, number n of its stripe.
@@ -103,8 +126,8 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	if s.iops > 0 {
 		b.SetAttributeValue("iops", cty.NumberIntVal(s.iops))
 	}
-	if s.mibps > 0 {
-		b.SetAttributeValue("throughput", cty.NumberIntVal(s.mibps))
+	if s.rate > 0 {
+		b.SetAttributeValue("throughput", cty.NumberIntVal(s.rate))
 	}
 	if d.isNew() {
 		b.SetAttributeValue("encrypted", cty.True)
@@ -151,13 +174,31 @@ func attachmentBlock(body *hclwrite.Body, name, device string) {
 	b.AppendNewline()
 	comment(b, "# Use another name if this one is taken on the machine.")
 	b.SetAttributeValue("device_name", cty.StringVal(device))
-	b.SetAttributeRaw("volume_id", hclwrite.Tokens{
-		{Type: hclsyntax.TokenIdent, Bytes: []byte("aws_ebs_volume")}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte(name)},
+	b.SetAttributeRaw("volume_id", ofEach("aws_ebs_volume", name, "id"))
+	b.SetAttributeTraversal("instance_id", traversal("each", "value", "instance_id"))
+}
+
+// ofEach is RESOURCE.NAME[each.key].ATTRIBUTE.
+func ofEach(resource, name, attribute string) hclwrite.Tokens {
+	return hclwrite.Tokens{
+		{Type: hclsyntax.TokenIdent, Bytes: []byte(resource)}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte(name)},
 		{Type: hclsyntax.TokenOBrack, Bytes: []byte("[")}, {Type: hclsyntax.TokenIdent, Bytes: []byte("each")}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")},
 		{Type: hclsyntax.TokenIdent, Bytes: []byte("key")}, {Type: hclsyntax.TokenCBrack, Bytes: []byte("]")},
-		{Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte("id")},
-	})
-	b.SetAttributeTraversal("instance_id", traversal("each", "value", "instance_id"))
+		{Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte(attribute)},
+	}
+}
+
+// rentedFrom is whose network volumes the layout changes: the first one's, "aws" without any.
+func (l *Layout) rentedFrom() string {
+	for _, d := range l.disks {
+		if d.after != nil && resources[d.after.provider].disk != "" {
+			return d.after.provider
+		}
+		if d.after != nil && !d.after.local {
+			break
+		}
+	}
+	return "aws"
 }
 
 func traversal(root string, attrs ...string) hcl.Traversal {

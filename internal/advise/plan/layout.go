@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/advise/budget"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
@@ -23,6 +24,9 @@ type Layout struct {
 	// never started.
 	Predicted map[string]Prediction `json:"predicted"`
 	Risks     []Risk                `json:"risks"`
+	// Budget is what each volume gives for ever: the least of the volume, the machine, and what
+	// remains when bursts are used up.
+	Budget []budget.Budget `json:"io_budget,omitempty"`
 	// Scenario is the deployment; nil if the assignments are invalid.
 	Scenario *scenario.Scenario `json:"-"`
 }
@@ -127,7 +131,7 @@ func (p *planner) layout(o *outcome) *Layout {
 		}
 	}
 	if sc, err := p.now.With(sets...); err == nil {
-		l.Scenario, l.Risks = sc, p.risks(sc, o)
+		l.Scenario, l.Risks, l.Budget = sc, p.risks(sc, o), budget.Of(sc, 1)
 	}
 	return l
 }

@@ -181,13 +181,16 @@ var layers = []Layer{
 	{"examples/lab", "the error table's scenarios and measurements, embedded", nil},
 	{"examples/mongod", "what clients of a real server measured, and the scenarios, embedded", nil},
 
+	{"advise/budget", "what a volume really gives: the least of volume, machine and burst", []string{
+		"base/units", "model/volume", "model/catalog", "model/scenario",
+	}},
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
 		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "model/catalog", "model/engine",
-		"model/scenario",
+		"model/scenario", "advise/budget",
 	}},
 	{"advise/plan", "the cheapest layout that meets an objective", []string{
 		"base/diagnostics", "base/units", "model/volume", "model/catalog", "model/kernel",
-		"model/workload", "model/engine", "model/scenario", "model/simulate",
+		"model/workload", "model/engine", "model/scenario", "model/simulate", "advise/budget",
 	}},
 	{"advise/rollout", "a plan carried out, step by step, so that no acknowledged write can be lost", []string{
 		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "base/yamltree", "model/engine",
@@ -254,8 +257,8 @@ var layers = []Layer{
 	}},
 	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},
 	{"engine/*/advise", "how the engine is fitted, planned, configured and rolled out", []string{
-		"base/units", "record/timeline", "model/scenario", "judge/rules", "advise/emit",
-		"advise/fit", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/etcd/endpoint",
+		"base/units", "record/timeline", "model/scenario", "judge/rules", "advise/budget",
+		"advise/emit", "advise/fit", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/etcd/endpoint",
 	}},
 	{"engine/mongodb/names", "what MongoDB's metrics and settings are called, in every spelling", []string{
 		"record/ftdc/dialect",

@@ -35,6 +35,7 @@ func Deployment() emit.Deployment {
 			return bring + " In a pod, use the container's paths. In a replica set there is a simpler way: delete the claims and the pod of one secondary, let it sync (`rs.status()`), then do the next; do the primary last, after `rs.stepDown()`. The oplog must cover the time of a sync."
 		},
 		BesideCache: units.GiB,
+		Budget:      ioBudget,
 	}
 }
 

@@ -23,6 +23,7 @@ func Deployment() emit.Deployment {
 			},
 		},
 		Reasons:    reasons,
+		Budget:     ioBudget,
 		Containers: []string{"postgres", "postgresql", "database"},
 		Log:        &emit.LogInPod{Mount: walMount, Dir: walIn, Files: "????????????????????????"},
 	}

@@ -1,0 +1,114 @@
+verb=''
+dry_run=false
+checking=false # apply and undo first run without doing anything, so that they refuse before they have changed anything
+wrong=0
+
+say() { printf '%s\n' "$*" >&2; }
+
+refuse() {
+	say "refused: $*"
+	exit 1
+}
+
+# run COMMAND...: run it, or only print it.
+run() {
+	if $checking; then
+		return
+	elif $dry_run; then
+		{
+			printf 'would run:'
+			printf ' %q' "$@"
+			printf '\n'
+		} >&2
+	else
+		"$@"
+	fi
+}
+
+# same IS... WANT...: whether a disk's four figures are those wanted; a wanted 0 is not chosen.
+same() {
+	[[ $1 == "$5" && $2 == "$6" ]] && { (($7 == 0)) || [[ $3 == "$7" ]]; } && { (($8 == 0)) || [[ $4 == "$8" ]]; }
+}
+
+# modified DISK WAS... WANT...: a disk that is changed in use; each four figures: type, GiB, IOPS, throughput.
+modified() {
+	local disk=$1 was=("${@:2:4}") want=("${@:6:4}") is=()
+	read -r -a is < <(describe "$disk") || true
+	((${#is[@]} == 4)) || refuse "$disk cannot be described: does it exist there, and may you see it?"
+	case $verb in
+	look)
+		say "$disk: ${is[*]}; before this layout ${was[*]}, with it ${want[*]}"
+		return
+		;;
+	check)
+		same "${is[@]}" "${want[@]}" || { say "$disk: ${is[*]}, not yet ${want[*]}" && wrong=1; }
+		return
+		;;
+	undo) want=("${was[0]}" "${is[1]}" "${was[2]}" "${was[3]}") ;; # a disk cannot shrink
+	esac
+	if same "${is[@]}" "${want[@]}"; then
+		say "$disk is unchanged: ${is[*]}"
+		return
+	fi
+	[[ ${is[0]} == "${want[0]}" ]] || refuse "$disk is ${is[0]}, and its type is not changed in use"
+	((is[1] <= want[1])) || refuse "$disk has ${is[1]} GiB: a disk cannot shrink, but the layout has ${want[1]}"
+	say "$disk: ${is[*]} -> ${want[*]}"
+	change "$disk" "${is[1]}" "${want[@]}"
+}
+
+# fresh MACHINE DISK TYPE GIB IOPS THROUGHPUT: a new disk and its attachment to a machine.
+fresh() {
+	local machine=$1 disk=$2 is=()
+	read -r -a is < <(describe "$disk" 2>/dev/null) || true
+	case $verb in
+	look) say "$disk on $machine: ${is[*]:-it does not exist yet}" ;;
+	check)
+		if ((${#is[@]} != 4)); then
+			say "$disk does not exist" && wrong=1
+		elif ! attached "$machine" "$disk"; then
+			say "$disk is not attached to $machine" && wrong=1
+		fi
+		;;
+	apply)
+		if ((${#is[@]} != 4)); then
+			say "$disk: new, ${*:3}"
+			create "$machine" "${@:2}"
+		else
+			same "${is[@]}" "${@:3}" || refuse "$disk exists and is ${is[*]}, not ${*:3}"
+		fi
+		if ((${#is[@]} == 4)) && attached "$machine" "$disk"; then
+			say "$disk is attached to $machine"
+		else
+			attach "$machine" "$disk"
+		fi
+		;;
+	undo)
+		if ((${#is[@]} == 4)) && attached "$machine" "$disk"; then
+			say "$disk: detached from $machine; it must be unmounted there. It is not deleted: that is for you, once nothing on it is needed"
+			detach "$machine" "$disk"
+		fi
+		;;
+	esac
+}
+
+main() {
+	command -v "$tool" >/dev/null || refuse "$tool is not installed"
+	verb=${1:-}
+	case "$verb ${2:-}" in
+	'look ' | 'check ') ;;
+	'apply ' | 'undo ')
+		say "checking first"
+		checking=true
+		layout
+		checking=false
+		;;
+	'apply --dry-run' | 'undo --dry-run') dry_run=true ;;
+	*)
+		say "usage: $0 look | apply [--dry-run] | check | undo [--dry-run]"
+		exit 2
+		;;
+	esac
+	layout
+	((wrong == 0)) || exit 1
+	say "done: $verb"
+}

@@ -1,0 +1,134 @@
+package emit
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+// What the scripts for Google Cloud and Azure can do: the part that both have, and the commands of
+// each.
+var (
+	//go:embed cloud.bash
+	cloudScript string
+	//go:embed gcp.bash
+	gcpScript string
+	//go:embed azure.bash
+	azureScript string
+)
+
+// A cloud is a provider whose command line changes disks.
+type cloud struct {
+	provider string
+	about    string
+	commands string // of its command line, as functions
+	needs    string // environment variables, a line each
+	look     string // the command that shows a disk
+	limits   string // on how often a disk is changed
+}
+
+var clouds = []cloud{
+	{"gcp", "Commands of gcloud for Google Cloud's disks.", gcpScript,
+		"#   ZONE             the zone of the machines and their disks\n",
+		"`gcloud compute disks describe DISK --zone ZONE`",
+		"how often a Hyperdisk's size and figures can be changed is limited (Google Cloud documentation, \"Modify a Hyperdisk volume\"): change all of it at once, as the script does"},
+	{"azure", "Commands of the Azure CLI for managed disks.", azureScript,
+		"#   RESOURCE_GROUP   the resource group of the machines and their disks\n",
+		"`az disk show --resource-group GROUP --name DISK`",
+		"IOPS and throughput of Premium SSD v2 and Ultra Disks can be changed four times in 24 hours (Azure documentation, managed disk types)"},
+}
+
+// kinds are the providers' own names of products that the catalogue calls otherwise.
+var kinds = map[string]string{
+	"hyperdisk-balanced-ha": "hyperdisk-balanced-high-availability",
+	"premium-v2":            "PremiumV2_LRS", "ultra": "UltraSSD_LRS", "premium-ssd": "Premium_LRS",
+}
+
+// sold is what the provider calls the volume's type.
+func (s *spec) sold() string {
+	if name := kinds[s.kind]; name != "" {
+		return name
+	}
+	return s.kind
+}
+
+// figures are a volume's for a script's functions: type, GiB, IOPS, throughput; 0 for those not
+// chosen.
+func (s *spec) figures() string { return fmt.Sprintf("%s %d %d %d", s.sold(), s.gib, s.iops, s.rate) }
+
+// write writes the script: disks changed in use, and disks that are made and attached. Its verbs
+// look, apply, check and undo what it did.
+func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
+	p := &Part{}
+	var steps, ids strings.Builder
+	fresh := false
+	for _, d := range l.disks {
+		if d.fate == removed {
+			continue
+		}
+		if err := d.carries(c.provider); err != nil {
+			if o.Skip {
+				continue
+			}
+			return nil, err
+		}
+		p.Applies = append(p.Applies, d.path)
+		fmt.Fprintf(&steps, "\n# %s\n", d.why())
+		if d.fate == modified {
+			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_DISKS"
+			fmt.Fprintf(&ids, "#   %-16s names of the disks %q, separated by spaces: those of each machine%s\n", variable, d.name, ofStripe(d.after.width))
+			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\ndone\n", variable, d.name, d.before.figures(), d.after.figures())
+			continue
+		}
+		fresh = true
+		steps.WriteString("for machine in ${MACHINES:?names of the machines}; do\n")
+		for n := 1; n <= d.after.width; n++ {
+			name := l.slug() + "-" + d.name
+			if d.after.width > 1 {
+				name += fmt.Sprintf("-%d", n)
+			}
+			fmt.Fprintf(&steps, "\tfresh \"$machine\" \"$machine-%s\" %s\n", name, d.after.figures())
+		}
+		steps.WriteString("done\n")
+		p.Apply = append(p.Apply, fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path, l.bring(d.volume)))
+	}
+	if steps.Len() == 0 {
+		return nil, nil
+	}
+	if fresh {
+		ids.WriteString("#   MACHINES         names of the machines that run the database, separated by spaces\n")
+	}
+	file := c.provider + "/volumes.sh"
+	text := "#!/bin/bash\n" + l.Head("#", c.about, "", "It reads these environment variables:") + c.needs + ids.String() +
+		"# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" + cloudScript + "\n" + c.commands + "layout() {" + indented(steps.String()) + "}\n\nmain \"$@\"\n"
+	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
+	p.Apply = append([]string{"`" + file + " look` shows the disks as they are, `" + file + " apply --dry-run` what it would do; then `" + file + " apply`. It can be run again: it leaves alone what is already done, and refuses before it has changed anything."}, p.Apply...)
+	p.Verify = []string{"`" + file + " check`: exit code 0 says that every disk has its new figures and is attached. " + c.look + " shows one."}
+	p.Back = []string{"`" + file + " undo` gives the disks their old figures and detaches new ones; it deletes nothing, and no disk becomes smaller."}
+	p.Risks = append(p.Risks, cloudRisks(l)...)
+	return p, nil
+}
+
+// cloudRisks are the risks of changing volumes, by provider.
+func cloudRisks(l *Layout) []string {
+	var out []string
+	for i := range l.disks {
+		d := &l.disks[i]
+		if d.after == nil || d.after.provider == "aws" {
+			out = append(out, ebsRisks(&Layout{disks: l.disks[i : i+1]})...)
+			continue
+		}
+		for _, c := range clouds {
+			if c.provider == d.after.provider && d.fate == modified && d.tuned {
+				out = append(out, d.path+": "+c.limits+".")
+			}
+		}
+		if d.fate == modified && d.resized {
+			out = append(out, d.path+": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
+		}
+		if d.fate == created && d.volume != "data" {
+			out = append(out, d.path+": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time, or block writes while you do.")
+		}
+	}
+	return out
+}

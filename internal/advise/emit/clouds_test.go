@@ -1,0 +1,235 @@
+package emit_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
+
+	"plimsoll/internal/advise/emit"
+	engines "plimsoll/internal/engine"
+)
+
+// elsewhere are layouts of Google Cloud and Azure: a disk that changes in use, and a new one.
+func elsewhere(t *testing.T) map[string]*emit.Layout {
+	t.Helper()
+	host := "host={cores: 8, memory: 32GiB}"
+	of := func(before, after string) *emit.Layout {
+		text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		journal := regexp.MustCompile(`[0-9]+GiB`).ReplaceAllString(before, "16GiB")
+		l, err := (&emit.Plan{
+			File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data=" + before},
+			Sets: []string{host, "volumes.data=" + after, "volumes.journal=" + journal},
+		}).Layout(engines.All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	return map[string]*emit.Layout{
+		"gcp":   of("{type: hyperdisk-balanced, size: 500GiB}", "{type: hyperdisk-balanced, size: 600GiB, iops: 6000, throughput: 290MiB/s}"),
+		"azure": of("{type: premium-v2, size: 512GiB}", "{type: premium-v2, size: 512GiB, iops: 6000, throughput: 300MB/s}"),
+	}
+}
+
+// The scripts are legal bash, and name only commands and flags that the providers' references have.
+func TestCloudScripts(t *testing.T) {
+	text, err := os.ReadFile("testdata/cli_flags.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known struct {
+		Commands map[string]struct {
+			Source string
+			Flags  []string
+		}
+	}
+	if err := json.Unmarshal(text, &known); err != nil {
+		t.Fatal(err)
+	}
+	flag := regexp.MustCompile(`--[a-z-]+`)
+	for name, l := range elsewhere(t) {
+		r, err := emit.Files(l, []string{name}, emit.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := fileOf(t, r, name+"/volumes.sh")
+		dir := t.TempDir()
+		path := filepath.Join(dir, "volumes.sh")
+		if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if bash, err := exec.LookPath("bash"); err == nil {
+			if out, err := exec.Command(bash, "-n", path).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, out)
+			}
+		}
+		joined := strings.ReplaceAll(script, "\\\n", " ")
+		commands := 0
+		for line := range strings.Lines(joined) {
+			for command, has := range known.Commands {
+				i := strings.Index(line, command+" ")
+				if i < 0 {
+					continue
+				}
+				commands++
+				for _, f := range flag.FindAllString(line[i:], -1) {
+					if !slices.Contains(has.Flags, f) {
+						t.Errorf("%s: %s has no %s (%s)", name, command, f, has.Source)
+					}
+				}
+			}
+		}
+		if commands < 5 {
+			t.Errorf("%s: %d commands are known", name, commands)
+		}
+	}
+}
+
+// A fake command line: the script looks, applies, checks and undoes, and does nothing twice.
+func TestCloudScriptsRun(t *testing.T) {
+	needs(t, "bash")
+	l := elsewhere(t)["gcp"]
+	r, err := emit.Files(l, []string{"gcp"}, emit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("volumes.sh", fileOf(t, r, "gcp/volumes.sh"))
+	write("db-data", "hyperdisk-balanced 500 3000 140")
+	// Disks are files with their figures; an attachment is a file beside it.
+	write("gcloud", `#!/bin/bash
+cd "$FAKE"
+echo "$*" >>log
+disk=$4
+case "$*" in
+*users.basename*) cat "$disk.on" 2>/dev/null ;;
+*describe*) cat "$disk" ;;
+"compute disks update"*) echo "hyperdisk-balanced 600 6000 290" >"$disk" ;;
+"compute disks create"*) echo "hyperdisk-balanced 16 3000 140" >"$disk" ;;
+"compute instances attach-disk"*) d=${5#--disk=}; echo "$4" >"$d.on" ;;
+"compute instances detach-disk"*) d=${5#--disk=}; rm "$d.on" ;;
+esac
+`)
+	run := func(code int, args ...string) string {
+		t.Helper()
+		cmd := exec.Command("bash", append([]string{filepath.Join(dir, "volumes.sh")}, args...)...)
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "ZONE=z", "DATA_DISKS=db-data", "MACHINES=db")
+		out, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != code {
+			t.Fatalf("%v: exit code %d\n%s", args, got, out)
+		}
+		return string(out)
+	}
+	calls := func() int {
+		text, _ := os.ReadFile(filepath.Join(dir, "log"))
+		return len(regexp.MustCompile(`(?m)^compute (disks (update|create)|instances)`).FindAll(text, -1))
+	}
+	run(2)
+	run(0, "look")
+	run(1, "check")
+	if out := run(0, "apply", "--dry-run"); calls() != 0 || !strings.Contains(out, "--provisioned-iops=6000") || !strings.Contains(out, "--size=600GB") {
+		t.Fatalf("%d changes by a dry run\n%s", calls(), out)
+	}
+	run(0, "apply")
+	run(0, "check")
+	before := calls()
+	run(0, "apply") // again: nothing
+	if before != 3 || calls() != before {
+		t.Errorf("%d changes, then %d", before, calls())
+	}
+	run(0, "undo")
+	if _, err := os.Stat(filepath.Join(dir, "db-telemetry-journal.on")); err == nil {
+		t.Error("the new disk is still attached")
+	}
+}
+
+// Terraform's files are legal HCL with the providers' resources.
+func TestTerraformElsewhere(t *testing.T) {
+	for name, wanted := range map[string][]string{
+		"gcp":   {`"google_compute_disk" "data"`, `"google_compute_attached_disk" "journal"`, "provisioned_iops", "provisioned_throughput = 290"},
+		"azure": {`"azurerm_managed_disk" "data"`, `"azurerm_virtual_machine_data_disk_attachment" "journal"`, `"PremiumV2_LRS"`, "disk_mbps_read_write = 300", "disk_iops_read_write = 6000"},
+	} {
+		r, err := emit.Files(elsewhere(t)[name], []string{"terraform"}, emit.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fileOf(t, r, "terraform/volumes.tf")
+		if _, diags := hclparse.NewParser().ParseHCL([]byte(text), "volumes.tf"); diags.HasErrors() {
+			t.Errorf("%s: %v\n%s", name, hcl.Diagnostics(diags), text)
+		}
+		plain := regexp.MustCompile(` +`).ReplaceAllString(text, " ")
+		for _, w := range wanted {
+			if !strings.Contains(plain, w) {
+				t.Errorf("%s: no %s in\n%s", name, w, text)
+			}
+		}
+	}
+}
+
+// Classes have the drivers' own names and keys.
+func TestClassesElsewhere(t *testing.T) {
+	for name, wanted := range map[string][]string{
+		"gcp":   {"provisioner: pd.csi.storage.gke.io", "type: hyperdisk-balanced", `provisioned-iops-on-create: "3000"`, "provisioned-throughput-on-create: 140Mi", "driverName: pd.csi.storage.gke.io", `iops: "6000"`, "throughput: 290Mi"},
+		"azure": {"provisioner: disk.csi.azure.com", "skuName: PremiumV2_LRS", "cachingMode: None", `DiskIOPSReadWrite: "3000"`, `DiskMBpsReadWrite: "125"`, "driverName: disk.csi.azure.com", `DiskMBpsReadWrite: "300"`},
+	} {
+		r, err := emit.Files(elsewhere(t)[name], []string{"kubernetes"}, emit.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all strings.Builder
+		for _, f := range r.Files {
+			all.Write(f.Text)
+		}
+		for _, w := range wanted {
+			if !strings.Contains(all.String(), w) {
+				t.Errorf("%s: no %s in\n%s", name, w, all.String())
+			}
+		}
+	}
+}
+
+// The budget is what machine and volume give, not what was ordered, in every database's words.
+func TestBudget(t *testing.T) {
+	l := layoutOf(t, "telemetry.yaml")
+	r, err := emit.Files(l, []string{"budget"}, emit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, wanted := range map[string]string{
+		"budget/volumes.yaml":        "bytes_per_second: ",
+		"budget/mongod.conf":         `configString: "io_capacity=(total=`,
+		"budget/other-databases.md":  "innodb_io_capacity_max",
+		"budget/90-dirty-bytes.conf": "vm.dirty_bytes = ",
+	} {
+		if text := fileOf(t, r, file); !strings.Contains(text, wanted) {
+			t.Errorf("%s: no %s in\n%s", file, wanted, text)
+		}
+	}
+}
+
+func fileOf(t *testing.T, r *emit.Result, path string) string {
+	t.Helper()
+	for _, f := range r.Files {
+		if f.Path == path {
+			return string(f.Text)
+		}
+	}
+	t.Fatalf("no %s", path)
+	return ""
+}

@@ -1,0 +1,103 @@
+package emit
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A terraformDisk is how Terraform calls a provider's disk and its attachment, and what a machine is to
+// it. Attributes: the providers' documentation of these resources (hashicorp/google 6,
+// hashicorp/azurerm 4).
+type terraformDisk struct {
+	disk, attachment string
+	machine          []string // keys of each machine, all strings
+	write            func(b *hclwrite.Body, s *spec, fresh bool)
+	attach           func(b *hclwrite.Body, disk string, slot int)
+}
+
+var resources = map[string]terraformDisk{
+	"gcp": {
+		disk: "google_compute_disk", attachment: "google_compute_attached_disk", machine: []string{"zone", "instance"},
+		write: func(b *hclwrite.Body, s *spec, _ bool) {
+			b.SetAttributeTraversal("zone", traversal("each", "value", "zone"))
+			b.SetAttributeValue("type", cty.StringVal(s.sold()))
+			b.SetAttributeValue("size", cty.NumberIntVal(s.gib))
+			if s.iops > 0 {
+				b.SetAttributeValue("provisioned_iops", cty.NumberIntVal(s.iops))
+			}
+			if s.rate > 0 {
+				b.SetAttributeValue("provisioned_throughput", cty.NumberIntVal(s.rate))
+			}
+		},
+		attach: func(b *hclwrite.Body, disk string, _ int) {
+			b.SetAttributeRaw("disk", ofEach("google_compute_disk", disk, "id"))
+			b.SetAttributeTraversal("instance", traversal("each", "value", "instance"))
+			b.SetAttributeTraversal("zone", traversal("each", "value", "zone"))
+		},
+	},
+	"azure": {
+		disk: "azurerm_managed_disk", attachment: "azurerm_virtual_machine_data_disk_attachment",
+		machine: []string{"location", "zone", "resource_group_name", "virtual_machine_id"},
+		write: func(b *hclwrite.Body, s *spec, _ bool) {
+			b.SetAttributeTraversal("location", traversal("each", "value", "location"))
+			b.SetAttributeTraversal("zone", traversal("each", "value", "zone"))
+			b.SetAttributeTraversal("resource_group_name", traversal("each", "value", "resource_group_name"))
+			b.SetAttributeValue("storage_account_type", cty.StringVal(s.sold()))
+			b.SetAttributeValue("create_option", cty.StringVal("Empty"))
+			b.SetAttributeValue("disk_size_gb", cty.NumberIntVal(s.gib))
+			if s.iops > 0 {
+				b.SetAttributeValue("disk_iops_read_write", cty.NumberIntVal(s.iops))
+			}
+			if s.rate > 0 {
+				b.SetAttributeValue("disk_mbps_read_write", cty.NumberIntVal(s.rate))
+			}
+		},
+		attach: func(b *hclwrite.Body, disk string, slot int) {
+			b.SetAttributeRaw("managed_disk_id", ofEach("azurerm_managed_disk", disk, "id"))
+			b.SetAttributeTraversal("virtual_machine_id", traversal("each", "value", "virtual_machine_id"))
+			comment(b, "# Use another number if this one is taken on the machine.")
+			b.SetAttributeValue("lun", cty.NumberIntVal(int64(10+slot)))
+			b.SetAttributeValue("caching", cty.StringVal("None"))
+		},
+	},
+}
+
+// cloudBlocks writes a disk of Google Cloud or Azure, number n of its stripe, and its attachment if
+// it is new.
+func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot int) {
+	r := resources[d.after.provider]
+	body.AppendNewline()
+	comment(body, "# "+d.why())
+	if d.member > 0 {
+		comment(body, fmt.Sprintf("# Only member %d has it: leave the others out of its for_each.", d.member))
+	}
+	if d.fate == modified {
+		comment(body, "# It is there already: import it, or change the resource you have. It is modified in place.")
+	}
+	b := body.AppendNewBlock("resource", []string{r.disk, name}).Body()
+	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
+	b.AppendNewline()
+	label := l.slug() + "-" + d.name
+	if d.fate == remade {
+		label += "-new"
+	}
+	if d.after.width > 1 {
+		label += fmt.Sprintf("-%d", n)
+	}
+	b.SetAttributeRaw("name", quotedWithKey(label))
+	r.write(b, d.after, d.isNew())
+	b.AppendNewline()
+	life := b.AppendNewBlock("lifecycle", nil).Body()
+	life.SetAttributeValue("prevent_destroy", cty.True)
+	if !d.isNew() {
+		life.SetAttributeRaw("ignore_changes", hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("name")}))
+		return
+	}
+	body.AppendNewline()
+	a := body.AppendNewBlock("resource", []string{r.attachment, name}).Body()
+	a.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
+	a.AppendNewline()
+	r.attach(a, name, slot)
+}
