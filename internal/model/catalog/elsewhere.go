@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"math"
+
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
 )
@@ -160,11 +162,14 @@ func azureTypes() []*VolumeType {
 }
 
 // hourly is a price of an hour as one of a month.
-func hourly(usd units.USD) units.USD { return units.USD(float64(usd * Hours)) }
+func hourly(usd units.USD) units.USD { return toMillionth(float64(usd * Hours)) }
+
+// toMillionth rounds to a millionth of a dollar, less than any price is known to.
+func toMillionth(usd float64) units.USD { return units.USD(math.Round(usd*1e6) / 1e6) }
 
 // perMiB is a price of each MB/s as one of each MiB/s.
 func perMiB(usd units.USD) units.USD {
-	return units.USD(float64(usd) * float64(units.MiBps) / float64(units.MBps))
+	return toMillionth(float64(usd) * float64(units.MiBps) / float64(units.MBps))
 }
 
 // premiumTiers are Premium SSD's tiers by size (Azure documentation, managed disk types, 2025).
