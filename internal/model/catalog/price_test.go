@@ -57,7 +57,7 @@ func TestMonthly(t *testing.T) {
 	// What is not known is not free.
 	var no *NoPriceError
 	for _, c := range []struct{ text, region string }{
-		{"{type: gp3, size: 1TiB}", "eu-west-1"}, {"{type: ultra, size: 1TiB, iops: 100, throughput: 1MB/s}", ""}, {"{type: custom}", ""},
+		{"{type: gp3, size: 1TiB}", "eu-west-1"}, {"{type: hyperdisk-balanced, size: 1TiB}", ""}, {"{type: ultra, size: 1TiB, iops: 100, throughput: 1MB/s}", "westeurope"}, {"{type: custom}", ""},
 	} {
 		if _, err := order(t, c.text).Monthly(c.region); !errors.As(err, &no) || !strings.Contains(no.Hint(), "import") {
 			t.Errorf("%s in %q: %v, want an error that no price is known", c.text, c.region, err)
