@@ -152,8 +152,11 @@ func (w *writer) check() (int, error) {
 	w.mu.Unlock()
 	for key, seq := range last {
 		got, found, err := w.s.Read(context.Background(), key)
-		if err != nil || !found || got < seq {
-			return 0, fmt.Errorf("document %d has write %d (%v, %v), and %d was acknowledged", key, got, found, err, seq)
+		if err != nil {
+			return 0, err
+		}
+		if !found || got < seq {
+			return 0, fmt.Errorf("document %d has write %d (%v), and %d was acknowledged", key, got, found, seq)
 		}
 	}
 	return acked, nil
