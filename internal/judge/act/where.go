@@ -51,6 +51,12 @@ func whereIs(c *rules.Case, s Setting) *where {
 			w.named["instance"], _, _ = strings.Cut(host, ".")
 		}
 	}
+	if all := c.Signal(rules.StorageOfRDS); len(all) > 0 && !w.known {
+		w.place, w.known = rules.RDS, true
+		if len(all) == 1 {
+			w.named["instance"] = all[0].Labels.Get("device")
+		}
+	}
 	if !w.known {
 		w.byContainer(c.ContainerOf(&rules.Finding{}))
 	}

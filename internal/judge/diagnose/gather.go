@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,7 +134,7 @@ func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig *rule
 	for _, h := range readers {
 		e := choose(h, sig.Exprs)
 		if !fine {
-			e = choose(h, sig.Coarse)
+			e = coarse(h, sig)
 		}
 		if e == nil {
 			continue
@@ -166,18 +167,44 @@ func finite(values []float64) {
 	}
 }
 
-// choose is the first of a signal's alternatives all of whose metrics the recording has.
+// coarse is the first of a signal's coarse alternatives that the recording has, for sums of the time
+// between its samples.
+func coarse(h held, sig *rules.Signal) parser.Expr {
+	text, e := alternative(h, sig.Coarse)
+	if e == nil || !strings.Contains(text, "$p") {
+		return e
+	}
+	sampled := time.Duration(0)
+	for _, n := range rules.Names(e) {
+		for _, m := range h.metrics {
+			if m.Name == n {
+				sampled = max(sampled, m.Period)
+			}
+		}
+	}
+	e, _ = rules.Parse(rules.Over(text, sampled.Round(time.Minute).Seconds())) // alternative has parsed it
+	return e
+}
+
+// choose is the first of a signal's alternatives all of whose metrics the recording has; nil if there
+// is none.
 func choose(h held, exprs []string) parser.Expr {
+	_, e := alternative(h, exprs)
+	return e
+}
+
+// alternative is that one with its text.
+func alternative(h held, exprs []string) (string, parser.Expr) {
 	for _, x := range exprs {
 		e, err := rules.Parse(x)
 		if err != nil {
 			continue // a test of the pack parses them all
 		}
 		if !slices.ContainsFunc(rules.Names(e), func(n string) bool { return !h.names[n] }) {
-			return e
+			return x, e
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // byEngine asks the recording's own PromQL engine.

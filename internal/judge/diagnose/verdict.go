@@ -69,7 +69,7 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	var b strings.Builder
 	if f, ok := foremostCause(r.Findings); ok && r.Stalls.Seconds == 0 {
 		fmt.Fprintf(&b, "%s (%s): %s", f.Title, f.Subject, f.Summary)
-		if r.Stalls.Of > 0 && active {
+		if r.Stalls.Of > 0 && active && !f.Always {
 			fmt.Fprintf(&b, " Nothing stalled meanwhile: %s.", watchedClasses(r))
 		}
 		return b.String()

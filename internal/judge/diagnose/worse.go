@@ -3,6 +3,8 @@ package diagnose
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/incident"
@@ -19,6 +21,16 @@ const (
 	worseLeastS       = 0.0002
 )
 
+// worseCells is how many cells make a block that is compared: ten, and fewer where each is a mean of
+// half a minute and more.
+func worseCells(c *rules.Case) int {
+	const most, coarseS = 10, 60.0
+	if c.Grid.StepSeconds() < coarseS/2 {
+		return most
+	}
+	return max(1, int(coarseS/c.Grid.StepSeconds()))
+}
+
 // gotWorse are the stretches in which some class of operation was clearly slower than usual, and
 // did not stall: those of databases, and of devices where no database tells what its clients feel.
 func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition, stalls []*judged) (out []*judged, err error) {
@@ -29,10 +41,15 @@ func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condi
 		if s.IsDatabase {
 			database = true
 		}
-		if s.Latency == nil || s.Waiting == nil || database && !s.IsDatabase || s.IsDatabase && s.Aside {
+		connected := s.Latency == nil && s.Connected != nil && s.Ops != nil
+		if (s.Latency == nil || s.Waiting == nil) && !connected || database && !s.IsDatabase || s.IsDatabase && s.Aside {
 			continue
 		}
-		j, ok := changed(c, s, stalls)
+		judge := changed
+		if connected {
+			judge = fewerDone
+		}
+		j, ok := judge(c, s, stalls)
 		if !ok {
 			continue
 		}
@@ -65,7 +82,7 @@ func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 	if !s.IsDatabase {
 		least = worseDeviceOps
 	}
-	x, ok := incident.FindShift(s.Latency, s.Ops, counted, least)
+	x, ok := incident.FindShift(s.Latency, s.Ops, counted, least, worseCells(c))
 	if !ok || x.ThenS-x.UsualS < worseLeastS || x.ThenS*x.ThenOps < worseLeastWaiting {
 		return nil, false
 	}
@@ -74,19 +91,52 @@ func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 		last := timeline.Episode{First: x.Last - (x.Last-x.First)/5, Last: x.Last}
 		cells = timeline.MaskOf(c.Grid.N, []timeline.Episode{last}).And(counted)
 	}
-	for _, j := range stalls {
+	if around(stalls, s, x) {
+		return nil, false
+	}
+	return changeOf(c, s, x, cells, 0), true
+}
+
+// around reports whether a shift is in the surroundings of a stall of the same operations.
+func around(stalls []*judged, s rules.Stall, x incident.Shift) bool {
+	return slices.ContainsFunc(stalls, func(j *judged) bool {
 		e := j.group.Span()
-		if j.c.Stall.Subject == s.Subject && x.First <= e.Last && e.First <= x.Last {
-			return nil, false // the stall's own surroundings
+		return j.c.Stall.Subject == s.Subject && x.First <= e.Last && e.First <= x.Last
+	})
+}
+
+// stayed is the share of the usual clients that are all still there.
+const stayed = 0.9
+
+// fewerDone makes the case of completions that fall while clients stay connected, where no latency
+// is known.
+func fewerDone(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
+	each := make([]float64, len(s.Ops))
+	for k, x := range s.Ops {
+		if each[k] = math.NaN(); x > 0 {
+			each[k] = s.Connected[k] / x
 		}
 	}
+	counted := timeline.Known(each).Without(s.Cells.Widen(1, 1))
+	x, ok := incident.FindShift(each, s.Ops, counted, worseLeastOps, worseCells(c))
+	if !ok || x.Growing || around(stalls, s, x) {
+		return nil, false
+	}
+	cells := timeline.MaskOf(c.Grid.N, []timeline.Episode{x.Episode}).And(counted)
+	connected := timeline.Quantile(timeline.At(s.Connected, cells), 0.5)
+	j := changeOf(c, s, x, cells, connected)
+	return j, j.c.Change.LessDone() && connected >= stayed*timeline.Quantile(timeline.At(s.Connected, counted.Without(cells)), 0.5)
+}
+
+// changeOf is the case of a shift.
+func changeOf(c *rules.Case, s rules.Stall, x incident.Shift, cells timeline.Mask, connected float64) *judged {
 	j := &judged{group: incident.Group{Events: []incident.Event{{Parts: []incident.Part{{Episode: x.Episode}}}}}, span: timeline.Episode{First: 0, Last: c.Grid.N - 1}, worse: true}
 	j.c = c.Slice(0, c.Grid.N-1)
 	s = s.Slice(0, c.Grid.N-1)
 	s.Cells = cells
 	j.c.Stall = s
-	j.c.Change = &rules.Change{Stall: s, Cells: cells, UsualS: x.UsualS, ThenS: x.ThenS, UsualOps: x.UsualOps, ThenOps: x.ThenOps, Growing: x.Growing, SameLoad: x.SameLoad()}
-	return j, true
+	j.c.Change = &rules.Change{Stall: s, Cells: cells, UsualS: x.UsualS, ThenS: x.ThenS, UsualOps: x.UsualOps, ThenOps: x.ThenOps, Connected: connected, Growing: x.Growing, SameLoad: x.SameLoad()}
+	return j
 }
 
 // worseIncident is what is reported of such a stretch.
@@ -108,6 +158,9 @@ func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Inci
 func worseSentence(x *rules.Change, pack *rules.Pack, when string) string {
 	name := upperFirst(x.Stall.Called(), pack)
 	rate := func(ops float64) string { return units.Value(ops, "1/s") }
+	if x.Connected > 0 {
+		return fmt.Sprintf("%s fell to %s, usually %s%s, while %s clients stayed connected: less was asked, or each took longer.", name, rate(x.ThenOps), rate(x.UsualOps), when, units.Number(math.Round(x.Connected)))
+	}
 	text := fmt.Sprintf("%s did not stall, but took %s where %s is usual%s", name, units.Seconds(x.ThenS), units.Seconds(x.UsualS), when)
 	if x.Growing {
 		text = fmt.Sprintf("%s did not stall, but got slower all the time: %s at first, %s in the end", name, units.Seconds(x.UsualS), units.Seconds(x.ThenS))

@@ -43,6 +43,26 @@ func orders(c *rules.Case, known Known) (map[string]ordered, []volumeName) {
 	return out, lost
 }
 
+// Provisioned are the devices whose volumes a user named, with what these give always.
+func Provisioned(c *rules.Case, known Known) map[string]rules.Provision {
+	out := map[string]rules.Provision{}
+	all, _ := orders(c, known)
+	for device, o := range all {
+		out[device] = rules.Provision{IOPS: o.Sustained.IOPS * o.parts, Throughput: o.Sustained.Throughput * o.parts, Text: o.Text}
+	}
+	return out
+}
+
+// MachineOf is the machine's type, by the user or by the recording; nil if it is not known.
+func MachineOf(c *rules.Case, known Known) *rules.Machine {
+	m, _, ok := machineOf(c, known)
+	if !ok {
+		return nil
+	}
+	return &rules.Machine{Name: m.Name, Baseline: rules.Provision{IOPS: m.Baseline.IOPS, Throughput: m.Baseline.Throughput},
+		Maximum: rules.Provision{IOPS: m.Maximum.IOPS, Throughput: m.Maximum.Throughput}}
+}
+
 // devicesOf are the devices of a volume: the one that is given, those that are called so on each
 // member, the one that holds the database's files, or the busiest if nothing else is asked about.
 func devicesOf(c *rules.Case, known Known, name string) (devices []string, guess string) {

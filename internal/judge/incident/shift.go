@@ -11,14 +11,14 @@ import (
 // its blocks of cells are, nearly all of them, than nearly all others.
 const (
 	shiftBlocks   = 48
-	leastBlocks   = 8 // of a series, and:
-	leastOther    = 3 // blocks outside the stretch
-	leastRun      = 2 // blocks of it
-	leastOfBlock  = 10
+	leastBlocks   = 8   // of a series, and:
+	leastOther    = 3   // blocks outside the stretch
+	leastRun      = 2   // blocks of it
 	shiftFactor   = 1.7 // of the median latency
 	shiftApart    = 1.15
 	shiftSameLoad = 1.3 // completions may be so many times as many and the load is called the same
 	growthFactor  = 1.5 // of the last fifth of the time over the first
+	growthApart   = 1.03
 	growthRank    = 0.8 // rank correlation of latency with time
 )
 
@@ -44,9 +44,9 @@ type block struct {
 
 // FindShift finds the stretch in which the latency differs most from the rest of the time, if it is
 // clearly higher there. Cells of a mask count only; leastOps are the completions per second under
-// which a latency means little.
-func FindShift(latency, ops []float64, counted timeline.Mask, leastOps float64) (Shift, bool) {
-	blocks := blocksOf(latency, ops, counted, leastOps)
+// which a latency means little, and leastCells how many cells make a block.
+func FindShift(latency, ops []float64, counted timeline.Mask, leastOps float64, leastCells int) (Shift, bool) {
+	blocks := blocksOf(latency, ops, counted, leastOps, leastCells)
 	if len(blocks) < leastBlocks {
 		return Shift{}, false
 	}
@@ -67,13 +67,13 @@ func FindShift(latency, ops []float64, counted timeline.Mask, leastOps float64) 
 	return best, found > 0
 }
 
-func blocksOf(latency, ops []float64, counted timeline.Mask, leastOps float64) []block {
-	size := max(leastOfBlock, (len(latency)+shiftBlocks-1)/shiftBlocks)
+func blocksOf(latency, ops []float64, counted timeline.Mask, leastOps float64, leastCells int) []block {
+	size := max(leastCells, (len(latency)+shiftBlocks-1)/shiftBlocks)
 	var out []block
 	for from := 0; from < len(latency); from += size {
 		to := min(from+size, len(latency))
 		l := timeline.At(latency[from:to], counted[from:to])
-		if timeline.Count(l) < min(leastOfBlock, size)/2 {
+		if timeline.Count(l) < (min(leastCells, size)+1)/2 {
 			continue
 		}
 		b := block{timeline.Episode{First: from, Last: to - 1}, timeline.Quantile(l, 0.5), timeline.Quantile(timeline.At(ops[from:to], counted[from:to]), 0.5)}
@@ -134,7 +134,13 @@ func growth(blocks []block) (Shift, bool) {
 	s.ThenS, s.ThenOps = part(blocks[len(blocks)-fifth:])
 	middle, _ := part(blocks[len(blocks)/2-fifth/2-1 : len(blocks)/2+fifth/2+1])
 	// A step is no growth: the middle lies between the ends.
-	if s.ThenS < growthFactor*s.UsualS || middle < 1.15*s.UsualS || middle > s.ThenS/1.15 {
+	if s.ThenS < growthFactor*s.UsualS || middle < shiftApart*s.UsualS || middle > s.ThenS/shiftApart {
+		return s, false
+	}
+	// Nor is one in the very middle: it has grown before and grows after.
+	second, _ := part(blocks[fifth : 2*fifth])
+	fourth, _ := part(blocks[len(blocks)-2*fifth : len(blocks)-fifth])
+	if second < growthApart*s.UsualS || fourth > s.ThenS/growthApart {
 		return s, false
 	}
 	return s, true

@@ -14,6 +14,12 @@ type Case struct {
 	// Facts are settings that the sources reported ("cores", "memory_bytes",
 	// "vm.dirty_background_bytes").
 	Facts map[string]string
+	// Provisioned are the devices whose limits are known: what their volumes were ordered with.
+	Provisioned map[string]Provision
+	// Machine is the machine's type, if it is known; nil if not.
+	Machine *Machine
+	// machineLimits is what machineCaps found; nil before it was asked.
+	machineLimits *[]machineCap
 	// slow is what slowdowns found; nil before it was asked.
 	slow *[]*slowdown
 	// Trouble is the gaps and damage that the sources reported.
@@ -26,6 +32,12 @@ type Case struct {
 	// Elsewhere, if not nil, says that the sources do not contain the data's device. Then no signal
 	// of a device is measured: those that the sources do contain would be taken for the data's.
 	Elsewhere *Elsewhere
+}
+
+// A Provision is what a device's volume gives always.
+type Provision struct {
+	IOPS, Throughput float64 // per second, bytes per second
+	Text             string  // "gp3 of 500 GiB"
 }
 
 // NewCase makes a case from signals on a grid, without any stall.
@@ -49,7 +61,7 @@ func (c *Case) SlowFrom(seconds float64) {
 // stalled time may be changed; signals are shared.
 func (c *Case) Slice(first, last int) *Case {
 	out := *c
-	out.slow = nil
+	out.slow, out.machineLimits = nil, nil
 	t := Time{Grid: c.Grid.Slice(first, last), SlowFromS: c.Time.SlowFromS}
 	out.Time, out.Signals.Time, out.Stalls.Time = t, t, t
 	cut := map[*Signal][]timeline.Track{}

@@ -10,6 +10,7 @@ func (p *Pack) coreRules() []Rule {
 		diskIOPSCapped(),
 		diskThroughputCapped(),
 		diskInstanceCapped(),
+		diskMachineCapped(),
 		diskBurstExhausted(),
 		diskInstanceBurst(),
 		diskDegraded(),

@@ -23,6 +23,7 @@ func diskBurstExhausted() Rule {
 		NoAlert: "its condition is that of disk/iops-capped; that a ceiling fell in the middle of a load is seen over hours, not by PromQL",
 		Cause:   "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When they are spent the ceiling falls to the baseline, in the middle of the same load.",
 		Words: Words{
+			"lower": "From {{.at}} UTC on {{.device}} made {{.after}} and no more while requests queued; before, it made {{.before}} and they did not. It stayed so for {{.for}}.",
 			"fell":  "At {{.at}} UTC the ceiling of {{.device}} fell from {{.before}} to {{.after}} under the same load and stayed there.",
 			"spent": "The burst balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
 		},
@@ -48,9 +49,35 @@ func diskBurstExhausted() Rule {
 				}
 			}
 		}
-		return append(out, r.creditsSpent(c)...)
+		out = append(out, r.creditsSpent(c)...)
+		for _, s := range c.slowdowns() {
+			named := func(f Finding) bool { return f.Subject == s.device }
+			if how := c.burstEnded(s); s.lower(how) && !stacked(s.device) && !slices.ContainsFunc(out, named) {
+				out = append(out, r.lower(c, s))
+			}
+		}
+		return out
 	}
 	return r
+}
+
+// lower reports whether one volume stands still for hours under what it did quickly before: the limit
+// fell, which no trouble of the volume's own looks like.
+func (s *slowdown) lower(how *burstEnd) bool {
+	return how != nil && *how == endLong && s.less && s.flat
+}
+
+func (r Rule) lower(c *Case, s *slowdown) Finding {
+	f := r.Finding(s.device)
+	f.Weight = Share(s.cells.Widen(1, 1), c.Stall.Cells)
+	f.Severity = c.SeverityOf(f.Weight)
+	f.Windows = c.Windows(s.cells.Close(c.Cells(instanceTogether)))
+	f.Foremost = true
+	f.Say("lower", Values{"at": Called(f.Windows[0].From.UTC().Format("15:04:05")), "device": Called(s.device), "after": Of(s.ops, "IOPS"), "before": Of(s.usualOps, "IOPS"), "for": Seconds(c.Seconds(s.cells))})
+	f.Evidence = c.slowFigures(s)
+	f.Advise("no credits", nil)
+	f.Advise("instance", nil)
+	return f
 }
 
 // ceilingFell looks for the cell after which the saturated rate stays at a lower level.

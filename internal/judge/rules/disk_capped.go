@@ -12,6 +12,7 @@ import (
 // capWords are those of both caps.
 var capWords = Words{
 	"binds":     "{{.device}} stands at {{.level}} and goes no higher: {{.for}} in all, and in {{.share}} of the stalled time.",
+	"always":    "{{.device}} stands at {{.level}} and goes no higher, for {{.for}} in all: {{.of}} of the time. {{.clients}} took {{.latency}} at the median, and there is no calm time to compare that with.",
 	"no stall":  "{{.device}} stands at {{.level}} for {{.for}} in all, and nothing stalled meanwhile.",
 	"hardly":    "{{.device}} stands at {{.level}} for {{.for}} in all, but hardly any stalled time falls into it.",
 	"recurring": "It recurs every {{.period}}.",
@@ -52,7 +53,12 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 	case f.Severity == Info:
 		words = "hardly"
 	}
-	f.Say(words, Values{"device": Called(k.device), "level": level, "for": Seconds(c.Seconds(at)), "share": Part(f.Weight)})
+	v := Values{"device": Called(k.device), "level": level, "for": Seconds(c.Seconds(at)), "share": Part(f.Weight)}
+	if of := Share(at, timeline.Known(c.For(DiskBusy, "device", k.device))); words == "no stall" && c.always(&f, of) {
+		words = "always"
+		v["of"], v["clients"], v["latency"] = Part(of), Called(c.Stall.Called()), Seconds(c.usualLatency())
+	}
+	f.Say(words, v)
 	if f.PeriodS > 0 {
 		f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
 	}
@@ -79,6 +85,26 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 	return f
 }
 
+// alwaysFrom is the share of the time from which a resource is at its limit always.
+const alwaysFrom = 0.8
+
+// always reports whether a resource was at its limit nearly all the time while clients of a database
+// waited for long each, and marks the finding. Compared with what is usual nothing stalled, because
+// all of it is usual.
+func (c *Case) always(f *Finding, of float64) bool {
+	if c.Stall.Any() || of < alwaysFrom || !c.Stall.IsDatabase || !(c.usualLatency() >= StallFloorS) {
+		return false
+	}
+	f.Severity, f.Weight = Warning, of
+	f.Foremost, f.Always = true, true
+	return true
+}
+
+// usualLatency is the median of the intervals' mean latencies; NaN if none is known.
+func (c *Case) usualLatency() float64 {
+	return timeline.Quantile(timeline.At(c.Stall.Latency, c.Stall.Active), 0.5)
+}
+
 // Remark is evidence without a number, for the entire recording.
 func (t Time) Remark(text string) Evidence {
 	return Evidence{Text: text, From: t.Whole().From, To: t.Whole().To}
@@ -101,7 +127,7 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 				p, _ = plateau(k)
 			}
 		}
-		if ok && !c.instanceBinds(p.Cells) {
+		if ok && !c.instanceBinds(p.Cells) && !c.machineBinds(p.Cells) {
 			out = append(out, k)
 		}
 	}

@@ -72,7 +72,7 @@ func diskInstanceBurst() Rule {
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		out := r.balancesSpent(c)
 		for _, s := range c.slowdowns() {
-			if how := c.burstEnded(s); how != nil && len(out) == 0 && !stacked(s.device) {
+			if how := c.burstEnded(s); how != nil && len(out) == 0 && !stacked(s.device) && !s.lower(how) {
 				out = append(out, r.burstUsed(c, s, *how))
 			}
 		}

@@ -12,6 +12,11 @@ const (
 	exceededS     = 2.0
 )
 
+var instanceAdvice = map[string]Advice{
+	"instance": {Summary: "Move to an instance type with a higher EBS limit; leave the volume", Expect: "the wait ends where the next limit begins: the volume's", TradeOff: "the instance's price; a restart", NoCommand: changesInstance},
+	"spread":   {Summary: "Spread load: other volumes of this instance share the limit", Expect: "what they use becomes free", TradeOff: "work elsewhere", NoCommand: "what can go elsewhere is yours to say"},
+}
+
 func diskInstanceCapped() Rule {
 	iopsOver, tpOver := EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded
 	r := Rule{ID: "disk/instance-capped", Title: "The instance's EBS limit binds, not the volume's", Kind: Cause, Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
@@ -20,10 +25,7 @@ func diskInstanceCapped() Rule {
 		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is measured, not guessed.",
 		Words: Words{"exceeded": "The instance's limit was exceeded for {{with .IOPS}}{{.}} (IOPS){{end}}{{if and .IOPS .throughput}} and {{end}}{{with .throughput}}{{.}} (throughput){{end}}" +
 			"{{with .share}}, in {{.}} of the stalled time{{end}}. A larger volume will not help."},
-		Advice: map[string]Advice{
-			"instance": {Summary: "Move to an instance type with a higher EBS limit; leave the volume", Expect: "the wait ends where the next limit begins: the volume's", TradeOff: "the instance's price; a restart", NoCommand: changesInstance},
-			"spread":   {Summary: "Spread load: other volumes of this instance share the limit", Expect: "what they use becomes free", TradeOff: "work elsewhere", NoCommand: "what can go elsewhere is yours to say"},
-		}}
+		Advice: instanceAdvice}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {

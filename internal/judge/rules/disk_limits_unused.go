@@ -8,28 +8,33 @@ import (
 
 // Limits are unused if EBS counts no time over them, or if the device did far more at other times
 // than ever in the stalled time. A mean over seconds hides what reaches a limit for an instant, so
-// the second needs samples of a second or two.
+// the second needs samples of a second or two. Where the volume's limits are known, they are compared
+// with what it did; in longer intervals only if its queue was short, because a burst at a limit fills
+// it.
 const (
 	unusedShare  = 0.01 // of the stalled time over a limit, at most
 	unusedKnown  = 0.9  // of the stalled time that is counted
 	unusedStepS  = 2.0
 	unusedPart   = 0.5 // of what it did at other times
 	unusedAround = 3e9
-	unusedCells  = 5 // intervals at other times in which it did so much
+	unusedBusy   = 0.05 // less is idle
+	unusedCells  = 5    // intervals at other times in which it did so much
+	unusedQueue  = 4.0  // requests in flight on average
 )
 
 func diskLimitsUnused() Rule {
-	r := Rule{ID: "disk/limits-unused", Title: "The volume's limits are not met: more IOPS or throughput buys nothing", Kind: Refutation,
+	r := Rule{ID: "disk/limits-unused", Title: "The volume's limits are not met: more IOPS or throughput buys nothing", Kind: Refutation, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskOps, EBSVolumeIOPSExceeded},
 		NoAlert: "it refutes: nothing is to be bought",
 		Cause:   "A volume's IOPS and throughput are limits, not a speed. Requests wait for them only while they are met. Where they are not, what is waited for is each request's own latency, their order, or something else altogether.",
 		Words: Words{
+			"given":   "While {{.clients}} stalled, {{.device}} did {{.ops}} and {{.moved}} at most: {{.opsPart}} of the IOPS and {{.movedPart}} of the throughput that {{.volume}} gives.",
 			"counted": "While {{.clients}} stalled, EBS counted no time over the volume's limits.",
 			"seen":    "While {{.clients}} stalled, {{.device}} did at most {{.ops}} and {{.moved}}, {{.opsPart}} and {{.movedPart}} of what it does at other times.",
 		},
 		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this", Expect: "no change: the limits are not met", TradeOff: "none; it saves money", NoCommand: nothingToDo}}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
-		if !c.Stall.Any() || !c.Stall.IsDatabase || c.Change != nil || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
+		if !c.Stall.Any() || !c.Stall.IsDatabase && len(c.Provisioned) == 0 || c.Change != nil || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
 			return nil
 		}
 		if _, off := c.ClockShift(); off {
@@ -38,7 +43,7 @@ func diskLimitsUnused() Rule {
 		f := r.Finding("all volumes")
 		f.Severity, f.Weight = Info, 1
 		f.Windows = c.Windows(c.Stall.Cells)
-		if c.countedUnused(&f) || c.seenUnused(&f) {
+		if c.countedUnused(&f) || c.givenUnused(&f) || c.Stall.IsDatabase && c.seenUnused(&f) {
 			f.Advise("do not buy", nil)
 			return []Finding{f}
 		}
@@ -67,6 +72,45 @@ func (c *Case) countedUnused(f *Finding) bool {
 	return true
 }
 
+// givenUnused reports whether every device that is not idle stays far below the limits of its volume,
+// which are known.
+func (c *Case) givenUnused(f *Finding) bool {
+	f.Evidence = nil
+	around := c.Cells(unusedAround)
+	cells := c.Stall.Cells.Widen(around, around)
+	most, said := 0.0, Values{}
+	for _, t := range c.Signal(DiskOps) {
+		dev := t.Labels.Get("device")
+		moved, queue := c.For(DiskMoved, "device", dev), c.For(DiskQueue, "device", dev)
+		if timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), cells)) < unusedBusy {
+			continue
+		}
+		p, known := c.Provisioned[dev]
+		if !known || moved == nil || p.IOPS <= 0 || p.Throughput <= 0 || Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {
+			return false
+		}
+		if c.Grid.StepSeconds() > unusedStepS && !(timeline.Quantile(timeline.At(queue, c.Stall.Cells), 0.9) <= unusedQueue) {
+			return false
+		}
+		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95), timeline.Quantile(timeline.At(moved, cells), 0.95)
+		if !(ops <= unusedPart*p.IOPS) || !(bytes <= unusedPart*p.Throughput) {
+			return false
+		}
+		f.Evidence = append(f.Evidence, c.Figure("requests completed by "+dev+" while stalled, 95th percentile", DiskOps, ops, "1/s", cells),
+			c.Figure("IOPS of its volume, "+p.Text, nil, p.IOPS, "1/s", cells))
+		if ops >= most {
+			most, f.Subject = ops, dev
+			said = Values{"clients": Called(c.Stall.Called()), "device": Called(dev), "ops": Of(ops, "IOPS"), "moved": Of(bytes, "bytes/s"),
+				"opsPart": Part(ops / p.IOPS), "movedPart": Part(bytes / p.Throughput), "volume": Called(p.Text)}
+		}
+	}
+	if most == 0 {
+		return false
+	}
+	f.Say("given", said)
+	return true
+}
+
 // seenUnused reports whether every device did far more at other times.
 func (c *Case) seenUnused(f *Finding) bool {
 	f.Evidence = nil
@@ -84,8 +128,8 @@ func (c *Case) seenUnused(f *Finding) bool {
 			return false
 		}
 		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95), timeline.Quantile(timeline.At(moved, cells), 0.95)
-		if timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), cells)) < 0.05 {
-			continue // idle
+		if timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), cells)) < unusedBusy {
+			continue
 		}
 		// What it did at other times, in more than an instant.
 		can, canMove := nth(timeline.At(t.Values, cells.Not()), unusedCells), nth(timeline.At(moved, cells.Not()), unusedCells)

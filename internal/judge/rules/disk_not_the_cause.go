@@ -22,6 +22,9 @@ const (
 	coarseStepS      = 5.0
 	coarseBusyMedian = 0.20
 	coarseBusyP95    = 0.50
+	// It is as it was where no request takes long on average, far less than clients waited.
+	quickAwaitS = 0.002
+	quickTimes  = 20
 )
 
 func diskNotTheCause() Rule {
@@ -124,11 +127,24 @@ func (c *Case) idleDevice(busy timeline.Track) bool {
 	}
 	await := timeline.At(c.For(DiskWriteAwait, "device", busy.Labels.Get("device")), c.Stall.Cells)
 	median, p95 := idleBusyMedian, idleBusyP95
-	if c.Grid.StepSeconds() >= coarseStepS {
+	if c.Grid.StepSeconds() >= coarseStepS && !c.quickDevice(busy.Labels.Get("device")) {
 		median, p95 = coarseBusyMedian, coarseBusyP95
 	}
 	return timeline.Quantile(in, 0.5) < median && timeline.Quantile(in, 0.95) < p95 &&
 		!(timeline.Quantile(await, 0.5) > idleAwaitS)
+}
+
+// quickDevice reports whether a device's requests of both kinds are so quick, on average over each
+// interval, that no burst among them can have held up clients for as long as they were.
+func (c *Case) quickDevice(dev string) bool {
+	stalled := timeline.Quantile(timeline.At(c.Stall.Latency, c.Stall.Cells), 0.5)
+	for _, of := range []*Signal{DiskWriteAwait, DiskReadAwait} {
+		each := timeline.Quantile(timeline.At(c.For(of, "device", dev), c.Stall.Cells), 0.95)
+		if each > quickAwaitS || !(stalled >= quickTimes*each) && each == each {
+			return false
+		}
+	}
+	return stalled == stalled
 }
 
 func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {

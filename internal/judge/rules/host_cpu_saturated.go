@@ -15,6 +15,8 @@ func hostCPUSaturated() Rule {
 		Cause: "Operations wait for a CPU. Everything the database does gets slower at once, its eviction and checkpoints too, and the disk has time to spare.",
 		Words: Words{
 			"busy":          "The CPUs were over 90 % busy in {{.share}} of the stalled time (on average {{.mean}} busy in it).",
+			"no stall":      "The CPUs were over 90 % busy for {{.for}}: {{.of}} of the time (on average {{.mean}} busy in it). Nothing stalled meanwhile, as far as these sources show.",
+			"always":        "The CPUs were over 90 % busy for {{.for}}: {{.of}} of the time (on average {{.mean}} busy in it). {{.clients}} took {{.latency}} at the median, and there is no calm time to compare that with.",
 			"disk as well":  "The device {{.device}} was saturated in {{.share}} of it: begin there.",
 			"unseen":        "Whether the data's volume was saturated as well is not known: its device is not in these sources.",
 			"either, cause": "Operations wait for a CPU, and everything the database does gets slower at once. Here a device was saturated in a good part of the stalled time as well: one may hide the other.",
@@ -27,6 +29,9 @@ func hostCPUSaturated() Rule {
 			return nil
 		}
 		cells := timeline.Known(held[0].Values)
+		if !c.Stall.Any() {
+			return r.withoutStall(c, cells)
+		}
 		in := Share(cells, c.Stall.Cells)
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
@@ -73,6 +78,35 @@ func hostCPUSaturated() Rule {
 		return []Finding{f}
 	}
 	return r
+}
+
+// longWithoutStall is the share of the time from which busy CPUs are reported although nothing stalled.
+const longWithoutStall = 0.5
+
+// withoutStall is a finding where the CPUs are busy for most of the time and nothing stalled: a warning
+// if no source reports what clients felt, or if they always waited for long.
+func (r Rule) withoutStall(c *Case, cells timeline.Mask) []Finding {
+	busy := c.One(CPUBusy)
+	of := Share(cells, timeline.Known(busy))
+	if of < longWithoutStall {
+		return nil
+	}
+	f := r.Finding("host")
+	f.Severity = Info
+	if !c.Stall.IsDatabase {
+		f.Severity = Warning
+	}
+	f.Windows = c.Windows(cells)
+	v := Values{"for": Seconds(c.Seconds(cells)), "of": Part(of), "mean": Part(timeline.Mean(timeline.At(busy, cells)))}
+	if c.always(&f, of) {
+		v["clients"], v["latency"] = Called(c.Stall.Called()), Seconds(c.usualLatency())
+		f.Say("always", v)
+	} else {
+		f.Say("no stall", v)
+	}
+	f.Evidence = []Evidence{c.Figure("mean CPU use", CPUBusy, timeline.Mean(busy), "ratio", timeline.Known(busy))}
+	f.Advise("use less", Values{"device": "", "unseen": "elsewhere"})
+	return []Finding{f}
 }
 
 // saturatedInStall returns the device that was saturated in the largest share of the stalled time.

@@ -19,6 +19,8 @@ const (
 	gp3MiBsPerIOPS = 0.25
 	stepIOPS       = 500
 	stepMiBs       = 25
+	// asMeasured is how far a plateau may be above its limit.
+	asMeasured = 0.005
 )
 
 const (
@@ -68,12 +70,15 @@ const (
 	wasMiBs = `"${OLD_MIBS:?the MiB/s that the first command showed}"`
 )
 
+// theVolume is what all of them change: EBS takes one change at a time, and no source reports it.
+var theVolume = []string{"volume"}
+
 var raiseIOPS = &Remedy{
 	Name: "raise-iops", Title: "Raise the volume's IOPS",
 	Relieves: []Resource{VolumeIOPS},
 	Recipes:  modifyVolume(`--iops {{.iops}}`, `--iops `+wasIOPS, `--iops {{.iops}}`, `--iops `+wasIOPS, instanceToo, ownCloud),
 	Money:    gp3Money, Wait: 30 * time.Minute, Until: "the change is optimizing or completed",
-	Raises: []string{"iops", "throughput"}, Size: sizeVolume, Example: Values{"iops": "6000", "dollars": "15"},
+	Raises: []string{"iops", "throughput"}, Settings: theVolume, Size: sizeVolume, Example: Values{"iops": "6000", "dollars": "15"},
 }
 
 var raiseThroughput = &Remedy{
@@ -81,7 +86,7 @@ var raiseThroughput = &Remedy{
 	Relieves: []Resource{VolumeThroughput},
 	Recipes:  modifyVolume(`--throughput {{.mibs}}`, `--throughput `+wasMiBs, `--storage-throughput {{.mibs}}`, `--storage-throughput `+wasMiBs, instanceToo, ownCloud),
 	Money:    gp3Money, Wait: 30 * time.Minute, Until: "the change is optimizing or completed",
-	Raises: []string{"iops", "throughput"}, Size: sizeVolume, Example: Values{"mibs": "250", "dollars": "5.00"},
+	Raises: []string{"iops", "throughput"}, Settings: theVolume, Size: sizeVolume, Example: Values{"mibs": "250", "dollars": "5.00"},
 }
 
 var raiseBoth = &Remedy{
@@ -90,7 +95,7 @@ var raiseBoth = &Remedy{
 	Recipes: modifyVolume(`--iops {{.iops}} --throughput {{.mibs}}`, `--iops `+wasIOPS+` --throughput `+wasMiBs,
 		`--iops {{.iops}} --storage-throughput {{.mibs}}`, `--iops `+wasIOPS+` --storage-throughput `+wasMiBs, instanceToo, ownCloud),
 	Money: gp3Money, Wait: 30 * time.Minute, Until: "the change is optimizing or completed",
-	Raises: []string{"iops", "throughput"}, Size: sizeVolume, Example: Values{"iops": "6000", "mibs": "250", "dollars": "20"},
+	Raises: []string{"iops", "throughput"}, Settings: theVolume, Size: sizeVolume, Example: Values{"iops": "6000", "mibs": "250", "dollars": "20"},
 }
 
 const gp3Money = "about USD {{.dollars}} a month if it is a gp3 (us-east-1)"
@@ -100,11 +105,11 @@ func sizeVolume(_ *Case, f *Finding) Values {
 	iops, mibs := 2.0*gp3FreeIOPS, 2.0*gp3FreeMiBs
 	dollars := 0.0
 	if f.Cap != nil && f.Cap.IOPS > 0 {
-		iops = min(gp3MostIOPS, math.Ceil(2*f.Cap.IOPS/stepIOPS)*stepIOPS)
+		iops = min(gp3MostIOPS, math.Ceil(2*f.Cap.IOPS*(1-asMeasured)/stepIOPS)*stepIOPS)
 		dollars += (iops - max(gp3FreeIOPS, f.Cap.IOPS)) * gp3IOPSPrice
 	}
 	if f.Cap != nil && f.Cap.Throughput > 0 {
-		mibs = min(gp3MostMiBs, math.Ceil(2*f.Cap.Throughput/mib/stepMiBs)*stepMiBs)
+		mibs = min(gp3MostMiBs, math.Ceil(2*f.Cap.Throughput*(1-asMeasured)/mib/stepMiBs)*stepMiBs)
 		dollars += max(0, mibs-max(gp3FreeMiBs, f.Cap.Throughput/mib)) * gp3MiBsPrice
 	}
 	if most := iops * gp3MiBsPerIOPS; mibs > most {
@@ -130,8 +135,8 @@ var toGP3 = &Remedy{
 	Recipes:  gp3Recipes(),
 	Money:    "less than gp2: USD 0.08 instead of 0.10 for each GB a month, and USD 5 for 250 MiB/s (us-east-1)",
 	Wait:     30 * time.Minute, Until: "the change is optimizing or completed",
-	Raises: []string{"iops", "throughput"},
-	Size:   func(_ *Case, f *Finding) Values { return Values{"volume": volumeOf(f)} },
+	Raises: []string{"iops", "throughput"}, Settings: theVolume,
+	Size: func(_ *Case, f *Finding) Values { return Values{"volume": volumeOf(f)} },
 }
 
 func gp3Recipes() []Recipe {

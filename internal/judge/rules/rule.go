@@ -117,6 +117,9 @@ type Finding struct {
 	Measured string `json:"measured,omitempty"`
 	// Cap is the volume's limit that binds; nil if the finding is not about one.
 	Cap *Cap `json:"-"`
+	// Always says that a resource was at its limit nearly all the time, so that nothing tells what
+	// would be usual without.
+	Always bool `json:"-"`
 	// Foremost says that the finding explains others that explain as much: a volume that became slow
 	// by itself is why a checkpoint takes long on it.
 	Foremost bool `json:"-"`

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/common/model"
@@ -18,7 +19,8 @@ type Signal struct {
 	// recording has is used. $w is replaced by a range that covers two samples.
 	Exprs []string
 	// Coarse are alternatives for recordings in which nothing has one of Exprs: what a provider reports
-	// of its volumes, in means of a minute. Rules exported to a server do without them.
+	// of its volumes, in means of a minute. $p is replaced by the seconds of a sum. Rules exported to a
+	// server do without them.
 	Coarse []string
 	// By lists the labels that distinguish its series; a source's other labels (job, instance) are
 	// dropped.
@@ -32,11 +34,20 @@ const SignalPrefix = "plimsoll:"
 // whatever its range.
 const window = "1m"
 
+// periodS is the time of CloudWatch's sums in seconds, if samples are no further apart.
+const periodS = 60.0
+
+// Over writes an alternative for samples that are so many seconds apart: sums are of that time, and
+// of no less than a minute.
+func Over(expr string, sampledS float64) string {
+	return strings.ReplaceAll(expr, "$p", strconv.FormatFloat(max(periodS, sampledS), 'f', -1, 64))
+}
+
 var promql = parser.NewParser(parser.Options{})
 
 // Parse parses one of a signal's alternatives or a rule's condition.
 func Parse(expr string) (parser.Expr, error) {
-	e, err := promql.ParseExpr(strings.ReplaceAll(expr, "$w", window))
+	e, err := promql.ParseExpr(strings.ReplaceAll(Over(expr, 0), "$w", window))
 	if err != nil {
 		return nil, fmt.Errorf("PromQL %q: %w", expr, err)
 	}

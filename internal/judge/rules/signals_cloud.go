@@ -4,8 +4,8 @@ package rules
 // The device is then the volume's id.
 //
 // CloudWatch's names are those of prometheus/cloudwatch_exporter, which YACE writes alike but for
-// the labels. Sums are of one minute, in which EBS reports: an exporter must ask for periods of 60 s.
-// A burst of some seconds is lost in a minute's mean.
+// the labels. Sums are of the time between two samples, and of a minute at least, in which EBS
+// reports. A burst of some seconds is lost in a minute's mean.
 //
 // Amazon RDS has no volumes to be seen, only instances: rates and means of its storage, by
 // prometheus/cloudwatch_exporter's and YACE's names. The device is then the instance's identifier.
@@ -14,14 +14,11 @@ package rules
 // CloudWatch agent's (its receiver awsebsnvme, as an OpenTelemetry exporter for Prometheus writes it,
 // with _total or without) and Container Insights' (with node_ before).
 func init() {
-	const minute = " / 60"
+	const minute = " / $p"
 	volume := func(metric string) string {
 		return `label_replace(label_replace(label_replace(` + metric + `, "device", "$1", "volume_id", "(.+)"), "device", "$1", "dimension_VolumeId", "(.+)"), "device", "$1", "VolumeId", "(.+)")`
 	}
 	cloudwatch := func(metric string) string { return volume("aws_ebs_volume_" + metric) }
-	rds := func(metric string) string {
-		return `label_replace(label_replace(aws_rds_` + metric + `_average, "device", "$1", "dbinstance_identifier", "(.+)"), "device", "$1", "dimension_DBInstanceIdentifier", "(.+)")`
-	}
 	for _, n := range pageNames {
 		page := func(counter string) string { return volume("irate(" + n.of(counter) + "[$w])") }
 		ops, moved := page(n.writes)+" + "+page(n.reads), page(n.writeBytes)+" + "+page(n.readBytes)
@@ -88,6 +85,16 @@ func init() {
 	EBSVolumeThroughputExceeded.Coarse = check("aws_ebs_volume_throughput_exceeded_check", "volume_id", "VolumeId")
 	EBSInstanceIOPSExceeded.Coarse = check("aws_ec2_instance_ebsiopsexceeded_check", "instance_id", "InstanceId")
 	EBSInstanceThroughputExceeded.Coarse = check("aws_ec2_instance_ebsthroughput_exceeded_check", "instance_id", "InstanceId")
+}
+
+// StorageOfRDS has a series for each instance of Amazon RDS: its storage is no volume that anybody
+// sees.
+var StorageOfRDS = core.Add(Signal{Name: SignalPrefix + "rds_storage:rate", Unit: "1/s", By: []string{"device"},
+	Help: "writes per second of an RDS instance's storage", Exprs: []string{rds("write_iops")}})
+
+// rds is a metric of an instance of Amazon RDS.
+func rds(metric string) string {
+	return `label_replace(label_replace(aws_rds_` + metric + `_average, "device", "$1", "dbinstance_identifier", "(.+)"), "device", "$1", "dimension_DBInstanceIdentifier", "(.+)")`
 }
 
 // A pageName is how an exporter names the counters of log page 0xD0, and what makes seconds of its

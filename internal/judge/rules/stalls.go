@@ -43,6 +43,9 @@ type Stall struct {
 	Waiting []float64
 	// Ops is the operations completed per second, or nil.
 	Ops []float64
+	// Connected is the number of clients with a connection, or nil. It tells whether clients stayed
+	// where no latency is known.
+	Connected []float64
 	// Sampled says that Waiting was counted at one moment of each interval, so it is no mean of it.
 	Sampled   bool
 	Threshold float64 // seconds above which a cell is stalled; 0 if throughput is judged
@@ -93,6 +96,7 @@ func (s Stall) ThresholdAt(k int) float64 {
 
 // Slice is the stall of the cells from first to last. Its masks are copies.
 func (s Stall) Slice(first, last int) Stall {
+	s.Connected = part(s.Connected, first, last)
 	s.Latency, s.Waiting, s.Ops, s.Thresholds = part(s.Latency, first, last), part(s.Waiting, first, last), part(s.Ops, first, last), part(s.Thresholds, first, last)
 	s.Cells, s.Few = slices.Clone(part(s.Cells, first, last)), slices.Clone(part(s.Few, first, last))
 	s.Observed, s.Active = slices.Clone(part(s.Observed, first, last)), slices.Clone(part(s.Active, first, last))

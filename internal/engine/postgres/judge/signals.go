@@ -18,7 +18,8 @@ var (
 	Active = signal("postgres_active:count", "", "sessions executing",
 		`sum(pg_stat_activity_count{state="active"})`)
 	Sessions = signal("postgres_sessions:count", "", "sessions of clients, whatever they do",
-		`sum(pg_stat_activity_count{state!=""})`)
+		`sum(pg_stat_activity_count{state!=""})`,
+		`sum(pg_stat_database_numbackends)`)
 	Waiting = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_waiting:count", By: []string{"wait_event_type", "wait_event"},
 		Help:  "sessions executing, by what they wait for; without it, on a CPU",
 		Exprs: []string{`sum by (wait_event_type, wait_event) (pg_stat_activity_count{state="active"})`}})

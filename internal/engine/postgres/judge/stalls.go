@@ -15,14 +15,18 @@ var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction}
 const sampledFloorS = 0.050
 
 // minSessions is how many sessions must be executing at once before they are a queue.
-const minSessions = 4
+// From manySessions on they are one even if that is usual.
+const (
+	minSessions  = 4
+	manySessions = 32
+)
 
 // stalls judges PostgreSQL, whose exporters tell no latency: by Little's law a transaction takes
 // the sessions executing (less the exporter's own and a report) over the commits a second. A second
 // without any commit has no such quotient; there the fall of the completions tells.
 func stalls(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing, IsDatabase: true, Sampled: true,
-		Ops: sig.One(Commits)}
+		Ops: sig.One(Commits), Connected: sig.One(Sessions)}
 	fallen, ok := rules.ByThroughput(sig.Time, s, pressure(sig), rules.StallCeilingS)
 	if s.Waiting = executing(sig); s.Waiting == nil || s.Ops == nil {
 		return rules.Found(fallen, ok)
@@ -31,7 +35,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	atMostTheOldest(sig, slow.Latency)
 	slow.Cells = slow.Cells.And(oldEnough(sig))
 	// A report that runs on when the others have gone home is one session, not a queue.
-	queue := max(minSessions, 2*timeline.Quantile(s.Waiting, 0.5))
+	queue := max(minSessions, min(2*timeline.Quantile(s.Waiting, 0.5), manySessions))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue })).Or(usedUp(sig, slow))
 	if bursts, waits := behindBursts(sig, s.Ops); bursts != nil {
 		slow.Cells = slow.Cells.And(repeatedly(slow)).Or(bursts)

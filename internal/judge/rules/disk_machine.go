@@ -1,0 +1,212 @@
+package rules
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A limit may be the machine's, for all its volumes together, although each volume looks as if it met
+// one of its own. Without the provider's count two things tell: the sum of the volumes stands still
+// while each of them varies, or a level is one that this type of machine has and its volume has not.
+const (
+	machineCarries = 0.1  // of the sum: a volume that does less is no part of it
+	machineVaries  = 0.05 // the spread of each part, at least
+	machineBoth    = 0.5  // of the plateau in which at least two parts are saturated
+	machineWithin  = 0.04 // how near a plateau must be to the machine's limit
+)
+
+func diskMachineCapped() Rule {
+	r := Rule{ID: "disk/machine-capped", Title: "The machine's limit binds, not a volume's", Kind: Cause, When: saturated, Needs: []*Signal{DiskBusy, DiskQueue, DiskOps},
+		Refutes: []Resource{VolumeIOPS, VolumeThroughput},
+		NoAlert: "its condition is that of disk/iops-capped; what several volumes do together is not in it",
+		Cause:   "A machine has a limit for all its volumes together: a baseline and a burst (EC2), with and without the host's cache (Azure), by its cores (Google Cloud). Volumes that meet it wait like volumes at a limit of their own, and what is bought on the volumes changes nothing.",
+		Words: Words{"machine": "{{if .alone}}{{.devices}} stands{{else}}{{.devices}} together stand{{end}} at {{.level}} for {{.for}} in all{{with .share}}, in {{.}} of the stalled time{{end}}" +
+			"{{if not .alone}}, while each of them varies{{end}}: {{with .known}}that is {{.}}{{else}}a limit that they share{{end}}. A larger volume will not help."},
+		Advice: instanceAdvice}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding { return r.machines(c) }
+	return r
+}
+
+// A Machine is what a type of machine gives to all its volumes together: Maximum is for a while.
+type Machine struct {
+	Name              string
+	Baseline, Maximum Provision
+}
+
+// A machineCap is a limit of the machine.
+type machineCap struct {
+	timeline.Plateau
+	of      *Signal // DiskOps or DiskMoved
+	devices []string
+	known   string // "the baseline of m6i.large"; "" where only the sum tells
+}
+
+// machineCaps are the machine's limits that bind. They are looked for once.
+func (c *Case) machineCaps() []machineCap {
+	if c.machineLimits == nil {
+		found := []machineCap{}
+		if len(c.Signal(EBSInstanceIOPSExceeded)) == 0 { // else disk/instance-capped is exact
+			found = c.findMachineCaps()
+		}
+		c.machineLimits = &found
+	}
+	return *c.machineLimits
+}
+
+func (c *Case) findMachineCaps() []machineCap {
+	hosts := map[string][]string{}
+	var order []string
+	for _, t := range c.Signal(DiskOps) {
+		dev := t.Labels.Get("device")
+		host := dev[:strings.LastIndexByte(dev, '/')+1]
+		if stacked(strings.TrimPrefix(dev, host)) || c.For(DiskBusy, "device", dev) == nil || c.For(DiskQueue, "device", dev) == nil {
+			continue
+		}
+		if hosts[host] == nil {
+			order = append(order, host)
+		}
+		hosts[host] = append(hosts[host], dev)
+	}
+	var out []machineCap
+	for _, host := range order {
+		best := math.Inf(1)
+		var found *machineCap
+		for _, of := range []*Signal{DiskOps, DiskMoved} {
+			m, stillness, ok := c.machineCap(hosts[host], of)
+			if ok && stillness < best {
+				found, best = &m, stillness
+			}
+		}
+		if found != nil {
+			out = append(out, *found)
+		}
+	}
+	return out
+}
+
+// machineCap looks for a limit of one kind, and says how still the sum stands at it.
+func (c *Case) machineCap(devices []string, of *Signal) (m machineCap, stillness float64, ok bool) {
+	sum := make([]float64, c.Grid.N)
+	any := make(timeline.Mask, c.Grid.N)
+	saturatedAt := map[string]timeline.Mask{}
+	for _, dev := range devices {
+		busy, queue := c.For(DiskBusy, "device", dev), c.For(DiskQueue, "device", dev)
+		at := timeline.Where(busy, func(x float64) bool { return x > saturatedBusy }).And(timeline.Where(queue, func(x float64) bool { return x > saturatedQueue }))
+		saturatedAt[dev] = at
+		any = any.Or(at)
+		for k, x := range c.For(of, "device", dev) {
+			if x == x {
+				sum[k] += x
+			}
+		}
+	}
+	p, ok := timeline.FindPlateau(sum, any, capTolerance, capMinCells)
+	if !ok || p.Share < capMinShare || p.Above > capMaxAbove {
+		return m, 0, false
+	}
+	stillness = spread(sum, p.Cells)
+	m = machineCap{Plateau: p, of: of}
+	total := timeline.Sum(timeline.At(sum, p.Cells))
+	vary, both, again := 0, 0, false
+	for i, dev := range devices {
+		rate := c.For(of, "device", dev)
+		if !(timeline.Sum(timeline.At(rate, p.Cells)) >= machineCarries*total) {
+			continue
+		}
+		again = again || slices.ContainsFunc(devices[:i], func(o string) bool { return sameDevice(c.For(of, "device", o), rate, p.Cells) })
+		m.devices = append(m.devices, dev)
+		if x := spread(rate, p.Cells); x >= machineVaries && x >= stillFactor*stillness {
+			vary++
+		}
+		if Share(saturatedAt[dev], p.Cells) >= machineBoth {
+			both++
+		}
+	}
+	if again {
+		return m, 0, false // a partition or a layer counts once more what another did
+	}
+	if m.known = c.machineLevel(m, p.Level); m.known != "" {
+		return m, stillness, true
+	}
+	return m, stillness, vary >= 2 && vary == len(m.devices) && both >= 2
+}
+
+// machineLevel says which limit of the machine's type a level is; "" if none, or if one volume that
+// stands at it may have that limit itself.
+func (c *Case) machineLevel(m machineCap, level float64) string {
+	if c.Machine == nil {
+		return ""
+	}
+	for _, x := range []struct {
+		name string
+		p    Provision
+	}{{"the baseline", c.Machine.Baseline}, {"the maximum", c.Machine.Maximum}} {
+		limit := x.p.IOPS
+		if m.of == DiskMoved {
+			limit = x.p.Throughput
+		}
+		if !(limit > 0) || math.Abs(level-limit) > machineWithin*limit {
+			continue
+		}
+		if len(m.devices) == 1 {
+			own, known := c.Provisioned[m.devices[0]]
+			gives := own.IOPS
+			if m.of == DiskMoved {
+				gives = own.Throughput
+			}
+			_, iops := soldIOPS(level)
+			_, bytes := soldThroughput(level)
+			sold := m.of == DiskOps && iops || m.of == DiskMoved && bytes
+			if known && gives <= level*(1+machineWithin) || !known && sold {
+				continue
+			}
+		}
+		return x.name + " of " + c.Machine.Name
+	}
+	return ""
+}
+
+// machineBinds reports whether the machine's limit, not a volume's, binds in most of these cells.
+func (c *Case) machineBinds(cells timeline.Mask) bool {
+	return slices.ContainsFunc(c.machineCaps(), func(m machineCap) bool { return Share(m.Cells.Widen(1, 1), cells) >= machineBoth })
+}
+
+// machines are the findings of machine's limits that nobody counted.
+func (r Rule) machines(c *Case) []Finding {
+	var out []Finding
+	for _, m := range c.machineCaps() {
+		at := m.Cells.Close(1)
+		f := r.Finding("machine")
+		if c.Machine != nil {
+			f.Subject = c.Machine.Name
+		}
+		f.Weight = Share(at.Widen(1, 1), c.Stall.Cells)
+		f.Severity = c.SeverityOf(f.Weight)
+		f.Windows, f.PeriodS = c.Windows(at.Close(3)), c.Period(at.Close(c.Cells(5e9)))
+		f.Foremost = true
+		level, unit := Of(m.Level, "IOPS"), "1/s"
+		if m.of == DiskMoved {
+			level, unit = mibs(m.Level), "bytes/s"
+		}
+		v := Values{"level": level, "devices": joined(m.devices), "for": Seconds(c.Seconds(at)), "known": Called(m.known), "share": "", "alone": ""}
+		if c.Stall.Any() {
+			v["share"] = Part(f.Weight)
+		}
+		if len(m.devices) == 1 {
+			v["alone"] = "alone"
+		}
+		f.Say("machine", v)
+		f.Evidence = []Evidence{c.Figure("the plateau: the volumes' rate together, in "+string(Part(m.Share))+" of the saturated intervals, within 5 %", m.of, m.Level, unit, m.Cells)}
+		for _, dev := range m.devices {
+			rate := timeline.At(c.For(m.of, "device", dev), m.Cells)
+			f.Evidence = append(f.Evidence, c.Figure("lowest tenth of "+dev+" there", m.of, timeline.Quantile(rate, 0.1), unit, m.Cells), c.Figure("highest tenth of "+dev+" there", m.of, timeline.Quantile(rate, 0.9), unit, m.Cells))
+		}
+		f.Advise("instance", nil)
+		f.Advise("spread", nil)
+		out = append(out, f)
+	}
+	return out
+}
