@@ -97,7 +97,7 @@ func TestPagesRepeatNoCommand(t *testing.T) {
 // whatItDoes is what is particular about a command: its program with the words up to the first that
 // is an option's value or a template, or the setting that it changes.
 func whatItDoes(command string) string {
-	for _, setting := range []string{"wiredTigerEngineRuntimeConfig", "vm.dirty_background_bytes=", "set shared_buffers"} {
+	for _, setting := range []string{"wiredTigerEngineRuntimeConfig", "vm.dirty_background_bytes=", "set shared_buffers", "CPUQuota=", "MemoryMax="} {
 		if strings.Contains(strings.ToLower(command), strings.ToLower(setting)) {
 			return setting
 		}
