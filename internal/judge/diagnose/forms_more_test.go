@@ -70,14 +70,14 @@ func TestNeighbourFillsThePageCache(t *testing.T) {
 	}, "node_memory_Writeback_bytes")
 	r := w.diagnose(diagnose.Options{})
 	show(t, "postgres_exporter and node_exporter", r)
-	if findingOf(r, "host/writeback-backlog") == nil || strings.HasPrefix(r.Verdict, "No stall") {
+	if foundAnywhere(r, "host/writeback-backlog") == nil || strings.HasPrefix(r.Verdict, "No stall") {
 		t.Errorf("the backlog is not named: %s", r.Verdict)
 	}
 
 	volumeOnly := forms(t, 15*time.Second, time.Hour).node("nvme1n1", volume).gauge(dirty, "node_memory_Dirty_bytes")
 	r = volumeOnly.diagnose(diagnose.Options{})
 	show(t, "node_exporter alone", r)
-	if findingOf(r, "host/writeback-backlog") == nil || strings.HasPrefix(r.Verdict, "No stall") {
+	if foundAnywhere(r, "host/writeback-backlog") == nil || strings.HasPrefix(r.Verdict, "No stall") {
 		t.Errorf("the backlog is not named: %s", r.Verdict)
 	}
 }
@@ -155,7 +155,7 @@ func TestMoreOfTheVolumeBuysNothing(t *testing.T) {
 				return 900
 			}, latency).node("nvme1n1", volume).diagnose(diagnose.Options{Known: known})
 			show(t, step.String(), r)
-			if f := findingOf(r, "disk/limits-unused"); f == nil || !strings.Contains(f.Summary, "gp3 of 500 GiB") {
+			if f := foundAnywhere(r, "disk/limits-unused"); f == nil || !strings.Contains(f.Summary, "gp3 of 500 GiB") {
 				t.Errorf("that more buys nothing is not said: %s", r.Verdict)
 			}
 			noMoreVolume(t, r)
@@ -208,7 +208,7 @@ func TestCPUNotTheDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := w.node("nvme1n1", volume).cpu(8, busy).diagnose(diagnose.Options{})
 			show(t, name, r)
-			if findingOf(r, "host/cpu-saturated") == nil || findingOf(r, "disk/not-the-cause") == nil {
+			if foundAnywhere(r, "host/cpu-saturated") == nil || foundAnywhere(r, "disk/not-the-cause") == nil {
 				t.Errorf("not the CPU, or the disk may be: %s", r.Verdict)
 			}
 			noMoreVolume(t, r)
@@ -239,14 +239,14 @@ func TestTheMachinesLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			show(t, name, r)
-			if f := findingOf(r, "disk/machine-capped"); f == nil || f.Severity == diagnose.Info || findingOf(r, "disk/iops-capped") != nil {
+			if f := foundAnywhere(r, "disk/machine-capped"); f == nil || f.Severity == diagnose.Info || foundAnywhere(r, "disk/iops-capped") != nil {
 				t.Errorf("it is not called the machine's: %s", r.Verdict)
 			}
 			noMoreVolume(t, r)
 		})
 	}
 	// The same level where the machine is not known may be the volume's.
-	if r := forms(t, 15*time.Second, 4*time.Hour).node("nvme1n1", alone).diagnose(diagnose.Options{}); findingOf(r, "disk/iops-capped") == nil {
+	if r := forms(t, 15*time.Second, 4*time.Hour).node("nvme1n1", alone).diagnose(diagnose.Options{}); foundAnywhere(r, "disk/iops-capped") == nil {
 		t.Errorf("the volume's limit: %s", r.Verdict)
 	}
 }

@@ -205,7 +205,7 @@ func inForms(t *testing.T, length time.Duration, of func(s float64) did) map[str
 	return out
 }
 
-func findingOf(r *diagnose.Report, rule string) *diagnose.Finding {
+func foundAnywhere(r *diagnose.Report, rule string) *diagnose.Finding {
 	for i := range r.Findings {
 		if r.Findings[i].Rule == rule {
 			return &r.Findings[i]
@@ -237,7 +237,7 @@ func TestCapForTheWholeRecording(t *testing.T) {
 	for form, r := range inForms(t, time.Hour, capped(4200, 3000, 0.0008, 16, 0.3)) {
 		t.Run(form, func(t *testing.T) {
 			show(t, form, r)
-			if findingOf(r, "disk/iops-capped") == nil || strings.HasPrefix(r.Verdict, "No stall") {
+			if foundAnywhere(r, "disk/iops-capped") == nil || strings.HasPrefix(r.Verdict, "No stall") {
 				t.Errorf("the cap is not named: %s", r.Verdict)
 			}
 		})
@@ -249,7 +249,7 @@ func TestCapForTheFirstHours(t *testing.T) {
 	for form, r := range inForms(t, 8*time.Hour, until(3*3600, capped(4200, 3000, 0.0008, 16, 0.3), capped(1400, 3000, 0.0008, 16, 0.3))) {
 		t.Run(form, func(t *testing.T) {
 			show(t, form, r)
-			if findingOf(r, "disk/iops-capped") == nil || strings.HasPrefix(r.Verdict, "No stall") {
+			if foundAnywhere(r, "disk/iops-capped") == nil || strings.HasPrefix(r.Verdict, "No stall") {
 				t.Errorf("the cap is not named: %s", r.Verdict)
 			}
 		})
@@ -261,7 +261,7 @@ func TestThroughputCapForTheFirstHours(t *testing.T) {
 	for form, r := range inForms(t, 8*time.Hour, until(3*3600, capped(1500, 1000, 0.0015, 128, 0.7), capped(400, 1000, 0.0015, 128, 0.7))) {
 		t.Run(form, func(t *testing.T) {
 			show(t, form, r)
-			if findingOf(r, "disk/throughput-capped") == nil || strings.HasPrefix(r.Verdict, "No stall") {
+			if foundAnywhere(r, "disk/throughput-capped") == nil || strings.HasPrefix(r.Verdict, "No stall") {
 				t.Errorf("the cap is not named: %s", r.Verdict)
 			}
 		})
