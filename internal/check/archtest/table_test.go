@@ -88,8 +88,9 @@ var layers = []Layer{
 		"base/vtime", "base/random", "base/units", "model/volume",
 	}},
 
+	{"trace/wait", "the words for what a slow call waited for", nil},
 	{"judge/rules", "signals and rules: what Plimsoll knows of why writes stall", []string{
-		"base/units", "record/timeline",
+		"base/units", "record/timeline", "trace/wait",
 	}},
 	{"judge/accuracy", "how often a verdict is right, by counterfactuals", nil},
 	{"judge/alerts", "the rule pack as rules of a Prometheus server's own ruler", []string{
@@ -109,7 +110,7 @@ var layers = []Layer{
 	}},
 	{"judge/diagnose", "a verdict from recordings", []string{
 		"base/units", "record/recording", "record/timeline", "judge/rules", "judge/incident",
-		"judge/act", "judge/headroom",
+		"judge/act", "judge/headroom", "trace/wait",
 	}},
 	{"judge/fleet", "every database of a Prometheus-compatible server, and what they have in common", []string{
 		"base/units", "record/recording", "model/catalog", "judge/rules", "judge/diagnose",
@@ -126,7 +127,7 @@ var layers = []Layer{
 		"trace/events",
 	}},
 	{"trace/chain", "a slow call cut into stages, each with who was in the way", []string{
-		"trace/events",
+		"trace/events", "trace/wait",
 	}},
 	{"trace/series", "explained calls as counters of a recording", []string{
 		"record/recording", "trace/events", "trace/chain",

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/trace/wait"
 )
 
 // account says where the stalled time went. An engine may tell the waiting of its operations
@@ -84,7 +85,7 @@ func byTrace(c *rules.Case, all []Share, rest timeline.Mask) []Share {
 	out := all[:last:last]
 	sum, listed := 0.0, 0
 	for _, w := range t.Waits {
-		if w.Wait == rules.WaitUnknown || listed == byTraceMost {
+		if w.Wait == wait.Unknown || listed == byTraceMost {
 			continue
 		}
 		part := explained * w.Share / t.Explained

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/trace/wait"
 )
 
 const (
@@ -33,7 +34,7 @@ func hostAnotherProgram() Rule {
 		for _, other := range t.others() {
 			share, most := 0.0, -1
 			for i, w := range t.Waits {
-				if w.Behind != other || w.Wait == WaitLock {
+				if w.Behind != other || w.Wait == wait.Lock {
 					continue
 				}
 				if share += w.Share; most < 0 {

@@ -8,43 +8,17 @@ import (
 	"strings"
 
 	"plimsoll/internal/record/timeline"
+	"plimsoll/internal/trace/wait"
 )
 
 // A trace measures what slow calls wait for, request by request, where rules infer it from what
 // happened at the same time. So in stalled time in which a trace ran, each rule's mechanism is
 // compared with it: [Rule.Weigh].
 
-// A Wait is what a part of a slow call waited for, as a trace names it (package trace/chain).
-type Wait string
-
-// The waits.
-const (
-	WaitOwn      Wait = "own"      // its own pages or requests, ahead of what it waits for
-	WaitSync     Wait = "sync"     // pages that a sync of another file writes
-	WaitFlush    Wait = "flush"    // pages that the kernel flushes
-	WaitRequests Wait = "requests" // others' direct writes, reads and discards
-	WaitJournal  Wait = "journal"  // the file system's log
-	WaitLock     Wait = "lock"
-	WaitBlock    Wait = "block_layer" // a scheduler or a free request, behind nobody that was seen
-	WaitQueue    Wait = "queue"       // the device's queue, behind nobody that was seen
-	WaitThrottle Wait = "dirty_throttle"
-	WaitWBT      Wait = "writeback_throttling"
-	WaitLimit    Wait = "cgroup_limit"
-	WaitDevice   Wait = "device"
-	WaitFlushing Wait = "device_flush"
-	WaitCPU      Wait = "processor"
-	WaitKernel   Wait = "kernel" // running, or between two steps
-	WaitUnknown  Wait = "unexplained"
-)
-
-// Waits are all of them.
-var Waits = []Wait{WaitOwn, WaitSync, WaitFlush, WaitRequests, WaitJournal, WaitLock, WaitBlock, WaitQueue, WaitThrottle, WaitWBT, WaitLimit,
-	WaitDevice, WaitFlushing, WaitCPU, WaitKernel, WaitUnknown}
-
 // A Mechanism is what a trace sees in slow calls if a rule is right.
 type Mechanism struct {
 	// Waits are what the calls wait for: any of these.
-	Waits []Wait
+	Waits []wait.Class
 	// Within says that what is in the way is the program's own.
 	Within bool
 	// Without says that the calls do not wait for these.
@@ -54,19 +28,19 @@ type Mechanism struct {
 // The mechanisms that several rules share.
 var (
 	// atDevice is a device that is slower than what is asked of it, whoever asks.
-	atDevice = &Mechanism{Waits: []Wait{WaitOwn, WaitSync, WaitFlush, WaitRequests, WaitJournal, WaitBlock, WaitQueue, WaitThrottle, WaitWBT, WaitDevice, WaitFlushing}}
+	atDevice = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests, wait.Journal, wait.Block, wait.Queue, wait.Throttle, wait.WBT, wait.Device, wait.Flushing}}
 	// noDevice is the opposite.
 	noDevice = &Mechanism{Waits: atDevice.Waits, Without: true}
 	// behindBuffered are calls behind pages that were written into the page cache before.
-	behindBuffered = &Mechanism{Waits: []Wait{WaitOwn, WaitSync, WaitFlush, WaitJournal, WaitThrottle, WaitWBT}}
+	behindBuffered = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Journal, wait.Throttle, wait.WBT}}
 	// aboveDevice is what holds requests back before the device has them.
-	aboveDevice  = &Mechanism{Waits: []Wait{WaitLimit, WaitBlock, WaitThrottle, WaitWBT}}
-	cgroupLimit  = &Mechanism{Waits: []Wait{WaitLimit, WaitThrottle}}
-	forProcessor = &Mechanism{Waits: []Wait{WaitCPU}}
+	aboveDevice  = &Mechanism{Waits: []wait.Class{wait.Limit, wait.Block, wait.Throttle, wait.WBT}}
+	cgroupLimit  = &Mechanism{Waits: []wait.Class{wait.Limit, wait.Throttle}}
+	forProcessor = &Mechanism{Waits: []wait.Class{wait.CPU}}
 )
 
 // BehindCheckpoint is a log's sync behind the pages that the same program's checkpoint writes.
-var BehindCheckpoint = &Mechanism{Waits: []Wait{WaitOwn, WaitSync, WaitFlush, WaitRequests, WaitJournal, WaitThrottle, WaitWBT}, Within: true}
+var BehindCheckpoint = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests, wait.Journal, wait.Throttle, wait.WBT}, Within: true}
 
 // Traced is what a trace measured in the stalled time. Its JSON is a contract.
 type Traced struct {
@@ -88,7 +62,7 @@ type Traced struct {
 
 // A TracedWait is what slow calls waited for one thing.
 type TracedWait struct {
-	Wait Wait `json:"wait"`
+	Wait wait.Class `json:"wait"`
 	// Behind is the program that was in the way, "" if none or the call itself was; Own says that it
 	// is the caller's own.
 	Behind  string  `json:"behind,omitempty"`
@@ -148,8 +122,8 @@ func (t *Traced) add(c *Case) {
 		if !(s > 0) || !c.hurts(program, l.Get("device")) {
 			continue
 		}
-		w := TracedWait{Wait: Wait(l.Get("wait")), Behind: l.Get("behind"), Why: l.Get("why")}
-		if w.Own = w.Wait == WaitOwn || w.Behind == program; w.Own {
+		w := TracedWait{Wait: wait.Class(l.Get("wait")), Behind: l.Get("behind"), Why: l.Get("why")}
+		if w.Own = w.Wait == wait.Own || w.Behind == program; w.Own {
 			w.Behind = ""
 		}
 		if w.Behind == "" && waitTexts[w.Wait] != "" {
@@ -159,7 +133,7 @@ func (t *Traced) add(c *Case) {
 		callers[program] += s
 		stages[l.Get("stage")] += s
 		t.WaitedS += s
-		if w.Wait == WaitUnknown {
+		if w.Wait == wait.Unknown {
 			continue
 		}
 		t.Explained += s
@@ -217,11 +191,11 @@ func (t *Traced) finish() {
 }
 
 // waitTexts are the waits in words; the others depend on who was in the way.
-var waitTexts = map[Wait]string{
-	WaitOwn: "behind its own pages under writeback", WaitJournal: "in the file system's journal", WaitLock: "behind a lock",
-	WaitBlock: "in the block layer", WaitQueue: "behind requests of nobody that was seen", WaitThrottle: "throttled, because too much memory was dirty",
-	WaitWBT: "in the kernel's writeback throttling", WaitLimit: "at a limit of its cgroup", WaitDevice: "the device itself", WaitFlushing: "the device's flushes",
-	WaitCPU: "ready to run, without a processor", WaitKernel: "the kernel's own work", WaitUnknown: "unexplained",
+var waitTexts = map[wait.Class]string{
+	wait.Own: "behind its own pages under writeback", wait.Journal: "in the file system's journal", wait.Lock: "behind a lock",
+	wait.Block: "in the block layer", wait.Queue: "behind requests of nobody that was seen", wait.Throttle: "throttled, because too much memory was dirty",
+	wait.WBT: "in the kernel's writeback throttling", wait.Limit: "at a limit of its cgroup", wait.Device: "the device itself", wait.Flushing: "the device's flushes",
+	wait.CPU: "ready to run, without a processor", wait.Kernel: "the kernel's own work", wait.Unknown: "unexplained",
 }
 
 // requestTexts are requests by their reason.
@@ -237,11 +211,11 @@ func (w *TracedWait) text() string {
 		whose = "its own"
 	}
 	switch w.Wait {
-	case WaitSync:
+	case wait.Sync:
 		return "behind what " + whose + " sync wrote"
-	case WaitFlush:
+	case wait.Flush:
 		return "behind " + whose + " pages that the kernel flushed"
-	case WaitRequests:
+	case wait.Requests:
 		return "behind " + whose + " " + cmp.Or(requestTexts[w.Why], "requests")
 	}
 	return strings.ReplaceAll(string(w.Wait), "_", " ")
