@@ -43,8 +43,8 @@ func (v placeOrTime) Set(word string) error {
 // Append is Set.
 func (v placeOrTime) Append(word string) error { return v.Set(word) }
 
-// Replace forgets what was given.
-func (v placeOrTime) Replace(words []string) error {
+// Replace forgets what was given. The interface asks for an error.
+func (v placeOrTime) Replace(words []string) error { //nolint:unparam // pflag.SliceValue
 	v.place.value, *v.time = "", ""
 	for _, w := range words {
 		_ = v.Set(w) // never fails

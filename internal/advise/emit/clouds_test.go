@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 
 	"plimsoll/internal/advise/emit"
@@ -171,7 +170,7 @@ func TestTerraformElsewhere(t *testing.T) {
 		}
 		text := fileOf(t, r, "terraform/volumes.tf")
 		if _, diags := hclparse.NewParser().ParseHCL([]byte(text), "volumes.tf"); diags.HasErrors() {
-			t.Errorf("%s: %v\n%s", name, hcl.Diagnostics(diags), text)
+			t.Errorf("%s: %v\n%s", name, diags, text)
 		}
 		plain := regexp.MustCompile(` +`).ReplaceAllString(text, " ")
 		for _, w := range wanted {

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -59,7 +60,8 @@ func TestPlatformSaysWhatItsTargetsDo(t *testing.T) {
 
 // A name that is not a platform's suggests the one that was probably meant.
 func TestPlatformNamed(t *testing.T) {
-	if _, err := PlatformNamed("kubernets"); err == nil || !strings.Contains(err.(*InputError).Next, "kubernetes") {
+	input := (*InputError)(nil)
+	if _, err := PlatformNamed("kubernets"); !errors.As(err, &input) || !strings.Contains(input.Next, "kubernetes") {
 		t.Errorf("kubernets: %v", err)
 	}
 	if p, err := PlatformNamed("bare"); err != nil || p.Value("host.instance") == "" || p.Value("engine.wiredtiger.cache") != "" {

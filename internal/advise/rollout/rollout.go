@@ -302,7 +302,7 @@ func (r *Rollout) take() (free func(), err error) {
 		f, err := os.Open(m.Data)
 		if err != nil {
 			free()
-			return nil, err
+			return nil, inputf("data: is the engine's data folder, and this user may read it", "%s: there is no log at %s: %v", m.Name, m.move.log, err)
 		}
 		all = append(all, f)
 		if err := flock(f); err != nil {

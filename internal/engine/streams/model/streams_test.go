@@ -193,8 +193,12 @@ func TestAppendsCost(t *testing.T) {
 		if l.median() != c.p50 {
 			t.Errorf("%s: an append takes %v in the median, arithmetic says %v", c.name, l.median(), c.p50)
 		}
-		if !c.prewritten && (s.Writes != 10_646 || s.Flushes != 7_830) {
-			t.Errorf("%s: %d writes and %d flushes, measured 10,646 and 7,830", c.name, s.Writes, s.Flushes)
+		writes := int64(10_646)
+		if c.fs == kernel.XFS {
+			writes -= 5 // appends that begin in no block, see the kernel's test of these counts
+		}
+		if !c.prewritten && (s.Writes != writes || s.Flushes != 7_830) {
+			t.Errorf("%s: %d writes and %d flushes, want %d and 7,830", c.name, s.Writes, s.Flushes, writes)
 		}
 	}
 }
