@@ -52,8 +52,6 @@ func TestScript(t *testing.T) {
 				return err == nil, nil
 			case "lab": // volumes can be mounted here
 				return labAvailable(), nil
-			case "trace": // system calls can be traced here
-				return newTracer(time.Second).Available() == nil, nil
 			case "postgres": // a server can be started here
 				return postgrestest.Available() == nil, nil
 			case "etcd":

@@ -63,6 +63,8 @@ func stallCondition(cond string) (bool, error) {
 	switch cond {
 	case "lab":
 		return labAvailable(), nil
+	case "trace": // system calls can be traced here
+		return newTracer(time.Second).Available() == nil, nil
 	case "postgres":
 		return postgrestest.Available() == nil, nil
 	case "cgroup-v1":

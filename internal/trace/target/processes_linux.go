@@ -157,10 +157,31 @@ func Runs(c Choice) bool {
 	return err == nil && len(pids) > 0
 }
 
-// Program is the name of a process's program, at most 15 bytes; "" if the process is gone.
+// kernel is the program of the kernel's own threads: jbd2, kworker, ext4lazyinit. They work for others,
+// and nobody can give them a volume of their own.
+const kernel = "kernel"
+
+// Program is the name of a process's program, at most 15 bytes; "kernel" for a thread of the kernel; ""
+// if the process is gone.
 func Program(pid uint32) string {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if kernelThread(string(stat)) {
+		return kernel
+	}
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	return strings.TrimSpace(string(name))
+}
+
+// kernelThread reports whether /proc/PID/stat is that of a thread of the kernel: PF_KTHREAD of its
+// flags, the ninth field (proc_pid_stat(5)). The second, a name in brackets, may contain anything.
+func kernelThread(stat string) bool {
+	const flagsAfterName, kthread = 6, 0x200000
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= flagsAfterName {
+		return false
+	}
+	flags, err := strconv.ParseUint(fields[flagsAfterName], 10, 64)
+	return err == nil && flags&kthread != 0
 }
 
 // Group is a process's cgroup: the deepest that any hierarchy names; "" if it is the root or the
