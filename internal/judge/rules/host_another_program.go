@@ -10,8 +10,6 @@ import (
 const (
 	// anotherLeast is the share of what slow calls waited from which another program is a cause.
 	anotherLeast = 0.1
-	// nobodys is who the trace names where it did not see who wrote what the kernel's threads flush.
-	nobodys = "kernel"
 )
 
 func hostAnotherProgram() Rule {
@@ -68,7 +66,7 @@ func hostAnotherProgram() Rule {
 func (t *Traced) others() []string {
 	var out []string
 	for _, w := range t.Waits {
-		if w.Behind != "" && w.Behind != nobodys && !slices.Contains(out, w.Behind) {
+		if w.Behind != "" && w.Behind != wait.KernelThreads && !slices.Contains(out, w.Behind) {
 			out = append(out, w.Behind)
 		}
 	}

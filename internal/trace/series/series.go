@@ -27,6 +27,7 @@ import (
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/trace/chain"
 	"plimsoll/internal/trace/events"
+	"plimsoll/internal/trace/wait"
 )
 
 // culpritsMax bounds the series of culprits and those of waits; further ones are counted as those of
@@ -123,7 +124,10 @@ func (c *Collector) waited(x *chain.Chain, s *chain.Segment, who chain.Culprit, 
 }
 
 func (c *Collector) program(t events.Task) string {
-	if c.Program == nil || t.PID == 0 {
+	switch {
+	case t.PID == 0 && t.Comm != "": // its number is not known because nobody looks for it
+		return wait.KernelThreads
+	case c.Program == nil || t.PID == 0:
 		return t.Comm
 	}
 	return cmp.Or(c.Program(t), t.Comm)

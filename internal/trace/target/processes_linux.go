@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/trace/events"
+	"plimsoll/internal/trace/wait"
 )
 
 // processes are those of a choice that is no folder.
@@ -157,16 +158,12 @@ func Runs(c Choice) bool {
 	return err == nil && len(pids) > 0
 }
 
-// kernel is the program of the kernel's own threads: jbd2, kworker, ext4lazyinit. They work for others,
-// and nobody can give them a volume of their own.
-const kernel = "kernel"
-
-// Program is the name of a process's program, at most 15 bytes; "kernel" for a thread of the kernel; ""
-// if the process is gone.
+// Program is the name of a process's program, at most 15 bytes; [wait.KernelThreads] for a thread of the
+// kernel; "" if the process is gone.
 func Program(pid uint32) string {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if kernelThread(string(stat)) {
-		return kernel
+		return wait.KernelThreads
 	}
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	return strings.TrimSpace(string(name))

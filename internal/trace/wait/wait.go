@@ -24,3 +24,7 @@ const (
 	Kernel   Class = "kernel" // running, or between two steps
 	Unknown  Class = "unexplained"
 )
+
+// KernelThreads is the program that all of the kernel's own threads are: jbd2, kworker, ext4lazyinit.
+// They work for others, and nobody can give them a volume of their own.
+const KernelThreads = "kernel"
