@@ -1,16 +1,9 @@
-# shellcheck shell=sh
+# shellcheck shell=sh source-path=SCRIPTDIR
 # Moves a database's log back from its volume to the data, while the database does not run: this is
 # an init container. It can be run again after it was cut off anywhere.
 set -eu
 log=$1 new=$2 files=$3
-say() { echo "plimsoll: $*"; }
-refuse() { say "$*: the database is not started" >&2; exit 1; }
-has() { [ -d "$1" ] && [ -n "$(find "$1/." -type f -name "$files" -size +0c | head -n 1)" ]; }
-list() { (cd "$1" && find . | sort); }
-same() {
-  [ "$(list "$1")" = "$(list "$2")" ] &&
-    (cd "$1" && find . -type f) | while IFS= read -r f; do cmp -s "$1/$f" "$2/$f" || exit 1; done
-}
+. ./podlog.sh
 if [ -L "$log" ]; then
   [ "$(readlink "$log")" = "$new" ] || refuse "$log is a link to something other than $new"
   has "$new" || refuse "there is no log in $new"

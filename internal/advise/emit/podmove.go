@@ -11,13 +11,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The scripts of the init containers that move a log to its volume and back. Both are POSIX sh.
+// The scripts of the init containers that move a log to its volume and back, in POSIX sh, and the functions
+// that both name by a line of their own.
 var (
+	//go:embed podlog.sh
+	podLog string
 	//go:embed podmove.sh
-	podMove string
+	moveSteps string
 	//go:embed podback.sh
-	podBack string
+	backSteps string
+
+	podMove = podScript(moveSteps)
+	podBack = podScript(backSteps)
 )
+
+// podScript puts the functions into a script: a container has no second file. The first line of each
+// part is for shellcheck.
+func podScript(steps string) string {
+	_, steps, _ = strings.Cut(steps, "\n")
+	_, functions, _ := strings.Cut(podLog, "\n")
+	return strings.Replace(steps, ". ./podlog.sh\n", functions, 1)
+}
 
 // moverName is the init container's.
 const moverName = "plimsoll-log"
@@ -47,7 +61,6 @@ const moverFile = "kubernetes-patch/log-back.yaml"
 // sees it, so that a link means the same to both.
 func (s *statefulSet) mover(script string) corev1.Container {
 	from, to, data := s.logPaths()
-	_, script, _ = strings.Cut(script, "\n") // the first line is for whoever checks it
 	in := s.l.deployment.Log
 	c := corev1.Container{
 		Name: moverName, Image: s.container.Image, ImagePullPolicy: s.container.ImagePullPolicy, SecurityContext: s.container.SecurityContext,
