@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -326,33 +325,4 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%v, %v", series, err)
 		}
 	})
-}
-
-// A real mongod, if there is one on PATH.
-func TestRealServer(t *testing.T) {
-	path, err := exec.LookPath("mongod")
-	if err != nil {
-		t.Skip("no mongod on PATH")
-	}
-	const port = "27993"
-	cmd := exec.CommandContext(t.Context(), path, "--dbpath", t.TempDir(), "--port", port, "--bind_ip", "127.0.0.1")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	var src source.Source
-	for range 60 {
-		if src, err = Open(t.Context(), "mongodb://127.0.0.1:"+port, Options{}); err == nil {
-			break
-		}
-		time.Sleep(time.Second)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := read(t, src, source.Options{For: 4 * time.Second})
-	metrics, err := m.Metrics(t.Context())
-	if err != nil || len(metrics) < 500 || notes(m) != "" {
-		t.Errorf("%d metrics, %v, notes:\n%s", len(metrics), err, notes(m))
-	}
 }

@@ -22,8 +22,9 @@
 // # What is recorded
 //
 // serverStatus each second, under mongodb_exporter's names, which are the same here as for
-// diagnostic.data. Checkpoints are taken from it as well: their number rises when one ends, and it
-// contains how long that took to the millisecond.
+// diagnostic.data. Checkpoints are taken from it as well: whether one runs, and how long the last one
+// took, to the millisecond. Their number alone would not do: it rises when one ends, but in 5.0 when
+// one begins.
 //
 // # What was tried, and what not
 //
