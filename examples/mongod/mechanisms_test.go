@@ -1,0 +1,81 @@
+package mongod_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/examples/mongod"
+	"plimsoll/internal/lab/table"
+	"plimsoll/internal/model/simulate"
+)
+
+// mechanisms are those of the model that a scenario can leave out, and how.
+var mechanisms = []struct {
+	name string
+	sets []string
+}{
+	{"the kernel's writeback throttling", []string{"host.wbt_lat_usec=0"}},
+	{"page cache that is given back", []string{"engine.wiredtiger.page_cache_keeps=0s"}},
+	{"the history store", []string{"engine.wiredtiger.history=0s"}},
+	{"the server: oplog, history store, its CPU", []string{"engine.wiredtiger.oplog=false"}},
+	{"CPU of requests, rounds and replies", []string{"engine.wiredtiger.cpu.request=0s", "engine.wiredtiger.cpu.round=0s", "engine.wiredtiger.cpu.reply=0s"}},
+	{"cores that have to wake up", []string{"host.wakeup=0s"}},
+	{"a page's turn of an eviction thread", []string{"engine.wiredtiger.cpu.eviction=100us"}},
+	{"scrubbing before a checkpoint", []string{"engine.wiredtiger.eviction_checkpoint_target=100%"}},
+}
+
+// What each mechanism moves in each run, one left out at a time: `go test ./examples/mongod -run
+// Mechanisms -v` prints it. The test asks only that none of them is without any effect.
+func TestMechanisms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with -short no mechanism is left out")
+	}
+	suite, err := table.ReadSuite(mongod.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := make([]bool, len(mechanisms))
+	for _, run := range suite.Runs {
+		with := figures(t, run)
+		var out strings.Builder
+		fmt.Fprintf(&out, "%-44s %10s %10s %10s\n", run.Name, "p50", "p99", "checkpoint")
+		fmt.Fprintf(&out, "  %-42s %s\n", "the model", with)
+		for i, m := range mechanisms {
+			without := run
+			without.Set = slices.Concat(run.Set, m.sets)
+			f := figures(t, without)
+			moved[i] = moved[i] || f != with
+			fmt.Fprintf(&out, "  without %-34s %s\n", m.name, f)
+		}
+		t.Log("\n" + out.String())
+	}
+	for i, m := range mechanisms {
+		if !moved[i] {
+			t.Errorf("%s moves nothing in any run", m.name)
+		}
+	}
+}
+
+// figures simulates a run, and returns p50, p99 and a checkpoint's median length as text.
+func figures(t *testing.T, run table.Run) string {
+	t.Helper()
+	sc, err := run.Open(mongod.Files, language)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := simulate.Run(t.Context(), sc, simulate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := table.FiguresOf(r)
+	ms := func(seconds *float64) string {
+		if seconds == nil {
+			return "-"
+		}
+		return time.Duration(*seconds * 1e9).Round(100 * time.Microsecond).String()
+	}
+	return fmt.Sprintf("%10s %10s %10s", ms(of.Writes.All.P50Seconds), ms(of.Writes.All.P99Seconds), ms(of.Checkpoints.MedianSeconds))
+}
