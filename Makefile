@@ -27,6 +27,14 @@ worker: ## build bin/plimsoll-wiredtiger, the lab's WiredTiger server
 bpf: ## compile the eBPF programs of plimsoll trace; the object is committed (Debian: clang llvm)
 	.ci/bpf internal/trace/probe/bpf/trace.bpf.o
 
+.PHONY: kernels
+kernels: ## run plimsoll trace on Debian's 5.10, 6.1 and 6.12, in emulated machines; takes minutes
+	@.ci/kernels $(KERNEL) || [ $$? -eq 77 ]
+
+.PHONY: trace-cost
+trace-cost: ## measure what a trace costs, as root on a machine that does nothing else; 10 minutes
+	$(GO) test ./internal/trace -run Cost -cost 6 -v -timeout 1h
+
 # A separate module has the versions of etcd and its dependencies, as for the linters.
 .PHONY: etcd
 etcd: ## build bin/etcd-current, a newer etcd than Debian's, for the lab
