@@ -16,17 +16,20 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// enough is how many slow calls a scenario is judged by.
-const enough = 8
+// enough is how many slow calls a scenario is judged by; tracedMost is how long they are waited for.
+const (
+	enough     = 8
+	tracedMost = 2 * time.Minute
+)
 
-// traced traces a target until it has enough slow calls.
-func traced(t *testing.T, c target.Choice, slower time.Duration) *trace.Result {
+// traced traces a target for a time at least, until it has enough slow calls.
+func traced(t *testing.T, c target.Choice, slower, least time.Duration) *trace.Result {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	r, err := trace.Run(ctx, trace.Options{Target: c, For: 2 * time.Minute, Slower: slower, Keep: true,
-		Progress: func(_ float64, slow int, waited time.Duration) {
-			if slow >= enough && waited > 2*time.Second {
+	r, err := trace.Run(ctx, trace.Options{Target: c, For: tracedMost, Slower: slower, Keep: true,
+		Progress: func(done float64, slow int, waited time.Duration) {
+			if slow >= enough && waited > 2*time.Second && done*tracedMost.Seconds() >= least.Seconds() {
 				cancel()
 			}
 		}})
@@ -83,7 +86,7 @@ func TestCulprit(t *testing.T) {
 			e := emulate(t, x.fs, x.slots)
 			choice := x.target(t, e)
 			x.disturb(t, e)
-			r := traced(t, choice, 20*time.Millisecond).Report
+			r := traced(t, choice, 20*time.Millisecond, 0).Report
 			share := culprit(r, x.who)
 			t.Logf("%s: %d slow calls, %v in all: %.0f %% behind %s; device queue %s, tag wait %s, writeback throttling %s, device %s, without a processor %s, unexplained %s",
 				x.name, r.Slow, r.SlowTime, 100*share, x.who, stage(r, chain.DeviceQueue), stage(r, chain.TagWait), stage(r, chain.WBT),

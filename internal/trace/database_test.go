@@ -4,6 +4,7 @@ package trace_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,13 +17,18 @@ import (
 
 	"plimsoll/internal/trace"
 	"plimsoll/internal/trace/chain"
+	"plimsoll/internal/trace/events"
 	"plimsoll/internal/trace/target"
 )
+
+var saveTo = flag.String("save-traces", "", "save the traces of real engines into this folder")
 
 // A scene is a real program whose syncs wait for something known.
 type scene struct {
 	name, fs string
 	turn     int // 0 and up: the rotating turn of .ci/run that it has
+	// least is how long it is traced at least: what is in the way may come only now and then.
+	least time.Duration
 	// set starts everything on a volume, and says what to trace and what is slow.
 	set func(t *testing.T, e *emulated) (target.Choice, time.Duration)
 	// guilty reports whether a cause is the known one.
@@ -32,8 +38,9 @@ type scene struct {
 const (
 	wiredTiger = "{wiredtiger: {cache: 256MB, checkpoint: 3s, log_bytes: 4200B, oplog: false}}"
 	updates4K  = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 4KiB}, connections: 16}"
-	postgreSQL = "{postgres: {shared_buffers: 256MiB, max_wal_size: 1GiB, checkpoint_timeout: 30s, checkpoint_completion_target: 0, checkpoint_flush_after: 0B, rows: 100000}}"
-	updates100 = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 100000}, document: {size: 100B}, connections: 16}"
+	postgreSQL = "{postgres: {shared_buffers: 256MiB, max_wal_size: 1GiB, checkpoint_timeout: 30s, checkpoint_completion_target: 0, checkpoint_flush_after: 0B, rows: 400000}}"
+	// A checkpoint has some 5,000 pages to write: seconds of the volume.
+	updates100 = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 400000}, document: {size: 100B}, connections: 16}"
 	etcdAlone  = "{etcd: {members: 1, rtt: 100us}}"
 	updates512 = "{arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 200}, document: {size: 512B}}"
 )
@@ -43,13 +50,13 @@ const (
 const untilShown = 9
 
 var scenes = []scene{
-	{"WiredTiger", "xfs", 0, wiredTigerOn(false), others(func(c *chain.Culprit) bool { return strings.HasSuffix(c.File, ".wt") })},
-	{"WiredTiger apart", "ext4", 1, wiredTigerOn(true), device},
-	{"PostgreSQL", "ext4", untilShown, postgres, others(func(c *chain.Culprit) bool { return strings.Contains(c.File, "/base/") })},
-	{"etcd beside dd", "ext4", 0, etcdBeside, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
-	{"Redis beside dd", "ext4", 1, redis, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
-	{"limit", "ext4", 2, limited, func(_ *testing.T, c *chain.Cause) bool { return c.Kind == chain.TheLimit }},
-	{"container", "ext4", 0, container, func(t *testing.T, c *chain.Cause) bool {
+	{"WiredTiger", "xfs", 0, 0, wiredTigerOn(false), others(func(c *chain.Culprit) bool { return strings.HasSuffix(c.File, ".wt") })},
+	{"WiredTiger apart", "ext4", 1, 0, wiredTigerOn(true), device},
+	{"PostgreSQL", "ext4", untilShown, 35 * time.Second, postgres, others(func(c *chain.Culprit) bool { return strings.Contains(c.File, "/base/") })},
+	{"etcd beside dd", "ext4", 0, 0, etcdBeside, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
+	{"Redis beside dd", "ext4", 1, 0, redis, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
+	{"limit", "ext4", 2, 0, limited, func(_ *testing.T, c *chain.Cause) bool { return c.Kind == chain.TheLimit }},
+	{"container", "ext4", 0, 0, container, func(t *testing.T, c *chain.Cause) bool {
 		if c.Kind != chain.Others || c.Culprit.Comm != "dd" {
 			return false
 		}
@@ -85,7 +92,13 @@ func TestDatabaseCulprit(t *testing.T) {
 			takesTurn(t, x.turn)
 			e := emulate(t, x.fs, 0)
 			choice, slower := x.set(t, e)
-			r := traced(t, choice, slower)
+			r := traced(t, choice, slower, x.least)
+			if *saveTo != "" {
+				file := filepath.Join(*saveTo, strings.ReplaceAll(x.name, " ", "-")+".trace")
+				if err := events.SaveFile(file, r.Report.Header, r.Events); err != nil {
+					t.Error(err)
+				}
+			}
 			judge(t, e, r, x.guilty)
 		})
 	}

@@ -3,13 +3,17 @@
 package trace_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"plimsoll/internal/trace"
+	"plimsoll/internal/trace/events"
 	"plimsoll/internal/trace/target"
 )
 
@@ -20,7 +24,7 @@ func TestBtrfs(t *testing.T) {
 	e := emulate(t, "btrfs", 0)
 	appending(t, e.dir)
 	copying(t, e.dir)
-	r := traced(t, target.Choice{Path: e.dir}, 20*time.Millisecond).Report
+	r := traced(t, target.Choice{Path: e.dir}, 20*time.Millisecond, 0).Report
 	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "btrfs's log") }) {
 		t.Errorf("no note on btrfs: %q", r.Notes)
 	}
@@ -50,5 +54,58 @@ func TestNothingSlow(t *testing.T) {
 	}
 	if _, most := r.Report.Header.Totals.Slowest(); r.Report.Slow > 0 || most == 0 {
 		t.Errorf("%d slow calls, the slowest took %v", r.Report.Slow, most)
+	}
+}
+
+// What a program hands over to io_uring is no call, and counted.
+func TestRings(t *testing.T) {
+	need(t, "fio")
+	e := emulate(t, "ext4", 0)
+	e.disk.Pace(false, nil)
+	p := start(t, nil, "fio", "--name=rings", "--directory="+e.dir, "--rw=write", "--bs=4k", "--size=16m", "--ioengine=io_uring",
+		"--iodepth=2", "--fdatasync=8", "--time_based", "--runtime=600", "--thread", "--output=/dev/null")
+	until(t, "fio uses no io_uring", func() bool {
+		f, err := target.Find(target.Choice{PID: p.Pid})
+		return err == nil && f.Rings
+	})
+	r, err := trace.Run(t.Context(), trace.Options{Target: target.Choice{PID: p.Pid}, For: 2 * time.Second, Slower: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Report.Header.Totals.Counts; n[events.Fsync].Rings == 0 || n[events.Write].Rings < n[events.Fsync].Rings {
+		t.Errorf("%+v", n)
+	}
+	if !slices.ContainsFunc(r.Report.Notes, func(n string) bool { return strings.Contains(n, "syncs") && strings.Contains(n, "io_uring") }) {
+		t.Errorf("no note on io_uring: %q", r.Report.Notes)
+	}
+}
+
+// A sync of an overlay's file waits for the file system below.
+func TestOverlay(t *testing.T) {
+	need(t, "fio", "dd")
+	e := emulate(t, "ext4", 0)
+	dir := func(name string) string {
+		path := filepath.Join(e.dir, name)
+		if err := os.Mkdir(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	merged := t.TempDir()
+	options := "lowerdir=" + dir("lower") + ",upperdir=" + dir("upper") + ",workdir=" + dir("work")
+	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
+		t.Skipf("no overlay can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { unmount(t, merged) })
+	appending(t, merged)
+	copying(t, e.dir)
+	r := traced(t, target.Choice{Path: merged}, 20*time.Millisecond, 0).Report
+	if share := culprit(r, "dd"); share < 0.5 {
+		t.Errorf("%.0f %% of the wait is behind dd: %+v", 100*share, r.Causes())
+	}
+	for i := range r.Worst {
+		if c := &r.Worst[i]; !strings.HasPrefix(c.File, merged+"/") && !strings.HasPrefix(c.File, e.dir+"/upper/") {
+			t.Errorf("a slow call on %q, not below %s", c.File, merged)
+		}
 	}
 }

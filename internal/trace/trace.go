@@ -7,7 +7,6 @@ package trace
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -54,9 +53,11 @@ type session struct {
 	probe  *probe.Probe
 	window *chain.Window
 	tally  *chain.Tally
-	prefix string
-	notes  []string
-	keep   events.Batch
+	// rings says that the target uses io_uring, byDevice that the targets are all processes.
+	rings, byDevice bool
+
+	notes []string
+	keep  events.Batch
 
 	pending []events.Call
 	since   map[uint32]int64 // when each file system began to be watched
@@ -64,7 +65,6 @@ type session struct {
 	foreign map[uint32]bool  // devices of files that are on no watched file system
 	look    chan struct{}    // asks for a look at the target at once
 	groups  map[uint32]bool
-	other   int // slow calls on other folders of the same file system
 }
 
 // Available says why this kernel or this user cannot trace; nil if it can.
@@ -79,9 +79,9 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{opt: opt, prefix: found.Prefix, notes: found.Notes, tally: chain.NewTally(), groups: map[uint32]bool{},
+	s := &session{opt: opt, rings: found.Rings, byDevice: found.ByDevice, notes: found.Notes, tally: chain.NewTally(), groups: map[uint32]bool{},
 		since: map[uint32]int64{}, foreign: map[uint32]bool{}, look: make(chan struct{}, 1)}
-	s.header = events.Header{Target: opt.Target.String(), Kernel: kernel(), Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
+	s.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(), Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
 	s.window = chain.NewWindow(&s.header)
 	p, err := probe.Start(probe.Config{Slower: opt.Slower, ByDevice: found.ByDevice})
 	if err != nil {
@@ -202,6 +202,7 @@ func (s *session) take(b *events.Batch) {
 			s.group(f.Task, b)
 		}
 	}
+	s.below(b)
 	s.window.Add(b)
 	for i := range b.Calls {
 		s.strange(b.Calls[i].File.Dev)
@@ -215,6 +216,22 @@ func (s *session) take(b *events.Batch) {
 		return
 	}
 	s.keep.Append(b)
+}
+
+// below replaces an overlay's files by those that they are on the file system below: requests and
+// commits are there. Their names stay the overlay's.
+func (s *session) below(b *events.Batch) {
+	for i := range b.Files {
+		f := &b.Files[i]
+		if m := s.header.Mount(f.ID.Dev); m != nil && m.Below != 0 {
+			f.Path, f.ID.Dev = m.Name(f.Names), m.Below
+		}
+	}
+	for i := range b.Calls {
+		if m := s.header.Mount(b.Calls[i].File.Dev); m != nil && m.Below != 0 {
+			b.Calls[i].File.Dev = m.Below
+		}
+	}
 }
 
 // strange asks for a look at the target if a call was on a file system that is not known.
@@ -260,8 +277,7 @@ func (s *session) explain(before int64) {
 			s.header.Cut = true
 		}
 		x := s.window.Explain(c)
-		if s.prefix != "" && x.File != "" && !strings.HasPrefix(x.File, s.prefix+"/") {
-			s.other++
+		if s.header.Elsewhere(x.File) {
 			continue
 		}
 		if s.tally.Draws(&x) {
@@ -285,10 +301,34 @@ func (s *session) result() (*Result, error) {
 	}
 	r := s.tally.Report(&s.header)
 	r.Notes = s.notes
+	if note := s.ringNote(); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
 	if s.early > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d slow calls are left out: they were on a file system that the target had not used before, and began before it was watched", s.early))
 	}
 	return &Result{Report: r, Events: &s.keep, Window: s.window}, nil
+}
+
+// ringNote says what was handed over to io_uring, as far as the kernel shows it; "" if nothing was.
+func (s *session) ringNote() string {
+	const unseen = "not seen as calls; their requests are seen, as in front of other calls"
+	if !s.probe.CountsRings() {
+		if s.rings {
+			return "it uses io_uring: syncs, writes and reads that it hands over there are " + unseen
+		}
+		return ""
+	}
+	n := &s.header.Totals.Counts
+	syncs, writes, reads := n[events.Fsync].Rings+n[events.SyncFileRange].Rings, n[events.Write].Rings, n[events.Read].Rings
+	if syncs+writes+reads == 0 {
+		return ""
+	}
+	who := "it"
+	if s.byDevice {
+		who = "programs on this machine"
+	}
+	return fmt.Sprintf("%s handed %d syncs, %d writes and %d reads over to io_uring: they are %s", who, syncs, writes, reads, unseen)
 }
 
 func kernel() string {

@@ -196,3 +196,13 @@ func TestClassify(t *testing.T) {
 		}
 	}
 }
+
+// A trace of a folder leaves out what other folders of the file system waited for, also when it is
+// explained again.
+func TestFolders(t *testing.T) {
+	h, all := load(t, "ext4-dd")
+	h.Folders = []string{"/no/such/folder"}
+	if r := Replay(h, all); r.Slow != 0 {
+		t.Errorf("%d slow calls on other folders", r.Slow)
+	}
+}

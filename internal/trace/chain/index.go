@@ -137,16 +137,16 @@ func (w *Window) path(f *events.File) string {
 	if f.Path != "" || len(f.Names) == 0 {
 		return f.Path
 	}
+	m := w.header.Mount(f.ID.Dev)
+	if m == nil {
+		m = &events.Mount{}
+	}
+	if p := m.Name(f.Names); p != "" {
+		return p
+	}
 	names := slices.Clone(f.Names)
 	slices.Reverse(names)
-	if names[0] != "/" {
-		return ".../" + strings.Join(names, "/")
-	}
-	p := "/" + strings.Join(names[1:], "/")
-	if m := w.header.Mount(f.ID.Dev); m != nil && m.Path != "/" {
-		p = m.Path + p
-	}
-	return p
+	return ".../" + strings.Join(names, "/")
 }
 
 // middle is a time that halves what is kept.

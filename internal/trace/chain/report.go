@@ -217,6 +217,9 @@ func Replay(h *events.Header, b *events.Batch) *Report {
 	w.Add(b)
 	for i := range b.Calls {
 		x := w.Explain(&b.Calls[i])
+		if h.Elsewhere(x.File) {
+			continue
+		}
 		if t.Draws(&x) {
 			x.Queue = w.Queue(&x.Call)
 		}

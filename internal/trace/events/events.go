@@ -6,7 +6,11 @@
 // times 2^20 plus minor.
 package events
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // A Kind is what a system call does.
 type Kind uint8
@@ -188,6 +192,7 @@ type Count struct {
 	Calls uint64        `json:"calls"`
 	Time  time.Duration `json:"ns"`
 	Most  time.Duration `json:"most_ns"`
+	Rings uint64        `json:"rings,omitempty"` // handed over to io_uring, and no calls
 }
 
 // Totals are over the whole trace.
@@ -247,12 +252,30 @@ type Mount struct {
 	FSType string   `json:"fs_type"`
 	Source string   `json:"source,omitempty"` // the device's node, where there is one
 	Disks  []uint32 `json:"disks,omitempty"`
+	// Upper is the folder that has an overlay's changed files, and Below the file system it is on: what
+	// the overlay's files are synced to.
+	Upper string `json:"upper,omitempty"`
+	Below uint32 `json:"below,omitempty"`
+}
+
+// Name is a file's path by the names from its own up to the root of the file system; "" if they do not
+// reach it.
+func (m *Mount) Name(names []string) string {
+	if len(names) == 0 || names[len(names)-1] != "/" {
+		return ""
+	}
+	p := strings.TrimSuffix(m.Path, "/")
+	for _, name := range slices.Backward(names[:len(names)-1]) {
+		p += "/" + name
+	}
+	return p
 }
 
 // A Header is what a trace was of.
 type Header struct {
 	Version int           `json:"plimsoll_trace"`
-	Target  string        `json:"target"` // as it was asked for
+	Target  string        `json:"target"`            // as it was asked for
+	Folders []string      `json:"folders,omitempty"` // only calls on files below one of them
 	Kernel  string        `json:"kernel"`
 	Began   time.Time     `json:"began"`
 	BeganNs int64         `json:"began_ns"` // the same by the monotonic clock
@@ -263,6 +286,12 @@ type Header struct {
 	Missing []string      `json:"missing,omitempty"` // what this kernel could not show
 	Totals  Totals        `json:"totals"`
 	Cut     bool          `json:"cut,omitempty"` // there were more events than a file may hold
+}
+
+// Elsewhere reports whether a file is in none of the traced folders. Its name may not be known: "".
+func (h *Header) Elsewhere(file string) bool {
+	return len(h.Folders) > 0 && file != "" &&
+		!slices.ContainsFunc(h.Folders, func(dir string) bool { return strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/") })
 }
 
 // Disk finds a disk.

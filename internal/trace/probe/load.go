@@ -58,6 +58,10 @@ var programs = []program{
 	{"commit_logging", "jbd2_commit_logging", 2, "", false},
 	{"commit_end", "jbd2_end_commit", 2, "", false},
 	{"handle_stats", "jbd2_handle_stats", 8, "who keeps a transaction of ext4's journal open", false},
+	// From 5.11 to 5.18 its arguments are in another order in each version.
+	{"ring_request", "io_uring_submit_req", 1, "", false},
+	{"ring_entry", "io_uring_submit_sqe", 2, "", false},
+	{"ring_510", "io_uring_submit_sqe", 5, "", false},
 }
 
 // An UnavailableError says that this machine or user cannot trace, why, and what works instead.
@@ -240,9 +244,13 @@ func (c *Config) set(spec *ebpf.CollectionSpec) error {
 	for number, kind := range systemCalls {
 		kinds[number] = uint8(kind)
 	}
+	var rings [64]uint8
+	for operation, kind := range ringOperations {
+		rings[operation] = uint8(kind)
+	}
 	var errs []error
 	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": c.early(), "early_shift": uint32(bits.Len64(c.early()) - 1),
-		"by_device": c.ByDevice, "kinds": kinds} {
+		"by_device": c.ByDevice, "kinds": kinds, "ring_kinds": rings} {
 		variable := spec.Variables[name]
 		if variable == nil {
 			return fmt.Errorf("the eBPF object has no %s", name)

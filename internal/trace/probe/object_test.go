@@ -109,7 +109,7 @@ func TestChoose(t *testing.T) {
 	modern := map[string]int{
 		"sys_enter": 2, "sys_exit": 2, "sched_switch": 4, "sched_waking": 1, "block_rq_insert": 1, "block_rq_issue": 1, "block_rq_merge": 1,
 		"block_io_start": 1, "block_rq_complete": 3, "writeback_start": 2, "writeback_written": 2, "writeback_dirty_folio": 2,
-		"jbd2_start_commit": 2, "jbd2_commit_locking": 2, "jbd2_commit_flushing": 2, "jbd2_commit_logging": 2, "jbd2_end_commit": 2, "jbd2_handle_stats": 8,
+		"jbd2_start_commit": 2, "jbd2_commit_locking": 2, "jbd2_commit_flushing": 2, "jbd2_commit_logging": 2, "jbd2_end_commit": 2, "jbd2_handle_stats": 8, "io_uring_submit_req": 1,
 	}
 	with := func(change map[string]int) func(string) int {
 		return func(name string) int {
@@ -123,7 +123,7 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	v510 := map[string]int{"sched_switch": 3, "block_rq_insert": 2, "block_rq_issue": 2, "block_rq_merge": 2, "block_io_start": -1,
-		"writeback_dirty_folio": -1, "writeback_dirty_page": 2}
+		"writeback_dirty_folio": -1, "writeback_dirty_page": 2, "io_uring_submit_req": -1, "io_uring_submit_sqe": 5}
 	for _, x := range []struct {
 		name     string
 		change   map[string]int
@@ -132,9 +132,12 @@ func TestChoose(t *testing.T) {
 		err      string
 	}{
 		{"6.18", nil, []string{"insert", "issue", "io_start", "dirty_folio"}, []string{"insert_510", "issue_510", "dirty_page"}, 0, ""},
-		{"5.15", map[string]int{"sched_switch": 3, "block_io_start": -1, "writeback_dirty_folio": -1, "writeback_dirty_page": 2},
+		{"6.1", map[string]int{"block_io_start": -1, "io_uring_submit_req": -1, "io_uring_submit_sqe": 2},
+			[]string{"insert", "issue", "dirty_folio", "ring_entry"}, []string{"io_start", "dirty_page", "ring_request", "ring_510"}, 0, ""},
+		{"5.15", map[string]int{"sched_switch": 3, "block_io_start": -1, "writeback_dirty_folio": -1, "writeback_dirty_page": 2,
+			"io_uring_submit_req": -1, "io_uring_submit_sqe": 7},
 			[]string{"insert", "issue", "dirty_page"}, []string{"io_start", "dirty_folio"}, 0, ""},
-		{"5.10", v510, []string{"insert_510", "issue_510", "merge_510", "dirty_page"}, []string{"insert", "issue", "merge", "io_start"}, 0, ""},
+		{"5.10", v510, []string{"insert_510", "issue_510", "merge_510", "dirty_page", "ring_510"}, []string{"insert", "issue", "merge", "io_start"}, 0, ""},
 		{"without jbd2", map[string]int{"jbd2_start_commit": -1, "jbd2_commit_locking": -1, "jbd2_commit_flushing": -1, "jbd2_commit_logging": -1, "jbd2_end_commit": -1, "jbd2_handle_stats": -1},
 			[]string{"issue"}, []string{"commit_start", "handle_stats"}, 2, ""},
 		{"without block", map[string]int{"block_rq_issue": -1}, nil, nil, 0, "block_rq_issue: the devices' requests"},

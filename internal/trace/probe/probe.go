@@ -60,6 +60,7 @@ type Probe struct {
 	links  []link.Link
 	reader *ringbuf.Reader
 	decode decoder
+	marks  [1024]uint8    // of file systems, as the programs have them
 	known  map[string]int // entries of each map that [Probe.Watch] fills
 	// Missing is what this kernel cannot show.
 	Missing []string
@@ -107,10 +108,29 @@ func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
 			} else if err != nil {
 				return fmt.Errorf("trace: more than %d %s: %w", m.MaxEntries(), x.name, err)
 			}
+			if x.name == "fsdevs" {
+				p.marks[markOf(k)] = 1
+			}
 			p.known[x.name]++
 		}
 	}
+	if err := p.coll.Variables["marks"].Set(p.marks); err != nil {
+		return fmt.Errorf("trace: the marks of file systems: %w", err)
+	}
 	return nil
+}
+
+// markOf is a device's element in the programs' marks: their function mix.
+func markOf(dev uint32) uint32 { return uint32(uint64(dev)*0x9e3779b97f4a7c15>>40) % 1024 }
+
+// CountsRings reports whether this kernel shows what programs hand over to io_uring.
+func (p *Probe) CountsRings() bool {
+	for _, name := range []string{"ring_request", "ring_entry", "ring_510"} {
+		if p.coll.Programs[name] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Run hands over batches of events until the context ends, each 50 ms at the latest, and what is
@@ -150,7 +170,7 @@ func (p *Probe) Totals() (events.Totals, error) {
 	var t events.Totals
 	m := p.coll.Maps["counts"]
 	for kind := range events.Kinds {
-		var each []struct{ Calls, Ns, Most, Lost uint64 }
+		var each []struct{ Calls, Ns, Most, Lost, Rings uint64 }
 		if err := m.Lookup(uint32(kind), &each); err != nil {
 			return t, fmt.Errorf("trace: the counts: %w", err)
 		}
@@ -159,6 +179,7 @@ func (p *Probe) Totals() (events.Totals, error) {
 			at.Calls += c.Calls
 			at.Time += time.Duration(c.Ns)
 			at.Most = max(at.Most, time.Duration(c.Most))
+			at.Rings += c.Rings
 			t.Lost += c.Lost
 		}
 	}

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -23,8 +22,9 @@ type Found struct {
 	Processes []uint32
 	Mounts    []events.Mount // where they have files, or the folder's
 	Disks     []events.Disk
-	ByDevice  bool   // all processes' calls on the mounts
-	Prefix    string // only files below this folder
+	ByDevice  bool     // all processes' calls on the mounts
+	Folders   []string // only files below these
+	Rings     bool     // a process uses io_uring
 	Notes     []string
 }
 
@@ -55,9 +55,7 @@ func Find(c Choice) (*Found, error) {
 		for _, d := range o.disks {
 			f.disk(d)
 		}
-		if o.rings && !slices.Contains(f.Notes, noRings) {
-			f.Notes = append(f.Notes, noRings)
-		}
+		f.Rings = f.Rings || o.rings
 		if asynchronous(p) && !slices.Contains(f.Notes, noAIO) {
 			f.Notes = append(f.Notes, noAIO)
 		}
@@ -66,7 +64,7 @@ func Find(c Choice) (*Found, error) {
 		if !devs[m.Dev] {
 			continue
 		}
-		if what, _ := Unseen(m.FSType); what != "" {
+		if what, _ := Unseen(m.FSType); what != "" && m.Below == 0 {
 			f.Notes = append(f.Notes, fmt.Sprintf("%s is %s: %s", m.Path, m.FSType, what))
 		}
 	}
@@ -119,6 +117,9 @@ func findPath(path string) (*Found, error) {
 			continue
 		}
 		what, fatal := Unseen(m.FSType)
+		if m.Below != 0 {
+			what, fatal = "", false
+		}
 		if fatal {
 			return nil, &Error{fmt.Sprintf("%s is on %s: %s", path, m.FSType, what), "name a folder on a disk"}
 		}
@@ -127,7 +128,10 @@ func findPath(path string) (*Found, error) {
 		}
 		f.Mounts = onDisks([]events.Mount{*m}, func(*events.Mount) bool { return true })
 		if abs != m.Path {
-			f.Prefix = abs
+			f.Folders = []string{abs}
+		}
+		if m.Below != 0 { // its files have two names, and others are on the file system below
+			f.Folders = []string{abs, filepath.Join(m.Upper, strings.TrimPrefix(abs, m.Path))}
 		}
 	}
 	f.complete(mounts)
@@ -143,8 +147,14 @@ func (f *Found) disk(dev uint32) {
 	}
 }
 
-// complete adds the disks of the mounts, and the other file systems on these disks: neighbours.
+// complete adds the disks of the mounts, and the other file systems on these disks: neighbours, and those
+// below an overlay, which a container does not have among its mounts.
 func (f *Found) complete(all []events.Mount) {
+	if slices.ContainsFunc(f.Mounts, func(m events.Mount) bool { return m.Below != 0 }) {
+		if own, err := readMounts(os.Getpid()); err == nil {
+			all = slices.Concat(all, own)
+		}
+	}
 	for _, m := range f.Mounts {
 		for _, d := range m.Disks {
 			f.disk(d)
@@ -197,12 +207,8 @@ func mountDev(mounts []events.Mount, dev uint32, path string) uint32 {
 	return dev
 }
 
-const (
-	noRings = "it uses io_uring: syncs, writes and reads that it hands over there are not seen as calls; their requests are seen, " +
-		"as in front of its other calls"
-	noAIO = "it uses Linux AIO (io_submit): syncs, writes and reads that it hands over there are not seen as calls; their requests are seen, " +
-		"as in front of its other calls"
-)
+const noAIO = "it uses Linux AIO (io_submit): syncs, writes and reads that it hands over there are not seen as calls; their requests are seen, " +
+	"as in front of its other calls"
 
 // asynchronous reports whether a process has made a context for Linux AIO, whose ring is mapped.
 func asynchronous(pid int) bool {
@@ -241,52 +247,12 @@ func filesOf(pid int, mounts []events.Mount) (o open) {
 	return o
 }
 
-// readMounts reads a process's mounts, in their order.
-func readMounts(pid int) ([]events.Mount, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
-	if err != nil {
-		return nil, err
-	}
-	var out []events.Mount
-	in := bufio.NewScanner(bytes.NewReader(text))
-	for in.Scan() {
-		// 27 1 254:0 / /mnt rw shared:1 - ext4 /dev/vda rw
-		before, after, ok := strings.Cut(in.Text(), " - ")
-		fields, rest := strings.Fields(before), strings.Fields(after)
-		if !ok || len(fields) < 5 || len(rest) == 0 {
-			continue
-		}
-		major, minor, ok := numbers(fields[2])
-		if !ok || fields[3] != "/" && slices.ContainsFunc(out, func(m events.Mount) bool { return m.Dev == major<<20|minor }) {
-			continue // a bind mount of what is already there
-		}
-		m := events.Mount{Dev: major<<20 | minor, Path: unescape(fields[4]), FSType: rest[0]}
-		if len(rest) > 1 && strings.HasPrefix(rest[1], "/dev/") {
-			m.Source = unescape(rest[1])
-		}
-		out = append(out, m)
-	}
-	return out, nil
-}
-
-func numbers(text string) (major, minor uint32, ok bool) {
-	a, b, _ := strings.Cut(text, ":")
-	x, err1 := strconv.ParseUint(a, 10, 12)
-	y, err2 := strconv.ParseUint(strings.TrimSpace(b), 10, 20)
-	return uint32(x), uint32(y), err1 == nil && err2 == nil
-}
-
-// unescape undoes the octal escapes of mountinfo.
-func unescape(s string) string {
-	for _, r := range []struct{ from, to string }{{`\040`, " "}, {`\011`, "\t"}, {`\012`, "\n"}, {`\134`, `\`}} {
-		s = strings.ReplaceAll(s, r.from, r.to)
-	}
-	return s
-}
-
 // disksOf are the whole disks below a file system. One of btrfs has a number of its own, and may have
 // several devices.
 func disksOf(m *events.Mount) []uint32 {
+	if m.Below != 0 {
+		return disksBelow(m.Below)
+	}
 	if m.FSType != "btrfs" {
 		return disksBelow(m.Dev)
 	}

@@ -49,7 +49,7 @@ func Unseen(fsType string) (what string, fatal bool) {
 	case fsType == "tmpfs" || fsType == "ramfs" || fsType == "devtmpfs":
 		return "its files are in memory: a sync there waits for no device", true
 	case fsType == "overlay":
-		return "it passes syncs on to another file system: name a folder on that one, for example the container's volume", true
+		return "it passes syncs on to another file system, whose folder cannot be reached from here: trace on the host, or name a folder on that one, for example the container's volume", true
 	case fsType == "nfs" || fsType == "nfs4" || fsType == "cifs" || fsType == "9p" || strings.HasPrefix(fsType, "fuse."):
 		return "its requests go to a server or a program, not to a block device: trace there", true
 	case fsType == "zfs":

@@ -98,3 +98,17 @@ func TestThreadsOfTheKernel(t *testing.T) {
 		t.Errorf("this process is %q", got)
 	}
 }
+
+// The options of an overlay name the folder of its changed files.
+func TestUpper(t *testing.T) {
+	dir := t.TempDir()
+	got, dev := upper("rw,lowerdir=/l1:/l2,upperdir=" + dir + ",workdir=/w,index=off")
+	if got != dir || dev == 0 {
+		t.Errorf("%q, %d", got, dev)
+	}
+	for _, options := range []string{"ro,lowerdir=/l1:/l2", "rw,upperdir=relative", "rw,upperdir=/no/such/folder"} {
+		if got, dev := upper(options); got != "" || dev != 0 {
+			t.Errorf("%s: %q, %d", options, got, dev)
+		}
+	}
+}

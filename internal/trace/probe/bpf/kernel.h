@@ -141,6 +141,9 @@ enum rqf_flags { // since 6.11
 struct request___515 {
 	struct gendisk *rq_disk;
 };
+struct io_kiocb {
+	u8 opcode;
+};
 struct block_device {
 	u32 bd_dev;
 };

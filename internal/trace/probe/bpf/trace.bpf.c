@@ -14,6 +14,8 @@ volatile const u32 early_shift = 20;    // the power of two below early_ns
 volatile const bool by_device = 0;      // targets are all processes, on file systems of fsdevs
 volatile const u8 kinds[512] = {};      // by the number of a system call; 0: not traced
 
+volatile const u8 ring_kinds[64] = {};  // by the number of an operation of io_uring; 0: not counted
+
 enum { KIND_FSYNC = 1, KIND_FDATASYNC, KIND_RANGE, KIND_MSYNC, KIND_WRITE, KIND_READ, KIND_SYNC, KIND_COUNT };
 
 #define PF_KTHREAD 0x00200000
@@ -86,6 +88,7 @@ struct done {
 };
 struct count {
 	u64 calls, ns, most, lost;
+	u64 rings; // handed over to io_uring
 };
 
 #define MAP(name, kind, entries, k, v)  \
@@ -154,6 +157,29 @@ INLINE u32 mix(u64 x) { return x * 0x9e3779b97f4a7c15ull >> 40; }
 
 INLINE bool listed(void *map, u32 key) { return bpf_map_lookup_elem(map, &key) != 0; }
 
+// Most files are on none of the file systems: the loader marks the elements of those that are, which
+// costs less to look at than a hash table.
+u8 marks[1024];
+
+INLINE bool watched(u32 dev) { return element(marks, mix(dev)) && listed(&fsdevs, dev); }
+
+// place_on is a disk's place in disks, from 1; 0 if it is not watched. What was found once needs no
+// hash table any more: a disk keeps its place.
+static u64 found[64];
+
+INLINE u32 place_on(u32 dev)
+{
+	u64 last = element(found, mix(dev));
+	if (last && last >> 32 == dev)
+		return last;
+	u8 *disk = bpf_map_lookup_elem(&devs, &dev);
+	if (!disk)
+		return 0;
+	u32 place = *disk + 1;
+	element(found, mix(dev)) = (u64)dev << 32 | place;
+	return place;
+}
+
 // File names
 
 INLINE void named(struct inode_event *e, struct dentry *d)
@@ -220,7 +246,7 @@ INLINE int dirtied(struct address_space *mapping)
 	if (!host)
 		return 0;
 	u32 dev = host->i_sb->s_dev;
-	if (!listed(&fsdevs, dev))
+	if (!watched(dev))
 		return 0;
 	seen(dev, host->i_ino, host->i_sb->s_magic, 0, host, 1);
 	return 0;
@@ -317,16 +343,16 @@ int call_enter(u64 *ctx)
 		if (!f)
 			return 0;
 		READ(i, f->f_inode);
-		READ(mode, i->i_mode);
-		if ((mode & S_IFMT) != S_IFREG && (mode & S_IFMT) != S_IFBLK)
-			return 0; // a socket, a pipe, a terminal
 		u32 dev = 0;
 		if (by_device) {
 			READ(sb, i->i_sb);
 			READ(dev, sb->s_dev);
-			if (!listed(&fsdevs, dev))
+			if (!watched(dev))
 				return 0;
 		}
+		READ(mode, i->i_mode);
+		if ((mode & S_IFMT) != S_IFREG && (mode & S_IFMT) != S_IFBLK)
+			return 0; // a socket, a pipe, a terminal
 	} else if (by_device) {
 		return 0;
 	}
@@ -413,6 +439,29 @@ int call_exit(u64 *ctx)
 	forget(t);
 	return 0;
 }
+
+// What a program hands over to io_uring is no system call of its own: it is counted only.
+INLINE int handed_over(u32 operation)
+{
+	if (operation >= sizeof(ring_kinds))
+		return 0;
+	u32 kind = ring_kinds[operation];
+	if (!kind || (!by_device && !listed(&targets, bpf_get_current_pid_tgid() >> 32)))
+		return 0;
+	struct count *n = bpf_map_lookup_elem(&counts, &kind);
+	if (n)
+		n->rings++;
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req") // since 6.3
+int ring_request(u64 *ctx) { return handed_over(((struct io_kiocb *)ctx[0])->opcode); }
+
+SEC("tp_btf/io_uring_submit_sqe") // since 5.19
+int ring_entry(u64 *ctx) { return handed_over(((struct io_kiocb *)ctx[0])->opcode); }
+
+SEC("tp_btf/io_uring_submit_sqe")
+int ring_510(u64 *ctx) { return handed_over((u8)ctx[1]); }
 
 // Threads off their processor: those in a traced call, and the kernel's own when they wait for I/O.
 
@@ -619,8 +668,7 @@ INLINE int queued(u64 *argument, bool issued)
 		}
 		return 0;
 	}
-	u32 dev = disk_of(rq);
-	u8 *disk = bpf_map_lookup_elem(&devs, &dev);
+	u32 disk = place_on(disk_of(rq));
 	if (!disk)
 		return 0;
 	if (!s) {
@@ -635,7 +683,7 @@ INLINE int queued(u64 *argument, bool issued)
 	s->tgid = id >> 32;
 	s->tid = id;
 	s->bytes = rq->__data_len;
-	s->disk = *disk;
+	s->disk = disk - 1;
 	s->requeues = 0;
 	s->kthread = kernel_thread();
 	s->reason = 0;
@@ -782,7 +830,7 @@ int commit_start(u64 *ctx)
 	u64 key = ctx[0];
 	struct commit_event c = {};
 	c.dev = j->j_fs_dev->bd_dev;
-	if (!listed(&fsdevs, c.dev))
+	if (!watched(c.dev))
 		return 0;
 	c.type = EVENT_COMMIT;
 	c.transaction = t->t_tid;
@@ -827,7 +875,7 @@ SEC("tp_btf/jbd2_handle_stats")
 int handle_stats(u64 *ctx)
 {
 	u32 dev = ctx[0], jiffies = ctx[4];
-	if (jiffies < 2 || !listed(&fsdevs, dev))
+	if (jiffies < 2 || !watched(dev))
 		return 0;
 	struct handle_event *e = room(handle_event);
 	if (!e)
