@@ -20,6 +20,8 @@ enum { KIND_FSYNC = 1, KIND_FDATASYNC, KIND_RANGE, KIND_MSYNC, KIND_WRITE, KIND_
 
 #define PF_KTHREAD 0x00200000
 #define TASK_UNINTERRUPTIBLE 2
+#define REQ_OP_MASK 0xff
+#define REQ_OP_FLUSH 2
 #define REQ_FUA (1 << 17)
 #define REQ_PREFLUSH (1 << 18)
 
@@ -789,12 +791,13 @@ int complete(u64 *ctx)
 	left = rq->__data_len;
 	if (done < left)
 		return 0; // a part of it
-	// A write with a flush before or after it completes once for its data and once in all.
+	// A write with a flush before or after it completes once for its data and once in all. The flush
+	// is a request of its own.
 	u32 flags = 0, sequence = 1 << 4;
 	if (enum_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
 		sequence = 1 << enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
 	flags = rq->rq_flags;
-	if (flags & sequence)
+	if (flags & sequence && (rq->cmd_flags & REQ_OP_MASK) != REQ_OP_FLUSH)
 		return 0;
 	completed(rq, s, bpf_ktime_get_ns());
 	element(keys, at) = 0;
