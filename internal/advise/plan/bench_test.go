@@ -1,22 +1,55 @@
 package plan
 
 import (
-	"context"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/model/scenario"
 )
 
-// BenchmarkTelemetry makes a whole plan for ten minutes of the telemetry platform, with the AWS
-// catalogue.
-func BenchmarkTelemetry(b *testing.B) {
-	now, err := language.Load("../../../examples/scenarios/telemetry.yaml", nil)
+// examples are the scenarios of the examples that are planned for.
+var examples = []string{"telemetry", "etcd", "postgres", "iris"}
+
+// BenchmarkExamples makes a plan of each example for 25 ms, in pairs: with every run that the search
+// comes to at its full length, and with what the bounds leave of them. It reports the processor time
+// of both, which is what a busy machine leaves comparable.
+func BenchmarkExamples(b *testing.B) {
+	want, err := ParseObjective("write_p99 < 25ms")
 	if err != nil {
 		b.Fatal(err)
 	}
-	for b.Loop() {
-		p, err := Make(context.Background(), now, "telemetry.yaml", Options{})
+	for _, name := range examples {
+		now, err := language.Load("../../../examples/scenarios/"+name+".yaml", nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.ReportMetric(float64(p.Searched.Simulated), "layouts")
+		b.Run(name, func(b *testing.B) {
+			var cpu [2]float64
+			for b.Loop() {
+				for i, unbounded := range []bool{true, false} {
+					before := processorSeconds()
+					opt := Options{Objectives: []scenario.Bound{want}, unbounded: unbounded}
+					p, err := Make(b.Context(), now, name, opt)
+					if err != nil {
+						b.Fatal(err)
+					}
+					cpu[i] += processorSeconds() - before
+					b.ReportMetric(float64(p.Searched.Simulated), "layouts")
+				}
+			}
+			b.ReportMetric(cpu[0]/float64(b.N), "cpu-s/unbounded")
+			b.ReportMetric(cpu[1]/float64(b.N), "cpu-s/bounded")
+		})
 	}
+}
+
+// processorSeconds is the processor time that the process has used.
+func processorSeconds() float64 {
+	var used unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	seconds := func(t unix.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
+	return seconds(used.Utime) + seconds(used.Stime)
 }

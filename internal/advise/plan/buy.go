@@ -28,16 +28,11 @@ func (p *planner) buy(ctx context.Context) error {
 		}
 		at += len(batch)
 		before := len(p.extra)
-		best := p.leastSoFar()
-		var bounds []scenario.Bound
-		if best != nil {
-			bounds = []scenario.Bound{*best}
-		}
 		jobs := make([]*job, len(batch))
 		g, runs := errgroup.WithContext(ctx)
 		g.SetLimit(p.opt.workers())
 		for i, c := range batch {
-			j := &job{candidate: c, bounds: bounds}
+			j := &job{candidate: c, bounds: p.leastSoFar(c)}
 			jobs[i] = j
 			g.Go(func() error { return p.sim.work(runs, j) })
 		}
@@ -49,7 +44,7 @@ func (p *planner) buy(ctx context.Context) error {
 				return ended(ctx, j.outcome.problem)
 			}
 			// A run that finished but narrowly missed its bound counts like one that was ended.
-			if x, ok := p.figure(j.outcome); ok && (best == nil || x <= float64(best.Most)/1e9) {
+			if x, ok := p.figure(j.outcome); ok && (j.bounds == nil || x <= float64(j.bounds[0].Most)/1e9) {
 				p.extra = append(p.extra, j.outcome)
 			}
 		}
@@ -60,20 +55,20 @@ func (p *planner) buy(ctx context.Context) error {
 	return nil
 }
 
-// leastSoFar is the value of the first objective from which on a result is noticeably better than
-// those so far, including the chosen layout; nil if there is none.
-func (p *planner) leastSoFar() *scenario.Bound {
+// leastSoFar is the value of the first objective from which on a layout is noticeably better than
+// all that cost no more and were run to their end; nil if there is none.
+func (p *planner) leastSoFar(than *candidate) []scenario.Bound {
 	if p.found.chosen == nil {
 		return nil
 	}
 	best := math.Inf(1)
-	for _, o := range append([]*outcome{p.found.chosen}, p.extra...) {
-		if x, ok := p.figure(o); ok {
+	for _, o := range p.whole() {
+		if x, ok := p.figure(o); ok && o.price <= than.price {
 			best = min(best, x)
 		}
 	}
 	if math.IsInf(best, 1) {
 		return nil
 	}
-	return &scenario.Bound{Name: p.want[0].Name, Most: units.Duration(math.Round(noticed(best) * 1e9))}
+	return []scenario.Bound{{Name: p.want[0].Name, Most: units.Duration(math.Round(noticed(best) * 1e9))}}
 }

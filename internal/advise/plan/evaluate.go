@@ -23,6 +23,8 @@ type simulator struct {
 	space *Space
 	want  []scenario.Bound
 	slots chan struct{} // one for each concurrent simulation
+	// unbounded leaves no run out and ends none early: see [Options].
+	unbounded bool
 	// now, if not nil, waits until it is certain whether the current deployment meets the
 	// objectives.
 	now func() *outcome
@@ -83,6 +85,10 @@ func (s *simulator) prune(c *candidate) *outcome {
 	case err != nil:
 		return &outcome{candidate: c, problem: err}
 	}
+	if s.unbounded {
+		s.keep(c, sc)
+		return nil
+	}
 	come := s.arrivals(c, sc)
 	e := profileOf(sc)
 	why := floor(sc, &e, s.want)
@@ -99,10 +105,15 @@ func (s *simulator) prune(c *candidate) *outcome {
 	if same := s.twins.find(twinOf(s.space, c, sc)); same != nil {
 		return &outcome{candidate: c, repeated: true, reason: same.reason, missed: same.missed}
 	}
-	s.mu.Lock()
-	s.parsed[c] = sc
-	s.mu.Unlock()
+	s.keep(c, sc)
 	return nil
+}
+
+// keep remembers the scenario of a candidate that is going to be run.
+func (s *simulator) keep(c *candidate, sc *scenario.Scenario) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parsed[c] = sc
 }
 
 // firstReads are counted once per workload: no layout changes the size of the databases.
@@ -159,7 +170,11 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	sc := s.parsed[c]
 	delete(s.parsed, c)
 	s.mu.Unlock()
-	r, err := s.simulate(ctx, sc, simulate.Options{Wanted: &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc)}})
+	wanted := &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc)}
+	if s.unbounded {
+		wanted.Bounds = nil
+	}
+	r, err := s.simulate(ctx, sc, simulate.Options{Wanted: wanted})
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
@@ -189,6 +204,9 @@ func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario, opt sim
 
 // reject remembers a layout that misses, with the limits that mattered in its run.
 func (s *simulator) reject(o *outcome, sc *scenario.Scenario, mattered [][volume.Limits]bool) {
+	if s.unbounded {
+		return
+	}
 	if o.twin = twinOf(s.space, o.candidate, sc); o.twin == nil || len(mattered) != len(o.twin.limits) {
 		o.twin = nil
 		return
@@ -279,7 +297,7 @@ func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
 			return true
 		}
 	}
-	if len(wanted.Bounds) == 0 {
+	if len(wanted.Bounds) == 0 || s.unbounded {
 		return simulate.Options{}
 	}
 	wanted.Come = s.arrivals(j.candidate, sc)

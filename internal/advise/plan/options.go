@@ -43,6 +43,10 @@ type Options struct {
 	Workers int
 	// Progress, if not nil, receives the number of simulated layouts, and the price of the last.
 	Progress func(runs int, monthly units.USD)
+
+	// unbounded runs every layout to its end that the search comes to: for tests and benchmarks,
+	// which compare with that.
+	unbounded bool
 }
 
 // Defaults and bounds of a search.

@@ -152,6 +152,7 @@ func (p *planner) prepare() error {
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
 	p.sim = newSimulator(p.now, p.space, p.want, p.opt.workers())
+	p.sim.unbounded = p.opt.unbounded
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
@@ -176,7 +177,11 @@ func (p *planner) look(ctx context.Context) error {
 		return now.certain.outcome
 	}
 	p.current = &outcome{candidate: &none}
-	beside.Go(func() error { return p.sim.work(runs, now) })
+	over := make(chan struct{})
+	beside.Go(func() error {
+		defer close(over)
+		return p.sim.work(runs, now)
+	})
 	err := p.search(ctx)
 	switch o := p.sim.now(); {
 	case o.passed:
@@ -194,13 +199,18 @@ func (p *planner) look(ctx context.Context) error {
 		before = &job{candidate: &none, plain: true}
 		beside.Go(func() error { return p.sim.work(runs, before) })
 	}
+	<-over
+	if now.outcome.problem != nil {
+		return ended(ctx, now.outcome.problem)
+	}
+	p.current = now.outcome // what more money buys is judged by it too
 	if err := p.settleAndBuy(ctx); err != nil {
 		return err
 	}
 	if err := beside.Wait(); err != nil {
 		return ended(ctx, err)
 	}
-	p.current, p.written = now.outcome, before.outcome
+	p.written = before.outcome
 	for i, o := range p.found.rejected {
 		if slices.Equal(o.choice, none.choice) { // it was rejected as soon as that was certain
 			full := *now.outcome
@@ -253,7 +263,7 @@ func (p *planner) repeats(now *candidate, mattered [][volume.Limits]bool, more [
 		return false
 	}
 	a.mattered = mattered
-	return a.repeats(b)
+	return !p.opt.unbounded && a.repeats(b)
 }
 
 // ended is an error of a run, or why all of them were ended.

@@ -41,7 +41,8 @@ type twin struct {
 	outcome  *outcome
 }
 
-// twinOf describes a layout; nil if one of its volumes has limits that are not simple.
+// twinOf describes a layout. Only a layout whose volumes with bursts or with limits of their own for
+// reads or writes are ordered alike can repeat its run.
 func twinOf(s *Space, c *candidate, sc *scenario.Scenario) *twin {
 	t := &twin{}
 	for i, k := range c.choice {
@@ -52,11 +53,13 @@ func twinOf(s *Space, c *candidate, sc *scenario.Scenario) *twin {
 	for k := 1; k <= sc.MemberCount(); k++ {
 		for _, v := range sc.VolumesOf(k) {
 			l, err := v.Value.Limits(sc.Instance())
-			if err != nil || l.Burst != nil || l.ReadOnly != (volume.Rate{}) || l.WriteOnly != (volume.Rate{}) {
+			if err != nil {
 				return nil
 			}
 			o := v.Value
-			o.IOPS, o.IOPSPerGB, o.Throughput = 0, 0, 0
+			if simple := l.Burst == nil && l.ReadOnly == (volume.Rate{}) && l.WriteOnly == (volume.Rate{}); simple {
+				o.IOPS, o.IOPSPerGB, o.Throughput = 0, 0, 0
+			}
 			text, err := json.Marshal(o)
 			if err != nil {
 				return nil

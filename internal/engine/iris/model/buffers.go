@@ -1,5 +1,7 @@
 package model
 
+import "plimsoll/internal/base/bigpage"
+
 // A block's state in the global buffers.
 const (
 	resident   uint8 = 1 << iota
@@ -11,7 +13,7 @@ const (
 // buffers are the global buffers: which blocks are in memory, and in what state. Which clean one
 // gives way to another is decided by a clock: the hand passes over those used since it came by.
 type buffers struct {
-	chunks [][]uint8 // a byte a block, made when first touched
+	chunks [][]uint8 // a byte a block, made when the first in a chunk is touched
 	blocks uint64
 	frames []uint32 // the blocks in memory
 	room   int      // how many there may be
@@ -20,7 +22,7 @@ type buffers struct {
 	taken  int
 }
 
-const chunkBlocks = 1 << 16
+const chunkBlocks = 1 << 24
 
 func (b *buffers) init(blocks uint64, room int) {
 	b.blocks, b.room = blocks, room
@@ -31,7 +33,7 @@ func (b *buffers) init(blocks uint64, room int) {
 func (b *buffers) state(block uint32) *uint8 {
 	c := b.chunks[block/chunkBlocks]
 	if c == nil {
-		c = make([]uint8, chunkBlocks)
+		c = bigpage.Slice[uint8](int(min(chunkBlocks, b.blocks-uint64(block/chunkBlocks)*chunkBlocks)))
 		b.chunks[block/chunkBlocks] = c
 	}
 	return &c[block%chunkBlocks]

@@ -1,6 +1,10 @@
 package model
 
-import "sync"
+import (
+	"sync"
+
+	"plimsoll/internal/base/bigpage"
+)
 
 // arrays are the pages' arrays of an engine that is finished, by tree. A plan simulates a dozen
 // layouts of one database, whose pages are most of a run's memory. Made again each time, they would
@@ -15,7 +19,7 @@ func (a *arrays) take(i, n int) []page {
 	if a != nil && i < len(a.pages) && cap(a.pages[i]) >= n {
 		return a.pages[i][:n]
 	}
-	return make([]page, n, n+n/4+1024)
+	return bigpage.Slice[page](n + n/4 + 1024)[:n]
 }
 
 // Release hands the pages' memory on to an engine that is made later. Nothing may be asked of this

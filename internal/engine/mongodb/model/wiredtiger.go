@@ -40,6 +40,7 @@ type Engine struct {
 	checkpoint checkpoint
 	journal    journal
 	underway   engine.Kept[pending]
+	done       pending  // the last acknowledged one: the client may use it during the call
 	inside     [2]int64 // operations in the engine: reads, writes
 	epoch      uint16
 
@@ -340,8 +341,8 @@ func (e *Engine) acknowledge(p *pending) {
 		e.env.Clock.At(p.ready, (*acknowledged)(e), e.underway.Keep(*p))
 		return
 	}
-	done := *p
-	e.finish(&done)
+	e.done = *p
+	e.finish(&e.done)
 }
 
 // acknowledged is the engine as the handler of an operation's end.
@@ -350,8 +351,8 @@ type acknowledged Engine
 // Fire calls the client.
 func (a *acknowledged) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(a)
-	p := e.underway.Take(arg)
-	e.finish(&p)
+	e.done = e.underway.Take(arg)
+	e.finish(&e.done)
 }
 
 func (e *Engine) finish(p *pending) {

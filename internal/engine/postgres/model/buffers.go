@@ -1,6 +1,9 @@
 package model
 
-import "plimsoll/internal/base/vtime"
+import (
+	"plimsoll/internal/base/bigpage"
+	"plimsoll/internal/base/vtime"
+)
 
 // usageMax is BM_MAX_USAGE_COUNT of PostgreSQL 15's buf_internals.h: a buffer survives as many
 // passes of the clock sweep as it was used, up to five.
@@ -40,7 +43,7 @@ func newBuffers(n int) buffers {
 	for 1<<bits < 2*n {
 		bits++
 	}
-	return buffers{all: make([]buffer, n), table: make([]entry, 1<<bits), shift: 32 - bits}
+	return buffers{all: bigpage.Slice[buffer](n), table: bigpage.Slice[entry](1 << bits), shift: 32 - bits}
 }
 
 // home is the place of a page in the table (Fibonacci hashing).

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package bigpage
+
+func ask[T any]([]T) {}
