@@ -1,13 +1,38 @@
 package watch_test
 
 import (
+	"context"
 	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
 	"plimsoll/internal/watch"
 )
+
+// gauges are a watch's gauges of resources, by name and resource.
+func gauges(t *testing.T, w *watched) map[string]float64 {
+	t.Helper()
+	values := map[string]float64{}
+	families, err := w.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "resource" && m.GetGauge() != nil {
+					values[f.GetName()+" "+l.GetValue()] = m.GetGauge().GetValue()
+				}
+			}
+		}
+	}
+	return values
+}
 
 // At 800 operations a second over a baseline of 150, credits of 5.4 million last 8,308 s. A window that
 // slides does not fill them again.
@@ -15,20 +40,7 @@ func TestCreditsAreWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, watch.Options{Pack: pack, Known: bursting, Window: 2 * time.Minute, Every: 30 * time.Second}, newStalling(nil))
 		time.Sleep(20 * time.Minute)
-		values := map[string]float64{}
-		families, err := w.Registry().Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				for _, l := range m.GetLabel() {
-					if l.GetName() == "resource" && m.GetGauge() != nil {
-						values[f.GetName()+" "+l.GetValue()] = m.GetGauge().GetValue()
-					}
-				}
-			}
-		}
+		values := gauges(t, w)
 		want := 5.4e6/650 - 20*60
 		if got := values["plimsoll_seconds_to_limit volume_credits"]; math.Abs(got-want) > 60 {
 			t.Errorf("credits end in %v s, not in %v", got, want)
@@ -38,6 +50,41 @@ func TestCreditsAreWatched(t *testing.T) {
 		}
 		if got := values["plimsoll_headroom_ratio volume_iops"]; math.Abs(got-(1-800.0/3000)) > 0.01 {
 			t.Errorf("%v of the IOPS are left", got)
+		}
+	})
+}
+
+// filling is a source that also reports its file system, each ten seconds, as the host does.
+type filling struct{ *stalling }
+
+func (s *filling) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	return s.Poll(ctx, w, opt, s)
+}
+
+func (s *filling) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
+	b, err := s.stalling.Sample(ctx, at)
+	if err != nil || s.second%10 != 1 {
+		return b, err
+	}
+	for name, v := range map[string]float64{"size": 100e9, "avail": 8e9 - 1e6*float64(s.second)} {
+		b[0].Columns = append(b[0].Columns, recording.Column{Values: []float64{v},
+			Labels: labels.FromStrings("__name__", "node_filesystem_"+name+"_bytes", "device", "/dev/nvme1n1", "mountpoint", "/var/lib/db")})
+	}
+	return b, nil
+}
+
+// Space of which 1 MB a second goes ends when what is left is used up.
+func TestSpaceIsWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, watch.Options{Pack: pack, Window: 15 * time.Minute, Every: 5 * time.Minute}, &filling{newStalling(nil)})
+		time.Sleep(20 * time.Minute)
+		values := gauges(t, w)
+		left := values["plimsoll_headroom_ratio filesystem_space"] * 100e9 // when it was diagnosed last
+		if !(left >= 6.8e9 && left <= 7.2e9) {
+			t.Errorf("%v bytes of the space are left, not about 7 GB", left)
+		}
+		if got, want := values["plimsoll_seconds_to_limit filesystem_space"], left/1e6; math.Abs(got-want) > 0.02*want {
+			t.Errorf("space ends in %v s, not in %v", got, want)
 		}
 	})
 }

@@ -266,3 +266,19 @@ func TestVerdictSaysWhatEnds(t *testing.T) {
 		t.Errorf("%s incidents", incidents)
 	}
 }
+
+// A file system that fills, as `plimsoll record host` records it, is in the one line with its end.
+func TestVerdictSaysWhenSpaceEnds(t *testing.T) {
+	volume := func(s float64) did {
+		return did{reads: 50, writes: 200 * jitter(s, "n", 0.05), readKiB: 8, writeKiB: 8, readS: 0.0007, writeS: 0.0009, busy: 0.2}
+	}
+	fs := []string{"device", "/dev/nvme1n1", "mountpoint", "/var/lib/db"}
+	named := func(metric string) []string { return append([]string{metric}, fs...) }
+	r := forms(t, time.Second, time.Hour).node("nvme1n1", volume).
+		gauge(func(float64) float64 { return 100e9 }, named("node_filesystem_size_bytes")...).
+		gauge(func(s float64) float64 { return 20e9 - 2e6*math.Floor(s/10)*10*jitter(s, "f", 0.01) }, named("node_filesystem_avail_bytes")...).
+		diagnose(diagnose.Options{})
+	if want := "Headroom of nvme1n1: space used up in 1h4"; !strings.Contains(r.Verdict, want) || !strings.Contains(r.Verdict, "Then writes fail.") {
+		t.Errorf("the verdict is %q, want %q in it", r.Verdict, want)
+	}
+}

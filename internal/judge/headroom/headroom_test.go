@@ -3,6 +3,7 @@ package headroom_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -196,6 +197,27 @@ func TestSpaceEnds(t *testing.T) {
 	}
 	if h.Ends.Then != "writes fail" {
 		t.Errorf("then %q", h.Ends.Then)
+	}
+}
+
+// What the host and the database on it report of one file system is one limit; what a database
+// elsewhere reports of its own is another.
+func TestSpaceOfTwoSources(t *testing.T) {
+	r := record(time.Second, 60).add(rules.FilesystemSize, "device", "sdb", always(100e9)).
+		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 40e9 - 1e6*math.Floor(s/10) }).
+		add(rules.MountSize, "mount_point", "/var/lib/db", always(100e9)).
+		add(rules.MountAvailable, "mount_point", "/var/lib/db", func(s float64) float64 { return 40e9 - 1e5*s }).
+		add(rules.MountSize, "mount_point", "/", always(50e9)).add(rules.MountAvailable, "mount_point", "/", always(10e9))
+	r.Facts = map[string]string{"mount./var/lib/db": "xfs rw,noatime /dev/sdb", "mount./": "ext4 rw /dev/sda1"}
+	var subjects []string
+	for _, h := range headroom.Of(r.Case, headroom.Options{}).All {
+		if h.Resource == "filesystem_space" {
+			subjects = append(subjects, h.Subject)
+		}
+	}
+	slices.Sort(subjects)
+	if got := strings.Join(subjects, " "); got != "/ sdb" {
+		t.Errorf("space of %s, want that of / and sdb", got)
 	}
 }
 

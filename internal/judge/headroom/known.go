@@ -30,14 +30,14 @@ func orders(c *rules.Case, known Known) (map[string]ordered, []volumeName) {
 			lost = append(lost, volumeName{name, "no device of the recording is called " + name + "; --device " + name + "=DEVICE names it"})
 			continue
 		}
-		for _, device := range devices {
-			o, err := orderOf(c, known.Volumes[name], device)
+		for _, on := range devices {
+			o, err := orderOf(c, known.Volumes[name], on)
 			if err != nil {
-				lost = append(lost, volumeName{device, err.Error()})
+				lost = append(lost, volumeName{on, err.Error()})
 				continue
 			}
 			o.guess = guess
-			out[device] = o
+			out[on] = o
 		}
 	}
 	return out, lost
@@ -96,21 +96,30 @@ func devicesOf(c *rules.Case, known Known, name string) (devices []string, guess
 // mounted is the device of the file system that holds a path, by what the host told of its mounts;
 // "" if it did not.
 func mounted(c *rules.Case, path string) string {
-	best, device := "", ""
+	best, on := "", ""
 	for name, text := range c.Facts {
 		at, ok := strings.CutPrefix(name, "mount.")
-		fields := strings.Fields(text)
-		if !ok || len(fields) < 3 || len(at) <= len(best) || path == "" {
+		from := device(text)
+		if !ok || from == "" || len(at) <= len(best) || path == "" {
 			continue
 		}
 		if path == at || at == "/" || strings.HasPrefix(path, at+"/") {
-			best, device = at, strings.TrimPrefix(fields[len(fields)-1], "/dev/")
+			best, on = at, from
 		}
 	}
-	if c.For(rules.DiskOps, "device", device) == nil {
+	if c.For(rules.DiskOps, "device", on) == nil {
 		return ""
 	}
-	return device
+	return on
+}
+
+// device is what a mount is of, by the host's fact about it: "ext4 rw,noatime /dev/nvme1n1".
+func device(mount string) string {
+	fields := strings.Fields(mount)
+	if len(fields) < 3 {
+		return ""
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(fields[len(fields)-1], "/dev/"), "mapper/")
 }
 
 // orderOf is what is known of a device.

@@ -131,6 +131,7 @@ const fileSystemsMax = 256
 func (f *finder) fileSystems() {
 	entered := 0
 	var seen [][]float64
+	sizes := map[string]float64{}
 	for _, x := range []struct {
 		key, title, unit, label, then string
 		free, size                    *rules.Signal
@@ -149,10 +150,12 @@ func (f *finder) fileSystems() {
 			for k := range size {
 				used[k] = size[k] - t.Values[k]
 			}
-			if entered++; entered > fileSystemsMax || !(timeline.Max(used) > 0) || x.label == "mount_point" && slices.ContainsFunc(seen, func(s []float64) bool { return same(s, used) }) {
-				continue // nothing is stored there, or it is mounted once more
+			again := x.label == "mount_point" && (math.Abs(sizes[device(f.Facts["mount."+on])]/timeline.Max(size)-1) < 0.01 || slices.ContainsFunc(seen, func(s []float64) bool { return same(s, used) }))
+			if entered++; entered > fileSystemsMax || !(timeline.Max(used) > 0) || again {
+				continue // nothing is stored there, or it is mounted once more, or two sources have it
 			}
 			seen = append(seen, used)
+			sizes[on] = timeline.Max(size)
 			r := resource{key: x.key, title: x.title, subject: on, unit: x.unit, used: used, limits: size, from: Measured,
 				text: "the file system's size, without what only root may use", growth: fills, periodS: f.period(x.free), then: x.then}
 			f.resources = append(f.resources, r)

@@ -33,6 +33,9 @@
 // 0xD0; package internal/record/ebs), under the names of aws-ebs-csi-driver. No other device is
 // ever asked.
 //
+// Every ten seconds, each mounted file system of a device is asked what space and inodes it has left,
+// under node_exporter's names (node_filesystem_..., labels device and mountpoint).
+//
 // The kernel's writeback limits (vm.dirty_background_bytes and others), which decide how much the
 // page cache collects before it floods a volume, are in the source's Facts, as are mounts, I/O
 // schedulers and the cgroup's limits.
@@ -205,6 +208,7 @@ type sampler struct {
 	ebs       []ebs.Volume
 	askVolume func(device string) (*ebs.StatsPage, error)
 	names     map[string]string // of devices by their numbers: "259:0"
+	spaces    *spaces
 
 	batch recording.Batch
 	given map[seriesKey]bool // in this sample
@@ -216,7 +220,7 @@ func newSampler(root string, want func(string) bool) *sampler {
 	return &sampler{
 		root: root, files: newFiles(root), want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{},
 		group: findCgroup(root), above: map[string][]level{}, ebs: volumesOf(root), askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
-		names: map[string]string{}, given: map[seriesKey]bool{},
+		names: map[string]string{}, spaces: newSpaces(root), given: map[seriesKey]bool{},
 	}
 }
 
@@ -246,6 +250,7 @@ func (s *sampler) sample(at time.Time) error {
 	}
 	s.groups()
 	s.volumes()
+	s.filesystems(at)
 	return nil
 }
 

@@ -20,25 +20,36 @@ const (
 // onDevices are the file systems that databases use.
 var onDevices = []string{"ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs"}
 
-// mountFacts report the file system, options and device of each mount that can hold a database:
-// "mount./var/lib/db" = "ext4 rw,noatime /dev/nvme1n1". (Source: proc(5), mountinfo: options of the
-// mount, " - ", type, source, options of the file system.)
-func mountFacts(root string, f map[string]string) {
+// A mount is a mounted file system that can hold a database.
+type mount struct{ at, kind, options, device string }
+
+// mountsOf are the mounts that this process sees, at most mountsMax. (Source: proc(5), mountinfo:
+// options of the mount, " - ", type, source, options of the file system.)
+func mountsOf(root string) []mount {
 	b, err := readFile(root, "proc/self/mountinfo")
 	if err != nil {
-		return
+		return nil
 	}
-	n := 0
+	var out []mount
 	for line := range strings.Lines(string(b)) {
 		own, of, ok := strings.Cut(strings.TrimSpace(line), " - ")
 		left, right := strings.Fields(own), strings.Fields(of)
 		if !ok || len(left) < 6 || len(right) < 3 || !slices.Contains(onDevices, right[0]) {
 			continue
 		}
-		if n++; n > mountsMax {
-			return
+		if len(out) == mountsMax {
+			break
 		}
-		f["mount."+unescape(left[4])] = right[0] + " " + options(left[5], right[2]) + " " + unescape(right[1])
+		out = append(out, mount{unescape(left[4]), right[0], options(left[5], right[2]), unescape(right[1])})
+	}
+	return out
+}
+
+// mountFacts report the file system, options and device of each mount that can hold a database:
+// "mount./var/lib/db" = "ext4 rw,noatime /dev/nvme1n1".
+func mountFacts(root string, f map[string]string) {
+	for _, m := range mountsOf(root) {
+		f["mount."+m.at] = m.kind + " " + m.options + " " + m.device
 	}
 }
 
