@@ -229,8 +229,14 @@ func (f *finder) engines() {
 	for _, e := range f.Pack.Engines() {
 		for _, b := range e.Bounds {
 			for _, t := range f.Signal(b.Used) {
-				r := resource{key: b.Resource, title: b.Title, subject: e.Product, unit: b.Used.Unit, used: t.Values, from: Own, text: b.Text,
+				r := resource{key: b.Resource, title: b.Title, subject: e.Product, unit: b.Unit, used: t.Values, from: Own, text: b.Text,
 					then: b.Then, periodS: f.period(b.Used)}
+				if b.Unit == "" {
+					r.unit = b.Used.Unit
+				}
+				if b.Level != nil {
+					r.used = b.Level(&f.Signals, t.Values)
+				}
 				if b.Fills {
 					r.growth = fills
 				}

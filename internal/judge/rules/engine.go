@@ -141,6 +141,10 @@ type Bound struct {
 	Resource string  // a key that stays: "cache_dirty"
 	Title    string  // "dirty part of the cache"
 	Used     *Signal // what is used, in the unit of the limit
+	// Level makes what is used of the signal's values by cell, where these are not it; nil if they
+	// are. Unit is then its unit, "" for the signal's.
+	Level func(sig *Signals, values []float64) []float64
+	Unit  string
 	// The limit is what Fact finds among a source's settings, or else Limit, a signal with the
 	// labels of Used, or else At.
 	Fact  func(facts map[string]string) (limit float64, ok bool)

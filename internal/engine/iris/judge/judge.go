@@ -15,11 +15,16 @@ var scripts embed.FS
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "iris", Product: "InterSystems IRIS", Programs: []string{"irisdb"},
-		Anchor:    WriteDaemonCycle,
-		Signals:   signals,
-		Rules:     []rules.Rule{writeDaemonStall()},
-		Scripts:   scripts,
-		Compared:  compared,
+		Anchor:   WriteDaemonCycle,
+		Signals:  signals,
+		Rules:    []rules.Rule{writeDaemonStall()},
+		Scripts:  scripts,
+		Compared: compared,
+		Bounds: []rules.Bound{
+			{Resource: "write_daemon_cycle", Title: "write daemon's cycle", Used: WriteDaemonCycle, At: cycleEveryS, Text: "the write daemon begins a cycle every 80 s",
+				Then: "changed blocks pile up, and reads queue behind the daemon"},
+			{Resource: "database_space", Title: "space of its directory", Used: DirectoryFull, At: 1, Text: "what the instance reports of the directory's disk", Then: "writes fail", Fills: true},
+		},
 		Providers: []rules.Provider{{Prefix: "iris_", Ways: []rules.Way{{Text: "InterSystems IRIS' /api/monitor/metrics"}}}},
 		Exporter:  "its own /api/monitor/metrics",
 

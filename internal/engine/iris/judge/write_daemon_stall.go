@@ -9,6 +9,9 @@ import (
 // (System Monitor's documentation).
 const cycleAlertS = 90.0
 
+// cycleEveryS is how often a cycle of the write daemon begins.
+const cycleEveryS = 80.0
+
 func writeDaemonStall() rules.Rule {
 	r := rules.Rule{ID: "iris/write-daemon-stall", Title: "The write daemon cannot finish its cycle", Kind: rules.Cause,
 		When:  "plimsoll:iris_write_daemon_cycle:seconds >= 90",

@@ -25,6 +25,7 @@ func Knowledge() rules.Knowledge {
 		Cycle:     cycle,
 		Handed:    handed,
 		Throttled: Throttled,
+		Bounds:    bounds,
 		Compared:  compared,
 		Providers: []rules.Provider{{Prefix: "pg_", Ways: []rules.Way{{Text: "postgres_exporter's metrics"}}}},
 		Exporter:  "prometheus-community/postgres_exporter",

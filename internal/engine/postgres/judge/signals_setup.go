@@ -26,4 +26,10 @@ var (
 		`pg_settings_max_connections`)
 	Database = signal("postgres_database:bytes", "bytes", "size of all databases",
 		`sum(pg_database_size_bytes)`)
+	WALToCheckpoint = signal("postgres_wal_to_checkpoint:bytes", "bytes", "WAL after which a checkpoint is requested",
+		`pg_settings_max_wal_size_bytes / (1 + pg_settings_checkpoint_completion_target)`)
+	UnfrozenAge = signal("postgres_unfrozen_age:count", "", "age in transactions of the oldest one that is not frozen",
+		`max(pg_database_wraparound_age_datfrozenxid_seconds)`) // it counts transactions, whatever its name says
+	FreezeMaxAge = signal("postgres_freeze_max_age:count", "", "autovacuum_freeze_max_age",
+		`pg_settings_autovacuum_freeze_max_age`)
 )
