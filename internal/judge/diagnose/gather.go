@@ -94,11 +94,19 @@ type held struct {
 	reader  recording.Reader
 	names   map[string]bool
 	metrics []recording.Metric
+	sumsS   float64 // of what time in seconds a provider's sums are; 0 if there are none
 }
 
 // gather evaluates every signal on every recording that has its metrics.
 func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline.Grid, progress func(done, total int)) (*signals, error) {
 	s := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]time.Duration{}}
+	for i := range readers {
+		of, err := sumsOf(ctx, readers[i], grid.Start(0), grid.Time(grid.N-1))
+		if err != nil {
+			return nil, fmt.Errorf("a provider's sums: %w", err)
+		}
+		readers[i].sumsS = of
+	}
 	all := pack.Signals()
 	var mu sync.Mutex
 	done := 0
@@ -168,21 +176,13 @@ func finite(values []float64) {
 }
 
 // coarse is the first of a signal's coarse alternatives that the recording has, for sums of the time
-// between its samples.
+// that they are of.
 func coarse(h held, sig *rules.Signal) parser.Expr {
 	text, e := alternative(h, sig.Coarse)
 	if e == nil || !strings.Contains(text, "$p") {
 		return e
 	}
-	sampled := time.Duration(0)
-	for _, n := range rules.Names(e) {
-		for _, m := range h.metrics {
-			if m.Name == n {
-				sampled = max(sampled, m.Period)
-			}
-		}
-	}
-	e, _ = rules.Parse(rules.Over(text, sampled.Round(time.Minute).Seconds())) // alternative has parsed it
+	e, _ = rules.Parse(rules.Over(text, h.sumsS)) // alternative has parsed it
 	return e
 }
 

@@ -34,13 +34,12 @@ const SignalPrefix = "plimsoll:"
 // whatever its range.
 const window = "1m"
 
-// periodS is the time of CloudWatch's sums in seconds, if samples are no further apart.
+// periodS is the least time of CloudWatch's sums in seconds.
 const periodS = 60.0
 
-// Over writes an alternative for samples that are so many seconds apart: sums are of that time, and
-// of no less than a minute.
-func Over(expr string, sampledS float64) string {
-	return strings.ReplaceAll(expr, "$p", strconv.FormatFloat(max(periodS, sampledS), 'f', -1, 64))
+// Over writes an alternative for sums of so many seconds, and of no less than a minute.
+func Over(expr string, sumsS float64) string {
+	return strings.ReplaceAll(expr, "$p", strconv.FormatFloat(max(periodS, sumsS), 'f', -1, 64))
 }
 
 var promql = parser.NewParser(parser.Options{})

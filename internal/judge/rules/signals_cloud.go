@@ -4,8 +4,8 @@ package rules
 // The device is then the volume's id.
 //
 // CloudWatch's names are those of prometheus/cloudwatch_exporter, which YACE writes alike but for
-// the labels. Sums are of the time between two samples, and of a minute at least, in which EBS
-// reports. A burst of some seconds is lost in a minute's mean.
+// the labels. Of what time their sums are, the figures tell ([ProviderSums]): a minute at least, in
+// which EBS reports. A burst of some seconds is lost in a minute's mean.
 //
 // Amazon RDS has no volumes to be seen, only instances: rates and means of its storage, by
 // prometheus/cloudwatch_exporter's and YACE's names. The device is then the instance's identifier.
@@ -85,6 +85,17 @@ func init() {
 	EBSVolumeThroughputExceeded.Coarse = check("aws_ebs_volume_throughput_exceeded_check", "volume_id", "VolumeId")
 	EBSInstanceIOPSExceeded.Coarse = check("aws_ec2_instance_ebsiopsexceeded_check", "instance_id", "InstanceId")
 	EBSInstanceThroughputExceeded.Coarse = check("aws_ec2_instance_ebsthroughput_exceeded_check", "instance_id", "InstanceId")
+}
+
+// ProviderSums are CloudWatch's metrics by which the time is found that its sums are of: the seconds
+// of requests, the mean number of requests in flight, the seconds without any, and other sums.
+var ProviderSums = struct {
+	Seconds, Others []string
+	InFlight, Idle  string
+}{
+	Seconds:  []string{"aws_ebs_volume_total_read_time_sum", "aws_ebs_volume_total_write_time_sum"},
+	Others:   []string{"aws_ebs_volume_read_ops_sum", "aws_ebs_volume_write_ops_sum", "aws_ebs_volume_read_bytes_sum", "aws_ebs_volume_write_bytes_sum"},
+	InFlight: "aws_ebs_volume_queue_length_average", Idle: "aws_ebs_volume_idle_time_sum",
 }
 
 // StorageOfRDS has a series for each instance of Amazon RDS: its storage is no volume that anybody
