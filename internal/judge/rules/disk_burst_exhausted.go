@@ -98,7 +98,7 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 	for i, k := range cells {
 		vals[i] = rate[k]
 	}
-	best, ok := fallAfter(vals, burstCells)
+	best, ok := fallAfter(vals, burstCells, burstCells)
 	if !ok {
 		return Finding{}, false
 	}

@@ -14,6 +14,7 @@ const (
 	touchLeastS   = 0.002 // and at least so long: flash answers in less
 	touchFaster   = 3.0   // a scan then goes so many times as fast
 	touchCells    = 3     // intervals on either side at least
+	touchPass     = 0.5   // of the first reads' bytes: read again in fewer intervals, they are as good
 	touchDecline  = -0.8  // rank correlation of the await with time, of random reads over the volume
 	touchQueue    = 8.0   // more in flight: it is the queue that they wait in
 	touchAlike    = 2.0   // sizes of requests may differ by so much
@@ -45,13 +46,16 @@ func (c *Case) firstTouch(dev string) *touch {
 			vals = append(vals, await[k])
 		}
 	}
-	at, ok := fallAfter(vals, touchCells)
+	at, ok := fallAfter(vals, touchCells, 1)
 	if !ok {
 		return nil
 	}
 	t := &touch{device: dev, first: make(timeline.Mask, c.Grid.N), later: make(timeline.Mask, c.Grid.N)}
 	for i, k := range cells {
 		t.first[k], t.later[k] = i < at, i >= at
+	}
+	if len(vals)-at < touchCells && timeline.Sum(timeline.At(moved, t.later)) < touchPass*timeline.Sum(timeline.At(moved, t.first)) {
+		return nil
 	}
 	median := func(v []float64, m timeline.Mask) float64 { return timeline.Quantile(timeline.At(v, m), 0.5) }
 	t.firstS, t.thenS = median(await, t.first), median(await, t.later)
@@ -101,15 +105,15 @@ func declines(vals []float64) float64 {
 }
 
 // fallAfter is the least squares change point of the logarithms of positive values at which they
-// fall, with so many of them at least on either side.
-func fallAfter(vals []float64, least int) (at int, ok bool) {
+// fall, with so many of them at least before and after.
+func fallAfter(vals []float64, leastBefore, leastAfter int) (at int, ok bool) {
 	var total float64
 	for _, x := range vals {
 		total += math.Log(x)
 	}
 	best, before, n := 0.0, 0.0, float64(len(vals))
 	for i, x := range vals {
-		if left := float64(i); i >= least && len(vals)-i >= least {
+		if left := float64(i); i >= leastBefore && len(vals)-i >= leastAfter {
 			drop := before/left - (total-before)/(n-left)
 			if gain := drop * math.Abs(drop) * left * (n - left) / n; gain > best {
 				at, best, ok = i, gain, true
