@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"plimsoll/internal/base/shellword"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 )
@@ -59,6 +61,16 @@ type Setting struct {
 	Sources []Source
 	// Span is what was recorded, and Incident the part that the findings are about.
 	Span, Incident rules.Span
+	Marked         Marked
+}
+
+// A Marked is a recording's folder in which somebody marked a change; the zero value is none.
+type Marked struct {
+	Folder string
+	At     time.Time // of the newest mark
+	// Judged tells whether enough of both sides of the mark was recorded to compare them, and Growing
+	// whether something records to the folder now.
+	Judged, Growing bool
 }
 
 // A Source is one that was read.
@@ -102,6 +114,9 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 		if out = append(out, w.action(c, k, s)); len(out) == Most {
 			break
 		}
+	}
+	if m := s.Marked; m.Judged && len(out) > 0 { // first of all, what the change did that was made
+		out[0].Look = append([]string{"plimsoll prove " + shellword.Quote(m.Folder) + " --at-mark"}, out[0].Look...)
 	}
 	return out
 }

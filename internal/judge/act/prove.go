@@ -75,6 +75,11 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	name := shellword.Quote(of.Name)
 	out := proof{record: []string{}, seconds: needed.Seconds()}
 	switch {
+	case s.Marked.Growing:
+		// It is run when the wait was over, so the change was made so long before.
+		dir, wait := shellword.Quote(s.Marked.Folder), strings.TrimSuffix(k.remedy.Wait.String(), "0s")
+		out.compare = []string{"plimsoll mark " + k.remedy.Name + " --at -" + wait + " --to " + dir,
+			"plimsoll prove " + dir + " --from " + at(s.Marked.At) + " --at-mark=" + k.remedy.Name + " --settle " + wait + fix}
 	case of.Kind != "prometheus" && live(of.Name):
 		out.record = []string{"plimsoll record " + name + " --out before --for " + long}
 		out.compare = []string{"plimsoll record " + name + " --out after --for " + long, "plimsoll prove before after" + fix}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"time"
 
+	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/timeline"
@@ -49,6 +50,29 @@ func marksOf(c *rules.Case, in []recording.Reader, opt Options) (out []recording
 		}
 	}
 	return out
+}
+
+const (
+	// markBefore and markAfter are what must be recorded around a mark to compare both sides: prove
+	// leaves the first minute after it out.
+	markBefore = time.Minute
+	markAfter  = 3 * time.Minute
+)
+
+// markedIn is the folder with a case's newest mark, if the case is of one folder that has one: prove
+// takes one.
+func markedIn(c *rules.Case, in []recording.Reader) act.Marked {
+	if len(in) != 1 {
+		return act.Marked{}
+	}
+	dir, growing := recording.Folder(in[0])
+	all := recording.Marks(in[0])
+	if dir == "" || len(all) == 0 {
+		return act.Marked{}
+	}
+	at, whole := all[len(all)-1].At, c.Whole()
+	return act.Marked{Folder: dir, At: at, Growing: growing,
+		Judged: at.Sub(whole.From) >= markBefore && whole.To.Sub(at) >= markAfter}
 }
 
 // marked measures what a detector saw before and after each mark.

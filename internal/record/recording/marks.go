@@ -82,6 +82,16 @@ func Marks(r Reader) []Mark {
 	return nil
 }
 
+// Folder is the folder that a reader reads, as it was given, and whether something records to it now;
+// "" of a reader without one.
+func Folder(r Reader) (dir string, growing bool) {
+	f, ok := r.(*folder)
+	if !ok {
+		return "", false
+	}
+	return f.dir, f.state == stateRecording && beingWritten(f.dir)
+}
+
 // MergeMarks are marks of several places in time order, each once, and of too many the newest.
 func MergeMarks(all ...[]Mark) []Mark {
 	out := slices.Concat(all...)

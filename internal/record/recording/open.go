@@ -42,6 +42,7 @@ const openTries = 5
 // folder is a recording on disk: its blocks, and what the log contains beyond them.
 type folder struct {
 	dir     string
+	state   string
 	queries *queries
 	blocks  []*sturdyBlock
 	recent  *Memory // what the log contains
@@ -60,7 +61,7 @@ func open(dir string) (f *folder, again bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	f = &folder{dir: dir, queries: newQueries(QueryOptions{}), recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: m.Notes, marks: ReadMarks(dir)}
+	f = &folder{dir: dir, state: m.State, queries: newQueries(QueryOptions{}), recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: m.Notes, marks: ReadMarks(dir)}
 	before, err := blockDirs(dir)
 	if err != nil {
 		return nil, false, err
