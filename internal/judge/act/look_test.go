@@ -1,0 +1,82 @@
+package act_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/judge/act"
+)
+
+// looks are the commands that change nothing, by their beginning.
+var looks = []string{
+	"aws ec2 describe-", "aws rds describe-", "cat ", "df ", "docker inspect ", "docker ps", "du ", "echo", "etcdctl alarm list", "etcdctl endpoint ", "findmnt ", "free ",
+	"grep ", "kubectl get ", "kubectl describe ", "kubectl rollout status ", "ls ", "lsblk ", "mongosh ", "mongo ", "nproc", "psql ", "sysctl vm.", "systemctl is-active ",
+	"systemctl show ", "systemctl cat ", "uname ", "plimsoll record ", "plimsoll prove ", "tee ~/plimsoll-", "head ", "sort ",
+}
+
+var (
+	quoted = regexp.MustCompile(`'[^']*'|\$\{[^}]*\}`)
+	// wraps is what runs another command, as another user or in a container.
+	wraps = regexp.MustCompile(`^(sudo( -u \w+)?|docker exec( -\w+)* \S+|kubectl exec( -\w+)*( \S+)+? --|sh -c|env( \w+=\S+)+|nsenter( \S+)+? --|ETCDCTL_API=3|[A-Z_]+=\$\(|\() ?`)
+	cuts  = regexp.MustCompile(`;|\||&&|\$\(`)
+	// sets is what a database's own shell changes something by.
+	sets = regexp.MustCompile(`(?i)\b(alter|set|update|insert|delete|drop|create|vacuum|checkpoint|setParameter|pg_reload_conf)\b`)
+)
+
+// changes is the first part of a line that may change something; "" if it only looks.
+func changes(line string) string {
+	for _, statement := range quoted.FindAllString(line, -1) {
+		if sets.MatchString(statement) && strings.HasPrefix(statement, "'") {
+			return statement
+		}
+	}
+	bare := quoted.ReplaceAllString(strings.ReplaceAll(line, `"`, ""), "X")
+	if sets.MatchString(bare) && regexp.MustCompile(`psql|mongo`).MatchString(bare) {
+		return bare
+	}
+	for _, part := range cuts.Split(bare, -1) {
+		part = strings.TrimSpace(strings.Trim(strings.TrimSpace(part), ")"))
+		for was := ""; was != part; {
+			was, part = part, strings.TrimSpace(wraps.ReplaceAllString(part, ""))
+		}
+		if part == "" || regexp.MustCompile(`^[A-Z_]+=$`).MatchString(part) {
+			continue
+		}
+		only := strings.ReplaceAll(strings.ReplaceAll(part, "2>/dev/null", ""), "2>&1", "")
+		if strings.Contains(only, ">") || !slices.ContainsFunc(looks, func(l string) bool { return strings.HasPrefix(part+" ", l) }) {
+			return part
+		}
+	}
+	return ""
+}
+
+// What is printed to look, and to check, changes nothing, in every place; and what changes something
+// has its check, and its undo or why there is none.
+func TestLookingChangesNothing(t *testing.T) {
+	seen := 0
+	for _, e := range pack.Engines() {
+		for _, m := range remediesOf(e.Database) {
+			for _, w := range act.Describe(pack, e.Database, m, nil).Ways {
+				for _, l := range slices.Concat(w.Look, w.Check) {
+					if seen++; changes(l) != "" {
+						t.Errorf("%s in %s: %q may change something: %s", m.Name, w.Place, changes(l), l)
+					}
+				}
+				if len(w.Do) > 0 && (len(w.Check) == 0 || len(w.Undo) == 0 && w.NoUndo == "") {
+					t.Errorf("%s in %s: no check, or no undo", m.Name, w.Place)
+				}
+			}
+		}
+	}
+	if seen < 50 {
+		t.Errorf("%d lines that look: the pack has lost some", seen)
+	}
+	for _, l := range []string{"sudo sysctl -w vm.dirty_bytes=1", "echo 1 > /sys/x", "cat x | sudo tee /etc/y", "aws ec2 modify-volume --iops 5", "docker exec db mongosh --eval 'db.adminCommand({setParameter: 1})'",
+		`sudo -u postgres psql -X -c 'ALTER SYSTEM RESET ALL'`, "kubectl delete pod x", "df -h; reboot"} {
+		if changes(l) == "" {
+			t.Errorf("%q passes", l)
+		}
+	}
+}
