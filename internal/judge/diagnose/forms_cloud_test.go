@@ -1,0 +1,131 @@
+package diagnose_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+)
+
+// An Amazon RDS on gp2 whose burst credits are used up: 2,500 IOPS of 1 ms, then 300 of 80 ms, by
+// CloudWatch's averages.
+func TestCreditsOfRDSRunOut(t *testing.T) {
+	const out = 2 * 3600.0
+	iops := func(s float64) float64 {
+		if s > out {
+			return 300 * jitter(s, "i", 0.004)
+		}
+		return 2500 * jitter(s, "i", 0.05)
+	}
+	latency := func(s float64) float64 {
+		if s > out {
+			return 0.08 * jitter(s, "l", 0.1)
+		}
+		return 0.001 * jitter(s, "l", 0.1)
+	}
+	for _, label := range []string{"dbinstance_identifier", "dimension_DBInstanceIdentifier"} {
+		w := forms(t, time.Minute, 6*time.Hour)
+		for name, of := range map[string]func(s float64) float64{
+			"read_iops": func(s float64) float64 { return 0.6 * iops(s) }, "write_iops": func(s float64) float64 { return 0.4 * iops(s) },
+			"read_throughput": func(s float64) float64 { return 0.6 * iops(s) * 16384 }, "write_throughput": func(s float64) float64 { return 0.4 * iops(s) * 16384 },
+			"read_latency": latency, "write_latency": latency, "disk_queue_depth": func(s float64) float64 { return iops(s) * latency(s) },
+			"burst_balance":  func(s float64) float64 { return max(0, 80*(1-s/out)) },
+			"cpuutilization": func(s float64) float64 { return 30 * jitter(s, "c", 0.1) },
+		} {
+			w.gauge(of, "aws_rds_"+name+"_average", label, "shop-db")
+		}
+		r := w.diagnose(diagnose.Options{})
+		show(t, label, r)
+		wants(t, r, []string{"disk/burst-exhausted"}, "disk/degraded", "disk/not-the-cause", "host/cpu-saturated")
+	}
+}
+
+// A PostgreSQL whose checkpoints leave all to their fsync: 20 s of each five minutes commits fall from
+// 5,000 to 800 a second.
+func TestCheckpointsInOneGo(t *testing.T) {
+	in := func(s float64) bool { return between(s, 300, 255, 275) }
+	commits := func(s float64) float64 {
+		if in(s) {
+			return 800 * jitter(s, "c", 0.1)
+		}
+		return 5000 * jitter(s, "c", 0.03)
+	}
+	volume := func(s float64) did {
+		if in(s) {
+			n := 1900 * jitter(s, "n", 0.05)
+			return did{reads: 50, writes: n, readKiB: 8, writeKiB: 66, readS: 0.02, writeS: 60 / n, busy: 0.998}
+		}
+		return did{reads: 80, writes: 900, readKiB: 8, writeKiB: 12, readS: 0.0006, writeS: 0.0008, busy: 0.35}
+	}
+	once := func(amount float64, step time.Duration) func(s float64) float64 {
+		return func(s float64) float64 {
+			if at := math.Mod(s, 300); at >= 275 && at < 275+step.Seconds() {
+				return amount / step.Seconds()
+			}
+			return 0
+		}
+	}
+	for _, step := range []time.Duration{time.Second, 15 * time.Second} {
+		w := forms(t, step, time.Hour).postgres(commits, func(s float64) float64 {
+			if in(s) {
+				return math.Round(60 * jitter(s, "a", 0.1))
+			}
+			return math.Round(6 * jitter(s, "a", 0.2))
+		}).node("nvme1n1", volume).
+			counter(once(1, step), "pg_stat_bgwriter_checkpoints_timed_total").counter(func(float64) float64 { return 0 }, "pg_stat_bgwriter_checkpoints_req_total").
+			counter(once(2e3, step), "pg_stat_bgwriter_checkpoint_write_time_total").counter(once(19e3, step), "pg_stat_bgwriter_checkpoint_sync_time_total").
+			counter(once(300e3, step), "pg_stat_bgwriter_buffers_checkpoint_total")
+		r := w.diagnose(diagnose.Options{})
+		show(t, step.String(), r)
+		wants(t, r, []string{"postgres/checkpoint-burst"}, "disk/not-the-cause", "disk/degraded")
+	}
+}
+
+// One of three members' volumes takes 9 ms a write for two hours at the load at which the others, and it
+// before, take 0.8.
+func TestOneVolumeIsDegraded(t *testing.T) {
+	for _, step := range []time.Duration{15 * time.Second, time.Minute} {
+		w := forms(t, step, 8*time.Hour)
+		for k := 1; k <= 3; k++ {
+			id := fmt.Sprintf("nvme%dn1", k)
+			w.node(id, func(s float64) did {
+				each, busy := 0.0008*jitter(s, id, 0.1), 0.25
+				if k == 2 && s >= 3*3600 && s < 5*3600 {
+					each, busy = 0.009*jitter(s, id, 0.2), 0.93
+				}
+				return did{reads: 40, writes: 310 * jitter(s, id, 0.05), readKiB: 8, writeKiB: 16, readS: each, writeS: each, busy: busy}
+			})
+		}
+		r := w.diagnose(diagnose.Options{})
+		show(t, step.String(), r)
+		// After two hours it may be an instance's burst, for all that these figures show: the finding names both.
+		wants(t, r, []string{"disk/degraded", "disk/instance-burst-exhausted"}, "disk/iops-capped", "disk/throughput-capped", "disk/machine-capped")
+		noMoreVolume(t, r)
+	}
+}
+
+// An instance's burst is used up after half an hour: at the same load a request takes ten times as long
+// for the rest of the day, as the balance of CloudWatch has it.
+func TestInstanceBurstIsUsedUp(t *testing.T) {
+	volume := func(s float64) did {
+		n := 5600 * jitter(s, "n", 0.03)
+		if s > 5400 {
+			n = 3600 * jitter(s, "n", 0.004)
+			return did{reads: n / 2, writes: n / 2, readKiB: 16, writeKiB: 16, readS: 30 / n, writeS: 30 / n, busy: 0.998}
+		}
+		return did{reads: n / 2, writes: n / 2, readKiB: 16, writeKiB: 16, readS: 0.0008, writeS: 0.0009, busy: 0.8}
+	}
+	balance := func(s float64) float64 { return max(0, 99*(1-max(0, s-3600)/1800)) }
+	r := forms(t, time.Minute, 8*time.Hour).cloudwatch("vol-0a1b2c3d4e5f60718", volume).
+		gauge(balance, "aws_ec2_ebsiobalance__average", "instance_id", "i-0123456789abcdef0").diagnose(diagnose.Options{})
+	show(t, "CloudWatch", r)
+	wants(t, r, []string{"disk/instance-burst-exhausted"}, "disk/degraded", "disk/not-the-cause")
+	for _, a := range r.Actions {
+		if strings.Contains(a.Remedy, "raise-iops") {
+			t.Errorf("more IOPS of the volume are proposed: %s", a.Title)
+		}
+	}
+}
