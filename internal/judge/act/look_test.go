@@ -11,15 +11,16 @@ import (
 
 // looks are the commands that change nothing, by their beginning.
 var looks = []string{
-	"aws ec2 describe-", "aws rds describe-", "cat ", "df ", "docker inspect ", "docker ps", "du ", "echo", "etcdctl alarm list", "etcdctl endpoint ", "findmnt ", "free ",
+	"aws ec2 describe-", "aws rds describe-", "cat ", "df ", "docker inspect ", "docker ps", "docker stats --no-stream ", "du ", "echo", "etcdctl alarm list", "etcdctl endpoint ", "findmnt ", "free ",
 	"grep ", "kubectl get ", "kubectl describe ", "kubectl rollout status ", "ls ", "lsblk ", "mongosh ", "mongo ", "nproc", "psql ", "sysctl vm.", "systemctl is-active ",
 	"systemctl show ", "systemctl cat ", "uname ", "plimsoll record ", "plimsoll prove ", "tee ~/plimsoll-", "head ", "sort ",
 }
 
 var (
 	quoted = regexp.MustCompile(`'[^']*'|\$\{[^}]*\}`)
-	// wraps is what runs another command, as another user or in a container.
-	wraps = regexp.MustCompile(`^(sudo( -u \w+)?|docker exec( -\w+)* \S+|kubectl exec( -\w+)*( \S+)+? --|sh -c|env( \w+=\S+)+|nsenter( \S+)+? --|ETCDCTL_API=3|[A-Z_]+=\$\(|\() ?`)
+	// wraps is what runs another command: as another user, in a container, or on a node by a pod that
+	// Kubernetes makes for it.
+	wraps = regexp.MustCompile(`^(sudo( -u \w+)?|docker exec( -\w+)* \S+|kubectl exec( -\w+)*( \S+)+? --|kubectl debug node/\S+ -it( --\w+=\S+)* -- chroot /host|sh -c|env( \w+=\S+)+|nsenter( \S+)+? --|ETCDCTL_API=3|[A-Z_]+=\$\(|\() ?`)
 	cuts  = regexp.MustCompile(`;|\||&&|\$\(`)
 	// sets is what a database's own shell changes something by.
 	sets = regexp.MustCompile(`(?i)\b(alter|set|update|insert|delete|drop|create|vacuum|checkpoint|setParameter|pg_reload_conf)\b`)
