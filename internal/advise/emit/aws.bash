@@ -1,28 +1,10 @@
 dry_run=true
-quiet=false
+checking=false # the layout is first gone through without doing anything
 poll=${POLL_SECONDS:-15}
 
-say() { printf '%s\n' "$*" >&2; }
+. ./say.bash
 
-refuse() {
-	say "refused: $*"
-	exit 1
-}
-
-# run COMMAND...: run it, or only print it.
-run() {
-	if $quiet; then
-		return
-	elif $dry_run; then
-		{
-			printf 'would run:'
-			printf ' %q' "$@"
-			printf '\n'
-		} >&2
-	else
-		"$@"
-	fi
-}
+. ./run.bash
 
 # figures TYPE GIB IOPS MIBPS: print the options for these; 0 cannot be chosen for this type.
 figures() {
@@ -162,9 +144,9 @@ main() {
 		;;
 	esac
 	say "checking first"
-	quiet=true
+	checking=true
 	layout
-	quiet=false dry_run=false
+	checking=false dry_run=false
 	say "applying the changes"
 	layout
 	say "done"

@@ -3,27 +3,9 @@ dry_run=false
 checking=false # apply and undo first run without doing anything, so that they refuse before they have changed anything
 wrong=0
 
-say() { printf '%s\n' "$*" >&2; }
+. ./say.bash
 
-refuse() {
-	say "refused: $*"
-	exit 1
-}
-
-# run COMMAND...: run it, or only print it.
-run() {
-	if $checking; then
-		return
-	elif $dry_run; then
-		{
-			printf 'would run:'
-			printf ' %q' "$@"
-			printf '\n'
-		} >&2
-	else
-		"$@"
-	fi
-}
+. ./run.bash
 
 # same IS... WANT...: whether a disk's four figures are those wanted; a wanted 0 is not chosen.
 same() {

@@ -7,12 +7,7 @@ devices=()
 # What is read of a device, in bytes (see usage).
 readonly edge=$((64 << 20)) piece=$((1 << 20)) pieces=256
 
-say() { printf '%s\n' "$*" >&2; }
-
-refuse() {
-	say "refused: $*"
-	exit 1
-}
+. ./say.bash
 
 usage() {
 	cat <<END

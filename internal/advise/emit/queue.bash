@@ -4,12 +4,7 @@ saved=${SAVED:-/var/lib/plimsoll/queue}
 action=apply
 devices=()
 
-say() { printf '%s\n' "$*" >&2; }
-
-refuse() {
-	say "refused: $*"
-	exit 1
-}
+. ./say.bash
 
 usage() {
 	cat <<END

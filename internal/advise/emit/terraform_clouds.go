@@ -13,24 +13,17 @@ import (
 type terraformDisk struct {
 	disk, attachment string
 	machine          []string // keys of each machine, all strings
-	write            func(b *hclwrite.Body, s *spec, fresh bool)
+	placed           []string // those of them that a disk has too
+	kind, size       string   // attributes of the disk
+	iops, rate       string
+	more             func(b *hclwrite.Body) // attributes that only this provider has; nil: none
 	attach           func(b *hclwrite.Body, disk string, slot int)
 }
 
 var resources = map[string]terraformDisk{
 	"gcp": {
 		disk: "google_compute_disk", attachment: "google_compute_attached_disk", machine: []string{"zone", "instance"},
-		write: func(b *hclwrite.Body, s *spec, _ bool) {
-			b.SetAttributeTraversal("zone", traversal("each", "value", "zone"))
-			b.SetAttributeValue("type", cty.StringVal(s.sold()))
-			b.SetAttributeValue("size", cty.NumberIntVal(s.gib))
-			if s.iops > 0 {
-				b.SetAttributeValue("provisioned_iops", cty.NumberIntVal(s.iops))
-			}
-			if s.rate > 0 {
-				b.SetAttributeValue("provisioned_throughput", cty.NumberIntVal(s.rate))
-			}
-		},
+		placed: []string{"zone"}, kind: "type", size: "size", iops: "provisioned_iops", rate: "provisioned_throughput",
 		attach: func(b *hclwrite.Body, disk string, _ int) {
 			b.SetAttributeRaw("disk", ofEach("google_compute_disk", disk, "id"))
 			b.SetAttributeTraversal("instance", traversal("each", "value", "instance"))
@@ -40,20 +33,9 @@ var resources = map[string]terraformDisk{
 	"azure": {
 		disk: "azurerm_managed_disk", attachment: "azurerm_virtual_machine_data_disk_attachment",
 		machine: []string{"location", "zone", "resource_group_name", "virtual_machine_id"},
-		write: func(b *hclwrite.Body, s *spec, _ bool) {
-			b.SetAttributeTraversal("location", traversal("each", "value", "location"))
-			b.SetAttributeTraversal("zone", traversal("each", "value", "zone"))
-			b.SetAttributeTraversal("resource_group_name", traversal("each", "value", "resource_group_name"))
-			b.SetAttributeValue("storage_account_type", cty.StringVal(s.sold()))
-			b.SetAttributeValue("create_option", cty.StringVal("Empty"))
-			b.SetAttributeValue("disk_size_gb", cty.NumberIntVal(s.gib))
-			if s.iops > 0 {
-				b.SetAttributeValue("disk_iops_read_write", cty.NumberIntVal(s.iops))
-			}
-			if s.rate > 0 {
-				b.SetAttributeValue("disk_mbps_read_write", cty.NumberIntVal(s.rate))
-			}
-		},
+		placed:  []string{"location", "zone", "resource_group_name"},
+		kind:    "storage_account_type", size: "disk_size_gb", iops: "disk_iops_read_write", rate: "disk_mbps_read_write",
+		more: func(b *hclwrite.Body) { b.SetAttributeValue("create_option", cty.StringVal("Empty")) },
 		attach: func(b *hclwrite.Body, disk string, slot int) {
 			b.SetAttributeRaw("managed_disk_id", ofEach("azurerm_managed_disk", disk, "id"))
 			b.SetAttributeTraversal("virtual_machine_id", traversal("each", "value", "virtual_machine_id"))
@@ -62,6 +44,24 @@ var resources = map[string]terraformDisk{
 			b.SetAttributeValue("caching", cty.StringVal("None"))
 		},
 	},
+}
+
+// write writes a disk's place and figures.
+func (r *terraformDisk) write(b *hclwrite.Body, s *spec) {
+	for _, key := range r.placed {
+		b.SetAttributeTraversal(key, traversal("each", "value", key))
+	}
+	b.SetAttributeValue(r.kind, cty.StringVal(s.sold()))
+	if r.more != nil {
+		r.more(b)
+	}
+	b.SetAttributeValue(r.size, cty.NumberIntVal(s.gib))
+	if s.iops > 0 {
+		b.SetAttributeValue(r.iops, cty.NumberIntVal(s.iops))
+	}
+	if s.rate > 0 {
+		b.SetAttributeValue(r.rate, cty.NumberIntVal(s.rate))
+	}
 }
 
 // cloudBlocks writes a disk of Google Cloud or Azure, number n of its stripe, and its attachment if
@@ -87,7 +87,7 @@ func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot 
 		label += fmt.Sprintf("-%d", n)
 	}
 	b.SetAttributeRaw("name", quotedWithKey(label))
-	r.write(b, d.after, d.isNew())
+	r.write(b, d.after)
 	b.AppendNewline()
 	life := b.AppendNewBlock("lifecycle", nil).Body()
 	life.SetAttributeValue("prevent_destroy", cty.True)
