@@ -66,7 +66,7 @@ func diskInstanceBurst() Rule {
 			"look": {Summary: "Look at the instance's EBSIOBalance% and EBSByteBalance% in CloudWatch (of RDS too) and at InstanceEBSIOPSExceededCheck: 0 % is a burst used up; 100 % means that the volume is degraded, and the evidence below is for a support case",
 				Expect: "the one or the other, in a minute", TradeOff: "none", NoCommand: nothingToDo},
 			"instance":   {Summary: "Choose an instance type whose EBS baseline, not its maximum, carries the load; leave the volumes", Expect: "no cliff after the burst; the volumes give what they were bought for", TradeOff: "the instance's price; a restart", NoCommand: changesInstance},
-			"weighting":  {Summary: "On M8, C8, R8 and X8 instances, set the bandwidth weighting to ebs-1", Expect: "25 % more EBS bandwidth, if bytes and not requests are the limit", TradeOff: "as much less network bandwidth; no charge", NoCommand: "aws ec2 modify-instance-network-performance-options takes it from a stopped instance only, and what is on its instance store is lost with the stop"},
+			"weighting":  weightingAdvice,
 			"do not buy": {Summary: "Do not buy IOPS or throughput of the volume for this", Expect: "no change: the instance's limit is met first", TradeOff: "none; it saves money", NoCommand: nothingToDo},
 		}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {

@@ -12,9 +12,17 @@ const (
 	exceededS     = 2.0
 )
 
+// weightingAdvice gives EBS a part of the network's bandwidth, on instances that can.
+var weightingAdvice = Advice{
+	Summary: "On M8, C8, R8 and X8 instances, set the bandwidth weighting to ebs-1", Expect: "25 % more EBS bandwidth, if bytes and not requests are the limit",
+	TradeOff:  "as much less network bandwidth; no charge",
+	NoCommand: "aws ec2 modify-instance-network-performance-options takes it from a stopped instance only, and what is on its instance store is lost with the stop",
+}
+
 var instanceAdvice = map[string]Advice{
-	"instance": {Summary: "Move to an instance type with a higher EBS limit; leave the volume", Expect: "the wait ends where the next limit begins: the volume's", TradeOff: "the instance's price; a restart", NoCommand: changesInstance},
-	"spread":   {Summary: "Spread load: other volumes of this instance share the limit", Expect: "what they use becomes free", TradeOff: "work elsewhere", NoCommand: "what can go elsewhere is yours to say"},
+	"instance":  {Summary: "Move to an instance type with a higher EBS limit; leave the volume", Expect: "the wait ends where the next limit begins: the volume's", TradeOff: "the instance's price; a restart", NoCommand: changesInstance},
+	"weighting": weightingAdvice,
+	"spread":    {Summary: "Spread load: other volumes of this instance share the limit", Expect: "what they use becomes free", TradeOff: "work elsewhere", NoCommand: "what can go elsewhere is yours to say"},
 }
 
 func diskInstanceCapped() Rule {
@@ -31,7 +39,7 @@ func diskInstanceCapped() Rule {
 		for _, h := range held {
 			over := timeline.Known(h.Values)
 			vol := h.Labels.Get("volume_id")
-			var seconds float64
+			var seconds, bytesSeconds float64
 			said := Values{"IOPS": "", "throughput": "", "share": ""}
 			f := r.Finding(vol)
 			for _, s := range []struct {
@@ -47,6 +55,9 @@ func diskInstanceCapped() Rule {
 				}
 				x := timeline.Sum(v) * c.Grid.StepSeconds()
 				seconds += x
+				if s.signal == tpOver {
+					bytesSeconds = x
+				}
 				said[s.what] = Seconds(x)
 				f.Evidence = append(f.Evidence, c.FigureOf("time over the instance's "+s.what+" limit", s.metric, x, "seconds", over))
 			}
@@ -62,6 +73,9 @@ func diskInstanceCapped() Rule {
 			}
 			f.Say("exceeded", said)
 			f.Evidence = append(f.Evidence, c.volumesOwn(vol)...)
+			if bytesSeconds >= exceededS { // it raises the bandwidth, not the IOPS
+				f.Advise("weighting", nil)
+			}
 			f.Advise("instance", nil)
 			f.Advise("spread", nil)
 			out = append(out, f)
