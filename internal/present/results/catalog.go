@@ -225,15 +225,16 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 	add := func(name, value, note string, s catalog.Source) {
 		out = append(out, p.fact(catalog.Fact{Name: name, Value: value, Source: s, Note: note}))
 	}
+	volumes := networkVolumes(i)
 	switch {
 	case !i.HasEBS:
-		add("EBS limits", "not known", "", i.Source)
+		add(volumes+" limits", "not known", "", i.Source)
 	case i.Bursts():
-		add("EBS, sustained", ebsLimits(i.Baseline), "all volumes together", i.Source)
-		add("EBS, 30 minutes", ebsLimits(i.Maximum), "at least once in 24 hours; a benchmark shorter than 30 minutes sees only this", i.Source)
+		add(volumes+", sustained", rateText(i.Baseline), "all volumes together", i.Source)
+		add(volumes+", 30 minutes", rateText(i.Maximum), "at least once in 24 hours; a benchmark shorter than 30 minutes sees only this", i.Source)
 	default:
-		add("EBS, sustained", ebsLimits(i.Baseline), "all volumes together", i.Source)
-		add("EBS burst", "none", "", i.Source)
+		add(volumes+", sustained", rateText(i.Baseline), "all volumes together", i.Source)
+		add(volumes+" burst", "none", "", i.Source)
 	}
 	if i.Attachments > 0 {
 		add("volumes", fmt.Sprintf("%d at most", i.Attachments), "on some types network interfaces count as well", i.Source)
@@ -257,7 +258,18 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 	return out, nil
 }
 
-func ebsLimits(r volume.Rate) string {
+// networkVolumes is what a provider calls the volumes that a machine's limits are for.
+func networkVolumes(i *catalog.InstanceType) string {
+	switch i.Of() {
+	case "azure":
+		return "managed disks (uncached)"
+	case "gcp":
+		return "disks"
+	}
+	return "EBS"
+}
+
+func rateText(r volume.Rate) string {
 	return fmt.Sprintf("%s IOPS, %s MB/s", catalog.IOPS(r.IOPS), megabytes(r.Throughput))
 }
 

@@ -46,6 +46,9 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 		out.Sections = append(out.Sections, s)
 	}
 	out.Sections = append(out.Sections, planWords(p, g)...)
+	if s, ok := budgetSection(p, g); ok {
+		out.Sections = append(out.Sections, s)
+	}
 	out.Sections = append(out.Sections, document.Section{ID: "trust", Title: "How far to trust it",
 		Parts: []document.Part{{Text: "Error bar: " + p.ErrorBar() + ".", Ref: g.accurate()}}})
 	if c != nil && len(c.Sets) > 0 {

@@ -1,0 +1,52 @@
+package results
+
+import (
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
+)
+
+// budgetSection is what the volumes of the layout shown give for ever, which is what its engine
+// should be told. It is left out if nothing bounds them.
+func budgetSection(p *plan.Plan, g *ledger) (document.Section, bool) {
+	shown := p.Chosen
+	if shown == nil {
+		shown = p.Nearest
+	}
+	if shown == nil || len(shown.Budget) == 0 {
+		return document.Section{}, false
+	}
+	made := g.page("This plan")
+	tab := &document.Table{Caption: "I/O budget", Columns: []document.Column{
+		{Text: "volume"}, {Text: "IOPS", Number: true}, {Text: "limited by"}, {Text: "throughput", Number: true}, {Text: "limited by"},
+	}, Notes: []string{"Each figure is the least of what the volume, the machine and the time after a burst allow. Pace checkpoints and cleaning by it."}}
+	for _, b := range shown.Budget {
+		iops, bytes := "–", "–"
+		if b.IOPS > 0 {
+			iops = units.Count(int64(b.IOPS))
+		}
+		if b.BytesPerSec > 0 {
+			bytes = units.Value(b.BytesPerSec, "bytes/s")
+		}
+		tab.Rows = append(tab.Rows, []document.Cell{
+			{Text: "volumes." + b.Volume, Roles: "code"}, {Text: iops, Number: true, Href: made}, {Text: limitedBy(b.IOPSBy, iops)},
+			{Text: bytes, Number: true, Href: made}, {Text: limitedBy(b.BytesBy, bytes)},
+		})
+	}
+	return document.Section{ID: "budget", Title: "What the engine may count on", Parts: []document.Part{
+		{Table: tab}, {Text: "As settings of the engine and of the kernel:", Commands: []string{"plimsoll emit plan.json --to budget"}},
+	}}, true
+}
+
+// limitedBy says what a figure of a budget is the limit of.
+func limitedBy(by, figure string) string {
+	switch {
+	case figure == "–":
+		return ""
+	case by == "machine":
+		return "the machine, all volumes together"
+	case by == "burst":
+		return "the volume, after its burst"
+	}
+	return "the volume"
+}
