@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/base/units"
@@ -29,7 +31,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	add := func(kind, format string, args ...any) {
 		out = append(out, Risk{kind, fmt.Sprintf(format, args...)})
 	}
-	moved := false
+	moved, restores := false, []string(nil)
 	for _, v := range sc.Volumes {
 		if v.Value.Local() {
 			add("ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped, lost, or moved to other hardware (a reboot leaves it). %s", v.Name, ephemeral(sc, v.Name))
@@ -51,6 +53,9 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		if v.Value.Local() { // synced again, not restored from a snapshot
 			continue
 		}
+		if text := restored(&v.Value); text != "" && !slices.Contains(restores, text) {
+			restores = append(restores, text)
+		}
 		moved = moved || was != nil && (was.Members() != v.Value.Members() || was.Type != v.Value.Type && (was.Local() || provider != "aws")) ||
 			sc.Host.FileSystem != p.now.Host.FileSystem
 		if was != nil && was.Type != v.Value.Type && !moved || was != nil && (was.IOPS != v.Value.IOPS || was.Throughput != v.Value.Throughput) && !moved {
@@ -58,7 +63,11 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		}
 	}
 	if moved {
-		add("first-touch", "data moves to a new volume: after a restore from a snapshot, the first access to each block is slow")
+		text := "data moves to a new volume: after a restore from a snapshot, the first access to each block is slow"
+		if len(restores) > 0 {
+			text += ", until all of it is there: " + strings.Join(restores, "; ") + ". from_snapshot: true simulates it"
+		}
+		add("first-touch", "%s", text)
 	}
 	for _, c := range credits(sc, o) {
 		add("credits", "%s", c.text)
@@ -67,6 +76,21 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		add("members", "%d members instead of %d", m, p.now.MemberCount())
 	}
 	return out
+}
+
+// restored says how long it takes until all of a volume is there that was made from a snapshot; ""
+// if that is not known.
+func restored(o *catalog.Order) string {
+	t, err := catalog.Type(o.Type)
+	if err != nil || o.Size == 0 {
+		return ""
+	}
+	touched, ordered, ok := t.Initialized(o.Size)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s take %s if read once, %s with a volume initialization rate of 300 MiB/s (charged; the price is not known here)",
+		o.Size.Exact(), t.Name, units.Seconds(float64(touched)/1e9), units.Seconds(float64(ordered)/1e9))
 }
 
 // ephemeral says what the loss of an instance's own disk means to a deployment.

@@ -35,6 +35,7 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 	if cfg.Latency, err = o.latencies(t); err != nil {
 		return volume.Config{}, err
 	}
+	cfg.Initialization = o.initialization(t)
 	if o.Episodes != nil {
 		e := o.Episodes.episodes()
 		cfg.Episodes = &e

@@ -42,6 +42,7 @@ func (o *Order) Check() diagnostics.List {
 		c.customOnly()
 	}
 	c.attached()
+	c.fromSnapshot()
 	c.latency()
 	if len(c.List) == 0 {
 		// The remaining bounds are the model's, not the product's.
@@ -216,6 +217,13 @@ func (c *checker) attached() {
 		c.add("caching", fmt.Sprintf("%s has none: host caching is Azure's", t.Name), "", Source{}, "")
 	case o.Caching.on() && t.Name != "premium-ssd":
 		c.add("caching", fmt.Sprintf("%s cannot be cached by the host", t.Name), "", azureDocs, string(NoCaching))
+	}
+	switch {
+	case !o.OnDemandBursting:
+	case t.Name != "premium-ssd":
+		c.add("on_demand_bursting", t.Name+" has none: it is Azure's Premium SSD's", "", azureBursting, "")
+	case o.Size > 0 && o.Size <= burstsByCredits:
+		c.add("on_demand_bursting", o.Size.Exact()+" is too small", "more than "+burstsByCredits.Exact(), azureBursting, "")
 	}
 	if o.Card < 0 || o.Card > 0 && t.Provider != "aws" {
 		c.add("card", fmt.Sprintf("card %d of %s: EBS cards are machines' of AWS, counted from 0", o.Card, t.Name), "", Source{}, "0")

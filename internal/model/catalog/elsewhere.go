@@ -14,6 +14,7 @@ var (
 	extremeDocs   = Source{"Google Cloud documentation, Hyperdisk Extreme", "2026"}
 	regionalDocs  = Source{"Google Cloud documentation, Hyperdisk Balanced High Availability", "2026"}
 	azureDocs     = Source{"Microsoft Azure documentation, managed disk types", "2025"}
+	azureBursting = Source{"Microsoft Azure documentation, \"Managed disk bursting\" and \"Enable on-demand bursting\"", "2025"}
 	googlePrices  = Source{"Google's Cloud Billing catalog, as gcosts has it", "2025-03-06"}
 	extremePrices = Source{"Google's Cloud Billing catalog, as gcosts (size, 2025-03-06) and infracost (IOPS) have it", "2025"}
 	azureV2Prices = Source{"Azure Retail Prices API, eastus, meters of Azure Premium SSD v2, as two public programs quote them", "2026"}
@@ -31,20 +32,21 @@ const fourChanges = "IOPS and throughput can be changed four times in 24 hours"
 func gcpTypes() []*VolumeType {
 	regional := hyperdiskBalanced("hyperdisk-balanced-ha", "Hyperdisk Balanced High Availability", 100_000, 1200, regionalDocs)
 	regional.Rules = append(regional.Rules, said("what a size and IOPS allow is taken from Hyperdisk Balanced; that each write is in two zones is in no latency here (assumed)", Source{Text: "assumed"}))
+	balanced := persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28)
 	ssd := persistentDisk("pd-ssd", "SSD Persistent Disk", 6000, 30, 100_000, 240, 48)
 	for _, p := range []struct {
-		region string
-		perGiB units.USD
+		region        string
+		ssd, balanced units.USD
 	}{
-		{"us-central1", 0.17}, {"us-east1", 0.17}, {"us-east4", 0.187}, {"us-west1", 0.17}, {"europe-west1", 0.17},
-		{"europe-west2", 0.204}, {"europe-west3", 0.204}, {"europe-west4", 0.187}, {"asia-northeast1", 0.221}, {"asia-southeast1", 0.187},
+		{"us-central1", 0.17, 0.10}, {"us-east1", 0.17, 0.10}, {"us-east4", 0.187, 0.11}, {"us-west1", 0.17, 0.10}, {"europe-west1", 0.17, 0.10},
+		{"europe-west2", 0.204, 0.12}, {"europe-west3", 0.204, 0.12}, {"europe-west4", 0.187, 0.11}, {"asia-northeast1", 0.221, 0.13}, {"asia-southeast1", 0.187, 0.11},
 	} {
-		ssd.Prices = append(ssd.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.perGiB})
+		ssd.Prices = append(ssd.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.ssd})
+		balanced.Prices = append(balanced.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.balanced})
 	}
 	return []*VolumeType{
 		hyperdiskBalanced("hyperdisk-balanced", "Hyperdisk Balanced", 160_000, 2400, hyperdiskDocs), regional, hyperdiskExtreme(),
-		ssd,
-		persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28),
+		ssd, balanced,
 	}
 }
 
@@ -153,7 +155,7 @@ func azureTypes() []*VolumeType {
 		Operation: said(256*units.KiB, azureDocs),
 		Rules: []Figure[string]{
 			said("limits and price are those of the next tier in size, P1 (4 GiB, 120 IOPS, 25 MB/s) to P80 (32 TiB, 20,000 IOPS, 900 MB/s)", azureDocs),
-			said("over 512 GiB, on-demand bursting to 30,000 IOPS and 1,000 MB/s can be bought; it is not modelled", azureDocs),
+			said("over 512 GiB, on_demand_bursting gives 30,000 IOPS and 1,000 MB/s; it costs a fee a month and each operation over the disk's own figures, neither of which is known here", azureBursting),
 			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while there are credits: a full bucket lasts 30 minutes", azureDocs, "Operations and bytes have a bucket each; the model counts operations (assumed)."),
 		},
 		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
@@ -185,6 +187,10 @@ var premiumTiers = [...]struct {
 	{16 * units.TiB, 18_000, 750 * units.MBps}, {32 * units.TiB, 20_000, 900 * units.MBps},
 }
 
+// burstsByCredits is the largest Premium SSD disk that bursts by credits. Those over it can burst on
+// demand (Azure documentation, "Enable on-demand bursting", 2025).
+const burstsByCredits = 512 * units.GiB
+
 func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 	tier := premiumTiers[len(premiumTiers)-1]
 	for _, t := range premiumTiers {
@@ -194,7 +200,9 @@ func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 		}
 	}
 	l := Limits{Sustained: volume.Rate{IOPS: tier.iops.Frequency(), Throughput: tier.rate}}
-	if tier.size <= 512*units.GiB {
+	if o.OnDemandBursting {
+		l.Sustained = volume.Rate{IOPS: 30_000, Throughput: 1000 * units.MBps}
+	} else if tier.size <= burstsByCredits {
 		const burst, lasts IOPS = 3500, 1800
 		credits := volume.Credits((burst - tier.iops) * lasts)
 		l.Burst = &volume.Burst{At: volume.Rate{IOPS: burst.Frequency(), Throughput: 170 * units.MBps}, Capacity: credits, Initial: credits}

@@ -51,6 +51,10 @@ func (t *VolumeType) Facts() []Fact {
 		merged = "requests that follow each other are counted together up to that, a longer one as several"
 	}
 	add("an operation carries", t.Operation.Value.Exact(), t.Operation.Source, merged)
+	if f := t.FirstTouch; f.Known() {
+		add("from a snapshot", rate(f.Value)+" at first access, "+firstTouchTakes.String()+" a block", f.Source, f.Note)
+		add("initialization rate", rate(initializationMin)+" to "+rate(initializationMost), ebsInitialize, "charged by size and rate; the price is not known here")
+	}
 	for _, r := range t.Rules {
 		add("rule", r.Value, r.Source, r.Note)
 	}
@@ -132,11 +136,14 @@ func (o *Order) String() string {
 	add(o.IOPSPerGB != 0, "iops_per_gb", int64(o.IOPSPerGB))
 	add(o.Throughput != 0, "throughput", written(o.Throughput))
 	add(o.Caching != "", "caching", o.Caching)
+	add(o.OnDemandBursting, "on_demand_bursting", true)
 	add(o.Card != 0, "card", o.Card)
 	add(o.Stripe != 0, "stripe", o.Stripe)
 	add(o.StripeUnit != 0, "stripe_unit", o.StripeUnit.Exact())
 	add(o.QueueSlots != 0, "queue_slots", o.QueueSlots)
 	add(o.Operation != 0, "operation", o.Operation.Exact())
+	add(o.FromSnapshot, "from_snapshot", true)
+	add(o.InitializationRate != 0, "initialization_rate", written(o.InitializationRate))
 	add(o.Latency != nil, "latency", o.Latency)
 	add(o.Episodes != nil, "episodes", "{...}")
 	return "{" + strings.Join(parts, ", ") + "}"

@@ -34,9 +34,20 @@ type Order struct {
 	// Caching is a disk's host caching, on Azure: none, read-only or read-write. The machine then has
 	// other limits for it, which may be lower. Default none.
 	Caching Caching `yaml:"caching,omitempty"`
+	// OnDemandBursting of a Premium SSD disk over 512 GiB: it gives 30,000 IOPS and 1,000 MB/s
+	// whenever they are asked for. Default false.
+	OnDemandBursting bool `yaml:"on_demand_bursting,omitempty"`
 	// Card is the EBS card that the volume is attached to, from 0, on machines that have several.
 	// Default 0, which is AWS's.
 	Card int `yaml:"card,omitempty"`
+
+	// FromSnapshot: the volume was made from a snapshot at the start of the run, so the first access
+	// to each of its blocks is slow. EBS only. Default false.
+	FromSnapshot bool `yaml:"from_snapshot,omitempty"`
+	// InitializationRate is the volume initialization rate ordered with from_snapshot, from
+	// "100MiB/s" to "300MiB/s": all of it is fetched at that rate. Default: blocks are fetched when
+	// they are first accessed.
+	InitializationRate units.Throughput `yaml:"initialization_rate,omitempty"`
 
 	// Latency instead of the type's calibrated one.
 	Latency *LatencyOrder `yaml:"latency,omitempty"`

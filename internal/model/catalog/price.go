@@ -136,6 +136,8 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	iops := IOPS(l.Sustained.IOPS)
 	missing := ""
 	switch {
+	case o.OnDemandBursting:
+		missing = "the on-demand bursting of " + t.Name
 	case p.PerGiB == 0 && !slices.ContainsFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most }):
 		missing = "the size of " + t.Name
 	case t.ChoosesIOPS && len(p.IOPS) == 0 && iops > t.IOPSIncluded.Value:

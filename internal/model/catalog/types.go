@@ -33,6 +33,9 @@ type VolumeType struct {
 	Operation Figure[units.Size]
 	Merge     bool
 
+	// FirstTouch is how fast blocks of a snapshot are fetched when they are accessed, all together.
+	FirstTouch Figure[units.Throughput]
+
 	// Rules are limits that follow from others, in words; each is in the code as well.
 	Rules []Figure[string]
 	// Read and Write are how long operations take. A flush takes no time of its own: network

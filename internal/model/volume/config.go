@@ -37,6 +37,8 @@ type Config struct {
 	Latency          [Ops]Latency
 	FlushIsOperation bool // a flush is charged as an operation
 	Episodes         *Episodes
+	// Initialization, if not nil, says that the volume was made from a snapshot.
+	Initialization *Initialization
 
 	// Slots is how many requests the block layer keeps in flight (nr_requests); the next submitter
 	// waits. 0 means unlimited, like the kernel's blk-throttle, which queues without a bound.
@@ -115,6 +117,11 @@ func (c *Config) Check() error {
 	if c.Burst != nil {
 		if err := c.Burst.check(c.Sustained); err != nil {
 			return fmt.Errorf("volume %q: %w", c.Name, err)
+		}
+	}
+	if i := c.Initialization; i != nil {
+		if what := i.check(); what != "" {
+			return fmt.Errorf("volume %q: %s is out of bounds", c.Name, what)
 		}
 	}
 	if c.Episodes != nil {

@@ -48,6 +48,12 @@ func TestConformance(t *testing.T) {
 			e.Every = units.Duration(10 * time.Second)
 			c.Episodes = &e
 		}), plain},
+		"from a snapshot": {change(func(c *volume.Config) {
+			c.Initialization = &volume.Initialization{OnDemand: 135 * units.MBps, Takes: units.Duration(60 * time.Millisecond)}
+		}), volumetest.Expectations{Operation: ssd.Operation}},
+		"from a snapshot at a rate": {change(func(c *volume.Config) {
+			c.Initialization = &volume.Initialization{Rate: 300 * units.MiBps, OnDemand: 135 * units.MBps, Takes: units.Duration(60 * time.Millisecond)}
+		}), volumetest.Expectations{Operation: ssd.Operation}},
 		"flushes charged": {change(func(c *volume.Config) { c.FlushIsOperation = true }), plain},
 		"one direction":   {volume.Config{ReadOnly: volume.Rate{IOPS: 1000}, WriteOnly: volume.Rate{Throughput: units.MiBps}}, volumetest.Expectations{}},
 	} {

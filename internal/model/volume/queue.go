@@ -20,6 +20,7 @@ type Queue struct {
 	latency [Ops]Latency
 	chance  *random.Stream
 	bad     *episodes
+	fresh   *snapshot // nil: it was made empty
 	state   State
 
 	// Requests that share a meter are issued in the order of arrival. Reads and writes that share
@@ -57,6 +58,9 @@ func New(cfg Config, seed random.Seed, on *Instance) (*Queue, error) {
 	}
 	if cfg.Episodes != nil {
 		q.bad = newEpisodes(*cfg.Episodes, seed, name)
+	}
+	if i := cfg.Initialization; i != nil {
+		q.fresh = &snapshot{Initialization: *i, there: map[int64]vtime.Instant{}}
 	}
 	q.limit(&cfg)
 	return q, nil
@@ -151,7 +155,14 @@ func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 	if r.Op != Flush || q.flushQueues {
 		q.issue(&c, r)
 	}
-	c.Done = c.Issued.Add(q.takes(r.Op, &c).Std())
+	begins := c.Issued
+	if q.fresh != nil {
+		if begins = q.fresh.touch(c.Issued, r); begins > c.Issued {
+			c.Held = FirstTouch
+			q.held(FirstTouch, c.Issued, begins)
+		}
+	}
+	c.Done = begins.Add(q.takes(r.Op, &c).Std())
 	if q.slots.most > 0 {
 		q.slots.take(c.Done)
 	}

@@ -62,14 +62,15 @@ const (
 	InstanceThroughput              // the instance's bytes per second
 	InstanceCredits                 // the same, at the baseline, with its burst exhausted
 	Degraded                        // a bad episode of the volume
-	Limits             = 9          // the number of limits, for arrays
+	FirstTouch                      // a block that was still in the volume's snapshot
+	Limits             = 10         // the number of limits, for arrays
 )
 
 // String returns the limit's name in reports.
 func (l Limit) String() string {
 	return [...]string{
 		"nothing", "queue slots", "volume IOPS", "volume throughput", "volume burst credits",
-		"instance IOPS", "instance throughput", "instance burst credits", "degraded volume",
+		"instance IOPS", "instance throughput", "instance burst credits", "degraded volume", "first touch of a snapshot's block",
 	}[l]
 }
 

@@ -1,0 +1,75 @@
+package volume
+
+import (
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+)
+
+// Initialization is how the content of a volume that was made from a snapshot gets there. The volume
+// is made at the first instant, and all of it is in the snapshot. The first access to each block, a
+// read or a write, waits until the block was fetched; an access to a block that is there does not.
+type Initialization struct {
+	// Rate is how fast the volume is fetched from its start on, whatever is accessed. 0: only what
+	// is accessed is fetched.
+	Rate units.Throughput
+	// OnDemand bounds how fast accessed blocks are fetched, all together.
+	OnDemand units.Throughput
+	// Takes is how long the fetch of one of them takes.
+	Takes units.Duration
+}
+
+// SnapshotBlock is what is fetched at a time: the block of EBS' snapshots (EBS direct APIs, 2025).
+const SnapshotBlock = 512 * units.KiB
+
+func (i *Initialization) check() string {
+	switch {
+	case i.Rate != 0 && (i.Rate < throughputMin || i.Rate > throughputMax):
+		return "the rate of its initialization"
+	case i.OnDemand < throughputMin || i.OnDemand > throughputMax:
+		return "the throughput at which blocks of its snapshot are fetched"
+	case i.Takes < 0 || i.Takes > latencyMax:
+		return "the time that a block of its snapshot takes"
+	}
+	return ""
+}
+
+// snapshot is the part of a volume that is still in its snapshot.
+type snapshot struct {
+	Initialization
+	there map[int64]vtime.Instant // when blocks that were accessed early are there
+	next  vtime.Instant           // when the next fetch on demand may begin
+}
+
+// touch returns when all blocks of a request are there, at the earliest at.
+func (s *snapshot) touch(at vtime.Instant, r Request) vtime.Instant {
+	if r.Op == Flush || r.Length == 0 {
+		return at
+	}
+	from := max(r.Offset, 0)
+	ready := at
+	for b := from / SnapshotBlock; b <= (from+min(r.Length, 1<<63-1-from)-1)/SnapshotBlock; b++ {
+		ready = max(ready, s.fetch(at, int64(b)))
+	}
+	return ready
+}
+
+// fetch returns when a block that is accessed at an instant is there.
+func (s *snapshot) fetch(at vtime.Instant, block int64) vtime.Instant {
+	if t, ok := s.there[block]; ok {
+		return t
+	}
+	byRate := vtime.Never
+	if s.Rate > 0 {
+		if ns := (float64(block) + 1) * (1e9 * float64(SnapshotBlock) / float64(s.Rate)); ns < float64(vtime.Never) {
+			byRate = vtime.Instant(ns)
+		}
+	}
+	if byRate <= at {
+		return byRate
+	}
+	begins := max(at, s.next)
+	s.next = begins.Add(units.Duration(1e9 * float64(SnapshotBlock) / float64(s.OnDemand)).Std())
+	t := min(byRate, begins.Add(s.Takes.Std()))
+	s.there[block] = t
+	return t
+}
