@@ -48,6 +48,6 @@
 //
 // # What was tried, and what not
 //
-// No mongod was available for development. The driver is real, and was tested against a test server
-// that answers with real captures of 3.6, 8.0 and 8.2.
+// A mongod 5.0.7: see the tests named Real, which need one (PLIMSOLL_MONGOD). Other versions, and
+// TLS, were tried with a test server that answers with real captures of 3.6, 8.0 and 8.2.
 package live

@@ -318,9 +318,20 @@ func textAt(doc bson.Raw, path []string) (text string, ok bool) {
 	return doc.Lookup(path[last]).StringValueOK()
 }
 
+// startedAgain reports whether a server's uptime shows a restart since the last sample: it fell, or
+// it is shorter than the time since then and than it should be. A server that had lived for only
+// seconds may be up as long again.
+func (s *sampler) startedAgain(uptime time.Duration, at time.Time) bool {
+	if uptime <= 0 || s.last.IsZero() {
+		return false
+	}
+	since := at.Sub(s.last)
+	return uptime+restartedBy < s.uptime || uptime <= since && uptime+restartedBy < s.uptime+since
+}
+
 // restarted notes that a server restarted, and identifies it again.
 func (s *sampler) restarted(ctx context.Context, uptime time.Duration, at time.Time) {
-	if uptime > 0 && uptime+restartedBy < s.uptime {
+	if s.startedAgain(uptime, at) {
 		s.changed = true
 		s.w.Note(recording.Note{Kind: recording.NoteGap, Source: s.m.address.name, From: s.moment(s.last), To: s.moment(at),
 			Text: "the server was restarted in between, and its counters started again"})

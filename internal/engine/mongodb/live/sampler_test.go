@@ -166,6 +166,38 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// A server that is restarted soon after it was started is up as long again as it was before.
+func TestRestartOfAYoungServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w mongotest.Wire
+		started := time.Now()
+		up := func() func() {
+			begin := time.Now()
+			return w.Start("db:27017", &mongotest.Server{Version: "8.0.4", Refuse: map[string]bool{"getDiagnosticData": true}, Reply: func(name string, _ bson.Raw) any {
+				if name != "serverStatus" {
+					return nil
+				}
+				return bson.D{{Key: "host", Value: "db"}, {Key: "version", Value: "8.0.4"}, {Key: "uptimeMillis", Value: time.Since(begin).Milliseconds() + 1}, {Key: "ok", Value: 1.0}}
+			}})
+		}
+		stop := up()
+		src := open(t, &w, "mongodb://db")
+		go func() {
+			for range 3 { // the first time it is up for seconds only
+				time.Sleep(2200 * time.Millisecond)
+				stop()
+				time.Sleep(3 * time.Second)
+				stop = up()
+			}
+		}()
+		m := read(t, src, source.Options{For: 40 * time.Second})
+		stop()
+		if n := strings.Count(notes(m), "the server was restarted in between"); n != 3 {
+			t.Errorf("%d restarts noted in %s:\n%s", n, time.Since(started), notes(m))
+		}
+	})
+}
+
 // again answers as the server did at the capture's beginning, with times that continue.
 func again(r *mongotest.Replay, begin time.Time) func(string, bson.Raw) any {
 	restarted := time.Now()
