@@ -2,8 +2,10 @@ package examples
 
 import (
 	"context"
+	"flag"
 	"math"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -75,6 +77,31 @@ func TestEtcdDiagnosis(t *testing.T) {
 		}
 	}
 	buysIO(t, r)
+}
+
+var update = flag.Bool("update", false, "write etcd-traced/measured.txt as the verdict is now")
+
+// A trace beside the counters: the verdict explains the stalls by what was measured.
+func TestTracedDiagnosis(t *testing.T) {
+	r := diagnosis(t, "etcd-traced/recorded", "etcd-traced/traced")
+	measured := regexp.MustCompile(`Explained by measurement[^.]*\.`).FindAllString(r.Verdict, -1)
+	got := strings.Join(measured, "\n") + "\n"
+	const file = "etcd-traced/measured.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the verdict is (go test ./examples -run Traced -update):\n%s", got)
+	}
+	if !strings.Contains(got, "behind what dd's sync wrote") {
+		t.Error("it does not name dd's sync")
+	}
 }
 
 // A public capture of MongoDB 8.0 under writes whose latency is seconds while the disk is at most

@@ -83,19 +83,32 @@ func TestWiredTigerStalls(t *testing.T) {
 	}
 }
 
-// diagnosis reads the sources lying in a folder and diagnoses them together.
-func diagnosis(t *testing.T, dir string) *diagnose.Report {
+// diagnosis reads the sources lying in folders and diagnoses them together.
+func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
-	files, err := sources.For(engines.All()).Expand(dir)
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, dir := range dirs {
+		more, err := sources.For(engines.All()).Expand(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, more...)
 	}
 	var in []recording.Reader
 	for _, file := range files {
 		input, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if input.Reader != nil {
+			t.Cleanup(func() {
+				if err := input.Reader.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			in = append(in, input.Reader)
+			continue
 		}
 		mem := recording.NewMemory(recording.MemoryOptions{})
 		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
