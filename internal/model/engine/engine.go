@@ -50,6 +50,9 @@ type Env struct {
 	Volumes []*kernel.Device
 	// Members are the machines, the first of which has Host.
 	Members []Member
+	// Connections are how many connections clients hold, whether they use them or not; 0 if that is
+	// not known.
+	Connections int
 }
 
 // Volume gives the first of the named volumes that exists: Volume("journal", "data") is the

@@ -28,7 +28,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 		return fail(fmt.Errorf("the scenario was not made by Parse or Load"))
 	}
 	c := &client{}
-	s, err := build(sc, c)
+	s, err := build(sc, load.Connections(), c)
 	if err != nil {
 		return fail(err)
 	}

@@ -19,8 +19,8 @@ type system struct {
 	engine  engine.Model
 }
 
-// build puts a scenario together.
-func build(sc *scenario.Scenario, client engine.Client) (*system, error) {
+// build puts a scenario together, whose clients hold so many connections.
+func build(sc *scenario.Scenario, connections int, client engine.Client) (*system, error) {
 	e, err := scenario.Facet[Engine](sc, "be simulated")
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func build(sc *scenario.Scenario, client engine.Client) (*system, error) {
 		s.devices = append(s.devices, m.Volumes...)
 		s.hosts, s.labels = append(s.hosts, m.Host), append(s.labels, own)
 	}
-	env := &engine.Env{Clock: &s.clock, Host: s.hosts[0], Seed: sc.Seed, Client: client, Volumes: s.devices, Members: members}
+	env := &engine.Env{Clock: &s.clock, Host: s.hosts[0], Seed: sc.Seed, Client: client, Volumes: s.devices, Members: members, Connections: connections}
 	s.engine, err = e.NewModel(sc.Engine.Config, env)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)

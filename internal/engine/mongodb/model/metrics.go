@@ -37,6 +37,11 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 		put("mongodb_ss_opLatencies_latency", us(e.c.latency[kind]), "op_type", name)
 		put("mongodb_ss_opLatencies_ops", float64(e.c.ops[kind]), "op_type", name)
 	}
+	if e.env.Connections > 0 {
+		active := e.inside[0] + e.inside[1]
+		put("mongodb_ss_connections", float64(max(active, int64(e.env.Connections))), "conn_type", "current")
+		put("mongodb_ss_connections", float64(active), "conn_type", "active")
+	}
 	put("mongodb_ss_opcounters", float64(e.c.inserts), "legacy_op_type", "insert")
 	put("mongodb_ss_opcounters", float64(e.c.updates), "legacy_op_type", "update")
 	put("mongodb_ss_opcounters", float64(e.c.ops[0]), "legacy_op_type", "query")

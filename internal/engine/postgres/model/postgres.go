@@ -36,8 +36,10 @@ type Engine struct {
 	clock  *vtime.Clock
 	host   *kernel.Host
 	client engine.Client
-	data   *kernel.Device
-	cached *random.Stream // whether a page that is read is in the page cache
+	// connections are how many clients hold; 0 if that is not known.
+	connections int
+	data        *kernel.Device
+	cached      *random.Stream // whether a page that is read is in the page cache
 	// Of pageCacheOf pages that are not in shared buffers pageCached are in the page cache.
 	pageCached, pageCacheOf uint64
 
@@ -67,7 +69,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client, data: env.Volume("data")}
+	e := &Engine{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client, connections: env.Connections, data: env.Volume("data")}
 	logVolume := env.Volume("wal", "data")
 	if e.data == nil {
 		return nil, errors.New(`postgres: there is no volume "data"; the log may have one of its own, "wal"`)
