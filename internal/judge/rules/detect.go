@@ -45,19 +45,21 @@ func Found(s Stall, ok bool) []Stall {
 // ByLatency finds stalled time by the mean latency of an interval, from a floor in seconds on. It
 // returns false if the stall's waiting or completions were not measured.
 func ByLatency(t Time, floor float64, s Stall) (Stall, bool) {
+	return ByLatencyUpTo(t, floor, StallCeilingS, s)
+}
+
+// ByLatencyUpTo does the same with a ceiling in seconds, from which an operation is always stalled.
+func ByLatencyUpTo(t Time, floor, ceiling float64, s Stall) (Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
 	}
-	return StalledCells(t, stallThresholds(t, s, floor, StallCeilingS), s)
+	return StalledCells(t, stallThresholds(t, s, floor, ceiling), s)
 }
 
 // ByUsual does the same where a mean says little about a client's wait, because some operations are
 // long by nature. Then only a latency far from the usual one is a stall.
 func ByUsual(t Time, floor float64, s Stall) (Stall, bool) {
-	if s.Waiting == nil || s.Ops == nil {
-		return s, false
-	}
-	return StalledCells(t, stallThresholds(t, s, floor, math.Inf(1)), s)
+	return ByLatencyUpTo(t, floor, math.Inf(1), s)
 }
 
 // stallThresholds returns the latencies above which cells are stalled, given what is usual around

@@ -13,10 +13,15 @@ const (
 	serialQueueHigh = 1.5
 	serialShare     = 0.5  // of the time the device writes
 	serialMaxSat    = 0.02 // of that time with a deep queue
+	deepQueue       = 2.0
 	serialMinRate   = 5.0
 	serialInFlight  = 1.4 // requests in flight while busy: a burst's average may be one, too
-	serialMinS      = 5.0
-	alwaysWaiting   = 0.75 // busy share above which the latency, not the demand, determines the rate
+	// An append that grows its file is two requests at once, the data and the file system's journal.
+	// The one sync that waits for both is as serial.
+	syncQueueHigh = 2.0
+	syncDeep      = 2.5
+	serialMinS    = 5.0
+	alwaysWaiting = 0.75 // busy share above which the latency, not the demand, determines the rate
 )
 
 // A serial writer exactly at a cap looks like one bound by latency, with one difference: a cap's
@@ -40,7 +45,7 @@ const pacedS = 0.004
 
 func diskLatencyBound() Rule {
 	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation, Refutes: []Resource{VolumeIOPS},
-		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 1.5 and plimsoll:disk_writes:rate > 5",
+		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 2 and plimsoll:disk_writes:rate > 5",
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, FioIodepth},
 		NoAlert: "it refutes: no more IOPS are to be bought",
 		Cause:   "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect.",
@@ -98,13 +103,17 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 		return Finding{}, false
 	}
 	writing := timeline.Where(writes, func(x float64) bool { return x > serialMinRate })
-	serial := timeline.Known(held.Values)
-	deep := timeline.Where(queue, func(x float64) bool { return x > 2 })
+	high, most, tooDeep := serialQueueHigh, serialInFlight, deepQueue
+	if c.Stall.OfLog && c.Stall.Any() {
+		high, most, tooDeep = syncQueueHigh, syncQueueHigh, syncDeep
+	}
+	serial := timeline.Known(held.Values).And(timeline.Where(queue, func(x float64) bool { return x < high }))
+	deep := timeline.Where(queue, func(x float64) bool { return x > tooDeep })
 	if c.Seconds(serial) < serialMinS || Share(serial, writing) < serialShare || Share(deep, writing) > serialMaxSat {
 		return Finding{}, false
 	}
 	// Busy with at least one request nearly all the time: the writer does wait for it.
-	if busy != nil && (timeline.Quantile(timeline.At(busy, serial), 0.5) < serialQueueLow || inFlight(queue, busy, serial) > serialInFlight) {
+	if busy != nil && (timeline.Quantile(timeline.At(busy, serial), 0.5) < serialQueueLow || inFlight(queue, busy, serial) > most) {
 		return Finding{}, false
 	}
 	rate := timeline.Quantile(timeline.At(ops, serial), 0.5)
@@ -127,7 +136,7 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	switch {
 	case c.pinned(ops, busy, serial):
 		f.question("ambiguous", said)
-	case each >= pacedS && c.mayBeCapped(serial):
+	case each >= pacedS && c.mayBePaced(serial):
 		// Each request takes longer than on a flash volume: a cap may make the pause.
 		f.question("paced", said)
 	case occupied < alwaysWaiting:
@@ -160,7 +169,7 @@ func (f *Finding) lowerLatency(each float64) {
 
 func (c *Case) serialEvidence(ops, queue []float64, serial, writing timeline.Mask) []Evidence {
 	rate, q := timeline.Quantile(timeline.At(ops, serial), 0.5), timeline.Quantile(timeline.At(queue, serial), 0.5)
-	deep := timeline.Where(queue, func(x float64) bool { return x > 2 })
+	deep := timeline.Where(queue, func(x float64) bool { return x > deepQueue })
 	out := []Evidence{
 		c.Figure("median requests completed", DiskOps, rate, "1/s", serial),
 		c.Figure("most requests completed in one interval", DiskOps, timeline.Max(ops), "1/s", timeline.Known(ops)),
@@ -212,6 +221,21 @@ func (sig *Signals) mayBeCapped(serial timeline.Mask) bool {
 	exceeded := sig.Signal(EBSVolumeIOPSExceeded)
 	for _, t := range exceeded {
 		if timeline.Max(timeline.At(t.Values, serial)) > exceededShare {
+			return true
+		}
+	}
+	return len(exceeded) == 0
+}
+
+// pacedShare is the share of a serial writer's time over a limit below which the limit does not make its
+// latency: it would be over it all the time.
+const pacedShare = 0.2
+
+// mayBePaced reports whether a cap may make a serial writer's latency, as far as EBS counts.
+func (sig *Signals) mayBePaced(serial timeline.Mask) bool {
+	exceeded := sig.Signal(EBSVolumeIOPSExceeded)
+	for _, t := range exceeded {
+		if timeline.Mean(timeline.At(t.Values, serial)) > pacedShare {
 			return true
 		}
 	}

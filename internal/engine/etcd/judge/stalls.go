@@ -6,6 +6,10 @@ import "plimsoll/internal/judge/rules"
 // criterion.
 const fsyncFloorS = 0.010
 
+// fsyncCeilingS is the latency from which it always is one: a write waits for half of the sync that is
+// under way, on average, and then for its own.
+const fsyncCeilingS = rules.StallCeilingS / 1.5
+
 // felt are the signals that stalls reads.
 var felt = []*rules.Signal{WALFsyncTime, WALFsyncs, BackendCommitTime, BackendCommits}
 
@@ -17,7 +21,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	var out []rules.Stall
 	for _, t := range sig.Signal(WALFsyncTime) {
 		member := t.Labels.Get("instance")
-		out = append(out, rules.Found(rules.ByLatency(sig.Time, fsyncFloorS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: rules.SubjectOn("etcd WAL fdatasync", member),
+		out = append(out, rules.Found(rules.ByLatencyUpTo(sig.Time, fsyncFloorS, fsyncCeilingS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: rules.SubjectOn("etcd WAL fdatasync", member),
 			Class: rules.Syncing, IsDatabase: true, OfLog: true, Waiting: t.Values, Ops: sig.For(WALFsyncs, "instance", member)}))...)
 	}
 	for _, t := range sig.Signal(BackendCommitTime) {
