@@ -177,11 +177,15 @@ const mostOfStall = 0.5
 const overLimitS = 0.02
 
 // overLimit reports whether EBS counts time over a limit of a volume or of the instance in the stalls.
+// Where the CPUs have nothing to spare, a little of it in each interval is beside the matter.
 func (c *Case) overLimit() bool {
-	around := c.Stall.Cells.Widen(1, 0)
+	around, most := c.Stall.Cells.Widen(1, 0), overLimitS
+	if c.starvedInStall() {
+		most = besideSeldom * c.Grid.StepSeconds()
+	}
 	for _, s := range []*Signal{EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded, EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded} {
 		for _, t := range c.Signal(s) {
-			if timeline.Mean(timeline.At(t.Values, around))*c.Grid.StepSeconds() > overLimitS {
+			if timeline.Mean(timeline.At(t.Values, around))*c.Grid.StepSeconds() > most {
 				return true
 			}
 		}

@@ -125,6 +125,9 @@ func (c *Case) idleDevice(busy timeline.Track) bool {
 	if timeline.Quantile(in, 0.5) < 0.05 && timeline.Quantile(in, 0.95) < 0.3 {
 		return true
 	}
+	if c.starvedInStall() && c.besideCPU(busy) {
+		return true
+	}
 	await := timeline.At(c.For(DiskWriteAwait, "device", busy.Labels.Get("device")), c.Stall.Cells)
 	median, p95 := idleBusyMedian, idleBusyP95
 	if c.Grid.StepSeconds() >= coarseStepS && !c.quickDevice(busy.Labels.Get("device")) {
@@ -132,6 +135,31 @@ func (c *Case) idleDevice(busy timeline.Track) bool {
 	}
 	return timeline.Quantile(in, 0.5) < median && timeline.Quantile(in, 0.95) < p95 &&
 		!(timeline.Quantile(await, 0.5) > idleAwaitS)
+}
+
+// Where the CPUs had nothing to spare in starvedMost of the stalled time, a device that is seldom
+// saturated in it is not why the rest stalls as well.
+const (
+	starvedMost   = 0.9
+	besideSeldom  = 0.15 // of the stalled time
+	besideInQueue = 2.0  // requests
+)
+
+// starvedInStall reports whether the CPUs, or a container's share of them, had nothing to spare while
+// clients stalled.
+func (c *Case) starvedInStall() bool { return Share(c.starved(), c.Stall.Cells) >= starvedMost }
+
+// besideCPU reports whether a device serves its requests at once, one or two at a time, in nearly all
+// of the stalled time. It may be busy all the time: with a log's syncs, one after the other.
+func (c *Case) besideCPU(busy timeline.Track) bool {
+	dev := busy.Labels.Get("device")
+	queue, await := c.For(DiskQueue, "device", dev), c.For(DiskWriteAwait, "device", dev)
+	if queue == nil || await == nil {
+		return false
+	}
+	deep := timeline.Where(queue, func(x float64) bool { return x > besideInQueue })
+	return Share(deep, c.Stall.Cells) <= besideSeldom &&
+		!(timeline.Quantile(timeline.At(await, c.Stall.Cells), 0.5) > quickAwaitS)
 }
 
 // quickDevice reports whether a device's requests of both kinds are so quick, on average over each

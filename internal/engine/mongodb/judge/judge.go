@@ -88,5 +88,18 @@ func handed(sig *rules.Signals) []float64 {
 	return out
 }
 
-// syncing is the share of each cell in which a sync of the journal was under way.
-func syncing(sig *rules.Signals) []float64 { return sig.Credited(sig.One(LogSyncTime)) }
+// leastSyncS is the mean time of a journal's sync from which writes can stall by it: a write waits for
+// one that is under way and for its own, which is less than a stall takes if each takes less.
+const leastSyncS = rules.StallFloorS / 2
+
+// syncing is the share of each cell in which a sync of the journal was under way that took long enough
+// to be felt.
+func syncing(sig *rules.Signals) []float64 {
+	each, credit := sig.One(LogSync), slices.Clone(sig.One(LogSyncTime))
+	for k := range credit {
+		if k < len(each) && each[k] < leastSyncS {
+			credit[k] = 0
+		}
+	}
+	return sig.Credited(credit)
+}

@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
 )
 
 // felt are the signals that stalls reads.
-var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters, QueuedWriters}
+var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters, QueuedWriters, ActiveConnections, Connections}
 
 // stalls are those of writes and of reads, by their latency, and of commands, among which are some
 // that wait by nature (for a change, for a heartbeat): only what is far from usual stalls. Before
@@ -18,11 +19,32 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	commands := rules.Stall{Rule: "mongodb/slow-commands", Subject: "MongoDB commands", Class: rules.Commanding, IsDatabase: true, Aside: true, Waiting: sig.One(CommandWaiting), Ops: sig.One(Commands)}
 	timed := writes
 	timed.Waiting, timed.Ops = sig.One(WriteWaiting), sig.One(Writes)
-	out := slices.Concat(rules.Found(rules.ByLatency(sig.Time, rules.StallFloorS, timed)), rules.Found(rules.ByLatency(sig.Time, rules.StallFloorS, reads)),
+	front := inFront(sig)
+	out := slices.Concat(slowOr(front, sig, timed), slowOr(front, sig, reads),
 		rules.Found(rules.ByUsual(sig.Time, rules.StallCeilingS, commands)))
 	if len(out) > 0 {
 		return out
 	}
 	writes.Ops = sig.One(WriteCounters)
 	return rules.Found(rules.ByThroughput(sig.Time, writes, sig.One(QueuedWriters), 1))
+}
+
+// inFront is where clients wait in front of the server, for a connection of their pools.
+func inFront(sig *rules.Signals) timeline.Mask {
+	active, all := sig.One(ActiveConnections), sig.One(Connections)
+	used := make(timeline.Mask, sig.Grid.N)
+	for k := range min(len(active), len(all)) {
+		used[k] = all[k] >= leastConnections && active[k] > saturatedConnections*all[k]
+	}
+	return sig.InFront(used)
+}
+
+// slowOr is the stall of a kind of operations by their latency, and where clients wait in front of the
+// server to ask for them.
+func slowOr(front timeline.Mask, sig *rules.Signals, s rules.Stall) []rules.Stall {
+	s, ok := rules.ByLatency(sig.Time, rules.StallFloorS, s)
+	if ok {
+		s.Cells = s.Cells.Or(front.And(timeline.Where(s.Ops, func(x float64) bool { return x > 0 })))
+	}
+	return rules.Found(s, ok)
 }

@@ -43,10 +43,12 @@ const (
 	usedUpShare = 0.9
 	// usedUpSessions is how few sessions tell nothing of a pool.
 	usedUpSessions = 8
+	// poolShare is the share of the looks in which a pool's size is the number of sessions.
+	poolShare = 0.5
 )
 
 // SessionsUsedUp is where clients' sessions all execute; nil if no source tells of any that does
-// not.
+// not, and they do not stand at one number either.
 func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	active, all := sig.One(Active), sig.One(Sessions)
 	if active == nil || all == nil {
@@ -58,10 +60,16 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 		out[k] = all[k] > usedUpSessions && active[k]-1 >= usedUpShare*(all[k]-1)
 		idle = idle || active[k] < all[k]
 	}
-	if !idle {
+	if idle {
+		return out
+	}
+	// Arrivals make a count vary. One that stands at its highest in most looks is a pool's size.
+	most := timeline.Max(active)
+	top := timeline.Where(active, func(x float64) bool { return x >= most })
+	if !(most > usedUpSessions) || rules.Share(top, timeline.Known(active)) < poolShare {
 		return nil
 	}
-	return out
+	return timeline.Where(active, func(x float64) bool { return x-1 >= usedUpShare*(most-1) })
 }
 
 // usedUpInStall is the evidence that sessions were used up in a good part of some cells.

@@ -36,7 +36,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	slow.Cells = slow.Cells.And(oldEnough(sig))
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, min(2*timeline.Quantile(s.Waiting, 0.5), manySessions))
-	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue })).Or(usedUp(sig, slow))
+	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
 	if bursts, waits := behindBursts(sig, s.Ops); bursts != nil {
 		slow.Cells = slow.Cells.And(repeatedly(slow)).Or(bursts)
 		for k, in := range bursts {
@@ -45,6 +45,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 			}
 		}
 	}
+	slow.Cells = slow.Cells.Or(usedUp(sig, slow)).Or(sig.InFront(SessionsUsedUp(sig)))
 	slow.Cells, slow.Observed = slow.Cells.Or(fallen.Cells), slow.Observed.Or(fallen.Observed)
 	return rules.Found(slow, ok)
 }
