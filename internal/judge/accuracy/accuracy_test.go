@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,9 @@ var (
 	update = flag.Bool("update", false, "try all incidents, or those of -seeds, and write docs/accuracy.md anew")
 	even   = flag.Bool("even", false, "try the seeds with even numbers only, and print each error")
 	seeds  = flag.Int("seeds", 0, "try the incidents of so many seeds and print the table")
+	step   = flag.Int("step", 1, "of each half of the seeds, try one of so many")
+	only   = flag.String("only", "", "try these seeds only, parted by commas")
+	finest = flag.Bool("finest", false, "diagnose at the finest sampling only")
 )
 
 const (
@@ -34,6 +39,11 @@ func half(seed uint64) string {
 		return tunedOn
 	}
 	return keptAside
+}
+
+// among reports whether a list of seeds has one, or there is none.
+func among(list string, seed int) bool {
+	return list == "" || slices.Contains(strings.Split(list, ","), strconv.Itoa(seed))
 }
 
 // tryAll tries the incidents of the seeds from 0 on, as many at a time as there are cores.
@@ -55,8 +65,8 @@ func tryAll(t *testing.T, n int) []*tried {
 		})
 	}
 	for seed := range n {
-		if *even && half(uint64(seed)) != tunedOn {
-			out[seed] = &tried{incident: incident{seed: uint64(seed)}}
+		if *even && half(uint64(seed)) != tunedOn || seed/2%*step != 0 || !among(*only, seed) {
+			out[seed] = &tried{incident: incident{seed: uint64(seed)}, skipped: true}
 			continue
 		}
 		next <- seed
@@ -73,7 +83,7 @@ func tableOf(found []*tried) string {
 		var trials []accuracy.Trial
 		n, stalls := 0, 0
 		for _, r := range found {
-			if half(r.seed) != which {
+			if half(r.seed) != which || r.skipped {
 				continue
 			}
 			n++

@@ -236,9 +236,7 @@ func postgres(c chance, in *incident) string {
 	in.disks(all...)
 	in.without["postgres/checkpoint-burst"] = []string{"engine.postgres.checkpoint_timeout=1h", "engine.postgres.max_wal_size=1000GB"}
 	in.without["postgres/checkpoint-requested"] = []string{"engine.postgres.max_wal_size=1000GB"}
-	if !in.instance {
-		in.without["postgres/backend-writes"] = []string{"host.memory=512GiB", "engine.postgres.shared_buffers=100GB"}
-	}
+	in.without["postgres/backend-writes"] = []string{"engine.postgres.bgwriter_delay=10ms", "engine.postgres.bgwriter_lru_maxpages=1000", "engine.postgres.bgwriter_lru_multiplier=1000%"}
 	paced, flush := pick(c, "0", "0.5", "0.9"), pick(c, "0B", "256kB")
 	rows := c.among(2e5, 2e7)
 	cpu, takes := "", 0

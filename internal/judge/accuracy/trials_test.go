@@ -74,6 +74,7 @@ func resampled(ctx context.Context, m *recording.Memory, every time.Duration) (r
 // tried is an incident with what came of it.
 type tried struct {
 	incident
+	skipped bool
 	stalled time.Duration
 	// quiet says that no second came near a stall.
 	quiet  bool
@@ -111,10 +112,16 @@ func try(ctx context.Context, in incident) (*tried, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := besides(ctx, m, truth); err != nil {
+		return nil, err
+	}
 	if long {
 		truth[fewAndLong] = accuracy.Right
 	}
 	for _, every := range samplings {
+		if *finest && every > samplings[0] {
+			break
+		}
 		r, err := resampled(ctx, m, every)
 		if err != nil {
 			return nil, err

@@ -155,3 +155,41 @@ func (in incident) truths(ctx context.Context, base time.Duration, limit map[str
 	}
 	return out, nil
 }
+
+// waitsFor is what operations have to wait for besides, for a rule whose counterfactual takes away more
+// than that: a larger cache ends the waits for room in it, and the reads of what does not fit.
+var waitsFor = map[string]string{
+	"wiredtiger/cache-pressure": "mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs",
+	"wiredtiger/app-eviction":   "mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs",
+}
+
+// besides holds truths to what operations waited for: where less than [accuracy.Stays] of their time
+// went into the wait that a rule names, that its counterfactual helps says nothing of the rule.
+func besides(ctx context.Context, m *recording.Memory, truth map[string]accuracy.Truth) error {
+	total := func(metric string) (sum float64, err error) {
+		all, err := m.Samples(ctx, metric, time.Unix(0, 0), time.Unix(1<<33, 0))
+		for _, s := range all {
+			if n := len(s.Points); n > 0 {
+				sum += s.Points[n-1].F - s.Points[0].F
+			}
+		}
+		return sum, err
+	}
+	for rule, metric := range waitsFor {
+		if truth[rule] != accuracy.Right {
+			continue
+		}
+		of, err := total("mongodb_ss_opLatencies_latency")
+		if err != nil {
+			return err
+		}
+		waited, err := total(metric)
+		if err != nil {
+			return err
+		}
+		if waited < accuracy.Stays*of {
+			truth[rule] = accuracy.Unclear
+		}
+	}
+	return nil
+}
