@@ -35,9 +35,13 @@ func (r Rule) Finding(subject string) Finding {
 }
 
 // serious reports whether enough time stalled to wake somebody for: a hundredth of it (and five
-// seconds), or five minutes.
-func (t Time) serious(cells, observed timeline.Mask) bool {
-	stalled, seen := t.Seconds(cells), t.Seconds(observed)
+// seconds), or five minutes. A single interval of many seconds that was judged by one look at the
+// sessions is not enough: they may have waited for a fraction of a second.
+func (t Time) serious(s Stall) bool {
+	stalled, seen := t.Seconds(s.Cells), t.Seconds(s.Observed)
+	if s.Sampled && s.Cells.Count() == 1 && t.Grid.StepSeconds() >= coarseFromS {
+		return false
+	}
 	return stalled >= max(5, 0.01*seen) || stalled >= 300
 }
 
@@ -59,7 +63,7 @@ func (st *Stalls) SeverityOf(share float64) Severity {
 	switch {
 	case !st.Stall.Any() || share < 0.05 || Trifle(st.Seconds(st.Stall.Cells), st.Seconds(st.Stall.Observed)):
 		return Info
-	case share >= 0.3 && st.serious(st.Stall.Cells, st.Stall.Observed):
+	case share >= 0.3 && st.serious(st.Stall):
 		return Critical
 	}
 	return Warning

@@ -39,7 +39,7 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		"episodes": Things(len(eps), "episode"), "longest": Seconds(longest)})
 	f.Severity = Warning
 	switch {
-	case c.serious(s.Cells, s.Observed):
+	case c.serious(s):
 		f.Severity = Critical
 	case Trifle(stalled, seen):
 		f.Severity = Info
