@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/headroom/offers"
 	"plimsoll/internal/model/catalog"
@@ -77,54 +75,16 @@ func (o *volumeOptions) know(volume, word string) error {
 	if o.orders == nil {
 		o.orders = map[string]catalog.Order{}
 	}
-	order := o.orders[volume]
-	if o.bought {
-		if taken, err := o.buy(&order, word); taken || err != nil {
-			o.orders[volume] = order
-			return err
-		}
+	before := o.orders[volume]
+	order := before
+	if err := order.Take(word); err != nil {
+		return err
 	}
-	size, notSize := units.ParseSize(word)
-	t, err := catalog.Type(word)
-	switch {
-	case notSize == nil && size > 0 && order.Size == 0:
-		order.Size = size
-	case notSize == nil && order.Size == 0:
-		return fmt.Errorf("invalid size %s", word)
-	case notSize == nil:
-		return errors.New("two sizes")
-	case err != nil:
+	if !o.bought && (order.IOPS != before.IOPS || order.Throughput != before.Throughput) {
 		return fmt.Errorf("%q is neither a type nor a size", word)
-	case t.Name == "custom":
-		return errors.New("custom means that the type is not known: leave it out")
-	case order.Type != "":
-		return errors.New("two types")
-	default:
-		order.Type = t.Name
 	}
 	o.orders[volume] = order
 	return nil
-}
-
-// buy accepts IOPS, "6000IOPS", or throughput, "250MiB/s"; false if the word is neither.
-func (o *volumeOptions) buy(order *catalog.Order, word string) (bool, error) {
-	if count, ok := strings.CutSuffix(strings.ToLower(word), "iops"); ok {
-		n, err := catalog.ParseIOPS(strings.TrimSpace(count))
-		if err == nil && order.IOPS != 0 {
-			err = errors.New("IOPS twice")
-		}
-		order.IOPS = n
-		return true, err
-	}
-	if strings.HasSuffix(word, "/s") {
-		n, err := units.ParseThroughput(word)
-		if err == nil && order.Throughput != 0 {
-			err = errors.New("throughput twice")
-		}
-		order.Throughput = n
-		return true, err
-	}
-	return false, nil
 }
 
 // limits are what is known, for headroom. They are those of the catalogue with its imports.

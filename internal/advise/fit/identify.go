@@ -15,7 +15,7 @@ import (
 
 // An identity is what a recording says about a volume besides its work: the provider, and the size.
 type identity struct {
-	given    catalog.Order // by the user: only type and size; zero: unknown
+	given    catalog.Order // by the user, only type and size, or by the provider; zero: unknown
 	model    catalog.Model // of the device; zero: unknown
 	provider string        // "": unknown
 	whose    string        // the evidence for the provider
@@ -31,6 +31,12 @@ func (f *Fitting) identify(u use) identity {
 	id := identity{given: f.opt.Volumes[u.volume]}
 	if t, err := catalog.Type(id.given.Type); err == nil {
 		id.given.Type, id.provider, id.whose = t.Name, t.Provider, "it is given as "+t.Name
+	} else if o, ok := f.described(u.device); ok {
+		id.given.Type, id.given.IOPS, id.given.Throughput, id.provider = o.Type, o.IOPS, o.Throughput, o.provider
+		id.whose = "its provider reports " + o.Type
+		if id.given.Size == 0 {
+			id.given.Size = o.Size
+		}
 	}
 	id.parts, _ = strconv.Atoi(f.Facts["parts."+u.device])
 	f.identifyModel(u, &id)
@@ -48,6 +54,26 @@ func (f *Fitting) identify(u use) identity {
 		id.lacks = append(id.lacks, "the volume's size (node_filesystem_size_bytes, or plimsoll record host)")
 	}
 	return id
+}
+
+// A described is a volume as its provider's API reports it.
+type described struct {
+	catalog.Order
+	provider string
+}
+
+// described is what a source reports of a device's volume; false if none does, or the catalogue does
+// not have it.
+func (f *Fitting) described(device string) (described, bool) {
+	o, err := catalog.ParseOrder(f.Fact("volume."+device, "volume."+f.Facts["volume_id."+device]))
+	if err != nil {
+		return described{}, false
+	}
+	t, err := catalog.Type(o.Type)
+	if err != nil {
+		return described{}, false
+	}
+	return described{o, t.Provider}, true
 }
 
 func (f *Fitting) identifyModel(u use, id *identity) {

@@ -280,6 +280,15 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	if err != nil {
 		return
 	}
+	const reported = "its provider reports what was bought"
+	switch {
+	case x.field == "iops" && w.given.IOPS > 0:
+		w.Add(key+x.field, iops(float64(w.given.IOPS)), Measured, reported)
+		return
+	case x.field == "throughput" && w.given.Throughput > 0:
+		w.Add(key+x.field, ordinary(float64(w.given.Throughput)), Measured, reported)
+		return
+	}
 	chooses, ordered, included, least := t.ChoosesIOPS, float64(m.Order.IOPS), float64(t.IOPSIncluded.Value), m.IOPSLeast
 	as := iops
 	if x.field == "throughput" {

@@ -131,6 +131,8 @@ type Known struct {
 	// Machine knows the machine of a type, "" for the one that the user names. It is asked about
 	// what the recording names if the user names none; nil knows none.
 	Machine func(kind string) (Machine, bool)
+	// Described reads what a source reports of a volume, as gp3,500GiB; nil reads nothing.
+	Described func(text string) (Offer, error)
 }
 
 // A Balance is how much of a bucket of credits was left at a time.

@@ -15,6 +15,7 @@ type ordered struct {
 	Volume
 	parts float64 // of a stripe
 	guess string  // why this device is taken for the volume; "" if it is given
+	from  string  // Given or Measured
 }
 
 // A volumeName is a name of an order that has no device here.
@@ -36,11 +37,41 @@ func orders(c *rules.Case, known Known) (map[string]ordered, []volumeName) {
 				lost = append(lost, volumeName{on, err.Error()})
 				continue
 			}
-			o.guess = guess
+			o.guess, o.from = guess, Given
 			out[on] = o
 		}
 	}
-	return out, lost
+	return out, append(lost, described(c, known, out)...)
+}
+
+// described adds the volumes that sources describe, except those that a user did, and returns those
+// whose limits are not known all the same.
+func described(c *rules.Case, known Known, out map[string]ordered) (lost []volumeName) {
+	if known.Described == nil {
+		return nil
+	}
+	for _, t := range c.Signal(rules.DiskOps) {
+		device := t.Labels.Get("device")
+		text := c.Facts["volume."+device]
+		if id := c.Facts["volume_id."+device]; text == "" && id != "" {
+			text = c.Facts["volume."+id]
+		}
+		if _, given := out[device]; given || text == "" {
+			continue
+		}
+		offer, err := known.Described(text)
+		var o ordered
+		if err == nil {
+			o, err = orderOf(c, offer, device)
+		}
+		if err != nil {
+			lost = append(lost, volumeName{device, "its provider describes it as " + text + ": " + err.Error()})
+			continue
+		}
+		o.from = Measured
+		out[device] = o
+	}
+	return lost
 }
 
 // Provisioned are the devices whose volumes a user named, with what these give always.
@@ -148,6 +179,17 @@ func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 	if name == "" {
 		return Machine{}, "", false
 	}
-	m, ok := known.Machine(name)
-	return m, Measured, ok
+	if m, ok := known.Machine(name); ok {
+		return m, Measured, true
+	}
+	// Its provider's API may have said what the catalogue lacks.
+	limit := func(fact string) float64 {
+		x, err := strconv.ParseFloat(c.Facts["instance."+fact], 64)
+		if err != nil {
+			return 0
+		}
+		return x
+	}
+	m := Machine{Name: name, Baseline: Rate{limit("iops"), limit("throughput")}, Maximum: Rate{limit("burst_iops"), limit("burst_throughput")}}
+	return m, Measured, m.Baseline.IOPS > 0 && m.Maximum.IOPS > 0
 }

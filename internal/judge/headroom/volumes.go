@@ -178,7 +178,7 @@ func (f *finder) ordered(device string, o *ordered, l rules.Limit) {
 		if limit <= 0 || used == nil {
 			return
 		}
-		r := resource{key: key, title: title, subject: device, unit: unit, rate: true, used: used, limits: []float64{limit * o.parts}, from: Given, text: text, periodS: f.period(signal)}
+		r := resource{key: key, title: title, subject: device, unit: unit, rate: true, used: used, limits: []float64{limit * o.parts}, from: o.from, text: text, periodS: f.period(signal)}
 		if base < limit {
 			r.text += ": with credits; without, " + rateText(base*o.parts, unit)
 		}
@@ -244,7 +244,7 @@ func (f *finder) credits(device string, o *ordered, used []float64, base float64
 		text += ", if its I/O is sequential: small random I/O takes 1 MiB each"
 	}
 	b.reported = f.reported(device)
-	f.bucket(&resource{key: "volume_credits", title: "burst credits", subject: device, unit: unit, from: Given, text: text, then: then,
+	f.bucket(&resource{key: "volume_credits", title: "burst credits", subject: device, unit: unit, from: o.from, text: text, then: then,
 		periodS: f.period(rules.DiskOps)}, b)
 }
 
@@ -253,7 +253,7 @@ func (f *finder) credits(device string, o *ordered, used []float64, base float64
 func (f *finder) reported(device string) []float64 {
 	tracks := f.Signal(rules.EBSBurstBalance)
 	for _, t := range tracks {
-		if id := t.Labels.Get("volume_id"); id == device || len(tracks) == 1 && len(f.opt.Known.Volumes) == 1 {
+		if id := t.Labels.Get("volume_id"); id == device || id == f.Facts["volume_id."+device] || len(tracks) == 1 && len(f.opt.Known.Volumes) == 1 {
 			f.taken[id] = true
 			return t.Values
 		}

@@ -18,11 +18,20 @@ func Known(orders map[string]catalog.Order, devices map[string]string, instance 
 			kind = instance
 		}
 		return machine(kind)
-	}}
+	}, Described: described}
 	for name, o := range orders {
 		known.Volumes[name] = func(sizeBytes int64) (headroom.Volume, error) { return volume(name, o, units.Size(sizeBytes)) }
 	}
 	return known
+}
+
+// described reads what a source reports of a volume.
+func described(text string) (headroom.Offer, error) {
+	o, err := catalog.ParseOrder(text)
+	if err != nil {
+		return nil, err
+	}
+	return func(sizeBytes int64) (headroom.Volume, error) { return volume(o.Type, o, units.Size(sizeBytes)) }, nil
 }
 
 // volume is what an order gives, with the size of its device if it has none of its own.
