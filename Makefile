@@ -41,6 +41,13 @@ etcd: ## build bin/etcd-current, a newer etcd than Debian's, for the lab
 	cd tools/etcd && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/etcd-current \
 		go.etcd.io/etcd/server/v3
 
+# Apache-2.0; it stands in for AWS. --prefer-binary: nothing is to be compiled.
+.PHONY: moto
+moto: bin/moto/bin/moto_server ## install bin/moto, PyPI's moto[server], for the tests of package amazon
+bin/moto/bin/moto_server:
+	python3 -m venv bin/moto
+	bin/moto/bin/pip install --quiet --disable-pip-version-check --prefer-binary 'moto[server]==5.2.5'
+
 .PHONY: kubectl-validate
 kubectl-validate: ## build bin/kubectl-validate, for a test of emitted manifests
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/kubectl-validate \

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
 )
 
 // elsewhere is the error of a run that found nothing because its sources hold another time than
@@ -104,6 +105,9 @@ func (o *sourceOptions) spans(ctx context.Context, a *app, args []string, s *spa
 	defer closeAll(inputs)
 	s.sources = len(inputs)
 	for _, in := range inputs {
+		if _, costs := in.Source.(source.Charged); costs {
+			return errEndless // whatever time is asked for
+		}
 		if in.Source != nil && in.Source.Live() || in.Reader != nil && in.Describe().Kind == "prometheus" {
 			return errEndless
 		}

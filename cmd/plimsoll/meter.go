@@ -57,6 +57,9 @@ func (m *meter) loop(done <-chan struct{}) {
 			if m.drawn && m.out.terminal {
 				fmt.Fprint(m.out, "\r\x1b[K")
 			}
+			for _, text := range m.tally.charged() {
+				fmt.Fprintf(m.out, "plimsoll: %s\n", text)
+			}
 			return
 		case <-watch.C:
 		}

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"slices"
 	"sync"
 	"time"
+
+	"plimsoll/internal/record/source"
 )
 
 // A tally counts the work of a run. A meter displays it.
@@ -13,6 +16,24 @@ type tally struct {
 	stage       string
 	things      string // what is counted, "" for steps
 	done, total int
+	// charges are what providers may charge for sources, in words.
+	charges []string
+}
+
+// charge adds what reading a source took, if its provider counts it.
+func (t *tally) charge(s source.Source) {
+	if c, ok := s.(source.Charged); ok {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.charges = append(t.charges, s.Describe().Name+": "+c.Charge())
+	}
+}
+
+// charged returns the charges in a fixed order.
+func (t *tally) charged() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Sorted(slices.Values(t.charges))
 }
 
 // A reading is one source being read.

@@ -61,6 +61,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"iostat-log":     iostatLog,
+			"aws-server":     awsServer,
 			"cut":            cutFile,
 			"wait-for":       waitFor,
 			"mongodb-server": mongodbServer,

@@ -12,6 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/record/amazon"
+	"plimsoll/internal/record/azure"
+	"plimsoll/internal/record/google"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
@@ -100,8 +104,16 @@ type input struct {
 	sources.Input
 }
 
-// opener recognises the sources of all engines.
-func opener() *sources.Opener { return sources.For(engines.All()) }
+// opener recognises the sources of all engines and clouds.
+func opener() *sources.Opener {
+	return sources.For(engines.All()).With(amazon.Cloud{Knows: knowsMachine}, azure.Cloud{}, google.Cloud{})
+}
+
+// knowsMachine reports whether the catalogue has the limits of an instance type.
+func knowsMachine(name string) bool {
+	i, err := catalog.Instance(name)
+	return err == nil && i.HasEBS
+}
 
 // open opens all sources at once; the error is that of the first argument that cannot
 // be opened.
@@ -178,6 +190,7 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 				return err
 			}
 		}
+		defer t.charge(in.Source)
 		return in.Source.Read(ctx, to(i), opt)
 	})
 }

@@ -44,6 +44,18 @@ var layers = []Layer{
 	{"record/host", "this machine's /proc and /sys, under node_exporter's names", []string{
 		"record/ebs", "record/recording", "record/source",
 	}},
+	{"record/cloud", "what providers' metrics have in common: a span of time, facts of volumes, and a bill", []string{
+		"record/recording", "record/source",
+	}},
+	{"record/amazon", "CloudWatch's metrics of volumes, instances and RDS, and what AWS knows of them", []string{
+		"record/cloud", "record/source",
+	}},
+	{"record/azure", "Azure Monitor's metrics of disks and machines, and what Azure knows of them", []string{
+		"record/cloud", "record/source",
+	}},
+	{"record/google", "Google Cloud Monitoring's metrics of disks, and what Compute Engine knows of them", []string{
+		"record/cloud", "record/source",
+	}},
 	{"record/iostat", "iostat's logs, turned back into the counters they came from", []string{
 		"record/recording", "record/source",
 	}},
@@ -346,7 +358,7 @@ var layers = []Layer{
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
 		"base/diagnostics", "judge/act", "base/random", "base/safefile", "base/shellword", "base/units", "record/address",
-		"record/recording", "record/query", "record/export", "record/source", "record/exposition",
+		"record/amazon", "record/azure", "record/google", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
 		"record/sources", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",
 		"judge/headroom/offers", "judge/alerts", "judge/diagnose",

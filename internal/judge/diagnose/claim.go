@@ -80,7 +80,10 @@ func notSeen(c *rules.Case, all []JudgedClass) []string {
 // volumesOnly reports whether devices are known only by what their provider reports of the volumes.
 func volumesOnly(c *rules.Case) bool {
 	ops := c.Signal(rules.DiskOps)
-	return len(ops) > 0 && c.Grid.StepSeconds() >= 60 && !slices.ContainsFunc(ops, func(t timeline.Track) bool { return !strings.HasPrefix(t.Labels.Get("device"), "vol-") })
+	return len(ops) > 0 && c.Grid.StepSeconds() >= 60 && !slices.ContainsFunc(ops, func(t timeline.Track) bool {
+		device := t.Labels.Get("device")
+		return !strings.HasPrefix(device, "vol-") && c.Facts["volume."+device] == ""
+	})
 }
 
 // busyClasses names the classes of databases that had operations, as one subject: "MongoDB writes,

@@ -69,13 +69,19 @@ func Sniff(arg string, _ []byte) bool {
 	return word == "host" || word == "local" || word == "localhost"
 }
 
+// A Describer asks a cloud provider what this machine is, and what the volumes are that are attached
+// to it. It returns facts of the source, and notes about what it could not learn.
+type Describer func(ctx context.Context, volumes []string) (facts map[string]string, notes []string)
+
 // OpenArg opens this machine; after the word host, the argument may name the cgroup to sample.
-func OpenArg(arg string) (source.Source, error) {
+// describe is called once if the machine has volumes of Amazon EBS, beside the sampling; nil asks
+// nobody.
+func OpenArg(arg string, describe Describer) (source.Source, error) {
 	a, err := parse(arg)
 	if err != nil {
 		return nil, fmt.Errorf("host: %w", err)
 	}
-	return open("/", a)
+	return open("/", a, describe)
 }
 
 // Open prepares the machine with its /proc under root: "" or "/" is this one. (A container with the
@@ -84,10 +90,10 @@ func Open(root string) (source.Source, error) {
 	if root == "" {
 		root = "/"
 	}
-	return open(root, address{})
+	return open(root, address{}, nil)
 }
 
-func open(root string, a address) (source.Source, error) {
+func open(root string, a address, describe Describer) (source.Source, error) {
 	if _, err := os.Stat(filepath.Join(root, "proc", "diskstats")); err != nil {
 		return nil, fmt.Errorf("host: %w: the host source needs Linux with /proc mounted", err)
 	}
@@ -102,14 +108,15 @@ func open(root string, a address) (source.Source, error) {
 	if a != (address{}) {
 		name += " " + group.id
 	}
-	return &machine{Polled: source.NewPolled(recording.Source{Kind: "host", Name: name}), root: root, group: group}, nil
+	return &machine{Polled: source.NewPolled(recording.Source{Kind: "host", Name: name}), root: root, group: group, describe: describe}, nil
 }
 
 // machine is a /proc that is read repeatedly; it implements source.Source.
 type machine struct {
 	*source.Polled
-	root  string
-	group cgroup
+	root     string
+	group    cgroup
+	describe Describer
 }
 
 // Read implements source.Source, like source.Polled.Poll. A late sample (the machine stalls) has
@@ -118,6 +125,7 @@ func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	s := newSampler(m.root, opt.Want)
 	s.group = m.group
 	defer s.files.close()
+	s.described = m.describer(ctx, s.ebs)
 	err := m.Poll(ctx, w, opt, s)
 	for _, text := range s.absent {
 		w.Note(recording.Note{Kind: recording.NoteLimit, Source: m.Describe().Name, Text: text})
@@ -135,12 +143,14 @@ func (s *sampler) Sample(_ context.Context, at time.Time) ([]recording.Batch, er
 
 // Tell implements source.Sampler.
 func (s *sampler) Tell(d *recording.Source) {
+	defer s.tellDescribed(d)
 	if d.Facts == nil {
 		d.Facts = facts(s.root)
 		mountFacts(s.root, d.Facts)
 		diskFacts(s.root, d.Facts)
 		groupFacts(s.root, s.group, d.Facts)
 		machineFacts(s.root, d.Facts)
+		volumeFacts(s.ebs, d.Facts)
 		d.Facts["cores"] = strconv.Itoa(s.cores)
 		if s.memTotal > 0 {
 			d.Facts["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
@@ -207,7 +217,8 @@ type sampler struct {
 	above     map[string][]level // by a group's folder
 	ebs       []ebs.Volume
 	askVolume func(device string) (*ebs.StatsPage, error)
-	names     map[string]string // of devices by their numbers: "259:0"
+	described <-chan description // nil: nobody is asked, or it has been told
+	names     map[string]string  // of devices by their numbers: "259:0"
 	spaces    *spaces
 
 	batch recording.Batch

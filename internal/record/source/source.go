@@ -62,3 +62,9 @@ type Source interface {
 	// Read hands all samples to w. The end of the context ends a live source without an error.
 	Read(ctx context.Context, w recording.Writer, opt Options) error
 }
+
+// A Charged is a source whose requests a provider counts, and may charge for.
+type Charged interface {
+	// Charge is what reading it took so far, in words.
+	Charge() string
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/host"
 	"plimsoll/internal/record/source"
 )
 
@@ -87,6 +88,36 @@ type Opener struct {
 	looks    []Look
 
 	exporters []exposition.Exporter
+
+	clouds   map[string]Cloud // by scheme
+	describe host.Describer
+}
+
+// A Cloud is a provider whose own metrics of volumes and machines can be read.
+type Cloud interface {
+	// Scheme is that of its addresses, without "://".
+	Scheme() string
+	// Open prepares an address.
+	Open(ctx context.Context, address string) (source.Source, error)
+}
+
+// A HostDescriber is a cloud that can be asked what this machine and its volumes are: see
+// [host.Describer].
+type HostDescriber interface {
+	DescribeHost(ctx context.Context, volumes []string) (facts map[string]string, notes []string)
+}
+
+// With lets an Opener open addresses of clouds, and ask them about this machine.
+func (o *Opener) With(clouds ...Cloud) *Opener {
+	o.clouds = map[string]Cloud{}
+	for _, c := range clouds {
+		o.schemes = append(o.schemes, c.Scheme())
+		o.clouds[c.Scheme()] = c
+		if d, ok := c.(HostDescriber); ok {
+			o.describe = d.DescribeHost
+		}
+	}
+	return o
 }
 
 // For returns an Opener for the engines that are [Live], [Capturing], [Exporting] or [Recognizing].

@@ -14,6 +14,7 @@
 //	mongodb://user@host              a MongoDB; read live
 //	postgres://user@host/postgres    a PostgreSQL; read live
 //	etcd://a:2379,b:2379,c:2379      an etcd, all its members; read live
+//	aws://vol-0123456789abcdef0      what a cloud provider measured of a volume or a machine
 //	http://prometheus:9090           a Prometheus-compatible server; asked, not copied
 //	host                             this machine's devices, page cache and pressure; read live
 //	fio's JSON, and the logs beside  fio --output-format=json --output=job.json --write_lat_log=job job.fio
@@ -108,7 +109,7 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 	info, err := os.Stat(arg)
 	switch {
 	case err != nil && host.Sniff(arg, nil):
-		return asInput(host.OpenArg(arg))
+		return asInput(host.OpenArg(arg, o.describe))
 	case errors.Is(err, fs.ErrNotExist):
 		return Input{}, o.notThere(arg)
 	case err != nil:
@@ -249,6 +250,9 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 	case "file":
 		return o.Open(ctx, strings.TrimPrefix(arg, "file://"), opt)
 	default:
+		if cloud := o.clouds[scheme]; cloud != nil {
+			return asInput(cloud.Open(ctx, arg))
+		}
 		if engine := o.live[scheme]; engine != nil {
 			return asInput(engine.OpenLive(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within}))
 		}

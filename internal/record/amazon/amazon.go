@@ -1,0 +1,209 @@
+// Package amazon reads what AWS itself measures of volumes: CloudWatch's metrics of an EBS volume, of
+// an EC2 instance with all its volumes, or of an RDS instance's storage. It also reads what the EC2
+// and RDS APIs know of them: type, size, IOPS, throughput, the instance and its limits, and whether a
+// volume is being modified.
+//
+//	aws://vol-0123456789abcdef0?region=eu-central-1
+//	aws://i-0123456789abcdef0?profile=prod
+//	aws://rds/orders
+//
+// Credentials, region and endpoints are those of AWS' own tools: environment, profiles, SSO, roles.
+// Nothing is written.
+//
+// Series have the names of prometheus/cloudwatch_exporter, so that rules read both alike.
+// GetMetricData costs money by the metric requested, so only those are requested that somebody wants.
+// The service EC2 has 700 operations and its client takes minutes to compile; four of them are needed.
+// So they are requested by EC2's and RDS' query protocol, signed and retried by the SDK's own parts
+// ([query]).
+package amazon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"plimsoll/internal/record/cloud"
+	"plimsoll/internal/record/source"
+)
+
+// Cloud opens addresses of AWS. The zero Cloud is ready.
+type Cloud struct {
+	// Knows reports whether the limits of an instance type are known, so that AWS need not be asked;
+	// nil: none is.
+	Knows func(instanceType string) bool
+	// Backoff replaces the waits between attempts.
+	Backoff retry.BackoffDelayer
+	// Within is how long to wait for an answer of the EC2 and RDS APIs; 0 means 20 seconds.
+	Within time.Duration
+}
+
+// Scheme is that of its addresses.
+func (Cloud) Scheme() string { return "aws" }
+
+// A kind is what an address names.
+type kind int
+
+const (
+	volume kind = iota
+	instance
+	database
+)
+
+// A target is a parsed address.
+type target struct {
+	kind            kind
+	id              string
+	region, profile string
+}
+
+var (
+	volumeID   = regexp.MustCompile(`^vol-[0-9a-f]{8,17}$`)
+	instanceID = regexp.MustCompile(`^i-[0-9a-f]{8,17}$`)
+	databaseID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,62}$`)
+	regionName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d$`)
+)
+
+const forms = "give aws://vol-0123456789abcdef0, aws://i-0123456789abcdef0 or aws://rds/NAME, with ?region= and ?profile= if the environment does not set them"
+
+func parse(arg string) (target, error) {
+	u, err := url.Parse(arg)
+	if err != nil || u.User != nil || u.Fragment != "" {
+		return target{}, errors.New("the address is not valid: " + forms)
+	}
+	var t target
+	switch path := u.Path; {
+	case volumeID.MatchString(u.Host) && path == "":
+		t.kind, t.id = volume, u.Host
+	case instanceID.MatchString(u.Host) && path == "":
+		t.kind, t.id = instance, u.Host
+	case u.Host == "rds" && len(path) > 1 && databaseID.MatchString(path[1:]):
+		t.kind, t.id = database, path[1:]
+	default:
+		return target{}, fmt.Errorf("aws://%s%s is neither a volume, nor an instance, nor a database: %s", u.Host, path, forms)
+	}
+	for name, values := range u.Query() {
+		switch {
+		case name == "region" && regionName.MatchString(values[0]):
+			t.region = values[0]
+		case name == "profile" && values[0] != "":
+			t.profile = values[0]
+		case name == "region":
+			return target{}, errors.New("?region= is not a region of AWS: for example eu-central-1")
+		default:
+			return target{}, fmt.Errorf("?%s= is not a parameter: there are region and profile", name)
+		}
+	}
+	return t, nil
+}
+
+// name is the address for display.
+func (t target) name() string {
+	if t.kind == database {
+		return "aws://rds/" + t.id
+	}
+	return "aws://" + t.id
+}
+
+// Open prepares an address. It sends nothing.
+func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
+	t, err := parse(arg)
+	if err != nil {
+		return nil, err
+	}
+	bill := &cloud.Bill{}
+	bill.Priced("metrics requested", usdPerMetric)
+	return cloud.NewSource("cloudwatch", t.name(), &service{cloud: c, target: t, bill: bill}, bill), nil
+}
+
+// service implements [cloud.Service].
+type service struct {
+	cloud  Cloud
+	target target
+	bill   *cloud.Bill
+
+	cfg aws.Config
+	has inventory
+}
+
+// loginWithin bounds how long credentials may take: a chain of roles, or a metadata service that
+// does not answer.
+const loginWithin = 15 * time.Second
+
+// login loads the configuration of AWS' tools, and checks that there are credentials and a region.
+func login(ctx context.Context, region, profile string) (aws.Config, error) {
+	ctx, cancel := context.WithTimeout(ctx, loginWithin)
+	defer cancel()
+	var options []func(*config.LoadOptions) error
+	if profile != "" {
+		options = append(options, config.WithSharedConfigProfile(profile))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if missing := (config.SharedConfigProfileNotExistError{}); errors.As(err, &missing) {
+		return cfg, fmt.Errorf("AWS: there is no profile %q: aws configure list-profiles names them", missing.Profile)
+	}
+	if err != nil {
+		return cfg, fmt.Errorf("AWS: its configuration cannot be read: %w", err)
+	}
+	if region != "" {
+		cfg.Region = region
+	}
+	if cfg.Region == "" {
+		if at, err := metadata(ctx, cfg); err == nil {
+			cfg.Region = at.Region
+		}
+	}
+	if cfg.Region == "" {
+		return cfg, errors.New("AWS: no region is set: give ?region=eu-central-1 in the address, or AWS_REGION, or a profile with one")
+	}
+	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
+		return cfg, explainLogin(err)
+	}
+	return cfg, nil
+}
+
+// Describe implements [cloud.Service].
+func (s *service) Describe(ctx context.Context, d *cloud.Description) (err error) {
+	if s.cfg, err = login(ctx, s.target.region, s.target.profile); err != nil {
+		return err
+	}
+	d.Fact("region", s.cfg.Region)
+	look := &lookup{query: newQuery(s.cfg, s.cloud, s.bill), d: d, knows: s.cloud.Knows}
+	switch s.target.kind {
+	case database:
+		err = look.database(ctx, s.target.id)
+		s.has = inventory{databases: []string{s.target.id}}
+	case instance:
+		err = look.instance(ctx, s.target.id, true)
+		s.has = look.has
+		s.has.instances = []string{s.target.id}
+	default:
+		err = look.volumes(ctx, []string{s.target.id})
+		for _, id := range look.attachedTo {
+			if err == nil {
+				err = look.instance(ctx, id, false)
+			}
+		}
+		s.has = inventory{volumes: []string{s.target.id}, instances: look.attachedTo}
+	}
+	return err
+}
+
+// Period implements [cloud.Service]: CloudWatch keeps points of a minute for 15 days, of five minutes
+// for 63, of an hour for 455 (CloudWatch API Reference, GetMetricData).
+func (*service) Period(age time.Duration) time.Duration {
+	const day = 24 * time.Hour
+	switch {
+	case age < 15*day:
+		return time.Minute
+	case age < 63*day:
+		return 5 * time.Minute
+	}
+	return time.Hour
+}

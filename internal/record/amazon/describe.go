@@ -1,0 +1,272 @@
+package amazon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/cloud"
+)
+
+// volumesMax bounds the volumes of an instance; EC2 supports 128.
+const volumesMax = 128
+
+// A lookup asks what AWS knows of things, and writes it into a description. What it may not ask is
+// noted, not an error: metrics may be readable all the same.
+type lookup struct {
+	query *query
+	d     *cloud.Description
+	knows func(instanceType string) bool
+
+	has        inventory
+	attachedTo []string // instances
+}
+
+// A volumeItem is a volume as EC2 describes it.
+type volumeItem struct {
+	ID         string `xml:"volumeId"`
+	Type       string `xml:"volumeType"`
+	SizeGiB    int64  `xml:"size"`
+	IOPS       int64  `xml:"iops"`
+	Throughput int64  `xml:"throughput"` // MiB/s
+	Snapshot   string `xml:"snapshotId"`
+	Attached   []struct {
+		Instance string `xml:"instanceId"`
+		Device   string `xml:"device"`
+	} `xml:"attachmentSet>item"`
+}
+
+// provisioned are the types whose IOPS one chooses; of gp3 also the throughput. EC2 gives the IOPS
+// that a size of gp2 has as well.
+var provisioned = []string{"gp3", "io1", "io2"}
+
+func (v *volumeItem) known() cloud.Volume {
+	out := cloud.Volume{Type: v.Type, SizeGiB: v.SizeGiB}
+	if slices.Contains(provisioned, v.Type) {
+		out.IOPS = v.IOPS
+	}
+	if v.Type == "gp3" && v.Throughput > 0 {
+		out.Throughput = fmt.Sprintf("%dMiB/s", v.Throughput)
+	}
+	return out
+}
+
+// volumes describes volumes, and notes those that are being modified.
+func (l *lookup) volumes(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	ids = ids[:min(len(ids), volumesMax)]
+	parameters := url.Values{}
+	for i, id := range ids {
+		parameters.Set(fmt.Sprintf("VolumeId.%d", i+1), id)
+	}
+	var answer struct {
+		Volumes []volumeItem `xml:"volumeSet>item"`
+	}
+	err := l.query.call(ctx, "ec2", "DescribeVolumes", parameters, &answer)
+	switch {
+	case errors.Is(err, cloud.ErrDenied):
+		l.d.Note("%v; without it, the volumes' limits are not known: give them with --volume", err)
+		return nil
+	case errors.Is(err, cloud.ErrNotFound):
+		l.d.Absent = fmt.Errorf("AWS: there is no volume %s in %s for this account: check its id, ?region= and ?profile=", strings.Join(ids, ", "), l.query.cfg.Region)
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, v := range answer.Volumes {
+		l.d.Volume(v.ID, v.known())
+		l.d.Fact("from_snapshot."+v.ID, v.Snapshot)
+		for _, a := range v.Attached {
+			l.d.Fact("attached."+v.ID, a.Instance+" "+a.Device)
+			if !slices.Contains(l.attachedTo, a.Instance) {
+				l.attachedTo = append(l.attachedTo, a.Instance)
+			}
+		}
+	}
+	return l.modifications(ctx, ids)
+}
+
+// recently is how long ago a finished modification is still worth a note: the samples may be older.
+const recently = 24 * time.Hour
+
+// modifications notes volumes that are being modified: until that ends, what they give is between the
+// old and the new.
+func (l *lookup) modifications(ctx context.Context, ids []string) error {
+	parameters := url.Values{"Filter.1.Name": {"volume-id"}}
+	for i, id := range ids {
+		parameters.Set(fmt.Sprintf("Filter.1.Value.%d", i+1), id)
+	}
+	var answer struct {
+		Items []modification `xml:"volumeModificationSet>item"`
+	}
+	err := l.query.call(ctx, "ec2", "DescribeVolumesModifications", parameters, &answer)
+	switch {
+	case errors.Is(err, cloud.ErrNotFound): // never modified
+		return nil
+	case errors.Is(err, cloud.ErrDenied):
+		l.d.Note("%v; without it, a volume that is being modified is not recognised", err)
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, m := range answer.Items {
+		switch {
+		case m.State == "modifying" || m.State == "optimizing":
+			l.d.Note("%s is being modified since %s, from %s to %s (%s, %d %%): until that is completed it gives no less than the lower of both, but not yet what it will",
+				m.ID, m.Began.UTC().Format(time.RFC3339), m.before(), m.after(), m.State, m.Progress)
+		case m.State == "completed" && time.Since(m.Ended) < recently:
+			l.d.Note("%s was modified from %s to %s, from %s to %s: what is known of it is what it is now",
+				m.ID, m.before(), m.after(), m.Began.UTC().Format(time.RFC3339), m.Ended.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
+// A modification is the last one of a volume.
+type modification struct {
+	ID       string    `xml:"volumeId"`
+	State    string    `xml:"modificationState"`
+	Progress int       `xml:"progress"`
+	Began    time.Time `xml:"startTime"`
+	Ended    time.Time `xml:"endTime"`
+
+	OriginalType       string `xml:"originalVolumeType"`
+	OriginalSize       int64  `xml:"originalSize"`
+	OriginalIOPS       int64  `xml:"originalIops"`
+	OriginalThroughput int64  `xml:"originalThroughput"`
+	TargetType         string `xml:"targetVolumeType"`
+	TargetSize         int64  `xml:"targetSize"`
+	TargetIOPS         int64  `xml:"targetIops"`
+	TargetThroughput   int64  `xml:"targetThroughput"`
+}
+
+func (m *modification) before() string {
+	return ordered(m.OriginalType, m.OriginalSize, m.OriginalIOPS, m.OriginalThroughput)
+}
+
+func (m *modification) after() string {
+	return ordered(m.TargetType, m.TargetSize, m.TargetIOPS, m.TargetThroughput)
+}
+
+func ordered(kind string, size, iops, mibps int64) string {
+	text := fmt.Sprintf("%s of %d GiB", kind, size)
+	if iops > 0 {
+		text += fmt.Sprintf(", %d IOPS", iops)
+	}
+	if mibps > 0 {
+		text += fmt.Sprintf(", %d MiB/s", mibps)
+	}
+	return text
+}
+
+// instance describes an instance: its type, its limits, and its volumes if they are asked for.
+func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
+	var answer struct {
+		Instances []struct {
+			Type    string   `xml:"instanceType"`
+			Volumes []string `xml:"blockDeviceMapping>item>ebs>volumeId"`
+		} `xml:"reservationSet>item>instancesSet>item"`
+	}
+	err := l.query.call(ctx, "ec2", "DescribeInstances", url.Values{"InstanceId.1": {id}}, &answer)
+	switch {
+	case errors.Is(err, cloud.ErrDenied) && volumes:
+		l.d.Note("%v; without it, the instance's volumes are not known: give their addresses, aws://vol-...", err)
+		return nil
+	case errors.Is(err, cloud.ErrDenied):
+		l.d.Note("%v; without it, the instance's type and limits are not known: give --instance", err)
+		return nil
+	case errors.Is(err, cloud.ErrNotFound):
+		l.d.Absent = fmt.Errorf("AWS: there is no instance %s in %s for this account: check its id, ?region= and ?profile=", id, l.query.cfg.Region)
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, i := range answer.Instances {
+		if err := l.machine(ctx, i.Type); err != nil {
+			return err
+		}
+		if !volumes {
+			continue
+		}
+		l.has.volumes = i.Volumes[:min(len(i.Volumes), volumesMax)]
+		if err := l.volumes(ctx, l.has.volumes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// machine writes an instance type's limits, if only AWS knows them.
+func (l *lookup) machine(ctx context.Context, kind string) error {
+	if kind == "" || l.knows != nil && l.knows(kind) {
+		l.d.Machine(kind, cloud.Machine{})
+		return nil
+	}
+	var answer struct {
+		Types []struct {
+			BaselineIOPS float64 `xml:"baselineIops"`
+			BaselineMBps float64 `xml:"baselineThroughputInMBps"`
+			MaximumIOPS  float64 `xml:"maximumIops"`
+			MaximumMBps  float64 `xml:"maximumThroughputInMBps"`
+		} `xml:"instanceTypeSet>item>ebsInfo>ebsOptimizedInfo"`
+	}
+	err := l.query.call(ctx, "ec2", "DescribeInstanceTypes", url.Values{"InstanceType.1": {kind}}, &answer)
+	if err != nil && !errors.Is(err, cloud.ErrDenied) && !errors.Is(err, cloud.ErrNotFound) {
+		return err
+	}
+	if err != nil || len(answer.Types) == 0 {
+		l.d.Note("the EBS limits of %s are not known: it is not in the catalogue, and ec2:DescribeInstanceTypes gives none", kind)
+		l.d.Machine(kind, cloud.Machine{})
+		return nil
+	}
+	const megabyte = 1e6
+	x := answer.Types[0]
+	l.d.Machine(kind, cloud.Machine{IOPS: x.BaselineIOPS, BytesPerS: x.BaselineMBps * megabyte, MostIOPS: x.MaximumIOPS, MostBytesPerS: x.MaximumMBps * megabyte})
+	return nil
+}
+
+// database describes an RDS instance: its storage, and the instance type below its class.
+func (l *lookup) database(ctx context.Context, name string) error {
+	var answer struct {
+		Databases []struct {
+			Class      string `xml:"DBInstanceClass"`
+			Engine     string `xml:"Engine"`
+			Version    string `xml:"EngineVersion"`
+			Status     string `xml:"DBInstanceStatus"`
+			Type       string `xml:"StorageType"`
+			SizeGiB    int64  `xml:"AllocatedStorage"`
+			IOPS       int64  `xml:"Iops"`
+			Throughput int64  `xml:"StorageThroughput"`
+		} `xml:"DescribeDBInstancesResult>DBInstances>DBInstance"`
+	}
+	err := l.query.call(ctx, "rds", "DescribeDBInstances", url.Values{"DBInstanceIdentifier": {name}}, &answer)
+	switch {
+	case errors.Is(err, cloud.ErrDenied):
+		l.d.Note("%v; without it, the storage's limits are not known: give them with --volume", err)
+		return nil
+	case errors.Is(err, cloud.ErrNotFound):
+		l.d.Absent = fmt.Errorf("AWS: there is no RDS instance %s in %s for this account: check its name, ?region= and ?profile=", name, l.query.cfg.Region)
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, x := range answer.Databases {
+		v := volumeItem{Type: x.Type, SizeGiB: x.SizeGiB, IOPS: x.IOPS, Throughput: x.Throughput}
+		l.d.Volume(name, v.known())
+		l.d.Fact("rds_engine", strings.TrimSpace(x.Engine+" "+x.Version))
+		if x.Status == "storage-optimization" || x.Status == "modifying" {
+			l.d.Note("the storage of %s is being modified (%s): until that is completed it may be slower", name, x.Status)
+		}
+		// A class is an instance type with a prefix: db.m6i.xlarge.
+		if err := l.machine(ctx, strings.TrimPrefix(x.Class, "db.")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

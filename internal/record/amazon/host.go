@@ -1,0 +1,68 @@
+package amazon
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+
+	"plimsoll/internal/record/cloud"
+)
+
+// metadataWithin bounds each request to the instance metadata service: where there is none, packets
+// to its address may vanish.
+const metadataWithin = time.Second
+
+// metadata asks the instance metadata service, version 2, which machine this is. It fails within two
+// seconds where there is no such service, and at once with AWS_EC2_METADATA_DISABLED=true.
+func metadata(ctx context.Context, cfg aws.Config) (*imds.InstanceIdentityDocument, error) {
+	client := imds.NewFromConfig(cfg, func(o *imds.Options) {
+		o.EnableFallback = aws.FalseTernary
+		o.Retryer = aws.NopRetryer{}
+		o.HTTPClient = &http.Client{Timeout: metadataWithin, Transport: &http.Transport{DisableKeepAlives: true}}
+	})
+	out, err := client.GetInstanceIdentityDocument(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &out.InstanceIdentityDocument, nil
+}
+
+// DescribeHost asks what this machine is, an EC2 instance, and what the EBS volumes attached to it
+// are. It is to be called only where there are such volumes. What cannot be had is noted.
+func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[string]string, notes []string) {
+	d := &cloud.Description{}
+	ctx, cancel := context.WithTimeout(ctx, loginWithin)
+	defer cancel()
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		d.Note("AWS: its configuration cannot be read: %v", err)
+		return d.Facts, d.Notes
+	}
+	this, err := metadata(ctx, cfg)
+	if err != nil {
+		d.Note("the instance metadata service does not answer (from a container it takes a hop limit of 2), so the volumes' limits are not known: give --volume and --instance")
+		return d.Facts, d.Notes
+	}
+	d.Fact("instance_id", this.InstanceID)
+	d.Fact("instance_type", this.InstanceType)
+	d.Fact("region", this.Region)
+	if cfg, err = login(ctx, this.Region, ""); err != nil {
+		d.Note("%v; without them, the volumes' limits are not known: give --volume", err)
+		return d.Facts, d.Notes
+	}
+	l := &lookup{query: newQuery(cfg, c, &cloud.Bill{}), d: d, knows: c.Knows}
+	if err = l.volumes(ctx, volumes); err == nil {
+		err = l.machine(ctx, this.InstanceType)
+	}
+	if err == nil {
+		err = d.Absent
+	}
+	if err != nil {
+		d.Note("%v; the volumes' limits are not known: give --volume", err)
+	}
+	return d.Facts, d.Notes
+}

@@ -1,0 +1,183 @@
+package amazon
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"plimsoll/internal/record/cloud"
+)
+
+const (
+	// attemptsMax bounds how often a request is tried while AWS throttles or does not answer.
+	attemptsMax = 6
+	// answerWithin and answerBytesMax bound one answer.
+	answerWithin   = 20 * time.Second
+	answerBytesMax = 16 << 20
+)
+
+// A retryer is the SDK's, which also counts what AWS throttled.
+type retryer struct {
+	*retry.Standard
+	bill *cloud.Bill
+}
+
+func newRetryer(backoff retry.BackoffDelayer, bill *cloud.Bill) retryer {
+	return retryer{bill: bill, Standard: retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = attemptsMax
+		if backoff != nil {
+			o.Backoff = backoff
+		}
+	})}
+}
+
+// RetryDelay implements [aws.Retryer].
+func (r retryer) RetryDelay(attempt int, err error) (time.Duration, error) {
+	if throttled(err) {
+		r.bill.Throttle()
+	}
+	return r.Standard.RetryDelay(attempt, err)
+}
+
+// A query sends requests of EC2's and RDS' query protocol: a form, signed, and XML in return.
+type query struct {
+	cfg     aws.Config
+	signer  *v4.Signer
+	retryer retryer
+	bill    *cloud.Bill
+	within  time.Duration
+}
+
+func newQuery(cfg aws.Config, c Cloud, bill *cloud.Bill) *query {
+	return &query{cfg: cfg, signer: v4.NewSigner(), retryer: newRetryer(c.Backoff, bill), bill: bill, within: cmp.Or(c.Within, answerWithin)}
+}
+
+// apiVersions are the versions of the APIs that this was written for.
+var apiVersions = map[string]string{"ec2": "2016-11-15", "rds": "2014-10-31"}
+
+// endpoint is where a service listens: as AWS' own tools find it.
+func (q *query) endpoint(service string) string {
+	if at := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(service)); at != "" {
+		return at
+	}
+	if q.cfg.BaseEndpoint != nil {
+		return *q.cfg.BaseEndpoint
+	}
+	domain := "amazonaws.com"
+	if strings.HasPrefix(q.cfg.Region, "cn-") {
+		domain += ".cn"
+	}
+	return "https://" + service + "." + q.cfg.Region + "." + domain
+}
+
+// call requests an action of a service and decodes the answer. Its errors are explained; see
+// [explain].
+func (q *query) call(ctx context.Context, service, action string, parameters url.Values, into any) error {
+	parameters.Set("Action", action)
+	parameters.Set("Version", apiVersions[service])
+	body := []byte(parameters.Encode())
+	var err error
+	for attempt := 1; ; attempt++ {
+		if err = q.once(ctx, service, body, into); err == nil || attempt == attemptsMax || !q.retryer.IsErrorRetryable(err) {
+			break
+		}
+		delay, delayErr := q.retryer.RetryDelay(attempt, err)
+		if delayErr != nil {
+			break
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err != nil {
+		return explain(err, service+":"+action, q.cfg.Region)
+	}
+	return nil
+}
+
+func (q *query) once(ctx context.Context, service string, body []byte, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, q.within)
+	defer cancel()
+	who, err := q.cfg.Credentials.Retrieve(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, q.endpoint(service)+"/", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	sum := sha256.Sum256(body)
+	if err := q.signer.SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, q.cfg.Region, time.Now()); err != nil {
+		return err
+	}
+	var client aws.HTTPClient = http.DefaultClient
+	if q.cfg.HTTPClient != nil {
+		client = q.cfg.HTTPClient
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return &smithyhttp.RequestSendError{Err: err}
+	}
+	defer answer.Body.Close()
+	q.bill.Call(0)
+	text, err := io.ReadAll(io.LimitReader(answer.Body, answerBytesMax+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > answerBytesMax {
+		return fmt.Errorf("the answer has more than %d MiB", answerBytesMax>>20)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return refusal(answer.StatusCode, text)
+	}
+	return xml.Unmarshal(text, into)
+}
+
+// refusal is the error in an answer: EC2 lists errors, RDS has one.
+func refusal(status int, text []byte) error {
+	var found struct {
+		List  []refused `xml:"Errors>Error"`
+		Error refused   `xml:"Error"`
+	}
+	if err := xml.Unmarshal(text, &found); err == nil {
+		if len(found.List) > 0 {
+			found.Error = found.List[0]
+		}
+		if found.Error.Code != "" {
+			return &smithy.GenericAPIError{Code: found.Error.Code, Message: found.Error.Message}
+		}
+	}
+	return &smithy.GenericAPIError{Code: fmt.Sprintf("HTTP %d", status), Message: http.StatusText(status)}
+}
+
+type refused struct{ Code, Message string }
+
+// throttled reports whether AWS refused a request because there were too many.
+func throttled(err error) bool {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	_, ok := retry.DefaultThrottleErrorCodes[api.ErrorCode()]
+	return ok
+}

@@ -1,0 +1,317 @@
+// Package azure reads what Azure Monitor measures of a managed disk, or of a virtual machine with its
+// data disks, and what Azure knows of them: type, size, IOPS, throughput.
+//
+//	azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/disks/D
+//	azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/virtualMachines/V
+//
+// Credentials are those of Azure's own tools: environment, workload and managed identity, az login.
+// Nothing is written. The SDK's clients of the services are larger than the four requests that are
+// needed, so only its credentials are used.
+//
+// Series have the names that azure-metrics-exporter gives them by Grafana's template,
+// azure_{type}_{metric}_{aggregation}_{unit}. The label device is the disk's name.
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/cloud"
+	"plimsoll/internal/record/source"
+)
+
+// Cloud opens addresses of Azure. The zero Cloud is ready.
+type Cloud struct {
+	// Endpoint, Credential, Client and Wait replace Azure's in tests.
+	Endpoint   string
+	Credential azcore.TokenCredential
+	Client     *http.Client
+	Wait       func(attempt int) time.Duration
+}
+
+// management is the endpoint of Azure Resource Manager, in the public cloud.
+const management = "https://management.azure.com"
+
+// Scheme is that of its addresses.
+func (Cloud) Scheme() string { return "azure" }
+
+// resource matches a resource's id; types and names do not differ by case.
+var resource = regexp.MustCompile(`(?i)^/subscriptions/[0-9a-f-]+/resourceGroups/[^/?]+/providers/Microsoft\.Compute/(disks|virtualMachines)/([^/?]+)$`)
+
+// Open prepares an address. It sends nothing.
+func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
+	id := "/" + strings.TrimLeft(strings.TrimPrefix(arg, "azure://"), "/")
+	m := resource.FindStringSubmatch(id)
+	if m == nil {
+		return nil, errors.New("an azure:// address is the id of a disk or a virtual machine: azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/disks/D, as az disk list --query '[].id' prints it")
+	}
+	bill := &cloud.Bill{}
+	s := &service{id: id, name: m[2], isDisk: strings.EqualFold(m[1], "disks"), at: c.Endpoint, credential: c.Credential}
+	if s.at == "" {
+		s.at = management
+	}
+	s.rest = &cloud.REST{Token: s.token, Bill: bill, Client: c.Client, Wait: c.Wait}
+	return cloud.NewSource("azure-monitor", "azure://"+id, s, bill), nil
+}
+
+// service implements [cloud.Service].
+type service struct {
+	id, name, at string
+	isDisk       bool
+	rest         *cloud.REST
+
+	once       sync.Once
+	credential azcore.TokenCredential
+	loginErr   error
+
+	machine string            // the resource id of the virtual machine, "" for none
+	disks   map[string]string // names of data disks by LUN
+}
+
+func (s *service) token(ctx context.Context) (string, error) {
+	s.once.Do(func() {
+		if s.credential == nil {
+			s.credential, s.loginErr = azidentity.NewDefaultAzureCredential(nil)
+		}
+	})
+	if s.loginErr != nil {
+		return "", s.loginErr
+	}
+	t, err := s.credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{management + "/.default"}})
+	if err != nil {
+		return "", &loginError{err}
+	}
+	return t.Token, nil
+}
+
+// A loginError is the error of credentials that cannot be had.
+type loginError struct{ err error }
+
+func (e *loginError) Unwrap() error { return e.err }
+func (e *loginError) Error() string {
+	if strings.Contains(e.err.Error(), "expired") || strings.Contains(e.err.Error(), "AADSTS700082") {
+		return "Azure: the credentials have expired: az login makes new ones"
+	}
+	return "Azure: there are no credentials: az login makes them, or AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_CLIENT_SECRET, or a managed identity"
+}
+
+// API versions that this was written for.
+const (
+	versionDisks    = "2024-03-02"
+	versionMachines = "2024-07-01"
+	versionMetrics  = "2018-01-01"
+)
+
+// Describe implements [cloud.Service].
+func (s *service) Describe(ctx context.Context, d *cloud.Description) error {
+	s.disks = map[string]string{}
+	if !s.isDisk {
+		s.machine = s.id
+		return s.describeMachine(ctx, d, true)
+	}
+	if err := s.describeDisk(ctx, d, s.id, s.name); err != nil || s.machine == "" {
+		return err
+	}
+	return s.describeMachine(ctx, d, false)
+}
+
+// products are the catalogue's names of Azure's kinds of disks.
+var products = map[string]string{"PremiumV2": "premium-v2", "UltraSSD": "ultra", "Premium": "premium-ssd"}
+
+func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, name string) error {
+	var disk struct {
+		ManagedBy string `json:"managedBy"`
+		SKU       struct {
+			Name string `json:"name"`
+		} `json:"sku"`
+		Properties struct {
+			SizeGiB int64 `json:"diskSizeGB"`
+			IOPS    int64 `json:"diskIOPSReadWrite"`
+			MBps    int64 `json:"diskMBpsReadWrite"`
+		} `json:"properties"`
+	}
+	err := s.explain(s.rest.Get(ctx, s.at+id+"?api-version="+versionDisks, &disk), "Microsoft.Compute/disks/read", id)
+	switch {
+	case errors.Is(err, cloud.ErrDenied):
+		d.Note("%v; without it, the disk's limits are not known: give them with --volume", err)
+		return nil
+	case errors.Is(err, cloud.ErrNotFound):
+		d.Absent = err
+		return nil
+	case err != nil:
+		return err
+	}
+	kind, _, _ := strings.Cut(disk.SKU.Name, "_")
+	v := cloud.Volume{Type: products[kind], SizeGiB: disk.Properties.SizeGiB}
+	if kind == "PremiumV2" || kind == "UltraSSD" {
+		v.IOPS = disk.Properties.IOPS
+		if disk.Properties.MBps > 0 {
+			v.Throughput = fmt.Sprintf("%dMB/s", disk.Properties.MBps)
+		}
+	}
+	d.Volume(name, v)
+	d.Fact("sku."+name, disk.SKU.Name)
+	if id == s.id {
+		s.machine = disk.ManagedBy
+	}
+	return nil
+}
+
+// describeMachine reads the machine's size and its data disks; all of them if they are asked for.
+func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all bool) error {
+	var vm struct {
+		Properties struct {
+			Hardware struct {
+				Size string `json:"vmSize"`
+			} `json:"hardwareProfile"`
+			Storage struct {
+				Disks []struct {
+					LUN     int    `json:"lun"`
+					Name    string `json:"name"`
+					Caching string `json:"caching"`
+					Managed struct {
+						ID string `json:"id"`
+					} `json:"managedDisk"`
+				} `json:"dataDisks"`
+			} `json:"storageProfile"`
+		} `json:"properties"`
+	}
+	err := s.explain(s.rest.Get(ctx, s.at+s.machine+"?api-version="+versionMachines, &vm), "Microsoft.Compute/virtualMachines/read", s.machine)
+	switch {
+	case errors.Is(err, cloud.ErrDenied):
+		d.Note("%v; without it, the machine's size and its disks are not known", err)
+		return nil
+	case errors.Is(err, cloud.ErrNotFound):
+		d.Absent = err
+		return nil
+	case err != nil:
+		return err
+	}
+	d.Machine(vm.Properties.Hardware.Size, cloud.Machine{})
+	for _, x := range vm.Properties.Storage.Disks[:min(len(vm.Properties.Storage.Disks), disksMax)] {
+		if !all && !strings.EqualFold(x.Managed.ID, s.id) {
+			continue
+		}
+		s.disks[fmt.Sprint(x.LUN)] = x.Name
+		d.Fact("caching."+x.Name, x.Caching)
+		if all && resource.MatchString(x.Managed.ID) {
+			if err := s.describeDisk(ctx, d, x.Managed.ID, x.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// disksMax bounds the data disks of a machine; Azure's largest take 64.
+const disksMax = 64
+
+// Period implements [cloud.Service]: Azure keeps values of a minute for 93 days.
+func (*service) Period(time.Duration) time.Duration { return time.Minute }
+
+// perRequest is the time that one request asks for, so that answers stay small.
+const perRequest = 24 * time.Hour
+
+// Samples implements [cloud.Service].
+func (s *service) Samples(ctx context.Context, span cloud.Span, want func(string) bool, take func([]cloud.Series) error) error {
+	for from := span.From; from.Before(span.To); from = from.Add(perRequest) {
+		to := from.Add(perRequest)
+		if to.After(span.To) {
+			to = span.To
+		}
+		var part []cloud.Series
+		for _, of := range s.groups() {
+			found, err := s.read(ctx, of, from, to, want)
+			if err != nil {
+				return err
+			}
+			part = append(part, found...)
+		}
+		if err := take(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read asks for a group's metrics, in one request.
+func (s *service) read(ctx context.Context, of group, from, to time.Time, want func(string) bool) ([]cloud.Series, error) {
+	var names []string
+	for _, m := range of.metrics {
+		if want(m.as) {
+			names = append(names, m.name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	q := url.Values{"api-version": {versionMetrics}, "interval": {"PT1M"}, "aggregation": {"Average"}, "metricnames": {strings.Join(names, ",")},
+		"timespan": {from.UTC().Format(time.RFC3339) + "/" + to.UTC().Format(time.RFC3339)}}
+	if of.byLUN {
+		q.Set("$filter", "LUN eq '*'")
+	}
+	var answer metrics
+	err := s.rest.Get(ctx, s.at+of.resource+"/providers/Microsoft.Insights/metrics?"+strings.ReplaceAll(q.Encode(), "+", "%20"), &answer)
+	if err = s.explain(err, "Microsoft.Insights/metrics/read", of.resource); err != nil {
+		return nil, err
+	}
+	var out []cloud.Series
+	for _, v := range answer.Value {
+		m, ok := of.find(v.Name.Value)
+		if !ok {
+			continue
+		}
+		for _, series := range v.Series {
+			device := s.name
+			if of.byLUN {
+				if device = s.disks[series.lun()]; device == "" {
+					continue
+				}
+			}
+			x := cloud.Series{Labels: labels.FromStrings(labels.MetricName, m.as, "device", device)}
+			for _, p := range series.Data {
+				if p.Average != nil {
+					x.BeginMs, x.Values = append(x.BeginMs, p.At.UnixMilli()), append(x.Values, *p.Average)
+				}
+			}
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+// explain makes one sentence of an error of an action on a resource.
+func (s *service) explain(err error, action, id string) error {
+	var refused *cloud.StatusError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	said := func(kind error, format string, args ...any) error {
+		return cloud.Refuse(kind, "Azure: "+format, args...)
+	}
+	switch {
+	case refused.Throttled():
+		return said(nil, "%s is throttled, also after several attempts: try again later", action)
+	case refused.Code == "ExpiredAuthenticationToken" || strings.Contains(refused.Message, "expired"):
+		return said(nil, "the credentials have expired: az login makes new ones")
+	case refused.Status == http.StatusUnauthorized:
+		return said(nil, "it does not accept the credentials (%s): check the tenant by az account show", refused.Code)
+	case refused.Status == http.StatusForbidden:
+		return said(cloud.ErrDenied, "the permission %s is missing for these credentials on %s: docs/clouds.md has a role that suffices", action, id)
+	case refused.Status == http.StatusNotFound:
+		return said(cloud.ErrNotFound, "there is no resource %s: check the subscription, the group and the name", id)
+	}
+	return said(nil, "%s: %v", action, refused)
+}
