@@ -68,7 +68,7 @@ func metricsOfAWS(w http.ResponseWriter, body []byte) {
 	for _, q := range in.MetricDataQueries {
 		x := result{ID: q.ID, StatusCode: "Complete", Timestamps: []float64{}, Values: []float64{}}
 		for t := math.Ceil(in.StartTime/60) * 60; t < in.EndTime; t += 60 {
-			value := of(q.MetricStat.Metric.MetricName, t >= ended, t)
+			value := awsValue(q.MetricStat.Metric.MetricName, t >= ended, t)
 			if math.IsNaN(value) {
 				continue
 			}
@@ -80,8 +80,8 @@ func metricsOfAWS(w http.ResponseWriter, body []byte) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// of is a metric's value in a minute, with credits or when they are spent; NaN if there is none.
-func of(metric string, spent bool, at float64) float64 {
+// awsValue is a metric's value in a minute, with credits or when they are spent; NaN if there is none.
+func awsValue(metric string, spent bool, at float64) float64 {
 	const minute = 60
 	writes, seconds, balance := 900+20*math.Sin(at/300), 0.0011, 60.0
 	if spent {
