@@ -87,20 +87,21 @@ func awsValue(metric string, spent bool, at float64) float64 {
 	if spent {
 		writes, seconds, balance = 300, 0.08, 0
 	}
-	inFlight := writes * seconds
+	reads := 20 + 10*math.Sin(at/200)
+	inFlight := (reads + writes) * seconds
 	switch metric {
 	case "VolumeWriteOps":
 		return writes * minute
 	case "VolumeWriteBytes":
 		return writes * minute * 16384
 	case "VolumeReadOps":
-		return minute
+		return reads * minute
 	case "VolumeReadBytes":
-		return minute * 16384
+		return reads * minute * 16384
 	case "VolumeTotalWriteTime":
-		return inFlight * minute
+		return writes * seconds * minute
 	case "VolumeTotalReadTime":
-		return seconds * minute
+		return reads * seconds * minute
 	case "VolumeQueueLength":
 		return inFlight
 	case "VolumeIdleTime":

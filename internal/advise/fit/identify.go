@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -35,7 +36,7 @@ func (f *Fitting) identify(u use) identity {
 		id.given.Type, id.given.IOPS, id.given.Throughput, id.provider = o.Type, o.IOPS, o.Throughput, o.provider
 		id.whose = "its provider reports " + o.Type
 		if id.given.Size == 0 {
-			id.given.Size = o.Size
+			id.given.Size, id.sizeHow = o.Size, "its provider reports it"
 		}
 	}
 	id.parts, _ = strconv.Atoi(f.Facts["parts."+u.device])
@@ -103,7 +104,7 @@ func (f *Fitting) instance() *catalog.InstanceType {
 // smaller.
 func (f *Fitting) identifySize(u use, id *identity) {
 	if id.given.Size > 0 {
-		id.size, id.sizeHow, id.sizeIs = id.given.Size, "given as such", Measured
+		id.size, id.sizeHow, id.sizeIs = id.given.Size, cmp.Or(id.sizeHow, "given as such"), Measured
 		return
 	}
 	if n, err := strconv.ParseInt(f.Facts["size."+u.device], 10, 64); err == nil && n > 0 {
