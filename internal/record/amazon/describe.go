@@ -223,7 +223,7 @@ func (l *lookup) machine(ctx context.Context, kind string) error {
 	if err != nil || len(answer.Types) == 0 {
 		l.d.Note("the EBS limits of %s are not known: it is not in the catalogue, and ec2:DescribeInstanceTypes gives none", kind)
 		l.d.Machine(kind, cloud.Machine{})
-		return nil
+		return nil //nolint:nilerr // the note says so
 	}
 	const megabyte = 1e6
 	x := answer.Types[0]

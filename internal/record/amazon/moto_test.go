@@ -111,7 +111,7 @@ func startMoto() {
 		return
 	}
 	moto.end = func() { cancel(); _ = cmd.Wait() }
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) { //nolint:forbidigo // another program starts
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if r, err := http.Get("http://127.0.0.1:" + port + "/moto-api/data.json"); err == nil {
 			r.Body.Close()
 			moto.at = "http://127.0.0.1:" + port
