@@ -19,7 +19,11 @@ if [ ! -e "$log" ] && [ -d "$log.plimsoll-back" ]; then
   mv "$log.plimsoll-back" "$log"
   sync
 fi
-if [ ! -e "$log" ] && [ -d "$log.plimsoll-old" ]; then refuse "the move to $new was cut off: let it end first"; fi
+if [ ! -e "$log" ] && [ -d "$log.plimsoll-old" ]; then # the move was cut off between the two names
+  same "$log.plimsoll-old" "$new" || refuse "$log.plimsoll-old and $new differ"
+  mv "$log.plimsoll-old" "$log"
+  sync
+fi
 if has "$log"; then
   rm -rf "$log.plimsoll-old" "$log.plimsoll-part" "$new.plimsoll-part"
   say "the log is in $log"

@@ -108,15 +108,15 @@ func Argument(args []string, flag string) string {
 
 // tellMove writes how pods move their logs, one after the other, and how they move back.
 func (s *statefulSet) tellMove(p *Part, ns string) {
-	name, n := s.manifest.Name, s.replicas()
+	name := s.manifest.Name
 	from, to, _ := s.logPaths()
-	p.Apply = append(p.Apply, fmt.Sprintf("Then one pod after another, the last ordinal first, and the leader or primary last. The strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
+	p.Apply = append(p.Apply, fmt.Sprintf("Then one pod after another, **from the lowest ordinal on**: the controller cannot give an older pod the new claim, and makes no pod anew behind one that lacks it (kubernetes issue 141876). The strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
 		"    kubectl%[1]s get pods              # all ready, or stop here\n"+
 		"    kubectl%[1]s delete pod %[2]s-%[3]d\n"+
 		"    kubectl%[1]s wait --for=condition=Ready pod/%[2]s-%[3]d --timeout=30m\n"+
 		"    kubectl%[1]s logs %[2]s-%[3]d -c %[4]s\n\n"+
 		"The new pod gets its claim. Before the database starts, the init container `%[4]s` copies `%[5]s` to `%[6]s`, compares the two, keeps the old folder as `%[5]s.plimsoll-old` and leaves a link. "+
-		"It does not let the database start on an empty log. Go on with the next pod when the database itself says that this one is well and has caught up.", ns, name, max(n-1, 0), moverName, from, to))
+		"It does not let the database start on an empty log. Go on with the next pod when the database itself says that this one is well and has caught up.", ns, name, 0, moverName, from, to))
 	p.Verify = append(p.Verify, fmt.Sprintf("`kubectl%s exec POD -c %s -- readlink %s` prints `%s`. When all is proved, remove `%s.plimsoll-old` in each pod, and set the update strategy back.", ns, s.container.Name, from, to, from))
 	p.Back = append(p.Back, fmt.Sprintf("The log moves back while its volume is still mounted. Apply the patch `%[4]s` to the StatefulSet as it is now (`kubectl%[1]s patch statefulset %[2]s --type strategic --patch-file %[4]s`), and delete one pod after another as before: "+
 		"its init container brings the log back, with everything written since. Only then replace the StatefulSet by `before.yaml`. **Never remove the volume first, and never rename `%[3]s.plimsoll-old` back: it is out of date.**", ns, name, from, moverFile))

@@ -102,6 +102,28 @@ func TestLogInPodKilled(t *testing.T) {
 	}
 }
 
+// A move that was cut off at any command goes back, and the database has its whole log.
+func TestLogInPodGoesBackFromAnywhere(t *testing.T) {
+	needBash(t)
+	for n := 1; ; n++ {
+		p := newPod(t)
+		_, killed, err := p.run(podMove, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, _, err := p.run(podBack, 0); err != nil {
+			t.Fatalf("killed before command %d: %v: %s", n, err, out)
+		}
+		p.starts("first")
+		if info, err := os.Lstat(p.log); err != nil || !info.IsDir() {
+			t.Fatalf("killed before command %d: the log is no folder: %v", n, err)
+		}
+		if !killed {
+			break
+		}
+	}
+}
+
 // It does not let a database start on an empty log, and lets a new member start.
 func TestLogInPodRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
