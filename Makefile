@@ -53,6 +53,12 @@ kubectl-validate: ## build bin/kubectl-validate, for a test of emitted manifests
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/kubectl-validate \
 		sigs.k8s.io/kubectl-validate
 
+# Kubernetes' own API server, for tests of what changes a cluster. It takes minutes.
+.PHONY: kube-apiserver
+kube-apiserver: ## build bin/kube-apiserver, for tests on a real API; takes minutes
+	cd tools/kube-apiserver && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/kube-apiserver \
+		k8s.io/kubernetes/cmd/kube-apiserver
+
 # Thanos assumes that label sets are slices of pairs, which needs the tag slicelabels: without it,
 # Thanos starts and then crashes.
 .PHONY: thanos
@@ -90,10 +96,12 @@ release-check: image ## build a release's parts, and try the image if root
 .PHONY: snapshot
 snapshot: ## build a complete trial release in dist/; takes minutes
 	$(GO) tool -modfile=tools/release/go.mod goreleaser release --snapshot --clean
+	deploy/build/krew dist > dist/plimsoll.krew.yaml
 
 .PHONY: release
 release: ## build the release of the checked out tag in dist/
 	$(GO) tool -modfile=tools/release/go.mod goreleaser release --clean
+	deploy/build/krew dist > dist/plimsoll.krew.yaml
 
 .PHONY: check
 check: deps test ## install what the tests need (as root on Debian), then test

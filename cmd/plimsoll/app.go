@@ -5,7 +5,9 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -16,6 +18,7 @@ import (
 // An app is the environment of one run: arguments, streams, variables and the terminal.
 type app struct {
 	args           []string // without the program's name
+	plugin         bool     // the program runs as a plugin of kubectl
 	getenv         func(name string) string
 	stdout, stderr stream
 	now            func() time.Time
@@ -33,7 +36,12 @@ type stream struct {
 }
 
 func newApp() *app {
-	return &app{args: os.Args[1:], getenv: os.Getenv, stdout: fileStream(os.Stdout), stderr: fileStream(os.Stderr), now: time.Now}
+	return &app{args: os.Args[1:], plugin: isPlugin(os.Args[0]), getenv: os.Getenv, stdout: fileStream(os.Stdout), stderr: fileStream(os.Stderr), now: time.Now}
+}
+
+// isPlugin reports whether a program is called as a plugin of kubectl.
+func isPlugin(path string) bool {
+	return strings.TrimSuffix(filepath.Base(path), ".exe") == "kubectl-plimsoll"
 }
 
 // columns is how wide text on stdout may be, 0 if not known: COLUMNS, as for ls and man, or else

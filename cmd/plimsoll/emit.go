@@ -192,16 +192,10 @@ func (o *emitOptions) layout(ctx context.Context, path string) (*emit.Layout, er
 
 // options reads the targets' other options.
 func (o *emitOptions) options(ctx context.Context) (emit.Options, error) {
-	opt := emit.Options{Container: o.container, StatefulSetFile: o.statefulSet}
-	for _, c := range o.claims {
-		volume, name, ok := strings.Cut(c, "=")
-		if !ok || volume == "" || name == "" {
-			return opt, usagef("for example --claim data=db-storage", "emit: --claim %q does not map a volume to a claim template", c)
-		}
-		if opt.Claims == nil {
-			opt.Claims = map[string]string{}
-		}
-		opt.Claims[volume] = name
+	claims, err := claimsOf("emit", o.claims)
+	opt := emit.Options{Container: o.container, StatefulSetFile: o.statefulSet, Claims: claims}
+	if err != nil {
+		return opt, err
 	}
 	if o.statefulSet == "" {
 		return opt, nil

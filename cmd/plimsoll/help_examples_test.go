@@ -50,6 +50,8 @@ var ends = map[string]end{
 	"plimsoll trace":       needsRoot,
 	"plimsoll mcp":         {code: exitFine, stderr: `serving \d sources`},
 
+	"plimsoll discover": {code: exitFailure, stderr: `no Kubernetes cluster is configured`},
+
 	"plimsoll rollout plan.json --site site.yaml":           {code: exitUsage, stderr: `there is no log at`},
 	"plimsoll rollout plan.json --site site.yaml --dry-run": {code: exitFailure, stderr: `it cannot begin yet`},
 	"plimsoll rollout --":                                   {code: exitUsage, stderr: `holds no rollout`},

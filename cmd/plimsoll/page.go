@@ -82,7 +82,7 @@ func (a *app) showAs(output choice, contract any, d *document.Document, opt text
 // asGiven rebuilds a verb's command line from its words and flags. It leaves out the flags for the
 // output, and a server's address, which may contain a password.
 func asGiven(cmd *cobra.Command, args []string) []string {
-	words := append(strings.Fields(cmd.CommandPath())[1:], publicWords(args)...)
+	words := append(strings.Fields(cmd.CommandPath())[len(strings.Fields(cmd.Root().CommandPath())):], publicWords(args)...)
 	left := []string{"output", "width", "ascii", "record", "fail-on", "verbose", "server"}
 	return append(words, flagsAsGiven(cmd, func(name string) bool { return !slices.Contains(left, name) })...)
 }

@@ -67,13 +67,16 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(newLabCommand(a))
 	root.AddCommand(newProbeCommand(a), newTraceCommand(a), newProveCommand(a))
 	root.AddCommand(newPlanCommand(a), newEmitCommand(a), newRolloutCommand(a))
-	root.AddCommand(newFitCommand(a))
+	root.AddCommand(newFitCommand(a), newDiscoverCommand(a))
 	root.AddCommand(newMCPCommand(a), newManCommand(a))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
 	describe(root)
 	root.InitDefaultCompletionCmd(a.args...)
 	strictGroups(root)
+	if a.plugin {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl plimsoll"}
+	}
 	return root
 }
 
@@ -116,7 +119,7 @@ func newHelpCommand() *cobra.Command {
 
 // verb is a command's name in an error: without the program's name, which main adds.
 func verb(cmd *cobra.Command) string {
-	if _, rest, ok := strings.Cut(cmd.CommandPath(), " "); ok {
+	if rest, ok := strings.CutPrefix(cmd.CommandPath(), cmd.Root().CommandPath()+" "); ok {
 		return rest
 	}
 	return "command line"

@@ -72,7 +72,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 		ids.WriteString("#   INSTANCES        ids of the instances that run the database, separated by spaces\n")
 	}
 	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "", "It reads these environment variables:") + ids.String() +
-		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + whole(awsScript) + "\nlayout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
+		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + withFunctions(awsScript) + "\nlayout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
 	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
 	p.Apply = append([]string{"`aws/volumes.sh --dry-run` shows which variables it needs and what it would do; then run it without. It can be run again: it leaves alone what is already done, and refuses a volume whose last modification is not completed."}, p.Apply...)
 	p.Verify = []string{"`aws ec2 describe-volumes --volume-ids ...` shows the new figures. In the state *optimizing*, performance is at least that of the old figures and not always that of the new ones."}

@@ -100,7 +100,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 	}
 	file := c.provider + "/volumes.sh"
 	text := "#!/bin/bash\n" + l.Head("#", c.about, "", "It reads these environment variables:") + c.needs + ids.String() +
-		"# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" + whole(cloudScript) + "\n" + c.commands + "layout() {" + indented(steps.String()) + "}\n\nmain \"$@\"\n"
+		"# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" + withFunctions(cloudScript) + "\n" + c.commands + "layout() {" + indented(steps.String()) + "}\n\nmain \"$@\"\n"
 	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
 	p.Apply = append([]string{"`" + file + " look` shows the disks as they are, `" + file + " apply --dry-run` what it would do; then `" + file + " apply`. It can be run again: it leaves alone what is already done, and refuses before it has changed anything."}, p.Apply...)
 	p.Verify = []string{"`" + file + " check`: exit code 0 says that every disk has its new figures and is attached. " + c.look + " shows one."}

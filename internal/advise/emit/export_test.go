@@ -2,8 +2,8 @@ package emit
 
 // What tests of real layouts use from the package.
 var (
-	LVMScript = whole(lvmScript)
-	AWSScript = whole(awsScript)
+	LVMScript = withFunctions(lvmScript)
+	AWSScript = withFunctions(awsScript)
 )
 
 func (l *Layout) Slug() string { return l.slug() }
@@ -13,4 +13,4 @@ func Unified(name string, before, after []byte) string {
 }
 
 // QueueScript is what all scripts of devices' queues share.
-var QueueScript = whole(queueScript)
+var QueueScript = withFunctions(queueScript)

@@ -14,8 +14,8 @@ var (
 	runFunction string
 )
 
-// whole is a script with the functions that it has alike with others.
-func whole(script string) string {
+// withFunctions is a script with the functions that it has alike with others.
+func withFunctions(script string) string {
 	script = strings.Replace(script, ". ./say.bash\n", sayFunctions, 1)
 	return strings.Replace(script, ". ./run.bash\n", runFunction, 1)
 }

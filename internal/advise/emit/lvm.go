@@ -83,6 +83,6 @@ func (l *Layout) lvmOf(d *disk) string {
 		s.width, max(int64(s.unit/units.KiB), 4), s.gib, s.fs, strings.Join(mount, ","))
 	group := strings.ReplaceAll(l.slug(), "-", "_") + "_" + strings.ReplaceAll(d.name, "-", "_")
 	fmt.Fprintf(&b, "readonly group=%s\nreadonly volume=%s\nmount_at=${MOUNT:-%s}\n\n", group, path.Base(d.volume), l.place(d.volume).Mount)
-	b.WriteString(whole(lvmScript))
+	b.WriteString(withFunctions(lvmScript))
 	return b.String()
 }

@@ -63,7 +63,7 @@ func udev(l *Layout, _ *Options) (*Part, error) {
 		words = append(words, s.name+"="+s.value)
 		p.Applies = append(p.Applies, s.path)
 	}
-	text += fmt.Sprintf("# A second run changes nothing more.\nset -euo pipefail\n\nreadonly settings=(%s)\n\n", strings.Join(words, " ")) + whole(queueScript)
+	text += fmt.Sprintf("# A second run changes nothing more.\nset -euo pipefail\n\nreadonly settings=(%s)\n\n", strings.Join(words, " ")) + withFunctions(queueScript)
 	const file = "udev/queue.sh"
 	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
 	p.Apply = []string{"On each machine, as root, for the devices of the database's volumes (`lsblk -o NAME,SIZE,SERIAL,MOUNTPOINT`; of a stripe those under it):\n\n" +

@@ -16,6 +16,7 @@ type Known string
 // The kinds of evidence.
 const (
 	Measured Known = "measured" // from a counter or a setting
+	Declared Known = "declared" // by an object of a cluster, which the evidence names
 	Inferred Known = "inferred" // derived from what was measured, by the reasoning in its evidence
 	Assumed  Known = "assumed"  // not in the recording
 )
@@ -85,6 +86,9 @@ type Quantity struct {
 
 // word is a value that is not a number.
 func word(text string) Quantity { return Quantity{text: text, number: math.NaN()} }
+
+// Word is a value that is not a number, as YAML has it.
+func Word(text string) Quantity { return word(text) }
 
 // Boolean is true or false.
 func Boolean(b bool) Quantity { return word(strconv.FormatBool(b)) }
@@ -167,6 +171,12 @@ func Ratio(x float64) Quantity {
 	x = math.Round(x*1e4) / 1e4
 	return Quantity{plain(math.Round(x*1e4)/100) + "%", x, "ratio"}
 }
+
+// Throughput is a rate of bytes, rounded to three digits.
+func Throughput(x float64) Quantity { return throughput(x) }
+
+// IOPS is a number of requests a second, in whole ones.
+func IOPS(x float64) Quantity { return iops(x) }
 
 // factor is a percentage without decimals, which may be over 100.
 func factor(x float64) Quantity {

@@ -17,16 +17,27 @@ const lineMax = 110
 // YAML is the scenario as package scenario reads it: a comment over each value says how it is
 // known, and what is left to a default is commented out.
 func (f *Fitted) YAML() []byte {
+	head := []string{
+		fmt.Sprintf("Fitted from a recording of %s (%s).", units.Seconds(f.To.Sub(f.From).Seconds()), f.From.UTC().Format(time.RFC3339)),
+		"Each value is marked as measured, inferred from measurements, or not in the recording and assumed.",
+	}
+	return Write(f.Name, head, f.Remarks, f.Values, "not in the recording")
+}
+
+// Write writes values as the YAML of a scenario. The head and the remarks are comments above it;
+// unknown is how the comment of an assumed value begins.
+func Write(name string, head, remarks []string, values []Value, unknown string) []byte {
 	var b bytes.Buffer
-	comment(&b, 0, fmt.Sprintf("Fitted from a recording of %s (%s).", units.Seconds(f.To.Sub(f.From).Seconds()), f.From.UTC().Format(time.RFC3339)))
-	comment(&b, 0, "Each value is marked as measured, inferred from measurements, or not in the recording and assumed.")
-	for _, r := range f.Remarks {
+	for _, line := range head {
+		comment(&b, 0, line)
+	}
+	for _, r := range remarks {
 		comment(&b, 0, "Note: "+r)
 	}
-	fmt.Fprintf(&b, "plimsoll: 1\nname: %s\nseed: 1\n", strconv.Quote(f.Name))
-	root := &branch{}
-	for i := range f.Values {
-		root.put(strings.Split(f.Values[i].Key, "."), &f.Values[i])
+	fmt.Fprintf(&b, "plimsoll: 1\nname: %s\nseed: 1\n", strconv.Quote(name))
+	root := &branch{unknown: unknown}
+	for i := range values {
+		root.put(strings.Split(values[i].Key, "."), &values[i])
 	}
 	root.write(&b, 0)
 	return b.Bytes()
@@ -52,9 +63,10 @@ func (f *Fitted) Scenario(l *scenario.Language, over ...scenario.Set) (*scenario
 
 // A branch is a mapping of the YAML, or a value in one.
 type branch struct {
-	key   string
-	value *Value
-	parts []*branch
+	key     string
+	value   *Value
+	parts   []*branch
+	unknown string // how the comment of an assumed value begins
 }
 
 func (n *branch) put(path []string, v *Value) {
@@ -64,7 +76,7 @@ func (n *branch) put(path []string, v *Value) {
 			return
 		}
 	}
-	p := &branch{key: path[0]}
+	p := &branch{key: path[0], unknown: n.unknown}
 	n.parts = append(n.parts, p)
 	if len(path) == 1 {
 		p.value = v
@@ -91,7 +103,7 @@ func (n *branch) write(b *bytes.Buffer, depth int) {
 		indent := strings.Repeat("  ", depth)
 		switch {
 		case p.value != nil:
-			p.value.write(b, p.key, depth)
+			p.value.write(b, p.key, depth, n.unknown)
 			continue
 		case p.says():
 			fmt.Fprintf(b, "%s%s:\n", indent, p.key)
@@ -104,10 +116,10 @@ func (n *branch) write(b *bytes.Buffer, depth int) {
 	}
 }
 
-func (v *Value) write(b *bytes.Buffer, key string, depth int) {
+func (v *Value) write(b *bytes.Buffer, key string, depth int, unknown string) {
 	how := string(v.Known)
 	if v.Known == Assumed {
-		how = "not in the recording"
+		how = unknown
 	}
 	text := how + ": " + v.Evidence
 	switch {

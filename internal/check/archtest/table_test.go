@@ -69,6 +69,7 @@ var layers = []Layer{
 	{"record/export", "a recording's samples as CSV, OpenMetrics or Parquet", []string{
 		"record/recording",
 	}},
+	{"record/cluster", "the objects of a Kubernetes cluster that concern a database, read and changed", nil},
 	{"record/timeline", "series laid on one grid of time: rates, episodes, periods, plateaus, and PromQL over them", nil},
 
 	{"model/volume", "a cloud volume as a pure queue: a request and a time in, a completion time out", []string{
@@ -226,6 +227,9 @@ var layers = []Layer{
 		"base/units", "record/recording", "record/timeline", "model/catalog", "model/engine",
 		"model/kernel", "model/scenario", "judge/rules", "judge/diagnose",
 	}},
+	{"advise/discover", "what runs in a Kubernetes cluster as a scenario, each value with the object that declares it", []string{
+		"base/diagnostics", "base/units", "record/cluster", "model/catalog", "model/engine", "advise/emit", "advise/fit",
+	}},
 
 	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{
 		"base/units", "judge/rules", "judge/headroom", "judge/diagnose", "present/document",
@@ -272,7 +276,7 @@ var layers = []Layer{
 	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},
 	{"engine/*/advise", "how the engine is fitted, planned, configured and rolled out", []string{
 		"base/units", "record/timeline", "model/scenario", "judge/rules", "advise/budget",
-		"advise/emit", "advise/fit", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/etcd/endpoint",
+		"advise/emit", "advise/fit", "advise/discover", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/etcd/endpoint",
 	}},
 	{"engine/mongodb/names", "what MongoDB's metrics and settings are called, in every spelling", []string{
 		"record/ftdc/dialect",
@@ -292,13 +296,13 @@ var layers = []Layer{
 	}},
 	{"engine/etcd", "all that is known of etcd", []string{
 		"base/units", "record/source", "record/exposition", "record/sources", "model/scenario",
-		"judge/rules", "lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit",
+		"judge/rules", "lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "advise/discover",
 		"advise/rollout", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
 		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint",
 	}},
 	{"engine/iris", "all that is known of InterSystems IRIS", []string{
 		"record/source", "record/exposition", "model/scenario", "model/simulate", "judge/rules",
-		"advise/emit", "advise/plan", "advise/fit", "engine/*/judge", "engine/*/model",
+		"advise/emit", "advise/plan", "advise/fit", "advise/discover", "engine/*/judge", "engine/*/model",
 		"engine/*/advise",
 	}},
 	{"engine/mongodb/worker", "WiredTiger alone, in a program of its own", []string{
@@ -312,13 +316,13 @@ var layers = []Layer{
 	{"engine/mongodb", "all that is known of MongoDB", []string{
 		"base/diagnostics", "base/units", "record/source", "record/exposition", "record/ftdc",
 		"record/sources", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
-		"advise/plan", "advise/fit", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/*/advise",
+		"advise/plan", "advise/fit", "advise/discover", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/*/advise",
 		"engine/mongodb/names", "engine/*/live", "engine/*/server", "engine/mongodb/worker",
 		"engine/mongodb/buckets",
 	}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
 		"record/source", "record/exposition", "record/sources", "model/scenario", "judge/rules",
-		"lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "advise/rollout", "engine/*/judge",
+		"lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "advise/discover", "advise/rollout", "engine/*/judge",
 		"engine/*/model", "engine/*/advise", "engine/*/live", "engine/*/server",
 	}},
 	{"engine/streams", "the shapes of I/O that benchmark tools make, as an engine", []string{
@@ -340,6 +344,9 @@ var layers = []Layer{
 	}},
 	{"engine/etcd/etcdtest", "real etcd clusters for tests", []string{
 		"lab/process",
+	}},
+	{"engine/etcd/clustertest", "a real kube-apiserver on a real etcd for tests, and a play of its controllers", []string{
+		"record/cluster",
 	}},
 	{"engine/mongodb/ftdctest", "captures for tests", nil},
 	{"engine/mongodb/mongotest", "a server for tests that speaks MongoDB's wire protocol", []string{
@@ -365,7 +372,7 @@ var layers = []Layer{
 		"judge/fleet", "judge/ruletest", "trace", "trace/events", "trace/target", "trace/chain",
 		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
 		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/rollout", "advise/plan", "advise/prove",
-		"advise/casebook", "advise/fit", "present/document", "present/diagnosis", "present/html",
+		"advise/casebook", "advise/fit", "advise/discover", "record/cluster", "present/document", "present/diagnosis", "present/html",
 		"present/mcp", "present/text", "present/markdown", "present/results", "present/frame", "watch", "watch/top", "engine", "docs",
 	}},
 }

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/advise/discover"
+	"plimsoll/internal/base/safefile"
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/record/cluster"
+)
+
+// clusterOptions are the flags that say which Kubernetes cluster, as kubectl's.
+type clusterOptions struct{ cluster.Options }
+
+func (o *clusterOptions) AddFlags(cmd *cobra.Command, of string) {
+	f := cmd.Flags()
+	f.StringVar(&o.Kubeconfig, "kubeconfig", "", of+"the kubeconfig (default: as kubectl; in a pod, its service account)")
+	f.StringVar(&o.Context, "context", "", of+"the kubeconfig's context (default: its current one)")
+	f.StringVarP(&o.Namespace, "namespace", "n", "", of+"the namespace, if the address has none (default: the context's)")
+	complete(cmd, "context")
+	complete(cmd, "namespace")
+	if err := cmd.MarkFlagFilename("kubeconfig"); err != nil {
+		panic(err) // the flag was just added
+	}
+}
+
+// given reports whether any of the flags was.
+func (o *clusterOptions) given() bool { return o.Options != cluster.Options{} }
+
+// open finds the cluster of an address.
+func (o *clusterOptions) open(text string) (*cluster.Client, discover.Address, error) {
+	at, err := discover.ParseAddress(text)
+	if err != nil {
+		return nil, at, err
+	}
+	c, err := cluster.Open(o.Options)
+	if err == nil && at.Namespace == "" {
+		at.Namespace = c.Namespace
+	}
+	return c, at, err
+}
+
+// discoverOptions are the flags of `plimsoll discover`.
+type discoverOptions struct {
+	clusterOptions
+	output    choice
+	engine    choice
+	container string
+	claims    []string
+	name      string
+	out       string
+}
+
+func newDiscoverCommand(a *app) *cobra.Command {
+	o := &discoverOptions{}
+	cmd := &cobra.Command{
+		Use:  "discover k8s://NAMESPACE/NAME",
+		Args: needArgs(1, 1, "for example k8s://db/store"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.Run(cmd.Context(), a, args[0]) },
+	}
+	o.AddFlags(cmd)
+	return cmd
+}
+
+func (o *discoverOptions) AddFlags(cmd *cobra.Command) {
+	o.output.value = "yaml"
+	addChoice(cmd, &o.output, "output", "o", "output format: the scenario, or its values with what each rests on", "yaml", "json")
+	var keys []string
+	for _, e := range engine.Facets[discover.Engine](engines.All()) {
+		keys = append(keys, e.Traits().Key)
+	}
+	addChoice(cmd, &o.engine, "engine", "", "the database's engine (default: the one whose container is recognised)", keys...)
+	f := cmd.Flags()
+	f.StringVar(&o.container, "container", "", "the database's container (default: the one that is recognised)")
+	f.StringArrayVar(&o.claims, "claim", nil, "the claim template of a volume, if it is not recognised: data=db-storage (repeatable)")
+	f.StringVar(&o.name, "name", "", "the scenario's name (default: the StatefulSet's)")
+	f.StringVar(&o.out, "out", "", "write into this file, which must not exist yet")
+	o.clusterOptions.AddFlags(cmd, "")
+	for _, name := range []string{"container", "claim", "name"} {
+		complete(cmd, name)
+	}
+	if err := cmd.MarkFlagFilename("out", "yaml", "yml", "json"); err != nil {
+		panic(err) // the flag was just added
+	}
+}
+
+// Run reads the cluster and writes the scenario.
+func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error {
+	claims, err := claimsOf("discover", o.claims)
+	if err != nil {
+		return err
+	}
+	if err := a.useCatalog(); err != nil {
+		return err
+	}
+	client, at, err := o.open(address)
+	if err != nil {
+		return err
+	}
+	found, err := discover.Discover(ctx, client, discover.Options{
+		Engines: engines.All(), At: at, Engine: o.engine.value, Container: o.container, Claims: claims, Name: o.name,
+	})
+	if err != nil {
+		return err
+	}
+	text := found.YAML()
+	// Simulate must accept what is printed: if it does not, that is a bug, and the error says so.
+	if _, err := language().Parse(found.Name, text, nil); err != nil {
+		return &failure{code: exitFailure, err: fmt.Errorf("the scenario is not valid:\n%w", err), hint: "plimsoll discover -o json prints the values"}
+	}
+	to := *a
+	var file *safefile.File
+	if o.out != "" {
+		file, err = safefile.Create(o.out, safefile.Options{New: true})
+		if errors.Is(err, fs.ErrExist) {
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out), hint: "name another file"}
+		}
+		if err != nil {
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err), hint: "name a file that you can write"}
+		}
+		to.stdout = stream{Writer: file}
+	}
+	if o.output.value == "json" {
+		err = to.show(o.output, found, nil)
+	} else {
+		_, err = to.stdout.Write(text)
+	}
+	if file != nil {
+		if err != nil {
+			return errors.Join(err, file.Discard())
+		}
+		err = file.Commit()
+	}
+	for _, r := range found.Remarks {
+		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
+	}
+	return err
+}
+
+// claimsOf reads the claim templates of volumes: data=db-storage.
+func claimsOf(verb string, given []string) (map[string]string, error) {
+	var out map[string]string
+	for _, c := range given {
+		volume, name, ok := strings.Cut(c, "=")
+		if !ok || volume == "" || name == "" {
+			return nil, usagef("for example --claim data=db-storage", "%s: --claim %q does not map a volume to a claim template", verb, c)
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[volume] = name
+	}
+	return out, nil
+}

@@ -1,0 +1,257 @@
+//go:build linux
+
+package discover_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"plimsoll/internal/advise/discover"
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine/etcd/clustertest"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/record/cluster"
+)
+
+func ok(t *testing.T) func(any, error) {
+	t.Helper()
+	return func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// deployed makes what a file has, and plays its controllers until its pods are ready.
+func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	name := ""
+	for _, doc := range strings.Split(string(text), "\n---\n") {
+		var kind metav1.TypeMeta
+		if err := yaml.Unmarshal([]byte(doc), &kind); err != nil {
+			t.Fatal(err)
+		}
+		switch kind.Kind {
+		case "StorageClass":
+			ok(t)(create(ctx, c, cluster.StorageClasses, "", doc, &storagev1.StorageClass{}))
+		case "VolumeAttributesClass":
+			ok(t)(create(ctx, c, cluster.AttributesClasses, "", doc, &storagev1.VolumeAttributesClass{}))
+		case "Node":
+			ok(t)(create(ctx, c, cluster.Nodes, "", doc, &corev1.Node{}))
+		case "ConfigMap":
+			ok(t)(create(ctx, c, cluster.ConfigMaps, "db", doc, &corev1.ConfigMap{}))
+		case "StatefulSet":
+			set := &appsv1.StatefulSet{}
+			ok(t)(create(ctx, c, cluster.StatefulSets, "db", doc, set))
+			name = set.Name
+		default:
+			t.Fatalf("%s has a %q", file, kind.Kind)
+		}
+	}
+	p := &clustertest.Play{C: c, Name: name, Dir: t.TempDir(), Provider: driver, Zone: "eu-1a", Nodes: nodes}
+	for deadline := time.Now().Add(3 * time.Minute); ; {
+		if err := p.Turn(ctx); err != nil {
+			t.Fatal(err)
+		}
+		all, err := cluster.Pods.List(ctx, c, "db", "app="+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ready := 0
+		for i := range all {
+			if discover.Ready(&all[i]) {
+				ready++
+			}
+		}
+		set, err := cluster.StatefulSets.Get(ctx, c, "db", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ready == discover.Replicas(set) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d pods are ready", ready)
+		}
+	}
+}
+
+func create[T any](ctx context.Context, c *cluster.Client, kind cluster.Kind[T], ns, doc string, into *T) (any, error) {
+	if err := yaml.UnmarshalStrict([]byte(doc), into); err != nil {
+		return nil, err
+	}
+	_, err := kind.Create(ctx, c, ns, into, false)
+	if cluster.IsThere(err) {
+		err = nil
+	}
+	return nil, err
+}
+
+func found(t *testing.T, c *cluster.Client, name string) *discover.Found {
+	t.Helper()
+	f, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All(), At: discover.Address{Namespace: "db", Name: name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scenario.NewLanguage(engines.All()).Parse(name, f.YAML(), nil); err != nil {
+		t.Fatalf("no scenario: %v\n%s", err, f.YAML())
+	}
+	return f
+}
+
+// wants checks values, and what a part of their evidence is.
+func wants(t *testing.T, f *discover.Found, want map[string][2]string) {
+	t.Helper()
+	for key, w := range want {
+		at := -1
+		for i := range f.Values {
+			if f.Values[i].Key == key {
+				at = i
+			}
+		}
+		if at < 0 || f.Values[at].Text != w[0] || !strings.Contains(f.Values[at].Evidence, w[1]) {
+			t.Errorf("%s: want %q by %q:\n%s", key, w[0], w[1], f.YAML())
+		}
+	}
+}
+
+// Each value is as an object on a real API server declares it.
+func TestDiscover(t *testing.T) {
+	s := clustertest.Run(t)
+	c := s.Client(t, clustertest.Admin, "db")
+	t.Run("MongoDB on EBS", func(t *testing.T) {
+		deployed(t, c, "mongo.yaml", "ebs.csi.aws.com", "node-")
+		f := found(t, c, "mongo")
+		wants(t, f, map[string][2]string{
+			"engine.wiredtiger.cache":   {"3GiB", "--wiredTigerCacheSizeGB 3"},
+			"volumes.data.type":         {"gp3", "StorageClass fast"},
+			"volumes.data.size":         {"500GiB", "claim data-mongo-0, status.capacity: 500Gi"},
+			"volumes.data.iops":         {"6000", "VolumeAttributesClass quick, which claim data-mongo-0 has"},
+			"volumes.data.throughput":   {"250MiB/s", "VolumeAttributesClass quick"},
+			"host.instance":             {"m6i.xlarge", "node node-0"},
+			"host.memory":               {"8GiB", "resources.limits.memory: 8Gi"},
+			"host.cpu_quota":            {"250%", "resources.limits.cpu: 2500m"},
+			"host.filesystem":           {"xfs", "PersistentVolume pvc-"},
+			"workload.arrivals.poisson": {"100/s", "what is asked of the database"},
+		})
+		if f.Engine != "wiredtiger" || f.Members != 3 || len(f.Remarks) > 0 {
+			t.Errorf("%s, %d members, remarks %q", f.Engine, f.Members, f.Remarks)
+		}
+	})
+	t.Run("etcd on Hyperdisk", func(t *testing.T) {
+		deployed(t, c, "etcd.yaml", "pd.csi.storage.gke.io", "google-")
+		f := found(t, c, "etcd")
+		wants(t, f, map[string][2]string{
+			"engine.etcd.members":     {"3", "StatefulSet etcd, replicas"},
+			"engine.etcd.heartbeat":   {"150ms", "ETCD_HEARTBEAT_INTERVAL 150"},
+			"engine.etcd.quota":       {"8GiB", "--quota-backend-bytes 8589934592"},
+			"volumes.data.type":       {"hyperdisk-balanced", "StorageClass hyper"},
+			"volumes.wal.type":        {"hyperdisk-balanced", "StorageClass hyper"},
+			"volumes.wal.iops":        {"4000", "StorageClass hyper"},
+			"volumes.data.throughput": {"200MiB/s", "StorageClass hyper"},
+		})
+	})
+	t.Run("PostgreSQL on Azure", func(t *testing.T) {
+		deployed(t, c, "postgres.yaml", "disk.csi.azure.com", "azure-")
+		f := found(t, c, "store")
+		wants(t, f, map[string][2]string{
+			"engine.postgres.shared_buffers":     {"2GiB", "ConfigMap store-conf, shared_buffers 2GB"},
+			"engine.postgres.max_wal_size":       {"8GiB", "-c max_wal_size 8GB"},
+			"engine.postgres.checkpoint_timeout": {"15min", "ConfigMap store-conf"},
+			"volumes.data.type":                  {"premium-v2", "StorageClass azure"},
+			"volumes.data.iops":                  {"5000", "StorageClass azure"},
+		})
+		if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "StorageClass azure does not allow volumes to grow") {
+			t.Errorf("remarks are %s", text)
+		}
+	})
+	t.Run("what is wrong", func(t *testing.T) { wrong(t, s, c) })
+}
+
+// wrong asks for what is not there, may not be read, or is not bound.
+func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
+	ask := func(c *cluster.Client, name string) error {
+		_, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All(), At: discover.Address{Namespace: "db", Name: name}})
+		return err
+	}
+	is := func(err error, text, hint string) {
+		t.Helper()
+		var h interface{ Hint() string }
+		if err == nil || !strings.Contains(err.Error(), text) || !errors.As(err, &h) || !strings.Contains(h.Hint(), hint) {
+			t.Errorf("%v, want %q and %q", err, text, hint)
+		}
+	}
+	is(ask(c, "mongodb"), "there is no StatefulSet mongodb in namespace db", "it has mongo")
+	guest := s.Client(t, clustertest.Guest, "db")
+	is(ask(guest, "mongo"), "no permission to get statefulsets.apps in namespace db", "kubectl auth can-i get statefulsets.apps -n db")
+	allow(t, c, "statefulsets", "apps")
+	is(ask(guest, "mongo"), "no permission to get pods in namespace db", "kubectl auth can-i")
+	allow(t, c, "pods", "")
+	allow(t, c, "persistentvolumeclaims", "")
+	// What belongs to no namespace can be done without, and is named.
+	f := found(t, guest, "mongo")
+	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes of the cluster") || !strings.Contains(text, "no permission to get storageclasses.storage.k8s.io of the cluster") {
+		t.Errorf("remarks are %s", text)
+	}
+	wants(t, f, map[string][2]string{"volumes.data.type": {"custom", `its StorageClass "fast" could not be read`}})
+	bad := cluster.Options{Kubeconfig: s.Kubeconfig(t, "expired", "db")}
+	expired, err := cluster.Open(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is(ask(expired, "mongo"), "does not accept the credentials", "log in to the cluster again")
+	// A claim that waits.
+	claim, err := cluster.Claims.Get(t.Context(), c, "db", "data-mongo-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+	ok(t)(cluster.Claims.UpdateStatus(t.Context(), c, "db", claim.Name, claim))
+	is(ask(c, "mongo"), "claim data-mongo-2 is not bound to a volume: it is pending", "kubectl describe pvc data-mongo-2 -n db")
+}
+
+// allow lets the guest read a resource.
+func allow(t *testing.T, c *cluster.Client, resource, group string) {
+	t.Helper()
+	ok(t)(clustertest.Roles.Create(t.Context(), c, "db", &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: resource}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"get", "list"}}},
+	}, false))
+	ok(t)(clustertest.RoleBindings.Create(t.Context(), c, "db", &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: resource},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: resource},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "guest"}},
+	}, false))
+}
+
+// An address is a namespace and a name.
+func TestParseAddress(t *testing.T) {
+	for text, want := range map[string]string{
+		"k8s://db/mongo": "db mongo", "k8s://db/mongo/": "db mongo", "k8s://mongo": " mongo",
+		"": "", "mongo": "", "k8s://": "", "k8s:///mongo": "", "k8s://a/b/c": "", "http://db/mongo": "",
+	} {
+		at, err := discover.ParseAddress(text)
+		if got := at.Namespace + " " + at.Name; err == nil && got != want || err != nil && want != "" {
+			t.Errorf("%q: %s, %v; want %q", text, got, err, want)
+		}
+		if err == nil && at.Namespace != "" && at.String() != strings.TrimSuffix(text, "/") {
+			t.Errorf("%q became %s", text, at)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package discover
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/record/cluster"
+)
+
+// An InputError says what is wrong with what was asked for, and what to do about it.
+type InputError struct{ Text, Next string }
+
+func (e *InputError) Error() string { return e.Text }
+
+// Hint says what to do.
+func (e *InputError) Hint() string { return e.Next }
+
+// BadInput marks it as the user's.
+func (e *InputError) BadInput() {}
+
+func inputf(next, format string, args ...any) error {
+	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
+}
+
+// Objects are a StatefulSet and all that belongs to it, as the cluster has them.
+type Objects struct {
+	Set *appsv1.StatefulSet
+	// Pods are the set's, by ordinal; nil where one is missing.
+	Pods []*corev1.Pod
+	// Claims are by name; volumes, storage classes, attribute classes and nodes by theirs. Those that
+	// may not be read are missing.
+	Claims     map[string]*corev1.PersistentVolumeClaim
+	Volumes    map[string]*corev1.PersistentVolume
+	Classes    map[string]*storagev1.StorageClass
+	Attributes map[string]*storagev1.VolumeAttributesClass
+	Nodes      map[string]*corev1.Node
+	ConfigMaps map[string]*corev1.ConfigMap
+	// Denied are the permissions that are missing, each once: "get nodes".
+	Denied []string
+}
+
+// Address is where a StatefulSet is: k8s://NAMESPACE/NAME.
+type Address struct{ Namespace, Name string }
+
+// scheme begins an address.
+const scheme = "k8s://"
+
+// ParseAddress reads k8s://NAMESPACE/NAME, or k8s://NAME for the namespace of the context.
+func ParseAddress(text string) (Address, error) {
+	rest, ok := strings.CutPrefix(text, scheme)
+	namespace, name, both := strings.Cut(strings.TrimSuffix(rest, "/"), "/")
+	if !both {
+		namespace, name = "", namespace
+	}
+	if !ok || name == "" || both && namespace == "" || strings.ContainsAny(name, "/ ") {
+		return Address{}, inputf("for example k8s://db/store", "%q is not the address of a StatefulSet: k8s://NAMESPACE/NAME", text)
+	}
+	return Address{namespace, name}, nil
+}
+
+// String is the address as ParseAddress reads it.
+func (a Address) String() string { return scheme + path.Join(a.Namespace, a.Name) }
+
+// Find reads a StatefulSet. If there is none of that name, the error names similar ones.
+func Find(ctx context.Context, c *cluster.Client, at Address) (*appsv1.StatefulSet, error) {
+	set, err := cluster.StatefulSets.Get(ctx, c, at.Namespace, at.Name)
+	if !cluster.IsMissing(err) {
+		return set, err
+	}
+	all, listErr := cluster.StatefulSets.List(ctx, c, at.Namespace, "")
+	if listErr != nil {
+		return nil, errors.Join(err, listErr)
+	}
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	if len(names) == 0 {
+		return nil, inputf("kubectl get statefulsets -A lists all of them", "there is no StatefulSet in namespace %s", at.Namespace)
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(diagnostics.Distance(a, at.Name), diagnostics.Distance(b, at.Name))
+	})
+	const most = 5
+	return nil, inputf("it has "+strings.Join(names[:min(len(names), most)], ", "), "there is no StatefulSet %s in namespace %s", at.Name, at.Namespace)
+}
+
+// Replicas is how many pods a set is to have.
+func Replicas(set *appsv1.StatefulSet) int {
+	if set.Spec.Replicas == nil {
+		return 1
+	}
+	return int(*set.Spec.Replicas)
+}
+
+// Start is the ordinal of the first pod.
+func Start(set *appsv1.StatefulSet) int {
+	if set.Spec.Ordinals == nil {
+		return 0
+	}
+	return int(set.Spec.Ordinals.Start)
+}
+
+// ClaimName is the claim of a template for a set's pod.
+func ClaimName(template string, set *appsv1.StatefulSet, ordinal int) string {
+	return fmt.Sprintf("%s-%s-%d", template, set.Name, ordinal)
+}
+
+// Read reads what belongs to a set. Pods and claims must be readable; of the rest it notes what is
+// not.
+func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Objects, error) {
+	o := &Objects{
+		Set: set, Pods: make([]*corev1.Pod, Replicas(set)), Claims: map[string]*corev1.PersistentVolumeClaim{},
+		Volumes: map[string]*corev1.PersistentVolume{}, Classes: map[string]*storagev1.StorageClass{},
+		Attributes: map[string]*storagev1.VolumeAttributesClass{}, Nodes: map[string]*corev1.Node{}, ConfigMaps: map[string]*corev1.ConfigMap{},
+	}
+	ns := set.Namespace
+	for i := range o.Pods {
+		pod, err := cluster.Pods.Get(ctx, c, ns, fmt.Sprintf("%s-%d", set.Name, Start(set)+i))
+		if cluster.IsMissing(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		o.Pods[i] = pod
+		if err := optional(ctx, c, o, cluster.Nodes, o.Nodes, "", pod.Spec.NodeName); err != nil {
+			return nil, err
+		}
+	}
+	for i := range set.Spec.VolumeClaimTemplates {
+		for k := range o.Pods {
+			name := ClaimName(set.Spec.VolumeClaimTemplates[i].Name, set, Start(set)+k)
+			claim, err := cluster.Claims.Get(ctx, c, ns, name)
+			if cluster.IsMissing(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			o.Claims[name] = claim
+			if err := o.readClaim(ctx, c, claim); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return o, o.readConfigMaps(ctx, c, ns)
+}
+
+// readClaim reads a claim's volume and classes.
+func (o *Objects) readClaim(ctx context.Context, c *cluster.Client, claim *corev1.PersistentVolumeClaim) error {
+	err := optional(ctx, c, o, cluster.Volumes, o.Volumes, "", claim.Spec.VolumeName)
+	if name := claim.Spec.StorageClassName; err == nil && name != nil {
+		err = optional(ctx, c, o, cluster.StorageClasses, o.Classes, "", *name)
+	}
+	if name := claim.Status.CurrentVolumeAttributesClassName; err == nil && name != nil {
+		err = optional(ctx, c, o, cluster.AttributesClasses, o.Attributes, "", *name)
+	}
+	return err
+}
+
+// readConfigMaps reads those that the set's containers mount or take variables from.
+func (o *Objects) readConfigMaps(ctx context.Context, c *cluster.Client, ns string) error {
+	var names []string
+	spec := &o.Set.Spec.Template.Spec
+	for _, v := range spec.Volumes {
+		if v.ConfigMap != nil {
+			names = append(names, v.ConfigMap.Name)
+		}
+	}
+	for i := range spec.Containers {
+		for _, from := range spec.Containers[i].EnvFrom {
+			if from.ConfigMapRef != nil {
+				names = append(names, from.ConfigMapRef.Name)
+			}
+		}
+		for _, e := range spec.Containers[i].Env {
+			if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
+				names = append(names, e.ValueFrom.ConfigMapKeyRef.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		if err := optional(ctx, c, o, cluster.ConfigMaps, o.ConfigMaps, ns, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// optional reads an object that can be done without.
+func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cluster.Kind[T], into map[string]*T, ns, name string) error {
+	if name == "" || into[name] != nil {
+		return nil
+	}
+	object, err := kind.Get(ctx, c, ns, name)
+	switch {
+	case cluster.IsMissing(err):
+		return nil
+	case cluster.IsDenied(err):
+		if text := err.Error(); !slices.Contains(o.Denied, text) {
+			o.Denied = append(o.Denied, text)
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	into[name] = object
+	return nil
+}
+
+// Zone returns the zone of a volume, by its node affinity or its label; "" if it is in none.
+func Zone(pv *corev1.PersistentVolume) string {
+	if pv == nil {
+		return ""
+	}
+	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
+		for _, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
+			for _, e := range term.MatchExpressions {
+				if e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 && (e.Key == corev1.LabelTopologyZone || strings.HasPrefix(e.Key, "topology.") && strings.HasSuffix(e.Key, "/zone")) {
+					return e.Values[0]
+				}
+			}
+		}
+	}
+	return pv.Labels[corev1.LabelTopologyZone]
+}
+
+// NodeZone returns the zone of a node; "" if none is known.
+func NodeZone(n *corev1.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Labels[corev1.LabelTopologyZone]
+}
+
+// Ready reports whether a pod is, and is to stay.
+func Ready(p *corev1.Pod) bool {
+	return p != nil && p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// owner is the controller of an object, "" if it has none.
+func owner(o metav1.Object) string {
+	if ref := metav1.GetControllerOf(o); ref != nil {
+		return ref.Kind + " " + ref.Name
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+package emit
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+)
+
+// A Class is what the parameters of a StorageClass or of a VolumeAttributesClass order. Zero values
+// are not given.
+type Class struct {
+	Provider   string // aws, gcp, azure
+	Type       string // the catalogue's name of the product, or the provider's where it has none
+	IOPS       int64
+	IOPSPerGB  int64
+	Throughput units.Throughput
+	FileSystem string
+	Caching    catalog.Caching // of Azure's hosts
+}
+
+// older are the provisioners from before CSI, which their drivers took over.
+var older = map[string]string{"kubernetes.io/aws-ebs": "aws", "kubernetes.io/gce-pd": "gcp", "kubernetes.io/azure-disk": "azure"}
+
+// usual are the types that a class without one gets: docs/parameters.md of aws-ebs-csi-driver,
+// pkg/parameters of gcp-compute-persistent-disk-csi-driver, docs/driver-parameters.md of
+// azuredisk-csi-driver (2026-08). In the tree, EBS's was gp2.
+var usual = map[string]string{"aws": "gp3", "gcp": "pd-standard", "azure": "StandardSSD_LRS", "kubernetes.io/aws-ebs": "gp2"}
+
+// DriverOf returns the provider whose CSI driver or older provisioner has a name; "" for others.
+func DriverOf(name string) string {
+	for provider, d := range drivers {
+		if d.name == name {
+			return provider
+		}
+	}
+	return older[name]
+}
+
+// ReadClass reads the parameters of a class of a driver, in any spelling of their keys: what a
+// StorageClass makes, or with modify what a VolumeAttributesClass changes, which leaves out what
+// stays. ok is false for drivers that are not known.
+func ReadClass(driverName string, parameters map[string]string, modify bool) (c Class, ok bool) {
+	c.Provider = DriverOf(driverName)
+	d, ok := drivers[c.Provider]
+	if !ok {
+		return c, false
+	}
+	get := func(keys ...string) string {
+		for _, have := range slices.Sorted(maps.Keys(parameters)) {
+			for _, key := range keys {
+				if strings.EqualFold(have, key) {
+					return strings.TrimSpace(parameters[have])
+				}
+			}
+		}
+		return ""
+	}
+	c.Type = get(d.kind, "type", "storageaccounttype")
+	if c.Type == "" && !modify {
+		c.Type = cmp.Or(usual[driverName], usual[c.Provider])
+	}
+	for ours, theirs := range kinds {
+		if strings.EqualFold(c.Type, theirs) || strings.EqualFold(c.Type, strings.TrimSuffix(theirs, "_LRS")+"_ZRS") {
+			c.Type = ours
+		}
+	}
+	if t, err := catalog.Type(c.Type); err == nil {
+		c.Type = t.Name
+	}
+	c.IOPS = whole(get(d.iops, d.attributeIOPS))
+	c.IOPSPerGB = whole(get("iopsPerGB"))
+	unit := units.MiBps
+	if c.Provider == "azure" {
+		unit = units.MBps
+	}
+	c.Throughput = units.Throughput(whole(get(d.rate, d.attributeRate))) * unit
+	c.FileSystem = get("csi.storage.k8s.io/fstype", "fstype")
+	switch strings.ToLower(get("cachingMode")) {
+	case "none":
+		c.Caching = catalog.NoCaching
+	case "readonly":
+		c.Caching = catalog.CachedReads
+	case "readwrite":
+		c.Caching = catalog.CachedBoth
+	}
+	return c, true
+}
+
+// whole reads a number with the unit that Google's driver takes behind it; 0 if it is none.
+func whole(text string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSuffix(text, "Mi"), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

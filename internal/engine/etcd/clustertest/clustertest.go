@@ -1,0 +1,194 @@
+//go:build linux
+
+// Package clustertest runs a real kube-apiserver on a real etcd for tests.
+//
+// There is no kubelet, no scheduler and no controller: a [Play] does their part, with the rules that
+// matter here. Whoever tests so skips where the programs are missing.
+package clustertest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"plimsoll/internal/record/cluster"
+)
+
+// patience is how long the programs may take to serve, on a busy machine.
+const patience = 5 * time.Minute
+
+// A Server is a running API server.
+type Server struct {
+	Dir string
+	url string
+}
+
+// Tokens of the users that the server knows: one may do everything, the other nothing until a test
+// allows it.
+const (
+	Admin = "admin"
+	Guest = "guest"
+)
+
+// Run gives a test an API server, which is stopped when the test ends. Without the programs the test
+// is skipped.
+func Run(t testing.TB) *Server {
+	t.Helper()
+	etcd, api := built(t, "etcd-current", "etcd"), built(t, "kube-apiserver", "kube-apiserver")
+	s := &Server{Dir: t.TempDir()}
+	client, peer, port := free(t), free(t), free(t)
+	s.url = fmt.Sprintf("https://127.0.0.1:%d", port)
+	store := fmt.Sprintf("http://127.0.0.1:%d", client)
+	start(t, etcd, "--data-dir", filepath.Join(s.Dir, "etcd"), "--listen-client-urls", store, "--advertise-client-urls", store,
+		"--listen-peer-urls", fmt.Sprintf("http://127.0.0.1:%d", peer), "--unsafe-no-fsync", "--log-level", "error")
+	key, tokens := filepath.Join(s.Dir, "key.pem"), filepath.Join(s.Dir, "tokens.csv")
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
+	put(t, key, string(text))
+	put(t, tokens, "admin,admin,1,system:masters\nguest,guest,2\n")
+	log := start(t, api, "--etcd-servers", store, "--cert-dir", filepath.Join(s.Dir, "certs"), "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
+		"--secure-port", fmt.Sprint(port), "--service-cluster-ip-range", "10.0.0.0/24", "--token-auth-file", tokens, "--authorization-mode", "RBAC",
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
+		"--disable-admission-plugins", "ServiceAccount", "--endpoint-reconciler-type", "none")
+	c := s.Client(t, Admin, "db")
+	deadline := time.Now().Add(patience)
+	for {
+		_, err := cluster.Nodes.List(t.Context(), c, "", "")
+		if err == nil {
+			err = s.namespaced(t.Context(), c)
+		}
+		if err == nil {
+			return s
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the API server does not serve after %s: %v\n%s", patience, err, log())
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// namespaced makes the namespace db.
+func (s *Server) namespaced(ctx context.Context, c *cluster.Client) error {
+	_, err := Namespaces.Create(ctx, c, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "db"}}, false)
+	if cluster.IsThere(err) {
+		return nil
+	}
+	return err
+}
+
+// Kubeconfig writes one for a user and a namespace, and returns its path.
+func (s *Server) Kubeconfig(t testing.TB, token, namespace string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	put(t, path, fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: test, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+users: [{name: it, user: {token: %s}}]
+contexts: [{name: test, context: {cluster: test, user: it, namespace: %s}}]
+current-context: test
+`, s.url, token, namespace))
+	return path
+}
+
+// Client is a user's.
+func (s *Server) Client(t testing.TB, token, namespace string) *cluster.Client {
+	t.Helper()
+	c, err := cluster.Open(cluster.Options{Kubeconfig: s.Kubeconfig(t, token, namespace)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// built finds a program that make builds, or skips the test.
+func built(t testing.TB, name, target string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if path := filepath.Join(dir, "bin", name); executable(path) {
+			return path
+		}
+	}
+	t.Skipf("no bin/%s: make %s builds it", name, target)
+	return ""
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o100 != 0
+}
+
+// start runs a program until the test ends, and returns what it has printed.
+func start(t testing.TB, program string, args ...string) (output func() string) {
+	t.Helper()
+	out := &buffer{}
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // killed
+	})
+	return out.tail
+}
+
+// A buffer keeps what a program prints.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) tail() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	lines := strings.Split(b.text.String(), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}
+
+func free(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Skip("no loopback here: ", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func put(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,17 @@
+//go:build linux
+
+package clustertest
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"plimsoll/internal/record/cluster"
+)
+
+// Kinds that only tests make.
+var (
+	Namespaces   = cluster.NewKind[corev1.Namespace]("", "v1", "Namespace", "namespaces", false)
+	Roles        = cluster.NewKind[rbacv1.Role]("rbac.authorization.k8s.io", "v1", "Role", "roles", true)
+	RoleBindings = cluster.NewKind[rbacv1.RoleBinding]("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", true)
+)

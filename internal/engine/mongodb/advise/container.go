@@ -1,0 +1,69 @@
+package advise
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/goccy/go-yaml"
+
+	"plimsoll/internal/advise/discover"
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/base/units"
+)
+
+// Container is how a mongod runs in a container: its command line, which goes before its file.
+func Container() discover.Container {
+	return discover.Container{
+		Images:   []string{"mongo", "mongodb", "mongodb-community-server", "mongodb-enterprise-server", "percona-server-mongodb"},
+		Programs: []string{"mongod"}, Settings: mongodSettings,
+	}
+}
+
+// cacheLeast is the smallest cache that a mongod takes by itself (MongoDB manual, cacheSizeGB).
+const cacheLeast = 256 * units.MiB
+
+// mongodSettings are those that a scenario has. Without a cache size, mongod takes half of the
+// memory over 1 GiB, of the container if it has a limit (MongoDB manual, cacheSizeGB).
+func mongodSettings(p *discover.Process) []discover.Setting {
+	file, _ := p.Flag("--config", "-f")
+	text, object := p.File(file)
+	var conf struct {
+		Storage struct {
+			SyncPeriodSecs any `yaml:"syncPeriodSecs"`
+			Journal        struct {
+				CommitIntervalMs any `yaml:"commitIntervalMs"`
+			} `yaml:"journal"`
+			WiredTiger struct {
+				EngineConfig struct {
+					CacheSizeGB any `yaml:"cacheSizeGB"`
+				} `yaml:"engineConfig"`
+			} `yaml:"wiredTiger"`
+		} `yaml:"storage"`
+	}
+	if yaml.Unmarshal([]byte(text), &conf) != nil {
+		object = "" // mongod would not start with it
+	}
+	var out []discover.Setting
+	add := func(key, flag, option string, inFile any, read func(float64) fit.Quantity) bool {
+		value, from := p.Flag(flag)
+		if value == "" && inFile != nil && object != "" {
+			value, from = fmt.Sprint(inFile), object+", "+option
+		}
+		x, err := strconv.ParseFloat(value, 64)
+		if value == "" || err != nil {
+			return false
+		}
+		out = append(out, discover.Setting{Key: key, Value: read(x), From: from + " " + value})
+		return true
+	}
+	gib := func(x float64) fit.Quantity { return fit.Exactly(x * float64(units.GiB)) }
+	seconds := fit.Duration
+	if !add("cache", "--wiredTigerCacheSizeGB", "storage.wiredTiger.engineConfig.cacheSizeGB", conf.Storage.WiredTiger.EngineConfig.CacheSizeGB, gib) && p.Memory > 0 {
+		cache := max((p.Memory-units.GiB)/2, cacheLeast)
+		out = append(out, discover.Setting{Key: "cache", Value: fit.Exactly(float64(cache)), Derived: true,
+			From: fmt.Sprintf("no cache size is set; mongod takes half of the memory over 1 GiB, of %s", p.Memory.Exact())})
+	}
+	add("checkpoint", "--syncdelay", "storage.syncPeriodSecs", conf.Storage.SyncPeriodSecs, seconds)
+	add("journal_interval", "--journalCommitInterval", "storage.journal.commitIntervalMs", conf.Storage.Journal.CommitIntervalMs, func(x float64) fit.Quantity { return seconds(x / 1000) })
+	return out
+}

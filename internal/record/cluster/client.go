@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Options say which cluster, and as whom. The zero Options take what kubectl would.
+type Options struct {
+	Kubeconfig string // a file; "": $KUBECONFIG, ~/.kube/config, or the pod's service account
+	Context    string // of the kubeconfig; "": its current one
+	Namespace  string // "": the context's
+}
+
+// A Client talks to one API server.
+type Client struct {
+	// Host is the server's address, for messages.
+	Host string
+	// Namespace is the one that was asked for, or the context's.
+	Namespace string
+
+	rest *rest.RESTClient
+}
+
+// answerWithin is how long the server may take for one answer.
+const answerWithin = 30 * time.Second
+
+// Requests a second, and how many at once: a rollout looks at a handful of objects every second.
+const (
+	requestsPerSecond = 50
+	requestsAtOnce    = 100
+)
+
+// Open finds the cluster and the credentials. It does not call the server yet. The error is an
+// [*AccessError] if there is no configuration, or one that cannot be used.
+func Open(o Options) (*Client, error) {
+	files := clientcmd.NewDefaultClientConfigLoadingRules()
+	files.ExplicitPath = o.Kubeconfig
+	files.WarnIfAllMissing = false
+	over := &clientcmd.ConfigOverrides{CurrentContext: o.Context}
+	over.Context.Namespace = o.Namespace
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(files, over)
+	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, &AccessError{Text: "no Kubernetes cluster is configured here", Next: "--kubeconfig FILE, or set KUBECONFIG; in a pod, its service account is used"}
+	}
+	if err != nil {
+		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), Next: "kubectl config get-contexts lists the contexts", err: err}
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), Next: "-n NAMESPACE", err: err}
+	}
+	return open(config, namespace)
+}
+
+func open(config *rest.Config, namespace string) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.GroupVersion = &schema.GroupVersion{}
+	config.NegotiatedSerializer = statuses
+	config.WarningHandler = rest.NoWarnings{}
+	config.UserAgent = "plimsoll"
+	config.Timeout = cmp.Or(config.Timeout, answerWithin)
+	config.QPS, config.Burst = requestsPerSecond, requestsAtOnce
+	client, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), err: err}
+	}
+	host := config.Host
+	if u, err := url.Parse(host); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	return &Client{Host: host, Namespace: namespace, rest: client}, nil
+}
+
+// statuses decodes what the server says of a request that failed.
+var statuses = func() runtime.NegotiatedSerializer {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return serializer.NewCodecFactory(scheme).WithoutConversion()
+}()
+
+// Wait calls look every so often until it is done, fails, or ctx ends. What is still missing is
+// look's words, for the error of a wait that took too long.
+func Wait(ctx context.Context, every, most time.Duration, look func(context.Context) (missing string, err error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, most, errTooLong)
+	defer cancel()
+	last := "nothing was seen yet"
+	for {
+		missing, err := look(ctx)
+		switch {
+		case err == nil && missing == "":
+			return nil
+		case err == nil:
+			last = missing
+		case ctx.Err() == nil && !passes(err):
+			return err
+		case ctx.Err() == nil:
+			last = err.Error()
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errTooLong) {
+				return fmt.Errorf("after %s: %s", most, last)
+			}
+			return ctx.Err()
+		case <-time.After(every):
+		}
+	}
+}
+
+var errTooLong = errors.New("waited too long")

@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// An AccessError says why a cluster cannot be used, and what to do about it.
+type AccessError struct {
+	Text, Next string
+	err        error
+}
+
+func (e *AccessError) Error() string { return e.Text }
+func (e *AccessError) Unwrap() error { return e.err }
+
+// Hint says what to do next.
+func (e *AccessError) Hint() string { return e.Next }
+
+// A DeniedError names the permission that is missing.
+type DeniedError struct {
+	Verb      string // as RBAC has it: "list"
+	Resource  string // with its group: "statefulsets.apps"
+	Namespace string // "" for resources of the whole cluster
+	err       error
+}
+
+func (e *DeniedError) Error() string {
+	return fmt.Sprintf("no permission to %s %s%s", e.Verb, e.Resource, e.where())
+}
+
+func (e *DeniedError) Unwrap() error { return e.err }
+
+// Hint says how to see what is permitted.
+func (e *DeniedError) Hint() string {
+	in := ""
+	if e.Namespace != "" {
+		in = " -n " + e.Namespace
+	}
+	return fmt.Sprintf("kubectl auth can-i %s %s%s asks the same; docs/kubernetes.md has a role with what is needed", e.Verb, e.Resource, in)
+}
+
+func (e *DeniedError) where() string {
+	if e.Namespace == "" {
+		return " of the cluster"
+	}
+	return " in namespace " + e.Namespace
+}
+
+// IsMissing reports whether an object does not exist.
+func IsMissing(err error) bool { return apierrors.IsNotFound(err) }
+
+// IsConflict reports whether somebody else changed or replaced an object since it was read.
+func IsConflict(err error) bool { return apierrors.IsConflict(err) }
+
+// IsThere reports whether an object that was to be made exists already.
+func IsThere(err error) bool { return apierrors.IsAlreadyExists(err) }
+
+// IsDenied reports whether a permission is missing.
+func IsDenied(err error) bool {
+	var denied *DeniedError
+	return errors.As(err, &denied)
+}
+
+// passes reports whether an error may be gone a moment later: the server restarts, or is busy.
+func passes(err error) bool {
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		return errors.As(err, new(*url.Error)) // the connection's
+	}
+	return apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
+}
+
+// explain gives the server's refusals their words.
+func (c *Client) explain(verb, resource, namespace, name string, err error) error {
+	what := strings.TrimSpace(verb + " " + resource + " " + name)
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "exceeded quota"):
+		return &DeniedError{Verb: verb, Resource: resource, Namespace: namespace, err: err}
+	case apierrors.IsUnauthorized(err):
+		return &AccessError{Text: fmt.Sprintf("the cluster at %s does not accept the credentials: they are wrong or have expired", c.Host), Next: "kubectl get pods says the same; log in to the cluster again", err: err}
+	case apierrors.ReasonForError(err) != "":
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return fmt.Errorf("%s: the cluster at %s cannot be asked: %w", what, c.Host, err)
+}

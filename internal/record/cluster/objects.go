@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+)
+
+// A Kind is one kind of object, with its Go type.
+type Kind[T any] struct {
+	group, version, kind, resource string
+	namespaced                     bool
+}
+
+// The kinds that concern a database's storage.
+var (
+	StatefulSets      = Kind[appsv1.StatefulSet]{"apps", "v1", "StatefulSet", "statefulsets", true}
+	Pods              = Kind[corev1.Pod]{"", "v1", "Pod", "pods", true}
+	Claims            = Kind[corev1.PersistentVolumeClaim]{"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", true}
+	ConfigMaps        = Kind[corev1.ConfigMap]{"", "v1", "ConfigMap", "configmaps", true}
+	Volumes           = Kind[corev1.PersistentVolume]{"", "v1", "PersistentVolume", "persistentvolumes", false}
+	Nodes             = Kind[corev1.Node]{"", "v1", "Node", "nodes", false}
+	StorageClasses    = Kind[storagev1.StorageClass]{"storage.k8s.io", "v1", "StorageClass", "storageclasses", false}
+	AttributesClasses = Kind[storagev1.VolumeAttributesClass]{"storage.k8s.io", "v1", "VolumeAttributesClass", "volumeattributesclasses", false}
+)
+
+// NewKind returns another kind, for those that one alone needs.
+func NewKind[T any](group, version, kind, resource string, namespaced bool) Kind[T] {
+	return Kind[T]{group, version, kind, resource, namespaced}
+}
+
+// listPage is how many objects of a list come in one answer.
+const listPage = 500
+
+// path returns the address of a kind's objects, or of one.
+func (k Kind[T]) path(namespace string, name ...string) []string {
+	out := []string{"api", k.version}
+	if k.group != "" {
+		out = []string{"apis", k.group, k.version}
+	}
+	if k.namespaced {
+		out = append(out, "namespaces", namespace)
+	}
+	return append(append(out, k.resource), name...)
+}
+
+// String is the resource as RBAC names it: "statefulsets.apps".
+func (k Kind[T]) String() string {
+	return strings.TrimSuffix(k.resource+"."+k.group, ".")
+}
+
+func (k Kind[T]) explain(c *Client, verb, namespace, name string, err error) error {
+	if !k.namespaced {
+		namespace = ""
+	}
+	return c.explain(verb, k.String(), namespace, name, err)
+}
+
+// Get reads one object. namespace counts only for kinds that are in one.
+func (k Kind[T]) Get(ctx context.Context, c *Client, namespace, name string) (*T, error) {
+	text, err := answer(c.rest.Get().AbsPath(k.path(namespace, name)...).Do(ctx))
+	return k.decode(text, k.explain(c, "get", namespace, name, err))
+}
+
+// List reads all objects with some labels; "" for all.
+func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) ([]T, error) {
+	var out []T
+	for next := ""; ; {
+		text, err := answer(c.rest.Get().AbsPath(k.path(namespace)...).Param("limit", fmt.Sprint(listPage)).
+			Param("labelSelector", labels).Param("continue", next).Do(ctx))
+		if err != nil {
+			return nil, k.explain(c, "list", namespace, "", err)
+		}
+		var page struct {
+			metav1.ListMeta `json:"metadata"`
+			Items           []T `json:"items"`
+		}
+		if err := json.Unmarshal(text, &page); err != nil {
+			return nil, fmt.Errorf("%s: %w", k, err)
+		}
+		out = append(out, page.Items...)
+		if next = page.Continue; next == "" {
+			return out, nil
+		}
+	}
+}
+
+// Create makes an object. With try, the server checks it and fills in its defaults, and makes
+// nothing.
+func (k Kind[T]) Create(ctx context.Context, c *Client, namespace string, object *T, try bool) (*T, error) {
+	body, err := k.encode(object)
+	if err != nil {
+		return nil, err
+	}
+	r := c.rest.Post().AbsPath(k.path(namespace)...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)
+	if try {
+		r = r.Param("dryRun", metav1.DryRunAll)
+	}
+	text, err := answer(r.Do(ctx))
+	return k.decode(text, k.explain(c, "create", namespace, "", err))
+}
+
+// Update replaces an object, unless it changed since it was read ([IsConflict]).
+func (k Kind[T]) Update(ctx context.Context, c *Client, namespace, name string, object *T) (*T, error) {
+	body, err := k.encode(object)
+	if err != nil {
+		return nil, err
+	}
+	text, err := answer(c.rest.Put().AbsPath(k.path(namespace, name)...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
+	return k.decode(text, k.explain(c, "update", namespace, name, err))
+}
+
+// UpdateStatus replaces an object's status, as a controller does.
+func (k Kind[T]) UpdateStatus(ctx context.Context, c *Client, namespace, name string, object *T) (*T, error) {
+	body, err := k.encode(object)
+	if err != nil {
+		return nil, err
+	}
+	text, err := answer(c.rest.Put().AbsPath(k.path(namespace, name, "status")...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
+	return k.decode(text, k.explain(c, "update", namespace, name, err))
+}
+
+// Merge changes fields of an object by a JSON merge patch. A resourceVersion in the patch makes it a
+// condition.
+func (k Kind[T]) Merge(ctx context.Context, c *Client, namespace, name string, patch any) (*T, error) {
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
+	}
+	text, err := answer(c.rest.Patch(types.MergePatchType).AbsPath(k.path(namespace, name)...).Body(body).Do(ctx))
+	return k.decode(text, k.explain(c, "patch", namespace, name, err))
+}
+
+// Delete removes the object with this UID, and no other of its name. With orphan, what it owns
+// stays.
+func (k Kind[T]) Delete(ctx context.Context, c *Client, namespace, name string, uid types.UID, orphan bool) error {
+	how := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	if orphan {
+		keep := metav1.DeletePropagationOrphan
+		how.PropagationPolicy = &keep
+	}
+	return k.remove(ctx, c, namespace, name, how)
+}
+
+// DeleteNow removes the object with this UID at once, as a kubelet removes a pod that has ended.
+func (k Kind[T]) DeleteNow(ctx context.Context, c *Client, namespace, name string, uid types.UID) error {
+	now := int64(0)
+	return k.remove(ctx, c, namespace, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: &now})
+}
+
+func (k Kind[T]) remove(ctx context.Context, c *Client, namespace, name string, how metav1.DeleteOptions) error {
+	how.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}
+	body, err := json.Marshal(how)
+	if err != nil {
+		return err
+	}
+	err = c.rest.Delete().AbsPath(k.path(namespace, name)...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
+	return k.explain(c, "delete", namespace, name, err)
+}
+
+// answer is what the server said, or its own words for why not.
+func answer(r rest.Result) ([]byte, error) {
+	if err := r.Error(); err != nil {
+		return nil, err
+	}
+	return r.Raw()
+}
+
+// encode writes an object with its kind, which objects that were read in a list lack.
+func (k Kind[T]) encode(object *T) ([]byte, error) {
+	if o, ok := any(object).(runtime.Object); ok {
+		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Group: k.group, Version: k.version, Kind: k.kind})
+	}
+	return json.Marshal(object)
+}
+
+func (k Kind[T]) decode(text []byte, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	if err := json.Unmarshal(text, out); err != nil {
+		return nil, fmt.Errorf("%s: %w", k, err)
+	}
+	return out, nil
+}
