@@ -18,7 +18,7 @@ func TestNotMeasured(t *testing.T) {
 			f := &Fitting{}
 			v := f.Add("workload.document.size", of(x), Measured, "the journal over the writes").Between(x/2, x)
 			var b bytes.Buffer
-			v.write(&b, "size", 1)
+			v.write(&b, "size", 1, "assumed")
 			if strings.Contains(b.String(), "size: ") || strings.Contains(b.String(), "Inf") || !strings.Contains(b.String(), "not measured: the journal") || v.Number != nil {
 				t.Errorf("%s of %v: %q", name, x, b.String())
 			}
