@@ -82,7 +82,11 @@ func Run(t testing.TB) *Server {
 		if time.Now().After(deadline) {
 			t.Fatalf("the API server does not serve after %s: %v\n%s", patience, err, log())
 		}
-		time.Sleep(200 * time.Millisecond)
+		select {
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		case <-time.After(200 * time.Millisecond):
+		}
 	}
 }
 
