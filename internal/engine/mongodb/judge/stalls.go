@@ -45,6 +45,7 @@ func slowOr(front timeline.Mask, sig *rules.Signals, s rules.Stall) []rules.Stal
 	s, ok := rules.ByLatency(sig.Time, rules.StallFloorS, s)
 	if ok {
 		s.Cells = s.Cells.Or(front.And(timeline.Where(s.Ops, func(x float64) bool { return x > 0 })))
+		s.Observed = s.Observed.Or(s.Cells)
 	}
 	return rules.Found(s, ok)
 }

@@ -46,7 +46,8 @@ func stalls(sig *rules.Signals) []rules.Stall {
 		}
 	}
 	slow.Cells = slow.Cells.Or(usedUp(sig, slow)).Or(sig.InFront(SessionsUsedUp(sig)))
-	slow.Cells, slow.Observed = slow.Cells.Or(fallen.Cells), slow.Observed.Or(fallen.Observed)
+	slow.Cells = slow.Cells.Or(fallen.Cells)
+	slow.Observed = slow.Observed.Or(fallen.Observed).Or(slow.Cells)
 	return rules.Found(slow, ok)
 }
 
