@@ -56,9 +56,8 @@ func saturatedServer() rules.Rule {
 			"active": whole(at(c.One(ActiveConnections), 0.5)), "connections": whole(at(c.One(Connections), 0.5)), "cpu": rules.Part(at(c.One(rules.CPUBusy), 0.5)),
 			"ops": rules.Number(at(ops, 0.5)), "most": rules.Number(at(ops, 0.95))}
 		f.Say("busy", said)
-		waiting := c.One(WriteWaiting)
-		latency := timeline.Sum(timeline.At(waiting, cells)) / timeline.Sum(timeline.At(c.One(Writes), cells))
-		if latency == latency {
+		waited, writes := timeline.Sum(timeline.At(c.One(WriteWaiting), cells)), timeline.Sum(timeline.At(c.One(Writes), cells))
+		if latency := waited / writes; writes > 0 && latency == latency {
 			f.Say("in front", rules.Values{"latency": rules.Seconds(latency)})
 			f.Evidence = append(f.Evidence, c.Figure("mean latency of writes there, as the server counts it", WriteLatency, latency, "seconds", cells))
 		}
