@@ -57,6 +57,8 @@ func viewsOf(database string) []view {
 		{"", "SELECT count(*) AS count, coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0) AS max_tx_duration FROM pg_stat_activity" +
 			" WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()",
 			labelled(columns("pg_stat_activity_", "", "count", "max_tx_duration"), "datname", database, "state", "active")},
+		{"", "SELECT count(*) AS count FROM pg_stat_activity WHERE state = 'idle' AND datname = current_database() AND pid <> pg_backend_pid()",
+			labelled(columns("pg_stat_activity_", "", "count"), "datname", database, "state", "idle")},
 		{"pg_stat_bgwriter", "SELECT * FROM pg_stat_bgwriter",
 			columns("pg_stat_bgwriter_", "_total", "buffers_alloc", "buffers_backend_fsync", "buffers_backend", "buffers_checkpoint", "buffers_clean",
 				"checkpoint_sync_time", "checkpoint_write_time", "checkpoints_req", "checkpoints_timed", "maxwritten_clean")},
