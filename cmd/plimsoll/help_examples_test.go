@@ -50,7 +50,7 @@ var ends = map[string]end{
 	"plimsoll trace":       needsRoot,
 	"plimsoll mcp":         {code: exitFine, stderr: `serving \d sources`},
 
-	"plimsoll discover": {code: exitFailure, stderr: `no Kubernetes cluster is configured`},
+	"plimsoll discover": {code: exitFailure, stderr: `no Kubernetes cluster is configured|context \\"production\\" does not exist`},
 
 	"plimsoll rollout plan.json --site site.yaml":           {code: exitUsage, stderr: `there is no log at`},
 	"plimsoll rollout plan.json --site site.yaml --dry-run": {code: exitFailure, stderr: `it cannot begin yet`},
