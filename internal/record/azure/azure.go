@@ -143,14 +143,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 		} `json:"properties"`
 	}
 	err := s.explain(s.rest.Get(ctx, s.at+id+"?api-version="+versionDisks, &disk), "Microsoft.Compute/disks/read", id)
-	switch {
-	case errors.Is(err, cloud.ErrDenied):
-		d.Note("%v; without it, the disk's limits are not known: give them with --volume", err)
-		return nil
-	case errors.Is(err, cloud.ErrNotFound):
-		d.Absent = err
-		return nil
-	case err != nil:
+	if ok, err := d.Answered(err, "the disk's limits are not known: give them with --volume"); !ok {
 		return err
 	}
 	kind, _, _ := strings.Cut(disk.SKU.Name, "_")
@@ -189,14 +182,7 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 		} `json:"properties"`
 	}
 	err := s.explain(s.rest.Get(ctx, s.at+s.machine+"?api-version="+versionMachines, &vm), "Microsoft.Compute/virtualMachines/read", s.machine)
-	switch {
-	case errors.Is(err, cloud.ErrDenied):
-		d.Note("%v; without it, the machine's size and its disks are not known", err)
-		return nil
-	case errors.Is(err, cloud.ErrNotFound):
-		d.Absent = err
-		return nil
-	case err != nil:
+	if ok, err := d.Answered(err, "the machine's size and its disks are not known"); !ok {
 		return err
 	}
 	d.Machine(vm.Properties.Hardware.Size, cloud.Machine{})

@@ -64,6 +64,21 @@ func (d *Description) Note(format string, args ...any) {
 	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
 }
 
+// Answered reports whether a call that describes something was answered. Without permission for it, a
+// note says what is missing (without, a clause); a thing that the provider does not know is Absent. Any
+// other error is the caller's to return.
+func (d *Description) Answered(err error, without string) (bool, error) {
+	switch {
+	case errors.Is(err, ErrDenied):
+		d.Note("%v; without it, %s", err, without)
+		return false, nil
+	case errors.Is(err, ErrNotFound):
+		d.Absent = err
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // A Span is the time to read: samples whose intervals begin at or after From and end at or before To.
 type Span struct {
 	From, To time.Time

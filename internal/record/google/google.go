@@ -134,14 +134,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 		Users      []string `json:"users"`
 	}
 	err = s.explain(s.rest.Get(ctx, s.compute+"/compute/v1/"+id, &disk), "compute.disks.get", id)
-	switch {
-	case errors.Is(err, cloud.ErrDenied):
-		d.Note("%v; without it, the disk's limits are not known: give them with --volume", err)
-		return "", nil
-	case errors.Is(err, cloud.ErrNotFound):
-		d.Absent = err
-		return "", nil
-	case err != nil:
+	if ok, err := d.Answered(err, "the disk's limits are not known: give them with --volume"); !ok {
 		return "", err
 	}
 	name := path.Base(id)
