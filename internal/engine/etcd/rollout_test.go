@@ -135,31 +135,37 @@ func (w *writer) call(ctx context.Context, endpoint, path string, body any) ([]b
 
 func key(id int) string { return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "k%08d", id)) }
 
-// begin writes until the test ends, through whichever member answers.
+// begin writes until the test ends, through whichever member answers. It returns when each member has
+// acknowledged a key: two of three acknowledge before the third has made its directory.
 func (w *writer) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	t.Cleanup(func() { cancel(); all.Wait() })
-	first := make(chan struct{})
+	there := make(chan struct{})
+	answered := map[string]bool{}
 	all.Go(func() {
 		for id := 0; ctx.Err() == nil; id++ {
+			endpoint := w.endpoints[id%len(w.endpoints)]
 			value := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{'x'}, 1000))
-			if _, err := w.call(ctx, w.endpoints[id%len(w.endpoints)], "/v3/kv/put", map[string]string{"key": key(id), "value": value}); err != nil {
+			if _, err := w.call(ctx, endpoint, "/v3/kv/put", map[string]string{"key": key(id), "value": value}); err != nil {
 				time.Sleep(10 * time.Millisecond) // a member that is stopped
 				continue
 			}
 			w.mu.Lock()
-			if w.acked = append(w.acked, id); len(w.acked) == 1 {
-				close(first)
-			}
+			w.acked = append(w.acked, id)
 			w.mu.Unlock()
+			if !answered[endpoint] {
+				if answered[endpoint] = true; len(answered) == len(w.endpoints) {
+					close(there)
+				}
+			}
 		}
 	})
 	select {
-	case <-first:
-	case <-time.After(time.Minute):
-		t.Fatal("nothing was acknowledged")
+	case <-there:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("not every member acknowledged a key")
 	}
 }
 
