@@ -43,6 +43,18 @@ func (w *written) checkpoints(took float64) *written {
 		}, "mongodb_ss_wt_txn_transaction_checkpoint_total_time_msecs")
 }
 
+// meanBefore is the mean of the seconds up to a time, of an interval's length.
+func meanBefore(step time.Duration, of func(s float64) float64) func(s float64) float64 {
+	n := int(step.Seconds())
+	return func(s float64) float64 {
+		sum := 0.0
+		for k := range n {
+			sum += of(s - float64(k))
+		}
+		return sum / float64(n)
+	}
+}
+
 func between(s, every, from, to float64) bool {
 	at := math.Mod(s, every)
 	return at >= from && at < to
@@ -126,12 +138,17 @@ func TestCachePressureAtCheckpoints(t *testing.T) {
 		}
 		return did{reads: 150, writes: n, readKiB: 16, writeKiB: 20, readS: 0.0007, writeS: 0.0010, busy: 0.3}
 	}
-	// At 15 s the mean of an interval hides it.
-	r := forms(t, time.Second, 2*time.Hour).mongod(func(s float64) float64 { return 2000 * jitter(s, "r", 0.02) }, latency).
-		wiredTiger(15.5e9, func(float64) float64 { return 0.955 }, rise(0.055), evicted).node("nvme1n1", volume).diagnose(diagnose.Options{})
-	show(t, "mongodb_exporter and node_exporter", r)
-	wants(t, r, []string{"wiredtiger/app-eviction", "wiredtiger/cache-pressure"}, "disk/iops-capped", "disk/throughput-capped")
-	noMoreVolume(t, r)
+	for _, step := range []time.Duration{time.Second, 15 * time.Second, time.Minute} {
+		t.Run(step.String(), func(t *testing.T) {
+			// An exporter's counters have all that was between two samples.
+			mean := func(of func(s float64) float64) func(s float64) float64 { return meanBefore(step, of) }
+			r := forms(t, step, 2*time.Hour).mongod(func(s float64) float64 { return 2000 * jitter(s, "r", 0.02) }, mean(latency)).
+				wiredTiger(15.5e9, func(float64) float64 { return 0.955 }, rise(0.055), mean(evicted)).node("nvme1n1", volume).diagnose(diagnose.Options{})
+			show(t, "mongodb_exporter and node_exporter", r)
+			wants(t, r, []string{"wiredtiger/app-eviction", "wiredtiger/cache-pressure"}, "disk/iops-capped", "disk/throughput-capped")
+			noMoreVolume(t, r)
+		})
+	}
 }
 
 // An etcd that writes as fast as one fdatasync after the other goes: 1,105 a second of 0.7 to 1.4 ms on
@@ -152,6 +169,9 @@ func TestOneSyncAfterTheOther(t *testing.T) {
 	})
 	r := w.diagnose(diagnose.Options{})
 	show(t, "etcd and node_exporter", r)
+	if f := foundAnywhere(r, "disk/latency-bound"); f == nil {
+		t.Errorf("that the latency is the limit is not said: %s", r.Verdict)
+	}
 	for _, rule := range []string{"disk/iops-capped", "disk/throughput-capped", "disk/burst-exhausted", "disk/machine-capped"} {
 		if foundAnywhere(r, rule) != nil {
 			t.Errorf("%s is named: %s", rule, r.Verdict)
@@ -200,4 +220,8 @@ func TestWriteDaemonAtTheCap(t *testing.T) {
 	show(t, "IRIS and node_exporter", r)
 	wants(t, r, []string{"disk/iops-capped"}, "disk/not-the-cause")
 	wants(t, r, []string{"iris/write-daemon-stall"})
+	// It stalls where the volume is at its cap, not in the pauses.
+	if f := foundAnywhere(r, "disk/slow-writes"); f == nil || !strings.Contains(f.Summary, "median 3.4") || !strings.Contains(f.Summary, "otherwise 7") {
+		t.Errorf("stalled and usual latency: %+v", f)
+	}
 }

@@ -8,6 +8,11 @@ import (
 const (
 	deviceFloorS  = 0.005 // of a device's write: several times what flash takes
 	deviceQueuedS = 0.010 // of a device's write where it is saturated whenever it writes
+	// Where it is saturated most of the time, but not always, queuedFactor times what a write takes
+	// otherwise is queueing, if calmShare of the intervals tell what that is.
+	queuedFactor = 3
+	queuedLeastS = 0.001
+	calmShare    = 0.25
 )
 
 // detect finds stalled time by every detector that can judge, the ones closest to the clients
@@ -103,7 +108,11 @@ func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 	}
 	if saturated > len(calm) && !s.Aside {
 		// Hardly seen otherwise: what flash takes has to do for the usual.
-		return rules.StalledCells(c.Time, []float64{deviceQueuedS}, s)
+		from := deviceQueuedS
+		if usual := timeline.Quantile(calm, 0.5); float64(len(calm)) >= calmShare*float64(len(calm)+saturated) {
+			from = min(from, max(queuedFactor*usual, usual+queuedLeastS))
+		}
+		return rules.StalledCells(c.Time, []float64{from}, s)
 	}
 	return rules.StalledCells(c.Time, []float64{min(max(rules.StallFactor*timeline.Quantile(calm, 0.5), deviceFloorS), rules.StallCeilingS)}, s)
 }

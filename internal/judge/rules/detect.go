@@ -143,10 +143,10 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	if len(thresholds) > 1 {
 		s.Thresholds = thresholds
 	}
-	usual := timeline.Quantile(s.Ops, 0.5)
+	usual, each := timeline.Quantile(s.Ops, 0.5), timeline.Quantile(s.Latency, 0.5)
 	step := t.Grid.StepSeconds()
 	s.Cells = make(timeline.Mask, n)
-	silences(s, usual, step)
+	silences(s, usual, each, step)
 	for k := range n {
 		// Over one cell, or over as many as the latency covers: an eight-second wait of one writer
 		// is credited to the one second in which it ends.
@@ -191,8 +191,9 @@ const silentWaiters = 4
 // silences marks cells in which almost nothing completed although operations waited: the cell after
 // them is credited with at least their length, many times over. The mean latency there hides it: a
 // server with 64 connections has 64 waits of nine seconds, and then thousands of fast writes that
-// clients had held back.
-func silences(s Stall, usual, step float64) {
+// clients had held back. What operations take at the median, each seconds, is no such wait: a pause in
+// the demand is no silence.
+func silences(s Stall, usual, each, step float64) {
 	first := -1
 	for k, ops := range s.Ops {
 		if ops <= quietOps*usual && usual >= minUsualOps {
@@ -203,7 +204,7 @@ func silences(s Stall, usual, step float64) {
 		}
 		if first >= 0 {
 			silent := float64(k-first) * step
-			if silent >= s.ThresholdAt(k) && silent <= maxReachS && s.Waiting[k]*step >= silentWaiters*silent {
+			if silent >= s.ThresholdAt(k) && silent <= maxReachS && (s.Waiting[k]-each*ops)*step >= silentWaiters*silent {
 				for j := first; j <= k; j++ {
 					s.Cells[j] = true
 				}

@@ -11,7 +11,7 @@ import (
 const (
 	serialQueueLow  = 0.5
 	serialQueueHigh = 1.5
-	serialShare     = 0.5  // of the time the device writes
+	serialShare     = 0.5  // of the time the device writes, or of the time under demand if that is long
 	serialMaxSat    = 0.02 // of that time with a deep queue
 	deepQueue       = 2.0
 	serialMinRate   = 5.0
@@ -21,7 +21,10 @@ const (
 	syncQueueHigh = 2.0
 	syncDeep      = 2.5
 	serialMinS    = 5.0
-	alwaysWaiting = 0.75 // busy share above which the latency, not the demand, determines the rate
+	serialLongS   = 60.0
+	// Another device that is saturated in most of the stalled time is what clients wait for.
+	elsewhereShare = 0.5
+	alwaysWaiting  = 0.75 // busy share above which the latency, not the demand, determines the rate
 )
 
 // A serial writer exactly at a cap looks like one bound by latency, with one difference: a cap's
@@ -109,7 +112,13 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	}
 	serial := timeline.Known(held.Values).And(timeline.Where(queue, func(x float64) bool { return x < high }))
 	deep := timeline.Where(queue, func(x float64) bool { return x > tooDeep })
-	if c.Seconds(serial) < serialMinS || Share(serial, writing) < serialShare || Share(deep, writing) > serialMaxSat {
+	// A writer with little to do leaves the device idle between its requests; that says nothing of the
+	// time in which it has as much as the device can do.
+	demanded := writing
+	if c.Seconds(serial) >= serialLongS {
+		demanded = writing.And(timeline.Where(queue, func(x float64) bool { return x > serialQueueLow }))
+	}
+	if c.Seconds(serial) < serialMinS || Share(serial, demanded) < serialShare || Share(deep, writing) > serialMaxSat || c.saturatedElsewhere(dev) {
 		return Finding{}, false
 	}
 	// Busy with at least one request nearly all the time: the writer does wait for it.
@@ -123,7 +132,7 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	}
 	each := q / rate
 	f := r.Finding(dev)
-	f.Weight = Share(serial, writing)
+	f.Weight = Share(serial, demanded)
 	f.Severity = Info
 	if c.logLate() {
 		f.Severity = Warning
@@ -149,6 +158,17 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	f.lowerLatency(each)
 	f.Evidence = c.serialEvidence(ops, queue, serial, writing)
 	return f, true
+}
+
+// saturatedElsewhere reports whether another device was saturated in most of the stalled time.
+func (c *Case) saturatedElsewhere(dev string) bool {
+	for _, t := range c.Signal(DiskBusy) {
+		full, _ := c.saturated(t)
+		if t.Labels.Get("device") != dev && Share(full, c.Stall.Cells) >= elsewhereShare {
+			return true
+		}
+	}
+	return false
 }
 
 // question weakens the refutation if a cap may make the rate: more IOPS may then be exactly what

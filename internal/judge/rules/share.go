@@ -40,15 +40,21 @@ func (st *Stalls) Attributable(condition timeline.Mask) (fraction, pIn, pOut flo
 func (sig *Signals) Saturated() (m timeline.Mask, measured bool) {
 	m = make(timeline.Mask, sig.Grid.N)
 	for _, t := range sig.Signal(DiskBusy) {
-		q := sig.For(DiskQueue, "device", t.Labels.Get("device"))
-		if q == nil {
-			continue
+		if full, ok := sig.saturated(t); ok {
+			m, measured = m.Or(full), true
 		}
-		measured = true
-		m = m.Or(timeline.Where(t.Values, func(x float64) bool { return x > 0.9 }).
-			And(timeline.Where(q, func(x float64) bool { return x > 2 })))
 	}
 	return m, measured
+}
+
+// saturated marks where the device of a track of DiskBusy is; false if its queue is not measured.
+func (sig *Signals) saturated(busy timeline.Track) (timeline.Mask, bool) {
+	q := sig.For(DiskQueue, "device", busy.Labels.Get("device"))
+	if q == nil {
+		return make(timeline.Mask, sig.Grid.N), false
+	}
+	return timeline.Where(busy.Values, func(x float64) bool { return x > 0.9 }).
+		And(timeline.Where(q, func(x float64) bool { return x > 2 })), true
 }
 
 // MostWritten is the bytes per second written to the device that wrote most in the cells. A stripe,

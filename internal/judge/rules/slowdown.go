@@ -210,7 +210,12 @@ func (c *Case) peersOf(s *slowdown) {
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
 		then, usual := c.eachOf(dev, t.Values, s.cells), c.eachOf(dev, t.Values, s.calm)
-		if dev == s.device || !(timeline.Sum(timeline.At(t.Values, s.cells))*c.Grid.StepSeconds() >= slowRequests) || sameDevice(own, t.Values, s.cells.Or(s.calm)) {
+		if dev == s.device || !(timeline.Sum(timeline.At(t.Values, s.cells))*c.Grid.StepSeconds() >= slowRequests) {
+			continue
+		}
+		// Members that replicate each other do the same requests, too: only those that take as long are
+		// the same ones, or lie on each other.
+		if sameDevice(own, t.Values, s.cells.Or(s.calm)) && (onEachOther(s.device, dev) || then*alikeFactor > s.slowS) {
 			continue
 		}
 		switch {
@@ -250,6 +255,11 @@ func (c *Case) eachOf(dev string, ops []float64, in timeline.Mask) float64 {
 func sameDevice(a, b []float64, in timeline.Mask) bool {
 	x, y := timeline.At(a, in), timeline.At(b, in)
 	return timeline.Correlation(x, y) > 0.99 && math.Abs(timeline.Sum(x)-timeline.Sum(y)) <= sameRates*timeline.Sum(x)
+}
+
+// onEachOther reports whether one device may lie on the other, by their names.
+func onEachOther(a, b string) bool {
+	return stacked(a) || stacked(b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
 // stacked reports whether a device is made of others: a device-mapper volume or a RAID.

@@ -35,6 +35,8 @@ func cachePressure() rules.Rule {
 			"level":          "{{if .next}}, {{end}}{{.high}} {{.what}}{{if .over}} (over the trigger){{end}}",
 			"no trigger":     ", over no trigger in any sample",
 			"waited":         "; operations waited {{.waited}} for room in it, against {{.of}} of stalled waiting in all ({{.share}}).",
+			"evicting":       "; it is over a trigger nearly always, and it stalls where operations evict pages themselves",
+			"always":         ": over a trigger in {{.share}} of the time, and operations evicted {{.pages}} pages a second themselves. In means of {{.step}} a wait of a second or two for room does not show.",
 			"by coincidence": "; how long operations waited for it was not measured, so the share is estimated from how triggers and stalls coincide.",
 		},
 		Advice: map[string]rules.Advice{
@@ -50,10 +52,17 @@ func cachePressure() rules.Rule {
 		}
 		share, seconds, of, measured := c.WaitShare(CacheWait)
 		weight := share
+		suspect, byEviction := over, !measured && !c.Comparable(over)
+		if byEviction {
+			suspect = over.And(evicting(c))
+		}
 		if !measured {
 			// Without the wait counter only the coincidence of triggers and stalls is left.
-			if weight, _, _ = c.Attributable(over); !c.Contrasts(over) {
+			if weight, _, _ = c.Attributable(suspect); !c.Contrasts(suspect) {
 				weight = 0
+			}
+			if f, ok := alwaysFull(r, c, over); ok {
+				return []rules.Finding{f}
 			}
 		}
 		if weight < rules.MinWaitShare || !measured && weight < rules.MinAttributable {
@@ -61,7 +70,7 @@ func cachePressure() rules.Rule {
 		}
 		f := r.Finding("wiredtiger cache")
 		f.Weight, f.Severity = weight, c.SeverityOf(weight)
-		if f.Windows = c.Windows(over.And(c.Stall.Cells)); len(f.Windows) == 0 {
+		if f.Windows = c.Windows(suspect.And(c.Stall.Cells)); len(f.Windows) == 0 {
 			// Fill is sampled, waiting is counted: a short spell over a trigger shows in the latter
 			// only.
 			waits := timeline.Where(c.One(CacheWait), func(x float64) bool { return x > 0.5 })
@@ -72,6 +81,9 @@ func cachePressure() rules.Rule {
 			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)})
 			f.Evidence = append(f.Evidence, c.Figure("operations' waiting for the cache in the stalled time, summed (reads' too)", CacheWait, seconds, units.OpSeconds, c.Stall.Cells))
 		} else {
+			if byEviction {
+				f.Say("evicting", nil)
+			}
 			f.Say("by coincidence", nil)
 		}
 		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time over a trigger", nil, rules.Share(over, c.Stall.Cells), "ratio", c.Stall.Cells))
@@ -83,6 +95,55 @@ func cachePressure() rules.Rule {
 		return []rules.Finding{f}
 	}
 	return r
+}
+
+// Operations evict from leastEvicted pages a second on, and more than usual from moreEvicted times what
+// they evict in calm time.
+const (
+	leastEvicted = 1.0
+	moreEvicted  = 2.0
+)
+
+// evicting marks where operations evict more pages than usual.
+func evicting(c *rules.Case) timeline.Mask {
+	rate := c.One(AppEvictions)
+	least := leastEvicted
+	if usual := timeline.Quantile(timeline.At(rate, c.NotStalled()), 0.5); usual == usual {
+		least = max(least, moreEvicted*usual)
+	}
+	m := timeline.Where(rate, func(x float64) bool { return x >= least })
+	if len(m) < c.Grid.N {
+		m = make(timeline.Mask, c.Grid.N)
+	}
+	return m
+}
+
+// In intervals of coarseS and more, stalls of a second or two are no stall of the mean. A cache that is
+// over a trigger in alwaysOver of the time while operations evict is a finding there nevertheless.
+const (
+	coarseS    = 5.0
+	alwaysOver = 0.8
+)
+
+// alwaysFull is the finding of a cache over a trigger, and operations that evict, nearly always.
+func alwaysFull(r rules.Rule, c *rules.Case, over timeline.Mask) (rules.Finding, bool) {
+	known := timeline.Known(c.One(CacheFill))
+	rate := c.One(AppEvictions)
+	evict := timeline.Where(rate, func(x float64) bool { return x >= leastEvicted })
+	if c.Stall.Any() || c.Grid.StepSeconds() < coarseS || rules.Share(over, known) < alwaysOver || rules.Share(evict, known) < alwaysOver {
+		return rules.Finding{}, false
+	}
+	f := r.Finding("wiredtiger cache")
+	f.Weight, f.Severity = rules.Share(over, known), rules.Warning
+	f.Foremost = true
+	f.Windows = c.Windows(over)
+	cacheLevels(c, &f)
+	pages := timeline.Quantile(timeline.At(rate, over), 0.5)
+	f.Say("always", rules.Values{"share": rules.Part(f.Weight), "pages": rules.Number(pages), "step": rules.Seconds(c.Grid.StepSeconds())})
+	f.Evidence = append(f.Evidence, c.Figure("pages evicted by operations, median", AppEvictions, pages, "1/s", over))
+	f.Advise("earlier", nil)
+	f.Advise("larger", nil)
+	return f, true
 }
 
 // cacheLevels adds how full, dirty and held by updates the cache was, and which of them
