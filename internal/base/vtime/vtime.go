@@ -1,15 +1,21 @@
 // Package vtime is virtual time: a clock that jumps from event to event.
 //
 // A model never sleeps and never reads the real time: it is given the time. What must happen later
-// is an event in one heap, ordered by its instant in whole nanoseconds and, at the same instant, by
-// the order of scheduling. So a run is one sequence, the same on every machine, and ten minutes of
+// is an event. Events are ordered by their instants in whole nanoseconds and, at the same instant,
+// by the order of scheduling. So a run is one sequence, the same on every machine, and ten minutes of
 // it take as long as its events take to compute.
 //
 // Events cannot be cancelled. A handler that no longer wants one recognises it by its argument (a
 // generation number) and does nothing.
 package vtime
 
-import "time"
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+)
 
 // An Instant is a point in virtual time: nanoseconds since the run began.
 type Instant int64
@@ -56,42 +62,228 @@ type event struct {
 
 func (e *event) before(o *event) bool { return e.at < o.at || (e.at == o.at && e.seq < o.seq) }
 
+// The near future is cut into spans of a power of two nanoseconds, each with a list of its events.
+// An event costs the same however many are pending: it is put in a list when it is scheduled, and
+// the few of a span are sorted when the span comes. What is later than the last span, and what
+// finds its span crowded, is in a heap.
+const (
+	spanBits = 15 // 33 us
+	spans    = 1 << 12
+	// sortedMost is the most that the open span's list holds when an event is put in its place
+	// there.
+	sortedMost = 64
+)
+
 // A Clock holds the pending events. The zero Clock is at instant 0 with no events.
 type Clock struct {
-	now  Instant
-	seq  uint64
-	heap []event // a heap with four children per node: shallower, and in fewer cache lines
-	// hole means that the event at the heap's root is being handled. The first event that it
-	// schedules takes its place, which saves the heap one of two passes from top to bottom: most
-	// events schedule one.
-	hole bool
+	now Instant
+	seq uint64
+
+	open   int64   // number of the span whose events are sorted
+	sorted []event // those of them that are still pending, the first at next
+	next   int
+
+	// The spans after the open one, as a ring: of each, the number of its last scheduled event in
+	// nodes, plus one, and a bit that says whether it has any.
+	lists [spans]uint32
+	some  [spans / 64]uint64
+	any   uint64 // a bit for each word of some that is not 0
+	nodes []node
+	free  uint32 // a vacant node, plus one
+	near  int    // events in the lists
+
+	heap []event // with four children per node: shallower, and in fewer cache lines
+}
+
+// A node is an event in the list of its span.
+type node struct {
+	event
+	next uint32 // scheduled before it for the same span, plus one; or the next vacant node
 }
 
 // Now returns the instant of the event being handled.
 func (c *Clock) Now() Instant { return c.now }
 
 // Pending returns the number of pending events.
-func (c *Clock) Pending() int {
-	c.fill()
-	return len(c.heap)
-}
+func (c *Clock) Pending() int { return len(c.sorted) - c.next + c.near + len(c.heap) }
 
 // At schedules h.Fire(at, arg). An instant in the past means now: after everything already
 // scheduled for now.
 func (c *Clock) At(at Instant, h Handler, arg uint64) {
 	c.seq++
 	at = max(at, c.now)
-	if c.hole {
-		c.hole = false
-		c.sink(at, c.seq, h, arg)
+	switch ahead := int64(at>>spanBits) - c.open; {
+	case ahead > 0 && ahead < spans:
+		c.list(at, h, arg)
+	case ahead <= 0 && len(c.sorted)-c.next < sortedMost:
+		c.insert(at, h, arg)
+	default:
+		c.push(at, h, arg)
+	}
+}
+
+// After schedules h.Fire(now+d, arg).
+func (c *Clock) After(d time.Duration, h Handler, arg uint64) { c.At(c.now.Add(d), h, arg) }
+
+// list puts a new event in the list of its span.
+func (c *Clock) list(at Instant, h Handler, arg uint64) {
+	i := c.free
+	if i == 0 {
+		c.nodes = append(c.nodes, node{})
+		i = uint32(len(c.nodes))
+	}
+	n := &c.nodes[i-1]
+	if c.free != 0 {
+		c.free = n.next
+	}
+	slot := uint64(at>>spanBits) % spans
+	n.at, n.seq, n.handler, n.arg, n.next = at, c.seq, h, arg, c.lists[slot]
+	c.lists[slot] = i
+	c.some[slot/64] |= 1 << (slot % 64)
+	c.any |= 1 << (slot / 64)
+	c.near++
+}
+
+// insert puts a new event in its place among those of the open span: behind all that are no later.
+func (c *Clock) insert(at Instant, h Handler, arg uint64) {
+	if c.next == len(c.sorted) {
+		c.sorted, c.next = c.sorted[:0], 0
+	}
+	c.sorted = append(c.sorted, event{})
+	i := len(c.sorted) - 1
+	for i > c.next && c.sorted[i-1].at > at {
+		c.sorted[i] = c.sorted[i-1]
+		i--
+	}
+	e := &c.sorted[i]
+	e.at, e.seq, e.handler, e.arg = at, c.seq, h, arg
+}
+
+// ready opens the next span that has events, if the open one has none left. It reports whether an
+// event is pending outside the heap.
+func (c *Clock) ready() bool {
+	if c.next < len(c.sorted) {
+		return true
+	}
+	span := int64(math.MaxInt64)
+	if c.near > 0 {
+		span = c.following()
+	}
+	c.sorted, c.next = c.sorted[:0], 0
+	if len(c.heap) > 0 {
+		if first := int64(c.heap[0].at >> spanBits); first < span {
+			c.open = max(c.open, first)
+			return false
+		}
+	}
+	if c.near == 0 {
+		return false
+	}
+	c.open = span
+	c.fill()
+	return true
+}
+
+// fill moves the events of the open span from its list to sorted.
+func (c *Clock) fill() {
+	slot := uint64(c.open) % spans
+	i := c.lists[slot]
+	c.lists[slot] = 0
+	if c.some[slot/64] &^= 1 << (slot % 64); c.some[slot/64] == 0 {
+		c.any &^= 1 << (slot / 64)
+	}
+	for i != 0 {
+		n := &c.nodes[i-1]
+		c.sorted = append(c.sorted, n.event)
+		n.handler = nil // let the garbage collector have it
+		n.next, c.free, i = c.free, i, n.next
+	}
+	c.near -= len(c.sorted)
+	// The list has the event scheduled last in front.
+	slices.Reverse(c.sorted)
+	if len(c.sorted) > 1 {
+		c.sort()
+	}
+}
+
+// sort sorts the open span's events, which are in the order of scheduling.
+func (c *Clock) sort() {
+	s := c.sorted
+	if len(s) > sortedMost {
+		slices.SortFunc(s, func(a, b event) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq))
+		})
 		return
 	}
-	i := len(c.heap)
-	if i < cap(c.heap) {
-		c.heap = c.heap[:i+1]
-	} else {
-		c.heap = append(c.heap, event{})
+	for i := 1; i < len(s); i++ {
+		if s[i-1].at <= s[i].at {
+			continue
+		}
+		e, k := s[i], i
+		for ; k > 0 && s[k-1].at > e.at; k-- {
+			s[k] = s[k-1]
+		}
+		s[k] = e
 	}
+}
+
+// following returns the number of the first span after the open one that has events. There is one.
+func (c *Clock) following() int64 {
+	from := uint64(c.open+1) % spans
+	word := from / 64
+	if left := c.some[word] >> (from % 64); left != 0 {
+		return c.open + 1 + int64(bits.TrailingZeros64(left))
+	}
+	// The words after this one, and then those before it, up to its own beginning.
+	after := bits.RotateLeft64(c.any, -int(word+1))
+	word = (word + 1 + uint64(bits.TrailingZeros64(after))) % 64
+	slot := word*64 + uint64(bits.TrailingZeros64(c.some[word]))
+	return c.open + 1 + int64((slot-from)%spans)
+}
+
+// first returns the earliest event, and whether it is the heap's; nil if there is none.
+func (c *Clock) first() (e *event, heap bool) {
+	near := c.ready()
+	switch {
+	case near && (len(c.heap) == 0 || c.sorted[c.next].before(&c.heap[0])):
+		return &c.sorted[c.next], false
+	case len(c.heap) > 0:
+		return &c.heap[0], true
+	}
+	return nil, false
+}
+
+// Next returns the instant of the earliest event, Never if there is none.
+func (c *Clock) Next() Instant {
+	if e, _ := c.first(); e != nil {
+		return e.at
+	}
+	return Never
+}
+
+// Run handles all events up to and including until; then the clock is at until.
+func (c *Clock) Run(until Instant) {
+	for {
+		e, heap := c.first()
+		if e == nil || e.at > until {
+			break
+		}
+		at, handler, arg := e.at, e.handler, e.arg
+		c.now = at
+		if heap {
+			c.pop()
+		} else {
+			c.next++
+		}
+		handler.Fire(at, arg)
+	}
+	c.now = max(c.now, until)
+}
+
+// push puts a new event in the heap.
+func (c *Clock) push(at Instant, h Handler, arg uint64) {
+	i := len(c.heap)
+	c.heap = append(c.heap, event{})
 	for i > 0 {
 		parent := (i - 1) / 4
 		if at >= c.heap[parent].at { // at the same instant, it is the later one
@@ -104,52 +296,15 @@ func (c *Clock) At(at Instant, h Handler, arg uint64) {
 	e.at, e.seq, e.handler, e.arg = at, c.seq, h, arg
 }
 
-// After schedules h.Fire(now+d, arg).
-func (c *Clock) After(d time.Duration, h Handler, arg uint64) { c.At(c.now.Add(d), h, arg) }
-
-// Next returns the instant of the earliest event, Never if there is none.
-func (c *Clock) Next() Instant {
-	c.fill()
-	if len(c.heap) == 0 {
-		return Never
-	}
-	return c.heap[0].at
-}
-
-// Run handles all events up to and including until; then the clock is at until.
-func (c *Clock) Run(until Instant) {
-	c.fill()
-	for len(c.heap) > 0 && c.heap[0].at <= until {
-		e := &c.heap[0]
-		at, handler, arg := e.at, e.handler, e.arg
-		c.now, c.hole = at, true
-		handler.Fire(at, arg)
-		c.fill()
-	}
-	c.now = max(c.now, until)
-}
-
-// fill ends the handling of an event that left the root vacant: the last event of the heap takes
-// its place.
-func (c *Clock) fill() {
-	if !c.hole {
+// pop removes the first event of the heap: the last one takes its place and moves down to its own.
+func (c *Clock) pop() {
+	n := len(c.heap) - 1
+	last := c.heap[n]
+	c.heap[n].handler = nil // let the garbage collector have it
+	if c.heap = c.heap[:n]; n == 0 {
 		return
 	}
-	c.hole = false
-	n := len(c.heap) - 1
-	last := &c.heap[n]
-	at, seq, handler, arg := last.at, last.seq, last.handler, last.arg
-	last.handler = nil // let the garbage collector have it
-	if c.heap = c.heap[:n]; n > 0 {
-		c.sink(at, seq, handler, arg)
-	}
-}
-
-// sink puts an event at the root and moves it down to its place. (It takes the event's parts, in
-// registers. As a struct, it would be assembled in memory and read back in larger pieces
-// immediately, and the processor would wait for that.)
-func (c *Clock) sink(at Instant, seq uint64, h Handler, arg uint64) {
-	i, n := 0, len(c.heap)
+	i := 0
 	for {
 		first := 4*i + 1
 		if first >= n {
@@ -161,12 +316,11 @@ func (c *Clock) sink(at Instant, seq uint64, h Handler, arg uint64) {
 				least = j
 			}
 		}
-		if l := &c.heap[least]; l.at > at || l.at == at && l.seq > seq {
+		if last.before(&c.heap[least]) {
 			break
 		}
 		c.heap[i] = c.heap[least]
 		i = least
 	}
-	e := &c.heap[i]
-	e.at, e.seq, e.handler, e.arg = at, seq, h, arg
+	c.heap[i] = last
 }

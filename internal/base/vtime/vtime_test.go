@@ -1,6 +1,7 @@
 package vtime
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ func TestOrder(t *testing.T) {
 		var got, want []fired
 		var n uint64
 		var h HandlerFunc
+		// Within a span of the clock, over a few of them, and beyond the last.
+		unit := rapid.SampledFrom([]int{1, 1 << 12, 1 << (spanBits + 3), 1 << (spanBits + 9)}).Draw(t, "unit")
 		schedule := func(at Instant) {
 			n++
 			want = append(want, fired{max(at, c.Now()), n})
@@ -37,19 +40,20 @@ func TestOrder(t *testing.T) {
 			}
 			for range arg % 3 {
 				if n < 300 {
-					schedule(now + Instant(rapid.IntRange(-5, 20).Draw(t, "later")))
+					schedule(now + Instant(rapid.IntRange(-5, 20).Draw(t, "later")*unit))
 				}
 			}
 		}
-		for _, at := range rapid.SliceOfN(rapid.IntRange(0, 50), 1, 100).Draw(t, "at") {
-			schedule(Instant(at))
+		for _, at := range rapid.SliceOfN(rapid.IntRange(0, 50), 1, 200).Draw(t, "at") {
+			schedule(Instant(at * unit))
 		}
-		c.Run(25)
-		if c.Now() != 25 || (c.Pending() > 0 && c.Next() <= 25) {
+		half := Instant(25 * unit)
+		c.Run(half)
+		if c.Now() != half || (c.Pending() > 0 && c.Next() <= half) {
 			t.Fatalf("at %d, next %d", c.Now(), c.Next())
 		}
 		c.Run(Never)
-		slices.SortStableFunc(want, func(a, b fired) int { return int(a.at - b.at) })
+		slices.SortStableFunc(want, func(a, b fired) int { return cmp.Compare(a.at, b.at) })
 		if !slices.Equal(got, want) {
 			t.Fatalf("fired %v, want %v", got, want)
 		}
@@ -66,11 +70,11 @@ type chain struct{ c *Clock }
 
 func (h chain) Fire(now Instant, arg uint64) { h.c.At(now+Instant(arg), h, arg) }
 
-// BenchmarkEvent handles one event and schedules the next, with 1,000 pending.
+// BenchmarkEvent handles one event and schedules the next, with 100 pending and one due every 20 us.
 func BenchmarkEvent(b *testing.B) {
 	var c Clock
-	for i := range uint64(1000) {
-		c.At(Instant(i), chain{&c}, 1000+i%7)
+	for i := range uint64(100) {
+		c.At(Instant(i*20_000), chain{&c}, 1_900_000+i*i%7*40_000)
 	}
 	b.ResetTimer()
 	for range b.N {
