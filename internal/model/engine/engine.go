@@ -33,6 +33,14 @@ type Model interface {
 	Cycles() []Cycle
 }
 
+// A Foreseer is a model that can prepare for operations: it reads the memory that they will read at
+// random places, many places at once, because waiting for one after the other takes much of a run.
+type Foreseer interface {
+	// Foresee is told the operations that arrive next, in order. It changes nothing that the model
+	// does.
+	Foresee(next []workload.Op)
+}
+
 // A Client receives the acknowledgements of operations.
 type Client interface {
 	// Done reports that op is acknowledged at now, having waited for w. The engine may reuse w

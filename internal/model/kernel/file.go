@@ -43,6 +43,7 @@ func (h *Host) Create(name string, d *Device, size units.Size) *File {
 	f := &File{host: h, device: d, name: name, start: d.end}
 	d.end += size
 	h.files = append(h.files, f)
+	d.throttle.used = true
 	return f
 }
 

@@ -41,6 +41,7 @@ type throttle struct {
 	device *Device
 	target time.Duration // of reads; 0: there is no throttle
 	fixed  bool          // its bounds do not move (Config.WritebackDepth)
+	used   bool          // the device has files, so there may be buffered writes
 	queue  int           // depth of the device's queue when it was made: not what is set later
 
 	step   int
@@ -129,7 +130,7 @@ func (t *throttle) slept(until vtime.Instant) { t.hasSlept, t.lastSleep = true, 
 
 // begin notes a submitted request: when it gives its room back, and reads to watch.
 func (t *throttle) begin(op volume.Op, c *volume.Completion, buffered bool) {
-	if t.target == 0 || op == volume.Flush {
+	if t.target == 0 || !t.used || op == volume.Flush {
 		return
 	}
 	clock := t.device.host.clock

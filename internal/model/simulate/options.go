@@ -41,6 +41,8 @@ const (
 	cyclesShown = 4096
 	// batchSeconds is the number of samples in a batch of the recording.
 	batchSeconds = 60
+	// aheadMost is how many operations of an open loop are drawn at once.
+	aheadMost = 32
 	// pendingMax is the number of acknowledged operations that wait to be classified.
 	pendingMax = 1 << 14
 )

@@ -20,6 +20,7 @@ type buffers struct {
 	hand   int
 	dirty  []uint32 // in the order of their first change
 	taken  int
+	seen   uint8 // of what was read only to have it near
 }
 
 const chunkBlocks = 1 << 24
@@ -39,6 +40,19 @@ func (b *buffers) state(block uint32) *uint8 {
 	return &c[block%chunkBlocks]
 }
 
+// nearBlocks is how many blocks' states are read at once, ahead of their use.
+const nearBlocks = 32
+
+// near reads the states of blocks that are needed soon. The processor waits for such a read if what
+// follows depends on it; nothing depends on these, so it does them at the same time.
+func (b *buffers) near(blocks []uint32) {
+	seen := b.seen
+	for _, block := range blocks {
+		seen += *b.state(block)
+	}
+	b.seen = seen
+}
+
 // admit takes a block that was read into memory. Some clean one goes, which there must be.
 func (b *buffers) admit(block uint32) {
 	s := b.state(block)
@@ -52,6 +66,9 @@ func (b *buffers) admit(block uint32) {
 		return
 	}
 	for {
+		if b.hand%nearBlocks == 0 {
+			b.near(b.frames[b.hand:min(b.hand+nearBlocks, len(b.frames))])
+		}
 		victim := b.state(b.frames[b.hand])
 		if *victim&(dirty|taken) == 0 {
 			if *victim&referenced == 0 {

@@ -159,6 +159,9 @@ func (x *Instance) writeDatabases(now vtime.Instant) {
 
 func (x *Instance) nextBlock() {
 	d := &x.daemon
+	if d.next%nearBlocks == 0 {
+		x.buffers.near(d.list[d.next:min(d.next+nearBlocks, len(d.list))])
+	}
 	block := d.list[d.next]
 	d.next++
 	d.inFlight++

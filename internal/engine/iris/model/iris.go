@@ -32,7 +32,10 @@ type Instance struct {
 	window   window
 }
 
-var _ engine.Model = (*Instance)(nil)
+var (
+	_ engine.Model    = (*Instance)(nil)
+	_ engine.Foreseer = (*Instance)(nil)
+)
 
 // An extent is the place of something on its device.
 type extent struct {
@@ -140,6 +143,15 @@ func (x *Instance) Do(op workload.Op) {
 	}
 	_, done := x.host.CPU(now, cost.Std())
 	x.clock.At(done, x, event(parsed, uint64(slot)))
+}
+
+// Foresee implements engine.Foreseer.
+func (x *Instance) Foresee(next []workload.Op) {
+	seen := x.buffers.seen
+	for i := range next {
+		seen += *x.buffers.state(uint32(next[i].Key % x.buffers.blocks))
+	}
+	x.buffers.seen = seen
 }
 
 // block is the one that an operation touches.

@@ -29,6 +29,7 @@ type buffers struct {
 	shift uint
 	swept uint64 // buffers the hand has passed in all
 	dirty int    // dirty buffers
+	seen  uint32 // of what was read only to have it near
 }
 
 // An entry says which buffer holds a page: its number + 1, 0 if there is none. The page is here
@@ -60,6 +61,22 @@ func (s *buffers) find(p pageID) int32 {
 			return int32(e.buffer - 1)
 		}
 	}
+}
+
+// near reads the places of pages that are needed soon, and their buffers. The processor waits for
+// such a read if what follows depends on it; nothing depends on these, so it does them at the same
+// time.
+func (s *buffers) near(pages []pageID) {
+	seen := s.seen
+	for _, p := range pages {
+		seen += s.table[s.home(p)].buffer
+	}
+	for _, p := range pages {
+		if e := s.table[s.home(p)]; e.buffer != 0 {
+			seen += uint32(s.all[e.buffer-1].pins)
+		}
+	}
+	s.seen = seen
 }
 
 // assign makes a buffer, which must be clean and unpinned, hold another page.

@@ -57,7 +57,8 @@ type Engine struct {
 	oldest, newest int32 // of the active, in the order in which they began
 	active         int
 	queue          backlog
-	done           op // the last acknowledged one: the client may use it during the call
+	foreseen       []pageID // kept for its memory
+	done           op       // the last acknowledged one: the client may use it during the call
 
 	n       counters
 	metrics []engine.Metric

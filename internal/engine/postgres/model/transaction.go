@@ -143,6 +143,25 @@ func (e *Engine) read(now vtime.Instant, p pageID) vtime.Instant {
 	return e.data.Do(volume.Request{Op: volume.Read, Offset: e.place(p), Length: PageSize}).Done
 }
 
+func keyOf(op *workload.Op) int64 { return int64(min(op.Key, 1<<62)) }
+
+// block returns the block of the table that has a row, or would have it.
+func (e *Engine) block(key int64) int64 { return key / e.rowsPerPage % e.tables[heap].pages }
+
+// leaf returns the same of the index.
+func (e *Engine) leaf(key int64) int64 { return key / leafEntries % e.tables[index].pages }
+
+// Foresee implements engine.Foreseer.
+func (e *Engine) Foresee(next []workload.Op) {
+	pages := e.foreseen[:0]
+	for i := range next {
+		key := keyOf(&next[i])
+		pages = append(pages, index.page(e.leaf(key)), heap.page(e.block(key)))
+	}
+	e.buffers.near(pages)
+	e.foreseen = pages
+}
+
 // planPages lists the pages a transaction needs. Where a file grows for it the kernel may hold the
 // writer, until resume.
 func (e *Engine) planPages(t *op) (resume vtime.Instant) {
@@ -155,9 +174,9 @@ func (e *Engine) planPages(t *op) (resume vtime.Instant) {
 		resume = max(resume, held)
 		add(p, fresh, true)
 	}
-	key := int64(min(t.op.Key, 1<<62))
-	block := key / e.rowsPerPage % e.tables[heap].pages
-	t.leaf = key / leafEntries % e.tables[index].pages
+	key := keyOf(&t.op)
+	block := e.block(key)
+	t.leaf = e.leaf(key)
 	if t.op.Kind == workload.Insert {
 		if key >= e.cfg.Rows { // ascending keys go to the last leaf
 			grown(index)
