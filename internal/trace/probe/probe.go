@@ -60,8 +60,10 @@ type Probe struct {
 	links  []link.Link
 	reader *ringbuf.Reader
 	decode decoder
-	marks  [1024]uint8    // of file systems, as the programs have them
-	known  map[string]int // entries of each map that [Probe.Watch] fills
+	// What [Probe.Watch] filled: entries of each map, and the elements that the programs look at before
+	// they do at a map.
+	known map[string]int
+	marks map[string]*[1024]uint8
 	// Missing is what this kernel cannot show.
 	Missing []string
 }
@@ -85,6 +87,7 @@ func Start(c Config) (*Probe, error) {
 		return nil, fmt.Errorf("trace: the ring of events: %w", err)
 	}
 	return &Probe{coll: coll, links: links, reader: r, Missing: missing, known: map[string]int{},
+		marks:  map[string]*[1024]uint8{"targets": {}, "fsdevs": {}, "devs": {}},
 		decode: decoder{symbol: syms.name, names: map[uint64]string{}, texts: namer{}}}, nil
 }
 
@@ -108,20 +111,20 @@ func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
 			} else if err != nil {
 				return fmt.Errorf("trace: more than %d %s: %w", m.MaxEntries(), x.name, err)
 			}
-			if x.name == "fsdevs" {
-				p.marks[markOf(k)] = 1
-			}
+			p.marks[x.name][markOf(k)] = 1
 			p.known[x.name]++
 		}
 	}
-	if err := p.coll.Variables["marks"].Set(p.marks); err != nil {
-		return fmt.Errorf("trace: the marks of file systems: %w", err)
+	for variable, of := range map[string]string{"marks": "fsdevs", "process_marks": "targets"} {
+		if err := p.coll.Variables[variable].Set(p.marks[of]); err != nil {
+			return fmt.Errorf("trace: %s: %w", variable, err)
+		}
 	}
 	return nil
 }
 
-// markOf is a device's element in the programs' marks: their function mix.
-func markOf(dev uint32) uint32 { return uint32(uint64(dev)*0x9e3779b97f4a7c15>>40) % 1024 }
+// markOf is the element of a device or process in the programs' marks: their function mix.
+func markOf(key uint32) uint32 { return uint32(uint64(key)*0x9e3779b97f4a7c15>>40) % 1024 }
 
 // CountsRings reports whether this kernel shows what programs hand over to io_uring.
 func (p *Probe) CountsRings() bool {

@@ -10,6 +10,11 @@ enum { EVENT_CALL = 1, EVENT_WAIT, EVENT_REQUEST, EVENT_COMMIT, EVENT_HANDLE, EV
 #define NAMES 6
 #define NAME 48
 
+// A thread's name, copied at once.
+struct name {
+	u64 part[COMM / 8];
+};
+
 // A system call that took long.
 struct call_event {
 	u32 type, kind;

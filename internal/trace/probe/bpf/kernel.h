@@ -46,6 +46,22 @@ static long (*bpf_get_task_stack)(void *task, void *to, u32 size, u64 flags) = (
 // READ copies a field behind a pointer that the verifier does not know.
 #define READ(to, from) bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)))
 
+#define type_id(type) __builtin_btf_type_id(*(type *)0, 1)
+
+// Since 6.2: a pointer that the verifier does not know as one to a structure whose fields it reads
+// directly. 0 on other kernels.
+extern void *bpf_rdonly_cast(const void *pointer, u32 type) __attribute__((weak, section(".ksyms")));
+
+// key_of is a pointer as a number. The verifier allows only the difference of two pointers; which one is
+// subtracted means nothing.
+static char origin[8];
+INLINE u64 key_of(void *pointer)
+{
+	u64 key = (u64)pointer;
+	asm volatile("%0 -= %1" : "+r"(key) : "r"(origin));
+	return key;
+}
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct hlist_node {

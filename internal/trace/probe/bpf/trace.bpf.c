@@ -35,7 +35,9 @@ enum { KIND_FSYNC = 1, KIND_FDATASYNC, KIND_RANGE, KIND_MSYNC, KIND_WRITE, KIND_
 // 200. Two threads that share an element at one time are counted as a lost event.
 #define THREADS 32768
 struct thread {
-	u32 tid, kind; // of the call; 0: a thread of the kernel
+	u32 tid;
+	u16 kind;    // of the call; 0: a thread of the kernel
+	u16 counted; // among the calls in progress
 	u64 enter;
 	u64 out, wake, request; // of the wait
 	u32 waker_tgid, waker_tid;
@@ -66,17 +68,20 @@ struct inode_seen {
 
 // A request that is under way, in a cache line of its own. It lies in one of a few neighbouring
 // elements of an array. What the kernel's own structure still has at the end is read then, if the
-// request matters.
+// request matters. An element keeps its key when it is free: drivers have a fixed set of requests, so
+// the next one with the same address is found at the first look.
 #define REQUESTS 16384
 #define WAYS 4
 struct slot {
-	u64 alloc, first, issue;
+	u64 key; // of its address
+	u64 alloc, issue;
+	u64 first; // 0: free
 	u32 tgid, tid;
 	u32 bytes;
 	u8 disk, reason, kthread, requeues;
-	char comm[COMM];
+	struct name comm;
 };
-static u64 keys[REQUESTS]; // the requests' addresses, in the same places; 0: free
+static struct slot requests[REQUESTS] __attribute__((aligned(64)));
 
 #define DISKS 256
 struct disk {
@@ -109,7 +114,6 @@ MAP(targets, BPF_MAP_TYPE_HASH, 4096, u32, u8); // processes
 MAP(devs, BPF_MAP_TYPE_HASH, DISKS, u32, u8);   // disks, each with its place in disks
 MAP(fsdevs, BPF_MAP_TYPE_HASH, 256, u32, u8);   // file systems
 MAP(threads, BPF_MAP_TYPE_ARRAY, THREADS, u32, struct thread);
-MAP(requests, BPF_MAP_TYPE_ARRAY, REQUESTS, u32, struct slot);
 MAP(commits, BPF_MAP_TYPE_HASH, 256, u64, struct commit_event);
 MAP(flushers, BPF_MAP_TYPE_HASH, 1024, u32, u32);
 MAP(inodes, BPF_MAP_TYPE_ARRAY, INODES, u32, struct inode_seen);
@@ -134,14 +138,24 @@ INLINE void lost(void)
 
 // Most calls are fast, and what happens beside them explains nothing. So requests, commits and waits of
 // the kernel's threads are handed over only if they took long themselves, or while a traced call is
-// old enough to become slow. Calls are counted by when they began, in spans of 2^early_shift ns: those
-// in progress without those of the last two spans are old. A call that has lasted for a multiple of
+// old enough to become slow. Calls are counted from their first wait on, by when they began, in spans of
+// 2^early_shift ns: those in progress without those of the last two spans are old. A call that has lasted for a multiple of
 // all spans looks young for two of them, a 500th of the time.
 #define SPANS 1024
 static u32 in_progress, began[SPANS];
 static u64 last_slow; // when a slow call ended
 
 INLINE u32 span(u64 at) { return at >> early_shift & (SPANS - 1); }
+
+// in_call counts a call that waits: most calls never do.
+INLINE void in_call(struct thread *t)
+{
+	if (t->counted)
+		return;
+	t->counted = 1;
+	__sync_fetch_and_add(&in_progress, 1);
+	__sync_fetch_and_add(&began[span(t->enter)], 1);
+}
 
 // What is in flight at a slow call's end completes later.
 #define AFTER_NS 300000000ull
@@ -159,14 +173,32 @@ INLINE u32 mix(u64 x) { return x * 0x9e3779b97f4a7c15ull >> 40; }
 
 INLINE bool listed(void *map, u32 key) { return bpf_map_lookup_elem(map, &key) != 0; }
 
-// Most files are on none of the file systems: the loader marks the elements of those that are, which
-// costs less to look at than a hash table.
-u8 marks[1024];
+// Most files are on none of the file systems, and most calls are of none of the processes: the loader
+// marks the elements of those that are, which costs less to look at than a hash table.
+u8 marks[1024], process_marks[1024];
 
-INLINE bool watched(u32 dev) { return element(marks, mix(dev)) && listed(&fsdevs, dev); }
+// What was found once needs no hash table any more.
+static u32 found_systems[64];
 
-// place_on is a disk's place in disks, from 1; 0 if it is not watched. What was found once needs no
-// hash table any more: a disk keeps its place.
+INLINE bool watched(u32 dev)
+{
+	if (!element(marks, mix(dev)))
+		return 0;
+	if (element(found_systems, mix(dev)) == dev)
+		return 1;
+	if (!listed(&fsdevs, dev))
+		return 0;
+	element(found_systems, mix(dev)) = dev;
+	return 1;
+}
+
+// targeted reports whether calls of a process are traced: all are where files decide.
+INLINE bool targeted(u32 tgid)
+{
+	return by_device || (element(process_marks, mix(tgid)) && listed(&targets, tgid));
+}
+
+// place_on is a disk's place in disks, from 1; 0 if it is not watched. A disk keeps its place.
 static u64 found[64];
 
 INLINE u32 place_on(u32 dev)
@@ -291,6 +323,32 @@ INLINE struct file *file_of(u32 fd)
 	return f;
 }
 
+// opened finds the file system and the mode of an open file.
+INLINE bool opened(u32 fd, u32 *dev, u16 *mode)
+{
+	struct file *f = file_of(fd);
+	struct inode *i = 0;
+	struct super_block *sb = 0;
+	if (!f)
+		return 0;
+	if (bpf_rdonly_cast) { // since 6.2
+		f = bpf_rdonly_cast(f, type_id(struct file));
+		i = f->f_inode;
+		if (!i)
+			return 0;
+		*mode = i->i_mode;
+		sb = i->i_sb;
+		if (sb)
+			*dev = sb->s_dev;
+		return 1;
+	}
+	READ(i, f->f_inode);
+	READ(*mode, i->i_mode);
+	READ(sb, i->i_sb);
+	READ(*dev, sb->s_dev);
+	return 1;
+}
+
 INLINE u64 argument(void *regs, int n)
 {
 	struct pt_regs___x86 *x = regs;
@@ -300,26 +358,14 @@ INLINE u64 argument(void *regs, int n)
 	return a->regs[0];
 }
 
-INLINE bool kernel_thread(void)
-{
-	u32 flags = 0;
-	if (enum_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
-		struct task_struct *t = bpf_get_current_task_btf();
-		flags = t->flags;
-	} else {
-		struct task_struct *t = (void *)bpf_get_current_task();
-		READ(flags, t->flags);
-	}
-	return flags & PF_KTHREAD;
-}
-
 // forget ends what is known of a thread's call.
 INLINE void forget(struct thread *t)
 {
-	if (!t->kind)
-		return;
-	__sync_fetch_and_add(&in_progress, -1);
-	__sync_fetch_and_add(&began[span(t->enter)], -1);
+	if (t->counted) {
+		__sync_fetch_and_add(&in_progress, -1);
+		__sync_fetch_and_add(&began[span(t->enter)], -1);
+	}
+	t->counted = 0;
 	t->kind = 0;
 }
 
@@ -333,28 +379,19 @@ int call_enter(u64 *ctx)
 	if (!kind)
 		return 0;
 	u64 id = bpf_get_current_pid_tgid();
-	if (!by_device && !listed(&targets, id >> 32))
+	if (!targeted(id >> 32))
 		return 0;
 	u32 fd = -1;
 	if (kind != KIND_MSYNC && kind != KIND_SYNC) {
 		fd = argument((void *)ctx[0], 0);
-		struct file *f = file_of(fd);
-		struct inode *i = 0;
-		struct super_block *sb = 0;
-		u16 mode = 0;
-		if (!f)
-			return 0;
-		READ(i, f->f_inode);
 		u32 dev = 0;
-		if (by_device) {
-			READ(sb, i->i_sb);
-			READ(dev, sb->s_dev);
-			if (!watched(dev))
-				return 0;
-		}
-		READ(mode, i->i_mode);
+		u16 mode = 0;
+		if (!opened(fd, &dev, &mode))
+			return 0;
 		if ((mode & S_IFMT) != S_IFREG && (mode & S_IFMT) != S_IFBLK)
 			return 0; // a socket, a pipe, a terminal
+		if (by_device && !watched(dev))
+			return 0;
 	} else if (by_device) {
 		return 0;
 	}
@@ -370,8 +407,6 @@ int call_enter(u64 *ctx)
 	t->enter = bpf_ktime_get_ns();
 	t->fd = fd;
 	flags(tid) = IN_CALL;
-	__sync_fetch_and_add(&in_progress, 1);
-	__sync_fetch_and_add(&began[span(t->enter)], 1);
 	return 0;
 }
 
@@ -448,7 +483,7 @@ INLINE int handed_over(u32 operation)
 	if (operation >= sizeof(ring_kinds))
 		return 0;
 	u32 kind = ring_kinds[operation];
-	if (!kind || (!by_device && !listed(&targets, bpf_get_current_pid_tgid() >> 32)))
+	if (!kind || !targeted(bpf_get_current_pid_tgid() >> 32))
 		return 0;
 	struct count *n = bpf_map_lookup_elem(&counts, &kind);
 	if (n)
@@ -518,6 +553,8 @@ INLINE void leaves(struct task_struct *task, bool preempt, bool kernel, u64 now)
 		t->enter = now;
 	} else if (t->tid != tid) {
 		return;
+	} else {
+		in_call(t);
 	}
 	t->out = now;
 	t->wake = 0;
@@ -629,38 +666,55 @@ INLINE void owned(struct request_event *e, struct bio *bio)
 	READ(e->inode_magic, sb->s_magic);
 }
 
-// key_of is a pointer among a program's arguments as a number: the verifier allows no arithmetic with
-// pointers.
-INLINE u64 key_of(u64 *argument)
+// place_of finds a request's element, or else one that is free for it; 0 if there is none.
+INLINE struct slot *place_of(u64 key)
 {
-	u64 key = 0;
-	bpf_probe_read_kernel(&key, sizeof(key), argument);
-	return key;
-}
-
-// place_of finds a request's element, or else one that is free for it, or else none: REQUESTS.
-INLINE u32 place_of(u64 key)
-{
-	u32 first = mix(key) & (REQUESTS - WAYS), spare = REQUESTS;
+	u32 first = mix(key) & (REQUESTS - WAYS);
+	struct slot *spare = 0;
 #pragma unroll
 	for (int i = 0; i < WAYS; i++) {
-		u64 there = element(keys, first + i);
-		if (there == key)
-			return first + i;
-		if (!there && spare == REQUESTS)
-			spare = first + i;
+		struct slot *s = &element(requests, first + i);
+		if (s->key == key)
+			return s;
+		if (!s->first)
+			spare = s;
 	}
 	return spare;
 }
 
-// queued notes that a request was made, or issued.
-INLINE int queued(u64 *argument, bool issued)
+// submitter notes the running thread as a request's.
+INLINE void submitter(struct slot *s)
 {
-	struct request *rq = (void *)*argument;
-	u64 key = key_of(argument), alloc = rq->start_time_ns;
-	u32 at = place_of(key);
-	struct slot *s = bpf_map_lookup_elem(&requests, &at);
-	if (s && element(keys, at) && s->alloc == alloc) {
+	u32 flags = 0;
+	if (enum_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) { // since 5.11
+		struct task_struct *t = bpf_get_current_task_btf();
+		s->tgid = t->tgid;
+		s->tid = t->pid;
+		s->comm = *(struct name *)t->comm;
+		flags = t->flags;
+	} else {
+		struct task_struct *t = (void *)bpf_get_current_task();
+		u64 id = bpf_get_current_pid_tgid();
+		s->tgid = id >> 32;
+		s->tid = id;
+		bpf_get_current_comm(&s->comm, COMM);
+		READ(flags, t->flags);
+	}
+	s->kthread = (flags & PF_KTHREAD) != 0;
+	s->reason = 0;
+	if (s->kthread) {
+		u32 tid = s->tid, *reason = bpf_map_lookup_elem(&flushers, &tid);
+		if (reason)
+			s->reason = *reason + 1;
+	}
+}
+
+// queued notes that a request was made, or issued.
+INLINE int queued(struct request *rq, bool issued)
+{
+	u64 key = key_of(rq), alloc = rq->start_time_ns;
+	struct slot *s = place_of(key);
+	if (s && s->first && s->key == key && s->alloc == alloc) {
 		if (issued) {
 			if (!s->issue)
 				s->issue = bpf_ktime_get_ns();
@@ -677,62 +731,54 @@ INLINE int queued(u64 *argument, bool issued)
 		lost();
 		return 0;
 	}
-	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
-	element(keys, at) = key;
+	u64 now = bpf_ktime_get_ns();
+	s->key = key;
 	s->alloc = alloc;
 	s->first = now;
 	s->issue = issued ? now : 0;
-	s->tgid = id >> 32;
-	s->tid = id;
 	s->bytes = rq->__data_len;
 	s->disk = disk - 1;
 	s->requeues = 0;
-	s->kthread = kernel_thread();
-	s->reason = 0;
-	if (s->kthread) {
-		u32 tid = id, *reason = bpf_map_lookup_elem(&flushers, &tid);
-		if (reason)
-			s->reason = *reason + 1;
-	}
-	bpf_get_current_comm(s->comm, COMM);
+	submitter(s);
 	return 0;
 }
 
 // merged forgets a request that became part of another.
-INLINE int merged(u64 *argument)
+INLINE int merged(struct request *rq)
 {
-	u32 at = place_of(key_of(argument));
-	if (at < REQUESTS)
-		element(keys, at) = 0;
+	u64 key = key_of(rq);
+	struct slot *s = place_of(key);
+	if (s && s->key == key)
+		s->first = 0;
 	return 0;
 }
 
 // Until 5.11 the queue came first.
 SEC("tp_btf/block_rq_insert")
-int insert_510(u64 *ctx) { return queued(ctx + 1, 0); }
+int insert_510(u64 *ctx) { return queued((void *)ctx[1], 0); }
 
 SEC("tp_btf/block_rq_issue")
-int issue_510(u64 *ctx) { return queued(ctx + 1, 1); }
+int issue_510(u64 *ctx) { return queued((void *)ctx[1], 1); }
 
 SEC("tp_btf/block_rq_merge")
-int merge_510(u64 *ctx) { return merged(ctx + 1); }
+int merge_510(u64 *ctx) { return merged((void *)ctx[1]); }
 
 // Since 6.3: before the kernel parts a request with a flush, which it then issues itself.
 SEC("tp_btf/block_io_start")
 int io_start(u64 *ctx)
 {
 	struct request *rq = (void *)ctx[0];
-	return rq->cmd_flags & (REQ_PREFLUSH | REQ_FUA) ? queued(ctx, 0) : 0;
+	return rq->cmd_flags & (REQ_PREFLUSH | REQ_FUA) ? queued(rq, 0) : 0;
 }
 
 SEC("tp_btf/block_rq_insert")
-int insert(u64 *ctx) { return queued(ctx + 0, 0); }
+int insert(u64 *ctx) { return queued((void *)ctx[0], 0); }
 
 SEC("tp_btf/block_rq_issue")
-int issue(u64 *ctx) { return queued(ctx + 0, 1); }
+int issue(u64 *ctx) { return queued((void *)ctx[0], 1); }
 
 SEC("tp_btf/block_rq_merge")
-int merge(u64 *ctx) { return merged(ctx + 0); }
+int merge(u64 *ctx) { return merged((void *)ctx[0]); }
 
 // Requests that had a disk for themselves tell how long it takes; one in so long is enough.
 #define SAMPLE_NS 5000000ull
@@ -771,7 +817,7 @@ INLINE void completed(struct request *rq, struct slot *s, u64 now)
 	e->requeues = s->requeues;
 	e->kthread = s->kthread;
 	e->alone = alone;
-	bpf_probe_read_kernel(e->comm, COMM, s->comm);
+	*(struct name *)e->comm = s->comm;
 	e->inode = 0;
 	e->inode_dev = 0;
 	e->inode_magic = 0;
@@ -783,13 +829,12 @@ SEC("tp_btf/block_rq_complete")
 int complete(u64 *ctx)
 {
 	struct request *rq = (void *)ctx[0];
-	u32 done = ctx[2], left = 0;
-	u32 at = place_of(key_of(ctx));
-	struct slot *s = bpf_map_lookup_elem(&requests, &at);
-	if (!s || !element(keys, at))
+	u32 done = ctx[2];
+	u64 key = key_of(rq);
+	struct slot *s = place_of(key);
+	if (!s || s->key != key || !s->first)
 		return 0;
-	left = rq->__data_len;
-	if (done < left)
+	if (done < rq->__data_len)
 		return 0; // a part of it
 	// A write with a flush before or after it completes once for its data and once in all. The flush
 	// is a request of its own.
@@ -800,7 +845,7 @@ int complete(u64 *ctx)
 	if (flags & sequence && (rq->cmd_flags & REQ_OP_MASK) != REQ_OP_FLUSH)
 		return 0;
 	completed(rq, s, bpf_ktime_get_ns());
-	element(keys, at) = 0;
+	s->first = 0;
 	return 0;
 }
 
