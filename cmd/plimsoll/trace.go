@@ -109,6 +109,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
+	_ = trace.GiveWay() // where it is refused, the trace is only less polite
 	t := &tally{}
 	collect := newCollector()
 	began := a.now()

@@ -63,7 +63,8 @@ type session struct {
 	since   map[uint32]int64 // when each file system began to be watched
 	early   int              // slow calls that began before
 	foreign map[uint32]bool  // devices of files that are on no watched file system
-	look    chan struct{}    // asks for a look at the target at once
+	look    chan struct{}    // asks for a look at the whole target at once
+	known   map[uint32]bool  // processes whose files were looked at; of run's goroutine
 	groups  map[uint32]bool
 }
 
@@ -80,7 +81,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		return nil, err
 	}
 	s := &session{opt: opt, rings: found.Rings, byDevice: found.ByDevice, notes: found.Notes, tally: chain.NewTally(), groups: map[uint32]bool{},
-		since: map[uint32]int64{}, foreign: map[uint32]bool{}, look: make(chan struct{}, 1)}
+		since: map[uint32]int64{}, foreign: map[uint32]bool{}, known: map[uint32]bool{}, look: make(chan struct{}, 1)}
 	s.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(), Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
 	s.window = chain.NewWindow(&s.header)
 	p, err := probe.Start(probe.Config{Slower: opt.Slower, ByDevice: found.ByDevice})
@@ -101,6 +102,9 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 }
 
 func (s *session) watch(f *target.Found) error {
+	for _, p := range f.Processes {
+		s.known[p] = true
+	}
 	var disks, systems []uint32
 	for _, d := range f.Disks {
 		disks = append(disks, d.Dev)
@@ -128,7 +132,7 @@ func (s *session) run(ctx context.Context) error {
 	var again sync.WaitGroup
 	again.Go(func() {
 		for s.pause(ctx) {
-			found, err := target.Find(s.opt.Target)
+			found, err := target.FindMore(s.opt.Target, s.known)
 			mu.Lock()
 			if gone = err != nil; gone {
 				cancel() // what was seen until now counts
@@ -168,6 +172,7 @@ func (s *session) pause(ctx context.Context) bool {
 		return false
 	case <-tick.C:
 	case <-s.look:
+		clear(s.known)
 	}
 	return ctx.Err() == nil
 }

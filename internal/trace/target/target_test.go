@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plimsoll/internal/trace/events"
@@ -31,6 +32,15 @@ func TestBadTargets(t *testing.T) {
 	}
 }
 
+// The files of a process that is known are not looked at again.
+func TestKnown(t *testing.T) {
+	self := uint32(os.Getpid())
+	f, err := FindMore(Choice{PID: os.Getpid()}, map[uint32]bool{self: true})
+	if err != nil || len(f.Processes)+len(f.Mounts)+len(f.Disks) > 0 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
 func TestMemory(t *testing.T) {
 	const shm = "/dev/shm"
 	if text, err := os.ReadFile("/proc/self/mounts"); err != nil || !strings.Contains(string(text), " "+shm+" tmpfs ") {
@@ -50,6 +60,41 @@ func TestUnseen(t *testing.T) {
 	for _, fs := range []string{"ext4", "xfs"} {
 		if what, fatal := Unseen(fs); what != "" || fatal {
 			t.Errorf("%s: %s", fs, what)
+		}
+	}
+}
+
+// A path on a file system whose disks are not known gets one sentence: what is it that cannot be seen?
+func TestWithoutDisk(t *testing.T) {
+	for fs, want := range map[string]string{
+		"zfs":   "/data is on zfs, and which disks it has is not known here; ZFS has its own cache, log and scheduler",
+		"btrfs": "/data is on btrfs, and which disks it has is not known here; btrfs's log and transaction commits are not followed",
+		"fuse.": "/data is on fuse: its requests go to a server or a program",
+		"tmpfs": "/data is on tmpfs: its files are in memory",
+		"":      "no block device is known below /data",
+	} {
+		if err := withoutDisk("/data", fs); !strings.HasPrefix(err.What, want) || err.Do == "" {
+			t.Errorf("%q: %s", fs, err.What)
+		}
+	}
+}
+
+// The magic numbers agree with what the kernel calls the file systems that are mounted here.
+func TestMagics(t *testing.T) {
+	mounts, err := readMounts(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mounts {
+		got := typeOf(m.Path)
+		if at, err := os.Stat(m.Path); err != nil || kernelDev(at.Sys().(*syscall.Stat_t).Dev) != m.Dev {
+			continue // another mount covers it, or it cannot be entered
+		}
+		if what, _ := Unseen(m.FSType); what != "" && m.FSType != "devtmpfs" && (got == "" || !strings.HasPrefix(m.FSType, got)) {
+			t.Errorf("%s: %q, and mounted as %s", m.Path, got, m.FSType)
+		}
+		if got != "" && !strings.HasPrefix(m.FSType, strings.TrimSuffix(got, ".")) && m.FSType != "devtmpfs" && m.FSType != "rootfs" && m.FSType != "smb3" {
+			t.Errorf("%s: %q, and mounted as %s", m.Path, got, m.FSType)
 		}
 	}
 }

@@ -1,0 +1,47 @@
+//go:build linux
+
+package trace_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/trace"
+)
+
+// All threads of a process that gives way do, in a process of its own: the policy stays.
+func TestGiveWay(t *testing.T) {
+	if os.Getenv("PLIMSOLL_TEST_GIVES_WAY") == "" {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestGiveWay$")
+		cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_GIVES_WAY=1")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		return
+	}
+	if err := trace.GiveWay(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		stat, err := os.ReadFile("/proc/self/task/" + e.Name() + "/stat")
+		if err != nil {
+			continue // it ended
+		}
+		// The policy is field 41 of proc_pid_stat(5), the name field 2.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if fields[38] != "3" { // SCHED_BATCH
+			t.Errorf("thread %s has policy %s", e.Name(), fields[38])
+		}
+	}
+}
