@@ -3,14 +3,18 @@
 package trace_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,12 +27,13 @@ import (
 )
 
 var (
-	cost     = flag.Int("cost", 0, "measure what a trace costs in so many pairs of runs, and print the tables of docs/trace.md")
+	cost     = flag.Duration("cost", 0, "measure for so long, for each load, what a trace costs, and print the tables of docs/trace.md")
 	costLoad = flag.String("cost-load", "", "only the load of this name")
 )
 
-// costFor is how long a run is measured.
-const costFor = 6 * time.Second
+// costFor is how long a run is measured. Short runs that alternate have more in common with each other
+// than long ones.
+const costFor = 3 * time.Second
 
 // A load is what is measured with and without a trace.
 type load struct {
@@ -56,25 +61,22 @@ var loads = []load{
 // A measurement is one run.
 type measurement struct {
 	rate, p99 float64
+	writes    float64                      // that the disk completed, a second
+	syncs     float64                      // that a trace saw, a second
 	programs  map[string]ebpf.ProgramStats // of the trace, by name
 	tracer    time.Duration                // processor time of the tracing process
 }
 
-// TestCost prints what a trace costs: what its programs took, which the kernel counts
-// (bpf_stats_enabled) and which does not depend on what else the machine does; and throughput and p99
-// of pairs of runs with and without, in the order ABBA, on a file system in memory. It asserts nothing.
+// TestCost prints what a trace costs: throughput and p99 of pairs of runs with and without, in the
+// order ABBA, on a file system in memory; and after these, in a run of its own, what each eBPF program
+// takes, which the kernel counts (bpf_stats_enabled). The counting itself costs as much as most
+// programs, so it is off during the pairs. It asserts nothing.
 //
-//	sudo go test ./internal/trace -run Cost -cost 6 -v -timeout 1h
+//	sudo go test ./internal/trace -run Cost -cost 100s -v -timeout 1h
 func TestCost(t *testing.T) {
 	if *cost == 0 {
-		t.Skip("a measurement, not a test: -cost PAIRS")
+		t.Skip("a measurement, not a test: -cost DURATION")
 	}
-	stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stats.Close()
-	counting(t)
 	for _, l := range loads {
 		if *costLoad != "" && *costLoad != l.name {
 			continue
@@ -83,7 +85,7 @@ func TestCost(t *testing.T) {
 			r := l.start(t, inMemory(t))
 			r.run(t, time.Second)
 			var with, without []measurement
-			for i := range *cost {
+			for i, until := 0, time.Now().Add(*cost); time.Now().Before(until); i++ {
 				pair := [2]measurement{}
 				for k := range 2 {
 					traced := (i+k)%2 == 1
@@ -92,7 +94,14 @@ func TestCost(t *testing.T) {
 				without, with = append(without, pair[0]), append(with, pair[1])
 			}
 			printPairs(l.name, without, with)
-			printPrograms(with)
+			stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stats.Close()
+			counting(t)
+			m := measured(t, r, true)
+			printPrograms(&m)
 		})
 	}
 }
@@ -117,13 +126,15 @@ func counting(t *testing.T) {
 func measured(t *testing.T, r runner, traced bool) (m measurement) {
 	t.Helper()
 	var tracer *exec.Cmd
-	others := attached()
+	var out bytes.Buffer
+	until(t, "another trace runs", func() bool { return attached() == 0 })
 	if traced {
-		tracer = tracing(t, r.target())
+		tracer = tracing(t, r.target(), &out)
 	}
-	before := programs()
+	before, done := programs(), written(t, r.target().Path)
 	n, p99 := r.run(t, costFor)
 	m.rate, m.p99 = n/costFor.Seconds(), p99.Seconds()
+	m.writes = (written(t, r.target().Path) - done) / costFor.Seconds()
 	if !traced {
 		return m
 	}
@@ -138,28 +149,51 @@ func measured(t *testing.T, r runner, traced bool) (m measurement) {
 	if err := tracer.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = tracer.Wait() // interrupted
-	until(t, "programs are left of a process that ended", func() bool { return attached() <= others })
+	if err := tracer.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(out.String(), &m.syncs); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "programs are left of a process that ended", func() bool { return attached() == 0 })
 	return m
 }
 
 // tracing starts a trace in a process of its own, and waits until its programs run.
-func tracing(t *testing.T, c target.Choice) *exec.Cmd {
+func tracing(t *testing.T, c target.Choice, out io.Writer) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := attached()
 	cmd := exec.CommandContext(context.Background(), self)
 	cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+c.Path)
-	cmd.Stderr = os.Stderr
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "no program was attached", func() bool { return attached() > before })
+	until(t, "no program was attached", func() bool { return attached() > 0 })
 	time.Sleep(time.Second) // it reads who has which files open
 	return cmd
+}
+
+// written is how many writes the disk below a folder has completed.
+func written(t *testing.T, dir string) float64 {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/sys/dev/block/%d:%d/stat", unix.Major(st.Dev), unix.Minor(st.Dev)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writes = 4 // Documentation/block/stat.rst
+	n, err := strconv.ParseFloat(strings.Fields(string(text))[writes], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // cpuOf is the processor time that a process took.
@@ -209,17 +243,19 @@ func programs() map[string]ebpf.ProgramStats {
 }
 
 // printPairs prints throughput and p99 of the pairs: the median of the ratios, and the interval that
-// has it with 95 % or, with few pairs, all of them.
+// has it with 95 % or, with few pairs, all of them; and before these the syncs that the trace saw and the
+// disk's writes without it.
 func printPairs(name string, without, with []measurement) {
-	var rate, p99 []float64
+	var rate, p99, syncs, writes []float64
 	var rates, p99s [2][]float64
 	for i := range with {
+		syncs, writes = append(syncs, with[i].syncs), append(writes, without[i].writes)
 		rate = append(rate, with[i].rate/without[i].rate)
 		p99 = append(p99, with[i].p99/without[i].p99)
 		rates[0], rates[1] = append(rates[0], without[i].rate), append(rates[1], with[i].rate)
 		p99s[0], p99s[1] = append(p99s[0], without[i].p99*1e6), append(p99s[1], with[i].p99*1e6)
 	}
-	fmt.Printf("| %s | %.0f | %.0f | %s | %.0f us | %.0f us | %s |\n", name, middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99))
+	fmt.Printf("| %s | %.0f | %.0f | %d | %.0f | %.0f | %s | %.0f us | %.0f us | %s |\n", name, middle(syncs), middle(writes), len(with), middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99))
 }
 
 // change is a median of ratios with its interval, in percent.
@@ -249,10 +285,8 @@ func middle(xs []float64) float64 {
 	return s[len(s)/2]
 }
 
-// printPrograms prints what each program took in the run that was in the middle.
-func printPrograms(all []measurement) {
-	slices.SortFunc(all, func(a, b measurement) int { return cmp.Compare(total(&a), total(&b)) })
-	m := &all[len(all)/2]
+// printPrograms prints what each program took in a run.
+func printPrograms(m *measurement) {
 	var names []string
 	for name := range m.programs {
 		names = append(names, name)

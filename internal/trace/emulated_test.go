@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,6 +25,7 @@ import (
 	"plimsoll/internal/lab/disk"
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/trace"
+	"plimsoll/internal/trace/events"
 	"plimsoll/internal/trace/probe"
 	"plimsoll/internal/trace/target"
 )
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 		if pid, err := strconv.Atoi(text); err == nil {
 			choice = target.Choice{PID: pid}
 		}
-		if _, err := trace.Run(context.Background(), trace.Options{Target: choice, For: time.Minute, Slower: 20 * time.Millisecond}); err != nil {
+		if err := tracer(choice); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -50,6 +52,25 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// tracer traces, as the program does, until it is interrupted. It prints how many syncs a second it saw.
+func tracer(choice target.Choice) error {
+	if err := trace.GiveWay(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := trace.Run(ctx, trace.Options{Target: choice, For: time.Minute, Slower: 20 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	h, syncs := r.Report.Header, uint64(0)
+	for _, kind := range []events.Kind{events.Fsync, events.Fdatasync, events.Msync, events.SyncFileRange} {
+		syncs += h.Totals.Counts[kind].Calls
+	}
+	fmt.Println(float64(syncs) / h.Lasted.Seconds())
+	return nil
 }
 
 // neighbour writes 16 KiB directly at 32 places until it is killed.
