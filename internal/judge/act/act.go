@@ -59,6 +59,9 @@ const Most = 5
 // A Setting is what is known of where a database runs and how it was recorded.
 type Setting struct {
 	Sources []Source
+	// Recorded is the folder of the recording that all of them are of, "" if there is none: prove takes it
+	// in place of a source, which may have been a server's address or has a name but no file.
+	Recorded string
 	// Span is what was recorded, and Incident the part that the findings are about.
 	Span, Incident rules.Span
 	Marked         Marked

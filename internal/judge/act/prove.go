@@ -72,7 +72,7 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	span := before(s, needed)
 	times := " --from " + at(span.From) + " --before-to " + at(span.To)
-	name := shellword.Quote(of.Name)
+	name, recorded := shellword.Quote(of.Name), shellword.Quote(s.Recorded)
 	out := proof{record: []string{}, seconds: needed.Seconds()}
 	switch {
 	case s.Marked.Growing:
@@ -80,12 +80,17 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 		dir, wait := shellword.Quote(s.Marked.Folder), strings.TrimSuffix(k.remedy.Wait.String(), "0s")
 		out.compare = []string{"plimsoll mark " + k.remedy.Name + " --at -" + wait + " --to " + dir,
 			"plimsoll prove " + dir + " --from " + at(s.Marked.At) + " --at-mark=" + k.remedy.Name + " --settle " + wait + fix}
+	case s.Recorded != "" && live(of.Name) && s.Span.To.Sub(s.Span.From) >= needed:
+		out.compare = []string{"plimsoll record " + name + " --out after --for " + long, "plimsoll prove " + recorded + " after" + times + fix}
 	case of.Kind != "prometheus" && live(of.Name):
 		out.record = []string{"plimsoll record " + name + " --out before --for " + long}
 		out.compare = []string{"plimsoll record " + name + " --out after --for " + long, "plimsoll prove before after" + fix}
 	case goesOn(of.Kind):
 		out.compare = []string{`CHANGED=$(date -u +%Y-%m-%dT%H:%M:%SZ)`, "plimsoll prove " + name + " " + name + times + ` --after-from "${CHANGED:?when the wait was over}"` + fix}
 	default:
+		if s.Recorded != "" {
+			name = recorded
+		}
 		out.compare = []string{"plimsoll prove " + name + ` "${AFTER:?the same, recorded for ` + long + ` after the wait}"` + times + fix}
 	}
 	return out

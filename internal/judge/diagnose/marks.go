@@ -75,6 +75,15 @@ func markedIn(c *rules.Case, in []recording.Reader) act.Marked {
 		Judged: at.Sub(whole.From) >= markBefore && whole.To.Sub(at) >= markAfter}
 }
 
+// recordedIn is the folder of the recording that everything was read from, "" if there is none.
+func recordedIn(in []recording.Reader) string {
+	if len(in) != 1 {
+		return ""
+	}
+	dir, _ := recording.Folder(in[0])
+	return dir
+}
+
 // marked measures what a detector saw before and after each mark.
 func marked(c *rules.Case, s rules.Stall, marks []recording.Mark) []Marked {
 	var out []Marked

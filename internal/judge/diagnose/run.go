@@ -94,7 +94,7 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
-	r.act(all, markedIn(c, in))
+	r.act(all, in, markedIn(c, in))
 	runs := runsOf(shown)
 	r.Runs, r.Timeline = spansOf(shown, runs), plot(shown, runs)
 	if opt.Slots > 0 {
@@ -115,8 +115,8 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 }
 
 // act adds what to do about each incident.
-func (r *Report) act(all []*judged, m act.Marked) {
-	s := act.Setting{Span: r.Span, Marked: m}
+func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked) {
+	s := act.Setting{Span: r.Span, Recorded: recordedIn(in), Marked: m}
 	for _, x := range r.Sources {
 		s.Sources = append(s.Sources, act.Source{Kind: x.Kind, Name: x.Name, Engine: x.Engine, Version: x.Version})
 	}
