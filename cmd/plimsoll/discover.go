@@ -31,6 +31,9 @@ func (o *clusterOptions) AddFlags(cmd *cobra.Command, of string) {
 	}
 }
 
+// given reports whether any of the flags was.
+func (o *clusterOptions) given() bool { return o.Options != cluster.Options{} }
+
 // open finds the cluster of an address.
 func (o *clusterOptions) open(text string) (*cluster.Client, discover.Address, error) {
 	at, err := discover.ParseAddress(text)

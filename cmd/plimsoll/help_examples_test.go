@@ -54,6 +54,8 @@ var ends = map[string]end{
 
 	"plimsoll rollout plan.json --site site.yaml":           {code: exitUsage, stderr: `there is no log at`},
 	"plimsoll rollout plan.json --site site.yaml --dry-run": {code: exitFailure, stderr: `it cannot begin yet`},
+	"plimsoll rollout plan.json --on":                       {code: exitFailure, stderr: `no Kubernetes cluster is configured`},
+	"plimsoll rollout --on":                                 {code: exitFailure, stderr: `no Kubernetes cluster is configured`},
 	"plimsoll rollout --":                                   {code: exitUsage, stderr: `holds no rollout`},
 
 	"plimsoll lab table examples/lab --measured":                    {code: exitFine},

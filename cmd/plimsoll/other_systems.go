@@ -32,11 +32,27 @@ func newTraceCommand(*app) *cobra.Command {
 		"Linux's eBPF", "run it on the server whose syncs are slow")
 }
 
-// newRolloutCommand replaces the rollout on other systems: it exchanges names in one step and looks
-// for processes in /proc.
-func newRolloutCommand(*app) *cobra.Command {
-	return onLinuxOnly("rollout", "Carry out a plan, step by step (Linux only)",
-		"Linux's renameat2 and /proc", "run it on the server whose log moves")
+// newRolloutCommand is the rollout on a cluster alone: on a machine it exchanges names in one step and
+// looks for processes in /proc, which takes Linux.
+func newRolloutCommand(a *app) *cobra.Command {
+	modes, o := &rolloutModes{}, &clusterRollout{}
+	cmd := &cobra.Command{
+		Use:  "rollout PLAN.json --on k8s://NAMESPACE/NAME | --resume | --undo | --finish",
+		Args: needArgs(0, 1, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.on == "" {
+				return unsupported{"rollout on this machine", "Linux's renameat2 and /proc; --on k8s://NAMESPACE/NAME works here"}
+			}
+			if err := o.Validate(args, modes); err != nil {
+				return err
+			}
+			return asEmitFailure(o.Run(cmd.Context(), a, args, modes))
+		},
+	}
+	modes.AddFlags(cmd)
+	o.AddFlags(cmd)
+	cmd.ValidArgsFunction = oneFile("json", "yaml", "yml")
+	return cmd
 }
 
 // newTracer replaces the tracer on other systems.

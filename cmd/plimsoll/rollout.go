@@ -21,25 +21,25 @@ import (
 
 // rolloutOptions are the flags of `plimsoll rollout`.
 type rolloutOptions struct {
+	rolloutModes
+	cluster   clusterRollout
 	site      string
 	dir       string
 	recordFor time.Duration
-	dryRun    bool
-	resume    bool
-	undo      bool
-	finish    bool
 	force     bool
-	output    choice
 }
 
 func newRolloutCommand(a *app) *cobra.Command {
 	o := &rolloutOptions{}
 	cmd := &cobra.Command{
-		Use:  "rollout PLAN.json --site SITE.yaml | --resume | --undo | --finish",
+		Use:  "rollout PLAN.json (--site SITE.yaml | --on k8s://NAMESPACE/NAME) | --resume | --undo | --finish",
 		Args: needArgs(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Validate(cmd, args); err != nil {
 				return err
+			}
+			if o.cluster.on != "" {
+				return asRolloutFailure(o.cluster.Run(cmd.Context(), a, args, &o.rolloutModes))
 			}
 			return asRolloutFailure(o.Run(cmd.Context(), a, args))
 		},
@@ -49,15 +49,12 @@ func newRolloutCommand(a *app) *cobra.Command {
 }
 
 func (o *rolloutOptions) AddFlags(cmd *cobra.Command) {
-	addFormat(cmd, &o.output)
+	o.rolloutModes.AddFlags(cmd)
+	o.cluster.AddFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.site, "site", "", "what is installed on this machine: members, folders, units (YAML); with --resume or --undo, one with other commands")
 	f.StringVar(&o.dir, "dir", "rollout", "folder for the rollout's state and recordings")
 	f.DurationVar(&o.recordFor, "record-for", 10*time.Minute, "how long to record before and after; 0: not at all")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print the steps and check what can be checked; change nothing")
-	f.BoolVar(&o.resume, "resume", false, "go on with what a killed or stopped rollout was doing")
-	f.BoolVar(&o.undo, "undo", false, "go back to where it began")
-	f.BoolVar(&o.finish, "finish", false, "remove the old log, if the recordings prove better")
 	f.BoolVar(&o.force, "force", false, "with --finish: remove it, whatever the recordings say")
 	complete(cmd, "record-for")
 	for _, err := range []error{cmd.MarkFlagDirname("dir"), cmd.MarkFlagFilename("site", "yaml", "yml")} {
@@ -75,15 +72,22 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 			modes++
 		}
 	}
+	if err := o.cluster.Validate(args, &o.rolloutModes); err != nil {
+		return err
+	}
+	onCluster := o.cluster.on != ""
 	switch {
+	case onCluster && (o.site != "" || o.force || cmd.Flags().Changed("dir") || cmd.Flags().Changed("record-for")):
+		return usagef("--on changes a cluster, --site this machine", "rollout: --site, --dir, --record-for and --force do not go with --on")
 	case modes > 1:
 		return usagef("one at a time", "rollout: --resume, --undo and --finish exclude each other")
 	case o.force && !o.finish:
 		return usagef("", "rollout: --force goes with --finish")
 	case modes > 0 && (len(args) > 0 || cmd.Flags().Changed("record-for")):
 		return usagef("leave the plan and --record-for out", "rollout: a rollout that was begun has its plan in its folder")
+	case onCluster:
 	case len(args) > 0 && o.site == "":
-		return usagef("plimsoll rollout --help shows one", "rollout: --site is missing: what is installed on this machine")
+		return usagef("plimsoll rollout --help shows one", "rollout: --site is missing: what is installed on this machine; or --on, a StatefulSet")
 	case len(args) == 0 && modes == 0 && o.site != "":
 		return usagef(seeHelp(cmd), "rollout: PLAN.json missing")
 	case o.recordFor < 0:

@@ -11,8 +11,10 @@ import (
 type Report struct {
 	Version int    `json:"version"`
 	Engine  string `json:"engine"`
-	Dir     string `json:"dir"`
-	DryRun  bool   `json:"dry_run"`
+	Dir     string `json:"dir"` // of its state; "" for one on a cluster
+	// On is the StatefulSet that it changes; "" for one on this machine.
+	On     string `json:"on,omitempty"`
+	DryRun bool   `json:"dry_run"`
 	// Direction is forward, undoing, undone, finishing or finished.
 	Direction string         `json:"direction"`
 	Done      bool           `json:"done"` // every step is

@@ -4,7 +4,6 @@ package rollout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/model/engine"
 )
 
@@ -120,16 +120,17 @@ func paths(changes []emit.Change) string {
 
 // adopt joins the steps with the state's.
 func (r *Rollout) adopt() error {
-	if len(r.state.Steps) == 0 {
-		for _, s := range r.steps {
-			r.state.Steps = append(r.state.Steps, StepState{Name: s.Name})
-		}
-		return nil
+	c := &steps.Course{Steps: r.steps}
+	err := c.Begin(r.state.Steps)
+	if err == nil {
+		r.state.Steps = c.Stand
 	}
-	if !slices.EqualFunc(r.steps, r.state.Steps, func(a Step, b StepState) bool { return a.Name == b.Name }) {
-		return errors.New("the rollout was begun by a version of plimsoll with other steps: go on with that one")
-	}
-	return nil
+	return err
+}
+
+// course is the steps with where they stand.
+func (r *Rollout) course() *steps.Course {
+	return &steps.Course{Steps: r.steps, Stand: r.state.Steps, Save: r.save, Say: r.say, At: r.at}
 }
 
 // build makes the steps of all members, one member after the other.
@@ -219,17 +220,17 @@ func (r *Rollout) Run(ctx context.Context) error {
 	}
 	switch r.state.Direction {
 	case Undoing:
-		if err := r.back(ctx); err != nil {
+		if err := r.course().Back(ctx); err != nil {
 			return err
 		}
 		return r.turn(Undone)
 	case Finishing:
-		if err := r.finish(ctx); err != nil {
+		if err := r.course().Finish(ctx); err != nil {
 			return err
 		}
 		return r.turn(Finished)
 	case Forward:
-		return r.forward(ctx)
+		return r.course().Forward(ctx)
 	}
 	return nil
 }
@@ -267,9 +268,7 @@ func (r *Rollout) Finish(ctx context.Context, force bool) error {
 }
 
 // Done reports whether every step is done.
-func (r *Rollout) Done() bool {
-	return !slices.ContainsFunc(r.state.Steps, func(s StepState) bool { return s.Phase != done })
-}
+func (r *Rollout) Done() bool { return r.course().IsDone() }
 
 func (r *Rollout) turn(to string) error {
 	r.state.Direction = to

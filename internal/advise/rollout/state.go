@@ -15,19 +15,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/base/safefile"
 )
 
-// A Phase is how far a step has come.
-type Phase string
-
-// The phases of a step; "" is one that was not begun.
-const (
-	begun   Phase = "begun"
-	done    Phase = "done"
-	undoing Phase = "undoing"
-	undone  Phase = "undone"
+// What [steps] has under these names here.
+type (
+	Step      = steps.Step
+	StepState = steps.State
+	StepError = steps.StepError
 )
+
+// ErrInterrupted says that a rollout stopped at a safe point because it was asked to.
+var ErrInterrupted = steps.ErrInterrupted
 
 // Directions of a rollout. It is asked for a direction once, and keeps it when it is resumed.
 const (
@@ -59,13 +59,6 @@ type State struct {
 	Steps     []StepState `json:"steps"`
 	// Proof is what comparing the recordings said: "better", "worse", ...; "" before.
 	Proof string `json:"proof,omitempty"`
-}
-
-// A StepState is how far a step has come.
-type StepState struct {
-	Name  string    `json:"name"`
-	Phase Phase     `json:"phase,omitempty"`
-	At    time.Time `json:"at,omitzero"`
 }
 
 // An InputError says what is wrong with what the user gave, and what to do about it.
@@ -163,7 +156,7 @@ func (f *Folder) save(s *State) error {
 
 // Begun reports whether any step was begun.
 func (s *State) Begun() bool {
-	return slices.ContainsFunc(s.Steps, func(s StepState) bool { return s.Phase != "" })
+	return steps.HasBegun(s.Steps)
 }
 
 // Amend replaces the site, for one whose commands or address were wrong. Members, folders and

@@ -207,9 +207,10 @@ var layers = []Layer{
 		"base/diagnostics", "base/units", "model/volume", "model/catalog", "model/kernel",
 		"model/workload", "model/engine", "model/scenario", "model/simulate", "advise/budget",
 	}},
+	{"advise/rollout/steps", "steps forward and back, which can be killed at any moment", nil},
 	{"advise/rollout", "a plan carried out, step by step, so that no acknowledged write can be lost", []string{
 		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "base/yamltree", "model/engine",
-		"advise/emit",
+		"advise/emit", "advise/rollout/steps",
 	}},
 	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{
 		"model/engine", "advise/rollout",
@@ -229,6 +230,9 @@ var layers = []Layer{
 	}},
 	{"advise/discover", "what runs in a Kubernetes cluster as a scenario, each value with the object that declares it", []string{
 		"base/diagnostics", "base/units", "record/cluster", "model/catalog", "model/engine", "advise/emit", "advise/fit",
+	}},
+	{"advise/rollout/pods", "a plan carried out on a StatefulSet, through its cluster's API", []string{
+		"record/cluster", "model/engine", "advise/emit", "advise/discover", "advise/rollout/steps", "advise/rollout",
 	}},
 
 	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{
@@ -371,7 +375,7 @@ var layers = []Layer{
 		"judge/headroom/offers", "judge/alerts", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "trace", "trace/events", "trace/target", "trace/chain",
 		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
-		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/rollout", "advise/plan", "advise/prove",
+		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/rollout", "advise/rollout/steps", "advise/rollout/pods", "advise/plan", "advise/prove",
 		"advise/casebook", "advise/fit", "advise/discover", "record/cluster", "present/document", "present/diagnosis", "present/html",
 		"present/mcp", "present/text", "present/markdown", "present/results", "present/frame", "watch", "watch/top", "engine", "docs",
 	}},

@@ -59,9 +59,11 @@ func about(s *rollout.ReportedStep) string {
 func stands(r *rollout.Report) string {
 	switch {
 	case r.DryRun && len(r.Problems) > 0:
-		return fmt.Sprintf("A dry run of %d steps: it cannot begin yet. Nothing was changed.", len(r.Steps))
+		return fmt.Sprintf("A dry run of %d steps%s: it cannot begin yet. Nothing was changed.", len(r.Steps), onWhat(r))
 	case r.DryRun:
-		return fmt.Sprintf("A dry run: %d steps are left, and every precondition that can be seen now holds. Nothing was changed.", left(r))
+		return fmt.Sprintf("A dry run%s: %d steps are left, and every precondition that can be seen now holds. Nothing was changed.", onWhat(r), left(r))
+	case r.On != "":
+		return standsOn(r)
 	case r.Direction == "undone":
 		return "Undone: everything is where it was, and the engine runs."
 	case r.Direction == "finished":
@@ -70,6 +72,28 @@ func stands(r *rollout.Report) string {
 		return "Done, and proved better. plimsoll rollout --finish removes the old log; --undo goes back."
 	case r.Done:
 		return "Done: the log is on its new volume. The old one is kept until the recordings prove better; --undo goes back."
+	}
+	return fmt.Sprintf("It stands in the middle (%s): %d of %d steps are left. --resume goes on, --undo goes back.", r.Direction, left(r), len(r.Steps))
+}
+
+func onWhat(r *rollout.Report) string {
+	if r.On == "" {
+		return ""
+	}
+	return " on " + r.On
+}
+
+// standsOn is the verdict of a rollout on a cluster.
+func standsOn(r *rollout.Report) string {
+	switch {
+	case r.Direction == "undone":
+		return "Undone: the StatefulSet and its pods are as they were. Volumes that grew and claims that were made stay."
+	case r.Direction == "finished":
+		return "Finished. Nothing was removed. A log that moved is still in its old place too, as LOG.plimsoll-old: remove it when you are content."
+	case r.Done:
+		return "Done. --undo goes back, --finish ends the rollout."
+	case left(r) == len(r.Steps) && r.Direction == "forward":
+		return fmt.Sprintf("It has not begun: %d steps.", len(r.Steps))
 	}
 	return fmt.Sprintf("It stands in the middle (%s): %d of %d steps are left. --resume goes on, --undo goes back.", r.Direction, left(r), len(r.Steps))
 }

@@ -21,6 +21,8 @@ type Options struct {
 	Kubeconfig string // a file; "": $KUBECONFIG, ~/.kube/config, or the pod's service account
 	Context    string // of the kubeconfig; "": its current one
 	Namespace  string // "": the context's
+	// PerSecond is how many requests may be made in a second. 0: 50.
+	PerSecond int
 }
 
 // A Client talks to one API server.
@@ -36,11 +38,8 @@ type Client struct {
 // answerWithin is how long the server may take for one answer.
 const answerWithin = 30 * time.Second
 
-// Requests a second, and how many at once: a rollout looks at a handful of objects every second.
-const (
-	requestsPerSecond = 50
-	requestsAtOnce    = 100
-)
+// requestsPerSecond is enough: a rollout looks at a handful of objects every second.
+const requestsPerSecond = 50
 
 // Open finds the cluster and the credentials. It does not call the server yet. The error is an
 // [*AccessError] if there is no configuration, or one that cannot be used.
@@ -62,17 +61,17 @@ func Open(o Options) (*Client, error) {
 	if err != nil {
 		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), Next: "-n NAMESPACE", err: err}
 	}
-	return open(config, namespace)
+	return open(config, namespace, cmp.Or(o.PerSecond, requestsPerSecond))
 }
 
-func open(config *rest.Config, namespace string) (*Client, error) {
+func open(config *rest.Config, namespace string, perSecond int) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.GroupVersion = &schema.GroupVersion{}
 	config.NegotiatedSerializer = statuses
 	config.WarningHandler = rest.NoWarnings{}
 	config.UserAgent = "plimsoll"
 	config.Timeout = cmp.Or(config.Timeout, answerWithin)
-	config.QPS, config.Burst = requestsPerSecond, requestsAtOnce
+	config.QPS, config.Burst = float32(perSecond), 2*perSecond
 	client, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), err: err}

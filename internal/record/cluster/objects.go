@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,8 @@ var (
 	Nodes             = Kind[corev1.Node]{"", "v1", "Node", "nodes", false}
 	StorageClasses    = Kind[storagev1.StorageClass]{"storage.k8s.io", "v1", "StorageClass", "storageclasses", false}
 	AttributesClasses = Kind[storagev1.VolumeAttributesClass]{"storage.k8s.io", "v1", "VolumeAttributesClass", "volumeattributesclasses", false}
+
+	reviews = Kind[authorizationv1.SelfSubjectAccessReview]{"authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false}
 )
 
 // NewKind returns another kind, for those that one alone needs.
@@ -166,6 +169,26 @@ func (k Kind[T]) remove(ctx context.Context, c *Client, namespace, name string, 
 	}
 	err = c.rest.Delete().AbsPath(k.path(namespace, name)...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 	return k.explain(c, "delete", namespace, name, err)
+}
+
+// Allowed asks the server whether the client may do something to an object of the kind; "" is any of
+// them. If it may not, the error is a [*DeniedError]. Where one may not even ask, it returns nil.
+func (k Kind[T]) Allowed(ctx context.Context, c *Client, verb, namespace, name string) error {
+	if !k.namespaced {
+		namespace = ""
+	}
+	review, err := reviews.Create(ctx, c, "", &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: k.group, Version: k.version, Resource: k.resource, Namespace: namespace, Name: name},
+	}}, false)
+	switch {
+	case IsDenied(err):
+		return nil
+	case err != nil:
+		return err
+	case !review.Status.Allowed:
+		return &DeniedError{Verb: verb, Resource: k.String(), Namespace: namespace}
+	}
+	return nil
 }
 
 // answer is what the server said, or its own words for why not.

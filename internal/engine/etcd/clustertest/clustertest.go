@@ -30,6 +30,9 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
+// perSecond is how many requests a test may make: as many as it can.
+const perSecond = 10000
+
 // patience is how long the programs may take to serve, on a busy machine.
 const patience = 5 * time.Minute
 
@@ -65,10 +68,13 @@ func Run(t testing.TB) *Server {
 	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
 	put(t, key, string(text))
 	put(t, tokens, "admin,admin,1,system:masters\nguest,guest,2\n")
+	policy := filepath.Join(s.Dir, "audit.yaml")
+	put(t, policy, auditPolicy)
 	log := start(t, api, "--etcd-servers", store, "--cert-dir", filepath.Join(s.Dir, "certs"), "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
 		"--secure-port", fmt.Sprint(port), "--service-cluster-ip-range", "10.0.0.0/24", "--token-auth-file", tokens, "--authorization-mode", "RBAC",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
-		"--disable-admission-plugins", "ServiceAccount", "--endpoint-reconciler-type", "none")
+		"--disable-admission-plugins", "ServiceAccount", "--endpoint-reconciler-type", "none",
+		"--audit-policy-file", policy, "--audit-log-path", s.auditLog(), "--audit-log-mode", "blocking")
 	c := s.Client(t, Admin, "db")
 	deadline := time.Now().Add(patience)
 	for {
@@ -102,21 +108,26 @@ func (s *Server) namespaced(ctx context.Context, c *cluster.Client) error {
 // Kubeconfig writes one for a user and a namespace, and returns its path.
 func (s *Server) Kubeconfig(t testing.TB, token, namespace string) string {
 	t.Helper()
+	return s.kubeconfig(t, "token: "+token, namespace)
+}
+
+func (s *Server) kubeconfig(t testing.TB, credentials, namespace string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	put(t, path, fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters: [{name: test, cluster: {server: %q, insecure-skip-tls-verify: true}}]
-users: [{name: it, user: {token: %s}}]
+users: [{name: it, user: {%s}}]
 contexts: [{name: test, context: {cluster: test, user: it, namespace: %s}}]
 current-context: test
-`, s.url, token, namespace))
+`, s.url, credentials, namespace))
 	return path
 }
 
 // Client is a user's.
 func (s *Server) Client(t testing.TB, token, namespace string) *cluster.Client {
 	t.Helper()
-	c, err := cluster.Open(cluster.Options{Kubeconfig: s.Kubeconfig(t, token, namespace)})
+	c, err := cluster.Open(cluster.Options{Kubeconfig: s.Kubeconfig(t, token, namespace), PerSecond: perSecond})
 	if err != nil {
 		t.Fatal(err)
 	}

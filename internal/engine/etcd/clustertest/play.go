@@ -4,32 +4,39 @@ package clustertest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"reflect"
 	"slices"
-	"strings"
+	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"plimsoll/internal/record/cluster"
 )
 
-// A Play does the part of the StatefulSet's controller, of the garbage collector, of the scheduler,
-// the CSI driver and the kubelet, for one StatefulSet. Each call of [Play.Turn] does what they would
-// do next.
+// A Play does the part of everything but the API server, for one StatefulSet. Each call of
+// [Play.Turn] does what they would do next. It is honest about what a rollout depends on:
 //
-// A volume is a folder, by its claim's UID. The kubelet runs the init container that moves logs for
-// real, on these folders, and "starts" the database, which fails unless its log has every write that
-// was acknowledged.
+//   - The controller makes pods one by one in their order, gives each the claims that it lacks, fails
+//     at a pod that lacks a template's claim and makes no pod behind it, waits for a pod that is not
+//     ready, renews pods whose revision is old unless the set updates OnDelete, adopts pods without an
+//     owner, and writes the set's status, by which others' writes conflict.
+//   - The garbage collector lets the pods go before an orphaning deletion ends.
+//   - The CSI driver binds claims to volumes of one zone. It modifies and resizes in two turns, with
+//     the states between them. Whether a class may expand, the API server decides itself.
+//   - The kubelet ends pods that are deleted. It runs init containers for real, on folders: a volume
+//     is a folder by its claim's UID. Then it starts the database, which accepts writes while its pod
+//     is ready and checks at each start that its log has every write that it acknowledged.
+//
+// What it leaves out: nodes that fail, the grace period, and pods that are evicted.
 type Play struct {
 	C        *cluster.Client
 	Name     string
@@ -39,16 +46,19 @@ type Play struct {
 	Nodes    string // what the names of the pods' nodes begin with
 	// Log is where the engine has its log in a container, and File what a file of it is called.
 	Log, File string
-	// Lost is what the database missed at a start; it must stay empty.
-	Lost []string
+	// Lost is what a database missed at a start, and Down which members were down at once. Both must
+	// stay empty.
+	Lost, Down []string
 	// Restarts counts the starts of each pod's database.
 	Restarts map[string]int
-	// Undriven stops the driver: no claim is bound or changed.
-	Undriven bool
+	// Infeasible is the VolumeAttributesClass that the driver refuses.
+	Infeasible string
 
 	acked map[string]string // by pod, what its database acknowledged
 	logs  map[string]string // by pod, the path of its log
 	n     int
+	// underway are the claims of which the driver has begun to change the volume.
+	underway map[types.UID]bool
 }
 
 const ns = "db"
@@ -56,7 +66,7 @@ const ns = "db"
 // Turn does one round. It is called again and again.
 func (p *Play) Turn(ctx context.Context) error {
 	if p.acked == nil {
-		p.acked, p.logs, p.Restarts = map[string]string{}, map[string]string{}, map[string]int{}
+		p.acked, p.logs, p.Restarts, p.underway = map[string]string{}, map[string]string{}, map[string]int{}, map[types.UID]bool{}
 	}
 	set, err := cluster.StatefulSets.Get(ctx, p.C, ns, p.Name)
 	if err != nil && !cluster.IsMissing(err) {
@@ -71,7 +81,7 @@ func (p *Play) Turn(ctx context.Context) error {
 			return fmt.Errorf("controller: %w", err)
 		}
 	}
-	if err := p.drive(ctx); err != nil && !cluster.IsConflict(err) {
+	if err := p.drive(ctx); err != nil && !cluster.IsConflict(err) && !cluster.IsMissing(err) {
 		return fmt.Errorf("driver: %w", err)
 	}
 	for i := range pods {
@@ -85,17 +95,10 @@ func (p *Play) Turn(ctx context.Context) error {
 // control is a sync of the StatefulSet's controller, with OrderedReady: pkg/controller/statefulset,
 // updateStatefulSet and processReplica.
 func (p *Play) control(ctx context.Context, set *appsv1.StatefulSet, pods []corev1.Pod) error {
-	if set.DeletionTimestamp != nil { // the garbage collector lets the pods go
-		for i := range pods {
-			if len(pods[i].OwnerReferences) > 0 {
-				pods[i].OwnerReferences = nil
-				if _, err := cluster.Pods.Update(ctx, p.C, ns, pods[i].Name, &pods[i]); err != nil {
-					return err
-				}
-			}
-		}
-		set.Finalizers = nil
-		_, err := cluster.StatefulSets.Update(ctx, p.C, ns, p.Name, set)
+	if set.DeletionTimestamp != nil {
+		return p.orphan(ctx, set, pods)
+	}
+	if err := p.report(ctx, set, pods); err != nil {
 		return err
 	}
 	byName := map[string]*corev1.Pod{}
@@ -129,7 +132,7 @@ func (p *Play) control(ctx context.Context, set *appsv1.StatefulSet, pods []core
 	}
 	for i := int(*set.Spec.Replicas) - 1; i >= 0; i-- {
 		pod := byName[fmt.Sprintf("%s-%d", p.Name, i)]
-		if pod.Annotations["revision"] != revision(set) {
+		if pod.Labels[appsv1.StatefulSetRevisionLabel] != revision(set) {
 			return cluster.Pods.Delete(ctx, p.C, ns, pod.Name, pod.UID, false)
 		}
 	}
@@ -146,13 +149,51 @@ func (p *Play) refused(ctx context.Context, pod *corev1.Pod, template string) er
 	return nil
 }
 
+// orphan lets a set's pods go, as the garbage collector does, and then the set.
+func (p *Play) orphan(ctx context.Context, set *appsv1.StatefulSet, pods []corev1.Pod) error {
+	for i := range pods {
+		if len(pods[i].OwnerReferences) > 0 {
+			pods[i].OwnerReferences = nil
+			if _, err := cluster.Pods.Update(ctx, p.C, ns, pods[i].Name, &pods[i]); err != nil {
+				return err
+			}
+		}
+	}
+	set.Finalizers = nil
+	_, err := cluster.StatefulSets.Update(ctx, p.C, ns, p.Name, set)
+	return err
+}
+
+// report writes the set's status, if it changed.
+func (p *Play) report(ctx context.Context, set *appsv1.StatefulSet, pods []corev1.Pod) error {
+	is := appsv1.StatefulSetStatus{ObservedGeneration: set.Generation, Replicas: int32(len(pods)), UpdateRevision: revision(set)}
+	for i := range pods {
+		if ready(&pods[i]) {
+			is.ReadyReplicas++
+			is.AvailableReplicas++
+		}
+		if pods[i].Labels[appsv1.StatefulSetRevisionLabel] == is.UpdateRevision {
+			is.UpdatedReplicas++
+		}
+	}
+	if reflect.DeepEqual(set.Status, is) {
+		return nil
+	}
+	set.Status = is
+	written, err := cluster.StatefulSets.UpdateStatus(ctx, p.C, ns, p.Name, set)
+	if err == nil {
+		*set = *written
+	}
+	return err
+}
+
 // revision stands for a template, as the controller's revisions do.
 func revision(set *appsv1.StatefulSet) string {
 	text, err := json.Marshal(set.Spec.Template)
 	if err != nil {
-		return err.Error()
+		return "unreadable"
 	}
-	return fmt.Sprintf("%x", len(text)) + fmt.Sprint(len(set.Spec.Template.Spec.InitContainers)) + strings.ReplaceAll(fmt.Sprint(set.Spec.Template.Spec.Containers[0].Resources.Limits.Memory()), " ", "")
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:10]
 }
 
 func claimVolume(name, claim string) corev1.Volume {
@@ -163,7 +204,7 @@ func claimVolume(name, claim string) corev1.Volume {
 func (p *Play) create(ctx context.Context, set *appsv1.StatefulSet, name string, ordinal int) error {
 	pod := &corev1.Pod{ObjectMeta: *set.Spec.Template.ObjectMeta.DeepCopy(), Spec: *set.Spec.Template.Spec.DeepCopy()}
 	pod.Name, pod.Namespace = name, ns
-	pod.Annotations = map[string]string{"revision": revision(set)}
+	pod.Labels[appsv1.StatefulSetRevisionLabel] = revision(set)
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
 	for _, t := range set.Spec.VolumeClaimTemplates {
 		claim := t.DeepCopy()
@@ -179,195 +220,6 @@ func (p *Play) create(ctx context.Context, set *appsv1.StatefulSet, name string,
 	return err
 }
 
-// drive is the CSI driver with its provisioner and resizer.
-func (p *Play) drive(ctx context.Context) error {
-	if p.Undriven {
-		return nil
-	}
-	claims, err := cluster.Claims.List(ctx, p.C, ns, "")
-	if err != nil {
-		return err
-	}
-	for i := range claims {
-		c := &claims[i]
-		size := c.Spec.Resources.Requests[corev1.ResourceStorage]
-		if c.Spec.VolumeName == "" {
-			if c, err = p.provision(ctx, c, size); err != nil {
-				return err
-			}
-		}
-		want := corev1.PersistentVolumeClaimStatus{
-			Phase: corev1.ClaimBound, AccessModes: c.Spec.AccessModes, Capacity: corev1.ResourceList{corev1.ResourceStorage: size},
-			CurrentVolumeAttributesClassName: c.Spec.VolumeAttributesClassName,
-		}
-		has := c.Status.Capacity[corev1.ResourceStorage]
-		if c.Status.Phase == want.Phase && has.Cmp(size) == 0 && value(c.Status.CurrentVolumeAttributesClassName) == value(want.CurrentVolumeAttributesClassName) {
-			continue
-		}
-		c.Status = want
-		if _, err := cluster.Claims.UpdateStatus(ctx, p.C, ns, c.Name, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-// provision makes a volume and binds the claim to it.
-func (p *Play) provision(ctx context.Context, c *corev1.PersistentVolumeClaim, size resource.Quantity) (*corev1.PersistentVolumeClaim, error) {
-	pv := &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(c.UID)},
-		Spec: corev1.PersistentVolumeSpec{
-			Capacity: corev1.ResourceList{corev1.ResourceStorage: size}, AccessModes: c.Spec.AccessModes, StorageClassName: value(c.Spec.StorageClassName),
-			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain, VolumeAttributesClassName: c.Spec.VolumeAttributesClassName,
-			ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: ns, Name: c.Name, UID: c.UID},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: p.Provider, VolumeHandle: "vol-" + c.Name, FSType: "xfs"}},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{p.Zone}}},
-			}}}},
-		},
-	}
-	if _, err := cluster.Volumes.Create(ctx, p.C, "", pv, false); err != nil && !cluster.IsThere(err) {
-		return nil, err
-	}
-	c.Spec.VolumeName = pv.Name
-	return cluster.Claims.Update(ctx, p.C, ns, c.Name, c)
-}
-
-// kubelet starts and stops a pod.
-func (p *Play) kubelet(ctx context.Context, pod *corev1.Pod) error {
-	if pod.DeletionTimestamp != nil {
-		return Now(ctx, p.C, pod)
-	}
-	if ready(pod) {
-		p.write(pod)
-		return nil
-	}
-	folders := map[string]string{} // of the mounts
-	for _, v := range pod.Spec.Volumes {
-		if v.PersistentVolumeClaim == nil {
-			continue
-		}
-		claim, err := cluster.Claims.Get(ctx, p.C, ns, v.PersistentVolumeClaim.ClaimName)
-		if err != nil || claim.Status.Phase != corev1.ClaimBound {
-			return err
-		}
-		folders[v.Name] = filepath.Join(p.Dir, string(claim.UID))
-		if err := os.MkdirAll(folders[v.Name], 0o700); err != nil {
-			return err
-		}
-	}
-	status := pod.Status.DeepCopy()
-	status.Phase = corev1.PodRunning
-	status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-	for i := range pod.Spec.InitContainers {
-		if code, out := p.run(&pod.Spec.InitContainers[i], folders); code != 0 {
-			status.Phase = corev1.PodPending
-			status.Conditions[0].Status, status.Conditions[0].Message = corev1.ConditionFalse, out
-			status.InitContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.InitContainers[i].Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code)}}}}
-			break
-		}
-	}
-	if status.Phase == corev1.PodRunning {
-		p.begin(pod, folders)
-	}
-	pod.Status = *status
-	_, err := cluster.Pods.UpdateStatus(ctx, p.C, ns, pod.Name, pod)
-	return err
-}
-
-// Now removes a pod that is being deleted, as a kubelet does when its containers have ended.
-func Now(ctx context.Context, c *cluster.Client, pod *corev1.Pod) error {
-	return cluster.Pods.DeleteNow(ctx, c, ns, pod.Name, pod.UID)
-}
-
-// on is a path of a container on this machine.
-func on(c *corev1.Container, folders map[string]string, path string) string {
-	best := ""
-	out := ""
-	for _, m := range c.VolumeMounts {
-		if rest, ok := strings.CutPrefix(path, m.MountPath); ok && len(m.MountPath) > len(best) && folders[m.Name] != "" {
-			best, out = m.MountPath, filepath.Join(folders[m.Name], rest)
-		}
-	}
-	return out
-}
-
-// run runs an init container's script on the folders of its volumes. A link in them leads to a path of
-// this machine, as one in a container leads to a path of the container.
-func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, out string) {
-	args := slices.Clone(c.Command)
-	for i := 4; i < len(args); i++ {
-		if strings.HasPrefix(args[i], "/") {
-			args[i] = on(c, folders, args[i])
-		}
-	}
-	text, err := exec.Command(args[0], args[1:]...).CombinedOutput()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0, ""
-	case errors.As(err, &exit):
-		return exit.ExitCode(), string(text)
-	}
-	return -1, err.Error()
-}
-
-// begin starts a pod's database on the log that its path leads to.
-func (p *Play) begin(pod *corev1.Pod, folders map[string]string) {
-	p.Restarts[pod.Name]++
-	log := on(&pod.Spec.Containers[0], folders, p.Log)
-	if log == "" {
-		return // a database that no test starts
-	}
-	text, err := os.ReadFile(filepath.Join(log, p.File))
-	switch {
-	case p.acked[pod.Name] == "": // a new member
-		if err := errors.Join(os.MkdirAll(log, 0o700), os.WriteFile(filepath.Join(filepath.Dir(log), "database"), []byte("db"), 0o600)); err != nil {
-			p.Lost = append(p.Lost, err.Error())
-		}
-	case err != nil || string(text) != p.acked[pod.Name]:
-		p.Lost = append(p.Lost, fmt.Sprintf("%s started on %q (%v), and %q was acknowledged", pod.Name, text, err, p.acked[pod.Name]))
-	}
-	p.logs[pod.Name] = log
-	p.write(pod)
-}
-
-// write is a write that a pod's database acknowledges.
-func (p *Play) write(pod *corev1.Pod) {
-	log := p.logs[pod.Name]
-	if log == "" {
-		return
-	}
-	p.n++
-	text := fmt.Sprintf("%d ", p.n)
-	f, err := os.OpenFile(filepath.Join(log, p.File), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err == nil {
-		_, err = f.WriteString(text)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		p.Lost = append(p.Lost, err.Error())
-		return
-	}
-	p.acked[pod.Name] += text
-}
-
-// LogOf is where a pod's database has its log now: the folder, links followed.
-func (p *Play) LogOf(pod string) string {
-	path, err := filepath.EvalSymlinks(p.logs[pod])
-	if err != nil {
-		return err.Error()
-	}
-	return path
-}
-
 func ready(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
@@ -375,12 +227,13 @@ func ready(pod *corev1.Pod) bool {
 }
 
 // Go plays until the test says stop, and returns the first error.
-func (p *Play) Go(ctx context.Context) (stop func() error) {
-	ctx, cancel := context.WithCancel(ctx)
+func (p *Play) Go(t testing.TB) (stop func() error) {
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
 		for ctx.Err() == nil {
 			if err := p.Turn(ctx); err != nil && ctx.Err() == nil {
+				t.Errorf("the play of %s: %v", p.Name, err)
 				done <- err
 				return
 			}

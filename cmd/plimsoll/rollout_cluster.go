@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/advise/rollout/pods"
+	"plimsoll/internal/advise/rollout/steps"
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/present/results"
+)
+
+// rolloutModes are the flags of every rollout.
+type rolloutModes struct {
+	dryRun, resume, undo, finish bool
+	output                       choice
+}
+
+func (o *rolloutModes) AddFlags(cmd *cobra.Command) {
+	addFormat(cmd, &o.output)
+	f := cmd.Flags()
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the steps and check what can be checked; change nothing")
+	f.BoolVar(&o.resume, "resume", false, "go on with what a killed or stopped rollout was doing")
+	f.BoolVar(&o.undo, "undo", false, "go back to where it began")
+	f.BoolVar(&o.finish, "finish", false, "end it: remove the old log, if the recordings prove better; on a cluster nothing is removed")
+}
+
+// begun reports whether a rollout that was begun is meant.
+func (o *rolloutModes) begun() bool { return o.resume || o.undo || o.finish }
+
+// clusterRollout are the flags of a rollout on a cluster.
+type clusterRollout struct {
+	clusterOptions
+	on        string
+	container string
+	claims    []string
+	patience  time.Duration
+}
+
+func (o *clusterRollout) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.on, "on", "", "carry it out on this StatefulSet: k8s://NAMESPACE/NAME")
+	f.StringVar(&o.container, "container", "", "with --on: the database's container (default: the one named after the engine, or the only one)")
+	f.StringArrayVar(&o.claims, "claim", nil, "with --on: the claim template of a volume, if the names differ: data=db-storage (repeatable)")
+	f.DurationVar(&o.patience, "patience", 30*time.Minute, "with --on: how long a pod may take to be ready, or a claim to change")
+	o.clusterOptions.AddFlags(cmd, "with --on: ")
+	for _, name := range []string{"on", "container", "claim", "patience"} {
+		complete(cmd, name)
+	}
+}
+
+// Validate checks what goes with --on.
+func (o *clusterRollout) Validate(args []string, modes *rolloutModes) error {
+	switch {
+	case o.on == "" && (o.given() || o.container != "" || len(o.claims) > 0):
+		return usagef("for example --on k8s://db/store", "rollout: --on is missing: --container, --claim, --kubeconfig, --context and -n need it")
+	case o.on != "" && len(args) > 0 && modes.begun():
+		return usagef("leave the plan out", "rollout: a rollout that was begun has its plan in the cluster")
+	case o.patience <= 0:
+		return usagef("for example 30m", "rollout: --patience %s: want a length of time", o.patience)
+	}
+	return nil
+}
+
+// Run begins a rollout on a cluster, goes on with one, or shows where it stands.
+func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *rolloutModes) error {
+	claims, err := claimsOf("rollout", o.claims)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(a.pageGoesSomewhere(modes.output), a.useCatalog()); err != nil {
+		return err
+	}
+	c, at, err := o.open(o.on)
+	if err != nil {
+		return err
+	}
+	opt := pods.Options{Engines: engines.All(), Container: o.container, Claims: claims, Patience: o.patience, Say: func(text string) {
+		fmt.Fprintf(a.stderr, "plimsoll: %s %s\n", a.now().Format(time.TimeOnly), printable(text))
+	}}
+	var r *pods.Rollout
+	if len(args) > 0 {
+		var plan *emit.Plan
+		if plan, err = readPlan(ctx, args[0]); err == nil {
+			r, err = pods.New(ctx, c, at, plan, opt)
+		}
+	} else if r, err = pods.Open(ctx, c, at, opt); err == nil && r == nil {
+		err = usagef("plimsoll rollout PLAN.json --on "+at.String()+" begins one", "rollout: there is no rollout of %s", at)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case modes.dryRun:
+	case modes.undo:
+		err = r.Undo(ctx)
+	case modes.finish:
+		err = r.Finish()
+	case modes.resume, len(args) > 0:
+		err = r.Run(ctx)
+	}
+	if errors.Is(err, steps.ErrInterrupted) {
+		err = &failure{code: exitInterrupted, err: err, hint: "plimsoll rollout --on " + at.String() + " --resume goes on, --undo goes back"}
+	}
+	return errors.Join(o.show(ctx, a, r, modes), err)
+}
+
+func (o *clusterRollout) show(ctx context.Context, a *app, r *pods.Rollout, modes *rolloutModes) error {
+	report := r.Report(ctx, modes.dryRun && !r.Begun())
+	report.DryRun = modes.dryRun
+	if err := a.show(modes.output, report, results.Rollout(report)); err != nil {
+		return err
+	}
+	if len(report.Problems) > 0 {
+		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"), hint: "remove what is named above, then try the dry run again"}
+	}
+	return nil
+}
+
+// readPlan reads the plan of a rollout.
+func readPlan(ctx context.Context, path string) (*emit.Plan, error) {
+	text, err := readInput(ctx, path, emit.PlanBytesMax)
+	if err != nil {
+		return nil, err
+	}
+	return emit.ReadPlan(path, text)
+}

@@ -1,0 +1,136 @@
+//go:build linux
+
+package rollout
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A rollout is killed again and again, wherever that may be; machines boot meanwhile, starts fail,
+// and clients write whenever the engine runs. Going on or going back ends as a whole, the engine is
+// never started on a log that lacks an acknowledged write, and never on an empty one.
+func TestKilledAnywhere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp(quick(), "rollout")
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		defer os.RemoveAll(dir)
+		w := newWorld(t, dir)
+		act := goOn
+		for range rapid.IntRange(0, 6).Draw(t, "kills") {
+			if rapid.IntRange(0, 3).Draw(t, "turn") == 0 {
+				act = goBack
+			}
+			w.fails = rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "failing starts")
+			at, err := w.attempt(rapid.IntRange(1, 60).Draw(t, "point"), act)
+			w.fails = 0
+			t.Logf("killed at %q, error %v", at, err)
+			w.write("meanwhile ")
+			switch rapid.IntRange(0, 3).Draw(t, "the machine") {
+			case 0: // it boots: the engine starts by itself
+				w.running = false
+				_ = w.start() // it may have no log just then
+				w.write("booted ")
+			case 1: // somebody starts it by hand
+				_ = w.start()
+				w.write("by hand ")
+			}
+		}
+		if _, err := w.attempt(0, act); err != nil {
+			t.Fatalf("in the end: %v", err)
+		}
+		w.wholly()
+		if rapid.Bool().Draw(t, "back at last") {
+			if _, err := w.attempt(rapid.IntRange(1, 60).Draw(t, "point"), goBack); err != nil {
+				t.Fatalf("undo: %v", err)
+			}
+			if _, err := w.attempt(0, goBack); err != nil {
+				t.Fatalf("undo: %v", err)
+			}
+			w.wholly()
+		} else if _, err := w.attempt(0, func(r *Rollout) error { return r.Finish(context.Background(), true) }); err != nil && w.undone() == "" {
+			t.Fatalf("finish: %v", err)
+		} else {
+			w.wholly()
+		}
+	})
+}
+
+// undone reports the direction if the rollout was undone.
+func (w *world) undone() string {
+	folder, err := OpenFolder(filepath.Join(w.dir, "rollout"), false)
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+	defer folder.Close()
+	s, err := folder.Load()
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+	if s.Direction == Undone {
+		return s.Direction
+	}
+	return ""
+}
+
+// Killed at every single point once, a rollout goes on, and goes back.
+func TestKilledAtEveryPoint(t *testing.T) {
+	for name, act := range map[string]func(*Rollout) error{"resume": goOn, "undo": goBack} {
+		t.Run(name, func(t *testing.T) {
+			seen := map[string]bool{}
+			for n := 1; ; n++ {
+				w := newWorld(t, quickDir(t))
+				at, err := w.attempt(n, goOn)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.write("meanwhile ")
+				if _, err := w.attempt(0, act); err != nil {
+					t.Fatalf("killed at %q: %v", at, err)
+				}
+				w.wholly()
+				if at == "" {
+					break
+				}
+				seen[at] = true
+			}
+			for _, point := range []string{"begun m1: stop", "done m1: stop", "copy", "copied", "compared", "named", "linked", "exchanged", "kept", "begun m1: start", "done m1: start"} {
+				if !seen[point] {
+					t.Errorf("never killed at %q", point)
+				}
+			}
+		})
+	}
+}
+
+// Killed at every point of an undo, after the engine wrote to the new volume, it still goes back.
+func TestKilledWhileUndoing(t *testing.T) {
+	for n := 1; ; n++ {
+		w := newWorld(t, quickDir(t))
+		if _, err := w.attempt(0, goOn); err != nil {
+			t.Fatal(err)
+		}
+		w.write("on the new volume ")
+		at, err := w.attempt(n, goBack)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write("meanwhile ")
+		if _, err := w.attempt(0, goOn); err != nil { // what it was doing: going back
+			t.Fatalf("killed at %q: %v", at, err)
+		}
+		w.wholly()
+		if w.undone() == "" {
+			t.Fatalf("killed at %q: it was not undone", at)
+		}
+		if at == "" {
+			break
+		}
+	}
+}
