@@ -5,8 +5,8 @@ package pods_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -103,7 +103,10 @@ func everyPoint() bool { return os.Getenv("CI_FULL") != "" }
 func chosen(points []string) (out []int) {
 	at := map[string]int{}
 	for i, p := range points {
-		kind := regexp.MustCompile(`-[0-2]$`).ReplaceAllString(p, "")
+		kind, of, _ := strings.Cut(p, " ")
+		if strings.HasPrefix(of, "the set") {
+			kind = p
+		}
 		if everyPoint() {
 			kind = fmt.Sprint(i)
 		}
@@ -111,11 +114,7 @@ func chosen(points []string) (out []int) {
 			at[kind] = i + 1
 		}
 	}
-	for _, n := range at {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Values(at))
 }
 
 func (w *world) killedAt(n int, run func(pods.Options) error) {
