@@ -97,7 +97,7 @@ var throttleWriteback = &Remedy{
 			Notes: []string{"It is the node's device: every pod on it has it. Not with the bfq scheduler, nor on a 4.18 kernel."}},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
 	},
-	Cost: "fewer writes in flight: a restore or a bulk load through the page cache may take longer",
+	Cost: "fewer and smaller writes: a restore or a bulk load takes longer; if Dirty in /proc/meminfo grows from checkpoint to checkpoint afterwards, the volume needs more IOPS too",
 	Wait: 2 * time.Minute, Until: "a checkpoint has passed",
 	Raises: []string{"page_cache_dirty"},
 	Size: func(c *Case, f *Finding) Values {
