@@ -33,7 +33,7 @@ kernels: ## run plimsoll trace on Debian's 5.10, 6.1 and 6.12, in emulated machi
 
 .PHONY: trace-cost
 trace-cost: ## measure what a trace costs, as root on a machine that does nothing else; 10 minutes
-	$(GO) test ./internal/trace -run Cost -cost 100s -v -timeout 20m
+	PATH="$(CURDIR)/bin:$$PATH" $(GO) test ./internal/trace -run Cost -cost 100s -v -timeout 20m
 
 # A separate module has the versions of etcd and its dependencies, as for the linters.
 .PHONY: etcd

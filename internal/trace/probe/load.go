@@ -37,6 +37,7 @@ type program struct {
 // programs are all of them. Signatures are those of Linux 5.10 to 6.18.
 var programs = []program{
 	{"call_enter", "sys_enter", 0, "the system calls", true},
+	{"call_enter_cast", "sys_enter", 0, "the system calls", true},
 	{"call_exit", "sys_exit", 0, "the system calls", true},
 	{"switched", "sched_switch", 0, "what threads wait for", true},
 	{"waking", "sched_waking", 0, "who ends a wait", true},
@@ -63,6 +64,12 @@ var programs = []program{
 	{"ring_entry", "io_uring_submit_sqe", 2, "", false},
 	{"ring_510", "io_uring_submit_sqe", 5, "", false},
 }
+
+// castFunction is what some programs call where the kernel has it, by [castVariants]. They must not be
+// loaded elsewhere: to look for it in each module's types takes seconds and more rights.
+const castFunction = "bpf_rdonly_cast"
+
+var castVariants = map[string]bool{"call_enter": false, "call_enter_cast": true}
 
 // An UnavailableError says that this machine or user cannot trace, why, and what works instead.
 type UnavailableError struct{ Why, Instead string }
@@ -150,12 +157,19 @@ func (t *kernelTypes) arguments(tracepoint string) int {
 	return -1
 }
 
+// casts reports whether the kernel itself has castFunction.
+func (t *kernelTypes) casts() bool {
+	var f *btf.Func
+	return t.specs[0].TypeByName(castFunction, &f) == nil
+}
+
 // choose removes from the object the programs that do not fit the kernel. It returns what cannot be
 // seen therefore, and fails if too little remains.
-func choose(spec *ebpf.CollectionSpec, arguments func(tracepoint string) int) (missing []string, err error) {
+func choose(spec *ebpf.CollectionSpec, arguments func(tracepoint string) int, casts bool) (missing []string, err error) {
 	fits := map[string]bool{} // tracepoints for which there is a program
 	for _, p := range programs {
-		if n := arguments(p.tracepoint); n >= 0 && (p.arguments == 0 || p.arguments == n) {
+		cast, varies := castVariants[p.name]
+		if n := arguments(p.tracepoint); (!varies || cast == casts) && n >= 0 && (p.arguments == 0 || p.arguments == n) {
 			fits[p.tracepoint] = true
 			continue
 		}
@@ -192,7 +206,7 @@ func load(c *Config) (*ebpf.Collection, []link.Link, []string, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	missing, err := choose(spec, types.arguments)
+	missing, err := choose(spec, types.arguments, types.casts())
 	if err != nil {
 		return nil, nil, nil, err
 	}

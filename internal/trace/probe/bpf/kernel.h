@@ -49,8 +49,8 @@ static long (*bpf_get_task_stack)(void *task, void *to, u32 size, u64 flags) = (
 #define type_id(type) __builtin_btf_type_id(*(type *)0, 1)
 
 // Since 6.2: a pointer that the verifier does not know as one to a structure whose fields it reads
-// directly. 0 on other kernels.
-extern void *bpf_rdonly_cast(const void *pointer, u32 type) __attribute__((weak, section(".ksyms")));
+// directly.
+extern void *bpf_rdonly_cast(const void *pointer, u32 type) __attribute__((section(".ksyms")));
 
 // key_of is a pointer as a number. The verifier allows only the difference of two pointers; which one is
 // subtracted means nothing.
