@@ -25,6 +25,38 @@ func oneFile(endings ...string) completer {
 	}
 }
 
+// completeSources completes addresses; files are left to the shell.
+func completeSources(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if typed == "" { // offering addresses would hide the files
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	words := startingWith(typed, opener().Begins())
+	if len(words) == 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return words, cobra.ShellCompDirectiveNoSpace
+}
+
+// upTo completes so many arguments.
+func upTo(n int, with completer) completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= n {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return with(cmd, args, typed)
+	}
+}
+
+// sourcesOr completes addresses, and what else the first argument can be.
+func sourcesOr(first completer) completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if words, how := completeSources(cmd, args, typed); len(words) > 0 {
+			return words, how
+		}
+		return first(cmd, args, typed)
+	}
+}
+
 // sharedCompletions are for flags that accept the same values in every verb.
 var sharedCompletions = map[string]completer{
 	"set":     completeSet,

@@ -49,6 +49,7 @@ func newDiagnoseCommand(a *app) *cobra.Command {
 			}
 			return needSources(cmd, args)
 		},
+		ValidArgsFunction: completeSources,
 	}
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -94,7 +94,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 		begins = append(begins, name+" < ")
 	}
 	complete(cmd, "objective", begins...)
-	cmd.ValidArgsFunction = oneFile("yaml", "yml")
+	cmd.ValidArgsFunction = sourcesOr(oneFile("yaml", "yml"))
 }
 
 // Validate reads the flags.

@@ -64,12 +64,7 @@ func newProveCommand(a *app) *cobra.Command {
 		},
 	}
 	o.AddFlags(cmd)
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) >= 2 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return nil, cobra.ShellCompDirectiveDefault
-	}
+	cmd.ValidArgsFunction = upTo(2, completeSources)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.atMark != "" {
 			var err error

@@ -35,7 +35,7 @@ type queryOptions struct {
 
 func newQueryCommand(a *app) *cobra.Command {
 	o := &queryOptions{sourceOptions: sourceOptions{durationUnless: sampleBriefly}}
-	cmd := &cobra.Command{Use: "query SOURCE... PROMQL", Args: needArgs(2, -1, "plimsoll query diagnostic.data 'rate(node_disk_io_time_seconds_total[1m])'")}
+	cmd := &cobra.Command{Use: "query SOURCE... PROMQL", Args: needArgs(2, -1, "plimsoll query diagnostic.data 'rate(node_disk_io_time_seconds_total[1m])'"), ValidArgsFunction: completeSources}
 	f := cmd.Flags()
 	f.StringVar(&o.at, "at", "", "the values of one moment, in place of --from and --to")
 	f.DurationVar(&o.step, "step", 0, "time between two values (default: the sources' own period)")

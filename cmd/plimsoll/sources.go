@@ -252,7 +252,7 @@ type sourcesVerb interface {
 
 // newSourcesCommand makes the command of such a verb.
 func newSourcesCommand(a *app, use string, o sourcesVerb) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Args: needSources}
+	cmd := &cobra.Command{Use: use, Args: needSources, ValidArgsFunction: completeSources}
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.Validate(cmd, args, a.now()); err != nil {

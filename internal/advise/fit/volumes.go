@@ -318,6 +318,9 @@ const (
 	slotsCells = 3
 	slotsLeast = 4
 	slotsOver  = 1.25
+	// slotsStep is the longest interval, in seconds, whose mean shows that a queue is full: over a
+	// minute, a constant load has a constant queue too.
+	slotsStep = 10
 )
 
 // slots enters how many requests the device takes at a time: the length of a queue that stays
@@ -327,18 +330,23 @@ func (w *seenVolume) slots(key string, product bool) {
 	how := "cat /sys/block/" + lastPart(w.device) + "/queue/nr_requests"
 	p, ok := timeline.FindPlateau(queue, w.atLimit(), plateauWidth, slotsCells)
 	most := timeline.Max(queue)
+	step := w.Grid.StepSeconds()
+	span := "a second"
+	if step > 1 {
+		span = units.Seconds(step)
+	}
 	switch {
-	case ok && p.Share >= gradesMin && p.Level >= slotsLeast && most <= slotsOver*p.Level:
+	case ok && p.Share >= gradesMin && p.Level >= slotsLeast && most <= slotsOver*p.Level && step <= slotsStep:
 		w.Add(key+"queue_slots", Count(p.Level), Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
 			units.Number(p.Level), units.Seconds(w.Seconds(p.Cells))).ToKnow(how)
 	case most > slotsOver*slotsUsual && product:
-		w.Add(key+"queue_slots", Count(math.Ceil(most)), Inferred, "as many as %s requests were in flight (the longest queue of a second): at least that many fit", units.Number(most)).ToKnow(how)
+		w.Add(key+"queue_slots", Count(math.Ceil(most)), Inferred, "as many as %s requests were in flight (the longest queue of %s): at least that many fit", units.Number(most), span).ToKnow(how)
 	case most > slotsOver*slotsUsual:
-		w.Add(key+"queue_slots", Count(0), Inferred, "as many as %s requests were in flight (the longest queue of a second): no bound is set", units.Number(most)).AsDefault().ToKnow(how)
+		w.Add(key+"queue_slots", Count(0), Inferred, "as many as %s requests were in flight (the longest queue of %s): no bound is set", units.Number(most), span).AsDefault().ToKnow(how)
 	default:
 		v := w.Add(key+"queue_slots", Count(slotsUsual), Assumed, "how many requests the device takes at once; %d assumed", slotsUsual).ToKnow(how)
 		if most > 0 {
-			v.Evidence += fmt.Sprintf(", the longest queue of a second was %s", units.Number(most))
+			v.Evidence += fmt.Sprintf(", the longest queue of %s was %s", span, units.Number(most))
 		}
 	}
 }

@@ -47,6 +47,9 @@ type Cloud struct {
 // Scheme is that of its addresses.
 func (Cloud) Scheme() string { return "aws" }
 
+// Begins are the ways in which its addresses begin.
+func (Cloud) Begins() []string { return []string{"aws://vol-", "aws://i-", "aws://rds/"} }
+
 // A kind is what an address names.
 type kind int
 

@@ -47,6 +47,9 @@ const management = "https://management.azure.com"
 // Scheme is that of its addresses.
 func (Cloud) Scheme() string { return "azure" }
 
+// Begins are the ways in which its addresses begin.
+func (Cloud) Begins() []string { return []string{"azure:///subscriptions/"} }
+
 // resource matches a resource's id; types and names do not differ by case.
 var resource = regexp.MustCompile(`(?i)^/subscriptions/[0-9a-f-]+/resourceGroups/[^/?]+/providers/Microsoft\.Compute/(disks|virtualMachines)/([^/?]+)$`)
 

@@ -48,6 +48,9 @@ type Cloud struct {
 // Scheme is that of its addresses.
 func (Cloud) Scheme() string { return "gcp" }
 
+// Begins are the ways in which its addresses begin.
+func (Cloud) Begins() []string { return []string{"gcp://projects/"} }
+
 var resource = regexp.MustCompile(`^projects/([a-z0-9.:-]+)/zones/([a-z0-9-]+)/(disks|instances)/([a-z0-9-]+)$`)
 
 // Open prepares an address. It sends nothing.

@@ -90,6 +90,7 @@ type Opener struct {
 	exporters []exposition.Exporter
 
 	clouds   map[string]Cloud // by scheme
+	begins   []string         // of clouds' addresses
 	describe host.Describer
 }
 
@@ -97,6 +98,8 @@ type Opener struct {
 type Cloud interface {
 	// Scheme is that of its addresses, without "://".
 	Scheme() string
+	// Begins are the ways in which its addresses begin: "aws://vol-".
+	Begins() []string
 	// Open prepares an address.
 	Open(ctx context.Context, address string) (source.Source, error)
 }
@@ -113,11 +116,24 @@ func (o *Opener) With(clouds ...Cloud) *Opener {
 	for _, c := range clouds {
 		o.schemes = append(o.schemes, c.Scheme())
 		o.clouds[c.Scheme()] = c
+		o.begins = append(o.begins, c.Begins()...)
 		if d, ok := c.(HostDescriber); ok {
 			o.describe = d.DescribeHost
 		}
 	}
 	return o
+}
+
+// Begins are the ways in which addresses begin, for completion: of engines and exporters by their
+// schemes, of clouds also by what they name.
+func (o *Opener) Begins() []string {
+	out := []string{"http://", "https://"}
+	for _, s := range o.schemes {
+		if o.clouds[s] == nil {
+			out = append(out, s+"://")
+		}
+	}
+	return append(out, o.begins...)
 }
 
 // For returns an Opener for the engines that are [Live], [Capturing], [Exporting] or [Recognizing].
