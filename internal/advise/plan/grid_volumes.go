@@ -28,6 +28,9 @@ var unplanned = map[string]string{
 	"sc1":         "its latency is not published: nothing is bought on an assumption",
 	"pd-ssd":      "its limits are shared by all disks of a machine",
 	"pd-balanced": "its limits are shared by all disks of a machine",
+
+	"hyperdisk-throughput": "its latency is a hard disk's",
+	"hyperdisk-ml":         "it is for data that nobody writes any more",
 }
 
 // A volumeGrid makes the options of one volume.

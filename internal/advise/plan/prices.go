@@ -25,7 +25,7 @@ func (p *planner) latencyStatements() []Statement {
 	for k := 1; k <= sc.MemberCount(); k++ {
 		for _, v := range sc.VolumesOf(k) {
 			t, err := catalog.Type(v.Value.Type)
-			if err != nil || t.Provider != "gcp" && t.Provider != "azure" || v.Value.Latency != nil {
+			if err != nil || t.Provider != "gcp" && t.Provider != "azure" || t.LatencyNote == "" || v.Value.Latency != nil {
 				continue
 			}
 			if text := t.Name + "'s latency is taken to be " + t.LatencyNote; !slices.Contains(said, text) {

@@ -36,6 +36,8 @@ func TestConformance(t *testing.T) {
 		"hyperdisk-balanced":    {"{type: hyperdisk-balanced, size: 100GiB}", nil},
 		"hyperdisk-balanced-ha": {"{type: hyperdisk-balanced-ha, size: 100GiB}", nil},
 		"hyperdisk-extreme":     {"{type: hyperdisk-extreme, size: 100GiB, iops: 10000}", nil},
+		"hyperdisk-throughput":  {"{type: hyperdisk-throughput, size: 2TiB, throughput: 100MiB/s}", nil},
+		"hyperdisk-ml":          {"{type: hyperdisk-ml, size: 100GiB, throughput: 400MiB/s}", nil},
 		"pd-ssd":                {"{type: pd-ssd, size: 100GiB}", nil},
 		"pd-balanced":           {"{type: pd-balanced, size: 100GiB}", nil},
 		"premium-v2":            {"{type: premium-v2, size: 100GiB}", nil},

@@ -157,6 +157,7 @@ func (c *checker) ruleSource() Source {
 
 func (c *checker) throughput() {
 	o, t := c.o, c.t
+	bySize := units.Throughput(t.ThroughputLeastPerGiB.Value) * units.Throughput(o.gib())
 	switch {
 	case o.Throughput < 0:
 		c.add("throughput", "negative", "", Source{}, "")
@@ -164,7 +165,7 @@ func (c *checker) throughput() {
 	case o.Throughput == 0:
 		if t.ThroughputMin.Known() && !t.ThroughputIncluded.Known() {
 			c.add("throughput", fmt.Sprintf("missing: %s has none without", t.Name),
-				fmt.Sprintf("from %s to %s", rate(t.ThroughputMin.Value), rate(t.ThroughputMax.Value)), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
+				fmt.Sprintf("from %s to %s", rate(t.ThroughputMin.Value), rate(t.ThroughputMax.Value)), t.ThroughputMin.Source, written(max(t.ThroughputMin.Value, bySize)))
 		}
 		return
 	case !t.ChoosesThroughput:
@@ -192,6 +193,9 @@ func (c *checker) throughput() {
 		c.add("throughput", rate(o.Throughput)+": more than "+t.Name+" has", limit, t.ThroughputMax.Source, written(nearest))
 	case t.ThroughputMin.Known() && o.Throughput < t.ThroughputMin.Value:
 		c.add("throughput", rate(o.Throughput)+": less than "+t.Name+" can have", "at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
+	case o.Throughput < bySize:
+		least := t.ThroughputLeastPerGiB
+		c.add("throughput", fmt.Sprintf("%s on %s: it takes at least %s", rate(o.Throughput), o.Size.Exact(), rate(bySize)), least.Note, least.Source, written(bySize))
 	case o.Throughput < t.throughputLeast(iops):
 		least := t.ThroughputLeastPerIOPS
 		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes at least %s", rate(o.Throughput), iops, rate(t.throughputLeast(iops))), least.Note, least.Source, written(t.throughputLeast(iops)))

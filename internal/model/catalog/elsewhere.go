@@ -12,12 +12,16 @@ var (
 	hyperdiskDocs = Source{"Google Cloud documentation, Hyperdisk Balanced", "2025"}
 	pdDocs        = Source{"Google Cloud documentation, \"About Persistent Disk performance\"", "2025"}
 	extremeDocs   = Source{"Google Cloud documentation, Hyperdisk Extreme", "2026"}
+	hyperdisks    = Source{"Google Cloud documentation, \"About Hyperdisk\"", "2026-04-09"}
+	bySizeDocs    = Source{"Google Cloud documentation, \"About Hyperdisk Throughput\"", "2025"}
+	mlDocs        = Source{"Google Cloud documentation, \"About Hyperdisk ML\"", "2025"}
 	regionalDocs  = Source{"Google Cloud documentation, Hyperdisk Balanced High Availability", "2026"}
 	azureDocs     = Source{"Microsoft Azure documentation, managed disk types", "2025"}
 	azureBursting = Source{"Microsoft Azure documentation, \"Managed disk bursting\" and \"Enable on-demand bursting\"", "2025"}
 	googlePrices  = Source{"Google's Cloud Billing catalog, as gcosts has it", "2025-03-06"}
 	extremePrices = Source{"Google's Cloud Billing catalog, as gcosts (size, 2025-03-06) and infracost (IOPS) have it", "2025"}
 	azureV2Prices = Source{"Azure Retail Prices API, eastus, meters of Azure Premium SSD v2, as two public programs quote them", "2026"}
+	premiumPrices = Source{"Azure Retail Prices API, eastus, as two public repositories quote its answers", "2026-07-23"}
 	ultraPrices   = Source{"Azure Retail Prices API, eastus, as infracost has it", "2025"}
 )
 
@@ -46,7 +50,7 @@ func gcpTypes() []*VolumeType {
 	}
 	return []*VolumeType{
 		hyperdiskBalanced("hyperdisk-balanced", "Hyperdisk Balanced", 160_000, 2400, hyperdiskDocs), regional, hyperdiskExtreme(),
-		ssd, balanced,
+		hyperdiskThroughput(), hyperdiskML(), ssd, balanced,
 	}
 }
 
@@ -88,6 +92,53 @@ func hyperdiskExtreme() *VolumeType {
 			iops := o.asked()
 			return Limits{Sustained: volume.Rate{IOPS: iops.Frequency(), Throughput: min(units.Throughput(iops)*units.MiBps/4, most)}}
 		},
+	}
+}
+
+// hyperdiskThroughput is for large requests in order, at a hard disk's latency.
+func hyperdiskThroughput() *VolumeType {
+	const perMiBps = 4
+	return &VolumeType{
+		Name: "hyperdisk-throughput", Provider: "gcp", Title: "Hyperdisk Throughput",
+		SizeMin: said(2*units.TiB, hyperdisks), SizeMax: said(32*units.TiB, hyperdisks),
+		ChoosesThroughput: true,
+		IOPSMax:           said(IOPS(9600), hyperdisks),
+		ThroughputMin:     said(20*units.MiBps, bySizeDocs), ThroughputMax: said(2400*units.MiBps, hyperdisks, "since 2025-08-05; 600 before"),
+		ThroughputLeastPerGiB: said(10*units.KiB, bySizeDocs, "10 MiB/s for each TiB"),
+		Rules: []Figure[string]{
+			said("4 IOPS for each MiB/s of throughput", bySizeDocs),
+			said("a size bounds its throughput from above as well; that is not checked here", bySizeDocs),
+			machineBound(hyperdisks),
+		},
+		Read: &volume.HyperdiskThroughput, Write: &volume.HyperdiskThroughput,
+		limits: byThroughput(perMiBps),
+	}
+}
+
+// hyperdiskML is for data that many machines read and none writes any more.
+func hyperdiskML() *VolumeType {
+	const perMiBps = 16
+	return &VolumeType{
+		Name: "hyperdisk-ml", Provider: "gcp", Title: "Hyperdisk ML",
+		SizeMin: said(4*units.GiB, hyperdisks), SizeMax: said(64*units.TiB, hyperdisks),
+		ChoosesThroughput: true,
+		IOPSMax:           said(IOPS(33_554_432), hyperdisks),
+		ThroughputMin:     said(400*units.MiBps, mlDocs), ThroughputMax: said(2_097_152*units.MiBps, hyperdisks),
+		Rules: []Figure[string]{
+			said("16 IOPS for each MiB/s of throughput", mlDocs),
+			said("a size bounds its throughput from both sides as well; that is not checked here", mlDocs),
+			said("once it is read-only, which several machines that share it need, it stays so", hyperdisks),
+			machineBound(hyperdisks),
+		},
+		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
+		limits: byThroughput(perMiBps),
+	}
+}
+
+// byThroughput are the limits of a type whose IOPS follow from the throughput ordered.
+func byThroughput(perMiBps units.Frequency) func(*VolumeType, *Order, *InstanceType) Limits {
+	return func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
+		return Limits{Sustained: volume.Rate{IOPS: units.Frequency(o.Throughput) / units.Frequency(units.MiBps) * perMiBps, Throughput: o.Throughput}}
 	}
 }
 
@@ -159,6 +210,11 @@ func azureTypes() []*VolumeType {
 			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while there are credits: a full bucket lasts 30 minutes", azureDocs, "Operations and bytes have a bucket each; the model counts operations (assumed)."),
 		},
 		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
+		Prices: []Prices{{Region: "eastus", Source: premiumPrices, Sizes: []SizePrice{
+			{Most: 64 * units.GiB}, // P1 to P6: not known
+			{128 * units.GiB, 19.71}, {256 * units.GiB, 38.012142}, {512 * units.GiB, 73.22}, {units.TiB, 135.17},
+			{2 * units.TiB, 259.0457}, {4 * units.TiB, 495.5657}, {8 * units.TiB, 946.08},
+		}}},
 		limits: premiumSSD,
 	}}
 }

@@ -50,6 +50,9 @@ func (t *VolumeType) Facts() []Fact {
 	if t.Merge {
 		merged = "requests that follow each other are counted together up to that, a longer one as several"
 	}
+	if least := t.ThroughputLeastPerGiB; least.Known() {
+		add("throughput by size at least", least.Note, least.Source)
+	}
 	add("an operation carries", t.Operation.Value.Exact(), t.Operation.Source, merged)
 	if f := t.FirstTouch; f.Known() {
 		add("from a snapshot", rate(f.Value)+" at first access, "+firstTouchTakes.String()+" a block", f.Source, f.Note)
@@ -107,6 +110,8 @@ var examples = map[string]Order{
 	"hyperdisk-balanced":    {Size: 1000 * units.GiB, IOPS: 10_000, Throughput: 500 * units.MiBps},
 	"hyperdisk-balanced-ha": {Size: 1000 * units.GiB, IOPS: 10_000, Throughput: 500 * units.MiBps},
 	"hyperdisk-extreme":     {Size: 1000 * units.GiB, IOPS: 50_000},
+	"hyperdisk-throughput":  {Size: 4 * units.TiB, Throughput: 300 * units.MiBps},
+	"hyperdisk-ml":          {Size: units.TiB, Throughput: 1200 * units.MiBps},
 	"pd-ssd":                {Size: 500 * units.GiB},
 	"pd-balanced":           {Size: 500 * units.GiB},
 	"premium-v2":            {Size: 1000 * units.GiB, IOPS: 10_000, Throughput: 500 * units.MBps},

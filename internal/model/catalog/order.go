@@ -10,8 +10,8 @@ import "plimsoll/internal/base/units"
 //	disk: {type: nvme}
 type Order struct {
 	// Type is the product: gp2, gp3, io1, io2, st1, sc1, nvme, hyperdisk-balanced,
-	// hyperdisk-balanced-ha, hyperdisk-extreme, pd-ssd, pd-balanced, premium-v2, ultra, premium-ssd,
-	// or custom. `plimsoll catalog list` names them.
+	// hyperdisk-balanced-ha, hyperdisk-extreme, hyperdisk-throughput, hyperdisk-ml, pd-ssd,
+	// pd-balanced, premium-v2, ultra, premium-ssd, or custom. `plimsoll catalog list` names them.
 	Type string `yaml:"type"`
 	// Size of one volume: "800GiB". AWS, Google and Azure write GB where they mean GiB.
 	Size units.Size `yaml:"size,omitempty"`

@@ -36,7 +36,7 @@ type ThroughputTier struct {
 // A SizePrice is the total price of a volume up to a size.
 type SizePrice struct {
 	Most units.Size `json:"most"`
-	Each units.USD  `json:"each"`
+	Each units.USD  `json:"each"` // 0: not known
 }
 
 // A Line is one item of a bill.
@@ -129,6 +129,15 @@ func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
 	return prices[i].bill(t, o)
 }
 
+// ofSize is the price of the size that an order is sold as; nil if it is not known.
+func (p *Prices) ofSize(o *Order) *SizePrice {
+	i := slices.IndexFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most })
+	if i < 0 || p.Sizes[i].Each == 0 {
+		return nil
+	}
+	return &p.Sizes[i]
+}
+
 // bill prices an order. Imported prices may be incomplete; a missing part is not a price of 0.
 // Amounts are printed and compared, never simulated.
 func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
@@ -138,7 +147,7 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	switch {
 	case o.OnDemandBursting:
 		missing = "the on-demand bursting of " + t.Name
-	case p.PerGiB == 0 && !slices.ContainsFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most }):
+	case p.PerGiB == 0 && p.ofSize(o) == nil:
 		missing = "the size of " + t.Name
 	case t.ChoosesIOPS && len(p.IOPS) == 0 && iops > t.IOPSIncluded.Value:
 		missing = "the IOPS of " + t.Name
@@ -158,8 +167,8 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 		b.Lines = append(b.Lines, Line{times + fmt.Sprintf(format, args...), units.USD(amount * n)})
 		b.Total += units.USD(amount * n)
 	}
-	if i := slices.IndexFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most }); i >= 0 {
-		add(float64(p.Sizes[i].Each), "a volume of up to %s, %v USD", p.Sizes[i].Most.Exact(), float64(p.Sizes[i].Each))
+	if s := p.ofSize(o); s != nil {
+		add(float64(s.Each), "a volume of up to %s, %v USD", s.Most.Exact(), float64(s.Each))
 	} else {
 		add(float64(o.gib())*float64(p.PerGiB), "%s GiB, %v USD each", units.Count(o.gib()), float64(p.PerGiB))
 	}

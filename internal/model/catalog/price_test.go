@@ -54,10 +54,16 @@ func TestMonthly(t *testing.T) {
 			t.Errorf("%s costs %v, its lines %v, want %v: %v", text, float64(b.Total), float64(sum), float64(want), b.Lines)
 		}
 	}
+	for size, want := range map[string]units.USD{"128GiB": 19.71, "129GiB": 38.012142, "1TiB": 135.17} {
+		if b, err := order(t, "{type: premium-ssd, size: "+size+"}").Monthly(""); err != nil || b.Total != want {
+			t.Errorf("a Premium SSD disk of %s costs %v (%v), want %v", size, b.Total, err, want)
+		}
+	}
 	// What is not known is not free.
 	var no *NoPriceError
 	for _, c := range []struct{ text, region string }{
 		{"{type: gp3, size: 1TiB}", "eu-west-1"}, {"{type: hyperdisk-balanced, size: 1TiB}", ""}, {"{type: ultra, size: 1TiB, iops: 100, throughput: 1MB/s}", "westeurope"}, {"{type: custom}", ""},
+		{"{type: premium-ssd, size: 64GiB}", ""}, {"{type: premium-ssd, size: 16TiB}", ""}, {"{type: hyperdisk-ml, size: 1TiB, throughput: 400MiB/s}", ""},
 	} {
 		if _, err := order(t, c.text).Monthly(c.region); !errors.As(err, &no) || !strings.Contains(no.Hint(), "import") {
 			t.Errorf("%s in %q: %v, want an error that no price is known", c.text, c.region, err)

@@ -84,6 +84,9 @@ func (t *VolumeType) explain(s *Seen) []Match {
 	if !s.SizeKnown && t.SizeMin.Known() {
 		o.Size = min(max(o.Size, t.SizeMin.Value), t.SizeMax.Value)
 	}
+	if !t.ChoosesIOPS && t.ChoosesThroughput {
+		return []Match{t.byThroughput(s, o)}
+	}
 	if !t.ChoosesIOPS {
 		if s.SizeKnown {
 			return []Match{{Order: o}}
@@ -97,6 +100,21 @@ func (t *VolumeType) explain(s *Seen) []Match {
 		m.Order.Size = max(m.Order.Size, units.Size((m.Order.IOPS+per.Value-1)/per.Value)*units.GiB)
 	}
 	return []Match{m}
+}
+
+// byThroughput is an order of a type whose IOPS follow from the throughput: the operations imply one
+// as well.
+func (t *VolumeType) byThroughput(s *Seen, o Order) Match {
+	one := o
+	one.Throughput = units.MiBps
+	per := units.Throughput(float64(units.MiBps) / float64(t.limits(t, &one, nil).Sustained.IOPS))
+	as := *s
+	as.Throughput = max(s.Throughput, units.Throughput(float64(s.IOPS)*float64(per)))
+	as.MostThroughput = max(s.MostThroughput, units.Throughput(float64(s.MostIOPS)*float64(per)))
+	m := Match{Order: o}
+	t.chooseThroughput(&as, &m)
+	m.Order.Throughput = max(m.Order.Throughput, t.ThroughputMin.Value, units.Throughput(t.ThroughputLeastPerGiB.Value)*units.Throughput(o.gib()))
+	return m
 }
 
 func (t *VolumeType) chooseIOPS(s *Seen, m *Match) {
@@ -232,7 +250,7 @@ func (t *VolumeType) sold(s *Seen, m *Match) bool {
 	switch {
 	case m.Burst:
 		return true
-	case !t.ChoosesIOPS:
+	case !t.ChoosesIOPS && !t.ChoosesThroughput:
 		return s.SizeKnown
 	case s.IOPS > 0 && o.asked() != 0 && o.asked() != t.IOPSMax.Value:
 		return false

@@ -29,6 +29,7 @@ type VolumeType struct {
 	ThroughputIncluded, ThroughputMin, ThroughputMax Figure[units.Throughput]
 	ThroughputPerIOPS                                Figure[units.Size] // bytes a second for each IOPS, at most
 	ThroughputLeastPerIOPS                           Figure[units.Size] // and at least
+	ThroughputLeastPerGiB                            Figure[units.Size] // bytes a second for each GiB of size, at least
 	// Operation is the most bytes that one operation carries.
 	Operation Figure[units.Size]
 	Merge     bool

@@ -82,6 +82,14 @@ var (
 		Mean:    100 * us, MeanBelow: true,
 		quantiles: []Quantile{{0, 10 * us}, {.05, 13 * us}, {.5, 20 * us}, {.9, 35 * us}, {.99, 100 * us}, {.999, 400 * us}, {1, 2000 * us}},
 	}
+	// HyperdiskThroughput is Google's.
+	HyperdiskThroughput = Calibration{
+		Name:    "Hyperdisk Throughput",
+		Source:  "Google Cloud documentation, \"About Hyperdisk Throughput\", 2025: 10 to 30 ms on average for reads, as of a hard disk",
+		Assumed: "a mean of 20 ms, the same for writes, and all quantiles",
+		Mean:    30_000 * us, MeanBelow: true,
+		quantiles: []Quantile{{0, 2000 * us}, {.05, 5000 * us}, {.5, 15_500 * us}, {.9, 32_000 * us}, {.99, 70_000 * us}, {.999, 150_000 * us}, {1, 300_000 * us}},
+	}
 	// HDD is Amazon's st1 and sc1. No figures are published for them.
 	HDD = Calibration{
 		Name:      "st1, sc1",
