@@ -67,13 +67,17 @@ free_device() {
 	refuse "nothing more can be attached to $1"
 }
 
-# create INSTANCE NAME TYPE GIB IOPS MIBPS: create a volume and attach it. The token makes a second call return
-# the first call's volume.
+# create INSTANCE NAME TYPE GIB IOPS MIBPS [SNAPSHOT MIBPS]: create a volume, empty or from a snapshot that is
+# fetched at a rate (0: on access), and attach it. The token makes a second call return the first call's volume.
 create() {
 	local instance=$1 name=$2 zone token id state device
 	shift 2
 	zone=$(aws ec2 describe-instances --instance-ids "$instance" --output text --query 'Reservations[0].Instances[0].Placement.AvailabilityZone')
 	figures "$@"
+	if [[ -n ${5:-} ]]; then
+		options+=(--snapshot-id "$5")
+		(($6 == 0)) || options+=(--volume-initialization-rate "$6")
+	fi
 	say "$instance: $name, $*"
 	if $dry_run; then
 		run aws ec2 create-volume --availability-zone "$zone" "${options[@]}" --encrypted

@@ -42,10 +42,16 @@ func aws(l *Layout, o *Options) (*Part, error) {
 			if d.after.width > 1 {
 				name += fmt.Sprintf("-%d", n)
 			}
-			fmt.Fprintf(&b, "\tcreate \"$instance\" %s %s\n", name, d.order())
+			fmt.Fprintf(&b, "\tcreate \"$instance\" %s %s", name, d.order())
+			if d.after.snapshot {
+				variable := d.snapshotOf(n, strings.ToUpper) + "_SNAPSHOT"
+				fmt.Fprintf(&ids, "#   %-16s id of the snapshot that the volume %q is made from%s\n", variable, d.name, numbered(n, d.after.width))
+				fmt.Fprintf(&b, " \"${%s:?id of the snapshot for %s}\" %d", variable, d.name, d.after.fetch)
+			}
+			b.WriteString("\n")
 		}
 		b.WriteString("done\n")
-		p.Apply = append(p.Apply, fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path, l.bring(d.volume)))
+		p.Apply = append(p.Apply, l.arrival(&d))
 	}
 	if l.Changed("host.instance") && l.After.Host.Instance != "" {
 		needsInstance = true

@@ -23,13 +23,37 @@ change() {
 	run az disk update --resource-group "$group" --name "$1" "${options[@]}" --output none
 }
 
-# create MACHINE DISK TYPE GIB IOPS MBPS: in the machine's location and zone.
+# bursting DISK WAS WANT: whether a disk bursts on demand. It begins only while the disk is in no running machine.
+bursting() {
+	local disk=$1 want=$3 is state
+	read -r is state < <(az disk show --resource-group "$group" --name "$disk" --output tsv --query "join(' ', [to_string(not_null(burstingEnabled, \`false\`)), diskState])") || true
+	case $verb in
+	look)
+		say "$disk bursts on demand: $is; before this layout $2, with it $3"
+		return
+		;;
+	check)
+		[[ $is == "$3" ]] || { say "$disk bursts on demand: $is, not yet $3" && wrong=1; }
+		return
+		;;
+	undo) want=$2 ;;
+	esac
+	if [[ $is == "$want" ]]; then
+		say "$disk bursts on demand already as wanted: $is"
+		return
+	fi
+	[[ $want == false || $state != Attached ]] || refuse "$disk is in a running machine: deallocate it (az vm deallocate) or detach the disk, then run this again; on-demand bursting begins only then"
+	say "$disk bursts on demand: $is -> $want"
+	run az disk update --resource-group "$group" --name "$disk" --enable-bursting "$want" --output none
+}
+
+# create MACHINE DISK TYPE GIB IOPS MBPS [OPTION...]: in the machine's location and zone.
 create() {
 	local location zone
 	read -r location zone < <(az vm show --resource-group "$group" --name "$1" --output tsv --query "join(' ', [location, not_null(zones[0], '')])") || true
 	figures "$5" "$6"
 	[[ -z $zone ]] || options+=(--zone "$zone")
-	run az disk create --resource-group "$group" --name "$2" --location "$location" --sku "$3" --size-gb "$4" "${options[@]}" --output none
+	run az disk create --resource-group "$group" --name "$2" --location "$location" --sku "$3" --size-gb "$4" "${options[@]}" "${@:7}" --output none
 }
 
 attached() {

@@ -38,7 +38,8 @@ modified() {
 	change "$disk" "${is[1]}" "${want[@]}"
 }
 
-# fresh MACHINE DISK TYPE GIB IOPS THROUGHPUT: a new disk and its attachment to a machine.
+# fresh MACHINE DISK TYPE GIB IOPS THROUGHPUT [OPTION...]: a new disk, made with these options as well, and its
+# attachment to a machine.
 fresh() {
 	local machine=$1 disk=$2 is=()
 	read -r -a is < <(describe "$disk" 2>/dev/null) || true
@@ -56,7 +57,7 @@ fresh() {
 			say "$disk: new, ${*:3}"
 			create "$machine" "${@:2}"
 		else
-			same "${is[@]}" "${@:3}" || refuse "$disk exists and is ${is[*]}, not ${*:3}"
+			same "${is[@]}" "${@:3:4}" || refuse "$disk exists and is ${is[*]}, not ${*:3:4}"
 		fi
 		if ((${#is[@]} == 4)) && attached "$machine" "$disk"; then
 			say "$disk is attached to $machine"

@@ -77,7 +77,12 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 		if d.fate == modified {
 			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_DISKS"
 			fmt.Fprintf(&ids, "#   %-16s names of the disks %q, separated by spaces: those of each machine%s\n", variable, d.name, ofStripe(d.after.width))
-			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\ndone\n", variable, d.name, d.before.figures(), d.after.figures())
+			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\n", variable, d.name, d.before.figures(), d.after.figures())
+			if d.switched {
+				fmt.Fprintf(&steps, "\tbursting \"$disk\" %t %t\n", d.before.bursting, d.after.bursting)
+				p.Restarts = append(p.Restarts, d.path+": each machine is deallocated, or its disk detached, while on-demand bursting is switched on.")
+			}
+			steps.WriteString("done\n")
 			continue
 		}
 		fresh = true
@@ -87,7 +92,11 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 			if d.after.width > 1 {
 				name += fmt.Sprintf("-%d", n)
 			}
-			fmt.Fprintf(&steps, "\tfresh \"$machine\" \"$machine-%s\" %s\n", name, d.after.figures())
+			burst := ""
+			if d.after.bursting {
+				burst = " --enable-bursting true"
+			}
+			fmt.Fprintf(&steps, "\tfresh \"$machine\" \"$machine-%s\" %s%s\n", name, d.after.figures(), burst)
 		}
 		steps.WriteString("done\n")
 		p.Apply = append(p.Apply, fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path, l.bring(d.volume)))
@@ -109,6 +118,10 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 	return p, nil
 }
 
+// burstingRule is when on-demand bursting can be switched (Azure documentation, "Enable on-demand
+// bursting", 2026).
+const burstingRule = "It can be switched on only while the disk is detached or its machine deallocated, and off 12 hours later (Azure documentation, \"Enable on-demand bursting\")"
+
 // cloudRisks are the risks of changing volumes, by provider.
 func cloudRisks(l *Layout) []string {
 	var out []string
@@ -125,6 +138,9 @@ func cloudRisks(l *Layout) []string {
 		}
 		if d.fate == modified && d.resized {
 			out = append(out, d.path+": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
+		}
+		if d.after.bursting && (d.switched || d.isNew()) {
+			out = append(out, d.path+": on-demand bursting costs a fee a month and each operation over the disk's own figures. "+burstingRule+".")
 		}
 		if d.fate == created && d.volume != "data" {
 			out = append(out, d.path+": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time, or block writes while you do.")

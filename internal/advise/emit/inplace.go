@@ -93,6 +93,10 @@ func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
 	const steps = "plimsoll emit --to kubernetes --statefulset FILE writes the steps"
 	switch {
+	case d.fate == created && d.after.snapshot:
+		return Inputf(steps, "%s is made from a snapshot, and a log moves to an empty volume", d.path)
+	case d.switched:
+		return Inputf("az disk update --enable-bursting switches it on each disk, while its machine is deallocated", "%s: the driver does not switch on-demand bursting of a claim in use", d.path)
 	case d.fate == created && s.moves(d):
 		c.Classes = append(c.Classes, l.storageClass(d))
 		c.Paths = append(c.Paths, d.path)

@@ -126,9 +126,18 @@ func (l *Layout) className(d *disk, s *spec, with ...string) string {
 	return strings.Join(parts, "-")
 }
 
+// storageClassName names the class of a disk's new claims.
+func (l *Layout) storageClassName(d *disk) string {
+	with := []string{d.after.fs}
+	if d.after.bursting {
+		with = append(with, "bursting")
+	}
+	return l.className(d, d.after, with...)
+}
+
 // classes writes a disk's classes.
 func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
-	if d.member == 0 && (d.isNew() || d.tuned) {
+	if d.member == 0 && (d.isNew() || d.tuned || d.switched) {
 		text, err := manifest(l.storageClass(d))
 		if err != nil {
 			return err
@@ -138,6 +147,9 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 			"if its claim is deleted: a typing error must not delete the last copy of a database.")
 		p.Files = append(p.Files, File{Path: "kubernetes/storageclass-" + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
 		p.Apply = append(p.Apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: new claims can use it. Existing claims do not change.")
+		if d.isNew() && d.after.snapshot {
+			p.Apply = append(p.Apply, l.snapshotClaims(d))
+		}
 		if d.isNew() {
 			p.Apply = append(p.Apply, l.renewing(d, set)...)
 			p.Risks = append(p.Risks, cloudRisks(&Layout{disks: []disk{*d}})...)
@@ -185,9 +197,12 @@ func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
 	parameters := map[string]string{driver.kind: s.sold(), "csi.storage.k8s.io/fstype": s.fs}
 	maps.Copy(parameters, driver.fixed)
 	driver.rates(s, parameters, driver.iops, driver.rate)
+	if s.bursting {
+		parameters["enableBursting"] = "true"
+	}
 	return &storagev1.StorageClass{
 		TypeMeta:    metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: "StorageClass"},
-		ObjectMeta:  metav1.ObjectMeta{Name: l.className(d, s, s.fs)},
+		ObjectMeta:  metav1.ObjectMeta{Name: l.storageClassName(d)},
 		Provisioner: driver.name, Parameters: parameters, MountOptions: l.After.Host.MountOptions.List(),
 		ReclaimPolicy: &retain, VolumeBindingMode: &wait, AllowVolumeExpansion: &expand,
 	}
@@ -222,6 +237,13 @@ func (c *claims) add(p *Part, d *disk) error {
 	}
 	if d.fate != modified {
 		return nil
+	}
+	if d.switched {
+		p.Apply = append(p.Apply, fmt.Sprintf("%s: the driver does not switch on-demand bursting of disks that exist. For each disk: `az disk update --resource-group GROUP --name DISK --enable-bursting %t`. %s.", d.path, d.after.bursting, burstingRule))
+		p.Back = append(p.Back, fmt.Sprintf("%s: the same with `--enable-bursting %t`.", d.path, d.before.bursting))
+		if !d.tuned && !d.resized {
+			return nil
+		}
 	}
 	spec := map[string]any{}
 	var back []string

@@ -3,7 +3,6 @@ package emit
 import (
 	"fmt"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,6 +133,9 @@ type spec struct {
 	width    int    // of the stripe, 1 without
 	unit     units.Size
 	fs       string
+	bursting bool  // on demand: Azure's
+	snapshot bool  // it is made from one: EBS
+	fetch    int64 // the rate of its initialization in MiB/s, 0: not ordered
 }
 
 // stripeUnitDefault is LVM's default (lvcreate(8), --stripesize), in a scenario's unit.
@@ -151,7 +153,8 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spec{kind: t.Name, local: t.Local, provider: t.Provider, gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs}
+	s := &spec{kind: t.Name, local: t.Local, provider: t.Provider, gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs,
+		bursting: o.OnDemandBursting, snapshot: o.FromSnapshot, fetch: int64((o.InitializationRate + units.MiBps - 1) / units.MiBps)}
 	if t.ChoosesIOPS {
 		s.iops = int64(limits.Sustained.IOPS)
 	}
@@ -199,6 +202,15 @@ func (s *spec) String() string {
 		}
 		parts = append(parts, fmt.Sprintf("%d %s", s.rate, unit))
 	}
+	if s.bursting {
+		parts = append(parts, "on-demand bursting")
+	}
+	if s.snapshot {
+		parts = append(parts, "from a snapshot")
+	}
+	if s.fetch > 0 {
+		parts = append(parts, fmt.Sprintf("initialized at %d MiB/s", s.fetch))
+	}
 	return strings.Join(parts, ", ")
 }
 
@@ -222,8 +234,8 @@ type disk struct {
 	after  *spec
 	fate   fate
 	// resized means a different size; tuned a different type, IOPS or throughput. Both are done
-	// online.
-	resized, tuned bool
+	// online. switched means that on-demand bursting begins or ends.
+	resized, tuned, switched bool
 }
 
 // compareDisks finds the volumes that change.
@@ -237,10 +249,13 @@ func (l *Layout) compareDisks() ([]disk, error) {
 		if d.after, err = specOf(after, fileSystem(l.After)); err != nil {
 			return err
 		}
-		if !reflect.DeepEqual(d.before, d.after) {
-			d.judge()
-			out = append(out, d)
+		if d.isSame() {
+			return nil
 		}
+		if d.judge(); d.fate == modified {
+			d.after.snapshot, d.after.fetch = d.before.snapshot, d.before.fetch
+		}
+		out = append(out, d)
 		return nil
 	}
 	for _, name := range union(names(l.Before.Volumes), names(l.After.Volumes)) {
@@ -271,6 +286,16 @@ func (l *Layout) compareDisks() ([]disk, error) {
 	return out, nil
 }
 
+// isSame reports whether nothing happens to a disk. What a disk was made from never changes.
+func (d *disk) isSame() bool {
+	if d.before == nil || d.after == nil {
+		return d.before == d.after
+	}
+	after := *d.after
+	after.snapshot, after.fetch = d.before.snapshot, d.before.fetch
+	return *d.before == after
+}
+
 // judge determines what happens to a disk. EBS changes type, IOPS, throughput and size of a volume
 // in use, but never makes it smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes
 // operations"). Google and Azure do the same, but for the type (Google Cloud documentation, "Change
@@ -287,6 +312,7 @@ func (d *disk) judge() {
 		d.fate = modified
 		d.resized = a.gib != b.gib
 		d.tuned = a.kind != b.kind || a.iops != b.iops || a.rate != b.rate
+		d.switched = a.bursting != b.bursting
 	default:
 		d.fate = remade
 	}

@@ -19,7 +19,7 @@ var lvmScript string
 func lvm(l *Layout, _ *Options) (*Part, error) {
 	p := &Part{}
 	for _, d := range l.disks {
-		if !d.isNew() {
+		if !d.isNew() || d.after.snapshot { // a snapshot's volume has its file system
 			continue
 		}
 		// lvcreate(8): a power of two from 4 KiB up to an extent, which is 4 MiB by default.

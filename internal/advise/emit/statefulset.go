@@ -217,7 +217,7 @@ func (s *statefulSet) claim(d *disk) error {
 	}
 	size := resource.NewQuantity(d.after.gib*int64(units.GiB), resource.BinarySI)
 	s.changed = true
-	class := s.l.className(d, d.after, d.after.fs)
+	class := s.l.storageClassName(d)
 	if d.fate == created {
 		mount := s.mountOf(d)
 		if s.has(d.volume, mount) {

@@ -60,7 +60,7 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 		}
 		p.Applies = append(p.Applies, d.path)
 		if d.isNew() {
-			p.Apply = append(p.Apply, fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path, l.bring(d.volume)))
+			p.Apply = append(p.Apply, l.arrival(&d))
 		}
 	}
 	if !wrote {
@@ -109,6 +109,14 @@ func machines(body *hclwrite.Body, provider string) {
 // volumeBlock is a volume, number n of its stripe.
 func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	s := d.after
+	snapshot := "plimsoll_" + d.snapshotOf(n, strings.ToLower) + "_snapshot"
+	made := d.isNew() && s.snapshot
+	if made {
+		body.AppendNewline()
+		v := body.AppendNewBlock("variable", []string{snapshot}).Body()
+		v.SetAttributeValue("description", cty.StringVal("The id of the snapshot that the volume "+d.name+" is made from"+numbered(n, s.width)+"."))
+		v.SetAttributeTraversal("type", traversal("string"))
+	}
 	body.AppendNewline()
 	comment(body, "# "+d.why())
 	if d.member > 0 {
@@ -131,6 +139,12 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	}
 	if d.isNew() {
 		b.SetAttributeValue("encrypted", cty.True)
+	}
+	if made {
+		b.SetAttributeTraversal("snapshot_id", traversal("var", snapshot))
+		if s.fetch > 0 {
+			b.SetAttributeValue("volume_initialization_rate", cty.NumberIntVal(s.fetch))
+		}
 	}
 	b.AppendNewline()
 	label := l.slug() + "-" + d.name

@@ -16,6 +16,7 @@ type terraformDisk struct {
 	placed           []string // those of them that a disk has too
 	kind, size       string   // attributes of the disk
 	iops, rate       string
+	bursting         string                 // "": it has none
 	more             func(b *hclwrite.Body) // attributes that only this provider has; nil: none
 	attach           func(b *hclwrite.Body, disk string, slot int)
 }
@@ -34,7 +35,7 @@ var resources = map[string]terraformDisk{
 		disk: "azurerm_managed_disk", attachment: "azurerm_virtual_machine_data_disk_attachment",
 		machine: []string{"location", "zone", "resource_group_name", "virtual_machine_id"},
 		placed:  []string{"location", "zone", "resource_group_name"},
-		kind:    "storage_account_type", size: "disk_size_gb", iops: "disk_iops_read_write", rate: "disk_mbps_read_write",
+		kind:    "storage_account_type", size: "disk_size_gb", iops: "disk_iops_read_write", rate: "disk_mbps_read_write", bursting: "on_demand_bursting_enabled",
 		more: func(b *hclwrite.Body) { b.SetAttributeValue("create_option", cty.StringVal("Empty")) },
 		attach: func(b *hclwrite.Body, disk string, slot int) {
 			b.SetAttributeRaw("managed_disk_id", ofEach("azurerm_managed_disk", disk, "id"))
@@ -62,6 +63,9 @@ func (r *terraformDisk) write(b *hclwrite.Body, s *spec) {
 	if s.rate > 0 {
 		b.SetAttributeValue(r.rate, cty.NumberIntVal(s.rate))
 	}
+	if r.bursting != "" && s.bursting {
+		b.SetAttributeValue(r.bursting, cty.True)
+	}
 }
 
 // cloudBlocks writes a disk of Google Cloud or Azure, number n of its stripe, and its attachment if
@@ -75,6 +79,9 @@ func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot 
 	}
 	if d.fate == modified {
 		comment(body, "# It is there already: import it, or change the resource you have. It is modified in place.")
+		if d.switched {
+			comment(body, "# "+burstingRule+".")
+		}
 	}
 	b := body.AppendNewBlock("resource", []string{r.disk, name}).Body()
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))

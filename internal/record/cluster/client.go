@@ -23,6 +23,8 @@ type Options struct {
 	Namespace  string // "": the context's
 	// PerSecond is how many requests may be made in a second. 0: 50.
 	PerSecond int
+	// Within is how long the server may take for one answer. 0: 30 seconds.
+	Within time.Duration
 }
 
 // A Client talks to one API server.
@@ -61,6 +63,7 @@ func Open(o Options) (*Client, error) {
 	if err != nil {
 		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), Next: "-n NAMESPACE", err: err}
 	}
+	config.Timeout = cmp.Or(o.Within, config.Timeout, answerWithin)
 	return open(config, namespace, cmp.Or(o.PerSecond, requestsPerSecond))
 }
 
@@ -70,7 +73,6 @@ func open(config *rest.Config, namespace string, perSecond int) (*Client, error)
 	config.NegotiatedSerializer = statuses
 	config.WarningHandler = rest.NoWarnings{}
 	config.UserAgent = "plimsoll"
-	config.Timeout = cmp.Or(config.Timeout, answerWithin)
 	config.QPS, config.Burst = float32(perSecond), 2*perSecond
 	client, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {

@@ -127,7 +127,7 @@ current-context: test
 // Client is a user's.
 func (s *Server) Client(t testing.TB, token, namespace string) *cluster.Client {
 	t.Helper()
-	c, err := cluster.Open(cluster.Options{Kubeconfig: s.Kubeconfig(t, token, namespace), PerSecond: perSecond})
+	c, err := cluster.Open(cluster.Options{Kubeconfig: s.Kubeconfig(t, token, namespace), PerSecond: perSecond, Within: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (s *Server) auditLog() string { return filepath.Join(s.Dir, "audit.log") }
 // As is the client of a user of this name, who may do what a test grants.
 func (s *Server) As(t testing.TB, user, namespace string) *cluster.Client {
 	t.Helper()
-	c, err := cluster.Open(cluster.Options{Kubeconfig: s.kubeconfig(t, "token: "+Admin+", as: "+user, namespace), PerSecond: perSecond})
+	c, err := cluster.Open(cluster.Options{Kubeconfig: s.kubeconfig(t, "token: "+Admin+", as: "+user, namespace), PerSecond: perSecond, Within: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
