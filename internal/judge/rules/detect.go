@@ -143,7 +143,10 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	if len(thresholds) > 1 {
 		s.Thresholds = thresholds
 	}
-	usual, each := timeline.Quantile(s.Ops, 0.5), timeline.Quantile(s.Latency, 0.5)
+	usual, each := timeline.Quantile(s.Ops, 0.5), 0.0
+	if !s.IsDatabase {
+		each = timeline.Quantile(s.Latency, 0.5)
+	}
 	step := t.Grid.StepSeconds()
 	s.Cells = make(timeline.Mask, n)
 	silences(s, usual, each, step)
@@ -191,8 +194,8 @@ const silentWaiters = 4
 // silences marks cells in which almost nothing completed although operations waited: the cell after
 // them is credited with at least their length, many times over. The mean latency there hides it: a
 // server with 64 connections has 64 waits of nine seconds, and then thousands of fast writes that
-// clients had held back. What operations take at the median, each seconds, is no such wait: a pause in
-// the demand is no silence.
+// clients had held back. What a request to a device takes at the median, each seconds, is no such wait:
+// a pause in the demand is no silence.
 func silences(s Stall, usual, each, step float64) {
 	first := -1
 	for k, ops := range s.Ops {

@@ -17,10 +17,11 @@ var capWords = Words{
 	"hardly":    "{{.device}} stands at {{.level}} for {{.for}} in all, but hardly any stalled time falls into it.",
 	"recurring": "It recurs every {{.period}}.",
 
-	"counted":     "EBS counted {{.over}} over the {{.limit}} limit of {{.volume}} in the stalled time: {{.share}} of the time that its device was busy.",
-	"not counted": "EBS did not count this limit as what held the volume while clients stalled.",
-	"another":     "Another device was busy for longer while clients stalled: that is what they waited for.",
-	"part":        "Most of the stalled time is outside of it.",
+	"counted":       "EBS counted {{.over}} over the {{.limit}} limit of {{.volume}} in the stalled time: {{.share}} of the time that its device was busy.",
+	"not counted":   "EBS did not count this limit as what held the volume while clients stalled.",
+	"counted alike": "EBS counted the volume's other limit for about as long: raised alone, this one helps little.",
+	"another":       "Another device was busy for longer while clients stalled: that is what they waited for.",
+	"part":          "Most of the stalled time is outside of it.",
 }
 
 var bursts = Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes{{if .apart}}{{else}}, or give the journal/WAL a volume of its own{{end}} (see the other findings)",

@@ -75,9 +75,10 @@ func (x counted) binds(over, other, margin float64) bool {
 }
 
 // Large requests are held for their bytes while small ones are held for their number, so both counts
-// grow where both limits are near each other. Raised alone, the throughput does not help then.
+// grow where both limits are near each other. Raised alone, neither helps then: what is not held for its
+// number any more comes up against the bytes.
 const (
-	iopsMargin       = 1.0
+	iopsMargin       = 1.5
 	throughputMargin = 1.2
 )
 
@@ -91,14 +92,20 @@ func (r Rule) settledByCount(c *Case, found []Finding, margin float64, wanted fu
 	}
 	var out []Finding
 	for _, f := range found {
-		mine := false
+		mine, other := false, "not counted"
 		for _, x := range all {
-			over, other, _ := wanted(x)
-			mine = mine || (x.device == f.Subject || x.device == "") && x.binds(over, other, margin)
+			if x.device != f.Subject && x.device != "" {
+				continue
+			}
+			of, another, _ := wanted(x)
+			mine = mine || x.binds(of, another, margin)
+			if x.binds(of, another, 1/margin) {
+				other = "counted alike"
+			}
 		}
 		if !mine && f.Severity != Info {
 			f.Severity = Info
-			f.Say("not counted", nil)
+			f.Say(other, nil)
 		}
 		out = append(out, f)
 	}

@@ -28,6 +28,7 @@ var backlogWords = Words{
 	"flushing":   "In {{.share}} of the stalled time the OS was flushing its page cache: up to {{.peak}} dirty{{with .took}}, which at the volume's {{$.rate}}/s is {{.}} of writing that everything else waits behind{{end}}.",
 	"checkpoint": "It is a checkpoint's fsync that asks for it (see {{.see}}).",
 	"handed":     "Only {{.stood}} of what was written stood there before: the rest was handed over meanwhile, so to bound it shortens little.",
+	"too fast":   "It came faster than the volume writes: written as it came, up to {{.left}} of writing would still stand there in most of the stalled time, so to bound it shortens little.",
 	"no room":    "There is little room to write the same bytes earlier: the volume is asked for nearly all that it can do.",
 }
 
@@ -77,11 +78,20 @@ func hostWritebackBacklog() Rule {
 			said["bytes"], said["mib"] = Value(fmt.Sprintf("%.0f", bytes)), Value(fmt.Sprintf("%.0f", bytes/mib))
 		}
 		f.Say("flushing", said)
+		left, tooLong := c.leftOver(b.cells)
+		fine, inTime, fsyncs := c.Grid.StepSeconds() <= 2, left <= tolerableStallS, c.leftToFsync(b.cells)
+		enough := c.mostlyStood()
+		if fine && inTime {
+			enough = mostlyStoodCoarse
+		}
 		switch {
-		case known && stood < c.mostlyStood() && !c.leftToFsync(b.cells):
+		case known && stood < enough && !fsyncs:
 			f.Severity = Info
 			f.Say("handed", Values{"stood": Part(stood)})
-		case known && !c.roomToSpread():
+		case known && tooLong >= stillStalled && !fsyncs:
+			f.Severity = Info
+			f.Say("too fast", Values{"left": Seconds(left)})
+		case known && !c.roomToSpread() && !(fine && inTime && fsyncs):
 			f.Severity = Info
 			f.Say("no room", nil)
 		}

@@ -46,6 +46,43 @@ func (c *Case) roomToSpread() bool {
 	return !(used > spreadableOps)
 }
 
+// Pages that are written early are written more than once: measured, earlyFactor times the bytes.
+const earlyFactor = 1.4
+
+// stillStalled is the share of the stalled time that stays, from which to write early is no remedy.
+const stillStalled = 0.5
+
+// leftOver is for how many seconds the volume would still write in a stall, at most, if the kernel wrote
+// each page as soon as it is dirty, and the share of the stalled time in which that is too long: what is
+// written now, and what the page cache gains, put into a queue that the volume empties at the rate at
+// which it flushes.
+func (c *Case) leftOver(flush timeline.Mask) (seconds, tooLong float64) {
+	dirty, writeback, written := c.One(MemoryDirty), c.One(MemoryWriteback), c.MostWritten(c.Stall.Cells)
+	rate := timeline.Quantile(timeline.At(written, flush), 0.9)
+	if dirty == nil || !(rate > minFlushRate) {
+		return 0, 0
+	}
+	step := c.Grid.StepSeconds()
+	var queued, most float64 // bytes
+	long := make(timeline.Mask, c.Grid.N)
+	for k := 1; k < len(written); k++ {
+		came := written[k] * step
+		for _, held := range [][]float64{dirty, writeback} {
+			if held != nil {
+				came += held[k] - held[k-1]
+			}
+		}
+		if came != came { // something was not measured here
+			came = 0
+		}
+		queued = max(0, queued+earlyFactor*came-rate*step)
+		if long[k] = queued > tolerableStallS*rate; c.Stall.Cells[k] {
+			most = max(most, queued)
+		}
+	}
+	return most / rate, Share(long, c.Stall.Cells)
+}
+
 // usedOf is a rate's mean as a share of its highest.
 func usedOf(rate []float64) float64 {
 	if used := timeline.Mean(rate) / timeline.Quantile(rate, 0.99); used > 0 {

@@ -13,6 +13,14 @@ type checkpointPhase struct {
 	words               string
 }
 
+// inQueue is the share of the stalled time with a device's queue full from which the coincidence with
+// checkpoints needs no proof that it is none: that queue is how they stall. Where checkpoints run nearly
+// always, nothing else could prove it.
+const (
+	inQueue      = 0.5
+	leastOutside = 3 // intervals under load without a checkpoint
+)
+
 // minSyncStall is the part of the stalled time that must fall into the syncs to name them.
 const minSyncStall = 0.5
 
@@ -22,9 +30,11 @@ func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 	if c.Grid.StepSeconds() > 2*rules.AftermathS {
 		before, after = 0, 0 // an interval holds its checkpoint's aftermath, and more
 	}
+	full, _ := c.Saturated()
+	queued := rules.Share(full, c.Stall.Cells) >= inQueue
 	judged := func(m timeline.Mask, words string) checkpointPhase {
 		p := checkpointPhase{cells: m, words: words}
-		if !c.Contrasts(m) {
+		if !c.Contrasts(m) && !(queued && c.Stall.Active.Without(m).Count() >= leastOutside) {
 			return p
 		}
 		if p.fraction, p.pIn, p.pOut = c.Attributable(m); p.pIn < rules.StallRatio*p.pOut {
