@@ -5,6 +5,7 @@ package clustertest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -55,10 +56,15 @@ func (s *Server) Grant(t testing.TB, user string, rules []rbacv1.PolicyRule) {
 	c := s.As(t, user, ns)
 	last := rules[len(rules)-1]
 	kind := cluster.NewKind[rbacv1.Role](last.APIGroups[0], "v1", "", last.Resources[0], true)
-	for deadline := time.Now().Add(patience); kind.Allowed(ctx, c, last.Verbs[0], ns, "") != nil; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the server does not know what %s may do", user)
+	err := cluster.Wait(ctx, 20*time.Millisecond, patience, func(ctx context.Context) (string, error) {
+		err := kind.Allowed(ctx, c, last.Verbs[0], ns, "")
+		if cluster.IsDenied(err) {
+			return err.Error(), nil
 		}
+		return "", err
+	})
+	if err != nil {
+		t.Fatalf("the server does not know what %s may do: %v", user, err)
 	}
 }
 
