@@ -160,7 +160,7 @@ func typeOf(path string) string {
 	if unix.Statfs(path, &s) != nil {
 		return ""
 	}
-	return magics[int64(s.Type)&(1<<32-1)]
+	return magics[s.Type&(1<<32-1)]
 }
 
 // withoutDisk says why a path cannot be traced below which no disk is known.
