@@ -17,13 +17,14 @@ var mechanisms = []struct {
 	name string
 	sets []string
 }{
+	{"what loading left in the page cache", []string{"engine.wiredtiger.loading=0s"}},
 	{"the kernel's writeback throttling", []string{"host.wbt_lat_usec=0"}},
 	{"page cache that is given back", []string{"engine.wiredtiger.page_cache_keeps=0s"}},
 	{"the history store", []string{"engine.wiredtiger.history=0s"}},
 	{"the server: oplog, history store, its CPU", []string{"engine.wiredtiger.oplog=false"}},
 	{"CPU of requests, rounds and replies", []string{"engine.wiredtiger.cpu.request=0s", "engine.wiredtiger.cpu.round=0s", "engine.wiredtiger.cpu.reply=0s"}},
 	{"cores that have to wake up", []string{"host.wakeup=0s"}},
-	{"a page's turn of an eviction thread", []string{"engine.wiredtiger.cpu.eviction=100us"}},
+	{"a page's turn of a server's eviction thread: the bare engine's", []string{"engine.wiredtiger.cpu.eviction=2ms"}},
 	{"scrubbing before a checkpoint", []string{"engine.wiredtiger.eviction_checkpoint_target=100%"}},
 }
 

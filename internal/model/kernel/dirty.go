@@ -136,3 +136,19 @@ func (m *dirtyMap) clean(first, end int64) (n int64) {
 	m.pages -= n
 	return n
 }
+
+// run returns how many pages from first on are dirty, up to most.
+func (m *dirtyMap) run(first, most int64) (n int64) {
+	for n < most {
+		k := (first + n) / chunkPages
+		if k >= int64(len(m.chunks)) || m.chunks[k] == nil {
+			break
+		}
+		i := (first + n) % chunkPages
+		ones := min(int64(bits.TrailingZeros64(^(m.chunks[k].bits[i/64] >> (i % 64)))), 64-i%64)
+		if n += ones; i%64+ones < 64 {
+			break
+		}
+	}
+	return min(n, most)
+}

@@ -21,6 +21,7 @@ type job struct {
 	began    vtime.Instant // of this phase
 	room     bool          // the throttle has let it in
 	handle   handle        // of ext4's journal
+	tagged   *dirtyMap     // the pages that it is to write; nil: all that are dirty
 	// lockedSince is since when its commit waits for others' handles.
 	lockedSince vtime.Instant
 	behind      bool // it let those in line go first
@@ -84,6 +85,7 @@ func (h *Host) advance(i int) {
 			h.idle = append(h.idle, i)
 			return
 		}
+		h.untag(j)
 		h.close(j, max(now, j.file.writeback))
 		j.phase = journal
 		if !j.journal {
@@ -133,7 +135,7 @@ func (h *Host) submitData(i int) bool {
 	now := h.clock.Now()
 	for {
 		d := j.file.device
-		if !d.handles.begin(&j.handle, j.file.newBlocks(j.from), (*jobTurn)(h), uint64(i)) {
+		if !d.handles.begin(&j.handle, j.file, j.from, extentPages, (*jobTurn)(h), uint64(i)) {
 			j.yielded = true
 			return false
 		}
@@ -150,7 +152,7 @@ func (h *Host) submitData(i int) bool {
 		if j.stats.IOs == 0 {
 			j.taken = max(j.taken, d.issued) // also what came while it waited for its turn
 		}
-		next, c, n, ok := j.file.submit(j.from, j.to)
+		next, c, n, ok := j.submit()
 		if !ok {
 			d.handles.end(&j.handle)
 			if j.room {
@@ -168,6 +170,23 @@ func (h *Host) submitData(i int) bool {
 		if c.Admitted > now {
 			h.later(i, c.Admitted)
 			return false
+		}
+	}
+}
+
+// submit submits the next of the job's pages, as File.submit does.
+func (j *job) submit() (next int64, c volume.Completion, n units.Size, ok bool) {
+	if j.tagged == nil {
+		return j.file.submit(j.from, j.to)
+	}
+	for from := j.from; ; {
+		first, ok := j.tagged.next(from)
+		if !ok {
+			return j.to, c, 0, false
+		}
+		from = first + j.tagged.run(first, j.file.host.requestPages)
+		if next, c, n, ok = j.file.submit(first, from); ok {
+			return next, c, n, true
 		}
 	}
 }

@@ -115,7 +115,8 @@ type Host struct {
 	ticking    bool
 	waiting    pressure
 	jobs       []job
-	idle       []int // numbers of finished jobs
+	idle       []int       // numbers of finished jobs
+	tags       []*dirtyMap // for syncs to come
 
 	requestPages int64 // pages in one request
 }
@@ -149,6 +150,9 @@ func (h *Host) Config() Config { return h.cfg }
 
 // DirtyBytes returns what the page cache holds that is not yet under writeback.
 func (h *Host) DirtyBytes() units.Size { return h.dirty }
+
+// BackgroundLimit returns the dirty bytes from which on the page cache is written out.
+func (h *Host) BackgroundLimit() units.Size { return h.background }
 
 // asleep is how long a core must be idle until being first on it costs; see Config.Wakeup.
 const asleep = time.Millisecond

@@ -23,6 +23,8 @@ type flusher struct {
 	active bool
 	file   int   // the current one
 	left   int64 // remaining pages of its chunk
+	from   int64 // where in the file the chunk began
+	round  bool  // it has passed the end of the file since
 	speed  bandwidth
 	room   bool   // the throttle has let it in
 	handle handle // of ext4's journal
@@ -66,6 +68,14 @@ func (t *tick) Fire(now vtime.Instant, _ uint64) {
 	}
 }
 
+// Sync starts to write out all that is dirty now, as sync(2) does, and does not wait for it.
+func (h *Host) Sync() {
+	for _, f := range h.files {
+		f.overdue = f.overdue || f.dirty.pages > 0
+	}
+	h.startFlushers()
+}
+
 func (h *Host) startFlushers() {
 	for _, d := range h.devices {
 		if !d.flusher.active {
@@ -102,7 +112,7 @@ func (w *flusher) run() {
 			return
 		}
 		f := h.files[w.file]
-		if !w.device.handles.begin(&w.handle, f.newBlocks(f.cursor), w, 0) {
+		if !w.device.handles.begin(&w.handle, f, f.cursor, min(extentPages, w.left), w, 0) {
 			return
 		}
 		if !w.room {
@@ -110,14 +120,19 @@ func (w *flusher) run() {
 				return
 			}
 		}
-		next, c, n, ok := f.submit(f.cursor, min(f.cursor+w.left, int64(fileBytesMax/PageSize)))
+		end := int64(fileBytesMax / PageSize)
+		if w.round {
+			end = w.from
+		}
+		next, c, n, ok := f.submit(f.cursor, min(f.cursor+w.left, end))
 		if ok {
 			w.room = false
 			w.device.handles.submitted(&w.handle, n)
 		}
 		if !ok {
-			if f.cursor, ok = f.dirty.next(f.cursor); !ok {
-				w.left, f.cursor, f.overdue = 0, 0, false
+			w.device.handles.end(&w.handle)
+			if !w.seek(f) {
+				w.left, f.overdue = 0, false
 				f.listed, f.since = f.dirty.pages > 0, now
 			}
 			continue
@@ -131,6 +146,25 @@ func (w *flusher) run() {
 	}
 }
 
+// seek moves a file's cursor to its next dirty page; false if the chunk has passed all of the file.
+// On XFS it ends at the end of the file, and what is dirty before the cursor waits for another
+// dirty_expire (writeback_iter in mm/page-writeback.c does not loop). ext4 goes on from the file's
+// beginning to where the chunk began (ext4_do_writepages in fs/ext4/inode.c), so it writes a file
+// until there is not one chunk of it left.
+func (w *flusher) seek(f *File) bool {
+	page, ok := f.dirty.next(f.cursor)
+	if !ok && !w.round && w.device.host.cfg.FileSystem == Ext4 {
+		w.round = true
+		page, ok = f.dirty.next(0)
+	}
+	if !ok || w.round && page >= w.from {
+		f.cursor = 0
+		return false
+	}
+	f.cursor = page
+	return true
+}
+
 // choose selects the device's next file to write a chunk of.
 func (w *flusher) choose() bool {
 	h := w.device.host
@@ -138,7 +172,7 @@ func (w *flusher) choose() bool {
 		w.file = (w.file + 1) % len(h.files)
 		f := h.files[w.file]
 		if f.device == w.device && f.dirty.pages > 0 && (f.overdue || h.dirty > h.background) {
-			w.left = w.chunk()
+			w.left, w.from, w.round = w.chunk(), f.cursor, false
 			return true
 		}
 	}

@@ -33,6 +33,7 @@ type checkpoint struct {
 	took      time.Duration // the last one
 	sum       time.Duration
 	written   int64
+	asked     bool // by whoever loaded the documents: not the server's own
 }
 
 type phase uint8
@@ -51,6 +52,10 @@ const cyclesMax = 10080
 func (k *checkpoint) start(e *Engine) {
 	k.e = e
 	k.meta = e.env.Host.Create("WiredTiger.wt", e.device, 64*units.MiB)
+	if k.asked = e.cfg.Loading > 0; k.asked {
+		e.env.Clock.After(0, k, 0)
+		return
+	}
 	e.env.Clock.After(e.cfg.Checkpoint.Std(), k, 0)
 }
 
@@ -162,7 +167,13 @@ func (k *checkpoint) end(now vtime.Instant) {
 	k.took = now.Sub(c.Start)
 	k.sum += k.took
 	k.phase = pausing
-	e.env.Clock.After(e.cfg.Checkpoint.Std(), k, 0)
+	pause := e.cfg.Checkpoint.Std()
+	if k.asked {
+		k.asked = false
+		e.env.Host.Sync()
+		pause = max(pause-e.cfg.Loading.Std()-time.Duration(now), 0)
+	}
+	e.env.Clock.After(pause, k, 0)
 }
 
 // Cycles are the checkpoints.

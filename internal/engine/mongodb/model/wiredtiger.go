@@ -72,6 +72,9 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 		e.addServer()
 	}
 	e.warm()
+	if cfg.Loading > 0 {
+		e.loaded()
+	}
 	e.journal.start(e, log)
 	e.evictor.e = e
 	e.checkpoint.start(e)

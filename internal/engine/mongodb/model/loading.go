@@ -1,0 +1,23 @@
+package model
+
+import "plimsoll/internal/base/units"
+
+// loaded leaves in the page cache what loading the documents wrote, in blocks that no file system
+// has allocated yet. More than the kernel's background limit stays there only where the flusher
+// could not write it meanwhile: it shared the volume evenly with the log (assumed).
+func (e *Engine) loaded() {
+	record := e.cfg.DocumentSize + e.cfg.LogRecord
+	if e.oplog != nil {
+		record += OplogEntry
+	}
+	left, written := e.onDisk, record.Times(e.cfg.Documents)
+	if limit := e.env.Host.BackgroundLimit(); left > limit {
+		left = max(limit, left-written)
+	}
+	for _, t := range e.trees {
+		end := units.Size(t.end) * unit
+		dirty := units.Size(float64(end) * float64(left) / float64(max(e.onDisk, 1)))
+		t.file.SetAllocated(end - dirty)
+		t.file.Write(end-dirty, dirty)
+	}
+}
