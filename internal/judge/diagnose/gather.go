@@ -165,11 +165,14 @@ func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig *rule
 	return out, nil
 }
 
-// finite makes what is infinite unknown: seconds waited by no operation are a counter credited
-// apart from the other, not a latency.
+// absurd is more than anything that is measured: a hundred times it, as a percentage, is infinite.
+const absurd = 1e300
+
+// finite makes what is infinite, or soon would be, unknown: seconds waited by no operation are a counter
+// credited apart from the other, not a latency.
 func finite(values []float64) {
 	for k, x := range values {
-		if math.IsInf(x, 0) {
+		if math.Abs(x) > absurd {
 			values[k] = math.NaN()
 		}
 	}
