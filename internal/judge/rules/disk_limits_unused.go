@@ -133,7 +133,7 @@ func (c *Case) seenUnused(f *Finding) bool {
 		}
 		// What it did at other times, in more than an instant.
 		can, canMove := nth(timeline.At(t.Values, cells.Not()), unusedCells), nth(timeline.At(moved, cells.Not()), unusedCells)
-		if !(ops <= unusedPart*can) || !(bytes <= unusedPart*canMove) {
+		if !(can > 0 && ops <= unusedPart*can) || !(canMove > 0 && bytes <= unusedPart*canMove) {
 			return false
 		}
 		if ops >= most {
