@@ -66,6 +66,9 @@ func fewAndLong() Rule {
 			f.Severity = Info
 			f.Windows = c.Windows(s.Few.Close(c.Cells(fewGap)))
 			latency, ops := timeline.At(s.Latency, s.Few), timeline.At(s.Ops, s.Few)
+			if timeline.Count(latency) == 0 {
+				continue
+			}
 			waiting := timeline.Sum(timeline.At(s.Waiting, s.Few)) / float64(n)
 			rate := timeline.Sum(ops) / float64(n)
 			f.Say("few", Values{"for": Seconds(c.Seconds(s.Few)), "clients": Called(s.Subject), "median": Seconds(timeline.Quantile(latency, 0.5)), "worst": Seconds(timeline.Max(latency)),
