@@ -46,6 +46,27 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+// A dbPath is a source by the diagnostic.data in it. With an iostat log beside that, it is both.
+func TestExpandCapture(t *testing.T) {
+	dir := t.TempDir()
+	capture := filepath.Join(dir, "diagnostic.data")
+	if err := os.CopyFS(capture, os.DirFS("../../../examples/mongodb-checkpoint/diagnostic.data")); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []string{dir, capture} {
+		if got, err := opener.Expand(one); err != nil || !slices.Equal(got, []string{one}) {
+			t.Errorf("%s stands for %v, %v; want itself", one, got, err)
+		}
+	}
+	log := filepath.Join(dir, "iostat.log")
+	if err := os.WriteFile(log, []byte(iostatLog), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := opener.Expand(dir); err != nil || !slices.Equal(got, []string{capture, log}) {
+		t.Errorf("a dbPath with a log in it stands for %v, %v; want both", got, err)
+	}
+}
+
 func TestExpandBounded(t *testing.T) {
 	dir := t.TempDir()
 	for i := range sources.FolderSourcesMax + 1 {
