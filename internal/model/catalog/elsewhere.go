@@ -18,8 +18,10 @@ var (
 	regionalDocs  = Source{"Google Cloud documentation, Hyperdisk Balanced High Availability", "2026"}
 	azureDocs     = Source{"Microsoft Azure documentation, managed disk types", "2025"}
 	azureBursting = Source{"Microsoft Azure documentation, \"Managed disk bursting\" and \"Enable on-demand bursting\"", "2025"}
-	googlePrices  = Source{"Google's Cloud Billing catalog, as gcosts has it", "2025-03-06"}
-	extremePrices = Source{"Google's Cloud Billing catalog, as gcosts (size, 2025-03-06) and infracost (IOPS) have it", "2025"}
+	googlePrices  = Source{"Google's Cloud Billing catalog, as gcosts has it", "2026-07-30"}
+	balancedIowa  = Source{"Google's list prices of Hyperdisk Balanced in Iowa, as public programs quote them", "2026"}
+	balancedEast  = Source{"Google's pricing calculator for Hyperdisk Balanced in South Carolina, as CoCalc's price parser quotes it", "2024"}
+	extremePrices = Source{"Google's Cloud Billing catalog, as gcosts (size, 2026-07-30) and infracost (IOPS) have it", "2025"}
 	azureV2Prices = Source{"Azure Retail Prices API, eastus, meters of Azure Premium SSD v2, as two public programs quote them", "2026"}
 	premiumPrices = Source{"Azure Retail Prices API, eastus, as two public repositories quote its answers", "2026-07-23"}
 	ultraPrices   = Source{"Azure Retail Prices API, eastus, as infracost has it", "2025"}
@@ -48,8 +50,19 @@ func gcpTypes() []*VolumeType {
 		ssd.Prices = append(ssd.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.ssd})
 		balanced.Prices = append(balanced.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.balanced})
 	}
+	hyperdisk := hyperdiskBalanced("hyperdisk-balanced", "Hyperdisk Balanced", 160_000, 2400, hyperdiskDocs)
+	hyperdisk.Prices = []Prices{
+		{
+			Region: "us-central1", Source: balancedIowa, PerGiB: 0.08, IOPS: []Tier{{Over: 3000, Each: 0.005}},
+			Throughput: []ThroughputTier{{Over: 140 * units.MiBps, EachMiBps: 0.04}},
+		},
+		{
+			Region: "us-east1", Source: balancedEast, PerGiB: 0.09, IOPS: []Tier{{Over: 3000, Each: 0.006}},
+			Throughput: []ThroughputTier{{Over: 140 * units.MiBps, EachMiBps: 0.045}},
+		},
+	}
 	return []*VolumeType{
-		hyperdiskBalanced("hyperdisk-balanced", "Hyperdisk Balanced", 160_000, 2400, hyperdiskDocs), regional, hyperdiskExtreme(),
+		hyperdisk, regional, hyperdiskExtreme(),
 		hyperdiskThroughput(), hyperdiskML(), ssd, balanced,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -105,24 +106,27 @@ func (i *InstanceType) Weighted(weighting string) (*InstanceType, error) {
 var (
 	//go:embed machines.csv
 	machineTable []byte
-	//go:embed machine_prices.csv
-	machinePriceTable []byte
+	//go:embed azure_prices.csv
+	azurePriceTable []byte
+	//go:embed google_prices.csv
+	googlePriceTable []byte
 
 	azureSizes   = Source{"Microsoft Azure documentation, sizes of virtual machines (MicrosoftDocs/azure-compute-docs)", "2026-03"}
 	azureHourly  = Source{"Azure's retail prices of virtual machines with Linux, as karpenter-provider-azure has them", "2026-06-18"}
+	googleHourly = Source{"Google's Cloud Billing catalog, machines on demand without sustained use discounts, as gcosts has it", "2026-07-30"}
 	googleLimits = Source{"Google Cloud documentation, Persistent Disk limits by machine type, as gcpdiag has them; Hyperdisk Balanced HA: Compute Engine release notes of 2025-09-04", "2024-08-21"}
 )
 
 // machines parses both tables, once. A test reads them, so an error is a mistake of the build.
 var machines = sync.OnceValue(func() []InstanceType {
-	rows, err := decodeMachines(machineTable, machinePriceTable)
+	rows, err := decodeMachines(machineTable, azurePriceTable, googlePriceTable)
 	if err != nil {
 		panic("catalog: embedded machines: " + err.Error())
 	}
 	return rows
 })
 
-func decodeMachines(table, prices []byte) ([]InstanceType, error) {
+func decodeMachines(table, prices, google []byte) ([]InstanceType, error) {
 	rows, err := lines(table, 9)
 	if err != nil {
 		return nil, err
@@ -159,18 +163,33 @@ func decodeMachines(table, prices []byte) ([]InstanceType, error) {
 		m.Lanes = append(m.Lanes, Lane{f[4], base, most})
 	}
 	slices.SortFunc(out, func(a, b InstanceType) int { return strings.Compare(a.Name, b.Name) })
-	if rows, err = lines(prices, 3); err != nil {
-		return nil, err
+	return out, errors.Join(addHourly(out, prices, azureHourly), addHourly(out, google, googleHourly))
+}
+
+// addHourly adds the prices of a table to machines that are sorted by name. Its header names the
+// regions; a row is a machine and its price of an hour in each of them, "" where it is not offered.
+func addHourly(machines []InstanceType, table []byte, from Source) error {
+	rows, err := csv.NewReader(bytes.NewReader(table)).ReadAll()
+	if err != nil || len(rows) == 0 {
+		return fmt.Errorf("no table of prices: %w", err)
 	}
-	for _, f := range rows {
-		usd, err := strconv.ParseFloat(f[2], 64)
-		i, ok := slices.BinarySearchFunc(out, strings.ToLower(f[0]), func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
-		if err != nil || !ok {
-			return nil, fmt.Errorf("price %v: no such machine, or no number", f)
+	for _, f := range rows[1:] {
+		i, ok := slices.BinarySearchFunc(machines, strings.ToLower(f[0]), func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
+		if !ok {
+			return fmt.Errorf("price of %s: no such machine", f[0])
 		}
-		out[i].Prices = append(out[i].Prices, InstancePrice{f[1], units.USD(usd), azureHourly})
+		for k, text := range f[1:] {
+			if text == "" {
+				continue
+			}
+			usd, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return fmt.Errorf("price of %s: %w", f[0], err)
+			}
+			machines[i].Prices = append(machines[i].Prices, InstancePrice{rows[0][k+1], units.USD(usd), from})
+		}
 	}
-	return out, nil
+	return nil
 }
 
 // lines are a table's rows without its header, each filled up to a width.

@@ -79,8 +79,13 @@ func TestMachinesOfOtherClouds(t *testing.T) {
 	if err != nil || usd != 0.384*Hours {
 		t.Errorf("Standard_D8s_v5 in eastus: %v, %v", usd, err)
 	}
-	if _, err := machineOf(t, "n2-standard-8").Monthly(""); err == nil {
-		t.Error("a price of n2-standard-8, of which none is embedded")
+	for region, hourly := range map[string]units.USD{"": 0.388472, "us-central1": 0.388472, "asia-southeast1": 0.479224} {
+		if usd, err := machineOf(t, "n2-standard-8").Monthly(region); err != nil || !near(usd, hourly*Hours) {
+			t.Errorf("n2-standard-8 in %q: %v, %v", region, usd, err)
+		}
+	}
+	if _, err := machineOf(t, "n2-standard-8").Monthly("me-west1"); err == nil {
+		t.Error("a price of n2-standard-8 in me-west1, of which none is embedded")
 	}
 }
 

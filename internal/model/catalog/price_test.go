@@ -34,16 +34,17 @@ func TestCheckpointCaseCosts(t *testing.T) {
 
 func TestMonthly(t *testing.T) {
 	for text, want := range map[string]units.USD{
-		"{type: gp2, size: 300GiB}":                      30,
-		"{type: gp2, size: 300GB}":                       28, // 279.4 GiB, rounded up
-		"{type: io1, size: 100GiB, iops: 1000}":          12.5 + 65,
-		"{type: io2, size: 100GiB, iops: 32000}":         12.5 + 2080,
-		"{type: io2, size: 100GiB, iops: 64000}":         12.5 + 2080 + 32_000*.046,
-		"{type: io2, size: 1TiB, iops: 100000}":          128 + 2080 + 32_000*.046 + 36_000*.032,
-		"{type: io2, size: 50GiB, iops: 32k, stripe: 2}": 12.5 + 4160, // striping loses the discount
-		"{type: st1, size: 1000GiB}":                     45,
-		"{type: sc1, size: 1000GiB}":                     15,
-		"{type: nvme}":                                   0,
+		"{type: gp2, size: 300GiB}":                                                    30,
+		"{type: gp2, size: 300GB}":                                                     28, // 279.4 GiB, rounded up
+		"{type: io1, size: 100GiB, iops: 1000}":                                        12.5 + 65,
+		"{type: io2, size: 100GiB, iops: 32000}":                                       12.5 + 2080,
+		"{type: io2, size: 100GiB, iops: 64000}":                                       12.5 + 2080 + 32_000*.046,
+		"{type: io2, size: 1TiB, iops: 100000}":                                        128 + 2080 + 32_000*.046 + 36_000*.032,
+		"{type: io2, size: 50GiB, iops: 32k, stripe: 2}":                               12.5 + 4160, // striping loses the discount
+		"{type: st1, size: 1000GiB}":                                                   45,
+		"{type: sc1, size: 1000GiB}":                                                   15,
+		"{type: nvme}":                                                                 0,
+		"{type: hyperdisk-balanced, size: 1000GiB, iops: 10000, throughput: 500MiB/s}": 80 + 7000*.005 + 360*.04,
 	} {
 		b := monthly(t, text)
 		var sum units.USD
@@ -62,7 +63,7 @@ func TestMonthly(t *testing.T) {
 	// What is not known is not free.
 	var no *NoPriceError
 	for _, c := range []struct{ text, region string }{
-		{"{type: gp3, size: 1TiB}", "eu-west-1"}, {"{type: hyperdisk-balanced, size: 1TiB}", ""}, {"{type: ultra, size: 1TiB, iops: 100, throughput: 1MB/s}", "westeurope"}, {"{type: custom}", ""},
+		{"{type: gp3, size: 1TiB}", "eu-west-1"}, {"{type: hyperdisk-balanced, size: 1TiB}", "europe-west3"}, {"{type: ultra, size: 1TiB, iops: 100, throughput: 1MB/s}", "westeurope"}, {"{type: custom}", ""},
 		{"{type: premium-ssd, size: 64GiB}", ""}, {"{type: premium-ssd, size: 16TiB}", ""}, {"{type: hyperdisk-ml, size: 1TiB, throughput: 400MiB/s}", ""},
 	} {
 		if _, err := order(t, c.text).Monthly(c.region); !errors.As(err, &no) || !strings.Contains(no.Hint(), "import") {
