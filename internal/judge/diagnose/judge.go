@@ -85,7 +85,7 @@ func unjudged(c *rules.Case, pack *rules.Pack) (out []NotMeasured) {
 }
 
 // judgeRules judges the wanted rules of a case, which is some cells of a recording, and ranks what
-// they find.
+// they find. However full a device is: where nobody was held up, nothing is critical.
 func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions []condition, span timeline.Episode, wanted func(rules.Rule) bool) (out []Finding, err error) {
 	traced := c.Traced()
 	for i, rule := range pack.Rules() {
@@ -100,6 +100,13 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 			return nil, err
 		}
 		out = append(out, found...)
+	}
+	if c.NobodyHeldUp() {
+		for i := range out {
+			if out[i].Severity == Critical {
+				out[i].Severity = Warning
+			}
+		}
 	}
 	rank(out)
 	return out, nil

@@ -61,12 +61,6 @@ func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condi
 		if err != nil {
 			return nil, err
 		}
-		for k := range j.findings {
-			if j.findings[k].Severity == Critical {
-				j.findings[k].Severity = Warning // nobody was held up
-			}
-		}
-		rank(j.findings)
 		out = append(out, j)
 	}
 	return out, nil

@@ -52,6 +52,9 @@ type Stall struct {
 	// Thresholds are the thresholds of each cell if what is usual changes; else nil.
 	Thresholds []float64
 	Cells      timeline.Mask
+	// Inferred marks the stalled cells that only a device's queue tells of: no figure of the database
+	// shows by itself that somebody waited there. It is nil where all are measured.
+	Inferred timeline.Mask
 	// Few marks where a few clients ran long operations and nobody else waited: slow, but not a
 	// stall.
 	Few timeline.Mask
@@ -98,7 +101,7 @@ func (s Stall) ThresholdAt(k int) float64 {
 func (s Stall) Slice(first, last int) Stall {
 	s.Connected = part(s.Connected, first, last)
 	s.Latency, s.Waiting, s.Ops, s.Thresholds = part(s.Latency, first, last), part(s.Waiting, first, last), part(s.Ops, first, last), part(s.Thresholds, first, last)
-	s.Cells, s.Few = slices.Clone(part(s.Cells, first, last)), slices.Clone(part(s.Few, first, last))
+	s.Cells, s.Few, s.Inferred = slices.Clone(part(s.Cells, first, last)), slices.Clone(part(s.Few, first, last)), slices.Clone(part(s.Inferred, first, last))
 	s.Observed, s.Active = slices.Clone(part(s.Observed, first, last)), slices.Clone(part(s.Active, first, last))
 	return s
 }

@@ -39,13 +39,13 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		"episodes": Things(len(eps), "episode"), "longest": Seconds(longest)})
 	f.Severity = Warning
 	switch {
-	case c.serious(s):
+	case c.serious(s) && (s.IsDatabase || !c.Stall.IsDatabase || c.serious(c.Stall)):
 		f.Severity = Critical
 	case Trifle(stalled, seen):
 		f.Severity = Info
 	}
 	if !s.IsDatabase && c.Stall.IsDatabase {
-		// The clients' latency is known, so a device's slowness matters only as far as clients felt
+		// The clients' stalls are known, so a device's slowness matters only as far as clients felt
 		// it.
 		if felt := Share(c.Stall.Cells, s.Cells); felt < MinAttributable {
 			f.Severity = Info

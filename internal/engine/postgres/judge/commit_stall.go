@@ -16,8 +16,9 @@ func commitStall() rules.Rule {
 		"PostgreSQL's exporter reports no latency. It is computed as sessions executing over commits a second, and in a burst that is over before sessions are looked at as the time of two writes to the WAL's device; where that cannot be, completions fall under 30 % of the usual while a transaction executes for 100 ms or more. What waits in a pool or a client for a connection is in neither: users wait longer than these figures say.")
 	r.Words = maps.Clone(r.Words)
 	maps.Copy(r.Words, rules.Words{
-		"used up": "In {{.for}} of it all of {{.sessions}} sessions were executing: clients waited for one of them as well, longer than these figures say.",
-		"waiting": "Meanwhile {{.share}} of the sessions executing waited for {{.what}}.",
+		"used up":  "In {{.for}} of it all of {{.sessions}} sessions were executing: clients waited for one of them as well, longer than these figures say.",
+		"inferred": "They were inferred from the queue of the WAL's device; by the sessions that were counted meanwhile a commit took {{.took}}, so clients hardly felt them.",
+		"waiting":  "Meanwhile {{.share}} of the sessions executing waited for {{.what}}.",
 	})
 	judge := r.Judge
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -29,6 +30,9 @@ func commitStall() rules.Rule {
 				}
 				used := usedUpInStall(c, s.Cells, &out[i])
 				waits := waits(c, s.Cells, &out[i])
+				if took, _ := s.Counted(); c.HardlyFelt(s) {
+					out[i].Say("inferred", rules.Values{"took": rules.Seconds(took)})
+				}
 				out[i].Evidence = slices.Concat(used, waits, commits(c, s.Cells), out[i].Evidence)
 			}
 		}

@@ -37,16 +37,20 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, min(2*timeline.Quantile(s.Waiting, 0.5), manySessions))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
-	if bursts, waits := behindBursts(sig, s.Ops); bursts != nil {
-		slow.Cells = slow.Cells.And(repeatedly(slow)).Or(bursts)
+	bursts, waits := behindBursts(sig, s.Ops)
+	if bursts != nil {
+		slow.Cells = slow.Cells.And(repeatedly(slow))
+		slow.Inferred = bursts.Without(slow.Cells)
+		slow.Cells = slow.Cells.Or(bursts)
 		for k, in := range bursts {
 			if in {
 				slow.Latency[k] = max(slow.Latency[k], waits[k])
 			}
 		}
 	}
-	slow.Cells = slow.Cells.Or(usedUp(sig, slow)).Or(sig.InFront(SessionsUsedUp(sig)))
-	slow.Cells = slow.Cells.Or(fallen.Cells)
+	measured := usedUp(sig, slow).Or(sig.InFront(SessionsUsedUp(sig))).Or(fallen.Cells)
+	slow.Cells = slow.Cells.Or(measured)
+	slow.Inferred = slow.Inferred.Without(measured)
 	slow.Observed = slow.Observed.Or(fallen.Observed).Or(slow.Cells)
 	return rules.Found(slow, ok)
 }
