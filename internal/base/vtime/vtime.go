@@ -93,6 +93,9 @@ type Clock struct {
 	near  int    // events in the lists
 
 	heap []event // with four children per node: shallower, and in fewer cache lines
+
+	lines []*Line
+	line  *Line // the one whose event is the first of theirs, nil if they have none
 }
 
 // A node is an event in the list of its span.
@@ -105,7 +108,13 @@ type node struct {
 func (c *Clock) Now() Instant { return c.now }
 
 // Pending returns the number of pending events.
-func (c *Clock) Pending() int { return len(c.sorted) - c.next + c.near + len(c.heap) }
+func (c *Clock) Pending() int {
+	n := len(c.sorted) - c.next + c.near + len(c.heap)
+	for _, l := range c.lines {
+		n += l.n
+	}
+	return n
+}
 
 // At schedules h.Fire(at, arg). An instant in the past means now: after everything already
 // scheduled for now.
@@ -241,7 +250,8 @@ func (c *Clock) following() int64 {
 	return c.open + 1 + int64((slot-from)%spans)
 }
 
-// first returns the earliest event, and whether it is the heap's; nil if there is none.
+// first returns the earliest event outside the lines, and whether it is the heap's; nil if there is
+// none.
 func (c *Clock) first() (e *event, heap bool) {
 	near := c.ready()
 	switch {
@@ -255,16 +265,28 @@ func (c *Clock) first() (e *event, heap bool) {
 
 // Next returns the instant of the earliest event, Never if there is none.
 func (c *Clock) Next() Instant {
+	next := Never
 	if e, _ := c.first(); e != nil {
-		return e.at
+		next = e.at
 	}
-	return Never
+	if c.line != nil {
+		next = min(next, c.line.at)
+	}
+	return next
 }
 
 // Run handles all events up to and including until; then the clock is at until.
 func (c *Clock) Run(until Instant) {
 	for {
 		e, heap := c.first()
+		if l := c.line; l != nil && (e == nil || l.before(e.at, e.seq)) {
+			if l.at > until {
+				break
+			}
+			c.now = l.at
+			l.handler.Fire(c.now, l.pop())
+			continue
+		}
 		if e == nil || e.at > until {
 			break
 		}

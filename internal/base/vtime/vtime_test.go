@@ -10,7 +10,7 @@ import (
 )
 
 // Events fire in the order of their instants and, at one instant, in the order of scheduling,
-// whatever else is scheduled meanwhile.
+// whatever else is scheduled meanwhile and whether it waits in a line.
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c Clock
@@ -23,9 +23,15 @@ func TestOrder(t *testing.T) {
 		var h HandlerFunc
 		// Within a span of the clock, over a few of them, and beyond the last.
 		unit := rapid.SampledFrom([]int{1, 1 << 12, 1 << (spanBits + 3), 1 << (spanBits + 9)}).Draw(t, "unit")
+		later := HandlerFunc(func(now Instant, arg uint64) { h(now, arg) }) // h is not known yet
+		lines := []*Line{c.Line(later), c.Line(later)}
 		schedule := func(at Instant) {
 			n++
 			want = append(want, fired{max(at, c.Now()), n})
+			if i := rapid.IntRange(0, 3).Draw(t, "line"); i < len(lines) {
+				lines[i].At(at, n)
+				return
+			}
 			c.At(at, h, n)
 		}
 		h = func(now Instant, arg uint64) {

@@ -26,6 +26,7 @@ type driver struct {
 	// An open loop: the next arrival, the operations that wait for a connection, and when those
 	// that waited got one.
 	source      workload.Source
+	arrivals    *vtime.Line
 	ahead       []workload.Op   // drawn from it
 	taken       int             // of them
 	foreseer    engine.Foreseer // nil: the engine is none
@@ -52,6 +53,7 @@ func newDriver(w *workload.Workload, s *system, m *meter, source workload.Source
 		return d
 	}
 	d.source, d.connections = source, w.Connections()
+	d.arrivals = s.clock.Line(d)
 	d.ahead = make([]workload.Op, 0, aheadMost)
 	d.foreseer, _ = s.engine.(engine.Foreseer)
 	d.waited = make(map[vtime.Instant]queued)
@@ -79,7 +81,7 @@ func (d *driver) schedule() {
 	d.next.At = max(d.next.At, d.last+1)
 	d.last = d.next.At
 	if d.next.At < d.end {
-		d.clock.At(d.next.At, d, 0)
+		d.arrivals.At(d.next.At, 0)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 type Instance struct {
 	cfg    Config
 	clock  *vtime.Clock
+	parsed *vtime.Line // the ends of operations' CPU time
 	host   *kernel.Host
 	client engine.Client
 
@@ -57,6 +58,7 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 		return nil, errors.New("iris: needs a clock, a host and a client")
 	}
 	x := &Instance{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client}
+	x.parsed = env.Clock.Line(x)
 	wij, journal := env.Volume("wij", "data"), env.Volume("journal", "data")
 	size := max(cfg.Buffers, cfg.Database)
 	x.data = extent{data, 0, wij == data || journal == data}
@@ -142,7 +144,7 @@ func (x *Instance) Do(op workload.Op) {
 		cost = x.cfg.CPU.Update
 	}
 	_, done := x.host.CPU(now, cost.Std())
-	x.clock.At(done, x, event(parsed, uint64(slot)))
+	x.parsed.At(done, event(parsed, uint64(slot)))
 }
 
 // Foresee implements engine.Foreseer.

@@ -40,8 +40,9 @@ type Engine struct {
 	checkpoint checkpoint
 	journal    journal
 	underway   engine.Kept[pending]
-	done       pending  // the last acknowledged one: the client may use it during the call
-	inside     [2]int64 // operations in the engine: reads, writes
+	ends       *vtime.Line // of operations
+	done       pending     // the last acknowledged one: the client may use it during the call
+	inside     [2]int64    // operations in the engine: reads, writes
 	epoch      uint16
 
 	arrays  *arrays // of an engine before; nil: there was none
@@ -59,6 +60,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	}
 	cfg.complete()
 	e := &Engine{cfg: cfg, env: env, device: env.Volume("data"), chance: env.Seed.Stream("wiredtiger")}
+	e.ends = env.Clock.Line((*acknowledged)(e))
 	log := env.Volume("journal", "data")
 	if e.device == nil || log == nil {
 		return nil, errors.New("wiredtiger needs a volume called data (and may have one called journal)")
@@ -341,7 +343,7 @@ func (e *Engine) clean(t *tree, i int) units.Size {
 // acknowledge calls the client when the operation is ready.
 func (e *Engine) acknowledge(p *pending) {
 	if now := e.env.Clock.Now(); p.ready > now {
-		e.env.Clock.At(p.ready, (*acknowledged)(e), e.underway.Keep(*p))
+		e.ends.At(p.ready, e.underway.Keep(*p))
 		return
 	}
 	e.done = *p

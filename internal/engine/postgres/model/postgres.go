@@ -37,6 +37,7 @@ type Engine struct {
 	host   *kernel.Host
 	client engine.Client
 	// connections are how many clients hold; 0 if that is not known.
+	begun       *vtime.Line // the ends of transactions' CPU time
 	connections int
 	data        *kernel.Device
 	cached      *random.Stream // whether a page that is read is in the page cache
@@ -79,6 +80,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	if cfg.SharedBuffers >= memory {
 		return nil, fmt.Errorf("postgres: shared_buffers of %s do not fit a memory of %s", cfg.SharedBuffers.Exact(), memory.Exact())
 	}
+	e.begun = env.Clock.Line(e)
 	e.cached = env.Seed.Stream("postgres.pagecache")
 	e.layTables()
 	e.buffers = newBuffers(int(cfg.SharedBuffers / PageSize))
@@ -141,7 +143,7 @@ func (e *Engine) begin(now, came vtime.Instant, o *workload.Op) {
 	_, done := e.host.CPU(now, e.cfg.CPU.Std())
 	t.waits[engine.WaitConnection] = int64(now.Sub(came))
 	t.wait(engine.WaitCPU, now)
-	e.clock.At(done, e, evExecute|uint64(i)<<eventBits)
+	e.begun.At(done, evExecute|uint64(i)<<eventBits)
 }
 
 // acknowledge ends a transaction: its connection is the next one's.
