@@ -32,6 +32,10 @@ func TestMongodExample(t *testing.T) {
 	if f := byRule(both)["host/writeback-throttling"]; !strings.Contains(f.Summary, "123 requests stood in the queue of loop0") {
 		t.Errorf("the queue is not named: %+v", f)
 	}
+	// It cost nothing, and the p99 fell from 15.9 to 0.12 s.
+	if a := both.Actions; len(a) == 0 || a[0].Remedy != "writeback-throttling" {
+		t.Errorf("the throttling is not what to do first: %+v", a)
+	}
 	for _, f := range alone.Findings {
 		if strings.HasPrefix(f.Rule, "disk/") {
 			t.Errorf("%s is judged without the volume: %s", f.Rule, f.Summary)

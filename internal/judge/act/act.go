@@ -4,7 +4,7 @@
 // The commands themselves stand beside the rules, as remedies. This package chooses: it takes the
 // causes in the order in which they explain the stall, and leaves out what the verdict refutes, what
 // the recording says is set already, and what cannot be done in that place. What costs nothing and
-// restarts nothing comes first.
+// restarts nothing comes first, and of that what ended such stalls where it was measured.
 package act
 
 import (
@@ -102,8 +102,11 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 			}
 		}
 	}
-	// Within the causes' order, what restarts or costs something waits for what does not.
-	slices.SortStableFunc(found, func(a, b choice) int { return cmp.Compare(a.effort(), b.effort()) })
+	// Within the causes' order, what restarts or costs something waits for what does not, and what may
+	// help waits for what did.
+	slices.SortStableFunc(found, func(a, b choice) int {
+		return cmp.Or(cmp.Compare(a.effort(), b.effort()), cmp.Compare(a.unsure(), b.unsure()))
+	})
 	out := []Action{}
 	changed := map[string]bool{}
 	for _, k := range found {
@@ -161,6 +164,14 @@ func (k choice) effort() int {
 		e += 2
 	}
 	return e
+}
+
+// unsure is 0 for what ended such stalls of the very engine where it was measured, and 1 for the rest.
+func (k choice) unsure() int {
+	if k.fix.Decisive {
+		return 0
+	}
+	return 1
 }
 
 // choose is the remedy as it is done where the database runs; false if it is refuted, done already

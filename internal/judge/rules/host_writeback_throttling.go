@@ -54,7 +54,7 @@ func hostWritebackThrottling() Rule {
 			Expect:  "a flush keeps few requests in flight, and syncs and reads pass; it needs no restart and costs no money",
 			TradeOff: "fewer and smaller writes: a restore or a bulk load takes longer, and at a volume's IOPS cap less is written: where dirty pages grow from checkpoint to checkpoint, writes stall again (measured: after six minutes).{{with .harmed}} Not for every pair of engine and file system: {{.}}.{{end}} " +
 				"The bfq scheduler turns it off again, and some 4.18 kernels hang with it",
-			Do: []*Remedy{throttleWriteback}}}}
+			Decisive: true, Do: []*Remedy{throttleWriteback}}}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if !c.Stall.Any() || !(timeline.Max(timeline.At(c.dirtyOrWriteback(), c.Stall.Cells.Widen(c.Cells(backlogLookBackS*1e9), 0))) >= minBacklogBytes) {
 			return nil

@@ -159,4 +159,6 @@ type Fix struct {
 	// Do carries it out, with the values of the advice.
 	Do     []*Remedy `json:"-"`
 	Values Values    `json:"-"`
+	// Decisive is the advice's.
+	Decisive bool `json:"-"`
 }

@@ -23,6 +23,9 @@ type Advice struct {
 	// Do carries it out, the first first. NoCommand says why nothing does.
 	Do        []*Remedy
 	NoCommand string
+	// Decisive says that it is one setting which, measured on the very engine, ended such stalls: it is
+	// tried before what takes no more effort.
+	Decisive bool
 }
 
 // Values are the figures and names that templates use.
@@ -128,7 +131,7 @@ func (r *Rule) Write(f *Finding) error {
 				return err
 			}
 		}
-		x.Do, x.Values = t.Do, a.Values
+		x.Do, x.Values, x.Decisive = t.Do, a.Values, t.Decisive
 		f.Fixes = append(f.Fixes, x)
 	}
 	for _, x := range []struct {

@@ -65,7 +65,7 @@ var burstAdvice = map[string]rules.Advice{
 			"{{else if and .target .flush}}; they are {{.target}} and {{.flush}} now" +
 			"{{else if .target}}; the first is {{.target}} now{{end}}",
 		Expect:   "the writes spread over the interval and the fsync finds little to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 3.3 s to 5 ms",
-		TradeOff: "hardly any: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these", Do: []*rules.Remedy{paceCheckpoints}},
+		TradeOff: "hardly any: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these", Decisive: true, Do: []*rules.Remedy{paceCheckpoints}},
 	"seldom": {Summary: "Raise checkpoint_timeout and max_wal_size", Expect: "fewer checkpoints, and less WAL: most of it is full-page images after a checkpoint", TradeOff: "a longer recovery after a crash; disk for WAL", Do: []*rules.Remedy{seldomCheckpoints}},
 	"apart":  {Summary: "Put pg_wal on a volume of its own", Expect: "commits no longer wait behind data", TradeOff: "one more volume", Do: []*rules.Remedy{rules.LogApart}},
 }
