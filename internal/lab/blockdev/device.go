@@ -68,7 +68,7 @@ func Attach(ctx context.Context, d *disk.Disk, dir string, opt Options) (*Device
 		return fail(errors.Join(err, srv.Unmount(), under.Close()))
 	}
 	v := &Device{loop: l, server: srv, dir: dir, under: under}
-	if err := v.setQueue(queueSettings(d, opt), opt.Log); err != nil {
+	if err := errors.Join(v.setQueue(queueSettings(d, opt), opt.Log), unbound(filepath.Join("/sys/block", l.name))); err != nil {
 		return fail(errors.Join(err, v.Detach(ctx)))
 	}
 	if err := v.measurePath(d); err != nil {

@@ -71,6 +71,27 @@ func (v *Device) setQueue(settings []setting, log func(string)) error {
 	return nil
 }
 
+// unbound lets the page cache hold as much of a device as of any other. The bounds of dirty pages
+// outlive the backing file too, and one that somebody left would have the kernel write from the
+// first megabytes on. dir is the device's folder in /sys/block. A kernel without these settings has
+// no bounds.
+func unbound(dir string) error {
+	for _, s := range []setting{{"strict_limit", "0"}, {"max_ratio", "100"}} {
+		f, err := os.OpenFile(filepath.Join(dir, "bdi", s.name), os.O_WRONLY|os.O_TRUNC, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(s.value)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func queuePath(device, name string) string { return filepath.Join("/sys/block", device, "queue", name) }
 
 // get reads a setting.
