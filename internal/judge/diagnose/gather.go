@@ -28,7 +28,9 @@ type signals struct {
 	tracks map[string][]timeline.Track
 	// periods are the longest intervals between samples of a signal's metrics, by its name.
 	periods map[string]time.Duration
-	page    *page // of which the signals are sums; nil if they are of intervals
+	// step is the distance of the samples: that of the grid, unless the recording is too long for it.
+	step time.Duration
+	page *page // of which the signals are sums; nil if they are of intervals
 }
 
 func (s *signals) get(of *rules.Signal) []timeline.Track { return s.tracks[of.Name] }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,16 +76,7 @@ func covered(metrics []recording.Metric) (first, last time.Time) {
 // chooseGrid covers what the metrics cover, at the finest period among them.
 func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) (timeline.Grid, error) {
 	from, to := opt.From, opt.To
-	var period time.Duration
 	first, last := covered(metrics)
-	for _, m := range metrics {
-		if m.From.IsZero() || m.To.IsZero() {
-			continue
-		}
-		if m.Period > 0 && (period == 0 || m.Period < period) {
-			period = m.Period
-		}
-	}
 	if len(metrics) == 0 && (!from.IsZero() || !to.IsZero()) {
 		return timeline.Grid{}, fmt.Errorf("%w: between --from and --to the sources hold no sample of any metric the rules read", ErrNothing)
 	}
@@ -101,10 +93,18 @@ func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) 
 	if first.IsZero() || !last.After(first) {
 		return timeline.Grid{}, fmt.Errorf("%w: fewer than two samples in the requested time; a diagnosis needs a span of time", ErrNothing)
 	}
-	if period == 0 {
-		period = time.Second
+	return timeline.NewGridWithin(opt.cells(), first, last, max(finest(metrics), opt.Step), holes...), nil
+}
+
+// finest is the shortest distance of samples of any metric, as a step; a second if none is known.
+func finest(metrics []recording.Metric) time.Duration {
+	var period time.Duration
+	for _, m := range metrics {
+		if !m.From.IsZero() && !m.To.IsZero() && m.Period > 0 && (period == 0 || m.Period < period) {
+			period = m.Period
+		}
 	}
-	return timeline.NewGrid(first, last, max(roundStep(period), opt.Step), holes...), nil
+	return roundStep(cmp.Or(period, time.Second))
 }
 
 // holesOf is the time in which no source has a sample: between sources, and where all that were

@@ -44,7 +44,8 @@ type judged struct {
 	order    []int            // of the detectors, by their rank among the group's sources
 	span     timeline.Episode // cells of the recording that it is judged with
 	c        *rules.Case
-	worse    bool // slower than usual, and no stall
+	whole    *rules.Case // that of which span and group are cells
+	worse    bool        // slower than usual, and no stall
 	findings []Finding
 }
 

@@ -35,7 +35,7 @@ func owners(groups []incident.Group, detectors, cells int) [][]int32 {
 // time of the others, which is neither its own nor calm.
 func layIncident(c *rules.Case, groups []incident.Group, n int, order []int, owner [][]int32, opt incident.Options) *judged {
 	g := groups[n]
-	j := &judged{group: g, order: order, span: contextOf(c, g, opt.At)}
+	j := &judged{group: g, order: order, span: contextOf(c, g, opt.At), whole: c}
 	j.c = c.Slice(j.span.First, j.span.Last)
 	for rank, i := range order {
 		s := &j.c.Symptoms[i]
@@ -133,10 +133,25 @@ func sameCause(a, b *judged) bool {
 	has := func(all []Finding, f Finding) bool {
 		return slices.ContainsFunc(all, func(o Finding) bool { return o.Rule == f.Rule && o.Subject == f.Subject })
 	}
+	if !sameResources(x, y) || !sameResources(y, x) {
+		return false
+	}
 	if incident.Crosses(a.group, b.group) {
 		return (has(x, y[0]) || has(y, x[0])) && sameCaps(x, y)
 	}
 	return has(x, y[0]) && has(y, x[0]) && sameCaps(x, y)
+}
+
+// resourceWeight is the share of an incident that a resource holds up, from which another incident
+// that it has nothing to do with has another cause, whatever a database does in both.
+const resourceWeight = 0.75
+
+// sameResources reports whether each resource that holds up an incident is among another's causes.
+func sameResources(x, y []Finding) bool {
+	return !slices.ContainsFunc(x, func(f Finding) bool {
+		return origin(f) > 0 && f.Severity == Critical && f.Weight >= resourceWeight &&
+			!slices.ContainsFunc(y, func(o Finding) bool { return o.Rule == f.Rule })
+	})
 }
 
 // capApart is how many times as high one cap may be as another that is the same.
@@ -163,11 +178,11 @@ func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident 
 	lead := j.c.Stall
 	span := j.group.Span()
 	x := Incident{ID: id, Kind: Stalled, Class: string(lead.Class), Subject: lead.Called(),
-		From: whole.Grid.Start(span.First), To: whole.Grid.Time(span.Last), Findings: j.findings, Account: account(j.c), Measured: j.c.Traced()}
-	x.Stalls = summarise(j.c, whole.Seconds(whole.Symptoms[j.order[j.group.Lead()]].Observed))
+		From: j.whole.Grid.Start(span.First), To: j.whole.Grid.Time(span.Last), Findings: j.findings, Account: account(j.c), Measured: j.c.Traced()}
+	x.Stalls = summarise(j.c, whole.Seconds(detector(whole, j.lead()).Observed))
 	for _, rank := range j.group.Sources() {
-		s := whole.Symptoms[j.order[rank]]
-		x.Hurt = append(x.Hurt, hurt(whole, s, j.group.Cells(rank, s.Cells)))
+		s := j.whole.Symptoms[j.order[rank]]
+		x.Hurt = append(x.Hurt, hurt(j.whole, s, j.group.Cells(rank, s.Cells)))
 	}
 	x.Verdict = stalledSentence(x.Stalls, pack, when(Span{From: x.From, To: x.To}, whole.Whole())) + why(x.Findings, x.Stalls, x.Measured)
 	return x

@@ -144,5 +144,16 @@ func leading(c *rules.Case, all []*judged, opt Options) rules.Stall {
 	if n >= len(all) {
 		return c.Stall
 	}
-	return c.Symptoms[all[n].order[all[n].group.Lead()]]
+	return detector(c, all[n].lead())
+}
+
+// detector is the one of a case that watches the same operations as a stall of another case; that
+// stall if there is none.
+func detector(c *rules.Case, s rules.Stall) rules.Stall {
+	for _, x := range c.Symptoms {
+		if x.Called() == s.Called() && x.Class == s.Class {
+			return x
+		}
+	}
+	return s
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type Options struct {
 	// Step, if not 0, is the least length of a cell of the grid: 0 is the finest that the sources
 	// tell.
 	Step time.Duration
+	// Cells, if not 0, is the most cells of the grid: 0 is [timeline.MaxCells].
+	Cells int
 	// Incident, if not 0, is the one that the report's fields describe, and its plots: else the
 	// first, and plots of all the time.
 	Incident int
@@ -42,6 +45,8 @@ type Options struct {
 	// Progress, if not nil, is told how far a stage has come.
 	Progress func(stage string, done, total int)
 }
+
+func (o Options) cells() int { return cmp.Or(o.Cells, timeline.MaxCells) }
 
 // An UnknownIncidentError says that there is no incident of the number that was asked for.
 type UnknownIncidentError struct{ Asked, Have int }
@@ -84,6 +89,11 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
+	all, cut, err := refine(ctx, in, c, sig.step, all, opt, progress)
+	if err != nil {
+		return nil, err
+	}
+	more += cut
 	all = append(all, worse...)
 	if opt.Incident > max(len(all), 1) {
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
@@ -163,11 +173,11 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 	r.Findings = append(slices.Clone(general), x.Findings...)
 	rank(r.Findings)
 	r.Account, r.Stalls, r.Measured = x.Account, x.Stalls, x.Measured
-	if opt.Incident == 0 && shown.Grid.N < c.Grid.N {
+	if opt.Incident == 0 && shown.Whole() != c.Whole() {
 		// All of the time is shown, by the detector that the worst incident is judged by.
-		lead := all[n].order[all[n].group.Lead()]
+		lead := all[n].lead()
 		all := *c
-		all.Stall = c.Symptoms[lead]
+		all.Stall = detector(c, lead)
 		return &all, nil
 	}
 	return shown, nil
@@ -207,6 +217,7 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 	if err != nil {
 		return nil, nil, err
 	}
+	sig.step = max(finest(metrics), opt.Step)
 	c := newCase(in, sig, opt)
 	if single != nil {
 		single.mark(c)

@@ -19,6 +19,10 @@ const (
 	substantialEvents = 3
 	// leastRecurring is how many groups apart from each other make a recurrence.
 	leastRecurring = 3
+	// dwarfed is how many times as long an event is than those that it has nothing to do with, and
+	// dwarfedLeast how long it is at least, in lengths of what is a group of its own.
+	dwarfed      = 20
+	dwarfedLeast = 4
 	// sized is how many times as much harm one recurrence may do as another.
 	sized = 8
 )
@@ -49,7 +53,7 @@ func Groups(events []Event, o Options) []Group {
 		best, most := -1, alike
 		for i, g := range out {
 			last := g.Events[len(g.Events)-1].Parts[0].Last
-			if g.Lead() != e.Lead() || o.at(e.Parts[0].First)-o.at(last) > o.Near {
+			if g.Lead() != e.Lead() || o.at(e.Parts[0].First)-o.at(last) > o.Near || dwarfs(g, e, o) {
 				continue
 			}
 			if x := likeness(g, e); x >= most {
@@ -95,6 +99,21 @@ func gap(a, b Group, o Options) int {
 		}
 	}
 	return least
+}
+
+// dwarfs reports whether an event is of another size than those of a group: ten minutes beside the
+// second that each checkpoint stalls all day are something else, whatever held in both.
+func dwarfs(g Group, e Event, o Options) bool {
+	a, b := longest(g), float64(e.Parts[0].Cells())
+	return max(a, b) >= dwarfed*min(a, b) && max(a, b) >= float64(dwarfedLeast*o.Substantial)
+}
+
+// longest is how many cells the longest event of a group has.
+func longest(g Group) (cells float64) {
+	for _, e := range g.Events {
+		cells = max(cells, float64(e.Parts[0].Cells()))
+	}
+	return cells
 }
 
 // likeness is how alike an event is to those of a group on average, 0 to 1.
@@ -157,7 +176,9 @@ func oneRhythm(all []Group, o Options) []Group {
 	var out []Group
 	for _, g := range all {
 		into := slices.IndexFunc(out, func(other Group) bool {
-			return other.Lead() == g.Lead() && Crosses(other, g) && Near(other, g, o) && Join(other, g, o).Period > 0
+			a, b := longest(g), longest(other)
+			return other.Lead() == g.Lead() && Crosses(other, g) && Near(other, g, o) &&
+				min(a, b) >= recurringLength*max(a, b) && Join(other, g, o).Period > 0
 		})
 		if into < 0 {
 			out = append(out, g)
@@ -237,13 +258,10 @@ const recurringLength = 0.25
 
 // period is the distance of events in cells of time; 0 if irregular.
 func period(events []Event, o Options) float64 {
-	longest := 0
-	for _, e := range events {
-		longest = max(longest, e.Parts[0].Cells())
-	}
+	longest := longest(Group{Events: events})
 	var eps []timeline.Episode
 	for _, e := range events {
-		if float64(e.Parts[0].Cells()) >= recurringLength*float64(longest) {
+		if float64(e.Parts[0].Cells()) >= recurringLength*longest {
 			first := o.at(e.Parts[0].First)
 			eps = append(eps, timeline.Episode{First: first, Last: first + e.Parts[0].Cells() - 1})
 		}

@@ -122,6 +122,7 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 	f.Weight = Share(down.Widen(1, 1), c.Stall.Cells)
 	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(down.Close(3))
+	f.Foremost = true
 	shown := unit
 	if unit == "1/s" {
 		shown = "IOPS"
@@ -176,7 +177,7 @@ func (r Rule) creditsSpent(c *Case) []Finding {
 		f := r.Finding(t.Labels.Get("volume_id"))
 		f.Weight = Share(spent, c.Stall.Cells)
 		f.Severity = c.SeverityOf(f.Weight)
-		if !c.beginsWith(spent) {
+		if f.Foremost = c.beginsWith(spent); !f.Foremost {
 			f.Severity = Info
 		}
 		f.Windows = c.Windows(spent)

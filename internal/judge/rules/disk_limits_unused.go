@@ -20,6 +20,9 @@ const (
 	unusedBusy   = 0.05 // less is idle
 	unusedCells  = 5    // intervals at other times in which it did so much
 	unusedQueue  = 4.0  // requests in flight on average
+	unusedFull   = 0.9  // busy as a device that has no time to spare
+	unusedStands = 0.5  // share of the stalled time in which requests wait
+	unusedEven   = 1.1  // a rate that hardly varies: its highest over its median
 )
 
 func diskLimitsUnused() Rule {
@@ -131,6 +134,9 @@ func (c *Case) seenUnused(f *Finding) bool {
 		if timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), cells)) < unusedBusy {
 			continue
 		}
+		if c.standsStill(dev, t.Values) {
+			return false
+		}
 		// What it did at other times, in more than an instant.
 		can, canMove := nth(timeline.At(t.Values, cells.Not()), unusedCells), nth(timeline.At(moved, cells.Not()), unusedCells)
 		if !(can > 0 && ops <= unusedPart*can) || !(canMove > 0 && bytes <= unusedPart*canMove) {
@@ -151,6 +157,18 @@ func (c *Case) seenUnused(f *Finding) bool {
 		c.Figure("most requests completed at other times, in at least 5 intervals", DiskOps, nth(timeline.At(c.For(DiskOps, "device", busiest), cells.Not()), unusedCells), "1/s", cells.Not()),
 	}
 	return true
+}
+
+// standsStill reports whether a device completes an even number of requests while more wait, in most of
+// the stalled time: a limit that fell, however much it did before.
+func (c *Case) standsStill(dev string, ops []float64) bool {
+	busy, queue := c.For(DiskBusy, "device", dev), c.For(DiskQueue, "device", dev)
+	if busy == nil || queue == nil {
+		return false
+	}
+	waiting := timeline.Where(busy, func(x float64) bool { return x > unusedFull }).And(timeline.Where(queue, func(x float64) bool { return x > unusedQueue })).And(c.Stall.Cells)
+	rate := timeline.At(ops, waiting)
+	return Share(waiting, c.Stall.Cells) >= unusedStands && timeline.Quantile(rate, 0.9) <= unusedEven*timeline.Quantile(rate, 0.5)
 }
 
 // nth is the n-th highest of values; NaN of fewer.

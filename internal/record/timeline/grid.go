@@ -30,21 +30,25 @@ type Grid struct {
 	folds  []fold
 }
 
-// MaxCells bounds a grid: 24 days of seconds. A diagnosis holds some hundred tracks with 8 bytes
-// per cell.
-const MaxCells = 24 * 86400
+// MaxCells is the usual bound of a grid: five days of seconds. A diagnosis holds some hundred tracks
+// with 8 bytes per cell.
+const MaxCells = 5 * 86400
 
-// NewGrid returns the smallest grid with the given step that covers from to to. The holes, in which
-// no source has a sample, are folded: some cells of each long one are kept. If more than [MaxCells]
-// steps remain, the steps get longer.
+// NewGrid returns the smallest grid of at most [MaxCells] with the given step that covers from to to.
+// The holes, in which no source has a sample, are folded: some cells of each long one are kept.
 func NewGrid(from, to time.Time, step time.Duration, holes ...Hole) Grid {
-	stepMs := max(step.Milliseconds(), 1)
-	for {
-		g := newGrid(from.UnixMilli(), to.UnixMilli(), stepMs, holes)
-		if g.N <= MaxCells+1 {
-			return g
+	return NewGridWithin(MaxCells, from, to, step, holes...)
+}
+
+// NewGridWithin is NewGrid for another number of cells. If more remain, the steps get longer: 2, 5, 10,
+// 20 times as long, and so on.
+func NewGridWithin(most int, from, to time.Time, step time.Duration, holes ...Hole) Grid {
+	for ms := max(step.Milliseconds(), 1); ; ms *= 10 {
+		for _, times := range []int64{1, 2, 5} {
+			if g := newGrid(from.UnixMilli(), to.UnixMilli(), ms*times, holes); g.N <= most+1 {
+				return g
+			}
 		}
-		stepMs *= 10
 	}
 }
 
