@@ -124,7 +124,7 @@ func fewerDone(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 
 // changeOf is the case of a shift.
 func changeOf(c *rules.Case, s rules.Stall, x incident.Shift, cells timeline.Mask, connected float64) *judged {
-	j := &judged{group: incident.Group{Events: []incident.Event{{Parts: []incident.Part{{Episode: x.Episode}}}}}, span: timeline.Episode{First: 0, Last: c.Grid.N - 1}, worse: true}
+	j := &judged{group: incident.Group{Events: []incident.Event{{Parts: []incident.Part{{Episode: x.Episode}}}}}, span: timeline.Episode{First: 0, Last: c.Grid.N - 1}, whole: c, worse: true}
 	j.c = c.Slice(0, c.Grid.N-1)
 	s = s.Slice(0, c.Grid.N-1)
 	s.Cells = cells
