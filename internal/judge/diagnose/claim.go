@@ -40,14 +40,17 @@ func known(x float64) float64 {
 // coarseS is the sampling from which stalls of seconds hide in a mean.
 const coarseS = 2.0
 
-// notSeen is what could not be seen, a sentence each.
-func notSeen(c *rules.Case, all []JudgedClass) []string {
+// notSeen is what could not be seen, a sentence each; samplesS is the distance of the samples.
+func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	out := []string{}
 	step := c.Grid.StepSeconds()
 	if len(all) == 0 {
 		return out
 	}
-	if step > coarseS {
+	switch {
+	case step > coarseS && samplesS < step:
+		out = append(out, fmt.Sprintf("A stall much shorter than %s: so long a recording is searched in means of that, and what is found is judged in those of %s. --from and --to choose a part of it.", units.Seconds(step), units.Seconds(samplesS)))
+	case step > coarseS:
 		out = append(out, fmt.Sprintf("A stall much shorter than %s: an interval's mean hides it.", units.Seconds(step)))
 	}
 	if volumesOnly(c) {

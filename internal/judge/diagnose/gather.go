@@ -69,14 +69,51 @@ type leaves struct {
 	r        recording.Reader
 	grid     timeline.Grid
 	from, to time.Time
+	// thin says that there are several samples to a cell, for so long that they are read by the day.
+	thin bool
 }
 
 func (l leaves) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
+	if l.thin {
+		return l.byDay(sel, false)
+	}
 	return l.lay(sel, l.grid.Gauge)
 }
 
 func (l leaves) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) {
+	if l.thin {
+		return l.byDay(sel, true)
+	}
 	return l.lay(sel, l.grid.Rate)
+}
+
+// byDay lays series that are never in memory as a whole.
+func (l leaves) byDay(sel *parser.VectorSelector, counter bool) ([]timeline.Track, error) {
+	const day = 24 * time.Hour
+	all := map[uint64]*timeline.Thinned{}
+	var out []timeline.Track
+	var thinned []*timeline.Thinned
+	for from := l.from; !from.After(l.to); from = from.Add(day) {
+		to := minTime(from.Add(day-time.Millisecond), l.to)
+		series, err := l.r.Samples(l.ctx, sel.String(), from, to)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range series {
+			t := all[s.Labels.Hash()]
+			if t == nil {
+				t = timeline.NewThinned(l.grid, counter)
+				all[s.Labels.Hash()] = t
+				out, thinned = append(out, timeline.Track{Labels: s.Labels}), append(thinned, t)
+			}
+			t.Add(s.Points)
+		}
+	}
+	for i, t := range thinned {
+		out[i].Values = t.Values()
+	}
+	slices.SortFunc(out, func(a, b timeline.Track) int { return labels.Compare(a.Labels, b.Labels) })
+	return out, nil
 }
 
 func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []float64) ([]timeline.Track, error) {
@@ -90,6 +127,10 @@ func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []floa
 	}
 	return out, nil
 }
+
+// thinFrom is how long a recording is whose samples are read by the day, if there are more of them than
+// cells.
+const thinFrom = 48 * time.Hour
 
 // held is what a Reader has, by metric name.
 type held struct {
@@ -150,6 +191,7 @@ func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig *rule
 			continue
 		}
 		l := leaves{ctx: ctx, r: h.reader, grid: grid, from: grid.Start(0), to: grid.Time(grid.N - 1)}
+		l.thin = finest(h.metrics) < grid.Step() && l.to.Sub(l.from) > thinFrom
 		tracks, err := timeline.Eval(grid, e, l)
 		if errors.Is(err, timeline.ErrUnsupported) {
 			tracks, err = byEngine(ctx, h.reader, grid, e)

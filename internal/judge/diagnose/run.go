@@ -112,7 +112,7 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	}
 	r.Judged = judgedClasses(c)
 	r.WatchedS, r.Periods, r.WorstMinutes = watchedS(c), periods(c), worstMinutes(c)
-	r.NotSeen = notSeen(c, r.Judged)
+	r.NotSeen = notSeen(c, r.Judged, sig.step.Seconds())
 	left := headroom.Of(c, headroom.Options{Known: opt.Known, Balances: opt.Balances, PeriodS: sig.periodS})
 	r.Headroom, r.Balances = left.All, left.Balances
 	r.Verdict = verdict(r, opt.Pack, shown.Stall.Active.Count() > 0, opt.Incident)

@@ -128,9 +128,10 @@ func interval(pts []promql.FPoint, i int) int64 {
 
 // Rate puts a counter's rate per second on the grid. If the counter went down (a restart), the
 // interval is a hole: what happened in it cannot be known.
-func (g Grid) Rate(pts []promql.FPoint) []float64 {
+func (g Grid) Rate(pts []promql.FPoint) []float64 { return g.rate(pts, newSpacing(pts)) }
+
+func (g Grid) rate(pts []promql.FPoint, sp spacing) []float64 {
 	out, cover := make([]float64, g.N), make([]float32, g.N)
-	sp := newSpacing(pts)
 	for i := 1; i < len(pts); i++ {
 		a, b := pts[i-1], pts[i]
 		dt := b.T - a.T
@@ -170,12 +171,13 @@ func (g Grid) spread(out []float64, cover []float32, aMs, bMs int64, value float
 
 // Gauge puts a gauge on the grid: a cell has the last sample at or before its end, held until the
 // next one unless a hole follows.
-func (g Grid) Gauge(pts []promql.FPoint) []float64 {
+func (g Grid) Gauge(pts []promql.FPoint) []float64 { return g.gauge(pts, newSpacing(pts)) }
+
+func (g Grid) gauge(pts []promql.FPoint, sp spacing) []float64 {
 	out := make([]float64, g.N)
 	for k := range out {
 		out[k] = math.NaN()
 	}
-	sp := newSpacing(pts)
 	for i, p := range pts {
 		until := p.T + max(sp.medianMs, 1)*5/2
 		if i+1 < len(pts) {
