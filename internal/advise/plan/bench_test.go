@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -13,7 +15,8 @@ var examples = []string{"telemetry", "etcd", "postgres", "iris"}
 
 // BenchmarkExamples makes a plan of each example for 25 ms, in pairs: with every run that the search
 // comes to at its full length, and with what the bounds leave of them. It reports the processor time
-// of both, which is what a busy machine leaves comparable.
+// of both, which is what a busy machine leaves comparable, the virtual time that was simulated, and
+// how many runs there were at once.
 func BenchmarkExamples(b *testing.B) {
 	want, err := ParseObjective("write_p99 < 25ms")
 	if err != nil {
@@ -25,19 +28,29 @@ func BenchmarkExamples(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Run(name, func(b *testing.B) {
-			var cpu [2]float64
+			var cpu, wall, virtual, took [2]float64
 			for b.Loop() {
 				for i, unbounded := range []bool{true, false} {
-					before := processorSeconds()
+					var mu sync.Mutex
 					opt := Options{Objectives: []scenario.Bound{want}, unbounded: unbounded}
+					opt.ran = func(t, v time.Duration) {
+						mu.Lock()
+						defer mu.Unlock()
+						took[i], virtual[i] = took[i]+t.Seconds(), virtual[i]+v.Seconds()
+					}
+					before, began := processorSeconds(), time.Now()
 					p, err := Make(b.Context(), now, name, opt)
 					if err != nil {
 						b.Fatal(err)
 					}
 					cpu[i] += processorSeconds() - before
+					wall[i] += time.Since(began).Seconds()
 					b.ReportMetric(float64(p.Searched.Simulated), "layouts")
 				}
 			}
+			b.ReportMetric(virtual[0]/float64(b.N), "virtual-s/unbounded")
+			b.ReportMetric(virtual[1]/float64(b.N), "virtual-s/bounded")
+			b.ReportMetric(took[1]/wall[1], "runs-at-once/bounded")
 			b.ReportMetric(cpu[0]/float64(b.N), "cpu-s/unbounded")
 			b.ReportMetric(cpu[1]/float64(b.N), "cpu-s/bounded")
 		})

@@ -34,6 +34,13 @@ func (p *planner) buy(ctx context.Context) error {
 		for i, c := range batch {
 			j := &job{candidate: c, bounds: p.leastSoFar(c)}
 			jobs[i] = j
+			if r := p.ahead.take(c, j.bounds); r != nil {
+				g.Go(func() error {
+					j.outcome = r.wait(runs)
+					return j.outcome.problem
+				})
+				continue
+			}
 			g.Go(func() error { return p.sim.work(runs, j) })
 		}
 		if err := g.Wait(); err != nil {

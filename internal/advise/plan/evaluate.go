@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/scenario"
@@ -22,9 +23,12 @@ type simulator struct {
 	over  *scenario.Scenario // the scenario below the assignments
 	space *Space
 	want  []scenario.Bound
-	slots chan struct{} // one for each concurrent simulation
+	slots *slots
 	// unbounded leaves no run out and ends none early: see [Options].
 	unbounded bool
+	ran       func(took, virtual time.Duration) // see [Options]
+	// ahead, if not nil, uses idle workers for what a layout that is met needs.
+	ahead *ahead
 	// now, if not nil, waits until it is certain whether the current deployment meets the
 	// objectives.
 	now func() *outcome
@@ -40,7 +44,7 @@ type simulator struct {
 
 func newSimulator(over *scenario.Scenario, space *Space, want []scenario.Bound, workers int) *simulator {
 	return &simulator{
-		over: over, space: space, want: want, slots: make(chan struct{}, max(workers, 1)),
+		over: over, space: space, want: want, slots: newSlots(max(workers, 1)),
 		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{},
 	}
 }
@@ -63,9 +67,7 @@ func texts(sets []scenario.Set) []string {
 // load rules out.
 func (s *simulator) prune(c *candidate) *outcome {
 	if s.now != nil && !slices.ContainsFunc(c.choice, func(k int) bool { return k != 0 }) {
-		o := *s.now()
-		o.candidate = c
-		return &o
+		return s.present(c)
 	}
 	// Floor and load depend on the volumes, the instance and the workload, not on the settings.
 	key := ""
@@ -107,6 +109,18 @@ func (s *simulator) prune(c *candidate) *outcome {
 	}
 	s.keep(c, sc)
 	return nil
+}
+
+// present is the outcome of the current deployment, which runs beside the search. While the search
+// waits for nothing else, idle workers run ahead for it.
+func (s *simulator) present(c *candidate) *outcome {
+	s.ahead.of(c)
+	o := *s.now()
+	if !o.met {
+		s.ahead.missed(c)
+	}
+	o.candidate = c
+	return &o
 }
 
 // keep remembers the scenario of a candidate that is going to be run.
@@ -174,11 +188,12 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	if s.unbounded {
 		wanted.Bounds = nil
 	}
-	r, err := s.simulate(ctx, sc, simulate.Options{Wanted: wanted})
+	r, err := s.inSlot(ctx, sc, simulate.Options{Wanted: wanted, Progress: s.ahead.watch(c, sc)})
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
 		o := &outcome{candidate: c, reason: missedText(missed), missed: missed}
+		s.ahead.missed(c)
 		s.reject(o, sc, missed.Mattered)
 		return o
 	case err != nil:
@@ -186,20 +201,37 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	}
 	o := &outcome{candidate: c, result: r, reason: judge(r, s.want)}
 	if o.met = o.reason == ""; !o.met {
+		s.ahead.missed(c)
 		s.reject(o, sc, r.Mattered)
 	}
 	return o
 }
 
-// simulate runs a scenario as soon as a slot is free.
-func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario, opt simulate.Options) (*simulate.Result, error) {
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// inSlot runs a scenario as soon as a slot is free.
+func (s *simulator) inSlot(ctx context.Context, sc *scenario.Scenario, opt simulate.Options) (*simulate.Result, error) {
+	if err := s.slots.take(ctx); err != nil {
+		return nil, err
 	}
-	defer func() { <-s.slots }()
-	return simulate.Run(ctx, sc, opt)
+	defer s.slots.give()
+	return s.simulate(ctx, sc, opt)
+}
+
+// simulate runs a scenario.
+func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario, opt simulate.Options) (*simulate.Result, error) {
+	if s.ran == nil {
+		return simulate.Run(ctx, sc, opt)
+	}
+	began := time.Now()
+	r, err := simulate.Run(ctx, sc, opt)
+	virtual := sc.Run.Warmup.Std()
+	var missed *simulate.MissedError
+	if errors.As(err, &missed) {
+		virtual += missed.After
+	} else if err == nil {
+		virtual += sc.Run.Duration.Std()
+	}
+	s.ran(time.Since(began), virtual)
+	return r, err
 }
 
 // reject remembers a layout that misses, with the limits that mattered in its run.
@@ -229,6 +261,8 @@ type job struct {
 	plain     bool           // the scenario itself, without any of these
 	// bounds end the run as soon as it is certain to miss one of them.
 	bounds []scenario.Bound
+	// later, if not nil, returns the bounds once they are known. Then the run has a slot already.
+	later func() *[]scenario.Bound
 	// certain, if not nil, is set as soon as it is certain whether the run meets the objectives.
 	// The run continues.
 	certain *decision
@@ -275,7 +309,11 @@ func (s *simulator) whole(ctx context.Context, j *job) *outcome {
 	case err != nil:
 		return &outcome{candidate: j.candidate, problem: err}
 	}
-	r, err := s.simulate(ctx, sc, s.options(j, sc))
+	run := s.inSlot
+	if j.later != nil {
+		run = s.simulate
+	}
+	r, err := run(ctx, sc, s.options(j, sc))
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
@@ -297,7 +335,15 @@ func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
 			return true
 		}
 	}
-	if len(wanted.Bounds) == 0 || s.unbounded {
+	if j.later != nil {
+		wanted.Later = func() []scenario.Bound {
+			if b := j.later(); b != nil {
+				return *b
+			}
+			return nil
+		}
+	}
+	if len(wanted.Bounds) == 0 && wanted.Later == nil || s.unbounded {
 		return simulate.Options{}
 	}
 	wanted.Come = s.arrivals(j.candidate, sc)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"runtime"
+	"time"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/scenario"
@@ -47,6 +48,9 @@ type Options struct {
 	// unbounded runs every layout to its end that the search comes to: for tests and benchmarks,
 	// which compare with that.
 	unbounded bool
+	// ran, if not nil, receives the real time that each run took and the virtual time that it
+	// simulated: for benchmarks. Of a run that was given up, that is its warm-up.
+	ran func(took, virtual time.Duration)
 }
 
 // Defaults and bounds of a search.

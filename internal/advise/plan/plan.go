@@ -86,6 +86,7 @@ type planner struct {
 	want   []scenario.Bound
 	space  *Space
 	sim    *simulator
+	ahead  *ahead
 
 	grows   bool       // the data's volume gets a new size
 	before  dollars    // price of the present deployment, as written
@@ -152,7 +153,7 @@ func (p *planner) prepare() error {
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
 	p.sim = newSimulator(p.now, p.space, p.want, p.opt.workers())
-	p.sim.unbounded = p.opt.unbounded
+	p.sim.unbounded, p.sim.ran = p.opt.unbounded, p.opt.ran
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
@@ -165,11 +166,14 @@ func (p *planner) prepare() error {
 
 // look searches while the present deployment runs to its end. Runs that only the report needs come
 // after the search, concurrently with those for what more money buys: the present deployment with
-// the most IOPS, and before it grows.
+// the most IOPS, and before it grows. The first of those for more money begins before, where a worker
+// has nothing else to do (see [ahead]).
 func (p *planner) look(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beside, runs := errgroup.WithContext(ctx)
-	defer func() { cancel(); _ = beside.Wait() }()
+	p.ahead = &ahead{p: p, ctx: ctx}
+	p.sim.ahead = p.ahead
+	defer func() { cancel(); _ = beside.Wait(); p.ahead.all.Wait() }()
 	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
 	now := &job{candidate: &none, certain: newDecision()}
 	p.sim.now = func() *outcome {

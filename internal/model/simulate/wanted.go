@@ -17,6 +17,9 @@ type Wanted struct {
 	Bounds []scenario.Bound
 	// Come is how many operations arrive in the measured time: see [Come].
 	Come Arrivals
+	// Later, if not nil, is asked after each second for bounds beside these; nil: they are not known
+	// yet. They count from the beginning.
+	Later func() []scenario.Bound
 	// Missed, if not nil, is called once a bound is certain to be missed. It returns whether the
 	// run continues to its end.
 	Missed func(*MissedError) (goesOn bool)
@@ -89,6 +92,10 @@ type watch struct {
 	cycles []scenario.Bound
 	from   vtime.Instant
 	told   func(*MissedError) bool
+
+	come  Arrivals
+	later func() []scenario.Bound // nil: no bounds are to come
+	took  [2][]int64              // until they do: of the measured time's operations, reads and writes
 }
 
 type watched struct {
@@ -109,24 +116,59 @@ const countedNs = 1000
 // operations stay unanswered. But n is at most the number of arrivals, and n - rank(p, n) does not
 // fall as n grows. So once more operations than that are over the bound, the miss is certain.
 func newWatch(w *Wanted, from vtime.Instant) *watch {
-	if w == nil || len(w.Bounds) == 0 {
+	if w == nil || len(w.Bounds) == 0 && w.Later == nil {
 		return nil
 	}
-	out := &watch{from: from, told: w.Missed}
-	for _, b := range w.Bounds {
+	out := &watch{from: from, told: w.Missed, come: w.Come, later: w.Later}
+	out.add(w.Bounds)
+	return out
+}
+
+// add adds bounds.
+func (w *watch) add(bounds []scenario.Bound) {
+	for _, b := range bounds {
 		q, ok := quantiles[b.Name]
-		switch n := w.Come.Writes; {
+		switch n := w.come.Writes; {
 		case b.Name == "checkpoint":
-			out.cycles = append(out.cycles, b)
-		case !ok || !w.Come.Known && q.percent < 100:
+			w.cycles = append(w.cycles, b)
+		case !ok || !w.come.Known && q.percent < 100:
 		default:
 			if q.reads {
-				n = w.Come.Reads
+				n = w.come.Reads
 			}
-			out.bounds = append(out.bounds, watched{Bound: b, reads: q.reads, allowed: above(n, q.percent)})
+			w.bounds = append(w.bounds, watched{Bound: b, reads: q.reads, allowed: above(n, q.percent)})
 		}
 	}
-	return out
+}
+
+// ask adds the bounds that were to come, if they are known now.
+func (w *watch) ask() {
+	if w.later == nil {
+		return
+	}
+	bounds := w.later()
+	if bounds == nil {
+		return
+	}
+	had := len(w.bounds)
+	w.add(bounds)
+	for i := had; i < len(w.bounds); i++ {
+		b := &w.bounds[i]
+		for _, took := range w.took[kindOf(!b.reads)] {
+			if took > int64(b.Most)+countedNs {
+				b.over++
+			}
+		}
+	}
+	w.later, w.took = nil, [2][]int64{}
+}
+
+// kindOf is the index of reads and writes in a watch.
+func kindOf(write bool) int {
+	if write {
+		return 1
+	}
+	return 0
 }
 
 // above returns how many of n places are above the rank of a percentile. The histogram rounds the
@@ -141,6 +183,10 @@ func above(n int64, percent float64) int64 {
 
 // done counts an operation of the measured time.
 func (w *watch) done(write bool, took int64) {
+	if w.later != nil {
+		k := kindOf(write)
+		w.took[k] = append(w.took[k], took)
+	}
 	for i := range w.bounds {
 		if b := &w.bounds[i]; b.reads != write && took > int64(b.Most)+countedNs {
 			b.over++
@@ -150,6 +196,7 @@ func (w *watch) done(write bool, took int64) {
 
 // missed returns the bound that can no longer be kept, or nil.
 func (w *watch) missed(s *system, now, end vtime.Instant) *MissedError {
+	w.ask()
 	m := w.over(s, now, end)
 	if m != nil {
 		m.Mattered = s.mattered()

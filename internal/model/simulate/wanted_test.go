@@ -51,7 +51,18 @@ func TestMissIsCertain(t *testing.T) {
 		}
 		// Bounds close to the run's own figure, where the decision is hardest.
 		most := units.Duration(*got * 1e9 * rapid.Float64Range(0.5, 1.5).Draw(t, "times"))
-		r, err := simulate.Run(t.Context(), sc, simulate.Options{Wanted: &simulate.Wanted{Bounds: []scenario.Bound{{Name: name, Most: most}}, Come: come}})
+		wanted := &simulate.Wanted{Bounds: []scenario.Bound{{Name: name, Most: most}}, Come: come}
+		// Known from the beginning, or only after some seconds.
+		if after := rapid.IntRange(0, 3).Draw(t, "known after"); after > 0 {
+			bounds, asked := wanted.Bounds, 0
+			wanted.Bounds, wanted.Later = nil, func() []scenario.Bound {
+				if asked++; asked < after {
+					return nil
+				}
+				return bounds
+			}
+		}
+		r, err := simulate.Run(t.Context(), sc, simulate.Options{Wanted: wanted})
 		var missed *simulate.MissedError
 		switch {
 		case errors.As(err, &missed):
