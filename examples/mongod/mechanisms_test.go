@@ -21,6 +21,8 @@ var mechanisms = []struct {
 	{"the kernel's writeback throttling", []string{"host.wbt_lat_usec=0"}},
 	{"page cache that is given back", []string{"engine.wiredtiger.page_cache_keeps=0s"}},
 	{"the history store", []string{"engine.wiredtiger.history=0s"}},
+	{"a compressor", []string{"engine.wiredtiger.compressor=false"}},
+	{"retryable writes", []string{"engine.wiredtiger.retryable_writes=false"}},
 	{"the server: oplog, history store, its CPU", []string{"engine.wiredtiger.oplog=false"}},
 	{"CPU of requests, rounds and replies", []string{"engine.wiredtiger.cpu.request=0s", "engine.wiredtiger.cpu.round=0s", "engine.wiredtiger.cpu.reply=0s"}},
 	{"cores that have to wake up", []string{"host.wakeup=0s"}},

@@ -51,7 +51,7 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 		r.Warnings = append(r.Warnings, w.Problem.Error())
 	}
 	if r.Host.CPUBusy > busyCPU {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("cores are %.0f %% busy: over %.0f %%, a real engine's latencies were up to ten times the model's (docs/models.md), so these are lower bounds", 100*r.Host.CPUBusy, 100*busyCPU))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the processor is saturated, cores are %.0f %% busy: the latencies do not hold. Over %.0f %%, a real engine's were up to ten times the model's (docs/models.md), so these are lower bounds", 100*r.Host.CPUBusy, 100*busyCPU))
 	}
 	if series {
 		r.Series = plots(s, m, p, cycles)

@@ -33,8 +33,12 @@ type Config struct {
 	// LeafPage is leaf_page_max (32 KB): what a leaf takes on disk, before compression.
 	LeafPage units.Size `yaml:"leaf_page"`
 	// Compression is the size of a page on disk over its size in memory: about 0.5 with snappy on
-	// documents (assumed), 1 without.
+	// documents (assumed), 1 if they do not compress.
 	Compression units.Ratio `yaml:"compression"`
+	// Compressor says that pages go through one, as a server's do by default (snappy), whether they
+	// become smaller or not. Then a leaf has more than leaf_page in memory: what takes leaf_page on
+	// disk, four times as much at most. Without one, it is split before.
+	Compressor *bool `yaml:"compressor"`
 	// IOCapacity is io_capacity=(total=...), 0: no limit, the default. With it, the engine's writes
 	// are paced, and what it wrote is handed to the volume every 10 MB instead of left to the
 	// kernel.
@@ -72,6 +76,10 @@ type Config struct {
 	// (minSnapshotHistoryWindowInSeconds, 300 s since 5.0): when a changed page is written, they go
 	// into the history store, a table of its own. 0 is none, as before 5.0 and without an oplog.
 	History units.Duration `yaml:"history"`
+	// RetryableWrites says that drivers retry writes, as they do by default since 4.2: then each write
+	// also updates the record of its session in config.transactions, and what that replaces goes into
+	// the history store too.
+	RetryableWrites *bool `yaml:"retryable_writes"`
 	// Loading, if it is not 0, says that the run begins right after its documents were loaded, which
 	// took this long, as in a laboratory: what loading wrote is in the page cache, in blocks that the
 	// file system has yet to allocate, a checkpoint that was asked for begins, and after it the page
@@ -119,7 +127,7 @@ func Defaults() Config {
 		Journal: &yes, JournalEach: &yes, JournalInterval: units.Duration(100 * time.Millisecond),
 		LogRecord: 100, LogFile: 100 * units.MB,
 		IndexEntry: 40,
-		Oplog:      &yes, PageCache: &yes,
+		Oplog:      &yes, PageCache: &yes, RetryableWrites: &yes, Compressor: &yes,
 		History: units.Duration(300 * time.Second), PageCacheKeeps: units.Duration(40 * time.Second),
 		CPU: CPU{
 			Operation: units.Duration(60 * time.Microsecond),

@@ -17,12 +17,15 @@ const (
 	truncatePoint = 128
 	// oplogSize is the size that an oplog has at least (MongoDB manual, oplogSizeMB).
 	oplogSize = 990 * units.MB
-	// replacedTwice: a version goes into the history store each time its page is written, which was
-	// 2.0 times an update, in nine runs of 300 to 1,000 updates/s.
-	replacedTwice = 2
-	// serverPercent is how full a leaf is on average: a block had 38 KB, because documents that do
-	// not compress fill what is allowed before compression.
-	serverPercent = 118
+	// snappyPercent is how full a leaf is if pages go through a compressor and the documents do not
+	// compress: blocks had 38 KB. Leaves begin with four times leaf_page_max, and become smaller
+	// only as long as compression gains something (__rec_compression_adjust). With documents that do
+	// compress, they take up to largestPercent in memory and leaf_page_max on disk.
+	snappyPercent  = 118
+	largestPercent = 400
+	// historyPercent is how full a leaf of the history store is: it is inserted into at random, so
+	// it is between half full, as it was split, and full. Its blocks had 16 to 36 KB, 25 on average.
+	historyPercent = 75
 	// cellBytes is what a leaf has beside a document: the cells of its key and its value, with
 	// lengths and time stamps (WiredTiger, src/include/cell.h). With them, nine documents of 4 KiB
 	// take a block of 40 KiB, not 36: blocks had 39 on average.
@@ -41,6 +44,35 @@ const (
 	unusedFor = 30 * time.Second
 )
 
+// leaf returns what a leaf has before compression at most, in a server. Without a compressor a page
+// is split at 90 % of leaf_page_max, to the nearest unit (__wt_split_page_size).
+func (c *Config) leaf() units.Size {
+	if !is(c.Compressor) {
+		return max((c.LeafPage*splitPercent/100+unit/2)/unit*unit, min(unit, c.LeafPage))
+	}
+	percent := min(max(units.Size(95/float64(c.Compression)), snappyPercent), largestPercent)
+	return c.LeafPage * percent / 100
+}
+
+// versions returns how many versions an update leaves to the history store: the document's and, with
+// retryable writes, that of the session's record in config.transactions. 2.0 inserts an update were
+// counted with them, at 300 to 1,000 updates/s, and 1.0 without. A record is booked as a document is,
+// although it is smaller: with it, the store's file grew by 1.7 documents an update.
+func (c *Config) versions() units.Size {
+	if is(c.RetryableWrites) {
+		return 2
+	}
+	return 1
+}
+
+// historyLeafSize returns what a leaf of the history store has, on average.
+func (e *Engine) historyLeafSize() units.Size {
+	if !is(e.cfg.Compressor) {
+		return e.cfg.LeafPage * historyPercent / 100
+	}
+	return e.cfg.leaf()
+}
+
 // addServer makes the tables that a member of a replica set has beside the collections: the oplog,
 // with what loading the documents left in it, and the history store.
 func (e *Engine) addServer() {
@@ -50,7 +82,7 @@ func (e *Engine) addServer() {
 	e.oplog = e.addTree("oplog", n, entry)
 	if e.cfg.History > 0 {
 		e.historyAt = len(e.trees)
-		e.history = e.addTree("WiredTigerHS", 0, e.cfg.LeafPage)
+		e.history = e.addTree("WiredTigerHS", 0, e.historyLeafSize())
 	}
 }
 
@@ -95,11 +127,10 @@ func (e *Engine) keepHistory(t *tree, i int, replaced int32) {
 	if t != e.trees[0] || replaced == 0 {
 		return
 	}
-	e.kept += replacedTwice * units.Size(replaced)
+	e.kept += e.cfg.versions() * units.Size(replaced)
 	j := e.historyLeaf(i)
 	h := &e.history.pages[j]
-	full := e.cfg.LeafPage * serverPercent / 100
-	e.dirtyPage(e.historyAt, j, max(full-units.Size(h.image), 0), 0)
+	e.dirtyPage(e.historyAt, j, max(e.historyLeafSize()-units.Size(h.image), 0), 0)
 	h.state &^= touched
 }
 
@@ -136,7 +167,7 @@ func (e *Engine) fetchHistory(tree, i int) (until vtime.Instant) {
 // historyLeaf returns the leaf of the history store for a leaf of the collection. There are as many
 // as what was kept fills, up to one for each.
 func (e *Engine) historyLeaf(i int) int {
-	n := int(min(e.kept/(e.cfg.LeafPage*serverPercent/100)+1, units.Size(len(e.trees[0].pages))))
+	n := int(min(e.kept/e.historyLeafSize()+1, units.Size(len(e.trees[0].pages))))
 	e.history.grow(n - 1)
 	return i * n / max(len(e.trees[0].pages), 1)
 }

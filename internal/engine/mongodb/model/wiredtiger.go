@@ -88,21 +88,24 @@ const splitPercent = 90
 
 // addTree makes a file with a number of entries in it.
 func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
-	full := units.Size(splitPercent)
+	leaf := e.cfg.LeafPage * splitPercent / 100
 	if is(e.cfg.Oplog) {
-		full, size = serverPercent, size+cellBytes
+		leaf, size = e.cfg.leaf(), size+cellBytes
 	}
-	t := &tree{perPage: uint64(max(e.cfg.LeafPage*full/100/max(size, 1), 1))}
-	n := int((entries + t.perPage - 1) / t.perPage)
-	image := int32(min(units.Size(t.perPage)*size, 1<<30))
-	length := uint16(min(max((units.Size(float64(image)*float64(e.cfg.Compression))+unit-1)/unit, 1), 1<<16-1))
+	t := &tree{perPage: uint64(max(leaf/max(size, 1), 1))}
+	if is(e.cfg.Oplog) && len(e.trees) == 0 && !is(e.cfg.Compressor) {
+		t.halve()
+	}
+	n := t.leaves(entries)
 	t.pages = e.arrays.take(len(e.trees), n)
 	for i := range t.pages {
+		image := int32(min(units.Size(t.on(i))*size, 1<<30))
+		length := uint16(min(max((units.Size(float64(image)*float64(e.cfg.Compression))+unit-1)/unit, 1), 1<<16-1))
 		t.pages[i] = page{image: image, block: t.end, length: length, epoch: 1<<16 - 1}
 		t.end += int32(length)
+		e.inFiles += int64(image)
+		e.onDisk += units.Size(length) * unit
 	}
-	e.inFiles += int64(n) * int64(image)
-	e.onDisk += units.Size(n) * units.Size(length) * unit
 	// Room to grow by half, and 64 GB: files are behind each other on the volume.
 	t.file = e.env.Host.Create(name, e.device, units.Size(t.end)*unit*3/2+64*units.GiB)
 	t.file.SetAllocated(units.Size(t.end) * unit)
@@ -271,7 +274,7 @@ func (e *Engine) change(op *workload.Op, i int) {
 		entry := carried + OplogEntry
 		e.oplogFill += entry
 		j := len(e.oplog.pages) - 1
-		if j < 0 || e.oplogFill > e.cfg.LeafPage {
+		if j < 0 || e.oplogFill > min(e.cfg.leaf(), e.cfg.LeafPage) {
 			e.oplogFill = entry
 			j = min(j+1, pagesMax-1)
 			e.oplog.grow(j)

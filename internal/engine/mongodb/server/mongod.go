@@ -91,9 +91,9 @@ func conf(cfg *wiredtiger.Config, at place) string {
 		line(3, "configString: %q", text)
 	}
 	line(2, "collectionConfig:")
-	compressor := "none"
-	if cfg.Compression < 1 {
-		compressor = "snappy"
+	compressor := "snappy"
+	if cfg.Compressor != nil && !*cfg.Compressor {
+		compressor = "none"
 	}
 	line(3, "blockCompressor: %s", compressor)
 	if cfg.Oplog == nil || *cfg.Oplog {
