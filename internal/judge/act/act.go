@@ -102,10 +102,11 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 			}
 		}
 	}
-	// Within the causes' order, what restarts or costs something waits for what does not, and what may
+	// What explains the other causes is dealt with first: with a volume whose credits ran out, no setting
+	// helps. Within the causes' order, what restarts or costs something waits for what does not, and what may
 	// help waits for what did.
 	slices.SortStableFunc(found, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(a.effort(), b.effort()), cmp.Compare(a.unsure(), b.unsure()))
+		return cmp.Or(cmp.Compare(a.beside(), b.beside()), cmp.Compare(a.effort(), b.effort()), cmp.Compare(a.unsure(), b.unsure()))
 	})
 	out := []Action{}
 	changed := map[string]bool{}
@@ -152,6 +153,17 @@ type choice struct {
 	finding *rules.Finding
 	fix     rules.Fix
 	values  rules.Values
+}
+
+// explains is the share of the stalled time from which a cause that explains others is dealt with first.
+const explains = 0.5
+
+// beside is 0 for what deals with a cause that explains the others, and 1 for the rest.
+func (k choice) beside() int {
+	if k.finding.Foremost && k.finding.Weight >= explains {
+		return 0
+	}
+	return 1
 }
 
 // effort orders actions: what is in force at once and free, what restarts, what is paid for.

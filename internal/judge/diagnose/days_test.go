@@ -28,6 +28,8 @@ type event struct {
 	sets []string
 	// cause is the rule that must be among its three causes that the headline names: who waits, and for what.
 	cause string
+	// fix, if not "", is the remedy to try first.
+	fix string
 }
 
 // usually is what runs when nothing happens: a MongoDB with room on a volume of its own.
@@ -53,7 +55,7 @@ var events = []event{
 	{at: 5 * time.Hour, cause: "host/writeback-backlog", sets: []string{"workload.arrivals={poisson: 300/s}", "workload.mix={update: 80%, read: 20%}", "workload.keys.count=300000", "volumes.data.iops=3000", "volumes.data.throughput=500MiB/s"}},
 	{at: 19 * time.Hour, cause: "disk/degraded", sets: []string{"volumes.data.episodes={every: 200s, lasts: {from: 30s, to: 40s}, latency: {from: 150ms, to: 250ms}}"}},
 	{at: 33 * time.Hour, cause: "host/cpu-saturated", sets: []string{"workload.arrivals={poisson: 1300/s}", "workload.mix={read: 100%}", "engine.wiredtiger.cpu={operation: 3ms}"}},
-	{at: 50 * time.Hour, cause: "disk/burst-exhausted", sets: []string{"workload.arrivals={poisson: 400/s}", "workload.keys.count=60000000",
+	{at: 50 * time.Hour, cause: "disk/burst-exhausted", fix: "gp3", sets: []string{"workload.arrivals={poisson: 400/s}", "workload.keys.count=60000000",
 		"volumes.data={type: custom, size: 500GiB, iops: 100, throughput: 125MiB/s, latency: {like: gp3}, burst: {iops: 3000, for: 30min, left: 2%}}"}},
 	{at: 63 * time.Hour, cause: "disk/throughput-capped", sets: []string{"workload.arrivals={poisson: 2000/s}", "workload.mix={update: 1%, read: 99%}", "workload.document.size=100kB", "workload.keys.count=1000000"}},
 }
@@ -207,6 +209,9 @@ func named(t testing.TB, r *diagnose.Report) {
 		first := causes(r.Incidents[i])
 		if !slices.Contains(first, e.cause) {
 			t.Errorf("incident %d, of %s, is by %v first, not by %s", i+1, from.Format("02 15:04"), first, e.cause)
+		}
+		if actions := r.Incidents[i].Actions; e.fix != "" && (len(actions) == 0 || actions[0].Remedy != e.fix) {
+			t.Errorf("the first thing to do about incident %d, of %s, is not %s", i+1, from.Format("02 15:04"), e.fix)
 		}
 		for _, o := range events {
 			if o.cause != e.cause && slices.Contains(first, o.cause) {

@@ -9,6 +9,10 @@ import (
 // minPageReadShare is the part of the stalled waiting from which reading pages is a cause.
 const minPageReadShare = 0.15
 
+// minWrites is the share of writes among the requests of a saturated device from which reads wait for
+// them, and not for each other.
+const minWrites = 0.25
+
 func pageReads() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/page-reads", Title: "Operations wait for pages to be read", Kind: rules.Cause,
 		When:  "plimsoll:wt_app_page_reads_time:ratio > 1",
@@ -51,8 +55,11 @@ func pageReads() rules.Rule {
 		f.Evidence = append(f.Evidence, c.Figure("time operations read pages in the stalled time, summed (reads' too)", AppPageReadsTime, seconds, units.OpSeconds, c.Stall.Cells))
 		if sat, known := c.Saturated(); known {
 			if in := rules.Share(sat, c.Stall.Cells); in >= minPageReadShare {
-				f.Say("saturated", rules.Values{"share": rules.Part(in), "writes": rules.Part(writesOfSaturated(c))})
-				f.Advise("writes", nil)
+				writes := writesOfSaturated(c)
+				f.Say("saturated", rules.Values{"share": rules.Part(in), "writes": rules.Part(writes)})
+				if writes >= minWrites {
+					f.Advise("writes", nil)
+				}
 			} else {
 				f.Say("idle", nil)
 			}
