@@ -87,3 +87,21 @@ func BenchmarkEvent(b *testing.B) {
 		c.Run(c.Next())
 	}
 }
+
+type queueing struct{ l *Line }
+
+func (h queueing) Fire(now Instant, arg uint64) { h.l.At(now+2_000_000, arg) }
+
+// BenchmarkLine is the same for an event that waits in a line.
+func BenchmarkLine(b *testing.B) {
+	var c Clock
+	h := &queueing{}
+	h.l = c.Line(h)
+	for i := range uint64(100) {
+		h.l.At(Instant(i*20_000), i)
+	}
+	b.ResetTimer()
+	for range b.N {
+		c.Run(c.Next())
+	}
+}
