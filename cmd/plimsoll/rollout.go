@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,21 +13,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/emit"
-	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/advise/rollout"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/present/results"
-	"plimsoll/internal/record/recording"
 )
 
 // rolloutOptions are the flags of `plimsoll rollout`.
 type rolloutOptions struct {
 	rolloutModes
-	cluster   clusterRollout
-	site      string
-	dir       string
-	recordFor time.Duration
-	force     bool
+	cluster clusterRollout
+	site    string
+	force   bool
 }
 
 func newRolloutCommand(a *app) *cobra.Command {
@@ -53,14 +50,9 @@ func (o *rolloutOptions) AddFlags(cmd *cobra.Command) {
 	o.cluster.AddFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.site, "site", "", "what is installed on this machine: members, folders, units (YAML); with --resume or --undo, one with other commands")
-	f.StringVar(&o.dir, "dir", "rollout", "folder for the rollout's state and recordings")
-	f.DurationVar(&o.recordFor, "record-for", 10*time.Minute, "how long to record before and after; 0: not at all")
 	f.BoolVar(&o.force, "force", false, "with --finish: remove it, whatever the recordings say")
-	complete(cmd, "record-for")
-	for _, err := range []error{cmd.MarkFlagDirname("dir"), cmd.MarkFlagFilename("site", "yaml", "yml")} {
-		if err != nil {
-			panic(err) // the flags were just added
-		}
+	if err := cmd.MarkFlagFilename("site", "yaml", "yml"); err != nil {
+		panic(err) // the flag was just added
 	}
 	cmd.ValidArgsFunction = oneFile("json", "yaml", "yml")
 }
@@ -77,8 +69,10 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 	}
 	onCluster := o.cluster.on != ""
 	switch {
-	case onCluster && (o.site != "" || o.force || cmd.Flags().Changed("dir") || cmd.Flags().Changed("record-for")):
-		return usagef("--on changes a cluster, --site this machine", "rollout: --site, --dir, --record-for and --force do not go with --on")
+	case onCluster && (o.site != "" || o.force):
+		return usagef("--on changes a cluster, --site this machine", "rollout: --site and --force do not go with --on")
+	case onCluster && len(o.cluster.record) == 0 && (o.dir != "" || cmd.Flags().Changed("record-for")):
+		return usagef("for example --record http://prometheus:9090", "rollout: --record is missing: what to record before and after; --dir and --record-for need it")
 	case modes > 1:
 		return usagef("one at a time", "rollout: --resume, --undo and --finish exclude each other")
 	case o.force && !o.finish:
@@ -90,8 +84,6 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 		return usagef("plimsoll rollout --help shows one", "rollout: --site is missing: what is installed on this machine; or --on, a StatefulSet")
 	case len(args) == 0 && modes == 0 && o.site != "":
 		return usagef(seeHelp(cmd), "rollout: PLAN.json missing")
-	case o.recordFor < 0:
-		return usagef("for example 10m", "rollout: --record-for %s: want a length of time", o.recordFor)
 	}
 	return nil
 }
@@ -101,6 +93,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err := errors.Join(a.pageGoesSomewhere(o.output), a.useCatalog()); err != nil {
 		return err
 	}
+	o.dir = cmp.Or(o.dir, "rollout")
 	_, statErr := os.Stat(o.dir)
 	folder, err := rollout.OpenFolder(o.dir, len(args) > 0)
 	if err != nil {
@@ -188,49 +181,12 @@ func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout) e
 
 // options join the rollout with the verbs that record and prove.
 func (o *rolloutOptions) options(a *app) rollout.Options {
-	return rollout.Options{
-		Say: func(text string) {
-			fmt.Fprintf(a.stderr, "plimsoll: %s %s\n", a.now().Format(time.TimeOnly), printable(text))
-		},
-		Record: func(ctx context.Context, dir string, sources []string, long time.Duration) error {
-			return recordFor(ctx, a, dir, sources, long)
-		},
-		Prove: func(ctx context.Context, before, after string) (verdict, text string, err error) {
-			p := &proveOptions{compare: prove.Options{Pack: pack(), Seed: 1}}
-			p.zone = time.Local
-			report, err := p.prove(ctx, a, []string{before, after})
-			if err != nil {
-				return "", "", err
-			}
-			return string(report.Verdict), report.Sentence, nil
-		},
-	}
+	return rollout.Options{Say: a.saysStep, Recorder: recorderOf(a)}
 }
 
-// recordFor records live sources into a new folder.
-func recordFor(ctx context.Context, a *app, dir string, sources []string, long time.Duration) error {
-	o := &recordOptions{out: dir}
-	o.zone, o.period, o.duration = time.Local, time.Second, long
-	t := &tally{}
-	stop := a.meter(t).show()
-	defer stop()
-	inputs, err := o.open(ctx, a, sources)
-	if err != nil {
-		return err
-	}
-	defer closeAll(inputs)
-	disk, err := recording.Create(dir, recording.DiskOptions{})
-	if err != nil {
-		return err
-	}
-	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
-	if err := errors.Join(o.record(ctx, inputs, w, t), disk.Close()); err != nil {
-		return err
-	}
-	if w.samples == 0 && ctx.Err() == nil {
-		return errors.New("nothing was recorded: the sources had no samples")
-	}
-	return ctx.Err()
+// saysStep says what a rollout does now.
+func (a *app) saysStep(text string) {
+	fmt.Fprintf(a.stderr, "plimsoll: %s %s\n", a.now().Format(time.TimeOnly), printable(text))
 }
 
 // asRolloutFailure gives errors their exit codes.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,11 +15,14 @@ import (
 	"plimsoll/internal/advise/rollout/steps"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/present/results"
+	"plimsoll/internal/record/address"
 )
 
 // rolloutModes are the flags of every rollout.
 type rolloutModes struct {
 	dryRun, resume, undo, finish bool
+	dir                          string
+	recordFor                    time.Duration
 	output                       choice
 }
 
@@ -27,7 +32,13 @@ func (o *rolloutModes) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the steps and check what can be checked; change nothing")
 	f.BoolVar(&o.resume, "resume", false, "go on with what a killed or stopped rollout was doing")
 	f.BoolVar(&o.undo, "undo", false, "go back to where it began")
+	f.StringVar(&o.dir, "dir", "", "folder for the rollout's state and recordings (default: rollout; with --on, rollout-NAME for the recordings)")
+	f.DurationVar(&o.recordFor, "record-for", 10*time.Minute, "how long to record before and after, longer if that holds too few checkpoints to compare; 0: not at all")
 	f.BoolVar(&o.finish, "finish", false, "end it: remove the old log, if the recordings prove better; on a cluster nothing is removed")
+	complete(cmd, "record-for")
+	if err := cmd.MarkFlagDirname("dir"); err != nil {
+		panic(err) // the flag was just added
+	}
 }
 
 // begun reports whether a rollout that was begun is meant.
@@ -40,6 +51,7 @@ type clusterRollout struct {
 	container string
 	claims    []string
 	patience  time.Duration
+	record    []string
 }
 
 func (o *clusterRollout) AddFlags(cmd *cobra.Command) {
@@ -48,8 +60,9 @@ func (o *clusterRollout) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.container, "container", "", "with --on: the database's container (default: the one named after the engine, or the only one)")
 	f.StringArrayVar(&o.claims, "claim", nil, "with --on: the claim template of a volume, if the names differ: data=db-storage (repeatable)")
 	f.DurationVar(&o.patience, "patience", 30*time.Minute, "with --on: how long a pod may take to be ready, or a claim to change")
+	f.StringArrayVar(&o.record, "record", nil, "with --on: what to record before and after, such as a Prometheus server's address (repeatable)")
 	o.clusterOptions.AddFlags(cmd, "with --on: ")
-	for _, name := range []string{"on", "container", "claim", "patience"} {
+	for _, name := range []string{"on", "container", "claim", "patience", "record"} {
 		complete(cmd, name)
 	}
 }
@@ -57,8 +70,14 @@ func (o *clusterRollout) AddFlags(cmd *cobra.Command) {
 // Validate checks what goes with --on.
 func (o *clusterRollout) Validate(args []string, modes *rolloutModes) error {
 	switch {
-	case o.on == "" && (o.given() || o.container != "" || len(o.claims) > 0):
-		return usagef("for example --on k8s://db/store", "rollout: --on is missing: --container, --claim, --kubeconfig, --context and -n need it")
+	case o.on == "" && (o.given() || o.container != "" || len(o.claims)+len(o.record) > 0):
+		return usagef("for example --on k8s://db/store", "rollout: --on is missing: --container, --claim, --record, --kubeconfig, --context and -n need it")
+	case len(o.record) > 0 && len(args) == 0:
+		return usagef("leave --record out", "rollout: a rollout that was begun knows what it records")
+	case modes.recordFor < 0:
+		return usagef("for example 10m", "rollout: --record-for %s: want a length of time", modes.recordFor)
+	case address.OfArguments(o.record).Hide(strings.Join(o.record, " ")) != strings.Join(o.record, " "):
+		return usagef("give them by the environment: plimsoll help record names the variables", "rollout: --record has a password or a token, and the rollout's state is in a ConfigMap")
 	case o.on != "" && len(args) > 0 && modes.begun():
 		return usagef("leave the plan out", "rollout: a rollout that was begun has its plan in the cluster")
 	case o.patience <= 0:
@@ -80,9 +99,17 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 	if err != nil {
 		return err
 	}
-	opt := pods.Options{Engines: engines.All(), Container: o.container, Claims: claims, Patience: o.patience, Say: func(text string) {
-		fmt.Fprintf(a.stderr, "plimsoll: %s %s\n", a.now().Format(time.TimeOnly), printable(text))
-	}}
+	dir, err := filepath.Abs(cmp.Or(modes.dir, "rollout-"+at.Name))
+	if err != nil {
+		return err
+	}
+	opt := pods.Options{
+		Engines: engines.All(), Container: o.container, Claims: claims, Patience: o.patience, Say: a.saysStep,
+		Recorder: recorderOf(a), Dir: dir, RecordFor: modes.recordFor,
+	}
+	if modes.recordFor > 0 {
+		opt.Sources = o.record
+	}
 	var r *pods.Rollout
 	if len(args) > 0 {
 		var plan *emit.Plan

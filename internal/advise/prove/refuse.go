@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -102,6 +105,25 @@ func longEnough(a, b *side) error {
 		}
 	}
 	return nil
+}
+
+// Least is how long a recording has to be to be compared with one like it; 0 if it is long enough.
+func Least(ctx context.Context, in []recording.Reader, opt Options) (time.Duration, error) {
+	s := &side{word: "it", in: in}
+	if err := s.lay(ctx, diagnose.Options{Pack: opt.Pack, Progress: opt.Progress}); err != nil {
+		return 0, err
+	}
+	s.cut, _ = cut(s.c, s.c)
+	step, least := s.c.Grid.StepSeconds(), 0.0
+	switch {
+	case s.cut.cycles && s.cut.n < unitsMin:
+		least = (unitsMin + 2) * s.cut.usual * step
+	case !s.cut.cycles && s.checkpointing():
+		least = 2 * float64(s.c.Grid.N) * step // one distance of checkpoints, perhaps
+	case s.c.Grid.N < cellsMin:
+		least = (cellsMin + 1) * step
+	}
+	return time.Duration(math.Ceil(least)) * time.Second, nil
 }
 
 // usualCycles says how long this many cycles take with the engines' defaults.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/base/units"
 )
 
@@ -25,23 +26,23 @@ func (m *member) fits() error {
 	info, err := os.Lstat(m.move.log)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return inputf("data: is the engine's data folder", "%s: there is no log at %s", m.Name, m.move.log)
+		return steps.Inputf("data: is the engine's data folder", "%s: there is no log at %s", m.Name, m.move.log)
 	case err != nil:
 		return err
 	case info.Mode().Type() == fs.ModeSymlink:
 		to, _ := os.Readlink(m.move.log) // only for the message
-		return inputf("the plan is for a log in the data folder", "%s: %s is a link already, to %s", m.Name, m.move.log, to)
+		return steps.Inputf("the plan is for a log in the data folder", "%s: %s is a link already, to %s", m.Name, m.move.log, to)
 	case !info.IsDir():
-		return inputf("", "%s: %s is not a folder", m.Name, m.move.log)
+		return steps.Inputf("", "%s: %s is not a folder", m.Name, m.move.log)
 	}
 	if found, err := hasLog(m.move.log, m.r.proc.IsLog); err != nil || !found {
-		return errors.Join(err, inputf("data: is the engine's data folder", "%s: %s has no file of the log", m.Name, m.move.log))
+		return errors.Join(err, steps.Inputf("data: is the engine's data folder", "%s: %s has no file of the log", m.Name, m.move.log))
 	}
 	if err := m.mounted(info); err != nil {
 		return err
 	}
 	if left := m.move.remains(); len(left) > 0 {
-		return inputf("finish or undo that rollout first; if you are sure, remove them", "%s: something is already there: %v", m.Name, left)
+		return steps.Inputf("finish or undo that rollout first; if you are sure, remove them", "%s: something is already there: %v", m.Name, left)
 	}
 	return errors.Join(m.room(), m.reachable(info))
 }
@@ -51,7 +52,7 @@ func (m *member) fits() error {
 func (m *member) mounted(log fs.FileInfo) error {
 	root, err := os.Stat(m.mount)
 	if err != nil || !root.IsDir() {
-		return errors.Join(inputf("make its file system and mount it first (plimsoll emit --to lvm writes a script)", "%s: the new volume is not at %s", m.Name, m.mount), err)
+		return errors.Join(steps.Inputf("make its file system and mount it first (plimsoll emit --to lvm writes a script)", "%s: the new volume is not at %s", m.Name, m.mount), err)
 	}
 	parent, err := os.Stat(filepath.Dir(m.mount))
 	if err != nil {
@@ -65,11 +66,11 @@ func (m *member) mounted(log fs.FileInfo) error {
 	case m.r.site.Trial:
 		return nil
 	case device == deviceOf(log):
-		return inputf("mount the new volume there first", "%s: %s is on the same file system as the log", m.Name, m.mount)
+		return steps.Inputf("mount the new volume there first", "%s: %s is on the same file system as the log", m.Name, m.mount)
 	case device == deviceOf(parent):
-		return inputf("mount the new volume there first", "%s: nothing is mounted at %s", m.Name, m.mount)
+		return steps.Inputf("mount the new volume there first", "%s: nothing is mounted at %s", m.Name, m.mount)
 	case deviceOf(data) != deviceOf(log):
-		return inputf("move it by unmounting", "%s: %s is a mount point of its own already", m.Name, m.move.log)
+		return steps.Inputf("move it by unmounting", "%s: %s is a mount point of its own already", m.Name, m.move.log)
 	}
 	return nil
 }
@@ -101,11 +102,11 @@ func (m *member) room() error {
 		return &fs.PathError{Op: "statfs", Path: m.mount, Err: err}
 	}
 	if st.Flags&unix.ST_RDONLY != 0 {
-		return inputf("mount -o remount,rw "+m.mount, "%s: %s is mounted read-only", m.Name, m.mount)
+		return steps.Inputf("mount -o remount,rw "+m.mount, "%s: %s is mounted read-only", m.Name, m.mount)
 	}
 	free, need := int64(st.Bavail)*st.Bsize, bytes+int64(float64(bytes)*roomBesides)
 	if free < need {
-		return inputf("take a larger volume", "%s: the log has %s, and only %s are free on %s", m.Name, units.Bytes(float64(bytes)), units.Bytes(float64(free)), m.mount)
+		return steps.Inputf("take a larger volume", "%s: the log has %s, and only %s are free on %s", m.Name, units.Bytes(float64(bytes)), units.Bytes(float64(free)), m.mount)
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (m *member) reachable(log fs.FileInfo) error {
 			enter = 0o010
 		}
 		if st.Mode&enter == 0 {
-			return inputf("chmod o+x "+at, "%s: the log's owner (user %d) may not enter %s", m.Name, owner.Uid, at)
+			return steps.Inputf("chmod o+x "+at, "%s: the log's owner (user %d) may not enter %s", m.Name, owner.Uid, at)
 		}
 		if at == filepath.Dir(at) {
 			return nil

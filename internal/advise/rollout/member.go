@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/base/shellword"
 )
 
@@ -33,7 +34,7 @@ func (r *Rollout) newMember(of *Member) (*member, error) {
 	m := &member{Member: of, r: r}
 	volume := of.Volumes.Get(r.Log)
 	if volume == nil {
-		return nil, inputf(fmt.Sprintf("volumes: {%s: /mnt/%s}", r.Log, r.Log), "%s: the site does not say where the new volume %s of %s is mounted", r.state.SiteFile, r.Log, of.Name)
+		return nil, steps.Inputf(fmt.Sprintf("volumes: {%s: /mnt/%s}", r.Log, r.Log), "%s: the site does not say where the new volume %s of %s is mounted", r.state.SiteFile, r.Log, of.Name)
 	}
 	m.mount = *volume
 	m.move = move{log: filepath.Join(of.Data, r.proc.Log), to: filepath.Join(m.mount, r.proc.Into), isLog: r.proc.IsLog, at: r.at}
@@ -46,10 +47,10 @@ func (r *Rollout) newMember(of *Member) (*member, error) {
 		m.starts, m.stops = r.proc.Commands(of)
 	}
 	if m.starts == "" || m.stops == "" {
-		return nil, inputf("unit: NAME, or start: and stop: with shell commands", "%s: the site does not say how %s is stopped and started", r.state.SiteFile, of.Name)
+		return nil, steps.Inputf("unit: NAME, or start: and stop: with shell commands", "%s: the site does not say how %s is stopped and started", r.state.SiteFile, of.Name)
 	}
 	if of.Config != "" && r.proc.Configure == nil {
-		return nil, inputf("leave config: out", "%s: %s has no setting for its log's folder; the link is enough", r.state.SiteFile, r.Engine)
+		return nil, steps.Inputf("leave config: out", "%s: %s has no setting for its log's folder; the link is enough", r.state.SiteFile, r.Engine)
 	}
 	return m, nil
 }

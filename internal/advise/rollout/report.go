@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/advise/rollout/steps"
 )
 
 // A Report is the steps of a rollout and where they stand. Its JSON is a contract, that of
@@ -23,8 +24,29 @@ type Report struct {
 	Left []emit.Change `json:"left"`
 	// Problems are what keeps it from beginning, of a dry run.
 	Problems []string `json:"problems"`
-	// Proof is what the recordings say: better, worse, ...; "" before they are compared.
-	Proof string `json:"proof,omitempty"`
+	// Proof is what the recordings say: better, worse, ...; "" before they are compared. ProofText
+	// says it in a sentence.
+	Proof     string `json:"proof,omitempty"`
+	ProofText string `json:"proof_text,omitempty"`
+	// Recordings are their folders; nil if it does not record.
+	Recordings *Recordings `json:"recordings,omitempty"`
+	// OldLog are the commands that remove old logs, where nobody else does.
+	OldLog []string `json:"old_log,omitempty"`
+}
+
+// Recordings are the folders of the recordings from before and after.
+type Recordings struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// Folders are where recordings are, for a report; nil for none.
+func Folders(r *steps.Recordings) *Recordings {
+	if r == nil {
+		return nil
+	}
+	before, after := r.Folders()
+	return &Recordings{before, after}
 }
 
 // A ReportedStep is one of the steps, in words.
@@ -38,4 +60,20 @@ type ReportedStep struct {
 	Down         bool       `json:"engine_stopped"` // after the step
 	Phase        string     `json:"phase,omitempty"`
 	At           *time.Time `json:"at,omitempty"`
+}
+
+// Reported are steps and where they stand, for a report.
+func Reported(all []steps.Step, stand []steps.State) []ReportedStep {
+	out := make([]ReportedStep, len(all))
+	for i := range all {
+		s, is := &all[i], &stand[i]
+		out[i] = ReportedStep{
+			Name: s.Name, Member: s.Member, Action: s.What, Precondition: s.Needs, Check: s.Checks, Undo: s.Undoes,
+			Down: s.Down, Phase: string(is.Phase),
+		}
+		if is.Phase != "" {
+			out[i].At = &is.At
+		}
+	}
+	return out
 }

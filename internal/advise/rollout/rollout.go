@@ -13,16 +13,15 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/model/engine"
+	"plimsoll/internal/record/address"
 )
 
 // Options are what a rollout takes besides its plan and site.
 type Options struct {
 	// Say reports what happens now; nil reports nothing.
 	Say func(text string)
-	// Record records sources into a new folder for a time. It is called before and after.
-	Record func(ctx context.Context, dir string, sources []string, long time.Duration) error
-	// Prove compares two recordings; its verdict is Better if the second is.
-	Prove func(ctx context.Context, before, after string) (verdict, text string, err error)
+	// Recorder records before and after, and compares; nil records nothing.
+	Recorder *steps.Recorder
 	// At is called at every point at which a test may end the process; nil in earnest.
 	At func(point string)
 
@@ -30,9 +29,6 @@ type Options struct {
 	command func(ctx context.Context, command string) error
 	holders func(dirs ...string) ([]string, error)
 }
-
-// Better is the verdict that lets what was kept be removed.
-const Better = "better"
 
 // A Rollout is the steps of a plan on this machine, and where they stand.
 type Rollout struct {
@@ -48,6 +44,7 @@ type Rollout struct {
 	proc    Procedure
 	opt     Options
 	members []*member
+	rec     *steps.Recordings // nil: it does not record
 }
 
 // New prepares a rollout from its state: a new one, or one that was begun. It changes nothing. The
@@ -73,7 +70,7 @@ func New(all []engine.Engine, folder *Folder, state *State, opt Options) (*Rollo
 	}
 	long, err := time.ParseDuration(state.RecordFor)
 	if err != nil || long < 0 {
-		return nil, inputf("for example 10m", "%q is not a length of a recording", state.RecordFor)
+		return nil, steps.Inputf("for example 10m", "%q is not a length of a recording", state.RecordFor)
 	}
 	if err := r.choose(layout); err != nil {
 		return nil, err
@@ -102,7 +99,7 @@ func (r *Rollout) choose(l *emit.Layout) error {
 		r.Left = append(r.Left, c)
 	}
 	if !found {
-		return inputf("plimsoll emit writes the files of the other changes", "the plan has nothing for a rollout on this machine: it moves the log to a volume of its own (volumes.%s), and the plan changes %s", r.Log, paths(r.Left))
+		return steps.Inputf("plimsoll emit writes the files of the other changes", "the plan has nothing for a rollout on this machine: it moves the log to a volume of its own (volumes.%s), and the plan changes %s", r.Log, paths(r.Left))
 	}
 	return nil
 }
@@ -138,8 +135,9 @@ func (r *Rollout) build(long time.Duration) {
 	for _, m := range r.members {
 		r.steps = append(r.steps, m.prepare())
 	}
-	if long > 0 && r.opt.Record != nil {
-		r.steps = append(r.steps, r.recording("before", long))
+	if long > 0 && r.opt.Recorder != nil {
+		r.rec = r.recordings(long)
+		r.steps = append(r.steps, r.rec.Before())
 	}
 	for _, m := range r.members {
 		r.steps = append(r.steps, m.stop(), m.copy(), m.swap())
@@ -148,54 +146,32 @@ func (r *Rollout) build(long time.Duration) {
 		}
 		r.steps = append(r.steps, m.start())
 	}
-	if long > 0 && r.opt.Record != nil {
-		r.steps = append(r.steps, r.recording("after", long), r.proof())
+	if r.rec != nil {
+		r.steps = append(r.steps, r.rec.After(), r.rec.Compare())
 	}
 }
 
-// Recordings returns the folders of the recordings before and after.
-func (r *Rollout) Recordings() (before, after string) {
-	return r.folder.Path("before"), r.folder.Path("after")
-}
-
-func (r *Rollout) recording(when string, long time.Duration) Step {
-	dir := func() string { return r.folder.Path(when) }
+// recordings are those of before and after, of the site's sources or of its members and this host.
+func (r *Rollout) recordings(long time.Duration) *steps.Recordings {
 	sources := slices.Clone(r.site.Record)
+	of := strings.Join(sources, ", ")
 	if len(sources) == 0 {
+		var names []string
 		for _, m := range r.members {
 			if m.Address != "" {
-				sources = append(sources, m.Address)
+				sources, names = append(sources, m.Address), append(names, m.Name)
 			}
 		}
-		sources = append(sources, "host")
+		sources, of = append(sources, "host"), strings.Join(append(names, "this host"), ", ")
 	}
-	return Step{
-		Name: "record " + when, Patient: true,
-		What: fmt.Sprintf("records this host and %d members for %s, to compare before and after", len(r.members), long),
-		Do: func(ctx context.Context) error {
-			if err := os.RemoveAll(dir()); err != nil {
-				return err
-			}
-			return r.opt.Record(ctx, dir(), sources, long)
+	return &steps.Recordings{
+		Recorder: *r.opt.Recorder, Dir: r.folder.Path(), Sources: sources, Of: address.OfArguments(sources).Hide(of), Keeps: "the old log", Long: long, Say: r.say,
+		Grew: func(long time.Duration) error {
+			r.state.RecordFor = long.String()
+			return r.save()
 		},
-	}
-}
-
-func (r *Rollout) proof() Step {
-	return Step{
-		Name: "prove", Patient: true,
-		What: "compares the two recordings; the old log is kept, whatever it says",
-		Do: func(ctx context.Context) error {
-			before, after := r.Recordings()
-			verdict, text, err := r.opt.Prove(ctx, before, after)
-			if err != nil {
-				verdict, text = "not compared", err.Error()
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			r.state.Proof = verdict
-			r.say("prove: " + text)
+		Proved: func(p steps.Proof) error {
+			r.state.Proof, r.state.ProofText = p.Verdict, p.Text
 			return r.save()
 		},
 	}
@@ -239,7 +215,7 @@ func (r *Rollout) Run(ctx context.Context) error {
 func (r *Rollout) Undo(ctx context.Context) error {
 	switch r.state.Direction {
 	case Finishing, Finished:
-		return inputf("a new rollout can move the log again", "the rollout is finished: what it takes to go back was removed")
+		return steps.Inputf("a new rollout can move the log again", "the rollout is finished: what it takes to go back was removed")
 	case Undone:
 		return nil
 	}
@@ -253,15 +229,15 @@ func (r *Rollout) Finish(ctx context.Context, force bool) error {
 	case r.state.Direction == Finished:
 		return nil
 	case r.state.Direction != Forward && r.state.Direction != Finishing:
-		return inputf("", "the rollout was undone: there is nothing to finish")
+		return steps.Inputf("", "the rollout was undone: there is nothing to finish")
 	case !r.Done():
-		return inputf("plimsoll rollout --resume", "the rollout is not done yet")
-	case r.state.Proof != Better && !force && r.state.Direction == Forward:
+		return steps.Inputf("plimsoll rollout --resume", "the rollout is not done yet")
+	case r.state.Proof != steps.Better && !force && r.state.Direction == Forward:
 		proof := r.state.Proof
 		if proof == "" {
 			proof = "not recorded"
 		}
-		return inputf("plimsoll prove compares longer recordings; --force removes the old log anyway", "the old log is kept until the recordings prove better (they are: %s)", proof)
+		return steps.Inputf("look at plimsoll prove of recordings from before and after; --force removes the old log anyway", "the old log is kept until the recordings prove better (they are: %s)", proof)
 	}
 	r.state.Direction = Finishing
 	return r.Run(ctx)
@@ -301,7 +277,7 @@ func (r *Rollout) take() (free func(), err error) {
 		f, err := os.Open(m.Data)
 		if err != nil {
 			free()
-			return nil, inputf("data: is the engine's data folder, and this user may read it", "%s: there is no log at %s: %v", m.Name, m.move.log, err)
+			return nil, steps.Inputf("data: is the engine's data folder, and this user may read it", "%s: there is no log at %s: %v", m.Name, m.move.log, err)
 		}
 		all = append(all, f)
 		if err := flock(f); err != nil {
@@ -332,17 +308,9 @@ func (r *Rollout) Report() *Report {
 		Version: 1, Engine: r.Engine, Dir: r.folder.Path(), Direction: r.state.Direction, Done: r.Done(),
 		Left: append([]emit.Change{}, r.Left...), Problems: []string{}, Proof: r.state.Proof,
 	}
-	for i, s := range r.steps {
-		is := r.state.Steps[i]
-		step := ReportedStep{
-			Name: s.Name, Member: s.Member, Action: s.What, Precondition: s.Needs, Check: s.Checks, Undo: s.Undoes,
-			Down: s.Down, Phase: string(is.Phase),
-		}
-		if is.Phase != "" {
-			step.At = &is.At
-		}
-		out.Steps = append(out.Steps, step)
-	}
+	out.Steps = Reported(r.steps, r.state.Steps)
+	out.ProofText = r.state.ProofText
+	out.Recordings = Folders(r.rec)
 	return out
 }
 

@@ -24,18 +24,20 @@ type (
 	Step      = steps.Step
 	StepState = steps.State
 	StepError = steps.StepError
+	// An InputError says what is wrong with what the user gave, and what to do about it.
+	InputError = steps.InputError
 )
 
 // ErrInterrupted says that a rollout stopped at a safe point because it was asked to.
 var ErrInterrupted = steps.ErrInterrupted
 
-// Directions of a rollout. It is asked for a direction once, and keeps it when it is resumed.
+// Directions of a rollout.
 const (
-	Forward   = "forward"
-	Undoing   = "undoing"
-	Undone    = "undone"
-	Finishing = "finishing"
-	Finished  = "finished"
+	Forward   = steps.GoesForward
+	Undoing   = steps.GoesBack
+	Undone    = steps.IsUndone
+	Finishing = steps.IsFinishing
+	Finished  = steps.IsFinished
 )
 
 const (
@@ -57,24 +59,10 @@ type State struct {
 	RecordFor string      `json:"record_for"` // length of each recording; "0s" for none
 	Direction string      `json:"direction"`
 	Steps     []StepState `json:"steps"`
-	// Proof is what comparing the recordings said: "better", "worse", ...; "" before.
-	Proof string `json:"proof,omitempty"`
-}
-
-// An InputError says what is wrong with what the user gave, and what to do about it.
-type InputError struct{ Text, Next string }
-
-// Error says what is wrong.
-func (e *InputError) Error() string { return e.Text }
-
-// Hint says what to do.
-func (e *InputError) Hint() string { return e.Next }
-
-// BadInput marks it as the user's.
-func (e *InputError) BadInput() {}
-
-func inputf(next, format string, args ...any) error {
-	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
+	// Proof is what comparing the recordings said: "better", "worse", ...; "" before. ProofText is
+	// that in a sentence.
+	Proof     string `json:"proof,omitempty"`
+	ProofText string `json:"proof_text,omitempty"`
 }
 
 // A Folder holds a rollout's state, its recordings and its commands' output. Only one process at a
@@ -98,7 +86,7 @@ func OpenFolder(path string, create bool) (*Folder, error) {
 	}
 	if !create {
 		if _, err := os.Stat(filepath.Join(path, stateName)); errors.Is(err, fs.ErrNotExist) {
-			return nil, inputf("--dir names the folder of the rollout", "%s holds no rollout", path)
+			return nil, steps.Inputf("--dir names the folder of the rollout", "%s holds no rollout", path)
 		}
 	}
 	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
@@ -138,10 +126,10 @@ func (f *Folder) Load() (*State, error) {
 	}
 	s := &State{}
 	if err := json.Unmarshal(text, s); err != nil {
-		return nil, inputf("restore it from a backup; without it nothing is known of the rollout", "%s cannot be read: %v", f.Path(stateName), err)
+		return nil, steps.Inputf("restore it from a backup; without it nothing is known of the rollout", "%s cannot be read: %v", f.Path(stateName), err)
 	}
 	if s.Version != stateVersion {
-		return nil, inputf("use the plimsoll that made it", "%s is of version %d, this program reads %d", f.Path(stateName), s.Version, stateVersion)
+		return nil, steps.Inputf("use the plimsoll that made it", "%s is of version %d, this program reads %d", f.Path(stateName), s.Version, stateVersion)
 	}
 	return s, nil
 }
@@ -173,7 +161,7 @@ func (s *State) Amend(file, text string) error {
 	if !slices.EqualFunc(was.Members, is.Members, func(a, b Member) bool {
 		return a.Name == b.Name && a.Data == b.Data && a.Config == b.Config && slices.Equal(a.Volumes, b.Volumes)
 	}) {
-		return inputf("only commands, units, addresses, patience and record can change", "%s has other members, folders or volumes than the rollout was begun with", file)
+		return steps.Inputf("only commands, units, addresses, patience and record can change", "%s has other members, folders or volumes than the rollout was begun with", file)
 	}
 	s.SiteFile, s.Site = file, text
 	return nil

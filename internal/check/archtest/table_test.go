@@ -209,7 +209,7 @@ var layers = []Layer{
 	}},
 	{"advise/rollout/steps", "steps forward and back, which can be killed at any moment", nil},
 	{"advise/rollout", "a plan carried out, step by step, so that no acknowledged write can be lost", []string{
-		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "base/yamltree", "model/engine",
+		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "base/yamltree", "record/address", "model/engine",
 		"advise/emit", "advise/rollout/steps",
 	}},
 	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{
@@ -255,7 +255,7 @@ var layers = []Layer{
 		"model/volume", "model/catalog", "model/simulate", "judge/rules", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "trace/events", "trace/chain", "lab/mount", "lab/probe", "lab/run",
 		"lab/table", "advise/plan",
-		"advise/prove", "advise/casebook", "advise/emit", "advise/rollout", "advise/fit", "present/document",
+		"advise/prove", "advise/casebook", "advise/emit", "advise/rollout", "advise/rollout/steps", "advise/fit", "present/document",
 		"present/diagnosis",
 	}},
 

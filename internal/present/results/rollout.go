@@ -5,15 +5,14 @@ import (
 	"strings"
 
 	"plimsoll/internal/advise/rollout"
+	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/present/document"
 )
 
 // Rollout is the steps of a rollout, and where they stand.
 func Rollout(r *rollout.Report) *document.Document {
 	d := &document.Document{Kind: "Rollout", Title: "Rollout of " + r.Engine, Verdict: stands(r)}
-	if r.Proof != "" {
-		d.Lead = append(d.Lead, "The recordings before and after: "+r.Proof+".")
-	}
+	d.Lead = append(d.Lead, proofOf(r)...)
 	for _, p := range r.Problems {
 		d.Lead = append(d.Lead, "It cannot begin: "+p+".")
 	}
@@ -43,6 +42,28 @@ func Rollout(r *rollout.Report) *document.Document {
 	return d
 }
 
+// proofOf says what the recordings say, or how to make some.
+func proofOf(r *rollout.Report) (out []string) {
+	switch {
+	case r.Proof != "" && r.Recordings != nil:
+		text := "The recordings before and after: " + r.Proof
+		if r.ProofText != "" {
+			text += ": " + strings.TrimSuffix(r.ProofText, ".")
+		}
+		out = append(out, text+".", fmt.Sprintf("plimsoll prove %s %s shows it in full.", r.Recordings.Before, r.Recordings.After))
+	case r.Recordings == nil && r.Direction == "forward" && r.On != "":
+		out = append(out, "It does not record: --record SOURCE does, with the address of a Prometheus server or of an exporter. "+
+			"By hand: plimsoll record SOURCE --out before --for 10m, the same with --out after once it is done, and plimsoll prove before after. "+
+			"Keep the old log until that says better.")
+	case r.Recordings == nil && r.Direction == "forward":
+		out = append(out, "It does not record (--record-for 0), so only --finish --force removes the old log.")
+	}
+	if r.Done && r.Proof == steps.Better && len(r.OldLog) > 0 {
+		out = append(out, "To remove the old logs: "+strings.Join(r.OldLog, "; "))
+	}
+	return out
+}
+
 // about says where a step stands, and whether the engine is stopped after it.
 func about(s *rollout.ReportedStep) string {
 	var parts []string
@@ -68,7 +89,7 @@ func stands(r *rollout.Report) string {
 		return "Undone: everything is where it was, and the engine runs."
 	case r.Direction == "finished":
 		return "Finished: the log is on its new volume, and the old one was removed."
-	case r.Done && r.Proof == "better":
+	case r.Done && r.Proof == steps.Better:
 		return "Done, and proved better. plimsoll rollout --finish removes the old log; --undo goes back."
 	case r.Done:
 		return "Done: the log is on its new volume. The old one is kept until the recordings prove better; --undo goes back."
@@ -90,6 +111,8 @@ func standsOn(r *rollout.Report) string {
 		return "Undone: the StatefulSet and its pods are as they were. Volumes that grew and claims that were made stay."
 	case r.Direction == "finished":
 		return "Finished. Nothing was removed. A log that moved is still in its old place too, as LOG.plimsoll-old: remove it when you are content."
+	case r.Done && r.Proof == steps.Better:
+		return "Done, and proved better. --finish ends the rollout, --undo goes back."
 	case r.Done:
 		return "Done. --undo goes back, --finish ends the rollout."
 	case left(r) == len(r.Steps) && r.Direction == "forward":

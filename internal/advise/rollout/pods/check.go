@@ -38,7 +38,7 @@ func (r *Rollout) Problems(ctx context.Context) []error {
 		return []error{err}
 	}
 	out := r.denied(ctx)
-	problem := func(next, format string, args ...any) { out = append(out, inputf(next, format, args...)) }
+	problem := func(next, format string, args ...any) { out = append(out, steps.Inputf(next, format, args...)) }
 	if !same(set, r.state.Before) {
 		problem("plan again, and look at what changed: kubectl rollout history statefulset "+r.at.Name+" -n "+r.at.Namespace, "somebody else changed the StatefulSet %s meanwhile (generation %d, it was %d)", r.at.Name, set.Generation, r.state.Before.Generation)
 	}
@@ -73,7 +73,7 @@ func (r *Rollout) Problems(ctx context.Context) []error {
 		out = append(out, r.unused(ctx, log)...)
 	}
 	for _, denied := range o.Denied {
-		out = append(out, inputf("docs/kubernetes.md has a role with what is needed", "%s", denied))
+		out = append(out, steps.Inputf("docs/kubernetes.md has a role with what is needed", "%s", denied))
 	}
 	return out
 }
@@ -83,22 +83,13 @@ func together(errs []error) error {
 	var all []string
 	for _, err := range errs {
 		if err != nil {
-			all = append(all, said(err))
+			all = append(all, steps.Hinted(err))
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
 	return errors.New(strings.Join(all, "; "))
-}
-
-// said is an error with what to do about it.
-func said(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) && h.Hint() != "" {
-		return fmt.Sprintf("%s (%s)", err, h.Hint())
-	}
-	return err.Error()
 }
 
 // denied names the permissions that a step would lack: the set must not be deleted by somebody who
@@ -140,7 +131,7 @@ func (r *Rollout) unprobed() error {
 	}
 	for _, c := range r.state.Before.Spec.Template.Spec.Containers {
 		if c.Name == r.state.Change.Container && c.ReadinessProbe == nil {
-			return inputf("add one that asks the database", "container %s has no readiness probe: the cluster calls a member ready before its database is", c.Name)
+			return steps.Inputf("add one that asks the database", "container %s has no readiness probe: the cluster calls a member ready before its database is", c.Name)
 		}
 	}
 	return nil
@@ -150,7 +141,7 @@ func (r *Rollout) unprobed() error {
 func (r *Rollout) unready(o *discover.Objects) (out []error) {
 	for i, p := range o.Pods {
 		if !discover.Ready(p) {
-			out = append(out, inputf("kubectl describe pod "+r.pod(i)+" -n "+r.at.Namespace, "pod %s is not ready: %s", r.pod(i), trouble(p)))
+			out = append(out, steps.Inputf("kubectl describe pod "+r.pod(i)+" -n "+r.at.Namespace, "pod %s is not ready: %s", r.pod(i), trouble(p)))
 		}
 	}
 	return out
@@ -161,12 +152,12 @@ func (r *Rollout) bound(o *discover.Objects, template string, member int) (out [
 	name := r.claimOf(template, member)
 	claim := o.Claims[name]
 	if claim == nil || claim.Status.Phase != corev1.ClaimBound {
-		return append(out, inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why", "claim %s is not bound to a volume", name))
+		return append(out, steps.Inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why", "claim %s is not bound to a volume", name))
 	}
 	zone := discover.Zone(o.Volumes[claim.Spec.VolumeName])
 	if p := o.Pods[member]; p != nil {
 		if node := discover.NodeZone(o.Nodes[p.Spec.NodeName]); zone != "" && node != "" && zone != node {
-			out = append(out, inputf("such a pod cannot start again: look at its node and volume", "claim %s is bound to a volume in zone %s, and its pod's node is in %s", name, zone, node))
+			out = append(out, steps.Inputf("such a pod cannot start again: look at its node and volume", "claim %s is bound to a volume in zone %s, and its pod's node is in %s", name, zone, node))
 		}
 	}
 	return out
@@ -175,19 +166,19 @@ func (r *Rollout) bound(o *discover.Objects, template string, member int) (out [
 // changeable fails if a claim cannot change in place.
 func changeable(grows bool, claim *corev1.PersistentVolumeClaim, o *discover.Objects) error {
 	if m := claim.Status.ModifyVolumeStatus; m != nil {
-		return inputf("wait until it is done", "the volume of claim %s is being modified to %s (%s)", claim.Name, m.TargetVolumeAttributesClassName, m.Status)
+		return steps.Inputf("wait until it is done", "the volume of claim %s is being modified to %s (%s)", claim.Name, m.TargetVolumeAttributesClassName, m.Status)
 	}
 	if slices.ContainsFunc(claim.Status.Conditions, func(c corev1.PersistentVolumeClaimCondition) bool {
 		return c.Status == corev1.ConditionTrue && (c.Type == corev1.PersistentVolumeClaimResizing || c.Type == corev1.PersistentVolumeClaimFileSystemResizePending)
 	}) {
-		return inputf("wait until it is done", "the volume of claim %s is being resized", claim.Name)
+		return steps.Inputf("wait until it is done", "the volume of claim %s is being resized", claim.Name)
 	}
 	if !grows || claim.Spec.StorageClassName == nil {
 		return nil
 	}
 	class := o.Classes[*claim.Spec.StorageClassName]
 	if class != nil && (class.AllowVolumeExpansion == nil || !*class.AllowVolumeExpansion) {
-		return inputf("kubectl patch storageclass "+class.Name+" -p '{\"allowVolumeExpansion\": true}', if its driver can", "claim %s cannot grow: its StorageClass %s does not allow expansion", claim.Name, class.Name)
+		return steps.Inputf("kubectl patch storageclass "+class.Name+" -p '{\"allowVolumeExpansion\": true}', if its driver can", "claim %s cannot grow: its StorageClass %s does not allow expansion", claim.Name, class.Name)
 	}
 	return nil
 }
@@ -202,7 +193,7 @@ func (r *Rollout) unused(ctx context.Context, template string) (out []error) {
 		case err != nil:
 			out = append(out, err)
 		case claim.Labels[madeFor] != r.at.Name:
-			out = append(out, inputf("look at what is in it; the rollout deletes no claim", "claim %s exists already", name))
+			out = append(out, steps.Inputf("look at what is in it; the rollout deletes no claim", "claim %s exists already", name))
 		}
 	}
 	return out

@@ -152,10 +152,10 @@ func (r *Rollout) change(ctx context.Context, name string, from []string, class 
 			return "", err
 		}
 		if m := is.Status.ModifyVolumeStatus; m != nil && m.Status == corev1.PersistentVolumeClaimModifyVolumeInfeasible && m.TargetVolumeAttributesClassName == class {
-			return "", inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why", "the driver cannot give claim %s the class %s", name, m.TargetVolumeAttributesClassName)
+			return "", steps.Inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why", "the driver cannot give claim %s the class %s", name, m.TargetVolumeAttributesClassName)
 		}
 		if s := is.Status.AllocatedResourceStatuses[corev1.ResourceStorage]; s == corev1.PersistentVolumeClaimControllerResizeInfeasible || s == corev1.PersistentVolumeClaimNodeResizeInfeasible {
-			return "", inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why", "the driver cannot let claim %s grow", name)
+			return "", steps.Inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why", "the driver cannot let claim %s grow", name)
 		}
 		if now := nameOf(is.Status.CurrentVolumeAttributesClassName); class != "" && nameOf(is.Spec.VolumeAttributesClassName) == class && now != class {
 			return fmt.Sprintf("claim %s does not have the class %s yet: is its driver's resizer running, and can it modify volumes?", name, class), nil

@@ -33,6 +33,7 @@ func TestOnACluster(t *testing.T) {
 		{"others change the set", stopsForOthers},
 		{"others change it while nobody works", changedBetween},
 		{"others change a claim", stopsForAnotherClass},
+		{"recorded", recorded},
 		{"killed", killed},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, s) })

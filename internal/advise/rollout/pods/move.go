@@ -80,7 +80,7 @@ func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet, strateg
 
 // changed says that the cluster's set is not what this rollout made.
 func (r *Rollout) changed(live *appsv1.StatefulSet) error {
-	return inputf(fmt.Sprintf("kubectl get statefulset %s -n %s -o yaml shows it; the rollout goes on or back when it is as before", r.at.Name, r.at.Namespace),
+	return steps.Inputf(fmt.Sprintf("kubectl get statefulset %s -n %s -o yaml shows it; the rollout goes on or back when it is as before", r.at.Name, r.at.Namespace),
 		"somebody else changed the StatefulSet %s meanwhile (generation %d)", r.at.Name, live.Generation)
 }
 
@@ -384,7 +384,7 @@ func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.Statefu
 		for _, s := range pod.Status.InitContainerStatuses {
 			for _, ended := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
 				if s.Name == emit.Mover && s.State.Running == nil && ended != nil && ended.ExitCode != 0 {
-					return "", inputf(fmt.Sprintf("kubectl logs -n %s %s -c %s says why", r.at.Namespace, name, emit.Mover),
+					return "", steps.Inputf(fmt.Sprintf("kubectl logs -n %s %s -c %s says why", r.at.Namespace, name, emit.Mover),
 						"the log of pod %s did not move, and its database does not start: its init container %s ended with exit code %d", name, emit.Mover, ended.ExitCode)
 				}
 			}

@@ -31,6 +31,12 @@ type Options struct {
 	Patience time.Duration
 	// Every is how often the cluster is looked at meanwhile. 0: every second.
 	Every time.Duration
+	// Recorder records before and after, and compares; nil records nothing, nor does a new rollout
+	// without Sources. Their addresses have no secrets, since the state is in a ConfigMap.
+	Recorder  *steps.Recorder
+	Sources   []string
+	Dir       string // for the recordings, on this machine
+	RecordFor time.Duration
 }
 
 // A Rollout is the steps of a plan on one StatefulSet, and where they stand.
@@ -62,7 +68,7 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 		return nil, err
 	}
 	if old.active() {
-		return nil, inputf("--resume goes on, --undo goes back", "a rollout of %s was begun already (%s)", at, old.Direction)
+		return nil, steps.Inputf("--resume goes on, --undo goes back", "a rollout of %s was begun already (%s)", at, old.Direction)
 	}
 	set, err := discover.Find(ctx, c, at)
 	if err != nil {
@@ -82,13 +88,16 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 	}
 	r.state = &State{Version: stateVersion, Started: time.Now().UTC(), Plan: plan.File, Engine: layout.After.Engine.Name(), Direction: Forward, Before: set, Change: change, Left: []emit.Change{}}
 	r.state.Before.ManagedFields = nil
+	if len(opt.Sources) > 0 {
+		r.state.Recorded = &Recorded{Sources: opt.Sources, Dir: opt.Dir, For: opt.RecordFor.String()}
+	}
 	for _, ch := range layout.Changes() {
 		if !slices.ContainsFunc(change.Paths, func(p string) bool { return ch.Path == p || strings.HasPrefix(ch.Path, p+".") }) {
 			r.state.Left = append(r.state.Left, ch)
 		}
 	}
 	if len(change.Paths) == 0 {
-		return nil, inputf("plimsoll emit writes the files of the other changes", "the plan has nothing that a rollout makes in Kubernetes")
+		return nil, steps.Inputf("plimsoll emit writes the files of the other changes", "the plan has nothing that a rollout makes in Kubernetes")
 	}
 	if r.state.Had, err = r.attributes(ctx); err != nil {
 		return nil, err
@@ -180,7 +189,12 @@ func carried(set *appsv1.StatefulSet) metav1.ObjectMeta {
 // build makes the steps from the state.
 func (r *Rollout) build() error {
 	r.course = &steps.Course{Say: r.opt.Say, At: r.opt.At, With: " --on " + r.at.String(), Save: func() error { return r.store.save(context.Background(), r.state) }}
-	r.course.Steps = append(r.course.Steps, r.check(), r.classes())
+	rec := r.recordings()
+	r.course.Steps = append(r.course.Steps, r.check())
+	if rec != nil {
+		r.course.Steps = append(r.course.Steps, rec.Before())
+	}
+	r.course.Steps = append(r.course.Steps, r.classes())
 	n := discover.Replicas(r.state.Before)
 	for i := range n {
 		for k := range r.state.Change.Claims {
@@ -196,9 +210,36 @@ func (r *Rollout) build() error {
 		}
 		r.course.Steps = append(r.course.Steps, r.strategy())
 	}
+	if rec != nil {
+		r.course.Steps = append(r.course.Steps, rec.After(), rec.Compare())
+	}
 	err := r.course.Begin(r.state.Steps)
 	r.state.Steps = r.course.Stand
 	return err
+}
+
+// recordings are those of before and after; nil if none are made.
+func (r *Rollout) recordings() *steps.Recordings {
+	is := r.state.Recorded
+	if is == nil {
+		return nil
+	}
+	out := &steps.Recordings{
+		Dir: is.Dir, Sources: is.Sources, Of: strings.Join(is.Sources, ", "), Keeps: "the old log", Say: r.course.Say,
+		Grew: func(long time.Duration) error {
+			is.For = long.String()
+			return r.course.Save()
+		},
+		Proved: func(p steps.Proof) error {
+			r.state.Proof, r.state.ProofText = p.Verdict, p.Text
+			return r.course.Save()
+		},
+	}
+	if r.opt.Recorder != nil {
+		out.Recorder = *r.opt.Recorder
+	}
+	out.Long, _ = time.ParseDuration(is.For) // it was written by String
+	return out
 }
 
 // Run does what is left of the rollout in its direction.
@@ -231,7 +272,7 @@ func (r *Rollout) back(ctx context.Context) error {
 func (r *Rollout) Undo(ctx context.Context) error {
 	switch r.state.Direction {
 	case Finished:
-		return inputf("a new rollout can change it again", "the rollout is finished")
+		return steps.Inputf("a new rollout can change it again", "the rollout is finished")
 	case Undone:
 		return nil
 	}
@@ -244,10 +285,10 @@ func (r *Rollout) Finish() error {
 		return nil
 	}
 	if r.state.Direction == Undone {
-		return inputf("a new one may begin", "the rollout was undone: there is nothing to finish")
+		return steps.Inputf("a new one may begin", "the rollout was undone: there is nothing to finish")
 	}
 	if r.state.Direction != Forward || !r.course.IsDone() {
-		return inputf("--resume goes on, --undo goes back", "the rollout is not done")
+		return steps.Inputf("--resume goes on, --undo goes back", "the rollout is not done")
 	}
 	r.state.Direction = Finished
 	return r.course.Save()

@@ -17,12 +17,12 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// Directions of a rollout. It is asked for a direction once, and keeps it when it is resumed.
+// Directions of a rollout.
 const (
-	Forward  = "forward"
-	Undoing  = "undoing"
-	Undone   = "undone"
-	Finished = "finished"
+	Forward  = steps.GoesForward
+	Undoing  = steps.GoesBack
+	Undone   = steps.IsUndone
+	Finished = steps.IsFinished
 )
 
 const (
@@ -45,6 +45,18 @@ type State struct {
 	// Left are the plan's changes that are not made.
 	Left  []emit.Change `json:"left"`
 	Steps []steps.State `json:"steps"`
+	// Recorded is what is recorded before and after; nil for nothing.
+	Recorded *Recorded `json:"recorded,omitempty"`
+	// Proof is what comparing the recordings said, and ProofText that in a sentence; "" before.
+	Proof     string `json:"proof,omitempty"`
+	ProofText string `json:"proof_text,omitempty"`
+}
+
+// Recorded says what is recorded before and after, where to, and for how long.
+type Recorded struct {
+	Sources []string `json:"sources"`
+	Dir     string   `json:"dir"` // on the machine that the rollout began on
+	For     string   `json:"for"`
 }
 
 // active reports whether another rollout must not begin over this one.
@@ -72,10 +84,10 @@ func (s *store) load(ctx context.Context) (*State, error) {
 	}
 	out := &State{}
 	if err := json.Unmarshal([]byte(m.Data[stateKey]), out); err != nil {
-		return nil, inputf("restore it; without it nothing is known of the rollout", "ConfigMap %s cannot be read: %v", s.name(), err)
+		return nil, steps.Inputf("restore it; without it nothing is known of the rollout", "ConfigMap %s cannot be read: %v", s.name(), err)
 	}
 	if out.Version != stateVersion {
-		return nil, inputf("use the plimsoll that made it", "ConfigMap %s is of version %d, this program reads %d", s.name(), out.Version, stateVersion)
+		return nil, steps.Inputf("use the plimsoll that made it", "ConfigMap %s is of version %d, this program reads %d", s.name(), out.Version, stateVersion)
 	}
 	s.version = m.ResourceVersion
 	return out, nil
@@ -107,18 +119,3 @@ func (s *store) save(ctx context.Context, state *State) error {
 }
 
 var errTaken = errors.New("its ConfigMap has changed")
-
-// An InputError says what is wrong with what the user gave, and what to do about it.
-type InputError struct{ Text, Next string }
-
-func (e *InputError) Error() string { return e.Text }
-
-// Hint says what to do.
-func (e *InputError) Hint() string { return e.Next }
-
-// BadInput marks it as the user's.
-func (e *InputError) BadInput() {}
-
-func inputf(next, format string, args ...any) error {
-	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
-}

@@ -10,6 +10,15 @@ import (
 	"time"
 )
 
+// Directions of a rollout. It is asked for a direction once, and keeps it when it is resumed.
+const (
+	GoesForward = "forward"
+	GoesBack    = "undoing"
+	IsUndone    = "undone"
+	IsFinishing = "finishing"
+	IsFinished  = "finished"
+)
+
 // A Phase is how far a step has come.
 type Phase string
 

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"plimsoll/internal/advise/prove"
+	"plimsoll/internal/advise/rollout/steps"
+	"plimsoll/internal/record/recording"
+)
+
+// recorderOf records and compares for a rollout, as the verbs record and prove do.
+func recorderOf(a *app) *steps.Recorder {
+	compared := func() *proveOptions {
+		p := &proveOptions{compare: prove.Options{Pack: pack(), Seed: 1}}
+		p.zone = time.Local
+		return p
+	}
+	return &steps.Recorder{
+		Record: func(ctx context.Context, p steps.Period) error { return recordPeriod(ctx, a, p) },
+		Least: func(ctx context.Context, dir string) (time.Duration, error) {
+			t := &tally{}
+			o := compared()
+			readers, done, err := o.readers(ctx, a, []string{dir}, t)
+			if err != nil {
+				return 0, err
+			}
+			defer done()
+			return prove.Least(ctx, readers, o.compare)
+		},
+		Prove: func(ctx context.Context, before, after string) (steps.Proof, error) {
+			report, err := compared().prove(ctx, a, []string{before, after})
+			if err != nil {
+				return steps.Proof{}, err
+			}
+			return steps.Proof{Verdict: string(report.Verdict), Text: report.Sentence}, nil
+		},
+	}
+}
+
+// recordPeriod records for a rollout: it samples what is live, and then reads that time from the
+// servers that keep a history. If there are only these, and the past will do, it waits for nothing.
+func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
+	o := &recordOptions{out: p.Dir}
+	o.zone, o.period, o.duration = time.Local, time.Second, p.Long
+	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o700); err != nil {
+		return err
+	}
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	from := a.now()
+	inputs, err := o.open(ctx, a, p.Sources)
+	if err != nil {
+		return err
+	}
+	live := false
+	for _, in := range inputs {
+		live = live || in.Source != nil && in.Source.Live()
+	}
+	if !live && p.Past {
+		from = from.Add(-p.Long)
+	}
+	disk, err := recording.Create(p.Dir, recording.DiskOptions{})
+	if err != nil {
+		closeAll(inputs)
+		return err
+	}
+	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
+	if live {
+		err = o.sample(ctx, inputs, w, t)
+	}
+	closeAll(inputs)
+	if err == nil {
+		err = o.readHistory(ctx, a, p, from, w, t)
+	}
+	if err := errors.Join(err, disk.Close(), ctx.Err()); err != nil {
+		return err
+	}
+	if w.samples == 0 {
+		return errors.New("nothing was recorded: the sources had no samples")
+	}
+	return nil
+}
+
+// sample records the live sources alone.
+func (o *recordOptions) sample(ctx context.Context, inputs []input, w *countedWriter, t *tally) error {
+	alone := make([]input, 0, len(inputs))
+	for _, in := range inputs {
+		if in.Source != nil && in.Source.Live() {
+			alone = append(alone, in)
+		}
+	}
+	return o.record(ctx, alone, w, t)
+}
+
+// readHistory waits until a period is over, and copies it from the sources that keep it.
+func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period, from time.Time, w *countedWriter, t *tally) error {
+	to := from.Add(p.Long)
+	h := *o
+	h.fromAt, h.toAt = from, to
+	inputs, err := h.open(ctx, a, p.Sources)
+	if err != nil {
+		return err
+	}
+	defer closeAll(inputs)
+	kept := make([]input, 0, len(inputs))
+	for _, in := range inputs {
+		if in.Source == nil || !in.Source.Live() {
+			kept = append(kept, in)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(to.Sub(a.now())):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return h.record(ctx, kept, w, t)
+}

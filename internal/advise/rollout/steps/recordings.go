@@ -1,0 +1,152 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A Recorder records a database and compares two recordings of it.
+type Recorder struct {
+	// Record records sources for a time.
+	Record func(ctx context.Context, p Period) error
+	// Least is how long a recording must be to be compared with one like it; 0 if it is long enough.
+	Least func(ctx context.Context, dir string) (time.Duration, error)
+	// Prove compares two recordings.
+	Prove func(ctx context.Context, before, after string) (Proof, error)
+}
+
+// A Period is what to record, and for how long.
+type Period struct {
+	Dir     string // a new folder, or one with what was recorded so far
+	Sources []string
+	Long    time.Duration
+	// Past allows a server that keeps its history to be read for the time before now, at once.
+	Past bool
+}
+
+// A Proof is what comparing the recordings of before and after says.
+type Proof struct {
+	Verdict string // [Better], "worse", ...; [NotCompared] if they cannot be compared
+	Text    string // in one sentence
+}
+
+const (
+	// Better is the verdict that lets what was kept be removed.
+	Better = "better"
+	// NotCompared is no verdict: the text says why.
+	NotCompared = "not compared"
+)
+
+// Recordings make the steps that record before and after a rollout, and compare.
+type Recordings struct {
+	Recorder
+	Dir     string // they are in its folders before and after
+	Sources []string
+	Of      string // what they are of, in words
+	// Keeps is what stays whatever comparing says, in words: "the old log".
+	Keeps string
+	// Long is how long each is; it grows, and Grew saves it, if that is too short to compare.
+	Long time.Duration
+	Grew func(long time.Duration) error
+	// Proved saves what comparing says.
+	Proved func(Proof) error
+	Say    func(text string)
+}
+
+// RecordMost is the longest that a recording becomes by itself.
+const RecordMost = time.Hour
+
+// Folders are where the recordings of before and after are.
+func (r *Recordings) Folders() (before, after string) {
+	return filepath.Join(r.Dir, "before"), filepath.Join(r.Dir, "after")
+}
+
+// Before is the step that records what there is now. It goes on for as long as comparing will need.
+func (r *Recordings) Before() Step {
+	dir, _ := r.Folders()
+	return Step{
+		Name: "record before", Patient: true,
+		What:   fmt.Sprintf("records %s for %s into %s, and longer if that holds too few checkpoints to compare", r.Of, short(r.Long), dir),
+		Undoes: "leaves the recording",
+		Do: func(ctx context.Context) error {
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+			p := Period{Dir: dir, Sources: r.Sources, Long: r.Long, Past: true}
+			for {
+				if err := r.Record(ctx, p); err != nil {
+					return err
+				}
+				least, err := r.Least(ctx, dir)
+				if err != nil || least <= r.Long || r.Long >= RecordMost {
+					return err
+				}
+				least = min(least, RecordMost)
+				r.say(fmt.Sprintf("record before: for another %s, because %s hold too few checkpoints to compare", short(least-r.Long), short(r.Long)))
+				p.Long, p.Past = least-r.Long, false
+				r.Long = least
+				if err := r.Grew(least); err != nil {
+					return err
+				}
+			}
+		},
+	}
+}
+
+// After is the step that records what there is now, for as long as before.
+func (r *Recordings) After() Step {
+	_, dir := r.Folders()
+	return Step{
+		Name: "record after", Patient: true,
+		What:   fmt.Sprintf("records %s for as long as before, into %s", r.Of, dir),
+		Undoes: "leaves the recording",
+		Do: func(ctx context.Context) error {
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+			return r.Record(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long})
+		},
+	}
+}
+
+// Compare is the step that compares the two. Whatever comes of it, the rollout is done.
+func (r *Recordings) Compare() Step {
+	before, after := r.Folders()
+	return Step{
+		Name: "prove", Patient: true,
+		What: "compares the two recordings; " + r.Keeps + " stays, whatever that says",
+		Do: func(ctx context.Context) error {
+			p, err := r.Prove(ctx, before, after)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err != nil {
+				p = Proof{NotCompared, Hinted(err)}
+			}
+			r.say("prove: " + p.Text)
+			return r.Proved(p)
+		},
+	}
+}
+
+func (r *Recordings) say(text string) {
+	if r.Say != nil {
+		r.Say(text)
+	}
+}
+
+// short is a length of time as people write it: 10m, not 10m0s.
+func short(d time.Duration) string {
+	text := d.Round(time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

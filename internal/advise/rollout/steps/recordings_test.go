@@ -1,0 +1,121 @@
+package steps_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/advise/rollout/steps"
+)
+
+// A recorder notes what it is asked for. A recording is long enough from a length on.
+type recorder struct {
+	enough  time.Duration
+	said    string
+	periods []steps.Period
+	total   time.Duration
+}
+
+func (r *recorder) recordings(dir string, prove func(before, after string) (steps.Proof, error)) (rec *steps.Recordings, grew *time.Duration, proved *steps.Proof) {
+	grew, proved = new(time.Duration), new(steps.Proof)
+	return &steps.Recordings{
+		Recorder: steps.Recorder{
+			Record: func(_ context.Context, p steps.Period) error {
+				r.periods, r.total = append(r.periods, p), r.total+p.Long
+				return os.MkdirAll(p.Dir, 0o700)
+			},
+			Least: func(context.Context, string) (time.Duration, error) {
+				if r.total >= r.enough {
+					return 0, nil
+				}
+				return 2 * r.total, nil
+			},
+			Prove: func(_ context.Context, before, after string) (steps.Proof, error) { return prove(before, after) },
+		},
+		Dir: dir, Sources: []string{"host"}, Of: "this host", Keeps: "the old log", Long: 10 * time.Minute, Say: func(text string) { r.said += text + "\n" },
+		Grew:   func(long time.Duration) error { *grew = long; return nil },
+		Proved: func(p steps.Proof) error { *proved = p; return nil },
+	}, grew, proved
+}
+
+// A recording from before goes on until it can be compared, and the one from after is as long.
+func TestRecordsForLongEnough(t *testing.T) {
+	for name, tt := range map[string]struct {
+		enough, before time.Duration
+		parts          int
+	}{
+		"at once": {time.Minute, 10 * time.Minute, 1},
+		"longer":  {35 * time.Minute, 40 * time.Minute, 3},
+		"never":   {24 * time.Hour, steps.RecordMost, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{enough: tt.enough}
+			rec, grew, _ := r.recordings(t.TempDir(), nil)
+			before, after := rec.Before(), rec.After()
+			if err := before.Do(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if r.total != tt.before || len(r.periods) != tt.parts || tt.parts > 1 && *grew != tt.before {
+				t.Errorf("recorded %v in %d parts, saved %v", r.total, len(r.periods), *grew)
+			}
+			for i, p := range r.periods {
+				if p.Past != (i == 0) {
+					t.Errorf("part %d: the past will do is %v", i, p.Past)
+				}
+			}
+			if err := after.Do(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if last := r.periods[len(r.periods)-1]; last.Long != tt.before || last.Past || filepath.Base(last.Dir) != "after" {
+				t.Errorf("after: %+v", last)
+			}
+		})
+	}
+}
+
+type tooShort struct{ error }
+
+func (tooShort) Hint() string { return "record longer" }
+
+// What cannot be compared is said with its reason, and is no failure: the rollout is done by then.
+func TestProof(t *testing.T) {
+	verdict := steps.Proof{Verdict: steps.Better, Text: "Better: p99 fell."}
+	for name, tt := range map[string]struct {
+		err  error
+		want steps.Proof
+	}{
+		"better":    {nil, verdict},
+		"too short": {tooShort{errors.New("before is too short")}, steps.Proof{Verdict: steps.NotCompared, Text: "before is too short (record longer)"}},
+	} {
+		r := &recorder{}
+		rec, _, proved := r.recordings("dir", func(before, after string) (steps.Proof, error) {
+			if before != filepath.Join("dir", "before") || after != filepath.Join("dir", "after") {
+				t.Errorf("compares %s with %s", before, after)
+			}
+			return verdict, tt.err
+		})
+		step := rec.Compare()
+		if err := step.Do(t.Context()); err != nil || *proved != tt.want || !strings.Contains(r.said, tt.want.Text) {
+			t.Errorf("%s: %v, %+v, says %q", name, err, *proved, r.said)
+		}
+	}
+}
+
+// An interrupt while it records leaves the step to be done again.
+func TestInterruptedWhileRecording(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &recorder{}
+	rec, _, _ := r.recordings(t.TempDir(), nil)
+	rec.Record = func(ctx context.Context, _ steps.Period) error { cancel(); return ctx.Err() }
+	c := &steps.Course{Steps: []steps.Step{rec.Before()}, Save: func() error { return nil }}
+	if err := c.Begin(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Forward(ctx); !errors.Is(err, steps.ErrInterrupted) || c.Stand[0].Phase != steps.Begun {
+		t.Errorf("%v, %q", err, c.Stand[0].Phase)
+	}
+}
