@@ -77,7 +77,7 @@ func (o *clusterRollout) Validate(args []string, modes *rolloutModes) error {
 	case modes.recordFor < 0:
 		return usagef("for example 10m", "rollout: --record-for %s: want a length of time", modes.recordFor)
 	case address.OfArguments(o.record).Hide(strings.Join(o.record, " ")) != strings.Join(o.record, " "):
-		return usagef("give them by the environment: plimsoll help record names the variables", "rollout: --record has a password or a token, and the rollout's state is in a ConfigMap")
+		return usagef("give it by the environment: PLIMSOLL_PROMETHEUS_TOKEN, or what plimsoll diagnose --help names", "rollout: --record has a password or a token, and the rollout's state is in a ConfigMap")
 	case o.on != "" && len(args) > 0 && modes.begun():
 		return usagef("leave the plan out", "rollout: a rollout that was begun has its plan in the cluster")
 	case o.patience <= 0:

@@ -55,8 +55,8 @@ func recorded(t *testing.T, s *clustertest.Server) {
 		opt.Sources, opt.Dir, opt.RecordFor = []string{page.URL}, dir, time.Minute
 		return w.begin(whole...)(with(opt))
 	}
-	points, killed, err := w.attempt(3, begin)
-	if err != nil || !killed || points[2] != "begun record before" {
+	points, killed, err := w.attempt(4, begin)
+	if err != nil || !killed || points[3] != "begun record before" {
 		t.Fatalf("%v, %v, %q", killed, err, points)
 	}
 	resumed := func(opt pods.Options) error { return w.again(resume)(with(opt)) }
