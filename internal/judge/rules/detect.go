@@ -93,7 +93,11 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 		if x > mixed*quick {
 			x = quick
 		}
-		usual[k] = min(max(StallFactor*x, floor), ceiling)
+		from := StallFactor * x
+		if coarse && !math.IsInf(ceiling, 1) {
+			from = min(from, max(coarseFactor*x, x+floor))
+		}
+		usual[k] = min(max(from, floor), ceiling)
 	}
 	return usual
 }
@@ -104,6 +108,9 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 const (
 	coarseFromS  = 5.0
 	coarseLeastS = 0.005
+	// What a short stall adds to a long interval's mean is the same whatever is usual, so it counts from
+	// coarseFactor times that on.
+	coarseFactor = 2.0
 	mixed        = 1.5 // times the lower quartile: a median that is not of quiet intervals
 )
 
