@@ -31,7 +31,8 @@ const mostlyInCheckpoints = 0.55
 
 // Where nearly all of the stalled time falls into checkpoints, they are why, although most of what the
 // volume writes meanwhile stood in the page cache before, up to stoodAnyway of it: an fsync asks for it
-// at once, and a background writer that the kernel throttles does not.
+// at once, and a background writer that the kernel throttles does not. Where the volume is held for its
+// bytes, it takes them as long whoever asks.
 const (
 	nearlyAllInCheckpoints = 0.75
 	stoodAnyway            = 0.8
@@ -43,7 +44,7 @@ func wouldComeAnyway(c *rules.Case, near timeline.Mask) bool {
 		return false
 	}
 	stood, _ := c.StoodBefore()
-	return stood >= stoodAnyway || rules.Share(near, c.Stall.Cells) < nearlyAllInCheckpoints
+	return stood >= stoodAnyway || c.HeldForBytes() || rules.Share(near, c.Stall.Cells) < nearlyAllInCheckpoints
 }
 
 func checkpointStall() rules.Rule {
