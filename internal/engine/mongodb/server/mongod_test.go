@@ -176,6 +176,10 @@ func TestConf(t *testing.T) {
 	cfg.Checkpoint, cfg.JournalInterval = units.Duration(90500*time.Millisecond), units.Duration(time.Second)
 	cfg.EvictionDirtyTarget, cfg.EvictionUpdatesTrigger, cfg.EvictionThreadsMax, cfg.IOCapacity = 0.02, 0.1, 8, 40_000_000
 	golden.Compare(t, "otherwise.conf", conf(&cfg, place{data: `/it "is" here`, journal: "/journal", port: 20002}))
+	cfg.Compressor = new(bool)
+	if text := conf(&cfg, place{}); !strings.Contains(text, "blockCompressor: none") {
+		t.Errorf("without a compressor:\n%s", text)
+	}
 }
 
 func TestCannot(t *testing.T) {
