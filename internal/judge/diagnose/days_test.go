@@ -191,6 +191,22 @@ func TestFiveIncidentsOfDays(t *testing.T) {
 	}
 }
 
+// A volume at both of its limits is why, though neither is alone.
+func TestBothLimits(t *testing.T) {
+	m := recording.NewMemory(recording.MemoryOptions{})
+	m.Source(recording.Source{Kind: "simulation", Name: "both", Engine: "mongodb", Version: "8.0", Period: time.Second})
+	both := &tape{tb: t, to: m, series: map[string]*taped{}}
+	both.run(simulated(t, "run.duration=4min", "engine.wiredtiger.cache=256MB", "workload.arrivals={poisson: 1500/s}", "workload.mix={update: 90%, read: 10%}",
+		"workload.keys.count=3000000", "volumes.data.iops=3000"))
+	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Stalls.Seconds < 60 || !strings.Contains(r.Verdict, "at its limits of IOPS and of throughput alike (data)") {
+		t.Errorf("%v s: %s", r.Stalls.Seconds, r.Verdict)
+	}
+}
+
 // named checks that each event is an incident with its cause, and that there is no other.
 func named(t testing.TB, r *diagnose.Report) {
 	t.Helper()

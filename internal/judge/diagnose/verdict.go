@@ -176,6 +176,8 @@ func why(findings []Finding, stalls StallSummary, measured *Measured) string {
 			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
 		}
 		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
+	} else if f := bothLimits(findings); f != nil && stalls.Seconds > 0 {
+		fmt.Fprintf(&b, " Why: the volume is at its limits of IOPS and of throughput alike (%s). More of one alone helps little.", f.Subject)
 	} else if measured == nil && stalls.Seconds > 0 && !rules.Trifle(stalls.Seconds, stalls.Of) {
 		b.WriteString(" No cause found in these sources; see what could not be measured.")
 	}
@@ -188,6 +190,16 @@ func why(findings []Finding, stalls StallSummary, measured *Measured) string {
 		said[f.Title] = true
 	}
 	return b.String()
+}
+
+// bothLimits is a limit that binds in most of the stalled time beside the volume's other one, so that
+// neither is the cause alone; nil if there is none.
+func bothLimits(findings []Finding) *Finding {
+	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Kind == Cause && f.Alike && f.Weight >= minExplained })
+	if i < 0 {
+		return nil
+	}
+	return &findings[i]
 }
 
 // measuredMost is how many waits the verdict names, and measuredLeast the share that one has at least.

@@ -93,20 +93,23 @@ func (r Rule) settledByCount(c *Case, found []Finding, margin float64, wanted fu
 	}
 	var out []Finding
 	for _, f := range found {
-		mine, other := false, "not counted"
+		mine, alike := false, false
 		for _, x := range all {
 			if x.device != f.Subject && x.device != "" {
 				continue
 			}
 			of, another, _ := wanted(x)
 			mine = mine || x.binds(of, another, margin)
-			if x.binds(of, another, 1/margin) {
-				other = "counted alike"
-			}
+			alike = alike || x.binds(of, another, 1/margin)
 		}
-		if !mine && f.Severity != Info {
+		switch {
+		case mine || f.Severity == Info:
+		case alike:
+			f.Severity, f.Alike = Info, true
+			f.Say("counted alike", nil)
+		default:
 			f.Severity = Info
-			f.Say(other, nil)
+			f.Say("not counted", nil)
 		}
 		out = append(out, f)
 	}

@@ -120,6 +120,8 @@ type Finding struct {
 	// Always says that a resource was at its limit nearly all the time, so that nothing tells what
 	// would be usual without.
 	Always bool `json:"-"`
+	// Alike says that a volume's other limit binds for as long, so that neither is the cause alone.
+	Alike bool `json:"-"`
 	// Foremost says that the finding explains others that explain as much: a volume that became slow
 	// by itself is why a checkpoint takes long on it.
 	Foremost bool `json:"-"`
