@@ -28,6 +28,9 @@ const (
 	presentLeastS = 30.0
 	// presentPeriods is how many samples of a source that is asked seldom are the present.
 	presentPeriods = 20
+	// fallLeast is the share of a bucket by which a reported balance has to fall for a rate: it is
+	// rounded.
+	fallLeast = 0.005
 	// noDrain is the share of the refill under which a drain is none.
 	noDrain = 0.005
 )
@@ -76,8 +79,33 @@ func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 
 	return out
 }
 
+// reportedDrain is what the provider's own balance lost per second in the newest hour: a volume merges
+// requests that a host counts one by one. NaN if the balance did not fall, or by too little to tell.
+func (b *bucket) reportedDrain(c *rules.Case) float64 {
+	first, last := -1, -1
+	for k := len(b.reported) - 1; k >= 0 && c.Grid.Time(c.Grid.N-1).Sub(c.Grid.Time(k)).Seconds() < presentS; k-- {
+		if math.IsNaN(b.reported[k]) {
+			continue
+		}
+		if first = k; last < 0 {
+			last = k
+		}
+	}
+	if first < 0 || b.reported[first]-b.reported[last] < fallLeast {
+		return math.NaN()
+	}
+	for first < last && b.reported[first+1] == b.reported[first] {
+		first++ // a full bucket does not fill any more
+	}
+	fell := (b.reported[first] - b.reported[last]) * b.capacity
+	return fell / c.Grid.Time(last).Sub(c.Grid.Time(first)).Seconds()
+}
+
 // drain is what the newest hour takes out per second; NaN if too little of it was measured.
 func (b *bucket) drain(c *rules.Case) float64 {
+	if x := b.reportedDrain(c); x > 0 {
+		return x
+	}
 	cells := int(math.Ceil(presentS / c.Grid.StepSeconds()))
 	newest := b.net[max(0, len(b.net)-cells):]
 	if float64(timeline.Count(newest))*c.Grid.StepSeconds() < presentLeastS {

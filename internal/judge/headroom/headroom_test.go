@@ -331,6 +331,11 @@ func TestReportedBalance(t *testing.T) {
 	if h.Ends.Assumes != "" {
 		t.Errorf("it assumes that %s", h.Ends.Assumes)
 	}
+	// The volume merges requests: it takes out less than the host counts.
+	merged := record(time.Second, 600).add(rules.DiskOps, "device", "nvme1n1", always(690)).
+		add(rules.EBSBurstBalance, "volume_id", "vol-1", func(s float64) float64 { return 0.5 - 140*s/5.4e6 })
+	h = find(t, headroom.Of(merged.Case, known("nvme1n1", catalog.Order{Type: "gp2", Size: 50 * units.GiB})), "volume_credits", "nvme1n1")
+	near(t, "ends in, of merged requests", h.Ends.InS, 2.7e6/140-600, 2)
 	for _, h := range got.All {
 		if h.Subject == "vol-1" {
 			t.Errorf("the balance is listed twice: %+v", h)
