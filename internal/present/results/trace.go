@@ -376,7 +376,7 @@ func (l *link) String() string {
 }
 
 func callsTable(r *chain.Report) *document.Table {
-	tab := &document.Table{Caption: "All traced calls", Columns: []document.Column{{Text: "call"}, {Text: "calls", Number: true}, {Text: "mean", Number: true}, {Text: "slowest", Number: true}, {Text: "slow", Number: true}, {Text: "time in slow ones", Number: true}}}
+	tab := &document.Table{Caption: "All traced calls that waited", Columns: []document.Column{{Text: "call"}, {Text: "calls", Number: true}, {Text: "mean", Number: true}, {Text: "slowest", Number: true}, {Text: "slow", Number: true}, {Text: "time in slow ones", Number: true}}}
 	for _, k := range r.Kinds {
 		mean := ""
 		if k.Calls > 0 {

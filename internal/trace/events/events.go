@@ -50,13 +50,15 @@ type FileID struct {
 	Inode uint64 `json:"ino,omitempty"`
 }
 
-// A Call is a system call that took long.
+// A Call is a system call that took long. It is seen only when its thread stops running: it lasts from
+// then, or from when the file system began the sync, until it runs again for the last time, or until
+// ext4 was done with the sync.
 type Call struct {
 	Task
 	Kind   Kind   `json:"kind"`
 	Enter  int64  `json:"enter"`
 	Exit   int64  `json:"exit"`
-	Result int64  `json:"result"` // what it returned; an error is negative
+	Result int64  `json:"result"` // what a sync of ext4 returned; an error is negative
 	File   FileID `json:"file"`
 	FD     int32  `json:"fd"`
 	Flags  uint32 `json:"flags"` // the file was opened with
@@ -187,7 +189,7 @@ type File struct {
 	Group string   `json:"group,omitempty"` // the task's cgroup
 }
 
-// A Count is what all calls of a kind took, the fast ones too.
+// A Count is what all calls of a kind took that stopped running, the fast ones too.
 type Count struct {
 	Calls uint64        `json:"calls"`
 	Time  time.Duration `json:"ns"`

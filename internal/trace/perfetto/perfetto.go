@@ -67,8 +67,12 @@ func (p *page) name(kind, name string, pid, tid uint32) {
 
 func (p *page) call(c *chain.Chain) {
 	p.name("process_name", c.Call.Comm, c.Call.PID, c.Call.PID)
+	args := map[string]any{"file": c.File}
+	if c.Call.Result != 0 { // it is not known of most calls
+		args["result"] = c.Call.Result
+	}
 	p.out = append(p.out, event{Name: c.Call.Kind.String(), Cat: "call", Phase: "X", TS: p.us(c.Call.Enter), Dur: float64(c.Took()) / 1000,
-		PID: c.Call.PID, TID: c.Call.TID, Args: map[string]any{"file": c.File, "result": c.Call.Result}})
+		PID: c.Call.PID, TID: c.Call.TID, Args: args})
 	for i := range c.Segments {
 		s := &c.Segments[i]
 		name := string(s.Stage)

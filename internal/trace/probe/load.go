@@ -36,10 +36,12 @@ type program struct {
 
 // programs are all of them. Signatures are those of Linux 5.10 to 6.18.
 var programs = []program{
-	{"call_enter", "sys_enter", 0, "the system calls", true},
-	{"call_enter_cast", "sys_enter", 0, "the system calls", true},
-	{"call_exit", "sys_exit", 0, "the system calls", true},
-	{"switched", "sched_switch", 0, "what threads wait for", true},
+	{"switched", "sched_switch", 0, "the system calls and what threads wait for", true},
+	{"switched_cast", "sched_switch", 0, "the system calls and what threads wait for", true},
+	{"ext4_sync", "ext4_sync_file_enter", 2, "", false},
+	{"ext4_synced", "ext4_sync_file_exit", 2, "", false},
+	{"xfs_sync", "xfs_file_fsync", 1, "", false},
+	{"btrfs_sync", "btrfs_sync_file", 2, "", false},
 	{"waking", "sched_waking", 0, "who ends a wait", true},
 	{"insert_510", "block_rq_insert", 2, "", false},
 	{"issue_510", "block_rq_issue", 2, "", false},
@@ -69,7 +71,7 @@ var programs = []program{
 // loaded elsewhere: to look for it in each module's types takes seconds and more rights.
 const castFunction = "bpf_rdonly_cast"
 
-var castVariants = map[string]bool{"call_enter": false, "call_enter_cast": true}
+var castVariants = map[string]bool{"switched": false, "switched_cast": true}
 
 // An UnavailableError says that this machine or user cannot trace, why, and what works instead.
 type UnavailableError struct{ Why, Instead string }
@@ -122,7 +124,7 @@ func missingRights() []string {
 type kernelTypes struct{ specs []*btf.Spec }
 
 // Modules that hold tracepoints where they are not built in.
-var modules = []string{"jbd2", "ext4"}
+var modules = []string{"jbd2", "ext4", "xfs", "btrfs"}
 
 func readTypes() (*kernelTypes, error) {
 	k, err := btf.LoadKernelSpec()
@@ -252,6 +254,9 @@ func refused(what string, err error) error {
 	return &UnavailableError{fmt.Sprintf("the kernel cannot %s an eBPF program: %v", what, err), withoutKernel}
 }
 
+// stackBytes is the size of a thread's stack in the kernel. Kernels since 5.15 find its end themselves.
+func stackBytes() uint32 { return uint32(max(16<<10, os.Getpagesize())) }
+
 // set writes the configuration into the object.
 func (c *Config) set(spec *ebpf.CollectionSpec) error {
 	var kinds [512]uint8
@@ -264,7 +269,7 @@ func (c *Config) set(spec *ebpf.CollectionSpec) error {
 	}
 	var errs []error
 	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": c.early(), "early_shift": uint32(bits.Len64(c.early()) - 1),
-		"by_device": c.ByDevice, "kinds": kinds, "ring_kinds": rings} {
+		"by_device": c.ByDevice, "stack_bytes": stackBytes(), "kinds": kinds, "ring_kinds": rings} {
 		variable := spec.Variables[name]
 		if variable == nil {
 			return fmt.Errorf("the eBPF object has no %s", name)

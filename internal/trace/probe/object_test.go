@@ -107,7 +107,7 @@ func TestPrograms(t *testing.T) {
 // The arguments of tracepoints in some kernels, as their sources have them. -1: there is none.
 func TestChoose(t *testing.T) {
 	modern := map[string]int{
-		"sys_enter": 2, "sys_exit": 2, "sched_switch": 4, "sched_waking": 1, "block_rq_insert": 1, "block_rq_issue": 1, "block_rq_merge": 1,
+		"ext4_sync_file_enter": 2, "ext4_sync_file_exit": 2, "xfs_file_fsync": 1, "btrfs_sync_file": 2, "sched_switch": 4, "sched_waking": 1, "block_rq_insert": 1, "block_rq_issue": 1, "block_rq_merge": 1,
 		"block_io_start": 1, "block_rq_complete": 3, "writeback_start": 2, "writeback_written": 2, "writeback_dirty_folio": 2,
 		"jbd2_start_commit": 2, "jbd2_commit_locking": 2, "jbd2_commit_flushing": 2, "jbd2_commit_logging": 2, "jbd2_end_commit": 2, "jbd2_handle_stats": 8, "io_uring_submit_req": 1,
 	}
@@ -131,9 +131,9 @@ func TestChoose(t *testing.T) {
 		missing  int
 		err      string
 	}{
-		{"6.18", nil, []string{"call_enter_cast", "insert", "issue", "io_start", "dirty_folio"}, []string{"call_enter", "insert_510", "issue_510", "dirty_page"}, 0, ""},
+		{"6.18", nil, []string{"switched_cast", "insert", "issue", "io_start", "dirty_folio"}, []string{"switched", "insert_510", "issue_510", "dirty_page"}, 0, ""},
 		{"6.1", map[string]int{"block_io_start": -1, "io_uring_submit_req": -1, "io_uring_submit_sqe": 2},
-			[]string{"call_enter", "insert", "issue", "dirty_folio", "ring_entry"}, []string{"call_enter_cast", "io_start", "dirty_page", "ring_request", "ring_510"}, 0, ""},
+			[]string{"switched", "insert", "issue", "dirty_folio", "ring_entry"}, []string{"switched_cast", "io_start", "dirty_page", "ring_request", "ring_510"}, 0, ""},
 		{"5.15", map[string]int{"sched_switch": 3, "block_io_start": -1, "writeback_dirty_folio": -1, "writeback_dirty_page": 2,
 			"io_uring_submit_req": -1, "io_uring_submit_sqe": 7},
 			[]string{"insert", "issue", "dirty_page"}, []string{"io_start", "dirty_folio"}, 0, ""},
@@ -141,14 +141,15 @@ func TestChoose(t *testing.T) {
 		{"without jbd2", map[string]int{"jbd2_start_commit": -1, "jbd2_commit_locking": -1, "jbd2_commit_flushing": -1, "jbd2_commit_logging": -1, "jbd2_end_commit": -1, "jbd2_handle_stats": -1},
 			[]string{"issue"}, []string{"commit_start", "handle_stats"}, 2, ""},
 		{"without block", map[string]int{"block_rq_issue": -1}, nil, nil, 0, "block_rq_issue: the devices' requests"},
-		{"without system calls", map[string]int{"sys_enter": -1}, nil, nil, 0, "sys_enter"},
+		{"without the scheduler", map[string]int{"sched_switch": -1}, nil, nil, 0, "sched_switch: the system calls"},
+		{"xfs as a module that is not loaded", map[string]int{"xfs_file_fsync": -1}, []string{"ext4_sync", "switched_cast"}, []string{"xfs_sync"}, 0, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
 			if err != nil {
 				t.Fatal(err)
 			}
-			missing, err := choose(spec, with(x.change), x.name == "6.18")
+			missing, err := choose(spec, with(x.change), slices.Contains(x.has, "switched_cast"))
 			if x.err != "" {
 				if err == nil || !strings.Contains(err.Error(), x.err) {
 					t.Errorf("%v", err)

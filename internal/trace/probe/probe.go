@@ -100,6 +100,7 @@ func (p *Probe) Close() error {
 
 // Watch adds processes, disks and file systems by their numbers. It may be called again.
 func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
+	more := false
 	for _, x := range []struct {
 		name string
 		keys []uint32
@@ -113,6 +114,12 @@ func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
 			}
 			p.marks[x.name][markOf(k)] = 1
 			p.known[x.name]++
+			more = true
+		}
+	}
+	if more {
+		if err := p.coll.Variables["watched_since"].Set(uint64(Clock())); err != nil {
+			return fmt.Errorf("trace: the time: %w", err)
 		}
 	}
 	for variable, of := range map[string]string{"marks": "fsdevs", "process_marks": "targets"} {

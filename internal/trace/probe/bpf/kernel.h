@@ -37,6 +37,7 @@ static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)1
 static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
 static long (*bpf_get_task_stack)(void *task, void *to, u32 size, u64 flags) = (void *)141;
+static void *(*bpf_task_pt_regs)(struct task_struct *task) = (void *)175;
 
 #define field_exists(field) __builtin_preserve_field_info(field, 2)
 // Enumerators move between kernels.
@@ -46,6 +47,7 @@ static long (*bpf_get_task_stack)(void *task, void *to, u32 size, u64 flags) = (
 // READ copies a field behind a pointer that the verifier does not know.
 #define READ(to, from) bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)))
 
+#define type_size(type) __builtin_preserve_type_info(*(type *)0, 1)
 #define type_id(type) __builtin_btf_type_id(*(type *)0, 1)
 
 // Since 6.2: a pointer that the verifier does not know as one to a structure whose fields it reads
@@ -110,13 +112,19 @@ struct fdtable {
 struct files_struct {
 	struct fdtable *fdt;
 };
+struct task_io_accounting { // where the kernel was built with it
+	u64 syscr, syscw;
+};
 struct task_struct {
 	unsigned int flags;
 	unsigned int __state; // since 5.14
 	s32 pid;
 	s32 tgid;
+	u64 start_time;
 	char comm[16];
 	struct files_struct *files;
+	void *stack;
+	struct task_io_accounting ioac;
 };
 struct task_struct___514 {
 	long state;
@@ -149,6 +157,7 @@ struct request {
 };
 enum bpf_func_id { // since 5.11
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_task_pt_regs = 175, // since 5.15
 };
 
 enum rqf_flags { // since 6.11
@@ -174,12 +183,13 @@ enum wb_reason { WB_REASON_BACKGROUND };
 struct wb_writeback_work {
 	enum wb_reason reason;
 };
-// System calls pass their arguments in different registers.
+// The registers with which a thread came into the kernel.
 struct pt_regs___x86 {
-	unsigned long di, si, dx;
+	unsigned long r15, r14, r13, r12, bp, bx, r10, ax, dx, si, di, orig_ax, ip, sp;
 };
 struct pt_regs___arm64 {
-	u64 regs[31];
+	u64 regs[31], sp, pc, orig_x0;
+	s32 syscallno;
 };
 
 #pragma clang attribute pop

@@ -12,6 +12,7 @@ volatile const u64 wait_ns = 100000;    // a shorter wait is left out
 volatile const u64 early_ns = 2000000;  // a wait that ends sooner after its call's start is left out
 volatile const u32 early_shift = 20;    // the power of two below early_ns
 volatile const bool by_device = 0;      // targets are all processes, on file systems of fsdevs
+volatile const u32 stack_bytes = 16384; // of a thread in the kernel; its registers lie at the end
 volatile const u8 kinds[512] = {};      // by the number of a system call; 0: not traced
 
 volatile const u8 ring_kinds[64] = {};  // by the number of an operation of io_uring; 0: not counted
@@ -36,18 +37,25 @@ enum { KIND_FSYNC = 1, KIND_FDATASYNC, KIND_RANGE, KIND_MSYNC, KIND_WRITE, KIND_
 #define THREADS 32768
 struct thread {
 	u32 tid;
-	u16 kind;    // of the call; 0: a thread of the kernel
-	u16 counted; // among the calls in progress
-	u64 enter;
-	u64 out, wake, request; // of the wait
+	u16 kind;   // of the call; 0: a thread of the kernel
+	u8 counted; // among the calls in progress
+	u8 synced;  // the file system began a sync for it
+	u64 enter, identity;
+	u64 out, wake, in, request; // of the wait
 	u32 waker_tgid, waker_tid;
-	u32 preempted;
+	u16 preempted;
+	u16 described; // the rest is known
 	int fd;
 	char waker[COMM];
+	u64 inode;
+	u32 dev, file_flags, magic, pad;
 };
 
-enum { IN_CALL = 1, WAITS = 2 };
+enum { IN_CALL = 1, WAITS = 2, BUSY = 3, MET = 4 };
 static u8 active[THREADS];
+
+// A thread that began before this and was not met yet may be in the middle of a call.
+u64 watched_since;
 
 #define SLOT(tid) ((tid) & (THREADS - 1))
 // flags is what a thread does. The verifier wants to see that the index is in bounds at each use.
@@ -138,23 +146,32 @@ INLINE void lost(void)
 
 // Most calls are fast, and what happens beside them explains nothing. So requests, commits and waits of
 // the kernel's threads are handed over only if they took long themselves, or while a traced call is
-// old enough to become slow. Calls are counted from their first wait on, by when they began, in spans of
-// 2^early_shift ns: those in progress without those of the last two spans are old. A call that has lasted for a multiple of
-// all spans looks young for two of them, a 500th of the time.
+// old enough to become slow. Calls are counted while they wait, and those that are old until they end,
+// by when they began, in spans of 2^early_shift ns: those in progress without those of the last two
+// spans are old. A call that has lasted for a multiple of all spans looks young for two of them, a
+// 500th of the time.
 #define SPANS 1024
 static u32 in_progress, began[SPANS];
 static u64 last_slow; // when a slow call ended
 
 INLINE u32 span(u64 at) { return at >> early_shift & (SPANS - 1); }
 
-// in_call counts a call that waits: most calls never do.
-INLINE void in_call(struct thread *t)
+INLINE void count(struct thread *t)
 {
 	if (t->counted)
 		return;
 	t->counted = 1;
 	__sync_fetch_and_add(&in_progress, 1);
 	__sync_fetch_and_add(&began[span(t->enter)], 1);
+}
+
+INLINE void uncount(struct thread *t)
+{
+	if (!t->counted)
+		return;
+	t->counted = 0;
+	__sync_fetch_and_add(&in_progress, -1);
+	__sync_fetch_and_add(&began[span(t->enter)], -1);
 }
 
 // What is in flight at a slow call's end completes later.
@@ -234,10 +251,17 @@ INLINE void named(struct inode_event *e, struct dentry *d)
 	}
 }
 
-// seen hands over the name of a file and who uses it, unless it was done a moment ago.
-INLINE void seen(u32 dev, u64 inode, u32 magic, struct dentry *d, struct inode *of, bool dirtied)
+// seen hands over the name of a file and who uses it, the running thread or another, unless it was
+// done a moment ago.
+INLINE void seen(u32 dev, u64 inode, u32 magic, struct dentry *d, struct inode *of, bool dirtied, struct task_struct *who)
 {
 	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
+	if (who) {
+		u32 tgid = 0, tid = 0;
+		READ(tgid, who->tgid);
+		READ(tid, who->pid);
+		id = (u64)tgid << 32 | tid;
+	}
 	u64 which = (u64)dev << 1 | dirtied;
 	u32 at = mix(inode ^ which << 32) & (INODES - 1);
 	struct inode_seen *s = bpf_map_lookup_elem(&inodes, &at);
@@ -261,7 +285,10 @@ INLINE void seen(u32 dev, u64 inode, u32 magic, struct dentry *d, struct inode *
 	e->tid = id;
 	e->dirtied = dirtied;
 	e->magic = magic;
-	bpf_get_current_comm(e->comm, COMM);
+	if (who)
+		READ(e->comm, who->comm);
+	else
+		bpf_get_current_comm(e->comm, COMM);
 	if (!d && of) {
 		struct hlist_node *first = 0;
 		READ(first, of->i_dentry.first);
@@ -282,7 +309,7 @@ INLINE int dirtied(struct address_space *mapping)
 	u32 dev = host->i_sb->s_dev;
 	if (!watched(dev))
 		return 0;
-	seen(dev, host->i_ino, host->i_sb->s_magic, 0, host, 1);
+	seen(dev, host->i_ino, host->i_sb->s_magic, 0, host, 1, 0);
 	return 0;
 }
 
@@ -293,15 +320,20 @@ SEC("tp_btf/writeback_dirty_page")
 int dirty_page(u64 *ctx) { return dirtied((void *)ctx[1]); }
 
 // System calls
+//
+// While a tracepoint of system calls is in use, all calls of all processes take a longer way, which
+// costs more than all programs here. So a call is seen only when its thread stops running within it:
+// then the registers with which it came into the kernel say which call it is. A call that never stops
+// running does not wait. A call begins when it first stops running, or when the file system begins
+// the sync, and ends when it runs again for the last time, or when the file system ends the sync.
 
-INLINE struct file *file_of(u32 fd)
+INLINE struct file *file_of(struct task_struct *t, u32 fd, bool typed)
 {
 	struct files_struct *files = 0;
 	struct fdtable *table = 0;
 	struct file **all = 0, *f = 0;
 	u32 most = 0;
-	if (enum_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) { // since 5.11
-		struct task_struct *t = bpf_get_current_task_btf();
+	if (typed) {
 		files = t->files;
 		if (!files)
 			return 0;
@@ -311,7 +343,6 @@ INLINE struct file *file_of(u32 fd)
 		most = table->max_fds;
 		all = table->fd;
 	} else {
-		struct task_struct *t = (void *)bpf_get_current_task();
 		READ(files, t->files);
 		READ(table, files->fdt);
 		READ(most, table->max_fds);
@@ -324,9 +355,8 @@ INLINE struct file *file_of(u32 fd)
 }
 
 // opened finds the file system and the mode of an open file. With a cast it costs half.
-INLINE bool opened(u32 fd, u32 *dev, u16 *mode, bool cast)
+INLINE bool opened(struct file *f, u32 *dev, u16 *mode, bool cast)
 {
-	struct file *f = file_of(fd);
 	struct inode *i = 0;
 	struct super_block *sb = 0;
 	if (!f)
@@ -349,123 +379,166 @@ INLINE bool opened(u32 fd, u32 *dev, u16 *mode, bool cast)
 	return 1;
 }
 
-INLINE u64 argument(void *regs, int n)
+struct call {
+	u32 kind, fd;
+	u64 identity;
+};
+
+#define ENOSYS 38
+#define REGISTER(to, from)          \
+	({                          \
+		if (typed)          \
+			to = from;  \
+		else                \
+			READ(to, from); \
+	})
+// with adds a register to an identity.
+#define WITH(from)                                                           \
+	({                                                                   \
+		u64 _v = 0;                                                  \
+		REGISTER(_v, from);                                          \
+		c->identity = (c->identity + _v) * 0x9e3779b97f4a7c15ull; \
+	})
+
+// in_kind finds the call of a traced kind that a thread is in, by the registers with which it came
+// into the kernel. Its identity tells it from other calls: its arguments and the registers that
+// functions keep, which stay as they are until its end, and how many reads and writes the thread has
+// done.
+INLINE bool in_kind(struct task_struct *task, struct call *c, bool typed)
 {
-	struct pt_regs___x86 *x = regs;
-	struct pt_regs___arm64 *a = regs;
-	if (field_exists(x->di))
-		return x->di;
-	return a->regs[0];
+	struct pt_regs___x86 *x = 0;
+	struct pt_regs___arm64 *a = 0;
+	if (typed) {
+		x = bpf_task_pt_regs(task);
+	} else {
+		void *stack = 0;
+		READ(stack, task->stack);
+		x = stack + stack_bytes - type_size(struct pt_regs___x86);
+	}
+	a = (void *)x;
+	u64 number = 0, result = 0, first = 0;
+	if (field_exists(x->orig_ax)) {
+		REGISTER(number, x->orig_ax);
+	} else {
+		s32 signed_number = 0;
+		REGISTER(signed_number, a->syscallno);
+		number = (u32)signed_number;
+	}
+	if (number >= sizeof(kinds)) // it was interrupted in its own code
+		return 0;
+	c->kind = kinds[number];
+	if (!c->kind)
+		return 0;
+	c->identity = number;
+	if (field_exists(x->orig_ax)) {
+		REGISTER(result, x->ax);
+		if ((s64)result != -ENOSYS)
+			return 0; // the call has its result
+		REGISTER(first, x->di);
+		WITH(x->di);
+		WITH(x->si);
+		WITH(x->dx);
+		WITH(x->r10);
+		WITH(x->sp);
+		WITH(x->ip);
+		WITH(x->bp);
+		WITH(x->bx);
+		WITH(x->r12);
+		WITH(x->r13);
+		WITH(x->r14);
+		WITH(x->r15);
+	} else {
+		REGISTER(first, a->orig_x0);
+		REGISTER(result, a->regs[0]);
+		if (result != first)
+			return 0; // the call has its result
+		WITH(a->orig_x0);
+		WITH(a->regs[1]);
+		WITH(a->regs[2]);
+		WITH(a->regs[3]);
+#pragma unroll
+		for (int i = 19; i < 30; i++) // those that a function keeps
+			WITH(a->regs[i]);
+		WITH(a->sp);
+		WITH(a->pc);
+	}
+	if (field_exists(task->ioac.syscw)) {
+		WITH(task->ioac.syscr);
+		WITH(task->ioac.syscw);
+	}
+	c->fd = c->kind == KIND_MSYNC || c->kind == KIND_SYNC ? -1 : first;
+	return 1;
 }
 
-// forget ends what is known of a thread's call.
-INLINE void forget(struct thread *t)
+// on_file reports whether a call is on a file that is traced.
+INLINE bool on_file(struct task_struct *task, struct call *c, bool typed, bool cast)
 {
-	if (t->counted) {
-		__sync_fetch_and_add(&in_progress, -1);
-		__sync_fetch_and_add(&began[span(t->enter)], -1);
-	}
-	t->counted = 0;
-	t->kind = 0;
+	u32 dev = 0;
+	u16 mode = 0;
+	if ((int)c->fd < 0)
+		return !by_device;
+	if (!opened(file_of(task, c->fd, typed), &dev, &mode, cast))
+		return 0;
+	if ((mode & S_IFMT) != S_IFREG && (mode & S_IFMT) != S_IFBLK)
+		return 0; // a socket, a pipe, a terminal
+	return !by_device || watched(dev);
 }
 
-INLINE int entered(u64 *ctx, bool cast)
+INLINE void begin(struct thread *t, u32 tid, struct call *c, u64 now)
 {
-	u64 number = ctx[1];
-	if (number >= sizeof(kinds))
-		return 0;
-	u32 kind = kinds[number];
-	if (!kind)
-		return 0;
-	u64 id = bpf_get_current_pid_tgid();
-	if (!targeted(id >> 32))
-		return 0;
-	u32 fd = -1;
-	if (kind != KIND_MSYNC && kind != KIND_SYNC) {
-		fd = argument((void *)ctx[0], 0);
-		u32 dev = 0;
-		u16 mode = 0;
-		if (!opened(fd, &dev, &mode, cast))
-			return 0;
-		if ((mode & S_IFMT) != S_IFREG && (mode & S_IFMT) != S_IFBLK)
-			return 0; // a socket, a pipe, a terminal
-		if (by_device && !watched(dev))
-			return 0;
-	} else if (by_device) {
-		return 0;
-	}
-	u32 tid = id, at = SLOT(tid);
-	struct thread *t = bpf_map_lookup_elem(&threads, &at);
-	if (!t)
-		return 0;
-	if (flags(tid) && t->tid != tid)
+	if (flags(tid) & BUSY && t->tid != tid)
 		lost(); // another thread's, at the same time
-	forget(t);
+	uncount(t);
 	t->tid = tid;
-	t->kind = kind;
-	t->enter = bpf_ktime_get_ns();
-	t->fd = fd;
-	flags(tid) = IN_CALL;
-	return 0;
+	t->kind = c->kind;
+	t->fd = c->fd;
+	t->identity = c->identity;
+	t->enter = now;
+	t->in = now;
+	t->synced = 0;
+	t->described = 0;
+	flags(tid) = IN_CALL | MET;
 }
 
-SEC("tp_btf/sys_enter")
-int call_enter(u64 *ctx) { return entered(ctx, 0); }
-
-SEC("tp_btf/sys_enter") // since 6.2
-int call_enter_cast(u64 *ctx) { return entered(ctx, 1); }
-
-// slow hands over a call that took long.
-INLINE void slow(struct thread *t, u64 id, u64 now, u64 result)
+// describe notes the file of a call that took long, while it is open.
+INLINE void describe(struct thread *t, struct task_struct *task)
 {
-	struct call_event *e = room(call_event);
-	if (!e)
-		return;
-	struct file *f = t->fd >= 0 ? file_of(t->fd) : 0; // if nobody closed it meanwhile
+	struct file *f = 0;
 	struct inode *i = 0;
 	struct super_block *sb = 0;
 	struct dentry *d = 0;
-	u64 magic = 0, inode = 0;
-	u32 file_flags = 0, dev = 0;
-	if (f) {
-		READ(i, f->f_inode);
-		READ(inode, i->i_ino);
-		READ(sb, i->i_sb);
-		READ(dev, sb->s_dev);
-		READ(magic, sb->s_magic);
-		READ(file_flags, f->f_flags);
-		READ(d, f->f_path.dentry);
-	}
-	e->type = EVENT_CALL;
-	e->kind = t->kind;
-	e->tgid = id >> 32;
-	e->tid = id;
-	e->enter = t->enter;
-	e->exit = now;
-	e->result = result;
-	e->inode = inode;
-	e->dev = dev;
-	e->fd = t->fd;
-	e->file_flags = file_flags;
-	e->magic = magic;
-	bpf_get_current_comm(e->comm, COMM);
-	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	u64 magic = 0;
+	if (t->described)
+		return;
+	t->described = 1;
+	t->inode = 0;
+	t->dev = 0;
+	t->magic = 0;
+	t->file_flags = 0;
+	if (t->fd < 0)
+		return;
+	f = file_of(task, t->fd, 0);
+	if (!f)
+		return; // it was closed meanwhile
+	READ(i, f->f_inode);
+	READ(t->inode, i->i_ino);
+	READ(sb, i->i_sb);
+	READ(t->dev, sb->s_dev);
+	READ(magic, sb->s_magic);
+	t->magic = magic;
+	READ(t->file_flags, f->f_flags);
+	READ(d, f->f_path.dentry);
 	if (d)
-		seen(dev, inode, magic, d, 0, 0);
+		seen(t->dev, t->inode, magic, d, 0, 0, task);
 }
 
-SEC("tp_btf/sys_exit")
-int call_exit(u64 *ctx)
+// ended ends the running thread's call. It is handed over if it took long.
+INLINE void ended(struct thread *t, s64 result)
 {
-	u64 id = bpf_get_current_pid_tgid();
-	u32 tid = id, at = SLOT(tid);
-	if (!(flags(tid) & IN_CALL))
-		return 0;
-	struct thread *t = bpf_map_lookup_elem(&threads, &at);
-	if (!t || t->tid != tid || !t->kind)
-		return 0;
-	u64 now = bpf_ktime_get_ns(), took = now - t->enter;
-	u32 kind = t->kind;
+	u64 id = bpf_get_current_pid_tgid(), took = t->in - t->enter;
+	u32 kind = t->kind, tid = id;
+	flags(tid) &= ~BUSY;
+	uncount(t);
 	struct count *n = bpf_map_lookup_elem(&counts, &kind);
 	if (n) {
 		n->calls++;
@@ -473,12 +546,127 @@ int call_exit(u64 *ctx)
 		if (took > n->most)
 			n->most = took;
 	}
-	if (took >= slow_ns) {
-		last_slow = now;
-		slow(t, id, now, ctx[1]);
+	if (took < slow_ns || !t->described)
+		return;
+	struct call_event *e = room(call_event);
+	if (!e)
+		return;
+	e->type = EVENT_CALL;
+	e->kind = kind;
+	e->tgid = id >> 32;
+	e->tid = id;
+	e->enter = t->enter;
+	e->exit = t->in;
+	e->result = result;
+	e->inode = t->inode;
+	e->dev = t->dev;
+	e->fd = t->fd;
+	e->file_flags = t->file_flags;
+	e->magic = t->magic;
+	bpf_get_current_comm(e->comm, COMM);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+// follow finds the traced call in which the running thread is as it stops; 0 if it is in none. The one
+// before has ended then.
+INLINE struct thread *follow(struct task_struct *task, bool cast)
+{
+	u32 tid = task->pid, at = SLOT(tid);
+	struct call c = {};
+	if (!targeted(task->tgid))
+		return 0;
+	bool met = flags(tid) & MET;
+	if (!met)
+		flags(tid) |= MET;
+	bool in = in_kind(task, &c, enum_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs));
+	if (!in && !(flags(tid) & IN_CALL))
+		return 0;
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t)
+		return 0;
+	if (t->tid == tid && t->kind) {
+		bool same = in && t->identity == c.identity;
+		if (flags(tid) & IN_CALL) {
+			if (same)
+				return t;
+			ended(t, 0);
+		} else if (same && t->synced) {
+			return 0; // the file system has ended it, or it began before the trace
+		}
 	}
-	flags(tid) = 0;
-	forget(t);
+	if (!in || !on_file(task, &c, 1, cast))
+		return 0;
+	begin(t, tid, &c, bpf_ktime_get_ns());
+	if (!met && task->start_time < watched_since) {
+		t->synced = 1;
+		flags(tid) = MET;
+		return 0;
+	}
+	return t;
+}
+
+// A file system begins or ends a sync. These are rare beside system calls, and tell syncs apart that look
+// alike.
+
+INLINE int sync_began(struct task_struct *task, bool typed)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	u32 tid = id, at = SLOT(tid);
+	struct call c = {};
+	if (!targeted(id >> 32) || !in_kind(task, &c, typed))
+		return 0;
+	if (c.kind != KIND_FSYNC && c.kind != KIND_FDATASYNC && c.kind != KIND_MSYNC)
+		return 0;
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t)
+		return 0;
+	if (flags(tid) & IN_CALL && t->tid == tid) {
+		if (t->identity == c.identity && !t->synced) {
+			t->synced = 1;
+			return 0; // it waited before
+		}
+		ended(t, 0);
+	}
+	if (!on_file(task, &c, 0, 0))
+		return 0;
+	begin(t, tid, &c, bpf_ktime_get_ns());
+	t->synced = 1;
+	return 0;
+}
+
+INLINE struct task_struct *current(void) { return (void *)bpf_get_current_task(); }
+
+INLINE int sync_begins(void)
+{
+	if (enum_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return sync_began(bpf_get_current_task_btf(), 1);
+	return sync_began(current(), 0);
+}
+
+SEC("tp_btf/ext4_sync_file_enter")
+int ext4_sync(u64 *ctx) { return sync_begins(); }
+
+SEC("tp_btf/xfs_file_fsync")
+int xfs_sync(u64 *ctx) { return sync_begins(); }
+
+SEC("tp_btf/btrfs_sync_file")
+int btrfs_sync(u64 *ctx) { return sync_begins(); }
+
+SEC("tp_btf/ext4_sync_file_exit")
+int ext4_synced(u64 *ctx)
+{
+	u32 tid = bpf_get_current_pid_tgid(), at = SLOT(tid);
+	if (!(flags(tid) & IN_CALL))
+		return 0;
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t || t->tid != tid || !t->synced || t->kind == KIND_MSYNC)
+		return 0;
+	t->in = bpf_ktime_get_ns();
+	if (t->in - t->enter >= slow_ns) {
+		last_slow = t->in;
+		describe(t, current());
+	}
+	ended(t, (s32)ctx[1]);
 	return 0;
 }
 
@@ -540,62 +728,81 @@ INLINE void came_back(struct task_struct *task, struct thread *t, u64 now)
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
-// leaves notes that a thread stops running: one in a traced call, or one of the kernel's that waits
-// for I/O.
-INLINE void leaves(struct task_struct *task, bool preempt, bool kernel, u64 now)
+// leaves notes that a thread stops running.
+INLINE void leaves(struct task_struct *task, struct thread *t, bool preempted)
 {
-	u32 tid = task->pid, at = SLOT(tid);
-	struct thread *t = bpf_map_lookup_elem(&threads, &at);
-	if (!t)
-		return;
-	if (kernel) {
-		if (flags(tid) && t->tid != tid) {
-			lost(); // another thread's, at the same time
-			return;
-		}
-		t->tid = tid;
-		t->kind = 0;
-		t->enter = now;
-	} else if (t->tid != tid) {
-		return;
-	} else {
-		in_call(t);
-	}
-	t->out = now;
+	t->out = bpf_ktime_get_ns();
 	t->wake = 0;
 	t->request = 0;
 	t->waker_tgid = 0;
 	t->waker_tid = 0;
 	t->waker[0] = 0;
-	t->preempted = !kernel && (preempt || state_of(task) == 0);
-	flags(tid) |= WAITS;
+	t->preempted = preempted;
+	flags((u32)task->pid) |= WAITS;
 }
 
-SEC("tp_btf/sched_switch")
-int switched(u64 *ctx)
+// kernel_leaves notes that a thread of the kernel waits for I/O.
+INLINE void kernel_leaves(struct task_struct *task)
+{
+	u32 tid = task->pid, at = SLOT(tid);
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t)
+		return;
+	if (flags(tid) & BUSY && t->tid != tid) {
+		lost(); // another thread's, at the same time
+		return;
+	}
+	t->tid = tid;
+	t->kind = 0;
+	leaves(task, t, 0);
+}
+
+// returns notes that a thread runs again, and hands over what it waited, if that is of use.
+INLINE void returns(struct task_struct *task)
+{
+	u32 tid = task->pid, at = SLOT(tid);
+	struct thread *t = bpf_map_lookup_elem(&threads, &at);
+	if (!t || t->tid != tid)
+		return;
+	u64 now = bpf_ktime_get_ns(), age = now - t->enter;
+	flags(tid) &= ~WAITS;
+	bool early = t->kind && age < early_ns; // a wait at the beginning of a call is left out
+	if (t->kind) {
+		t->in = now;
+		if (early)
+			uncount(t);
+		if (age >= slow_ns) {
+			last_slow = now;
+			describe(t, task);
+		}
+	}
+	if (now - t->out >= wait_ns && !early && (t->kind || matters(t->out, now)))
+		came_back(task, t, now);
+}
+
+INLINE int switches(u64 *ctx, bool cast)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	u32 out = prev->pid, in = next->pid, at = SLOT(in);
-	bool kernel = prev->flags & PF_KTHREAD;
-	bool wanted = kernel ? out && !preempt && state_of(prev) == TASK_UNINTERRUPTIBLE : flags(out) & IN_CALL;
-	bool back = in && flags(in) & WAITS;
-	if (!wanted && !back)
-		return 0;
-	u64 now = bpf_ktime_get_ns();
-	if (wanted)
-		leaves(prev, preempt, kernel, now);
-	if (!back)
-		return 0;
-	struct thread *t = bpf_map_lookup_elem(&threads, &at);
-	if (!t || t->tid != in)
-		return 0;
-	flags(in) &= ~WAITS;
-	// A wait at the beginning of a call is left out.
-	if (now - t->out >= wait_ns && (t->kind ? now - t->enter >= early_ns : matters(t->out, now)))
-		came_back(next, t, now);
+	if (!(prev->flags & PF_KTHREAD)) {
+		struct thread *t = follow(prev, cast);
+		if (t) {
+			count(t);
+			leaves(prev, t, preempt || state_of(prev) == 0);
+		}
+	} else if (prev->pid && !preempt && state_of(prev) == TASK_UNINTERRUPTIBLE) {
+		kernel_leaves(prev);
+	}
+	if (next->pid && flags((u32)next->pid) & WAITS)
+		returns(next);
 	return 0;
 }
+
+SEC("tp_btf/sched_switch")
+int switched(u64 *ctx) { return switches(ctx, 0); }
+
+SEC("tp_btf/sched_switch") // since 6.2
+int switched_cast(u64 *ctx) { return switches(ctx, 1); }
 
 SEC("tp_btf/sched_waking")
 int waking(u64 *ctx)
