@@ -61,6 +61,7 @@ var loads = []load{
 // A measurement is one run.
 type measurement struct {
 	rate, p99 float64
+	cpu       float64                      // processor time an operation, in seconds: of all who take part
 	writes    float64                      // that the disk completed, a second
 	syncs     float64                      // that a trace saw, a second
 	programs  map[string]ebpf.ProgramStats // of the trace, by name
@@ -131,9 +132,9 @@ func measured(t *testing.T, r runner, traced bool) (m measurement) {
 	if traced {
 		tracer = tracing(t, r.target(), &out)
 	}
-	before, done := programs(), written(t, r.target().Path)
+	before, done, busy := programs(), written(t, r.target().Path), processorTime(t)
 	n, p99 := r.run(t, costFor)
-	m.rate, m.p99 = n/costFor.Seconds(), p99.Seconds()
+	m.rate, m.p99, m.cpu = n/costFor.Seconds(), p99.Seconds(), (processorTime(t)-busy).Seconds()/n
 	m.writes = (written(t, r.target().Path) - done) / costFor.Seconds()
 	if !traced {
 		return m
@@ -196,12 +197,52 @@ func written(t *testing.T, dir string) float64 {
 	return n
 }
 
+// processorTime is what this process and all that it started have taken, and the kernel's own threads,
+// which write for them. Beside other work on the machine it says more than throughput does.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	parent := map[int]int{}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it ended
+		}
+		// "1 (name) S 0 ...": the name may have blanks and brackets.
+		if fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])); len(fields) > 1 {
+			parent[pid], _ = strconv.Atoi(fields[1])
+		}
+	}
+	const kernelThreads = 2
+	var ended unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &ended); err != nil {
+		t.Fatal(err)
+	}
+	sum := time.Duration(ended.Utime.Nano() + ended.Stime.Nano())
+	for pid := range parent {
+		for p := pid; p != 0; p = parent[p] {
+			if p == os.Getpid() || p == kernelThreads {
+				sum += cpuOf(t, pid)
+				break
+			}
+		}
+	}
+	return sum
+}
+
 // cpuOf is the processor time that a process took.
 func cpuOf(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
-		t.Fatal(err)
+		return 0 // it ended
 	}
 	var sum time.Duration
 	for _, e := range entries {
@@ -242,20 +283,23 @@ func programs() map[string]ebpf.ProgramStats {
 	}
 }
 
-// printPairs prints throughput and p99 of the pairs: the median of the ratios, and the interval that
+// printPairs prints throughput, p99 and processor time an operation of the pairs: the median of the ratios, and the interval that
 // has it with 95 % or, with few pairs, all of them; and before these the syncs that the trace saw and the
 // disk's writes without it.
 func printPairs(name string, without, with []measurement) {
-	var rate, p99, syncs, writes []float64
-	var rates, p99s [2][]float64
+	var rate, p99, cpu, syncs, writes []float64
+	var rates, p99s, cpus [2][]float64
 	for i := range with {
 		syncs, writes = append(syncs, with[i].syncs), append(writes, without[i].writes)
 		rate = append(rate, with[i].rate/without[i].rate)
 		p99 = append(p99, with[i].p99/without[i].p99)
+		cpu = append(cpu, with[i].cpu/without[i].cpu)
+		cpus[0], cpus[1] = append(cpus[0], without[i].cpu*1e6), append(cpus[1], with[i].cpu*1e6)
 		rates[0], rates[1] = append(rates[0], without[i].rate), append(rates[1], with[i].rate)
 		p99s[0], p99s[1] = append(p99s[0], without[i].p99*1e6), append(p99s[1], with[i].p99*1e6)
 	}
-	fmt.Printf("| %s | %.0f | %.0f | %d | %.0f | %.0f | %s | %.0f us | %.0f us | %s |\n", name, middle(syncs), middle(writes), len(with), middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99))
+	fmt.Printf("| %s | %.0f | %.0f | %d | %.0f | %.0f | %s | %.0f us | %.0f us | %s | %.1f us | %.1f us | %s |\n", name, middle(syncs), middle(writes), len(with),
+		middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99), middle(cpus[0]), middle(cpus[1]), change(cpu))
 }
 
 // change is a median of ratios with its interval, in percent.
