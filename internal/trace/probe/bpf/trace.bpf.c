@@ -576,7 +576,7 @@ INLINE struct thread *follow(struct task_struct *task, bool cast)
 	if (!targeted(task->tgid))
 		return 0;
 	bool met = flags(tid) & MET;
-	if (!met)
+	if (!met && watched_since)
 		flags(tid) |= MET;
 	bool in = in_kind(task, &c, enum_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs));
 	if (!in && !(flags(tid) & IN_CALL))
