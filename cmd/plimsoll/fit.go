@@ -29,6 +29,9 @@ type fitOptions struct {
 	force  bool
 
 	volumeOptions
+
+	// region is the cloud region that the sources report; set by fit.
+	region string
 }
 
 func newFitCommand(a *app) *cobra.Command {
@@ -158,6 +161,7 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 		return nil, err
 	}
 	defer done()
+	o.region = reportedRegion(in)
 	// A live source ends without an error, whatever ends it: samples taken before a signal are
 	// still fitted.
 	interrupted := ctx.Err()

@@ -74,7 +74,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.objectives, "objective", nil, "the objective to meet: 'write_p99 < 25ms' (repeatable; default: the scenario's)")
 	f.StringVar(&o.budget, "budget", "", "the highest monthly cost: 500USD/month")
 	f.StringSliceVar(&o.keep, "keep", nil, "what stays unchanged: instance, volumes.data.type, engine, ... (repeatable)")
-	f.StringVar(&o.region, "region", "", "the region of the prices (default "+catalog.Region+")")
+	f.StringVar(&o.region, "region", "", "the region of the prices (default: the one that a source reports, else "+catalog.Region+" or the provider's own)")
 	f.StringVar(&o.size, "size", "", "the data's future size: data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%")
 	f.StringVar(&o.querySpan, "query-span", "", "for buckets, how far back a query of one sensor reads: 24h")
 	f.IntVar(&o.atOnce, "at-once", 2, "how many settings may change at once")
@@ -162,6 +162,8 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 	if err != nil {
 		return err
 	}
+	o.region = o.regionFor(a, d.scenario)
+	opt.Region = o.region
 	t := &tally{}
 	opt.Progress = func(runs int, monthly units.USD) {
 		at := fmt.Sprintf("at %s a month, ", units.Dollars(float64(monthly)))
