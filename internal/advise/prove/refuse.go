@@ -91,7 +91,7 @@ func longEnough(a, b *side) error {
 		length := units.Seconds(float64(s.c.Grid.N) * step)
 		switch {
 		case s.cut.cycles && s.cut.n < unitsMin:
-			return refuse(fmt.Sprintf("record at least %s, ideally twice as long", units.Seconds((unitsMin+1)*s.cut.usual*step)),
+			return refuse(fmt.Sprintf("record at least %s, ideally twice as long", units.Seconds((unitsMin+1)*s.cycle())),
 				"%s is too short: its %s hold %s of %s, and %d are needed", s.word, length, wholeCycles(s.cut.n), units.Seconds(s.cut.usual*step), unitsMin)
 		case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
 			return refuse(fmt.Sprintf("record at least %s, ideally twice as long", units.Seconds((unitsMin+1)*other.cut.usual*step)),
@@ -107,6 +107,12 @@ func longEnough(a, b *side) error {
 	return nil
 }
 
+// cycle is how many seconds a cycle takes where they differ: those at the ends are not whole.
+func (s *side) cycle() float64 {
+	const ends = 2
+	return max(s.cut.usual, float64(s.c.Grid.N)/float64(s.cut.n+ends)) * s.c.Grid.StepSeconds()
+}
+
 // Least is how long a recording has to be to be compared with one like it; 0 if it is long enough.
 func Least(ctx context.Context, in []recording.Reader, opt Options) (time.Duration, error) {
 	s := &side{word: "it", in: in}
@@ -114,16 +120,20 @@ func Least(ctx context.Context, in []recording.Reader, opt Options) (time.Durati
 		return 0, err
 	}
 	s.cut, _ = cut(s.c, s.c)
+	return s.least(), nil
+}
+
+func (s *side) least() time.Duration {
 	step, least := s.c.Grid.StepSeconds(), 0.0
 	switch {
 	case s.cut.cycles && s.cut.n < unitsMin:
-		least = (unitsMin + 2) * s.cut.usual * step
+		least = (unitsMin + 2) * s.cycle()
 	case !s.cut.cycles && s.checkpointing():
 		least = 2 * float64(s.c.Grid.N) * step // one distance of checkpoints, perhaps
 	case s.c.Grid.N < cellsMin:
 		least = (cellsMin + 1) * step
 	}
-	return time.Duration(math.Ceil(least)) * time.Second, nil
+	return time.Duration(math.Ceil(least)) * time.Second
 }
 
 // usualCycles says how long this many cycles take with the engines' defaults.

@@ -1,0 +1,33 @@
+package prove
+
+import (
+	"testing"
+	"time"
+)
+
+// How long a recording has to be grows until it is long enough, whatever the cycles' lengths are.
+func TestLeast(t *testing.T) {
+	for _, c := range []struct {
+		made made
+		want time.Duration
+	}{
+		{made{cells: 620, every: 60}, 0},
+		{made{cells: 300, every: 60}, 8 * time.Minute},
+		{made{cells: 40}, 61 * time.Second},
+		{made{cells: 300}, 0},
+	} {
+		s := c.made.side("before")
+		s.cut, _ = cut(s.c, s.c)
+		if got := s.least(); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.made, got, c.want)
+		}
+	}
+	// PostgreSQL's checkpoints by volume: some in a row are short, and then there are none.
+	s := made{cells: 90, every: 20}.side("before")
+	for n := range unitsMin {
+		s.cut = partition{cycles: true, n: n, usual: 11}
+		if got := s.least(); got <= 90*time.Second {
+			t.Errorf("%d cycles in 90 s: %v", n, got)
+		}
+	}
+}
