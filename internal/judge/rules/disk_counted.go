@@ -2,7 +2,6 @@ package rules
 
 import (
 	"math"
-	"slices"
 
 	"plimsoll/internal/record/timeline"
 )
@@ -142,13 +141,6 @@ func (r Rule) settledByCount(c *Case, found []Finding, margin float64, wanted fu
 		out = append(out, f)
 	}
 	return out
-}
-
-// HeldForBytes reports whether EBS counted a volume over its throughput in the stalls for most of the
-// time it was busy, and for longer than over its IOPS.
-func (c *Case) HeldForBytes() bool {
-	all, _ := c.counted()
-	return slices.ContainsFunc(all, func(x counted) bool { return x.binds(x.throughputS, x.iopsS, 1) })
 }
 
 // minCountedS is how long a volume must have been over a limit for a finding.

@@ -29,24 +29,6 @@ func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
 // makes most of it.
 const mostlyInCheckpoints = 0.55
 
-// Where nearly all of the stalled time falls into checkpoints, they are why, although most of what the
-// volume writes meanwhile stood in the page cache before, up to stoodAnyway of it: an fsync asks for it
-// at once, and a background writer that the kernel throttles does not. Where the volume is held for its
-// bytes, it takes them as long whoever asks.
-const (
-	nearlyAllInCheckpoints = 0.75
-	stoodAnyway            = 0.8
-)
-
-// wouldComeAnyway reports whether what is written in the stalls would be without a checkpoint, too.
-func wouldComeAnyway(c *rules.Case, near timeline.Mask) bool {
-	if !c.PageCacheStood() {
-		return false
-	}
-	stood, _ := c.StoodBefore()
-	return stood >= stoodAnyway || c.HeldForBytes() || rules.Share(near, c.Stall.Cells) < nearlyAllInCheckpoints
-}
-
 func checkpointStall() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: rules.Cause, Traced: rules.BehindCheckpoint,
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
@@ -105,7 +87,7 @@ func checkpointStall() rules.Rule {
 			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
 		}
 		switch {
-		case wouldComeAnyway(c, near):
+		case c.PageCacheStood():
 			f.Severity = rules.Info
 			f.Say("stood", nil)
 		case rules.Share(near, c.Stall.Cells) < mostlyInCheckpoints:
