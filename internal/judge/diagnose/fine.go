@@ -18,9 +18,9 @@ import (
 const (
 	// fineCells is the longest stretch that is judged again: six hours of seconds.
 	fineCells = 6 * 3600
-	// fineLeast is the part of an incident's stalled time that has to be found again: a long cell is
-	// stalled if its mean is, and most of it may be calm. But where the usual
-	// latency of a short stretch is a stall of the recording, less is.
+	// fineLeast is the part of an incident's stalled time that has to be found again. A long cell is
+	// stalled if its mean is, and most of it may be calm. But less is found where the usual latency of
+	// the stretch around it is a stall of the whole recording.
 	fineLeast = 0.1
 )
 
