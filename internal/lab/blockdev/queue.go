@@ -26,6 +26,9 @@ const (
 	undoBytesMax = 4096
 )
 
+// loopSlots is nr_requests as the loop driver sets it, without a scheduler.
+const loopSlots = 128
+
 func queueSettings(d *disk.Disk, opt Options) []setting {
 	cache := "write through"
 	if d.VolatileCache() {
@@ -39,8 +42,12 @@ func queueSettings(d *disk.Disk, opt Options) []setting {
 	if opt.MaxRequest > 0 {
 		out = append(out, setting{"max_sectors_kb", strconv.FormatInt(int64(opt.MaxRequest/units.KiB), 10)})
 	}
-	if opt.Slots > 0 {
-		out = append(out, setting{"nr_requests", strconv.Itoa(opt.Slots)})
+	slots := opt.Slots
+	if slots == 0 && scheduler == "none" {
+		slots = loopSlots // the device keeps those of a user that was killed
+	}
+	if slots > 0 {
+		out = append(out, setting{"nr_requests", strconv.Itoa(slots)})
 	}
 	// The bounds of the throttling follow from the depth of the queue, and bfq turns it off.
 	if scheduler != "bfq" {

@@ -5,8 +5,20 @@ package blockdev
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"plimsoll/internal/lab/disk"
 )
+
+// A number of requests that somebody left on a loop device ends as the next volume is attached.
+func TestSlots(t *testing.T) {
+	for slots, want := range map[int]string{0: "128", 4: "4"} {
+		if all := queueSettings(&disk.Disk{}, Options{Slots: slots}); !slices.Contains(all, setting{"nr_requests", want}) {
+			t.Errorf("%d slots: %v, want nr_requests of %s", slots, all, want)
+		}
+	}
+}
 
 // A bound of dirty pages that somebody left on a loop device ends as the next volume is attached.
 func TestUnbound(t *testing.T) {
