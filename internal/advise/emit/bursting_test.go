@@ -63,11 +63,7 @@ func TestBurstingScriptRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, text string) { script(t, dir, name, text) }
 	write("volumes.sh", fileOf(t, r, "azure/volumes.sh"))
 	write("az", `#!/bin/bash
 cd "$FAKE"

@@ -104,11 +104,7 @@ func TestCloudScriptsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, text string) { script(t, dir, name, text) }
 	write("volumes.sh", fileOf(t, r, "gcp/volumes.sh"))
 	write("db-data", "hyperdisk-balanced 500 3000 140")
 	// Disks are files with their figures; an attachment is a file beside it.
@@ -219,6 +215,14 @@ func TestBudget(t *testing.T) {
 		if text := fileOf(t, r, file); !strings.Contains(text, wanted) {
 			t.Errorf("%s: no %s in\n%s", file, wanted, text)
 		}
+	}
+}
+
+// script writes a program, or a file that one reads, into a folder.
+func script(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -136,18 +136,25 @@ func (w *world) rollout(folder *Folder, state *State, at func(string)) *Rollout 
 	return r
 }
 
-// attempt runs a rollout until it ends, fails, or is killed at the nth point.
-func (w *world) attempt(n int, act func(*Rollout) error) (killedAt string, err error) {
+// load opens the rollout's folder and reads where it stands; nil if nowhere yet.
+func (w *world) load() (*Folder, *State) {
 	w.t.Helper()
 	folder, err := OpenFolder(filepath.Join(w.dir, "rollout"), true)
 	if err != nil {
 		w.t.Fatalf("%v", err)
 	}
-	defer folder.Close()
 	state, err := folder.Load()
 	if err != nil {
 		w.t.Fatalf("%v", err)
 	}
+	return folder, state
+}
+
+// attempt runs a rollout until it ends, fails, or is killed at the nth point.
+func (w *world) attempt(n int, act func(*Rollout) error) (killedAt string, err error) {
+	w.t.Helper()
+	folder, state := w.load()
+	defer folder.Close()
 	if state == nil {
 		state = &State{Version: stateVersion, Direction: Forward}
 	}
@@ -201,15 +208,8 @@ func (w *world) wholly() {
 	if err := w.start(); err != nil {
 		w.t.Fatalf("it does not start again: %v", err)
 	}
-	folder, err := OpenFolder(filepath.Join(w.dir, "rollout"), false)
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
+	folder, state := w.load()
 	defer folder.Close()
-	state, err := folder.Load()
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
 	r := w.rollout(folder, state, nil)
 	v := r.members[0].move
 	moved, err := v.moved()
