@@ -61,7 +61,7 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 		return nil, errors.New("a gcp:// address is gcp://projects/PROJECT/zones/ZONE/disks/DISK or .../instances/INSTANCE, as gcloud compute disks list --uri prints it")
 	}
 	bill := &cloud.Bill{}
-	s := &service{id: id, project: m[1], isDisk: m[3] == "disks", name: m[4], compute: c.Compute, monitoring: c.Monitoring, provider: c.Token}
+	s := &service{id: id, project: m[1], region: m[2][:max(0, strings.LastIndexByte(m[2], '-'))], isDisk: m[3] == "disks", name: m[4], compute: c.Compute, monitoring: c.Monitoring, provider: c.Token}
 	if s.compute == "" {
 		s.compute, s.monitoring = "https://compute.googleapis.com", "https://monitoring.googleapis.com"
 	}
@@ -72,6 +72,7 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 // service implements [cloud.Service].
 type service struct {
 	id, project, name   string
+	region              string // of the zone: "europe-west1" of "europe-west1-b"
 	isDisk              bool
 	compute, monitoring string
 	rest                *cloud.REST
@@ -107,6 +108,7 @@ func (s *service) token(ctx context.Context) (string, error) {
 // Describe implements [cloud.Service].
 func (s *service) Describe(ctx context.Context, d *cloud.Description) error {
 	s.disks = map[string]string{}
+	d.Fact("region", s.region)
 	if !s.isDisk {
 		return s.describeInstance(ctx, d, s.id, true)
 	}

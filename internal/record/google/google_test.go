@@ -108,7 +108,7 @@ func TestDisk(t *testing.T) {
 		if err != nil || len(found) != 1 || found[0].Labels.Get("device_name") != "db-data" || len(found[0].Points) != 3 || found[0].Points[2].F != 300 || found[0].Points[2].T != began.Add(3*time.Minute).UnixMilli() {
 			t.Errorf("%v, %v", found, err)
 		}
-		for name, want := range map[string]string{"volume.db-data": "hyperdisk-balanced,500GiB,6000IOPS,290MiB/s", "instance_type": "n4-standard-8", "requests": "12 API calls"} {
+		for name, want := range map[string]string{"volume.db-data": "hyperdisk-balanced,500GiB,6000IOPS,290MiB/s", "instance_type": "n4-standard-8", "region": "europe-west1", "requests": "12 API calls"} {
 			if got := s.Describe().Facts[name]; got != want {
 				t.Errorf("%s is %q, not %q", name, got, want)
 			}
