@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -182,11 +180,6 @@ func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout) e
 // options join the rollout with the verbs that record and prove.
 func (o *rolloutOptions) options(a *app) rollout.Options {
 	return rollout.Options{Say: a.saysStep, Recorder: recorderOf(a)}
-}
-
-// saysStep says what a rollout does now.
-func (a *app) saysStep(text string) {
-	fmt.Fprintf(a.stderr, "plimsoll: %s %s\n", a.now().Format(time.TimeOnly), printable(text))
 }
 
 // asRolloutFailure gives errors their exit codes.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -122,4 +123,9 @@ func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period,
 		return ctx.Err()
 	}
 	return h.record(ctx, kept, w, t)
+}
+
+// saysStep says what a rollout does now.
+func (a *app) saysStep(text string) {
+	fmt.Fprintf(a.stderr, "plimsoll: %s %s\n", a.now().Format(time.TimeOnly), printable(text))
 }

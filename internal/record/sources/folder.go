@@ -21,8 +21,7 @@ const (
 // one (a dbPath) stands for that and for what lies beside it. It skips what is not a source. It fails
 // if there are more than 32: then it is not one incident.
 func (o *Opener) Expand(arg string) ([]string, error) {
-	info, err := os.Stat(arg)
-	if err != nil || !info.IsDir() || recording.IsRecording(arg) {
+	if !isFolder(arg) || recording.IsRecording(arg) {
 		return []string{arg}, nil // Open reports what is wrong with it
 	}
 	paths := entries(arg)
