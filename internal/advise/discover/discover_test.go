@@ -201,10 +201,21 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 	is(ask(c, "mongodb"), "there is no StatefulSet mongodb in namespace db", "it has mongo")
 	guest := s.Client(t, clustertest.Guest, "db")
 	is(ask(guest, "mongo"), "no permission to get statefulsets.apps in namespace db", "kubectl auth can-i get statefulsets.apps -n db")
-	allow(t, c, "statefulsets", "apps")
+	granted := func(resource, group string) {
+		t.Helper()
+		allow(t, c, resource, group)
+		// The API server's authorizer sees a new role some time after it was created.
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if err := ask(guest, "mongo"); err == nil || !strings.Contains(err.Error(), "no permission to get "+resource) {
+				return
+			}
+		}
+		t.Fatalf("%s are not granted after a minute", resource)
+	}
+	granted("statefulsets", "apps")
 	is(ask(guest, "mongo"), "no permission to get pods in namespace db", "kubectl auth can-i")
-	allow(t, c, "pods", "")
-	allow(t, c, "persistentvolumeclaims", "")
+	granted("pods", "")
+	granted("persistentvolumeclaims", "")
 	// What belongs to no namespace can be done without, and is named.
 	f := found(t, guest, "mongo")
 	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes of the cluster") || !strings.Contains(text, "no permission to get storageclasses.storage.k8s.io of the cluster") {
