@@ -14,6 +14,7 @@ func (p *Pack) coreRules() []Rule {
 		diskBurstExhausted(),
 		diskInstanceBurst(),
 		diskDegraded(),
+		diskLayerSlow(),
 		diskFirstTouch(),
 		diskLatencyBound(),
 		diskNotTheCause(),

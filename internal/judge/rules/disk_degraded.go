@@ -34,8 +34,9 @@ func diskDegraded() Rule {
 			if s.instanceLimited || c.firstTouch(s.device) != nil || len(s.alike) > 0 && len(s.quick) == 0 || c.burstEnded(s) != nil {
 				continue // the host's: disk/instance-burst-exhausted
 			}
-			// A stack is slow because its leg is.
-			if stacked(s.device) && slices.ContainsFunc(all, func(o *slowdown) bool { return !stacked(o.device) }) {
+			// A stack is slow because its leg is, or by itself: disk/layer-slow.
+			if stacked(s.device) && (slices.ContainsFunc(all, func(o *slowdown) bool { return !stacked(o.device) }) ||
+				slices.ContainsFunc(c.layerLosses(), func(l *layerLoss) bool { return l.device == s.device })) {
 				continue
 			}
 			out = append(out, r.degraded(c, s))

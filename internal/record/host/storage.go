@@ -72,8 +72,8 @@ func unescape(s string) string {
 }
 
 // diskFacts report each device's scheduler ("scheduler.nvme1n1" = "none"), its size in bytes, its
-// model ("model.nvme1n1" = "Amazon Elastic Block Store"), and, for a device on top of others such
-// as a stripe, how many ("parts.dm-0" = "4").
+// model ("model.nvme1n1" = "Amazon Elastic Block Store"), and, for a device on top of others, what
+// [layerFacts] says.
 func diskFacts(root string, f map[string]string) {
 	entries, err := os.ReadDir(filepath.Join(root, "sys", "block"))
 	if err != nil {
@@ -94,9 +94,7 @@ func diskFacts(root string, f map[string]string) {
 		if v := readText(root, at+"/device/model"); v != "" {
 			f["model."+e.Name()] = v
 		}
-		if parts, err := os.ReadDir(filepath.Join(root, at, "slaves")); err == nil && len(parts) > 1 {
-			f["parts."+e.Name()] = strconv.Itoa(len(parts))
-		}
+		layerFacts(root, e.Name(), f)
 		queue := at + "/queue/"
 		if v := chosen(readText(root, queue+"scheduler")); v != "" {
 			f["scheduler."+e.Name()] = v
@@ -105,6 +103,48 @@ func diskFacts(root string, f map[string]string) {
 			if v := readText(root, queue+name); v != "" {
 				f[name+"."+e.Name()] = v
 			}
+		}
+	}
+}
+
+// layerFacts report of a device on top of others, such as a stripe, which disks lie directly below
+// it ("below.md0" = "nvme1n1 nvme2n1"), how many if there are several ("parts.md0" = "2"), what it
+// is ("layer.md0" = "raid5", "layer.dm-0" = "crypt"), device-mapper's name of it ("called.dm-0" =
+// "data"), and what a RAID does besides ("sync.md0" = "resync"; "idle": nothing).
+func layerFacts(root, device string, f map[string]string) {
+	at := "sys/block/" + device
+	parts, err := os.ReadDir(filepath.Join(root, at, "slaves"))
+	if err != nil || len(parts) == 0 {
+		return
+	}
+	if len(parts) > 1 {
+		f["parts."+device] = strconv.Itoa(len(parts))
+	}
+	var below []string
+	for _, p := range parts {
+		name := p.Name()
+		// A partition's link ends in DISK/PARTITION, and the counters are the disk's.
+		if to, err := os.Readlink(filepath.Join(root, at, "slaves", name)); err == nil {
+			disk := filepath.Base(filepath.Dir(to))
+			if _, err := os.Stat(filepath.Join(root, "sys", "block", disk)); err == nil {
+				name = disk
+			}
+		}
+		if !slices.Contains(below, name) {
+			below = append(below, name)
+		}
+	}
+	f["below."+device] = strings.Join(below, " ")
+	// Device-mapper's uuid begins with who made the device: CRYPT-LUKS2-..., LVM-..., mpath-....
+	kind, _, made := strings.Cut(readText(root, at+"/dm/uuid"), "-")
+	if level := readText(root, at+"/md/level"); level != "" {
+		f["layer."+device] = level
+	} else if made {
+		f["layer."+device] = strings.ToLower(kind)
+	}
+	for fact, file := range map[string]string{"called.": "/dm/name", "sync.": "/md/sync_action"} {
+		if v := readText(root, at+file); v != "" {
+			f[fact+device] = v
 		}
 	}
 }

@@ -1,0 +1,292 @@
+package rules
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A device made of others takes as long for a request as the slowest of them that it asks. What it
+// takes longer is lost in itself, as long as the devices below have room: a full queue makes
+// requests wait above it before the device below counts them.
+const (
+	layerFactor = 2.0   // times the slowest device below, for the time to be lost above it
+	layerLeastS = 0.002 // and longer by so many seconds
+	legFactor   = 3.0   // times the other legs, for one leg to be the slow one
+	legMoreOps  = 1.5   // times the other legs' requests: more than that is a busy leg
+	othersBytes = 2.0   // times the layer's own bytes below it: more are other layers' requests
+	// A RAID reads what nobody asked for: a parity's old data, or all of a leg in a resync. From
+	// extraReads bytes for each byte written, at a rate of extraLeast, it matters; it is felt where
+	// requests take extraWaitS.
+	extraReads = 0.5
+	extraLeast = 1e6
+	extraWaitS = 0.01
+	// A layer and what is below it are matched by their bytes where nobody says what lies below: in
+	// sumsMost of the time to within sumsNear.
+	sumsNear = 0.2
+	sumsMost = 0.9
+	sumsMin  = 8 // intervals
+)
+
+// A layer is a device made of others.
+type layer struct {
+	device string
+	below  []string
+	made   string // "crypt", "lvm", "mpath", "raid5"; "" if not known
+	called string // device-mapper's name; "" if not known
+	syncs  string // what a RAID did besides when the recording began; "" if not known
+}
+
+// syncing reports whether a RAID was being checked or rebuilt when the recording began.
+func (l layer) syncing() bool { return l.syncs != "" && l.syncs != "idle" && l.syncs != "frozen" }
+
+// A layerLoss is what a layer makes requests wait for.
+type layerLoss struct {
+	layer
+	kind                string // "reads" or "writes"
+	why                 string // "leg", "sync", "parity", "layer"
+	cells               timeline.Mask
+	upperS, lowerS      float64 // median await of the layer, and of the slowest device below
+	leg                 string  // the slow one
+	othersS             float64 // median await of the slowest other leg
+	asked, moved, extra float64 // mean bytes/s: of the layer; of the devices below; read unasked
+}
+
+// layers are the stacked devices and what lies below each: as the host says, or where there is only
+// one and its bytes leave no doubt.
+func (c *Case) layers() []layer {
+	var out []layer
+	var named, plain []string
+	known := false
+	for _, t := range c.Signal(DiskMoved) {
+		dev := t.Labels.Get("device")
+		if !stacked(dev) {
+			plain = append(plain, dev)
+			continue
+		}
+		named = append(named, dev)
+		text, ok := c.Facts["below."+dev]
+		known = known || ok
+		below := strings.Fields(text)
+		if len(below) == 0 || slices.ContainsFunc(below, func(b string) bool { return c.For(DiskMoved, "device", b) == nil }) {
+			continue
+		}
+		out = append(out, layer{dev, below, c.Facts["layer."+dev], c.Facts["called."+dev], c.Facts["sync."+dev]})
+	}
+	if known || len(named) != 1 {
+		return out
+	}
+	var same []string
+	for _, dev := range plain {
+		if c.sumsTo(named[0], dev) {
+			same = append(same, dev)
+		}
+	}
+	switch {
+	case len(same) == 1:
+		return []layer{{device: named[0], below: same}}
+	case len(same) == 0 && len(plain) > 1 && c.sumsTo(named[0], plain...):
+		return []layer{{device: named[0], below: plain}}
+	}
+	return nil
+}
+
+// sumsTo reports whether devices together move the bytes of another.
+func (c *Case) sumsTo(device string, below ...string) bool {
+	own, sum := c.For(DiskMoved, "device", device), c.sum(DiskMoved, below)
+	busy := timeline.Where(own, func(x float64) bool { return x > 0 })
+	alike := timeline.Where(ratio(sum, own), func(x float64) bool { return math.Abs(x-1) <= sumsNear })
+	return busy.Count() >= sumsMin && Share(alike, busy) >= sumsMost &&
+		math.Abs(timeline.Sum(sum)-timeline.Sum(own)) <= sameRates*timeline.Sum(own)
+}
+
+// sum adds up a signal of some devices.
+func (c *Case) sum(of *Signal, devices []string) []float64 {
+	out := make([]float64, c.Grid.N)
+	for _, dev := range devices {
+		for k, x := range c.For(of, "device", dev) {
+			out[k] += x
+		}
+	}
+	return out
+}
+
+// layerLosses are the layers that make requests wait in the stalled time, each once.
+func (c *Case) layerLosses() []*layerLoss {
+	if !c.Stall.Any() {
+		return nil
+	}
+	var out []*layerLoss
+	for _, l := range c.layers() {
+		var best *layerLoss
+		for _, kind := range []struct {
+			name              string
+			await, ops, bytes *Signal
+		}{{"writes", DiskWriteAwait, DiskWrites, DiskWritten}, {"reads", DiskReadAwait, DiskReads, nil}} {
+			upper := c.For(kind.await, "device", l.device)
+			if upper == nil {
+				continue
+			}
+			loss := &layerLoss{layer: l, kind: kind.name}
+			if c.slowLeg(loss, upper, kind.await, kind.ops) || c.extraWork(loss, upper) || c.lostInside(loss, upper, kind.await, kind.bytes) {
+				if best == nil || loss.cells.And(c.Stall.Cells).Count() > best.cells.And(c.Stall.Cells).Count() {
+					best = loss
+				}
+			}
+		}
+		if best != nil {
+			c.measure(best)
+			out = append(out, best)
+		}
+	}
+	return out
+}
+
+// slowest is the highest await of some devices in a cell or the one before it, since counters may
+// credit a wait to either. NaN is no request below.
+func (c *Case) slowest(await *Signal, devices []string) []float64 {
+	out := make([]float64, c.Grid.N)
+	for k := range out {
+		out[k] = math.NaN()
+	}
+	for _, dev := range devices {
+		for k, x := range c.For(await, "device", dev) {
+			for _, at := range []int{k, k + 1} {
+				if at < len(out) && x == x && !(out[at] >= x) {
+					out[at] = x
+				}
+			}
+		}
+	}
+	return out
+}
+
+// slowLeg reports whether one leg is slower than the others at no more requests. One that is slower
+// than it was itself is disk/degraded's.
+func (c *Case) slowLeg(l *layerLoss, upper []float64, await, ops *Signal) bool {
+	if len(l.below) < 2 {
+		return false
+	}
+	for i, leg := range l.below {
+		others := slices.Delete(slices.Clone(l.below), i, i+1)
+		own, rest := c.For(await, "device", leg), c.slowest(await, others)
+		cells := make(timeline.Mask, c.Grid.N)
+		for k, x := range own {
+			cells[k] = x >= legFactor*rest[k] && x >= rest[k]+layerLeastS && upper[k] >= rest[k]+layerLeastS
+		}
+		in := cells.And(c.Stall.Cells)
+		if Share(cells, c.Stall.Cells) < MinAttributable ||
+			slices.ContainsFunc(c.slowdowns(), func(s *slowdown) bool { return s.device == leg }) {
+			continue
+		}
+		busiest := 0.0
+		for _, o := range others {
+			busiest = max(busiest, timeline.Quantile(timeline.At(c.For(ops, "device", o), in), 0.5))
+		}
+		if !(timeline.Quantile(timeline.At(c.For(ops, "device", leg), in), 0.5) <= legMoreOps*busiest) {
+			continue
+		}
+		l.why, l.cells, l.leg = "leg", cells, leg
+		l.upperS, l.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5), timeline.Quantile(timeline.At(own, in), 0.5)
+		l.othersS = timeline.Quantile(timeline.At(rest, in), 0.5)
+		return true
+	}
+	return false
+}
+
+// extraWork reports whether a RAID's legs read much that it was not asked for while requests waited.
+func (c *Case) extraWork(l *layerLoss, upper []float64) bool {
+	if !strings.HasPrefix(l.made, "raid") {
+		return false
+	}
+	extra := c.unasked(l.layer)
+	written := c.sum(DiskWritten, c.onSame(l.layer))
+	cells := make(timeline.Mask, c.Grid.N)
+	for k := range cells {
+		cells[k] = extra[k] >= extraLeast && extra[k] >= extraReads*written[k] && upper[k] >= extraWaitS
+	}
+	in := cells.And(c.Stall.Cells)
+	if Share(cells, c.Stall.Cells) < MinAttributable {
+		return false
+	}
+	// A parity is read with a write: its old value and the old data, or the rest of the stripe.
+	bound := max(3, float64(len(l.below)))
+	l.why = "parity"
+	if l.syncing() || !slices.Contains([]string{"raid4", "raid5", "raid6"}, l.made) ||
+		timeline.Sum(timeline.At(extra, in)) > bound*timeline.Sum(timeline.At(written, in)) {
+		l.why = "sync"
+	}
+	l.cells, l.upperS = cells, timeline.Quantile(timeline.At(upper, in), 0.5)
+	return true
+}
+
+// unasked is the bytes that the devices below a layer read beyond those that it, and other layers on
+// them, were asked for.
+func (c *Case) unasked(l layer) []float64 {
+	on := c.onSame(l)
+	below, belowWritten := c.sum(DiskMoved, l.below), c.sum(DiskWritten, l.below)
+	own, ownWritten := c.sum(DiskMoved, on), c.sum(DiskWritten, on)
+	out := make([]float64, c.Grid.N)
+	for k := range out {
+		out[k] = (below[k] - belowWritten[k]) - (own[k] - ownWritten[k])
+	}
+	return out
+}
+
+// onSame are the devices that share one below with a layer, itself included.
+func (c *Case) onSame(l layer) []string {
+	var out []string
+	for _, o := range c.layers() {
+		if slices.ContainsFunc(o.below, func(dev string) bool { return slices.Contains(l.below, dev) }) {
+			out = append(out, o.device)
+		}
+	}
+	return out
+}
+
+// lostInside reports whether requests wait in the layer while the devices below are quick and have
+// room. bytes is the signal of the kind's bytes; nil is those that are not written.
+func (c *Case) lostInside(l *layerLoss, upper []float64, await, bytes *Signal) bool {
+	lower := c.slowest(await, l.below)
+	full := make(timeline.Mask, c.Grid.N)
+	for _, dev := range l.below {
+		busy, queue := c.For(DiskBusy, "device", dev), c.For(DiskQueue, "device", dev)
+		if busy == nil || queue == nil {
+			return false
+		}
+		for k := range full {
+			full[k] = full[k] || !(busy[k] <= saturatedBusy || queue[k] <= saturatedQueue)
+		}
+	}
+	cells := timeline.Where(ratio(upper, lower), func(x float64) bool { return x >= layerFactor }).Without(full.Widen(0, 1))
+	for k := range cells {
+		cells[k] = cells[k] && upper[k] >= lower[k]+layerLeastS
+	}
+	in := cells.And(c.Stall.Cells)
+	if Share(cells, c.Stall.Cells) < MinAttributable || timeline.Quantile(timeline.At(c.One(CPUBusy), in), 0.5) >= slowCPU {
+		return false
+	}
+	moved := func(dev string) float64 {
+		all, written := c.For(DiskMoved, "device", dev), c.For(DiskWritten, "device", dev)
+		if bytes != nil {
+			return timeline.Sum(timeline.At(written, in))
+		}
+		return timeline.Sum(timeline.At(all, in)) - timeline.Sum(timeline.At(written, in))
+	}
+	if slices.ContainsFunc(l.below, func(dev string) bool { return moved(dev) > othersBytes*moved(l.device) }) {
+		return false
+	}
+	l.why, l.cells = "layer", cells
+	l.upperS, l.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5), timeline.Quantile(timeline.At(lower, in), 0.5)
+	return true
+}
+
+// measure fills in the bytes of a loss.
+func (c *Case) measure(l *layerLoss) {
+	in := l.cells.And(c.Stall.Cells)
+	l.asked = timeline.Mean(timeline.At(c.For(DiskMoved, "device", l.device), in))
+	l.moved = timeline.Mean(timeline.At(c.sum(DiskMoved, l.below), in))
+	l.extra = timeline.Mean(timeline.At(c.unasked(l.layer), in))
+}
