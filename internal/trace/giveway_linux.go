@@ -13,9 +13,21 @@ import (
 // read events does not interrupt what is being traced. It needs no rights. Threads that start later
 // inherit it.
 func GiveWay() error {
+	// A thread that is still as before may start another one meanwhile.
+	for {
+		changed, err := giveWay()
+		if err != nil || changed == 0 {
+			return err
+		}
+	}
+}
+
+// giveWay sets the policy of the threads that there are and do not have it, and returns how many those
+// were.
+func giveWay() (changed int, err error) {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, e := range entries {
 		tid, err := strconv.Atoi(e.Name())
@@ -26,10 +38,11 @@ func GiveWay() error {
 		if err == nil && attr.Policy == unix.SCHED_NORMAL {
 			attr.Policy = unix.SCHED_BATCH
 			err = unix.SchedSetAttr(tid, attr, 0)
+			changed++
 		}
 		if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
-			return fmt.Errorf("the scheduling of thread %d: %w", tid, err)
+			return changed, fmt.Errorf("the scheduling of thread %d: %w", tid, err)
 		}
 	}
-	return nil
+	return changed, nil
 }
