@@ -38,7 +38,7 @@ func (r Rule) Finding(subject string) Finding {
 // seconds), or five minutes. A single interval of many seconds that was judged by one look at the
 // sessions is not enough: they may have waited for a fraction of a second.
 func (t Time) serious(s Stall) bool {
-	stalled, seen := t.Seconds(s.Cells), t.Seconds(s.Observed)
+	stalled, seen := t.Seconds(s.Cells.Without(s.Unsure)), t.Seconds(s.Observed)
 	if s.Sampled && s.Cells.Count() == 1 && t.Grid.StepSeconds() >= coarseFromS {
 		return false
 	}

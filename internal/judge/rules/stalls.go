@@ -55,6 +55,10 @@ type Stall struct {
 	// Inferred marks the stalled cells that only a device's queue tells of: no figure of the database
 	// shows by itself that somebody waited there. It is nil where all are measured.
 	Inferred timeline.Mask
+	// Unsure marks the stalled cells in which operations took longer than usual, but not as long as in a
+	// stall: that clients waited before they were asked for as well is likely, and how long is not known.
+	// Such cells alone make nothing critical. It is nil where there are none.
+	Unsure timeline.Mask
 	// Few marks where a few clients ran long operations and nobody else waited: slow, but not a
 	// stall.
 	Few timeline.Mask
@@ -102,6 +106,7 @@ func (s Stall) Slice(first, last int) Stall {
 	s.Connected = part(s.Connected, first, last)
 	s.Latency, s.Waiting, s.Ops, s.Thresholds = part(s.Latency, first, last), part(s.Waiting, first, last), part(s.Ops, first, last), part(s.Thresholds, first, last)
 	s.Cells, s.Few, s.Inferred = slices.Clone(part(s.Cells, first, last)), slices.Clone(part(s.Few, first, last)), slices.Clone(part(s.Inferred, first, last))
+	s.Unsure = slices.Clone(part(s.Unsure, first, last))
 	s.Observed, s.Active = slices.Clone(part(s.Observed, first, last)), slices.Clone(part(s.Active, first, last))
 	return s
 }

@@ -48,7 +48,9 @@ func stalls(sig *rules.Signals) []rules.Stall {
 			}
 		}
 	}
-	measured := usedUp(sig, slow).Or(sig.InFront(SessionsUsedUp(sig))).Or(fallen.Cells)
+	long, inFront := usedUp(sig, slow), sig.InFront(SessionsUsedUp(sig))
+	measured := long.Or(inFront).Or(fallen.Cells)
+	slow.Unsure = long.And(shorter(slow)).Without(slow.Cells.Or(inFront).Or(fallen.Cells))
 	slow.Cells = slow.Cells.Or(measured)
 	slow.Inferred = slow.Inferred.Without(measured)
 	slow.Observed = slow.Observed.Or(fallen.Observed).Or(slow.Cells)
@@ -160,6 +162,15 @@ func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
 		for k := e.First; k <= e.Last && e.Cells() < usedUpCells; k++ {
 			out[k] = false
 		}
+	}
+	return out
+}
+
+// shorter is where operations do not take as long as in a stall.
+func shorter(s rules.Stall) timeline.Mask {
+	out := make(timeline.Mask, len(s.Latency))
+	for k, x := range s.Latency {
+		out[k] = x < s.ThresholdAt(k)
 	}
 	return out
 }
