@@ -28,7 +28,12 @@ func BenchmarkCaptureOfADay(b *testing.B) { benchmarkCapture(b, 288) }
 
 // BenchmarkCaptureOfAMonth is thirty days of the same, 2.7 GB. B/peak is the most memory that the
 // process had.
-func BenchmarkCaptureOfAMonth(b *testing.B) { benchmarkCapture(b, 30*288) }
+func BenchmarkCaptureOfAMonth(b *testing.B) {
+	if testing.Short() {
+		b.Skip("it reads a month")
+	}
+	benchmarkCapture(b, 30*288)
+}
 
 func benchmarkCapture(b *testing.B, chunks int) {
 	dir := capture(b, func(dir string) { writeCapture(b, dir, chunks) })
@@ -56,6 +61,9 @@ func benchmarkCapture(b *testing.B, chunks int) {
 // BenchmarkRecordingOfAMonth goes from a recording's folder to the verdict: thirty days at one second
 // of what a host and a MongoDB tell, with five incidents in them.
 func BenchmarkRecordingOfAMonth(b *testing.B) {
+	if testing.Short() {
+		b.Skip("it reads a month")
+	}
 	dir := capture(b, func(dir string) {
 		d, err := recording.Create(dir, recording.DiskOptions{})
 		if err != nil {
