@@ -22,7 +22,7 @@ func recorderOf(a *app) *steps.Recorder {
 	}
 	return &steps.Recorder{
 		Record: func(ctx context.Context, p steps.Period) error { return recordPeriod(ctx, a, p) },
-		Least: func(ctx context.Context, dir string) (time.Duration, error) {
+		Least: func(ctx context.Context, dir, beside string) (time.Duration, error) {
 			t := &tally{}
 			o := compared()
 			readers, done, err := o.readers(ctx, a, []string{dir}, t)
@@ -30,7 +30,15 @@ func recorderOf(a *app) *steps.Recorder {
 				return 0, err
 			}
 			defer done()
-			return prove.Least(ctx, readers, o.compare)
+			if beside == "" {
+				return prove.Least(ctx, readers, nil, o.compare)
+			}
+			others, done, err := o.readers(ctx, a, []string{beside}, t)
+			if err != nil {
+				return 0, err
+			}
+			defer done()
+			return prove.Least(ctx, readers, others, o.compare)
 		},
 		Prove: func(ctx context.Context, before, after string) (steps.Proof, error) {
 			report, err := compared().prove(ctx, a, []string{before, after})

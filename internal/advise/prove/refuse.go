@@ -113,22 +113,32 @@ func (s *side) cycle() float64 {
 	return max(s.cut.usual, float64(s.c.Grid.N)/float64(s.cut.n+ends)) * s.c.Grid.StepSeconds()
 }
 
-// Least is how long a recording has to be to be compared with one like it; 0 if it is long enough.
-func Least(ctx context.Context, in []recording.Reader, opt Options) (time.Duration, error) {
+// Least is how long a recording has to be to be compared with another, or with one like it if there is
+// no other yet; 0 if it is long enough.
+func Least(ctx context.Context, in, beside []recording.Reader, opt Options) (time.Duration, error) {
 	s := &side{word: "it", in: in}
 	if err := s.lay(ctx, diagnose.Options{Pack: opt.Pack, Progress: opt.Progress}); err != nil {
 		return 0, err
 	}
-	s.cut, _ = cut(s.c, s.c)
-	return s.least(), nil
+	other := s
+	if beside != nil {
+		other = &side{word: "the other", in: beside}
+		if err := other.lay(ctx, diagnose.Options{Pack: opt.Pack, Progress: opt.Progress}); err != nil {
+			return 0, err
+		}
+	}
+	s.cut, other.cut = cut(s.c, other.c)
+	return s.least(other), nil
 }
 
-func (s *side) least() time.Duration {
+func (s *side) least(other *side) time.Duration {
 	step, least := s.c.Grid.StepSeconds(), 0.0
 	switch {
 	case s.cut.cycles && s.cut.n < unitsMin:
 		least = (unitsMin + 2) * s.cycle()
-	case !s.cut.cycles && s.checkpointing():
+	case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
+		least = (unitsMin + 1) * other.cut.usual * other.c.Grid.StepSeconds()
+	case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
 		least = 2 * float64(s.c.Grid.N) * step // one distance of checkpoints, perhaps
 	case s.c.Grid.N < cellsMin:
 		least = (cellsMin + 1) * step

@@ -18,7 +18,7 @@ func TestLeast(t *testing.T) {
 	} {
 		s := c.made.side("before")
 		s.cut, _ = cut(s.c, s.c)
-		if got := s.least(); got != c.want {
+		if got := s.least(s); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.made, got, c.want)
 		}
 	}
@@ -26,8 +26,28 @@ func TestLeast(t *testing.T) {
 	s := made{cells: 90, every: 20}.side("before")
 	for n := range unitsMin {
 		s.cut = partition{cycles: true, n: n, usual: 11}
-		if got := s.least(); got <= 90*time.Second {
+		if got := s.least(s); got <= 90*time.Second {
 			t.Errorf("%d cycles in 90 s: %v", n, got)
+		}
+	}
+}
+
+// Beside a recording with cycles, one with longer cycles has to be longer, and one without checkpoints
+// does not wait for any.
+func TestLeastBesideAnother(t *testing.T) {
+	for _, c := range []struct {
+		made made
+		want time.Duration
+	}{
+		{made{cells: 620, every: 60}, 0},
+		{made{cells: 620, every: 150}, 20 * time.Minute},
+		{made{cells: 620, every: 2000}, 0},
+		{made{cells: 200, every: 2000}, 7 * time.Minute},
+	} {
+		before, after := made{cells: 620, every: 60}.side("before"), c.made.side("after")
+		before.cut, after.cut = cut(before.c, after.c)
+		if got := after.least(before); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.made, got, c.want)
 		}
 	}
 }

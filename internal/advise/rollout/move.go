@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/advise/rollout/steps"
 )
 
 // The names that a rollout gives beside a log's folder. An engine ignores them.
@@ -146,11 +148,16 @@ func (v *move) swapBack() error {
 	if info, err := os.Lstat(v.link()); err == nil && info.IsDir() {
 		old = v.link() // it was cut off before the folder got its name
 	}
+	// While the new log cannot be read, the old one may be the only one that there is.
+	if found, err := hasLog(v.to, v.isLog); err != nil || !found {
+		return errors.Join(err, steps.Inputf("mount the new volume there again; only if it is lost and the engine never ran on it, "+old+" is the log",
+			"%s has no file of the log: it does not go back, and nothing is removed", v.to))
+	}
 	switch err := compareWith(old, v.to, v.at); {
 	case err == nil: // the engine never ran on it
 	case errors.Is(err, errDiffer), errors.Is(err, fs.ErrNotExist):
-		// The new log was just read as a whole. The old one is of no use any more, and the new one
-		// may need its room.
+		// The engine ran on the new log, so the old one is of no use any more, and the new one may
+		// need its room.
 		if err := errors.Join(os.RemoveAll(old), os.RemoveAll(v.back())); err != nil {
 			return err
 		}

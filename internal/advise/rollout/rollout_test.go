@@ -20,7 +20,7 @@ func TestStopsAtTheFirstFailure(t *testing.T) {
 			w.fails = 1
 			_, err := w.attempt(0, goOn)
 			var stopped *StepError
-			if !errors.As(err, &stopped) || stopped.Step != "m1: start" || stopped.Stage != "action" {
+			if !errors.As(err, &stopped) || stopped.Step != "m1: start" || stopped.Stage != "action" || !strings.Contains(err.Error(), "(the engine may be stopped)") {
 				t.Fatalf("it ended with %v", err)
 			}
 			if w.running {
@@ -32,6 +32,63 @@ func TestStopsAtTheFirstFailure(t *testing.T) {
 			w.wholly()
 		})
 	}
+}
+
+// A precondition that fails after the engine was stopped says that it is.
+func TestSaysThatTheEngineIsStopped(t *testing.T) {
+	w := newWorld(t, quickDir(t))
+	_, err := w.attempt(0, func(r *Rollout) error {
+		at := r.opt.At
+		r.opt.At = func(point string) {
+			at(point)
+			if point == "done m1: stop" {
+				if err := os.Mkdir(filepath.Join(w.dir, "mount", "the-log"), 0o700); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return r.Run(t.Context())
+	})
+	if err == nil || !strings.Contains(err.Error(), `stopped at "m1: copy", precondition failed (the engine is stopped)`) {
+		t.Errorf("it says %v", err)
+	}
+	if _, err := w.attempt(0, goBack); err != nil || !w.running {
+		t.Errorf("back: %v, running is %v", err, w.running)
+	}
+}
+
+// While the new volume is not mounted, going back removes nothing: the old log may be the only one.
+func TestUndoWithoutTheNewVolume(t *testing.T) {
+	w := newWorld(t, quickDir(t))
+	if _, err := w.attempt(0, func(r *Rollout) error {
+		at := r.opt.At
+		r.opt.At = func(point string) {
+			if at(point); point == "done m1: swap" {
+				panic(killed{point})
+			}
+		}
+		return r.Run(t.Context())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	mount, away := filepath.Join(w.dir, "mount"), filepath.Join(w.dir, "away")
+	if err := errors.Join(os.Rename(mount, away), os.Mkdir(mount, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.attempt(0, goBack)
+	if text, errKept := os.ReadFile(filepath.Join(w.dir, "data", worldLog+keptSuffix, worldFile)); errKept != nil || string(text) != string(w.acked) {
+		t.Fatalf("the old log has %q, %v", text, errKept)
+	}
+	if err == nil || !strings.Contains(err.Error(), "nothing is removed") {
+		t.Errorf("it says %v", err)
+	}
+	if err := errors.Join(os.Remove(mount), os.Rename(away, mount)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.attempt(0, goBack); err != nil {
+		t.Fatal(err)
+	}
+	w.wholly()
 }
 
 // An interrupt while the engine is stopped takes effect when it runs again.

@@ -40,7 +40,7 @@ func recorded(t *testing.T, s *clustertest.Server) {
 			}
 			return scrape(ctx, p)
 		},
-		Least: func(context.Context, string) (time.Duration, error) { return 0, nil },
+		Least: func(context.Context, string, string) (time.Duration, error) { return 0, nil },
 		Prove: func(_ context.Context, before, after string) (steps.Proof, error) {
 			a, err := os.ReadFile(filepath.Join(before, "page"))
 			b, errAfter := os.ReadFile(filepath.Join(after, "page"))

@@ -13,8 +13,9 @@ import (
 type Recorder struct {
 	// Record records sources for a time.
 	Record func(ctx context.Context, p Period) error
-	// Least is how long a recording must be to be compared with one like it; 0 if it is long enough.
-	Least func(ctx context.Context, dir string) (time.Duration, error)
+	// Least is how long a recording must be to be compared with the one beside it, or with one like it
+	// if beside is ""; 0 if it is long enough.
+	Least func(ctx context.Context, dir, beside string) (time.Duration, error)
 	// Prove compares two recordings.
 	Prove func(ctx context.Context, before, after string) (Proof, error)
 }
@@ -73,43 +74,48 @@ func (r *Recordings) Before() Step {
 		What:   fmt.Sprintf("records %s for %s into %s, and longer if that holds too few checkpoints to compare", r.Of, short(r.Long), dir),
 		Undoes: "leaves the recording",
 		Do: func(ctx context.Context) error {
-			if err := os.RemoveAll(dir); err != nil {
-				return err
-			}
-			p := Period{Dir: dir, Sources: r.Sources, Long: r.Long, Past: true}
-			for {
-				if err := r.Record(ctx, p); err != nil {
-					return err
-				}
-				least, err := r.Least(ctx, dir)
-				if err != nil || least <= r.Long || r.Long >= RecordMost {
-					return err
-				}
-				least = min(least, RecordMost)
-				r.say(fmt.Sprintf("record before: for another %s, because %s hold too few checkpoints to compare", short(least-r.Long), short(r.Long)))
-				p.Long, p.Past = least-r.Long, false
-				r.Long = least
-				if err := r.Grew(least); err != nil {
-					return err
-				}
-			}
+			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long, Past: true}, "", func(long time.Duration) error {
+				r.Long = long
+				return r.Grew(long)
+			})
 		},
 	}
 }
 
-// After is the step that records what there is now, for as long as before.
+// After is the step that records what there is now, for as long as before, or longer: what was changed
+// may have made checkpoints fewer.
 func (r *Recordings) After() Step {
-	_, dir := r.Folders()
+	before, dir := r.Folders()
 	return Step{
 		Name: "record after", Patient: true,
-		What:   fmt.Sprintf("records %s for as long as before, into %s", r.Of, dir),
+		What:   fmt.Sprintf("records %s for as long as before, and longer if that holds too few checkpoints to compare, into %s", r.Of, dir),
 		Undoes: "leaves the recording",
 		Do: func(ctx context.Context) error {
-			if err := os.RemoveAll(dir); err != nil {
-				return err
-			}
-			return r.Record(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long})
+			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long}, before, func(time.Duration) error { return nil })
 		},
+	}
+}
+
+// enough records, and goes on for as long as comparing needs. grew is told each time it is longer.
+func (r *Recordings) enough(ctx context.Context, p Period, beside string, grew func(time.Duration) error) error {
+	if err := os.RemoveAll(p.Dir); err != nil {
+		return err
+	}
+	for long := p.Long; ; {
+		if err := r.Record(ctx, p); err != nil {
+			return err
+		}
+		least, err := r.Least(ctx, p.Dir, beside)
+		if err != nil || least <= long || long >= RecordMost {
+			return err
+		}
+		least = min(least, RecordMost)
+		r.say(fmt.Sprintf("record %s: for another %s, because %s hold too few checkpoints to compare", filepath.Base(p.Dir), short(least-long), short(long)))
+		p.Long, p.Past = least-long, false
+		long = least
+		if err := grew(long); err != nil {
+			return err
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ type recorder struct {
 	said    string
 	periods []steps.Period
 	total   time.Duration
+	beside  string
 }
 
 func (r *recorder) recordings(dir string, prove func(before, after string) (steps.Proof, error)) (rec *steps.Recordings, grew *time.Duration, proved *steps.Proof) {
@@ -28,7 +29,8 @@ func (r *recorder) recordings(dir string, prove func(before, after string) (step
 				r.periods, r.total = append(r.periods, p), r.total+p.Long
 				return os.MkdirAll(p.Dir, 0o700)
 			},
-			Least: func(context.Context, string) (time.Duration, error) {
+			Least: func(_ context.Context, _, beside string) (time.Duration, error) {
+				r.beside = beside
 				if r.total >= r.enough {
 					return 0, nil
 				}
@@ -80,6 +82,21 @@ func TestRecordsForLongEnough(t *testing.T) {
 type tooShort struct{ error }
 
 func (tooShort) Hint() string { return "record longer" }
+
+// A recording from after goes on until it can be compared with the one from before: checkpoints may have
+// become fewer.
+func TestRecordsForLongEnoughAfter(t *testing.T) {
+	r := &recorder{enough: 35 * time.Minute}
+	rec, grew, _ := r.recordings(t.TempDir(), nil)
+	before, _ := rec.Folders()
+	after := rec.After()
+	if err := after.Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r.total != 40*time.Minute || len(r.periods) != 3 || r.beside != before || *grew != 0 || !strings.Contains(r.said, "record after: for another 20m, because 20m hold too few checkpoints to compare") {
+		t.Errorf("recorded %v in %d parts beside %q, grew by %v, said %q", r.total, len(r.periods), r.beside, *grew, r.said)
+	}
+}
 
 // What cannot be compared is said with its reason, and is no failure: the rollout is done by then.
 func TestProof(t *testing.T) {

@@ -114,19 +114,42 @@ type Step struct {
 
 // A StepError says at which step a rollout stopped, and why.
 type StepError struct {
-	Step  string
-	Stage string // "precondition", "action", "check", "undo", "finish"
-	Down  bool   // the engine may be stopped
-	With  string // arguments that every command for this rollout takes: " --on k8s://db/mongo"
-	Err   error
+	Step   string
+	Stage  string // "precondition", "action", "check", "undo", "finish"
+	Engine Standing
+	With   string // arguments that every command for this rollout takes: " --on k8s://db/mongo"
+	Err    error
 }
 
 func (e *StepError) Error() string {
-	down := ""
-	if e.Down {
-		down = " (the engine is stopped)"
+	return fmt.Sprintf("stopped at %q, %s failed%s: %v", e.Step, e.Stage, e.Engine, e.Err)
+}
+
+// A Standing says what is known of an engine where a rollout stopped.
+type Standing string
+
+// It runs, or it does not, or a step that starts or stops it was cut off.
+const (
+	Runs      Standing = ""
+	IsStopped Standing = " (the engine is stopped)"
+	MayBeDown Standing = " (the engine may be stopped)"
+)
+
+// standing is how the engine stands at a step: as the one before has left it, as this one leaves it, or
+// in between. A step that has not begun has changed nothing.
+func (c *Course) standing(i int) Standing {
+	before := i > 0 && c.Steps[i-1].Down
+	after := c.Steps[i].Down
+	if c.Stand[i].Phase == "" {
+		after = before
 	}
-	return fmt.Sprintf("stopped at %q, %s failed%s: %v", e.Step, e.Stage, down, e.Err)
+	switch {
+	case before && after:
+		return IsStopped
+	case before || after:
+		return MayBeDown
+	}
+	return Runs
 }
 
 func (e *StepError) Unwrap() error { return e.Err }
@@ -160,7 +183,7 @@ func (c *Course) Forward(ctx context.Context) error {
 		if down := i > 0 && c.Steps[i-1].Down; ctx.Err() != nil && !down {
 			return fmt.Errorf("%w, before %q: %w", ErrInterrupted, s.Name, ctx.Err())
 		}
-		if err := c.step(ctx, s, is); err != nil {
+		if err := c.step(ctx, i); err != nil {
 			if s.Patient && ctx.Err() != nil {
 				return fmt.Errorf("%w, in %q: %w", ErrInterrupted, s.Name, ctx.Err())
 			}
@@ -170,12 +193,13 @@ func (c *Course) Forward(ctx context.Context) error {
 	return nil
 }
 
-func (c *Course) step(ctx context.Context, s *Step, is *State) error {
+func (c *Course) step(ctx context.Context, i int) error {
+	s, is := &c.Steps[i], &c.Stand[i]
 	if !s.Patient {
 		ctx = context.WithoutCancel(ctx) // it ends at a safe point only
 	}
 	fail := func(stage string, err error) error {
-		return &StepError{Step: s.Name, Stage: stage, Down: s.Down && is.Phase != "", With: c.With, Err: err}
+		return &StepError{Step: s.Name, Stage: stage, Engine: c.standing(i), With: c.With, Err: err}
 	}
 	c.say(s.Name)
 	if is.Phase == "" {
@@ -211,7 +235,7 @@ func (c *Course) Back(ctx context.Context) error {
 		}
 		// An engine that is stopped meanwhile must run again before this may end.
 		if err := call(context.WithoutCancel(ctx), s.Undo); err != nil {
-			return &StepError{Step: s.Name, Stage: "undo", Down: s.Down, With: c.With, Err: err}
+			return &StepError{Step: s.Name, Stage: "undo", Engine: c.standing(i), With: c.With, Err: err}
 		}
 		c.at("undid " + s.Name)
 		if err := c.enter(is, Undone); err != nil {
