@@ -124,7 +124,9 @@ const (
 	cryptName = `{{ask .mapping "MAPPING" "the name of the encrypted mapping, as dmsetup ls --target crypt shows it"}}`
 	// cryptKeeps is the option that a mapping has already and refresh would take away.
 	cryptKeeps = `$(sudo cryptsetup status ` + cryptName + ` | grep -qw discards && echo --allow-discards)`
-	syncFolder = `/sys/block/{{or .disk "md0"}}/md`
+	// cryptHeader is the option that takes flags out of the volume's header, which only LUKS2 has.
+	cryptHeader = `$(sudo cryptsetup status ` + cryptName + ` | grep -qw LUKS2 && echo --persistent)`
+	syncFolder  = `/sys/block/{{or .disk "md0"}}/md`
 )
 
 // bypassCryptQueues makes dm-crypt work in the context of the request. (cryptsetup-refresh(8); the
@@ -137,9 +139,9 @@ var bypassCryptQueues = &Remedy{
 			Do:    OnShell(`sudo cryptsetup refresh ` + cryptKeeps + ` --perf-no_read_workqueue --perf-no_write_workqueue ` + cryptName),
 			Keep:  OnShell(`sudo cryptsetup refresh --persistent ` + cryptKeeps + ` --perf-no_read_workqueue --perf-no_write_workqueue ` + cryptName),
 			Check: OnShell(`sudo cryptsetup status ` + cryptName),
-			Undo:  OnShell(`sudo cryptsetup refresh --persistent ` + cryptKeeps + ` ` + cryptName),
+			Undo:  OnShell(`sudo cryptsetup refresh ` + cryptHeader + ` ` + cryptKeeps + ` ` + cryptName),
 			Notes: []string{"It needs Linux 5.9 and cryptsetup 2.3.4, and asks for the passphrase or takes --key-file. The mapping stays in use.",
-				"--persistent is LUKS2's. LUKS1 and plain: leave it out, and write no-read-workqueue,no-write-workqueue into the mapping's options in /etc/crypttab.",
+				"--persistent is LUKS2's. LUKS1 and plain: to keep it, write no-read-workqueue,no-write-workqueue into the mapping's options in /etc/crypttab instead; to undo it, take them out again.",
 				"If the status shows same_cpu_crypt or submit_from_crypt_cpus, give refresh these options, too: it takes away what it is not given."}},
 		{Places: []Place{Kubernetes}, None: "the mapping is the node's: it is opened with these options there, in the node group's configuration"},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
