@@ -91,7 +91,8 @@ func on(c *corev1.Container, folders map[string]string, path string) string {
 	best := ""
 	out := ""
 	for _, m := range c.VolumeMounts {
-		if rest, ok := strings.CutPrefix(path, m.MountPath); ok && len(m.MountPath) > len(best) && folders[m.Name] != "" {
+		rest, ok := strings.CutPrefix(path, m.MountPath)
+		if ok && (rest == "" || rest[0] == '/') && len(m.MountPath) > len(best) && folders[m.Name] != "" {
 			best, out = m.MountPath, filepath.Join(folders[m.Name], rest)
 		}
 	}
@@ -133,9 +134,13 @@ func (p *Play) tools() string {
 // begin starts a pod's database on the log that its path leads to.
 func (p *Play) begin(pod *corev1.Pod, folders map[string]string) {
 	p.Restarts[pod.Name]++
+	if p.Log == "" {
+		return // a database that no test starts
+	}
 	log := on(&pod.Spec.Containers[0], folders, p.Log)
 	if log == "" {
-		return // a database that no test starts
+		p.Lost = append(p.Lost, pod.Name+" started with its log on no volume")
+		return
 	}
 	text, err := os.ReadFile(filepath.Join(log, p.File))
 	switch {

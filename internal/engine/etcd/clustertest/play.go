@@ -29,7 +29,8 @@ import (
 //     at a pod that lacks a template's claim and makes no pod behind it, waits for a pod that is not
 //     ready, renews pods whose revision is old unless the set updates OnDelete, adopts pods without an
 //     owner, and writes the set's status, by which others' writes conflict.
-//   - The garbage collector lets the pods go before an orphaning deletion ends.
+//   - The garbage collector lets the pods go before an orphaning deletion ends. Pods whose set is gone
+//     otherwise, it deletes.
 //   - The CSI driver binds claims to volumes of one zone. It modifies and resizes in two turns, with
 //     the states between them. Whether a class may expand, the API server decides itself.
 //   - The kubelet ends pods that are deleted. It runs init containers for real, on folders: a volume
@@ -75,6 +76,9 @@ func (p *Play) Turn(ctx context.Context) error {
 	pods, err2 := cluster.Pods.List(ctx, p.C, ns, "app="+p.Name)
 	if err2 != nil {
 		return err2
+	}
+	if err := p.collect(ctx, pods); err != nil && !cluster.IsConflict(err) && !cluster.IsMissing(err) {
+		return fmt.Errorf("garbage collector: %w", err)
 	}
 	if err == nil {
 		if err := p.control(ctx, set, pods); err != nil && !cluster.IsConflict(err) && !cluster.IsThere(err) && !cluster.IsMissing(err) {
@@ -149,8 +153,35 @@ func (p *Play) refused(ctx context.Context, pod *corev1.Pod, template string) er
 	return nil
 }
 
-// orphan lets a set's pods go, as the garbage collector does, and then the set.
+// collect deletes the pods whose set does not exist any more, as the garbage collector does. It asks the
+// server for each owner, because a set of the same name may be another one.
+func (p *Play) collect(ctx context.Context, pods []corev1.Pod) error {
+	for i := range pods {
+		pod := &pods[i]
+		owner := metav1.GetControllerOf(pod)
+		if owner == nil || pod.DeletionTimestamp != nil {
+			continue
+		}
+		set, err := cluster.StatefulSets.Get(ctx, p.C, ns, owner.Name)
+		if err != nil && !cluster.IsMissing(err) {
+			return err
+		}
+		if err == nil && set.UID == owner.UID {
+			continue
+		}
+		if err := cluster.Pods.Delete(ctx, p.C, ns, pod.Name, pod.UID, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orphan lets a set's pods go, as the garbage collector does, and then the set. A deletion that takes the
+// pods along waits for them.
 func (p *Play) orphan(ctx context.Context, set *appsv1.StatefulSet, pods []corev1.Pod) error {
+	if !slices.Contains(set.Finalizers, metav1.FinalizerOrphanDependents) {
+		return fmt.Errorf("the set is deleted with its pods: %q", set.Finalizers)
+	}
 	for i := range pods {
 		if len(pods[i].OwnerReferences) > 0 {
 			pods[i].OwnerReferences = nil

@@ -3,7 +3,6 @@
 package clustertest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -97,14 +96,14 @@ func (s *Server) Changes(t testing.TB, user string) (out []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+	for line := range bytes.Lines(text) {
 		var e struct {
 			Verb, RequestURI string
 			ImpersonatedUser struct{ Username string }
 			ObjectRef        struct{ Resource, Name, Subresource string }
 			ResponseStatus   struct{ Code int }
 		}
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
 		if e.ImpersonatedUser.Username != user || e.ResponseStatus.Code >= 300 || strings.Contains(e.RequestURI, "dryRun=") || e.ObjectRef.Resource == "selfsubjectaccessreviews" {
