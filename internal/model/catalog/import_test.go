@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -174,6 +175,46 @@ func TestStoreRefuses(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v left behind", left, err)
+	}
+}
+
+// The units are those that AWS prints: a product family has its own spelling of each.
+func TestReadImportUnits(t *testing.T) {
+	list := func(rows ...string) string {
+		return `{"FormatVersion":"aws_v1","PriceList":[` + strings.Join(rows, ",") + `]}`
+	}
+	row := func(family, name, usage, unit, usd string) string {
+		return fmt.Sprintf(`{"product":{"productFamily":%q,"sku":"S","attributes":{"servicecode":"AmazonEC2","location":"Asia Pacific (Tokyo)","regionCode":"ap-northeast-1","volumeApiName":%q,"usagetype":"APN1-EBS:%s"}},`+
+			`"serviceCode":"AmazonEC2","terms":{"OnDemand":{"S.JRTCKXETXF":{"priceDimensions":{"S.JRTCKXETXF.6YS6EN2CT7":{"unit":%q,"endRange":"Inf","beginRange":"0","pricePerUnit":{"USD":%q},"appliesTo":[]}},"termAttributes":{}}}},"version":"1"}`,
+			family, name, usage, unit, usd)
+	}
+	s := Store{Version: storeVersion}
+	if _, err := s.Add(read(t, "prices.json", list(
+		row("Storage", "gp3", "VolumeUsage.gp3", "GB-Mo", "0.0960000000"),
+		row("System Operation", "gp3", "VolumeP-IOPS.gp3", "IOPS-Mo", "0.0060000000"),
+		row("Provisioned Throughput", "gp3", "VolumeP-Throughput.gp3", "GiBps-mo", "49.1520000000"),
+		row("Storage", "io2", "VolumeUsage.io2", "GB-month", "0.1420000000"),
+		row("System Operation", "io2", "VolumeP-IOPS.io2", "IOPS-Mo", "0.0740000000"),
+		row("System Operation", "io2", "VolumeP-IOPS.io2.tier2", "IOPS-Mo", "0.0518000000"),
+		row("System Operation", "io2", "VolumeP-IOPS.io2.tier3", "IOPS-Mo", "0.0362600000"),
+		row("Storage", "io1", "VolumeUsage.piops", "GB-Mo", "0.1420000000"),
+		row("System Operation", "io1", "VolumeP-IOPS.piops", "IOPS-Mo", "0.0740000000"),
+		row("System Operation", "io1", "VolumeIOUsage", "IOs", "0.0000000800"),
+	))); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Catalog()
+	for _, w := range []struct {
+		order string
+		usd   units.USD
+	}{
+		{"{type: gp3, size: 100GiB, iops: 4000, throughput: 225MiB/s}", 9.6 + 6 + 4.8},
+		{"{type: io2, size: 100GiB, iops: 40000}", 14.2 + 32_000*.074 + 8000*.0518},
+		{"{type: io1, size: 100GiB, iops: 1000}", 14.2 + 74},
+	} {
+		if b, err := c.Monthly(order(t, w.order), "ap-northeast-1"); err != nil || !near(b.Total, w.usd) {
+			t.Errorf("%s: %v, %v, want %v", w.order, b.Total, err, w.usd)
+		}
 	}
 }
 

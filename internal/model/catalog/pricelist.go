@@ -125,7 +125,7 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 	}
 	kind, rest, _ := strings.Cut(usage, ".")
 	switch {
-	case kind == "Usage" && unit == "GB-Mo":
+	case kind == "Usage" && (unit == "GB-Mo" || unit == "GB-month"): // the latter is io2's
 		p.PerGiB = usd
 	case kind == "P-IOPS" && unit == "IOPS-Mo":
 		over := t.IOPSIncluded.Value
