@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// latencyStatements say whose latency the figures rest on, where no measurement of the volumes' own
-// is known: of the clouds' network volumes only EBS' are calibrated.
+// latencyStatements say what the latency of Azure's and Google's volumes rests on: a public
+// measurement, a promise, or another product's latency. EBS' are calibrated or documented.
 func (p *planner) latencyStatements() []Statement {
 	sc := p.now
 	for _, o := range []*outcome{p.found.chosen, p.nearest()} {
@@ -25,10 +25,10 @@ func (p *planner) latencyStatements() []Statement {
 	for k := 1; k <= sc.MemberCount(); k++ {
 		for _, v := range sc.VolumesOf(k) {
 			t, err := catalog.Type(v.Value.Type)
-			if err != nil || t.Provider != "gcp" && t.Provider != "azure" || t.LatencyNote == "" || v.Value.Latency != nil {
+			if err != nil || t.Provider != "gcp" && t.Provider != "azure" || t.LatencyBasis == "" || v.Value.Latency != nil {
 				continue
 			}
-			if text := t.Name + "'s latency is taken to be " + t.LatencyNote; !slices.Contains(said, text) {
+			if text := t.LatencyRestsOn(); !slices.Contains(said, text) {
 				said = append(said, text)
 			}
 		}

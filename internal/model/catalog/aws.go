@@ -97,7 +97,7 @@ func gp3() *VolumeType {
 			said("no burst: at least 90 % of the IOPS 99 % of a year", ebsGuide),
 			said("RDS joins four of them from 400 GiB on (Oracle 200, SQL Server never): 12,000 IOPS and 500 MiB/s; write it as stripe: 4 of a quarter of the size each", rdsGuide),
 		},
-		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: "reads as writes (assumed)",
+		Read: &volume.GP3, Write: &volume.GP3, LatencyBasis: Measured, LatencyNote: "reads as writes (assumed)",
 		Prices: []Prices{{
 			Region: "us-east-1", Source: ebsPrices, PerGiB: 0.08,
 			IOPS:       []Tier{{Over: 3000, Each: 0.005}},
@@ -138,7 +138,7 @@ func gp2() *VolumeType {
 			said("throughput 128 MiB/s up to 170 GiB, 250 MiB/s over it (from 170 to 334 GiB only with credits, which the IOPS see to)", ebsGuide),
 			said("at least 90 % of the IOPS 99 % of a year", ebsGuide),
 		},
-		Read: &volume.GP2, Write: &volume.GP2, LatencyNote: "with credits; reads as writes (assumed)",
+		Read: &volume.GP2, Write: &volume.GP2, LatencyBasis: Measured, LatencyNote: "with credits; reads as writes (assumed)",
 		Prices: []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.10}},
 		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 			iops := IOPS(min(max(3*o.gib(), 100), 16_000))
@@ -166,7 +166,7 @@ func io2() *VolumeType {
 			said("throughput is not chosen: 0.256 MiB/s for each IOPS, at most 4,000 MiB/s", ebsGuide),
 			said("at least 90 % of the IOPS 99.9 % of a year; under 500 us on average at 16 KiB", ebsGuide),
 		},
-		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyNote: "reads as writes (assumed)",
+		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Promised, LatencyNote: "reads as writes (assumed)",
 		Prices: []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.125, IOPS: []Tier{
 			{Over: 0, Each: 0.065}, {Over: 32_000, Each: 0.046}, {Over: 64_000, Each: 0.032},
 		}, Note: "tiers are a volume's: a stripe of several pays the first tier on each"}},
@@ -190,7 +190,7 @@ func io1() *VolumeType {
 			said("throughput is not chosen: 256 KiB for each IOPS up to 500 MiB/s, and over 32,000 IOPS 16 KiB for each, at most 1,000 MiB/s", ebsGuide),
 			said("at least 90 % of the IOPS 99.9 % of a year", ebsGuide),
 		},
-		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyNote: "io2's (assumed: no figures of io1 are known here)",
+		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed, LatencyNote: "io2's (assumed: no figures of io1 are known here)",
 		Prices: []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.125, IOPS: []Tier{{Over: 0, Each: 0.065}}}},
 		limits: func(t *VolumeType, o *Order, _ *InstanceType) Limits {
 			iops := o.asked()
@@ -236,7 +236,7 @@ func hdd(base, burst, baseMost, burstMost int64) *VolumeType {
 		IOPSMax:       said(IOPS(burstMost), ebsGuide, "of 1 MiB"),
 		ThroughputMax: said(units.Throughput(burstMost)*units.MiBps, ebsGuide),
 		Operation:     hddOperation, Merge: true,
-		Read: &volume.HDD, Write: &volume.HDD, LatencyNote: "assumed: none is published",
+		Read: &volume.HDD, Write: &volume.HDD, LatencyBasis: Assumed, LatencyNote: "assumed: none is published",
 		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 			perTiB := func(n int64) float64 { return float64(n*o.gib()) / 1024 }
 			sustained, at := min(perTiB(base), float64(baseMost)), min(perTiB(burst), float64(burstMost))

@@ -68,7 +68,7 @@ func (t *VolumeType) Facts() []Fact {
 			assumed = "assumed: " + assumed
 		}
 		add(name, fmt.Sprintf("mean %v, p50 %v, p99 %v, p99.9 %v", d.Mean(), d.Quantile(.5), d.Quantile(.99), d.Quantile(.999)),
-			Source{Text: c.Source}, t.LatencyNote, assumed)
+			Source{Text: c.Source}, basisWords[t.LatencyBasis], t.LatencyNote, t.spread(c), assumed)
 	}
 	switch {
 	case t.Read == nil:

@@ -43,8 +43,10 @@ type VolumeType struct {
 	// volumes and servers' disks have no cache that a loss of power empties (assumed).
 	Read, Write *volume.Calibration
 	LatencyNote string
-	Local       bool // part of the instance: neither its EBS limits nor a price of its own apply
-	Prices      []Prices
+	// LatencyBasis is what Read and Write rest on; empty where the order says the latency.
+	LatencyBasis Basis
+	Local        bool // part of the instance: neither its EBS limits nor a price of its own apply
+	Prices       []Prices
 
 	limits func(t *VolumeType, o *Order, on *InstanceType) Limits
 }

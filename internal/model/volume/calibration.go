@@ -8,6 +8,9 @@ import "plimsoll/internal/base/units"
 type Calibration struct {
 	Name   string
 	Source string // of the figures, with its date
+	By     string // who measured, and when, in a few words; empty if Source is short
+	// Spread says how good the figures are: how few there are, and how far others are from them.
+	Spread string
 	// Assumed says what in the distribution the source does not contain.
 	Assumed string
 

@@ -16,7 +16,10 @@ import (
 // The draws match the published figures, as far as 400,000 draws can show.
 func TestCalibrations(t *testing.T) {
 	const draws = 400_000
-	for _, c := range []*Calibration{&GP3, &GP2, &IO2BlockExpress, &LocalNVMeRead, &LocalNVMeWrite, &HDD} {
+	for _, c := range []*Calibration{
+		&GP3, &GP2, &IO2BlockExpress, &LocalNVMeRead, &LocalNVMeWrite, &HDD,
+		&PremiumV2, &UltraDisk, &PremiumSSDRead, &PremiumSSDWrite, &PDSSD,
+	} {
 		latency := c.Latency()
 		chance := random.Seed(1).Stream(c.Name)
 		drawn := make([]units.Duration, draws)
@@ -59,6 +62,33 @@ func TestCalibrations(t *testing.T) {
 		}
 		if m := float64(latency.Mean()); math.Abs(m/mean-1) > .005 {
 			t.Errorf("%s: Mean says %v, drawn %.0f ns", c.Name, latency.Mean(), mean)
+		}
+	}
+}
+
+// Two writes in succession on Premium SSD are within what a sync took in Azure's regions.
+func TestPremiumSSDSyncs(t *testing.T) {
+	const draws = 400_000
+	latency, chance := PremiumSSDWrite.Latency(), random.Seed(1).Stream("syncs")
+	syncs := make([]units.Duration, draws)
+	var sum units.Duration
+	for i := range syncs {
+		syncs[i] = latency.Draw(chance) + latency.Draw(chance)
+		sum += syncs[i]
+	}
+	slices.Sort(syncs)
+	for _, f := range []struct {
+		name     string
+		took     units.Duration
+		from, to units.Duration // of the regions
+	}{
+		{"mean", sum / draws, 2320 * us, 4330 * us},
+		{"p99", syncs[draws*99/100], 5590 * us, 9800 * us},
+		{"p99.99", syncs[draws*9999/10_000], 16_750 * us, 31_230 * us},
+	} {
+		t.Logf("a sync's %s: %v, in the regions %v to %v", f.name, f.took, f.from, f.to)
+		if f.took < f.from || f.took > f.to {
+			t.Errorf("a sync's %s is %v, in the regions %v to %v", f.name, f.took, f.from, f.to)
 		}
 	}
 }

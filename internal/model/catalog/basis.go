@@ -1,0 +1,62 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+
+	"plimsoll/internal/model/volume"
+)
+
+// A Basis says what a type's latency rests on.
+type Basis string
+
+// The bases, from the best to the worst.
+const (
+	// Measured is calibrated on a public measurement of the type itself.
+	Measured Basis = "measured"
+	// Promised is what the provider says of it.
+	Promised Basis = "promised"
+	// Assumed is another type's, or a guess: LatencyNote says which.
+	Assumed Basis = "assumed"
+)
+
+var basisWords = map[Basis]string{
+	Measured: "calibrated on a public measurement",
+	Promised: "as its provider promises: no public measurement is known here",
+}
+
+// spread is how good a calibration's figures are for the type. What is only borrowed from another
+// type is good or bad for that one.
+func (t *VolumeType) spread(c *volume.Calibration) string {
+	if t.LatencyBasis == Assumed {
+		return ""
+	}
+	return c.Spread
+}
+
+// LatencyRestsOn says in a sentence what the type's latency rests on, and how good that is. It is
+// empty where the order says the latency.
+func (t *VolumeType) LatencyRestsOn() string {
+	of := t.Name + "'s latency is "
+	switch t.LatencyBasis {
+	case Assumed:
+		return of + "taken to be " + t.LatencyNote
+	case Promised:
+		return of + "what its provider promises, as no public measurement is known here: " + t.takes()
+	case Measured:
+		return of + "calibrated on a public measurement: " + t.takes()
+	}
+	return ""
+}
+
+// takes says how long requests take, who says so, and what nobody says.
+func (t *VolumeType) takes() string {
+	write, by, reads := t.Write.Latency(), cmp.Or(t.Write.By, t.Write.Source), ""
+	if t.Read != t.Write {
+		reads = fmt.Sprintf(", reads %v", t.Read.Latency().Mean())
+	}
+	if t.Write.Spread != "" {
+		by += ": " + t.Write.Spread
+	}
+	return fmt.Sprintf("mean %v%s (%s), p99 %v (assumed: %s)", write.Mean(), reads, by, write.Quantile(.99), t.Write.Assumed)
+}
