@@ -58,6 +58,11 @@ func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
 	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o700); err != nil {
 		return err
 	}
+	select {
+	case <-time.After(p.Settle):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()

@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"plimsoll/internal/advise/rollout/rollouttest"
 	"plimsoll/internal/engine/mongodb"
 	"plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/engine/mongodb/server"
 	"plimsoll/internal/engine/mongodb/worker"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/model/engine"
@@ -38,14 +41,52 @@ workload: {connections: 4, arrivals: {poisson: 100/s}, mix: {update: 100%}, keys
 // was acknowledged is in the journal alone. The rollout is killed at its points too, and goes on or
 // goes back: no acknowledged write is lost.
 func TestRolloutKilled(t *testing.T) {
-	sc, err := scenario.NewLanguage([]engine.Engine{mongodb.Engine{}}).Parse("test.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sc := parsed(t, text)
 	s, err := worker.New(*scenario.ConfigOf[*model.Config](sc))
 	if err != nil {
 		t.Skip(err)
 	}
+	rolledOut(t, sc, s, "db", func(string) string { return "" })
+}
+
+// The same with the mongod that PLIMSOLL_MONGOD names, written with {w: majority, j: true}. It is asked
+// whether it is well.
+func TestRolloutKilledRealMongod(t *testing.T) {
+	path := os.Getenv("PLIMSOLL_MONGOD")
+	if path == "" {
+		t.Skip("PLIMSOLL_MONGOD names no mongod")
+	}
+	sc := parsed(t, strings.NewReplacer("cache: 50MiB, oplog: false, log_file: 1MiB, ", "cache: 256MiB, ").Replace(text))
+	s, err := server.New(path, *scenario.ConfigOf[*model.Config](sc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rolledOut(t, sc, s, "mongodb", func(scratch string) string {
+		conf, err := os.ReadFile(filepath.Join(scratch, "mongod.conf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := regexp.MustCompile(`(?m)^  port: (\d+)$`).FindSubmatch(conf)
+		if port == nil {
+			t.Fatalf("no port in %s", conf)
+		}
+		return fmt.Sprintf(", address: 'mongodb://127.0.0.1:%s/'", port[1])
+	})
+}
+
+func parsed(t *testing.T, text string) *scenario.Scenario {
+	t.Helper()
+	sc, err := scenario.NewLanguage([]engine.Engine{mongodb.Engine{}}).Parse("test.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+// rolledOut kills rollouts of a server whose data folder has a name. more is what the site says of it
+// besides, given its scratch folder.
+func rolledOut(t *testing.T, sc *scenario.Scenario, s lab.Server, name string, more func(scratch string) string) {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "wt-rollout")
 	if err != nil {
 		t.Fatal(err)
@@ -56,18 +97,22 @@ func TestRolloutKilled(t *testing.T) {
 	}
 	on, real := rollouttest.Volume(t, dir, "data", "ext4")
 	journal, _ := rollouttest.Volume(t, dir, "journal", "xfs")
-	m := &lab.Machine{Dirs: map[string]string{"data": on}, Scratch: t.TempDir(), Scenario: sc}
+	scratch := filepath.Join(dir, "scratch")
+	if err := os.Mkdir(scratch, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := &lab.Machine{Dirs: map[string]string{"data": on}, Scratch: scratch, Scenario: sc}
 	if err := s.Start(t.Context(), m, nil); err != nil {
 		t.Fatal(err)
 	}
 	w := &writer{s: s, dir: dir, last: map[uint64]uint64{}}
 	w.begin(t)
-	home := filepath.Join(on, "db")
+	home := filepath.Join(on, name)
 	c := &rollouttest.Case{
 		Dir: dir, Members: []string{"db"}, Logs: []string{filepath.Join(home, "journal")}, Check: w.check, Seed: rand.Uint64(),
 		Plan: fmt.Sprintf(`{"version": 1, "scenario": {"file": "test.yaml", "text": %q}, "chosen": {"sets": ["volumes.journal={type: gp3, size: 10GiB}"]}}`, text),
-		Site: fmt.Sprintf("members:\n  - {name: db, data: %s, volumes: {journal: %s}, start: '%s', stop: '%s', patience: 60s}\ntrial: %v\n",
-			home, journal, w.command("start"), w.command("stop"), !real),
+		Site: fmt.Sprintf("members:\n  - {name: db, data: %s, volumes: {journal: %s}, start: '%s', stop: '%s', patience: 60s%s}\ntrial: %v\n",
+			home, journal, w.command("start"), w.command("stop"), more(scratch), !real),
 	}
 	c.Kill(t)
 }

@@ -46,11 +46,11 @@ func Rollout(r *rollout.Report) *document.Document {
 func proofOf(r *rollout.Report) (out []string) {
 	switch {
 	case r.Proof != "" && r.Recordings != nil:
-		text := "The recordings before and after: " + r.Proof
-		if r.ProofText != "" {
-			text += ": " + strings.TrimSuffix(r.ProofText, ".")
+		text := r.ProofText // begins with the verdict, except where there is none
+		if r.Proof == steps.NotCompared || text == "" {
+			text = strings.TrimSuffix(r.Proof+": "+text, ": ")
 		}
-		out = append(out, text+".", fmt.Sprintf("plimsoll prove %s %s shows it in full.", r.Recordings.Before, r.Recordings.After))
+		out = append(out, "The recordings before and after: "+strings.TrimSuffix(text, ".")+".", fmt.Sprintf("plimsoll prove %s %s shows it in full.", r.Recordings.Before, r.Recordings.After))
 	case r.Recordings == nil && r.Direction == "forward" && r.On != "":
 		out = append(out, "It does not record: --record SOURCE does, with the address of a Prometheus server or of an exporter. "+
 			"By hand: plimsoll record SOURCE --out before --for 10m, the same with --out after once it is done, and plimsoll prove before after. "+

@@ -15,6 +15,10 @@ import (
 	"plimsoll/internal/advise/rollout"
 )
 
+// volumeBytes is how large a volume is: a mongod's journal takes 300 MB, twice while it moves. The image
+// is sparse.
+const volumeBytes = 2 << 30
+
 // Volume makes a file system on a loop device of its own and mounts it, as root; without root, or
 // without loop devices, it is a plain folder, and real is false. Others may enter it.
 func Volume(t *testing.T, dir, name, fs string) (path string, real bool) {
@@ -31,7 +35,7 @@ func Volume(t *testing.T, dir, name, fs string) (path string, real bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.Truncate(512<<20), f.Close()); err != nil {
+	if err := errors.Join(f.Truncate(volumeBytes), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	device, err := output("losetup", "--show", "-f", image)

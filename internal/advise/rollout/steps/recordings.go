@@ -27,6 +27,8 @@ type Period struct {
 	Long    time.Duration
 	// Past allows a server that keeps its history to be read for the time before now, at once.
 	Past bool
+	// Settle is how long to wait first.
+	Settle time.Duration
 }
 
 // A Proof is what comparing the recordings of before and after says.
@@ -61,6 +63,12 @@ type Recordings struct {
 // RecordMost is the longest that a recording becomes by itself.
 const RecordMost = time.Hour
 
+// What was changed settles for a minute, or a tenth of the recording, before it is recorded.
+const (
+	settleMost  = time.Minute
+	settleShare = 10
+)
+
 // Folders are where the recordings of before and after are.
 func (r *Recordings) Folders() (before, after string) {
 	return filepath.Join(r.Dir, "before"), filepath.Join(r.Dir, "after")
@@ -86,12 +94,14 @@ func (r *Recordings) Before() Step {
 // may have made checkpoints fewer.
 func (r *Recordings) After() Step {
 	before, dir := r.Folders()
+	settle := min(settleMost, r.Long/settleShare)
 	return Step{
 		Name: "record after", Patient: true,
-		What:   fmt.Sprintf("records %s for as long as before, and longer if that holds too few checkpoints to compare, into %s", r.Of, dir),
+		What: fmt.Sprintf("waits %s, because a server that has just started reads what it had in its cache; then records %s for as long as before, "+
+			"and longer if that holds too few checkpoints to compare, into %s", short(settle), r.Of, dir),
 		Undoes: "leaves the recording",
 		Do: func(ctx context.Context) error {
-			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long}, before, func(time.Duration) error { return nil })
+			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long, Settle: settle}, before, func(time.Duration) error { return nil })
 		},
 	}
 }
@@ -111,7 +121,7 @@ func (r *Recordings) enough(ctx context.Context, p Period, beside string, grew f
 		}
 		least = min(least, RecordMost)
 		r.say(fmt.Sprintf("record %s: for another %s, because %s hold too few checkpoints to compare", filepath.Base(p.Dir), short(least-long), short(long)))
-		p.Long, p.Past = least-long, false
+		p.Long, p.Past, p.Settle = least-long, false, 0
 		long = least
 		if err := grew(long); err != nil {
 			return err

@@ -65,14 +65,14 @@ func TestRecordsForLongEnough(t *testing.T) {
 				t.Errorf("recorded %v in %d parts, saved %v", r.total, len(r.periods), *grew)
 			}
 			for i, p := range r.periods {
-				if p.Past != (i == 0) {
-					t.Errorf("part %d: the past will do is %v", i, p.Past)
+				if p.Past != (i == 0) || p.Settle != 0 {
+					t.Errorf("part %d: the past will do is %v, it waits %v", i, p.Past, p.Settle)
 				}
 			}
 			if err := after.Do(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if last := r.periods[len(r.periods)-1]; last.Long != tt.before || last.Past || filepath.Base(last.Dir) != "after" {
+			if last := r.periods[len(r.periods)-1]; last.Long != tt.before || last.Past || last.Settle != time.Minute || filepath.Base(last.Dir) != "after" {
 				t.Errorf("after: %+v", last)
 			}
 		})
@@ -92,6 +92,9 @@ func TestRecordsForLongEnoughAfter(t *testing.T) {
 	after := rec.After()
 	if err := after.Do(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if len(r.periods) > 0 && (r.periods[0].Settle != time.Minute || r.periods[1].Settle != 0) {
+		t.Errorf("it waits %+v", r.periods)
 	}
 	if r.total != 40*time.Minute || len(r.periods) != 3 || r.beside != before || *grew != 0 || !strings.Contains(r.said, "record after: for another 20m, because 20m hold too few checkpoints to compare") {
 		t.Errorf("recorded %v in %d parts beside %q, grew by %v, said %q", r.total, len(r.periods), r.beside, *grew, r.said)
