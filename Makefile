@@ -88,6 +88,10 @@ generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 arc: build ## the arc with a real engine, as root: ENGINE=mongodb (PLIMSOLL_MONGOD) or postgres
 	@ENGINE=$(or $(ENGINE),mongodb) PLIMSOLL=bin/plimsoll examples/arc/arc.sh || [ $$? -eq 77 ]
 
+.PHONY: rollout
+rollout: build ## a rollout with a real PostgreSQL, killed and proved, as root; 12 minutes, QUICK=1: three
+	@PLIMSOLL=bin/plimsoll examples/rollout/rollout.sh $(if $(QUICK),--quick) || [ $$? -eq 77 ]
+
 .PHONY: release-check
 release-check: image ## build a release's parts, and try the image if root
 	PLIMSOLL=bin/plimsoll deploy/build/extras build/extras
