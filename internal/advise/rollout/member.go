@@ -75,10 +75,14 @@ func (m *member) run(ctx context.Context, what, command string) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Run(); err != nil {
+	switch err := cmd.Run(); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return steps.Inputf("a larger patience in the site file, given again with --site, allows more", "%s: it was ended because it took longer than the patience of %s, %s: %s", command, m.Name, m.patience(), tail(path))
+	default:
 		return fmt.Errorf("%s: %w: %s", command, err, tail(path))
 	}
-	return nil
 }
 
 // tail is the end of a command's output, in one line.

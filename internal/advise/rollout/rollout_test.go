@@ -91,6 +91,18 @@ func TestUndoWithoutTheNewVolume(t *testing.T) {
 	w.wholly()
 }
 
+// A command that takes too long is ended, and it is said why.
+func TestPatience(t *testing.T) {
+	w := newWorld(t, quickDir(t))
+	_, err := w.attempt(0, func(r *Rollout) error {
+		r.opt.command = nil
+		return r.members[0].run(t.Context(), "start", "exec sleep 1000")
+	})
+	if err == nil || !strings.Contains(err.Error(), "exec sleep 1000: it was ended because it took longer than the patience of m1, 1ns") {
+		t.Errorf("it says %v", err)
+	}
+}
+
 // An interrupt while the engine is stopped takes effect when it runs again.
 func TestInterruptedAtASafePoint(t *testing.T) {
 	w := newWorld(t, quickDir(t))

@@ -111,7 +111,7 @@ func rolledOut(t *testing.T, sc *scenario.Scenario, s lab.Server, name string, m
 	c := &rollouttest.Case{
 		Dir: dir, Members: []string{"db"}, Logs: []string{filepath.Join(home, "journal")}, Check: w.check, Seed: rand.Uint64(),
 		Plan: fmt.Sprintf(`{"version": 1, "scenario": {"file": "test.yaml", "text": %q}, "chosen": {"sets": ["volumes.journal={type: gp3, size: 10GiB}"]}}`, text),
-		Site: fmt.Sprintf("members:\n  - {name: db, data: %s, volumes: {journal: %s}, start: '%s', stop: '%s', patience: 60s%s}\ntrial: %v\n",
+		Site: fmt.Sprintf("members:\n  - {name: db, data: %s, volumes: {journal: %s}, start: '%s', stop: '%s', patience: 5m%s}\ntrial: %v\n",
 			home, journal, w.command("start"), w.command("stop"), more(scratch), !real),
 	}
 	c.Kill(t)
