@@ -30,7 +30,9 @@ type Import struct {
 	Skipped        int  // elements of the file for products that the catalogue does not have
 	More           bool // the file is one page of several
 
-	count int
+	count  int
+	today  string            // a price that begins later is none yet
+	meters map[string]string // of Azure: how good the row is that a meter's price is from
 }
 
 // A NamedPrice is a price of a type of instance.
@@ -72,7 +74,7 @@ func (e *ImportError) Hint() string {
 // of Google's billing catalogue, or comma-separated prices. file is its name in errors and, with
 // today's date, in the figures' source.
 func ReadImport(file string, text []byte, today string) (*Import, error) {
-	in := &Import{Source: Source{Text: "imported from " + filepath.Base(file), Date: today}}
+	in := &Import{Source: Source{Text: "imported from " + filepath.Base(file), Date: today}, today: today, meters: map[string]string{}}
 	fail := func(at int64, err error) error {
 		e := &ImportError{File: file, At: at, Err: err}
 		if at >= 0 {
@@ -105,6 +107,11 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 		return nil, fail(-1, fmt.Errorf("nothing in it that the catalogue has: %d entries passed over", in.Skipped))
 	}
 	return in, nil
+}
+
+// begun reports whether a price that begins at a time, RFC 3339 or nothing, is one today.
+func (in *Import) begun(at string) bool {
+	return in.today == "" || at[:min(len(at), len(in.today))] <= in.today
 }
 
 func tooLarge() error {

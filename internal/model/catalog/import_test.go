@@ -291,6 +291,69 @@ func TestReadImportClouds(t *testing.T) {
 	}
 }
 
+// As the APIs print them, with all their fields: a meter has rows of several dates and of regions
+// that are not its primary one, and a SKU a timeline. What counts is what is billed today.
+func TestReadImportTimelines(t *testing.T) {
+	item := func(product, meter, unit string, over, usd float64, begins, rest string) string {
+		return fmt.Sprintf(`{"currencyCode":"USD","tierMinimumUnits":%g,"retailPrice":%g,"unitPrice":%g,"armRegionName":"northeurope","location":"EU North","effectiveStartDate":"%sT00:00:00Z",`+
+			`"meterId":"m","meterName":%q,"productId":"p","skuId":"s","productName":%q,"skuName":"Ultra LRS","serviceName":"Storage","serviceId":"x","serviceFamily":"Storage","unitOfMeasure":%q,"type":"Consumption","armSkuName":""%s}`,
+			over, usd, usd, begins, meter, product, unit, rest)
+	}
+	const primary, other = `,"isPrimaryMeterRegion":true`, `,"isPrimaryMeterRegion":false`
+	azure := `{"BillingCurrency":"USD","CustomerEntityId":"Default","CustomerEntityType":"Retail","Items":[` + strings.Join([]string{
+		item("Ultra Disks", "Ultra LRS Provisioned Capacity", "1 GiB/Hour", 0, 0.0002, "2021-05-01", primary),
+		item("Ultra Disks", "Ultra LRS Provisioned Capacity", "1 GiB/Hour", 0, 0.0003, "2020-01-01", primary),
+		item("Ultra Disks", "Ultra LRS Provisioned Capacity", "1 GiB/Hour", 0, 0.0004, "2027-01-01", primary),
+		item("Ultra Disks", "Ultra LRS Provisioned Capacity", "1 GiB/Hour", 0, 0.0005, "2025-05-01", other),
+		item("Ultra Disks", "Ultra LRS Provisioned IOPS", "1/Hour", 0, 0.00007, "2021-05-01", other),
+		item("Ultra Disks", "Ultra LRS Provisioned Throughput (MBps)", "1/Hour", 0, 0.0005, "2021-05-01", primary),
+		item("Ultra Disks", "Ultra LRS Reservation per vCPU Provisioned", "1/Hour", 0, 0.006, "2021-05-01", primary),
+		item("Premium SSD Managed Disks", "P30 LRS Disk Mount", "1/Month", 0, 6.9, "2021-05-01", primary),
+		item("Premium SSD Managed Disks", "P30 LRS Disk", "1/Month", 0, 148.68, "2021-05-01", primary),
+	}, ",") + `],"NextPageLink":null,"Count":9}`
+	sku := func(description, unit string, prices ...string) string {
+		var at []string
+		for _, p := range prices {
+			begins, nanos, _ := strings.Cut(p, " ")
+			at = append(at, fmt.Sprintf(`{"summary":"","pricingExpression":{"usageUnit":%q,"usageUnitDescription":"d","baseUnit":"By.s","baseUnitDescription":"byte second","baseUnitConversionFactor":2.8759101014016e+15,"displayQuantity":1,`+
+				`"tieredRates":[{"startUsageAmount":0,"unitPrice":{"currencyCode":"USD","units":"0","nanos":%s}}]},"currencyConversionRate":1,"effectiveTime":"%sT10:18:44.165Z"}`, unit, nanos, begins))
+		}
+		return fmt.Sprintf(`{"name":"services/6F81-5844-456A/skus/A","skuId":"A","description":%q,"category":{"serviceDisplayName":"Compute Engine","resourceFamily":"Storage","resourceGroup":"SSD","usageType":"OnDemand"},`+
+			`"serviceRegions":["us-east4"],"pricingInfo":[%s],"serviceProviderName":"Google","geoTaxonomy":{"type":"REGIONAL","regions":["us-east4"]}}`, description, strings.Join(at, ","))
+	}
+	google := `{"skus":[` + strings.Join([]string{
+		sku("Balanced PD Capacity in Virginia", "GiBy.mo", "2020-10-05 100000000", "2024-01-01 110000000", "2027-01-01 120000000"),
+		sku("Regional Balanced PD Capacity in Virginia", "GiBy.mo", "2020-10-05 220000000"),
+		sku("Hyperdisk Throughput Capacity in Virginia", "GiBy.mo", "2023-05-01 5500000"),
+		sku("Hyperdisk Throughput Throughput Capacity in Virginia", "mo", "2023-05-01 275000000"),
+		sku("Commitment v1: Local SSD In Virginia", "GiBy.mo", "2020-10-05 1"),
+	}, ",") + `],"nextPageToken":""}`
+	s := Store{Version: storeVersion}
+	for name, text := range map[string]string{"azure.json": azure, "google.json": google} {
+		in := read(t, name, text)
+		if in.More {
+			t.Errorf("%s is a page of several", name)
+		}
+		if _, err := s.Add(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := s.Catalog()
+	for _, w := range []struct {
+		order, region string
+		usd           units.USD
+	}{
+		{"{type: ultra, size: 100GiB, iops: 5000, throughput: 200MB/s}", "northeurope", 730 * (100*0.0002 + 5000*0.00007 + 200*0.0005)},
+		{"{type: premium-ssd, size: 1TiB}", "northeurope", 148.68},
+		{"{type: pd-balanced, size: 100GiB}", "us-east4", 11},
+		{"{type: hyperdisk-throughput, size: 2TiB, throughput: 100MiB/s}", "us-east4", 2048*0.0055 + 100*0.275},
+	} {
+		if b, err := c.Monthly(order(t, w.order), w.region); err != nil || !near(b.Total, w.usd) {
+			t.Errorf("%s: %v, %v, want %v", w.order, b.Total, err, w.usd)
+		}
+	}
+}
+
 func FuzzReadImport(f *testing.F) {
 	for _, s := range []string{typesJSON, pricesJSON, pricesCSV, azureJSON, googleJSON, typesJSON[:300], `["{}", {}]`, "type,price\nx,1e400\n"} {
 		f.Add([]byte(s))

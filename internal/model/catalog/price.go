@@ -90,7 +90,7 @@ func (e *NoPriceError) importing() string {
 	switch e.Provider {
 	case "azure":
 		return "import them: curl \"https://prices.azure.com/api/retail/prices?\\$filter=serviceName%20eq%20'Storage'%20and%20armRegionName%20eq%20'" + region +
-			"'%20and%20contains(productName,'SSD')\" > prices.json && plimsoll catalog import prices.json, and name the region with --region"
+			"'%20and%20priceType%20eq%20'Consumption'%20and%20(contains(productName,'Premium%20SSD')%20or%20productName%20eq%20'Ultra%20Disks')\" > prices.json && plimsoll catalog import prices.json, and name the region with --region"
 	case "gcp":
 		return "import them: curl \"https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus?pageSize=5000&key=KEY\" > prices.json && plimsoll catalog import prices.json, and name the region with --region " + region
 	}

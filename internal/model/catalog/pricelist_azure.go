@@ -20,6 +20,17 @@ type retailItem struct {
 	Product          string  `json:"productName"`
 	Unit             string  `json:"unitOfMeasure"`
 	Type             string  `json:"type"`
+	Begins           string  `json:"effectiveStartDate"`
+	Primary          *bool   `json:"isPrimaryMeterRegion"`
+}
+
+// rank orders rows of one meter: those of the primary meter, by which Azure bills, are above the
+// others, and later ones above earlier ones.
+func (m *retailItem) rank() string {
+	if m.Primary != nil && !*m.Primary {
+		return "other " + m.Begins
+	}
+	return "primary " + m.Begins
 }
 
 // The Azure product that a type's meters belong to, and the meters' names before "LRS".
@@ -39,7 +50,7 @@ func (in *Import) addAzure(element []byte) error {
 		return err
 	}
 	name := azureProducts[m.Product]
-	if name == "" || m.Type != "Consumption" || m.Region == "" {
+	if name == "" || m.Type != "Consumption" || m.Region == "" || !in.begun(m.Begins) {
 		in.Skipped++
 		return nil
 	}
@@ -61,10 +72,12 @@ func (in *Import) addAzure(element []byte) error {
 	if strings.HasSuffix(m.Unit, "/Hour") {
 		usd = units.USD(float64(m.RetailPrice * Hours))
 	}
-	if usd == 0 { // what is included
+	meter := fmt.Sprintf("%s %s %v", m.Region, m.Meter, m.TierMinimumUnits)
+	if usd == 0 || m.rank() < in.meters[meter] { // what is included, or a row that a better one replaces
 		in.Skipped++
 		return nil
 	}
+	in.meters[meter] = m.rank()
 	return in.azureMeter(t, p, &m, usd)
 }
 

@@ -16,19 +16,22 @@ type sku struct {
 	Category    struct {
 		UsageType string `json:"usageType"`
 	} `json:"category"`
-	Regions []string `json:"serviceRegions"`
-	Pricing []struct {
-		Expression struct {
-			Unit  string `json:"usageUnit"`
-			Rates []struct {
-				Price struct {
-					Currency string `json:"currencyCode"`
-					Units    string `json:"units"`
-					Nanos    int64  `json:"nanos"`
-				} `json:"unitPrice"`
-			} `json:"tieredRates"`
-		} `json:"pricingExpression"`
-	} `json:"pricingInfo"`
+	Regions []string   `json:"serviceRegions"`
+	Pricing []skuPrice `json:"pricingInfo"` // a timeline
+}
+
+type skuPrice struct {
+	Begins     string `json:"effectiveTime"`
+	Expression struct {
+		Unit  string `json:"usageUnit"`
+		Rates []struct {
+			Price struct {
+				Currency string `json:"currencyCode"`
+				Units    string `json:"units"`
+				Nanos    int64  `json:"nanos"`
+			} `json:"unitPrice"`
+		} `json:"tieredRates"`
+	} `json:"pricingExpression"`
 }
 
 // googleSKUs lists the prefixes of descriptions, with the type and the part of its price.
@@ -38,6 +41,11 @@ var googleSKUs = []struct{ begins, name, part string }{
 	{"Hyperdisk Balanced Throughput", "hyperdisk-balanced", "throughput"},
 	{"Hyperdisk Extreme Capacity", "hyperdisk-extreme", "size"},
 	{"Hyperdisk Extreme IOPS", "hyperdisk-extreme", "IOPS"},
+	{"Hyperdisk Throughput Capacity", "hyperdisk-throughput", "size"},
+	{"Hyperdisk Throughput Throughput Capacity", "hyperdisk-throughput", "throughput"},
+	{"Hyperdisk Throughput Throughput", "hyperdisk-throughput", "throughput"},
+	{"Hyperdisk ML Capacity", "hyperdisk-ml", "size"},
+	{"Hyperdisk ML Throughput", "hyperdisk-ml", "throughput"},
 	{"SSD backed PD Capacity", "pd-ssd", "size"},
 	{"Balanced PD Capacity", "pd-balanced", "size"},
 }
@@ -83,10 +91,16 @@ func (in *Import) addGoogle(element []byte) error {
 
 // googlePrice is a SKU's price a month: that of its last tier, because a free tier comes before it.
 func (in *Import) googlePrice(k *sku) (units.USD, error) {
-	if len(k.Pricing) == 0 || len(k.Pricing[0].Expression.Rates) == 0 {
+	var now *skuPrice
+	for i := range k.Pricing {
+		if p := &k.Pricing[i]; in.begun(p.Begins) && (now == nil || p.Begins >= now.Begins) {
+			now = p
+		}
+	}
+	if now == nil || len(now.Expression.Rates) == 0 {
 		return 0, fmt.Errorf("it has no price")
 	}
-	x := &k.Pricing[0].Expression
+	x := &now.Expression
 	p := x.Rates[len(x.Rates)-1].Price
 	if err := in.currency(p.Currency, "leave currencyCode out of the request"); err != nil {
 		return 0, err
