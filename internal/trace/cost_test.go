@@ -5,13 +5,11 @@ package trace_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
+	"math"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,9 +29,8 @@ var (
 	costLoad = flag.String("cost-load", "", "only the load of this name")
 )
 
-// costFor is how long a run is measured. Short runs that alternate have more in common with each other
-// than long ones.
-const costFor = 3 * time.Second
+// countedFor is how long the programs' own counters are read.
+const countedFor = 3 * time.Second
 
 // A load is what is measured with and without a trace.
 type load struct {
@@ -45,6 +42,9 @@ type load struct {
 // A runner is a load that was started.
 type runner interface {
 	target() target.Choice
+	// lasts is how long a run is measured. Short runs that alternate have more in common with each
+	// other than long ones.
+	lasts() time.Duration
 	// run runs the load for some time, and returns its operations and their p99.
 	run(t *testing.T, lasts time.Duration) (operations float64, p99 time.Duration)
 }
@@ -73,6 +73,10 @@ type measurement struct {
 // takes, which the kernel counts (bpf_stats_enabled). The counting itself costs as much as most
 // programs, so it is off during the pairs. It asserts nothing.
 //
+// A database answers its clients all the time, while the trace is attached and detached: its speed, and
+// the machine's, change by a fifth within seconds, so runs that are a second apart are alike, and those
+// that are some seconds apart are not.
+//
 //	sudo go test ./internal/trace -run Cost -cost 100s -v -timeout 1h
 func TestCost(t *testing.T) {
 	if *cost == 0 {
@@ -85,12 +89,14 @@ func TestCost(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			r := l.start(t, inMemory(t))
 			r.run(t, time.Second)
+			tracer := tracing(t, r.target())
 			var with, without []measurement
 			for i, until := 0, time.Now().Add(*cost); time.Now().Before(until); i++ {
 				pair := [2]measurement{}
 				for k := range 2 {
 					traced := (i+k)%2 == 1
-					pair[(i+k)%2] = measured(t, r, traced)
+					tracer.attach(traced)
+					pair[(i+k)%2] = measured(t, r, tracer, r.lasts())
 				}
 				without, with = append(without, pair[0]), append(with, pair[1])
 			}
@@ -101,7 +107,8 @@ func TestCost(t *testing.T) {
 			}
 			defer stats.Close()
 			counting(t)
-			m := measured(t, r, true)
+			tracer.attach(true)
+			m := measured(t, r, tracer, countedFor)
 			printPrograms(&m)
 		})
 	}
@@ -124,21 +131,13 @@ func counting(t *testing.T) {
 }
 
 // measured runs a load once.
-func measured(t *testing.T, r runner, traced bool) (m measurement) {
+func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m measurement) {
 	t.Helper()
-	var tracer *exec.Cmd
-	var out bytes.Buffer
-	until(t, "another trace runs", func() bool { return attached() == 0 })
-	if traced {
-		tracer = tracing(t, r.target(), &out)
-	}
-	before, done, busy := programs(), written(t, r.target().Path), processorTime(t)
-	n, p99 := r.run(t, costFor)
-	m.rate, m.p99, m.cpu = n/costFor.Seconds(), p99.Seconds(), (processorTime(t)-busy).Seconds()/n
-	m.writes = (written(t, r.target().Path) - done) / costFor.Seconds()
-	if !traced {
-		return m
-	}
+	before, done, busy, own := programs(), written(t, r.target().Path), processorTime(t), cpuOf(t, tracer.cmd.Process.Pid)
+	n, p99 := r.run(t, lasts)
+	m.rate, m.p99, m.cpu = n/lasts.Seconds(), p99.Seconds(), (processorTime(t)-busy).Seconds()/n
+	m.writes = (written(t, r.target().Path) - done) / lasts.Seconds()
+	m.syncs, m.tracer = tracer.rate, cpuOf(t, tracer.cmd.Process.Pid)-own
 	m.programs = programs()
 	for name, s := range before {
 		x := m.programs[name]
@@ -146,36 +145,7 @@ func measured(t *testing.T, r runner, traced bool) (m measurement) {
 		x.RunCount -= s.RunCount
 		m.programs[name] = x
 	}
-	m.tracer = cpuOf(t, tracer.Process.Pid)
-	if err := tracer.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if err := tracer.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Sscan(out.String(), &m.syncs); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "programs are left of a process that ended", func() bool { return attached() == 0 })
 	return m
-}
-
-// tracing starts a trace in a process of its own, and waits until its programs run.
-func tracing(t *testing.T, c target.Choice, out io.Writer) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(context.Background(), self)
-	cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+c.Path)
-	cmd.Stdout, cmd.Stderr = out, os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "no program was attached", func() bool { return attached() > 0 })
-	time.Sleep(time.Second) // it reads who has which files open
-	return cmd
 }
 
 // written is how many writes the disk below a folder has completed.
@@ -284,9 +254,9 @@ func programs() map[string]ebpf.ProgramStats {
 	}
 }
 
-// printPairs prints throughput, p99 and processor time an operation of the pairs: the median of the ratios, and the interval that
-// has it with 95 % or, with few pairs, all of them; and before these the syncs that the trace saw and the
-// disk's writes without it.
+// printPairs prints throughput, p99 and processor time an operation of the pairs: medians, and the
+// change with its interval; and before these the syncs that the trace saw and the disk's writes without
+// it.
 func printPairs(name string, without, with []measurement) {
 	var rate, p99, cpu, syncs, writes []float64
 	var rates, p99s, cpus [2][]float64
@@ -303,22 +273,22 @@ func printPairs(name string, without, with []measurement) {
 		middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99), middle(cpus[0]), middle(cpus[1]), change(cpu))
 }
 
-// change is a median of ratios with its interval, in percent.
+// change is by how many percent ratios are off 1, with the interval that has it with 95 %: the
+// Hodges-Lehmann estimate, which is the median of the means of all pairs of them, and the interval of
+// Wilcoxon's signed ranks. It bears outliers, and needs half as many runs as the median for the same
+// interval.
 func change(ratios []float64) string {
-	s := slices.Clone(ratios)
-	slices.Sort(s)
-	// The order statistics around the median that hold it with 95 %, by the sign test.
-	out, below, k := len(s), 1.0, 0
-	for tail := below; k < out/2; k++ {
-		if 2*tail/float64(int(1)<<out) > 0.05 {
-			break
+	var means []float64
+	for i, x := range ratios {
+		for _, y := range ratios[:i+1] {
+			means = append(means, (math.Log(x)+math.Log(y))/2)
 		}
-		below *= float64(out-k) / float64(k+1)
-		tail += below
 	}
-	k = max(k-1, 0)
-	percent := func(x float64) float64 { return 100 * (x - 1) }
-	return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(middle(s)), percent(s[k]), percent(s[len(s)-1-k]))
+	slices.Sort(means)
+	n, all := float64(len(ratios)), float64(len(means))
+	low := max(int(all/2-1.96*math.Sqrt(n*(n+1)*(2*n+1)/24)), 0)
+	percent := func(x float64) float64 { return 100 * math.Expm1(x) }
+	return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(middle(means)), percent(means[low]), percent(means[len(means)-1-low]))
 }
 
 func middle(xs []float64) float64 {
@@ -339,11 +309,11 @@ func printPrograms(m *measurement) {
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(m.programs[b].Runtime, m.programs[a].Runtime) })
 	for _, name := range names {
 		if s := m.programs[name]; s.RunCount > 0 {
-			fmt.Printf("    %-16s %8.0f/s %6.0f ns %6.2f %%\n", name, float64(s.RunCount)/costFor.Seconds(),
-				float64(s.Runtime.Nanoseconds())/float64(s.RunCount), 100*s.Runtime.Seconds()/costFor.Seconds())
+			fmt.Printf("    %-16s %8.0f/s %6.0f ns %6.2f %%\n", name, float64(s.RunCount)/countedFor.Seconds(),
+				float64(s.Runtime.Nanoseconds())/float64(s.RunCount), 100*s.Runtime.Seconds()/countedFor.Seconds())
 		}
 	}
-	fmt.Printf("    all programs %.2f %% of a processor; the tracing process %.2f s with its start\n", 100*total(m).Seconds()/costFor.Seconds(), m.tracer.Seconds())
+	fmt.Printf("    all programs %.2f %% of a processor; the tracing process %.2f %%\n", 100*total(m).Seconds()/countedFor.Seconds(), 100*m.tracer.Seconds()/countedFor.Seconds())
 }
 
 func total(m *measurement) (sum time.Duration) {

@@ -3,6 +3,7 @@
 package trace_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -54,23 +55,38 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tracer traces, as the program does, until it is interrupted. It prints how many syncs a second it saw.
+// tracer traces, as the program does, until it is interrupted. Each line that it reads detaches its
+// programs, or attaches them again; it answers with the syncs that it has seen until now.
 func tracer(choice target.Choice) error {
 	if err := trace.GiveWay(); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	r, err := trace.Run(ctx, trace.Options{Target: choice, For: time.Minute, Slower: 20 * time.Millisecond})
-	if err != nil {
-		return err
-	}
-	h, syncs := r.Report.Header, uint64(0)
-	for _, kind := range []events.Kind{events.Fsync, events.Fdatasync, events.Msync, events.SyncFileRange} {
-		syncs += h.Totals.Counts[kind].Calls
-	}
-	fmt.Println(float64(syncs) / h.Lasted.Seconds())
-	return nil
+	_, err := trace.Run(ctx, trace.Options{Target: choice, For: time.Hour, Slower: 20 * time.Millisecond, Started: func(p *probe.Probe) {
+		go func() {
+			lines := bufio.NewScanner(os.Stdin)
+			for on := true; lines.Scan(); on = !on {
+				if on {
+					p.Detach()
+				} else if err := p.Attach(); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
+				}
+				h, err := p.Totals()
+				if err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
+				}
+				syncs := uint64(0)
+				for _, kind := range []events.Kind{events.Fsync, events.Fdatasync, events.Msync, events.SyncFileRange} {
+					syncs += h.Counts[kind].Calls
+				}
+				fmt.Println(syncs)
+			}
+		}()
+	}})
+	return err
 }
 
 // neighbour writes 16 KiB directly at 32 places until it is killed.

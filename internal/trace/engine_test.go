@@ -35,6 +35,10 @@ type stored struct {
 	clients int
 	keys    uint64
 	size    units.Size
+
+	mu      sync.Mutex
+	answers []time.Duration // latencies of the clients of run, since it last looked
+	begun   bool            // these clients run
 }
 
 // scenarioOf is a scenario that has an engine with volumes of these names.
@@ -90,11 +94,9 @@ func store(t *testing.T, sc *scenario.Scenario, dirs map[string]string) *stored 
 // clientsMax is how many clients there are where a scenario has an open loop.
 const clientsMax = 32
 
-// update updates documents until the context ends, at a rate if it is not 0, and returns the
-// latencies.
-func (s *stored) update(ctx context.Context, perSecond float64) []time.Duration {
+// update updates documents until the context ends, at a rate if it is not 0.
+func (s *stored) update(ctx context.Context, perSecond float64) {
 	n := min(max(s.clients, 1), clientsMax)
-	all := make([][]time.Duration, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
@@ -112,13 +114,15 @@ func (s *stored) update(ctx context.Context, perSecond float64) []time.Duration 
 				op := lab.Op{Seq: seq, Op: workload.Op{Kind: workload.Update, Key: rng.Uint64N(s.keys), Size: s.size, Document: s.size}}
 				began := time.Now()
 				if s.server.Do(ctx, i, &op) == nil {
-					all[i] = append(all[i], time.Since(began))
+					took := time.Since(began)
+					s.mu.Lock()
+					s.answers = append(s.answers, took)
+					s.mu.Unlock()
 				}
 			}
 		})
 	}
 	wg.Wait()
-	return slices.Concat(all...)
 }
 
 // updating updates documents until the test ends.
@@ -138,12 +142,23 @@ func (s *stored) updating(t *testing.T, perSecond float64) {
 
 func (s *stored) target() target.Choice { return s.choice }
 
-// run implements runner.
+// lasts implements runner: the machine's own speed changes within seconds, by a fifth.
+func (*stored) lasts() time.Duration { return 600 * time.Millisecond }
+
+// run implements runner. Its clients do not stop in between.
 func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), lasts)
-	defer cancel()
-	all := s.update(ctx, 0)
+	if !s.begun {
+		s.begun = true
+		s.updating(t, 0)
+	}
+	s.mu.Lock()
+	s.answers = s.answers[:0]
+	s.mu.Unlock()
+	time.Sleep(lasts)
+	s.mu.Lock()
+	all := slices.Clone(s.answers)
+	s.mu.Unlock()
 	if len(all) == 0 {
 		t.Fatal("the engine answered nothing")
 	}
@@ -158,6 +173,9 @@ type fioRunner struct {
 }
 
 func (f *fioRunner) target() target.Choice { return target.Choice{Path: f.dir} }
+
+// lasts implements runner.
+func (*fioRunner) lasts() time.Duration { return 3 * time.Second }
 
 func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()

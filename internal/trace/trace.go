@@ -30,6 +30,9 @@ type Options struct {
 	Progress func(done float64, slow int, waited time.Duration)
 	// Each is called with each slow call and when it ended; nil is allowed.
 	Each func(c *chain.Chain, end time.Time)
+	// Started is called once with the attached programs; nil is allowed. What a trace costs is measured
+	// by detaching and attaching them in turn.
+	Started func(*probe.Probe)
 }
 
 // A Result is a report, and the events if they were to be kept.
@@ -92,6 +95,9 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	defer func() { _ = p.Close() }() // the process's end does the same
 	if err := s.watch(found); err != nil {
 		return nil, err
+	}
+	if opt.Started != nil {
+		opt.Started(p)
 	}
 	s.header.Began, s.header.BeganNs = time.Now(), probe.Clock()
 	s.take(&events.Batch{Files: target.Writers(found.Mounts, s.header.BeganNs)})

@@ -14,7 +14,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
-	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
 )
@@ -194,52 +193,32 @@ func choose(spec *ebpf.CollectionSpec, arguments func(tracepoint string) int, ca
 	return missing, nil
 }
 
-// load loads and attaches the programs. Closing the collection and the links detaches them.
-func load(c *Config) (*ebpf.Collection, []link.Link, []string, error) {
+// load loads the programs. Closing the collection removes them.
+func load(c *Config) (coll *ebpf.Collection, missing []string, err error) {
 	if err := Available(); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	_ = rlimit.RemoveMemlock() // only kernels before 5.11 need it; the load fails if it was needed
 	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("the eBPF object: %w", err)
+		return nil, nil, fmt.Errorf("the eBPF object: %w", err)
 	}
 	types, err := readTypes()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	missing, err := choose(spec, types.arguments, types.casts())
+	missing, err = choose(spec, types.arguments, types.casts())
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if err := c.set(spec); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	coll, err := ebpf.NewCollection(spec)
+	coll, err = ebpf.NewCollection(spec)
 	if err != nil {
-		return nil, nil, nil, refused("load", err)
+		return nil, nil, refused("load", err)
 	}
-	var links []link.Link
-	for _, p := range programs {
-		prog := coll.Programs[p.name]
-		if prog == nil {
-			continue
-		}
-		l, err := link.AttachTracing(link.TracingOptions{Program: prog})
-		if err != nil {
-			detach(coll, links)
-			return nil, nil, nil, refused("attach to "+p.tracepoint, err)
-		}
-		links = append(links, l)
-	}
-	return coll, links, missing, nil
-}
-
-func detach(coll *ebpf.Collection, links []link.Link) {
-	for _, l := range links {
-		_ = l.Close() // the program goes with the process at the latest
-	}
-	coll.Close()
+	return coll, missing, nil
 }
 
 // refused explains an error of the kernel.

@@ -54,7 +54,7 @@ func (c *Config) ringBytes() uint32 {
 	return 1 << (bits.Len(uint(n)) - 1)
 }
 
-// A Probe is attached programs.
+// A Probe is loaded programs, which are attached unless [Probe.Detach] was called.
 type Probe struct {
 	coll   *ebpf.Collection
 	links  []link.Link
@@ -77,24 +77,56 @@ func Start(c Config) (*Probe, error) {
 		}
 		return nil, &UnavailableError{err.Error(), withoutRights}
 	}
-	coll, links, missing, err := load(&c)
+	coll, missing, err := load(&c)
 	if err != nil {
 		return nil, err
 	}
 	r, err := ringbuf.NewReader(coll.Maps["events"])
 	if err != nil {
-		detach(coll, links)
+		coll.Close()
 		return nil, fmt.Errorf("trace: the ring of events: %w", err)
 	}
-	return &Probe{coll: coll, links: links, reader: r, Missing: missing, known: map[string]int{},
+	p := &Probe{coll: coll, reader: r, Missing: missing, known: map[string]int{},
 		marks:  map[string]*[1024]uint8{"targets": {}, "fsdevs": {}, "devs": {}},
-		decode: decoder{symbol: syms.name, names: map[uint64]string{}, texts: namer{}}}, nil
+		decode: decoder{symbol: syms.name, names: map[uint64]string{}, texts: namer{}}}
+	if err := p.Attach(); err != nil {
+		_ = p.Close() // err is the reason
+		return nil, err
+	}
+	return p, nil
 }
 
-// Close detaches the programs.
+// Attach attaches the programs again after [Probe.Detach]. It must not run beside Close.
+func (p *Probe) Attach() error {
+	for _, x := range programs {
+		prog := p.coll.Programs[x.name]
+		if prog == nil {
+			continue
+		}
+		l, err := link.AttachTracing(link.TracingOptions{Program: prog})
+		if err != nil {
+			p.Detach()
+			return refused("attach to "+x.tracepoint, err)
+		}
+		p.links = append(p.links, l)
+	}
+	return nil
+}
+
+// Detach leaves the programs loaded, but the kernel no longer runs them. Calls that are under way are
+// lost. It must not run beside Close.
+func (p *Probe) Detach() {
+	for _, l := range p.links {
+		_ = l.Close() // the program goes with the process at the latest
+	}
+	p.links = nil
+}
+
+// Close detaches the programs and removes them from the kernel.
 func (p *Probe) Close() error {
 	err := p.reader.Close()
-	detach(p.coll, p.links)
+	p.Detach()
+	p.coll.Close()
 	return err
 }
 

@@ -1,0 +1,100 @@
+//go:build linux
+
+package trace_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/trace/target"
+)
+
+// A switched is a trace in a process of its own, whose programs are attached and detached. While they
+// are not, the process is stopped.
+type switched struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	stdin   io.Writer
+	answers *bufio.Scanner
+
+	attached bool
+	since    time.Time
+	syncs    float64 // seen until now
+	rate     float64 // a second, while it was last attached
+}
+
+// tracing starts a trace, and waits until its programs run.
+func tracing(t *testing.T, c target.Choice) *switched {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "another trace runs", func() bool { return attached() == 0 })
+	x := &switched{t: t, cmd: exec.CommandContext(context.Background(), self), attached: true}
+	x.cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+c.Path)
+	x.cmd.Stderr = os.Stderr
+	in, err1 := x.cmd.StdinPipe()
+	out, err2 := x.cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, x.cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	x.stdin, x.answers = in, bufio.NewScanner(out)
+	t.Cleanup(func() {
+		_ = x.cmd.Process.Kill() // the kernel removes its programs
+		_ = x.cmd.Wait()         // killed
+		until(t, "programs are left of a process that ended", func() bool { return attached() == 0 })
+	})
+	until(t, "no program was attached", func() bool { return attached() > 0 })
+	time.Sleep(time.Second) // it reads who has which files open
+	return x
+}
+
+// attach attaches or detaches the programs, and lets what that disturbs pass.
+func (x *switched) attach(on bool) {
+	x.t.Helper()
+	const settles = 100 * time.Millisecond
+	if on == x.attached {
+		return
+	}
+	if on {
+		x.signal(unix.SIGCONT)
+	}
+	if _, err := fmt.Fprintln(x.stdin, on); err != nil {
+		x.t.Fatal(err)
+	}
+	if !x.answers.Scan() {
+		x.t.Fatal("the trace ended")
+	}
+	seen, err := strconv.ParseFloat(x.answers.Text(), 64)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if on {
+		x.since = time.Now()
+	} else {
+		x.signal(unix.SIGSTOP)
+		if !x.since.IsZero() {
+			x.rate = (seen - x.syncs) / time.Since(x.since).Seconds()
+		}
+	}
+	x.attached, x.syncs = on, seen
+	time.Sleep(settles)
+}
+
+func (x *switched) signal(s unix.Signal) {
+	x.t.Helper()
+	if err := x.cmd.Process.Signal(s); err != nil {
+		x.t.Fatal(err)
+	}
+}
