@@ -155,8 +155,14 @@ func (c *Clock) list(at Instant, h Handler, arg uint64) {
 
 // insert puts a new event in its place among those of the open span: behind all that are no later.
 func (c *Clock) insert(at Instant, h Handler, arg uint64) {
-	if c.next == len(c.sorted) {
+	switch {
+	case c.next == len(c.sorted):
 		c.sorted, c.next = c.sorted[:0], 0
+	case len(c.sorted) == cap(c.sorted) && c.next >= max(len(c.sorted)/2, 2*sortedMost):
+		// While the open span is far ahead, some event is always pending here: those that have
+		// fired give their room back.
+		n := copy(c.sorted, c.sorted[c.next:])
+		c.sorted, c.next = c.sorted[:n], 0
 	}
 	c.sorted = append(c.sorted, event{})
 	i := len(c.sorted) - 1
@@ -253,6 +259,9 @@ func (c *Clock) following() int64 {
 // first returns the earliest event outside the lines, and whether it is the heap's; nil if there is
 // none.
 func (c *Clock) first() (e *event, heap bool) {
+	if c.next < len(c.sorted) && len(c.heap) == 0 { // as mostly
+		return &c.sorted[c.next], false
+	}
 	near := c.ready()
 	switch {
 	case near && (len(c.heap) == 0 || c.sorted[c.next].before(&c.heap[0])):

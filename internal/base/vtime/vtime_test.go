@@ -66,6 +66,26 @@ func TestOrder(t *testing.T) {
 	})
 }
 
+// A clock with few pending events stays small, however many fire before the next span.
+func TestRoomOfFiredEventsIsUsedAgain(t *testing.T) {
+	var c Clock
+	c.At(At(time.Hour), HandlerFunc(func(Instant, uint64) {}), 0)
+	c.Next() // opens the span of what is an hour ahead
+	left := 100_000
+	var h HandlerFunc
+	h = func(now Instant, _ uint64) {
+		if left--; left > 0 {
+			c.At(now+2, h, 0)
+		}
+	}
+	c.At(0, h, 0)
+	c.At(1, h, 0) // one of the two is always pending
+	c.Run(At(time.Second))
+	if left > 0 || cap(c.sorted) > 8*sortedMost {
+		t.Errorf("%d left; room for %d events, for two that are pending", left, cap(c.sorted))
+	}
+}
+
 func TestNeverStaysNever(t *testing.T) {
 	if Never.Add(time.Second) != Never || Instant(5).Add(-3) != 2 {
 		t.Error("instants overflow")
