@@ -15,8 +15,8 @@ type journal struct {
 	file     *kernel.File // nil if there is none
 	off      units.Size
 	buffered units.Size // in the buffer
-	waiting  []pending
-	syncing  []pending
+	waiting  []*pending
+	syncing  []*pending
 	busy     bool // a sync is in progress or about to begin
 	began    vtime.Instant
 }
@@ -38,7 +38,7 @@ func (j *journal) add(p *pending) {
 		j.e.acknowledge(p)
 		return
 	}
-	j.waiting = append(j.waiting, *p)
+	j.waiting = append(j.waiting, p)
 	j.next()
 }
 
@@ -98,8 +98,7 @@ func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 	s := j.file.LastSync()
 	e.c.syncs++
 	e.c.syncTime += int64(now.Sub(j.began))
-	for i := range j.syncing {
-		p := &j.syncing[i]
+	for _, p := range j.syncing {
 		p.waits[engine.WaitLogTurn] = int64(max(j.began.Sub(p.ready), 0))
 		p.waits[engine.WaitLogQueue] = int64(s.Queue)
 		p.waits[engine.WaitLogLimit] = int64(s.Limit)

@@ -8,11 +8,44 @@ import (
 
 // A pending operation: when the engine got it, and when what it did so far is done.
 type pending struct {
-	op    workload.Op
-	since vtime.Instant
-	ready vtime.Instant
-	waits engine.Waits
+	op     workload.Op
+	since  vtime.Instant
+	ready  vtime.Instant
+	waits  engine.Waits
+	number uint32 // of its place
 }
+
+// places hold the operations in the engine. A place stays where it is, so that an operation is written
+// once, and not copied from one queue into the next; its number is the argument of its events.
+type places struct {
+	chunks [][]pending
+	free   []uint32
+}
+
+const placesChunk = 256
+
+// take returns a place whose operation is over. Its content is anything but its number.
+func (s *places) take() *pending {
+	if len(s.free) == 0 {
+		first := uint32(len(s.chunks) * placesChunk)
+		chunk := make([]pending, placesChunk)
+		for i := range chunk {
+			chunk[i].number = first + uint32(i)
+			s.free = append(s.free, first+placesChunk-1-uint32(i)) // the first is taken first
+		}
+		s.chunks = append(s.chunks, chunk)
+	}
+	last := len(s.free) - 1
+	i := s.free[last]
+	s.free = s.free[:last]
+	return s.at(uint64(i))
+}
+
+// at returns the place with a number.
+func (s *places) at(i uint64) *pending { return &s.chunks[i/placesChunk][i%placesChunk] }
+
+// give frees a place.
+func (s *places) give(p *pending) { s.free = append(s.free, p.number) }
 
 // An entry is a page of a tree.
 type entry struct{ tree, page int32 }

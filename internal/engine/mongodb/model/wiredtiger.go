@@ -39,9 +39,8 @@ type Engine struct {
 	evictor    evictor
 	checkpoint checkpoint
 	journal    journal
-	underway   engine.Kept[pending]
+	underway   places
 	ends       *vtime.Line // of operations
-	done       pending     // the last acknowledged one: the client may use it during the call
 	inside     [2]int64    // operations in the engine: reads, writes
 	epoch      uint16
 
@@ -156,9 +155,10 @@ func (e *Engine) Do(op workload.Op) {
 		takes += e.cfg.CPU.Request.Std()
 	}
 	_, ready := e.env.Host.CPU(now, takes)
-	p := pending{op: op, since: now, ready: ready}
-	p.waits[engine.WaitCPU] = int64(ready.Sub(now))
-	e.reach(&p, 0)
+	p := e.underway.take()
+	p.op, p.since, p.ready = op, now, ready
+	p.waits = engine.Waits{engine.WaitCPU: int64(ready.Sub(now))}
+	e.reach(p, 0)
 }
 
 // reach brings the pages an operation needs into the cache, from the part-th on, then performs
@@ -176,7 +176,7 @@ func (e *Engine) reach(p *pending, part int) {
 			if until := e.read(t, i); until > p.ready {
 				p.waits[engine.WaitRead] += int64(until.Sub(p.ready))
 				p.ready = until
-				e.env.Clock.At(until, (*readDone)(e), e.underway.Keep(*p))
+				e.env.Clock.At(until, (*readDone)(e), uint64(p.number))
 				return
 			}
 		}
@@ -222,8 +222,7 @@ type readDone Engine
 // Fire performs the operation that waited for the page.
 func (r *readDone) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(r)
-	p := e.underway.Take(arg)
-	e.reach(&p, 1)
+	e.reach(e.underway.at(arg), 1)
 }
 
 // perform does an operation whose page is there.
@@ -346,11 +345,10 @@ func (e *Engine) clean(t *tree, i int) units.Size {
 // acknowledge calls the client when the operation is ready.
 func (e *Engine) acknowledge(p *pending) {
 	if now := e.env.Clock.Now(); p.ready > now {
-		e.ends.At(p.ready, e.underway.Keep(*p))
+		e.ends.At(p.ready, uint64(p.number))
 		return
 	}
-	e.done = *p
-	e.finish(&e.done)
+	e.finish(p)
 }
 
 // acknowledged is the engine as the handler of an operation's end.
@@ -359,10 +357,10 @@ type acknowledged Engine
 // Fire calls the client.
 func (a *acknowledged) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(a)
-	e.done = e.underway.Take(arg)
-	e.finish(&e.done)
+	e.finish(e.underway.at(arg))
 }
 
+// finish acknowledges an operation, whose place is free then.
 func (e *Engine) finish(p *pending) {
 	now := e.env.Clock.Now()
 	kind := 0
@@ -378,4 +376,5 @@ func (e *Engine) finish(p *pending) {
 	e.c.ops[kind]++
 	e.c.latency[kind] += int64(now.Sub(p.since))
 	e.env.Client.Done(now, &p.op, &p.waits)
+	e.underway.give(p)
 }
