@@ -122,7 +122,7 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 			return // an engine acknowledges once; its own tests ensure that
 		}
 		delete(d.client, op.At)
-		d.meter.done(now, op, w, nil)
+		d.meter.done(now, op, w, nil, false)
 		d.begin(int(client))
 		return
 	}
@@ -134,7 +134,7 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 			*q = x
 		}
 	}
-	d.meter.done(now, op, w, q)
+	d.meter.done(now, op, w, q, d.queue.n > 0)
 	d.inside--
 	d.dispatch(now)
 }

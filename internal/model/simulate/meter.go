@@ -18,9 +18,11 @@ type meter struct {
 	doneInside                    int64 // acknowledged in the measured time, whenever started
 	sorted                        latency.Sorter
 	waits                         [latency.Classes]waitSum
-	causes                        engine.Waits // of the operation acknowledged last
-	sync, syncBefore              shares       // waits of the syncs done last and before that
+	causes                        engine.Waits // of the operation acknowledged last, if they were asked for
+	sync, syncBefore              syncWaits    // of the syncs done last and before that
 	syncAt                        vtime.Instant
+	before                        shares // those of syncBefore, if known
+	known                         bool
 	series                        *latency.Series // of writes, filled if drawn is set
 	drawn                         bool
 	watch                         *watch // nil: no bound ends the run early
@@ -54,21 +56,25 @@ func (m *meter) refuse(op *workload.Op) {
 	}
 }
 
-// done counts an acknowledged operation; q is not nil if it waited for a connection.
-func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued) {
+// done counts an acknowledged operation; q is not nil if it waited for a connection. others says
+// whether operations wait for the connection that it frees, which ask for its causes.
+func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued, others bool) {
 	if now >= m.from {
 		m.doneInside++
 	}
-	m.hand(now, op, w, q)
-	if m.felt != nil {
-		m.felt.add(op.Kind.Writes(), int64(now-op.At))
+	m.synced(now, w)
+	write, measured := op.Kind.Writes(), op.At >= m.from
+	if others || write && measured {
+		m.hand(op, w, q)
 	}
-	if op.At < m.from {
+	if m.felt != nil {
+		m.felt.add(write, int64(now-op.At))
+	}
+	if !measured {
 		return
 	}
 	m.unanswered--
 	took := int64(now - op.At)
-	write := op.Kind.Writes()
 	if m.watch != nil {
 		m.watch.done(write, took)
 	}
@@ -96,18 +102,31 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 // held it waited for. Both are distributed in the proportions of those other waits: the waits of
 // the last sync completed before this one, and the waits of the operation that freed the
 // connection.
-func (m *meter) hand(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued) {
+func (m *meter) hand(op *workload.Op, w *engine.Waits, q *queued) {
 	m.causes = *w
-	if queue, limit, device := w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]; queue|limit|device != 0 && now != m.syncAt {
-		m.syncBefore, m.syncAt = m.sync, now
-		m.sync = sharesOf(&engine.Waits{engine.WaitLogQueue: queue, engine.WaitLogLimit: limit, engine.WaitLogDevice: device})
+	if turn := w[engine.WaitLogTurn]; turn != 0 {
+		if !m.known {
+			b := &m.syncBefore
+			m.before = sharesOf(&engine.Waits{engine.WaitLogQueue: b.queue, engine.WaitLogLimit: b.limit, engine.WaitLogDevice: b.device})
+			m.known = true
+		}
+		m.causes[engine.WaitLogTurn] = 0
+		spread(&m.causes, turn, &m.before, engine.WaitLogTurn)
 	}
-	turn := w[engine.WaitLogTurn]
-	m.causes[engine.WaitLogTurn] = 0
-	spread(&m.causes, turn, &m.syncBefore, engine.WaitLogTurn)
 	if q != nil {
 		behind := sharesOf(&q.behind)
 		spread(&m.causes, int64(q.at-op.At), &behind, engine.WaitConnection)
+	}
+}
+
+// syncWaits are the waits for a sync of those who were acknowledged by it.
+type syncWaits struct{ queue, limit, device int64 }
+
+// synced takes in the sync that an operation waited for.
+func (m *meter) synced(now vtime.Instant, w *engine.Waits) {
+	s := syncWaits{w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]}
+	if s.queue|s.limit|s.device != 0 && now != m.syncAt {
+		m.syncBefore, m.sync, m.syncAt, m.known = m.sync, s, now, false
 	}
 }
 
