@@ -48,16 +48,19 @@ type jobTurn Host
 
 // newJob returns the number of a job, reusing that of a finished one if possible.
 func (h *Host) newJob(f *File, from, to int64) int {
-	now := h.clock.Now()
-	j := job{file: f, from: from, to: to, began: now, taken: f.device.issued, issued: now}
-	if n := len(h.idle); n > 0 {
-		i := h.idle[n-1]
-		h.idle = h.idle[:n-1]
-		h.jobs[i] = j
-		return i
+	if len(h.idle) == 0 {
+		h.jobs = append(h.jobs, job{})
+		h.idle = append(h.idle, len(h.jobs)-1)
 	}
-	h.jobs = append(h.jobs, j)
-	return len(h.jobs) - 1
+	n := len(h.idle) - 1
+	i := h.idle[n]
+	h.idle = h.idle[:n]
+	now := h.clock.Now()
+	j := &h.jobs[i]
+	*j = job{} // and field by field: it is large to be copied
+	j.file, j.from, j.to = f, from, to
+	j.began, j.taken, j.issued = now, f.device.issued, now
+	return i
 }
 
 // A jobRoom is the host as the handler of its jobs' turns at a throttle.

@@ -48,17 +48,18 @@ type account struct {
 	room units.Size // room left in its last operation
 }
 
-// charge counts a request; live says whether the previous operation may still grow.
-func (a *account) charge(r Request, live bool) charge {
-	c := charge{operations: 1, bytes: int64(r.Length)}
+// charge counts a request, into c, which is empty; live says whether the previous operation may
+// still grow.
+func (a *account) charge(c *charge, r Request, live bool) {
+	c.operations, c.bytes = 1, int64(r.Length)
 	if a.carries == 0 {
 		if r.Length > paced {
 			c.headBytes = int64((r.Length - 1) / paced * paced)
 		}
-		return c
+		return
 	}
 	if !a.merge && r.Length <= a.carries {
-		return c
+		return
 	}
 	rest := r.Length
 	c.operations = 0
@@ -83,5 +84,4 @@ func (a *account) charge(r Request, live bool) charge {
 		c.headBytes = 0 // it is itself the last part
 	}
 	a.op, a.end = r.Op, r.Offset+r.Length
-	return c
 }

@@ -174,7 +174,8 @@ func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 
 // issue finds when the limits let a request pass, and charges it.
 func (q *Queue) issue(c *Completion, r Request) {
-	cost := q.account.charge(r, c.Admitted <= q.mergeUntil)
+	var cost charge
+	q.account.charge(&cost, r, c.Admitted <= q.mergeUntil)
 	meters := q.meters[r.Op]
 	line := &q.last[q.line[r.Op]]
 	first, held, waits := c.Admitted, Unlimited, false
