@@ -176,20 +176,31 @@ func (s *Space) size() int64 {
 // cost money, with their prices, and the settings for one whole dollar at a time.
 type walk struct {
 	space    *Space
-	paid     []candidate // by price
-	settings [][]int     // choices of the settings' axes; the others are 0
+	paid     []priced // by price
+	settings [][]int  // choices of the settings' axes; the others are 0
 	group    []candidate
 	at       int
+}
+
+// priced is a combination of what costs money: its number in the order of the grid, which says what it
+// is, because there may be hundreds of thousands.
+type priced struct {
+	price   dollars
+	ordinal int
 }
 
 func (s *Space) walk() *walk {
 	w := &walk{space: s}
 	s.product(make([]int, len(s.axes)), 0, false, len(s.axes), func(choice []int) {
-		w.paid = append(w.paid, candidate{choice: slices.Clone(choice), price: s.price(choice), ordinal: len(w.paid)})
+		w.paid = append(w.paid, priced{s.price(choice), len(w.paid)})
 	})
-	// Equal prices are in the order of the grid. This is faster than a stable sort, and there may
-	// be hundreds of thousands.
-	slices.SortFunc(w.paid, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.price, b.price), a.ordinal-b.ordinal) })
+	// Equal prices are in the order of the grid. This is faster than a stable sort.
+	slices.SortFunc(w.paid, func(a, b priced) int {
+		if a.price != b.price {
+			return cmp.Compare(a.price, b.price)
+		}
+		return a.ordinal - b.ordinal
+	})
 	s.product(make([]int, len(s.axes)), 0, true, s.atOnce, func(choice []int) {
 		w.settings = append(w.settings, slices.Clone(choice))
 	})
@@ -218,6 +229,18 @@ func (s *Space) product(choice []int, from int, setting bool, changed int, tell 
 	choice[from] = 0
 }
 
+// nth returns a combination of what costs money by its number in the order of product.
+func (s *Space) nth(ordinal int) []int {
+	choice := make([]int, len(s.axes))
+	for i := len(s.axes) - 1; i >= 0; i-- {
+		if n := len(s.axes[i].options); !s.axes[i].setting {
+			choice[i] = ordinal % n
+			ordinal /= n
+		}
+	}
+	return choice
+}
+
 func (s *Space) price(choice []int) dollars {
 	if s.bill != nil {
 		return s.bill(choice)
@@ -241,8 +264,9 @@ func (w *walk) next() *candidate {
 			if w.space.most > 0 && price > w.space.most {
 				continue
 			}
+			paid := w.space.nth(w.paid[w.at].ordinal)
 			for k, settings := range w.settings {
-				c := w.space.candidate(w.paid[w.at].choice, settings, price)
+				c := w.space.candidate(paid, settings, price)
 				c.ordinal = w.at*len(w.settings) + k
 				w.group = append(w.group, c)
 			}
