@@ -135,6 +135,7 @@ var products = map[string]string{"PremiumV2": "premium-v2", "UltraSSD": "ultra",
 
 func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, name string) error {
 	var disk struct {
+		Location  string `json:"location"`
 		ManagedBy string `json:"managedBy"`
 		SKU       struct {
 			Name string `json:"name"`
@@ -161,6 +162,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 	d.Fact("sku."+name, disk.SKU.Name)
 	if id == s.id {
 		s.machine = disk.ManagedBy
+		d.Fact("region", region(disk.Location))
 	}
 	return nil
 }
@@ -168,6 +170,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 // describeMachine reads the machine's size and its data disks; all of them if they are asked for.
 func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all bool) error {
 	var vm struct {
+		Location   string `json:"location"`
 		Properties struct {
 			Hardware struct {
 				Size string `json:"vmSize"`
@@ -189,6 +192,9 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 		return err
 	}
 	d.Machine(vm.Properties.Hardware.Size, cloud.Machine{})
+	if all {
+		d.Fact("region", region(vm.Location))
+	}
 	for _, x := range vm.Properties.Storage.Disks[:min(len(vm.Properties.Storage.Disks), disksMax)] {
 		if !all && !strings.EqualFold(x.Managed.ID, s.id) {
 			continue
@@ -203,6 +209,9 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 	}
 	return nil
 }
+
+// region is a location as prices name it: "westeurope", which older resources have as "West Europe".
+func region(location string) string { return strings.ToLower(strings.ReplaceAll(location, " ", "")) }
 
 // disksMax bounds the data disks of a machine; Azure's largest take 64.
 const disksMax = 64

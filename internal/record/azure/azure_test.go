@@ -84,7 +84,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case key == "data-1":
 		_, _ = io.WriteString(w, `{"name":"data-1","id":"`+disk+`","type":"Microsoft.Compute/disks","location":"westeurope","managedBy":"`+vm+`","sku":{"name":"PremiumV2_LRS"},"properties":{"diskSizeGB":512,"diskIOPSReadWrite":5000,"diskMBpsReadWrite":200,"diskState":"Attached"}}`)
 	case key == "db-1":
-		_, _ = io.WriteString(w, `{"name":"db-1","properties":{"hardwareProfile":{"vmSize":"Standard_D8s_v5"},"storageProfile":{"dataDisks":[{"lun":1,"name":"data-1","caching":"None","managedDisk":{"id":"`+disk+`"}}]}}}`)
+		_, _ = io.WriteString(w, `{"name":"db-1","location":"West Europe","properties":{"hardwareProfile":{"vmSize":"Standard_D8s_v5"},"storageProfile":{"dataDisks":[{"lun":1,"name":"data-1","caching":"None","managedDisk":{"id":"`+disk+`"}}]}}}`)
 	case strings.Contains(asks, "Composite"):
 		_, _ = io.WriteString(w, `{"cost":59,"interval":"PT1M","namespace":"Microsoft.Compute/disks","value":[`+value("Composite Disk Write Operations/sec", "CountPerSecond", "", point(0, `,"average":4000`), point(1, ""), point(2, `,"average":5000`))+`]}`)
 	case strings.Contains(asks, "Data Disk") && r.URL.Query().Get("$filter") == "LUN eq '*'":
@@ -136,13 +136,13 @@ func TestDisk(t *testing.T) {
 			}
 		}
 		d := s.Describe()
-		for name, want := range map[string]string{"volume.data-1": "premium-v2,512GiB,5000IOPS,200MB/s", "instance_type": "Standard_D8s_v5", "caching.data-1": "None", "requests": "5 API calls"} {
+		for name, want := range map[string]string{"volume.data-1": "premium-v2,512GiB,5000IOPS,200MB/s", "region": "westeurope", "instance_type": "Standard_D8s_v5", "caching.data-1": "None", "requests": "5 API calls"} {
 			if d.Facts[name] != want {
 				t.Errorf("%s is %q, not %q", name, d.Facts[name], want)
 			}
 		}
 	}
-	if _, s, err := read(t, &fake{}, "azure://"+vm, source.Options{}, nil); err != nil || s.Describe().Facts["volume.data-1"] == "" {
+	if _, s, err := read(t, &fake{}, "azure://"+vm, source.Options{}, nil); err != nil || s.Describe().Facts["volume.data-1"] == "" || s.Describe().Facts["region"] != "westeurope" {
 		t.Errorf("a machine: %v, %v", s.Describe(), err)
 	}
 }
