@@ -25,6 +25,7 @@ var mechanisms = []struct {
 	{"retryable writes", []string{"engine.wiredtiger.retryable_writes=false"}},
 	{"the server: oplog, history store, its CPU", []string{"engine.wiredtiger.oplog=false"}},
 	{"CPU of requests, rounds and replies", []string{"engine.wiredtiger.cpu.request=0s", "engine.wiredtiger.cpu.round=0s", "engine.wiredtiger.cpu.reply=0s"}},
+	{"requests that cost less if no core is free", []string{"engine.wiredtiger.cpu.busy=100%"}},
 	{"cores that have to wake up", []string{"host.wakeup=0s"}},
 	{"a page's turn of a server's eviction thread: the bare engine's", []string{"engine.wiredtiger.cpu.eviction=2ms"}},
 	{"scrubbing before a checkpoint", []string{"engine.wiredtiger.eviction_checkpoint_target=100%"}},

@@ -25,9 +25,9 @@ const (
 // kind, and the worst.
 var bounds = map[table.Kind]struct{ middle, worst float64 }{
 	table.Rate:     {1.02, 1.06},
-	table.Duration: {1.3, 1.7},
-	table.P50:      {1.2, 1.6},
-	table.P99:      {1.15, 5},
+	table.Duration: {1.2, 1.6},
+	table.P50:      {1.2, 1.3},
+	table.P99:      {1.3, 3},
 }
 
 // worstP99 bounds the p99 of all writes, which is what people ask for.

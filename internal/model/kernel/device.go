@@ -18,6 +18,8 @@ type Device struct {
 	end      units.Size    // where the next file starts
 	issued   vtime.Instant // when the last request is issued
 	journal  units.Size    // where the file system's journal continues
+	dirty    units.Size    // in the page cache, of its files
+	share    share
 	flusher  flusher
 	tags     []*tags // of its queue, for a stripe of each member's; none without slots
 	stripe   *volume.Stripe

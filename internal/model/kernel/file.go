@@ -17,6 +17,7 @@ type File struct {
 	listed     bool          // the flusher has it on its list of dirty files
 	since      vtime.Instant // when it got there
 	overdue    bool          // the flusher has to write it because it has been dirty for too long
+	queued     bool          // the flusher had begun to write all files when less was dirty again
 	cursor     int64         // page where the flusher continues
 	writeback  vtime.Instant // when everything submitted is done
 	allocated  bool          // blocks were allocated since the last sync
@@ -124,7 +125,8 @@ func (f *File) Write(off, n units.Size) (resume vtime.Instant) {
 	}
 	fresh := f.dirty.set(int64(off/PageSize), int64((off+n-1)/PageSize))
 	f.size = max(f.size, off+n)
-	h.tick()
+	f.device.flusher.tick()
+	f.device.dirty += units.Size(fresh) * PageSize
 	h.dirtied(fresh)
 	return h.balance(f.device, now)
 }
@@ -173,6 +175,7 @@ func (f *File) submit(from, to int64) (next int64, c volume.Completion, n units.
 	}
 	n = units.Size(pages) * PageSize
 	f.host.dirty -= n
+	f.device.dirty -= n
 	c = f.device.do(volume.Request{Op: volume.Write, Offset: f.start + units.Size(first)*PageSize, Length: n}, true)
 	f.writeback = max(f.writeback, c.Done)
 	f.mapped = max(f.mapped, first+pages)

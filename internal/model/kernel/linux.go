@@ -112,8 +112,8 @@ type Host struct {
 	limit      units.Size
 	unpolled   int64 // pages dirtied since the total was last checked
 	poll       int64 // the number after which it is checked
-	ticking    bool
 	waiting    pressure
+	sharesAt   vtime.Instant // number of the period up to which devices' shares are aged
 	jobs       []job
 	idle       []int       // numbers of finished jobs
 	tags       []*dirtyMap // for syncs to come
@@ -153,6 +153,17 @@ func (h *Host) DirtyBytes() units.Size { return h.dirty }
 
 // BackgroundLimit returns the dirty bytes from which on the page cache is written out.
 func (h *Host) BackgroundLimit() units.Size { return h.background }
+
+// Busy reports whether no core is free now.
+func (h *Host) Busy() bool {
+	now := h.clock.Now()
+	for _, free := range h.cores {
+		if free <= now {
+			return false
+		}
+	}
+	return true
+}
 
 // asleep is how long a core must be idle until being first on it costs; see Config.Wakeup.
 const asleep = time.Millisecond

@@ -19,25 +19,30 @@ const (
 
 // A flusher is the kernel thread that writes out a device's dirty pages in the background.
 type flusher struct {
-	device *Device
-	active bool
-	file   int   // the current one
-	left   int64 // remaining pages of its chunk
-	from   int64 // where in the file the chunk began
-	round  bool  // it has passed the end of the file since
-	speed  bandwidth
-	room   bool   // the throttle has let it in
-	handle handle // of ext4's journal
+	device     *Device
+	active     bool
+	background bool  // because too much is dirty, not because something has been for too long
+	once       bool  // the current file has this one chunk
+	ticking    bool  // it looks for what has been
+	file       int   // the current one
+	left       int64 // remaining pages of its chunk
+	from       int64 // where in the file the chunk began
+	round      bool  // it has passed the end of the file since
+	speed      bandwidth
+	room       bool   // the throttle has let it in
+	handle     handle // of ext4's journal
 }
 
-// A tick is the host as the handler of the flusher's clock (dirty_writeback_centisecs).
-type tick Host
+// A tick is a flusher as the handler of its clock (dirty_writeback_centisecs).
+type tick flusher
 
-// tick starts the clock while anything is dirty.
-func (h *Host) tick() {
-	if !h.ticking && h.cfg.WritebackInterval > 0 {
-		h.ticking = true
-		h.clock.After(h.cfg.WritebackInterval.Std(), (*tick)(h), 0)
+// tick starts the clock while anything is dirty. It runs again from when the flusher is done
+// (wb_workfn).
+func (w *flusher) tick() {
+	h := w.device.host
+	if !w.ticking && !w.active && h.cfg.WritebackInterval > 0 {
+		w.ticking = true
+		h.clock.After(h.cfg.WritebackInterval.Std(), (*tick)(w), 0)
 	}
 }
 
@@ -48,40 +53,51 @@ func (h *Host) tick() {
 // file that a database keeps writing to is flushed after dirty_expire, or up to one interval later,
 // whatever its checkpoints did meanwhile. A real WiredTiger was measured to behave that way.
 func (t *tick) Fire(now vtime.Instant, _ uint64) {
-	h := (*Host)(t)
+	w := (*flusher)(t)
+	h := w.device.host
+	w.ticking = false
 	found, left := false, false
 	for _, f := range h.files {
-		if !f.listed || now.Sub(f.since) < h.cfg.DirtyExpire.Std() {
-			left = left || f.listed
+		if f.device != w.device {
 			continue
 		}
-		if f.listed = f.dirty.pages > 0; f.listed {
-			f.overdue, found, left = true, true, true
+		if f.listed && now.Sub(f.since) >= h.cfg.DirtyExpire.Std() {
+			f.listed = f.dirty.pages > 0
+			f.overdue = f.overdue || f.listed
 		}
+		found = found || f.overdue || f.queued
+		left = left || f.listed
 	}
-	if found {
-		h.startFlushers()
+	if left && (found || h.overBackground(w.device)) {
+		w.start(false)
 	}
-	h.ticking = false
 	if left {
-		h.tick()
+		w.tick()
 	}
 }
 
 // Sync starts to write out all that is dirty now, as sync(2) does, and does not wait for it.
 func (h *Host) Sync() {
 	for _, f := range h.files {
-		f.overdue = f.overdue || f.dirty.pages > 0
+		f.listed = f.dirty.pages > 0
+		f.overdue = f.overdue || f.listed
 	}
-	h.startFlushers()
+	for _, d := range h.devices {
+		d.flusher.start(false)
+	}
 }
 
+// startFlushers has all devices written to, because too much is dirty.
 func (h *Host) startFlushers() {
 	for _, d := range h.devices {
-		if !d.flusher.active {
-			d.flusher.active = true
-			d.flusher.run()
-		}
+		d.flusher.start(true)
+	}
+}
+
+func (w *flusher) start(background bool) {
+	if !w.active {
+		w.active, w.background = true, background
+		w.run()
 	}
 }
 
@@ -104,6 +120,7 @@ func (w *flusher) run() {
 	for {
 		if w.left <= 0 && !w.choose() {
 			w.active = false
+			w.tick()
 			w.device.handles.end(&w.handle)
 			if w.room {
 				w.room = false
@@ -132,7 +149,7 @@ func (w *flusher) run() {
 		if !ok {
 			w.device.handles.end(&w.handle)
 			if !w.seek(f) {
-				w.left, f.overdue = 0, false
+				w.left, f.overdue, f.queued = 0, false, false
 				f.listed, f.since = f.dirty.pages > 0, now
 			}
 			continue
@@ -165,14 +182,42 @@ func (w *flusher) seek(f *File) bool {
 	return true
 }
 
-// choose selects the device's next file to write a chunk of.
+// choose selects the device's next file to write a chunk of. A file that has been dirty for too long
+// is written to its end. While too much is dirty, all files have their turns. When that is no longer
+// so, those that are left stay queued: at the next tick one chunk of each is written, and its time
+// begins anew (requeue_inode).
 func (w *flusher) choose() bool {
+	h := w.device.host
+	if w.once {
+		w.once = false
+		f := h.files[w.file]
+		f.queued, f.since = false, h.clock.Now()
+	}
+	if w.background && !h.overBackground(w.device) {
+		return false
+	}
+	if w.next() {
+		return true
+	}
+	if !h.overBackground(w.device) {
+		return false
+	}
+	w.background = true
+	for _, f := range h.files {
+		f.queued = f.queued || f.device == w.device && f.dirty.pages > 0
+	}
+	return w.next()
+}
+
+// next goes on to a file that is due.
+func (w *flusher) next() bool {
 	h := w.device.host
 	for range h.files {
 		w.file = (w.file + 1) % len(h.files)
 		f := h.files[w.file]
-		if f.device == w.device && f.dirty.pages > 0 && (f.overdue || h.dirty > h.background) {
+		if f.device == w.device && f.dirty.pages > 0 && (f.overdue || f.queued) {
 			w.left, w.from, w.round = w.chunk(), f.cursor, false
+			w.once = !w.background && !f.overdue
 			return true
 		}
 	}

@@ -33,11 +33,11 @@ func AccuracyOf(k Kind) Accuracy {
 	case Rate:
 		return Accuracy{1.01, 1.40}
 	case Duration:
-		return Accuracy{1.06, 1.26}
+		return Accuracy{1.19, 1.34}
 	case P50:
 		return Accuracy{1.10, 1.31}
 	default:
-		return Accuracy{1.16, 3.4}
+		return Accuracy{1.18, 3.4}
 	}
 }
 

@@ -105,7 +105,7 @@ func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 		p.waits[engine.WaitLogDevice] = int64(s.Device)
 		p.ready = now
 		if e.oplog != nil {
-			_, p.ready = e.env.Host.CPU(now, e.cfg.CPU.Reply.Std())
+			_, p.ready = e.env.Host.CPU(now, e.serverWork(e.cfg.CPU.Reply))
 			p.waits[engine.WaitCPU] += int64(p.ready.Sub(now))
 			e.acknowledge(p)
 			continue

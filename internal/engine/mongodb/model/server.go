@@ -96,6 +96,14 @@ func (e *Engine) warmServer(room float64) (others, oplog float64) {
 	return min((room-float64(oplog*size))/max(float64(e.inFiles)-size, 1), 1), oplog
 }
 
+// serverWork returns the CPU time of a server's part of an operation.
+func (e *Engine) serverWork(d units.Duration) time.Duration {
+	if e.env.Host.Busy() {
+		return time.Duration(float64(d) * float64(e.cfg.CPU.Busy))
+	}
+	return d.Std()
+}
+
 // seconds returns the time for page.passed.
 func (e *Engine) seconds() uint16 { return uint16(e.env.Clock.Now() / vtime.Instant(time.Second)) }
 

@@ -152,7 +152,7 @@ func (e *Engine) Do(op workload.Op) {
 	e.inside[kind]++
 	takes := e.cfg.CPU.Operation.Std()
 	if e.oplog != nil {
-		takes += e.cfg.CPU.Request.Std()
+		takes += e.serverWork(e.cfg.CPU.Request)
 	}
 	_, ready := e.env.Host.CPU(now, takes)
 	p := e.underway.take()
