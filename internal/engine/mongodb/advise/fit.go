@@ -59,6 +59,7 @@ func (f fitting) fit() error {
 	}
 	f.documents(c, cache)
 	f.eviction(key)
+	f.server(key)
 	return nil
 }
 
@@ -256,6 +257,21 @@ func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 	f.Add(key, fit.Count(fit.Significant(max(bytes/size, 1))), known, "%s", why).Between(low/size, high/size).ToKnow(ask)
 	f.Skew()
 	f.Connections("how many operations clients have under way at most; 100 taken, which is a MongoDB driver's maxPoolSize")
+}
+
+// server enters where a member of a replica set was told to write otherwise than by default: its
+// drivers not to retry writes, itself not to compress pages. The oplog's counters say it of the
+// oplog, and what was set for all collections holds for it too.
+func (f fitting) server(key string) {
+	const few = 0.01 // of the writes
+	writes := fit.Zero(f.Mean(judge.Inserts)) + fit.Zero(f.Mean(judge.Updates))
+	if n := f.Mean(judge.SessionWrites); writes >= 1 && n < few*writes {
+		f.Add(key+"retryable_writes", fit.Boolean(false), fit.Measured, "%s writes/s to config.transactions, and %s writes/s of clients", units.Number(n), units.Number(writes))
+	}
+	if pages := f.Mean(judge.OplogPages); pages > 0 && f.Mean(judge.OplogCompressor) == 0 {
+		f.Add(key+"compressor", fit.Boolean(false), fit.Inferred, "no compressor was asked for the oplog's %s pages/s", units.Number(pages)).
+			ToKnow("db.collection.stats(): block_compressor in creationString")
+	}
 }
 
 // eviction says what is left to mongod's defaults.
