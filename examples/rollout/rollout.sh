@@ -28,8 +28,8 @@ missing() {
 }
 
 bin=$(compgen -G '/usr/lib/postgresql/*/bin' | sort -V | tail -1) || missing "PostgreSQL is not installed (Debian: postgresql)"
-for program in "$bin/postgres" "$bin/pgbench" "$bin/psql" jq mkfs.ext4 runuser; do
-	command -v "$program" >/dev/null || missing "$program is not installed (Debian: postgresql, jq, e2fsprogs, util-linux)"
+for program in "$bin/postgres" "$bin/pgbench" "$bin/psql" mkfs.ext4 findmnt runuser; do
+	command -v "$program" >/dev/null || missing "$program is not installed (Debian: postgresql, e2fsprogs, util-linux)"
 done
 ((EUID == 0)) || missing "emulated volumes need root"
 [[ -e /dev/fuse ]] || missing "emulated volumes need /dev/fuse"
