@@ -3,7 +3,6 @@ package lab_test
 import (
 	"bytes"
 	"flag"
-	"math"
 	"os"
 	"testing"
 
@@ -66,7 +65,9 @@ func TestErrorTable(t *testing.T) {
 	}
 	for _, s := range table.Summarise(rows) {
 		said := simulate.AccuracyOf(s.Kind)
-		if math.Abs(said.Median-s.Off) > 0.011 || math.Abs(said.Worst/s.Worst-1) > 0.05 {
+		// The bar may be wider, but not narrower: a server's runs are further off (examples/mongod), and
+		// so are repeated runs of one scenario.
+		if said.Median < s.Off-0.011 || said.Median > s.Off+0.2 || said.Worst < 0.95*s.Worst || said.Worst > 2*s.Worst {
 			t.Errorf("%s: simulate.AccuracyOf says %.2f and %.1f, the table %.3f and %.2f", s.Kind, said.Median, said.Worst, s.Off, s.Worst)
 		}
 	}

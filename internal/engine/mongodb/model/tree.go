@@ -51,8 +51,9 @@ type tree struct {
 	// A block that the last checkpoint refers to is freed when the next one is complete. One that was
 	// written since is freed immediately, and so it is soon written again.
 	free     blocks
-	deferred []freed
-	end      int32 // of the file, in units
+	deferred []freed // that the last checkpoint refers to
+	before   []freed // that the one before it refers to, while it is not complete
+	end      int32   // of the file, in units
 
 	unsynced units.Size // written since it was last handed to the volume
 }
@@ -150,12 +151,18 @@ func (t *tree) place(length uint16) int32 {
 
 func (t *tree) release(b freed) { t.free.give(b.block, int32(b.length)) }
 
+// taken notes that a checkpoint has written all its pages.
+func (t *tree) taken() {
+	t.before = append(t.before, t.deferred...)
+	t.deferred = t.deferred[:0]
+}
+
 // checkpointed frees what only the checkpoint before referred to.
 func (t *tree) checkpointed() {
-	for _, b := range t.deferred {
+	for _, b := range t.before {
 		t.release(b)
 	}
-	t.deferred = t.deferred[:0]
+	t.before = t.before[:0]
 }
 
 // write puts a page's image at a new place, into the kernel's page cache, and gives its bytes.
