@@ -182,8 +182,8 @@ type walk struct {
 	at       int
 }
 
-// priced is a combination of what costs money: its number in the order of the grid, which says what it
-// is, because there may be hundreds of thousands.
+// priced is a combination of what costs money. Its number in the order of the grid says which: there
+// may be hundreds of thousands.
 type priced struct {
 	price   dollars
 	ordinal int

@@ -18,7 +18,7 @@ type meter struct {
 	doneInside                    int64 // acknowledged in the measured time, whenever started
 	sorted                        latency.Sorter
 	waits                         [latency.Classes]waitSum
-	causes                        engine.Waits // of the operation acknowledged last, if they were asked for
+	causes                        engine.Waits // of the operation acknowledged last, if [meter.done] worked them out
 	sync, syncBefore              syncWaits    // of the syncs done last and before that
 	syncAt                        vtime.Instant
 	before                        shares // those of syncBefore, if known
@@ -105,10 +105,11 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 func (m *meter) hand(op *workload.Op, w *engine.Waits, q *queued) {
 	m.causes = *w
 	if turn := w[engine.WaitLogTurn]; turn != 0 {
-		if !m.known {
-			b := &m.syncBefore
-			m.before = sharesOf(&engine.Waits{engine.WaitLogQueue: b.queue, engine.WaitLogLimit: b.limit, engine.WaitLogDevice: b.device})
+		if b := &m.syncBefore; !m.known {
 			m.known = true
+			m.before = sharesOf(&engine.Waits{
+				engine.WaitLogQueue: b.queue, engine.WaitLogLimit: b.limit, engine.WaitLogDevice: b.device,
+			})
 		}
 		m.causes[engine.WaitLogTurn] = 0
 		spread(&m.causes, turn, &m.before, engine.WaitLogTurn)

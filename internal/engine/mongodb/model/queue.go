@@ -15,8 +15,9 @@ type pending struct {
 	number uint32 // of its place
 }
 
-// places hold the operations in the engine. A place stays where it is, so that an operation is written
-// once, and not copied from one queue into the next; its number is the argument of its events.
+// places hold the operations in the engine. A place stays where it is, so that an operation is
+// written once, and not copied from one queue into the next; its number is the argument of its
+// events.
 type places struct {
 	chunks [][]pending
 	free   []uint32
