@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +45,7 @@ func tracing(t *testing.T, c target.Choice) *switched {
 	x := &switched{t: t, cmd: exec.CommandContext(context.Background(), self), attached: true}
 	x.cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+c.Path)
 	x.cmd.Stderr = os.Stderr
+	x.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL} // a stopped process ends by nothing else
 	in, err1 := x.cmd.StdinPipe()
 	out, err2 := x.cmd.StdoutPipe()
 	if err := errors.Join(err1, err2, x.cmd.Start()); err != nil {
