@@ -24,7 +24,7 @@ import (
 // the pack that no mongod has would make a rule silently not measurable. What a version
 // lacks is named.
 func TestSignalsOfCaptures(t *testing.T) {
-	replication := []string{"mongodb_members:count", "mongodb_member_lag:seconds"} // no replica set
+	replication := []string{"mongodb_members:count", "mongodb_member_lag:seconds", "mongodb_oplog_pages:rate", "mongodb_oplog_compressor:rate"} // no replica set
 	for _, c := range []struct {
 		file  string
 		lacks []string

@@ -31,5 +31,6 @@ var (
 	OplogPages = signal("mongodb_oplog_pages:rate", "1/s", "pages of the oplog written from the cache per second",
 		`irate(mongodb_oplog_stats_wt_cache_pages_written_from_cache[$w])`)
 	OplogCompressor = signal("mongodb_oplog_compressor:rate", "1/s", "pages of the oplog that a compressor was asked for per second",
-		`irate(mongodb_oplog_stats_wt_compression_compressed_pages_written[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_failed_to_compress[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_was_too_small_to_compress[$w])`)
+		`irate(mongodb_oplog_stats_wt_compression_compressed_pages_written[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_failed_to_compress[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_was_too_small_to_compress[$w])`,
+		`irate(mongodb_oplog_stats_wt_compression_pages_written_to_disk[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_to_disk_failed_to_compress[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_to_disk_was_too_small_to_compress[$w])`)
 )
