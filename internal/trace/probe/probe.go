@@ -89,15 +89,41 @@ func Start(c Config) (*Probe, error) {
 	p := &Probe{coll: coll, reader: r, Missing: missing, known: map[string]int{},
 		marks:  map[string]*[1024]uint8{"targets": {}, "fsdevs": {}, "devs": {}},
 		decode: decoder{symbol: syms.name, names: map[uint64]string{}, texts: namer{}}}
-	if err := p.Attach(); err != nil {
+	if err := p.attach(); err != nil {
 		_ = p.Close() // err is the reason
 		return nil, err
 	}
 	return p, nil
 }
 
-// Attach attaches the programs again after [Probe.Detach]. It must not run beside Close.
+// Attach attaches the programs again after [Probe.Detach], as if they had seen nothing before. It must
+// not run beside Close.
 func (p *Probe) Attach() error {
+	if err := p.forget(); err != nil {
+		return err
+	}
+	return p.attach()
+}
+
+// forget removes what the programs know of calls: those that were under way as they were detached would
+// seem to last until now.
+func (p *Probe) forget() error {
+	threads, state := p.coll.Maps["threads"], p.coll.Maps[".bss"]
+	none := make([]byte, threads.ValueSize())
+	var err error
+	for i := uint32(0); i < threads.MaxEntries() && err == nil; i++ {
+		err = threads.Put(i, none)
+	}
+	if err := errors.Join(err, state.Put(uint32(0), make([]byte, state.ValueSize()))); err != nil {
+		return fmt.Errorf("trace: forgetting calls: %w", err)
+	}
+	if err := p.coll.Variables["watched_since"].Set(uint64(Clock())); err != nil {
+		return fmt.Errorf("trace: the time: %w", err)
+	}
+	return p.Watch(nil, nil, nil) // the marks
+}
+
+func (p *Probe) attach() error {
 	for _, x := range programs {
 		prog := p.coll.Programs[x.name]
 		if prog == nil {

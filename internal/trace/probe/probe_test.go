@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -112,5 +113,53 @@ func TestLost(t *testing.T) {
 	n, err := p.Totals()
 	if err != nil || n.Lost == 0 || n.Counts[events.Fsync].Calls < 100 {
 		t.Errorf("%+v, %v", n, err)
+	}
+}
+
+// Detached programs see nothing, and see again what begins after they were attached once more.
+func TestDetached(t *testing.T) {
+	p := started(t, Config{Slower: time.Second})
+	dir := t.TempDir()
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	dev := unix.Major(st.Dev)<<20 | unix.Minor(st.Dev)
+	if err := p.Watch([]uint32{uint32(os.Getpid())}, []uint32{dev}, []uint32{dev}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(dir, "traced"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	runtime.LockOSThread() // the first call of each thread may have begun before, and is not counted
+	defer runtime.UnlockOSThread()
+	const syncs = 20
+	seen := func() uint64 {
+		t.Helper()
+		for range syncs {
+			if _, err := f.WriteString("x"); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n, err := p.Totals()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.Counts[events.Fsync].Calls
+	}
+	first := seen()
+	p.Detach()
+	detached := seen()
+	if err := p.Attach(); err != nil {
+		t.Fatal(err)
+	}
+	again := seen()
+	if first == 0 || detached != first || again < detached+syncs/2 {
+		t.Errorf("%d calls, %d after detached programs, %d with them attached again", first, detached, again)
 	}
 }
