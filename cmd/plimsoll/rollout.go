@@ -12,9 +12,13 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout"
+	"plimsoll/internal/base/shellword"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/present/results"
 )
+
+// rolloutDir is the folder of a rollout without --dir.
+const rolloutDir = "rollout"
 
 // rolloutOptions are the flags of `plimsoll rollout`.
 type rolloutOptions struct {
@@ -34,9 +38,9 @@ func newRolloutCommand(a *app) *cobra.Command {
 				return err
 			}
 			if o.cluster.on != "" {
-				return asRolloutFailure(o.cluster.Run(cmd.Context(), a, args, &o.rolloutModes))
+				return o.asFailure(o.cluster.Run(cmd.Context(), a, args, &o.rolloutModes))
 			}
-			return asRolloutFailure(o.Run(cmd.Context(), a, args))
+			return o.asFailure(o.Run(cmd.Context(), a, args))
 		},
 	}
 	o.AddFlags(cmd)
@@ -91,7 +95,10 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err := errors.Join(a.pageGoesSomewhere(o.output), a.useCatalog()); err != nil {
 		return err
 	}
-	o.dir = cmp.Or(o.dir, "rollout")
+	o.dir = cmp.Or(o.dir, rolloutDir)
+	if len(args) == 0 && !o.begun() && !o.dryRun {
+		return o.look(ctx, a)
+	}
 	_, statErr := os.Stat(o.dir)
 	folder, err := rollout.OpenFolder(o.dir, len(args) > 0)
 	if err != nil {
@@ -123,7 +130,24 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 	if r == nil {
 		return err
 	}
-	return errors.Join(o.show(ctx, a, r), err)
+	return errors.Join(o.show(ctx, a, r, false), err)
+}
+
+// look shows where a rollout stands, also while another process works on it.
+func (o *rolloutOptions) look(ctx context.Context, a *app) error {
+	folder, busy, err := rollout.ViewFolder(o.dir)
+	if err != nil {
+		return err
+	}
+	state, err := folder.Load()
+	if err != nil {
+		return err
+	}
+	r, err := rollout.New(engines.All(), folder, state, o.options(a))
+	if err != nil {
+		return err
+	}
+	return o.show(ctx, a, r, busy)
 }
 
 // begin makes the state of a new rollout.
@@ -163,8 +187,9 @@ func (o *rolloutOptions) act(ctx context.Context, r *rollout.Rollout, begin bool
 	return nil
 }
 
-func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout) error {
+func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout, busy bool) error {
 	report := r.Report()
+	report.Busy = busy
 	if report.DryRun = o.dryRun; o.dryRun && report.Direction == rollout.Forward && !r.Begun() {
 		report.Problems = append(report.Problems, r.Problems(ctx)...)
 	}
@@ -179,13 +204,25 @@ func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout) e
 
 // options join the rollout with the verbs that record and prove.
 func (o *rolloutOptions) options(a *app) rollout.Options {
-	return rollout.Options{Say: a.saysStep, Recorder: recorderOf(a)}
+	return rollout.Options{Say: a.saysStep, Recorder: recorderOf(a), With: o.with()}
 }
 
-// asRolloutFailure gives errors their exit codes.
-func asRolloutFailure(err error) error {
+// with are the arguments that every command for this rollout takes.
+func (o *rolloutOptions) with() string {
+	if o.dir == "" || o.dir == rolloutDir {
+		return ""
+	}
+	return " --dir " + shellword.Quote(o.dir)
+}
+
+// asFailure gives errors their exit codes.
+func (o *rolloutOptions) asFailure(err error) error {
 	if errors.Is(err, rollout.ErrInterrupted) {
-		return &failure{code: exitInterrupted, err: err, hint: "plimsoll rollout --resume goes on, --undo goes back"}
+		return &failure{code: exitInterrupted, err: err, hint: "plimsoll rollout" + o.with() + " --resume goes on, --undo goes back"}
+	}
+	var stopped *rollout.StepError
+	if errors.As(err, &stopped) { // also where its reason is what the site says
+		return &failure{code: exitFailure, err: err, hint: stopped.Hint()}
 	}
 	var input *emit.InputError
 	if errors.As(err, &input) {

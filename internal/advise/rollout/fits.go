@@ -20,8 +20,8 @@ const roomBesides = 0.1
 
 // fits fails unless the log can move: what it is now, and what the new volume is.
 func (m *member) fits() error {
-	if m.r.moving(m) {
-		return nil // a run that was cut off has begun; its steps look for themselves
+	if err := m.allowed(); err != nil || m.r.moving(m) {
+		return err // a run that was cut off has begun; its steps look for themselves
 	}
 	info, err := os.Lstat(m.move.log)
 	switch {
@@ -45,6 +45,21 @@ func (m *member) fits() error {
 		return steps.Inputf("finish or undo that rollout first; if you are sure, remove them", "%s: something is already there: %v", m.Name, left)
 	}
 	return errors.Join(m.room(), m.reachable(info))
+}
+
+// allowed fails if this user cannot see whether the engine uses its files: only root and their owner can.
+func (m *member) allowed() error { return m.allows(os.Geteuid()) }
+
+func (m *member) allows(me int) error {
+	info, err := os.Stat(m.Data)
+	if err != nil {
+		return nil //nolint:nilerr // said elsewhere, with what to do
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && me != 0 && int(st.Uid) != me {
+		return steps.Inputf("run it as root, or as the owner of the data folder", "%s: user %d does not see which processes use %s, which belongs to user %d", m.Name, me, m.Data, st.Uid)
+	}
+	return nil
 }
 
 // mounted fails unless the new volume is a file system of its own, and the log's folder no mount
@@ -84,16 +99,7 @@ func deviceOf(info fs.FileInfo) uint64 {
 
 // room fails if the log does not fit on the new volume.
 func (m *member) room() error {
-	var bytes int64
-	err := filepath.WalkDir(m.move.log, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if info, err := d.Info(); err == nil {
-			bytes += info.Size()
-		}
-		return nil
-	})
+	bytes, err := bytesOf(m.move.log)
 	if err != nil {
 		return err
 	}
@@ -103,6 +109,11 @@ func (m *member) room() error {
 	}
 	if st.Flags&unix.ST_RDONLY != 0 {
 		return steps.Inputf("mount -o remount,rw "+m.mount, "%s: %s is mounted read-only", m.Name, m.mount)
+	}
+	for _, dir := range []string{m.mount, filepath.Dir(m.move.log)} {
+		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+			return steps.Inputf("run it as root, or give that folder to the log's owner", "%s: this user may not write in %s: %v", m.Name, dir, err)
+		}
 	}
 	free, need := int64(st.Bavail)*st.Bsize, bytes+int64(float64(bytes)*roomBesides)
 	if free < need {

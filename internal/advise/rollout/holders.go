@@ -22,6 +22,9 @@ type file struct{ dev, ino uint64 }
 func holders(dirs ...string) ([]string, error) {
 	files := map[file]bool{}
 	for _, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real // the data folder may be a link
+		}
 		err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 			if err != nil {
 				if errors.Is(err, fs.ErrNotExist) {

@@ -5,6 +5,7 @@ package rollout
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -27,13 +28,14 @@ func TestKilledAnywhere(t *testing.T) {
 				act = goBack
 			}
 			w.fails = rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "failing starts")
+			w.supervised = rapid.SampledFrom([]int{0, 0, rapid.IntRange(1, 60).Draw(t, "supervisor")}).Draw(t, "supervised")
 			at, err := w.attempt(rapid.IntRange(1, 60).Draw(t, "point"), act)
-			w.fails = 0
+			w.fails, w.supervised = 0, 0
 			t.Logf("killed at %q, error %v", at, err)
 			w.write("meanwhile ")
 			switch rapid.IntRange(0, 3).Draw(t, "the machine") {
 			case 0: // it boots: the engine starts by itself
-				w.running = false
+				w.stop()
 				_ = w.start() // it may have no log just then
 				w.write("booted ")
 			case 1: // somebody starts it by hand
@@ -59,6 +61,51 @@ func TestKilledAnywhere(t *testing.T) {
 			w.wholly()
 		}
 	})
+}
+
+// A supervisor starts the engine whenever it is stopped, at any point. The rollout then fails and says so,
+// and the engine never loses what it acknowledged meanwhile. Once the supervisor is paused, it goes on.
+func TestStartedBySomebodyElse(t *testing.T) {
+	for name, act := range map[string]func(*Rollout) error{"forward": goOn, "back": goBack, "forward, and ends": goOn, "back, and ends": goBack} {
+		t.Run(name, func(t *testing.T) {
+			refused := map[string]bool{}
+			for n := 1; ; n++ {
+				w := newWorld(t, quickDir(t))
+				if strings.HasPrefix(name, "back") {
+					if _, err := w.attempt(0, goOn); err != nil {
+						t.Fatal(err)
+					}
+					w.write("on the new volume ")
+				}
+				w.supervised, w.startedAt, w.ends = n, "", strings.HasSuffix(name, "ends")
+				_, err := w.attempt(0, act)
+				at := w.startedAt
+				if at == "" {
+					break
+				}
+				if err != nil {
+					refused[at] = true
+				}
+				w.supervised = 0
+				w.write("afterwards ")
+				if !w.running {
+					// It ended before the rollout stopped it, so the rollout does not go on without it.
+					if err := w.start(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := w.attempt(0, act); err != nil {
+					t.Fatalf("started at %q (%d): %v", at, n, err)
+				}
+				w.wholly()
+			}
+			for _, point := range []string{"compared", "before exchanging"} {
+				if !refused[point] && !strings.HasSuffix(name, "ends") {
+					t.Errorf("not refused at %q, but at %v", point, refused)
+				}
+			}
+		})
+	}
 }
 
 // undone reports whether the rollout was undone.

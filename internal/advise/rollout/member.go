@@ -6,11 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/advise/rollout/steps"
 	"plimsoll/internal/base/shellword"
@@ -37,7 +41,7 @@ func (r *Rollout) newMember(of *Member) (*member, error) {
 		return nil, steps.Inputf(fmt.Sprintf("volumes: {%s: /mnt/%s}", r.Log, r.Log), "%s: the site does not say where the new volume %s of %s is mounted", r.state.SiteFile, r.Log, of.Name)
 	}
 	m.mount = *volume
-	m.move = move{log: filepath.Join(of.Data, r.proc.Log), to: filepath.Join(m.mount, r.proc.Into), isLog: r.proc.IsLog, at: r.at}
+	m.move = move{log: filepath.Join(of.Data, r.proc.Log), to: filepath.Join(m.mount, r.proc.Into), isLog: r.proc.IsLog, at: r.at, free: m.isFree, held: r.held}
 	switch {
 	case of.Unit != "":
 		m.starts, m.stops = "systemctl start "+shellword.Quote(of.Unit), "systemctl stop "+shellword.Quote(of.Unit)
@@ -66,14 +70,24 @@ func (m *member) run(ctx context.Context, what, command string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.patience())
 	defer cancel()
+	lock, err := m.earlier(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	path := m.r.folder.Path(m.Name + "-" + what + ".log")
 	out, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	// Its descriptor 3 is the lock, for as long as the command itself runs: what it starts does not have it.
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `/bin/sh -c "$1" 3>&-; exit $?`, "sh", command)
 	cmd.Dir = "/"
+	cmd.ExtraFiles = []*os.File{lock}
+	// In a session of its own, Ctrl-C reaches the rollout alone, and its end reaches all of the command.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Stdout, cmd.Stderr = out, out
 	switch err := cmd.Run(); {
 	case err == nil:
@@ -83,6 +97,37 @@ func (m *member) run(ctx context.Context, what, command string) error {
 	default:
 		return fmt.Errorf("%s: %w: %s", command, err, tail(path))
 	}
+}
+
+// earlier waits until no command of an earlier run, which was killed meanwhile, still starts or stops the
+// member. It returns the lock that a command holds while it runs.
+func (m *member) earlier(ctx context.Context) (*os.File, error) {
+	lock, err := os.OpenFile(m.r.folder.Path(m.Name+"-command.lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = m.await(ctx, func() error {
+		if err := flock(lock); err != nil {
+			return steps.Inputf("wait until it ends, or end it", "a command that an earlier run began still starts or stops %s", m.Name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
+
+// settled waits for a command of an earlier run.
+func (m *member) settled(ctx context.Context) error {
+	if m.r.opt.command != nil {
+		return nil
+	}
+	lock, err := m.earlier(ctx)
+	if err != nil {
+		return err
+	}
+	return lock.Close()
 }
 
 // tail is the end of a command's output, in one line.
@@ -107,11 +152,7 @@ func (m *member) users() (string, error) {
 			dirs = append(dirs, dir)
 		}
 	}
-	find := m.r.opt.holders
-	if find == nil {
-		find = holders
-	}
-	found, err := find(dirs...)
+	found, err := m.r.find(dirs...)
 	if err != nil {
 		return "", err
 	}
@@ -121,8 +162,63 @@ func (m *member) users() (string, error) {
 	return strings.Join(found, ", "), nil
 }
 
+// isFree fails if a process uses the member's data or log.
+func (m *member) isFree() error {
+	who, err := m.users()
+	if err == nil && who != "" {
+		err = fmt.Errorf("%s is used by %s", m.Data, who)
+	}
+	return err
+}
+
+// find looks for the processes that have a file of some folders open.
+func (r *Rollout) find(dirs ...string) ([]string, error) {
+	if r.opt.holders != nil {
+		return r.opt.holders(dirs...)
+	}
+	return holders(dirs...)
+}
+
+// held fails if a process has a file of some folders open.
+func (r *Rollout) held(dirs ...string) error {
+	for _, dir := range dirs {
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if found, err := r.find(dir); err != nil || len(found) > 0 {
+			return errors.Join(err, fmt.Errorf("%s is used by %s", dir, strings.Join(found, ", ")))
+		}
+	}
+	return nil
+}
+
+// goBack stops the member for its log's way back, if the log has room there and the cluster can do without
+// the member.
+func (m *member) goBack(ctx context.Context) error {
+	if err := m.settled(ctx); err != nil {
+		return err
+	}
+	if m.isFree() == nil {
+		return nil
+	}
+	if moved, err := m.move.moved(); err != nil || moved {
+		if err := errors.Join(err, m.move.roomBack()); err != nil {
+			return err
+		}
+	}
+	if m.r.proc.Ready != nil && m.healthy(ctx) == nil {
+		if err := m.r.proc.Ready(ctx, m.Member); err != nil {
+			return fmt.Errorf("%s is not stopped: %w", m.Name, err)
+		}
+	}
+	return m.ensureStopped(ctx)
+}
+
 // ensureStopped stops the member unless it is stopped, and returns when nobody uses its files.
 func (m *member) ensureStopped(ctx context.Context) error {
+	if err := m.settled(ctx); err != nil {
+		return err
+	}
 	who, err := m.users()
 	if err != nil || who == "" {
 		return err
@@ -162,6 +258,9 @@ func (m *member) isStopped(ctx context.Context) error {
 // ensureRunning starts the member unless it runs, and returns when it is well. It refuses to start it
 // on a log's folder without a log.
 func (m *member) ensureRunning(ctx context.Context) error {
+	if err := m.settled(ctx); err != nil {
+		return err
+	}
 	who, err := m.users()
 	if err != nil {
 		return err

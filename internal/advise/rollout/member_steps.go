@@ -93,7 +93,7 @@ func (m *member) swap() Step {
 			return err
 		},
 		Undo: func(ctx context.Context) error {
-			if err := m.ensureStopped(ctx); err != nil {
+			if err := m.goBack(ctx); err != nil {
 				return err
 			}
 			return m.move.swapBack()
@@ -109,7 +109,7 @@ func (m *member) start() Step {
 		Needs:  m.move.log + " leads to a log",
 		Checks: m.Name + " serves, makes a write durable, and has caught up with its cluster",
 		Undoes: "stops it: " + m.stops,
-		Do:     m.ensureRunning, Check: m.healthy, Undo: m.ensureStopped,
+		Do:     m.ensureRunning, Check: m.healthy, Undo: m.goBack,
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"plimsoll/internal/advise/rollout/steps"
 )
 
@@ -28,6 +26,9 @@ type move struct {
 	to    string // the folder on the new volume
 	isLog func(name string) bool
 	at    func(point string)
+	// free fails if somebody uses the engine's files, and held if somebody has some folders' open.
+	free func() error
+	held func(dirs ...string) error
 }
 
 func (v *move) link() string { return v.log + linkSuffix }
@@ -104,6 +105,10 @@ func (v *move) swap() error {
 		return err
 	}
 	if !moved {
+		was, err := stampOf(v.log)
+		if err != nil {
+			return err
+		}
 		if err := v.compare(v.to); err != nil {
 			return fmt.Errorf("the copy on the new volume is not the log: %w", err)
 		}
@@ -120,7 +125,7 @@ func (v *move) swap() error {
 			return err
 		}
 		v.at("linked")
-		if err := exchange(v.log, v.link()); err != nil {
+		if err := v.exchange(v.link(), v.log, v.link(), was); err != nil {
 			return err
 		}
 		v.at("exchanged")
@@ -153,11 +158,18 @@ func (v *move) swapBack() error {
 		return errors.Join(err, steps.Inputf("mount the new volume there again; only if it is lost and the engine never ran on it, "+old+" is the log",
 			"%s has no file of the log: it does not go back, and nothing is removed", v.to))
 	}
+	was, err := stampOf(v.to)
+	if err != nil {
+		return err
+	}
 	switch err := compareWith(old, v.to, v.at); {
 	case err == nil: // the engine never ran on it
 	case errors.Is(err, errDiffer), errors.Is(err, fs.ErrNotExist):
 		// The engine ran on the new log, so the old one is of no use any more, and the new one may
 		// need its room.
+		if err := v.roomBack(); err != nil {
+			return err
+		}
 		if err := errors.Join(os.RemoveAll(old), os.RemoveAll(v.back())); err != nil {
 			return err
 		}
@@ -173,7 +185,7 @@ func (v *move) swapBack() error {
 		return errors.Join(err, fmt.Errorf("%s has no file of the log: it does not go back", old))
 	}
 	v.at("before exchanging back")
-	if err := exchange(v.log, old); err != nil {
+	if err := v.exchange(old, v.to, v.to, was); err != nil {
 		return err
 	}
 	v.at("exchanged back")
@@ -194,8 +206,12 @@ func (v *move) clear() error {
 	if err != nil || !info.IsDir() {
 		return errors.Join(err, fmt.Errorf("%s is not the log's folder: nothing is removed", v.log))
 	}
+	all := []string{v.to, v.to + partSuffix, v.kept(), v.link(), v.back() + partSuffix}
+	if err := v.held(all...); err != nil {
+		return fmt.Errorf("nothing is removed: %w", err)
+	}
 	var errs []error
-	for _, path := range []string{v.to, v.to + partSuffix, v.kept(), v.link(), v.back() + partSuffix} {
+	for _, path := range all {
 		errs = append(errs, os.RemoveAll(path))
 		v.at("removed")
 	}
@@ -210,6 +226,9 @@ func (v *move) finish() error {
 	}
 	if found, err := hasLog(v.to, v.isLog); err != nil || !found {
 		return errors.Join(err, fmt.Errorf("%s has no file of the log: nothing is removed", v.to))
+	}
+	if err := v.held(v.kept()); err != nil {
+		return fmt.Errorf("nothing is removed: %w", err)
 	}
 	return os.RemoveAll(v.kept())
 }
@@ -237,12 +256,4 @@ func removeLink(path string) error {
 		return nil
 	}
 	return os.Remove(path)
-}
-
-// exchange swaps two names of a folder in one step.
-func exchange(a, b string) error {
-	if err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE); err != nil {
-		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
-	}
-	return syncFolder(filepath.Dir(a))
 }

@@ -16,6 +16,8 @@ type Report struct {
 	// On is the StatefulSet that it changes; "" for one on this machine.
 	On     string `json:"on,omitempty"`
 	DryRun bool   `json:"dry_run"`
+	// Busy says that another process works on it now.
+	Busy bool `json:"busy,omitempty"`
 	// Direction is forward, undoing, undone, finishing or finished.
 	Direction string         `json:"direction"`
 	Done      bool           `json:"done"` // every step is

@@ -4,7 +4,6 @@ package rollout
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -22,6 +21,8 @@ type Options struct {
 	Say func(text string)
 	// Recorder records before and after, and compares; nil records nothing.
 	Recorder *steps.Recorder
+	// With are the arguments that every command for this rollout takes: " --dir move".
+	With string
 	// At is called at every point at which a test may end the process; nil in earnest.
 	At func(point string)
 
@@ -127,7 +128,7 @@ func (r *Rollout) adopt() error {
 
 // course is the steps with where they stand.
 func (r *Rollout) course() *steps.Course {
-	return &steps.Course{Steps: r.steps, Stand: r.state.Steps, Save: r.save, Say: r.say, At: r.at}
+	return &steps.Course{Steps: r.steps, Stand: r.state.Steps, Save: r.save, Say: r.say, At: r.at, With: r.opt.With}
 }
 
 // build makes the steps of all members, one member after the other.
@@ -280,9 +281,18 @@ func (r *Rollout) take() (free func(), err error) {
 			return nil, steps.Inputf("data: is the engine's data folder, and this user may read it", "%s: there is no log at %s: %v", m.Name, m.move.log, err)
 		}
 		all = append(all, f)
-		if err := flock(f); err != nil {
+		err = m.allowed()
+		if flock(f) != nil && err == nil {
+			err = steps.Failf("wait until it ends", "%s: another rollout works on %s", m.Name, m.Data)
+		}
+		if volume, e := os.Open(m.mount); e == nil { // if it is not mounted, the steps say so
+			if all = append(all, volume); flock(volume) != nil && err == nil {
+				err = steps.Failf("wait until it ends", "%s: another rollout works on %s", m.Name, m.mount)
+			}
+		}
+		if err != nil {
 			free()
-			return nil, fmt.Errorf("%s: another rollout works on %s: %w", m.Name, m.Data, err)
+			return nil, err
 		}
 	}
 	return free, nil

@@ -140,7 +140,7 @@ func TestRefused(t *testing.T) {
 			return errors.Join(os.Rename(log, log+"2"), os.Symlink(log+"2", log))
 		}, "is a link already"},
 		"no mount": {func(w *world) error { return os.Remove(filepath.Join(w.dir, "mount")) }, "the new volume is not at"},
-		"stopped":  {func(w *world) error { w.running = false; return nil }, "no process uses"},
+		"stopped":  {func(w *world) error { w.stop(); return nil }, "no process uses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, quickDir(t))

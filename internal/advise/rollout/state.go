@@ -89,21 +89,67 @@ func OpenFolder(path string, create bool) (*Folder, error) {
 			return nil, steps.Inputf("--dir names the folder of the rollout", "%s holds no rollout", path)
 		}
 	}
+	if err := ours(path); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := flock(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("another process works on the rollout in %s: %w", path, err), f.Close())
+		return nil, errors.Join(steps.Failf("wait until it ends; plimsoll rollout shows where it stands", "another process works on the rollout in %s", path), f.Close())
 	}
-	return &Folder{path, f}, errors.Join(safefile.RemoveLeftovers(filepath.Join(path, stateName)))
+	return &Folder{path: path, lock: f}, errors.Join(safefile.RemoveLeftovers(filepath.Join(path, stateName)))
+}
+
+// ours fails if there is something in a folder, and it is not a rollout.
+func ours(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == stateName {
+			return nil
+		}
+	}
+	for _, e := range entries {
+		if e.Name() != lockName && !safefile.IsLeftover(e.Name()) {
+			return steps.Inputf("--dir names a folder that is new or empty", "%s is no rollout's folder: %s is in it", path, e.Name())
+		}
+	}
+	return nil
+}
+
+// ViewFolder opens a rollout's folder to look at it alone. busy says that another process works on it.
+func ViewFolder(path string) (f *Folder, busy bool, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, false, err
+	}
+	if _, err := os.Stat(filepath.Join(path, stateName)); errors.Is(err, fs.ErrNotExist) {
+		return nil, false, steps.Inputf("--dir names the folder of the rollout", "%s holds no rollout", path)
+	}
+	lock, err := os.Open(filepath.Join(path, lockName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, false, err
+	}
+	if err == nil {
+		busy = unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+		_ = lock.Close() // it was only looked at
+	}
+	return &Folder{path: path}, busy, nil
 }
 
 // flock takes a file or folder for this process alone.
 func flock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
 // Close lets another process open it.
-func (f *Folder) Close() error { return f.lock.Close() }
+func (f *Folder) Close() error {
+	if f.lock == nil {
+		return nil
+	}
+	return f.lock.Close()
+}
 
 // Path returns the path of something in the folder.
 func (f *Folder) Path(name ...string) string {
@@ -124,17 +170,38 @@ func (f *Folder) Load() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	var of struct{ Version int }
 	s := &State{}
-	if err := json.Unmarshal(text, s); err != nil {
-		return nil, steps.Inputf("restore it from a backup; without it nothing is known of the rollout", "%s cannot be read: %v", f.Path(stateName), err)
+	err = json.Unmarshal(text, &of) // first: a later version may have other fields
+	if err == nil && of.Version != stateVersion {
+		return nil, steps.Inputf("use the plimsoll that made it", "%s is of version %d, this program reads %d", f.Path(stateName), of.Version, stateVersion)
 	}
-	if s.Version != stateVersion {
-		return nil, steps.Inputf("use the plimsoll that made it", "%s is of version %d, this program reads %d", f.Path(stateName), s.Version, stateVersion)
+	if err == nil {
+		err = errors.Join(json.Unmarshal(text, s), s.check())
+	}
+	if err != nil {
+		return nil, steps.Inputf("docs/rollout.md says how to end a rollout by hand whose state is lost", "%s cannot be read: %v", f.Path(stateName), err)
 	}
 	return s, nil
 }
 
+// check fails if the state has a direction or a phase that is none.
+func (s *State) check() error {
+	if !slices.Contains([]string{Forward, Undoing, Undone, Finishing, Finished}, s.Direction) {
+		return fmt.Errorf("%q is no direction", s.Direction)
+	}
+	for i := range s.Steps {
+		if p := s.Steps[i].Phase; !slices.Contains([]steps.Phase{"", steps.Begun, steps.Done, steps.Undoing, steps.Undone}, p) {
+			return fmt.Errorf("%q is no phase of a step", p)
+		}
+	}
+	return nil
+}
+
 func (f *Folder) save(s *State) error {
+	if f.lock == nil {
+		return errors.New("the rollout was only looked at")
+	}
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err

@@ -213,7 +213,9 @@ func copyFile(from, to string, e entry, modified time.Time, at func(string)) err
 		return err
 	}
 	_, err = io.CopyBuffer(onlyWriter{out}, noted{in, at, "copy"}, make([]byte, copyBytes))
-	err = errors.Join(err, out.Chown(int(e.uid), int(e.gid)), out.Chmod(e.mode.Perm()), os.Chtimes(to, modified, modified), out.Sync())
+	if err == nil {
+		err = errors.Join(out.Chown(int(e.uid), int(e.gid)), out.Chmod(e.mode.Perm()), copyAttributes(from, to), os.Chtimes(to, modified, modified), out.Sync())
+	}
 	return errors.Join(err, out.Close())
 }
 
@@ -230,6 +232,9 @@ func settleFolder(from, to string) error {
 		return err
 	}
 	if err := errors.Join(os.Chown(to, int(e.uid), int(e.gid)), os.Chmod(to, e.mode.Perm()|e.mode&(fs.ModeSetgid|fs.ModeSticky))); err != nil {
+		return err
+	}
+	if err := copyAttributes(from, to); err != nil {
 		return err
 	}
 	return syncFolder(to)

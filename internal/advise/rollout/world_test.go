@@ -17,8 +17,8 @@ import (
 // killed is what ends a rollout at a point in a test: like SIGKILL, nothing is done afterwards.
 type killed struct{ point string }
 
-// A world is an engine of one file, and what its clients were told is written. It is checked each
-// time it starts.
+// A world is an engine of one file, which it keeps open, and what its clients were told is written. It is
+// checked each time it starts.
 type world struct {
 	t interface {
 		Fatalf(format string, args ...any)
@@ -26,8 +26,13 @@ type world struct {
 	}
 	dir     string
 	running bool
+	log     *os.File // open while it runs
 	acked   []byte
 	fails   int // the next starts that fail
+	// At the nth point a supervisor starts it, and it may end again; that point.
+	supervised int
+	ends       bool
+	startedAt  string
 }
 
 const (
@@ -46,8 +51,13 @@ func newWorld(t interface {
 			t.Fatalf("%v", err)
 		}
 	}
-	w.running = true
-	w.write("first ")
+	if err := os.WriteFile(w.file(), []byte("first "), 0o600); err != nil {
+		t.Fatalf("%v", err)
+	}
+	w.acked = []byte("first ")
+	if err := w.start(); err != nil {
+		t.Fatalf("%v", err)
+	}
 	return w
 }
 
@@ -59,12 +69,7 @@ func (w *world) write(text string) {
 	if !w.running {
 		return
 	}
-	f, err := os.OpenFile(w.file(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err == nil {
-		_, err = f.WriteString(text)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
+	if _, err := w.log.WriteString(text); err != nil {
 		w.t.Fatalf("the engine's log is gone while it runs: %v", err)
 	}
 	w.acked = append(w.acked, text...)
@@ -91,8 +96,36 @@ func (w *world) start() error {
 	if err != nil || string(text) != string(w.acked) {
 		w.t.Fatalf("started on a log with %q (%v), and %q was acknowledged", text, err, w.acked)
 	}
+	if w.log, err = os.OpenFile(w.file(), os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		return err
+	}
 	w.running = true
 	return nil
+}
+
+// stop ends the engine, as a stop, a kill or a boot does.
+func (w *world) stop() {
+	if w.running {
+		_ = w.log.Close() // it was written already
+	}
+	w.running = false
+}
+
+// holders says whether the engine has a file below a folder open.
+func (w *world) holders(dirs ...string) ([]string, error) {
+	if !w.running {
+		return nil, nil
+	}
+	is, err := w.log.Stat()
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		if other, err := os.Stat(filepath.Join(dir, worldFile)); err == nil && os.SameFile(is, other) {
+			return []string{"the engine"}, nil
+		}
+	}
+	return nil, nil
 }
 
 func (w *world) procedure() Procedure {
@@ -117,10 +150,10 @@ func (w *world) rollout(folder *Folder, state *State, at func(string)) *Rollout 
 			if command == "start" {
 				return w.start()
 			}
-			w.running = false
+			w.stop()
 			return nil
 		},
-		holders: func(...string) ([]string, error) { return nil, nil },
+		holders: w.holders,
 	}
 	of := Member{Name: "m1", Data: filepath.Join(w.dir, "data"), Start: "start", Stop: "stop", Patience: 1}
 	of.Volumes = append(of.Volumes, yamltree.Named[string]{Name: "log", Value: filepath.Join(w.dir, "mount")})
@@ -167,7 +200,16 @@ func (w *world) attempt(n int, act func(*Rollout) error) (killedAt string, err e
 	}()
 	points := 0
 	return "", act(w.rollout(folder, state, func(point string) {
-		if points++; points == n {
+		points++
+		if points == w.supervised {
+			w.startedAt = point
+			_ = w.start() // it may have no log just then
+			w.write("by a supervisor ")
+			if w.ends {
+				w.stop()
+			}
+		}
+		if points == n {
 			panic(killed{point})
 		}
 	}))
@@ -204,7 +246,7 @@ func (w *world) wholly() {
 		w.t.Fatalf("the engine does not run")
 	}
 	w.write("last ")
-	w.running = false
+	w.stop()
 	if err := w.start(); err != nil {
 		w.t.Fatalf("it does not start again: %v", err)
 	}

@@ -79,6 +79,8 @@ func about(s *rollout.ReportedStep) string {
 // stands is a rollout's verdict.
 func stands(r *rollout.Report) string {
 	switch {
+	case r.Busy:
+		return fmt.Sprintf("Another process works on it now (%s): %d of %d steps are left.", r.Direction, left(r), len(r.Steps))
 	case r.DryRun && len(r.Problems) > 0:
 		return fmt.Sprintf("A dry run of %d steps%s: it cannot begin yet. Nothing was changed.", len(r.Steps), onWhat(r))
 	case r.DryRun:

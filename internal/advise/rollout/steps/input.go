@@ -22,6 +22,20 @@ func Inputf(next, format string, args ...any) error {
 	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
 }
 
+// A Failure says what went wrong, and what to do about it.
+type Failure struct{ text, next string }
+
+// Error says what went wrong.
+func (e *Failure) Error() string { return e.text }
+
+// Hint says what to do.
+func (e *Failure) Hint() string { return e.next }
+
+// Failf makes a [Failure].
+func Failf(next, format string, args ...any) error {
+	return &Failure{fmt.Sprintf(format, args...), next}
+}
+
 // Hinted is an error with what to do about it.
 func Hinted(err error) string {
 	var h interface{ Hint() string }

@@ -115,7 +115,7 @@ type Step struct {
 // A StepError says at which step a rollout stopped, and why.
 type StepError struct {
 	Step   string
-	Stage  string // "precondition", "action", "check", "undo", "finish"
+	Stage  string // "precondition", "action", "check", "undo", "finish", or [Saving]
 	Engine Standing
 	With   string // arguments that every command for this rollout takes: " --on k8s://db/mongo"
 	Err    error
@@ -154,20 +154,26 @@ func (c *Course) standing(i int) Standing {
 
 func (e *StepError) Unwrap() error { return e.Err }
 
+// Saving is the stage in which a step's phase is written down.
+const Saving = "saving the state"
+
 // Hint says what can be done.
 func (e *StepError) Hint() string {
+	command := "plimsoll rollout" + e.With
+	next := command + " --resume tries it again, once the reason is gone; --undo goes back"
 	switch e.Stage {
 	case "undo":
-		return "remove the reason, then plimsoll rollout" + e.With + " --undo goes on"
+		next = "once the reason is gone, " + command + " --undo goes on"
 	case "finish":
-		return "remove the reason, then plimsoll rollout" + e.With + " --finish goes on"
+		next = "once the reason is gone, " + command + " --finish goes on"
+	case Saving:
+		next = command + " --resume goes on in the same direction, once there is room to write it down"
 	}
-	again := "plimsoll rollout" + e.With + " --resume tries it again, once the reason is gone; --undo goes back"
 	var h interface{ Hint() string }
 	if errors.As(e.Err, &h) && h.Hint() != "" {
-		return h.Hint() + ". Then " + again
+		return h.Hint() + ". Then " + next
 	}
-	return again
+	return next
 }
 
 // ErrInterrupted says that a rollout stopped at a safe point because it was asked to.
@@ -208,7 +214,7 @@ func (c *Course) step(ctx context.Context, i int) error {
 		}
 	}
 	if err := c.enter(is, Begun); err != nil {
-		return err
+		return fail(Saving, err)
 	}
 	if err := call(ctx, s.Do); err != nil {
 		return fail("action", err)
@@ -217,7 +223,10 @@ func (c *Course) step(ctx context.Context, i int) error {
 	if err := call(ctx, s.Check); err != nil {
 		return fail("check", err)
 	}
-	return c.enter(is, Done)
+	if err := c.enter(is, Done); err != nil {
+		return fail(Saving, err)
+	}
+	return nil
 }
 
 // Back undoes every step that was begun, the last one first.
@@ -230,16 +239,19 @@ func (c *Course) Back(ctx context.Context) error {
 		if s.Undo != nil {
 			c.say("undo " + s.Name)
 		}
+		fail := func(stage string, err error) error {
+			return &StepError{Step: s.Name, Stage: stage, Engine: c.standing(i), With: c.With, Err: err}
+		}
 		if err := c.enter(is, Undoing); err != nil {
-			return err
+			return fail(Saving, err)
 		}
 		// An engine that is stopped meanwhile must run again before this may end.
 		if err := call(context.WithoutCancel(ctx), s.Undo); err != nil {
-			return &StepError{Step: s.Name, Stage: "undo", Engine: c.standing(i), With: c.With, Err: err}
+			return fail("undo", err)
 		}
 		c.at("undid " + s.Name)
 		if err := c.enter(is, Undone); err != nil {
-			return err
+			return fail(Saving, err)
 		}
 	}
 	return nil
@@ -269,8 +281,12 @@ func (c *Course) enter(is *State, p Phase) error {
 	if is.Phase == p {
 		return nil
 	}
+	was := *is
 	is.Phase, is.At = p, time.Now().UTC()
-	err := c.Save()
+	if err := c.Save(); err != nil {
+		*is = was
+		return err
+	}
 	c.at(string(p) + " " + is.Name)
-	return err
+	return nil
 }
