@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/record/amazon"
 	"plimsoll/internal/record/azure"
 	"plimsoll/internal/record/google"
+	"plimsoll/internal/record/pod"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
@@ -106,7 +107,8 @@ type input struct {
 
 // opener recognises the sources of all engines and clouds.
 func opener() *sources.Opener {
-	return sources.For(engines.All()).With(amazon.Cloud{Knows: knowsMachine}, azure.Cloud{}, google.Cloud{})
+	aws := amazon.Cloud{Knows: knowsMachine}
+	return sources.For(engines.All()).With(aws, azure.Cloud{}, google.Cloud{}, pod.Cloud{Providers: []pod.Provider{aws, azure.Cloud{}, google.Cloud{}}})
 }
 
 // knowsMachine reports whether the catalogue has the limits of an instance type.

@@ -220,31 +220,6 @@ func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cl
 	return nil
 }
 
-// Zone returns the zone of a volume, by its node affinity or its label; "" if it is in none.
-func Zone(pv *corev1.PersistentVolume) string {
-	if pv == nil {
-		return ""
-	}
-	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
-		for _, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
-			for _, e := range term.MatchExpressions {
-				if e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 && (e.Key == corev1.LabelTopologyZone || strings.HasPrefix(e.Key, "topology.") && strings.HasSuffix(e.Key, "/zone")) {
-					return e.Values[0]
-				}
-			}
-		}
-	}
-	return pv.Labels[corev1.LabelTopologyZone]
-}
-
-// NodeZone returns the zone of a node; "" if none is known.
-func NodeZone(n *corev1.Node) string {
-	if n == nil {
-		return ""
-	}
-	return n.Labels[corev1.LabelTopologyZone]
-}
-
 // Ready reports whether a pod is, and is to stay.
 func Ready(p *corev1.Pod) bool {
 	return p != nil && p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/cluster"
 )
 
 // A seen is a claim with its volume and classes.
@@ -113,12 +114,12 @@ func merged(a, b emit.Class) emit.Class {
 
 // zones compares where a volume is with where its pod runs.
 func (d *discovery) zones(s *seen, member int) {
-	at := Zone(s.pv)
+	at := cluster.Zone(s.pv)
 	pod := d.Pods[member]
 	if at == "" || pod == nil {
 		return
 	}
-	if node := NodeZone(d.Nodes[pod.Spec.NodeName]); node != "" && node != at {
+	if node := cluster.NodeZone(d.Nodes[pod.Spec.NodeName]); node != "" && node != at {
 		d.remark("claim %s is bound to a volume in zone %s, and its pod's node is in %s", s.claim.Name, at, node)
 	}
 }

@@ -70,6 +70,9 @@ var layers = []Layer{
 		"record/recording",
 	}},
 	{"record/cluster", "the objects of a Kubernetes cluster that concern a database, read and changed", nil},
+	{"record/pod", "the volumes of a Kubernetes pod, read where their provider measures them", []string{
+		"record/cluster", "record/recording", "record/source",
+	}},
 	{"record/timeline", "series laid on one grid of time: rates, episodes, periods, plateaus, and PromQL over them", nil},
 
 	{"model/volume", "a cloud volume as a pure queue: a request and a time in, a completion time out", []string{
@@ -369,7 +372,7 @@ var layers = []Layer{
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
 		"base/diagnostics", "judge/act", "base/random", "base/safefile", "base/shellword", "base/units", "record/address",
-		"record/amazon", "record/azure", "record/google", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
+		"record/amazon", "record/azure", "record/google", "record/pod", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
 		"record/sources", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",
 		"judge/headroom/offers", "judge/alerts", "judge/diagnose",

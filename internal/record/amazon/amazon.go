@@ -4,6 +4,7 @@
 // volume is being modified.
 //
 //	aws://vol-0123456789abcdef0?region=eu-central-1
+//	aws://vol-0123456789abcdef0,vol-0123456789abcdef1
 //	aws://i-0123456789abcdef0?profile=prod
 //	aws://rds/orders
 //
@@ -23,6 +24,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -67,7 +69,7 @@ type target struct {
 }
 
 var (
-	volumeID   = regexp.MustCompile(`^vol-[0-9a-f]{8,17}$`)
+	volumeID   = regexp.MustCompile(`^vol-[0-9a-f]{8,17}(,vol-[0-9a-f]{8,17})*$`)
 	instanceID = regexp.MustCompile(`^i-[0-9a-f]{8,17}$`)
 	databaseID = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,62}$`)
 	regionName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d$`)
@@ -187,13 +189,14 @@ func (s *service) Describe(ctx context.Context, d *cloud.Description) (err error
 		s.has = look.has
 		s.has.instances = []string{s.target.id}
 	default:
-		err = look.volumes(ctx, []string{s.target.id})
+		ids := strings.Split(s.target.id, ",")
+		err = look.volumes(ctx, ids)
 		for _, id := range look.attachedTo {
 			if err == nil {
 				err = look.instance(ctx, id, false)
 			}
 		}
-		s.has = inventory{volumes: []string{s.target.id}, instances: look.attachedTo}
+		s.has = inventory{volumes: ids, instances: look.attachedTo}
 	}
 	return err
 }

@@ -212,14 +212,15 @@ func TestLogin(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	for arg, want := range map[string]target{
 		"aws://vol-0123456789abcdef0?region=us-gov-west-1": {volume, "vol-0123456789abcdef0", "us-gov-west-1", ""},
-		"aws://i-0123abcd":                {instance, "i-0123abcd", "", ""},
-		"aws://rds/orders-1?profile=prod": {database, "orders-1", "", "prod"},
+		"aws://vol-0123abcd,vol-0123abce":                  {volume, "vol-0123abcd,vol-0123abce", "", ""},
+		"aws://i-0123abcd":                                 {instance, "i-0123abcd", "", ""},
+		"aws://rds/orders-1?profile=prod":                  {database, "orders-1", "", "prod"},
 	} {
 		if got, err := parse(arg); err != nil || got != want {
 			t.Errorf("%s: %v, %v", arg, got, err)
 		}
 	}
-	for _, arg := range []string{"aws://", "aws://vol-", "aws://vol-0123456789abcdef0/x", "aws://rds/", "aws://rds/a/b", "aws://bucket", "aws://i-0123abcd?region=Frankfurt", "aws://i-0123abcd?zone=a", "aws://me:x@i-0123abcd"} {
+	for _, arg := range []string{"aws://", "aws://vol-", "aws://vol-0123abcd,", "aws://vol-0123abcd,i-0123abcd", "aws://vol-0123456789abcdef0/x", "aws://rds/", "aws://rds/a/b", "aws://bucket", "aws://i-0123abcd?region=Frankfurt", "aws://i-0123abcd?zone=a", "aws://me:x@i-0123abcd"} {
 		if got, err := parse(arg); err == nil {
 			t.Errorf("%s: %v", arg, got)
 		}

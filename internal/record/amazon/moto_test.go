@@ -237,4 +237,15 @@ func TestVolume(t *testing.T) {
 		t.Errorf("%s, not %s", got, want)
 	}
 	t.Log(notes(w))
+
+	// Two volumes of a machine in one address ask for its metrics once.
+	other := do(t, q, "ec2", "CreateVolume", "Size", "10", "VolumeType", "gp3", "AvailabilityZone", region+"a").Volume
+	do(t, q, "ec2", "AttachVolume", "VolumeId", other, "InstanceId", i, "Device", "/dev/sdg")
+	_, s, err = read(t, Cloud{Knows: func(string) bool { return true }}, "aws://"+v+","+other, source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := s.Describe(); !strings.HasPrefix(d.Facts["volume."+other], "gp3,10GiB,") || !strings.HasPrefix(d.Facts["requests"], "4 API calls, 29 metrics requested") {
+		t.Errorf("%v", d.Facts)
+	}
 }

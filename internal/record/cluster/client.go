@@ -5,7 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +58,9 @@ func Open(o Options) (*Client, error) {
 	over.Context.Namespace = o.Namespace
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(files, over)
 	config, err := loader.ClientConfig()
+	if absent := absentFile(o.Kubeconfig, err); absent != nil {
+		return nil, absent
+	}
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, &AccessError{Text: "no Kubernetes cluster is configured here", Next: "--kubeconfig FILE, or set KUBECONFIG; in a pod, its service account is used"}
 	}
@@ -65,6 +73,32 @@ func Open(o Options) (*Client, error) {
 	}
 	config.Timeout = cmp.Or(o.Within, config.Timeout, answerWithin)
 	return open(config, namespace, cmp.Or(o.PerSecond, requestsPerSecond))
+}
+
+// absentFile explains an error of a configuration whose files, which somebody named, do not exist. nil:
+// that is not why.
+func absentFile(named string, err error) error {
+	of := clientcmd.RecommendedConfigPathEnvVar
+	switch {
+	case named != "" && errors.Is(err, fs.ErrNotExist):
+		return &AccessError{Text: "the kubeconfig " + named + " does not exist", Next: "--kubeconfig FILE, or leave it out: then it is $" + of + " or ~/.kube/config", err: err}
+	case named != "" || !clientcmd.IsEmptyConfig(err):
+		return nil
+	}
+	files := slices.DeleteFunc(filepath.SplitList(os.Getenv(of)), func(f string) bool { return f == "" })
+	if len(files) == 0 || slices.ContainsFunc(files, exists) {
+		return nil
+	}
+	text := of + " names " + files[0] + ", which does not exist"
+	if len(files) > 1 {
+		text = of + " names " + strings.Join(files, ", ") + ", and none of them exists"
+	}
+	return &AccessError{Text: text, Next: "set it to a kubeconfig, or unset it: then it is ~/.kube/config", err: err}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func open(config *rest.Config, namespace string, perSecond int) (*Client, error) {

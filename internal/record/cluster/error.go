@@ -75,6 +75,10 @@ func passes(err error) bool {
 	return apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
 }
 
+// attempts are how often client-go asks a server that throttles (rest.Request, maxRetries: 10 after the
+// first).
+const attempts = 11
+
 // explain gives the server's refusals their words.
 func (c *Client) explain(verb, resource, namespace, name string, err error) error {
 	what := strings.TrimSpace(verb + " " + resource + " " + name)
@@ -85,6 +89,9 @@ func (c *Client) explain(verb, resource, namespace, name string, err error) erro
 		return &DeniedError{Verb: verb, Resource: resource, Namespace: namespace, err: err}
 	case apierrors.IsUnauthorized(err):
 		return &AccessError{Text: fmt.Sprintf("the cluster at %s does not accept the credentials: they are wrong or have expired", c.Host), Next: "kubectl get pods says the same; log in to the cluster again", err: err}
+	case apierrors.IsTooManyRequests(err):
+		return &AccessError{Text: fmt.Sprintf("%s: the cluster at %s throttles requests, also after %d attempts with the waits that it asked for", what, c.Host, attempts),
+			Next: "try again later: others use up its rate (API priority and fairness)", err: err}
 	case apierrors.ReasonForError(err) != "":
 		return fmt.Errorf("%s: %w", what, err)
 	}

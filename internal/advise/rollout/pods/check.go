@@ -154,9 +154,9 @@ func (r *Rollout) bound(o *discover.Objects, template string, member int) (out [
 	if claim == nil || claim.Status.Phase != corev1.ClaimBound {
 		return append(out, steps.Inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why", "claim %s is not bound to a volume", name))
 	}
-	zone := discover.Zone(o.Volumes[claim.Spec.VolumeName])
+	zone := cluster.Zone(o.Volumes[claim.Spec.VolumeName])
 	if p := o.Pods[member]; p != nil {
-		if node := discover.NodeZone(o.Nodes[p.Spec.NodeName]); zone != "" && node != "" && zone != node {
+		if node := cluster.NodeZone(o.Nodes[p.Spec.NodeName]); zone != "" && node != "" && zone != node {
 			out = append(out, steps.Inputf("such a pod cannot start again: look at its node and volume", "claim %s is bound to a volume in zone %s, and its pod's node is in %s", name, zone, node))
 		}
 	}

@@ -244,7 +244,7 @@ func (r *Rollout) oneZone(o *discover.Objects, member int) []error {
 		if claim == nil {
 			return ""
 		}
-		return discover.Zone(o.Volumes[claim.Spec.VolumeName])
+		return cluster.Zone(o.Volumes[claim.Spec.VolumeName])
 	}
 	data, log := of(r.state.Change.Data), of(r.state.Change.Log)
 	if data != "" && log != "" && data != log {

@@ -1,0 +1,149 @@
+package pod
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"plimsoll/internal/record/cluster"
+)
+
+// A finding is where a pod's volumes are measured.
+type finding struct {
+	addresses []string
+	facts     map[string]string // claims and mounts, by device
+	notes     []string
+}
+
+// find reads the pod, its claims and their volumes.
+func (s *volumes) find(ctx context.Context) (*finding, error) {
+	c, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	pod, err := cluster.Pods.Get(ctx, c, s.namespace, s.name)
+	if cluster.IsMissing(err) {
+		return nil, &cluster.AccessError{Text: fmt.Sprintf("there is no pod %s in namespace %s", s.name, s.namespace),
+			Next: "kubectl get pods -n " + s.namespace + " names them; those of a StatefulSet NAME are NAME-0, NAME-1, and so on"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &finding{facts: map[string]string{}}
+	var ebs []string
+	region := ""
+	for _, v := range pod.Spec.Volumes {
+		claim := claimOf(pod, &v)
+		if claim == "" {
+			continue
+		}
+		pv, err := s.bound(ctx, c, claim)
+		if err != nil {
+			return nil, err
+		}
+		at := locate(pv)
+		switch {
+		case at.why != "":
+			out.notes = append(out.notes, fmt.Sprintf("claim %s: %s", claim, at.why))
+			continue
+		case at.ebs:
+			ebs, region = append(ebs, at.device), cmp.Or(region, regionOf(cluster.Zone(pv)))
+		default:
+			out.addresses = append(out.addresses, at.address)
+		}
+		out.facts[at.device] = claim + mounts(pod, v.Name)
+	}
+	if len(ebs) > 0 { // together: they share their instance
+		address := "aws://" + strings.Join(ebs, ",")
+		if region != "" {
+			address += "?region=" + region
+		}
+		out.addresses = append(out.addresses, address)
+	}
+	switch {
+	case len(out.addresses) > 0:
+		return out, nil
+	case len(out.notes) > 0:
+		return nil, errors.New(strings.Join(out.notes, "; "))
+	}
+	return nil, fmt.Errorf("pod %s has no claims: its volumes are the node's, and no provider measures them apart", s.name)
+}
+
+// claimOf returns the name of a pod's claim for a volume; "" if it is none.
+func claimOf(pod *corev1.Pod, v *corev1.Volume) string {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		return v.PersistentVolumeClaim.ClaimName
+	case v.Ephemeral != nil:
+		return pod.Name + "-" + v.Name
+	}
+	return ""
+}
+
+// bound reads the volume of a claim.
+func (s *volumes) bound(ctx context.Context, c *cluster.Client, name string) (*corev1.PersistentVolume, error) {
+	claim, err := cluster.Claims.Get(ctx, c, s.namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	if claim.Spec.VolumeName == "" {
+		return nil, &cluster.AccessError{Text: fmt.Sprintf("claim %s is not bound to a volume", name), Next: fmt.Sprintf("kubectl describe pvc %s -n %s says why", name, s.namespace)}
+	}
+	return cluster.Volumes.Get(ctx, c, "", claim.Spec.VolumeName)
+}
+
+// A place is where a volume's provider has it.
+type place struct {
+	address string
+	device  string // as the provider's series call it
+	ebs     bool   // the address is the device's
+	why     string // it has none
+}
+
+// locate reads the volume's handle, as the provider's CSI driver writes it.
+func locate(pv *corev1.PersistentVolume) place {
+	csi := pv.Spec.CSI
+	if csi == nil {
+		return place{why: "its volume " + pv.Name + " is of no CSI driver, so its provider's name for it is not known"}
+	}
+	handle := csi.VolumeHandle
+	switch csi.Driver {
+	case "ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com":
+		return place{device: handle, ebs: true}
+	case "pd.csi.storage.gke.io":
+		if !strings.Contains(handle, "/zones/") {
+			return place{why: "its disk " + handle + " is in two zones; Google measures it where it is attached: give gcp://projects/P/zones/Z/instances/I"}
+		}
+		return place{address: "gcp://" + handle, device: path.Base(handle)}
+	case "disk.csi.azure.com":
+		return place{address: "azure://" + handle, device: path.Base(handle)}
+	}
+	return place{why: "its driver " + csi.Driver + " is none whose provider can be asked (AWS, Azure, Google Cloud)"}
+}
+
+// mounts says where a pod mounts a volume.
+func mounts(pod *corev1.Pod, volume string) string {
+	for i := range pod.Spec.Containers {
+		for _, m := range pod.Spec.Containers[i].VolumeMounts {
+			if m.Name == volume {
+				return ", mounted by " + pod.Spec.Containers[i].Name + " at " + m.MountPath
+			}
+		}
+	}
+	return ""
+}
+
+// regionOf is the region of a zone of AWS: "eu-central-1" of "eu-central-1a"; "" for others, such as local
+// zones.
+func regionOf(zone string) string {
+	region := strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz")
+	if len(zone)-len(region) != 1 || strings.Count(region, "-") < 2 {
+		return ""
+	}
+	return region
+}
