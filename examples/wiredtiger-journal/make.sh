@@ -7,6 +7,7 @@
 #               dirty-bytes     vm.dirty_background_bytes = 8 MB while it runs
 #               journal-volume  the journal on a second volume with the same limits
 #               eviction        20 eviction threads, dirty target 1 %, trigger 5 %
+#               all             all three
 #   --quick     a minute, small, into a temporary folder that is removed again: proves that the
 #               script runs here. Ends with 77 where the kernel does not allow it or the engine's
 #               library is missing.
@@ -46,15 +47,18 @@ while [ $# -gt 0 ]; do
     --quick) QUICK=yes; shift ;;
     --out) OUT=${2:?--out wants a folder}; shift 2 ;;
     --work) WORK_PARENT=${2:?--work wants a folder}; shift 2 ;;
-    -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) die "unknown argument $1 (see --help)" ;;
   esac
 done
 case $VARIANT in
   baseline) OUT=${OUT:-$HERE} ;;
-  dirty-bytes | journal-volume | eviction) [ -n "$OUT$QUICK" ] || die "VARIANT=$VARIANT wants --out DIR: this folder holds the baseline" ;;
+  dirty-bytes | journal-volume | eviction | all) [ -n "$OUT$QUICK" ] || die "VARIANT=$VARIANT wants --out DIR: this folder holds the baseline" ;;
   *) die "unknown VARIANT=$VARIANT (see --help)" ;;
 esac
+
+# changes NAME: whether the variant makes this change.
+changes() { [ "$VARIANT" = "$1" ] || [ "$VARIANT" = all ]; }
 
 programs() {
   need losetup mount setpriv util-linux fio fio jq jq curl curl ss iproute2 iostat sysstat gcc gcc mkfs.xfs xfsprogs \
@@ -123,7 +127,7 @@ make_volumes() {
   volume_format xfs "$WORK/volume"
   DATA=$VOLUME_MOUNT/data
   mkdir "$DATA"
-  if [ "$VARIANT" = journal-volume ]; then
+  if changes journal-volume; then
     say "a second volume for the journal"
     OTHER[made]=yes
     swap_volumes
@@ -166,8 +170,8 @@ run_load() {
   local config=''
   mkdir "$WORK/seen"
   chown nobody: "$WORK/seen"
-  if [ "$VARIANT" = eviction ]; then config=$EVICTION; fi
-  if [ "$VARIANT" = dirty-bytes ]; then
+  if changes eviction; then config=$EVICTION; fi
+  if changes dirty-bytes; then
     # Setting one of the two makes the other 0: what is restored is the one that was in force.
     DIRTY_BEFORE=vm.dirty_background_bytes=$(sysctl -n vm.dirty_background_bytes)
     [ "$DIRTY_BEFORE" != vm.dirty_background_bytes=0 ] || DIRTY_BEFORE=vm.dirty_background_ratio=$(sysctl -n vm.dirty_background_ratio)
