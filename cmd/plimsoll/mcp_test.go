@@ -1,8 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -66,4 +70,82 @@ func TestAssistant(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
+}
+
+// The program itself, as a client starts it: each tool answers within the bound, also one that fails, and
+// nothing is written anywhere.
+func TestAssistantStartsTheProgram(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "plimsoll")
+	if err := os.Symlink(self, program); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 4096
+	before, scratch := filesBelow(t, examples), t.TempDir()
+	cmd := exec.Command(program, "mcp", "--answer-max", "4KiB", "examples="+examples)
+	cmd.Dir, cmd.Env = scratch, append(os.Environ(), "TMPDIR="+scratch, "HOME="+scratch)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	capture := []string{"examples/wiredtiger-journal/node.prom.gz", "examples/wiredtiger-journal/iostat.log", "examples/wiredtiger-journal/wiredtiger.prom.gz"}
+	for _, c := range []struct {
+		tool   string
+		args   map[string]any
+		want   string
+		failed bool
+	}{
+		{"diagnose", map[string]any{"sources": capture}, "journal", false},
+		{"incidents", map[string]any{"sources": capture}, `"not_shown":`, false},
+		{"query", map[string]any{"sources": capture, "promql": "node_disk_writes_completed_total"}, "| mean |", false},
+		{"simulate", map[string]any{"source": "examples/scenarios/etcd.yaml", "set": []string{"run.duration=20s"}}, "p99", false},
+		{"plan", map[string]any{"source": "examples/scenarios/etcd.yaml", "objective": []string{"write_p99 < 100ms"}}, "write_p99", false},
+		{"catalog", nil, "gp3", false},
+		{"simulate", map[string]any{"scenario": "version: 7"}, "scenario.yaml", true},
+		{"query", map[string]any{"sources": []string{strings.Repeat("x", 100_000)}, "promql": "up"}, "(cut: ", true},
+	} {
+		r, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: c.tool, Arguments: c.args})
+		if err != nil {
+			t.Fatalf("%s: %v", c.tool, err)
+		}
+		if got := r.Content[0].(*sdk.TextContent).Text; len(got) > most || r.IsError != c.failed || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %d bytes, error %v, no %q in %s", c.tool, len(got), r.IsError, c.want, got)
+		}
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("it left %v, %v", left, err)
+	}
+	if after := filesBelow(t, examples); after != before {
+		t.Errorf("the sources were\n%s\nand are\n%s", before, after)
+	}
+}
+
+// filesBelow are the files below a folder, with their sizes and when they were written.
+func filesBelow(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			fmt.Fprintln(&b, path, info.Size(), info.ModTime())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

@@ -262,7 +262,7 @@ var layers = []Layer{
 		"present/diagnosis",
 	}},
 
-	{"present/mcp", "the reading verbs as tools of the Model Context Protocol, bounded and of listed sources only", nil},
+	{"present/mcp", "the reading verbs as tools of the Model Context Protocol, bounded and of listed sources only", []string{"base/yamltree"}},
 
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{
 		"base/units", "record/recording", "record/source", "record/timeline", "judge/rules",

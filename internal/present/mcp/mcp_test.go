@@ -120,6 +120,9 @@ func TestOnlyWhatIsListed(t *testing.T) {
 	}
 	for _, args := range []map[string]any{
 		{"scenario": "workload: {arrivals: {recorded: /etc/passwd}}"},
+		{"scenario": `workload: {arrivals: {"\u0072ecorded": /etc/passwd}}`},
+		{"scenario": `{"a=b": 1, workload: {arrivals: {recorded: /etc/passwd}}}`},
+		{"scenario": "version: 1", "set": []string{`workload.arrivals={"\x72ecorded": /etc/passwd}`}},
 		{"scenario": "version: 1", "set": []string{"workload.arrivals.recorded=/etc/passwd"}},
 		{"scenario": "version: 1", "source": "captures/link"},
 		{},

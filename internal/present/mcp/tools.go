@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"plimsoll/internal/base/yamltree"
 )
 
 // reading is what every tool that reads sources takes.
@@ -62,30 +65,30 @@ type named struct {
 type nothing struct{}
 
 func (t *tools) add(s *sdk.Server) {
-	tool(s, "sources", "List what can be read: recordings, captures, servers.",
+	tool(t, s, "sources", "List what can be read: recordings, captures, servers.",
 		func(context.Context, nothing) (string, error) { return t.bound(t.list()), nil })
-	tool(s, "diagnose", "Find why a database stalls: the verdict, its causes with their evidence, what is refuted and what fixes it.",
+	tool(t, s, "diagnose", "Find why a database stalls: the verdict, its causes with their evidence, what is refuted and what fixes it.",
 		func(ctx context.Context, in judging) (string, error) { return t.diagnose(ctx, in, "markdown") })
-	tool(s, "incidents", "List what happened in a recording as JSON, the most harmful first: when, who was hurt and how much, causes.", t.incidents)
-	tool(s, "metrics", "List the metrics of sources with their units and spans.", func(ctx context.Context, in matching) (string, error) {
+	tool(t, s, "incidents", "List what happened in a recording as JSON, the most harmful first: when, who was hurt and how much, causes.", t.incidents)
+	tool(t, s, "metrics", "List the metrics of sources with their units and spans.", func(ctx context.Context, in matching) (string, error) {
 		return t.read(ctx, in.reading, optional([]string{"metrics", "-o", "markdown"}, "--match=", in.Match))
 	})
-	tool(s, "query", "Evaluate a PromQL expression over sources.", t.query)
-	tool(s, "simulate", "Simulate a scenario: latencies, checkpoints, volumes, stalls.", func(ctx context.Context, in running) (string, error) {
+	tool(t, s, "query", "Evaluate a PromQL expression over sources.", t.query)
+	tool(t, s, "simulate", "Simulate a scenario: latencies, checkpoints, volumes, stalls.", func(ctx context.Context, in running) (string, error) {
 		return t.scenario(ctx, in, []string{"simulate", "-o", "markdown"})
 	})
-	tool(s, "plan", "Find the cheapest storage layout and settings that meet an objective.", func(ctx context.Context, in planning) (string, error) {
+	tool(t, s, "plan", "Find the cheapest storage layout and settings that meet an objective.", func(ctx context.Context, in planning) (string, error) {
 		args := each([]string{"plan", "-o", "markdown"}, "--objective=", in.Objective)
 		args = each(args, "--keep=", in.Keep)
 		return t.scenario(ctx, in.running, optional(args, "--budget=", in.Budget))
 	})
-	tool(s, "catalog", "Show volume and instance types: limits and prices.", func(ctx context.Context, in named) (string, error) {
+	tool(t, s, "catalog", "Show volume and instance types: limits and prices.", func(ctx context.Context, in named) (string, error) {
 		if in.Name == "" {
 			return t.call(ctx, "catalog", "list")
 		}
 		return t.call(ctx, "catalog", "show", "--", in.Name)
 	})
-	tool(s, "rule", "Explain a rule: when it holds, why, how to fix it.", func(ctx context.Context, in named) (string, error) {
+	tool(t, s, "rule", "Explain a rule: when it holds, why, how to fix it.", func(ctx context.Context, in named) (string, error) {
 		if in.Name == "" {
 			return t.call(ctx, "rules", "list")
 		}
@@ -94,13 +97,13 @@ func (t *tools) add(s *sdk.Server) {
 }
 
 // tool adds a tool that only reads and answers with text.
-func tool[In any](s *sdk.Server, name, about string, do func(context.Context, In) (string, error)) {
+func tool[In any](t *tools, s *sdk.Server, name, about string, do func(context.Context, In) (string, error)) {
 	hints := &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
 	sdk.AddTool(s, &sdk.Tool{Name: name, Description: about, Annotations: hints},
 		func(ctx context.Context, _ *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
 			text, err := do(ctx, in)
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, errors.New(t.bound(err.Error()))
 			}
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil, nil
 		})
@@ -173,10 +176,8 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 	if (in.Scenario == "") == (in.Source == "") {
 		return "", errors.New("give either scenario, as YAML, or source, the name of its file")
 	}
-	for _, text := range append([]string{in.Scenario}, in.Set...) {
-		if strings.Contains(text, "recorded") {
-			return "", errors.New("arrivals.recorded reads a file: put the scenario beside it in a folder and name it in source")
-		}
+	if namesFile(in) {
+		return "", errors.New("arrivals.recorded reads a file: put the scenario beside it in a folder and name it in source")
 	}
 	file, err := in.Source, error(nil)
 	if in.Source != "" {
@@ -201,6 +202,38 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 		}
 	}
 	return text, err
+}
+
+// recorded is the key of a scenario that names a file.
+const recorded = "recorded"
+
+// namesFile reports whether a scenario, or an assignment to one, names a file, however YAML writes that.
+// Text that cannot be read cannot name one either.
+func namesFile(in running) bool {
+	texts := []string{in.Scenario}
+	for _, set := range in.Set {
+		path, value, _ := strings.Cut(set, "=")
+		if strings.Contains(path, recorded) {
+			return true
+		}
+		texts = append(texts, value)
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		root, err := yamltree.Parse([]byte(text), "scenario", "")
+		return err == nil && hasKey(root, recorded)
+	})
+}
+
+func hasKey(n *yamltree.Node, key string) bool {
+	if n == nil {
+		return false
+	}
+	for i := range n.Entries {
+		if n.Entries[i].Key == key || hasKey(n.Entries[i].Value, key) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.Items, func(item *yamltree.Node) bool { return hasKey(item, key) })
 }
 
 // optional appends a flag that has a value.
