@@ -19,7 +19,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"plimsoll": func() { os.Exit(runProcess()) }})
+	testscript.Main(m, map[string]func(){
+		"plimsoll":         func() { os.Exit(runProcess()) },
+		"kubectl-plimsoll": func() { os.Exit(runProcess()) }, // kubectl's plugin
+	})
 }
 
 // TestScript runs the program as people do: testdata/script/*.txtar, one topic a file.

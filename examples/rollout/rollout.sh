@@ -7,9 +7,9 @@
 #   sudo examples/rollout/rollout.sh [--quick] [DIR]
 #
 # KILL=copy,start ends the rollout by kill -9 in these steps, each once, and resumes it (default: in all
-# of them and in both recordings; --quick: copy and start). --quick takes three minutes: the plan is made from
-# the scenario, and somebody asks for a checkpoint every eight seconds. Results go into DIR
-# (build/rollout). Exit status 77: something is missing.
+# of them, in both recordings and while they are compared; --quick: copy, start and prove). --quick takes
+# three minutes: the plan is made from the scenario, and somebody asks for a checkpoint every eight
+# seconds. Results go into DIR (build/rollout). Exit status 77: something is missing.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -37,10 +37,10 @@ done
 
 if [[ $quick ]]; then
 	record_for=75s
-	kill=${KILL-copy,start}
+	kill=${KILL-copy,start,prove}
 else
 	record_for=230s
-	kill=${KILL-record before,stop,copy,swap,start,record after}
+	kill=${KILL-record before,stop,copy,swap,start,record after,prove}
 fi
 
 mkdir -p "$dir"
@@ -204,7 +204,7 @@ begun() { sed -n "$from,\$p" rollout.log | grep -qE "[0-9] $1\$"; }
 rollout plan.json --site site.yaml --record-for "$record_for"
 IFS=, read -ra kills <<<"$kill"
 for step in "${kills[@]}"; do
-	[[ $step == record* ]] || step="main: $step"
+	[[ $step == record* || $step == prove ]] || step="main: $step"
 	until begun "$step" || ! kill -0 "$running" 2>/dev/null; do sleep 0.05; done
 	[[ $step != *copy ]] || sleep "0.$((RANDOM % 4))" # in the middle of it; the others are short
 	kill -KILL "$running" 2>/dev/null || break

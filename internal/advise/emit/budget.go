@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"plimsoll/internal/advise/budget"
@@ -32,7 +33,9 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 	}
 	for _, f := range []struct{ path, text, apply string }{
 		{"budget/90-dirty-bytes.conf", l.dirtyText(&data), "`budget/90-dirty-bytes.conf` is for /etc/sysctl.d: no more dirty data in the page cache than the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst)."},
-		{"budget/other-databases.md", l.othersText(&data), "`budget/other-databases.md` has the same for databases that are told their disk's speed."},
+		{"budget/innodb.cnf", l.innodbText(&data), "`budget/innodb.cnf` is the same for MySQL and MariaDB, for their conf.d."},
+		{"budget/io_properties.yaml", l.scyllaText(&data), "`budget/io_properties.yaml` is the same for ScyllaDB, in the place of /etc/scylla.d/io_properties.yaml."},
+		{"budget/cockroach.md", l.cockroachText(&data), "`budget/cockroach.md` is the same for CockroachDB, as a flag."},
 	} {
 		if f.text != "" {
 			p.Files, p.Apply = append(p.Files, Text(f.path, f.text)), append(p.Apply, f.apply)
@@ -80,36 +83,56 @@ func (l *Layout) dirtyText(b *budget.Budget) string {
 		fmt.Sprintf("\nvm.dirty_background_bytes = %d\nvm.dirty_bytes = %d\n", int64(background), int64(most))
 }
 
-// othersText is the same budget for databases that Plimsoll does not model. Sources: MySQL's manual,
-// "InnoDB I/O capacity"; ScyllaDB's iotune and its io_properties.yaml; `cockroach start --help`,
-// provisioned-rate.
-func (l *Layout) othersText(b *budget.Budget) string {
+// The least that InnoDB takes for innodb_io_capacity and innodb_io_capacity_max (MySQL 8.0 manual, "InnoDB
+// Startup Options and System Variables").
+const innodbLeast = 100
+
+// innodbText is the budget for MySQL and MariaDB (MySQL 8.0 manual, "Configuring InnoDB I/O Capacity").
+func (l *Layout) innodbText(b *budget.Budget) string {
+	if b.IOPS == 0 {
+		return ""
+	}
+	return l.Head("#", "InnoDB's I/O budget, for MySQL and MariaDB.") + fmt.Sprintf(`
+[mysqld]
+# Half of the %.0[1]f IOPS that volume %[2]s gives for ever: the other half is left to the log and to reads (assumed).
+innodb_io_capacity = %.0[3]f
+# All of them.
+innodb_io_capacity_max = %.0[4]f
+`, b.IOPS, b.Volume, max(b.Background(), innodbLeast), max(b.IOPS, innodbLeast))
+}
+
+// scyllaText is the budget as ScyllaDB's io_properties.yaml, in the place of what iotune measures (ScyllaDB
+// documentation, "Configuring Disk I/O").
+func (l *Layout) scyllaText(b *budget.Budget) string {
 	if b.IOPS == 0 || b.BytesPerSec == 0 {
 		return ""
 	}
-	mount := l.place(b.Volume).Mount
-	return fmt.Sprintf(`# The same budget for other databases
+	return l.Head("#", "ScyllaDB's I/O budget.") + fmt.Sprintf(`
+# What volume %[1]s gives for ever. iotune measures it while a burst lasts.
+disks:
+  - mountpoint: %[2]q
+    read_iops: %.0[3]f
+    read_bandwidth: %.0[4]f
+    write_iops: %.0[3]f
+    write_bandwidth: %.0[4]f
+`, b.Volume, l.place(b.Volume).Mount, b.IOPS, b.BytesPerSec)
+}
 
-On volume %[1]s: %.0[2]f IOPS and %.0[3]f bytes a second. Work that may wait gets half of the IOPS, so that the
-other half is left to the log and to reads (assumed).
+// cockroachText is the budget for CockroachDB, whose flag has two forms (cockroachdb/cockroach#120895).
+func (l *Layout) cockroachText(b *budget.Budget) string {
+	if b.BytesPerSec == 0 {
+		return ""
+	}
+	return fmt.Sprintf(`# CockroachDB's I/O budget
 
-MySQL, MariaDB (my.cnf):
+Volume %[1]s gives %.0[3]f bytes a second for ever. For `+"`cockroach start`"+`, from 24.1 on:
 
-    [mysqld]
-    innodb_io_capacity     = %.0[4]f
-    innodb_io_capacity_max = %.0[2]f
+    --store=path=%[2]s,provisioned-rate=bandwidth=%.0[4]fMiB/s
 
-ScyllaDB (/etc/scylla.d/io_properties.yaml, instead of what iotune measured while the burst lasted):
+Before 24.1 the flag names the disk as well, as in /proc/diskstats:
 
-    disks:
-      - mountpoint: %[5]s
-        read_iops: %.0[2]f
-        read_bandwidth: %.0[3]f
-        write_iops: %.0[2]f
-        write_bandwidth: %.0[3]f
+    --store=path=%[2]s,provisioned-rate=disk-name=DEVICE:bandwidth=%.0[4]fMiB/s
 
-CockroachDB (cockroach start; DEVICE is the disk's name in /proc/diskstats):
-
-    --store=path=%[5]s,provisioned-rate=disk-name=DEVICE:bandwidth=%.0[6]fMiB/s
-`, b.Volume, b.IOPS, b.BytesPerSec, b.Background(), mount, b.BytesPerSec/(1<<20))
+Where all stores are alike, the cluster setting kv.store.admission.provisioned_bandwidth does the same.
+`, b.Volume, l.place(b.Volume).Mount, b.BytesPerSec, math.Floor(b.BytesPerSec/(1<<20)))
 }

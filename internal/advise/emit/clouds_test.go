@@ -209,7 +209,9 @@ func TestBudget(t *testing.T) {
 	for file, wanted := range map[string]string{
 		"budget/volumes.yaml":        "bytes_per_second: ",
 		"budget/mongod.conf":         `configString: "io_capacity=(total=`,
-		"budget/other-databases.md":  "innodb_io_capacity_max",
+		"budget/innodb.cnf":          "innodb_io_capacity_max",
+		"budget/io_properties.yaml":  "write_bandwidth: ",
+		"budget/cockroach.md":        "provisioned-rate=bandwidth=",
 		"budget/90-dirty-bytes.conf": "vm.dirty_bytes = ",
 	} {
 		if text := fileOf(t, r, file); !strings.Contains(text, wanted) {

@@ -89,6 +89,9 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 	r.state = &State{Version: stateVersion, Started: time.Now().UTC(), Plan: plan.File, Engine: layout.After.Engine.Name(), Direction: Forward, Before: set, Change: change, Left: []emit.Change{}}
 	r.state.Before.ManagedFields = nil
 	if len(opt.Sources) > 0 {
+		if err := steps.Unused(opt.Dir); err != nil {
+			return nil, err
+		}
 		r.state.Recorded = &Recorded{Sources: opt.Sources, Dir: opt.Dir, For: opt.RecordFor.String()}
 	}
 	for _, ch := range layout.Changes() {

@@ -82,12 +82,17 @@ func (s *store) load(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	var of struct{ Version int }
 	out := &State{}
-	if err := json.Unmarshal([]byte(m.Data[stateKey]), out); err != nil {
-		return nil, steps.Inputf("restore it; without it nothing is known of the rollout", "ConfigMap %s cannot be read: %v", s.name(), err)
+	err = json.Unmarshal([]byte(m.Data[stateKey]), &of) // first: a later version may have other fields
+	if err == nil && of.Version != stateVersion {
+		return nil, steps.Inputf("use the plimsoll that made it", "ConfigMap %s is of version %d, this program reads %d", s.name(), of.Version, stateVersion)
 	}
-	if out.Version != stateVersion {
-		return nil, steps.Inputf("use the plimsoll that made it", "ConfigMap %s is of version %d, this program reads %d", s.name(), out.Version, stateVersion)
+	if err == nil {
+		err = json.Unmarshal([]byte(m.Data[stateKey]), out)
+	}
+	if err != nil {
+		return nil, steps.Inputf("restore it; without it nothing is known of the rollout", "ConfigMap %s cannot be read: %v", s.name(), err)
 	}
 	s.version = m.ResourceVersion
 	return out, nil

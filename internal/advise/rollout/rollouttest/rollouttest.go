@@ -130,10 +130,10 @@ func (c *Case) points() (forward, back []point) {
 		}
 	}
 	for n := range c.Members {
-		for _, p := range []string{"copied", "compared", "named", "linked", "exchanged", "kept"} {
+		for _, p := range []string{"copied", "compared", "named", "linked", "before exchanging", "exchanged", "kept"} {
 			forward = append(forward, point{p, n + 1})
 		}
-		for _, p := range []string{"copied", "compared", "named", "before exchanging back", "exchanged back"} {
+		for _, p := range []string{"copied", "compared", "named", "before exchanging back", "before exchanging", "exchanged back"} {
 			back = append(back, point{p, n + 1})
 		}
 	}
@@ -145,42 +145,64 @@ func (c *Case) points() (forward, back []point) {
 }
 
 // Kill kills rollouts at some points, or at all with CI_FULL, and lets them go on or go back. After
-// each, every acknowledged write must be there. Every rollout ends where it began.
+// each, every acknowledged write must be there. Every rollout ends where it began. What became of each
+// step's kills is logged as a table.
 func (c *Case) Kill(t *testing.T) {
 	t.Helper()
 	forward, back := c.points()
 	t.Logf("seed %d", c.Seed)
 	r := rand.New(rand.NewPCG(c.Seed, 0))
-	if os.Getenv("CI_FULL") == "" {
+	r.Shuffle(len(back), func(i, j int) { back[i], back[j] = back[j], back[i] })
+	full := os.Getenv("CI_FULL") != ""
+	count := max(len(forward), len(back))
+	if !full {
 		const some = 3
 		r.Shuffle(len(forward), func(i, j int) { forward[i], forward[j] = forward[j], forward[i] })
-		forward = forward[:some]
+		count = some
 	}
-	for n, p := range forward {
-		for _, act := range []string{"resume", "undo"} {
-			if os.Getenv("CI_FULL") == "" && (n%2 == 0) != (act == "resume") {
+	all := &kills{}
+	for n := range count {
+		p, q := forward[n%len(forward)], back[n%len(back)]
+		for i, act := range []string{"resume", "undo"} {
+			if !full && n%2 != i || act == "undo" && n >= len(forward) {
 				continue
 			}
-			dir := filepath.Join(c.Dir, fmt.Sprintf("rollout-%d-%s", n, act))
-			c.begin(t, dir)
-			c.killed(t, dir, "run", p)
-			c.whole(t, dir, act)
-			said := fmt.Sprintf("killed at %q (%d): %s", p.name, p.nth, act)
-			if act == "resume" {
-				c.layout(t, true)
-				q := back[r.IntN(len(back))]
-				c.killed(t, dir, "undo", q)
-				c.whole(t, dir, "resume")
-				said += fmt.Sprintf("; undo killed at %q (%d): resumed", q.name, q.nth)
-			}
-			c.layout(t, false)
-			acknowledged, err := c.Check()
-			if err != nil {
-				t.Fatalf("%s: %v", said, err)
-			}
-			t.Logf("%s; %d acknowledged, none lost", said, acknowledged)
+			t.Run(fmt.Sprintf("%s %d %s", p.name, p.nth, act), func(t *testing.T) {
+				c.killOnce(t, filepath.Join(c.Dir, fmt.Sprintf("rollout-%d-%s", n, act)), act, p, q, all)
+			})
 		}
 	}
+	t.Log(all.table())
+}
+
+// killOnce kills one rollout at a point and lets it go on or go back. One that goes on is then killed at a
+// point of its undo, and goes on going back.
+func (c *Case) killOnce(t *testing.T, dir, act string, p, q point, all *kills) {
+	t.Helper()
+	c.begin(t, dir)
+	died := c.killed(t, dir, "run", p)
+	c.whole(t, dir, act)
+	said := fmt.Sprintf("killed at %q (%d): %s", p.name, p.nth, act)
+	diedBack := false
+	if act == "resume" {
+		c.layout(t, true)
+		diedBack = c.killed(t, dir, "undo", q)
+		c.whole(t, dir, "resume")
+		said += fmt.Sprintf("; undo killed at %q (%d): resumed", q.name, q.nth)
+	}
+	c.layout(t, false)
+	acknowledged, err := c.Check()
+	if err != nil {
+		t.Fatalf("%s: %v", said, err)
+	}
+	t.Logf("%s; %d acknowledged, none lost", said, acknowledged)
+	if died {
+		all.add("forward", p.step(), act)
+	}
+	if diedBack {
+		all.add("back", q.backStep(), "resume")
+	}
+	all.acknowledged = acknowledged
 }
 
 // begin writes a rollout's input.
@@ -193,13 +215,16 @@ func (c *Case) begin(t *testing.T, dir string) {
 	}
 }
 
-// killed runs a rollout until it dies at a point. One that never comes there ends as a whole.
-func (c *Case) killed(t *testing.T, dir, act string, p point) {
+// killed runs a rollout until it dies at a point, and reports whether it did. One that never comes there ends
+// as a whole.
+func (c *Case) killed(t *testing.T, dir, act string, p point) bool {
 	t.Helper()
 	out, err := c.run(dir, act, p)
-	if err != nil && !strings.Contains(out, "killed") {
+	died := strings.Contains(out, "killed")
+	if err != nil && !died {
 		t.Fatalf("%s, to be killed at %q (%d): %v\n%s", act, p.name, p.nth, err, out)
 	}
+	return died
 }
 
 // whole runs a rollout to its end.

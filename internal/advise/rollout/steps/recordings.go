@@ -74,6 +74,18 @@ func (r *Recordings) Folders() (before, after string) {
 	return filepath.Join(r.Dir, "before"), filepath.Join(r.Dir, "after")
 }
 
+// Unused fails if there are recordings in a folder already: those of a rollout would take their place.
+func Unused(dir string) error {
+	r := &Recordings{Dir: dir}
+	before, after := r.Folders()
+	for _, path := range []string{before, after} {
+		if _, err := os.Lstat(path); err == nil {
+			return Inputf("--dir names another folder for the recordings", "%s is there already", path)
+		}
+	}
+	return nil
+}
+
 // Before is the step that records what there is now. It goes on for as long as comparing will need.
 func (r *Recordings) Before() Step {
 	dir, _ := r.Folders()

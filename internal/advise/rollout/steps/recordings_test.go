@@ -139,3 +139,17 @@ func TestInterruptedWhileRecording(t *testing.T) {
 		t.Errorf("%v, %q", err, c.Stand[0].Phase)
 	}
 }
+
+// Recordings that are there are not those of a new rollout.
+func TestUnused(t *testing.T) {
+	dir := t.TempDir()
+	if err := steps.Unused(dir); err != nil {
+		t.Error(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "after"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := steps.Unused(dir); err == nil || !strings.Contains(err.Error(), "after is there already") {
+		t.Errorf("it says %v", err)
+	}
+}

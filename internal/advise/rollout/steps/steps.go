@@ -167,7 +167,7 @@ func (e *StepError) Hint() string {
 	case "finish":
 		next = "once the reason is gone, " + command + " --finish goes on"
 	case Saving:
-		next = command + " --resume goes on in the same direction, once there is room to write it down"
+		next = command + " --resume goes on in the same direction, once the state can be saved"
 	}
 	var h interface{ Hint() string }
 	if errors.As(e.Err, &h) && h.Hint() != "" {
