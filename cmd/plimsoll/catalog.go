@@ -124,12 +124,12 @@ func listInstances(a *app, f *catalogFilter, output choice) error {
 	rows := []catalog.InstanceReport{}
 	all := catalog.Current().Instances()
 	for i := range all {
-		if t := &all[i]; f.has(t.Name, "aws") && int64(t.Baseline.IOPS) >= f.minIOPS {
+		if t := &all[i]; f.has(t.Name, t.Of()) && int64(t.MostIOPS()) >= f.minIOPS {
 			types, rows = append(types, t), append(rows, t.Report())
 		}
 	}
 	if len(rows) == 0 && output.value != "json" {
-		fmt.Fprintln(a.stderr, "plimsoll: no instance type matches; only EC2's are known")
+		fmt.Fprintln(a.stderr, "plimsoll: no instance type matches")
 		return nil
 	}
 	return a.showList(output, rows, results.Instances(types))

@@ -31,7 +31,7 @@ var clouds = []cloud{
 	{"gcp", "Commands of gcloud for Google Cloud's disks.", gcpScript,
 		"#   ZONE             the zone of the machines and their disks\n",
 		"`gcloud compute disks describe DISK --zone ZONE`",
-		"how often a Hyperdisk's size and figures can be changed is limited (Google Cloud documentation, \"Modify a Hyperdisk volume\"): change all of it at once, as the script does"},
+		"a Hyperdisk's size and figures can be changed once in four hours (Google Cloud documentation, \"Hyperdisk\"): change all of it at once, as the script does; the undo waits for that, too"},
 	{"azure", "Commands of the Azure CLI for managed disks.", azureScript,
 		"#   RESOURCE_GROUP   the resource group of the machines and their disks\n",
 		"`az disk show --resource-group GROUP --name DISK`",

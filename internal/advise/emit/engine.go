@@ -59,6 +59,9 @@ type Place struct {
 	Tell string
 	// Bring says how a new volume gets its data; "" if it is copied, or synced again.
 	Bring string
+	// Back says how a log comes back from a new volume with what was acknowledged since; "" if the
+	// old volume can be mounted again.
+	Back string
 }
 
 // Elsewhere says who makes a change that no target writes.

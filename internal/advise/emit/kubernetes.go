@@ -66,6 +66,7 @@ func (d *driver) rates(s *spec, parameters map[string]string, iops, rate string)
 // carries its figures in its name.
 func kubernetes(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
+	defer func() { p.Back = append(p.Back, l.unmake(p)...) }()
 	var set *statefulSet
 	if o.StatefulSet != nil {
 		var err error
@@ -114,6 +115,16 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 	return p, nil
 }
 
+// unmake says how the StorageClasses of a part are removed. That is the last step back.
+func (l *Layout) unmake(p *Part) (out []string) {
+	for _, f := range p.Files {
+		if strings.HasPrefix(f.Path, storageClassPath) {
+			out = append(out, "Last, and only if `kubectl get pvc -A` shows no claim of its class: `kubectl delete -f "+f.Path+"`. Claims that have it run on without it, but can no longer grow.")
+		}
+	}
+	return out
+}
+
 // className names a class after its figures.
 func (l *Layout) className(d *disk, s *spec, with ...string) string {
 	parts := append([]string{l.slug(), d.volume, s.kind}, with...)
@@ -135,6 +146,9 @@ func (l *Layout) storageClassName(d *disk) string {
 	return l.className(d, d.after, with...)
 }
 
+// storageClassPath begins the files of StorageClasses; the volume's name follows.
+const storageClassPath = "kubernetes/storageclass-"
+
 // classes writes a disk's classes.
 func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 	if d.member == 0 && (d.isNew() || d.tuned || d.switched) {
@@ -145,8 +159,8 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 		head := l.Head("#", "A StorageClass for "+d.name+".", d.why(),
 			"It waits for the first consumer, so that the volume is created in the pod's zone. It keeps the volume",
 			"if its claim is deleted: a typing error must not delete the last copy of a database.")
-		p.Files = append(p.Files, File{Path: "kubernetes/storageclass-" + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
-		p.Apply = append(p.Apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: new claims can use it. Existing claims do not change.")
+		p.Files = append(p.Files, File{Path: storageClassPath + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
+		p.Apply = append(p.Apply, "`kubectl apply -f "+storageClassPath+d.name+".yaml`: new claims can use it. Existing claims do not change.")
 		if d.isNew() && d.after.snapshot {
 			p.Apply = append(p.Apply, l.snapshotClaims(d))
 		}
@@ -246,26 +260,54 @@ func (c *claims) add(p *Part, d *disk) error {
 		}
 	}
 	spec := map[string]any{}
-	var back []string
 	if d.tuned {
 		spec["volumeAttributesClassName"] = c.l.className(d, d.after)
-		back = append(back, "give the claims the class `"+c.l.className(d, d.before)+"`, once the modification is completed")
 	}
 	if d.resized {
 		spec["resources"] = map[string]any{"requests": map[string]any{"storage": quantity(units.Size(d.after.gib) * units.GiB)}}
-		back = append(back, "a claim cannot shrink again")
 	}
-	body, err := json.Marshal(map[string]any{"spec": spec})
+	patch, err := c.patch(d, spec)
 	if err != nil {
 		return err
 	}
-	names, namespace := c.names(d)
-	p.Apply = append(p.Apply, fmt.Sprintf("For each claim of %s, one member first:\n\n    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n\n"+
+	_, namespace := c.names(d)
+	p.Apply = append(p.Apply, fmt.Sprintf("For each claim of %s, one member first:\n\n%s\n"+
 		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when the change is complete. "+
-		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target on the volumes themselves.", d.path, names, namespace, body, namespace, d.after.provider))
-	p.Back = append(p.Back, d.path+": "+strings.Join(back, "; ")+".")
+		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target on the volumes themselves.", d.path, patch, namespace, d.after.provider))
+	if err := c.back(p, d); err != nil {
+		return err
+	}
 	p.Verify = append(p.Verify, d.path+": "+drivers[d.after.provider].check+"; `iostat -x 1` on its node exceeds the old limit.")
 	return nil
+}
+
+// back says how a disk's claims get what they had.
+func (c *claims) back(p *Part, d *disk) error {
+	const stays = "A claim cannot shrink again."
+	if !d.tuned {
+		p.Back = append(p.Back, d.path+": "+stays)
+		return nil
+	}
+	patch, err := c.patch(d, map[string]any{"volumeAttributesClassName": c.l.className(d, d.before)})
+	if err != nil {
+		return err
+	}
+	text := d.path + ": once the modification is completed, the claims get a class with the figures of before, which is in the same file (Kubernetes takes a class from no claim that has one):\n\n" + patch
+	if d.resized {
+		text += "\n" + stays
+	}
+	p.Back = append(p.Back, strings.TrimRight(text, "\n"))
+	return nil
+}
+
+// patch writes the commands that change fields of a disk's claims.
+func (c *claims) patch(d *disk, spec map[string]any) (string, error) {
+	body, err := json.Marshal(map[string]any{"spec": spec})
+	if err != nil {
+		return "", err
+	}
+	names, namespace := c.names(d)
+	return fmt.Sprintf("    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n", names, namespace, body), nil
 }
 
 // names returns a disk's claims, and the kubectl option for their namespace.

@@ -59,9 +59,29 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 		return nil, nil
 	}
 	p.Verify = []string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: the volumes of a stripe should be equally busy."}
-	p.Back = []string{"The old volume is unchanged and can be mounted again: remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since then is only on the new one."}
+	p.Back = l.movedBack()
 	p.Restarts = []string{"the engine: it is stopped while its data is moved to the new volume."}
 	return p, nil
+}
+
+// movedBack says how data comes back from new volumes. Of a log, the old copy must not be used: it lacks
+// what the engine has acknowledged since.
+func (l *Layout) movedBack() (out []string) {
+	other := false
+	for _, d := range l.disks {
+		switch {
+		case !d.isNew() || d.after.snapshot:
+		case d.fate == created && l.place(d.volume).Back != "":
+			out = append(out, fmt.Sprintf("%s: what the engine has acknowledged since the move is only on the new volume, so that comes back first. %s "+
+				"Then remove the new line from `/etc/fstab`. **Never start on the copy from before the move: it lacks acknowledged writes.**", d.path, l.place(d.volume).Back))
+		default:
+			other = true
+		}
+	}
+	if other {
+		out = append(out, "The old volume is unchanged and can be mounted again: remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since then is only on the new one.")
+	}
+	return out
 }
 
 // lvmOf returns the script for a volume.

@@ -74,7 +74,7 @@ func gcpTypes() []*VolumeType {
 
 // machineBound says what no Hyperdisk's figures contain.
 func machineBound(s Source) Figure[string] {
-	return said("the machine bounds IOPS and throughput further; that is not checked here", s)
+	return said("the machine bounds IOPS and throughput further; plimsoll catalog show MACHINE has what is known of that", s)
 }
 
 // hyperdiskBalanced makes a type whose IOPS are bounded by its size, and whose throughput is bounded
@@ -167,7 +167,7 @@ func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hund
 	return &VolumeType{
 		Name: name, Provider: "gcp", Title: title,
 		SizeMin: said(10*units.GiB, pdDocs), SizeMax: said(64*units.TiB, pdDocs),
-		IOPSMin: said(base, pdDocs, "before the size adds to it"), IOPSMax: said(most, pdDocs, "on the largest machines; a machine has a limit of its own for all its disks of a type, which is not modelled"),
+		IOPSMin: said(base, pdDocs, "before the size adds to it"), IOPSMax: said(most, pdDocs, "on the largest machines; plimsoll catalog show MACHINE has a machine's limit for all its disks of a type"),
 		ThroughputMax: said(mostMiBps*units.MiBps, pdDocs),
 		Rules: []Figure[string]{
 			said(base.String()+" IOPS and "+perGiB.String()+" per GiB, at most "+most.String(), pdDocs),

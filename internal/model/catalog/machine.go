@@ -69,6 +69,16 @@ func (s Share) Config(machine string) volume.InstanceConfig {
 	return cfg
 }
 
+// MostIOPS is what the machine lets pass permanently to all volumes of the kind that it lets most pass to;
+// 0 if that is not known.
+func (i *InstanceType) MostIOPS() units.Frequency {
+	most := i.Baseline.IOPS
+	for _, l := range i.Lanes {
+		most = max(most, l.Baseline.IOPS)
+	}
+	return most
+}
+
 // Of is whose machine it is: aws, gcp, azure.
 func (i *InstanceType) Of() string {
 	if i.Provider == "" {

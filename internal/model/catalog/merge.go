@@ -166,7 +166,14 @@ func (p *Prices) String() string {
 		parts = append(parts, fmt.Sprintf("%v USD/GiB", float64(p.PerGiB)))
 	}
 	if n := len(p.Sizes); n > 0 {
-		parts = append(parts, fmt.Sprintf("%v USD up to %s, to %v USD up to %s", float64(p.Sizes[0].Each), p.Sizes[0].Most.Exact(), float64(p.Sizes[n-1].Each), p.Sizes[n-1].Most.Exact()))
+		for i, s := range p.Sizes {
+			switch {
+			case s.Each > 0:
+				parts = append(parts, fmt.Sprintf("%v USD up to %s", float64(s.Each), s.Most.Exact()))
+			case i < n-1:
+				parts = append(parts, "up to "+s.Most.Exact()+" not known")
+			}
+		}
 	}
 	for _, t := range p.IOPS {
 		text := fmt.Sprintf("%v USD/IOPS", float64(t.Each))
@@ -184,6 +191,9 @@ func (p *Prices) String() string {
 // Short formats prices for a table's cell: the first price of each kind beyond what is included.
 func (p *Prices) Short() string {
 	text := fmt.Sprintf("%v/GiB", float64(p.PerGiB))
+	if p.PerGiB == 0 && len(p.Sizes) > 0 {
+		text = "by its size"
+	}
 	if len(p.IOPS) > 0 {
 		text += fmt.Sprintf(" + %v/IOPS", float64(p.IOPS[0].Each))
 	}

@@ -64,12 +64,16 @@ func (t *VolumeType) Report() VolumeReport {
 // Unknown figures are null.
 type InstanceReport struct {
 	Name           string       `json:"name"`
+	Provider       string       `json:"provider"`
 	VCPU           int          `json:"vcpu"`
 	Memory         int64        `json:"memory_bytes"`
 	BaselineIOPS   *int64       `json:"baseline_iops"`
 	BaselineBytes  *int64       `json:"baseline_bytes_per_second"`
 	MaximumIOPS    *int64       `json:"maximum_iops"`
 	MaximumBytes   *int64       `json:"maximum_bytes_per_second"`
+	Lanes          []LaneReport `json:"lanes,omitempty"` // limits of volumes that those above do not hold for
+	Cards          int          `json:"ebs_cards,omitempty"`
+	Weighting      bool         `json:"bandwidth_weighting,omitempty"`
 	Attachments    int          `json:"attachments"`
 	Disks          int          `json:"local_disks"`
 	DiskSize       int64        `json:"local_disk_bytes"`
@@ -81,6 +85,15 @@ type InstanceReport struct {
 	Source
 }
 
+// A LaneReport is what a machine lets pass to some of its volumes together.
+type LaneReport struct {
+	Volumes       string `json:"volumes"` // types, separated by spaces, or "cached": those with host caching
+	BaselineIOPS  int64  `json:"baseline_iops"`
+	BaselineBytes int64  `json:"baseline_bytes_per_second"`
+	MaximumIOPS   int64  `json:"maximum_iops"`
+	MaximumBytes  int64  `json:"maximum_bytes_per_second"`
+}
+
 // Report describes an instance type.
 func (i *InstanceType) Report() InstanceReport {
 	known := func(ok bool, n int64) *int64 {
@@ -90,11 +103,15 @@ func (i *InstanceType) Report() InstanceReport {
 		return &n
 	}
 	d, prices := &i.Disk, []HourReport{}
+	var lanes []LaneReport
+	for _, l := range i.Lanes {
+		lanes = append(lanes, LaneReport{l.Volumes, int64(l.Baseline.IOPS), int64(l.Baseline.Throughput), int64(l.Maximum.IOPS), int64(l.Maximum.Throughput)})
+	}
 	for _, p := range i.Prices {
 		prices = append(prices, HourReport{p.Region, float64(p.Hourly), p.Source})
 	}
 	return InstanceReport{
-		Name: i.Name, VCPU: i.VCPU, Memory: int64(i.Memory),
+		Name: i.Name, Provider: i.Of(), Lanes: lanes, Cards: i.Cards, Weighting: i.Weighting, VCPU: i.VCPU, Memory: int64(i.Memory),
 		BaselineIOPS: known(i.HasEBS, int64(i.Baseline.IOPS)), BaselineBytes: known(i.HasEBS, int64(i.Baseline.Throughput)),
 		MaximumIOPS: known(i.HasEBS, int64(i.Maximum.IOPS)), MaximumBytes: known(i.HasEBS, int64(i.Maximum.Throughput)),
 		Attachments: i.Attachments, Disks: d.Count, DiskSize: int64(d.Size),

@@ -17,27 +17,27 @@ const unknown = "–"
 // Volumes is the list of volume types.
 func Volumes(all []*catalog.VolumeType) *document.Document {
 	tab := &document.Table{Caption: "Volume types", Columns: []document.Column{{Text: "type"}, {Text: "of"}, {Text: "size"}, {Text: "IOPS"}, {Text: "throughput"},
-		{Text: "USD a month, " + catalog.Region}, {Text: "what"}}}
+		{Text: "USD a month"}, {Text: "in"}, {Text: "what"}}}
 	for _, t := range all {
 		iops, throughput := t.Range()
 		size := ""
 		if t.SizeMin.Known() {
 			size = t.SizeMin.Value.Exact() + " - " + t.SizeMax.Value.Exact()
 		}
-		price := "price not known"
+		price, region := "price not known", catalog.DefaultRegion(t.Provider)
 		for _, p := range catalog.Current().Prices(t) {
-			if p.Region == catalog.Region {
+			if p.Region == region {
 				price = p.Short()
 			}
 		}
 		switch {
 		case t.Local:
-			price = "included in the instance's"
+			price, region = "included in the instance's", unknown
 		case t.Name == "custom":
-			price = unknown
+			price, region = unknown, unknown
 		}
 		row := []document.Cell{{Text: t.Name, Roles: "code"}}
-		for _, text := range []string{t.Provider, size, iops, throughput, price, t.Title} {
+		for _, text := range []string{t.Provider, size, iops, throughput, price, region, t.Title} {
 			row = append(row, document.Cell{Text: orUnknown(text)})
 		}
 		tab.Rows = append(tab.Rows, row)
@@ -225,16 +225,34 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 	add := func(name, value, note string, s catalog.Source) {
 		out = append(out, p.fact(catalog.Fact{Name: name, Value: value, Source: s, Note: note}))
 	}
+	lane := func(volumes, note string, base, most volume.Rate) {
+		add(volumes+", sustained", rateText(base), note, i.Source)
+		switch {
+		case most != base:
+			add(volumes+", 30 minutes", rateText(most), burstNote(i), i.Source)
+		case i.Of() == "aws":
+			add(volumes+" burst", "none", "", i.Source)
+		}
+	}
 	volumes := networkVolumes(i)
 	switch {
-	case !i.HasEBS:
+	case i.HasEBS:
+		lane(volumes, "all volumes together", i.Baseline, i.Maximum)
+	case len(i.Lanes) == 0:
 		add(volumes+" limits", "not known", "", i.Source)
-	case i.Bursts():
-		add(volumes+", sustained", rateText(i.Baseline), "all volumes together", i.Source)
-		add(volumes+", 30 minutes", rateText(i.Maximum), "at least once in 24 hours; a benchmark shorter than 30 minutes sees only this", i.Source)
-	default:
-		add(volumes+", sustained", rateText(i.Baseline), "all volumes together", i.Source)
-		add(volumes+" burst", "none", "", i.Source)
+	}
+	for _, l := range i.Lanes {
+		name := strings.Join(strings.Fields(l.Volumes), " and ")
+		if l.Volumes == "cached" {
+			name = "managed disks (cached by the host)"
+		}
+		lane(name, "all of them together", l.Baseline, l.Maximum)
+	}
+	if i.Cards > 1 {
+		add("EBS cards", fmt.Sprint(i.Cards), "each lets an equal part of this pass to the volumes attached to it: card in a scenario", i.Source)
+	}
+	if w, err := i.Weighted(weighted); err == nil && i.Weighting {
+		add("with bandwidth weighting "+weighted, rateText(w.Baseline), "at the network's cost, and free: host.bandwidth_weighting in a scenario", i.Source)
 	}
 	if i.Attachments > 0 {
 		add("volumes", fmt.Sprintf("%d at most", i.Attachments), "on some types network interfaces count as well", i.Source)
@@ -256,6 +274,17 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 		add("each measured", strings.Join(gives, "; "), "", limits.Source)
 	}
 	return out, nil
+}
+
+// weighted is the bandwidth weighting that favours volumes.
+const weighted = "ebs-1"
+
+// burstNote says when a machine has more than permanently.
+func burstNote(i *catalog.InstanceType) string {
+	if i.Of() == "azure" {
+		return "from a full bucket of credits, which refills while less is used; a benchmark shorter than 30 minutes sees only this"
+	}
+	return "at least once in 24 hours; a benchmark shorter than 30 minutes sees only this"
 }
 
 // networkVolumes is what a provider calls the volumes that a machine's limits are for.

@@ -22,6 +22,8 @@ func Deployment() emit.Deployment {
 			"data": {Mount: "/var/lib/etcd", Tell: "--data-dir"},
 			"wal": {
 				Mount: walMount, Tell: "--wal-dir, with a folder in it that etcd creates itself",
+				Back: "Stop the member. `rsync -a --delete " + walDir + "/ DATA/member/wal/`, where DATA is its data directory, brings the log back; the same with `-nci` after `-a` must then list nothing. " +
+					"Start without `--wal-dir`. One member after another.",
 				Bring: "Stop the member to move the log: copy `member/wal` of its data directory to `" + walDir + "` (`rsync -a` keeps owner and mode 0700), move the old folder away, and start with `--wal-dir`. " +
 					"Do one member after another, and wait until each is healthy (`etcdctl endpoint health`).",
 			},

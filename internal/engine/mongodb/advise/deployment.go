@@ -20,7 +20,9 @@ func Deployment() emit.Deployment {
 		Places: map[string]emit.Place{
 			"data": {Mount: "/var/lib/mongodb", Tell: "dbPath"},
 			"journal": {Mount: journalMount, Bring: "Stop mongod in order (`db.adminCommand({shutdown: 1})`) to move the journal: copy the contents of `" + journalMount + "` to the new volume before you mount it there " +
-				"(`rsync -a`), mount it, `chown mongodb:mongodb " + journalMount + "`, and start. Do one member of the replica set after another, the primary last."},
+				"(`rsync -a`), mount it, `chown mongodb:mongodb " + journalMount + "`, and start. Do one member of the replica set after another, the primary last.",
+				Back: "Stop mongod in order, unmount `" + journalMount + "`, and mount the new volume at `/mnt`. `rsync -a --delete --exclude /lost+found /mnt/ " + journalMount + "/` brings the journal back; " +
+					"the same with `-nci` after `-a` must then list nothing. Start."},
 		},
 		Reasons: reasons,
 		Elsewhere: []emit.Elsewhere{
