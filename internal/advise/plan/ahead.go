@@ -88,7 +88,7 @@ func (a *ahead) run(ctx context.Context, r *aheadRun) {
 	r.begun = true
 	r.job = job{candidate: next[0], later: r.bounds.Load}
 	a.mu.Unlock()
-	r.job.outcome = s.whole(ctx, &r.job)
+	r.job.outcome = s.toEnd(ctx, &r.job)
 }
 
 // missed gives up the run for a layout that misses the objectives.

@@ -55,7 +55,7 @@ func TestRunsAheadForThePreferred(t *testing.T) {
 	if a.take(next, nil) != r {
 		t.Fatal("a finished run ahead is not used")
 	}
-	if want := p.sim.whole(t.Context(), &job{candidate: next}); !slices.Equal(want.choice, r.job.outcome.choice) || !reflect.DeepEqual(want.result, r.job.outcome.result) {
+	if want := p.sim.toEnd(t.Context(), &job{candidate: next}); !slices.Equal(want.choice, r.job.outcome.choice) || !reflect.DeepEqual(want.result, r.job.outcome.result) {
 		t.Errorf("%+v, later %+v", r.job.outcome.result, want.result)
 	}
 	a.of(second)

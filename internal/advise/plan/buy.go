@@ -21,6 +21,11 @@ func (p *planner) buy(ctx context.Context) error {
 		from = p.found.chosen.candidate
 	}
 	next := p.alternatives(from)
+	var early *earlyRuns
+	if p.found.chosen != nil && len(next) > 1 {
+		early = p.early(ctx, next[1:min(3, len(next))])
+		defer early.giveUp()
+	}
 	for at := 0; at < len(next); {
 		batch := next[at:]
 		if p.found.chosen != nil {
@@ -34,13 +39,19 @@ func (p *planner) buy(ctx context.Context) error {
 		for i, c := range batch {
 			j := &job{candidate: c, bounds: p.leastSoFar(c)}
 			jobs[i] = j
-			if r := p.ahead.take(c, j.bounds); r != nil {
+			r := p.ahead.take(c, j.bounds)
+			if r == nil {
+				r = early.take(c, j.bounds)
+			}
+			if r != nil {
+				early.begin()
 				g.Go(func() error {
 					j.outcome = r.wait(runs)
 					return j.outcome.problem
 				})
 				continue
 			}
+			j.begun = early.begin
 			g.Go(func() error { return p.sim.work(runs, j) })
 		}
 		if err := g.Wait(); err != nil {

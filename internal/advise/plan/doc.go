@@ -34,8 +34,10 @@
 //   - by another layout's run, which its own would repeat: it only has more of limits that never
 //     mattered there ([twin]);
 //   - during its run: more operations have exceeded the bound than a percentile allows for all that
-//     will arrive ([simulate.Wanted]). A shorter run decides nothing, because a p99 over a minute
-//     does not bound one over ten.
+//     will arrive ([simulate.Wanted]). A p99 over a minute does not bound one over ten.
+//
+// That a layout meets the objective may be known early as well, by an interval over whole cycles while
+// nothing grows ([simulate.Enough]).
 //
 // As many layouts are simulated concurrently as there are workers, and their outcomes count in
 // order: the answer does not depend on the number of cores. Runs that only the report needs come

@@ -25,8 +25,8 @@ type simulator struct {
 	want  []scenario.Bound
 	slots *slots
 	// unbounded leaves no run out and ends none early: see [Options].
-	unbounded bool
-	ran       func(took, virtual time.Duration) // see [Options]
+	unbounded, whole bool
+	ran              func(took, virtual time.Duration) // see [Options]
 	// ahead, if not nil, uses idle workers for what a layout that is met needs.
 	ahead *ahead
 	// now, if not nil, waits until it is certain whether the current deployment meets the
@@ -188,7 +188,7 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	if s.unbounded {
 		wanted.Bounds = nil
 	}
-	r, err := s.inSlot(ctx, sc, simulate.Options{Wanted: wanted, Progress: s.ahead.watch(c, sc)})
+	r, err := s.inSlot(ctx, nil, sc, simulate.Options{Wanted: wanted, Enough: s.enough(), Progress: s.ahead.watch(c, sc)})
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
@@ -207,12 +207,15 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	return o
 }
 
-// inSlot runs a scenario as soon as a slot is free.
-func (s *simulator) inSlot(ctx context.Context, sc *scenario.Scenario, opt simulate.Options) (*simulate.Result, error) {
+// inSlot runs a scenario as soon as a slot is free, and says when that is, if begun is not nil.
+func (s *simulator) inSlot(ctx context.Context, begun func(), sc *scenario.Scenario, opt simulate.Options) (*simulate.Result, error) {
 	if err := s.slots.take(ctx); err != nil {
 		return nil, err
 	}
 	defer s.slots.give()
+	if begun != nil {
+		begun()
+	}
 	return s.simulate(ctx, sc, opt)
 }
 
@@ -228,7 +231,7 @@ func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario, opt sim
 	if errors.As(err, &missed) {
 		virtual += missed.After
 	} else if err == nil {
-		virtual += sc.Run.Duration.Std()
+		virtual += time.Duration(r.Seconds * 1e9)
 	}
 	s.ran(time.Since(began), virtual)
 	return r, err
@@ -267,6 +270,8 @@ type job struct {
 	// The run continues.
 	certain *decision
 	outcome *outcome
+	// begun, if not nil, is called when the run has a slot.
+	begun func()
 }
 
 // A decision is whether a run meets the objectives, which is often certain long before the run
@@ -289,14 +294,14 @@ func (d *decision) make(o *outcome) {
 
 // work does a job's run.
 func (s *simulator) work(ctx context.Context, j *job) error {
-	j.outcome = s.whole(ctx, j)
+	j.outcome = s.toEnd(ctx, j)
 	if j.certain != nil {
 		j.certain.make(j.outcome)
 	}
 	return j.outcome.problem
 }
 
-func (s *simulator) whole(ctx context.Context, j *job) *outcome {
+func (s *simulator) toEnd(ctx context.Context, j *job) *outcome {
 	var sets []scenario.Set
 	if !j.plain {
 		sets = append(s.space.sets(j.candidate.choice), j.more...)
@@ -309,11 +314,13 @@ func (s *simulator) whole(ctx context.Context, j *job) *outcome {
 	case err != nil:
 		return &outcome{candidate: j.candidate, problem: err}
 	}
-	run := s.inSlot
+	opt := s.options(j, sc)
+	var r *simulate.Result
 	if j.later != nil {
-		run = s.simulate
+		r, err = s.simulate(ctx, sc, opt)
+	} else {
+		r, err = s.inSlot(ctx, j.begun, sc, opt)
 	}
-	r, err := run(ctx, sc, s.options(j, sc))
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
@@ -343,11 +350,15 @@ func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
 			return nil
 		}
 	}
-	if len(wanted.Bounds) == 0 && wanted.Later == nil || s.unbounded {
+	if s.unbounded {
 		return simulate.Options{}
 	}
-	wanted.Come = s.arrivals(j.candidate, sc)
-	return simulate.Options{Wanted: &wanted}
+	opt := simulate.Options{Enough: s.enough()}
+	if len(wanted.Bounds) > 0 || wanted.Later != nil {
+		wanted.Come = s.arrivals(j.candidate, sc)
+		opt.Wanted = &wanted
+	}
+	return opt
 }
 
 // judge returns the objective that a result misses, "" if none.

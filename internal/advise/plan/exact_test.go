@@ -144,7 +144,7 @@ func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, wa
 	}
 	sim, w := newSimulator(now, s, want, 2), s.walk()
 	for c := w.next(); c != nil; c = w.next() {
-		if o := sim.whole(ctx, &job{candidate: c}); o.met {
+		if o := sim.toEnd(ctx, &job{candidate: c}); o.met {
 			if got.chosen == nil || !slices.Equal(got.chosen.choice, c.choice) {
 				t.Fatalf("chose %v, want %v", got.chosen, texts(s.sets(c.choice)))
 			}

@@ -23,7 +23,10 @@ type Layout struct {
 	// Predicted are the model's figures with their error bars; empty if the run was ended early or
 	// never started.
 	Predicted map[string]Prediction `json:"predicted"`
-	Risks     []Risk                `json:"risks"`
+	// MeasuredSeconds is the virtual time that they are of: less than the scenario's run.duration if
+	// more of it would not have changed them. 0 without any.
+	MeasuredSeconds float64 `json:"measured_seconds"`
+	Risks           []Risk  `json:"risks"`
 	// Budget is what each volume gives for ever: the least of the volume, the machine, and what
 	// remains when bursts are used up.
 	Budget []budget.Budget `json:"io_budget,omitempty"`
@@ -110,7 +113,7 @@ func predicted(r *simulate.Result) map[string]Prediction {
 func (p *planner) layout(o *outcome) *Layout {
 	sets := p.space.sets(o.choice)
 	l := &Layout{
-		Sets: texts(sets), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result), Risks: []Risk{},
+		Sets: texts(sets), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result), MeasuredSeconds: measured(o.result), Risks: []Risk{},
 	}
 	grown := p.space.now - p.before // what the new size costs
 	for _, s := range p.space.base[len(p.opt.Sets):] {

@@ -153,7 +153,7 @@ func (p *planner) prepare() error {
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
 	p.sim = newSimulator(p.now, p.space, p.want, p.opt.workers())
-	p.sim.unbounded, p.sim.ran = p.opt.unbounded, p.opt.ran
+	p.sim.unbounded, p.sim.whole, p.sim.ran = p.opt.unbounded, p.opt.unbounded || p.opt.whole, p.opt.ran
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
@@ -358,7 +358,7 @@ func (p *planner) tell(name string) *Plan {
 	for _, o := range p.frontier() {
 		out.Frontier = append(out.Frontier, p.layout(o))
 	}
-	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.latencyStatements(), p.priceStatements())
+	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.latencyStatements(), p.priceStatements(), p.settled())
 	if p.opt.Size != nil {
 		out.Sizing = p.opt.Size.table(p.now)
 	}
@@ -380,7 +380,7 @@ func (p *planner) region() string {
 // nowLayout is the deployment as written.
 func (p *planner) nowLayout() *Layout {
 	return &Layout{
-		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), Risks: p.risks(p.now, p.written), Scenario: p.now,
+		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), MeasuredSeconds: measured(p.written.result), Risks: p.risks(p.now, p.written), Scenario: p.now,
 	}
 }
 

@@ -150,6 +150,13 @@ type DirtyCounter interface {
 	DirtyMetric() string
 }
 
+// An Indebted is an engine that knows what may grow over many cycles until it changes how it goes.
+type Indebted interface {
+	// Debts returns each such amount as a share of what it may be before something changes, in the
+	// same order each time. Amounts that a cycle brings back to where they were count as they are now.
+	Debts() []float64
+}
+
 // A Releaser is an engine whose memory the next one can have. After Release nothing may be asked of
 // it.
 type Releaser interface {

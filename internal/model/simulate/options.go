@@ -20,6 +20,9 @@ type Options struct {
 	// Wanted, if not nil, ends the run with a *[MissedError] as soon as a bound is certain to be
 	// missed.
 	Wanted *Wanted
+	// Enough, if not nil, ends the run early once its figures are known well enough. Its result is
+	// that of the time until then.
+	Enough *Enough
 }
 
 // epochDefault is when runs begin. It is fixed, so that the same run gives the same bytes.

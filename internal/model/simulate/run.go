@@ -39,6 +39,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	end := from.Add(sc.Run.Duration.Std())
 	m := newMeter(from, end)
 	m.cycles, m.drawn, m.watch = s.engine.Cycles, opt.Series, newWatch(opt.Wanted, from)
+	m.settling = newSettling(opt.Enough, s, m)
 	c.driver = newDriver(load, s, m, opt.Wanted.source(load, sc.Seed, end), load.Closed(sc.Seed), end)
 	p, err := newSampler(s, m, load.Writes(), opt.Record, opt.epoch().UnixMilli())
 	if err != nil {
@@ -75,6 +76,9 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 	if err := p.sample(ctx); err != nil {
 		return err
 	}
+	if m.settling != nil && !m.settling.begin(p, m.unanswered) {
+		m.settling = nil
+	}
 	for at := from; at < end; {
 		at = min(at+second, end)
 		s.clock.Run(at)
@@ -89,12 +93,17 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 				return miss
 			default:
 				m.watch = nil
+				m.settling.miss()
 			}
 		}
 		if err := p.sample(ctx); err != nil {
 			return err
 		}
 		report(progress, at, end)
+		if m.settling != nil && m.settling.enough(at, p, m.unanswered) {
+			m.end = at
+			return nil
+		}
 	}
 	return nil
 }

@@ -101,6 +101,7 @@ type watch struct {
 type watched struct {
 	scenario.Bound
 	reads   bool
+	percent float64
 	allowed int64 // how many may take longer while the bound still holds
 	over    int64
 }
@@ -136,7 +137,7 @@ func (w *watch) add(bounds []scenario.Bound) {
 			if q.reads {
 				n = w.come.Reads
 			}
-			w.bounds = append(w.bounds, watched{Bound: b, reads: q.reads, allowed: above(n, q.percent)})
+			w.bounds = append(w.bounds, watched{Bound: b, reads: q.reads, percent: q.percent, allowed: above(n, q.percent)})
 		}
 	}
 }

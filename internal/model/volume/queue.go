@@ -138,6 +138,9 @@ func (q *Queue) pass(slack units.Duration, r Rate, ops ...Op) {
 // Slots returns how many requests the block layer keeps in flight, 0 if unbounded.
 func (q *Queue) Slots() int { return q.slots.most }
 
+// Instance returns what it shares with other volumes, nil if nothing.
+func (q *Queue) Instance() *Instance { return q.on }
+
 // Submit takes a request. It costs the same however many wait: nothing is queued, the meters know.
 func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 	now = max(now, q.now)

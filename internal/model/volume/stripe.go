@@ -55,6 +55,14 @@ func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance
 	return NewStripe(unit, members...)
 }
 
+// Instance returns what its members share with other volumes, nil if nothing.
+func (s *Stripe) Instance() *Instance {
+	if m, ok := s.members[0].(interface{ Instance() *Instance }); ok {
+		return m.Instance()
+	}
+	return nil
+}
+
 // Submit splits a request over the members. A flush goes to all.
 func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 	now = max(now, s.now)
