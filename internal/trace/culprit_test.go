@@ -91,13 +91,7 @@ func TestCulprit(t *testing.T) {
 			t.Logf("%s: %d slow calls, %v in all: %.0f %% behind %s; device queue %s, tag wait %s, writeback throttling %s, device %s, without a processor %s, unexplained %s",
 				x.name, r.Slow, r.SlowTime, 100*share, x.who, stage(r, chain.DeviceQueue), stage(r, chain.TagWait), stage(r, chain.WBT),
 				stage(r, chain.DeviceOwn), stage(r, chain.Runnable), stage(r, chain.Unexplained))
-			for i := range r.Worst {
-				for k := range r.Worst[i].Segments {
-					if s := &r.Worst[i].Segments[k]; s.Stage == chain.Unexplained && s.Took() > 10*time.Millisecond {
-						t.Logf("unexplained: %v at %q in %s", s.Took(), s.Place, s.Stack)
-					}
-				}
-			}
+			logUnexplained(t, r)
 			wrong := r.Slow < enough || share < 0.8 || r.Of(x.stage) < 0.1 || r.Header.Totals.Lost > 0
 			if wrong && e.disk.Stats().Saturated {
 				t.Skip("the machine was too busy to emulate the volume: it waited for a processor itself")

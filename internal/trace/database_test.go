@@ -148,6 +148,7 @@ func judge(t *testing.T, e *emulated, r *trace.Result, guilty func(*testing.T, *
 			t.Logf("  %5.1f %% %s %+v", 100*c.Share, c.Kind, c.Culprit)
 		}
 	}
+	logUnexplained(t, r.Report)
 	if r.Report.Slow >= enough && share >= 0.8 {
 		return
 	}
@@ -155,6 +156,18 @@ func judge(t *testing.T, e *emulated, r *trace.Result, guilty func(*testing.T, *
 		t.Skipf("the machine is too busy: the emulated volume or the calls waited for a processor (%d slow calls, %.0f %%)", r.Report.Slow, 100*share)
 	}
 	t.Errorf("%d slow calls, %.0f %% of the wait behind whom it should be, want %d and 80", r.Report.Slow, 100*share, enough)
+}
+
+// logUnexplained tells where the worst calls waited for long without a reason.
+func logUnexplained(t *testing.T, r *chain.Report) {
+	t.Helper()
+	for i := range r.Worst {
+		for k := range r.Worst[i].Segments {
+			if s := &r.Worst[i].Segments[k]; s.Stage == chain.Unexplained && s.Took() > time.Millisecond {
+				t.Logf("unexplained: %v at %q in %s", s.Took(), s.Place, s.Stack)
+			}
+		}
+	}
 }
 
 // engineOn starts an engine, whose files are made while the volume does not wait, and clients.

@@ -208,6 +208,12 @@ func (s *session) take(b *events.Batch) {
 	for i := range b.Calls {
 		s.group(b.Calls[i].Task, b)
 	}
+	for i := range b.Handles {
+		s.group(b.Handles[i].Task, b)
+	}
+	for i := range b.Waits {
+		s.group(b.Waits[i].Waker, b) // it may have held a lock
+	}
 	for _, f := range b.Files[:len(b.Files):len(b.Files)] {
 		if f.Dirtied && f.Group == "" {
 			s.group(f.Task, b)

@@ -16,7 +16,7 @@ func (w *Window) owner(r *events.Request, call *events.Call) Culprit {
 		if same && (r.File == call.File || r.TID == call.TID) {
 			return Culprit{Self: true, Why: WhyRead}
 		}
-		return Culprit{Comm: r.Comm, PID: r.PID, File: w.names[r.File], Why: WhyRead}
+		return Culprit{Comm: r.Comm, PID: r.PID, File: w.names[r.File], Why: WhyRead, Cgroup: w.groups[r.PID]}
 	case r.Op() == events.OpDiscard:
 		return Culprit{Comm: r.Comm, PID: r.PID, Why: WhyDiscard}
 	case isJournal(r):

@@ -256,7 +256,7 @@ func (e *explainer) worker(x *events.Wait, from, to int64, p Place, depth int) {
 // lock explains a wait for a lock: by what its holder waited for, as far as that was traced.
 func (e *explainer) lock(x *events.Wait, from, to int64, p Place, depth int) {
 	p = p.or(Locked)
-	holder := Share{Culprit: Culprit{Comm: x.Waker.Comm, PID: x.Waker.PID, TID: x.Waker.TID, Why: WhyLock}}
+	holder := Share{Culprit: Culprit{Comm: x.Waker.Comm, PID: x.Waker.PID, TID: x.Waker.TID, Why: WhyLock, Cgroup: e.w.groups[x.Waker.PID]}}
 	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
 		e.thread(x.Waker.TID, from, to, p, depth+1)
 		e.rename(from, Running, LockWait, holder.Culprit)

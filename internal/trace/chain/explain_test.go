@@ -69,6 +69,21 @@ func expect(t *testing.T, c *Chain, p Place, s Stage, comm string, want int64) {
 	}
 }
 
+// group is that of a neighbour's container.
+const group = "/containers/neighbour"
+
+func inGroup(who events.Task) events.File { return events.File{Task: who, Group: group} }
+
+// expectGroup checks that the culprit of each segment at a stage has its cgroup.
+func expectGroup(t *testing.T, c *Chain, s Stage) {
+	t.Helper()
+	for _, x := range c.Segments {
+		if x.Stage == s && (len(x.Shares) == 0 || x.Shares[0].Culprit.Cgroup != group) {
+			t.Errorf("%s: %+v", s, x.Shares)
+		}
+	}
+}
+
 func TestPagesBehindNeighbour(t *testing.T) {
 	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range", "ext4_sync_file")
 	// The device takes 2 ms for a request alone; 39 of the neighbour's are in front.
@@ -144,8 +159,9 @@ func TestJournal(t *testing.T) {
 		events.Wait{Task: journal, Kernel: true, Out: 1031 * ms, Wake: 1060 * ms, In: 1060 * ms, Stack: []string{"folio_wait_writeback", "jbd2_journal_finish_inode_data_buffers", "jbd2_journal_commit_transaction"}},
 		events.Wait{Task: journal, Kernel: true, Out: 1061 * ms, Wake: 1070 * ms, In: 1070 * ms, Stack: []string{"__wait_on_buffer", "jbd2_journal_commit_transaction"}},
 		events.Wait{Task: journal, Kernel: true, Out: 1071 * ms, Wake: 1089 * ms, In: 1089 * ms, Stack: []string{"__wait_on_buffer", "jbd2_journal_commit_transaction"}})
-	b.Files = []events.File{{Task: other, ID: big, At: 900 * ms, Dirtied: true, Names: []string{"big", "/"}}}
+	b.Files = []events.File{{Task: other, ID: big, At: 900 * ms, Dirtied: true, Names: []string{"big", "/"}}, inGroup(other)}
 	x := explained(t, c, b)
+	expectGroup(t, &x, HandleWait)
 	expect(t, &x, JournalWait, Submission, "", 2)
 	expect(t, &x, JournalLock, HandleWait, "neighbour", 18)
 	expect(t, &x, JournalData, DeviceOwn, "neighbour", 29)
@@ -156,7 +172,9 @@ func TestJournal(t *testing.T) {
 func TestLock(t *testing.T) {
 	c, b := sync("rwsem_down_write_slowpath", "down_write", "ext4_buffered_write_iter")
 	b.Waits[0].Waker = other
+	b.Files = []events.File{inGroup(other)}
 	x := explained(t, c, b)
+	expectGroup(t, &x, LockWait)
 	expect(t, &x, Locked, LockWait, "neighbour", 80)
 }
 

@@ -84,7 +84,7 @@ func (e *explainer) handles(from, to int64, p Place) {
 		e.put(from, to, p, HandleWait)
 		return
 	}
-	e.put(from, to, p, HandleWait, Share{Culprit: Culprit{Comm: worst.Comm, PID: worst.PID, TID: worst.TID, Why: WhyHandle}})
+	e.put(from, to, p, HandleWait, Share{Culprit: Culprit{Comm: worst.Comm, PID: worst.PID, TID: worst.TID, Why: WhyHandle, Cgroup: e.w.groups[worst.PID]}})
 }
 
 // change explains why ext4's journal took no change of the call: a commit holds the transaction or
