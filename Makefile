@@ -89,7 +89,7 @@ arc: build ## the arc with a real engine, as root: ENGINE=mongodb (PLIMSOLL_MONG
 	@ENGINE=$(or $(ENGINE),mongodb) PLIMSOLL=bin/plimsoll examples/arc/arc.sh || [ $$? -eq 77 ]
 
 .PHONY: rollout
-rollout: build ## a rollout with a real PostgreSQL, killed and proved, as root; 12 minutes, QUICK=1: three
+rollout: build ## a rollout with a real PostgreSQL, killed and proved, as root; 10 minutes, QUICK=1: three
 	@PLIMSOLL=bin/plimsoll examples/rollout/rollout.sh $(if $(QUICK),--quick) || [ $$? -eq 77 ]
 
 .PHONY: release-check

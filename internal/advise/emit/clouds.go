@@ -99,7 +99,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 			fmt.Fprintf(&steps, "\tfresh \"$machine\" \"$machine-%s\" %s%s\n", name, d.after.figures(), burst)
 		}
 		steps.WriteString("done\n")
-		p.Apply = append(p.Apply, fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path, l.bring(d.volume)))
+		p.Apply = append(p.Apply, l.arrives(&d))
 	}
 	if steps.Len() == 0 {
 		return nil, nil
@@ -113,7 +113,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
 	p.Apply = append([]string{"`" + file + " look` shows the disks as they are, `" + file + " apply --dry-run` what it would do; then `" + file + " apply`. It can be run again: it leaves alone what is already done, and refuses before it has changed anything."}, p.Apply...)
 	p.Verify = []string{"`" + file + " check`: exit code 0 says that every disk has its new figures and is attached. " + c.look + " shows one."}
-	p.Back = []string{"`" + file + " undo` gives the disks their old figures and detaches new ones; it deletes nothing, and no disk becomes smaller."}
+	p.Back = []string{"`" + file + " undo` gives the disks their old figures and detaches new ones; it deletes nothing, and no disk becomes smaller. Unmount new ones first."}
 	p.Risks = append(p.Risks, cloudRisks(l)...)
 	return p, nil
 }

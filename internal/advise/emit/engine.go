@@ -30,6 +30,8 @@ type Deployment struct {
 	Containers []string
 	// Log is how a pod's log moves to a volume of its own; nil if it does not.
 	Log *LogInPod
+	// Move says how a machine's does; nil if it does not.
+	Move *LogMove
 	// Renew says how pods get new claims, given how a volume gets its data.
 	Renew func(bring string) string
 	// BesideCache is the memory that the engine needs besides its cache; 0 if unknown.
@@ -59,9 +61,6 @@ type Place struct {
 	Tell string
 	// Bring says how a new volume gets its data; "" if it is copied, or synced again.
 	Bring string
-	// Back says how a log comes back from a new volume with what was acknowledged since; "" if the
-	// old volume can be mounted again.
-	Back string
 }
 
 // Elsewhere says who makes a change that no target writes.

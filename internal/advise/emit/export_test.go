@@ -2,6 +2,7 @@ package emit
 
 // What tests of real layouts use from the package.
 var (
+	LogScript = machineScript()
 	LVMScript = withFunctions(lvmScript)
 	AWSScript = withFunctions(awsScript)
 )

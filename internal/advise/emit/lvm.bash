@@ -173,6 +173,11 @@ mount_by_uuid() {
 		say "$fstab already contains $uuid"
 	elif awk -v at="$mount_at" '$1 !~ /^#/ && $2 == at { found = 1 } END { exit !found }' "$fstab"; then
 		refuse "$fstab mounts something else at $mount_at: remove that line once its data is moved"
+	elif mountpoint -q "$mount_at" && [[ $(findmnt -rno UUID "$mount_at") != "$uuid" ]]; then
+		refuse "something else is mounted at $mount_at"
+	elif ! mountpoint -q "$mount_at" && [[ -d $mount_at && -n $(ls -A "$mount_at") ]]; then
+		# Without a line in fstab: the next boot would hide what is there.
+		refuse "$mount_at is not empty: mounting would hide its contents. Mount elsewhere first (MOUNT=/mnt/new), move the contents, then mount here"
 	elif $dry_run; then
 		say "would add to $fstab: $line"
 	else
@@ -185,7 +190,7 @@ mount_by_uuid() {
 		return
 	fi
 	if [[ -d $mount_at && -n $(ls -A "$mount_at") ]]; then
-		refuse "$mount_at is not empty: mounting would hide its contents. Mount elsewhere first (MOUNT=/mnt/new), move the contents, then mount here"
+		refuse "$mount_at is not empty: mounting would hide its contents, and the next boot will, by the line in $fstab. Move the contents, then run this again"
 	fi
 	run mkdir -p "$mount_at"
 	run mount --fstab "$fstab" "$mount_at"

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/base/units"
@@ -45,7 +46,10 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 				"Such disks have no snapshots: back up with the engine.", d.path, l.place(d.volume).Mount))
 		}
 		p.Apply = append(p.Apply, fmt.Sprintf("On the machine%s, as root, %s: "+
-			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that is not blank. %s", who, which, file.Path, devices, l.bring(d.volume)))
+			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that is not blank.%s", who, which, file.Path, devices, l.brings(&d)))
+		if l.moves(&d) {
+			l.logMove(p, &d)
+		}
 		if d.after.width > 1 && !d.local() {
 			rate, how := "", ""
 			if d.after.provider == "aws" {
@@ -58,30 +62,20 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 	if len(p.Files) == 0 {
 		return nil, nil
 	}
-	p.Verify = []string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: the volumes of a stripe should be equally busy."}
-	p.Back = l.movedBack()
-	p.Restarts = []string{"the engine: it is stopped while its data is moved to the new volume."}
+	p.Verify = append([]string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: the volumes of a stripe should be equally busy."}, p.Verify...)
+	if slices.ContainsFunc(l.disks, func(d disk) bool { return d.isNew() && !d.after.snapshot && !l.moves(&d) }) {
+		p.Back = append(p.Back, "The old volume is unchanged and can be mounted again: remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since then is only on the new one.")
+		p.Restarts = append(p.Restarts, "the engine: it is stopped while its data is moved to the new volume.")
+	}
 	return p, nil
 }
 
-// movedBack says how data comes back from new volumes. Of a log, the old copy must not be used: it lacks
-// what the engine has acknowledged since.
-func (l *Layout) movedBack() (out []string) {
-	other := false
-	for _, d := range l.disks {
-		switch {
-		case !d.isNew() || d.after.snapshot:
-		case d.fate == created && l.place(d.volume).Back != "":
-			out = append(out, fmt.Sprintf("%s: what the engine has acknowledged since the move is only on the new volume, so that comes back first. %s "+
-				"Then remove the new line from `/etc/fstab`. **Never start on the copy from before the move: it lacks acknowledged writes.**", d.path, l.place(d.volume).Back))
-		default:
-			other = true
-		}
+// brings continues the text on a new volume with how it gets its data. A log moves by a script.
+func (l *Layout) brings(d *disk) string {
+	if l.moves(d) {
+		return ""
 	}
-	if other {
-		out = append(out, "The old volume is unchanged and can be mounted again: remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since then is only on the new one.")
-	}
-	return out
+	return " " + l.bring(d.volume)
 }
 
 // lvmOf returns the script for a volume.

@@ -2,6 +2,7 @@ package emit
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // The scripts of the init containers that move a log to its volume and back, in POSIX sh, and the functions
@@ -108,19 +110,61 @@ func Argument(args []string, flag string) string {
 
 // tellMove writes how pods move their logs, one after the other, and how they move back.
 func (s *statefulSet) tellMove(p *Part, ns string) {
-	name := s.manifest.Name
+	name, container := s.manifest.Name, s.container.Name
 	from, to, _ := s.logPaths()
-	p.Apply = append(p.Apply, fmt.Sprintf("Then one pod after another, **from the lowest ordinal on**: the controller cannot give an older pod the new claim, and makes no pod anew behind one that lacks it (kubernetes issue 141876). The strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
-		"    kubectl%[1]s get pods              # all ready, or stop here\n"+
-		"    kubectl%[1]s delete pod %[2]s-%[3]d\n"+
-		"    kubectl%[1]s wait --for=condition=Ready pod/%[2]s-%[3]d --timeout=30m\n"+
-		"    kubectl%[1]s logs %[2]s-%[3]d -c %[4]s\n\n"+
-		"The new pod gets its claim. Before the database starts, the init container `%[4]s` copies `%[5]s` to `%[6]s`, compares the two, keeps the old folder as `%[5]s.plimsoll-old` and leaves a link. "+
-		"It does not let the database start on an empty log. Go on with the next pod when the database itself says that this one is well and has caught up.", ns, name, 0, moverName, from, to))
-	p.Verify = append(p.Verify, fmt.Sprintf("`kubectl%s exec POD -c %s -- readlink %s` prints `%s`. When all is proved, remove `%s.plimsoll-old` in each pod, and set the update strategy back.", ns, s.container.Name, from, to, from))
-	p.Back = append(p.Back, fmt.Sprintf("The log moves back while its volume is still mounted. Apply the patch `%[4]s` to the StatefulSet as it is now (`kubectl%[1]s patch statefulset %[2]s --type strategic --patch-file %[4]s`), and delete one pod after another as before: "+
-		"its init container brings the log back, with everything written since. Only then replace the StatefulSet by `before.yaml`. **Never remove the volume first, and never rename `%[3]s.plimsoll-old` back: it is out of date.**", ns, name, from, moverFile))
+	pod := fmt.Sprintf("%s-%d", name, s.first())
+	renew := fmt.Sprintf("    kubectl%[1]s get pods%[2]s              # all ready, or stop here\n"+
+		"    kubectl%[1]s delete pod %[3]s &&\n"+
+		"    kubectl%[1]s wait --for=create pod/%[3]s --timeout=5m &&\n"+
+		"    kubectl%[1]s wait --for=condition=Ready pod/%[3]s --timeout=30m\n"+
+		"    kubectl%[1]s logs %[3]s -c %[4]s\n\n", ns, s.selected(), pod, moverName)
+	p.Apply = append(p.Apply, "Then one pod after another, **from the lowest ordinal on**: the controller cannot give an older pod the new claim, and makes no pod anew behind one that lacks it (kubernetes issue 141876). The strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
+		renew+
+		fmt.Sprintf("The new pod gets its claim. Before the database starts, the init container `%[1]s` copies `%[2]s` to `%[3]s`, compares the two, keeps the old folder as `%[2]s.plimsoll-old` and leaves a link. "+
+			"It does not let the database start on an empty log. Go on with the next pod when the database itself says that this one is well and has caught up.", moverName, from, to))
+	p.Verify = append(p.Verify, fmt.Sprintf("`kubectl%s exec %s -c %s -- readlink %s` prints `%s`; so in each pod. Once all pods have moved, the strategy can be what it was, which restarts none:\n\n"+
+		"    kubectl%[1]s patch statefulset %[6]s --type merge -p '%[7]s'\n\n"+
+		"When all is proved, in each pod: `kubectl%[1]s exec %[2]s -c %[3]s -- rm -r %[4]s.plimsoll-old`.", ns, pod, container, from, to, name, s.strategyBefore()))
+	p.Back = append(p.Back, fmt.Sprintf("The log moves back while its volume is still mounted. A patch gives the StatefulSet an init container that brings the log back, and the strategy `OnDelete`:\n\n"+
+		"    kubectl%[1]s patch statefulset %[2]s --type strategic --patch-file %[3]s\n\n"+
+		"Then one pod after another, from the lowest ordinal on:\n\n"+renew+
+		"Its log has everything written since. **Never remove the volume first, and never rename `%[4]s.plimsoll-old` back: it is out of date.**", ns, name, moverFile, from))
 	p.Restarts = append(p.Restarts, "each pod of "+name+", one at a time, when you delete it; its database is stopped while its log is copied.")
+}
+
+// first is the lowest ordinal.
+func (s *statefulSet) first() int32 {
+	if o := s.manifest.Spec.Ordinals; o != nil {
+		return o.Start
+	}
+	return 0
+}
+
+// selected are the options that choose the set's pods; "" if it selects them by expressions.
+func (s *statefulSet) selected() string {
+	if s.manifest.Spec.Selector == nil || len(s.manifest.Spec.Selector.MatchLabels) == 0 {
+		return ""
+	}
+	return " -l " + labels.Set(s.manifest.Spec.Selector.MatchLabels).String()
+}
+
+// strategyBefore is a merge patch with the update strategy that the manifest has.
+func (s *statefulSet) strategyBefore() string {
+	is := s.manifest.Spec.UpdateStrategy
+	if is.Type == "" {
+		is.Type = appsv1.RollingUpdateStatefulSetStrategyType
+	}
+	text, err := json.Marshal(map[string]any{"spec": map[string]any{"updateStrategy": is}})
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}
+
+// replacing lets a patch replace the update strategy: the server fills in rollingUpdate, which OnDelete does not
+// take.
+func replacing(text string) string {
+	return strings.Replace(text, "  updateStrategy:\n", "  updateStrategy:\n    $patch: replace\n", 1)
 }
 
 // back writes the patch whose init container moves the log back.
@@ -130,11 +174,12 @@ func (s *statefulSet) back(p *Part) error {
 		ObjectMeta: metav1.ObjectMeta{Name: s.manifest.Name, Namespace: s.manifest.Namespace},
 	}
 	out.Spec.Template.Spec.InitContainers = []corev1.Container{s.mover(podBack)}
+	out.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
 	text, err := manifest(out)
 	if err != nil {
 		return err
 	}
 	head := s.l.Head("#", "To go back: a strategic merge patch of the StatefulSet "+s.manifest.Name+" after the move. README.md says how.")
-	p.Files = append(p.Files, File{Path: moverFile, Text: []byte(head + text), Mode: plain})
+	p.Files = append(p.Files, File{Path: moverFile, Text: []byte(head + replacing(text)), Mode: plain})
 	return nil
 }

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/base/shellword"
@@ -51,7 +52,9 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 	section("Apply", ways(parts)+"First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes trouble.", func(p *Part) []string { return p.Apply }, "Nothing.")
 	section("Verify", "Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what improved, by how much and with what confidence."+goals(l),
 		func(p *Part) []string { return p.Verify }, "Nothing more.")
+	slices.Reverse(parts) // what was applied last goes first: a log comes back before its disk is detached
 	section("Go back", "", func(p *Part) []string { return p.Back }, "Nothing more.")
+	slices.Reverse(parts)
 	section("What restarts", "", func(p *Part) []string { return p.Restarts }, "Nothing.")
 	section("Risks", "", func(p *Part) []string { return p.Risks }, "None known.")
 	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --dir` uses them to recognise files that you have edited, and does not overwrite those.\n")

@@ -138,6 +138,14 @@ func TestReadmeOnACluster(t *testing.T) {
 	if after, classes := state(); !strings.Contains(after, "plimsoll-log") || strings.Count(classes, "gp3-6000-125") != 3 {
 		t.Errorf("the set is %s, the classes%s", after, classes)
 	}
+	for _, text := range commands(files["README.md"], "Verify") {
+		if !strings.Contains(text, "exec") && !strings.Contains(text, "describe pvc") {
+			run(text)
+		}
+	}
+	if after, _ := state(); !strings.Contains(after, "RollingUpdate") {
+		t.Errorf("the strategy is not what it was: %s", after)
+	}
 	back := commands(files["README.md"], "Go back")
 	for _, text := range back {
 		run(text)

@@ -25,7 +25,7 @@ func numbered(n, width int) string {
 // arrival says how a new volume comes into use.
 func (l *Layout) arrival(d *disk) string {
 	if !d.after.snapshot {
-		return fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path, l.bring(d.volume))
+		return l.arrives(d)
 	}
 	stripe := ""
 	if d.after.width > 1 {

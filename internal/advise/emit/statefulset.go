@@ -312,8 +312,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// The server fills in rollingUpdate, which OnDelete does not take.
-	text = strings.Replace(text, "  updateStrategy:\n", "  updateStrategy:\n    $patch: replace\n", 1)
+	text = replacing(text)
 	for _, d := range s.l.disks {
 		if d.fate != removed && d.member == 0 {
 			comments = append(comments, d.why())
@@ -380,15 +379,19 @@ func (s *statefulSet) tell(p *Part, file string) {
 		return
 	}
 	p.Apply = append(p.Apply, fmt.Sprintf("The StatefulSet's claim templates cannot be changed, so it is replaced while its pods and claims stay (`--cascade=orphan`):\n\n"+
-		"    kubectl%[1]s get statefulset %[2]s -o yaml > before.yaml\n"+
-		"    kubectl%[1]s patch --local -f before.yaml --type strategic --patch-file %[3]s -o yaml > after.yaml\n"+
-		"    kubectl%[1]s apply --dry-run=server -f after.yaml   # only the claim templates may be refused\n"+
-		"    kubectl%[1]s delete statefulset %[2]s --cascade=orphan\n"+
+		"    kubectl%[1]s get statefulset %[2]s -o yaml > before.yaml &&\n"+
+		"    kubectl%[1]s patch --local -f before.yaml --type strategic --patch-file %[3]s -o yaml > after.yaml &&\n"+
+		"    sed 's/^  name: %[2]s$/  name: %[2]s-check/' after.yaml | kubectl%[1]s apply --dry-run=server -f - &&\n"+
+		"    kubectl%[1]s delete statefulset %[2]s --cascade=orphan &&\n"+
 		"    kubectl%[1]s apply -f after.yaml\n\n"+
-		"The pods keep running as they are. An operator that owns the StatefulSet would undo this: change its own resource instead.", ns, name, file))
+		"The third line lets the server check the new one, under another name, and makes nothing; if it refuses, nothing was changed. The pods keep running as they are. An operator that owns the StatefulSet would undo this: change its own resource instead.", ns, name, file))
 	if s.moving {
 		s.tellMove(p, ns)
 	}
-	p.Back = append(p.Back, fmt.Sprintf("The same way with `before.yaml`: `kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml`. Claims that are no longer used stay until you delete them.", ns, name))
+	first := ""
+	if s.moving {
+		first = "Only when every pod has its log back: "
+	}
+	p.Back = append(p.Back, first+fmt.Sprintf("`kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml` replaces the StatefulSet again. The cluster then renews the pods by its own strategy. Claims that are no longer used stay until you delete them.", ns, name))
 	p.Risks = append(p.Risks, "Between `delete --cascade=orphan` and `apply`, a pod that dies is not restarted. Run both in immediate succession.")
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/rollout/pods"
+	"plimsoll/internal/advise/rollout/rollouttest"
 	"plimsoll/internal/engine/etcd/clustertest"
 	"plimsoll/internal/record/cluster"
 )
@@ -64,6 +65,8 @@ func killed(t *testing.T, s *clustertest.Server) {
 	w.isBack(kept)
 	forward, back := chosen(points), chosen(backPoints)
 	t.Logf("%d of %d points forward, %d of %d back", len(forward), len(points), len(back), len(backPoints))
+	all := &rollouttest.Kills{}
+	t.Cleanup(func() { t.Log(all.Table()) }) // these tests are parallel, and end later than this function
 	for i, n := range forward {
 		for k, act := range []func(*pods.Rollout) error{resume, undo} {
 			if i%2 != k && !everyPoint() {
@@ -78,6 +81,8 @@ func killed(t *testing.T, s *clustertest.Server) {
 					t.Fatal(err)
 				}
 				[]func(map[string]string){w.hasMoved, w.isBack}[k](kept)
+				all.Add("forward", stepAt(points[:n]), []string{"resume", "undo"}[k], w.play.Acknowledged())
+				w.rest()
 			})
 		}
 	}
@@ -94,8 +99,28 @@ func killed(t *testing.T, s *clustertest.Server) {
 				t.Fatal(err)
 			}
 			w.isBack(kept)
+			all.Add("back", stepAt(backPoints[:n]), "resume", w.play.Acknowledged())
+			w.rest()
 		})
 	}
+}
+
+// stepAt is the step that the last of some points is in.
+func stepAt(points []string) string {
+	step := ""
+	for _, p := range points {
+		phase, name, _ := strings.Cut(p, " ")
+		if slices.Contains([]string{"begun", "undoing"}, phase) {
+			step = name
+		}
+	}
+	switch {
+	case strings.HasPrefix(step, "data-"):
+		return "claim"
+	case strings.HasPrefix(step, "whole-"):
+		return "pod"
+	}
+	return step
 }
 
 func everyPoint() bool { return os.Getenv("CI_FULL") != "" }

@@ -103,13 +103,12 @@ func (w *world) start() { w.stop = w.play.Go(w.t) }
 // rest ends the play's goroutine, so that what it noted can be read.
 func (w *world) rest() {
 	w.t.Helper()
-	if w.stop == nil {
-		return
+	if w.stop != nil {
+		if err := w.stop(); err != nil {
+			w.t.Fatal(err)
+		}
+		w.stop = nil
 	}
-	if err := w.stop(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.stop = nil
 	if len(w.play.Lost) > 0 || len(w.play.Down) > 0 {
 		w.t.Fatalf("lost: %q; down at once: %q", w.play.Lost, w.play.Down)
 	}

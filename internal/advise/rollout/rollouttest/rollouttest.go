@@ -160,7 +160,7 @@ func (c *Case) Kill(t *testing.T) {
 		r.Shuffle(len(forward), func(i, j int) { forward[i], forward[j] = forward[j], forward[i] })
 		count = some
 	}
-	all := &kills{}
+	all := &Kills{}
 	for n := range count {
 		p, q := forward[n%len(forward)], back[n%len(back)]
 		for i, act := range []string{"resume", "undo"} {
@@ -172,12 +172,12 @@ func (c *Case) Kill(t *testing.T) {
 			})
 		}
 	}
-	t.Log(all.table())
+	t.Log(all.Table())
 }
 
 // killOnce kills one rollout at a point and lets it go on or go back. One that goes on is then killed at a
 // point of its undo, and goes on going back.
-func (c *Case) killOnce(t *testing.T, dir, act string, p, q point, all *kills) {
+func (c *Case) killOnce(t *testing.T, dir, act string, p, q point, all *Kills) {
 	t.Helper()
 	c.begin(t, dir)
 	died := c.killed(t, dir, "run", p)
@@ -197,12 +197,12 @@ func (c *Case) killOnce(t *testing.T, dir, act string, p, q point, all *kills) {
 	}
 	t.Logf("%s; %d acknowledged, none lost", said, acknowledged)
 	if died {
-		all.add("forward", p.step(), act)
+		all.Add("forward", p.step(), act, 0)
 	}
 	if diedBack {
-		all.add("back", q.backStep(), "resume")
+		all.Add("back", q.backStep(), "resume", 0)
 	}
-	all.acknowledged = acknowledged
+	all.Acknowledged = acknowledged
 }
 
 // begin writes a rollout's input.

@@ -5,6 +5,7 @@ package rollouttest
 import (
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // step is the step of a rollout that a point is in: "swap".
@@ -31,14 +32,21 @@ func (p point) backStep() string {
 	return "swap"
 }
 
-// kills counts what became of rollouts that were killed, by their steps.
-type kills struct {
-	order        []string
-	count        map[string]map[string]int
-	acknowledged int
+// Kills counts what became of rollouts that were killed, by their steps.
+type Kills struct {
+	Acknowledged int // writes, all of which were there in the end
+
+	mu    sync.Mutex
+	order []string
+	count map[string]map[string]int
 }
 
-func (k *kills) add(direction, step, then string) {
+// Add notes a rollout that was killed in a step while it went forward or back, and what was done then: "resume"
+// or "undo". acknowledged writes are added to the others.
+func (k *Kills) Add(direction, step, then string, acknowledged int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.Acknowledged += acknowledged
 	at := direction + " | " + step
 	if k.count == nil {
 		k.count = map[string]map[string]int{}
@@ -50,15 +58,19 @@ func (k *kills) add(direction, step, then string) {
 	k.count[at][then]++
 }
 
-// table is the counts in Markdown. A rollout that lost a write, or did not end as a whole, fails the test and is
+// Table is the counts in Markdown. A rollout that lost a write, or did not end as a whole, fails the test and is
 // not in it.
-func (k *kills) table() string {
+func (k *Kills) Table() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	var b strings.Builder
 	b.WriteString("\n| direction | killed in | times | resumed | undone |\n|---|---|---|---|---|\n")
+	total := 0
 	for _, at := range k.order {
 		n := k.count[at]
+		total += n["resume"] + n["undo"]
 		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", at, n["resume"]+n["undo"], n["resume"], n["undo"])
 	}
-	fmt.Fprintf(&b, "%d writes were acknowledged, none lost\n", k.acknowledged)
+	fmt.Fprintf(&b, "%d kills, %d writes were acknowledged, none lost\n", total, k.Acknowledged)
 	return b.String()
 }

@@ -22,8 +22,6 @@ func Deployment() emit.Deployment {
 			"data": {Mount: "/var/lib/etcd", Tell: "--data-dir"},
 			"wal": {
 				Mount: walMount, Tell: "--wal-dir, with a folder in it that etcd creates itself",
-				Back: "Stop the member. `rsync -a --delete " + walDir + "/ DATA/member/wal/`, where DATA is its data directory, brings the log back; the same with `-nci` after `-a` must then list nothing. " +
-					"Start without `--wal-dir`. One member after another.",
 				Bring: "Stop the member to move the log: copy `member/wal` of its data directory to `" + walDir + "` (`rsync -a` keeps owner and mode 0700), move the old folder away, and start with `--wal-dir`. " +
 					"Do one member after another, and wait until each is healthy (`etcdctl endpoint health`).",
 			},
@@ -35,8 +33,10 @@ func Deployment() emit.Deployment {
 			{Setting: "max_message", Text: "compiled into etcd"},
 			{Setting: "max_inflight", Text: "compiled into etcd"},
 		},
-		Containers:    []string{"etcd"},
-		Log:           &emit.LogInPod{Mount: walMount, Dir: walIn, Files: "*.wal", Image: shell},
+		Containers: []string{"etcd"},
+		Log:        &emit.LogInPod{Mount: walMount, Dir: walIn, Files: "*.wal", Image: shell},
+		Move: &emit.LogMove{Unit: "etcd", Data: "/var/lib/etcd/default",
+			Next: "one member after another, the leader last; begin with the next when `etcdctl endpoint health --cluster` calls all of them healthy"},
 		Renew:         func(string) string { return renew },
 		Members:       "members",
 		MembersChange: "before adding a member, announce it (etcdctl member add); before removing one, take it out (etcdctl member remove).",

@@ -175,6 +175,17 @@ func (p *Play) write(pod *corev1.Pod) {
 	p.acked[pod.Name] += text
 }
 
+// Acknowledged is how many writes the databases acknowledged. What their logs miss of them is added to Lost.
+// The play must be at rest.
+func (p *Play) Acknowledged() int {
+	for pod, want := range p.acked {
+		if text, err := os.ReadFile(filepath.Join(p.logs[pod], p.File)); err != nil || string(text) != want {
+			p.Lost = append(p.Lost, fmt.Sprintf("%s has %q (%v), and %q was acknowledged", pod, text, err, want))
+		}
+	}
+	return p.n
+}
+
 // LogOf is where a pod's database has its log now: the folder, links followed.
 func (p *Play) LogOf(pod string) string {
 	path, err := filepath.EvalSymlinks(p.logs[pod])

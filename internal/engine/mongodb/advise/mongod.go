@@ -57,7 +57,7 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	text := l.Head("#", "Options of mongod: merge them into your mongod.conf.")
 	for _, v := range l.NewVolumes() {
 		if v.Volume == "journal" {
-			text += "\n# " + v.Why + "\n# There is no option for the journal's location: it is the folder journal in dbPath, so mount its volume there\n# (" + journalMount + " if dbPath is Debian's). README.md says how to move it.\n"
+			text += "\n# " + v.Why + "\n# There is no option for the journal's location: it is the folder journal in dbPath, which becomes a link to a\n# folder on its volume (" + journalMount + "/journal). README.md says how it moves.\n"
 		}
 	}
 	if len(conf.values) == 0 {

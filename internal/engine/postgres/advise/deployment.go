@@ -19,8 +19,6 @@ func Deployment() emit.Deployment {
 			"data": {Mount: "/var/lib/postgresql", Tell: "data_directory"},
 			"wal": {
 				Mount: walMount, Tell: "pg_wal is a symbolic link to it",
-				Back: "Stop PostgreSQL in order. In the data directory, `rsync -a --delete " + walMount + "/pg_wal/ pg_wal.back/` copies the WAL, and the same with `-nci` after `-a` must then list nothing. " +
-					"Replace the link by that folder (`rm pg_wal && mv pg_wal.back pg_wal`), and start.",
 				Bring: "Stop PostgreSQL in order to move the WAL: copy `pg_wal` to `" + walMount + "/pg_wal` (`rsync -a` keeps owner and mode 0700), replace it in the data directory by a symbolic link, and start.",
 			},
 		},
@@ -28,6 +26,7 @@ func Deployment() emit.Deployment {
 		Budget:     ioBudget,
 		Containers: []string{"postgres", "postgresql", "database"},
 		Log:        &emit.LogInPod{Mount: walMount, Dir: walIn, Files: "????????????????????????"},
+		Move:       &emit.LogMove{Unit: "postgresql@15-main", Data: "/var/lib/postgresql/15/main", Next: "standbys first"},
 	}
 }
 
