@@ -66,8 +66,9 @@ var layers = []Layer{
 	{"record/query", "a PromQL expression over a recording that nobody has described", []string{
 		"base/diagnostics", "record/recording",
 	}},
+	{"record/export/parquet", "Parquet files of times, numbers, text and maps, and no more", nil},
 	{"record/export", "a recording's samples as CSV, OpenMetrics or Parquet", []string{
-		"record/recording",
+		"record/recording", "record/export/parquet",
 	}},
 	{"record/cluster", "the objects of a Kubernetes cluster that concern a database, read and changed", nil},
 	{"record/pod", "the volumes of a Kubernetes pod, read where their provider measures them", []string{

@@ -180,7 +180,7 @@ func newWriter(w io.Writer, f Format) (writer, error) {
 	case OpenMetrics:
 		return newOpenMetrics(w), nil
 	case Parquet:
-		return newParquet(w), nil
+		return newParquet(w)
 	}
 	return nil, fmt.Errorf("no format %q; there are csv, openmetrics and parquet", f)
 }

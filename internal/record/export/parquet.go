@@ -3,32 +3,33 @@ package export
 import (
 	"io"
 
-	"github.com/parquet-go/parquet-go"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll/internal/record/export/parquet"
 	"plimsoll/internal/record/recording"
 )
-
-// A row is a sample in a Parquet file.
-type row struct {
-	Time   int64             `parquet:"time,timestamp(millisecond),delta"`
-	Metric string            `parquet:"metric,dict"`
-	Labels map[string]string `parquet:"labels"`
-	Value  float64           `parquet:"value"`
-}
 
 // rowGroup is how many samples are held before they are written: some 20 MB.
 const rowGroup = 256 << 10
 
+// parquetWriter writes a row per sample.
 type parquetWriter struct {
-	w    *parquet.GenericWriter[row]
-	name string
-	rows []row
-	held int // since the last row group
+	w      *parquet.Writer
+	times  *parquet.Times
+	names  *parquet.Texts
+	labels *parquet.Maps
+	values *parquet.Doubles
+	name   string
+	held   int // since the last row group
 }
 
-func newParquet(w io.Writer) *parquetWriter {
-	return &parquetWriter{w: parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd))}
+func newParquet(w io.Writer) (*parquetWriter, error) {
+	p := &parquetWriter{
+		times: parquet.NewTimes("time"), names: parquet.NewTexts("metric"), labels: parquet.NewMaps("labels"), values: parquet.NewDoubles("value"),
+	}
+	var err error
+	p.w, err = parquet.New(w, p.times, p.names, p.labels, p.values)
+	return p, err
 }
 
 func (p *parquetWriter) metric(name string, _ map[string]bool) error {
@@ -37,19 +38,15 @@ func (p *parquetWriter) metric(name string, _ map[string]bool) error {
 }
 
 func (p *parquetWriter) series(l labels.Labels, s recording.Series) error {
-	names := l.Map()
-	p.rows = p.rows[:0]
+	var pairs []string
+	l.Range(func(l labels.Label) { pairs = append(pairs, l.Name, l.Value) })
 	for _, pt := range s.Points {
-		p.rows = append(p.rows, row{pt.T, p.name, names, pt.F})
-	}
-	for rest := p.rows; len(rest) > 0; {
-		n := min(len(rest), rowGroup-p.held)
-		if _, err := p.w.Write(rest[:n]); err != nil {
-			return err
-		}
-		rest = rest[n:]
-		if p.held += n; p.held == rowGroup {
-			if err := p.w.Flush(); err != nil {
+		p.times.Add(pt.T)
+		p.names.Add(p.name)
+		p.labels.Add(pairs...)
+		p.values.Add(pt.F)
+		if p.held++; p.held == rowGroup {
+			if err := p.w.Group(); err != nil {
 				return err
 			}
 			p.held = 0
