@@ -169,6 +169,17 @@ func TestJournal(t *testing.T) {
 	expect(t, &x, JournalEnd, DeviceOwn, "jbd2/sda-8", 18)
 }
 
+// A block is held by a commit that is not known yet: it ends when a request of the journal's does.
+func TestBlockOfCommit(t *testing.T) {
+	c, b := sync("do_get_write_access", "jbd2_journal_get_write_access", "ext4_dirty_inode")
+	log := request(events.Task{PID: 30, TID: 30, Comm: "jbd2/sda-8"}, events.FileID{}, 20, 20, 90)
+	b.Requests = []events.Request{request(other, big, 5, 5, 80), log}
+	x := explained(t, c, b)
+	expect(t, &x, JournalBegin, Submission, "jbd2/sda-8", 10)
+	expect(t, &x, JournalBegin, DeviceQueue, "neighbour", 60)
+	expect(t, &x, JournalBegin, DeviceOwn, "jbd2/sda-8", 10)
+}
+
 func TestLock(t *testing.T) {
 	c, b := sync("rwsem_down_write_slowpath", "down_write", "ext4_buffered_write_iter")
 	b.Waits[0].Waker = other

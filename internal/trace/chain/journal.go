@@ -95,6 +95,11 @@ func (e *explainer) change(c class, x *events.Wait, from, to int64, depth int) {
 		place = JournalFull
 	}
 	if len(e.w.commitsIn(e.call.File.Dev, from, to)) == 0 {
+		// The commit that holds the block may end long after the block was written.
+		if slices.Contains(x.Stack, "do_get_write_access") {
+			e.request(x, from, to, place, func(r *events.Request) bool { return isJournal(r) && !r.Flush() }, depth)
+			return
+		}
 		e.worker(x, from, to, place, depth)
 		return
 	}
