@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ import (
 
 var (
 	cost     = flag.Duration("cost", 0, "measure for so long, for each load, what a trace costs, and print the tables of docs/trace.md")
-	costLoad = flag.String("cost-load", "", "only the load of this name")
+	costLoad = flag.String("cost-load", "", "only the loads whose names match this expression")
 )
 
 // countedFor is how long the programs' own counters are read.
@@ -53,14 +54,31 @@ type runner interface {
 var loads = []load{
 	{"fio, 5,000 fdatasyncs/s", fio("--rw=write", "--bs=4k", "--size=64m", "--fdatasync=1", "--ioengine=sync", "--numjobs=4", "--rate_iops=1250")},
 	{"fio, 50,000 direct writes/s", fio("--rw=randwrite", "--bs=4k", "--size=256m", "--direct=1", "--ioengine=libaio", "--iodepth=16", "--rate_iops=50000")},
-	{"PostgreSQL", database("{postgres: {rows: 20000, shared_buffers: 64MiB}}", "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}, connections: 16}")},
-	{"etcd", database("{etcd: {members: 1, rtt: 100us}}", "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 2000}, document: {size: 512B}}")},
-	{"WiredTiger", database("{wiredtiger: {cache: 256MB, log_bytes: 1200B, oplog: false}}", "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 1KiB}, connections: 16}")},
+	{"PostgreSQL", database(costPostgreSQL, costClients, 0)},
+	{"etcd", database(costEtcd, costEtcdClients, 0)},
+	{"WiredTiger", database(costWiredTiger, costDocuments, 0)},
+	{"PostgreSQL at 5000/s", database(costPostgreSQL, costClients, offered)},
+	{"etcd at 5000/s", database(costEtcd, costEtcdClients, offered)},
+	{"WiredTiger at 5000/s", database(costWiredTiger, costDocuments, offered)},
+	{"one sync after the other", syncs(false)},
+	{"one commit after the other", syncs(true)},
 }
+
+// The engines' scenarios, and what they are offered in the second half of the engines' loads.
+const (
+	costPostgreSQL  = "{postgres: {rows: 20000, shared_buffers: 64MiB}}"
+	costClients     = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}, connections: 16}"
+	costEtcd        = "{etcd: {members: 1, rtt: 100us}}"
+	costEtcdClients = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 2000}, document: {size: 512B}}"
+	costWiredTiger  = "{wiredtiger: {cache: 256MB, log_bytes: 1200B, oplog: false}}"
+	costDocuments   = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 1KiB}, connections: 16}"
+	offered         = 5000
+)
 
 // A measurement is one run.
 type measurement struct {
 	rate, p99 float64
+	latencies latencies                    // of all operations; nil if they are not known
 	cpu       float64                      // processor time an operation, in seconds: of all who take part
 	writes    float64                      // that the disk completed, a second
 	syncs     float64                      // that a trace saw, a second
@@ -82,8 +100,12 @@ func TestCost(t *testing.T) {
 	if *cost == 0 {
 		t.Skip("a measurement, not a test: -cost DURATION")
 	}
+	only, err := regexp.Compile(*costLoad)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, l := range loads {
-		if *costLoad != "" && *costLoad != l.name {
+		if !only.MatchString(l.name) {
 			continue
 		}
 		t.Run(l.name, func(t *testing.T) {
@@ -135,6 +157,9 @@ func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m 
 	t.Helper()
 	before, done, busy, own := programs(), written(t, r.target().Path), processorTime(t), cpuOf(t, tracer.cmd.Process.Pid)
 	n, p99 := r.run(t, lasts)
+	if s, ok := r.(*stored); ok {
+		m.latencies = latenciesOf(s.last)
+	}
 	m.rate, m.p99, m.cpu = n/lasts.Seconds(), p99.Seconds(), (processorTime(t)-busy).Seconds()/n
 	m.writes = (written(t, r.target().Path) - done) / lasts.Seconds()
 	m.syncs, m.tracer = tracer.rate, cpuOf(t, tracer.cmd.Process.Pid)-own
@@ -271,6 +296,9 @@ func printPairs(name string, without, with []measurement) {
 	}
 	fmt.Printf("| %s | %.0f | %.0f | %d | %.0f | %.0f | %s | %.0f us | %.0f us | %s | %.1f us | %.1f us | %s |\n", name, middle(syncs), middle(writes), len(with),
 		middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99), middle(cpus[0]), middle(cpus[1]), change(cpu))
+	if with[0].latencies != nil {
+		fmt.Println(pooled(without, with))
+	}
 }
 
 // change is by how many percent ratios are off 1, with the interval that has it with 95 %: the

@@ -32,6 +32,7 @@ import (
 type stored struct {
 	server  lab.Server
 	choice  target.Choice
+	rate    float64 // of operations a second that the clients of run begin; 0: as many as they can
 	clients int
 	keys    uint64
 	size    units.Size
@@ -39,6 +40,7 @@ type stored struct {
 	mu      sync.Mutex
 	answers []time.Duration // latencies of the clients of run, since it last looked
 	begun   bool            // these clients run
+	last    []time.Duration // latencies of the last run, in order
 }
 
 // scenarioOf is a scenario that has an engine with volumes of these names.
@@ -113,6 +115,9 @@ func (s *stored) update(ctx context.Context, perSecond float64) {
 				}
 				op := lab.Op{Seq: seq, Op: workload.Op{Kind: workload.Update, Key: rng.Uint64N(s.keys), Size: s.size, Document: s.size}}
 				began := time.Now()
+				if perSecond > 0 {
+					began = next // a client that is late waits too
+				}
 				if s.server.Do(ctx, i, &op) == nil {
 					took := time.Since(began)
 					s.mu.Lock()
@@ -150,7 +155,7 @@ func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration)
 	t.Helper()
 	if !s.begun {
 		s.begun = true
-		s.updating(t, 0)
+		s.updating(t, s.rate)
 	}
 	s.mu.Lock()
 	s.answers = s.answers[:0]
@@ -163,6 +168,7 @@ func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration)
 		t.Fatal("the engine answered nothing")
 	}
 	slices.Sort(all)
+	s.last = all
 	return float64(len(all)), all[len(all)*99/100]
 }
 
@@ -222,11 +228,13 @@ func fio(args ...string) func(*testing.T, string) runner {
 	}
 }
 
-// database is a load of an engine on one volume, as fast as it goes.
-func database(engine, load string) func(*testing.T, string) runner {
+// database is a load of an engine on one volume: operations at a rate, or as fast as it goes.
+func database(engine, load string, rate float64) func(*testing.T, string) runner {
 	return func(t *testing.T, dir string) runner {
 		t.Helper()
-		return store(t, scenarioOf(t, engine, load, "data"), map[string]string{"data": dir})
+		s := store(t, scenarioOf(t, engine, load, "data"), map[string]string{"data": dir})
+		s.rate = rate
+		return s
 	}
 }
 
@@ -238,7 +246,7 @@ func inMemory(t *testing.T) string {
 		t.Skip(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(f.Name()) }) // or the next start of the machine does
-	if err := errors.Join(f.Truncate(2<<30), f.Close()); err != nil {
+	if err := errors.Join(f.Truncate(6<<30), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	need(t, "losetup", "mkfs.ext4", "mount")

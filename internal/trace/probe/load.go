@@ -7,7 +7,6 @@ import (
 	_ "embed" // the object
 	"errors"
 	"fmt"
-	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -247,7 +246,7 @@ func (c *Config) set(spec *ebpf.CollectionSpec) error {
 		rings[operation] = uint8(kind)
 	}
 	var errs []error
-	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": c.early(), "early_shift": uint32(bits.Len64(c.early()) - 1),
+	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": c.early(), "early_shift": uint32(c.spanBits()),
 		"by_device": c.ByDevice, "stack_bytes": stackBytes(), "kinds": kinds, "ring_kinds": rings} {
 		variable := spec.Variables[name]
 		if variable == nil {

@@ -20,6 +20,7 @@ volatile const u8 ring_kinds[64] = {};  // by the number of an operation of io_u
 enum { KIND_FSYNC = 1, KIND_FDATASYNC, KIND_RANGE, KIND_MSYNC, KIND_WRITE, KIND_READ, KIND_SYNC, KIND_COUNT };
 
 #define PF_KTHREAD 0x00200000
+#define TASK_INTERRUPTIBLE 1
 #define TASK_UNINTERRUPTIBLE 2
 #define REQ_OP_MASK 0xff
 #define REQ_OP_FLUSH 2
@@ -91,6 +92,18 @@ struct slot {
 };
 static struct slot requests[REQUESTS] __attribute__((aligned(64)));
 
+// The commit of a journal that is under way, by the journal's address.
+#define JOURNALS 256
+struct journal {
+	u64 key;
+	struct commit_event commit;
+};
+static struct journal journals[JOURNALS];
+
+// Threads of the kernel that flush, by the low bits of their numbers: the number, and the reason plus 1.
+#define FLUSHERS 1024
+static u64 flushers[FLUSHERS];
+
 #define DISKS 256
 struct disk {
 	u64 done;    // when a request of it completed last
@@ -122,8 +135,6 @@ MAP(targets, BPF_MAP_TYPE_HASH, 4096, u32, u8); // processes
 MAP(devs, BPF_MAP_TYPE_HASH, DISKS, u32, u8);   // disks, each with its place in disks
 MAP(fsdevs, BPF_MAP_TYPE_HASH, 256, u32, u8);   // file systems
 MAP(threads, BPF_MAP_TYPE_ARRAY, THREADS, u32, struct thread);
-MAP(commits, BPF_MAP_TYPE_HASH, 256, u64, struct commit_event);
-MAP(flushers, BPF_MAP_TYPE_HASH, 1024, u32, u32);
 MAP(inodes, BPF_MAP_TYPE_ARRAY, INODES, u32, struct inode_seen);
 MAP(completing, BPF_MAP_TYPE_PERCPU_ARRAY, 1, u32, struct done);
 MAP(counts, BPF_MAP_TYPE_PERCPU_ARRAY, KIND_COUNT, u32, struct count);
@@ -146,12 +157,12 @@ INLINE void lost(void)
 
 // Most calls are fast, and what happens beside them explains nothing. So requests, commits and waits of
 // the kernel's threads are handed over only if they took long themselves, or while a traced call is
-// old enough to become slow. Calls are counted while they wait, and those that are old until they end,
+// old enough to become slow. Calls are counted from when they wait, and those that are old until they end,
 // by when they began, in spans of 2^early_shift ns: those in progress without those of the last two
 // spans are old. A call that has lasted for a multiple of all spans looks young for two of them, a
 // 500th of the time.
 #define SPANS 1024
-static u32 in_progress, began[SPANS];
+u32 in_progress, began[SPANS]; // the tracing process looks at them too
 static u64 last_slow; // when a slow call ended
 
 INLINE u32 span(u64 at) { return at >> early_shift & (SPANS - 1); }
@@ -185,6 +196,30 @@ INLINE bool hot(u64 now)
 
 // matters reports whether something that ends now, and began at a time, is handed over.
 INLINE bool matters(u64 from, u64 now) { return now - from >= early_ns || hot(now); }
+
+// The tracing process looks ten times a second, and is woken up by nothing but a call that has lasted for
+// half of what makes it slow: it then attaches the program that sees who wakes whom.
+#define ASKED_NS 50000000ull
+u8 wakers_watched; // it has done so
+static u64 asked;
+
+// urgency is how an event is handed over.
+INLINE u64 urgency(u64 now)
+{
+	u64 half = slow_ns / 2;
+	u32 young = 0, all = in_progress;
+	if (wakers_watched || !all || now - asked < ASKED_NS)
+		return BPF_RB_NO_WAKEUP;
+	// Half of a slow call is 5 times early_ns, which is less than 10 spans.
+#pragma unroll
+	for (int i = 0; i <= 10; i++)
+		if (i <= half >> early_shift)
+			young += began[(span(now) - i) & (SPANS - 1)];
+	if (all <= young)
+		return BPF_RB_NO_WAKEUP;
+	asked = now;
+	return BPF_RB_FORCE_WAKEUP;
+}
 
 INLINE u32 mix(u64 x) { return x * 0x9e3779b97f4a7c15ull >> 40; }
 
@@ -606,9 +641,20 @@ INLINE struct thread *follow(struct task_struct *task, bool cast)
 }
 
 // A file system begins or ends a sync. These are rare beside system calls, and tell syncs apart that look
-// alike.
+// alike. Some give the file.
 
-INLINE int sync_began(struct task_struct *task, bool typed)
+// on_opened is on_file where a tracepoint gives the file.
+INLINE bool on_opened(struct file *f, struct call *c)
+{
+	struct inode *i = f->f_inode;
+	if (!i)
+		return 0;
+	if ((int)c->fd < 0)
+		return !by_device;
+	return (i->i_mode & S_IFMT) == S_IFREG && (!by_device || watched(i->i_sb->s_dev));
+}
+
+INLINE int sync_began(struct task_struct *task, struct file *f, bool typed)
 {
 	u64 id = bpf_get_current_pid_tgid();
 	u32 tid = id, at = SLOT(tid);
@@ -627,7 +673,7 @@ INLINE int sync_began(struct task_struct *task, bool typed)
 		}
 		ended(t, 0);
 	}
-	if (!on_file(task, &c, 0, 0))
+	if (f ? !on_opened(f, &c) : !on_file(task, &c, 0, 0))
 		return 0;
 	begin(t, tid, &c, bpf_ktime_get_ns());
 	t->synced = 1;
@@ -636,21 +682,21 @@ INLINE int sync_began(struct task_struct *task, bool typed)
 
 INLINE struct task_struct *current(void) { return (void *)bpf_get_current_task(); }
 
-INLINE int sync_begins(void)
+INLINE int sync_begins(struct file *f)
 {
 	if (enum_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return sync_began(bpf_get_current_task_btf(), 1);
-	return sync_began(current(), 0);
+		return sync_began(bpf_get_current_task_btf(), f, 1);
+	return sync_began(current(), f, 0);
 }
 
 SEC("tp_btf/ext4_sync_file_enter")
-int ext4_sync(u64 *ctx) { return sync_begins(); }
+int ext4_sync(u64 *ctx) { return sync_begins((void *)ctx[0]); }
 
 SEC("tp_btf/xfs_file_fsync")
-int xfs_sync(u64 *ctx) { return sync_begins(); }
+int xfs_sync(u64 *ctx) { return sync_begins(0); }
 
 SEC("tp_btf/btrfs_sync_file")
-int btrfs_sync(u64 *ctx) { return sync_begins(); }
+int btrfs_sync(u64 *ctx) { return sync_begins(0); }
 
 SEC("tp_btf/ext4_sync_file_exit")
 int ext4_synced(u64 *ctx)
@@ -725,7 +771,7 @@ INLINE void came_back(struct task_struct *task, struct thread *t, u64 now)
 	bpf_probe_read_kernel(e->waker, COMM, t->waker);
 	long n = t->preempted ? 0 : bpf_get_task_stack(task, e->stack, sizeof(e->stack), 0);
 	e->frames = n > 0 ? n : 0;
-	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(e, urgency(now));
 }
 
 // leaves notes that a thread stops running.
@@ -780,15 +826,31 @@ INLINE void returns(struct task_struct *task)
 		came_back(task, t, now);
 }
 
+// idles reports whether a thread stops running outside of a traced call, and begins none: a sleep that a
+// signal may end is that of one who waits for a socket, a pipe, a lock of its program or a timer. File
+// systems and block devices wait otherwise. Most threads stop like this.
+INLINE bool idles(struct task_struct *task)
+{
+	u32 tid = task->pid;
+	u8 known = flags(tid);
+	if (known & IN_CALL || !(state_of(task) & TASK_INTERRUPTIBLE))
+		return 0;
+	if (!(known & MET) && watched_since && targeted(task->tgid))
+		flags(tid) = known | MET;
+	return 1;
+}
+
 INLINE int switches(u64 *ctx, bool cast)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	if (!(prev->flags & PF_KTHREAD)) {
-		struct thread *t = follow(prev, cast);
+		struct thread *t = idles(prev) ? 0 : follow(prev, cast);
 		if (t) {
-			count(t);
-			leaves(prev, t, preempt || state_of(prev) == 0);
+			bool ready = preempt || state_of(prev) == 0; // it waits for a processor only
+			if (!ready)
+				count(t);
+			leaves(prev, t, ready);
 		}
 	} else if (prev->pid && !preempt && state_of(prev) == TASK_UNINTERRUPTIBLE) {
 		kernel_leaves(prev);
@@ -915,9 +977,9 @@ INLINE void submitter(struct slot *s)
 	s->kthread = (flags & PF_KTHREAD) != 0;
 	s->reason = 0;
 	if (s->kthread) {
-		u32 tid = s->tid, *reason = bpf_map_lookup_elem(&flushers, &tid);
-		if (reason)
-			s->reason = *reason + 1;
+		u64 flusher = element(flushers, s->tid);
+		if (flusher >> 32 == s->tid)
+			s->reason = flusher;
 	}
 }
 
@@ -1034,7 +1096,7 @@ INLINE void completed(struct request *rq, struct slot *s, u64 now)
 	e->inode_dev = 0;
 	e->inode_magic = 0;
 	owned(e, rq->bio);
-	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(e, urgency(now));
 }
 
 SEC("tp_btf/block_rq_complete")
@@ -1067,8 +1129,8 @@ SEC("tp_btf/writeback_start")
 int flush_start(u64 *ctx)
 {
 	struct wb_writeback_work *work = (void *)ctx[1];
-	u32 tid = bpf_get_current_pid_tgid(), reason = work->reason;
-	bpf_map_update_elem(&flushers, &tid, &reason, BPF_ANY);
+	u32 tid = bpf_get_current_pid_tgid();
+	element(flushers, tid) = (u64)tid << 32 | (work->reason + 1);
 	return 0;
 }
 
@@ -1076,7 +1138,8 @@ SEC("tp_btf/writeback_written")
 int flush_end(u64 *ctx)
 {
 	u32 tid = bpf_get_current_pid_tgid();
-	bpf_map_delete_elem(&flushers, &tid);
+	if (element(flushers, tid) >> 32 == tid)
+		element(flushers, tid) = 0;
 	return 0;
 }
 
@@ -1087,25 +1150,39 @@ int commit_start(u64 *ctx)
 {
 	struct journal_s *j = (void *)ctx[0];
 	struct transaction_s *t = (void *)ctx[1];
-	u64 key = ctx[0];
-	struct commit_event c = {};
-	c.dev = j->j_fs_dev->bd_dev;
-	if (!watched(c.dev))
+	u32 dev = j->j_fs_dev->bd_dev;
+	if (!watched(dev))
 		return 0;
-	c.type = EVENT_COMMIT;
-	c.transaction = t->t_tid;
-	c.tid = bpf_get_current_pid_tgid();
-	c.start = bpf_ktime_get_ns();
-	bpf_map_update_elem(&commits, &key, &c, BPF_ANY);
+	u64 key = key_of(j);
+	struct journal *at = &element(journals, mix(key));
+	struct commit_event *c = &at->commit;
+	if (c->start && at->key != key)
+		lost(); // another journal's, at the same time
+	at->key = key;
+	c->type = EVENT_COMMIT;
+	c->dev = dev;
+	c->transaction = t->t_tid;
+	c->tid = bpf_get_current_pid_tgid();
+	c->start = bpf_ktime_get_ns();
+	c->locking = 0;
+	c->flushing = 0;
+	c->logging = 0;
 	return 0;
+}
+
+// commit_of finds the commit of a journal; 0 if there is none.
+INLINE struct commit_event *commit_of(void *journal)
+{
+	u64 key = key_of(journal);
+	struct journal *at = &element(journals, mix(key));
+	return at->key == key && at->commit.start ? &at->commit : 0;
 }
 
 #define PHASE(name, tracepoint, field)                                     \
 	SEC("tp_btf/" tracepoint)                                          \
 	int name(u64 *ctx)                                                 \
 	{                                                                  \
-		u64 key = ctx[0];                                          \
-		struct commit_event *c = bpf_map_lookup_elem(&commits, &key); \
+		struct commit_event *c = commit_of((void *)ctx[0]);                \
 		if (c)                                                     \
 			c->field = bpf_ktime_get_ns();                     \
 		return 0;                                                  \
@@ -1117,17 +1194,16 @@ PHASE(commit_logging, "jbd2_commit_logging", logging)
 SEC("tp_btf/jbd2_end_commit")
 int commit_end(u64 *ctx)
 {
-	u64 key = ctx[0];
-	struct commit_event *c = bpf_map_lookup_elem(&commits, &key);
+	struct commit_event *c = commit_of((void *)ctx[0]);
 	if (!c)
 		return 0;
 	c->end = bpf_ktime_get_ns();
 	struct commit_event *e = matters(c->start, c->end) ? room(commit_event) : 0;
 	if (e) {
-		bpf_probe_read_kernel(e, sizeof(*e), c);
+		*e = *c;
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	}
-	bpf_map_delete_elem(&commits, &key);
+	c->start = 0;
 	return 0;
 }
 
