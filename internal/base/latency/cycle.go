@@ -47,7 +47,7 @@ func partMiddle(p int) int64 {
 // ByCycle is empty.
 type ByCycle struct {
 	during, outside Distribution
-	since           [parts]Distribution
+	since           [parts]tally
 }
 
 // Before marks an operation that was due before any cycle began; it is used in place of the time
@@ -63,7 +63,7 @@ func (b *ByCycle) Add(ns int64, since vtime.Instant, writing bool) {
 		b.outside.Add(ns)
 	}
 	if since >= 0 {
-		b.since[partOf(int64(since))].Add(ns)
+		b.since[partOf(int64(since))].add(ns)
 	}
 }
 
@@ -92,7 +92,7 @@ func (b *ByCycle) Class(period *float64) Class {
 	var tenths [10]Distribution
 	for i := range b.since {
 		at := float64(partMiddle(i)) / 1e9
-		tenths[min(int(at/tenth), 9)].Merge(&b.since[i])
+		b.since[i].addTo(&tenths[min(int(at/tenth), 9)])
 	}
 	for i := range tenths {
 		from, to := tenth*float64(i), tenth*float64(i+1)

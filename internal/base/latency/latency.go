@@ -42,14 +42,21 @@ type Distribution struct {
 
 // Add counts a time in nanoseconds. Times over a day are counted as a day.
 func (d *Distribution) Add(ns int64) {
-	if d.hdr == nil {
-		d.hdr = hdrhistogram.New(1, hdrMost, hdrDigits)
-	}
-	// The value is within range by min and max, so no error is possible.
-	_ = d.hdr.RecordValue(min((max(ns, 0)+hdrUnit/2)/hdrUnit, hdrMost))
+	d.init()
+	// The value is within range, so no error is possible.
+	_ = d.hdr.RecordValue(counted(ns))
 	d.n++
 	d.sum += ns
 	d.most = max(d.most, ns)
+}
+
+// counted is what a histogram counts for a time in nanoseconds.
+func counted(ns int64) int64 { return min((max(ns, 0)+hdrUnit/2)/hdrUnit, hdrMost) }
+
+func (d *Distribution) init() {
+	if d.hdr == nil {
+		d.hdr = hdrhistogram.New(1, hdrMost, hdrDigits)
+	}
 }
 
 // Merge adds everything that o has counted.
@@ -57,9 +64,7 @@ func (d *Distribution) Merge(o *Distribution) {
 	if o.n == 0 {
 		return
 	}
-	if d.hdr == nil {
-		d.hdr = hdrhistogram.New(1, hdrMost, hdrDigits)
-	}
+	d.init()
 	d.hdr.Merge(o.hdr)
 	d.n += o.n
 	d.sum += o.sum

@@ -52,6 +52,9 @@ var sizeUnits = map[string]float64{
 	"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40,
 }
 
+// ungrouped takes the separators of thousands out of a number.
+var ungrouped = strings.NewReplacer(",", "", "_", "")
+
 // number splits "125 MiB/s" into 125 and "MiB/s".
 func number(s string) (float64, string, error) {
 	s = strings.TrimSpace(s)
@@ -61,7 +64,7 @@ func number(s string) (float64, string, error) {
 	if end < 0 {
 		end = len(s)
 	}
-	text := strings.NewReplacer(",", "", "_", "").Replace(s[:end])
+	text := ungrouped.Replace(s[:end])
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
 		return 0, "", fmt.Errorf("%q does not start with a number", s)

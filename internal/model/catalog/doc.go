@@ -61,11 +61,14 @@ type IOPS int64
 // iopsOrderMax is more than any provider sells, and bounds what is read.
 const iopsOrderMax IOPS = 1e9
 
+// ungrouped takes the separators of thousands out of a number.
+var ungrouped = strings.NewReplacer(",", "", "_", "")
+
 // ParseIOPS reads IOPS. The error shows how to write them.
 func ParseIOPS(s string) (IOPS, error) {
 	bad := fmt.Errorf("%q is not a number of IOPS: write it as 16000 or 16k", s)
 	text := strings.TrimSuffix(strings.TrimSpace(s), "/s")
-	text = strings.NewReplacer(",", "", "_", "").Replace(text)
+	text = ungrouped.Replace(text)
 	factor := 1.0
 	if digits, ok := strings.CutSuffix(text, "k"); ok {
 		text, factor = digits, 1000

@@ -173,15 +173,15 @@ const asleep = time.Millisecond
 // that is free first.
 func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instant) {
 	// Of instants up to now the latest, then of future ones the earliest: one order of numbers,
-	// without an unpredictable branch.
-	least, best := 0, vtime.Instant(math.MinInt64)
+	// without a branch: which core that is cannot be predicted. later is all ones where an instant is
+	// later than another, else 0.
+	least, best := 0, vtime.Instant(math.MinInt64/2)
 	for i, free := range h.cores {
-		if free > now {
-			free = -free
-		}
-		if free > best {
-			least, best = i, free
-		}
+		later := (now - free) >> 63
+		free = (free ^ later) - later // negative
+		later = (best - free) >> 63
+		best += (free - best) & later
+		least += (i - least) & int(later)
 	}
 	start = max(now, h.cores[least])
 	if start.Sub(h.cores[least]) >= asleep {

@@ -40,7 +40,7 @@ type waitSum struct {
 
 func newMeter(from, end vtime.Instant) *meter {
 	return &meter{
-		from: from, end: end, pending: make([]latency.Operation, 0, pendingMax), series: latency.NewSeries(from, end),
+		from: from, end: end, pending: make([]latency.Operation, 0, pendingFirst), series: latency.NewSeries(from, end),
 	}
 }
 

@@ -48,4 +48,6 @@ const (
 	aheadMost = 32
 	// pendingMax is the number of acknowledged operations that wait to be classified.
 	pendingMax = 1 << 14
+	// pendingFirst is how many there is room for at first: they are classified each second.
+	pendingFirst = 1 << 12
 )

@@ -76,7 +76,8 @@ func (a Arrivals) Each(tell func(key uint64, measured bool)) bool {
 		return false
 	}
 	last, p := vtime.Instant(-1), player{tape: a.tape}
-	for op := (workload.Op{}); p.Next(&op); {
+	var op workload.Op
+	for p.Next(&op) {
 		last = max(op.At, last+1) // as the driver has it
 		tell(op.Key, last >= a.tape.from)
 	}

@@ -45,7 +45,8 @@ func Come(sc *scenario.Scenario) Arrivals {
 	end := from.Add(sc.Run.Duration.Std())
 	source, last := load.Open(sc.Seed), vtime.Instant(-1)
 	a := Arrivals{Known: true, tape: &tape{spec: load.Spec(), seed: sc.Seed, from: from, end: end}}
-	for op := (workload.Op{}); source.Next(&op); {
+	var op workload.Op // not the loop's own, which would be allocated anew for each operation
+	for source.Next(&op) {
 		if last = max(op.At, last+1); last >= end { // as the driver has it
 			break
 		}

@@ -19,9 +19,12 @@ var countUnits = [...]struct {
 	of   float64
 }{{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"", 1}}
 
+// ungrouped takes the separators of thousands out of a number.
+var ungrouped = strings.NewReplacer("_", "", ",", "")
+
 // ParseCount parses a Count. The error shows how to write one.
 func ParseCount(s string) (Count, error) {
-	text := strings.NewReplacer("_", "", ",", "").Replace(strings.TrimSpace(s))
+	text := ungrouped.Replace(strings.TrimSpace(s))
 	for _, u := range countUnits {
 		digits, ok := strings.CutSuffix(text, u.name)
 		if !ok {

@@ -23,11 +23,16 @@ type buffers struct {
 	seen   uint8 // of what was read only to have it near
 }
 
-const chunkBlocks = 1 << 24
+const (
+	chunkBlocks = 1 << 24
+	// framesFirst is how many frames there is room for at first: those of 32 GiB.
+	framesFirst = 1 << 22
+)
 
 func (b *buffers) init(blocks uint64, room int) {
 	b.blocks, b.room = blocks, room
 	b.chunks = make([][]uint8, (blocks+chunkBlocks-1)/chunkBlocks)
+	b.frames = bigpage.Slice[uint32](min(room, framesFirst))[:0]
 }
 
 // state is a block's.
