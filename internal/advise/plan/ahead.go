@@ -140,3 +140,27 @@ func (r *aheadRun) wait(ctx context.Context) *outcome {
 		return &outcome{candidate: r.job.candidate, problem: ctx.Err()}
 	}
 }
+
+// hope notes that a layout may well meet the objectives. Idle workers run ahead for it, and not what
+// comes after it in the search.
+func (s *simulator) hope(c *candidate) {
+	s.mu.Lock()
+	s.hopes[c] = true
+	s.mu.Unlock()
+	s.ahead.of(c)
+}
+
+// despair notes that one misses them.
+func (s *simulator) despair(c *candidate) {
+	s.mu.Lock()
+	delete(s.hopes, c)
+	s.mu.Unlock()
+	s.ahead.missed(c)
+}
+
+// hopeful reports whether a layout that is running may well meet the objectives.
+func (s *simulator) hopeful(c *candidate) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hopes[c]
+}

@@ -32,20 +32,23 @@ type simulator struct {
 	// now, if not nil, waits until it is certain whether the current deployment meets the
 	// objectives.
 	now func() *outcome
+	// waits is called when the search begins to do that.
+	waits func()
 
 	mu     sync.Mutex
 	come   map[string]simulate.Arrivals // by the assignments that change the workload
 	reads  map[string]int64             // by these too: see firstReads
 	floors map[string]string            // by the volumes' assignments: why no run is needed, "" if one is
 	parsed map[*candidate]*scenario.Scenario
-	twins  twins // of all runs so far
-	told   twins // of those whose outcome counts so far
+	hopes  map[*candidate]bool // that run, and may well meet the objectives
+	twins  twins               // of all runs so far
+	told   twins               // of those whose outcome counts so far
 }
 
 func newSimulator(over *scenario.Scenario, space *Space, want []scenario.Bound, workers int) *simulator {
 	return &simulator{
 		over: over, space: space, want: want, slots: newSlots(max(workers, 1)),
-		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{},
+		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{}, hopes: map[*candidate]bool{},
 	}
 }
 
@@ -114,6 +117,7 @@ func (s *simulator) prune(c *candidate) *outcome {
 // present is the outcome of the current deployment, which runs beside the search. While the search
 // waits for nothing else, idle workers run ahead for it.
 func (s *simulator) present(c *candidate) *outcome {
+	s.waits()
 	s.ahead.of(c)
 	o := *s.now()
 	if !o.met {
@@ -184,7 +188,7 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	sc := s.parsed[c]
 	delete(s.parsed, c)
 	s.mu.Unlock()
-	wanted := &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc)}
+	wanted := &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc), Hopeful: func() { s.hope(c) }}
 	if s.unbounded {
 		wanted.Bounds = nil
 	}
@@ -193,7 +197,7 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	switch {
 	case errors.As(err, &missed):
 		o := &outcome{candidate: c, reason: missedText(missed), missed: missed}
-		s.ahead.missed(c)
+		s.despair(c)
 		s.reject(o, sc, missed.Mattered)
 		return o
 	case err != nil:
@@ -201,7 +205,7 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	}
 	o := &outcome{candidate: c, result: r, reason: judge(r, s.want)}
 	if o.met = o.reason == ""; !o.met {
-		s.ahead.missed(c)
+		s.despair(c)
 		s.reject(o, sc, r.Mattered)
 	}
 	return o
@@ -270,8 +274,14 @@ type job struct {
 	// The run continues.
 	certain *decision
 	outcome *outcome
-	// begun, if not nil, is called when the run has a slot.
-	begun func()
+	// begun, if not nil, is called when the run has a slot; placed says that it has one already.
+	begun  func()
+	placed bool
+	// missed, if not nil, is called as soon as it is certain that an objective is missed. It returns
+	// whether the run continues.
+	missed func(*simulate.MissedError) (goesOn bool)
+	// progress, if not nil, is called while it runs.
+	progress func(done, total time.Duration)
 }
 
 // A decision is whether a run meets the objectives, which is often certain long before the run
@@ -316,7 +326,7 @@ func (s *simulator) toEnd(ctx context.Context, j *job) *outcome {
 	}
 	opt := s.options(j, sc)
 	var r *simulate.Result
-	if j.later != nil {
+	if j.later != nil || j.placed {
 		r, err = s.simulate(ctx, sc, opt)
 	} else {
 		r, err = s.inSlot(ctx, j.begun, sc, opt)
@@ -342,6 +352,9 @@ func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
 			return true
 		}
 	}
+	if j.missed != nil {
+		wanted.Bounds, wanted.Missed = s.want, j.missed
+	}
 	if j.later != nil {
 		wanted.Later = func() []scenario.Bound {
 			if b := j.later(); b != nil {
@@ -353,7 +366,7 @@ func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
 	if s.unbounded {
 		return simulate.Options{}
 	}
-	opt := simulate.Options{Enough: s.enough()}
+	opt := simulate.Options{Enough: s.enough(), Progress: j.progress}
 	if len(wanted.Bounds) > 0 || wanted.Later != nil {
 		wanted.Come = s.arrivals(j.candidate, sc)
 		opt.Wanted = &wanted

@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/model/volume"
 )
 
 // Version is the version of Plan's JSON: additions leave it.
@@ -166,21 +165,30 @@ func (p *planner) prepare() error {
 
 // look searches while the present deployment runs to its end. Runs that only the report needs come
 // after the search, concurrently with those for what more money buys: the present deployment with
-// the most IOPS, and before it grows. The first of those for more money begins before, where a worker
-// has nothing else to do (see [ahead]).
+// the most IOPS, and before it grows. Some begin before, where a worker has nothing else to do: the
+// first with the most IOPS (see [boosts]) and the first for more money (see [ahead]).
 func (p *planner) look(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beside, runs := errgroup.WithContext(ctx)
 	p.ahead = &ahead{p: p, ctx: ctx}
 	p.sim.ahead = p.ahead
-	defer func() { cancel(); _ = beside.Wait(); p.ahead.all.Wait() }()
 	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
-	now := &job{candidate: &none, certain: newDecision()}
+	begun := make(chan struct{})
+	now := &job{candidate: &none, certain: newDecision(), begun: func() { close(begun) }}
 	p.sim.now = func() *outcome {
 		<-now.certain.made
 		return now.certain.outcome
 	}
 	p.current = &outcome{candidate: &none}
+	boosts := p.boosts(runs, now.certain)
+	p.sim.waits = func() {
+		select { // nothing may take the worker that it needs
+		case <-begun:
+		case <-now.certain.made:
+		}
+		boosts.early()
+	}
+	defer func() { cancel(); _ = beside.Wait(); p.ahead.all.Wait(); boosts.idle.Wait() }()
 	over := make(chan struct{})
 	beside.Go(func() error {
 		defer close(over)
@@ -195,9 +203,9 @@ func (p *planner) look(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	most, before := p.mostIOPS(), now
-	for _, b := range most {
-		beside.Go(func() error { return p.boost(runs, b, now.certain.outcome) })
+	before := now
+	for _, x := range boosts.all {
+		beside.Go(func() error { return boosts.work(x) })
 	}
 	if p.grows {
 		before = &job{candidate: &none, plain: true}
@@ -222,52 +230,12 @@ func (p *planner) look(ctx context.Context) error {
 			p.found.rejected[i] = &full
 		}
 	}
-	for _, b := range most {
-		if !b.outcome.passed {
-			p.boosted = append(p.boosted, b.outcome)
+	for _, x := range boosts.all {
+		if !x.outcome.passed {
+			p.boosted = append(p.boosted, x.outcome)
 		}
 	}
 	return nil
-}
-
-// boost runs the present deployment with the most IOPS of a volume, unless that would repeat the
-// deployment's own run (see [twin]). The run ends as soon as it is certain to miss an objective, if
-// the present deployment misses one too.
-func (p *planner) boost(ctx context.Context, b *job, now *outcome) error {
-	mattered := [][volume.Limits]bool(nil)
-	switch {
-	case now.missed != nil:
-		mattered = now.missed.Mattered
-	case now.result != nil:
-		mattered = now.result.Mattered
-	}
-	if !p.repeats(now.candidate, mattered, b.more) {
-		if !now.met {
-			b.bounds = p.want
-		}
-		return p.sim.work(ctx, b)
-	}
-	same := *now
-	same.more = b.more
-	b.outcome = &same
-	return nil
-}
-
-// repeats reports whether assignments leave the present deployment's run unchanged, given the
-// limits that mattered in it.
-func (p *planner) repeats(now *candidate, mattered [][volume.Limits]bool, more []scenario.Set) bool {
-	sets := p.space.sets(now.choice)
-	was, err1 := p.now.With(sets...)
-	is, err2 := p.now.With(append(sets, more...)...)
-	if err1 != nil || err2 != nil {
-		return false
-	}
-	a, b := twinOf(p.space, now, was), twinOf(p.space, now, is)
-	if a == nil || b == nil || a.key != b.key || len(mattered) != len(a.limits) {
-		return false
-	}
-	a.mattered = mattered
-	return !p.opt.unbounded && a.repeats(b)
 }
 
 // ended is an error of a run, or why all of them were ended.

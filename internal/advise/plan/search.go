@@ -28,11 +28,14 @@ type outcome struct {
 // An evaluator determines what a candidate does. prune is called first, for one candidate at a
 // time, and costs little; run is called concurrently. counts is called for the outcomes of runs, in
 // the order of the search. It reports whether a search with one worker would have made this run
-// too, or whether prune would have known by then that it repeats another.
+// too, or whether prune would have known by then that it repeats another. hopeful says whether a
+// candidate that is being run is likely to meet the objective, so that what comes after it is
+// better left until that is known.
 type evaluator interface {
 	prune(c *candidate) *outcome
 	run(ctx context.Context, c *candidate) *outcome
 	counts(o *outcome) bool
+	hopeful(c *candidate) bool
 }
 
 // A searched is the result of a search.
@@ -104,19 +107,21 @@ type queue struct {
 }
 
 type pending struct {
+	*candidate
 	done chan *outcome
 	run  bool
 }
 
 // fill starts candidates while a worker is free and no more runs are in progress than may count.
 func (q *queue) fill(ctx context.Context, most int) {
-	for q.running < q.workers && len(q.pending) < aheadMax {
+	for q.running < q.workers && len(q.pending) < aheadMax && !q.hopeful() {
 		if q.next == nil {
 			if q.next = q.walk.next(); q.next == nil {
 				return
 			}
 		}
-		p, c := pending{done: make(chan *outcome, 1)}, q.next
+		c := q.next
+		p := pending{candidate: c, done: make(chan *outcome, 1)}
 		switch o := q.evaluator.prune(c); {
 		case o != nil:
 			p.done <- o
@@ -129,6 +134,11 @@ func (q *queue) fill(ctx context.Context, most int) {
 		}
 		q.pending, q.next = append(q.pending, p), nil
 	}
+}
+
+// hopeful reports whether a candidate that runs is likely to be the last.
+func (q *queue) hopeful() bool {
+	return slices.ContainsFunc(q.pending, func(p pending) bool { return p.run && q.evaluator.hopeful(p.candidate) })
 }
 
 // pop waits for the first outcome and reports whether it was run.

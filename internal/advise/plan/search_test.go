@@ -41,6 +41,9 @@ func (t *table) run(_ context.Context, c *candidate) *outcome {
 
 func (t *table) counts(*outcome) bool { return true }
 
+// hopeful is any answer: it may only change what is run beside.
+func (t *table) hopeful(c *candidate) bool { return c.ordinal%3 == 0 }
+
 // everything returns every candidate of a space, by brute force.
 func everything(s *Space) []candidate {
 	var out []candidate

@@ -29,6 +29,17 @@ func (s *slots) takeIdle(ctx context.Context) error {
 	return s.wait(ctx, 0, func() bool { return s.free > 0 && s.waiting == 0 })
 }
 
+// tryIdle takes a slot if one is free and nobody waits for it.
+func (s *slots) tryIdle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free == 0 || s.waiting > 0 {
+		return false
+	}
+	s.free--
+	return true
+}
+
 func (s *slots) wait(ctx context.Context, counts int, ready func() bool) error {
 	defer context.AfterFunc(ctx, func() {
 		s.mu.Lock()

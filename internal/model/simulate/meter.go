@@ -72,6 +72,9 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 		m.felt.add(write, int64(now-op.At))
 	}
 	if !measured {
+		if m.watch != nil {
+			m.watch.warmed(write, int64(now-op.At))
+		}
 		return
 	}
 	m.unanswered--

@@ -67,6 +67,7 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		m.watch.hope(at)
 		report(progress, at, end)
 	}
 	s.clock.Run(from)

@@ -20,6 +20,9 @@ type Wanted struct {
 	// Later, if not nil, is asked after each second for bounds beside these; nil: they are not known
 	// yet. They count from the beginning.
 	Later func() []scenario.Bound
+	// Hopeful, if not nil, is called in the warm-up if no more operations than a bound allows took
+	// longer so far. It proves nothing; a search may begin what it needs if this run keeps its bounds.
+	Hopeful func()
 	// Missed, if not nil, is called once a bound is certain to be missed. It returns whether the
 	// run continues to its end.
 	Missed func(*MissedError) (goesOn bool)
@@ -94,6 +97,9 @@ type watch struct {
 	from   vtime.Instant
 	told   func(*MissedError) bool
 
+	hopeful func()   // nil: nobody asks, or it was told
+	early   [2]int64 // operations of the warm-up, reads and writes
+
 	come  Arrivals
 	later func() []scenario.Bound // nil: no bounds are to come
 	took  [2][]int64              // until they do: of the measured time's operations, reads and writes
@@ -105,6 +111,7 @@ type watched struct {
 	percent float64
 	allowed int64 // how many may take longer while the bound still holds
 	over    int64
+	early   int64 // in the warm-up
 }
 
 // countedNs is the most by which a histogram may record a time as shorter than it was: it rounds to
@@ -121,7 +128,7 @@ func newWatch(w *Wanted, from vtime.Instant) *watch {
 	if w == nil || len(w.Bounds) == 0 && w.Later == nil {
 		return nil
 	}
-	out := &watch{from: from, told: w.Missed, come: w.Come, later: w.Later}
+	out := &watch{from: from, told: w.Missed, hopeful: w.Hopeful, come: w.Come, later: w.Later}
 	out.add(w.Bounds)
 	return out
 }
@@ -193,6 +200,40 @@ func (w *watch) done(write bool, took int64) {
 		if b := &w.bounds[i]; b.reads != write && took > int64(b.Most)+countedNs {
 			b.over++
 		}
+	}
+}
+
+// warmed counts an operation of the warm-up.
+func (w *watch) warmed(write bool, took int64) {
+	if w.hopeful == nil {
+		return
+	}
+	w.early[kindOf(write)]++
+	for i := range w.bounds {
+		if b := &w.bounds[i]; b.reads != write && took > int64(b.Most)+countedNs {
+			b.early++
+		}
+	}
+}
+
+// hopefulAfter is the part of the warm-up after which it is said how a run looks.
+const hopefulAfter = 0.75
+
+// hope says if a run looks as if it kept its bounds.
+func (w *watch) hope(now vtime.Instant) {
+	if w == nil || w.hopeful == nil || float64(now) < hopefulAfter*float64(w.from) {
+		return
+	}
+	say := w.hopeful
+	w.hopeful = nil
+	for i := range w.bounds {
+		b := &w.bounds[i]
+		if n := w.early[kindOf(!b.reads)]; n == 0 || b.early > above(n, b.percent) {
+			return
+		}
+	}
+	if len(w.bounds) > 0 {
+		say()
 	}
 }
 
