@@ -83,3 +83,24 @@ func TestMissIsCertain(t *testing.T) {
 		t.Errorf("%d runs ended early, %d did not: want some of each", early, kept)
 	}
 }
+
+// TestHopefulIsAHint: a run whose warm-up kept its bounds says so, one whose warm-up did not says
+// nothing, and what comes of it is the same whether anybody asked.
+func TestHopefulIsAHint(t *testing.T) {
+	sc, err := language.Parse("unpaced.yaml", []byte(unpaced), []string{"run.warmup=4s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	come := simulate.Come(sc)
+	for most, want := range map[units.Duration]int{1: 0, 3600e9: 1} {
+		said := 0
+		wanted := &simulate.Wanted{Bounds: []scenario.Bound{{Name: "write_p99", Most: most}}, Come: come}
+		plain, err := simulate.Run(t.Context(), sc, simulate.Options{Wanted: wanted})
+		asking := *wanted
+		asking.Hopeful = func() { said++ }
+		asked, err2 := simulate.Run(t.Context(), sc, simulate.Options{Wanted: &asking})
+		if said != want || !reflect.DeepEqual(plain, asked) || (err == nil) != (err2 == nil) || err != nil && err.Error() != err2.Error() {
+			t.Errorf("%v: said %d times, want %d; %v, %v", most, said, want, err, err2)
+		}
+	}
+}
