@@ -225,9 +225,10 @@ func (p *Probe) CountsRings() bool {
 // runs takes 0.2 ms of a processor.
 func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 	p.reader.SetDeadline(time.Now()) // a read never waits
+	ended := func() bool { return ctx.Err() != nil }
 	var rec ringbuf.Record
 	for {
-		last := ctx.Err() != nil
+		last := ended()
 		b := &events.Batch{}
 		if err := p.drain(&rec, b); err != nil {
 			return err
@@ -237,7 +238,7 @@ func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 		}
 		to(b)
 		switch full := b.Len() >= batchEvents; {
-		case full, !last && ctx.Err() != nil:
+		case full, !last && ended():
 		case last:
 			return nil
 		default:
