@@ -21,6 +21,7 @@ type alone struct {
 	file    *os.File
 	appends bool
 	at      int64
+	last    []time.Duration // latencies of the last run, in order
 }
 
 // syncs is such a load. Appending, each sync has a commit of the file system's journal; otherwise none.
@@ -41,6 +42,10 @@ func (a *alone) target() target.Choice { return target.Choice{Path: filepath.Dir
 // lasts implements runner.
 func (*alone) lasts() time.Duration { return 300 * time.Millisecond }
 
+// took are the latencies of the last run. A sync has two speeds, and keeps one for a while: presumably the
+// disk's worker runs on the same processor or on another one. So the lower quantiles tell most.
+func (a *alone) took() []time.Duration { return a.last }
+
 func (a *alone) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()
 	const page, pages, line = 4096, 256, 512
@@ -53,6 +58,7 @@ func (a *alone) run(t *testing.T, lasts time.Duration) (float64, time.Duration) 
 		began := time.Now()
 		if began.After(until) {
 			slices.Sort(all)
+			a.last = all
 			return float64(len(all)), all[len(all)*99/100]
 		}
 		at, size := a.at%pages*page, page

@@ -157,8 +157,8 @@ func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m 
 	t.Helper()
 	before, done, busy, own := programs(), written(t, r.target().Path), processorTime(t), cpuOf(t, tracer.cmd.Process.Pid)
 	n, p99 := r.run(t, lasts)
-	if s, ok := r.(*stored); ok {
-		m.latencies = latenciesOf(s.last)
+	if s, ok := r.(interface{ took() []time.Duration }); ok {
+		m.latencies = latenciesOf(s.took())
 	}
 	m.rate, m.p99, m.cpu = n/lasts.Seconds(), p99.Seconds(), (processorTime(t)-busy).Seconds()/n
 	m.writes = (written(t, r.target().Path) - done) / lasts.Seconds()

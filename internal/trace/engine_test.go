@@ -150,6 +150,9 @@ func (s *stored) target() target.Choice { return s.choice }
 // lasts implements runner: the machine's own speed changes within seconds, by a fifth.
 func (*stored) lasts() time.Duration { return 600 * time.Millisecond }
 
+// took are the latencies of the last run, in order.
+func (s *stored) took() []time.Duration { return s.last }
+
 // run implements runner. Its clients do not stop in between.
 func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()

@@ -55,7 +55,7 @@ func (l latencies) quantile(q float64) float64 {
 func pooled(without, with []measurement) string {
 	const draws = 1000
 	rng := rand.New(rand.NewPCG(1, 1))
-	qs := []float64{0.5, 0.9, 0.99}
+	qs := []float64{0.1, 0.5, 0.9, 0.99}
 	ratios := func(pick func(i int) int) []float64 {
 		sums := [2]latencies{{}, {}}
 		for i := range with {
