@@ -18,7 +18,7 @@ modify() {
 	local id=$1 is=() state started
 	shift
 	read -r -a is < <(aws ec2 describe-volumes --volume-ids "$id" --output text --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]') || true
-	((${#is[@]} == 4)) || refuse "$id cannot be described: is it a volume of this region?"
+	((${#is[@]} == 4)) || refuse "$id cannot be described: is it a volume of this region, are you logged in (aws sts get-caller-identity), and may you ec2:DescribeVolumes?"
 	if [[ ${is[0]} == "$1" && ${is[1]} == "$2" ]] && { (($3 == 0)) || [[ ${is[2]} == "$3" ]]; } && { (($4 == 0)) || [[ ${is[3]} == "$4" ]]; }; then
 		say "$id is unchanged: ${is[*]}"
 		return
@@ -33,7 +33,7 @@ modify() {
 	say "$id: ${is[*]} -> $*"
 	figures "$@"
 	run aws ec2 modify-volume --volume-id "$id" "${options[@]}" --output text ||
-		refuse "$id is as it was. If EBS said VolumeModificationRateExceeded, it had four modifications in 24 hours: run this again later"
+		refuse "$id is as it was, for the reason above. VolumeModificationRateExceeded: it had four modifications in 24 hours. UnauthorizedOperation: you may not ec2:ModifyVolume. What was done before stays: run this again once the reason is gone"
 	$dry_run || wait_modified "$id"
 }
 

@@ -1,4 +1,6 @@
 tool=az
+login='az login'
+limits='Premium SSD v2 and Ultra: four times in 24 hours'
 group=${RESOURCE_GROUP:?the resource group of the machines and disks}
 
 # describe DISK: print its type, GiB, IOPS and MB/s. Older versions of az spell the properties differently.
@@ -6,6 +8,9 @@ describe() {
 	az disk show --resource-group "$group" --name "$1" --output tsv \
 		--query "join(' ', [sku.name, to_string(not_null(diskSizeGB, diskSizeGb)), to_string(not_null(diskIOPSReadWrite, diskIopsReadWrite)), to_string(not_null(diskMBpsReadWrite, diskMbpsReadWrite))])"
 }
+
+# exists DISK: print its name if there is one; fail if that cannot be asked.
+exists() { az disk list --resource-group "$group" --output tsv --query "[?name=='$1'].name"; }
 
 # figures IOPS MBPS: the options for these.
 figures() {
@@ -27,6 +32,7 @@ change() {
 bursting() {
 	local disk=$1 want=$3 is state
 	read -r is state < <(az disk show --resource-group "$group" --name "$disk" --output tsv --query "join(' ', [to_string(not_null(burstingEnabled, \`false\`)), diskState])") || true
+	[[ -n $is ]] || unknown "$disk"
 	case $verb in
 	look)
 		say "$disk bursts on demand: $is; before this layout $2, with it $3"
@@ -56,8 +62,11 @@ create() {
 	run az disk create --resource-group "$group" --name "$2" --location "$location" --sku "$3" --size-gb "$4" "${options[@]}" "${@:7}" --output none
 }
 
-attached() {
-	[[ $(az disk show --resource-group "$group" --name "$2" --output tsv --query managedBy) == *"/$1" ]]
+# machines DISK: print the one that it is attached to: the end of its id.
+machines() {
+	local id
+	id=$(az disk show --resource-group "$group" --name "$1" --output tsv --query managedBy) || return
+	printf '%s\n' "${id##*/}"
 }
 
 attach() { run az vm disk attach --resource-group "$group" --vm-name "$1" --name "$2" --caching None --output none; }

@@ -68,8 +68,9 @@ func TestBurstingScriptRuns(t *testing.T) {
 	write("az", `#!/bin/bash
 cd "$FAKE"
 case "$*" in
+"disk list"*) d="$*"; d=${d##*name==\'}; d=${d%%\'*}; [[ ! -e $d ]] || echo "$d" ;;
 "disk show"*burstingEnabled*) echo "$(cat "$6.bursting" 2>/dev/null || echo false) $(cat state)" ;;
-"disk show"*managedBy*) cat "$6.on" 2>/dev/null ;;
+"disk show"*managedBy*) cat "$6.on" 2>/dev/null || true ;;
 "disk show"*) [[ -e $6 || $6 == db-data ]] && echo "Premium_LRS 1024 5000 200" ;;
 "vm show"*) echo "westeurope 1" ;;
 "disk update"*) echo "$8" >"$6.bursting"; echo "$*" >>log ;;

@@ -12,11 +12,24 @@ same() {
 	[[ $1 == "$5" && $2 == "$6" ]] && { (($7 == 0)) || [[ $3 == "$7" ]]; } && { (($8 == 0)) || [[ $4 == "$8" ]]; }
 }
 
+# unknown DISK: say that the provider does not tell about it. Its own words are above.
+unknown() { refuse "$1 cannot be described: does it exist there, are you logged in ($login), and may you see it?"; }
+
+# failed DISK: say that a change was not made. The provider's own words are above.
+failed() { refuse "$1 is as it was, for the reason above. If it was changed too often or is being changed now, wait ($limits); if you may not, that names the permission. What was done before stays: run this again"; }
+
+# attached MACHINE DISK: whether it is.
+attached() {
+	local on
+	on=$(machines "$2") || unknown "$2"
+	grep -qwF -- "$1" <<<"$on"
+}
+
 # modified DISK WAS... WANT...: a disk that is changed in use; each four figures: type, GiB, IOPS, throughput.
 modified() {
 	local disk=$1 was=("${@:2:4}") want=("${@:6:4}") is=()
 	read -r -a is < <(describe "$disk") || true
-	((${#is[@]} == 4)) || refuse "$disk cannot be described: does it exist there, and may you see it?"
+	((${#is[@]} == 4)) || unknown "$disk"
 	case $verb in
 	look)
 		say "$disk: ${is[*]}; before this layout ${was[*]}, with it ${want[*]}"
@@ -35,14 +48,18 @@ modified() {
 	[[ ${is[0]} == "${want[0]}" ]] || refuse "$disk is ${is[0]}, and its type is not changed in use"
 	((is[1] <= want[1])) || refuse "$disk has ${is[1]} GiB: a disk cannot shrink, but the layout has ${want[1]}"
 	say "$disk: ${is[*]} -> ${want[*]}"
-	change "$disk" "${is[1]}" "${want[@]}"
+	change "$disk" "${is[1]}" "${want[@]}" || failed "$disk"
 }
 
 # fresh MACHINE DISK TYPE GIB IOPS THROUGHPUT [OPTION...]: a new disk, made with these options as well, and its
 # attachment to a machine.
 fresh() {
-	local machine=$1 disk=$2 is=()
-	read -r -a is < <(describe "$disk" 2>/dev/null) || true
+	local machine=$1 disk=$2 is=() found
+	found=$(exists "$disk") || unknown "$disk" # one that cannot be seen is not one that is missing
+	if [[ -n $found ]]; then
+		read -r -a is < <(describe "$disk") || true
+		((${#is[@]} == 4)) || unknown "$disk"
+	fi
 	case $verb in
 	look) say "$disk on $machine: ${is[*]:-it does not exist yet}" ;;
 	check)
@@ -55,20 +72,20 @@ fresh() {
 	apply)
 		if ((${#is[@]} != 4)); then
 			say "$disk: new, ${*:3}"
-			create "$machine" "${@:2}"
+			create "$machine" "${@:2}" || failed "$disk"
 		else
 			same "${is[@]}" "${@:3:4}" || refuse "$disk exists and is ${is[*]}, not ${*:3:4}"
 		fi
 		if ((${#is[@]} == 4)) && attached "$machine" "$disk"; then
 			say "$disk is attached to $machine"
 		else
-			attach "$machine" "$disk"
+			attach "$machine" "$disk" || failed "$disk"
 		fi
 		;;
 	undo)
 		if ((${#is[@]} == 4)) && attached "$machine" "$disk"; then
 			say "$disk: detached from $machine; it must be unmounted there. It is not deleted: that is for you, once nothing on it is needed"
-			detach "$machine" "$disk"
+			detach "$machine" "$disk" || failed "$disk"
 		fi
 		;;
 	esac

@@ -110,10 +110,12 @@ func TestCloudScriptsRun(t *testing.T) {
 	// Disks are files with their figures; an attachment is a file beside it.
 	write("gcloud", `#!/bin/bash
 cd "$FAKE"
+if [[ -n $FAKE_FAILS && "$*" == *$FAKE_FAILS* ]]; then echo "ERROR: (gcloud) $FAKE_SAYS" >&2; exit 1; fi
 echo "$*" >>log
 disk=$4
 case "$*" in
-*users.basename*) cat "$disk.on" 2>/dev/null ;;
+*"disks list"*) d=${4#--filter=name=}; [[ ! -e $d ]] || echo "$d" ;;
+*users.basename*) cat "$disk.on" 2>/dev/null || true ;;
 *describe*) cat "$disk" ;;
 "compute disks update"*) echo "hyperdisk-balanced 600 6000 290" >"$disk" ;;
 "compute disks create"*) echo "hyperdisk-balanced 16 3000 140" >"$disk" ;;
@@ -121,10 +123,11 @@ case "$*" in
 "compute instances detach-disk"*) d=${5#--disk=}; rm "$d.on" ;;
 esac
 `)
+	fails, says := "", ""
 	run := func(code int, args ...string) string {
 		t.Helper()
 		cmd := exec.Command("bash", append([]string{filepath.Join(dir, "volumes.sh")}, args...)...)
-		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "ZONE=z", "DATA_DISKS=db-data", "MACHINES=db")
+		cmd.Env = append(os.Environ(), "FAKE_FAILS="+fails, "FAKE_SAYS="+says, "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "ZONE=z", "DATA_DISKS=db-data", "MACHINES=db")
 		out, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != code {
 			t.Fatalf("%v: exit code %d\n%s", args, got, out)
@@ -141,6 +144,22 @@ esac
 	if out := run(0, "apply", "--dry-run"); calls() != 0 || !strings.Contains(out, "--provisioned-iops=6000") || !strings.Contains(out, "--size=600GB") {
 		t.Fatalf("%d changes by a dry run\n%s", calls(), out)
 	}
+	// What the provider refuses is said in its words, with what to do, and nothing else is done.
+	for what, c := range map[string]struct{ fails, says, want, verb string }{
+		"expired":              {"describe", "Reauthentication failed", "are you logged in (gcloud auth login)", "apply"},
+		"expired, going back":  {"list", "Reauthentication failed", "db-telemetry-platform-journal cannot be described", "undo"},
+		"no permission":        {"disks update", "Required 'compute.disks.update' permission", "db-data is as it was, for the reason above", "apply"},
+		"being modified":       {"disks update", "resourceNotReady", "is being changed now, wait (a Hyperdisk: once in four hours)", "apply"},
+		"throttled":            {"describe", "Quota exceeded for quota metric 'Read requests per minute'", "db-data cannot be described", "apply"},
+		"attachment not known": {"users.basename", "Quota exceeded", "", "check"},
+	} {
+		fails, says = c.fails, c.says
+		was := calls()
+		if out := run(1, c.verb); calls() != was || !strings.Contains(out, c.want) || strings.Contains(out, "done:") || c.verb != "check" && !strings.Contains(out, c.says) {
+			t.Errorf("%s: %d changes\n%s", what, calls()-was, out)
+		}
+	}
+	fails = ""
 	run(0, "apply")
 	run(0, "check")
 	before := calls()
@@ -148,8 +167,12 @@ esac
 	if before != 3 || calls() != before {
 		t.Errorf("%d changes, then %d", before, calls())
 	}
+	on := filepath.Join(dir, "db-telemetry-platform-journal.on")
+	if _, err := os.Stat(on); err != nil {
+		t.Error(err)
+	}
 	run(0, "undo")
-	if _, err := os.Stat(filepath.Join(dir, "db-telemetry-journal.on")); err == nil {
+	if _, err := os.Stat(on); err == nil {
 		t.Error("the new disk is still attached")
 	}
 }

@@ -1,10 +1,15 @@
 tool=gcloud
+login='gcloud auth login'
+limits='a Hyperdisk: once in four hours'
 zone=${ZONE:?the zone of the machines and disks}
 
 # describe DISK: print its type, GiB, IOPS and MiB/s, 0 where it has none.
 describe() {
 	gcloud compute disks describe "$1" --zone="$zone" --format='csv[no-heading,separator=" "](type.basename(),sizeGb,provisionedIops.yesno(no=0),provisionedThroughput.yesno(no=0))'
 }
+
+# exists DISK: print its name if there is one; fail if that cannot be asked.
+exists() { gcloud compute disks list --filter="name=$1" --zones="$zone" --format='value(name)'; }
 
 # figures IOPS MIBPS: the options for these.
 figures() {
@@ -28,9 +33,8 @@ create() {
 	run gcloud compute disks create "$2" --zone="$zone" --type="$3" --size="${4}GB" "${options[@]}"
 }
 
-attached() {
-	gcloud compute disks describe "$2" --zone="$zone" --format='value(users.basename())' | grep -qw -- "$1"
-}
+# machines DISK: print those that it is attached to.
+machines() { gcloud compute disks describe "$1" --zone="$zone" --format='value(users.basename())'; }
 
 attach() { run gcloud compute instances attach-disk "$1" --disk="$2" --device-name="$2" --zone="$zone"; }
 
