@@ -69,6 +69,45 @@ func TestNewVolumeFills(t *testing.T) {
 	}
 }
 
+// A new volume that is smaller than the log, or read-only, is refused while the engine runs.
+func TestNewVolumeDoesNotDo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		prepare func(w *world, mount string) error
+		want    string
+	}{
+		"too small": {func(w *world, _ string) error { w.write(string(bytes.Repeat([]byte("x"), 2_000_000))); return nil }, "m1: the log has 2.00 MB, and only 1.05 MB are free on "},
+		"read-only": {func(_ *world, mount string) error {
+			return syscall.Mount("", mount, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+		}, "is mounted read-only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, quickDir(t))
+			mount := w.small(t, "mount")
+			if err := tt.prepare(w, mount); err != nil {
+				t.Fatal(err)
+			}
+			_, err := w.attempt(0, goOn)
+			says(t, err, `stopped at "m1: check", precondition failed: `, tt.want)
+			if left, err := os.ReadDir(mount); err != nil || len(left) > 0 || !w.running {
+				t.Errorf("there are %v (%v), and the engine runs: %v", left, err, w.running)
+			}
+		})
+	}
+}
+
+// A folder for the state that cannot be written is said before anything else is done.
+func TestStateFolderIsReadOnly(t *testing.T) {
+	w := newWorld(t, quickDir(t))
+	path := w.small(t, "mount")
+	if err := syscall.Mount("", path, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{path, filepath.Join(path, "rollout")} {
+		_, err := OpenFolder(dir, true)
+		says(t, err, "read-only file system", "nothing was changed; --dir names a folder that can be written")
+	}
+}
+
 // There is no room for the newer log beside the data: going back does not stop the engine, and removes
 // nothing. With room, it goes back.
 func TestNoRoomToGoBack(t *testing.T) {

@@ -77,7 +77,7 @@ type Folder struct {
 func OpenFolder(path string, create bool) (*Folder, error) {
 	if create {
 		if err := os.MkdirAll(path, 0o700); err != nil {
-			return nil, err
+			return nil, unwritable(err)
 		}
 	}
 	path, err := filepath.Abs(path)
@@ -94,12 +94,17 @@ func OpenFolder(path string, create bool) (*Folder, error) {
 	}
 	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, unwritable(err)
 	}
 	if err := flock(f); err != nil {
 		return nil, errors.Join(steps.Failf("wait until it ends; plimsoll rollout shows where it stands", "another process works on the rollout in %s", path), f.Close())
 	}
 	return &Folder{path: path, lock: f}, errors.Join(safefile.RemoveLeftovers(filepath.Join(path, stateName)))
+}
+
+// unwritable says what to do about a folder that the state cannot be written to.
+func unwritable(err error) error {
+	return steps.Failf("nothing was changed; --dir names a folder that can be written", "the rollout's state cannot be written: %v", err)
 }
 
 // ours fails if there is something in a folder, and it is not a rollout.

@@ -129,7 +129,7 @@ func (r *Rollout) claim(ch *emit.ClaimChange, member int) steps.Step {
 		Do: func(ctx context.Context) error {
 			return r.change(ctx, name, []string{r.state.Had[name], old}, class, ch.Size)
 		},
-		Check: func(ctx context.Context) error { return r.awaitReady(ctx, member, nil) },
+		Check: func(ctx context.Context) error { return r.awaitReady(ctx, member, nil, nil) },
 		Undo: func(ctx context.Context) error {
 			if class == "" {
 				return nil

@@ -34,6 +34,7 @@ func TestOnACluster(t *testing.T) {
 		{"others change the set", stopsForOthers},
 		{"others change it while nobody works", changedBetween},
 		{"others change a claim", stopsForAnotherClass},
+		{"no room for the log", noRoom},
 		{"recorded", recorded},
 		{"killed", killed},
 	} {
@@ -272,6 +273,35 @@ func templateAlone(t *testing.T, s *clustertest.Server) {
 	for pod, n := range w.play.Restarts {
 		if n != 3 {
 			t.Errorf("%s was started %d times", pod, n)
+		}
+	}
+}
+
+// A claim that is smaller than the log: the database does not start on a part of it, and it goes back, or on
+// once there is room.
+func noRoom(t *testing.T, s *clustertest.Server) {
+	for name, act := range map[string]func(*pods.Rollout) error{"full-on": resume, "full-back": undo} {
+		w := newWorld(t, s, name)
+		kept := w.claims()
+		w.play.Full.Store(true)
+		_, _, err := w.attempt(0, w.begin(whole...))
+		want := fmt.Sprintf("stopped at %q, action failed: the log of pod %[1]s did not move, and its database does not start: its init container plimsoll-log ended with exit code 1", name+"-0")
+		if err == nil || err.Error() != want {
+			t.Fatalf("%v, want %s", err, want)
+		}
+		if _, _, err := w.attempt(0, w.again(resume)); err == nil {
+			t.Error("it went on without room")
+		}
+		if name == "full-on" {
+			w.play.Full.Store(false)
+		}
+		if _, _, err := w.attempt(0, w.again(act)); err != nil {
+			t.Fatal(err)
+		}
+		if name == "full-on" {
+			w.hasMoved(kept)
+		} else {
+			w.isBack(kept)
 		}
 	}
 }

@@ -325,6 +325,7 @@ func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSe
 	if err != nil && !cluster.IsMissing(err) {
 		return err
 	}
+	failed := failures(pod)
 	if err == nil && pod.DeletionTimestamp == nil && !fits(pod, of) {
 		if err := r.othersReady(ctx, member, of); err != nil {
 			return fmt.Errorf("pod %s is not deleted: %w", name, err)
@@ -335,7 +336,7 @@ func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSe
 		}
 		r.point("deleted " + name)
 	}
-	return r.awaitReady(ctx, member, of)
+	return r.awaitReady(ctx, member, of, failed)
 }
 
 // othersReady waits until all pods but one are ready at the same time. It fails if the cluster's set
@@ -362,33 +363,5 @@ func (r *Rollout) othersReady(ctx context.Context, member int, of *appsv1.Statef
 			return "", r.changed(live)
 		}
 		return "", nil
-	})
-}
-
-// awaitReady waits until a pod is ready and, if a set is given, has its template. It fails at once
-// if the init container does.
-func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.StatefulSet) error {
-	name := r.pod(member)
-	return cluster.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
-		pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, name)
-		switch {
-		case cluster.IsMissing(err):
-			return "pod " + name + " is not there again", nil
-		case err != nil:
-			return "", err
-		case discover.Ready(pod) && (of == nil || fits(pod, of)):
-			return "", nil
-		case discover.Ready(pod):
-			return "pod " + name + " still has the old template", nil
-		}
-		for _, s := range pod.Status.InitContainerStatuses {
-			for _, ended := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
-				if s.Name == emit.Mover && s.State.Running == nil && ended != nil && ended.ExitCode != 0 {
-					return "", steps.Inputf(fmt.Sprintf("kubectl logs -n %s %s -c %s says why", r.at.Namespace, name, emit.Mover),
-						"the log of pod %s did not move, and its database does not start: its init container %s ended with exit code %d", name, emit.Mover, ended.ExitCode)
-				}
-			}
-		}
-		return fmt.Sprintf("pod %s is not ready: %s", name, trouble(pod)), nil
 	})
 }

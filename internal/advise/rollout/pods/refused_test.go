@@ -187,6 +187,10 @@ func permissions(t *testing.T, s *clustertest.Server) {
 	w.quick("data-guarded-0")
 	w.rest()
 	rules := clustertest.RulesIn(t, "../../../../docs/kubernetes.md")
+	// "expired" is no token that the server knows.
+	if text := w.dry(s.Client(t, "expired", "db")); !strings.HasSuffix(text, "does not accept the credentials: they are wrong or have expired") {
+		t.Errorf("with credentials that have expired: %q", text)
+	}
 	n := 0
 	for i, rule := range rules {
 		for _, resource := range rule.Resources {

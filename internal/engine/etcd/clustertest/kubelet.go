@@ -51,7 +51,7 @@ func (p *Play) kubelet(ctx context.Context, pod *corev1.Pod) error {
 		if code, out := p.run(&pod.Spec.InitContainers[i], folders); code != 0 {
 			status.Phase = corev1.PodPending
 			status.Conditions[0].Status, status.Conditions[0].Message = corev1.ConditionFalse, out
-			status.InitContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.InitContainers[i].Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code)}}}}
+			status.InitContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.InitContainers[i].Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code), ContainerID: p.attempt()}}}}
 			break
 		}
 	}
@@ -110,6 +110,9 @@ func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, ou
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "PATH="+p.tools()+":"+os.Getenv("PATH"))
+	if p.Full.Load() {
+		cmd.Env = append(cmd.Env, "PATH="+p.full()+":"+p.tools()+":"+os.Getenv("PATH"))
+	}
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
@@ -126,6 +129,22 @@ func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, ou
 func (p *Play) tools() string {
 	dir := filepath.Join(p.Dir, "tools")
 	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "sync"), []byte("#!/bin/sh\n"), 0o700)); err != nil {
+		p.Lost = append(p.Lost, err.Error())
+	}
+	return dir
+}
+
+// attempt names one run of a container.
+func (p *Play) attempt() string {
+	p.attempts++
+	return fmt.Sprintf("play://%d", p.attempts)
+}
+
+// full is a folder with a cp that copies a part and finds no room.
+func (p *Play) full() string {
+	const cp = "#!/bin/sh\nmkdir -p \"$3\"\necho part >\"$3/part\"\necho 'cp: error writing: No space left on device' >&2\nexit 1\n"
+	dir := filepath.Join(p.Dir, "full")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "cp"), []byte(cp), 0o700)); err != nil {
 		p.Lost = append(p.Lost, err.Error())
 	}
 	return dir

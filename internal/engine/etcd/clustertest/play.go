@@ -11,6 +11,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,10 +55,14 @@ type Play struct {
 	Restarts map[string]int
 	// Infeasible is the VolumeAttributesClass that the driver refuses.
 	Infeasible string
+	// Full says that a copy finds no room on its volume. It may change while the play goes on.
+	Full atomic.Bool
 
 	acked map[string]string // by pod, what its database acknowledged
 	logs  map[string]string // by pod, the path of its log
 	n     int
+
+	attempts int // runs of containers that failed
 	// underway are the claims of which the driver has begun to change the volume.
 	underway map[types.UID]bool
 }
