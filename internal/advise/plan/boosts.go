@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,9 +13,10 @@ import (
 )
 
 // boosts are the runs of the present deployment with the most IOPS of one volume each. They come
-// after the search, except for the first: it begins beside the present deployment if the search
+// after the search, except for the data's: it begins beside the present deployment if the search
 // waits for that and a worker is idle. It is nearly always needed, whatever is chosen, and what it
-// comes to does not depend on when it began.
+// comes to does not depend on when it began. A log's IOPS mostly decide nothing, so that its run
+// would repeat the deployment's.
 type boosts struct {
 	p    *planner
 	ctx  context.Context
@@ -39,9 +41,10 @@ func (p *planner) boosts(ctx context.Context, now *decision) *boosts {
 	return b
 }
 
-// early begins the first if a worker is idle.
+// early begins the data's if a worker is idle.
 func (b *boosts) early() {
-	if len(b.all) == 0 || b.p.opt.workers() < 2 || b.p.opt.unbounded {
+	i := slices.IndexFunc(b.all, func(x *boost) bool { return within(x.more[0].Path, "volumes.data") })
+	if i < 0 || b.p.opt.workers() < 2 || b.p.opt.unbounded {
 		return
 	}
 	if !b.p.sim.slots.tryIdle() {
@@ -49,7 +52,7 @@ func (b *boosts) early() {
 	}
 	b.idle.Go(func() {
 		defer b.p.sim.slots.give()
-		if x := b.all[0]; x.begun.CompareAndSwap(false, true) {
+		if x := b.all[i]; x.begun.CompareAndSwap(false, true) {
 			defer close(x.done)
 			x.placed = true
 			b.simulate(x)

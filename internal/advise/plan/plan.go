@@ -166,7 +166,7 @@ func (p *planner) prepare() error {
 // look searches while the present deployment runs to its end. Runs that only the report needs come
 // after the search, concurrently with those for what more money buys: the present deployment with
 // the most IOPS, and before it grows. Some begin before, where a worker has nothing else to do: the
-// first with the most IOPS (see [boosts]) and the first for more money (see [ahead]).
+// data's with the most IOPS (see [boosts]) and the first for more money (see [ahead]).
 func (p *planner) look(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beside, runs := errgroup.WithContext(ctx)
