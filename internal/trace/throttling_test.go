@@ -70,20 +70,12 @@ func printAhead(r *trace.Result) {
 		if q.Op() != events.OpWrite {
 			continue
 		}
-		k := kind{who: r.Window.Label(q)}
-		for _, f := range []struct {
-			bit  uint32
-			name string
-		}{{events.FlagSync, "SYNC"}, {events.FlagMeta, "META"}, {events.FlagIdle, "IDLE"}, {events.FlagFUA, "FUA"}, {events.FlagPreflush, "PREFLUSH"}, {1 << 19, "BACKGROUND"}} {
-			if q.Flags&f.bit != 0 {
-				k.flags += " " + f.name
-			}
-		}
+		k := kind{who: r.Window.Label(q), flags: flagNames(q)}
 		count[k]++
 		bytes[k] += int64(q.Bytes)
 	}
 	all := slices.SortedFunc(maps.Keys(count), func(a, b kind) int { return cmp.Compare(bytes[b], bytes[a]) })
 	for _, k := range all[:min(8, len(all))] {
-		fmt.Printf("  %6d requests of %4d KiB:%s, %s\n", count[k], bytes[k]/1024/int64(count[k]), k.flags, k.who)
+		fmt.Printf("  %6d requests of %4d KiB: %s, %s\n", count[k], bytes[k]/1024/int64(count[k]), k.flags, k.who)
 	}
 }

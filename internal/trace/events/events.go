@@ -86,11 +86,12 @@ const (
 	OpFlush   = 2
 	OpDiscard = 3
 
-	FlagSync     = 1 << 11
-	FlagMeta     = 1 << 12
-	FlagIdle     = 1 << 15
-	FlagFUA      = 1 << 17
-	FlagPreflush = 1 << 18
+	FlagSync       = 1 << 11
+	FlagMeta       = 1 << 12
+	FlagIdle       = 1 << 15
+	FlagFUA        = 1 << 17
+	FlagPreflush   = 1 << 18
+	FlagBackground = 1 << 20
 )
 
 // A Reason is why the kernel wrote pages of its own accord.
