@@ -89,8 +89,8 @@ arc: build ## the arc with a real engine, as root: ENGINE=mongodb (PLIMSOLL_MONG
 	@ENGINE=$(or $(ENGINE),mongodb) PLIMSOLL=bin/plimsoll examples/arc/arc.sh || [ $$? -eq 77 ]
 
 .PHONY: rollout
-rollout: build ## a rollout with a real PostgreSQL, killed and proved, as root; 10 minutes, QUICK=1: three
-	@PLIMSOLL=bin/plimsoll examples/rollout/rollout.sh $(if $(QUICK),--quick) || [ $$? -eq 77 ]
+rollout: build ## a rollout with a real PostgreSQL, killed and proved, as root; 10 minutes, QUICK=1: three; ENGINE=mongodb: PLIMSOLL_MONGOD
+	@ENGINE=$(or $(ENGINE),postgres) PLIMSOLL=bin/plimsoll examples/rollout/rollout.sh $(if $(QUICK),--quick) || [ $$? -eq 77 ]
 
 .PHONY: release-check
 release-check: image ## build a release's parts, and try the image if root

@@ -198,6 +198,7 @@ var layers = []Layer{
 	}},
 
 	{"examples/lab", "the error table's scenarios and measurements, embedded", nil},
+	{"examples/rollout/clients", "clients of the rollout's mongod, and the count of what they lost", nil},
 	{"examples/mongod", "what clients of a real server measured, and the scenarios, embedded", nil},
 
 	{"advise/budget", "what a volume really gives: the least of volume, machine and burst", []string{
