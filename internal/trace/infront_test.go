@@ -20,6 +20,8 @@ import (
 var (
 	savedTrace = flag.String("saved", "", "print what was in front of slow syncs and reads in this saved trace")
 	savedFile  = flag.String("of", "WiredTigerLog", "of files with this in their names")
+	savedFrom  = flag.Duration("from", 0, "of calls that begin so long after the trace, or later")
+	savedTo    = flag.Duration("to", time.Hour, "of calls that end so long after the trace began, or earlier")
 )
 
 // TestInFront prints what slow syncs of a file, and the slow reads of all files, waited for, and which
@@ -40,6 +42,9 @@ func TestInFront(t *testing.T) {
 	w.Add(b)
 	syncs, reads := newFront(), newFront()
 	for i := range b.Calls {
+		if b.Calls[i].Enter < h.BeganNs+savedFrom.Nanoseconds() || b.Calls[i].Exit > h.BeganNs+savedTo.Nanoseconds() {
+			continue
+		}
 		c := w.Explain(&b.Calls[i])
 		switch {
 		case c.Call.Kind == events.Read:
