@@ -28,6 +28,7 @@ type spaceMaker struct {
 	capIOPS       catalog.IOPS
 	capThroughput units.Throughput
 	barriers      []string // why options were left out; see Target
+	unattached    []string // types of volumes that the machine does not take, with the reason
 }
 
 // makeSpace makes the space of a deployment: the grid of docs/plan.md.
@@ -47,6 +48,7 @@ func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 	}
 	s := m.make()
 	s.barriers = m.barriers
+	s.unattached = m.unattached
 	s.atOnce = opt.atOnce()
 	return s, nil
 }

@@ -52,7 +52,7 @@ func (g *volumeGrid) options() []option {
 		if kind.Name != t.Name && (unplanned[kind.Name] != "" || kind.Provider != t.Provider) {
 			continue
 		}
-		if kind.Local {
+		if kind.Local || kind.Name != t.Name && g.space.unattachable(kind) {
 			continue
 		}
 		for _, o := range g.orders(kind) {
@@ -314,7 +314,7 @@ func (m *spaceMaker) logAxis() []axis {
 			}
 		}
 		for _, kind := range catalog.VolumeTypes() {
-			if kind.Provider != t.Provider || kind.Local || unplanned[kind.Name] != "" {
+			if kind.Provider != t.Provider || kind.Local || unplanned[kind.Name] != "" || m.unattachable(kind) {
 				continue
 			}
 			g := &volumeGrid{space: m, path: path, now: &catalog.Order{Type: kind.Name, Size: v.Size}, machines: m.members}

@@ -326,7 +326,7 @@ func (p *planner) tell(name string) *Plan {
 	for _, o := range p.frontier() {
 		out.Frontier = append(out.Frontier, p.layout(o))
 	}
-	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.latencyStatements(), p.priceStatements(), p.settled())
+	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.machineStatements(), p.latencyStatements(), p.priceStatements(), p.settled())
 	if p.opt.Size != nil {
 		out.Sizing = p.opt.Size.table(p.now)
 	}

@@ -66,6 +66,8 @@ type Space struct {
 	most dollars // more expensive layouts are not considered; 0: unlimited
 	// barriers are why options were left out that the plan's target cannot carry out.
 	barriers []string
+	// unattached are types of volumes that the machine does not take, with the reason.
+	unattached []string
 	// bill is the price of a choice; nil: the sum of the options.
 	bill func(choice []int) dollars
 	// amounts is what a choice orders, without prices; nil: there are prices.

@@ -18,7 +18,7 @@ import (
 // figures that it is based on.
 type Statement struct {
 	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet,
-	// incomplete, buckets, buckets-run, target, latency, unpriced, machine-unpriced, settled.
+	// incomplete, buckets, buckets-run, target, machine-volumes, latency, unpriced, machine-unpriced, settled.
 	Kind     string     `json:"kind"`
 	Text     string     `json:"text"`
 	Evidence []Evidence `json:"evidence"`

@@ -68,3 +68,36 @@ func (p *planner) targetStatements() []Statement {
 	}
 	return []Statement{{"target", fmt.Sprintf("layouts that cannot be carried out on %s were left out: %s", p.opt.To.Name(), strings.Join(p.space.barriers, "; ")), []Evidence{}}}
 }
+
+// unattachable reports whether the machine cannot have volumes of a type that it has none of yet, or only
+// after an agreement with its provider, and remembers why.
+func (m *spaceMaker) unattachable(kind *catalog.VolumeType) bool {
+	on := m.now.Instance()
+	why := on.Refuses(kind)
+	if why == "" && on.OnRequest(kind) && !m.agreed(on) {
+		why = on.Name + " takes it only after an agreement with Google"
+	}
+	if why == "" {
+		return false
+	}
+	if text := kind.Name + ": " + why; !slices.Contains(m.unattached, text) {
+		m.unattached = append(m.unattached, text)
+	}
+	return true
+}
+
+// agreed reports whether a volume is already of a type that the machine takes only after an agreement.
+func (m *spaceMaker) agreed(on *catalog.InstanceType) bool {
+	return slices.ContainsFunc(m.now.VolumesOf(1), func(v scenario.Named[catalog.Order]) bool {
+		t, err := catalog.Type(v.Value.Type)
+		return err == nil && on.OnRequest(t)
+	})
+}
+
+// machineStatements say which types of volumes were left out because of the machine.
+func (p *planner) machineStatements() []Statement {
+	if len(p.space.unattached) == 0 {
+		return nil
+	}
+	return []Statement{{"machine-volumes", "volumes were left out that the machine does not take: " + strings.Join(p.space.unattached, "; "), []Evidence{}}}
+}

@@ -173,6 +173,10 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 		})
 	case t.Provider != "any" && t.Provider != on.Of():
 		l.Addf("type", "%s is a volume of %s, and %s a machine of %s", t.Name, t.Provider, on.Name, on.Of())
+	case t.Provider == on.Of() && on.Refuses(t) != "":
+		l = append(l, diagnostics.Problem{
+			Field: "type", Text: t.Name + ": " + on.Refuses(t), Limit: "one of " + on.diskTypes(), Source: seriesDocs.String(),
+		})
 	case o.Card >= max(on.Cards, 1):
 		l.Addf("card", "card %d: %s has %d, from 0", o.Card, on.Name, max(on.Cards, 1))
 	}

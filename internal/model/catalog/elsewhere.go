@@ -98,7 +98,7 @@ func hyperdiskBalanced(name, title string, mostIOPS IOPS, mostMiBps int64, s Sou
 func hyperdiskExtreme() *VolumeType {
 	const most = 5000 * units.MiBps
 	return &VolumeType{
-		Name: "hyperdisk-extreme", Provider: "gcp", Title: "Hyperdisk Extreme",
+		Name: extremeName, Provider: "gcp", Title: "Hyperdisk Extreme",
 		SizeMin: said(64*units.GiB, extremeDocs), SizeMax: said(64*units.TiB, extremeDocs),
 		ChoosesIOPS: true,
 		IOPSMin:     said(IOPS(128), extremeDocs, "2 for each GiB"), IOPSMax: said(IOPS(350_000), extremeDocs), IOPSPerGiB: said(IOPS(1200), extremeDocs),

@@ -141,9 +141,11 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 			Name string `json:"name"`
 		} `json:"sku"`
 		Properties struct {
-			SizeGiB int64 `json:"diskSizeGB"`
-			IOPS    int64 `json:"diskIOPSReadWrite"`
-			MBps    int64 `json:"diskMBpsReadWrite"`
+			SizeGiB int64    `json:"diskSizeGB"`
+			IOPS    int64    `json:"diskIOPSReadWrite"`
+			MBps    int64    `json:"diskMBpsReadWrite"`
+			State   string   `json:"provisioningState"`
+			Copied  *float64 `json:"completionPercent"` // of a background copy
 		} `json:"properties"`
 	}
 	err := s.explain(s.rest.Get(ctx, s.at+id+"?api-version="+versionDisks, &disk), "Microsoft.Compute/disks/read", id)
@@ -160,6 +162,12 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 	}
 	d.Volume(name, v)
 	d.Fact("sku."+name, disk.SKU.Name)
+	switch p := disk.Properties; {
+	case p.State == "Updating" || p.State == "Creating":
+		d.Note("%s is being modified (%s): until that is completed it gives what it gave before, or something in between", name, p.State)
+	case p.Copied != nil && *p.Copied < 100:
+		d.Note("%s is still being filled from a snapshot (%.0f %%): blocks that are not copied yet take longer to read", name, *p.Copied)
+	}
 	if id == s.id {
 		s.machine = disk.ManagedBy
 		d.Fact("region", region(disk.Location))

@@ -162,6 +162,8 @@ func TestRefusals(t *testing.T) {
 		"no disks":           {map[string][]reply{"data-1": {denied}}, nil, "", "the permission Microsoft.Compute/disks/read is missing"},
 		"no machines":        {map[string][]reply{"db-1": {denied}}, nil, "", "the permission Microsoft.Compute/virtualMachines/read is missing"},
 		"expired":            {map[string][]reply{"data-1": {{401, `{"error":{"code":"ExpiredAuthenticationToken","message":"The access token expiry UTC time is earlier than current UTC time."}}`}}}, nil, "Azure: the credentials have expired: az login", ""},
+		"being modified":     {map[string][]reply{"data-1": {{200, `{"sku":{"name":"PremiumV2_LRS"},"properties":{"diskSizeGB":128,"provisioningState":"Updating"}}`}}}, nil, "", "data-1 is being modified (Updating)"},
+		"being filled":       {map[string][]reply{"data-1": {{200, `{"sku":{"name":"PremiumV2_LRS"},"properties":{"diskSizeGB":128,"provisioningState":"Succeeded","completionPercent":42}}`}}}, nil, "", "still being filled from a snapshot (42 %)"},
 		"throttled":          {map[string][]reply{"data-1": {busy, busy, {200, `{"sku":{"name":"Premium_LRS"},"properties":{"diskSizeGB":128,"diskIOPSReadWrite":500}}`}}}, nil, "", "the provider throttled 2 of the requests"},
 		"throttled for long": {map[string][]reply{"data-1": {busy}}, nil, "Azure: Microsoft.Compute/disks/read is throttled, also after several attempts", ""},
 		"not there":          {map[string][]reply{"data-1": {absent}, "metrics": {absent}}, nil, "Azure: there is no resource " + disk, ""},

@@ -137,6 +137,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 		Throughput int64    `json:"provisionedThroughput,string"`
 		Snapshot   string   `json:"sourceSnapshot"`
 		Users      []string `json:"users"`
+		Status     string   `json:"status"`
 	}
 	err = s.explain(s.rest.Get(ctx, s.compute+"/compute/v1/"+id, &disk), "compute.disks.get", id)
 	if ok, err := d.Answered(err, "the disk's limits are not known: give them with --volume"); !ok {
@@ -151,6 +152,10 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 		}
 	}
 	d.Volume(name, v)
+	// That its performance is being changed, Google does not say.
+	if disk.Status != "" && disk.Status != "READY" {
+		d.Note("%s is being modified (%s): until that is completed what is known of it may not be what it gives", name, disk.Status)
+	}
 	if disk.Snapshot != "" {
 		d.Fact("from_snapshot."+name, path.Base(disk.Snapshot))
 	}

@@ -129,6 +129,7 @@ func TestRefusals(t *testing.T) {
 		"no metrics":         {map[string][]reply{"timeSeries": {denied}}, nil, "Google Cloud: the permission monitoring.timeSeries.list is missing for these credentials on projects/shop-prod", ""},
 		"no instances":       {map[string][]reply{"db-1": {denied}}, nil, "Google Cloud: the permission compute.instances.get is missing", ""},
 		"not accepted":       {map[string][]reply{"db-data": {{401, `{"error":{"code":401,"message":"Request had invalid authentication credentials.","status":"UNAUTHENTICATED"}}`}}}, nil, "Google Cloud: it does not accept the credentials", ""},
+		"being restored":     {map[string][]reply{"db-data": {{200, `{"sizeGb":"10","type":"x/pd-ssd","status":"RESTORING","users":["x/compute/v1/` + instance + `"]}`}}}, nil, "", "db-data is being modified (RESTORING)"},
 		"throttled":          {map[string][]reply{"timeSeries": {busy, {200, counted("data", "", 1)}}}, nil, "", "the provider throttled 1 of the requests"},
 		"throttled for long": {map[string][]reply{"timeSeries": {busy}}, nil, "Google Cloud: requests that need monitoring.timeSeries.list are throttled", ""},
 		"not there":          {map[string][]reply{"db-data": {absent}}, nil, "Google Cloud: there is no resource " + disk, ""},

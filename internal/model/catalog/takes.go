@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Google's machines do not take all of its disks. The table, the restrictions below it and the
+// footnote are those of "About Hyperdisk", section "Machine series support". It says nothing of
+// Persistent Disk, and of series that are not here nothing is refused.
+var seriesDocs = Source{"Google Cloud documentation, \"About Hyperdisk\", machine series support", "2026"}
+
+// hyperdiskSeries are the machine series of the catalogue, and some that are often asked for, with the
+// Hyperdisks that they take: b Balanced, h Balanced High Availability, x Extreme, t Throughput, m ML.
+// In capitals: only after an agreement with Google.
+var hyperdiskSeries = map[string]string{
+	"c2": "", "c2d": "BH", "c3": "bhxtm", "c3d": "bhxtm", "c4": "bhxtm", "c4a": "bhxtm", "c4d": "bhxm",
+	"e2": "BH", "g2": "tm", "h3": "bt", "h4d": "b", "m1": "bx", "m2": "bx", "m3": "bhxt", "m4": "bx",
+	"n1": "BH", "n2": "BHxt", "n2d": "BHt", "n4": "bhtm", "t2a": "", "t2d": "t", "z3": "bhxt",
+}
+
+// hyperdiskLetters are the letters above.
+var hyperdiskLetters = map[string]string{
+	"hyperdisk-balanced": "b", "hyperdisk-balanced-ha": "h", extremeName: "x", "hyperdisk-throughput": "t", "hyperdisk-ml": "m",
+}
+
+const extremeName = "hyperdisk-extreme"
+
+// extremeCores are the fewest vCPUs with which machines of a series take Hyperdisk Extreme.
+var extremeCores = map[string]int{"c3": 88, "c3d": 60, "c4": 96, "c4a": 64, "c4d": 64, "m1": 80, "m3": 64, "m4": 64, "n2": 80}
+
+// Refuses says why a machine does not take volumes of a type, as the end of a sentence, "" if it does or if
+// that is not known. Machines that are not known are nil: then it says what no machine can be sure of.
+func (i *InstanceType) Refuses(t *VolumeType) string {
+	letter := hyperdiskLetters[t.Name]
+	if letter == "" {
+		return ""
+	}
+	if i == nil {
+		if t.Name == extremeName {
+			return fmt.Sprintf("it takes a machine of %d vCPUs or more, and host.instance does not name one", leastExtremeCores())
+		}
+		return ""
+	}
+	series, _, _ := strings.Cut(i.Name, "-")
+	takes, known := hyperdiskSeries[series]
+	least := extremeCores[series]
+	switch {
+	case !known:
+		return ""
+	case !strings.Contains(strings.ToLower(takes), letter):
+		return fmt.Sprintf("%s is of series %s, which does not take it", i.Name, strings.ToUpper(series))
+	case t.Name == extremeName && i.VCPU < least:
+		return fmt.Sprintf("%s has %d vCPUs, and series %s takes it from %d on", i.Name, i.VCPU, strings.ToUpper(series), least)
+	}
+	return ""
+}
+
+// OnRequest reports whether a machine takes volumes of a type only after an agreement with its provider.
+func (i *InstanceType) OnRequest(t *VolumeType) bool {
+	letter := hyperdiskLetters[t.Name]
+	if i == nil || letter == "" {
+		return false
+	}
+	series, _, _ := strings.Cut(i.Name, "-")
+	return strings.Contains(hyperdiskSeries[series], strings.ToUpper(letter))
+}
+
+func leastExtremeCores() int {
+	var all []int
+	for _, n := range extremeCores {
+		all = append(all, n)
+	}
+	return slices.Min(all)
+}
+
+// diskTypes are Google's disks that a machine takes, for an error.
+func (i *InstanceType) diskTypes() string {
+	var out []string
+	for _, t := range types {
+		if t.Provider == i.Of() && i.Refuses(t) == "" {
+			out = append(out, t.Name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
