@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -67,13 +68,7 @@ func (i *InstanceType) OnRequest(t *VolumeType) bool {
 	return strings.Contains(hyperdiskSeries[series], strings.ToUpper(letter))
 }
 
-func leastExtremeCores() int {
-	var all []int
-	for _, n := range extremeCores {
-		all = append(all, n)
-	}
-	return slices.Min(all)
-}
+func leastExtremeCores() int { return slices.Min(slices.Collect(maps.Values(extremeCores))) }
 
 // diskTypes are Google's disks that a machine takes, for an error.
 func (i *InstanceType) diskTypes() string {
