@@ -70,6 +70,18 @@ type jobRoom Host
 func (t *jobRoom) Fire(_ vtime.Instant, arg uint64) {
 	h := (*Host)(t)
 	h.jobs[arg].room = true
+	h.jobs[arg].file.device.throttle.woken--
+	h.advance(int(arg))
+}
+
+// A jobAgain is the host as the handler of its jobs' next requests among those who were woken
+// together.
+type jobAgain Host
+
+// Fire goes on.
+func (t *jobAgain) Fire(_ vtime.Instant, arg uint64) {
+	h := (*Host)(t)
+	h.jobs[arg].file.device.throttle.woken--
 	h.advance(int(arg))
 }
 
@@ -172,6 +184,10 @@ func (h *Host) submitData(i int) bool {
 		j.issued = c.Issued
 		if c.Admitted > now {
 			h.later(i, c.Admitted)
+			return false
+		}
+		if d.throttle.yields((*jobAgain)(h), uint64(i)) {
+			j.yielded = true
 			return false
 		}
 	}

@@ -107,6 +107,16 @@ type flusherTurn flusher
 // Fire continues with room for a write.
 func (w *flusherTurn) Fire(vtime.Instant, uint64) {
 	w.room = true
+	w.device.throttle.woken--
+	(*flusher)(w).run()
+}
+
+// A flusherAgain is a flusher as the handler of its next request among those who were woken together.
+type flusherAgain flusher
+
+// Fire goes on.
+func (w *flusherAgain) Fire(vtime.Instant, uint64) {
+	w.device.throttle.woken--
 	(*flusher)(w).run()
 }
 
@@ -158,6 +168,9 @@ func (w *flusher) run() {
 		w.left -= int64(n / PageSize)
 		if c.Admitted > now {
 			h.clock.At(c.Admitted, w, 0)
+			return
+		}
+		if w.device.throttle.yields((*flusherAgain)(w), 0) {
 			return
 		}
 	}

@@ -19,5 +19,9 @@ func (e *Engine) loaded() {
 		dirty := units.Size(float64(end) * float64(left) / float64(max(e.onDisk, 1)))
 		t.file.SetAllocated(end - dirty)
 		t.file.Write(end-dirty, dirty)
+		// One after the other: the page cache gives back first what was loaded first.
+		for i := range t.pages {
+			t.pages[i].passed = uint16(e.cfg.Loading.Std().Seconds() * float64(i) / float64(len(t.pages)))
+		}
 	}
 }

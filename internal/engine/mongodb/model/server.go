@@ -26,6 +26,9 @@ const (
 	// historyPercent is how full a leaf of the history store is: it is inserted into at random, so
 	// it is between half full, as it was split, and full. Its blocks had 16 to 36 KB, 25 on average.
 	historyPercent = 75
+	// sessionRecord is a record of config.transactions: two identifiers, a number, an optime and a
+	// time (MongoDB source, session_txn_record.idl), with their names and cells (assumed).
+	sessionRecord = 200
 	// cellBytes is what a leaf has beside a document: the cells of its key and its value, with
 	// lengths and time stamps (WiredTiger, src/include/cell.h). With them, nine documents of 4 KiB
 	// take a block of 40 KiB, not 36: blocks had 39 on average.
@@ -39,9 +42,11 @@ const (
 	// missing is the percentage of a leaf in each of two requests that a read of it takes from the
 	// volume: requests had 20 KB, blocks 38.
 	missing = 50
-	// unusedFor is how long the host's page cache keeps everything. (A file of 100 MB, read once,
-	// lost nothing for 30 s and then half in 160 s, with 19 GB of memory free.)
-	unusedFor = 30 * time.Second
+	// unusedFor is how long the host's page cache keeps everything. Beside a server that was loaded
+	// within 8 s, the volume was hardly read until 10 s later, after 17 s of loading from 6 to 8 s
+	// later on, after 38 s at once. (A file of 100 MB, read once on a machine like that, lost nothing
+	// for 30 s and then half in 160 s, with 19 GB of memory free.)
+	unusedFor = 20 * time.Second
 )
 
 // leaf returns what a leaf has before compression at most, in a server. Without a compressor a page
@@ -54,15 +59,21 @@ func (c *Config) leaf() units.Size {
 	return c.LeafPage * percent / 100
 }
 
-// versions returns how many versions an update leaves to the history store: the document's and, with
-// retryable writes, that of the session's record in config.transactions. 2.0 inserts an update were
-// counted with them, at 300 to 1,000 updates/s, and 1.0 without. A record is booked as a document is,
-// although it is smaller: with it, the store's file grew by 1.7 documents an update.
-func (c *Config) versions() units.Size {
+// kept returns what an update that replaced a version of some size adds to the history store, as it
+// takes place there: the document's and, with retryable writes, that of the session's record in
+// config.transactions. 2.0 inserts an update were counted with them, at 300 to 1,000 updates/s, and
+// 1.0 without. The record is small; the store's file grew by 1.7 documents an update, but it holds
+// each leaf twice, once as the last checkpoint has it. With a compressor a leaf may be as large as
+// the collection's, but is inserted into at random. That makes 0.14 splits an update; 0.12 to 0.23
+// were counted.
+func (c *Config) kept(replaced units.Size) units.Size {
 	if is(c.RetryableWrites) {
-		return 2
+		replaced += sessionRecord
 	}
-	return 1
+	if is(c.Compressor) {
+		replaced = replaced * 100 / historyPercent
+	}
+	return replaced
 }
 
 // historyLeafSize returns what a leaf of the history store has, on average.
@@ -104,8 +115,10 @@ func (e *Engine) serverWork(d units.Duration) time.Duration {
 	return d.Std()
 }
 
-// seconds returns the time for page.passed.
-func (e *Engine) seconds() uint16 { return uint16(e.env.Clock.Now() / vtime.Instant(time.Second)) }
+// seconds returns the time for page.passed, which begins with the loading of the documents.
+func (e *Engine) seconds() uint16 {
+	return uint16((e.env.Clock.Now() + vtime.Instant(e.cfg.Loading)) / vtime.Instant(time.Second))
+}
 
 // inPageCache draws whether the host's page cache has a page that was last read or written a while
 // ago.
@@ -135,8 +148,14 @@ func (e *Engine) keepHistory(t *tree, i int, replaced int32) {
 	if t != e.trees[0] || replaced == 0 {
 		return
 	}
-	e.kept += e.cfg.versions() * units.Size(replaced)
+	e.kept += e.cfg.kept(units.Size(replaced))
+	had := len(e.history.pages)
 	j := e.historyLeaf(i)
+	// A leaf that is full is split, and its new half is written too.
+	for k := had; k < len(e.history.pages); k++ {
+		e.dirtyPage(e.historyAt, k, e.historyLeafSize()/2, 0)
+		e.history.pages[k].state &^= touched
+	}
 	h := &e.history.pages[j]
 	e.dirtyPage(e.historyAt, j, max(e.historyLeafSize()-units.Size(h.image), 0), 0)
 	h.state &^= touched
