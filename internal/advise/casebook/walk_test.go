@@ -26,7 +26,7 @@ func TestLessons(t *testing.T) {
 		{"cache-pressure", "cache-24:reads.all.p99_seconds", "before:reads.all.p99_seconds", 1.3},
 		{"etcd-latency", "io2:writes.all.mean_seconds", "gp3-6000:writes.all.mean_seconds", 1.3},
 		{"etcd-latency", "gp3-3000:writes.all.mean_seconds", "gp2:writes.all.mean_seconds", 1.5},
-		{"bucket-granularity", "5min:writes.all.p99_seconds", "hourly:writes.all.p99_seconds", 1.4},
+		{"bucket-granularity", "5min:writes.all.p99_seconds", "hourly:writes.all.p99_seconds", 1.3},
 		{"iris-stripe", "B-write-daemon:reads.all.p99_seconds", "A-write-daemon:reads.all.p99_seconds", 1.5},
 	} {
 		less, more := lesson(t, c.name, c.less), lesson(t, c.name, c.more)
