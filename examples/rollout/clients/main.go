@@ -46,13 +46,13 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "clients:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, out io.Writer, args []string) error {
 	// A retry by the driver would hide how long a write took.
 	o := options.Client().ApplyURI(args[1]).SetRetryWrites(false).SetMaxPoolSize(connections + 2).SetServerSelectionTimeout(time.Second)
 	c, err := mongo.Connect(o)
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	case "write":
 		return write(ctx, of, args[2])
 	case "check":
-		return check(ctx, of, args[2])
+		return check(ctx, out, of, args[2])
 	default:
 		return fmt.Errorf("%s: unknown", args[0])
 	}
@@ -95,7 +95,9 @@ func fill(ctx context.Context, c *mongo.Client, of *mongo.Collection, uri string
 		if who.Primary {
 			break
 		}
-		time.Sleep(100 * time.Millisecond)
+		if !until(ctx, time.Now().Add(100*time.Millisecond)) {
+			return ctx.Err()
+		}
 	}
 	group, inside := errgroup.WithContext(ctx)
 	group.SetLimit(4)
@@ -133,13 +135,14 @@ func write(ctx context.Context, of *mongo.Collection, ledger string) error {
 	var failed error
 	for conn := range connections {
 		all.Go(func() {
+			draw := mathrand.New(mathrand.NewPCG(uint64(conn), uint64(documents)))
 			due := time.Now()
 			for n := time.Now().UnixNano(); ; n++ {
-				due = due.Add(time.Duration(mathrand.ExpFloat64() / rate * connections * float64(time.Second)))
+				due = due.Add(time.Duration(draw.ExpFloat64() / rate * connections * float64(time.Second)))
 				if !until(ctx, due) {
 					return
 				}
-				key := mathrand.IntN(documents/connections)*connections + conn
+				key := draw.IntN(documents/connections)*connections + conn
 				if err := update(of, key, n); err != nil {
 					// It is stopped: what was due meanwhile is given up.
 					due = time.Now().Add(100 * time.Millisecond)
@@ -180,7 +183,7 @@ func update(of *mongo.Collection, key int, n int64) error {
 }
 
 // check reads every document that the ledger names.
-func check(ctx context.Context, of *mongo.Collection, ledger string) error {
+func check(ctx context.Context, out io.Writer, of *mongo.Collection, ledger string) error {
 	f, err := os.Open(ledger)
 	if err != nil {
 		return err
@@ -218,7 +221,7 @@ func check(ctx context.Context, of *mongo.Collection, ledger string) error {
 			lost++
 		}
 	}
-	fmt.Printf("%d acknowledged writes to %d documents, %d lost\n", writes, len(newest), lost)
+	fmt.Fprintf(out, "%d acknowledged writes to %d documents, %d lost\n", writes, len(newest), lost)
 	if lost > 0 {
 		return errors.New("acknowledged writes are lost")
 	}

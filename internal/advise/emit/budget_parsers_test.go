@@ -98,7 +98,9 @@ func TestMongodAcceptsItsBudget(t *testing.T) {
 	select {
 	case <-up.seen:
 		_ = cmd.Process.Signal(os.Interrupt)
-		<-ended
+		if err := <-ended; err != nil {
+			t.Errorf("mongod: %v", err)
+		}
 	case err := <-ended:
 		t.Fatalf("mongod ended: %v\n%s", err, log.String())
 	}
