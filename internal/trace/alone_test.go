@@ -44,7 +44,9 @@ func (*alone) lasts() time.Duration { return 300 * time.Millisecond }
 
 // took are the latencies of the last run. A sync has two speeds, and keeps one for a while: presumably the
 // disk's worker runs on the same processor or on another one. So the lower quantiles tell most.
-func (a *alone) took() []time.Duration { return a.last }
+func (a *alone) took() map[string]latencies {
+	return map[string]latencies{"syncs": latenciesOf(a.last)}
+}
 
 func (a *alone) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"regexp"
@@ -48,12 +49,15 @@ type runner interface {
 	lasts() time.Duration
 	// run runs the load for some time, and returns its operations and their p99.
 	run(t *testing.T, lasts time.Duration) (operations float64, p99 time.Duration)
+	// took are the latencies of the last run by kind ("operations", "syncs").
+	took() map[string]latencies
 }
 
 // loads: syncs and direct writes at the rates of which the promise is, and real engines.
 var loads = []load{
-	{"fio, 5,000 fdatasyncs/s", fio("--rw=write", "--bs=4k", "--size=64m", "--fdatasync=1", "--ioengine=sync", "--numjobs=4", "--rate_iops=1250")},
-	{"fio, 50,000 direct writes/s", fio("--rw=randwrite", "--bs=4k", "--size=256m", "--direct=1", "--ioengine=libaio", "--iodepth=16", "--rate_iops=50000")},
+	{"fio, 5,000 fdatasyncs/s", fio(fioSyncs)},
+	{"fio, 50,000 direct writes/s", fio(fioWrites)},
+	{"fio, 50,000 direct reads and writes/s with 5,000 fdatasyncs/s", fio(fioMixed, fioSyncs)},
 	{"PostgreSQL", database(costPostgreSQL, costClients, 0)},
 	{"etcd", database(costEtcd, costEtcdClients, 0)},
 	{"WiredTiger", database(costWiredTiger, costDocuments, 0)},
@@ -78,7 +82,7 @@ const (
 // A measurement is one run.
 type measurement struct {
 	rate, p99 float64
-	latencies latencies                    // of all operations; nil if they are not known
+	latencies map[string]latencies         // by kind
 	cpu       float64                      // processor time an operation, in seconds: of all who take part
 	writes    float64                      // that the disk completed, a second
 	syncs     float64                      // that a trace saw, a second
@@ -87,7 +91,7 @@ type measurement struct {
 }
 
 // TestCost prints what a trace costs: throughput and p99 of pairs of runs with and without, in the
-// order ABBA, on a file system in memory; and after these, in a run of its own, what each eBPF program
+// order ABBA, on the file system that -cost-on names; and after these, in a run of its own, what each eBPF program
 // takes, which the kernel counts (bpf_stats_enabled). The counting itself costs as much as most
 // programs, so it is off during the pairs. It asserts nothing.
 //
@@ -109,7 +113,7 @@ func TestCost(t *testing.T) {
 			continue
 		}
 		t.Run(l.name, func(t *testing.T) {
-			r := l.start(t, inMemory(t))
+			r := l.start(t, costVolume(t))
 			r.run(t, time.Second)
 			tracer := tracing(t, r.target())
 			var with, without []measurement
@@ -157,9 +161,7 @@ func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m 
 	t.Helper()
 	before, done, busy, own := programs(), written(t, r.target().Path), processorTime(t), cpuOf(t, tracer.cmd.Process.Pid)
 	n, p99 := r.run(t, lasts)
-	if s, ok := r.(interface{ took() []time.Duration }); ok {
-		m.latencies = latenciesOf(s.took())
-	}
+	m.latencies = r.took()
 	m.rate, m.p99, m.cpu = n/lasts.Seconds(), p99.Seconds(), (processorTime(t)-busy).Seconds()/n
 	m.writes = (written(t, r.target().Path) - done) / lasts.Seconds()
 	m.syncs, m.tracer = tracer.rate, cpuOf(t, tracer.cmd.Process.Pid)-own
@@ -296,8 +298,8 @@ func printPairs(name string, without, with []measurement) {
 	}
 	fmt.Printf("| %s | %.0f | %.0f | %d | %.0f | %.0f | %s | %.0f us | %.0f us | %s | %.1f us | %.1f us | %s |\n", name, middle(syncs), middle(writes), len(with),
 		middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99), middle(cpus[0]), middle(cpus[1]), change(cpu))
-	if with[0].latencies != nil {
-		fmt.Println(pooled(without, with))
+	for _, kind := range slices.Sorted(maps.Keys(with[0].latencies)) {
+		fmt.Println(pooled(kind, without, with))
 	}
 }
 

@@ -31,8 +31,8 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// The test binary is also the neighbour: a program that writes directly, so many at once; and a
-// trace in a process of its own.
+// The test binary is also the neighbour: a program that writes directly, so many at once; a trace
+// in a process of its own; and a process that serves a volume.
 func TestMain(m *testing.M) {
 	if text := os.Getenv("PLIMSOLL_TEST_TRACER"); text != "" {
 		choice := target.Choice{Path: text}
@@ -47,6 +47,13 @@ func TestMain(m *testing.M) {
 	}
 	if path := os.Getenv("PLIMSOLL_TEST_NEIGHBOUR"); path != "" {
 		if err := neighbour(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if text := os.Getenv("PLIMSOLL_TEST_VOLUME"); text != "" {
+		if err := serveVolume(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -3,17 +3,12 @@
 package trace_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -150,8 +145,10 @@ func (s *stored) target() target.Choice { return s.choice }
 // lasts implements runner: the machine's own speed changes within seconds, by a fifth.
 func (*stored) lasts() time.Duration { return 600 * time.Millisecond }
 
-// took are the latencies of the last run, in order.
-func (s *stored) took() []time.Duration { return s.last }
+// took implements runner.
+func (s *stored) took() map[string]latencies {
+	return map[string]latencies{"operations": latenciesOf(s.last)}
+}
 
 // run implements runner. Its clients do not stop in between.
 func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
@@ -175,62 +172,6 @@ func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration)
 	return float64(len(all)), all[len(all)*99/100]
 }
 
-// fioRunner is a fio that is started anew for each run.
-type fioRunner struct {
-	dir  string
-	args []string
-}
-
-func (f *fioRunner) target() target.Choice { return target.Choice{Path: f.dir} }
-
-// lasts implements runner.
-func (*fioRunner) lasts() time.Duration { return 3 * time.Second }
-
-func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
-	t.Helper()
-	args := append([]string{"--name=cost", "--directory=" + f.dir, "--time_based", "--runtime=" + strconv.Itoa(int(lasts.Seconds())), "--group_reporting",
-		"--thread", "--output-format=json"}, f.args...)
-	cmd := exec.CommandContext(t.Context(), "fio", args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
-	type latencies struct {
-		Percentile map[string]float64 `json:"percentile"`
-	}
-	var r struct {
-		Jobs []struct {
-			Write struct {
-				Total float64   `json:"total_ios"`
-				Clat  latencies `json:"clat_ns"`
-			} `json:"write"`
-			Sync struct {
-				Lat latencies `json:"lat_ns"`
-			} `json:"sync"`
-		} `json:"jobs"`
-	}
-	text := out.Bytes()
-	if err := json.Unmarshal(text[max(bytes.IndexByte(text, '{'), 0):], &r); err != nil || len(r.Jobs) == 0 {
-		t.Fatalf("%v: %s", err, text)
-	}
-	j := r.Jobs[0]
-	p99 := j.Sync.Lat.Percentile["99.000000"]
-	if p99 == 0 {
-		p99 = j.Write.Clat.Percentile["99.000000"]
-	}
-	return j.Write.Total, time.Duration(p99)
-}
-
-// fio is a load of fio.
-func fio(args ...string) func(*testing.T, string) runner {
-	return func(t *testing.T, dir string) runner {
-		t.Helper()
-		need(t, "fio")
-		return &fioRunner{dir, args}
-	}
-}
-
 // database is a load of an engine on one volume: operations at a rate, or as fast as it goes.
 func database(engine, load string, rate float64) func(*testing.T, string) runner {
 	return func(t *testing.T, dir string) runner {
@@ -239,32 +180,4 @@ func database(engine, load string, rate float64) func(*testing.T, string) runner
 		s.rate = rate
 		return s
 	}
-}
-
-// inMemory is an ext4 on a loop device over a file in memory: as fast as requests can be.
-func inMemory(t *testing.T) string {
-	t.Helper()
-	f, err := os.CreateTemp("/dev/shm", "plimsoll-cost-")
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { _ = os.Remove(f.Name()) }) // or the next start of the machine does
-	if err := errors.Join(f.Truncate(6<<30), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	need(t, "losetup", "mkfs.ext4", "mount")
-	text, err := exec.CommandContext(t.Context(), "losetup", "--find", "--show", f.Name()).Output()
-	if err != nil {
-		t.Skip("losetup: ", err)
-	}
-	device := strings.TrimSpace(string(text))
-	t.Cleanup(func() { program(t, "losetup", "--detach", device) })
-	program(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
-	dir := filepath.Join(t.TempDir(), "volume")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	program(t, "mount", device, dir)
-	t.Cleanup(func() { unmount(t, dir) })
-	return dir
 }

@@ -4,6 +4,7 @@ package trace_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -20,9 +21,14 @@ const latencyClass = 1.005
 func latenciesOf(all []time.Duration) latencies {
 	l := latencies{}
 	for _, d := range all {
-		l[int(math.Round(math.Log(max(d.Seconds(), 1e-9))/math.Log(latencyClass)))]++
+		l[classOf(d.Seconds())]++
 	}
 	return l
+}
+
+// classOf is the class of a latency in seconds.
+func classOf(seconds float64) int {
+	return int(math.Round(math.Log(max(seconds, 1e-9)) / math.Log(latencyClass)))
 }
 
 func (l latencies) add(o latencies) {
@@ -31,16 +37,17 @@ func (l latencies) add(o latencies) {
 	}
 }
 
+func (l latencies) count() (n int) {
+	for _, x := range l {
+		n += x
+	}
+	return n
+}
+
 // quantile is the latency in seconds that a share of operations does not exceed.
 func (l latencies) quantile(q float64) float64 {
-	var classes []int
-	all := 0
-	for class, n := range l {
-		classes = append(classes, class)
-		all += n
-	}
-	slices.Sort(classes)
-	left := int(q * float64(all))
+	classes := slices.Sorted(maps.Keys(l))
+	left := int(q * float64(l.count()))
 	for _, class := range classes {
 		if left -= l[class]; left < 0 {
 			return math.Pow(latencyClass, float64(class))
@@ -52,7 +59,7 @@ func (l latencies) quantile(q float64) float64 {
 // pooled says by how many percent quantiles of all operations with a trace are off those without, with the
 // interval that has it with 95 %, by drawing the pairs again (bootstrap); and how many pairs an interval of
 // 2 % to both sides would need.
-func pooled(without, with []measurement) string {
+func pooled(kind string, without, with []measurement) string {
 	const draws = 1000
 	rng := rand.New(rand.NewPCG(1, 1))
 	qs := []float64{0.1, 0.5, 0.9, 0.99}
@@ -60,8 +67,8 @@ func pooled(without, with []measurement) string {
 		sums := [2]latencies{{}, {}}
 		for i := range with {
 			k := pick(i)
-			sums[0].add(without[k].latencies)
-			sums[1].add(with[k].latencies)
+			sums[0].add(without[k].latencies[kind])
+			sums[1].add(with[k].latencies[kind])
 		}
 		var out []float64
 		for _, q := range qs {
@@ -70,18 +77,22 @@ func pooled(without, with []measurement) string {
 		return out
 	}
 	at := ratios(func(i int) int { return i })
+	all := latencies{} // without a trace
+	for i := range without {
+		all.add(without[i].latencies[kind])
+	}
 	drawn := make([][]float64, len(qs))
 	for range draws {
 		for i, r := range ratios(func(int) int { return rng.IntN(len(with)) }) {
 			drawn[i] = append(drawn[i], r)
 		}
 	}
-	text := "    of all operations:"
+	text := fmt.Sprintf("    of all %s (%d without):", kind, all.count())
 	for i, q := range qs {
 		slices.Sort(drawn[i])
 		low, high := drawn[i][draws*25/1000], drawn[i][draws*975/1000]
 		half := (high - low) / 2
-		text += fmt.Sprintf(" p%g %+.1f %% (%+.1f to %+.1f; %.0f pairs for 2 %%)", 100*q, at[i], low, high, float64(len(with))*half*half/4)
+		text += fmt.Sprintf(" p%g %.1f us %+.1f %% (%+.1f to %+.1f; %.0f pairs for 2 %%)", 100*q, 1e6*all.quantile(q), at[i], low, high, float64(len(with))*half*half/4)
 	}
 	return text
 }
