@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if text := os.Getenv("PLIMSOLL_TEST_VOLUME"); text != "" {
-		if err := serveVolume(text); err != nil {
+		if err := serveDelayed(os.Args[1], text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
