@@ -27,8 +27,9 @@ import (
 )
 
 var (
-	cost     = flag.Duration("cost", 0, "measure for so long, for each load, what a trace costs, and print the tables of docs/trace.md")
-	costLoad = flag.String("cost-load", "", "only the loads whose names match this expression")
+	cost        = flag.Duration("cost", 0, "measure for so long, for each load, what a trace costs, and print the tables of docs/trace.md")
+	costNothing = flag.Bool("cost-nothing", false, "the same turns, with no program attached: what differs is by chance")
+	costLoad    = flag.String("cost-load", "", "only the loads whose names match this expression")
 )
 
 // countedFor is how long the programs' own counters are read.

@@ -76,6 +76,8 @@ func tracer(choice target.Choice) error {
 			for on := true; lines.Scan(); on = !on {
 				if on {
 					p.Detach()
+				} else if os.Getenv("PLIMSOLL_TEST_NO_PROGRAM") != "" {
+					// the turns are measured
 				} else if err := p.Attach(); err != nil {
 					fmt.Fprintln(os.Stderr, err)
 					os.Exit(1)

@@ -44,6 +44,9 @@ func tracing(t *testing.T, c target.Choice) *switched {
 	until(t, "another trace runs", func() bool { return attached() == 0 })
 	x := &switched{t: t, cmd: exec.CommandContext(context.Background(), self), attached: true}
 	x.cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+c.Path)
+	if *costNothing {
+		x.cmd.Env = append(x.cmd.Env, "PLIMSOLL_TEST_NO_PROGRAM=1")
+	}
 	x.cmd.Stderr = os.Stderr
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL} // a stopped process ends by nothing else
 	in, err1 := x.cmd.StdinPipe()
