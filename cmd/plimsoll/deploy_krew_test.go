@@ -37,7 +37,8 @@ type krewPlugin struct {
 }
 
 // Krew's rules hold of the manifest: known fields alone, a safe name, a semantic version with its v,
-// for each platform an address, a checksum, files, and a program among them.
+// for each platform an address, a checksum, files, and a program among them (validate.go and
+// cmd/validate-krew-manifest of sigs.k8s.io/krew).
 func TestKrewManifest(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash")
@@ -64,8 +65,16 @@ func TestKrewManifest(t *testing.T) {
 	if p.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || p.Kind != "Plugin" || p.Name != "plimsoll" {
 		t.Errorf("it is %s %s %s", p.APIVersion, p.Kind, p.Name)
 	}
-	if s := p.Spec; !regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9a-z.-]+)?$`).MatchString(s.Version) || s.ShortDescription == "" || len(s.ShortDescription) > 50 || s.Description == "" {
+	if s := p.Spec; !regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9a-z.-]+)?$`).MatchString(s.Version) || s.ShortDescription == "" || len(s.ShortDescription) > 50 || strings.ContainsAny(s.ShortDescription, "\r\n") || s.Description == "" {
 		t.Errorf("version %q, in short %q", s.Version, s.ShortDescription)
+	}
+	// krew's validate-krew-manifest warns of longer lines.
+	for _, text := range []string{p.Spec.Description, p.Spec.Caveats} {
+		for line := range strings.Lines(text) {
+			if len(line) > 80 {
+				t.Errorf("a line of %d characters: %s", len(line), line)
+			}
+		}
 	}
 	var on []string
 	for _, pl := range p.Spec.Platforms {
@@ -74,6 +83,9 @@ func TestKrewManifest(t *testing.T) {
 		archive := "plimsoll_1.4.0-next_" + labels["os"] + "_" + labels["arch"]
 		if pl.URI != "https://example.org/plimsoll/v1.4.0-next/"+archive+".tar.gz" || pl.Sha256 != sum || pl.Bin != "plimsoll" {
 			t.Errorf("%v: %s %s %s", labels, pl.URI, pl.Sha256, pl.Bin)
+		}
+		if len(labels) != 2 || len(pl.Selector.MatchExpressions) > 0 || !regexp.MustCompile(`^[a-f0-9]{64}$`).MatchString(pl.Sha256) {
+			t.Errorf("the selector is %v, the checksum %s", pl.Selector, pl.Sha256)
 		}
 		program := false
 		for _, f := range pl.Files {

@@ -32,7 +32,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 		if d.fate == modified {
 			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_VOLUMES"
 			fmt.Fprintf(&ids, "#   %-16s ids of the volumes %q to modify, separated by spaces: those of each machine%s\n", variable, d.name, ofStripe(d.after.width))
-			fmt.Fprintf(&b, "for id in ${%s:?ids of the volumes %s}; do\n\tmodify \"$id\" %s\ndone\n", variable, d.name, d.order())
+			fmt.Fprintf(&b, "for id in ${%s:?ids of the volumes %s}; do\n\tmodified \"$id\" %s  %s\ndone\n", variable, d.name, d.before.figures(), d.after.figures())
 			continue
 		}
 		needsInstance = true
@@ -42,7 +42,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 			if d.after.width > 1 {
 				name += fmt.Sprintf("-%d", n)
 			}
-			fmt.Fprintf(&b, "\tcreate \"$instance\" %s %s", name, d.order())
+			fmt.Fprintf(&b, "\tfresh \"$instance\" \"$instance-%s\" %s", name, d.after.figures())
 			if d.after.snapshot {
 				variable := d.snapshotOf(n, strings.ToUpper) + "_SNAPSHOT"
 				fmt.Fprintf(&ids, "#   %-16s id of the snapshot that the volume %q is made from%s\n", variable, d.name, numbered(n, d.after.width))
@@ -53,23 +53,8 @@ func aws(l *Layout, o *Options) (*Part, error) {
 		b.WriteString("done\n")
 		p.Apply = append(p.Apply, l.arrival(&d))
 	}
-	if l.Changed("host.instance") && l.After.Host.Instance != "" {
+	if l.awsMachine(p, &b) {
 		needsInstance = true
-		fmt.Fprintf(&b, "\n# %s\n# The instance is stopped for this: the data on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tretype \"$instance\" %s\ndone\n", l.Because("host.instance"), l.After.Instance().Name)
-		p.Applies = append(p.Applies, "host.instance", "host.cores", "host.memory")
-		p.Restarts = append(p.Restarts, "each instance is stopped and started, because its type changes. Do one member at a time: run the script with one id in `INSTANCES`.")
-		p.Risks = append(p.Risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
-	}
-	if l.Changed("host.bandwidth_weighting") {
-		needsInstance = true
-		to := l.After.Host.BandwidthWeighting
-		if to == "" {
-			to = "default"
-		}
-		fmt.Fprintf(&b, "\n# %s\n# It costs nothing, and the network has that much less. The instance is stopped for this.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tweigh \"$instance\" %s\ndone\n", l.Because("host.bandwidth_weighting"), to)
-		p.Applies = append(p.Applies, "host.bandwidth_weighting")
-		p.Restarts = append(p.Restarts, "each instance is stopped and started, because its bandwidth is weighted anew. Do one member at a time.")
-		p.Risks = append(p.Risks, "host.bandwidth_weighting: the network's baseline loses what EBS gains (Amazon EC2 user guide, \"EC2 instance bandwidth weighting configuration\"): look at the network's use first.")
 	}
 	if b.Len() == 0 {
 		return nil, nil
@@ -78,11 +63,10 @@ func aws(l *Layout, o *Options) (*Part, error) {
 		ids.WriteString("#   INSTANCES        ids of the instances that run the database, separated by spaces\n")
 	}
 	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "", "It reads these environment variables:") + ids.String() +
-		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + withFunctions(awsScript) + "\nlayout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
+		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION.\n# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" + withFunctions(cloudScript) + "\n" + awsScript + "layout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
 	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
-	p.Apply = append([]string{"`aws/volumes.sh --dry-run` shows which variables it needs and what it would do; then run it without. It can be run again: it leaves alone what is already done, and refuses a volume whose last modification is not completed."}, p.Apply...)
-	p.Verify = []string{"`aws ec2 describe-volumes --volume-ids ...` shows the new figures. In the state *optimizing*, performance is at least that of the old figures and not always that of the new ones."}
-	p.Back = []string{"The same commands with the old values (they are in the script's comments), once the modification is completed. EBS takes at most four modifications of a volume in 24 hours."}
+	p.told("aws/volumes.sh", ids.String(), "It can be run again: it leaves alone what is already done, and refuses a volume whose last modification is not completed before it has changed anything.",
+		"`aws ec2 describe-volumes-modifications --volume-ids VOLUME` shows how far a modification is. In the state *optimizing*, performance is at least that of the old figures and not always that of the new ones: prove it once that says *completed*.")
 	p.Risks = append(p.Risks, ebsRisks(l)...)
 	return p, nil
 }
@@ -106,9 +90,39 @@ func ofStripe(width int) string {
 	return fmt.Sprintf(", all %d of its stripe", width)
 }
 
-// order returns the figures of a volume for the script's functions: type, GiB, IOPS, MiB/s; 0 for
-// those not chosen. A modified volume gets all of them too: figures left out would keep their old
-// values.
-func (d *disk) order() string {
-	return fmt.Sprintf("%s %d %d %d", d.after.kind, d.after.gib, d.after.iops, d.after.rate)
+// awsMachine writes what changes a machine, which is stopped for it: its type, and the weighting of its
+// bandwidth. It reports whether anything does.
+func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
+	const stays = "-"
+	was, will, why := [2]string{stays, stays}, [2]string{stays, stays}, []string{}
+	if l.Changed("host.instance") && l.After.Host.Instance != "" {
+		will[0] = l.After.Instance().Name
+		if l.Before.Host.Instance != "" {
+			was[0] = l.Before.Instance().Name
+		}
+		why = append(why, "# "+l.Because("host.instance"))
+		p.Applies = append(p.Applies, "host.instance", "host.cores", "host.memory")
+		p.Restarts = append(p.Restarts, "each instance is stopped and started, because its type changes. Do one member at a time: run the script with one id in `INSTANCES`.")
+		p.Risks = append(p.Risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
+	}
+	if l.Changed("host.bandwidth_weighting") {
+		was[1], will[1] = weighting(l.Before.Host.BandwidthWeighting), weighting(l.After.Host.BandwidthWeighting)
+		why = append(why, "# "+l.Because("host.bandwidth_weighting"), "# The weighting costs nothing, and the network has that much less.")
+		p.Applies = append(p.Applies, "host.bandwidth_weighting")
+		p.Restarts = append(p.Restarts, "each instance is stopped and started, because its bandwidth is weighted anew. Do one member at a time.")
+		p.Risks = append(p.Risks, "host.bandwidth_weighting: the network's baseline loses what EBS gains (Amazon EC2 user guide, \"EC2 instance bandwidth weighting configuration\"): look at the network's use first.")
+	}
+	if len(why) == 0 {
+		return false
+	}
+	fmt.Fprintf(b, "\n%s\n# The instance is stopped for this: the data on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tstopped \"$instance\" %s %s  %s %s\ndone\n", strings.Join(why, "\n"), was[0], will[0], was[1], will[1])
+	return true
+}
+
+// weighting is the provider's word for that of a machine's bandwidth.
+func weighting(w string) string {
+	if w == "" {
+		return "default"
+	}
+	return w
 }

@@ -1,6 +1,7 @@
 tool=az
 login='az login'
 limits='Premium SSD v2 and Ultra: four times in 24 hours'
+changes_type=false
 group=${RESOURCE_GROUP:?the resource group of the machines and disks}
 
 # describe DISK: print its type, GiB, IOPS and MB/s. Older versions of az spell the properties differently.
@@ -50,7 +51,7 @@ bursting() {
 	fi
 	[[ $want == false || $state != Attached ]] || refuse "$disk is in a running machine: deallocate it (az vm deallocate) or detach the disk, then run this again; on-demand bursting begins only then"
 	say "$disk bursts on demand: $is -> $want"
-	run az disk update --resource-group "$group" --name "$disk" --enable-bursting "$want" --output none
+	run az disk update --resource-group "$group" --name "$disk" --enable-bursting "$want" --output none || failed "$disk"
 }
 
 # create MACHINE DISK TYPE GIB IOPS MBPS [OPTION...]: in the machine's location and zone.

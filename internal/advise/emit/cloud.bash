@@ -39,13 +39,16 @@ modified() {
 		same "${is[@]}" "${want[@]}" || { say "$disk: ${is[*]}, not yet ${want[*]}" && wrong=1; }
 		return
 		;;
-	undo) want=("${was[0]}" "${is[1]}" "${was[2]}" "${was[3]}") ;; # a disk cannot shrink
+	undo)
+		want=("${was[0]}" "${is[1]}" "${was[2]}" "${was[3]}")
+		((is[1] <= was[1])) || say "$disk keeps its ${is[1]} GiB: a disk cannot shrink"
+		;;
 	esac
 	if same "${is[@]}" "${want[@]}"; then
 		say "$disk is unchanged: ${is[*]}"
 		return
 	fi
-	[[ ${is[0]} == "${want[0]}" ]] || refuse "$disk is ${is[0]}, and its type is not changed in use"
+	$changes_type || [[ ${is[0]} == "${want[0]}" ]] || refuse "$disk is ${is[0]}, and its type is not changed in use"
 	((is[1] <= want[1])) || refuse "$disk has ${is[1]} GiB: a disk cannot shrink, but the layout has ${want[1]}"
 	say "$disk: ${is[*]} -> ${want[*]}"
 	change "$disk" "${is[1]}" "${want[@]}" || failed "$disk"

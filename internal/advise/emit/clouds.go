@@ -111,11 +111,38 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 	text := "#!/bin/bash\n" + l.Head("#", c.about, "", "It reads these environment variables:") + c.needs + ids.String() +
 		"# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" + withFunctions(cloudScript) + "\n" + c.commands + "layout() {" + indented(steps.String()) + "}\n\nmain \"$@\"\n"
 	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
-	p.Apply = append([]string{"`" + file + " look` shows the disks as they are, `" + file + " apply --dry-run` what it would do; then `" + file + " apply`. It can be run again: it leaves alone what is already done, and refuses before it has changed anything."}, p.Apply...)
-	p.Verify = []string{"`" + file + " check`: exit code 0 says that every disk has its new figures and is attached. " + c.look + " shows one."}
-	p.Back = []string{"`" + file + " undo` gives the disks their old figures and detaches new ones; it deletes nothing, and no disk becomes smaller. Unmount new ones first."}
+	p.told(file, c.needs+ids.String(), "It can be run again: it leaves alone what is already done, and refuses before it has changed anything.", c.look+" shows one.")
 	p.Risks = append(p.Risks, cloudRisks(l)...)
 	return p, nil
+}
+
+// told adds what the README says of a script with the verbs look, apply, check and undo: the lines of its head
+// that name the variables it needs, how it behaves when it is applied, and what else shows the result.
+func (p *Part) told(file, needs, applied, shown string) {
+	export := "export"
+	for line := range strings.Lines(needs) {
+		export += " " + strings.Fields(line)[1] + "="
+	}
+	p.Apply = append([]string{"Fill in what the script needs; its head says what each is. `look` shows the disks as they are, `--dry-run` what would be done:\n\n    " + export + "\n    " +
+		file + " look\n    " + file + " apply --dry-run\n    " + file + " apply\n\n" + applied}, p.Apply...)
+	p.Verify = append(p.Verify, "Exit code 0 of this says that every disk has its new figures and is attached:\n\n    "+file+" check\n\n"+shown)
+	p.Back = append(p.Back, "Unmount new disks first. This gives the others their old type, IOPS and throughput, and detaches new ones; `undo --dry-run` shows it. A disk that has grown keeps its size, which no provider takes back, and nothing is deleted:\n\n    "+file+" undo")
+}
+
+// azureNeeds says what an Azure disk needs of its machine (Azure documentation, "Using Azure Ultra Disks" and
+// "Deploy a Premium SSD v2", 2026).
+func azureNeeds(d *disk) []string {
+	var out []string
+	add := func(text string) { out = append(out, d.path+": "+text) }
+	switch {
+	case d.after.kind == "ultra" && d.isNew():
+		add("a machine takes Ultra Disks only if its size has them in its region and zone (`az vm list-skus --location LOCATION --size SIZE --all` shows `UltraSSDAvailable`), and once that is enabled, for which it is deallocated: `az vm deallocate --resource-group GROUP --name MACHINE && az vm update --resource-group GROUP --name MACHINE --ultra-ssd-enabled true && az vm start --resource-group GROUP --name MACHINE` (Azure documentation, \"Using Azure Ultra Disks\").")
+	case d.after.kind == "ultra" && d.resized:
+		add("an Ultra Disk grows only while it is detached or its machine deallocated (Azure documentation, \"Using Azure Ultra Disks\").")
+	case d.after.kind == "premium-v2" && d.isNew():
+		add("in most regions with zones a machine takes Premium SSD v2 only if it is in a zone itself: `az vm show --resource-group GROUP --name MACHINE --query zones` names it (Azure documentation, \"Deploy a Premium SSD v2\").")
+	}
+	return out
 }
 
 // burstingRule is when on-demand bursting can be switched (Azure documentation, "Enable on-demand
@@ -139,6 +166,7 @@ func cloudRisks(l *Layout) []string {
 		if d.fate == modified && d.resized {
 			out = append(out, d.path+": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
 		}
+		out = append(out, azureNeeds(d)...)
 		if d.after.bursting && (d.switched || d.isNew()) {
 			out = append(out, d.path+": on-demand bursting costs a fee a month and each operation over the disk's own figures. "+burstingRule+".")
 		}

@@ -177,6 +177,70 @@ esac
 	}
 }
 
+// What Azure refuses is said in its words, with what to do; nothing else is done, and another run goes on.
+func TestAzureScriptRefuses(t *testing.T) {
+	needs(t, "bash")
+	r, err := emit.Files(elsewhere(t)["azure"], []string{"azure"}, emit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if readme := fileOf(t, r, "README.md"); !strings.Contains(readme, "only if it is in a zone itself") {
+		t.Errorf("the README does not say what Premium SSD v2 needs:\n%s", readme)
+	}
+	dir := t.TempDir()
+	script(t, dir, "volumes.sh", fileOf(t, r, "azure/volumes.sh"))
+	script(t, dir, "db-data", "PremiumV2_LRS 512 3000 125")
+	script(t, dir, "az", `#!/bin/bash
+cd "$FAKE"
+if [[ -n $FAKE_FAILS && "$*" == *$FAKE_FAILS* ]]; then echo "ERROR: $FAKE_SAYS" >&2; exit 1; fi
+case "$*" in
+"disk list"*) d="$*"; d=${d##*name==\'}; d=${d%%\'*}; [[ ! -e $d ]] || echo "$d" ;;
+"disk show"*managedBy*) cat "$6.on" 2>/dev/null || true ;;
+"disk show"*) cat "$6" ;;
+"vm show"*) echo "westeurope 1" ;;
+"disk update"*) echo "PremiumV2_LRS 512 $8 ${10}" >"$6"; echo "$*" >>log ;;
+"disk create"*) echo "PremiumV2_LRS 16 3000 125" >"$6"; echo "$*" >>log ;;
+"vm disk attach"*) echo "/x/$7" >"$9.on"; echo "$*" >>log ;;
+"vm disk detach"*) rm "$9.on"; echo "$*" >>log ;;
+esac
+`)
+	fails, says := "", ""
+	run := func(code int, verb string) string {
+		t.Helper()
+		cmd := exec.Command("bash", filepath.Join(dir, "volumes.sh"), verb)
+		cmd.Env = append(os.Environ(), "FAKE_FAILS="+fails, "FAKE_SAYS="+says, "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "RESOURCE_GROUP=g", "DATA_DISKS=db-data", "MACHINES=db")
+		out, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != code {
+			t.Fatalf("%s: exit code %d\n%s", verb, got, out)
+		}
+		return string(out)
+	}
+	for what, c := range map[string]struct{ fails, says, want string }{
+		"being modified": {"disk update", "(Conflict) Disk 'db-data' is being modified: another operation is in progress", "db-data is as it was, for the reason above. If it was changed too often or is being changed now, wait (Premium SSD v2 and Ultra: four times in 24 hours)"},
+		"expired":        {"disk show", "AADSTS700082: The refresh token has expired", "are you logged in (az login)"},
+		"no permission":  {"disk update", "(AuthorizationFailed) does not have authorization to perform action 'Microsoft.Compute/disks/write'", "if you may not, that names the permission"},
+		"throttled":      {"disk list", "(TooManyRequests)", "cannot be described"},
+	} {
+		fails, says = c.fails, c.says
+		if out := run(1, "apply"); !strings.Contains(out, c.want) || !strings.Contains(out, c.says) || strings.Contains(out, "done:") {
+			t.Errorf("%s:\n%s", what, out)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "log")); err == nil {
+			t.Fatalf("%s: it changed something", what)
+		}
+	}
+	fails = ""
+	run(0, "apply")
+	run(0, "check")
+	fails, says = "disk update", "(Conflict) another operation is in progress"
+	if out := run(1, "undo"); !strings.Contains(out, "run this again") {
+		t.Errorf("undo says\n%s", out)
+	}
+	fails = ""
+	run(0, "undo")
+	run(1, "check")
+}
+
 // Terraform's files are legal HCL with the providers' resources.
 func TestTerraformElsewhere(t *testing.T) {
 	for name, wanted := range map[string][]string{

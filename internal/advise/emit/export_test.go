@@ -4,7 +4,7 @@ package emit
 var (
 	LogScript = machineScript()
 	LVMScript = withFunctions(lvmScript)
-	AWSScript = withFunctions(awsScript)
+	AWSScript = withFunctions(cloudScript) + "\n" + awsScript
 )
 
 func (l *Layout) Slug() string { return l.slug() }

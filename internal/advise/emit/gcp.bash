@@ -1,6 +1,7 @@
 tool=gcloud
 login='gcloud auth login'
 limits='a Hyperdisk: once in four hours'
+changes_type=false
 zone=${ZONE:?the zone of the machines and disks}
 
 # describe DISK: print its type, GiB, IOPS and MiB/s, 0 where it has none.

@@ -60,8 +60,9 @@ func (l *Layout) logMove(p *Part, d *disk) {
 	p.Verify = append(p.Verify, fmt.Sprintf("%s: `%s check \"$DATA\"` says that the log is on its volume. When all is proved: `rm -r \"$DATA/%s.plimsoll-old\"`.", d.path, logFile(d), in))
 	p.Back = append(p.Back, fmt.Sprintf("%[1]s: what the engine has acknowledged since the move is only on the new volume, so that comes back first. On each machine, %[2]s:\n\n"+
 		vars+
-		"    systemctl stop \"$UNIT\" && %[3]s back \"$DATA\" && systemctl start \"$UNIT\" && umount %[4]s\n\n"+
-		"Then remove its line from `/etc/fstab`. **Never start on `%[5]s.plimsoll-old`: it lacks what was acknowledged since the move.**", d.path, how.Next, logFile(d), to, in))
+		"    systemctl stop \"$UNIT\" && %[3]s back \"$DATA\" && systemctl start \"$UNIT\" && umount %[4]s &&\n"+
+		"      sed -i.plimsoll-old '\\# %[4]s #d' /etc/fstab   # its line: the next boot would wait for the volume\n\n"+
+		"**Never start on `%[5]s.plimsoll-old`: it lacks what was acknowledged since the move.**", d.path, how.Next, logFile(d), to, in))
 	p.Restarts = append(p.Restarts, d.path+": the engine of each machine, one after the other, while its log is copied and compared.")
 }
 
