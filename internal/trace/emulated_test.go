@@ -74,13 +74,14 @@ func tracer(choice target.Choice) error {
 		go func() {
 			lines := bufio.NewScanner(os.Stdin)
 			for on := true; lines.Scan(); on = !on {
-				if on {
+				switch {
+				case on:
 					p.Detach()
-				} else if os.Getenv("PLIMSOLL_TEST_NO_PROGRAM") != "" {
-					// the turns are measured
-				} else if err := p.Attach(); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-					os.Exit(1)
+				case os.Getenv("PLIMSOLL_TEST_NO_PROGRAM") == "":
+					if err := p.Attach(); err != nil {
+						fmt.Fprintln(os.Stderr, err)
+						os.Exit(1)
+					}
 				}
 				h, err := p.Totals()
 				if err != nil {

@@ -118,7 +118,20 @@ func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Durati
 	return operations, time.Duration(every.quantile(0.99) * 1e9)
 }
 
-// fio is a load of fio's jobs. What they open is made before.
+// What fio counted is spread over our classes, and none of it is lost.
+func TestFioClasses(t *testing.T) {
+	l := fioTimes{map[string]int{"1000": 1, "2000": 98, "99840": 1, "?": 7}}.latencies()
+	if n := l.count(); n != 100 {
+		t.Errorf("%d operations, want 100", n)
+	}
+	for q, want := range map[float64]float64{0: 1000e-9, 0.5: 2000e-9, 0.995: 99840e-9} {
+		if got := l.quantile(q); math.Abs(got/want-1) > 0.01 {
+			t.Errorf("%g: %g, want %g", q, got, want)
+		}
+	}
+}
+
+// fio is a load of fio's jobs.
 func fio(jobs ...string) func(*testing.T, string) runner {
 	return func(t *testing.T, dir string) runner {
 		t.Helper()
