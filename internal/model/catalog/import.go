@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"plimsoll/internal/base/units"
@@ -152,7 +153,7 @@ var lists = []string{"InstanceTypes", "PriceList", "Items", "skus"}
 
 // object goes through the outermost object.
 func (r *jsonReader) object() (int64, error) {
-	known := false
+	known, refused := false, ""
 	for r.d.More() {
 		key, err := r.d.Token()
 		if err != nil {
@@ -165,6 +166,9 @@ func (r *jsonReader) object() (int64, error) {
 			}
 			if (key == "NextPageLink" || key == "nextPageToken") && len(passed) > len(`""`) && string(passed) != "null" {
 				r.in.More = true
+			}
+			if strings.EqualFold(fmt.Sprint(key), "error") {
+				refused = providersError(passed)
 			}
 			continue
 		}
@@ -183,10 +187,23 @@ func (r *jsonReader) object() (int64, error) {
 	if _, err := r.d.Token(); err != nil {
 		return r.where(err)
 	}
+	if !known && refused != "" {
+		return r.base, fmt.Errorf("no prices, but an error of the provider: %q", refused)
+	}
 	if !known {
 		return r.base, errors.New("JSON without a list called InstanceTypes, PriceList, Items or skus")
 	}
 	return 0, nil
+}
+
+// providersError is the message of an error in the form that Google's and Azure's APIs answer with, "" if it is
+// another.
+func providersError(text json.RawMessage) string {
+	var e struct{ Message string }
+	if json.Unmarshal(text, &e) != nil {
+		return ""
+	}
+	return e.Message
 }
 
 // elements reads a list to its end, after its opening bracket.

@@ -117,6 +117,7 @@ func TestImportRefuses(t *testing.T) {
 		"empty":        {" \n", "empty"},
 		"prose":        {"It was a dark and stormy night;\n", "header"},
 		"other JSON":   {`{"Reservations": []}`, "line 1, byte 0: JSON without a list"},
+		"refused":      {`{"error": {"code": 403, "message": "The request is missing a valid API key.", "status": "PERMISSION_DENIED"}}`, `no prices, but an error of the provider: "The request is missing a valid API key."`},
 		"cut":          {typesJSON[:400], "line 5, byte 400: it ends before the JSON does"},
 		"cut early":    {typesJSON[:30], "is it cut off?"},
 		"broken":       {"{\n\"InstanceTypes\": [ }", "line 2, byte"},
