@@ -263,14 +263,15 @@ func (s *session) strange(dev uint32) {
 	}
 }
 
-// group adds the cgroup of a process that was not seen before.
+// group adds the name and the cgroup of a process that was not seen before.
 func (s *session) group(t events.Task, b *events.Batch) {
 	if t.PID == 0 || s.groups[t.PID] || len(s.groups) >= groupsMax {
 		return
 	}
 	s.groups[t.PID] = true
-	if g := target.Group(t.PID); g != "" {
-		b.Files = append(b.Files, events.File{Task: t, Group: g})
+	first := events.Task{PID: t.PID, TID: t.PID, Comm: target.Name(t.PID)}
+	if g := target.Group(t.PID); g != "" || first.Comm != "" {
+		b.Files = append(b.Files, events.File{Task: first, Group: g})
 	}
 }
 

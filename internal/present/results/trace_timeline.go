@@ -17,7 +17,7 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 	q := c.Queue
 	seconds := func(ns int64) float64 { return float64(ns-q.From) / 1e9 }
 	d.Timeline = &document.Timeline{ToS: seconds(q.To), Elapsed: true, From: "0 s", To: traceTime(c.Took() * 12 / 10),
-		Note: fmt.Sprintf("%s of %s (%s), %s", c.Call.Kind, c.Call.Comm, path.Base(c.File), traceTime(c.Took()))}
+		Note: fmt.Sprintf("%s of %s (%s), %s", c.Call.Kind, c.Process, path.Base(c.File), traceTime(c.Took()))}
 	bands := []document.Band{{Kind: "stall", Name: "behind others"}, {Kind: "checkpoint", Name: "the rest of the call"}}
 	for i := range c.Segments {
 		s := &c.Segments[i]

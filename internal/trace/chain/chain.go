@@ -125,6 +125,7 @@ func (s *Segment) Took() time.Duration { return time.Duration(s.To - s.From) }
 // A Chain is a call with its parts, in the order of time.
 type Chain struct {
 	Call     events.Call
+	Process  string // as its first thread is called; Call.Comm is what the calling one is called
 	File     string // its path, as far as it is known
 	Segments []Segment
 	Queue    *Queue // of the longest call alone

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"strings"
 
 	"plimsoll/internal/trace/events"
@@ -10,7 +11,23 @@ import (
 func (w *Window) Explain(c *events.Call) Chain {
 	e := &explainer{w: w, call: c}
 	e.thread(c.TID, c.Enter, c.Exit, InCall, 0)
-	return Chain{Call: *c, File: w.names[c.File], Segments: merge(e.out)}
+	segments := merge(e.out)
+	for i := range segments {
+		for k := range segments[i].Shares {
+			who := &segments[i].Shares[k].Culprit
+			who.Comm = w.program(who.PID, who.Comm)
+		}
+	}
+	return Chain{Call: *c, Process: w.program(c.PID, c.Comm), File: w.names[c.File], Segments: segments}
+}
+
+// program returns what a thread's process is called: the thread's name where that is not known, or
+// where it is a worker of the kernel, whose name says what it works on at the time.
+func (w *Window) program(pid uint32, thread string) string {
+	if strings.HasPrefix(thread, "kworker") {
+		return thread
+	}
+	return cmp.Or(w.programs[pid], thread)
 }
 
 // deepest is how far a wait is followed from thread to thread.

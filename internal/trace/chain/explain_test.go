@@ -105,6 +105,20 @@ func TestPagesBehindNeighbour(t *testing.T) {
 	expect(t, &x, InCall, Running, "", 18)
 }
 
+// A thread has a name of its own, as a mongod's JournalFlusher; who asks knows the process.
+func TestThreadIsOfProcess(t *testing.T) {
+	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range", "ext4_sync_file")
+	b.Requests = []events.Request{request(other, big, 5, 5, 50), request(caller, file, 10, 10, 90)}
+	for _, task := range []events.Task{caller, other} {
+		b.Files = append(b.Files, events.File{Task: events.Task{PID: task.PID, TID: task.PID, Comm: task.Comm + "d"}})
+	}
+	x := explained(t, c, b)
+	if x.Process != caller.Comm+"d" || x.Call.Comm != caller.Comm {
+		t.Errorf("process %q, thread %q", x.Process, x.Call.Comm)
+	}
+	expect(t, &x, Pages, DeviceQueue, "neighbourd", 40)
+}
+
 func TestPagesInScheduler(t *testing.T) {
 	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range")
 	r := request(caller, file, 20, 60, 90)

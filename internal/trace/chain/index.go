@@ -27,9 +27,11 @@ type Window struct {
 	users  map[events.FileID][]events.File // who made its pages dirty
 	alone  map[sizeClass]*latencies        // latencies of requests that had the device for themselves
 	groups map[uint32]string
-	size   int
-	lost   int64 // what ended before was forgotten early, for lack of room
-	forgot int64 // when something was forgotten last
+	// programs are what processes are called, as their first threads are.
+	programs map[uint32]string
+	size     int
+	lost     int64 // what ended before was forgotten early, for lack of room
+	forgot   int64 // when something was forgotten last
 }
 
 // place is where a request is in disks.
@@ -42,7 +44,7 @@ type place struct {
 func NewWindow(h *events.Header) *Window {
 	return &Window{header: h, disks: map[uint32][]events.Request{}, waits: map[uint32][]events.Wait{},
 		commit: map[uint32][]events.Commit{}, first: map[int64]place{}, names: map[events.FileID]string{},
-		users: map[events.FileID][]events.File{}, alone: map[sizeClass]*latencies{}, groups: map[uint32]string{}}
+		users: map[events.FileID][]events.File{}, alone: map[sizeClass]*latencies{}, groups: map[uint32]string{}, programs: map[uint32]string{}}
 }
 
 // Add takes events. Calls are not among what it keeps.
@@ -110,7 +112,10 @@ func (w *Window) file(f events.File) {
 		w.groups[f.PID] = f.Group
 	}
 	if f.ID.Inode == 0 {
-		return // only the task's cgroup is told
+		if f.TID == f.PID && f.Comm != "" && len(w.programs) < filesMax {
+			w.programs[f.PID] = f.Comm
+		}
+		return // only the task's name and cgroup are told
 	}
 	if _, known := w.names[f.ID]; !known && len(w.names) >= filesMax {
 		return

@@ -64,6 +64,7 @@ type (
 	jsonChain struct {
 		Call     string        `json:"call"`
 		Process  string        `json:"process"`
+		Thread   string        `json:"thread,omitempty"` // where it is called otherwise
 		PID      uint32        `json:"pid"`
 		TID      uint32        `json:"tid"`
 		File     string        `json:"file,omitempty"`
@@ -127,8 +128,11 @@ func pointer(c Culprit) *Culprit {
 }
 
 func (c *Chain) json(h *events.Header) jsonChain {
-	out := jsonChain{Call: c.Call.Kind.String(), Process: c.Call.Comm, PID: c.Call.PID, TID: c.Call.TID, File: c.File,
+	out := jsonChain{Call: c.Call.Kind.String(), Process: c.Process, PID: c.Call.PID, TID: c.Call.TID, File: c.File,
 		At: h.Clock(c.Call.Enter), Seconds: c.Took().Seconds()}
+	if c.Call.Comm != c.Process {
+		out.Thread = c.Call.Comm
+	}
 	for i := range c.Segments {
 		s := &c.Segments[i]
 		x := jsonSegment{Place: s.Place, Stage: s.Stage, FromS: time.Duration(s.From - c.Call.Enter).Seconds(), Seconds: s.Took().Seconds(), Stack: s.Stack}

@@ -140,7 +140,7 @@ func (t *Tally) call(c *Chain, took time.Duration) {
 		if len(t.caller) >= keysMax {
 			return
 		}
-		p = &Caller{Comm: c.Call.Comm, PID: c.Call.PID}
+		p = &Caller{Comm: c.Process, PID: c.Call.PID}
 		t.caller[c.Call.PID] = p
 	}
 	p.Calls++

@@ -66,7 +66,8 @@ func (p *page) name(kind, name string, pid, tid uint32) {
 }
 
 func (p *page) call(c *chain.Chain) {
-	p.name("process_name", c.Call.Comm, c.Call.PID, c.Call.PID)
+	p.name("process_name", c.Process, c.Call.PID, c.Call.PID)
+	p.name("thread_name", c.Call.Comm, c.Call.PID, c.Call.TID)
 	args := map[string]any{"file": c.File}
 	if c.Call.Result != 0 { // it is not known of most calls
 		args["result"] = c.Call.Result

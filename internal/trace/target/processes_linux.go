@@ -121,8 +121,7 @@ func Writers(on []events.Mount, at int64) []events.File {
 			if f == nil {
 				continue
 			}
-			comm, _ := os.ReadFile("/proc/" + e.Name() + "/comm")
-			f.Task = events.Task{PID: uint32(pid), TID: uint32(pid), Comm: strings.TrimSpace(string(comm))}
+			f.Task = events.Task{PID: uint32(pid), TID: uint32(pid), Comm: Name(uint32(pid))}
 			f.At = at
 			if out = append(out, *f); len(out) == writersMax {
 				return out
@@ -179,6 +178,12 @@ func kernelThread(stat string) bool {
 	}
 	flags, err := strconv.ParseUint(fields[flagsAfterName], 10, 64)
 	return err == nil && flags&kthread != 0
+}
+
+// Name is what a process is called, as its first thread is; "" if it is gone.
+func Name(pid uint32) string {
+	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // one that has ended has none
+	return strings.TrimSpace(string(comm))
 }
 
 // Group is a process's cgroup: the deepest that any hierarchy names; "" if it is the root or the
