@@ -314,14 +314,14 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 	}
 }
 
-// onDevice is a signal's mean over time, on the busiest device.
+// onDevice is a signal's mean over time, on the side's device.
 func onDevice(signal *rules.Signal) func(s *side) measure {
 	return func(s *side) measure {
 		return s.mean(s.c.For(signal, "device", s.device))
 	}
 }
 
-// await is the mean time of a write on the busiest device, weighted by each cell's writes.
+// await is the mean time of a write on the side's device, weighted by each cell's writes.
 func await(s *side) measure {
 	took := s.c.For(rules.DiskWriteAwait, "device", s.device)
 	writes := s.c.For(rules.DiskWrites, "device", s.device)
@@ -335,12 +335,48 @@ func await(s *side) measure {
 	return newQuotient(s.cut, num, writes)
 }
 
-// busiestDevice returns the device that moved the most bytes.
-func busiestDevice(c *rules.Case) string {
-	best, high := "", -1.0
+// A device must have moved as much of all bytes in both recordings to be taken for the same database's
+// (assumed). What it moved less in one of them may be the change, or its data went elsewhere.
+const sameDevice = 0.2
+
+// devices returns the devices that the figures are about, of each one's share of the bytes before and after: the one that moved a large
+// share of the bytes in both recordings. A host's own disk may move more in one of them, with a backup or an
+// installation. Where there is none, a database has moved: then they are the busiest of each.
+func devices(before, after map[string]float64) (a, b string) {
+	common, high := "", sameDevice
+	for device, share := range before {
+		if s := min(share, after[device]); s > high || s == high && device < common {
+			common, high = device, s
+		}
+	}
+	if common != "" {
+		return common, common
+	}
+	return busiest(before), busiest(after)
+}
+
+// movedShares returns each device's share of the bytes that all moved.
+func movedShares(c *rules.Case) map[string]float64 {
+	out, all := map[string]float64{}, 0.0
 	for _, t := range c.Signal(rules.DiskMoved) {
-		if s := timeline.Sum(t.Values); s > high {
-			best, high = t.Labels.Get("device"), s
+		s := timeline.Sum(t.Values)
+		out[t.Labels.Get("device")] += s
+		all += s
+	}
+	if all > 0 {
+		for device := range out {
+			out[device] /= all
+		}
+	}
+	return out
+}
+
+// busiest returns the device with the largest share, "" if there is none.
+func busiest(shares map[string]float64) string {
+	best, high := "", -1.0
+	for device, s := range shares {
+		if s > high || s == high && device < best {
+			best, high = device, s
 		}
 	}
 	return best

@@ -114,3 +114,21 @@ func TestPercentileOfOneCycleHasNoUpperEnd(t *testing.T) {
 		t.Errorf("%+v, reach %g", s, reach)
 	}
 }
+
+func TestDevices(t *testing.T) {
+	type shares = map[string]float64
+	for _, c := range []struct {
+		name          string
+		before, after shares
+		want          [2]string
+	}{
+		{"the host's disk was busier before, with a backup", shares{"vda": 0.6, "nvme1n1": 0.4}, shares{"vda": 0.1, "nvme1n1": 0.9}, [2]string{"nvme1n1", "nvme1n1"}},
+		{"the journal went to a volume of its own", shares{"vda": 0.1, "nvme1n1": 0.9}, shares{"nvme1n1": 0.45, "nvme2n1": 0.5, "vda": 0.05}, [2]string{"nvme1n1", "nvme1n1"}},
+		{"the data went to another volume", shares{"vda": 0.1, "nvme1n1": 0.9}, shares{"vda": 0.1, "nvme2n1": 0.9}, [2]string{"nvme1n1", "nvme2n1"}},
+		{"one has no devices", shares{}, shares{"nvme1n1": 1}, [2]string{"", "nvme1n1"}},
+	} {
+		if before, after := devices(c.before, c.after); before != c.want[0] || after != c.want[1] {
+			t.Errorf("%s: %s, %s", c.name, before, after)
+		}
+	}
+}

@@ -108,7 +108,7 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	if err := longEnough(a, b); err != nil {
 		return nil, err
 	}
-	a.device, b.device = busiestDevice(a.c), busiestDevice(b.c)
+	a.device, b.device = devices(movedShares(a.c), movedShares(b.c))
 	r := &Report{
 		Version: Version, Confidence: float64(opt.Confidence), Seed: uint64(opt.Seed), Before: a.describe(), After: b.describe(),
 		Requirements: []Requirement{}, Warnings: []string{}, OnlyBefore: []string{}, OnlyAfter: []string{},

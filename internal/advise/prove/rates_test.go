@@ -140,7 +140,7 @@ func TestCoverage(t *testing.T) {
 	truth := map[string]float64{}
 	endless := made{seed: 99, cells: 100_000, every: 60}.side("before")
 	endless.cut, _ = cut(endless.c, endless.c)
-	endless.device = busiestDevice(endless.c)
+	endless.device = busiest(movedShares(endless.c))
 	for _, x := range both(endless, endless, &Report{}) {
 		truth[x.figure.Name] = x.before.estimate(once(x.before.units()))
 	}
