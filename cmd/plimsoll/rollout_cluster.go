@@ -144,7 +144,7 @@ func (o *clusterRollout) show(ctx context.Context, a *app, r *pods.Rollout, mode
 		return err
 	}
 	if len(report.Problems) > 0 {
-		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"), hint: "remove what is named above, then try the dry run again"}
+		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"), hint: "settle what is named above, then try the dry run again"}
 	}
 	return nil
 }
