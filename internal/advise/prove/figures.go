@@ -335,53 +335,6 @@ func await(s *side) measure {
 	return newQuotient(s.cut, num, writes)
 }
 
-// A device must have moved as much of all bytes in both recordings to be taken for the same database's
-// (assumed). What it moved less in one of them may be the change, or its data went elsewhere.
-const sameDevice = 0.2
-
-// devices returns the devices that the figures are about, of each one's share of the bytes before and after: the one that moved a large
-// share of the bytes in both recordings. A host's own disk may move more in one of them, with a backup or an
-// installation. Where there is none, a database has moved: then they are the busiest of each.
-func devices(before, after map[string]float64) (a, b string) {
-	common, high := "", sameDevice
-	for device, share := range before {
-		if s := min(share, after[device]); s > high || s == high && device < common {
-			common, high = device, s
-		}
-	}
-	if common != "" {
-		return common, common
-	}
-	return busiest(before), busiest(after)
-}
-
-// movedShares returns each device's share of the bytes that all moved.
-func movedShares(c *rules.Case) map[string]float64 {
-	out, all := map[string]float64{}, 0.0
-	for _, t := range c.Signal(rules.DiskMoved) {
-		s := timeline.Sum(t.Values)
-		out[t.Labels.Get("device")] += s
-		all += s
-	}
-	if all > 0 {
-		for device := range out {
-			out[device] /= all
-		}
-	}
-	return out
-}
-
-// busiest returns the device with the largest share, "" if there is none.
-func busiest(shares map[string]float64) string {
-	best, high := "", -1.0
-	for device, s := range shares {
-		if s > high || s == high && device < best {
-			best, high = device, s
-		}
-	}
-	return best
-}
-
 // basisText says what a figure was computed from, with the length of an interval if that matters.
 func basisText(w way, step float64) string {
 	if strings.HasPrefix(w.basis, summed) || step == 0 {

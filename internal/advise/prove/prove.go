@@ -108,7 +108,7 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	if err := longEnough(a, b); err != nil {
 		return nil, err
 	}
-	a.device, b.device = devices(movedShares(a.c), movedShares(b.c))
+	unsure := chooseDevices(a, b)
 	r := &Report{
 		Version: Version, Confidence: float64(opt.Confidence), Seed: uint64(opt.Seed), Before: a.describe(), After: b.describe(),
 		Requirements: []Requirement{}, Warnings: []string{}, OnlyBefore: []string{}, OnlyAfter: []string{},
@@ -129,6 +129,9 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	}
 	r.cost(opt)
 	r.require(pairs, opt)
+	if unsure != "" {
+		r.Warnings = append(r.Warnings, unsure)
+	}
 	r.warn(a, b)
 	r.conclude(pairs)
 	return r, nil

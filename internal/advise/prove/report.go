@@ -74,7 +74,8 @@ type Side struct {
 	CyclesOfOwn  bool    `json:"cycles_of_its_own"`
 	StallSubject string  `json:"stalled_judged_by"` // "MongoDB writes"
 	ThresholdS   float64 `json:"threshold_seconds"` // latency from which an interval is stalled; 0: throughput was judged
-	// the one that the device figures are about: the busiest, by what it moved in both recordings
+	// the one that the device figures are about: that of the engine's files, or else the busiest, by what it moved in
+	// both recordings
 	Device string `json:"device,omitempty"`
 }
 

@@ -40,6 +40,9 @@ type Knowledge struct {
 	// Handed is the bytes per second that the engine handed to the operating system for its files;
 	// nil if not measured.
 	Handed func(sig *Signals) []float64
+	// Folder is the fact that has the folder of the engine's files on its host; "" if no source
+	// reports it.
+	Folder string
 	// Throttled is what the kernel's writeback throttling did to the engine's writes, for each file
 	// system on which it was measured.
 	Throttled []Throttled

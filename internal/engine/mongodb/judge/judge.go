@@ -48,6 +48,7 @@ func Knowledge() rules.Knowledge {
 		Cycle:     cycle,
 		Log:       rules.Log{Syncing: syncing, Apart: apart, Beside: beside},
 		Handed:    handed,
+		Folder:    "dbpath",
 		Throttled: Throttled,
 		Latencies: []rules.Latency{{Classes: WriteClasses, Subject: "MongoDB writes"}, {Classes: ReadClasses, Subject: "MongoDB reads"}},
 		Bounds:    bounds,
