@@ -6,28 +6,33 @@
 #
 #   sudo examples/throttling/measure.sh [SECONDS]   # stop before a run that could end later than that
 #
-# It needs root and what `plimsoll lab run` needs: PostgreSQL, etcd, bin/plimsoll-wiredtiger.
+# It needs root and what `plimsoll lab run` needs: PostgreSQL, etcd, bin/plimsoll-wiredtiger. Where
+# PLIMSOLL_MONGOD names a mongod, that one is measured, too.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 plimsoll=${PLIMSOLL:-../../bin/plimsoll}
 out=${OUT:-measured.tsv}
 limit=${1:-86400}
-readonly a_run=110 # seconds that a run takes at most: loading, warm-up, measurement, shutting down
+readonly a_run=250 # seconds that a run takes at most: loading, warm-up, measurement, shutting down
 
 readonly slow='{type: custom, size: 6GiB, iops: 1000, throughput: 40MiB/s, operation: 256KiB, latency: {like: gp3}}'
 declare -A scenario=(
 	[wiredtiger]=../scenarios/lab-wiredtiger.yaml
 	[postgres]=../scenarios/lab-postgres.yaml
 	[etcd]=../scenarios/lab-etcd.yaml
+	[mongodb]=../arc/mongodb.yaml
 )
 # PostgreSQL stays on the volume of its scenario, 3,000 IOPS and 48 MB/s.
 declare -A sets=(
 	[wiredtiger]="volumes.data=$slow|workload.arrivals.poisson=400/s|workload.keys.count=100000|run.duration=60s"
 	[postgres]="run.duration=60s"
 	[etcd]="volumes.wal=$slow|volumes.data=$slow|workload.arrivals.poisson=100/s|run.duration=45s"
+	[mongodb]="run={duration: 100s, warmup: 40s}|workload.arrivals={poisson: 200/s}"
 )
-declare -A volume=([wiredtiger]=data [postgres]=data [etcd]=wal)
+declare -A volume=([wiredtiger]=data [postgres]=data [etcd]=wal [mongodb]=data)
+engines=(wiredtiger postgres etcd)
+[[ -z ${PLIMSOLL_MONGOD:-} ]] || engines+=(mongodb)
 
 # neighbour PID VOLUME: write 48 MiB through the page cache every 8 s, as long as the process lives.
 neighbour() {
@@ -50,6 +55,7 @@ one() {
 		exit 0
 	fi
 	while IFS= read -r -d '|' set; do args+=(--set "$set"); done <<<"${sets[$engine]}|"
+	if [[ $engine == mongodb ]]; then args+=(--mongod "$PLIMSOLL_MONGOD"); fi
 	json=$(mktemp)
 	"$plimsoll" lab run "${scenario[$engine]}" "${args[@]}" --set "host.filesystem=$fs" --set "host.wbt_lat_usec=$wbt" \
 		--seed "$seed" --compare-model=false -o json >"$json" &
@@ -72,7 +78,7 @@ one() {
 [[ -f $out ]] || printf 'engine\tfilesystem\twbt_lat_usec\tneighbour\tseed\twrite_p50_s\twrite_p99_s\twrite_max_s\tcheckpoint_median_s\toperations_per_second\tsaturated\tload_average\n' >"$out"
 for round in "no 1" "no 2" "yes 1" "yes 2" "no 3"; do
 	read -r beside seed <<<"$round"
-	for engine in wiredtiger postgres etcd; do
+	for engine in "${engines[@]}"; do
 		for fs in xfs ext4; do
 			for wbt in 2000 0; do
 				one "$engine" "$fs" "$wbt" "$beside" "$seed"
