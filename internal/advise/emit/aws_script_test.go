@@ -109,7 +109,7 @@ func (w *awsWorld) succeeds(args ...string) string {
 // awsLayout has each kind of change: a volume in use, new ones, and a machine's type and weighting.
 func awsLayout(t *testing.T) string {
 	l := layoutOf(t, "iris.yaml", "volumes.data.stripe=2", "volumes.wij.size=120GiB", "volumes.wij.iops=4000", "host.instance=m8g.8xlarge", "host.bandwidth_weighting=ebs-1")
-	return string(filesOf(t, l, emit.Options{}, "aws")["aws/volumes.sh"])
+	return filesOf(t, l, emit.Options{}, "aws")["aws/volumes.sh"]
 }
 
 // The commands that the script runs, forward and back; nothing is done twice.
