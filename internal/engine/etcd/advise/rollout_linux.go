@@ -67,8 +67,29 @@ func healthyAt(ctx context.Context, m *rollout.Member, at string) error {
 	return nil
 }
 
-// ready fails if the others have no majority without this member, where they could have one.
+// electing is how long the others may be without a leader: ten of etcd's default election timeouts of
+// 1 s, as one that a start or a stop caused is soon over.
+const electing = 10 * time.Second
+
+// ready fails if the others have no majority without this member, where they could have one. They
+// may be electing a leader, so they are asked again for a while.
 func ready(ctx context.Context, m *rollout.Member) error {
+	enough, cancel := context.WithTimeout(ctx, electing)
+	defer cancel()
+	for {
+		err := othersWell(ctx, m)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-enough.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func othersWell(ctx context.Context, m *rollout.Member) error {
 	body, err := call(ctx, m, m.Address, "/v3/cluster/member/list", []byte("{}"))
 	if err != nil {
 		return err
