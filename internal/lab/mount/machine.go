@@ -348,7 +348,7 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 		}
 	}
 	_, err := m.ask(ctx, http.MethodPost, "/quit", request{Force: force})
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	if m.owned == nil && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
 		// It no longer listens: somebody else told it to, and it is about to go.
 		going, cancel := context.WithTimeout(ctx, 40*time.Second)
 		defer cancel()

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -289,6 +291,32 @@ func TestEndsWithItsOwner(t *testing.T) {
 	}
 	m.owned.unguard()
 	m.owned.gone = true
+	nothingLeft(t, Root)
+}
+
+// Closing what a killed daemon served says that it was killed, and leaves nothing.
+func TestCloseAfterKill(t *testing.T) {
+	command := lab(t)
+	m, err := Start(context.Background(), Options{File: write(t, two), Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.owned.unguard() // or it sweeps first
+	if err := m.owned.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// Until it has ended, not until it was told to: then its socket refuses.
+	for {
+		c, err := net.Dial("unix", m.socket)
+		if err != nil {
+			break
+		}
+		_ = c.Close()
+		runtime.Gosched()
+	}
+	if err := m.Close(context.Background(), true); err == nil {
+		t.Error("no error")
+	}
 	nothingLeft(t, Root)
 }
 
