@@ -76,7 +76,7 @@ func allMounted() ([]*mount.Machine, error) {
 	var out []*mount.Machine
 	for _, s := range states {
 		if s.Socket == "" || !s.Alive() {
-			continue // its volumes are being created or removed; or the error is about settings
+			continue // its volumes are being created or removed
 		}
 		m, err := mount.Attach(s)
 		if err != nil {

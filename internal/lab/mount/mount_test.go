@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,8 +21,11 @@ import (
 	"plimsoll/internal/lab/disk"
 )
 
-// The test binary is also the daemon.
+// The test binary is also the daemon, and one that holds kernel settings.
 func TestMain(m *testing.M) {
+	if value := os.Getenv("PLIMSOLL_TEST_SETTING"); value != "" {
+		holdSetting(value)
+	}
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		Root = root
 		dieAt(os.Getenv("PLIMSOLL_TEST_LAB_STEP"), os.Getenv("PLIMSOLL_TEST_LAB_AFTER"))
@@ -263,7 +267,7 @@ func TestSweepAfterKill(t *testing.T) {
 	if err != nil || len(states) != 1 || !states[0].Alive() {
 		t.Fatalf("%v, %v", states, err)
 	}
-	if did, err := Sweep(); err != nil || len(did) > 0 {
+	if did, err := sweepVolumes(); err != nil || len(did) > 0 {
 		t.Errorf("a running daemon was swept: %v, %v", did, err)
 	}
 	m.owned.unguard() // the next process, not this owner
@@ -271,11 +275,18 @@ func TestSweepAfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = m.owned.cmd.Wait()
-	did, err := Sweep()
+	did, err := sweepVolumes()
 	if err != nil || len(did) != 1 || !strings.Contains(did[0], "volume journal on /dev/"+m.Devices["journal"]) {
 		t.Errorf("%q, %v", did, err)
 	}
 	m.owned.gone = true
+}
+
+// sweepVolumes sweeps, and returns what it did aside from kernel settings: those are of all tests
+// that run on this machine.
+func sweepVolumes() ([]string, error) {
+	did, err := Sweep()
+	return slices.DeleteFunc(did, func(line string) bool { return strings.HasPrefix(line, "restored ") }), err
 }
 
 // The owner dies: the daemon notices and undoes everything.
@@ -372,47 +383,5 @@ func TestCannotMount(t *testing.T) {
 	}
 	if _, err := Start(context.Background(), Options{File: "/nowhere", Command: command}); err == nil {
 		t.Error("a missing file was mounted")
-	}
-}
-
-func TestSysctl(t *testing.T) {
-	lab(t)
-	const name, path = "vm.dirty_background_bytes", "/proc/sys/vm/dirty_background_bytes"
-	read := func(path string) string {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Skip(err)
-		}
-		return strings.TrimSpace(string(text))
-	}
-	// Read while no other process has changed them: tests of other packages run in parallel.
-	look := func() (bytes, ratio string) {
-		unlock, err := Lock(context.Background(), "settings", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer unlock()
-		return read(path), read("/proc/sys/vm/dirty_background_ratio")
-	}
-	bytes, ratio := look()
-	s, err := SetSysctl(map[string]string{name: "67108864"})
-	if err != nil {
-		t.Skip(err) // /proc/sys is read-only in some containers
-	}
-	if got := read(path); got != "67108864" {
-		t.Errorf("set to %s", got)
-	}
-	for range 2 {
-		if err := s.Restore(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if b, r := look(); b != bytes || r != ratio {
-		t.Errorf("restored to %s and %s, it was %s and %s", b, r, bytes, ratio)
-	}
-	for _, bad := range []string{"", "vm..x", "../../etc/passwd", "vm/dirty", "vm.nothing_like_it"} {
-		if _, err := SetSysctl(map[string]string{bad: "1"}); err == nil {
-			t.Errorf("%q was set", bad)
-		}
 	}
 }

@@ -244,7 +244,7 @@ func TestWhatCannotBeSwept(t *testing.T) {
 		t.Error("ended, with its mount still there")
 	}
 	for range 2 {
-		did, err := Sweep()
+		did, err := sweepVolumes()
 		wants(t, err, "tmpfs", "on top of it", "umount "+at, "nsenter -t "+pid+" -m umount -l "+at)
 		if len(did) > 0 {
 			t.Errorf("did %q", did)

@@ -41,8 +41,6 @@ type State struct {
 	// Files are files, and Dirs empty folders, that were made and must be removed.
 	Files []string `json:"files,omitempty"`
 	Dirs  []string `json:"dirs,omitempty"`
-	// Settings are files of /proc/sys with their previous contents.
-	Settings map[string]string `json:"settings,omitempty"`
 
 	dir string
 }
@@ -184,6 +182,10 @@ func readState(dir string) (*State, error) {
 
 // Sweep removes what dead processes have left, and returns what it was, one line each.
 func Sweep() (did []string, err error) {
+	restored, settingsErr := sweepSettings()
+	if restored != "" {
+		did = append(did, restored)
+	}
 	err = locked(func() error {
 		states, err := States()
 		errs := []error{err}
@@ -202,7 +204,7 @@ func Sweep() (did []string, err error) {
 		}
 		return errors.Join(append(errs, sweepUnwritten())...)
 	})
-	return did, err
+	return did, errors.Join(settingsErr, err)
 }
 
 // sweepUnwritten removes folders of processes that died before they recorded anything, or after
@@ -239,10 +241,6 @@ func (s *State) summary() string {
 		}
 		parts = append(parts, part)
 	}
-	for path := range s.Settings {
-		parts = append(parts, "the setting "+strings.ReplaceAll(strings.TrimPrefix(path, "/proc/sys/"), "/", "."))
-	}
-	slices.Sort(parts)
 	if len(parts) == 0 {
 		return "only a state file"
 	}
@@ -253,11 +251,6 @@ func (s *State) summary() string {
 // error, and then keeps the state.
 func (s *State) undo() error {
 	var errs []error
-	for path, value := range s.Settings {
-		if err := os.WriteFile(path, []byte(value), 0o644); err != nil {
-			errs = append(errs, err)
-		}
-	}
 	// First make sure that nothing waits for a process that cannot answer: neither that process nor
 	// this one.
 	for _, v := range s.Volumes {

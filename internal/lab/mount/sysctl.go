@@ -4,69 +4,213 @@ package mount
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
-// Settings are kernel settings that are changed temporarily. They are recorded first, so that Sweep
-// restores them if this process cannot.
+// Settings are kernel settings that are changed temporarily. What they were is recorded first, so
+// that Sweep, or the next who changes settings, restores them if this process cannot.
+//
+// The record lies beside the lock and not below Root, because there is one kernel: whoever gets the
+// lock of a killed process must know that what it finds is not the original.
 type Settings struct {
-	state  *State
+	PID     int    `json:"pid"`
+	Started string `json:"started"` // see State
+	// Before are files of /proc/sys with their previous contents.
+	Before map[string]string `json:"before"`
+
+	saved  bool
 	unlock func()
 }
+
+const (
+	settingsLock   = "settings"
+	settingsRecord = LockRoot + "/settings.json"
+)
 
 // SetSysctl changes settings given by name ("vm.dirty_background_bytes"); Restore brings back the
 // old values. Until then other processes that change settings wait, because they would take these
 // values for the original ones.
 func SetSysctl(values map[string]string) (*Settings, error) {
-	unlock, err := Lock(context.Background(), "settings", nil)
+	unlock, err := Lock(context.Background(), settingsLock, nil)
 	if err != nil {
 		return nil, err
 	}
-	state, err := newState("kernel settings")
-	if err != nil {
-		unlock()
-		return nil, err
-	}
-	s := &Settings{state, unlock}
-	state.Settings = map[string]string{}
-	for name := range values {
-		path, err := sysctlPath(name)
-		if err != nil {
-			return nil, errors.Join(err, s.Restore())
-		}
-		old, err := os.ReadFile(path)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("the setting %s: %w", name, err), s.Restore())
-		}
-		state.Settings[path] = strings.TrimSpace(string(old))
-		// Setting one of a pair sets the other to 0; a former 0 must not be written back over it.
-		if pair, ok := pairs[name]; ok {
-			other, err := sysctlPath(pair)
-			if err != nil {
-				return nil, errors.Join(err, s.Restore())
-			}
-			if text, err := os.ReadFile(other); err == nil && strings.TrimSpace(string(text)) != "0" {
-				state.Settings[other] = strings.TrimSpace(string(text))
-				delete(state.Settings, path)
-			}
-		}
-	}
-	if err := state.save(); err != nil {
+	s := &Settings{PID: os.Getpid(), Started: startOf(os.Getpid()), Before: map[string]string{}, unlock: unlock}
+	if err := s.set(values); err != nil {
 		return nil, errors.Join(err, s.Restore())
 	}
+	return s, nil
+}
+
+func (s *Settings) set(values map[string]string) error {
+	left, err := recorded()
+	if err != nil {
+		return err
+	}
+	if left != nil { // by a process that was killed: the lock is ours
+		if err := left.restore(); err != nil {
+			return err
+		}
+	}
+	for name := range values {
+		if err := s.keep(name); err != nil {
+			return err
+		}
+	}
+	if err := s.save(); err != nil {
+		return err
+	}
+	s.saved = true
 	for name, value := range values {
 		path, err := sysctlPath(name)
 		if err == nil {
 			err = os.WriteFile(path, []byte(value), 0o644)
 		}
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("the setting %s = %s: %w", name, value, err), s.Restore())
+			return fmt.Errorf("the setting %s = %s: %w", name, value, err)
 		}
 	}
+	return nil
+}
+
+// keep notes what a setting is.
+func (s *Settings) keep(name string) error {
+	path, err := sysctlPath(name)
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("the setting %s: %w", name, err)
+	}
+	s.Before[path] = strings.TrimSpace(string(old))
+	// Setting one of a pair sets the other to 0; a former 0 must not be written back over it.
+	if pair, ok := pairs[name]; ok {
+		other, err := sysctlPath(pair)
+		if err != nil {
+			return err
+		}
+		if text, err := os.ReadFile(other); err == nil && strings.TrimSpace(string(text)) != "0" {
+			s.Before[other] = strings.TrimSpace(string(text))
+			delete(s.Before, path)
+		}
+	}
+	return nil
+}
+
+// save writes the record atomically.
+func (s *Settings) save() error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	const tmp = settingsRecord + ".tmp"
+	if err := os.WriteFile(tmp, text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, settingsRecord)
+}
+
+// recorded returns the settings that are changed now, by a process that runs or one that was killed;
+// nil: none.
+func recorded() (*Settings, error) { return readSettings(settingsRecord) }
+
+func readSettings(record string) (*Settings, error) {
+	info, err := os.Stat(record)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > stateBytesMax {
+		return nil, fmt.Errorf("%s: %d bytes are not a record of plimsoll: restore the kernel's settings (sysctl --system), then remove the file", record, info.Size())
+	}
+	text, err := os.ReadFile(record)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Settings{}
+	err = json.Unmarshal(text, s)
+	for path := range s.Before {
+		if err == nil && (filepath.Clean(path) != path || !strings.HasPrefix(path, procSys)) {
+			err = fmt.Errorf("%q is not a kernel setting", path)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: restore the kernel's settings (sysctl --system), then remove the file", record, err)
+	}
 	return s, nil
+}
+
+// restore writes the old values. The caller holds the lock.
+func (s *Settings) restore() error {
+	var errs []error
+	for path, value := range s.Before {
+		if err := os.WriteFile(path, []byte(value), 0o644); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("restoring kernel settings: %w", err)
+	}
+	if err := os.Remove(settingsRecord); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// sweepPatience is how long a killed process may hold its lock: until the kernel has ended it.
+const sweepPatience = 30 * time.Second
+
+// sweepSettings restores what a killed process has left changed, and says what it was.
+func sweepSettings() (did string, err error) {
+	for end := time.Now().Add(sweepPatience); ; {
+		s, err := recorded()
+		if s == nil || err != nil || alive(s.PID, s.Started) {
+			return "", err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		unlock, err := Lock(ctx, settingsLock, nil)
+		cancel()
+		switch {
+		case err == nil:
+			return s.sweep(unlock)
+		case !errors.Is(err, context.DeadlineExceeded):
+			return "", err
+		case time.Now().After(end):
+			return "", fmt.Errorf("process %d was killed and does not end: the kernel settings that it changed cannot be restored", s.PID)
+		}
+	}
+}
+
+// sweep restores the settings, unless somebody did before the lock was there.
+func (s *Settings) sweep(unlock func()) (did string, err error) {
+	defer unlock()
+	now, err := recorded()
+	if err != nil || now == nil || now.PID != s.PID || now.Started != s.Started {
+		return "", err
+	}
+	if err := s.restore(); err != nil {
+		return "", err
+	}
+	var names []string
+	for _, path := range slices.Sorted(maps.Keys(s.Before)) {
+		names = append(names, "the setting "+strings.ReplaceAll(strings.TrimPrefix(path, procSys), "/", "."))
+	}
+	return fmt.Sprintf("restored what process %d had changed: %s", s.PID, strings.Join(names, ", ")), nil
 }
 
 // pairs are settings of which one is in effect while the other is 0
@@ -75,6 +219,8 @@ var pairs = map[string]string{
 	"vm.dirty_background_bytes": "vm.dirty_background_ratio", "vm.dirty_background_ratio": "vm.dirty_background_bytes",
 	"vm.dirty_bytes": "vm.dirty_ratio", "vm.dirty_ratio": "vm.dirty_bytes",
 }
+
+const procSys = "/proc/sys/"
 
 // sysctlPath returns a setting's file. A name consists of letters, digits, dots and underscores.
 func sysctlPath(name string) (string, error) {
@@ -86,18 +232,19 @@ func sysctlPath(name string) (string, error) {
 	if name == "" || strings.Contains(name, "..") {
 		return "", fmt.Errorf("%q is not a kernel setting", name)
 	}
-	return "/proc/sys/" + strings.ReplaceAll(name, ".", "/"), nil
+	return procSys + strings.ReplaceAll(name, ".", "/"), nil
 }
 
-// Restore restores the settings. A second call does nothing.
+// Restore restores the settings. A second call does nothing. What cannot be restored stays recorded.
 func (s *Settings) Restore() error {
-	if s == nil || s.state == nil {
+	if s == nil || s.unlock == nil {
 		return nil
 	}
-	err := s.state.undo()
-	if err == nil {
-		s.state = nil
+	var err error
+	if s.saved { // else nothing was changed, and the record is another's
+		err = s.restore()
 	}
 	s.unlock()
+	s.unlock = nil
 	return err
 }
