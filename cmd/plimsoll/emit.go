@@ -106,7 +106,7 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
-	layout, err := o.layout(ctx, path)
+	layout, planned, err := o.layout(ctx, path)
 	if err != nil {
 		return asEmitFailure(err)
 	}
@@ -115,6 +115,10 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 		return asEmitFailure(err)
 	}
 	r, err := emit.Files(layout, o.to, opt)
+	var input *emit.InputError
+	if errors.As(err, &input) && input.Unchanged && planned {
+		return o.unchanged(a, layout, path)
+	}
 	if err != nil {
 		return asEmitFailure(err)
 	}
@@ -140,6 +144,16 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 	return a.showList(o.output, report, results.Emit(report))
 }
 
+// unchanged reports that a plan needs no files. That is no error: a script that plans and emits goes on.
+func (o *emitOptions) unchanged(a *app, l *emit.Layout, path string) error {
+	fmt.Fprintf(a.stderr, "plimsoll: nothing has to change, says %s: no file is written\n", printable(path))
+	if o.output.value == "text" {
+		return nil
+	}
+	report := (&emit.Result{}).Report(l)
+	return a.showList(o.output, report, results.Emit(report))
+}
+
 // write writes the folder, or finds how it would change.
 func (o *emitOptions) write(r *emit.Result, report *emit.Report) error {
 	folder, err := emit.OpenFolder(o.dir)
@@ -154,8 +168,8 @@ func (o *emitOptions) write(r *emit.Result, report *emit.Report) error {
 	return folder.Write(r.Files, o.force)
 }
 
-// layout reads a plan or a scenario.
-func (o *emitOptions) layout(ctx context.Context, path string) (*emit.Layout, error) {
+// layout reads a plan, or a scenario: then it is not planned.
+func (o *emitOptions) layout(ctx context.Context, path string) (l *emit.Layout, planned bool, err error) {
 	text, err := readInput(ctx, path, emit.PlanBytesMax)
 	if err != nil {
 		hint := "plimsoll emit --help shows the usage"
@@ -164,30 +178,30 @@ func (o *emitOptions) layout(ctx context.Context, path string) (*emit.Layout, er
 		} else if path == "-" {
 			hint = "to read a plan from a pipe, use /dev/stdin"
 		}
-		return nil, &failure{code: exitFailure, err: err, hint: hint}
+		return nil, false, &failure{code: exitFailure, err: err, hint: hint}
 	}
 	if emit.IsPlan(text) || strings.HasSuffix(path, ".json") {
 		if len(o.sets) > 0 {
-			return nil, usagef("--set goes with a scenario; a plan has its own changes", "emit: --set is for a scenario, and %s is a plan", path)
+			return nil, true, usagef("--set goes with a scenario; a plan has its own changes", "emit: --set is for a scenario, and %s is a plan", path)
 		}
 		p, err := emit.ReadPlan(path, text)
 		if err != nil {
-			return nil, err
+			return nil, true, err
 		}
-		l, err := p.Layout(engines.All())
+		l, err = p.Layout(engines.All())
 		var problems scenario.Problems
 		if errors.As(err, &problems) {
 			err = fmt.Errorf("the plan %s cannot be applied:\n%w", path, err)
 		}
-		return l, err
+		return l, true, err
 	}
 	p := &emit.Plan{File: path, Text: string(text), Sets: o.sets}
-	l, err := p.Layout(engines.All())
+	l, err = p.Layout(engines.All())
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
 		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)
 	}
-	return l, err
+	return l, false, err
 }
 
 // options reads the targets' other options.

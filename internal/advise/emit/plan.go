@@ -27,6 +27,8 @@ type InputError struct {
 	Next string // what to do; "" if that is obvious
 	// Unmet says that the input is valid, but that no layout meets the objective.
 	Unmet bool
+	// Unchanged says that the input is valid, and that nothing has to change.
+	Unchanged bool
 }
 
 // Error says what is wrong.

@@ -28,7 +28,7 @@ type ReportedChange struct {
 
 // Report reports on the files of a layout; the caller adds what became of them.
 func (r *Result) Report(l *Layout) *Report {
-	out := &Report{Version: 1, Idle: r.Idle}
+	out := &Report{Version: 1, Idle: r.Idle, Files: []ReportedFile{}, Changes: []ReportedChange{}}
 	for _, f := range r.Files {
 		out.Files = append(out.Files, ReportedFile{f.Path, f.Mode&0o111 != 0, f.Checksum(), string(f.Text)})
 	}

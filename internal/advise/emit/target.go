@@ -130,7 +130,10 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 		return nil, err
 	}
 	if len(l.changes) == 0 && !slices.Contains(names, budgetTarget) {
-		return nil, Inputf("give changes with --set, or a plan that chose some", "nothing changes, so there is nothing to emit: the layout is the scenario itself")
+		return nil, &InputError{
+			Text: "nothing changes, so there is nothing to emit: the layout is the scenario itself",
+			Next: "give changes with --set, or a plan that chose some", Unchanged: true,
+		}
 	}
 	r := &Result{By: make([][]string, len(l.changes))}
 	var parts []*Part
