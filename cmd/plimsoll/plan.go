@@ -200,7 +200,7 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 // origin is what a plan's page is made from: its layouts' scenarios, the region of the prices, and
 // of a recording the scenario that was fitted by a command.
 func (o *planOptions) origin(path string, p *plan.Plan, command string) results.Origin {
-	out := results.Origin{File: path, Command: o.given}
+	out := results.Origin{File: path, Command: o.given, Folder: o.target.emit.dir}
 	if command != "" {
 		out.File, out.Made = "fitted.yaml", command+" > fitted.yaml"
 	}

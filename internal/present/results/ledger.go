@@ -21,6 +21,8 @@ type Origin struct {
 	Command []string
 	// Made is the command that makes File from a recording, if nobody wrote it by hand.
 	Made string
+	// Folder is where the files that apply the result were written; "" if none were.
+	Folder string
 	// Program is what made it, with its version.
 	Program string
 	// Prices are the prices behind the sums of money.

@@ -3,10 +3,12 @@ package results
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/shellword"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/present/document"
 )
@@ -52,7 +54,7 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	out.Sections = append(out.Sections, document.Section{ID: "trust", Title: "How far to trust it",
 		Parts: []document.Part{{Text: "Error bar: " + p.ErrorBar() + ".", Ref: g.accurate()}}})
 	if c != nil && len(c.Sets) > 0 {
-		out.Sections = append(out.Sections, applySection(c, g))
+		out.Sections = append(out.Sections, applySection(p, c, g))
 	}
 	out.Sections = append(out.Sections, g.section()...)
 	return out
@@ -70,15 +72,20 @@ func changedText(c *plan.Layout) string {
 	return strings.Join(sets, "; ")
 }
 
-// applySection is the commands that run a layout again and write its files.
-func applySection(c *plan.Layout, g *ledger) document.Section {
+// applySection is the commands that run a layout again and write its files, or where those are.
+func applySection(p *plan.Plan, c *plan.Layout, g *ledger) document.Section {
 	again := g.simulated(c.Sets)
 	if g.Made != "" {
 		again = g.Made + " && " + again
 	}
-	return document.Section{ID: "apply", Title: "How to go on", Parts: []document.Part{
-		{Text: "Run it again:", Commands: []string{again}},
-		{Text: "Write the files that apply it:", Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --help"}}}}
+	files := document.Part{Text: "Write the files that apply it:", Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --help"}}
+	switch {
+	case g.Folder != "":
+		files = document.Part{Text: "The files that apply it are written; their README says how:", Commands: []string{"less " + shellword.Quote(filepath.Join(g.Folder, "README.md"))}}
+	case p.To != "":
+		files.Commands = []string{g.called() + " --emit layout"}
+	}
+	return document.Section{ID: "apply", Title: "How to go on", Parts: []document.Part{{Text: "Run it again:", Commands: []string{again}}, files}}
 }
 
 // morePrice is what a layout costs beside now's.

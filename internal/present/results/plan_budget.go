@@ -34,7 +34,7 @@ func budgetSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		})
 	}
 	return document.Section{ID: "budget", Title: "What the engine may count on", Parts: []document.Part{
-		{Table: tab}, {Text: "As settings of the engine and of the kernel:", Commands: []string{"plimsoll emit plan.json --to budget"}},
+		{Table: tab}, {Text: "As settings of the engine and of the kernel:", Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --to budget"}},
 	}}, true
 }
 
