@@ -149,8 +149,8 @@ func call(ctx context.Context, m *rollout.Member, at, path string, body []byte) 
 		at = "http://" + at
 	}
 	u, err := url.Parse(at)
-	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%s: %q is not an address such as http://127.0.0.1:2379", m.Name, at)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%s: %q is not an address such as http://127.0.0.1:2379, or https:// with TLS", m.Name, at)
 	}
 	files := endpoint.Files{Cert: os.Getenv("ETCDCTL_CERT"), Key: os.Getenv("ETCDCTL_KEY"), CACert: os.Getenv("ETCDCTL_CACERT")}
 	secure := u.Scheme == "https"
