@@ -17,9 +17,28 @@ import (
 // A file is one on this machine, whatever path it is seen under.
 type file struct{ dev, ino uint64 }
 
-// holders are the processes that have a file of some folders open, or work in one: "postgres (4711)".
-// Processes of other users are seen only by root.
+// A process is one on this machine.
+type process struct {
+	pid  int
+	name string
+}
+
+func (p process) String() string { return fmt.Sprintf("%s (process %d)", p.name, p.pid) }
+
+// holders are the processes that have a file of some folders open, or work in one.
 func holders(dirs ...string) ([]string, error) {
+	found, err := processes(dirs...)
+	var out []string
+	for _, p := range found {
+		out = append(out, p.String())
+	}
+	slices.Sort(out)
+	return out, err
+}
+
+// processes are those that have a file of some folders open, or work in one. Processes of other users
+// are seen only by root.
+func processes(dirs ...string) ([]process, error) {
 	files := map[file]bool{}
 	for _, dir := range dirs {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -47,16 +66,15 @@ func holders(dirs ...string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the processes of this machine: %w", err)
 	}
-	var out []string
+	var out []process
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() || !holds(pid, files) {
 			continue
 		}
 		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		out = append(out, fmt.Sprintf("%s (process %d)", strings.TrimSpace(string(name)), pid))
+		out = append(out, process{pid, strings.TrimSpace(string(name))})
 	}
-	slices.Sort(out)
 	return out, nil
 }
 

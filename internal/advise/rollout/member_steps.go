@@ -20,9 +20,9 @@ func (m *member) prepare() Step {
 	return Step{
 		Name: m.name("check"), Member: m.Name,
 		What:    "checks that the log can move to " + m.move.to,
-		Needs:   fmt.Sprintf("%s is a mounted file system of its own with room for the log, nothing of an earlier move is left, and %s is well", m.mount, m.Name),
+		Needs:   fmt.Sprintf("%s is a mounted file system of its own with room for the log, nothing of an earlier move is left, and %s is well%s", m.mount, m.Name, m.byUnit()),
 		Undoes:  "removes the copy and the old folder, once the log is back and " + m.Name + " is well",
-		Require: func(ctx context.Context) error { return errors.Join(m.fits(), m.ready(ctx)) },
+		Require: func(ctx context.Context) error { return errors.Join(m.fits(), m.managed(), m.ready(ctx)) },
 		Undo: func(ctx context.Context) error {
 			if err := m.ensureRunning(ctx); err != nil || !m.r.moving(m) {
 				return err
@@ -46,7 +46,7 @@ func (m *member) stop() Step {
 		Needs:   m.Name + " is well, and its cluster can do without it",
 		Checks:  "no process uses its files, and nobody answers at its address",
 		Undoes:  "starts it, and waits until it is well: " + m.starts,
-		Require: m.ready, Do: m.ensureStopped, Check: m.isStopped, Undo: m.ensureRunning,
+		Require: func(ctx context.Context) error { return errors.Join(m.managed(), m.ready(ctx)) }, Do: m.ensureStopped, Check: m.isStopped, Undo: m.ensureRunning,
 	}
 }
 

@@ -303,10 +303,15 @@ func (r *Rollout) take() (free func(), err error) {
 func (r *Rollout) Problems(ctx context.Context) []string {
 	var out []string
 	for _, m := range r.members {
-		for _, err := range []error{m.fits(), m.ready(ctx)} {
-			if err != nil {
-				out = append(out, err.Error())
+		for _, err := range []error{m.fits(), m.managed(), m.ready(ctx)} {
+			if err == nil {
+				continue
 			}
+			text := err.Error()
+			if !strings.HasPrefix(text, m.Name+": ") {
+				text = m.Name + ": " + text
+			}
+			out = append(out, text)
 		}
 	}
 	return out
