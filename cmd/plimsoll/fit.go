@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -173,7 +174,7 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 		return nil, interrupted // too few samples
 	}
 	if errors.Is(err, diagnose.ErrNothing) {
-		err = cmp.Or(o.elsewhere(ctx, a, args, "nothing to fit"), err)
+		err = cmp.Or(o.elsewhere(ctx, a, args, "nothing to fit"), errors.New(strings.Replace(err.Error(), diagnose.ErrNothing.Error(), "nothing to fit", 1)))
 	}
 	return fitted, err
 }

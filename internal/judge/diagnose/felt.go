@@ -32,7 +32,7 @@ func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case,
 	if err != nil {
 		return nil, err
 	}
-	grid, err := chooseGrid(metrics, holesOf(in), opt)
+	grid, err := chooseGrid(metrics, in, opt)
 	if err != nil {
 		return nil, err
 	}

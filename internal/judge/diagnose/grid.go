@@ -74,14 +74,14 @@ func covered(metrics []recording.Metric) (first, last time.Time) {
 }
 
 // chooseGrid covers what the metrics cover, at the finest period among them.
-func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) (timeline.Grid, error) {
+func chooseGrid(metrics []recording.Metric, in []recording.Reader, opt Options) (timeline.Grid, error) {
 	from, to := opt.From, opt.To
 	first, last := covered(metrics)
 	if len(metrics) == 0 && (!from.IsZero() || !to.IsZero()) {
 		return timeline.Grid{}, fmt.Errorf("%w: between --from and --to the sources hold no sample of any metric the rules read", ErrNothing)
 	}
 	if len(metrics) == 0 {
-		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read", ErrNothing)
+		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read%s", ErrNothing, between(in))
 	}
 	first, last = usualSpan(metrics, first, last)
 	if !from.IsZero() && from.After(first) {
@@ -93,7 +93,29 @@ func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) 
 	if first.IsZero() || !last.After(first) {
 		return timeline.Grid{}, fmt.Errorf("%w: fewer than two samples in the requested time; a diagnosis needs a span of time", ErrNothing)
 	}
-	return timeline.NewGridWithin(opt.cells(), first, last, max(finest(metrics), opt.Step), holes...), nil
+	return timeline.NewGridWithin(opt.cells(), first, last, max(finest(metrics), opt.Step), holesOf(in)...), nil
+}
+
+// between is the time that was read, in words: of a server whoever gave no time asks for the last hour.
+func between(in []recording.Reader) string {
+	var from, to time.Time
+	for _, r := range in {
+		for _, s := range r.Sources() {
+			if s.From.IsZero() || s.To.IsZero() {
+				return ""
+			}
+			if from.IsZero() || s.From.Before(from) {
+				from = s.From
+			}
+			if s.To.After(to) {
+				to = s.To
+			}
+		}
+	}
+	if from.IsZero() {
+		return ""
+	}
+	return " from " + from.UTC().Format(time.DateTime) + " to " + to.UTC().Format(time.DateTime) + " UTC (--from and --to choose another time)"
 }
 
 // finest is the shortest distance of samples of any metric, as a step; a second if none is known.

@@ -195,7 +195,7 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 	if err != nil {
 		return nil, nil, err
 	}
-	grid, err := chooseGrid(metrics, holesOf(in), opt)
+	grid, err := chooseGrid(metrics, in, opt)
 	var single *page
 	if errors.Is(err, ErrNothing) && opt.From.IsZero() && opt.To.IsZero() {
 		if single, err = singlePage(ctx, opt.Pack, holding, metrics, err); err == nil {
