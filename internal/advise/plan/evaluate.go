@@ -26,6 +26,7 @@ type simulator struct {
 	slots *slots
 	// unbounded leaves no run out and ends none early: see [Options].
 	unbounded, whole bool
+	certain          bool                              // no miss is foreseen: see [Options]
 	ran              func(took, virtual time.Duration) // see [Options]
 	// ahead, if not nil, uses idle workers for what a layout that is met needs.
 	ahead *ahead
@@ -188,7 +189,7 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	sc := s.parsed[c]
 	delete(s.parsed, c)
 	s.mu.Unlock()
-	wanted := &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc), Hopeful: func() { s.hope(c) }}
+	wanted := &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc), Hopeful: func() { s.hope(c) }, Foresee: s.foresees()}
 	if s.unbounded {
 		wanted.Bounds = nil
 	}
@@ -241,6 +242,9 @@ func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario, opt sim
 	return r, err
 }
 
+// foresees reports whether a run's warm-up may decide that it misses an objective.
+func (s *simulator) foresees() bool { return !s.whole && !s.certain }
+
 // reject remembers a layout that misses, with the limits that mattered in its run.
 func (s *simulator) reject(o *outcome, sc *scenario.Scenario, mattered [][volume.Limits]bool) {
 	if s.unbounded {
@@ -257,6 +261,9 @@ func (s *simulator) reject(o *outcome, sc *scenario.Scenario, mattered [][volume
 func missedText(m *simulate.MissedError) string {
 	if m.Bound.Name == "checkpoint" {
 		return fmt.Sprintf("a checkpoint took over %s, %s into the run", m.Bound.Most, units.Seconds(m.After.Seconds()))
+	}
+	if m.Foreseen {
+		return fmt.Sprintf("%s over %s: %d operations already in the warm-up, %s before the measured time", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(-m.After.Seconds()))
 	}
 	return fmt.Sprintf("%s over %s: %d operations, %s into the run", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(m.After.Seconds()))
 }
@@ -344,7 +351,7 @@ func (s *simulator) toEnd(ctx context.Context, j *job) *outcome {
 
 // options returns what ends a job's run.
 func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
-	wanted := simulate.Wanted{Bounds: j.bounds}
+	wanted := simulate.Wanted{Bounds: j.bounds, Foresee: s.foresees()}
 	if j.certain != nil {
 		wanted.Bounds = s.want
 		wanted.Missed = func(m *simulate.MissedError) bool {

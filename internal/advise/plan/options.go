@@ -51,6 +51,8 @@ type Options struct {
 	// whole runs what no bound ends to its end, although it has shown enough: for tests, which compare
 	// with that.
 	whole bool
+	// certain rejects no layout by its warm-up.
+	certain bool
 	// ran, if not nil, receives the real time that each run took and the virtual time that it
 	// simulated: for benchmarks. Of a run that was given up, that is its warm-up.
 	ran func(took, virtual time.Duration)

@@ -100,15 +100,25 @@ type planner struct {
 // error in the request is an *[InputError]. If no layout meets them, that is not an error: Chosen
 // is nil.
 func Make(ctx context.Context, now *scenario.Scenario, name string, opt Options) (*Plan, error) {
-	p := &planner{now: now, opt: &opt}
-	if err := p.prepare(); err != nil {
-		return nil, err
+	for {
+		p := &planner{now: now, opt: &opt}
+		if err := p.prepare(); err != nil {
+			return nil, err
+		}
+		switch err := p.look(ctx); {
+		case errors.Is(err, errRefuted) && !opt.certain:
+			opt.certain = true
+		case err != nil:
+			return nil, err
+		default:
+			return p.tell(name), nil
+		}
 	}
-	if err := p.look(ctx); err != nil {
-		return nil, err
-	}
-	return p.tell(name), nil
 }
+
+// errRefuted says that the present deployment meets the objectives, although its warm-up foretold that
+// it misses one. Then no warm-up decides.
+var errRefuted = errors.New("the present deployment's warm-up foretold a miss, and its run refutes that")
 
 func (p *planner) prepare() error {
 	var base []scenario.Set
@@ -153,6 +163,7 @@ func (p *planner) prepare() error {
 	p.space.most = micro(p.opt.Budget)
 	p.sim = newSimulator(p.now, p.space, p.want, p.opt.workers())
 	p.sim.unbounded, p.sim.whole, p.sim.ran = p.opt.unbounded, p.opt.unbounded || p.opt.whole, p.opt.ran
+	p.sim.certain = p.opt.certain
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
@@ -214,6 +225,9 @@ func (p *planner) look(ctx context.Context) error {
 	<-over
 	if now.outcome.problem != nil {
 		return ended(ctx, now.outcome.problem)
+	}
+	if m := now.certain.missed; m != nil && m.Foreseen && now.outcome.met {
+		return errRefuted
 	}
 	p.current = now.outcome // what more money buys is judged by it too
 	if err := p.settleAndBuy(ctx); err != nil {

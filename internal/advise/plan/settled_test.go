@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/model/scenario"
@@ -62,7 +63,8 @@ func compared(p *Plan) string {
 		text += fmt.Sprintf("%.2f USD %v %v\n", l.MonthlyUSD, l.Sets, l.Risks)
 	}
 	for _, r := range p.Rejected {
-		text += fmt.Sprintln(r.Layout.Sets, r.Reason)
+		objective, _, _ := strings.Cut(r.Reason, ":") // and then when it was known
+		text += fmt.Sprintln(r.Layout.Sets, objective)
 	}
 	for _, s := range p.Statements {
 		if s.Kind != "settled" {

@@ -198,7 +198,7 @@ func (p *planner) moreIOPS() []Statement {
 		evidence := []Evidence{{name + " now", before, "seconds"}}
 		if m := o.missed; m != nil {
 			out = append(out, Statement{"more-iops", fmt.Sprintf("more IOPS are not enough: %s is over %s with %s as well, the maximum%s", m.Bound.Name, m.Bound.Most, to, p.unhelped(volumeName)),
-				append(evidence, Evidence{"certain with " + to.String() + " after", m.After.Seconds(), "seconds"})})
+				append(evidence, decided(m, to))})
 			continue
 		}
 		after, ok := p.figure(o)
@@ -214,6 +214,14 @@ func (p *planner) moreIOPS() []Statement {
 		out = append(out, Statement{"more-iops", "more IOPS will not help: " + change + p.unhelped(volumeName), evidence})
 	}
 	return out
+}
+
+// decided is when it was known that a layout with an assignment misses a bound.
+func decided(m *simulate.MissedError, with scenario.Set) Evidence {
+	if m.Foreseen {
+		return Evidence{"foreseen with " + with.String() + ", before the measured time by", -m.After.Seconds(), "seconds"}
+	}
+	return Evidence{"certain with " + with.String() + " after", m.After.Seconds(), "seconds"}
 }
 
 // unhelped says why IOPS do not help: what else holds the volume's requests back, or that nothing

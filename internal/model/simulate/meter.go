@@ -73,7 +73,7 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 	}
 	if !measured {
 		if m.watch != nil {
-			m.watch.warmed(write, int64(now-op.At))
+			m.watch.warmed(op.At, write, int64(now-op.At))
 		}
 		return
 	}

@@ -68,6 +68,9 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 			return err
 		}
 		m.watch.hope(at)
+		if err := m.miss(m.watch.foreseen(s, at)); err != nil {
+			return err
+		}
 		report(progress, at, end)
 	}
 	s.clock.Run(from)
@@ -88,13 +91,8 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 			return err
 		}
 		if m.watch != nil {
-			switch miss := m.watch.missed(s, at, end); {
-			case miss == nil:
-			case m.watch.told == nil || !m.watch.told(miss):
-				return miss
-			default:
-				m.watch = nil
-				m.settling.miss()
+			if err := m.miss(m.watch.missed(s, at, end)); err != nil {
+				return err
 			}
 		}
 		if err := p.sample(ctx); err != nil {
@@ -105,6 +103,21 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 			m.end = at
 			return nil
 		}
+	}
+	return nil
+}
+
+// miss returns a miss if it ends the run. Otherwise nobody watches for another.
+func (m *meter) miss(x *MissedError) error {
+	if x == nil {
+		return nil
+	}
+	if m.watch.told == nil || !m.watch.told(x) {
+		return x
+	}
+	m.watch = nil
+	if !x.Foreseen {
+		m.settling.miss()
 	}
 	return nil
 }

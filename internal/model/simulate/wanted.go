@@ -26,13 +26,26 @@ type Wanted struct {
 	// Missed, if not nil, is called once a bound is certain to be missed. It returns whether the
 	// run continues to its end.
 	Missed func(*MissedError) (goesOn bool)
+	// Foresee lets a bound also be missed in the warm-up, before that is certain: once so many
+	// operations of its second half exceeded it that the measured time would have to be quite
+	// another ([MissedError].Foreseen).
+	Foresee bool
 }
+
+// What the second half of a warm-up must have shown for a miss to be foreseen: so many times what the
+// bound allows of its operations, and this share of what it allows of all in the measured time. The
+// first half is left out: it is what warm-ups are for.
+const (
+	foreseenTimes = 3
+	foreseenShare = 0.5
+)
 
 // Arrivals is the number of operations that arrive in the measured time of an open loop.
 type Arrivals struct {
 	Known         bool // false for a closed loop, whose arrivals depend on the system
 	Writes, Reads int64
-	tape          *tape // nil: none was made
+	warm          [2]int64 // in the second half of the warm-up, reads and writes
+	tape          *tape    // nil: none was made
 }
 
 // Come counts the operations that arrive in a scenario's measured time, without running it. In an
@@ -55,7 +68,9 @@ func Come(sc *scenario.Scenario) Arrivals {
 		}
 		a.tape.add(&op)
 		switch {
+		case last < from/2:
 		case last < from:
+			a.warm[kindOf(op.Kind.Writes())]++
 		case op.Kind.Writes():
 			a.Writes++
 		default:
@@ -68,7 +83,9 @@ func Come(sc *scenario.Scenario) Arrivals {
 // A MissedError says that a run ended early because it could no longer keep a wanted bound.
 type MissedError struct {
 	Bound scenario.Bound
-	After time.Duration // virtual time since the measured time began
+	After time.Duration // virtual time since the measured time began, negative in the warm-up
+	// Foreseen: it was not certain, but see [Wanted].Foresee.
+	Foreseen bool
 	// Over is how many operations had taken longer than the bound; it exceeds Allowed. For a
 	// checkpoint they are 1 and 0.
 	Over, Allowed int64
@@ -78,6 +95,9 @@ type MissedError struct {
 
 // Error is which bound and when.
 func (e *MissedError) Error() string {
+	if e.Foreseen {
+		return fmt.Sprintf("%s over %s: foreseen %s before the measured time", e.Bound.Name, e.Bound.Most, units.Seconds(-e.After.Seconds()))
+	}
 	return fmt.Sprintf("%s over %s: certain after %s", e.Bound.Name, e.Bound.Most, units.Seconds(e.After.Seconds()))
 }
 
@@ -99,6 +119,7 @@ type watch struct {
 
 	hopeful func()   // nil: nobody asks, or it was told
 	early   [2]int64 // operations of the warm-up, reads and writes
+	foresee bool
 
 	come  Arrivals
 	later func() []scenario.Bound // nil: no bounds are to come
@@ -112,6 +133,8 @@ type watched struct {
 	allowed int64 // how many may take longer while the bound still holds
 	over    int64
 	early   int64 // in the warm-up
+	late    int64 // those of its second half
+	bodes   int64 // so many of these foretell that the bound is missed
 }
 
 // countedNs is the most by which a histogram may record a time as shorter than it was: it rounds to
@@ -128,7 +151,7 @@ func newWatch(w *Wanted, from vtime.Instant) *watch {
 	if w == nil || len(w.Bounds) == 0 && w.Later == nil {
 		return nil
 	}
-	out := &watch{from: from, told: w.Missed, hopeful: w.Hopeful, come: w.Come, later: w.Later}
+	out := &watch{from: from, told: w.Missed, hopeful: w.Hopeful, foresee: w.Foresee, come: w.Come, later: w.Later}
 	out.add(w.Bounds)
 	return out
 }
@@ -145,7 +168,10 @@ func (w *watch) add(bounds []scenario.Bound) {
 			if q.reads {
 				n = w.come.Reads
 			}
-			w.bounds = append(w.bounds, watched{Bound: b, reads: q.reads, percent: q.percent, allowed: above(n, q.percent)})
+			x := watched{Bound: b, reads: q.reads, percent: q.percent, allowed: above(n, q.percent)}
+			x.bodes = foreseenTimes * above(w.come.warm[kindOf(!q.reads)], q.percent)
+			x.bodes = max(x.bodes, int64(foreseenShare*float64(x.allowed)))
+			w.bounds = append(w.bounds, x)
 		}
 	}
 }
@@ -204,16 +230,30 @@ func (w *watch) done(write bool, took int64) {
 }
 
 // warmed counts an operation of the warm-up.
-func (w *watch) warmed(write bool, took int64) {
-	if w.hopeful == nil {
-		return
-	}
+func (w *watch) warmed(at vtime.Instant, write bool, took int64) {
 	w.early[kindOf(write)]++
 	for i := range w.bounds {
 		if b := &w.bounds[i]; b.reads != write && took > int64(b.Most)+countedNs {
 			b.early++
+			if at >= w.from/2 {
+				b.late++
+			}
 		}
 	}
+}
+
+// foreseen returns the bound that the warm-up says will be missed, or nil. A maximum is not foreseen:
+// one slow operation says little of others.
+func (w *watch) foreseen(s *system, now vtime.Instant) *MissedError {
+	if w == nil || !w.foresee || !w.come.Known {
+		return nil
+	}
+	for i := range w.bounds {
+		if b := &w.bounds[i]; b.percent < 100 && b.late > b.bodes {
+			return &MissedError{Bound: b.Bound, After: time.Duration(now - w.from), Foreseen: true, Over: b.late, Allowed: b.bodes, Mattered: s.mattered()}
+		}
+	}
+	return nil
 }
 
 // hopefulAfter is the part of the warm-up after which it is said how a run looks.
