@@ -23,7 +23,7 @@
 // depends on a setting: in this field more IOPS can be worse, because a checkpoint's writes then
 // arrive as a shorter and higher wave.
 //
-// A layout is rejected early only if that is certain:
+// A layout is rejected early if that is certain:
 //
 //   - by its floor: a write that waits for its log takes at least as long as the fastest write of
 //     the log's volume ([floor]);
@@ -35,6 +35,10 @@
 //     mattered there ([twin]);
 //   - during its run: more operations have exceeded the bound than a percentile allows for all that
 //     will arrive ([simulate.Wanted]). A p99 over a minute does not bound one over ten.
+//
+// It is also rejected if the second half of its warm-up has several times more slow operations than a
+// percentile allows. That is not certain. So if the present deployment's own run, which goes to its end
+// in any case, refutes it, the search is made again without that.
 //
 // That a layout meets the objective may be known early as well, by an interval over whole cycles while
 // nothing grows ([simulate.Enough]).
