@@ -124,7 +124,7 @@ func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
 	case lockWait:
 		e.lock(x, from, to, p, depth)
 	default:
-		e.worker(x, from, to, p, depth)
+		e.other(x, from, to, p, depth)
 	}
 }
 
@@ -165,23 +165,56 @@ func orPlace(p Place, stack []string) Place {
 
 // request follows a wait to the request that ended it.
 func (e *explainer) request(x *events.Wait, from, to int64, p Place, wanted func(*events.Request) bool, depth int) {
-	var r *events.Request
-	if k := e.w.known(x.Request); k != nil && wanted(k) && k.Done <= x.Wake+slackNs {
-		r = k
-	} else {
-		r = e.w.last(e.call.File.Dev, from, to+slackNs, func(r *events.Request) bool {
-			if !wanted(r) {
-				return false
-			}
-			// A wait of the call's own thread for pages is for those of its file.
-			return p != Pages || x.TID != e.call.TID || e.call.File.Inode == 0 || r.File == e.call.File
-		})
+	may := func(r *events.Request) bool {
+		if !wanted(r) {
+			return false
+		}
+		// A wait of the call's own thread for pages is for those of its file.
+		return p != Pages || x.TID != e.call.TID || e.call.File.Inode == 0 || r.File == e.call.File
+	}
+	r := e.w.known(x.Request)
+	if r == nil || !wanted(r) || r.Done > x.Wake+slackNs {
+		r = e.w.last(e.call.File.Dev, from, to+slackNs, may)
+	}
+	switch {
+	case r != nil:
+		e.follow(x, r, from, to, p, depth)
+	case to-from < endsNs && e.w.last(e.call.File.Dev, from-endsNs, from, may) != nil:
+		e.completion(x, from, to, p, depth)
+	default:
+		e.worker(x, from, to, p, depth)
+	}
+}
+
+// endsNs is how long it may take until the last of a request's pages is told to be written, after the
+// request completed: it may have a thousand.
+const endsNs = 1_000_000
+
+// other explains a wait in a function that nothing is known of: by the request that ended it, if that is
+// the thread's own or reads blocks of the file system's own.
+func (e *explainer) other(x *events.Wait, from, to int64, p Place, depth int) {
+	r := e.w.known(x.Request)
+	if r == nil || r.Done <= from || r.Done > x.Wake+slackNs || r.TID != x.TID && !(r.Metadata && r.Op() == events.OpRead) {
+		r = e.w.last(e.call.File.Dev, from, to+slackNs, func(r *events.Request) bool { return r.TID == x.TID && r.Op() == events.OpRead })
 	}
 	if r == nil {
 		e.worker(x, from, to, p, depth)
 		return
 	}
-	e.follow(x, r, from, to, p, depth)
+	e.follow(x, r, from, to, p.or(placeOf(r)), depth)
+}
+
+// placeOf is what a call waits for if it waits for a request.
+func placeOf(r *events.Request) Place {
+	switch {
+	case r.Metadata:
+		return Metadata
+	case r.File.Inode == 0:
+		return Direct
+	case r.Op() == events.OpRead:
+		return Reading
+	}
+	return Pages
 }
 
 // follow explains a wait by the life of the request that ended it.

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"testing"
+	"time"
 
 	"plimsoll/internal/trace/events"
 )
@@ -211,6 +212,64 @@ func TestUnknownWait(t *testing.T) {
 		if s.Stage == Unexplained && s.Stack != "some_new_function < do_fsync" {
 			t.Error(s.Stack)
 		}
+	}
+}
+
+// A call that allocates blocks may first have to read which are free: its read stands behind what it wrote
+// itself. __wait_on_buffer is not in the stack: compilers jump from it to what it calls.
+func TestReadsBitmap(t *testing.T) {
+	c, b := sync("ext4_wait_block_bitmap", "ext4_mb_init_cache", "ext4_writepages", "ext4_sync_file")
+	read := request(caller, events.FileID{}, 10, 30, 90)
+	read.Flags, read.Metadata = events.OpRead|events.FlagMeta, true
+	b.Requests = []events.Request{request(caller, file, 5, 5, 80), read}
+	x := explained(t, c, b)
+	expect(t, &x, Metadata, Scheduler, "db", 20)
+	expect(t, &x, Metadata, DeviceQueue, "db", 50)
+	expect(t, &x, Metadata, DeviceOwn, "", 10)
+}
+
+// A file system that nothing is known of: a wait that ends with a read of the thread's own is for that, and
+// so is one that ended right after a read of the file system's blocks, whoever made that. Any other
+// request may be in flight by chance.
+func TestUnknownWaitForRequest(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		by       events.Task
+		metadata bool
+		known    bool // the wait ended right after the request did
+		place    Place
+		stage    Stage
+	}{
+		{"own read", caller, false, false, Direct, DeviceOwn},
+		{"own read of metadata", caller, true, true, Metadata, DeviceOwn},
+		{"another's read of metadata", other, true, true, Metadata, DeviceOwn},
+		{"another's read", other, false, true, InCall, Unexplained},
+		{"another's read of metadata, some time", other, true, false, InCall, Unexplained},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c, b := sync("some_new_function", "newfs_sync_file")
+			r := request(x.by, events.FileID{}, 10, 10, 90)
+			r.Flags, r.Metadata = events.OpRead, x.metadata
+			if b.Requests = []events.Request{r}; x.known {
+				b.Waits[0].Request = r.First
+			}
+			got := explained(t, c, b)
+			expect(t, &got, x.place, x.stage, "", 80)
+		})
+	}
+}
+
+// A request completes before the last of its pages is told to be written: a short wait for one of these
+// is for the kernel.
+func TestPagesOfCompletedRequest(t *testing.T) {
+	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range", "ext4_sync_file")
+	b.Requests = []events.Request{request(caller, file, 5, 5, 90)}
+	b.Waits[0].In = b.Waits[0].Wake
+	b.Waits = append(b.Waits, events.Wait{Task: caller, Out: 1090*ms + 100_000, Wake: 1090*ms + 600_000, In: 1090*ms + 600_000, Stack: b.Waits[0].Stack})
+	x := explained(t, c, b)
+	expect(t, &x, InCall, Unexplained, "", 0)
+	if n := len(x.Segments); n < 2 || x.Segments[n-2].Stage != Completion || x.Segments[n-2].Took() != 500*time.Microsecond {
+		t.Errorf("%+v", x.Segments)
 	}
 }
 
