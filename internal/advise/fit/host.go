@@ -32,7 +32,7 @@ func (f *Fitting) Number(names ...string) float64 {
 
 // host enters the machine and its kernel's settings.
 func (f *Fitting) host() {
-	if name := f.Fact("instance_type"); name != "" {
+	if name := f.Fact(rules.FactMachine); name != "" {
 		if _, err := catalog.Instance(name); err == nil {
 			f.Add("host.instance", word(name), Measured, "the source reports it; cores, memory and its volumes' shared limits follow")
 			f.pageCache()

@@ -93,7 +93,7 @@ func (f *Fitting) identifyModel(u use, id *identity) {
 
 // instance is the machine's type, nil if unknown.
 func (f *Fitting) instance() *catalog.InstanceType {
-	i, err := catalog.Instance(f.Fact("instance_type"))
+	i, err := catalog.Instance(f.Fact(rules.FactMachine))
 	if err != nil {
 		return nil
 	}

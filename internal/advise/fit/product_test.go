@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,5 +219,54 @@ func TestProductsOfAnExporter(t *testing.T) {
 	}
 	if v := fitted.Value("volumes.data.size"); v.Known != fit.Inferred {
 		t.Errorf("the size: %+v", v)
+	}
+}
+
+// The machine's type is in node_exporter's dmi on EC2, and in the nodes' labels of a cluster, so a server's metrics say
+// it; not if they are of machines of several types, or of firmware that says something else.
+func TestMachineOfAnExporter(t *testing.T) {
+	dmi := func(vendor, product string) labels.Labels {
+		return labels.FromStrings(labels.MetricName, "node_dmi_info", "system_vendor", vendor, "product_name", product)
+	}
+	node := func(name, kind string) labels.Labels {
+		return labels.FromStrings(labels.MetricName, "kube_node_labels", "node", name, "label_node_kubernetes_io_instance_type", kind)
+	}
+	for _, x := range []struct {
+		name   string
+		series []labels.Labels
+		want   string
+	}{
+		{"Nitro", []labels.Labels{dmi("Amazon EC2", "m6i.xlarge")}, "m6i.xlarge"},
+		{"Xen", []labels.Labels{dmi("Xen", "HVM domU")}, ""},
+		{"a blade", []labels.Labels{dmi("Supermicro", "X11.dpu")}, ""},
+		{"a node", []labels.Labels{node("a", "r6i.large")}, "r6i.large"},
+		{"alike nodes", []labels.Labels{node("a", "r6i.large"), node("b", "r6i.large")}, "r6i.large"},
+		{"several", []labels.Labels{node("a", "r6i.large"), node("b", "m6i.large")}, ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			_, mem := run(t, "device.yaml", []byte(device("{type: gp3, size: 100GiB}", 8*units.KiB, 4, "20ms")))
+			src := mem.Sources()[0]
+			b := recording.Batch{}
+			for at := src.From; !at.After(src.To); at = at.Add(15 * time.Second) {
+				b.TimesMs = append(b.TimesMs, at.UnixMilli())
+			}
+			for _, l := range x.series {
+				b.Columns = append(b.Columns, recording.Column{Labels: l, Values: slices.Repeat([]float64{1}, len(b.TimesMs))})
+			}
+			if err := mem.Append(t.Context(), &b); err != nil {
+				t.Fatal(err)
+			}
+			fitted, err := fit.Fit(t.Context(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if v := fitted.Value("host.instance"); v != nil {
+				got = v.Text
+			}
+			if got != x.want {
+				t.Errorf("%q, want %q\n%s", got, x.want, fitted.YAML())
+			}
+		})
 	}
 }

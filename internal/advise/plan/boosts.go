@@ -78,7 +78,9 @@ func (b *boosts) simulate(x *boost) {
 	defer cancel()
 	var missed *simulate.MissedError
 	x.missed = func(m *simulate.MissedError) (goesOn bool) {
-		missed = m
+		if missed == nil { // whether it comes to another depends on how quick others are
+			missed = m
+		}
 		return !b.decided() || b.now.met
 	}
 	x.progress = func(_, _ time.Duration) {

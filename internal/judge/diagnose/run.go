@@ -247,6 +247,9 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 			c.Engines = append(c.Engines, e.Database)
 		}
 	}
+	if t := c.MachineType(); t != "" && c.Facts[rules.FactMachine] == "" {
+		c.Facts[rules.FactMachine] = t
+	}
 	c.Provisioned, c.Machine = headroom.Provisioned(c, opt.Known), headroom.MachineOf(c, opt.Known)
 	if c.Elsewhere = rules.FindElsewhere(c); c.Elsewhere != nil {
 		sig.drop(rules.OfDevices())

@@ -175,7 +175,7 @@ func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 	if m, ok := known.Machine(""); ok {
 		return m, Given, true
 	}
-	name := c.Facts["instance_type"]
+	name := c.Facts[rules.FactMachine]
 	if name == "" {
 		return Machine{}, "", false
 	}

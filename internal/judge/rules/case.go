@@ -52,6 +52,19 @@ func NewCase(pack *Pack, grid timeline.Grid, tracks func(*Signal) []timeline.Tra
 	}
 }
 
+// FactMachine is the fact that is the machine's type, as its provider calls it.
+const FactMachine = "instance_type"
+
+// MachineType is the type of the machine that the metrics are of, as they say it; "" if they do not, or are of
+// machines of several types.
+func (c *Case) MachineType() string {
+	all := c.Signal(MachineInfo)
+	if len(all) != 1 {
+		return ""
+	}
+	return all[0].Labels.Get(FactMachine)
+}
+
 // SlowFrom sets the mean latency above which a cell counts as stalled, whatever is usual; 0: none.
 func (c *Case) SlowFrom(seconds float64) {
 	c.Time.SlowFromS, c.Signals.SlowFromS, c.Stalls.SlowFromS = seconds, seconds, seconds

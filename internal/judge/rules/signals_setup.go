@@ -8,6 +8,12 @@ const onDisks = `{device=~"/dev/.+",fstype!~"squashfs|iso9660|erofs"}`
 var (
 	DiskInfo = core.Add(Signal{Name: SignalPrefix + "disk_info:model", By: []string{"device", "model"}, Help: "1 of each device, with what its maker calls it",
 		Exprs: []string{`node_disk_info`}})
+	// node_exporter's collector dmi reads what EC2 writes into the firmware (its machines on Xen say
+	// "HVM domU" there); kube-state-metrics has nodes' labels where they are on its list.
+	MachineInfo = core.Add(Signal{Name: SignalPrefix + "machine_info:type", By: []string{"instance_type"}, Help: "1 of each machine, with its type as its provider calls it",
+		Exprs: []string{
+			`max by (instance_type) (label_replace(node_dmi_info{system_vendor="Amazon EC2",product_name=~"[a-z][a-z0-9-]*[.][a-z0-9-]+"}, "instance_type", "$1", "product_name", "(.+)"))`,
+			`max by (instance_type) (label_replace(kube_node_labels{label_node_kubernetes_io_instance_type!=""}, "instance_type", "$1", "label_node_kubernetes_io_instance_type", "(.+)"))`}})
 	FilesystemSize = core.Add(Signal{Name: SignalPrefix + "filesystem_size:bytes", Unit: "bytes", By: []string{"device"}, Help: "size of the file system on a device",
 		Exprs: []string{`max by (device) (label_replace(node_filesystem_size_bytes, "device", "$1", "device", "/dev/(?:mapper/)?(.+)"))`}})
 	FilesystemAvailable = core.Add(Signal{Name: SignalPrefix + "filesystem_available:bytes", Unit: "bytes", By: []string{"device"}, Help: "space that is left on a device for whoever is not root",

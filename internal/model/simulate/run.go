@@ -107,16 +107,17 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 	return nil
 }
 
-// miss returns a miss if it ends the run. Otherwise nobody watches for another.
+// miss returns a miss if it ends the run. Otherwise nobody watches for another, unless it was only
+// foreseen.
 func (m *meter) miss(x *MissedError) error {
-	if x == nil {
-		return nil
-	}
-	if m.watch.told == nil || !m.watch.told(x) {
+	switch {
+	case x == nil:
+	case m.watch.told == nil || !m.watch.told(x):
 		return x
-	}
-	m.watch = nil
-	if !x.Foreseen {
+	case x.Foreseen:
+		m.watch.foresee = false
+	default:
+		m.watch = nil
 		m.settling.miss()
 	}
 	return nil

@@ -23,8 +23,8 @@ type Wanted struct {
 	// Hopeful, if not nil, is called in the warm-up if no more operations than a bound allows took
 	// longer so far. It proves nothing; a search may begin what it needs if this run keeps its bounds.
 	Hopeful func()
-	// Missed, if not nil, is called once a bound is certain to be missed. It returns whether the
-	// run continues to its end.
+	// Missed, if not nil, is called once a bound is certain to be missed, and before that if it is
+	// foreseen. It returns whether the run continues to its end.
 	Missed func(*MissedError) (goesOn bool)
 	// Foresee lets a bound also be missed in the warm-up, before that is certain: once so many
 	// operations of its second half exceeded it that the measured time would have to be quite
