@@ -102,6 +102,7 @@ type Host struct {
 	clock      *vtime.Clock
 	seed       random.Seed
 	cores      []vtime.Instant // when each is free
+	lastFree   int             // the one that is free last, the first of several
 	quota      quota
 	used       []time.Duration // CPU time used on each, up to then
 	devices    []*Device
@@ -172,16 +173,9 @@ const asleep = time.Millisecond
 // last, whose caches are warm, as the kernel wakes a thread where it last ran; otherwise the one
 // that is free first.
 func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instant) {
-	// Of instants up to now the latest, then of future ones the earliest: one order of numbers,
-	// without a branch: which core that is cannot be predicted. later is all ones where an instant is
-	// later than another, else 0.
-	least, best := 0, vtime.Instant(math.MinInt64/2)
-	for i, free := range h.cores {
-		later := (now - free) >> 63
-		free = (free ^ later) - later // negative
-		later = (best - free) >> 63
-		best += (free - best) & later
-		least += (i - least) & int(later)
+	least := h.lastFree
+	if h.cores[least] > now { // not all are free
+		least = h.nextCore(now)
 	}
 	start = max(now, h.cores[least])
 	if start.Sub(h.cores[least]) >= asleep {
@@ -192,5 +186,23 @@ func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instan
 	}
 	h.cores[least] = done
 	h.used[least] += d
+	if last := h.cores[h.lastFree]; done > last || done == last && least < h.lastFree {
+		h.lastFree = least
+	}
 	return start, done
+}
+
+// nextCore is the core that is taken, whichever are free: of instants up to now the latest, then of future
+// ones the earliest. That is one order of numbers, without a branch: which core it is cannot be predicted.
+func (h *Host) nextCore(now vtime.Instant) int {
+	// later is all ones where an instant is later than another, else 0.
+	least, best := 0, vtime.Instant(math.MinInt64/2)
+	for i, free := range h.cores {
+		later := (now - free) >> 63
+		free = (free ^ later) - later // negative
+		later = (best - free) >> 63
+		best += (free - best) & later
+		least += (i - least) & int(later)
+	}
+	return least
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -212,4 +213,33 @@ func TestWritersAreHeld(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Of the free cores the one is taken that was used last, of several the first; if none is free, the one that
+// is free first.
+func TestCoreTaken(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var clock vtime.Clock
+		cfg := Defaults()
+		cfg.Cores = rapid.IntRange(1, 6).Draw(t, "cores")
+		h := NewHost(cfg, &clock, 1)
+		free := make([]vtime.Instant, cfg.Cores)
+		now := vtime.Instant(0)
+		for range 50 {
+			now += vtime.Instant(rapid.IntRange(0, 12).Draw(t, "later"))
+			takes := time.Duration(rapid.IntRange(1, 30).Draw(t, "takes"))
+			want := 0
+			for i, f := range free {
+				switch best := free[want]; {
+				case best > now && f < best, best <= now && f <= now && f > best:
+					want = i
+				}
+			}
+			start := max(now, free[want])
+			free[want] = start.Add(takes)
+			if s, d := h.CPU(now, takes); s != start || d != free[want] || !slices.Equal(h.cores, free) {
+				t.Fatalf("at %d for %d: %d to %d, %v; want %d to %d, %v", now, takes, s, d, h.cores, start, free[want], free)
+			}
+		}
+	})
 }
