@@ -113,6 +113,9 @@ struct files_struct {
 struct task_io_accounting { // where the kernel was built with it
 	u64 syscr, syscw;
 };
+struct thread_struct { // of x86
+	unsigned long sp;
+};
 struct task_struct {
 	unsigned int flags;
 	unsigned int __state; // since 5.14
@@ -123,6 +126,7 @@ struct task_struct {
 	struct files_struct *files;
 	void *stack;
 	struct task_io_accounting ioac;
+	struct thread_struct thread;
 };
 struct task_struct___514 {
 	long state;

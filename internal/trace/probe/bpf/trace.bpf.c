@@ -119,6 +119,31 @@ struct count {
 	u64 rings; // handed over to io_uring
 };
 
+// Stacks that were read before: a set for each kind of call, and some for the kernel's own threads.
+#define SETS 16
+#define STACKS 8 // of a set
+#define WORDS 512 // of a deeper stack nothing is kept
+struct frames {
+	u64 address[FRAMES];
+};
+struct known_stack {
+	u32 bytes, frames; // 0 bytes: none
+	u64 stack[FRAMES];
+	// Where each address lies, from where the thread sleeps: the first place and the last one that it may
+	// have. Old addresses stay in memory that nobody has written since.
+	u16 first[FRAMES], last[FRAMES];
+};
+struct known_set {
+	struct known_stack of[STACKS];
+	u64 turn; // of the next that is kept
+};
+// Room to find out where they lie.
+struct sleeper {
+	u64 word[WORDS], stack[FRAMES];
+	// In memory and read each time: else the verifier follows each of their values.
+	volatile u32 next, words;
+};
+
 #define MAP(name, kind, entries, k, v)  \
 	struct {                        \
 		__uint(type, kind);     \
@@ -138,6 +163,8 @@ MAP(threads, BPF_MAP_TYPE_ARRAY, THREADS, u32, struct thread);
 MAP(inodes, BPF_MAP_TYPE_ARRAY, INODES, u32, struct inode_seen);
 MAP(completing, BPF_MAP_TYPE_PERCPU_ARRAY, 1, u32, struct done);
 MAP(counts, BPF_MAP_TYPE_PERCPU_ARRAY, KIND_COUNT, u32, struct count);
+MAP(sleeper, BPF_MAP_TYPE_PERCPU_ARRAY, 1, u32, struct sleeper);
+MAP(stacks, BPF_MAP_TYPE_PERCPU_ARRAY, SETS, u32, struct known_set);
 
 INLINE void lost(void)
 {
@@ -749,6 +776,121 @@ INLINE long state_of(struct task_struct *t)
 	return old->state;
 }
 
+// The kernel takes one or more microseconds for each frame of a stack, and most threads sleep where one did
+// before. So it is kept where on a stack the addresses lie. Another thread that sleeps as deep and has the
+// same ones in the same places has the same stack: a function that called another one, or from elsewhere,
+// would have another address there. What loops here is a function that the verifier looks at once.
+
+// set_of is where the stacks of a kind are kept.
+INLINE u32 set_of(u32 kind, u32 bytes) { return kind ? kind & (SETS / 2 - 1) : SETS / 2 | (bytes / 8 & (SETS / 2 - 1)); }
+
+// lies reports whether all addresses of a known stack lie where they do on that of a thread that sleeps. A
+// thread in a system call has a space of random size below the outermost one.
+__attribute__((noinline)) u32 lies(u32 set, u32 place, u64 sp, u32 bytes)
+{
+	struct known_set *k = bpf_map_lookup_elem(&stacks, &set);
+	if (!k || place >= STACKS)
+		return 0;
+	struct known_stack *s = &k->of[place];
+	for (u32 i = 0; i < FRAMES && i < s->frames; i++) {
+		u64 word = 0, from = sp;
+		if (i + 1 == s->frames)
+			from += (u64)bytes - s->bytes;
+		bpf_probe_read_kernel(&word, sizeof(word), (void *)(from + s->first[i]));
+		if (word != s->stack[i])
+			return 0;
+		if (s->last[i] == s->first[i])
+			continue;
+		bpf_probe_read_kernel(&word, sizeof(word), (void *)(from + s->last[i]));
+		if (word != s->stack[i])
+			return 0;
+	}
+	return 1;
+}
+
+// known_at finds the stack of a thread that sleeps: its place in the set, from 1; 0 if it is not known.
+__attribute__((noinline)) u32 known_at(u32 kind, u64 sp, u32 bytes)
+{
+	u32 set = set_of(kind, bytes);
+	struct known_set *k = bpf_map_lookup_elem(&stacks, &set);
+	if (!k)
+		return 0;
+	for (u32 place = 0; place < STACKS; place++) {
+		u32 of = k->of[place].bytes;
+		if (of && (kind || of == bytes) && lies(set, place, sp, bytes))
+			return place + 1;
+	}
+	return 0;
+}
+
+// learn keeps a stack.
+__attribute__((noinline)) u32 learn(u32 kind, u64 sp, u32 bytes, u32 frames)
+{
+	u32 zero = 0, set = set_of(kind, bytes);
+	struct sleeper *w = bpf_map_lookup_elem(&sleeper, &zero);
+	struct known_set *k = bpf_map_lookup_elem(&stacks, &set);
+	if (!w || !k || !frames || frames > FRAMES || bytes > sizeof(w->word) || bpf_probe_read_kernel(w->word, bytes, (void *)sp))
+		return 0;
+	struct known_stack *s = &k->of[k->turn++ & (STACKS - 1)];
+	s->bytes = 0;
+	s->frames = frames;
+	bpf_probe_read_kernel(s->stack, sizeof(s->stack), w->stack);
+	w->next = 0;
+	w->words = bytes / 8;
+	for (u32 i = 0; i < WORDS && i < w->words; i++) {
+		u32 next = w->next;
+		if (next >= FRAMES || next >= frames)
+			break;
+		if (w->word[i] != s->stack[next])
+			continue;
+		s->first[next] = i * 8;
+		w->next = next + 1;
+	}
+	if (w->next != frames)
+		return 0;
+	for (u32 n = 0; n < WORDS && n < w->words; n++) {
+		u32 last = w->next - 1, i = w->words - 1 - n;
+		if (last >= FRAMES)
+			break;
+		if (w->word[i & (WORDS - 1)] != s->stack[last])
+			continue;
+		s->last[last] = i * 8;
+		w->next = last;
+	}
+	s->bytes = bytes;
+	return 1;
+}
+
+// stack_of reads the stack on which a thread sleeps, and returns its length in bytes.
+INLINE u32 stack_of(struct task_struct *task, u32 kind, u64 *to)
+{
+	struct sleeper *w = 0;
+	u64 sp = 0;
+	u32 bytes = 0, zero = 0;
+	// Other processors sign the addresses, or keep the last one elsewhere.
+	if (field_exists(((struct pt_regs___x86 *)0)->orig_ax)) {
+		sp = task->thread.sp;
+		bytes = stack_bytes - (sp & (stack_bytes - 1)); // a stack is aligned to its size
+		if (bytes <= WORDS * 8)
+			w = bpf_map_lookup_elem(&sleeper, &zero);
+		u32 place = w ? known_at(kind, sp, bytes) : 0, set = set_of(kind, bytes);
+		struct known_set *k = place ? bpf_map_lookup_elem(&stacks, &set) : 0;
+		if (k) {
+			struct known_stack *s = &k->of[(place - 1) & (STACKS - 1)];
+			*(struct frames *)to = *(struct frames *)s->stack;
+			return s->frames * 8;
+		}
+	}
+	long n = bpf_get_task_stack(task, to, sizeof(w->stack), 0);
+	if (n <= 0)
+		return 0;
+	if (w) {
+		bpf_probe_read_kernel(w->stack, sizeof(w->stack), to);
+		learn(kind, sp, bytes, n / 8);
+	}
+	return n;
+}
+
 // came_back hands over the wait of a thread that runs next. It has not run yet: its stack is where it
 // waited.
 INLINE void came_back(struct task_struct *task, struct thread *t, u64 now)
@@ -769,8 +911,7 @@ INLINE void came_back(struct task_struct *task, struct thread *t, u64 now)
 	e->preempted = t->preempted;
 	bpf_probe_read_kernel(e->comm, COMM, task->comm);
 	bpf_probe_read_kernel(e->waker, COMM, t->waker);
-	long n = t->preempted ? 0 : bpf_get_task_stack(task, e->stack, sizeof(e->stack), 0);
-	e->frames = n > 0 ? n : 0;
+	e->frames = t->preempted ? 0 : stack_of(task, t->kind, e->stack);
 	bpf_ringbuf_submit(e, urgency(now));
 }
 
