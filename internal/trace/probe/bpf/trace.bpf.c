@@ -462,15 +462,27 @@ struct call {
 		c->identity = (c->identity + _v) * 0x9e3779b97f4a7c15ull; \
 	})
 
+// Where the registers lie on each thread's stack. To ask the kernel costs a call for each thread that stops.
+static u64 registers;
+
 // in_kind finds the call of a traced kind that a thread is in, by the registers with which it came
 // into the kernel. Its identity tells it from other calls: its arguments and the registers that
 // functions keep, which stay as they are until its end, and how many reads and writes the thread has
 // done.
-INLINE bool in_kind(struct task_struct *task, struct call *c, bool typed)
+INLINE bool in_kind(struct task_struct *task, struct call *c, bool typed, bool cast)
 {
 	struct pt_regs___x86 *x = 0;
 	struct pt_regs___arm64 *a = 0;
-	if (typed) {
+	if (cast) {
+		if (!registers) {
+			void *at = bpf_task_pt_regs(task);
+			u64 stack = 0, top = 0; // as numbers, which can be subtracted
+			READ(stack, task->stack);
+			bpf_probe_read_kernel(&top, sizeof(top), &at);
+			registers = top - stack;
+		}
+		x = bpf_rdonly_cast(task->stack + registers, type_id(struct pt_regs___x86));
+	} else if (typed) {
 		x = bpf_task_pt_regs(task);
 	} else {
 		void *stack = 0;
@@ -563,7 +575,7 @@ INLINE void begin(struct thread *t, u32 tid, struct call *c, u64 now)
 }
 
 // describe notes the file of a call that took long, while it is open.
-INLINE void describe(struct thread *t, struct task_struct *task)
+COLD void describe(struct thread *t, struct task_struct *task)
 {
 	struct file *f = 0;
 	struct inode *i = 0;
@@ -595,7 +607,7 @@ INLINE void describe(struct thread *t, struct task_struct *task)
 }
 
 // ended ends the running thread's call. It is handed over if it took long.
-INLINE void ended(struct thread *t, s64 result)
+COLD void ended(struct thread *t, s64 result)
 {
 	u64 id = bpf_get_current_pid_tgid(), took = t->in - t->enter;
 	u32 kind = t->kind, tid = id;
@@ -640,7 +652,7 @@ INLINE struct thread *follow(struct task_struct *task, bool cast)
 	bool met = flags(tid) & MET;
 	if (!met && watched_since)
 		flags(tid) |= MET;
-	bool in = in_kind(task, &c, enum_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs));
+	bool in = in_kind(task, &c, enum_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs), cast);
 	if (!in && !(flags(tid) & IN_CALL))
 		return 0;
 	struct thread *t = bpf_map_lookup_elem(&threads, &at);
@@ -686,7 +698,7 @@ INLINE int sync_began(struct task_struct *task, struct file *f, bool typed)
 	u64 id = bpf_get_current_pid_tgid();
 	u32 tid = id, at = SLOT(tid);
 	struct call c = {};
-	if (!targeted(id >> 32) || !in_kind(task, &c, typed))
+	if (!targeted(id >> 32) || !in_kind(task, &c, typed, 0))
 		return 0;
 	if (c.kind != KIND_FSYNC && c.kind != KIND_FDATASYNC && c.kind != KIND_MSYNC)
 		return 0;
@@ -893,7 +905,7 @@ INLINE u32 stack_of(struct task_struct *task, u32 kind, u64 *to)
 
 // came_back hands over the wait of a thread that runs next. It has not run yet: its stack is where it
 // waited.
-INLINE void came_back(struct task_struct *task, struct thread *t, u64 now)
+COLD void came_back(struct task_struct *task, struct thread *t, u64 now)
 {
 	struct wait_event *e = room(wait_event);
 	if (!e)
