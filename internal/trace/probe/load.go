@@ -247,7 +247,7 @@ func (c *Config) set(spec *ebpf.CollectionSpec) error {
 	}
 	var errs []error
 	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": c.early(), "early_shift": uint32(c.spanBits()),
-		"by_device": c.ByDevice, "stack_bytes": stackBytes(), "kinds": kinds, "ring_kinds": rings} {
+		"by_device": c.ByDevice, "check_stacks": c.checkStacks, "stack_bytes": stackBytes(), "kinds": kinds, "ring_kinds": rings} {
 		variable := spec.Variables[name]
 		if variable == nil {
 			return fmt.Errorf("the eBPF object has no %s", name)

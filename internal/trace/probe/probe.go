@@ -27,6 +27,8 @@ type Config struct {
 	// RingBytes is the size of the ring between the kernel and this process, a power of two; 0 is
 	// 16 MiB.
 	RingBytes int
+	// checkStacks has the kernel read the stacks that the programs know, too, and counts those that differ.
+	checkStacks bool
 }
 
 const (

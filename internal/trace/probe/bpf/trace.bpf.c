@@ -13,6 +13,7 @@ volatile const u64 early_ns = 2000000;  // a wait that ends sooner after its cal
 volatile const u32 early_shift = 20;    // the power of two below early_ns
 volatile const bool by_device = 0;      // targets are all processes, on file systems of fsdevs
 volatile const u32 stack_bytes = 16384; // of a thread in the kernel; its registers lie at the end
+volatile const bool check_stacks = 0;   // of a test: the kernel reads those that are known, too
 volatile const u8 kinds[512] = {};      // by the number of a system call; 0: not traced
 
 volatile const u8 ring_kinds[64] = {};  // by the number of an operation of io_uring; 0: not counted
@@ -873,6 +874,18 @@ __attribute__((noinline)) u32 learn(u32 kind, u64 sp, u32 bytes, u32 frames)
 	return 1;
 }
 
+u64 known_right, known_wrong; // stacks that were checked
+
+COLD void checked(struct task_struct *task, struct sleeper *w, u64 *known, u32 bytes)
+{
+	bool right = bpf_get_task_stack(task, w->stack, sizeof(w->stack), 0) == bytes;
+#pragma unroll
+	for (u32 i = 0; i < FRAMES; i++)
+		if (i < bytes / 8 && w->stack[i] != known[i])
+			right = 0;
+	__sync_fetch_and_add(right ? &known_right : &known_wrong, 1);
+}
+
 // stack_of reads the stack on which a thread sleeps, and returns its length in bytes.
 INLINE u32 stack_of(struct task_struct *task, u32 kind, u64 *to)
 {
@@ -890,6 +903,8 @@ INLINE u32 stack_of(struct task_struct *task, u32 kind, u64 *to)
 		if (k) {
 			struct known_stack *s = &k->of[(place - 1) & (STACKS - 1)];
 			*(struct frames *)to = *(struct frames *)s->stack;
+			if (check_stacks)
+				checked(task, w, s->stack, s->frames * 8);
 			return s->frames * 8;
 		}
 	}
