@@ -87,7 +87,7 @@ type MissedError struct {
 	// Foreseen: it was not certain, but see [Wanted].Foresee.
 	Foreseen bool
 	// Over is how many operations had taken longer than the bound; it exceeds Allowed. For a
-	// checkpoint they are 1 and 0.
+	// checkpoint they are 1 and 0. Of one that was foreseen, both are of the second half of the warm-up.
 	Over, Allowed int64
 	// Mattered holds the limits that ever decided when a request passed: see [Result].
 	Mattered [][volume.Limits]bool
