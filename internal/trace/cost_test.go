@@ -75,7 +75,7 @@ var loads = []load{
 const (
 	costPostgreSQL = "{postgres: {rows: 20000, shared_buffers: 64MiB}}"
 	// After a checkpoint or two, segments of the WAL are used again, as on any server that has run for a while.
-	// Until then each new one is 16 MB of zeros, written and synced while commits wait: one in a hundred does.
+	// Until then each new one is 16 MB of zeros, written and synced while commits wait.
 	costRecycling   = "{postgres: {rows: 20000, shared_buffers: 64MiB, checkpoint_timeout: 30s}}"
 	costClients     = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}, connections: 16}"
 	costEtcd        = "{etcd: {members: 1, rtt: 100us}}"

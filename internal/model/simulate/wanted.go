@@ -231,6 +231,9 @@ func (w *watch) done(write bool, took int64) {
 
 // warmed counts an operation of the warm-up.
 func (w *watch) warmed(at vtime.Instant, write bool, took int64) {
+	if w.hopeful == nil && !w.foresee {
+		return
+	}
 	w.early[kindOf(write)]++
 	for i := range w.bounds {
 		if b := &w.bounds[i]; b.reads != write && took > int64(b.Most)+countedNs {

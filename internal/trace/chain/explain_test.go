@@ -267,7 +267,7 @@ func TestPagesOfCompletedRequest(t *testing.T) {
 	b.Waits[0].In = b.Waits[0].Wake
 	b.Waits = append(b.Waits, events.Wait{Task: caller, Out: 1090*ms + 100_000, Wake: 1090*ms + 600_000, In: 1090*ms + 600_000, Stack: b.Waits[0].Stack})
 	x := explained(t, c, b)
-	expect(t, &x, InCall, Unexplained, "", 0)
+	expect(t, &x, Pages, Unexplained, "", 0)
 	if n := len(x.Segments); n < 2 || x.Segments[n-2].Stage != Completion || x.Segments[n-2].Took() != 500*time.Microsecond {
 		t.Errorf("%+v", x.Segments)
 	}
