@@ -81,7 +81,7 @@ func store(t *testing.T, sc *scenario.Scenario, dirs map[string]string) *stored 
 	if err := server.Start(ctx, &lab.Machine{Dirs: dirs, Scratch: scratch, Scenario: sc}, func(string, int64, int64) {}); err != nil {
 		t.Fatal(err)
 	}
-	s := &stored{server: server, clients: w.Connections(), keys: uint64(w.Documents()), size: w.DocumentSize()}
+	s := &stored{server: server, clients: min(max(w.Connections(), 1), clientsMax), keys: uint64(w.Documents()), size: w.DocumentSize()}
 	for _, dir := range dirs {
 		s.choice = target.Choice{Path: dir}
 	}
@@ -93,7 +93,7 @@ const clientsMax = 32
 
 // update updates documents until the context ends, at a rate if it is not 0.
 func (s *stored) update(ctx context.Context, perSecond float64) {
-	n := min(max(s.clients, 1), clientsMax)
+	n := s.clients
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
@@ -177,7 +177,9 @@ func database(engine, load string, rate float64) func(*testing.T, string) runner
 	return func(t *testing.T, dir string) runner {
 		t.Helper()
 		s := store(t, scenarioOf(t, engine, load, "data"), map[string]string{"data": dir})
-		s.rate = rate
+		if s.rate = rate; rate > 0 {
+			s.clients = offering
+		}
 		return s
 	}
 }

@@ -3,16 +3,19 @@
 package trace_test
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"os/exec"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/trace/target"
 )
@@ -24,17 +27,19 @@ const (
 	fioMixed  = "--name=mixed --rw=randrw --bs=4k --size=256m --direct=1 --ioengine=libaio --iodepth=16 --rate_iops=25000,25000"
 )
 
-// fioRunner is a fio that is started anew for each run.
+// fioRunner is a fio that runs until the test ends. It tells what it has done until now when it is asked to.
 type fioRunner struct {
-	dir  string
-	jobs []string
-	last map[string]latencies
+	dir   string
+	jobs  []string
+	cmd   *exec.Cmd
+	tells *json.Decoder
+	last  map[string]latencies
 }
 
 func (f *fioRunner) target() target.Choice { return target.Choice{Path: f.dir} }
 
 // lasts implements runner.
-func (*fioRunner) lasts() time.Duration { return 2 * time.Second }
+func (*fioRunner) lasts() time.Duration { return 600 * time.Millisecond }
 
 // took implements runner. Writes are the direct ones: others are copies into memory, and their syncs count.
 func (f *fioRunner) took() map[string]latencies { return f.last }
@@ -67,16 +72,39 @@ func (x fioTimes) latencies() latencies {
 	return l
 }
 
-func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
+// start starts fio, and waits until it does what it is to do.
+func (f *fioRunner) start(t *testing.T) {
 	t.Helper()
-	args := []string{"--directory=" + f.dir, "--time_based", "--runtime=" + strconv.Itoa(int(lasts.Seconds())), "--thread", "--output-format=json+"}
+	args := []string{"--directory=" + f.dir, "--time_based", "--runtime=1d", "--thread", "--output-format=json+"}
 	for _, job := range f.jobs {
 		args = append(args, strings.Fields(job)...)
 	}
-	cmd := exec.CommandContext(t.Context(), "fio", args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	if err := cmd.Run(); err != nil {
+	f.cmd = exec.CommandContext(context.Background(), "fio", args...)
+	f.cmd.Stderr = os.Stderr
+	out, err := f.cmd.StdoutPipe()
+	if err := errors.Join(err, f.cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = f.cmd.Process.Kill()
+		_ = f.cmd.Wait() // killed
+	})
+	f.tells = json.NewDecoder(out)
+	// It makes its files after it is ready for signals.
+	until(t, "fio makes no files", func() bool {
+		files, err := filepath.Glob(filepath.Join(f.dir, "*.0"))
+		return err == nil && len(files) > 0
+	})
+	until(t, "fio does nothing", func() bool {
+		n, _ := f.done(t)
+		return n > 0
+	})
+}
+
+// done is how many operations fio has done until now, and their latencies by kind.
+func (f *fioRunner) done(t *testing.T) (operations float64, times map[string]fioTimes) {
+	t.Helper()
+	if err := f.cmd.Process.Signal(unix.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
 	type direction struct {
@@ -92,30 +120,46 @@ func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Durati
 			} `json:"sync"`
 		} `json:"jobs"`
 	}
-	text := out.Bytes()
-	if err := json.Unmarshal(text[max(bytes.IndexByte(text, '{'), 0):], &r); err != nil || len(r.Jobs) == 0 {
-		t.Fatalf("%v: %s", err, text)
+	if err := f.tells.Decode(&r); err != nil {
+		t.Fatal("fio: ", err)
 	}
-	operations, every := 0.0, latencies{}
-	f.last = map[string]latencies{}
+	times = map[string]fioTimes{"syncs": {map[string]int{}}, "reads": {map[string]int{}}, "writes": {map[string]int{}}}
 	for _, j := range r.Jobs {
 		operations += j.Read.Total + j.Write.Total
-		kinds := map[string]latencies{"syncs": j.Sync.Lat.latencies(), "reads": j.Read.Clat.latencies()}
-		if len(kinds["syncs"]) == 0 {
-			kinds["writes"] = j.Write.Clat.latencies()
+		times["syncs"].add(j.Sync.Lat, 1)
+		times["reads"].add(j.Read.Clat, 1)
+		if len(j.Sync.Lat.Bins) == 0 {
+			times["writes"].add(j.Write.Clat, 1)
 		}
-		for kind, l := range kinds {
-			if len(l) == 0 {
-				continue
-			}
-			if f.last[kind] == nil {
-				f.last[kind] = latencies{}
-			}
-			f.last[kind].add(l)
+	}
+	return operations, times
+}
+
+func (x fioTimes) add(o fioTimes, times int) {
+	for bin, n := range o.Bins {
+		x.Bins[bin] += times * n
+	}
+}
+
+// run implements runner. fio does not stop in between.
+func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
+	t.Helper()
+	if f.cmd == nil {
+		f.start(t)
+	}
+	began, before := f.done(t)
+	time.Sleep(lasts)
+	ended, after := f.done(t)
+	every := latencies{}
+	f.last = map[string]latencies{}
+	for kind, x := range after {
+		x.add(before[kind], -1)
+		if l := x.latencies(); len(l) > 0 {
+			f.last[kind] = l
 			every.add(l)
 		}
 	}
-	return operations, time.Duration(every.quantile(0.99) * 1e9)
+	return ended - began, time.Duration(every.quantile(0.99) * 1e9)
 }
 
 // What fio counted is spread over our classes, and none of it is lost.
@@ -136,6 +180,6 @@ func fio(jobs ...string) func(*testing.T, string) runner {
 	return func(t *testing.T, dir string) runner {
 		t.Helper()
 		need(t, "fio")
-		return &fioRunner{dir: dir, jobs: slices.Clone(jobs)}
+		return &fioRunner{dir: dir, jobs: jobs}
 	}
 }

@@ -88,9 +88,10 @@ struct slot {
 	u64 first; // 0: free
 	u32 tgid, tid;
 	u32 bytes;
-	u8 disk, reason, kthread, requeues;
+	u8 disk, reason, bits, requeues;
 	struct name comm;
 };
+enum { KTHREAD = 1, UNTIMED = 2, NEW = 4 }; // bits: who made it; alloc is not when it was made; its alloc comes later
 static struct slot requests[REQUESTS] __attribute__((aligned(64)));
 
 // The commit of a journal that is under way, by the journal's address.
@@ -1142,30 +1143,22 @@ INLINE void submitter(struct slot *s)
 		bpf_get_current_comm(&s->comm, COMM);
 		READ(flags, t->flags);
 	}
-	s->kthread = (flags & PF_KTHREAD) != 0;
 	s->reason = 0;
-	if (s->kthread) {
+	if (flags & PF_KTHREAD) {
+		s->bits |= KTHREAD;
 		u64 flusher = element(flushers, s->tid);
 		if (flusher >> 32 == s->tid)
 			s->reason = flusher;
 	}
 }
 
-// queued notes that a request was made, or issued.
-INLINE int queued(struct request *rq, bool issued)
+// A kernel that counts no I/O (queue/iostats) does not set a request's time: it has that of an earlier use. A
+// request that is met for the first time is believed to be at most so old.
+#define OLDEST_NS 10000000000ull
+
+// made notes a request that is not known.
+INLINE int made(struct request *rq, struct slot *s, u64 now, u8 bits, bool issued)
 {
-	u64 key = key_of(rq), alloc = rq->start_time_ns;
-	struct slot *s = place_of(key);
-	if (s && s->first && s->key == key && s->alloc == alloc) {
-		if (issued) {
-			if (!s->issue)
-				s->issue = bpf_ktime_get_ns();
-			else
-				s->requeues++;
-			s->bytes = rq->__data_len;
-		}
-		return 0;
-	}
 	u32 disk = place_on(disk_of(rq));
 	if (!disk)
 		return 0;
@@ -1173,16 +1166,41 @@ INLINE int queued(struct request *rq, bool issued)
 		lost();
 		return 0;
 	}
-	u64 now = bpf_ktime_get_ns();
-	s->key = key;
-	s->alloc = alloc;
+	s->key = key_of(rq);
+	s->alloc = rq->start_time_ns;
 	s->first = now;
 	s->issue = issued ? now : 0;
 	s->bytes = rq->__data_len;
 	s->disk = disk - 1;
+	s->bits = bits;
 	s->requeues = 0;
 	submitter(s);
 	return 0;
+}
+
+// queued notes that a request was made, or issued.
+INLINE int queued(struct request *rq, bool issued)
+{
+	u64 key = key_of(rq), alloc = rq->start_time_ns, now = bpf_ktime_get_ns();
+	struct slot *s = place_of(key);
+	u8 bits = alloc >= now || now - alloc > OLDEST_NS ? UNTIMED : 0;
+	if (s && s->key == key) {
+		if (s->first && (s->alloc == alloc || s->bits & NEW)) {
+			s->alloc = alloc;
+			s->bits &= ~NEW;
+			if (issued) {
+				if (!s->issue)
+					s->issue = now;
+				else
+					s->requeues++;
+				s->bytes = rq->__data_len;
+			}
+			return 0;
+		}
+		if (s->alloc == alloc)
+			bits = UNTIMED;
+	}
+	return made(rq, s, now, bits, issued);
 }
 
 // merged forgets a request that became part of another.
@@ -1205,12 +1223,13 @@ int issue_510(u64 *ctx) { return queued((void *)ctx[1], 1); }
 SEC("tp_btf/block_rq_merge")
 int merge_510(u64 *ctx) { return merged((void *)ctx[1]); }
 
-// Since 6.3: before the kernel parts a request with a flush, which it then issues itself.
+// Since 6.3: before the kernel parts a request with a flush, which it then issues itself. Since 6.14 the request
+// has its time only after this: it is taken as the request is met next.
 SEC("tp_btf/block_io_start")
 int io_start(u64 *ctx)
 {
 	struct request *rq = (void *)ctx[0];
-	return rq->cmd_flags & (REQ_PREFLUSH | REQ_FUA) ? queued(rq, 0) : 0;
+	return rq->cmd_flags & (REQ_PREFLUSH | REQ_FUA) ? made(rq, place_of(key_of(rq)), bpf_ktime_get_ns(), NEW | UNTIMED, 0) : 0;
 }
 
 SEC("tp_btf/block_rq_insert")
@@ -1235,11 +1254,12 @@ INLINE void completed(struct request *rq, struct slot *s, u64 now)
 		d->at = now;
 		d->first = s->first;
 	}
+	u64 alloc = s->bits & UNTIMED ? 0 : s->alloc;
 	bool alone = s->issue && disk->done <= s->issue, sample = alone && now - disk->sampled >= SAMPLE_NS;
 	disk->done = now;
 	if (sample)
 		disk->sampled = now;
-	else if (!matters(s->alloc && s->alloc < s->first ? s->alloc : s->first, now))
+	else if (!matters(alloc && alloc < s->first ? alloc : s->first, now))
 		return;
 	struct request_event *e = room(request_event);
 	if (!e)
@@ -1249,7 +1269,7 @@ INLINE void completed(struct request *rq, struct slot *s, u64 now)
 	e->sector = rq->__sector;
 	e->bytes = s->bytes;
 	e->flags = rq->cmd_flags;
-	e->alloc = s->alloc;
+	e->alloc = alloc;
 	e->first = s->first;
 	e->issue = s->issue;
 	e->done = now;
@@ -1257,7 +1277,7 @@ INLINE void completed(struct request *rq, struct slot *s, u64 now)
 	e->tid = s->tid;
 	e->reason = s->reason;
 	e->requeues = s->requeues;
-	e->kthread = s->kthread;
+	e->kthread = s->bits & KTHREAD;
 	e->alone = alone;
 	*(struct name *)e->comm = s->comm;
 	e->inode = 0;
