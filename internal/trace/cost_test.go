@@ -104,6 +104,7 @@ type measurement struct {
 	syncs     float64                      // that a trace saw, a second
 	programs  map[string]ebpf.ProgramStats // of the trace, by name
 	tracer    time.Duration                // processor time of the tracing process
+	lasts     time.Duration
 }
 
 // TestCost prints what a trace costs: throughput and p99 of pairs of runs with and without, in the
@@ -175,6 +176,7 @@ func counting(t *testing.T) {
 // measured runs a load once.
 func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m measurement) {
 	t.Helper()
+	m.lasts = lasts
 	before, done, busy, own := programs(), written(t, r.target().Path), processorTime(t), cpuOf(t, tracer.cmd.Process.Pid)
 	n, p99 := r.run(t, lasts)
 	m.latencies = r.took()
@@ -301,12 +303,13 @@ func programs() map[string]ebpf.ProgramStats {
 // change with its interval; and before these the syncs that the trace saw and the disk's writes without
 // it.
 func printPairs(name string, without, with []measurement) {
-	var rate, p99, cpu, syncs, writes, written []float64
+	var rate, p99, cpu, syncs, writes, written, tracer []float64
 	var rates, p99s, cpus [2][]float64
 	for i := range with {
 		syncs, writes = append(syncs, with[i].syncs), append(writes, without[i].writes)
 		rate = append(rate, with[i].rate/without[i].rate)
 		written = append(written, with[i].writes/without[i].writes)
+		tracer = append(tracer, 100*with[i].tracer.Seconds()/with[i].lasts.Seconds())
 		p99 = append(p99, with[i].p99/without[i].p99)
 		cpu = append(cpu, with[i].cpu/without[i].cpu)
 		cpus[0], cpus[1] = append(cpus[0], without[i].cpu*1e6), append(cpus[1], with[i].cpu*1e6)
@@ -315,7 +318,7 @@ func printPairs(name string, without, with []measurement) {
 	}
 	fmt.Printf("| %s | %.0f | %.0f | %d | %.0f | %.0f | %s | %.0f us | %.0f us | %s | %.1f us | %.1f us | %s |\n", name, middle(syncs), middle(writes), len(with),
 		middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99), middle(cpus[0]), middle(cpus[1]), change(cpu))
-	fmt.Printf("    the disk's writes %s\n", change(written))
+	fmt.Printf("    the disk's writes %s; the tracing process %.2f %% of a processor\n", change(written), mean(tracer))
 	for _, kind := range slices.Sorted(maps.Keys(with[0].latencies)) {
 		fmt.Println(pooled(kind, without, with))
 	}
@@ -337,6 +340,13 @@ func change(ratios []float64) string {
 	low := max(int(all/2-1.96*math.Sqrt(n*(n+1)*(2*n+1)/24)), 0)
 	percent := func(x float64) float64 { return 100 * math.Expm1(x) }
 	return fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(middle(means)), percent(means[low]), percent(means[len(means)-1-low]))
+}
+
+func mean(xs []float64) (sum float64) {
+	for _, x := range xs {
+		sum += x / float64(len(xs))
+	}
+	return sum
 }
 
 func middle(xs []float64) float64 {

@@ -166,6 +166,7 @@ enum bpf_func_id { // since 5.11
 
 enum rqf_flags { // since 6.11
 	__RQF_FLUSH_SEQ = 1,
+	__RQF_IO_STAT = 2,
 };
 struct request___515 {
 	struct gendisk *rq_disk;

@@ -1152,12 +1152,8 @@ INLINE void submitter(struct slot *s)
 	}
 }
 
-// A kernel that counts no I/O (queue/iostats) does not set a request's time: it has that of an earlier use. A
-// request that is met for the first time is believed to be at most so old.
-#define OLDEST_NS 10000000000ull
-
 // made notes a request that is not known.
-INLINE int made(struct request *rq, struct slot *s, u64 now, u8 bits, bool issued)
+INLINE int made(struct request *rq, struct slot *s, u8 bits, bool issued)
 {
 	u32 disk = place_on(disk_of(rq));
 	if (!disk)
@@ -1166,6 +1162,7 @@ INLINE int made(struct request *rq, struct slot *s, u64 now, u8 bits, bool issue
 		lost();
 		return 0;
 	}
+	u64 now = bpf_ktime_get_ns();
 	s->key = key_of(rq);
 	s->alloc = rq->start_time_ns;
 	s->first = now;
@@ -1178,29 +1175,33 @@ INLINE int made(struct request *rq, struct slot *s, u64 now, u8 bits, bool issue
 	return 0;
 }
 
+// untimed reports whether a request has no time of its own: where I/O is not counted (queue/iostats), the kernel may
+// have left that of an earlier one (since 6.14).
+INLINE bool untimed(struct request *rq)
+{
+	if (!enum_exists(enum rqf_flags, __RQF_IO_STAT))
+		return 0;
+	return !(rq->rq_flags & 1 << enum_value(enum rqf_flags, __RQF_IO_STAT));
+}
+
 // queued notes that a request was made, or issued.
 INLINE int queued(struct request *rq, bool issued)
 {
-	u64 key = key_of(rq), alloc = rq->start_time_ns, now = bpf_ktime_get_ns();
+	u64 key = key_of(rq), alloc = rq->start_time_ns;
 	struct slot *s = place_of(key);
-	u8 bits = alloc >= now || now - alloc > OLDEST_NS ? UNTIMED : 0;
-	if (s && s->key == key) {
-		if (s->first && (s->alloc == alloc || s->bits & NEW)) {
-			s->alloc = alloc;
-			s->bits &= ~NEW;
-			if (issued) {
-				if (!s->issue)
-					s->issue = now;
-				else
-					s->requeues++;
-				s->bytes = rq->__data_len;
-			}
-			return 0;
+	if (s && s->first && s->key == key && (s->alloc == alloc || s->bits & NEW)) {
+		s->alloc = alloc;
+		s->bits &= ~NEW;
+		if (issued) {
+			if (!s->issue)
+				s->issue = bpf_ktime_get_ns();
+			else
+				s->requeues++;
+			s->bytes = rq->__data_len;
 		}
-		if (s->alloc == alloc)
-			bits = UNTIMED;
+		return 0;
 	}
-	return made(rq, s, now, bits, issued);
+	return made(rq, s, untimed(rq) ? UNTIMED : 0, issued);
 }
 
 // merged forgets a request that became part of another.
@@ -1229,7 +1230,7 @@ SEC("tp_btf/block_io_start")
 int io_start(u64 *ctx)
 {
 	struct request *rq = (void *)ctx[0];
-	return rq->cmd_flags & (REQ_PREFLUSH | REQ_FUA) ? made(rq, place_of(key_of(rq)), bpf_ktime_get_ns(), NEW | UNTIMED, 0) : 0;
+	return rq->cmd_flags & (REQ_PREFLUSH | REQ_FUA) ? made(rq, place_of(key_of(rq)), NEW | UNTIMED, 0) : 0;
 }
 
 SEC("tp_btf/block_rq_insert")

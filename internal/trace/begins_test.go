@@ -1,0 +1,111 @@
+//go:build linux
+
+package trace_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/trace/events"
+	"plimsoll/internal/trace/probe"
+)
+
+// A request begins within the call that made it. The kernel's own structure may still have the time of an earlier
+// use: until a request with a flush is queued, and always where I/O is not counted.
+func TestRequestsBegin(t *testing.T) {
+	if err := probe.Available(); err != nil {
+		t.Skip(err)
+	}
+	for name, counted := range map[string]string{"counted": "1", "not counted": "0"} {
+		t.Run(name, func(t *testing.T) {
+			dir := inMemory(t)
+			var st unix.Stat_t
+			if err := unix.Stat(dir, &st); err != nil {
+				t.Fatal(err)
+			}
+			major, minor := unix.Major(st.Dev), unix.Minor(st.Dev)
+			if err := os.WriteFile(fmt.Sprintf("/sys/dev/block/%d:%d/queue/iostats", major, minor), []byte(counted), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			p, err := probe.Start(probe.Config{Slower: 1}) // hands over all of them
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = p.Close() }) // the process's end does the same
+			dev := major<<20 | minor
+			if err := p.Watch([]uint32{uint32(os.Getpid())}, []uint32{dev}, []uint32{dev}); err != nil {
+				t.Fatal(err)
+			}
+			calls := apart(t, dir)
+			data, flushes := 0, 0
+			for _, r := range own(t, p, 2*len(calls)) {
+				for _, c := range calls {
+					if r.Done < c[0] || r.Done > c[1] {
+						continue
+					}
+					if r.Begin() < c[0] {
+						t.Errorf("a request of %d bytes (flags %#x) began %v before the call that made it", r.Bytes, r.Flags, time.Duration(c[0]-r.Begin()))
+					}
+					if r.Bytes > 0 {
+						data++
+					} else {
+						flushes++
+					}
+				}
+			}
+			if data < len(calls) || flushes < len(calls) {
+				t.Errorf("%d requests with data and %d flushes of %d syncs", data, flushes, len(calls))
+			}
+		})
+	}
+}
+
+// apart syncs a page of a file again and again with pauses, and returns when each sync began and ended.
+func apart(t *testing.T, dir string) (calls [][2]int64) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "synced"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for i := range 50 {
+		began := probe.Clock()
+		if _, err := f.WriteAt(make([]byte, 4096), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Fdatasync(int(f.Fd())); err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 { // the first one makes the file, with a commit of the journal
+			calls = append(calls, [2]int64{began, probe.Clock()})
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return calls
+}
+
+// own are so many of this process's requests.
+func own(t *testing.T, p *probe.Probe, n int) (all []events.Request) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := p.Run(ctx, func(b *events.Batch) {
+		for _, r := range b.Requests {
+			if r.PID == uint32(os.Getpid()) {
+				all = append(all, r)
+			}
+		}
+		if len(all) >= n {
+			cancel()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
