@@ -30,9 +30,15 @@ func TestRequestsBegin(t *testing.T) {
 				t.Fatal(err)
 			}
 			major, minor := unix.Major(st.Dev), unix.Minor(st.Dev)
-			if err := os.WriteFile(fmt.Sprintf("/sys/dev/block/%d:%d/queue/iostats", major, minor), []byte(counted), 0o644); err != nil {
+			counts := fmt.Sprintf("/sys/dev/block/%d:%d/queue/iostats", major, minor)
+			if err := os.WriteFile(counts, []byte(counted), 0o644); err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() { // the device keeps it
+				if err := os.WriteFile(counts, []byte("1"), 0o644); err != nil {
+					t.Error(err)
+				}
+			})
 			p, err := probe.Start(probe.Config{Slower: 1}) // hands over all of them
 			if err != nil {
 				t.Fatal(err)
