@@ -76,6 +76,7 @@ type Probe struct {
 	// they do at a map.
 	known map[string]int
 	marks map[string]*[1024]uint8
+	none  *nothing // nil until [Probe.Attach] is called
 	// Missing is what this kernel cannot show.
 	Missing []string
 }
@@ -125,19 +126,26 @@ func (p *Probe) Attach() error {
 	if err := p.forget(); err != nil {
 		return err
 	}
-	return p.attach()
+	if err := p.attach(); err != nil {
+		return err
+	}
+	return p.wakers.resume(Clock())
 }
 
 // forget removes what the programs know of calls: those that were under way as they were detached would
 // seem to last until now.
 func (p *Probe) forget() error {
 	threads, state := p.coll.Maps["threads"], p.coll.Maps[".bss"]
-	none := make([]byte, threads.ValueSize())
-	var err error
-	for i := uint32(0); i < threads.MaxEntries() && err == nil; i++ {
-		err = threads.Put(i, none)
+	if p.none == nil {
+		n := threads.MaxEntries()
+		p.none = &nothing{keys: make([]uint32, n), values: make([][threadBytes]byte, n), state: make([]byte, state.ValueSize())}
+		for i := range p.none.keys {
+			p.none.keys[i] = uint32(i)
+		}
 	}
-	if err := errors.Join(err, state.Put(uint32(0), make([]byte, state.ValueSize()))); err != nil {
+	// One call for all: what tens of thousands leave behind would be collected while others are measured.
+	_, err := threads.BatchUpdate(p.none.keys, p.none.values, nil)
+	if err := errors.Join(err, state.Put(uint32(0), p.none.state)); err != nil {
 		return fmt.Errorf("trace: forgetting calls: %w", err)
 	}
 	if err := p.coll.Variables["watched_since"].Set(uint64(Clock())); err != nil {
@@ -145,6 +153,16 @@ func (p *Probe) forget() error {
 	}
 	return p.Watch(nil, nil, nil) // the marks
 }
+
+// nothing is what the programs know of calls at first.
+type nothing struct {
+	keys   []uint32
+	values [][threadBytes]byte
+	state  []byte
+}
+
+// threadBytes is the size of the programs' struct thread.
+const threadBytes = 112
 
 func (p *Probe) attach() error {
 	for _, x := range programs {

@@ -38,6 +38,7 @@ type wakers struct {
 	link    link.Link // nil: it is detached
 	allowed bool
 	needed  int64 // when there was a long wait last
+	paused  bool  // it was attached as all programs were detached
 }
 
 // wants reports whether a call waited for long, and not for a processor: half of what makes it slow.
@@ -111,9 +112,13 @@ func (w *wakers) allow(yes bool) {
 	defer w.mu.Unlock()
 	w.allowed = yes
 	if !yes {
+		w.paused = w.link != nil
 		w.detach()
 	}
 }
+
+// resume attaches the program again, if it was when all were detached.
+func (w *wakers) resume(now int64) error { return w.look(now, w.paused) }
 
 func (w *wakers) detach() {
 	if w.link != nil {
