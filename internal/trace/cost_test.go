@@ -78,7 +78,7 @@ const (
 	// Until then each new one is 16 MB of zeros, written and synced while commits wait.
 	costRecycling   = "{postgres: {rows: 20000, shared_buffers: 64MiB, checkpoint_timeout: 30s}}"
 	costClients     = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}, connections: 16}"
-	costEtcd        = "{etcd: {members: 1, rtt: 100us, quota: 5GiB}}" // it grows by 3 MB a second
+	costEtcd        = "{etcd: {members: 1, rtt: 100us, quota: 3GiB}}" // it grows by 3 MB a second
 	costEtcdClients = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 2000}, document: {size: 512B}}"
 	costWiredTiger  = "{wiredtiger: {cache: 256MB, log_bytes: 1200B, oplog: false}}"
 	costDocuments   = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 1KiB}, connections: 16}"

@@ -44,7 +44,7 @@ func scenarioOf(t *testing.T, engine, load string, volumes ...string) *scenario.
 	var b strings.Builder
 	b.WriteString("plimsoll: 1\nname: traced\nrun: {duration: 50s, warmup: 10s}\nhost: {cores: 2, memory: 8GiB}\nvolumes:\n")
 	for _, v := range volumes {
-		fmt.Fprintf(&b, "  %s: {type: custom, size: 2GiB, iops: 1000, throughput: 40MiB/s, latency: {like: gp3}}\n", v)
+		fmt.Fprintf(&b, "  %s: {type: custom, size: 4GiB, iops: 1000, throughput: 40MiB/s, latency: {like: gp3}}\n", v)
 	}
 	fmt.Fprintf(&b, "engine: %s\nworkload: %s\n", engine, load)
 	sc, err := scenario.NewLanguage(engines.All()).Parse("traced.yaml", []byte(b.String()), nil)

@@ -67,7 +67,10 @@ type session struct {
 	early   int              // slow calls that began before
 	foreign map[uint32]bool  // devices of files that are on no watched file system
 	look    chan struct{}    // asks for a look at the whole target at once
-	known   map[uint32]bool  // processes whose files were looked at; of run's goroutine
+	due     chan struct{}    // asks for one at what is new
+	looked  int64            // when it was asked for last
+	garbage garbage
+	known   map[uint32]bool // processes whose files were looked at; of run's goroutine
 	groups  map[uint32]bool
 }
 
@@ -84,7 +87,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		return nil, err
 	}
 	s := &session{opt: opt, rings: found.Rings, byDevice: found.ByDevice, notes: found.Notes, tally: chain.NewTally(), groups: map[uint32]bool{},
-		since: map[uint32]int64{}, foreign: map[uint32]bool{}, known: map[uint32]bool{}, look: make(chan struct{}, 1)}
+		since: map[uint32]int64{}, foreign: map[uint32]bool{}, known: map[uint32]bool{}, look: make(chan struct{}, 1), due: make(chan struct{}, 1)}
 	s.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(), Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
 	s.window = chain.NewWindow(&s.header)
 	p, err := probe.Start(probe.Config{Slower: opt.Slower, ByDevice: found.ByDevice})
@@ -93,6 +96,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	}
 	s.probe, s.header.Missing = p, p.Missing
 	defer func() { _ = p.Close() }() // the process's end does the same
+	defer s.garbage.restore()
 	if err := s.watch(found); err != nil {
 		return nil, err
 	}
@@ -154,6 +158,11 @@ func (s *session) run(ctx context.Context) error {
 		s.take(b)
 		now := probe.Clock()
 		s.explain(now - settle.Nanoseconds())
+		if now-s.looked >= refresh.Nanoseconds() {
+			s.looked = now
+			ask(s.due) // while this process runs anyway: to wake up costs more than to look
+			s.garbage.adapt()
+		}
 		if s.opt.Progress != nil {
 			n, waited := s.tally.Slow()
 			s.opt.Progress(float64(now-s.header.BeganNs)/float64(s.opt.For), n, waited)
@@ -171,16 +180,22 @@ func (s *session) run(ctx context.Context) error {
 
 // pause waits until it is time to look at the target again; false if the trace is over.
 func (s *session) pause(ctx context.Context) bool {
-	tick := time.NewTimer(refresh)
-	defer tick.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-tick.C:
+	case <-s.due:
 	case <-s.look:
 		clear(s.known)
 	}
 	return ctx.Err() == nil
+}
+
+// ask asks whoever waits, unless that is done already.
+func ask(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // extend takes what has come since the last look.
@@ -257,10 +272,7 @@ func (s *session) strange(dev uint32) {
 		return
 	}
 	s.foreign[dev] = true
-	select {
-	case s.look <- struct{}{}:
-	default: // it is asked for
-	}
+	ask(s.look)
 }
 
 // group adds the name and the cgroup of a process that was not seen before.

@@ -190,7 +190,7 @@ func (w *Window) forget(before int64) {
 		for k := range rs[:i] {
 			delete(w.first, rs[k].First)
 		}
-		w.disks[dev] = slices.Clone(rs[i:])
+		w.disks[dev] = slices.Delete(rs, 0, i) // in place: what comes next needs the room again
 		w.size -= i
 	}
 	for tid, xs := range w.waits {
@@ -199,7 +199,7 @@ func (w *Window) forget(before int64) {
 		if i == len(xs) {
 			delete(w.waits, tid)
 		} else if i > 0 {
-			w.waits[tid] = slices.Clone(xs[i:])
+			w.waits[tid] = slices.Delete(xs, 0, i)
 		}
 	}
 	for dev, cs := range w.commit {

@@ -36,7 +36,7 @@ const (
 	pollEvery   = 100 * time.Millisecond
 	// While little comes, this process looks less often: much of what a look costs are Go's own threads that
 	// wake up. So few events leave nearly all of the ring empty.
-	pollCalm  = 250 * time.Millisecond
+	pollCalm  = 500 * time.Millisecond
 	calmBatch = 1000
 	// A wait that took less is part of the time around it.
 	waitLeast = 50 * time.Microsecond
@@ -244,9 +244,9 @@ func (p *Probe) CountsRings() bool {
 	return false
 }
 
-// Run hands over batches of events until the context ends, each 100 ms, or 250 ms while there are few, and
+// Run hands over batches of events until the context ends, each 100 ms, or 500 ms while there are few, and
 // what is left in the ring then. The programs wake this process up only for what attaches the [wakers]: each
-// time that it runs takes some 0.3 ms of a processor (docs/trace.md: what four looks a second take less than ten).
+// time that it runs takes some 0.3 ms of a processor (docs/trace.md).
 func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 	p.reader.SetDeadline(time.Now()) // a read never waits
 	ended := func() bool { return ctx.Err() != nil }

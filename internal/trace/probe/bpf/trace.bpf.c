@@ -226,7 +226,7 @@ INLINE bool hot(u64 now)
 // matters reports whether something that ends now, and began at a time, is handed over.
 INLINE bool matters(u64 from, u64 now) { return now - from >= early_ns || hot(now); }
 
-// The tracing process looks four to ten times a second, and is woken up by nothing but a call that has lasted for
+// The tracing process looks two to ten times a second, and is woken up by nothing but a call that has lasted for
 // half of what makes it slow: it then attaches the program that sees who wakes whom.
 #define ASKED_NS 50000000ull
 u8 wakers_watched; // it has done so
