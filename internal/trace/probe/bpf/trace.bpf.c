@@ -1176,7 +1176,7 @@ INLINE int made(struct request *rq, struct slot *s, u8 bits, bool issued)
 }
 
 // untimed reports whether a request has no time of its own: where I/O is not counted (queue/iostats), the kernel may
-// have left that of an earlier one (since 6.14).
+// have left that of an earlier one (seen on 6.18).
 INLINE bool untimed(struct request *rq)
 {
 	if (!enum_exists(enum rqf_flags, __RQF_IO_STAT))
@@ -1224,7 +1224,7 @@ int issue_510(u64 *ctx) { return queued((void *)ctx[1], 1); }
 SEC("tp_btf/block_rq_merge")
 int merge_510(u64 *ctx) { return merged((void *)ctx[1]); }
 
-// Since 6.3: before the kernel parts a request with a flush, which it then issues itself. Since 6.14 the request
+// Since 6.3: before the kernel parts a request with a flush, which it then issues itself. On newer kernels (seen on 6.18) the request
 // has its time only after this: it is taken as the request is met next.
 SEC("tp_btf/block_io_start")
 int io_start(u64 *ctx)
