@@ -90,6 +90,7 @@ const (
 // many times that in their queue.
 const offering = 128
 
+// connected is a workload with a connection for each of these clients.
 func connected(load string) string {
 	load = strings.Replace(load, ", connections: 16}", "}", 1)
 	return strings.TrimSuffix(load, "}") + fmt.Sprintf(", connections: %d}", offering)
@@ -104,7 +105,7 @@ type measurement struct {
 	syncs     float64                      // that a trace saw, a second
 	programs  map[string]ebpf.ProgramStats // of the trace, by name
 	tracer    time.Duration                // processor time of the tracing process
-	lasts     time.Duration
+	lasts     time.Duration                // the run
 }
 
 // TestCost prints what a trace costs: throughput and p99 of pairs of runs with and without, in the

@@ -25,7 +25,7 @@ type Options struct {
 	Slower time.Duration
 	// Keep collects the events, for a file.
 	Keep bool
-	// Progress is called several times a second with how much of the time is over, from 0 to 1, and
+	// Progress is called at least twice a second with how much of the time is over, from 0 to 1, and
 	// the slow calls until now; nil is allowed.
 	Progress func(done float64, slow int, waited time.Duration)
 	// Each is called with each slow call and when it ended; nil is allowed.
