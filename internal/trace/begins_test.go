@@ -34,7 +34,7 @@ func TestRequestsBegin(t *testing.T) {
 			queue := fmt.Sprintf("/sys/dev/block/%d:%d/queue/", major, minor)
 			set(t, queue+"write_cache", "write back")
 			set(t, queue+"iostats", counted)
-			p, err := probe.Start(probe.Config{Slower: 1}) // hands over all of them
+			p, err := probe.Start(probe.Config{Slower: 1, All: true}) // hands over all of them
 			if err != nil {
 				t.Fatal(err)
 			}

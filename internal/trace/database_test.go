@@ -92,7 +92,7 @@ func TestDatabaseCulprit(t *testing.T) {
 			takesTurn(t, x.turn)
 			e := emulate(t, x.fs, 0)
 			choice, slower := x.set(t, e)
-			r := traced(t, choice, slower, x.least)
+			r := traced(t, choice, slower, x.least, *saveTo != "" || x.while != "")
 			if *saveTo != "" {
 				file := filepath.Join(*saveTo, strings.ReplaceAll(x.name, " ", "-")+".trace")
 				if err := events.SaveFile(file, r.Report.Header, r.Events); err != nil {

@@ -24,7 +24,7 @@ func TestBtrfs(t *testing.T) {
 	e := emulate(t, "btrfs", 0)
 	appending(t, e.dir)
 	copying(t, e.dir)
-	r := traced(t, target.Choice{Path: e.dir}, 20*time.Millisecond, 0).Report
+	r := traced(t, target.Choice{Path: e.dir}, 20*time.Millisecond, 0, false).Report
 	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "btrfs's log") }) {
 		t.Errorf("no note on btrfs: %q", r.Notes)
 	}
@@ -99,7 +99,7 @@ func TestOverlay(t *testing.T) {
 	t.Cleanup(func() { unmount(t, merged) })
 	appending(t, merged)
 	copying(t, e.dir)
-	r := traced(t, target.Choice{Path: merged}, 20*time.Millisecond, 0).Report
+	r := traced(t, target.Choice{Path: merged}, 20*time.Millisecond, 0, false).Report
 	if share := culprit(r, "dd"); share < 0.5 {
 		t.Errorf("%.0f %% of the wait is behind dd: %+v", 100*share, r.Causes())
 	}

@@ -90,7 +90,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		since: map[uint32]int64{}, foreign: map[uint32]bool{}, known: map[uint32]bool{}, look: make(chan struct{}, 1), due: make(chan struct{}, 1)}
 	s.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(), Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
 	s.window = chain.NewWindow(&s.header)
-	p, err := probe.Start(probe.Config{Slower: opt.Slower, ByDevice: found.ByDevice})
+	p, err := probe.Start(probe.Config{Slower: opt.Slower, ByDevice: found.ByDevice, All: opt.Keep})
 	if err != nil {
 		return nil, err
 	}

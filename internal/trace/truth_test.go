@@ -37,7 +37,7 @@ func TestDeviceStages(t *testing.T) {
 		tid <- unix.Gettid()
 		gone <- writing(e.device, offset, length, stop)
 	}()
-	r := traced(t, target.Choice{PID: os.Getpid()}, 10*time.Millisecond, 0)
+	r := traced(t, target.Choice{PID: os.Getpid()}, 10*time.Millisecond, 0, true)
 	close(stop)
 	if err := <-gone; err != nil {
 		t.Fatal(err)

@@ -102,6 +102,20 @@ func (d *decoder) add(b []byte, to *events.Batch) {
 	}
 }
 
+// kindOf is a record's type; 0 if it has none.
+func kindOf(b []byte) uint32 {
+	r := record{b: b}
+	return r.u32()
+}
+
+// requestAloneAt is where a request's record says whether it had its disk for itself.
+const requestAloneAt = 92
+
+func hadItsDisk(b []byte) bool {
+	r := record{b: b, at: requestAloneAt}
+	return kindOf(b) == eventRequest && r.u32() != 0
+}
+
 func call(r *record) events.Call {
 	c := events.Call{Kind: events.Kind(r.u32())}
 	c.PID, c.TID = r.u32(), r.u32()

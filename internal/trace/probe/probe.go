@@ -27,6 +27,9 @@ type Config struct {
 	// RingBytes is the size of the ring between the kernel and this process, a power of two; 0 is
 	// 16 MiB.
 	RingBytes int
+	// All hands over everything that the programs do. Otherwise it is what calls that last for half of what makes them
+	// slow may wait for, and, while there are none, the names of files and how long disks take.
+	All bool
 	// checkStacks has the kernel read the stacks that the programs know, too, and counts those that differ.
 	checkStacks bool
 }
@@ -35,9 +38,9 @@ const (
 	ringDefault = 16 << 20
 	pollEvery   = 100 * time.Millisecond
 	// While little comes, this process looks less often: much of what a look costs are Go's own threads that
-	// wake up. So few events leave nearly all of the ring empty.
+	// wake up. At that pace it fills a calmShare of the ring until the next one.
 	pollCalm  = 500 * time.Millisecond
-	calmBatch = 1000
+	calmShare = 8
 	// A wait that took less is part of the time around it.
 	waitLeast = 50 * time.Microsecond
 	waitMost  = time.Millisecond
@@ -70,6 +73,7 @@ type Probe struct {
 	wakers wakers
 	every  time.Duration // after which Run looks at the latest
 	reader *ringbuf.Reader
+	held   held
 	bell   *bell
 	decode decoder
 	// What [Probe.Watch] filled: entries of each map, and the elements that the programs look at before
@@ -104,14 +108,15 @@ func Start(c Config) (*Probe, error) {
 		coll.Close()
 		return nil, errors.Join(err, r.Close())
 	}
-	p := &Probe{coll: coll, reader: r, bell: rings, every: pollEvery, Missing: missing, known: map[string]int{},
+	p := &Probe{coll: coll, reader: r, bell: rings, every: pollEvery, held: held{all: c.All, slow: c.Slower}, Missing: missing, known: map[string]int{},
 		marks:  map[string]*[1024]uint8{"targets": {}, "fsdevs": {}, "devs": {}},
 		decode: decoder{symbol: syms.name, names: map[uint64]string{}, texts: namer{}}}
-	p.wakers = wakers{program: coll.Programs[wakersProgram], progress: coll.Variables["in_progress"], began: coll.Variables["began"], watched: coll.Variables["wakers_watched"],
+	p.wakers = wakers{program: coll.Programs[wakersProgram], progress: coll.Variables["in_progress"], began: coll.Variables["began"], last: coll.Variables["last_lasted"], watched: coll.Variables["wakers_watched"],
 		shift: c.spanBits(), slow: c.Slower}
 	err = p.attach()
 	if err == nil {
-		err = p.wakers.look(Clock(), true) // the beginning of a trace may be within a stall
+		now := Clock()
+		err = p.wakers.look(now, now) // the beginning of a trace may be within a stall
 	}
 	if err != nil {
 		_ = p.Close() // err is the reason
@@ -126,10 +131,7 @@ func (p *Probe) Attach() error {
 	if err := p.forget(); err != nil {
 		return err
 	}
-	if err := p.attach(); err != nil {
-		return err
-	}
-	return p.wakers.resume(Clock())
+	return p.attach()
 }
 
 // forget removes what the programs know of calls: those that were under way as they were detached would
@@ -177,14 +179,13 @@ func (p *Probe) attach() error {
 		}
 		p.links = append(p.links, l)
 	}
-	p.wakers.allow(true)
-	return nil
+	return p.wakers.allow(Clock(), true)
 }
 
 // Detach leaves the programs loaded, but the kernel no longer runs them. Calls that are under way are
 // lost. It must not run beside Close.
 func (p *Probe) Detach() {
-	p.wakers.allow(false)
+	_ = p.wakers.allow(Clock(), false) // it attaches nothing
 	for _, l := range p.links {
 		_ = l.Close() // the program goes with the process at the latest
 	}
@@ -251,45 +252,54 @@ func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 	p.reader.SetDeadline(time.Now()) // a read never waits
 	ended := func() bool { return ctx.Err() != nil }
 	var rec ringbuf.Record
-	for {
+	for looked := Clock(); ; {
 		last := ended()
 		b := &events.Batch{}
-		if err := p.drain(&rec, b); err != nil {
+		n, full, err := p.drain(&rec, b)
+		if err != nil {
 			return err
 		}
-		if err := p.wakers.look(Clock(), p.wakers.wants(b.Waits)); err != nil {
+		now := Clock()
+		lasted := p.wakers.lasted(now)
+		if err := p.wakers.look(now, lasted); err != nil {
 			return err
 		}
+		p.held.release(now, lasted, func(record []byte) { p.decode.add(record, b) })
 		to(b)
-		switch full := b.Len() >= batchEvents; {
+		switch {
 		case full, !last && ended():
 		case last:
 			return nil
 		default:
 			after := p.every
-			if b.Len() < calmBatch {
+			if calm := int64(p.reader.BufferSize() / calmShare); int64(n)*pollCalm.Nanoseconds() < calm*(now-looked) {
 				after = max(after, pollCalm)
 			}
 			if err := p.bell.wait(time.Now().Add(after)); err != nil {
 				return err
 			}
 		}
+		looked = now
 	}
 }
 
-// drain adds what is in the ring to a batch.
-func (p *Probe) drain(rec *ringbuf.Record, b *events.Batch) error {
-	for b.Len() < batchEvents {
+// drain takes what is in the ring, in bytes, and adds to a batch what is wanted whatever comes. It is full if there is
+// more.
+func (p *Probe) drain(rec *ringbuf.Record, b *events.Batch) (bytes int, full bool, err error) {
+	for range batchEvents {
 		err := p.reader.ReadInto(rec)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil
+			return bytes, false, nil
 		}
 		if err != nil {
-			return fmt.Errorf("trace: the ring of events: %w", err)
+			return bytes, false, fmt.Errorf("trace: the ring of events: %w", err)
 		}
-		p.decode.add(rec.RawSample, b)
+		bytes += len(rec.RawSample)
+		if p.held.add(rec.RawSample) {
+			p.decode.add(rec.RawSample, b)
+		}
 	}
-	return nil
+	return bytes, true, nil
 }
 
 // batchEvents bounds a batch.

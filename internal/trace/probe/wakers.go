@@ -3,21 +3,19 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
-
-	"plimsoll/internal/trace/events"
 )
 
 // wakersProgram notes who ends a wait, and when.
 const wakersProgram = "waking"
 
-// wakersFor is how long the program stays after the last long wait.
+// wakersFor is how long the program stays after a call lasted.
 const wakersFor = 5 * time.Second
 
 // spans is the number of elements that the programs count calls in: their SPANS.
@@ -30,6 +28,7 @@ const spans = 1024
 type wakers struct {
 	program         *ebpf.Program
 	progress, began *ebpf.Variable // of the programs: calls under way, in all and by when they began
+	last            *ebpf.Variable // of the programs: when a call had lasted last, as it ended or a wait of it did
 	watched         *ebpf.Variable // says to them that this one is attached
 	shift           int            // of a time to its element of began
 	slow            time.Duration  // a call that takes less is counted only
@@ -37,28 +36,18 @@ type wakers struct {
 	mu      sync.Mutex
 	link    link.Link // nil: it is detached
 	allowed bool
-	needed  int64 // when there was a long wait last
-	paused  bool  // it was attached as all programs were detached
+	needed  int64 // when a call lasted last
+	paused  int64 // when all programs were detached
 }
 
-// wants reports whether a call waited for long, and not for a processor: half of what makes it slow.
-func (w *wakers) wants(all []events.Wait) bool {
-	return slices.ContainsFunc(all, func(x events.Wait) bool {
-		return !x.Kernel && !x.Preempted && x.In-x.Out >= w.slow.Nanoseconds()/2
-	})
-}
-
-// look attaches the program if it is wanted or a call has waited until now for long, and detaches it if
-// neither was so for a while.
-func (w *wakers) look(now int64, wanted bool) error {
+// look attaches the program if a call lasted a moment ago, by [wakers.lasted], and detaches it if none did for a while.
+func (w *wakers) look(now, lasted int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.allowed {
 		return nil
 	}
-	if wanted || w.lasts(now) {
-		w.needed = now
-	}
+	w.needed = max(w.needed, lasted)
 	switch on := w.needed != 0 && now-w.needed < wakersFor.Nanoseconds(); {
 	case on && w.link == nil:
 		l, err := link.AttachTracing(link.TracingOptions{Program: w.program})
@@ -83,18 +72,22 @@ func (w *wakers) tell(attached uint8) error {
 	return nil
 }
 
-// lasts reports whether a call is under way that has taken half of what makes it slow: the programs'
-// urgency.
-func (w *wakers) lasts(now int64) bool {
+// lasted is when a call was under way last that had taken half of what makes it slow: now, or as it ended or one of its
+// waits did; 0 if there was none.
+func (w *wakers) lasted(now int64) int64 {
 	var all uint32
-	if err := w.progress.Get(&all); err != nil || all == 0 {
-		return err != nil // it is not known
-	}
 	var began [spans]uint32
-	if err := w.began.Get(&began); err != nil {
-		return true
+	var last int64
+	if err := errors.Join(w.progress.Get(&all), w.last.Get(&last)); err != nil {
+		return now // it is not known
 	}
-	return w.old(now, all, &began)
+	if all == 0 {
+		return last
+	}
+	if err := w.began.Get(&began); err != nil || w.old(now, all, &began) {
+		return now
+	}
+	return last
 }
 
 // old reports whether of all calls under way some began half of a slow call's time ago, or before.
@@ -106,19 +99,20 @@ func (w *wakers) old(now int64, all uint32, began *[spans]uint32) bool {
 	return all > young
 }
 
-// allow says whether the program may be attached: while the others are.
-func (w *wakers) allow(yes bool) {
+// allow says whether the program may be attached: while the others are. The time between does not count.
+func (w *wakers) allow(now int64, yes bool) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.allowed = yes
-	if !yes {
-		w.paused = w.link != nil
+	switch {
+	case !yes:
+		w.paused = now
 		w.detach()
+	case w.paused != 0 && w.needed != 0:
+		w.needed += now - w.paused
 	}
+	w.mu.Unlock()
+	return w.look(now, 0)
 }
-
-// resume attaches the program again, if it was when all were detached.
-func (w *wakers) resume(now int64) error { return w.look(now, w.paused) }
 
 func (w *wakers) detach() {
 	if w.link != nil {

@@ -15,40 +15,59 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// The program that sees who wakes whom is there while calls wait for long, and for a while after.
+// The program that sees who wakes whom is there while calls last, and for a while after. The time for which all programs
+// are detached does not count.
 func TestWakers(t *testing.T) {
 	p := started(t, Config{Slower: 20 * time.Millisecond})
 	w, now := &p.wakers, Clock()
 	if w.link == nil {
 		t.Error("it was not attached at the start")
 	}
+	at := func(d time.Duration) int64 { return now + d.Nanoseconds() }
 	for _, x := range []struct {
 		name     string
 		after    time.Duration
-		wanted   bool
+		lasted   int64
 		attached bool
 	}{
-		{"at the start", 0, false, true},
-		{"after some time without a long wait", 2 * wakersFor, false, false},
-		{"with a long wait", 3 * wakersFor, true, true},
-		{"shortly after", 3*wakersFor + wakersFor/2, false, true},
-		{"with another", 3*wakersFor + wakersFor/2, true, true},
-		{"after the first's time", 4*wakersFor + wakersFor/4, false, true},
-		{"after the other's", 5 * wakersFor, false, false},
+		{"at the start", 0, 0, true},
+		{"after some time in which no call lasted", 2 * wakersFor, 0, false},
+		{"while one lasts", 3 * wakersFor, at(3 * wakersFor), true},
+		{"shortly after", 3*wakersFor + wakersFor/2, at(3 * wakersFor), true},
+		{"with another", 3*wakersFor + wakersFor/2, at(3*wakersFor + wakersFor/2), true},
+		{"after the first's time", 4*wakersFor + wakersFor/4, 0, true},
+		{"after the other's", 5 * wakersFor, 0, false},
 	} {
-		if err := w.look(now+x.after.Nanoseconds(), x.wanted); err != nil {
+		if err := w.look(at(x.after), x.lasted); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.link != nil; got != x.attached {
 			t.Errorf("%s: attached %v", x.name, got)
 		}
 	}
-	if err := w.look(now, true); err != nil {
+	last := at(10 * wakersFor)
+	if err := w.look(last, last); err != nil {
 		t.Fatal(err)
 	}
 	p.Detach()
-	if err := w.look(now, true); err != nil || w.link != nil {
+	if err := w.look(last, last); err != nil || w.link != nil {
 		t.Errorf("attached without the other programs: %v", err)
+	}
+	for _, x := range []struct {
+		name      string
+		off, left time.Duration
+		attached  bool
+	}{
+		{"before its time is over", 20 * wakersFor, wakersFor / 2, true},
+		{"after that", 30 * wakersFor, -time.Second, false},
+	} {
+		w.needed = last - (wakersFor - x.left).Nanoseconds()
+		if err := errors.Join(w.allow(last, false), w.allow(last+x.off.Nanoseconds(), true)); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.link != nil; got != x.attached {
+			t.Errorf("detached for %v, %s: attached %v", x.off, x.name, got)
+		}
 	}
 }
 
@@ -76,25 +95,6 @@ func TestOldCalls(t *testing.T) {
 	}
 }
 
-// Long waits of calls are wanted, not those of the kernel's threads and not those for a processor.
-func TestWantsWakers(t *testing.T) {
-	w := wakers{slow: 20 * time.Millisecond}
-	const long = int64(15 * time.Millisecond)
-	for _, x := range []struct {
-		wait events.Wait
-		want bool
-	}{
-		{events.Wait{In: long}, true},
-		{events.Wait{In: long / 2}, false},
-		{events.Wait{In: long, Preempted: true}, false},
-		{events.Wait{In: long, Kernel: true}, false},
-	} {
-		if got := w.wants([]events.Wait{x.wait}); got != x.want {
-			t.Errorf("%+v: %v", x.wait, got)
-		}
-	}
-}
-
 // A call that has lasted for half of what makes it slow wakes the tracing process up, while the program that
 // sees who wakes whom is not attached: it looks long before it would of its own accord.
 func TestWokenUp(t *testing.T) {
@@ -111,7 +111,7 @@ func TestWokenUp(t *testing.T) {
 	}
 	w := &p.wakers
 	w.needed = 0 // by the start
-	if err := w.look(Clock(), false); err != nil || w.link != nil {
+	if err := w.look(Clock(), 0); err != nil || w.link != nil {
 		t.Fatal("it is attached: ", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

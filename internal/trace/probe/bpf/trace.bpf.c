@@ -193,6 +193,7 @@ INLINE void lost(void)
 #define SPANS 1024
 u32 in_progress, began[SPANS]; // the tracing process looks at them too
 static u64 last_slow; // when a slow call ended
+u64 last_lasted;      // when a call that had taken half of that ended, or a wait of it did
 
 INLINE u32 span(u64 at) { return at >> early_shift & (SPANS - 1); }
 
@@ -749,6 +750,8 @@ int ext4_synced(u64 *ctx)
 	if (!t || t->tid != tid || !t->synced || t->kind == KIND_MSYNC)
 		return 0;
 	t->in = bpf_ktime_get_ns();
+	if (t->in - t->enter >= slow_ns / 2)
+		last_lasted = t->in;
 	if (t->in - t->enter >= slow_ns) {
 		last_slow = t->in;
 		describe(t, current());
@@ -986,6 +989,8 @@ INLINE void returns(struct task_struct *task)
 		t->in = now;
 		if (early)
 			uncount(t);
+		if (age >= slow_ns / 2)
+			last_lasted = now;
 		if (age >= slow_ns) {
 			last_slow = now;
 			describe(t, task);
