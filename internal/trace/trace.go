@@ -7,6 +7,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -127,12 +128,15 @@ func (s *session) watch(f *target.Found) error {
 	}
 	now := probe.Clock()
 	for _, m := range systems {
-		if _, known := s.since[m]; !known {
+		if since, known := s.since[m]; !known || since == unwatched {
 			s.since[m] = now
 		}
 	}
 	return nil
 }
+
+// unwatched is the time since which a file system is watched, until it is.
+const unwatched = math.MaxInt64
 
 func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opt.For)
@@ -213,6 +217,16 @@ func (s *session) extend(f *target.Found) {
 	if err := s.watch(f); err != nil {
 		s.header.Cut = true
 	}
+	s.unfound(probe.Clock())
+}
+
+// unfound has what a look at the target did not find explained from now on, as far as its requests are seen.
+func (s *session) unfound(now int64) {
+	for dev, since := range s.since {
+		if since == unwatched {
+			s.since[dev] = now
+		}
+	}
 }
 
 // take adds events to the window.
@@ -271,7 +285,7 @@ func (s *session) strange(dev uint32) {
 	if dev == 0 || s.foreign[dev] || s.header.Mount(dev) != nil || len(s.foreign) >= groupsMax {
 		return
 	}
-	s.foreign[dev] = true
+	s.foreign[dev], s.since[dev] = true, unwatched
 	ask(s.look)
 }
 
