@@ -16,7 +16,7 @@ import (
 const wakersProgram = "waking"
 
 // wakersFor is how long the program stays after a call lasted.
-const wakersFor = 5 * time.Second
+const wakersFor = 2 * time.Second
 
 // spans is the number of elements that the programs count calls in: their SPANS.
 const spans = 1024
@@ -75,19 +75,23 @@ func (w *wakers) tell(attached uint8) error {
 // lasted is when a call was under way last that had taken half of what makes it slow: now, or as it ended or one of its
 // waits did; 0 if there was none.
 func (w *wakers) lasted(now int64) int64 {
-	var all uint32
-	var began [spans]uint32
 	var last int64
-	if err := errors.Join(w.progress.Get(&all), w.last.Get(&last)); err != nil {
+	if err := w.last.Get(&last); err != nil {
 		return now // it is not known
 	}
-	if all == 0 {
-		return last
+	// What is read may be of two moments. A call that lasts does so at all of them.
+	const readings = 3
+	for range readings {
+		var before, all uint32
+		var began [spans]uint32
+		if err := errors.Join(w.progress.Get(&before), w.began.Get(&began), w.progress.Get(&all)); err != nil {
+			return now
+		}
+		if !w.old(now, min(before, all), &began) {
+			return last
+		}
 	}
-	if err := w.began.Get(&began); err != nil || w.old(now, all, &began) {
-		return now
-	}
-	return last
+	return now
 }
 
 // old reports whether of all calls under way some began half of a slow call's time ago, or before.

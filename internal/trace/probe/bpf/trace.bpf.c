@@ -202,8 +202,8 @@ INLINE void count(struct thread *t)
 	if (t->counted)
 		return;
 	t->counted = 1;
-	__sync_fetch_and_add(&in_progress, 1);
 	__sync_fetch_and_add(&began[span(t->enter)], 1);
+	__sync_fetch_and_add(&in_progress, 1); // the other way round it would look old for a moment
 }
 
 INLINE void uncount(struct thread *t)
@@ -218,10 +218,20 @@ INLINE void uncount(struct thread *t)
 // What is in flight at a slow call's end completes later.
 #define AFTER_NS 300000000ull
 
+#define NOW(variable) (*(volatile u32 *)&(variable))
+
+// all_of is the number of calls in progress while those of some spans were counted: the smaller of two readings, as one may
+// begin or end meanwhile on another processor.
+INLINE u32 all_of(u32 before)
+{
+	u32 after = NOW(in_progress);
+	return before < after ? before : after;
+}
+
 INLINE bool hot(u64 now)
 {
-	u32 all = in_progress, young = began[span(now)] + began[(span(now) - 1) & (SPANS - 1)];
-	return all > young || now - last_slow < AFTER_NS;
+	u32 all = NOW(in_progress), young = NOW(began[span(now)]) + NOW(began[(span(now) - 1) & (SPANS - 1)]);
+	return all_of(all) > young || now - last_slow < AFTER_NS;
 }
 
 // matters reports whether something that ends now, and began at a time, is handed over.
@@ -237,15 +247,15 @@ static u64 asked;
 INLINE u64 urgency(u64 now)
 {
 	u64 half = slow_ns / 2;
-	u32 young = 0, all = in_progress;
+	u32 young = 0, all = NOW(in_progress);
 	if (wakers_watched || !all || now - asked < ASKED_NS)
 		return BPF_RB_NO_WAKEUP;
 	// Half of a slow call is 5 times early_ns, which is less than 10 spans.
 #pragma unroll
 	for (int i = 0; i <= 10; i++)
 		if (i <= half >> early_shift)
-			young += began[(span(now) - i) & (SPANS - 1)];
-	if (all <= young)
+			young += NOW(began[(span(now) - i) & (SPANS - 1)]);
+	if (all_of(all) <= young)
 		return BPF_RB_NO_WAKEUP;
 	asked = now;
 	return BPF_RB_FORCE_WAKEUP;
@@ -1255,7 +1265,7 @@ INLINE void completed(struct request *rq, struct slot *s, u64 now)
 {
 	u32 zero = 0;
 	struct disk *disk = &disks[s->disk];
-	struct done *d = bpf_map_lookup_elem(&completing, &zero);
+	struct done *d = wakers_watched ? bpf_map_lookup_elem(&completing, &zero) : 0;
 	if (d) {
 		d->at = now;
 		d->first = s->first;
