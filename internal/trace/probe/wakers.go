@@ -73,8 +73,14 @@ func (w *wakers) tell(attached uint8) error {
 }
 
 // lasted is when a call was under way last that had taken half of what makes it slow: now, or as it ended or one of its
-// waits did; 0 if there was none.
+// waits did; 0 if there was none. Calls that were under way as the programs were detached do not last.
 func (w *wakers) lasted(now int64) int64 {
+	w.mu.Lock()
+	allowed := w.allowed
+	w.mu.Unlock()
+	if !allowed {
+		return 0
+	}
 	var last int64
 	if err := w.last.Get(&last); err != nil {
 		return now // it is not known

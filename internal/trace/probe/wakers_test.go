@@ -53,6 +53,12 @@ func TestWakers(t *testing.T) {
 	if err := w.look(last, last); err != nil || w.link != nil {
 		t.Errorf("attached without the other programs: %v", err)
 	}
+	if err := w.progress.Set(uint32(1)); err != nil { // a call was under way
+		t.Fatal(err)
+	}
+	if w.lasted(last) != 0 {
+		t.Error("a call lasts without the programs")
+	}
 	for _, x := range []struct {
 		name      string
 		off, left time.Duration
