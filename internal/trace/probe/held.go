@@ -3,6 +3,7 @@
 package probe
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"time"
@@ -58,7 +59,7 @@ func (h *held) release(now, lasted int64, to func(record []byte)) {
 	before := now - h.slow.Nanoseconds()/2 - heldBefore.Nanoseconds()
 	n := len(h.looks)
 	if !wanted {
-		n, _ = slices.BinarySearchFunc(h.looks, before, func(l look, t int64) int { return int(max(min(l.at-t, 1), -1)) })
+		n, _ = slices.BinarySearchFunc(h.looks, before, func(l look, t int64) int { return cmp.Compare(l.at, t) })
 	}
 	if n == 0 {
 		return

@@ -246,7 +246,7 @@ func (c *Config) set(spec *ebpf.CollectionSpec) error {
 		rings[operation] = uint8(kind)
 	}
 	var errs []error
-	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": c.early(), "early_shift": uint32(c.spanBits()),
+	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": c.early(), "early_shift": uint32(c.spanBits()), "early_spans": c.earlySpans(),
 		"by_device": c.ByDevice, "check_stacks": c.checkStacks, "stack_bytes": stackBytes(), "kinds": kinds, "ring_kinds": rings} {
 		variable := spec.Variables[name]
 		if variable == nil {

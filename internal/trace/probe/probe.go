@@ -54,8 +54,11 @@ func (c *Config) minWait() time.Duration { return min(max(c.Slower/200, waitLeas
 // early is the age from which a call may become slow.
 func (c *Config) early() uint64 { return max(uint64(c.Slower)/earlyShare, 2) }
 
-// spanBits is the power of two below that age.
-func (c *Config) spanBits() int { return bits.Len64(c.early()) - 1 }
+// spanBits is the power of two by which the programs tell ages apart, of a quarter to half of that age.
+func (c *Config) spanBits() int { return bits.Len64(c.early()) - 2 }
+
+// earlySpans is how many of these a call may have begun in that is not as old: the one that has just begun is in part over.
+func (c *Config) earlySpans() uint32 { return uint32((c.early()-1)>>c.spanBits()) + 2 }
 
 func (c *Config) ringBytes() uint32 {
 	n := c.RingBytes

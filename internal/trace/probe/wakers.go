@@ -19,7 +19,7 @@ const wakersProgram = "waking"
 const wakersFor = 2 * time.Second
 
 // spans is the number of elements that the programs count calls in: their SPANS.
-const spans = 1024
+const spans = 2048
 
 // wakers attaches the program that sees threads being woken up while calls wait for long. The kernel
 // wakes tens of thousands of threads a second, and even an empty program costs a tenth of a microsecond

@@ -10,7 +10,8 @@ const char _compiler[] SEC("compiler") = __clang_version__;
 volatile const u64 slow_ns = 20000000;  // a call that took less is counted only
 volatile const u64 wait_ns = 100000;    // a shorter wait is left out
 volatile const u64 early_ns = 2000000;  // a wait that ends sooner after its call's start is left out
-volatile const u32 early_shift = 20;    // the power of two below early_ns
+volatile const u32 early_shift = 19;    // a power of two, of a quarter to half of early_ns
+volatile const u32 early_spans = 5;     // of 2^early_shift, to early_ns and one more
 volatile const bool by_device = 0;      // targets are all processes, on file systems of fsdevs
 volatile const u32 stack_bytes = 16384; // of a thread in the kernel; its registers lie at the end
 volatile const bool check_stacks = 0;   // of a test: the kernel reads those that are known, too
@@ -187,10 +188,11 @@ INLINE void lost(void)
 // Most calls are fast, and what happens beside them explains nothing. So requests, commits and waits of
 // the kernel's threads are handed over only if they took long themselves, or while a traced call is
 // old enough to become slow. Calls are counted from when they wait, and those that are old until they end,
-// by when they began, in spans of 2^early_shift ns: those in progress without those of the last two
-// spans are old. A call that has lasted for a multiple of all spans looks young for two of them, a
-// 500th of the time.
-#define SPANS 1024
+// by when they began, in spans of 2^early_shift ns: those in progress without those of the last few spans
+// are old. A call that has lasted for a multiple of all spans looks young for a few of them, a
+// 400th of the time.
+#define SPANS 2048
+#define EARLY_SPANS 5 // at most
 u32 in_progress, began[SPANS]; // the tracing process looks at them too
 static u64 last_slow; // when a slow call ended
 u64 last_lasted;      // when a call that had taken half of that ended, or a wait of it did
@@ -230,7 +232,11 @@ INLINE u32 all_of(u32 before)
 
 INLINE bool hot(u64 now)
 {
-	u32 all = NOW(in_progress), young = NOW(began[span(now)]) + NOW(began[(span(now) - 1) & (SPANS - 1)]);
+	u32 all = NOW(in_progress), young = 0;
+#pragma unroll
+	for (int i = 0; i < EARLY_SPANS; i++)
+		if (i < early_spans)
+			young += NOW(began[(span(now) - i) & (SPANS - 1)]);
 	return all_of(all) > young || now - last_slow < AFTER_NS;
 }
 
@@ -250,9 +256,9 @@ INLINE u64 urgency(u64 now)
 	u32 young = 0, all = NOW(in_progress);
 	if (wakers_watched || !all || now - asked < ASKED_NS)
 		return BPF_RB_NO_WAKEUP;
-	// Half of a slow call is 5 times early_ns, which is less than 10 spans.
+	// Half of a slow call is 5 times early_ns, which is less than 20 spans.
 #pragma unroll
-	for (int i = 0; i <= 10; i++)
+	for (int i = 0; i <= 20; i++)
 		if (i <= half >> early_shift)
 			young += NOW(began[(span(now) - i) & (SPANS - 1)]);
 	if (all_of(all) <= young)
