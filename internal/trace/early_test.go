@@ -13,7 +13,8 @@ import (
 // none of its requests was. One that begins later is, wherever it is.
 func TestUnwatched(t *testing.T) {
 	const dev = 7 << 20
-	s := session{tally: chain.NewTally(), since: map[uint32]int64{}, foreign: map[uint32]bool{}, groups: map[uint32]bool{}, look: make(chan struct{}, 1)}
+	s := session{tally: chain.NewTally(), since: map[uint32]int64{}, foreign: map[uint32]bool{}, groups: map[uint32]bool{}, look: make(chan struct{}, 1),
+		opt: Options{Keep: true}}
 	s.window = chain.NewWindow(&s.header)
 	call := func(enter, exit int64) *events.Batch {
 		return &events.Batch{Calls: []events.Call{{Kind: events.Fsync, File: events.FileID{Dev: dev, Inode: 1}, Enter: enter, Exit: exit}}}
@@ -27,7 +28,7 @@ func TestUnwatched(t *testing.T) {
 	s.take(call(900, 1100))
 	s.take(call(1100, 1200))
 	s.explain(1300)
-	if n, _ := s.tally.Slow(); n != 1 || s.early != 2 {
-		t.Errorf("%d explained, %d left out", n, s.early)
+	if n, _ := s.tally.Slow(); n != 1 || s.early != 2 || len(s.keep.Calls) != 1 {
+		t.Errorf("%d explained, %d left out, %d kept", n, s.early, len(s.keep.Calls))
 	}
 }

@@ -261,7 +261,9 @@ func (s *session) take(b *events.Batch) {
 		s.header.Cut = true
 		return
 	}
-	s.keep.Append(b)
+	kept := *b
+	kept.Calls = nil // they are kept as they are explained
+	s.keep.Append(&kept)
 }
 
 // below replaces an overlay's files by those that they are on the file system below: requests and
@@ -316,6 +318,9 @@ func (s *session) explain(before int64) {
 		if c.Enter < s.since[c.File.Dev] {
 			s.early++ // its requests were not seen
 			continue
+		}
+		if s.opt.Keep && !s.header.Cut {
+			s.keep.Calls = append(s.keep.Calls, *c)
 		}
 		if !s.window.Whole(c) {
 			s.header.Cut = true

@@ -81,21 +81,22 @@ func (w *wakers) lasted(now int64) int64 {
 	if !allowed {
 		return 0
 	}
-	var last int64
-	if err := w.last.Get(&last); err != nil {
-		return now // it is not known
-	}
 	// What is read may be of two moments. A call that lasts does so at all of them.
 	const readings = 3
 	for range readings {
 		var before, all uint32
 		var began [spans]uint32
 		if err := errors.Join(w.progress.Get(&before), w.began.Get(&began), w.progress.Get(&all)); err != nil {
+			return now // it is not known
+		}
+		if w.old(now, min(before, all), &began) {
+			continue
+		}
+		var last int64 // read now: if one has just ended, it is here
+		if err := w.last.Get(&last); err != nil {
 			return now
 		}
-		if !w.old(now, min(before, all), &began) {
-			return last
-		}
+		return last
 	}
 	return now
 }

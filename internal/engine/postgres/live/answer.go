@@ -33,9 +33,16 @@ func dial(next pgconn.DialFunc, budget *source.Budget) pgconn.DialFunc {
 }
 
 // ask runs statements and returns the rows of each. Too many rows end the connection.
-func (s *sampler) ask(ctx context.Context, statements string) ([][][][]byte, error) {
+func (s *sampler) ask(ctx context.Context, statements string) (out [][][][]byte, err error) {
+	// The driver panics where a server is ready for the next query in the middle of its rows (pgx 5.12.0,
+	// pgconn.PgConn.unlock).
+	defer func() {
+		if p := recover(); p != nil {
+			_ = s.conn.Conn().Close() // nothing that it says is of use any more
+			out, err = nil, fmt.Errorf("its answers are out of order: it is no PostgreSQL, or something in between changes what it sends (the driver says %q)", fmt.Sprint(p))
+		}
+	}()
 	all := s.conn.Exec(ctx, statements)
-	var out [][][][]byte
 	n := 0
 	for all.NextResult() {
 		var rows [][][]byte

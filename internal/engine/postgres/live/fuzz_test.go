@@ -52,6 +52,8 @@ func FuzzAnswers(f *testing.F) {
 	f.Add(true, answer(rowOf("1", "2", "3")))
 	f.Add(true, answer(said('D', 0, 1, 255, 255, 255, 255)))
 	f.Add(true, said('E', []byte("SERROR\x00C42501\x00Mno\x00\x00")...))
+	f.Add(true, append(shape(1), append(said('Z', 'I'), said('Z', 'I')...)...))
+	f.Add(true, []byte("T\x00\x00\x00\x1a\x00\x010\x00000000000000000000Z\x00\x00\x00\x050")) // ready before the rows end
 	f.Add(false, said('1'))
 	f.Add(false, said('D', 255, 255))
 	f.Add(false, []byte{'Z', 0xff, 0xff, 0xff, 0xff})
