@@ -305,7 +305,7 @@ func (p *Probe) drain(rec *ringbuf.Record, b *events.Batch) (bytes int, full boo
 	return bytes, true, nil
 }
 
-// batchEvents bounds a batch.
+// batchEvents bounds what is taken from the ring at once.
 const batchEvents = 65536
 
 // Totals are the counts until now.
