@@ -46,7 +46,7 @@ func TestStatedIntervalHoldsTheClass(t *testing.T) {
 		exact := all[int(math.Ceil(q*float64(len(all))-1e-9))-1]
 		h := counted(q, classesOfTwo, units...)
 		at := h.estimate(once(len(units)))
-		s, _ := h.spread(at, 2, func(*quotient) float64 { return 0 })
+		s, _ := h.spread(at, 0.05, 2, func(*quotient) float64 { return 0 })
 		stated := s.stated()
 		const rounding = 1e-12
 		if s.low != at || s.high != at || exact < stated.low-rounding || exact > stated.high+rounding {

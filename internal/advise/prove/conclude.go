@@ -46,11 +46,13 @@ func (r *Report) sentence(felt []pair) string {
 		fmt.Fprintf(&b, "Better and worse: %s; but %s.", r.said(felt, Better), r.said(felt, Worse))
 	case NoChange:
 		f := weightiest(felt, NoChange)
-		fmt.Fprintf(&b, "No change: %s was %s before and %s after; any change is under %s.", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit), Percent(math.Round(100*(sameRatio+f.Resolution))/100))
+		fmt.Fprintf(&b, "No change: %s was %s before and %s after; any change is under %s.", f.Title, f.Before.Text(f.Unit), f.After.Text(f.Unit), Percent(math.Round(100*(sameRatio+f.Resolution))/100))
 	default:
 		f := weightiest(felt, CantTell)
-		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit))
+		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, f.Before.Text(f.Unit), f.After.Text(f.Unit))
 		switch x := pairOf(felt, f); {
+		case f.Before.AtLeast && f.After.AtLeast:
+			b.WriteString(", beyond the histogram's last bucket, so the two cannot be compared")
 		case f.P == nil:
 			b.WriteString(", and the recordings are too short to say more")
 		case x.blurred(1 - r.Confidence):
@@ -76,7 +78,7 @@ func pairOf(of []pair, f *Figure) *pair {
 // said names the most important figure of a verdict and how many more there are.
 func (r *Report) said(felt []pair, v Verdict) string {
 	f := weightiest(felt, v)
-	return fmt.Sprintf("%s %s, from %s to %s (%s sure: %s)", f.Title, f.verb(), value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit),
+	return fmt.Sprintf("%s %s, from %s to %s (%s sure: %s)", f.Title, f.verb(), f.Before.Text(f.Unit), f.After.Text(f.Unit),
 		Percent(r.Confidence), f.within())
 }
 
@@ -177,7 +179,12 @@ func value(x *float64, unit string) string {
 }
 
 // Text formats an estimate's value, "-" if there is none.
-func (e Estimate) Text(unit string) string { return value(e.Value, unit) }
+func (e Estimate) Text(unit string) string {
+	if e.AtLeast {
+		return "at least " + value(e.Value, unit)
+	}
+	return value(e.Value, unit)
+}
 
 // Percent formats a configured share: "95 %", "99.9 %".
 func Percent(x float64) string {

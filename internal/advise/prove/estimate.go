@@ -63,6 +63,7 @@ func (x *pair) estimate(r *Report, opt Options) {
 	nBefore, nAfter := x.before.units(), x.after.units()
 	a, b := x.before.estimate(once(nBefore)), x.after.estimate(once(nAfter))
 	f.Before.Value, f.After.Value = finite(a), finite(b)
+	f.Before.AtLeast, f.After.AtLeast = unbounded(x.before), unbounded(x.after)
 	f.Difference.Value, f.Ratio.Value = finite(b-a), finite(b/a)
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return
@@ -88,7 +89,7 @@ func (x *pair) estimate(r *Report, opt Options) {
 	f.P = &p
 	side := func(m measure, at float64, what string) span {
 		errors := critical(alpha, m.units()/f.BlockUnits)
-		s, reach := m.spread(at, errors, func(q *quotient) float64 {
+		s, reach := m.spread(at, alpha, errors, func(q *quotient) float64 {
 			return deviation(bootstrap(q, f.BlockUnits, opt.Resamples, chance(what)))
 		})
 		x.reach = max(x.reach, reach)
@@ -101,6 +102,16 @@ func (x *pair) estimate(r *Report, opt Options) {
 	f.Difference.between(x.difference)
 	f.Ratio.between(x.ratio)
 	f.Resolution = max(resolution(x.before, a), resolution(x.after, b))
+}
+
+// unbounded reports whether a value is in the histogram's last bucket, which has no upper end.
+func unbounded(m measure) bool {
+	h, ok := m.(*histogram)
+	if !ok {
+		return false
+	}
+	_, to := h.within(once(h.units()))
+	return math.IsInf(to, 1)
 }
 
 // resolution is the width of the class that contains a value, relative to the value: smaller
@@ -156,8 +167,16 @@ func (x *pair) judge(alpha float64) {
 }
 
 // same reports whether the whole interval is within sameRatio, ignoring the histogram's classes:
-// the figure's resolution states these.
+// the figure's resolution states these. Without any event in either recording nothing changed that
+// either of them saw.
 func (x *pair) same() bool {
+	f := &x.figure
+	if f.Before.AtLeast || f.After.AtLeast {
+		return false
+	}
+	if *f.Before.Value == 0 && *f.After.Value == 0 {
+		return true
+	}
 	return x.difference.low == 0 && x.difference.high == 0 || x.ratio.low >= 1-sameRatio && x.ratio.high <= 1+sameRatio
 }
 
@@ -182,11 +201,15 @@ const (
 // units.
 func (x *pair) advise(family int, alpha float64) {
 	f := &x.figure
-	if f.Verdict != CantTell || f.Before.Value == nil || f.After.Value == nil {
+	if f.Verdict != CantTell || f.Before.Value == nil || f.After.Value == nil || f.Before.AtLeast && f.After.AtLeast {
 		return
 	}
 	if x.blocks < unitsMin {
 		f.Record = x.advice(float64(unitsMin+1)*float64(f.BlockUnits), "any verdict")
+		return
+	}
+	if least := runsLeast(alpha / float64(max(family, 1))); x.blocks < least {
+		f.Record = x.advice(float64(least+1)*float64(f.BlockUnits), "any verdict at this confidence")
 		return
 	}
 	if x.reach >= 1 {
@@ -206,6 +229,17 @@ func (x *pair) advise(family int, alpha float64) {
 	}
 	z := normalQuantile(1-alpha/2/float64(max(family, 1))) + powerQuantile
 	f.Record = x.advice(float64(x.blocks*f.BlockUnits)*max(again, square(z*error/change)), what)
+}
+
+// runsLeast is how many runs each side needs for a p under alpha: of n runs on either side there are
+// binomial(2n, n) orders, and two of them are the most extreme.
+func runsLeast(alpha float64) int {
+	n, orders := 1, 2.0
+	for 2/orders >= alpha {
+		n++
+		orders *= float64(2*n) * float64(2*n-1) / float64(n*n)
+	}
+	return n
 }
 
 func square(x float64) float64 { return x * x }

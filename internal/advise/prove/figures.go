@@ -237,23 +237,6 @@ func (s *side) busiest(signal *rules.Signal) []float64 {
 	return best
 }
 
-// stalled is stalled seconds an hour of watched time.
-func stalled(s *side) measure {
-	if s.c.Stall.Rule == "" || s.c.Stall.Observed.Count() == 0 {
-		return nil
-	}
-	num, den := make([]float64, s.c.Grid.N), make([]float64, s.c.Grid.N)
-	for k := range num {
-		if s.c.Stall.Observed[k] {
-			den[k] = 1
-		}
-		if s.c.Stall.Cells[k] {
-			num[k] = 3600
-		}
-	}
-	return newQuotient(s.cut, num, den)
-}
-
 // checkpointSeconds is the mean duration of the checkpoints, one per cycle.
 func checkpointSeconds(s *side) measure {
 	if !s.cut.cycles {

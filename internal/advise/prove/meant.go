@@ -33,36 +33,71 @@ func Fixes(pack *rules.Pack) []string {
 // settingFacts begin the names of facts that are settings of the host.
 var settingFacts = []string{"vm.", "wbt_lat_usec.", "scheduler.", "cgroup."}
 
-// changed are the settings that both recordings tell, and differently.
+// settings are what a side's sources report of the host's and the engine's configuration.
+func (s *side) settings() map[string]string {
+	c := s.c
+	all := map[string]string{}
+	begin := slices.Clone(settingFacts)
+	for _, e := range c.Pack.Engines() {
+		if !slices.Contains(c.Engines, e.Database) {
+			continue
+		}
+		begin = append(begin, e.SettingFacts...)
+		for _, of := range e.Settings {
+			if x := timeline.Quantile(c.One(of), 0.5); x == x {
+				all[of.Name] = units.Value(x, of.Unit)
+			}
+		}
+	}
+	for name, v := range c.Facts {
+		if slices.ContainsFunc(begin, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			all[name] = v
+		}
+	}
+	return all
+}
+
+// changed are the settings that both recordings report, and differently.
 func changed(a, b *side) []Setting {
 	out := []Setting{}
-	of := func(c *rules.Case) map[string]string {
-		all := map[string]string{}
-		begin := slices.Clone(settingFacts)
-		for _, e := range c.Pack.Engines() {
-			if slices.Contains(c.Engines, e.Database) {
-				begin = append(begin, e.SettingFacts...)
-				for _, s := range e.Settings {
-					if x := timeline.Quantile(c.One(s), 0.5); x == x {
-						all[s.Name] = units.Value(x, s.Unit)
-					}
-				}
-			}
-		}
-		for name, v := range c.Facts {
-			if slices.ContainsFunc(begin, func(p string) bool { return strings.HasPrefix(name, p) }) {
-				all[name] = v
-			}
-		}
-		return all
-	}
-	before, after := of(a.c), of(b.c)
+	before, after := a.settings(), b.settings()
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if y, ok := after[name]; ok && y != before[name] {
 			out = append(out, Setting{Name: name, Before: before[name], After: y})
 		}
 	}
 	return out
+}
+
+// contradict warns of fixes that were named although none of the settings that they change differs
+// between the recordings, and remembers them. A fix whose settings no source reports is taken at the
+// user's word.
+func (r *Report) contradict(a, b *side, opt Options) {
+	before, after := a.settings(), b.settings()
+	for _, m := range opt.Pack.Remedies() {
+		if !slices.Contains(opt.Fixes, m.Name) || slices.Contains(r.undone, m.Name) {
+			continue
+		}
+
+		var same []string
+		differs := false
+		for _, name := range m.Settings {
+			x, known := before[name]
+			y, alsoKnown := after[name]
+			switch {
+			case !known || !alsoKnown:
+			case x == y:
+				same = append(same, name+" is "+x)
+			default:
+				differs = true
+			}
+		}
+		if differs || len(same) == 0 {
+			continue
+		}
+		r.undone = append(r.undone, m.Name)
+		r.Warnings = append(r.Warnings, fmt.Sprintf("--fix %s is not in effect: %s in both recordings", m.Name, strings.Join(same, ", ")))
+	}
 }
 
 // meant marks what got larger on purpose: by the fixes that were named, and by those whose settings
@@ -72,6 +107,9 @@ func (r *Report) meant(pairs []pair, opt Options) {
 	raised := map[string]bool{}
 	for _, m := range opt.Pack.Remedies() {
 		named := slices.Contains(opt.Fixes, m.Name)
+		if named && slices.Contains(r.undone, m.Name) {
+			continue // what it would have raised has risen for another reason
+		}
 		seen := slices.ContainsFunc(r.Settings, func(s Setting) bool { return slices.Contains(m.Settings, s.Name) })
 		if !named && !seen || slices.Contains(r.Fixes, m.Name) {
 			continue

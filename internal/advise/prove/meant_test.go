@@ -1,6 +1,12 @@
 package prove
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/record/recording"
+)
 
 // A paced checkpoint takes longer by design: as meant, whether the fix is named or its setting
 // changed. What clients feel stays worse.
@@ -33,5 +39,49 @@ func TestMeant(t *testing.T) {
 	}
 	if err := checkFixes(pack, []string{"wish"}); err == nil {
 		t.Error("a fix that nobody knows is accepted")
+	}
+}
+
+// A fix whose settings are the same in both recordings was not made: the report says so, and what got
+// worse is not as meant.
+func TestFixThatIsNotInEffect(t *testing.T) {
+	with := func(word, percent string) *side {
+		s := made{seed: 1, cells: 100}.side(word)
+		s.c.Facts["vm.dirty_background_bytes"] = percent
+		return s
+	}
+	opt := Options{Pack: pack, Fixes: []string{"dirty-bytes"}}
+	r := &Report{}
+	r.contradict(with("before", "67108864"), with("after", "67108864"), opt)
+	if len(r.Warnings) != 1 || r.Warnings[0] != "--fix dirty-bytes is not in effect: vm.dirty_background_bytes is 67108864 in both recordings" {
+		t.Errorf("%q", r.Warnings)
+	}
+	if r.meant(nil, opt); len(r.Fixes) != 0 {
+		t.Errorf("fixes %q", r.Fixes)
+	}
+
+	r = &Report{}
+	if r.contradict(with("before", "67108864"), with("after", "8388608"), opt); len(r.Warnings) != 0 {
+		t.Errorf("a setting that changed: %q", r.Warnings)
+	}
+}
+
+// Recordings of two hosts can be compared, and the report says that they are.
+func TestTwoHosts(t *testing.T) {
+	of := func(word, host string, seed random.Seed) *side {
+		s := made{seed: seed, cells: 300}.side(word)
+		m := recording.NewMemory(recording.MemoryOptions{})
+		m.Source(recording.Source{Kind: "openmetrics", Name: word, Host: host})
+		s.in = []recording.Reader{m}
+		return s
+	}
+	for after, want := range map[string]bool{"db-2": true, "db-1": false, "": false} {
+		r, err := compare(t.Context(), of("before", "db-1", 1), of("after", after, 2), few)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(r.Warnings, "\n"), "two hosts are compared: db-1 before, "); got != want {
+			t.Errorf("after is %q: warnings %q", after, r.Warnings)
+		}
 	}
 }

@@ -11,9 +11,10 @@ type measure interface {
 	units() int
 	// estimate is the figure with unit i counted times[i] times; NaN if nothing is left.
 	estimate(times []int32) float64
-	// spread is the interval around the value at, that many standard errors to either side;
-	// deviates returns the standard error of a quotient of units.
-	spread(at, errors float64, deviates func(*quotient) float64) (s span, reach float64)
+	// spread is the interval around the value at; alpha is the probability that the true value is
+	// outside, and errors how many standard errors that is to either side. deviates returns the
+	// standard error of a quotient of units.
+	spread(at, alpha, errors float64, deviates func(*quotient) float64) (s span, reach float64)
 	// influence is, up to a factor, how much each unit moves the figure from its value over all
 	// units. Its autocorrelation is the units' dependence as far as this figure is concerned.
 	influence() []float64
@@ -31,7 +32,12 @@ func once(n int) []int32 {
 }
 
 // A quotient is a ratio of two sums: a mean over time, per operation, or per cycle.
-type quotient struct{ num, den []float64 }
+type quotient struct {
+	num, den []float64
+	// oneEvent, if not 0, is what a single event would add to the ratio. Then a ratio of 0 means that no
+	// event was seen, which bounds their rate but does not make it 0.
+	oneEvent float64
+}
 
 // newQuotient sums both by unit, over the cells in which both are known.
 func newQuotient(p partition, num, den []float64) measure {
@@ -62,7 +68,10 @@ func (q *quotient) estimate(times []int32) float64 {
 	return num / den
 }
 
-func (q *quotient) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
+func (q *quotient) spread(at, alpha, errors float64, deviates func(*quotient) float64) (span, float64) {
+	if at == 0 && q.oneEvent > 0 {
+		return span{high: noneSeen(q.oneEvent, alpha)}, 0
+	}
 	e := float64(errors * deviates(q))
 	return span{value: at, low: max(at-e, 0), high: at + e}, 0
 }
@@ -151,7 +160,7 @@ func (p *percentile) share(in func(x float64) bool) *quotient {
 	return out
 }
 
-func (p *percentile) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
+func (p *percentile) spread(at, _, errors float64, deviates func(*quotient) float64) (span, float64) {
 	// They differ if many cells have the same value; the one that varies more is the safe choice.
 	e := errors * max(deviates(p.from(at)), deviates(p.above(at)))
 	return woodruff(at, p.q, e, func(q float64) float64 {
@@ -265,7 +274,7 @@ func (h *histogram) above() *quotient {
 
 // spread is Woodruff's interval of the interpolated value, and the rest of the classes that contain
 // its ends: where within a class durations were is unknown.
-func (h *histogram) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
+func (h *histogram) spread(at, _, errors float64, deviates func(*quotient) float64) (span, float64) {
 	e := errors * deviates(h.above())
 	moved := func(q float64) *histogram { return &histogram{q: q, edges: h.edges, upTo: h.upTo} }
 	all := once(len(h.upTo))

@@ -107,7 +107,7 @@ func TestPercentileOfOneCycleHasNoUpperEnd(t *testing.T) {
 		values[k] = 50
 	}
 	m := newPercentile(p, 0.99, values, weights)
-	s, reach := m.spread(m.estimate(once(7)), critical(0.05, 7), func(q *quotient) float64 {
+	s, reach := m.spread(m.estimate(once(7)), 0.05, critical(0.05, 7), func(q *quotient) float64 {
 		return deviation(bootstrap(q, 1, 999, random.Seed(1).Stream("x")))
 	})
 	if s.value != 50 || s.low != 1 || !math.IsInf(s.high, 1) || reach < 1 {

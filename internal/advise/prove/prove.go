@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -29,7 +30,8 @@ type Options struct {
 	Fixes []string
 	// Before and After select a time of each recording.
 	Before, After Window
-	// Resamples is how many resamples and permutations each figure gets; 0 is 4,000.
+	// Resamples is how many resamples and permutations each figure gets; 0 is as many as the
+	// confidence needs, and at least 4,000.
 	Resamples int
 	// Progress, if not nil, receives the progress of a stage.
 	Progress func(stage string, done, total int)
@@ -40,8 +42,17 @@ type Window struct{ From, To time.Time }
 
 const (
 	confidenceDefault = 0.95
-	resamplesDefault  = 4000
+	resamplesLeast    = 4000
+	// tailResamples is how many permutations are expected in the tail that decides, of one figure after
+	// Holm's correction. With one, the smallest possible p just reaches the level.
+	tailResamples = 5
 )
+
+// resamples is how many permutations a family of figures needs: the smallest p is 1 over their number,
+// Holm's correction multiplies it by the family's size, and the product has to be well under the level.
+func resamples(confidence float64, family int) int {
+	return max(resamplesLeast, int(math.Ceil(tailResamples*float64(family)/(1-confidence))))
+}
 
 // A side is one of the recordings, on a grid and cut into units.
 type side struct {
@@ -50,6 +61,8 @@ type side struct {
 	c      *rules.Case
 	cut    partition
 	device string
+	// longestStallS is how long a stall lasts in either recording, in seconds.
+	longestStallS float64
 }
 
 // Compare compares two recordings, of any number of sources each. It fails if one cannot be read or
@@ -57,9 +70,6 @@ type side struct {
 func Compare(ctx context.Context, before, after []recording.Reader, opt Options) (*Report, error) {
 	if opt.Confidence == 0 {
 		opt.Confidence = confidenceDefault
-	}
-	if opt.Resamples == 0 {
-		opt.Resamples = resamplesDefault
 	}
 	if err := checkFixes(opt.Pack, opt.Fixes); err != nil {
 		return nil, err
@@ -76,6 +86,7 @@ func Compare(ctx context.Context, before, after []recording.Reader, opt Options)
 	if err := evenSteps(ctx, a, b, opt); err != nil {
 		return nil, err
 	}
+	evenThresholds(a, b)
 	return compare(ctx, a, b, opt)
 }
 
@@ -109,6 +120,7 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 		return nil, err
 	}
 	unsure := chooseDevices(a, b)
+	expectStalls(a, b)
 	r := &Report{
 		Version: Version, Confidence: float64(opt.Confidence), Seed: uint64(opt.Seed), Before: a.describe(), After: b.describe(),
 		Requirements: []Requirement{}, Warnings: []string{}, OnlyBefore: []string{}, OnlyAfter: []string{},
@@ -118,10 +130,14 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	if len(pairs) == 0 {
 		return nil, nothingInCommon(a, b, r)
 	}
+	if opt.Resamples == 0 {
+		opt.Resamples = resamples(float64(opt.Confidence), len(pairs))
+	}
 	if err := estimate(ctx, pairs, r, opt); err != nil {
 		return nil, err
 	}
 	r.Settings = changed(a, b)
+	r.contradict(a, b, opt)
 	r.meant(pairs, opt)
 	r.Method = method(a, b, pairs, opt)
 	for i := range pairs {
@@ -157,33 +173,45 @@ type pair struct {
 func both(a, b *side, r *Report) []pair {
 	var out []pair
 	for _, k := range kinds(a.c.Pack) {
-		told := [2]bool{}
-		found := false
-		for _, w := range k.ways {
-			x, signals := a.reading(w.of)
-			y := w.of(b)
-			told[0], told[1] = told[0] || x != nil, told[1] || y != nil
-			if x == nil || y == nil || !alike(x, y) {
-				continue
-			}
-			basis := basisText(w, a.c.Grid.StepSeconds())
-			out = append(out, pair{kind: k, before: x, after: y, figure: Figure{
-				Name: k.name, Title: k.title, Unit: k.unit, Wanted: string(k.wanted), Basis: basis, Signals: signals, Verdict: CantTell,
-			}})
-			found = true
-			break
-		}
+		found, inBefore, inAfter := k.read(a, b)
 		switch {
-		case found:
-		case told[0] && told[1]:
+		case found != nil:
+			out = append(out, *found)
+		case inBefore && inAfter:
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is in both recordings, but in forms that cannot be compared", k.title))
-		case told[0]:
+		case inBefore:
 			r.OnlyBefore = append(r.OnlyBefore, k.name)
-		case told[1]:
+		case inAfter:
 			r.OnlyAfter = append(r.OnlyAfter, k.name)
 		}
 	}
 	return out
+}
+
+// read reads a figure from both sides in the most exact way that both have; nil if there is none. If
+// both are beyond a histogram's last bucket, the next way is used, because a mean has no such limit.
+func (k kind) read(a, b *side) (found *pair, inBefore, inAfter bool) {
+	for _, w := range k.ways {
+		x, signals := a.reading(w.of)
+		y := w.of(b)
+		inBefore, inAfter = inBefore || x != nil, inAfter || y != nil
+		if x == nil || y == nil || !alike(x, y) {
+			continue
+		}
+
+		beyond := unbounded(x) && unbounded(y)
+		if beyond && found != nil {
+			continue
+		}
+		found = &pair{kind: k, before: x, after: y, figure: Figure{
+			Name: k.name, Title: k.title, Unit: k.unit, Wanted: string(k.wanted),
+			Basis: basisText(w, a.c.Grid.StepSeconds()), Signals: signals, Verdict: CantTell,
+		}}
+		if !beyond {
+			break
+		}
+	}
+	return found, inBefore, inAfter
 }
 
 // reading reads a figure and returns the signals that it was read from, in order.

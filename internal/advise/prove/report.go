@@ -48,6 +48,8 @@ type Report struct {
 	Requirements []Requirement `json:"requirements"`
 	Cost         *Cost         `json:"cost"` // null: not given
 	Warnings     []string      `json:"warnings"`
+
+	undone []string // fixes that were named, but whose settings did not change
 }
 
 // A Method says how intervals and verdicts were computed.
@@ -101,6 +103,9 @@ type Estimate struct {
 	Value *float64 `json:"value"`
 	Low   *float64 `json:"low"`  // null: too few units for an interval
 	High  *float64 `json:"high"` // also null if nothing bounds it: see woodruff
+	// AtLeast says that the value is the lower end of the histogram's last bucket, which has no upper
+	// end: the true value may be far larger.
+	AtLeast bool `json:"at_least,omitempty"`
 }
 
 // A Figure is one quantity, before and after.

@@ -142,12 +142,21 @@ func (b Bound) outcome(e Estimate) Outcome {
 // adviseBound says how long to record to determine on which side of a bound the figure is.
 func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 	e := x.figure.After
+	if x.figure.After.AtLeast {
+		return nil // the histogram's last bucket has no upper end, however long the recording
+	}
 	if e.Low == nil || e.High == nil {
 		if x.figure.P != nil {
 			return x.advice(float64(x.afterBlocks*x.figure.BlockUnits)*max(again, square(2*x.reach)), "an upper end")
 		}
 		return x.figure.Record
 	}
+	units := float64(x.afterBlocks * x.figure.BlockUnits)
+	if *e.Value == 0 && b.less {
+		// No event was seen: the upper end falls with the length, see noneSeen.
+		return x.advice(units*max(again, *e.High/b.bound), "the bound")
+	}
+
 	gap := math.Abs(b.bound - *e.Value)
 	if gap == 0 {
 		return nil // it equals the bound: no recording is long enough
@@ -157,5 +166,5 @@ func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 	}
 	error := (x.afterSpan.high - x.afterSpan.low) / 2 / critical(alpha, x.afterBlocks)
 	z := normalQuantile(1-alpha/2) + powerQuantile
-	return x.advice(float64(x.afterBlocks*x.figure.BlockUnits)*max(again, square(z*error/gap)), "the bound")
+	return x.advice(units*max(again, square(z*error/gap)), "the bound")
 }

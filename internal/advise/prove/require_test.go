@@ -46,15 +46,15 @@ func TestOutcome(t *testing.T) {
 		e    Estimate
 		want Outcome
 	}{
-		{"write_p99 < 25ms", Estimate{p(0.020), p(0.018), p(0.024)}, Met},
-		{"write_p99 < 25ms", Estimate{p(0.020), p(0.018), p(0.025)}, CantTellYet},
-		{"write_p99 < 25ms", Estimate{p(0.030), p(0.018), p(0.040)}, CantTellYet},
-		{"write_p99 < 25ms", Estimate{p(0.030), p(0.025), p(0.040)}, NotMet},
-		{"write_p99 < 25ms", Estimate{p(0.020), p(0.018), nil}, CantTellYet},
-		{"write_p99 < 25ms", Estimate{p(0.030), p(0.026), nil}, NotMet},
-		{"write_p99 < 25ms", Estimate{p(0.020), nil, nil}, CantTellYet},
-		{"operations > 500/s", Estimate{p(520), p(510), p(530)}, Met},
-		{"operations > 500/s", Estimate{p(490), p(480), p(500)}, NotMet},
+		{"write_p99 < 25ms", Estimate{Value: p(0.020), Low: p(0.018), High: p(0.024)}, Met},
+		{"write_p99 < 25ms", Estimate{Value: p(0.020), Low: p(0.018), High: p(0.025)}, CantTellYet},
+		{"write_p99 < 25ms", Estimate{Value: p(0.030), Low: p(0.018), High: p(0.040)}, CantTellYet},
+		{"write_p99 < 25ms", Estimate{Value: p(0.030), Low: p(0.025), High: p(0.040)}, NotMet},
+		{"write_p99 < 25ms", Estimate{Value: p(0.020), Low: p(0.018), High: nil}, CantTellYet},
+		{"write_p99 < 25ms", Estimate{Value: p(0.030), Low: p(0.026), High: nil}, NotMet},
+		{"write_p99 < 25ms", Estimate{Value: p(0.020), Low: nil, High: nil}, CantTellYet},
+		{"operations > 500/s", Estimate{Value: p(520), Low: p(510), High: p(530)}, Met},
+		{"operations > 500/s", Estimate{Value: p(490), Low: p(480), High: p(500)}, NotMet},
 		{"operations > 500/s", Estimate{}, NotMeasured},
 	} {
 		b, err := ParseBound(pack, c.text)

@@ -196,6 +196,9 @@ func difference(a, b span) span {
 // ratio is the interval of b over a: that of the difference of their logarithms. Neither may be
 // negative.
 func ratio(a, b span) span {
+	if a.value > 0 && b.value == 0 && b.high > 0 {
+		return span{high: b.high / max(a.low, 0)} // none seen after: it is 0 at best
+	}
 	if a.value <= 0 || b.value <= 0 {
 		d := b.value / a.value // 0, infinite or not a number
 		return span{value: d, low: d, high: d}

@@ -3,8 +3,11 @@ package prove
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -132,6 +135,10 @@ func (r *Report) warn(a, b *side) {
 	if len(r.Workload.Checks) == 0 {
 		r.Warnings = append(r.Warnings, "neither recording shows its load: only you can know whether the workload was the same")
 	}
+	if x, y := hosts(a), hosts(b); len(x) > 0 && len(y) > 0 && !slices.Equal(x, y) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("two hosts are compared: %s before, %s after; a difference between the hosts counts as the change's",
+			strings.Join(x, ", "), strings.Join(y, ", ")))
+	}
 	if a.cut.cycles != b.cut.cycles {
 		have, not := a, b
 		if b.cut.cycles {
@@ -151,6 +158,18 @@ func (r *Report) warn(a, b *side) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the recording %s is missing", units.Percent(1-float64(n)/float64(s.c.Grid.N)), s.word))
 		}
 	}
+}
+
+// hosts are the names of the hosts that a side's sources are of, sorted; none if no source names one.
+func hosts(s *side) []string {
+	var out []string
+	for _, src := range diagnose.Describe(s.in) {
+		if src.Host != "" && !slices.Contains(out, src.Host) {
+			out = append(out, src.Host)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func (s *side) operationsTold() []float64 {
