@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"context"
+	"time"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
@@ -37,7 +38,7 @@ func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case,
 		return nil, err
 	}
 	felt := feltSignals(opt.Pack)
-	sig := &signals{grid: grid, tracks: map[string][]timeline.Track{}}
+	sig := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]time.Duration{}}
 	for _, s := range opt.Pack.Signals() {
 		if !felt[s.Name] {
 			continue
@@ -48,6 +49,7 @@ func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case,
 		}
 		if len(tracks) > 0 {
 			sig.tracks[s.Name] = tracks
+			sig.periods[s.Name] = roundStep(period(holding, s))
 		}
 	}
 	return newCase(in, sig, opt), nil

@@ -45,6 +45,15 @@ func (s *signals) drop(of rules.Group) {
 // periodS is the finest interval in seconds in which a signal is known; 0 if that is not known.
 func (s *signals) periodS(of *rules.Signal) float64 { return s.periods[of.Name].Seconds() }
 
+// periodsS are the sampling periods in seconds, by signal name.
+func (s *signals) periodsS() map[string]float64 {
+	out := make(map[string]float64, len(s.periods))
+	for name, p := range s.periods {
+		out[name] = p.Seconds()
+	}
+	return out
+}
+
 // period is the longest interval between samples of a signal's metrics.
 func period(readers []held, sig *rules.Signal) (longest time.Duration) {
 	for _, h := range readers {

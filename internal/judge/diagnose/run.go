@@ -231,6 +231,7 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 	pack := opt.Pack
 	c := rules.NewCase(pack, sig.grid, sig.get)
 	c.SlowFrom(opt.SlowFromS)
+	c.Sampled(sig.periodsS())
 	c.Trouble = trouble(in)
 	seen := map[string]bool{}
 	for _, r := range in {

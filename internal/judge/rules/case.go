@@ -70,12 +70,17 @@ func (c *Case) SlowFrom(seconds float64) {
 	c.Time.SlowFromS, c.Signals.SlowFromS, c.Stalls.SlowFromS = seconds, seconds, seconds
 }
 
+// Sampled sets the sampling periods of signals in seconds, by their names.
+func (c *Case) Sampled(periods map[string]float64) {
+	c.Time.Periods, c.Signals.Periods, c.Stalls.Periods = periods, periods, periods
+}
+
 // Slice is the case of the cells from first to last, as if nothing else had been recorded. Its
 // stalled time may be changed; signals are shared.
 func (c *Case) Slice(first, last int) *Case {
 	out := *c
 	out.slow, out.machineLimits = nil, nil
-	t := Time{Grid: c.Grid.Slice(first, last), SlowFromS: c.Time.SlowFromS}
+	t := Time{Grid: c.Grid.Slice(first, last), SlowFromS: c.Time.SlowFromS, Periods: c.Time.Periods}
 	out.Time, out.Signals.Time, out.Stalls.Time = t, t, t
 	cut := map[*Signal][]timeline.Track{}
 	out.Tracks = func(s *Signal) []timeline.Track {

@@ -15,6 +15,20 @@ type Time struct {
 	// SlowFromS, if not 0, is a user's setting: the mean latency above which a cell counts as
 	// stalled, whatever is usual.
 	SlowFromS float64
+	// Periods are the sampling periods of signals in seconds, by a signal's name. A signal that is
+	// sampled less often than once a cell has the same value in all cells of an interval.
+	Periods map[string]float64
+}
+
+// ResolutionS is the shortest time in seconds for which all of some signals are known: a cell, or
+// their sampling period if that is longer. How coarse a judgement is depends on what it reads, not on
+// how often something different was sampled.
+func (t Time) ResolutionS(of ...*Signal) float64 {
+	longest := t.Grid.StepSeconds()
+	for _, s := range of {
+		longest = max(longest, t.Periods[s.Name])
+	}
+	return longest
 }
 
 // Seconds is the stalled time.
