@@ -13,7 +13,7 @@ import (
 var looks = []string{
 	"aws ec2 describe-", "aws rds describe-", "cat ", "cryptsetup status ", "df ", "docker inspect ", "docker ps", "docker stats --no-stream ", "du ", "echo", "etcdctl alarm list", "etcdctl endpoint ", "findmnt ", "free ",
 	"grep ", "kubectl get ", "kubectl describe ", "kubectl rollout status ", "ls ", "lsblk ", "mongosh ", "mongo ", "nproc", "psql ", "sysctl vm.", "systemctl is-active ",
-	"systemctl show ", "systemctl cat ", "uname ", "plimsoll record ", "plimsoll prove ", "tee ~/plimsoll-", "head ", "sort ",
+	"systemctl show ", "systemctl cat ", "uname ", "plimsoll record ", "plimsoll prove ", "tee ~/plimsoll-", "test -", "tar -C / -cf ~/plimsoll-", "head ", "sort ",
 }
 
 var (
@@ -22,6 +22,7 @@ var (
 	// Kubernetes makes for it.
 	wraps = regexp.MustCompile(`^(sudo( -u \w+)?|docker exec( -\w+)* \S+|kubectl exec( -\w+)*( \S+)+? --|kubectl debug node/\S+ -it( --\w+=\S+)* -- chroot /host|sh -c|env( \w+=\S+)+|nsenter( \S+)+? --|ETCDCTL_API=3|[A-Z_]+=\$\(|\() ?`)
 	cuts  = regexp.MustCompile(`;|\||&&|\$\(`)
+	saves = regexp.MustCompile(`> ~/plimsoll-\S+\.before$`)
 	// sets is what a database's own shell changes something by.
 	sets = regexp.MustCompile(`(?i)\b(alter|set|update|insert|delete|drop|create|vacuum|checkpoint|setParameter|pg_reload_conf)\b`)
 )
@@ -45,7 +46,8 @@ func changes(line string) string {
 		if part == "" || regexp.MustCompile(`^[A-Z_]+=$`).MatchString(part) {
 			continue
 		}
-		only := strings.ReplaceAll(strings.ReplaceAll(part, "2>/dev/null", ""), "2>&1", "")
+		// What is kept for going back is not a change.
+		only := saves.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(part, "2>/dev/null", ""), "2>&1", ""), "")
 		if strings.Contains(only, ">") || !slices.ContainsFunc(looks, func(l string) bool { return strings.HasPrefix(part+" ", l) }) {
 			return part
 		}

@@ -179,8 +179,7 @@ func fixesOf(r *rules.Rule, home map[string]string) string {
 
 var placeNames = map[string]string{"host": "a host", "docker": "Docker", "kubernetes": "Kubernetes", "rds": "Amazon RDS", "managed": "another provider's service"}
 
-// inFull is a remedy with all that must be known before it is done. The first place has all steps,
-// others what differs most: how it is done there.
+// inFull is a remedy with all that must be known before it is done.
 func inFull(d *act.Description, r *rules.Rule) string {
 	var b strings.Builder
 	b.WriteString("\n### " + d.Title + "\n\n")
@@ -195,7 +194,6 @@ func inFull(d *act.Description, r *rules.Rule) string {
 	say = append(say, "It can be judged after "+units.Seconds(d.WaitS)+", when "+d.Until+": `plimsoll prove BEFORE AFTER --fix "+d.Remedy+"`.")
 	b.WriteString(wrap(strings.Join(say, " "), "") + "\n")
 	var notes []string
-	first := true
 	for len(d.Ways) > 0 {
 		w := d.Ways[0]
 		var places []string
@@ -221,16 +219,12 @@ func inFull(d *act.Description, r *rules.Rule) string {
 			where += ", restarting " + w.Restart
 		}
 		b.WriteString("\n" + wrap(where+":", "") + "\n\n```sh\n")
-		if !first { // what sets a variable for the rest is needed there as well
-			w.Look = slices.DeleteFunc(w.Look, func(l string) bool { return !strings.Contains(l, "=$(") })
-		}
+		// Every step in every place: looking saves what undoing needs.
 		steps(&b, "look first", w.Look)
 		steps(&b, "do", w.Do)
-		if first {
-			steps(&b, "check", w.Check)
-			steps(&b, "keep it, once it has helped", w.Keep)
-			steps(&b, "undo", w.Undo)
-		}
+		steps(&b, "check", w.Check)
+		steps(&b, "keep it, once it has helped", w.Keep)
+		steps(&b, "undo", w.Undo)
 		b.WriteString("```\n")
 		if w.Kept != "" && w.Kept != "it lasts" {
 			notes = append(notes, "To keep it: "+w.Kept+".")
@@ -239,7 +233,6 @@ func inFull(d *act.Description, r *rules.Rule) string {
 			notes = append(notes, "Nothing to undo: "+w.NoUndo+".")
 		}
 		notes = append(notes, w.Notes...)
-		first = false
 	}
 	seen := map[string]bool{}
 	for _, n := range notes {

@@ -126,7 +126,9 @@ const (
 	cryptKeeps = `$(sudo cryptsetup status ` + cryptName + ` | grep -qw discards && echo --allow-discards)`
 	// cryptHeader is the option that takes flags out of the volume's header, which only LUKS2 has.
 	cryptHeader = `$(sudo cryptsetup status ` + cryptName + ` | grep -qw LUKS2 && echo --persistent)`
-	syncFolder  = `/sys/block/{{or .disk "md0"}}/md`
+	theArray    = `{{ask .disk "ARRAY" "the array, such as md0"}}`
+	syncFolder  = `/sys/block/` + theArray + `/md`
+	syncBefore  = `~/plimsoll-sync-speed-` + theArray + `.before`
 )
 
 // bypassCryptQueues makes dm-crypt work in the context of the request. (cryptsetup-refresh(8); the
@@ -160,12 +162,13 @@ var slowSync = &Remedy{
 	Name: "sync-speed", Title: "Lower the speed of the RAID's resync",
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
-			Look:  OnShell(`cat ` + syncFolder + `/sync_action ` + syncFolder + `/sync_completed ` + syncFolder + `/sync_speed_min ` + syncFolder + `/sync_speed_max`),
+			Look:  append(once(syncBefore, `cat `+syncFolder+`/sync_speed_max`), OnShell(`cat `+syncFolder+`/sync_action `+syncFolder+`/sync_completed `+syncFolder+`/sync_speed_min`)...),
 			Do:    OnShell(`echo 10000 | sudo tee ` + syncFolder + `/sync_speed_max`),
 			Check: OnShell(`cat ` + syncFolder + `/sync_speed ` + syncFolder + `/sync_speed_max /proc/mdstat`),
-			Undo:  OnShell(`echo system | sudo tee ` + syncFolder + `/sync_speed_max`),
-			Kept:  "it lasts until the array is stopped, which is longer than a resync takes",
-			Notes: []string{"10000 is 10 MB/s for each leg. sync_speed_min must not be above it. If sync_speed_max said (local) before, write that figure back instead of system.",
+			// The file shows "200000 (system)", or "10000 (local)" if the array has its own limit.
+			Undo: OnShell(`read -r SPEED SCOPE < ` + syncBefore + ` && { test "$SCOPE" = "(local)" || SPEED=system; } && echo "$SPEED" | sudo tee ` + syncFolder + `/sync_speed_max && rm ` + syncBefore),
+			Kept: "it lasts until the array is stopped, which is longer than a resync takes",
+			Notes: []string{"10000 is 10 MB/s for each leg. sync_speed_min must not be above it.",
 				"After a leg was lost do this only if the time without redundancy is bearable. A monthly check can be moved to a quiet hour instead."}},
 		{Places: []Place{Kubernetes}, None: "the RAID is the node's: on the node, as on any host"},
 		{Places: []Place{RDS, Managed}, None: notOurHost},

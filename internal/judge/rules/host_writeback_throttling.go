@@ -50,7 +50,7 @@ func hostWritebackThrottling() Rule {
 			"file system": "The file system is not in these sources.",
 		},
 		Advice: map[string]Advice{"on": {
-			Summary: "Turn it on: echo 2000 > /sys/block/{{.device}}/queue/wbt_lat_usec; for good, a line in /etc/udev/rules.d/60-plimsoll-wbt.rules: ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"{{.device}}\", ATTR{queue/wbt_lat_usec}=\"2000\". Undo: echo 0 into the same file, and remove the line",
+			Summary: "Turn it on: 2000 in /sys/block/{{.device}}/queue/wbt_lat_usec",
 			Expect:  "a flush keeps few requests in flight, and syncs and reads pass; it needs no restart and costs no money",
 			TradeOff: "fewer and smaller writes: a restore or a bulk load takes longer, and at a volume's IOPS cap less is written: where dirty pages grow from checkpoint to checkpoint, writes stall again (measured: after six minutes).{{with .harmed}} Not for every pair of engine and file system: {{.}}.{{end}} " +
 				"The bfq scheduler turns it off again, and some 4.18 kernels hang with it",

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -10,43 +11,88 @@ import (
 )
 
 const (
-	podsOwner = `$(kubectl get pod{{with .namespace}} -n {{q .}}{{end}} {{ask .pod "POD" "the pod of the database"}} -o jsonpath='{.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}')`
-	setOwner  = `OWNER=` + podsOwner + `; echo "$OWNER"`
-	ofOwner   = `{{with .namespace}} -n {{q .}}{{end}} "$OWNER"`
-	theUnit   = `{{ask .unit "UNIT" "the unit of the service"}}`
-	theName   = `{{ask .name "CONTAINER" "the name of the container"}}`
-	theGroup  = `/sys/fs/cgroup{{ask .cgroup "CGROUP" "the group of the container, /system.slice/... of /proc/PID/cgroup"}}`
-	rollsPods = "the pods, one after the other, if their owner rolls them"
-	operator  = "If an operator owns the pods, it puts its own figure back: set it in the operator's resource."
+	thePod       = `{{ask .pod "POD" "the pod of the database"}}`
+	theContainer = `{{ask .container "CONTAINER" "the container of the database in its pod"}}`
+	inNamespace  = `{{with .namespace}} -n {{q .}}{{end}}`
+	theUnit      = `{{ask .unit "UNIT" "the unit of the service"}}`
+	theName      = `{{ask .name "CONTAINER" "the name of the container"}}`
+	theGroup     = `/sys/fs/cgroup{{ask .cgroup "CGROUP" "the group of the container, /system.slice/... of /proc/PID/cgroup"}}`
 )
 
-// setResources are the ways to change a container's limit in Kubernetes, where pods are made anew for
-// it.
-func setResources(limit string) Recipe {
+// once saves what a command prints, the first time only: looking again after the change must not replace
+// the former state. Then it shows what is saved.
+func once(file, command string) []Command {
+	return OnShell(`test -s `+file+` || `+command+` > `+file, `cat `+file)
+}
+
+// resizePod changes a running container's limit in place, without a restart: Kubernetes' pod resize
+// (KEP-1287), on by default from 1.33 on and stable in 1.35. `kubectl set resources` on the owner would
+// restart every pod, and do nothing for a pod whose owner is a ReplicaSet of an older revision. The request
+// follows only where it equalled the limit: otherwise a Guaranteed pod would become Burstable, which the
+// API refuses.
+func resizePod(resource, amount string) Recipe {
+	saved := `~/plimsoll-` + resource + `-` + thePod + `.before`
+	own := func(of, field string) string {
+		return `{.` + of + `[?(@.name=="'` + theContainer + `'")].resources` + field + `}`
+	}
+	get := `kubectl get pod` + inNamespace + ` ` + thePod + ` -o jsonpath='`
+	patch := `kubectl patch pod` + inNamespace + ` ` + thePod + ` --subresource resize -p '{"spec":{"containers":[{"name":"'` + theContainer + `'","resources":`
 	return Recipe{Places: []Place{Kubernetes},
-		Look:    Tool(setOwner, `kubectl get`+ofOwner+` -o jsonpath='{.spec.template.spec.containers[*].resources}'; echo`),
-		Do:      Tool(`kubectl set resources` + ofOwner + `{{with .container}} -c {{q .}}{{end}} --limits=` + limit),
-		Check:   Tool(`kubectl rollout status` + ofOwner),
-		Undo:    Tool(`kubectl rollout undo` + ofOwner),
-		Kept:    "it lasts until the manifest is applied again: change it there, too",
-		Restart: rollsPods, Notes: []string{operator}}
+		Look: once(saved, get+own("spec.containers", "")+`'`),
+		Do: Tool(
+			`BOTH=$(`+get+own("spec.containers", ".requests."+resource)+`='`+`'`+own("spec.containers", ".limits."+resource)+`')`,
+			`REQUEST=; test "${BOTH%=*}" != "${BOTH#*=}" || REQUEST=',"requests":{"`+resource+`":"`+amount+`"}'`,
+			patch+`{"limits":{"`+resource+`":"`+amount+`"}'"$REQUEST"'}}]}}'`),
+		Check: Tool(get+own("status.containerStatuses", "")+`'; echo`, `kubectl get pod`+inNamespace+` `+thePod+` -o jsonpath='{.status.conditions[?(@.type=="PodResizePending")].message}'; echo`),
+		Undo:  Tool(patch + `'"$(cat ` + saved + `)"'}]}}' && rm ` + saved),
+		Kept:  "change it where the pod is declared, too (manifest, chart or the operator's resource): a new pod starts with the old limit",
+		Notes: []string{
+			"It needs Kubernetes 1.33 and kubectl 1.32. Before that the limit is changed in the owner's template, which restarts the pods.",
+			"A container whose resizePolicy is RestartContainer is restarted. Before 1.34 a memory limit cannot be lowered in place, so there the undo is refused."}}
 }
 
 var providersLimit = Recipe{Places: []Place{RDS, Managed}, None: "the limit is that of the instance's size"}
 
+// setProperty changes properties of a systemd unit until the next boot, and with --keep for good: by drop-ins
+// named 50-PROPERTY.conf (systemd, src/core/unit.c, unit_write_setting). Going back removes them and restores
+// those that were there, because a property set to its old value would outrank the unit file from then on.
+func setProperty(resource, show string, properties ...string) Recipe {
+	saved := `~/plimsoll-` + resource + `-` + theUnit + `.before.tar`
+	var names []string
+	for _, p := range properties {
+		name, _, _ := strings.Cut(p, "=")
+		for _, root := range []string{"/etc", "/run"} {
+			names = append(names, root+`/systemd/system.control/`+theUnit+`.d/50-`+name+`.conf`)
+		}
+	}
+	set := theUnit + ` ` + strings.Join(properties, " ")
+	return Recipe{Places: []Place{Host},
+		Look: OnShell(`systemctl show -p `+show+` `+theUnit+`; free -m`,
+			// Without any such file, tar complains, and the archive is empty.
+			`test -e `+saved+` || tar -C / -cf `+saved+` etc/systemd/system.control/`+theUnit+`.d run/systemd/system.control/`+theUnit+`.d 2>/dev/null || test -e `+saved),
+		Do:    OnShell(`sudo systemctl set-property --runtime ` + set),
+		Keep:  OnShell(`sudo systemctl set-property ` + set),
+		Check: OnShell(`systemctl show -p ` + show + ` ` + theUnit),
+		Undo:  OnShell(`test -e ` + saved + ` && sudo rm -f ` + strings.Join(names, " ") + ` && sudo tar -C / -xf ` + saved + ` && sudo systemctl daemon-reload && rm ` + saved)}
+}
+
+const dockerCPU = `~/plimsoll-cpu-` + theName + `.before`
+
+// raiseCPU in Docker follows how the limit was made: --cpus is refused where --cpu-quota made it (moby,
+// daemon/daemon_unix.go, verifyPlatformContainerResources).
 var raiseCPU = &Remedy{
 	Name: "cpu-limit", Title: "Raise the container's CPU limit",
 	Recipes: []Recipe{
-		setResources(`cpu={{.cpus}}`),
+		resizePod("cpu", "{{.cpus}}"),
 		{Places: []Place{Docker},
-			Look: OnShell(`docker inspect -f '{{"{{"}}.HostConfig.NanoCpus{{"}}"}} {{"{{"}}.HostConfig.CpuQuota{{"}}"}}' ` + theName),
-			Do:   OnShell(`docker update --cpus {{.cpus}} ` + theName), Check: OnShell(`docker stats --no-stream ` + theName),
-			Undo: OnShell(`docker update --cpus {{ask .was "OLD_CPUS" "the CPUs it had"}} ` + theName), Kept: "set it where the container is made: docker run --cpus, or compose's cpus"},
-		{Places: []Place{Host},
-			Look: OnShell(`systemctl show -p CPUQuotaPerSecUSec ` + theUnit), Do: OnShell(`sudo systemctl set-property --runtime ` + theUnit + ` CPUQuota={{.percent}}%`),
-			Keep:  OnShell(`sudo systemctl set-property ` + theUnit + ` CPUQuota={{.percent}}%`),
-			Check: OnShell(`systemctl show -p CPUQuotaPerSecUSec ` + theUnit),
-			Undo:  OnShell(`sudo systemctl set-property ` + theUnit + ` CPUQuota={{with .wasPercent}}{{.}}{{else}}"${OLD_PERCENT:?the quota it had, in percent of a CPU}"{{end}}%`)},
+			Look: once(dockerCPU, `docker inspect -f '{{"{{"}}.HostConfig.NanoCpus{{"}}"}} {{"{{"}}.HostConfig.CpuQuota{{"}}"}} {{"{{"}}.HostConfig.CpuPeriod{{"}}"}}' `+theName),
+			Do: OnShell(`read -r NANO QUOTA PERIOD < `+dockerCPU,
+				`if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period 100000 --cpu-quota {{.percent}}000 `+theName+`; else docker update --cpus {{.cpus}} `+theName+`; fi`),
+			Check: OnShell(`docker inspect -f '{{"{{"}}.HostConfig.NanoCpus{{"}}"}} {{"{{"}}.HostConfig.CpuQuota{{"}}"}} {{"{{"}}.HostConfig.CpuPeriod{{"}}"}}' `+theName, `docker stats --no-stream `+theName),
+			Undo: OnShell(`read -r NANO QUOTA PERIOD < `+dockerCPU,
+				`if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period "$PERIOD" --cpu-quota "$QUOTA" `+theName+`; else docker update --cpus "$(awk -v n="$NANO" 'BEGIN { print n / 1e9 }')" `+theName+`; fi && rm `+dockerCPU),
+			Kept: "set it where the container is made: docker run --cpus, or compose's cpus"},
+		setProperty("cpu", "CPUQuotaPerSecUSec", "CPUQuota={{.percent}}%"),
 		providersLimit,
 	},
 	Cost: "its neighbours can be crowded when the node is full",
@@ -54,83 +100,99 @@ var raiseCPU = &Remedy{
 	Size: sizeCPU, Example: Values{"cpus": "4", "percent": "400"},
 }
 
-// sizeCPU is twice the quota: how much more the container would use is not known while it is held.
+// sizeCPU is twice the quota: how much more the container would use is not known while it is held. It is
+// whole percents, as systemd and the quota of a period of 100 ms take them.
 func sizeCPU(c *Case, f *Finding) Values {
-	out := Values{"cpus": "4", "percent": "400", "was": "", "wasPercent": ""}
-	if quota := timeline.Max(c.ofSubject(ContainerCPUQuota, f)); quota > 0 {
-		text := func(x float64) Value { return Value(strconv.FormatFloat(x, 'f', -1, 64)) }
-		out = Values{"cpus": text(2 * quota), "percent": text(200 * quota), "was": text(quota), "wasPercent": text(100 * quota)}
+	quota := timeline.Max(c.ofSubject(ContainerCPUQuota, f))
+	if !(quota > 0) {
+		return Values{"cpus": "4", "percent": "400"}
 	}
-	return out
+	percent := math.Ceil(200 * quota)
+	return Values{
+		"cpus":    Value(strconv.FormatFloat(percent/100, 'f', -1, 64)),
+		"percent": Value(strconv.FormatFloat(percent, 'f', -1, 64)),
+	}
 }
+
+const dockerMemory = `~/plimsoll-memory-` + theName + `.before`
 
 var raiseMemory = &Remedy{
 	Name: "memory-limit", Title: "Raise the container's memory limit",
 	Recipes: []Recipe{
-		setResources(`memory={{.mib}}Mi`),
+		resizePod("memory", "{{.mib}}Mi"),
 		{Places: []Place{Docker},
-			Look:  OnShell(`docker inspect -f '{{"{{"}}.HostConfig.Memory{{"}}"}} {{"{{"}}.HostConfig.MemorySwap{{"}}"}}' ` + theName + `; free -m`),
-			Do:    OnShell(`docker update --memory {{.mib}}m --memory-swap {{.mib}}m ` + theName),
+			Look: append(once(dockerMemory, `docker inspect -f '{{"{{"}}.HostConfig.Memory{{"}}"}} {{"{{"}}.HostConfig.MemorySwap{{"}}"}}' `+theName), OnShell(`free -m`)...),
+			Do: OnShell(`read -r MEMORY SWAP < `+dockerMemory,
+				// MemorySwap is memory and swap together; -1 is unlimited. What is swap stays.
+				`test "$SWAP" -le 0 || SWAP=$(({{.mib}} * 1048576 + SWAP - MEMORY))`,
+				`docker update --memory {{.mib}}m --memory-swap "$SWAP" `+theName),
 			Check: OnShell(`docker stats --no-stream ` + theName),
-			Undo:  OnShell(`docker update --memory {{ask .was "OLD_MEMORY" "the memory it had, in bytes"}} --memory-swap {{ask .was "OLD_MEMORY" "the memory it had, in bytes"}} ` + theName),
+			Undo:  OnShell(`read -r MEMORY SWAP < `+dockerMemory, `docker update --memory "$MEMORY" --memory-swap "$SWAP" `+theName+` && rm `+dockerMemory),
 			Kept:  "set it where the container is made: docker run --memory, or compose's mem_limit",
-			Notes: []string{"To lower it again under what is in use can end in the OOM killer: undo it when the load is low."}},
-		{Places: []Place{Host},
-			Look: OnShell(`systemctl show -p MemoryMax,MemoryHigh,MemoryCurrent ` + theUnit + `; free -m`), Do: OnShell(`sudo systemctl set-property --runtime ` + theUnit + ` MemoryHigh=infinity MemoryMax={{.mib}}M`),
-			Keep: OnShell(`sudo systemctl set-property ` + theUnit + ` MemoryHigh=infinity MemoryMax={{.mib}}M`), Check: OnShell(`systemctl show -p MemoryMax,MemoryHigh,MemoryCurrent ` + theUnit),
-			Undo:  OnShell(`sudo systemctl set-property ` + theUnit + ` MemoryMax={{ask .was "OLD_MEMORY" "the limit that the first command showed"}}`),
-			Notes: []string{"To lower it again under what is in use can end in the OOM killer: undo it when the load is low."}},
+			Notes: []string{lowerMemory}},
+		withNotes(setProperty("memory", "MemoryMax,MemoryHigh,MemoryCurrent", "MemoryHigh=infinity", "MemoryMax={{.mib}}M"), lowerMemory),
 		providersLimit,
 	},
 	Cost: "memory of the node: look that it is free",
 	Wait: 5 * time.Minute, Until: "the page cache has grown into it",
 	Raises: []string{"page_cache_dirty"},
 	Size: func(c *Case, f *Finding) Values {
-		out := Values{"mib": "12288", "was": ""}
+		out := Values{"mib": "12288"}
 		if limit := timeline.Max(c.ofSubject(ContainerMemoryLimit, f)); limit > 0 {
-			out = Values{"mib": Value(fmt.Sprintf("%.0f", 1.5*limit/mib)), "was": Value(fmt.Sprintf("%.0f", limit))}
+			out["mib"] = Value(fmt.Sprintf("%.0f", 1.5*limit/mib))
 		}
 		return out
 	},
 	Example: Values{"mib": "12288"},
 }
 
-// liftIO removes an I/O limit where the kernel keeps it; whoever made the container made the limit,
+const lowerMemory = "To lower it again under what is in use can end in the OOM killer: undo it when the load is low."
+
+func withNotes(r Recipe, notes ...string) Recipe {
+	r.Notes = append(r.Notes, notes...)
+	return r
+}
+
+const groupLimits = `~/plimsoll-io-limit.before`
+
+// liftIO removes an I/O limit where the kernel keeps it; whatever made the container made the limit,
 // and makes it again.
 var liftIO = &Remedy{
 	Name: "io-limit", Title: "Lift the container's I/O limit on the device",
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
-			Look:  OnShell(`cat ` + theGroup + `/io.max`),
+			Look:  once(groupLimits, `cat `+theGroup+`/io.max`),
 			Do:    OnShell(`echo "$(lsblk -dno MAJ:MIN {{ask .device "DEVICE" "the device, /dev/..."}} | tr -d ' ') {{.lift}}" | sudo tee ` + theGroup + `/io.max`),
 			Check: OnShell(`cat ` + theGroup + `/io.max ` + theGroup + `/io.pressure`),
-			Undo:  OnShell(`echo "$(lsblk -dno MAJ:MIN {{ask .device "DEVICE" "the device, /dev/..."}} | tr -d ' ') {{with .back}}{{.}}{{else}}${OLD_LIMIT:?what io.max said, such as wiops=3000}{{end}}" | sudo tee ` + theGroup + `/io.max`),
+			// The kernel takes one device with its limits at a time (Documentation/admin-guide/cgroup-v2.rst).
+			Undo:  OnShell(`while read -r LIMIT; do echo "$LIMIT" | sudo tee ` + theGroup + `/io.max; done < ` + groupLimits + ` && rm ` + groupLimits),
 			Kept:  "lift it where it was set (systemd's IOWriteIOPSMax=, docker run --device-write-iops), or it comes back with the next start",
 			Notes: []string{"With cgroup v1 the files are those of blkio.throttle; see the rule's page."}},
-		{Places: []Place{Kubernetes}, None: "Kubernetes has no limit of I/O of its own: what set this one (the runtime's blockio class, an operator, a daemon on the node) has to lift it"},
+		{Places: []Place{Kubernetes}, None: "Kubernetes has no I/O limit: what set this one (the runtime's blockio class, an operator, a daemon on the node) has to lift it"},
 		providersLimit,
 	},
 	Cost: "neighbours on the same volume feel this container's bursts",
 	Wait: 2 * time.Minute, Until: "a checkpoint has passed without the limit",
 	Raises:  []string{"iops", "throughput", "utilisation"},
 	Size:    sizeLift,
-	Example: Values{"lift": "wiops=max wbps=max", "back": ""},
+	Example: Values{"lift": "wiops=max wbps=max"},
 }
 
+// sizeLift lifts the limits that were measured, or all of them.
 func sizeLift(c *Case, f *Finding) Values {
-	out := Values{"lift": "riops=max rbps=max wiops=max wbps=max", "back": "", "device": ""}
+	out := Values{"lift": "riops=max rbps=max wiops=max wbps=max", "device": ""}
 	if _, dev, ok := strings.Cut(f.Subject, " on "); ok {
 		out["device"] = Called("/dev/" + dev)
 	}
-	var lift, back []string
+
+	var lift []string
 	for _, l := range ioLimits {
-		if limit := timeline.Max(c.ofSubject(l.limit, f)); limit > 0 {
+		if timeline.Max(c.ofSubject(l.limit, f)) > 0 {
 			lift = append(lift, l.key+"=max")
-			back = append(back, fmt.Sprintf("%s=%.0f", l.key, limit))
 		}
 	}
 	if len(lift) > 0 {
-		out["lift"], out["back"] = Value(strings.Join(lift, " ")), Value(strings.Join(back, " "))
+		out["lift"] = Value(strings.Join(lift, " "))
 	}
 	return out
 }

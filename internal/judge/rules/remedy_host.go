@@ -11,6 +11,12 @@ import (
 
 const notOurHost = "the host and its kernel are the provider's"
 
+// A file that sorts after 99-sysctl.conf, which is /etc/sysctl.conf on Debian: the last setting wins.
+const (
+	dirtyKept   = `/etc/sysctl.d/99-zz-plimsoll.conf`
+	dirtyBefore = `~/plimsoll-dirty-bytes.before`
+)
+
 // BoundDirtyBytes makes the kernel write early. The bytes and the ratio of each limit exclude each
 // other: writing one sets the other to 0, and 0 bytes are refused (mm/page-writeback.c). So what is
 // put back is the one that was not 0.
@@ -19,18 +25,20 @@ var BoundDirtyBytes = &Remedy{
 	Relieves: []Resource{Writeback},
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
-			Look:  OnShell(`{{if not .undo}}sysctl vm.dirty_background_bytes vm.dirty_background_ratio | grep -v ' = 0$' | tee ~/plimsoll-undo.conf{{end}}`),
+			Look:  once(dirtyBefore, `sysctl vm.dirty_background_bytes vm.dirty_background_ratio`),
 			Do:    Kernel(`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
-			Keep:  OnShell(`echo 'vm.dirty_background_bytes = {{.bytes}}' | sudo tee /etc/sysctl.d/60-plimsoll.conf`),
+			Keep:  OnShell(`echo 'vm.dirty_background_bytes = {{.bytes}}' | sudo tee `+dirtyKept, `grep -s dirty_background /etc/sysctl.conf /etc/sysctl.d/*.conf`),
 			Check: OnShell(`sysctl vm.dirty_background_bytes; grep -E '^(Dirty|Writeback):' /proc/meminfo`),
-			Undo:  OnShell(`{{if .undo}}sudo sysctl -w {{.undo}}{{else}}sudo sysctl -p ~/plimsoll-undo.conf{{end}}; sudo rm -f /etc/sysctl.d/60-plimsoll.conf`)},
+			// If both were 0, the ratio was in force.
+			Undo:  OnShell(`sudo rm -f `+dirtyKept, `{ grep -v ' = 0$' `+dirtyBefore+` || grep ratio `+dirtyBefore+`; } | sudo sysctl -p - && rm `+dirtyBefore),
+			Notes: []string{"A later line for vm.dirty_background_ratio in /etc/sysctl.conf would win after a boot: the last command of keeping it shows every file that sets one."}},
 		{Places: []Place{Kubernetes},
 			Look:  Kernel(`sysctl vm.dirty_background_bytes vm.dirty_background_ratio`),
 			Do:    Kernel(`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
 			Check: Kernel(`sysctl vm.dirty_background_bytes`),
-			Undo:  Kernel(`sysctl -w {{or .undo "vm.dirty_background_ratio=10"}}`),
+			Undo:  Kernel(`sysctl -w {{ask .undo "FORMER" "what the first command showed and was not 0, such as vm.dirty_background_ratio=10"}}`),
 			Kept:  "it belongs into the node group's configuration (user data, a tuning DaemonSet): a new node starts without it, and a pod cannot set it",
-			Notes: []string{"It is the node's setting: every pod on it has it. kubectl debug leaves a finished pod, node-debugger-...: delete it."}},
+			Notes: []string{"It is the node's setting: every pod on it has it. kubectl debug needs 1.30, and leaves a finished pod, node-debugger-...: delete it."}},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
 	},
 	Cost: "about 40 % more bytes to the device: less coalescing; it holds for everything on the host",
@@ -66,7 +74,7 @@ func sizeDirtyBytes(c *Case, _ *Finding) Values {
 	if rate > minFlushRate {
 		bytes = backgroundBytes(rate)
 	}
-	out := Values{"bytes": Value(fmt.Sprintf("%.0f", bytes)), "undo": ""}
+	out := Values{"bytes": Value(fmt.Sprintf("%.0f", bytes)), "undo": ""} // undo is for a place where nothing can be saved
 	for _, k := range []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio"} {
 		if n, err := strconv.ParseInt(c.Facts[k], 10, 64); err == nil && n > 0 {
 			out["undo"] = Value(fmt.Sprintf("%s=%d", k, n))
@@ -82,17 +90,22 @@ var throttleWriteback = &Remedy{
 	Relieves: []Resource{Writeback},
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
-			Look:  OnShell(`cat ` + wbtFile + ` ` + queueFolder + `/scheduler; uname -r`),
-			Do:    OnShell(`echo 2000 | sudo tee ` + wbtFile),
-			Keep:  OnShell(`echo 'ACTION=="add|change", SUBSYSTEM=="block", KERNEL=="{{or .disk "nvme1n1"}}", ATTR{queue/wbt_lat_usec}="2000"' | sudo tee /etc/udev/rules.d/60-plimsoll-wbt.rules`),
+			Look: append(once(wbtBefore, `cat `+wbtFile), OnShell(`cat `+queueFolder+`/scheduler; uname -r`)...),
+			Do:   OnShell(`echo 2000 | sudo tee ` + wbtFile),
+			Keep: OnShell(
+				`SERIAL=$(udevadm info --query=property --name=`+theDisk+` | sed -n 's/^ID_SERIAL=//p')`,
+				`test -n "$SERIAL" && echo 'ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", ENV{ID_SERIAL}=="'"$SERIAL"'", ATTR{queue/wbt_lat_usec}="2000"' | sudo tee `+wbtKept),
 			Check: OnShell(`cat ` + wbtFile),
-			Undo:  OnShell(`echo {{or .was "0"}} | sudo tee ` + wbtFile + `; sudo rm -f /etc/udev/rules.d/60-plimsoll-wbt.rules`),
-			Notes: []string{"Not with the bfq scheduler, which turns it off again, nor on a 4.18 kernel, of which some hang with it. No such file: the kernel has none."}},
+			Undo:  OnShell(`sudo rm -f `+wbtKept, `sudo tee `+wbtFile+` < `+wbtBefore+` && rm `+wbtBefore),
+			Notes: []string{
+				"Not with the bfq scheduler, which turns it off again, nor on a 4.18 kernel, of which some hang with it. No such file: the kernel has none.",
+				"The rule that keeps it recognises the disk by its serial, because names change with a boot. A disk without a serial cannot be recognised.",
+			}},
 		{Places: []Place{Kubernetes},
 			Look:  Kernel(`cat ` + wbtFile),
 			Do:    Kernel(`sh -c 'echo 2000 > ` + wbtFile + `'`),
 			Check: Kernel(`cat ` + wbtFile),
-			Undo:  Kernel(`sh -c 'echo {{or .was "0"}} > ` + wbtFile + `'`),
+			Undo:  Kernel(`sh -c "echo "{{ask .was "FORMER" "the figure that the first command showed"}}" > ` + wbtFile + `"`),
 			Kept:  "it belongs into the node group's configuration, as a udev rule: a new node starts without it",
 			Notes: []string{"It is the node's device: every pod on it has it. Not with the bfq scheduler, nor on a 4.18 kernel."}},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
@@ -115,6 +128,9 @@ var throttleWriteback = &Remedy{
 }
 
 const (
-	queueFolder = `/sys/block/{{or .disk "nvme1n1"}}/queue`
+	theDisk     = `{{ask .disk "DISK" "the disk, such as nvme1n1"}}`
+	queueFolder = `/sys/block/` + theDisk + `/queue`
 	wbtFile     = queueFolder + `/wbt_lat_usec`
+	wbtBefore   = `~/plimsoll-wbt-` + theDisk + `.before`
+	wbtKept     = `/etc/udev/rules.d/61-plimsoll-wbt-` + theDisk + `.rules`
 )

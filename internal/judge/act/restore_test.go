@@ -1,0 +1,320 @@
+package act_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/judge/act"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/lab/mount"
+)
+
+// A bench runs printed commands: in a home folder of its own, with programs that stand in for those that
+// cannot run in a test, and with folders of the machine replaced by others.
+type bench struct {
+	t        *testing.T
+	way      act.Way
+	home     string
+	env      []string
+	replaced *strings.Replacer
+}
+
+func newBench(t *testing.T, remedy string, place rules.Place, values rules.Values, programs map[string]string, replaced ...string) *bench {
+	t.Helper()
+	bin := t.TempDir()
+	programs["sudo"] = "#!/bin/sh\nexec \"$@\"\n"
+	for name, text := range programs {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	b := &bench{t: t, home: t.TempDir(), replaced: strings.NewReplacer(replaced...)}
+	b.env = append(os.Environ(), "HOME="+b.home, "PATH="+bin+":"+os.Getenv("PATH"))
+	for _, m := range pack.Remedies() {
+		if m.Name != remedy {
+			continue
+		}
+		for _, w := range act.Describe(pack, "", m, values).Ways {
+			if w.Place == string(place) {
+				b.way = w
+				return b
+			}
+		}
+	}
+	t.Fatalf("no remedy %s in %s", remedy, place)
+	return nil
+}
+
+// run runs lines in one shell, as someone who pastes them.
+func (b *bench) run(lines ...[]string) string {
+	b.t.Helper()
+	text := b.replaced.Replace(strings.Join(slices.Concat(lines...), "\n"))
+	cmd := exec.CommandContext(b.t.Context(), "sh", "-c", text)
+	cmd.Env = b.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("%v\n%s\nof\n%s", err, out, text)
+	}
+	return string(out)
+}
+
+// restores checks that doing changes the state, that going back restores it, and that both can be repeated.
+// Looking again after the change does not lose the former state.
+func (b *bench) restores(state func() string) {
+	b.t.Helper()
+	was := state()
+	for _, looks := range []int{1, 2} {
+		for range looks {
+			b.run(b.way.Look)
+		}
+		b.run(b.way.Look, b.way.Do)
+		done := state()
+		if done == was {
+			b.t.Fatalf("doing it changes nothing: %s", was)
+		}
+		b.run(b.way.Look, b.way.Check)
+		b.run(b.way.Keep)
+		b.run(b.way.Undo)
+		if got := state(); got != was {
+			b.t.Fatalf("it was %q, then %q, and after going back %q", was, done, got)
+		}
+		if left, _ := os.ReadDir(b.home); len(left) > 0 {
+			b.t.Fatalf("going back leaves %s, which the next change would take for the former state", left[0].Name())
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// The kernel's limits of dirty pages come back exactly: bytes, or a ratio, or a ratio of 0.
+func TestDirtyBytesRestored(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: sets vm.dirty_background_*")
+	}
+	unlock, err := mount.Lock(t.Context(), "settings", nil)
+	if err != nil {
+		t.Skipf("no lock for the machine's settings: %v", err)
+	}
+	defer unlock()
+	state := func() string {
+		return read(t, "/proc/sys/vm/dirty_background_bytes") + " bytes, " + read(t, "/proc/sys/vm/dirty_background_ratio") + " %"
+	}
+	set := func(name, value string) {
+		if err := os.WriteFile("/proc/sys/vm/dirty_background_"+name, []byte(value), 0o644); err != nil {
+			t.Skipf("the machine's settings cannot be changed here: %v", err)
+		}
+	}
+	bytes, ratio := read(t, "/proc/sys/vm/dirty_background_bytes"), read(t, "/proc/sys/vm/dirty_background_ratio")
+	defer func() {
+		if bytes != "0" {
+			set("bytes", bytes)
+			return
+		}
+		set("ratio", ratio)
+	}()
+
+	for _, former := range [][2]string{{"bytes", "67108864"}, {"ratio", "7"}, {"ratio", "0"}} {
+		set(former[0], former[1])
+		kept := filepath.Join(t.TempDir(), "99-zz-plimsoll.conf")
+		b := newBench(t, "dirty-bytes", rules.Host, nil, map[string]string{}, "/etc/sysctl.d/99-zz-plimsoll.conf", kept, "grep -s", "true ")
+		b.restores(state)
+		if _, err := os.Stat(kept); err == nil {
+			t.Error("going back leaves the file that keeps it")
+		}
+	}
+}
+
+// A real loop device's writeback throttling comes back, whatever it was.
+func TestWritebackThrottlingRestored(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes a loop device")
+	}
+	image := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(image, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "losetup", "--find", "--show", image).Output()
+	if err != nil {
+		t.Skipf("no loop device can be made here: %v", err)
+	}
+	device := strings.TrimSpace(string(out))
+	defer func() { _ = exec.Command("losetup", "--detach", device).Run() }()
+
+	disk := filepath.Base(device)
+	file := "/sys/block/" + disk + "/queue/wbt_lat_usec"
+	usual, err := os.ReadFile(file)
+	if err != nil {
+		t.Skipf("this kernel has no writeback throttling: %v", err)
+	}
+	defer func() { _ = os.WriteFile(file, usual, 0o644) }()
+
+	for _, former := range []string{"0", "75000"} {
+		if err := os.WriteFile(file, []byte(former), 0o644); err != nil {
+			t.Skipf("the device's settings cannot be changed here: %v", err)
+		}
+		kept := t.TempDir()
+		b := newBench(t, "writeback-throttling", rules.Host, rules.Values{"disk": rules.Called(disk)},
+			map[string]string{"udevadm": "#!/bin/sh\necho ID_SERIAL=vol0a1b2c3d\n"}, "/etc/udev/rules.d", kept)
+		b.restores(func() string { return read(t, file) })
+
+		b.run(b.way.Keep)
+		rule := read(t, filepath.Join(kept, "61-plimsoll-wbt-"+disk+".rules"))
+		if rule != `ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", ENV{ID_SERIAL}=="vol0a1b2c3d", ATTR{queue/wbt_lat_usec}="2000"` {
+			t.Errorf("%s", rule)
+		}
+	}
+}
+
+// docker is a container's limits as Docker keeps them: --cpus is refused where --cpu-quota made the limit
+// (moby, daemon/daemon_unix.go), and 0 changes nothing.
+const docker = `#!/bin/sh
+. "$LIMITS"
+case "$1" in
+inspect)
+	case "$3" in
+	*Nano*) echo "$NANO $QUOTA $PERIOD" ;;
+	*) echo "$MEMORY $SWAP" ;;
+	esac
+	exit ;;
+stats) exit ;;
+update) shift ;;
+esac
+while [ $# -gt 1 ]; do
+	case "$1" in
+	--cpus)
+		if [ "$QUOTA" -gt 0 ]; then echo 'Conflicting options: CPU Quota already set' >&2; exit 1; fi
+		NANO=$(awk -v n="$2" 'BEGIN { printf "%.0f", n * 1e9 }') ;;
+	--cpu-quota) QUOTA=$2 ;;
+	--cpu-period) [ "$2" = 0 ] || PERIOD=$2 ;;
+	--memory) case "$2" in *m) MEMORY=$((${2%m} * 1048576)) ;; *) MEMORY=$2 ;; esac ;;
+	--memory-swap) [ "$2" = 0 ] || SWAP=$2 ;;
+	*) echo "unknown: $1" >&2; exit 1 ;;
+	esac
+	shift 2
+done
+if [ "$SWAP" -gt 0 ] && [ "$SWAP" -lt "$MEMORY" ]; then echo 'memory-swap under memory' >&2; exit 1; fi
+printf 'NANO=%s QUOTA=%s PERIOD=%s MEMORY=%s SWAP=%s\n' "$NANO" "$QUOTA" "$PERIOD" "$MEMORY" "$SWAP" >"$LIMITS"
+`
+
+func TestDockerLimitsRestored(t *testing.T) {
+	for _, c := range []struct{ remedy, limits, done string }{
+		{"cpu-limit", "NANO=1500000000 QUOTA=0 PERIOD=0 MEMORY=0 SWAP=0", "NANO=4000000000 QUOTA=0 "},
+		{"cpu-limit", "NANO=0 QUOTA=50000 PERIOD=20000 MEMORY=0 SWAP=0", "NANO=0 QUOTA=400000 PERIOD=100000"},
+		{"memory-limit", "NANO=0 QUOTA=0 PERIOD=0 MEMORY=8589934592 SWAP=17179869184", "MEMORY=12884901888 SWAP=21474836480"},
+		{"memory-limit", "NANO=0 QUOTA=0 PERIOD=0 MEMORY=8589934592 SWAP=8589934592", "MEMORY=12884901888 SWAP=12884901888"},
+		{"memory-limit", "NANO=0 QUOTA=0 PERIOD=0 MEMORY=8589934592 SWAP=-1", "MEMORY=12884901888 SWAP=-1"},
+	} {
+		limits := filepath.Join(t.TempDir(), "limits")
+		if err := os.WriteFile(limits, []byte(c.limits+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b := newBench(t, c.remedy, rules.Docker, rules.Values{"name": "db"}, map[string]string{"docker": docker})
+		b.env = append(b.env, "LIMITS="+limits)
+		b.restores(func() string { return read(t, limits) })
+
+		if b.run(b.way.Look, b.way.Do); !strings.Contains(read(t, limits), c.done) {
+			t.Errorf("%s: done, it is %s, want %s", c.limits, read(t, limits), c.done)
+		}
+	}
+}
+
+// systemctl writes drop-ins as systemd does for set-property.
+const systemctl = `#!/bin/sh
+[ "$1" = set-property ] || exit 0
+shift
+root=$ETC
+if [ "$1" = --runtime ]; then root=$RUN; shift; fi
+dir=$root/systemd/system.control/$1.d
+shift
+mkdir -p "$dir"
+for p; do printf '[Service]\n%s\n' "$p" >"$dir/50-${p%%=*}.conf"; done
+`
+
+// A unit's drop-ins come back as they were: none, or one that an earlier set-property left.
+func TestUnitLimitsRestored(t *testing.T) {
+	for _, former := range []map[string]string{
+		{},
+		{"etc/systemd/system.control/db.service.d/50-MemoryMax.conf": "[Service]\nMemoryMax=4G\n", "etc/systemd/system.control/db.service.d/50-CPUQuota.conf": "[Service]\nCPUQuota=150%\n"},
+		{"run/systemd/system.control/db.service.d/50-MemoryMax.conf": "[Service]\nMemoryMax=5G\n", "run/systemd/system.control/db.service.d/50-IOWeight.conf": "[Service]\nIOWeight=10\n"},
+	} {
+		for _, remedy := range []string{"cpu-limit", "memory-limit"} {
+			root := t.TempDir()
+			for path, text := range former {
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b := newBench(t, remedy, rules.Host, rules.Values{"unit": "db.service"}, map[string]string{"systemctl": systemctl},
+				"-C / ", "-C "+root+" ", "/etc/systemd", root+"/etc/systemd", "/run/systemd", root+"/run/systemd", "free -m", "true")
+			b.env = append(b.env, "ETC="+root+"/etc", "RUN="+root+"/run")
+			b.restores(func() string { return files(t, root) })
+		}
+	}
+}
+
+// files lists the files of a folder with their contents.
+func files(t *testing.T, root string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			name, _ := filepath.Rel(root, path)
+			all.WriteString(name + ": " + read(t, path) + "\n")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// An I/O limit of a group comes back, with the kernel's file replaced by one that holds a single device's.
+func TestIOLimitRestored(t *testing.T) {
+	group := t.TempDir()
+	for name, text := range map[string]string{"io.max": "259:1 rbps=max wbps=max riops=max wiops=3000\n", "io.pressure": ""} {
+		if err := os.WriteFile(filepath.Join(group, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newBench(t, "io-limit", rules.Host, rules.Values{"cgroup": "/db.scope", "device": "/dev/nvme1n1"},
+		map[string]string{"lsblk": "#!/bin/sh\necho ' 259:1 '\n"}, "/sys/fs/cgroup/db.scope", group)
+	b.restores(func() string { return read(t, filepath.Join(group, "io.max")) })
+}
+
+// The speed of a resync comes back: the limit of all arrays, or the array's.
+func TestSyncSpeedRestored(t *testing.T) {
+	// The kernel shows what is written with its scope; "system" removes the array's limit.
+	const tee = `#!/bin/sh
+read -r SPEED
+case "$SPEED" in
+system) echo '200000 (system)' >"$1" ;;
+*) echo "$SPEED (local)" >"$1" ;;
+esac
+`
+	for _, former := range []string{"200000 (system)", "50000 (local)"} {
+		md := t.TempDir()
+		for _, name := range []string{"sync_speed_max", "sync_speed_min", "sync_speed", "sync_action", "sync_completed"} {
+			if err := os.WriteFile(filepath.Join(md, name), []byte(former+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := newBench(t, "sync-speed", rules.Host, rules.Values{"disk": "md0"}, map[string]string{"tee": tee}, "/sys/block/md0/md", md, "/proc/mdstat", "")
+		b.restores(func() string { return read(t, filepath.Join(md, "sync_speed_max")) })
+	}
+}
