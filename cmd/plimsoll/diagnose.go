@@ -183,11 +183,11 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 		ctx = context.WithoutCancel(ctx)
 	}
 	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage,
-		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known}
+		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known, Hosts: o.hosts.of(inputs)}
 	if o.output.value == asPage {
 		opt.Slots = diagnose.SlotsMax
 	}
-	r, err := diagnose.Run(ctx, readers, opt)
+	r, err := diagnose.Each(ctx, readers, opt)
 	if interrupted != nil && err != nil {
 		return nil, interrupted // too few samples
 	}
@@ -200,9 +200,11 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 // verdict returns the error of --fail-on, if its condition holds.
 func (o *diagnoseOptions) verdict(r *diagnose.Report) error {
 	var found []diagnose.Severity
-	for _, f := range r.Findings {
-		if f.Kind != diagnose.Refutation {
-			found = append(found, f.Severity)
+	for _, one := range r.All() {
+		for _, f := range one.Findings {
+			if f.Kind != diagnose.Refutation {
+				found = append(found, f.Severity)
+			}
 		}
 	}
 	return o.failOnSeverity(found)

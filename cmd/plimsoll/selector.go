@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -38,6 +41,154 @@ func parseSelector(text string) (whole string, matchers []*labels.Matcher, err e
 
 // Marks are the recording's.
 func (s selection) Marks() []recording.Mark { return recording.Marks(s.Reader) }
+
+// matches reports whether a series belongs to a selection.
+func matches(matchers []*labels.Matcher, l labels.Labels) bool {
+	return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(l.Get(m.Name)) })
+}
+
+// ListSeries implements [recording.Lister].
+func (s selection) ListSeries(ctx context.Context, wants func(string) bool) ([]labels.Labels, error) {
+	all, err := recording.ListSeries(ctx, s.Reader, wants)
+	return slices.DeleteFunc(all, func(l labels.Labels) bool { return !matches(s.matchers, l) }), err
+}
+
+// Metrics lists the metrics of the selection, with the times of its own series.
+func (s selection) Metrics(ctx context.Context) ([]recording.Metric, error) {
+	all, err := s.Reader.Metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := s.ListSeries(ctx, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	series := map[string]int{}
+	for _, l := range listed {
+		series[l.Get(labels.MetricName)]++
+	}
+	var out []recording.Metric
+	for _, m := range all {
+		switch n := series[m.Name]; n {
+		case 0:
+			continue
+		case m.Series:
+		default:
+			if m, err = s.metric(ctx, m); err != nil {
+				return nil, err
+			}
+			m.Series = n
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// metric narrows a metric's times to those of the selection.
+func (s selection) metric(ctx context.Context, m recording.Metric) (recording.Metric, error) {
+	series, err := s.Samples(ctx, recording.Selector(m.Name), m.From, m.To)
+	if err != nil {
+		return m, err
+	}
+	from, to := m.To, m.From
+	for _, x := range series {
+		if n := len(x.Points); n > 0 {
+			if t := time.UnixMilli(x.Points[0].T).UTC(); t.Before(from) {
+				from = t
+			}
+			if t := time.UnixMilli(x.Points[n-1].T).UTC(); t.After(to) {
+				to = t
+			}
+		}
+	}
+	m.From, m.To = from, to
+	return m, nil
+}
+
+// A selecting writer passes on the series of a selection only.
+type selectingWriter struct {
+	recording.Writer
+	matchers []*labels.Matcher
+	found    *selected
+	mu       sync.Mutex
+	known    map[uint64]bool // by the hash of the labels
+}
+
+// selected remembers what a selection met, over all sources.
+type selected struct {
+	mu     sync.Mutex
+	any    bool
+	values map[string]map[string]bool // of the labels that the selection names
+}
+
+// selectedValuesMax bounds the values that an error lists.
+const selectedValuesMax = 8
+
+// see notes a series that is new.
+func (f *selected) see(matchers []*labels.Matcher, l labels.Labels, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.any = f.any || ok
+	if f.values == nil {
+		f.values = map[string]map[string]bool{}
+	}
+	for _, m := range matchers {
+		if v := l.Get(m.Name); v != "" && m.Name != labels.MetricName {
+			if f.values[m.Name] == nil {
+				f.values[m.Name] = map[string]bool{}
+			}
+			if len(f.values[m.Name]) < selectedValuesMax {
+				f.values[m.Name][v] = true
+			}
+		}
+	}
+}
+
+// err is that of a selection that no series belongs to.
+func (f *selected) err(text string, matchers []*labels.Matcher) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var hint []string
+	for _, m := range matchers {
+		if m.Name == labels.MetricName {
+			continue
+		}
+		if values := slices.Sorted(maps.Keys(f.values[m.Name])); len(values) > 0 {
+			hint = append(hint, "the sources have "+m.Name+"="+strings.Join(values, ", "))
+		} else {
+			hint = append(hint, "the sources have no label "+m.Name)
+		}
+	}
+	return usagef(strings.Join(hint, "; "), "--selector %s: no series has these labels", text)
+}
+
+// Append implements [recording.Writer].
+func (w *selectingWriter) Append(ctx context.Context, b *recording.Batch) error {
+	out := recording.Batch{TimesMs: b.TimesMs}
+	w.mu.Lock()
+	for _, c := range b.Columns {
+		hash := c.Labels.Hash()
+		keep, seen := w.known[hash]
+		if !seen {
+			keep = matches(w.matchers, c.Labels)
+			w.found.see(w.matchers, c.Labels, keep)
+			if len(w.known) < selectedSeriesMax {
+				w.known[hash] = keep
+			}
+		}
+		if keep {
+			out.Columns = append(out.Columns, c)
+		}
+	}
+	w.mu.Unlock()
+	if len(out.Columns) == 0 {
+		return nil
+	}
+	return w.Writer.Append(ctx, &out)
+}
+
+// selectedSeriesMax bounds the series that are remembered.
+const selectedSeriesMax = 200_000
 
 // Samples returns the selector's series that belong to the selection.
 func (s selection) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+
 	"plimsoll/internal/record/recording"
 )
 
@@ -55,6 +57,11 @@ func (s shifted) Metrics(ctx context.Context) ([]recording.Metric, error) {
 		out[i].From, out[i].To = later(out[i].From, s.by), later(out[i].To, s.by)
 	}
 	return out, err
+}
+
+// ListSeries implements [recording.Lister].
+func (s shifted) ListSeries(ctx context.Context, wants func(string) bool) ([]labels.Labels, error) {
+	return recording.ListSeries(ctx, s.Reader, wants)
 }
 
 func (s shifted) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {

@@ -27,6 +27,7 @@ type sourceOptions struct {
 	from, to string
 	tz       string
 	offsets  []string
+	hostOf   []string
 	selector string
 	insecure bool
 	duration time.Duration // for live sources; 0: until interrupted
@@ -36,6 +37,7 @@ type sourceOptions struct {
 	zone           *time.Location
 	fromAt, toAt   time.Time
 	clockOffsets   offsets
+	hosts          hostNames
 	matchers       []*labels.Matcher
 	durationUnless time.Duration // default for live sources
 }
@@ -46,7 +48,8 @@ func (o *sourceOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.to, "to", "", "only up to this time")
 	f.StringVar(&o.tz, "tz", "", "time zone for output, and for logs without one (iostat), such as Europe/Berlin (default: this machine's)")
 	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (iostat.log=-2s) (repeatable)")
-	f.StringVar(&o.selector, "selector", "", `for a server or a recording, only series with these labels: '{instance=~"db-1:.*"}'`)
+	f.StringArrayVar(&o.hostOf, "host", nil, "the host that a source is of, to join devices and databases: iostat.log=db-1 (repeatable)")
+	f.StringVar(&o.selector, "selector", "", `only series with these labels: '{instance=~"db-1:.*"}'`)
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a server")
 	live := "until interrupted"
 	if o.durationUnless > 0 {
@@ -54,7 +57,7 @@ func (o *sourceOptions) AddFlags(cmd *cobra.Command) {
 	}
 	f.DurationVar(&o.duration, "for", 0, "how long to sample live sources (default: "+live+")")
 	f.DurationVar(&o.period, "period", time.Second, "how often to sample live sources")
-	for _, name := range []string{"from", "to", "offset", "selector", "for", "period"} {
+	for _, name := range []string{"from", "to", "offset", "host", "selector", "for", "period"} {
 		complete(cmd, name)
 	}
 	complete(cmd, "tz", "UTC", "Local")
@@ -80,6 +83,9 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 		return err
 	}
 	if o.clockOffsets, err = parseOffsets(o.offsets, args); err != nil {
+		return err
+	}
+	if o.hosts, err = parseHosts(o.hostOf, args); err != nil {
 		return err
 	}
 	if o.selector, o.matchers, err = parseSelector(o.selector); err != nil {
@@ -179,7 +185,8 @@ func (o *sourceOptions) readOptions(in input, want func(string) bool, t *tally) 
 // all live sources concurrently, and a few files at a time.
 func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(string) bool, t *tally, to func(i int) recording.Writer) error {
 	files := make(chan struct{}, runtime.GOMAXPROCS(0))
-	return each(ctx, len(inputs), func(ctx context.Context, i int) error {
+	found := &selected{}
+	err := each(ctx, len(inputs), func(ctx context.Context, i int) error {
 		in := inputs[i]
 		if in.Source == nil {
 			return nil
@@ -193,8 +200,35 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 			}
 		}
 		defer t.charge(in.Source)
-		return in.Source.Read(ctx, to(i), opt)
+		w := to(i)
+		if len(o.matchers) > 0 {
+			w = &selectingWriter{Writer: w, matchers: o.matchers, found: found, known: map[uint64]bool{}}
+		}
+		return in.Source.Read(ctx, w, opt)
 	})
+	if err != nil || len(o.matchers) == 0 || found.any {
+		return err
+	}
+
+	// A recording or a server may have what the files lack.
+	for _, in := range inputs {
+		if in.Reader == nil {
+			continue
+		}
+		series, err := recording.ListSeries(ctx, in.Reader, func(string) bool { return true })
+		if err != nil || len(series) > 0 {
+			return err
+		}
+		if whole, ok := in.Reader.(selection); ok {
+			if series, err = recording.ListSeries(ctx, whole.Reader, func(string) bool { return true }); err != nil {
+				return err
+			}
+			for _, l := range series {
+				found.see(o.matchers, l, false)
+			}
+		}
+	}
+	return found.err(o.selector, o.matchers)
 }
 
 // each runs f for 0 to n-1 concurrently. The first error cancels the others. It returns the error

@@ -62,16 +62,8 @@ func parseOffsets(values, args []string) (offsets, error) {
 			o.all = d
 			continue
 		}
-		known := false
-		for _, s := range args {
-			known = known || name == s || name == filepath.Base(s)
-		}
-		if !known {
-			called := make([]string, len(args))
-			for i, s := range args {
-				called[i] = address.Public(s)
-			}
-			return o, usagef("name it as on the command line: "+strings.Join(called, ", "), "--offset %s: there is no source %q", text, address.Public(name))
+		if _, err := ownArgument(name, args); err != nil {
+			return o, usagef(err.Error(), "--offset %s: there is no source %q", text, address.Public(name))
 		}
 		o.some[name] = d
 	}

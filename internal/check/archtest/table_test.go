@@ -28,6 +28,9 @@ var layers = []Layer{
 	{"record/recording", "the series of a run, in memory, in a folder or on a server, behind one Reader and one Writer", []string{
 		"base/safefile", "record/address",
 	}},
+	{"record/identity", "which server and which host each series belongs to", []string{
+		"record/recording",
+	}},
 	{"record/source", "what a source is, and the loop that samples a running one", []string{
 		"record/recording",
 	}},
@@ -127,7 +130,7 @@ var layers = []Layer{
 		"base/shellword", "base/units", "judge/rules",
 	}},
 	{"judge/diagnose", "a verdict from recordings", []string{
-		"base/units", "record/recording", "record/timeline", "judge/rules", "judge/incident",
+		"base/units", "record/identity", "record/recording", "record/timeline", "judge/rules", "judge/incident",
 		"judge/act", "judge/headroom", "trace/wait",
 	}},
 	{"judge/fleet", "every database of a Prometheus-compatible server, and what they have in common", []string{

@@ -45,10 +45,17 @@ const (
 
 // A Report is a diagnosis: the contract of `diagnose -o json`.
 type Report struct {
-	Version  int           `json:"version"`
-	Sources  []Source      `json:"sources"`
-	Span     Span          `json:"span"`
-	Verdict  string        `json:"verdict"` // one to three sentences a person reads first
+	Version int      `json:"version"`
+	Sources []Source `json:"sources"`
+	Span    Span     `json:"span"`
+	Verdict string   `json:"verdict"` // one to three sentences a person reads first
+	// Server is what the report is of, if the sources hold several servers or hosts. Others are the
+	// reports of the others, the most harmful first; each is what a diagnosis of that server alone
+	// says.
+	Server *Server   `json:"server,omitempty"`
+	Others []*Report `json:"others,omitempty"`
+	// Notes say on what grounds series were taken for those of this server and its host.
+	Notes    []string      `json:"notes,omitempty"`
 	Findings []Finding     `json:"findings"`
 	Account  []Share       `json:"accounting"`
 	Measured *Measured     `json:"measured,omitempty"` // nil if no trace ran in the stalled time
@@ -85,6 +92,13 @@ type Report struct {
 	Detail *Detail `json:"-"`
 	// Balances are of computed credits, for [Options] of the next diagnosis of a live source.
 	Balances map[string]headroom.Balance `json:"-"`
+}
+
+// A Server is one database server, or a host whose devices belong to none.
+type Server struct {
+	Name   string `json:"name"`
+	Engine string `json:"engine,omitempty"` // "" for a host
+	Host   string `json:"host,omitempty"`
 }
 
 // A Source is where samples came from, as the report tells it.

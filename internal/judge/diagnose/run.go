@@ -42,6 +42,8 @@ type Options struct {
 	// Slots, if not 0, asks for a [Detail] whose series have at most so many slots, and no more
 	// than [SlotsMax].
 	Slots int
+	// Hosts are names of hosts that the user gave, by the name of a source.
+	Hosts map[string]string
 	// Progress, if not nil, is told how far a stage has come.
 	Progress func(stage string, done, total int)
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -196,20 +197,7 @@ func (p *Pack) Script(id string) (fs.File, error) {
 func (p *Pack) Wants(metric string) bool { return p.wanted()(metric) }
 
 func (p *Pack) readWanted() func(metric string) bool {
-	exact := map[string]bool{}
-	var patterns []*labels.Matcher
-	for _, s := range p.signals {
-		for _, x := range slices.Concat(s.Exprs, s.Coarse) {
-			e, err := Parse(x)
-			if err != nil {
-				panic(err) // NewPack has parsed it
-			}
-			for _, n := range Names(e) {
-				exact[n] = true
-			}
-			patterns = append(patterns, namePatterns(e)...)
-		}
-	}
+	exact, patterns := metricsOf(p.signals)
 	return func(metric string) bool {
 		if exact[metric] {
 			return true
@@ -238,6 +226,41 @@ func (p *Pack) Metrics(s *Signal) []string {
 		}
 	}
 	return out
+}
+
+// MetricsOf reports which metrics only an engine has: those of its signals, and of what it reports
+// about its host, without those that the core reads too.
+func (p *Pack) MetricsOf(e Knowledge) func(metric string) bool {
+	shared, _ := metricsOf(core)
+	exact, patterns := metricsOf(e.Signals)
+	for _, exprs := range e.Host {
+		more, _ := metricsOf(Group{{Exprs: exprs}})
+		maps.Copy(exact, more)
+	}
+	return func(metric string) bool {
+		if shared[metric] {
+			return false
+		}
+		return exact[metric] || slices.ContainsFunc(patterns, func(m *labels.Matcher) bool { return m.Matches(metric) })
+	}
+}
+
+// metricsOf are the metrics that signals can be read from, by name and by pattern.
+func metricsOf(signals Group) (exact map[string]bool, patterns []*labels.Matcher) {
+	exact = map[string]bool{}
+	for _, s := range signals {
+		for _, x := range slices.Concat(s.Exprs, s.Coarse) {
+			e, err := Parse(x)
+			if err != nil {
+				panic(err) // NewPack has parsed it
+			}
+			for _, n := range Names(e) {
+				exact[n] = true
+			}
+			patterns = append(patterns, namePatterns(e)...)
+		}
+	}
+	return exact, patterns
 }
 
 // Inline writes a condition over signals as PromQL over exporters' metrics: each

@@ -53,6 +53,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict), Host: cmp.Or(hosts(r.Sources), opt.Host)}
 	p.Verdict, p.Lead = d.verdict()
 	p.Lead = append(p.Lead, d.headroomLines()...)
+	d.nameServer(p)
 	if d.charts = d.timeline(); d.charts != nil {
 		p.Timeline = d.charts
 		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Parts: []document.Part{{Timeline: d.charts}}})
@@ -60,6 +61,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Now = d.doNow()
 	p.Facts, p.Summary = d.facts(), d.summary()
 	p.Sections = append(p.Sections, d.marks()...)
+	p.Sections = append(p.Sections, d.others()...)
 	p.Sections = append(p.Sections, d.incidents()...)
 	p.Sections = append(p.Sections, d.periods()...)
 	calm := r.Stalls.Seconds == 0
@@ -355,7 +357,7 @@ func (d *diagnosed) gaps() []document.Section {
 // sources say what was looked at.
 func (d *diagnosed) sources() document.Section {
 	tab := &document.Table{Caption: "Sources", Columns: []document.Column{{Text: "source"}, {Text: "what it is"}, {Text: "samples", Number: true}, {Text: "from"}, {Text: "to"}}}
-	for _, s := range d.Sources {
+	for _, s := range d.allSources() {
 		what := strings.TrimSpace(s.Kind + " " + strings.TrimSpace(s.Engine+" "+s.Version))
 		if s.Host != "" {
 			what += ", host " + s.Host
@@ -373,5 +375,6 @@ func (d *diagnosed) sources() document.Section {
 		}
 		tab.Rows = append(tab.Rows, row)
 	}
+	tab.Notes = d.Notes
 	return document.Section{ID: "sources", Title: "Sources", Only: document.Page | document.Markdown, Parts: []document.Part{{Table: tab}}}
 }

@@ -27,7 +27,15 @@ func (d *diagnosed) summary() []document.Term {
 		}
 	}
 	out := []document.Term{sources, {Label: "span", Lines: []document.Line{{Text: span}}}, {Label: "stalled", Lines: []document.Line{stalled(d.Stalls)}}}
-	return append(out, d.claim()...)
+	out = append(out, d.claim()...)
+	if len(d.Notes) > 0 {
+		notes := document.Term{Label: "identity"}
+		for _, text := range d.Notes {
+			notes.Lines = append(notes.Lines, document.Line{Text: text})
+		}
+		out = append(out, notes)
+	}
+	return out
 }
 
 // gapShare is the share of the span below which the measured time is given as well.

@@ -61,8 +61,8 @@ func wantsSelector(function string) bool {
 	return slices.Contains([]string{"timestamp", "absent", "info"}, function)
 }
 
-// selectorOf formats matchers as a selector that every version of PromQL can read.
-func selectorOf(matchers []*labels.Matcher) string {
+// SelectorOf formats matchers as a selector that every version of PromQL can read.
+func SelectorOf(matchers []*labels.Matcher) string {
 	parts := make([]string, 0, len(matchers))
 	for _, m := range matchers {
 		parts = append(parts, m.String())

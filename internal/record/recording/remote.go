@@ -277,7 +277,7 @@ func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 		last := min(first+rawWindowMs-1, toMs)
 		// Since Prometheus 3 a range is open on its left; before, it was closed. So ask for one
 		// millisecond more and drop the excess.
-		expr := fmt.Sprintf("%s[%dms]", selectorOf(matchers), last-first+1)
+		expr := fmt.Sprintf("%s[%dms]", SelectorOf(matchers), last-first+1)
 		value, warnings, err := r.api.Query(ctx, expr, time.UnixMilli(last), v1.WithTimeout(r.opt.Timeout))
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ func (r *Server) Span() (from, to time.Time) { return r.opt.From, r.opt.To }
 
 // Narrow returns the selector of [RemoteOptions] with further matchers.
 func (r *Server) Narrow(further ...*labels.Matcher) string {
-	return selectorOf(append(slices.Clone(further), r.matchers...))
+	return SelectorOf(append(slices.Clone(further), r.matchers...))
 }
 
 // Names returns the metric names that the selector of [RemoteOptions] matches, sorted.

@@ -75,7 +75,7 @@ func (r *Server) selectors() []string {
 	if r.opt.Selector == "" {
 		return nil
 	}
-	return []string{selectorOf(r.matchers)}
+	return []string{SelectorOf(r.matchers)}
 }
 
 // names returns the metric names that the selector matches.

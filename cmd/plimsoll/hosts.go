@@ -1,0 +1,70 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/record/address"
+)
+
+// hostNames are the hosts that the user gave sources, by the source's argument or its last element.
+type hostNames map[string]string
+
+// parseHosts reads values of --host: iostat.log=db-1.
+func parseHosts(values, args []string) (hostNames, error) {
+	out := hostNames{}
+	for _, v := range values {
+		i := strings.LastIndexByte(v, '=')
+		if i <= 0 || i == len(v)-1 {
+			return nil, usagef("for example --host iostat.log=db-1", "--host %q: want SOURCE=NAME", address.Public(v))
+		}
+		name, host := v[:i], v[i+1:]
+		if _, err := ownArgument(name, args); err != nil {
+			return nil, usagef(err.Error(), "--host %s: there is no source %q", host, address.Public(name))
+		}
+		out[name] = host
+	}
+	return out, nil
+}
+
+// of are the names by what the sources call themselves.
+func (h hostNames) of(inputs []input) map[string]string {
+	out := map[string]string{}
+	for _, in := range inputs {
+		for _, name := range []string{in.arg, filepath.Base(in.arg)} {
+			host, ok := h[name]
+			if !ok {
+				continue
+			}
+			out[in.Describe().Name] = host
+			if in.Reader != nil {
+				for _, s := range in.Reader.Sources() {
+					out[s.Name] = host
+				}
+			}
+		}
+	}
+	return out
+}
+
+// ownArgument finds the argument that a name means: the argument itself or its last element. The
+// error lists those there are.
+func ownArgument(name string, args []string) (string, error) {
+	for _, s := range args {
+		if name == s || name == filepath.Base(s) {
+			return s, nil
+		}
+	}
+	called := make([]string, len(args))
+	for i, s := range args {
+		called[i] = address.Public(s)
+	}
+	return "", unknownArgument(called)
+}
+
+// unknownArgument lists the arguments there are.
+type unknownArgument []string
+
+func (e unknownArgument) Error() string {
+	return "name it as on the command line: " + strings.Join(e, ", ")
+}

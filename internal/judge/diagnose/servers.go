@@ -1,0 +1,154 @@
+package diagnose
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/identity"
+	"plimsoll/internal/record/recording"
+)
+
+// Servers divides recordings by server and host: each part is what [Run] judges.
+func Servers(ctx context.Context, in []recording.Reader, opt Options) ([]identity.Part, error) {
+	return identity.Split(ctx, in, identityOptions(opt))
+}
+
+func identityOptions(opt Options) identity.Options {
+	out := identity.Options{Wants: opt.Pack.Wants, Devices: setOf(opt.Pack.Metrics(rules.DiskBusy), opt.Pack.Metrics(rules.DiskWrites)), Hosts: opt.Hosts}
+	for _, e := range opt.Pack.Engines() {
+		x := identity.Engine{Name: e.Database, Sets: slices.Contains(e.Anchor.By, "instance"), Metrics: opt.Pack.MetricsOf(e)}
+		for _, s := range slices.Concat([]*rules.Signal{e.Anchor}, e.Felt) {
+			if slices.Contains(e.Signals, s) {
+				x.Anchors = append(x.Anchors, opt.Pack.Metrics(s)...)
+			}
+		}
+		out.Engines = append(out.Engines, x)
+	}
+	return out
+}
+
+func setOf(lists ...[]string) func(string) bool {
+	set := map[string]bool{}
+	for _, list := range lists {
+		for _, x := range list {
+			set[x] = true
+		}
+	}
+	return func(x string) bool { return set[x] }
+}
+
+// Each diagnoses every server of some recordings on its own, as [Run] does. The report is the most
+// harmful one's; Others has the rest. It fails if none can be judged.
+func Each(ctx context.Context, in []recording.Reader, opt Options) (*Report, error) {
+	parts, err := Servers(ctx, in, opt)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) < 2 {
+		r, err := Run(ctx, in, opt)
+		if err == nil && len(parts) == 1 {
+			r.Notes = parts[0].Notes
+		}
+		return r, err
+	}
+
+	// An incident's number, and what a page draws, are of the most harmful one, which is not known
+	// before all are judged.
+	first := opt
+	first.Incident, first.Slots = 0, 0
+	var all []*Report
+	var notes []string
+	of := map[*Report]identity.Part{}
+	var failed error
+	for _, p := range parts {
+		r, err := Run(ctx, p.Readers, first)
+		if err != nil && !errors.Is(err, ErrNothing) {
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		if err != nil {
+			if failed == nil {
+				failed = fmt.Errorf("%s: %w", p.Name, err)
+			}
+			notes = append(notes, fmt.Sprintf("%s was not judged: %v", p.Name, err))
+			continue
+		}
+		r.Server, r.Notes = &Server{Name: p.Name, Engine: p.Engine, Host: p.Host}, p.Notes
+		of[r] = p
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		return nil, failed
+	}
+	slices.SortStableFunc(all, moreHarm)
+	worst := all[0]
+	if first.Incident != opt.Incident || first.Slots != opt.Slots {
+		again, err := Run(ctx, of[worst].Readers, opt)
+		if err != nil {
+			return nil, err
+		}
+		again.Server, again.Notes = worst.Server, worst.Notes
+		worst = again
+	}
+	worst.Others = all[1:]
+	worst.Notes = append(slices.Clip(worst.Notes), notes...)
+	return worst, nil
+}
+
+// moreHarm orders reports: servers before hosts without one, then by stalled time, then by the
+// gravest finding.
+func moreHarm(a, b *Report) int {
+	host := func(r *Report) int {
+		if r.Server.Engine == "" {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(host(a), host(b)), cmp.Compare(b.StalledS(), a.StalledS()),
+		cmp.Compare(gravest(a), gravest(b)), strings.Compare(a.Server.Name, b.Server.Name))
+}
+
+var gravity = []Severity{Critical, Warning, Info}
+
+// gravest is the place of a report's gravest finding in order.
+func gravest(r *Report) int {
+	least := len(gravity)
+	for _, f := range r.Findings {
+		if i := slices.Index(gravity, f.Severity); f.Kind != Refutation && i >= 0 {
+			least = min(least, i)
+		}
+	}
+	return least
+}
+
+// All are the reports of every server, this one first.
+func (r *Report) All() []*Report { return append([]*Report{r}, r.Others...) }
+
+// StalledS is the stalled time of all incidents in seconds, each second counted once.
+func (r *Report) StalledS() float64 {
+	var all []Span
+	for _, x := range r.Incidents {
+		all = append(all, x.Stalls.Windows...)
+	}
+	if len(all) == 0 {
+		return r.Stalls.Seconds
+	}
+	slices.SortFunc(all, func(a, b Span) int { return a.From.Compare(b.From) })
+	var sum time.Duration
+	var end time.Time
+	for _, w := range all {
+		if w.From.Before(end) {
+			w.From = end
+		}
+		if w.To.After(w.From) {
+			sum += w.To.Sub(w.From)
+			end = w.To
+		}
+	}
+	return sum.Seconds()
+}

@@ -1,0 +1,340 @@
+// Package identity decides which server and which host each series of a recording belongs to.
+//
+// A source may hold one server, many, or a part of one; one server may be spread over several
+// sources. The parts are found from what the data says, in this order:
+//
+//   - the labels of a series: instance, server, namespace and pod, cluster;
+//   - what the capture says of itself: the host in FTDC, in iostat's banner, in recording.json;
+//   - the address of a live source;
+//   - otherwise the source's name, unless the samples themselves say more: counters that continue
+//     each other are one server's, and counters that contradict each other are not.
+//
+// Devices, memory and cores belong to a host, and a host to the servers that name it. Where a side
+// names no host and only one is possible, the two are joined and a note says so. Where several are
+// possible, none is chosen, and a note asks for the name.
+package identity
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// An Engine is what has to be known of an engine to recognise its servers.
+type Engine struct {
+	Name string
+	// Anchors are metrics that every server of the engine has, and Metrics all that only it has.
+	Anchors []string
+	Metrics func(metric string) bool
+	// Sets says that the engine's rules compare the members of one set, by their label instance: a
+	// set is then judged as one.
+	Sets bool
+}
+
+// Options are what [Split] has to know.
+type Options struct {
+	Engines []Engine
+	// Wants are the metrics to divide, and Devices those of block devices.
+	Wants   func(metric string) bool
+	Devices func(metric string) bool
+	// Hosts are names of hosts that the user gave, by the name of a source.
+	Hosts map[string]string
+}
+
+// A Part is one server with its host, or a host without a server.
+type Part struct {
+	// Engine is empty for a host without a server.
+	Engine, Name, Host string
+	Readers            []recording.Reader
+	// Notes say what was assumed of this part, or could not be decided.
+	Notes []string
+}
+
+// Split divides recordings into parts, those with a server first. There is at least one, unless
+// there are no recordings. A single part has the recordings as they are.
+func Split(ctx context.Context, in []recording.Reader, opt Options) ([]Part, error) {
+	s := &splitter{ctx: ctx, in: in, opt: opt}
+	for i := range in {
+		if err := s.list(i); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.unite(); err != nil {
+		return nil, err
+	}
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
+	return s.parts()
+}
+
+// splitter is a division under way.
+type splitter struct {
+	ctx context.Context
+	in  []recording.Reader
+	opt Options
+
+	sources [][]recording.Source
+	total   []int // series of each recording
+	nodes   []*node
+	servers []*server
+	places  []*place
+}
+
+// A node is one server's or one host's series in one recording.
+type node struct {
+	reader int
+	engine int // index of Options.Engines; -1 for a host
+	key    key
+	// global identifies a server in any recording; empty if its labels mean something in this one
+	// only.
+	global string
+	name   string
+	hosts  []string // the names by which its host is known
+	// labelled says that the host's name is a label, not a capture's own.
+	labelled bool
+	series   []labels.Labels
+}
+
+// A server is the nodes of one server, or of a set that is judged as one.
+type server struct {
+	engine int
+	nodes  []*node
+	notes  []string
+}
+
+// A place is the nodes of one host.
+type place struct {
+	nodes   []*node
+	servers []*server
+}
+
+// list finds the nodes of one recording.
+func (s *splitter) list(i int) error {
+	r := s.in[i]
+	s.sources = append(s.sources, r.Sources())
+	all, err := recording.ListSeries(s.ctx, r, s.opt.Wants)
+	if err != nil {
+		return err
+	}
+	s.total = append(s.total, len(all))
+
+	// Series of each engine, and the rest.
+	of := make([][]labels.Labels, len(s.opt.Engines))
+	var rest []labels.Labels
+	known := map[string]int{}
+	for _, l := range all {
+		metric := l.Get(labels.MetricName)
+		e, seen := known[metric]
+		if !seen {
+			e = slices.IndexFunc(s.opt.Engines, func(e Engine) bool { return e.Metrics(metric) })
+			known[metric] = e
+		}
+		if e < 0 {
+			rest = append(rest, l)
+			continue
+		}
+		of[e] = append(of[e], l)
+	}
+	var found []*node
+	for e, series := range of {
+		if len(series) > 0 {
+			found = append(found, s.serverNodes(i, e, series)...)
+		}
+	}
+	s.nodes = append(s.nodes, found...)
+	s.nodes = append(s.nodes, s.hostNodes(i, found, rest)...)
+	return nil
+}
+
+// serverNodes divides an engine's series of one recording by server.
+func (s *splitter) serverNodes(i, e int, series []labels.Labels) []*node {
+	anchors := s.opt.Engines[e].Anchors
+	var keys []key
+	add := func(l labels.Labels, anchor bool) {
+		k := keyOf(l, anchor)
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	for _, l := range series {
+		if slices.Contains(anchors, l.Get(labels.MetricName)) {
+			add(l, true)
+		}
+	}
+	if len(keys) == 0 {
+		for _, l := range series {
+			add(l, false)
+		}
+	}
+	keys = specific(keys)
+
+	out := make([]*node, len(keys))
+	for n, k := range keys {
+		out[n] = &node{reader: i, engine: e, key: k}
+		s.nameServer(out[n], len(keys))
+	}
+	for _, l := range series {
+		k := keyOf(l, true)
+		for _, n := range out {
+			if n.key.fits(k) {
+				n.series = append(n.series, l)
+			}
+		}
+	}
+	return out
+}
+
+// hostNodes divides the series that are no engine's by host. Those with the labels of a server of
+// the same recording are that server's own, such as the counters of its exporter's process.
+func (s *splitter) hostNodes(i int, found []*node, series []labels.Labels) []*node {
+	var out []*node
+	for _, l := range series {
+		k := keyOf(l, false)
+		own := false
+		for _, n := range found {
+			if k != (key{}) && (n.key == k || n.key.pod != "" && n.key.fits(k)) {
+				n.series = append(n.series, l)
+				own = true
+			}
+		}
+		if own {
+			continue
+		}
+		hk := key{cluster: k.cluster, instance: cmp.Or(k.instance, nodeLabel(l))}
+		at := slices.IndexFunc(out, func(n *node) bool { return n.key == hk })
+		if at < 0 {
+			at = len(out)
+			n := &node{reader: i, engine: -1, key: hk}
+			s.nameHost(n)
+			out = append(out, n)
+		}
+		out[at].series = append(out[at].series, l)
+	}
+	return out
+}
+
+// devices reports whether a node has a block device's series.
+func (s *splitter) devices(n *node) bool {
+	return slices.ContainsFunc(n.series, func(l labels.Labels) bool { return s.opt.Devices(l.Get(labels.MetricName)) })
+}
+
+// parts makes the result.
+func (s *splitter) parts() ([]Part, error) {
+	type wanted struct {
+		Part
+		nodes []*node
+	}
+	var all []wanted
+	for _, v := range s.servers {
+		p := wanted{Part: Part{Engine: s.opt.Engines[v.engine].Name, Name: s.serverName(v), Notes: v.notes}, nodes: slices.Clone(v.nodes)}
+		for _, at := range s.places {
+			if slices.Contains(at.servers, v) {
+				p.nodes = append(p.nodes, at.nodes...)
+			}
+		}
+		for _, n := range p.nodes {
+			if p.Host == "" && len(n.hosts) > 0 {
+				p.Host = n.hosts[0]
+			}
+		}
+		all = append(all, p)
+	}
+	for _, at := range s.places {
+		if len(at.servers) > 0 {
+			continue
+		}
+		p := wanted{Part: Part{Name: s.placeName(at)}, nodes: at.nodes}
+		if n := at.named(); n != nil {
+			p.Host = n.hosts[0]
+		}
+		if len(s.servers) > 0 && !slices.ContainsFunc(at.nodes, s.devices) {
+			continue // nothing of it can be judged without a server
+		}
+		all = append(all, p)
+	}
+	switch {
+	case len(all) == 0:
+		return []Part{{Readers: s.in}}, nil
+	case len(all) == 1 && len(all[0].nodes) == len(s.nodes):
+		all[0].Readers = s.in
+		return []Part{all[0].Part}, nil
+	}
+	out := make([]Part, len(all))
+	for i, p := range all {
+		var err error
+		if p.Readers, err = s.readers(p.nodes); err != nil {
+			return nil, err
+		}
+		out[i] = p.Part
+	}
+	return unique(out), nil
+}
+
+// readers are recordings of the series of some nodes only.
+func (s *splitter) readers(nodes []*node) ([]recording.Reader, error) {
+	var out []recording.Reader
+	for i, r := range s.in {
+		keep := map[uint64]bool{}
+		for _, n := range nodes {
+			if n.reader == i {
+				for _, l := range n.series {
+					keep[l.Hash()] = true
+				}
+			}
+		}
+		switch {
+		case len(keep) == 0:
+			continue
+		case len(keep) == s.total[i]:
+			out = append(out, r)
+			continue
+		}
+		part, err := s.pick(i, keep)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part)
+	}
+	return out, nil
+}
+
+// serverName is what a server is called.
+func (s *splitter) serverName(v *server) string {
+	var names []string
+	for _, n := range v.nodes {
+		if n.global != "" && !slices.Contains(names, n.name) {
+			names = append(names, n.name)
+		}
+	}
+	if len(names) == 0 {
+		return v.nodes[0].name
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// placeName is what a host without a server is called.
+func (s *splitter) placeName(at *place) string {
+	if n := at.named(); n != nil {
+		return n.hosts[0]
+	}
+	return at.nodes[0].name
+}
+
+// unique tells parts of one name apart by their order.
+func unique(parts []Part) []Part {
+	seen := map[string]int{}
+	for i := range parts {
+		name := parts[i].Name
+		if seen[name]++; seen[name] > 1 {
+			parts[i].Name = name + " (" + string(rune('0'+min(seen[name], 9))) + ")"
+		}
+	}
+	return parts
+}

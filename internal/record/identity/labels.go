@@ -1,0 +1,248 @@
+package identity
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// A key is the labels that tell one server of a recording from another.
+type key struct{ cluster, namespace, pod, instance, server string }
+
+// keyOf is a series' key. The label server is one that exporters give the series of a database;
+// elsewhere it means other things.
+func keyOf(l labels.Labels, ofServer bool) key {
+	k := key{cluster: l.Get("cluster"), pod: l.Get("pod"), instance: l.Get("instance")}
+	if k.pod != "" {
+		// A pod keeps its name when it gets another address.
+		k.namespace, k.instance = l.Get("namespace"), ""
+	}
+	if ofServer {
+		k.server = l.Get("server")
+	}
+	return k
+}
+
+// fits reports whether a series with key o may belong to a server with key k: no label differs. A
+// label that only one of them has does not count.
+func (k key) fits(o key) bool {
+	same := func(a, b string) bool { return a == "" || b == "" || a == b }
+	return same(k.cluster, o.cluster) && same(k.namespace, o.namespace) && same(k.pod, o.pod) && same(k.instance, o.instance) && same(k.server, o.server)
+}
+
+// labelled is the number of labels a key has.
+func (k key) labelled() (n int) {
+	for _, x := range []string{k.cluster, k.namespace, k.pod, k.instance, k.server} {
+		if x != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// specific removes keys that only lack labels of another key.
+func specific(keys []key) []key {
+	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool {
+		return slices.ContainsFunc(keys, func(o key) bool { return o != k && o.fits(k) && o.labelled() > k.labelled() })
+	})
+}
+
+// nodeLabel is the host that a label names, where there is no instance.
+func nodeLabel(l labels.Labels) string {
+	for _, name := range []string{"node", "nodename", "host", "hostname"} {
+		if v := l.Get(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// thisMachine is the name of the machine that the program runs on, as live sources with a local
+// address have it.
+const thisMachine = "this machine"
+
+// local reports whether an address means a different server on each machine.
+func local(address string) bool {
+	host := hostOf(address)
+	if strings.HasPrefix(address, "/") || host == "" || strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+}
+
+// hostOf is the host of host:port, or of a URL.
+func hostOf(address string) string {
+	if strings.Contains(address, "://") {
+		u, err := url.Parse(address)
+		if err != nil {
+			return ""
+		}
+		return u.Hostname()
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return strings.Trim(address, "[]")
+}
+
+// ofExporter reports whether a name is a container's that exports metrics, not a host's: Docker
+// Compose and Kubernetes services are scraped by such names.
+func ofExporter(host string) bool { return strings.Contains(strings.ToLower(host), "exporter") }
+
+// nameServer fills in what a server's node is called and where it runs. Its recording has so many
+// servers of the engine.
+func (s *splitter) nameServer(n *node, servers int) {
+	e := s.opt.Engines[n.engine]
+	k := n.key
+	var own recording.Source // the source of this engine, if there is only one
+	count := 0
+	for _, x := range s.sources[n.reader] {
+		if x.Engine == e.Name || len(s.sources[n.reader]) == 1 {
+			own = x
+			count++
+		}
+	}
+	if count != 1 {
+		own = recording.Source{}
+	}
+	n.name = cmp.Or(s.shortName(n.reader, own), e.Name)
+	address := ""
+	switch {
+	case k.server != "" && !local(k.server):
+		address = k.server
+	case k.instance != "" && !local(k.instance):
+		address = k.instance
+	}
+	switch {
+	case k.pod != "":
+		n.global = strings.Join([]string{k.cluster, k.namespace, k.pod, k.server}, "\x00")
+		n.name = strings.Trim(k.namespace+"/"+k.pod, "/")
+		if k.server != "" {
+			n.name += " " + k.server
+		}
+	case address != "":
+		n.global = strings.Join([]string{k.cluster, k.instance, k.server}, "\x00")
+		n.name = address
+	case own.Host != "" && own.Kind != "host":
+		n.global = strings.Join([]string{k.cluster, own.Host, k.server}, "\x00")
+		n.name = own.Host
+	case servers > 1 && (k.instance != "" || k.server != ""):
+		n.name = cmp.Or(k.server, k.instance) + " in " + n.name
+	}
+	if k.cluster != "" {
+		n.name = k.cluster + "/" + n.name
+	}
+	switch h := hostOf(address); {
+	case s.given(n, own):
+	case h != "" && !ofExporter(h):
+		n.hosts, n.labelled = []string{h}, true
+	default:
+		n.hosts = captured(own)
+	}
+}
+
+// nameHost fills in what a host's node is called.
+func (s *splitter) nameHost(n *node) {
+	var own recording.Source
+	if all := s.sources[n.reader]; len(all) == 1 {
+		own = all[0]
+	}
+	n.name = cmp.Or(s.shortName(n.reader, own), "host")
+	switch h := hostOf(n.key.instance); {
+	case s.given(n, own):
+	case h != "" && !local(n.key.instance) && !ofExporter(h):
+		n.hosts, n.labelled, n.name = []string{h}, true, h
+	default:
+		n.hosts = captured(own)
+	}
+}
+
+// given takes a host's name from the user.
+func (s *splitter) given(n *node, own recording.Source) bool {
+	h := s.opt.Hosts[own.Name]
+	if h == "" {
+		return false
+	}
+	n.hosts, n.labelled = []string{h}, true
+	return true
+}
+
+// captured are the names that a source has for its host.
+func captured(own recording.Source) []string {
+	var out []string
+	if own.Host != "" && !local(own.Host) {
+		out = append(out, hostOf(own.Host))
+	}
+	// The address of a database or of a page of metrics is its host's; a cloud's or a server's is not.
+	live := strings.Contains(own.Name, "://") && (own.Kind == "metrics-url" || own.Engine != "" && own.Kind != "prometheus")
+	if host := hostOf(own.Name); live && !strings.Contains(host, ",") {
+		if local(own.Name) {
+			out = append(out, thisMachine)
+		} else if !slices.Contains(out, host) {
+			out = append(out, host)
+		}
+	}
+	if own.Kind == "host" || own.Kind == "trace" {
+		out = append(out, thisMachine)
+	}
+	return out
+}
+
+// shortName is a source's name without the folders it is in, unless another source has it too.
+func (s *splitter) shortName(reader int, own recording.Source) string {
+	if own.Name == "" && len(s.sources[reader]) > 0 {
+		own = s.sources[reader][0]
+	}
+	if strings.Contains(own.Name, "://") {
+		return own.Name
+	}
+	base := path.Base(own.Name)
+	for i, r := range s.in {
+		if i == reader {
+			continue
+		}
+		for _, x := range r.Sources() {
+			if x.Name != own.Name && path.Base(x.Name) == base {
+				return own.Name
+			}
+		}
+	}
+	if own.Name == "" {
+		return ""
+	}
+	return base
+}
+
+// sameHost reports whether two lists have a name of one host. A short name is that of a longer one
+// that begins with it.
+func sameHost(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if strings.EqualFold(x, y) || short(x, y) || short(y, x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// short reports whether a name is the first label of another one.
+func short(x, of string) bool {
+	first, _, more := strings.Cut(of, ".")
+	return more && !strings.Contains(x, ".") && net.ParseIP(of) == nil && strings.EqualFold(x, first)
+}
+
+// comparableHosts reports whether two hosts' names are of one kind, so that different ones are different
+// hosts: an address is not comparable with a name.
+func comparableHosts(a, b []string) bool {
+	isIP := func(x string) bool { return net.ParseIP(x) != nil }
+	return len(a) > 0 && len(b) > 0 && !isIP(a[0]) && !isIP(b[0])
+}

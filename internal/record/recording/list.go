@@ -1,0 +1,187 @@
+package recording
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/storage"
+)
+
+// A Lister lists its series without reading samples. Readers that wrap another one forward it.
+type Lister interface {
+	// ListSeries returns the labels of the series whose metric is wanted, in the labels' order.
+	ListSeries(ctx context.Context, wants func(metric string) bool) ([]labels.Labels, error)
+}
+
+// ListSeries lists the series of a recording whose metric is wanted.
+func ListSeries(ctx context.Context, r Reader, wants func(metric string) bool) ([]labels.Labels, error) {
+	if l, ok := r.(Lister); ok {
+		return l.ListSeries(ctx, wants)
+	}
+
+	// The Reader has no index: its samples name its series.
+	metrics, err := r.Metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []labels.Labels
+	for _, m := range metrics {
+		if !wants(m.Name) {
+			continue
+		}
+		series, err := r.Samples(ctx, Selector(m.Name), m.From, m.To)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range series {
+			out = append(out, s.Labels)
+		}
+	}
+	slices.SortFunc(out, labels.Compare)
+	return out, nil
+}
+
+// Selector selects all series of a metric, whatever characters its name has.
+func Selector(metric string) string {
+	return SelectorOf([]*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, metric)})
+}
+
+// ListSeries implements [Lister].
+func (m *Memory) ListSeries(_ context.Context, wants func(metric string) bool) ([]labels.Labels, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var out []labels.Labels
+	for name, series := range m.byName {
+		if !wants(name) {
+			continue
+		}
+		for _, s := range series {
+			if len(s.segments)+len(s.tailT) > 0 {
+				out = append(out, s.labels)
+			}
+		}
+	}
+	slices.SortFunc(out, labels.Compare)
+	return out, nil
+}
+
+// ListSeries implements [Lister].
+func (f *folder) ListSeries(ctx context.Context, wants func(metric string) bool) (out []labels.Labels, err error) {
+	defer recovered(&err)
+	metrics, err := f.Metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q, err := f.Querier(math.MinInt64, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	for _, m := range metrics {
+		if !wants(m.Name) {
+			continue
+		}
+		is := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, m.Name)
+		set := q.Select(ctx, false, &storage.SelectHints{Start: math.MinInt64, End: math.MaxInt64, Func: "series"}, is)
+		for set.Next() {
+			out = append(out, set.At().Labels())
+		}
+		if err := set.Err(); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, labels.Compare)
+	return out, nil
+}
+
+// ListSeries implements [Lister].
+func (r *Server) ListSeries(ctx context.Context, wants func(metric string) bool) ([]labels.Labels, error) {
+	names, err := r.Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return !wants(n) })
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return r.LabelSets(ctx, names...)
+}
+
+// pickStretch is how much time of a recording on disk is copied in one piece.
+const pickStretch = 24 * time.Hour
+
+// Pick returns the series of a recording that keep accepts, as a recording in memory. Of a [Memory]
+// it shares the samples. The caller has to add sources and notes.
+func Pick(ctx context.Context, r Reader, wants func(metric string) bool, keep func(labels.Labels) bool) (*Memory, error) {
+	if m, ok := r.(*Memory); ok {
+		return m.pick(wants, keep), nil
+	}
+	metrics, err := r.Metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := NewMemory(MemoryOptions{})
+	for _, m := range metrics {
+		if !wants(m.Name) {
+			continue
+		}
+		for from := m.From; !from.After(m.To); from = from.Add(pickStretch) {
+			to := from.Add(pickStretch - time.Millisecond)
+			if to.After(m.To) {
+				to = m.To
+			}
+			series, err := r.Samples(ctx, Selector(m.Name), from, to)
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range series {
+				if keep(s.Labels) && len(s.Points) > 0 {
+					if err := out.Append(ctx, seriesBatch(s.Labels, s.Points)); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// seriesBatch is a batch of one series.
+func seriesBatch(l labels.Labels, points []promql.FPoint) *Batch {
+	b := &Batch{TimesMs: make([]int64, len(points)), Columns: []Column{{Labels: l, Values: make([]float64, len(points))}}}
+	for i, p := range points {
+		b.TimesMs[i], b.Columns[0].Values[i] = p.T, p.F
+	}
+	return b
+}
+
+// pick makes a recording of some series as they are now. Segments are immutable, and a tail that is
+// lent is not written to again, so both recordings may use them.
+func (m *Memory) pick(wants func(metric string) bool, keep func(labels.Labels) bool) *Memory {
+	out := NewMemory(m.opt)
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for name, series := range m.byName {
+		if !wants(name) {
+			continue
+		}
+		for _, s := range series {
+			if len(s.segments)+len(s.tailT) == 0 || !keep(s.labels) {
+				continue
+			}
+			own := out.find(s.labels)
+			own.segments, own.any, own.lastMs = slices.Clip(s.segments), s.any, s.lastMs
+			if len(s.tailT) > 0 {
+				s.lent.Store(true)
+				own.tailT, own.tailV = slices.Clip(s.tailT), slices.Clip(s.tailV)
+			}
+			out.newest = max(out.newest, s.lastMs)
+		}
+	}
+	out.closed = true // its samples are shared: nothing may be appended
+	return out
+}
