@@ -47,8 +47,10 @@ func layIncident(c *rules.Case, groups []incident.Group, n int, order []int, own
 		}
 	}
 	lead := order[g.Lead()]
+	j.c.Others = slices.Clone(c.Symptoms[lead].Cells[j.span.First : j.span.Last+1])
 	j.c.Stall = j.c.Symptoms[lead]
 	j.c.Stall.Cells = g.Cells(g.Lead(), c.Symptoms[lead].Cells)[j.span.First : j.span.Last+1]
+	j.c.Others = j.c.Others.Without(j.c.Stall.Cells)
 	return j
 }
 

@@ -1,6 +1,10 @@
 package rules
 
-import "plimsoll/internal/record/timeline"
+import (
+	"slices"
+
+	"plimsoll/internal/record/timeline"
+)
 
 // A Case is what a rule judges: a recording's signals on one time grid, and the stalled time.
 type Case struct {
@@ -92,6 +96,7 @@ func (c *Case) Slice(first, last int) *Case {
 		return tracks
 	}
 	out.Stall = c.Stall.Slice(first, last)
+	out.Others = slices.Clone(part(c.Others, first, last))
 	out.Symptoms = make([]Stall, len(c.Symptoms))
 	for i, s := range c.Symptoms {
 		out.Symptoms[i] = s.Slice(first, last)

@@ -7,8 +7,16 @@ import (
 // MinAttributable is the share of the stalled time above which a condition is called a cause.
 const MinAttributable = 0.10
 
+const (
+	// coincidenceMost is the probability of a coincidence up to which a condition is a cause, and
+	// coincidenceSure up to which it may be a critical one. A recording has several incidents, and each
+	// is a further chance to be wrong.
+	coincidenceMost = 0.02
+	coincidenceSure = 0.005
+)
+
 // condition judges a rule by the cells in which its condition holds: how much of the stalled time
-// is due to them.
+// is due to them. What coincides with stalls as often by chance is no cause.
 func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, bool) {
 	fraction, pIn, pOut := c.Attributable(cells)
 	if fraction < MinAttributable {
@@ -19,10 +27,34 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 	f.Severity = c.SeverityOf(fraction)
 	f.Windows = c.Windows(cells.And(c.Stall.Cells.Widen(1, 1)))
 	f.Evidence = []Evidence{c.Figure("share of the time that stalled while it held", nil, pIn, "ratio", cells)}
-	if without := c.Stall.Active.Without(cells); without.Count() > 0 {
-		f.Evidence = append(f.Evidence, c.Figure("share of the time that stalled while it did not", nil, pOut, "ratio", without))
-	} else {
-		f.Evidence = append(f.Evidence, c.Remark("it held all the time: there is no other time to compare with"))
+
+	// Without other time nothing can be compared, so it may be the usual state.
+	if !c.Comparable(cells) {
+		f.Severity = lessThanCritical(f.Severity)
+		how := "nearly all"
+		if c.Stall.Active.Without(cells).Count() == 0 {
+			how = "all"
+		}
+		f.Evidence = append(f.Evidence, c.Remark("it held "+how+" the time: there is no other time to compare with"))
+		return f, true
 	}
+	chance := c.Coincidence(cells)
+	if chance > coincidenceMost {
+		return Finding{}, false
+	}
+	if chance > coincidenceSure {
+		f.Severity = lessThanCritical(f.Severity)
+	}
+	f.Evidence = append(f.Evidence,
+		c.Figure("share of the time that stalled while it did not", nil, pOut, "ratio", c.Stall.Active.Without(cells)),
+		c.Figure("probability that it coincides as much with stalls by chance", nil, chance, "ratio", c.Stall.Active))
 	return f, true
+}
+
+// lessThanCritical is a severity, or a warning of a critical one.
+func lessThanCritical(s Severity) Severity {
+	if s == Critical {
+		return Warning
+	}
+	return s
 }

@@ -200,5 +200,8 @@ const leastSpent = 0.7
 // were credits under load it stalled half as often.
 func (c *Case) beginsWith(spent timeline.Mask) bool {
 	_, in, out := c.Attributable(spent)
+	if c.unrelated(spent) {
+		return false
+	}
 	return Share(spent, c.Stall.Cells) >= leastSpent && (!c.Comparable(spent) || in >= StallRatio*out)
 }

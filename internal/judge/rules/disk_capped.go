@@ -15,6 +15,7 @@ var capWords = Words{
 	"always":    "{{.device}} stands at {{.level}} and goes no higher, for {{.for}} in all: {{.of}} of the time. {{.clients}} took {{.latency}} at the median, and there is no calm time to compare that with.",
 	"no stall":  "{{.device}} stands at {{.level}} for {{.for}} in all, and nothing stalled meanwhile.",
 	"hardly":    "{{.device}} stands at {{.level}} for {{.for}} in all, but hardly any stalled time falls into it.",
+	"chance":    "{{.device}} stands at {{.level}} for {{.for}} in all, and stalls coincide with that no more than by chance.",
 	"recurring": "It recurs every {{.period}}.",
 
 	"counted":       "EBS counted {{.over}} over the {{.limit}} limit of {{.volume}} in the stalled time: {{.share}} of the time that its device was busy.",
@@ -53,6 +54,8 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 		words = "no stall"
 	case f.Severity == Info:
 		words = "hardly"
+	case c.unrelated(at.Widen(1, 1)):
+		words, f.Severity = "chance", Info
 	}
 	v := Values{"device": Called(k.device), "level": level, "for": Seconds(c.Seconds(at)), "share": Part(f.Weight)}
 	if of := Share(at, timeline.Known(c.For(DiskBusy, "device", k.device))); words == "no stall" && c.always(&f, of) {

@@ -131,7 +131,9 @@ func (r Rule) balancesSpent(c *Case) []Finding {
 				f.Severity = Warning
 			}
 			f.Windows = c.Windows(spent)
-			f.Foremost = true
+			if f.Foremost = !c.unrelated(spent); !f.Foremost {
+				f.Severity = Info
+			}
 			said := Values{"what": Called(of.what), "for": Seconds(c.Seconds(spent)), "share": ""}
 			if c.Stall.Any() {
 				said["share"] = Part(f.Weight)

@@ -32,7 +32,8 @@ func diskInstanceCapped() Rule {
 		Needs: []*Signal{}, AnyOf: []*Signal{iopsOver, tpOver},
 		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is measured, not guessed.",
 		Words: Words{"exceeded": "The instance's limit was exceeded for {{with .IOPS}}{{.}} (IOPS){{end}}{{if and .IOPS .throughput}} and {{end}}{{with .throughput}}{{.}} (throughput){{end}}" +
-			"{{with .share}}, in {{.}} of the stalled time{{end}}. A larger volume will not help."},
+			"{{with .share}}, in {{.}} of the stalled time{{end}}. A larger volume will not help.",
+			"chance": "Stalls coincide with that no more than by chance."},
 		Advice: instanceAdvice}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
@@ -72,6 +73,10 @@ func diskInstanceCapped() Rule {
 				said["share"] = Part(f.Weight)
 			}
 			f.Say("exceeded", said)
+			if f.Severity != Info && c.unrelated(over.Widen(1, 1)) {
+				f.Severity = Info
+				f.Say("chance", nil)
+			}
 			f.Evidence = append(f.Evidence, c.volumesOwn(vol)...)
 			if bytesSeconds >= exceededS { // it raises the bandwidth, not the IOPS
 				f.Advise("weighting", nil)

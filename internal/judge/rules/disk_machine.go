@@ -187,6 +187,9 @@ func (r Rule) machines(c *Case) []Finding {
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows, f.PeriodS = c.Windows(at.Close(3)), c.Period(at.Close(c.Cells(5e9)))
 		f.Foremost = true
+		if f.Severity != Info && c.unrelated(at.Widen(1, 1)) {
+			f.Severity, f.Foremost = Info, false
+		}
 		level, unit := Of(m.Level, "IOPS"), "1/s"
 		if m.of == DiskMoved {
 			level, unit = mibs(m.Level), "bytes/s"

@@ -99,6 +99,10 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 	slow := timeline.Where(await, func(x float64) bool { return x >= slowFactor*usual && x >= usual+slowLeastS })
 	s.cells = reaching(slow, c.Stall.Cells.Widen(1, 1))
 	requests := timeline.Sum(timeline.At(ops, s.cells)) * c.Grid.StepSeconds()
+	// The slow cells of all time, since those above were chosen by the stalls.
+	if c.unrelated(slow.Widen(1, 1)) {
+		return nil
+	}
 	if s.cells.Count() < slowCells || requests < slowRequests || Share(s.cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
 		return nil
 	}

@@ -13,6 +13,10 @@ type Stalls struct {
 	Stall Stall
 	// Symptoms are the detectors that fired, worst first, including the chosen one (Stall).
 	Symptoms []Stall
+	// Others is the stalled time of the same operations that belongs to other incidents; nil if there
+	// is none. Incidents are told apart by the conditions that held, so whether a condition and stalls
+	// coincide by chance is counted over all of it.
+	Others timeline.Mask
 	// Change, if not nil, is what the case is about: no stall, but slower than usual.
 	Change *Change
 }

@@ -1,0 +1,228 @@
+package accuracy_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+)
+
+var (
+	nulls    = flag.Int("nulls", 0, "make so many recordings of each null case, and print the table of false claims")
+	nullSeed = flag.Uint64("null-seed", 1, "the seed of the null cases")
+	nullOnly = flag.String("null-only", "", "only the null cases whose name contains this")
+)
+
+// What a rule may claim falsely, as a share of the recordings, and what of it as critical.
+const (
+	falseMost    = 0.05
+	criticalMost = 0.01
+	// nullSome are enough recordings of each case to notice a rule that is far beyond that.
+	nullSome    = 14
+	nullSeconds = 1800
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// A falseRow counts the false claims of a rule in a case.
+type falseRow struct {
+	rule, name             string
+	of, claimed, criticals int
+	seeds                  []uint64
+}
+
+// tryNulls judges n recordings of each case, and counts what is claimed falsely.
+func tryNulls(t *testing.T, n int) []falseRow {
+	t.Helper()
+	rows := map[string]*falseRow{}
+	tried := map[string]int{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for ci, c := range nullCases() {
+		if !strings.Contains(c.name, *nullOnly) {
+			continue
+		}
+		for i := range n {
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				seed := *nullSeed<<32 + uint64(ci)<<20 + uint64(i)
+				found, measured := judgeNull(t, c, seed, i)
+				mu.Lock()
+				defer mu.Unlock()
+				for rule := range measured {
+					tried[rule+"\x00"+c.name]++
+				}
+				for rule, f := range found {
+					key := rule + "\x00" + c.name
+					row := rows[key]
+					if row == nil {
+						row = &falseRow{rule: rule, name: c.name}
+						rows[key] = row
+					}
+					row.claimed++
+					if f.Severity == diagnose.Critical {
+						row.criticals++
+					}
+					row.seeds = append(row.seeds, seed)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	var out []falseRow
+	for key, of := range tried {
+		rule, name, _ := strings.Cut(key, "\x00")
+		row := rows[key]
+		if row == nil {
+			row = &falseRow{rule: rule, name: name}
+		}
+		row.of = of
+		out = append(out, *row)
+	}
+	slices.SortFunc(out, func(a, b falseRow) int { return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.name, b.name)) })
+	return out
+}
+
+// judgeNull returns the worst false claim of each rule, and the rules that had something to judge.
+func judgeNull(t *testing.T, c nullCase, seed uint64, i int) (found map[string]diagnose.Finding, measured map[string]bool) {
+	t.Helper()
+	r := newNullRecording(t, seed, nullSeconds)
+	c.make(r, i)
+	r.mem.Source(recording.Source{Kind: "host", Name: "null", Facts: r.facts, From: nullBegan, To: nullBegan.Add(time.Duration(r.n-1) * time.Second)})
+	got, err := diagnose.Run(t.Context(), []recording.Reader{r.mem}, diagnose.Options{Pack: pack})
+	if err != nil {
+		t.Errorf("%s, seed %d: %v", c.name, seed, err)
+		return nil, nil
+	}
+	all := slices.Clone(got.Findings)
+	for _, x := range got.Incidents {
+		all = append(all, x.Findings...)
+	}
+	found, measured = map[string]diagnose.Finding{}, map[string]bool{}
+	for _, rule := range pack.Rules() {
+		lacks := func(m diagnose.NotMeasured) bool { return m.Rule == rule.ID }
+		// What a case wants to know of a rule is asked with a finding of it.
+		probe := diagnose.Finding{Rule: rule.ID, Kind: rule.Kind, Severity: diagnose.Warning}
+		if !slices.ContainsFunc(got.Missing, lacks) && c.wrong(probe) {
+			measured[rule.ID] = true
+		}
+	}
+	for _, f := range all {
+		if !c.wrong(f) {
+			continue
+		}
+		if old, ok := found[f.Rule]; !ok || old.Severity != diagnose.Critical {
+			found[f.Rule] = f
+		}
+	}
+	return found, measured
+}
+
+// nullTable is docs/accuracy.md's table: of each rule the case with the most false claims, and all of
+// its recordings together.
+func nullTable(rows []falseRow) string {
+	byRule := map[string][]falseRow{}
+	for _, r := range rows {
+		byRule[r.rule] = append(byRule[r.rule], r)
+	}
+	var b strings.Builder
+	b.WriteString("| rule | recordings | false | critical | most in one case | which |\n|---|---|---|---|---|---|\n")
+	for _, rule := range slices.Sorted(maps.Keys(byRule)) {
+		var sum falseRow
+		worst := byRule[rule][0]
+		for _, r := range byRule[rule] {
+			sum.of, sum.claimed, sum.criticals = sum.of+r.of, sum.claimed+r.claimed, sum.criticals+r.criticals
+			if r.claimed*worst.of > worst.claimed*r.of {
+				worst = r
+			}
+		}
+		name, most := worst.name, rate(worst.claimed, worst.of)
+		if worst.claimed == 0 {
+			name, most = "–", "–"
+		}
+		fmt.Fprintf(&b, "| `%s` | %d | %s | %s | %s | %s |\n", rule, sum.of, rate(sum.claimed, sum.of), rate(sum.criticals, sum.of), most, name)
+	}
+	return b.String()
+}
+
+func rate(n, of int) string {
+	if n == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
+}
+
+// tooMany lists the rules whose false claims in a case are more than allowed, beyond what chance adds to
+// a rule that is just good enough.
+func tooMany(rows []falseRow) (out []string) {
+	beyond := func(n, of int, most float64) bool {
+		mean := most * float64(of)
+		return float64(n) > mean+max(2, 3*math.Sqrt(mean*(1-most)))
+	}
+	for _, r := range rows {
+		if strings.HasPrefix(r.rule, "disk/") {
+			continue
+		}
+		if beyond(r.claimed, r.of, falseMost) || beyond(r.criticals, r.of, criticalMost) {
+			out = append(out, fmt.Sprintf("%s, %s: %d of %d false, %d critical (seeds %v)", r.rule, r.name, r.claimed, r.of, r.criticals, r.seeds[:min(3, len(r.seeds))]))
+		}
+	}
+	return out
+}
+
+const nullBegin, nullEnd = "<!-- table: make nightly -->\n", "<!-- end of null table -->"
+
+// Claims that are false by construction are hardly ever made: whether causes and stalls are
+// independent, devices have no cap, or nothing is wrong at all.
+func TestNulls(t *testing.T) {
+	if underRace {
+		t.Skip("a diagnosis takes ten times as long under the race detector")
+	}
+	n := *nulls
+	if n == 0 {
+		n = nullSome
+	}
+	began := time.Now()
+	rows := tryNulls(t, n)
+	table := nullTable(rows)
+	t.Logf("seed %d, %d recordings of each case in %s\n%s", *nullSeed, n, time.Since(began).Round(time.Second), table)
+	if *nulls > 0 {
+		for _, r := range rows {
+			if r.claimed > 0 {
+				t.Logf("%s, %s: %d of %d, %d critical, seeds %v", r.rule, r.name, r.claimed, r.of, r.criticals, r.seeds[:min(3, len(r.seeds))])
+			}
+		}
+	}
+	for _, x := range tooMany(rows) {
+		t.Error(x)
+	}
+	if *nulls == 0 || !*update || t.Failed() {
+		return
+	}
+	text, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), nullBegin)
+	_, after, ok2 := strings.Cut(rest, nullEnd)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the null table's marks", docs)
+	}
+	if err := os.WriteFile(docs, []byte(before+nullBegin+"\n"+table+"\n"+nullEnd+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

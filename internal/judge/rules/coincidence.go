@@ -1,0 +1,71 @@
+package rules
+
+import "plimsoll/internal/record/timeline"
+
+const (
+	// shiftsMost bounds the shifts that are tried, evenly spaced: enough to resolve a probability of 0.1 %.
+	shiftsMost = 2_000
+	// sameAlignment is the share of the stalled time that meets itself from which a shift is no other
+	// alignment: by a cell or two, or by a period of stalls that recur.
+	sameAlignment = 0.75
+)
+
+// Coincidence is the probability that a condition covers as much of the stalled time as it does if the
+// two are independent. It is counted, without a model of either: the condition is shifted in time
+// against the stalls, around the end of the recording, and each other alignment that covers as much
+// counts. Shifting keeps the length and the distances of both, so a stall of many cells is one event,
+// and so is a burst. Only time under load takes part: a quiet night has neither.
+func (st *Stalls) Coincidence(condition timeline.Mask) float64 {
+	var held, stalled timeline.Mask
+	for k, active := range st.Stall.Active {
+		other := k < len(st.Others) && st.Others[k]
+		if active || other {
+			held, stalled = append(held, condition[k]), append(stalled, st.Stall.Cells[k] || other)
+		}
+	}
+	n := len(held)
+	if n < 2 {
+		return 1
+	}
+
+	heldBefore, stalledBefore := countsBefore(held), countsBefore(stalled)
+	episodes := stalled.Episodes()
+	covered := func(before []int, shift int) (cells int) {
+		for _, e := range episodes {
+			cells += before[e.Last+1+shift] - before[e.First+shift]
+		}
+		return cells
+	}
+
+	observed, all := covered(heldBefore, 0), stalled.Count()
+	if observed == 0 {
+		return 1
+	}
+	every := (n + shiftsMost - 1) / shiftsMost
+	as, tried := 0, 0
+	for shift := every; shift < n; shift += every {
+		tried++
+		if covered(heldBefore, shift) >= observed && float64(covered(stalledBefore, shift)) < sameAlignment*float64(all) {
+			as++
+		}
+	}
+	return float64(as) / float64(max(tried, 1))
+}
+
+// unrelated reports whether a condition covers no more of a database's stalled time than it would by
+// chance, so that it is no cause of it. A device's stalls are measured at the device itself.
+func (c *Case) unrelated(condition timeline.Mask) bool {
+	return c.Stall.IsDatabase && c.Stall.Any() && c.Comparable(condition) && c.Coincidence(condition) > coincidenceMost
+}
+
+// countsBefore are the cells of a mask before each cell, twice around.
+func countsBefore(m timeline.Mask) []int {
+	out := make([]int, 2*len(m)+1)
+	for k := range 2 * len(m) {
+		out[k+1] = out[k]
+		if m[k%len(m)] {
+			out[k+1]++
+		}
+	}
+	return out
+}
