@@ -97,19 +97,6 @@ func (s *side) lay(ctx context.Context, opt diagnose.Options) (err error) {
 	return nil
 }
 
-// evenSteps puts the finer recording on cells as long as the other's: a p99 of means of fifteen
-// seconds cannot be compared with one of single seconds.
-func evenSteps(ctx context.Context, a, b *side, opt Options) error {
-	fine, coarse, window := a, b, opt.Before
-	if b.c.Grid.StepMs < a.c.Grid.StepMs {
-		fine, coarse, window = b, a, opt.After
-	}
-	if fine.c.Grid.StepMs == coarse.c.Grid.StepMs {
-		return nil
-	}
-	return fine.lay(ctx, diagnose.Options{Pack: opt.Pack, From: window.From, To: window.To, Step: coarse.c.Grid.Step(), Progress: opt.Progress})
-}
-
 // compare is Compare for prepared sides.
 func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	if err := distinct(a, b); err != nil {

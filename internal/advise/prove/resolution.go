@@ -1,0 +1,78 @@
+package prove
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// sameResolution is how far the sampling periods of one signal may differ between the recordings, as a
+// factor, and still count as the same: periods vary with the load of the scraped server (assumed).
+const sameResolution = 1.5
+
+// evenSteps puts both recordings on cells as long as the coarser one's samples: a p99 of means of fifteen
+// seconds cannot be compared with one of single seconds, nor can stalled time. What counts is the sampling
+// period of the signals that are compared, and not the grid: a device sampled every second next to a
+// database sampled every 15 s makes a grid of seconds.
+func evenSteps(ctx context.Context, a, b *side, opt Options) error {
+	step := max(a.c.Grid.StepSeconds(), b.c.Grid.StepSeconds())
+	if a.c.Grid.StepMs == b.c.Grid.StepMs {
+		step = 0
+	}
+	after := b.reads()
+	for s := range a.reads() {
+		if !after[s] {
+			continue
+		}
+		x, y := a.c.ResolutionS(s), b.c.ResolutionS(s)
+		if max(x, y) > sameResolution*min(x, y) {
+			step = max(step, x, y)
+		}
+	}
+
+	for _, x := range []struct {
+		*side
+		Window
+	}{{a, opt.Before}, {b, opt.After}} {
+		if x.c.Grid.StepSeconds() >= step {
+			continue
+		}
+		err := x.lay(ctx, diagnose.Options{Pack: opt.Pack, From: x.From, To: x.To, Step: seconds(step), Progress: opt.Progress})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reads are the measured signals that the latencies and the stalled time of a side are read from. Means
+// over time do not depend on how often they were sampled.
+func (s *side) reads() map[*rules.Signal]bool {
+	out := map[*rules.Signal]bool{}
+	tracks := s.c.Tracks
+	defer func() { s.c.Tracks = tracks }()
+	s.c.Tracks = func(signal *rules.Signal) []timeline.Track {
+		all := tracks(signal)
+		if len(all) > 0 {
+			out[signal] = true
+		}
+		return all
+	}
+
+	for _, k := range kinds(s.c.Pack) {
+		for _, w := range k.ways {
+			if k.felt {
+				w.of(s)
+			}
+		}
+	}
+	diagnose.AtThreshold(s.c, s.c.Time.SlowFromS) // reads what the detectors read
+	return out
+}
+
+// seconds rounds a period up to whole milliseconds, as grids have them.
+func seconds(s float64) time.Duration { return time.Duration(math.Ceil(1e3*s)) * time.Millisecond }
