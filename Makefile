@@ -148,6 +148,10 @@ deps: ## install engines and tools for the tests (as root on Debian)
 ci: ## run everything that must pass for a change, in order
 	bash .ci/run
 
+.PHONY: nightly
+nightly: ## run everything that takes longer as well: fuzzing, other kernels, rollouts, captures; as root
+	CI_FULL=1 bash .ci/run
+
 .PHONY: clean
 clean: ## remove everything that was built
 	rm -rf bin build dist

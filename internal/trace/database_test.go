@@ -27,7 +27,7 @@ var saveTo = flag.String("save-traces", "", "save the traces of real engines int
 // A scene is a real program whose syncs wait for something known.
 type scene struct {
 	name, fs string
-	turn     int // 0 and up: the rotating turn of .ci/run that it has
+	turn     int // 0 runs for every commit, others in make nightly
 	// least is how long it is traced at least: what is in the way may come only now and then.
 	least time.Duration
 	// while, if there is one, has a part of the name of the files that the known culprit writes: only
@@ -81,7 +81,7 @@ func device(_ *testing.T, c *chain.Cause) bool {
 func takesTurn(t *testing.T, turn int) {
 	t.Helper()
 	if now := os.Getenv("PLIMSOLL_TURN"); turn >= 0 && now != "all" && now != strconv.Itoa(turn) {
-		t.Skipf("has its turn in CI; PLIMSOLL_TURN=%d or PLIMSOLL_TURN=all runs it", turn)
+		t.Skipf("runs in make nightly; PLIMSOLL_TURN=%d or PLIMSOLL_TURN=all runs it", turn)
 	}
 }
 
