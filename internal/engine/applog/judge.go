@@ -46,7 +46,7 @@ func (Engine) Rules() rules.Knowledge {
 		Stalls: func(sig *rules.Signals) []rules.Stall {
 			return rules.Found(rules.ByLatency(sig.Time, rules.StallFloorS, rules.Stall{
 				Rule: slowAppends, Subject: "Append-only log's appends", Class: rules.Writing, IsDatabase: true, OfLog: true,
-				Waiting: sig.One(appendsWaiting), Ops: sig.One(appends),
+				Waiting: sig.One(appendsWaiting), Ops: sig.One(appends), Of: []*rules.Signal{appendsWaiting, appends},
 			}))
 		},
 		Felt: []*rules.Signal{appendsWaiting, appends},

@@ -24,7 +24,7 @@ func judgedClasses(c *rules.Case) []JudgedClass {
 			continue
 		}
 		out = append(out, JudgedClass{Signal: s.Called(), Class: string(s.Class), Seconds: c.Seconds(s.Observed),
-			Operations: known(timeline.Sum(s.Ops) * c.Grid.StepSeconds()), ThresholdS: known(s.Threshold), StepS: c.Grid.StepSeconds()})
+			Operations: known(timeline.Sum(s.Ops) * c.Grid.StepSeconds()), ThresholdS: known(s.Threshold), StepS: max(s.PeriodS, c.Grid.StepSeconds())})
 	}
 	return out
 }
@@ -47,12 +47,12 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	if len(all) == 0 {
 		return out
 	}
-	switch {
-	case step > coarseS && samplesS < step:
+	if step > coarseS && samplesS < step {
 		out = append(out, fmt.Sprintf("A stall much shorter than %s: so long a recording is searched in means of that, and what is found is judged in those of %s. --from and --to choose a part of it.", units.Seconds(step), units.Seconds(samplesS)))
-	case step > coarseS:
-		out = append(out, fmt.Sprintf("A stall much shorter than %s: an interval's mean hides it.", units.Seconds(step)))
+	} else {
+		out = append(out, hiddenByMeans(all)...)
 	}
+	out = append(out, undetermined(c)...)
 	if volumesOnly(c) {
 		out = append(out, "What a volume did within a minute: its provider reports sums of one. A burst of five seconds at a limit of 3,000 IOPS is a mean of 250.")
 	}
@@ -76,6 +76,39 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	}
 	if len(idle) > 0 {
 		out = append(out, fmt.Sprintf("How %s would have done: there were none.", listed(idle)))
+	}
+	return out
+}
+
+// hiddenByMeans says how long stalls have to be to show: by the longest interval in which something is
+// judged, and of what.
+func hiddenByMeans(all []JudgedClass) []string {
+	longest, shortest := 0.0, math.Inf(1)
+	for _, x := range all {
+		longest, shortest = max(longest, x.StepS), min(shortest, x.StepS)
+	}
+	if longest <= coarseS {
+		return nil
+	}
+	text := fmt.Sprintf("A stall much shorter than %s: an interval's mean hides it.", units.Seconds(longest))
+	if shortest < longest {
+		var names []string
+		for _, x := range all {
+			if x.StepS == longest {
+				names = append(names, x.Signal)
+			}
+		}
+		text = fmt.Sprintf("A stall of %s much shorter than %s: an interval's mean hides it.", listed(shortened(names)), units.Seconds(longest))
+	}
+	return []string{text}
+}
+
+// undetermined says whose operations stopped before the recording ended, if no source shows why.
+func undetermined(c *rules.Case) (out []string) {
+	for _, s := range c.Symptoms {
+		if n := s.Undetermined.Count(); n > 0 {
+			out = append(out, fmt.Sprintf("Whether %s waited in the last %s: none completed, and no source counts how many were waiting.", s.Called(), units.Seconds(c.Seconds(s.Undetermined))))
+		}
 	}
 	return out
 }

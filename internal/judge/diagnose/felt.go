@@ -17,7 +17,7 @@ func feltSignals(pack *rules.Pack) map[string]bool {
 			out[s.Name] = true
 		}
 	}
-	add(rules.DiskWriteAwait, rules.DiskWrites, rules.DiskReadAwait, rules.DiskReads, rules.DiskBusy, rules.DiskQueue, rules.CPUBusy, rules.ContainerCPUThrottled)
+	add(rules.DiskWriteAwait, rules.DiskWrites, rules.DiskReadAwait, rules.DiskReads, rules.DiskOps, rules.DiskBusy, rules.DiskQueue, rules.CPUBusy, rules.ContainerCPUThrottled)
 	for _, e := range pack.Engines() {
 		add(e.Felt...)
 	}

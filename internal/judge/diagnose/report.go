@@ -175,12 +175,19 @@ type JudgedClass struct {
 type StallSummary struct {
 	Signal     string  `json:"signal"`                      // what was judged: "mongodb writes"
 	ThresholdS float64 `json:"threshold_seconds,omitempty"` // latency above which a second is stalled
-	Seconds    float64 `json:"seconds"`                     // stalled seconds
-	Of         float64 `json:"of"`                          // seconds observed
-	Episodes   int     `json:"episodes"`
-	LongestS   float64 `json:"longest_seconds"`
-	PeriodS    float64 `json:"period_seconds,omitempty"` // if they recur regularly
-	Windows    []Span  `json:"windows,omitempty"`
+	// Seconds are stalled ones. If the means that were judged are longer than coarseS, IntervalS is their
+	// length, and Seconds are all intervals in which something stalled: the stalled time at most.
+	Seconds   float64 `json:"seconds"`
+	AtMost    bool    `json:"at_most,omitempty"`
+	IntervalS float64 `json:"interval_seconds,omitempty"`
+	// UndeterminedS are seconds at the end in which nothing completed and no source counts who waits: a
+	// stall, or the end of the demand.
+	UndeterminedS float64 `json:"undetermined_seconds,omitempty"`
+	Of            float64 `json:"of"` // seconds observed
+	Episodes      int     `json:"episodes"`
+	LongestS      float64 `json:"longest_seconds"`
+	PeriodS       float64 `json:"period_seconds,omitempty"` // if they recur regularly
+	Windows       []Span  `json:"windows,omitempty"`
 }
 
 // A Track is one series reduced to at most a few hundred points for plotting:

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"math"
+
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -40,7 +42,7 @@ func detect(c *rules.Case) []rules.Stall {
 	} {
 		for _, t := range c.Signal(of.await) {
 			s := of.stall
-			s.Subject = t.Labels.Get("device")
+			s.Subject, s.Of = t.Labels.Get("device"), []*rules.Signal{of.await, of.ops}
 			if s.Ops = c.For(of.ops, "device", s.Subject); s.Ops == nil {
 				continue
 			}
@@ -50,9 +52,37 @@ func detect(c *rules.Case) []rules.Stall {
 					s.Waiting[k] = 0
 				}
 			}
+			s.Queued = frozen(c, s.Subject)
 			if s, ok := byDevice(c, s); ok {
 				add(s)
 			}
+		}
+	}
+	return out
+}
+
+// frozenBusy is the share of a cell in which a device is busy that completes hardly anything, and
+// frozenOps the share of its usual completions up to which that is hardly anything.
+const (
+	frozenBusy = 0.9
+	frozenOps  = 0.1
+)
+
+// frozen is 1 where a device is busy and completes hardly any request, of reads and writes together:
+// one that writes nothing may be busy with reads. It is nil if that is not measured.
+func frozen(c *rules.Case, device string) []float64 {
+	busy, ops := c.For(rules.DiskBusy, "device", device), c.For(rules.DiskOps, "device", device)
+	if busy == nil || ops == nil {
+		return nil
+	}
+	least := frozenOps * timeline.Quantile(ops, 0.5)
+	out := make([]float64, len(busy))
+	for k, x := range busy {
+		switch {
+		case math.IsNaN(x) || math.IsNaN(ops[k]):
+			out[k] = math.NaN()
+		case x > frozenBusy && ops[k] <= least:
+			out[k] = 1
 		}
 	}
 	return out

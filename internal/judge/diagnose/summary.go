@@ -13,14 +13,19 @@ import (
 // summarise counts the stalled time of a case, of a time that was watched in all.
 func summarise(c *rules.Case, watchedS float64) StallSummary {
 	s := c.Stall
-	out := StallSummary{Signal: s.Called(), ThresholdS: known(s.Threshold), Seconds: c.Seconds(s.Cells), Of: watchedS}
-	eps := s.Cells.Episodes()
+	cells := s.AsSampled()
+	out := StallSummary{Signal: s.Called(), ThresholdS: known(s.Threshold), Seconds: c.Seconds(cells), Of: watchedS,
+		UndeterminedS: c.Seconds(s.Undetermined)}
+	if s.PeriodS > coarseS {
+		out.IntervalS, out.AtMost = s.PeriodS, cells.Count() > 0
+	}
+	eps := cells.Episodes()
 	out.Episodes = len(eps)
 	for _, e := range eps {
 		out.LongestS = max(out.LongestS, float64(e.Cells())*c.Grid.StepSeconds())
 	}
-	out.PeriodS = c.Period(s.Cells.Close(c.Cells(5 * time.Second)))
-	out.Windows = c.Windows(s.Cells)
+	out.PeriodS = c.Period(cells.Close(c.Cells(5 * time.Second)))
+	out.Windows = c.Windows(cells)
 	return out
 }
 

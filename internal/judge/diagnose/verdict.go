@@ -81,12 +81,17 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 		b.WriteString("No source here reports how long writes took, so a stall can be neither seen nor ruled out.")
 	case r.Stalls.Seconds == 0 && !active:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal, units.Seconds(r.Stalls.Of))
+	case r.Stalls.Seconds == 0 && r.Stalls.UndeterminedS > 0:
+		fmt.Fprintf(&b, "%s stopped %s before the recording ended. Whether clients waited cannot be determined: no source counts waiting operations.", upperFirst(r.Stalls.Signal, pack), units.Seconds(r.Stalls.UndeterminedS))
 	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
 		fmt.Fprintf(&b, "No stall: %s. Individual %s took up to %s, but too few at once to make others wait.", watchedClasses(r), r.Stalls.Signal, units.Seconds(highest(r)))
 	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
 		fmt.Fprintf(&b, "No stall: %s; the highest mean of an interval was %s, and a stall starts at %s.", watchedClasses(r), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
 	case r.Stalls.Seconds == 0:
 		fmt.Fprintf(&b, "No stall: %s and none waited noticeably.", watchedClasses(r))
+		if r.Stalls.IntervalS > 0 {
+			fmt.Fprintf(&b, " A stall much shorter than %s would not show.", units.Seconds(r.Stalls.IntervalS))
+		}
 	default:
 		b.WriteString(stalledSentence(r.Stalls, pack, ""))
 	}
@@ -136,7 +141,14 @@ func watchedClasses(r *Report) string {
 // stalledSentence says how long what stalled, and when.
 func stalledSentence(s StallSummary, pack *rules.Pack, when string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(s.Signal, pack), units.Seconds(s.Seconds), units.Seconds(s.Of))
+	atMost := ""
+	if s.AtMost {
+		atMost = "at most "
+	}
+	fmt.Fprintf(&b, "%s stalled for %s%s of %s", upperFirst(s.Signal, pack), atMost, units.Seconds(s.Seconds), units.Seconds(s.Of))
+	if s.AtMost {
+		fmt.Fprintf(&b, " (in means of %s)", units.Seconds(s.IntervalS))
+	}
 	if s.PeriodS > 0 {
 		fmt.Fprintf(&b, ", every %s", units.Seconds(s.PeriodS))
 	}

@@ -19,6 +19,9 @@ const (
 	worseDeviceOps    = 10.0
 	worseLeastWaiting = 0.02
 	worseLeastS       = 0.0002
+	// worseLeastCounted is the same where who waits is counted at a moment: of a single session the
+	// count is its rounding.
+	worseLeastCounted = 2.0
 )
 
 // worseCells is how many cells make a block that is compared: ten, and fewer where each is a mean of
@@ -85,7 +88,7 @@ func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 		last := timeline.Episode{First: x.Last - (x.Last-x.First)/5, Last: x.Last}
 		cells = timeline.MaskOf(c.Grid.N, []timeline.Episode{last}).And(counted)
 	}
-	if around(stalls, s, x) {
+	if around(stalls, s, x) || s.Sampled && x.ThenS*x.ThenOps < worseLeastCounted {
 		return nil, false
 	}
 	return changeOf(c, s, x, cells, 0), true

@@ -1,7 +1,7 @@
 package rules
 
 import (
-	"math"
+	"math/rand/v2"
 
 	"plimsoll/internal/record/timeline"
 )
@@ -13,10 +13,10 @@ const MinWaitShare = 0.05
 // any device.
 const IdleSaturation = 0.1
 
-// LeastOfCell is the share above which a cell counts as covered: the given share, or half a second
-// if a cell is many seconds long.
-func (t Time) LeastOfCell(share float64) float64 {
-	return min(share, 0.5/t.Grid.StepSeconds())
+// LeastOfCell is the share above which a cell counts as covered by what signals report: the given
+// share, or half a second if their samples are many seconds apart.
+func (t Time) LeastOfCell(share float64, of ...*Signal) float64 {
+	return min(share, 0.5/t.ResolutionS(of...))
 }
 
 // AftermathS is how long after a checkpoint a stall still counts as part of it: the writers that
@@ -48,8 +48,7 @@ const (
 )
 
 // Contrasts reports whether enough of the time under load is outside a condition, and whether so
-// many stalls would rarely coincide with it by chance. By chance, each stall does so with the share
-// of the time in which the condition holds.
+// many stalls would rarely coincide with it by chance.
 func (st *Stalls) Contrasts(condition timeline.Mask) bool {
 	return st.Comparable(condition) && st.ChanceToMeet(condition) <= MaxChance
 }
@@ -60,36 +59,52 @@ func (st *Stalls) Comparable(condition timeline.Mask) bool {
 	return out >= minContrastCells && float64(out) >= minContrast*float64(st.Stall.Active.Count())
 }
 
-// ChanceToMeet is the probability that as many stalls coincide with a condition if the two are
-// independent.
+// chanceDraws is how many times the stalls are placed anew.
+const chanceDraws = 999
+
+// ChanceToMeet is the probability that stalls fall into a condition for as long as they do if the two
+// are independent. It compares whole stalls, because the seconds of one are no separate coincidences:
+// each is placed anew, anywhere under load, chanceDraws times.
 func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
-	met, stalls := 0, st.Stall.Cells.Close(st.Cells(AftermathS*1e9)).Episodes()
-	for _, e := range stalls {
-		if timeline.MaskOf(st.Grid.N, []timeline.Episode{e}).And(condition).Count() > 0 {
-			met++
+	var places []int
+	for k, active := range st.Stall.Active {
+		if active {
+			places = append(places, k)
 		}
 	}
-	return byChance(len(stalls), met, Share(condition, st.Stall.Active))
-}
-
-// byChance is the probability that at least met of n stalls coincide with a condition that holds
-// for a share p of the time, if the two are independent: the upper tail of the binomial
-// distribution.
-func byChance(n, met int, p float64) (tail float64) {
-	if p >= 1 || met <= 0 {
+	stalls := st.Stall.AsSampled().Close(st.Cells(AftermathS * 1e9)).Episodes()
+	if len(stalls) == 0 || len(places) == 0 {
 		return 1
 	}
-	if p <= 0 {
-		return 0
+
+	// before[k] is in how many of the first k cells the condition holds.
+	before := make([]int, st.Grid.N+1)
+	for k := range st.Grid.N {
+		before[k+1] = before[k]
+		if condition[k] {
+			before[k+1]++
+		}
 	}
-	lnFactorial := func(k int) float64 {
-		x, _ := math.Lgamma(float64(k) + 1)
-		return x
+	within := func(first, cells int) int { return before[min(first+cells, st.Grid.N)] - before[first] }
+
+	seen := 0
+	for _, e := range stalls {
+		seen += within(e.First, e.Cells())
 	}
-	for k := met; k <= n; k++ { // by logarithms: a day may have thousands of stalls
-		tail += math.Exp(lnFactorial(n) - lnFactorial(k) - lnFactorial(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+
+	// The same draws each time, so that a recording is judged the same each time.
+	r := rand.New(rand.NewPCG(1, 1))
+	asMuch := 1 // what was seen is one of the possible placements
+	for range chanceDraws {
+		drawn := 0
+		for _, e := range stalls {
+			drawn += within(places[r.IntN(len(places))], e.Cells())
+		}
+		if drawn >= seen {
+			asMuch++
+		}
 	}
-	return min(1, tail)
+	return float64(asMuch) / (chanceDraws + 1)
 }
 
 // StallRatio is how many times as often cells must stall under a condition as without it before the

@@ -1,30 +1,59 @@
 package rules
 
 import (
-	"math"
+	"math/rand/v2"
 	"testing"
+
+	"plimsoll/internal/record/timeline"
 )
 
-// Figures of the binomial distribution, from tables or from coin tosses.
-func TestByChance(t *testing.T) {
-	for _, c := range []struct {
-		n, met int
-		p      float64
-		want   float64
+// Stalls and a condition that have nothing to do with each other pass the test about as often as it
+// allows, however long either lasts.
+func TestContrastsOfIndependentTimes(t *testing.T) {
+	const n, tries = 1200, 400
+	for _, of := range []struct{ stalls, stallCells, bursts, burstCells int }{{8, 1, 20, 20}, {8, 5, 40, 5}, {5, 20, 30, 10}, {20, 3, 100, 2}} {
+		r := rand.New(rand.NewPCG(1, 2))
+		passed := 0
+		for range tries {
+			draw := func(count, cells int) timeline.Mask {
+				m := make(timeline.Mask, n)
+				for range count {
+					at := r.IntN(n - cells)
+					for k := range cells {
+						m[at+k] = true
+					}
+				}
+				return m
+			}
+			all := make(timeline.Mask, n).Not()
+			st := Stalls{Time: Time{Grid: timeline.Grid{StepMs: 1000, N: n}}, Stall: Stall{Cells: draw(of.stalls, of.stallCells), Active: all, Observed: all}}
+			if st.Contrasts(draw(of.bursts, of.burstCells)) {
+				passed++
+			}
+		}
+		if share := float64(passed) / tries; share > MaxChance+0.03 {
+			t.Errorf("%+v: %.0f %% of independent recordings pass, want at most %.0f %%", of, 100*share, 100*MaxChance)
+		}
+	}
+}
+
+// Stalls that fall into a condition again and again are no coincidence, nor is a long one that begins
+// and ends with it.
+func TestContrastsOfCausedTimes(t *testing.T) {
+	const n = 300
+	mask := func(eps ...timeline.Episode) timeline.Mask { return timeline.MaskOf(n, eps) }
+	all := make(timeline.Mask, n).Not()
+	for _, of := range []struct {
+		name               string
+		stalled, condition timeline.Mask
 	}{
-		{1, 1, 0.25, 0.25},
-		{2, 1, 0.5, 0.75},
-		{2, 2, 0.5, 0.25},
-		{3, 2, 0.5, 0.5},
-		{10, 8, 0.5, 56.0 / 1024},
-		{5, 0, 0.1, 1},
-		{4, 2, 1, 1},
-		{4, 2, 0, 0},
-		{10000, 5000, 0.5, 0.504}, // half of the middle term, sqrt(2 / (pi n)) / 2, over a half
-		{5000, 4000, 0.5, 0},      // no underflow makes it 1
+		{"each of five checkpoints stalls for two seconds", mask(timeline.Episode{First: 20, Last: 21}, timeline.Episode{First: 80, Last: 81}, timeline.Episode{First: 140, Last: 141}, timeline.Episode{First: 200, Last: 201}, timeline.Episode{First: 260, Last: 261}),
+			mask(timeline.Episode{First: 10, Last: 30}, timeline.Episode{First: 70, Last: 90}, timeline.Episode{First: 130, Last: 150}, timeline.Episode{First: 190, Last: 210}, timeline.Episode{First: 250, Last: 270})},
+		{"one stall of 17 s in one checkpoint of 17 s", mask(timeline.Episode{First: 100, Last: 116}), mask(timeline.Episode{First: 101, Last: 117})},
 	} {
-		if got := byChance(c.n, c.met, c.p); math.Abs(got-c.want) > 1e-3 {
-			t.Errorf("at least %d of %d at %g: %g, want %g", c.met, c.n, c.p, got, c.want)
+		st := Stalls{Time: Time{Grid: timeline.Grid{StepMs: 1000, N: n}}, Stall: Stall{Cells: of.stalled, Active: all, Observed: all}}
+		if !st.Contrasts(of.condition) {
+			t.Errorf("%s: not a cause; chance %.3f", of.name, st.ChanceToMeet(of.condition))
 		}
 	}
 }

@@ -18,8 +18,10 @@ import (
 //
 // So a tenth of a second is a stall on any volume, and 20 ms are one for a database's operations if
 // they usually take four or less. Counters credit a wait when it ends. So the cells before it, in
-// which fewer operations than usual ended, are stalled too, as far back as twice the mean latency
-// reaches.
+// which hardly any operation ended, are stalled too, as far back as twice the mean latency reaches.
+//
+// A detector is as coarse as the samples of its own signals. A grid may have shorter cells, because
+// something different was sampled more often.
 const (
 	StallFloorS   = 0.020 // of a database's operation
 	StallCeilingS = 0.100
@@ -27,8 +29,8 @@ const (
 	// minWaiting is how many operations must have been waiting, on average over a cell: a single
 	// slow write on an idle server is not a stall.
 	minWaiting = 0.5
-	// quietOps is the share of the usual completions below which a cell counts as part of the wait
-	// that ended after it.
+	// quietOps is the share of the usual completions below which a cell of slow operations counts as
+	// part of the wait that ended after it.
 	quietOps = 0.5
 	// maxReachS bounds how far back a latency reaches.
 	maxReachS = 600
@@ -53,6 +55,7 @@ func ByLatencyUpTo(t Time, floor, ceiling float64, s Stall) (Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
 	}
+	s.PeriodS = t.ResolutionS(s.Of...)
 	return StalledCells(t, stallThresholds(t, s, floor, ceiling), s)
 }
 
@@ -65,9 +68,9 @@ func ByUsual(t Time, floor float64, s Stall) (Stall, bool) {
 // stallThresholds returns the latencies above which cells are stalled, given what is usual around
 // each cell. A recording of a few hours has one threshold.
 func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
-	coarse := t.Grid.StepSeconds() >= coarseFromS && !s.Sampled
+	coarse := s.PeriodS >= coarseFromS && !s.Sampled
 	if coarse {
-		floor = coarseFloor(t.Grid.StepSeconds(), floor)
+		floor = coarseFloor(s.PeriodS, floor)
 	}
 	each := make([]float64, len(s.Ops))
 	for k, x := range s.Ops {
@@ -133,6 +136,7 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	if t.SlowFromS > 0 {
 		thresholds = []float64{t.SlowFromS}
 	}
+	s.PeriodS = t.ResolutionS(s.Of...)
 	s.Latency = make([]float64, n)
 	s.Observed = timeline.Known(s.Waiting)
 	for k := range n {
@@ -146,31 +150,30 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 		s.Cells = make(timeline.Mask, n)
 		return s, s.Observed.Count() > 0
 	}
+
 	s.Threshold = timeline.Quantile(thresholds, 0.5)
 	if len(thresholds) > 1 {
 		s.Thresholds = thresholds
 	}
-	usual, each := timeline.Quantile(s.Ops, 0.5), 0.0
-	if !s.IsDatabase {
-		each = timeline.Quantile(s.Latency, 0.5)
-	}
-	step := t.Grid.StepSeconds()
+
+	q := quietOf(t, s)
 	s.Cells = make(timeline.Mask, n)
-	silences(s, usual, each, step)
 	for k := range n {
-		// Over one cell, or over as many as the latency covers: an eight-second wait of one writer
+		// Over one interval, or over as many as the latency covers: an eight-second wait of one writer
 		// is credited to the one second in which it ends.
-		if !(s.Latency[k] >= s.ThresholdAt(k)) || s.Waiting[k]*step < minWaiting*max(step, s.Latency[k]) {
+		if !(s.Latency[k] >= s.ThresholdAt(k)) || s.Waiting[k]*s.PeriodS < minWaiting*max(s.PeriodS, s.Latency[k]) {
 			continue
 		}
 		s.Cells[k] = true
+
 		// Requests that arrive evenly while nothing completes wait half that time on average, so
 		// the silence before may last twice the mean latency.
-		reach := int(math.Ceil(min(2*s.Latency[k], maxReachS)/step)) - 1
-		for j := k - 1; j >= 0 && j >= k-reach && s.Ops[j] <= quietOps*usual; j-- {
+		intervals := int(math.Ceil(min(2*s.Latency[k], maxReachS)/s.PeriodS)) - 1
+		for j := k - 1; j >= 0 && j >= k-intervals*q.interval && q.partOfWait(s, j); j-- {
 			s.Cells[j] = true
 		}
 	}
+	q.mark(&s)
 	s.Cells = s.Cells.And(s.Observed)
 	return s, true
 }
@@ -182,46 +185,16 @@ func StallThreshold(usual float64) float64 {
 }
 
 // Usual is the median of a value over time, or its lower quartile where every other interval has a
-// short burst in it.
-func (t Time) Usual(values []float64) float64 {
+// short burst in it. The value was read from some signals.
+func (t Time) Usual(values []float64, of ...*Signal) float64 {
 	usual := timeline.Quantile(values, 0.5)
-	if t.Grid.StepSeconds() < coarseFromS {
+	if t.ResolutionS(of...) < coarseFromS {
 		return usual
 	}
 	if quick := timeline.Quantile(values, 0.25); usual > mixed*quick {
 		return quick
 	}
 	return usual
-}
-
-// silentWaiters is how many operations must have waited through a silence, on average, to make it a
-// stall.
-const silentWaiters = 4
-
-// silences marks cells in which almost nothing completed although operations waited: the cell after
-// them is credited with at least their length, many times over. The mean latency there hides it: a
-// server with 64 connections has 64 waits of nine seconds, and then thousands of fast writes that
-// clients had held back. What a request to a device takes at the median, each seconds, is no such wait:
-// a pause in the demand is no silence.
-func silences(s Stall, usual, each, step float64) {
-	first := -1
-	for k, ops := range s.Ops {
-		if ops <= quietOps*usual && usual >= minUsualOps {
-			if first < 0 {
-				first = k
-			}
-			continue
-		}
-		if first >= 0 {
-			silent := float64(k-first) * step
-			if silent >= s.ThresholdAt(k) && silent <= maxReachS && (s.Waiting[k]-each*ops)*step >= silentWaiters*silent {
-				for j := first; j <= k; j++ {
-					s.Cells[j] = true
-				}
-			}
-		}
-		first = -1
-	}
 }
 
 // A throughput stall: completions fall below ThroughputDrop of the usual rate while something is
@@ -237,6 +210,7 @@ func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, 
 	if s.Ops == nil {
 		return s, false
 	}
+	s.PeriodS = t.ResolutionS(s.Of...)
 	s.Observed = timeline.Known(s.Ops)
 	s.Cells = make(timeline.Mask, t.Grid.N)
 	var active []float64

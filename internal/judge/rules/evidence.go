@@ -39,7 +39,7 @@ func (r Rule) Finding(subject string) Finding {
 // sessions is not enough: they may have waited for a fraction of a second.
 func (t Time) serious(s Stall) bool {
 	stalled, seen := t.Seconds(s.Cells.Without(s.Unsure)), t.Seconds(s.Observed)
-	if s.Sampled && s.Cells.Count() == 1 && t.Grid.StepSeconds() >= coarseFromS {
+	if s.Sampled && t.Seconds(s.Cells) <= s.PeriodS && s.PeriodS >= coarseFromS {
 		return false
 	}
 	return stalled >= max(5, 0.01*seen) || stalled >= 300
@@ -81,7 +81,7 @@ func (s Stall) Counted() (latencyS float64, ok bool) {
 // clients that were counted have to be a stall by themselves.
 func (t Time) HardlyFelt(s Stall) bool {
 	took, ok := s.Counted()
-	if t.Grid.StepSeconds() >= coarseFromS {
+	if s.PeriodS >= coarseFromS {
 		return ok && !(took >= s.Threshold)
 	}
 	return ok && s.Cells.Count() >= looks && !(took >= borneOut*StallFloorS)

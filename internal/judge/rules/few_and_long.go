@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"time"
 
 	"plimsoll/internal/record/timeline"
@@ -9,15 +10,24 @@ import (
 // Long operations of few clients raise the mean latency like a stall: one client that runs
 // half-second queries of a report, one after the other, alone. Nobody else waits for them.
 const (
-	fewWaiting = 2.5  // operations waiting at once, on average
+	fewWaiting = 2.5  // operations waiting at the same time, on average
 	fewOps     = 10.0 // completions per second, there and usually: one client, back to back, at StallCeilingS
 	leastLong  = 3.0  // operations: fewer are one slow operation and its own wait
 	fewGap     = time.Minute
 	fewAround  = 30 * time.Minute // time on either side from which the usual rate is taken
+
+	// The same operations became slow, instead of long ones being added, where nearly all intervals are
+	// slow (slowNearly) and no more complete than usual: one client that runs long operations adds at
+	// least addedLeast of them to each interval in which one ends.
+	slowNearly = 0.8
+	addedLeast = 0.5
+	// usualSpread is how many standard deviations of a usual count are no addition.
+	usualSpread = 2.0
 )
 
 // ApartFew removes the long operations of few clients from a stall: where two or three at a time
-// completed at a few per second, and no more than that complete when nothing stalls.
+// completed at a few per second, no more than that complete when nothing stalls, and they are not the
+// usual operations, which took far less before.
 func ApartFew(t Time, s Stall) Stall {
 	if s.Waiting == nil || s.Ops == nil || s.OfLog || !s.Any() {
 		return s
@@ -32,9 +42,15 @@ func ApartFew(t Time, s Stall) Stall {
 		if waited > fewWaiting*cells || ops > fewOps*cells || ops*t.Grid.StepSeconds() < leastLong {
 			continue
 		}
+
 		from, to := max(0, e.First-around), min(len(s.Ops), e.Last+around+1)
-		if timeline.Quantile(timeline.At(s.Ops[from:to], busy[from:to]), 0.75) > fewOps {
+		usual := timeline.At(s.Ops[from:to], busy[from:to])
+		if timeline.Quantile(usual, 0.75) > fewOps {
 			continue // usually many are fast, so these are waiting
+		}
+		calm := timeline.At(s.Latency[from:to], busy[from:to])
+		if timeline.Count(calm) >= e.Cells() && s.sameOperations(t, e, timeline.Mean(usual), timeline.Quantile(calm, 0.5)) {
+			continue
 		}
 		few = append(few, e)
 	}
@@ -44,6 +60,19 @@ func ApartFew(t Time, s Stall) Stall {
 	s.Few = timeline.MaskOf(t.Grid.N, few).And(s.Cells)
 	s.Cells = s.Cells.Without(s.Few)
 	return s
+}
+
+// sameOperations reports whether the operations of an episode are the usual ones, slowed down: nearly
+// all of its intervals are slow, and no more operations complete than usual.
+func (s Stall) sameOperations(t Time, e timeline.Episode, usualOps, usualS float64) bool {
+	latency := s.Latency[e.First : e.Last+1]
+	slow := timeline.Where(latency, func(x float64) bool { return x >= StallFactor*usualS }).Count()
+	if float64(slow) < slowNearly*float64(timeline.Count(latency)) {
+		return false
+	}
+	lengthS := float64(e.Cells()) * t.Grid.StepSeconds()
+	added := timeline.Sum(s.Ops[e.First:e.Last+1])*t.Grid.StepSeconds() - usualOps*lengthS
+	return added < max(addedLeast*lengthS/s.PeriodS, usualSpread*math.Sqrt(usualOps*lengthS))
 }
 
 func fewAndLong() Rule {

@@ -41,6 +41,10 @@ type Stall struct {
 	Rule    string // the symptom rule that reports it
 	Subject string // "mongodb writes"
 	Class   Class
+	// Of are the signals that the detector reads, and PeriodS how far apart their samples are, in
+	// seconds: a cell, or the longest sampling period of these signals.
+	Of      []*Signal
+	PeriodS float64
 	// Latency is the operations' mean latency in seconds, or nil if the detector judges throughput.
 	Latency []float64
 	// Waiting is the number of operations waiting at once (seconds waited per second), or nil.
@@ -50,12 +54,18 @@ type Stall struct {
 	// Connected is the number of clients with a connection, or nil. It tells whether clients stayed
 	// where no latency is known.
 	Connected []float64
+	// Queued is how many operations waited at one moment of each interval, as the engine or the device
+	// counts them, or nil. It shows whether clients waited while nothing completed.
+	Queued []float64
 	// Sampled says that Waiting was counted at one moment of each interval, so it is no mean of it.
 	Sampled   bool
 	Threshold float64 // seconds above which a cell is stalled; 0 if throughput is judged
 	// Thresholds are the thresholds of each cell if what is usual changes; else nil.
 	Thresholds []float64
 	Cells      timeline.Mask
+	// Intervals marks the stalled intervals as sampled where Cells are the parts of them in which a
+	// signal that is sampled more often shows what happened; otherwise nil.
+	Intervals timeline.Mask
 	// Inferred marks the stalled cells that only a device's queue tells of: no figure of the database
 	// shows by itself that somebody waited there. It is nil where all are measured.
 	Inferred timeline.Mask
@@ -63,6 +73,9 @@ type Stall struct {
 	// stall: that clients waited before they were asked for as well is likely, and how long is not known.
 	// Such cells alone make nothing critical. It is nil where there are none.
 	Unsure timeline.Mask
+	// Undetermined marks a silence at the end of the recording: as nothing completed any more and no
+	// source counts who waits, it is a stall or the end of the demand. It is nil if there is none.
+	Undetermined timeline.Mask
 	// Few marks where a few clients ran long operations and nobody else waited: slow, but not a
 	// stall.
 	Few timeline.Mask
@@ -84,6 +97,14 @@ type Stall struct {
 
 // Any reports whether anything stalled.
 func (s Stall) Any() bool { return s.Cells.Count() > 0 }
+
+// AsSampled marks the stalled time as it was sampled: whole intervals of the detector's own signals.
+func (s Stall) AsSampled() timeline.Mask {
+	if s.Intervals != nil {
+		return s.Intervals
+	}
+	return s.Cells
+}
 
 // Called names the stall's subject so that a sentence can begin with it, which a device's name
 // cannot.
@@ -107,10 +128,11 @@ func (s Stall) ThresholdAt(k int) float64 {
 
 // Slice is the stall of the cells from first to last. Its masks are copies.
 func (s Stall) Slice(first, last int) Stall {
-	s.Connected = part(s.Connected, first, last)
+	s.Connected, s.Queued = part(s.Connected, first, last), part(s.Queued, first, last)
 	s.Latency, s.Waiting, s.Ops, s.Thresholds = part(s.Latency, first, last), part(s.Waiting, first, last), part(s.Ops, first, last), part(s.Thresholds, first, last)
 	s.Cells, s.Few, s.Inferred = slices.Clone(part(s.Cells, first, last)), slices.Clone(part(s.Few, first, last)), slices.Clone(part(s.Inferred, first, last))
-	s.Unsure = slices.Clone(part(s.Unsure, first, last))
+	s.Unsure, s.Undetermined = slices.Clone(part(s.Unsure, first, last)), slices.Clone(part(s.Undetermined, first, last))
+	s.Intervals = slices.Clone(part(s.Intervals, first, last))
 	s.Observed, s.Active = slices.Clone(part(s.Observed, first, last)), slices.Clone(part(s.Active, first, last))
 	return s
 }

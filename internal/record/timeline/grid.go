@@ -112,11 +112,17 @@ func newSpacing(pts []promql.FPoint) spacing {
 	return spacing{medianMs: int64(Quantile(d, 0.5))}
 }
 
-// hole reports whether nothing is known between two samples dtMs apart, given the neighbouring
-// intervals (a source may change its period while it runs).
-func (s spacing) hole(dtMs, prevMs, nextMs int64) bool {
-	usual := max(s.medianMs, min(prevMs, nextMs), 1)
-	return dtMs > holeMinMs && dtMs > holePeriods*usual
+// hole reports whether nothing is known between sample i-1 and sample i, given the two intervals on
+// either side. A source may change its period while it runs: the first and the last interval of another
+// period have two more of it on one side only.
+func (s spacing) hole(pts []promql.FPoint, i int) bool {
+	dt := interval(pts, i)
+	if dt <= holeMinMs {
+		return false
+	}
+	before, after := interval(pts, i-1), interval(pts, i+1)
+	usual := max(s.medianMs, min(before, after), min(before, interval(pts, i-2)), min(after, interval(pts, i+2)), 1)
+	return dt > holePeriods*usual
 }
 
 func interval(pts []promql.FPoint, i int) int64 {
@@ -137,7 +143,7 @@ func (g Grid) rate(pts []promql.FPoint, sp spacing) []float64 {
 		dt := b.T - a.T
 		dv := b.F - a.F
 		if dt <= 0 || dv < 0 || math.IsNaN(dv) ||
-			sp.hole(dt, interval(pts, i-1), interval(pts, i+1)) {
+			sp.hole(pts, i) {
 			continue
 		}
 		g.spread(out, cover, a.T, b.T, dv/float64(dt)*1000)
@@ -181,8 +187,7 @@ func (g Grid) gauge(pts []promql.FPoint, sp spacing) []float64 {
 	for i, p := range pts {
 		until := p.T + max(sp.medianMs, 1)*5/2
 		if i+1 < len(pts) {
-			dt := interval(pts, i+1)
-			if !sp.hole(dt, interval(pts, i), interval(pts, i+2)) {
+			if !sp.hole(pts, i+1) {
 				until = pts[i+1].T
 			}
 		}

@@ -84,7 +84,13 @@ func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 	return value{tracks: out}, nil
 }
 
-func bucketQuantile(phi float64, bs []bucket, k int) float64 {
+// bucketQuantile leaves out buckets that have no value there, as Prometheus does for series that are
+// missing: an observation then counts for the next bucket that is known.
+func bucketQuantile(phi float64, all []bucket, k int) float64 {
+	bs := all
+	if slices.ContainsFunc(all, func(b bucket) bool { return math.IsNaN(b.values[k]) }) {
+		bs = slices.DeleteFunc(slices.Clone(all), func(b bucket) bool { return math.IsNaN(b.values[k]) })
+	}
 	last := len(bs) - 1
 	if last < 1 || !math.IsInf(bs[last].le, 1) {
 		return math.NaN()

@@ -11,7 +11,7 @@ const fsyncFloorS = 0.010
 const fsyncCeilingS = rules.StallCeilingS / 1.5
 
 // felt are the signals that stalls reads.
-var felt = []*rules.Signal{WALFsyncTime, WALFsyncs, BackendCommitTime, BackendCommits}
+var felt = []*rules.Signal{WALFsyncTime, WALFsyncs, BackendCommitTime, BackendCommits, ProposalsPending}
 
 // commitFloorS is the same of a commit of the backend.
 const commitFloorS = 0.025
@@ -22,12 +22,14 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	for _, t := range sig.Signal(WALFsyncTime) {
 		member := t.Labels.Get("instance")
 		out = append(out, rules.Found(rules.ByLatencyUpTo(sig.Time, fsyncFloorS, fsyncCeilingS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: rules.SubjectOn("etcd WAL fdatasync", member),
-			Class: rules.Syncing, IsDatabase: true, OfLog: true, Waiting: t.Values, Ops: sig.For(WALFsyncs, "instance", member)}))...)
+			Class: rules.Syncing, IsDatabase: true, OfLog: true, Waiting: t.Values, Ops: sig.For(WALFsyncs, "instance", member),
+			Of: []*rules.Signal{WALFsyncTime, WALFsyncs}, Queued: sig.For(ProposalsPending, "instance", member)}))...)
 	}
 	for _, t := range sig.Signal(BackendCommitTime) {
 		member := t.Labels.Get("instance")
 		out = append(out, rules.Found(rules.ByLatency(sig.Time, commitFloorS, rules.Stall{Rule: "etcd/backend-commit-slow", Subject: rules.SubjectOn("etcd backend commits", member), Class: rules.Committing,
-			IsDatabase: true, OfLog: true, Aside: true, Waiting: t.Values, Ops: sig.For(BackendCommits, "instance", member)}))...)
+			IsDatabase: true, OfLog: true, Aside: true, Waiting: t.Values, Ops: sig.For(BackendCommits, "instance", member),
+			Of: []*rules.Signal{BackendCommitTime, BackendCommits}}))...)
 	}
 	return out
 }

@@ -16,7 +16,7 @@ func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
 	if running == nil && credited == nil {
 		return nil, false
 	}
-	least := sig.LeastOfCell(0.5)
+	least := sig.LeastOfCell(0.5, CheckpointTime)
 	m := timeline.Where(running, func(x float64) bool { return x > 0 })
 	m = m.Or(timeline.Where(credited, func(x float64) bool { return x >= least }))
 	if len(m) < sig.Grid.N { // neither series has a value

@@ -8,24 +8,26 @@ import (
 )
 
 // felt are the signals that stalls reads.
-var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters, QueuedWriters, ActiveConnections, Connections}
+var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters, QueuedWriters, ActiveWriters, ActiveConnections, Connections}
 
 // stalls are those of writes and of reads, by their latency, and of commands, among which are some
 // that wait by nature (for a change, for a heartbeat): only what is far from usual stalls. Before
 // 3.4, which tells no latency, they are those of writes by their completions.
 func stalls(sig *rules.Signals) []rules.Stall {
 	writes := rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", Class: rules.Writing, IsDatabase: true, Foremost: true}
-	reads := rules.Stall{Rule: "mongodb/slow-reads", Subject: "MongoDB reads", Class: rules.Reading, IsDatabase: true, Waiting: sig.One(ReadWaiting), Ops: sig.One(Reads)}
-	commands := rules.Stall{Rule: "mongodb/slow-commands", Subject: "MongoDB commands", Class: rules.Commanding, IsDatabase: true, Aside: true, Waiting: sig.One(CommandWaiting), Ops: sig.One(Commands)}
+	reads := rules.Stall{Rule: "mongodb/slow-reads", Subject: "MongoDB reads", Class: rules.Reading, IsDatabase: true, Waiting: sig.One(ReadWaiting), Ops: sig.One(Reads), Of: []*rules.Signal{ReadWaiting, Reads}}
+	commands := rules.Stall{Rule: "mongodb/slow-commands", Subject: "MongoDB commands", Class: rules.Commanding, IsDatabase: true, Aside: true, Waiting: sig.One(CommandWaiting), Ops: sig.One(Commands),
+		Of: []*rules.Signal{CommandWaiting, Commands}}
 	timed := writes
-	timed.Waiting, timed.Ops = sig.One(WriteWaiting), sig.One(Writes)
+	timed.Waiting, timed.Ops, timed.Of = sig.One(WriteWaiting), sig.One(Writes), []*rules.Signal{WriteWaiting, Writes}
+	timed.Queued = waitingWriters(sig)
 	front := inFront(sig)
 	out := slices.Concat(slowOr(front, sig, timed), slowOr(front, sig, reads),
 		rules.Found(rules.ByUsual(sig.Time, rules.StallCeilingS, commands)))
 	if len(out) > 0 {
 		return out
 	}
-	writes.Ops = sig.One(WriteCounters)
+	writes.Ops, writes.Of = sig.One(WriteCounters), []*rules.Signal{WriteCounters, QueuedWriters}
 	return rules.Found(rules.ByThroughput(sig.Time, writes, sig.One(QueuedWriters), 1))
 }
 
@@ -48,4 +50,27 @@ func slowOr(front timeline.Mask, sig *rules.Signals, s rules.Stall) []rules.Stal
 		s.Observed = s.Observed.Or(s.Cells)
 	}
 	return rules.Found(s, ok)
+}
+
+// fewWriters is how many operations may be writing for long by themselves, while nothing completes: an
+// index build, an update of many documents.
+const fewWriters = 3
+
+// waitingWriters is how many writes wait at one moment: those in the queue for a ticket, or those that
+// have one beyond a few. It is nil if neither is reported.
+func waitingWriters(sig *rules.Signals) []float64 {
+	queued, active := sig.One(QueuedWriters), sig.One(ActiveWriters)
+	if queued == nil && active == nil {
+		return nil
+	}
+	out := make([]float64, sig.Grid.N)
+	for k := range out {
+		if queued != nil {
+			out[k] = queued[k]
+		}
+		if active != nil && !(out[k] >= active[k]-fewWriters) {
+			out[k] = active[k] - fewWriters
+		}
+	}
+	return out
 }

@@ -25,9 +25,9 @@ const (
 const minSyncStall = 0.5
 
 func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
-	least := c.LeastOfCell(0.3)
+	least := c.LeastOfCell(0.3, CheckpointWrite, CheckpointSync)
 	before, after := 1, c.Cells(rules.AftermathS*1e9)
-	if c.Grid.StepSeconds() > 2*rules.AftermathS {
+	if c.ResolutionS(CheckpointWrite, CheckpointSync) > 2*rules.AftermathS {
 		before, after = 0, 0 // an interval holds its checkpoint's aftermath, and more
 	}
 	full, _ := c.Saturated()

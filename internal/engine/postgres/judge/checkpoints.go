@@ -28,7 +28,7 @@ func findCheckpoints(sig *rules.Signals) (p checkpoints, ok bool) {
 	for k := range both {
 		both[k] = p.write[k] + p.sync[k]
 	}
-	least := sig.LeastOfCell(0.3)
+	least := sig.LeastOfCell(0.3, CheckpointWrite, CheckpointSync)
 	p.finished = timeline.Where(sig.Credited(both), func(x float64) bool { return x >= least })
 	p.open, p.openSync = openCheckpoint(sig, both)
 	return p, true

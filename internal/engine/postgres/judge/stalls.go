@@ -26,7 +26,7 @@ const (
 // without any commit has no such quotient; there the fall of the completions tells.
 func stalls(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing, IsDatabase: true, Sampled: true,
-		Ops: sig.One(Commits), Connected: sig.One(Sessions)}
+		Of: []*rules.Signal{Commits, Active}, Ops: sig.One(Commits), Connected: sig.One(Sessions)}
 	fallen, ok := rules.ByThroughput(sig.Time, s, pressure(sig), rules.StallCeilingS)
 	if s.Waiting = executing(sig); s.Waiting == nil || s.Ops == nil {
 		return rules.Found(fallen, ok)
@@ -84,14 +84,14 @@ func pressure(sig *rules.Signals) []float64 {
 	usual := timeline.Quantile(completing, 0.5)
 	busy := timeline.Where(commits, func(x float64) bool { return x >= rules.ThroughputDrop*usual })
 	usuallyActive := timeline.Quantile(timeline.At(active, busy), 0.5)
-	step := sig.Grid.StepSeconds()
+	step, period := sig.Grid.StepSeconds(), sig.ResolutionS(Commits, OldestTransaction)
 	out := make([]float64, len(oldest))
 	dropped := 0.0
 	for k, age := range oldest {
 		if dropped += step; busy[k] {
 			dropped = 0
 		}
-		began := math.Abs(age-dropped) <= step+aroundTheDrop
+		began := math.Abs(age-dropped) <= period+aroundTheDrop
 		piled := active != nil && active[k] >= max(minPiledUp, usuallyActive)
 		if began || piled {
 			out[k] = age
@@ -133,7 +133,7 @@ func atMostTheOldest(sig *rules.Signals, latency []float64) {
 	}
 	for k := range latency {
 		around := timeline.Max(oldest[max(0, k-1):min(len(oldest), k+2)])
-		if most := around + sig.Grid.StepSeconds(); latency[k] > most {
+		if most := around + sig.ResolutionS(OldestTransaction); latency[k] > most {
 			latency[k] = most
 		}
 	}
@@ -210,7 +210,7 @@ const (
 func behindBursts(sig *rules.Signals, commits []float64) (bursts timeline.Mask, waits []float64) {
 	usualCommits := timeline.Quantile(commits, 0.5)
 	factor := burstFactor
-	if sig.Grid.StepSeconds() > 2 {
+	if sig.ResolutionS(rules.DiskWrites, rules.DiskWriteAwait, rules.DiskQueue) > 2 {
 		factor = coarseBurst
 	}
 	for _, t := range sig.Signal(rules.DiskWrites) {
@@ -219,8 +219,8 @@ func behindBursts(sig *rules.Signals, commits []float64) (bursts timeline.Mask, 
 		if await == nil || queue == nil || !(timeline.Quantile(t.Values, 0.5) >= walWrites*usualCommits) {
 			continue
 		}
-		long := max(leastQueue, factor*sig.Usual(queue))
-		least := rules.StallThreshold(waitsOfCommit*sig.Usual(await)) / waitsOfCommit
+		long := max(leastQueue, factor*sig.Usual(queue, rules.DiskQueue))
+		least := rules.StallThreshold(waitsOfCommit*sig.Usual(await, rules.DiskWriteAwait)) / waitsOfCommit
 		here := timeline.Where(await, func(x float64) bool { return x >= least }).
 			And(timeline.Where(queue, func(x float64) bool { return x >= long }))
 		if bursts == nil {

@@ -1,0 +1,133 @@
+package rules
+
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A silence is a time in which hardly anything completed although operations waited. Fewer
+// completions alone show nothing: clients ask for less between two batches, at night and after a
+// deployment that stops traffic. What shows that operations waited is
+//
+//   - a count of them: queued writers, pending proposals, sessions executing, a busy device; or
+//   - the interval after the silence, to which counters credit the waits. The mean latency there
+//     hides them: a server with 64 connections has 64 waits of nine seconds, and then thousands of
+//     fast writes that clients had held back. So the sum of the waits counts, if the mean is not a
+//     normal one.
+const (
+	// silentOps is the share of the usual completions up to which hardly anything completed.
+	silentOps = 0.1
+	// silentWaiters is how many operations must have waited through a silence, on average, by what is
+	// credited after it.
+	silentWaiters = 4
+	// slowerThanUsual is from which multiple of the usual latency one is not normal.
+	slowerThanUsual = 2.0
+	// queuedAtLeast is how many operations a source must have counted as waiting, on average.
+	queuedAtLeast = 1.0
+	// undeterminedS and undeterminedPeriods are how long a silence at the end is, at least, before
+	// anything is said about it.
+	undeterminedS       = 10.0
+	undeterminedPeriods = 3
+)
+
+// A quiet is what is usual for a detector's operations, to recognize silence by.
+type quiet struct {
+	stepS    float64
+	interval int     // cells between two samples
+	ops      float64 // usual completions per second
+	latency  float64 // usual latency in seconds
+}
+
+func quietOf(t Time, s Stall) quiet {
+	return quiet{stepS: t.Grid.StepSeconds(), interval: max(1, int(math.Round(s.PeriodS/t.Grid.StepSeconds()))),
+		ops: timeline.Quantile(s.Ops, 0.5), latency: timeline.Quantile(s.Latency, 0.5)}
+}
+
+// silent reports whether hardly anything completed in a cell.
+func (q quiet) silent(s Stall, k int) bool { return s.Ops[k] <= silentOps*q.ops }
+
+// partOfWait reports whether a cell before a stalled one belongs to the same wait: it is silent, or its
+// operations were few and slow.
+func (q quiet) partOfWait(s Stall, k int) bool {
+	return q.silent(s, k) || s.Ops[k] <= quietOps*q.ops && s.Latency[k] >= slowerThanUsual*q.latency
+}
+
+// mark marks the silences of a stall, and what cannot be determined at the end.
+func (q quiet) mark(s *Stall) {
+	if !(q.ops >= minUsualOps) {
+		return
+	}
+	first := -1
+	for k := range s.Ops {
+		switch {
+		case q.silent(*s, k):
+			if first < 0 {
+				first = k
+			}
+		case first >= 0:
+			q.judge(s, first, k)
+			first = -1
+		}
+	}
+	if first >= 0 {
+		q.judge(s, first, len(s.Ops))
+	}
+}
+
+// ends is the cell after the last one in which anything is known of a detector's operations.
+func ends(s Stall) int {
+	end := len(s.Ops)
+	for end > 0 && math.IsNaN(s.Ops[end-1]) {
+		end--
+	}
+	return end
+}
+
+// judge decides about the silence from one cell to the cell before another.
+func (q quiet) judge(s *Stall, first, end int) {
+	length := float64(end-first) * q.stepS
+	if !(length >= s.ThresholdAt(first)) {
+		return
+	}
+	counted, known := q.counted(*s, first, end)
+	atEnd := end >= ends(*s)
+
+	switch {
+	case counted:
+		fill(s.Cells, first, end)
+	case !atEnd && q.credited(*s, end, length):
+		// What is credited to an interval has waited in part of it too.
+		fill(s.Cells, first, min(end+q.interval, len(s.Cells)))
+	case atEnd && !known && first > 0 && length >= max(undeterminedS, undeterminedPeriods*s.PeriodS):
+		s.Undetermined = make(timeline.Mask, len(s.Cells))
+		fill(s.Undetermined, first, end)
+	}
+}
+
+// counted reports whether operations were counted as waiting throughout a silence, and whether
+// anything counts them.
+func (q quiet) counted(s Stall, first, end int) (waited, known bool) {
+	queued, least := s.Queued, queuedAtLeast
+	if queued == nil && s.Sampled {
+		queued, least = s.Waiting, silentWaiters
+	}
+	if queued == nil {
+		return false, false
+	}
+	in := queued[first:end]
+	return timeline.Mean(in) >= least, timeline.Count(in) > 0
+}
+
+// credited reports whether the cell after a silence is credited with waits as long as it. What a
+// source samples at a moment is not credited later.
+func (q quiet) credited(s Stall, k int, silence float64) bool {
+	return !s.Sampled && silence <= maxReachS && s.Latency[k] >= StallFactor*q.latency &&
+		(s.Waiting[k]-q.latency*s.Ops[k])*s.PeriodS >= silentWaiters*silence
+}
+
+func fill(m timeline.Mask, first, end int) {
+	for k := first; k < end; k++ {
+		m[k] = true
+	}
+}
