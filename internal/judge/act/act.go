@@ -192,7 +192,7 @@ func (w *where) choose(c *rules.Case, f *rules.Finding, x rules.Fix, m *rules.Re
 	if m = c.Pack.RemedyFor(w.database, m); m == nil || slices.ContainsFunc(m.Relieves, func(r rules.Resource) bool { return refuted[r] }) {
 		return choice{}, false
 	}
-	recipe := RecipeFor(m, w.place, w.version)
+	recipe := RecipeFor(m, w.place, w.cloud, w.version)
 	if recipe == nil || recipe.None != "" {
 		return choice{}, false
 	}
@@ -213,11 +213,26 @@ func (w *where) choose(c *rules.Case, f *rules.Finding, x rules.Fix, m *rules.Re
 	return choice{remedy: m, recipe: recipe, finding: f, fix: x, values: v}, true
 }
 
-// RecipeFor is the recipe of a remedy for a place and a version; nil if there is none.
-func RecipeFor(m *rules.Remedy, place rules.Place, version string) *rules.Recipe {
+// RecipeFor is the recipe of a remedy for a place, a cloud and a version; nil if there is none. If the
+// cloud is not known, only recipes for every cloud fit; if there are none for the place, the first for any.
+func RecipeFor(m *rules.Remedy, place rules.Place, cloud rules.Cloud, version string) *rules.Recipe {
+	if r := recipeFor(m, place, cloud, version); r != nil || cloud != "" {
+		return r
+	}
+	for i := range m.Recipes {
+		for _, c := range m.Recipes[i].Clouds {
+			if r := recipeFor(m, place, c, version); r != nil {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+func recipeFor(m *rules.Remedy, place rules.Place, cloud rules.Cloud, version string) *rules.Recipe {
 	for i := range m.Recipes {
 		r := &m.Recipes[i]
-		if len(r.Places) > 0 && !slices.Contains(r.Places, place) {
+		if len(r.Places) > 0 && !slices.Contains(r.Places, place) || len(r.Clouds) > 0 && !slices.Contains(r.Clouds, cloud) {
 			continue
 		}
 		if version == "" && (r.From != "" || r.Before != "") {

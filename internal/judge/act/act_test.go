@@ -40,8 +40,10 @@ func TestRemediesAreComplete(t *testing.T) {
 			t.Errorf("%s: it lacks a name, a title, what it costs, or how long to wait until what: %+v", m.Name, m)
 		}
 		for _, place := range rules.Places {
-			if act.RecipeFor(m, place, "") == nil {
-				t.Errorf("%s: nothing is said of %s", m.Name, place)
+			for _, cloud := range []rules.Cloud{"", rules.AWS, rules.Azure, rules.Google, rules.NoCloud} {
+				if act.RecipeFor(m, place, cloud, "") == nil {
+					t.Errorf("%s: nothing is said of %s in cloud %q", m.Name, place, cloud)
+				}
 			}
 		}
 		for i, r := range m.Recipes {

@@ -42,11 +42,13 @@ type Description struct {
 	Ways     []Way    `json:"ways"`
 }
 
-// A Way is how it is done in one place; Before and From bound the versions that it is for.
+// A Way is how it is done in one place; Before and From bound the versions that it is for. Clouds are whose
+// hosts it is for; none is every host.
 type Way struct {
-	Place  string `json:"place"`
-	From   string `json:"from_version,omitempty"`
-	Before string `json:"before_version,omitempty"`
+	Place  string   `json:"place"`
+	Clouds []string `json:"clouds,omitempty"`
+	From   string   `json:"from_version,omitempty"`
+	Before string   `json:"before_version,omitempty"`
 	Steps
 }
 
@@ -78,7 +80,11 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 		}
 		for _, place := range places {
 			p.w.place = place
-			out.Ways = append(out.Ways, Way{Place: string(place), From: r.From, Before: r.Before, Steps: p.steps(r)})
+			var clouds []string
+			for _, c := range r.Clouds {
+				clouds = append(clouds, string(c))
+			}
+			out.Ways = append(out.Ways, Way{Place: string(place), Clouds: clouds, From: r.From, Before: r.Before, Steps: p.steps(r)})
 		}
 	}
 	return out
@@ -89,7 +95,7 @@ func others(earlier []rules.Recipe) []rules.Place {
 	taken := map[rules.Place]bool{}
 	for _, r := range earlier {
 		for _, place := range r.Places {
-			taken[place] = taken[place] || r.From == "" && r.Before == ""
+			taken[place] = taken[place] || r.From == "" && r.Before == "" && len(r.Clouds) == 0
 		}
 	}
 	var out []rules.Place

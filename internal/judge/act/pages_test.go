@@ -177,6 +177,8 @@ func fixesOf(r *rules.Rule, home map[string]string) string {
 	return out
 }
 
+var cloudNames = map[string]string{"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "none": "no known cloud"}
+
 var placeNames = map[string]string{"host": "a host", "docker": "Docker", "kubernetes": "Kubernetes", "rds": "Amazon RDS", "managed": "another provider's service"}
 
 // inFull is a remedy with all that must be known before it is done.
@@ -198,13 +200,20 @@ func inFull(d *act.Description, r *rules.Rule) string {
 		w := d.Ways[0]
 		var places []string
 		d.Ways = slices.DeleteFunc(d.Ways, func(o act.Way) bool {
-			same := reflect.DeepEqual(o.Steps, w.Steps) && o.From == w.From && o.Before == w.Before
+			same := reflect.DeepEqual(o.Steps, w.Steps) && reflect.DeepEqual(o.Clouds, w.Clouds) && o.From == w.From && o.Before == w.Before
 			if same {
 				places = append(places, placeNames[o.Place])
 			}
 			return same
 		})
 		where := versions(w) + "On " + listed(places)
+		if len(w.Clouds) > 0 {
+			var names []string
+			for _, c := range w.Clouds {
+				names = append(names, cloudNames[c])
+			}
+			where += " of " + listed(names)
+		}
 		where = strings.NewReplacer("On Docker", "In Docker", "On Kubernetes", "In Kubernetes", "On another", "At another").Replace(where)
 		if w.None != "" {
 			if len(places) == len(rules.Places) {

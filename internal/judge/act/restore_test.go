@@ -25,6 +25,11 @@ type bench struct {
 
 func newBench(t *testing.T, remedy string, place rules.Place, values rules.Values, programs map[string]string, replaced ...string) *bench {
 	t.Helper()
+	return newBenchIn(t, remedy, place, "", values, programs, replaced...)
+}
+
+func newBenchIn(t *testing.T, remedy string, place rules.Place, cloud rules.Cloud, values rules.Values, programs map[string]string, replaced ...string) *bench {
+	t.Helper()
 	bin := t.TempDir()
 	programs["sudo"] = "#!/bin/sh\nexec \"$@\"\n"
 	for name, text := range programs {
@@ -40,7 +45,7 @@ func newBench(t *testing.T, remedy string, place rules.Place, values rules.Value
 			continue
 		}
 		for _, w := range act.Describe(pack, "", m, values).Ways {
-			if w.Place == string(place) {
+			if w.Place == string(place) && (cloud == "" && len(w.Clouds) == 0 || slices.Contains(w.Clouds, string(cloud))) {
 				b.way = w
 				return b
 			}

@@ -11,6 +11,7 @@ import (
 type where struct {
 	place    rules.Place
 	known    bool
+	cloud    rules.Cloud
 	database string
 	version  string
 	client   func(at rules.ClientAt, statements []string) []string
@@ -23,7 +24,7 @@ const amazonRDS = ".rds.amazonaws.com"
 // whereIs finds out by the sources' addresses, then by the labels and groups of containers. Without
 // either it is a host, and not known.
 func whereIs(c *rules.Case, s Setting) *where {
-	w := &where{place: rules.Host, named: map[string]string{}}
+	w := &where{place: rules.Host, cloud: rules.CloudOf(c), named: map[string]string{}}
 	if len(c.Engines) > 0 {
 		w.database = c.Engines[0]
 	}

@@ -42,6 +42,9 @@ type Remedy struct {
 // A Recipe is how to do it in one kind of place, or with some versions.
 type Recipe struct {
 	Places []Place // none: everywhere
+	// Clouds are whose hosts it is for; none is every host. Where the cloud is not known, a recipe for
+	// every host goes before those for some.
+	Clouds []Cloud
 	// From is the first version that it is for and Before the first that it is no longer for; "" is
 	// no bound. A version that is not known is within any bounds.
 	From, Before string

@@ -3,20 +3,21 @@ package rules
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
-// What EBS allows: a volume is modified again once the last change is completed, and four times in a
-// rolling 24 hours (EC2 API, ModifyVolume). A gp3 has at most 80,000 IOPS and 2,000 MiB/s, and 0.25
-// MiB/s for each IOPS.
+// What EBS sells (Amazon EBS User Guide, "Amazon EBS volume types"). A gp3 has at most 80,000 IOPS and
+// 2,000 MiB/s, and 0.25 MiB/s for each IOPS; an io2 Block Express has at most 256,000 IOPS.
 const (
-	gp3MostIOPS    = 80000
-	gp3MostMiBs    = 2000
-	gp3FreeIOPS    = 3000
+	gp3MostIOPS    = 80_000
+	gp3MostMiBs    = 2_000
+	gp3FreeIOPS    = 3_000
 	gp3FreeMiBs    = 125
-	gp3IOPSPrice   = 0.005
+	gp3IOPSPrice   = 0.005 // USD a month each, us-east-1
 	gp3MiBsPrice   = 0.04
 	gp3MiBsPerIOPS = 0.25
+	io2MostIOPS    = 256_000
 	stepIOPS       = 500
 	stepMiBs       = 25
 	// asMeasured is how far a plateau may be above its limit.
@@ -26,96 +27,239 @@ const (
 const (
 	volumeID     = `{{ask .volume "VOLUME" "the id of the volume, vol-..."}}`
 	claimsVolume = `VOLUME=$(kubectl get pv "$(kubectl get pvc{{with .namespace}} -n {{q .}}{{end}} {{ask .claim "CLAIM" "the volume claim of the database"}} -o jsonpath='{.spec.volumeName}')" -o jsonpath='{.spec.csi.volumeHandle}'); echo "$VOLUME"`
-	showVolume   = ` --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]' --output text`
-	lastChange   = ` --query 'VolumesModifications[0].[ModificationState,Progress,StartTime]' --output text`
-	ownCloud     = "The commands are for EBS. Elsewhere, order the same figures of the provider: az disk update, gcloud compute disks update."
-	instanceToo  = "The instance has a limit of its own: aws ec2 describe-instance-types shows it under EbsInfo. More than that buys nothing."
+	ownCloud     = "The commands are for EBS, because no source shows which cloud it is. Elsewhere, order the same figures of the provider."
+	instanceToo  = "The machine has a limit, too: aws ec2 describe-instance-types shows it under EbsInfo. More than that buys nothing."
 	fourADay     = "EBS takes the next change of a volume when this one is completed, and four in 24 hours: the undo waits for that, too."
-	showInstance = `aws rds describe-db-instances --db-instance-identifier {{ask .instance "DB" "the identifier of the instance"}} --query 'DBInstances[0].[StorageType,AllocatedStorage,Iops,StorageThroughput,DBInstanceStatus]' --output text`
+	byClass      = "The claim's class does not know of it: order new volumes the same way, by a StorageClass or a VolumeAttributesClass."
 )
 
-// modifyVolume are the ways to change a volume online: order and back are options of modify-volume,
-// rds and rdsBack those of modify-db-instance.
-func modifyVolume(order, back, rds, rdsBack string, notes ...string) []Recipe {
-	on := func(volume string) Recipe {
-		return Recipe{
-			Look:  Tool(`aws ec2 describe-volumes --volume-ids `+volume+showVolume, `aws ec2 describe-volumes-modifications --volume-ids `+volume+lastChange),
-			Do:    Tool(`aws ec2 modify-volume --volume-id ` + volume + ` ` + order),
-			Check: Tool(`aws ec2 describe-volumes-modifications --volume-ids ` + volume + lastChange),
-			Undo:  Tool(`aws ec2 modify-volume --volume-id ` + volume + ` ` + back),
-			Kept:  "it lasts",
-			Notes: append([]string{fourADay}, notes...),
-		}
+// An order is what is ordered of a volume: IOPS, MiB/s, or both.
+type order struct{ iops, mibs bool }
+
+// modifyVolume are the ways to change a volume online, in each cloud. Looking saves what the volume is
+// provisioned with; what is ordered is never less, and undoing orders exactly that again.
+func modifyVolume(o order) []Recipe {
+	unknown := o.onEBS(volumeID, nil, "", Host, Docker)
+	unknown.Notes = append(unknown.Notes, ownCloud)
+	aws := o.onEBS(volumeID, nil, AWS, Host, Docker)
+	return []Recipe{
+		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{NoCloud}, None: "the host is in none of the clouds whose volumes are known: its storage's administration sets this"},
+		aws, o.onAzure(`{{ask .volume "DISK" "the disk's resource id, /subscriptions/..."}}`, nil, Host, Docker), o.onGoogle(nil, Host, Docker), unknown,
+		o.onEBS(`"$VOLUME"`, Tool(claimsVolume), AWS, Kubernetes), o.onAzure(`"$VOLUME"`, Tool(claimsVolume), Kubernetes), o.onGoogle(Tool(claimsVolume), Kubernetes),
+		withNotes(o.onEBS(`"$VOLUME"`, Tool(claimsVolume), "", Kubernetes), ownCloud),
+		o.onRDS(),
+		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
 	}
-	host, kube := on(volumeID), on(`"$VOLUME"`)
-	host.Places, kube.Places = []Place{Host, Docker}, []Place{Kubernetes}
-	kube.Look = append(Tool(claimsVolume), kube.Look...)
-	kube.Notes = append(kube.Notes, "The claim's class does not know of it: order new volumes the same way, by a StorageClass or a VolumeAttributesClass.")
-	managed := Recipe{Places: []Place{Managed}, None: "the provider sells its own sizes"}
-	database := Recipe{Places: []Place{RDS}, None: "RDS sets this by its storage type: change that in a maintenance window"}
-	if rds != "" {
-		database = Recipe{Places: []Place{RDS},
-			Look:  Tool(showInstance),
-			Do:    Tool(`aws rds modify-db-instance --db-instance-identifier {{ask .instance "DB" "the identifier of the instance"}} ` + rds + ` --apply-immediately`),
-			Check: Tool(showInstance),
-			Undo:  Tool(`aws rds modify-db-instance --db-instance-identifier {{ask .instance "DB" "the identifier of the instance"}} ` + rdsBack + ` --apply-immediately`),
-			Kept:  "it lasts",
-			Notes: []string{"The instance is in the state storage-optimization for hours, and its storage cannot be changed again meanwhile. Below 400 GiB gp3 has the baseline only."}}
-	}
-	return []Recipe{host, kube, database, managed}
 }
 
-const (
-	wasIOPS = `"${OLD_IOPS:?the IOPS that the first command showed}"`
-	wasMiBs = `"${OLD_MIBS:?the MiB/s that the first command showed}"`
-)
+func clouds(c Cloud) []Cloud {
+	if c == "" {
+		return nil
+	}
+	return []Cloud{c}
+}
+
+// onEBS orders of a gp3, io1 or io2. More MiB/s of a gp3 need IOPS that carry them; other types have no
+// MiB/s to order, and a gp2 neither.
+func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Place) Recipe {
+	saved := `~/plimsoll-volume-` + volume + `.before`
+	var want []Command
+	if o.iops {
+		want = append(want, OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`)...)
+	}
+	if o.mibs {
+		want = append(want, OnShell(`test "$TYPE" != gp3 || { test "$MIBS" -ge {{.mibs}} || MIBS={{.mibs}}; test "$IOPS" -ge $((MIBS * 4)) || IOPS=$((MIBS * 4)); }`)...)
+	}
+	modify := OnShell(`case "$TYPE" in gp3) aws ec2 modify-volume --volume-id ` + volume + ` --iops "$IOPS" --throughput "$MIBS" ;; io1|io2) aws ec2 modify-volume --volume-id ` + volume + ` --iops "$IOPS" ;; *) echo "$TYPE has nothing to order: change it to gp3 first" ;; esac`)
+	load := OnShell(`read -r TYPE SIZE IOPS MIBS < ` + saved)
+	changes := `aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=` + volume + ` --query 'VolumesModifications[0].[ModificationState,Progress,StartTime]' --output text`
+	r := Recipe{
+		Places: places, Clouds: clouds(cloud),
+		Look: append(append(slices.Clone(first), once(saved, `aws ec2 describe-volumes --volume-ids `+volume+` --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]' --output text`)...), Tool(changes)...),
+		Do:   slices.Concat(load, want, modify), Check: Tool(changes),
+		Undo: slices.Concat(load, modify, OnShell(`rm `+saved)), Kept: "it lasts",
+		Notes: []string{fourADay, instanceToo},
+	}
+	if len(first) > 0 {
+		r.Notes = append(r.Notes, byClass)
+	}
+	return r
+}
+
+// onAzure orders of a Premium SSD v2 or an Ultra disk. A Premium SSD has what its tier has: a higher tier is
+// ordered without a restart, and lowered again once in 12 hours (Azure, "Change your performance tier").
+func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
+	const saved = `~/plimsoll-azure-disk.before`
+	show := `az disk show --ids ` + disk + ` --query '[sku.name,diskIOPSReadWrite,diskMBpsReadWrite,tier]' --output tsv | tr '\n' ' '`
+	var want []Command
+	if o.iops {
+		want = append(want, OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`)...)
+	}
+	if o.mibs {
+		want = append(want, OnShell(`test "$MBPS" -ge {{.mibs}} || MBPS={{.mibs}}`)...)
+	}
+	modify := func(tier string) []Command {
+		return OnShell(`case "$SKU" in PremiumV2*|UltraSSD*) az disk update --ids ` + disk + ` --disk-iops-read-write "$IOPS" --disk-mbps-read-write "$MBPS" ;; *) az disk update --ids ` + disk + ` --set tier=` + tier + ` ;; esac`)
+	}
+	load := OnShell(`read -r SKU IOPS MBPS TIER < ` + saved)
+	r := Recipe{
+		Places: places, Clouds: []Cloud{Azure},
+		Look:  slices.Concat(first, once(saved, show)),
+		Do:    slices.Concat(load, want, modify(`"${HIGHER_TIER:?a tier above the present one, such as P40}"`)),
+		Check: Tool(show),
+		Undo:  slices.Concat(load, modify(`"$TIER"`), OnShell(`rm `+saved)),
+		Kept:  "it lasts",
+		Notes: []string{"A tier is lowered at most once in 12 hours, and a Premium SSD v2 changed four times in 24 hours: the undo waits for that, too.",
+			"The machine has a limit, too: its size's \"max uncached disk throughput\". More than that buys nothing.",
+			"A Standard SSD or HDD has no tier to order: it has to become a Premium SSD."},
+	}
+	if len(first) > 0 {
+		r.Notes = append(r.Notes, byClass)
+	}
+	return r
+}
+
+// onGoogle orders of a Hyperdisk. A Persistent Disk's limits follow its size, which cannot shrink.
+func (o order) onGoogle(first []Command, places ...Place) Recipe {
+	const saved = `~/plimsoll-google-disk.before`
+	disk, zone := `{{ask .volume "DISK" "the name of the disk"}}`, `"${ZONE:?the zone of the disk}"`
+	if len(first) > 0 {
+		first = append(first, OnShell(`DISK=${VOLUME##*/}; ZONE=${VOLUME%/disks/*}; ZONE=${ZONE##*/}`)...)
+		disk, zone = `"$DISK"`, `"$ZONE"`
+	}
+	show := `gcloud compute disks describe ` + disk + ` --zone ` + zone + ` --format 'value(type.basename(),provisionedIops,provisionedThroughput)'`
+	update, options := `gcloud compute disks update `+disk+` --zone `+zone, ""
+	var want []Command
+	if o.iops {
+		want = append(want, OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`)...)
+		options += ` --provisioned-iops "$IOPS"`
+	}
+	if o.mibs {
+		want = append(want, OnShell(`test "$MIBS" -ge {{.mibs}} || MIBS={{.mibs}}`)...)
+		options += ` --provisioned-throughput "$MIBS"`
+	}
+	modify := OnShell(`case "$TYPE" in hyperdisk-*) ` + update + options + ` ;; *) echo "the limits of $TYPE follow its size: a Hyperdisk has limits to order" ;; esac`)
+	load := OnShell(`read -r TYPE IOPS MIBS < ` + saved)
+	r := Recipe{
+		Places: places, Clouds: []Cloud{Google},
+		Look:  slices.Concat(first, once(saved, show)),
+		Do:    slices.Concat(load, want, modify),
+		Check: Tool(show),
+		Undo:  slices.Concat(load, modify, OnShell(`rm `+saved)),
+		Kept:  "it lasts",
+		Notes: []string{"A Hyperdisk's figures change once in four hours: the undo waits for that, too.",
+			"The machine has a limit, too, by its type and number of vCPUs. More than that buys nothing."},
+	}
+	if len(first) > 0 {
+		r.Notes = append(r.Notes, byClass)
+	}
+	return r
+}
+
+// onRDS orders of a DB instance's gp3 from 400 GiB on, which begins at 12,000 IOPS and 500 MiB/s; smaller
+// ones have the baseline only, and storage cannot shrink. IOPS are ordered together with the allocated
+// storage (RDS API, ModifyDBInstance; RDS User Guide, "gp3 storage").
+func (o order) onRDS() Recipe {
+	const (
+		db    = `{{ask .instance "DB" "the identifier of the instance"}}`
+		saved = `~/plimsoll-rds-` + db + `.before`
+		show  = `aws rds describe-db-instances --db-instance-identifier ` + db + ` --query 'DBInstances[0].[StorageType,AllocatedStorage,Iops,StorageThroughput,DBInstanceStatus]' --output text`
+	)
+	options := ` --iops "$IOPS"`
+	want := OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`, `test "$IOPS" -ge 12000 || IOPS=12000`)
+	if o.mibs {
+		options += ` --storage-throughput "$MIBS"`
+		want = append(want, OnShell(`test "$MIBS" -ge {{.mibs}} || MIBS={{.mibs}}`, `test "$MIBS" -ge 500 || MIBS=500`)...)
+	}
+	modify := OnShell(`if [ "$TYPE" = gp3 ] && [ "$SIZE" -ge 400 ]; then aws rds modify-db-instance --db-instance-identifier ` + db + ` --allocated-storage "$SIZE"` + options + ` --apply-immediately; else echo "$TYPE of $SIZE GiB: nothing to order below 400 GiB of gp3, and storage cannot shrink again"; fi`)
+	load := OnShell(`read -r TYPE SIZE IOPS MIBS STATUS < ` + saved)
+	return Recipe{Places: []Place{RDS},
+		Look:  once(saved, show),
+		Do:    slices.Concat(load, want, modify),
+		Check: Tool(show),
+		Undo:  slices.Concat(load, modify, OnShell(`rm `+saved)),
+		Kept:  "it lasts",
+		Notes: []string{"The instance is in the state storage-optimization for hours, and its storage cannot be changed again for six hours: the undo waits for that, too.",
+			"Only instances with gp3 of 400 GiB and more (Oracle: 200) have IOPS and throughput to order. To grow a smaller one to 400 GiB gives 12,000 IOPS, and cannot be undone."}}
+}
 
 // theVolume is what all of them change: EBS takes one change at a time, and no source reports it.
 var theVolume = []string{"volume"}
 
+const (
+	volumeMoney   = "{{with .dollars}}about USD {{.}} a month if it is a gp3 (us-east-1){{else}}what is added, at the price of the volume's type{{end}}"
+	volumeChanged = "the change is optimizing or completed"
+)
+
 var raiseIOPS = &Remedy{
 	Name: "raise-iops", Title: "Raise the volume's IOPS",
 	Relieves: []Resource{VolumeIOPS},
-	Recipes:  modifyVolume(`--iops {{.iops}}`, `--iops `+wasIOPS, `--iops {{.iops}}`, `--iops `+wasIOPS, instanceToo, ownCloud),
-	Money:    gp3Money, Wait: 30 * time.Minute, Until: "the change is optimizing or completed",
-	Raises: []string{"iops", "throughput"}, Settings: theVolume, Size: sizeVolume, Example: Values{"iops": "6000", "dollars": "15"},
+	Recipes:  modifyVolume(order{iops: true}),
+	Money:    volumeMoney, Wait: 30 * time.Minute, Until: volumeChanged,
+	Raises: []string{"iops", "throughput"}, Settings: theVolume, Size: sizeVolume, Needed: raises,
+	Example: Values{"iops": "6000", "dollars": "15"},
 }
 
 var raiseThroughput = &Remedy{
 	Name: "raise-throughput", Title: "Raise the volume's throughput",
 	Relieves: []Resource{VolumeThroughput},
-	Recipes:  modifyVolume(`--throughput {{.mibs}}`, `--throughput `+wasMiBs, `--storage-throughput {{.mibs}}`, `--storage-throughput `+wasMiBs, instanceToo, ownCloud),
-	Money:    gp3Money, Wait: 30 * time.Minute, Until: "the change is optimizing or completed",
-	Raises: []string{"iops", "throughput"}, Settings: theVolume, Size: sizeVolume, Example: Values{"mibs": "250", "dollars": "5.00"},
+	Recipes:  modifyVolume(order{mibs: true}),
+	Money:    volumeMoney, Wait: 30 * time.Minute, Until: volumeChanged,
+	Raises: []string{"iops", "throughput"}, Settings: theVolume, Size: sizeVolume, Needed: raises,
+	Example: Values{"mibs": "250", "iops": "3000", "dollars": "5.00"},
 }
 
 var raiseBoth = &Remedy{
 	Name: "raise-both", Title: "Raise the volume's IOPS and throughput together",
 	Relieves: []Resource{VolumeIOPS, VolumeThroughput},
-	Recipes: modifyVolume(`--iops {{.iops}} --throughput {{.mibs}}`, `--iops `+wasIOPS+` --throughput `+wasMiBs,
-		`--iops {{.iops}} --storage-throughput {{.mibs}}`, `--iops `+wasIOPS+` --storage-throughput `+wasMiBs, instanceToo, ownCloud),
-	Money: gp3Money, Wait: 30 * time.Minute, Until: "the change is optimizing or completed",
-	Raises: []string{"iops", "throughput"}, Settings: theVolume, Size: sizeVolume, Example: Values{"iops": "6000", "mibs": "250", "dollars": "20"},
+	Recipes:  modifyVolume(order{iops: true, mibs: true}),
+	Money:    volumeMoney, Wait: 30 * time.Minute, Until: volumeChanged,
+	Raises: []string{"iops", "throughput"}, Settings: theVolume, Size: sizeVolume, Needed: raises,
+	Example: Values{"iops": "6000", "mibs": "250", "dollars": "20"},
 }
 
-const gp3Money = "about USD {{.dollars}} a month if it is a gp3 (us-east-1)"
+// raises reports whether what is ordered is more than what binds: beyond the largest volume there is
+// nothing to order.
+func raises(_ *Case, v Values) bool { return v["less"] == "" }
 
-// sizeVolume doubles the cap that binds. What a burst needs is not known before it is served.
+// sizeVolume doubles the cap that binds. What a burst needs is not known before it is served. The price is
+// that of a gp3, and is left out where only other types have as much.
 func sizeVolume(_ *Case, f *Finding) Values {
-	iops, mibs := 2.0*gp3FreeIOPS, 2.0*gp3FreeMiBs
-	dollars := 0.0
-	if f.Cap != nil && f.Cap.IOPS > 0 {
-		iops = min(gp3MostIOPS, math.Ceil(2*f.Cap.IOPS*(1-asMeasured)/stepIOPS)*stepIOPS)
-		dollars += (iops - max(gp3FreeIOPS, f.Cap.IOPS)) * gp3IOPSPrice
+	v := Values{"iops": "6000", "mibs": "250", "dollars": "", "less": "", "volume": volumeOf(f)}
+	if f.Cap == nil {
+		return v
 	}
-	if f.Cap != nil && f.Cap.Throughput > 0 {
-		mibs = min(gp3MostMiBs, math.Ceil(2*f.Cap.Throughput*(1-asMeasured)/mib/stepMiBs)*stepMiBs)
-		dollars += max(0, mibs-max(gp3FreeMiBs, f.Cap.Throughput/mib)) * gp3MiBsPrice
+
+	dollars, priced := 0.0, true
+	iops, mibs := float64(gp3FreeIOPS), float64(gp3FreeMiBs)
+	if limit := f.Cap.IOPS; limit > 0 {
+		most := float64(gp3MostIOPS)
+		if limit*(1-asMeasured) >= gp3MostIOPS {
+			most, priced = io2MostIOPS, false
+		}
+		iops = max(gp3FreeIOPS, min(most, math.Ceil(2*limit*(1-asMeasured)/stepIOPS)*stepIOPS))
+		dollars += (iops - max(gp3FreeIOPS, limit)) * gp3IOPSPrice
+		if iops <= limit {
+			v["less"] = "yes"
+		}
 	}
-	if most := iops * gp3MiBsPerIOPS; mibs > most {
-		mibs = most
+	if limit := f.Cap.Throughput / mib; limit > 0 {
+		mibs = max(gp3FreeMiBs, min(gp3MostMiBs, math.Ceil(2*limit*(1-asMeasured)/stepMiBs)*stepMiBs))
+		// Throughput needs IOPS that carry it.
+		if need := mibs / gp3MiBsPerIOPS; need > iops {
+			dollars += (need - max(gp3FreeIOPS, iops)) * gp3IOPSPrice
+			iops = need
+		}
+		dollars += (mibs - max(gp3FreeMiBs, limit)) * gp3MiBsPrice
+		if mibs <= limit {
+			v["less"] = "yes"
+		}
 	}
-	return Values{"iops": Value(fmt.Sprintf("%.0f", max(iops, gp3FreeIOPS))), "mibs": Value(fmt.Sprintf("%.0f", max(mibs, gp3FreeMiBs))), "dollars": Number(max(0, dollars)), "volume": volumeOf(f)}
+	v["iops"], v["mibs"] = Value(fmt.Sprintf("%.0f", iops)), Value(fmt.Sprintf("%.0f", mibs))
+	if priced && dollars > 0 {
+		v["dollars"] = Number(dollars)
+	}
+	return v
 }
 
 // volumeOf is the id of an EBS volume that a finding is about; "" if it is about a device.
@@ -132,28 +276,29 @@ func volumeOf(f *Finding) Value {
 var toGP3 = &Remedy{
 	Name: "gp3", Title: "Change a gp2 volume to gp3, which has no credits",
 	Relieves: []Resource{VolumeIOPS, VolumeThroughput},
-	Recipes:  gp3Recipes(),
-	Money:    "less than gp2: USD 0.08 instead of 0.10 for each GB a month, and USD 5 for 250 MiB/s (us-east-1)",
-	Wait:     30 * time.Minute, Until: "the change is optimizing or completed",
+	Recipes: []Recipe{
+		gp3Of(volumeID, nil, Host, Docker), gp3Of(`"$VOLUME"`, Tool(claimsVolume), Kubernetes),
+		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{Azure, Google, NoCloud}, None: "gp2 and gp3 are Amazon's"},
+		{Places: []Place{RDS}, None: "RDS sets this by its storage type: change that in a maintenance window"},
+		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
+	},
+	Money: "less than gp2: USD 0.08 instead of 0.10 for each GB a month, and USD 5 for 250 MiB/s (us-east-1)",
+	Wait:  30 * time.Minute, Until: volumeChanged,
 	Raises: []string{"iops", "throughput"}, Settings: theVolume,
 	Size: func(_ *Case, f *Finding) Values { return Values{"volume": volumeOf(f)} },
 }
 
-func gp3Recipes() []Recipe {
-	const order = `--volume-type gp3 --iops "$((SIZE * 3 > 16000 ? 16000 : SIZE * 3 > 3000 ? SIZE * 3 : 3000))" --throughput "$((SIZE > 170 ? 250 : 125))"`
-	out := modifyVolume(order, `--volume-type gp2`, "", "", ownCloud)
-	for i := range out {
-		r := &out[i]
-		if r.None != "" {
-			continue
-		}
-		volume := volumeID
-		if r.Places[0] == Kubernetes {
-			volume = `"$VOLUME"`
-		}
-		describe := `$(aws ec2 describe-volumes --volume-ids ` + volume + ` --query 'Volumes[0].`
-		r.Look = append(r.Look, Tool(`TYPE=`+describe+`VolumeType' --output text); SIZE=`+describe+`Size' --output text); echo "$TYPE, $SIZE GiB"`)...)
-		r.Do[0].Text = `[ "$TYPE" = gp2 ] && ` + r.Do[0].Text
+func gp3Of(volume string, first []Command, places ...Place) Recipe {
+	r := order{}.onEBS(volume, first, AWS, places...)
+	saved := `~/plimsoll-volume-` + volume + `.before`
+	load := OnShell(`read -r TYPE SIZE IOPS MIBS < ` + saved)
+	r.Do = slices.Concat(load, OnShell(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+
+		` --volume-type gp3 --iops "$((SIZE * 3 > 16000 ? 16000 : SIZE * 3 > 3000 ? SIZE * 3 : 3000))" --throughput "$((SIZE > 170 ? 250 : 125))"`))
+	r.Undo = slices.Concat(load, OnShell(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+` --volume-type gp2`, `rm `+saved))
+	r.Clouds = []Cloud{AWS}
+	r.Notes = []string{fourADay}
+	if len(first) > 0 {
+		r.Notes = append(r.Notes, byClass)
 	}
-	return out
+	return r
 }

@@ -159,18 +159,33 @@ func chosen(text string) string {
 	return name
 }
 
-// machineFacts report the type of an EC2 instance: on Nitro its firmware has it as the product's name.
-// (Amazon EC2 User Guide, "Detect whether a host is an EC2 instance"; Linux,
+// machineFacts report whose machine it is, by its firmware, and the type of an EC2 instance: on Nitro the
+// product's name is the type. (Amazon EC2 User Guide, "Detect whether a host is an EC2 instance"; Linux,
 // Documentation/ABI/stable/sysfs-class-dmi.) No network is asked.
 func machineFacts(root string, f map[string]string) {
 	const dmi = "sys/class/dmi/id/"
-	if readText(root, dmi+"sys_vendor") != "Amazon EC2" {
-		return
-	}
-	if name := readText(root, dmi+"product_name"); instanceType.MatchString(name) {
-		f["instance_type"] = name
+	switch vendor := readText(root, dmi+"sys_vendor"); {
+	case vendor == "Amazon EC2":
+		f["cloud"] = "aws"
+		if name := readText(root, dmi+"product_name"); instanceType.MatchString(name) {
+			f["instance_type"] = name
+		}
+	case vendor == "Google":
+		f["cloud"] = "gcp"
+	case vendor == "Microsoft Corporation" && readText(root, dmi+"chassis_asset_tag") == azureTag:
+		f["cloud"] = "azure"
+	case vendor == "Xen": // EC2 before Nitro, or any other host with Xen
+		if strings.Contains(readText(root, dmi+"bios_version"), "amazon") {
+			f["cloud"] = "aws"
+		}
+	case vendor != "":
+		f["cloud"] = "none"
 	}
 }
+
+// azureTag is the chassis' tag of every virtual machine on Azure, and of no other of Hyper-V's (cloud-init,
+// sources/DataSourceAzure.py).
+const azureTag = "7783-7084-3265-9085-8269-3286-77"
 
 // instanceType matches m6i.xlarge, not the names of other products.
 var instanceType = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)

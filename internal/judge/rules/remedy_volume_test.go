@@ -1,0 +1,43 @@
+package rules
+
+import "testing"
+
+// Twice the cap that binds is ordered, within what the volume's type sells, and never less than it has.
+func TestSizeVolume(t *testing.T) {
+	for _, c := range []struct {
+		cap                 Cap
+		iops, mibs, dollars string
+		raises              bool
+	}{
+		{Cap{IOPS: 3000}, "6000", "125", "15", true},
+		{Cap{IOPS: 50_000}, "80000", "125", "150", true},
+		{Cap{IOPS: 100_133}, "200000", "125", "", true}, // only an io2 has as much: no gp3's maximum, and no gp3's price
+		{Cap{IOPS: 256_000}, "256000", "125", "", false},
+		{Cap{Throughput: 125 * mib}, "3000", "250", "5", true},
+		{Cap{Throughput: 750 * mib}, "6000", "1500", "45", true}, // 3,000 IOPS carry 750 MiB/s
+		{Cap{Throughput: 2000 * mib}, "8000", "2000", "25", false},
+	} {
+		v := sizeVolume(nil, &Finding{Cap: &c.cap})
+		if string(v["iops"]) != c.iops || string(v["mibs"]) != c.mibs || string(v["dollars"]) != c.dollars || raises(nil, v) != c.raises {
+			t.Errorf("%+v: %s IOPS, %s MiB/s, USD %s, raises %v; want %+v", c.cap, v["iops"], v["mibs"], v["dollars"], raises(nil, v), c)
+		}
+	}
+}
+
+func TestCloudOf(t *testing.T) {
+	for machine, want := range map[string]Cloud{
+		"m6i.xlarge": AWS, "u-6tb1.112xlarge": AWS, "Standard_D8s_v5": Azure, "standard_d8s_v5": Azure,
+		"n2-standard-8": Google, "e2-medium": Google, "c4-highmem-8-lssd": Google, "": "", "something": "",
+	} {
+		c := NewCase(nil, Time{}.Grid, nil)
+		if machine != "" {
+			c.Facts[FactMachine] = machine
+		}
+		if got := CloudOf(c); got != want {
+			t.Errorf("%q is of %q, want %q", machine, got, want)
+		}
+		if c.Facts[FactCloud] = "none"; CloudOf(c) != NoCloud {
+			t.Errorf("%q: what the firmware says goes first", machine)
+		}
+	}
+}
