@@ -9,13 +9,13 @@ func TestSizeVolume(t *testing.T) {
 		iops, mibs, dollars string
 		raises              bool
 	}{
-		{Cap{IOPS: 3000}, "6000", "125", "15", true},
+		{Cap{IOPS: 3000}, "6000", "125", "15.0", true},
 		{Cap{IOPS: 50_000}, "80000", "125", "150", true},
-		{Cap{IOPS: 100_133}, "200000", "125", "", true}, // only an io2 has as much: no gp3's maximum, and no gp3's price
+		{Cap{IOPS: 100_133}, "199500", "125", "", true}, // only an io2 has as much: no gp3's maximum, and no gp3's price
 		{Cap{IOPS: 256_000}, "256000", "125", "", false},
-		{Cap{Throughput: 125 * mib}, "3000", "250", "5", true},
-		{Cap{Throughput: 750 * mib}, "6000", "1500", "45", true}, // 3,000 IOPS carry 750 MiB/s
-		{Cap{Throughput: 2000 * mib}, "8000", "2000", "25", false},
+		{Cap{Throughput: 125 * mib}, "3000", "250", "5.00", true},
+		{Cap{Throughput: 750 * mib}, "6000", "1500", "45.0", true}, // 3,000 IOPS carry 750 MiB/s
+		{Cap{Throughput: 2000 * mib}, "8000", "2000", "25.0", false},
 	} {
 		v := sizeVolume(nil, &Finding{Cap: &c.cap})
 		if string(v["iops"]) != c.iops || string(v["mibs"]) != c.mibs || string(v["dollars"]) != c.dollars || raises(nil, v) != c.raises {
