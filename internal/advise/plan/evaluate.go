@@ -39,7 +39,6 @@ type simulator struct {
 	mu     sync.Mutex
 	come   map[string]simulate.Arrivals // by the assignments that change the workload
 	reads  map[string]int64             // by these too: see firstReads
-	floors map[string]string            // by the volumes' assignments: why no run is needed, "" if one is
 	parsed map[*candidate]*scenario.Scenario
 	hopes  map[*candidate]bool // that run, and may well meet the objectives
 	twins  twins               // of all runs so far
@@ -49,7 +48,7 @@ type simulator struct {
 func newSimulator(over *scenario.Scenario, space *Space, want []scenario.Bound, workers int) *simulator {
 	return &simulator{
 		over: over, space: space, want: want, slots: newSlots(max(workers, 1)),
-		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{}, hopes: map[*candidate]bool{},
+		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, parsed: map[*candidate]*scenario.Scenario{}, hopes: map[*candidate]bool{},
 	}
 }
 
@@ -73,16 +72,6 @@ func (s *simulator) prune(c *candidate) *outcome {
 	if s.now != nil && !slices.ContainsFunc(c.choice, func(k int) bool { return k != 0 }) {
 		return s.present(c)
 	}
-	// Floor and load depend on the volumes, the instance and the workload, not on the settings.
-	key := ""
-	for i, k := range c.choice {
-		if !s.space.axes[i].setting {
-			key += fmt.Sprint(k, " ")
-		}
-	}
-	if why, known := s.floors[key]; known && why != "" {
-		return &outcome{candidate: c, pruned: true, reason: why}
-	}
 	sc, err := s.parse(c.choice)
 	var problems scenario.Problems
 	switch {
@@ -104,7 +93,6 @@ func (s *simulator) prune(c *candidate) *outcome {
 	if why == "" {
 		why = reading(sc, &e, come, func() int64 { return s.firstReads(c, &e, come) })
 	}
-	s.floors[key] = why
 	if why != "" {
 		return &outcome{candidate: c, pruned: true, reason: why}
 	}

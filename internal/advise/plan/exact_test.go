@@ -230,3 +230,32 @@ func TestPriceIsTheScenarios(t *testing.T) {
 		}
 	}
 }
+
+// flooded writes more log than its machine lets through to its volumes, unless EBS is favoured.
+const flooded = `
+plimsoll: 1
+run: {duration: 20s, warmup: 1s}
+host: {instance: m8g.16xlarge}
+volumes: {data: {type: io2, size: 1000GiB, iops: 100000}}
+engine: {wiredtiger: {cache: 256MB, checkpoint: 5s, oplog: false, log_bytes: 1MB}}
+workload: {arrivals: {constant: 3000/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}}
+`
+
+// TestExactWeighting: a setting costs nothing, and yet this one changes the machine's limits. Ruling
+// out the present one without a run does not rule out the other.
+func TestExactWeighting(t *testing.T) {
+	if underRace {
+		t.Skip("thousands of runs one by one; made without the race detector")
+	}
+	now, whole := gridOf(t, flooded)
+	s := &Space{atOnce: 1}
+	for _, a := range whole.axes {
+		if a.path == "host.bandwidth_weighting" {
+			s.axes = append(s.axes, a)
+		}
+	}
+	met, pruned := exact(t.Context(), t, now, s, []scenario.Bound{{Name: "write_p99", Most: 1e9}})
+	if met == 0 || pruned == 0 {
+		t.Errorf("%d objectives met, %d layouts rejected without a run: this tests nothing", met, pruned)
+	}
+}
