@@ -23,6 +23,9 @@ func identityOptions(opt Options) identity.Options {
 	out := identity.Options{Wants: opt.Pack.Wants, Devices: setOf(opt.Pack.Metrics(rules.DiskBusy), opt.Pack.Metrics(rules.DiskWrites)), Hosts: opt.Hosts}
 	for _, e := range opt.Pack.Engines() {
 		x := identity.Engine{Name: e.Database, Sets: slices.Contains(e.Anchor.By, "instance"), Metrics: opt.Pack.MetricsOf(e)}
+		if e.Agreed != nil {
+			x.Agreed = opt.Pack.Metrics(e.Agreed)
+		}
 		for _, s := range slices.Concat([]*rules.Signal{e.Anchor}, e.Felt) {
 			if slices.Contains(e.Signals, s) {
 				x.Anchors = append(x.Anchors, opt.Pack.Metrics(s)...)

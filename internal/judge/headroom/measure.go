@@ -62,8 +62,10 @@ func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
 	ratios := make([]float64, len(r.used))
 	best, top := -1, math.Inf(-1)
 	for k, x := range r.used {
-		if ratios[k] = x / r.limit(k); math.IsInf(ratios[k], 0) {
-			ratios[k] = math.NaN() // of a limit of nothing
+		// A limit of zero, or a negative one, is how servers report that there is none.
+		ratios[k] = math.NaN()
+		if limit := r.limit(k); limit > 0 {
+			ratios[k] = x / limit
 		}
 		rank := ratios[k]
 		if r.limits == nil {

@@ -22,6 +22,9 @@ type Knowledge struct {
 	// Anchor is a signal with few series that every recording of this engine has, and no other
 	// engine's.
 	Anchor *Signal
+	// Agreed, if not nil, is read from a metric that all members of one cluster report alike, so that
+	// members of different clusters can be kept separate.
+	Agreed *Signal
 	// Signals are those that the folder declares.
 	Signals Group
 	// Host lists further ways to read the core's signals: what the engine reports about its host.

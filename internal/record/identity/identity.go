@@ -34,6 +34,9 @@ type Engine struct {
 	// Sets says that the engine's rules compare the members of one set, by their label instance: a
 	// set is then judged as one.
 	Sets bool
+	// Agreed are metrics that all members of a set report alike, such as the index of a log that they
+	// share; none if there is no such thing.
+	Agreed []string
 }
 
 // Options are what [Split] has to know.

@@ -16,7 +16,7 @@ import (
 var options = Options{
 	Engines: []Engine{
 		{Name: "db", Anchors: []string{"db_ops_total"}, Metrics: func(m string) bool { return strings.HasPrefix(m, "db_") }},
-		{Name: "store", Anchors: []string{"store_syncs_total"}, Metrics: func(m string) bool { return strings.HasPrefix(m, "store_") }, Sets: true},
+		{Name: "store", Anchors: []string{"store_syncs_total"}, Metrics: func(m string) bool { return strings.HasPrefix(m, "store_") }, Sets: true, Agreed: []string{"store_index_total"}},
 	},
 	Wants:   func(string) bool { return true },
 	Devices: func(m string) bool { return strings.HasPrefix(m, "disk_") },
@@ -153,6 +153,18 @@ func TestSplit(t *testing.T) {
 		{"members of a set that is judged as one", nil, []recording.Reader{
 			of(t, page("etcd.prom"), "store_syncs_total{instance=a:1,cluster=x} 5 1 0", "store_syncs_total{instance=b:1,cluster=x} 5 0 0"),
 		}, []string{"store x/a:1, x/b:1: 2"}, ""},
+		{"members of one job that agree", nil, []recording.Reader{
+			of(t, page("etcd.prom"), "store_syncs_total{instance=a:1,job=etcd} 5 1 0", "store_syncs_total{instance=b:1,job=etcd} 5 0 0",
+				"store_index_total{instance=a:1,job=etcd} 90000 10 0", "store_index_total{instance=b:1,job=etcd} 89990 10 0"),
+		}, []string{"store a:1, b:1: 4"}, ""},
+		{"two clusters of one job", nil, []recording.Reader{
+			of(t, page("etcd.prom"), "store_syncs_total{instance=a:1,job=etcd} 5 1 0", "store_syncs_total{instance=b:1,job=etcd} 5 0 0",
+				"store_index_total{instance=a:1,job=etcd} 90000 10 0", "store_index_total{instance=b:1,job=etcd} 5000 10 0"),
+		}, []string{"store a:1: 2", "store b:1: 2"}, ""},
+		{"members in one page each, by what they agree on", nil, []recording.Reader{
+			of(t, page("m1.prom"), "store_syncs_total{instance=a:1} 5 1 0", "store_index_total{instance=a:1} 90000 10 0"),
+			of(t, page("m2.prom"), "store_syncs_total{instance=b:1} 5 0 0", "store_index_total{instance=b:1} 89990 10 0"),
+		}, []string{"store a:1, b:1: 4"}, ""},
 		{"pods of two namespaces with one name", nil, []recording.Reader{
 			of(t, page("k8s.prom"), "db_ops_total{namespace=n1,pod=db-0,instance=10.0.0.1:1} 5 1 0", "db_ops_total{namespace=n2,pod=db-0,instance=10.0.0.2:1} 5 0 0", "disk_io{namespace=n2,pod=db-0} 5 0 0"),
 		}, []string{"db n1/db-0: 1", "db n2/db-0: 2"}, ""},

@@ -53,8 +53,8 @@ func (s *splitter) serverOf(n *node) (*server, error) {
 // oneServer reports whether two nodes of one engine are of one server, or of one set that is judged
 // together, and what there is to remark.
 func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
-	if s.oneSet(a, b) {
-		return true, "", nil
+	if set, err := s.oneSet(a, b); set || err != nil {
+		return set, "", err
 	}
 	if a.reader == b.reader {
 		return false, "", nil // their labels differ
@@ -89,26 +89,6 @@ func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
 	}
 	return false, "", nil
 }
-
-// oneSet reports whether two nodes are members of a set whose engine compares its members.
-func (s *splitter) oneSet(a, b *node) bool {
-	if !s.opt.Engines[a.engine].Sets || a.key.instance == b.key.instance && a.key.pod == b.key.pod {
-		return false
-	}
-	if a.key.cluster != "" && a.key.cluster == b.key.cluster {
-		return true
-	}
-	if a.key.pod != "" && a.key.namespace == b.key.namespace && stem(a.key.pod) == stem(b.key.pod) {
-		return true
-	}
-	// What a live source finds behind one address, or a run makes, is one set.
-	return a.reader == b.reader && slices.ContainsFunc(s.sources[a.reader], func(x recording.Source) bool {
-		return x.Engine == s.opt.Engines[a.engine].Name && x.Kind != "openmetrics" && x.Kind != "metrics-url" && x.Kind != "prometheus"
-	})
-}
-
-// stem is the name of a pod's set: etcd of etcd-2.
-func stem(pod string) string { return strings.TrimRight(pod, "0123456789") }
 
 // sourceName is how a note names a node's source.
 func (s *splitter) sourceName(n *node) string {

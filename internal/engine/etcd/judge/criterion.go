@@ -34,7 +34,25 @@ type criterion struct {
 // criterionWords are a rule's words and those of every criterion.
 func criterionWords(w rules.Words) rules.Words {
 	w["over"] = "The p99 of {{.what}} was over {{.limit}} in {{.share}} of the time: there {{.typical}} at the median, {{.worst}} at worst."
+	w["follower"] = "It never led, and the members that meet the criterion are a majority: writes do not wait for this one."
 	return w
+}
+
+// writesDoNotWaitFor reports whether a member followed all the time and most of the others meet a
+// criterion, so that they are a majority without it.
+func writesDoNotWaitFor(c *rules.Case, k criterion, instance string) bool {
+	led := c.For(IsLeader, "instance", instance)
+	if c.SinceStart || timeline.Count(led) == 0 || timeline.Max(led) > 0 {
+		return false
+	}
+	members := c.Signal(k.p99)
+	quick := 0
+	for _, m := range members {
+		if rules.Share(timeline.Where(m.Values, func(x float64) bool { return x > k.limit }), timeline.Known(m.Values)) < minShare {
+			quick++
+		}
+	}
+	return quick >= clusterSize(c, len(members))/2+1
 }
 
 // overCriterion judges one of etcd's p99s against its criterion, member by member.
@@ -57,13 +75,21 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 			f.Weight = rules.Share(over, c.Stall.Cells)
 		}
 		f.Severity = rules.Warning
+		follows := false
 		if share >= 0.3 && typical >= 2*k.limit || typical >= heartbeat {
 			f.Severity = rules.Critical
+		}
+		if f.Severity == rules.Critical && writesDoNotWaitFor(c, k, inst) {
+			f.Severity = rules.Warning
+			follows = true
 		}
 		f.Windows = c.Windows(over)
 		f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
 		f.Say("over", rules.Values{"what": rules.Called(k.what), "limit": rules.Seconds(k.limit), "share": rules.Part(share),
 			"typical": rules.Seconds(typical), "worst": rules.Seconds(timeline.Max(p99))})
+		if follows {
+			f.Say("follower", nil)
+		}
 		f.Evidence = []rules.Evidence{
 			c.Figure("p99 over 30 s, median", k.p99, timeline.Quantile(p99, 0.5), "seconds", seen),
 			c.Figure("p99 over 30 s, worst", k.p99, timeline.Max(p99), "seconds", seen),

@@ -16,9 +16,10 @@ var scripts embed.FS
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "etcd", Product: "etcd", Programs: []string{"etcd"},
-		Anchor:    WALFsyncs,
-		Signals:   signals,
-		Rules:     []rules.Rule{walFsyncSlow(), walFsyncTail(), backendCommitSlow(), slowMember()},
+		Anchor:  WALFsyncs,
+		Signals: signals,
+		Rules: []rules.Rule{walFsyncSlow(), walFsyncTail(), backendCommitSlow(), slowMember(),
+			electionsWithoutDisk(), noSpace(), defragmentation(), slowApply(), compactionPauses(), snapshotSent()},
 		Scripts:   scripts,
 		Stalls:    stalls,
 		Felt:      felt,

@@ -69,6 +69,23 @@ var defragment = &rules.Remedy{Name: "defragment", Title: "Defragment the backen
 	Wait: 5 * time.Minute, Until: "every member has had its turn",
 }
 
+// disarm is what etcd's maintenance page does after NOSPACE: compact, defragment, disarm. A member
+// that refuses writes still takes all three.
+var disarm = &rules.Remedy{Name: "disarm-no-space", Title: "Make room and disarm the NOSPACE alarm",
+	Recipes: []rules.Recipe{hosted,
+		{From: "3.5", Before: "3.5.6", None: "a crash while 3.5.0 to 3.5.5 defragments can leave the member's data inconsistent: go to 3.5.6 or later first"},
+		{Look: rules.Ask("alarm list", status, "endpoint status -w json"),
+			Do: rules.Ask(`compact {{ask "" "REVISION" "the revision that endpoint status -w json shows"}}`,
+				"defrag --cluster --command-timeout=60s", "alarm disarm"),
+			Check:  rules.Ask("alarm list", status),
+			NoUndo: "old revisions are gone, and the alarm comes back by itself if the file reaches the quota again",
+			Kept:   "it lasts until the file reaches the quota again: let the members compact by themselves (--auto-compaction-retention)",
+			Notes:  []string{"Nobody who reads or watches old revisions may need those below REVISION. `defrag --cluster` takes the members one after the other; each answers nothing meanwhile.", withTLS}},
+	},
+	Cost: "each member answers nothing while it defragments, and history below the revision is gone",
+	Wait: 2 * time.Minute, Until: "writes are accepted again",
+}
+
 // walApart is not done by a command: an etcd that does not find its WAL where it looks begins as a new
 // member, and which of flags, environment and file count depends on how it is started.
 var walApart = &rules.Remedy{Name: "etcd-wal-apart", Title: "Give etcd's WAL a volume of its own",

@@ -39,10 +39,10 @@ var (
 		`irate(etcd_server_proposals_committed_total[$w])`)
 	ProposalsPending = signal("etcd_proposals_pending:count", "", "proposals waiting to be committed",
 		`etcd_server_proposals_pending`)
-	SlowApplies = signal("etcd_slow_applies:rate", "1/s", "applies slower than 100 ms per second",
-		`irate(etcd_server_slow_apply_total[$w])`)
 	HeartbeatFailures = signal("etcd_heartbeat_failures:rate", "1/s", "heartbeats the leader failed to send in time per second",
 		`irate(etcd_server_heartbeat_send_failures_total[$w])`)
+	LeaderChangesSeen = signal("etcd_leader_changes_seen:count", "", "leader changes that the process has seen since it began, the first leader included",
+		`etcd_server_leader_changes_seen_total`)
 	LeaderChanges = signal("etcd_leader_changes:rate", "1/s", "leader changes seen per second",
 		`irate(etcd_server_leader_changes_seen_total[$w])`)
 	IsLeader = signal("etcd_is_leader:bool", "", "1 on the leader",

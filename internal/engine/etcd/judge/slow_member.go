@@ -16,40 +16,36 @@ const (
 )
 
 func slowMember() rules.Rule {
-	r := rules.Rule{ID: "etcd/slow-member", Title: "One member's disk is slower than the others'", Kind: rules.Cause,
+	r := rules.Rule{ID: "etcd/slow-member", Title: "One member's disk is slower than the others'", Kind: rules.Cause, Sums: true,
 		When:    "plimsoll:etcd_wal_fsync:seconds > on() group_left() (3 * min(plimsoll:etcd_wal_fsync:seconds)) and plimsoll:etcd_wal_fsync:seconds > 0.002",
 		Needs:   []*rules.Signal{WALFsyncs},
 		NoAlert: "it compares members with each other over the whole time",
 		Cause:   "A write is committed by the fastest majority: a slow minority costs nothing until a fast member fails, and a slow leader or a slow majority costs every write.",
 		Words: rules.Words{
 			"syncs":       "Its WAL's fdatasync takes {{.took}} at the median, the fastest member's {{.best}}.",
-			"no majority": "Of the {{.members}} members read {{.slow}} are slow, so no majority is fast: every write waits for one of them.",
+			"no majority": "Of {{.members}} members {{.slow}} are slow, so no majority is fast: every write waits for one of them.",
+			"unread":      "{{.slow}} of the {{.read}} members read {{.are}} slow, and {{.unread}} of the cluster's {{.members}} {{.is}} not in these sources: whether a majority is fast is not known.",
+			"tail":        "1 % of its WAL's fdatasyncs take over {{.p99}}, on the quickest member over {{.best}}; at the median they are alike.",
+			"by name":     "Compare the two volumes by name: type, provisioned IOPS, credits, and what the provider reports of each.",
 			"led":         "It led in {{.led}} of the time: a leader syncs its own WAL before it takes up the next batch, so every write waited for it.",
-			"minority":    "Of the {{.members}} members read {{.fast}} are fast, a majority: writes do not wait for this one unless it leads or a fast one fails.",
+			"minority":    "Of the {{.read}} members read {{.fast}} are fast, a majority: writes do not wait for this one unless it leads or a fast one fails.",
 		},
 		Advice: map[string]rules.Advice{"move": {Summary: "Move the member to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)", Expect: "the next failure of a fast member costs nothing", TradeOff: "the volume's price", Do: []*rules.Remedy{moveLeader}}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		var members []timeline.Track
-		var typical []float64
-		best := math.Inf(1)
-		for _, m := range c.Signal(WALFsync) {
-			if med := timeline.Quantile(m.Values, 0.5); !math.IsNaN(med) {
-				members, typical, best = append(members, m), append(typical, med), min(best, med)
+		all := memberSyncs(c)
+		q := quorum{members: clusterSize(c, len(all)), read: len(all)}
+		for _, m := range all {
+			if m.slow() {
+				q.slow++
 			}
 		}
-		slow := 0
-		for _, x := range typical {
-			if isSlow(x, best) {
-				slow++
-			}
-		}
-		if len(members) < 2 || slow == 0 {
+		if len(all) < 2 || q.slow == 0 {
 			return nil
 		}
 		var out []rules.Finding
-		for i, m := range members {
-			if isSlow(typical[i], best) {
-				out = append(out, slowMemberFinding(r, c, m, typical[i], best, slow, len(members)))
+		for _, m := range all {
+			if m.slow() {
+				out = append(out, slowMemberFinding(r, c, m, q))
 			}
 		}
 		return out
@@ -57,34 +53,109 @@ func slowMember() rules.Rule {
 	return r
 }
 
+// A memberSync is how long one member's syncs take, next to the quickest member's.
+type memberSync struct {
+	track        timeline.Track
+	median, best float64 // of the means of intervals
+	p99, bestP99 float64 // by the histogram, over the whole time
+	onlyTail     bool    // its median is like the others'
+}
+
+// memberSyncs compares the members: by their means, and by their histograms, because a mean hides a
+// member that is nearly always quick.
+func memberSyncs(c *rules.Case) []memberSync {
+	var out []memberSync
+	best, bestP99 := math.Inf(1), math.Inf(1)
+	for _, t := range c.Signal(WALFsyncs) {
+		inst := t.Labels.Get("instance")
+		m := memberSync{track: t, median: timeline.Quantile(c.For(WALFsync, "instance", inst), 0.5), p99: c.P99(WALFsyncClasses, inst)}
+		if !(timeline.Sum(t.Values) > 0) || math.IsNaN(m.median) && math.IsNaN(m.p99) {
+			continue
+		}
+		if m.median < best {
+			best = m.median
+		}
+		if m.p99 < bestP99 {
+			bestP99 = m.p99
+		}
+		out = append(out, m)
+	}
+	for i := range out {
+		out[i].best, out[i].bestP99 = best, bestP99
+		out[i].onlyTail = !isSlow(out[i].median, best)
+	}
+	return out
+}
+
+// slow reports whether a member is slower than the quickest: typically, or in its slowest hundredth,
+// which then misses etcd's criterion too.
+func (m memberSync) slow() bool {
+	return isSlow(m.median, m.best) || m.p99 > slowMemberFactor*m.bestP99 && m.p99 > fsyncCriterionS
+}
+
+// A quorum is how many members there are, are read and are slow.
+type quorum struct{ members, read, slow int }
+
 func isSlow(fsync, best float64) bool {
 	return fsync > slowMemberFactor*best && fsync > slowMemberFloorS
 }
 
-func slowMemberFinding(r rules.Rule, c *rules.Case, m timeline.Track, fsync, best float64, slow, members int) rules.Finding {
-	inst := m.Labels.Get("instance")
+func slowMemberFinding(r rules.Rule, c *rules.Case, m memberSync, q quorum) rules.Finding {
+	inst := m.track.Labels.Get("instance")
 	f := r.Finding(subjectOf("etcd", inst))
 	led := timeline.Mean(c.For(IsLeader, "instance", inst))
-	f.Say("syncs", rules.Values{"took": rules.Seconds(fsync), "best": rules.Seconds(best)})
-	whole := func(n int) rules.Value { return rules.Called(strconv.Itoa(n)) }
-	switch fast := members - slow; {
-	case fast < members/2+1:
-		f.Severity, f.Weight = rules.Critical, 1
-		f.Say("no majority", rules.Values{"members": whole(members), "slow": whole(slow)})
-	case led >= 0.5:
-		f.Severity, f.Weight = rules.Critical, led
-		f.Say("led", rules.Values{"led": rules.Part(led)})
-	default:
-		f.Severity = rules.Warning
-		f.Say("minority", rules.Values{"members": whole(members), "fast": whole(fast)})
+	if m.onlyTail {
+		f.Say("tail", rules.Values{"p99": rules.Seconds(m.p99), "best": rules.Seconds(m.bestP99)})
+	} else {
+		f.Say("syncs", rules.Values{"took": rules.Seconds(m.median), "best": rules.Seconds(m.best)})
 	}
+	q.judge(&f, m, led)
+	f.Say("by name", nil)
+
+	whole := timeline.Known(m.track.Values)
 	f.Evidence = []rules.Evidence{
-		c.Figure("median fdatasync of this member", WALFsync, fsync, "seconds", timeline.Known(m.Values)),
-		c.Figure("median fdatasync of the fastest member", WALFsync, best, "seconds", timeline.Known(m.Values)),
+		c.Figure("median fdatasync of this member", WALFsync, m.median, "seconds", whole),
+		c.Figure("median fdatasync of the fastest member", WALFsync, m.best, "seconds", whole),
+	}
+	if !math.IsNaN(m.p99) {
+		f.Evidence = append(f.Evidence, c.Figure("p99 of this member's fdatasyncs", WALFsyncClasses, m.p99, "seconds", whole),
+			c.Figure("p99 of the fastest member's", WALFsyncClasses, m.bestP99, "seconds", whole))
 	}
 	if !math.IsNaN(led) {
-		f.Evidence = append(f.Evidence, c.Figure("share of the time it led", IsLeader, led, "ratio", timeline.Known(m.Values)))
+		f.Evidence = append(f.Evidence, c.Figure("share of the time it led", IsLeader, led, "ratio", whole))
 	}
 	f.Advise("move", nil)
 	return f
+}
+
+// judge grades a slow member by whether writes wait for it. A member that is not read may be quick.
+func (q quorum) judge(f *rules.Finding, m memberSync, led float64) {
+	whole := func(n int) rules.Value { return rules.Called(strconv.Itoa(n)) }
+	majority, unread := q.members/2+1, q.members-q.read
+	quick := q.read - q.slow
+	v := rules.Values{"members": whole(q.members), "slow": whole(q.slow), "fast": whole(quick), "read": whole(q.read), "unread": whole(unread), "are": "are", "is": "are"}
+	if q.slow == 1 {
+		v["are"] = "is"
+	}
+	if unread == 1 {
+		v["is"] = "is"
+	}
+	f.Severity = rules.Warning
+	switch {
+	case quick+unread < majority:
+		f.Say("no majority", v)
+		if f.Weight = 1; !m.onlyTail {
+			f.Severity = rules.Critical
+		}
+	case led >= 0.5:
+		f.Weight = led
+		f.Say("led", rules.Values{"led": rules.Part(led)})
+		if !m.onlyTail {
+			f.Severity = rules.Critical
+		}
+	case quick < majority:
+		f.Say("unread", v)
+	default:
+		f.Say("minority", v)
+	}
 }

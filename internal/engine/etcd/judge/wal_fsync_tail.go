@@ -18,9 +18,9 @@ const (
 	tailLate      = 10.0 // syncs over 128 ms: fewer are an incident of the host, once
 	tailLateShare = 1e-4 // of all syncs
 	tailLost      = 1.0  // syncs over 1.024 s: one is enough to lose the leader
+	tailRecurs    = 2.0  // of them: more than an incident of the host, once
 	lateEdgeS     = 0.128
 	lostEdgeS     = 1.024
-	electedAnyway = 1.5 // leader changes: a process sees one when it begins
 )
 
 // A tail counts the syncs of one member.
@@ -71,6 +71,16 @@ func tailOf(c *rules.Case, instance string) tail {
 	return t
 }
 
+// over is how many syncs took longer than an edge; 0 if the histogram has neither it nor a lower one.
+func (t tail) over(seconds float64) (n float64) {
+	for i, e := range t.edges {
+		if e <= seconds+1e-9 {
+			n = t.above[i]
+		}
+	}
+	return n
+}
+
 // slowest is the highest edge that a sync exceeded.
 func (t tail) slowest() float64 {
 	for i := len(t.edges) - 1; i >= 0; i-- {
@@ -99,11 +109,14 @@ func walFsyncTail() rules.Rule {
 		Needs: []*rules.Signal{WALLateFsyncs, WALFsyncClasses},
 		Cause: "A leader that is in fdatasync sends no heartbeats. One sync in a thousand is in no p99, but a cluster makes a hundred a second: a sync of more than a heartbeat's interval every ten seconds, and one of an election's timeout costs the leader.",
 		Words: rules.Words{
-			"late":    "{{.late}} of {{.all}} syncs took over 128 ms ({{.share}}), a heartbeat's interval and more{{with .lost}}; {{.}} over 1.02 s, an election's timeout{{end}}. The slowest took over {{.slowest}}.",
-			"p99":     "The p99 over all of them is {{.p99}}: it hides them.",
-			"leader":  "The leader changed {{.changes}} times meanwhile.",
-			"peers":   "Of the other members' syncs, at most {{.most}} took over 128 ms ({{.which}}).",
-			"process": "These are all syncs since the process began: when the slow ones were is not known.",
+			"late":        "{{.late}} of {{.all}} syncs took over 128 ms ({{.share}}), a heartbeat's interval and more{{with .lost}}; {{.}} over 1.02 s, an election's timeout{{end}}. The slowest took over {{.slowest}}.",
+			"p99":         "The p99 over all of them is {{.p99}}: it hides them.",
+			"leader":      "The leader changed {{.changes}} times{{with .since}} since the process began{{end}}.",
+			"leader once": "The leader changed once meanwhile.",
+			"kept":        "The leader did not change meanwhile.",
+			"follows":     "This member never led: its late syncs cost no heartbeats, and a write waits for them only if the members that are quicker are no majority.",
+			"peers":       "Of the other members' syncs, at most {{.most}} took over 128 ms ({{.which}}).",
+			"process":     "These are all syncs since the process began: when the slow ones were is not known.",
 		},
 		Advice: map[string]rules.Advice{
 			"when":    {Summary: "Find out when they are: record the metrics every second for an hour, beside the device's", Expect: "something that recurs: a compaction, a snapshot, a backup, credits that end", TradeOff: "none", NoCommand: "what recurs has to be found first"},
@@ -131,6 +144,56 @@ func walFsyncTail() rules.Rule {
 	return r
 }
 
+// A role is what a member was while it was watched: whose late sync costs a leader depends on it.
+type role struct {
+	led          float64 // share of the time; NaN if not reported
+	changes      float64 // of the leader
+	counted      bool    // changes are known
+	sinceStart   bool
+	seenInAnyWay float64 // what the counter shows, the first leader included
+}
+
+func roleOf(c *rules.Case, instance string) role {
+	x := role{led: timeline.Mean(c.For(IsLeader, "instance", instance)), sinceStart: c.SinceStart}
+	x.changes, x.counted = mostElections(c)
+	if c.SinceStart {
+		// Whether a member leads now says nothing of the time since it began.
+		x.led = math.NaN()
+		x.seenInAnyWay = timeline.Max(c.For(LeaderChangesSeen, "instance", instance))
+	}
+	return x
+}
+
+// severity is critical only if a leader that has such syncs was lost, or if neither is reported and
+// they recur.
+func (x role) severity(t tail) rules.Severity {
+	follows, lost := x.led == 0, t.lost >= tailLost
+	recurs := t.lost >= tailRecurs || t.late >= tailLate && t.late >= tailLateShare*t.all
+	switch {
+	case !follows && x.counted && x.changes > 0 && (lost || recurs), !x.counted && !follows && t.lost >= tailRecurs:
+		return rules.Critical
+	case !recurs && x.counted && x.changes == 0:
+		return rules.Info
+	}
+	return rules.Warning
+}
+
+func (x role) say(f *rules.Finding) {
+	switch {
+	case x.sinceStart && x.changes > 0:
+		f.Say("leader", rules.Values{"changes": counted(x.seenInAnyWay), "since": "yes"})
+	case x.changes == 1:
+		f.Say("leader once", nil)
+	case x.changes > 0:
+		f.Say("leader", rules.Values{"changes": counted(x.changes), "since": ""})
+	case x.counted:
+		f.Say("kept", nil)
+	}
+	if x.led == 0 {
+		f.Say("follows", nil)
+	}
+}
+
 func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64, held []timeline.Track) rules.Finding {
 	f := r.Finding(subjectOf("etcd", t.instance))
 	f.Foremost = true
@@ -144,11 +207,8 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64, 
 	if c.Stall.Any() {
 		f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 	}
-	changes := math.Round(timeline.Sum(c.For(LeaderChanges, "instance", t.instance)) * c.Grid.StepSeconds())
-	f.Severity = rules.Warning
-	if t.lost >= tailLost || changes > electedAnyway {
-		f.Severity = rules.Critical
-	}
+	role := roleOf(c, t.instance)
+	f.Severity = role.severity(t)
 	v := rules.Values{"late": counted(t.late), "all": counted(t.all), "share": rules.Part(t.late / t.all), "lost": "", "slowest": rules.Seconds(t.slowest())}
 	if t.lost > 0 {
 		v["lost"] = counted(t.lost)
@@ -158,9 +218,7 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64, 
 	if p99 < lateEdgeS {
 		f.Say("p99", rules.Values{"p99": rules.Seconds(p99)})
 	}
-	if changes > electedAnyway {
-		f.Say("leader", rules.Values{"changes": counted(changes)})
-	}
+	role.say(&f)
 	peer := tail{late: -1}
 	for _, o := range all {
 		if o.instance != t.instance && o.late > peer.late {

@@ -58,6 +58,7 @@ func (c *Cluster) Sample(values []float64) {
 			h.sample(values[:histogramSeries])
 			values = values[histogramSeries:]
 		}
+		// The database reuses pages before it is at its quota: the alarm of a full one is not in the model.
 		lead, pending, slow, late := 0.0, 0.0, 0.0, 0.0
 		committed := min(c.loop.committed, m.synced)
 		if m == c.leader {
@@ -67,7 +68,7 @@ func (c *Cluster) Sample(values []float64) {
 		}
 		for i, x := range [len(plain)]float64{
 			float64(m.wal.bytes), 1, lead, 1, float64(committed), float64(m.applied),
-			pending, slow, late, float64(m.backend.grown), float64(m.backend.quota),
+			pending, slow, late, float64(min(m.backend.grown, m.backend.quota-pageSize)), float64(m.backend.quota),
 		} {
 			values[i] = x
 		}

@@ -1,0 +1,121 @@
+package judge
+
+import (
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	// A defragmentation that is over before a leader misses a heartbeat hurts no client.
+	briefS = 1.0
+	// waitingLeast is how many proposals wait on a member that holds clients up.
+	waitingLeast = 5.0
+)
+
+// defragmenting are the cells in which a member defragments. The gauge misses what is over between
+// two samples, and the histogram is credited only at the end: together they have both.
+func defragmenting(sig *rules.Signals, t rules.Time, instance string) timeline.Mask {
+	cells := timeline.Where(sig.For(Defragmenting, "instance", instance), func(x float64) bool { return x > 0 })
+	ended := timeline.Where(t.Credited(sig.For(DefragmentTime, "instance", instance)), func(x float64) bool { return x > 0.01 })
+	out := make(timeline.Mask, t.Grid.N)
+	return out.Or(fit(cells, t.Grid.N)).Or(fit(ended, t.Grid.N))
+}
+
+// fit is a mask of n cells: an empty one of what was not measured.
+func fit(m timeline.Mask, n int) timeline.Mask {
+	if len(m) != n {
+		return make(timeline.Mask, n)
+	}
+	return m
+}
+
+func defragmentation() rules.Rule {
+	r := rules.Rule{ID: "etcd/defragmentation", Title: "A member was defragmenting", Kind: rules.Cause,
+		When:    "plimsoll:etcd_defragmenting:bool > 0 or plimsoll:etcd_defragment_time:ratio > 0",
+		Needs:   []*rules.Signal{},
+		AnyOf:   []*rules.Signal{Defragmenting, DefragmentTime},
+		Refutes: rules.DiskResources,
+		Cause:   "A defragmentation copies the member's whole database into a new file and holds the backend's lock all the while (backend.go, defrag): the member applies nothing and answers no read. As a leader it holds up every write. It is a command that a person or a job gave.",
+		Words: rules.Words{
+			"not the disk": "No volume fixes this:",
+			"took":         "the member defragmented for {{.for}}{{with .times}} ({{.}}){{end}} and answered nothing meanwhile.",
+			"pending":      "Up to {{.pending}} proposals waited.",
+			"leads":        "It led meanwhile, so every write waited.",
+			"quick":        "Nothing waited for it noticeably.",
+		},
+		Advice: map[string]rules.Advice{
+			"when":  {Summary: "Defragment one member at a time, when little is written, the leader last and after move-leader", Expect: "writes wait for no member", TradeOff: "none", Do: []*rules.Remedy{moveLeader}},
+			"less":  {Summary: "Do not defragment by a timer: only if much of the file is free (etcd_mvcc_db_total_size_in_use_in_bytes against etcd_mvcc_db_total_size_in_bytes); freed pages are used again", Expect: "fewer pauses", TradeOff: "the file keeps its size", NoCommand: "the job that gives the command has to change"},
+			"split": {Summary: "From 3.6 on --feature-gates=StopGRPCServiceOnDefrag=true makes clients fail over to another member", Expect: "clients with several endpoints do not wait", TradeOff: "clients with one endpoint get errors", NoCommand: "each member restarts for it"},
+		}}
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		var out []rules.Finding
+		for _, inst := range instancesOf(c, Defragmenting, DefragmentTime) {
+			if cells := defragmenting(&c.Signals, c.Time, inst); cells.Count() > 0 {
+				out = append(out, defragmentFinding(r, c, inst, cells))
+			}
+		}
+		return out
+	}
+	return r
+}
+
+// instancesOf are the members that have any of some signals, each once.
+func instancesOf(c *rules.Case, of ...*rules.Signal) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, s := range of {
+		for _, t := range c.Signal(s) {
+			if inst := t.Labels.Get("instance"); !seen[inst] {
+				seen[inst] = true
+				out = append(out, inst)
+			}
+		}
+	}
+	return out
+}
+
+func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask) rules.Finding {
+	f := r.Finding(subjectOf("etcd", inst))
+	f.Windows = c.Windows(cells)
+	f.PeriodS = c.Period(cells)
+	f.Foremost = true
+	took := c.Seconds(cells)
+	pending := timeline.Max(timeline.At(c.For(ProposalsPending, "instance", inst), cells))
+	led := timeline.Mean(timeline.At(c.For(IsLeader, "instance", inst), cells)) > 0
+
+	f.Severity = rules.Info
+	if c.Stall.Any() {
+		f.Weight = rules.Share(cells.Widen(0, 1), c.Stall.Cells)
+	}
+	switch {
+	case pending >= waitingLeast && took >= 5*briefS:
+		f.Severity = rules.Critical
+	case took > briefS && (led || pending >= waitingLeast || f.Weight >= rules.MinAttributable):
+		f.Severity = rules.Warning
+	}
+	if !c.Stall.Any() && f.Severity != rules.Info {
+		f.Weight = 1
+	}
+
+	times := rules.Value("")
+	if n := len(cells.Episodes()); n > 1 {
+		times = rules.Things(n, "time")
+	}
+	f.Say("not the disk", nil)
+	f.Say("took", rules.Values{"for": rules.Seconds(took), "times": times})
+	if pending >= 1 {
+		f.Say("pending", rules.Values{"pending": counted(pending)})
+		f.Evidence = append(f.Evidence, c.Figure("most proposals pending meanwhile", ProposalsPending, pending, "", cells))
+	}
+	if led {
+		f.Say("leads", nil)
+	} else if f.Severity == rules.Info {
+		f.Say("quick", nil)
+	}
+	f.Evidence = append([]rules.Evidence{c.Figure("time in which it defragmented", Defragmenting, took, "seconds", cells)}, f.Evidence...)
+	f.Advise("when", nil)
+	f.Advise("less", nil)
+	f.Advise("split", nil)
+	return f
+}

@@ -1,0 +1,133 @@
+package judge
+
+import (
+	"math"
+	"time"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// fewSeconds joins what belongs to one compaction or one burst of requests.
+const fewSeconds = 5 * time.Second
+
+const (
+	// Pauses of over 128 ms (an edge of the histogram): a few are a batch that met a checkpoint of the
+	// disk, this many in one compaction are what clients feel.
+	longPauses = 3.0
+	// pausedTime is the share of a compaction's time in which it holds the lock.
+	pausedTime = 0.3
+)
+
+func compactionPauses() rules.Rule {
+	r := rules.Rule{ID: "etcd/compaction-pauses", Title: "Compactions pause the members", Kind: rules.Cause,
+		When:  "plimsoll:etcd_compaction_long_pauses:rate > 0",
+		Needs: []*rules.Signal{CompactionLongPauses, CompactionPauseTime},
+		Cause: "A compaction deletes old revisions in batches of 1,000 keys. Each batch holds the backend's lock while it reads and deletes, and then commits (3.4 to 3.8, kvstore_compaction.go). With large values or a slow disk a batch takes hundreds of milliseconds, and requests wait in between.",
+		Words: rules.Words{
+			"pauses":   "{{.long}} pauses of a compaction took over 128 ms{{with .every}}, every {{.}}{{end}}; compactions held the backend for {{.share}} of these times.",
+			"not disk": "No volume fixes this: the backend's commits take {{.commit}} otherwise, so it is the size of the batches.",
+			"disk":     "The backend's commits are slow otherwise too ({{.commit}}): each batch waits for them.",
+		},
+		Advice: map[string]rules.Advice{
+			"often":   {Summary: "Compact more often and less each time: --auto-compaction-mode=periodic with a short --auto-compaction-retention (Kubernetes compacts every 5 min by itself)", Expect: "shorter compactions", TradeOff: "less history for watchers", NoCommand: "who compacts decides"},
+			"batches": {Summary: "From 3.6 on: a smaller --compaction-batch-limit and a longer --compaction-sleep-interval (--experimental-... before)", Expect: "shorter pauses", TradeOff: "a compaction takes longer", NoCommand: "each member restarts for it"},
+		}}
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		var out []rules.Finding
+		for _, h := range held {
+			inst := h.Labels.Get("instance")
+			cells := timeline.Known(h.Values)
+			long := math.Round(timeline.Sum(h.Values) * c.Grid.StepSeconds())
+			share := timeline.Mean(timeline.At(c.For(CompactionPauseTime, "instance", inst), cells))
+			if long < longPauses || !(share >= pausedTime || c.Grid.Step() >= fewSeconds) {
+				continue
+			}
+			out = append(out, pauseFinding(r, c, inst, cells, long, share))
+		}
+		return out
+	}
+	return r
+}
+
+func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask, long, share float64) rules.Finding {
+	f := r.Finding(subjectOf("etcd", inst))
+	f.Severity = rules.Warning
+	together := cells.Close(c.Cells(fewSeconds))
+	f.Windows, f.PeriodS = c.Windows(together), c.Period(together)
+	if c.Stall.Any() {
+		f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
+		f.Severity = c.SeverityOf(f.Weight)
+	}
+
+	every := rules.Value("")
+	if f.PeriodS > 0 {
+		every = rules.Seconds(f.PeriodS)
+	}
+	commit := timeline.Quantile(timeline.At(c.For(BackendCommit, "instance", inst), together.Not()), 0.5)
+	f.Say("pauses", rules.Values{"long": counted(long), "every": every, "share": rules.Part(min(share, 1))})
+	switch {
+	case commit > commitCriterionS:
+		f.Say("disk", rules.Values{"commit": rules.Seconds(commit)})
+	case commit > 0:
+		f.Foremost = true
+		f.Say("not disk", rules.Values{"commit": rules.Seconds(commit)})
+	}
+	f.Evidence = []rules.Evidence{
+		c.Figure("pauses of over 128 ms", CompactionLongPauses, long, "", cells),
+		c.Figure("share of these times in which a compaction held the backend", CompactionPauseTime, share, "ratio", cells),
+	}
+	f.Advise("often", nil)
+	f.Advise("batches", nil)
+	return f
+}
+
+func snapshotSent() rules.Rule {
+	r := rules.Rule{ID: "etcd/snapshot-sent", Title: "The leader sends a member its whole database", Kind: rules.Cause,
+		When:    "plimsoll:etcd_snapshots_sending:count > 0",
+		Needs:   []*rules.Signal{SnapshotsSending},
+		NoAlert: "a new member is sent one, as it should be",
+		Cause:   "A member that fell behind by more than --snapshot-catchup-entries (5,000) is sent a snapshot of the whole database. The leader reads it, the network carries it, and the member writes it: for gigabytes all three are busy for minutes. A member that is too slow to catch up meanwhile is sent another one.",
+		Words: rules.Words{
+			"sent":  "Snapshots were on their way for {{.for}}{{with .times}} ({{.}}){{end}}{{with .size}}, of {{.}} each{{end}}.",
+			"again": "It recurs: the member does not catch up. Look at its disk and at its network.",
+		},
+		Advice: map[string]rules.Advice{
+			"once":  {Summary: "If a member was added or was down for long: wait, it is sent one snapshot", Expect: "it catches up", TradeOff: "none", NoCommand: "there is nothing to change"},
+			"again": {Summary: "If it recurs, find why that member falls behind (etcd/slow-member, the network), and raise --snapshot-catchup-entries (--experimental-... before 3.6)", Expect: "it catches up from the log", TradeOff: "the leader keeps more entries in memory", NoCommand: "the slow member has to be found first"},
+		}}
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		var out []rules.Finding
+		for _, h := range held {
+			inst := h.Labels.Get("instance")
+			cells := timeline.Known(h.Values)
+			f := r.Finding(subjectOf("etcd", inst))
+			f.Severity, f.Windows = rules.Info, c.Windows(cells)
+			if c.Stall.Any() {
+				f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
+			}
+			times := len(cells.Episodes())
+			v := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "times": "", "size": ""}
+			if times > 1 {
+				v["times"] = rules.Things(times, "time")
+			}
+			if size := timeline.Max(timeline.At(c.For(DatabaseSize, "instance", inst), cells)); size > 0 {
+				v["size"] = rules.Bytes(size)
+			}
+			f.Say("sent", v)
+			f.Evidence = []rules.Evidence{c.Figure("time with a snapshot on its way", SnapshotsSending, c.Seconds(cells), "seconds", cells)}
+			if f.Weight >= rules.MinAttributable || times > 1 {
+				f.Severity = rules.Warning
+			}
+			if times > 1 {
+				f.Say("again", nil)
+				f.Advise("again", nil)
+			} else {
+				f.Advise("once", nil)
+			}
+			out = append(out, f)
+		}
+		return out
+	}
+	return r
+}

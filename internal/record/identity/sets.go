@@ -1,0 +1,85 @@
+package identity
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	// agreedWithin is how much the members of a set may differ in what they agree on: pages of them are
+	// saved minutes after each other, and a member may lag.
+	agreedWithin = 0.02
+	// agreedSlack is the same for a set that has hardly begun.
+	agreedSlack = 100
+)
+
+// oneSet reports whether two nodes are members of a set whose engine compares its members.
+func (s *splitter) oneSet(a, b *node) (bool, error) {
+	e := s.opt.Engines[a.engine]
+	if !e.Sets || a.key.instance == b.key.instance && a.key.pod == b.key.pod {
+		return false, nil
+	}
+	if a.key.cluster != "" && b.key.cluster != "" {
+		return a.key.cluster == b.key.cluster, nil
+	}
+	if a.key.pod != "" && a.key.namespace == b.key.namespace && stem(a.key.pod) == stem(b.key.pod) {
+		return true, nil
+	}
+
+	// What a live source finds behind one address, or a run makes, is one set.
+	if a.reader == b.reader && slices.ContainsFunc(s.sources[a.reader], func(x recording.Source) bool {
+		return x.Engine == e.Name && x.Kind != "openmetrics" && x.Kind != "metrics-url" && x.Kind != "prometheus"
+	}) {
+		return true, nil
+	}
+	agree, known, err := s.agree(a, b)
+	if err != nil || known {
+		return agree, err
+	}
+
+	// One page that was scraped as one job, with nothing that contradicts.
+	job := jobOf(a)
+	return a.reader == b.reader && job != "" && job == jobOf(b) && a.key.namespace == b.key.namespace, nil
+}
+
+// agree reports whether two nodes have about the same value of what the members of a set agree on;
+// known is false if one of them does not have it.
+func (s *splitter) agree(a, b *node) (agree, known bool, err error) {
+	metrics := s.opt.Engines[a.engine].Agreed
+	of := func(n *node) (last float64, err error) {
+		i := slices.IndexFunc(n.series, func(l labels.Labels) bool { return slices.Contains(metrics, l.Get(labels.MetricName)) })
+		if i < 0 {
+			return math.NaN(), nil
+		}
+		p, err := s.points(n, n.series[i])
+		if err != nil || len(p) == 0 {
+			return math.NaN(), err
+		}
+		return p[len(p)-1].F, nil
+	}
+	x, err := of(a)
+	if err != nil {
+		return false, false, err
+	}
+	y, err := of(b)
+	if err != nil || math.IsNaN(x) || math.IsNaN(y) {
+		return false, false, err
+	}
+	return math.Abs(x-y) <= max(agreedSlack, agreedWithin*max(x, y)), true, nil
+}
+
+// jobOf is the job that a node's series were scraped as; empty if they do not say.
+func jobOf(n *node) string {
+	if len(n.series) == 0 {
+		return ""
+	}
+	return n.series[0].Get("job")
+}
+
+// stem is the name of a pod's set: etcd of etcd-2.
+func stem(pod string) string { return strings.TrimRight(pod, "0123456789") }
