@@ -21,6 +21,8 @@ const (
 	labelBytesMax = 256
 )
 
+func newBudget() *source.Budget { return source.NewBudget(answerBytesMax) }
+
 // dial is how a connection is made whose reading has a bound.
 func dial(next pgconn.DialFunc, budget *source.Budget) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -110,7 +110,12 @@ func (s *sampler) prepare(ctx context.Context, total bool, statements, statement
 	}
 	all = append(all, s.commits(statements, statementsMost)...)
 	all = append(all, s.aboutItself()...)
+	s.aside = newAside(s.target, s.note)
 	for _, q := range all {
+		if q.aside {
+			s.aside.questions = append(s.aside.questions, q)
+			continue
+		}
 		answers, err := s.ask(ctx, q.query)
 		if err == nil && len(answers) == 1 {
 			_, err = q.read(answers[0])
@@ -118,10 +123,8 @@ func (s *sampler) prepare(ctx context.Context, total bool, statements, statement
 		switch {
 		case err == nil:
 			s.questions = append(s.questions, q)
-		case denied(err):
-			s.limit(fmt.Sprintf("%s is skipped (%s): %s", q.name, s.target.hide(root(err).(*pgconn.PgError).Message), s.grant())) //nolint:errorlint,forcetypeassert // denied has looked
-		case missing(err):
-			s.limit(fmt.Sprintf("%s is skipped: this server does not have it", q.name))
+		case denied(err), missing(err):
+			s.skip(q, err)
 		default:
 			return err
 		}

@@ -61,6 +61,7 @@ type target struct {
 	secrets location.Secrets
 	within  time.Duration
 	budget  *source.Budget
+	dialer  pgconn.DialFunc // without a budget
 }
 
 // live is a server that is sampled repeatedly; it implements source.Source.
@@ -104,7 +105,7 @@ func newTarget(address string, opt Options) (*target, error) {
 	if err != nil {
 		return nil, misread(err)
 	}
-	t := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin), budget: source.NewBudget(answerBytesMax)}
+	t := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin), budget: newBudget(), dialer: cfg.DialFunc}
 	if cfg.Password == "" {
 		if p := opt.Getenv(EnvPassword); p != "" {
 			cfg.Password = p

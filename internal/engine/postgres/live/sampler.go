@@ -25,6 +25,8 @@ type question struct {
 	columns int // of each row
 	take    func(rows [][][]byte) ([]recording.Column, error)
 
+	// aside says that it lists files: it is asked on another connection.
+	aside bool
 	asked time.Time
 }
 
@@ -44,6 +46,7 @@ type sampler struct {
 	text         string // of the version: "15.18"
 	facts        map[string]string
 	questions    []*question
+	aside        *aside
 	activity     *activity
 	checkpointer *checkpointer
 	settings     []recording.Column
@@ -66,6 +69,8 @@ func (s *sampler) limit(text string) {
 }
 
 func (s *sampler) close() {
+	s.aside.stop()
+	s.aside = nil
 	if s.conn == nil {
 		return
 	}
@@ -119,6 +124,9 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 		}
 		batch.Columns = append(batch.Columns, columns...)
 	}
+	if s.aside != nil {
+		batch.Columns = append(batch.Columns, s.aside.take(s, at)...)
+	}
 	batch.Columns = append(batch.Columns, s.settings...)
 	return []recording.Batch{batch}, nil
 }
@@ -168,7 +176,7 @@ func (s *sampler) questionOf(v *view) *question {
 	if !wanted {
 		return nil
 	}
-	return &question{name: v.name, query: v.query(s.version), every: v.every, needs: v.needs, columns: skip + len(of), take: func(rows [][][]byte) ([]recording.Column, error) {
+	return &question{name: v.name, query: v.query(s.version), every: v.every, aside: v.every > 0, needs: v.needs, columns: skip + len(of), take: func(rows [][][]byte) ([]recording.Column, error) {
 		var out []recording.Column
 		for _, r := range rows {
 			for i, c := range of {
@@ -194,6 +202,15 @@ func number(text []byte) (float64, error) {
 		return 0, fmt.Errorf("%.40q is not a number", text)
 	}
 	return x, nil
+}
+
+// skip notes that a query is left out.
+func (s *sampler) skip(q *question, err error) {
+	if pg := (*pgconn.PgError)(nil); denied(err) && errors.As(err, &pg) {
+		s.limit(fmt.Sprintf("%s is skipped (%s): %s", q.name, s.target.hide(pg.Message), s.grant()))
+		return
+	}
+	s.limit(fmt.Sprintf("%s is skipped: this server does not have it", q.name))
 }
 
 // denied reports whether a privilege is missing (PostgreSQL's documentation, appendix A).

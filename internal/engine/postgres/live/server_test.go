@@ -162,13 +162,45 @@ func read(t testing.TB, address string, n int, opt Options) (*page, error) {
 	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
 }
 
+// readUntil takes samples until a condition holds, and at most a thousand.
+func readUntil(t testing.TB, address string, holds func(*page) bool) (*page, error) {
+	t.Helper()
+	src, err := Open(address, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p := &page{}
+	p.each = func(k int) {
+		if k == 1000 || holds(p) {
+			cancel()
+		}
+	}
+	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
+}
+
+// has reports whether a series of a metric was seen.
+func (p *page) has(metric string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name := range p.values {
+		if strings.Contains(name, `"`+metric+`"`) {
+			return true
+		}
+	}
+	return false
+}
+
 func series(metric, server string, pairs ...string) string {
 	return labels.FromStrings(append([]string{labels.MetricName, metric, "server", server}, pairs...)...).String()
 }
 
 func TestMonitorRoleSeesAll(t *testing.T) {
 	s := real(t)
-	p, err := read(t, s.Address("monitor:m0nit0r-s3cret", "postgres"), 2, Options{})
+	p, err := readUntil(t, s.Address("monitor:m0nit0r-s3cret", "postgres"), func(p *page) bool {
+		return p.has("pg_database_size_bytes") && p.has("pg_wal_size_bytes")
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +231,9 @@ func TestMonitorRoleSeesAll(t *testing.T) {
 
 // What a user may not see is left out, and a note says which role may.
 func TestUnprivilegedUser(t *testing.T) {
-	p, err := read(t, real(t).Address("weak:w3ak-s3cret", "postgres"), 2, Options{})
+	p, err := readUntil(t, real(t).Address("weak:w3ak-s3cret", "postgres"), func(p *page) bool {
+		return strings.Contains(p.told(), "pg_ls_waldir is skipped")
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type view struct {
 	name   string // for people
 	since  int
 	until  int
-	every  time.Duration // 0: with each sample
+	every  time.Duration // 0: with each sample; else it lists files, and is asked aside
 	labels []string      // columns
 	of     []column
 	from   string // the clause after the columns

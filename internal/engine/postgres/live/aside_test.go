@@ -1,0 +1,41 @@
+package live
+
+import (
+	"strings"
+	"testing"
+)
+
+// While a query that lists files hangs, as it does while the disk stalls, the other figures are sampled all
+// the same. A real server's functions are hidden by slow ones of the same names.
+func TestSlowFilesDoNotStopSamples(t *testing.T) {
+	s := real(t)
+	for _, sql := range []string{
+		"CREATE SCHEMA slow", "GRANT USAGE ON SCHEMA slow TO PUBLIC",
+		"CREATE FUNCTION slow.pg_database_size(oid) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint FROM pg_sleep(600)'",
+		"CREATE FUNCTION slow.pg_ls_waldir() RETURNS TABLE (name text, size bigint) LANGUAGE sql AS 'SELECT ''000000010000000000000001'', 1::bigint FROM pg_sleep(600)'",
+	} {
+		if _, err := s.Exec(sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() {
+		if _, err := s.Exec("DROP SCHEMA slow CASCADE"); err != nil {
+			t.Error(err)
+		}
+	}()
+
+	const samples = 20
+	p, err := read(t, s.Address("monitor:m0nit0r-s3cret", "postgres")+"?options=-c%20search_path%3Dslow,pg_catalog", samples, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.n < samples {
+		t.Errorf("%d samples, want %d", p.n, samples)
+	}
+	if !p.has("pg_up") || p.has("pg_wal_size_bytes") {
+		t.Errorf("pg_up %v, pg_wal_size_bytes %v", p.has("pg_up"), p.has("pg_wal_size_bytes"))
+	}
+	if text := p.told(); strings.Contains(text, "gap") {
+		t.Errorf("samples are missing: %s", text)
+	}
+}
