@@ -19,9 +19,11 @@ func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	is := func(b *bool) bool { return b == nil || *b }
 	p := plan.Profile{LogWait: is(c.Journal) && is(c.JournalEach), LogRecord: c.LogBytes, Throttling: rules.Throttling(judge.Throttled)}
-	if c.EvictionDirtyTarget > 0.02 || c.EvictionDirtyTrigger > 0.10 {
+	// The trigger stays: operations are drafted from it on, and half of it is the updates trigger
+	// (WiredTiger's conn_cache.c).
+	if c.EvictionDirtyTarget > 0.02 {
 		p.Settings = append(p.Settings, plan.Setting{
-			Name: "eviction_dirty_target", Values: []plan.Value{{Key: "eviction_dirty_target", Value: "2%"}, {Key: "eviction_dirty_trigger", Value: "10%"}},
+			Name: "eviction_dirty_target", Values: []plan.Value{{Key: "eviction_dirty_target", Value: "2%"}},
 		})
 	}
 	p.Settings = append(p.Settings,

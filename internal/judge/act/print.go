@@ -73,6 +73,11 @@ func (p printer) lines(all []rules.Command) []string {
 		if text == "" {
 			continue
 		}
+		if c.State != "" {
+			flush()
+			out = append(out, p.state(c, text))
+			continue
+		}
 		if c.By == rules.ByClient {
 			statements = append(statements, text)
 			continue
@@ -85,6 +90,25 @@ func (p printer) lines(all []rules.Command) []string {
 	}
 	flush()
 	return out
+}
+
+// state is a command that saves a state in a file, unless an earlier look did, or that restores it.
+func (p printer) state(c rules.Command, text string) string {
+	file := `~/plimsoll-` + c.State
+	switch p.w.place {
+	case rules.Kubernetes:
+		file += p.text(`-{{ask .pod "POD" "the pod of the database"}}`)
+	case rules.Docker:
+		file += p.text(`-{{ask .name "CONTAINER" "the name of the container"}}`)
+	}
+	file += ".before"
+
+	call := strings.Join(p.ask([]string{text}), "; ")
+	if c.Restores {
+		// The client's statement is in single quotes, which end for what the file has.
+		return `test -s ` + file + ` && ` + strings.ReplaceAll(call, rules.Saved, `'"$(cat `+file+`)"'`) + ` && rm ` + file
+	}
+	return `grep -s . ` + file + ` || ` + call + ` | grep ` + shellword.Quote("^"+c.Lines) + ` | tee ` + file
 }
 
 func (p printer) kernel(text string) string {

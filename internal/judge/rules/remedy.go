@@ -1,6 +1,9 @@
 package rules
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Remedy carries out advice: the commands that change something, with how to look before, how to
 // check it, how to make it last and how to undo it. It is written once and printed by verdicts, by
@@ -64,7 +67,14 @@ type Recipe struct {
 type Command struct {
 	By   By
 	Text string
+	// State names the file that keeps what the client prints, once, and Lines is what its lines begin
+	// with. With Restores the file is read: what it has takes the place of [Saved] in Text.
+	State, Lines string
+	Restores     bool
 }
+
+// Saved stands for the saved state in a statement that restores it.
+const Saved = "$SAVED"
 
 // By is who runs a command.
 type By int
@@ -90,10 +100,21 @@ func Kernel(lines ...string) []Command { return commands(OnKernel, lines) }
 // Ask is described at Tool: all lines are statements for one call of the engine's client.
 func Ask(lines ...string) []Command { return commands(ByClient, lines) }
 
+// Save is statements of the engine's client that print the present state: lines with the given
+// beginning. They are kept in a file of that name, and a second look does not overwrite them.
+func Save(file, lines string, statements ...string) []Command {
+	return []Command{{By: ByClient, Text: strings.Join(statements, "; "), State: file, Lines: lines}}
+}
+
+// Restore is a statement of the engine's client that sets what the file has.
+func Restore(file, statement string) []Command {
+	return []Command{{By: ByClient, Text: statement, State: file, Restores: true}}
+}
+
 func commands(by By, lines []string) []Command {
 	out := make([]Command, len(lines))
 	for i, l := range lines {
-		out[i] = Command{by, l}
+		out[i] = Command{By: by, Text: l}
 	}
 	return out
 }

@@ -3,23 +3,78 @@ package rules
 import "plimsoll/internal/record/timeline"
 
 // WaitShare is the share of the stalled waiting time that a wait counter (seconds credited per
-// second) accounts for, with both sums. Operations are credited when they end, and so are the waits
-// within them. So the sums cover whole episodes and a cell on either side; they are never compared
-// second by second.
-func (c *Case) WaitShare(signal *Signal) (share, seconds, of float64, ok bool) {
-	wait := c.One(signal)
-	if wait == nil || c.Stall.Waiting == nil || !c.Stall.Any() {
+// second) accounts for, with both sums. seconds is never more than of.
+//
+// Operations are credited when they end, and so are the waits within them. So the sums cover whole
+// episodes and a cell on either side; they are never compared second by second. What the counter
+// grows by in calm time is subtracted: steady readers and background threads wait as much without
+// any stall.
+//
+// A counter that includes other operations than the stalled ones gets what these operations waited
+// in all (also seconds per second) as others. The rise is then divided in proportion.
+func (c *Case) WaitShare(signal *Signal, others ...*Signal) (share, seconds, of float64, ok bool) {
+	around, of, ok := c.stalledWaiting(signal)
+	if !ok {
 		return 0, 0, 0, false
 	}
-	around := c.Stall.Cells.Widen(1, 1)
-	step := c.Grid.StepSeconds()
-	seconds = timeline.Sum(timeline.At(wait, around)) * step
-	of = timeline.Sum(timeline.At(c.Stall.Waiting, around)) * step
-	if of <= 0 {
-		return 0, 0, 0, false
+
+	all := of
+	for _, o := range others {
+		all += c.rise(c.One(o), nil, around)
 	}
-	return min(1, seconds/of), seconds, of, true
+	share = min(1, c.rise(c.One(signal), nil, around)/all)
+	return share, share * of, of, true
 }
+
+// WaitShareOfOwn is the same for a counter that includes the stalled operations and no others. What is
+// usual is then a wait of each operation: where few operations complete, little waiting is usual.
+func (c *Case) WaitShareOfOwn(signal *Signal) (share, seconds, of float64, ok bool) {
+	around, of, ok := c.stalledWaiting(signal)
+	if !ok {
+		return 0, 0, 0, false
+	}
+	share = min(1, c.rise(c.One(signal), c.Stall.Ops, around)/of)
+	return share, share * of, of, true
+}
+
+// stalledWaiting is what the stalled operations waited, and the cells in which they were credited with
+// it; false if that or the counter was not measured.
+func (c *Case) stalledWaiting(counter *Signal) (around timeline.Mask, seconds float64, ok bool) {
+	if c.One(counter) == nil || c.Stall.Waiting == nil || !c.Stall.Any() {
+		return nil, 0, false
+	}
+	around = c.Stall.Cells.Widen(1, 1)
+	seconds = timeline.Sum(timeline.At(c.Stall.Waiting, around)) * c.Grid.StepSeconds()
+	return around, seconds, seconds > 0
+}
+
+// rise is by how much a counter's growth in the cells (per second) exceeds what is usual: in calm time
+// of the same length or, with ops, in calm operations of the same number. Calm is the time under load
+// away from any stall. Without any such time the whole growth counts.
+func (c *Case) rise(rate, ops []float64, cells timeline.Mask) float64 {
+	calm := c.Stall.Active.Without(c.Stall.Cells.Widen(calmApart, calmApart))
+	if timeline.Count(timeline.At(rate, calm)) < leastCalmCells {
+		calm = c.NotStalled()
+	}
+
+	per := func(m timeline.Mask) float64 {
+		if ops != nil {
+			return timeline.Sum(timeline.At(ops, m))
+		}
+		return float64(timeline.Count(timeline.At(rate, m)))
+	}
+	grown := timeline.Sum(timeline.At(rate, cells))
+	if n := per(calm); n > 0 {
+		grown -= timeline.Sum(timeline.At(rate, calm)) / n * per(cells)
+	}
+	return max(0, grown) * c.Grid.StepSeconds()
+}
+
+// Cells this close to a stall may be credited with its waits.
+const (
+	calmApart      = 2
+	leastCalmCells = 5
+)
 
 // Attributable is the share of the stalled cells that would not have stalled without the condition,
 // if cells with and without it differ in nothing else. It is the population attributable fraction

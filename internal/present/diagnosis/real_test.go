@@ -53,7 +53,7 @@ func TestRealDiagnosesConform(t *testing.T) {
 // oneWord reports whether a line of a command is too long because a shell's word is: what a
 // database's own shell is given in quotes.
 func oneWord(line string) bool {
-	return strings.Contains(line, "'db.adminCommand") || strings.Contains(line, `'c = db.serverStatus`) || strings.Contains(line, "SELECT")
+	return strings.Contains(line, "db.adminCommand") || strings.Contains(line, `'c = db.serverStatus`) || strings.Contains(line, "SELECT")
 }
 
 func diagnoseFile(t *testing.T, file string) *diagnose.Report {

@@ -5,20 +5,41 @@ import (
 
 	"plimsoll/internal/advise/budget"
 	"plimsoll/internal/advise/emit"
+	wiredtiger "plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/model/scenario"
 )
 
-// ioBudget tells the storage engine how much it may write: io_capacity bounds what eviction,
-// checkpoints and the log take together, at least 1 MB (WiredTiger's documentation of
-// wiredtiger_open, io_capacity).
+// ioBudget writes how much the storage engine may read and write: io_capacity bounds what eviction,
+// checkpoints, the log and reads of the files take together, at least 1 MB (WiredTiger's documentation
+// of wiredtiger_open, io_capacity; reads: block_read.c). The total is split into 5 % for checkpoints,
+// 50 % for eviction, 30 % for the log and 55 % for reads, and what one leaves is lent to the others
+// (capacity.h, WT 4.2 to 7.0).
+//
+// WiredTiger does not know of volumes: a journal on its own volume is charged to the same total. So what
+// the journal writes is added to what the data's volume gives.
 func ioBudget(l *emit.Layout, data budget.Budget) (files []emit.File, apply string) {
-	mib := max(int64(data.BytesPerSec/(1<<20)), 1)
+	total, comment := data.BytesPerSec, "# What the data's volume sustains, in MB (2^20) per second."
+	for _, b := range budget.Of(l.After, 1) {
+		if own := journalRate(l.After); b.Volume == "journal" && own > 0 {
+			total += min(own, b.BytesPerSec)
+			comment += "\n      # The journal's writes are added: they have their own volume, and WiredTiger charges them to the same total."
+		}
+	}
+
+	mib := max(int64(total/(1<<20)), 1)
 	text := l.Head("#", "WiredTiger's I/O budget, for mongod.conf.") + fmt.Sprintf(`
 storage:
   wiredTiger:
     engineConfig:
-      # What the data's volume gives for ever, in MB (2^20) a second.
+      %s
       configString: "io_capacity=(total=%dMB)"
-`, mib)
+`, comment, mib)
 	return []emit.File{emit.Text("budget/mongod.conf", text)},
-		"`budget/mongod.conf`: merge it into mongod.conf and restart one member after another. It paces eviction, checkpoints and the journal together; without it a checkpoint writes as fast as it can. Try it on a secondary first: a bound below what the load needs lets the cache fill."
+		"`budget/mongod.conf`: merge it into mongod.conf and restart one member after another. It paces eviction, checkpoints, the journal and reads of the files together (5, 50, 30 and 55 % of it; idle shares are lent); without it a checkpoint writes as fast as it can. Try it on a secondary first: a bound below what the load needs lets the cache fill and slows reads down."
+}
+
+// journalRate is what the workload writes to the journal, in bytes per second.
+func journalRate(sc *scenario.Scenario) float64 {
+	w, c := sc.Workloads(), scenario.ConfigOf[*wiredtiger.Config](sc)
+	return float64(w.Rate()) * float64(w.Writes()) * float64(w.DocumentSize()+c.LogBytes)
 }

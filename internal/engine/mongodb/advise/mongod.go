@@ -69,11 +69,11 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	}
 	p.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+options)}
 	p.Apply = []string{"Merge `mongod/mongod.conf` into each member's own; it takes effect at the next start."}
-	if script := runtimeScript(l, live, a.Checkpoint); script != "" {
+	if script := runtimeScript(l, live, a); script != "" {
 		p.Files = append(p.Files, emit.Text("mongod/runtime.js", script))
 		p.Apply = append(p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It lasts until the next restart; from then on the file applies.")
 	}
-	p.Restarts = []string{"mongod, if you do not use `runtime.js`. `commitIntervalMs` always needs a restart."}
+	p.Restarts = []string{"mongod, if you do not use `runtime.js`."}
 	p.Verify = []string{"`db.serverStatus().wiredTiger.cache`: `maximum bytes configured`, `tracked dirty bytes in the cache`, pages evicted by application threads; " +
 		"`db.serverStatus().wiredTiger` `checkpoint` (before 8.0 `transaction`) `most recent time (msecs)`."}
 	p.Back = []string{"Remove the options and restart"}
@@ -82,6 +82,9 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	}
 	if l.Changed("engine.wiredtiger.checkpoint") {
 		p.Back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(b.Checkpoint) + "})`"
+	}
+	if l.Changed("engine.wiredtiger.journal_interval") {
+		p.Back[0] += ", and `db.adminCommand({setParameter: 1, journalCommitInterval: " + strconv.FormatInt(b.JournalInterval.Std().Milliseconds(), 10) + "})`"
 	}
 	p.Back[0] += "."
 	p.Risks = []string{"`configString` is an option that mongod accepts but does not document: with a word that WiredTiger does not know, mongod does not start. Try it on one secondary first."}
@@ -142,13 +145,17 @@ func gib(s units.Size) string {
 }
 
 // runtimeScript is for mongosh: what can be changed while mongod runs, with what it answers.
-func runtimeScript(l *emit.Layout, live []string, checkpoint units.Duration) string {
+func runtimeScript(l *emit.Layout, live []string, after *wiredtiger.Config) string {
 	var b strings.Builder
 	if len(live) > 0 {
 		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: %q}));\n", strings.Join(live, ","))
 	}
 	if l.Changed("engine.wiredtiger.checkpoint") {
-		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %d}));\n", int64(math.Ceil(checkpoint.Std().Seconds())))
+		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %d}));\n", int64(math.Ceil(after.Checkpoint.Std().Seconds())))
+	}
+	// storage_parameters.idl: set_at startup and runtime.
+	if l.Changed("engine.wiredtiger.journal_interval") {
+		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, journalCommitInterval: %d}));\n", after.JournalInterval.Std().Milliseconds())
 	}
 	if b.Len() == 0 {
 		return ""

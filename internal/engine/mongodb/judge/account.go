@@ -14,39 +14,67 @@ import (
 type waitCounter struct {
 	name     string
 	signal   *rules.Signal
+	by       waitShare
 	overlaps bool
 	note     string
 }
 
+// waitShare is how a counter is shared out, by which operations it counts.
+type waitShare func(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool)
+
+// partOfWrites and partOfReads are counters that are a part of these operations' own latency, in all:
+// what is usual too.
+func partOfWrites(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
+	if _, _, of, ok = ofWrites(c, counter); ok {
+		seconds = min(of, spent(c, counter))
+	}
+	return seconds / of, seconds, of, ok
+}
+
+func partOfReads(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
+	if _, _, of, ok = ofReads(c, counter); ok {
+		seconds = min(of, spent(c, counter))
+	}
+	return seconds / of, seconds, of, ok
+}
+
+// spent is what a counter of seconds grew by in the stalled time, and a cell on either side.
+func spent(c *rules.Case, counter *rules.Signal) float64 {
+	return timeline.Sum(timeline.At(c.One(counter), c.Stall.Cells.Widen(1, 1))) * c.Grid.StepSeconds()
+}
+
+const proportional = "counted of all operations, so it is the stalled ones' part in proportion"
+
 var outsideTicket = []waitCounter{
-	{"queue for a write ticket", TicketWait, false, ""},
-	{"flow control", FlowControlWait, false, ""},
-	{"waiting for the write concern", ReplicationWait, false, "the journal's sync and the other members"},
+	{"queue for a write ticket", TicketWait, partOfWrites, false, ""},
+	{"queue for a read ticket", ReadTicketWait, partOfReads, false, ""},
+	{"flow control", FlowControlWait, partOfWrites, false, ""},
+	{"waiting for the write concern", ReplicationWait, partOfWrites, false, "the journal's sync and the other members"},
 }
 
 var insideTicket = []waitCounter{
-	{"waiting for room in the cache", CacheWait, false, ""},
-	{"evicting pages themselves", AppEvictTime, true, "may be counted in the wait for the cache"},
-	{"reading pages from disk", AppPageReadsTime, false, "all operations', reads' too"},
-	{"writing pages to disk", AppPageWritesTime, true, "part of evicting"},
-	{"waiting for a page another thread holds", PageWait, false, "all operations', reads' too"},
-	{"locks", LockWait, false, "all operations', reads' too"},
+	{"waiting for room in the cache", CacheWait, ofAll, false, proportional},
+	// The clock of the wait for the cache runs while the thread evicts pages itself (WT 7.0
+	// evict_lru.c, __wt_cache_eviction_worker).
+	{"evicting pages themselves", AppEvictTime, ofAll, true, "part of the wait for the cache"},
+	{"reading pages from disk", AppPageReadsTime, ofAll, false, proportional},
+	{"writing pages to disk", AppPageWritesTime, ofAll, true, "part of evicting"},
+	{"waiting for a page another thread holds", PageWait, ofAll, false, proportional},
+	{"locks", LockWait, ofAll, false, proportional},
 }
 
 // account is nil of a recording that is not of the server, or tells no waiting.
 func account(c *rules.Case) []rules.Spent {
-	if c.Stall.Waiting == nil || !c.Measured(CacheMax) {
+	if c.Stall.Waiting == nil || !c.Measured(CacheMax) || waiting[c.Stall.Class] == nil {
 		return nil
 	}
+
 	out := []rules.Spent{}
 	var of, outside, inside float64
 	take := func(waits []waitCounter) (sum float64) {
 		for _, w := range waits {
-			if !c.Measured(w.signal) {
-				continue
-			}
-			_, seconds, whole, ok := c.WaitShare(w.signal)
-			if !ok {
+			_, seconds, whole, ok := w.by(c, w.signal)
+			if !ok || !c.Measured(w.signal) {
 				continue
 			}
 			of = whole
@@ -59,16 +87,18 @@ func account(c *rules.Case) []rules.Spent {
 	}
 	outside = take(outsideTicket)
 	inside = take(insideTicket)
+
 	journal := ""
-	if s, ok := journalShare(c, of); ok {
+	if s, ok := journalShare(c, of); ok && c.Stall.Class != rules.Reading {
 		out = append(out, s)
 		journal = fmt.Sprintf("; up to %s s of it may be the journal's fdatasync", units.Number(min(s.Seconds, max(0, of-outside-inside))))
 	}
 	if of <= 0 {
 		return out
 	}
-	if _, work, _, ok := c.WaitShare(TicketWork); ok && work > inside {
-		// The version counts the time with a ticket: what is left of it is known to be execution.
+
+	// The version counts the time with a ticket: what is left of it is known to be execution.
+	if work := min(of, worked(c)); work > inside {
 		out = append(out, rules.Spent{Share: "executing otherwise", Seconds: work - inside, Of: of, Note: executing(c)})
 		inside = work
 		out = append(out, rules.Spent{Share: "unexplained", Seconds: max(0, of-outside-inside), Of: of})
@@ -76,6 +106,15 @@ func account(c *rules.Case) []rules.Spent {
 	}
 	return append(out, rules.Spent{Share: "unexplained", Seconds: max(0, of-outside-inside), Of: of,
 		Note: "executing, or waiting for something this version does not count" + journal})
+}
+
+// worked is the time that operations of the stalled class executed with a ticket, in all: the calm
+// part too, which is no wait.
+func worked(c *rules.Case) float64 {
+	if c.Stall.Class == rules.Reading {
+		return spent(c, ReadTicketWork)
+	}
+	return spent(c, TicketWork)
 }
 
 // journalShare is the operations' waiting in the cells in which a journal sync was on: an

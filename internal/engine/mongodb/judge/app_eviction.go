@@ -17,7 +17,7 @@ func appEviction() rules.Rule {
 			"no stall":     ". No write stalled: a sign of pressure, nothing more.",
 			"not measured": "; this version does not report how long it took them.",
 		},
-		Advice: map[string]rules.Advice{"earlier": {Summary: "Let the background start earlier: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
+		Advice: map[string]rules.Advice{"earlier": {Summary: "Let the background start earlier: eviction_dirty_target=2,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are",
 			Expect: "application threads stop evicting; a stall behind the journal's fdatasync stays as it is", TradeOff: "CPU; more page writes", Do: []*rules.Remedy{evictEarlier}}}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		rate := c.One(AppEvictions)
@@ -25,7 +25,7 @@ func appEviction() rules.Rule {
 			return nil
 		}
 		pages := timeline.Sum(rate) * c.Grid.StepSeconds()
-		share, seconds, of, measured := c.WaitShare(AppEvictTime)
+		share, seconds, of, measured := ofAll(c, AppEvictTime)
 		f := r.Finding("wiredtiger cache")
 		f.Weight = share
 		cells := timeline.Known(held[0].Values)
@@ -51,7 +51,7 @@ func appEviction() rules.Rule {
 			c.Figure("most in one interval", AppEvictions, timeline.Max(rate), "1/s", cells),
 		}
 		if measured {
-			f.Evidence = append(f.Evidence, c.Figure("time it took them in the stalled time, summed", AppEvictTime, seconds, units.OpSeconds, c.Stall.Cells))
+			f.Evidence = append(f.Evidence, c.Figure("time it took the stalled operations beyond what is usual, summed", AppEvictTime, seconds, units.OpSeconds, c.Stall.Cells))
 		}
 		f.Advise("earlier", nil)
 		return []rules.Finding{f}

@@ -6,33 +6,17 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-const (
-	fillTrigger    = 0.95
-	dirtyTrigger   = 0.20
-	updatesTrigger = 0.10
-)
-
-// The triggers at which operations, not only background threads, have to evict
-// (WiredTiger's eviction_trigger, eviction_dirty_trigger, eviction_updates_trigger).
-var cacheTriggers = []struct {
-	signal *rules.Signal
-	over   float64
-	what   string
-	text   string
-}{
-	{CacheFill, fillTrigger, "full", "fullest (trigger 95 %)"},
-	{DirtyRatio, dirtyTrigger, "dirty", "most dirty (trigger 20 %)"},
-	{CacheUpdatesRatio, updatesTrigger, "held by updates", "most held by updates (trigger 10 %)"},
-}
-
 func cachePressure() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/cache-pressure", Title: "Operations wait for room in the cache", Kind: rules.Cause,
-		When:  "plimsoll:wt_cache_fill:ratio >= 0.95 or plimsoll:wt_dirty:ratio >= 0.2 or plimsoll:wt_updates:ratio >= 0.1",
+		// The levels are WiredTiger's defaults: an expression does not see what is configured. So they
+		// count only where no source says how long operations waited. Judge uses the configured ones.
+		When: "plimsoll:wt_cache_wait:ratio > 1 or" +
+			" ((plimsoll:wt_cache_fill:ratio >= 0.95 or plimsoll:wt_dirty:ratio >= 0.2 or plimsoll:wt_updates:ratio >= 0.1) unless on() plimsoll:wt_cache_wait:ratio)",
 		Needs: []*rules.Signal{CacheFill, DirtyRatio},
-		Cause: "At 95 % full, 20 % dirty or 10 % updates WiredTiger makes operations wait for eviction, or evict pages themselves, before they may go on. Below these triggers eviction is background work that nobody waits for.",
+		Cause: "From its triggers on (by default 95 % full, 20 % dirty or 10 % updates; a lower dirty trigger halves the last with it) WiredTiger makes operations wait for eviction, or evict pages themselves, before they may continue. Below them eviction is background work, except for single pages that grow too large, which the operation that finds them evicts.",
 		Words: rules.Words{
 			"levels":         "The cache stood at up to",
-			"level":          "{{if .next}}, {{end}}{{.high}} {{.what}}{{if .over}} (over the trigger){{end}}",
+			"level":          "{{if .next}}, {{end}}{{.high}} {{.what}}{{with .over}} (over the trigger, {{.}}){{end}}",
 			"no trigger":     ", over no trigger in any sample",
 			"waited":         "; operations waited {{.waited}} for room in it, against {{.of}} of stalled waiting in all ({{.share}}).",
 			"evicting":       "; it is over a trigger nearly always, and it stalls where operations evict pages themselves",
@@ -40,17 +24,18 @@ func cachePressure() rules.Rule {
 			"by coincidence": "; how long operations waited for it was not measured, so the share is estimated from how triggers and stalls coincide.",
 		},
 		Advice: map[string]rules.Advice{
-			"earlier": {Summary: "Start eviction earlier and with more threads: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
+			"pins": {Summary: "Find what keeps old versions: db.currentOp({\"transaction.timeOpenMicros\": {$gt: 1e7}}), long reads, open cursors, a lagging majority; end it or bound it (transactionLifetimeLimitSeconds, maxTimeMS)",
+				Expect: "updates can be evicted again, and fall below their trigger", TradeOff: "the transaction or query that is ended is lost", NoCommand: "what is ended loses its work: look at it first"},
+			"fuller": {Summary: "Let background eviction keep more of the cache free, with more threads: eviction_target=70,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are",
+				Expect: "fill stays below its trigger if the threads can keep up", TradeOff: "fewer pages stay cached: more reads from the disk", Do: []*rules.Remedy{evictFuller}},
+			"earlier": {Summary: "Start eviction earlier and with more threads: eviction_dirty_target=2,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are: a lower one makes operations evict sooner",
 				Expect: "background threads do the work operations do now", TradeOff: "CPU: felt on 4 cores, not on 16; more page writes", Do: []*rules.Remedy{evictEarlier}},
 			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
 				Expect: "fill falls under the trigger", TradeOff: "less page cache for the OS; larger checkpoints", NoCommand: "how large the working set is, only you can say; cache_size can be changed at run time, and more than the memory that is free ends in the OOM killer"},
 		}}
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		over := make(timeline.Mask, c.Grid.N)
-		for _, h := range held {
-			over = over.Or(timeline.Known(h.Values))
-		}
-		share, seconds, of, measured := c.WaitShare(CacheWait)
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		over := overTrigger(c, cacheTriggers...)
+		share, seconds, of, measured := ofAll(c, CacheWait)
 		weight := share
 		suspect, byEviction := over, !measured && !c.Comparable(over)
 		if byEviction {
@@ -79,7 +64,7 @@ func cachePressure() rules.Rule {
 		cacheLevels(c, &f)
 		if measured {
 			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)})
-			f.Evidence = append(f.Evidence, c.Figure("operations' waiting for the cache in the stalled time, summed (reads' too)", CacheWait, seconds, units.OpSeconds, c.Stall.Cells))
+			f.Evidence = append(f.Evidence, c.Figure("the stalled operations' waiting for the cache beyond what is usual, summed", CacheWait, seconds, units.OpSeconds, c.Stall.Cells))
 		} else {
 			if byEviction {
 				f.Say("evicting", nil)
@@ -90,11 +75,32 @@ func cachePressure() rules.Rule {
 		if maxBytes := c.One(CacheMax); maxBytes != nil {
 			f.Evidence = append(f.Evidence, c.Figure("configured cache", CacheMax, timeline.Max(maxBytes), "bytes", timeline.Known(maxBytes)))
 		}
-		f.Advise("earlier", nil)
-		f.Advise("larger", nil)
+		adviseCache(c, &f)
 		return []rules.Finding{f}
 	}
 	return r
+}
+
+// adviseCache is what helps with the triggers that were reached; with none in any sample, what helps
+// with dirty pages.
+func adviseCache(c *rules.Case, f *rules.Finding) {
+	reached := func(t cacheTrigger) bool { return t.where(c).Count() > 0 }
+	full, dirty, updates := reached(fillTrigger), reached(dirtyTrigger), reached(updatesTrigger)
+	if updates {
+		f.Advise("pins", nil)
+		if p := pinnedIn(c); p.long() && p.presses(c) {
+			return // what cannot be dropped, more eviction does not drop
+		}
+	}
+	if dirty || updates || !full {
+		f.Advise("earlier", nil)
+	}
+	if full {
+		f.Advise("fuller", nil)
+	}
+	if full || !updates {
+		f.Advise("larger", nil)
+	}
 }
 
 // Operations evict from leastEvicted pages a second on, and more than usual from moreEvicted times what
@@ -141,8 +147,7 @@ func alwaysFull(r rules.Rule, c *rules.Case, over timeline.Mask) (rules.Finding,
 	pages := timeline.Quantile(timeline.At(rate, over), 0.5)
 	f.Say("always", rules.Values{"share": rules.Part(f.Weight), "pages": rules.Number(pages), "step": rules.Seconds(c.Grid.StepSeconds())})
 	f.Evidence = append(f.Evidence, c.Figure("pages evicted by operations, median", AppEvictions, pages, "1/s", over))
-	f.Advise("earlier", nil)
-	f.Advise("larger", nil)
+	adviseCache(c, &f)
 	return f, true
 }
 
@@ -159,12 +164,13 @@ func cacheLevels(c *rules.Case, f *rules.Finding) {
 			continue
 		}
 		var over rules.Value
-		if high >= t.over {
-			over, reached = rules.Part(t.over), true
+		at, _ := t.level(c.Facts)
+		if high >= at {
+			over, reached = rules.Part(at), true
 		}
 		f.Say("level", rules.Values{"next": next, "high": rules.Part(high), "what": rules.Called(t.what), "over": over})
 		next = rules.Called(t.what)
-		f.Evidence = append(f.Evidence, c.Figure(t.text, t.signal, high, "ratio", timeline.Known(v)))
+		f.Evidence = append(f.Evidence, c.Figure(t.text(at), t.signal, high, "ratio", timeline.Known(v)))
 	}
 	if !reached {
 		f.Say("no trigger", nil)

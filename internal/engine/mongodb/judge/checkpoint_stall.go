@@ -56,7 +56,7 @@ func checkpointStall() rules.Rule {
 			"bound": {Summary: "Bound the OS's dirty bytes (vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate)",
 				Expect:   "the checkpoint's writes reach the volume as they are made, not in one fsync; measured on the storage engine alone, a 3,000 IOPS volume: longest checkpoint 7.6 s to 1.1 s, write p99 7.9 s to 0.27 s; on a whole mongod 5.0.7, 1,000 IOPS and 40 MiB/s: checkpoints 11.1 s to 5.7 s, write p99 129 ms to 98 ms",
 				TradeOff: "about 40 % more bytes to the device", Do: []*rules.Remedy{rules.BoundDirtyBytes}},
-			"smaller": {Summary: "Lower the dirty target so that less is left for the checkpoint: eviction_dirty_target=1,eviction_dirty_trigger=5 (wiredTigerEngineRuntimeConfig)",
+			"smaller": {Summary: "Lower the dirty target so that less is left for the checkpoint: eviction_dirty_target=1 (wiredTigerEngineRuntimeConfig). Leave the triggers as they are: operations would evict from a quarter of the usual level on",
 				Expect: "smaller checkpoints; measured on the storage engine alone, a 3,000 IOPS volume: a fifth off the p99 by itself, 7.9 s to 0.17 s together with bounded OS dirty bytes; not measured on a whole mongod", TradeOff: "more CPU and more page writes between checkpoints", Do: []*rules.Remedy{smallerCheckpoints}},
 			"apart": apartAdvice,
 		}}

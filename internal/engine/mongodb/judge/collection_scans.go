@@ -13,20 +13,27 @@ const (
 )
 
 func collectionScans() rules.Rule {
-	r := rules.Rule{ID: "mongodb/collection-scans", Title: "Queries scan whole collections", Kind: rules.Cause,
+	r := rules.Rule{ID: "mongodb/collection-scans", Title: "Queries examine many documents for each result", Kind: rules.Cause,
 		When:  "plimsoll:mongodb_scanned_objects:rate > 20000 and on() (plimsoll:mongodb_scanned_objects:rate > 100 * plimsoll:mongodb_returned_objects:rate)",
 		Needs: []*rules.Signal{ScannedObjects, ReturnedObjects},
-		Cause: "A query without an index examines every document of its collection. It uses a core for as long as it runs, and it reads the collection through the cache, so that pages which others need are evicted and read again.",
+		Cause: "A query without an index examines every document of its collection, and an aggregation, a sort or a skip by an index may examine as many. It uses a core for as long as it runs, and it reads the collection through the cache, so that pages which others need are evicted and read again.",
 		Words: rules.Words{
-			"scanned": "For {{.for}}, {{.scanned}} documents were examined per second to return {{.returned}}{{with .scans}} ({{.}} collection scans per second){{end}}.",
-			"writes":  "Writes took {{.then}} meanwhile and {{.usual}} otherwise (medians), {{.times}} times as long.",
-			"same":    "Writes took no longer meanwhile: {{.then}}, otherwise {{.usual}} (medians).",
-			"closing": "Queries scanned whole collections for {{.for}}: writes took {{.then}} meanwhile and {{.usual}} otherwise (medians).",
-			"cpu":     "The CPUs were {{.then}} busy, otherwise {{.usual}}.",
-			"cache":   "{{.then}} were read into the cache per second, otherwise {{.usual}}.",
+			"scanned":     "For {{.for}}, {{.scanned}} documents were examined per second to return {{.returned}}{{with .scans}} ({{.}} collection scans per second){{end}}.",
+			"scans title": "Queries scan whole collections",
+			"by index":    "None of them was a scan of a collection: an index was used, and many of its documents were examined all the same (an aggregation, a skip, an index that selects little), or a change stream read the oplog.",
+			"unknown":     "This version does not report whether they scanned whole collections.",
+			"writes":      "Writes took {{.then}} meanwhile and {{.usual}} otherwise (medians), {{.times}} times as long.",
+			"same":        "Writes took no longer meanwhile: {{.then}}, otherwise {{.usual}} (medians).",
+			"closing":     "Queries {{.did}} for {{.for}}: writes took {{.then}} meanwhile and {{.usual}} otherwise (medians).",
+			"cpu":         "The CPUs were {{.then}} busy, otherwise {{.usual}}.",
+			"cache":       "{{.then}} were read into the cache per second, otherwise {{.usual}}.",
 		},
-		Advice: map[string]rules.Advice{"index": {Summary: "Find the queries (log lines with planSummary: COLLSCAN, or db.system.profile) and give them an index; until then bound them with maxTimeMS or send them to a secondary",
-			Expect: "a lookup instead of a scan; the cores and the cache are the writers' again", TradeOff: "an index costs memory and a write with each change of its keys", NoCommand: "which index helps depends on the queries: explain shows it"}}}
+		Advice: map[string]rules.Advice{
+			"less": {Summary: "Find the queries (the log's slow queries, by docsExamined over nreturned, or db.system.profile): keep what they aggregate, use an index that selects more, page by a value instead of a skip; until then bound them with maxTimeMS or send them to a secondary",
+				Expect: "fewer documents are examined for each result", TradeOff: "what is kept has to be kept up to date by each write", NoCommand: "which query it is and what it needs depends on the application: explain shows it"},
+			"index": {Summary: "Find the queries (log lines with planSummary: COLLSCAN, or db.system.profile) and give them an index; until then bound them with maxTimeMS or send them to a secondary",
+				Expect: "a lookup instead of a scan; the cores and the cache are the writers' again", TradeOff: "an index costs memory and a write with each change of its keys", NoCommand: "which index helps depends on the queries: explain shows it"},
+		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {
@@ -39,8 +46,8 @@ func collectionScans() rules.Rule {
 		f.Severity = rules.Info
 		if fraction, pIn, pOut := c.Attributable(cells); fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut && c.Contrasts(cells) {
 			f.Weight, f.Severity = fraction, c.SeverityOf(fraction)
-			f.Evidence = append(f.Evidence, c.Figure("share of the time that stalled while collections were scanned", ScannedObjects, pIn, "ratio", cells),
-				c.Figure("share of the time that stalled while none was", ScannedObjects, pOut, "ratio", cells.Not()))
+			f.Evidence = append(f.Evidence, c.Figure("share of the time that stalled while so many documents were examined", ScannedObjects, pIn, "ratio", cells),
+				c.Figure("share of the time that stalled while they were not", ScannedObjects, pOut, "ratio", cells.Not()))
 		}
 		if c.Stall.Class == rules.Reading && c.Stall.Any() {
 			// The scans are the reads that are slow: there may be no others to compare with.
@@ -54,14 +61,31 @@ func collectionScans() rules.Rule {
 			said["scans"] = rules.Number(n)
 		}
 		f.Say("scanned", said)
+		did, advice := scanned(c, &f, cells)
 		f.Evidence = append(f.Evidence, c.Figure("documents examined per second, mean", ScannedObjects, mean(ScannedObjects), "1/s", cells))
 		if felt, then, usual := scansFelt(c, &f, cells); felt && f.Severity == rules.Info {
-			f.Close("closing", rules.Values{"for": said["for"], "then": then, "usual": usual})
+			f.Close("closing", rules.Values{"did": did, "for": said["for"], "then": then, "usual": usual})
 		}
-		f.Advise("index", nil)
+		f.Advise(advice, nil)
 		return []rules.Finding{f}
 	}
 	return r
+}
+
+// scanned says whether the queries scanned whole collections, and returns that in a word, and the
+// advice that helps.
+func scanned(c *rules.Case, f *rules.Finding, cells timeline.Mask) (did rules.Value, advice string) {
+	scans := c.One(CollectionScans)
+	switch {
+	case scans == nil:
+		f.Say("unknown", nil)
+		return "examined many documents for each result", "index"
+	case timeline.Max(timeline.At(scans, cells.Widen(1, 1))) > 0:
+		f.Entitle("scans title", nil)
+		return "scanned whole collections", "index"
+	}
+	f.Say("by index", nil)
+	return "examined many documents for each result", "less"
 }
 
 // scansFelt compares the time of the scans with the rest: writes, CPUs and cache. It reports
@@ -80,8 +104,8 @@ func scansFelt(c *rules.Case, f *rules.Finding, cells timeline.Mask) (felt bool,
 		}
 		during, otherwise = rules.Seconds(then), rules.Seconds(usual)
 		f.Say(words, rules.Values{"then": rules.Seconds(then), "usual": rules.Seconds(usual), "times": rules.Number(then / usual)})
-		f.Evidence = append(f.Evidence, c.Figure("mean latency of writes in an interval with scans, median", WriteLatency, then, "seconds", cells),
-			c.Figure("the same without scans", WriteLatency, usual, "seconds", cells.Not()))
+		f.Evidence = append(f.Evidence, c.Figure("mean latency of writes in such an interval, median", WriteLatency, then, "seconds", cells),
+			c.Figure("the same otherwise", WriteLatency, usual, "seconds", cells.Not()))
 	}
 	if then, usual, ok := compare(rules.CPUBusy, 0.5); ok {
 		f.Say("cpu", rules.Values{"then": rules.Part(then), "usual": rules.Part(usual)})

@@ -8,12 +8,16 @@ import (
 
 func flowControl() rules.Rule {
 	r := rules.Rule{ID: "mongodb/flow-control", Title: "Flow control holds writes back", Kind: rules.Cause,
-		When:   "plimsoll:mongodb_flow_control_wait:ratio > 0.5",
-		Cause:  "When a majority of the replica set lags behind, the primary delays its own writes. The slow disk, if it is one, is then on a secondary.",
-		Words:  rules.Words{"held": "Flow control held writes for {{.held}}, {{.share}} of the {{.of}} of stalled waiting: the majority's commit point lags."},
+		When:  "plimsoll:mongodb_flow_control_wait:ratio > 0.5",
+		Cause: "When a majority of the replica set lags behind, the primary delays its own writes. The slow disk, if it is one, is then on a secondary.",
+		Words: rules.Words{
+			"held":    "Flow control held writes for {{.held}}, {{.share}} of the {{.of}} of stalled waiting: the majority's commit point lags.",
+			"absent":  "Not confirming meanwhile: {{.members}}.",
+			"lagging": "Member {{.member}} lagged by up to {{.lag}}, more than usual.",
+		},
 		Advice: map[string]rules.Advice{"secondaries": {Summary: "Diagnose the lagging secondaries: hand over their diagnostic.data", Expect: "writes here are released when they catch up", TradeOff: "disabling flow control lets the lag grow instead", NoCommand: onSecondaries}}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		share, seconds, of, ok := c.WaitShare(FlowControlWait)
+		share, seconds, of, ok := ofWrites(c, FlowControlWait)
 		if !ok || share < rules.MinWaitShare {
 			return nil
 		}
@@ -28,6 +32,14 @@ func flowControl() rules.Rule {
 		if lagged := c.One(FlowControlLagged); lagged != nil {
 			f.Evidence = append(f.Evidence, c.Figure("share of the stalled time in which flow control saw a majority lagging", FlowControlLagged,
 				timeline.Mean(timeline.At(lagged, c.Stall.Cells)), "ratio", c.Stall.Cells))
+		}
+		if members := absent(c); members != "" {
+			f.Say("absent", rules.Values{"members": rules.Called(members)})
+			f.Evidence = append(f.Evidence, c.Remark("members that confirm nothing: "+members))
+		}
+		if lagging, lag := laggingMember(c); lag > 0 {
+			f.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
+			f.Evidence = append(f.Evidence, c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
 		}
 		f.Advise("secondaries", nil)
 		return []rules.Finding{f}

@@ -15,13 +15,17 @@ const (
 	readersToo      = 0.2  // of the intervals: readers queue as well
 )
 
+// noVolumeFrom is the share of the stall from which the verdict says that no volume fixes it.
+const noVolumeFrom = 0.5
+
 func heldLock() rules.Rule {
 	r := rules.Rule{ID: "mongodb/held-lock", Title: "A held lock stops operations", Kind: rules.Cause,
-		When:  "plimsoll:mongodb_global_lock_wait:ratio > 2 or plimsoll:mongodb_database_lock_wait:ratio > 2 or plimsoll:mongodb_collection_lock_wait:ratio > 2",
-		Needs: []*rules.Signal{},
-		AnyOf: []*rules.Signal{GlobalLockWait, DatabaseLockWait, CollectionLockWait},
-		Cause: "Somebody holds a lock that other operations need, and they queue until it is released: fsyncLock (a backup), an index build's or another schema change's exclusive phase, or a transaction that such a change waits for. No volume, cache or CPU makes a difference meanwhile.",
-		Words: heldLockWords, Advice: heldLockAdvice}
+		When:    anyLockWaits(),
+		Needs:   []*rules.Signal{},
+		AnyOf:   lockSignals(),
+		Refutes: rules.DiskResources,
+		Cause:   "An operation holds a lock that others need, and they queue until it is released: fsyncLock (a backup), an index build's or another schema change's exclusive phase, a change of the member's role, or a transaction that such a change waits for. No volume, cache or CPU makes a difference meanwhile.",
+		Words:   heldLockWords, Advice: heldLockAdvice}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {
@@ -31,7 +35,7 @@ func heldLock() rules.Rule {
 		if c.Seconds(stalled) < heldLockS {
 			return nil
 		}
-		share, seconds, of, measured := c.WaitShare(LockWait)
+		share, seconds, of, measured := ofAll(c, LockWait)
 		weight := max(share, rules.Share(cells, c.Stall.Cells))
 		if weight < heldLockShare {
 			return nil
@@ -51,6 +55,9 @@ func heldLock() rules.Rule {
 			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
 		}
 		holder(c, &f, which, stalled)
+		if weight >= noVolumeFrom {
+			f.Close("closing", nil)
+		}
 		f.Evidence = append(f.Evidence,
 			c.Figure("operations waiting for a lock while it was held, mean", LockWait, timeline.Mean(timeline.At(c.One(LockWait), stalled)), "", stalled),
 			c.Figure("of that for the "+which+" lock", resource, timeline.Mean(timeline.At(c.One(resource), stalled)), "", stalled))
@@ -61,14 +68,20 @@ func heldLock() rules.Rule {
 }
 
 var heldLockWords = rules.Words{
-	"held":    "The {{.which}} lock was held against other operations for {{.for}} ({{.times}}, {{.longest}} at most).",
-	"waited":  "They waited {{.waited}} for it, {{.share}} of the {{.of}} of stalled waiting.",
-	"fsync":   "An fsync command came just before, and only writers queued while readers went on: fsyncLock holds the lock until fsyncUnlock.",
-	"shared":  "Only writers queued, and readers went on: it was held in a shared mode, as fsyncLock does.",
-	"schema":  "A command that changes collections or indexes ran just before: its exclusive phase stops everybody.",
-	"open":    "Readers and writers queued alike: it was held, or waited for, in an exclusive mode. {{.open}} transactions were open meanwhile: such a mode waits for them, and everybody else behind it.",
-	"all":     "Readers and writers queued alike: it was held, or waited for, in an exclusive mode.",
-	"nothing": "Meanwhile {{.done}} writes completed per second (usually {{.usual}}){{with .syncs}} and the journal was synced {{.}} times per second{{end}}{{with .busy}}; the busiest device was busy {{.}} of the time{{end}}.",
+	"held":     "No volume fixes this. The {{.which}} lock was held against other operations for {{.for}} ({{.times}}, {{.longest}} at most).",
+	"waited":   "They waited {{.waited}} for it, {{.share}} of the {{.of}} of stalled waiting.",
+	"fsync":    "An fsync command came just before, and only writers queued while readers went on: fsyncLock holds the lock until fsyncUnlock.",
+	"shared":   "Only writers queued, and readers went on: it was held in a shared mode, as fsyncLock does.",
+	"schema":   "A command that changes collections or indexes ran just before: its exclusive phase stops all operations on them.",
+	"role":     "The member's role changed, or was about to: a stepdown, an election or a rollback takes this lock exclusively, and waits for the operations and prepared transactions that hold it.",
+	"prepared": "{{.prepared}} transactions were prepared meanwhile: they keep it until their coordinator decides.",
+	"batch":    "A secondary holds it while it applies a batch of the oplog; reads that need the newest data wait for the batch.",
+	"fcv":      "setFeatureCompatibilityVersion takes it exclusively, and waits for open transactions.",
+	"unknown":  "These sources do not report which operations queued, so its mode is not known.",
+	"closing":  "No volume fixes this: a lock was held.",
+	"open":     "{{.open}} transactions were open meanwhile: an exclusive mode waits for them, and all other operations behind it.",
+	"all":      "Readers and writers queued alike: it was held, or waited for, in an exclusive mode.",
+	"nothing":  "Meanwhile {{.done}} writes completed per second (usually {{.usual}}){{with .syncs}} and the journal was synced {{.}} times per second{{end}}{{with .busy}}; the busiest device was busy {{.}} of the time{{end}}.",
 }
 
 var heldLockAdvice = map[string]rules.Advice{
@@ -76,20 +89,19 @@ var heldLockAdvice = map[string]rules.Advice{
 		Expect: "writes go on as soon as it is released", TradeOff: "a backup that relied on the lock is not consistent", NoCommand: "whether a backup still needs the lock, only you can say"},
 	"who": {Summary: "Find who holds it: db.currentOp({$or: [{waitingForLock: true}, {active: true, secs_running: {$gt: 1}}]}); end it with db.killOp(opid)",
 		Expect: "the others go on as soon as it is released", TradeOff: "the killed operation's work is lost; an index build starts again", NoCommand: "what is killed loses its work: look at it first"},
+	"role": {Summary: "Find why the role changed: rs.status(), and the log's lines of components ELECTION and REPL at these times. Commit or abort prepared transactions, bound long operations (maxTimeMS), and step down at quiet times",
+		Expect: "a role change waits milliseconds for the operations in progress", TradeOff: "operations are killed at a stepdown, and clients retry", NoCommand: "what forced the change decides"},
 	"quiet": {Summary: "Change collections and indexes at quiet times or member by member (rolling), and bound transactions (transactionLifetimeLimitSeconds, maxTimeMS)",
 		Expect: "an exclusive phase finds nothing to wait for and lasts milliseconds", TradeOff: "a rolling change needs a step down and more time; long transactions are aborted", NoCommand: "when changes are made is yours to plan"},
 }
 
 // heldResource is the kind of lock that operations waited for most.
 func heldResource(c *rules.Case, cells timeline.Mask) (name string, of *rules.Signal) {
-	name, of = "global", GlobalLockWait
+	name, of = globalLock, GlobalLockWait
 	most := -1.0
-	for _, l := range []struct {
-		name string
-		of   *rules.Signal
-	}{{"global", GlobalLockWait}, {"database", DatabaseLockWait}, {"collection", CollectionLockWait}} {
-		if s := timeline.Sum(timeline.At(c.One(l.of), cells)); s > most {
-			name, of, most = l.name, l.of, s
+	for _, l := range locks {
+		if s := timeline.Sum(timeline.At(c.One(l.wait), cells)); s > most {
+			name, of, most = l.name, l.wait, s
 		}
 	}
 	return name, of
@@ -98,11 +110,21 @@ func heldResource(c *rules.Case, cells timeline.Mask) (name string, of *rules.Si
 // holder says what is known of who held the lock, and what to do.
 func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) {
 	before := cells.Widen(2, 1)
-	readers := rules.Share(timeline.Where(c.One(QueuedReaders), func(x float64) bool { return x >= 1 }), cells)
 	ran := func(s *rules.Signal) bool { return timeline.Max(timeline.At(c.One(s), before)) > 0 }
 	open := timeline.Max(timeline.At(c.One(OpenTransactions), cells))
-	shared := readers < readersToo && which == "global"
+
+	readers := c.One(QueuedReaders)
+	queued := rules.Share(timeline.Where(readers, func(x float64) bool { return x >= 1 }), cells)
+	shared := readers != nil && queued < readersToo && which == globalLock
+
 	switch {
+	case which == roleLock:
+		f.Say("role", nil)
+		if n := timeline.Max(timeline.At(c.One(PreparedTransactions), cells)); n >= 1 {
+			f.Say("prepared", rules.Values{"prepared": rules.Number(n)})
+		}
+	case lockWords[which] != "":
+		f.Say(lockWords[which], nil)
 	case shared && ran(FsyncCommands):
 		f.Say("fsync", nil)
 	case ran(SchemaCommands):
@@ -111,17 +133,26 @@ func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) 
 		f.Say("shared", nil)
 	case open >= 1:
 		f.Say("open", rules.Values{"open": rules.Number(open)})
-	default:
+	case readers != nil:
 		f.Say("all", nil)
+	default:
+		f.Say("unknown", nil)
 	}
+
 	if shared {
 		f.Advise("unlock", nil)
 	}
 	f.Advise("who", nil)
-	if !shared {
+	switch {
+	case which == roleLock:
+		f.Advise("role", nil)
+	case !shared:
 		f.Advise("quiet", nil)
 	}
 }
+
+// lockWords are the words for locks with one kind of holder.
+var lockWords = map[string]string{"oplog application": "batch", "feature compatibility": "fcv", "transactions barrier": "fcv"}
 
 // whileHeld adds that nothing else moved either.
 func whileHeld(c *rules.Case, f *rules.Finding, cells timeline.Mask) {

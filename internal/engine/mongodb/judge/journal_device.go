@@ -61,17 +61,15 @@ const besideShare = 0.25
 // beside names what else writers waited for in a good part of the stalled time. Where the waiting
 // for the cache was not measured, dirty pages or updates at their trigger have to do.
 func beside(c *rules.Case) string {
-	read, _, _, _ := c.WaitShare(AppPageReadsTime)
+	read, _, _, _ := ofAll(c, AppPageReadsTime)
 	if read >= besideShare {
 		return "pages to be read from the data's volume"
 	}
-	waited, _, _, known := c.WaitShare(CacheWait)
-	evicted, _, _, also := c.WaitShare(AppEvictTime)
+	waited, _, _, known := ofAll(c, CacheWait)
+	evicted, _, _, also := ofAll(c, AppEvictTime)
 	full := max(waited, evicted) >= besideShare
 	if !known && !also {
-		over := timeline.Where(c.One(DirtyRatio), func(x float64) bool { return x >= dirtyTrigger }).
-			Or(timeline.Where(c.One(CacheUpdatesRatio), func(x float64) bool { return x >= updatesTrigger }))
-		full = rules.Share(over, c.Stall.Cells) >= besideShare
+		full = rules.Share(overTrigger(c, dirtyTrigger, updatesTrigger), c.Stall.Cells) >= besideShare
 	}
 	if full {
 		return "room in a cache full of dirty pages"

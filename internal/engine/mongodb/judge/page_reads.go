@@ -18,7 +18,7 @@ func pageReads() rules.Rule {
 		When:  "plimsoll:wt_app_page_reads_time:ratio > 1",
 		Cause: "An operation whose page is not in the cache reads it from the data files, and an update needs its page too. Such a read waits in the queue of the data's volume behind whatever is written there; a journal on a volume of its own makes no difference to it.",
 		Words: rules.Words{
-			"read":      "Operations waited {{.waited}} for pages that they read themselves, {{.share}} of the {{.of}} of stalled waiting{{with .each}}: {{.}} a page{{end}}{{with .calm}}, otherwise {{.}}{{end}}.",
+			"read":      "Operations waited {{.waited}} longer than usual for pages that they read themselves, {{.share}} of the {{.of}} of stalled waiting{{with .each}}: {{.}} a page{{end}}{{with .calm}}, otherwise {{.}}{{end}}.",
 			"saturated": "A device was saturated in {{.share}} of that time ({{.writes}} of its requests were writes): the reads waited in its queue.",
 			"idle":      "No device was saturated meanwhile.",
 		},
@@ -29,7 +29,7 @@ func pageReads() rules.Rule {
 				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints", NoCommand: "how large the working set is, only you can say; more than the memory that is free ends in the OOM killer"},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		share, seconds, of, ok := c.WaitShare(AppPageReadsTime)
+		share, seconds, of, ok := ofAll(c, AppPageReadsTime)
 		if !ok || share < minPageReadShare {
 			return nil
 		}
@@ -52,7 +52,7 @@ func pageReads() rules.Rule {
 			f.Evidence = append(f.Evidence, c.Figure("pages read by operations in the stalled time", AppPageReads, n*c.Grid.StepSeconds(), "pages", around))
 		}
 		f.Say("read", said)
-		f.Evidence = append(f.Evidence, c.Figure("time operations read pages in the stalled time, summed (reads' too)", AppPageReadsTime, seconds, units.OpSeconds, c.Stall.Cells))
+		f.Evidence = append(f.Evidence, c.Figure("time the stalled operations read pages beyond what is usual, summed", AppPageReadsTime, seconds, units.OpSeconds, c.Stall.Cells))
 		if sat, known := c.Saturated(); known {
 			if in := rules.Share(sat, c.Stall.Cells); in >= minPageReadShare {
 				writes := writesOfSaturated(c)

@@ -14,8 +14,6 @@ import (
 const (
 	onSecondaries = "the member that lags is another one: diagnose its own capture"
 	runtimeConfig = "parameter.wiredTigerEngineRuntimeConfig"
-	// evictionDefaults are what mongod opens WiredTiger with.
-	evictionDefaults = "eviction_dirty_target=5,eviction_dirty_trigger=20,eviction=(threads_min=4,threads_max=4)"
 )
 
 // client runs statements in MongoDB's shell. The legacy shell came with the server up to 5.0, mongosh
@@ -35,50 +33,63 @@ const (
 
 // runtime is a change of WiredTiger's configuration while mongod runs. It is not a startup parameter
 // (wiredtiger_global_options.idl, set_at: runtime), so the file says it as configString.
-func runtime(config string) []rules.Recipe {
-	set := func(text string) []rules.Command {
-		return rules.Ask(`db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "` + text + `"})`)
+//
+// The former state is what WiredTiger runs with: what was set at run time, otherwise configString,
+// otherwise what mongod opens it with. The parameter alone shows only the first of these.
+func runtime(config, target string, byDefault string) []rules.Recipe {
+	set := func(text string) string {
+		return `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "` + text + `"})`
 	}
 	return []rules.Recipe{
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
-		{Look: rules.Ask(`db.adminCommand({getParameter: 1, wiredTigerEngineRuntimeConfig: 1})`),
-			Do:    set(config),
-			Check: rules.Ask(`c = db.serverStatus().wiredTiger.cache`, `c["tracked dirty bytes in the cache"] / c["maximum bytes configured"]`),
-			Undo:  set(`{{.undo}}`),
+		{Look: rules.Save(stateOf(target), target,
+			`p = db.adminCommand({getParameter: "*"})`,
+			`s = db.adminCommand({getCmdLineOpts: 1}).parsed.storage || {}`,
+			`c = (((s.wiredTiger || {}).engineConfig || {}).configString || "") + "," + (p.wiredTigerEngineRuntimeConfig || "")`,
+			`f = function(k, d) { m = c.match(new RegExp("(^|[,(])" + k + "=[^,()]+", "g")); return m ? m.pop().replace(/^[,(]/, "") : k + "=" + d }`,
+			`print(f("`+target+`", `+byDefault+`) + ",eviction=(" + f("threads_min", 4) + "," + f("threads_max", 4) + ")")`),
+			Do:    rules.Ask(set(config)),
+			Check: rules.Ask(`c = db.serverStatus().wiredTiger.cache`, `m = c["maximum bytes configured"]`, `[c["bytes currently in the cache"] / m, c["tracked dirty bytes in the cache"] / m, (c["bytes allocated for updates"] || 0) / m]`),
+			Undo:  rules.Restore(stateOf(target), set(rules.Saved)),
 			Kept:  "a restart forgets it; in mongod.conf it is storage.wiredTiger.engineConfig.configString: " + config,
 			Notes: []string{"On each member. MongoDB asks to change this only with its support's advice.", withCredentials}},
 	}
 }
 
-func evictionUndo(c *rules.Case, _ *rules.Finding) rules.Values {
-	undo := evictionDefaults
-	if was := c.Facts[runtimeConfig]; was != "" && plainConfig(was) {
-		undo += "," + was
-	}
-	return rules.Values{"undo": rules.Called(undo)}
-}
-
-// plainConfig reports whether a configuration can stand between quotes.
-func plainConfig(s string) bool { return !strings.ContainsAny(s, "\"'`$\\\n") }
+// stateOf names the file that keeps a target's former value: "mongodb-eviction-dirty-target".
+func stateOf(target string) string { return "mongodb-" + strings.ReplaceAll(target, "_", "-") }
 
 // setAlready reports whether the recording says that a configuration is set.
 func setAlready(config string) func(*rules.Case, rules.Values) bool {
-	return func(c *rules.Case, _ rules.Values) bool { return !strings.Contains(c.Facts[runtimeConfig], config) }
+	return func(c *rules.Case, _ rules.Values) bool {
+		return !strings.Contains(c.Facts[runtimeConfig], config) && !strings.Contains(c.Facts["engine_config"], config)
+	}
 }
 
-var evictEarlier = evictionRemedy("eviction-earlier", "Let background eviction begin earlier, with more threads", "2", "10")
+// Only the targets change: from a target on, eviction's own threads work. A trigger is where operations
+// are drafted (dist/api_data.py), and a lower dirty trigger halves the updates trigger with it
+// (conn_cache.c): with updates at 8 % of the cache, eviction_dirty_trigger=10 makes all operations evict
+// all the time.
+var (
+	evictEarlier = evictionRemedy("eviction-earlier", "Let background eviction begin earlier, with more threads", "eviction_dirty_target", "2",
+		`p.wiredTigerEvictionDirtyTargetGB > 0 ? Math.round(1024 * p.wiredTigerEvictionDirtyTargetGB) + "MB" : 5`)
+	// smallerCheckpoints leaves less for the checkpoint; nothing bounds the rate at which it writes.
+	smallerCheckpoints = evictionRemedy("checkpoint-smaller", "Leave less for the checkpoint: lower the dirty target", "eviction_dirty_target", "1",
+		`p.wiredTigerEvictionDirtyTargetGB > 0 ? Math.round(1024 * p.wiredTigerEvictionDirtyTargetGB) + "MB" : 5`)
+	// evictFuller keeps a full cache further from its trigger.
+	evictFuller = evictionRemedy("eviction-fill", "Let background eviction keep more of the cache free, with more threads", "eviction_target", "70", "80")
+)
 
-// smallerCheckpoints leaves less for the checkpoint; nothing bounds the rate at which it writes.
-var smallerCheckpoints = evictionRemedy("checkpoint-smaller", "Leave less for the checkpoint: lower the dirty target", "1", "5")
-
-func evictionRemedy(name, title, target, trigger string) *rules.Remedy {
-	config := "eviction_dirty_target=" + target + ",eviction_dirty_trigger=" + trigger
+// evictionRemedy sets one target of eviction, in percent, and more threads. byDefault is the target that
+// is in force without a setting, as an expression of the client's language.
+func evictionRemedy(name, title, target, percent, byDefault string) *rules.Remedy {
+	config := target + "=" + percent
 	return &rules.Remedy{Name: name, Title: title,
-		Recipes: runtime(config + ",eviction=(threads_min=4,threads_max=8)"),
+		Recipes: runtime(config+",eviction=(threads_min=4,threads_max=8)", target, byDefault),
 		Cost:    "CPU, felt on 4 cores and not on 16; pages that change again are written more than once",
 		Wait:    3 * time.Minute, Until: "two checkpoints have passed",
 		Raises: []string{"iops", "throughput", "utilisation"}, Settings: []string{runtimeConfig},
-		Size: evictionUndo, Needed: setAlready(config), Example: rules.Values{"undo": evictionDefaults}}
+		Needed: setAlready(config)}
 }
 
 // cacheWithin sets the cache to half of what the limit leaves beside a GiB, as mongod itself does by
@@ -86,10 +97,11 @@ func evictionRemedy(name, title, target, trigger string) *rules.Remedy {
 var cacheWithin = &rules.Remedy{Name: "cache-within", Title: "Set the cache to half of the memory limit",
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
-		{Look: rules.Ask(`db.serverStatus().wiredTiger.cache["maximum bytes configured"]`),
+		{Look: rules.Save("cache-within", "cache_size",
+			`print("cache_size=" + Math.round(db.serverStatus().wiredTiger.cache["maximum bytes configured"] / 1048576) + "M")`),
 			Do:    rules.Ask(`db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "cache_size={{.mib}}M"})`),
 			Check: rules.Ask(`c = db.serverStatus().wiredTiger.cache`, `[c["maximum bytes configured"], c["bytes currently in the cache"]]`),
-			Undo:  rules.Ask(`db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "cache_size={{.was}}M"})`),
+			Undo:  rules.Restore("cache-within", `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "`+rules.Saved+`"})`),
 			Kept:  "a restart forgets it; in mongod.conf it is storage.wiredTiger.engineConfig.cacheSizeGB: {{.gib}}",
 			Notes: []string{"The cache shrinks by eviction: operations may wait for it meanwhile. Do it when the load is low.", withCredentials}},
 	},
@@ -98,7 +110,7 @@ var cacheWithin = &rules.Remedy{Name: "cache-within", Title: "Set the cache to h
 	Settings: []string{runtimeConfig, "cache_bytes"},
 	Size:     sizeCache,
 	Needed:   func(_ *rules.Case, v rules.Values) bool { return v["mib"] != "" },
-	Example:  rules.Values{"mib": "3584", "gib": "3.5", "was": "8192"},
+	Example:  rules.Values{"mib": "3584", "gib": "3.5"},
 }
 
 const (
@@ -118,35 +130,48 @@ func sizeCache(c *rules.Case, _ *rules.Finding) rules.Values {
 	was := timeline.Max(c.One(CacheMax))
 	wanted := (limit/mib - cacheApart) / 2
 	if !(wanted >= cacheLeast) || !(was > wanted*mib) {
-		return rules.Values{"mib": "", "gib": "", "was": ""}
+		return rules.Values{"mib": "", "gib": ""}
 	}
-	return rules.Values{"mib": rules.Value(fmt.Sprintf("%.0f", wanted)), "gib": rules.Value(fmt.Sprintf("%.2f", wanted/1024)), "was": rules.Value(fmt.Sprintf("%.0f", was/mib))}
+	return rules.Values{"mib": rules.Value(fmt.Sprintf("%.0f", wanted)), "gib": rules.Value(fmt.Sprintf("%.2f", wanted/1024))}
 }
 
+// The folders and the unit are those of the sources. What they do not show is not guessed: the command
+// stops until the variable is set.
 const (
-	journal = `{{q (or .dbpath "/var/lib/mongodb")}}/journal`
-	unit    = `{{q (or .unit "mongod")}}`
+	dbPath     = `{{ask .dbpath "DBPATH" "the dbPath, which the second command showed"}}`
+	journal    = dbPath + `/journal`
+	newVolume  = `{{ask .device "DEVICE" "the new, empty volume, /dev/..."}}`
+	journalDir = `/srv/mongodb-journal`
+	unit       = `{{ask .unit "UNIT" "the unit of mongod, which the first command showed"}}`
+	fstabLine  = `{ echo "UUID=$(sudo blkid -s UUID -o value ` + newVolume + `) ` + journalDir + ` xfs noatime 0 2"; }`
 )
 
-// journalOnVolume moves the journal: the path is fixed, so the new volume is mounted there. Every step
-// runs only if the one before did. The journal of a server that is down is copied, never moved away
-// first; what is left as journal.before is out of date as soon as the server has started.
+// journalOnVolume moves the journal as the script of emit does: to a folder on its own volume, to which
+// journal in dbPath becomes a link. If the volume is missing after a reboot, the link leads nowhere and
+// mongod does not start. On an empty folder it would start without recovering: WiredTiger takes a
+// journal without files for a new one (txn_recover.c), and journaled writes are lost.
+//
+// fstab has the volume before anything relies on it. Every step runs only if the one before did. The
+// journal of a stopped server is copied; what is left as journal.before is out of date as soon as the
+// server has started. Undo copies the journal back, and removes the line of this mount point only.
 var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the journal a volume of its own",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host},
-			Look: rules.OnShell(`lsblk -f {{ask .device "DEVICE" "the new, empty volume, /dev/..."}}; df -h ` + journal),
+			Look: rules.OnShell(`systemctl show -p Id -p MainPID 'mongo*'`,
+				`grep -E '^ *dbPath:' /etc/mongod.conf; lsblk -f `+newVolume+`; df -h `+journal+`; ls -ld `+journal),
 			Do: rules.OnShell(
-				`sudo mkfs.xfs {{ask .device "DEVICE" "the new, empty volume, /dev/..."}} && sudo mkdir -p /mnt/journal && sudo mount "$DEVICE" /mnt/journal`,
-				`sudo systemctl stop `+unit+` && sudo cp -a `+journal+`/. /mnt/journal/ && sudo umount /mnt/journal`+
-					` && sudo mv `+journal+` `+journal+`.before && sudo mkdir `+journal+` && sudo mount "$DEVICE" `+journal+
-					` && sudo chown -R --reference=`+journal+`.before `+journal+` && sudo systemctl start `+unit),
-			Keep:  rules.OnShell(`echo "UUID=$(sudo blkid -s UUID -o value "$DEVICE") ` + `{{or .dbpath "/var/lib/mongodb"}}/journal` + ` xfs noatime 0 0" | sudo tee -a /etc/fstab`),
-			Check: rules.OnShell(`systemctl is-active ` + unit + `; findmnt ` + journal),
-			Undo: rules.OnShell(`sudo systemctl stop ` + unit + ` && sudo cp -a ` + journal + ` ` + journal + `.back && sudo umount ` + journal + ` && sudo rmdir ` + journal +
-				` && sudo mv ` + journal + `.back ` + journal + ` && sudo sed -i '\|/journal xfs|d' /etc/fstab && sudo systemctl start ` + unit),
+				`test ! -e `+journalDir+` && sudo mkfs.xfs `+newVolume+` && sudo mkdir `+journalDir+` && `+fstabLine+` | sudo tee -a /etc/fstab && sudo mount `+journalDir,
+				`mountpoint -q `+journalDir+` && test ! -L `+journal+` && sudo systemctl stop `+unit+` && sudo cp -a `+journal+` `+journalDir+`/journal`+
+					` && sudo mv `+journal+` `+journal+`.before && sudo ln -s `+journalDir+`/journal `+journal+` && sudo systemctl start `+unit),
+			Kept:  "it lasts: fstab has the volume",
+			Check: rules.OnShell(`systemctl is-active ` + unit + `; findmnt ` + journalDir + `; ls -l ` + journal),
+			Undo: rules.OnShell(`test -L ` + journal + ` && sudo systemctl stop ` + unit + ` && sudo cp -a ` + journalDir + `/journal ` + journal + `.back && sudo rm ` + journal +
+				` && sudo mv ` + journal + `.back ` + journal + ` && sudo systemctl start ` + unit + ` && sudo umount ` + journalDir + ` && sudo rmdir ` + journalDir +
+				` && sudo sed -i.before '\# ` + journalDir + ` #d' /etc/fstab`),
 			Restart: "mongod, for as long as the copy takes; a secondary first, the primary last, after rs.stepDown()",
-			Notes: []string{"mkfs.xfs refuses a device that holds a file system. Attach the volume first; plimsoll emit writes that.",
+			Notes: []string{"mkfs.xfs refuses a device that holds a file system. Attach the volume first; plimsoll emit writes that, and the same move as a script.",
+				"With SELinux or AppArmor enforcing, allow mongod " + journalDir + " first (semanage fcontext -a -e " + `{{or .dbpath "the dbPath"}}` + " " + journalDir + "; restorecon).",
 				"journal.before is out of date once mongod has started: delete it, never put it back."}},
 		{Places: []rules.Place{rules.Kubernetes}, None: "a StatefulSet's claims cannot be added to in place: plimsoll emit writes the manifests and the steps"},
 		{Places: []rules.Place{rules.Docker}, None: "the container has to be made anew, with a volume mounted at journal in its dbPath that holds a copy of the journal"},
@@ -158,12 +183,15 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 	Raises: []string{"checkpoint"},
 	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {
 		path := c.Facts["dbpath"]
-		if !strings.HasPrefix(path, "/") || !plainConfig(path) || strings.ContainsAny(path, " |&") {
+		if !strings.HasPrefix(path, "/") || !plainConfig(path) || strings.ContainsAny(path, " |&#") {
 			path = ""
 		}
 		return rules.Values{"dbpath": rules.Called(path), "device": ""}
 	},
 }
+
+// plainConfig reports whether a text can stand between quotes.
+func plainConfig(s string) bool { return !strings.ContainsAny(s, "\"'`$\\\n") }
 
 // remedies are MongoDB's ways.
 var remedies = map[*rules.Remedy]*rules.Remedy{

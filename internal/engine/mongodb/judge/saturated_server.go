@@ -13,15 +13,19 @@ const (
 	saturatedCPU         = 0.85
 	saturatedConnections = 0.80 // of the clients' connections have an operation in progress
 	leastConnections     = 8
-	saturatedGoesOn      = 0.5 // of the usual completions
-	saturatedS           = 10.0
-	saturatedMostly      = 0.25 // of the time under load: the verdict begins with it
+	// borneOut is the part of the busy connections whose operations the latencies count as well. The
+	// others wait for new data or for a change of the topology (see OperationsInProgress).
+	borneOut        = 0.5
+	saturatedGoesOn = 0.5 // of the usual completions
+	saturatedS      = 10.0
+	saturatedMostly = 0.25 // of the time under load: the verdict begins with it
 )
 
 func saturatedServer() rules.Rule {
 	r := rules.Rule{ID: "mongodb/saturated-server", Title: "The server is saturated", Kind: rules.Symptom, Whole: true,
-		When:  "plimsoll:cpu_busy:ratio > 0.85 and on() (plimsoll:mongodb_active_connections:count > 0.8 * plimsoll:mongodb_connections:count)",
-		Needs: []*rules.Signal{rules.CPUBusy, ActiveConnections, Connections, Writes},
+		When: "plimsoll:cpu_busy:ratio > 0.85 and on() (plimsoll:mongodb_active_connections:count > 0.8 * plimsoll:mongodb_connections:count)" +
+			" and on() (plimsoll:mongodb_operations_in_progress:ratio > 0.5 * plimsoll:mongodb_active_connections:count)",
+		Needs: []*rules.Signal{rules.CPUBusy, ActiveConnections, Connections, OperationsInProgress, Writes},
 		Cause: "All connections have an operation in progress and the CPUs are busy, so the server completes what it can and no more. Whoever comes next waits in front of it: for a connection of the client's pool, or for the reply to the operation before. The server's own latencies begin when it has an operation, so they do not contain that wait.",
 		Words: rules.Words{
 			"busy":     "For {{.for}} ({{.share}} of the time under load) {{.active}} of {{.connections}} connections had an operation in progress, and the CPUs were {{.cpu}} busy. {{.ops}} operations completed per second (95 % of these intervals: at most {{.most}}).",

@@ -14,12 +14,6 @@ func signal(name, unit, help string, exprs ...string) *rules.Signal {
 	return signals.Add(rules.Signal{Name: rules.SignalPrefix + name, Unit: unit, Help: help, Exprs: exprs})
 }
 
-// From 8.0 on tickets are told under queues.execution. percona/mongodb_exporter names them as
-// before since 0.42 (mongodb_ss_wt_concurrentTransactions...), earlier ones and FTDC by their path.
-// It labels them txn_rw since 2020, while its documentation and others say txn_rw_type: notReads
-// takes what either label leaves, the writes.
-const notReads = `{txn_rw!="read",txn_rw_type!="read"}`
-
 // slowFileWrites sums the buckets of 50 ms and more of the write latency histogram by
 // FTDC's names; they are numbered from 2 up to 7.0, from 3 on in 8.x, which has one more below.
 func slowFileWrites(first int) string {
@@ -57,31 +51,10 @@ var (
 		`sum(mongodb_ss_globalLock_currentQueue{count_type="writers"})`)
 	ActiveWriters = signal("mongodb_active_writers:count", "", "operations writing or waiting to",
 		`mongodb_ss_globalLock_activeClients_writers`)
-	TicketWait = signal("mongodb_ticket_wait:ratio", "s/s", "writes waiting for a ticket: seconds queued credited per second",
-		`irate(mongodb_ss_queues_execution_write_normalPriority_totalTimeQueuedMicros[$w]) / 1e6`,
-		`irate(mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeQueuedMicros[$w]) / 1e6`,
-		`irate(mongodb_ss_wt_concurrentTransactions_normalPriority_totalTimeQueuedMicros{txn_rw_type="write"}[$w]) / 1e6`,
-		// 7.0 has the one queue, without a priority.
-		`irate(mongodb_ss_wt_concurrentTransactions_write_totalTimeQueuedMicros[$w]) / 1e6`,
-		`sum(irate(mongodb_ss_wt_concurrentTransactions_totalTimeQueuedMicros`+notReads+`[$w])) / 1e6`)
-	TicketWork = signal("mongodb_ticket_work:ratio", "s/s", "writes executing with a ticket: seconds credited per second",
-		`irate(mongodb_ss_queues_execution_write_normalPriority_totalTimeProcessingMicros[$w]) / 1e6`,
-		`irate(mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeProcessingMicros[$w]) / 1e6`,
-		`irate(mongodb_ss_wt_concurrentTransactions_write_totalTimeProcessingMicros[$w]) / 1e6`,
-		`sum(irate(mongodb_ss_wt_concurrentTransactions_totalTimeProcessingMicros`+notReads+`[$w])) / 1e6`)
-	WriteTicketsAvailable = signal("mongodb_write_tickets_available:count", "", "write tickets free",
-		`mongodb_ss_queues_execution_write_available`,
-		`sum(mongodb_ss_queues_execution_available`+notReads+`)`,
-		`sum(mongodb_ss_wt_concurrentTransactions_available`+notReads+`)`)
-	WriteTickets = signal("mongodb_write_tickets:count", "", "write tickets in all",
-		`mongodb_ss_queues_execution_write_totalTickets`,
-		`sum(mongodb_ss_queues_execution_totalTickets`+notReads+`)`,
-		`sum(mongodb_ss_wt_concurrentTransactions_totalTickets`+notReads+`)`)
-	WriteQueue = signal("mongodb_write_queue:count", "", "writes queued for a ticket",
-		`mongodb_ss_queues_execution_write_normalPriority_queueLength`,
-		`mongodb_ss_wt_concurrentTransactions_write_normalPriority_queueLength`,
-		`mongodb_ss_wt_concurrentTransactions_write_queueLength`,
-		`sum(mongodb_ss_globalLock_currentQueue{count_type="writers"})`)
+	TicketWait      = signal("mongodb_ticket_wait:ratio", "s/s", "writes waiting for a ticket: seconds queued credited per second", ticketTime("write", "Queued")...)
+	TicketWork      = signal("mongodb_ticket_work:ratio", "s/s", "writes executing with a ticket: seconds credited per second", ticketTime("write", "Processing")...)
+	ReadTicketWait  = signal("mongodb_read_ticket_wait:ratio", "s/s", "reads waiting for a ticket: seconds queued credited per second", ticketTime("read", "Queued")...)
+	ReadTicketWork  = signal("mongodb_read_ticket_work:ratio", "s/s", "reads executing with a ticket: seconds credited per second", ticketTime("read", "Processing")...)
 	FlowControlWait = signal("mongodb_flow_control_wait:ratio", "s/s", "writes held back by flow control: seconds credited per second",
 		`irate(mongodb_ss_flowControl_timeAcquiringMicros[$w]) / 1e6`)
 	FlowControlLagged = signal("mongodb_flow_control_lagged:bool", "", "1 while flow control sees a majority lagging",

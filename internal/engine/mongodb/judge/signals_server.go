@@ -1,27 +1,15 @@
 package judge
 
-import "strings"
-
-// lockWait is the waiting for a kind of lock, in all modes. A mode that nobody waited for has no
-// metric; and rates of metrics of several names must not meet in one vector without a label that
-// tells them apart, for a rate has no name. Hence one pattern for each name.
-func lockWait(of string) string {
-	var modes []string
-	for _, mode := range []string{"r", "w", "R", "W"} {
-		modes = append(modes, `label_replace(irate({__name__=~"mongodb_ss_locks_`+of+`_timeAcquiringMicros_`+mode+`"}[$w]), "mode", "`+mode+`", "", "")`)
-	}
-	return "sum(" + strings.Join(modes, " or ") + ") / 1e6"
+// connections is a count of connections without those on which a hello waits. Versions before 4.4 do
+// not report these, and have none: 0 times the count takes their place.
+func connections(kind string) string {
+	of := `mongodb_ss_connections{conn_type="` + kind + `"}`
+	return `clamp_min(sum(` + of + `) - sum(mongodb_ss_connections{conn_type="awaitingTopologyChanges"} or ` + of + ` * 0), 0)`
 }
 
 // Signals of what a server does around its storage engine: locks, connections, scans, and pages that
 // operations read themselves.
 var (
-	GlobalLockWait = signal("mongodb_global_lock_wait:ratio", "s/s", "operations waiting for the global lock: seconds credited per second",
-		lockWait("Global"))
-	DatabaseLockWait = signal("mongodb_database_lock_wait:ratio", "s/s", "operations waiting for a database's lock: seconds credited per second",
-		lockWait("Database"))
-	CollectionLockWait = signal("mongodb_collection_lock_wait:ratio", "s/s", "operations waiting for a collection's lock: seconds credited per second",
-		lockWait("Collection"))
 	QueuedReaders = signal("mongodb_queued_readers:count", "", "operations queued for a read lock or ticket",
 		`sum(mongodb_ss_globalLock_currentQueue{count_type="readers"})`)
 	FsyncCommands = signal("mongodb_fsync_commands:rate", "1/s", "fsync commands per second (fsyncLock is one)",
@@ -30,12 +18,22 @@ var (
 		`sum(irate({__name__=~"mongodb_ss_metrics_commands_(create|createIndexes|collMod|drop|dropDatabase|dropIndexes|renameCollection|convertToCapped|compact)_total"}[$w]))`)
 	OpenTransactions = signal("mongodb_open_transactions:count", "", "transactions open",
 		`mongodb_ss_transactions_currentOpen`)
-	ActiveConnections = signal("mongodb_active_connections:count", "", "clients' connections with an operation in progress",
-		`sum(mongodb_ss_connections{conn_type="active"})`)
-	Connections = signal("mongodb_connections:count", "", "clients' connections",
-		`sum(mongodb_ss_connections{conn_type="current"})`)
-	CollectionScans = signal("mongodb_collection_scans:rate", "1/s", "queries per second that read a whole collection",
-		`irate(mongodb_ss_metrics_queryExecutor_collectionScans_total[$w])`)
+	// Drivers and members keep connections on which a hello waits up to ten seconds for a change of
+	// the topology (4.4 and later). connections.active counts them, although nothing runs there.
+	ActiveConnections = signal("mongodb_active_connections:count", "", "clients' connections with an operation in progress, without hellos that wait for a change of the topology",
+		connections("active"))
+	Connections = signal("mongodb_connections:count", "", "clients' connections, without hellos that wait for a change of the topology",
+		connections("current"))
+	// connections.active also counts getMores that wait for new data (change streams, members that
+	// tail the oplog). opLatencies pauses its clock in both waits, so by Little's law it counts the
+	// operations that are really in progress.
+	OperationsInProgress = signal("mongodb_operations_in_progress:ratio", "s/s", "operations in progress, from the latencies of reads, writes and commands that ended",
+		`sum(irate(mongodb_ss_opLatencies_latency{op_type=~"reads|writes|commands"}[$w])) / 1e6`)
+	PreparedTransactions = signal("mongodb_prepared_transactions:count", "", "transactions prepared",
+		`mongodb_ss_transactions_currentPrepared`)
+	// Scans by tailable cursors are left out: change streams and members read the oplog so, which has no index.
+	CollectionScans = signal("mongodb_collection_scans:rate", "1/s", "queries per second that read a whole collection, without tailable cursors (4.4 and later)",
+		`irate(mongodb_ss_metrics_queryExecutor_collectionScans_nonTailable[$w])`)
 	ScannedObjects = signal("mongodb_scanned_objects:rate", "1/s", "documents examined by queries per second",
 		`irate(mongodb_ss_metrics_queryExecutor_scannedObjects[$w])`)
 	ReturnedObjects = signal("mongodb_returned_objects:rate", "1/s", "documents returned, updated or deleted per second",

@@ -1,8 +1,5 @@
 package judge
 
-// reads takes what notReads leaves out.
-const reads = `{txn_rw!="write",txn_rw_type!="write"}`
-
 // Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a
 // scenario of a recording, and how much is used of its limits.
 var (
@@ -12,18 +9,6 @@ var (
 		`sum(irate(mongodb_ss_opcounters{legacy_op_type=~"query|getmore"}[$w]))`)
 	PagesRead = signal("wt_pages_read:rate", "1/s", "pages read into the cache per second",
 		`irate(mongodb_ss_wt_cache_pages_read_into_cache[$w])`)
-	WriteTicketsOut = signal("mongodb_write_tickets_out:count", "", "write tickets in use",
-		`mongodb_ss_queues_execution_write_out`,
-		`sum(mongodb_ss_queues_execution_out`+notReads+`)`,
-		`sum(mongodb_ss_wt_concurrentTransactions_out`+notReads+`)`)
-	ReadTicketsOut = signal("mongodb_read_tickets_out:count", "", "read tickets in use",
-		`mongodb_ss_queues_execution_read_out`,
-		`sum(mongodb_ss_queues_execution_out`+reads+`)`,
-		`sum(mongodb_ss_wt_concurrentTransactions_out`+reads+`)`)
-	ReadTickets = signal("mongodb_read_tickets:count", "", "read tickets in all",
-		`mongodb_ss_queues_execution_read_totalTickets`,
-		`sum(mongodb_ss_queues_execution_totalTickets`+reads+`)`,
-		`sum(mongodb_ss_wt_concurrentTransactions_totalTickets`+reads+`)`)
 	CacheUpdates = signal("wt_updates:bytes", "bytes", "changes in the cache that are not on a page's image yet",
 		`mongodb_ss_wt_cache_bytes_allocated_for_updates`)
 	SessionWrites = signal("mongodb_session_writes:rate", "1/s", "writes to config.transactions per second: one for each retryable write",

@@ -2,13 +2,15 @@ package judge
 
 import (
 	"slices"
+	"time"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
 
 // felt are the signals that stalls reads.
-var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters, QueuedWriters, ActiveWriters, ActiveConnections, Connections}
+var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters, QueuedWriters, ActiveWriters, ActiveConnections, Connections, OperationsInProgress,
+	ApplyTime, ApplyBatches, ApplyBuffer, OwnLag, MemberLag}
 
 // stalls are those of writes and of reads, by their latency, and of commands, among which are some
 // that wait by nature (for a change, for a heartbeat): only what is far from usual stalls. Before
@@ -23,7 +25,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	timed.Queued = waitingWriters(sig)
 	front := inFront(sig)
 	out := slices.Concat(slowOr(front, sig, timed), slowOr(front, sig, reads),
-		rules.Found(rules.ByUsual(sig.Time, rules.StallCeilingS, commands)))
+		rules.Found(rules.ByUsual(sig.Time, rules.StallCeilingS, commands)), applyStall(sig))
 	if len(out) > 0 {
 		return out
 	}
@@ -34,11 +36,27 @@ func stalls(sig *rules.Signals) []rules.Stall {
 // inFront is where clients wait in front of the server, for a connection of their pools.
 func inFront(sig *rules.Signals) timeline.Mask {
 	active, all := sig.One(ActiveConnections), sig.One(Connections)
+	progress := around(sig.One(OperationsInProgress), sig.Cells(littleS))
 	used := make(timeline.Mask, sig.Grid.N)
-	for k := range min(len(active), len(all)) {
-		used[k] = all[k] >= leastConnections && active[k] > saturatedConnections*all[k]
+	for k := range min(len(active), len(all), len(progress)) {
+		used[k] = all[k] >= leastConnections && active[k] > saturatedConnections*all[k] && progress[k] >= borneOut*active[k]
 	}
 	return sig.InFront(used)
+}
+
+// littleS is the time over which operations in progress are averaged: latencies are credited when
+// operations end.
+const littleS = 5 * time.Second
+
+// around is the mean of the values before or after each cell, whichever is higher, so that the edges
+// of a busy time are as high as its middle.
+func around(values []float64, cells int) []float64 {
+	out := make([]float64, len(values))
+	for k := range values {
+		before, after := timeline.Mean(values[max(0, k-cells+1):k+1]), timeline.Mean(values[k:min(len(values), k+cells)])
+		out[k] = max(before, after)
+	}
+	return out
 }
 
 // slowOr is the stall of a kind of operations by their latency, and where clients wait in front of the

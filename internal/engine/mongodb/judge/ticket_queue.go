@@ -6,59 +6,118 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
+// A ticketSide is the tickets of one kind of operations. Reads and writes have separate ones, so that
+// each queue is compared with what the operations of its kind waited, and with no other.
+type ticketSide struct {
+	kind, subject          string
+	available, wait, total *rules.Signal
+	queue                  *rules.Signal
+	by                     waitShare
+}
+
+var ticketSides = []ticketSide{
+	{"write", "write tickets", WriteTicketsAvailable, TicketWait, WriteTickets, WriteQueue, ofWrites},
+	{"read", "read tickets", ReadTicketsAvailable, ReadTicketWait, ReadTickets, ReadQueue, ofReads},
+}
+
 func ticketQueue() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/ticket-queue", Title: "Writes queue for a ticket", Kind: rules.Cause,
-		When:  "plimsoll:mongodb_write_tickets_available:count < 1 or plimsoll:mongodb_ticket_wait:ratio > 1",
+	r := rules.Rule{ID: "wiredtiger/ticket-queue", Title: "Operations queue for a ticket", Kind: rules.Cause,
+		When: "plimsoll:mongodb_write_tickets_available:count < 1 or plimsoll:mongodb_ticket_wait:ratio > 1" +
+			" or plimsoll:mongodb_read_tickets_available:count < 1 or plimsoll:mongodb_read_ticket_wait:ratio > 1",
 		Needs: []*rules.Signal{},
-		AnyOf: []*rules.Signal{WriteTicketsAvailable, TicketWait},
-		Cause: "Only so many operations may be inside the storage engine at once; the others queue. The queue is long because those inside are slow: it multiplies a stall and is seldom where one begins.",
+		AnyOf: []*rules.Signal{WriteTicketsAvailable, TicketWait, ReadTicketsAvailable, ReadTicketWait},
+		Cause: "Only so many operations may be inside the storage engine at the same time, reads and writes each; the others queue. The queue is long because those inside are slow: it multiplies a stall and is seldom where one begins.",
 		Words: rules.Words{
-			"queued":       "Operations queued {{.queued}} for a write ticket, {{.share}} of the {{.of}} of stalled waiting.",
+			"title":        "{{.kind}}s queue for a ticket",
+			"queued":       "Operations queued {{.queued}} for a {{.kind}} ticket, {{.share}} of the {{.of}} of stalled waiting.",
 			"not measured": "This version does not report how long operations queued.",
-			"none free":    "No ticket was free in {{.share}} of the stalled time.",
+			"none free":    "No {{.kind}} ticket was free in {{.share}} of the stalled time{{with .longest}}, and up to {{.}} {{$.kind}}s queued{{end}}.",
+			"dynamic":      "There were {{.fewest}} tickets at the fewest: from 7.0 on mongod changes their number by itself.",
 		},
-		Advice: map[string]rules.Advice{"causes": {Summary: "Remove what makes the operations inside slow (the other causes); do not raise the tickets",
-			Expect: "the queue goes with its cause", TradeOff: "more tickets move the wait from the queue into the engine and make cache pressure worse", NoCommand: "it follows its cause"}}}
+		Advice: map[string]rules.Advice{
+			"causes": {Summary: "Remove what makes the operations inside slow (the other causes); do not raise the tickets",
+				Expect: "the queue goes with its cause", TradeOff: "more tickets move the wait from the queue into the engine and make cache pressure worse", NoCommand: "it follows its cause"},
+			"long reads": {Summary: "Find the reads that hold the tickets: db.currentOp({active: true, secs_running: {$gte: 1}}); give them an index, bound them with maxTimeMS, or send them to a secondary",
+				Expect: "tickets become free sooner, and the queue goes", TradeOff: "an index costs memory and a write with each change of its keys", NoCommand: "which reads they are, the server shows while it lasts"},
+		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		if len(held) == 0 || !c.Stall.Any() {
 			return nil
 		}
-		available := c.One(WriteTicketsAvailable)
-		none := timeline.Where(available, func(x float64) bool { return x < 1 })
-		share, seconds, of, measured := c.WaitShare(TicketWait)
-		exhausted := rules.Share(none, c.Stall.Cells)
-		weight := share
-		if !measured && c.Contrasts(none) {
-			weight, _, _ = c.Attributable(none)
+
+		var out []rules.Finding
+		for _, side := range ticketSides {
+			if f, ok := side.judge(r, c); ok {
+				out = append(out, f)
+			}
 		}
-		if measured && share < rules.MinWaitShare || !measured && exhausted < rules.MinAttributable {
-			return nil
-		}
-		f := r.Finding("write tickets")
-		f.Weight = weight
-		if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical {
-			f.Severity = rules.Warning // a multiplier, not an origin
-		}
-		queued := timeline.Where(c.One(TicketWait), func(x float64) bool { return x > 1 })
-		f.Windows = c.Windows(none.Or(queued).And(c.Stall.Cells).Close(2))
-		if measured {
-			f.Say("queued", rules.Values{"queued": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
-			f.Evidence = append(f.Evidence, c.Figure("time queued for a write ticket in the stalled time, summed", TicketWait, seconds, units.OpSeconds, c.Stall.Cells))
-		} else {
-			f.Say("not measured", nil)
-		}
-		if available != nil {
-			f.Say("none free", rules.Values{"share": rules.Part(exhausted)})
-			f.Evidence = append(f.Evidence, c.Figure("share of the stalled time without a free write ticket", WriteTicketsAvailable, exhausted, "ratio", c.Stall.Cells))
-		}
-		if total := c.One(WriteTickets); total != nil {
-			f.Evidence = append(f.Evidence, c.Figure("write tickets, fewest", WriteTickets, timeline.Quantile(total, 0), "", timeline.Known(total)))
-		}
-		if q := c.One(WriteQueue); q != nil {
-			f.Evidence = append(f.Evidence, c.Figure("longest queue", WriteQueue, timeline.Max(q), "", timeline.Known(q)))
-		}
-		f.Advise("causes", nil)
-		return []rules.Finding{f}
+		return out
 	}
 	return r
+}
+
+func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
+	// Each side is judged in the stalls of its own operations: writes do not wait for read tickets.
+	if (s.kind == "read") != (c.Stall.Class == rules.Reading) {
+		return rules.Finding{}, false
+	}
+
+	available := c.One(s.available)
+	none := timeline.Where(available, func(x float64) bool { return x < 1 })
+	share, seconds, of, measured := s.by(c, s.wait)
+	exhausted := rules.Share(none, c.Stall.Cells)
+	weight := share
+	if !measured && c.Contrasts(none) {
+		weight, _, _ = c.Attributable(none)
+	}
+	if measured && share < rules.MinWaitShare || !measured && exhausted < rules.MinAttributable {
+		return rules.Finding{}, false
+	}
+
+	f := r.Finding(s.subject)
+	f.Weight = weight
+	if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical {
+		f.Severity = rules.Warning // a multiplier, not an origin
+	}
+	waited := timeline.Where(c.One(s.wait), func(x float64) bool { return x > 1 })
+	f.Windows = c.Windows(none.Or(waited).And(c.Stall.Cells).Close(2))
+	f.Entitle("title", rules.Values{"kind": rules.Called(map[string]string{"read": "Read", "write": "Write"}[s.kind])})
+
+	if measured {
+		f.Say("queued", rules.Values{"queued": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds), "kind": rules.Called(s.kind)})
+		f.Evidence = append(f.Evidence, c.Figure("time queued for a "+s.kind+" ticket in the stalled time beyond what is usual, summed", s.wait, seconds, units.OpSeconds, c.Stall.Cells))
+	} else {
+		f.Say("not measured", nil)
+	}
+	s.say(c, &f, exhausted)
+
+	f.Advise("causes", nil)
+	if s.kind == "read" {
+		f.Advise("long reads", nil)
+	}
+	return f, true
+}
+
+// say adds how many tickets were free, how many there are, and how many operations queued.
+func (s ticketSide) say(c *rules.Case, f *rules.Finding, exhausted float64) {
+	longest := timeline.Max(timeline.At(c.One(s.queue), c.Stall.Cells.Widen(1, 0)))
+	if c.One(s.available) != nil {
+		v := rules.Values{"kind": rules.Called(s.kind), "share": rules.Part(exhausted), "longest": ""}
+		if longest >= 1 {
+			v["longest"] = rules.Number(longest)
+		}
+		f.Say("none free", v)
+		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time without a free "+s.kind+" ticket", s.available, exhausted, "ratio", c.Stall.Cells))
+	}
+
+	if total := c.One(s.total); total != nil {
+		fewest := timeline.Quantile(total, 0)
+		f.Evidence = append(f.Evidence, c.Figure(s.kind+" tickets, fewest", s.total, fewest, "", timeline.Known(total)))
+		if fewest < timeline.Max(total) {
+			f.Say("dynamic", rules.Values{"fewest": rules.Number(fewest)})
+		}
+	}
+	if longest == longest {
+		f.Evidence = append(f.Evidence, c.Figure("longest queue", s.queue, longest, "", c.Stall.Cells))
+	}
 }

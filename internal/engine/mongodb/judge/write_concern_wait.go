@@ -14,10 +14,13 @@ const weakerConcern = "a weaker write concern (w: 1) hides the wait and risks a 
 
 func writeConcernWait() rules.Rule {
 	r := rules.Rule{ID: "mongodb/write-concern-wait", Title: "Writes wait for their write concern", Kind: rules.Cause,
-		When:  "plimsoll:mongodb_replication_wait:ratio > 1",
-		Cause: "The write is done here and waits to be acknowledged: for this member's journal (j: true) and, with w: majority, for other members to apply and journal it. A slow disk on a secondary, the network, or this member's own journal is what it waits for.",
+		When: "plimsoll:mongodb_replication_wait:ratio > 1",
+		// getLastError.wtime covers awaitReplication and nothing else (write_concern.cpp).
+		Cause: "The write is done here and waits until other members have it (w: 2 and more) or a majority has journaled it (w: majority, on one member its own journal). A slow disk on a secondary, the network, a member that is down, or this member's own journal is what it waits for. A write with w: 1 and j: true waits for its journal only, and is not counted here.",
 		Words: rules.Words{
 			"waited":        "Operations waited {{.waited}} for their write concern, {{.share}} of the {{.of}} they were stalled.",
+			"absent":        "Not confirming meanwhile: {{.members}}. Others have to confirm in its place.",
+			"lagging":       "Member {{.member}} lagged by up to {{.lag}}, more than usual.",
 			"alone":         "The set has no other member to wait for, and this one's journal is quick (fdatasync {{.sync}}): a majority's point in time cannot pass an older write that still executes, so these wait for the slow ones.",
 			"journal quick": "This member's own journal is not what they wait for: its fdatasync took {{.sync}}.",
 			"journal slow":  "This member's own journal is slow: see wiredtiger/journal-stall.",
@@ -31,10 +34,7 @@ func writeConcernWait() rules.Rule {
 				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern, NoCommand: onSecondaries},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		if c.Stall.Rule == "mongodb/slow-reads" {
-			return nil // reads wait for no write concern; what writes waited meanwhile is not why
-		}
-		share, seconds, of, ok := c.WaitShare(ReplicationWait)
+		share, seconds, of, ok := ofWrites(c, ReplicationWait)
 		if !ok || share < minConcernShare {
 			return nil
 		}
@@ -52,9 +52,6 @@ func writeConcernWait() rules.Rule {
 	return r
 }
 
-// maxLagS is a lag no member of a working set has: an arbiter's time of last write is the epoch.
-const maxLagS = 1e6
-
 // waitedFor adds what acknowledges late, as far as this member shows.
 func waitedFor(c *rules.Case, f *rules.Finding) {
 	alone := timeline.Max(c.One(Members)) == 1
@@ -66,8 +63,12 @@ func waitedFor(c *rules.Case, f *rules.Finding) {
 			c.Figure("this member's journal fdatasync while stalled, median", LogSync, each, "seconds", c.Stall.Cells),
 			c.Figure("share of the stalled time one was under way", LogSyncTime, timeline.Mean(timeline.At(sync, c.Stall.Cells)), "ratio", c.Stall.Cells))
 	}
-	lagging, lag := laggingMember(c)
-	if lag > 0 {
+	if members := absent(c); members != "" {
+		f.Say("absent", rules.Values{"members": rules.Called(members)})
+		f.Evidence = append(f.Evidence, c.Remark("members that confirm nothing: "+members))
+	}
+	if lagging, lag := laggingMember(c); lag > 0 {
+		f.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
 		f.Evidence = append(f.Evidence, c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
 	}
 	took := rules.Values{"sync": rules.Seconds(each)}
@@ -84,14 +85,4 @@ func waitedFor(c *rules.Case, f *rules.Finding) {
 	default:
 		f.Advise("all members", nil)
 	}
-}
-
-// laggingMember is the member whose last write was furthest behind while writes stalled.
-func laggingMember(c *rules.Case) (member string, lagS float64) {
-	for _, t := range c.Signal(MemberLag) {
-		if worst := timeline.Max(timeline.At(t.Values, c.Stall.Cells)); worst > lagS && worst < maxLagS {
-			member, lagS = t.Labels.Get("member_idx"), worst
-		}
-	}
-	return member, lagS
 }

@@ -15,6 +15,7 @@ const mib, gib = 1 << 20, 1 << 30
 //	cores, memory_bytes, memory_limit_bytes, page_size_bytes
 //	transparent_hugepages, numa
 //	storage_engine, cache_bytes
+//	engine_config (configString), eviction_dirty_trigger_gb, eviction_updates_trigger_gb
 //	journal (enabled or disabled), journal_commit_interval_ms
 //	dbpath, directory_per_db, directory_for_indexes, replica_set, oplog_bytes
 //	parameter.<name>            a server parameter of those that bear on how writes reach the disk
@@ -37,6 +38,9 @@ var Server = &dialect.Server{
 		{Name: "transparent_hugepages", Path: "hostInfo.extra.thp_enabled"},
 		{Name: "storage_engine", Path: "getCmdLineOpts.parsed.storage.engine"},
 		{Name: "cache_bytes", Path: "getCmdLineOpts.parsed.storage.wiredTiger.engineConfig.cacheSizeGB", Scale: gib},
+		{Name: "engine_config", Path: "getCmdLineOpts.parsed.storage.wiredTiger.engineConfig.configString"},
+		{Name: "eviction_dirty_trigger_gb", Path: "getCmdLineOpts.parsed.storage.wiredTiger.engineConfig.evictionDirtyTriggerGB"},
+		{Name: "eviction_updates_trigger_gb", Path: "getCmdLineOpts.parsed.storage.wiredTiger.engineConfig.evictionUpdatesTriggerGB"},
 		{Name: "directory_for_indexes", Path: "getCmdLineOpts.parsed.storage.wiredTiger.engineConfig.directoryForIndexes"},
 		{Name: "journal", Path: "getCmdLineOpts.parsed.storage.journal.enabled", Spell: spellJournal},
 		{Name: "journal_commit_interval_ms", Path: "getCmdLineOpts.parsed.storage.journal.commitIntervalMs"},
@@ -57,6 +61,7 @@ var Server = &dialect.Server{
 		"storageEngineConcurrentReadTransactions", "storageEngineConcurrentWriteTransactions",
 		"storageEngineConcurrencyAdjustmentAlgorithm", "executionControlConcurrencyAdjustmentAlgorithm",
 		"wiredTigerEngineRuntimeConfig", "wiredTigerCursorCacheSize",
+		"wiredTigerEvictionDirtyTargetGB", "wiredTigerEvictionDirtyMaxGB",
 		"diagnosticDataCollectionPeriodMillis", "diagnosticDataCollectionSamplesPerChunk",
 		"minSnapshotHistoryWindowInSeconds", "disaggregatedStorageEnabled",
 	},

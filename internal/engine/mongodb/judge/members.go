@@ -1,0 +1,70 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// Signals of a replica set's members, as the recorded one sees them.
+var (
+	MemberState = signals.Add(rules.Signal{Name: rules.SignalPrefix + "mongodb_member_state:state", By: []string{"member_idx"},
+		Help:  "a member's state by its number (1 primary, 2 secondary, 7 arbiter, 8 down)",
+		Exprs: []string{`mongodb_rs_members_state`}})
+	OwnLag = signal("mongodb_own_lag:seconds", "seconds", "how far this member's last write is behind the newest one",
+		`max((0 - (mongodb_rs_members_optimeDate - on() group_left() max(mongodb_rs_members_optimeDate))) / 1000 and on(member_idx) (mongodb_rs_members_self == 1))`)
+)
+
+// states are the numbers of replSetGetStatus in which a member confirms no write (manual: Replica Set
+// Member States).
+var states = map[float64]string{0: "STARTUP", 3: "RECOVERING", 5: "STARTUP2 (initial sync)", 6: "UNKNOWN", 8: "DOWN", 9: "ROLLBACK", 10: "REMOVED"}
+
+// absentShare is the part of the stalled time for which a member has to be absent.
+const absentShare = 0.2
+
+// absent are the members that confirmed no write while clients waited, with their states: "member 2
+// DOWN"; "" if there are none.
+func absent(c *rules.Case) string {
+	var out []string
+	for _, t := range c.Signal(MemberState) {
+		state := timeline.Quantile(timeline.At(t.Values, c.Stall.Cells), 0.5)
+		gone := timeline.Where(t.Values, func(x float64) bool { return states[x] != "" })
+		if rules.Share(gone, c.Stall.Cells) < absentShare {
+			continue
+		}
+		word := states[state]
+		if word == "" {
+			word = "not there at times"
+		}
+		out = append(out, "member "+t.Labels.Get("member_idx")+" "+word)
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// maxLagS is a lag no member of a working set has: the time of the last write of an arbiter, and of a
+// member that is down, is the epoch.
+const maxLagS = 1e6
+
+// laggingMember is the member whose lag rose most while clients waited, and the lag. A member that is
+// delayed on purpose lags as much at other times.
+func laggingMember(c *rules.Case) (member string, lagS float64) {
+	most := leastLagRiseS
+	for _, t := range c.Signal(MemberLag) {
+		worst := timeline.Max(timeline.At(t.Values, c.Stall.Cells))
+		usual := timeline.Quantile(timeline.At(t.Values, c.NotStalled()), 0.5)
+		if math.IsNaN(usual) {
+			usual = 0
+		}
+		if rise := worst - usual; rise > most && worst < maxLagS {
+			member, lagS, most = t.Labels.Get("member_idx"), worst, rise
+		}
+	}
+	return member, lagS
+}
+
+// leastLagRiseS is what a lag has to rise by: heartbeats report the others' writes every two seconds.
+const leastLagRiseS = 2.0
