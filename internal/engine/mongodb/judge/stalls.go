@@ -54,7 +54,9 @@ func around(values []float64, cells int) []float64 {
 	out := make([]float64, len(values))
 	for k := range values {
 		before, after := timeline.Mean(values[max(0, k-cells+1):k+1]), timeline.Mean(values[k:min(len(values), k+cells)])
-		out[k] = max(before, after)
+		if out[k] = before; !(before >= after) && after == after {
+			out[k] = after
+		}
 	}
 	return out
 }
