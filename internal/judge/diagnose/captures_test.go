@@ -24,17 +24,18 @@ import (
 // the pack that no mongod has would make a rule silently not measurable. What a version
 // lacks is named.
 func TestSignalsOfCaptures(t *testing.T) {
-	replication := []string{"mongodb_members:count", "mongodb_member_lag:seconds", "mongodb_member_state:state", "mongodb_own_lag:seconds", "mongodb_oplog_pages:rate", "mongodb_oplog_compressor:rate"} // no replica set
+	replication := []string{"mongodb_members:count", "mongodb_member_lag:seconds", "mongodb_member_state:state", "mongodb_own_lag:seconds", "mongodb_own_state:state", "mongodb_oplog_pages:rate", "mongodb_oplog_compressor:rate"} // no replica set
 	for _, c := range []struct {
 		file  string
 		lacks []string
 	}{
 		{"metrics.visualzhou-example", nil},
-		{"v8.2.1/metrics.interim", replication},
+		{"v8.2.1/metrics.interim", append([]string{"wt_forced_eviction:ratio"}, replication...)},
 		{"v3.6.3/metrics.2019-05-03T10-37-35Z-00000", append([]string{
 			"mongodb_ticket_wait:ratio", "mongodb_ticket_work:ratio", "mongodb_read_ticket_wait:ratio", "mongodb_read_ticket_work:ratio",
 			"mongodb_collection_scans:rate", "mongodb_open_transactions:count", "mongodb_inactive_transactions:count", "mongodb_prepared_transactions:count",
-			"wt_history_size:bytes", "wt_pinned_by_reader:seconds",
+			"mongodb_index_builds:count", "wt_history_size:bytes", "wt_pinned_by_reader:seconds",
+			"wt_forced_eviction:ratio", "wt_forced_pages:rate", "wt_handle_locks:ratio",
 			"mongodb_flow_control_wait:ratio", "mongodb_flow_control_lagged:bool", "wt_updates:ratio", "wt_updates:bytes",
 			"mount_size:bytes", "wt_checkpoint_handles:count", "mount_available:bytes"}, replication...)},
 	} {
