@@ -114,7 +114,9 @@ func singlePage(ctx context.Context, pack *rules.Pack, holding []held, metrics [
 // has reports whether a recording has the metrics that a rule needs.
 func has(pack *rules.Pack, holding []held, r rules.Rule) bool {
 	return slices.ContainsFunc(holding, func(h held) bool {
-		return !slices.ContainsFunc(r.Needs, func(s *rules.Signal) bool { return choose(h, pack.Signal(s.Name).Exprs) == nil })
+		lacks := func(s *rules.Signal) bool { return choose(h, pack.Signal(s.Name).Exprs) == nil }
+		any := len(r.AnyOf) == 0 || slices.ContainsFunc(r.AnyOf, func(s *rules.Signal) bool { return !lacks(s) })
+		return any && !slices.ContainsFunc(r.Needs, lacks)
 	})
 }
 

@@ -104,6 +104,15 @@ func pageVerdict(r *Report, pack *rules.Pack) string {
 	if f, ok := foremostCause(r.Findings); ok {
 		return fmt.Sprintf("%s (%s): %s", f.Title, f.Subject, f.Summary)
 	}
+	answers := []string{}
+	for _, f := range r.Findings {
+		if f.Opening != "" {
+			answers = append(answers, f.Opening)
+		}
+	}
+	if len(answers) > 0 {
+		return strings.Join(answers, " ") + " One sample of each series is a sum since the process began, which shows nothing of when."
+	}
 	var judged []string
 	for _, rule := range pack.Rules() {
 		if rule.Sums && !slices.ContainsFunc(r.Missing, func(m NotMeasured) bool { return m.Rule == rule.ID }) {

@@ -55,6 +55,8 @@ type Knowledge struct {
 
 	// Latencies are distributions of durations that are kept in classes.
 	Latencies []Latency
+	// Criteria are what the engine's makers ask of its storage.
+	Criteria []Criterion
 	// Bounds are limits of the engine's own, below which it makes nobody wait.
 	Bounds []Bound
 	// Plots are signals that a diagnosis draws.

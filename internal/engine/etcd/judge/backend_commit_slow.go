@@ -21,7 +21,7 @@ func backendCommitSlow() rules.Rule {
 			"compact": {Summary: "Else compact and defragment, and look for large values", Expect: "fewer pages a commit", TradeOff: "a member stops answering while it defragments: one at a time", Do: []*rules.Remedy{defragment}},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		return overCriterion(r, c, held, criterion{BackendCommitP99, BackendSlowCommits, "the backend's commit", commitCriterionS, "16 ms"},
+		return overCriterion(r, c, held, criterion{BackendCommitP99, BackendSlowCommits, "the backend's commit", commitCriterionS, "16 ms", "backend commits"},
 			func(f *rules.Finding, inst string, over timeline.Mask) {
 				limit, see := c.ContainerBinds()
 				if fsync := c.For(WALFsyncP99, "instance", inst); fsync != nil {

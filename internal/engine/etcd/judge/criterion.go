@@ -29,11 +29,23 @@ type criterion struct {
 	what      string
 	limit     float64 // seconds
 	edge      string  // the histogram's bucket edge below the limit
+	calls     string
+}
+
+// judge compares all calls of the recording with the criterion.
+func (k criterion) judge(c *rules.Case, instance string) rules.Verdict {
+	for _, x := range criteria {
+		if x.Calls == k.calls {
+			return x.Judge(c.TotalsOf(x.Classes, x.Count, instance))
+		}
+	}
+	return rules.Undetermined
 }
 
 // criterionWords are a rule's words and those of every criterion.
 func criterionWords(w rules.Words) rules.Words {
 	w["over"] = "The p99 of {{.what}} was over {{.limit}} in {{.share}} of the time: there {{.typical}} at the median, {{.worst}} at worst."
+	w["title, bulk"] = "{{.most}} {{.calls}} are slow"
 	w["follower"] = "It never led, and the members that meet the criterion are a majority: writes do not wait for this one."
 	return w
 }
@@ -97,6 +109,15 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 		}
 		if slow != nil {
 			f.Evidence = append(f.Evidence, c.Figure("how many took over "+k.edge, k.slow, math.Round(late), "", seen))
+		}
+		// If most calls are slow, and not only some of them, that is the headline.
+		if k.judge(c, inst) == rules.MissesBulk {
+			f.Foremost = true
+			most := rules.Called("Most")
+			if share >= rules.NearlyAll {
+				most = "Nearly all"
+			}
+			f.Entitle("title, bulk", rules.Values{"calls": rules.Called(k.calls), "most": most})
 		}
 		explain(&f, inst, over)
 		out = append(out, f)

@@ -12,19 +12,28 @@ func signal(name, unit, help string, exprs ...string) *rules.Signal {
 // Signals of etcd. A member is told apart by its instance label where several
 // are read at once. Histograms' quantiles are over 30 s: at one second there
 // are too few observations, and the buckets (1 ms x 2^n) have no edge at 10 ms.
+// etcd 2.3 called its histogram etcd_wal_fsync_durations_seconds (wal/metrics.go); 3.0.0 renamed it,
+// and added the backend's.
 var (
 	WALFsyncP99 = signal("etcd_wal_fsync_p99:seconds", "seconds", "99th percentile of the WAL's fdatasync over 30 s",
-		`histogram_quantile(0.99, sum by (le, instance) (rate(etcd_disk_wal_fsync_duration_seconds_bucket[30s])))`)
+		`histogram_quantile(0.99, sum by (le, instance) (rate(etcd_disk_wal_fsync_duration_seconds_bucket[30s])))`,
+		`histogram_quantile(0.99, sum by (le, instance) (rate(etcd_wal_fsync_durations_seconds_bucket[30s])))`)
 	WALFsync = signal("etcd_wal_fsync:seconds", "seconds", "mean duration of the WAL's fdatasyncs",
-		`irate(etcd_disk_wal_fsync_duration_seconds_sum[$w]) / irate(etcd_disk_wal_fsync_duration_seconds_count[$w])`)
+		`irate(etcd_disk_wal_fsync_duration_seconds_sum[$w]) / irate(etcd_disk_wal_fsync_duration_seconds_count[$w])`,
+		`irate(etcd_wal_fsync_durations_seconds_sum[$w]) / irate(etcd_wal_fsync_durations_seconds_count[$w])`)
 	WALFsyncTime = signal("etcd_wal_fsync_time:ratio", "s/s", "share of the time the WAL was in fdatasync",
-		`irate(etcd_disk_wal_fsync_duration_seconds_sum[$w])`)
+		`irate(etcd_disk_wal_fsync_duration_seconds_sum[$w])`,
+		`irate(etcd_wal_fsync_durations_seconds_sum[$w])`)
 	WALFsyncs = signal("etcd_wal_fsyncs:rate", "1/s", "fdatasyncs of the WAL per second",
-		`irate(etcd_disk_wal_fsync_duration_seconds_count[$w])`)
+		`irate(etcd_disk_wal_fsync_duration_seconds_count[$w])`,
+		`irate(etcd_disk_wal_fsync_duration_seconds_bucket{le="+Inf"}[$w])`,
+		`irate(etcd_wal_fsync_durations_seconds_count[$w])`)
 	WALSlowFsyncs = signal("etcd_wal_slow_fsyncs:rate", "1/s", "fdatasyncs of the WAL of over 8 ms (the bucket's edge below etcd's criterion of 10 ms) per second",
-		`irate(etcd_disk_wal_fsync_duration_seconds_count[$w]) - ignoring(le) irate(etcd_disk_wal_fsync_duration_seconds_bucket{le="0.008"}[$w])`)
+		`irate(etcd_disk_wal_fsync_duration_seconds_count[$w]) - ignoring(le) irate(etcd_disk_wal_fsync_duration_seconds_bucket{le="0.008"}[$w])`,
+		`irate(etcd_wal_fsync_durations_seconds_count[$w]) - ignoring(le) irate(etcd_wal_fsync_durations_seconds_bucket{le="0.008"}[$w])`)
 	WALLateFsyncs = signal("etcd_wal_late_fsyncs:rate", "1/s", "fdatasyncs of the WAL of over 128 ms (the bucket's edge above a heartbeat's interval of 100 ms) per second",
-		`irate(etcd_disk_wal_fsync_duration_seconds_count[$w]) - ignoring(le) irate(etcd_disk_wal_fsync_duration_seconds_bucket{le="0.128"}[$w])`)
+		`irate(etcd_disk_wal_fsync_duration_seconds_count[$w]) - ignoring(le) irate(etcd_disk_wal_fsync_duration_seconds_bucket{le="0.128"}[$w])`,
+		`irate(etcd_wal_fsync_durations_seconds_count[$w]) - ignoring(le) irate(etcd_wal_fsync_durations_seconds_bucket{le="0.128"}[$w])`)
 	BackendCommitP99 = signal("etcd_backend_commit_p99:seconds", "seconds", "99th percentile of the backend's commits over 30 s",
 		`histogram_quantile(0.99, sum by (le, instance) (rate(etcd_disk_backend_commit_duration_seconds_bucket[30s])))`)
 	BackendCommit = signal("etcd_backend_commit:seconds", "seconds", "mean duration of the backend's commits",
@@ -34,7 +43,8 @@ var (
 	BackendCommitTime = signal("etcd_backend_commit_time:ratio", "s/s", "share of the time the backend was committing",
 		`irate(etcd_disk_backend_commit_duration_seconds_sum[$w])`)
 	BackendCommits = signal("etcd_backend_commits:rate", "1/s", "commits of the backend per second",
-		`irate(etcd_disk_backend_commit_duration_seconds_count[$w])`)
+		`irate(etcd_disk_backend_commit_duration_seconds_count[$w])`,
+		`irate(etcd_disk_backend_commit_duration_seconds_bucket{le="+Inf"}[$w])`)
 	ProposalsCommitted = signal("etcd_proposals_committed:rate", "1/s", "proposals committed per second",
 		`irate(etcd_server_proposals_committed_total[$w])`)
 	ProposalsPending = signal("etcd_proposals_pending:count", "", "proposals waiting to be committed",
@@ -48,8 +58,9 @@ var (
 	IsLeader = signal("etcd_is_leader:bool", "", "1 on the leader",
 		`etcd_server_is_leader`)
 	WALFsyncClasses = signals.Add(rules.Signal{Name: rules.SignalPrefix + "etcd_wal_fsync_classes:rate", Unit: "1/s", By: []string{"instance", "le"},
-		Help:  "fdatasyncs of the WAL that took up to le seconds, per second",
-		Exprs: []string{`irate(etcd_disk_wal_fsync_duration_seconds_bucket[$w])`}})
+		Help: "fdatasyncs of the WAL that took up to le seconds, per second",
+		Exprs: []string{`irate(etcd_disk_wal_fsync_duration_seconds_bucket[$w])`,
+			`irate(etcd_wal_fsync_durations_seconds_bucket[$w])`}})
 	BackendCommitClasses = signals.Add(rules.Signal{Name: rules.SignalPrefix + "etcd_backend_commit_classes:rate", Unit: "1/s", By: []string{"instance", "le"},
 		Help:  "commits of the backend that took up to le seconds, per second",
 		Exprs: []string{`irate(etcd_disk_backend_commit_duration_seconds_bucket[$w])`}})

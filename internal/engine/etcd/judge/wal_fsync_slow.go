@@ -23,7 +23,7 @@ func walFsyncSlow() rules.Rule {
 			"load":    {Summary: "Take other load off the volume, or raise the cap that binds (see the disk findings)", Expect: "the queue before the sync empties", TradeOff: "the volume's price", NoCommand: "the disk findings have the commands"},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		return overCriterion(r, c, held, criterion{WALFsyncP99, WALSlowFsyncs, "the WAL's fdatasync", fsyncCriterionS, "8 ms"},
+		return overCriterion(r, c, held, criterion{WALFsyncP99, WALSlowFsyncs, "the WAL's fdatasync", fsyncCriterionS, "8 ms", "WAL fdatasyncs"},
 			func(f *rules.Finding, inst string, over timeline.Mask) {
 				if mean := c.For(WALFsync, "instance", inst); mean != nil {
 					f.Evidence = append(f.Evidence, c.Figure("mean fdatasync, median of the intervals", WALFsync, timeline.Quantile(mean, 0.5), "seconds", timeline.Known(mean)),

@@ -1,0 +1,252 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/timeline"
+)
+
+// A Criterion is what an engine's makers ask of its storage: a quantile of a duration.
+type Criterion struct {
+	Key      string  // stays: "wal_fsync"
+	What     string  // for a sentence: "the WAL's fdatasync"
+	Calls    string  // for a count: "WAL fdatasyncs"
+	Quantile float64 // 0.99
+	LimitS   float64
+	// SlowS is the quantile from which clients notice each time, whatever the criterion.
+	SlowS  float64
+	Source string // who says so: "etcd's hardware page"
+	// Classes and Count are where a recording has the durations; nil if none does.
+	Classes, Count *Signal
+	// Sync says that it is one fdatasync after one small write, so that a benchmark of those can answer.
+	Sync bool
+}
+
+// Verdict of a Criterion.
+type Verdict string
+
+// The verdicts.
+const (
+	Meets        Verdict = "meets"
+	MissesTail   Verdict = "misses in the tail"
+	MissesBulk   Verdict = "misses in bulk"
+	Undetermined Verdict = "undetermined"
+)
+
+// leastForQuantile is how many operations lie beyond a quantile before it says anything.
+const leastForQuantile = 3.0
+
+// Judge compares a distribution with a criterion. It is undetermined if the classes around the limit
+// are missing, or if too few operations decide.
+func (k Criterion) Judge(t Totals) Verdict {
+	if t.All == 0 {
+		return Undetermined
+	}
+	q, typical := t.Quantile(k.Quantile), t.Quantile(0.5)
+	from, to := t.Within(k.Quantile)
+	bulkFrom, bulkTo := t.Within(0.5)
+	switch {
+	case bulkFrom >= k.LimitS, typical > k.LimitS && bulkFrom > 0 && bulkTo <= 2*bulkFrom:
+		return MissesBulk
+	case to <= k.LimitS:
+		return Meets
+	case (1-k.Quantile)*t.All < leastForQuantile && t.All < 100*leastForQuantile:
+		return Undetermined
+	case from >= k.LimitS:
+		return MissesTail
+	case from == 0 || to > 2*from*(1+1e-9):
+		return Undetermined // classes around the limit are missing
+	case q > k.LimitS:
+		return MissesTail
+	}
+	return Meets
+}
+
+// MissesCriterion is the rule that judges one page of metrics, which has sums since the process began,
+// by an engine's criteria. In a longer recording the engine's own rules know when it was slow.
+func MissesCriterion(id, product string, criteria []Criterion, advice map[string]Advice) Rule {
+	r := Rule{ID: id, Title: "The storage misses the database's own criterion", Kind: Cause, Sums: true,
+		Needs:   []*Signal{},
+		NoAlert: "it judges one page of metrics; the rules of each criterion have alerts",
+		Cause:   "Every write waits for these calls. One page of metrics has their durations since the process began: how many were slow, and not when.",
+		Words: Words{
+			"title, bulk":    "Most {{.calls}} are slow",
+			"title, all":     "Nearly all {{.calls}} are slow",
+			"title, tail":    "The slowest {{.calls}} miss the criterion",
+			"bulk":           "{{.what}} is slow in bulk: {{.q}} is {{.value}} against the criterion of {{.limit}} ({{.source}}), and the median {{.median}}.",
+			"tail":           "{{.what}} is slow in its tail only: {{.q}} is {{.value}} against the criterion of {{.limit}} ({{.source}}); the median is {{.median}}.",
+			"over":           "{{.over}} of {{.all}} {{.calls}} ({{.share}}) took over {{.edge}}.",
+			"title, meets":   "{{.what}} meets the criterion",
+			"title, unknown": "Whether {{.calls}} meet the criterion is not known",
+			"meets":          "{{.what}} meets the criterion ({{.source}}): {{.q}} is {{.value}} against {{.limit}}, over {{.all}} {{.calls}}.",
+			"unknown":        "Whether {{.lower}} meets the criterion of {{.limit}} at {{.q}} ({{.source}}) is not known: of {{.all}} {{.calls}}, the histogram here shows only that {{.q}} is between {{.from}} and {{.to}}.",
+			"since":          "These are all since the process began: when the slow ones were is not known.",
+		},
+		Advice: advice,
+	}
+	for _, k := range criteria {
+		r.AnyOf = append(r.AnyOf, k.Classes)
+	}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		var out []Finding
+		if !c.SinceStart {
+			return nil
+		}
+		for _, k := range criteria {
+			for _, inst := range c.instances(k.Classes) {
+				t := c.TotalsOf(k.Classes, k.Count, inst)
+				switch v := k.Judge(t); v {
+				case MissesBulk, MissesTail:
+					out = append(out, missFinding(r, c, k, t, v, instanceOf(product, inst)))
+				case Meets, Undetermined:
+					if t.All > 0 {
+						out = append(out, meetsFinding(r, c, k, t, v, instanceOf(product, inst)))
+					}
+				}
+			}
+		}
+		return out
+	}
+	return r
+}
+
+// instances are the values of the label instance of a signal's series.
+func (sig *Signals) instances(s *Signal) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, t := range sig.Signal(s) {
+		if x := t.Labels.Get("instance"); !seen[x] {
+			seen[x] = true
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// NearlyAll is the share of the operations from which they count as all of them.
+const NearlyAll = 0.9
+
+func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject string) Finding {
+	f := r.Finding(subject)
+	f.Foremost = true
+	q := t.Quantile(k.Quantile)
+	from, _ := t.Within(k.Quantile)
+	values := k.values(t)
+
+	// Beyond a heartbeat, or whatever the engine says, each slow call is felt.
+	f.Severity, f.Weight = Warning, 0.4
+	words, title := "tail", "title, tail"
+	over, edge, ok := t.Over(k.LimitS)
+	if v == MissesBulk {
+		f.Severity, f.Weight, words, title = Critical, 1, "bulk", "title, bulk"
+		if ok && over >= NearlyAll*t.All {
+			title = "title, all"
+		}
+	} else if from >= k.SlowS {
+		f.Severity = Critical
+	}
+	f.Entitle(title, values)
+	f.Say(words, values)
+	if next, higher, found := t.next(k.LimitS); found && next >= NearlyAll*t.All {
+		over, edge, ok = next, higher, true // nearly all are over the next edge as well, which says more
+	}
+	if ok {
+		f.Say("over", Values{"over": wholeCount(over), "all": wholeCount(t.All), "calls": values["calls"], "share": nearlyWhole(over / t.All), "edge": Seconds(edge)})
+	}
+	f.Say("since", nil)
+	whole := make(timeline.Mask, c.Grid.N).Not()
+	f.Evidence = []Evidence{
+		c.Figure(k.Calls, k.Classes, t.All, "", whole),
+		c.Figure(string(percentile(k.Quantile))+" over all of them", k.Classes, q, "seconds", whole),
+		c.Figure("median over all of them", k.Classes, t.Quantile(0.5), "seconds", whole),
+		c.Figure("criterion", nil, k.LimitS, "seconds", whole),
+	}
+	for _, name := range r.AdviceNames() {
+		f.Advise(name, nil)
+	}
+	return f
+}
+
+// values are those of all words of a criterion.
+func (k Criterion) values(t Totals) Values {
+	q := t.Quantile(k.Quantile)
+	from, to := t.Within(k.Quantile)
+	value := Seconds(q)
+	switch {
+	case math.IsInf(to, 1):
+		value = "over " + Seconds(from)
+	case from == 0:
+		value = "at most " + Seconds(to)
+	}
+	upTo := Value("more")
+	if !math.IsInf(to, 1) {
+		upTo = Seconds(to)
+	}
+	return Values{"what": upperFirst(Called(k.What)), "lower": Called(k.What), "calls": Called(k.Calls), "q": percentile(k.Quantile), "value": value, "limit": Seconds(k.LimitS),
+		"source": Called(k.Source), "median": medianText(t), "all": wholeCount(t.All), "from": Seconds(from), "to": upTo}
+}
+
+// instanceOf names an instance of a product.
+func instanceOf(product, instance string) string {
+	if instance == "" {
+		return product
+	}
+	return product + " " + instance
+}
+
+// meetsFinding says that a criterion is met, or that it is not known: both are an answer to whether
+// the storage is good enough.
+func meetsFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject string) Finding {
+	f := r.Finding(subject)
+	f.Kind, f.Severity, f.Cause = Refutation, Info, ""
+	words := "meets"
+	if v == Undetermined {
+		f.Kind, words = Symptom, "unknown"
+	}
+	values := k.values(t)
+	f.Entitle("title, "+words, values)
+	f.Say(words, values)
+	f.Open(words, values)
+	whole := make(timeline.Mask, c.Grid.N).Not()
+	f.Evidence = []Evidence{c.Figure(k.Calls, k.Classes, t.All, "", whole),
+		c.Figure(string(percentile(k.Quantile))+" over all of them", k.Classes, t.Quantile(k.Quantile), "seconds", whole),
+		c.Figure("criterion", nil, k.LimitS, "seconds", whole)}
+	return f
+}
+
+// next is how many operations took longer than the lowest edge above a duration, and that edge.
+func (t Totals) next(seconds float64) (n, edge float64, ok bool) {
+	for i, e := range t.Edges {
+		if e > seconds*(1+1e-9) {
+			return t.All - t.UpTo[i], e, true
+		}
+	}
+	return 0, 0, false
+}
+
+// medianText is the median, or what is known of it.
+func medianText(t Totals) Value {
+	from, to := t.Within(0.5)
+	switch {
+	case math.IsInf(to, 1):
+		return "over " + Seconds(from)
+	case from == 0:
+		return "at most " + Seconds(to)
+	}
+	return Seconds(t.Quantile(0.5))
+}
+
+func percentile(q float64) Value { return Value("p" + strconv.FormatFloat(100*q, 'g', 4, 64)) }
+
+// nearlyWhole is a part of a whole; one that is not quite the whole does not read "100 %".
+func nearlyWhole(r float64) Value {
+	if r > 0.99 && r < 1 {
+		return Value(fmt.Sprintf("%.1f %%", math.Min(99.9, 100*r)))
+	}
+	return Part(r)
+}
+
+func wholeCount(n float64) Value { return Value(units.Count(int64(n))) }

@@ -1,0 +1,92 @@
+package rules
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/common/model"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// Totals are a histogram's counts over a recording's whole time, of one instance. Any of its classes
+// may be missing, as in pages that people cut before they paste them.
+type Totals struct {
+	All   float64   // operations
+	Edges []float64 // finite upper edges in seconds, ascending
+	UpTo  []float64 // operations that took at most as long as the edge
+}
+
+// TotalsOf sums a signal whose series are classes. counted, which may be nil, has all operations.
+func (sig *Signals) TotalsOf(classes, counted *Signal, instance string) Totals {
+	step := sig.Grid.StepSeconds()
+	type class struct{ edge, upTo float64 }
+	var all []class
+	var out Totals
+	for _, t := range sig.Signal(classes) {
+		edge, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
+		if err != nil || t.Labels.Get("instance") != instance {
+			continue
+		}
+		n := math.Round(timeline.Sum(t.Values) * step)
+		out.All = max(out.All, n)
+		if !math.IsInf(edge, 1) {
+			all = append(all, class{edge, n})
+		}
+	}
+	if counted != nil {
+		if n := timeline.Sum(sig.For(counted, "instance", instance)); n > 0 {
+			out.All = max(out.All, math.Round(n*step))
+		}
+	}
+	slices.SortFunc(all, func(a, b class) int { return cmp.Compare(a.edge, b.edge) })
+	for _, x := range all {
+		out.Edges, out.UpTo = append(out.Edges, x.edge), append(out.UpTo, x.upTo)
+	}
+	return out
+}
+
+// Within are the edges between which a quantile is known to be: up to +Inf if no class contains it.
+func (t Totals) Within(q float64) (from, to float64) {
+	for i, n := range t.UpTo {
+		if n >= q*t.All {
+			return from, t.Edges[i]
+		}
+		from = t.Edges[i]
+	}
+	return from, math.Inf(1)
+}
+
+// Quantile is interpolated as histogram_quantile does; NaN if no finite class contains it.
+func (t Totals) Quantile(q float64) float64 {
+	from, to := t.Within(q)
+	if t.All == 0 || math.IsInf(to, 1) {
+		return math.NaN()
+	}
+	below, upTo := 0.0, 0.0
+	for i, e := range t.Edges {
+		if e == from {
+			below = t.UpTo[i]
+		}
+		if e == to {
+			upTo = t.UpTo[i]
+		}
+	}
+	if upTo == below {
+		return to
+	}
+	return from + (to-from)*(q*t.All-below)/(upTo-below)
+}
+
+// Over is how many operations took longer than the highest edge that is not above a duration, and that
+// edge; false if there is none.
+func (t Totals) Over(seconds float64) (n, edge float64, ok bool) {
+	for i, e := range t.Edges {
+		if e <= seconds*(1+1e-9) {
+			n, edge, ok = t.All-t.UpTo[i], e, true
+		}
+	}
+	return n, edge, ok
+}
