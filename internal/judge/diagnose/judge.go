@@ -118,6 +118,9 @@ func judge(c *rules.Case, rule rules.Rule, held []timeline.Track, traced *rules.
 		if err := rule.Write(&f); err != nil {
 			return nil, err
 		}
+		if err := rule.Contradict(c, &f); err != nil {
+			return nil, err
+		}
 		keep, err := rule.Weigh(c, traced, &f)
 		if err != nil {
 			return nil, err
@@ -193,6 +196,14 @@ func foremost(f Finding) int {
 	return 1
 }
 
+// effect puts what shows where clients waited after what shows why.
+func effect(f Finding) int {
+	if f.Effect {
+		return 1
+	}
+	return 0
+}
+
 // rank orders findings as Compare does.
 func rank(f []Finding) { slices.SortStableFunc(f, Compare) }
 
@@ -204,6 +215,7 @@ func Compare(a, b Finding) int {
 		cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),
 		cmp.Compare(severityOrder[a.Severity], severityOrder[b.Severity]),
 		cmp.Compare(foremost(a), foremost(b)),
+		cmp.Compare(effect(a), effect(b)),
 		cmp.Compare(math.Round(b.Weight/weightStep), math.Round(a.Weight/weightStep)),
 		cmp.Compare(origin(a), origin(b)),
 		cmp.Compare(b.Weight, a.Weight),

@@ -49,6 +49,9 @@ type Knowledge struct {
 	// Throttled is what the kernel's writeback throttling did to the engine's writes, for each file
 	// system on which it was measured.
 	Throttled []Throttled
+	// HeldUp is what clients waited for in the stalled time; false if the engine does not report it
+	// or if they waited for this host's storage.
+	HeldUp func(c *Case) (HeldUp, bool)
 	// Cycle is the engine's recurring burst of writing, if the recording contains it.
 	Cycle func(sig *Signals) (Cycle, bool)
 	Log   Log

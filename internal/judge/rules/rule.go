@@ -56,6 +56,9 @@ type Rule struct {
 	AnyOf []*Signal
 	// Whole says that the rule judges an entire recording, not the stalled time of one incident.
 	Whole bool
+	// Storage says that the cause makes clients wait for this host's storage, so that other waits
+	// contradict it. Rules of disks do so in any case.
+	Storage bool
 	// Sums says that the rule can judge sums since a process began, which is all that one page of
 	// metrics has.
 	Sums bool
@@ -125,6 +128,10 @@ type Finding struct {
 	// Foremost says that the finding explains others that explain as much: a volume that became slow
 	// by itself is why a checkpoint takes long on it.
 	Foremost bool `json:"-"`
+
+	// Effect says that the finding shows where clients waited, and not why: any other cause of its
+	// severity is listed before it.
+	Effect bool `json:"-"`
 
 	// Opening and Closing are sentences with which the finding begins or ends the verdict; "" if it
 	// has none.

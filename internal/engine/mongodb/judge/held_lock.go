@@ -31,8 +31,7 @@ func heldLock() rules.Rule {
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
 		}
-		// A lock is counted from the moment that operations wait for it, a stall from a sample later.
-		stalled := cells.And(c.Stall.Cells.Widen(1, 0))
+		stalled := cells.And(c.Stall.Cells)
 		if c.Seconds(stalled) < heldLockS {
 			return nil
 		}

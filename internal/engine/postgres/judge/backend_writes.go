@@ -19,12 +19,13 @@ func backendWrites() rules.Rule {
 		When:    "plimsoll:postgres_buffers_backend:rate > plimsoll:postgres_buffers_checkpoint:rate + plimsoll:postgres_buffers_clean:rate",
 		Needs:   []*rules.Signal{BuffersBackend, BuffersClean, BuffersCheckpoint},
 		NoAlert: "it is judged by sums over the whole time",
-		Cause:   "A query that needs a buffer and finds only dirty ones writes one out first. (The counter also holds blocks by which files grow: bulk loads raise it without harm.)",
+		Cause:   "A query that needs a buffer and finds only dirty ones writes one out first. (Before 16 the counter also holds blocks by which files grow and what COPY writes through its ring: bulk loads raise it without harm.)",
 		Words: rules.Words{
 			"wrote":  "Backends wrote {{.backend}} buffers, {{.share}} of all; checkpoints wrote {{.checkpoint}}, the background writer {{.clean}}.",
 			"synced": "They had to fsync files themselves {{.fsyncs}} times: the checkpointer's queue of fsync requests was full.",
 		},
-		Advice: map[string]rules.Advice{"clean": {Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit", Expect: "clean buffers are ready when a query needs one", TradeOff: "some pages are written more than once", Do: []*rules.Remedy{cleanEarlier}}}}
+		Advice: map[string]rules.Advice{"clean": {Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit", Expect: "clean buffers are ready when a query needs one", TradeOff: "some pages are written more than once", Do: []*rules.Remedy{cleanEarlier}},
+			"queue": {Summary: "Shorten the checkpoint's fsync (pace it), and raise shared_buffers: the queue of fsync requests has one entry per buffer", Expect: "the queue no longer fills while the checkpointer is in a sync", TradeOff: "a restart for shared_buffers", Do: []*rules.Remedy{paceCheckpoints}}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		total := func(s *rules.Signal) float64 { return timeline.Sum(c.One(s)) * step }
@@ -49,7 +50,13 @@ func backendWrites() rules.Rule {
 			c.Figure("of all buffers written", nil, backend/max(all, 1), "ratio", seen),
 			c.Figure("fsyncs backends had to do themselves", BackendFsyncs, math.Round(fsyncs), "", seen),
 		}
-		f.Advise("clean", nil)
+		if backend >= minBackendBuffers && backend >= minBackendShare*all {
+			f.Advise("clean", nil)
+		}
+		if fsyncs >= 1 {
+			// CheckpointerShmemSize (checkpointer.c, 10 to 17): NBuffers entries; 18 bounds them at 10 million.
+			f.Advise("queue", nil)
+		}
 		return []rules.Finding{f}
 	}
 	return r

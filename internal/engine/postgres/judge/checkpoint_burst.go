@@ -71,7 +71,7 @@ var burstAdvice = map[string]rules.Advice{
 }
 
 func checkpointBurst() rules.Rule {
-	r := rules.Rule{ID: "postgres/checkpoint-burst", Title: "Checkpoints stall commits", Kind: rules.Cause, Traced: rules.BehindCheckpoint,
+	r := rules.Rule{ID: "postgres/checkpoint-burst", Title: "Checkpoints stall commits", Kind: rules.Cause, Traced: rules.BehindCheckpoint, Storage: true,
 		When:   "plimsoll:postgres_checkpoint_sync:ratio > 0.3",
 		Needs:  []*rules.Signal{CheckpointWrite, CheckpointSync},
 		Cause:  "A checkpoint writes every dirty buffer and fsyncs every file. Unpaced, all of it reaches the volume at once; commits then wait for their WAL's fdatasync behind it, longest while the checkpoint itself is in fsync.",

@@ -1,9 +1,9 @@
 package judge
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"plimsoll/internal/judge/rules"
@@ -18,6 +18,7 @@ func commitStall() rules.Rule {
 	maps.Copy(r.Words, rules.Words{
 		"used up":  "In {{.for}} of it all of {{.sessions}} sessions were executing: clients waited for one of them as well, longer than these figures say.",
 		"inferred": "They were inferred from the queue of the WAL's device; by the sessions that were counted meanwhile a commit took {{.took}}, so clients hardly felt them.",
+		"untyped":  "The exporter does not report backend_type (postgres_exporter 0.17.0 does): autovacuum and parallel workers may be among the few sessions counted.",
 		"waiting":  "Meanwhile {{.share}} of the sessions executing waited for {{.what}}.",
 	})
 	judge := r.Judge
@@ -30,10 +31,13 @@ func commitStall() rules.Rule {
 				}
 				used := usedUpInStall(c, s.Cells, &out[i])
 				waits := waits(c, s.Cells, &out[i])
+				if unsureCount(c, s) {
+					out[i].Say("untyped", nil)
+				}
 				if took, _ := s.Counted(); c.HardlyFelt(s) {
 					out[i].Say("inferred", rules.Values{"took": rules.Seconds(took)})
 				}
-				out[i].Evidence = slices.Concat(used, waits, commits(c, s.Cells), out[i].Evidence)
+				out[i].Evidence = slices.Concat(used, waits, walSyncs(c, s.Cells), out[i].Evidence)
 			}
 		}
 		return out
@@ -88,6 +92,15 @@ func usedUpInStall(c *rules.Case, cells timeline.Mask, f *rules.Finding) []rules
 	return []rules.Evidence{c.Figure("share of the stalled time in which every session was executing", Sessions, share, "ratio", cells)}
 }
 
+// fewSessions is up to how many executing sessions may be background workers: three of autovacuum
+// and eight parallel ones, by default.
+const fewSessions = 11
+
+// unsureCount reports whether what was counted in a stall may be background workers.
+func unsureCount(c *rules.Case, s rules.Stall) bool {
+	return !c.Measured(SessionTypes) && c.Measured(Active) && timeline.Quantile(timeline.At(s.Waiting, s.Cells), 0.5) <= fewSessions
+}
+
 const (
 	// waitsTold is how many kinds of waits are told; toldWaitShare is the part of the sessions from
 	// which one is.
@@ -97,53 +110,48 @@ const (
 )
 
 // waits is what the sessions that executed in some cells waited for; the finding says what most
-// did. Sources that do not report wait events have sessions that wait for nothing, which says
+// did. A source that does not report wait events has sessions that wait for nothing, which says
 // nothing.
 func waits(c *rules.Case, cells timeline.Mask, f *rules.Finding) (out []rules.Evidence) {
-	type wait struct {
-		name  string
-		share float64
-	}
-	var waits []wait
-	total, told := 0.0, false
-	for _, t := range c.Signal(Waiting) {
-		kind, event := t.Labels.Get("wait_event_type"), t.Labels.Get("wait_event")
-		if kind == "Client" {
-			// PostgreSQL looks at a session's state first and then at what it waits for: this one
-			// is done, and waits for its client.
-			continue
-		}
-		x := timeline.Sum(timeline.At(t.Values, cells))
-		total += x
-		name := "a CPU, or nothing that PostgreSQL reports"
-		if kind != "" {
-			told = true
-			name = kind + " " + event
-		}
-		waits = append(waits, wait{name, x})
-	}
-	if !told || total == 0 {
+	all := waitsIn(c, cells)
+	if !all.known {
 		return nil
 	}
-	slices.SortStableFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.name, b.name)) })
-	if first := waits[0]; first.share/total >= mostOfThem {
-		f.Say("waiting", rules.Values{"share": rules.Part(first.share / total), "what": rules.Called(first.name)})
+	if first := all.kinds[0]; first.share >= mostOfThem {
+		f.Say("waiting", rules.Values{"share": rules.Part(first.share), "what": rules.Called(first.name)})
 	}
-	for _, w := range waits[:min(len(waits), waitsTold)] {
-		if w.share/total >= toldWaitShare {
-			out = append(out, c.Figure(fmt.Sprintf("of the sessions executing while stalled, those that waited for %s", w.name), Waiting, w.share/total, "ratio", cells))
+	for _, w := range all.kinds[:min(len(all.kinds), waitsTold)] {
+		if w.share >= toldWaitShare {
+			out = append(out, c.Figure(fmt.Sprintf("of the sessions executing while stalled, those that waited for %s", w.name), Waiting, w.share, "ratio", cells))
 		}
 	}
 	return out
 }
 
-// commits tells how long a COMMIT took, where pg_stat_statements counts them: in some cells and,
-// since they are credited when they end, in the one after.
-func commits(c *rules.Case, cells timeline.Mask) []rules.Evidence {
-	at := cells.Widen(0, 1)
-	mean := timeline.Sum(timeline.At(c.One(CommitStatementTime), at)) / timeline.Sum(timeline.At(c.One(CommitStatements), at))
-	if !(mean >= 0) {
+// walSyncs is how long a WAL fsync took in some cells: pg_stat_wal from 14 to 17, pg_stat_io from 18
+// on, both with track_wal_io_timing.
+func walSyncs(c *rules.Case, cells timeline.Mask) []rules.Evidence {
+	mean := meanSync(c, cells)
+	if !(mean > 0) {
 		return nil
 	}
-	return []rules.Evidence{c.Figure("mean duration of a COMMIT while stalled", CommitStatementTime, mean, "seconds", cells)}
+	return []rules.Evidence{c.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, mean, "seconds", cells)}
+}
+
+// meanSync is the mean duration of the WAL fsyncs of some cells. If none ended there, it is of those
+// that ended in the cell after; NaN if none did or the server does not time them, which it reports as
+// a time of 0.
+func meanSync(c *rules.Case, cells timeline.Mask) float64 {
+	spent, syncs := c.One(WALSyncTime), c.One(WALSyncs)
+	if spent == nil || syncs == nil || !(timeline.Sum(spent) > 0) {
+		return math.NaN()
+	}
+	if !(timeline.Sum(timeline.At(syncs, cells)) > 0) {
+		cells = cells.Widen(0, 1)
+	}
+	n := timeline.Sum(timeline.At(syncs, cells))
+	if !(n > 0) {
+		return math.NaN()
+	}
+	return timeline.Sum(timeline.At(spent, cells)) / n
 }

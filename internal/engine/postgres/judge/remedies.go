@@ -118,6 +118,21 @@ var (
 		Raises:   []string{"checkpoint"},
 		Settings: []string{"postgresql.max_wal_size", MaxWALSize.Name}, Size: sizeWAL(0), Example: rules.Values{"need": "8192"}}
 
+	endIdle = &rules.Remedy{Name: "idle-in-transaction", Title: "End sessions that stay idle in a transaction",
+		Recipes: reloaded(setting{"idle_in_transaction_session_timeout", "'60s'", "idle", "60000"}),
+		Cost:    "a client that pauses for a minute in a transaction loses its connection and the transaction: look at what such clients do first",
+		Wait:    10 * time.Minute, Until: "what stalls usually would have come again",
+		Settings: []string{"postgresql.idle_in_transaction_session_timeout"}}
+
+	endBlocker = &rules.Remedy{Name: "end-blocker", Title: "End the session that holds the lock",
+		Recipes: []rules.Recipe{{
+			Look:  rules.Ask("SELECT pid, state, now() - xact_start AS age, left(query, 60) AS query FROM pg_stat_activity WHERE pid IN (SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity) ORDER BY age DESC"),
+			Do:    rules.Ask(`SELECT pg_terminate_backend({{ask .pid "PID" "the pid that look shows first, once you know what it does"}})`),
+			Check: rules.Ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"), Kept: "it is one session; idle_in_transaction_session_timeout and lock_timeout keep others from it",
+			NoUndo: "the transaction is rolled back, and its client has to run it again"}},
+		Cost: "that session's transaction is rolled back",
+		Wait: time.Minute, Until: "the queue has ended"}
+
 	cleanEarlier = &rules.Remedy{Name: "background-writer", Title: "Let the background writer clean more buffers",
 		Recipes: reloaded(setting{"bgwriter_lru_maxpages", "1000", "pages", "1000"}, setting{"bgwriter_delay", "'50ms'", "delay", "50"}, setting{"bgwriter_lru_multiplier", "4.0", "multiplier", "4.0"}),
 		Cost:    "some pages are written more than once between two checkpoints",

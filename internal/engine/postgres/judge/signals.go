@@ -15,23 +15,6 @@ var (
 	Commits = signal("postgres_commits:rate", "1/s", "transactions ended per second, over all databases",
 		`sum(irate(pg_stat_database_xact_commit[$w])) + sum(irate(pg_stat_database_xact_rollback[$w]))`,
 		`sum(irate(pg_stat_database_xact_commit_total[$w])) + sum(irate(pg_stat_database_xact_rollback_total[$w]))`)
-	Active = signal("postgres_active:count", "", "sessions executing",
-		`sum(pg_stat_activity_count{state="active"})`)
-	Sessions = signal("postgres_sessions:count", "", "sessions of clients, whatever they do",
-		`sum(pg_stat_activity_count{state!=""})`,
-		`sum(pg_stat_database_numbackends)`)
-	Waiting = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_waiting:count", By: []string{"wait_event_type", "wait_event"},
-		Help:  "sessions executing, by what they wait for; without it, on a CPU",
-		Exprs: []string{`sum by (wait_event_type, wait_event) (pg_stat_activity_count{state="active"})`}})
-	Checkpointer = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_checkpointer:count", By: []string{"wait_event_type", "wait_event"},
-		Help:  "the checkpointer, by what it waits for: CheckpointerMain between checkpoints; without it, on a CPU",
-		Exprs: []string{`sum by (wait_event_type, wait_event) (plimsoll_postgres_checkpointer_count)`}})
-	CommitStatements = signal("postgres_commit_statements:rate", "1/s", "COMMIT statements ended per second, where pg_stat_statements counts them",
-		`sum(irate(plimsoll_postgres_commits_total[$w]))`)
-	CommitStatementTime = signal("postgres_commit_statement_time:ratio", "s/s", "COMMIT statements: seconds per second, when one ends",
-		`sum(irate(plimsoll_postgres_commit_seconds_total[$w]))`)
-	OldestTransaction = signal("postgres_oldest_transaction:seconds", "seconds", "age of the oldest transaction that is executing",
-		`max(pg_stat_activity_max_tx_duration{state="active"})`)
 	CheckpointWrite = signal("postgres_checkpoint_write:ratio", "s/s", "checkpoints writing: seconds credited per second, when a checkpoint ends",
 		`irate(pg_stat_checkpointer_write_time_total[$w]) / 1000`,
 		`irate(pg_stat_bgwriter_checkpoint_write_time_total[$w]) / 1000`,
@@ -52,18 +35,20 @@ var (
 		`irate(pg_stat_checkpointer_buffers_written_total[$w])`,
 		`irate(pg_stat_bgwriter_buffers_checkpoint_total[$w])`,
 		`irate(pg_stat_bgwriter_buffers_checkpoint[$w])`)
-	BuffersBackend = signal("postgres_buffers_backend:rate", "1/s", "8 kB buffers written by backends themselves per second",
+	// pg_stat_io (16 and later) is read before pg_stat_bgwriter's column, which also counts blocks by
+	// which files grow and those that COPY, CREATE TABLE AS and VACUUM write through their rings.
+	// Context "normal" is what a query evicts from shared_buffers (PostgreSQL 16 documentation, 28.2.13).
+	BuffersBackend = signal("postgres_buffers_backend:rate", "1/s", "8 kB buffers written by backends themselves per second; from 16 on, without rings and growing files",
+		`sum(irate(pg_stat_io_writes_total{backend_type="client backend",object="relation",context="normal"}[$w]))`,
 		`irate(pg_stat_bgwriter_buffers_backend_total[$w])`,
-		`irate(pg_stat_bgwriter_buffers_backend[$w])`,
-		// From 17 on; a buffer each, unless blocks were extended together.
-		`sum(irate(pg_stat_io_writes_total{backend_type="client backend",object="relation"}[$w]))`)
+		`irate(pg_stat_bgwriter_buffers_backend[$w])`)
 	BuffersClean = signal("postgres_buffers_clean:rate", "1/s", "8 kB buffers written by the background writer per second",
 		`irate(pg_stat_bgwriter_buffers_clean_total[$w])`,
 		`irate(pg_stat_bgwriter_buffers_clean[$w])`)
 	BackendFsyncs = signal("postgres_backend_fsyncs:rate", "1/s", "fsyncs backends had to do themselves per second",
+		`sum(irate(pg_stat_io_fsync_total{backend_type="client backend",object="relation",context="normal"}[$w]))`,
 		`irate(pg_stat_bgwriter_buffers_backend_fsync_total[$w])`,
-		`irate(pg_stat_bgwriter_buffers_backend_fsync[$w])`,
-		`sum(irate(pg_stat_io_fsync_total{backend_type="client backend",object="relation"}[$w]))`)
+		`irate(pg_stat_bgwriter_buffers_backend_fsync[$w])`)
 	WALGenerated = signal("postgres_wal:bytes", "bytes/s", "WAL generated per second",
 		`irate(pg_stat_wal_wal_bytes[$w])`,
 		`irate(pg_stat_wal_bytes_total[$w])`,

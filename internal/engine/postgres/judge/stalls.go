@@ -8,7 +8,7 @@ import (
 )
 
 // felt are the signals that stalls reads.
-var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction}
+var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction, ObserverLeftOut, Applications, ApplicationAge, QueuedAge}
 
 // sampledFloorS is the latency from which a commit may be stalled: it is computed from a count of
 // sessions sampled now and then.
@@ -21,19 +21,21 @@ const (
 	manySessions = 32
 )
 
-// stalls judges PostgreSQL, whose exporters tell no latency: by Little's law a transaction takes
-// the sessions executing (less the exporter's own and a report) over the commits a second. A second
-// without any commit has no such quotient; there the fall of the completions tells.
+// stalls judges PostgreSQL, whose exporters report no latency: by Little's law a transaction takes
+// the sessions executing (without the exporter's own, reports and dumps) divided by the commits per
+// second. A second without any commit has no such quotient; there the fall of completions shows it.
 func stalls(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing, IsDatabase: true, Sampled: true,
 		Of: []*rules.Signal{Commits, Active}, Ops: sig.One(Commits), Connected: sig.One(Sessions)}
-	fallen, ok := rules.ByThroughput(sig.Time, s, pressure(sig), rules.StallCeilingS)
-	if s.Waiting = executing(sig); s.Waiting == nil || s.Ops == nil {
+	who := findClients(sig)
+	fallen, ok := rules.ByThroughput(sig.Time, s, pressure(sig, who), rules.StallCeilingS)
+	if s.Waiting = who.executing; s.Waiting == nil || s.Ops == nil {
 		return rules.Found(fallen, ok)
 	}
+
 	slow, ok := rules.ByLatency(sig.Time, sampledFloorS, s)
-	atMostTheOldest(sig, slow.Latency)
-	slow.Cells = slow.Cells.And(oldEnough(sig))
+	atMostTheOldest(sig, who.oldest, slow.Latency)
+	slow.Cells = slow.Cells.And(oldEnough(sig, who.oldest))
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, min(2*timeline.Quantile(s.Waiting, 0.5), manySessions))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
@@ -57,21 +59,21 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	return rules.Found(slow, ok)
 }
 
-// A report that runs through a quiet night is no stall: completions are few because
-// nobody asks. A transaction tells of a stall when it began about when the
-// completions stopped, or when sessions pile up. postgres_exporter's own query is one of the
-// active sessions, a report another: minPiledUp is one more.
+// A report that runs through a quiet night is not a stall: completions are few because no client
+// asks. A transaction is evidence of a stall if it began about when completions stopped, or if
+// sessions pile up.
 const (
-	minPiledUp    = 3
+	minPiledUp    = 2
 	aroundTheDrop = 2.0 // seconds, and a cell, between the drop and the transaction's begin
+	// nearlyNone is the share of the usual completions under which a session of a minute is more
+	// likely one that hangs than a dump during which clients ask for less.
+	nearlyNone = 0.1
 )
 
-// pressure is the age in seconds of the oldest transaction executing, where it
-// speaks for a stall, and 0 where it does not; nil if no source tells it.
-func pressure(sig *rules.Signals) []float64 {
-	oldest := sig.One(OldestTransaction)
-	commits := sig.One(Commits)
-	active := sig.One(Active)
+// pressure is the age in seconds of the oldest transaction executing, if it is evidence of a stall,
+// and 0 if it is not; nil if no source reports it.
+func pressure(sig *rules.Signals, who clientSessions) []float64 {
+	oldest, commits := sig.One(OldestTransaction), sig.One(Commits)
 	if oldest == nil || commits == nil {
 		return oldest
 	}
@@ -83,56 +85,42 @@ func pressure(sig *rules.Signals) []float64 {
 	}
 	usual := timeline.Quantile(completing, 0.5)
 	busy := timeline.Where(commits, func(x float64) bool { return x >= rules.ThroughputDrop*usual })
-	usuallyActive := timeline.Quantile(timeline.At(active, busy), 0.5)
+	usuallyActive := timeline.Quantile(timeline.At(who.executing, busy), 0.5)
+
 	step, period := sig.Grid.StepSeconds(), sig.ResolutionS(Commits, OldestTransaction)
 	out := make([]float64, len(oldest))
 	dropped := 0.0
-	for k, age := range oldest {
+	for k := range out {
 		if dropped += step; busy[k] {
 			dropped = 0
 		}
-		began := math.Abs(age-dropped) <= period+aroundTheDrop
-		piled := active != nil && active[k] >= max(minPiledUp, usuallyActive)
-		if began || piled {
+
+		// Without long sessions first: those are the ones that a stall holds up.
+		age := oldest[k]
+		if who.oldest != nil && !math.IsNaN(who.oldest[k]) {
+			age = who.oldest[k]
+		}
+		piled := who.executing != nil && who.executing[k] >= max(minPiledUp, usuallyActive)
+		began := func(age float64) bool { return math.Abs(age-dropped) <= period+aroundTheDrop }
+		switch {
+		case piled || began(age) && !who.long[k]:
 			out[k] = age
+		case who.long[k] && began(oldest[k]) && commits[k] < nearlyNone*usual:
+			out[k] = oldest[k]
 		}
 	}
 	return out
 }
 
-// reportAgeS is the age of a transaction from which it is somebody's report, not a
-// commit that waits. A stall that long has many sessions waiting: one less tells the same.
-const reportAgeS = 60
-
-// executing is how many sessions execute, without the exporter's own and
-// without a report; nil if no source tells it.
-func executing(sig *rules.Signals) []float64 {
-	active := sig.One(Active)
-	oldest := sig.One(OldestTransaction)
-	if active == nil {
-		return nil
-	}
-	out := make([]float64, len(active))
-	for k, x := range active {
-		others := 1.0
-		if k < len(oldest) && oldest[k] >= reportAgeS {
-			others++
-		}
-		out[k] = max(0, x-others)
-	}
-	return out
-}
-
-// atMostTheOldest bounds a mean that was computed from sessions and completions: where hardly
-// anything ends, the quotient has no bound, but nobody waited longer than the oldest transaction
-// that was seen around it.
-func atMostTheOldest(sig *rules.Signals, latency []float64) {
-	oldest := sig.One(OldestTransaction)
+// atMostTheOldest bounds a mean that was computed from sessions and completions: if hardly anything
+// ends the quotient has no bound, but no client waited longer than the oldest transaction seen
+// around it.
+func atMostTheOldest(sig *rules.Signals, oldest, latency []float64) {
 	if oldest == nil {
 		return
 	}
 	for k := range latency {
-		around := timeline.Max(oldest[max(0, k-1):min(len(oldest), k+2)])
+		around := oldestAround(oldest, k)
 		if most := around + sig.ResolutionS(OldestTransaction); latency[k] > most {
 			latency[k] = most
 		}
@@ -240,17 +228,20 @@ func behindBursts(sig *rules.Signals, commits []float64) (bursts timeline.Mask, 
 	return bursts.And(timeline.Where(commits, func(x float64) bool { return x > 0 })), waits
 }
 
-// oldEnough is where the oldest transaction around does not say that nobody waited as long as a stall
-// takes: sessions are counted at a moment, and a dozen of them may be executing there by chance.
-func oldEnough(sig *rules.Signals) timeline.Mask {
-	oldest := sig.One(OldestTransaction)
+// oldEnough is where the oldest transaction around does not say that no client waited as long as a
+// stall takes: sessions are counted at a moment, and a dozen of them may be executing there by chance.
+func oldEnough(sig *rules.Signals, oldest []float64) timeline.Mask {
 	out := make(timeline.Mask, sig.Grid.N)
 	for k := range out {
-		around := math.NaN()
-		if oldest != nil {
-			around = timeline.Max(oldest[max(0, k-1):min(len(oldest), k+2)])
-		}
-		out[k] = !(around < sampledFloorS)
+		out[k] = oldest == nil || !(oldestAround(oldest, k) < sampledFloorS)
 	}
 	return out
+}
+
+// oldestAround is the oldest age in a cell and in the ones next to it; NaN if one of them is not known.
+func oldestAround(oldest []float64, k int) (age float64) {
+	for _, x := range oldest[max(0, k-1):min(len(oldest), k+2)] {
+		age = max(age, x) // NaN stays
+	}
+	return age
 }

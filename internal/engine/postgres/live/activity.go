@@ -15,7 +15,8 @@ const (
 	groupsMax = 2000
 )
 
-var activityLabels = []string{"datname", "state", "wait_event_type", "wait_event"}
+// activityLabels are postgres_exporter's from 0.17.0 on, without usename and application_name.
+var activityLabels = []string{"datname", "state", "backend_type", "wait_event_type", "wait_event"}
 
 // activity remembers which groups of sessions there were: an empty one has a count of 0.
 type activity struct {
@@ -72,8 +73,8 @@ func (a *activity) group(values [][]byte) *group {
 		return g
 	}
 	if len(a.groups) >= groupsMax && len(values[3]) > 0 {
-		a.s.limit(fmt.Sprintf("sessions are in more than %d groups of database, state and wait event: the waits of the others are not recorded", groupsMax))
-		return a.group([][]byte{values[0], values[1], nil, nil})
+		a.s.limit(fmt.Sprintf("sessions are in more than %d groups of database, state, type and wait event: the waits of the others are not recorded", groupsMax))
+		return a.group([][]byte{values[0], values[1], values[2], nil, nil})
 	}
 	g := &group{}
 	for _, v := range values {

@@ -10,11 +10,9 @@ import (
 )
 
 // sightQuery identifies the server: the version, whether it is a standby, whether we see all
-// sessions, how many databases there are, and where and how large pg_stat_statements is.
+// sessions, how many databases there are, and whether sessions report what they do.
 const sightQuery = `SELECT current_setting('server_version_num'), current_setting('server_version'), version(), pg_is_in_recovery(),
- pg_has_role('pg_read_all_stats', 'usage'), (SELECT count(*) FROM pg_database),
- (SELECT quote_ident(nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'pg_stat_statements'),
- current_setting('pg_stat_statements.max', true), current_setting('track_activities')`
+ pg_has_role('pg_read_all_stats', 'usage'), (SELECT count(*) FROM pg_database), current_setting('track_activities')`
 
 // connect connects, and finds out what this user can read on this server.
 func (s *sampler) connect(ctx context.Context) error {
@@ -33,7 +31,7 @@ func (s *sampler) connect(ctx context.Context) error {
 		}
 		return got.Err
 	}
-	if len(got.Rows) != 1 || len(got.Rows[0]) != 9 {
+	if len(got.Rows) != 1 || len(got.Rows[0]) != 7 {
 		return fmt.Errorf("it does not report its version")
 	}
 	row := got.Rows[0]
@@ -59,11 +57,11 @@ func (s *sampler) connect(ctx context.Context) error {
 	if string(row[4]) != "t" {
 		s.limit("what sessions of other users do is hidden: " + s.grant())
 	}
-	if string(row[8]) != "on" {
+	if string(row[6]) != "on" {
 		s.limit("track_activities is off: how many sessions execute, and what they wait for, is not told")
 	}
 	s.facts = map[string]string{"postgresql.standby": strconv.FormatBool(string(row[3]) == "t")}
-	return s.prepare(ctx, total, string(row[6]), string(row[7]))
+	return s.prepare(ctx, total)
 }
 
 // oldEnough checks the version that comes with the connection, before any query that an older
@@ -89,7 +87,7 @@ func (s *sampler) grant() string {
 
 // prepare makes the queries. Each is tried separately, so that only what this user may not read is
 // left out.
-func (s *sampler) prepare(ctx context.Context, total bool, statements, statementsMost string) error {
+func (s *sampler) prepare(ctx context.Context, total bool) error {
 	s.questions = nil
 	if s.activity == nil {
 		s.activity, s.checkpointer = newActivity(s), &checkpointer{s: s}
@@ -108,7 +106,6 @@ func (s *sampler) prepare(ctx context.Context, total bool, statements, statement
 	if s.wants(checkpointerCount) {
 		all = append(all, &question{name: "the checkpointer's row of pg_stat_activity", query: checkpointerQuery, columns: len(checkpointerLabels), take: s.checkpointer.take})
 	}
-	all = append(all, s.commits(statements, statementsMost)...)
 	all = append(all, s.aboutItself()...)
 	s.aside = newAside(s.target, s.note)
 	for _, q := range all {

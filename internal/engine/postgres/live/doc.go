@@ -7,19 +7,20 @@
 //
 // # What is read
 //
-//	each second   pg_stat_database, pg_stat_activity by state and wait event, pg_stat_bgwriter,
-//	              pg_stat_checkpointer (17 and later), pg_stat_wal (14), pg_stat_io (16), and
-//	              what the checkpointer waits for, and the COMMITs in pg_stat_statements if that is installed and small
-//	now and then  the size of pg_wal (10 s), settings and the databases' sizes (60 s)
+//	each second   pg_stat_database, pg_stat_activity by state, type and wait event, pg_stat_bgwriter,
+//	              pg_stat_checkpointer (17 and later), pg_stat_wal (14), pg_stat_io (16),
+//	              pg_stat_archiver, and what the checkpointer waits for
+//	now and then  the size of pg_wal and what replication slots keep (10 s), settings and the
+//	              databases' sizes (60 s)
 //
 // Names are those of postgres_exporter, such as pg_stat_bgwriter_checkpoint_sync_time_total. Where
-// its releases differ, they are those of Debian 12's release (0.11), plus the later ones'
-// wait_event_type and wait_event on pg_stat_activity_count. The label server is host:port. These
+// its releases differ, they are those of Debian 12's release (0.11), plus backend_type,
+// wait_event_type and wait_event on pg_stat_activity_count, which 0.17.0 added. The label server is host:port. These
 // have no name there:
 //
 //	plimsoll_postgres_wal_position_bytes       how far WAL was written or, on a standby, replayed (before 14)
-//	plimsoll_postgres_commits_total            COMMIT statements ended, by datname and queryid (pg_stat_statements)
-//	plimsoll_postgres_commit_seconds_total     the time they took
+//	plimsoll_postgres_inactive_slots           replication slots without a consumer
+//	plimsoll_postgres_slot_kept_bytes          the most WAL that one of them keeps
 //	plimsoll_postgres_checkpointer_count       1 for what the checkpointer waits for, by wait_event_type and wait_event
 //
 // A group of pg_stat_activity_count that has become empty is 0: that no session waits for WALSync
@@ -30,10 +31,13 @@
 // PostgreSQL counts transactions but not their latency. Little's law gives a mean: executing
 // sessions divided by commits per second. pg_stat_database.active_time (14 and later) is exact over
 // a minute and late within it: a session adds a statement's time at the first report after the
-// statement has ended, and reports at most once a second. COMMIT statements in pg_stat_statements
-// are exact and prompt, and they are the wait for the WAL flush itself. But they include only
-// commits by an explicit COMMIT: the commit of a single statement outside of BEGIN happens after
-// the statement is counted.
+// statement has ended, and reports at most once a second.
+//
+// pg_stat_statements cannot show it. Its time of a COMMIT ends before the commit: exec_simple_query
+// (tcop/postgres.c, 9.4 to 18) calls finish_xact_command after PortalRun, which the extension times.
+// On 15.18 a client's COMMIT took 58.2 ms and the statement 0.0015 ms. The WAL's fsync itself is timed
+// by the server: pg_stat_wal.wal_sync_time and wal_sync (14 to 17), and pg_stat_io of object wal
+// (18), with track_wal_io_timing.
 //
 // # What the server must permit
 //

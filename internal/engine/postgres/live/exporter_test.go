@@ -75,11 +75,11 @@ var leftOut = regexp.MustCompile(`^pg_(locks_count|stat_archiver_.*|stat_databas
 // onlyOurs are those that Debian's exporter, 0.11, does not have; only later ones, or none, do.
 var onlyOurs = regexp.MustCompile(`^(pg_stat_wal_.*|pg_stat_io_.*|pg_wal_.*|pg_replication_is_replica|plimsoll_.*)$`)
 
-// byName drops the label that only our sessions have, and sums up.
+// byName drops the labels that only our sessions have, and sums up.
 func byName(p *page) map[string]float64 {
 	out := map[string]float64{}
 	for name, v := range p.values {
-		name = regexp.MustCompile(`, wait_event(_type)?="[^"]*"`).ReplaceAllString(name, "")
+		name = regexp.MustCompile(`(, wait_event(_type)?="[^"]*"|backend_type="[^"]*", )`).ReplaceAllString(name, "")
 		if strings.Contains(name, "max_tx_duration") {
 			out[name] = max(out[name], v)
 		} else {

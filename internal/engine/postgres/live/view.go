@@ -149,15 +149,22 @@ func viewsOf(total bool) []view {
 		{name: "the position in WAL", until: v14, from: "(SELECT) AS x", of: []column{{metric: "plimsoll_postgres_wal_position_bytes",
 			name: "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, '0/0')"}}},
 		{name: "whether it is a standby", from: "(SELECT) AS x", of: []column{{metric: "pg_replication_is_replica", name: "pg_is_in_recovery()::int"}}},
+		{name: "pg_stat_archiver", from: "pg_stat_archiver", of: named("pg_stat_archiver_", "", "archived_count", "failed_count")},
+		// What a slot keeps is counted from its restart_lsn; a standby's own slots from what it replayed.
+		{name: "pg_replication_slots", every: 10 * time.Second, from: "pg_replication_slots", of: []column{
+			{name: "count(*) FILTER (WHERE NOT active)", metric: "plimsoll_postgres_inactive_slots"},
+			{name: "coalesce(max(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, restart_lsn)) FILTER (WHERE NOT active), 0)",
+				metric: "plimsoll_postgres_slot_kept_bytes"}}},
 		sizes,
 	}
 }
 
-// activityQuery returns sessions with a database by state and wait; %s is the column for the
-// database. Our own session is included, as is the exporter's.
-const activityQuery = `SELECT %s, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), count(*),
+// activityQuery returns sessions with a database by state, type and wait; %s is the column for the
+// database. The type separates clients from autovacuum, parallel workers and walsenders. Our own
+// session is included, as is the exporter's before 0.19.0.
+const activityQuery = `SELECT %s, coalesce(state, ''), coalesce(backend_type, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), count(*),
  coalesce(max(extract(epoch FROM now() - xact_start)), 0)
- FROM pg_stat_activity WHERE datname IS NOT NULL AND state IS NOT NULL GROUP BY 1, 2, 3, 4`
+ FROM pg_stat_activity WHERE datname IS NOT NULL AND state IS NOT NULL GROUP BY 1, 2, 3, 4, 5`
 
 func activityOf(total bool) string {
 	if total {

@@ -1,0 +1,52 @@
+package judge
+
+// Signals of the WAL and of what keeps it. pg_stat_wal has wal_sync and wal_sync_time in versions 14
+// to 17, in milliseconds, with track_wal_io_timing; from 18 on the same are pg_stat_io's rows of
+// object "wal" (release notes of 18), also in milliseconds. fsyncs of wal_sync_method open_datasync
+// are not counted. The time includes whatever the sync waits for in the kernel and the device.
+var (
+	WALSyncs = signal("postgres_wal_syncs:rate", "1/s", "WAL fsyncs per second",
+		`irate(pg_stat_wal_wal_sync[$w])`,
+		`irate(pg_stat_wal_sync_total[$w])`,
+		`sum(irate(pg_stat_io_fsync_total{object="wal"}[$w]))`)
+	WALSyncTime = signal("postgres_wal_sync:ratio", "s/s", "WAL fsyncs: seconds per second (track_wal_io_timing)",
+		`irate(pg_stat_wal_wal_sync_time[$w]) / 1000`,
+		`irate(pg_stat_wal_sync_time_total[$w]) / 1000`,
+		`sum(irate(pg_stat_io_fsync_time_total{object="wal"}[$w])) / 1000`)
+	WALBuffersFull = signal("postgres_wal_buffers_full:rate", "1/s", "times per second that WAL was written because wal_buffers were full",
+		`irate(pg_stat_wal_wal_buffers_full[$w])`,
+		`irate(pg_stat_wal_buffers_full_total[$w])`)
+	FullPageImages = signal("postgres_full_page_images:rate", "1/s", "full-page images written to the WAL per second",
+		`irate(pg_stat_wal_wal_fpi[$w])`,
+		`irate(pg_stat_wal_fpi_total[$w])`)
+	WALRecords = signal("postgres_wal_records:rate", "1/s", "WAL records per second",
+		`irate(pg_stat_wal_wal_records[$w])`,
+		`irate(pg_stat_wal_records_total[$w])`)
+	WALSize = signal("postgres_wal_size:bytes", "bytes", "size of pg_wal",
+		`pg_wal_size_bytes`)
+	CommitDelay = signal("postgres_commit_delay:seconds", "seconds", "commit_delay",
+		`pg_settings_commit_delay / 1e6`) // a number of microseconds without a unit in pg_settings
+	CommitSiblings = signal("postgres_commit_siblings:count", "", "commit_siblings",
+		`pg_settings_commit_siblings`)
+	InactiveSlots = signal("postgres_inactive_slots:count", "", "replication slots without a consumer",
+		`count(pg_replication_slots_active == 0)`,
+		`count(pg_replication_slot_slot_is_active == 0)`,
+		`sum(plimsoll_postgres_inactive_slots)`)
+	SlotKept = signal("postgres_slot_kept:bytes", "bytes", "WAL that the slot furthest behind keeps",
+		`max(pg_replication_slots_pg_wal_lsn_diff)`,
+		`max(pg_replication_slot_pg_wal_lsn_diff)`,
+		`max(plimsoll_postgres_slot_kept_bytes)`)
+	ArchiveFailed = signal("postgres_archive_failed:rate", "1/s", "attempts to archive a WAL file that failed, per second",
+		`irate(pg_stat_archiver_failed_count[$w])`,
+		`irate(pg_stat_archiver_failed_count_total[$w])`)
+	Archived = signal("postgres_archived:rate", "1/s", "WAL files archived per second",
+		`irate(pg_stat_archiver_archived_count[$w])`,
+		`irate(pg_stat_archiver_archived_count_total[$w])`)
+	TempBytes = signal("postgres_temp:bytes", "bytes/s", "written to temporary files per second, credited when a file ends",
+		`sum(irate(pg_stat_database_temp_bytes[$w]))`,
+		`sum(irate(pg_stat_database_temp_bytes_total[$w]))`)
+	VacuumWrites = signal("postgres_vacuum_writes:rate", "1/s", "8 kB buffers per second that autovacuum read or wrote",
+		`sum(irate(pg_stat_io_writes_total{backend_type="autovacuum worker",object="relation"}[$w])) + sum(irate(pg_stat_io_reads_total{backend_type="autovacuum worker",object="relation"}[$w]))`)
+	AllReadsWrites = signal("postgres_all_io:rate", "1/s", "8 kB buffers per second that all processes read or wrote",
+		`sum(irate(pg_stat_io_writes_total{object="relation"}[$w])) + sum(irate(pg_stat_io_reads_total{object="relation"}[$w]))`)
+)

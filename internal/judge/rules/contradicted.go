@@ -1,0 +1,87 @@
+package rules
+
+import "strings"
+
+// A HeldUp is what clients waited for in the stalled time, as their database counts it, if that was
+// not the storage of this host.
+type HeldUp struct {
+	Share  float64 // of the clients, from 0 to 1
+	By     string  // "Lock relation, another session's lock"
+	Remote bool    // the storage of another host may be what they waited for
+}
+
+// queuedAnyway is the share of the stalled time with a device's queue full from which waits do not
+// contradict the storage: whoever holds the lock that clients wait for may wait for the device.
+const queuedAnyway = 0.5
+
+// heldUp is what the databases report about waits; false if none does, or if clients waited for
+// storage.
+func (c *Case) heldUp() (HeldUp, bool) {
+	if !c.Stall.Any() || !c.Stall.IsDatabase {
+		return HeldUp{}, false
+	}
+	if queued, _ := c.QueuedShare(c.Stall.Cells); queued >= queuedAnyway {
+		return HeldUp{}, false
+	}
+	for _, e := range c.Pack.Engines() {
+		if e.HeldUp == nil {
+			continue
+		}
+		if h, ok := e.HeldUp(c); ok {
+			return h, true
+		}
+	}
+	return HeldUp{}, false
+}
+
+// aboutStorage reports whether a rule's cause makes clients wait for this host's storage.
+func (r *Rule) aboutStorage() bool {
+	layer, _, _ := strings.Cut(r.ID, "/")
+	switch layer {
+	case "disk":
+		return true
+	case "host":
+		return strings.Contains(r.ID, "writeback") || r.ID == "host/io-throttled"
+	case "container":
+		return r.ID == "container/io-limit"
+	}
+	return r.Storage
+}
+
+// Contradict compares a finding about storage with what clients waited for. A cause that the waits
+// contradict explains nothing: it keeps its figures, and neither leads nor gives advice. That this
+// host's disk is idle does not acquit another host's.
+func (r *Rule) Contradict(c *Case, f *Finding) error {
+	if !r.aboutStorage() || f.Kind == Symptom {
+		return nil
+	}
+	h, ok := c.heldUp()
+	if !ok {
+		return nil
+	}
+	v := Values{"share": Part(h.Share), "by": Called(h.By)}
+
+	if f.Kind == Refutation {
+		if !h.Remote {
+			return nil
+		}
+		f.Title = strings.Replace(f.Title, "The disk is not", "This host's disk is not", 1)
+		for i := range f.Fixes {
+			f.Fixes[i].Summary = strings.Replace(f.Fixes[i].Summary, "for this", "on this host for this", 1)
+		}
+		return r.addWords(f, "{{.share}} of the clients waited for {{.by}}: the disk of that host is in the path and was not judged here.", v)
+	}
+
+	f.Weight, f.Severity, f.Foremost, f.Opening, f.Closing = 0, Info, false, "", ""
+	f.Fixes = []Fix{}
+	return r.addWords(f, "It is not what clients waited for: {{.share}} of them waited for {{.by}}.", v)
+}
+
+func (r *Rule) addWords(f *Finding, words string, v Values) error {
+	text, err := r.print(words, "contradicted", v)
+	if err != nil {
+		return err
+	}
+	f.Summary = strings.TrimSpace(f.Summary + " " + text)
+	return nil
+}
