@@ -9,8 +9,8 @@
 //
 //	each second   pg_stat_database, pg_stat_activity by state, type and wait event, pg_stat_bgwriter,
 //	              pg_stat_checkpointer (17 and later), pg_stat_wal (14), pg_stat_io (16),
-//	              pg_stat_archiver, and what the checkpointer waits for
-//	now and then  the size of pg_wal and what replication slots keep (10 s), settings and the
+//	              pg_stat_archiver, pg_replication_slots, and what the checkpointer waits for
+//	now and then  the size of pg_wal (10 s), settings and the
 //	              databases' sizes (60 s)
 //
 // Names are those of postgres_exporter, such as pg_stat_bgwriter_checkpoint_sync_time_total. Where

@@ -151,7 +151,7 @@ func viewsOf(total bool) []view {
 		{name: "whether it is a standby", from: "(SELECT) AS x", of: []column{{metric: "pg_replication_is_replica", name: "pg_is_in_recovery()::int"}}},
 		{name: "pg_stat_archiver", from: "pg_stat_archiver", of: named("pg_stat_archiver_", "", "archived_count", "failed_count")},
 		// What a slot keeps is counted from its restart_lsn; a standby's own slots from what it replayed.
-		{name: "pg_replication_slots", every: 10 * time.Second, from: "pg_replication_slots", of: []column{
+		{name: "pg_replication_slots", from: "pg_replication_slots", of: []column{
 			{name: "count(*) FILTER (WHERE NOT active)", metric: "plimsoll_postgres_inactive_slots"},
 			{name: "coalesce(max(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, restart_lsn)) FILTER (WHERE NOT active), 0)",
 				metric: "plimsoll_postgres_slot_kept_bytes"}}},
