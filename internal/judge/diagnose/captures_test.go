@@ -35,7 +35,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 			"mongodb_ticket_wait:ratio", "mongodb_ticket_work:ratio", "mongodb_read_ticket_wait:ratio", "mongodb_read_ticket_work:ratio",
 			"mongodb_collection_scans:rate", "mongodb_open_transactions:count", "mongodb_inactive_transactions:count", "mongodb_prepared_transactions:count",
 			"mongodb_index_builds:count", "wt_history_size:bytes", "wt_pinned_by_reader:seconds",
-			"wt_forced_eviction:ratio", "wt_forced_pages:rate", "wt_handle_locks:ratio",
+			"wt_forced_eviction:ratio", "wt_forced_pages:rate",
 			"mongodb_flow_control_wait:ratio", "mongodb_flow_control_lagged:bool", "wt_updates:ratio", "wt_updates:bytes",
 			"mount_size:bytes", "wt_checkpoint_handles:count", "mount_available:bytes"}, replication...)},
 	} {

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"strings"
+
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -9,15 +11,29 @@ import (
 // minInsideShare is the part of the stalled waiting from which a wait inside WiredTiger is a cause.
 const minInsideShare = 0.15
 
+// usecs is the sum of counters of WiredTiger in microseconds, in seconds per second.
+func usecs(counters ...string) string {
+	parts := make([]string, len(counters))
+	for i, name := range counters {
+		parts[i] = "irate(mongodb_ss_wt_" + name + "_usecs[$w])"
+	}
+	return "(" + strings.Join(parts, " + ") + ") / 1e6"
+}
+
 // Signals of waits inside WiredTiger that no volume makes.
 var (
 	// ForcedEviction is counted up to 8.0.
 	ForcedEviction = signal("wt_forced_eviction:ratio", "s/s", "operations evicting single pages that grew too large: seconds credited per second (up to 8.0)",
-		`(irate(mongodb_ss_wt_cache_forced_eviction_pages_evicted_that_were_dirty_time_usecs[$w]) + irate(mongodb_ss_wt_cache_forced_eviction_pages_evicted_that_were_clean_time_usecs[$w])) / 1e6`)
+		usecs("cache_forced_eviction_pages_evicted_that_were_dirty_time", "cache_forced_eviction_pages_evicted_that_were_clean_time"),
+		usecs("cache_forced_eviction_pages_evicted_that_were_dirty_time"))
 	ForcedPages = signal("wt_forced_pages:rate", "1/s", "pages selected for eviction by the operation that found them too large, per second",
 		`irate(mongodb_ss_wt_cache_forced_eviction_pages_selected_count[$w])`)
 	HandleLocks = signal("wt_handle_locks:ratio", "s/s", "operations waiting for WiredTiger's data handle, schema and checkpoint locks: seconds credited per second",
-		`(irate(mongodb_ss_wt_lock_dhandle_lock_application_thread_time_waiting_usecs[$w]) + irate(mongodb_ss_wt_lock_schema_lock_application_thread_wait_time_usecs[$w]) + irate(mongodb_ss_wt_lock_checkpoint_lock_application_thread_wait_time_usecs[$w])) / 1e6`)
+		usecs("lock_dhandle_lock_application_thread_time_waiting", "lock_schema_lock_application_thread_wait_time", "lock_checkpoint_lock_application_thread_wait_time"),
+		usecs("lock_dhandle_lock_application_thread_time_waiting", "lock_schema_lock_application_thread_wait_time"),
+		usecs("lock_dhandle_lock_application_thread_time_waiting"),
+		usecs("lock_schema_lock_application_thread_wait_time", "lock_checkpoint_lock_application_thread_wait_time"),
+		usecs("lock_schema_lock_application_thread_wait_time"))
 )
 
 // waitedInside is a rule about one wait counter: its share of the stalled waiting.
@@ -37,6 +53,9 @@ func waitedInside(r rules.Rule, counter *rules.Signal, figure string, more func(
 		f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
 		f.Evidence = []rules.Evidence{c.Figure(figure, counter, seconds, units.OpSeconds, c.Stall.Cells)}
 		more(c, &f)
+		if share >= noVolumeFrom {
+			f.Close("closing", nil)
+		}
 		for _, name := range r.AdviceNames() {
 			f.Advise(name, nil)
 		}
@@ -50,8 +69,9 @@ func forcedEviction() rules.Rule {
 		When:  "plimsoll:wt_forced_eviction:ratio > 1",
 		Cause: "A page that grew beyond its bound, by many versions of one hot document or by many deleted ones, is evicted by the operation that finds it, whatever the cache's triggers say. The operation reconciles the whole page before it may continue, and the others that need the page wait for it.",
 		Words: rules.Words{
-			"waited": "No volume fixes this. Operations spent {{.waited}} longer than usual evicting pages that grew too large, {{.share}} of the {{.of}} of stalled waiting.",
-			"pages":  "{{.pages}} such pages were selected per second.",
+			"waited":  "No volume fixes this. Operations spent {{.waited}} longer than usual evicting pages that grew too large, {{.share}} of the {{.of}} of stalled waiting.",
+			"closing": "No volume fixes this: single pages grew too large.",
+			"pages":   "{{.pages}} such pages were selected per second.",
 		},
 		Advice: map[string]rules.Advice{"spread": {Summary: "Spread what changes on one page: a hot counter over several documents, a queue that is deleted from its head over several collections or by dropping whole ones; end snapshots that keep the versions (see wiredtiger/pinned-snapshot)",
 			Expect: "pages stay below their bound, and eviction's own threads write them", TradeOff: "reads have to add up the parts", NoCommand: "the documents and the application decide"}}}
@@ -67,8 +87,9 @@ func handleLocks() rules.Rule {
 		When:  "plimsoll:wt_handle_locks:ratio > 1",
 		Cause: "Each collection and each index is a file with a data handle. Opening, closing, creating and dropping them, and the start of a checkpoint, take the locks of that list. With very many tables these take long, and operations that open a table wait.",
 		Words: rules.Words{
-			"waited": "No volume fixes this. Operations waited {{.waited}} longer than usual for the data handle, schema or checkpoint lock, {{.share}} of the {{.of}} of stalled waiting.",
-			"open":   "{{.handles}} collections and indexes are open.",
+			"waited":  "No volume fixes this. Operations waited {{.waited}} longer than usual for the data handle, schema or checkpoint lock, {{.share}} of the {{.of}} of stalled waiting.",
+			"closing": "No volume fixes this: the list of open files is long.",
+			"open":    "{{.handles}} collections and indexes are open.",
 		},
 		Advice: map[string]rules.Advice{"fewer": {Summary: "Have fewer tables: drop indexes that are not used and collections that are empty, keep tenants or days in one collection by a field, or spread them over more servers; create and drop at quiet times",
 			Expect: "the locks are held for milliseconds", TradeOff: "a migration of the data model", NoCommand: "which collections can go, only you can say"}}}

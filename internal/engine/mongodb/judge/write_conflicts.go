@@ -23,6 +23,7 @@ func writeConflicts() rules.Rule {
 		When:  "plimsoll:mongodb_write_conflicts:rate > 20 and on() (plimsoll:mongodb_write_conflicts:rate > 0.5 * plimsoll:mongodb_writes:rate)",
 		Cause: "Two operations change the same document at the same time: one wins, the other drops its work and tries again, after a pause that grows. With many clients at one document (a counter, a queue's head) most attempts are futile. Anything that makes operations slow makes conflicts more frequent too.",
 		Words: rules.Words{
+			"closing":   "No volume fixes this: writes change the same documents.",
 			"conflicts": "No volume fixes this. {{.then}} conflicts per second while stalled, {{.each}} for each write that completed{{with .usual}} (usually {{.}} per second){{end}}.",
 		},
 		Advice: map[string]rules.Advice{"spread": {Summary: "Find the hot document (the log's slow operations with many writeConflicts) and spread it: several counters that are summed, one document for each client, $inc in batches; shorter transactions",
@@ -56,6 +57,9 @@ func writeConflicts() rules.Rule {
 			c.Figure("conflicts per second while stalled, mean", WriteConflicts, then, "1/s", at),
 			c.Figure("share of the time that stalled with so many conflicts", WriteConflicts, pIn, "ratio", cells),
 			c.Figure("share of the time that stalled without", WriteConflicts, pOut, "ratio", cells.Not()),
+		}
+		if fraction >= noVolumeFrom {
+			f.Close("closing", nil)
 		}
 		f.Advise("spread", nil)
 		return []rules.Finding{f}
