@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -183,8 +184,34 @@ func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recordin
 		return nil
 	}
 	t.setStage("", 0, 0)
-	w.Writer = both{keep, live{p}}
-	return o.readAll(ctx, lives, nil, t, func(int) recording.Writer { return w })
+	if keep == nil {
+		w.Writer = live{p}
+		return o.readAll(ctx, lives, nil, t, func(int) recording.Writer { return w })
+	}
+	return o.pushBeside(ctx, lives, keep, w, t)
+}
+
+// pushBeside records live samples to disk, and pushes them without making the recording wait.
+func (o *recordOptions) pushBeside(ctx context.Context, lives []input, keep recording.Writer, w *countedWriter, t *tally) error {
+	steady, err := newSteadyPusher(ctx, &o.push, &o.sourceOptions)
+	if err != nil {
+		return err
+	}
+	q := newPushQueue(steady.ctx, steady)
+	w.Writer = both{keep, q}
+	err = o.readAll(ctx, lives, nil, t, func(int) recording.Writer { return w })
+
+	t.setStage("pushing the rest", 0, 0)
+	limit := pushDrain
+	if ctx.Err() != nil {
+		limit = pushEnd // the user interrupted it
+	}
+	lost, why := q.end(limit)
+	w.pushed += steady.Sent()
+	if lost > 0 || why != nil {
+		err = errors.Join(err, &failure{code: exitFailure, err: fmt.Errorf("%d samples were not pushed: %w", lost, why), hint: o.out + " has all of them"})
+	}
+	return err
 }
 
 // A spool is a temporary recording for pushing: files are read one after another, but receivers
@@ -224,7 +251,7 @@ func (o *recordOptions) tellPushed(ctx context.Context, a *app, args []string, p
 		}
 		return o.nothing(ctx, a, args, "nothing was pushed")
 	}
-	r := &results.Pushed{RemoteWrite: p.Name(), Recording: o.out, Samples: p.Sent(), Interrupted: interrupted,
+	r := &results.Pushed{RemoteWrite: p.Name(), Recording: o.out, Samples: p.Sent() + w.pushed, Interrupted: interrupted,
 		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
 	return a.showList(o.output, r, results.Push(r))
 }

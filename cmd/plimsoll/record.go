@@ -142,6 +142,7 @@ type countedWriter struct {
 
 	mu           sync.Mutex
 	samples      int64
+	pushed       int64 // by another pusher than the one that is written to
 	fromMs, toMs int64
 	sources      map[string]recording.Source
 }

@@ -26,16 +26,21 @@ type steadyPusher struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu  sync.Mutex
-	now *recording.Pusher // nil after a failure
+	mu   sync.Mutex
+	now  *recording.Pusher // nil after a failure
+	sent int64             // by pushers that have ended
 }
 
 // pusher creates the pusher, which checks its address.
 func (o *watchOptions) pusher(ctx context.Context) (*steadyPusher, error) {
+	return newSteadyPusher(ctx, &o.push, &o.sourceOptions)
+}
+
+func newSteadyPusher(ctx context.Context, to *pushOptions, src *sourceOptions) (*steadyPusher, error) {
 	p := &steadyPusher{dial: func(ctx context.Context, patience time.Duration) (*recording.Pusher, error) {
-		push := o.push
+		push := *to
 		push.opt.Patience = patience
-		return push.dial(ctx, &o.sourceOptions)
+		return push.dial(ctx, src)
 	}}
 	// The rest is sent after the watch has ended.
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -60,6 +65,7 @@ func (p *steadyPusher) Append(ctx context.Context, b *recording.Batch) error {
 	}
 	if err != nil {
 		_ = now.Close() // the pusher reports the same error
+		p.count(now)
 		p.use(nil)
 	}
 	return err
@@ -73,6 +79,7 @@ func (p *steadyPusher) again(ctx context.Context, b *recording.Batch) error {
 		return err
 	}
 	err = errors.Join(try.Append(ctx, b), try.Close())
+	p.count(try)
 	if err != nil {
 		return err
 	}
@@ -81,6 +88,23 @@ func (p *steadyPusher) again(ctx context.Context, b *recording.Batch) error {
 		p.use(now)
 	}
 	return err
+}
+
+// count keeps what an ended pusher has sent.
+func (p *steadyPusher) count(ended *recording.Pusher) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent += ended.Sent()
+}
+
+// Sent is how many samples the receiver has accepted.
+func (p *steadyPusher) Sent() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now != nil {
+		return p.sent + p.now.Sent()
+	}
+	return p.sent
 }
 
 func (p *steadyPusher) use(now *recording.Pusher) {
@@ -97,21 +121,28 @@ func (*steadyPusher) Source(recording.Source) {}
 
 // end sends what is left, for a limited time.
 func (p *steadyPusher) end(log *slog.Logger) {
+	if err := p.endWithin(pushEnd); err != nil {
+		log.Warn("the last samples were not pushed", "error", err)
+	}
+}
+
+var errNoResponse = errors.New("the receiver does not respond")
+
+func (p *steadyPusher) endWithin(limit time.Duration) error {
 	defer p.cancel()
 	p.mu.Lock()
 	now := p.now
 	p.mu.Unlock()
 	if now == nil {
-		return
+		return nil
 	}
+
 	closed := make(chan error, 1)
 	go func() { closed <- now.Close() }()
 	select {
 	case err := <-closed:
-		if err != nil {
-			log.Warn("the last samples were not pushed", "error", err)
-		}
-	case <-time.After(pushEnd):
-		log.Warn("the last samples were not pushed: the receiver does not respond")
+		return err
+	case <-time.After(limit):
+		return errNoResponse
 	}
 }

@@ -151,7 +151,8 @@ func (f *feed) move(from time.Time) *recording.Memory {
 		}
 		s.To = to
 		if keep {
-			f.put(queued{source: &s})
+			kept := s // the window's copy begins later
+			f.put(queued{source: &kept})
 		}
 		if s.From.Before(from) {
 			s.From = from
@@ -208,7 +209,9 @@ func (f *feed) Note(n recording.Note) {
 	}
 	f.mu.Lock()
 	said := f.remarks[n.Text] || len(f.remarks) >= remarksMax
-	f.remarks[n.Text] = true
+	if !said {
+		f.remarks[n.Text] = true
+	}
 	f.mu.Unlock()
 	if !said {
 		level := slog.LevelInfo

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"slices"
 	"time"
 
 	"plimsoll/internal/record/recording"
@@ -54,7 +55,8 @@ func (w *Watch) addMarks(marks []recording.Mark) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := recording.MergeMarks(w.state.marks, marks)
-	if len(all) != len(w.state.marks) || len(all) == recording.MarksMax {
+	// By contents: once there are as many as are kept, a new mark does not change their number.
+	if !slices.EqualFunc(all, w.state.marks, func(a, b recording.Mark) bool { return a.At.Equal(b.At) && a.Text == b.Text }) {
 		w.state.marks, w.state.marked = all, true
 	}
 }

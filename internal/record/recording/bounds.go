@@ -2,6 +2,7 @@ package recording
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -42,12 +43,43 @@ func (m *Memory) timeless(b *Batch, last int64) *Batch {
 	return &part
 }
 
-// lastMs is the last time (ms) that a recording takes now.
-func (o DiskOptions) lastMs() int64 {
-	if !o.forgets() {
+// lastMs is the last time (ms) that the recording takes now.
+func (d *Disk) lastMs() int64 {
+	if !d.opt.forgets() {
 		return TimeMaxMs
 	}
-	return min(TimeMaxMs, time.Now().Add(aheadMax).UnixMilli())
+	return min(TimeMaxMs, d.ring.clock.now().Add(aheadMax).UnixMilli())
+}
+
+// A steadyClock is the wall clock, but never less than the time that has really passed since it was read
+// last: the same rule by which a recorder stamps its samples. When the wall clock is set back by two hours,
+// samples go on two hours ahead of it, and a ring must not take them for samples from the future.
+type steadyClock struct {
+	read func() (wall time.Time, elapsed time.Duration)
+
+	mu      sync.Mutex
+	last    time.Time
+	elapsed time.Duration // at last
+}
+
+func (c *steadyClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, elapsed := c.read()
+	if even := c.last.Add(elapsed - c.elapsed); !c.last.IsZero() && even.After(at) {
+		at = even
+	}
+	c.last, c.elapsed = at, elapsed
+	return at
+}
+
+// systemClock reads this machine's clock, and the time since the first reading.
+func systemClock() func() (time.Time, time.Duration) {
+	begun := time.Now()
+	return func() (time.Time, time.Duration) {
+		now := time.Now()
+		return now.Round(0), now.Sub(begun) // Sub is by the monotonic reading, which Round removes
+	}
 }
 
 // making says which series without a recent sample are forgotten where a recording has as

@@ -1,8 +1,10 @@
 package recording
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,6 +35,7 @@ func TestPoisonedRingHeals(t *testing.T) {
 				} else {
 					killed(t, d)
 				}
+				markRing(t, dir)
 				d = mustCreate(t, dir, DiskOptions{Keep: time.Hour})
 				mustAppend(t, d, second(601), "k", 601)
 				d.Source(Source{Kind: "host", Name: "host", From: second(601), To: second(601), Period: time.Second, Samples: 1})
@@ -70,6 +73,97 @@ func TestPoisonedRingHeals(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// markRing makes a recording's folder one of a ring.
+func markRing(t *testing.T, dir string) {
+	t.Helper()
+	m, err := readManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Ring = true
+	if err := m.write(dir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A recording is not continued as a ring, which would remove what is older than the ring keeps, and a ring
+// not as a recording. Nothing of the folder changes.
+func TestRecordingIsNoRing(t *testing.T) {
+	for _, ring := range []bool{false, true} {
+		dir := t.TempDir()
+		opt, other := DiskOptions{}, DiskOptions{Keep: time.Minute}
+		if ring {
+			opt, other = DiskOptions{Keep: time.Hour}, DiskOptions{}
+		}
+		d := mustCreate(t, dir, opt)
+		feedRing(t, d, 0, 600)
+		mustClose(t, d)
+		before, err := os.ReadFile(filepath.Join(dir, ManifestName))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		_, err = Create(dir, other)
+		if kind := (*OtherKindError)(nil); !errors.As(err, &kind) || kind.Ring != ring || kind.Hint() == "" {
+			t.Fatalf("ring %v: %v", ring, err)
+		}
+		after, err := os.ReadFile(filepath.Join(dir, ManifestName))
+		if err != nil || string(after) != string(before) {
+			t.Errorf("ring %v: recording.json changed, %v", ring, err)
+		}
+		r := mustOpen(t, dir)
+		if first, last := counted(t, r); first != 0 || last != 599 {
+			t.Errorf("ring %v: samples %d to %d are left", ring, first, last)
+		}
+		mustClose(t, r)
+		mustClose(t, mustCreate(t, dir, opt)) // it can still be continued as what it is
+	}
+}
+
+// When the clock is set back by hours, samples continue to be stamped ahead of it, and the ring takes them;
+// so it does when the clock is set forward and back again.
+func TestClockSetBack(t *testing.T) {
+	for _, steps := range [][]time.Duration{{-2 * time.Hour}, {-24 * time.Hour}, {5 * time.Hour, -5 * time.Hour}, {3 * time.Hour}} {
+		dir := t.TempDir()
+		d := mustCreate(t, dir, DiskOptions{Keep: 100 * time.Hour})
+		elapsed, offset := time.Duration(0), time.Duration(0)
+		d.ring.clock.read = func() (time.Time, time.Duration) { return t0.Add(elapsed + offset), elapsed }
+
+		// Stamps as source.Polled makes them: the wall clock, and at least what has passed.
+		var stamp time.Time
+		want := 0
+		sample := func() {
+			wall := t0.Add(elapsed + offset)
+			if stamp = stamp.Add(time.Second); wall.After(stamp) {
+				stamp = wall
+			}
+			mustAppend(t, d, stamp, "k", float64(want))
+			want++
+			elapsed += time.Second
+		}
+		for range 60 {
+			sample()
+		}
+		for _, step := range steps {
+			offset += step
+			for range 60 {
+				sample()
+			}
+		}
+		mustClose(t, d)
+
+		r := mustOpen(t, dir)
+		out, err := r.Samples(t.Context(), "k", t0, forever)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := one(t, out); len(p) != want {
+			t.Errorf("after steps of %v the ring has %d of %d samples", steps, len(p), want)
+		}
+		mustClose(t, r)
 	}
 }
 

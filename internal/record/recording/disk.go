@@ -81,9 +81,31 @@ type Disk struct {
 	stopped      sync.WaitGroup
 }
 
+// An OtherKindError is returned for a folder that is a ring where a recording was to be continued, or a
+// recording where a ring was: continuing it would remove what it holds.
+type OtherKindError struct {
+	Dir  string
+	Ring bool // the folder is a ring
+}
+
+func (e *OtherKindError) Error() string {
+	if e.Ring {
+		return e.Dir + " is a ring of plimsoll watch, which drops its oldest samples: a recording cannot be continued in it"
+	}
+	return e.Dir + " is a recording, and not a ring: continuing it as a ring would remove its older samples"
+}
+
+// Hint says what to do.
+func (e *OtherKindError) Hint() string {
+	if e.Ring {
+		return "record into another folder"
+	}
+	return "give a new folder for the ring; plimsoll diagnose shows what this one holds"
+}
+
 // Create opens a folder for recording. A new or empty folder becomes a recording. An existing
 // recording is continued, with samples newer than the last one of their series. Any other folder is
-// refused.
+// refused, and with an [OtherKindError] a recording that is to be continued as a ring.
 func Create(dir string, opt DiskOptions) (*Disk, error) {
 	if err := opt.validate(); err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
@@ -103,6 +125,7 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 		stop:   make(chan struct{}),
 	}
 	d.ring.begun = time.Now()
+	d.ring.clock.read = systemClock()
 	d.live.rolling = opt.forgets()
 	d.live.making = makeEmpty
 	if err := d.start(); err != nil {
@@ -164,6 +187,9 @@ func (d *Disk) resume() error {
 	if err != nil {
 		return err
 	}
+	if m.Ring != d.opt.forgets() {
+		return &OtherKindError{Dir: d.dir, Ring: m.Ring}
+	}
 	d.created = m.Created
 	if d.opt.forgets() && len(m.Sources) > sourcesMax {
 		m.Sources = m.Sources[len(m.Sources)-sourcesMax:]
@@ -193,7 +219,7 @@ func (d *Disk) resume() error {
 			d.live.note(lostBlock(d.dir, b, err))
 		}
 	}
-	damage, err := readWAL(context.Background(), d.dir, d.live, d.opt.lastMs())
+	damage, err := readWAL(context.Background(), d.dir, d.live, d.lastMs())
 	if err != nil {
 		return err
 	}
@@ -267,7 +293,7 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	if err := d.stuck(); err != nil {
 		return err
 	}
-	if b = d.live.timeless(b, d.opt.lastMs()); len(b.TimesMs) == 0 {
+	if b = d.live.timeless(b, d.lastMs()); len(b.TimesMs) == 0 {
 		return nil
 	}
 	d.live.nextBatch()
@@ -381,7 +407,7 @@ func (d *Disk) saveManifest(state string) error {
 	sources, notes, version := d.live.all()
 	now := time.Now().UTC()
 	m := manifest{
-		Format: formatName, Version: FormatVersion, State: state,
+		Format: formatName, Version: FormatVersion, State: state, Ring: d.opt.forgets(),
 		Created: d.created, Updated: now, Sources: sources, Notes: notes,
 	}
 	d.savedAt = now

@@ -18,7 +18,7 @@ func (d *Disk) heal(blocks []string) error {
 	if !d.opt.forgets() {
 		return nil
 	}
-	last := d.opt.lastMs()
+	last := d.lastMs()
 	for _, dir := range blocks {
 		meta, err := readBlockMeta(dir)
 		if err != nil || meta.MaxTime-1 <= last {

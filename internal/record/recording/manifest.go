@@ -29,9 +29,11 @@ const (
 
 // manifest is recording.json.
 type manifest struct {
-	Format  string    `json:"format"`
-	Version int       `json:"version"`
-	State   string    `json:"state"`
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	State   string `json:"state"`
+	// Ring says that old samples are removed. Only a folder that was made as a ring is continued as one.
+	Ring    bool      `json:"ring,omitempty"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 	Sources []Source  `json:"sources"`

@@ -59,6 +59,7 @@ func (o DiskOptions) tail() int {
 
 // ringState is what a [Disk] knows as a ring.
 type ringState struct {
+	clock steadyClock
 	begun time.Time    // when collection of the samples not in a block began
 	cut   atomic.Int64 // samples before this time (ms) have been removed; 0: nothing new to apply
 
@@ -154,7 +155,7 @@ func (d *Disk) forget(newestMs int64) error {
 		return err
 	}
 	// A sample from the future, if there is one, does not say what is old.
-	last := d.opt.lastMs()
+	last := d.lastMs()
 	newestMs = min(newestMs, last)
 	slices.SortStableFunc(blocks, func(a, b storedBlock) int { return cmp.Compare(a.lastMs, b.lastMs) })
 	var bytes int64
@@ -307,7 +308,7 @@ func (d *Disk) remember() {
 	newest := d.live.newestMs()
 	d.ring.before = map[string]*earlier{}
 	for _, s := range sources {
-		if newest > s.To.UnixMilli() || newest > 0 && s.To.UnixMilli() > d.opt.lastMs() {
+		if newest > s.To.UnixMilli() || newest > 0 && s.To.UnixMilli() > d.lastMs() {
 			s.To = time.UnixMilli(newest).UTC()
 		}
 		d.ring.before[s.Name] = &earlier{source: s}
