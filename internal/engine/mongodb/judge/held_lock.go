@@ -31,7 +31,8 @@ func heldLock() rules.Rule {
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
 		}
-		stalled := cells.And(c.Stall.Cells)
+		// A lock is counted from the moment that operations wait for it, a stall from a sample later.
+		stalled := cells.And(c.Stall.Cells.Widen(1, 0))
 		if c.Seconds(stalled) < heldLockS {
 			return nil
 		}

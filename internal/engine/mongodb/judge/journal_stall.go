@@ -85,6 +85,8 @@ var journalWords = rules.Words{
 	"outside checkpoints, not measured": "No checkpoint ran in most of it. What it waited behind cannot be known without the device's counters; page cache that the OS flushes is the usual answer.",
 	"not measured":                      "What it waited behind cannot be known without the device's counters.",
 
+	"engine not measured": "What it waited behind cannot be known without what WiredTiger wrote itself (block-manager: bytes written).",
+
 	"idle":               "A device was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).",
 	"page cache":         "The device wrote {{.written}} meanwhile, of which WiredTiger had just handed over {{.handed}}: the sync waited behind page cache written earlier, which the OS was flushing (see host/writeback-backlog).",
 	"checkpoint":         "It waited behind the checkpoint's own writes.",
@@ -166,7 +168,11 @@ func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 		return true
 	}
 	written, wt := c.MostWritten(on), c.One(BlocksWritten)
-	if written == nil || wt == nil {
+	if written != nil && wt == nil {
+		f.Say("engine not measured", nil)
+		return false
+	}
+	if written == nil {
 		switch {
 		case known && inCkpt >= mostlyCheckpoint:
 			f.Say("in checkpoints, not measured", nil)

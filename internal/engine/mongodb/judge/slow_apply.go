@@ -91,9 +91,10 @@ func slowApply() rules.Rule {
 	r.Needs = []*rules.Signal{ApplyTime, ApplyBatches}
 	r.AnyOf = []*rules.Signal{OwnLag, MemberLag, ApplyBuffer}
 	r.Words = rules.Words{
-		"lag":    "The lag rose to {{.lag}}{{with .member}} (member {{.}}){{end}}.",
-		"buffer": "Up to {{.buffer}} operations waited in its buffer.",
-		"ops":    "It applied {{.ops}} operations per second, otherwise {{.usual}}.",
+		"opening": "The secondary falls behind, by up to {{.lag}}.",
+		"lag":     "The lag rose to {{.lag}}{{with .member}} (member {{.}}){{end}}.",
+		"buffer":  "Up to {{.buffer}} operations waited in its buffer.",
+		"ops":     "It applied {{.ops}} operations per second, otherwise {{.usual}}.",
 	}
 	for name, text := range rules.SymptomRule("", "", "", "").Words {
 		r.Words[name] = text
@@ -118,10 +119,18 @@ func sayBehind(c *rules.Case, f *rules.Finding) {
 		}
 	}
 	if lag := timeline.Max(timeline.At(c.One(OwnLag), cells)); lag == lag {
-		f.Say("lag", rules.Values{"lag": rules.Seconds(lag), "member": ""})
+		v := rules.Values{"lag": rules.Seconds(lag), "member": ""}
+		f.Say("lag", v)
+		if f.Severity != rules.Info {
+			f.Open("opening", v)
+		}
 		f.Evidence = append(f.Evidence, c.Figure("this member's lag, most", OwnLag, lag, "seconds", cells))
 	} else if member, lag := laggingMember(c); lag > 0 && c.Stall.Class == Applying {
-		f.Say("lag", rules.Values{"lag": rules.Seconds(lag), "member": rules.Called(member)})
+		v := rules.Values{"lag": rules.Seconds(lag), "member": rules.Called(member)}
+		f.Say("lag", v)
+		if f.Severity != rules.Info {
+			f.Open("opening", v)
+		}
 		f.Evidence = append(f.Evidence, c.Figure("lag of member "+member+", most", MemberLag, lag, "seconds", cells))
 	}
 	if buffer := timeline.Max(timeline.At(c.One(ApplyBuffer), cells)); buffer > 0 {
