@@ -73,7 +73,7 @@ type Command struct {
 	Restores     bool
 }
 
-// Saved stands for the saved state in a statement that restores it.
+// Saved is the place of the saved state in a statement that restores it.
 const Saved = "$SAVED"
 
 // By is who runs a command.

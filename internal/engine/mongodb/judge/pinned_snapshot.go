@@ -15,10 +15,10 @@ const (
 	leastPinnedS   = 20.0
 	historyWindowS = 300.0
 	longerPinned   = 2.0 // times what is usual
-	timestampTick  = 1 << 32
 )
 
-// Signals of old versions that cannot be dropped. A timestamp has its seconds in the upper 32 bits.
+// Signals of old versions that cannot be dropped. A timestamp has its seconds in the
+// upper 32 bits, hence the division.
 var (
 	PinnedByReader = signal("wt_pinned_by_reader:seconds", "seconds", "how far back the oldest read timestamp of an open snapshot is",
 		`mongodb_ss_wt_txn_transaction_range_of_timestamps_pinned_by_the_oldest_active_read_timestamp / 4294967296`)
@@ -40,13 +40,13 @@ var (
 func pinnedSnapshot() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/pinned-snapshot", Title: "An open snapshot keeps old versions in the cache", Kind: rules.Cause,
 		When: "(plimsoll:wt_pinned_by_reader:seconds > 20 or plimsoll:wt_pinned_by_oldest:seconds > 360) and on() (plimsoll:wt_cache_wait:ratio > 1)",
-		// Either tells how long; whether operations wait for the cache has to be known as well.
+		// Either shows how long; whether operations wait for the cache has to be known as well.
 		Needs: []*rules.Signal{CacheFill},
 		AnyOf: []*rules.Signal{PinnedByReader, PinnedIDs},
 		Cause: "WiredTiger keeps every version of a document that is newer than the oldest snapshot in use. A long transaction, a long read, or a majority that does not confirm keeps all of them: they fill the cache and go to the history store, eviction cannot drop them, and operations have to help it.",
 		Words: rules.Words{
 			"pinned":   "No volume fixes this. A snapshot was open for up to {{.pinned}}{{with .usual}} (usually {{.}}){{end}}, and no version since then can be dropped.",
-			"majority": "The oldest version that the server keeps itself was up to {{.pinned}} old, with a window of {{.window}}: the majority's commit point stood still{{with .down}}, with {{.}}{{end}}.",
+			"majority": "The oldest version that the server keeps itself was up to {{.pinned}} old, with a window of {{.window}}: the majority's commit point did not move{{with .down}}, with {{.}}{{end}}.",
 			"updates":  "Updates held up to {{.updates}} of the cache (trigger {{.trigger}}).",
 			"history":  "{{.inserts}} versions per second went to the history store{{with .size}}, which grew to {{.}}{{end}}.",
 			"open":     "{{.open}} transactions were open{{with .idle}}, {{.}} of them between two operations{{end}}.",

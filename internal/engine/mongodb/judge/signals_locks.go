@@ -6,9 +6,9 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// lockWait is the waiting for a kind of lock, in all modes. A mode that nobody waited for has no
+// lockWait is the waiting for a kind of lock, in all modes. A mode without a wait has no
 // metric; and rates of metrics of several names must not meet in one vector without a label that
-// tells them apart, for a rate has no name. Hence one pattern for each name.
+// distinguishes them, because a rate has no name. Hence one pattern for each name.
 func lockWait(of string) string {
 	var modes []string
 	for _, mode := range []string{"r", "w", "R", "W"} {

@@ -38,7 +38,7 @@ func applyStall(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "mongodb/slow-apply", Subject: "MongoDB's oplog application", Class: Applying, IsDatabase: true,
 		Waiting: sig.One(ApplyTime), Ops: sig.One(ApplyBatches), Of: []*rules.Signal{ApplyTime, ApplyBatches}}
 	if timeline.Max(s.Ops) == 0 || !sig.Measured(ApplyBuffer) && !sig.Measured(OwnLag) && !sig.Measured(MemberLag) {
-		return nil // a primary, or nothing tells whether it is behind
+		return nil // a primary, or nothing shows whether it is behind
 	}
 	s, ok := rules.ByUsual(sig.Time, rules.StallCeilingS, s)
 	if !ok {

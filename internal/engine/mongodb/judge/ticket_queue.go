@@ -57,7 +57,7 @@ func ticketQueue() rules.Rule {
 }
 
 func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
-	// Each side is judged in the stalls of its own operations: writes do not wait for read tickets.
+	// Each side is judged in stalls of operations of its kind: writes do not wait for read tickets.
 	if (s.kind == "read") != (c.Stall.Class == rules.Reading) {
 		return rules.Finding{}, false
 	}

@@ -15,7 +15,7 @@ const weakerConcern = "a weaker write concern (w: 1) hides the wait and risks a 
 func writeConcernWait() rules.Rule {
 	r := rules.Rule{ID: "mongodb/write-concern-wait", Title: "Writes wait for their write concern", Kind: rules.Cause,
 		When: "plimsoll:mongodb_replication_wait:ratio > 1",
-		// getLastError.wtime covers awaitReplication and nothing else (write_concern.cpp).
+		// getLastError.wtime covers awaitReplication only (write_concern.cpp).
 		Cause: "The write is done here and waits until other members have it (w: 2 and more) or a majority has journaled it (w: majority, on one member its own journal). A slow disk on a secondary, the network, a member that is down, or this member's own journal is what it waits for. A write with w: 1 and j: true waits for its journal only, and is not counted here.",
 		Words: rules.Words{
 			"waited":        "Operations waited {{.waited}} for their write concern, {{.share}} of the {{.of}} they were stalled.",
