@@ -37,7 +37,10 @@ var layers = []Layer{
 	{"record/exposition", "Prometheus text, from a file or sampled from a URL", []string{
 		"record/address", "record/recording", "record/source",
 	}},
-	{"record/fio", "fio's JSON reports and latency logs", []string{
+	{"record/benchmark", "what a benchmark printed as a source: a few figures without times", []string{
+		"record/recording", "record/source",
+	}},
+	{"record/fio", "fio's JSON and text reports and latency logs", []string{
 		"base/safefile", "record/recording", "record/source",
 	}},
 	{"record/ftdc/dialect", "what a writer of FTDC calls its metrics and settings", nil},
@@ -306,11 +309,12 @@ var layers = []Layer{
 		"base/vtime", "base/latency", "base/random", "base/units", "model/workload", "present/document",
 		"lab/existing", "lab/loadgen", "engine/*/server",
 	}},
+	{"engine/etcd/perftext", "what etcdctl check perf prints", []string{"record/benchmark"}},
 	{"engine/etcd", "all that is known of etcd", []string{
 		"base/units", "record/source", "record/exposition", "record/sources", "model/scenario",
 		"judge/rules", "lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "advise/discover",
 		"advise/rollout", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
-		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint",
+		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint", "engine/etcd/perftext",
 	}},
 	{"engine/iris", "all that is known of InterSystems IRIS", []string{
 		"record/source", "record/exposition", "model/scenario", "model/simulate", "judge/rules",
@@ -332,10 +336,11 @@ var layers = []Layer{
 		"engine/mongodb/names", "engine/*/live", "engine/*/server", "engine/mongodb/worker",
 		"engine/mongodb/buckets",
 	}},
+	{"engine/postgres/fsynctext", "what pg_test_fsync prints", []string{"record/benchmark"}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
 		"record/source", "record/exposition", "record/sources", "model/scenario", "judge/rules",
 		"lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "advise/discover", "advise/rollout", "engine/*/judge",
-		"engine/*/model", "engine/*/advise", "engine/*/live", "engine/*/server",
+		"engine/*/model", "engine/*/advise", "engine/*/live", "engine/*/server", "engine/postgres/fsynctext",
 	}},
 	{"engine/streams", "the shapes of I/O that benchmark tools make, as an engine", []string{
 		"model/scenario", "lab", "advise/emit", "advise/plan", "advise/fit", "engine/*/model",

@@ -5,6 +5,7 @@ import (
 
 	"plimsoll/internal/engine/etcd/endpoint"
 	"plimsoll/internal/engine/etcd/live"
+	"plimsoll/internal/engine/etcd/perftext"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
@@ -29,4 +30,9 @@ func (Engine) Looks() []sources.Look {
 	return []sources.Look{
 		{Is: sources.Matches(`^\{"level":"(info|warn|error|debug)","ts":"`), Text: "is an etcd log: give what etcd shows under /metrics"},
 	}
+}
+
+// Captures implements sources.Capturing: what etcdctl's own check printed.
+func (Engine) Captures() []sources.Capture {
+	return []sources.Capture{{Name: "a report of etcdctl check perf", Whole: "the text itself", Sniff: perftext.Sniff, Open: perftext.Format.Open}}
 }

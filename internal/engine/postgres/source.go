@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 
+	"plimsoll/internal/engine/postgres/fsynctext"
 	"plimsoll/internal/engine/postgres/live"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/source"
@@ -33,4 +34,9 @@ func (Engine) Looks() []sources.Look {
 			Text: "is a PostgreSQL log: give what its exporter shows under /metrics, and an iostat log",
 		},
 	}
+}
+
+// Captures implements sources.Capturing: what PostgreSQL's own benchmark of syncs printed.
+func (Engine) Captures() []sources.Capture {
+	return []sources.Capture{{Name: "a report of pg_test_fsync", Whole: "the text itself", Sniff: fsynctext.Sniff, Open: fsynctext.Format.Open}}
 }

@@ -240,7 +240,7 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 		for _, s := range r.Sources() {
 			maps.Copy(c.Facts, s.Facts)
 			seen[s.Engine] = true
-			if s.Kind != "fio" && s.Kind != "trace" { // a benchmark of another time; a trace is of the host's
+			if s.Kind != "fio" && s.Kind != "benchmark" && s.Kind != "trace" { // a benchmark of another time; a trace is of the host's
 				c.Clocks++
 			}
 		}

@@ -77,6 +77,8 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	switch {
 	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Kind != "fio" }):
 		b.WriteString("A benchmark has no waiting clients: fio reports what the volume gave its jobs, not whether a database would stall on it.")
+	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Kind != "fio" && s.Kind != "benchmark" }):
+		b.WriteString("A benchmark has no waiting clients, so there is no stall to find.")
 	case r.Stalls.Of == 0:
 		b.WriteString("No source here reports how long writes took, so a stall can be neither seen nor ruled out.")
 	case r.Stalls.Seconds == 0 && !active:

@@ -19,6 +19,7 @@ func (p *Pack) coreRules() []Rule {
 		diskLatencyBound(),
 		diskNotTheCause(),
 		diskLimitsUnused(),
+		goodEnough(),
 
 		hostWritebackBacklog(),
 		hostWritebackThrottling(),

@@ -60,6 +60,8 @@ type Knowledge struct {
 	Latencies []Latency
 	// Criteria are what the engine's makers ask of its storage.
 	Criteria []Criterion
+	// Synced, if not nil, is what a client gets by the time of one sync, if there are no criteria.
+	Synced *Synced
 	// Bounds are limits of the engine's own, below which it makes nobody wait.
 	Bounds []Bound
 	// Plots are signals that a diagnosis draws.

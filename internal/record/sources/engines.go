@@ -40,7 +40,7 @@ type Capturing interface {
 type Capture struct {
 	// Name is its name for display: "MongoDB's diagnostic data".
 	Name string
-	// Holds is what such a folder contains, for "a folder without".
+	// Holds is what such a folder contains, for "a folder without"; "" if it is never a folder.
 	Holds string
 	// Whole is what to give instead of a single compressed file of it.
 	Whole string

@@ -26,7 +26,7 @@ var binaries = []Look{
 
 // texts have weaker signs: they are tried last.
 var texts = []Look{
-	{Matches(`(?m)^\s*(write|read|trim)\s*: IOPS=`), "is fio's text report: run fio with --output-format=json"},
+	{Matches(`(?m)^\s*(write|read|trim)\s*: IOPS=`), "is a part of fio's text report, without the line that names the job: give all of it, or run fio with --output-format=json"},
 	{Matches(`^\d+, \d+, [012], \d+, \d+(, \d+)?\s`), "is a fio log, which has no absolute times: give the JSON next to it (--output-format=json)"},
 	{Matches(`(?m)^procs -+memory`), "is vmstat's output: record with S_TIME_FORMAT=ISO iostat -xt 1"},
 	{Matches(`(?m)^Linux .*\(.*\)[\s\S]*(DEV +tps|pgpgin/s|runq-sz|kbmemfree)`), "is sar's output: record with S_TIME_FORMAT=ISO iostat -xt 1"},

@@ -18,6 +18,8 @@
 //	http://prometheus:9090           a Prometheus-compatible server; asked, not copied
 //	host                             this machine's devices, page cache and pressure; read live
 //	fio's JSON, and the logs beside  fio --output-format=json --output=job.json --write_lat_log=job job.fio
+//	fio's text reports (2.x, 3.x)    also with other text around them; JSON has more
+//	a benchmark's report             what etcdctl check perf and pg_test_fsync print
 //	a recording's folder             plimsoll record
 //
 // Text may be compressed by gzip, zstd or bzip2. An iostat log made without -t has no times; a gzip
@@ -171,7 +173,9 @@ func (o *Opener) openFolder(dir string) (Input, error) {
 	}
 	without := fmt.Sprintf("without a recording (%s)", recording.ManifestName)
 	for _, c := range o.captures {
-		without += " and without " + c.Holds
+		if c.Holds != "" {
+			without += " and without " + c.Holds
+		}
 	}
 	return Input{}, fmt.Errorf("%s is a folder %s: %s", dir, without, o.insteadOf(dir))
 }
@@ -237,6 +241,8 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(iostat.New(from))
 	case fio.Sniff(path, head):
 		return asInput(fio.New(from), nil)
+	case fio.SniffText(path, head):
+		return asInput(fio.NewText(from), nil)
 	case exposition.Sniff(path, head):
 		return asInput(exposition.New(from, o.exporters), nil)
 	}

@@ -20,7 +20,9 @@ var captured = rules.Way{Kind: "ftdc", Text: "a MongoDB's diagnostic.data folder
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "mongodb", Product: "MongoDB", Programs: []string{"mongod", "plimsoll-wiredt"},
-		Anchor:  CacheMax,
+		Anchor: CacheMax,
+		// A write with j: true, which w: "majority" implies, waits for a sync of the journal.
+		Synced:  &rules.Synced{Does: "gets at most %s journaled writes per second", Source: "a write with j: true waits for one sync of the journal"},
 		Signals: signals,
 		Host:    hostSignals,
 		Rules: []rules.Rule{

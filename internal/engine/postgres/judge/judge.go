@@ -16,7 +16,9 @@ var scripts embed.FS
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "postgres", Product: "PostgreSQL", Programs: []string{"postgres"},
-		Anchor:    Commits,
+		Anchor: Commits,
+		// A commit waits for a flush of the WAL; commits at the same time share one (xlog.c, XLogFlush).
+		Synced:    &rules.Synced{Does: "commits at most %s times per second", Source: "a commit waits for one flush of the WAL"},
 		Signals:   signals,
 		Rules:     []rules.Rule{commitStall(), lockWait(), standbyWait(), clientWait(), checkpointBurst(), checkpointRequested(), walFlush(), backendWrites()},
 		Scripts:   scripts,

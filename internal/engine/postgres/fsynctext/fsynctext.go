@@ -1,0 +1,55 @@
+// Package fsynctext reads what pg_test_fsync prints (PostgreSQL 9.1 and later, src/bin/pg_test_fsync):
+// the time of one write with its sync, by method, which is what a commit waits for.
+package fsynctext
+
+import (
+	"bufio"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/benchmark"
+)
+
+// Format is that report. Each method runs for 5 s by default, and there are five.
+var Format = benchmark.Format{Name: name, Took: 30 * time.Second, Parse: parse}
+
+const name = "pg_test_fsync"
+
+var (
+	section = regexp.MustCompile(`^Compare file sync methods using one (\d+)kB write:`)
+	row     = regexp.MustCompile(`^(open_datasync|fdatasync|fsync|fsync_writethrough|open_sync)\s+([0-9.]+) ops/sec(?:\s+([0-9.]+) usecs/op)?`)
+)
+
+var sniffed = regexp.MustCompile(`(?m)^(Compare file sync methods using|\s*(open_datasync|fdatasync|open_sync)\s+[0-9.]+ ops/sec)`)
+
+// Sniff reports whether head are the first bytes of such a report.
+func Sniff(_ string, head []byte) bool { return sniffed.Match(head) }
+
+// parse takes the section of one write, which is what a commit does. An excerpt without any heading is
+// taken for it.
+func parse(text string) ([]benchmark.Figure, error) {
+	var out []benchmark.Figure
+	within := !section.MatchString(text) && !strings.Contains(text, "Compare ")
+	lines := bufio.NewScanner(strings.NewReader(text))
+	lines.Buffer(nil, benchmark.BytesMax+1)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if strings.HasPrefix(line, "Compare ") || strings.HasPrefix(line, "Test ") || strings.HasPrefix(line, "Non-sync") {
+			within = section.MatchString(line)
+			continue
+		}
+		m := row.FindStringSubmatch(line)
+		if m == nil || !within {
+			continue
+		}
+		rate, err := strconv.ParseFloat(m[2], 64)
+		if err != nil || !(rate > 0) {
+			return nil, fmt.Errorf("line %d: %q is not a rate", n, m[2])
+		}
+		out = append(out, benchmark.Figure{Name: "bench_sync_latency_mean_seconds", Labels: []string{"benchmark", name, "method", m[1]}, Value: 1 / rate})
+	}
+	return out, lines.Err()
+}

@@ -1,0 +1,294 @@
+package fio
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// The text that fio prints for people (fio: stat.c, show_ddir_status and show_thread_status_normal;
+// 2.x and 3.x). It has no syncs before 3.5, and only what fits on a screen: the JSON has more.
+
+const (
+	textBytesMax = 16 << 20
+	textLineMax  = 64 << 10
+)
+
+var (
+	textSetup   = regexp.MustCompile(`^(\S.*): \(g=\d+\): (rw=.*)$`)
+	textJob     = regexp.MustCompile(`^(\S.*): \(groupid=\d+, jobs=(\d+)\): err= ?(-?\d+)[^:]*: pid=\d+(?:: (.*))?$`)
+	textVersion = regexp.MustCompile(`^(fio-[0-9][0-9A-Za-z.+-]*)$`)
+	textNew     = regexp.MustCompile(`^(read|write|trim)\s*: IOPS=([0-9.]+[kMG]?), BW=.*\(([0-9.]+)([KMGTP]?i?B)/(\d+)(msec|sec)\)`)
+	textOld     = regexp.MustCompile(`^(read|write|trim)\s*: io=([0-9.]+)([KMGTP]?i?B), .*iops=\s*([0-9.]+[kMG]?), runt=\s*(\d+)(msec|sec)`)
+	textLatency = regexp.MustCompile(`^(slat|clat|lat|sync) \((nsec|usec|msec|sec)\): min=\s*([0-9.]+[kMG]?), max=\s*([0-9.]+[kMG]?), avg=\s*([0-9.]+[kMG]?)`)
+	textQuants  = regexp.MustCompile(`^(clat|lat|sync) percentiles \((nsec|usec|msec|sec)\):`)
+	textQuant   = regexp.MustCompile(`([0-9.]+)th=\[\s*([0-9.]+)\]`)
+	textIssued  = regexp.MustCompile(`^issued rwt(?:s)?: total=(\d+),(\d+),(\d+)(?:,(\d+))?`)
+	textOption  = regexp.MustCompile(`(rw|ioengine|iodepth|bs)=([^,\s]+)`)
+	textSniff   = regexp.MustCompile(`(?m)^\S.*: (\(g=\d+\): rw=|\(groupid=\d+, jobs=\d+\): err=)`)
+)
+
+// SniffText reports whether head has a job of fio's text report, perhaps after other text.
+func SniffText(_ string, head []byte) bool { return textSniff.Match(head) }
+
+// NewText prepares fio's text report.
+func NewText(from source.File) source.Source { return &textFile{file: New(from).(*file)} }
+
+// textFile is one text report; it implements source.Source.
+type textFile struct{ *file }
+
+// Read implements source.Source.
+func (f *textFile) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	in, err := f.from.Open()
+	if err != nil {
+		return fmt.Errorf("fio text: %w", err)
+	}
+	defer in.Close()
+	p := &textParser{modified: f.from.Modified, options: map[string]map[string]any{}}
+	if err := p.read(ctx, io.LimitReader(in, textBytesMax+1)); err != nil {
+		return fmt.Errorf("fio text %s: %w", f.from.Path, err)
+	}
+	if len(p.jobs) == 0 {
+		return fmt.Errorf("fio text %s: no job has a result: give the report from \"(groupid=\" on, or run fio with --output-format=json", f.from.Path)
+	}
+
+	e := &emitter{ctx: ctx, w: w, opt: opt, jobs: map[string]*history{}}
+	if err := e.add(p.result()); err != nil {
+		return err
+	}
+	f.describe(e, nil)
+	return nil
+}
+
+// textParser collects the jobs of a report.
+type textParser struct {
+	modified time.Time
+	version  string
+	options  map[string]map[string]any
+	jobs     []job
+	ended    time.Time
+
+	ddir  *direction // whose latencies follow
+	quant *latency   // whose percentiles follow
+	scale float64    // nanoseconds in their unit
+}
+
+func (p *textParser) read(ctx context.Context, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 4096), textLineMax)
+	for n := 1; lines.Scan(); n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := p.line(strings.TrimSpace(lines.Text())); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return lines.Err()
+}
+
+func (p *textParser) line(s string) error {
+	switch {
+	case textVersion.MatchString(s):
+		p.version = s
+		return nil
+	case textSetup.MatchString(s):
+		m := textSetup.FindStringSubmatch(s)
+		p.setup(m[1], m[2])
+		return nil
+	case textJob.MatchString(s):
+		return p.begin(textJob.FindStringSubmatch(s))
+	case len(p.jobs) == 0:
+		return nil
+	}
+	if m := textNew.FindStringSubmatch(s); m != nil {
+		return p.direction(m[1], m[2], m[3], m[4], m[5], m[6])
+	}
+	if m := textOld.FindStringSubmatch(s); m != nil {
+		return p.direction(m[1], m[4], m[2], m[3], m[5], m[6])
+	}
+	if m := textLatency.FindStringSubmatch(s); m != nil {
+		return p.latency(m)
+	}
+	if m := textQuants.FindStringSubmatch(s); m != nil {
+		p.quant, p.scale = p.latencyOf(m[1]), nanoseconds[m[2]]
+		return nil
+	}
+	if p.quant != nil && strings.HasPrefix(s, "|") {
+		return p.percentiles(s)
+	}
+	if m := textIssued.FindStringSubmatch(s); m != nil && m[4] != "" {
+		if syncs, err := strconv.ParseFloat(m[4], 64); err == nil {
+			p.jobs[len(p.jobs)-1].Sync.Lat.N = syncs
+		}
+	}
+	return nil
+}
+
+// setup keeps the options that a job was started with.
+func (p *textParser) setup(name, text string) {
+	if len(p.options) >= jobsMax {
+		return
+	}
+	options := map[string]any{}
+	for _, m := range textOption.FindAllStringSubmatch(text, -1) {
+		options[m[1]] = m[2]
+	}
+	p.options[name] = options
+}
+
+// begin starts a job's result.
+func (p *textParser) begin(m []string) error {
+	if len(p.jobs) >= jobsMax {
+		return fmt.Errorf("more than %d jobs", jobsMax)
+	}
+	code, err := strconv.Atoi(m[3])
+	if err != nil {
+		return fmt.Errorf("error %q: want a number", m[3])
+	}
+	options := map[string]any{"numjobs": m[2]}
+	for k, v := range p.options[m[1]] {
+		options[k] = v
+	}
+	p.jobs = append(p.jobs, job{Name: m[1], Error: code, Options: options})
+	p.ddir, p.quant = nil, nil
+
+	// The time has no zone: the machine's is unknown, so it counts as UTC.
+	if at, err := time.Parse("Mon Jan _2 15:04:05 2006", m[4]); err == nil && at.After(p.ended) {
+		p.ended = at
+	}
+	return nil
+}
+
+// nanoseconds in each unit of a latency.
+var nanoseconds = map[string]float64{"nsec": 1, "usec": 1e3, "msec": 1e6, "sec": 1e9}
+
+// amounts are bytes in a unit. fio 2's KB are 1,024 (kb_base), and 3's KiB say so.
+var amounts = map[byte]float64{'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40, 'P': 1 << 50, 'B': 1}
+
+func (p *textParser) direction(name, iops, amount, unit, runtime, inUnit string) error {
+	j := &p.jobs[len(p.jobs)-1]
+	p.ddir, p.quant = map[string]*direction{"read": &j.Read, "write": &j.Write, "trim": &j.Trim}[name], nil
+	rate, err := number(iops)
+	if err != nil {
+		return err
+	}
+	bytes, err := number(amount)
+	if err != nil {
+		return err
+	}
+	ms, err := strconv.ParseInt(runtime, 10, 64)
+	if err != nil {
+		return fmt.Errorf("runtime %q: want a number", runtime)
+	}
+	if inUnit == "sec" {
+		ms *= 1000
+	}
+	if ms < 0 || ms > yearsMs {
+		return errors.New("runtime out of range")
+	}
+	p.ddir.IOPS, p.ddir.Bytes, p.ddir.Runtime = rate, bytes*amounts[unit[0]], ms
+	p.ddir.IOs = rate * float64(ms) / 1000
+	j.Runtime = max(j.Runtime, ms)
+	return nil
+}
+
+// latencyOf is where a kind of latency is kept; nil if nowhere.
+func (p *textParser) latencyOf(kind string) *latency {
+	switch {
+	case kind == "sync":
+		return &p.jobs[len(p.jobs)-1].Sync.Lat
+	case p.ddir == nil:
+		return nil
+	case kind == "clat":
+		return &p.ddir.Clat
+	case kind == "lat":
+		return &p.ddir.Lat
+	}
+	return nil
+}
+
+func (p *textParser) latency(m []string) error {
+	to := p.latencyOf(m[1])
+	if to == nil {
+		return nil
+	}
+	most, err := number(m[4])
+	if err != nil {
+		return err
+	}
+	mean, err := number(m[5])
+	if err != nil {
+		return err
+	}
+	to.Max, to.Mean = most*nanoseconds[m[2]], mean*nanoseconds[m[2]]
+	if to.N == 0 && p.ddir != nil {
+		to.N = p.ddir.IOs
+	}
+	// A sync job without submission latency prints no lat: the completion's is the whole.
+	if m[1] == "clat" && p.ddir != nil && p.ddir.Lat.N == 0 {
+		p.ddir.Lat = latency{Max: to.Max, Mean: to.Mean, N: to.N}
+	}
+	return nil
+}
+
+func (p *textParser) percentiles(s string) error {
+	for _, m := range textQuant.FindAllStringSubmatch(s, -1) {
+		value, err := number(m[2])
+		if err != nil {
+			return err
+		}
+		q, err := strconv.ParseFloat(m[1], 64)
+		if err != nil || q < 0 || q > 100 {
+			return fmt.Errorf("percentile %q: want 0 to 100", m[1])
+		}
+		if p.quant.Percentile == nil {
+			p.quant.Percentile = map[string]float64{}
+		}
+		p.quant.Percentile[fmt.Sprintf("%.6f", q)] = value * p.scale
+	}
+	return nil
+}
+
+// number reads a figure with fio's suffix: 1192, 12.3k, 1.2M, which are decimal.
+func number(s string) (float64, error) {
+	scale := 1.0
+	switch {
+	case strings.HasSuffix(s, "k"):
+		scale = 1e3
+	case strings.HasSuffix(s, "M"):
+		scale = 1e6
+	case strings.HasSuffix(s, "G"):
+		scale = 1e9
+	}
+	x, err := strconv.ParseFloat(strings.TrimRight(s, "kMG"), 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q: want a number", s)
+	}
+	return x * scale, nil
+}
+
+// result is the report as its JSON would have it.
+func (p *textParser) result() *result {
+	at := p.ended
+	if at.IsZero() {
+		at = p.modified
+	}
+	if at.IsZero() || at.UnixMilli() <= 0 {
+		at = time.UnixMilli(yearsMs / 4) // neither is known
+	}
+	version := p.version
+	if version == "" {
+		version = "fio"
+	}
+	return &result{Version: version, TimestampMs: at.UnixMilli(), Jobs: p.jobs}
+}
