@@ -21,7 +21,7 @@ func client(_ rules.ClientAt, statements []string) []string {
 
 const (
 	status    = "endpoint status --cluster -w table"
-	withTLS   = "With TLS, set ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY first, or add --cacert, --cert and --key."
+	withTLS   = "With TLS, add --cacert, --cert and --key. ETCDCTL_CACERT and the others that are set here do not reach into a container: docker exec takes them with -e, kubectl exec with env before etcdctl."
 	providers = "the provider runs the control plane"
 )
 
