@@ -106,7 +106,7 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 		x.stood = x.found
 		if over != nil {
 			at := timeline.Where(over, func(r float64) bool { return r >= exceededAll })
-			q, ok := timeline.FindPlateau(values, at, plateauWidth, exceededCells)
+			q, ok := timeline.FindPlateau(values, at, plateauWidth, exceededCells, 1)
 			if x.stood = nil; ok && q.Share >= gradesMin {
 				x.stood, x.proof = &q, ", and the volume's own counters say that the limit was exceeded"
 			}
@@ -328,7 +328,7 @@ const (
 func (w *seenVolume) slots(key string, product bool) {
 	queue := w.On(w.device, rules.DiskQueue)
 	how := "cat /sys/block/" + lastPart(w.device) + "/queue/nr_requests"
-	p, ok := timeline.FindPlateau(queue, w.atLimit(), plateauWidth, slotsCells)
+	p, ok := timeline.FindPlateau(queue, w.atLimit(), plateauWidth, slotsCells, 1)
 	most := timeline.Max(queue)
 	step := w.Grid.StepSeconds()
 	span := "a second"

@@ -33,6 +33,7 @@ func detect(c *rules.Case) []rules.Stall {
 			add(rules.ApartFew(c.Time, s))
 		}
 	}
+	below := c.JudgedBelow()
 	for _, of := range []struct {
 		await, ops *rules.Signal
 		stall      rules.Stall
@@ -41,10 +42,20 @@ func detect(c *rules.Case) []rules.Stall {
 		{rules.DiskReadAwait, rules.DiskReads, rules.Stall{Rule: "disk/slow-reads", Class: rules.DeviceReads, Aside: true}},
 	} {
 		for _, t := range c.Signal(of.await) {
+			if below[t.Labels.Get("device")] {
+				continue
+			}
 			s := of.stall
 			s.Subject, s.Of = t.Labels.Get("device"), []*rules.Signal{of.await, of.ops}
 			if s.Ops = c.For(of.ops, "device", s.Subject); s.Ops == nil {
 				continue
+			}
+			// One latency of both kinds is judged once, by all requests.
+			if all := c.For(rules.DiskOps, "device", s.Subject); all != nil && c.CombinedLatency(s.Subject) {
+				if s.Class == rules.DeviceReads {
+					continue
+				}
+				s.Combined, s.Ops = true, all
 			}
 			s.Waiting = make([]float64, len(s.Ops))
 			for k := range s.Waiting {

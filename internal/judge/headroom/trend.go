@@ -147,8 +147,9 @@ func theilSen(at, values []float64) (slope, low, high float64) {
 	slopes := make([]float64, 0, n*(n-1)/2)
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			if d := at[j] - at[i]; d > 0 {
-				slopes = append(slopes, (values[j]-values[i])/d)
+			slope := (values[j] - values[i]) / (at[j] - at[i])
+			if at[j] > at[i] && !math.IsNaN(slope) && !math.IsInf(slope, 0) {
+				slopes = append(slopes, slope)
 			}
 		}
 	}
@@ -164,7 +165,8 @@ func theilSen(at, values []float64) (slope, low, high float64) {
 	pick := func(i float64) float64 {
 		return slopes[int(min(max(math.Round(i), 0), float64(len(slopes)-1)))]
 	}
-	if half > middle { // the interval is wider than the slopes reach
+	// Also of figures so large that their squares overflow, which are not a number then.
+	if !(half <= middle) { // the interval is wider than the slopes reach
 		return slope, math.Inf(-1), math.Inf(1)
 	}
 	return slope, pick(middle - half), pick(middle + half)

@@ -52,10 +52,22 @@ func (st *Stalls) Coincidence(condition timeline.Mask) float64 {
 	return float64(as) / float64(max(tried, 1))
 }
 
+// unsure weakens a critical finding whose condition may well coincide with a database's stalls by chance.
+func (c *Case) unsure(f *Finding, condition timeline.Mask) {
+	if f.Severity == Critical && c.byChance(condition, coincidenceSure) {
+		f.Severity = Warning
+	}
+}
+
 // unrelated reports whether a condition covers no more of a database's stalled time than it would by
 // chance, so that it is no cause of it. A device's stalls are measured at the device itself.
-func (c *Case) unrelated(condition timeline.Mask) bool {
-	return c.Stall.IsDatabase && c.Stall.Any() && c.Comparable(condition) && c.Coincidence(condition) > coincidenceMost
+func (c *Case) unrelated(condition timeline.Mask) bool { return c.byChance(condition, coincidenceMost) }
+
+// byChance reports whether a coincidence is more probable than most, both in the very cells and, as a wait
+// may be credited to a neighbour, with those next to them.
+func (c *Case) byChance(condition timeline.Mask, most float64) bool {
+	return c.Stall.IsDatabase && c.Stall.Any() && c.Comparable(condition) &&
+		c.Coincidence(condition) > most && c.Coincidence(condition.Widen(1, 1)) > most
 }
 
 // countsBefore are the cells of a mask before each cell, twice around.

@@ -11,6 +11,8 @@ func (p *Pack) coreRules() []Rule {
 		diskThroughputCapped(),
 		diskInstanceCapped(),
 		diskMachineCapped(),
+		diskProviderCapped(),
+		diskVolumeStalled(),
 		diskBurstExhausted(),
 		diskInstanceBurst(),
 		diskDegraded(),
@@ -26,6 +28,7 @@ func (p *Pack) coreRules() []Rule {
 		hostMemoryLimit(),
 		hostSwapping(),
 		hostCPUSaturated(),
+		hostCPUStolen(),
 		hostIOThrottled(),
 		hostAnotherProgram(),
 

@@ -54,9 +54,10 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 		words = "no stall"
 	case f.Severity == Info:
 		words = "hardly"
-	case c.unrelated(at.Widen(1, 1)):
+	case c.unrelated(at):
 		words, f.Severity = "chance", Info
 	}
+	c.unsure(&f, at)
 	v := Values{"device": Called(k.device), "level": level, "for": Seconds(c.Seconds(at)), "share": Part(f.Weight)}
 	if of := Share(at, timeline.Known(c.For(DiskBusy, "device", k.device))); words == "no stall" && c.always(&f, of) {
 		words = "always"
@@ -73,7 +74,7 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 	calm := k.saturated.Not()
 	f.Evidence = append(f.Evidence,
 		c.Figure("the plateau: the rate of "+units.Percent(p.Share)+" of the saturated intervals, within 5 %", metric, p.Level, unit, p.Cells),
-		c.Figure("share of all intervals in which it was passed", metric, p.Above, "ratio", timeline.Known(dev(DiskBusy))),
+		c.Figure("share of the saturated intervals in which it was passed", metric, p.Above, "ratio", k.saturated),
 		c.Figure("median queue at the plateau", DiskQueue, median(DiskQueue, p.Cells), "requests", p.Cells),
 		c.Figure("median write await at the plateau", DiskWriteAwait, median(DiskWriteAwait, p.Cells), "seconds", p.Cells),
 		c.Figure("median write await elsewhere", DiskWriteAwait, median(DiskWriteAwait, calm), "seconds", calm),
@@ -118,8 +119,11 @@ func (t Time) Remark(text string) Evidence {
 // itself attributes to the instance.
 func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) []ceiling {
 	var out []ceiling
-	slow := c.slowdowns()
+	slow, below := c.slowdowns(), c.JudgedBelow()
 	for _, h := range held {
+		if below[h.Labels.Get("device")] {
+			continue
+		}
 		// What it does as quickly as ever at other times is no limit.
 		if slices.ContainsFunc(slow, func(s *slowdown) bool { return s.device == h.Labels.Get("device") && !s.less }) {
 			continue

@@ -16,15 +16,23 @@ const (
 	saturatedQueue = 2
 )
 
-// A cap is a plateau that holds for most of the saturated time, is hardly ever exceeded, and at
-// which requests wait for their turn.
+// A cap is a plateau that holds for most of the saturated time, is hardly ever exceeded, has a hard upper
+// edge, and at which requests wait for their turn.
 const (
 	capTolerance = 0.05 // half-width of the band a capped rate stays in
-	capMinCells  = 5
+	capMinCells  = 5    // samples
 	capMinShare  = 0.35 // of the saturated cells
-	capMaxAbove  = 0.02 // of all cells
-	sameCells    = 0.8  // both rates are constant at once: the request size is constant
-	soldWithin   = 0.04 // how near a plateau must be to a limit on sale to get its name
+	capMaxAbove  = 0.10 // of the saturated cells
+	// A device without any cap has a level, too, and a few of its rates are near each other by chance.
+	// capChance is up to which probability of that the level is a cap; capChanceWaits the same if
+	// requests wait far longer at it than below, and capChanceKnown if such a limit is on sale or the
+	// volume is known to have it.
+	capChance      = 0.001
+	capChanceWaits = 0.003
+	capChanceKnown = 0.2
+	soldExact      = 0.01 // how near a plateau must be to a limit on sale for that
+	sameCells      = 0.8  // both rates are constant at once: the request size is constant
+	soldWithin     = 0.04 // how near a plateau must be to a limit on sale to get its name
 	// largeRequest separates the two caps where nothing else does: a gp3 with its baselines reaches
 	// its throughput before its IOPS from 43 KiB on (125 MiB/s / 3,000), one with 16,000 IOPS and
 	// 1,000 MiB/s from 64 KiB on.
@@ -36,7 +44,10 @@ const (
 	queueVaries = 1.5
 	waitFactor  = 2.0
 	waitS       = 0.003
-	minCalmOps  = 20.0
+	// Below a cap requests wait for less time than at it; where the medium makes them wait it is the
+	// other way round.
+	waitLonger = 1.2
+	minCalmOps = 20.0
 )
 
 // A ceiling is a device's limit, as far as its counters show.
@@ -59,9 +70,6 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 	k := ceiling{device: dev, saturated: timeline.Known(held.Values)}
 	ops := sig.For(DiskOps, "device", dev)
 	moved := sig.For(DiskMoved, "device", dev)
-	isCap := func(p timeline.Plateau, ok bool) bool {
-		return ok && p.Share >= capMinShare && p.Above <= capMaxAbove
-	}
 	var ok bool
 	// Rented volumes count reads and writes together. A cgroup or a hypervisor may limit them
 	// separately, and then only one of them is constant.
@@ -70,15 +78,15 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 		if rate == nil || k.hasIOPS {
 			continue
 		}
-		k.iops, ok = timeline.FindPlateau(only(rate, within), k.saturated, capTolerance, capMinCells)
-		_, sold := soldIOPS(k.iops.Level)
-		k.hasIOPS = isCap(k.iops, ok) && (sold || k.waits(sig, k.iops))
+		k.iops, ok = timeline.FindPlateau(only(rate, within), k.saturated, capTolerance, capMinCells, sig.perSample(signal))
+		limit, _ := soldIOPS(k.iops.Level)
+		k.hasIOPS = ok && k.isCap(sig, k.iops, rate, limit.level)
 		k.iopsOf = signal
 	}
 	if moved != nil {
-		k.throughput, ok = timeline.FindPlateau(only(moved, within), k.saturated, capTolerance, capMinCells)
-		_, sold := soldThroughput(k.throughput.Level)
-		k.hasTP = isCap(k.throughput, ok) && (sold || k.waits(sig, k.throughput))
+		k.throughput, ok = timeline.FindPlateau(only(moved, within), k.saturated, capTolerance, capMinCells, sig.perSample(DiskMoved))
+		limit, _ := soldThroughput(k.throughput.Level)
+		k.hasTP = ok && k.isCap(sig, k.throughput, moved, limit.level)
 	}
 	if ops != nil && moved != nil {
 		sizes := make([]float64, len(ops))
@@ -110,18 +118,41 @@ func only(values []float64, within timeline.Mask) []float64 {
 	return out
 }
 
+// perSample is how many cells have the value of one sample of a signal.
+func (t Time) perSample(of *Signal) int {
+	return max(1, int(math.Round(t.ResolutionS(of)/t.Grid.StepSeconds())))
+}
+
+// isCap reports whether a plateau of a rate is a limit. known is a limit that such a volume may have; 0
+// if there is none.
+func (k ceiling) isCap(sig *Signals, p timeline.Plateau, rate []float64, known float64) bool {
+	if p.Share < capMinShare || p.Above > capMaxAbove {
+		return false
+	}
+	waits, far := k.waits(sig, p, rate)
+	most := capChance
+	switch {
+	case len(sig.Signal(EBSVolumeIOPSExceeded)) > 0:
+		return waits // EBS counts the time over each limit, and that decides
+	case known > 0 && math.Abs(p.Level-known) <= soldExact*known:
+		most = capChanceKnown
+	case far:
+		most = capChanceWaits
+	}
+	return waits && p.Chance <= most
+}
+
 // waits distinguishes requests that wait for their turn at a cap from a fixed number of clients
-// that each wait for the medium. By Little's law a request takes queue / rate.
-func (k ceiling) waits(sig *Signals, p timeline.Plateau) bool {
+// that each wait for the medium. By Little's law a request takes queue / rate. far reports whether they
+// wait many times as long as below the plateau.
+func (k ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits, far bool) {
 	queue := sig.For(DiskQueue, "device", k.device)
 	ops := sig.For(DiskOps, "device", k.device)
 	if queue == nil || ops == nil {
-		return true // indistinguishable; the queue alone has to decide
+		return true, false // indistinguishable; the queue alone has to decide
 	}
 	at := timeline.At(queue, p.Cells)
-	if timeline.Quantile(at, 0.9) >= queueVaries*timeline.Quantile(at, 0.1) {
-		return true
-	}
+	varies := timeline.Quantile(at, 0.9) >= queueVaries*timeline.Quantile(at, 0.1)
 	each := make([]float64, len(ops))
 	for i := range each {
 		each[i] = math.NaN()
@@ -130,11 +161,19 @@ func (k ceiling) waits(sig *Signals, p timeline.Plateau) bool {
 		}
 	}
 	here := timeline.Quantile(timeline.At(each, p.Cells), 0.5)
-	calm := timeline.At(each, k.saturated.Not())
-	if timeline.Count(calm) >= capMinCells {
-		return here >= waitFactor*timeline.Quantile(calm, 0.5)
+	lower := timeline.Where(rate, func(x float64) bool { return x < p.Level*(1-capTolerance) })
+	below := timeline.At(each, lower)
+	if timeline.Count(below) < capMinCells*sig.perSample(DiskQueue) {
+		return varies || here >= waitS, false
 	}
-	return here >= waitS
+
+	// Where the queue does not vary either, clients that ask again and again look like a cap.
+	usual := timeline.Quantile(below, 0.5)
+	least := waitFactor
+	if varies {
+		least = waitLonger
+	}
+	return here >= least*usual, here >= waitFactor*usual
 }
 
 // One rate stands stiller than the other if its spread is stillFactor times smaller, and the other's is

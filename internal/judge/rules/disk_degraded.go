@@ -50,8 +50,15 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 	f := r.Finding(s.device)
 	f.Weight = Share(s.cells.Widen(1, 1), c.Stall.Cells)
 	f.Severity = c.SeverityOf(f.Weight)
+	c.unsure(&f, s.slow)
 	f.Windows = c.Windows(s.cells.Close(3))
-	f.Foremost = true
+	// Without a database that waits, and without a device that was quick meanwhile, the only witness is
+	// the device itself, whose latencies may vary that much by nature.
+	if witnessed := c.Stall.IsDatabase || len(s.quick) > 0; witnessed {
+		f.Foremost = true
+	} else {
+		f.Severity = lessThanCritical(f.Severity)
+	}
 	v := Values{"kind": upperFirst(Called(s.kind)), "device": Called(s.device), "slow": Seconds(s.slowS), "usual": Seconds(s.usualS), "for": Seconds(c.Seconds(s.cells)), "share": "",
 		"ops": Of(s.ops, "IOPS"), "usualOps": Of(s.usualOps, "IOPS"), "peers": joined(s.quick)}
 	if c.Change == nil {

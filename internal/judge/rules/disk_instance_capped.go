@@ -73,10 +73,11 @@ func diskInstanceCapped() Rule {
 				said["share"] = Part(f.Weight)
 			}
 			f.Say("exceeded", said)
-			if f.Severity != Info && c.unrelated(over.Widen(1, 1)) {
+			if f.Severity != Info && c.unrelated(over) {
 				f.Severity = Info
 				f.Say("chance", nil)
 			}
+			c.unsure(&f, over)
 			f.Evidence = append(f.Evidence, c.volumesOwn(vol)...)
 			if bytesSeconds >= exceededS { // it raises the bandwidth, not the IOPS
 				f.Advise("weighting", nil)

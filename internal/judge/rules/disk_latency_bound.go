@@ -55,7 +55,11 @@ func diskLatencyBound() Rule {
 		Words:   serialWords, Advice: serialAdvice}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
+		below := c.JudgedBelow()
 		for _, h := range held {
+			if below[h.Labels.Get("device")] {
+				continue
+			}
 			if f, ok := r.serialDevice(c, h); ok {
 				out = append(out, f)
 			}
@@ -131,6 +135,9 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 		return Finding{}, false
 	}
 	each := q / rate
+	if c.capped(dev) {
+		return Finding{}, false
+	}
 	f := r.Finding(dev)
 	f.Weight = Share(serial, demanded)
 	f.Severity = Info
@@ -160,11 +167,37 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	return f, true
 }
 
+// cappedInStall is the share of the stalled time at a device's limit from which the limit, not the
+// latency of one request after the other, is what is waited for.
+const cappedInStall = 0.1
+
+// capped reports whether a device stands at a limit while clients stall, or if nothing stalls at any
+// time: then more of it does help.
+func (c *Case) capped(dev string) bool {
+	queue, busy := c.For(DiskQueue, "device", dev), c.For(DiskBusy, "device", dev)
+	if deep := timeline.Where(queue, func(x float64) bool { return x > saturatedQueue }).
+		And(timeline.Where(busy, func(x float64) bool { return x > saturatedBusy })); c.Stall.Any() && Share(deep, c.Stall.Cells) >= elsewhereShare {
+		return true
+	}
+	for _, l := range c.Limits() {
+		if l.Device != dev {
+			continue
+		}
+		for _, p := range []*timeline.Plateau{l.IOPS, l.Throughput} {
+			if p != nil && (!c.Stall.Any() || Share(p.Cells, c.Stall.Cells) >= cappedInStall) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // saturatedElsewhere reports whether another device was saturated in most of the stalled time.
 func (c *Case) saturatedElsewhere(dev string) bool {
+	below := c.JudgedBelow()
 	for _, t := range c.Signal(DiskBusy) {
 		full, _ := c.saturated(t)
-		if t.Labels.Get("device") != dev && Share(full, c.Stall.Cells) >= elsewhereShare {
+		if other := t.Labels.Get("device"); other != dev && !below[other] && Share(full, c.Stall.Cells) >= elsewhereShare {
 			return true
 		}
 	}

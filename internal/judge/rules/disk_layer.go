@@ -75,22 +75,73 @@ func (c *Case) layers() []layer {
 		}
 		out = append(out, layer{dev, below, c.Facts["layer."+dev], c.Facts["called."+dev], c.Facts["sync."+dev]})
 	}
-	if known || len(named) != 1 {
+	if known {
 		return out
 	}
-	var same []string
-	for _, dev := range plain {
-		if c.sumsTo(named[0], dev) {
-			same = append(same, dev)
+	for _, dev := range named {
+		if below := c.sameBytes(dev, plain, len(named) == 1); below != nil {
+			out = append(out, layer{device: dev, below: below})
+		}
+	}
+	return out
+}
+
+// sameBytes is the one device that moves the bytes of another, or, of the only layer, all of them
+// together; nil if that is not certain.
+func (c *Case) sameBytes(dev string, plain []string, only bool) []string {
+	host := hostOf(dev)
+	var near, same []string
+	for _, o := range plain {
+		if hostOf(o) != host {
+			continue
+		}
+		near = append(near, o)
+		if c.sumsTo(dev, o) {
+			same = append(same, o)
 		}
 	}
 	switch {
 	case len(same) == 1:
-		return []layer{{device: named[0], below: same}}
-	case len(same) == 0 && len(plain) > 1 && c.sumsTo(named[0], plain...):
-		return []layer{{device: named[0], below: plain}}
+		return same
+	case len(same) == 0 && only && len(near) > 1 && c.sumsTo(dev, near...):
+		return near
 	}
 	return nil
+}
+
+// hostOf is the part of a device's name that names its host; "" of most.
+func hostOf(device string) string { return device[:strings.LastIndexByte(device, '/')+1] }
+
+// lostSeldom is the share of the time up to which a layer may be slower than what is below it and is
+// judged through that nevertheless.
+const lostSeldom = 0.02
+
+// JudgedBelow are the layers that move the bytes of the devices below them and take no longer: what
+// they wait for is seen there, and counts once.
+func (c *Case) JudgedBelow() map[string]bool {
+	out := map[string]bool{}
+	for _, l := range c.layers() {
+		if !c.sumsTo(l.device, l.below...) {
+			continue
+		}
+		slower, active := 0, 0
+		for _, kind := range [][2]*Signal{{DiskWriteAwait, DiskWrites}, {DiskReadAwait, DiskReads}} {
+			upper, lower, ops := c.For(kind[0], "device", l.device), c.slowest(kind[0], l.below), c.For(kind[1], "device", l.device)
+			for k, x := range upper {
+				if k >= len(ops) || !(ops[k] > 0) {
+					continue
+				}
+				active++
+				if x >= layerFactor*lower[k] && x >= lower[k]+layerLeastS {
+					slower++
+				}
+			}
+		}
+		if float64(slower) <= lostSeldom*float64(active) {
+			out[l.device] = true
+		}
+	}
+	return out
 }
 
 // sumsTo reports whether devices together move the bytes of another.

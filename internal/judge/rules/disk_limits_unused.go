@@ -40,7 +40,7 @@ func diskLimitsUnused() Rule {
 		if !c.Stall.Any() || !c.Stall.IsDatabase && len(c.Provisioned) == 0 || c.Change != nil || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
 			return nil
 		}
-		if _, off := c.ClockShift(); off {
+		if _, off := c.ClockShift(); off || c.providerLimited() || c.volumeStalls() {
 			return nil
 		}
 		f := r.Finding("all volumes")
@@ -92,7 +92,7 @@ func (c *Case) givenUnused(f *Finding) bool {
 		if !known || moved == nil || p.IOPS <= 0 || p.Throughput <= 0 || Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {
 			return false
 		}
-		if c.Grid.StepSeconds() > unusedStepS && !(timeline.Quantile(timeline.At(queue, c.Stall.Cells), 0.9) <= unusedQueue) {
+		if c.coarsest(DiskOps) > unusedStepS && !(timeline.Quantile(timeline.At(queue, c.Stall.Cells), 0.9) <= unusedQueue) {
 			return false
 		}
 		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95), timeline.Quantile(timeline.At(moved, cells), 0.95)
@@ -117,7 +117,7 @@ func (c *Case) givenUnused(f *Finding) bool {
 // seenUnused reports whether every device did far more at other times.
 func (c *Case) seenUnused(f *Finding) bool {
 	f.Evidence = nil
-	if c.Grid.StepSeconds() > unusedStepS || len(c.slowdowns()) > 0 {
+	if c.coarsest(DiskOps) > unusedStepS || len(c.slowdowns()) > 0 {
 		return false
 	}
 	around := c.Cells(unusedAround)

@@ -103,8 +103,8 @@ func (c *Case) machineCap(devices []string, of *Signal) (m machineCap, stillness
 			}
 		}
 	}
-	p, ok := timeline.FindPlateau(sum, any, capTolerance, capMinCells)
-	if !ok || p.Share < capMinShare || p.Above > capMaxAbove {
+	p, ok := timeline.FindPlateau(sum, any, capTolerance, capMinCells, c.perSample(of))
+	if !ok || p.Share < capMinShare || p.Above > capMaxAbove || p.Chance > capChanceWaits {
 		return m, 0, false
 	}
 	stillness = spread(sum, p.Cells)
@@ -187,7 +187,7 @@ func (r Rule) machines(c *Case) []Finding {
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows, f.PeriodS = c.Windows(at.Close(3)), c.Period(at.Close(c.Cells(5e9)))
 		f.Foremost = true
-		if f.Severity != Info && c.unrelated(at.Widen(1, 1)) {
+		if f.Severity != Info && c.unrelated(at) {
 			f.Severity, f.Foremost = Info, false
 		}
 		level, unit := Of(m.Level, "IOPS"), "1/s"

@@ -58,7 +58,7 @@ func diskNotTheCause() Rule {
 		if flush > idleFlush || !measured && c.Stall.OfLog {
 			return nil
 		}
-		if c.overLimit() {
+		if c.overLimit() || c.providerLimited() || c.volumeStalls() {
 			return nil // of a volume or of the instance, as EBS counts it
 		}
 		if queued, _ := c.QueuedShare(c.Stall.Cells); queued > idleQueued {
@@ -130,7 +130,7 @@ func (c *Case) idleDevice(busy timeline.Track) bool {
 	}
 	await := timeline.At(c.For(DiskWriteAwait, "device", busy.Labels.Get("device")), c.Stall.Cells)
 	median, p95 := idleBusyMedian, idleBusyP95
-	if c.Grid.StepSeconds() >= coarseStepS && !c.quickDevice(busy.Labels.Get("device")) {
+	if c.coarsest(DiskBusy) >= coarseStepS && !c.quickDevice(busy.Labels.Get("device")) {
 		median, p95 = coarseBusyMedian, coarseBusyP95
 	}
 	return timeline.Quantile(in, 0.5) < median && timeline.Quantile(in, 0.95) < p95 &&

@@ -21,14 +21,28 @@ func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 	if !measured {
 		return 0, false
 	}
-	burst := c.queueBursts()
+	// Where stalls are known by the minute only, a minute is the shortest of them.
+	full, burst := queued, c.queueBursts()
+	short := shortStallCells
+	if sampled := int(math.Round(c.Stall.PeriodS / c.Grid.StepSeconds())); sampled > short {
+		short, burst = sampled, burst.Or(full)
+	}
 	for _, e := range in.Episodes() {
-		if e.Cells() <= shortStallCells && burst[max(0, e.First-1):e.Last+1].Count() > 0 {
-			queued = queued.Or(timeline.MaskOf(c.Grid.N, []timeline.Episode{e}))
+		if short == shortStallCells && e.Cells() > short {
+			continue
+		}
+		for first := e.First; first <= e.Last; first += short {
+			part := timeline.Episode{First: first, Last: min(first+short-1, e.Last)}
+			if burst[max(0, part.First-1):part.Last+1].Count() > 0 {
+				queued = queued.Or(timeline.MaskOf(c.Grid.N, []timeline.Episode{part}))
+			}
 		}
 	}
 	return Share(queued, in), true
 }
+
+// coarsest is how far apart the samples of the stalls or of a device's signal are, in seconds.
+func (c *Case) coarsest(of *Signal) float64 { return max(c.Stall.PeriodS, c.ResolutionS(of)) }
 
 // queueBursts marks the cells in which some device's queue is far longer than usual and the device
 // is busy for much of the cell.

@@ -72,8 +72,13 @@ func init() {
 	// 1 for each minute in which more was asked for than the limit.
 	check := func(metric, label, dimension string) []string {
 		var out []string
+		// A sum counts the minutes of its period that were over the limit; the others are their share.
 		for _, statistic := range []string{"_average", "_maximum", "_sum"} {
-			x := `label_replace(` + metric + statistic + `, "volume_id", "$1", "dimension_` + dimension + `", "(.+)")`
+			of := metric + statistic
+			if statistic == "_sum" {
+				of = "clamp_max(" + of + " * 60 / $p, 1)"
+			}
+			x := `label_replace(` + of + `, "volume_id", "$1", "dimension_` + dimension + `", "(.+)")`
 			if label != "volume_id" {
 				x = `label_replace(` + x + `, "volume_id", "$1", "` + label + `", "(.+)")`
 			}

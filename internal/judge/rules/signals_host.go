@@ -26,8 +26,12 @@ var (
 		`irate(node_vmstat_pswpin[$w])`)
 	SwapOut = host("swap_out:rate", "1/s", "pages swapped out per second",
 		`irate(node_vmstat_pswpout[$w])`)
-	CPUBusy = host("cpu_busy:ratio", "ratio", "share of all CPUs' time not idle and not waiting for I/O",
-		`1 - sum(irate(node_cpu_seconds_total{mode=~"idle|iowait"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`)
+	CPUBusy = host("cpu_busy:ratio", "ratio", "share of all CPUs' time not idle, not waiting for I/O and not withheld by a hypervisor",
+		`1 - sum(irate(node_cpu_seconds_total{mode=~"idle|iowait|steal"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`)
+	CPUStolen = host("cpu_stolen:ratio", "ratio", "share of all CPUs' time that a hypervisor withheld while they had work",
+		`sum(irate(node_cpu_seconds_total{mode="steal"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`)
+	CPUCredits = host("cpu_credits:count", "", "CPU credits of a burstable instance left, as CloudWatch's CPUCreditBalance reports",
+		`min(aws_ec2_cpucredit_balance_minimum)`, `min(aws_ec2_cpucredit_balance_average)`, `min(aws_rds_cpucredit_balance_minimum)`, `min(aws_rds_cpucredit_balance_average)`)
 	CPUIowait = host("cpu_iowait:ratio", "ratio", "share of all CPUs' time idle with I/O outstanding",
 		`sum(irate(node_cpu_seconds_total{mode="iowait"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`)
 	ProcsBlocked = host("procs_blocked:count", "", "tasks blocked on I/O",

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/base/units"
@@ -20,6 +21,7 @@ const (
 	slowRequests = 20.0  // requests at least, in the slow time
 	calmCells    = 8     // intervals at least in which the device did as much quickly
 	calmQuick    = 0.8   // of the intervals with as much to do that are quick
+	calmGap      = 2.0   // times the 95th percentile of the intervals that are not slow
 	asMuchOps    = 0.95
 	asMuchBytes  = 0.9
 	notMore      = 1.2 // times the usual rates: more than that is a burst, and a burst queues
@@ -42,6 +44,8 @@ type slowdown struct {
 	kind   string // "reads" or "writes"
 	// cells are slow; calm are those in which it did at least as much, quickly.
 	cells, calm timeline.Mask
+	// slow are all cells in which requests took that much longer, also while nothing stalled.
+	slow timeline.Mask
 	slowS, usualS, ops, usualOps,
 	moved, usualMoved float64
 	flat            bool     // its rate hardly varies meanwhile, as at a limit
@@ -97,10 +101,11 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 	usual := timeline.Quantile(timeline.At(await, around), 0.5)
 	// The slow cells of the stalled time: the device's counters may credit a wait a cell later.
 	slow := timeline.Where(await, func(x float64) bool { return x >= slowFactor*usual && x >= usual+slowLeastS })
+	s.slow = slow
 	s.cells = reaching(slow, c.Stall.Cells.Widen(1, 1))
 	requests := timeline.Sum(timeline.At(ops, s.cells)) * c.Grid.StepSeconds()
 	// The slow cells of all time, since those above were chosen by the stalls.
-	if c.unrelated(slow.Widen(1, 1)) {
+	if c.unrelated(slow) {
 		return nil
 	}
 	if s.cells.Count() < slowCells || requests < slowRequests || Share(s.cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
@@ -127,6 +132,11 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 		return nil
 	}
 	in := timeline.At(all, s.cells)
+	// A slowdown is another state, and not the far end of what varies all the time.
+	others := timeline.Where(ops, func(x float64) bool { return x > 0 }).Without(slow.Widen(1, 1))
+	if timeline.Quantile(timeline.At(await, others), 0.95) > s.slowS/calmGap {
+		return nil
+	}
 	s.flat = timeline.Quantile(in, 0.9) <= (1+2*capTolerance)*timeline.Quantile(in, 0.1)
 	queue := c.For(DiskQueue, "device", dev)
 	s.less = s.ops < lessDone*s.usualOps && timeline.Quantile(timeline.At(queue, s.cells), 0.5) > timeline.Quantile(timeline.At(queue, s.calm), 0.5)
@@ -266,7 +276,12 @@ func onEachOther(a, b string) bool {
 	return stacked(a) || stacked(b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
-// stacked reports whether a device is made of others: a device-mapper volume or a RAID.
+// layerNames are how the kernel names devices that are made of others: device-mapper's (LVM, dm-crypt,
+// multipath), RAIDs, loop devices, bcache and DRBD.
+var layerNames = []string{"dm-", "md", "mpath", "loop", "bcache", "drbd"}
+
+// stacked reports whether a device is made of others.
 func stacked(device string) bool {
-	return strings.HasPrefix(device, "dm-") || strings.HasPrefix(device, "md")
+	name := strings.TrimPrefix(device, hostOf(device))
+	return slices.ContainsFunc(layerNames, func(p string) bool { return strings.HasPrefix(name, p) })
 }

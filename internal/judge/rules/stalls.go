@@ -90,6 +90,8 @@ type Stall struct {
 	OfLog bool
 	// Aside says that this stall is judged only if the recording has no other.
 	Aside bool
+	// Combined says that the latency is one of reads and writes together.
+	Combined bool
 	// Foremost says that this is a stall of clients' writes: it takes precedence over a longer
 	// stall of something else.
 	Foremost bool
@@ -112,6 +114,8 @@ func (s Stall) Called() string {
 	switch {
 	case s.IsDatabase || s.Subject == "":
 		return s.Subject
+	case s.Combined:
+		return "reads and writes of " + s.Subject
 	case s.Class == DeviceReads:
 		return "reads of " + s.Subject
 	}

@@ -4,10 +4,12 @@ import "plimsoll/internal/record/timeline"
 
 // symptomWords are those of every symptom.
 var symptomWords = Words{
-	"stalled":   "{{.stalled}} of {{.watched}} stalled ({{.share}}), in {{.episodes}} of at most {{.longest}}.",
-	"not felt":  "{{.clients}} hardly stalled meanwhile: clients did not feel it.",
-	"recurring": "They recur every {{.period}}.",
-	"latency":   "Mean latency in a stalled interval: median {{.median}}, worst {{.worst}}{{with .calm}}; otherwise {{.}}{{end}}.",
+	"stalled":        "{{.stalled}} of {{.watched}} stalled ({{.share}}), in {{.episodes}} of at most {{.longest}}.",
+	"not felt":       "{{.clients}} hardly stalled meanwhile: clients did not feel it.",
+	"combined title": "The device's requests are slow",
+	"combined":       "The latency is the provider's, of reads and writes together: which of them waited is not known.",
+	"recurring":      "They recur every {{.period}}.",
+	"latency":        "Mean latency in a stalled interval: median {{.median}}, worst {{.worst}}{{with .calm}}; otherwise {{.}}{{end}}.",
 }
 
 // SymptomRule makes a symptom rule, which reports the stalled time that the detector of its name
@@ -37,6 +39,10 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	}
 	f.Say("stalled", Values{"stalled": Seconds(stalled), "watched": Seconds(seen), "share": Part(stalled / seen),
 		"episodes": Things(len(eps), "episode"), "longest": Seconds(longest)})
+	if s.Combined {
+		f.Entitle("combined title", nil)
+		f.Say("combined", nil)
+	}
 	f.Severity = Warning
 	switch {
 	case c.serious(s) && (s.IsDatabase || !c.Stall.IsDatabase || c.serious(c.Stall)):

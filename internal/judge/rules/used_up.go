@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"plimsoll/internal/record/timeline"
@@ -36,9 +37,16 @@ func (sig *Signals) InFront(usedUp timeline.Mask) timeline.Mask {
 	return out
 }
 
-// starved is where the CPUs, or a container's share of them, have nothing to spare.
+// starved is where the CPUs, or a container's share of them, have nothing to spare. What a hypervisor
+// withholds is not there either.
 func (sig *Signals) starved() timeline.Mask {
-	out := timeline.Where(sig.One(CPUBusy), func(x float64) bool { return x > outOfCPU })
+	used := slices.Clone(sig.One(CPUBusy))
+	for k, x := range sig.One(CPUStolen) {
+		if x > 0 && k < len(used) {
+			used[k] += x
+		}
+	}
+	out := timeline.Where(used, func(x float64) bool { return x > outOfCPU })
 	for _, t := range sig.Signal(ContainerCPUThrottled) {
 		out = out.Or(timeline.Where(t.Values, func(x float64) bool { return x > throttledShare }))
 	}

@@ -11,38 +11,117 @@ type Plateau struct {
 	Cells Mask // where the rate is at the level
 	// Share is the part of the candidate cells that are at it.
 	Share float64
-	// Above is the part of all known cells in which the rate exceeded it. I/O that slips from one
-	// candidate into the next does not count.
+	// Above is the part of the candidate cells in which the rate exceeded it, with those outside of
+	// the candidates that did. I/O that slips from one candidate into the next does not count.
 	Above float64
+	// Chance is the probability that a rate without any limit, which varies by a fiftieth or more,
+	// has as hard an upper edge, or as narrow a peak, as this one.
+	Chance float64
 }
 
 // FindPlateau looks for the level at which values stand in the cells of where: the densest band of
-// relative half-width tol, and the higher of two equal ones. It returns false with fewer than
-// minCells cells in the band.
-func FindPlateau(values []float64, where Mask, tol float64, minCells int) (Plateau, bool) {
+// relative half-width tol, and the higher of two equal ones. perSample is how many cells have the value
+// of one sample. It returns false with fewer than least samples in the band.
+func FindPlateau(values []float64, where Mask, tol float64, least, perSample int) (Plateau, bool) {
+	perSample = max(perSample, 1)
 	cand := At(values, where)
 	cand = slices.DeleteFunc(cand, func(x float64) bool { return math.IsNaN(x) || x <= 0 })
-	if len(cand) < minCells {
-		return Plateau{}, false
-	}
 	slices.Sort(cand)
-	best, bestN := 0, 0
-	for lo, hi := 0, 0; lo < len(cand); lo++ {
-		for hi < len(cand) && cand[hi] <= cand[lo]*(1+2*tol) {
-			hi++
-		}
-		if hi-lo >= bestN {
-			best, bestN = lo, hi-lo
-		}
-	}
-	if bestN < minCells {
+	first, n := densest(cand, tol)
+	if n < least*perSample {
 		return Plateau{}, false
 	}
-	p := Plateau{Level: cand[best+bestN/2], Share: float64(bestN) / float64(len(cand))}
+	p := Plateau{Level: cand[first+n/2], Share: float64(n) / float64(len(cand))}
 	lo, hi := p.Level*(1-tol), p.Level*(1+tol)
 	p.Cells = Where(values, func(x float64) bool { return x >= lo && x <= hi }).And(where)
-	p.Above = float64(passed(values, where, hi)) / float64(max(Count(values), 1))
+	p.Above = float64(passed(values, where, hi)) / float64(len(cand))
+	p.Chance = edgeChance(values, where, lo, hi, perSample)
 	return p, true
+}
+
+// densest is the band of relative half-width tol with the most values, of sorted ones, and the higher
+// of two equal ones.
+func densest(sorted []float64, tol float64) (first, n int) {
+	for lo, hi := 0, 0; lo < len(sorted); lo++ {
+		for hi < len(sorted) && sorted[hi] <= sorted[lo]*(1+2*tol) {
+			hi++
+		}
+		if hi-lo >= n {
+			first, n = lo, hi-lo
+		}
+	}
+	return first, n
+}
+
+const (
+	// edgeWidth is the half-width of the band in which a limiter keeps a rate.
+	edgeWidth = 0.01
+	// edgeOver is the part of the values at a level or over it that are over it, of a rate without any
+	// limit: a normal distribution with a deviation of a fiftieth has 0.45 (half a deviation is
+	// edgeWidth), and of the means of two values 0.32. Both are less here, since the densest band of
+	// some values is one that happens to be dense.
+	edgeOver     = 0.35
+	edgeOverMean = 0.20
+	// peakPart is the part of the values within tol of a level that are within edgeWidth of it: of a normal
+	// distribution with a deviation of a fiftieth 0.39 for a tol of 5 %, and more here for the same reason.
+	peakPart = 0.5
+	// alternates is the correlation of values with the next ones up to which they take turns.
+	alternates = -0.3
+)
+
+// edgeChance is the probability that a rate without a limit is over its most frequent level as seldom
+// as this one, or as often at it. Samples that are a few milliseconds late give one interval what they take from the next,
+// so the means of two neighbours may show what single values do not.
+func edgeChance(values []float64, where Mask, lo, hi float64, perSample int) float64 {
+	var single, means []float64
+	last := -2 * perSample
+	for k := 0; k < min(len(values), len(where)); k++ {
+		if !where[k] || !(values[k] >= lo) {
+			continue
+		}
+		if k-last < perSample && last >= 0 {
+			continue // the same sample
+		}
+		single = append(single, values[k])
+		if k-last == perSample && len(single)%2 == 0 {
+			means = append(means, (single[len(single)-1]+single[len(single)-2])/2)
+		}
+		last = k
+	}
+	chance := 1.0
+	if n := len(single); n > 2 && Correlation(single[:n-1], single[1:]) <= alternates {
+		chance = overChance(means, edgeOverMean)
+	}
+	return min(1, 3*min(overChance(single, edgeOver), chance, peakChance(single, hi)))
+}
+
+// overChance is the same of some values, of which a part is over the most frequent level by chance.
+func overChance(values []float64, part float64) float64 {
+	slices.Sort(values)
+	first, at := densest(values, edgeWidth)
+	return lowerTail(len(values)-first, len(values)-first-at, part)
+}
+
+// peakChance is the probability that so many of the sorted values up to hi are at the most frequent level.
+func peakChance(sorted []float64, hi float64) float64 {
+	n := len(sorted)
+	for n > 0 && sorted[n-1] > hi {
+		n--
+	}
+	_, at := densest(sorted[:n], edgeWidth)
+	return lowerTail(n, n-at, 1-peakPart)
+}
+
+// lowerTail is the probability of at most k of n independent events, each of probability p.
+func lowerTail(n, k int, p float64) (tail float64) {
+	lnFactorial := func(k int) float64 {
+		x, _ := math.Lgamma(float64(k) + 1)
+		return x
+	}
+	for i := 0; i <= min(k, n); i++ {
+		tail += math.Exp(lnFactorial(n) - lnFactorial(i) - lnFactorial(n-i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(1, tail)
 }
 
 // passed counts the cells over a level, except those that have too much because a candidate beside

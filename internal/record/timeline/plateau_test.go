@@ -22,11 +22,11 @@ func TestFindPlateau(t *testing.T) {
 		d.MaybeScanArgs(t, "over", &over)
 		d.MaybeScanArgs(t, "min", &least)
 		where := timeline.Where(values, func(x float64) bool { return x > over })
-		p, ok := timeline.FindPlateau(values, where, tol, least)
+		p, ok := timeline.FindPlateau(values, where, tol, least, 1)
 		if !ok {
 			return plot(values, nil) + "no plateau\n"
 		}
-		return plot(values, p.Cells) + fmt.Sprintf("level %.0f, %.0f %% of the candidates, passed in %.1f %% of all\n", p.Level, 100*p.Share, 100*p.Above)
+		return plot(values, p.Cells) + fmt.Sprintf("level %.0f, %.0f %% of the candidates, passed in %.1f %% of them\n", p.Level, 100*p.Share, 100*p.Above)
 	})
 }
 
