@@ -30,7 +30,7 @@ const (
 	falseMost    = 0.05
 	criticalMost = 0.01
 	// nullSome are enough recordings of each case to notice a rule that is far beyond that.
-	nullSome    = 14
+	nullSome    = 7
 	nullSeconds = 1800
 )
 
@@ -174,9 +174,6 @@ func tooMany(rows []falseRow) (out []string) {
 		return float64(n) > mean+max(2, 3*math.Sqrt(mean*(1-most)))
 	}
 	for _, r := range rows {
-		if strings.HasPrefix(r.rule, "disk/") {
-			continue
-		}
 		if beyond(r.claimed, r.of, falseMost) || beyond(r.criticals, r.of, criticalMost) {
 			out = append(out, fmt.Sprintf("%s, %s: %d of %d false, %d critical (seeds %v)", r.rule, r.name, r.claimed, r.of, r.criticals, r.seeds[:min(3, len(r.seeds))]))
 		}
@@ -184,7 +181,7 @@ func tooMany(rows []falseRow) (out []string) {
 	return out
 }
 
-const nullBegin, nullEnd = "<!-- table: make nightly -->\n", "<!-- end of null table -->"
+const nullBegin, nullEnd = "<!-- table: make nulls -->\n", "<!-- end of null table -->"
 
 // Claims that are false by construction are hardly ever made: whether causes and stalls are
 // independent, devices have no cap, or nothing is wrong at all.
