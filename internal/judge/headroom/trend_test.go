@@ -93,3 +93,17 @@ func TestBucketEndsWhenItSays(t *testing.T) {
 		}
 	})
 }
+
+// Samples that overflow, such as those of a broken exporter, make no slope and no panic.
+func TestSlopeOfAbsurdSamples(t *testing.T) {
+	at, values := make([]float64, 60), make([]float64, 60)
+	for i := range at {
+		at[i], values[i] = float64(i)*60, math.MaxFloat64
+		if i%2 == 0 {
+			values[i] = -math.MaxFloat64
+		}
+	}
+	if slope, low, high := theilSen(at, values); low > 0 || high < 0 {
+		t.Errorf("slope %g within %g and %g", slope, low, high)
+	}
+}
