@@ -20,7 +20,7 @@ var (
 
 	// EBSStalledCheck is 1 of a minute in which a volume completed nothing although requests waited.
 	EBSStalledCheck = core.Add(Signal{Name: SignalPrefix + "ebs_stalled:ratio", Unit: "ratio", By: []string{"volume_id"}, Help: "share of the minutes in which EBS's own check found the volume stalled (VolumeStalledIOCheck)",
-		Exprs: []string{ofDimension("aws_ebs_volume_stalled_iocheck_maximum", "volume_id", "VolumeId"), ofDimension("aws_ebs_volume_stalled_iocheck_average", "volume_id", "VolumeId")},
+		Exprs:  []string{ofDimension("aws_ebs_volume_stalled_iocheck_maximum", "volume_id", "VolumeId"), ofDimension("aws_ebs_volume_stalled_iocheck_average", "volume_id", "VolumeId")},
 		Coarse: []string{"clamp_max(" + ofDimension("aws_ebs_volume_stalled_iocheck_sum", "volume_id", "VolumeId") + " * 60 / $p, 1)"}})
 )
 
