@@ -39,6 +39,7 @@ type planOptions struct {
 	atOnce     int
 	most       int
 	ephemeral  bool
+	allowBurst bool
 	unpriced   bool
 	target     planTarget
 	reading    fitOptions // for sources, as in fit
@@ -80,6 +81,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.IntVar(&o.atOnce, "at-once", 2, "how many settings may change at once")
 	f.IntVar(&o.most, "most", 400, "how many layouts to simulate before giving up")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "allow data on an instance's local disks, which are lost when it stops")
+	f.BoolVar(&o.allowBurst, "allow-burst", false, "allow layouts that meet the objective only until their burst credits run out")
 	f.BoolVar(&o.unpriced, "unpriced", false, "ignore prices: minimise IOPS beyond what is included, then throughput, then size")
 	o.reading.addReading(cmd, "for sources, ")
 	o.target.AddFlags(cmd, &o.reading.to)
@@ -100,7 +102,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 // Validate reads the flags.
 func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	o.asciiSet = cmd.Flags().Changed("ascii")
-	opt := plan.Options{Sets: scenario.Sets(o.sets), Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, Unpriced: o.unpriced, Keep: o.keep}
+	opt := plan.Options{Sets: scenario.Sets(o.sets), Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, AllowBurst: o.allowBurst, Unpriced: o.unpriced, Keep: o.keep}
 	for _, text := range o.objectives {
 		b, err := plan.ParseObjective(text)
 		if err != nil {

@@ -81,7 +81,7 @@ func (p *planner) leastSoFar(than *candidate) []scenario.Bound {
 	}
 	best := math.Inf(1)
 	for _, o := range p.whole() {
-		if x, ok := p.figure(o); ok && o.price <= than.price {
+		if x, ok := p.figure(o); ok && o.price <= than.price && !p.doubtful(o) {
 			best = min(best, x)
 		}
 	}

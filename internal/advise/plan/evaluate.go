@@ -14,9 +14,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// answeredMin is the share of an open loop's operations that must be answered at the end: the
-// percentiles of a deployment that does not keep up cover only the few operations that it answered.
-const answeredMin = 0.99
+// answeredMin is the share of an open loop's operations that must be answered at the end.
+const answeredMin = simulate.AnsweredMin
 
 // A simulator is the evaluator that uses the model.
 type simulator struct {
@@ -27,6 +26,7 @@ type simulator struct {
 	// unbounded leaves no run out and ends none early: see [Options].
 	unbounded, whole bool
 	certain          bool                              // no miss is foreseen: see [Options]
+	allowBurst       bool                              // credits may run out: see [Options]
 	ran              func(took, virtual time.Duration) // see [Options]
 	// ahead, if not nil, uses idle workers for what a layout that is met needs.
 	ahead *ahead
@@ -36,19 +36,18 @@ type simulator struct {
 	// waits is called when the search begins to do that.
 	waits func()
 
-	mu     sync.Mutex
-	come   map[string]simulate.Arrivals // by the assignments that change the workload
-	reads  map[string]int64             // by these too: see firstReads
-	parsed map[*candidate]*scenario.Scenario
-	hopes  map[*candidate]bool // that run, and may well meet the objectives
-	twins  twins               // of all runs so far
-	told   twins               // of those whose outcome counts so far
+	mu    sync.Mutex
+	come  map[string]simulate.Arrivals // by the assignments that change the workload
+	reads map[string]int64             // by these too: see firstReads
+	hopes map[*candidate]bool          // that run, and may well meet the objectives
+	twins twins                        // of all runs so far
+	told  twins                        // of those whose outcome counts so far
 }
 
 func newSimulator(over *scenario.Scenario, space *Space, want []scenario.Bound, workers int) *simulator {
 	return &simulator{
 		over: over, space: space, want: want, slots: newSlots(max(workers, 1)),
-		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, parsed: map[*candidate]*scenario.Scenario{}, hopes: map[*candidate]bool{},
+		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, hopes: map[*candidate]bool{},
 	}
 }
 
@@ -81,7 +80,6 @@ func (s *simulator) prune(c *candidate) *outcome {
 		return &outcome{candidate: c, problem: err}
 	}
 	if s.unbounded {
-		s.keep(c, sc)
 		return nil
 	}
 	come := s.arrivals(c, sc)
@@ -99,7 +97,6 @@ func (s *simulator) prune(c *candidate) *outcome {
 	if same := s.twins.find(twinOf(s.space, c, sc)); same != nil {
 		return &outcome{candidate: c, repeated: true, reason: same.reason, missed: same.missed}
 	}
-	s.keep(c, sc)
 	return nil
 }
 
@@ -114,13 +111,6 @@ func (s *simulator) present(c *candidate) *outcome {
 	}
 	o.candidate = c
 	return &o
-}
-
-// keep remembers the scenario of a candidate that is going to be run.
-func (s *simulator) keep(c *candidate, sc *scenario.Scenario) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.parsed[c] = sc
 }
 
 // firstReads are counted once per workload: no layout changes the size of the databases.
@@ -173,10 +163,10 @@ func (s *simulator) arrivals(c *candidate, sc *scenario.Scenario) simulate.Arriv
 
 // run simulates a candidate until it is certain to miss, or to its end.
 func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
-	s.mu.Lock()
-	sc := s.parsed[c]
-	delete(s.parsed, c)
-	s.mu.Unlock()
+	sc, err := s.parse(c.choice)
+	if err != nil {
+		return &outcome{candidate: c, problem: err} // prune parsed it before
+	}
 	wanted := &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc), Hopeful: func() { s.hope(c) }, Foresee: s.foresees()}
 	if s.unbounded {
 		wanted.Bounds = nil
@@ -192,7 +182,7 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	case err != nil:
 		return &outcome{candidate: c, problem: err}
 	}
-	o := &outcome{candidate: c, result: r, reason: judge(r, s.want)}
+	o := &outcome{candidate: c, result: r, reason: s.judge(r), saturated: s.isSaturated(r)}
 	if o.met = o.reason == ""; !o.met {
 		s.despair(c)
 		s.reject(o, sc, r.Mattered)
@@ -244,6 +234,26 @@ func (s *simulator) reject(o *outcome, sc *scenario.Scenario, mattered [][volume
 	}
 	o.twin.mattered, o.twin.outcome = mattered, o
 	s.twins.add(o.twin)
+}
+
+// judge returns the objective that a result misses, or why it cannot be said to meet them; "" if it
+// does.
+func (s *simulator) judge(r *simulate.Result) string {
+	return r.Judge(s.want, s.allowed()...)
+}
+
+// allowed are the kinds of caveats that a plan accepts.
+func (s *simulator) allowed() []string {
+	if s.allowBurst {
+		return []string{simulate.Burst}
+	}
+	return nil
+}
+
+// isSaturated reports whether a run's processor alone keeps it from meeting the objectives.
+func (s *simulator) isSaturated(r *simulate.Result) bool {
+	c := r.Caveat(s.allowed()...)
+	return c != nil && c.Kind == simulate.Processor && r.Judge(s.want, append(s.allowed(), simulate.Processor)...) == ""
 }
 
 func missedText(m *simulate.MissedError) string {
@@ -333,8 +343,8 @@ func (s *simulator) toEnd(ctx context.Context, j *job) *outcome {
 	case err != nil:
 		return &outcome{candidate: j.candidate, problem: err}
 	}
-	why := judge(r, s.want)
-	return &outcome{candidate: j.candidate, result: r, met: why == "", reason: why, more: j.more}
+	why := s.judge(r)
+	return &outcome{candidate: j.candidate, result: r, met: why == "", reason: why, saturated: s.isSaturated(r), more: j.more}
 }
 
 // options returns what ends a job's run.
@@ -367,24 +377,4 @@ func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
 		opt.Wanted = &wanted
 	}
 	return opt
-}
-
-// judge returns the objective that a result misses, "" if none.
-func judge(r *simulate.Result, want []scenario.Bound) string {
-	asked := r.AskedPerSec * r.Seconds
-	if r.OpenLoop && float64(r.Unanswered) > (1-answeredMin)*asked {
-		return fmt.Sprintf("does not keep up: %d of %.0f operations are unanswered at the end", r.Unanswered, asked)
-	}
-	for _, b := range want {
-		got := r.Figure(b.Name)
-		switch {
-		case got == nil && b.Name == "checkpoint":
-			return "no checkpoint ended within the run"
-		case got == nil:
-			return "nothing of the kind of " + b.Name + " was answered"
-		case *got > float64(b.Most)/1e9:
-			return fmt.Sprintf("%s %s, over %s", b.Name, units.Seconds(*got), b.Most)
-		}
-	}
-	return ""
 }

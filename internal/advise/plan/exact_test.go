@@ -191,7 +191,7 @@ func TestPrunedIsMissed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if judge(r, want) == "" {
+		if r.Judge(want) == "" {
 			t.Errorf("%s: ruled out, and met when it is run", c.name)
 		}
 	}

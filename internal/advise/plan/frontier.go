@@ -139,7 +139,7 @@ func (p *planner) whole() []*outcome {
 // frontier returns, by price, the layouts for which no other is both as cheap and better. Beyond
 // the chosen one, each is noticeably better than the one before.
 func (p *planner) frontier() []*outcome {
-	all := p.whole()
+	all := slices.DeleteFunc(p.whole(), p.doubtful)
 	slices.SortStableFunc(all, func(a, b *outcome) int {
 		x, _ := p.figure(a)
 		y, _ := p.figure(b)
@@ -158,6 +158,9 @@ func (p *planner) frontier() []*outcome {
 	}
 	return out
 }
+
+// doubtful reports whether an outcome's figures do not hold.
+func (p *planner) doubtful(o *outcome) bool { return o.result.Caveat(p.sim.allowed()...) != nil }
 
 // nearest returns the layout that comes nearest to the objectives: its worst objective exceeds its
 // bound by the smallest factor.

@@ -27,6 +27,8 @@ type Layout struct {
 	// more of it would not have changed them. 0 without any.
 	MeasuredSeconds float64 `json:"measured_seconds"`
 	Risks           []Risk  `json:"risks"`
+	// Caveats are why the predicted figures do not hold, or only for a while.
+	Caveats []simulate.Caveat `json:"caveats,omitempty"`
 	// Budget is what each volume gives for ever: the least of the volume, the machine, and what
 	// remains when bursts are used up.
 	Budget []budget.Budget `json:"io_budget,omitempty"`
@@ -113,7 +115,7 @@ func predicted(r *simulate.Result) map[string]Prediction {
 func (p *planner) layout(o *outcome) *Layout {
 	sets := p.space.sets(o.choice)
 	l := &Layout{
-		Sets: texts(sets), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result), MeasuredSeconds: measured(o.result), Risks: []Risk{},
+		Sets: texts(sets), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result), MeasuredSeconds: measured(o.result), Risks: []Risk{}, Caveats: caveats(o.result),
 	}
 	grown := p.space.now - p.before // what the new size costs
 	for _, s := range p.space.base[len(p.opt.Sets):] {
@@ -137,6 +139,14 @@ func (p *planner) layout(o *outcome) *Layout {
 		l.Scenario, l.Risks, l.Budget = sc, p.risks(sc, o), budget.Of(sc, 1)
 	}
 	return l
+}
+
+// caveats are those of a result; none without one.
+func caveats(r *simulate.Result) []simulate.Caveat {
+	if r == nil {
+		return nil
+	}
+	return r.Caveats
 }
 
 func (p *planner) change(s scenario.Set, spent dollars, need Need) Change {

@@ -35,6 +35,9 @@ type Options struct {
 	// Ephemeral allows data on an instance's own disks, which are empty after the instance was
 	// stopped.
 	Ephemeral bool
+	// AllowBurst allows layouts whose burst credits run out, and which miss the objectives from then
+	// on.
+	AllowBurst bool
 	// QuerySpan is how far back a query of one sensor reads, if the workload has buckets; 0:
 	// unknown.
 	QuerySpan units.Duration

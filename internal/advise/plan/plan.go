@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -93,7 +94,8 @@ type planner struct {
 	current *outcome   // outcome of the present deployment, with its new size
 	boosted []*outcome // the same with the most IOPS for one volume
 	found   *searched
-	extra   []*outcome // run for the frontier
+	extra   []*outcome    // run for the frontier
+	asked   time.Duration // the scenario's duration, if it is too short
 }
 
 // Make finds the cheapest layout of a scenario that meets its objectives. name is its file's. An
@@ -127,6 +129,9 @@ func (p *planner) prepare() error {
 	}
 	e, err := engineOf(p.now)
 	if err != nil {
+		return err
+	}
+	if err := p.extend(&base); err != nil {
 		return err
 	}
 	p.engine = e.PlanProfile(p.now)
@@ -163,7 +168,7 @@ func (p *planner) prepare() error {
 	p.space.most = micro(p.opt.Budget)
 	p.sim = newSimulator(p.now, p.space, p.want, p.opt.workers())
 	p.sim.unbounded, p.sim.whole, p.sim.ran = p.opt.unbounded, p.opt.unbounded || p.opt.whole, p.opt.ran
-	p.sim.certain = p.opt.certain
+	p.sim.certain, p.sim.allowBurst = p.opt.certain, p.opt.AllowBurst
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
@@ -340,7 +345,7 @@ func (p *planner) tell(name string) *Plan {
 	for _, o := range p.frontier() {
 		out.Frontier = append(out.Frontier, p.layout(o))
 	}
-	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.machineStatements(), p.latencyStatements(), p.priceStatements(), p.settled())
+	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.machineStatements(), p.latencyStatements(), p.priceStatements(), p.settled(), p.run())
 	if p.opt.Size != nil {
 		out.Sizing = p.opt.Size.table(p.now)
 	}
@@ -362,7 +367,7 @@ func (p *planner) region() string {
 // nowLayout is the deployment as written.
 func (p *planner) nowLayout() *Layout {
 	return &Layout{
-		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), MeasuredSeconds: measured(p.written.result), Risks: p.risks(p.now, p.written), Scenario: p.now,
+		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), MeasuredSeconds: measured(p.written.result), Risks: p.risks(p.now, p.written), Caveats: caveats(p.written.result), Scenario: p.now,
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
 )
 
 // The annual failure rate of an EBS volume that is not io2 (Amazon EBS product page, "Durability":
@@ -70,7 +70,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		add("first-touch", "%s", text)
 	}
 	for _, c := range credits(sc, o) {
-		add("credits", "%s", c.text)
+		add("credits", "%s", c.Text)
 	}
 	if m := sc.MemberCount(); m < p.now.MemberCount() {
 		add("members", "%d members instead of %d", m, p.now.MemberCount())
@@ -109,85 +109,10 @@ func ephemeral(sc *scenario.Scenario, volume string) string {
 // lostOf is the probability that at least one of n is lost.
 func lostOf(n int, each float64) float64 { return 1 - math.Pow(1-each, float64(n)) }
 
-// A credit is a bucket that runs out at the mean demand.
-type credit struct {
-	text   string
-	empty  time.Duration // 0: never
-	demand float64
-	refill float64
-}
-
-// credits are the buckets of a layout's volumes and instance that its mean demand empties.
-func credits(sc *scenario.Scenario, o *outcome) []credit {
+// credits are the buckets of a layout's volumes and instance that its load empties.
+func credits(sc *scenario.Scenario, o *outcome) []simulate.Credit {
 	if o == nil || o.result == nil {
 		return nil
 	}
-	var out []credit
-	iops, bytes := 0.0, 0.0
-	rented := map[string]*catalog.Order{}
-	_, cluster := sc.Engine.Config.(scenario.Cluster)
-	for k := 1; k <= sc.MemberCount(); k++ {
-		for _, v := range sc.VolumesOf(k) {
-			name := v.Name
-			if cluster {
-				name = fmt.Sprintf("m%d/%s", k, v.Name)
-			}
-			rented[name] = &v.Value
-		}
-	}
-	first := "" // one member of a cluster represents the instance's demand
-	for _, r := range o.result.Volumes {
-		order := rented[r.Name]
-		if order == nil {
-			continue
-		}
-		if member := memberOf(r.Name); first == "" || member == first {
-			first = member
-			iops, bytes = iops+r.IOPS, bytes+r.BytesPerSec
-		}
-		l, err := order.Limits(sc.Instance())
-		if err != nil || l.Burst == nil {
-			continue
-		}
-		demand, refill := r.IOPS/float64(order.Members()), float64(l.Sustained.IOPS)
-		if l.Burst.Bytes {
-			demand, refill = r.BytesPerSec/float64(order.Members()), float64(l.Sustained.Throughput)
-		}
-		if c, ok := emptied("volumes."+r.Name, float64(l.Burst.Initial), demand, refill); ok {
-			out = append(out, c)
-		}
-	}
-	if i := sc.Instance(); i != nil && i.HasEBS && i.Bursts() {
-		if c, ok := emptied(i.Name, float64(i.Maximum.IOPS-i.Baseline.IOPS)*instanceBurst, iops, float64(i.Baseline.IOPS)); ok {
-			out = append(out, c)
-		} else if c, ok := emptied(i.Name, float64(i.Maximum.Throughput-i.Baseline.Throughput)*instanceBurst, bytes, float64(i.Baseline.Throughput)); ok {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// instanceBurst is how long an instance lasts at its maximum, in seconds (Amazon EC2 user guide,
-// "Amazon EBS-optimized instances": 30 minutes at least once a day).
-const instanceBurst = 1800
-
-func memberOf(device string) string {
-	for i := range device {
-		if device[i] == '/' {
-			return device[:i]
-		}
-	}
-	return " "
-}
-
-// emptied is when a full bucket is empty at a mean demand.
-func emptied(name string, bucket, demand, refill float64) (credit, bool) {
-	if demand <= refill || refill <= 0 {
-		return credit{}, false
-	}
-	after := time.Duration(bucket / (demand - refill) * 1e9)
-	day := int(after/(24*time.Hour)) + 1
-	text := fmt.Sprintf("%s: credits run out after %s at the mean demand, on day %d: %s a second asked, %s refilled", name,
-		units.Seconds(after.Seconds()), day, units.Number(demand), units.Number(refill))
-	return credit{text: text, empty: after, demand: demand, refill: refill}, true
+	return simulate.CreditsOf(sc, o.result)
 }

@@ -18,11 +18,13 @@ type outcome struct {
 	pruned   bool   // rejected without a run
 	repeated bool   // also rejected without a run, because another layout's was the same
 	reason   string // why it was rejected
-	result   *simulate.Result
-	more     []scenario.Set        // assignments beside the candidate's
-	missed   *simulate.MissedError // not nil: its run was ended because it misses this
-	twin     *twin                 // of a rejected run: what makes others repeat it
-	problem  error                 // no answer is possible: the search ends
+	// saturated: only its machine's processor keeps it from meeting the objectives.
+	saturated bool
+	result    *simulate.Result
+	more      []scenario.Set        // assignments beside the candidate's
+	missed    *simulate.MissedError // not nil: its run was ended because it misses this
+	twin      *twin                 // of a rejected run: what makes others repeat it
+	problem   error                 // no answer is possible: the search ends
 }
 
 // An evaluator determines what a candidate does. prune is called first, for one candidate at a
@@ -56,7 +58,7 @@ const aheadMax = 256
 // one worker. most bounds the runs whose outcomes count.
 func search(ctx context.Context, space *Space, e evaluator, workers, most int, tell func(runs int, at dollars)) (*searched, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1)}
+	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1), overloaded: map[string]string{}}
 	// Wait for runs that were started and do not count: they must not outlive the search.
 	defer func() {
 		cancel()
@@ -76,13 +78,22 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, t
 			}
 			return nil, o.problem
 		}
-		if run && !o.passed && e.counts(o) {
+		why, overloaded := q.overloaded[space.machine(o.choice)]
+		switch {
+		case o.passed || o.pruned:
+		case overloaded: // as with one worker, which does not run it
+			o = &outcome{candidate: o.candidate, repeated: true, reason: why}
+		case !run:
+		case e.counts(o):
 			s.runs++
 			if tell != nil {
 				tell(s.runs, o.price)
 			}
-		} else if run && !o.passed { // as if prune had rejected it
+		default: // as if prune had rejected it
 			o.repeated, o.result = true, nil
+		}
+		if o.saturated && !o.repeated {
+			q.overloaded[space.machine(o.choice)] = o.reason
 		}
 		switch {
 		case o.met:
@@ -104,6 +115,9 @@ type queue struct {
 	next    *candidate
 	pending []pending
 	running int
+	// overloaded are machines whose processor is saturated by the load, with the reason: other
+	// volumes do not change that.
+	overloaded map[string]string
 }
 
 type pending struct {
@@ -122,7 +136,11 @@ func (q *queue) fill(ctx context.Context, most int) {
 		}
 		c := q.next
 		p := pending{candidate: c, done: make(chan *outcome, 1)}
-		switch o := q.evaluator.prune(c); {
+		o := q.evaluator.prune(c)
+		if why, overloaded := q.overloaded[q.space.machine(c.choice)]; o == nil && overloaded {
+			o = &outcome{candidate: c, repeated: true, reason: why}
+		}
+		switch {
 		case o != nil:
 			p.done <- o
 		case q.running >= most:

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -146,6 +147,19 @@ func (s *Space) sets(choice []int) []scenario.Set {
 // assigns reports whether one of the assignments is at a path.
 func assigns(sets []scenario.Set, path string) bool {
 	return slices.ContainsFunc(sets, func(s scenario.Set) bool { return s.Path == path })
+}
+
+// machine describes what a choice asks of a processor: the machine, how many there are, and the
+// workload.
+func (s *Space) machine(choice []int) string {
+	key := ""
+	for i, k := range choice {
+		a := &s.axes[i]
+		if a.path == "host.instance" || within(a.path, "workload") || a.options[k].members > 0 {
+			key += fmt.Sprint(i, ":", k, " ")
+		}
+	}
+	return key
 }
 
 // size is the number of layouts.

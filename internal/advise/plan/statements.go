@@ -18,7 +18,8 @@ import (
 // figures that it is based on.
 type Statement struct {
 	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet,
-	// incomplete, buckets, buckets-run, target, machine-volumes, latency, unpriced, machine-unpriced, settled.
+	// incomplete, buckets, buckets-run, target, machine-volumes, latency, unpriced, machine-unpriced, settled,
+	// extended, processor, fills.
 	Kind     string     `json:"kind"`
 	Text     string     `json:"text"`
 	Evidence []Evidence `json:"evidence"`
@@ -100,6 +101,9 @@ func (p *planner) unmet() []Statement {
 		if x, ok := p.figure(n); ok {
 			s.Text += fmt.Sprintf("; the nearest has a %s of %s", p.want[0].Name, units.Seconds(x))
 			s.Evidence = append(s.Evidence, Evidence{p.want[0].Name + " of the nearest", x, "seconds"})
+		}
+		if c := n.result.Caveat(p.sim.allowed()...); c != nil {
+			s.Text += ", but " + c.Text
 		}
 		if why := heldBy(n.result); why != "" {
 			s.Text += "; there " + why
@@ -292,8 +296,8 @@ func (p *planner) burst() []Statement {
 			return
 		}
 		for _, c := range credits(sc, o) {
-			out = append(out, Statement{"credits", which + ": " + c.text, []Evidence{
-				{"asked a second", c.demand, ""}, {"refilled a second", c.refill, ""}, {"until empty", c.empty.Seconds(), "seconds"},
+			out = append(out, Statement{"credits", which + ": " + c.Text, []Evidence{
+				{"asked a second", c.Demand, ""}, {"refilled a second", c.Refill, ""}, {"until empty", c.Empty.Seconds(), "seconds"},
 			}})
 		}
 	}

@@ -51,11 +51,6 @@ func TestRepeatedIsTheSame(t *testing.T) {
 				continue
 			}
 			repeated++
-			sc, err := fresh.parse(choice)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fresh.parsed[&c] = sc
 			got := fresh.run(context.Background(), &c)
 			got.missed.Mattered, o.missed.Mattered = nil, nil
 			if got.reason != o.reason || !reflect.DeepEqual(got.missed, o.missed) {

@@ -76,6 +76,9 @@ func (Engine) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, erro
 	return newModel(cfg.(*Config), env)
 }
 
+// CyclePeriod implements [simulate.Periodic].
+func (Engine) CyclePeriod(cfg scenario.Config) time.Duration { return cfg.(*Config).Compaction.Std() }
+
 // Evidence is what the model was held against: nothing, for the engine does not exist.
 func (Engine) Evidence() simulate.Evidence {
 	return simulate.Evidence{Text: "the engine exists in tests only"}

@@ -15,6 +15,7 @@ type meter struct {
 	cycles  func() []engine.Cycle
 
 	arrivals, unanswered, refused int64
+	open                          unanswered
 	doneInside                    int64 // acknowledged in the measured time, whenever started
 	sorted                        latency.Sorter
 	waits                         [latency.Classes]waitSum
@@ -48,12 +49,14 @@ func (m *meter) arrived(op *workload.Op) {
 	if op.At >= m.from {
 		m.arrivals++
 		m.unanswered++
+		m.open.add(op.At, op.Kind.Writes())
 	}
 }
 
 func (m *meter) refuse(op *workload.Op) {
 	if op.At >= m.from {
 		m.refused++
+		m.open.refuse(op.At)
 	}
 }
 
@@ -78,6 +81,7 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 		return
 	}
 	m.unanswered--
+	m.open.answer(op.At)
 	took := int64(now - op.At)
 	if m.watch != nil {
 		m.watch.done(write, took)
@@ -174,6 +178,20 @@ func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
 		}
 	}
 	to[own] += rest
+}
+
+// finish counts the operations that are still without an answer at the end with the time that they
+// have waited, which is the least that they will take. Those younger than the median say nothing:
+// most of them are about to be answered.
+func (m *meter) finish() {
+	m.classify()
+	usual := [2]int64{m.sorted.Reads.All().Percentile(50), m.sorted.Writes.All().Percentile(50)}
+	m.open.older(m.end, func(at vtime.Instant, write bool) {
+		if age := int64(m.end - at); age > usual[kindOf(write)] {
+			m.pending = append(m.pending, latency.Operation{At: at, Took: age, Write: write})
+		}
+	})
+	m.classify()
 }
 
 // classify assigns acknowledged operations to the cycle of their intended start.

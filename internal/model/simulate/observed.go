@@ -63,7 +63,7 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	period := r.Checkpoints.PeriodSeconds
 	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
 	bill(r, sc)
-	r.Objectives = judge(sc, r)
+	r.Objectives = objectives(sc, r)
 	for _, w := range sc.Warnings {
 		r.Warnings = append(r.Warnings, w.Problem.Error())
 	}

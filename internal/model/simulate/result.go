@@ -51,7 +51,9 @@ type Result struct {
 	// MonthlyVolumesUSD is the volumes' part of MonthlyUSD.
 	MonthlyVolumesUSD *float64          `json:"monthly_volumes_usd"`
 	Objectives        []ObjectiveResult `json:"objectives"`
-	ModelError        string            `json:"model_error"` // the error bar, in words
+	// Caveats are why the figures do not decide the objectives, or only for a while.
+	Caveats    []Caveat `json:"caveats,omitempty"`
+	ModelError string   `json:"model_error"` // the error bar, in words
 	// Warnings are about settings that may be unintended, such as a volume faster than its
 	// instance.
 	Warnings []string `json:"warnings,omitempty"`
@@ -74,11 +76,13 @@ type Cycles struct {
 	Count         int      `json:"count"` // ended in the measured time
 	Requested     int      `json:"requested"`
 	MedianSeconds *float64 `json:"median_seconds"`
-	MaxSeconds    *float64 `json:"max_seconds"`
-	DirtyBytesMax *float64 `json:"dirty_bytes_max"` // in the engine's cache at a checkpoint's start
-	WrittenBytes  float64  `json:"written_bytes"`   // by all of them
-	ShareOfTime   float64  `json:"share_of_time"`   // that one was running
-	PeriodSeconds *float64 `json:"period_seconds"`  // median time between two starts
+	// MaxSeconds includes one that is still running at the end, with the time until then.
+	MaxSeconds     *float64 `json:"max_seconds"`
+	RunningSeconds float64  `json:"running_seconds,omitempty"` // how long the one has run that is still running
+	DirtyBytesMax  *float64 `json:"dirty_bytes_max"`           // in the engine's cache at a checkpoint's start
+	WrittenBytes   float64  `json:"written_bytes"`             // by all of them
+	ShareOfTime    float64  `json:"share_of_time"`             // that one was running
+	PeriodSeconds  *float64 `json:"period_seconds"`            // median time between two starts
 }
 
 // A VolumeResult is a volume's use.
@@ -124,6 +128,8 @@ type HostResult struct {
 	Machine       string  `json:"machine"`         // "m6i.xlarge", or its cores and memory
 	DirtyBytesMax float64 `json:"dirty_bytes_max"` // of the page cache
 	CPUBusy       float64 `json:"cpu_busy"`        // share of its cores
+	// CPUBusyMax is that of the busiest member, as a share of what its quota allows.
+	CPUBusyMax float64 `json:"cpu_busy_max,omitempty"`
 }
 
 // An ObjectiveResult is an objective of the scenario and whether the run met it.
@@ -132,7 +138,9 @@ type ObjectiveResult struct {
 	Wanted float64  `json:"wanted"`
 	Got    *float64 `json:"got"`
 	Met    bool     `json:"met"`
-	Unit   string   `json:"unit"`
+	// Caveat says why an objective is not met although its figure is within the bound.
+	Caveat string `json:"caveat,omitempty"`
+	Unit   string `json:"unit"`
 }
 
 // Series holds values over time, for plots: one for each second of the measured time, null where

@@ -91,7 +91,7 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 			return err
 		}
 		if m.watch != nil {
-			if err := m.miss(m.watch.missed(s, at, end)); err != nil {
+			if err := m.miss(m.watch.missed(s, &m.open, at, end)); err != nil {
 				return err
 			}
 		}

@@ -29,7 +29,7 @@ type sampler struct {
 	hostRows  [][]float64 // parts of row
 	felt      []feltRow   // parts of row; none unless the run is recorded
 	dirtyAt   int         // index of the engine's dirty bytes; -1: it has none
-	cpu       []int       // indexes of the cores' busy time
+	cpu       [][]int     // indexes of the cores' busy time, by host
 	volumes   []volumeTrack
 
 	hostDirtyMax float64
@@ -81,6 +81,7 @@ func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer
 	devices := 0
 	bounds := []int{len(own)}
 	for h, host := range s.hosts {
+		p.cpu = append(p.cpu, nil)
 		for _, x := range host.Metrics() {
 			i := len(p.batch.Columns)
 			switch {
@@ -88,7 +89,7 @@ func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer
 				p.volumes = append(p.volumes, volumeTrack{at: i, series: make([]float64, cells)})
 				devices++
 			case x.Name == "node_cpu_seconds_total" && slices.Contains(x.Labels, "user"):
-				p.cpu = append(p.cpu, i)
+				p.cpu[h] = append(p.cpu[h], i)
 			}
 			p.column(x.Name, x.Labels, s.labels[h])
 		}

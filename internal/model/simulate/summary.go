@@ -12,14 +12,9 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// busyCPU is the share of busy cores over which latencies are those of a saturated machine: beside a
-// real server, p99s fitted below it and were two to ten times the model's above (docs/models.md). The
-// model has the server's work and its clients'. Where it says 50 and 67 %, the machine of those runs,
-// which had an emulator of its volumes too, was 70 and 77 % busy.
-const busyCPU = 0.5
-
 // summarise makes the result of a completed run.
 func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bool) *Result {
+	m.finish()
 	span := float64(m.end-m.from) / 1e9
 	cycles := cyclesIn(s.engine.Cycles(), m.from)
 	r := &Result{
@@ -41,17 +36,16 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	r.Volumes = sumVolumes(s, p, span)
 	r.Waits = sumWaits(m, &r.Writes.All)
 	r.EngineFigures, r.FigureUnits = figures(s.engine)
-	for _, i := range p.cpu {
-		r.Host.CPUBusy += p.delta(i) / span / float64(len(p.cpu))
-	}
+	r.Host.CPUBusy, r.Host.CPUBusyMax = p.processors(&sc.Host.Config, span)
 	bill(r, sc)
-	r.Objectives = judge(sc, r)
+	r.Caveats = caveats(sc, r, len(cycles))
+	r.Objectives = objectives(sc, r)
 	r.Mattered = s.mattered()
 	for _, w := range sc.Warnings {
 		r.Warnings = append(r.Warnings, w.Problem.Error())
 	}
-	if r.Host.CPUBusy > busyCPU {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the processor is saturated, cores are %.0f %% busy: the latencies do not hold. Over %.0f %%, a real engine's were up to ten times the model's (docs/models.md), so these are lower bounds", 100*r.Host.CPUBusy, 100*busyCPU))
+	if text := processorText(r); text != "" {
+		r.Warnings = append(r.Warnings, text)
 	}
 	if series {
 		r.Series = plots(s, m, p, cycles)
@@ -90,7 +84,8 @@ func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
 		if c.Start >= m.from {
 			dirty = max(float64(c.Dirty), zeroIfNaN(dirty))
 		}
-		if c.End > m.end {
+		if c.End > m.end { // still running, and this is the least that it takes
+			out.RunningSeconds = float64(m.end-c.Start) / 1e9
 			continue
 		}
 		out.Count++
@@ -104,6 +99,9 @@ func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
 	out.MedianSeconds, out.PeriodSeconds = median(took), median(apart)
 	if len(took) > 0 {
 		out.MaxSeconds = known(slices.Max(took))
+	}
+	if x := out.RunningSeconds; x > 0 && (out.MaxSeconds == nil || x > *out.MaxSeconds) {
+		out.MaxSeconds = known(x)
 	}
 	out.ShareOfTime = float64(covered) / float64(m.end-m.from)
 	return out
@@ -187,17 +185,6 @@ func figures(e engine.Model) (values map[string]*float64, unit map[string]string
 		values[f.Name], unit[f.Name] = known(f.Value), f.Unit
 	}
 	return values, unit
-}
-
-// judge compares the result with the objectives.
-func judge(sc *scenario.Scenario, r *Result) []ObjectiveResult {
-	out := []ObjectiveResult{}
-	for _, b := range sc.Objective.Bounds() {
-		o := ObjectiveResult{Name: b.Name, Wanted: float64(b.Most) / 1e9, Unit: "seconds", Got: r.Figure(b.Name)}
-		o.Met = o.Got != nil && *o.Got <= o.Wanted
-		out = append(out, o)
-	}
-	return out
 }
 
 // Figure returns the value, in seconds, that an objective such as "write_p99" or "checkpoint"

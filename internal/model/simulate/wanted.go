@@ -281,24 +281,33 @@ func (w *watch) hope(now vtime.Instant) {
 }
 
 // missed returns the bound that can no longer be kept, or nil.
-func (w *watch) missed(s *system, now, end vtime.Instant) *MissedError {
+func (w *watch) missed(s *system, open *unanswered, now, end vtime.Instant) *MissedError {
 	w.ask()
-	m := w.over(s, now, end)
+	m := w.over(s, open, now, end)
 	if m != nil {
 		m.Mattered = s.mattered()
 	}
 	return m
 }
 
-func (w *watch) over(s *system, now, end vtime.Instant) *MissedError {
+// over counts operations without an answer as soon as they have waited longer than a bound, and
+// likewise a checkpoint that is still running.
+func (w *watch) over(s *system, open *unanswered, now, end vtime.Instant) *MissedError {
 	for i := range w.bounds {
-		if b := &w.bounds[i]; b.over > b.allowed {
-			return &MissedError{Bound: b.Bound, After: time.Duration(now - w.from), Over: b.over, Allowed: b.allowed}
+		b := &w.bounds[i]
+		over := b.over
+		open.older(now-vtime.Instant(b.Most)-countedNs, func(_ vtime.Instant, write bool) {
+			if write != b.reads {
+				over++
+			}
+		})
+		if over > b.allowed {
+			return &MissedError{Bound: b.Bound, After: time.Duration(now - w.from), Over: over, Allowed: b.allowed}
 		}
 	}
 	for _, b := range w.cycles {
 		for _, c := range cyclesIn(s.engine.Cycles(), w.from) {
-			if c.End <= min(now, end) && int64(c.End-c.Start) > int64(b.Most) {
+			if until := min(c.End, now, end); int64(until-c.Start) > int64(b.Most) {
 				return &MissedError{Bound: b, After: time.Duration(now - w.from), Over: 1}
 			}
 		}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math"
+	"time"
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
@@ -116,4 +117,35 @@ func (w *Workload) Writes() units.Ratio {
 		}
 	}
 	return units.Ratio(math.Min(1, float64(sum)))
+}
+
+// Expected returns the mean number of arrivals of an open loop from one time to another; 0 for a
+// closed loop.
+func (w *Workload) Expected(from, to time.Duration) float64 {
+	if w.IsClosed() {
+		return 0
+	}
+	return w.schedule.expected(int64(to)) - w.schedule.expected(int64(from))
+}
+
+// Period returns the time after which the rate of arrivals repeats; 0 if it does not.
+func (w *Workload) Period() time.Duration {
+	if n := len(w.schedule.pieces); w.schedule.repeats && n > 0 {
+		return w.schedule.pieces[n-1].until
+	}
+	return 0
+}
+
+// Grows returns how many bytes of new documents, and of growth in existing ones, an open loop adds a
+// second.
+func (w *Workload) Grows() float64 {
+	s, mix := &w.spec, w.spec.Mix
+	each := float64(float64(mix.Insert) * float64(w.DocumentSize()))
+	switch {
+	case s.Buckets != nil:
+		each = float64(mix.Insert+mix.Push) * float64(s.Buckets.Entry)
+	case s.Document != nil:
+		each += float64(float64(mix.Update+mix.Push) * float64(s.Document.Growth))
+	}
+	return float64(float64(w.Rate()) * each)
 }

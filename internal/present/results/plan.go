@@ -26,13 +26,13 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	c := p.Chosen
 	switch {
 	case c == nil:
-		out.Verdict = "No layout that was looked at reaches " + goal + "."
+		out.Verdict = "No layout that was looked at reaches " + goal + "." + caveatOf("The nearest: ", p.Nearest)
 	case len(c.Changes) == 0 && p.Unpriced:
-		out.Verdict = "Nothing has to change for " + goal + "."
+		out.Verdict = "Nothing has to change for " + goal + "." + caveatOf("", c)
 	case len(c.Changes) == 0:
-		out.Verdict = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal, units.Dollars(c.MonthlyUSD))
+		out.Verdict = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal, units.Dollars(c.MonthlyUSD)) + caveatOf("", c)
 	default:
-		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, changedText(c), morePrice(p, c.MonthlyUSD))
+		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, changedText(c), morePrice(p, c.MonthlyUSD)) + caveatOf("", c)
 	}
 	where := "in " + p.Region
 	if p.Unpriced {
@@ -58,6 +58,18 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	}
 	out.Sections = append(out.Sections, g.section()...)
 	return out
+}
+
+// caveatOf is why a layout's figures do not hold, or only for a while, as a sentence; "" if they do.
+func caveatOf(prefix string, l *plan.Layout) string {
+	if l == nil || len(l.Caveats) == 0 {
+		return ""
+	}
+	c := l.Caveats[0]
+	if c.HoldsSeconds > 0 {
+		return " " + document.Sentence(fmt.Sprintf("%sMet for %s, then not: %s", prefix, units.Seconds(c.HoldsSeconds), c.Text))
+	}
+	return " " + document.Sentence(prefix+c.Text)
 }
 
 // changedText is what changes, in a line. A figure of a product that was left, and is none of the

@@ -78,22 +78,27 @@ func cyclesSection(r *simulate.Result, g *ledger) []document.Section {
 
 // verdictOf is a result in a sentence: its objectives first.
 func verdictOf(r *simulate.Result) string {
-	var missed, met []string
+	var missed, within, met []string
 	for _, o := range r.Objectives {
 		got := "not known"
 		if o.Got != nil {
 			got = units.Value(*o.Got, o.Unit)
 		}
 		text := fmt.Sprintf("%s is %s, wanted within %s", o.Name, got, units.Value(o.Wanted, o.Unit))
-		if o.Met {
+		switch {
+		case o.Met:
 			met = append(met, text)
-		} else {
+		case o.Caveat != "":
+			within = append(within, text)
+		default:
 			missed = append(missed, text)
 		}
 	}
 	switch {
 	case len(missed) > 0:
-		return "Objective not met: " + strings.Join(missed, "; ") + "."
+		return "Objective not met: " + strings.Join(append(missed, caveatTexts(r)...), "; ") + "."
+	case len(within) > 0:
+		return doubtfulText(r, strings.Join(within, "; "))
 	case len(met) > 0:
 		return "Objective met: " + strings.Join(met, "; ") + "."
 	case r.Writes.All.Operations > 0:
@@ -102,6 +107,29 @@ func verdictOf(r *simulate.Result) string {
 		return fmt.Sprintf("Reads take %s at the median and %s at p99.", optional(r.Reads.All.P50Seconds, "seconds"), optional(r.Reads.All.P99Seconds, "seconds"))
 	}
 	return "No operation completed."
+}
+
+// doubtfulText is the verdict on figures that are within the objectives, and do not decide them.
+func doubtfulText(r *simulate.Result, within string) string {
+	c := r.Caveats[0]
+	switch {
+	case c.HoldsSeconds > 0:
+		return fmt.Sprintf("Objective met for %s, then not: %s; %s.", units.Seconds(c.HoldsSeconds), c.Text, within)
+	case c.Kind == simulate.Few:
+		return fmt.Sprintf("Objective not judged: %s. Within them, %s.", c.Text, within)
+	case c.Kind == simulate.Backlog:
+		return fmt.Sprintf("Objective not met: %s. Of what was answered, %s.", c.Text, within)
+	}
+	return fmt.Sprintf("Objective not met: %s. In the model, %s.", c.Text, within)
+}
+
+// caveatTexts are a result's caveats.
+func caveatTexts(r *simulate.Result) []string {
+	var out []string
+	for _, c := range r.Caveats {
+		out = append(out, c.Text)
+	}
+	return out
 }
 
 func loadText(r *simulate.Result) string {

@@ -51,6 +51,9 @@ func (Facets) Evidence() simulate.Evidence {
 // MemberCount is how many members there are.
 func (c *Config) MemberCount() int { return c.Members }
 
+// LeadingMember implements [simulate.Led].
+func (c *Config) LeadingMember() int { return c.Leader }
+
 // Queries implements [simulate.Queryable].
 func (Facets) Queries() simulate.Queries {
 	return simulate.Queries{

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"time"
+
 	_ "embed"
 
 	"plimsoll/internal/base/units"
@@ -37,6 +39,9 @@ func (Facets) NewConfig() scenario.Config {
 func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
 	return New(*cfg.(*Config), *env)
 }
+
+// CyclePeriod implements [simulate.Periodic].
+func (Facets) CyclePeriod(cfg scenario.Config) time.Duration { return cfg.(*Config).Checkpoint.Std() }
 
 // Evidence describes the measurements behind the model's error bar.
 func (Facets) Evidence() simulate.Evidence {

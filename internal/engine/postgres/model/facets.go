@@ -1,6 +1,8 @@
 package model
 
 import (
+	"time"
+
 	_ "embed"
 
 	"plimsoll/internal/base/units"
@@ -36,6 +38,11 @@ func (Facets) NewConfig() scenario.Config {
 // NewModel makes the model.
 func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
 	return New(*cfg.(*Config), *env)
+}
+
+// CyclePeriod implements [simulate.Periodic].
+func (Facets) CyclePeriod(cfg scenario.Config) time.Duration {
+	return cfg.(*Config).CheckpointTimeout.Std()
 }
 
 // Evidence describes the measurements behind the model's error bar.

@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+)
+
+// kinds are those of a plan's statements.
+func kinds(p *Plan) []string {
+	var out []string
+	for _, s := range p.Statements {
+		out = append(out, s.Kind)
+	}
+	return out
+}
+
+// TestSaturatedIsNotChosen: a machine whose processor is saturated is not chosen, although latencies
+// in the model are within the objective: the next one is. Without another, no layout is.
+func TestSaturatedIsNotChosen(t *testing.T) {
+	now := parsed(t, small, "host.instance=m6i.large", "engine.wiredtiger.cpu.operation=2300us", "volumes.data.iops=6000")
+	opt := Options{Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine"}}
+	p, err := Make(t.Context(), now, "small.yaml", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Chosen == nil || !slices.Contains(p.Chosen.Sets, "host.instance=m6i.xlarge") || len(p.Chosen.Caveats) > 0 {
+		t.Errorf("chose %+v, want the next machine", p.Chosen)
+	}
+	if len(p.Now.Caveats) == 0 || p.Now.Caveats[0].Kind != simulate.Processor {
+		t.Errorf("now: %+v, want the caveat of its processor", p.Now.Caveats)
+	}
+
+	opt.Keep = append(opt.Keep, "host.instance")
+	if p, err = Make(t.Context(), now, "small.yaml", opt); err != nil {
+		t.Fatal(err)
+	}
+	if p.Chosen != nil || p.Nearest == nil || !strings.Contains(p.Statements[0].Text, "the processor is saturated") {
+		t.Errorf("chose %+v; %+v", p.Chosen, p.Statements)
+	}
+	if p.Searched.Simulated > 5 || !p.Searched.Complete {
+		t.Errorf("%+v: other volumes do not make a processor faster", p.Searched)
+	}
+}
+
+// TestBurstIsNotChosen: a deployment whose credits run out is neither kept nor chosen, unless that is
+// allowed.
+func TestBurstIsNotChosen(t *testing.T) {
+	now := parsed(t, small, "volumes.data={type: gp2, size: 30GiB}", "workload.arrivals.poisson=300/s")
+	opt := Options{Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine", "host"}}
+	p, err := Make(t.Context(), now, "small.yaml", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Chosen == nil || len(p.Chosen.Sets) == 0 || len(p.Chosen.Caveats) > 0 {
+		t.Errorf("chose %+v, want a volume without such credits", p.Chosen)
+	}
+	opt.AllowBurst, opt.Keep = true, append(opt.Keep, "volumes")
+	if p, err = Make(t.Context(), now, "small.yaml", opt); err != nil {
+		t.Fatal(err)
+	}
+	if p.Chosen == nil || len(p.Chosen.Caveats) == 0 || p.Chosen.Caveats[0].HoldsSeconds <= 0 {
+		t.Errorf("allowed, chose %+v, want what is there, and until when", p.Chosen)
+	}
+}
+
+// TestShortRunsAreExtended: a run without two checkpoints is made longer.
+func TestShortRunsAreExtended(t *testing.T) {
+	now := parsed(t, small, "engine.wiredtiger.checkpoint=6s")
+	p, err := Make(t.Context(), now, "small.yaml", Options{Objectives: []scenario.Bound{{Name: "write_p99", Most: 1e9}}, Keep: []string{"engine", "volumes"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(kinds(p), "extended") || p.Now.Sets[0] != "run.duration=18s" {
+		t.Errorf("%v, %v", kinds(p), p.Now.Sets)
+	}
+}
+
+// TestFills: a plan says when new documents have filled the volume, and nothing of updates.
+func TestFills(t *testing.T) {
+	for sets, want := range map[string]int{
+		"workload.mix={insert: 100%}":          1,
+		"workload.mix={update: 100%}":          0,
+		"workload.mix={read: 99%, insert: 1%}": 0,
+	} {
+		if got := fills(parsed(t, small, sets, "volumes.data.size=1TiB")); len(got) != want {
+			t.Errorf("%s: %+v", sets, got)
+		}
+	}
+}
