@@ -42,12 +42,12 @@ func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 	var out []Share
 	add := func(name string, m timeline.Mask) {
 		if n := m.And(c.Stall.Cells); n.Count() > 0 {
-			out = append(out, Share{Share: name, Seconds: c.Seconds(n), Of: of, Overlaps: true, Note: "of the wall clock"})
+			out = append(out, Share{Share: name, Seconds: c.Seconds(n), Of: of, Overlaps: true, Note: wallClockNote, Otherwise: rules.Share(m, c.NotStalled())})
 			explained = explained.Or(n)
 		}
 	}
 	for _, k := range c.Cycles() {
-		add("during a checkpoint", k.Cells.Widen(k.Before, k.After))
+		add(duringCheckpoint, k.Cells.Widen(k.Before, k.After))
 	}
 	if sat, ok := c.Saturated(); ok {
 		add("a device saturated", sat)
@@ -66,8 +66,10 @@ func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 }
 
 const (
-	unexplained = "unexplained"
-	byTraceNote = "explained by measurement"
+	unexplained      = "unexplained"
+	duringCheckpoint = "during a checkpoint"
+	wallClockNote    = "of the wall clock"
+	byTraceNote      = "explained by measurement"
 	// byTraceMost is how many waits of a trace the accounting lists.
 	byTraceMost = 4
 )

@@ -186,7 +186,7 @@ func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident 
 		s := j.whole.Symptoms[j.order[rank]]
 		x.Hurt = append(x.Hurt, hurt(j.whole, s, j.group.Cells(rank, s.Cells)))
 	}
-	x.Verdict = stalledSentence(x.Stalls, pack, when(Span{From: x.From, To: x.To}, whole.Whole())) + why(x.Findings, x.Stalls, x.Measured)
+	x.Verdict = stalledSentence(x.Stalls, pack, when(Span{From: x.From, To: x.To}, whole.Whole())) + why(x.Findings, x.Stalls, x.Measured, x.Account)
 	return x
 }
 

@@ -147,7 +147,7 @@ func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 			calm = append(calm, s.Waiting[k]/x)
 		}
 	}
-	if saturated > len(calm) && !s.Aside {
+	if saturated > len(calm) {
 		// Hardly seen otherwise: what flash takes has to do for the usual.
 		from := deviceQueuedS
 		if usual := timeline.Quantile(calm, 0.5); float64(len(calm)) >= calmShare*float64(len(calm)+saturated) {

@@ -97,7 +97,7 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	default:
 		b.WriteString(stalledSentence(r.Stalls, pack, ""))
 	}
-	b.WriteString(why(r.Findings, r.Stalls, r.Measured))
+	b.WriteString(why(r.Findings, r.Stalls, r.Measured, r.Account))
 	return b.String()
 }
 
@@ -172,7 +172,7 @@ func stalledSentence(s StallSummary, pack *rules.Pack, when string) string {
 }
 
 // why names the causes of some stalled time, and what it is not.
-func why(findings []Finding, stalls StallSummary, measured *Measured) string {
+func why(findings []Finding, stalls StallSummary, measured *Measured, account []Share) string {
 	var causes, refutations []Finding
 	for _, f := range findings {
 		switch f.Kind {
@@ -202,7 +202,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured) string {
 	} else if f := bothLimits(findings); f != nil && stalls.Seconds > 0 {
 		fmt.Fprintf(&b, " Why: the volume is at its limits of IOPS and of throughput alike (%s). More of one alone helps little.", f.Subject)
 	} else if measured == nil && stalls.Seconds > 0 && !rules.Trifle(stalls.Seconds, stalls.Of) {
-		b.WriteString(" No cause found in these sources; see what could not be measured.")
+		b.WriteString(probably(account, stalls))
 	}
 	b.WriteString(measuredSentence(measured))
 	said := map[string]bool{}
@@ -213,6 +213,51 @@ func why(findings []Finding, stalls StallSummary, measured *Measured) string {
 		said[f.Title] = true
 	}
 	return b.String()
+}
+
+// A condition that holds in most of the stalled time is named even if no rule calls it the cause, because
+// there were too few stalls to exclude chance: probableShare of the stalled time, and probableRatio times
+// the share of the other time.
+const (
+	probableShare = 0.5
+	probableRatio = 2.0
+	// fewStalls are too few to exclude chance.
+	fewStalls = 2
+)
+
+// probably is what the verdict says if no rule found a cause: what held meanwhile, if that is rare
+// otherwise, and what would make it sure.
+func probably(account []Share, stalls StallSummary) string {
+	const none = " No cause found in these sources; see what could not be measured."
+	var best *Share
+	for i := range account {
+		s := &account[i]
+		if s.Note != wallClockNote || s.Seconds < probableShare*s.Of || s.Seconds < probableRatio*s.Otherwise*s.Of {
+			continue
+		}
+		if best == nil || s.Seconds > best.Seconds {
+			best = s
+		}
+	}
+	if best == nil {
+		return none
+	}
+
+	share := units.Percent(best.Seconds / best.Of)
+	switch {
+	case best.Share == duringCheckpoint && stalls.Episodes <= fewStalls:
+		return fmt.Sprintf(" Probably checkpoints: %s of the stalled time falls into one, but %s too few to be sure. Record until two more have run.", share, seldom(stalls.Episodes))
+	case best.Share == duringCheckpoint:
+		return fmt.Sprintf(" Perhaps checkpoints: %s of the stalled time falls into one, which may be chance.", share)
+	}
+	return fmt.Sprintf(" No cause is certain, but in %s of the stalled time this held: %s.", share, best.Share)
+}
+
+func seldom(stalls int) string {
+	if stalls == 1 {
+		return "one stall is"
+	}
+	return fmt.Sprintf("%d stalls are", stalls)
 }
 
 // bothLimits is a limit that binds in most of the stalled time beside the volume's other one, so that

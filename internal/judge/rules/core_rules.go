@@ -9,6 +9,7 @@ func (p *Pack) coreRules() []Rule {
 		diskSlowReads(),
 		diskIOPSCapped(),
 		diskThroughputCapped(),
+		diskAlwaysBusy(),
 		diskInstanceCapped(),
 		diskMachineCapped(),
 		diskProviderCapped(),

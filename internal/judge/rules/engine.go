@@ -141,6 +141,8 @@ type Spent struct {
 	// Overlaps is true if another Spent may count the same time.
 	Overlaps bool   `json:"overlaps,omitempty"`
 	Note     string `json:"note,omitempty"`
+	// Otherwise is the share of the time under load without a stall in which it held as well.
+	Otherwise float64 `json:"-"`
 }
 
 // A Latency is a distribution of durations: a signal whose series are classes, by their label le.

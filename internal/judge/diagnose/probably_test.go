@@ -1,0 +1,31 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+)
+
+// The verdict does not say "No cause found" above an account that explains all of the stalled time.
+func TestVerdictAgreesWithAccount(t *testing.T) {
+	checkpoint := func(seconds, otherwise float64) []Share {
+		return []Share{{Share: duringCheckpoint, Seconds: seconds, Of: 14, Overlaps: true, Note: wallClockNote, Otherwise: otherwise}, {Share: unexplained, Seconds: 14 - seconds, Of: 14}}
+	}
+	for _, c := range []struct {
+		name     string
+		account  []Share
+		episodes int
+		want     string
+	}{
+		{"one checkpoint, all of the stall", checkpoint(14, 0.02), 1, "Probably checkpoints: 100 % of the stalled time falls into one, but one stall is too few to be sure."},
+		{"many stalls, by chance", checkpoint(10, 0.2), 9, "Perhaps checkpoints"},
+		{"checkpoints run nearly always", checkpoint(14, 0.9), 1, "No cause found"},
+		{"a small part of it", checkpoint(3, 0), 1, "No cause found"},
+		{"nothing measured", nil, 1, "No cause found"},
+		{"a saturated device", []Share{{Share: "a device saturated", Seconds: 12, Of: 14, Note: wallClockNote}}, 3, "No cause is certain, but in 86 % of the stalled time this held: a device saturated."},
+	} {
+		got := why(nil, StallSummary{Seconds: 14, Of: 75, Episodes: c.episodes}, nil, c.account)
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

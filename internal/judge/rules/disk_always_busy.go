@@ -1,0 +1,285 @@
+package rules
+
+import (
+	"math"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// Requests that always wait have no quiet time to compare with, so no stall shows. A queue in front of a
+// device that is never idle is a finding by itself, and what is constant shows which limit it is: a
+// limiter holds bytes or requests as still as a clock, and a rotating disk, whose seeks differ, neither.
+const (
+	alwaysBusyShare = 0.8   // of the intervals with requests
+	queuedRequests  = 2.0   // waiting or in service, at the median
+	longWaitS       = 0.010 // of reads or of writes, at the median: several times what flash takes
+	// constantWithin is the half-width of the band in which a limited rate stays, and constantSamples how
+	// many samples show that it does.
+	constantWithin  = 0.01
+	constantSamples = 3
+	// A device that is not busy all the time is at no limit, but a queue of slowQueue requests that each
+	// take slowWaitS shows that it is slow.
+	slowBusy  = 0.6
+	slowQueue = 4.0
+	slowWaitS = 0.020
+	// seekS is what one request takes on a disk that has to seek, at least, without waiting.
+	seekS = 0.002
+	// mostlyOneKind is the share of the waiting from which reads or writes are what waits.
+	mostlyOneKind = 0.7
+	// nearBaseline is how near a rate is to a small volume's baseline.
+	nearBaseline = 0.08
+)
+
+// Baselines of small volumes that burst: what they give once their credits are used up. EBS: general
+// purpose volumes, gp2 (3 IOPS per GiB, at least 100); Azure: Premium SSD P1 to P4 (120) and P6 (240).
+var baselines = []struct {
+	iops float64
+	of   string
+}{
+	{100, "gp2 of up to 33 GiB"}, {120, "Azure Premium SSD P1 to P4"}, {240, "Azure Premium SSD P6"},
+	{150, "gp2 of 50 GiB"}, {300, "gp2 of 100 GiB"},
+}
+
+func diskAlwaysBusy() Rule {
+	r := Rule{ID: "disk/always-busy", Title: "The device is always busy, and requests wait", Kind: Cause, Traced: atDevice, Whole: true,
+		When:    "plimsoll:disk_busy:ratio > 0.6 and plimsoll:disk_queue:requests > 2",
+		Needs:   []*Signal{DiskBusy, DiskQueue, DiskOps},
+		NoAlert: "it judges the whole recording; disk/iops-capped and disk/throughput-capped alert on saturation",
+		Cause:   "The device has requests in its queue at all times, so each new one waits for those before it. Nothing stalls compared with usual, because this is usual: whatever needs the device gets as much as it gives.",
+		Words: Words{
+			"bytes title":    "The{{.kind}} throughput cap binds",
+			"ops title":      "The{{.kind}} request rate is capped",
+			"credits title":  "Burst credits are used up: requests are capped at the baseline",
+			"seeks title":    "The disk is slow: each request seeks",
+			"unclear title":  "The device is always busy, and requests wait",
+			"waits":          "{{.device}} was {{.busy}} busy with {{.queue}} requests in its queue{{with .reads}}; reads take {{.}}{{end}}{{with .writes}}{{if $.reads}},{{else}};{{end}} writes take {{.}}{{end}} (medians).{{with .mostly}} Most of what waits is {{.}}.{{end}}",
+			"bytes":          "Its{{.kind}} throughput stays at {{.level}}, within 1 %: a limit, not the medium.",
+			"ops":            "Its{{.kind}} rate stays at {{.level}}, within 1 %: a limit, not the medium.",
+			"credits":        "That is the baseline of {{.volume}}, within 8 %: a volume that has used up its burst credits.",
+			"seeks":          "Neither requests nor bytes are constant, and one request takes {{.each}} of the device's time: it seeks. No limit shows.",
+			"slow":           "One request takes {{.each}} of the device's time, and it is not busy all the time: it seeks, and no limit shows.",
+			"unclear":        "Whether a limit or the medium is why does not show: {{.samples}} seen.",
+			"clients unhurt": "The database's clients did not wait meanwhile.",
+		},
+		Advice: map[string]Advice{
+			"raise":   {Summary: "Raise the volume's limit above {{.level}}, or ask the device for less", Expect: "the queue shrinks until the next limit is met", TradeOff: "the provider's price", NoCommand: "it depends on the volume's type"},
+			"credits": {Summary: "Move to a volume whose baseline meets the demand, or that needs no credits (gp3 has 3,000 IOPS at any size)", Expect: "no waiting for credits", TradeOff: "the volume's price", NoCommand: "it depends on what the volume is"},
+			"less":    {Summary: "Ask the disk for less: more memory for the cache, an index instead of a scan, fewer programs on this disk; or move to flash", Expect: "a shorter queue: each request waits for those before it", TradeOff: "memory, or the price of flash", NoCommand: "what asks for it has to be found first"},
+			"who":     {Summary: "Find out which program makes the requests (pidstat -d 1, iotop)", Expect: "whether the database or something different keeps the device busy", TradeOff: "none", NoCommand: "it is a look, not a change"},
+		}}
+	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		var out []Finding
+		for _, h := range held {
+			if x, ok := c.alwaysBusy(h.Labels.Get("device")); ok {
+				out = append(out, r.alwaysBusyFinding(c, x))
+			}
+		}
+		return out
+	}
+	return r
+}
+
+// A busyDevice is one in front of which requests wait all the time.
+type busyDevice struct {
+	device                      string
+	active                      timeline.Mask // with requests
+	samples                     int
+	busy, queue, reads, writes  float64 // medians
+	each                        float64 // of the device's time per request, seconds
+	readsWaiting, writesWaiting float64 // seconds per second
+}
+
+// alwaysBusy judges one device.
+func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
+	x := busyDevice{device: device}
+	get := func(s *Signal) []float64 { return c.For(s, "device", device) }
+	busy, queue, ops := get(DiskBusy), get(DiskQueue), get(DiskOps)
+	if busy == nil || queue == nil || ops == nil {
+		return x, false
+	}
+	x.active = timeline.Where(ops, func(n float64) bool { return n > 0 })
+	x.samples = int(math.Round(c.Seconds(x.active) / c.ResolutionS(DiskOps, DiskBusy, DiskQueue)))
+	if x.samples == 0 || float64(x.active.Count()) < alwaysBusyShare*float64(timeline.Count(busy)) {
+		return x, false
+	}
+
+	median := func(values []float64) float64 { return timeline.Quantile(timeline.At(values, x.active), 0.5) }
+	x.busy, x.queue, x.reads, x.writes = median(busy), median(queue), median(get(DiskReadAwait)), median(get(DiskWriteAwait))
+	for k, in := range x.active {
+		if !in {
+			continue
+		}
+		if w := at(get(DiskReadAwait), k) * at(get(DiskReads), k); w == w {
+			x.readsWaiting += w
+		}
+		if w := at(get(DiskWriteAwait), k) * at(get(DiskWrites), k); w == w {
+			x.writesWaiting += w
+		}
+	}
+	x.each = x.busy / median(ops)
+
+	// What waits is what counts: quick reads next to a few slow writes are a healthy device.
+	wait := x.writes
+	if x.readsWaiting > x.writesWaiting {
+		wait = x.reads
+	}
+	full := Share(timeline.Where(busy, func(n float64) bool { return n > saturatedBusy }), x.active) >= alwaysBusyShare
+	if full {
+		return x, x.queue >= queuedRequests && wait >= longWaitS
+	}
+	return x, x.busy >= slowBusy && x.queue >= slowQueue && wait >= slowWaitS && x.each >= seekS
+}
+
+// at is a value of a series; NaN if the series has none.
+func at(values []float64, k int) float64 {
+	if k >= len(values) {
+		return math.NaN()
+	}
+	return values[k]
+}
+
+// A limitedRate is a rate that stays constant.
+type limitedRate struct {
+	kind  string // " read", " write" or ""
+	level float64
+	bytes bool
+}
+
+// constantRate finds the rate that a limiter holds still: of bytes, or of requests.
+func (c *Case) constantRate(x busyDevice) (limitedRate, bool) {
+	get := func(s *Signal) []float64 { return timeline.At(c.For(s, "device", x.device), x.active) }
+	moved, written := get(DiskMoved), get(DiskWritten)
+	read := make([]float64, len(moved))
+	for k := range read {
+		read[k] = moved[k] - at(written, k)
+	}
+	constant := func(values []float64) bool {
+		level := timeline.Quantile(values, 0.5)
+		return x.samples >= constantSamples && level > 0 &&
+			timeline.Quantile(values, 0.9)-timeline.Quantile(values, 0.1) <= 2*constantWithin*level
+	}
+	bytes, ops := limitedRate{bytes: true}, limitedRate{}
+	foundBytes, foundOps := false, false
+	// A kind of requests that does not wait may be as constant as its demand.
+	all := x.readsWaiting + x.writesWaiting
+	for _, of := range []struct {
+		kind       string
+		bytes, ops []float64
+		waits      float64 // share of the waiting
+	}{{"", moved, get(DiskOps), 1}, {" read", read, get(DiskReads), x.readsWaiting / all}, {" write", written, get(DiskWrites), x.writesWaiting / all}} {
+		if !(of.waits >= mostlyOneKind) {
+			continue
+		}
+		if !foundBytes && constant(of.bytes) {
+			bytes.kind, bytes.level, foundBytes = of.kind, timeline.Quantile(of.bytes, 0.5), true
+		}
+		if !foundOps && constant(of.ops) {
+			ops.kind, ops.level, foundOps = of.kind, timeline.Quantile(of.ops, 0.5), true
+		}
+	}
+
+	// Requests of one size hold both still. Large ones reach a limit of bytes first.
+	switch {
+	case foundBytes && foundOps:
+		_, small := baseline(ops.level)
+		if small || bytes.level/ops.level < largeRequest {
+			return ops, true
+		}
+		return bytes, true
+	case foundBytes:
+		return bytes, true
+	}
+	return ops, foundOps
+}
+
+// baseline is the kind of small volume whose baseline a rate is near.
+func baseline(iops float64) (of string, ok bool) {
+	nearest := nearBaseline
+	for _, b := range baselines {
+		if off := math.Abs(iops-b.iops) / b.iops; off <= nearest {
+			nearest, of, ok = off, b.of, true
+		}
+	}
+	return of, ok
+}
+
+func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
+	f := r.Finding(x.device)
+	f.Severity, f.Weight = Warning, 1
+	f.Foremost, f.Always = true, true
+	switch {
+	case c.Stall.Any() && c.Stall.IsDatabase:
+		// It is busy all the time, so it does not show why clients stall now and then.
+		f.Weight, f.Foremost = Share(x.active, c.Stall.Cells), false
+	case c.Stall.Any():
+		f.Weight = Share(x.active, c.Stall.Cells)
+		f.Severity = c.SeverityOf(f.Weight)
+	}
+	v := Values{"device": Called(x.device), "busy": Part(x.busy), "queue": Number(x.queue), "reads": "", "writes": "", "mostly": "", "each": Seconds(x.each)}
+	if x.reads == x.reads {
+		v["reads"] = Seconds(x.reads)
+	}
+	if x.writes == x.writes {
+		v["writes"] = Seconds(x.writes)
+	}
+	switch all := x.readsWaiting + x.writesWaiting; {
+	case x.readsWaiting >= mostlyOneKind*all:
+		v["mostly"] = "reads"
+	case x.writesWaiting >= mostlyOneKind*all:
+		v["mostly"] = "writes"
+	}
+	f.Say("waits", v)
+
+	limit, limited := c.constantRate(x)
+	volume, small := baseline(limit.level)
+	v["kind"], v["volume"], v["samples"] = Value(limit.kind), Called(volume), Things(x.samples, "interval")
+	v["level"] = Of(limit.level, "1/s")
+	if limit.bytes {
+		v["level"] = Of(limit.level, "bytes/s")
+	}
+	switch {
+	case x.busy <= saturatedBusy:
+		f.Entitle("seeks title", nil)
+		f.Say("slow", v)
+		f.Advise("less", nil)
+	case limited && limit.bytes:
+		f.Entitle("bytes title", v)
+		f.Say("bytes", v)
+		f.Advise("raise", v)
+	case limited && small && limit.kind == "":
+		f.Entitle("credits title", nil)
+		f.Say("ops", v)
+		f.Say("credits", v)
+		f.Advise("credits", nil)
+	case limited:
+		f.Entitle("ops title", v)
+		f.Say("ops", v)
+		f.Advise("raise", v)
+	case x.samples >= constantSamples && x.each >= seekS && !strings.HasPrefix(x.device, "nvme"):
+		f.Entitle("seeks title", nil)
+		f.Say("seeks", v)
+		f.Advise("less", nil)
+	default:
+		f.Say("unclear", v)
+		f.Advise("who", nil)
+	}
+	if c.Stall.IsDatabase && !c.Stall.Any() && !(c.usualLatency() >= StallFloorS) && c.Stall.Active.Count() > 0 {
+		f.Severity, f.Foremost = Info, false
+		f.Say("clients unhurt", nil)
+	}
+	f.Evidence = []Evidence{
+		c.Figure("busy share, median", DiskBusy, x.busy, "ratio", x.active),
+		c.Figure("queue, median", DiskQueue, x.queue, "requests", x.active),
+	}
+	for _, w := range []struct {
+		text string
+		of   *Signal
+		s    float64
+	}{{"read await, median", DiskReadAwait, x.reads}, {"write await, median", DiskWriteAwait, x.writes}} {
+		if w.s == w.s {
+			f.Evidence = append(f.Evidence, c.Figure(w.text, w.of, w.s, "seconds", x.active))
+		}
+	}
+	return f
+}
