@@ -70,7 +70,7 @@ func (c *Case) measuredSyncs() []measuredSync {
 		default:
 			m.mean, m.unsynced, m.signal = x.write, true, FioWriteLatency
 		}
-		if !math.IsNaN(m.mean) {
+		if m.mean >= 0 && !math.IsInf(m.mean, 0) {
 			out = append(out, m)
 		}
 	}
@@ -83,7 +83,7 @@ func (c *Case) measuredSyncs() []measuredSync {
 			best = &m
 		}
 	}
-	if best != nil {
+	if best != nil && best.mean > 0 {
 		out = append(out, *best)
 	}
 	return out
@@ -199,8 +199,8 @@ func (r Rule) benchmarks(c *Case) []Finding {
 		name, engine := t.Labels.Get("benchmark"), t.Labels.Get("engine")
 		of := func(s *Signal) float64 { return timeline.Max(c.For(s, "engine", engine)) }
 		passed := of(BenchPassed)
-		if math.IsNaN(passed) {
-			continue // the report was cut before its last line
+		if math.IsNaN(passed) || !(of(BenchAsked) > 0) || !(of(BenchClients) > 0) || math.IsNaN(of(BenchSlowest)) {
+			continue // the report was cut
 		}
 		product := engine
 		for _, e := range c.Pack.Engines() {
