@@ -52,9 +52,12 @@ func (c *Case) stalledWaiting(counter *Signal) (around timeline.Mask, seconds fl
 // of the same length or, with ops, in calm operations of the same number. Calm is the time under load
 // away from any stall. Without any such time the whole growth counts.
 func (c *Case) rise(rate, ops []float64, cells timeline.Mask) float64 {
-	calm := c.Stall.Active.Without(c.Stall.Cells.Widen(calmApart, calmApart))
-	if timeline.Count(timeline.At(rate, calm)) < leastCalmCells {
-		calm = c.NotStalled()
+	var calm timeline.Mask
+	for apart := calmApart; apart >= 0; apart-- {
+		calm = c.Stall.Active.Without(c.Stall.Cells.Widen(apart, apart))
+		if timeline.Count(timeline.At(rate, calm)) >= leastCalmCells {
+			break
+		}
 	}
 
 	per := func(m timeline.Mask) float64 {
@@ -70,7 +73,8 @@ func (c *Case) rise(rate, ops []float64, cells timeline.Mask) float64 {
 	return max(0, grown) * c.Grid.StepSeconds()
 }
 
-// Cells this close to a stall may be credited with its waits.
+// Cells this close to a stall may be credited with its waits. Where little time is further away, what
+// is less far has to do.
 const (
 	calmApart      = 2
 	leastCalmCells = 5

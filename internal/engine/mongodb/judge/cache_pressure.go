@@ -86,11 +86,13 @@ func cachePressure() rules.Rule {
 func adviseCache(c *rules.Case, f *rules.Finding) {
 	reached := func(t cacheTrigger) bool { return t.where(c).Count() > 0 }
 	full, dirty, updates := reached(fillTrigger), reached(dirtyTrigger), reached(updatesTrigger)
-	if updates {
+	p := pinnedIn(c)
+	pinned := p.long() && p.presses(c)
+	if updates || pinned {
 		f.Advise("pins", nil)
-		if p := pinnedIn(c); p.long() && p.presses(c) {
-			return // what cannot be dropped, more eviction does not drop
-		}
+	}
+	if pinned && !dirty && !full {
+		return // what cannot be dropped, more eviction does not drop
 	}
 	if dirty || updates || !full {
 		f.Advise("earlier", nil)

@@ -1,0 +1,59 @@
+package rules
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// What a counter grows by in calm time is no share of a stall, nor is there a share beyond the whole. In coarse
+// intervals, in which a wait is credited next to its stall, calm is what is furthest away.
+func TestWaitShare(t *testing.T) {
+	counter := &Signal{Name: "counter"}
+	for name, c := range map[string]struct {
+		every      int     // cells from a stall to the next
+		calm, near float64 // the counter's growth per second, and in the cells next to a stall
+		stalled    float64
+		share      float64
+	}{
+		"only in the stall":      {20, 0, 0, 80, 0.8},
+		"steady":                 {20, 80, 80, 80, 0},
+		"steady, and more":       {20, 40, 40, 80, 0.28}, // (80 - 40) of 100, and no rise next to it; 100 + 2 x 20 are the whole
+		"beyond the whole":       {20, 0, 0, 1e6, 1},
+		"credited next to it":    {4, 0, 40, 60, 1},
+		"steady in coarse cells": {4, 30, 30, 30, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const cells = 200
+			rate, waiting := make([]float64, cells), make([]float64, cells)
+			stalled := make(timeline.Mask, cells)
+			for k := range rate {
+				switch k % c.every {
+				case 0:
+					rate[k], waiting[k], stalled[k] = c.stalled, 100, k > 0
+				case 1, c.every - 1:
+					rate[k], waiting[k] = c.near, 20
+				default:
+					rate[k], waiting[k] = c.calm, 20
+				}
+			}
+			if waiting[0], rate[0] = 20, c.calm; c.share == 0.8 || c.share == 1 {
+				for k := range waiting {
+					if !stalled[k] {
+						waiting[k] = 0
+					}
+				}
+			}
+
+			grid := timeline.NewGrid(time.Unix(0, 0), time.Unix(cells, 0), time.Second)
+			x := NewCase(nil, grid, func(*Signal) []timeline.Track { return []timeline.Track{{Values: rate}} })
+			x.Stall = Stall{Waiting: waiting, Cells: stalled, Active: timeline.Known(waiting)}
+			share, seconds, of, ok := x.WaitShare(counter)
+			if !ok || math.Abs(share-c.share) > 0.03 || seconds > of {
+				t.Errorf("share %.2f, %.0f of %.0f; want %.2f", share, seconds, of, c.share)
+			}
+		})
+	}
+}
