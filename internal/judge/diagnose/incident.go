@@ -174,11 +174,28 @@ func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident
 		incident.Measure(events, masks, saturatedRate(c))
 	}
 	groups = incident.Groups(events, opt)
-	groups = slices.DeleteFunc(groups, func(g incident.Group) bool {
+	return withoutBlips(c, groups, order, opt), order, opt
+}
+
+// withoutBlips removes groups of hardly any stalled time. They become part of the first group of the
+// same detector near them: what else held meanwhile, such as a device's queue, must not change how
+// long a database stalled.
+func withoutBlips(c *rules.Case, groups []incident.Group, order []int, opt incident.Options) []incident.Group {
+	var out, blips []incident.Group
+	for _, g := range groups {
 		lead := c.Symptoms[order[g.Lead()]]
-		return c.Seconds(g.Cells(g.Lead(), lead.Cells)) <= blipS && (g.Harm() < blipShare*groups[0].Harm() || lead.Aside)
-	})
-	return groups, order, opt
+		if c.Seconds(g.Cells(g.Lead(), lead.Cells)) <= blipS && (g.Harm() < blipShare*groups[0].Harm() || lead.Aside) {
+			blips = append(blips, g)
+			continue
+		}
+		out = append(out, g)
+	}
+	for _, b := range blips {
+		if i := slices.IndexFunc(out, func(g incident.Group) bool { return g.Lead() == b.Lead() && incident.Near(g, b, opt) }); i >= 0 {
+			out[i] = incident.Join(out[i], b, opt)
+		}
+	}
+	return out
 }
 
 // saturatedRate is the rate of requests of the device that is saturated, of several the highest;

@@ -101,7 +101,7 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 		}
 		out = append(out, found...)
 	}
-	if c.NobodyHeldUp() {
+	if c.Change != nil {
 		for i := range out {
 			if out[i].Severity == Critical {
 				out[i].Severity = Warning

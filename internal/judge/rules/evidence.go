@@ -57,40 +57,6 @@ func Trifle(stalledS, watchedS float64) bool {
 	return stalledS <= trifleS && stalledS < trifleShare*watchedS
 }
 
-const (
-	// borneOut is the part of the least latency of a stall that the clients counted in it must bear
-	// out together.
-	borneOut = 0.5
-	// looks is how many looks at the clients decide: each misses a stall of half a second in every
-	// other one, and eight of them all do in one of 256.
-	looks = 8
-)
-
-// Counted is the mean latency in seconds that the clients counted in the stalled cells make, by
-// Little's law. It returns false unless most of these cells are inferred, so that nothing else shows
-// that anybody waited.
-func (s Stall) Counted() (latencyS float64, ok bool) {
-	if s.Waiting == nil || s.Ops == nil || !s.Any() || Share(s.Inferred, s.Cells) < 0.5 {
-		return 0, false
-	}
-	return timeline.Sum(timeline.At(s.Waiting, s.Cells)) / timeline.Sum(timeline.At(s.Ops, s.Cells)), true
-}
-
-// HardlyFelt reports whether a stall was inferred, and the clients counted meanwhile do not bear it
-// out. Of an interval of many seconds a burst may take a tenth, and such intervals are few: there the
-// clients that were counted have to be a stall by themselves.
-func (t Time) HardlyFelt(s Stall) bool {
-	took, ok := s.Counted()
-	if s.PeriodS >= coarseFromS {
-		return ok && !(took >= s.Threshold)
-	}
-	return ok && s.Cells.Count() >= looks && !(took >= borneOut*StallFloorS)
-}
-
-// NobodyHeldUp reports whether what is judged held hardly any operation up, whatever a device did: it
-// is no stall, but slower than usual, or a stall that was inferred and hardly felt.
-func (st *Stalls) NobodyHeldUp() bool { return st.Change != nil || st.HardlyFelt(st.Stall) }
-
 // SeverityOf grades a cause by the share of the stalled time that it explains and by how much time
 // stalled in all.
 func (st *Stalls) SeverityOf(share float64) Severity {

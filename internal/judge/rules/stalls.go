@@ -66,9 +66,6 @@ type Stall struct {
 	// Intervals marks the stalled intervals as sampled where Cells are the parts of them in which a
 	// signal that is sampled more often shows what happened; otherwise nil.
 	Intervals timeline.Mask
-	// Inferred marks the stalled cells that only a device's queue tells of: no figure of the database
-	// shows by itself that somebody waited there. It is nil where all are measured.
-	Inferred timeline.Mask
 	// Unsure marks the stalled cells in which operations took longer than usual, but not as long as in a
 	// stall: that clients waited before they were asked for as well is likely, and how long is not known.
 	// Such cells alone make nothing critical. It is nil where there are none.
@@ -134,7 +131,7 @@ func (s Stall) ThresholdAt(k int) float64 {
 func (s Stall) Slice(first, last int) Stall {
 	s.Connected, s.Queued = part(s.Connected, first, last), part(s.Queued, first, last)
 	s.Latency, s.Waiting, s.Ops, s.Thresholds = part(s.Latency, first, last), part(s.Waiting, first, last), part(s.Ops, first, last), part(s.Thresholds, first, last)
-	s.Cells, s.Few, s.Inferred = slices.Clone(part(s.Cells, first, last)), slices.Clone(part(s.Few, first, last)), slices.Clone(part(s.Inferred, first, last))
+	s.Cells, s.Few = slices.Clone(part(s.Cells, first, last)), slices.Clone(part(s.Few, first, last))
 	s.Unsure, s.Undetermined = slices.Clone(part(s.Unsure, first, last)), slices.Clone(part(s.Undetermined, first, last))
 	s.Intervals = slices.Clone(part(s.Intervals, first, last))
 	s.Observed, s.Active = slices.Clone(part(s.Observed, first, last)), slices.Clone(part(s.Active, first, last))

@@ -11,7 +11,9 @@ import (
 // server's own latencies do not contain that wait and may be quick all along: 32 connections that the
 // CPUs complete 2,000 operations per second for take 16 ms each, however long the queue in front is.
 // Where all connections execute and the CPUs or a device have nothing to spare, more is asked for than
-// can be done. (Where both have time to spare, clients may ask again at once, and nobody waits.)
+// can be done. (Where both have time to spare, clients may ask again immediately, and no client waits.)
+// Engines leave out the time of a stall by their own latencies, in which all connections execute
+// anyway: otherwise a device would add to a stall that it has no part in.
 const (
 	outOfCPU = 0.9
 	// waitInFrontS is for how long that must last: less is a burst, which the latencies tell.

@@ -23,7 +23,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	timed := writes
 	timed.Waiting, timed.Ops, timed.Of = sig.One(WriteWaiting), sig.One(Writes), []*rules.Signal{WriteWaiting, Writes}
 	timed.Queued = waitingWriters(sig)
-	front := inFront(sig)
+	front := usedUp(sig)
 	out := slices.Concat(slowOr(front, sig, timed), slowOr(front, sig, reads),
 		rules.Found(rules.ByUsual(sig.Time, rules.StallCeilingS, commands)), applyStall(sig))
 	if len(out) > 0 {
@@ -33,15 +33,15 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	return rules.Found(rules.ByThroughput(sig.Time, writes, sig.One(QueuedWriters), 1))
 }
 
-// inFront is where clients wait in front of the server, for a connection of their pools.
-func inFront(sig *rules.Signals) timeline.Mask {
+// usedUp is where clients' connections all have an operation in progress.
+func usedUp(sig *rules.Signals) timeline.Mask {
 	active, all := sig.One(ActiveConnections), sig.One(Connections)
 	progress := around(sig.One(OperationsInProgress), sig.Cells(littleS))
 	used := make(timeline.Mask, sig.Grid.N)
 	for k := range min(len(active), len(all), len(progress)) {
 		used[k] = all[k] >= leastConnections && active[k] > saturatedConnections*all[k] && progress[k] >= borneOut*active[k]
 	}
-	return sig.InFront(used)
+	return used
 }
 
 // littleS is the time over which operations in progress are averaged: latencies are credited when
@@ -62,10 +62,12 @@ func around(values []float64, cells int) []float64 {
 }
 
 // slowOr is the stall of a kind of operations by their latency, and where clients wait in front of the
-// server to ask for them.
-func slowOr(front timeline.Mask, sig *rules.Signals, s rules.Stall) []rules.Stall {
+// server to ask for them, for a connection of their pools.
+func slowOr(used timeline.Mask, sig *rules.Signals, s rules.Stall) []rules.Stall {
 	s, ok := rules.ByLatency(sig.Time, rules.StallFloorS, s)
 	if ok {
+		// In a stall all connections wait anyway.
+		front := sig.InFront(used.Without(s.Cells))
 		s.Cells = s.Cells.Or(front.And(timeline.Where(s.Ops, func(x float64) bool { return x > 0 })))
 		s.Observed = s.Observed.Or(s.Cells)
 	}

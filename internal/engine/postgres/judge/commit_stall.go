@@ -13,11 +13,10 @@ import (
 func commitStall() rules.Rule {
 	r := rules.SymptomRule("postgres/commit-stall", "Commits stall",
 		"plimsoll:postgres_oldest_transaction:seconds >= 0.1 and on() (plimsoll:postgres_commits:rate < 1)",
-		"PostgreSQL's exporter reports no latency. It is computed as sessions executing over commits a second, and in a burst that is over before sessions are looked at as the time of two writes to the WAL's device; where that cannot be, completions fall under 30 % of the usual while a transaction executes for 100 ms or more. What waits in a pool or a client for a connection is in neither: users wait longer than these figures say.")
+		"PostgreSQL's exporter reports no latency. It is computed as sessions executing over commits a second; where that cannot be, completions fall under 30 % of the usual while a transaction executes for 100 ms or more. What waits in a pool or a client for a connection is in neither: users wait longer than these figures say.")
 	r.Words = maps.Clone(r.Words)
 	maps.Copy(r.Words, rules.Words{
 		"used up":  "In {{.for}} of it all of {{.sessions}} sessions were executing: clients waited for one of them as well, longer than these figures say.",
-		"inferred": "They were inferred from the queue of the WAL's device; by the sessions that were counted meanwhile a commit took {{.took}}, so clients hardly felt them.",
 		"untyped":  "The exporter does not report backend_type (postgres_exporter 0.17.0 does): autovacuum and parallel workers may be among the few sessions counted.",
 		"waiting":  "Meanwhile {{.share}} of the sessions executing waited for {{.what}}.",
 	})
@@ -33,9 +32,6 @@ func commitStall() rules.Rule {
 				waits := waits(c, s.Cells, &out[i])
 				if unsureCount(c, s) {
 					out[i].Say("untyped", nil)
-				}
-				if took, _ := s.Counted(); c.HardlyFelt(s) {
-					out[i].Say("inferred", rules.Values{"took": rules.Seconds(took)})
 				}
 				out[i].Evidence = slices.Concat(used, waits, walSyncs(c, s.Cells), out[i].Evidence)
 			}

@@ -39,22 +39,14 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, min(2*timeline.Quantile(s.Waiting, 0.5), manySessions))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
-	bursts, waits := behindBursts(sig, s.Ops)
-	if bursts != nil {
-		slow.Cells = slow.Cells.And(repeatedly(slow))
-		slow.Inferred = bursts.Without(slow.Cells)
-		slow.Cells = slow.Cells.Or(bursts)
-		for k, in := range bursts {
-			if in {
-				slow.Latency[k] = max(slow.Latency[k], waits[k])
-			}
-		}
+	long, inFront := usedUp(sig, slow), make(timeline.Mask, sig.Grid.N)
+	if all := SessionsUsedUp(sig); all != nil {
+		// In a stall all sessions execute anyway.
+		inFront = sig.InFront(all.Without(slow.Cells))
 	}
-	long, inFront := usedUp(sig, slow), sig.InFront(SessionsUsedUp(sig))
 	measured := long.Or(inFront).Or(fallen.Cells)
 	slow.Unsure = long.And(shorter(slow)).Without(slow.Cells.Or(inFront).Or(fallen.Cells))
 	slow.Cells = slow.Cells.Or(measured)
-	slow.Inferred = slow.Inferred.Without(measured)
 	slow.Observed = slow.Observed.Or(fallen.Observed).Or(slow.Cells)
 	return rules.Found(slow, ok)
 }
@@ -161,71 +153,6 @@ func shorter(s rules.Stall) timeline.Mask {
 		out[k] = x < s.ThresholdAt(k)
 	}
 	return out
-}
-
-// repeatedly is where sessions were looked at in a moment and in the ones beside it, and a transaction
-// stalls by all three, against what is usual by as many. One look alone may meet what happens to be
-// executing: a group commit answers all who wait at once.
-func repeatedly(s rules.Stall) timeline.Mask {
-	each := make([]float64, len(s.Ops))
-	for k := range each {
-		first, last := max(0, k-1), min(len(each), k+2)
-		each[k] = timeline.Sum(s.Waiting[first:last]) / timeline.Sum(s.Ops[first:last])
-	}
-	least := rules.StallThreshold(timeline.Quantile(each, 0.5))
-	out := make(timeline.Mask, len(each))
-	for k, x := range each {
-		out[k] = !(x < max(least, s.ThresholdAt(k)))
-	}
-	return out
-}
-
-// A commit writes to the WAL's device and then waits for a flush, twice in its queue. While writes to
-// it take half as long as a stall on average, in a queue far longer than usual, commits stall: a burst
-// of half a second is over before sessions are looked at.
-const (
-	waitsOfCommit = 2
-	burstFactor   = 4.0
-	coarseBurst   = 2.0 // in an interval of many seconds, most of which is quiet
-	leastQueue    = 4.0
-	// walWrites is how many writes for each commit a device makes that may hold the WAL.
-	walWrites = 0.3
-)
-
-// behindBursts is where every device that may hold the WAL has a burst in its queue and commits were
-// asked for, and how many seconds a commit waited there at least; nil where no such device is
-// measured.
-func behindBursts(sig *rules.Signals, commits []float64) (bursts timeline.Mask, waits []float64) {
-	usualCommits := timeline.Quantile(commits, 0.5)
-	factor := burstFactor
-	if sig.ResolutionS(rules.DiskWrites, rules.DiskWriteAwait, rules.DiskQueue) > 2 {
-		factor = coarseBurst
-	}
-	for _, t := range sig.Signal(rules.DiskWrites) {
-		dev := t.Labels.Get("device")
-		await, queue := sig.For(rules.DiskWriteAwait, "device", dev), sig.For(rules.DiskQueue, "device", dev)
-		if await == nil || queue == nil || !(timeline.Quantile(t.Values, 0.5) >= walWrites*usualCommits) {
-			continue
-		}
-		long := max(leastQueue, factor*sig.Usual(queue, rules.DiskQueue))
-		least := rules.StallThreshold(waitsOfCommit*sig.Usual(await, rules.DiskWriteAwait)) / waitsOfCommit
-		here := timeline.Where(await, func(x float64) bool { return x >= least }).
-			And(timeline.Where(queue, func(x float64) bool { return x >= long }))
-		if bursts == nil {
-			bursts, waits = here, make([]float64, len(here))
-		} else {
-			bursts = bursts.And(here)
-		}
-		for k := range waits {
-			if x := waitsOfCommit * await[k]; waits[k] == 0 || x < waits[k] {
-				waits[k] = x
-			}
-		}
-	}
-	if bursts == nil || !(usualCommits >= minSessions) {
-		return nil, nil
-	}
-	return bursts.And(timeline.Where(commits, func(x float64) bool { return x > 0 })), waits
 }
 
 // oldEnough is where the oldest transaction around does not say that no client waited as long as a
