@@ -217,3 +217,40 @@ func (c change) both(t *testing.T, m *recording.Memory, x captured) {
 	c.add(t, m, x.engine, "9187")
 	c.add(t, m, x.host, "9100")
 }
+
+// The order of the sources changes nothing, and a host's data do not change how long its database
+// stalled.
+func TestOrderOfSources(t *testing.T) {
+	all, err := captures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		t.Run(x.name, func(t *testing.T) {
+			own := file(t, "own", func(m *recording.Memory) { change{}.add(t, m, x.engine, "") })
+			host := file(t, "host", func(m *recording.Memory) { change{}.add(t, m, x.host, "") })
+			again := file(t, "again", func(m *recording.Memory) { change{}.add(t, m, x.host, "") })
+			opt := diagnose.Options{Pack: pack}
+			alone, err := diagnose.Each(context.Background(), []recording.Reader{own}, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var first string
+			for _, in := range [][]recording.Reader{{own, host}, {host, own}, {again, own, host}, {host, again, own}} {
+				r, err := diagnose.Each(context.Background(), in, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == "" {
+					first = said(r)
+				}
+				if got := said(r); got != first || len(r.Others) > 0 {
+					t.Errorf("%d others; in another order\n%s\nnot\n%s", len(r.Others), got, first)
+				}
+				if r.StalledS() != alone.StalledS() {
+					t.Errorf("%g s stalled, %g s alone", r.StalledS(), alone.StalledS())
+				}
+			}
+		})
+	}
+}

@@ -29,6 +29,7 @@ func feltSignals(pack *rules.Pack) map[string]bool {
 // Stall and Symptoms are those that Run would judge by; other signals are missing. It fails as Run
 // does.
 func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, error) {
+	in = ordered(in)
 	holding, metrics, err := inventory(ctx, in, opt.Pack)
 	if err != nil {
 		return nil, err

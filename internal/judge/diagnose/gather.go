@@ -186,8 +186,8 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 	return s, g.Wait()
 }
 
-// evaluate joins a signal's series of all recordings; where two tell the same
-// series, the one named first on the command line is believed.
+// evaluate joins a signal's series of all recordings; where two have the same series, the first in
+// the order of [ordered] is believed.
 func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig *rules.Signal) ([]timeline.Track, error) {
 	var out []timeline.Track
 	fine := slices.ContainsFunc(readers, func(h held) bool { return choose(h, sig.Exprs) != nil })

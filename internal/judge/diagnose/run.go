@@ -69,7 +69,8 @@ func Wants(pack *rules.Pack) func(metric string) bool { return pack.Wants }
 // Run diagnoses recordings of the same stretch of time together. It fails when a
 // recording cannot be read, when the context ends, when there is nothing to
 // judge at all, and with an [UnknownIncidentError].
-func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, error) {
+func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, error) {
+	in := ordered(given)
 	c, sig, err := lay(ctx, in, opt)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	if opt.Incident > max(len(all), 1) {
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
 	}
-	r := &Report{Version: Version, Sources: Describe(in), Span: c.Whole(), Missing: unjudged(c, opt.Pack), MoreIncidents: more, Incidents: []Incident{}}
+	r := &Report{Version: Version, Sources: Describe(given), Span: c.Whole(), Missing: unjudged(c, opt.Pack), MoreIncidents: more, Incidents: []Incident{}}
 	marks := marksOf(c, in, opt)
 	shown, err := describe(ctx, r, c, all, held, opt, marks)
 	if err != nil {
@@ -188,7 +189,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 // Lay lays recordings of the same stretch of time on one grid and finds the stalled time: what
 // rules judge, before any does. It fails as [Run] does.
 func Lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, error) {
-	c, _, err := lay(ctx, in, opt)
+	c, _, err := lay(ctx, ordered(in), opt)
 	return c, err
 }
 

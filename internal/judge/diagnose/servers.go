@@ -103,6 +103,40 @@ func Each(ctx context.Context, in []recording.Reader, opt Options) (*Report, err
 	return worst, nil
 }
 
+// ordered puts recordings into an order that does not depend on the command line's: a database's own
+// before others, finer ones before coarser ones.
+func ordered(in []recording.Reader) []recording.Reader {
+	if len(in) < 2 {
+		return in
+	}
+	type one struct {
+		reader recording.Reader
+		recording.Source
+	}
+	all := make([]one, len(in))
+	for i, r := range in {
+		all[i].reader = r
+		if from := r.Sources(); len(from) > 0 {
+			all[i].Source = from[0]
+		}
+	}
+	foreign := func(s one) int {
+		if s.Engine == "" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b one) int {
+		return cmp.Or(cmp.Compare(foreign(a), foreign(b)), cmp.Compare(a.Period.Round(100*time.Millisecond), b.Period.Round(100*time.Millisecond)),
+			strings.Compare(a.Kind, b.Kind), a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Samples, b.Samples), strings.Compare(a.Name, b.Name))
+	})
+	out := make([]recording.Reader, len(in))
+	for i, x := range all {
+		out[i] = x.reader
+	}
+	return out
+}
+
 // moreHarm orders reports: servers before hosts without one, then by stalled time, then by the
 // gravest finding.
 func moreHarm(a, b *Report) int {

@@ -2,7 +2,6 @@ package identity
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -63,17 +62,4 @@ func (s *splitter) pick(i int, keep map[uint64]bool) (recording.Reader, error) {
 		part.Note(n)
 	}
 	return picked{part, r}, nil
-}
-
-// Readers are the recordings of all parts, each once.
-func Readers(parts []Part) []recording.Reader {
-	var out []recording.Reader
-	for _, p := range parts {
-		for _, r := range p.Readers {
-			if !slices.Contains(out, r) {
-				out = append(out, r)
-			}
-		}
-	}
-	return out
 }
