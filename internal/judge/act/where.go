@@ -28,6 +28,10 @@ func whereIs(c *rules.Case, s Setting) *where {
 	if len(c.Engines) > 0 {
 		w.database = c.Engines[0]
 	}
+	// Of several engines, the one whose operations stalled.
+	if rule, err := c.Pack.Rule(c.Stall.Rule); err == nil && rule.Engine != "" {
+		w.database = rule.Engine
+	}
 	for _, x := range s.Sources {
 		if x.Engine != "" && (x.Engine == w.database || w.database == "") && x.Version != "" && w.version == "" {
 			w.version = x.Version

@@ -166,26 +166,29 @@ func gravest(r *Report) int {
 // All are the reports of every server, this one first.
 func (r *Report) All() []*Report { return append([]*Report{r}, r.Others...) }
 
-// StalledS is the stalled time of all incidents in seconds, each second counted once.
+// StalledS is the stalled time of all incidents in seconds; of two classes that stalled at the same
+// time, that of the more harmful one. If a database was watched, the stalls of a device that none of
+// its operations felt do not count.
 func (r *Report) StalledS() float64 {
-	var all []Span
-	for _, x := range r.Incidents {
-		all = append(all, x.Stalls.Windows...)
+	ofDevice := func(class string) bool {
+		return class == string(rules.DeviceWrites) || class == string(rules.DeviceReads)
 	}
-	if len(all) == 0 {
+	database := slices.ContainsFunc(r.Judged, func(j JudgedClass) bool { return !ofDevice(j.Class) })
+	if len(r.Incidents) == 0 {
 		return r.Stalls.Seconds
 	}
-	slices.SortFunc(all, func(a, b Span) int { return a.From.Compare(b.From) })
-	var sum time.Duration
-	var end time.Time
-	for _, w := range all {
-		if w.From.Before(end) {
-			w.From = end
+	sum := 0.0
+	for i, x := range r.Incidents {
+		if x.Kind == Worse || database && ofDevice(x.Class) {
+			continue
 		}
-		if w.To.After(w.From) {
-			sum += w.To.Sub(w.From)
-			end = w.To
+		// Incidents of one class never share a second; those of two classes may.
+		shared := slices.ContainsFunc(r.Incidents[:i], func(o Incident) bool {
+			return o.Subject != x.Subject && o.From.Before(x.To) && x.From.Before(o.To) && !(database && ofDevice(o.Class))
+		})
+		if !shared {
+			sum += x.Stalls.Seconds
 		}
 	}
-	return sum.Seconds()
+	return sum
 }

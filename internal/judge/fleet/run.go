@@ -219,7 +219,11 @@ func judged(ctx context.Context, server *recording.Server, c *Census, m *Member,
 func (d *Database) take(r *diagnose.Report) {
 	d.report = r
 	d.Verdict, d.Signal = r.Verdict, r.Stalls.Signal
-	d.StalledS, d.WatchedS, d.LongestS, d.PeriodS = r.Stalls.Seconds, r.Stalls.Of, r.Stalls.LongestS, r.Stalls.PeriodS
+	// Stalls are the first incident's; the others stalled too.
+	d.StalledS, d.WatchedS, d.LongestS, d.PeriodS = r.StalledS(), r.Stalls.Of, r.Stalls.LongestS, r.Stalls.PeriodS
+	for _, x := range r.Incidents {
+		d.LongestS = max(d.LongestS, x.Stalls.LongestS)
+	}
 	for _, f := range r.Findings {
 		d.Findings = append(d.Findings, Finding{Rule: f.Rule, Kind: f.Kind, Severity: f.Severity, Subject: f.Subject, Weight: f.Weight, Summary: f.Summary})
 		if f.Kind != diagnose.Refutation && (d.Severity == "" || graver(f.Severity, d.Severity)) {
