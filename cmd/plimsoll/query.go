@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/export"
+	"plimsoll/internal/record/identity"
 	"plimsoll/internal/record/query"
 	"plimsoll/internal/record/recording"
 )
@@ -161,20 +163,37 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want 
 		return inputs[0].Reader, done, nil
 	}
 	memory := recording.NewMemory(recording.MemoryOptions{})
-	err = o.readAll(ctx, inputs, want, t, func(int) recording.Writer { return memory })
+	both := func(metric string) bool { return want == nil || want(metric) || pack().Wants(metric) }
+	if len(inputs) == 1 {
+		both = want
+	}
+	own := make([]*recording.Memory, len(inputs))
+	readers := make([]recording.Reader, len(inputs))
+	for i, in := range inputs {
+		if readers[i] = in.Reader; in.Reader == nil {
+			own[i] = memory
+			if len(inputs) > 1 {
+				own[i] = recording.NewMemory(recording.MemoryOptions{})
+			}
+			readers[i] = own[i]
+		}
+	}
+	if err = o.readAll(ctx, inputs, both, t, func(i int) recording.Writer { return own[i] }); err != nil || len(inputs) == 1 {
+		return memory, done, err
+	}
+
+	// Series of several servers get labels, as in a recording of them.
+	copying := context.WithoutCancel(ctx) // a live source that was interrupted has samples all the same
+	l, err := identity.Label(copying, readers, diagnose.Identity(pack(), o.hosts.of(inputs)))
+	to := labelled(l, inputs, memory)
+	for i, r := range readers {
+		if err == nil {
+			err = copyReader(copying, r, to(i), o.fromAt, o.toAt, t)
+		}
+	}
 	if err != nil {
 		done()
 		return nil, nil, err
-	}
-	copying := context.WithoutCancel(ctx) // a live source that was interrupted has samples all the same
-	for _, in := range inputs {
-		if in.Reader == nil {
-			continue
-		}
-		if err := copyReader(copying, in.Reader, memory, o.fromAt, o.toAt, t); err != nil {
-			done()
-			return nil, nil, err
-		}
 	}
 	return memory, done, nil
 }

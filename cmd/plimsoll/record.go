@@ -105,10 +105,23 @@ func (o *recordOptions) nothing(ctx context.Context, a *app, args []string, what
 
 // record reads sources, and copies those that are recordings already.
 func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWriter, t *tally) error {
-	err := o.readAll(ctx, inputs, nil, t, func(int) recording.Writer { return w })
-	for _, in := range inputs {
+	// What the folder has already is of the servers that it names.
+	var before []recording.Reader
+	if recording.IsRecording(o.out) {
+		if r, err := recording.Open(o.out); err == nil {
+			defer r.Close()
+			before = append(before, r)
+		}
+	}
+	l, err := o.labeller(ctx, inputs, t, before...)
+	if err != nil {
+		return err
+	}
+	to := labelled(l, inputs, w)
+	err = o.readAll(ctx, inputs, nil, t, to)
+	for i, in := range inputs {
 		if err == nil && in.Reader != nil {
-			err = copyReader(ctx, in.Reader, w, o.fromAt, o.toAt, t)
+			err = copyReader(ctx, in.Reader, to(i), o.fromAt, o.toAt, t)
 		}
 		if err == nil && in.Reader != nil {
 			err = o.copyMarks(in.Reader)
@@ -131,7 +144,8 @@ func (o *recordOptions) copyMarks(r recording.Reader) error {
 }
 
 func (o *recordOptions) tell(a *app, w *countedWriter, interrupted bool) error {
-	r := &results.Recorded{Recording: o.out, Samples: w.samples, Sources: len(w.sources), Interrupted: interrupted,
+	dropped := w.dropped()
+	r := &results.Recorded{Recording: o.out, Samples: w.samples - dropped, Dropped: dropped, Sources: len(w.sources), Interrupted: interrupted,
 		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
 	return a.showList(o.output, r, results.Recording(r))
 }
@@ -170,6 +184,14 @@ func (w *countedWriter) Append(ctx context.Context, b *recording.Batch) error {
 	}
 	w.samples += n
 	return nil
+}
+
+// dropped is how many of the samples the recording did not keep.
+func (w *countedWriter) dropped() int64 {
+	if d, ok := w.Writer.(interface{ Dropped() int64 }); ok {
+		return min(d.Dropped(), w.samples)
+	}
+	return 0
 }
 
 // countValues counts a column's values over this many times; NaN is not a value.

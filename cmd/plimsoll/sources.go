@@ -5,6 +5,7 @@ import (
 	_ "embed" // sources.txt
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -206,7 +207,8 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 		}
 		return in.Source.Read(ctx, w, opt)
 	})
-	if err != nil || len(o.matchers) == 0 || found.any {
+	read := slices.ContainsFunc(inputs, func(in input) bool { return in.Source != nil })
+	if err != nil || len(o.matchers) == 0 || found.any || !read {
 		return err
 	}
 

@@ -16,19 +16,20 @@ import (
 
 // Servers divides recordings by server and host: each part is what [Run] judges.
 func Servers(ctx context.Context, in []recording.Reader, opt Options) ([]identity.Part, error) {
-	return identity.Split(ctx, in, identityOptions(opt))
+	return identity.Split(ctx, in, Identity(opt.Pack, opt.Hosts))
 }
 
-func identityOptions(opt Options) identity.Options {
-	out := identity.Options{Wants: opt.Pack.Wants, Devices: setOf(opt.Pack.Metrics(rules.DiskBusy), opt.Pack.Metrics(rules.DiskWrites)), Hosts: opt.Hosts}
-	for _, e := range opt.Pack.Engines() {
-		x := identity.Engine{Name: e.Database, Sets: slices.Contains(e.Anchor.By, "instance"), Metrics: opt.Pack.MetricsOf(e)}
+// Identity are the options of package identity for a pack, with the hosts that the user gave.
+func Identity(pack *rules.Pack, hosts map[string]string) identity.Options {
+	out := identity.Options{Wants: pack.Wants, Devices: setOf(pack.Metrics(rules.DiskBusy), pack.Metrics(rules.DiskWrites)), Hosts: hosts}
+	for _, e := range pack.Engines() {
+		x := identity.Engine{Name: e.Database, Sets: slices.Contains(e.Anchor.By, "instance"), Metrics: pack.MetricsOf(e)}
 		if e.Agreed != nil {
-			x.Agreed = opt.Pack.Metrics(e.Agreed)
+			x.Agreed = pack.Metrics(e.Agreed)
 		}
 		for _, s := range slices.Concat([]*rules.Signal{e.Anchor}, e.Felt) {
 			if slices.Contains(e.Signals, s) {
-				x.Anchors = append(x.Anchors, opt.Pack.Metrics(s)...)
+				x.Anchors = append(x.Anchors, pack.Metrics(s)...)
 			}
 		}
 		out.Engines = append(out.Engines, x)

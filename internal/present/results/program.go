@@ -37,7 +37,8 @@ func Version(b *Build) *document.Document {
 // A Recorded is what was recorded. Its JSON is a contract: that of `plimsoll record -o json`.
 type Recorded struct {
 	Recording   string    `json:"recording"`
-	Samples     int64     `json:"samples"`
+	Samples     int64     `json:"samples"`           // that were kept
+	Dropped     int64     `json:"dropped,omitempty"` // that were not; the recording's notes say why
 	Sources     int       `json:"sources"`
 	From        time.Time `json:"from"`
 	To          time.Time `json:"to"`
@@ -46,7 +47,11 @@ type Recorded struct {
 
 // Recording is a recording that was made.
 func Recording(r *Recorded) *document.Document {
-	return recorded("Recording", r.Recording, fmt.Sprintf("%s samples", units.Number(float64(r.Samples))), r.To.Sub(r.From), r.Interrupted)
+	what := fmt.Sprintf("%s samples", units.Number(float64(r.Samples)))
+	if r.Dropped > 0 {
+		what += fmt.Sprintf(" (%s more were dropped)", units.Number(float64(r.Dropped)))
+	}
+	return recorded("Recording", r.Recording, what, r.To.Sub(r.From), r.Interrupted)
 }
 
 // A Pushed is what a receiver took. Its JSON is a contract: that of `plimsoll record --remote-write

@@ -183,14 +183,30 @@ func (s *splitter) serverNodes(i, e int, series []labels.Labels) []*node {
 		s.nameServer(out[n], len(keys))
 	}
 	for _, l := range series {
-		k := keyOf(l, true)
-		for _, n := range out {
-			if n.key.fits(k) {
-				n.series = append(n.series, l)
-			}
+		for _, n := range fitting(out, keyOf(l, true)) {
+			n.series = append(n.series, l)
 		}
 	}
 	return out
+}
+
+// fitting are the nodes that a series with a key may belong to: those of its target, or else those
+// that no label contradicts.
+func fitting(nodes []*node, k key) []*node {
+	var exact, loose []*node
+	for _, n := range nodes {
+		if !n.key.fits(k) {
+			continue
+		}
+		loose = append(loose, n)
+		if n.key.target() == k.target() {
+			exact = append(exact, n)
+		}
+	}
+	if len(exact) > 0 {
+		return exact
+	}
+	return loose
 }
 
 // hostNodes divides the series that are no engine's by host. Those with the labels of a server of

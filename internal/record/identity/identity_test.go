@@ -194,3 +194,63 @@ func TestSplit(t *testing.T) {
 		})
 	}
 }
+
+// Several servers in one recording are told apart as they are in their files, and two sources never
+// share a series.
+func TestLabel(t *testing.T) {
+	page := func(name string) recording.Source { return recording.Source{Kind: "openmetrics", Name: name} }
+	for _, x := range []struct {
+		name string
+		in   []recording.Reader
+		want []string // the parts of one recording of all
+	}{
+		{"one server needs no label", []recording.Reader{of(t, page("db.prom"), "db_ops_total 5 1 0"), of(t, page("node.prom"), "disk_io{device=sda} 5 1 0")}, nil},
+		{"two servers without labels", []recording.Reader{of(t, page("a.prom"), "db_ops_total 5 1 0", "disk_io{device=sda} 5 1 0"), of(t, page("b.prom"), "db_ops_total 5 0 0", "disk_io{device=sda} 9 1 0")},
+			[]string{"db a.prom: 2", "db b.prom: 2"}},
+		{"a local address in both", []recording.Reader{of(t, page("a.prom"), "db_ops_total{instance=localhost:1} 5 1 0"), of(t, page("b.prom"), "db_ops_total{instance=localhost:1} 5 0 0")},
+			[]string{"db a.prom: 1", "db b.prom: 1"}},
+		{"two hosts", []recording.Reader{
+			of(t, recording.Source{Kind: "iostat", Name: "1.log", Host: "h1"}, "disk_io{device=sda} 0 100 0"),
+			of(t, recording.Source{Kind: "iostat", Name: "2.log", Host: "h2"}, "disk_io{device=sda} 0 300 0")},
+			[]string{"host h1: 1", "host h2: 1"}},
+		{"two sources of one host", []recording.Reader{
+			of(t, page("db.prom"), "db_ops_total 5 1 0"),
+			of(t, page("node.prom"), "disk_io{device=sda} 7 100 0"),
+			of(t, recording.Source{Kind: "iostat", Name: "2.log", Host: "h1"}, "disk_io{device=sda} 0 100 0")},
+			[]string{"db db.prom: 3"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			l, err := Label(context.Background(), x.in, options)
+			if err != nil || l == nil {
+				if err != nil || x.want != nil {
+					t.Fatalf("no labels: %v", err)
+				}
+				return
+			}
+			all := recording.NewMemory(recording.MemoryOptions{})
+			for i, r := range x.in {
+				w := l.Writer(i, all)
+				series, err := r.Samples(context.Background(), `{__name__=~".+"}`, time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, s := range series {
+					b := recording.Batch{Columns: []recording.Column{{Labels: s.Labels}}}
+					for _, p := range s.Points {
+						b.TimesMs, b.Columns[0].Values = append(b.TimesMs, p.T), append(b.Columns[0].Values, p.F)
+					}
+					if err := w.Append(context.Background(), &b); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.Source(r.Sources()[0])
+			}
+			if notes := all.Notes(); len(notes) > 0 {
+				t.Errorf("samples were dropped: %v", notes)
+			}
+			if got, notes := split(t, options, all); !slices.Equal(got, x.want) {
+				t.Errorf("got  %q\nwant %q\n%s", got, x.want, notes)
+			}
+		})
+	}
+}

@@ -37,20 +37,17 @@ func (k key) fits(o key) bool {
 	return same(k.cluster, o.cluster) && same(k.namespace, o.namespace) && same(k.pod, o.pod) && same(k.instance, o.instance) && same(k.server, o.server)
 }
 
-// labelled is the number of labels a key has.
-func (k key) labelled() (n int) {
-	for _, x := range []string{k.cluster, k.namespace, k.pod, k.instance, k.server} {
-		if x != "" {
-			n++
-		}
-	}
-	return n
+// target is the part of a key that whoever scraped the series gave all of them.
+func (k key) target() key {
+	k.server = ""
+	return k
 }
 
-// specific removes keys that only lack labels of another key.
+// specific removes keys without the label server if others of the same target have it: an exporter
+// of several servers has a few series without.
 func specific(keys []key) []key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool {
-		return slices.ContainsFunc(keys, func(o key) bool { return o != k && o.fits(k) && o.labelled() > k.labelled() })
+		return k.server == "" && slices.ContainsFunc(keys, func(o key) bool { return o.server != "" && o.target() == k })
 	})
 }
 
@@ -106,14 +103,15 @@ func (s *splitter) nameServer(n *node, servers int) {
 	count := 0
 	for _, x := range s.sources[n.reader] {
 		if x.Engine == e.Name || len(s.sources[n.reader]) == 1 {
-			own = x
-			count++
+			if count++; count == 1 {
+				own = x
+			}
 		}
 	}
+	n.name = cmp.Or(s.shortName(n.reader, own), e.Name)
 	if count != 1 {
 		own = recording.Source{}
 	}
-	n.name = cmp.Or(s.shortName(n.reader, own), e.Name)
 	address := ""
 	switch {
 	case k.server != "" && !local(k.server):

@@ -167,7 +167,7 @@ func (s *splitter) certainly(v *server, at *place) bool {
 			if sameHost(n.hosts, o.hosts) && n.key.fits(key{cluster: o.key.cluster}) {
 				return true
 			}
-			if n.reader == o.reader && len(o.hosts) == 0 && s.alone(n) {
+			if n.reader == o.reader && len(o.hosts) == 0 && s.alone(n, o.key == key{}) {
 				return true
 			}
 		}
@@ -175,12 +175,15 @@ func (s *splitter) certainly(v *server, at *place) bool {
 	return false
 }
 
-// alone reports whether a recording has one server only.
-func (s *splitter) alone(n *node) bool {
+// alone reports whether a recording has one server only, or, for a host without labels, one without.
+func (s *splitter) alone(n *node, bare bool) bool {
+	if bare && n.key.target() != (key{}) {
+		bare = false
+	}
 	var of *server
 	for _, v := range s.servers {
 		for _, o := range v.nodes {
-			if o.reader != n.reader {
+			if o.reader != n.reader || bare && o.key.target() != (key{}) {
 				continue
 			}
 			if of != nil && of != v {

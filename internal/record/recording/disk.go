@@ -373,6 +373,9 @@ func (d *Disk) beginBlock() error {
 	return nil
 }
 
+// Dropped is how many samples were not kept so far, each with the reason in a note.
+func (d *Disk) Dropped() int64 { return d.live.dropped() }
+
 // Note implements [Writer].
 func (d *Disk) Note(n Note) { d.live.note(n) }
 

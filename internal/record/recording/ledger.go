@@ -105,6 +105,13 @@ func (l *ledger) dropFar(metric string, samples int, fromMs, toMs int64) {
 	l.far.add(metric, samples, fromMs, toMs)
 }
 
+// dropped is how many samples were not kept.
+func (l *ledger) dropped() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.late.samples + l.over.samples + l.far.samples
+}
+
 // all returns copies of the sources and of the notes, including those about dropped samples, and
 // the ledger's version.
 func (l *ledger) all() ([]Source, []Note, int) {

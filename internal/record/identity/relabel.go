@@ -1,0 +1,223 @@
+package identity
+
+import (
+	"context"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	instanceLabel = "instance"
+	// exportedLabel keeps what a series had as its instance, as Prometheus does.
+	exportedLabel = "exported_instance"
+	// sourceLabel tells two sources apart that measured one thing at the same time.
+	sourceLabel = "source"
+)
+
+// A Labeller gives series the label instance, so that several servers and hosts fit into one
+// recording and are told apart there.
+type Labeller struct {
+	opt     Options
+	several bool      // there are several servers or hosts
+	nodes   [][]*node // of each recording
+	names   map[*node]string
+	// sources are the names of the recordings, and shared, by the hash of the labels, the series
+	// that an earlier one has at the same time.
+	sources []string
+	shared  []map[uint64]bool
+}
+
+// Label finds the labels that tell the servers and hosts of some recordings apart, and their sources
+// where two have a series at the same time. It returns nil if no label is needed.
+func Label(ctx context.Context, in []recording.Reader, opt Options) (*Labeller, error) {
+	s := &splitter{ctx: ctx, in: in, opt: opt}
+	for i := range in {
+		if err := s.list(i); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.unite(); err != nil {
+		return nil, err
+	}
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
+	out := &Labeller{opt: opt, nodes: make([][]*node, len(in)), names: map[*node]string{}}
+	for _, n := range s.nodes {
+		out.nodes[n.reader] = append(out.nodes[n.reader], n)
+	}
+	out.several = out.name(s) > 1
+	if !out.share(s) && !out.several {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// share finds the series that several recordings have at the same time, and reports whether there
+// are any.
+func (x *Labeller) share(s *splitter) (any bool) {
+	seen := map[uint64][]int{}
+	x.shared = make([]map[uint64]bool, len(s.in))
+	for i := range s.in {
+		x.sources = append(x.sources, s.shortName(i, recording.Source{}))
+		x.shared[i] = map[uint64]bool{}
+		for _, n := range x.nodes[i] {
+			for _, l := range n.series {
+				hash := x.withInstance(i, l).Hash()
+				if slices.ContainsFunc(seen[hash], func(k int) bool { return k != i && overlap(s.sources[i], s.sources[k]) }) {
+					x.shared[i][hash] = true
+					any = true
+				}
+				if !slices.Contains(seen[hash], i) {
+					seen[hash] = append(seen[hash], i)
+				}
+			}
+		}
+	}
+	return any
+}
+
+// overlap reports whether two recordings may have samples of one time.
+func overlap(a, b []recording.Source) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x.From.IsZero() || y.From.IsZero() || !x.To.Before(y.From) && !y.To.Before(x.From) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// name names the nodes, and returns how many servers and hosts without a server there are.
+func (x *Labeller) name(s *splitter) (parts int) {
+	taken := map[string]bool{}
+	free := func(name string) string {
+		for taken[name] {
+			name += "'"
+		}
+		taken[name] = true
+		return name
+	}
+	hosts := map[*server]string{}
+	for _, v := range s.servers {
+		parts++
+		name := ""
+		for _, n := range v.nodes {
+			// A node whose own label identifies it keeps that.
+			if n.key.pod != "" || n.key.instance != "" && !local(n.key.instance) && !taken[n.key.instance] {
+				x.names[n] = n.key.instance
+				name = n.key.instance
+			}
+		}
+		if name != "" {
+			taken[name] = true
+		} else {
+			name = free(s.serverName(v))
+		}
+		for _, n := range v.nodes {
+			if _, ok := x.names[n]; !ok {
+				x.names[n] = name
+			}
+		}
+		hosts[v] = hostOf(name)
+	}
+	for _, p := range s.places {
+		if len(p.servers) == 0 {
+			parts++
+		}
+		name := s.placeName(p)
+		if len(p.servers) == 1 && p.named() == nil {
+			name = hosts[p.servers[0]] // so that the two are joined again
+		}
+		for _, n := range p.nodes {
+			x.names[n] = name
+			if n.key.instance != "" && !local(n.key.instance) {
+				x.names[n] = n.key.instance
+			}
+		}
+	}
+	return parts
+}
+
+// Of returns the labels of a series of the i-th recording in one recording of all.
+func (x *Labeller) Of(i int, l labels.Labels) labels.Labels {
+	l = x.withInstance(i, l)
+	if x.shared[i][l.Hash()] {
+		l = labels.NewBuilder(l).Set(sourceLabel, x.sources[i]).Labels()
+	}
+	return l
+}
+
+// withInstance sets the label instance, if there are several servers.
+func (x *Labeller) withInstance(i int, l labels.Labels) labels.Labels {
+	if !x.several {
+		return l
+	}
+	name := x.nameOf(i, l)
+	has := l.Get(instanceLabel)
+	if name == "" || name == has {
+		return l
+	}
+	b := labels.NewBuilder(l).Set(instanceLabel, name)
+	if has != "" {
+		b.Set(exportedLabel, has)
+	}
+	return b.Labels()
+}
+
+func (x *Labeller) nameOf(i int, l labels.Labels) string {
+	metric := l.Get(labels.MetricName)
+	e := slices.IndexFunc(x.opt.Engines, func(e Engine) bool { return e.Metrics(metric) })
+	k := keyOf(l, e >= 0)
+	var same []*node
+	for _, n := range x.nodes[i] {
+		if n.engine == e {
+			same = append(same, n)
+		}
+	}
+	if found := fitting(same, k); len(found) == 1 {
+		return x.names[found[0]]
+	}
+	if found := fitting(x.nodes[i], k); len(found) > 0 && !slices.ContainsFunc(found, func(n *node) bool { return x.names[n] != x.names[found[0]] }) {
+		return x.names[found[0]]
+	}
+	return ""
+}
+
+// labelWriter labels the series of one recording on their way.
+type labelWriter struct {
+	recording.Writer
+	by    *Labeller
+	i     int
+	known map[uint64]labels.Labels // by the hash of the labels
+}
+
+// knownMax bounds the series that a writer remembers.
+const knownMax = 200_000
+
+// Writer labels what goes to w as series of the i-th recording. It is for one goroutine.
+func (x *Labeller) Writer(i int, w recording.Writer) recording.Writer {
+	return &labelWriter{Writer: w, by: x, i: i, known: map[uint64]labels.Labels{}}
+}
+
+// Append implements recording.Writer.
+func (w *labelWriter) Append(ctx context.Context, b *recording.Batch) error {
+	out := recording.Batch{TimesMs: b.TimesMs, Columns: slices.Clone(b.Columns)}
+	for k := range out.Columns {
+		c := &out.Columns[k]
+		hash := c.Labels.Hash()
+		to, ok := w.known[hash]
+		if !ok {
+			to = w.by.Of(w.i, c.Labels)
+			if len(w.known) < knownMax {
+				w.known[hash] = to
+			}
+		}
+		c.Labels = to
+	}
+	return w.Writer.Append(ctx, &out)
+}
