@@ -16,9 +16,9 @@ func commitStall() rules.Rule {
 		"PostgreSQL's exporter reports no latency. It is computed as sessions executing over commits a second; where that cannot be, completions fall under 30 % of the usual while a transaction executes for 100 ms or more. What waits in a pool or a client for a connection is in neither: users wait longer than these figures say.")
 	r.Words = maps.Clone(r.Words)
 	maps.Copy(r.Words, rules.Words{
-		"used up":  "In {{.for}} of it all of {{.sessions}} sessions were executing: clients waited for one of them as well, longer than these figures say.",
-		"untyped":  "The exporter does not report backend_type (postgres_exporter 0.17.0 does): autovacuum and parallel workers may be among the few sessions counted.",
-		"waiting":  "Meanwhile {{.share}} of the sessions executing waited for {{.what}}.",
+		"used up": "In {{.for}} of it all of {{.sessions}} sessions were executing: clients waited for one of them as well, longer than these figures say.",
+		"untyped": "The exporter does not report backend_type (postgres_exporter 0.17.0 does): autovacuum and parallel workers may be among the few sessions counted.",
+		"waiting": "Meanwhile {{.share}} of the sessions executing waited for {{.what}}.",
 	})
 	judge := r.Judge
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
