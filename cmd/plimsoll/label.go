@@ -7,13 +7,12 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/record/identity"
 	"plimsoll/internal/record/recording"
 )
 
 // labeller finds the labels with which several sources fit into one recording; nil if none are
 // needed. Files are read for it, but only what a diagnosis reads of them.
-func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally, more ...recording.Reader) (*identity.Labeller, error) {
+func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally, more ...recording.Reader) (*diagnose.Labeller, error) {
 	if len(inputs)+len(more) < 2 {
 		return nil, nil
 	}
@@ -32,11 +31,11 @@ func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally, 
 	if err := o.readAll(ctx, files, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] }); err != nil {
 		return nil, err
 	}
-	return identity.Label(ctx, append(readers, more...), diagnose.Identity(pack(), o.hosts.of(inputs)))
+	return diagnose.Label(ctx, append(readers, more...), pack(), o.hosts.of(inputs))
 }
 
 // labelled are the writers of each input into one recording.
-func labelled(l *identity.Labeller, inputs []input, w recording.Writer) func(i int) recording.Writer {
+func labelled(l *diagnose.Labeller, inputs []input, w recording.Writer) func(i int) recording.Writer {
 	instances := liveInstances(inputs)
 	return func(i int) recording.Writer {
 		switch {

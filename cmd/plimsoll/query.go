@@ -14,7 +14,6 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/export"
-	"plimsoll/internal/record/identity"
 	"plimsoll/internal/record/query"
 	"plimsoll/internal/record/recording"
 )
@@ -184,7 +183,7 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want 
 
 	// Series of several servers get labels, as in a recording of them.
 	copying := context.WithoutCancel(ctx) // a live source that was interrupted has samples all the same
-	l, err := identity.Label(copying, readers, diagnose.Identity(pack(), o.hosts.of(inputs)))
+	l, err := diagnose.Label(copying, readers, pack(), o.hosts.of(inputs))
 	to := labelled(l, inputs, memory)
 	for i, r := range readers {
 		if err == nil {

@@ -19,6 +19,15 @@ func Servers(ctx context.Context, in []recording.Reader, opt Options) ([]identit
 	return identity.Split(ctx, in, Identity(opt.Pack, opt.Hosts))
 }
 
+// A Labeller tells the servers of several sources apart in one recording.
+type Labeller = identity.Labeller
+
+// Label finds the labels with which recordings fit into one; nil if none are needed. hosts are names
+// of hosts that the user gave, by the name of a source.
+func Label(ctx context.Context, in []recording.Reader, pack *rules.Pack, hosts map[string]string) (*Labeller, error) {
+	return identity.Label(ctx, in, Identity(pack, hosts))
+}
+
 // Identity are the options of package identity for a pack, with the hosts that the user gave.
 func Identity(pack *rules.Pack, hosts map[string]string) identity.Options {
 	out := identity.Options{Wants: pack.Wants, Devices: setOf(pack.Metrics(rules.DiskBusy), pack.Metrics(rules.DiskWrites)), Hosts: hosts}
