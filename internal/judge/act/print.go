@@ -104,6 +104,11 @@ func (p printer) state(c rules.Command, text string) string {
 	file += ".before"
 
 	call := strings.Join(p.ask([]string{text}), "; ")
+	if c.Restores && c.Text == rules.Saved {
+		// Each line of the file is a statement, to be run in a call of its own.
+		each := strings.ReplaceAll(call, shellword.Quote(rules.Saved), `"$s"`)
+		return `test -s ` + file + ` && (while IFS= read -r s; do ` + each + ` </dev/null || exit 1; done <` + file + `) && rm ` + file
+	}
 	if c.Restores {
 		// The client's statement is in single quotes, which end for what the file has.
 		return `test -s ` + file + ` && ` + strings.ReplaceAll(call, rules.Saved, `'"$(cat `+file+`)"'`) + ` && rm ` + file
@@ -122,7 +127,7 @@ func (p printer) kernel(text string) string {
 func (p printer) ask(statements []string) []string {
 	calls := statements
 	if p.w.client != nil {
-		calls = p.w.client(rules.ClientAt{Place: p.w.place, Version: p.w.version}, statements)
+		calls = p.w.client(rules.ClientAt{Place: p.w.place, Version: p.w.version, Facts: p.w.facts}, statements)
 	}
 	prefix := ""
 	switch p.w.place {

@@ -15,6 +15,7 @@ type where struct {
 	database string
 	version  string
 	client   func(at rules.ClientAt, statements []string) []string
+	facts    map[string]string // of the sources
 	named    map[string]string // of the container, the unit, the instance
 }
 
@@ -24,7 +25,7 @@ const amazonRDS = ".rds.amazonaws.com"
 // whereIs finds out by the sources' addresses, then by the labels and groups of containers. Without
 // either it is a host, and not known.
 func whereIs(c *rules.Case, s Setting) *where {
-	w := &where{place: rules.Host, cloud: rules.CloudOf(c), named: map[string]string{}}
+	w := &where{place: rules.Host, facts: c.Facts, cloud: rules.CloudOf(c), named: map[string]string{}}
 	if len(c.Engines) > 0 {
 		w.database = c.Engines[0]
 	}

@@ -89,10 +89,12 @@ type Knowledge struct {
 	CoresHint, CacheHint string
 }
 
-// ClientAt is where an engine's client runs, and of which version the server is.
+// ClientAt is where an engine's client runs, and of which version the server is. Facts are those of
+// the sources, such as the server's port.
 type ClientAt struct {
 	Place   Place
 	Version string
+	Facts   map[string]string
 }
 
 // Short is the engine's name in a table: the product without its maker.

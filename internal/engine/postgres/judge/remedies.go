@@ -17,11 +17,27 @@ import (
 // and the statements of one -c are one.
 func client(at rules.ClientAt, statements []string) []string {
 	words := []string{"psql", "-X"}
+	arg := func(option, value string) {
+		if value != "" {
+			words = append(words, option, shellword.Quote(value))
+		}
+	}
+
+	// On its own host a server is reached by its socket and its own port, wherever it was recorded from.
 	switch at.Place {
 	case rules.Host:
 		words = []string{"sudo", "-u", "postgres", "psql", "-X"}
+		socket, _, _ := strings.Cut(at.Facts["server.unix_socket_directories"], ",")
+		arg("-h", strings.TrimSpace(socket))
+		arg("-p", at.Facts["server.port"])
 	case rules.Kubernetes, rules.Docker:
 		words = append(words, "-U", "postgres")
+		arg("-p", at.Facts["server.port"])
+	default:
+		arg("-h", at.Facts["server.host"])
+		arg("-p", at.Facts["server.host_port"])
+		arg("-U", at.Facts["server.user"])
+		arg("-d", at.Facts["server.database"])
 	}
 	for _, s := range statements {
 		words = append(words, "-c", shellword.Readable(s))
@@ -36,32 +52,54 @@ type setting struct{ name, value, was, inRDS string }
 const (
 	operatorSets = "If an operator runs it, ALTER SYSTEM is refused or undone: set it in the operator's resource, such as spec.postgresql.parameters."
 	ownGroup     = "A default group cannot be changed: the instance needs one of its own."
-	ofProvider   = "the provider's console sets it: az postgres flexible-server parameter set, gcloud sql instances patch --database-flags"
+	// gcloud replaces all flags: those that are not listed return to their defaults.
+	ofProvider = "the provider sets it. Azure: az postgres flexible-server parameter set -g GROUP -s SERVER -n NAME -v VALUE, after parameter show for the former value (checkpoint_flush_after is read-only there). " +
+		"Cloud SQL: gcloud sql instances describe INSTANCE --format='value(settings.databaseFlags)' first, then gcloud sql instances patch INSTANCE --database-flags with every flag that is listed and the new one, because those left out are unset; it may restart"
+	aurora      = "Aurora's hosts end in .rds.amazonaws.com too. It has cluster parameter groups, its own storage and none of these settings: if look shows none, leave it."
+	commandLine = "A value from the server's command line (source = command line) wins over ALTER SYSTEM: change it there. Standbys have their own settings: repeat it on each."
 )
 
 // reloaded are the ways to change settings that a reload takes over (context sighup in pg_settings).
 func reloaded(all ...setting) []rules.Recipe {
-	var names, set, reset, parameters, names2 []string
+	var names, set, parameters, all2 []string
 	for _, s := range all {
 		names = append(names, "'"+s.name+"'")
 		set = append(set, "ALTER SYSTEM SET "+s.name+" = "+s.value)
-		reset = append(reset, "ALTER SYSTEM {{with ."+s.was+"}}SET "+s.name+" = '{{.}}'{{else}}RESET "+s.name+"{{end}}")
 		parameters = append(parameters, "'ParameterName="+s.name+",ParameterValue="+s.inRDS+",ApplyMethod=immediate'")
-		names2 = append(names2, "'ParameterName="+s.name+",ApplyMethod=immediate'")
+		all2 = append(all2, "'ParameterName="+s.name+",ApplyMethod=immediate'")
 	}
-	show := "SELECT name, setting, unit, source FROM pg_settings WHERE name IN (" + strings.Join(names, ", ") + ")"
 	const reload, group = "SELECT pg_reload_conf()", ` --db-parameter-group-name {{ask .group "GROUP" "the parameter group of the instance"}}`
-	inGroup := `aws rds describe-db-parameters` + group + ` --query "Parameters[?contains('` + strings.ReplaceAll(strings.Join(names, " "), "'", "") + `', ParameterName)].[ParameterName,ParameterValue]" --output text`
+	show, file := showSettings(names), "postgres-"+all[0].name
+
+	// The parameters that somebody set are in the file; an empty one says that none was.
+	kept := `~/plimsoll-rds-` + all[0].name + `.before`
+	inGroup := `aws rds describe-db-parameters` + group + ` --source user --query "Parameters[?contains('` + strings.ReplaceAll(strings.Join(names, " "), "'", "") + `', ParameterName)].[ParameterName,ParameterValue]" --output text`
 	return []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker, rules.Kubernetes},
-			Look: rules.Ask(show), Do: rules.Ask(append(slices.Clone(set), reload)...), Check: rules.Ask(show),
-			Undo: rules.Ask(append(slices.Clone(reset), reload)...), Kept: "ALTER SYSTEM keeps it, in postgresql.auto.conf", Notes: []string{operatorSets}},
+			Look: slices.Concat(rules.Ask(show...), rules.Save(file, " *ALTER SYSTEM", formerly(names))),
+			Do:   rules.Ask(append(slices.Clone(set), reload)...), Check: rules.Ask(show...),
+			Undo: slices.Concat(rules.Restore(file, rules.Saved), rules.Ask(reload)), Kept: "ALTER SYSTEM keeps it, in postgresql.auto.conf", Notes: []string{operatorSets, commandLine}},
 		{Places: []rules.Place{rules.RDS},
-			Look: rules.Tool(inGroup), Do: rules.Tool(`aws rds modify-db-parameter-group` + group + ` --parameters ` + strings.Join(parameters, " ")),
-			Check: rules.Ask(show), Undo: rules.Tool(`aws rds reset-db-parameter-group` + group + ` --parameters ` + strings.Join(names2, " ")),
-			Kept: "the parameter group keeps it", Notes: []string{ownGroup}},
+			Look: rules.Tool(`test -e ` + kept + ` || { ` + inGroup + ` >` + kept + `.new && mv ` + kept + `.new ` + kept + `; }; cat ` + kept), Do: rules.Tool(`aws rds modify-db-parameter-group` + group + ` --parameters ` + strings.Join(parameters, " ")),
+			Check: rules.Ask(show...), Undo: rules.Tool(`test -e ` + kept + ` && aws rds reset-db-parameter-group` + group + ` --parameters ` + strings.Join(all2, " ") +
+				` && (while read -r n v; do aws rds modify-db-parameter-group` + group + ` --parameters "ParameterName=$n,ParameterValue=$v,ApplyMethod=immediate" </dev/null || exit 1; done <` + kept + `) && rm ` + kept),
+			Kept: "the parameter group keeps it", Notes: []string{ownGroup, aurora}},
 		{Places: []rules.Place{rules.Managed}, None: ofProvider},
 	}
+}
+
+// showSettings show which server this is, and settings with where they are set.
+func showSettings(names []string) []string {
+	return []string{"SELECT name, setting FROM pg_settings WHERE name IN ('data_directory', 'port', 'cluster_name')",
+		"SELECT name, setting, unit, source, pending_restart FROM pg_settings WHERE name IN (" + strings.Join(names, ", ") + ")"}
+}
+
+// formerly are the statements that bring back what ALTER SYSTEM had set: the last line of a name in
+// postgresql.auto.conf, or none. A value from postgresql.conf, the default or the command line is in
+// force again once that file has none.
+func formerly(names []string) string {
+	return "SELECT 'ALTER SYSTEM ' || coalesce('SET ' || n || ' = ' || quote_literal((SELECT setting FROM pg_file_settings WHERE name = n AND sourcefile LIKE '%/postgresql.auto.conf' ORDER BY seqno DESC LIMIT 1)), 'RESET ' || n)" +
+		" FROM unnest(ARRAY[" + strings.Join(names, ", ") + "]) AS n"
 }
 
 // recorded are the settings that the recording tells, as SQL takes them; "" where it does not.
@@ -171,20 +209,32 @@ const (
 	service = `{{ask .unit "UNIT" "the service, such as postgresql@15-main"}}`
 )
 
+// moveWAL and moveBack refuse to begin unless pg_wal is where they expect it and nothing is in the
+// way: cp into a folder that exists would nest, and the link would lead to old WAL. The copy gets its
+// name once it is complete. If it fails the server starts again on what it had.
+const (
+	moveWAL = `sudo test ! -L ` + pgdata + `/pg_wal && sudo test ! -e ` + walPath + `/pg_wal && sudo systemctl stop ` + service +
+		` && { { sudo cp -a ` + pgdata + `/pg_wal ` + walPath + `/pg_wal.new && sync && sudo mv ` + walPath + `/pg_wal.new ` + walPath + `/pg_wal` +
+		` && sudo mv ` + pgdata + `/pg_wal ` + pgdata + `/pg_wal.before.$(date +%s) && sudo ln -s ` + walPath + `/pg_wal ` + pgdata + `/pg_wal; }` +
+		` || sudo rm -rf ` + walPath + `/pg_wal.new; } && sudo systemctl start ` + service
+	moveBack = `sudo test -L ` + pgdata + `/pg_wal && sudo test ! -e ` + pgdata + `/pg_wal.back && sudo systemctl stop ` + service +
+		` && { { sudo cp -a ` + walPath + `/pg_wal ` + pgdata + `/pg_wal.back && sync && sudo rm ` + pgdata + `/pg_wal && sudo mv ` + pgdata + `/pg_wal.back ` + pgdata + `/pg_wal` +
+		` && sudo mv ` + walPath + `/pg_wal ` + walPath + `/pg_wal.undone.$(date +%s); }` +
+		` || sudo rm -rf ` + pgdata + `/pg_wal.back; } && sudo systemctl start ` + service
+)
+
 // walApart moves pg_wal and leaves a link. Every step runs only if the one before did; what is left as
 // pg_wal.before is out of date as soon as the server has started.
 var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a volume of its own",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host},
-			Look: append(rules.Ask("SHOW data_directory"), rules.OnShell(`findmnt -T `+walPath+`; sudo du -sh `+pgdata+`/pg_wal`)...),
-			Do: rules.OnShell(`sudo systemctl stop ` + service + ` && sudo cp -a ` + pgdata + `/pg_wal ` + walPath + `/pg_wal && sudo mv ` + pgdata + `/pg_wal ` + pgdata + `/pg_wal.before` +
-				` && sudo ln -s ` + walPath + `/pg_wal ` + pgdata + `/pg_wal && sudo systemctl start ` + service),
-			Check: rules.OnShell(`sudo ls -l ` + pgdata + `/pg_wal; systemctl is-active ` + service),
-			Undo: rules.OnShell(`sudo systemctl stop ` + service + ` && sudo cp -a ` + walPath + `/pg_wal ` + pgdata + `/pg_wal.back && sudo rm ` + pgdata + `/pg_wal` +
-				` && sudo mv ` + pgdata + `/pg_wal.back ` + pgdata + `/pg_wal && sudo systemctl start ` + service),
-			Kept: "the link keeps it; the mount has to be in /etc/fstab", Restart: "PostgreSQL, for as long as the copy takes",
-			Notes: []string{"Attach, format and mount the volume first; plimsoll emit writes that.", "pg_wal.before is out of date once the server has started: delete it, never put it back."}},
+			Look:  append(rules.Ask("SHOW data_directory"), rules.OnShell(`findmnt -T `+walPath+`; sudo du -sh `+pgdata+`/pg_wal`)...),
+			Do:    rules.OnShell(moveWAL),
+			Check: rules.OnShell(`sudo ls -ld ` + pgdata + `/pg_wal; systemctl is-active ` + service),
+			Undo:  rules.OnShell(moveBack),
+			Kept:  "the link keeps it; the mount has to be in /etc/fstab", Restart: "PostgreSQL, for as long as the copy takes",
+			Notes: []string{"Attach, format and mount the volume first: plimsoll emit writes that, and the same move as a script.", "What is left as pg_wal.before.TIME or pg_wal.undone.TIME is out of date once the server has started: delete it, never put it back."}},
 		{Places: []rules.Place{rules.Kubernetes}, None: "the operator makes the volume: such as spec.walStorage; plimsoll emit writes the manifests of a plain StatefulSet"},
 		{Places: []rules.Place{rules.Docker}, None: "the container has to be made anew, with a volume for pg_wal that holds a copy of it"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service has one volume for both"},
@@ -198,10 +248,11 @@ var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a volume o
 var cacheWithin = &rules.Remedy{Name: "shared-buffers", Title: "Set shared_buffers to a quarter of the memory limit",
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker},
-			Look:  rules.Ask("SHOW shared_buffers", "SHOW max_connections", "SHOW work_mem"),
-			Do:    rules.Ask("ALTER SYSTEM SET shared_buffers = '{{.mib}}MB'"),
-			Check: rules.Ask("SELECT name, setting, unit, pending_restart FROM pg_settings WHERE name = 'shared_buffers'"),
-			Undo:  rules.Ask("ALTER SYSTEM {{with .buffers}}SET shared_buffers = '{{.}}'{{else}}RESET shared_buffers{{end}}"),
+			Look: slices.Concat(rules.Ask("SHOW data_directory", "SHOW shared_buffers", "SHOW max_connections", "SHOW work_mem"), rules.Save("postgres-shared_buffers", " *ALTER SYSTEM", formerly([]string{"'shared_buffers'"}))),
+			// Without the reload pending_restart stays false.
+			Do:    rules.Ask("ALTER SYSTEM SET shared_buffers = '{{.mib}}MB'", "SELECT pg_reload_conf()"),
+			Check: rules.Ask(showSettings([]string{"'shared_buffers'"})...),
+			Undo:  slices.Concat(rules.Restore("postgres-shared_buffers", rules.Saved), rules.Ask("SELECT pg_reload_conf()")),
 			Kept:  "ALTER SYSTEM keeps it, in postgresql.auto.conf", Restart: "PostgreSQL, after it and after the undo: until then nothing changes"},
 		{Places: []rules.Place{rules.Kubernetes}, None: "the operator's resource sets shared_buffers, and restarts the servers for it"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service sizes it by the instance"},

@@ -58,9 +58,6 @@ var (
 		Exprs: []string{`sum by (wait_event_type, wait_event) (plimsoll_postgres_checkpointer_count)`}})
 	OldestTransaction = signal("postgres_oldest_transaction:seconds", "seconds", "age of the oldest transaction of a client that is executing",
 		`max(pg_stat_activity_max_tx_duration{state="active",`+clients+`})`)
-	// AutovacuumWorkers run autovacuum, one table each.
-	AutovacuumWorkers = signal("postgres_autovacuum:count", "", "autovacuum workers running",
-		`sum(pg_stat_activity_count{backend_type="autovacuum worker"})`)
 	IdleInTransaction = signal("postgres_idle_in_transaction:count", "", "sessions idle in a transaction, which keep their locks",
 		`sum(pg_stat_activity_count{state=~"idle in transaction.*"})`)
 	IdleInTransactionAge = signal("postgres_idle_in_transaction_age:seconds", "seconds", "age of the oldest transaction whose session is idle",

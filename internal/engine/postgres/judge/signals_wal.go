@@ -24,10 +24,6 @@ var (
 		`irate(pg_stat_wal_records_total[$w])`)
 	WALSize = signal("postgres_wal_size:bytes", "bytes", "size of pg_wal",
 		`pg_wal_size_bytes`)
-	CommitDelay = signal("postgres_commit_delay:seconds", "seconds", "commit_delay",
-		`pg_settings_commit_delay / 1e6`) // a number of microseconds without a unit in pg_settings
-	CommitSiblings = signal("postgres_commit_siblings:count", "", "commit_siblings",
-		`pg_settings_commit_siblings`)
 	InactiveSlots = signal("postgres_inactive_slots:count", "", "replication slots without a consumer",
 		`count(pg_replication_slots_active == 0)`,
 		`count(pg_replication_slot_slot_is_active == 0)`,
@@ -42,11 +38,4 @@ var (
 	Archived = signal("postgres_archived:rate", "1/s", "WAL files archived per second",
 		`irate(pg_stat_archiver_archived_count[$w])`,
 		`irate(pg_stat_archiver_archived_count_total[$w])`)
-	TempBytes = signal("postgres_temp:bytes", "bytes/s", "written to temporary files per second, credited when a file ends",
-		`sum(irate(pg_stat_database_temp_bytes[$w]))`,
-		`sum(irate(pg_stat_database_temp_bytes_total[$w]))`)
-	VacuumWrites = signal("postgres_vacuum_writes:rate", "1/s", "8 kB buffers per second that autovacuum read or wrote",
-		`sum(irate(pg_stat_io_writes_total{backend_type="autovacuum worker",object="relation"}[$w])) + sum(irate(pg_stat_io_reads_total{backend_type="autovacuum worker",object="relation"}[$w]))`)
-	AllReadsWrites = signal("postgres_all_io:rate", "1/s", "8 kB buffers per second that all processes read or wrote",
-		`sum(irate(pg_stat_io_writes_total{object="relation"}[$w])) + sum(irate(pg_stat_io_reads_total{object="relation"}[$w]))`)
 )

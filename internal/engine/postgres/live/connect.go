@@ -60,7 +60,12 @@ func (s *sampler) connect(ctx context.Context) error {
 	if string(row[6]) != "on" {
 		s.limit("track_activities is off: how many sessions execute, and what they wait for, is not told")
 	}
-	s.facts = map[string]string{"postgresql.standby": strconv.FormatBool(string(row[3]) == "t")}
+	// The address, without secrets, so that printed commands reach this server.
+	s.facts = map[string]string{"postgresql.standby": strconv.FormatBool(string(row[3]) == "t"),
+		"server.user": s.target.config.User, "server.database": s.target.config.Database}
+	if !s.target.socket() {
+		s.facts["server.host"], s.facts["server.host_port"] = s.target.config.Host, strconv.Itoa(int(s.target.config.Port))
+	}
 	return s.prepare(ctx, total)
 }
 

@@ -73,8 +73,12 @@ var factNames = []string{
 	"max_connections", "track_io_timing", "track_wal_io_timing", "huge_pages", "effective_io_concurrency", "io_method", "data_checksums",
 }
 
+// addressNames are the settings by which a client on the server's own host reaches it. They are no
+// settings that a fix changes, so their facts begin with "server.".
+var addressNames = []string{"port", "unix_socket_directories", "data_directory"}
+
 func factsStatement() string {
-	return factsQuery + "'" + strings.Join(factNames, "', '") + "')"
+	return factsQuery + "'" + strings.Join(slices.Concat(factNames, addressNames), "', '") + "')"
 }
 
 // rereadEvery is how often settings are read again: a reload changes them.
@@ -105,6 +109,9 @@ func (s *sampler) takeFacts(rows [][][]byte) ([]recording.Column, error) {
 	for _, r := range rows {
 		if slices.Contains(factNames, string(r[0])) {
 			s.facts["postgresql."+string(r[0])] = clipped(string(r[1]))
+		}
+		if slices.Contains(addressNames, string(r[0])) {
+			s.facts["server."+string(r[0])] = clipped(string(r[1]))
 		}
 	}
 	return nil, nil
