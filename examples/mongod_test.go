@@ -53,8 +53,15 @@ func TestMongodWithVolume(t *testing.T) {
 	if f, ok := byRule(r)["evidence/volume-not-seen"]; ok {
 		t.Errorf("the volume is there: %s", f.Summary)
 	}
-	if _, ok := byRule(r)["disk/throughput-capped"]; !ok {
-		t.Errorf("the cap is not named: %s", r.Verdict)
+	// Its plateau, 37.7 to 41.0 MB/s under a cap of 41.9, is not flat enough to be told from a busy device
+	// without one. But the disk must not be cleared.
+	for _, id := range []string{"disk/not-the-cause", "disk/limits-unused"} {
+		if f, ok := byRule(r)[id]; ok {
+			t.Errorf("%s: %s", id, f.Summary)
+		}
+	}
+	if f, ok := byRule(r)["wiredtiger/journal-stall"]; !ok || f.Kind != "cause" {
+		t.Errorf("the journal's syncs are no cause: %s", r.Verdict)
 	}
 }
 

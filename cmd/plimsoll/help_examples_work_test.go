@@ -64,6 +64,9 @@ func newExampleWork(t *testing.T) *exampleWork {
 	write("site.yaml", "members:\n  - {data: /nonexistent/db, volumes: {journal: /nonexistent/journal}, unit: mongod}\n")
 	write("web.yml", "http_server_config: {http2: false}\n")
 	write("iostat.log", cappedVolume(3, 15))
+	for _, name := range []string{"db-1.prom", "db-2.prom"} {
+		write(name, exporterPage(name))
+	}
 	for archive, names := range map[string][]string{"emit.txtar": {"mongo.yaml"}, "catalog_import.txtar": {"types.json", "prices.csv"}} {
 		a, err := txtar.ParseFile(filepath.Join("testdata/script", archive))
 		must(err)
@@ -259,4 +262,15 @@ func (b *safeBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
+}
+
+// exporterPage is a minute of a mongod's page, scraped every second.
+func exporterPage(instance string) string {
+	var b strings.Builder
+	for k := range 60 {
+		fmt.Fprintf(&b, "# scraped %d\n", time.Date(2026, 1, 1, 0, 0, k, 0, time.UTC).UnixMilli())
+		fmt.Fprintf(&b, "mongodb_ss_opLatencies_ops{instance=%q,op_type=\"writes\"} %d\n", instance, 100*k)
+		fmt.Fprintf(&b, "mongodb_ss_opLatencies_latency{instance=%q,op_type=\"writes\"} %d\n", instance, 200_000*k)
+	}
+	return b.String()
 }

@@ -91,8 +91,8 @@ func identified(next func(c *conn) bool) func(c *conn) {
 		if !login(c) || !asked(c) {
 			return
 		}
-		seen := row("160004", "16.4", "PostgreSQL 16.4", "f", "t", "3", "public", "100", "on")
-		if !c.say(message('1')) || !c.say(message('2')) || !c.say(columns(9)) || !c.say(seen) || !c.say(done()) || !c.say(ready) {
+		seen := row("160004", "16.4", "PostgreSQL 16.4", "f", "t", "3", "on")
+		if !c.say(message('1')) || !c.say(message('2')) || !c.say(columns(7)) || !c.say(seen) || !c.say(done()) || !c.say(ready) {
 			return
 		}
 		for asked(c) && next(c) {

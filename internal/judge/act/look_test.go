@@ -20,15 +20,23 @@ var (
 	quoted = regexp.MustCompile(`'[^']*'|\$\{[^}]*\}`)
 	// wraps is what runs another command: as another user, in a container, or on a node by a pod that
 	// Kubernetes makes for it.
-	wraps = regexp.MustCompile(`^(sudo( -u \w+)?|docker exec( -\w+)* \S+|kubectl exec( -\w+)*( \S+)+? --|kubectl debug node/\S+ -it( --\w+=\S+)* -- chroot /host|sh -c|env( \w+=\S+)+|nsenter( \S+)+? --|ETCDCTL_API=3|[A-Z_]+=\$\(|\() ?`)
+	wraps = regexp.MustCompile(`^(sudo( -u \w+)?|docker exec( -\w+)* \S+|kubectl exec( -\w+)*( \S+)+? --|kubectl debug node/\S+ -it( --\w+=\S+)* -- chroot /host|sh -c|env( \w+=\S+)+|nsenter( \S+)+? --|ETCDCTL_API=3|[A-Z_]+=\$\(|\(|\{ ) ?`)
 	cuts  = regexp.MustCompile(`;|\||&&|\$\(`)
-	saves = regexp.MustCompile(`> ~/plimsoll-\S+\.before$`)
+	saves = regexp.MustCompile(`> ?~/plimsoll-\S+\.before(\.new)?$`)
+	kept  = regexp.MustCompile(`(grep '\^ \*ALTER SYSTEM'|mv ~/plimsoll-\S+\.new|rm -f ~/plimsoll-\S+\.new)`)
+	// reads is a query of a database's shell, whose texts may well hold the statement that undoes something.
+	reads = regexp.MustCompile(`"SELECT [^"]*"`)
 	// sets is what a database's own shell changes something by.
 	sets = regexp.MustCompile(`(?i)\b(alter|set|update|insert|delete|drop|create|vacuum|checkpoint|setParameter|pg_reload_conf)\b`)
 )
 
 // changes is the first part of a line that may change something; "" if it only looks.
 func changes(line string) string {
+	if !strings.Contains(line, "pg_reload_conf") {
+		line = reads.ReplaceAllString(line, "X")
+	}
+	// What is kept for going back is filtered and renamed within the home folder.
+	line = kept.ReplaceAllString(line, "cat X")
 	for _, statement := range quoted.FindAllString(line, -1) {
 		if sets.MatchString(statement) && strings.HasPrefix(statement, "'") {
 			return statement
@@ -43,7 +51,7 @@ func changes(line string) string {
 		for was := ""; was != part; {
 			was, part = part, strings.TrimSpace(wraps.ReplaceAllString(part, ""))
 		}
-		if part == "" || regexp.MustCompile(`^[A-Z_]+=$`).MatchString(part) {
+		if part == "" || part == "}" || regexp.MustCompile(`^[A-Z_]+=$`).MatchString(part) {
 			continue
 		}
 		if regexp.MustCompile(`^[A-Z_]+=\$\{[A-Z_]+|^[A-Z_]+=X$`).MatchString(part) {

@@ -83,7 +83,10 @@ func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
 		return h, true
 	}
 	limit, ratio, usual := r.limit(best), ratios[best], median(ratios)
-	h.Limit, h.Most.Ratio, h.UsualRatio = &limit, &ratio, &usual
+	h.Limit, h.Most.Ratio = &limit, &ratio
+	if !math.IsNaN(usual) && !math.IsInf(usual, 0) { // of absurd limits there is no median
+		h.UsualRatio = &usual
+	}
 	if r.rate {
 		h.Bursts = r.bursts(c, ratios)
 		if h.IntervalS > coarseS {

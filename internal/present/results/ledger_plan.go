@@ -46,9 +46,10 @@ func (g *ledger) layout(l *plan.Layout) string {
 	return g.cite(document.Evidence{Name: name, Commands: []string{g.simulated(l.Sets)}})
 }
 
-// lost is the evidence of rejected layouts: their rows hold the assignments.
-func (g *ledger) lost() string {
-	return g.cite(document.Evidence{Name: "Layouts that lost", Text: "Append the row's assignments to this:", Commands: []string{g.simulated(nil)}})
+// lost is the evidence of rejected layouts: their rows hold the assignments beyond those of the present layout,
+// which include a longer run if the plan needed one.
+func (g *ledger) lost(now []string) string {
+	return g.cite(document.Evidence{Name: "Layouts that lost", Text: "Append the row's assignments to this:", Commands: []string{g.simulated(now)}})
 }
 
 // orderText is a layout as the arguments that make it.

@@ -293,7 +293,7 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 		out = append(out, document.Section{ID: "size", Title: "Size", Parts: []document.Part{{Table: tab}}})
 	}
 	if len(p.Rejected) > 0 {
-		tab := &document.Table{Caption: "Layouts that are preferred but not enough", Columns: []document.Column{{Text: "layout", Ref: g.lost()}, {Text: "a month", Number: true}, {Text: "why not"}}}
+		tab := &document.Table{Caption: "Layouts that are preferred but not enough", Columns: []document.Column{{Text: "layout", Ref: g.lost(p.Now.Sets)}, {Text: "a month", Number: true}, {Text: "why not"}}}
 
 		shown := slices.Clone(p.Rejected)
 		slices.SortStableFunc(shown, func(a, b plan.Rejected) int { return len(a.Layout.Sets) - len(b.Layout.Sets) })

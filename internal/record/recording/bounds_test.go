@@ -89,37 +89,35 @@ func markRing(t *testing.T, dir string) {
 	}
 }
 
-// A recording is not continued as a ring, which would remove what is older than the ring keeps, and a ring
-// not as a recording. Nothing of the folder changes.
+// A recording is not continued as a ring, which would remove what is older than the ring keeps. Nothing of
+// the folder changes. A ring that something else recorded to stays one.
 func TestRecordingIsNoRing(t *testing.T) {
-	for _, ring := range []bool{false, true} {
-		dir := t.TempDir()
-		opt, other := DiskOptions{}, DiskOptions{Keep: time.Minute}
-		if ring {
-			opt, other = DiskOptions{Keep: time.Hour}, DiskOptions{}
-		}
-		d := mustCreate(t, dir, opt)
-		feedRing(t, d, 0, 600)
-		mustClose(t, d)
-		before, err := os.ReadFile(filepath.Join(dir, ManifestName))
-		if err != nil {
-			t.Fatal(err)
-		}
+	dir := t.TempDir()
+	d := mustCreate(t, dir, DiskOptions{})
+	feedRing(t, d, 0, 600)
+	mustClose(t, d)
+	before, err := os.ReadFile(filepath.Join(dir, ManifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
 
-		_, err = Create(dir, other)
-		if kind := (*OtherKindError)(nil); !errors.As(err, &kind) || kind.Ring != ring || kind.Hint() == "" {
-			t.Fatalf("ring %v: %v", ring, err)
-		}
-		after, err := os.ReadFile(filepath.Join(dir, ManifestName))
-		if err != nil || string(after) != string(before) {
-			t.Errorf("ring %v: recording.json changed, %v", ring, err)
-		}
-		r := mustOpen(t, dir)
-		if first, last := counted(t, r); first != 0 || last != 599 {
-			t.Errorf("ring %v: samples %d to %d are left", ring, first, last)
-		}
-		mustClose(t, r)
-		mustClose(t, mustCreate(t, dir, opt)) // it can still be continued as what it is
+	_, err = Create(dir, DiskOptions{Keep: time.Minute})
+	if none := (*NoRingError)(nil); !errors.As(err, &none) || none.Hint() == "" {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(filepath.Join(dir, ManifestName))
+	if err != nil || string(after) != string(before) {
+		t.Errorf("recording.json changed, %v", err)
+	}
+	r := mustOpen(t, dir)
+	if first, last := counted(t, r); first != 0 || last != 599 {
+		t.Errorf("samples %d to %d are left", first, last)
+	}
+	mustClose(t, r)
+
+	ring := t.TempDir()
+	for _, opt := range []DiskOptions{{Keep: time.Hour}, {}, {Keep: time.Hour}} {
+		mustClose(t, mustCreate(t, ring, opt))
 	}
 }
 

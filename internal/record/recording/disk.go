@@ -61,6 +61,7 @@ type Disk struct {
 	opt     DiskOptions
 	lock    *dirLock
 	created time.Time
+	isRing  bool // the folder was made as one
 
 	mu      sync.Mutex
 	closed  bool
@@ -81,31 +82,22 @@ type Disk struct {
 	stopped      sync.WaitGroup
 }
 
-// An OtherKindError is returned for a folder that is a ring where a recording was to be continued, or a
-// recording where a ring was: continuing it would remove what it holds.
-type OtherKindError struct {
-	Dir  string
-	Ring bool // the folder is a ring
-}
+// A NoRingError is returned for a recording that was to be continued as a ring, which would remove its older
+// samples.
+type NoRingError struct{ Dir string }
 
-func (e *OtherKindError) Error() string {
-	if e.Ring {
-		return e.Dir + " is a ring of plimsoll watch, which drops its oldest samples: a recording cannot be continued in it"
-	}
+func (e *NoRingError) Error() string {
 	return e.Dir + " is a recording, and not a ring: continuing it as a ring would remove its older samples"
 }
 
 // Hint says what to do.
-func (e *OtherKindError) Hint() string {
-	if e.Ring {
-		return "record into another folder"
-	}
+func (*NoRingError) Hint() string {
 	return "give a new folder for the ring; plimsoll diagnose shows what this one holds"
 }
 
 // Create opens a folder for recording. A new or empty folder becomes a recording. An existing
 // recording is continued, with samples newer than the last one of their series. Any other folder is
-// refused, and with an [OtherKindError] a recording that is to be continued as a ring.
+// refused, and with a [NoRingError] a recording that is to be continued as a ring.
 func Create(dir string, opt DiskOptions) (*Disk, error) {
 	if err := opt.validate(); err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
@@ -187,9 +179,10 @@ func (d *Disk) resume() error {
 	if err != nil {
 		return err
 	}
-	if m.Ring != d.opt.forgets() {
-		return &OtherKindError{Dir: d.dir, Ring: m.Ring}
+	if d.opt.forgets() && !m.Ring {
+		return &NoRingError{Dir: d.dir}
 	}
+	d.isRing = m.Ring
 	d.created = m.Created
 	if d.opt.forgets() && len(m.Sources) > sourcesMax {
 		m.Sources = m.Sources[len(m.Sources)-sourcesMax:]
@@ -410,7 +403,7 @@ func (d *Disk) saveManifest(state string) error {
 	sources, notes, version := d.live.all()
 	now := time.Now().UTC()
 	m := manifest{
-		Format: formatName, Version: FormatVersion, State: state, Ring: d.opt.forgets(),
+		Format: formatName, Version: FormatVersion, State: state, Ring: d.isRing || d.opt.forgets(),
 		Created: d.created, Updated: now, Sources: sources, Notes: notes,
 	}
 	d.savedAt = now

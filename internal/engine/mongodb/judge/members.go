@@ -39,7 +39,11 @@ func absent(c *rules.Case) string {
 		if word == "" {
 			word = "not there at times"
 		}
-		out = append(out, "member "+t.Labels.Get("member_idx")+" "+word)
+		name := "a member"
+		if idx := t.Labels.Get("member_idx"); idx != "" {
+			name = "member " + idx
+		}
+		out = append(out, name+" "+word)
 	}
 	slices.Sort(out)
 	return strings.Join(out, ", ")
