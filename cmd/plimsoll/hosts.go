@@ -19,7 +19,7 @@ func parseHosts(values, args []string) (hostNames, error) {
 			return nil, usagef("for example --host iostat.log=db-1", "--host %q: want SOURCE=NAME", address.Public(v))
 		}
 		name, host := v[:i], v[i+1:]
-		if _, err := ownArgument(name, args); err != nil {
+		if err := checkArgument(name, args); err != nil {
 			return nil, usagef(err.Error(), "--host %s: there is no source %q", host, address.Public(name))
 		}
 		out[name] = host
@@ -47,19 +47,19 @@ func (h hostNames) of(inputs []input) map[string]string {
 	return out
 }
 
-// ownArgument finds the argument that a name means: the argument itself or its last element. The
+// checkArgument refuses a name that means no argument: neither an argument itself nor its last element. The
 // error lists those there are.
-func ownArgument(name string, args []string) (string, error) {
+func checkArgument(name string, args []string) error {
 	for _, s := range args {
 		if name == s || name == filepath.Base(s) {
-			return s, nil
+			return nil
 		}
 	}
 	called := make([]string, len(args))
 	for i, s := range args {
 		called[i] = address.Public(s)
 	}
-	return "", unknownArgument(called)
+	return unknownArgument(called)
 }
 
 // unknownArgument lists the arguments there are.

@@ -62,7 +62,7 @@ func parseOffsets(values, args []string) (offsets, error) {
 			o.all = d
 			continue
 		}
-		if _, err := ownArgument(name, args); err != nil {
+		if err := checkArgument(name, args); err != nil {
 			return o, usagef(err.Error(), "--offset %s: there is no source %q", text, address.Public(name))
 		}
 		o.some[name] = d

@@ -80,7 +80,7 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 		if rules.Share(over, seen) < minShare || slow != nil && late < minSlowSyncs {
 			continue
 		}
-		f := r.Finding(subjectOf("etcd", inst))
+		f := r.Finding(subjectOf(inst))
 		share, typical := rules.Share(over, seen), timeline.Quantile(timeline.At(p99, over), 0.5)
 		f.Weight = share
 		if c.Stall.Any() {
@@ -125,9 +125,9 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 	return out
 }
 
-func subjectOf(what, instance string) string {
+func subjectOf(instance string) string {
 	if instance == "" {
-		return what
+		return "etcd"
 	}
-	return what + " " + instance
+	return "etcd " + instance
 }

@@ -76,7 +76,7 @@ func instancesOf(c *rules.Case, of ...*rules.Signal) []string {
 }
 
 func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask) rules.Finding {
-	f := r.Finding(subjectOf("etcd", inst))
+	f := r.Finding(subjectOf(inst))
 	f.Windows = c.Windows(cells)
 	f.PeriodS = c.Period(cells)
 	f.Foremost = true

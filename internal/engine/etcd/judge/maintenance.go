@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// fewSeconds joins what belongs to one compaction or one burst of requests.
-const fewSeconds = 5 * time.Second
+// oneBurst joins what belongs to one compaction or one burst of requests.
+const oneBurst = 5 * time.Second
 
 const (
 	// Pauses of over 128 ms (an edge of the histogram): a few are a batch that met a checkpoint of the
@@ -40,7 +40,7 @@ func compactionPauses() rules.Rule {
 			cells := timeline.Known(h.Values)
 			long := math.Round(timeline.Sum(h.Values) * c.Grid.StepSeconds())
 			share := timeline.Mean(timeline.At(c.For(CompactionPauseTime, "instance", inst), cells))
-			if long < longPauses || !(share >= pausedTime || c.Grid.Step() >= fewSeconds) {
+			if long < longPauses || !(share >= pausedTime || c.Grid.Step() >= oneBurst) {
 				continue
 			}
 			out = append(out, pauseFinding(r, c, inst, cells, long, share))
@@ -51,9 +51,9 @@ func compactionPauses() rules.Rule {
 }
 
 func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask, long, share float64) rules.Finding {
-	f := r.Finding(subjectOf("etcd", inst))
+	f := r.Finding(subjectOf(inst))
 	f.Severity = rules.Warning
-	together := cells.Close(c.Cells(fewSeconds))
+	together := cells.Close(c.Cells(oneBurst))
 	f.Windows, f.PeriodS = c.Windows(together), c.Period(together)
 	if c.Stall.Any() {
 		f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
@@ -101,7 +101,7 @@ func snapshotSent() rules.Rule {
 		for _, h := range held {
 			inst := h.Labels.Get("instance")
 			cells := timeline.Known(h.Values)
-			f := r.Finding(subjectOf("etcd", inst))
+			f := r.Finding(subjectOf(inst))
 			f.Severity, f.Windows = rules.Info, c.Windows(cells)
 			if c.Stall.Any() {
 				f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)

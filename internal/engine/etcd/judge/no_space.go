@@ -60,7 +60,7 @@ func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Fin
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding(subjectOf("etcd", inst))
+	f := r.Finding(subjectOf(inst))
 	f.Severity, f.Foremost, f.Weight = rules.Critical, true, 1
 	f.Say("not the disk", nil)
 	at, most := timeline.Max(timeline.At(size.Values, cells)), timeline.Max(timeline.At(quota, cells))

@@ -67,9 +67,9 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 		return rules.Finding{}, false
 	}
 
-	f := r.Finding(subjectOf("etcd", inst))
+	f := r.Finding(subjectOf(inst))
 	f.Severity, f.Foremost = rules.Warning, true
-	f.Windows = c.Windows(cells.Close(c.Cells(fewSeconds)))
+	f.Windows = c.Windows(cells.Close(c.Cells(oneBurst)))
 	if f.Weight = rules.Share(cells, timeline.Known(c.For(SlowApplies, "instance", inst))); c.Stall.Any() {
 		f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 	}

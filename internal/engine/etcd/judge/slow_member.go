@@ -102,7 +102,7 @@ func isSlow(fsync, best float64) bool {
 
 func slowMemberFinding(r rules.Rule, c *rules.Case, m memberSync, q quorum) rules.Finding {
 	inst := m.track.Labels.Get("instance")
-	f := r.Finding(subjectOf("etcd", inst))
+	f := r.Finding(subjectOf(inst))
 	led := timeline.Mean(c.For(IsLeader, "instance", inst))
 	if m.onlyTail {
 		f.Say("tail", rules.Values{"p99": rules.Seconds(m.p99), "best": rules.Seconds(m.bestP99)})

@@ -197,7 +197,7 @@ func (x role) say(f *rules.Finding) {
 }
 
 func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64, held []timeline.Track) rules.Finding {
-	f := r.Finding(subjectOf("etcd", t.instance))
+	f := r.Finding(subjectOf(t.instance))
 	f.Foremost = true
 	cells := make(timeline.Mask, c.Grid.N)
 	for _, h := range held {
