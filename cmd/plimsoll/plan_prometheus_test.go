@@ -46,11 +46,11 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 	when := []string{"--from", "2026-01-01T00:00:10Z", "--to", "2026-01-01T00:02:15Z"}
 	asked := append([]string{"plan", address, "--objective", "write_p99 < 25ms", "--set", "host.instance=m6i.xlarge"}, when...)
 	code, text = finished(t, asked...)
-	if code != exitFindings && code != exitFine || code == exitFine && !strings.Contains(text, "plimsoll fit "+address+" --from 2026-01-01T00:00:10Z --to 2026-01-01T00:02:15Z > fitted.yaml") {
+	if code != exitFine || !strings.Contains(text, "plimsoll fit "+address+" --from 2026-01-01T00:00:10Z --to 2026-01-01T00:02:15Z > fitted.yaml") {
 		t.Errorf("%d: %s", code, text)
 	}
 	out, err := exec.Command("plimsoll", append(asked, "-o", "json")...).Output()
-	if err != nil && code == exitFine {
+	if err != nil {
 		t.Fatal(err)
 	}
 	var p plan.Plan
@@ -62,9 +62,6 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 		if !strings.Contains(p.Scenario.Text, want) {
 			t.Errorf("no %q in\n%s", want, p.Scenario.Text)
 		}
-	}
-	if code == exitFindings && p.Chosen == nil {
-		return // the recorded load saturates the processors of every machine that was tried
 	}
 	if p.Chosen == nil || len(p.Chosen.Changes) == 0 {
 		t.Fatalf("chosen: %+v", p.Chosen)

@@ -278,14 +278,27 @@ func (m *spaceMaker) instances() []axis {
 		if kind != name && t.VCPU != now.VCPU {
 			continue
 		}
-		sets := []scenario.Set{{Path: "host.instance", Value: t.Name}}
-		// The scenario's cores and memory still apply: a container has its limits on any machine.
+		sets := append([]scenario.Set{{Path: "host.instance", Value: t.Name}}, m.coresOf(t, now)...)
 		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) && !m.barredValue(sets) {
 			a.options = append(a.options, option{sets: sets, need: Restart, cost: cost})
 			m.cap(t)
 		}
 	}
 	return []axis{a}
+}
+
+// coresOf sets the cores that come with a larger machine, if the scenario writes those of the present one:
+// measured on the host, they are the machine's. Fewer than the machine has are a container's limit, which
+// applies on any machine, as the scenario's memory does.
+func (m *spaceMaker) coresOf(t, now *catalog.InstanceType) []scenario.Set {
+	if t.VCPU <= now.VCPU || m.now.Host.Cores != now.VCPU {
+		return nil
+	}
+	larger, err := m.now.With(scenario.Set{Path: "host.instance", Value: t.Name})
+	if err != nil || larger.Host.Cores != now.VCPU {
+		return nil // they follow from the machine already
+	}
+	return []scenario.Set{{Path: "host.cores", Value: t.VCPU}}
 }
 
 // cap raises the upper end of the ladders.

@@ -46,6 +46,22 @@ func TestSaturatedIsNotChosen(t *testing.T) {
 	}
 }
 
+// TestCoresFollowTheMachine: cores that were measured on the present machine are the machine's, and a larger
+// one has more. Fewer cores than the machine has are a container's limit, which no machine lifts.
+func TestCoresFollowTheMachine(t *testing.T) {
+	opt := Options{Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine", "volumes"}}
+	for cores, want := range map[string]bool{"host.cores=2": true, "host.cores=1": false} {
+		now := parsed(t, small, "host.instance=m6i.large", cores, "engine.wiredtiger.cpu.operation=2300us", "volumes.data.iops=6000")
+		p, err := Make(t.Context(), now, "small.yaml", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chosen := p.Chosen != nil && slices.Contains(p.Chosen.Sets, "host.instance=m6i.xlarge") && slices.Contains(p.Chosen.Sets, "host.cores=4"); chosen != want {
+			t.Errorf("%s: chose %+v, want a larger machine with its cores: %v", cores, p.Chosen, want)
+		}
+	}
+}
+
 // TestBurstIsNotChosen: a deployment whose credits run out is neither kept nor chosen, unless that is
 // allowed.
 func TestBurstIsNotChosen(t *testing.T) {

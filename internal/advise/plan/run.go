@@ -60,7 +60,7 @@ func (p *planner) run() []Statement {
 	return out
 }
 
-// fillsWithin is how soon a volume has to be full for a plan to warn: nobody plans a volume for less
+// fillsWithin is how soon a volume has to be full for a plan to warn: no volume is planned for less
 // than a quarter of a year.
 const fillsWithin = 90 * 24 * time.Hour
 

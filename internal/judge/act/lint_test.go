@@ -18,7 +18,7 @@ var dangerous = []struct {
 	{"deletes lines by a pattern that is not anchored to one mount point", regexp.MustCompile(`sed -i\S* '\\?[|#/][^ ][^']*d' /etc/fstab`)},
 	// A second look, after the change, would save the new value as the former one.
 	{"saves without testing whether it was saved before", regexp.MustCompile(`^[^|]*\| tee ~/|^(?:cat|sysctl|kubectl get|docker inspect)[^|]*> ~/`)},
-	// The former value is not known: a default of ours would replace whatever was set.
+	// The former value is not known: Plimsoll's own default would replace whatever was set.
 	{"goes back to a default instead of the former value", regexp.MustCompile(`rollout undo`)},
 	// Without -c every container of the pod gets the limit.
 	{"limits every container of a pod", regexp.MustCompile(`kubectl set resources (?:[^;&|-]|-[^c])*$`)},
@@ -72,7 +72,7 @@ func TestAdviceIsNotDangerous(t *testing.T) {
 	}
 }
 
-// A step to undo needs what looking showed or saved: it never falls back to a figure of ours.
+// A step to undo needs what looking showed or saved: it never falls back to a figure that Plimsoll assumes.
 func TestUndoHasNoFallback(t *testing.T) {
 	fallback := regexp.MustCompile(`\$\{[A-Z_]+:?-|\{\{or `)
 	for _, m := range pack.Remedies() {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/lab/mount"
 )
 
-// A bench runs printed commands: in a home folder of its own, with programs that stand in for those that
+// A bench runs printed commands: in a separate home folder, with programs that stand in for those that
 // cannot run in a test, and with folders of the machine replaced by others.
 type bench struct {
 	t        *testing.T

@@ -60,7 +60,7 @@ func (c *Case) unsure(f *Finding, condition timeline.Mask) {
 }
 
 // unrelated reports whether a condition covers no more of a database's stalled time than it would by
-// chance, so that it is no cause of it. A device's stalls are measured at the device itself.
+// chance, so that it does not cause it. A device's stalls are measured at the device itself.
 func (c *Case) unrelated(condition timeline.Mask) bool { return c.byChance(condition, coincidenceMost) }
 
 // byChance reports whether a coincidence is more probable than most, both in the very cells and, as a wait

@@ -86,7 +86,7 @@ func electionsWithoutDisk() rules.Rule {
 		Advice: map[string]rules.Advice{
 			"network": {Summary: "Find the slow or lossy path between the members: ping and mtr between their peer addresses, drops in `ip -s link`, and CPU steal on both ends", Expect: "round trips of a few milliseconds at most within a region, and no elections", TradeOff: "none", NoCommand: "the path has to be found first"},
 			"timeout": {Summary: "If the members are that far apart on purpose, set --heartbeat-interval to about the round trip and --election-timeout to ten times that, on all members", Expect: "a late heartbeat costs no leader", TradeOff: "a leader that dies is noticed later", NoCommand: "all members take it together, where each is configured, and each restarts for it"},
-			"CPU":     {Summary: "Give etcd CPU of its own: fewer neighbours on the host, a higher CPU request or limit", Expect: "heartbeats leave on time", TradeOff: "the instance's price", NoCommand: "what uses the CPUs decides"},
+			"CPU":     {Summary: "Give etcd dedicated CPU: fewer neighbours on the host, a higher CPU request or limit", Expect: "heartbeats leave on time", TradeOff: "the instance's price", NoCommand: "what uses the CPUs decides"},
 			"look":    {Summary: "Read the members' logs at those times: \"lost leader\", \"elected leader\", \"dropped message\" and restarts name the member and the reason", Expect: "the reason for each election", TradeOff: "none", NoCommand: "the logs are where the members run"},
 		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {

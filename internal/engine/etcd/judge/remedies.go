@@ -80,7 +80,7 @@ var disarm = &rules.Remedy{Name: "disarm-no-space", Title: "Make room and disarm
 			Check:  rules.Ask("alarm list", status),
 			NoUndo: "old revisions are gone, and the alarm comes back by itself if the file reaches the quota again",
 			Kept:   "it lasts until the file reaches the quota again: let the members compact by themselves (--auto-compaction-retention)",
-			Notes:  []string{"Nobody who reads or watches old revisions may need those below REVISION. `defrag --cluster` takes the members one after the other; each answers nothing meanwhile.", withTLS}},
+			Notes:  []string{"No client that reads or watches old revisions may need those below REVISION. `defrag --cluster` takes the members one after the other; each answers nothing meanwhile.", withTLS}},
 	},
 	Cost: "each member answers nothing while it defragments, and history below the revision is gone",
 	Wait: 2 * time.Minute, Until: "writes are accepted again",

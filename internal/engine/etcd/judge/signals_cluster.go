@@ -31,7 +31,7 @@ var (
 	// 100 ms by default, --warning-apply-duration (3.4.0). Reads that take so long count too.
 	SlowApplies = signal("etcd_slow_applies:rate", "1/s", "requests that took over 100 ms to apply or to read, per second",
 		`irate(etcd_server_slow_apply_total[$w])`)
-	RangeTime = signal("etcd_range_time:ratio", "s/s", "ranges being read at once, on average (3.6)",
+	RangeTime = signal("etcd_range_time:ratio", "s/s", "ranges being read concurrently, on average (3.6)",
 		`sum by (instance) (irate(etcd_server_range_duration_seconds_sum[$w]))`)
 	ClientBytesSent = signal("etcd_client_bytes_sent:bytes", "bytes/s", "bytes sent to clients per second",
 		`irate(etcd_network_client_grpc_sent_bytes_total[$w])`)

@@ -87,7 +87,7 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 	}
 	if ranges := timeline.Mean(timeline.At(c.For(RangeTime, "instance", inst), cells)); ranges >= minShare {
 		f.Say("ranges", rules.Values{"share": rules.Part(ranges)})
-		f.Evidence = append(f.Evidence, c.Figure("ranges being read at once, mean", RangeTime, ranges, "", cells))
+		f.Evidence = append(f.Evidence, c.Figure("ranges being read concurrently, mean", RangeTime, ranges, "", cells))
 	}
 	sent := c.For(ClientBytesSent, "instance", inst)
 	if now, usual := timeline.Mean(timeline.At(sent, cells)), timeline.Quantile(timeline.At(sent, cells.Not()), 0.5); now >= largeAnswers && now > 3*usual {

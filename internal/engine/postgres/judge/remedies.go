@@ -51,7 +51,7 @@ type setting struct{ name, value, was, inRDS string }
 
 const (
 	operatorSets = "If an operator runs it, ALTER SYSTEM is refused or undone: set it in the operator's resource, such as spec.postgresql.parameters."
-	ownGroup     = "A default group cannot be changed: the instance needs one of its own."
+	ownGroup     = "A default group cannot be changed: the instance needs a separate one."
 	// gcloud replaces all flags: those that are not listed return to their defaults.
 	ofProvider = "the provider sets it. Azure: az postgres flexible-server parameter set -g GROUP -s SERVER -n NAME -v VALUE, after parameter show for the former value (checkpoint_flush_after is read-only there). " +
 		"Cloud SQL: gcloud sql instances describe INSTANCE --format='value(settings.databaseFlags)' first, then gcloud sql instances patch INSTANCE --database-flags with every flag that is listed and the new one, because those left out are unset; it may restart"

@@ -1,8 +1,12 @@
 package live
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
+
+	"plimsoll/internal/record/source"
 )
 
 // While a query that lists files hangs, as it does while the disk stalls, the other figures are sampled all
@@ -38,4 +42,34 @@ func TestSlowFilesDoNotStopSamples(t *testing.T) {
 	if text := p.told(); strings.Contains(text, "gap") {
 		t.Errorf("samples are missing: %s", text)
 	}
+}
+
+// readUntil takes samples until a condition holds, and at most a thousand.
+func readUntil(t testing.TB, address string, holds func(*page) bool) (*page, error) {
+	t.Helper()
+	src, err := Open(address, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p := &page{}
+	p.each = func(k int) {
+		if k == 1000 || holds(p) {
+			cancel()
+		}
+	}
+	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
+}
+
+// has reports whether a series of a metric was seen.
+func (p *page) has(metric string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name := range p.values {
+		if strings.Contains(name, `"`+metric+`"`) {
+			return true
+		}
+	}
+	return false
 }

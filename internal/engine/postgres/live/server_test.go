@@ -162,36 +162,6 @@ func read(t testing.TB, address string, n int, opt Options) (*page, error) {
 	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
 }
 
-// readUntil takes samples until a condition holds, and at most a thousand.
-func readUntil(t testing.TB, address string, holds func(*page) bool) (*page, error) {
-	t.Helper()
-	src, err := Open(address, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	p := &page{}
-	p.each = func(k int) {
-		if k == 1000 || holds(p) {
-			cancel()
-		}
-	}
-	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
-}
-
-// has reports whether a series of a metric was seen.
-func (p *page) has(metric string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name := range p.values {
-		if strings.Contains(name, `"`+metric+`"`) {
-			return true
-		}
-	}
-	return false
-}
-
 func series(metric, server string, pairs ...string) string {
 	return labels.FromStrings(append([]string{labels.MetricName, metric, "server", server}, pairs...)...).String()
 }
