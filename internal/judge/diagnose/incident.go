@@ -85,7 +85,9 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 	for i, s := range c.Symptoms {
 		order = append(order, i)
 		if s.IsDatabase {
-			watched = watched.Or(s.Observed)
+			// Its source may end up to a sample before or after a device's.
+			between := int(s.PeriodS / c.Grid.StepSeconds())
+			watched = watched.Or(s.Observed.Widen(between, between))
 		}
 	}
 	rank := func(i int) int {
@@ -107,7 +109,7 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 	})
 	for _, i := range order {
 		s := c.Symptoms[i]
-		stalled := s.Cells
+		stalled := s.AsSampled()
 		if !s.IsDatabase {
 			stalled = stalled.Without(watched)
 		}

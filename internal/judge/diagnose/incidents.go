@@ -43,14 +43,20 @@ func layIncident(c *rules.Case, groups []incident.Group, n int, order []int, own
 			whose := owner[rank][j.span.First+k]
 			if whose != 0 && int(whose) != n+1 {
 				s.Cells[k], s.Active[k] = false, false
+				if s.Intervals != nil {
+					s.Intervals[k] = false
+				}
 			}
 		}
 	}
 	lead := order[g.Lead()]
-	j.c.Others = slices.Clone(c.Symptoms[lead].Cells[j.span.First : j.span.Last+1])
+	j.c.Others = slices.Clone(c.Symptoms[lead].AsSampled()[j.span.First : j.span.Last+1])
 	j.c.Stall = j.c.Symptoms[lead]
 	j.c.Stall.Cells = g.Cells(g.Lead(), c.Symptoms[lead].Cells)[j.span.First : j.span.Last+1]
-	j.c.Others = j.c.Others.Without(j.c.Stall.Cells)
+	if whole := c.Symptoms[lead].Intervals; whole != nil {
+		j.c.Stall.Intervals = g.Cells(g.Lead(), whole)[j.span.First : j.span.Last+1]
+	}
+	j.c.Others = j.c.Others.Without(j.c.Stall.AsSampled())
 	return j
 }
 
@@ -184,7 +190,7 @@ func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident 
 	x.Stalls = summarise(j.c, whole.Seconds(detector(whole, j.lead()).Observed))
 	for _, rank := range j.group.Sources() {
 		s := j.whole.Symptoms[j.order[rank]]
-		x.Hurt = append(x.Hurt, hurt(j.whole, s, j.group.Cells(rank, s.Cells)))
+		x.Hurt = append(x.Hurt, hurt(j.whole, s, j.group.Cells(rank, s.AsSampled())))
 	}
 	x.Verdict = stalledSentence(x.Stalls, pack, when(Span{From: x.From, To: x.To}, whole.Whole())) + why(x.Findings, x.Stalls, x.Measured, x.Account)
 	return x

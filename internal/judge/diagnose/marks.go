@@ -113,7 +113,7 @@ func side(c *rules.Case, s rules.Stall, from, to time.Time) Side {
 		out.WatchedS = c.Seconds(cells.And(s.Observed))
 	}
 	if s.Cells != nil {
-		out.StalledS = c.Seconds(cells.And(s.Cells))
+		out.StalledS = c.Seconds(cells.And(s.AsSampled()))
 	}
 	ops, waited, known, timed := 0.0, 0.0, 0, 0.0
 	for k, on := range cells {

@@ -72,7 +72,7 @@ func periods(c *rules.Case) []Period {
 		watched, stalled, ops, worst := false, false, 0.0, -1.0
 		for _, s := range all {
 			watched = watched || s.Observed[k]
-			stalled = stalled || s.Cells[k]
+			stalled = stalled || s.AsSampled()[k]
 			if s.Ops != nil && s.Ops[k] > 0 {
 				ops += s.Ops[k]
 			}

@@ -11,6 +11,7 @@ package diagnose
 import (
 	"time"
 
+	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
@@ -176,9 +177,12 @@ type StallSummary struct {
 	Signal     string  `json:"signal"`                      // what was judged: "mongodb writes"
 	ThresholdS float64 `json:"threshold_seconds,omitempty"` // latency above which a second is stalled
 	// Seconds are stalled ones. If the means that were judged are longer than coarseS, IntervalS is their
-	// length, and Seconds are all intervals in which something stalled: the stalled time at most.
+	// length, Seconds are all intervals in which something stalled, and the stalled time is from LeastS to
+	// MostS: an interval may have stalled in part, and another may hide a shorter stall, also if Seconds is 0.
 	Seconds   float64 `json:"seconds"`
 	AtMost    bool    `json:"at_most,omitempty"`
+	LeastS    float64 `json:"least_seconds,omitempty"`
+	MostS     float64 `json:"most_seconds,omitempty"`
 	IntervalS float64 `json:"interval_seconds,omitempty"`
 	// UndeterminedS are seconds at the end in which nothing completed and no source counts who waits: a
 	// stall, or the end of the demand.
@@ -188,6 +192,17 @@ type StallSummary struct {
 	LongestS      float64 `json:"longest_seconds"`
 	PeriodS       float64 `json:"period_seconds,omitempty"` // if they recur regularly
 	Windows       []Span  `json:"windows,omitempty"`
+}
+
+// Range is the stalled time in words: "63.0 s", "5.00 s to 1m15s", "at most 15.0 s".
+func (s StallSummary) Range() string {
+	switch {
+	case !s.AtMost:
+		return units.Seconds(s.Seconds)
+	case s.LeastS > 0:
+		return units.Seconds(s.LeastS) + " to " + units.Seconds(s.MostS)
+	}
+	return "at most " + units.Seconds(s.MostS)
 }
 
 // A Track is one series reduced to at most a few hundred points for plotting:

@@ -69,6 +69,7 @@ func detect(c *rules.Case) []rules.Stall {
 			}
 		}
 	}
+	c.Pinpoint(out)
 	return out
 }
 
@@ -118,7 +119,7 @@ func primary(all []rules.Stall) rules.Stall {
 		case s.Aside && !best.Aside && best.Cells != nil:
 		case best.Cells == nil || best.Aside && !s.Aside:
 			best = s
-		case s.IsDatabase == best.IsDatabase && s.Cells.Count() > best.Cells.Count() && worse(best):
+		case s.IsDatabase == best.IsDatabase && s.AsSampled().Count() > best.AsSampled().Count() && worse(best):
 			best = s
 		case s.IsDatabase && !best.IsDatabase:
 			best = s

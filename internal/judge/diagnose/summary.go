@@ -18,6 +18,8 @@ func summarise(c *rules.Case, watchedS float64) StallSummary {
 		UndeterminedS: c.Seconds(s.Undetermined)}
 	if s.PeriodS > coarseS {
 		out.IntervalS, out.AtMost = s.PeriodS, cells.Count() > 0
+		out.LeastS, out.MostS = c.StalledRange(s, s.Observed.Without(c.Others))
+		out.MostS = min(out.MostS, max(watchedS, out.Seconds))
 	}
 	eps := cells.Episodes()
 	out.Episodes = len(eps)

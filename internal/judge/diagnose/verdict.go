@@ -91,14 +91,23 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 		fmt.Fprintf(&b, "No stall: %s; the highest mean of an interval was %s, and a stall starts at %s.", watchedClasses(r), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
 	case r.Stalls.Seconds == 0:
 		fmt.Fprintf(&b, "No stall: %s and none waited noticeably.", watchedClasses(r))
-		if r.Stalls.IntervalS > 0 {
-			fmt.Fprintf(&b, " A stall much shorter than %s would not show.", units.Seconds(r.Stalls.IntervalS))
-		}
 	default:
 		b.WriteString(stalledSentence(r.Stalls, pack, ""))
 	}
+	if r.Stalls.Seconds == 0 && active && r.Stalls.IntervalS > 0 {
+		b.WriteString(hidden(r.Stalls))
+	}
 	b.WriteString(why(r.Findings, r.Stalls, r.Measured, r.Account))
 	return b.String()
+}
+
+// hidden is what long intervals do not show.
+func hidden(s StallSummary) string {
+	short := fmt.Sprintf(" A stall much shorter than %s would not show", units.Seconds(s.IntervalS))
+	if s.MostS < 1 {
+		return short + "."
+	}
+	return short + fmt.Sprintf(": intervals slower than usual may hide up to %s of stalls.", units.Seconds(s.MostS))
 }
 
 // pageVerdict is the verdict on one page of metrics.
@@ -152,11 +161,7 @@ func watchedClasses(r *Report) string {
 // stalledSentence says how long what stalled, and when.
 func stalledSentence(s StallSummary, pack *rules.Pack, when string) string {
 	var b strings.Builder
-	atMost := ""
-	if s.AtMost {
-		atMost = "at most "
-	}
-	fmt.Fprintf(&b, "%s stalled for %s%s of %s", upperFirst(s.Signal, pack), atMost, units.Seconds(s.Seconds), units.Seconds(s.Of))
+	fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(s.Signal, pack), s.Range(), units.Seconds(s.Of))
 	if s.AtMost {
 		fmt.Fprintf(&b, " (in means of %s)", units.Seconds(s.IntervalS))
 	}
@@ -228,7 +233,10 @@ const (
 // probably is what the verdict says if no rule found a cause: what held meanwhile, if that is rare
 // otherwise, and what would make it sure.
 func probably(account []Share, stalls StallSummary) string {
-	const none = " No cause found in these sources; see what could not be measured."
+	none := " No cause found in these sources; see what could not be measured."
+	if stalls.IntervalS > 0 {
+		none = fmt.Sprintf(" No cause found in these sources in means of %s; shorter intervals show more. See what could not be measured.", units.Seconds(stalls.IntervalS))
+	}
 	var best *Share
 	for i := range account {
 		s := &account[i]

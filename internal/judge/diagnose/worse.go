@@ -158,9 +158,13 @@ func worseSentence(x *rules.Change, pack *rules.Pack, when string) string {
 	if x.Connected > 0 {
 		return fmt.Sprintf("%s fell to %s, usually %s%s, while %s clients stayed connected: less was asked, or each took longer.", name, rate(x.ThenOps), rate(x.UsualOps), when, units.Number(math.Round(x.Connected)))
 	}
-	text := fmt.Sprintf("%s did not stall, but took %s where %s is usual%s", name, units.Seconds(x.ThenS), units.Seconds(x.UsualS), when)
+	noStall := "did not stall"
+	if x.Stall.PeriodS > coarseS {
+		noStall += " in means of " + units.Seconds(x.Stall.PeriodS)
+	}
+	text := fmt.Sprintf("%s %s, but took %s where %s is usual%s", name, noStall, units.Seconds(x.ThenS), units.Seconds(x.UsualS), when)
 	if x.Growing {
-		text = fmt.Sprintf("%s did not stall, but got slower all the time: %s at first, %s in the end", name, units.Seconds(x.UsualS), units.Seconds(x.ThenS))
+		text = fmt.Sprintf("%s %s, but got slower all the time: %s at first, %s in the end", name, noStall, units.Seconds(x.UsualS), units.Seconds(x.ThenS))
 	}
 	switch {
 	case x.LessDone():

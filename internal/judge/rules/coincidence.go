@@ -16,11 +16,12 @@ const (
 // counts. Shifting keeps the length and the distances of both, so a stall of many cells is one event,
 // and so is a burst. Only time under load takes part: a quiet night has neither.
 func (st *Stalls) Coincidence(condition timeline.Mask) float64 {
+	intervals := st.Stall.AsSampled()
 	var held, stalled timeline.Mask
 	for k, active := range st.Stall.Active {
 		other := k < len(st.Others) && st.Others[k]
 		if active || other {
-			held, stalled = append(held, condition[k]), append(stalled, st.Stall.Cells[k] || other)
+			held, stalled = append(held, condition[k]), append(stalled, intervals[k] || other)
 		}
 	}
 	n := len(held)
@@ -50,6 +51,15 @@ func (st *Stalls) Coincidence(condition timeline.Mask) float64 {
 		}
 	}
 	return float64(as) / float64(max(tried, 1))
+}
+
+// leastIntervals is how many intervals under load show whether two things coincide, if stalls are known by
+// the interval only: among fewer, any two often do.
+const leastIntervals = 10
+
+// fewIntervals reports whether too few long intervals were recorded for a coincidence to mean anything.
+func (c *Case) fewIntervals() bool {
+	return c.Stall.PeriodS >= coarseFromS && c.Seconds(c.Stall.Active) < leastIntervals*c.Stall.PeriodS
 }
 
 // unsure weakens a critical finding whose condition may well coincide with a database's stalls by chance.

@@ -39,7 +39,7 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 		return f, true
 	}
 	chance := c.Coincidence(cells)
-	if chance > coincidenceMost {
+	if chance > coincidenceMost || c.fewIntervals() {
 		return Finding{}, false
 	}
 	if chance > coincidenceSure {

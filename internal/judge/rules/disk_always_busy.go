@@ -124,6 +124,11 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 	if x.readsWaiting > x.writesWaiting {
 		wait = x.reads
 	}
+	// Means of many seconds make a device that is busy at times look always busy. Clients that stall at
+	// times show that it is not.
+	if c.ResolutionS(DiskBusy) >= coarseFromS && c.Stall.IsDatabase && c.Stall.Any() {
+		return x, false
+	}
 	full := Share(timeline.Where(busy, func(n float64) bool { return n > saturatedBusy }), x.active) >= alwaysBusyShare
 	if full {
 		return x, x.queue >= queuedRequests && wait >= longWaitS

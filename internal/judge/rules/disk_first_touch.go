@@ -13,7 +13,7 @@ const (
 	touchFactor   = 4.0   // the first reads take so many times as long
 	touchLeastS   = 0.002 // and at least so long: flash answers in less
 	touchFaster   = 3.0   // a scan then goes so many times as fast
-	touchCells    = 3     // intervals on either side at least
+	touchCells    = 3     // samples on either side at least
 	touchPass     = 0.5   // of the first reads' bytes: read again in fewer intervals, they are as good
 	touchDecline  = -0.8  // rank correlation of the await with time, of random reads over the volume
 	touchQueue    = 8.0   // more in flight: it is the queue that they wait in
@@ -40,9 +40,14 @@ func (c *Case) firstTouch(dev string) *touch {
 	}
 	var cells []int
 	var vals []float64
+	sample := c.Signals.perSample(DiskReadAwait)
 	for k, n := range reads {
-		if n >= touchReads && await[k] > 0 {
-			cells = append(cells, k)
+		if n < touchReads || !(await[k] > 0) {
+			continue
+		}
+		cells = append(cells, k)
+		// The cells of one sample are one value.
+		if len(cells)%sample == 0 {
 			vals = append(vals, await[k])
 		}
 	}
@@ -52,7 +57,7 @@ func (c *Case) firstTouch(dev string) *touch {
 	}
 	t := &touch{device: dev, first: make(timeline.Mask, c.Grid.N), later: make(timeline.Mask, c.Grid.N)}
 	for i, k := range cells {
-		t.first[k], t.later[k] = i < at, i >= at
+		t.first[k], t.later[k] = i < at*sample, i >= at*sample
 	}
 	if len(vals)-at < touchCells && timeline.Sum(timeline.At(moved, t.later)) < touchPass*timeline.Sum(timeline.At(moved, t.first)) {
 		return nil

@@ -154,7 +154,7 @@ func (c *Case) starvedInStall() bool { return Share(c.starved(), c.Stall.Cells) 
 func (c *Case) besideCPU(busy timeline.Track) bool {
 	dev := busy.Labels.Get("device")
 	queue, await := c.For(DiskQueue, "device", dev), c.For(DiskWriteAwait, "device", dev)
-	if queue == nil || await == nil {
+	if queue == nil || await == nil || c.roomForStall(dev) {
 		return false
 	}
 	deep := timeline.Where(queue, func(x float64) bool { return x > besideInQueue })
@@ -166,6 +166,9 @@ func (c *Case) besideCPU(busy timeline.Track) bool {
 // interval, that no burst among them can have held up clients for as long as they were.
 func (c *Case) quickDevice(dev string) bool {
 	stalled := timeline.Quantile(timeline.At(c.Stall.Latency, c.Stall.Cells), 0.5)
+	if c.roomForStall(dev) {
+		return false
+	}
 	for _, of := range []*Signal{DiskWriteAwait, DiskReadAwait} {
 		each := timeline.Quantile(timeline.At(c.For(of, "device", dev), c.Stall.Cells), 0.95)
 		if each > quickAwaitS || !(stalled >= quickTimes*each) && each == each {
@@ -173,6 +176,24 @@ func (c *Case) quickDevice(dev string) bool {
 		}
 	}
 	return stalled == stalled
+}
+
+// roomForStall reports whether a device's samples are so much further apart than those of the stalls that
+// its requests of one interval took longer, one after the other, than clients stalled in it: all of that
+// may have been in the stall.
+func (c *Case) roomForStall(dev string) bool {
+	periodS := c.ResolutionS(DiskBusy)
+	if periodS < pinpointFactor*max(c.Stall.PeriodS, c.Grid.StepSeconds()) {
+		return false
+	}
+	busy := c.For(DiskBusy, "device", dev)
+	for _, e := range c.intervals(timeline.Known(busy), periodS) {
+		stalled := c.Seconds(c.Stall.Cells[e.First : e.Last+1])
+		if stalled > 0 && timeline.Mean(busy[e.First:e.Last+1])*periodS >= stalled {
+			return true
+		}
+	}
+	return false
 }
 
 func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {

@@ -38,8 +38,8 @@ func (r Rule) Finding(subject string) Finding {
 // seconds), or five minutes. A single interval of many seconds that was judged by one look at the
 // sessions is not enough: they may have waited for a fraction of a second.
 func (t Time) serious(s Stall) bool {
-	stalled, seen := t.Seconds(s.Cells.Without(s.Unsure)), t.Seconds(s.Observed)
-	if s.Sampled && t.Seconds(s.Cells) <= s.PeriodS && s.PeriodS >= coarseFromS {
+	stalled, seen := t.Seconds(s.AsSampled().Without(s.Unsure)), t.Seconds(s.Observed)
+	if s.Sampled && t.Seconds(s.AsSampled()) <= s.PeriodS && s.PeriodS >= coarseFromS {
 		return false
 	}
 	return stalled >= max(5, 0.01*seen) || stalled >= 300
@@ -61,7 +61,7 @@ func Trifle(stalledS, watchedS float64) bool {
 // stalled in all.
 func (st *Stalls) SeverityOf(share float64) Severity {
 	switch {
-	case !st.Stall.Any() || share < 0.05 || Trifle(st.Seconds(st.Stall.Cells), st.Seconds(st.Stall.Observed)):
+	case !st.Stall.Any() || share < 0.05 || Trifle(st.Seconds(st.Stall.AsSampled()), st.Seconds(st.Stall.Observed)):
 		return Info
 	case share >= 0.3 && st.serious(st.Stall):
 		return Critical

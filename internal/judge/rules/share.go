@@ -86,13 +86,25 @@ const (
 // stalled with and without the condition. Only time under load counts: otherwise idle time would
 // make any condition that occurs under load look guilty.
 func (st *Stalls) Attributable(condition timeline.Mask) (fraction, pIn, pOut float64) {
+	fraction, pIn, pOut = st.attributable(condition, st.Stall.Cells)
+	if st.Stall.Intervals == nil {
+		return fraction, pIn, pOut
+	}
+	// A condition that is known by the interval only is compared with intervals.
+	if f, in, out := st.attributable(condition, st.Stall.Intervals); f > fraction {
+		return f, in, out
+	}
+	return fraction, pIn, pOut
+}
+
+func (st *Stalls) attributable(condition, stalled timeline.Mask) (fraction, pIn, pOut float64) {
 	active := st.Stall.Active
 	in, out := active.And(condition), active.Without(condition)
-	pIn, pOut = Share(st.Stall.Cells, in), Share(st.Stall.Cells, out)
+	pIn, pOut = Share(stalled, in), Share(stalled, out)
 	if pIn <= pOut || pIn == 0 {
 		return 0, pIn, pOut
 	}
-	return Share(condition, st.Stall.Cells) * (1 - pOut/pIn), pIn, pOut
+	return Share(condition, stalled) * (1 - pOut/pIn), pIn, pOut
 }
 
 // Saturated marks where any device is never idle and has requests queued.

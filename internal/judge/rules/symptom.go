@@ -31,8 +31,8 @@ func SymptomRule(id, title, when, cause string) Rule {
 
 func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	f := r.Finding(s.Subject)
-	eps := s.Cells.Episodes()
-	stalled, seen := c.Seconds(s.Cells), c.Seconds(s.Observed)
+	eps := s.AsSampled().Episodes()
+	stalled, seen := c.Seconds(s.AsSampled()), c.Seconds(s.Observed)
 	longest := 0.0
 	for _, e := range eps {
 		longest = max(longest, float64(e.Cells())*c.Grid.StepSeconds())
@@ -59,8 +59,8 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		}
 	}
 	f.Weight = stalled / seen
-	f.Windows = c.Windows(s.Cells)
-	if f.PeriodS = c.Period(s.Cells); f.PeriodS > 0 {
+	f.Windows = c.Windows(s.AsSampled())
+	if f.PeriodS = c.Period(s.AsSampled()); f.PeriodS > 0 {
 		f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
 	}
 	// No operation ended in the stalled cells, so there is no latency to report.

@@ -102,10 +102,7 @@ func stalled(s diagnose.StallSummary) document.Line {
 	case s.Seconds <= 0:
 		out.Text = fmt.Sprintf("0 s of %s of %s", units.Seconds(s.Of), s.Signal)
 	default:
-		if s.AtMost {
-			out.Text = "at most "
-		}
-		out.Text += fmt.Sprintf("%s of %s (%s), %s, longest %s", units.Seconds(s.Seconds), units.Seconds(s.Of),
+		out.Text = fmt.Sprintf("%s of %s (%s), %s, longest %s", s.Range(), units.Seconds(s.Of),
 			units.Percent(s.Seconds/s.Of), plural(s.Episodes, "episode"), units.Seconds(s.LongestS))
 		if s.PeriodS > 0 {
 			out.Text += ", every " + units.Seconds(s.PeriodS)

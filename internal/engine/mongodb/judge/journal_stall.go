@@ -106,7 +106,7 @@ var journalAdvice = map[string]rules.Advice{
 // in the same second; it reaches back as far as the credited seconds do.
 func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
 	credit, each, syncs := sig.One(LogSyncTime), sig.One(LogSync), sig.One(LogSyncs)
-	step := sig.Grid.StepSeconds()
+	interval := sig.ResolutionS(LogSyncTime, LogSyncs)
 	usual := timeline.Quantile(each, 0.5)
 	slow := make([]float64, len(credit))
 	credited = make(timeline.Mask, len(credit))
@@ -119,12 +119,12 @@ func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
 		if k < len(syncs) && !math.IsNaN(syncs[k]) && !math.IsNaN(usual) {
 			excess = x - syncs[k]*usual
 		}
-		credited[k] = each[k] >= slowSyncS || excess*step >= excessSyncS && excess >= excessSyncShare
+		credited[k] = each[k] >= slowSyncS || excess*interval >= excessSyncS && excess >= excessSyncShare
 		if !credited[k] {
 			slow[k] = 0
 		}
 	}
-	least := sig.LeastOfCell(syncOnShare)
+	least := sig.LeastOfCell(syncOnShare, LogSyncTime)
 	return timeline.Where(sig.Credited(slow), func(x float64) bool { return x >= least }), credited
 }
 
@@ -132,10 +132,10 @@ func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
 // sample that lies across two cells leaves a twentieth of a sync in one of them, whose
 // time the server may have counted a sample earlier.
 func wholeSyncs(sig *rules.Signals, each []float64) []float64 {
-	syncs, step := sig.One(LogSyncs), sig.Grid.StepSeconds()
+	syncs, interval := sig.One(LogSyncs), sig.ResolutionS(LogSyncs)
 	out := slices.Clone(each)
 	for k := range out {
-		if k < len(syncs) && syncs[k]*step < 0.5 {
+		if k < len(syncs) && syncs[k]*interval < 0.5 {
 			out[k] = math.NaN()
 		}
 	}
@@ -146,7 +146,7 @@ func wholeSyncs(sig *rules.Signals, each []float64) []float64 {
 // the longest sync, and where it is over a cell's length, nearly that sync alone.
 func longestSync(sig *rules.Signals, slow timeline.Mask) float64 {
 	credit := sig.One(LogSyncTime)
-	longest := timeline.Max(timeline.At(credit, slow)) * sig.Grid.StepSeconds()
+	longest := timeline.Max(timeline.At(credit, slow)) * sig.ResolutionS(LogSyncTime)
 	// A sample that came late spreads its seconds over several cells, one in each.
 	for _, e := range timeline.Where(credit, func(x float64) bool { return x >= 0.99 }).Episodes() {
 		longest = max(longest, timeline.Sum(credit[e.First:e.Last+1])*sig.Grid.StepSeconds())

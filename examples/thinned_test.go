@@ -1,0 +1,177 @@
+package examples
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+// thinned is a recording as a source with another period would have made it: it keeps the first sample
+// of each interval.
+func thinned(ctx context.Context, m *recording.Memory, every, phase time.Duration) (recording.Reader, error) {
+	out := recording.NewMemory(recording.MemoryOptions{})
+	for _, s := range m.Sources() {
+		s.Period = max(s.Period, every)
+		out.Source(s)
+	}
+	metrics, err := m.Metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range metrics {
+		all, err := m.Samples(ctx, name.Name, name.From, name.To)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			b := &recording.Batch{Columns: []recording.Column{{Labels: s.Labels}}}
+			for i, p := range s.Points {
+				if i > 0 && interval(p, every, phase) == interval(s.Points[i-1], every, phase) {
+					continue
+				}
+				b.TimesMs, b.Columns[0].Values = append(b.TimesMs, p.T), append(b.Columns[0].Values, p.F)
+			}
+			if err := out.Append(ctx, b); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+func interval(p promql.FPoint, every, phase time.Duration) int64 {
+	return (p.T - phase.Milliseconds()) / every.Milliseconds()
+}
+
+// memories reads the files of an example.
+func memories(t *testing.T, dir string) (out []*recording.Memory) {
+	t.Helper()
+	files, err := sources.For(engines.All()).Expand(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		input, err := sources.For(engines.All()).Open(t.Context(), file, sources.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := recording.NewMemory(recording.MemoryOptions{})
+		if err := input.Source.Read(t.Context(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		out = append(out, mem)
+	}
+	return out
+}
+
+// mentioned are the findings that a report claims: causes and refutations, without those that say that
+// something held and was no cause.
+func mentioned(r *diagnose.Report) map[string]rules.Finding {
+	out := map[string]rules.Finding{}
+	for _, f := range r.Findings {
+		if f.Kind == rules.Cause && f.Severity != rules.Info || f.Kind == rules.Refutation {
+			out[f.Rule] = f
+		}
+	}
+	return out
+}
+
+// hiddenBy is a verdict that leaves open whether shorter stalls were there.
+var hiddenBy = regexp.MustCompile(`No stall.* would not show`)
+
+var sampledMore = regexp.MustCompile(`would not show|shorter intervals show more|in means of`)
+
+// However seldom the sources of an example are sampled, all of them, or only the database or its host:
+// the range of the stalled time contains what one-second samples show, no cause is named that they do not
+// show, none of theirs is refuted, and at least one of theirs is named, or the verdict says that the
+// intervals are too long.
+func TestThinned(t *testing.T) {
+	for _, dir := range []string{"mongodb-checkpoint", "postgres-checkpoint", "etcd-latency-bound", "wiredtiger-journal"} {
+		all := memories(t, dir)
+		truth := run(t, all, func(*recording.Memory) time.Duration { return time.Second }, 0)
+		for _, every := range []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute} {
+			for _, which := range []string{"all", "database", "host"} {
+				for _, phase := range []time.Duration{0, every / 3, every * 2 / 3} {
+					t.Run(fmt.Sprintf("%s/%s/%s/%s", dir, every, which, phase.Round(time.Second)), func(t *testing.T) {
+						got := run(t, all, func(m *recording.Memory) time.Duration {
+							isDatabase := m.Sources()[0].Engine != ""
+							if which == "all" || isDatabase == (which == "database") {
+								return every
+							}
+							return time.Second
+						}, phase)
+						compareThinned(t, truth, got)
+					})
+				}
+			}
+		}
+	}
+}
+
+func run(t *testing.T, all []*recording.Memory, every func(*recording.Memory) time.Duration, phase time.Duration) *diagnose.Report {
+	t.Helper()
+	var in []recording.Reader
+	for _, m := range all {
+		if every(m) == time.Second {
+			in = append(in, m)
+			continue
+		}
+		r, err := thinned(t.Context(), m, every(m), phase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, r)
+	}
+	r, err := diagnose.Run(t.Context(), in, diagnose.Options{Pack: pack})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func compareThinned(t *testing.T, truth, got *diagnose.Report) {
+	t.Helper()
+	stalled := truth.Stalls.Seconds
+	least, most := got.Stalls.Seconds, got.Stalls.Seconds
+	if got.Stalls.IntervalS > 0 {
+		least, most = got.Stalls.LeastS, got.Stalls.MostS
+	}
+	// A silence at the edge of an interval is a second more or less.
+	if tolerance := 0.15 * stalled; stalled < least-tolerance || stalled > most+tolerance && !hiddenBy.MatchString(got.Verdict) {
+		t.Errorf("stalled for %v s; the range is %v to %v s\n%s", stalled, least, most, got.Verdict)
+	}
+
+	want, have := mentioned(truth), mentioned(got)
+	kept := 0
+	for rule, f := range have {
+		if _, ok := want[rule]; ok {
+			kept++
+			continue
+		}
+		// What explains hardly any of it depends on which seconds an interval holds, and what is next to a
+		// latency that rose does not say why anything stalled.
+		if _, info := byRule(truth)[rule]; !info && f.Weight >= rules.MinAttributable && got.Stalls.Seconds > 0 {
+			t.Errorf("%s %s is not found in samples of a second: %s\n%s", f.Kind, rule, f.Summary, got.Verdict)
+		}
+	}
+	if kept == 0 && len(want) > 0 && !sampledMore.MatchString(got.Verdict) {
+		t.Errorf("no cause of %d is left, and the verdict does not say why: %s", len(want), got.Verdict)
+	}
+	for _, f := range got.Findings {
+		if f.Severity == rules.Critical && f.Kind == rules.Cause && strings.HasPrefix(f.Rule, "disk/") && want[f.Rule].Rule == "" {
+			t.Errorf("accused: %s: %s", f.Rule, f.Summary)
+		}
+	}
+}
