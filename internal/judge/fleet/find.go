@@ -119,32 +119,31 @@ func selectorText(server *recording.Server) string {
 
 // engineSets are the label sets of one engine's anchors.
 type engineSets struct {
-	engine string
-	sets   []labels.Labels
+	sets []labels.Labels
 }
 
 func (c *Census) anchorSets(ctx context.Context, server *recording.Server, pack *rules.Pack) ([]engineSets, error) {
 	var out []engineSets
-	look := func(engine string, metrics []string) error {
+	look := func(metrics []string) error {
 		have := slices.DeleteFunc(slices.Clone(metrics), func(n string) bool { return !slices.Contains(c.Metrics, n) })
 		if len(have) == 0 {
 			return nil
 		}
 		sets, err := server.LabelSets(ctx, have...)
 		if err == nil && len(sets) > 0 {
-			out = append(out, engineSets{engine, sets})
+			out = append(out, engineSets{sets})
 		}
 		return err
 	}
 	for _, e := range pack.Engines() {
-		if err := look(e.Short(), pack.Metrics(e.Anchor)); err != nil {
+		if err := look(pack.Metrics(e.Anchor)); err != nil {
 			return nil, err
 		}
 	}
 	if len(out) > 0 {
 		return out, nil
 	}
-	if err := look("", pack.Metrics(rules.DiskBusy)); err != nil {
+	if err := look(pack.Metrics(rules.DiskBusy)); err != nil {
 		return nil, err
 	}
 	if len(out) == 0 {
@@ -216,7 +215,6 @@ func (c *Census) group(all []engineSets) error {
 	members := map[string]*Member{}
 	without := 0
 	for _, e := range all {
-		instances := map[string][]string{}
 		for _, l := range e.sets {
 			name := nameOf(l, c.By)
 			if strings.Trim(name, "/") == "" {
@@ -232,11 +230,7 @@ func (c *Census) group(all []engineSets) error {
 				members[name] = m
 			}
 			m.sets = append(m.sets, l)
-			if !slices.Contains(instances[name], l.Get(instance)) {
-				instances[name] = append(instances[name], l.Get(instance))
-			}
 		}
-		c.remarkMany(e.engine, instances)
 	}
 	if len(members) == 0 {
 		return fmt.Errorf("no database series has the label %s: name others with --by", strings.Join(c.By, ", "))
@@ -252,28 +246,6 @@ func (c *Census) group(all []engineSets) error {
 	}
 	slices.SortFunc(c.Databases, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return nil
-}
-
-// remarkMany notes databases with several instances of an engine, which are then judged as if they
-// were one.
-func (c *Census) remarkMany(engine string, instances map[string][]string) {
-	if engine == "" {
-		engine = "hosts"
-	}
-	many, first, most := 0, "", 0
-	for name, in := range instances {
-		if len(in) < 2 {
-			continue
-		}
-		many++
-		if first == "" || name < first {
-			first, most = name, len(in)
-		}
-	}
-	if many > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d of the groups hold several instances of %s (%s: %d), judged as one: --by %s separates them",
-			many, engine, first, most, strings.Join(append(slices.Clone(c.By), Host), ",")))
-	}
 }
 
 // count counts each database's series at a time, in one request.

@@ -121,6 +121,8 @@ type Database struct {
 
 	report *diagnose.Report
 	store  []string
+	notes  []string
+	group  string // the census's name, if the group has several servers
 }
 
 // A Finding is one finding of a database in short.

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,15 +12,29 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// newReport counts what the databases have in common. Databases that were not read have no name.
-func newReport(server *recording.Server, c *Census, dbs []Database, opt Options) *Report {
+// notesMax bounds the notes of single databases.
+const notesMax = 8
+
+// newReport counts what the databases have in common. Groups that were not read are empty.
+func newReport(server *recording.Server, c *Census, groupsRead [][]Database, opt Options) *Report {
+	var dbs []Database
+	unread := 0
+	for _, of := range groupsRead {
+		if len(of) == 0 {
+			unread++
+		}
+		dbs = append(dbs, of...)
+	}
 	from, to := server.Span()
 	r := &Report{Version: Version, Server: server.Name(), Selector: selectorText(server), By: c.By, Chosen: c.Chosen,
-		Span: diagnose.Span{From: from, To: to}, Found: len(dbs), Databases: []Database{}, Groups: []Group{}, Missing: []Missing{},
+		Span: diagnose.Span{From: from, To: to}, Found: len(dbs) + unread, Databases: []Database{}, Groups: []Group{}, Missing: []Missing{},
 		Notes: slices.Clone(c.Notes)}
+	var notes []string
+	several := map[string]bool{}
 	for _, d := range dbs {
-		if d.Name == "" {
-			continue
+		notes = append(notes, d.notes...)
+		if d.group != "" {
+			several[d.group] = true
 		}
 		r.Databases = append(r.Databases, d)
 		if d.Problem != "" {
@@ -36,6 +51,11 @@ func newReport(server *recording.Server, c *Census, dbs []Database, opt Options)
 	if note := storeNote(dbs); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
+	if len(several) > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s by %s with several servers (%s): each server is judged separately", counted(len(several), "group"),
+			strings.Join(c.By, ", "), strings.Join(first(slices.Sorted(maps.Keys(several)), fixesMax), ", ")))
+	}
+	r.Notes = append(r.Notes, first(notes, notesMax)...)
 	for _, n := range server.Notes() {
 		r.Notes = append(r.Notes, n.Text)
 	}
@@ -48,6 +68,14 @@ func newReport(server *recording.Server, c *Census, dbs []Database, opt Options)
 	r.Missing = missing(r.Databases)
 	r.Verdict = verdict(r)
 	return r
+}
+
+// first are the first of some texts, with the number of the others.
+func first(texts []string, most int) []string {
+	if len(texts) <= most {
+		return texts
+	}
+	return append(slices.Clone(texts[:most]), fmt.Sprintf("%d more", len(texts)-most))
 }
 
 // gravity is the place of a database's severity among all; the last if it has no finding.

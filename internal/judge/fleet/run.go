@@ -31,7 +31,7 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 	if err := census.bounded(server, opt); err != nil {
 		return nil, err
 	}
-	dbs := make([]Database, len(census.Databases))
+	dbs := make([][]Database, len(census.Databases))
 	var (
 		mu      sync.Mutex
 		done    int
@@ -44,13 +44,15 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 			break
 		}
 		group.Go(func() error {
-			d, whole := judged(ctx, server, census, &census.Databases[i], opt)
+			of, whole := judged(ctx, server, census, &census.Databases[i], opt)
 			mu.Lock()
 			defer mu.Unlock()
 			if whole {
-				dbs[i] = d
+				dbs[i] = of
 				done++
-				samples += d.Samples
+				for _, d := range of {
+					samples += d.Samples
+				}
 			}
 			if opt.Progress != nil {
 				opt.Progress(done, len(dbs), samples)
@@ -80,18 +82,43 @@ func One(ctx context.Context, server *recording.Server, name string, opt Options
 		return nil, err
 	}
 	i := slices.IndexFunc(census.Databases, func(m Member) bool { return m.Name == name })
+	if i < 0 { // or one of several servers of a group
+		i = slices.IndexFunc(census.Databases, func(m Member) bool { return strings.HasPrefix(name, m.Name+serverSep) })
+	}
 	if i < 0 {
 		return nil, &UnknownError{Name: name, Near: near(name, census)}
 	}
-	census.Databases = census.Databases[i : i+1]
+	group := census.Databases[i]
+	census.Databases = []Member{group}
 	if err := census.bounded(server, opt); err != nil {
 		return nil, err
 	}
-	memory, err := census.Databases[0].read(ctx, server, census)
+	memory, err := group.read(ctx, server, census)
 	if err != nil {
 		return nil, err
 	}
-	return diagnose.Run(ctx, []recording.Reader{memory.Memory}, opt.Diagnose)
+	return memory.one(ctx, &group, name, opt.Diagnose)
+}
+
+// one is the full diagnosis of a group, or of the server of it that the name says.
+func (h *held) one(ctx context.Context, m *Member, name string, opt diagnose.Options) (*diagnose.Report, error) {
+	parts, err := diagnose.Servers(ctx, []recording.Reader{h.Memory}, opt)
+	if err != nil {
+		return nil, err
+	}
+	if name != m.Name {
+		var names []string
+		for _, p := range parts {
+			names = append(names, inGroup(m.Name, p.Name))
+		}
+		i := slices.Index(names, name)
+		if i < 0 {
+			return nil, &UnknownError{Name: name, Near: names}
+		}
+		parts = parts[i : i+1]
+	}
+	r, _, err := diagnose.Judge(ctx, parts, opt)
+	return r, err
 }
 
 // An UnknownError is returned for a name that no database has.
@@ -196,28 +223,81 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 	return memory, nil
 }
 
-// judged is a database's diagnosis in short. whole is false if the context ended it.
-func judged(ctx context.Context, server *recording.Server, c *Census, m *Member, opt Options) (d Database, whole bool) {
-	d = Database{Name: m.Name, Labels: maps.Clone(m.Labels), Series: m.Series, Findings: []Finding{}}
+// judged are the diagnoses of a group's databases in short, usually one. whole is false if the context
+// ended it.
+func judged(ctx context.Context, server *recording.Server, c *Census, m *Member, opt Options) (out []Database, whole bool) {
+	d := Database{Name: m.Name, Labels: maps.Clone(m.Labels), Series: m.Series, Findings: []Finding{}}
 	memory, err := m.read(ctx, server, c)
-	var r *diagnose.Report
 	if err == nil {
 		d.Series, d.Samples, d.store = memory.series, memory.samples, memory.store
-		r, err = diagnose.Run(ctx, []recording.Reader{memory.Memory}, opt.Diagnose)
+		out, err = d.each(ctx, memory, opt.Diagnose)
 	}
 	if ctx.Err() != nil {
-		return d, false
+		return nil, false
 	}
 	if err != nil {
 		d.Problem = err.Error()
-		return d, true
+		return []Database{d}, true
 	}
-	d.take(r)
-	return d, true
+	return out, true
+}
+
+// each judges every server of a group. The labels that make a group may be those of several servers,
+// and of hosts that none of them runs on.
+func (d Database) each(ctx context.Context, memory *held, opt diagnose.Options) ([]Database, error) {
+	r, err := diagnose.Each(ctx, []recording.Reader{memory.Memory}, opt)
+	if err != nil {
+		return nil, err
+	}
+	all := servers(r)
+	if len(all) == 1 {
+		d.take(all[0])
+		if n := len(r.Others); n > 0 {
+			d.notes = append(d.notes, fmt.Sprintf("%s: devices of %s are left out: no database of the group is known to run there", d.Name, counted(n, "host")))
+		}
+		return []Database{d}, nil
+	}
+	var out []Database
+	for i, one := range all {
+		x := Database{Name: inGroup(d.Name, one.Server.Name), Labels: maps.Clone(d.Labels), Findings: []Finding{}, store: d.store, group: d.Name}
+		if i == 0 {
+			x.Series, x.Samples = d.Series, d.Samples // read in one request, for all of them
+		}
+		x.take(one)
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// serverSep separates a group's name from that of one of its servers.
+const serverSep = "/"
+
+// inGroup is the name of a group's server, which may begin with the group's already.
+func inGroup(group, server string) string {
+	if strings.HasPrefix(server, group+serverSep) {
+		return server
+	}
+	return group + serverSep + server
+}
+
+// servers are the reports of databases, or those of hosts where there is no database.
+func servers(r *diagnose.Report) []*diagnose.Report {
+	all := r.All()
+	if len(all) == 1 {
+		return all
+	}
+	of := slices.DeleteFunc(slices.Clone(all), func(x *diagnose.Report) bool { return x.Server.Engine == "" })
+	if len(of) == 0 {
+		return all
+	}
+	return of
 }
 
 func (d *Database) take(r *diagnose.Report) {
 	d.report = r
+	for _, n := range r.Notes {
+		d.notes = append(d.notes, d.Name+": "+n)
+	}
 	d.Verdict, d.Signal = r.Verdict, r.Stalls.Signal
 	// Stalls are the first incident's; the others stalled too.
 	d.StalledS, d.WatchedS, d.LongestS, d.PeriodS = r.StalledS(), r.Stalls.Of, r.Stalls.LongestS, r.Stalls.PeriodS
