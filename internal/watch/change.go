@@ -24,6 +24,8 @@ const (
 
 // A Change is a finding that appeared, changed severity, cleared or ended.
 type Change struct {
+	// Server is whose finding it is; "" if there is only one.
+	Server  string
 	Event   Event
 	At      time.Time
 	Finding diagnose.Finding // its current state; for one that ended, its last state
@@ -35,6 +37,7 @@ type Change struct {
 
 // A State is a finding that holds of the window. Its Ongoing says whether it is true now.
 type State struct {
+	Server  string // whose it is; "" if there is only one
 	Finding diagnose.Finding
 	Since   time.Time
 }

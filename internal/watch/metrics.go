@@ -2,6 +2,7 @@ package watch
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,34 +22,32 @@ const labelMax = 200
 // The metrics. A finding's series is there while it holds of the window; an alert is
 // `plimsoll_finding_active == 1` with a `for`, which clears when the finding is over.
 var (
-	descFinding = prometheus.NewDesc("plimsoll_finding",
-		"1 for each finding that holds: the rule and the device, engine or member that it concerns.",
-		[]string{"rule", "subject", "severity", "kind"}, nil)
-	descFindingActive = prometheus.NewDesc("plimsoll_finding_active",
-		"For each finding that holds of the window: 1 while it is true now, 0 once it is over.",
-		[]string{"rule", "subject", "severity", "kind"}, nil)
-	descFindingShare = prometheus.NewDesc("plimsoll_finding_stalled_ratio",
-		"Share of the window's stalled time that a finding explains, 0 to 1.", []string{"rule", "subject"}, nil)
-	descFindingSince = prometheus.NewDesc("plimsoll_finding_since_timestamp_seconds",
-		"When a finding began to hold, in seconds since 1970.", []string{"rule", "subject"}, nil)
-	descWindow = prometheus.NewDesc("plimsoll_window_observed_seconds",
-		"Time of the window in which clients' waits are measurable.", nil, nil)
-	descWindowStalled = prometheus.NewDesc("plimsoll_window_stalled_seconds",
-		"Time of the window in which clients stalled.", nil, nil)
-	descStall = prometheus.NewDesc("plimsoll_stall_in_progress",
-		"1 while clients stall, 0 while they do not.", []string{"subject"}, nil)
-	descStalls = prometheus.NewDesc("plimsoll_stalls_total",
-		"Stalls that began since the watch started.", nil, nil)
-	descStalled = prometheus.NewDesc("plimsoll_stalled_seconds_total",
-		"Time of the stalls that ended since the watch started.", nil, nil)
-	descLatency = prometheus.NewDesc("plimsoll_client_latency_seconds",
-		"Mean latency of clients' operations in the newest 15 s.", []string{"subject"}, nil)
-	descHighest = prometheus.NewDesc("plimsoll_client_latency_highest_seconds",
-		"Highest mean latency of a sampling interval in the newest 15 s.", []string{"subject"}, nil)
-	descUsual = prometheus.NewDesc("plimsoll_client_latency_usual_seconds",
-		"Median over the window of the mean latencies of its sampling intervals.", []string{"subject"}, nil)
-	descRate = prometheus.NewDesc("plimsoll_client_operations_rate",
-		"Clients' operations completed per second in the newest 15 s.", []string{"subject"}, nil)
+	descFinding = newPerServer("plimsoll_finding",
+		"1 for each finding that holds: the rule and the device, engine or member that it concerns.", "rule", "subject", "severity", "kind")
+	descFindingActive = newPerServer("plimsoll_finding_active",
+		"For each finding that holds of the window: 1 while it is true now, 0 once it is over.", "rule", "subject", "severity", "kind")
+	descFindingShare = newPerServer("plimsoll_finding_stalled_ratio",
+		"Share of the window's stalled time that a finding explains, 0 to 1.", "rule", "subject")
+	descFindingSince = newPerServer("plimsoll_finding_since_timestamp_seconds",
+		"When a finding began to hold, in seconds since 1970.", "rule", "subject")
+	descWindow = newPerServer("plimsoll_window_observed_seconds",
+		"Time of the window in which clients' waits are measurable.")
+	descWindowStalled = newPerServer("plimsoll_window_stalled_seconds",
+		"Time of the window in which clients stalled.")
+	descStall = newPerServer("plimsoll_stall_in_progress",
+		"1 while clients stall, 0 while they do not.", "subject")
+	descStalls = newPerServer("plimsoll_stalls_total",
+		"Stalls that began since the watch started.")
+	descStalled = newPerServer("plimsoll_stalled_seconds_total",
+		"Time of the stalls that ended since the watch started.")
+	descLatency = newPerServer("plimsoll_client_latency_seconds",
+		"Mean latency of clients' operations in the newest 15 s.", "subject")
+	descHighest = newPerServer("plimsoll_client_latency_highest_seconds",
+		"Highest mean latency of a sampling interval in the newest 15 s.", "subject")
+	descUsual = newPerServer("plimsoll_client_latency_usual_seconds",
+		"Median over the window of the mean latencies of its sampling intervals.", "subject")
+	descRate = newPerServer("plimsoll_client_operations_rate",
+		"Clients' operations completed per second in the newest 15 s.", "subject")
 	descUp = prometheus.NewDesc("plimsoll_source_up",
 		"1 while a source delivers samples.", []string{"source"}, nil)
 	descSamples = prometheus.NewDesc("plimsoll_source_samples_total",
@@ -93,10 +92,10 @@ var (
 		"CPU time used by diagnoses.", nil, nil)
 	descDiagnosed = prometheus.NewDesc("plimsoll_diagnosis_timestamp_seconds",
 		"Time of the newest sample in the last diagnosis, in seconds since 1970.", nil, nil)
-	descHeadroom = prometheus.NewDesc("plimsoll_headroom_ratio",
-		"Part of a limit that was left when most of it was used, in the finest interval of the window; 0 if the limit was met.", []string{"resource", "subject"}, nil)
-	descToLimit = prometheus.NewDesc("plimsoll_seconds_to_limit",
-		"Time until a limit is met at the present rate; there is no series where it is not met or that cannot be told.", []string{"resource", "subject"}, nil)
+	descHeadroom = newPerServer("plimsoll_headroom_ratio",
+		"Part of a limit that was left when most of it was used, in the finest interval of the window; 0 if the limit was met.", "resource", "subject")
+	descToLimit = newPerServer("plimsoll_seconds_to_limit",
+		"Time until a limit is met at the present rate; there is no series where it is not met or that cannot be told.", "resource", "subject")
 	descBuild = prometheus.NewDesc("plimsoll_build_info",
 		"1, with the program's version.", []string{"version"}, nil)
 )
@@ -120,26 +119,23 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) { give(ch, d, prometheus.GaugeValue, v, labels) }
 	counter := func(d *prometheus.Desc, v float64, labels ...string) { give(ch, d, prometheus.CounterValue, v, labels) }
 	gauge(descBuild, 1, w.opt.Version)
-	collectFindings(gauge, s.states)
+	collectFindings(ch, s.states)
 	if s.report != nil {
-		gauge(descWindow, s.report.Stalls.Of)
-		gauge(descWindowStalled, s.report.Stalls.Seconds)
 		gauge(descDiagnosed, seconds(s.at))
-		collectHeadroom(gauge, s.report.Headroom)
+		for _, r := range s.report.All() {
+			server := ""
+			if r.Server != nil {
+				server = r.Server.Name
+			}
+			descWindow.gauge(ch, server, r.Stalls.Of)
+			descWindowStalled.gauge(ch, server, r.Stalls.Seconds)
+			collectHeadroom(ch, server, r.Headroom)
+		}
 	}
 	counter(descDiagnoses, float64(s.diagnoses))
 	counter(descDiagnosesFailed, float64(s.failed))
 	counter(descDiagnosing, s.cost.Seconds())
-	now := s.stallsNow
-	counter(descStalls, float64(now.Count))
-	counter(descStalled, now.Stalled)
-	if now.Subject != "" {
-		gauge(descStall, flag(now.Going), now.Subject)
-		gauge(descLatency, now.Latency, now.Subject)
-		gauge(descHighest, now.Highest, now.Subject)
-		gauge(descUsual, now.Usual, now.Subject)
-		gauge(descRate, now.Rate, now.Subject)
-	}
+	collectStalls(ch, s.stallsNow)
 	if w.ring != nil {
 		writing, lost, waiting := w.ring.health()
 		gauge(descRing, float64(s.ringBytes))
@@ -162,28 +158,65 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 	w.collectFeeds(ch)
 }
 
-func collectFindings(gauge func(d *prometheus.Desc, v float64, labels ...string), states []State) {
-	given := map[[2]string]bool{} // a shortened label may equal another one
+// A perServer is a metric that each server has: with the label server if there are several.
+type perServer struct{ plain, named *prometheus.Desc }
+
+func newPerServer(name, help string, labels ...string) perServer {
+	return perServer{plain: prometheus.NewDesc(name, help, labels, nil), named: prometheus.NewDesc(name, help, append(slices.Clone(labels), "server"), nil)}
+}
+
+func (d perServer) gauge(ch chan<- prometheus.Metric, server string, v float64, labels ...string) {
+	d.give(ch, prometheus.GaugeValue, server, v, labels)
+}
+
+func (d perServer) give(ch chan<- prometheus.Metric, kind prometheus.ValueType, server string, v float64, labels []string) {
+	if server == "" {
+		give(ch, d.plain, kind, v, labels)
+		return
+	}
+	give(ch, d.named, kind, v, append(labels, server))
+}
+
+func collectStalls(ch chan<- prometheus.Metric, all []stallState) {
+	if len(all) == 0 {
+		all = []stallState{{}} // none was seen
+	}
+	for _, now := range all {
+		descStalls.give(ch, prometheus.CounterValue, now.Server, float64(now.Count), nil)
+		descStalled.give(ch, prometheus.CounterValue, now.Server, now.Stalled, nil)
+		if now.Subject == "" {
+			continue
+		}
+		descStall.gauge(ch, now.Server, flag(now.Going), now.Subject)
+		descLatency.gauge(ch, now.Server, now.Latency, now.Subject)
+		descHighest.gauge(ch, now.Server, now.Highest, now.Subject)
+		descUsual.gauge(ch, now.Server, now.Usual, now.Subject)
+		descRate.gauge(ch, now.Server, now.Rate, now.Subject)
+	}
+}
+
+func collectFindings(ch chan<- prometheus.Metric, states []State) {
+	given := map[[3]string]bool{} // a shortened label may equal another one
 	for _, st := range states {
 		f := st.Finding
-		id := [2]string{f.Rule, label(f.Subject)}
+		id := [3]string{f.Rule, label(f.Subject), label(st.Server)}
 		if given[id] {
 			continue
 		}
 		given[id] = true
-		gauge(descFinding, 1, f.Rule, f.Subject, string(f.Severity), string(f.Kind))
-		gauge(descFindingActive, flag(f.Ongoing), f.Rule, f.Subject, string(f.Severity), string(f.Kind))
-		gauge(descFindingSince, seconds(st.Since), f.Rule, f.Subject)
+		descFinding.gauge(ch, st.Server, 1, f.Rule, f.Subject, string(f.Severity), string(f.Kind))
+		descFindingActive.gauge(ch, st.Server, flag(f.Ongoing), f.Rule, f.Subject, string(f.Severity), string(f.Kind))
+		descFindingSince.gauge(ch, st.Server, seconds(st.Since), f.Rule, f.Subject)
 		if f.Kind != diagnose.Refutation {
-			gauge(descFindingShare, f.Weight, f.Rule, f.Subject)
+			descFindingShare.gauge(ch, st.Server, f.Weight, f.Rule, f.Subject)
 		}
 	}
 }
 
-// headroomMax bounds the exported limits.
+// headroomMax bounds the exported limits of a server.
 const headroomMax = 256
 
-func collectHeadroom(gauge func(d *prometheus.Desc, v float64, labels ...string), all []headroom.Headroom) {
+func collectHeadroom(ch chan<- prometheus.Metric, server string, all []headroom.Headroom) {
 	given := map[[2]string]bool{} // a shortened label may equal another one
 	for _, h := range all {
 		id := [2]string{h.Resource, label(h.Subject)}
@@ -191,9 +224,9 @@ func collectHeadroom(gauge func(d *prometheus.Desc, v float64, labels ...string)
 			continue
 		}
 		given[id] = true
-		gauge(descHeadroom, max(0, 1-*h.Most.Ratio), h.Resource, h.Subject)
+		descHeadroom.gauge(ch, server, max(0, 1-*h.Most.Ratio), h.Resource, h.Subject)
 		if h.Ends != nil {
-			gauge(descToLimit, h.Ends.InS, h.Resource, h.Subject)
+			descToLimit.gauge(ch, server, h.Ends.InS, h.Resource, h.Subject)
 		}
 	}
 }

@@ -1,11 +1,9 @@
 package watch
 
 import (
-	"context"
 	"math"
 	"time"
 
-	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -28,6 +26,7 @@ const (
 
 // stallState is the clients' current waiting.
 type stallState struct {
+	Server  string // "" if there is only one
 	Subject string // what was judged: "MongoDB writes"; "" while it is not measurable
 	// Latency and Highest are the mean and the highest mean of an interval over the newest 15 s, in
 	// seconds, NaN if not known; Usual is the median of the window, Threshold the latency from
@@ -160,32 +159,4 @@ func countFrom(m timeline.Mask, from int) (n int) {
 		}
 	}
 	return n
-}
-
-// feel checks whether clients are waiting now, and reports a change. It returns the CPU time it
-// used.
-func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Duration {
-	in, from, to := w.readers()
-	if in == nil {
-		return 0
-	}
-	began := w.opt.CPU()
-	c, err := diagnose.Felt(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to})
-	if err != nil || c.Stall.Cells == nil || c.Grid.N == 0 {
-		return w.opt.CPU() - began
-	}
-	w.tracing.Observe(ctx, c)
-	events := w.stalls.observe(c)
-	took := w.opt.CPU() - began
-	w.mu.Lock()
-	w.state.stallsNow = w.stalls.state
-	states := w.state.states
-	w.mu.Unlock()
-	for _, e := range events {
-		if soon := now.Add(afterBegin); e.began && soon.Before(s.diagnosis) {
-			s.diagnosis = soon
-		}
-		w.tellStall(ctx, e, states)
-	}
-	return took
 }

@@ -22,6 +22,7 @@ func (w *Watch) tell(ctx context.Context, c Change) {
 		slog.String("severity", string(f.Severity)), slog.String("kind", string(f.Kind)),
 		slog.Time("since", c.Since.In(w.zone())),
 	}
+	attrs = append(attrs, ofServer(c.Server)...)
 	level := levels[f.Severity]
 	if f.Kind == diagnose.Refutation {
 		level = slog.LevelInfo
@@ -45,6 +46,7 @@ func (w *Watch) tell(ctx context.Context, c Change) {
 // tellStall logs the beginning or the end of a stall as one line, with the cause if already known.
 func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
 	attrs := []slog.Attr{slog.String("event", "stall"), slog.String("subject", e.state.Subject)}
+	attrs = append(attrs, ofServer(e.state.Server)...)
 	switch {
 	case e.more:
 		attrs = append(attrs, slog.Int("stalls", e.untold), slog.Int64("stalls_in_all", e.state.Count),
@@ -78,6 +80,14 @@ func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
 		}
 		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients are stalled", attrs...)
 	}
+}
+
+// ofServer names the server, if there are several.
+func ofServer(name string) []slog.Attr {
+	if name == "" {
+		return nil
+	}
+	return []slog.Attr{slog.String("server", name)}
 }
 
 func (w *Watch) zone() *time.Location {

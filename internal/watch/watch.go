@@ -29,12 +29,14 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/identity"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -131,11 +133,11 @@ type Watch struct {
 	feeds   []*feed
 	ring    *queue // nil without one
 	push    *queue // the same
-	tracker *Tracker
-	stalls  *stalls
 	pages   pages
 	tracing *Tracing // nil if none is asked for
 	traces  *feed    // what they measured; the same
+
+	databases []*database
 
 	mu    sync.Mutex
 	state state
@@ -150,7 +152,7 @@ type state struct {
 	failed    int64
 	cost      time.Duration // CPU of all diagnoses
 	states    []State
-	stallsNow stallState
+	stallsNow []stallState // of each server
 	ringBytes int64
 	marks     []recording.Mark
 	marked    bool // since the last diagnosis
@@ -176,7 +178,7 @@ func New(inputs []Input, opt Options) *Watch {
 	if opt.Log == nil {
 		opt.Log = nowhere
 	}
-	w := &Watch{opt: opt, tracker: NewTracker(), stalls: &stalls{}}
+	w := &Watch{opt: opt}
 	var outs []*queue
 	if opt.Ring != nil {
 		w.ring = newQueue(opt.Ring, ringWords, opt.Log)
@@ -285,14 +287,29 @@ func (w *Watch) readers() (in []recording.Reader, from, to time.Time) {
 	return in, from, to
 }
 
-// Lay lays the window on a grid, as the next diagnosis would judge it. The error is
-// [diagnose.ErrNothing] while there are too few samples.
+// Lay lays the window of the server that the last report is of on a grid, as the next diagnosis would
+// judge it. The error is [diagnose.ErrNothing] while there are too few samples.
 func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
 	in, from, to := w.readers()
 	if in == nil {
 		return nil, diagnose.ErrNothing
 	}
-	return diagnose.Lay(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to})
+	opt := diagnose.Options{Pack: w.opt.Pack}
+	parts, err := diagnose.Servers(ctx, in, opt)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) > 0 {
+		shown := parts[0]
+		if r := w.Report(); r != nil && r.Server != nil {
+			if i := slices.IndexFunc(parts, func(p identity.Part) bool { return p.Name == r.Server.Name }); i >= 0 {
+				shown = parts[i]
+			}
+		}
+		in = shown.Readers
+	}
+	opt.From, opt.To = from, to
+	return diagnose.Lay(ctx, in, opt)
 }
 
 // detailSlots is how finely the page's charts are drawn.
@@ -303,16 +320,17 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	in, from, to := w.readers()
 	w.mu.Lock()
 	same := to.Equal(w.state.at)
-	var balances map[string]headroom.Balance
-	if w.state.report != nil {
-		balances = w.state.report.Balances
-	}
 	w.mu.Unlock()
 	if same {
 		return 0, nil // no sample since
 	}
 	began := w.opt.CPU()
-	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to, Slots: detailSlots, Marks: w.Marks(), Known: w.opt.Known, Balances: balances})
+	err = w.divide(ctx, in)
+	var r *diagnose.Report
+	var changes []Change
+	if err == nil {
+		r, changes, err = w.judge(ctx, diagnose.Options{Pack: w.opt.Pack, From: from, To: to, Slots: detailSlots, Marks: w.Marks(), Known: w.opt.Known})
+	}
 	took = w.opt.CPU() - began
 	if err != nil {
 		w.mu.Lock()
@@ -320,13 +338,12 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 		w.mu.Unlock()
 		return took, err
 	}
-	changes := w.tracker.Observe(to, everyFinding(r))
 	w.mu.Lock()
 	s := &w.state
 	s.report, s.at = r, to
 	s.cost += took
 	s.diagnoses++
-	s.states = w.tracker.States()
+	s.states = w.tracked()
 	w.mu.Unlock()
 	for _, c := range changes {
 		w.tell(ctx, c)

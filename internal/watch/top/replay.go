@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/identity"
 	"plimsoll/internal/record/recording"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // A Replay is the feed of recordings.
 type Replay struct {
-	in       []recording.Reader
+	parts    []identity.Part // the servers
 	pack     *rules.Pack
 	from, to time.Time
 	folder   string // that keeps marks; "" if there is none
@@ -42,13 +43,19 @@ type ReplayOptions struct {
 	From, To time.Time
 	// Known are limits that need not be guessed.
 	Known headroom.Known
+	// Hosts are names of hosts that the user gave, by the name of a source.
+	Hosts map[string]string
 	// Folder is the recording's, if there is just one: it keeps marks.
 	Folder string
 }
 
 // NewReplay replays recordings of the same stretch of time.
 func NewReplay(ctx context.Context, in []recording.Reader, opt ReplayOptions) (*Replay, error) {
-	r := &Replay{in: in, pack: opt.Pack, from: opt.From, to: opt.To, folder: opt.Folder, known: opt.Known, step: replayStep}
+	r := &Replay{pack: opt.Pack, from: opt.From, to: opt.To, folder: opt.Folder, known: opt.Known, step: replayStep}
+	var err error
+	if r.parts, err = diagnose.Servers(ctx, in, diagnose.Options{Pack: opt.Pack, Hosts: opt.Hosts}); err != nil {
+		return nil, err
+	}
 	for _, reader := range in {
 		for _, s := range reader.Sources() {
 			r.step = max(r.step, coarse*s.Period)
@@ -100,11 +107,11 @@ func (r *Replay) Load(ctx context.Context, at time.Time) (*rules.Case, *diagnose
 		return r.last.c, r.last.r, nil
 	}
 	opt := diagnose.Options{Pack: r.pack, From: from, To: to, Known: r.known}
-	c, err := diagnose.Lay(ctx, r.in, opt)
+	report, worst, err := diagnose.Judge(ctx, r.parts, opt)
 	if err != nil {
 		return nil, nil, err
 	}
-	report, err := diagnose.Run(ctx, r.in, opt)
+	c, err := diagnose.Lay(ctx, worst.Readers, opt)
 	if err != nil {
 		return nil, nil, err
 	}

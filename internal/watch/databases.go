@@ -1,0 +1,178 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/headroom"
+	"plimsoll/internal/record/identity"
+	"plimsoll/internal/record/recording"
+)
+
+// A database is a server, or a host without one, with what the watch remembers of it. Only the loop
+// uses it.
+type database struct {
+	part     identity.Part
+	tracker  *Tracker
+	stalls   *stalls
+	balances map[string]headroom.Balance
+}
+
+// divide divides the windows by server. What is remembered of a server stays with its name.
+func (w *Watch) divide(ctx context.Context, in []recording.Reader) error {
+	parts, err := diagnose.Servers(ctx, in, diagnose.Options{Pack: w.opt.Pack})
+	if err != nil {
+		return err
+	}
+	if len(parts) == 1 && len(w.databases) == 1 {
+		w.databases[0].part = parts[0] // whatever it is called by now
+		return nil
+	}
+	var now []*database
+	for _, p := range parts {
+		i := slices.IndexFunc(w.databases, func(d *database) bool { return d.part.Name == p.Name })
+		if i < 0 {
+			now = append(now, &database{part: p, tracker: NewTracker(), stalls: &stalls{}})
+			continue
+		}
+		w.databases[i].part = p
+		now = append(now, w.databases[i])
+	}
+
+	// A server without samples in the window has nothing to read, but its findings have to end.
+	for _, d := range w.databases {
+		if !slices.Contains(now, d) && len(d.tracker.held) > 0 {
+			d.part.Readers = nil
+			now = append(now, d)
+		}
+	}
+	w.databases = now
+	return nil
+}
+
+// label is what a server is called if there are several.
+func (w *Watch) label(d *database) string {
+	if len(w.databases) < 2 {
+		return ""
+	}
+	return d.part.Name
+}
+
+// present are the servers with samples in the window.
+func (w *Watch) present() (out []*database) {
+	for _, d := range w.databases {
+		if d.part.Readers != nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// judge judges each server of the windows, and notes what changed.
+func (w *Watch) judge(ctx context.Context, opt diagnose.Options) (*diagnose.Report, []Change, error) {
+	opt.BalancesOf = map[string]map[string]headroom.Balance{}
+	var parts []identity.Part
+	for _, d := range w.present() {
+		parts = append(parts, d.part)
+		opt.BalancesOf[d.part.Name] = d.balances
+	}
+	r, _, err := diagnose.Judge(ctx, parts, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	var changes []Change
+	for _, d := range w.databases {
+		var findings []diagnose.Finding
+		if one := reportOf(r, d, len(parts)); one != nil {
+			findings, d.balances = everyFinding(one), one.Balances
+		}
+		for _, c := range d.tracker.Observe(opt.To, findings) {
+			c.Server = w.label(d)
+			changes = append(changes, c)
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b Change) int { return diagnose.Compare(a.Finding, b.Finding) })
+	return r, changes, nil
+}
+
+// reportOf is a server's report among those of so many servers; nil if it was not judged.
+func reportOf(r *diagnose.Report, d *database, of int) *diagnose.Report {
+	if of == 1 && d.part.Readers != nil {
+		return r
+	}
+	for _, one := range r.All() {
+		if one.Server != nil && one.Server.Name == d.part.Name && d.part.Readers != nil {
+			return one
+		}
+	}
+	return nil
+}
+
+// tracked are the findings that hold of all servers.
+func (w *Watch) tracked() (out []State) {
+	for _, d := range w.databases {
+		for _, s := range d.tracker.States() {
+			s.Server = w.label(d)
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b State) int { return diagnose.Compare(a.Finding, b.Finding) })
+	return out
+}
+
+// feel checks whether clients of any server are waiting now, and reports a change. It returns the CPU
+// time it used.
+func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Duration {
+	in, from, to := w.readers()
+	if in == nil {
+		return 0
+	}
+	began := w.opt.CPU()
+	if len(w.databases) == 0 {
+		if err := w.divide(ctx, in); err != nil {
+			return w.opt.CPU() - began
+		}
+	}
+	var events []stallEvent
+	for _, d := range w.present() {
+		events = append(events, w.feelOne(ctx, d, from, to)...)
+	}
+	took := w.opt.CPU() - began
+
+	w.mu.Lock()
+	w.state.stallsNow = nil
+	for _, d := range w.databases {
+		st := d.stalls.state
+		st.Server = w.label(d)
+		w.state.stallsNow = append(w.state.stallsNow, st)
+	}
+	states := w.state.states
+	w.mu.Unlock()
+	for _, e := range events {
+		if soon := now.Add(afterBegin); e.began && soon.Before(s.diagnosis) {
+			s.diagnosis = soon
+		}
+		w.tellStall(ctx, e, slices.DeleteFunc(slices.Clone(states), func(st State) bool { return st.Server != e.state.Server }))
+	}
+	return took
+}
+
+// feelOne is feel for one server.
+func (w *Watch) feelOne(ctx context.Context, d *database, from, to time.Time) []stallEvent {
+	part, err := d.part.Now(ctx)
+	if err != nil {
+		return nil
+	}
+	c, err := diagnose.Felt(ctx, part.Readers, diagnose.Options{Pack: w.opt.Pack, From: from, To: to})
+	if err != nil || c.Stall.Cells == nil || c.Grid.N == 0 {
+		return nil
+	}
+	w.tracing.Observe(ctx, c)
+	events := d.stalls.observe(c)
+	for i := range events {
+		events[i].state.Server = w.label(d)
+	}
+	return events
+}
