@@ -144,6 +144,9 @@ func (o *fitOptions) print(a *app, fitted *fit.Fitted, text []byte) error {
 
 // asFitFailure gives errors in a recording's content the exit code of a failure, with their hint.
 func asFitFailure(err error) error {
+	if several := (*diagnose.SeveralError)(nil); errors.As(err, &several) {
+		return err // the command line has to choose
+	}
 	var h hinted
 	if errors.As(err, &h) {
 		return &failure{code: exitFailure, err: err, hint: h.Hint()}
@@ -157,11 +160,12 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	stop := a.meter(t).show()
 	defer stop()
 	opt := fit.Options{Pack: pack(), Engines: engines.All(), From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
-	in, done, err := o.readers(ctx, a, args, t)
+	in, hosts, done, err := o.readers(ctx, a, args, t)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	opt.Hosts = hosts
 	o.region = reportedRegion(in)
 	// A live source ends without an error, whatever ends it: samples taken before a signal are
 	// still fitted.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/recording"
 )
@@ -144,62 +146,69 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 	return o.tellPushed(ctx, a, args, p, w, interrupted)
 }
 
-// pushAll pushes captures first, then live samples.
+// pushAll pushes captures first, then live samples. Several servers and hosts get labels, as in a
+// recording of them: a receiver that has two series with the same labels keeps neither whole.
 func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recording.Pusher, keep recording.Writer, w *countedWriter, t *tally) error {
-	var files, lives []input
+	l, err := o.labeller(ctx, inputs, t)
+	if err != nil {
+		return err
+	}
+	files, lives := make([]input, len(inputs)), make([]input, len(inputs)) // at the places of inputs
 	var past []recording.Reader
-	for _, in := range inputs {
+	var pastInto []recording.Writer
+	for i, in := range inputs {
 		switch {
 		case in.Reader == nil && in.Source.Live():
-			lives = append(lives, in)
+			lives[i] = in
 		case in.Reader == nil:
-			files = append(files, in)
+			files[i] = in
 		default:
-			past = append(past, in.Reader)
+			past, pastInto = append(past, in.Reader), append(pastInto, labelled(l, w)(i))
 			if keep == nil {
 				continue
 			}
-			if err := copyReader(ctx, in.Reader, keep, o.fromAt, o.toAt, t); err != nil {
+			if err := copyReader(ctx, in.Reader, labelled(l, keep)(i), o.fromAt, o.toAt, t); err != nil {
 				return err
 			}
 		}
 	}
-	if len(files) > 0 {
-		spool, err := o.spool(ctx, files, keep, t)
+	given := func(in input) bool { return in.Source != nil }
+	if slices.ContainsFunc(files, given) {
+		spool, err := o.spool(ctx, files, keep, l, t)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = spool.remove() }()
-		past = append(past, spool)
+		past, pastInto = append(past, spool), append(pastInto, w)
 	}
 	if len(past) > 0 {
-		err := recording.Push(ctx, past, w, o.fromAt, o.toAt, func(done, total time.Duration) {
+		err := recording.Push(ctx, past, func(i int) recording.Writer { return pastInto[i] }, o.fromAt, o.toAt, func(done, total time.Duration) {
 			t.setCount("pushing", "minutes of samples", int(done.Minutes()), int(total.Minutes()))
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if len(lives) == 0 {
+	if !slices.ContainsFunc(lives, given) {
 		return nil
 	}
 	t.setStage("", 0, 0)
 	if keep == nil {
 		w.Writer = live{p}
-		return o.readAll(ctx, lives, nil, t, func(int) recording.Writer { return w })
+		return o.readAll(ctx, lives, nil, t, labelled(l, w))
 	}
-	return o.pushBeside(ctx, lives, keep, w, t)
+	return o.pushBeside(ctx, lives, keep, l, w, t)
 }
 
 // pushBeside records live samples to disk, and pushes them without making the recording wait.
-func (o *recordOptions) pushBeside(ctx context.Context, lives []input, keep recording.Writer, w *countedWriter, t *tally) error {
+func (o *recordOptions) pushBeside(ctx context.Context, lives []input, keep recording.Writer, l *diagnose.Labeller, w *countedWriter, t *tally) error {
 	steady, err := newSteadyPusher(ctx, &o.push, &o.sourceOptions)
 	if err != nil {
 		return err
 	}
 	q := newPushQueue(steady.ctx, steady)
 	w.Writer = both{keep, q}
-	err = o.readAll(ctx, lives, nil, t, func(int) recording.Writer { return w })
+	err = o.readAll(ctx, lives, nil, t, labelled(l, w))
 
 	t.setStage("pushing the rest", 0, 0)
 	limit := pushDrain
@@ -222,7 +231,7 @@ type spool struct {
 	dir string
 }
 
-func (o *recordOptions) spool(ctx context.Context, files []input, keep recording.Writer, t *tally) (*spool, error) {
+func (o *recordOptions) spool(ctx context.Context, files []input, keep recording.Writer, l *diagnose.Labeller, t *tally) (*spool, error) {
 	dir, err := os.MkdirTemp("", "plimsoll-push-*")
 	if err != nil {
 		return nil, err
@@ -231,7 +240,7 @@ func (o *recordOptions) spool(ctx context.Context, files []input, keep recording
 	disk, err := recording.Create(dir, recording.DiskOptions{})
 	if err == nil {
 		to := both{keep, disk}
-		err = errors.Join(o.readAll(ctx, files, nil, t, func(int) recording.Writer { return to }), disk.Close())
+		err = errors.Join(o.readAll(ctx, files, nil, t, labelled(l, to)), disk.Close())
 	}
 	if err == nil {
 		s.Reader, err = recording.Open(dir)

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"net/url"
-
-	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
@@ -35,53 +32,11 @@ func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally, 
 }
 
 // labelled are the writers of each input into one recording.
-func labelled(l *diagnose.Labeller, inputs []input, w recording.Writer) func(i int) recording.Writer {
-	instances := liveInstances(inputs)
+func labelled(l *diagnose.Labeller, w recording.Writer) func(i int) recording.Writer {
 	return func(i int) recording.Writer {
-		switch {
-		case instances[i] != "":
-			return instanceWriter{w, instances[i]}
-		case l != nil:
-			return l.Writer(i, w)
+		if l == nil {
+			return w
 		}
-		return w
+		return l.Writer(i, w)
 	}
-}
-
-// liveInstances are the addresses of live pages of metrics, if they are on several hosts: the pages
-// themselves do not name them.
-func liveInstances(inputs []input) map[int]string {
-	out := map[int]string{}
-	hosts := map[string]bool{}
-	for i, in := range inputs {
-		if in.Source == nil || in.Describe().Kind != "metrics-url" {
-			continue
-		}
-		if u, err := url.Parse(in.Describe().Name); err == nil && u.Host != "" {
-			out[i] = u.Host
-			hosts[u.Hostname()] = true
-		}
-	}
-	if len(hosts) < 2 {
-		return nil
-	}
-	return out
-}
-
-// instanceWriter gives series without an instance the one of their source.
-type instanceWriter struct {
-	recording.Writer
-	instance string
-}
-
-// Append implements [recording.Writer].
-func (w instanceWriter) Append(ctx context.Context, b *recording.Batch) error {
-	out := recording.Batch{TimesMs: b.TimesMs, Columns: make([]recording.Column, len(b.Columns))}
-	for i, c := range b.Columns {
-		if c.Labels.Get("instance") == "" {
-			c.Labels = labels.NewBuilder(c.Labels).Set("instance", w.instance).Labels()
-		}
-		out.Columns[i] = c
-	}
-	return w.Writer.Append(ctx, &out)
 }

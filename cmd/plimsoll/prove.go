@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -211,19 +212,20 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 	stop := a.meter(t).show()
 	defer stop()
 	var sides [2][]recording.Reader
+	opt := o.compare
+	opt.Hosts, opt.Progress = map[string]string{}, t.setStage
 	for i := range sides {
-		readers, done, err := o.side(i).readers(ctx, a, args[i:i+1], t)
+		readers, hosts, done, err := o.side(i).readers(ctx, a, args[i:i+1], t)
 		if err != nil {
 			return nil, err
 		}
 		defer done()
 		sides[i] = readers
+		maps.Copy(opt.Hosts, hosts)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err // a live source that was interrupted ends without an error
 	}
-	opt := o.compare
-	opt.Progress = t.setStage
 	r, err := prove.Compare(ctx, sides[0], sides[1], opt)
 	if errors.Is(err, diagnose.ErrNothing) {
 		err = cmp.Or(o.side(0).elsewhere(ctx, a, args[:1], "before: nothing to compare"),
@@ -240,12 +242,12 @@ func (o *proveOptions) side(i int) *sourceOptions {
 	return &s
 }
 
-// readers opens sources. Those that cannot be queried directly are read into memory. done closes
-// them.
-func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *tally) (readers []recording.Reader, done func(), err error) {
+// readers opens sources. Those that cannot be queried directly are read into memory. hosts are the
+// hosts that the user gave, by the sources' own names. done closes them.
+func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *tally) (readers []recording.Reader, hosts map[string]string, done func(), err error) {
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	readers = make([]recording.Reader, len(inputs))
 	memories := make([]*recording.Memory, len(inputs))
@@ -257,9 +259,9 @@ func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *t
 	}
 	if err = o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] }); err != nil {
 		closeAll(inputs)
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return readers, func() { closeAll(inputs) }, nil
+	return readers, o.hosts.of(inputs), func() { closeAll(inputs) }, nil
 }
 
 // verdict returns the error of --strict and --require, if their condition holds.

@@ -184,7 +184,7 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want 
 	// Series of several servers get labels, as in a recording of them.
 	copying := context.WithoutCancel(ctx) // a live source that was interrupted has samples all the same
 	l, err := diagnose.Label(copying, readers, pack(), o.hosts.of(inputs))
-	to := labelled(l, inputs, memory)
+	to := labelled(l, memory)
 	for i, r := range readers {
 		if err == nil {
 			err = copyReader(copying, r, to(i), o.fromAt, o.toAt, t)

@@ -117,7 +117,7 @@ func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWr
 	if err != nil {
 		return err
 	}
-	to := labelled(l, inputs, w)
+	to := labelled(l, w)
 	err = o.readAll(ctx, inputs, nil, t, to)
 	for i, in := range inputs {
 		if err == nil && in.Reader != nil {

@@ -25,7 +25,7 @@ func recorderOf(a *app) *steps.Recorder {
 		Least: func(ctx context.Context, dir, beside string) (time.Duration, error) {
 			t := &tally{}
 			o := compared()
-			readers, done, err := o.readers(ctx, a, []string{dir}, t)
+			readers, _, done, err := o.readers(ctx, a, []string{dir}, t)
 			if err != nil {
 				return 0, err
 			}
@@ -33,7 +33,7 @@ func recorderOf(a *app) *steps.Recorder {
 			if beside == "" {
 				return prove.Least(ctx, readers, nil, o.compare)
 			}
-			others, done, err := o.readers(ctx, a, []string{beside}, t)
+			others, _, done, err := o.readers(ctx, a, []string{beside}, t)
 			if err != nil {
 				return 0, err
 			}

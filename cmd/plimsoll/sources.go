@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/record/amazon"
 	"plimsoll/internal/record/azure"
+	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/google"
 	"plimsoll/internal/record/pod"
 	"plimsoll/internal/record/recording"
@@ -147,6 +148,16 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	if err != nil {
 		closeAll(inputs)
 		return nil, err
+	}
+
+	// Pages of several servers have the same series.
+	live := make([]source.Source, len(inputs))
+	for i, in := range inputs {
+		live[i] = in.Source
+	}
+	exposition.Several(live)
+	for i := range inputs {
+		inputs[i].Source = live[i]
 	}
 	return inputs, nil
 }

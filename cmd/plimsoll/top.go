@@ -191,7 +191,7 @@ func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []
 	if err != nil {
 		return err
 	}
-	of := top.ReplayOptions{Pack: pack(), From: o.fromAt, To: o.toAt, Known: known}
+	of := top.ReplayOptions{Pack: pack(), From: o.fromAt, To: o.toAt, Known: known, Hosts: o.hosts.of(inputs)}
 	if len(args) == 1 && recording.IsRecording(args[0]) && o.clockOffsets.of(args[0]) == 0 {
 		of.Folder = args[0]
 	}

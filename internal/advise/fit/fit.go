@@ -34,6 +34,8 @@ type Options struct {
 	// Volumes is what the user knows about volumes and no metric shows: {"data": {Type: "gp3",
 	// Size: 500 * units.GiB}}. Only type and size count.
 	Volumes map[string]catalog.Order
+	// Hosts are names of hosts that the user gave, by the name of a source.
+	Hosts map[string]string
 	// Progress, if not nil, receives the progress of a stage.
 	Progress func(stage string, done, total int)
 }
@@ -63,10 +65,16 @@ func (f *Fitted) Value(key string) *Value {
 }
 
 // Fit makes a scenario from recordings of the same time. It fails if they cannot be read, with a
-// [ShortError] if they are too short, a [MissingError] if they lack something that a scenario
+// [diagnose.SeveralError] if they hold several databases, with a [ShortError] if they are too short, a [MissingError] if they lack something that a scenario
 // needs, and an [EngineError] if it is unclear which engine they are of.
 func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
-	c, err := diagnose.Lay(ctx, in, diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Progress: opt.Progress})
+	of := diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Hosts: opt.Hosts, Progress: opt.Progress}
+	one, err := diagnose.Only(ctx, in, of, database(&opt))
+	if err != nil {
+		return nil, err
+	}
+	in = one.Readers
+	c, err := diagnose.Lay(ctx, in, of)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +82,7 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &Fitting{Case: c, engine: e, volumes: volumesOf(e), opt: opt}
+	f := &Fitting{Case: c, engine: e, volumes: volumesOf(e), opt: opt, remarks: one.Notes}
 	if err := f.useDevices(); err != nil {
 		return nil, err
 	}
@@ -116,6 +124,16 @@ func nameOf(in []recording.Reader) string {
 		return names[0]
 	}
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+}
+
+// database is the database of the engine that was asked for, as sources name it; "" for any.
+func database(opt *Options) string {
+	for _, e := range opt.Engines {
+		if t := e.Traits(); t.Key == opt.Engine {
+			return t.Database
+		}
+	}
+	return ""
 }
 
 // choose finds the engine to fit.

@@ -33,6 +33,8 @@ type Options struct {
 	// Resamples is how many resamples and permutations each figure gets; 0 is as many as the
 	// confidence needs, and at least 4,000.
 	Resamples int
+	// Hosts are names of hosts that the user gave, by the name of a source.
+	Hosts map[string]string
 	// Progress, if not nil, receives the progress of a stage.
 	Progress func(stage string, done, total int)
 }
@@ -58,6 +60,9 @@ func resamples(confidence float64, family int) int {
 type side struct {
 	word   string // "before"
 	in     []recording.Reader
+	server *diagnose.Server // nil if the recordings do not show a database
+	host   string           // "" if not known
+	left   []string         // what of the recordings is not compared, and what was assumed
 	c      *rules.Case
 	cut    partition
 	device string
@@ -79,7 +84,7 @@ func Compare(ctx context.Context, before, after []recording.Reader, opt Options)
 		*side
 		Window
 	}{{a, opt.Before}, {b, opt.After}} {
-		if err := x.lay(ctx, diagnose.Options{Pack: opt.Pack, From: x.From, To: x.To, Progress: opt.Progress}); err != nil {
+		if err := x.lay(ctx, diagnose.Options{Pack: opt.Pack, From: x.From, To: x.To, Hosts: opt.Hosts, Progress: opt.Progress}); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +95,16 @@ func Compare(ctx context.Context, before, after []recording.Reader, opt Options)
 	return compare(ctx, a, b, opt)
 }
 
+// lay finds the only server of the recordings, and lays what belongs to it on a grid.
 func (s *side) lay(ctx context.Context, opt diagnose.Options) (err error) {
+	one, err := diagnose.Only(ctx, s.in, opt, "")
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.word, err)
+	}
+	s.in, s.host, s.left = one.Readers, one.Host, one.Notes
+	if one.Engine != "" {
+		s.server = &diagnose.Server{Name: one.Name, Engine: one.Engine, Host: one.Host}
+	}
 	if s.c, err = diagnose.Lay(ctx, s.in, opt); err != nil {
 		return fmt.Errorf("%s: %w", s.word, err)
 	}
@@ -228,7 +242,7 @@ func (s *side) describe() Side {
 	step := s.c.Grid.StepSeconds()
 	used := s.cut.seconds(step)
 	out := Side{
-		Sources: diagnose.Describe(s.in), Span: s.c.Whole(), StepSeconds: step, Units: s.cut.n, UsedSeconds: used,
+		Sources: diagnose.Describe(s.in), Server: s.server, Span: s.c.Whole(), StepSeconds: step, Units: s.cut.n, UsedSeconds: used,
 		LeftSeconds: float64(s.c.Grid.N)*step - used, CyclesOfOwn: s.cut.cycles, StallSubject: s.c.Stall.Subject,
 		ThresholdS: s.c.Stall.Threshold, Device: s.device,
 	}

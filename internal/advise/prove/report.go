@@ -65,13 +65,15 @@ type Method struct {
 
 // A Side is one of the recordings, and the part of it that was used.
 type Side struct {
-	Sources     []diagnose.Source `json:"sources"`
-	Span        diagnose.Span     `json:"span"`
-	StepSeconds float64           `json:"step_seconds"`
-	Units       int               `json:"units"`             // whole cycles, or cells
-	UnitSeconds float64           `json:"unit_seconds"`      // mean length of one
-	UsedSeconds float64           `json:"used_seconds"`      // in units
-	LeftSeconds float64           `json:"left_over_seconds"` // outside whole cycles
+	Sources []diagnose.Source `json:"sources"`
+	// Server is the database that is compared; null if the sources show none.
+	Server      *diagnose.Server `json:"server,omitempty"`
+	Span        diagnose.Span    `json:"span"`
+	StepSeconds float64          `json:"step_seconds"`
+	Units       int              `json:"units"`             // whole cycles, or cells
+	UnitSeconds float64          `json:"unit_seconds"`      // mean length of one
+	UsedSeconds float64          `json:"used_seconds"`      // in units
+	LeftSeconds float64          `json:"left_over_seconds"` // outside whole cycles
 	// false: cut as long as the other's, or there are none
 	CyclesOfOwn  bool    `json:"cycles_of_its_own"`
 	StallSubject string  `json:"stalled_judged_by"` // "MongoDB writes"

@@ -135,7 +135,12 @@ func (r *Report) warn(a, b *side) {
 	if len(r.Workload.Checks) == 0 {
 		r.Warnings = append(r.Warnings, "neither recording shows its load: only you can know whether the workload was the same")
 	}
-	if x, y := hosts(a), hosts(b); len(x) > 0 && len(y) > 0 && !slices.Equal(x, y) {
+	for _, x := range []*side{a, b} {
+		for _, note := range x.left {
+			r.Warnings = append(r.Warnings, x.word+": "+note)
+		}
+	}
+	if x, y := hosts(a), hosts(b); len(x) > 0 && len(y) > 0 && !slices.ContainsFunc(x, func(h string) bool { return slices.Contains(y, h) }) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("two hosts are compared: %s before, %s after; a difference between the hosts counts as the change's",
 			strings.Join(x, ", "), strings.Join(y, ", ")))
 	}
@@ -160,9 +165,13 @@ func (r *Report) warn(a, b *side) {
 	}
 }
 
-// hosts are the names of the hosts that a side's sources are of, sorted; none if no source names one.
+// hosts are the names of the hosts that a side's sources and labels name, sorted; none if they name
+// none.
 func hosts(s *side) []string {
 	var out []string
+	if s.host != "" {
+		out = append(out, s.host)
+	}
 	for _, src := range diagnose.Describe(s.in) {
 		if src.Host != "" && !slices.Contains(out, src.Host) {
 			out = append(out, src.Host)

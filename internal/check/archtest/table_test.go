@@ -133,7 +133,7 @@ var layers = []Layer{
 		"base/shellword", "base/units", "judge/rules",
 	}},
 	{"judge/diagnose", "a verdict from recordings", []string{
-		"base/units", "record/identity", "record/recording", "record/timeline", "judge/rules", "judge/incident",
+		"base/shellword", "base/units", "record/identity", "record/recording", "record/timeline", "judge/rules", "judge/incident",
 		"judge/act", "judge/headroom", "trace/wait",
 	}},
 	{"judge/fleet", "every database of a Prometheus-compatible server, and what they have in common", []string{
@@ -273,12 +273,12 @@ var layers = []Layer{
 	{"present/mcp", "the reading verbs as tools of the Model Context Protocol, bounded and of listed sources only", []string{"base/yamltree"}},
 
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{
-		"base/units", "record/recording", "record/source", "record/timeline", "judge/rules",
+		"base/units", "record/identity", "record/recording", "record/source", "record/timeline", "judge/rules",
 		"judge/headroom", "judge/diagnose", "present/document", "present/diagnosis", "present/html",
 	}},
 
 	{"watch/top", "live sources or a recording on a terminal, a second a frame", []string{
-		"record/recording", "record/source", "judge/rules", "judge/headroom", "judge/diagnose", "present/frame", "watch",
+		"record/identity", "record/recording", "record/source", "judge/rules", "judge/headroom", "judge/diagnose", "present/frame", "watch",
 	}},
 
 	{"engine/*/judge", "the signals, detectors, accounting and rules of the engine", []string{

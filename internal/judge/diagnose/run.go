@@ -39,6 +39,8 @@ type Options struct {
 	Known headroom.Known
 	// Balances are those of the diagnosis before, of a live source; nil for none.
 	Balances map[string]headroom.Balance
+	// BalancesOf, if not nil, are those of each server, by its name.
+	BalancesOf map[string]map[string]headroom.Balance
 	// Slots, if not 0, asks for a [Detail] whose series have at most so many slots, and no more
 	// than [SlotsMax].
 	Slots int

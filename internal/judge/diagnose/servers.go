@@ -63,12 +63,23 @@ func Each(ctx context.Context, in []recording.Reader, opt Options) (*Report, err
 	if err != nil {
 		return nil, err
 	}
-	if len(parts) < 2 {
-		r, err := Run(ctx, in, opt)
-		if err == nil && len(parts) == 1 {
+	r, _, err := Judge(ctx, parts, opt)
+	return r, err
+}
+
+// Judge is Each for recordings that are divided already. It also returns the part of the most harmful
+// report.
+func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, identity.Part, error) {
+	switch len(parts) {
+	case 0:
+		r, err := Run(ctx, nil, opt)
+		return r, identity.Part{}, err
+	case 1:
+		r, err := Run(ctx, parts[0].Readers, opt.of(parts[0]))
+		if err == nil {
 			r.Notes = parts[0].Notes
 		}
-		return r, err
+		return r, parts[0], err
 	}
 
 	// An incident's number, and what a page draws, are of the most harmful one, which is not known
@@ -80,9 +91,9 @@ func Each(ctx context.Context, in []recording.Reader, opt Options) (*Report, err
 	of := map[*Report]identity.Part{}
 	var failed error
 	for _, p := range parts {
-		r, err := Run(ctx, p.Readers, first)
+		r, err := Run(ctx, p.Readers, first.of(p))
 		if err != nil && !errors.Is(err, ErrNothing) {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+			return nil, p, fmt.Errorf("%s: %w", p.Name, err)
 		}
 		if err != nil {
 			if failed == nil {
@@ -96,21 +107,30 @@ func Each(ctx context.Context, in []recording.Reader, opt Options) (*Report, err
 		all = append(all, r)
 	}
 	if len(all) == 0 {
-		return nil, failed
+		return nil, parts[0], failed
 	}
 	slices.SortStableFunc(all, moreHarm)
 	worst := all[0]
+	part := of[worst]
 	if first.Incident != opt.Incident || first.Slots != opt.Slots {
-		again, err := Run(ctx, of[worst].Readers, opt)
+		again, err := Run(ctx, part.Readers, opt.of(part))
 		if err != nil {
-			return nil, err
+			return nil, part, err
 		}
 		again.Server, again.Notes = worst.Server, worst.Notes
 		worst = again
 	}
 	worst.Others = all[1:]
 	worst.Notes = append(slices.Clip(worst.Notes), notes...)
-	return worst, nil
+	return worst, part, nil
+}
+
+// of are the options for one server.
+func (o Options) of(p identity.Part) Options {
+	if o.BalancesOf != nil {
+		o.Balances = o.BalancesOf[p.Name]
+	}
+	return o
 }
 
 // ordered puts recordings into an order that does not depend on the command line's: a database's own

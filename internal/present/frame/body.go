@@ -78,6 +78,10 @@ func (s *screen) now(m *Moment) section {
 		text = head + text
 	}
 	out.rows = append(out.rows, Line{{text, levels[m.Now.Level]}})
+	if m.Server != "" {
+		out.min++
+		out.rows = append(out.rows, Line{{"server ", Dim}, {s.clean(m.Server), Bold}, {"   others: " + s.clean(strings.Join(m.Others, ", ")), Plain}})
+	}
 	if m.Now.Fix != "" {
 		out.rows = append(out.rows, Line{{"  fix  ", Dim}, {s.clean(m.Now.Fix), Plain}})
 	}

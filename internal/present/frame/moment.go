@@ -11,6 +11,7 @@ import (
 	"math"
 	"time"
 
+	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 )
@@ -21,7 +22,11 @@ type Moment struct {
 	// From and To are the time that there is something to show of.
 	From, To time.Time
 	Now      Now
-	Host     []Figure
+	// Server is what is shown if the sources hold several servers, and Others how the rest fare, the
+	// most harmful first.
+	Server string
+	Others []string
+	Host   []Figure
 	// Clients are the classes of operation that databases report, closest to clients first.
 	Clients []Client
 	Devices []Device
@@ -138,6 +143,7 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 	a := &cursor{Case: c, k: cellAt(c, at)}
 	m.At = c.Grid.Time(a.k)
 	m.Clients, m.Devices, m.Host = a.clients(), a.devices(r), a.host()
+	m.Server, m.Others = servers(r)
 	if r != nil {
 		m.Incidents, m.Limits = incidentsAt(r, m.At), limits(r)
 		for _, x := range r.Incidents {
@@ -191,4 +197,19 @@ func (a *cursor) last(values []float64, span time.Duration) []float64 {
 		return nil
 	}
 	return values[max(0, a.k+1-a.Cells(span)) : a.k+1]
+}
+
+// servers names the server of a report and says how the others fare; nothing if it is the only one.
+func servers(r *diagnose.Report) (server string, others []string) {
+	if r == nil || r.Server == nil {
+		return "", nil
+	}
+	for _, o := range r.Others {
+		how := "no stall"
+		if s := o.StalledS(); s > 0 {
+			how = "stalled " + units.Seconds(s)
+		}
+		others = append(others, o.Server.Name+" "+how)
+	}
+	return r.Server.Name, others
 }

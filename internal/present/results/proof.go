@@ -197,6 +197,10 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 		for _, src := range s.Sources {
 			from = append(from, fmt.Sprintf("%s (%s)", src.Name, src.Kind))
 		}
+		of := orWord(strings.Join(from, ", "), "no source")
+		if s.Server != nil && !strings.Contains(of, s.Server.Name) {
+			of = s.Server.Engine + " " + s.Server.Name + ": " + of
+		}
 		unit := units.Count(int64(s.Units)) + " intervals of " + units.Seconds(s.UnitSeconds)
 		if s.CyclesOfOwn {
 			unit = units.Count(int64(s.Units)) + " whole checkpoint cycles of " + units.Seconds(s.UnitSeconds)
@@ -205,7 +209,7 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 		if s.LeftSeconds >= s.StepSeconds && s.LeftSeconds > 0 {
 			unit += "; " + units.Seconds(s.LeftSeconds) + " outside them not used"
 		}
-		sides = append(sides, document.Term{Label: s.name, Lines: []document.Line{{Text: orWord(strings.Join(from, ", "), "no source")},
+		sides = append(sides, document.Term{Label: s.name, Lines: []document.Line{{Text: of},
 			{Text: s.Span.From.In(loc).Format(time.DateTime) + " to " + s.Span.To.In(loc).Format("2006-01-02 15:04:05 MST")}, {Text: unit}}})
 	}
 	checks := &document.Table{Caption: "Whether the same was asked of both", Columns: []document.Column{{Text: "workload"}, {Text: "before and after"}, {Text: "alike"}}}

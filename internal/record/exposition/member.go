@@ -3,6 +3,7 @@ package exposition
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"sync"
 
@@ -36,6 +37,32 @@ func OpenMember(raw string, m Member, opt URLOptions) (source.Source, error) {
 	return &member{page, m}, nil
 }
 
+// Several tells pages that are read at the same time apart: the series of each get the label instance,
+// host:port of its address, as a Prometheus server that scrapes them would set it. A single page is
+// left as it is.
+func Several(all []source.Source) {
+	var pages []int
+	at := map[string]bool{}
+	for i, s := range all {
+		page, ok := s.(*metricsURL)
+		if !ok {
+			continue
+		}
+		if u, err := url.Parse(page.Describe().Name); err == nil && u.Host != "" {
+			pages = append(pages, i)
+			at[u.Host] = true
+		}
+	}
+	if len(at) < 2 {
+		return
+	}
+	for _, i := range pages {
+		page := all[i].(*metricsURL)
+		u, _ := url.Parse(page.Describe().Name) // parsed above
+		all[i] = &member{page, Member{Instance: u.Host}}
+	}
+}
+
 type member struct {
 	*metricsURL
 	about Member
@@ -46,7 +73,7 @@ func (m *member) Read(ctx context.Context, w recording.Writer, opt source.Option
 	return m.metricsURL.Read(ctx, &labelling{Writer: w, about: m.about, known: map[uint64]labels.Labels{}}, opt)
 }
 
-// labelling adds the label to every series.
+// labelling adds the label to every series that does not have it.
 type labelling struct {
 	recording.Writer
 	about Member
@@ -65,7 +92,10 @@ func (l *labelling) Append(ctx context.Context, b *recording.Batch) error {
 		hash := c.Labels.Hash()
 		with, ok := l.known[hash]
 		if !ok {
-			with = labels.NewBuilder(c.Labels).Set("instance", l.about.Instance).Labels()
+			with = c.Labels
+			if with.Get("instance") == "" {
+				with = labels.NewBuilder(with).Set("instance", l.about.Instance).Labels()
+			}
 			if len(l.known) < seriesMax {
 				l.known[hash] = with
 			}

@@ -54,8 +54,26 @@ type Part struct {
 	// Engine is empty for a host without a server.
 	Engine, Name, Host string
 	Readers            []recording.Reader
+	// Sources and Selector choose this part alone: the sources that have it, if not all do, and the
+	// matchers of its series, if these sources have others too. Both are empty if nothing is needed,
+	// or no matcher does it.
+	Sources  []string
+	Selector string
 	// Notes say what was assumed of this part, or could not be decided.
 	Notes []string
+
+	again func(context.Context) ([]recording.Reader, error)
+}
+
+// Now is the part with the samples that its recordings have by now, and live ones get more.
+// Series that are new since [Split] are not in it.
+func (p Part) Now(ctx context.Context) (Part, error) {
+	if p.again == nil {
+		return p, nil
+	}
+	var err error
+	p.Readers, err = p.again(ctx)
+	return p, err
 }
 
 // Split divides recordings into parts, those with a server first. There is at least one, unless
@@ -264,6 +282,7 @@ func (s *splitter) parts() ([]Part, error) {
 		}
 		all = append(all, p)
 	}
+	judged := len(s.servers) > 0 || slices.ContainsFunc(s.places, func(at *place) bool { return slices.ContainsFunc(at.nodes, s.devices) })
 	for _, at := range s.places {
 		if len(at.servers) > 0 {
 			continue
@@ -272,7 +291,7 @@ func (s *splitter) parts() ([]Part, error) {
 		if n := at.named(); n != nil {
 			p.Host = n.hosts[0]
 		}
-		if len(s.servers) > 0 && !slices.ContainsFunc(at.nodes, s.devices) {
+		if judged && !slices.ContainsFunc(at.nodes, s.devices) {
 			continue // nothing of it can be judged without a server
 		}
 		all = append(all, p)
@@ -287,6 +306,13 @@ func (s *splitter) parts() ([]Part, error) {
 	out := make([]Part, len(all))
 	for i, p := range all {
 		var err error
+		p.Sources, p.Selector = s.choice(p.nodes)
+		nodes := p.nodes
+		p.again = func(ctx context.Context) ([]recording.Reader, error) {
+			at := *s
+			at.ctx = ctx
+			return at.readers(nodes)
+		}
 		if p.Readers, err = s.readers(p.nodes); err != nil {
 			return nil, err
 		}

@@ -37,6 +37,11 @@ func (k key) fits(o key) bool {
 	return same(k.cluster, o.cluster) && same(k.namespace, o.namespace) && same(k.pod, o.pod) && same(k.instance, o.instance) && same(k.server, o.server)
 }
 
+// local reports whether a key has an address, and only such as mean the machine that was recorded.
+func (k key) local() bool {
+	return k.pod == "" && k.instance+k.server != "" && (k.instance == "" || local(k.instance)) && (k.server == "" || local(k.server))
+}
+
 // target is the part of a key that whoever scraped the series gave all of them.
 func (k key) target() key {
 	k.server = ""
@@ -51,8 +56,12 @@ func specific(keys []key) []key {
 	})
 }
 
-// nodeLabel is the host that a label names, where there is no instance.
+// nodeLabel is the host that a label names, where there is no instance. What kube-state-metrics
+// reports of a cluster's nodes was not measured on them.
 func nodeLabel(l labels.Labels) string {
+	if strings.HasPrefix(l.Get(labels.MetricName), "kube_") {
+		return ""
+	}
 	for _, name := range []string{"node", "nodename", "host", "hostname"} {
 		if v := l.Get(name); v != "" {
 			return v

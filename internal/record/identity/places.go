@@ -159,15 +159,15 @@ func (p *place) named() *node {
 	return nil
 }
 
-// certainly reports whether a server is on a host: both name it, or a source without names has them
-// both.
+// certainly reports whether a server is on a host: both name it, a source without names has them
+// both, or one recording has both under addresses of the machine that it was made on.
 func (s *splitter) certainly(v *server, at *place) bool {
 	for _, n := range v.nodes {
 		for _, o := range at.nodes {
 			if sameHost(n.hosts, o.hosts) && n.key.fits(key{cluster: o.key.cluster}) {
 				return true
 			}
-			if n.reader == o.reader && len(o.hosts) == 0 && s.alone(n, o.key == key{}) {
+			if n.reader == o.reader && len(o.hosts) == 0 && (s.alone(n, o.key == key{}) || n.key.local() && (o.key == key{} || o.key.local())) {
 				return true
 			}
 		}
@@ -238,9 +238,14 @@ func (s *splitter) contradict(a, b *place) bool {
 func (s *splitter) onlyServer(v *server) {
 	var joined *place // what is known to be its host
 	for _, p := range s.places {
-		if len(p.servers) > 0 {
+		if len(p.servers) == 0 && s.traced(p) {
+			p.servers = append(p.servers, v) // only programs of databases that are read are traced
+		} else if len(p.servers) > 0 {
 			joined = p
 		}
+	}
+	if joined == nil && slices.ContainsFunc(v.nodes, s.devices) {
+		joined = &place{nodes: v.nodes} // its own series have devices
 	}
 	var named, nameless []*place
 	for _, p := range s.places {
@@ -278,6 +283,14 @@ func (s *splitter) onlyServer(v *server) {
 	}
 }
 
+// traced reports whether a place is known from a trace of system calls only.
+func (s *splitter) traced(p *place) bool {
+	return !slices.ContainsFunc(p.nodes, func(n *node) bool {
+		from := s.sources[n.reader]
+		return len(from) == 0 || slices.ContainsFunc(from, func(x recording.Source) bool { return x.Kind != "trace" })
+	})
+}
+
 // contradictory reports whether some places cannot be one host.
 func (s *splitter) contradictory(all []*place) bool {
 	for i, p := range all {
@@ -312,7 +325,8 @@ func (s *splitter) several() {
 		return
 	}
 	for _, v := range s.servers {
-		if !slices.ContainsFunc(s.places, func(p *place) bool { return slices.Contains(p.servers, v) }) {
+		placed := slices.ContainsFunc(s.places, func(p *place) bool { return slices.Contains(p.servers, v) })
+		if !placed && !slices.ContainsFunc(v.nodes, s.devices) {
 			v.notes = append(v.notes, s.ask(v, left))
 		}
 	}
@@ -337,6 +351,9 @@ func (s *splitter) ask(v *server, left []*place) string {
 	for _, p := range left {
 		names = append(names, s.placeName(p))
 	}
-	return fmt.Sprintf("it is not known whether %s runs on %s: judged without it; --host %s=NAME says which host a source is of",
-		s.serverName(v), strings.Join(names, " or "), s.sourceName(left[0].nodes[0]))
+	how := fmt.Sprintf("--host %s=NAME says which host a source is of", s.sourceName(left[0].nodes[0]))
+	if at := left[0].nodes[0].reader; slices.ContainsFunc(v.nodes, func(n *node) bool { return n.reader == at }) {
+		how = "the label instance of both has to name the same host"
+	}
+	return fmt.Sprintf("it is not known whether %s runs on %s: judged without it; %s", s.serverName(v), strings.Join(names, " or "), how)
 }

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -191,15 +192,17 @@ func (x *Labeller) nameOf(i int, l labels.Labels) string {
 // labelWriter labels the series of one recording on their way.
 type labelWriter struct {
 	recording.Writer
-	by    *Labeller
-	i     int
+	by *Labeller
+	i  int
+
+	mu    sync.Mutex               // the members of a set are read concurrently
 	known map[uint64]labels.Labels // by the hash of the labels
 }
 
 // knownMax bounds the series that a writer remembers.
 const knownMax = 200_000
 
-// Writer labels what goes to w as series of the i-th recording. It is for one goroutine.
+// Writer labels what goes to w as series of the i-th recording.
 func (x *Labeller) Writer(i int, w recording.Writer) recording.Writer {
 	return &labelWriter{Writer: w, by: x, i: i, known: map[uint64]labels.Labels{}}
 }
@@ -207,6 +210,7 @@ func (x *Labeller) Writer(i int, w recording.Writer) recording.Writer {
 // Append implements recording.Writer.
 func (w *labelWriter) Append(ctx context.Context, b *recording.Batch) error {
 	out := recording.Batch{TimesMs: b.TimesMs, Columns: slices.Clone(b.Columns)}
+	w.mu.Lock()
 	for k := range out.Columns {
 		c := &out.Columns[k]
 		hash := c.Labels.Hash()
@@ -219,5 +223,6 @@ func (w *labelWriter) Append(ctx context.Context, b *recording.Batch) error {
 		}
 		c.Labels = to
 	}
+	w.mu.Unlock()
 	return w.Writer.Append(ctx, &out)
 }

@@ -12,9 +12,9 @@ import (
 const pushStride = 10 * time.Minute
 
 // Push copies the samples of readers between from and to (zero: all of them) to a Writer, usually a
-// [Pusher], in the order of time over all readers. progress, if not nil, receives how much of the
-// time is done.
-func Push(ctx context.Context, readers []Reader, w Writer, from, to time.Time, progress func(done, total time.Duration)) error {
+// [Pusher], in the order of time over all readers; into returns that of each reader. progress, if not
+// nil, receives how much of the time is done.
+func Push(ctx context.Context, readers []Reader, into func(reader int) Writer, from, to time.Time, progress func(done, total time.Duration)) error {
 	first, last, err := covered(ctx, readers)
 	if err != nil {
 		return err
@@ -25,6 +25,10 @@ func Push(ctx context.Context, readers []Reader, w Writer, from, to time.Time, p
 	if !to.IsZero() && to.Before(last) {
 		last = to
 	}
+	writers := make([]Writer, len(readers))
+	for i := range readers {
+		writers[i] = into(i)
+	}
 	for at := first; !at.After(last); at = at.Add(pushStride) {
 		if progress != nil {
 			progress(at.Sub(first), last.Sub(first))
@@ -33,25 +37,25 @@ func Push(ctx context.Context, readers []Reader, w Writer, from, to time.Time, p
 		if end.After(last) {
 			end = last
 		}
-		if err := pushStretch(ctx, readers, w, at, end); err != nil {
+		if err := pushStretch(ctx, readers, writers, at, end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func pushStretch(ctx context.Context, readers []Reader, w Writer, from, to time.Time) error {
-	for _, r := range readers {
+func pushStretch(ctx context.Context, readers []Reader, writers []Writer, from, to time.Time) error {
+	for i, r := range readers {
 		series, err := r.Samples(ctx, `{__name__=~".+"}`, from, to)
 		if err != nil {
 			return fmt.Errorf("push: %w", err)
 		}
 		for _, s := range series {
 			b := &Batch{TimesMs: make([]int64, len(s.Points)), Columns: []Column{{Labels: s.Labels, Values: make([]float64, len(s.Points))}}}
-			for i, x := range s.Points {
-				b.TimesMs[i], b.Columns[0].Values[i] = x.T, x.F
+			for k, x := range s.Points {
+				b.TimesMs[k], b.Columns[0].Values[k] = x.T, x.F
 			}
-			if err := w.Append(ctx, b); err != nil {
+			if err := writers[i].Append(ctx, b); err != nil {
 				return err
 			}
 		}

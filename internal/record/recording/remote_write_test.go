@@ -96,7 +96,7 @@ func TestPush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Push(ctx, []Reader{a, b}, p, time.Time{}, time.Time{}, nil); err != nil {
+	if err := Push(ctx, []Reader{a, b}, func(int) Writer { return p }, time.Time{}, time.Time{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Close(); err != nil {

@@ -1,0 +1,100 @@
+package diagnose
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/record/identity"
+	"plimsoll/internal/record/recording"
+)
+
+// A SeveralError says that recordings hold several servers, or hosts, where one is meant.
+type SeveralError struct {
+	Parts []identity.Part
+	// Names are what the parts are called, with their engine's product.
+	Names []string
+}
+
+// severalListed bounds the servers that the error names.
+const severalListed = 6
+
+func (e *SeveralError) Error() string {
+	what := "databases"
+	if e.Parts[0].Engine == "" {
+		what = "hosts"
+	}
+	names := slices.Clone(e.Names[:min(len(e.Names), severalListed)])
+	if more := len(e.Parts) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("the sources hold %d %s, and one is meant: %s", len(e.Parts), what, strings.Join(names, "; "))
+}
+
+// BadInput says that the command line has to choose.
+func (e *SeveralError) BadInput() {}
+
+// Hint says how to choose each of them.
+func (e *SeveralError) Hint() string {
+	var ways []string
+	for _, p := range e.Parts[:min(len(e.Parts), severalListed)] {
+		var way []string
+		if len(p.Sources) > 0 {
+			way = append(way, "only "+strings.Join(p.Sources, ", "))
+		}
+		if p.Selector != "" {
+			way = append(way, "--selector "+shellword.Quote(p.Selector))
+		}
+		if len(way) == 0 {
+			way = append(way, "record it separately; its series have no label that the others lack")
+		}
+		ways = append(ways, p.Name+": "+strings.Join(way, " with "))
+	}
+	return "choose one:\n  " + strings.Join(ways, "\n  ")
+}
+
+// Only finds the only server of some recordings, or the only host if there is no server. If engine is
+// not empty, only servers of this engine count. What is left out is in the part's notes. Several are a
+// [SeveralError].
+func Only(ctx context.Context, in []recording.Reader, opt Options, engine string) (identity.Part, error) {
+	parts, err := Servers(ctx, in, opt)
+	if err != nil {
+		return identity.Part{}, err
+	}
+	chosen := slices.DeleteFunc(slices.Clone(parts), func(p identity.Part) bool { return p.Engine == "" || engine != "" && p.Engine != engine })
+	if len(chosen) == 0 {
+		chosen = parts
+	}
+	switch len(chosen) {
+	case 0:
+		return identity.Part{Readers: in}, nil
+	case 1:
+	default:
+		several := &SeveralError{Parts: chosen}
+		for _, p := range chosen {
+			several.Names = append(several.Names, titled(opt, p))
+		}
+		return identity.Part{}, several
+	}
+
+	one := chosen[0]
+	one.Notes = slices.Clone(one.Notes)
+	for _, p := range parts {
+		if p.Engine != one.Engine || p.Name != one.Name {
+			one.Notes = append(one.Notes, fmt.Sprintf("%s is left out: it is not of %s", titled(opt, p), one.Name))
+		}
+	}
+	return one, nil
+}
+
+// titled names a part with its engine's product.
+func titled(opt Options, p identity.Part) string {
+	for _, e := range opt.Pack.Engines() {
+		if e.Database == p.Engine {
+			return e.Product + " " + p.Name
+		}
+	}
+	return "the host " + p.Name
+}

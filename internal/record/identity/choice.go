@@ -1,0 +1,85 @@
+package identity
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// choosing are the labels that select one part of a recording, in the order in which they are tried.
+var choosing = [][]string{{"server"}, {"instance"}, {"namespace", "pod"}, {"pod"}, {"cluster", "instance"}, {"cluster"}, {"job"}}
+
+// choice finds how the user can give one part of the recordings alone: the names of its sources if
+// the part is not in all of them, and a selector if these hold other parts as well.
+func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
+	readers := map[int]bool{}
+	own := map[*node]bool{}
+	for _, n := range nodes {
+		readers[n.reader], own[n] = true, true
+	}
+	if len(readers) < len(s.in) {
+		for _, i := range slices.Sorted(maps.Keys(readers)) {
+			sources = append(sources, s.shortName(i, recording.Source{}))
+		}
+	}
+
+	// Series that a part shares with another one belong to both.
+	var all, others []labels.Labels
+	mine := map[uint64]bool{}
+	for _, n := range nodes {
+		all = append(all, n.series...)
+		for _, l := range n.series {
+			mine[l.Hash()] = true
+		}
+	}
+	for _, n := range s.nodes {
+		if !readers[n.reader] || own[n] {
+			continue
+		}
+		for _, l := range n.series {
+			if !mine[l.Hash()] {
+				others = append(others, l)
+			}
+		}
+	}
+	if len(others) == 0 {
+		return sources, ""
+	}
+	for _, names := range choosing {
+		matchers := matchersOf(all, names)
+		if !slices.ContainsFunc(others, func(l labels.Labels) bool { return matchesAll(matchers, l) }) {
+			return sources, recording.SelectorOf(matchers)
+		}
+	}
+	return sources, ""
+}
+
+// matchersOf are matchers of the values that some series have for the labels of these names.
+func matchersOf(series []labels.Labels, names []string) []*labels.Matcher {
+	out := make([]*labels.Matcher, len(names))
+	for i, name := range names {
+		values := map[string]bool{}
+		for _, l := range series {
+			values[l.Get(name)] = true
+		}
+		if len(values) == 1 {
+			out[i] = labels.MustNewMatcher(labels.MatchEqual, name, slices.Sorted(maps.Keys(values))[0])
+			continue
+		}
+		var quoted []string
+		for _, v := range slices.Sorted(maps.Keys(values)) {
+			quoted = append(quoted, regexp.QuoteMeta(v))
+		}
+		out[i] = labels.MustNewMatcher(labels.MatchRegexp, name, strings.Join(quoted, "|"))
+	}
+	return out
+}
+
+func matchesAll(matchers []*labels.Matcher, l labels.Labels) bool {
+	return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(l.Get(m.Name)) })
+}
