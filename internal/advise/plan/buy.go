@@ -4,73 +4,79 @@ import (
 	"context"
 	"math"
 
-	"golang.org/x/sync/errgroup"
-
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/scenario"
 )
 
-// buy runs what more money could buy, by price. Beside a chosen layout, a more expensive one is
-// only of interest if its first objective is noticeably better than with all cheaper ones, so its
-// run ends as soon as that is ruled out. The cheapest runs alone, because most of the others turn
-// out to be no better. The others run two at a time, whatever the number of workers, and after two
-// that gain nothing it stops: still more expensive ones are for a plan with another objective.
-func (p *planner) buy(ctx context.Context) error {
-	from := p.current.candidate
-	if p.found.chosen != nil {
-		from = p.found.chosen.candidate
+// report runs what only the report needs: the present deployment with the most IOPS, the deployment
+// before it grows, and what more money buys.
+func (p *planner) report(ctx context.Context) error {
+	boosts := p.mostIOPS()
+	var jobs []*job
+	for _, j := range boosts {
+		if j.outcome == nil {
+			jobs = append(jobs, j)
+		}
 	}
-	next := p.alternatives(from)
-	var early *earlyRuns
-	if p.found.chosen != nil && len(next) > 1 {
-		early = p.early(ctx, next[1:min(3, len(next))])
-		defer early.giveUp()
+	before := &job{candidate: p.current.candidate, plain: true}
+	if p.grows {
+		jobs = append(jobs, before)
 	}
-	for at := 0; at < len(next); {
-		batch := next[at:]
-		if p.found.chosen != nil {
-			batch = next[at:min(at+min(at+1, 2), len(next))]
+
+	// The cheapest alternative runs before the others, which mostly turn out to be no better than it, so
+	// that they end early.
+	next := p.alternatives(p.start())
+	cheapest := p.jobs(next[:min(1, len(next))])
+	if err := p.sim.workAll(ctx, append(jobs, cheapest...)); err != nil {
+		return err
+	}
+	p.keep(cheapest)
+	if len(next) > 1 {
+		others := p.jobs(next[1:])
+		if err := p.sim.workAll(ctx, others); err != nil {
+			return err
 		}
-		at += len(batch)
-		before := len(p.extra)
-		jobs := make([]*job, len(batch))
-		g, runs := errgroup.WithContext(ctx)
-		g.SetLimit(p.opt.workers())
-		for i, c := range batch {
-			j := &job{candidate: c, bounds: p.leastSoFar(c)}
-			jobs[i] = j
-			r := p.ahead.take(c, j.bounds)
-			if r == nil {
-				r = early.take(c, j.bounds)
-			}
-			if r != nil {
-				early.begin()
-				g.Go(func() error {
-					j.outcome = r.wait(runs)
-					return j.outcome.problem
-				})
-				continue
-			}
-			j.begun = early.begin
-			g.Go(func() error { return p.sim.work(runs, j) })
-		}
-		if err := g.Wait(); err != nil {
-			return ended(ctx, err)
-		}
-		for _, j := range jobs {
-			if j.outcome.problem != nil {
-				return ended(ctx, j.outcome.problem)
-			}
-			// A run that finished but narrowly missed its bound counts like one that was ended.
-			if x, ok := p.figure(j.outcome); ok && (j.bounds == nil || x <= float64(j.bounds[0].Most)/1e9) {
-				p.extra = append(p.extra, j.outcome)
-			}
-		}
-		if p.found.chosen != nil && len(batch) == 2 && len(p.extra) == before {
-			break
+		p.keep(others)
+	}
+
+	p.written = p.current
+	if p.grows {
+		p.written = before.outcome
+	}
+	for _, j := range boosts {
+		if !j.outcome.invalid {
+			p.boosted = append(p.boosted, j.outcome)
 		}
 	}
 	return nil
+}
+
+// start is the layout that more money is compared with.
+func (p *planner) start() *candidate {
+	if p.found.chosen != nil {
+		return p.found.chosen.candidate
+	}
+	return p.current.candidate
+}
+
+// jobs are the runs of what more money buys. If a layout is chosen, a more expensive one is only of
+// interest if its first objective is noticeably better, so its run ends as soon as that is ruled out.
+func (p *planner) jobs(candidates []*candidate) []*job {
+	out := make([]*job, len(candidates))
+	for i, c := range candidates {
+		out[i] = &job{candidate: c, bounds: p.leastSoFar(c)}
+	}
+	return out
+}
+
+// keep adds the outcomes that may be on the frontier. A run that finished but narrowly missed its
+// bound counts like one that ended early.
+func (p *planner) keep(jobs []*job) {
+	for _, j := range jobs {
+		if x, ok := p.figure(j.outcome); ok && (j.bounds == nil || x <= float64(j.bounds[0].Most)/1e9) {
+			p.extra = append(p.extra, j.outcome)
+		}
+	}
 }
 
 // leastSoFar is the value of the first objective from which on a layout is noticeably better than

@@ -23,7 +23,7 @@
 // depends on a setting: in this field more IOPS can be worse, because a checkpoint's writes then
 // arrive as a shorter and higher wave.
 //
-// A layout is rejected early if that is certain:
+// A layout is rejected without a whole run if that is certain:
 //
 //   - by its floor: a write that waits for its log takes at least as long as the fastest write of
 //     the log's volume ([floor]);
@@ -31,22 +31,17 @@
 //     limit ([demand]);
 //   - by its reads: the blocks that must be read for the first time exceed what the databases'
 //     volume can read in that time ([reading]);
-//   - by another layout's run, which its own would repeat: it only has more of limits that never
-//     mattered there ([twin]);
+//   - by another layout's run: its machine's processor is saturated whatever the volumes are, or its
+//     run would repeat that one, because it only has more of limits that never mattered there
+//     ([simulator.ruledOut]);
 //   - during its run: more operations have exceeded the bound than a percentile allows for all that
 //     will arrive ([simulate.Wanted]). A p99 over a minute does not bound one over ten.
 //
-// It is also rejected if the second half of its warm-up has several times more slow operations than a
-// percentile allows. That is not certain. So if the present deployment's own run, which goes to its end
-// in any case, refutes it, the search is made again without that.
-//
-// That a layout meets the objective may be known early as well, by an interval over whole cycles while
-// nothing grows ([simulate.Enough]).
-//
 // As many layouts are simulated concurrently as there are workers, and their outcomes count in
-// order: the answer does not depend on the number of cores. Runs that only the report needs come
-// after the search. A layout that costs more than the chosen one runs only until it is certain to
-// be no better than something cheaper.
+// order: the answer does not depend on the number of cores. The present deployment's run goes to its
+// end in any case, because the report shows it. Runs that only the report needs come after the search.
+// A layout that costs more than the chosen one runs only until it is certain to be no better than
+// something cheaper.
 //
 // The cost of a search is bounded by a number of simulations, not by time ([Options].Most). If that
 // is reached, the plan says that it does not know.

@@ -144,7 +144,7 @@ func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, wa
 	}
 	sim, w := newSimulator(now, s, want, 2), s.walk()
 	for c := w.next(); c != nil; c = w.next() {
-		if o := sim.toEnd(ctx, &job{candidate: c}); o.met {
+		if o := sim.whole(ctx, c); o.met {
 			if got.chosen == nil || !slices.Equal(got.chosen.choice, c.choice) {
 				t.Fatalf("chose %v, want %v", got.chosen, texts(s.sets(c.choice)))
 			}
@@ -158,7 +158,7 @@ func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, wa
 }
 
 // summed is what a plan says about a search.
-func summed(s *searched) string {
+func summed(s *searchResult) string {
 	text := fmt.Sprint(s.runs, s.complete, s.chosen != nil && s.chosen.met)
 	for _, o := range s.rejected {
 		text += fmt.Sprint("\n", o.choice, o.pruned, o.repeated, o.result != nil, o.reason)
@@ -183,7 +183,7 @@ func TestPrunedIsMissed(t *testing.T) {
 		}
 		sc := parsed(t, text, c.sets)
 		want := []scenario.Bound{c.want}
-		come, e := simulate.Come(sc), profileOf(sc)
+		come, e := simulate.ArrivalsOf(sc), profileOf(sc)
 		if floor(sc, &e, want)+demand(sc, &e, come)+reading(sc, &e, come, func() int64 { return e.FirstReads(come) }) == "" {
 			t.Errorf("%s: not ruled out", c.name)
 		}

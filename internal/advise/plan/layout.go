@@ -23,8 +23,7 @@ type Layout struct {
 	// Predicted are the model's figures with their error bars; empty if the run was ended early or
 	// never started.
 	Predicted map[string]Prediction `json:"predicted"`
-	// MeasuredSeconds is the virtual time that they are of: less than the scenario's run.duration if
-	// more of it would not have changed them. 0 without any.
+	// MeasuredSeconds is the virtual time that they cover; 0 without any.
 	MeasuredSeconds float64 `json:"measured_seconds"`
 	Risks           []Risk  `json:"risks"`
 	// Caveats are why the predicted figures do not hold, or only for a while.
@@ -283,4 +282,12 @@ func entry(v reflect.Value, key string) reflect.Value {
 		}
 	}
 	return reflect.Value{}
+}
+
+// measured is the virtual time that a result's figures cover.
+func measured(r *simulate.Result) float64 {
+	if r == nil {
+		return 0
+	}
+	return r.Seconds
 }

@@ -51,11 +51,6 @@ type Options struct {
 	// unbounded runs every layout to its end that the search comes to: for tests and benchmarks,
 	// which compare with that.
 	unbounded bool
-	// whole runs what no bound ends to its end, although it has shown enough: for tests, which compare
-	// with that.
-	whole bool
-	// certain rejects no layout by its warm-up.
-	certain bool
 	// ran, if not nil, receives the real time that each run took and the virtual time that it
 	// simulated: for benchmarks. Of a run that was given up, that is its warm-up.
 	ran func(took, virtual time.Duration)

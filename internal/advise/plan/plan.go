@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
@@ -86,14 +85,13 @@ type planner struct {
 	want   []scenario.Bound
 	space  *Space
 	sim    *simulator
-	ahead  *ahead
 
 	grows   bool       // the data's volume gets a new size
 	before  dollars    // price of the present deployment, as written
 	written *outcome   // its outcome, if a new size changes it
 	current *outcome   // outcome of the present deployment, with its new size
 	boosted []*outcome // the same with the most IOPS for one volume
-	found   *searched
+	found   *searchResult
 	extra   []*outcome    // run for the frontier
 	asked   time.Duration // the scenario's duration, if it is too short
 }
@@ -102,25 +100,15 @@ type planner struct {
 // error in the request is an *[InputError]. If no layout meets them, that is not an error: Chosen
 // is nil.
 func Make(ctx context.Context, now *scenario.Scenario, name string, opt Options) (*Plan, error) {
-	for {
-		p := &planner{now: now, opt: &opt}
-		if err := p.prepare(); err != nil {
-			return nil, err
-		}
-		switch err := p.look(ctx); {
-		case errors.Is(err, errRefuted) && !opt.certain:
-			opt.certain = true
-		case err != nil:
-			return nil, err
-		default:
-			return p.tell(name), nil
-		}
+	p := &planner{now: now, opt: &opt}
+	if err := p.prepare(); err != nil {
+		return nil, err
 	}
+	if err := p.run(ctx); err != nil {
+		return nil, err
+	}
+	return p.plan(name), nil
 }
-
-// errRefuted says that the present deployment meets the objectives, although its warm-up foretold that
-// it misses one. Then no warm-up decides.
-var errRefuted = errors.New("the present deployment's warm-up foretold a miss, and its run refutes that")
 
 func (p *planner) prepare() error {
 	var base []scenario.Set
@@ -167,8 +155,7 @@ func (p *planner) prepare() error {
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
 	p.sim = newSimulator(p.now, p.space, p.want, p.opt.workers())
-	p.sim.unbounded, p.sim.whole, p.sim.ran = p.opt.unbounded, p.opt.unbounded || p.opt.whole, p.opt.ran
-	p.sim.certain, p.sim.allowBurst = p.opt.certain, p.opt.AllowBurst
+	p.sim.unbounded, p.sim.ran, p.sim.allowBurst = p.opt.unbounded, p.opt.ran, p.opt.AllowBurst
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
@@ -179,82 +166,40 @@ func (p *planner) prepare() error {
 	return nil
 }
 
-// look searches while the present deployment runs to its end. Runs that only the report needs come
-// after the search, concurrently with those for what more money buys: the present deployment with
-// the most IOPS, and before it grows. Some begin before, where a worker has nothing else to do: the
-// data's with the most IOPS (see [boosts]) and the first for more money (see [ahead]).
-func (p *planner) look(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	beside, runs := errgroup.WithContext(ctx)
-	p.ahead = &ahead{p: p, ctx: ctx}
-	p.sim.ahead = p.ahead
-	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
-	begun := make(chan struct{})
-	now := &job{candidate: &none, certain: newDecision(), begun: func() { close(begun) }}
-	p.sim.now = func() *outcome {
-		<-now.certain.made
-		return now.certain.outcome
+// run searches, and then makes the runs that only the report needs.
+func (p *planner) run(ctx context.Context) error {
+	none := make([]int, len(p.space.axes))
+	present := p.space.candidate(none, none, p.space.price(none))
+	if _, err := p.sim.parse(none); err != nil {
+		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %w", err)
 	}
-	p.current = &outcome{candidate: &none}
-	boosts := p.boosts(runs, now.certain)
-	p.sim.waits = func() {
-		select { // nothing may take the worker that it needs
-		case <-begun:
-		case <-now.certain.made:
-		}
-		boosts.early()
+
+	// The report shows the present deployment, whether the search comes to it or not.
+	running, stop := context.WithCancel(ctx)
+	p.sim.present = sync.OnceValue(func() *outcome { return p.sim.whole(running, &present) })
+	started := sync.WaitGroup{}
+	started.Go(func() { p.sim.present() })
+	defer started.Wait()
+	defer stop()
+
+	var progress func(int, dollars)
+	if p.opt.Progress != nil {
+		progress = func(runs int, at dollars) { p.opt.Progress(runs, units.USD(at.usd())) }
 	}
-	defer func() { cancel(); _ = beside.Wait(); p.ahead.all.Wait(); boosts.idle.Wait() }()
-	over := make(chan struct{})
-	beside.Go(func() error {
-		defer close(over)
-		return p.sim.work(runs, now)
-	})
-	err := p.search(ctx)
-	switch o := p.sim.now(); {
-	case o.passed:
-		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %s", o.reason)
-	case o.problem != nil:
-		return ended(ctx, o.problem)
-	case err != nil:
+	var err error
+	if p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), progress); err != nil {
 		return err
 	}
-	before := now
-	for _, x := range boosts.all {
-		beside.Go(func() error { return boosts.work(x) })
+	if p.current = p.found.include(p.sim.present()); p.current.problem != nil {
+		return ended(ctx, p.current.problem)
 	}
-	if p.grows {
-		before = &job{candidate: &none, plain: true}
-		beside.Go(func() error { return p.sim.work(runs, before) })
-	}
-	<-over
-	if now.outcome.problem != nil {
-		return ended(ctx, now.outcome.problem)
-	}
-	if m := now.certain.missed; m != nil && m.Foreseen && now.outcome.met {
-		return errRefuted
-	}
-	p.current = now.outcome // what more money buys is judged by it too
-	if err := p.settleAndBuy(ctx); err != nil {
-		return err
-	}
-	if err := beside.Wait(); err != nil {
-		return ended(ctx, err)
-	}
-	p.written = before.outcome
-	for i, o := range p.found.rejected {
-		if slices.Equal(o.choice, none.choice) { // it was rejected as soon as that was certain
-			full := *now.outcome
-			full.candidate = o.candidate
-			p.found.rejected[i] = &full
+
+	if p.found.chosen == nil && !p.found.complete {
+		if err := p.settle(ctx); err != nil {
+			return err
 		}
 	}
-	for _, x := range boosts.all {
-		if !x.outcome.passed {
-			p.boosted = append(p.boosted, x.outcome)
-		}
-	}
-	return nil
+	return p.report(ctx)
 }
 
 // ended is an error of a run, or why all of them were ended.
@@ -265,54 +210,33 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// search finds the layout.
-func (p *planner) search(ctx context.Context) error {
-	var tell func(int, dollars)
-	if p.opt.Progress != nil {
-		tell = func(runs int, at dollars) { p.opt.Progress(runs, units.USD(at.usd())) }
-	}
-	var err error
-	p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), tell)
-	return err
-}
-
-// settleAndBuy finds what more money buys, and a layout if the search gave up.
-func (p *planner) settleAndBuy(ctx context.Context) error {
-	if p.found.chosen == nil && !p.found.complete {
-		if err := p.settle(ctx); err != nil {
-			return err
-		}
-	}
-	return p.buy(ctx)
-}
-
 // settleMax bounds the runs for making a layout that meets the objective cheaper.
 const settleMax = 200
 
 // settle finds a layout that meets the objective if the search gave up: the best that money can
 // buy, made cheaper as long as a single change does that.
 func (p *planner) settle(ctx context.Context) error {
-	if err := p.buy(ctx); err != nil {
+	best := p.jobs(p.alternatives(p.current.candidate))
+	if err := p.sim.workAll(ctx, best); err != nil {
 		return err
 	}
+
 	var from *outcome
-	for _, o := range p.extra {
-		if o.met && (from == nil || o.before(from.candidate) < 0) {
+	for _, j := range best {
+		if o := j.outcome; o.met && (from == nil || o.before(from.candidate) < 0) {
 			from = o
 		}
 	}
 	if from == nil {
 		return nil
 	}
-	best, err := descend(ctx, p.space, p.sim, from, p.opt.workers(), settleMax)
-	if err == nil {
-		p.found.chosen, p.extra = best, nil
-	}
+	var err error
+	p.found.chosen, err = descend(ctx, p.space, p.sim, from, p.opt.workers(), settleMax)
 	return err
 }
 
-// tell makes the plan.
-func (p *planner) tell(name string) *Plan {
+// plan puts the results together.
+func (p *planner) plan(name string) *Plan {
 	out := &Plan{
 		Version: Version, Scenario: Document{File: name, Facts: texts(p.opt.Sets)}, Region: p.region(), Unpriced: p.opt.Unpriced,
 		Now: p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{}, Statements: []Statement{},
@@ -345,7 +269,7 @@ func (p *planner) tell(name string) *Plan {
 	for _, o := range p.frontier() {
 		out.Frontier = append(out.Frontier, p.layout(o))
 	}
-	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.machineStatements(), p.latencyStatements(), p.priceStatements(), p.settled(), p.run())
+	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.machineStatements(), p.latencyStatements(), p.priceStatements(), p.runs())
 	if p.opt.Size != nil {
 		out.Sizing = p.opt.Size.table(p.now)
 	}

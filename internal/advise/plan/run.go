@@ -35,9 +35,9 @@ func (p *planner) extend(base *[]scenario.Set) error {
 	return nil
 }
 
-// run says what is to know of the runs: that they are longer than the scenario's, that the chosen
+// runs reports what is notable about the runs: that they are longer than the scenario's, that the chosen
 // machine is busy, and when the volume is full.
-func (p *planner) run() []Statement {
+func (p *planner) runs() []Statement {
 	var out []Statement
 	if p.asked > 0 {
 		now := p.now.Run.Duration.Std()

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
@@ -10,96 +9,112 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// An outcome is the result for a candidate.
+// An outcome is what became of a candidate.
 type outcome struct {
 	*candidate
 	met      bool
-	passed   bool   // false: the scenario's checks refuse it, so it is not a layout
-	pruned   bool   // rejected without a run
-	repeated bool   // also rejected without a run, because another layout's was the same
+	invalid  bool   // the scenario's checks refuse it, so it is not a layout
+	pruned   bool   // rejected by a bound, without a run
+	repeated bool   // rejected because of another layout's run ([simulator.ruledOut])
 	reason   string // why it was rejected
 	// saturated: only its machine's processor keeps it from meeting the objectives.
 	saturated bool
 	result    *simulate.Result
-	more      []scenario.Set        // assignments beside the candidate's
-	missed    *simulate.MissedError // not nil: its run was ended because it misses this
-	twin      *twin                 // of a rejected run: what makes others repeat it
+	more      []scenario.Set        // assignments in addition to the candidate's
+	missed    *simulate.MissedError // not nil: its run ended because it misses this
 	problem   error                 // no answer is possible: the search ends
 }
 
-// An evaluator determines what a candidate does. prune is called first, for one candidate at a
-// time, and costs little; run is called concurrently. counts is called for the outcomes of runs, in
-// the order of the search. It reports whether a search with one worker would have made this run
-// too, or whether prune would have known by then that it repeats another. hopeful says whether a
-// candidate that is being run is likely to meet the objective, so that what comes after it is
-// better left until that is known.
+// An evaluator decides about candidates. Only run is called concurrently; the rest costs little.
 type evaluator interface {
+	// prune rejects what a bound rules out.
 	prune(c *candidate) *outcome
+	// ruledOut rejects what an outcome that was remembered rules out.
+	ruledOut(c *candidate) *outcome
 	run(ctx context.Context, c *candidate) *outcome
-	counts(o *outcome) bool
-	hopeful(c *candidate) bool
+	// remember is called for the outcomes of runs, in the order of the search.
+	remember(o *outcome)
 }
 
-// A searched is the result of a search.
-type searched struct {
+// searchResult is the chosen layout with everything that is preferred to it.
+type searchResult struct {
 	chosen   *outcome // nil: none met
 	rejected []*outcome
 	runs     int
 	complete bool // every layout before the chosen one, or all, were decided
 }
 
-// aheadMax is how many candidates may wait for an earlier one; most of them are rejected without a
-// run.
-const aheadMax = 256
+// include puts the outcome of the present deployment's whole run in the place of its own, if the search
+// came to it, and returns the one in place.
+func (s *searchResult) include(present *outcome) *outcome {
+	if s.chosen != nil && s.chosen.isPresent() {
+		return s.chosen
+	}
+	if i := slices.IndexFunc(s.rejected, func(o *outcome) bool { return o.isPresent() }); i >= 0 {
+		full := *present
+		full.candidate = s.rejected[i].candidate
+		s.rejected[i] = &full
+		return &full
+	}
+	return present
+}
 
-// search goes through a space in the order of preference and ends at the first layout that meets
-// the objective, which is the most preferred of all that do. It runs as many candidates
-// concurrently as there are workers; their outcomes count in order, so that the answer is that of
-// one worker. most bounds the runs whose outcomes count.
-func search(ctx context.Context, space *Space, e evaluator, workers, most int, tell func(runs int, at dollars)) (*searched, error) {
+// pendingMax is how many candidates may wait for an earlier one; most of them are rejected without a
+// run.
+const pendingMax = 256
+
+// search simulates a space's candidates in the order of preference and ends at the first that meets
+// the objective, which is the most preferred of all that do. It runs as many as there are workers
+// concurrently, but their outcomes count in order, so the answer is that of one worker. most bounds
+// the runs whose outcomes count.
+func search(ctx context.Context, space *Space, e evaluator, workers, most int, progress func(runs int, at dollars)) (*searchResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1), overloaded: map[string]string{}}
-	// Wait for runs that were started and do not count: they must not outlive the search.
+	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1), freed: make(chan struct{}, pendingMax)}
+
+	// Runs that were started and do not count must not outlive the search.
 	defer func() {
 		cancel()
 		q.drain()
 	}()
-	s := &searched{}
+
+	s := &searchResult{}
 	for {
+		for len(q.freed) > 0 {
+			<-q.freed
+			q.running--
+		}
 		q.fill(ctx, most-s.runs)
 		if len(q.pending) == 0 {
 			s.complete = q.next == nil
 			return s, nil
 		}
-		o, run := q.pop()
-		if o.problem != nil {
-			if errors.Is(o.problem, context.Canceled) && ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			return nil, o.problem
+
+		first := q.pending[0]
+		select {
+		case <-q.freed: // its outcome waits for an earlier one, but the worker need not
+			q.running--
+			continue
+		case first.outcome = <-first.done:
+			q.pending = q.pending[1:]
 		}
-		why, overloaded := q.overloaded[space.machine(o.choice)]
-		switch {
-		case o.passed || o.pruned:
-		case overloaded: // as with one worker, which does not run it
-			o = &outcome{candidate: o.candidate, repeated: true, reason: why}
-		case !run:
-		case e.counts(o):
+		if p := first.outcome.problem; p != nil {
+			return nil, ended(ctx, p)
+		}
+		o := q.count(first)
+
+		// The present deployment's run is needed in any case.
+		if first.run && !o.repeated && !o.isPresent() {
 			s.runs++
-			if tell != nil {
-				tell(s.runs, o.price)
+			if progress != nil {
+				progress(s.runs, o.price)
 			}
-		default: // as if prune had rejected it
-			o.repeated, o.result = true, nil
 		}
-		if o.saturated && !o.repeated {
-			q.overloaded[space.machine(o.choice)] = o.reason
-		}
+
 		switch {
 		case o.met:
 			s.chosen, s.complete = o, true
 			return s, nil
-		case !o.passed:
+		case !o.invalid:
 			s.rejected = append(s.rejected, o)
 		}
 	}
@@ -111,68 +126,78 @@ type queue struct {
 	evaluator evaluator
 	walk      *walk
 	workers   int
-	// comes next, but needs a run that may be one too many; nil: take the next of the walk
-	next    *candidate
-	pending []pending
-	running int
-	// overloaded are machines whose processor is saturated by the load, with the reason: other
-	// volumes do not change that.
-	overloaded map[string]string
+	next      *candidate // needs a run that may be one too many; nil: take the next of the walk
+	pending   []*pending
+	running   int
+	freed     chan struct{} // receives once for each run that ends
 }
 
 type pending struct {
 	*candidate
-	done chan *outcome
-	run  bool
+	run     bool
+	done    chan *outcome
+	outcome *outcome
 }
 
-// fill starts candidates while a worker is free and no more runs are in progress than may count.
+// fill starts candidates while a worker is free and no more runs are pending than may count.
 func (q *queue) fill(ctx context.Context, most int) {
-	for q.running < q.workers && len(q.pending) < aheadMax && !q.hopeful() {
+	runs := 0
+	for _, p := range q.pending {
+		if p.run {
+			runs++
+		}
+	}
+
+	for q.running < q.workers && len(q.pending) < pendingMax {
 		if q.next == nil {
 			if q.next = q.walk.next(); q.next == nil {
 				return
 			}
 		}
+
 		c := q.next
-		p := pending{candidate: c, done: make(chan *outcome, 1)}
+		p := &pending{candidate: c, done: make(chan *outcome, 1)}
 		o := q.evaluator.prune(c)
-		if why, overloaded := q.overloaded[q.space.machine(c.choice)]; o == nil && overloaded {
-			o = &outcome{candidate: c, repeated: true, reason: why}
+		if o == nil {
+			o = q.evaluator.ruledOut(c)
 		}
+
 		switch {
 		case o != nil:
 			p.done <- o
-		case q.running >= most:
+		case runs >= most:
 			return
 		default:
 			p.run = true
+			runs++
 			q.running++
-			go func() { p.done <- q.evaluator.run(ctx, c) }()
+			go func() {
+				o := q.evaluator.run(ctx, c)
+				q.freed <- struct{}{} // first, so that a worker is known to be free once its outcome counts
+				p.done <- o
+			}()
 		}
 		q.pending, q.next = append(q.pending, p), nil
 	}
 }
 
-// hopeful reports whether a candidate that runs is likely to be the last.
-func (q *queue) hopeful() bool {
-	return slices.ContainsFunc(q.pending, func(p pending) bool { return p.run && q.evaluator.hopeful(p.candidate) })
-}
-
-// pop waits for the first outcome and reports whether it was run.
-func (q *queue) pop() (o *outcome, run bool) {
-	p := q.pending[0]
-	q.pending = q.pending[1:]
-	if p.run {
-		q.running--
+// count returns the outcome of a candidate as a single worker would have it: that does not run what an
+// earlier outcome rules out.
+func (q *queue) count(p *pending) *outcome {
+	if !p.run {
+		return p.outcome
 	}
-	return <-p.done, p.run
+	if o := q.evaluator.ruledOut(p.candidate); o != nil {
+		return o
+	}
+	q.evaluator.remember(p.outcome)
+	return p.outcome
 }
 
 // drain waits for the runs in progress.
 func (q *queue) drain() {
-	for len(q.pending) > 0 {
-		q.pop()
+	for ; q.running > 0; q.running-- {
+		<-q.freed
 	}
 }
 
@@ -229,14 +254,11 @@ func descend(ctx context.Context, space *Space, e evaluator, from *outcome, work
 			for len(next) > 0 && len(batch) < min(max(workers, 1), most-runs) {
 				c := next[0]
 				next = next[1:]
-				o := e.prune(c)
-				switch {
-				case o == nil:
-					o = &outcome{}
-					g.Go(func() { *o = *e.run(ctx, c) })
-				case !o.repeated:
+				if e.prune(c) != nil || e.ruledOut(c) != nil {
 					continue
 				}
+				o := &outcome{}
+				g.Go(func() { *o = *e.run(ctx, c) })
 				batch = append(batch, o)
 			}
 			g.Wait()

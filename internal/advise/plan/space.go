@@ -109,6 +109,11 @@ type candidate struct {
 	ordinal int // in the order of the grid
 }
 
+// isPresent reports whether a candidate is the present deployment.
+func (c *candidate) isPresent() bool {
+	return !slices.ContainsFunc(c.choice, func(k int) bool { return k != 0 })
+}
+
 // priceStep is the unit for comparing prices: whole dollars per month above or below the present
 // price. Nobody moves a database for eighty cents.
 const priceStep dollars = 1e6

@@ -5,7 +5,6 @@ package archtest
 // has to look further up than down to understand a package. (Test files may import anything: Go
 // itself forbids cycles.) ARCHITECTURE.md shows the table; `make generate` writes it there.
 var layers = []Layer{
-	{"base/bigpage", "large arrays that are read at random places, in large pages where the kernel has them", nil},
 	{"base/diagnostics", "what is wrong with something a person wrote: the field, the limit, its source, the nearest legal value", nil},
 	{"base/vtime", "virtual time: one heap of events in whole nanoseconds", nil},
 	{"base/latency", "distributions of latencies, also by phase of the checkpoint cycle", []string{
@@ -105,7 +104,7 @@ var layers = []Layer{
 		"model/catalog", "model/kernel", "model/workload", "model/engine",
 	}},
 	{"model/simulate", "runs a scenario in virtual time: a recording and a result", []string{
-		"base/vtime", "base/latency", "base/random", "base/units", "record/recording",
+		"base/vtime", "base/latency", "base/units", "record/recording",
 		"model/volume", "model/kernel", "model/workload", "model/engine", "model/scenario",
 	}},
 	{"model/volume/volumetest", "the conformance suite of all volumes", []string{
@@ -285,7 +284,7 @@ var layers = []Layer{
 		"base/shellword", "base/units", "record/timeline", "judge/rules",
 	}},
 	{"engine/*/model", "an engine in virtual time, and its configuration", []string{
-		"base/bigpage", "base/diagnostics", "base/vtime", "base/random", "base/units",
+		"base/diagnostics", "base/vtime", "base/random", "base/units",
 		"model/volume", "model/kernel", "model/workload", "model/engine", "model/scenario", "model/simulate",
 	}},
 	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},

@@ -33,7 +33,7 @@ func TestFirstReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		come, blocks := simulate.Come(sc), uint64(scenario.ConfigOf[*model.Config](sc).Database/model.BlockSize)
+		come, blocks := simulate.ArrivalsOf(sc), uint64(scenario.ConfigOf[*model.Config](sc).Database/model.BlockSize)
 		before, within := map[uint64]bool{}, map[uint64]bool{}
 		known := come.Each(func(key uint64, measured bool) {
 			if measured {

@@ -33,14 +33,6 @@ type Model interface {
 	Cycles() []Cycle
 }
 
-// A Foreseer is a model that can prepare for operations: it reads the memory that they will read at
-// random places, many places at once, because waiting for one after the other takes much of a run.
-type Foreseer interface {
-	// Foresee is told the operations that arrive next, in order. It changes nothing that the model
-	// does.
-	Foresee(next []workload.Op)
-}
-
 // A Client receives the acknowledgements of operations.
 type Client interface {
 	// Done reports that op is acknowledged at now, having waited for w. The engine may reuse w
@@ -148,19 +140,6 @@ type Figure struct {
 type DirtyCounter interface {
 	// DirtyMetric is the name of the series, in bytes.
 	DirtyMetric() string
-}
-
-// An Indebted is an engine that knows what may grow over many cycles until it changes how it goes.
-type Indebted interface {
-	// Debts returns each such amount as a share of what it may be before something changes, in the
-	// same order each time. Amounts that a cycle brings back to where they were count as they are now.
-	Debts() []float64
-}
-
-// A Releaser is an engine whose memory the next one can have. After Release nothing may be asked of
-// it.
-type Releaser interface {
-	Release()
 }
 
 // A Reporter is an engine with figures. They cover the run since the last call of ResetFigures,

@@ -27,9 +27,6 @@ type driver struct {
 	// that waited got one.
 	source      workload.Source
 	arrivals    *vtime.Line
-	ahead       []workload.Op   // drawn from it
-	taken       int             // of them
-	foreseer    engine.Foreseer // nil: the engine is none
 	next        workload.Op
 	last        vtime.Instant
 	connections int
@@ -54,8 +51,6 @@ func newDriver(w *workload.Workload, s *system, m *meter, source workload.Source
 	}
 	d.source, d.connections = source, w.Connections()
 	d.arrivals = s.clock.Line(d)
-	d.ahead = make([]workload.Op, 0, aheadMost)
-	d.foreseer, _ = s.engine.(engine.Foreseer)
 	d.waited = make(map[vtime.Instant]queued)
 	return d
 }
@@ -73,31 +68,14 @@ func (d *driver) start() {
 
 // schedule takes the next operation of an open loop.
 func (d *driver) schedule() {
-	if d.taken == len(d.ahead) && !d.draw() {
+	if !d.source.Next(&d.next) {
 		return
 	}
-	d.next = d.ahead[d.taken]
-	d.taken++
 	d.next.At = max(d.next.At, d.last+1)
 	d.last = d.next.At
 	if d.next.At < d.end {
 		d.arrivals.At(d.next.At, 0)
 	}
-}
-
-// draw takes operations from the source, as many as the engine prepares for at once. It returns false
-// if there are no more.
-func (d *driver) draw() bool {
-	d.ahead, d.taken = d.ahead[:aheadMost], 0
-	n := 0
-	for n < aheadMost && d.source.Next(&d.ahead[n]) {
-		n++
-	}
-	d.ahead = d.ahead[:n]
-	if d.foreseer != nil {
-		d.foreseer.Foresee(d.ahead)
-	}
-	return n > 0
 }
 
 // Fire is an arrival of an open loop.

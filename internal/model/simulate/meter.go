@@ -26,9 +26,8 @@ type meter struct {
 	known                         bool
 	series                        *latency.Series // of writes, filled if drawn is set
 	drawn                         bool
-	watch                         *watch    // nil: no bound ends the run early
-	settling                      *settling // nil: the run is not ended for having shown enough
-	felt                          *felt     // nil: nothing is recorded
+	watch                         *watch // nil: no bound ends the run early
+	felt                          *felt  // nil: nothing is recorded
 }
 
 // waitSum sums the waits of the writes in one latency class.
@@ -75,9 +74,6 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 		m.felt.add(write, int64(now-op.At))
 	}
 	if !measured {
-		if m.watch != nil {
-			m.watch.warmed(op.At, write, int64(now-op.At))
-		}
 		return
 	}
 	m.unanswered--
@@ -85,9 +81,6 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 	took := int64(now - op.At)
 	if m.watch != nil {
 		m.watch.done(write, took)
-	}
-	if m.settling != nil {
-		m.settling.done(write, took)
 	}
 	m.pending = append(m.pending, latency.Operation{At: op.At, Took: took, Write: write})
 	if len(m.pending) == pendingMax {

@@ -20,9 +20,6 @@ type Options struct {
 	// Wanted, if not nil, ends the run with a *[MissedError] as soon as a bound is certain to be
 	// missed.
 	Wanted *Wanted
-	// Enough, if not nil, ends the run early once its figures are known well enough. Its result is
-	// that of the time until then.
-	Enough *Enough
 }
 
 // epochDefault is when runs begin. It is fixed, so that the same run gives the same bytes.
@@ -44,8 +41,6 @@ const (
 	cyclesShown = 4096
 	// batchSeconds is the number of samples in a batch of the recording.
 	batchSeconds = 60
-	// aheadMost is how many operations of an open loop are drawn at once.
-	aheadMost = 32
 	// pendingMax is the number of acknowledged operations that wait to be classified.
 	pendingMax = 1 << 14
 	// pendingFirst is how many there is room for at first: they are classified each second.

@@ -22,10 +22,8 @@ type Result struct {
 	// Queries are the engine's queries. They are not part of the JSON.
 	Queries Queries `json:"-"`
 	Seed    uint64  `json:"seed"`
-	// Seconds is the virtual time that was measured, after WarmupSeconds. FullSeconds is what the
-	// scenario asks for: more, if the run had shown enough ([Enough]).
+	// Seconds is the virtual time that was measured, after WarmupSeconds.
 	Seconds       float64 `json:"seconds"`
-	FullSeconds   float64 `json:"-"`
 	WarmupSeconds float64 `json:"warmup_seconds"`
 
 	// OpenLoop reports whether arrivals were independent of the system. Latency then counts from

@@ -32,15 +32,11 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	if err != nil {
 		return fail(err)
 	}
-	if r, ok := s.engine.(engine.Releaser); ok {
-		defer r.Release()
-	}
 	from := vtime.At(sc.Run.Warmup.Std())
 	end := from.Add(sc.Run.Duration.Std())
 	m := newMeter(from, end)
 	m.cycles, m.drawn, m.watch = s.engine.Cycles, opt.Series, newWatch(opt.Wanted, from)
-	m.settling = newSettling(opt.Enough, s, m)
-	c.driver = newDriver(load, s, m, opt.Wanted.source(load, sc.Seed, end), load.Closed(sc.Seed), end)
+	c.driver = newDriver(load, s, m, load.Open(sc.Seed), load.Closed(sc.Seed), end)
 	p, err := newSampler(s, m, load.Writes(), opt.Record, opt.epoch().UnixMilli())
 	if err != nil {
 		return fail(err)
@@ -67,10 +63,6 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m.watch.hope(at)
-		if err := m.miss(m.watch.foreseen(s, at)); err != nil {
-			return err
-		}
 		report(progress, at, end)
 	}
 	s.clock.Run(from)
@@ -80,9 +72,6 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 	if err := p.sample(ctx); err != nil {
 		return err
 	}
-	if m.settling != nil && !m.settling.begin(p, m.unanswered) {
-		m.settling = nil
-	}
 	for at := from; at < end; {
 		at = min(at+second, end)
 		s.clock.Run(at)
@@ -91,34 +80,14 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 			return err
 		}
 		if m.watch != nil {
-			if err := m.miss(m.watch.missed(s, &m.open, at, end)); err != nil {
-				return err
+			if missed := m.watch.missed(s, &m.open, at, end); missed != nil {
+				return missed
 			}
 		}
 		if err := p.sample(ctx); err != nil {
 			return err
 		}
 		report(progress, at, end)
-		if m.settling != nil && m.settling.enough(at, p, m.unanswered) {
-			m.end = at
-			return nil
-		}
-	}
-	return nil
-}
-
-// miss returns a miss if it ends the run. Otherwise nobody watches for another, unless it was only
-// foreseen.
-func (m *meter) miss(x *MissedError) error {
-	switch {
-	case x == nil:
-	case m.watch.told == nil || !m.watch.told(x):
-		return x
-	case x.Foreseen:
-		m.watch.foresee = false
-	default:
-		m.watch = nil
-		m.settling.miss()
 	}
 	return nil
 }

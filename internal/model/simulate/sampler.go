@@ -197,15 +197,6 @@ func (p *sampler) flush(ctx context.Context) error {
 // delta is a counter's increase in the measured time.
 func (p *sampler) delta(i int) float64 { return p.last[i] - p.first[i] }
 
-// busySeconds returns how long each volume had I/O in flight, as of the last sample.
-func (p *sampler) busySeconds() []float64 {
-	out := make([]float64, len(p.volumes))
-	for i := range p.volumes {
-		out[i] = p.last[p.volumes[i].at+diskBusy]
-	}
-	return out
-}
-
 // cyclesIn returns the engine's cycles that were running at some time after from.
 func cyclesIn(cycles []engine.Cycle, from vtime.Instant) []engine.Cycle {
 	for i, c := range cycles {

@@ -19,7 +19,7 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	cycles := cyclesIn(s.engine.Cycles(), m.from)
 	r := &Result{
 		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Traits().Cycle, Queries: QueriesOf(sc), Seed: uint64(sc.Seed),
-		Seconds: span, FullSeconds: sc.Run.Duration.Std().Seconds(), WarmupSeconds: float64(m.from) / 1e9,
+		Seconds: span, WarmupSeconds: float64(m.from) / 1e9,
 		OpenLoop:   !sc.Workloads().IsClosed(),
 		DonePerSec: float64(m.doneInside) / span,
 		Unanswered: m.unanswered, Refused: m.refused,

@@ -1,7 +1,5 @@
 package model
 
-import "plimsoll/internal/base/bigpage"
-
 // A block's state in the global buffers.
 const (
 	resident   uint8 = 1 << iota
@@ -32,14 +30,14 @@ const (
 func (b *buffers) init(blocks uint64, room int) {
 	b.blocks, b.room = blocks, room
 	b.chunks = make([][]uint8, (blocks+chunkBlocks-1)/chunkBlocks)
-	b.frames = bigpage.Slice[uint32](min(room, framesFirst))[:0]
+	b.frames = make([]uint32, 0, min(room, framesFirst))
 }
 
 // state is a block's.
 func (b *buffers) state(block uint32) *uint8 {
 	c := b.chunks[block/chunkBlocks]
 	if c == nil {
-		c = bigpage.Slice[uint8](int(min(chunkBlocks, b.blocks-uint64(block/chunkBlocks)*chunkBlocks)))
+		c = make([]uint8, min(chunkBlocks, b.blocks-uint64(block/chunkBlocks)*chunkBlocks))
 		b.chunks[block/chunkBlocks] = c
 	}
 	return &c[block%chunkBlocks]

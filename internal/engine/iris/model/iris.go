@@ -34,8 +34,7 @@ type Instance struct {
 }
 
 var (
-	_ engine.Model    = (*Instance)(nil)
-	_ engine.Foreseer = (*Instance)(nil)
+	_ engine.Model = (*Instance)(nil)
 )
 
 // An extent is the place of something on its device.
@@ -145,15 +144,6 @@ func (x *Instance) Do(op workload.Op) {
 	}
 	_, done := x.host.CPU(now, cost.Std())
 	x.parsed.At(done, event(parsed, uint64(slot)))
-}
-
-// Foresee implements engine.Foreseer.
-func (x *Instance) Foresee(next []workload.Op) {
-	seen := x.buffers.seen
-	for i := range next {
-		seen += *x.buffers.state(uint32(next[i].Key % x.buffers.blocks))
-	}
-	x.buffers.seen = seen
 }
 
 // block is the one that an operation touches.

@@ -208,19 +208,3 @@ func (e *Engine) makeRoom(p *pending) {
 	e.c.appTime += int64(done.Sub(p.ready))
 	p.ready = done
 }
-
-// Debts are the bytes in the cache, those dirty in it and those of updates, as shares of where the
-// application's threads have to evict; and how much of its places the history store fills, which it
-// is read from the volume for.
-func (e *Engine) Debts() []float64 {
-	cache, history := float64(e.cfg.Cache), 0.0
-	if e.history != nil {
-		history = float64(len(e.history.pages)) / float64(max(len(e.trees[0].pages), 1))
-	}
-	return []float64{
-		history,
-		float64(e.memory) / float64(cache*float64(e.cfg.EvictionTrigger)),
-		float64(e.dirtyBytes) / float64(cache*float64(e.cfg.EvictionDirtyTrigger)),
-		float64(e.updates) / float64(cache*float64(e.cfg.EvictionUpdatesTrigger)),
-	}
-}

@@ -44,7 +44,6 @@ type Engine struct {
 	inside     [2]int64    // operations in the engine: reads, writes
 	epoch      uint16
 
-	arrays  *arrays // of an engine before; nil: there was none
 	c       counters
 	mark    counters // at the end of the warm-up
 	since   vtime.Instant
@@ -64,7 +63,6 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	if e.device == nil || log == nil {
 		return nil, errors.New("wiredtiger needs a volume called data (and may have one called journal)")
 	}
-	e.arrays, _ = used.Get().(*arrays)
 	e.addTree("collection", cfg.Documents, cfg.DocumentSize)
 	for range cfg.Indexes {
 		e.addTree("index", cfg.Documents, cfg.IndexEntry)
@@ -96,7 +94,7 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 		t.halve()
 	}
 	n := t.leaves(entries)
-	t.pages = e.arrays.take(len(e.trees), n)
+	t.pages = make([]page, n, n+n/4+1024) // with room for what inserts add
 	for i := range t.pages {
 		image := int32(min(units.Size(t.on(i))*size, 1<<30))
 		length := uint16(min(max((units.Size(float64(image)*float64(e.cfg.Compression))+unit-1)/unit, 1), 1<<16-1))

@@ -1,9 +1,6 @@
 package model
 
-import (
-	"plimsoll/internal/base/bigpage"
-	"plimsoll/internal/base/vtime"
-)
+import "plimsoll/internal/base/vtime"
 
 // usageMax is BM_MAX_USAGE_COUNT of PostgreSQL 15's buf_internals.h: a buffer survives as many
 // passes of the clock sweep as it was used, up to five.
@@ -29,7 +26,6 @@ type buffers struct {
 	shift uint
 	swept uint64 // buffers the hand has passed in all
 	dirty int    // dirty buffers
-	seen  uint32 // of what was read only to have it near
 }
 
 // An entry says which buffer holds a page: its number + 1, 0 if there is none. The page is here
@@ -44,7 +40,7 @@ func newBuffers(n int) buffers {
 	for 1<<bits < 2*n {
 		bits++
 	}
-	return buffers{all: bigpage.Slice[buffer](n), table: bigpage.Slice[entry](1 << bits), shift: 32 - bits}
+	return buffers{all: make([]buffer, n), table: make([]entry, 1<<bits), shift: 32 - bits}
 }
 
 // home is the place of a page in the table (Fibonacci hashing).
@@ -61,22 +57,6 @@ func (s *buffers) find(p pageID) int32 {
 			return int32(e.buffer - 1)
 		}
 	}
-}
-
-// near reads the places of pages that are needed soon, and their buffers. The processor waits for
-// such a read if what follows depends on it; nothing depends on these, so it does them at the same
-// time.
-func (s *buffers) near(pages []pageID) {
-	seen := s.seen
-	for _, p := range pages {
-		seen += s.table[s.home(p)].buffer
-	}
-	for _, p := range pages {
-		if e := s.table[s.home(p)]; e.buffer != 0 {
-			seen += uint32(s.all[e.buffer-1].pins)
-		}
-	}
-	s.seen = seen
 }
 
 // assign makes a buffer, which must be clean and unpinned, hold another page.

@@ -58,8 +58,7 @@ type Engine struct {
 	oldest, newest int32 // of the active, in the order in which they began
 	active         int
 	queue          backlog
-	foreseen       []pageID // kept for its memory
-	done           op       // the last acknowledged one: the client may use it during the call
+	done           op // the last acknowledged one: the client may use it during the call
 
 	n       counters
 	metrics []engine.Metric

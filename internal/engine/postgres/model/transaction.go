@@ -151,17 +151,6 @@ func (e *Engine) block(key int64) int64 { return key / e.rowsPerPage % e.tables[
 // leaf returns the same of the index.
 func (e *Engine) leaf(key int64) int64 { return key / leafEntries % e.tables[index].pages }
 
-// Foresee implements engine.Foreseer.
-func (e *Engine) Foresee(next []workload.Op) {
-	pages := e.foreseen[:0]
-	for i := range next {
-		key := keyOf(&next[i])
-		pages = append(pages, index.page(e.leaf(key)), heap.page(e.block(key)))
-	}
-	e.buffers.near(pages)
-	e.foreseen = pages
-}
-
 // planPages lists the pages a transaction needs. Where a file grows for it the kernel may hold the
 // writer, until resume.
 func (e *Engine) planPages(t *op) (resume vtime.Instant) {

@@ -41,13 +41,10 @@ func TestRepeatedIsTheSame(t *testing.T) {
 				choice[i] = rapid.IntRange(0, len(s.axes[i].options)-1).Draw(t, s.axes[i].path)
 			}
 			c := s.candidate(choice, choice, 0)
-			o := sim.prune(&c)
+			o := sim.ruledOut(&c)
 			if o == nil {
-				sim.run(context.Background(), &c)
+				sim.remember(sim.run(context.Background(), &c))
 				ran++
-				continue
-			}
-			if !o.repeated {
 				continue
 			}
 			repeated++

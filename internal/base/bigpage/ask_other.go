@@ -1,5 +1,0 @@
-//go:build !linux
-
-package bigpage
-
-func ask[T any]([]T) {}
