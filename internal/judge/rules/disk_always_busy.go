@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/record/timeline"
@@ -71,7 +72,8 @@ func diskAlwaysBusy() Rule {
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
-			if x, ok := c.alwaysBusy(h.Labels.Get("device")); ok {
+			x, ok := c.alwaysBusy(h.Labels.Get("device"))
+			if _, limited := c.constantRate(x); ok && (limited || !c.capStalls(x.device)) {
 				out = append(out, r.alwaysBusyFinding(c, x))
 			}
 		}
@@ -134,6 +136,12 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 		return x, x.queue >= queuedRequests && wait >= longWaitS
 	}
 	return x, x.busy >= slowBusy && x.queue >= slowQueue && wait >= slowWaitS && x.each >= seekS
+}
+
+// capStalls reports whether a device has a limit that it meets at times while a database stalls: then it does
+// not seek, also if it is not at the limit all the time.
+func (c *Case) capStalls(device string) bool {
+	return c.Stall.IsDatabase && c.Stall.Any() && slices.ContainsFunc(c.Limits(), func(l Limit) bool { return l.Device == device })
 }
 
 // at is a value of a series; NaN if the series has none.
