@@ -130,8 +130,9 @@ func slow(s rules.Stall) timeline.Mask {
 	return out
 }
 
-// harm is what each cell costs: seconds that operations waited, or, where no latency is told, that
-// the usual operations were missing.
+// harm is what each cell costs, in seconds that operations waited, summed over them: incidents of all
+// detectors are ranked by it. Where no latency is known, those wait that a source counts, or else the part
+// of the clients that usually have something completed and have not; at least one, as something stalled.
 func harm(c *rules.Case, s rules.Stall) []float64 {
 	out := make([]float64, c.Grid.N)
 	step := c.Grid.StepSeconds()
@@ -141,7 +142,13 @@ func harm(c *rules.Case, s rules.Stall) []float64 {
 		case s.Waiting != nil && s.Waiting[k] > 0:
 			out[k] = s.Waiting[k] * step
 		case s.Waiting == nil && s.Ops != nil && s.Ops[k] < usual:
-			out[k] = (usual - s.Ops[k]) * step
+			waiting := 1.0
+			if s.Queued != nil && s.Queued[k] > 0 {
+				waiting = max(waiting, s.Queued[k])
+			} else if s.Connected != nil && s.Connected[k] > 0 {
+				waiting = max(waiting, s.Connected[k]*(1-s.Ops[k]/usual))
+			}
+			out[k] = waiting * step
 		}
 	}
 	return out

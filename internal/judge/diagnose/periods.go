@@ -30,8 +30,8 @@ type Period struct {
 // A Minute is one of the worst.
 type Minute struct {
 	From time.Time `json:"from"`
-	// Signal is whose operations waited most, and WaitedS how long, summed over operations (or, where
-	// no latency is told, how many operations were missing).
+	// Signal is whose operations waited most, and WaitedS how long, summed over operations (where no
+	// latency is known, over the clients that waited).
 	Signal  string   `json:"signal"`
 	WaitedS float64  `json:"waited_seconds"`
 	WorstS  *float64 `json:"worst_seconds,omitempty"`

@@ -36,6 +36,46 @@ func TestSlopeIsInItsInterval(t *testing.T) {
 	}
 }
 
+// What follows its neighbours, or changes between levels, and goes nowhere is called a trend in about 5 % of
+// the cases, of few values too.
+func TestNoTrendOfLevels(t *testing.T) {
+	const tries = 400
+	for _, n := range []int{20, 40, 100} {
+		for _, of := range []struct {
+			name  string
+			rho   float64
+			lasts int // values of one level; 0: each follows the one before
+		}{{"independent", 0, 0}, {"rho 0.5", 0.5, 0}, {"rho 0.8", 0.8, 0}, {"rho 0.9", 0.9, 0}, {"levels of 5", 0, 5}, {"levels of 10", 0, 10}} {
+			rng := rand.New(rand.NewPCG(7, 8))
+			found := 0
+			for range tries {
+				at, values := make([]float64, n), make([]float64, n)
+				level, noise, begins := 0.0, 0.0, 0
+				if of.lasts > 0 {
+					begins, noise = rng.IntN(of.lasts), 0.3
+				}
+				for i := -50; i < n; i++ { // the first values follow others, too
+					switch {
+					case of.lasts == 0:
+						level = of.rho*level + rng.NormFloat64()
+					case (i+50+begins)%of.lasts == 0:
+						level = 3 * rng.NormFloat64()
+					}
+					if i >= 0 {
+						at[i], values[i] = float64(i)*60, 5+level+noise*rng.NormFloat64()
+					}
+				}
+				if _, low, high := theilSen(at, values); low > 0 || high < 0 {
+					found++
+				}
+			}
+			if share := float64(found) / tries; share > 0.07 {
+				t.Errorf("%d values, %s: a trend in %.1f %% of the cases, want about 5 %%", n, of.name, 100*share)
+			}
+		}
+	}
+}
+
 // A line is found exactly, whatever a few points in it are.
 func TestSlopeIsRobust(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"plimsoll/internal/base/units"
@@ -14,12 +15,14 @@ import (
 // minutes aligns its saturated time with the stalled time, nothing is refuted.
 const (
 	shiftMax      = 10 * time.Minute
-	shiftBusy     = 0.9   // as in the caps' rules
-	shiftCells    = 2_000 // of the stalled cells that are examined, evenly spaced: bounds the work
-	shiftApart    = 0.3   // of the stalled time saturated without a shift, at most
-	shiftTogether = 0.7   // and when moved, at least
-	shiftCommon   = 0.5   // of all time saturated, at most: else any shift matches some of it
-	shiftEpisodes = 3     // one burst and one stall always match at some shift
+	shiftBusy     = 0.9  // as in the caps' rules
+	shiftCells    = 500  // of the stalled cells that are examined, evenly spaced: bounds the work
+	shiftApart    = 0.3  // of the stalled time saturated without a shift, at most
+	shiftTogether = 0.7  // and when moved, at least
+	shiftCommon   = 0.5  // of all time saturated, at most: else any shift matches some of it
+	shiftEpisodes = 3    // one burst and one stall always match at some shift
+	shiftDraws    = 100  // placements of the stalls
+	shiftChance   = 0.05 // of them that match as well, at most
 )
 
 // A Shift is how far a device's times would have to move to match the stalled time.
@@ -42,7 +45,8 @@ func (c *Case) ClockShift() (Shift, bool) {
 		if now > shiftApart || Share(busy, timeline.Known(t.Values)) > shiftCommon || len(busy.Episodes()) < shiftEpisodes {
 			continue
 		}
-		if cells, then := c.bestShift(busy); then >= shiftTogether {
+		cells, then := bestShift(c.Stall.Cells, busy, c.Cells(shiftMax))
+		if then >= shiftTogether && !c.shiftByChance(busy, then) {
 			return Shift{Device: t.Labels.Get("device"), By: time.Duration(cells) * c.Grid.Step(), Now: now, Then: then}, true
 		}
 	}
@@ -52,9 +56,9 @@ func (c *Case) ClockShift() (Shift, bool) {
 // bestShift returns the number of cells to move a mask by so that it covers most of the stalled
 // time, and the share it covers. Among shifts within a tenth of the best it takes the smallest,
 // because a recurring pattern matches again one period further.
-func (c *Case) bestShift(busy timeline.Mask) (cells int, share float64) {
+func bestShift(stalls, busy timeline.Mask, most int) (cells int, share float64) {
 	var stalled []int
-	for k, in := range c.Stall.Cells {
+	for k, in := range stalls {
 		if in {
 			stalled = append(stalled, k)
 		}
@@ -66,7 +70,7 @@ func (c *Case) bestShift(busy timeline.Mask) (cells int, share float64) {
 		}
 		stalled = few
 	}
-	for d := 1; d <= c.Cells(shiftMax); d++ {
+	for d := 1; d <= most; d++ {
 		for _, by := range []int{-d, d} {
 			hit := 0
 			for _, k := range stalled {
@@ -80,6 +84,28 @@ func (c *Case) bestShift(busy timeline.Mask) (cells int, share float64) {
 		}
 	}
 	return cells, share
+}
+
+// shiftByChance reports whether stalls at other times would often match the device's saturated time as well
+// at the best of all shifts: so many are tried that a device which is saturated much of the time matches
+// a few stalls at one of them. (Two things of one period always match at some shift, and no count can tell
+// whether that is the clocks.)
+func (c *Case) shiftByChance(busy timeline.Mask, share float64) bool {
+	n, as := c.Grid.N, 0
+	r := rand.New(rand.NewPCG(1, 1)) // the same draws each time
+	for range shiftDraws {
+		elsewhere := make(timeline.Mask, n)
+		for _, e := range c.Stall.Cells.Episodes() {
+			first := r.IntN(max(1, n-e.Cells()))
+			for k := first; k < min(n, first+e.Cells()); k++ {
+				elsewhere[k] = true
+			}
+		}
+		if _, s := bestShift(elsewhere, busy, c.Cells(shiftMax)); s >= share {
+			as++
+		}
+	}
+	return float64(as) > shiftChance*shiftDraws
 }
 
 // trouble is the text of evidence/gap about a shift.

@@ -1,0 +1,79 @@
+package rules
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A device that is saturated at times of its own matches a few stalls at some shift of its clock. That does
+// not keep it from being ruled out; that each burst meets a stall after the same shift does.
+func TestClockShiftByChance(t *testing.T) {
+	const n, tries = 1800, 60
+	shifted, byChance := 0, 0
+	r := rand.New(rand.NewPCG(3, 4))
+	for range tries {
+		bursts, stalls := make(timeline.Mask, n), make(timeline.Mask, n)
+		for range 30 {
+			from := 60 + r.IntN(n-100)
+			for k := from; k < from+18; k++ {
+				bursts[k] = true
+			}
+		}
+		for range 4 {
+			from := r.IntN(n - 10)
+			for k := from; k < from+3; k++ {
+				stalls[k] = true
+			}
+		}
+		if _, off := clockCase(bursts, stalls).ClockShift(); off {
+			byChance++
+		}
+
+		// The same bursts, stalls in eight of them by a clock that is 45 s ahead.
+		stalls = make(timeline.Mask, n)
+		for i, e := range bursts.Episodes() {
+			for k := e.First - 45; k < e.Last-45 && i%2 == 0; k++ {
+				if k >= 0 {
+					stalls[k] = true
+				}
+			}
+		}
+		c := clockCase(bursts, stalls)
+		if Share(bursts, stalls) > shiftApart {
+			continue // by chance it matches without a shift, too
+		}
+		if _, off := c.ClockShift(); off {
+			shifted++
+		}
+	}
+	if byChance > tries/10 {
+		t.Errorf("of %d devices with times of their own %d match at a shift", tries, byChance)
+	}
+	if shifted < tries/3 {
+		t.Errorf("a clock that is off is found in %d of up to %d", shifted, tries)
+	}
+}
+
+func clockCase(bursts, stalls timeline.Mask) *Case {
+	busy := make([]float64, len(bursts))
+	for k, on := range bursts {
+		if on {
+			busy[k] = 1
+		}
+	}
+	grid := timeline.Grid{StepMs: 1000, N: len(bursts)}
+	c := NewCase(nil, grid, func(s *Signal) []timeline.Track {
+		if s != DiskBusy {
+			return nil
+		}
+		return []timeline.Track{{Labels: labels.FromStrings("device", "sda"), Values: busy}}
+	})
+	c.Clocks = 2
+	all := make(timeline.Mask, grid.N).Not()
+	c.Stall = Stall{Cells: stalls, Active: all, Observed: all, IsDatabase: true}
+	return c
+}
