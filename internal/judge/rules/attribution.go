@@ -64,7 +64,10 @@ const chanceDraws = 999
 
 // ChanceToMeet is the probability that stalls fall into a condition for as long as they do if the two
 // are independent. It compares whole stalls, because the seconds of one are no separate coincidences:
-// each is placed anew, anywhere under load, chanceDraws times.
+// each is placed anew, anywhere under load, chanceDraws times. That stalls recur with the period of a
+// condition counts as evidence here, which is right for an engine's own cycle: five stalls in five
+// checkpoints of 20 s a minute are no coincidence. [Stalls.Coincidence] shifts all stalls together, so it
+// takes equal periods as given (0.3 for the same five), which is right for what recurs by itself.
 func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 	var places []int
 	for k, active := range st.Stall.Active {

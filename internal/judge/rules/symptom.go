@@ -4,12 +4,14 @@ import "plimsoll/internal/record/timeline"
 
 // symptomWords are those of every symptom.
 var symptomWords = Words{
-	"stalled":        "{{.stalled}} of {{.watched}} stalled ({{.share}}), in {{.episodes}} of at most {{.longest}}.",
-	"not felt":       "{{.clients}} hardly stalled meanwhile: clients did not feel it.",
-	"combined title": "The device's requests are slow",
-	"combined":       "The latency is the provider's, of reads and writes together: which of them waited is not known.",
-	"recurring":      "They recur every {{.period}}.",
-	"latency":        "Mean latency in a stalled interval: median {{.median}}, worst {{.worst}}{{with .calm}}; otherwise {{.}}{{end}}.",
+	"stalled":           "{{.stalled}} of {{.watched}} stalled ({{.share}}), in {{.episodes}} of at most {{.longest}}.",
+	"not felt":          "{{.clients}} hardly stalled meanwhile: clients did not feel it.",
+	"in cycle":          "{{.share}} of it falls into checkpoints: it was slow in {{.slow}} of {{.all}}, of up to {{.longest}}, most at {{.at}} UTC.",
+	"in cycle headline": "{{.device}} was slow in {{.slow}} of {{.all}}, of up to {{.longest}}, and no client waited for it.",
+	"combined title":    "The device's requests are slow",
+	"combined":          "The latency is the provider's, of reads and writes together: which of them waited is not known.",
+	"recurring":         "They recur every {{.period}}.",
+	"latency":           "Mean latency in a stalled interval: median {{.median}}, worst {{.worst}}{{with .calm}}; otherwise {{.}}{{end}}.",
 }
 
 // SymptomRule makes a symptom rule, which reports the stalled time that the detector of its name
@@ -57,6 +59,9 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 			f.Severity = Info
 			f.Say("not felt", Values{"clients": Called(c.Stall.Subject)})
 		}
+	}
+	if !s.IsDatabase {
+		c.sayInCycle(&f, s)
 	}
 	f.Weight = stalled / seen
 	f.Windows = c.Windows(s.AsSampled())
