@@ -27,9 +27,11 @@ type Action struct {
 	Rule    string `json:"rule"` // of the finding that asks for it
 	Subject string `json:"subject"`
 	Expect  string `json:"expect"`
-	// Place is where the commands are for, and PlaceKnown whether the sources show it.
+	// Place is where the commands are for, and PlaceKnown whether the sources show it. Host is that
+	// host's name; "" if it is not known.
 	Place      string   `json:"place"`
 	PlaceKnown bool     `json:"place_known"`
+	Host       string   `json:"host,omitempty"`
 	Look       []string `json:"look"`
 	Do         []string `json:"do"`
 	Keep       []string `json:"keep"`
@@ -76,9 +78,9 @@ type Marked struct {
 	Judged, Growing bool
 }
 
-// A Source is one that was read.
+// A Source is one that was read. Host is the host that it names; "" if it does not.
 type Source struct {
-	Kind, Name, Engine, Version string
+	Kind, Name, Engine, Version, Host string
 }
 
 // Of are the actions for an incident's findings, the first to try first.
@@ -102,11 +104,11 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 			}
 		}
 	}
-	// What explains the other causes is dealt with first: with a volume whose credits ran out, no setting
-	// helps. Within the causes' order, what restarts or costs something waits for what does not, and what may
-	// help waits for what did.
+	// What is free comes before what is paid for, always. Of either, what explains the other causes is dealt
+	// with first: with a volume whose credits ran out, no setting helps. Within the causes' order, what
+	// restarts something waits for what does not, and what may help waits for what did.
 	slices.SortStableFunc(found, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(a.beside(), b.beside()), cmp.Compare(a.effort(), b.effort()), cmp.Compare(a.unsure(), b.unsure()))
+		return cmp.Or(cmp.Compare(a.paid(), b.paid()), cmp.Compare(a.beside(), b.beside()), cmp.Compare(a.effort(), b.effort()), cmp.Compare(a.unsure(), b.unsure()))
 	})
 	out := []Action{}
 	changed := map[string]bool{}
@@ -121,6 +123,9 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 		if out = append(out, w.action(c, k, s)); len(out) == Most {
 			break
 		}
+	}
+	if a := w.first(c, out); a != nil && found[0].paid() > 0 {
+		out = append([]Action{*a}, out[:min(len(out), Most-1)]...)
 	}
 	if m := s.Marked; m.Judged && len(out) > 0 { // first of all, what the change did that was made
 		out[0].Look = append([]string{"plimsoll prove " + shellword.Quote(m.Folder) + " --at-mark"}, out[0].Look...)
@@ -164,6 +169,14 @@ func (k choice) beside() int {
 		return 0
 	}
 	return 1
+}
+
+// paid is 1 for what costs more than before, and 0 for the rest.
+func (k choice) paid() int {
+	if k.remedy.Money != "" && !k.remedy.Saves {
+		return 1
+	}
+	return 0
 }
 
 // effort orders actions: what is in force at once and free, what restarts, what is paid for.
@@ -273,7 +286,7 @@ func (w *where) action(c *rules.Case, k choice, s Setting) Action {
 	x, proof := p.steps(k.recipe), proofOf(c, k, s)
 	return Action{
 		Remedy: m.Name, Title: m.Title, Rule: k.finding.Rule, Subject: k.finding.Subject, Expect: k.fix.Expect,
-		Place: string(w.place), PlaceKnown: w.known, Look: append(proof.record, x.Look...), Do: x.Do, Keep: x.Keep, Check: x.Check, Undo: x.Undo,
+		Place: string(w.place), PlaceKnown: w.known, Host: w.host, Look: append(proof.record, x.Look...), Do: x.Do, Keep: x.Keep, Check: x.Check, Undo: x.Undo,
 		Kept: x.Kept, NoUndo: x.NoUndo, Restart: x.Restart, Cost: p.text(m.Cost), Money: p.text(m.Money),
 		WaitS: m.Wait.Seconds(), Until: m.Until, Notes: x.Notes, Raises: append([]string{}, m.Raises...),
 		Prove: proof.compare, RecordS: proof.seconds,

@@ -11,6 +11,7 @@ import (
 type where struct {
 	place    rules.Place
 	known    bool
+	host     string // its name, if the place is a host
 	cloud    rules.Cloud
 	database string
 	version  string
@@ -66,7 +67,24 @@ func whereIs(c *rules.Case, s Setting) *where {
 	if !w.known {
 		w.byContainer(c.ContainerOf(&rules.Finding{}))
 	}
+	if w.place == rules.Host {
+		w.onHost(s.Sources)
+	}
 	return w
+}
+
+// onHost takes the host from the sources that run on one, and see its devices.
+func (w *where) onHost(sources []Source) {
+	for _, x := range sources {
+		if x.Kind != "host" && x.Kind != "iostat" || x.Host == "" {
+			continue
+		}
+		if w.host != "" && w.host != x.Host {
+			w.host = "" // several
+			return
+		}
+		w.host, w.known = x.Host, true
+	}
 }
 
 // hostOf is the host of an address, lower case; "" if a name is none.

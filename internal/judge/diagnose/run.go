@@ -133,7 +133,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked) {
 	s := act.Setting{Span: r.Span, Recorded: recordedIn(in), Marked: m}
 	for _, x := range r.Sources {
-		s.Sources = append(s.Sources, act.Source{Kind: x.Kind, Name: x.Name, Engine: x.Engine, Version: x.Version})
+		s.Sources = append(s.Sources, act.Source{Kind: x.Kind, Name: x.Name, Engine: x.Engine, Version: x.Version, Host: x.Host})
 	}
 	r.Actions = []Action{}
 	for i := range r.Incidents {

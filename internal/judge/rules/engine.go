@@ -19,6 +19,8 @@ type Knowledge struct {
 	Database, Product string
 	// Programs are the names of the engine's processes, at most 15 bytes as the kernel has them.
 	Programs []string
+	// Scheme is that of the addresses of its live source; "" if it has none. The pack sets it.
+	Scheme string
 	// Anchor is a signal with few series that every recording of this engine has, and no other
 	// engine's.
 	Anchor *Signal

@@ -29,7 +29,11 @@ func NewPack[E any](engines []E) *Pack {
 	p := &Pack{byName: map[string]*Signal{}}
 	for _, e := range engines {
 		if known, ok := any(e).(Engine); ok {
-			p.engines = append(p.engines, known.Rules())
+			k := known.Rules()
+			if live, ok := any(e).(interface{ Schemes() []string }); ok && len(live.Schemes()) > 0 {
+				k.Scheme = live.Schemes()[0]
+			}
+			p.engines = append(p.engines, k)
 		}
 	}
 	p.addSignals()

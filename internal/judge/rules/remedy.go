@@ -23,6 +23,7 @@ type Remedy struct {
 	Recipes []Recipe
 	Cost    string        // what it costs besides money; "" for nothing
 	Money   string        // what is paid for; "" for nothing
+	Saves   bool          // with it less is paid than before
 	Wait    time.Duration // until it can be judged
 	Until   string        // what has happened by then
 	// Raises are figures of `prove` that it makes larger on purpose: there they are as meant, not

@@ -282,8 +282,8 @@ var toGP3 = &Remedy{
 		{Places: []Place{RDS}, None: "RDS sets this by its storage type: change that in a maintenance window"},
 		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
 	},
-	Money: "less than gp2: USD 0.08 instead of 0.10 for each GB a month, and USD 5 for 250 MiB/s (us-east-1)",
-	Wait:  30 * time.Minute, Until: volumeChanged,
+	Money: "less than gp2: USD 0.08 instead of 0.10 for each GB a month, and USD 5 for 250 MiB/s (us-east-1)", Saves: true,
+	Wait: 30 * time.Minute, Until: volumeChanged,
 	Raises: []string{"iops", "throughput"}, Settings: theVolume,
 	Size: func(_ *Case, f *Finding) Values { return Values{"volume": volumeOf(f)} },
 }

@@ -62,6 +62,8 @@ func action(a *diagnose.Action, n int) document.Task {
 	where := places[a.Place]
 	if !a.PlaceKnown {
 		where = "the sources do not show where it runs: these are the commands for a Linux host"
+	} else if a.Host != "" {
+		where += " " + a.Host
 	}
 	add("where", nil, where)
 	for i, note := range a.Notes {
@@ -71,7 +73,9 @@ func action(a *diagnose.Action, n int) document.Task {
 		}
 		add(label, nil, note)
 	}
-	add("prove", nil, a.Judged())
+	if len(a.Do) > 0 {
+		add("prove", nil, a.Judged())
+	}
 	add("", a.Prove, "")
 	return out
 }

@@ -33,6 +33,9 @@
 // 0xD0; package internal/record/ebs), under the names of aws-ebs-csi-driver. No other device is
 // ever asked.
 //
+// Every ten seconds, the programs that write most are found, with the device of their files and the port
+// at which they listen: the Facts writer.1 to writer.3.
+//
 // Every ten seconds, each mounted file system of a device is asked what space and inodes it has left,
 // under node_exporter's names (node_filesystem_..., labels device and mountpoint).
 //
@@ -144,6 +147,7 @@ func (s *sampler) Sample(_ context.Context, at time.Time) ([]recording.Batch, er
 // Tell implements source.Sampler.
 func (s *sampler) Tell(d *recording.Source) {
 	defer s.tellDescribed(d)
+	defer s.writers.tell(d)
 	if d.Facts == nil {
 		d.Facts = facts(s.root)
 		mountFacts(s.root, d.Facts)
@@ -220,6 +224,7 @@ type sampler struct {
 	described <-chan description // nil: nobody is asked, or it has been told
 	names     map[string]string  // of devices by their numbers: "259:0"
 	spaces    *spaces
+	writers   *writers
 
 	batch recording.Batch
 	given map[seriesKey]bool // in this sample
@@ -231,7 +236,7 @@ func newSampler(root string, want func(string) bool) *sampler {
 	return &sampler{
 		root: root, files: newFiles(root), want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{},
 		group: findCgroup(root), above: map[string][]level{}, ebs: volumesOf(root), askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
-		names: map[string]string{}, spaces: newSpaces(root), given: map[seriesKey]bool{},
+		names: map[string]string{}, spaces: newSpaces(root), writers: &writers{root: root}, given: map[seriesKey]bool{},
 	}
 }
 
@@ -262,6 +267,7 @@ func (s *sampler) sample(at time.Time) error {
 	s.groups()
 	s.volumes()
 	s.filesystems(at)
+	s.writers.look(at)
 	return nil
 }
 

@@ -30,8 +30,11 @@ func mountsOf(root string) []mount {
 	if err != nil {
 		return nil
 	}
-	var out []mount
-	for line := range strings.Lines(string(b)) {
+	return parseMounts(string(b))
+}
+
+func parseMounts(text string) (out []mount) {
+	for line := range strings.Lines(text) {
 		own, of, ok := strings.Cut(strings.TrimSpace(line), " - ")
 		left, right := strings.Fields(own), strings.Fields(of)
 		if !ok || len(left) < 6 || len(right) < 3 || !slices.Contains(onDevices, right[0]) {

@@ -1,0 +1,107 @@
+package act
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/judge/rules"
+)
+
+// findWriter is the name of the action that makes the sources include what writes.
+const findWriter = "find-writer"
+
+// A writer is a program of this host that wrote much of all bytes, as the host source reports it.
+type writer struct {
+	name, pid, device string
+	port              int
+	share             float64
+}
+
+// writersOf are the writers that the sources report, the largest first.
+func writersOf(facts map[string]string) (out []writer) {
+	for i := 1; facts["writer."+strconv.Itoa(i)] != ""; i++ {
+		fields := strings.Fields(facts["writer."+strconv.Itoa(i)])
+		w := writer{name: fields[0]}
+		for _, f := range fields[1:] {
+			switch name, v, _ := strings.Cut(f, "="); name {
+			case "pid":
+				w.pid = v
+			case "device":
+				w.device = v
+			case "share":
+				w.share, _ = strconv.ParseFloat(v, 64)
+			case "port":
+				w.port, _ = strconv.Atoi(v)
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// writerOf is the largest writer to a device; of one whose device is not known, any may be.
+func writerOf(c *rules.Case, device string) (writer, bool) {
+	all := writersOf(c.Facts)
+	i := slices.IndexFunc(all, func(w writer) bool { return w.device == device || w.device == "" })
+	if i < 0 {
+		return writer{}, false
+	}
+	return all[i], true
+}
+
+// asks is the command that diagnoses a writer, if it is a server that the program knows.
+func (w writer) asks(pack *rules.Pack) (product, command string) {
+	for _, e := range pack.Engines() {
+		if !slices.Contains(e.Programs, w.name) {
+			continue
+		}
+		if e.Scheme == "" {
+			return e.Product, ""
+		}
+		at := "localhost"
+		if w.port > 0 {
+			at += ":" + strconv.Itoa(w.port)
+		}
+		return e.Product, "plimsoll diagnose host " + shellword.Readable(e.Scheme+"://"+at)
+	}
+	return "", ""
+}
+
+// first is the free step before anything is bought where no source shows what writes: its bursts are
+// what meets the limit. It is nil if a database is in the sources, or if there is a free action already.
+func (w *where) first(c *rules.Case, out []Action) *Action {
+	if len(c.Engines) > 0 || len(out) == 0 || out[0].Money == "" {
+		return nil
+	}
+	of := &out[0]
+	a := &Action{Remedy: findWriter, Title: "Find out what writes: smaller bursts cost nothing", Rule: of.Rule, Subject: of.Subject,
+		Expect: "the program's own settings spread the same bytes over more seconds", Place: string(w.place), PlaceKnown: w.known, Host: w.host,
+		Look: []string{}, Do: []string{}, Keep: []string{}, Check: []string{}, Undo: []string{}, Notes: []string{}, Raises: []string{}, Prove: []string{}}
+	x, known := writerOf(c, of.Subject)
+	if !known {
+		a.Look = []string{"sudo pidstat -d 1 10"}
+		a.Notes = append(a.Notes, "If it is a database, diagnose it together with this source: plimsoll diagnose SOURCE... ADDRESS")
+		return a
+	}
+	where := ""
+	if x.device != "" {
+		where = " to " + x.device
+	}
+	product, command := x.asks(c.Pack)
+	if command != "" {
+		a.Title = "Diagnose " + product + ", which writes" + where + ": smaller bursts cost nothing"
+		a.Look = []string{command}
+	}
+	a.Notes = append(a.Notes, fmt.Sprintf("%s (pid %s%s) wrote %.0f %% of all bytes of this host's processes%s.", x.name, x.pid, portOf(x), 100*x.share, where))
+	return a
+}
+
+func portOf(w writer) string {
+	if w.port == 0 {
+		return ""
+	}
+	return ", port " + strconv.Itoa(w.port)
+}

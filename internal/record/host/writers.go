@@ -1,0 +1,263 @@
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	// writersEvery is how often the processes are looked at: reading /proc/PID/io of a few hundred takes
+	// milliseconds.
+	writersEvery = 10 * time.Second
+	// processesMax bounds the processes, and descriptorsMax the open files of one that are looked at.
+	processesMax   = 20_000
+	descriptorsMax = 256
+	// writersMost bounds the reported programs, and writersLeast is the least share of all bytes of one.
+	writersMost  = 3
+	writersLeast = 0.05
+)
+
+// writers remembers what each process has written to storage.
+type writers struct {
+	root  string
+	asked time.Time
+	began map[process]int64 // write_bytes at the first look, by process
+	facts map[string]string
+}
+
+// A process is told from a later one with its number by its start.
+type process struct {
+	pid   int
+	start string
+}
+
+// A program is the processes of one server: a parent and its children of the same name.
+type program struct {
+	name  string
+	pid   int // of the parent
+	bytes int64
+}
+
+// look reads who has written how much since the first look. Other users' processes show that to root
+// only (proc(5), /proc/PID/io).
+func (w *writers) look(at time.Time) {
+	if at.Sub(w.asked) < writersEvery && w.began != nil {
+		return
+	}
+	w.asked = at
+	entries, err := os.ReadDir(filepath.Join(w.root, "proc"))
+	if err != nil {
+		return
+	}
+	first := w.began == nil
+	if first {
+		w.began = map[process]int64{}
+	}
+
+	type seen struct {
+		name   string
+		parent int
+		bytes  int64
+	}
+	all := map[int]seen{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || len(all) == processesMax {
+			continue
+		}
+		name, parent, start, ok := statOf(w.root, pid)
+		written, shown := writeBytes(w.root, pid)
+		if !ok || !shown {
+			continue
+		}
+		p := process{pid, start}
+		if first {
+			w.began[p] = written
+		}
+		all[pid] = seen{name, parent, written - w.began[p]}
+	}
+	if first {
+		return
+	}
+
+	total := int64(0)
+	of := map[int]*program{}
+	for pid, x := range all {
+		total += x.bytes
+		for range 8 { // a loop of parents is not possible; this bounds a torn reading
+			up, ok := all[x.parent]
+			if !ok || up.name != x.name {
+				break
+			}
+			pid, x.parent = x.parent, up.parent
+		}
+		if of[pid] == nil {
+			of[pid] = &program{name: x.name, pid: pid}
+		}
+		of[pid].bytes += x.bytes
+	}
+	w.report(of, total)
+}
+
+// report makes facts of the programs that wrote most: "writer.1" = "postgres pid=1234 share=0.97
+// device=nvme1n1 port=5432".
+func (w *writers) report(of map[int]*program, total int64) {
+	list := slices.Collect(maps.Values(of))
+	slices.SortFunc(list, func(a, b *program) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.pid, b.pid)) })
+	w.facts = map[string]string{}
+	for i, p := range list[:min(len(list), writersMost)] {
+		share := float64(p.bytes) / float64(max(1, total))
+		if share < writersLeast {
+			break
+		}
+		text := fmt.Sprintf("%s pid=%d share=%.2f", strings.ReplaceAll(p.name, " ", "_"), p.pid, share)
+		paths, sockets := openFiles(w.root, p.pid)
+		if device := deviceOf(w.root, p.pid, paths); device != "" {
+			text += " device=" + device
+		}
+		if port := listensAt(w.root, p.pid, sockets); port > 0 {
+			text += " port=" + strconv.Itoa(port)
+		}
+		w.facts["writer."+strconv.Itoa(i+1)] = text
+	}
+}
+
+// tell adds the facts to a source's.
+func (w *writers) tell(d *recording.Source) {
+	if len(w.facts) == 0 {
+		return
+	}
+	d.Facts = maps.Clone(d.Facts) // others may be reading it
+	maps.DeleteFunc(d.Facts, func(name, _ string) bool { return strings.HasPrefix(name, "writer.") })
+	maps.Copy(d.Facts, w.facts)
+}
+
+// statOf reads the name, the parent and the start of a process (proc(5): the name is in parentheses
+// and may hold any character; the parent is field 4, the start field 22).
+func statOf(root string, pid int) (name string, parent int, start string, ok bool) {
+	b, err := readFile(root, fmt.Sprintf("proc/%d/stat", pid))
+	if err != nil {
+		return "", 0, "", false
+	}
+	text := string(b)
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return "", 0, "", false
+	}
+	fields := strings.Fields(text[end+1:])
+	if len(fields) < 20 {
+		return "", 0, "", false
+	}
+	parent, _ = strconv.Atoi(fields[1])
+	return text[open+1 : end], parent, fields[19], true
+}
+
+// writeBytes is what a process caused to be sent to storage; false if it is not shown.
+func writeBytes(root string, pid int) (int64, bool) {
+	text := readText(root, fmt.Sprintf("proc/%d/io", pid))
+	for line := range strings.Lines(text) {
+		if v, found := strings.CutPrefix(line, "write_bytes:"); found {
+			n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// openFiles are the paths and the sockets that a process has open.
+func openFiles(root string, pid int) (paths []string, sockets map[string]bool) {
+	dir := filepath.Join(root, "proc", strconv.Itoa(pid))
+	sockets = map[string]bool{}
+	if cwd, err := os.Readlink(filepath.Join(dir, "cwd")); err == nil {
+		paths = append(paths, cwd) // a server's data folder, often
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "fd"))
+	if err != nil {
+		return paths, sockets
+	}
+	for _, e := range entries[:min(len(entries), descriptorsMax)] {
+		to, err := os.Readlink(filepath.Join(dir, "fd", e.Name()))
+		switch inode, isSocket := strings.CutPrefix(to, "socket:["); {
+		case err != nil:
+		case isSocket:
+			sockets[strings.TrimSuffix(inode, "]")] = true
+		case strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/dev/") && !strings.HasPrefix(to, "/proc/"):
+			paths = append(paths, to)
+		}
+	}
+	return paths, sockets
+}
+
+// deviceOf is the device that bears most of a process's open files, by its own mounts; "" if none is
+// on a device.
+func deviceOf(root string, pid int, paths []string) string {
+	b, err := readFile(root, fmt.Sprintf("proc/%d/mountinfo", pid))
+	if err != nil {
+		return ""
+	}
+	mounts := parseMounts(string(b))
+	votes := map[string]int{}
+	for _, p := range paths {
+		var inner mount
+		for _, m := range mounts {
+			if len(m.at) > len(inner.at) && (m.at == "/" || p == m.at || strings.HasPrefix(p, m.at+"/")) {
+				inner = m
+			}
+		}
+		if inner.device != "" {
+			votes[wholeDisk(root, filepath.Base(inner.device))]++
+		}
+	}
+	best := ""
+	for device, n := range votes {
+		if n > votes[best] || n == votes[best] && device < best {
+			best = device
+		}
+	}
+	return best
+}
+
+// wholeDisk is the disk of a partition; another device is itself.
+func wholeDisk(root, device string) string {
+	at := filepath.Join(root, "sys", "class", "block", device)
+	if _, err := os.Stat(filepath.Join(at, "partition")); err != nil {
+		return device
+	}
+	to, err := os.Readlink(at) // ../../devices/.../nvme1n1/nvme1n1p1
+	if err != nil {
+		return device
+	}
+	return filepath.Base(filepath.Dir(to))
+}
+
+// listensAt is the lowest TCP port at which a process listens, of the sockets that it has open; 0 if
+// there is none (proc(5), /proc/net/tcp: state 0A is LISTEN).
+func listensAt(root string, pid int, sockets map[string]bool) int {
+	lowest := 0
+	for _, name := range []string{"tcp", "tcp6"} {
+		b, err := readFile(root, fmt.Sprintf("proc/%d/net/%s", pid, name))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(b)) {
+			f := strings.Fields(line)
+			if len(f) < 10 || f[3] != "0A" || !sockets[f[9]] {
+				continue
+			}
+			_, hex, _ := strings.Cut(f[1], ":")
+			if port, err := strconv.ParseInt(hex, 16, 32); err == nil && (lowest == 0 || int(port) < lowest) {
+				lowest = int(port)
+			}
+		}
+	}
+	return lowest
+}
