@@ -15,9 +15,10 @@ const findWriter = "find-writer"
 
 // A writer is a program of this host that wrote much of all bytes, as the host source reports it.
 type writer struct {
-	name, pid, device string
-	port              int
-	share             float64
+	name, pid string
+	devices   []string // of its open files
+	port      int
+	share     float64
 }
 
 // writersOf are the writers that the sources report, the largest first.
@@ -30,7 +31,7 @@ func writersOf(facts map[string]string) (out []writer) {
 			case "pid":
 				w.pid = v
 			case "device":
-				w.device = v
+				w.devices = strings.Split(v, ",")
 			case "share":
 				w.share, _ = strconv.ParseFloat(v, 64)
 			case "port":
@@ -45,7 +46,7 @@ func writersOf(facts map[string]string) (out []writer) {
 // writerOf is the largest writer to a device; of one whose device is not known, any may be.
 func writerOf(c *rules.Case, device string) (writer, bool) {
 	all := writersOf(c.Facts)
-	i := slices.IndexFunc(all, func(w writer) bool { return w.device == device || w.device == "" })
+	i := slices.IndexFunc(all, func(w writer) bool { return len(w.devices) == 0 || slices.Contains(w.devices, device) })
 	if i < 0 {
 		return writer{}, false
 	}
@@ -87,8 +88,8 @@ func (w *where) first(c *rules.Case, out []Action) *Action {
 		return a
 	}
 	where := ""
-	if x.device != "" {
-		where = " to " + x.device
+	if slices.Contains(x.devices, of.Subject) {
+		where = " to " + of.Subject
 	}
 	product, command := x.asks(c.Pack)
 	if command != "" {

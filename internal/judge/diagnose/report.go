@@ -56,13 +56,15 @@ type Report struct {
 	Server *Server   `json:"server,omitempty"`
 	Others []*Report `json:"others,omitempty"`
 	// Notes say on what grounds series were taken for those of this server and its host.
-	Notes    []string      `json:"notes,omitempty"`
-	Findings []Finding     `json:"findings"`
-	Account  []Share       `json:"accounting"`
-	Measured *Measured     `json:"measured,omitempty"` // nil if no trace ran in the stalled time
-	Missing  []NotMeasured `json:"not_measurable"`
-	Timeline []Track       `json:"timeline,omitempty"` // the few series worth plotting
-	Stalls   StallSummary  `json:"stalls"`
+	Notes    []string  `json:"notes,omitempty"`
+	Findings []Finding `json:"findings"`
+	// Elsewhere are findings about devices of the host that are known not to be the database's.
+	Elsewhere []Finding     `json:"elsewhere,omitempty"`
+	Account   []Share       `json:"accounting"`
+	Measured  *Measured     `json:"measured,omitempty"` // nil if no trace ran in the stalled time
+	Missing   []NotMeasured `json:"not_measurable"`
+	Timeline  []Track       `json:"timeline,omitempty"` // the few series worth plotting
+	Stalls    StallSummary  `json:"stalls"`
 	// Actions are what to do now about the incident that is shown, the first to try first; none if
 	// nothing stalled, or if nothing that a command can do is known to help.
 	Actions []Action `json:"actions"`

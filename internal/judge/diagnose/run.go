@@ -100,6 +100,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	}
 	more += cut
 	all = append(all, worse...)
+	all, elsewhere := foreignerOf(c).without(all)
 	if opt.Incident > max(len(all), 1) {
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
 	}
@@ -109,6 +110,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	if err != nil {
 		return nil, err
 	}
+	r.Elsewhere = elsewhereOf(append(elsewhere, r.Elsewhere...))
 	r.act(all, in, markedIn(c, in))
 	runs := runsOf(shown)
 	r.Runs, r.Timeline = spansOf(shown, runs), plot(shown, runs)
@@ -158,6 +160,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 		return nil, err
 	}
 	markOngoing(c, general, linger{})
+	general, r.Elsewhere = foreignerOf(c).general(general)
 	r.Marks = marked(c, leading(c, all, opt), marks)
 	if len(all) == 0 {
 		r.Findings, r.Account, r.Measured = general, account(c), c.Traced()

@@ -74,6 +74,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	}
 	p.Sections = append(p.Sections, d.findings("why", "Why", "", causes, 0)...)
 	p.Sections = append(p.Sections, d.findings("hurts", "What hurts", "", symptoms, len(causes))...)
+	p.Sections = append(p.Sections, d.elsewhere()...)
 	p.Sections = append(p.Sections, d.support()...)
 	p.Sections = append(p.Sections, d.then()...)
 	p.Sections = append(p.Sections, d.measured()...)
@@ -90,6 +91,18 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 		p.Next = "More on a finding: plimsoll rules show " + r.Findings[0].Rule
 	}
 	return p
+}
+
+// elsewhere are findings about devices that are not the database's.
+func (d *diagnosed) elsewhere() []document.Section {
+	if len(d.Elsewhere) == 0 {
+		return nil
+	}
+	t := &document.Table{Caption: "Devices that do not bear the database's files", Columns: []document.Column{{Text: "device"}, {Text: "what was found"}}}
+	for _, f := range d.Elsewhere {
+		t.Rows = append(t.Rows, []document.Cell{{Text: f.Subject, Roles: "code"}, {Text: f.Title + ": " + f.Summary}})
+	}
+	return []document.Section{{ID: "elsewhere", Title: "Elsewhere on this host", Parts: []document.Part{{Table: t}}}}
 }
 
 // hostsMax bounds the hosts named in a heading.

@@ -21,6 +21,8 @@ const (
 	// processesMax bounds the processes, and descriptorsMax the open files of one that are looked at.
 	processesMax   = 20_000
 	descriptorsMax = 256
+	// filesOfMost bounds the processes of a program whose open files are looked at.
+	filesOfMost = 16
 	// writersMost bounds the reported programs, and writersLeast is the least share of all bytes of one.
 	writersMost  = 3
 	writersLeast = 0.05
@@ -45,6 +47,7 @@ type program struct {
 	name  string
 	pid   int // of the parent
 	bytes int64
+	pids  []int // that wrote since the first look, or began it
 }
 
 // look reads who has written how much since the first look. Other users' processes show that to root
@@ -91,7 +94,8 @@ func (w *writers) look(at time.Time) {
 
 	total := int64(0)
 	of := map[int]*program{}
-	for pid, x := range all {
+	for own, x := range all {
+		pid := own
 		total += x.bytes
 		for range 8 { // a loop of parents is not possible; this bounds a torn reading
 			up, ok := all[x.parent]
@@ -104,12 +108,15 @@ func (w *writers) look(at time.Time) {
 			of[pid] = &program{name: x.name, pid: pid}
 		}
 		of[pid].bytes += x.bytes
+		if x.bytes > 0 || own == pid {
+			of[pid].pids = append(of[pid].pids, own)
+		}
 	}
 	w.report(of, total)
 }
 
 // report makes facts of the programs that wrote most: "writer.1" = "postgres pid=1234 share=0.97
-// device=nvme1n1 port=5432".
+// device=nvme1n1,nvme2n1 port=5432".
 func (w *writers) report(of map[int]*program, total int64) {
 	list := slices.Collect(maps.Values(of))
 	slices.SortFunc(list, func(a, b *program) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.pid, b.pid)) })
@@ -120,10 +127,20 @@ func (w *writers) report(of map[int]*program, total int64) {
 			break
 		}
 		text := fmt.Sprintf("%s pid=%d share=%.2f", strings.ReplaceAll(p.name, " ", "_"), p.pid, share)
-		paths, sockets := openFiles(w.root, p.pid)
-		if device := deviceOf(w.root, p.pid, paths); device != "" {
-			text += " device=" + device
+		slices.Sort(p.pids)
+		var devices []string
+		for _, pid := range p.pids[:min(len(p.pids), filesOfMost)] {
+			paths, _ := openFiles(w.root, pid)
+			for _, d := range devicesOf(w.root, pid, paths) {
+				if !slices.Contains(devices, d) {
+					devices = append(devices, d)
+				}
+			}
 		}
+		if len(devices) > 0 {
+			text += " device=" + strings.Join(devices, ",")
+		}
+		_, sockets := openFiles(w.root, p.pid)
 		if port := listensAt(w.root, p.pid, sockets); port > 0 {
 			text += " port=" + strconv.Itoa(port)
 		}
@@ -197,15 +214,15 @@ func openFiles(root string, pid int) (paths []string, sockets map[string]bool) {
 	return paths, sockets
 }
 
-// deviceOf is the device that bears most of a process's open files, by its own mounts; "" if none is
-// on a device.
-func deviceOf(root string, pid int, paths []string) string {
+// devicesOf are the devices that bear a process's open files, by its own mounts, that of most files
+// first. The root's is left out, which has everybody's programs and logs, unless it is the only one.
+func devicesOf(root string, pid int, paths []string) (out []string) {
 	b, err := readFile(root, fmt.Sprintf("proc/%d/mountinfo", pid))
 	if err != nil {
-		return ""
+		return nil
 	}
 	mounts := parseMounts(string(b))
-	votes := map[string]int{}
+	votes, ofRoot := map[string]int{}, map[string]bool{}
 	for _, p := range paths {
 		var inner mount
 		for _, m := range mounts {
@@ -214,16 +231,18 @@ func deviceOf(root string, pid int, paths []string) string {
 			}
 		}
 		if inner.device != "" {
-			votes[wholeDisk(root, filepath.Base(inner.device))]++
+			device := wholeDisk(root, filepath.Base(inner.device))
+			votes[device]++
+			ofRoot[device] = inner.at == "/"
 		}
 	}
-	best := ""
-	for device, n := range votes {
-		if n > votes[best] || n == votes[best] && device < best {
-			best = device
+	for device := range votes {
+		if len(votes) == 1 || !ofRoot[device] {
+			out = append(out, device)
 		}
 	}
-	return best
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(a, b)) })
+	return out
 }
 
 // wholeDisk is the disk of a partition; another device is itself.

@@ -28,6 +28,7 @@ func Knowledge() rules.Knowledge {
 		Cycle:     cycle,
 		Handed:    handed,
 		Throttled: Throttled,
+		Folder:    "server.data_directory",
 		Bounds:    bounds,
 		Compared:  compared,
 		Providers: []rules.Provider{{Prefix: "pg_", Ways: []rules.Way{{Text: "postgres_exporter's metrics"}}}},
