@@ -61,8 +61,9 @@ var layers = []Layer{
 	{"record/google", "Google Cloud Monitoring's metrics of disks, and what Compute Engine knows of them", []string{
 		"record/cloud", "record/source",
 	}},
+	{"record/lineprefix", "the time, host and process that a pipeline wrote before each line of a text", nil},
 	{"record/iostat", "iostat's logs, turned back into the counters they came from", []string{
-		"record/recording", "record/source",
+		"record/lineprefix", "record/recording", "record/source",
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
 		"base/safefile", "record/address", "record/recording", "record/source", "record/exposition", "record/fio",

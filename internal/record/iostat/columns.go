@@ -148,8 +148,3 @@ func isDeviceHeading(line []byte) bool {
 	return len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\t') &&
 		(bytes.Contains(rest, []byte("/s")) || bytes.Contains(rest, []byte("util")))
 }
-
-// isHumanHeading recognises iostat -h, which puts the device last.
-func isHumanHeading(line []byte) bool {
-	return bytes.HasSuffix(bytes.TrimRight(line, " "), []byte(" Device")) && bytes.Contains(line, []byte("/s"))
-}

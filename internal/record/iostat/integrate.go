@@ -339,6 +339,9 @@ func (it *integrator) notes(s *survey) []recording.Note {
 	if it.tooMany > 0 {
 		out = append(out, recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d rows of devices beyond the first %d were dropped", it.tooMany, devicesMax)})
 	}
+	if s.found.human {
+		limit("the log was made with -h or --human: its throughput is rounded to two or three digits")
+	}
 	if s.found.groups > 0 {
 		limit(fmt.Sprintf("%d rows of device groups (iostat -g) were skipped: they repeat their devices", s.found.groups))
 	}

@@ -16,9 +16,11 @@
 // iostat's kB are 1,024 bytes, its MB 1,048,576 and its sectors 512 (sysstat: iostat.c counts
 // sectors of 512 bytes and divides by 2 or 2,048).
 //
-// It reads the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d -c -s -p, in any locale's
-// dates and decimals, several runs appended to one another, and -o JSON, also if cut short by a
-// kill. It does not read -h, which rounds its figures. The best log is made by
+// It reads the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d -c -s -p -h --human, in any
+// locale's dates and decimals, several runs appended to one another, and -o JSON, also if cut short by
+// a kill. What a pipeline wrote before each line (a time, a host, a process) is removed and used as the
+// time of what follows, and so are lines of date and epoch seconds between reports. The best log is
+// made by
 //
 //	S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
 //
@@ -51,6 +53,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/record/lineprefix"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -84,7 +87,7 @@ func New(from source.File) (source.Source, error) {
 	if !Sniff(from.Path, head) {
 		return nil, fmt.Errorf("%s is not an iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", from.Path, n)
 	}
-	out := &log{from: from, json: isJSON(head)}
+	out := &log{from: from, json: isJSON(head), prefix: lineprefix.Detect(head)}
 	out.SetDescription(recording.Source{Kind: "iostat", Name: from.Path})
 	return out, nil
 }
@@ -95,7 +98,7 @@ func Sniff(_ string, head []byte) bool {
 		return bytes.Contains(head, []byte(`"sysstat"`)) &&
 			!bytes.Contains(head, []byte(`"cpu-load"`)) // mpstat
 	}
-	for line := range bytes.Lines(head) {
+	for line := range bytes.Lines(lineprefix.Strip(head)) {
 		line = bytes.TrimRight(line, "\r\n")
 		if isCPUHeading(line) || isDeviceHeading(line) || isHumanHeading(line) {
 			return true
@@ -110,8 +113,9 @@ func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []
 type log struct {
 	source.Recorded
 
-	from source.File
-	json bool
+	from   source.File
+	json   bool
+	prefix *lineprefix.Form // of each line; nil: none
 }
 
 // reports returns the reports of a log one after another; the caller owns the report until the next
@@ -129,8 +133,8 @@ type findings struct {
 	cpus         int
 	date         stamp // of the first banner
 	runs         int   // banners
-	human        bool  // -h
 	groups       int64 // rows of -g
+	human        bool  // figures have units: -h, --human
 	damage       damage
 }
 
@@ -153,7 +157,9 @@ func (l *log) reports(r io.Reader) reports {
 	if l.json {
 		return newJSONReports(r)
 	}
-	return newTextReports(r)
+	t := newTextReports(r)
+	t.prefix, t.year = l.prefix, l.from.Modified.Year()
+	return t
 }
 
 // Read implements source.Source. It reads the log twice: the format of the dates, the number of

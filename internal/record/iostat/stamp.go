@@ -28,6 +28,9 @@ const stampBytesMax = 64
 // "2026-11-21T02:15:01+0000", sysstat 9's "Time: 02:15:01 AM". ok is false for any other line.
 func parseStamp(line []byte) (s stamp, ok bool) {
 	line = bytes.TrimSpace(line)
+	if s, ok := parseDateOutput(line); ok {
+		return s, true
+	}
 	rest, old := bytes.CutPrefix(line, []byte("Time: "))
 	if len(line) > stampBytesMax || len(rest) < 8 || rest[0] < '0' || rest[0] > '9' {
 		return s, false
@@ -154,8 +157,12 @@ const (
 	dayMonthYear           // most of Europe
 )
 
-// day gives the date under an order; ok is false where that is no date.
+// day gives the date under an order, unless it begins with a year of four digits; ok is false if that
+// is not a date.
 func (s stamp) day(o dateOrder) (year, month, day int, ok bool) {
+	if s.digits[0] == 4 {
+		o = yearMonthDay
+	}
 	switch o {
 	case yearMonthDay:
 		year, month, day = s.date[0], s.date[1], s.date[2]

@@ -147,8 +147,6 @@ func (s *survey) usable(path string) error {
 		return nil
 	case s.reports > 0:
 		return fmt.Errorf("iostat log %s contains only the average since boot, no interval: %s", path, again)
-	case s.found.human:
-		return fmt.Errorf("iostat log %s was made with -h, which rounds its figures: %s", path, again)
 	case s.found.damage.count > 0:
 		d := s.found.damage
 		return fmt.Errorf("iostat log %s contains no readable report; first at %s: %s; %s", path, d.where(), d.what, again)

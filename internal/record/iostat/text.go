@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"strconv"
+
+	"plimsoll/internal/record/lineprefix"
 )
 
 // A report is what iostat printed for one interval.
@@ -15,8 +17,9 @@ type report struct {
 	sinceBoot  bool  // the first report of a run made without -y
 	stamp      stamp
 	hasCPU     bool
-	cpu        [6]float64 // percent, in the order of cpuModes
-	hasDevices bool       // a device table, be it empty
+	cpu        [6]float64       // percent, in the order of cpuModes
+	hasDevices bool             // a device table, which may be empty
+	tables     [quantities]bool // the columns of -h's tables so far
 	devices    []device
 	comma      bool // decimals were written with a comma
 	torn       bool // some of it could not be read
@@ -46,8 +49,17 @@ type textReports struct {
 	found findings
 	names map[string]string // device names, each kept once
 
+	// The prefix of each line, nil if there is none, and the time that it gave last. year is the one for
+	// prefixes without.
+	prefix *lineprefix.Form
+	at     stamp
+	year   int
+	dated  bool // year is the banner's
+	day    int  // of the year, about
+
 	cur, done *report
 	columns   []column // of the device table being read
+	last      bool     // its devices are in the last column (-h)
 	rows      rowsOf
 	fields    [][]byte
 
@@ -64,7 +76,6 @@ const (
 	nothing rowsOf = iota
 	cpuRow
 	deviceRows
-	skipRows
 )
 
 func newTextReports(r io.Reader) *textReports {
@@ -133,7 +144,7 @@ func (t *textReports) readLine() (line []byte, whole bool) {
 		t.err = err
 		return b, false
 	}
-	return bytes.TrimRight(b, "\r\n"), true
+	return t.prefixed(bytes.TrimRight(b, "\r\n")), true
 }
 
 func (t *textReports) damaged(what string) {
@@ -162,13 +173,11 @@ func (t *textReports) take(line []byte) (begins bool) {
 		if t.cur.hasDevices {
 			return true
 		}
-	case t.rows == deviceRows && t.takeDevice(line):
-		return false
-	case t.rows == skipRows:
-		return false
 	case isHumanHeading(line):
-		t.found.human = true
-		t.rows = skipRows
+		if t.repeats(line) {
+			return true
+		}
+	case t.rows == deviceRows && t.takeDevice(line):
 		return false
 	default:
 		if _, ok := parseStamp(line); ok || isBanner(line) {
@@ -195,9 +204,12 @@ func (t *textReports) open(line []byte) {
 		t.cur.hasDevices = true
 		t.rows = deviceRows
 		t.columns = t.columns[:0]
+		t.last = false
 		for _, h := range bytes.Fields(line)[1:] {
 			t.columns = append(t.columns, columnOf(string(h)))
 		}
+	case isHumanHeading(line):
+		t.openHuman(line)
 	case isBanner(line):
 		t.rows = nothing
 		t.takeBanner(line)
@@ -215,6 +227,9 @@ func (t *textReports) open(line []byte) {
 func (t *textReports) begin() {
 	if t.cur.begun() {
 		return
+	}
+	if !t.cur.stamp.hasTime {
+		t.cur.stamp = t.at
 	}
 	t.cur.line = t.line
 	t.cur.run = t.found.runs
@@ -260,6 +275,7 @@ func (t *textReports) takeCPU(line []byte) bool {
 	var cpu [len(t.cur.cpu)]float64
 	comma := false
 	for i, f := range fields {
+		f, _ = human(f)
 		v, c, ok := figure(f)
 		if !ok {
 			return false
@@ -276,26 +292,40 @@ func (t *textReports) takeDevice(line []byte) bool {
 	if len(fields) != len(t.columns)+1 {
 		return false
 	}
+	name, figures := fields[0], fields[1:]
+	if t.last {
+		name, figures = fields[len(fields)-1], fields[:len(fields)-1]
+	}
 	r := noRates()
 	for i, c := range t.columns {
-		v, comma, ok := figure(fields[i+1])
+		digits, unit := human(figures[i])
+		t.found.human = t.found.human || unit != 0
+		v, comma, ok := figure(digits)
 		if !ok {
 			return false
 		}
 		t.cur.comma = t.cur.comma || comma
-		r.set(c, v)
+		r.set(c.in(unit), v)
 	}
-	if line[0] == ' ' {
+	if !t.last && line[0] == ' ' {
 		// -g prints the sum of a group's devices, indented. It would count them twice.
 		t.found.groups++
 		return true
 	}
 	r.finish()
+	if t.last {
+		for i := range t.cur.devices {
+			if d := &t.cur.devices[i]; d.name == string(name) {
+				d.rates.merge(&r)
+				return true
+			}
+		}
+	}
 	if len(t.cur.devices) >= devicesMax {
 		t.damaged("more than " + strconv.Itoa(devicesMax) + " devices in one report")
 		return true
 	}
-	t.cur.devices = append(t.cur.devices, device{name: t.name(fields[0]), rates: r})
+	t.cur.devices = append(t.cur.devices, device{name: t.name(name), rates: r})
 	return true
 }
 

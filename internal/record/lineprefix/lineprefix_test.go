@@ -1,0 +1,81 @@
+package lineprefix
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The prefixes that people's pipelines write, with the lines and the times behind them.
+func TestCut(t *testing.T) {
+	lines := []string{"Linux 6.1.0 (db)", "", "Device   r/s", "sda  1.00"}
+	for name, c := range map[string]struct {
+		prefix string
+		want   Time
+	}{
+		"kubectl logs --timestamps": {"2026-01-05T10:00:00.123456789Z ", Time{2026, time.January, 5, 10, 0, 0, 123456789, 0, true}},
+		"a zone":                    {"2026-01-05T10:00:00+02:00 ", Time{2026, time.January, 5, 10, 0, 0, 0, 7200, true}},
+		"a script":                  {"2026-01-05 10:00:00.000001\t", Time{2026, time.January, 5, 10, 0, 0, 1000, 0, false}},
+		"brackets":                  {"[2026-01-05 10:00:00] ", Time{2026, time.January, 5, 10, 0, 0, 0, 0, false}},
+		"ts":                        {"Jan 15 10:00:00 ", Time{0, time.January, 15, 10, 0, 0, 0, 0, false}},
+		"one figure":                {"Jan  5 10:00:00 ", Time{0, time.January, 5, 10, 0, 0, 0, 0, false}},
+		"journald":                  {"Jan 15 10:00:00 db iostat[812]: ", Time{0, time.January, 15, 10, 0, 0, 0, 0, false}},
+		"journald, ISO":             {"2026-01-15T10:00:00-0330 db iostat[812]: ", Time{2026, time.January, 15, 10, 0, 0, 0, -12600, true}},
+		"epoch":                     {"1767607200.5 ", Time{2026, time.January, 5, 10, 0, 0, 500000000, 0, true}},
+	} {
+		text := c.prefix + strings.Join(lines, "\n"+c.prefix) + "\n"
+		f := Detect([]byte(text))
+		if f == nil {
+			t.Errorf("%s: not recognised", name)
+			continue
+		}
+		at, rest, ok := f.Cut([]byte(c.prefix + lines[3]))
+		if !ok || string(rest) != lines[3] || at != c.want {
+			t.Errorf("%s: %v, %q, %v; want %+v", name, at, rest, ok, c.want)
+		}
+		if got := string(Strip([]byte(text))); got != strings.Join(lines, "\n")+"\n" {
+			t.Errorf("%s: %q", name, got)
+		}
+		// An editor removed the blanks at the ends of lines.
+		bare := strings.ReplaceAll(text, c.prefix+"\n", strings.TrimRight(c.prefix, " \t")+"\n")
+		if got := string(Strip([]byte(bare))); got != strings.Join(lines, "\n")+"\n" {
+			t.Errorf("%s, without blanks: %q", name, got)
+		}
+	}
+}
+
+// A log with its own times between other lines has no prefix.
+func TestNoPrefix(t *testing.T) {
+	for _, text := range []string{
+		"", "\n\n\n", "2026-01-05T10:00:00Z\n", "a\nb\nc\n",
+		"2026-01-05T10:00:00+0000\navg-cpu:  %user\n    1.0\n\nDevice r/s\n",
+		"Jan 15 10:00:00 a\nJan 15 10:00:00 b\n2026 c\n",
+		"1767607200\n1767607201\n", "12345678901 a\n12345678902 b\n12345678903 c\n",
+	} {
+		if f := Detect([]byte(text)); f != nil {
+			t.Errorf("%q: %+v", text, f)
+		}
+	}
+}
+
+func FuzzCut(f *testing.F) {
+	for _, s := range []string{"2026-01-05T10:00:00.1Z x", "Jan 15 10:00:00 h p[1]: x", "[1767607200.5] x", "Feb", "2026-01-05T10:00:00+"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		for clock := range epoch + 1 {
+			for _, tagged := range []bool{false, true} {
+				form := Form{clock, tagged}
+				at, rest, ok := form.Cut(line)
+				if ok && !strings.HasSuffix(string(line), string(rest)) {
+					t.Fatalf("%q is not the end of %q", rest, line)
+				}
+				if ok && (at.Month < 1 || at.Month > 12 || at.Hour > 23) {
+					t.Fatal(fmt.Sprint(at))
+				}
+			}
+		}
+		Detect(line)
+	})
+}
