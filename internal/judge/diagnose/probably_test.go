@@ -18,7 +18,7 @@ func TestVerdictAgreesWithAccount(t *testing.T) {
 	}{
 		{"one checkpoint, all of the stall", checkpoint(14, 0.02), 1, "Probably checkpoints: 100 % of the stalled time falls into one, but one stall is too few to be sure."},
 		{"many stalls, by chance", checkpoint(10, 0.2), 9, "Perhaps checkpoints"},
-		{"checkpoints run nearly always", checkpoint(14, 0.9), 1, "No cause found"},
+		{"checkpoints run nearly always", checkpoint(14, 0.9), 1, "No cause is certain: in 100 % of the stalled time this held, but in 90 % of the other time as well: during a checkpoint."},
 		{"a small part of it", checkpoint(3, 0), 1, "No cause found"},
 		{"nothing measured", nil, 1, "No cause found"},
 		{"a saturated device", []Share{{Share: "a device saturated", Seconds: 12, Of: 14, Note: wallClockNote}}, 3, "No cause is certain, but in 86 % of the stalled time this held: a device saturated."},

@@ -248,7 +248,7 @@ func probably(account []Share, stalls StallSummary) string {
 		}
 	}
 	if best == nil {
-		return none
+		return always(account, none)
 	}
 
 	share := units.Percent(best.Seconds / best.Of)
@@ -259,6 +259,21 @@ func probably(account []Share, stalls StallSummary) string {
 		return fmt.Sprintf(" Perhaps checkpoints: %s of the stalled time falls into one, which may be chance.", share)
 	}
 	return fmt.Sprintf(" No cause is certain, but in %s of the stalled time this held: %s.", share, best.Share)
+}
+
+// always is what the verdict says where what held in the stalled time holds about as often otherwise; none
+// if nothing held in most of it.
+func always(account []Share, none string) string {
+	var best *Share
+	for i := range account {
+		if s := &account[i]; s.Note == wallClockNote && s.Seconds >= probableShare*s.Of && (best == nil || s.Seconds > best.Seconds) {
+			best = s
+		}
+	}
+	if best == nil {
+		return none
+	}
+	return fmt.Sprintf(" No cause is certain: in %s of the stalled time this held, but in %s of the other time as well: %s.", units.Percent(best.Seconds/best.Of), units.Percent(best.Otherwise), best.Share)
 }
 
 func seldom(stalls int) string {

@@ -148,15 +148,61 @@ func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Inci
 	calm := *j.c
 	calm.Stall = quiet
 	out.Stalls = summarise(&calm, whole.Seconds(s.Observed))
-	out.Verdict = worseSentence(x, pack, when(Span{From: out.From, To: out.To}, whole.Whole())) + because(out.Findings)
+	span := when(Span{From: out.From, To: out.To}, whole.Whole())
+	if slow := slowMeanwhile(j.c); slow != "" && x.Connected > 0 {
+		out.Verdict = fewerSentence(x, pack, span) + ", and " + slow + ": each probably took longer." + flushed(out.Findings) + because(out.Findings)
+		return out
+	}
+	out.Verdict = worseSentence(x, pack, span) + because(out.Findings)
 	return out
+}
+
+// fewerSentence is what is known where no latency is, without its full stop.
+func fewerSentence(x *rules.Change, pack *rules.Pack, when string) string {
+	return fmt.Sprintf("%s fell to %s, usually %s%s, while %s clients stayed connected", upperFirst(x.Stall.Called(), pack),
+		units.Value(x.ThenOps, "1/s"), units.Value(x.UsualOps, "1/s"), when, units.Number(math.Round(x.Connected)))
+}
+
+const (
+	// slowThen is the share of a stretch in which a device is slow that may be why less was done in it, and
+	// slowOtherwise the share of the other time at most.
+	slowThen      = 0.7
+	slowOtherwise = 0.2
+)
+
+// slowMeanwhile names a device that was slow in such a stretch and seldom otherwise; "" if none was.
+func slowMeanwhile(c *rules.Case) string {
+	then := c.Change.Cells
+	for _, s := range c.Symptoms {
+		if s.IsDatabase || rules.Share(s.Cells, then) < slowThen || rules.Share(s.Cells, s.Observed.Without(then.Widen(slowEdge, slowEdge))) > slowOtherwise {
+			continue
+		}
+		median := func(in timeline.Mask) string {
+			return units.Seconds(timeline.Quantile(timeline.At(s.Latency, in), 0.5))
+		}
+		return fmt.Sprintf("%s took %s, otherwise %s", s.Called(), median(then), median(s.Observed.Without(then)))
+	}
+	return ""
+}
+
+// slowEdge is how many intervals around a stretch of blocks may belong to it.
+const slowEdge = 10
+
+// flushed says that the OS wrote its page cache, if a finding has it.
+func flushed(findings []Finding) string {
+	if slices.ContainsFunc(findings, func(f Finding) bool {
+		return f.Rule == "host/writeback-backlog" && f.Kind == Cause && f.Weight >= slowThen && f.Severity == Info
+	}) {
+		return " Meanwhile the OS flushed its page cache."
+	}
+	return ""
 }
 
 func worseSentence(x *rules.Change, pack *rules.Pack, when string) string {
 	name := upperFirst(x.Stall.Called(), pack)
 	rate := func(ops float64) string { return units.Value(ops, "1/s") }
 	if x.Connected > 0 {
-		return fmt.Sprintf("%s fell to %s, usually %s%s, while %s clients stayed connected: less was asked, or each took longer.", name, rate(x.ThenOps), rate(x.UsualOps), when, units.Number(math.Round(x.Connected)))
+		return fewerSentence(x, pack, when) + ": less was asked, or each took longer."
 	}
 	noStall := "did not stall"
 	if x.Stall.PeriodS > coarseS {

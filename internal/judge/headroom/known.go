@@ -79,7 +79,7 @@ func Provisioned(c *rules.Case, known Known) map[string]rules.Provision {
 	out := map[string]rules.Provision{}
 	all, _ := orders(c, known)
 	for device, o := range all {
-		out[device] = rules.Provision{IOPS: o.Sustained.IOPS * o.parts, Throughput: o.Sustained.Throughput * o.parts, Text: o.Text}
+		out[device] = rules.Provision{IOPS: o.Sustained.IOPS * o.parts, Throughput: o.Sustained.Throughput * o.parts, Text: o.Text, Even: o.Credits == 0 && o.Burst == o.Sustained}
 	}
 	return out
 }

@@ -42,6 +42,7 @@ type Case struct {
 type Provision struct {
 	IOPS, Throughput float64 // per second, bytes per second
 	Text             string  // "gp3 of 500 GiB"
+	Even             bool    // it has no burst: it gives the same always
 }
 
 // NewCase makes a case from signals on a grid, without any stall.

@@ -73,7 +73,7 @@ func diskAlwaysBusy() Rule {
 		var out []Finding
 		for _, h := range held {
 			x, ok := c.alwaysBusy(h.Labels.Get("device"))
-			if _, limited := c.constantRate(x); ok && (limited || !c.capStalls(x.device)) {
+			if _, limited := c.constantRate(x); ok && (limited || !c.capStalls(x.device)) && !c.instanceSpent(x.active) {
 				out = append(out, r.alwaysBusyFinding(c, x))
 			}
 		}

@@ -52,7 +52,7 @@ func diskBurstExhausted() Rule {
 		out = append(out, r.creditsSpent(c)...)
 		for _, s := range c.slowdowns() {
 			named := func(f Finding) bool { return f.Subject == s.device }
-			if how := c.burstEnded(s); s.lower(how) && !stacked(s.device) && !slices.ContainsFunc(out, named) {
+			if how := c.burstEnded(s); s.lower(how) && !stacked(s.device) && !c.instanceSpent(s.cells) && !slices.ContainsFunc(out, named) {
 				out = append(out, r.lower(c, s))
 			}
 		}
@@ -115,7 +115,7 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 	for _, k := range cells[best:] {
 		down[k] = true
 	}
-	if !c.sameLoad(dev, sat.Without(down), down) {
+	if c.instanceSpent(down) || !c.sameLoad(dev, sat.Without(down), down) {
 		return Finding{}, false
 	}
 	f := r.Finding(dev)

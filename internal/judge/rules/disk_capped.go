@@ -125,7 +125,7 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 			continue
 		}
 		// What it does as quickly as ever at other times is no limit.
-		if slices.ContainsFunc(slow, func(s *slowdown) bool { return s.device == h.Labels.Get("device") && !s.less }) {
+		if slices.ContainsFunc(slow, func(s *slowdown) bool { return s.device == h.Labels.Get("device") && (!s.less || s.recovered) }) {
 			continue
 		}
 		k := findCeiling(&c.Signals, h, nil)
@@ -135,7 +135,7 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 				p, _ = plateau(k)
 			}
 		}
-		if ok && !c.instanceBinds(p.Cells) && !c.machineBinds(p.Cells) {
+		if ok && !c.instanceBinds(p.Cells) && !c.machineBinds(p.Cells) && !c.instanceSpent(p.Cells) {
 			out = append(out, k)
 		}
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"time"
 
 	"plimsoll/internal/record/timeline"
 )
@@ -12,12 +13,14 @@ func diskDegraded() Rule {
 		NoAlert: "it compares a device with itself at other times, and with its peers",
 		Cause:   "The volume takes longer for each request, although it is asked for no more than it does quickly at other times, of the same size. Network volumes have such episodes, of minutes mostly: a replica that fails over, a path that is congested, a neighbour. Nothing that the database or its owner does makes it, and nothing bought for the volume prevents it.",
 		Words: Words{
-			"slow":  "{{.kind}} of {{.device}} took {{.slow}} where {{.usual}} is usual at that rate, for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
-			"less":  "It completed {{.ops}} meanwhile, usually {{.usualOps}}, while its queue grew: the requests were there, and the volume was slow.",
-			"same":  "It was asked for {{.ops}}, usually {{.usualOps}}: no more than it does quickly at other times.",
-			"flat":  "Its rate hardly varied: it may have been held at {{.ops}} for that time.",
-			"peers": "{{.peers}} did their requests as quickly as ever.",
-			"alone": "No other device of this host had enough to do to be compared with.",
+			"slow":       "{{.kind}} of {{.device}} took {{.slow}} where {{.usual}} is usual at that rate, for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
+			"less":       "It completed {{.ops}} meanwhile, usually {{.usualOps}}, while its queue grew: the requests were there, and the volume was slow.",
+			"same":       "It was asked for {{.ops}}, usually {{.usualOps}}: no more than it does quickly at other times.",
+			"flat":       "Its rate hardly varied: it may have been held at {{.ops}} for that time.",
+			"recurring":  "It recurs every {{.period}}.",
+			"no credits": "{{.volume}} has no burst credits, so it is not those that run out.",
+			"peers":      "{{.peers}} did their requests as quickly as ever.",
+			"alone":      "No other device of this host had enough to do to be compared with.",
 		},
 		Advice: map[string]Advice{
 			"case": {Summary: "Attach the evidence below to a support case, with the volume's id", Expect: "the provider looks at that volume at that time; a volume that keeps doing this is replaced",
@@ -73,6 +76,13 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 	}
 	if s.less && s.flat {
 		f.Say("flat", v)
+	}
+	if f.PeriodS = c.Period(s.cells.Close(c.Cells(time.Minute))); f.PeriodS > 0 {
+		v["period"], v["volume"] = Seconds(f.PeriodS), Called(c.Provisioned[s.device].Text)
+		f.Say("recurring", v)
+		if c.Provisioned[s.device].Even {
+			f.Say("no credits", v)
+		}
 	}
 	if len(s.quick) > 0 {
 		f.Say("peers", v)

@@ -16,7 +16,9 @@ const (
 	instanceLeastBytes = 5e6
 	// Volumes that are slow together for instanceTogether are held by what they share.
 	instanceTogether = 5 * time.Minute
-	instanceHolds    = 0.8 // of the time from its first slow interval to its last
+	// balanceLeft is the lowest balance with which a bucket is not what holds the instance.
+	balanceLeft   = 0.2
+	instanceHolds = 0.8 // of the time from its first slow interval to its last
 )
 
 // A burstEnd is how a slowdown shows that a burst was used up.
@@ -55,12 +57,15 @@ func diskInstanceBurst() Rule {
 		When: "plimsoll:instance_io_balance:ratio <= 0.01 or plimsoll:instance_byte_balance:ratio <= 0.01", Needs: []*Signal{}, AnyOf: []*Signal{InstanceIOBalance, InstanceByteBalance, DiskReadAwait, DiskWriteAwait},
 		Cause: "Small and middle instance types reach their EBS maximum for 30 minutes a day at least and have a lower baseline otherwise. When the burst is used up, the same load meets the baseline: all volumes of the instance together get slow, for the rest of the day, whatever the volumes were bought for.",
 		Words: Words{
-			"spent":      "The instance's {{.what}} balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: all its volumes together have its baseline only.",
-			"slower":     "{{.kind}} of {{.device}} took {{.slow}} from {{.at}} UTC on, {{.usual}} before, at the same load ({{.ops}} and {{.moved}}; before {{.usualOps}}).",
-			"counted":    "EBS counted the time over the instance's limit meanwhile, and none before, although as much was done.",
-			"together":   "The other volumes of the host ({{.alike}}) became slow with it: it is what they share.",
-			"long":       "It stayed so for {{.for}}. A volume's own trouble seldom lasts so long; an instance's burst that is used up does, and so does a volume that is degraded.",
-			"long title": "Slow at the same load for hours: the instance's burst is used up, or the volume is degraded",
+			"spent":       "The instance's {{.what}} balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: all its volumes together have its baseline only.",
+			"other left":  "Its {{.other}} balance was at {{.left}} or more: it is the machine's {{.what}} that is used up, not a burst of the volume.",
+			"slower":      "{{.kind}} of {{.device}} took {{.slow}} from {{.at}} UTC on, {{.usual}} before, at the same load ({{.ops}} and {{.moved}}; before {{.usualOps}}).",
+			"counted":     "EBS counted the time over the instance's limit meanwhile, and none before, although as much was done.",
+			"together":    "The other volumes of the host ({{.alike}}) became slow with it: it is what they share.",
+			"long":        "It stayed so for {{.for}}. A volume's own trouble seldom lasts so long; an instance's burst that is used up does, and so does a volume that is degraded.",
+			"daily":       "{{.kind}} of {{.device}} take {{.fast}} for {{.for}} each day and {{.usual}} for the rest of it, at the same load ({{.ops}}): an instance's burst is refilled once in 24 hours and used up by a load over its baseline.",
+			"daily title": "Fast for a while each day: the instance's baseline is too low for the load",
+			"long title":  "Slow at the same load for hours: the instance's burst is used up, or the volume is degraded",
 		},
 		Advice: map[string]Advice{
 			"look": {Summary: "Look at the instance's EBSIOBalance% and EBSByteBalance% in CloudWatch (of RDS too) and at InstanceEBSIOPSExceededCheck: 0 % is a burst used up; 100 % means that the volume is degraded, and the evidence below is for a support case",
@@ -74,6 +79,11 @@ func diskInstanceBurst() Rule {
 		for _, s := range c.slowdowns() {
 			if how := c.burstEnded(s); how != nil && len(out) == 0 && !stacked(s.device) && !s.lower(how) {
 				out = append(out, r.burstUsed(c, s, *how))
+			}
+		}
+		for _, t := range c.Signal(DiskOps) {
+			if d := c.fastDaily(t.Labels.Get("device")); d != nil && len(out) == 0 && !stacked(d.device) {
+				out = append(out, r.fastEachDay(c, d))
 			}
 		}
 		return out
@@ -112,13 +122,27 @@ func (r Rule) burstUsed(c *Case, s *slowdown, how burstEnd) Finding {
 	return f
 }
 
+// instanceSpent reports whether a balance of an instance was spent in most of some cells: then it is the
+// instance that holds its volumes there, and none of their own limits or credits.
+func (c *Case) instanceSpent(cells timeline.Mask) bool {
+	const most = 0.5
+	for _, of := range []*Signal{InstanceIOBalance, InstanceByteBalance} {
+		for _, t := range c.Signal(of) {
+			if Share(timeline.Where(t.Values, func(x float64) bool { return x <= balanceSpent }), cells) >= most {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // balancesSpent are the instances whose burst balance is spent, as CloudWatch reports it.
 func (r Rule) balancesSpent(c *Case) []Finding {
 	var out []Finding
 	for _, of := range []struct {
-		signal *Signal
-		what   string
-	}{{InstanceIOBalance, "I/O"}, {InstanceByteBalance, "throughput"}} {
+		signal, other   *Signal
+		what, otherWhat string
+	}{{InstanceIOBalance, InstanceByteBalance, "I/O", "throughput"}, {InstanceByteBalance, InstanceIOBalance, "throughput", "I/O"}} {
 		for _, t := range c.Signal(of.signal) {
 			spent := timeline.Where(t.Values, func(x float64) bool { return x <= balanceSpent })
 			if c.Seconds(spent) == 0 {
@@ -140,6 +164,11 @@ func (r Rule) balancesSpent(c *Case) []Finding {
 			}
 			f.Say("spent", said)
 			f.Evidence = []Evidence{c.Figure("lowest "+of.what+" balance of the instance", of.signal, timeline.Quantile(t.Values, 0), "ratio", spent)}
+			if other := timeline.Quantile(timeline.At(c.For(of.other, "instance_id", t.Labels.Get("instance_id")), spent), 0); other > balanceLeft {
+				said["other"], said["left"] = Called(of.otherWhat), Part(other)
+				f.Say("other left", said)
+				f.Evidence = append(f.Evidence, c.Figure("lowest "+of.otherWhat+" balance meanwhile", of.other, other, "ratio", spent))
+			}
 			f.Advise("instance", nil)
 			f.Advise("weighting", nil)
 			f.Advise("do not buy", nil)

@@ -50,6 +50,7 @@ type slowdown struct {
 	moved, usualMoved float64
 	flat            bool     // its rate hardly varies meanwhile, as at a limit
 	less            bool     // it did clearly less than usual while requests queued
+	recovered       bool     // right after the slow time it did as much as ever: no credits refill under load
 	quick, alike    []string // devices with traffic that were quick meanwhile, or slow too
 	excluded        []string // what the counters exclude
 	instanceLimited bool     // EBS says that the instance's limit was exceeded
@@ -140,11 +141,32 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 	s.flat = timeline.Quantile(in, 0.9) <= (1+2*capTolerance)*timeline.Quantile(in, 0.1)
 	queue := c.For(DiskQueue, "device", dev)
 	s.less = s.ops < lessDone*s.usualOps && timeline.Quantile(timeline.At(queue, s.cells), 0.5) > timeline.Quantile(timeline.At(queue, s.calm), 0.5)
+	s.recovered = s.recovers(all, await)
 	s.excluded = append(s.excluded,
 		fmt.Sprintf("More to do: %s and %s meanwhile; it did at least as much in %d other intervals, %s of them quickly.",
 			units.Value(s.ops, "1/s"), units.Value(s.moved, "bytes/s"), comparable.Count(), units.Percent(Share(s.calm, comparable))),
 		fmt.Sprintf("Larger requests: %s each meanwhile, %s in the time it is compared with.", units.Bytes(size), units.Bytes(timeline.Quantile(timeline.At(ratio(moved, all), s.calm), 0.5))))
 	return s
+}
+
+// Degraded reports whether a device was slow by itself in most of some cells and then as quick as ever.
+func (c *Case) Degraded(cells timeline.Mask) bool {
+	return slices.ContainsFunc(c.slowdowns(), func(s *slowdown) bool {
+		return s.recovered && !s.instanceLimited && Share(s.cells.Widen(1, 1), cells) >= degradedMost
+	})
+}
+
+// degradedMost is the share of a time in which a device was slow by itself from which what waits for the
+// device is no cause.
+const degradedMost = 0.7
+
+// recovers reports whether a device did as much as ever, quickly, right after it was slow.
+func (s *slowdown) recovers(ops, await []float64) bool {
+	eps := s.cells.Episodes()
+	last := eps[len(eps)-1].Last
+	after := timeline.MaskOf(len(ops), []timeline.Episode{{First: last + 1, Last: last + 2*slowCells}})
+	quick := timeline.Where(await, func(x float64) bool { return x <= s.slowS/slowFactor })
+	return Share(timeline.Where(ops, func(x float64) bool { return x >= lessDone*s.usualOps }).And(quick), after) >= calmQuick
 }
 
 // slowGap is how many quicker cells may lie within one stretch of slow ones.

@@ -51,9 +51,14 @@ func journalStall() rules.Rule {
 		calm := timeline.Quantile(timeline.At(each, c.NotStalled()), 0.5)
 		longest := longestSync(&c.Signals, slow)
 		f.Say("under way", rules.Values{"cover": rules.Part(cover), "longest": rules.Seconds(longest), "calm": rules.Seconds(calm)})
-		if behind(c, on, &f) {
+		switch {
+		case behind(c, on, &f):
 			f.Advise("own", nil)
-		} else {
+		case c.Degraded(on.And(c.Stall.Cells)):
+			// Whatever else is on that volume waits as long.
+			f.Severity = rules.Info
+			f.Say("degraded", nil)
+		default:
 			adviseApart(c, &f)
 			f.Advise("bound", nil)
 		}
@@ -86,6 +91,8 @@ var journalWords = rules.Words{
 	"not measured":                      "What it waited behind cannot be known without the device's counters.",
 
 	"engine not measured": "What it waited behind cannot be known without what WiredTiger wrote itself (block-manager: bytes written).",
+
+	"degraded": "The volume itself was slow meanwhile (disk/degraded): the journal waits for it as everything does.",
 
 	"idle":               "A device was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).",
 	"page cache":         "The device wrote {{.written}} meanwhile, of which WiredTiger had just handed over {{.handed}}: the sync waited behind page cache written earlier, which the OS was flushing (see host/writeback-backlog).",

@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"math"
+	"time"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// An instance's burst is refilled once every 24 hours (EC2 user guide, EBS-optimized instances: 30 minutes
+// at least, once in 24 hours). A load over the baseline uses it up each day: fast for a while, and then
+// slow, at the same rate.
+const (
+	fastLeast   = instanceTogether
+	fastMost    = 0.5 // of the time: otherwise the slow time is what differs
+	fastDay     = 24 * time.Hour
+	fastDayOff  = time.Hour // the refill drifts with when the burst began
+	fastDaysMin = 2
+)
+
+// A dailyBurst is a device that is fast for a while each day.
+type dailyBurst struct {
+	device, kind  string
+	fast          timeline.Mask
+	usualS, fastS float64 // median await
+	ops           float64
+	each          time.Duration // how long it is fast, median
+}
+
+// fastDaily finds how a device is fast for a while each day at the load that is slow otherwise; nil if it
+// is not.
+func (c *Case) fastDaily(device string) *dailyBurst {
+	ops, moved := c.For(DiskOps, "device", device), c.For(DiskMoved, "device", device)
+	if ops == nil || moved == nil {
+		return nil
+	}
+	active := timeline.Where(ops, func(x float64) bool { return x > 0 })
+	median := func(v []float64, in timeline.Mask) float64 { return timeline.Quantile(timeline.At(v, in), 0.5) }
+	much := timeline.Where(ops, func(x float64) bool { return x >= asMuchOps*median(ops, active) }).
+		And(timeline.Where(moved, func(x float64) bool { return x >= asMuchBytes*median(moved, active) }))
+	for _, of := range []struct {
+		kind  string
+		await *Signal
+	}{{"reads", DiskReadAwait}, {"writes", DiskWriteAwait}} {
+		await := c.For(of.await, "device", device)
+		usual := median(await, active)
+		quick := timeline.Where(await, func(x float64) bool { return x <= usual/slowFactor && usual >= x+slowLeastS })
+		// Whether it is fast is judged where as much is done, how long it is so by the latency alone.
+		fast := quick.Close(c.Cells(time.Minute))
+		var days []timeline.Episode
+		for _, e := range fast.Episodes() {
+			if c.Span(e).To.Sub(c.Span(e).From) >= fastLeast && Share(much, timeline.MaskOf(c.Grid.N, []timeline.Episode{e})) >= minOfFast {
+				days = append(days, e)
+			}
+		}
+		fast = timeline.MaskOf(c.Grid.N, days)
+		if len(days) < fastDaysMin || Share(fast, active) > fastMost || !c.daily(days) {
+			continue
+		}
+		var lengths []float64
+		for _, e := range days {
+			lengths = append(lengths, float64(e.Cells()))
+		}
+		return &dailyBurst{device: device, kind: of.kind, fast: fast, usualS: usual, fastS: median(await, fast), ops: median(ops, active),
+			each: time.Duration(timeline.Quantile(lengths, 0.5)) * c.Grid.Step()}
+	}
+	return nil
+}
+
+// minOfFast is the share of a fast stretch in which as much is done as usual.
+const minOfFast = 0.4
+
+// daily reports whether episodes begin whole days apart.
+func (c *Case) daily(all []timeline.Episode) bool {
+	for i := 1; i < len(all); i++ {
+		apart := c.Grid.Start(all[i].First).Sub(c.Grid.Start(all[i-1].First))
+		days := math.Round(float64(apart) / float64(fastDay))
+		if days < 1 || (apart-time.Duration(days)*fastDay).Abs() > fastDayOff {
+			return false
+		}
+	}
+	return true
+}
+
+func (r Rule) fastEachDay(c *Case, d *dailyBurst) Finding {
+	f := r.Finding(d.device)
+	f.Entitle("daily title", nil)
+	f.Severity, f.Foremost = Warning, true
+	f.Weight = 1 - Share(d.fast, timeline.Known(c.For(DiskOps, "device", d.device)))
+	f.Windows = c.Windows(d.fast)
+	f.Say("daily", Values{"kind": upperFirst(Called(d.kind)), "device": Called(d.device), "fast": Seconds(d.fastS), "for": Seconds(d.each.Seconds()),
+		"usual": Seconds(d.usualS), "ops": Of(d.ops, "IOPS")})
+	f.Evidence = []Evidence{
+		c.Figure("median await of its "+d.kind+" in the fast time", nil, d.fastS, "seconds", d.fast),
+		c.Figure("median await of its "+d.kind, nil, d.usualS, "seconds", timeline.Known(c.For(DiskOps, "device", d.device))),
+	}
+	f.Advise("look", nil)
+	f.Advise("instance", nil)
+	f.Advise("do not buy", nil)
+	return f
+}
