@@ -62,12 +62,18 @@ var layers = []Layer{
 		"record/cloud", "record/source",
 	}},
 	{"record/lineprefix", "the time, host and process that a pipeline wrote before each line of a text", nil},
+	{"record/diskstats", "samples of /proc/diskstats that a script kept", []string{
+		"record/lineprefix", "record/recording", "record/source",
+	}},
+	{"record/promjson", "saved responses of Prometheus' HTTP API", []string{
+		"record/recording", "record/source",
+	}},
 	{"record/iostat", "iostat's logs, turned back into the counters they came from", []string{
 		"record/lineprefix", "record/recording", "record/source",
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
 		"base/safefile", "record/address", "record/recording", "record/source", "record/exposition", "record/fio",
-		"record/host", "record/iostat",
+		"record/host", "record/iostat", "record/diskstats", "record/promjson",
 	}},
 	{"record/query", "a PromQL expression over a recording that nobody has described", []string{
 		"base/diagnostics", "record/recording",

@@ -3,6 +3,8 @@ package iostat
 import (
 	"bytes"
 	"time"
+
+	"plimsoll/internal/record/lineprefix"
 )
 
 // A stamp is a date and time as a locale printed it: the figures in the order
@@ -27,10 +29,10 @@ const stampBytesMax = 64
 // iostat -t prints it: "11/21/2026 02:15:01 AM", "21.11.2026 02:15:01",
 // "2026-11-21T02:15:01+0000", sysstat 9's "Time: 02:15:01 AM". ok is false for any other line.
 func parseStamp(line []byte) (s stamp, ok bool) {
-	line = bytes.TrimSpace(line)
-	if s, ok := parseDateOutput(line); ok {
-		return s, true
+	if at, ok := lineprefix.Line(line); ok {
+		return stampOf(at, at.Year), true
 	}
+	line = bytes.TrimSpace(line)
 	rest, old := bytes.CutPrefix(line, []byte("Time: "))
 	if len(line) > stampBytesMax || len(rest) < 8 || rest[0] < '0' || rest[0] > '9' {
 		return s, false

@@ -31,7 +31,6 @@ var texts = []Look{
 	{Matches(`(?m)^procs -+memory`), "is vmstat's output: record with S_TIME_FORMAT=ISO iostat -xt 1"},
 	{Matches(`(?m)^Linux .*\(.*\)[\s\S]*(DEV +tps|pgpgin/s|runq-sz|kbmemfree)`), "is sar's output: record with S_TIME_FORMAT=ISO iostat -xt 1"},
 	{Matches(`(?m)^Linux .*\(.*\)[\s\S]*CPU +%usr`), "is mpstat's output: record with S_TIME_FORMAT=ISO iostat -xt 1"},
-	{Matches(`^\s*\{\s*"status"\s*:\s*"(success|error)"`), "is a response of Prometheus's API: give the server's address instead"},
 	{Matches(`(?i)^\s*(<!doctype html|<html)`), "is a web page, not the metrics or the log itself"},
 	{Matches(`^\s*[\[{]`), "is JSON, but neither iostat's (-o JSON) nor fio's (--output-format=json)"},
 	{Matches(`^\s*(---|[A-Za-z_]+:\s)`), "looks like YAML, not like a source"},

@@ -19,6 +19,8 @@
 //	host                             this machine's devices, page cache and pressure; read live
 //	fio's JSON, and the logs beside  fio --output-format=json --output=job.json --write_lat_log=job job.fio
 //	fio's text reports (2.x, 3.x)    also with other text around them; JSON has more
+//	samples of /proc/diskstats       while sleep 1; do date +%s.%N; cat /proc/diskstats; done; pt-diskstats' files
+//	a response of Prometheus' API    curl -G http://prometheus:9090/api/v1/query_range ...
 //	a benchmark's report             what etcdctl check perf and pg_test_fsync print
 //	a recording's folder             plimsoll record
 //
@@ -44,10 +46,12 @@ import (
 	"time"
 
 	"plimsoll/internal/record/address"
+	"plimsoll/internal/record/diskstats"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/fio"
 	"plimsoll/internal/record/host"
 	"plimsoll/internal/record/iostat"
+	"plimsoll/internal/record/promjson"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -243,6 +247,10 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(fio.New(from), nil)
 	case fio.SniffText(path, head):
 		return asInput(fio.NewText(from), nil)
+	case diskstats.Sniff(path, head):
+		return asInput(diskstats.New(from), nil)
+	case promjson.Sniff(path, head):
+		return asInput(promjson.New(from), nil)
 	case exposition.Sniff(path, head):
 		return asInput(exposition.New(from, o.exporters), nil)
 	}

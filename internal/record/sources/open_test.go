@@ -217,7 +217,6 @@ func TestNotRecognised(t *testing.T) {
 		"a_lat.1.log":   {[]byte("0, 13827, 1, 2300, 0\n0, 5837, 1, 2300, 0\n"), "a fio log"},
 		"vmstat":        {[]byte("procs -----------memory---------- ---swap--\n"), "vmstat"},
 		"sar":           {[]byte("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n02:00:01        DEV       tps\n"), "sar"},
-		"answer.json":   {[]byte(`{"status":"success","data":{}}`), "Prometheus's API"},
 		"page":          {[]byte("<!DOCTYPE html><html>"), "a web page"},
 		"x.json":        {[]byte(`{"a": 1}`), "is JSON"},
 		"x.yaml":        {[]byte("apiVersion: v1\nkind: Pod\n"), "YAML"},

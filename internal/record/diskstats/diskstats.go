@@ -1,0 +1,349 @@
+// Package diskstats reads samples of /proc/diskstats that a script kept, each after a line with its
+// time: pt-diskstats' and pt-stalk's files (TS 1298130003.07), or a loop such as
+//
+//	while sleep 1; do date +%s.%N; cat /proc/diskstats; done > diskstats.txt
+//
+// The counters keep node_exporter's names, so that every rule written for it works on them. A partition
+// is left out if its disk is there: its requests are the disk's too.
+package diskstats
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/lineprefix"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// Bounds on a file.
+const (
+	lineBytesMax = 64 << 10
+	devicesMax   = 4096
+	batchTimes   = 512 // samples that are handed on in one batch
+)
+
+// sectorBytes is the kernel's unit in /proc/diskstats, whatever the device's own is.
+const sectorBytes = 512
+
+// columns are the counters after a device's name, in order (Linux, Documentation/admin-guide/iostats.rst),
+// under node_exporter's names. An empty name is no counter.
+var columns = []struct {
+	metric string
+	scale  float64
+}{
+	{"node_disk_reads_completed_total", 1}, {"node_disk_reads_merged_total", 1}, {"node_disk_read_bytes_total", sectorBytes}, {"node_disk_read_time_seconds_total", 1e-3},
+	{"node_disk_writes_completed_total", 1}, {"node_disk_writes_merged_total", 1}, {"node_disk_written_bytes_total", sectorBytes}, {"node_disk_write_time_seconds_total", 1e-3},
+	{"node_disk_io_now", 1}, {"node_disk_io_time_seconds_total", 1e-3}, {"node_disk_io_time_weighted_seconds_total", 1e-3},
+	{"node_disk_discards_completed_total", 1}, {"node_disk_discards_merged_total", 1}, {"node_disk_discarded_sectors_total", 1}, {"node_disk_discard_time_seconds_total", 1e-3},
+	{"node_disk_flush_requests_total", 1}, {"node_disk_flush_requests_time_seconds_total", 1e-3},
+}
+
+// columnsLeast is how many counters a row of any kernel since 2.6.25 has.
+const columnsLeast = 11
+
+// row matches a device's line.
+var row = regexp.MustCompile(`(?m)^ *\d+ +\d+ [A-Za-z][^ ]*( +\d+){11,}\s*$`)
+
+// Sniff reports whether head, the first bytes of a file, has a time and a device's row after it.
+func Sniff(_ string, head []byte) bool {
+	timed := false
+	for line := range bytes.Lines(head) {
+		if _, ok := timeOf(line, time.UTC); ok {
+			timed = true
+		} else if row.Match(line) {
+			return timed
+		}
+	}
+	return false
+}
+
+// timeOf reads a line with a sample's time.
+func timeOf(line []byte, loc *time.Location) (time.Time, bool) {
+	if rest, ok := bytes.CutPrefix(line, []byte("TS ")); ok {
+		if fields := bytes.Fields(rest); len(fields) > 0 {
+			return lineprefix.Epoch(fields[0])
+		}
+		return time.Time{}, false
+	}
+	at, ok := lineprefix.Line(line)
+	if !ok {
+		return time.Time{}, false
+	}
+	return at.In(loc), true
+}
+
+// New prepares a file. It is read later.
+func New(from source.File) source.Source {
+	f := &file{from: from}
+	f.SetDescription(recording.Source{Kind: "diskstats", Name: from.Path})
+	return f
+}
+
+type file struct {
+	source.Recorded
+
+	from source.File
+}
+
+// Read implements source.Source.
+func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	in, err := f.from.Open()
+	if err != nil {
+		return fmt.Errorf("diskstats: %w", err)
+	}
+	defer in.Close()
+
+	r := &reader{w: w, opt: opt, path: f.from.Path, devices: map[string]int{}, period: map[int64]int{}}
+	if r.opt.Location == nil {
+		r.opt.Location = time.Local
+	}
+	if err := r.read(ctx, in); err != nil {
+		return fmt.Errorf("diskstats %s: %w", f.from.Path, err)
+	}
+	if r.samples < 2 {
+		return fmt.Errorf("diskstats %s: it has %d samples with a time and a device's row, and a rate needs two: keep them with: while sleep 1; do date +%%s.%%N; cat /proc/diskstats; done", f.from.Path, r.samples)
+	}
+
+	d := recording.Source{Kind: "diskstats", Name: f.from.Path, Samples: r.samples, From: time.UnixMilli(r.firstMs).UTC(), To: time.UnixMilli(r.lastMs).UTC(), Period: r.usualPeriod()}
+	f.SetDescription(d)
+	w.Source(d)
+	return nil
+}
+
+// A reader gathers samples into batches.
+type reader struct {
+	w    recording.Writer
+	opt  source.Options
+	path string
+
+	devices map[string]int // places in counters
+	names   []string
+	at      time.Time
+	now     map[int][]float64 // the sample under way, by device
+
+	times    []int64
+	counters [][]float64 // of the batch: a device's counters for each time, one after the other
+
+	line, offset    int64
+	samples         int64
+	firstMs, lastMs int64
+	period          map[int64]int // how often samples were so far apart, in milliseconds
+	back, damaged   int64
+}
+
+func (r *reader) read(ctx context.Context, in io.Reader) error {
+	br := bufio.NewReaderSize(in, lineBytesMax)
+	for {
+		line, err := br.ReadSlice('\n')
+		for errors.Is(err, bufio.ErrBufferFull) {
+			r.damage("a line of more than " + strconv.Itoa(lineBytesMax) + " bytes")
+			r.offset += int64(len(line))
+			line, err = br.ReadSlice('\n')
+		}
+		r.line++
+		if len(line) > 0 && (err == nil || len(line) < lineBytesMax) {
+			if e := r.take(ctx, line, err == nil); e != nil {
+				return e
+			}
+		}
+		r.offset += int64(len(line))
+
+		switch {
+		case errors.Is(err, io.EOF):
+			if e := r.sampled(ctx); e != nil {
+				return e
+			}
+			return r.flush(ctx)
+		case err != nil:
+			r.damage("reading failed there: " + err.Error())
+			if e := r.sampled(ctx); e != nil {
+				return e
+			}
+			return r.flush(ctx)
+		}
+	}
+}
+
+// take handles a line: a time ends the sample before it.
+func (r *reader) take(ctx context.Context, line []byte, whole bool) error {
+	if at, ok := timeOf(line, r.opt.Location); ok {
+		if err := r.sampled(ctx); err != nil {
+			return err
+		}
+		r.at, r.now = at.Add(r.opt.ClockOffset), map[int][]float64{}
+		return nil
+	}
+	fields := strings.Fields(string(line))
+	switch {
+	case len(fields) == 0 || r.now == nil:
+	case !whole:
+		r.damage("the file ends in the middle of a line")
+	case len(fields) == 7: // a partition in the format of kernels before 2.6.25
+	default:
+		r.takeRow(fields)
+	}
+	return nil
+}
+
+func (r *reader) takeRow(fields []string) {
+	if len(fields) < 3+columnsLeast {
+		r.damage(fmt.Sprintf("a row of %d fields, where a device has 14 or more", len(fields)))
+		return
+	}
+	counters := make([]float64, len(columns))
+	busy := false
+	for i := range counters {
+		counters[i] = math.NaN()
+		if 3+i >= len(fields) {
+			continue
+		}
+		n, err := strconv.ParseUint(fields[3+i], 10, 64)
+		if err != nil {
+			r.damage(fmt.Sprintf("field %d is %q, not a count", 4+i, fields[3+i]))
+			return
+		}
+		busy = busy || n > 0
+		counters[i] = float64(n) * columns[i].scale
+	}
+
+	device, known := r.devices[fields[2]]
+	if !known {
+		if !busy {
+			return // a loop or RAM device that nothing uses
+		}
+		if len(r.names) == devicesMax {
+			r.damage(fmt.Sprintf("more than %d devices", devicesMax))
+			return
+		}
+		device = len(r.names)
+		r.devices[fields[2]] = device
+		r.names = append(r.names, fields[2])
+		r.counters = append(r.counters, nil)
+	}
+	r.now[device] = counters
+}
+
+// sampled ends a sample.
+func (r *reader) sampled(ctx context.Context) error {
+	ms := r.at.UnixMilli()
+	now := r.now
+	r.now = nil
+	switch {
+	case len(now) == 0:
+		return nil
+	case r.samples > 0 && ms <= r.lastMs:
+		r.back++
+		if r.back == 1 {
+			r.w.Note(recording.Note{Kind: recording.NoteClock, Source: r.path, File: r.path, From: r.at.UTC(), Text: "samples that were not later than the previous one were skipped: the host's clock was set back, or files were joined out of order"})
+		}
+		return nil
+	case !r.opt.From.IsZero() && r.at.Before(r.opt.From), !r.opt.To.IsZero() && r.at.After(r.opt.To):
+		return nil
+	}
+
+	if r.samples == 0 {
+		r.firstMs = ms
+	} else if len(r.period) < devicesMax {
+		r.period[ms-r.lastMs]++
+	}
+	r.samples++
+	r.lastMs = ms
+	for i := range r.names {
+		values, ok := now[i]
+		if !ok {
+			values = slices.Repeat([]float64{math.NaN()}, len(columns))
+		}
+		// A device that came later lacks the batch's earlier samples.
+		for len(r.counters[i]) < len(r.times)*len(columns) {
+			r.counters[i] = append(r.counters[i], math.NaN())
+		}
+		r.counters[i] = append(r.counters[i], values...)
+	}
+	if r.times = append(r.times, ms); len(r.times) == batchTimes {
+		return r.flush(ctx)
+	}
+	return nil
+}
+
+// flush hands the batch on.
+func (r *reader) flush(ctx context.Context) error {
+	if len(r.times) == 0 {
+		return nil
+	}
+	b := &recording.Batch{TimesMs: r.times}
+	for i, name := range r.names {
+		if r.isPartOf(name) {
+			continue
+		}
+		for c, x := range columns {
+			if r.opt.Want != nil && !r.opt.Want(x.metric) {
+				continue
+			}
+			values := make([]float64, len(r.times))
+			some := false
+			for k := range values {
+				values[k] = r.counters[i][k*len(columns)+c]
+				some = some || !math.IsNaN(values[k])
+			}
+			if some {
+				b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(labels.MetricName, x.metric, "device", name), Values: values})
+			}
+		}
+	}
+	if err := r.w.Append(ctx, b); err != nil {
+		return err
+	}
+	r.times = r.times[:0]
+	for i := range r.counters {
+		r.counters[i] = r.counters[i][:0]
+	}
+	return nil
+}
+
+// partition separates a disk's name from a partition's number: sda3, nvme0n1p1, mmcblk0p2.
+var partition = regexp.MustCompile(`^((?:s|h|v|xv)d[a-z]+)\d+$|^(.*\d)p\d+$`)
+
+// isPartOf reports whether a device is a partition of a disk that has rows too.
+func (r *reader) isPartOf(name string) bool {
+	m := partition.FindStringSubmatch(name)
+	if m == nil {
+		return false
+	}
+	_, whole := r.devices[m[1]+m[2]]
+	return whole
+}
+
+// usualPeriod is the most frequent distance of two samples, to a tenth of a second.
+func (r *reader) usualPeriod() time.Duration {
+	tenths := map[int64]int{}
+	for ms, n := range r.period {
+		tenths[(ms+50)/100] += n
+	}
+	best := int64(0)
+	for t, n := range tenths {
+		if n > tenths[best] || n == tenths[best] && t < best {
+			best = t
+		}
+	}
+	return time.Duration(best) * 100 * time.Millisecond
+}
+
+// damage reports the first place that could not be read, and counts the others.
+func (r *reader) damage(what string) {
+	if r.damaged++; r.damaged == 1 {
+		r.w.Note(recording.Note{Kind: recording.NoteDamage, Source: r.path, File: r.path, Offset: r.offset, Text: fmt.Sprintf("line %d could not be read and was skipped: %s", r.line, what)})
+	}
+}

@@ -1,0 +1,62 @@
+package lineprefix
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+)
+
+// lineBytesMax is longer than any line that is only a time.
+const lineBytesMax = 64
+
+// dateLayouts are those of date(1) without a format, in the C and the English locales.
+var dateLayouts = []string{
+	"Mon Jan _2 15:04:05 MST 2006", "Mon Jan _2 03:04:05 PM MST 2006", "Mon _2 Jan 15:04:05 MST 2006", "Mon _2 Jan 03:04:05 PM MST 2006",
+}
+
+// Line reads a line that is only a time, as date prints it: in its own format, in ISO 8601, or as
+// seconds since 1970. A zone other than UTC is only an abbreviation there, so it stays unknown.
+func Line(line []byte) (at Time, ok bool) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || len(line) > lineBytesMax {
+		return at, false
+	}
+	for _, take := range []func([]byte) ([]byte, bool){at.takeEpoch, at.takeCalendar} {
+		at = Time{}
+		if rest, ok := take(line); ok && len(rest) == 0 {
+			return at, true
+		}
+	}
+	if line[0] < 'A' || line[0] > 'Z' {
+		return Time{}, false
+	}
+
+	text := string(bytes.Join(bytes.Fields(line), []byte(" ")))
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			zone := t.Location().String()
+			return Time{
+				Year: t.Year(), Month: t.Month(), Day: t.Day(), Hour: t.Hour(), Minute: t.Minute(), Second: t.Second(),
+				HasZone: zone == "UTC" || zone == "GMT",
+			}, true
+		}
+	}
+	return Time{}, false
+}
+
+// Epoch reads seconds since 1970, with a fraction or without.
+func Epoch(field []byte) (time.Time, bool) {
+	s, err := strconv.ParseFloat(string(field), 64)
+	if err != nil || s < 1e9 || s >= 1e10 {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(s * 1e3)).UTC(), true
+}
+
+// In returns the time, in a location unless its zone is known.
+func (t Time) In(loc *time.Location) time.Time {
+	if t.HasZone {
+		loc = time.FixedZone("", t.ZoneS)
+	}
+	return time.Date(t.Year, t.Month, t.Day, t.Hour, t.Minute, t.Second, t.Nanosecond, loc)
+}

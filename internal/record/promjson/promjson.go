@@ -1,0 +1,245 @@
+// Package promjson reads saved responses of Prometheus' HTTP API: query (a vector or a matrix) and
+// query_range (a matrix), as curl writes them.
+//
+//	curl -G http://prometheus:9090/api/v1/query_range -d 'query={instance="db:9100"}' ... > response.json
+//
+// Only series with a metric name are samples: the result of an expression, such as a rate, has none.
+package promjson
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// bytesMax bounds a response: a day of 1,000 series at 15 s has about 150 MB, and decoding takes several
+// times as much memory.
+const bytesMax = 256 << 20
+
+// sniff matches the beginning of a response. Prometheus, Thanos and VictoriaMetrics write status first.
+var sniff = regexp.MustCompile(`^\s*\{\s*"status"\s*:\s*"(success|error)"`)
+
+// Sniff reports whether head, the first bytes of a file, are a response's.
+func Sniff(_ string, head []byte) bool { return sniff.Match(head) }
+
+// New prepares a response. It is read later.
+func New(from source.File) source.Source {
+	f := &file{from: from}
+	f.SetDescription(recording.Source{Kind: "prometheus response", Name: from.Path})
+	return f
+}
+
+type file struct {
+	source.Recorded
+
+	from source.File
+}
+
+// A response is what the API answers.
+type response struct {
+	Status string `json:"status"`
+	Error  string `json:"error"`
+	Data   struct {
+		Kind   string          `json:"resultType"`
+		Result json.RawMessage `json:"result"`
+	} `json:"data"`
+}
+
+// A stream is one series of a response.
+type stream struct {
+	labels labels.Labels
+	points []model.SamplePair
+}
+
+// Read implements source.Source.
+func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	in, err := f.from.Open()
+	if err != nil {
+		return fmt.Errorf("response of Prometheus: %w", err)
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, bytesMax+1))
+	if err != nil {
+		return fmt.Errorf("response of Prometheus %s: %w", f.from.Path, err)
+	}
+	streams, err := parse(text)
+	if err != nil {
+		return fmt.Errorf("response of Prometheus %s: %w", f.from.Path, err)
+	}
+
+	d := recording.Source{Kind: "prometheus response", Name: f.from.Path}
+	steps := map[int64]int{}
+	unnamed := 0
+	for _, g := range grouped(streams) {
+		together := g.streams
+		b := &recording.Batch{}
+		for _, p := range together[0].points {
+			at := p.Timestamp.Time().Add(opt.ClockOffset)
+			if opt.From.IsZero() || !at.Before(opt.From) {
+				if opt.To.IsZero() || !at.After(opt.To) {
+					b.TimesMs = append(b.TimesMs, at.UnixMilli())
+				}
+			}
+		}
+		for i := 1; i < len(b.TimesMs); i++ {
+			if b.TimesMs[i] <= b.TimesMs[i-1] {
+				return fmt.Errorf("response of Prometheus %s: the times of %s do not ascend", f.from.Path, together[0].labels)
+			}
+			steps[b.TimesMs[i]-b.TimesMs[i-1]]++
+		}
+		for _, s := range together {
+			name := s.labels.Get(labels.MetricName)
+			switch {
+			case name == "":
+				unnamed++
+			case opt.Want == nil || opt.Want(name):
+				b.Columns = append(b.Columns, recording.Column{Labels: s.labels, Values: s.values(b.TimesMs, opt.ClockOffset)})
+			}
+		}
+		if len(b.TimesMs) == 0 || len(b.Columns) == 0 {
+			continue
+		}
+		if err := w.Append(ctx, b); err != nil {
+			return err
+		}
+		d.Samples += int64(len(b.TimesMs) * len(b.Columns))
+		from, to := time.UnixMilli(b.TimesMs[0]).UTC(), time.UnixMilli(b.TimesMs[len(b.TimesMs)-1]).UTC()
+		if d.From.IsZero() || from.Before(d.From) {
+			d.From = from
+		}
+		if to.After(d.To) {
+			d.To = to
+		}
+	}
+	if unnamed > 0 {
+		text := fmt.Sprintf("%d of %d series have no metric name, because they are the result of an expression: query the metrics themselves, such as {instance=\"db:9100\"}", unnamed, len(streams))
+		if unnamed == len(streams) {
+			return fmt.Errorf("response of Prometheus %s: %s", f.from.Path, text)
+		}
+		w.Note(recording.Note{Kind: recording.NoteDropped, Source: f.from.Path, File: f.from.Path, Text: text})
+	}
+
+	d.Period = usual(steps)
+	f.SetDescription(d)
+	w.Source(d)
+	return nil
+}
+
+// parse decodes a response.
+func parse(text []byte) ([]stream, error) {
+	if len(text) > bytesMax {
+		return nil, fmt.Errorf("it has over %d MiB: query fewer series or a shorter time", bytesMax>>20)
+	}
+	var r response
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("it is not whole JSON (%w): save it again", err)
+	}
+	if r.Status != "success" {
+		return nil, fmt.Errorf("the server answered with an error: %.200s", r.Error)
+	}
+
+	var out []stream
+	switch r.Data.Kind {
+	case model.ValMatrix.String():
+		var matrix model.Matrix
+		if err := json.Unmarshal(r.Data.Result, &matrix); err != nil {
+			return nil, err
+		}
+		for _, s := range matrix {
+			if len(s.Values) > 0 {
+				out = append(out, stream{labelsOf(s.Metric), s.Values})
+			}
+		}
+	case model.ValVector.String():
+		var vector model.Vector
+		if err := json.Unmarshal(r.Data.Result, &vector); err != nil {
+			return nil, err
+		}
+		for _, s := range vector {
+			out = append(out, stream{labelsOf(s.Metric), []model.SamplePair{{Timestamp: s.Timestamp, Value: s.Value}}})
+		}
+	default:
+		return nil, fmt.Errorf("its result is a %.20q: want a matrix (query_range) or a vector (query)", r.Data.Kind)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("it has no series with floating-point samples")
+	}
+	return out, nil
+}
+
+func labelsOf(m model.Metric) labels.Labels {
+	b := labels.NewScratchBuilder(len(m))
+	for name, value := range m {
+		b.Add(string(name), string(value))
+	}
+	b.Sort()
+	return b.Labels()
+}
+
+// A group are series that share their times.
+type group struct {
+	streams []stream
+	has     map[string]bool // by labels: a damaged response may repeat a series
+}
+
+// grouped returns the series by the times that they share, in the order of the first of each.
+func grouped(all []stream) []*group {
+	var out []*group
+	places := map[string][]*group{}
+	for _, s := range all {
+		key, id := fmt.Sprint(len(s.points), s.points[0].Timestamp, s.points[len(s.points)-1].Timestamp), string(s.labels.Bytes(nil))
+		i := slices.IndexFunc(places[key], func(g *group) bool { return !g.has[id] && sameTimes(g.streams[0], s) })
+		if i < 0 {
+			i = len(places[key])
+			places[key] = append(places[key], &group{has: map[string]bool{}})
+			out = append(out, places[key][i])
+		}
+		g := places[key][i]
+		g.streams, g.has[id] = append(g.streams, s), true
+	}
+	return out
+}
+
+func sameTimes(a, b stream) bool {
+	return slices.EqualFunc(a.points, b.points, func(p, q model.SamplePair) bool { return p.Timestamp == q.Timestamp })
+}
+
+// values returns the points at given times, which are a part of the series' own.
+func (s stream) values(timesMs []int64, offset time.Duration) []float64 {
+	out := make([]float64, 0, len(timesMs))
+	i := 0
+	for _, ms := range timesMs {
+		for i < len(s.points) && s.points[i].Timestamp.Time().Add(offset).UnixMilli() < ms {
+			i++
+		}
+		v := math.NaN()
+		if i < len(s.points) {
+			v = float64(s.points[i].Value)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// usual is the most frequent step, the shorter of two that are as frequent.
+func usual(steps map[int64]int) time.Duration {
+	best := int64(0)
+	for ms, n := range steps {
+		if n > steps[best] || n == steps[best] && ms < best {
+			best = ms
+		}
+	}
+	return time.Duration(best) * time.Millisecond
+}
