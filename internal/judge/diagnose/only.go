@@ -41,11 +41,12 @@ func (e *SeveralError) Hint() string {
 	var ways []string
 	for _, p := range e.Parts[:min(len(e.Parts), severalListed)] {
 		var way []string
-		if len(p.Sources) > 0 {
-			way = append(way, "only "+strings.Join(p.Sources, ", "))
+		sources, selector := p.Choice()
+		if len(sources) > 0 {
+			way = append(way, "only "+strings.Join(sources, ", "))
 		}
-		if p.Selector != "" {
-			way = append(way, "--selector "+shellword.Quote(p.Selector))
+		if selector != "" {
+			way = append(way, "--selector "+shellword.Quote(selector))
 		}
 		if len(way) == 0 {
 			way = append(way, "record it separately; its series have no label that the others lack")

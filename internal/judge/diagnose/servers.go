@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"plimsoll/internal/judge/rules"
@@ -28,9 +29,22 @@ func Label(ctx context.Context, in []recording.Reader, pack *rules.Pack, hosts m
 	return identity.Label(ctx, in, Identity(pack, hosts))
 }
 
+// identities are the options of each pack: a program has one, and watch asks for them all the time.
+var identities sync.Map // of identity.Options, by *rules.Pack
+
 // Identity are the options of package identity for a pack, with the hosts that the user gave.
 func Identity(pack *rules.Pack, hosts map[string]string) identity.Options {
-	out := identity.Options{Wants: pack.Wants, Devices: setOf(pack.Metrics(rules.DiskBusy), pack.Metrics(rules.DiskWrites)), Hosts: hosts}
+	known, ok := identities.Load(pack)
+	if !ok {
+		known, _ = identities.LoadOrStore(pack, identityOf(pack))
+	}
+	out := known.(identity.Options)
+	out.Hosts = hosts
+	return out
+}
+
+func identityOf(pack *rules.Pack) identity.Options {
+	out := identity.Options{Wants: pack.Wants, Devices: setOf(pack.Metrics(rules.DiskBusy), pack.Metrics(rules.DiskWrites))}
 	for _, e := range pack.Engines() {
 		x := identity.Engine{Name: e.Database, Sets: slices.Contains(e.Anchor.By, "instance"), Metrics: pack.MetricsOf(e)}
 		if e.Agreed != nil {

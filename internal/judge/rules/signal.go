@@ -2,8 +2,11 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -44,18 +47,43 @@ func Over(expr string, sumsS float64) string {
 
 var promql = parser.NewParser(parser.Options{})
 
-// Parse parses one of a signal's alternatives or a rule's condition.
+// parsed are the expressions that were parsed, by their text: a diagnosis asks several times for each of
+// the pack's, and parsing them was two fifths of its time. parsedMax bounds them.
+var (
+	parsed      sync.Map // of parser.Expr
+	parsedNames sync.Map // what Names returns, by these
+	parsedCount atomic.Int64
+)
+
+const parsedMax = 10_000
+
+// Parse parses one of a signal's alternatives or a rule's condition. The result is shared: it must not be
+// changed.
 func Parse(expr string) (parser.Expr, error) {
+	if e, ok := parsed.Load(expr); ok {
+		return e.(parser.Expr), nil
+	}
 	e, err := promql.ParseExpr(strings.ReplaceAll(Over(expr, 0), "$w", window))
 	if err != nil {
 		return nil, fmt.Errorf("PromQL %q: %w", expr, err)
+	}
+	if parsedCount.Add(1) <= parsedMax {
+		parsedNames.Store(e, slices.Clip(names(e))) // callers append
+		parsed.Store(expr, e)
 	}
 	return e, nil
 }
 
 // Names are the distinct metric names that an expression reads, in order. A selector without an
-// exact name has none.
+// exact name has none. They must not be changed.
 func Names(e parser.Expr) []string {
+	if known, ok := parsedNames.Load(e); ok {
+		return known.([]string)
+	}
+	return names(e)
+}
+
+func names(e parser.Expr) []string {
 	var out []string
 	seen := map[string]bool{}
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {

@@ -54,15 +54,20 @@ type Part struct {
 	// Engine is empty for a host without a server.
 	Engine, Name, Host string
 	Readers            []recording.Reader
-	// Sources and Selector choose this part alone: the sources that have it, if not all do, and the
-	// matchers of its series, if these sources have others too. Both are empty if nothing is needed,
-	// or no matcher does it.
-	Sources  []string
-	Selector string
 	// Notes say what was assumed of this part, or could not be decided.
 	Notes []string
 
-	again func(context.Context) ([]recording.Reader, error)
+	again  func(context.Context) ([]recording.Reader, error)
+	choice func() (sources []string, selector string)
+}
+
+// Choice is how to give this part alone: the sources that have it, if not all do, and the matchers of its
+// series, if these sources have others too. Both are empty if nothing is needed, or no matcher does it.
+func (p Part) Choice() (sources []string, selector string) {
+	if p.choice == nil {
+		return nil, ""
+	}
+	return p.choice()
 }
 
 // Now is the part with the samples that its recordings have by now, and live ones get more.
@@ -306,8 +311,8 @@ func (s *splitter) parts() ([]Part, error) {
 	out := make([]Part, len(all))
 	for i, p := range all {
 		var err error
-		p.Sources, p.Selector = s.choice(p.nodes)
 		nodes := p.nodes
+		p.choice = func() ([]string, string) { return s.choice(nodes) }
 		p.again = func(ctx context.Context) ([]recording.Reader, error) {
 			at := *s
 			at.ctx = ctx

@@ -2,6 +2,8 @@ package identity
 
 import (
 	"cmp"
+	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -12,7 +14,13 @@ import (
 // A picked recording is a part of another one, with its marks.
 type picked struct {
 	*recording.Memory
-	of recording.Reader
+	of      recording.Reader
+	metrics []recording.Metric
+}
+
+// Metrics are those that were listed to make it: nothing is added to it.
+func (p picked) Metrics(context.Context) ([]recording.Metric, error) {
+	return slices.Clone(p.metrics), nil
 }
 
 // Marks are those of the whole.
@@ -61,5 +69,5 @@ func (s *splitter) pick(i int, keep map[uint64]bool) (recording.Reader, error) {
 	for _, n := range r.Notes() {
 		part.Note(n)
 	}
-	return picked{part, r}, nil
+	return picked{part, r, metrics}, nil
 }
