@@ -175,22 +175,20 @@ func TestServersAreJudgedAlone(t *testing.T) {
 				"shifted": {instance: "db-2", shift: 20 * time.Second},
 				"later":   {instance: "db-2", shift: time.Hour},
 			} {
-				combinations += 2
+				combinations += 3
 				t.Run(x.name+"/"+y.name+"/"+name, func(t *testing.T) {
 					first := change{instance: "db-1"}
 					a := file(t, "a.prom", func(m *recording.Memory) { first.both(t, m, x) })
 					b := file(t, "b.prom", func(m *recording.Memory) { second.both(t, m, y) })
 					want := []string{one(t, x, first), one(t, y, second)}
-					in := []recording.Reader{a, b}
-					if (i+k)%2 == 1 { // both orders occur, as each pair does in both
-						in[0], in[1] = b, a
-					}
-					check(t, each(t, in...), want...)
+					check(t, each(t, a, b), want...)
+					check(t, each(t, b, a), want...)
 					joint := file(t, "page.prom", func(m *recording.Memory) { first.both(t, m, x); second.both(t, m, y) })
 					check(t, each(t, joint), want...)
 				})
 			}
-			for name, second := range map[string]change{"idle": {idle: true}, "later": {shift: time.Hour}} {
+			// Without labels, two files of one engine are two servers unless one continues the other.
+			for name, second := range map[string]change{"idle": {idle: true}, "later": {shift: time.Hour}, "shifted": {shift: 20 * time.Second}} {
 				if i == k {
 					combinations++
 					t.Run(x.name+"/nameless/"+name, func(t *testing.T) {
@@ -206,7 +204,33 @@ func TestServersAreJudgedAlone(t *testing.T) {
 					})
 				}
 			}
+
+			// A page with a host that no database runs on, whose name sorts first.
+			if i != k {
+				combinations++
+				t.Run(x.name+"/host of "+y.name, func(t *testing.T) {
+					first, other := change{instance: "db-1"}, change{instance: "a-host"}
+					page := file(t, "page.prom", func(m *recording.Memory) { other.add(t, m, y.host, "9100"); first.both(t, m, x) })
+					check(t, each(t, page), one(t, x, first))
+				})
+			}
 		}
+	}
+
+	// Four servers at once, of four engines and of one.
+	combinations += 2
+	for name, of := range map[string]func(i int) captured{"engines": func(i int) captured { return all[i] }, "copies": func(int) captured { return all[1] }} {
+		t.Run("four "+name, func(t *testing.T) {
+			var want []string
+			page := file(t, "page.prom", func(m *recording.Memory) {
+				for i := range all {
+					c := change{instance: fmt.Sprintf("db-%d", i), shift: time.Duration(i) * 13 * time.Second}
+					c.both(t, m, of(i))
+					want = append(want, one(t, of(i), c))
+				}
+			})
+			check(t, each(t, page), want...)
+		})
 	}
 	t.Logf("%d combinations", combinations)
 }
