@@ -164,6 +164,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 			readers[i] = memories[i]
 		}
 	}
+	o.lookback = judgedLookback
 	if o.trace.asked() && !slices.ContainsFunc(inputs, func(in input) bool { return in.Reader == nil && in.Source.Live() }) {
 		return nil, usagef("plimsoll diagnose host --trace auto", "--trace auto needs a live source: a recording is over")
 	}

@@ -245,6 +245,7 @@ func (o *proveOptions) side(i int) *sourceOptions {
 // readers opens sources. Those that cannot be queried directly are read into memory. hosts are the
 // hosts that the user gave, by the sources' own names. done closes them.
 func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *tally) (readers []recording.Reader, hosts map[string]string, done func(), err error) {
+	o.lookback = judgedLookback
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {
 		return nil, nil, nil, err

@@ -78,6 +78,7 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 	if err != nil {
 		return usagef("the last argument is the expression", "query: %w", err)
 	}
+	o.lookback = expr.Lookback()
 	var seen names
 	r, done, err := o.reader(ctx, a, args, func(metric string) bool {
 		seen.add(metric)
@@ -187,7 +188,7 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want 
 	to := labelled(l, memory)
 	for i, r := range readers {
 		if err == nil {
-			err = copyReader(copying, r, to(i), o.fromAt, o.toAt, t)
+			err = copyReader(copying, r, to(i), o.readFrom(), o.toAt, t)
 		}
 	}
 	if err != nil {

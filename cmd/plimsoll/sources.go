@@ -38,6 +38,7 @@ type sourceOptions struct {
 	// Set by Validate.
 	zone           *time.Location
 	fromAt, toAt   time.Time
+	lookback       time.Duration // samples so long before fromAt are read too, as what is in the window needs them
 	clockOffsets   offsets
 	hosts          hostNames
 	matchers       []*labels.Matcher
@@ -185,11 +186,23 @@ func closeAll(inputs []input) {
 	}
 }
 
+// judgedLookback is how long before --from samples are read for a judgement: the first interval in the
+// window begins with a sample before it. Sources of clouds have one every five minutes.
+const judgedLookback = 10 * time.Minute
+
+// readFrom is the time of the first sample to read: --from, less the lookback.
+func (o *sourceOptions) readFrom() time.Time {
+	if o.fromAt.IsZero() {
+		return o.fromAt
+	}
+	return o.fromAt.Add(-o.lookback)
+}
+
 // readOptions are the options for reading one source.
 func (o *sourceOptions) readOptions(in input, want func(string) bool, t *tally) source.Options {
 	return source.Options{
 		Want: want, ClockOffset: o.clockOffsets.of(in.arg), Location: o.zone,
-		From: o.fromAt, To: o.toAt, Period: o.period, For: o.duration, Progress: t.start(in.Source.Live()),
+		From: o.readFrom(), To: o.toAt, Period: o.period, For: o.duration, Progress: t.start(in.Source.Live()),
 	}
 }
 

@@ -186,6 +186,7 @@ func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []
 			readers[i] = memories[i]
 		}
 	}
+	o.lookback = judgedLookback
 	err := o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] })
 	stop()
 	if err != nil {

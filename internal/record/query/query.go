@@ -22,6 +22,7 @@ import (
 type Expr struct {
 	text      string
 	selectors [][]*labels.Matcher
+	lookback  time.Duration
 }
 
 // Parse reads PromQL. Its error contains the position and what was expected there.
@@ -34,14 +35,45 @@ func Parse(text string) (Expr, error) {
 		return Expr{}, fmt.Errorf("PromQL %q is a %s; want an expression with one value per moment, such as rate(%s)", text, parser.DocumentedType(t), text)
 	}
 	out := Expr{text: text}
-	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+	parser.Inspect(e, func(n parser.Node, path []parser.Node) error {
 		if v, ok := n.(*parser.VectorSelector); ok {
 			out.selectors = append(out.selectors, v.LabelMatchers)
+			out.lookback = max(out.lookback, lookback(v, path))
 		}
 		return nil
 	})
 	return out, nil
 }
+
+// instantLookback is how far a selector without a range looks back for a sample: Prometheus' default.
+const instantLookback = 5 * time.Minute
+
+// lookback is how long before a moment a selector reads: its offset, its range, and those of the
+// subqueries around it. A time given with @ may be any.
+func lookback(v *parser.VectorSelector, path []parser.Node) time.Duration {
+	if v.Timestamp != nil || v.StartOrEnd != 0 {
+		return anyTime
+	}
+	reach := v.OriginalOffset + instantLookback
+	for _, n := range path {
+		switch n := n.(type) {
+		case *parser.MatrixSelector:
+			reach += n.Range
+		case *parser.SubqueryExpr:
+			if n.Timestamp != nil || n.StartOrEnd != 0 {
+				return anyTime
+			}
+			reach += n.Range + n.OriginalOffset
+		}
+	}
+	return max(reach, 0)
+}
+
+// anyTime is longer than any recording.
+const anyTime = 100 * 365 * 24 * time.Hour
+
+// Lookback is how long before a moment samples count for the expression's value there.
+func (e Expr) Lookback() time.Duration { return e.lookback }
 
 // Wants reports whether the expression selects series of a metric.
 func (e Expr) Wants(metric string) bool {
