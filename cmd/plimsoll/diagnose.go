@@ -183,6 +183,9 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	if interrupted != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
+	if err := o.volumeOptions.apply(ctx, readers); err != nil {
+		return nil, err
+	}
 	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage,
 		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known, Hosts: o.hosts.of(inputs)}
 	if o.output.value == asPage {

@@ -1,14 +1,21 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/base/diagnostics"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/headroom/offers"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/record/recording"
 )
 
 // volumeOptions are the flags that say which devices volumes are, and what is known of them.
@@ -94,10 +101,79 @@ func (o *volumeOptions) limits(a *app) (headroom.Known, error) {
 			return headroom.Known{}, err
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(o.orders)) {
+		if err := checkOrder(name, o.orders[name]); err != nil {
+			return headroom.Known{}, err
+		}
+	}
 	if o.machine != "" {
 		if _, err := catalog.Instance(o.machine); err != nil {
 			return headroom.Known{}, usagef("for example --instance m6i.xlarge", "--instance %s: %v", o.machine, err)
 		}
 	}
 	return offers.Known(o.orders, o.volumes, o.machine), nil
+}
+
+// checkOrder rejects what no volume of a type has. A type or a size that was not given is no mistake.
+func checkOrder(name string, order catalog.Order) error {
+	if order.Type == "" {
+		return nil
+	}
+	problems := order.Check()
+	if order.Size == 0 {
+		problems = slices.DeleteFunc(problems, func(p diagnostics.Problem) bool { return p.Field == "size" })
+	}
+	if err := problems.Err(); err != nil {
+		return usagef("plimsoll catalog show "+order.Type+" has its limits", "--volume %s: %v", name, err)
+	}
+	return nil
+}
+
+// apply checks that each volume and device that was given is one of the sources': otherwise the flag
+// would have no effect, or one on another device.
+func (o *volumeOptions) apply(ctx context.Context, readers []recording.Reader) error {
+	if len(o.orders) == 0 && len(o.volumes) == 0 {
+		return nil
+	}
+
+	// Sources of clouds name a volume by other labels than device.
+	values, devices := map[string]bool{}, map[string]bool{}
+	for _, r := range readers {
+		series, err := recording.ListSeries(ctx, r, pack().Wants)
+		if err != nil {
+			return err
+		}
+		for _, l := range series {
+			l.Range(func(l labels.Label) {
+				if l.Name != labels.MetricName {
+					values[l.Value] = true
+				}
+				if l.Name == "device" {
+					devices[l.Value] = true
+				}
+			})
+		}
+	}
+	has := "the sources have no devices"
+	if len(devices) > 0 {
+		has = "the sources' devices are " + strings.Join(slices.Sorted(maps.Keys(devices)), ", ")
+	}
+
+	for _, volume := range slices.Sorted(maps.Keys(o.volumes)) {
+		if device := o.volumes[volume]; !values[device] {
+			return usagef(has, "--device %s=%s: there is no device %q", volume, device, device)
+		}
+	}
+	roles := map[string]bool{}
+	for _, e := range engines.All() {
+		for _, r := range e.Traits().Volumes {
+			roles[r.Name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.orders)) {
+		if !values[name] && !roles[name] && o.volumes[name] == "" {
+			return usagef(has+", and databases' volumes are called "+strings.Join(slices.Sorted(maps.Keys(roles)), ", "), "--volume %s: there is no device or volume %q", name, name)
+		}
+	}
+	return nil
 }
