@@ -68,8 +68,8 @@ func TestSeveralServersAreNotFittedAsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := recording.Pick(t.Context(), page(t, of, []string{"db-2"}), pack.Wants, func(l labels.Labels) bool {
-		return strings.HasPrefix(l.Get(labels.MetricName), "node_")
+	host, err := recording.Pick(t.Context(), page(t, of, []string{"db-2"}), pack.Wants, func(l labels.Labels) (labels.Labels, bool) {
+		return l, strings.HasPrefix(l.Get(labels.MetricName), "node_")
 	})
 	if err != nil {
 		t.Fatal(err)

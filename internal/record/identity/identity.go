@@ -304,7 +304,7 @@ func (s *splitter) parts() ([]Part, error) {
 	switch {
 	case len(all) == 0:
 		return []Part{{Readers: s.in}}, nil
-	case len(all) == 1 && len(all[0].nodes) == len(s.nodes):
+	case len(all) == 1 && len(all[0].nodes) == len(s.nodes) && len(s.deviceHosts(all[0].nodes)) == 0:
 		all[0].Readers = s.in
 		return []Part{all[0].Part}, nil
 	}
@@ -329,19 +329,20 @@ func (s *splitter) parts() ([]Part, error) {
 // readers are recordings of the series of some nodes only.
 func (s *splitter) readers(nodes []*node) ([]recording.Reader, error) {
 	var out []recording.Reader
+	hosts := s.deviceHosts(nodes)
 	for i, r := range s.in {
-		keep := map[uint64]bool{}
+		keep := map[uint64]string{} // the host that a device has to name
 		for _, n := range nodes {
 			if n.reader == i {
 				for _, l := range n.series {
-					keep[l.Hash()] = true
+					keep[l.Hash()] = hosts[n]
 				}
 			}
 		}
 		switch {
 		case len(keep) == 0:
 			continue
-		case len(keep) == s.total[i]:
+		case len(keep) == s.total[i] && len(hosts) == 0:
 			out = append(out, r)
 			continue
 		}

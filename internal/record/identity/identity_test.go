@@ -254,3 +254,38 @@ func TestLabel(t *testing.T) {
 		})
 	}
 }
+
+// The members of a set are judged together, and devices of one name on their hosts are not one device.
+// On one host, two sources of one device are.
+func TestDevicesOfASetsHosts(t *testing.T) {
+	page := recording.Source{Kind: "openmetrics", Name: "etcd.prom"}
+	members := []string{"store_syncs_total{instance=a:1,cluster=x} 5 1 0", "store_syncs_total{instance=b:1,cluster=x} 5 0 0"}
+	for name, x := range map[string]struct {
+		lines, want []string
+	}{
+		"two hosts": {[]string{"disk_io{device=sda,instance=a:9100,cluster=x} 5 1 0", "disk_io{device=sda,instance=b:9100,cluster=x} 9 3 0"}, []string{"sda on a", "sda on b"}},
+		"two names": {[]string{"disk_io{device=sda,instance=a:9100,cluster=x} 5 1 0", "disk_io{device=sdb,instance=b:9100,cluster=x} 9 3 0"}, []string{"sda", "sdb"}},
+		"one host":  {[]string{"disk_io{device=sda,instance=a:9100,cluster=x} 5 1 0", "disk_io{device=sda,instance=a:9101,cluster=x} 5 1 0"}, []string{"sda", "sda"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts, err := Split(t.Context(), []recording.Reader{of(t, page, append(slices.Clone(members), x.lines...)...)}, options)
+			if err != nil || len(parts) != 1 {
+				t.Fatalf("%d parts, %v", len(parts), err)
+			}
+			var got []string
+			for _, r := range parts[0].Readers {
+				all, err := recording.ListSeries(t.Context(), r, func(m string) bool { return m == "disk_io" })
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range all {
+					got = append(got, l.Get("device"))
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, x.want) {
+				t.Errorf("devices %q, want %q", got, x.want)
+			}
+		})
+	}
+}

@@ -29,11 +29,17 @@ func (p picked) Marks() []recording.Mark { return recording.Marks(p.of) }
 // Close leaves the whole open: its owner closes it.
 func (picked) Close() error { return nil }
 
-// pick makes a recording of some series of a recording, by the hashes of their labels. Its sources
-// cover the time of these series only.
-func (s *splitter) pick(i int, keep map[uint64]bool) (recording.Reader, error) {
+// pick makes a recording of some series of a recording, by the hashes of their labels, with the host of
+// which they are if their devices have to name it. Its sources cover the time of these series only.
+func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error) {
 	r := s.in[i]
-	part, err := recording.Pick(s.ctx, r, s.opt.Wants, func(l labels.Labels) bool { return keep[l.Hash()] })
+	part, err := recording.Pick(s.ctx, r, s.opt.Wants, func(l labels.Labels) (labels.Labels, bool) {
+		host, ok := keep[l.Hash()]
+		if device := l.Get("device"); ok && host != "" && device != "" {
+			l = labels.NewBuilder(l).Set("device", device+" on "+host).Labels()
+		}
+		return l, ok
+	})
 	if err != nil {
 		return nil, err
 	}

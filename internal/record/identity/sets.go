@@ -83,3 +83,28 @@ func jobOf(n *node) string {
 
 // stem is the name of a pod's set: etcd of etcd-2.
 func stem(pod string) string { return strings.TrimRight(pod, "0123456789") }
+
+// deviceHosts are the hosts of the nodes of a set, if several of them have a device of one name: they are
+// judged together, and their devices are not one.
+func (s *splitter) deviceHosts(nodes []*node) map[*node]string {
+	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.engine >= 0 && s.opt.Engines[n.engine].Sets }) {
+		return nil
+	}
+	of := map[string][]*node{} // the nodes that have a device
+	for _, n := range nodes {
+		for _, l := range n.series {
+			if d := l.Get("device"); d != "" && len(n.hosts) > 0 && !slices.Contains(of[d], n) {
+				of[d] = append(of[d], n)
+			}
+		}
+	}
+	out := map[*node]string{}
+	for _, all := range of {
+		for _, n := range all {
+			if slices.ContainsFunc(all, func(o *node) bool { return !sameHost(n.hosts, o.hosts) }) {
+				out[n] = n.hosts[0]
+			}
+		}
+	}
+	return out
+}

@@ -114,9 +114,9 @@ func (r *Server) ListSeries(ctx context.Context, wants func(metric string) bool)
 // pickStretch is how much time of a recording on disk is copied in one piece.
 const pickStretch = 24 * time.Hour
 
-// Pick returns the series of a recording that keep accepts, as a recording in memory. Of a [Memory]
-// it shares the samples. The caller has to add sources and notes.
-func Pick(ctx context.Context, r Reader, wants func(metric string) bool, keep func(labels.Labels) bool) (*Memory, error) {
+// Pick returns the series of a recording that keep accepts, under the labels that it returns, as a
+// recording in memory. Of a [Memory] it shares the samples. The caller has to add sources and notes.
+func Pick(ctx context.Context, r Reader, wants func(metric string) bool, keep func(labels.Labels) (as labels.Labels, ok bool)) (*Memory, error) {
 	if m, ok := r.(*Memory); ok {
 		return m.pick(wants, keep), nil
 	}
@@ -139,8 +139,8 @@ func Pick(ctx context.Context, r Reader, wants func(metric string) bool, keep fu
 				return nil, err
 			}
 			for _, s := range series {
-				if keep(s.Labels) && len(s.Points) > 0 {
-					if err := out.Append(ctx, seriesBatch(s.Labels, s.Points)); err != nil {
+				if as, ok := keep(s.Labels); ok && len(s.Points) > 0 {
+					if err := out.Append(ctx, seriesBatch(as, s.Points)); err != nil {
 						return nil, err
 					}
 				}
@@ -161,7 +161,7 @@ func seriesBatch(l labels.Labels, points []promql.FPoint) *Batch {
 
 // pick makes a recording of some series as they are now. Segments are immutable, and a tail that is
 // lent is not written to again, so both recordings may use them.
-func (m *Memory) pick(wants func(metric string) bool, keep func(labels.Labels) bool) *Memory {
+func (m *Memory) pick(wants func(metric string) bool, keep func(labels.Labels) (as labels.Labels, ok bool)) *Memory {
 	out := NewMemory(m.opt)
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -170,10 +170,14 @@ func (m *Memory) pick(wants func(metric string) bool, keep func(labels.Labels) b
 			continue
 		}
 		for _, s := range series {
-			if len(s.segments)+len(s.tailT) == 0 || !keep(s.labels) {
+			if len(s.segments)+len(s.tailT) == 0 {
 				continue
 			}
-			own := out.find(s.labels)
+			as, ok := keep(s.labels)
+			if !ok {
+				continue
+			}
+			own := out.find(as)
 			own.segments, own.any, own.lastMs = slices.Clip(s.segments), s.any, s.lastMs
 			if len(s.tailT) > 0 {
 				s.lent.Store(true)
