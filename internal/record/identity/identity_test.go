@@ -171,6 +171,10 @@ func TestSplit(t *testing.T) {
 		{"servers behind one exporter", nil, []recording.Reader{
 			of(t, page("pg.prom"), "db_ops_total{server=a:5432} 5 1 0", "db_ops_total{server=b:5432} 5 0 0", "db_up 1 0 0"),
 		}, []string{"db a:5432: 2", "db b:5432: 2"}, ""},
+		{"a host that calls itself otherwise", nil, []recording.Reader{
+			of(t, recording.Source{Kind: "ftdc", Engine: "db", Name: "diagnostic.data", Host: "db-1"}, "db_ops_total 5 1 0", "disk_io{device=sda} 5 1 0"),
+			of(t, recording.Source{Kind: "iostat", Name: "i.log", Host: "x-1"}, "disk_io{device=sdb} 0 300 0"),
+		}, []string{"db db-1: 2", "host x-1: 1"}, "--host i.log=db-1 says that they are one"},
 		{"local addresses mean other servers in each file", nil, []recording.Reader{
 			of(t, page("1.prom"), "db_ops_total{instance=localhost:1} 5 1 0"), of(t, page("2.prom"), "db_ops_total{instance=localhost:1} 5 0 0"),
 		}, []string{"db 1.prom: 1", "db 2.prom: 1"}, ""},

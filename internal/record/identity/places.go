@@ -267,6 +267,9 @@ func (s *splitter) onlyServer(v *server) {
 		v.notes = append(v.notes, s.ask(v, slices.Concat(named, nameless)))
 		return
 	}
+	if joined != nil && len(named) == 1 {
+		s.otherwiseNamed(v, named[0])
+	}
 	for _, p := range nameless {
 		if joined != nil && s.contradict(joined, p) {
 			v.notes = append(v.notes, s.ask(v, []*place{p}))
@@ -281,6 +284,17 @@ func (s *splitter) onlyServer(v *server) {
 	if joined == nil && len(named) == 1 {
 		v.notes = append(v.notes, s.ask(v, named))
 	}
+}
+
+// otherwiseNamed remarks on the only other host that captures name: a container calls its host otherwise.
+func (s *splitter) otherwiseNamed(v *server, p *place) {
+	at := p.named()
+	i := slices.IndexFunc(v.nodes, func(n *node) bool { return len(n.hosts) > 0 && !n.labelled })
+	if i < 0 || at.labelled || slices.ContainsFunc(v.nodes, func(n *node) bool { return n.reader == at.reader }) {
+		return
+	}
+	v.notes = append(v.notes, fmt.Sprintf("%s names the host %s and %s the host %s: judged as two hosts; --host %s=%s says that they are one",
+		s.serverName(v), v.nodes[i].hosts[0], s.sourceName(at), at.hosts[0], s.sourceName(at), v.nodes[i].hosts[0]))
 }
 
 // traced reports whether a place is known from a trace of system calls only.
