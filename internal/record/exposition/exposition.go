@@ -128,7 +128,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		first = first || pages == 0 && p.timed
 		pages++
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if r.period <= 0 {
 		r.period = time.Second
 	}
-	if _, err := f.each(ctx, opt, loc, 1, where, func(p *page) error { return r.take(ctx, p) }); err != nil {
+	if _, err := f.each(ctx, opt, loc, 1, where, func(p *page) error { return r.take(ctx, p) }, r.noteLost); err != nil {
 		return err
 	}
 	if r.parser.samples == 0 {
@@ -160,8 +160,9 @@ func (f *file) nothing(r *fileReader) error {
 	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics", f.from.Path)
 }
 
-// each passes the pages of the file to visit, in order, and reports whether any of them had a date.
-func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates, visit func(*page) error) (dated bool, err error) {
+// each passes the pages of the file to visit, in order, and reports whether any of them had a date. lost,
+// if not nil, is called if reading failed before the newest page had a sample.
+func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates, visit func(*page) error, lost func(at int64, why error)) (dated bool, err error) {
 	in, err := f.from.Open()
 	if err != nil {
 		return false, fmt.Errorf("metrics file: %w", err)
@@ -174,6 +175,9 @@ func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location,
 		}
 		p, err := s.next()
 		if errors.Is(err, io.EOF) {
+			if s.lost && lost != nil {
+				lost(s.pos, s.failure)
+			}
 			return s.dated, nil
 		}
 		if err != nil {
@@ -248,6 +252,14 @@ func (r *fileReader) noteBad(p *page, bad []badLine) {
 		r.damage = recording.Note{Offset: p.offset + bad[0].offset, Text: bad[0].text}
 	}
 	r.damaged += len(bad)
+}
+
+// noteLost reports that the file could not be read further.
+func (r *fileReader) noteLost(at int64, why error) {
+	if r.damaged == 0 {
+		r.damage = recording.Note{Offset: at, Text: "reading failed there: " + why.Error()}
+	}
+	r.damaged++
 }
 
 // clip shifts a batch of one time by Options.ClockOffset, and empties it outside From and To.

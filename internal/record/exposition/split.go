@@ -55,6 +55,7 @@ type splitter struct {
 	pos     int64
 	err     error
 	failure error // of the reader, other than its end
+	lost    bool  // it failed before the newest page had a sample, so that no page reports it
 	pages   int
 
 	body     bytes.Buffer
@@ -106,6 +107,7 @@ func (s *splitter) next() (*page, error) {
 	if s.failure != nil && s.pages == 0 {
 		return nil, s.failure
 	}
+	s.lost = s.failure != nil
 	return nil, io.EOF
 }
 
