@@ -406,6 +406,12 @@ func (d *Disk) saveManifest(state string) error {
 		Format: formatName, Version: FormatVersion, State: state, Ring: d.isRing || d.opt.forgets(),
 		Created: d.created, Updated: now, Sources: sources, Notes: notes,
 	}
+	if state == stateClosed {
+		var err error
+		if m.Blocks, err = blockEntries(d.dir); err != nil {
+			return err
+		}
+	}
 	d.savedAt = now
 	if err := m.write(d.dir); err != nil {
 		return err

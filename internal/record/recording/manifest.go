@@ -38,6 +38,56 @@ type manifest struct {
 	Updated time.Time `json:"updated"`
 	Sources []Source  `json:"sources"`
 	Notes   []Note    `json:"notes"`
+	// Blocks are those that a closed recording consists of, so that a missing or exchanged one shows.
+	Blocks []blockEntry `json:"blocks,omitempty"`
+}
+
+// A blockEntry is what a recording knows of one of its blocks.
+type blockEntry struct {
+	ID          string `json:"id"`
+	FromMs      int64  `json:"from_ms"`
+	ToMs        int64  `json:"to_ms"` // of the last sample
+	SampleCount uint64 `json:"samples"`
+}
+
+// blockEntries describes the blocks of a folder. One that cannot be read is left out.
+func blockEntries(dir string) ([]blockEntry, error) {
+	dirs, err := blockDirs(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []blockEntry
+	for _, d := range dirs {
+		if meta, err := readBlockMeta(d); err == nil {
+			out = append(out, blockEntry{filepath.Base(d), meta.MinTime, meta.MaxTime - 1, meta.Stats.NumSamples})
+		}
+	}
+	return out, nil
+}
+
+// missing notes which of a closed recording's blocks are not there any more, or have other times or
+// other samples than when it was closed.
+func (m *manifest) missing(dir string) (out []Note) {
+	if m.State != stateClosed {
+		return nil
+	}
+	for _, b := range m.Blocks {
+		note := Note{Kind: NoteDamage, Source: dir, File: b.ID, From: time.UnixMilli(b.FromMs).UTC(), To: time.UnixMilli(b.ToMs).UTC()}
+		meta, err := readBlockMeta(filepath.Join(dir, b.ID))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			note.Text = fmt.Sprintf("block %s of the recording, with %d samples, is missing: restore it from a copy", b.ID, b.SampleCount)
+		case err != nil:
+			continue // opening it reports why
+		case meta.MinTime != b.FromMs || meta.MaxTime-1 != b.ToMs || meta.Stats.NumSamples != b.SampleCount:
+			note.Text = fmt.Sprintf("block %s of the recording has %d samples from %s to %s, but had %d in the time given here when the recording was closed: restore it from a copy",
+				b.ID, meta.Stats.NumSamples, time.UnixMilli(meta.MinTime).UTC().Format(time.DateTime), time.UnixMilli(meta.MaxTime-1).UTC().Format(time.DateTime), b.SampleCount)
+		default:
+			continue
+		}
+		out = append(out, note)
+	}
+	return out
 }
 
 // IsRecording reports whether dir is a folder with a recording, of whatever version.

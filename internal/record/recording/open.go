@@ -61,7 +61,7 @@ func open(dir string) (f *folder, again bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	f = &folder{dir: dir, state: m.State, queries: newQueries(QueryOptions{}), recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: m.Notes, marks: ReadMarks(dir)}
+	f = &folder{dir: dir, state: m.State, queries: newQueries(QueryOptions{}), recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: append(m.Notes, m.missing(dir)...), marks: ReadMarks(dir)}
 	before, err := blockDirs(dir)
 	if err != nil {
 		return nil, false, err
@@ -77,6 +77,13 @@ func open(dir string) (f *folder, again bool, err error) {
 		}
 		if err != nil {
 			f.notes = append(f.notes, lostBlock(dir, b, err))
+			continue
+		}
+		if meta := block.Meta(); meta.MaxTime <= meta.MinTime {
+			f.notes = append(f.notes, lostBlock(dir, b, errors.New("its last sample is before its first")))
+			if err := block.Close(); err != nil {
+				return nil, false, err
+			}
 			continue
 		}
 		f.blocks = append(f.blocks, block)
