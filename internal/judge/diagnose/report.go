@@ -56,7 +56,9 @@ type Report struct {
 	Server *Server   `json:"server,omitempty"`
 	Others []*Report `json:"others,omitempty"`
 	// Notes say on what grounds series were taken for those of this server and its host.
-	Notes    []string  `json:"notes,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+	// Lost is what the sources lost of their samples, if it is over [LostLeast] of one.
+	Lost     []Loss    `json:"lost,omitempty"`
 	Findings []Finding `json:"findings"`
 	// Elsewhere are findings about devices of the host that are known not to be the database's.
 	Elsewhere []Finding     `json:"elsewhere,omitempty"`

@@ -104,7 +104,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	if opt.Incident > max(len(all), 1) {
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
 	}
-	r := &Report{Version: Version, Sources: Describe(given), Span: c.Whole(), Missing: unjudged(c, opt.Pack), MoreIncidents: more, Incidents: []Incident{}}
+	r := &Report{Version: Version, Sources: Describe(given), Span: c.Whole(), Missing: unjudged(c, opt.Pack), MoreIncidents: more, Incidents: []Incident{}, Lost: lostOf(given)}
 	marks := marksOf(c, in, opt)
 	shown, err := describe(ctx, r, c, all, held, opt, marks)
 	if err != nil {

@@ -52,6 +52,9 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, live: opt.Live, queries: NewQueries(opt.Pack), pack: opt.Pack}
 	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict), Host: cmp.Or(hosts(r.Sources), opt.Host)}
 	p.Verdict, p.Lead = d.verdict()
+	for _, l := range d.Lost {
+		p.Lead = append(p.Lead, fmt.Sprintf("LOST: %s of the samples of %s are missing, so the worst may be among them: %s.", units.Percent(l.Share), l.Source, l.Text))
+	}
 	p.Lead = append(p.Lead, d.headroomLines()...)
 	d.nameServer(p)
 	if d.charts = d.timeline(); d.charts != nil {

@@ -177,7 +177,7 @@ func (c *clock) notes(s *survey) []recording.Note {
 			"the log's dates were read as %s, but %s; record with S_TIME_FORMAT=ISO to be sure", as, c.guess)})
 	}
 	if c.back > 0 {
-		out = append(out, recording.Note{Kind: recording.NoteClock, From: c.from.UTC(), Text: fmt.Sprintf(
+		out = append(out, recording.Note{Kind: recording.NoteClock, From: c.from.UTC(), Lost: float64(c.back) / float64(s.reports), Text: fmt.Sprintf(
 			"%d reports were not later than the previous one and were skipped: the host's clock was set back, or logs were joined out of order", c.back)})
 	}
 	return out

@@ -71,12 +71,17 @@ func (m *manifest) missing(dir string) (out []Note) {
 	if m.State != stateClosed {
 		return nil
 	}
+	all := uint64(0)
+	for _, b := range m.Blocks {
+		all += b.SampleCount
+	}
 	for _, b := range m.Blocks {
 		note := Note{Kind: NoteDamage, Source: dir, File: b.ID, From: time.UnixMilli(b.FromMs).UTC(), To: time.UnixMilli(b.ToMs).UTC()}
 		meta, err := readBlockMeta(filepath.Join(dir, b.ID))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			note.Text = fmt.Sprintf("block %s of the recording, with %d samples, is missing: restore it from a copy", b.ID, b.SampleCount)
+			note.Lost = float64(b.SampleCount) / float64(max(all, 1))
 		case err != nil:
 			continue // opening it reports why
 		case meta.MinTime != b.FromMs || meta.MaxTime-1 != b.ToMs || meta.Stats.NumSamples != b.SampleCount:

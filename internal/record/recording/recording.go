@@ -118,6 +118,8 @@ type Note struct {
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
 	Text string    `json:"text"` // one sentence: what, and what to do
+	// Lost is the share of the source's samples that are missing because of it, 0 if that is not known.
+	Lost float64 `json:"lost,omitempty"`
 }
 
 // A Metric is a metric name in a recording.
