@@ -20,9 +20,12 @@ failed() { refuse "$1 is as it was, for the reason above. If it was changed too 
 
 # attached MACHINE DISK: whether it is.
 attached() {
-	local on
+	local on one
 	on=$(machines "$2") || unknown "$2"
-	grep -qwF -- "$1" <<<"$on"
+	for one in ${on//;/ }; do # gcloud joins several with ;
+		[[ $one != "$1" ]] || return 0
+	done
+	return 1
 }
 
 # modified DISK WAS... WANT...: a disk that is changed in use; each four figures: type, GiB, IOPS, throughput.

@@ -64,20 +64,35 @@ check() {
 	esac
 }
 
-# matching: print how udev recognises the disk: by its serial if it has one, which for EBS is the
-# volume's id; names can change with a boot.
+# serial: print the disk's serial, which for EBS is the volume's id; nothing if it has none. A name can be
+# another disk's after a boot.
+serial() {
+	local text
+	text=$(udevadm info --query=property --name="$name" 2>/dev/null | sed -n 's/^ID_SERIAL=//p' || true)
+	[[ ! $text =~ ^[A-Za-z0-9._-]+$ ]] || printf '%s\n' "$text"
+}
+
+# matching: print how udev recognises the disk: by its serial if it has one.
 matching() {
-	local serial
-	serial=$(udevadm info --query=property --name="$name" 2>/dev/null | sed -n 's/^ID_SERIAL=//p' || true)
-	if [[ $serial =~ ^[A-Za-z0-9._-]+$ ]]; then
-		printf 'ENV{ID_SERIAL}=="%s"' "$serial"
+	local known
+	known=$(serial)
+	if [[ -n $known ]]; then
+		printf 'ENV{ID_SERIAL}=="%s"' "$known"
 	else
 		printf 'KERNEL=="%s"' "$name"
 	fi
 }
 
+# key: print what the disk's former values are kept under.
+key() {
+	local known
+	known=$(serial)
+	printf '%s\n' "${known:-$name}"
+}
+
 apply() {
-	local setting line old
+	local setting line old key
+	key=$(key)
 	line="ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", $(matching)"
 	for setting in "${settings[@]}"; do
 		line+=", ATTR{queue/${setting%%=*}}=\"${setting#*=}\""
@@ -89,8 +104,8 @@ apply() {
 			continue
 		fi
 		mkdir -p "${saved%/*}"
-		if ! grep -qs "^$name ${setting%%=*} " "$saved"; then
-			printf '%s %s %s\n' "$name" "${setting%%=*}" "$old" >>"$saved"
+		if ! awk -v key="$key" -v setting="${setting%%=*}" '$1 == key && $2 == setting { found = 1 } END { exit !found }' "$saved" 2>/dev/null; then
+			printf '%s %s %s\n' "$key" "${setting%%=*}" "$old" >>"$saved"
 		fi
 		printf '%s\n' "${setting#*=}" >"$queue/${setting%%=*}"
 		[[ $(value "${setting%%=*}") == "${setting#*=}" ]] || refuse "the kernel did not take ${setting} for $name"
@@ -105,14 +120,15 @@ apply() {
 }
 
 undo() {
-	local device setting old kept
+	local device setting old kept key
+	key=$(key)
 	while read -r device setting old; do
-		[[ $device == "$name" ]] || continue
+		[[ $device == "$key" ]] || continue
 		printf '%s\n' "$old" >"$queue/$setting"
 		say "$name: $setting is $old again"
 	done < <([[ ! -f $saved ]] || cat "$saved")
 	if [[ -f $saved ]]; then
-		kept=$(grep -v "^$name " "$saved" || true)
+		kept=$(awk -v key="$key" '$1 != key' "$saved")
 		printf '%s' "${kept:+$kept$'\n'}" >"$saved"
 	fi
 	if [[ -f $rules ]]; then
