@@ -319,7 +319,7 @@ func (c *claims) names(d *disk) (claims, namespace string) {
 	var names []string
 	for i := range c.set.replicas() {
 		if d.member == 0 || d.member == i+1 {
-			names = append(names, fmt.Sprintf("%s-%s-%d", template, c.set.manifest.Name, i))
+			names = append(names, fmt.Sprintf("%s-%s-%d", template, c.set.manifest.Name, int(c.set.first())+i))
 		}
 	}
 	if ns := c.set.manifest.Namespace; ns != "" {

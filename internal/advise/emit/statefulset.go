@@ -281,10 +281,10 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	comments := s.memory(p, &container)
 	pod := &out.Spec.Template.Spec
 	if i := s.l.After.Instance(); i != nil && s.l.Changed("host.instance") {
-		pod.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: i.Name}
+		pod.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: i.Spelling()}
 		comments = append(comments, s.l.Because("host.instance")+": such nodes must exist, or the pods stay pending.")
 		p.Applies = append(p.Applies, "host.instance", "host.cores")
-		p.Restarts = append(p.Restarts, "each pod moves to a node of type "+i.Name+".")
+		p.Restarts = append(p.Restarts, "each pod moves to a node of type "+i.Spelling()+".")
 	}
 	if s.moving {
 		pod.InitContainers = []corev1.Container{s.mover(podMove)}
