@@ -16,9 +16,14 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 	p := &Part{}
 	text := l.Head("#", "Limits on dirty pages in the kernel's page cache.")
 	undo := ""
+	var wrong error
 	pair := func(path string, was, is units.Size, wasRatio, isRatio units.Ratio, name string) {
 		if was == is && (is != 0 || wasRatio == isRatio) {
 			return
+		}
+		// A fraction of a percent would be another limit, and 0 turns the ratio off.
+		if percent := 100 * float64(isRatio); is == 0 && math.Abs(percent-math.Round(percent)) > 1e-9 {
+			wrong = Inputf("or "+path+"_bytes, which is exact", "%s_ratio: the kernel takes whole percents, and %s is none", path, isRatio)
 		}
 		at := path + "_bytes"
 		if is == 0 && was == 0 {
@@ -40,6 +45,9 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 	}
 	span("host.dirty_expire", b.DirtyExpire, a.DirtyExpire, "vm.dirty_expire_centisecs")
 	span("host.writeback_interval", b.WritebackInterval, a.WritebackInterval, "vm.dirty_writeback_centisecs")
+	if wrong != nil {
+		return nil, wrong
+	}
 	if len(p.Applies) == 0 {
 		return nil, nil
 	}

@@ -151,7 +151,7 @@ func runtimeScript(l *emit.Layout, live []string, after *wiredtiger.Config) stri
 		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: %q}));\n", strings.Join(live, ","))
 	}
 	if l.Changed("engine.wiredtiger.checkpoint") {
-		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %d}));\n", int64(math.Ceil(after.Checkpoint.Std().Seconds())))
+		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %s}));\n", strconv.FormatFloat(after.Checkpoint.Std().Seconds(), 'f', -1, 64))
 	}
 	// storage_parameters.idl: set_at startup and runtime.
 	if l.Changed("engine.wiredtiger.journal_interval") {
