@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type exportOptions struct {
 	sourceOptions
 	format choice
 	out    string
+	force  bool
 	match  []string
 	chosen export.Selection
 }
@@ -55,6 +57,7 @@ func (o *exportOptions) AddFlags(cmd *cobra.Command) {
 		o.format.among = append(o.format.among, string(f))
 	}
 	cmd.Flags().StringVar(&o.out, "out", "", "file to write (default: stdout)")
+	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite the file of --out")
 	cmd.Flags().StringArrayVar(&o.match, "match", nil, `only series that this selects: 'node_disk_io_time_seconds_total{device="sda"}' (repeatable)`)
 	complete(cmd, "match")
 	o.sourceOptions.AddFlags(cmd)
@@ -75,6 +78,12 @@ func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 	}
 	if o.format.value == "" {
 		return usagef("for example --to csv", "export: no format: want --to with one of %s", strings.Join(o.format.among, ", "))
+	}
+	if cmd.Flags().Changed("out") && o.out == "" {
+		return usagef("for example --out series.csv", "--out is empty")
+	}
+	if info, err := os.Stat(o.out); o.out != "" && err == nil && info.Mode().IsRegular() && !o.force {
+		return usagef("--force overwrites it", "--out %s: the file exists", o.out)
 	}
 	var err error
 	if o.chosen, err = export.Select(o.match); err != nil {

@@ -158,8 +158,13 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want 
 	if err != nil {
 		return nil, nil, err
 	}
-	done = func() { closeAll(inputs) }
+	read := make([]recording.Reader, len(inputs))
+	done = func() {
+		a.reportDamage(read)
+		closeAll(inputs)
+	}
 	if len(inputs) == 1 && inputs[0].Reader != nil {
+		read[0] = inputs[0].Reader
 		return inputs[0].Reader, done, nil
 	}
 	memory := recording.NewMemory(recording.MemoryOptions{})
@@ -168,7 +173,7 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want 
 		both = want
 	}
 	own := make([]*recording.Memory, len(inputs))
-	readers := make([]recording.Reader, len(inputs))
+	readers := read
 	for i, in := range inputs {
 		if readers[i] = in.Reader; in.Reader == nil {
 			own[i] = memory
