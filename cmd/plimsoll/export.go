@@ -73,14 +73,14 @@ func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 	if _, err := parseMoment("--to", o.to, now, time.UTC); err != nil {
 		return usagef(seeHelp(cmd), "--to %q is neither a format (%s) nor a time", o.to, strings.Join(o.format.among, ", "))
 	}
+	if cmd.Flags().Changed("out") && o.out == "" {
+		return usagef("for example --out series.csv", "--out is empty")
+	}
 	if o.format.value == "" {
 		o.format.value = string(formatOf[filepath.Ext(o.out)])
 	}
 	if o.format.value == "" {
 		return usagef("for example --to csv", "export: no format: want --to with one of %s", strings.Join(o.format.among, ", "))
-	}
-	if cmd.Flags().Changed("out") && o.out == "" {
-		return usagef("for example --out series.csv", "--out is empty")
 	}
 	if info, err := os.Stat(o.out); o.out != "" && err == nil && info.Mode().IsRegular() && !o.force {
 		return usagef("--force overwrites it", "--out %s: the file exists", o.out)
