@@ -36,8 +36,10 @@ func (c *Case) fastDaily(device string) *dailyBurst {
 	}
 	active := timeline.Where(ops, func(x float64) bool { return x > 0 })
 	median := func(v []float64, in timeline.Mask) float64 { return timeline.Quantile(timeline.At(v, in), 0.5) }
-	much := timeline.Where(ops, func(x float64) bool { return x >= asMuchOps*median(ops, active) }).
-		And(timeline.Where(moved, func(x float64) bool { return x >= asMuchBytes*median(moved, active) }))
+	usualOps, usualMoved := median(ops, active), median(moved, active)
+	much := timeline.Where(ops, func(x float64) bool { return x >= asMuchOps*usualOps }).
+		And(timeline.Where(moved, func(x float64) bool { return x >= asMuchBytes*usualMoved }))
+
 	for _, of := range []struct {
 		kind  string
 		await *Signal
@@ -61,7 +63,7 @@ func (c *Case) fastDaily(device string) *dailyBurst {
 		for _, e := range days {
 			lengths = append(lengths, float64(e.Cells()))
 		}
-		return &dailyBurst{device: device, kind: of.kind, fast: fast, usualS: usual, fastS: median(await, fast), ops: median(ops, active),
+		return &dailyBurst{device: device, kind: of.kind, fast: fast, usualS: usual, fastS: median(await, fast), ops: usualOps,
 			each: time.Duration(timeline.Quantile(lengths, 0.5)) * c.Grid.Step()}
 	}
 	return nil
