@@ -54,6 +54,38 @@ bursting() {
 	run az disk update --resource-group "$group" --name "$disk" --enable-bursting "$want" --output none || failed "$disk"
 }
 
+# cached DISK WAS WANT: how the host caches a disk. Azure detaches the disk and attaches it again to change that.
+cached() {
+	local disk=$1 want=$3 machine lun is state
+	machine=$(machines "$disk") || unknown "$disk"
+	if [[ -z $machine ]]; then
+		say "$disk is attached to no machine, and its host caching belongs to the attachment"
+		[[ $verb == look ]] || wrong=1
+		return
+	fi
+	read -r lun is < <(az vm show --resource-group "$group" --name "$machine" --output tsv --query "join(' ', storageProfile.dataDisks[?name=='$disk'].[to_string(lun), caching][])") || true
+	[[ -n $is ]] || unknown "$disk"
+	case $verb in
+	look)
+		say "$disk is cached by the host of $machine: $is; before this layout $2, with it $3"
+		return
+		;;
+	check)
+		[[ $is == "$3" ]] || { say "$disk is cached by the host of $machine: $is, not yet $3" && wrong=1; }
+		return
+		;;
+	undo) want=$2 ;;
+	esac
+	if [[ $is == "$want" ]]; then
+		say "$disk is cached by the host already as wanted: $is"
+		return
+	fi
+	state=$(az disk show --resource-group "$group" --name "$disk" --output tsv --query diskState) || unknown "$disk"
+	[[ $state != Attached || ${UNMOUNTED:-} == yes ]] || refuse "$disk is in the running machine $machine, and Azure detaches it for this: deallocate the machine (az vm deallocate); or stop the database, unmount the file system, and set UNMOUNTED=yes"
+	say "$disk is cached by the host of $machine: $is -> $want"
+	run az vm update --resource-group "$group" --name "$machine" --disk-caching "$lun=$want" --output none || failed "$disk"
+}
+
 # create MACHINE DISK TYPE GIB IOPS MBPS [OPTION...]: in the machine's location and zone.
 create() {
 	local location zone
@@ -70,7 +102,8 @@ machines() {
 	printf '%s\n' "${id##*/}"
 }
 
-attach() { run az vm disk attach --resource-group "$group" --vm-name "$1" --name "$2" --caching None --output none; }
+# attach MACHINE DISK: with the host's caching in $caching.
+attach() { run az vm disk attach --resource-group "$group" --vm-name "$1" --name "$2" --caching "${caching:-None}" --output none; }
 
 detach() { run az vm disk detach --resource-group "$group" --vm-name "$1" --name "$2" --output none; }
 

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+
+	"plimsoll/internal/model/catalog"
 )
 
 // What the scripts for Google Cloud and Azure can do: the part that both have, and the commands of
@@ -78,6 +80,10 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_DISKS"
 			fmt.Fprintf(&ids, "#   %-16s names of the disks %q, separated by spaces: those of each machine%s\n", variable, d.name, ofStripe(d.after.width))
 			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\n", variable, d.name, d.before.figures(), d.after.figures())
+			if d.recached {
+				fmt.Fprintf(&steps, "\tcached \"$disk\" %s %s\n", d.before.hostCaching(), d.after.hostCaching())
+				p.Restarts = append(p.Restarts, d.path+": "+cachingRestart)
+			}
 			if d.switched {
 				fmt.Fprintf(&steps, "\tbursting \"$disk\" %t %t\n", d.before.bursting, d.after.bursting)
 				p.Restarts = append(p.Restarts, d.path+": each machine is deallocated, or its disk detached, while on-demand bursting is switched on.")
@@ -96,7 +102,14 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 			if d.after.bursting {
 				burst = " --enable-bursting true"
 			}
-			fmt.Fprintf(&steps, "\tfresh \"$machine\" \"$machine-%s\" %s%s\n", name, d.after.figures(), burst)
+			attached := ""
+			if d.after.caching != "" {
+				attached = "caching=" + d.after.hostCaching() + " "
+			}
+			fmt.Fprintf(&steps, "\t%sfresh \"$machine\" \"$machine-%s\" %s%s\n", attached, name, d.after.figures(), burst)
+			if d.after.caching != "" {
+				fmt.Fprintf(&steps, "\t[[ $verb != check ]] || cached \"$machine-%s\" None %s\n", name, d.after.hostCaching())
+			}
 		}
 		steps.WriteString("done\n")
 		p.Apply = append(p.Apply, l.arrives(&d))
@@ -149,6 +162,20 @@ func azureNeeds(d *disk) []string {
 // bursting", 2026).
 const burstingRule = "It can be switched on only while the disk is detached or its machine deallocated, and off 12 hours later (Azure documentation, \"Enable on-demand bursting\")"
 
+// cachings are Azure's words for host caching (azurerm_virtual_machine_data_disk_attachment's caching,
+// az vm disk attach's --caching, azuredisk-csi-driver's cachingMode).
+var cachings = map[catalog.Caching]string{"": "None", catalog.CachedReads: "ReadOnly", catalog.CachedBoth: "ReadWrite"}
+
+// hostCaching is the provider's word for the host's caching of a disk.
+func (s *spec) hostCaching() string { return cachings[s.caching] }
+
+// cachingRule is what changing a disk's host caching does (Azure documentation, "High performance
+// design", section "Disk caching", 2026).
+const cachingRule = "Azure detaches the disk and attaches it again to change its host caching. Under a running database that can corrupt data (Azure documentation, \"High performance design\")"
+
+// cachingRestart is what stops for it.
+const cachingRestart = "on each machine, the database stops and its file system is unmounted, or the machine is deallocated, while host caching changes. Do one member at a time."
+
 // cloudRisks are the risks of changing volumes, by provider.
 func cloudRisks(l *Layout) []string {
 	var out []string
@@ -170,9 +197,23 @@ func cloudRisks(l *Layout) []string {
 		if d.after.bursting && (d.switched || d.isNew()) {
 			out = append(out, d.path+": on-demand bursting costs a fee a month and each operation over the disk's own figures. "+burstingRule+".")
 		}
+		if d.after.caching != "" && (d.recached || d.isNew()) {
+			out = append(out, d.path+": host caching puts the disk under the machine's limits for cached disks, which may be lower than those for uncached ones."+writeBack(d.after.caching))
+		}
+		if d.recached {
+			out = append(out, d.path+": "+cachingRule+".")
+		}
 		if d.fate == created && d.volume != "data" {
 			out = append(out, d.path+": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time, or block writes while you do.")
 		}
 	}
 	return out
+}
+
+// writeBack warns of a host that keeps writes (Azure documentation, "High performance design").
+func writeBack(c catalog.Caching) string {
+	if c != catalog.CachedBoth {
+		return ""
+	}
+	return " With read-write, the host acknowledges writes that are not on the disk yet: if it fails, they are lost unless the file system flushes the disk's cache, so never mount with nobarrier."
 }

@@ -95,6 +95,8 @@ func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
 	switch {
 	case d.fate == created && d.after.snapshot:
 		return Inputf(steps, "%s is made from a snapshot, and a log moves to an empty volume", d.path)
+	case d.recached:
+		return Inputf(steps, "%s: the host's caching of a claim in use cannot change: its volume's cachingMode is fixed", d.path)
 	case d.switched:
 		return Inputf("az disk update --enable-bursting switches it on each disk, while its machine is deallocated", "%s: the driver does not switch on-demand bursting of a claim in use", d.path)
 	case d.fate == created && s.moves(d):

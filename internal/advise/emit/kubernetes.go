@@ -23,6 +23,7 @@ type driver struct {
 	// follows a throughput's number.
 	iops, rate, attributeIOPS, attributeRate, suffix string
 	fixed                                            map[string]string // parameters of each StorageClass
+	caching                                          string            // the key of the host's caching; "": it has none
 	retypes                                          bool              // a VolumeAttributesClass names the type
 	check                                            string            // how to see that a change is complete
 }
@@ -45,8 +46,8 @@ var drivers = map[string]driver{
 	"azure": {
 		name: "disk.csi.azure.com", kind: "skuName", iops: "DiskIOPSReadWrite", rate: "DiskMBpsReadWrite",
 		attributeIOPS: "DiskIOPSReadWrite", attributeRate: "DiskMBpsReadWrite",
-		fixed: map[string]string{"cachingMode": "None"},
-		check: "`az disk show` shows the new figures",
+		caching: "cachingMode",
+		check:   "`az disk show` shows the new figures",
 	},
 }
 
@@ -143,6 +144,9 @@ func (l *Layout) storageClassName(d *disk) string {
 	if d.after.bursting {
 		with = append(with, "bursting")
 	}
+	if d.after.caching != "" {
+		with = append(with, string(d.after.caching))
+	}
 	return l.className(d, d.after, with...)
 }
 
@@ -151,7 +155,7 @@ const storageClassPath = "kubernetes/storageclass-"
 
 // classes writes a disk's classes.
 func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
-	if d.member == 0 && (d.isNew() || d.tuned || d.switched) {
+	if d.member == 0 && (d.isNew() || d.tuned || d.switched) || d.recached {
 		text, err := manifest(l.storageClass(d))
 		if err != nil {
 			return err
@@ -211,6 +215,9 @@ func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
 	parameters := map[string]string{driver.kind: s.sold(), "csi.storage.k8s.io/fstype": s.fs}
 	maps.Copy(parameters, driver.fixed)
 	driver.rates(s, parameters, driver.iops, driver.rate)
+	if driver.caching != "" {
+		parameters[driver.caching] = s.hostCaching()
+	}
 	if s.bursting {
 		parameters["enableBursting"] = "true"
 	}
@@ -251,6 +258,14 @@ func (c *claims) add(p *Part, d *disk) error {
 	}
 	if d.fate != modified {
 		return nil
+	}
+	if d.recached {
+		p.Apply = append(p.Apply, fmt.Sprintf("%s: a volume's `cachingMode` is fixed when its claim is bound, and the driver applies it at each attachment. For `%s` a member needs a new claim of the class %s: %s",
+			d.path, d.after.hostCaching(), c.l.storageClassName(d), c.l.bring(d.volume)))
+		p.Back = append(p.Back, d.path+": keep the old claims until the new ones have proved themselves; back is the same with their class.")
+		if !d.tuned && !d.resized && !d.switched {
+			return nil
+		}
 	}
 	if d.switched {
 		p.Apply = append(p.Apply, fmt.Sprintf("%s: the driver does not switch on-demand bursting of disks that exist. For each disk: `az disk update --resource-group GROUP --name DISK --enable-bursting %t`. %s.", d.path, d.after.bursting, burstingRule))

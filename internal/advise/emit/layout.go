@@ -133,9 +133,10 @@ type spec struct {
 	width    int    // of the stripe, 1 without
 	unit     units.Size
 	fs       string
-	bursting bool  // on demand: Azure's
-	snapshot bool  // it is made from one: EBS
-	fetch    int64 // the rate of its initialization in MiB/s, 0: not ordered
+	bursting bool            // on demand: Azure's
+	caching  catalog.Caching // of Azure's hosts, "" without
+	snapshot bool            // it is made from one: EBS
+	fetch    int64           // the rate of its initialization in MiB/s, 0: not ordered
 }
 
 // stripeUnitDefault is LVM's default (lvcreate(8), --stripesize), in a scenario's unit.
@@ -160,6 +161,9 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 	}
 	if t.ChoosesThroughput {
 		s.rate = int64((limits.Sustained.Throughput + s.unitOfRate() - 1) / s.unitOfRate())
+	}
+	if o.Caching != catalog.NoCaching {
+		s.caching = o.Caching
 	}
 	if s.width > 1 {
 		s.unit = o.StripeUnit
@@ -205,6 +209,9 @@ func (s *spec) String() string {
 	if s.bursting {
 		parts = append(parts, "on-demand bursting")
 	}
+	if s.caching != "" {
+		parts = append(parts, "host caching "+string(s.caching))
+	}
 	if s.snapshot {
 		parts = append(parts, "from a snapshot")
 	}
@@ -234,8 +241,9 @@ type disk struct {
 	after  *spec
 	fate   fate
 	// resized means a different size; tuned a different type, IOPS or throughput. Both are done
-	// online. switched means that on-demand bursting begins or ends.
-	resized, tuned, switched bool
+	// online. switched means that on-demand bursting begins or ends, recached that the host's caching
+	// changes.
+	resized, tuned, switched, recached bool
 }
 
 // compareDisks finds the volumes that change.
@@ -313,6 +321,7 @@ func (d *disk) judge() {
 		d.resized = a.gib != b.gib
 		d.tuned = a.kind != b.kind || a.iops != b.iops || a.rate != b.rate
 		d.switched = a.bursting != b.bursting
+		d.recached = a.caching != b.caching
 	default:
 		d.fate = remade
 	}

@@ -245,7 +245,7 @@ func (s *statefulSet) claim(d *disk) error {
 		c.Spec.Resources.Requests = corev1.ResourceList{}
 	}
 	c.Spec.Resources.Requests[corev1.ResourceStorage] = *size
-	if d.fate == remade {
+	if d.fate == remade || d.recached {
 		c.Spec.StorageClassName = &class
 	}
 	if d.tuned {

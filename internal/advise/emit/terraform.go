@@ -59,6 +59,10 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 			}
 		}
 		p.Applies = append(p.Applies, d.path)
+		if d.recached {
+			p.Apply = append(p.Apply, importAttachment(&d))
+			p.Restarts = append(p.Restarts, d.path+": "+cachingRestart)
+		}
 		if d.isNew() {
 			p.Apply = append(p.Apply, l.arrival(&d))
 		}

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -18,15 +19,15 @@ type terraformDisk struct {
 	iops, rate       string
 	bursting         string                 // "": it has none
 	more             func(b *hclwrite.Body) // attributes that only this provider has; nil: none
-	attach           func(b *hclwrite.Body, disk string, slot int)
+	attach           func(b *hclwrite.Body, d *disk, name string, slot int)
 }
 
 var resources = map[string]terraformDisk{
 	"gcp": {
 		disk: "google_compute_disk", attachment: "google_compute_attached_disk", machine: []string{"zone", "instance"},
 		placed: []string{"zone"}, kind: "type", size: "size", iops: "provisioned_iops", rate: "provisioned_throughput",
-		attach: func(b *hclwrite.Body, disk string, _ int) {
-			b.SetAttributeRaw("disk", ofEach("google_compute_disk", disk, "id"))
+		attach: func(b *hclwrite.Body, _ *disk, name string, _ int) {
+			b.SetAttributeRaw("disk", ofEach("google_compute_disk", name, "id"))
 			b.SetAttributeTraversal("instance", traversal("each", "value", "instance"))
 			b.SetAttributeTraversal("zone", traversal("each", "value", "zone"))
 		},
@@ -37,12 +38,16 @@ var resources = map[string]terraformDisk{
 		placed:  []string{"location", "zone", "resource_group_name"},
 		kind:    "storage_account_type", size: "disk_size_gb", iops: "disk_iops_read_write", rate: "disk_mbps_read_write", bursting: "on_demand_bursting_enabled",
 		more: func(b *hclwrite.Body) { b.SetAttributeValue("create_option", cty.StringVal("Empty")) },
-		attach: func(b *hclwrite.Body, disk string, slot int) {
-			b.SetAttributeRaw("managed_disk_id", ofEach("azurerm_managed_disk", disk, "id"))
+		attach: func(b *hclwrite.Body, d *disk, name string, slot int) {
+			b.SetAttributeRaw("managed_disk_id", ofEach("azurerm_managed_disk", name, "id"))
 			b.SetAttributeTraversal("virtual_machine_id", traversal("each", "value", "virtual_machine_id"))
-			comment(b, "# Use another number if this one is taken on the machine.")
+			if d.isNew() {
+				comment(b, "# Use another number if this one is taken on the machine.")
+			} else {
+				comment(b, "# Ignored: an imported attachment keeps its own number.")
+			}
 			b.SetAttributeValue("lun", cty.NumberIntVal(int64(10+slot)))
-			b.SetAttributeValue("caching", cty.StringVal("None"))
+			b.SetAttributeValue("caching", cty.StringVal(d.after.hostCaching()))
 		},
 	},
 }
@@ -100,11 +105,36 @@ func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot 
 	life.SetAttributeValue("prevent_destroy", cty.True)
 	if !d.isNew() {
 		life.SetAttributeRaw("ignore_changes", hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("name")}))
-		return
+		if !d.recached {
+			return
+		}
 	}
 	body.AppendNewline()
+	if d.recached {
+		comment(body, "# Host caching belongs to the attachment. It is there already: import it, or change the resource you have.", "# "+cachingRule+".")
+	}
 	a := body.AppendNewBlock("resource", []string{r.attachment, name}).Body()
 	a.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	a.AppendNewline()
-	r.attach(a, name, slot)
+	r.attach(a, d, name, slot)
+	if d.recached {
+		// Another machine, disk or number would replace the attachment.
+		a.AppendNewline()
+		life := a.AppendNewBlock("lifecycle", nil).Body()
+		life.SetAttributeValue("prevent_destroy", cty.True)
+		life.SetAttributeRaw("ignore_changes", hclwrite.TokensForTuple([]hclwrite.Tokens{
+			hclwrite.TokensForIdentifier("lun"), hclwrite.TokensForIdentifier("managed_disk_id"), hclwrite.TokensForIdentifier("virtual_machine_id"),
+		}))
+	}
+}
+
+// importAttachment says how Terraform comes to know the attachment of a disk whose host caching
+// changes.
+func importAttachment(d *disk) string {
+	name := strings.ReplaceAll(d.name, "-", "_")
+	if d.after.width > 1 {
+		name += "_1"
+	}
+	return fmt.Sprintf("%s: its host caching belongs to the attachment, which Terraform must know too: `terraform import '%s.%s[\"NAME\"]' ID_OF_THE_MACHINE/dataDisks/NAME_OF_THE_DISK`%s. %s: stop the database and unmount the file system first, one machine at a time.",
+		d.path, resources[d.after.provider].attachment, name, ofStripe(d.after.width), cachingRule)
 }

@@ -221,6 +221,8 @@ func (c *checker) attached() {
 		c.add("caching", fmt.Sprintf("%s has none: host caching is Azure's", t.Name), "", Source{}, "")
 	case o.Caching.on() && t.Name != "premium-ssd":
 		c.add("caching", fmt.Sprintf("%s cannot be cached by the host", t.Name), "", azureDocs, string(NoCaching))
+	case o.Caching.on() && o.Size >= uncachedFrom:
+		c.add("caching", o.Size.Exact()+" is too large to be cached by the host", "less than "+uncachedFrom.Exact(), azureCaching, string(NoCaching))
 	}
 	switch {
 	case !o.OnDemandBursting:

@@ -228,4 +228,9 @@ const (
 	CachedBoth  Caching = "read-write"
 )
 
+// uncachedFrom is the smallest disk that a host does not cache.
+const uncachedFrom = 4 * units.TiB
+
+var azureCaching = Source{"Azure documentation, \"High performance design\", section \"Disk caching\"", "2026"}
+
 func (c Caching) on() bool { return c == CachedReads || c == CachedBoth }

@@ -99,6 +99,7 @@ func TestAttached(t *testing.T) {
 		{&Order{Type: "gp3", Size: units.TiB, Caching: CachedReads}, "m6i.large", "caching"},
 		{&Order{Type: "premium-v2", Size: units.TiB, Caching: CachedReads}, "Standard_D8s_v5", "caching"},
 		{&Order{Type: "premium-ssd", Size: units.TiB, Caching: "write"}, "Standard_D8s_v5", "caching"},
+		{&Order{Type: "premium-ssd", Size: 4 * units.TiB, Caching: CachedReads}, "Standard_D8s_v5", "caching"},
 		{&Order{Type: "gp3", Size: units.TiB, Card: 1}, "m6i.large", "card"},
 		{&Order{Type: "pd-ssd", Size: units.TiB, Card: 1}, "n2-standard-8", "card"},
 		{&Order{Type: "pd-ssd", Size: units.TiB}, "Standard_D8s_v5", "type"},
