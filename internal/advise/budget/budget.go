@@ -29,7 +29,7 @@ type Budget struct {
 func Of(sc *scenario.Scenario, k int) []Budget {
 	var out []Budget
 	for _, v := range sc.VolumesOf(k) {
-		limits, err := v.Value.Limits(sc.Instance())
+		limits, err := sc.LimitsOf(k, v.Name)
 		if err != nil {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/model/volume"
@@ -56,7 +55,7 @@ func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 	}
 	most := units.Throughput(0)
 	for _, o := range logOrders(sc) {
-		r := throughputMax(o, sc.Instance())
+		r := throughputMax(sc, o)
 		if r == 0 {
 			return "" // no limit
 		}
@@ -73,8 +72,8 @@ func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 }
 
 // throughputMax is the highest throughput of a volume, 0 if it has no limit.
-func throughputMax(o *catalog.Order, on *catalog.InstanceType) units.Throughput {
-	l, err := o.Limits(on)
+func throughputMax(sc *scenario.Scenario, o logOrder) units.Throughput {
+	l, err := sc.LimitsOf(o.member, o.volume)
 	if err != nil {
 		return 0
 	}
@@ -86,8 +85,8 @@ func throughputMax(o *catalog.Order, on *catalog.InstanceType) units.Throughput 
 		most = w
 	}
 	most *= units.Throughput(o.Members())
-	if on != nil {
-		if share, ok := on.ShareOf(o); ok && share.Maximum.Throughput != 0 && (most == 0 || share.Maximum.Throughput < most) {
+	if on := sc.Instance(); on != nil {
+		if share, ok := on.ShareOf(o.Order); ok && share.Maximum.Throughput != 0 && (most == 0 || share.Maximum.Throughput < most) {
 			most = share.Maximum.Throughput
 		}
 	}

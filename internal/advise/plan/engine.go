@@ -126,8 +126,15 @@ func settingPath(sc *scenario.Scenario, key string) string {
 	return "engine." + sc.Engine.Name() + "." + key
 }
 
+// A logOrder is the volume that holds a member's log.
+type logOrder struct {
+	member int
+	volume string // its name
+	*catalog.Order
+}
+
 // logOrders returns the volumes that hold the members' logs.
-func logOrders(sc *scenario.Scenario) []*catalog.Order {
+func logOrders(sc *scenario.Scenario) []logOrder {
 	var names []string
 	for _, r := range sc.Engine.Traits().Volumes {
 		if r.Log {
@@ -135,11 +142,11 @@ func logOrders(sc *scenario.Scenario) []*catalog.Order {
 		}
 	}
 	names = append(names, "data")
-	var out []*catalog.Order
+	var out []logOrder
 	for k := 1; k <= sc.MemberCount(); k++ {
 		volumes := sc.VolumesOf(k)
 		if i := slices.IndexFunc(names, func(name string) bool { return volumes.Get(name) != nil }); i >= 0 {
-			out = append(out, volumes.Get(names[i]))
+			out = append(out, logOrder{k, names[i], volumes.Get(names[i])})
 		}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 )
@@ -20,7 +19,7 @@ func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads fu
 	if e.FirstReads == nil || data == nil || data.Members() > 1 {
 		return ""
 	}
-	most := readsMax(data, sc.Instance())
+	most := readsMax(sc)
 	if most == 0 {
 		return ""
 	}
@@ -33,9 +32,22 @@ func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads fu
 		units.Frequency(needed/seconds), most)
 }
 
-// readsMax is the highest rate of reads of a volume, 0 if it has no limit.
-func readsMax(o *catalog.Order, on *catalog.InstanceType) units.Frequency {
-	l, err := o.Limits(on)
+// readsMax is the highest rate of reads of the databases' volumes, 0 if one has no limit.
+func readsMax(sc *scenario.Scenario) units.Frequency {
+	most := units.Frequency(0)
+	for k := 1; k <= sc.MemberCount(); k++ {
+		r := readsOf(sc, k)
+		if r == 0 {
+			return 0
+		}
+		most = max(most, r)
+	}
+	return most
+}
+
+// readsOf is the highest rate of reads of a member's data volume, 0 if it has no limit.
+func readsOf(sc *scenario.Scenario, k int) units.Frequency {
+	l, err := sc.LimitsOf(k, "data")
 	if err != nil {
 		return 0
 	}

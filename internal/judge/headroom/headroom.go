@@ -109,6 +109,8 @@ type Volume struct {
 	// Credits fill its bucket: operations, or bytes if Bytes says so. Sustained flows in.
 	Credits float64
 	Bytes   bool
+	// ByteCredits fill a second bucket, of bytes; 0 is none.
+	ByteCredits float64
 	// Operation is the most bytes of one operation; 0 means no bound. A larger request is several.
 	Operation float64
 }

@@ -118,6 +118,20 @@ func TestByteCreditsEnd(t *testing.T) {
 	}
 }
 
+// Premium SSD has a bucket of operations and one of bytes: 128 GiB burst by 70 MB/s for 30 minutes.
+func TestTwoBuckets(t *testing.T) {
+	r := record(time.Second, 600).add(rules.DiskOps, "device", "data", always(400)).add(rules.DiskMoved, "device", "data", always(110e6))
+	all := headroom.Of(r.Case, known("data", catalog.Order{Type: "premium-ssd", Size: 128 * units.GiB}))
+	h := find(t, all, "volume_byte_credits", "data")
+	if h.Ends == nil || h.Unit != "bytes" {
+		t.Fatalf("%+v", h)
+	}
+	near(t, "ends in", h.Ends.InS, 70e6*1800/10e6-600, 2)
+	if h := find(t, all, "volume_credits", "data"); h.Ends != nil {
+		t.Errorf("operations end: %+v", h.Ends)
+	}
+}
+
 // A rate that stands at the baseline while requests queue has no credits left.
 func TestSpentCredits(t *testing.T) {
 	burst := func(s float64) float64 { return map[bool]float64{true: 150, false: 100}[s >= 300] }

@@ -191,9 +191,14 @@ func (f *finder) ordered(device string, o *ordered, l rules.Limit) {
 	switch {
 	case o.Credits <= 0:
 	case o.Bytes:
-		f.credits(device, o, moved, base.Throughput, l.Throughput, text)
+		f.credits(device, o, moved, base.Throughput, l.Throughput, text+", if its I/O is sequential: small random I/O takes 1 MiB each")
 	default:
 		f.credits(device, o, ops, base.IOPS, l.IOPS, text)
+	}
+	if o.ByteCredits > 0 {
+		second := *o
+		second.Bytes, second.Credits = true, o.ByteCredits
+		f.credits(device, &second, moved, base.Throughput, l.Throughput, text)
 	}
 }
 
@@ -238,13 +243,18 @@ func (f *finder) credits(device string, o *ordered, used []float64, base float64
 	if stood != nil && math.Abs(stood.Level-base) <= spentWithin*base {
 		b.spent = stood.Cells
 	}
+	key, title := "volume_credits", "burst credits"
 	unit, then := "operations", fmt.Sprintf("the limit falls to %s", rateText(base, "1/s"))
 	if o.Bytes {
 		unit, then = "bytes", fmt.Sprintf("the limit falls to %s", rateText(base, "bytes/s"))
-		text += ", if its I/O is sequential: small random I/O takes 1 MiB each"
 	}
-	b.reported = f.reported(device)
-	f.bucket(&resource{key: "volume_credits", title: "burst credits", subject: device, unit: unit, from: o.from, text: text, then: then,
+	if b.reported = f.reported(device); o.ByteCredits > 0 {
+		b.reported = nil // the provider's balance that is known here is of one bucket
+		if o.Bytes {
+			key, title = "volume_byte_credits", "burst credits of bytes"
+		}
+	}
+	f.bucket(&resource{key: key, title: title, subject: device, unit: unit, from: o.from, text: text, then: then,
 		periodS: f.period(rules.DiskOps)}, b)
 }
 

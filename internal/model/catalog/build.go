@@ -144,6 +144,9 @@ func (e *EpisodesOrder) episodes() volume.Episodes {
 type Attachment struct {
 	Type   *InstanceType
 	Shared *volume.Instance
+	// Pool is what the machine's volumes of the type give together, where they share the type's limits
+	// and Shared has them; zero: the order's own limits hold.
+	Pool volume.Rate
 }
 
 // CheckOn returns what is wrong with an order on a type of instance, besides the result of Check.
@@ -197,6 +200,9 @@ func (o *Order) Build(name string, seed random.Seed, at Attachment) (volume.Volu
 	t, err := Type(o.Type)
 	if err != nil {
 		return nil, err
+	}
+	if at.Pool != (volume.Rate{}) {
+		cfg.Sustained = at.Pool // one volume may use all
 	}
 	shared := at.Shared
 	if t.Local {

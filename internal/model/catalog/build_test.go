@@ -175,7 +175,7 @@ func TestInstanceCap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := passes(t, order(t, text), Attachment{on, shared}, volume.Read, 8192, time.Second); math.Abs(got-want) > want/100 {
+		if got := passes(t, order(t, text), Attachment{Type: on, Shared: shared}, volume.Read, 8192, time.Second); math.Abs(got-want) > want/100 {
 			t.Errorf("%s: %.0f reads a second, want %v", text, got, want)
 		}
 	}

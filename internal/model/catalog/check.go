@@ -97,7 +97,7 @@ func (c *checker) iops() {
 	}
 	if asked == 0 {
 		if t.IOPSMin.Known() && !t.IOPSIncluded.Known() {
-			c.add("iops", fmt.Sprintf("missing: %s has none without", t.Name), fmt.Sprintf("from %s to %s", t.IOPSMin.Value, t.IOPSMax.Value), t.IOPSMin.Source, nearestIOPS(t.IOPSMin.Value))
+			c.add("iops", fmt.Sprintf("missing: %s has none without", t.Name), fmt.Sprintf("from %s to %s", t.IOPSMin.Value, t.IOPSMax.Value), t.IOPSMin.Source, nearestIOPS(max(t.IOPSMin.Value, t.IOPSLeastPerGiB.Value*IOPS(o.gib()))))
 		}
 		return
 	}
@@ -132,6 +132,10 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 			nearest = (nearest + gib - 1) / gib
 		}
 		c.add(field, text+": fewer than "+t.Name+" can have", "at least "+t.IOPSMin.Value.String()+" IOPS", t.IOPSMin.Source, nearestIOPS(nearest))
+	case t.IOPSLeastPerGiB.Known() && o.Size > 0 && asked < t.IOPSLeastPerGiB.Value*gib:
+		least := t.IOPSLeastPerGiB.Value
+		c.add(field, fmt.Sprintf("%s on %d GiB: fewer than %s of the size can have", text, gib, t.Name),
+			fmt.Sprintf("at least %s IOPS per GiB", least), t.IOPSLeastPerGiB.Source, nearestIOPS(least*map[bool]IOPS{true: gib, false: 1}[field == "iops"]))
 	case perGiB.Known() && o.Size > 0 && asked > bySize:
 		c.add(field, fmt.Sprintf("%s on %d GiB: more than %s of the size has; they take %d GiB", text, gib, t.Name, (asked+perGiB.Value-1)/perGiB.Value),
 			fmt.Sprintf("%s IOPS per GiB", perGiB.Value), perGiB.Source, down(bySize))

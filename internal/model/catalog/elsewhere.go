@@ -101,7 +101,8 @@ func hyperdiskExtreme() *VolumeType {
 		Name: extremeName, Provider: "gcp", Title: "Hyperdisk Extreme",
 		SizeMin: said(64*units.GiB, extremeDocs), SizeMax: said(64*units.TiB, extremeDocs),
 		ChoosesIOPS: true,
-		IOPSMin:     said(IOPS(128), extremeDocs, "2 for each GiB"), IOPSMax: said(IOPS(350_000), extremeDocs), IOPSPerGiB: said(IOPS(1200), extremeDocs),
+		IOPSMin:     said(IOPS(128), extremeDocs), IOPSMax: said(IOPS(350_000), extremeDocs),
+		IOPSPerGiB: said(IOPS(1200), extremeDocs), IOPSLeastPerGiB: said(IOPS(2), extremeDocs),
 		ThroughputMax: said(most, extremeDocs),
 		Rules:         []Figure[string]{said("throughput is 250 MiB/s for each 1,000 IOPS, at most 5,000 MiB/s", extremeDocs), machineBound(extremeDocs)},
 		Read:          &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed, LatencyNote: likeIO2,
@@ -160,10 +161,15 @@ func byThroughput(perMiBps units.Frequency) func(*VolumeType, *Order, *InstanceT
 	}
 }
 
-// persistentDisk makes a type whose limits grow with its size from a baseline. perGiB of throughput
-// is in hundredths of a MiB/s.
+// persistentDisk makes a type whose limits grow with its size from a baseline. They are those of a
+// machine: its volumes of the type have them together, with one baseline, and any of them may use
+// all. perGiB of throughput is in hundredths of a MiB/s.
 func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hundredths int64) *VolumeType {
 	const mostMiBps = 1200
+	pool := func(gib int64) volume.Rate {
+		mib := min(baseMiBps*100+hundredths*gib, mostMiBps*100)
+		return volume.Rate{IOPS: min(base+perGiB*IOPS(gib), most).Frequency(), Throughput: units.Throughput(mib) * units.MiBps / 100}
+	}
 	return &VolumeType{
 		Name: name, Provider: "gcp", Title: title,
 		SizeMin: said(10*units.GiB, pdDocs), SizeMax: said(64*units.TiB, pdDocs),
@@ -172,16 +178,10 @@ func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hund
 		Rules: []Figure[string]{
 			said(base.String()+" IOPS and "+perGiB.String()+" per GiB, at most "+most.String(), pdDocs),
 			said(units.Count(baseMiBps)+" MiB/s and 0."+units.Count(hundredths)+" per GiB, at most 1,200 MiB/s", pdDocs),
-			said("all volumes of a type on a machine share its limits", pdDocs),
+			said("these are a machine's: they count the size of all its volumes of the type, which share them, and any one may use all", pdDocs),
 		},
 		Read: &volume.PDSSD, Write: &volume.PDSSD, LatencyBasis: Measured, LatencyNote: "reads as writes (assumed)",
-		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
-			mib := min(baseMiBps*100+hundredths*o.gib(), mostMiBps*100)
-			return Limits{Sustained: volume.Rate{
-				IOPS:       min(base+perGiB*IOPS(o.gib()), most).Frequency(),
-				Throughput: units.Throughput(mib) * units.MiBps / 100,
-			}}
-		},
+		limits: pooled, pool: pool,
 	}
 }
 
@@ -225,7 +225,7 @@ func azureTypes() []*VolumeType {
 		Rules: []Figure[string]{
 			said("limits and price are those of the next tier in size, P1 (4 GiB, 120 IOPS, 25 MB/s) to P80 (32 TiB, 20,000 IOPS, 900 MB/s)", azureDocs),
 			said("over 512 GiB, on_demand_bursting gives 30,000 IOPS and 1,000 MB/s; it costs a fee a month and each operation over the disk's own figures, neither of which is known here", azureBursting),
-			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while there are credits: a full bucket lasts 30 minutes", azureDocs, "Operations and bytes have a bucket each; the model counts operations (assumed)."),
+			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while there are credits: a full bucket lasts 30 minutes", azureDocs, "Operations and bytes have a bucket each."),
 		},
 		Read: &volume.PremiumSSDRead, Write: &volume.PremiumSSDWrite, LatencyBasis: Measured, LatencyNote: "without a cache of the host; a cached read is as long (assumed)",
 		Prices: []Prices{{Region: "eastus", Source: premiumPrices, Sizes: []SizePrice{
@@ -277,9 +277,15 @@ func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 	if o.OnDemandBursting {
 		l.Sustained = volume.Rate{IOPS: 30_000, Throughput: 1000 * units.MBps}
 	} else if tier.size <= burstsByCredits {
-		const burst, lasts IOPS = 3500, 1800
+		const (
+			burst, lasts IOPS             = 3500, 1800
+			burstRate    units.Throughput = 170 * units.MBps
+		)
 		credits := volume.Credits((burst - tier.iops) * lasts)
-		l.Burst = &volume.Burst{At: volume.Rate{IOPS: burst.Frequency(), Throughput: 170 * units.MBps}, Capacity: credits, Initial: credits}
+		l.Burst = &volume.Burst{
+			At: volume.Rate{IOPS: burst.Frequency(), Throughput: burstRate}, Capacity: credits, Initial: credits,
+			BytesCapacity: volume.Credits(burstRate-tier.rate) * volume.Credits(lasts),
+		}
 	}
 	return l
 }

@@ -36,6 +36,7 @@ func (t *VolumeType) Facts() []Fact {
 	add("IOPS included", t.IOPSIncluded.Value.String(), t.IOPSIncluded.Source, t.IOPSIncluded.Note)
 	add("IOPS at least", t.IOPSMin.Value.String(), t.IOPSMin.Source, t.IOPSMin.Note)
 	add("IOPS at most", t.IOPSMax.Value.String(), t.IOPSMax.Source, t.IOPSMax.Note)
+	add("IOPS per GiB at least", t.IOPSLeastPerGiB.Value.String(), t.IOPSLeastPerGiB.Source, t.IOPSLeastPerGiB.Note)
 	add("IOPS per GiB at most", t.IOPSPerGiB.Value.String(), t.IOPSPerGiB.Source, t.IOPSPerGiB.Note)
 	add("throughput included", rate(t.ThroughputIncluded.Value), t.ThroughputIncluded.Source, t.ThroughputIncluded.Note)
 	add("throughput at least", rate(t.ThroughputMin.Value), t.ThroughputMin.Source, t.ThroughputMin.Note)

@@ -24,8 +24,9 @@ type VolumeType struct {
 	// IOPSIncluded is what one gets without asking; where it is not known and IOPS are chosen, they
 	// must be ordered.
 	IOPSIncluded, IOPSMin, IOPSMax Figure[IOPS]
-	// IOPSPerGiB bounds the IOPS ordered by the size. (What is included is never denied.)
-	IOPSPerGiB                                       Figure[IOPS]
+	// IOPSPerGiB bounds the IOPS ordered by the size. (What is included is never denied.) So does
+	// IOPSLeastPerGiB, from below.
+	IOPSPerGiB, IOPSLeastPerGiB                      Figure[IOPS]
 	ThroughputIncluded, ThroughputMin, ThroughputMax Figure[units.Throughput]
 	ThroughputPerIOPS                                Figure[units.Size] // bytes a second for each IOPS, at most
 	ThroughputLeastPerIOPS                           Figure[units.Size] // and at least
@@ -49,6 +50,9 @@ type VolumeType struct {
 	Prices       []Prices
 
 	limits func(t *VolumeType, o *Order, on *InstanceType) Limits
+	// pool is what a size of such volumes gives on one machine, however many they are; nil: each volume
+	// has limits of its own.
+	pool func(gib int64) volume.Rate
 }
 
 // Limits are what an order gives.

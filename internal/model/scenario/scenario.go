@@ -128,27 +128,18 @@ func (s *Scenario) DeviceName(k int, volume string) string { return path.Join(s.
 // Build makes member k's volumes (k from 1), attached to an instance of their own if one is named,
 // in the order of the scenario. label names each beside its own name, in its chance and in series.
 func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume, error) {
-	shares := map[string]*volume.Instance{}
+	volumes := s.VolumesOf(k)
+	attached, err := catalog.Attachments(s.instance, orders(volumes))
+	if err != nil {
+		return nil, err
+	}
 	var out []volume.Volume
-	for _, v := range s.VolumesOf(k) {
+	for i, v := range volumes {
 		order := v.Value
 		if order.Type == "custom" && order.QueueSlots == 0 {
 			order.QueueSlots = s.Host.NrRequests
 		}
-		at := catalog.Attachment{Type: s.instance}
-		if s.instance != nil {
-			if share, ok := s.instance.ShareOf(&order); ok {
-				if shares[share.Name] == nil {
-					shared, err := volume.NewInstance(share.Config(s.instance.Name))
-					if err != nil {
-						return nil, err
-					}
-					shares[share.Name] = shared
-				}
-				at.Shared = shares[share.Name]
-			}
-		}
-		built, err := order.Build(label(v.Name), s.Seed, at)
+		built, err := order.Build(label(v.Name), s.Seed, attached[i])
 		if err != nil {
 			return nil, err
 		}
@@ -204,4 +195,20 @@ func (o *Objective) Bounds() []Bound {
 		}
 	}
 	return out
+}
+
+// orders are those of a machine's volumes.
+func orders(volumes Keyed[catalog.Order]) []*catalog.Order {
+	out := make([]*catalog.Order, len(volumes))
+	for i := range volumes {
+		out[i] = &volumes[i].Value
+	}
+	return out
+}
+
+// LimitsOf are the limits of a volume of member k, with what it shares with the others on its
+// machine.
+func (s *Scenario) LimitsOf(k int, name string) (catalog.Limits, error) {
+	volumes := s.VolumesOf(k)
+	return volumes.Get(name).LimitsAmong(orders(volumes), s.instance)
 }

@@ -74,7 +74,7 @@ func volumeCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 	for _, v := range sc.VolumesOf(k) {
 		name := sc.DeviceName(k, v.Name)
 		asked := r.volume(name)
-		l, err := v.Value.Limits(sc.Instance())
+		l, err := sc.LimitsOf(k, v.Name)
 		if asked == nil || err != nil || l.Burst == nil {
 			continue
 		}
@@ -84,6 +84,10 @@ func volumeCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 			b.demand, b.refill = asked.BytesPerSec/n, float64(l.Sustained.Throughput)
 		}
 		out = append(out, b.emptied(sc, "volumes."+name)...)
+		if l.Burst.BytesCapacity > 0 {
+			bytes := bucket{float64(l.Burst.BytesCapacity), asked.BytesPerSec / n, float64(l.Sustained.Throughput)}
+			out = append(out, bytes.emptied(sc, "volumes."+name)...)
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"errors"
 	"fmt"
 
 	"plimsoll/internal/base/units"
@@ -67,6 +68,10 @@ type Burst struct {
 	// count, and no other value is allowed.
 	Refill Credits
 	Bytes  bool // the credits are bytes
+	// BytesCapacity is a second bucket, of bytes, beside one of operations: 0 is none. It is full at
+	// the start, refills by Config.Sustained's throughput, and gives At's throughput while it lasts.
+	// Azure's Premium SSD has both.
+	BytesCapacity Credits
 }
 
 // Episodes are the bad times of a volume: now and then, for a while, its operations take long
@@ -158,6 +163,10 @@ func (b *Burst) check(sustained Rate) error {
 		return fmt.Errorf("burst credits refill by %v/s: by the sustained limit, %v/s, or 0, which means that", float64(b.Refill), float64(refill))
 	case !(b.Capacity > 0 && b.Capacity <= creditsMax):
 		return fmt.Errorf("a bucket of %v burst credits: more than 0, to %v", float64(b.Capacity), float64(creditsMax))
+	case b.BytesCapacity != 0 && (b.Bytes || sustained.Throughput == 0):
+		return errors.New("a second bucket, of bytes, takes a first one of operations and a sustained throughput")
+	case !(b.BytesCapacity >= 0 && b.BytesCapacity <= creditsMax):
+		return fmt.Errorf("a bucket of %v burst credits of bytes: from 0 to %v", float64(b.BytesCapacity), float64(creditsMax))
 	case !(b.Initial >= 0 && b.Initial <= b.Capacity):
 		return fmt.Errorf("%v burst credits at the start: from 0 to the bucket's %v", float64(b.Initial), float64(b.Capacity))
 	}

@@ -14,7 +14,7 @@ type Queue struct {
 	account account
 	slots   slots
 	meters  [Ops][]*meter // those that an operation passes; for a flush those of a write
-	credits *meter        // of the burst bucket, nil if there is none
+	buckets []bucket      // of bursts; none if it has no burst
 	on      *Instance
 
 	latency [Ops]Latency
@@ -28,10 +28,15 @@ type Queue struct {
 	line [Ops]uint8
 	last [2]order
 
-	mergeUntil     vtime.Instant // when the operation that others may join is done
-	flushQueues    bool
-	at, bucketSize float64 // what a full burst takes per second, and the bucket
-	emptied        vtime.Instant
+	mergeUntil  vtime.Instant // when the operation that others may join is done
+	flushQueues bool
+}
+
+// A bucket holds credits: a meter of the refill whose slack is the bucket.
+type bucket struct {
+	meter    *meter
+	at, size float64       // what a full burst takes per second, and the bucket
+	emptied  vtime.Instant // Never: it is not empty
 }
 
 // order is what the last request of a line met.
@@ -77,7 +82,6 @@ func MustNew(cfg Config, seed random.Seed, on *Instance) *Queue {
 
 // limit makes the meters.
 func (q *Queue) limit(cfg *Config) {
-	q.emptied = vtime.Never
 	shared := cfg.Sustained
 	if b := cfg.Burst; b != nil {
 		refill := float64(shared.IOPS)
@@ -93,7 +97,14 @@ func (q *Queue) limit(cfg *Config) {
 		if b.At.Throughput != 0 {
 			shared.Throughput = b.At.Throughput
 		}
-		q.bucket(*b, refill)
+		at := float64(b.At.IOPS)
+		if b.Bytes {
+			at = float64(b.At.Throughput)
+		}
+		q.bucket(b.Capacity, b.Initial, refill, at, b.Bytes)
+		if b.BytesCapacity > 0 {
+			q.bucket(b.BytesCapacity, b.BytesCapacity, float64(cfg.Sustained.Throughput), float64(b.At.Throughput), true)
+		}
 	}
 	q.pass(cfg.Slack, shared, Read, Write, Flush)
 	q.pass(cfg.Slack, cfg.ReadOnly, Read)
@@ -103,16 +114,12 @@ func (q *Queue) limit(cfg *Config) {
 	}
 }
 
-// bucket makes a burst bucket: a meter of the refill whose slack is the bucket.
-func (q *Queue) bucket(b Burst, refill float64) {
-	m := newMeter(refill, 0, b.Bytes, VolumeCredits)
-	m.slack = int64(float64(b.Capacity) / refill * 1e9)
-	m.at = vtime.Instant(float64(b.Capacity-b.Initial) / refill * 1e9)
-	q.credits = &m
-	q.at, q.bucketSize = float64(b.At.IOPS), float64(b.Capacity)
-	if b.Bytes {
-		q.at = float64(b.At.Throughput)
-	}
+// bucket makes a burst bucket.
+func (q *Queue) bucket(capacity, initial Credits, refill, at float64, bytes bool) {
+	m := newMeter(refill, 0, bytes, VolumeCredits)
+	m.slack = int64(float64(capacity) / refill * 1e9)
+	m.at = vtime.Instant(float64(capacity-initial) / refill * 1e9)
+	q.buckets = append(q.buckets, bucket{meter: &m, at: at, size: float64(capacity), emptied: vtime.Never})
 	q.state.HasCredits = true
 	for op := range q.meters {
 		q.meters[op] = append(q.meters[op], &m)
@@ -214,8 +221,8 @@ func (q *Queue) issue(c *Completion, r Request) {
 		all, head := cost.of(m)
 		m.pay(at, all-head)
 	}
-	if q.credits != nil {
-		q.mark(at)
+	for k := range q.buckets {
+		q.buckets[k].mark(at)
 	}
 	line.issued, line.held = at, held
 	c.Issued = at
@@ -269,41 +276,43 @@ func saturated(a, b units.Duration) units.Duration {
 	return units.Duration(vtime.Never)
 }
 
-// mark remembers when the burst bucket became empty, as of what was issued so far.
-func (q *Queue) mark(at vtime.Instant) {
-	switch empty := q.credits.ready() > at; {
+// mark remembers when the bucket became empty, as of what was issued so far.
+func (b *bucket) mark(at vtime.Instant) {
+	switch empty := b.meter.ready() > at; {
 	case !empty:
-		q.emptied = vtime.Never
-	case q.emptied == vtime.Never:
-		q.emptied = at
+		b.emptied = vtime.Never
+	case b.emptied == vtime.Never:
+		b.emptied = at
 	}
 }
 
 // State returns the volume's current state.
 func (q *Queue) State(now vtime.Instant) State {
 	s := q.state
-	if q.credits != nil {
-		s.Credits = q.fill(now)
+	for k := range q.buckets {
+		if fill := q.buckets[k].fill(now, q.last[0].issued); k == 0 || fill < s.Credits {
+			s.Credits = fill
+		}
 	}
 	s.Degraded = q.bad != nil && q.bad.bad(now)
 	return s
 }
 
-// fill returns how full the burst bucket is. The meter knows it for the last request issued, which
-// may be later than now; between now and then, the burst ran at its limit.
-func (q *Queue) fill(now vtime.Instant) units.Ratio {
-	last := max(now, q.last[0].issued)
-	perSecond := 1e9 * (1 << 32) / float64(q.credits.price)
-	credits := q.bucketSize
-	if owed := q.credits.at.Sub(last); owed > 0 {
+// fill returns how full the bucket is. The meter knows it for the last request issued, which may be
+// later than now; between now and then, the burst ran at its limit.
+func (b *bucket) fill(now, issued vtime.Instant) units.Ratio {
+	last := max(now, issued)
+	perSecond := 1e9 * (1 << 32) / float64(b.meter.price)
+	credits := b.size
+	if owed := b.meter.at.Sub(last); owed > 0 {
 		credits -= float64(float64(owed) / 1e9 * perSecond)
 	}
 	switch {
-	case q.emptied <= now && last > now:
+	case b.emptied <= now && last > now:
 		return 0
-	case last > now && q.at > perSecond:
-		since := min(last, q.emptied)
-		credits += float64(float64(since.Sub(now)) / 1e9 * (q.at - perSecond))
+	case last > now && b.at > perSecond:
+		since := min(last, b.emptied)
+		credits += float64(float64(since.Sub(now)) / 1e9 * (b.at - perSecond))
 	}
-	return units.Ratio(min(max(credits/q.bucketSize, 0), 1))
+	return units.Ratio(min(max(credits/b.size, 0), 1))
 }

@@ -110,7 +110,8 @@ type State struct {
 	// Mattered says which limits of the volume a request, or the first part of one, ever waited for
 	// last, so which decided when it passed. All others could be higher without any difference.
 	Mattered [Limits]bool
-	// Credits is the burst bucket's fill, 1 being full; HasCredits says whether there is one.
+	// Credits is the burst bucket's fill, 1 being full, the emptier one's if it has two; HasCredits says
+	// whether there is one.
 	Credits    units.Ratio
 	HasCredits bool
 	Degraded   bool // in a bad episode now

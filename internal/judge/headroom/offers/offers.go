@@ -71,6 +71,7 @@ func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, err
 		if b.At.Throughput > 0 {
 			out.Burst.Throughput = float64(b.At.Throughput)
 		}
+		out.ByteCredits = float64(b.BytesCapacity)
 	}
 	return out, nil
 }
