@@ -171,6 +171,23 @@ var (
 		Cost: "that session's transaction is rolled back",
 		Wait: time.Minute, Until: "the queue has ended"}
 
+	// Any value of 15's compression methods is more than "on", which every version has.
+	compressWAL = &rules.Remedy{Name: "wal-compression", Title: "Compress full-page images in the WAL",
+		Recipes: reloaded(setting{"wal_compression", "'on'", "compression", "on"}),
+		Cost:    "CPU in the sessions that write; lz4 and zstd, which a server from 15 on may have, cost less",
+		Wait:    15 * time.Minute, Until: "two checkpoints have passed",
+		Settings: []string{"postgresql.wal_compression"},
+		Needed: func(c *rules.Case, _ rules.Values) bool {
+			set := c.Facts["postgresql.wal_compression"]
+			return set == "" || set == "off"
+		}}
+
+	noCommitDelay = &rules.Remedy{Name: "commit-delay", Title: "Set commit_delay to 0",
+		Recipes: reloaded(setting{"commit_delay", "0", "commitdelay", "0"}),
+		Cost:    "more syncs of the WAL under load",
+		Wait:    10 * time.Minute, Until: "what stalls usually would have come again",
+		Settings: []string{"postgresql.commit_delay", CommitDelay.Name}}
+
 	cleanEarlier = &rules.Remedy{Name: "background-writer", Title: "Let the background writer clean more buffers",
 		Recipes: reloaded(setting{"bgwriter_lru_maxpages", "1000", "pages", "1000"}, setting{"bgwriter_delay", "'50ms'", "delay", "50"}, setting{"bgwriter_lru_multiplier", "4.0", "multiplier", "4.0"}),
 		Cost:    "some pages are written more than once between two checkpoints",
@@ -276,6 +293,23 @@ var cacheWithin = &rules.Remedy{Name: "shared-buffers", Title: "Set shared_buffe
 	Example: rules.Values{"mib": "2048"},
 }
 
+// largerWALBuffers needs a restart: wal_buffers has context postmaster.
+var largerWALBuffers = &rules.Remedy{Name: "wal-buffers", Title: "Set wal_buffers to 64 MB",
+	Recipes: []rules.Recipe{
+		{Places: []rules.Place{rules.Host, rules.Docker},
+			Look:  slices.Concat(rules.Ask("SHOW data_directory", "SHOW wal_buffers"), rules.Save("postgres-wal_buffers", " *ALTER SYSTEM", formerly([]string{"'wal_buffers'"}))),
+			Do:    rules.Ask("ALTER SYSTEM SET wal_buffers = '64MB'", "SELECT pg_reload_conf()"),
+			Check: rules.Ask(showSettings([]string{"'wal_buffers'"})...),
+			Undo:  slices.Concat(rules.Restore("postgres-wal_buffers", rules.Saved), rules.Ask("SELECT pg_reload_conf()")),
+			Kept:  "ALTER SYSTEM keeps it, in postgresql.auto.conf", Restart: "PostgreSQL, after it and after the undo: until then nothing changes"},
+		{Places: []rules.Place{rules.Kubernetes}, None: "the operator's resource sets wal_buffers, and restarts the servers for it"},
+		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the parameter group sets wal_buffers (in blocks of 8 kB: 8192), and the instance restarts for it"},
+	},
+	Cost: "64 MB of shared memory",
+	Wait: 15 * time.Minute, Until: "what stalls usually would have come again",
+	Settings: []string{"postgresql.wal_buffers", WALBuffers.Name},
+	Needed:   func(c *rules.Case, _ rules.Values) bool { return !(timeline.Max(c.One(WALBuffers)) >= largeWALBuffers) }}
+
 // remedies are PostgreSQL's ways.
 var remedies = map[*rules.Remedy]*rules.Remedy{
 	rules.LogApart: walApart, rules.PaceWrites: paceCheckpoints, rules.CacheWithin: cacheWithin,
@@ -283,5 +317,5 @@ var remedies = map[*rules.Remedy]*rules.Remedy{
 
 // settings are what a change is seen by.
 var settings = []*rules.Signal{
-	CheckpointCompletionTarget, CheckpointFlushAfter, CheckpointTimeout, MaxWALSize, MinWALSize, SharedBuffers, WALBuffers, BgwriterFlushAfter, FullPageWrites, MaxConnections,
+	CheckpointCompletionTarget, CheckpointFlushAfter, CheckpointTimeout, MaxWALSize, MinWALSize, SharedBuffers, WALBuffers, BgwriterFlushAfter, FullPageWrites, MaxConnections, CommitDelay,
 }

@@ -18,6 +18,9 @@ var (
 		`pg_settings_min_wal_size_bytes`)
 	WALBuffers = signal("postgres_wal_buffers:bytes", "bytes", "wal_buffers",
 		`pg_settings_wal_buffers_bytes`)
+	// commit_delay is in microseconds, and has no unit in pg_settings (guc_tables.c, 9.3 to 18).
+	CommitDelay = signal("postgres_commit_delay:seconds", "seconds", "commit_delay",
+		`pg_settings_commit_delay / 1e6`)
 	BgwriterFlushAfter = signal("postgres_bgwriter_flush_after:bytes", "bytes", "bgwriter_flush_after",
 		`pg_settings_bgwriter_flush_after_bytes`)
 	FullPageWrites = signal("postgres_full_page_writes:bool", "", "1 with full_page_writes",

@@ -11,6 +11,16 @@ import (
 // that does either for all, and a new segment that is filled with zeros.
 var walWaits = regexp.MustCompile(`^(IO WAL(Sync|Write|InitSync|InitWrite)(MethodAssign)?|LWLock WALWrite(Lock)?)$`)
 
+// walIO is the disk's part of them, and walQueue the queue behind the one session that writes.
+var (
+	walIO    = regexp.MustCompile(`^IO WAL(Sync|Write|InitSync|InitWrite)(MethodAssign)?$`)
+	walQueue = regexp.MustCompile(`^LWLock WALWrite(Lock)?$`)
+)
+
+// busySyncs is the number of sessions in the WAL's own I/O, on average, from which the disk is what
+// the queue waits for: one at a time writes or syncs.
+const busySyncs = 0.5
+
 const (
 	// slowSyncS is the mean duration from which a WAL fsync is slow: commits that share it stall.
 	slowSyncS = rules.StallFloorS
@@ -38,7 +48,7 @@ func walFlush() rules.Rule {
 		f := r.Finding("postgres")
 		in, out := meanSync(c, c.Stall.Cells), meanSync(c, c.NotStalled().Without(c.Stall.Cells.Widen(1, 1)))
 		slow := in >= slowSyncS && !(out > in/slowSyncFactor)
-		share, calm, known := walShare(c)
+		share, calm, known := sessionShare(c, walWaits)
 
 		// Where wait events are known they decide. Otherwise the sync's own time does: the time that
 		// a sync was in progress while commits stalled.
@@ -75,11 +85,12 @@ func walFlush() rules.Rule {
 	return r
 }
 
-// walShare is the share of the executing sessions that wait for the WAL while stalled, and otherwise.
-func walShare(c *rules.Case) (share, calm float64, known bool) {
+// sessionShare is the share of the executing sessions in some waits while stalled, and otherwise: of as
+// many as stall.
+func sessionShare(c *rules.Case, waits *regexp.Regexp) (share, calm float64, known bool) {
 	of := func(w waiters) (s float64) {
 		for _, k := range w.kinds {
-			if walWaits.MatchString(k.name) {
+			if waits.MatchString(k.name) {
 				s += k.share
 			}
 		}

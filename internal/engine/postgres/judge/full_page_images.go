@@ -1,0 +1,115 @@
+package judge
+
+import (
+	"math"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	// imageBytes is the most WAL that a full-page image takes: a page of 8 kB without its hole, and
+	// less with wal_compression. So what is computed with it is an upper bound.
+	imageBytes = 8192
+	// leastImages is the share of the WAL from which it is mostly full-page images.
+	leastImages = 0.5
+	// walSurge is how many times the usual the WAL per second has to be for its writing to be what
+	// makes commits wait: a checkpoint is always followed by images.
+	walSurge = 2.0
+)
+
+func fullPageImages() rules.Rule {
+	r := rules.Rule{ID: "postgres/full-page-images", Title: "Full-page images after a checkpoint fill the WAL", Kind: rules.Cause, Storage: true,
+		When:    "plimsoll:postgres_full_page_images:rate * 8192 / plimsoll:postgres_wal:bytes > 0.5",
+		Needs:   []*rules.Signal{FullPageImages, WALGenerated},
+		NoAlert: "its condition holds after each checkpoint, which is no fault",
+		Cause:   "After a checkpoint begins, the first change of each page writes the whole page to the WAL (full_page_writes), so that a page torn by a crash can be repaired. The more pages change, the more WAL there is in the seconds after it, and commits wait for all of it to be written and synced.",
+		Words: rules.Words{
+			"surge": "{{.share}} of the stalled time falls into surges of full-page images: {{.in}} of the time stalled in them, {{.out}} otherwise. WAL was then written at {{.surge}}, {{.times}} times the usual, and up to {{.images}} of it were images of whole pages.",
+			"ckpt":  "A checkpoint had begun at most {{.after}} before each surge.",
+		},
+		Advice: map[string]rules.Advice{
+			"compress": {Summary: "Compress full-page images: wal_compression = on (lz4 from 15 on costs less CPU)", Expect: "the images take a half to a third of the WAL, depending on the data", TradeOff: "CPU in the sessions that write", Do: []*rules.Remedy{compressWAL}},
+			"seldom":   {Summary: "Let checkpoints come less often: checkpoint_timeout and max_wal_size", Expect: "each page is written whole once per checkpoint, so less often", TradeOff: "a longer recovery after a crash; disk for WAL", Do: []*rules.Remedy{seldomCheckpoints}},
+			"never":    {Summary: "Do not switch full_page_writes off: it is safe only on a volume that writes 8 kB atomically, through the file system too", Expect: "a crash damages no page", TradeOff: "none", NoCommand: "it is something not to do"},
+		}}
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		if !c.Stall.IsDatabase || !c.Stall.Any() {
+			return nil
+		}
+		s, ok := findSurges(c)
+		if !ok {
+			return nil
+		}
+		near := s.cells.Widen(0, c.Cells(rules.AftermathS*1e9))
+		fraction, in, out := c.Attributable(near)
+		if fraction < rules.MinAttributable || in < rules.StallRatio*out || !c.Contrasts(near) {
+			return nil
+		}
+
+		f := r.Finding("postgres")
+		f.Weight, f.Severity = fraction, c.SeverityOf(fraction)
+		f.Windows, f.PeriodS = c.Windows(near.And(c.Stall.Cells)), c.Period(s.cells.Close(c.Cells(3e9)))
+		f.Say("surge", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in), "out": rules.Part(out),
+			"surge": rules.Of(s.rate, "bytes/s"), "times": rules.Number(s.rate / s.usual), "images": rules.Part(s.images)})
+		if after, ok := afterCheckpoint(c, s.cells); ok {
+			f.Say("ckpt", rules.Values{"after": rules.Seconds(after)})
+		}
+		f.Evidence = []rules.Evidence{
+			c.Figure("share of the time that stalled in surges of full-page images", FullPageImages, in, "ratio", near),
+			c.Figure("share of the time that stalled otherwise", FullPageImages, out, "ratio", near.Not()),
+			c.Figure("WAL generated in the surges, median", WALGenerated, s.rate, "bytes/s", s.cells),
+			c.Figure("WAL generated otherwise, median", WALGenerated, s.usual, "bytes/s", s.cells.Not()),
+			c.Figure("full-page images in the surges, mean", FullPageImages, timeline.Mean(timeline.At(c.One(FullPageImages), s.cells)), "1/s", s.cells),
+		}
+		f.Advise("compress", nil)
+		f.Advise("seldom", nil)
+		f.Advise("never", nil)
+		return []rules.Finding{f}
+	}
+	return r
+}
+
+// surges are the cells in which more WAL than usual was written, most of it full-page images.
+type surges struct {
+	cells       timeline.Mask
+	rate, usual float64 // median WAL in them and otherwise, bytes/s
+	images      float64 // upper bound of the images' share of the WAL in them
+}
+
+func findSurges(c *rules.Case) (surges, bool) {
+	wal, images := c.One(WALGenerated), c.One(FullPageImages)
+	mostly := make(timeline.Mask, c.Grid.N)
+	for k := range mostly {
+		mostly[k] = images[k]*imageBytes >= leastImages*wal[k] && images[k] > 0
+	}
+	usual := timeline.Quantile(timeline.At(wal, c.Stall.Active.Without(mostly)), 0.5)
+	cells := mostly.And(timeline.Where(wal, func(x float64) bool { return x >= walSurge*usual }))
+	if cells.Count() == 0 || !(usual > 0) {
+		return surges{}, false
+	}
+	of := timeline.Sum(timeline.At(images, cells)) * imageBytes / timeline.Sum(timeline.At(wal, cells))
+	return surges{cells: cells, rate: timeline.Quantile(timeline.At(wal, cells), 0.5), usual: usual, images: math.Min(1, of)}, true
+}
+
+// afterCheckpoint is the longest time from the begin of a checkpoint to a surge, where each surge has
+// a checkpoint before it that is nearer than a tenth of the recording. PostgreSQL counts a checkpoint
+// when it begins.
+func afterCheckpoint(c *rules.Case, surging timeline.Mask) (longest float64, ok bool) {
+	timed, requested := c.One(CheckpointsTimed), c.One(CheckpointsRequested)
+	if timed == nil || requested == nil {
+		return 0, false
+	}
+	for _, e := range surging.Close(c.Cells(3e9)).Episodes() {
+		k := e.First
+		for k >= 0 && !(timed[k] > 0) && !(requested[k] > 0) {
+			k--
+		}
+		after := float64(e.First-k) * c.Grid.StepSeconds()
+		if k < 0 || float64(e.First-k) > 0.1*float64(c.Grid.N) {
+			return 0, false
+		}
+		longest = math.Max(longest, after)
+	}
+	return math.Max(longest, c.Grid.StepSeconds()), true
+}
