@@ -14,6 +14,9 @@
 // none of these, one period before the page after it, the last one at the file's modification time;
 // then a note says so.
 //
+// A dump of a Prometheus server's own database (promtool tsdb dump, dump-openmetrics) has one series
+// after another instead, each with all its samples. It is recognised by that.
+//
 // Names and labels are kept as they are. Histograms and summaries stay the classic series
 // (_bucket, _sum, _count). A sample whose value is NaN, as a summary without
 // observations has it, is absent. What cannot be parsed is left out line by
@@ -77,6 +80,9 @@ func Sniff(_ string, head []byte) bool {
 
 // isSample reports whether a line looks like name{labels} value [timestamp].
 func isSample(line []byte) bool {
+	if bytes.HasPrefix(line, nameLabel) {
+		line = append([]byte("x"), line...) // the name is among the labels
+	}
 	n := 0
 	for n < len(line) && isNameByte(line[n], n > 0) {
 		n++
@@ -114,6 +120,7 @@ type file struct {
 
 	from      source.File
 	exporters []Exporter
+	dump      dump
 }
 
 // Read implements source.Source. The file is read twice: how many pages there
@@ -122,6 +129,9 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	loc := opt.Location
 	if loc == nil {
 		loc = time.Local
+	}
+	if err := f.detect(); err != nil {
+		return err
 	}
 	pages, first := 0, false
 	dated, err := f.each(ctx, opt, loc, 0, before, func(p *page) error {
@@ -152,6 +162,23 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	return nil
 }
 
+// detect reads the beginning of the file, which shows whether it is a dump.
+func (f *file) detect() error {
+	in, err := f.from.Open()
+	if err != nil {
+		return fmt.Errorf("metrics file: %w", err)
+	}
+	defer in.Close()
+
+	head := make([]byte, detectBytes)
+	n, err := io.ReadFull(in, head)
+	if n == 0 && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("metrics file %s: %w", f.from.Path, err)
+	}
+	f.dump = detectDump(head[:n])
+	return nil
+}
+
 // nothing is the error of a file without a single sample.
 func (f *file) nothing(r *fileReader) error {
 	if r.damage.Text != "" {
@@ -168,7 +195,7 @@ func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location,
 		return false, fmt.Errorf("metrics file: %w", err)
 	}
 	defer in.Close()
-	s := &splitter{br: bufio.NewReaderSize(in, lineBytesMax), loc: loc, dates: where}
+	s := &splitter{br: bufio.NewReaderSize(in, lineBytesMax), loc: loc, dates: where, dump: f.dump}
 	for {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -315,8 +342,8 @@ func (s *span) add(ms int64) {
 	switch {
 	case s.n == 0:
 		s.firstMs, s.lastMs = ms, ms
-	case ms == s.lastMs:
-		return
+	case ms >= s.firstMs && ms <= s.lastMs:
+		return // a dump begins again with each series
 	default:
 		if d := ms - s.lastMs; d > 0 && len(s.steps) < 4096 {
 			s.steps = append(s.steps, d)

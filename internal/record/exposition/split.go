@@ -51,6 +51,7 @@ type splitter struct {
 	br      *bufio.Reader
 	loc     *time.Location
 	dates   dates
+	dump    dump
 	dated   bool // a date was seen
 	pos     int64
 	err     error
@@ -113,6 +114,10 @@ func (s *splitter) next() (*page, error) {
 
 func (s *splitter) finish() *page {
 	s.pages++
+	if s.dump.seconds && !s.done.eof {
+		s.body.WriteString("# EOF\n")
+		s.done.eof = true
+	}
 	s.done.body, s.done.time, s.done.timed = s.body.Bytes(), s.pageTime, s.timed
 	if s.large {
 		s.done.torn = fmt.Sprintf("the page is larger than %d bytes", PageBytesMax)
@@ -150,6 +155,9 @@ func (s *splitter) opensNext(line []byte) bool {
 	if !s.samples {
 		return false
 	}
+	if s.dump.series {
+		return s.body.Len() >= dumpPageBytes
+	}
 	line = bytes.TrimRight(line, "\r\n")
 	if s.dates == before {
 		if _, ok := parseTime(line, s.loc); ok {
@@ -186,10 +194,10 @@ func (s *splitter) take(line []byte) (ends bool) {
 	if len(s.first) == 0 && len(text) > 0 {
 		s.first = append(s.first, identity(text)...)
 	}
-	if len(text) == 0 && s.body.Len() == 0 {
-		return false
+	if len(text) == 0 && (s.body.Len() == 0 || s.dump.seconds) {
+		return false // OpenMetrics has no empty lines
 	}
-	s.body.Write(text)
+	s.body.Write(nameFirst(text))
 	s.body.WriteByte('\n')
 	return false
 }
