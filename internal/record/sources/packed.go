@@ -44,7 +44,8 @@ var magics = []struct {
 type packed struct {
 	path     string
 	kind     packing
-	head     []byte // the first bytes, decompressed
+	head     []byte // the first bytes, decompressed, without decoration
+	stripped bool   // it is read without decoration: see [decorated]
 	bytes    int64  // decompressed, 0 if unknown
 	modified time.Time
 }
@@ -82,6 +83,9 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 	if n == 0 && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s starts like a file compressed with %s but cannot be decompressed: %w", path, p.kind, err)
 	}
+	if p.stripped = decorated(p.head); p.stripped {
+		p.head, _ = io.ReadAll(newUndecorated(bytes.NewReader(p.head)))
+	}
 	return p, nil
 }
 
@@ -91,7 +95,11 @@ func (p *packed) open() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.unpack(f)
+	r, err := p.unpack(f)
+	if err != nil || !p.stripped {
+		return r, err
+	}
+	return &unpacked{Reader: newUndecorated(r), close: func() { r.Close() }}, nil
 }
 
 // unpack reads f decompressed. Closing the result closes f too.
