@@ -117,6 +117,9 @@ func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 // parseVariant reads "name: a.b=c,d.e=f"; without a name, the changes are the name.
 func parseVariant(text string) (variant, error) {
 	name, rest := "", text
+	if strings.HasPrefix(strings.TrimSpace(text), ":") {
+		return variant{}, usagef("for example --compare 'more IOPS: volumes.data.iops=16000'", "--compare %q has no name before its colon", text)
+	}
 	if colon, equals := strings.IndexByte(text, ':'), strings.IndexByte(text, '='); colon >= 0 && colon < equals {
 		name, rest = strings.TrimSpace(text[:colon]), text[colon+1:]
 	}

@@ -51,6 +51,15 @@ func (c *checker) wrote(path string) bool {
 	return true
 }
 
+// null reports whether a path is written without a value.
+func (c *checker) null(path string) bool {
+	n := c.root
+	for key := range strings.SplitSeq(path, ".") {
+		n = n.Find(key).Value
+	}
+	return n.Kind == yamltree.Null
+}
+
 // follows reports whether a problem may only be a consequence of what could not be decoded: it is
 // about the same field, a part of it, or a field that contains it.
 func (c *checker) follows(p diagnostics.Problem) bool {
@@ -117,6 +126,7 @@ func (c *checker) zeros() {
 			zero(at+".iops", o.IOPS == 0, without)
 			zero(at+".iops_per_gb", o.IOPSPerGB == 0, without)
 			zero(at+".throughput", o.Throughput == 0, without)
+			zero(at+".stripe", o.Stripe == 0, "one volume")
 		}
 	}
 	orders("volumes", c.Volumes)
@@ -169,6 +179,11 @@ func (c *checker) host() {
 	}
 	if c.Host.Instance == "" && c.Host.BandwidthWeighting != "" {
 		c.add(diagnostics.Problem{Field: "host.bandwidth_weighting", Text: "it is an instance's: name one with host.instance"})
+	}
+	for _, pair := range eitherOr {
+		if bytes, ratio := "host."+pair[0], "host."+pair[1]; c.wrote(ratio) && c.wrote(bytes) && !c.null(bytes) && !c.null(ratio) {
+			c.add(diagnostics.Problem{Field: ratio, Text: "the kernel uses this or " + pair[0] + ", and sets the other to 0: leave one out"})
+		}
 	}
 	c.problems = append(c.problems, c.Host.Config.Check().Under("host")...)
 	c.warnings = append(c.warnings, c.Host.Config.Unmodelled().Under("host")...)

@@ -78,6 +78,27 @@ func (l *Language) Make(name string, sets []Set) (*Scenario, error) {
 	return d.with(sets)
 }
 
+// eitherOr are settings of the host of which the kernel uses one: whoever writes one of them sets the
+// other to 0 (Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_background_bytes and dirty_bytes).
+var eitherOr = [][2]string{{"dirty_background_bytes", "dirty_background_ratio"}, {"dirty_bytes", "dirty_ratio"}}
+
+// replaces removes the setting that an assignment replaces, as the kernel does.
+func (d *draft) replaces(s Set) {
+	host := d.root.Find("host")
+	name, ok := strings.CutPrefix(s.Path, "host.")
+	if !ok || host == nil || s.Text() == "" || s.Text() == "null" {
+		return
+	}
+	for _, pair := range eitherOr {
+		switch name {
+		case pair[0]:
+			host.Value.Remove(pair[1])
+		case pair[1]:
+			host.Value.Remove(pair[0])
+		}
+	}
+}
+
 // With makes the scenario again from its text and further assignments. It ignores later changes to
 // the fields of s.
 func (s *Scenario) With(sets ...Set) (*Scenario, error) {
@@ -98,6 +119,9 @@ func (s *Scenario) YAML() ([]byte, error) {
 func (d *draft) with(sets []Set) (*Scenario, error) {
 	if len(sets) > setsMax {
 		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", d.src.File, len(sets), setsMax)
+	}
+	for _, s := range sets {
+		d.replaces(s)
 	}
 	for _, s := range sets {
 		n, err := s.value()

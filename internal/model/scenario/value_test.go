@@ -126,3 +126,19 @@ func TestMake(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Of two settings of which the kernel uses one, an assignment replaces the file's, as sysctl does.
+func TestAssignmentReplacesItsSibling(t *testing.T) {
+	for set, want := range map[string][2]float64{
+		"host.dirty_background_bytes=8MB": {8e6, 0.05}, "host.dirty_background_ratio=3%": {0, 0.03}, "host.dirty_ratio=30%": {0, 0.05},
+	} {
+		sc, err := language.Parse("f.yaml", []byte(right+"host: {dirty_background_ratio: 5%}\n"), []string{set})
+		if err != nil {
+			t.Errorf("%s: %v", set, err)
+			continue
+		}
+		if got := [2]float64{float64(sc.Host.DirtyBackground), float64(sc.Host.DirtyBackgroundRatio)}; got[0] != want[0] || want[0] == 0 && got[1] != want[1] {
+			t.Errorf("%s: bytes and ratio are %v, want %v", set, got, want)
+		}
+	}
+}
