@@ -97,7 +97,7 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 	}
 	switch o.output.value {
 	case "json":
-		return writeJSON(a, matrixOf(found))
+		return writeJSON(a, responseOf(found, !o.atMoment.IsZero()))
 	case asCSV:
 		return export.WriteWide(a.stdout, found.Series)
 	}
@@ -125,25 +125,43 @@ func (n *names) all() []string {
 	return slices.Sorted(maps.Keys(n.set))
 }
 
-// A matrix is a query's answer as Prometheus' API has it: the contract of `query -o json`.
-type matrix struct {
-	ResultType string         `json:"resultType"`
-	Result     []matrixSeries `json:"result"`
+// A response is a query's answer as Prometheus' API gives it (/api/v1/query and query_range): the
+// contract of `query -o json`.
+type response struct {
+	Status string       `json:"status"`
+	Data   responseData `json:"data"`
 }
 
-type matrixSeries struct {
+type responseData struct {
+	ResultType string           `json:"resultType"` // vector for one moment, matrix for a time
+	Result     []responseSeries `json:"result"`
+}
+
+type responseSeries struct {
 	Metric map[string]string `json:"metric"`
-	Values [][2]any          `json:"values"` // [seconds since the epoch, "value"]
+	Value  *[2]any           `json:"value,omitempty"`  // of a vector: [seconds since the epoch, "value"]
+	Values [][2]any          `json:"values,omitempty"` // of a matrix
 }
 
-func matrixOf(r *query.Result) matrix {
-	out := matrix{ResultType: "matrix", Result: []matrixSeries{}}
+func responseOf(r *query.Result, moment bool) response {
+	out := response{Status: "success", Data: responseData{ResultType: "matrix", Result: []responseSeries{}}}
+	if moment {
+		out.Data.ResultType = "vector"
+	}
+
 	for _, s := range r.Series {
-		row := matrixSeries{Metric: s.Labels.Map()}
+		row := responseSeries{Metric: s.Labels.Map()}
 		for _, p := range s.Points {
-			row.Values = append(row.Values, [2]any{float64(p.T) / 1000, strconv.FormatFloat(p.F, 'f', -1, 64)})
+			value := [2]any{float64(p.T) / 1000, strconv.FormatFloat(p.F, 'f', -1, 64)}
+			if moment {
+				row.Value = &value
+				break
+			}
+			row.Values = append(row.Values, value)
 		}
-		out.Result = append(out.Result, row)
+		if row.Value != nil || row.Values != nil {
+			out.Data.Result = append(out.Data.Result, row)
+		}
 	}
 	return out
 }

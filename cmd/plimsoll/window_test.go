@@ -17,14 +17,12 @@ func valuesIn(t *testing.T, args ...string) map[string]string {
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
-	var m struct {
-		Result []matrixSeries `json:"result"`
-	}
+	var m response
 	if err := json.Unmarshal(out, &m); err != nil {
 		t.Fatal(err)
 	}
 	values := map[string]string{}
-	for _, s := range m.Result {
+	for _, s := range m.Data.Result {
 		for _, v := range s.Values {
 			values[fmt.Sprint(s.Metric, v[0])] = fmt.Sprint(v[1])
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A drawing is an SVG in the making. Colours are classes, so that they follow the theme; text is
@@ -19,13 +20,24 @@ type drawing struct {
 // newDrawing starts a drawing with a description for screen readers.
 func newDrawing(width, height float64, label string) *drawing {
 	d := &drawing{width: width, height: height}
-	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %s %s" role="img" aria-label="%s">`, coordinate(width), coordinate(height), html.EscapeString(label))
+	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %s %s" role="img" aria-label="%s">`, coordinate(width), coordinate(height), escaped(label))
 	return d
 }
 
 func (d *drawing) done() template.HTML {
 	d.b.WriteString("</svg>")
 	return template.HTML(d.b.String()) //nolint:gosec // made of numbers, this package's classes, and escaped text
+}
+
+// escaped returns words for an SVG. XML has no control characters, not even as references, other than
+// these three; a device's name from a damaged log may.
+func escaped(words string) string {
+	return html.EscapeString(strings.Map(func(c rune) rune {
+		if c == '\t' || c == '\n' || c == '\r' || !unicode.IsControl(c) && c != '\ufffe' && c != '\uffff' {
+			return c
+		}
+		return unicode.ReplacementChar
+	}, words))
 }
 
 // coordinate prints a place on a drawing to a tenth of a unit: finer is not seen, and costs bytes.
@@ -45,7 +57,7 @@ func (d *drawing) rect(class string, x, y, w, h float64) {
 
 // text writes words at a point; anchor is start, middle or end.
 func (d *drawing) text(class, anchor string, x, y float64, words string) {
-	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coordinate(x), coordinate(y), html.EscapeString(words))
+	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coordinate(x), coordinate(y), escaped(words))
 }
 
 // path draws what was collected in a trace.

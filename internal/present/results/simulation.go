@@ -106,6 +106,10 @@ func verdictOf(r *simulate.Result) string {
 	case r.Reads.All.Operations > 0:
 		return fmt.Sprintf("Reads take %s at the median and %s at p99.", optional(r.Reads.All.P50Seconds, "seconds"), optional(r.Reads.All.P99Seconds, "seconds"))
 	}
+	if r.DonePerSec > 0 {
+		return fmt.Sprintf("It does not keep up: %s operations a second completed, and all of them began during warm-up; no operation of the measured %s did.",
+			units.Number(r.DonePerSec), units.Seconds(r.Seconds))
+	}
 	return "No operation completed."
 }
 

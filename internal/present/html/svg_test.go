@@ -1,0 +1,25 @@
+package html
+
+import (
+	"encoding/xml"
+	"io"
+	"strings"
+	"testing"
+)
+
+// A drawing is well-formed XML, whatever bytes a name in a damaged log has.
+func TestDrawingIsXML(t *testing.T) {
+	const name = "sd\x00a\x1b[31m<&\"\ufffe\x7f\xff"
+	d := newDrawing(10, 10, name)
+	d.text("label", "start", 1, 1, name)
+	in := xml.NewDecoder(strings.NewReader(string(d.done())))
+	for {
+		switch _, err := in.Token(); err {
+		case nil:
+		case io.EOF:
+			return
+		default:
+			t.Fatalf("%v in %q", err, d.done())
+		}
+	}
+}
