@@ -329,7 +329,8 @@ func (p *tab) change() (wait func()) {
 // reload loads the page again as it would by itself, which the browser does in the same process.
 func (p *tab) reload() {
 	p.Helper()
-	p.run(chromedp.Evaluate[chromedp.Void](`setTimeout(() => location.reload())`))
+	// A script that reloads its page may go before its own answer is sent.
+	p.run(command(cdppage.Reload, cdppage.ReloadParams{}))
 	p.load()
 }
 
