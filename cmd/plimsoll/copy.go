@@ -4,10 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+
 	"plimsoll/internal/record/recording"
 )
 
-// copyReader writes a recording's samples, metric by metric, into another one. Zero times mean the
+// copyReader writes a recording's samples, series by series, into another one. Zero times mean the
 // whole recording.
 func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, from, to time.Time, t *tally) error {
 	metrics, err := r.Metrics(ctx)
@@ -29,14 +32,11 @@ func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, fro
 		if last.Before(first) {
 			continue // the metric has none in the requested time
 		}
-		series, err := r.Samples(ctx, m.Name, first, last)
+		err := recording.Walk(ctx, r, recording.Selector(m.Name), first, last, func(l labels.Labels, points []promql.FPoint) error {
+			return w.Append(ctx, batchOf(l, points))
+		})
 		if err != nil {
 			return err
-		}
-		for _, s := range series {
-			if err := w.Append(ctx, batchOf(s)); err != nil {
-				return err
-			}
 		}
 	}
 	for _, n := range r.Notes() { // complete once the samples are read
@@ -45,10 +45,10 @@ func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, fro
 	return nil
 }
 
-// batchOf is one series as a batch.
-func batchOf(s recording.Series) *recording.Batch {
-	b := &recording.Batch{TimesMs: make([]int64, len(s.Points)), Columns: []recording.Column{{Labels: s.Labels, Values: make([]float64, len(s.Points))}}}
-	for i, p := range s.Points {
+// batchOf makes a batch of a piece of one series.
+func batchOf(l labels.Labels, points []promql.FPoint) *recording.Batch {
+	b := &recording.Batch{TimesMs: make([]int64, len(points)), Columns: []recording.Column{{Labels: l, Values: make([]float64, len(points))}}}
+	for i, p := range points {
 		b.TimesMs[i], b.Columns[0].Values[i] = p.T, p.F
 	}
 	return b

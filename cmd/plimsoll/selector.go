@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"plimsoll/internal/record/recording"
@@ -86,20 +87,18 @@ func (s selection) Metrics(ctx context.Context) ([]recording.Metric, error) {
 
 // metric narrows a metric's times to those of the selection.
 func (s selection) metric(ctx context.Context, m recording.Metric) (recording.Metric, error) {
-	series, err := s.Samples(ctx, recording.Selector(m.Name), m.From, m.To)
+	from, to := m.To, m.From
+	err := s.Walk(ctx, recording.Selector(m.Name), m.From, m.To, func(_ labels.Labels, points []promql.FPoint) error {
+		if t := time.UnixMilli(points[0].T).UTC(); t.Before(from) {
+			from = t
+		}
+		if t := time.UnixMilli(points[len(points)-1].T).UTC(); t.After(to) {
+			to = t
+		}
+		return nil
+	})
 	if err != nil {
 		return m, err
-	}
-	from, to := m.To, m.From
-	for _, x := range series {
-		if n := len(x.Points); n > 0 {
-			if t := time.UnixMilli(x.Points[0].T).UTC(); t.Before(from) {
-				from = t
-			}
-			if t := time.UnixMilli(x.Points[n-1].T).UTC(); t.After(to) {
-				to = t
-			}
-		}
 	}
 	m.From, m.To = from, to
 	return m, nil
@@ -197,6 +196,15 @@ func (s selection) Samples(ctx context.Context, selector string, from, to time.T
 		return nil, err
 	}
 	return s.Reader.Samples(ctx, narrow, from, to)
+}
+
+// Walk implements [recording.Walker].
+func (s selection) Walk(ctx context.Context, selector string, from, to time.Time, visit recording.Visit) error {
+	narrow, err := s.narrow(selector)
+	if err != nil {
+		return err
+	}
+	return recording.Walk(ctx, s.Reader, narrow, from, to, visit)
 }
 
 // Range evaluates the expression over series of the selection.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll/internal/record/recording"
 )
@@ -67,6 +68,16 @@ func (s shifted) ListSeries(ctx context.Context, wants func(string) bool) ([]lab
 func (s shifted) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {
 	out, err := s.Reader.Samples(ctx, selector, s.back(from), s.back(to))
 	return s.forth(out), err
+}
+
+// Walk implements [recording.Walker].
+func (s shifted) Walk(ctx context.Context, selector string, from, to time.Time, visit recording.Visit) error {
+	return recording.Walk(ctx, s.Reader, selector, s.back(from), s.back(to), func(l labels.Labels, points []promql.FPoint) error {
+		for i := range points {
+			points[i].T += s.by.Milliseconds()
+		}
+		return visit(l, points)
+	})
 }
 
 func (s shifted) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]recording.Series, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll/internal/advise/fit"
 	engines "plimsoll/internal/engine"
@@ -164,6 +165,15 @@ func (r renamed) Samples(ctx context.Context, selector string, from, to time.Tim
 		}
 	}
 	return out, err
+}
+
+func (r renamed) Walk(ctx context.Context, selector string, from, to time.Time, visit recording.Visit) error {
+	return r.retold.Walk(ctx, selector, from, to, func(l labels.Labels, points []promql.FPoint) error {
+		if l.Get("device") != "" {
+			l = labels.NewBuilder(l).Set("device", "dm-0").Labels()
+		}
+		return visit(l, points)
+	})
 }
 
 // A device mapper's queue says nothing of the throttling below it.

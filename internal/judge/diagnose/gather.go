@@ -30,7 +30,9 @@ type signals struct {
 	periods map[string]time.Duration
 	// step is the distance of the samples: that of the grid, unless the recording is too long for it.
 	step time.Duration
-	page *page // of which the signals are sums; nil if they are of intervals
+	// tooLarge are the signals that are unknown because they do not fit in memory.
+	tooLarge []rules.Trouble
+	page     *page // of which the signals are sums; nil if they are of intervals
 }
 
 func (s *signals) get(of *rules.Signal) []timeline.Track { return s.tracks[of.Name] }
@@ -78,67 +80,83 @@ type leaves struct {
 	r        recording.Reader
 	grid     timeline.Grid
 	from, to time.Time
-	// thin says that there are several samples to a cell, for so long that they are read by the day.
+	// thin says that there are several samples to a cell, for so long that only those are kept that matter.
 	thin bool
 }
 
+// Gauge implements [timeline.Leaves].
 func (l leaves) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
-	if l.thin {
-		return l.byDay(sel, false)
-	}
-	return l.lay(sel, l.grid.Gauge)
+	return collected(l.EachGauge, sel)
 }
 
+// Rate implements [timeline.Leaves].
 func (l leaves) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) {
-	if l.thin {
-		return l.byDay(sel, true)
-	}
-	return l.lay(sel, l.grid.Rate)
+	return collected(l.EachRate, sel)
 }
 
-// byDay lays series that are never in memory as a whole.
-func (l leaves) byDay(sel *parser.VectorSelector, counter bool) ([]timeline.Track, error) {
-	const day = 24 * time.Hour
-	all := map[uint64]*timeline.Thinned{}
-	var out []timeline.Track
-	var thinned []*timeline.Thinned
-	for from := l.from; !from.After(l.to); from = from.Add(day) {
-		to := minTime(from.Add(day-time.Millisecond), l.to)
-		series, err := l.r.Samples(l.ctx, sel.String(), from, to)
-		if err != nil {
-			return nil, err
+func collected(each func(*parser.VectorSelector, func(timeline.Track) error) error, sel *parser.VectorSelector) (out []timeline.Track, err error) {
+	err = each(sel, func(t timeline.Track) error {
+		out = append(out, t)
+		return nil
+	})
+	return out, err
+}
+
+// EachGauge implements [timeline.Streamer].
+func (l leaves) EachGauge(sel *parser.VectorSelector, visit func(timeline.Track) error) error {
+	return l.each(sel, false, visit)
+}
+
+// EachRate implements [timeline.Streamer].
+func (l leaves) EachRate(sel *parser.VectorSelector, visit func(timeline.Track) error) error {
+	return l.each(sel, true, visit)
+}
+
+// each lays one series after the other, and holds the samples of one.
+func (l leaves) each(sel *parser.VectorSelector, counter bool, visit func(timeline.Track) error) error {
+	var (
+		open    bool
+		of      labels.Labels
+		points  []promql.FPoint
+		thinned *timeline.Thinned
+	)
+	finish := func() error {
+		if !open {
+			return nil
 		}
-		for _, s := range series {
-			t := all[s.Labels.Hash()]
-			if t == nil {
-				t = timeline.NewThinned(l.grid, counter)
-				all[s.Labels.Hash()] = t
-				out, thinned = append(out, timeline.Track{Labels: s.Labels}), append(thinned, t)
+		t := timeline.Track{Labels: of}
+		switch {
+		case l.thin:
+			t.Values = thinned.Values()
+		case counter:
+			t.Values = l.grid.Rate(points)
+		default:
+			t.Values = l.grid.Gauge(points)
+		}
+		return visit(t)
+	}
+	err := recording.Walk(l.ctx, l.r, sel.String(), l.from, l.to, func(ls labels.Labels, piece []promql.FPoint) error {
+		if !open || !labels.Equal(of, ls) {
+			if err := finish(); err != nil {
+				return err
 			}
-			t.Add(s.Points)
+			open, of, points, thinned = true, ls, points[:0], timeline.NewThinned(l.grid, counter)
 		}
-	}
-	for i, t := range thinned {
-		out[i].Values = t.Values()
-	}
-	slices.SortFunc(out, func(a, b timeline.Track) int { return labels.Compare(a.Labels, b.Labels) })
-	return out, nil
-}
-
-func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []float64) ([]timeline.Track, error) {
-	series, err := l.r.Samples(l.ctx, sel.String(), l.from, l.to)
+		if l.thin {
+			thinned.Add(piece)
+		} else {
+			points = append(points, piece...)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]timeline.Track, len(series))
-	for i, s := range series {
-		out[i] = timeline.Track{Labels: s.Labels, Values: how(s.Points)}
-	}
-	return out, nil
+	return finish()
 }
 
-// thinFrom is how long a recording is whose samples are read by the day, if there are more of them than
-// cells.
+// thinFrom is how long a recording is of whose samples only those are kept that matter, if there are
+// more of them than cells.
 const thinFrom = 48 * time.Hour
 
 // held is what a Reader has, by metric name.
@@ -167,11 +185,16 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 	for _, sig := range all {
 		g.Go(func() error {
 			tracks, err := evaluate(ctx, readers, grid, sig)
-			if err != nil {
+			large := recording.IsTooMany(err) || errors.Is(err, timeline.ErrTooLarge)
+			if err != nil && !large {
 				return fmt.Errorf("signal %s: %w", sig.Name, err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
+			if large {
+				tracks = nil
+				s.tooLarge = append(s.tooLarge, tooLarge(readers, grid, sig, err))
+			}
 			if len(tracks) > 0 {
 				s.tracks[sig.Name] = tracks
 				s.periods[sig.Name] = roundStep(period(readers, sig))
@@ -183,7 +206,25 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 			return nil
 		})
 	}
-	return s, g.Wait()
+	err := g.Wait()
+	slices.SortFunc(s.tooLarge, func(a, b rules.Trouble) int { return strings.Compare(a.Text, b.Text) })
+	return s, err
+}
+
+// tooLarge reports a signal that is unknown because its samples do not fit in memory.
+func tooLarge(readers []held, grid timeline.Grid, sig *rules.Signal, because error) rules.Trouble {
+	source := "all sources"
+	for _, h := range readers {
+		if s := h.reader.Sources(); len(s) > 0 && choose(h, slices.Concat(sig.Exprs, sig.Coarse)) != nil {
+			source = s[0].Name
+			break
+		}
+	}
+	return rules.Trouble{
+		Kind: string(recording.NoteLimit), Source: source,
+		Text: fmt.Sprintf("%s is unknown, because its samples do not fit in memory (%v): --from and --to choose a shorter time", sig.Name, because),
+		Span: rules.Span{From: grid.Start(0), To: grid.Time(grid.N - 1)},
+	}
 }
 
 // evaluate joins a signal's series of all recordings; where two have the same series, the first in

@@ -231,6 +231,7 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 		single.mark(c)
 		sig.page = single
 	}
+	c.Trouble = append(c.Trouble, sig.tooLarge...)
 	c.Trouble = append(c.Trouble, strays(holding, grid, opt)...)
 	return c, sig, nil
 }

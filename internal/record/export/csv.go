@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll/internal/record/recording"
 )
@@ -30,9 +31,9 @@ func (c *csvWriter) metric(name string, _ map[string]bool) error {
 	return nil
 }
 
-func (c *csvWriter) series(l labels.Labels, s recording.Series) error {
+func (c *csvWriter) series(l labels.Labels, points []promql.FPoint) error {
 	words := pairs(l, strconv.Quote)
-	for _, p := range s.Points {
+	for _, p := range points {
 		if err := c.w.Write([]string{time.UnixMilli(p.T).UTC().Format(timeFormat), c.name, words, number(p.F)}); err != nil {
 			return err
 		}

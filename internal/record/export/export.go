@@ -1,6 +1,6 @@
 // Package export writes a recording's samples in formats that other programs read: CSV for a
-// spreadsheet, OpenMetrics for a Prometheus server, Parquet for a data frame. One metric is in
-// memory at a time, so that a recording of days can be exported.
+// spreadsheet, OpenMetrics for a Prometheus server, Parquet for a data frame. A piece of one series
+// is in memory at a time, so that a recording of any size can be exported.
 package export
 
 import (
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"plimsoll/internal/record/recording"
@@ -60,12 +61,13 @@ var ErrNothing = errors.New("nothing to export: no series was selected, or none 
 type writer interface {
 	// metric starts a metric; names are those of the whole export.
 	metric(name string, names map[string]bool) error
-	series(labels.Labels, recording.Series) error
+	// series writes samples of one series. A long one comes in several pieces.
+	series(labels.Labels, []promql.FPoint) error
 	close() error
 }
 
-// Write exports a recording's samples, metric by metric in the order of their names. It holds the
-// samples of one metric in memory. Its error is w's or the recording's.
+// Write exports a recording's samples, metric by metric in the order of their names. Its error is w's
+// or the recording's.
 func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt Options) (Summary, error) {
 	sel := opt.Select
 	out, err := newWriter(w, f)
@@ -108,39 +110,33 @@ func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Select
 	if to.Before(from) {
 		return nil
 	}
-	byName := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, m.Name)
-	all, err := r.Samples(ctx, "{"+byName.String()+"}", from, to)
-	if err != nil {
-		return err
-	}
-	all = slices.DeleteFunc(all, func(s recording.Series) bool { return len(s.Points) == 0 || !sel.labels(s.Labels) })
-	if len(all) == 0 {
-		return nil
-	}
-	slices.SortFunc(all, func(a, b recording.Series) int { return labels.Compare(a.Labels, b.Labels) })
-	if err := out.metric(m.Name, names); err != nil {
-		return err
-	}
-	sum.Metrics++
-	for _, s := range all {
-		if err := ctx.Err(); err != nil {
-			return err
+	var last labels.Labels
+	begun := false
+	return recording.Walk(ctx, r, recording.Selector(m.Name), from, to, func(l labels.Labels, points []promql.FPoint) error {
+		if !sel.labels(l) {
+			return nil
 		}
-		if err := out.series(s.Labels.DropReserved(func(n string) bool { return n == labels.MetricName }), s); err != nil {
-			return err
+		if !begun {
+			if err := out.metric(m.Name, names); err != nil {
+				return err
+			}
+			sum.Metrics++
 		}
-		sum.add(s)
-	}
-	return nil
+		if !begun || !labels.Equal(last, l) {
+			sum.Series++
+		}
+		begun, last = true, l
+		sum.add(points)
+		return out.series(l.DropReserved(func(n string) bool { return n == labels.MetricName }), points)
+	})
 }
 
-func (sum *Summary) add(s recording.Series) {
-	sum.Series++
-	sum.Samples += int64(len(s.Points))
-	if first := time.UnixMilli(s.Points[0].T); sum.From.IsZero() || first.Before(sum.From) {
+func (sum *Summary) add(points []promql.FPoint) {
+	sum.Samples += int64(len(points))
+	if first := time.UnixMilli(points[0].T); sum.From.IsZero() || first.Before(sum.From) {
 		sum.From = first.UTC()
 	}
-	if last := time.UnixMilli(s.Points[len(s.Points)-1].T); last.After(sum.To) {
+	if last := time.UnixMilli(points[len(points)-1].T); last.After(sum.To) {
 		sum.To = last.UTC()
 	}
 }

@@ -8,8 +8,7 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-
-	"plimsoll/internal/record/recording"
+	"github.com/prometheus/prometheus/promql"
 )
 
 // openMetricsWriter writes OpenMetrics text. A recording does not keep the metrics' types, so what
@@ -35,7 +34,7 @@ func (o *openMetricsWriter) metric(name string, names map[string]bool) error {
 	return err
 }
 
-func (o *openMetricsWriter) series(l labels.Labels, s recording.Series) error {
+func (o *openMetricsWriter) series(l labels.Labels, points []promql.FPoint) error {
 	head := o.name
 	words := pairs(l, quote)
 	switch legacy := model.LegacyValidation.IsValidMetricName(o.name); {
@@ -46,7 +45,7 @@ func (o *openMetricsWriter) series(l labels.Labels, s recording.Series) error {
 	case words != "":
 		head += "{" + words + "}"
 	}
-	for _, p := range s.Points {
+	for _, p := range points {
 		at := strconv.FormatFloat(float64(p.T)/1000, 'f', -1, 64)
 		if _, err := o.w.WriteString(head + " " + number(p.F) + " " + at + "\n"); err != nil {
 			return err

@@ -4,9 +4,9 @@ import (
 	"io"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 
 	"plimsoll/internal/record/export/parquet"
-	"plimsoll/internal/record/recording"
 )
 
 // rowGroup is how many samples are held before they are written: some 20 MB.
@@ -37,10 +37,10 @@ func (p *parquetWriter) metric(name string, _ map[string]bool) error {
 	return nil
 }
 
-func (p *parquetWriter) series(l labels.Labels, s recording.Series) error {
+func (p *parquetWriter) series(l labels.Labels, points []promql.FPoint) error {
 	var pairs []string
 	l.Range(func(l labels.Label) { pairs = append(pairs, l.Name, l.Value) })
-	for _, pt := range s.Points {
+	for _, pt := range points {
 		p.times.Add(pt.T)
 		p.names.Add(p.name)
 		p.labels.Add(pairs...)

@@ -293,7 +293,7 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	if err := d.logBatch(b); err != nil {
 		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}
-	runs := &batchRuns{m: d.live, times: b.TimesMs}
+	runs := &batchRuns{m: d.live, times: b.TimesMs, alone: len(b.Columns) == 1}
 	for i, s := range d.batch {
 		if s == nil {
 			d.live.dropOver(b.Columns[i].Labels.Get(labels.MetricName), len(b.TimesMs), b.TimesMs[0], b.TimesMs[len(b.TimesMs)-1])

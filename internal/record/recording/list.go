@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -111,9 +110,6 @@ func (r *Server) ListSeries(ctx context.Context, wants func(metric string) bool)
 	return r.LabelSets(ctx, names...)
 }
 
-// pickStretch is how much time of a recording on disk is copied in one piece.
-const pickStretch = 24 * time.Hour
-
 // Pick returns the series of a recording that keep accepts, under the labels that it returns, as a
 // recording in memory. Of a [Memory] it shares the samples. The caller has to add sources and notes.
 func Pick(ctx context.Context, r Reader, wants func(metric string) bool, keep func(labels.Labels) (as labels.Labels, ok bool)) (*Memory, error) {
@@ -129,22 +125,15 @@ func Pick(ctx context.Context, r Reader, wants func(metric string) bool, keep fu
 		if !wants(m.Name) {
 			continue
 		}
-		for from := m.From; !from.After(m.To); from = from.Add(pickStretch) {
-			to := from.Add(pickStretch - time.Millisecond)
-			if to.After(m.To) {
-				to = m.To
+		err := Walk(ctx, r, Selector(m.Name), m.From, m.To, func(l labels.Labels, points []promql.FPoint) error {
+			as, ok := keep(l)
+			if !ok {
+				return nil
 			}
-			series, err := r.Samples(ctx, Selector(m.Name), from, to)
-			if err != nil {
-				return nil, err
-			}
-			for _, s := range series {
-				if as, ok := keep(s.Labels); ok && len(s.Points) > 0 {
-					if err := out.Append(ctx, seriesBatch(as, s.Points)); err != nil {
-						return nil, err
-					}
-				}
-			}
+			return out.Append(ctx, seriesBatch(as, points))
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

@@ -60,6 +60,7 @@ type Memory struct {
 	// sealed are the last runs made of tails, so that series can share them.
 	sealed [4]*run
 	next   int
+	copied map[int64]*run // runs of series that came alone, by their first time
 }
 
 // NewMemory makes an empty recording in memory.
@@ -105,7 +106,7 @@ func (m *Memory) Append(ctx context.Context, b *Batch) error {
 		return nil
 	}
 	m.nextBatch()
-	runs := &batchRuns{m: m, times: b.TimesMs}
+	runs := &batchRuns{m: m, times: b.TimesMs, alone: len(b.Columns) == 1}
 	for i := range b.Columns {
 		c := &b.Columns[i]
 		s := m.lookup(i, c.Labels)

@@ -193,7 +193,7 @@ func (m *Memory) take() []*memoryView {
 		}
 	}
 	m.bytes = m.seriesBytes
-	m.sealed = [len(m.sealed)]*run{}
+	m.sealed, m.copied = [len(m.sealed)]*run{}, nil
 	return views
 }
 
@@ -212,10 +212,33 @@ func (m *Memory) sharedRun(times []int64) *run {
 	return r
 }
 
+// copiedMax bounds the runs that are remembered for series that come one after the other: 64 MiB.
+const copiedMax = 16 << 10
+
+// runOf returns a run with these times. A recording is copied series by series: then a run of an
+// earlier series usually has the same times.
+func (m *Memory) runOf(times []int64, alone bool) *run {
+	if !alone {
+		m.bytes += 8 * int64(len(times))
+		return &run{times: slices.Clone(times)}
+	}
+	if r := m.copied[times[0]]; r != nil && slices.Equal(r.times, times) {
+		return r
+	}
+	m.bytes += 8 * int64(len(times))
+	r := &run{times: slices.Clone(times)}
+	if m.copied == nil || len(m.copied) >= copiedMax {
+		m.copied = map[int64]*run{}
+	}
+	m.copied[times[0]] = r
+	return r
+}
+
 // batchRuns makes the runs of one batch, each only once.
 type batchRuns struct {
 	m     *Memory
 	times []int64
+	alone bool           // the batch has one series
 	cache map[int][]*run // by how many times are skipped
 }
 
@@ -223,11 +246,9 @@ func (b *batchRuns) from(skip int) []*run {
 	if runs, ok := b.cache[skip]; ok {
 		return runs
 	}
-	own := slices.Clone(b.times[skip:])
-	b.m.bytes += 8 * int64(len(own))
 	var runs []*run
-	for part := range slices.Chunk(own, segmentMax) {
-		runs = append(runs, &run{times: part})
+	for part := range slices.Chunk(b.times[skip:], segmentMax) {
+		runs = append(runs, b.m.runOf(part, b.alone))
 	}
 	if b.cache == nil {
 		b.cache = map[int][]*run{}

@@ -200,7 +200,7 @@ func (e *queries) collect(it chunkenc.Iterator, mint, maxt int64, limit int) ([]
 			continue
 		}
 		if len(points) == limit {
-			return nil, fmt.Errorf("more than %d samples: request fewer series or a shorter time", e.maxSamples)
+			return nil, &TooManyError{Max: e.maxSamples}
 		}
 		points = append(points, promql.FPoint{T: t, F: f})
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 )
 
 // pushStride is how much time is read of all series at a time. Receivers refuse samples that are
@@ -46,18 +49,16 @@ func Push(ctx context.Context, readers []Reader, into func(reader int) Writer, f
 
 func pushStretch(ctx context.Context, readers []Reader, writers []Writer, from, to time.Time) error {
 	for i, r := range readers {
-		series, err := r.Samples(ctx, `{__name__=~".+"}`, from, to)
+		var refused error
+		err := Walk(ctx, r, `{__name__=~".+"}`, from, to, func(l labels.Labels, points []promql.FPoint) error {
+			refused = writers[i].Append(ctx, seriesBatch(l, points))
+			return refused
+		})
+		if refused != nil {
+			return refused
+		}
 		if err != nil {
 			return fmt.Errorf("push: %w", err)
-		}
-		for _, s := range series {
-			b := &Batch{TimesMs: make([]int64, len(s.Points)), Columns: []Column{{Labels: s.Labels, Values: make([]float64, len(s.Points))}}}
-			for k, x := range s.Points {
-				b.TimesMs[k], b.Columns[0].Values[k] = x.T, x.F
-			}
-			if err := writers[i].Append(ctx, b); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ var ErrUnsupported = errors.New("PromQL outside the subset of the grid")
 // of classic buckets. Result labels carry no metric name. A scalar
 // result is one track without labels.
 func Eval(g Grid, e parser.Expr, l Leaves) ([]Track, error) {
-	v, err := (&evaluator{g, l}).eval(e)
+	v, err := (&evaluator{g: g, l: l}).eval(e)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,9 @@ func Eval(g Grid, e parser.Expr, l Leaves) ([]Track, error) {
 }
 
 type evaluator struct {
-	g Grid
-	l Leaves
+	g    Grid
+	l    Leaves
+	held int // cells of series that were collected
 }
 
 type value struct {
@@ -57,6 +58,12 @@ type value struct {
 }
 
 func (ev *evaluator) eval(e parser.Expr) (value, error) {
+	if f, err := ev.leafOf(e); f != nil || err != nil {
+		if err != nil {
+			return value{}, err
+		}
+		return ev.collect(f)
+	}
 	switch e := e.(type) {
 	case *parser.ParenExpr:
 		return ev.eval(e.Expr)
@@ -64,12 +71,6 @@ func (ev *evaluator) eval(e parser.Expr) (value, error) {
 		return ev.eval(e.Expr)
 	case *parser.NumberLiteral:
 		return value{scalar: true, number: e.Val}, nil
-	case *parser.VectorSelector:
-		if e.OriginalOffset != 0 || e.Timestamp != nil {
-			return value{}, unsupported(e, "offset and @")
-		}
-		t, err := ev.l.Gauge(e)
-		return value{tracks: unnamed(t)}, err
 	case *parser.UnaryExpr:
 		return ev.unary(e)
 	case *parser.BinaryExpr:
@@ -112,10 +113,6 @@ func mapped(v value, f func(float64) float64) value {
 
 func (ev *evaluator) call(e *parser.Call) (value, error) {
 	switch e.Func.Name {
-	case "irate", "rate", "increase":
-		return ev.rate(e)
-	case "max_over_time", "min_over_time", "avg_over_time", "sum_over_time", "last_over_time":
-		return ev.overTime(e)
 	case "abs":
 		v, err := ev.eval(e.Args[0])
 		if err != nil || v.scalar {
@@ -156,38 +153,30 @@ func matrixSelector(e *parser.Call) (*parser.VectorSelector, time.Duration, erro
 	return sel, m.Range, nil
 }
 
-func (ev *evaluator) rate(e *parser.Call) (value, error) {
+func (ev *evaluator) rate(e *parser.Call) (*leaf, error) {
 	sel, rng, err := matrixSelector(e)
 	if err != nil {
-		return value{}, err
+		return nil, err
 	}
-	t, err := ev.l.Rate(sel)
-	if err != nil {
-		return value{}, err
-	}
-	v := value{tracks: unnamed(t)}
+	f := &leaf{sel: sel, counter: true}
 	if e.Func.Name == "irate" {
-		return v, nil
+		return f, nil
 	}
 	scale := 1.0
 	if e.Func.Name == "increase" {
 		scale = rng.Seconds()
 	}
 	cells := max(int(rng.Milliseconds()/ev.g.StepMs), 1)
-	for i := range v.tracks {
-		v.tracks[i].Values = trailing(v.tracks[i].Values, cells, func(w []float64) float64 { return Mean(w) * scale })
+	f.then = func(vals []float64) []float64 {
+		return trailing(vals, cells, func(w []float64) float64 { return Mean(w) * scale })
 	}
-	return v, nil
+	return f, nil
 }
 
-func (ev *evaluator) overTime(e *parser.Call) (value, error) {
+func (ev *evaluator) overTime(e *parser.Call) (*leaf, error) {
 	sel, rng, err := matrixSelector(e)
 	if err != nil {
-		return value{}, err
-	}
-	t, err := ev.l.Gauge(sel)
-	if err != nil {
-		return value{}, err
+		return nil, err
 	}
 	reduce := map[string]func([]float64) float64{
 		"max_over_time": Max,
@@ -209,11 +198,7 @@ func (ev *evaluator) overTime(e *parser.Call) (value, error) {
 		},
 	}[e.Func.Name]
 	cells := max(int(rng.Milliseconds()/ev.g.StepMs), 1)
-	v := value{tracks: unnamed(t)}
-	for i := range v.tracks {
-		v.tracks[i].Values = trailing(v.tracks[i].Values, cells, reduce)
-	}
-	return v, nil
+	return &leaf{sel: sel, then: func(vals []float64) []float64 { return trailing(vals, cells, reduce) }}, nil
 }
 
 func negated(w []float64) []float64 {
@@ -236,15 +221,11 @@ func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
 	if e.Param != nil {
 		return value{}, unsupported(e, e.Op.String())
 	}
-	v, err := ev.eval(e.Expr)
-	if err != nil {
-		return v, err
-	}
 	key := grouping(e.Grouping, !e.Without)
 	var out []Track
 	var counts [][]float64
 	index := map[string]int{}
-	for _, t := range v.tracks {
+	err := ev.each(e.Expr, func(t Track) error {
 		ls := key(t.Labels)
 		i, seen := index[ls.String()]
 		if !seen {
@@ -253,9 +234,10 @@ func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
 			out = append(out, Track{Labels: ls, Values: nans(ev.g.N)})
 			counts = append(counts, make([]float64, ev.g.N))
 		}
-		if err := accumulate(e, out[i].Values, counts[i], t.Values); err != nil {
-			return value{}, err
-		}
+		return accumulate(e, out[i].Values, counts[i], t.Values)
+	})
+	if err != nil {
+		return value{}, err
 	}
 	for i := range out {
 		for k, n := range counts[i] {
@@ -319,13 +301,4 @@ func grouping(names []string, by bool) func(labels.Labels) labels.Labels {
 		}
 		return b.Labels()
 	}
-}
-
-func unnamed(tracks []Track) []Track {
-	drop := grouping(nil, false)
-	out := make([]Track, len(tracks))
-	for i, t := range tracks {
-		out[i] = Track{Labels: drop(t.Labels), Values: t.Values}
-	}
-	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,6 +100,33 @@ func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []floa
 		out = append(out, timeline.Track{Labels: s.Labels, Values: how(s.Points)})
 	}
 	return out, nil
+}
+
+// streamed gives them one at a time.
+type streamed struct{ leaves }
+
+func (s streamed) EachGauge(sel *parser.VectorSelector, visit func(timeline.Track) error) error {
+	return visitEach(s.Gauge, sel, visit)
+}
+
+func (s streamed) EachRate(sel *parser.VectorSelector, visit func(timeline.Track) error) error {
+	return visitEach(s.Rate, sel, visit)
+}
+
+func visitEach(of func(*parser.VectorSelector) ([]timeline.Track, error), sel *parser.VectorSelector, visit func(timeline.Track) error) error {
+	tracks, err := of(sel)
+	for _, t := range tracks {
+		if err := visit(t); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func sameTracks(a, b []timeline.Track) bool {
+	return slices.EqualFunc(a, b, func(x, y timeline.Track) bool {
+		return labels.Equal(x.Labels, y.Labels) && slices.EqualFunc(x.Values, y.Values, func(p, q float64) bool { return p == q || p != p && q != q })
+	})
 }
 
 // drawExpr draws an expression of the subset whose result is a vector by device, or one value.
@@ -216,6 +244,9 @@ func compare(t *rapid.T, w world, expr string) {
 	tracks, err := timeline.Eval(w.grid, e, leaves{w})
 	if err != nil {
 		t.Fatalf("%s: %v", expr, err)
+	}
+	if again, err := timeline.Eval(w.grid, e, streamed{leaves{w}}); err != nil || !sameTracks(again, tracks) {
+		t.Fatalf("%s: one series at a time, it is something else: %v", expr, err)
 	}
 	got := map[string][]float64{}
 	for _, tr := range tracks {

@@ -1,0 +1,119 @@
+package timeline
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// A Streamer is Leaves that can lay one series at a time. An aggregation then never holds all of the
+// series that it sums up: the CPU seconds of 192 CPUs by mode are 1,900 of them.
+type Streamer interface {
+	// EachGauge visits what Gauge returns, in the labels' order.
+	EachGauge(sel *parser.VectorSelector, visit func(Track) error) error
+	// EachRate visits what Rate returns, in the labels' order.
+	EachRate(sel *parser.VectorSelector, visit func(Track) error) error
+}
+
+// heldCellsMax bounds the cells of the series that one expression holds at a time: 0.8 GB.
+const heldCellsMax = 100_000_000
+
+// ErrTooLarge is wrapped by the errors of [Eval] for an expression whose series do not fit in memory.
+var ErrTooLarge = errors.New("too many series for this much time")
+
+// A leaf is an expression of one selector, and what is done to each of its series on its own.
+type leaf struct {
+	sel     *parser.VectorSelector
+	counter bool
+	then    func([]float64) []float64 // nil: nothing
+}
+
+// leafOf returns e as a leaf; nil if it is none.
+func (ev *evaluator) leafOf(e parser.Expr) (*leaf, error) {
+	switch e := e.(type) {
+	case *parser.ParenExpr:
+		return ev.leafOf(e.Expr)
+	case *parser.StepInvariantExpr:
+		return ev.leafOf(e.Expr)
+	case *parser.VectorSelector:
+		if e.OriginalOffset != 0 || e.Timestamp != nil {
+			return nil, unsupported(e, "offset and @")
+		}
+		return &leaf{sel: e}, nil
+	case *parser.Call:
+		switch e.Func.Name {
+		case "irate", "rate", "increase":
+			return ev.rate(e)
+		case "max_over_time", "min_over_time", "avg_over_time", "sum_over_time", "last_over_time":
+			return ev.overTime(e)
+		}
+	}
+	return nil, nil
+}
+
+// eachOf visits the series of a leaf.
+func (ev *evaluator) eachOf(f *leaf, visit func(Track) error) error {
+	drop := grouping(nil, false)
+	laid := func(t Track) error {
+		t.Labels = drop(t.Labels)
+		if f.then != nil {
+			t.Values = f.then(t.Values)
+		}
+		return visit(t)
+	}
+	if s, ok := ev.l.(Streamer); ok {
+		if f.counter {
+			return s.EachRate(f.sel, laid)
+		}
+		return s.EachGauge(f.sel, laid)
+	}
+
+	of := ev.l.Gauge
+	if f.counter {
+		of = ev.l.Rate
+	}
+	tracks, err := of(f.sel)
+	if err != nil {
+		return err
+	}
+	return visitTracks(tracks, laid)
+}
+
+// collect returns all series of a leaf.
+func (ev *evaluator) collect(f *leaf) (value, error) {
+	var v value
+	err := ev.eachOf(f, func(t Track) error {
+		if ev.held += len(t.Values); ev.held > heldCellsMax {
+			return fmt.Errorf("%s: over %d cells of %d s: %w", f.sel, heldCellsMax, ev.g.StepMs/1000, ErrTooLarge)
+		}
+		v.tracks = append(v.tracks, t)
+		return nil
+	})
+	return v, err
+}
+
+// each visits the series of an expression.
+func (ev *evaluator) each(e parser.Expr, visit func(Track) error) error {
+	f, err := ev.leafOf(e)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		return ev.eachOf(f, visit)
+	}
+	v, err := ev.eval(e)
+	if err != nil {
+		return err
+	}
+	return visitTracks(v.tracks, visit)
+}
+
+func visitTracks(tracks []Track, visit func(Track) error) error {
+	for _, t := range tracks {
+		if err := visit(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
