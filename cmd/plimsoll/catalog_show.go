@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/present/results"
 )
@@ -37,13 +40,25 @@ func newCatalogShowCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// unknownProduct suggests similar names. A name with a dot is taken for an instance.
-func unknownProduct(name string, instance error) error {
-	_, volume := catalog.Type(name)
-	if strings.Contains(name, ".") {
-		return usagef("plimsoll catalog list instances shows them", "%w", instance)
+// machineName matches how the providers spell machines: m6i.large, n4-standard-8, Standard_D8s_v5.
+var machineName = regexp.MustCompile(`(?i)^([a-z][a-z0-9-]*\.|[a-z]\d+[a-z]*-|standard_)`)
+
+// unknownProduct suggests similar names, of machines or of volume types as the name looks like one.
+func unknownProduct(name string) error {
+	what, other, names, list := "volume type", "machine", catalog.TypeNames(), "plimsoll catalog list shows them"
+	if machineName.MatchString(name) {
+		what, other, names = "machine", "volume type", catalog.Current().InstanceNames()
+		list = "plimsoll catalog list instances shows them, and plimsoll catalog import adds newer ones"
 	}
-	return usagef("plimsoll catalog list shows them", "%w", volume)
+	text := fmt.Sprintf("no %s is called %q, and no %s either", what, name, other)
+	near := diagnostics.Near(name, names, 3)
+	if len(near) == 0 {
+		near = diagnostics.Near(name, append(catalog.TypeNames(), catalog.Current().InstanceNames()...), 3)
+	}
+	if len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return usagef(list, "%s", text)
 }
 
 func showProduct(a *app, name string, output choice) error {
@@ -56,7 +71,7 @@ func showProduct(a *app, name string, output choice) error {
 	}
 	i, err := catalog.Instance(name)
 	if err != nil {
-		return unknownProduct(name, err)
+		return unknownProduct(name)
 	}
 	d, err := results.Instance(i)
 	if err != nil {

@@ -43,7 +43,7 @@ var clouds = []cloud{
 // kinds are the providers' own names of products that the catalogue calls otherwise.
 var kinds = map[string]string{
 	"hyperdisk-balanced-ha": "hyperdisk-balanced-high-availability",
-	"premium-v2":            "PremiumV2_LRS", "ultra": "UltraSSD_LRS", "premium-ssd": "Premium_LRS",
+	"premium-v2":            "PremiumV2_LRS", "ultra": "UltraSSD_LRS", "premium-ssd": "Premium_LRS", "standard-ssd": "StandardSSD_LRS", "standard-hdd": "Standard_LRS",
 }
 
 // sold is what the provider calls the volume's type.

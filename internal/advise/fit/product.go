@@ -41,7 +41,7 @@ const (
 	againstOff     = 20.0 // a level off by 2.5 % counts half as much as one that was chosen
 )
 
-var usual = []string{"gp3", "gp2", "io2", "io1", "hyperdisk-balanced", "pd-ssd", "pd-balanced", "premium-v2", "premium-ssd", "ultra", "hyperdisk-balanced-ha", "hyperdisk-extreme", "st1", "sc1", "hyperdisk-throughput", "hyperdisk-ml"}
+var usual = []string{"gp3", "gp2", "io2", "io1", "hyperdisk-balanced", "pd-ssd", "pd-balanced", "premium-v2", "premium-ssd", "ultra", "hyperdisk-balanced-ha", "hyperdisk-extreme", "st1", "sc1", "hyperdisk-throughput", "hyperdisk-ml", "standard-ssd", "pd-standard", "standard-hdd"}
 
 // matches returns the products that would provide what was seen, the likeliest first.
 func (w *seenVolume) matches() []candidate {

@@ -29,6 +29,9 @@ var unplanned = map[string]string{
 	"pd-ssd":      "its limits are shared by all disks of a machine",
 	"pd-balanced": "its limits are shared by all disks of a machine",
 
+	"pd-standard":          "its latency is a hard disk's",
+	"standard-hdd":         "its latency is a hard disk's",
+	"standard-ssd":         "its limits are not guaranteed, and what its operations cost is not known here",
 	"hyperdisk-throughput": "its latency is a hard disk's",
 	"hyperdisk-ml":         "it is for data that nobody writes any more",
 }

@@ -109,7 +109,7 @@ func gp3() *VolumeType {
 
 // chosen returns the ordered limits, or else those included.
 func chosen(t *VolumeType, o *Order, _ *InstanceType) Limits {
-	iops, throughput := o.asked(), o.Throughput
+	iops, throughput := o.asked(t), o.Throughput
 	if iops == 0 {
 		iops = t.IOPSIncluded.Value
 	}
@@ -171,7 +171,7 @@ func io2() *VolumeType {
 			{Over: 0, Each: 0.065}, {Over: 32_000, Each: 0.046}, {Over: 64_000, Each: 0.032},
 		}, Note: "tiers are a volume's: a stripe of several pays the first tier on each"}},
 		limits: func(t *VolumeType, o *Order, _ *InstanceType) Limits {
-			iops := o.asked()
+			iops := o.asked(t)
 			// 0.256 MiB, to the byte: 256/1,000 of 2^20.
 			throughput := min(units.Throughput(iops)*256*units.MiBps/1000, t.ThroughputMax.Value)
 			return Limits{Sustained: volume.Rate{IOPS: iops.Frequency(), Throughput: throughput}}
@@ -193,7 +193,7 @@ func io1() *VolumeType {
 		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed, LatencyNote: "io2's (assumed: no figures of io1 are known here)",
 		Prices: []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.125, IOPS: []Tier{{Over: 0, Each: 0.065}}}},
 		limits: func(t *VolumeType, o *Order, _ *InstanceType) Limits {
-			iops := o.asked()
+			iops := o.asked(t)
 			throughput := min(units.Throughput(iops)*units.Throughput(256*units.KiB), 500*units.MiBps)
 			if iops > 32_000 {
 				throughput = min(units.Throughput(iops)*units.Throughput(16*units.KiB), t.ThroughputMax.Value)

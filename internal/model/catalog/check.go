@@ -88,7 +88,7 @@ func (c *checker) iops() {
 			return
 		}
 	}
-	asked := o.asked()
+	asked := o.asked(t)
 	if !t.ChoosesIOPS {
 		if asked != 0 {
 			c.add(field, fmt.Sprintf("not chosen on %s: %s", t.Name, c.rule()), "", c.ruleSource(), "")
@@ -181,7 +181,7 @@ func (c *checker) throughput() {
 		c.add("throughput", fmt.Sprintf("not chosen on %s: %s", t.Name, rules[0].Value), "", rules[0].Source, "")
 		return
 	}
-	iops := o.asked()
+	iops := o.asked(t)
 	if iops == 0 {
 		iops = t.IOPSIncluded.Value
 	}
@@ -223,7 +223,7 @@ func (c *checker) attached() {
 		c.add("caching", fmt.Sprintf("%q", o.Caching), "one of none, read-only, read-write", Source{}, diagnostics.Nearest(string(o.Caching), []string{string(NoCaching), string(CachedReads), string(CachedBoth)}))
 	case t.Provider != "azure":
 		c.add("caching", fmt.Sprintf("%s has none: host caching is Azure's", t.Name), "", Source{}, "")
-	case o.Caching.on() && t.Name != "premium-ssd":
+	case o.Caching.on() && t.Name != "premium-ssd" && t.Name != "standard-ssd" && t.Name != "standard-hdd":
 		c.add("caching", fmt.Sprintf("%s cannot be cached by the host", t.Name), "", azureDocs, string(NoCaching))
 	case o.Caching.on() && o.Size >= uncachedFrom:
 		c.add("caching", o.Size.Exact()+" is too large to be cached by the host", "less than "+uncachedFrom.Exact(), azureCaching, string(NoCaching))

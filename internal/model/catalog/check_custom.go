@@ -64,8 +64,8 @@ func (c *checker) burst() {
 		c.add("burst", "one of iops and throughput: what the credits count", "", Source{}, "")
 	case b.IOPS < 0 || b.Throughput < 0:
 		c.add("burst", "negative", "", Source{}, "")
-	case b.IOPS != 0 && (o.asked() == 0 || b.IOPS <= o.asked()):
-		c.add("burst.iops", fmt.Sprintf("%s IOPS while there are credits, %s without: it must be more than iops, which must be given", b.IOPS, o.asked()), "", Source{}, "")
+	case b.IOPS != 0 && (o.asked(c.t) == 0 || b.IOPS <= o.asked(c.t)):
+		c.add("burst.iops", fmt.Sprintf("%s IOPS while there are credits, %s without: it must be more than iops, which must be given", b.IOPS, o.asked(c.t)), "", Source{}, "")
 	case b.Throughput != 0 && (o.Throughput == 0 || b.Throughput <= o.Throughput):
 		c.add("burst.throughput", fmt.Sprintf("%s while there are credits, %s without: it must be more than throughput, which must be given", rate(b.Throughput), rate(o.Throughput)), "", Source{}, "")
 	}

@@ -45,15 +45,17 @@ func gcpTypes() []*VolumeType {
 	balanced := persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28)
 	balanced.LatencyBasis, balanced.LatencyNote = Assumed, likePDSSD
 	ssd := persistentDisk("pd-ssd", "SSD Persistent Disk", 6000, 30, 100_000, 240, 48)
+	standard := pdStandard()
 	for _, p := range []struct {
-		region        string
-		ssd, balanced units.USD
+		region                  string
+		ssd, balanced, standard units.USD
 	}{
-		{"us-central1", 0.17, 0.10}, {"us-east1", 0.17, 0.10}, {"us-east4", 0.187, 0.11}, {"us-west1", 0.17, 0.10}, {"europe-west1", 0.17, 0.10},
-		{"europe-west2", 0.204, 0.12}, {"europe-west3", 0.204, 0.12}, {"europe-west4", 0.187, 0.11}, {"asia-northeast1", 0.221, 0.13}, {"asia-southeast1", 0.187, 0.11},
+		{"us-central1", 0.17, 0.10, 0.04}, {"us-east1", 0.17, 0.10, 0.04}, {"us-east4", 0.187, 0.11, 0.044}, {"us-west1", 0.17, 0.10, 0.04}, {"europe-west1", 0.17, 0.10, 0.04},
+		{"europe-west2", 0.204, 0.12, 0.048}, {"europe-west3", 0.204, 0.12, 0.048}, {"europe-west4", 0.187, 0.11, 0.044}, {"asia-northeast1", 0.221, 0.13, 0.052}, {"asia-southeast1", 0.187, 0.11, 0.044},
 	} {
 		ssd.Prices = append(ssd.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.ssd})
 		balanced.Prices = append(balanced.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.balanced})
+		standard.Prices = append(standard.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.standard})
 	}
 	hyperdisk := hyperdiskBalanced("hyperdisk-balanced", "Hyperdisk Balanced", 160_000, 2400, hyperdiskDocs)
 	hyperdisk.Prices = []Prices{
@@ -68,7 +70,7 @@ func gcpTypes() []*VolumeType {
 	}
 	return []*VolumeType{
 		hyperdisk, regional, hyperdiskExtreme(),
-		hyperdiskThroughput(), hyperdiskML(), ssd, balanced,
+		hyperdiskThroughput(), hyperdiskML(), ssd, balanced, standard,
 	}
 }
 
@@ -107,8 +109,8 @@ func hyperdiskExtreme() *VolumeType {
 		Rules:         []Figure[string]{said("throughput is 250 MiB/s for each 1,000 IOPS, at most 5,000 MiB/s", extremeDocs), machineBound(extremeDocs)},
 		Read:          &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed, LatencyNote: likeIO2,
 		Prices: []Prices{{Region: "us-central1", Source: extremePrices, PerGiB: 0.125, IOPS: []Tier{{Over: 0, Each: 0.032}}}},
-		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
-			iops := o.asked()
+		limits: func(t *VolumeType, o *Order, _ *InstanceType) Limits {
+			iops := o.asked(t)
 			return Limits{Sustained: volume.Rate{IOPS: iops.Frequency(), Throughput: min(units.Throughput(iops)*units.MiBps/4, most)}}
 		},
 	}
@@ -186,7 +188,7 @@ func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hund
 }
 
 func azureTypes() []*VolumeType {
-	return []*VolumeType{{
+	return append([]*VolumeType{{
 		Name: "premium-v2", Provider: "azure", Title: "Premium SSD v2",
 		SizeMin: said(units.GiB, azureDocs), SizeMax: said(64*units.TiB, azureDocs),
 		ChoosesIOPS: true, ChoosesThroughput: true,
@@ -234,7 +236,7 @@ func azureTypes() []*VolumeType {
 			{2 * units.TiB, 259.0457}, {4 * units.TiB, 495.5657}, {8 * units.TiB, 946.08},
 		}}},
 		limits: premiumSSD,
-	}}
+	}}, azureStandard()...)
 }
 
 // hourly is a price of an hour as one of a month.
@@ -277,15 +279,7 @@ func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 	if o.OnDemandBursting {
 		l.Sustained = volume.Rate{IOPS: 30_000, Throughput: 1000 * units.MBps}
 	} else if tier.size <= burstsByCredits {
-		const (
-			burst, lasts IOPS             = 3500, 1800
-			burstRate    units.Throughput = 170 * units.MBps
-		)
-		credits := volume.Credits((burst - tier.iops) * lasts)
-		l.Burst = &volume.Burst{
-			At: volume.Rate{IOPS: burst.Frequency(), Throughput: burstRate}, Capacity: credits, Initial: credits,
-			BytesCapacity: volume.Credits(burstRate-tier.rate) * volume.Credits(lasts),
-		}
+		l.Burst = twoBuckets(l.Sustained, volume.Rate{IOPS: 3500, Throughput: 170 * units.MBps})
 	}
 	return l
 }
@@ -323,11 +317,11 @@ func localNVMe(_ *VolumeType, _ *Order, on *InstanceType) Limits {
 	return Limits{Sustained: volume.Rate{IOPS: 200_000, Throughput: 2000 * units.MBps}, Source: typicalNVMe}
 }
 
-func custom(_ *VolumeType, o *Order, _ *InstanceType) Limits {
-	l := Limits{Sustained: volume.Rate{IOPS: o.asked().Frequency(), Throughput: o.Throughput}, Source: Source{Text: "the order"}}
+func custom(t *VolumeType, o *Order, _ *InstanceType) Limits {
+	l := Limits{Sustained: volume.Rate{IOPS: o.asked(t).Frequency(), Throughput: o.Throughput}, Source: Source{Text: "the order"}}
 	l.ReadOnly, l.WriteOnly = o.Read.rate(), o.Write.rate()
 	if b := o.Burst; b != nil {
-		base, at := float64(o.asked()), float64(b.IOPS)
+		base, at := float64(o.asked(t)), float64(b.IOPS)
 		burst := volume.Burst{At: volume.Rate{IOPS: b.IOPS.Frequency()}}
 		if b.IOPS == 0 {
 			base, at = float64(o.Throughput), float64(b.Throughput)

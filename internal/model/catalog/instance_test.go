@@ -26,8 +26,8 @@ func TestInstances(t *testing.T) {
 			limited++
 		}
 	}
-	if priced < 1300 || limited != 1354+43 {
-		t.Errorf("%d with a price, %d with limits; want over 1,300, and 1,354 of AWS and 43 of Azure", priced, limited)
+	if priced < 1300 || limited != 1354+86 {
+		t.Errorf("%d with a price, %d with limits; want over 1,300, and 1,354 of AWS and 86 of Azure", priced, limited)
 	}
 	// The machines of cases 3 and 5, and one that does not burst.
 	m6i, err := Instance("m6i.xlarge")

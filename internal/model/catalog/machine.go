@@ -124,7 +124,7 @@ var (
 	azureSizes   = Source{"Microsoft Azure documentation, sizes of virtual machines (MicrosoftDocs/azure-compute-docs)", "2026-03"}
 	azureHourly  = Source{"Azure's retail prices of virtual machines with Linux, as karpenter-provider-azure has them", "2026-06-18"}
 	googleHourly = Source{"Google's Cloud Billing catalog, machines on demand without sustained use discounts, as gcosts has it", "2026-07-30"}
-	googleLimits = Source{"Google Cloud documentation, Persistent Disk limits by machine type, as gcpdiag has them; Hyperdisk Balanced HA: Compute Engine release notes of 2025-09-04", "2024-08-21"}
+	googleLimits = Source{"Google Cloud documentation, Persistent Disk limits by machine type, as gcpdiag has them; Hyperdisk Balanced HA: Compute Engine release notes of 2025-09-04; cores and memory of E2, N1, N4 and C4: gcosts, 2026-08", "2024-08-21"}
 )
 
 // machines parses both tables, once. A test reads them, so an error is a mistake of the build.
@@ -166,7 +166,10 @@ func decodeMachines(table, prices, google []byte) ([]InstanceType, error) {
 		if n[7] != 0 {
 			most = volume.Rate{IOPS: units.Frequency(n[7]), Throughput: units.Throughput(n[8]) * 1000}
 		}
-		if f[4] == "" {
+		switch {
+		case f[4] == "" && n[5] == 0: // not known
+			continue
+		case f[4] == "":
 			m.HasEBS, m.Baseline, m.Maximum = true, base, most
 			continue
 		}

@@ -1,6 +1,12 @@
 package catalog
 
-import "plimsoll/internal/base/units"
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
 
 // An Order is what a person writes under a volume's name: which product, and how much of it.
 //
@@ -11,7 +17,7 @@ import "plimsoll/internal/base/units"
 type Order struct {
 	// Type is the product: gp2, gp3, io1, io2, st1, sc1, nvme, hyperdisk-balanced,
 	// hyperdisk-balanced-ha, hyperdisk-extreme, hyperdisk-throughput, hyperdisk-ml, pd-ssd,
-	// pd-balanced, premium-v2, ultra, premium-ssd, or custom. `plimsoll catalog list` names them.
+	// pd-balanced, pd-standard, premium-v2, ultra, premium-ssd, standard-ssd, standard-hdd, or custom. `plimsoll catalog list` names them.
 	Type string `yaml:"type"`
 	// Size of one volume: "800GiB". AWS, Google and Azure write GB where they mean GiB.
 	Size units.Size `yaml:"size,omitempty"`
@@ -139,12 +145,42 @@ const (
 // Members is the number of volumes in the stripe, at least 1.
 func (o *Order) Members() int { return max(o.Stripe, 1) }
 
-// asked returns the requested IOPS, 0 if none.
-func (o *Order) asked() IOPS {
+// asked returns the requested IOPS of the order's type, 0 if none.
+func (o *Order) asked(t *VolumeType) IOPS {
 	if o.IOPS != 0 {
 		return o.IOPS
 	}
-	return o.IOPSPerGB * IOPS(o.gib())
+	return t.capIOPS(o.IOPSPerGB*IOPS(o.gib()), o.gib())
+}
+
+// capIOPS is what aws-ebs-csi-driver makes of IOPS that follow from a size: at most what the type
+// has, and what the size has (capIOPS in its pkg/cloud/cloud.go, 2025). Fewer than the type's least
+// are refused, unless the class allows to raise them.
+func (t *VolumeType) capIOPS(asked IOPS, gib int64) IOPS {
+	if t.IOPSMax.Known() {
+		asked = min(asked, t.IOPSMax.Value)
+	}
+	if bySize := t.IOPSPerGiB.Value * IOPS(gib); t.IOPSPerGiB.Known() && bySize >= t.IOPSMin.Value {
+		asked = min(asked, bySize)
+	}
+	return asked
+}
+
+// Warnings are what is legal in an order and probably not meant.
+func (o *Order) Warnings() (l diagnostics.List) {
+	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == canonical(o.Type) })
+	if i < 0 {
+		return nil // Check reports an unknown type
+	}
+	t := types[i]
+	meant, gets := o.IOPSPerGB*IOPS(o.gib()), o.asked(t)
+	if o.IOPS == 0 && o.IOPSPerGB > 0 && gets < meant {
+		l = append(l, diagnostics.Problem{
+			Field: "iops_per_gb", Text: fmt.Sprintf("%s per GiB on %d GiB are %s IOPS: aws-ebs-csi-driver orders the most that %s of the size has, %s, without an error, and they are paid for", o.IOPSPerGB, o.gib(), meant, o.Type, gets),
+			Limit: gets.String() + " IOPS", Source: "aws-ebs-csi-driver, pkg/cloud/cloud.go (2025)",
+		})
+	}
+	return l
 }
 
 // gib is the size of one volume in GiB, rounded up, at least 1. It is bounded, so that products

@@ -35,6 +35,12 @@ func TestLimits(t *testing.T) {
 		{"{type: gp3, size: 8GiB, iops: 4000, throughput: 1000MiB/s}", 4000, 1000 * mib, 0}, // full throughput from 4,000 IOPS and 8 GiB
 		{"{type: gp3, size: 64TiB, iops: 80000, throughput: 2000MiB/s}", 80_000, 2000 * mib, 0},
 		{"{type: gp3, size: 40GiB, iops_per_gb: 100}", 4000, 125 * mib, 0},
+		{"{type: gp3, size: 100GiB, iops_per_gb: 600}", 50_000, 125 * mib, 0}, // the CSI driver caps it
+		{"{type: gp3, size: 2TiB, iops_per_gb: 50}", 80_000, 125 * mib, 0},
+		{"{type: standard-ssd, size: 128GiB}", 500, 60 * units.MBps, 600},
+		{"{type: StandardSSD_LRS, size: 1TiB}", 500, 60 * units.MBps, 1000},
+		{"{type: standard-ssd, size: 5TiB}", 2000, 400 * units.MBps, 0},
+		{"{type: standard-hdd, size: 8193GiB}", 2000, 500 * units.MBps, 0},
 		{"{type: gp2, size: 1GiB}", 100, 128 * mib, 3000},
 		{"{type: gp2, size: 33GiB}", 100, 128 * mib, 3000},
 		{"{type: gp2, size: 100GiB}", 300, 128 * mib, 3000},
@@ -139,7 +145,6 @@ func TestProblems(t *testing.T) {
 		{"{type: gp3, size: 10GiB, iops: 100k}", "iops", "at most 80,000 IOPS", "5000"},
 		{"{type: gp3, size: 1TiB, iops: 1000}", "iops", "at least 3,000 IOPS", "3000"},
 		{"{type: gp3, size: 1TiB, iops: 4000, iops_per_gb: 5}", "iops_per_gb", "given besides iops", ""},
-		{"{type: gp3, size: 100GiB, iops_per_gb: 600}", "iops_per_gb", "600 per GiB on 100 GiB are 60,000 IOPS", "500"},
 		{"{type: gp3, size: 100GiB, iops_per_gb: 3}", "iops_per_gb", "at least 3,000", "30"},
 		{"{type: gp3, size: 1TiB, throughput: 2TiB/s}", "throughput", "at most 2,000 MiB/s", "750MiB/s"},
 		{"{type: gp3, size: 1TiB, iops: 80k, throughput: 2TiB/s}", "throughput", "at most 2,000 MiB/s", "2000MiB/s"},
@@ -238,4 +243,24 @@ func FuzzOrder(f *testing.F) {
 		}
 		v.Submit(0, volume.Request{Op: volume.Write, Length: 4096})
 	})
+}
+
+// IOPS that follow from a size and exceed what the type has are what the CSI driver makes of them,
+// and the order says so.
+func TestCappedIOPSPerGB(t *testing.T) {
+	for text, want := range map[string]string{
+		"{type: gp3, size: 2TiB, iops_per_gb: 50}":    "50 per GiB on 2048 GiB are 102,400 IOPS",
+		"{type: io1, size: 100GiB, iops_per_gb: 100}": "has, 5,000, without an error",
+		"{type: gp3, size: 1TiB, iops_per_gb: 10}":    "",
+		"{type: gp3, size: 1TiB, iops: 10000}":        "",
+	} {
+		o := order(t, text)
+		if l := o.Check(); len(l) > 0 {
+			t.Errorf("%s: %v", text, l)
+		}
+		l := o.Warnings()
+		if want == "" && len(l) > 0 || want != "" && (len(l) != 1 || !strings.Contains(l[0].Text, want)) {
+			t.Errorf("%s: %v, want %q", text, l, want)
+		}
+	}
 }

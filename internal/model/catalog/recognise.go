@@ -252,7 +252,7 @@ func (t *VolumeType) sold(s *Seen, m *Match) bool {
 		return true
 	case !t.ChoosesIOPS && !t.ChoosesThroughput:
 		return s.SizeKnown
-	case s.IOPS > 0 && o.asked() != 0 && o.asked() != t.IOPSMax.Value:
+	case s.IOPS > 0 && o.asked(t) != 0 && o.asked(t) != t.IOPSMax.Value:
 		return false
 	case s.Throughput > 0 && !t.ChoosesThroughput: // of IOPS that were chosen
 		return s.IOPS == 0 && stoodAt(float64(s.Throughput), float64(t.ThroughputMax.Value))

@@ -26,6 +26,10 @@ var hyperdiskLetters = map[string]string{
 	"hyperdisk-balanced": "b", "hyperdisk-balanced-ha": "h", extremeName: "x", "hyperdisk-throughput": "t", "hyperdisk-ml": "m",
 }
 
+// hyperdiskOnly are the series that take no Persistent Disk (Google Cloud documentation,
+// "General-purpose machine family", C4 and N4: "limitations", 2026).
+var hyperdiskOnly = map[string]bool{"c4": true, "c4a": true, "c4d": true, "n4": true}
+
 const extremeName = "hyperdisk-extreme"
 
 // extremeCores are the fewest vCPUs with which machines of a series take Hyperdisk Extreme.
@@ -36,7 +40,7 @@ var extremeCores = map[string]int{"c3": 88, "c3d": 60, "c4": 96, "c4a": 64, "c4d
 func (i *InstanceType) Refuses(t *VolumeType) string {
 	letter := hyperdiskLetters[t.Name]
 	if letter == "" {
-		return ""
+		return i.refusesPersistent(t)
 	}
 	if i == nil {
 		if t.Name == extremeName {
@@ -54,6 +58,17 @@ func (i *InstanceType) Refuses(t *VolumeType) string {
 		return fmt.Sprintf("%s is of series %s, which does not take it", i.Name, strings.ToUpper(series))
 	case t.Name == extremeName && i.VCPU < least:
 		return fmt.Sprintf("%s has %d vCPUs, and series %s takes it from %d on", i.Name, i.VCPU, strings.ToUpper(series), least)
+	}
+	return ""
+}
+
+// refusesPersistent is Refuses for disks that are no Hyperdisk.
+func (i *InstanceType) refusesPersistent(t *VolumeType) string {
+	if i == nil || t.Provider != "gcp" {
+		return ""
+	}
+	if series, _, _ := strings.Cut(i.Name, "-"); hyperdiskOnly[series] {
+		return fmt.Sprintf("%s is of series %s, which takes only Hyperdisk", i.Name, strings.ToUpper(series))
 	}
 	return ""
 }

@@ -27,6 +27,10 @@ func TestWhichDisksAMachineTakes(t *testing.T) {
 		{"c3-standard-8", balanced, ""},
 		{"n2-standard-8", balanced, ""}, // after an agreement
 		{"n2-standard-8", Order{Type: "pd-ssd", Size: units.TiB}, ""},
+		{"n4-standard-8", Order{Type: "pd-ssd", Size: units.TiB}, "series N4, which takes only Hyperdisk"},
+		{"n4-standard-8", balanced, ""},
+		{"c4-standard-8", Order{Type: "pd-balanced", Size: units.TiB}, "series C4, which takes only Hyperdisk"},
+		{"e2-standard-4", Order{Type: "pd-balanced", Size: units.TiB}, ""},
 		{"n2-standard-8", Order{Type: "hyperdisk-throughput", Size: 2 * units.TiB, Throughput: 100 * units.MiBps}, ""},
 		{"n2-standard-8", Order{Type: "gp3", Size: units.TiB}, "gp3 is a volume of aws"},
 	} {

@@ -81,7 +81,7 @@ func TypeNames() []string {
 var otherNames = map[string]string{
 	"io2-block-express": "io2", "io2bx": "io2", "local-nvme": LocalType, "hyperdisk": "hyperdisk-balanced", "hyperdisk-balanced-high-availability": "hyperdisk-balanced-ha",
 	"premiumv2_lrs": "premium-v2", "premium-ssd-v2": "premium-v2", "premiumssdv2": "premium-v2",
-	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "instance-store": LocalType,
+	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "standardssd_lrs": "standard-ssd", "standard_lrs": "standard-hdd", "instance-store": LocalType,
 }
 
 // canonical is our name for a product that has another name elsewhere.

@@ -219,6 +219,7 @@ func (c *checker) orders(field string, orders Keyed[catalog.Order]) {
 		}
 		c.problems = append(c.problems, problems.Under(at)...)
 		if len(problems) == 0 {
+			c.warnings = append(c.warnings, v.Value.Warnings().Under(at)...)
 			c.overInstance(at, &v.Value)
 		}
 	}

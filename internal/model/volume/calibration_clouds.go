@@ -54,6 +54,24 @@ var (
 		Assumed: "the shape of its writes' distribution",
 		Mean:    2400 * us, quantiles: scaled(premiumWrites, 1.87),
 	}
+	// StandardSSDWrite is a write on Azure's Standard SSD.
+	StandardSSDWrite = Calibration{
+		Name:    "Standard SSD, write",
+		Source:  disksAlone,
+		By:      kubica,
+		Spread:  "one run in one region, of a type whose figures are not guaranteed",
+		Assumed: "the shape of Premium SSD's writes' distribution",
+		Mean:    1300 * us, quantiles: premiumWrites,
+	}
+	// StandardSSDRead is a read on it.
+	StandardSSDRead = Calibration{
+		Name:    "Standard SSD, read",
+		Source:  disksAlone,
+		By:      kubica,
+		Spread:  "one run in one region, of a type whose figures are not guaranteed",
+		Assumed: "the shape of Premium SSD's writes' distribution",
+		Mean:    2300 * us, quantiles: scaled(premiumWrites, 1.79),
+	}
 	// PDSSD is Google's SSD Persistent Disk, by one figure of Kubernetes' store under load, taken for
 	// the mean. That its disk is pd-ssd is the installer's default. If a sync was two writes, one takes
 	// 0.75 ms; an older mean by ioping, of reads and synchronous writes, is 2 ms, rounded.
