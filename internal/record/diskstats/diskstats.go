@@ -313,16 +313,13 @@ func (r *reader) flush(ctx context.Context) error {
 	return nil
 }
 
-// partition separates a disk's name from a partition's number: sda3, nvme0n1p1, mmcblk0p2.
-var partition = regexp.MustCompile(`^((?:s|h|v|xv)d[a-z]+)\d+$|^(.*\d)p\d+$`)
-
 // isPartOf reports whether a device is a partition of a disk that has rows too.
 func (r *reader) isPartOf(name string) bool {
-	m := partition.FindStringSubmatch(name)
-	if m == nil {
+	disk, ok := source.DiskOf(name)
+	if !ok {
 		return false
 	}
-	_, whole := r.devices[m[1]+m[2]]
+	_, whole := r.devices[disk]
 	return whole
 }
 

@@ -342,6 +342,9 @@ func (it *integrator) notes(s *survey) []recording.Note {
 	if s.found.human {
 		limit("the log was made with -h or --human: its throughput is rounded to two or three digits")
 	}
+	if n := len(s.parts); n > 0 {
+		limit(fmt.Sprintf("%d partitions (iostat -p; %s the first) were left out: their disks are in the log too, and count the same requests", n, s.parts[0]))
+	}
 	if s.found.groups > 0 {
 		limit(fmt.Sprintf("%d rows of device groups (iostat -g) were skipped: they repeat their devices", s.found.groups))
 	}

@@ -39,6 +39,9 @@
 // says which. Whether 05/04 is in May or in April is decided from all dates of the log: see
 // [dateOrder].
 //
+// With -p a log has the partitions of a disk besides the disk. They are left out, with a note: a
+// partition's requests are its disk's.
+//
 // With -z, iostat leaves out devices without activity. A device that is missing in a report counts
 // as idle only if -z is evident: no report of the log has a row of zeros. Otherwise the series have
 // a hole.
@@ -179,7 +182,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 		if !ok {
 			return nil
 		}
-		return it.add(r, ms)
+		return it.add(sv.withoutPartitions(r), ms)
 	})
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ type survey struct {
 	prev     stamp
 	prevRun  int
 	seen     map[string]int // devices, and the run they were last seen in
+	parts    []string       // partitions of disks that are in the log too, sorted (iostat -p)
 }
 
 // survey reads the log once for what must be known before the first sample is placed.
@@ -43,10 +44,34 @@ func (l *log) survey(ctx context.Context, opt source.Options) (*survey, error) {
 		return nil, err
 	}
 	s.found = *about
+	s.findPartitions()
 	if d := s.found.date; d.hasDate {
 		s.dates = append([]stamp{d}, s.dates...)
 	}
 	return s, nil
+}
+
+// findPartitions lists the devices whose disk is in the log too.
+func (s *survey) findPartitions() {
+	for name := range s.seen {
+		if disk, ok := source.DiskOf(name); ok {
+			if _, whole := s.seen[disk]; whole {
+				s.parts = append(s.parts, name)
+			}
+		}
+	}
+	slices.Sort(s.parts)
+}
+
+// withoutPartitions removes the partitions of a report. Their disks count the same requests.
+func (s *survey) withoutPartitions(r *report) *report {
+	if len(s.parts) > 0 {
+		r.devices = slices.DeleteFunc(r.devices, func(d device) bool {
+			_, is := slices.BinarySearch(s.parts, d.name)
+			return is
+		})
+	}
+	return r
 }
 
 func (s *survey) add(r *report) {
