@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/recording"
@@ -87,6 +87,8 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 		return usagef("", "trace: --save and --record are for a trace that runs")
 	case len(args) == 0 && n != 1:
 		return usagef(traceExample, "trace: what? one of --pid, --unit, --command, --path")
+	case cmd.Flags().Changed("save") && o.save == "" || cmd.Flags().Changed("perfetto") && o.perfetto == "":
+		return usagef("for example --save calls.trace", "trace: --save or --perfetto is empty")
 	case o.target.PID < 0 || len(args) == 0 && o.target == (target.Choice{}):
 		return usagef(traceExample, "trace: an empty target")
 	case o.lasts < 100*time.Millisecond || o.lasts > 24*time.Hour:
@@ -121,22 +123,26 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 		Each: func(c *chain.Chain, end time.Time) { collect.Add(c, end) },
 	})
 	stop()
-	if disk != nil {
-		if err == nil {
-			disk.disk.Source(recording.Source{Name: "trace", Kind: "trace"})
-			err = disk.disk.Append(context.WithoutCancel(ctx), collect.Batch(series.Trace{Target: o.target.String(), Slower: o.slower}, began, a.now()))
-		}
-		err = disk.close(err)
-	}
 	if err != nil {
+		if disk != nil {
+			err = disk.close(err)
+		}
 		return err
+	}
+
+	// A file that cannot be written does not take the verdict away.
+	var unwritten []error
+	if disk != nil {
+		disk.disk.Source(recording.Source{Name: "trace", Kind: "trace"})
+		unwritten = append(unwritten, disk.close(disk.disk.Append(context.WithoutCancel(ctx), collect.Batch(series.Trace{Target: o.target.String(), Slower: o.slower}, began, a.now()))))
 	}
 	if o.save != "" {
 		if err := events.SaveFile(o.save, r.Report.Header, r.Events); err != nil {
-			return fmt.Errorf("--save: %w", err)
+			unwritten = append(unwritten, fmt.Errorf("--save: %w", err))
 		}
 	}
-	return errors.Join(o.writePerfetto(r.Report, r.Events), o.show(a, r.Report))
+	unwritten = append(unwritten, o.writePerfetto(r.Report, r.Events), o.show(a, r.Report))
+	return errors.Join(unwritten...)
 }
 
 // newCollector makes a collector of series that names programs, for a thread may have a name of its
@@ -183,7 +189,7 @@ func (o *traceOptions) show(a *app, r *chain.Report) error {
 }
 
 // writePerfetto writes the worst calls and what was on their disks.
-func (o *traceOptions) writePerfetto(r *chain.Report, b *events.Batch) (err error) {
+func (o *traceOptions) writePerfetto(r *chain.Report, b *events.Batch) error {
 	if o.perfetto == "" {
 		return nil
 	}
@@ -199,9 +205,12 @@ func (o *traceOptions) writePerfetto(r *chain.Report, b *events.Batch) (err erro
 			}
 		}
 	}
-	f, err := os.Create(o.perfetto)
+	f, err := safefile.Create(o.perfetto, safefile.Options{})
 	if err != nil {
 		return fmt.Errorf("--perfetto: %w", err)
 	}
-	return errors.Join(perfetto.Write(f, r.Header, r.Worst, requests, w.Label), f.Close())
+	if err := perfetto.Write(f, r.Header, r.Worst, requests, w.Label); err != nil {
+		return errors.Join(fmt.Errorf("--perfetto: %w", err), f.Discard())
+	}
+	return f.Commit()
 }

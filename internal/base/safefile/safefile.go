@@ -72,6 +72,7 @@ func (f *File) begin() error {
 	if err != nil {
 		return err
 	}
+	f.sweep()
 	mode := f.opt.Mode.Perm()
 	if old != nil {
 		mode = ownerMode // until it has the old file's owner
@@ -80,6 +81,9 @@ func (f *File) begin() error {
 		// The name cannot be guessed, and O_EXCL refuses whatever stands there, links included.
 		f.temp = tempPrefix(f.name) + rand.Text() + tempSuffix
 		f.file, err = f.folder.OpenFile(f.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+		if err == nil && f.swept() {
+			err = errors.Join(fs.ErrExist, f.file.Close())
+		}
 		if !errors.Is(err, fs.ErrExist) {
 			break
 		}
@@ -91,6 +95,40 @@ func (f *File) begin() error {
 		return errors.Join(err, f.file.Close(), f.folder.Remove(f.temp))
 	}
 	return nil
+}
+
+// sweep removes the temporary files of killed writers of the same file. A writer that lives has its
+// own locked.
+func (f *File) sweep() {
+	entries, err := fs.ReadDir(f.folder.FS(), ".")
+	if err != nil {
+		return // a folder that may be written but not read
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !IsLeftover(e.Name()) || !strings.HasPrefix(e.Name(), tempPrefix(f.name)) {
+			continue
+		}
+		left, err := f.folder.OpenFile(e.Name(), os.O_WRONLY|openNonblock, 0)
+		if err != nil {
+			continue // another user's
+		}
+		if ours, _ := tryLock(left); ours {
+			_ = f.folder.Remove(e.Name()) // the next writer tries again
+		}
+		_ = left.Close()
+	}
+}
+
+// swept locks the new temporary file. It reports whether another writer took it for a killed one's
+// before it was locked.
+func (f *File) swept() bool {
+	_, held := tryLock(f.file)
+	is, err := f.file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := f.folder.Lstat(f.temp)
+	return held || err != nil || !os.SameFile(is, there)
 }
 
 // replaced is the file that is to be replaced, nil if there is none.
@@ -135,12 +173,18 @@ func (f *File) Commit() (err error) {
 		return fs.ErrClosed
 	}
 	defer func() { err = errors.Join(err, f.folder.Close()) }()
-	err = errors.Join(f.file.Sync(), f.file.Close())
+	err = f.file.Sync()
+	if !renamesOpen {
+		err = errors.Join(err, f.file.Close())
+	}
 	if err == nil {
 		_, err = f.replaced() // what stood there when it began may be something else now
 	}
 	if err == nil {
 		err = f.place()
+	}
+	if renamesOpen {
+		err = errors.Join(err, f.file.Close()) // and gives up the lock
 	}
 	temp := f.temp
 	f.temp = ""

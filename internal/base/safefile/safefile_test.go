@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -225,4 +227,63 @@ func modeOf(t *testing.T, path string) fs.FileMode {
 		t.Fatal(err)
 	}
 	return info.Mode().Perm()
+}
+
+// TestCreateRemovesWhatAKilledWriterLeft: the next writer of the same file removes it. The temporary
+// file of a writer that lives stays, and so do those of other files.
+func TestCreateRemovesWhatAKilledWriterLeft(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.csv")
+	living, err := safefile.Create(path, safefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".a.csv.KILLED.plimsoll-tmp", ".b.csv.KILLED.plimsoll-tmp", ".a.csv.plimsoll"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := safefile.Write(path, []byte("second"), safefile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, path, "second")
+	if _, err := living.Write([]byte("first, late")); err != nil {
+		t.Fatal(err)
+	}
+	if err := living.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, path, "first, late")
+
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range left {
+		names = append(names, e.Name())
+	}
+	if want := []string{".a.csv.plimsoll", ".b.csv.KILLED.plimsoll-tmp", "a.csv"}; !slices.Equal(names, want) {
+		t.Errorf("left %q, want %q", names, want)
+	}
+}
+
+// TestWritersOfOneFileAtTheSameTime: each writes the file whole, and none removes another's.
+func TestWritersOfOneFileAtTheSameTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	var group sync.WaitGroup
+	failed := make([]error, 8)
+	for i := range failed {
+		group.Go(func() {
+			for range 50 {
+				failed[i] = errors.Join(failed[i], safefile.Write(path, []byte("whole"), safefile.Options{}))
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(failed...); err != nil {
+		t.Error(err)
+	}
+	want(t, path, "whole")
+	alone(t, path)
 }

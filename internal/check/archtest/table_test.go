@@ -149,7 +149,7 @@ var layers = []Layer{
 		"record/recording", "judge/rules", "judge/diagnose",
 	}},
 
-	{"trace/events", "what a trace sees: slow calls, waits, requests, commits, and the file that keeps them", nil},
+	{"trace/events", "what a trace sees: slow calls, waits, requests, commits, and the file that keeps them", []string{"base/safefile"}},
 	{"trace/probe", "eBPF programs on BTF tracepoints, and the ring they fill", []string{
 		"trace/events",
 	}},

@@ -53,3 +53,17 @@ func beingWritten(dir string) bool {
 	defer f.Close()
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
+
+// lockMarks waits for the lock of the file of marks. It is held while one line is written, or 256.
+func lockMarks(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF):
+			return nil // on a file system without locks, continue without one
+		}
+		return err
+	}
+}

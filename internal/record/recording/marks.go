@@ -40,6 +40,8 @@ const (
 	// which it is written anew with what counts.
 	marksBytesMax  = 256 << 10
 	marksBytesFull = 128 << 10
+	// marksTries is how often a file that others write anew is opened.
+	marksTries = 1000
 )
 
 // NewMark is a mark whose text is one line that any terminal shows safely. It is an error if the
@@ -128,7 +130,7 @@ func appendMark(file string, line []byte) error {
 	if err := safefile.IsFile(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE|openNoFollow, 0o644) //nolint:gosec // as readable as the recording
+	f, err := openMarks(file)
 	if err != nil {
 		return err
 	}
@@ -159,8 +161,33 @@ func appendMark(file string, line []byte) error {
 	if last[0] != '\n' {
 		line = append([]byte{'\n'}, line...)
 	}
-	_, err = f.Write(line) // one call: others append at the same time
+	_, err = f.Write(line) // in one call, for file systems without locks
 	return errors.Join(err, f.Sync())
+}
+
+// openMarks opens and locks the file of marks. Whoever waited for the lock may have opened a file that
+// was written anew meanwhile: then the new one is opened.
+func openMarks(file string) (*os.File, error) {
+	for range marksTries {
+		f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE|openNoFollow, 0o644) //nolint:gosec // as readable as the recording
+		if err != nil {
+			return nil, err
+		}
+		if err := lockMarks(f); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		opened, err := f.Stat()
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		if there, err := os.Lstat(file); err == nil && os.SameFile(opened, there) {
+			return f, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s was replaced %d times while it was opened", file, marksTries)
 }
 
 // Mark adds a mark.

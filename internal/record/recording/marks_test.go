@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,4 +118,31 @@ func FuzzMarks(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMarksSetAtTheSameTime: each mark that was acknowledged is there, also while the file is written
+// anew because it is large.
+func TestMarksSetAtTheSameTime(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "rec")
+	mustRecord(t, dir)
+	old := `{"at":"` + marked.Format(time.RFC3339) + `","text":"` + strings.Repeat("y", MarkTextMax) + "\"}\n"
+	mustWrite(t, filepath.Join(dir, MarksName), []byte(strings.Repeat(old, marksBytesFull/len(old)-20)))
+
+	const setters, each = 10, 20
+	failed := make([]error, setters)
+	var group sync.WaitGroup
+	for i := range setters {
+		group.Go(func() {
+			for k := range each {
+				failed[i] = errors.Join(failed[i], AddMark(dir, Mark{At: marked.Add(time.Duration(i*each+k+1) * time.Second), Text: strings.Repeat("z", MarkTextMax)}))
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(failed...); err != nil {
+		t.Fatal(err)
+	}
+	if all := ReadMarks(dir); len(all) != setters*each+1 {
+		t.Errorf("%d marks, want the old one and the %d that were acknowledged", len(all), setters*each)
+	}
 }

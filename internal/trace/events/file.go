@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"plimsoll/internal/base/safefile"
 )
 
 // Version is that of the file format: a gzip stream of JSON, a line for the header and a line for
@@ -54,14 +55,17 @@ func Save(w io.Writer, h *Header, b *Batch) error {
 	return errors.Join(append(errs, z.Close())...)
 }
 
-// SaveFile writes a trace to a new file, or over one that is there.
+// SaveFile writes a trace to a new file, or over one that is there: whole or not at all.
 func SaveFile(path string, h *Header, b *Batch) error {
-	f, err := os.Create(path)
+	f, err := safefile.Create(path, safefile.Options{})
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(f)
-	return errors.Join(Save(out, h, b), out.Flush(), f.Close())
+	if err := errors.Join(Save(out, h, b), out.Flush()); err != nil {
+		return errors.Join(err, f.Discard())
+	}
+	return f.Commit()
 }
 
 // Load reads what [Save] wrote.
@@ -111,7 +115,7 @@ func (b *Batch) add(l *line) {
 
 // LoadFile reads a saved trace.
 func LoadFile(path string) (*Header, *Batch, error) {
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}

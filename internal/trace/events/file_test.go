@@ -2,6 +2,8 @@ package events
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -33,5 +35,33 @@ func TestSaveLoad(t *testing.T) {
 	}
 	if _, _, err := Load(strings.NewReader("plain text")); err == nil || !strings.Contains(err.Error(), "not a saved trace") {
 		t.Error(err)
+	}
+}
+
+// TestSaveFileKeepsWhatIsThere: a trace is saved whole or not at all, and not through a link.
+func TestSaveFileKeepsWhatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "calls.trace")
+	if err := SaveFile(path, &Header{Target: "first"}, &Batch{}); err != nil {
+		t.Fatal(err)
+	}
+
+	// A header that JSON does not have ends the second one half way.
+	if err := SaveFile(path, &Header{Target: "second", Began: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}, &Batch{}); err == nil {
+		t.Fatal("a header with a time before the year 0 was saved")
+	}
+	if h, _, err := LoadFile(path); err != nil || h.Target != "first" {
+		t.Errorf("what was there is gone: %+v, %v", h, err)
+	}
+
+	link := filepath.Join(dir, "link.trace")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err)
+	}
+	if err := SaveFile(link, &Header{Target: "third"}, &Batch{}); err == nil {
+		t.Error("a trace was saved through a link")
+	}
+	if h, _, err := LoadFile(path); err != nil || h.Target != "first" {
+		t.Errorf("what the link points at was overwritten: %+v, %v", h, err)
 	}
 }
