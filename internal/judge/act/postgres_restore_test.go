@@ -55,6 +55,11 @@ func TestPostgresSettingsRestored(t *testing.T) {
 		{"a text with quotes elsewhere", "more-wal", []string{"ALTER SYSTEM SET max_wal_size = '2GB'", `ALTER SYSTEM SET log_line_prefix = '%m ''it'' '`}},
 		{"three, of which one is set", "background-writer", []string{"ALTER SYSTEM SET bgwriter_delay = '300ms'"}},
 		{"idle sessions", "idle-in-transaction", nil},
+		{"compression", "wal-compression", nil},
+		{"a delay", "commit-delay", []string{"ALTER SYSTEM SET commit_delay = 50000"}},
+		{"logging", "log-temp-files", []string{"ALTER SYSTEM SET log_temp_files = '1GB'"}},
+		{"autovacuum", "slower-autovacuum", []string{"ALTER SYSTEM SET autovacuum_vacuum_cost_limit = 2000"}},
+		{"slots", "bound-slots", nil},
 		{"for the next start", "shared-buffers", []string{"ALTER SYSTEM SET shared_buffers = '32MB'"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,6 +92,28 @@ func postgresWay(t *testing.T, remedy string, place rules.Place) act.Way {
 	}
 	t.Fatalf("no remedy %s in %s", remedy, place)
 	return act.Way{}
+}
+
+// What the reader sets in the shell reaches the server as a value, not as the name of a variable.
+func TestStatementsTakeVariables(t *testing.T) {
+	for remedy, want := range map[string]string{
+		"end-blocker": "SELECT pg_terminate_backend(42)",
+		"drop-slot":   "SELECT pg_drop_replication_slot('a b')",
+	} {
+		t.Run(remedy, func(t *testing.T) {
+			tools := t.TempDir()
+			for name, text := range map[string]string{"sudo": "shift 2; exec \"$@\"", "psql": "for last; do :; done; printf %s \"$last\""} {
+				if err := os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b := benchOf(t, postgresWay(t, remedy, rules.Host), map[string]string{})
+			b.env = append(b.env, "PATH="+tools+":"+os.Getenv("PATH"), "PID=42", "SLOT=a b")
+			if got := b.run(b.way.Do); got != want {
+				t.Errorf("the server gets %q, want %q", got, want)
+			}
+		})
+	}
 }
 
 // pg_wal moves, moves back and moves again: nothing nests, and the link leads to the WAL in use. Where the

@@ -20,7 +20,7 @@ func Knowledge() rules.Knowledge {
 		// A commit waits for a flush of the WAL; commits at the same time share one (xlog.c, XLogFlush).
 		Synced:    &rules.Synced{Does: "commits at most %s times per second", Source: "a commit waits for one flush of the WAL"},
 		Signals:   signals,
-		Rules:     []rules.Rule{commitStall(), lockWait(), standbyWait(), clientWait(), checkpointBurst(), checkpointRequested(), walFlush(), commitDelay(), walBuffers(), fullPageImages(), backendWrites()},
+		Rules:     []rules.Rule{commitStall(), lockWait(), standbyWait(), clientWait(), checkpointBurst(), checkpointRequested(), walFlush(), commitDelay(), walBuffers(), fullPageImages(), autovacuum(), tempFiles(), walKept(), backendWrites()},
 		Scripts:   scripts,
 		Stalls:    stalls,
 		Felt:      felt,

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,9 +41,27 @@ func client(at rules.ClientAt, statements []string) []string {
 		arg("-d", at.Facts["server.database"])
 	}
 	for _, s := range statements {
-		words = append(words, "-c", shellword.Readable(s))
+		words = append(words, "-c", sqlWord(s))
 	}
 	return []string{strings.Join(words, " ")}
+}
+
+// variables are values that the reader sets in the shell, as the program prints them.
+var variables = regexp.MustCompile(`"\$\{[A-Z_]+:\?[^"]*\}"`)
+
+// sqlWord is a statement as one word of a shell. Variables stay outside of its quotes: within, they
+// would reach the server as they are written.
+func sqlWord(statement string) string {
+	var b strings.Builder
+	end := 0
+	for _, at := range variables.FindAllStringIndex(statement, -1) {
+		b.WriteString(shellword.Quote(statement[end:at[0]]) + statement[at[0]:at[1]])
+		end = at[1]
+	}
+	if end == 0 {
+		return shellword.Readable(statement)
+	}
+	return b.String() + shellword.Quote(statement[end:])
 }
 
 // A setting is one of PostgreSQL's, with the value to set (a template, as SQL has it) and the name of
@@ -188,6 +207,35 @@ var (
 		Wait:    10 * time.Minute, Until: "what stalls usually would have come again",
 		Settings: []string{"postgresql.commit_delay", CommitDelay.Name}}
 
+	// A slot cannot be made again with what it kept.
+	dropSlot = &rules.Remedy{Name: "drop-slot", Title: "Drop a replication slot that nobody uses any more",
+		Recipes: []rules.Recipe{{
+			Look:  rules.Ask("SELECT slot_name, slot_type, database, active, pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)) AS keeps FROM pg_replication_slots ORDER BY pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) DESC NULLS LAST"),
+			Do:    rules.Ask(`SELECT pg_drop_replication_slot('{{ask .slot "SLOT" "a slot that look shows as not active, once you know that its consumer will not come back"}}')`),
+			Check: rules.Ask("SELECT slot_name, active FROM pg_replication_slots", "SELECT pg_size_pretty(sum(size)) AS pg_wal FROM pg_ls_waldir()"), Kept: "a slot that is dropped stays dropped",
+			NoUndo: "its consumer cannot continue: a standby has to be made anew or to restore WAL from the archive, a logical subscriber to copy its tables again"}},
+		Cost: "whoever used the slot has to start from the beginning",
+		Wait: 10 * time.Minute, Until: "a checkpoint has passed, which removes the WAL"}
+
+	boundSlots = &rules.Remedy{Name: "bound-slots", Title: "Bound the WAL that slots keep (13 and later)",
+		Recipes: reloaded(setting{"max_slot_wal_keep_size", "'{{.keep}}MB'", "keep", "{{.keep}}"}),
+		Cost:    "a slot that is further behind is lost, and its consumer has to start from the beginning",
+		Wait:    10 * time.Minute, Until: "a checkpoint has passed",
+		Settings: []string{"postgresql.max_slot_wal_keep_size", MaxSlotKept.Name}, Size: sizeSlots, Example: rules.Values{"keep": "16384"},
+		Needed: func(c *rules.Case, _ rules.Values) bool { return !(timeline.Max(c.One(MaxSlotKept)) > 0) }}
+
+	logTempFiles = &rules.Remedy{Name: "log-temp-files", Title: "Log the queries that write large temporary files",
+		Recipes: reloaded(setting{"log_temp_files", "'64MB'", "temp", "65536"}),
+		Cost:    "a line in the server's log for each such file",
+		Wait:    30 * time.Minute, Until: "what stalls usually would have come again"}
+
+	slowerAutovacuum = &rules.Remedy{Name: "slower-autovacuum", Title: "Let autovacuum read and write less per second",
+		Recipes: reloaded(setting{"autovacuum_vacuum_cost_limit", "{{.cost}}", "cost", "{{.cost}}"}),
+		Cost:    "a vacuum takes twice as long: look that tables do not bloat and that the age of unfrozen transactions does not keep growing",
+		Wait:    30 * time.Minute, Until: "autovacuum has been at work again; up to version 15 a worker takes the new limit with its next table",
+		Settings: []string{AutovacuumCostLimit.Name}, Size: sizeAutovacuum, Example: rules.Values{"cost": "100"},
+		Needed: func(_ *rules.Case, v rules.Values) bool { return v["cost"] != "" }}
+
 	cleanEarlier = &rules.Remedy{Name: "background-writer", Title: "Let the background writer clean more buffers",
 		Recipes: reloaded(setting{"bgwriter_lru_maxpages", "1000", "pages", "1000"}, setting{"bgwriter_delay", "'50ms'", "delay", "50"}, setting{"bgwriter_lru_multiplier", "4.0", "multiplier", "4.0"}),
 		Cost:    "some pages are written more than once between two checkpoints",
@@ -218,6 +266,35 @@ func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Valu
 		out["need"] = rules.Value(fmt.Sprintf("%.0f", math.Ceil(need/1024)*1024))
 		return out
 	}
+}
+
+// slotMost is the most WAL in MB that slots may keep, unless max_wal_size is more than a quarter of it.
+const slotMost = 16384
+
+// sizeSlots is max_slot_wal_keep_size: some times max_wal_size, because less than one would lose slots
+// that are hardly behind.
+func sizeSlots(c *rules.Case, _ *rules.Finding) rules.Values {
+	most := float64(slotMost)
+	if size := timeline.Max(c.One(MaxWALSize)) / mib; 4*size > most {
+		most = 4 * size
+	}
+	return rules.Values{"keep": rules.Value(fmt.Sprintf("%.0f", most))}
+}
+
+// leastCostLimit is the cost limit under which autovacuum falls behind on any busy server: a quarter
+// of the default.
+const leastCostLimit = 50
+
+// sizeAutovacuum is half of the present cost limit; "" if that is too little to be halved.
+func sizeAutovacuum(c *rules.Case, _ *rules.Finding) rules.Values {
+	have := timeline.Max(c.One(AutovacuumCostLimit))
+	switch {
+	case math.IsNaN(have):
+		have = 200 // the default of vacuum_cost_limit
+	case have/2 < leastCostLimit:
+		return rules.Values{"cost": ""}
+	}
+	return rules.Values{"cost": rules.Value(fmt.Sprintf("%.0f", have/2))}
 }
 
 const (

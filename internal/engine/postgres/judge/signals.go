@@ -49,6 +49,13 @@ var (
 		`sum(irate(pg_stat_io_fsync_total{backend_type="client backend",object="relation",context="normal"}[$w]))`,
 		`irate(pg_stat_bgwriter_buffers_backend_fsync_total[$w])`,
 		`irate(pg_stat_bgwriter_buffers_backend_fsync[$w])`)
+	// From 18 on an operation can be of several blocks, and bytes are counted (release notes of 18).
+	AutovacuumMoved = signal("postgres_autovacuum_moved:bytes", "bytes/s", "bytes that autovacuum workers read from and wrote to files per second (16 and later)",
+		`sum(irate(pg_stat_io_read_bytes_total{backend_type="autovacuum worker"}[$w])) + sum(irate(pg_stat_io_write_bytes_total{backend_type="autovacuum worker"}[$w]))`,
+		`8192 * (sum(irate(pg_stat_io_reads_total{backend_type="autovacuum worker"}[$w])) + sum(irate(pg_stat_io_writes_total{backend_type="autovacuum worker"}[$w])))`)
+	TempWritten = signal("postgres_temp:bytes", "bytes/s", "temporary files of queries, credited when a file is closed",
+		`sum(irate(pg_stat_database_temp_bytes[$w]))`,
+		`sum(irate(pg_stat_database_temp_bytes_total[$w]))`)
 	WALGenerated = signal("postgres_wal:bytes", "bytes/s", "WAL generated per second",
 		`irate(pg_stat_wal_wal_bytes[$w])`,
 		`irate(pg_stat_wal_bytes_total[$w])`,

@@ -58,6 +58,15 @@ var (
 		Exprs: []string{`sum by (wait_event_type, wait_event) (plimsoll_postgres_checkpointer_count)`}})
 	OldestTransaction = signal("postgres_oldest_transaction:seconds", "seconds", "age of the oldest transaction of a client that is executing",
 		`max(pg_stat_activity_max_tx_duration{state="active",`+clients+`})`)
+	// A group of sessions that is empty has no series in an exporter: it is 0 where others are counted by
+	// type.
+	Autovacuum = signal("postgres_autovacuum:count", "", "autovacuum workers at work",
+		`sum(pg_stat_activity_count{backend_type="autovacuum worker"}) or 0 * sum(pg_stat_activity_count{backend_type!=""})`)
+	WraparoundWorkers = signal("postgres_wraparound_workers:count", "", "autovacuum workers that freeze a table to prevent wraparound",
+		`sum(plimsoll_postgres_wraparound_workers)`)
+	// SpillWaiting counts sessions of any age and type: a report and its parallel workers spill.
+	SpillWaiting = signal("postgres_spill_waiting:count", "", "sessions that wait for reads and writes of temporary files",
+		`sum(pg_stat_activity_count{wait_event=~"BufFile.*"}) or 0 * sum(pg_stat_activity_count{backend_type!=""})`)
 	IdleInTransaction = signal("postgres_idle_in_transaction:count", "", "sessions idle in a transaction, which keep their locks",
 		`sum(pg_stat_activity_count{state=~"idle in transaction.*"})`)
 	IdleInTransactionAge = signal("postgres_idle_in_transaction_age:seconds", "seconds", "age of the oldest transaction whose session is idle",

@@ -25,12 +25,12 @@ var (
 	WALSize = signal("postgres_wal_size:bytes", "bytes", "size of pg_wal",
 		`pg_wal_size_bytes`)
 	InactiveSlots = signal("postgres_inactive_slots:count", "", "replication slots without a consumer",
-		`count(pg_replication_slots_active == 0)`,
-		`count(pg_replication_slot_slot_is_active == 0)`,
+		`count(pg_replication_slots_active) - sum(pg_replication_slots_active)`,
+		`count(pg_replication_slot_slot_is_active) - sum(pg_replication_slot_slot_is_active)`,
 		`sum(plimsoll_postgres_inactive_slots)`)
-	SlotKept = signal("postgres_slot_kept:bytes", "bytes", "WAL that the slot furthest behind keeps",
-		`max(pg_replication_slots_pg_wal_lsn_diff)`,
-		`max(pg_replication_slot_pg_wal_lsn_diff)`,
+	// A slot in use keeps WAL as well, as much as its consumer is behind.
+	SlotKept = signal("postgres_slot_kept:bytes", "bytes", "WAL that the slot without a consumer that is furthest behind keeps",
+		`max(pg_replication_slots_pg_wal_lsn_diff unless on(slot_name) (pg_replication_slots_active == 1)) or 0 * max(pg_replication_slots_pg_wal_lsn_diff)`,
 		`max(plimsoll_postgres_slot_kept_bytes)`)
 	ArchiveFailed = signal("postgres_archive_failed:rate", "1/s", "attempts to archive a WAL file that failed, per second",
 		`irate(pg_stat_archiver_failed_count[$w])`,

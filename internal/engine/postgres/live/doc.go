@@ -9,7 +9,8 @@
 //
 //	each second   pg_stat_database, pg_stat_activity by state, type and wait event, pg_stat_bgwriter,
 //	              pg_stat_checkpointer (17 and later), pg_stat_wal (14), pg_stat_io (16),
-//	              pg_stat_archiver, pg_replication_slots, and what the checkpointer waits for
+//	              pg_stat_archiver, pg_replication_slots, the age of unfrozen transactions, and what
+//	              autovacuum's workers and the checkpointer do
 //	now and then  the size of pg_wal (10 s), settings and the
 //	              databases' sizes (60 s)
 //
@@ -21,6 +22,8 @@
 //	plimsoll_postgres_wal_position_bytes       how far WAL was written or, on a standby, replayed (before 14)
 //	plimsoll_postgres_inactive_slots           replication slots without a consumer
 //	plimsoll_postgres_slot_kept_bytes          the most WAL that one of them keeps
+//	plimsoll_postgres_unfrozen_age             age in transactions of the oldest one that is not frozen
+//	plimsoll_postgres_wraparound_workers       autovacuum workers that freeze a table to prevent wraparound
 //	plimsoll_postgres_checkpointer_count       1 for what the checkpointer waits for, by wait_event_type and wait_event
 //
 // A group of pg_stat_activity_count that has become empty is 0: that no session waits for WALSync

@@ -149,6 +149,12 @@ func viewsOf(total bool) []view {
 		{name: "the position in WAL", until: v14, from: "(SELECT) AS x", of: []column{{metric: "plimsoll_postgres_wal_position_bytes",
 			name: "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, '0/0')"}}},
 		{name: "whether it is a standby", from: "(SELECT) AS x", of: []column{{metric: "pg_replication_is_replica", name: "pg_is_in_recovery()::int"}}},
+		// The exporter has one of each database, named seconds, which it is not.
+		{name: "the age of unfrozen transactions", from: "pg_database WHERE datallowconn", of: []column{
+			{name: "max(age(datfrozenxid))", metric: "plimsoll_postgres_unfrozen_age"}}},
+		// Whoever may not see a worker's query sees no such worker, which is no zero.
+		{name: "what autovacuum workers do", from: "pg_stat_activity WHERE backend_type = 'autovacuum worker'", of: []column{{metric: "plimsoll_postgres_wraparound_workers",
+			name: "CASE WHEN pg_has_role('pg_read_all_stats', 'usage') THEN count(*) FILTER (WHERE query LIKE '%(to prevent wraparound)%') END"}}},
 		{name: "pg_stat_archiver", from: "pg_stat_archiver", of: named("pg_stat_archiver_", "", "archived_count", "failed_count")},
 		// What a slot keeps is counted from its restart_lsn; a standby's own slots from what it replayed.
 		{name: "pg_replication_slots", from: "pg_replication_slots", of: []column{
