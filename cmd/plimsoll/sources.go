@@ -157,10 +157,16 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 		live[i] = in.Source
 	}
 	exposition.Several(live)
-	for i := range inputs {
-		inputs[i].Source = live[i]
+	exposition.Joined(live)
+	kept := inputs[:0]
+	for i, in := range inputs {
+		if in.Source != nil && live[i] == nil {
+			continue // it is part of another now
+		}
+		in.Source = live[i]
+		kept = append(kept, in)
 	}
-	return inputs, nil
+	return kept, nil
 }
 
 // expand replaces a folder of sources by its contents.

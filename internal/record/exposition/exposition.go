@@ -26,6 +26,7 @@ package exposition
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ const (
 
 // New prepares a file of pages, with the exporters that are known.
 func New(from source.File, exporters []Exporter) source.Source {
-	out := &file{from: from, exporters: exporters}
+	out := &file{parts: []source.File{from}, exporters: exporters}
 	out.SetDescription(recording.Source{Kind: "openmetrics", Name: from.Path})
 	return out
 }
@@ -118,10 +119,14 @@ func isNameByte(c byte, inside bool) bool {
 type file struct {
 	source.Recorded
 
-	from      source.File
+	parts     []source.File // several: each holds one page
 	exporters []Exporter
 	dump      dump
+	period    time.Duration // of undated pages at least; 0: unknown
 }
+
+// path is what the source is called after.
+func (f *file) path() string { return f.parts[0].Path }
 
 // Read implements source.Source. The file is read twice: how many pages there
 // are, which places those without a time, is known only at its end.
@@ -152,6 +157,8 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if r.period <= 0 {
 		r.period = time.Second
 	}
+	r.period = max(r.period, f.period)
+	r.saved = pages == len(f.parts) && f.savedApart()
 	if _, err := f.each(ctx, opt, loc, 1, where, func(p *page) error { return r.take(ctx, p) }, r.noteLost); err != nil {
 		return err
 	}
@@ -164,7 +171,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 // detect reads the beginning of the file, which shows whether it is a dump.
 func (f *file) detect() error {
-	in, err := f.from.Open()
+	in, err := f.parts[0].Open()
 	if err != nil {
 		return fmt.Errorf("metrics file: %w", err)
 	}
@@ -173,7 +180,7 @@ func (f *file) detect() error {
 	head := make([]byte, detectBytes)
 	n, err := io.ReadFull(in, head)
 	if n == 0 && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("metrics file %s: %w", f.from.Path, err)
+		return fmt.Errorf("metrics file %s: %w", f.path(), err)
 	}
 	f.dump = detectDump(head[:n])
 	return nil
@@ -182,15 +189,37 @@ func (f *file) detect() error {
 // nothing is the error of a file without a single sample.
 func (f *file) nothing(r *fileReader) error {
 	if r.damage.Text != "" {
-		return fmt.Errorf("metrics file %s: no sample could be read; first at byte %d: %s; save a page with: curl -s http://host:port/metrics", f.from.Path, r.damage.Offset, r.damage.Text)
+		return fmt.Errorf("metrics file %s: no sample could be read; first at byte %d: %s; save a page with: curl -s http://host:port/metrics", f.path(), r.damage.Offset, r.damage.Text)
 	}
-	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics", f.from.Path)
+	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics", f.path())
 }
 
 // each passes the pages of the file to visit, in order, and reports whether any of them had a date. lost,
 // if not nil, is called if reading failed before the newest page had a sample.
 func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates, visit func(*page) error, lost func(at int64, why error)) (dated bool, err error) {
-	in, err := f.from.Open()
+	var done, total int64
+	for _, part := range f.parts {
+		total += part.Bytes
+	}
+	for _, part := range f.parts {
+		progress := func(pos int64) {
+			if opt.Progress != nil {
+				opt.Progress((pass*total+done+pos)/2, total) // two passes make one piece of work
+			}
+		}
+		d, err := f.eachOf(ctx, part, loc, where, visit, lost, progress)
+		if err != nil {
+			return false, err
+		}
+		dated = dated || d
+		done += part.Bytes
+	}
+	return dated, nil
+}
+
+// eachOf is each, of one part.
+func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location, where dates, visit func(*page) error, lost func(at int64, why error), progress func(int64)) (dated bool, err error) {
+	in, err := part.Open()
 	if err != nil {
 		return false, fmt.Errorf("metrics file: %w", err)
 	}
@@ -208,14 +237,13 @@ func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location,
 			return s.dated, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("metrics file %s: read failed after %d bytes: %w", f.from.Path, s.pos, err)
+			return false, fmt.Errorf("metrics file %s: read failed after %d bytes: %w", part.Path, s.pos, err)
 		}
+		p.path, p.saved = part.Path, part.Modified
 		if err := visit(p); err != nil {
 			return false, err
 		}
-		if opt.Progress != nil {
-			opt.Progress((pass*f.from.Bytes+s.pos)/2, f.from.Bytes) // two passes make one piece of work
-		}
+		progress(s.pos)
 	}
 }
 
@@ -229,6 +257,8 @@ type fileReader struct {
 	pages, index int
 	period       time.Duration
 	prev         time.Time
+	saved        bool // a page's time is when its file was saved
+	dated        int  // pages with such a time
 	guessed      int
 	span         span
 	damage       recording.Note // the first of it
@@ -241,6 +271,10 @@ func (r *fileReader) take(ctx context.Context, p *page) error {
 	at, known := p.time, p.timed
 	if !known && r.parser.nodeTime > 0 {
 		at, known = time.UnixMilli(int64(r.parser.nodeTime*1000)), true
+	}
+	if !known && r.saved {
+		at, known = p.saved, true
+		r.dated++
 	}
 	if !known {
 		at = r.guess()
@@ -268,7 +302,7 @@ func (r *fileReader) guess() time.Time {
 	if !r.prev.IsZero() {
 		return r.prev.Add(r.period)
 	}
-	return r.f.from.Modified.Add(-time.Duration(r.pages-1-r.index) * r.period)
+	return r.f.parts[len(r.f.parts)-1].Modified.Add(-time.Duration(r.pages-1-r.index) * r.period)
 }
 
 func (r *fileReader) noteBad(p *page, bad []badLine) {
@@ -276,7 +310,7 @@ func (r *fileReader) noteBad(p *page, bad []badLine) {
 		bad = append(bad, badLine{offset: int64(len(p.body)), text: p.torn})
 	}
 	if len(bad) > 0 && r.damaged == 0 {
-		r.damage = recording.Note{Offset: p.offset + bad[0].offset, Text: bad[0].text}
+		r.damage = recording.Note{File: p.path, Offset: p.offset + bad[0].offset, Text: bad[0].text}
 	}
 	r.damaged += len(bad)
 }
@@ -301,7 +335,7 @@ func clip(b recording.Batch, opt source.Options) recording.Batch {
 
 func (r *fileReader) describe() {
 	d := recording.Source{
-		Kind: "openmetrics", Name: r.f.from.Path,
+		Kind: "openmetrics", Name: r.f.path(),
 		Engine: r.parser.engine(), Version: r.parser.version, Host: r.parser.host,
 		Samples: r.span.n, Period: r.span.period(),
 	}
@@ -311,13 +345,19 @@ func (r *fileReader) describe() {
 	r.f.SetDescription(d)
 	r.w.Source(d)
 	note := func(n recording.Note) {
-		n.Source, n.File = r.f.from.Path, r.f.from.Path
+		n.Source, n.File = r.f.path(), cmp.Or(n.File, r.f.path())
 		r.w.Note(n)
 	}
 	if r.damaged > 0 {
 		r.damage.Kind = recording.NoteDamage
 		r.damage.Text = fmt.Sprintf("%d lines could not be read and were left out, the first at byte %d: %s", r.damaged, r.damage.Offset, r.damage.Text)
 		note(r.damage)
+	}
+	if len(r.f.parts) > 1 {
+		note(recording.Note{Kind: recording.NoteLimit, Text: r.f.joinedText()})
+	}
+	if r.dated > 0 {
+		note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf("%d of %d pages carry no time: the times at which their files were saved are taken", r.dated, r.pages)})
 	}
 	if r.guessed > 0 {
 		note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(

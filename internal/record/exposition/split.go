@@ -20,6 +20,8 @@ type page struct {
 	timed  bool
 	eof    bool   // ends with OpenMetrics' # EOF
 	torn   string // why its end is torn, "" if it is not
+	path   string // of its file
+	saved  time.Time
 }
 
 // contentType is the page's content type as the exporter would have sent it.
