@@ -47,15 +47,17 @@ func detect(c *rules.Case) []rules.Stall {
 			}
 			s := of.stall
 			s.Subject, s.Of = t.Labels.Get("device"), []*rules.Signal{of.await, of.ops}
-			if s.Ops = c.For(of.ops, "device", s.Subject); s.Ops == nil {
-				continue
-			}
+			s.Ops = c.For(of.ops, "device", s.Subject)
 			// One latency of both kinds is judged once, by all requests.
 			if all := c.For(rules.DiskOps, "device", s.Subject); all != nil && c.CombinedLatency(s.Subject) {
 				if s.Class == rules.DeviceReads {
 					continue
 				}
 				s.Combined, s.Ops = true, all
+				s.Of = []*rules.Signal{of.await, rules.DiskOps}
+			}
+			if s.Ops == nil {
+				continue
 			}
 			s.Waiting = make([]float64, len(s.Ops))
 			for k := range s.Waiting {

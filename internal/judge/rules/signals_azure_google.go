@@ -44,5 +44,10 @@ func googleThrottled(name, what, unit string) *Signal {
 
 // CombinedLatency reports whether a device's latency is known of reads and writes together only.
 func (sig *Signals) CombinedLatency(device string) bool {
-	return sig.For(AzureLatency, "device", device) != nil || sig.For(GoogleLatency, "device", device) != nil
+	for _, of := range []*Signal{AzureLatency, GoogleLatency, SysstatLatency} {
+		if sig.For(of, "device", device) != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -9,7 +9,7 @@ var symptomWords = Words{
 	"in cycle":          "{{.share}} of it falls into checkpoints: it was slow in {{.slow}} of {{.all}}, of up to {{.longest}}, most at {{.at}} UTC.",
 	"in cycle headline": "{{.device}} was slow in {{.slow}} of {{.all}}, of up to {{.longest}}, and no client waited for it.",
 	"combined title":    "The device's requests are slow",
-	"combined":          "The latency is the provider's, of reads and writes together: which of them waited is not known.",
+	"combined":          "The latency is one of reads and writes together: which of them waited is not known.",
 	"recurring":         "They recur every {{.period}}.",
 	"latency":           "Mean latency in a stalled interval: median {{.median}}, worst {{.worst}}{{with .calm}}; otherwise {{.}}{{end}}.",
 }

@@ -26,11 +26,14 @@ const (
 	flushTime
 	ioTime
 	ioTimeWeighted
+	requests    // reads and writes together, where they are not told apart
+	requestTime // of these
+	movedBytes  // by these
 	quantities
 )
 
 // metricNames are node_exporter's names (collector diskstats, diskstats_common.go and
-// diskstats_linux.go).
+// diskstats_linux.go), and own names of what only sysstat sums up.
 var metricNames = [quantities]string{
 	reads:            "node_disk_reads_completed_total",
 	readsMerged:      "node_disk_reads_merged_total",
@@ -48,6 +51,9 @@ var metricNames = [quantities]string{
 	flushTime:        "node_disk_flush_requests_time_seconds_total",
 	ioTime:           "node_disk_io_time_seconds_total",
 	ioTimeWeighted:   "node_disk_io_time_weighted_seconds_total",
+	requests:         "sysstat_disk_requests_total",
+	requestTime:      "sysstat_disk_request_seconds_total",
+	movedBytes:       "sysstat_disk_moved_bytes_total",
 }
 
 const (
@@ -71,8 +77,8 @@ func await(q quantity) column { return rate(q, 1e-3) }
 
 // columns are the headings of sysstat 9 to 12 and the keys of its JSON (which
 // leave out the percent sign). Headings left out on purpose: request sizes, which
-// are quotients of others; rqm percentages; svctm, which iostat itself calls
-// meaningless; and tps and await, which mix reads with writes.
+// are quotients of others; rqm percentages; and svctm, which iostat itself calls
+// meaningless.
 var columns = map[string]column{
 	"r/s": rate(reads, 1), "w/s": rate(writes, 1), "d/s": rate(discards, 1), "f/s": rate(flushes, 1),
 	"rrqm/s": rate(readsMerged, 1), "wrqm/s": rate(writesMerged, 1), "drqm/s": rate(discardsMerged, 1),
@@ -87,6 +93,9 @@ var columns = map[string]column{
 
 	"r_await": await(readTime), "w_await": await(writeTime),
 	"d_await": await(discardTime), "f_await": await(flushTime),
+
+	"tps": rate(requests, 1), "kb/s": rate(movedBytes, kib), "mb/s": rate(movedBytes, mib), "await": await(requestTime),
+	"rd_sec/s": rate(readBytes, sector), "wr_sec/s": rate(writtenBytes, sector), // sar
 
 	"aqu-sz": rate(ioTimeWeighted, 1), "avgqu-sz": rate(ioTimeWeighted, 1),
 	"%util": rate(ioTime, 0.01), "util": rate(ioTime, 0.01),
@@ -120,6 +129,15 @@ func (r *rates) finish() {
 	r[writeTime] *= r[writes]
 	r[discardTime] *= r[discards]
 	r[flushTime] *= r[flushes]
+
+	// Requests of both kinds together count only where the kinds have no times of their own.
+	if both := r[reads] + r[writes]; both == both {
+		r[requests] = both
+	}
+	r[requestTime] *= r[requests]
+	if r[writeTime] == r[writeTime] {
+		r[requests], r[requestTime] = math.NaN(), math.NaN()
+	}
 }
 
 // idle reports whether a row shows no activity, which is what -z leaves out.

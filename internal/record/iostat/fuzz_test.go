@@ -17,7 +17,7 @@ func fuzz(t *testing.T, text []byte) {
 	if err != nil {
 		return
 	}
-	series, err := m.Samples(context.Background(), `{__name__=~"node_.+"}`, time.UnixMilli(math.MinInt32), time.UnixMilli(1<<45))
+	series, err := m.Samples(context.Background(), `{__name__=~"(node|sysstat)_.+"}`, time.UnixMilli(math.MinInt32), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +47,7 @@ func seeds(f *testing.F, pattern string) {
 
 func FuzzText(f *testing.F) {
 	seeds(f, "testdata/*.log")
+	seeds(f, "testdata/sar/*")
 	f.Add([]byte(old))
 	f.Add(xlog(banner, stamps, sda, sda+sdb, sdb))
 	f.Fuzz(func(t *testing.T, text []byte) {

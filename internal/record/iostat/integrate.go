@@ -322,10 +322,14 @@ func (it *integrator) notes(s *survey) []recording.Note {
 		out = append(out, recording.Note{Kind: recording.NoteDamage, Offset: d.offset,
 			Text: fmt.Sprintf("%d places in the log could not be read and were skipped, the first at %s: %s", d.count, d.where(), d.what)})
 	}
-	if s.disks && !s.split {
+	switch {
+	case !s.disks || s.awaits:
+	case s.together:
+		limit("the log has one await for reads and writes together (sar, iostat -s, or sysstat before 9.1.5): they are judged together; iostat -xt 1 tells them apart")
+	case !s.split:
 		limit("the log does not separate reads and writes per second (iostat without -x, or with -s): device latency cannot be judged; record with iostat -xt 1")
-	} else if s.disks && !s.awaits {
-		limit("the log has one await for reads and writes together (sysstat before 9.1.5): write latency cannot be judged; record with a newer sysstat")
+	default:
+		limit("the log has no await: device latency cannot be judged; record with iostat -xt 1")
 	}
 	if !s.disks {
 		limit("the log has only CPU reports (iostat -c): devices cannot be judged; record with iostat -xt 1")

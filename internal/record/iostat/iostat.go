@@ -16,6 +16,10 @@
 // iostat's kB are 1,024 bytes, its MB 1,048,576 and its sectors 512 (sysstat: iostat.c counts
 // sectors of 512 bytes and divides by 2 or 2,048).
 //
+// It also reads sar's text (-d, -u, -A) and what sadf makes of sar's files (-d, -p, -j): the history that
+// most hosts keep. These, and sysstat before 9.1.5, have one await for reads and writes; their requests are
+// counted together, under names of our own: sysstat_disk_requests_total, _request_seconds_total.
+//
 // It reads the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d -c -s -p -h --human, in any
 // locale's dates and decimals, several runs appended to one another, and -o JSON, also if cut short by
 // a kill. What a pipeline wrote before each line (a time, a host, a process) is removed and used as the
@@ -91,15 +95,19 @@ func New(from source.File) (source.Source, error) {
 		return nil, fmt.Errorf("%s is not an iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", from.Path, n)
 	}
 	out := &log{from: from, json: isJSON(head), prefix: lineprefix.Detect(head)}
-	out.SetDescription(recording.Source{Kind: "iostat", Name: from.Path})
+	out.sar = !out.json && isSar(head) || out.json && isSadf(head)
+	out.SetDescription(recording.Source{Kind: out.kind(), Name: from.Path})
 	return out, nil
 }
 
 // Sniff reports whether head, the first bytes of a file, are iostat's.
 func Sniff(_ string, head []byte) bool {
 	if isJSON(head) {
-		return bytes.Contains(head, []byte(`"sysstat"`)) &&
-			!bytes.Contains(head, []byte(`"cpu-load"`)) // mpstat
+		return bytes.Contains(head, []byte(`"sysstat"`)) && (isSadf(head) ||
+			bytes.Contains(head, []byte(`"avg-cpu"`)) || bytes.Contains(head, []byte(`"disk_device"`))) // not mpstat's or pidstat's
+	}
+	if isSar(head) {
+		return true
 	}
 	for line := range bytes.Lines(lineprefix.Strip(head)) {
 		line = bytes.TrimRight(line, "\r\n")
@@ -112,12 +120,13 @@ func Sniff(_ string, head []byte) bool {
 
 func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) }
 
-// log is one iostat log; it implements source.Source.
+// log is one iostat log, or a report of sar; it implements source.Source.
 type log struct {
 	source.Recorded
 
 	from   source.File
 	json   bool
+	sar    bool
 	prefix *lineprefix.Form // of each line; nil: none
 }
 
@@ -156,9 +165,20 @@ func (d *damage) add(line, offset int64, what string) {
 	d.count++
 }
 
+// kind is which program's output it is.
+func (l *log) kind() string {
+	if l.sar {
+		return "sar"
+	}
+	return "iostat"
+}
+
 func (l *log) reports(r io.Reader) reports {
-	if l.json {
+	switch {
+	case l.json:
 		return newJSONReports(r)
+	case l.sar:
+		return newSarReports(r)
 	}
 	t := newTextReports(r)
 	t.prefix, t.year = l.prefix, l.from.Modified.Year()
@@ -172,6 +192,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	if err != nil {
 		return err
 	}
+	sv.sar = l.sar
 	if err := sv.usable(l.from.Path); err != nil {
 		return err
 	}
@@ -247,7 +268,7 @@ func (c *counter) Read(p []byte) (int, error) {
 // describe writes the source of the samples and the notes about them.
 func (l *log) describe(w recording.Writer, sv *survey, ck *clock, it *integrator) {
 	d := recording.Source{
-		Kind: "iostat", Name: l.from.Path, Host: sv.found.host,
+		Kind: l.kind(), Name: l.from.Path, Host: sv.found.host,
 		Period: ck.period, Samples: it.samples, Facts: map[string]string{},
 	}
 	if it.samples > 0 {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -55,10 +57,39 @@ func (b *budget) Read(p []byte) (int, error) {
 
 // jsonStatistics is one report.
 type jsonStatistics struct {
-	Timestamp string             `json:"timestamp"`
+	Timestamp jsonTime           `json:"timestamp"`
 	CPU       map[string]float64 `json:"avg-cpu"`
+	Load      []map[string]any   `json:"cpu-load"` // sadf
 	Disk      *[]map[string]any  `json:"disk"`
 }
+
+// A jsonTime is iostat's text, or sadf's parts of it.
+type jsonTime struct {
+	text string
+	sadf bool
+	utc  bool
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *jsonTime) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '{' {
+		var parts struct {
+			Date string `json:"date"`
+			Time string `json:"time"`
+			Zone string `json:"tz"`
+			UTC  int    `json:"utc"` // before sysstat 12.7
+		}
+		if err := json.Unmarshal(b, &parts); err != nil {
+			return err
+		}
+		*t = jsonTime{text: parts.Date + " " + parts.Time, sadf: true, utc: parts.Zone == "UTC" || parts.UTC == 1}
+		return nil
+	}
+	return json.Unmarshal(b, &t.text)
+}
+
+// isSadf reports whether JSON of sysstat is sadf's: sar's files have a date of their own.
+func isSadf(head []byte) bool { return bytes.Contains(head, []byte(`"file-date"`)) }
 
 // next implements reports.
 func (j *jsonReports) next() (*report, bool) {
@@ -125,7 +156,7 @@ func (j *jsonReports) header() error {
 		j.found.kernel = "Linux " + release
 	case "number-of-cpus":
 		return j.dec.Decode(&j.found.cpus)
-	case "date":
+	case "date", "file-date":
 		var date string
 		if err := j.dec.Decode(&date); err != nil {
 			return err
@@ -159,9 +190,14 @@ func (j *jsonReports) fill(s *jsonStatistics) {
 	j.rep.line = j.n
 	j.rep.run = j.found.runs
 	j.rep.sinceBoot = j.first && !j.skip
+	if s.Timestamp.sadf {
+		j.rep.sinceBoot = false
+		s.CPU = allCPUs(s.Load)
+	}
 	j.first = false
-	if st, ok := parseStamp([]byte(s.Timestamp)); ok {
+	if st, ok := parseStamp([]byte(s.Timestamp.text)); ok {
 		j.rep.stamp = st
+		j.rep.stamp.hasZone = st.hasZone || s.Timestamp.utc
 	}
 	j.rep.hasCPU = len(s.CPU) > 0
 	for i, mode := range cpuModes {
@@ -184,17 +220,51 @@ func (j *jsonReports) fill(s *jsonStatistics) {
 	}
 }
 
+// allCPUs is sadf's row of all processors.
+func allCPUs(load []map[string]any) map[string]float64 {
+	for _, row := range load {
+		if row["cpu"] != "all" {
+			continue
+		}
+		out := map[string]float64{}
+		for key, value := range row {
+			if v, ok := value.(float64); ok {
+				if mode, known := sarModes["%"+key]; known {
+					out[cpuModes[mode]] += v
+				}
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// jsonColumn is the column of a key. sadf's keys have no "/s", and write a percent sign out.
+func jsonColumn(key string) column {
+	key = strings.ToLower(key)
+	for _, name := range []string{key, key + "/s", strings.TrimSuffix(key, "-percent")} {
+		if c, ok := columns[name]; ok {
+			return c
+		}
+	}
+	return column{}
+}
+
 func (j *jsonReports) row(row map[string]any) {
 	name, ok := row["disk_device"].(string)
+	if !ok {
+		name, ok = row["disk-device"].(string) // sadf
+	}
 	if !ok || name == "" {
 		j.rep.torn = true
 		j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("a device without a name in report %d", j.n))
 		return
 	}
 	r := noRates()
-	for key, value := range row {
-		if v, ok := value.(float64); ok && v >= 0 && v < rateMax && !math.IsNaN(v) {
-			r.set(columns[strings.ToLower(key)], v)
+	// In order of names: sadf has some figures in two units, rd_sec beside rkB.
+	for _, key := range slices.Sorted(maps.Keys(row)) {
+		if v, ok := row[key].(float64); ok && v >= 0 && v < rateMax && !math.IsNaN(v) {
+			r.set(jsonColumn(key), v)
 		}
 	}
 	r.finish()

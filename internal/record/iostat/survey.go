@@ -23,6 +23,9 @@ type survey struct {
 	disks    bool
 	split    bool // reads and writes apart
 	awaits   bool
+	together bool // one await for reads and writes
+	sar      bool
+	cpu      bool
 	zeroRow  bool // some row of zeros: -z was not given
 	missing  bool // some device was missing in some report
 	stepsSec []int
@@ -77,6 +80,7 @@ func (s *survey) withoutPartitions(r *report) *report {
 func (s *survey) add(r *report) {
 	s.reports++
 	s.comma = s.comma || r.comma
+	s.cpu = s.cpu || r.hasCPU
 	s.addStamp(r)
 	if r.hasDevices {
 		s.disks = true
@@ -89,6 +93,7 @@ func (s *survey) add(r *report) {
 		d := &r.devices[i]
 		s.split = s.split || d.rates[writes] == d.rates[writes]
 		s.awaits = s.awaits || d.rates[writeTime] == d.rates[writeTime]
+		s.together = s.together || d.rates[requestTime] == d.rates[requestTime]
 		run, ok := s.seen[d.name]
 		if ok && run == r.run {
 			known++
@@ -168,6 +173,8 @@ func (s *survey) period(given time.Duration) time.Duration {
 func (s *survey) usable(path string) error {
 	const again = "record again with: S_TIME_FORMAT=ISO iostat -xt 1"
 	switch {
+	case s.sar && !s.disks && !s.cpu:
+		return fmt.Errorf("sar's report %s has no statistics of devices or processors: make it with sar -d -u -f FILE, or sadf -j FILE -- -d -u", path)
 	case s.counted > 0:
 		return nil
 	case s.reports > 0:
