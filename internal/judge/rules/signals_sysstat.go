@@ -4,8 +4,8 @@ package rules
 // together. [DiskWriteAwait] and [DiskReadAwait] take it for each, and findings name it as what it is.
 // The counters are made of a log's figures: see package iostat.
 var SysstatLatency = core.Add(Signal{Name: SignalPrefix + "sysstat_latency:seconds", Unit: "seconds", By: []string{"device"},
-	Help:   "latency of reads and writes together, as sar reports it",
-	Coarse: []string{sysstatLatency}})
+	Help:  "latency of reads and writes together, as sar reports it",
+	Exprs: []string{sysstatLatency}})
 
 const sysstatLatency = "irate(sysstat_disk_request_seconds_total[$w]) / irate(sysstat_disk_requests_total[$w])"
 

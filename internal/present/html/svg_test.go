@@ -2,6 +2,7 @@ package html
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -14,11 +15,11 @@ func TestDrawingIsXML(t *testing.T) {
 	d.text("label", "start", 1, 1, name)
 	in := xml.NewDecoder(strings.NewReader(string(d.done())))
 	for {
-		switch _, err := in.Token(); err {
-		case nil:
-		case io.EOF:
+		_, err := in.Token()
+		if errors.Is(err, io.EOF) {
 			return
-		default:
+		}
+		if err != nil {
 			t.Fatalf("%v in %q", err, d.done())
 		}
 	}

@@ -23,7 +23,7 @@ type sarReports struct {
 	found findings
 	at    map[sarKey]*report
 	order []sarKey
-	next_ int
+	given int
 
 	line, offset int64
 	key          sarKey // the current table's banner and restart
@@ -66,11 +66,11 @@ func (s *sarReports) next() (*report, bool) {
 			return cmp.Or(cmp.Compare(a.banner, b.banner), cmp.Compare(a.restart, b.restart), cmp.Compare(a.second, b.second))
 		})
 	}
-	if s.next_ == len(s.order) {
+	if s.given == len(s.order) {
 		return nil, false
 	}
-	r := s.at[s.order[s.next_]]
-	s.next_++
+	r := s.at[s.order[s.given]]
+	s.given++
 	return r, true
 }
 

@@ -126,11 +126,10 @@ func firstOf(t *testing.T, m *recording.Memory, selector string) string {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, s := range series {
+	for _, s := range series[:min(len(series), 1)] {
 		for _, p := range s.Points {
 			out = append(out, fmt.Sprintf("%.9g", math.Round(p.F*1e6)/1e6))
 		}
-		break
 	}
 	return strings.Join(out, " ")
 }
