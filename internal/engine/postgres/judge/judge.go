@@ -20,7 +20,7 @@ func Knowledge() rules.Knowledge {
 		// A commit waits for a flush of the WAL; commits at the same time share one (xlog.c, XLogFlush).
 		Synced:    &rules.Synced{Does: "commits at most %s times per second", Source: "a commit waits for one flush of the WAL"},
 		Signals:   signals,
-		Rules:     []rules.Rule{commitStall(), lockWait(), standbyWait(), clientWait(), checkpointBurst(), checkpointRequested(), walFlush(), commitDelay(), walBuffers(), fullPageImages(), autovacuum(), tempFiles(), walKept(), backendWrites()},
+		Rules:     []rules.Rule{commitStall(), checkpointsNotSeen(), lockWait(), standbyWait(), clientWait(), checkpointBurst(), checkpointRequested(), walFlush(), commitDelay(), walBuffers(), fullPageImages(), autovacuum(), tempFiles(), walKept(), backendWrites()},
 		Scripts:   scripts,
 		Stalls:    stalls,
 		Felt:      felt,
@@ -31,7 +31,7 @@ func Knowledge() rules.Knowledge {
 		Folder:    "server.data_directory",
 		Bounds:    bounds,
 		Compared:  compared,
-		Providers: []rules.Provider{{Prefix: "pg_", Ways: []rules.Way{{Text: "postgres_exporter's metrics"}}}},
+		Providers: providers,
 		Exporter:  "prometheus-community/postgres_exporter",
 		CoresHint: "max_parallel_workers for PostgreSQL",
 		CacheHint: "PostgreSQL: shared_buffers a quarter",
@@ -67,4 +67,12 @@ func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	}
 	left := timeline.Max(sig.One(CheckpointFlushAfter)) == 0
 	return rules.Cycle{Cells: p.all(), Took: took, Before: 1, After: 1, Flushes: "postgres/checkpoint-burst", Left: left}, true
+}
+
+// providers name the collectors of postgres_exporter that are off by default (up to 0.20.1).
+var providers = []rules.Provider{
+	{Prefix: "pg_stat_checkpointer_", Ways: []rules.Way{{Text: "for PostgreSQL 17 and later postgres_exporter's --collector.stat_checkpointer (0.17.1)"}}},
+	{Prefix: "pg_stat_wal_", Ways: []rules.Way{{Text: "postgres_exporter's --collector.stat_wal"}}},
+	{Prefix: "plimsoll_postgres_", Ways: []rules.Way{{Kind: "postgres", Text: "a `postgres://` address"}}},
+	{Prefix: "pg_", Ways: []rules.Way{{Text: "postgres_exporter's metrics"}}},
 }
