@@ -19,23 +19,25 @@ import (
 
 // DiskOptions bound a [Disk]. The zero value is ready for use.
 type DiskOptions struct {
-	// MaxSeries is how many series are kept; samples of others are dropped and noted. 0 means
-	// 200,000.
+	// MaxSeries is how many series are kept; samples of others are dropped and noted. 0: 200,000.
 	MaxSeries int
 	// BlockSamples is how many samples collect in memory and in the write-ahead log before they
 	// become a block. 0 means 32 million: two days of 150 series at one second.
 	BlockSamples int64
 	// BlockBytes is how much memory they may take before they become a block. 0 means 256 MiB, or
-	// 16 MiB if Keep or KeepBytes is set.
+	// 16 MiB and 4 KiB for each series if Keep or KeepBytes is set.
 	BlockBytes int64
 	// BlockTime is how long they collect before they become a block. 0 means no limit; if Keep or
-	// KeepBytes is set, an hour, or an eighth of Keep if that is less.
+	// KeepBytes is set, an hour; an eighth of Keep if that is less, and a 500th if that is more.
 	BlockTime time.Duration
 	// Keep and KeepBytes make the recording a ring. The oldest blocks are removed once all their
 	// samples are older than the newest sample by Keep, and before the folder's files take more
 	// than KeepBytes. 0 means no limit; KeepBytes is at least [RingBytesMin].
 	Keep      time.Duration
 	KeepBytes int64
+
+	seriesBytes int64 // added to BlockBytes for each series
+	blocks      int   // how many a ring may have; 0: blocksMax
 }
 
 const (

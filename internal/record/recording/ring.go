@@ -31,8 +31,12 @@ const (
 	RingBytesMin = 16 << 20
 	// ringBlockTime is the most time that a ring's block covers, an eighth of Keep if that is less.
 	ringBlockTime = time.Hour
-	// ringBlockBytes is how much memory a ring's samples take before they become a block.
-	ringBlockBytes = 16 << 20
+	// ringBlockBytes is how much memory a ring's samples take before they become a block, and
+	// ringSeriesBytes how much more for each series: 1 KiB of it is the tail, which is not packed, and
+	// the rest is some twenty minutes of packed seconds. Without it, 16,000 series were a block every
+	// minute, and [blocksMax] of them were 16 hours.
+	ringBlockBytes  = 16 << 20
+	ringSeriesBytes = 4 << 10
 	// blocksMax bounds the blocks of a ring, because a recorder leaves one each time it is
 	// restarted.
 	blocksMax = 1000
@@ -59,9 +63,10 @@ func (o DiskOptions) tail() int {
 
 // ringState is what a [Disk] knows as a ring.
 type ringState struct {
-	clock steadyClock
-	begun time.Time    // when collection of the samples not in a block began
-	cut   atomic.Int64 // samples before this time (ms) have been removed; 0: nothing new to apply
+	clock   steadyClock
+	begun   time.Time    // when collection of the samples not in a block began
+	crowded atomic.Bool  // it has had as many blocks as it may, and that is noted
+	cut     atomic.Int64 // samples before this time (ms) have been removed; 0: nothing new to apply
 
 	mu      sync.Mutex
 	stuck   error // why the last block could not be written
@@ -69,16 +74,20 @@ type ringState struct {
 	before  map[string]*earlier // sources of earlier recorders, by name
 }
 
-// ringDefaults sets the sizes of a ring's blocks.
+// ringDefaults sets the sizes of a ring's blocks. Half of the blocks that a ring may have are left for
+// those that recorders leave when they restart, or when there are many series.
 func (o DiskOptions) ringDefaults() DiskOptions {
+	if o.blocks <= 0 {
+		o.blocks = blocksMax
+	}
 	if o.BlockTime <= 0 {
 		o.BlockTime = ringBlockTime
 		if o.Keep > 0 {
-			o.BlockTime = min(o.BlockTime, o.Keep/8)
+			o.BlockTime = max(min(o.BlockTime, o.Keep/8), o.Keep/time.Duration(max(o.blocks/2, 1)))
 		}
 	}
 	if o.BlockBytes <= 0 {
-		o.BlockBytes = ringBlockBytes
+		o.BlockBytes, o.seriesBytes = ringBlockBytes, ringSeriesBytes
 	}
 	return o
 }
@@ -101,7 +110,7 @@ func (d *Disk) due() bool {
 	case d.live.crowded:
 		d.live.crowded = false
 		return true
-	case d.samples >= d.opt.BlockSamples, d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes:
+	case d.samples >= d.opt.BlockSamples, d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes+d.opt.seriesBytes*int64(d.live.series):
 		return true
 	case d.opt.BlockTime > 0 && time.Since(d.ring.begun) >= d.opt.BlockTime:
 		return true
@@ -172,8 +181,11 @@ func (d *Disk) forget(newestMs int64) error {
 	for i, b := range blocks {
 		old := d.opt.Keep > 0 && b.lastMs < cut
 		large := d.opt.KeepBytes > 0 && bytes > d.opt.blocksBudget()
-		if !old && !large && len(blocks)-i <= blocksMax {
+		if !old && !large && len(blocks)-i <= d.opt.blocks {
 			continue
+		}
+		if !old && !large {
+			d.noteCrowded(b)
 		}
 		if err := removeBlock(b.dir); err != nil {
 			return err
@@ -185,6 +197,16 @@ func (d *Disk) forget(newestMs int64) error {
 		d.ring.cut.Store(cut)
 	}
 	return nil
+}
+
+// noteCrowded reports once that samples were removed that the ring was to keep.
+func (d *Disk) noteCrowded(b storedBlock) {
+	if d.ring.crowded.Swap(true) {
+		return
+	}
+	d.live.note(Note{Kind: NoteLimit, Source: d.dir,
+		Text: fmt.Sprintf("the ring has %d blocks, the most there can be: samples up to %s were removed, which it was to keep; a recorder that restarts often or has very many series leaves small blocks",
+			d.opt.blocks, time.UnixMilli(b.lastMs).UTC().Format(time.RFC3339))})
 }
 
 // forgotten drops from memory what refers to samples that the folder no longer has. The caller
