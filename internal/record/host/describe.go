@@ -3,9 +3,9 @@ package host
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"plimsoll/internal/record/ebs"
-	"plimsoll/internal/record/recording"
 )
 
 // A description is what a provider said of this machine and its volumes.
@@ -33,16 +33,34 @@ func (m *machine) describer(ctx context.Context, volumes []ebs.Volume) <-chan de
 	return out
 }
 
-// tellDescribed adds what the provider said, once it has.
-func (s *sampler) tellDescribed(d *recording.Source) {
+// tellDescribed takes what the provider said, once it has.
+func (s *sampler) tellDescribed() {
 	select {
 	case said := <-s.described:
 		s.described = nil
-		facts := maps.Clone(d.Facts) // who got the description before may be reading it
-		maps.Copy(facts, said.facts)
-		d.Facts = facts
+		if s.said == nil {
+			s.said = map[string]string{}
+		}
+		maps.Copy(s.said, said.facts)
 		s.absent = append(s.absent, said.notes...)
 	default:
+	}
+}
+
+// attached adds volumes that were attached meanwhile, and asks the provider about them.
+func (s *sampler) attached(found []ebs.Volume) {
+	var fresh []ebs.Volume
+	for _, v := range found {
+		if !slices.Contains(s.ebs, v) {
+			fresh = append(fresh, v)
+		}
+	}
+	if len(fresh) == 0 || s.described != nil {
+		return // the provider is being asked: the next time
+	}
+	s.ebs = found
+	if s.describe != nil {
+		s.described = s.describe(fresh)
 	}
 }
 

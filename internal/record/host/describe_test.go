@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"plimsoll/internal/record/ebs"
-	"plimsoll/internal/record/recording"
 )
 
 // What a provider says of the volumes is told once it has answered, and never delays a sample. Where
@@ -25,21 +24,49 @@ func TestDescriber(t *testing.T) {
 	}
 	volumes := []ebs.Volume{{Device: "nvme1n1", ID: "vol-0123456789abcdef0"}}
 	s := &sampler{described: m.describer(t.Context(), volumes), ebs: volumes}
-	before := recording.Source{Facts: map[string]string{"os": "Linux"}}
-	d := before
-	s.tellDescribed(&d)
-	if len(d.Facts) != 1 {
-		t.Errorf("before the answer: %v", d.Facts)
+	s.tellDescribed()
+	if len(s.said) != 0 {
+		t.Errorf("before the answer: %v", s.said)
 	}
 	close(answer)
 	for s.described != nil {
-		s.tellDescribed(&d)
+		s.tellDescribed()
 	}
-	if want := map[string]string{"os": "Linux", "volume.vol-0123456789abcdef0": "gp2,100GiB"}; !maps.Equal(d.Facts, want) || len(before.Facts) != 1 || asked != 1 || !slices.Equal(s.absent, []string{"a note"}) {
-		t.Errorf("%v, %v, %d, %v", d.Facts, before.Facts, asked, s.absent)
+	if want := map[string]string{"volume.vol-0123456789abcdef0": "gp2,100GiB"}; !maps.Equal(s.said, want) || asked != 1 || !slices.Equal(s.absent, []string{"a note"}) {
+		t.Errorf("%v, %d, %v", s.said, asked, s.absent)
 	}
-	volumeFacts(volumes, d.Facts)
-	if d.Facts["volume_id.nvme1n1"] != "vol-0123456789abcdef0" {
-		t.Error(d.Facts)
+	f := map[string]string{}
+	volumeFacts(volumes, f)
+	if f["volume_id.nvme1n1"] != "vol-0123456789abcdef0" {
+		t.Error(f)
+	}
+}
+
+// TestVolumesAttachedLater: a volume that is attached while samples are taken is asked about too, once.
+func TestVolumesAttachedLater(t *testing.T) {
+	var asked [][]string
+	s := newSampler(t.TempDir(), nil)
+	s.describe = func(volumes []ebs.Volume) <-chan description {
+		out := make(chan description, 1)
+		d := description{facts: map[string]string{}}
+		var ids []string
+		for _, v := range volumes {
+			ids = append(ids, v.ID)
+			d.facts["volume."+v.ID] = "gp3"
+		}
+		asked = append(asked, ids)
+		out <- d
+		return out
+	}
+	first, second := ebs.Volume{Device: "nvme1n1", ID: "vol-1"}, ebs.Volume{Device: "nvme2n1", ID: "vol-2"}
+	for _, found := range [][]ebs.Volume{{first}, {first}, {first, second}, {first, second}} {
+		s.attached(found)
+		s.tellDescribed()
+	}
+	if len(asked) != 2 || !slices.Equal(asked[0], []string{"vol-1"}) || !slices.Equal(asked[1], []string{"vol-2"}) {
+		t.Errorf("asked about %v, want vol-1 and then vol-2", asked)
+	}
+	if len(s.said) != 2 || len(s.ebs) != 2 {
+		t.Errorf("the provider said %v of the volumes %v", s.said, s.ebs)
 	}
 }

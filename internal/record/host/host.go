@@ -49,6 +49,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -128,7 +129,12 @@ func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	s := newSampler(m.root, opt.Want)
 	s.group = m.group
 	defer s.files.close()
-	s.described = m.describer(ctx, s.ebs)
+	s.note = func(n recording.Note) {
+		n.Source = m.Describe().Name
+		w.Note(n)
+	}
+	s.describe = func(volumes []ebs.Volume) <-chan description { return m.describer(ctx, volumes) }
+	s.described = s.describe(s.ebs)
 	err := m.Poll(ctx, w, opt, s)
 	for _, text := range s.absent {
 		w.Note(recording.Note{Kind: recording.NoteLimit, Source: m.Describe().Name, Text: text})
@@ -144,23 +150,33 @@ func (s *sampler) Sample(_ context.Context, at time.Time) ([]recording.Batch, er
 	return []recording.Batch{s.batch}, nil
 }
 
-// Tell implements source.Sampler.
+// factsMax bounds the facts of which some are of devices and mounts that are there no more.
+const factsMax = 1024
+
+// Tell implements source.Sampler. Devices are attached and file systems mounted while samples are
+// taken, so everything is read again each time. Facts about what is gone stay, for its samples do.
 func (s *sampler) Tell(d *recording.Source) {
-	defer s.tellDescribed(d)
 	defer s.writers.tell(d)
-	if d.Facts == nil {
-		d.Facts = facts(s.root)
-		mountFacts(s.root, d.Facts)
-		diskFacts(s.root, d.Facts)
-		groupFacts(s.root, s.group, d.Facts)
-		machineFacts(s.root, d.Facts)
-		volumeFacts(s.ebs, d.Facts)
-		d.Facts["cores"] = strconv.Itoa(s.cores)
-		if s.memTotal > 0 {
-			d.Facts["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
-		}
-		d.Host = readText(s.root, "proc/sys/kernel/hostname")
+	s.attached(volumesOf(s.root))
+	f := facts(s.root)
+	mountFacts(s.root, f)
+	diskFacts(s.root, f)
+	groupFacts(s.root, s.group, f)
+	machineFacts(s.root, f)
+	volumeFacts(s.ebs, f)
+	f["cores"] = strconv.Itoa(s.cores)
+	if s.memTotal > 0 {
+		f["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
 	}
+	s.tellDescribed()
+	maps.Copy(f, s.said)
+	for name, value := range d.Facts {
+		if _, known := f[name]; !known && len(f) < factsMax && !strings.HasPrefix(name, writerFact) {
+			f[name] = value
+		}
+	}
+	d.Facts = f
+	d.Host = readText(s.root, "proc/sys/kernel/hostname")
 }
 
 // sysctls are the limits of the page cache: of bytes and ratio, the one that is not zero counts.
@@ -221,10 +237,15 @@ type sampler struct {
 	above     map[string][]level // by a group's folder
 	ebs       []ebs.Volume
 	askVolume func(device string) (*ebs.StatsPage, error)
+	describe  func([]ebs.Volume) <-chan description
 	described <-chan description // nil: nobody is asked, or it has been told
-	names     map[string]string  // of devices by their numbers: "259:0"
-	spaces    *spaces
-	writers   *writers
+	said      map[string]string  // what the provider said so far
+	note      func(recording.Note)
+
+	regrouping regrouping
+	names      map[string]string // of devices by their numbers: "259:0"
+	spaces     *spaces
+	writers    *writers
 
 	batch recording.Batch
 	given map[seriesKey]bool // in this sample
@@ -263,6 +284,9 @@ func (s *sampler) sample(at time.Time) error {
 	for _, resource := range []string{"io", "memory", "cpu"} {
 		s.optional("proc/pressure/"+resource, resource+" pressure (a kernel with CONFIG_PSI, and psi=1)",
 			func(b []byte) error { return s.pressure(resource, b) })
+	}
+	if !s.group.ours {
+		s.regroup(at)
 	}
 	s.groups()
 	s.volumes()

@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// mountsMax bounds the reported mounts; a node with many pods has thousands.
-	mountsMax = 64
+	// mountsMax bounds the devices whose mounts are reported, and mountsEach the mounts of one: a node
+	// with many pods has thousands, most of them of the same few devices.
+	mountsMax  = 64
+	mountsEach = 4
 	// disksMax bounds the devices whose scheduler is reported.
 	disksMax = 256
 )
@@ -23,7 +25,7 @@ var onDevices = []string{"ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs"}
 // A mount is a mounted file system that can hold a database.
 type mount struct{ at, kind, options, device string }
 
-// mountsOf are the mounts that this process sees, at most mountsMax. (Source: proc(5), mountinfo:
+// mountsOf are the mounts that this process sees: of at most mountsMax devices, mountsEach each. (Source: proc(5), mountinfo:
 // options of the mount, " - ", type, source, options of the file system.)
 func mountsOf(root string) []mount {
 	b, err := readFile(root, "proc/self/mountinfo")
@@ -34,15 +36,18 @@ func mountsOf(root string) []mount {
 }
 
 func parseMounts(text string) (out []mount) {
+	of := map[string]int{} // mounts by device
 	for line := range strings.Lines(text) {
-		own, of, ok := strings.Cut(strings.TrimSpace(line), " - ")
-		left, right := strings.Fields(own), strings.Fields(of)
+		own, system, ok := strings.Cut(strings.TrimSpace(line), " - ")
+		left, right := strings.Fields(own), strings.Fields(system)
 		if !ok || len(left) < 6 || len(right) < 3 || !slices.Contains(onDevices, right[0]) {
 			continue
 		}
-		if len(out) == mountsMax {
-			break
+		device := right[1]
+		if n := of[device]; n == mountsEach || n == 0 && len(of) == mountsMax {
+			continue
 		}
+		of[device]++
 		out = append(out, mount{unescape(left[4]), right[0], options(left[5], right[2]), unescape(right[1])})
 	}
 	return out

@@ -28,6 +28,9 @@ const (
 	writersLeast = 0.05
 )
 
+// writerFact begins the names of facts about programs that write.
+const writerFact = "writer."
+
 // writers remembers what each process has written to storage.
 type writers struct {
 	root  string
@@ -154,7 +157,7 @@ func (w *writers) tell(d *recording.Source) {
 		return
 	}
 	d.Facts = maps.Clone(d.Facts) // others may be reading it
-	maps.DeleteFunc(d.Facts, func(name, _ string) bool { return strings.HasPrefix(name, "writer.") })
+	maps.DeleteFunc(d.Facts, func(name, _ string) bool { return strings.HasPrefix(name, writerFact) })
 	maps.Copy(d.Facts, w.facts)
 }
 
