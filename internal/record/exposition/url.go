@@ -155,6 +155,9 @@ type scraping struct {
 
 	bad     int
 	badText string
+
+	// given are the newest own times of the last page's series, by the hash of their labels.
+	given map[uint64]int64
 }
 
 // Sample implements source.Sampler: it scrapes one page.
@@ -178,6 +181,9 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 		s.badText = bad[0].text
 	}
 	s.bad += len(bad)
+	if samples = s.newer(samples); len(samples) == 0 {
+		return nil, source.ErrNothingNew
+	}
 	ms := at.UnixMilli()
 	for i := range samples {
 		// The request time of a live page is known; an exporter that forwards older samples gives
@@ -187,6 +193,26 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 		}
 	}
 	return batches(samples, ms), nil
+}
+
+// newer removes the samples that were on the last page too, with the same times of their own. A server
+// that forwards samples (Prometheus at /federate) repeats each one until it has taken the next.
+func (s *scraping) newer(samples []sample) []sample {
+	given := make(map[uint64]int64, len(s.given))
+	kept := samples[:0]
+	for _, x := range samples {
+		if x.ms != 0 {
+			hash := x.labels.Hash()
+			last, known := s.given[hash]
+			given[hash] = max(x.ms, last)
+			if known && x.ms <= last {
+				continue
+			}
+		}
+		kept = append(kept, x)
+	}
+	s.given = given
+	return kept
 }
 
 // Tell implements source.Sampler.

@@ -256,3 +256,41 @@ func TestCredentialsDoNotFollowRedirects(t *testing.T) {
 		t.Errorf("the other server was sent %q", got)
 	}
 }
+
+// TestFederatedPage: a server that forwards samples repeats each until it has the next one. Each is one
+// sample, nothing is lost, and what has no time of its own is sampled each second.
+func TestFederatedPage(t *testing.T) {
+	for _, live := range []string{"", "own_age_seconds 1\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			src := openFake(t, "http://prometheus:9090/federate", nil, func(*http.Request) (int, string, string, time.Duration) {
+				scraped := begin.Add(time.Since(begin).Truncate(5 * time.Second))
+				other := scraped.Add(-time.Second)
+				return 200, textType, fmt.Sprintf("etcd_a 1 %d\netcd_b 2 %d\n%s", scraped.UnixMilli(), other.UnixMilli(), live), 0
+			})
+			m := recording.NewMemory(recording.MemoryOptions{})
+			if err := src.Read(t.Context(), m, source.Options{Period: time.Second, For: 14 * time.Second}); err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range m.Notes() {
+				t.Errorf("a note: %+v", n)
+			}
+			for name, want := range map[string]int{"etcd_a": 3, "etcd_b": 3, "own_age_seconds": 15 * min(1, len(live))} {
+				series, err := m.Samples(t.Context(), name, begin.Add(-time.Minute), begin.Add(time.Minute))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := 0
+				for _, s := range series {
+					got += len(s.Points)
+				}
+				if got != want {
+					t.Errorf("%d samples of %s, want %d", got, name, want)
+				}
+			}
+			if want := map[bool]int64{true: 3, false: 15}[live == ""]; src.Describe().Samples != want {
+				t.Errorf("described with %d samples, want %d", src.Describe().Samples, want)
+			}
+		})
+	}
+}
