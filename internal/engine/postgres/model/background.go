@@ -35,14 +35,15 @@ func (e *Engine) startBackgroundWriter() {
 func (e *Engine) backgroundWrite(now vtime.Instant) {
 	e.clock.After(e.cfg.BgwriterDelay.Std(), e, evBackgroundWriter)
 	g, s := &e.background, &e.buffers
-	needed, known := e.demand()
 	if e.cfg.BgwriterLRUMaxpages == 0 {
 		return
 	}
-	reusable, written := known, 0
+	needed, known := e.demand()
+	reusable, written, scanned := known, 0, 0
 	for left := uint64(len(s.all)) - (g.passed - s.swept); left > 0 && reusable < needed; left-- {
 		b := int32(g.passed % uint64(len(s.all)))
 		g.passed++
+		scanned++
 		f := &s.all[b]
 		if f.pins > 0 || f.usage > 0 || f.ready > now {
 			continue
@@ -63,9 +64,8 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 			break // held for having dirtied too much: on in the next round
 		}
 	}
-	found := reusable - known
-	if passed := g.passed - s.swept; found > 0 && passed > 0 {
-		g.density += float64((float64(passed)/max(reusable, 1) - g.density) / smoothingSamples)
+	if found := reusable - known; found > 0 { // of this round, as its scan
+		g.density += float64((float64(scanned)/found - g.density) / smoothingSamples)
 	}
 }
 

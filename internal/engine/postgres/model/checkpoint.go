@@ -84,11 +84,12 @@ func (e *Engine) checkpointDue(now vtime.Instant, gen uint64) {
 	}
 }
 
-// checkpointIfFull requests a checkpoint where the log since the last one has grown to its
-// share: XLogCheckpointNeeded in PostgreSQL 15's xlog.c.
+// checkpointIfFull requests a checkpoint if the log since the last one has grown to its share.
+// XLogWrite passes XLogCheckpointNeeded the segment that it has just finished, not the one it begins
+// (PostgreSQL 15's xlog.c).
 func (e *Engine) checkpointIfFull() {
 	c := &e.checkpoint
-	if e.wal.inserted/int64(WALSegment) < c.redo/int64(WALSegment)+c.segments-1 {
+	if finished := e.wal.inserted/int64(WALSegment) - 1; finished < c.redo/int64(WALSegment)+c.segments-1 {
 		return
 	}
 	if c.phase != idle {
@@ -156,6 +157,10 @@ func (e *Engine) writePages(now vtime.Instant) {
 		if b == none || !e.buffers.all[b].marked {
 			c.next++
 			c.skipped++
+			if e.onSchedule(now) { // BufferSync calls CheckpointWriteDelay for these, too
+				e.clock.At(now.Add(checkpointNap), e, evCheckpointStep)
+				return
+			}
 			continue
 		}
 		if c.lsn = e.buffers.all[b].lsn; c.lsn > e.wal.durable {
