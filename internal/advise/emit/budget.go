@@ -28,8 +28,8 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 	}
 	p.Files = append(p.Files, Text("budget/volumes.yaml", l.Head("#", "What the volumes give.")+volumesText(all)))
 	if own := l.deployment.Budget; own != nil {
-		files, apply := own(l, data)
-		p.Files, p.Apply = append(p.Files, files...), append(p.Apply, apply)
+		files, apply, restarts := own(l, data)
+		p.Files, p.Apply, p.Restarts = append(p.Files, files...), append(p.Apply, apply), append(p.Restarts, restarts)
 	}
 	for _, f := range []struct{ path, text, apply string }{
 		{"budget/90-dirty-bytes.conf", l.dirtyText(&data), "`budget/90-dirty-bytes.conf` is for /etc/sysctl.d: no more dirty data in the page cache than the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst)."},
@@ -41,6 +41,7 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 			p.Files, p.Apply = append(p.Files, Text(f.path, f.text)), append(p.Apply, f.apply)
 		}
 	}
+	p.Restarts = append(p.Restarts, "of the databases whose files are here too: ScyllaDB reads io_properties.yaml and CockroachDB its flag when they start. MySQL and MariaDB take `SET GLOBAL innodb_io_capacity_max` and `innodb_io_capacity` without a restart. Linux takes the dirty limits from `sysctl --system`.")
 	p.Verify = []string{"`iostat -x 1`: in a checkpoint the volume stays below the figures of `budget/volumes.yaml`."}
 	p.Back = []string{"The settings that were there before; none of these files changes data."}
 	return p, nil

@@ -56,6 +56,17 @@ func TestBudgetsAreOfTheRealCap(t *testing.T) {
 	}
 }
 
+// The README says what has to restart for a budget, which is no change of the layout.
+func TestBudgetSaysWhatRestarts(t *testing.T) {
+	for file, want := range map[string]string{"telemetry.yaml": "each mongod, one member after another", "postgres.yaml": "PostgreSQL: nothing, a reload is enough"} {
+		_, section, _ := strings.Cut(onSmallMachine(t, file)["README.md"], "## What restarts")
+		section, _, _ = strings.Cut(section, "\n## ")
+		if !strings.Contains(section, want) || strings.Contains(section, "\nNothing.") || !strings.Contains(section, "when they start") {
+			t.Errorf("%s: %s", file, section)
+		}
+	}
+}
+
 // PostgreSQL's own parser takes the file, and has the values that follow from the cap: half of 3,600 IOPS in
 // five rounds a second.
 func TestPostgresAcceptsItsBudget(t *testing.T) {

@@ -38,7 +38,7 @@ type Deployment struct {
 	BesideCache units.Size
 	// Budget writes the engine's own settings for the I/O that the data's volume gives, and says how
 	// to apply them; nil: it has none.
-	Budget func(l *Layout, data budget.Budget) (files []File, apply string)
+	Budget func(l *Layout, data budget.Budget) (files []File, apply, restarts string)
 	// Members is the setting for the number of a cluster's members; "" if there is none.
 	Members string
 	// MembersChange says what to do if it changes, as a continuation of the change.

@@ -17,7 +17,7 @@ import (
 //
 // WiredTiger does not know of volumes: a journal on its own volume is charged to the same total. So what
 // the journal writes is added to what the data's volume gives.
-func ioBudget(l *emit.Layout, data budget.Budget) (files []emit.File, apply string) {
+func ioBudget(l *emit.Layout, data budget.Budget) (files []emit.File, apply, restarts string) {
 	total, comment := data.BytesPerSec, "# What the data's volume sustains, in MB (2^20) per second."
 	for _, b := range budget.Of(l.After, 1) {
 		if own := journalRate(l.After); b.Volume == "journal" && own > 0 {
@@ -35,7 +35,8 @@ storage:
       configString: "io_capacity=(total=%dMB)"
 `, comment, mib)
 	return []emit.File{emit.Text("budget/mongod.conf", text)},
-		"`budget/mongod.conf`: merge it into mongod.conf and restart one member after another. It paces eviction, checkpoints, the journal and reads of the files together (5, 50, 30 and 55 % of it; idle shares are lent); without it a checkpoint writes as fast as it can. Try it on a secondary first: a bound below what the load needs lets the cache fill and slows reads down."
+		"`budget/mongod.conf`: merge it into mongod.conf and restart one member after another. It paces eviction, checkpoints, the journal and reads of the files together (5, 50, 30 and 55 % of it; idle shares are lent); without it a checkpoint writes as fast as it can. Try it on a secondary first: a bound below what the load needs lets the cache fill and slows reads down.",
+		"each mongod, one member after another, the primary last: configString is read when it starts."
 }
 
 // journalRate is what the workload writes to the journal, in bytes per second.

@@ -15,7 +15,7 @@ const (
 )
 
 // ioBudget paces checkpoints and the background writer by what the data's volume gives.
-func ioBudget(l *emit.Layout, data budget.Budget) (files []emit.File, apply string) {
+func ioBudget(l *emit.Layout, data budget.Budget) (files []emit.File, apply, restarts string) {
 	pages := min(max(int64(data.Background()/writerRounds), 1), writerPagesMax)
 	text := l.Head("#", "PostgreSQL's I/O budget, for conf.d.") + fmt.Sprintf(`
 # Spread a checkpoint over nearly the whole interval, and let the kernel write meanwhile.
@@ -27,5 +27,6 @@ bgwriter_delay = 200ms
 bgwriter_lru_maxpages = %d
 `, writerRounds, data.IOPS, pages)
 	return []emit.File{emit.Text("budget/postgresql.conf", text)},
-		"`budget/postgresql.conf`: into conf.d, then `SELECT pg_reload_conf()`. Values that the layout's own file sets come from there: leave them out here."
+		"`budget/postgresql.conf`: into conf.d, then `SELECT pg_reload_conf()`. Values that the layout's own file sets come from there: leave them out here.",
+		"PostgreSQL: nothing, a reload is enough."
 }
