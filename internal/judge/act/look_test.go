@@ -11,7 +11,7 @@ import (
 
 // looks are the commands that change nothing, by their beginning.
 var looks = []string{
-	"az disk show ", "gcloud compute disks describe ", "tr ", "aws ec2 describe-", "aws rds describe-", "cat ", "cryptsetup status ", "df ", "docker inspect ", "docker ps", "docker stats --no-stream ", "du ", "echo", "etcdctl alarm list", "etcdctl endpoint ", "findmnt ", "free ",
+	"az disk show ", "gcloud compute disks describe ", "tr ", "aws ec2 describe-", "aws rds describe-", "cat ", "cryptsetup status ", "df ", "docker inspect ", "docker ps", "docker stats --no-stream ", "du ", "echo", "etcdctl --endpoints=X alarm list", "etcdctl --endpoints=X endpoint ", "findmnt ", "free ",
 	"grep ", "kubectl get ", "kubectl describe ", "kubectl rollout status ", "ls ", "lsblk ", "mongosh ", "mongo ", "nproc", "psql ", "sysctl vm.", "systemctl is-active ",
 	"systemctl show ", "systemctl cat ", "uname ", "plimsoll record ", "plimsoll prove ", "tee ~/plimsoll-", "test -", "tar -C / -cf ~/plimsoll-", "head ", "sort ",
 }

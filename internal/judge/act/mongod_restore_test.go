@@ -30,6 +30,7 @@ const db = {
   },
   serverStatus: () => ({wiredTiger: {cache: {"maximum bytes configured": parseInt(now().cache_size) * 1048576}}}),
 };
+if (!process.argv.includes("--state") && process.argv[process.argv.indexOf("--port") + 1] != "27117") throw new Error("another server");
 if (process.argv.includes("--state")) console.log(JSON.stringify(now())); else eval(process.argv[process.argv.indexOf("--eval") + 1]);
 `
 
@@ -97,7 +98,7 @@ func TestEvictionRestored(t *testing.T) {
 				t.Errorf("a trigger is changed: %s", way.Do)
 			}
 			b := benchOf(t, way, map[string]string{"mongosh": mongosh})
-			b.env = append(b.env, "SERVER="+server)
+			b.env = append(b.env, "SERVER="+server, "PORT=27117")
 			b.restores(func() string { return b.run([]string{"mongosh --state"}) })
 		})
 	}

@@ -10,10 +10,14 @@ import (
 
 const otherFinding = "the finding that it names has the commands"
 
-// client runs etcdctl; each statement is its arguments, already a shell's words.
+// client runs etcdctl; each statement is its arguments, already a shell's words. Those that name no
+// endpoints get one of the diagnosed cluster: etcdctl's default may be another's.
 func client(_ rules.ClientAt, statements []string) []string {
 	calls := make([]string, len(statements))
 	for i, s := range statements {
+		if !strings.Contains(s, "--endpoints=") {
+			s = `--endpoints="${ENDPOINT:?the client URL of a member, such as https://10.0.0.5:2379}" ` + s
+		}
 		calls[i] = "etcdctl " + s
 	}
 	return calls

@@ -16,18 +16,23 @@ const (
 	runtimeConfig = "parameter.wiredTigerEngineRuntimeConfig"
 )
 
-// client runs statements in MongoDB's shell. The legacy shell came with the server up to 5.0, mongosh
+// client runs statements in MongoDB's shell, on the port of the diagnosed server: several may run on a
+// host, and the shell's default is another's. The legacy shell came with the server up to 5.0, mongosh
 // with 5.0 and later.
 func client(at rules.ClientAt, statements []string) []string {
 	shell := "mongosh"
 	if major, err := strconv.Atoi(strings.Split(at.Version, ".")[0]); err == nil && major < 5 {
 		shell = "mongo"
 	}
-	return []string{shell + " --quiet --eval " + shellword.Quote(strings.Join(statements, "; "))}
+	port := shellword.Quote(at.Facts["server.port"])
+	if n, err := strconv.ParseUint(at.Facts["server.port"], 10, 16); err != nil || n == 0 {
+		port = `"${PORT:?the port of the mongod that was diagnosed: 27017 unless net.port says otherwise}"`
+	}
+	return []string{shell + " --port " + port + " --quiet --eval " + shellword.Quote(strings.Join(statements, "; "))}
 }
 
 const (
-	withCredentials = "If the server asks for credentials, add your connection string before --quiet."
+	withCredentials = "If the server asks for credentials, put your connection string in the place of --port and its number."
 	atlas           = "the service refuses the command: its support sets it"
 )
 

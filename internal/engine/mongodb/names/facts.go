@@ -17,7 +17,7 @@ const mib, gib = 1 << 20, 1 << 30
 //	storage_engine, cache_bytes
 //	engine_config (configString), eviction_dirty_trigger_gb, eviction_updates_trigger_gb
 //	journal (enabled or disabled), journal_commit_interval_ms
-//	dbpath, directory_per_db, directory_for_indexes, replica_set, oplog_bytes
+//	server.port, dbpath, directory_per_db, directory_for_indexes, replica_set, oplog_bytes
 //	parameter.<name>            a server parameter of those that bear on how writes reach the disk
 var Server = &dialect.Server{
 	Engine:  "mongodb",
@@ -45,6 +45,7 @@ var Server = &dialect.Server{
 		{Name: "journal", Path: "getCmdLineOpts.parsed.storage.journal.enabled", Spell: spellJournal},
 		{Name: "journal_commit_interval_ms", Path: "getCmdLineOpts.parsed.storage.journal.commitIntervalMs"},
 		{Name: "journal_commit_interval_ms", Path: "getParameter.journalCommitInterval"},
+		{Name: "server.port", Path: "getCmdLineOpts.parsed.net.port"},
 		{Name: "dbpath", Path: "getCmdLineOpts.parsed.storage.dbPath"},
 		{Name: "directory_per_db", Path: "getCmdLineOpts.parsed.storage.directoryPerDB"},
 		{Name: "replica_set", Path: "getCmdLineOpts.parsed.replication.replSetName"},
