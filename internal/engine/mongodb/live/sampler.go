@@ -31,6 +31,8 @@ const (
 	// skewMax is how far the server's clock may be off before times are moved: synchronised clocks
 	// differ by milliseconds.
 	skewMax = time.Second
+	// skewEvery is the time between two measurements while the best one is a slow answer's.
+	skewEvery = 10 * time.Second
 	// restartedBy is by how much a server's uptime must fall before it counts as restarted.
 	restartedBy = 2 * time.Second
 )
@@ -51,6 +53,8 @@ type sampler struct {
 	start    time.Time     // of the newest document, by the server's clock
 	since    time.Time     // when it was first seen
 	skew     time.Duration // to be added to the server's times
+	trip     time.Duration // how long the request took that the skew is from
+	skewAt   time.Time     // when it was measured last
 	measured bool
 	phase    time.Duration // after the period's beginning
 
@@ -75,7 +79,7 @@ func (s *sampler) is(instance string) {
 	s.instance.Store(&instance)
 	s.readers = map[string]*ftdc.Documents{}
 	s.tail = newTail(instance)
-	s.uptime, s.start, s.measured = 0, time.Time{}, false
+	s.uptime, s.start, s.measured, s.trip = 0, time.Time{}, false, 0
 }
 
 // reader returns the reader of one kind of document.
@@ -210,7 +214,8 @@ func (s *sampler) shift() {
 // place converts a time of the server's clock to this machine's.
 func (s *sampler) place(ctx context.Context, start time.Time, now func() time.Time) (time.Time, error) {
 	at := start.Add(s.skew)
-	if s.measured && start.After(s.start) && at.Before(now().Add(skewMax)) {
+	settled := s.trip <= skewMax || now().Sub(s.skewAt) < skewEvery
+	if s.measured && settled && start.After(s.start) && at.Before(now().Add(skewMax)) {
 		return at, nil
 	}
 	before := now()
@@ -223,8 +228,23 @@ func (s *sampler) place(ctx context.Context, start time.Time, now func() time.Ti
 	if !ok {
 		return at, nil
 	}
-	skew := before.Add(after.Sub(before) / 2).Sub(theirs)
-	if skew.Abs() < skewMax {
+	s.measure(before, after, theirs)
+	return start.Add(s.skew), nil
+}
+
+// measure takes a measurement of the server's clock, which was read at some time between before and
+// after. A slow answer, as in a stall, says little: its skew is anything within half the time that it
+// took. So one that contradicts nothing is replaced by none that took longer.
+func (s *sampler) measure(before, after, theirs time.Time) {
+	trip := after.Sub(before)
+	skew := before.Add(trip / 2).Sub(theirs)
+	possible := skewMax + trip/2
+	s.skewAt = after
+	if s.measured && trip >= s.trip && (skew-s.skew).Abs() < possible {
+		return
+	}
+	s.trip = trip
+	if skew.Abs() < possible {
 		skew = 0
 	}
 	if skew != s.skew || !s.measured {
@@ -234,7 +254,6 @@ func (s *sampler) place(ctx context.Context, start time.Time, now func() time.Ti
 		}
 		s.skew = skew
 	}
-	return start.Add(s.skew), nil
 }
 
 func (s *sampler) clock(skew time.Duration, at time.Time) {

@@ -247,6 +247,48 @@ func TestSkew(t *testing.T) {
 	})
 }
 
+// TestSlowHello: an answer that took 5 s at the start, as in a stall, does not move the samples, and no
+// note says that the clock is off. A clock that is off is measured again by a quick answer.
+func TestSlowHello(t *testing.T) {
+	r := capture(t, busy, 60)
+	for _, off := range []time.Duration{0, -2 * time.Second, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(r.Times[0].Add(-off)))
+			begin := time.Now()
+			clock := func() time.Time { return time.Now().Add(off) }
+			answer := r.Answer(clock)
+			hellos := 0
+			s := &mongotest.Server{Version: "8.0.0", Clock: clock, Reply: func(name string, c bson.Raw) any {
+				switch {
+				case name == "getDiagnosticData" && hellos == 0:
+					hellos = 1 // the next hello is ours, not the driver's
+				case name == "hello" && hellos == 1:
+					hellos = 2
+					time.Sleep(5 * time.Second)
+				}
+				return answer(name, c)
+			}}
+			var w mongotest.Wire
+			defer w.Start("db:27017", s)()
+			m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 40 * time.Second})
+			if hellos != 2 {
+				t.Fatal("no answer was slow")
+			}
+			series, err := m.Samples(t.Context(), "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin.Add(-time.Hour), begin.Add(time.Hour))
+			if err != nil || len(series) != 1 {
+				t.Fatal(series, err)
+			}
+			points := series[0].Points
+			if at := time.UnixMilli(points[len(points)-1].T).Sub(begin); at < 38*time.Second || at > 41*time.Second {
+				t.Errorf("clock off by %v: the last sample is at %v, want 40 s", off, at)
+			}
+			if n := notes(m); strings.Contains(n, "clock") != (off != 0) {
+				t.Errorf("clock off by %v: notes:\n%s", off, n)
+			}
+		})
+	}
+}
+
 // A set is read at its primary; after an election at the new one, with that one's label.
 func TestElection(t *testing.T) {
 	r := capture(t, busy, 60)
