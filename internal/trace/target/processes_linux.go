@@ -158,8 +158,11 @@ func Runs(c Choice) bool {
 }
 
 // Program is the name of a process's program, at most 15 bytes; [wait.KernelThreads] for a thread of the
-// kernel; "" if the process is gone.
+// kernel; "" if the process is gone, or cannot be known in a container.
 func Program(pid uint32) string {
+	if inContainer() {
+		return ""
+	}
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if kernelThread(string(stat)) {
 		return wait.KernelThreads
@@ -182,6 +185,9 @@ func kernelThread(stat string) bool {
 
 // Name is what a process is called, as its first thread is; "" if it is gone.
 func Name(pid uint32) string {
+	if inContainer() {
+		return ""
+	}
 	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // one that has ended has none
 	return strings.TrimSpace(string(comm))
 }
@@ -189,6 +195,9 @@ func Name(pid uint32) string {
 // Group is a process's cgroup: the deepest that any hierarchy names; "" if it is the root or the
 // process is gone.
 func Group(pid uint32) string {
+	if inContainer() {
+		return ""
+	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return ""

@@ -29,7 +29,17 @@ type Found struct {
 }
 
 // Find resolves a choice.
-func Find(c Choice) (*Found, error) { return FindMore(c, nil) }
+func Find(c Choice) (*Found, error) {
+	inside := inContainer()
+	if inside && !c.All && c.Path == "" {
+		return nil, errNamespaced(c)
+	}
+	f, err := FindMore(c, nil)
+	if err == nil && inside {
+		f.Notes = append(f.Notes, noteNamespaced)
+	}
+	return f, err
+}
 
 // FindMore resolves a choice again, and looks only at the files of processes that are not known: to
 // look at all of them takes a server with hundreds of processes a tenth of a second. Where nothing is
