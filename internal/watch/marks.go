@@ -104,6 +104,8 @@ type markRequest struct {
 	At time.Time `json:"at,omitzero"`
 }
 
+func (w *Watch) acceptsMarks() bool { return w.opt.AcceptMarks != nil && w.opt.AcceptMarks() }
+
 // marksHandler serves the marks and accepts new ones: as JSON, and from the page's button.
 //
 // Accepting changes something, so a request from another site's page is refused, by what browsers say
@@ -151,7 +153,7 @@ func (w *Watch) marksHandler(mux *http.ServeMux) {
 func (w *Watch) accepting(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		switch {
-		case !w.opt.AcceptMarks:
+		case !w.acceptsMarks():
 			answer(rw, http.StatusForbidden, "marks are not accepted here, because others can reach this address without a password: "+
 				"set one with --web.config.file, mark in the ring (plimsoll mark TEXT --to DIR), or send SIGUSR1")
 		case !w.markAllowed():

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,7 +28,7 @@ func (w *watched) send(method, path, kind, body string, header ...string) (statu
 
 // A mark is accepted from this site and from programs, and from nobody else's page.
 func TestMarksByRequest(t *testing.T) {
-	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack, AcceptMarks: true})}
+	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack, AcceptMarks: func() bool { return true }})}
 	for _, c := range []struct {
 		name, method, path, kind, body string
 		header                         []string
@@ -94,6 +95,29 @@ func TestMarksAreOff(t *testing.T) {
 	}
 }
 
+// TestPasswordsRemoved: the web configuration is read again with each request. Once its passwords are
+// removed, nobody can mark.
+func TestPasswordsRemoved(t *testing.T) {
+	config := write(t, "web.yml", users)
+	s, err := watch.Listen(t.Context(), watch.ServerOptions{Addresses: []string{":0"}, Config: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack, AcceptMarks: s.Trusted})}
+	for _, x := range []struct {
+		text string
+		want bool
+	}{{users, true}, {"http_server_config:\n  http2: false\n", false}, {"not: [valid", false}, {users, true}} {
+		if err := os.WriteFile(config, []byte(x.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, text := w.send("POST", "/api/marks", "application/json", "{}"); (status != 403) != x.want {
+			t.Errorf("with the configuration %q: status %d: %s, want it accepted: %v", x.text, status, text, x.want)
+		}
+	}
+}
+
 // A mark is in the ring and, soon, on the page; one that somebody sets in the ring is, too.
 func TestMarksOfARing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -102,7 +126,7 @@ func TestMarksOfARing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := start(t, watch.Options{Pack: pack, Ring: ring, AcceptMarks: true}, newStalling(nil))
+		w := start(t, watch.Options{Pack: pack, Ring: ring, AcceptMarks: func() bool { return true }}, newStalling(nil))
 		time.Sleep(60 * time.Second)
 		if _, text := w.get("/"); !strings.Contains(text, `<form method="post" action="/mark">`) {
 			t.Error("the page has no button")
@@ -141,7 +165,7 @@ func TestMarksOfARing(t *testing.T) {
 
 // The client says what went wrong.
 func TestClient(t *testing.T) {
-	w := watch.New(nil, watch.Options{Pack: pack, AcceptMarks: true})
+	w := watch.New(nil, watch.Options{Pack: pack, AcceptMarks: func() bool { return true }})
 	address, _ := serving(t, watch.ServerOptions{Addresses: []string{"127.0.0.1:0"}, Config: write(t, "web.yml", users)}, w.Handler())
 	at := time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

@@ -43,7 +43,7 @@ type Server struct {
 	exposed   string   // an address that others can reach without TLS or password; "" if there is none
 	clear     bool     // with a password, but without TLS
 	proxied   bool     // others may ask through a proxy: it has further names
-	guarded   bool     // every request has a password or a certificate
+	tls       bool     // connections are encrypted, from the start on
 }
 
 // ServerOptions are the options of a server.
@@ -61,11 +61,11 @@ type ServerOptions struct {
 // Listen listens on the addresses and checks the web configuration.
 func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 	s := &Server{config: opt.Config, names: slices.Clone(opt.Hosts)}
-	tls, auth, err := protection(opt.Config)
+	p, err := protectionOf(opt.Config)
 	if err != nil {
 		return nil, err
 	}
-	s.guarded = auth
+	s.tls = p.tls
 	s.proxied = len(opt.Hosts) > 0
 	for _, address := range opt.Addresses {
 		var lc net.ListenConfig
@@ -80,49 +80,63 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 		s.listeners, s.names = append(s.listeners, l), append(s.names, hostName(address))
 		if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 			s.reachable = true
-			if !tls {
-				s.exposed, s.clear = l.Addr().String(), auth
+			if !p.tls {
+				s.exposed, s.clear = l.Addr().String(), p.users
 			}
 		}
 	}
 	return s, nil
 }
 
-// protection reports whether a web configuration requires TLS, and authentication.
-func protection(config string) (tls, auth bool, err error) {
+// A protection is what a web configuration requires of each request.
+type protection struct {
+	tls          bool
+	users        bool // a password
+	certificates bool // a client's certificate
+}
+
+// protectionOf reads a web configuration.
+func protectionOf(config string) (protection, error) {
 	if config == "" {
-		return false, false, nil
+		return protection{}, nil
 	}
 	f, err := os.Open(config)
 	if err != nil {
-		return false, false, fmt.Errorf("web configuration: %w", err)
+		return protection{}, fmt.Errorf("web configuration: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, webConfigBytesMax))
 	if err != nil {
-		return false, false, fmt.Errorf("web configuration: %w", err)
+		return protection{}, fmt.Errorf("web configuration: %w", err)
 	}
 	if err := web.Validate(config); err != nil {
-		return false, false, fmt.Errorf("web configuration %s: %w", config, err)
+		return protection{}, fmt.Errorf("web configuration %s: %w", config, err)
 	}
 	var c struct {
 		TLS   map[string]any `yaml:"tls_server_config"`
 		Users map[string]any `yaml:"basic_auth_users"`
 	}
 	if err := yaml.Unmarshal(text, &c); err != nil {
-		return false, false, fmt.Errorf("web configuration %s: it is not valid YAML", config) // the error may repeat secrets
+		return protection{}, fmt.Errorf("web configuration %s: it is not valid YAML", config) // the error may repeat secrets
 	}
-	certificates := c.TLS["client_auth_type"] == "RequireAndVerifyClientCert"
-	return len(c.TLS) > 0, len(c.Users) > 0 || certificates, nil
+	return protection{tls: len(c.TLS) > 0, users: len(c.Users) > 0, certificates: c.TLS["client_auth_type"] == "RequireAndVerifyClientCert"}, nil
 }
 
-// Trusted reports whether whoever can send a request may change something: only this machine can,
-// or a password or a certificate is required.
-func (s *Server) Trusted() bool { return s.guarded || !s.reachable && !s.proxied }
+// Trusted reports whether whoever can send a request now may change something: only this machine can,
+// or a password or a certificate is required. The configuration is read with each request, so that one
+// whose passwords were removed leaves nothing open.
+func (s *Server) Trusted() bool {
+	if !s.reachable && !s.proxied {
+		return true
+	}
+	p, err := protectionOf(s.config)
+	// A server that began without TLS never asks for certificates.
+	return err == nil && (p.users || p.certificates && s.tls)
+}
 
 // Check reads the web configuration as the next connection will, and returns its errors.
 func (s *Server) Check() error {
-	_, _, err := protection(s.config)
+	_, err := protectionOf(s.config)
 	return err
 }
 

@@ -162,7 +162,7 @@ func pageOf(w *Watch, r *diagnose.Report) (body, error) {
 		var b bytes.Buffer
 		d := diagnosis.Document(r, diagnosis.Options{Pack: w.opt.Pack, Location: w.opt.Location, Host: w.opt.Host, Live: true})
 		d.Program = w.opt.Program
-		if w.opt.AcceptMarks {
+		if w.acceptsMarks() {
 			d.Action = &document.Action{Label: "Mark: changed here", Path: markFormPath}
 		}
 		if err := html.Write(&b, d); err != nil {

@@ -113,8 +113,9 @@ type Options struct {
 	Location *time.Location
 	// Host is this machine, which the page names if no source names its own; "" for none.
 	Host string
-	// AcceptMarks lets requests mark moments: only if whoever can send one may.
-	AcceptMarks bool
+	// AcceptMarks reports whether requests may mark moments now: only if whoever can send one may. nil:
+	// never.
+	AcceptMarks func() bool
 	// CPU returns the CPU time that this process has used so far, which bounds the work; nil means
 	// the kernel's figure.
 	CPU func() time.Duration
