@@ -28,6 +28,7 @@ type address struct {
 	files          endpoint.Files
 	metrics        *url.URL // nil: at the client endpoints
 	user, password string
+	token          keptToken
 	within         time.Duration // how long a member may take to say who it is
 }
 

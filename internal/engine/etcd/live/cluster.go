@@ -145,25 +145,88 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 		return nil, err
 	}
 	defer c.Close()
-	if a.user != "" {
-		got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx, &etcdserverpb.AuthenticateRequest{Name: a.user, Password: a.password})
-		switch {
-		case err == nil:
-			ctx = metadata.AppendToOutgoingContext(ctx, tokenField, got.Token)
-		case !strings.Contains(err.Error(), "authentication is not enabled"):
-			return nil, a.explain(m.endpoint, err)
+	var refused error
+	for try := range tokenTries {
+		kept, err := a.authenticate(ctx, c, m)
+		if err != nil {
+			return nil, err
 		}
+		var list *roll
+		if list, refused = m.identify(withToken(ctx, a.token.get()), c); refused == nil {
+			return list, nil
+		}
+		if !kept || try > 0 || !staleToken(refused) {
+			break
+		}
+		a.token.set("") // it has expired, or users were changed
 	}
+	return nil, a.explain(m.endpoint, refused)
+}
+
+// tokenTries is how often a member is asked: with the token from before, and with a new one.
+const tokenTries = 2
+
+// authenticate gets a token, unless there is one from before: kept. Each authentication is a proposal
+// that all members write to their logs, and a password's hash costs a core a tenth of a second. A token
+// is valid at all members.
+func (a *address) authenticate(ctx context.Context, c *grpc.ClientConn, m *member) (kept bool, err error) {
+	if a.user == "" || a.token.get() != "" {
+		return a.user != "", nil
+	}
+	got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx, &etcdserverpb.AuthenticateRequest{Name: a.user, Password: a.password})
+	switch {
+	case err == nil:
+		a.token.set(got.Token)
+	case !strings.Contains(err.Error(), "authentication is not enabled"):
+		return false, a.explain(m.endpoint, err)
+	}
+	return false, nil
+}
+
+// identify asks a member for its identity, and for the list of members.
+func (m *member) identify(ctx context.Context, c *grpc.ClientConn) (*roll, error) {
 	s, err := etcdserverpb.NewMaintenanceClient(c).Status(ctx, &etcdserverpb.StatusRequest{})
 	if err != nil {
-		return nil, a.explain(m.endpoint, err)
+		return nil, err
 	}
 	m.id, m.version, m.bytes = s.GetHeader().GetMemberId(), s.Version, s.DbSize
 	list, err := etcdserverpb.NewClusterClient(c).MemberList(ctx, &etcdserverpb.MemberListRequest{})
 	if err != nil {
-		return nil, a.explain(m.endpoint, err)
+		return nil, err
 	}
 	return &roll{s.Leader, list.Members}, nil
+}
+
+func withToken(ctx context.Context, token string) context.Context {
+	if token == "" {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, tokenField, token)
+}
+
+// staleToken reports whether an error is that of a token that was valid once (etcd, api/v3rpc/rpctypes,
+// error.go: ErrInvalidAuthToken, ErrAuthOldRevision).
+func staleToken(err error) bool {
+	text := status.Convert(err).Message()
+	return strings.Contains(text, "invalid auth token") || strings.Contains(text, "revision of auth store is old")
+}
+
+// A keptToken is a user's token.
+type keptToken struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (k *keptToken) get() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.text
+}
+
+func (k *keptToken) set(text string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.text = text
 }
 
 // explain says why a member could not be asked, and what to do.
