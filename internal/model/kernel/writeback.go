@@ -265,6 +265,13 @@ func (h *Host) dirtied(pages int64) {
 // balance returns when a writer may continue: immediately while dirty pages and those under
 // writeback are below the middle of the two limits (the kernel's freerun ceiling,
 // mm/page-writeback.c), else when enough of them are written.
+//
+// The kernel compares what all devices have dirty and under writeback (domain_dirty_avail), and pauses
+// a writer by what its own device writes: one whose device has little dirty gets up to eight times the
+// rate (wb_position_ratio), which is hardly ever a pause. The model has no rates: it counts the
+// writer's own device under writeback. With all of them, a log on its own volume waits for the data's
+// writeback (p99.9 of a commit from 3.7 to 88 ms with limits of 16 and 64 MiB), which no writer of a
+// log does.
 func (h *Host) balance(d *Device, now vtime.Instant) vtime.Instant {
 	if h.dirty+d.buffered-units.Size(d.ledger.total.draining) <= h.freerun {
 		return now
