@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ type Disk struct {
 	dir     string
 	opt     DiskOptions
 	lock    *dirLock
+	place   *place
 	created time.Time
 	isRing  bool // the folder was made as one
 
@@ -84,19 +86,6 @@ type Disk struct {
 	stopped      sync.WaitGroup
 }
 
-// A NoRingError is returned for a recording that was to be continued as a ring, which would remove its older
-// samples.
-type NoRingError struct{ Dir string }
-
-func (e *NoRingError) Error() string {
-	return e.Dir + " is a recording, and not a ring: continuing it as a ring would remove its older samples"
-}
-
-// Hint says what to do.
-func (*NoRingError) Hint() string {
-	return "give a new folder for the ring; plimsoll diagnose shows what this one holds"
-}
-
 // Create opens a folder for recording. A new or empty folder becomes a recording. An existing
 // recording is continued, with samples newer than the last one of their series. Any other folder is
 // refused, and with a [NoRingError] a recording that is to be continued as a ring.
@@ -112,8 +101,12 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
+	place, err := newPlace(dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.release())
+	}
 	d := &Disk{
-		dir: dir, opt: opt, lock: lock, created: time.Now().UTC(),
+		dir: dir, opt: opt, lock: lock, place: place, created: time.Now().UTC(),
 		live:   NewMemory(MemoryOptions{MaxSeries: opt.MaxSeries, MaxBytes: math.MaxInt64, Tail: opt.tail()}),
 		writer: make(chan []*memoryView, 1),
 		stop:   make(chan struct{}),
@@ -285,8 +278,8 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 		return errClosed
 	}
 	d.forgotten()
-	if err := d.stuck(); err != nil {
-		return err
+	if err := cmp.Or(d.place.err(), d.stuck()); err != nil {
+		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}
 	if b = d.live.timeless(b, d.lastMs()); len(b.TimesMs) == 0 {
 		return nil
@@ -386,6 +379,7 @@ func (d *Disk) keepManifest() {
 		case <-d.stop:
 			return
 		case <-tick.C:
+			d.place.look()
 			d.manifestMu.Lock()
 			sources, _, version := d.live.all()
 			// Sources are written as soon as they are known: a recorder may be killed early.

@@ -46,6 +46,19 @@ const (
 	deletedSuffix = ".tmp-for-deletion"
 )
 
+// A NoRingError is returned for a recording that was to be continued as a ring, which would remove its older
+// samples.
+type NoRingError struct{ Dir string }
+
+func (e *NoRingError) Error() string {
+	return e.Dir + " is a recording, and not a ring: continuing it as a ring would remove its older samples"
+}
+
+// Hint says what to do.
+func (*NoRingError) Hint() string {
+	return "give a new folder for the ring; plimsoll diagnose shows what this one holds"
+}
+
 // forgets reports whether old samples are removed.
 func (o DiskOptions) forgets() bool { return o.Keep > 0 || o.KeepBytes > 0 }
 
@@ -136,7 +149,7 @@ func (d *Disk) stuck() error {
 			err = again
 		}
 	}
-	return fmt.Errorf("record to %s: %w", d.dir, err)
+	return err
 }
 
 func (d *Disk) setStuck(err error) {
@@ -287,17 +300,17 @@ func folderSize(dir string) (bytes int64, err error) {
 // Bytes is the size of the folder's files.
 func (d *Disk) Bytes() (int64, error) { return folderSize(d.dir) }
 
-// continued merges a source with what a ring knows about it from earlier, and notes the time
-// between in which nothing was recorded.
+// continued merges a source with what the folder knows about it from an earlier recorder, and notes the
+// time between in which nothing was recorded.
 func (d *Disk) continued(s Source) Source {
-	if !d.opt.forgets() {
-		return s
-	}
 	d.ring.mu.Lock()
 	defer d.ring.mu.Unlock()
 	b, ok := d.ring.before[s.Name]
 	if !ok || s.From.IsZero() || b.source.To.IsZero() {
 		return s
+	}
+	if !d.opt.forgets() && !s.From.After(b.source.To) {
+		return s // a file that is recorded again
 	}
 	if !b.told && s.From.Sub(b.source.To) > max(ringGapMin, 3*s.Period) {
 		d.live.note(Note{Kind: NoteGap, Source: s.Name, From: b.source.To, To: s.From,
@@ -311,7 +324,7 @@ func (d *Disk) continued(s Source) Source {
 	return s
 }
 
-// ringGapMin is the shortest absence of a recorder that is noted.
+// ringGapMin is the shortest absence of a recorder that is noted, of a ring and of any other recording.
 const ringGapMin = 5 * time.Second
 
 // earlier is a source as an earlier recorder described it.

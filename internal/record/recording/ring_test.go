@@ -2,6 +2,7 @@ package recording
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -163,21 +164,62 @@ func TestRingForgetsSeries(t *testing.T) {
 
 // There is a gap between two recorders, and a note about it.
 func TestRingNotesItsPause(t *testing.T) {
-	dir := t.TempDir()
-	for _, from := range []int{0, 500} {
-		d := mustCreate(t, dir, DiskOptions{Keep: time.Hour})
-		d.Source(Source{Kind: "host", Name: "h", From: second(float64(from)), Period: time.Second, Samples: 100})
-		feedRing(t, d, from, 100)
+	for name, opt := range map[string]DiskOptions{"ring": {Keep: time.Hour}, "recording": {}} {
+		dir := t.TempDir()
+		for _, from := range []int{0, 114} {
+			d := mustCreate(t, dir, opt)
+			d.Source(Source{Kind: "host", Name: "h", From: second(float64(from)), Period: time.Second, Samples: 100})
+			feedRing(t, d, from, 100)
+			mustClose(t, d)
+		}
+		r := mustOpen(t, dir)
+		notes := r.Notes()
+		if len(notes) != 1 || notes[0].Kind != NoteGap || !notes[0].From.Equal(second(99)) || !notes[0].To.Equal(second(114)) {
+			t.Errorf("%s: notes %+v, want one gap from 99 s to 114 s", name, notes)
+		}
+		if s := r.Sources(); len(s) != 1 || !s[0].From.Equal(t0) || s[0].Samples != 200 {
+			t.Errorf("%s: sources %+v, want one from the first recorder's first sample on", name, s)
+		}
+		mustClose(t, r)
+	}
+}
+
+// TestFolderRemovedWhileRecording: a recorder reports that its folder is gone, or another one, and
+// continues once it is back.
+func TestFolderRemovedWhileRecording(t *testing.T) {
+	for _, opt := range []DiskOptions{{}, {Keep: time.Hour}} {
+		parent := t.TempDir()
+		dir, away := filepath.Join(parent, "rec"), filepath.Join(parent, "away")
+		d := mustCreate(t, dir, opt)
+		feedRing(t, d, 0, 10)
+		add := func(k int) error {
+			d.place.look() // as each second
+			return d.Append(t.Context(), &Batch{TimesMs: []int64{second(float64(k)).UnixMilli()}, Columns: []Column{{named("k"), []float64{float64(k)}}}})
+		}
+		if err := os.Rename(dir, away); err != nil {
+			t.Fatal(err)
+		}
+		if err := add(10); !errors.Is(err, errGone) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("moved away: %v, want %v", err, errGone)
+		}
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := add(10); !errors.Is(err, errGone) {
+			t.Errorf("another folder in its place: %v, want %v", err, errGone)
+		}
+		if err := errors.Join(os.Remove(dir), os.Rename(away, dir)); err != nil {
+			t.Fatal(err)
+		}
+		if err := add(10); err != nil {
+			t.Errorf("back in its place: %v", err)
+		}
 		mustClose(t, d)
-	}
-	r := mustOpen(t, dir)
-	defer mustClose(t, r)
-	notes := r.Notes()
-	if len(notes) != 1 || notes[0].Kind != NoteGap || !notes[0].From.Equal(second(99)) || !notes[0].To.Equal(second(500)) {
-		t.Errorf("notes %+v, want one gap from 99 s to 500 s", notes)
-	}
-	if s := r.Sources(); len(s) != 1 || !s[0].From.Equal(t0) || s[0].Samples != 200 {
-		t.Errorf("sources %+v", s)
+		r := mustOpen(t, dir)
+		if first, last := counted(t, r); first != 0 || last != 10 {
+			t.Errorf("holds %d to %d, want 0 to 10", first, last)
+		}
+		mustClose(t, r)
 	}
 }
 

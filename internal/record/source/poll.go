@@ -25,6 +25,9 @@ const (
 	awayMax  = 15 * time.Second
 	// describeEvery is the time after which a source is described anew.
 	describeEvery = time.Minute
+	// pausedMin is by how much a wait must be too long to be reported: this process was stopped, or its
+	// machine was. A shorter one may be a busy CPU.
+	pausedMin = 5 * time.Second
 	// tellEvery is the time between two calls of Progress.
 	tellEvery = time.Second
 )
@@ -165,13 +168,15 @@ type polling struct {
 	samples int64
 	failed  int // consecutive failures
 	failure error
-	late    untimely // values dropped for their times
+	late    untimely      // values dropped for their times
+	paused  time.Duration // by how much the last wait was too long
 }
 
 // once takes a sample, or remembers why there is none.
 func (p *polling) once(ctx context.Context) error {
 	at, step := p.stamps.next(p.now())
 	p.stepped(at, step)
+	p.resumed(at)
 	if p.last.IsZero() {
 		p.last = at.Add(p.opt.ClockOffset).UTC()
 	}
@@ -315,10 +320,22 @@ func (p *polling) wait(ctx context.Context) bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
+		_, now := p.now()
+		p.paused = now - elapsed - until
 		return true
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// resumed leaves a note about the time in which this process did not run. If samples failed before, their
+// gap includes it.
+func (p *polling) resumed(at time.Time) {
+	if p.paused < pausedMin || p.failed > 0 {
+		return
+	}
+	p.w.Note(recording.Note{Kind: recording.NoteGap, Source: p.name(), From: p.last, To: at.Add(p.opt.ClockOffset).UTC(),
+		Text: fmt.Sprintf("this program did not run for %s: it was stopped, or its machine was, or had no CPU for it", p.paused.Round(100*time.Millisecond))})
 }
 
 // end reports the final description.

@@ -260,6 +260,41 @@ db asked 5: 5 from 0s to 1h0m8s`)
 	})
 }
 
+// TestStopped: a program that is stopped for some seconds, as by SIGSTOP, leaves a gap with a note. A wait
+// that is a little too long is none.
+func TestStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, src := &paper{}, source()
+		machine := machineClock()
+		src.clock = func() (time.Time, time.Duration) {
+			wall, elapsed := machine()
+			stopped := time.Duration(0)
+			if elapsed >= 2*time.Second {
+				stopped += 14 * time.Second
+			}
+			if elapsed >= 5*time.Second {
+				stopped += 3 * time.Second
+			}
+			return wall.Add(stopped), elapsed + stopped
+		}
+		if err := src.Poll(t.Context(), w, Options{For: 24 * time.Second}, &server{}); err != nil {
+			t.Fatal(err)
+		}
+		w.is(t, `
+0s
+db asked 1: 1 from 0s to 0s
+1s
+gap 1s to 16s: this program did not run for 14s: it was stopped, or its machine was, or had no CPU for it
+16s
+17s
+18s
+22s
+23s
+24s
+db asked 8: 8 from 0s to 24s`)
+	})
+}
+
 // Whatever a clock does, the times of samples ascend by at least a millisecond, are never behind
 // the clock, and are no closer to each other than the time that passed.
 func TestStamps(t *testing.T) {
