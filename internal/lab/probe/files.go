@@ -39,12 +39,12 @@ func (inputError) BadInput() {}
 
 func inputf(format string, args ...any) error { return inputError{fmt.Errorf(format, args...)} }
 
-// Look resolves a path: a folder, or a name in one that does not exist yet.
+// Look resolves a path, which is a folder. One that does not exist is refused: its parent may be on
+// another device, as when a volume is not mounted.
 func Look(path string) (Place, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		path = filepath.Dir(path)
-		info, err = os.Stat(path)
+		return Place{}, inputf("probe: %s does not exist: give a folder on the device", path)
 	}
 	if err != nil {
 		return Place{}, fmt.Errorf("probe: %w", err)

@@ -206,8 +206,8 @@ func TestPlaces(t *testing.T) {
 	if b, err := os.ReadFile(file); err != nil || string(b) != "mine" {
 		t.Errorf("the file holds %q, %v", b, err)
 	}
-	if place, err := Look(filepath.Join(dir, "new")); err != nil || place.Parent != dir {
-		t.Errorf("a name that does not exist: %+v, %v", place, err)
+	if _, err := Look(filepath.Join(dir, "new")); err == nil || !strings.Contains(err.Error(), "new does not exist") {
+		t.Errorf("a folder that does not exist: %v, want it refused", err)
 	}
 	p.Streams[0].File = fileMax
 	p.Streams[1].File = fileMax
