@@ -91,6 +91,7 @@ type Opener struct {
 
 	clouds   map[string]Cloud // by scheme
 	begins   []string         // of clouds' addresses
+	saved    []Saving
 	describe host.Describer
 }
 
@@ -102,6 +103,12 @@ type Cloud interface {
 	Begins() []string
 	// Open prepares an address.
 	Open(ctx context.Context, address string) (source.Source, error)
+}
+
+// A Saving is a cloud whose tools print answers of its metrics service, which people save.
+type Saving interface {
+	IsSaved(head []byte) bool
+	Saved(from source.File) source.Source
 }
 
 // A HostDescriber is a cloud that can be asked what this machine and its volumes are: see
@@ -117,6 +124,9 @@ func (o *Opener) With(clouds ...Cloud) *Opener {
 		o.schemes = append(o.schemes, c.Scheme())
 		o.clouds[c.Scheme()] = c
 		o.begins = append(o.begins, c.Begins()...)
+		if s, ok := c.(Saving); ok {
+			o.saved = append(o.saved, s)
+		}
 		if d, ok := c.(HostDescriber); ok {
 			o.describe = d.DescribeHost
 		}

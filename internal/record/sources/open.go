@@ -21,6 +21,7 @@
 //	fio's text reports (2.x, 3.x)    also with other text around them; JSON has more
 //	samples of /proc/diskstats       while sleep 1; do date +%s.%N; cat /proc/diskstats; done; pt-diskstats' files
 //	a response of Prometheus' API    curl -G http://prometheus:9090/api/v1/query_range ...
+//	an answer of CloudWatch          aws cloudwatch get-metric-data, get-metric-statistics
 //	a benchmark's report             what etcdctl check perf and pg_test_fsync print
 //	a recording's folder             plimsoll record
 //
@@ -253,6 +254,11 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(promjson.New(from), nil)
 	case exposition.Sniff(path, head):
 		return asInput(exposition.New(from, o.exporters), nil)
+	}
+	for _, c := range o.saved {
+		if c.IsSaved(head) {
+			return Input{Source: c.Saved(from)}, nil
+		}
 	}
 	return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
 }

@@ -1,0 +1,291 @@
+package amazon
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// savedBytesMax bounds a saved answer: a day of 500 metrics by the minute has 40 MB.
+const savedBytesMax = 64 << 20
+
+// savedAsk says what to ask CloudWatch for.
+const savedAsk = "ask for metrics of AWS/EBS, AWS/EC2 or AWS/RDS, with --statistics Sum for a volume's operations, bytes and times and Average for what is a rate, a latency or a queue"
+
+// savedPeriod is how far apart samples are taken to be where an answer has one only.
+const savedPeriod = time.Minute
+
+// Saved reads what `aws cloudwatch get-metric-data` and `get-metric-statistics` printed. An answer of the
+// former does not say which statistic it has: the one that rules read is taken, as for a live address.
+// Neither says what the metrics are of, unless a label does.
+func (Cloud) Saved(from source.File) source.Source {
+	s := &saved{from: from}
+	s.SetDescription(recording.Source{Kind: "cloudwatch", Name: from.Path})
+	return s
+}
+
+var (
+	savedData       = regexp.MustCompile(`"MetricDataResults"\s*:`)
+	savedStatistics = regexp.MustCompile(`"Datapoints"\s*:`)
+)
+
+// IsSaved reports whether a file's beginning is such an answer.
+func (Cloud) IsSaved(head []byte) bool {
+	return savedData.Match(head) || savedStatistics.Match(head)
+}
+
+type saved struct {
+	source.Recorded
+
+	from source.File
+}
+
+// An answer is one of both commands.
+type answer struct {
+	Results []struct {
+		Label      string
+		Timestamps []time.Time
+		Values     []float64
+	} `json:"MetricDataResults"`
+
+	Label      string
+	Datapoints []map[string]any
+}
+
+// A point is a value of an interval that begins at a time.
+type point struct {
+	begin time.Time
+	value float64
+}
+
+// Read implements source.Source.
+func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	a, err := s.answer()
+	if err != nil {
+		return fmt.Errorf("answer of CloudWatch %s: %w", s.from.Path, err)
+	}
+	series, unknown, err := a.series()
+	if err != nil {
+		return fmt.Errorf("answer of CloudWatch %s: %w", s.from.Path, err)
+	}
+
+	d := s.Describe()
+	moments := map[int64]bool{}
+	for _, x := range series {
+		period := x.period()
+		d.Period = max(d.Period, period)
+		if name := x.labels.Get(labels.MetricName); opt.Want != nil && !opt.Want(name) {
+			unknown = append(unknown, name)
+			continue
+		}
+		b := &recording.Batch{}
+		var values []float64
+		for _, p := range x.points {
+			at := p.begin.Add(period).Add(opt.ClockOffset)
+			if opt.From.IsZero() || !at.Before(opt.From) {
+				if opt.To.IsZero() || !at.After(opt.To) {
+					b.TimesMs, values = append(b.TimesMs, at.UnixMilli()), append(values, p.value)
+					moments[at.UnixMilli()] = true
+				}
+			}
+		}
+		if len(b.TimesMs) == 0 {
+			continue
+		}
+		b.Columns = []recording.Column{{Labels: x.labels, Values: values}}
+		if err := w.Append(ctx, b); err != nil {
+			return err
+		}
+		from, to := time.UnixMilli(b.TimesMs[0]).UTC(), time.UnixMilli(b.TimesMs[len(b.TimesMs)-1]).UTC()
+		if d.From.IsZero() || from.Before(d.From) {
+			d.From = from
+		}
+		if to.After(d.To) {
+			d.To = to
+		}
+	}
+	if len(moments) == 0 && len(unknown) == len(series) {
+		return fmt.Errorf("answer of CloudWatch %s: no rule reads %s: %s", s.from.Path, strings.Join(unknown, ", "), savedAsk)
+	}
+	d.Samples = int64(len(moments))
+	s.SetDescription(d)
+	w.Source(d)
+	if len(unknown) > 0 {
+		w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path, Text: "no rule reads these of CloudWatch's metrics: " + strings.Join(unknown, ", ")})
+	}
+	return nil
+}
+
+func (s *saved) answer() (*answer, error) {
+	in, err := s.from.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, savedBytesMax+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > savedBytesMax:
+		return nil, fmt.Errorf("it has over %d MiB: ask for fewer metrics or a shorter time", savedBytesMax>>20)
+	}
+	var a answer
+	if err := json.Unmarshal(text, &a); err != nil {
+		return nil, fmt.Errorf("it is not whole JSON (%w): save it again", err)
+	}
+	return &a, nil
+}
+
+// A savedSeries is one of an answer, in order of time.
+type savedSeries struct {
+	labels labels.Labels
+	points []point
+}
+
+// period is the usual distance of two points.
+func (x *savedSeries) period() time.Duration {
+	var steps []time.Duration
+	for i := 1; i < len(x.points); i++ {
+		steps = append(steps, x.points[i].begin.Sub(x.points[i-1].begin))
+	}
+	if len(steps) == 0 {
+		return savedPeriod
+	}
+	slices.Sort(steps)
+	return steps[(len(steps)-1)/2]
+}
+
+// series are those that rules can read, and the names of the others.
+func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
+	var all []string
+	for _, r := range a.Results {
+		all = append(all, r.Label)
+	}
+	all = append(all, a.Label)
+	add := func(label, statistic string, points []point) {
+		m, of := lookUp(label, statistic, all)
+		if m == "" {
+			unknown = append(unknown, cmp.Or(label, "a metric without a label"))
+			return
+		}
+		slices.SortFunc(points, func(p, q point) int { return p.begin.Compare(q.begin) })
+		points = slices.CompactFunc(points, func(p, q point) bool { return p.begin.Equal(q.begin) })
+		ls := labels.NewBuilder(of).Set(labels.MetricName, m).Labels()
+		// An answer in several pages has a series several times.
+		if i := slices.IndexFunc(out, func(x *savedSeries) bool { return labels.Equal(x.labels, ls) }); i >= 0 {
+			unknown = append(unknown, label+" (given twice)")
+			return
+		}
+		if len(points) > 0 {
+			out = append(out, &savedSeries{ls, points})
+		}
+	}
+
+	for _, r := range a.Results {
+		if len(r.Timestamps) != len(r.Values) {
+			return nil, nil, fmt.Errorf("%s has %d times and %d values", r.Label, len(r.Timestamps), len(r.Values))
+		}
+		var points []point
+		for i, t := range r.Timestamps {
+			points = append(points, point{t, r.Values[i]})
+		}
+		add(r.Label, "", points)
+	}
+	for _, statistic := range []string{"Sum", "Average", "Maximum", "Minimum"} {
+		points, err := pointsOf(a.Datapoints, statistic)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(points) > 0 {
+			add(a.Label, statistic, points)
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil, fmt.Errorf("it has no values of a metric that a rule reads (it has: %s): %s",
+			cmp.Or(strings.Join(unknown, ", "), "nothing"), savedAsk)
+	}
+	return out, unknown, nil
+}
+
+// pointsOf are the points of get-metric-statistics that have a statistic.
+func pointsOf(data []map[string]any, statistic string) (points []point, err error) {
+	for i, p := range data {
+		v, ok := p[statistic].(float64)
+		if !ok || math.IsNaN(v) {
+			continue
+		}
+		text, _ := p["Timestamp"].(string)
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return nil, fmt.Errorf("datapoint %d has the time %q: want such as 2026-01-05T10:00:00Z", i+1, text)
+		}
+		points = append(points, point{at, v})
+	}
+	return points, nil
+}
+
+// lookUp finds a metric by an answer's label, which is its name, or contains it and what the metric is
+// of: "vol-0123456789abcdef0 VolumeWriteOps". A name that two namespaces have is of the one that the
+// other labels are of. statistic is "" if it is not known; then it is the one that rules read.
+func lookUp(label, statistic string, all []string) (name string, of labels.Labels) {
+	words := strings.Fields(label)
+	var found []kind
+	var as string
+	for k := range spaces {
+		for _, m := range spaces[k].metrics {
+			if !slices.Contains(words, m.name) {
+				continue
+			}
+			n := m.as
+			if statistic != "" {
+				n = strings.TrimSuffix(n, strings.ToLower(m.statistic)) + strings.ToLower(statistic)
+			}
+			if len(found) == 0 || ownOf(kind(k), all) {
+				found, as = append(found, kind(k)), n
+			}
+		}
+	}
+	if len(found) == 0 {
+		return "", labels.EmptyLabels()
+	}
+
+	k := found[len(found)-1]
+	id := [...]string{volume: "volume", instance: "instance", database: "database"}[k]
+	for _, w := range words {
+		if volumeID.MatchString(w) && k == volume || instanceID.MatchString(w) && k == instance {
+			id = w
+		}
+	}
+	return as, labels.FromStrings(spaces[k].label, id)
+}
+
+// ownOf reports whether some label has a metric that only this kind has.
+func ownOf(k kind, all []string) bool {
+	for _, label := range all {
+		for _, word := range strings.Fields(label) {
+			is := func(m metric) bool { return m.name == word }
+			others := 0
+			for other := range spaces {
+				if kind(other) != k && slices.ContainsFunc(spaces[other].metrics, is) {
+					others++
+				}
+			}
+			if others == 0 && slices.ContainsFunc(spaces[k].metrics, is) {
+				return true
+			}
+		}
+	}
+	return false
+}
