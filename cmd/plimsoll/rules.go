@@ -48,9 +48,11 @@ func ruleIDs() []string {
 func newRulesShowCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
-		Use:               "show RULE",
-		Args:              needArgs(1, 1, "plimsoll rules list shows them"),
-		ValidArgsFunction: cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp),
+		Use:  "show RULE",
+		Args: needArgs(1, 1, "plimsoll rules list shows them"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return ruleIDs(), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := pack().Rule(args[0])
 			if err != nil {

@@ -53,7 +53,7 @@ var layers = []Layer{
 		"record/recording", "record/source",
 	}},
 	{"record/amazon", "CloudWatch's metrics of volumes, instances and RDS, and what AWS knows of them", []string{
-		"record/cloud", "record/source",
+		"record/cloud", "record/recording", "record/source",
 	}},
 	{"record/azure", "Azure Monitor's metrics of disks and machines, and what Azure knows of them", []string{
 		"record/cloud", "record/source",

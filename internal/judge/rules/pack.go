@@ -101,9 +101,6 @@ func (p *Pack) check(r *Rule) error {
 			return fmt.Errorf("it needs %s, which is no signal", s.Name)
 		}
 	}
-	if err := r.checkWords(); err != nil {
-		return err
-	}
 	if r.When == "" {
 		return nil
 	}

@@ -17,6 +17,15 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
+// Every rule's words and advice are templates, and none is empty.
+func TestWordsOfRules(t *testing.T) {
+	for _, r := range pack.Rules() {
+		if err := r.CheckWords(); err != nil {
+			t.Errorf("%s: %v", r.ID, err)
+		}
+	}
+}
+
 // Every signal has a unit and a help text, and its alternatives parse and can be computed on a
 // grid.
 func TestSignals(t *testing.T) {

@@ -168,35 +168,6 @@ func (r *Rule) print(text, name string, v Values) (string, error) {
 	return b.String(), nil
 }
 
-// checkWords checks the syntax of a rule's templates.
-func (r *Rule) checkWords() error {
-	check := func(name, text string) error {
-		if _, err := template.New(name).Parse(text); err != nil {
-			return fmt.Errorf("words %q: %w", name, err)
-		}
-		return nil
-	}
-	for name, text := range r.Words {
-		if text == "" {
-			return fmt.Errorf("words %q are empty", name)
-		}
-		if err := check(name, text); err != nil {
-			return err
-		}
-	}
-	for name, a := range r.Advice {
-		for _, text := range []string{a.Summary, a.Expect, a.TradeOff} {
-			if text == "" {
-				return fmt.Errorf("advice %q lacks a part", name)
-			}
-			if err := check(name, text); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // AdviceNames are the names of a rule's advice: what has a command before what has none, each in
 // alphabetical order.
 func (r *Rule) AdviceNames() []string {

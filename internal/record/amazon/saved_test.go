@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -51,7 +53,7 @@ func TestSaved(t *testing.T) {
 		}
 		var got []string
 		for _, x := range all {
-			line := strings.ReplaceAll(x.Labels.Get("__name__")+x.Labels.DropMetricName().String(), ", ", ",")
+			line := strings.ReplaceAll(x.Labels.Get("__name__")+labels.NewBuilder(x.Labels).Del("__name__").Labels().String(), ", ", ",")
 			for _, p := range x.Points {
 				line += fmt.Sprintf(" %s=%g", time.UnixMilli(p.T).UTC().Format("15:04"), p.F)
 			}
