@@ -68,6 +68,9 @@ var nameLabel = []byte(`{__name__="`)
 // nameFirst returns a sample that has the metric's name among its labels in the form that has it
 // before them, or as the first in quotes where it is not a plain name. Other lines it leaves.
 func nameFirst(line []byte) []byte {
+	if len(line) == 0 || line[0] != '{' {
+		return line // nearly all
+	}
 	rest, ok := bytes.CutPrefix(line, nameLabel)
 	if !ok {
 		return line

@@ -62,3 +62,33 @@ func TestLongDump(t *testing.T) {
 		t.Errorf("%d of %d samples", got, samples)
 	}
 }
+
+// Pages of files that were joined in another order are read in order of time; pages that overlap in time
+// are of several servers, and stay as they are.
+func TestPagesInAnotherOrder(t *testing.T) {
+	pages := func(server string, seconds ...int) string {
+		var text strings.Builder
+		for _, s := range seconds {
+			fmt.Fprintf(&text, "# scraped %d\nwrites_total{server=%q} %d\n", 1795226400+s, server, s)
+		}
+		return text.String()
+	}
+	for name, c := range map[string]struct{ text, a, b string }{
+		"in order":         {pages("a", 1, 2, 3, 4), "1:1 2:2 3:3 4:4", ""},
+		"second half last": {pages("a", 3, 4, 5, 1, 2), "1:1 2:2 3:3 4:4 5:5", ""},
+		"three parts":      {pages("a", 5, 6, 1, 2, 3, 4), "1:1 2:2 3:3 4:4 5:5 6:6", ""},
+		"two servers":      {pages("a", 1, 2, 3) + pages("b", 1, 2, 3), "1:1 2:2 3:3", "1:1 2:2 3:3"},
+	} {
+		m, _, err := readText(t, c.text, source.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if a, b := points(t, m, `writes_total{server="a"}`), points(t, m, `writes_total{server="b"}`); a != c.a || b != c.b {
+			t.Errorf("%s: a is %s, b is %s", name, a, b)
+		}
+		if n := m.Notes(); len(n) != 0 {
+			t.Errorf("%s: notes %v", name, n)
+		}
+	}
+}

@@ -139,8 +139,10 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		return err
 	}
 	pages, first := 0, false
+	var stretches segments
 	dated, err := f.each(ctx, opt, loc, 0, before, func(p *page) error {
 		first = first || pages == 0 && p.timed
+		stretches.add(p)
 		pages++
 		return nil
 	}, nil)
@@ -159,8 +161,24 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	}
 	r.period = max(r.period, f.period)
 	r.saved = pages == len(f.parts) && f.savedApart()
-	if _, err := f.each(ctx, opt, loc, 1, where, func(p *page) error { return r.take(ctx, p) }, r.noteLost); err != nil {
-		return err
+	ordered := stretches.ordered()
+	if where != before || ordered == nil {
+		ordered = []segment{{to: pages}}
+	}
+	for i, part := range ordered {
+		lost := r.noteLost
+		if i > 0 {
+			lost = nil // it was noted
+		}
+		index := 0
+		if _, err := f.each(ctx, opt, loc, 1, where, func(p *page) error {
+			if index++; index <= part.from || index > part.to {
+				return nil
+			}
+			return r.take(ctx, p)
+		}, lost); err != nil {
+			return err
+		}
 	}
 	if r.parser.samples == 0 {
 		return f.nothing(r)

@@ -2,6 +2,7 @@ package iostat
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -153,6 +154,29 @@ func TestUnusable(t *testing.T) {
 		_, _, err := read(t, "x.log", []byte(tt.text), source.Options{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "x.log") {
 			t.Errorf("%s: error %v, want one with %q", name, err, tt.want)
+		}
+	}
+}
+
+// Logs that were joined in another order are read in order of time.
+func TestRunsInAnotherOrder(t *testing.T) {
+	run := func(minute, writes int) string {
+		text := "Linux 6.1.0 (db) \t2026-11-21 \t_x86_64_\t(2 CPU)\n\n"
+		for s := range 3 {
+			text += fmt.Sprintf("2026-11-21T02:%02d:%02d+0000\nDevice r/s rkB/s r_await w/s wkB/s w_await aqu-sz %%util\nsda 0.00 0.00 0.00 %d.00 4.00 1.00 0.01 1.00\n\n", minute, s, writes)
+		}
+		return text
+	}
+	m, _, err := read(t, "joined.log", []byte(run(30, 30)+run(10, 10)+run(20, 20)), source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := firstOf(t, m, "node_disk_writes_completed_total"); got != "0 10 20 0 20 40 0 30 60" {
+		t.Errorf("writes are %s", got)
+	}
+	for _, n := range m.Notes() {
+		if n.Lost > 0 || n.Kind == recording.NoteClock {
+			t.Errorf("note %q", n.Text)
 		}
 	}
 }

@@ -198,13 +198,27 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	}
 	ck := newClock(sv, opt, l.from.Modified)
 	it := newIntegrator(ctx, w, opt, sv)
-	err = l.each(ctx, opt, 1, func(r *report) error {
+	place := func(r *report) error {
 		ms, ok := ck.at(r)
 		if !ok {
 			return nil
 		}
 		return it.add(sv.withoutPartitions(r), ms)
-	})
+	}
+	runs := sv.runs(ck.order, ck.loc)
+	if runs == nil {
+		err = l.each(ctx, opt, 1, place)
+	}
+	for _, run := range runs {
+		if err == nil {
+			err = l.each(ctx, opt, 1, func(r *report) error {
+				if r.run != run {
+					return nil
+				}
+				return place(r)
+			})
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,8 @@ type survey struct {
 	prev     stamp
 	prevRun  int
 	seen     map[string]int // devices, and the run they were last seen in
-	parts    []string       // partitions of disks that are in the log too, sorted (iostat -p)
+	starts   []runStart
+	parts    []string // partitions of disks that are in the log too, sorted (iostat -p)
 }
 
 // survey reads the log once for what must be known before the first sample is placed.
@@ -133,6 +134,9 @@ func (s *survey) addStamp(r *report) {
 	st := r.stamp
 	if !st.hasTime {
 		return
+	}
+	if n := len(s.starts); n <= runsOrdered && (n == 0 || s.starts[n-1].run != r.run) {
+		s.starts = append(s.starts, runStart{r.run, st})
 	}
 	s.stamped++
 	s.ampm = s.ampm || st.ampm

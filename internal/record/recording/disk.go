@@ -288,6 +288,7 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	if err := d.logBatch(b); err != nil {
 		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}
+	d.live.handed.Add(int64(len(b.Columns)) * int64(len(b.TimesMs)))
 	runs := &batchRuns{m: d.live, times: b.TimesMs, alone: len(b.Columns) == 1}
 	for i, s := range d.batch {
 		if s == nil {

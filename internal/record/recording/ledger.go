@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,7 +23,8 @@ type ledger struct {
 	late    drops
 	over    drops
 	far     drops
-	version int // changes so far
+	handed  atomic.Int64 // samples that were to be kept
+	version int          // changes so far
 	// rolling: the oldest note makes room for the newest, and duplicates are dropped.
 	rolling bool
 }
@@ -130,6 +132,7 @@ func (l *ledger) all() ([]Source, []Note, int) {
 			Kind: NoteDropped, Source: name,
 			From: clock(time.UnixMilli(d.fromMs).UTC()), To: clock(time.UnixMilli(d.toMs).UTC()),
 			Text: fmt.Sprintf(text, d.samples, d.metric),
+			Lost: min(float64(d.samples)/float64(max(l.handed.Load(), 1)), 1),
 		})
 	}
 	dropped(l.late, "%d samples were not newer than the last one of their series and were dropped, the first in %s: "+

@@ -105,6 +105,7 @@ func (m *Memory) Append(ctx context.Context, b *Batch) error {
 	if b = m.timeless(b, TimeMaxMs); len(b.TimesMs) == 0 {
 		return nil
 	}
+	m.handed.Add(int64(len(b.Columns)) * int64(len(b.TimesMs)))
 	m.nextBatch()
 	runs := &batchRuns{m: m, times: b.TimesMs, alone: len(b.Columns) == 1}
 	for i := range b.Columns {

@@ -1,0 +1,48 @@
+package exposition
+
+import (
+	"slices"
+	"time"
+)
+
+// segmentsMax is how many stretches of pages are put in order of time.
+const segmentsMax = 16
+
+// A segment is a stretch of pages in order of time: up to the page before to.
+type segment struct {
+	from, to    int
+	first, last time.Time
+}
+
+// segments are a file's stretches. Files are often joined in another order (cat b.prom a.prom).
+type segments struct {
+	all   []segment
+	pages int
+	none  bool // some page has no date
+}
+
+func (s *segments) add(p *page) {
+	s.none = s.none || !p.timed
+	if n := len(s.all); n == 0 || p.time.Before(s.all[n-1].last) && n <= segmentsMax {
+		s.all = append(s.all, segment{from: s.pages, first: p.time})
+	}
+	s.pages++
+	last := &s.all[len(s.all)-1]
+	last.to, last.last = s.pages, p.time
+}
+
+// ordered are the stretches in order of time, nil if the file is to be read as it is: it is in order
+// already, or they overlap, as pages of several servers do.
+func (s *segments) ordered() []segment {
+	if s.none || len(s.all) < 2 || len(s.all) > segmentsMax {
+		return nil
+	}
+	out := slices.Clone(s.all)
+	slices.SortStableFunc(out, func(a, b segment) int { return a.first.Compare(b.first) })
+	for i := 1; i < len(out); i++ {
+		if out[i].first.Before(out[i-1].last) {
+			return nil
+		}
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package iostat
+
+import (
+	"slices"
+	"time"
+)
+
+// runsOrdered is how many runs of a log are put in order of time.
+const runsOrdered = 16
+
+// A runStart is the first time of a run.
+type runStart struct {
+	run int
+	at  stamp
+}
+
+// runs are a log's runs in order of time, nil if they are already, or the log does not say: logs are
+// often joined in another order (cat b.log a.log).
+func (s *survey) runs(o dateOrder, loc *time.Location) []int {
+	if len(s.starts) < 2 || len(s.starts) > runsOrdered {
+		return nil
+	}
+	at := make([]time.Time, len(s.starts))
+	order := make([]int, len(s.starts))
+	for i, x := range s.starts {
+		t, ok := x.at.time(o, loc, time.Time{})
+		if !ok || !x.at.hasDate {
+			return nil
+		}
+		at[i], order[i] = t, i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return at[a].Compare(at[b]) })
+	if slices.IsSorted(order) {
+		return nil
+	}
+	for i, k := range order {
+		order[i] = s.starts[k].run
+	}
+	return order
+}
