@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,6 +48,7 @@ func ruleIDs() []string {
 
 func newRulesShowCommand(a *app) *cobra.Command {
 	var output choice
+	var verbose bool
 	cmd := &cobra.Command{
 		Use:  "show RULE",
 		Args: needArgs(1, 1, "plimsoll rules list shows them"),
@@ -66,11 +68,32 @@ func newRulesShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("page of %s: %w", r.ID, err) // a test of the pack finds every page
 			}
-			return a.show(output, describedRule{row, act.Fixes(pack(), &r)}, results.Rule(&row, page))
+			fixes := act.Fixes(pack(), &r)
+			d := results.Rule(&row, page)
+			if verbose {
+				d.Sections = append(d.Sections, results.HowTested(tested(fixes)))
+			}
+			return a.show(output, describedRule{row, fixes}, d)
 		},
 	}
 	addFormat(cmd, &output)
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say how the steps of each fix were tested, for each place")
 	return cmd
+}
+
+// tested are the fixes' steps with how they were tested: remedy, place, how.
+func tested(fixes []act.Fix) (out [][3]string) {
+	for _, f := range fixes {
+		for _, m := range f.Remedies {
+			for _, w := range m.Ways {
+				row := [3]string{m.Title, strings.Join(append([]string{w.Place}, w.Clouds...), ", "), w.Tested}
+				if w.Tested != "" && !slices.Contains(out, row) {
+					out = append(out, row)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // describedRule is the contract of `rules show -o json`.

@@ -49,6 +49,8 @@ type Way struct {
 	Clouds []string `json:"clouds,omitempty"`
 	From   string   `json:"from_version,omitempty"`
 	Before string   `json:"before_version,omitempty"`
+	// Tested is how these steps were tried; "" if there are none.
+	Tested string `json:"tested,omitempty"`
 	Steps
 }
 
@@ -84,7 +86,11 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 			for _, c := range r.Clouds {
 				clouds = append(clouds, string(c))
 			}
-			out.Ways = append(out.Ways, Way{Place: string(place), Clouds: clouds, From: r.From, Before: r.Before, Steps: p.steps(r)})
+			way := Way{Place: string(place), Clouds: clouds, From: r.From, Before: r.Before, Steps: p.steps(r)}
+			if way.None == "" {
+				way.Tested = tested(m.Name, place, r.Clouds)
+			}
+			out.Ways = append(out.Ways, way)
 		}
 	}
 	return out

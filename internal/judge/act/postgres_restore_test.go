@@ -15,7 +15,7 @@ import (
 
 // A real PostgreSQL has the settings back that it had, whether ALTER SYSTEM had set them, postgresql.conf
 // or nothing, however often one looks: postgresql.auto.conf is as before.
-func TestPostgresSettingsRestored(t *testing.T) {
+func TestServerSettingsRestored(t *testing.T) {
 	dir, err := os.MkdirTemp("", "plimsoll-restore-")
 	if err != nil {
 		t.Fatal(err)

@@ -79,6 +79,21 @@ func Rule(r *rules.Description, page []byte) *document.Document {
 	return d
 }
 
+// HowTested is how the steps of fixes were tested: remedy, place, how.
+func HowTested(rows [][3]string) document.Section {
+	s := document.Section{ID: "tested", Title: "How the steps were tested"}
+	if len(rows) == 0 {
+		s.Parts = []document.Part{{Text: "The rule's fixes have no commands."}}
+		return s
+	}
+	tab := &document.Table{Columns: []document.Column{{Text: "fix"}, {Text: "place"}, {Text: "tested"}}}
+	for _, r := range rows {
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: r[0]}, {Text: r[1], Roles: "code"}, {Text: r[2]}})
+	}
+	s.Parts = []document.Part{{Table: tab}}
+	return s
+}
+
 // RuleTests is the result of the rules' test scripts.
 func RuleTests(all []ruletest.Result) *document.Document {
 	d := &document.Document{Kind: "Rule tests", Title: "Tests of rules"}

@@ -1,0 +1,68 @@
+package act
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/judge/rules"
+)
+
+// How the steps of a way were tried. A test of this package does it again each time.
+const (
+	onRealThing = "run on the real thing: look, do, check, undo"
+	withStandIn = "run with a stand-in for the program that acts, which refuses what its source or its API refuses"
+	localOnly   = "run with the real kubectl on a pod of its own, without a cluster"
+	onHostOnly  = "its statements ran on a host (%s); the call into the container did not"
+	readOnly    = "from documentation: the shell has read every command, and nothing has run"
+)
+
+// A trial is a test that runs the steps of remedies in a place; cloud "" is any.
+type trial struct {
+	test, how string
+	place     rules.Place
+	cloud     rules.Cloud
+	remedies  []string
+}
+
+// trials are all of them. A test compares them with this package's tests.
+var trials = []trial{
+	{"TestDirtyBytesRestored", onRealThing, rules.Host, "", []string{"dirty-bytes"}},
+	{"TestWritebackThrottlingRestored", onRealThing, rules.Host, "", []string{"writeback-throttling"}},
+	{"TestServerSettingsRestored", onRealThing, rules.Host, "", []string{
+		"pace-checkpoint", "more-wal", "background-writer", "idle-in-transaction", "wal-compression", "commit-delay", "log-temp-files",
+		"slower-autovacuum", "bound-slots", "shared-buffers"}},
+	{"TestWALMoved", withStandIn, rules.Host, "", []string{"wal-apart"}},
+	{"TestDockerLimitsRestored", withStandIn, rules.Docker, "", []string{"cpu-limit", "memory-limit"}},
+	{"TestUnitLimitsRestored", withStandIn, rules.Host, "", []string{"cpu-limit", "memory-limit"}},
+	{"TestPodResizeRestored", localOnly, rules.Kubernetes, "", []string{"cpu-limit", "memory-limit"}},
+	{"TestIOLimitRestored", withStandIn, rules.Host, "", []string{"io-limit"}},
+	{"TestSyncSpeedRestored", withStandIn, rules.Host, "", []string{"sync-speed"}},
+	{"TestVolumesRestored", withStandIn, rules.Host, rules.AWS, []string{"raise-iops", "raise-throughput", "raise-both", "gp3"}},
+	{"TestVolumesRestored", withStandIn, rules.Docker, rules.AWS, []string{"raise-throughput"}},
+	{"TestVolumesRestored", withStandIn, rules.Host, rules.Azure, []string{"raise-iops", "raise-both"}},
+	{"TestVolumesRestored", withStandIn, rules.Host, rules.Google, []string{"raise-both"}},
+	{"TestVolumesRestored", withStandIn, rules.RDS, "", []string{"raise-iops", "raise-both"}},
+	{"TestEvictionRestored", withStandIn, rules.Host, "", []string{"eviction-earlier", "checkpoint-smaller", "eviction-fill", "cache-within"}},
+	{"TestJournalRestored", withStandIn, rules.Host, "", []string{"journal-apart"}},
+}
+
+// tested says how the steps of a remedy were tried in a place and, if they are for one, a cloud.
+func tested(remedy string, place rules.Place, clouds []rules.Cloud) string {
+	for _, x := range trials {
+		if x.place == place && slices.Contains(x.remedies, remedy) && (x.cloud == "" || slices.Contains(clouds, x.cloud)) {
+			return x.how
+		}
+	}
+	if place == rules.Docker || place == rules.Kubernetes {
+		for _, x := range trials {
+			// What is said to a database's client is the same, in a container or not.
+			if asksClient[x.test] && slices.Contains(x.remedies, remedy) {
+				return fmt.Sprintf(onHostOnly, x.how)
+			}
+		}
+	}
+	return readOnly
+}
+
+// asksClient are the trials of what a database's client is told.
+var asksClient = map[string]bool{"TestServerSettingsRestored": true, "TestEvictionRestored": true}

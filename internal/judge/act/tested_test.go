@@ -1,0 +1,61 @@
+package act_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/judge/act"
+)
+
+// Every step that a rule prints says how it was tested, and each test that is named is here, with the
+// remedies that it is named for.
+func TestHowStepsWereTested(t *testing.T) {
+	table, err := os.ReadFile("tested.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), "_test.go") {
+			text, err := os.ReadFile(f.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			tests.Write(text)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?s)\{"(Test\w+)", .*?\[\]string\{(.*?)\}`).FindAllStringSubmatch(string(table), -1) {
+		_, body, found := strings.Cut(tests.String(), "func "+m[1]+"(")
+		body, _, _ = strings.Cut(body, "\n}\n")
+		for _, name := range regexp.MustCompile(`"[a-z0-9-]+"`).FindAllString(m[2], -1) {
+			if !found || !strings.Contains(body, name) {
+				t.Errorf("%s does not run %s", m[1], name)
+			}
+		}
+	}
+
+	real, ways := 0, 0
+	for _, r := range pack.Rules() {
+		for _, f := range act.Fixes(pack, &r) {
+			for _, m := range f.Remedies {
+				for _, w := range m.Ways {
+					if (w.Tested == "") != (w.None != "") {
+						t.Errorf("%s, %s in %s: tested %q, no steps because %q", r.ID, m.Remedy, w.Place, w.Tested, w.None)
+					}
+					if ways++; strings.Contains(w.Tested, "real") {
+						real++
+					}
+				}
+			}
+		}
+	}
+	if ways < 100 || real < 20 {
+		t.Errorf("%d ways, %d tried on the real thing", ways, real)
+	}
+}
