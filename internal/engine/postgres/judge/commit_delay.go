@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"math"
+
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -12,6 +14,9 @@ const (
 	// sensibleDelay is the delay in WAL syncs from which it costs more than it saves: the
 	// documentation advises half of one.
 	sensibleDelay = 1.0
+	// mostlySyncing is the part of the time in the WAL's own I/O from which the queue is the disk's.
+	// Behind a slow disk it is all of it; looks are few, so that half may be seen as more.
+	mostlySyncing = 0.75
 )
 
 func commitDelay() rules.Rule {
@@ -38,17 +43,20 @@ func commitDelay() rules.Rule {
 			return nil
 		}
 
-		// One session syncs at a time. If it is the disk that it waits for, one is seen in that wait all
-		// the while; the sleeping one is in no wait.
+		// One session at a time syncs, and sleeps before. Of its time the sync's part is that of the sync
+		// where it is timed, or how often a session is seen in it: the sleep is no wait.
 		share, calm, known := sessionShare(c, walQueue)
 		io, _, _ := sessionShare(c, walIO)
-		each := waitsIn(c, c.Stall.Cells).of / float64(c.Stall.Cells.Count())
-		if !known || share-calm < leastWaitShare || io*each >= busySyncs {
+		syncing := sync / (sync + delay)
+		if math.IsNaN(sync) {
+			syncing = io * waitsIn(c, c.Stall.Cells).of / float64(c.Stall.Cells.Count())
+		}
+		if !known || share-calm < leastWaitShare || syncing >= mostlySyncing {
 			return nil
 		}
 
 		f := r.Finding("postgres")
-		f.Weight = share - calm
+		f.Weight = (share - calm) * (1 - syncing)
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows = c.Windows(c.Stall.Cells)
 		half := sync / 2

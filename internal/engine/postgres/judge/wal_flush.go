@@ -17,10 +17,6 @@ var (
 	walQueue = regexp.MustCompile(`^LWLock WALWrite(Lock)?$`)
 )
 
-// busySyncs is the number of sessions in the WAL's own I/O, on average, from which the disk is what
-// the queue waits for: one at a time writes or syncs.
-const busySyncs = 0.5
-
 const (
 	// slowSyncS is the mean duration from which a WAL fsync is slow: commits that share it stall.
 	slowSyncS = rules.StallFloorS
