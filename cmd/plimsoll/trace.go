@@ -134,7 +134,10 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	var unwritten []error
 	if disk != nil {
 		disk.disk.Source(recording.Source{Name: "trace", Kind: "trace"})
-		unwritten = append(unwritten, disk.close(disk.disk.Append(context.WithoutCancel(ctx), collect.Batch(series.Trace{Target: o.target.String(), Slower: o.slower}, began, a.now()))))
+		err := collect.Batches(series.Trace{Target: o.target.String(), Slower: o.slower}, began, a.now(), func(b *recording.Batch) error {
+			return disk.disk.Append(context.WithoutCancel(ctx), b)
+		})
+		unwritten = append(unwritten, disk.close(err))
 	}
 	if o.save != "" {
 		if err := events.SaveFile(o.save, r.Report.Header, r.Events); err != nil {

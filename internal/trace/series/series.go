@@ -41,9 +41,10 @@ const (
 
 // A Collector counts calls by the second.
 type Collector struct {
-	names map[string]labels.Labels
-	sums  map[int64]map[string]float64 // by second since 1970, then by series
-	known map[string]int               // series of a name that is bounded
+	names  map[string]int32 // places in series, by name and labels
+	series []labels.Labels
+	sums   map[int64]map[int32]float64 // by second since 1970, then by series
+	known  map[string]int              // series of a name that is bounded
 	// Program names the program of a task, whose own name is its thread's; nil takes that one.
 	Program func(events.Task) string
 	// Device names the disk below a file system, by its device number; nil names none.
@@ -52,7 +53,7 @@ type Collector struct {
 
 // New returns a collector without calls.
 func New() *Collector {
-	return &Collector{names: map[string]labels.Labels{}, sums: map[int64]map[string]float64{}, known: map[string]int{}}
+	return &Collector{names: map[string]int32{}, sums: map[int64]map[int32]float64{}, known: map[string]int{}}
 }
 
 // Add counts a call that ended at a time.
@@ -142,13 +143,16 @@ func key(name string, pairs []string) string {
 
 func (c *Collector) count(at int64, v float64, name string, pairs ...string) {
 	k := key(name, pairs)
-	if _, ok := c.names[k]; !ok {
-		c.names[k] = labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...)
+	i, ok := c.names[k]
+	if !ok {
+		i = int32(len(c.series))
+		c.names[k] = i
+		c.series = append(c.series, labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...))
 	}
 	if c.sums[at] == nil {
-		c.sums[at] = map[string]float64{}
+		c.sums[at] = map[int32]float64{}
 	}
-	c.sums[at][k] += v
+	c.sums[at][i] += v
 }
 
 // A Trace is what the calls were collected by.
@@ -157,35 +161,64 @@ type Trace struct {
 	Slower time.Duration // from which duration a call is slow
 }
 
-// Batch is the counters at each second from one time to another. They begin at zero.
-func (c *Collector) Batch(of Trace, from, to time.Time) *recording.Batch {
-	b := &recording.Batch{}
+// batchSeconds is how much time a batch covers. A thousand series of a day would take 0.7 GB at once.
+const batchSeconds = 600
+
+// Batches visits the counters at each second from one time to another, in batches of some minutes. They
+// begin at zero. A batch is valid until visit returns.
+func (c *Collector) Batches(of Trace, from, to time.Time, visit func(*recording.Batch) error) error {
 	first, last := from.Unix(), to.Unix()+2
-	for s := first; s <= last; s++ {
-		b.TimesMs = append(b.TimesMs, s*1000)
+	order, sums := c.start(first)
+	for begin := first; begin <= last; begin += batchSeconds {
+		if err := visit(c.batch(of, order, sums, first, begin, min(begin+batchSeconds-1, last))); err != nil {
+			return err
+		}
 	}
-	early := map[string]float64{} // the clock was set back
+	return nil
+}
+
+// Batch is those of a short trace in one batch.
+func (c *Collector) Batch(of Trace, from, to time.Time) *recording.Batch {
+	first := from.Unix()
+	order, sums := c.start(first)
+	return c.batch(of, order, sums, first, first, to.Unix()+2)
+}
+
+// start is the order of the series, and what was counted up to the first second: the clock may have been
+// set back.
+func (c *Collector) start(first int64) (order []int32, sums []float64) {
+	for _, k := range slices.Sorted(maps.Keys(c.names)) {
+		order = append(order, c.names[k])
+	}
+	sums = make([]float64, len(c.series))
 	for at, x := range c.sums {
 		if at <= first {
-			for k, v := range x {
-				early[k] += v
+			for i, v := range x {
+				sums[i] += v
 			}
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(c.names), func(a, b string) int { return cmp.Compare(a, b) }) {
+	return order, sums
+}
+
+// batch is the counters from one second to another. It adds to sums, and at the first second of all
+// nothing.
+func (c *Collector) batch(of Trace, order []int32, sums []float64, first, from, to int64) *recording.Batch {
+	b := &recording.Batch{}
+	for s := from; s <= to; s++ {
+		b.TimesMs = append(b.TimesMs, s*1000)
+	}
+	for _, i := range order {
 		values := make([]float64, len(b.TimesMs))
-		sum := early[k]
-		for i := 1; i < len(values); i++ {
-			sum += c.sums[first+int64(i)][k]
-			values[i] = math.Round(sum*1e9) / 1e9
+		for k := range values {
+			if s := from + int64(k); s > first {
+				sums[i] += c.sums[s][i]
+				values[k] = math.Round(sums[i]*1e9) / 1e9
+			}
 		}
-		b.Columns = append(b.Columns, recording.Column{Labels: c.names[k], Values: values})
+		b.Columns = append(b.Columns, recording.Column{Labels: c.series[i], Values: values})
 	}
-	slower := make([]float64, len(b.TimesMs))
-	for i := range slower {
-		slower[i] = of.Slower.Seconds()
-	}
-	b.Columns = append(b.Columns, recording.Column{Values: slower,
+	b.Columns = append(b.Columns, recording.Column{Values: slices.Repeat([]float64{of.Slower.Seconds()}, len(b.TimesMs)),
 		Labels: labels.FromStrings(labels.MetricName, "plimsoll_trace_slower_than_seconds", "target", of.Target)})
 	return b
 }
