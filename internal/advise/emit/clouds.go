@@ -37,7 +37,7 @@ var clouds = []cloud{
 	{"azure", "Commands of the Azure CLI for managed disks.", azureScript,
 		"#   RESOURCE_GROUP   the resource group of the machines and their disks\n",
 		"`az disk show --resource-group GROUP --name DISK`",
-		"IOPS and throughput of Premium SSD v2 and Ultra Disks can be changed four times in 24 hours (Azure documentation, managed disk types)"},
+		"IOPS and throughput of Premium SSD v2 and Ultra Disks can be changed four times in 24 hours, of which making a Premium SSD v2 is one; a change of an Ultra Disk takes up to an hour, and fails if Azure has no capacity for it (Azure documentation, managed disk types)"},
 }
 
 // kinds are the providers' own names of products that the catalogue calls otherwise.

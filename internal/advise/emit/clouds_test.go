@@ -184,7 +184,7 @@ func TestAzureScriptRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if readme := fileOf(t, r, "README.md"); !strings.Contains(readme, "only if it is in a zone itself") {
+	if readme := fileOf(t, r, "README.md"); !strings.Contains(readme, "only if it is in a zone itself") || !strings.Contains(readme, "of which making a Premium SSD v2 is one") {
 		t.Errorf("the README does not say what Premium SSD v2 needs:\n%s", readme)
 	}
 	dir := t.TempDir()

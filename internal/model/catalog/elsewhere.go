@@ -196,7 +196,7 @@ func azureTypes() []*VolumeType {
 		IOPSPerGiB:         said(IOPS(500), azureDocs, "over 6 GiB"),
 		ThroughputIncluded: said(125*units.MBps, azureDocs), ThroughputMin: said(125*units.MBps, azureDocs), ThroughputMax: said(2000*units.MBps, azureDocs),
 		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
-		Rules:             []Figure[string]{said(fourChanges, azureDocs)},
+		Rules:             []Figure[string]{said(fourChanges+"; making the disk counts as one", azureDocs)},
 		Read:              &volume.PremiumV2, Write: &volume.PremiumV2, LatencyBasis: Measured,
 		Prices: []Prices{{
 			Region: "eastus", Source: azureV2Prices, PerGiB: hourly(0.00011),
@@ -211,7 +211,7 @@ func azureTypes() []*VolumeType {
 		IOPSMin: said(IOPS(100), azureDocs), IOPSMax: said(IOPS(400_000), azureDocs), IOPSPerGiB: said(IOPS(1000), azureDocs),
 		ThroughputMin: said(units.MBps, azureDocs), ThroughputMax: said(10_000*units.MBps, azureDocs),
 		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
-		Rules:             []Figure[string]{said(fourChanges, azureDocs)},
+		Rules:             []Figure[string]{said(fourChanges+"; a change takes up to an hour, and fails if Azure has no capacity for it", azureDocs)},
 		Read:              &volume.UltraDisk, Write: &volume.UltraDisk, LatencyBasis: Measured,
 		Prices: []Prices{{
 			Region: "eastus", Source: ultraPrices, PerGiB: 0.11972, // 245.19 USD for 2,048 GiB
