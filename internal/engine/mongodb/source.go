@@ -42,6 +42,10 @@ func (Engine) Looks() []sources.Look {
 		// WT_BLOCK_MAGIC, 120897 in little endian (WiredTiger: block.h).
 		{Is: sources.Starts("\x41\xd8\x01\x00"), Text: "is one of WiredTiger's own files: give the diagnostic.data folder that lies in the dbPath"},
 		{
+			Is:   sources.Matches(`(?m)^insert +query +update +delete +getmore +command`),
+			Text: "is mongostat's output, which has rates but no latencies: give the diagnostic.data folder of the same server, which mongod writes by itself",
+		},
+		{
 			Is:   sources.Matches(`^\{"t":\{"\$date"`),
 			Text: "is a mongod log, which tells slow operations but no disk or cache figures: give the diagnostic.data folder of the same server",
 		},

@@ -33,6 +33,10 @@ func (Engine) Looks() []sources.Look {
 			Is:   sources.Matches(`(?m)^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\].*(LOG|ERROR|FATAL|WARNING|STATEMENT): `),
 			Text: "is a PostgreSQL log: give what its exporter shows under /metrics, and an iostat log",
 		},
+		{
+			Is:   sources.Matches(`(?m)^progress: [\d.]+ s, [\d.]+ tps, `),
+			Text: "is pgbench's progress, which has the clients' side only: run plimsoll record postgres://HOST host --out FOLDER meanwhile and give the folder",
+		},
 	}
 }
 

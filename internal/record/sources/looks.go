@@ -31,14 +31,19 @@ var texts = []Look{
 	{Matches(`^\d+, \d+, [012], \d+, \d+(, \d+)?\s`), "is a fio log, which has no absolute times: give the JSON next to it (--output-format=json)"},
 	{Matches(`(?m)^procs -+memory`), "is vmstat's output: record with S_TIME_FORMAT=ISO iostat -xt 1"},
 	{Matches(`(?m)^Linux .*\(.*\)[\s\S]*CPU +%usr`), "is mpstat's output: record with S_TIME_FORMAT=ISO iostat -xt 1"},
+	{Matches(`(?m)^\S+( [AP]M)? +UID +PID +.*Command`), "is pidstat's output, which tells processes apart but has no latency of devices: record with S_TIME_FORMAT=ISO iostat -xt 1"},
+	{Matches(`^\s*\{\s*"sysstat"`), "is JSON of mpstat or pidstat, which have no devices: record with S_TIME_FORMAT=ISO iostat -xt -o JSON 1"},
+	{Matches(`(?m)^\[ \d+s \] thds: \d+ tps: `), "is sysbench's report, which has the clients' side only: run plimsoll record on the server meanwhile and give that"},
+	{Matches(`(?m)^\[(OVERALL|READ|UPDATE|INSERT)\], `), "is YCSB's report, which has the clients' side only: run plimsoll record on the server meanwhile and give that"},
+	{Matches(`(?i)^"?(time|timestamp|date|series)"?[,;]`), `is a table (CSV), which does not say what its columns are of: save the query's answer instead, with curl -G http://PROMETHEUS:9090/api/v1/query_range --data-urlencode 'query={instance="HOST:9100"}' -d start=FROM -d end=TO -d step=15`},
 	{Matches(`(?i)^\s*(<!doctype html|<html)`), "is a web page, not the metrics or the log itself"},
-	{Matches(`^\s*[\[{]`), "is JSON, but neither iostat's (-o JSON) nor fio's (--output-format=json)"},
+	{Matches(`^\s*[\[{]`), "is JSON of an unknown kind: known are iostat's (-o JSON), sadf's (-j), fio's (--output-format=json), answers of Prometheus' API and of aws cloudwatch"},
 	{Matches(`^\s*(---|[A-Za-z_]+:\s)`), "looks like YAML, not like a source"},
 }
 
 // looksLike describes a file that is not a source, in the words after its name.
 func (o *Opener) looksLike(head []byte, kind packing) string {
-	const instead = "a source is a diagnostic.data folder, an iostat log, saved metrics, fio's JSON, a recording, a URL or host"
+	const instead = "a source is a diagnostic.data folder, an iostat log, a report of sar, saved metrics, fio's JSON, a recording, a URL or host"
 	within := ""
 	if kind != plain {
 		within = fmt.Sprintf("(compressed with %s) ", kind)
