@@ -237,7 +237,7 @@ func TestPeriods(t *testing.T) {
 	}
 	has := inventory{volumes: make([]string, 128), instances: []string{"i"}}
 	all := has.requests(time.Minute, func(string) bool { return true })
-	if len(all) != 128*12+5 || all[len(all)-1].labels.Get(labels.MetricName) != "aws_ec2_cpuutilization_average" {
+	if len(all) != 128*12+6 || all[len(all)-1].labels.Get(labels.MetricName) != "aws_ec2_cpucredit_balance_minimum" {
 		t.Errorf("%d requests, the last %s", len(all), all[len(all)-1].labels)
 	}
 }

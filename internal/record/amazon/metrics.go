@@ -60,6 +60,7 @@ var spaces = [...]space{
 		{"InstanceEBSIOPSExceededCheck", "Maximum", "aws_ec2_instance_ebsiopsexceeded_check_maximum"},
 		{"InstanceEBSThroughputExceededCheck", "Maximum", "aws_ec2_instance_ebsthroughput_exceeded_check_maximum"},
 		{"CPUUtilization", "Average", "aws_ec2_cpuutilization_average"},
+		{"CPUCreditBalance", "Minimum", "aws_ec2_cpucredit_balance_minimum"},
 	}},
 	database: {"AWS/RDS", "DBInstanceIdentifier", "dbinstance_identifier", []metric{
 		{"ReadIOPS", "Average", "aws_rds_read_iops_average"},
@@ -73,6 +74,7 @@ var spaces = [...]space{
 		{"EBSIOBalance%", "Minimum", "aws_rds_ebsiobalance__minimum"},
 		{"EBSByteBalance%", "Minimum", "aws_rds_ebsbyte_balance__minimum"},
 		{"CPUUtilization", "Average", "aws_rds_cpuutilization_average"},
+		{"CPUCreditBalance", "Minimum", "aws_rds_cpucredit_balance_minimum"},
 	}},
 }
 

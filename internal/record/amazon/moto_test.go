@@ -232,8 +232,8 @@ func TestVolume(t *testing.T) {
 	if d.Kind != "cloudwatch" || d.Period != time.Minute || d.Samples != 3 || s.Live() {
 		t.Errorf("%+v", d)
 	}
-	// DescribeVolumes, its modifications, DescribeInstances, and one GetMetricData of 17 metrics.
-	if got, want := s.(source.Charged).Charge(), "4 API calls, 17 metrics requested, 0.00017 USD at list price"; got != want {
+	// DescribeVolumes, its modifications, DescribeInstances, and one GetMetricData of 18 metrics.
+	if got, want := s.(source.Charged).Charge(), "4 API calls, 18 metrics requested, 0.00018 USD at list price"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
 	t.Log(notes(w))
@@ -245,7 +245,7 @@ func TestVolume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := s.Describe(); !strings.HasPrefix(d.Facts["volume."+other], "gp3,10GiB,") || !strings.HasPrefix(d.Facts["requests"], "4 API calls, 29 metrics requested") {
+	if d := s.Describe(); !strings.HasPrefix(d.Facts["volume."+other], "gp3,10GiB,") || !strings.HasPrefix(d.Facts["requests"], "4 API calls, 30 metrics requested") {
 		t.Errorf("%v", d.Facts)
 	}
 }
