@@ -26,7 +26,7 @@ func client(at rules.ClientAt, statements []string) []string {
 	}
 	port := shellword.Quote(at.Facts["server.port"])
 	if n, err := strconv.ParseUint(at.Facts["server.port"], 10, 16); err != nil || n == 0 {
-		port = `"${PORT:?the port of the mongod that was diagnosed: 27017 unless net.port says otherwise}"`
+		port = `"${PORT:?net.port of mongod}"`
 	}
 	return []string{shell + " --port " + port + " --quiet --eval " + shellword.Quote(strings.Join(statements, "; "))}
 }
