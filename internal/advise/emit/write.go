@@ -24,11 +24,30 @@ func (f *Folder) Write(files []File, force bool) error {
 	if edited := f.Edited(files); len(edited) > 0 && !force {
 		return Inputf("--diff shows what would change; --force overwrites them; or name another folder", "%s: edited since emit wrote it, and not overwritten: %s", f.path, oneLine(strings.Join(edited, ", ")))
 	}
-	w := &writing{folder: f, was: map[string]former{}}
-	if err := w.all(files); err != nil {
-		return errors.Join(err, w.undo())
+	w := &writing{folder: f, was: map[string]former{}, unlock: func() {}}
+	defer func() { w.unlock() }()
+	err := w.all(files)
+	if err == nil || w.refused {
+		return err // refused, nothing was written, and a folder that was made is the other emit's now
 	}
-	return nil
+	return errors.Join(err, w.undo())
+}
+
+// lock keeps other writers out, and refuses if one was quicker: two layouts in one folder would be none.
+func (f *Folder) lock() (unlock func(), err error) {
+	unlock, busy, err := safefile.LockFolder(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if busy {
+		return nil, Inputf("wait for it, or name another folder", "%s: another emit is writing into it", f.path)
+	}
+	now, err := readMost(filepath.Join(f.path, manifestName), manifestBytesMax)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, f.manifest) {
+		unlock()
+		return nil, Inputf("look at what it wrote, then run this again, or name another folder", "%s: another emit has written into it meanwhile", f.path)
+	}
+	return unlock, nil
 }
 
 // writing is a write under way, with what undoes it.
@@ -36,6 +55,9 @@ type writing struct {
 	folder *Folder
 	was    map[string]former // what was changed, by name
 	made   []string          // folders
+	// unlock gives the folder's lock back; refused: another emit has it, or had it.
+	unlock  func()
+	refused bool
 }
 
 // former is what was at a place; a folder has no text.
@@ -50,6 +72,12 @@ func (w *writing) all(files []File) error {
 	if err := w.makeFolder(f.path); err != nil {
 		return err
 	}
+	unlock, err := f.lock()
+	if err != nil {
+		w.refused = true
+		return err
+	}
+	w.unlock = unlock
 	if err := w.removeLeftovers(files); err != nil {
 		return err
 	}
@@ -153,7 +181,9 @@ func (w *writing) makeFolder(dir string) error {
 	if err := w.makeFolder(filepath.Dir(dir)); err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
+		return w.makeFolder(dir) // another emit was quicker
+	} else if err != nil {
 		return err
 	}
 	w.made = append(w.made, dir)

@@ -1,0 +1,47 @@
+package emit
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Several emits to one folder leave the layout of one of them: the others are refused, whether they come
+// while it writes or have read the folder before.
+func TestConcurrentWrites(t *testing.T) {
+	for round := range 50 {
+		dir := filepath.Join(t.TempDir(), "out")
+		var wg sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			folder := open(t, dir)
+			var files []File
+			for k := range 6 {
+				files = append(files, File{Path: fmt.Sprintf("%d.conf", k), Text: fmt.Appendf(nil, "layout %d\n", i), Mode: plain})
+			}
+			wg.Go(func() { errs[i] = folder.Write(files, false) })
+		}
+		wg.Wait()
+
+		won := -1
+		for i, err := range errs {
+			var refused *InputError
+			switch {
+			case err == nil && won < 0:
+				won = i
+			case err == nil:
+				t.Errorf("round %d: %d and %d have both written", round, won, i)
+			case !errors.As(err, &refused) || !strings.Contains(err.Error(), "another emit"):
+				t.Errorf("round %d: %v", round, err)
+			}
+		}
+		for name, text := range tree(t, dir) {
+			if strings.HasSuffix(name, ".conf") && text != fmt.Sprintf("layout %d\n", won) {
+				t.Errorf("round %d: %s is %q, and %d has written", round, name, text, won)
+			}
+		}
+	}
+}
