@@ -158,6 +158,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	}
 	exposition.Several(live)
 	exposition.Joined(live)
+	source.Join(live)
 	kept := inputs[:0]
 	for i, in := range inputs {
 		if in.Source != nil && live[i] == nil {

@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"plimsoll/internal/base/safefile"
+	"plimsoll/internal/record/source"
 )
 
 // Files are the FTDC files at a path: the file itself, or a folder's metrics.* files in the order
@@ -67,6 +69,31 @@ func metricsFiles(folder string) ([]string, error) {
 		}
 	}
 	return slices.Concat(archive, interim), nil
+}
+
+// ownName matches the names that a server gives its files. Files with other names may be of several servers.
+var ownName = regexp.MustCompile(`^metrics\.(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-\d{5}|interim)$`)
+
+// Whole implements [source.Part]: the folder of a single file.
+func (c *capture) Whole() string {
+	if len(c.files) != 1 || c.files[0] != c.desc.Name || !ownName.MatchString(filepath.Base(c.files[0])) {
+		return ""
+	}
+	return filepath.Dir(c.files[0])
+}
+
+// With implements [source.Part].
+func (c *capture) With(others []source.Source) source.Source {
+	out := &capture{server: c.server, desc: c.Describe(), files: slices.Clone(c.files)}
+	for _, s := range others {
+		if o, ok := s.(*capture); ok {
+			out.files = append(out.files, o.files...)
+		}
+	}
+	slices.Sort(out.files) // metrics.interim comes after all dates
+	out.files = slices.Compact(out.files)
+	out.desc.Name = filepath.Dir(c.files[0])
+	return out
 }
 
 // Sniff reports whether what is at path is FTDC, by its content: head are the first bytes of a file

@@ -63,6 +63,42 @@ type Source interface {
 	Read(ctx context.Context, w recording.Writer, opt Options) error
 }
 
+// A Part is a source that may be one of several files of the same thing, such as a capture that a server
+// writes to a new file every few hours.
+type Part interface {
+	Source
+	// Whole is what it is a part of, the same for all parts of one thing; "" if it is none.
+	Whole() string
+	// With is the source of it and of other parts, in any order.
+	With(others []Source) Source
+}
+
+// Join makes one source of the parts of one thing, so that nothing is lost between two of them. Elements
+// that became part of another are nil afterwards.
+func Join(all []Source) {
+	parts := map[string][]int{}
+	given := map[string]bool{}
+	for i, s := range all {
+		p, ok := s.(Part)
+		if !ok || p.Whole() == "" || given[p.Describe().Name] {
+			continue // a file that is given twice stays twice, and is reported
+		}
+		given[p.Describe().Name] = true
+		parts[p.Whole()] = append(parts[p.Whole()], i)
+	}
+	for _, at := range parts {
+		if len(at) < 2 {
+			continue
+		}
+		var others []Source
+		for _, i := range at[1:] {
+			others = append(others, all[i])
+			all[i] = nil
+		}
+		all[at[0]] = all[at[0]].(Part).With(others) //nolint:errcheck // it is one: see above
+	}
+}
+
 // A Charged is a source whose requests a provider counts, and may charge for.
 type Charged interface {
 	// Charge is what reading it took so far, in words.
