@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -257,13 +258,11 @@ func TestSlowHello(t *testing.T) {
 			begin := time.Now()
 			clock := func() time.Time { return time.Now().Add(off) }
 			answer := r.Answer(clock)
-			hellos := 0
+			var hellos atomic.Int32 // each connection is answered by a goroutine of its own
 			s := &mongotest.Server{Version: "8.0.0", Clock: clock, Reply: func(name string, c bson.Raw) any {
 				switch {
-				case name == "getDiagnosticData" && hellos == 0:
-					hellos = 1 // the next hello is ours, not the driver's
-				case name == "hello" && hellos == 1:
-					hellos = 2
+				case name == "getDiagnosticData" && hellos.CompareAndSwap(0, 1): // the next hello is ours, not the driver's
+				case name == "hello" && hellos.CompareAndSwap(1, 2):
 					time.Sleep(5 * time.Second)
 				}
 				return answer(name, c)
@@ -271,7 +270,7 @@ func TestSlowHello(t *testing.T) {
 			var w mongotest.Wire
 			defer w.Start("db:27017", s)()
 			m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 40 * time.Second})
-			if hellos != 2 {
+			if hellos.Load() != 2 {
 				t.Fatal("no answer was slow")
 			}
 			series, err := m.Samples(t.Context(), "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin.Add(-time.Hour), begin.Add(time.Hour))

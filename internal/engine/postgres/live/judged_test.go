@@ -191,8 +191,9 @@ const (
 	stalled = 6 // samples of one
 )
 
-// Sessions that wait for a lock, for a standby that does not answer and for commit_delay are told
-// apart on a real server, and none of them is the disk.
+// Sessions that wait for a lock and for a standby that does not answer are told apart on a real server,
+// and neither is the disk. commit_delay is not among them: whether a backend sleeps depends on how many
+// others are in a transaction just then, so a busy machine may show no stall.
 func TestRealStalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each takes some twenty seconds")
@@ -203,9 +204,6 @@ func TestRealStalls(t *testing.T) {
 		{"a lock", "fsync = off", "", "", "postgres/lock-wait", "No volume fixes this: clients waited for locks."},
 		{"a synchronous standby", "fsync = off", "ALTER SYSTEM SET synchronous_standby_names = 'gone'", "ALTER SYSTEM RESET synchronous_standby_names",
 			"postgres/standby-wait", "No volume of this host fixes this: commits waited for a synchronous standby."},
-		// With so many siblings nobody ever sleeps.
-		{"commit_delay", "commit_delay = 100000\ncommit_siblings = 1000\ntrack_wal_io_timing = on", "ALTER SYSTEM SET commit_siblings = 1", "ALTER SYSTEM RESET commit_siblings",
-			"postgres/commit-delay", "No volume fixes this: commits wait for commit_delay."},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
