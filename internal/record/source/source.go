@@ -76,6 +76,7 @@ type Part interface {
 // Join makes one source of the parts of one thing, so that nothing is lost between two of them. Elements
 // that became part of another are nil afterwards.
 func Join(all []Source) {
+	firsts := map[string]Part{}
 	parts := map[string][]int{}
 	given := map[string]bool{}
 	for i, s := range all {
@@ -84,9 +85,12 @@ func Join(all []Source) {
 			continue // a file that is given twice stays twice, and is reported
 		}
 		given[p.Describe().Name] = true
+		if firsts[p.Whole()] == nil {
+			firsts[p.Whole()] = p
+		}
 		parts[p.Whole()] = append(parts[p.Whole()], i)
 	}
-	for _, at := range parts {
+	for whole, at := range parts {
 		if len(at) < 2 {
 			continue
 		}
@@ -95,7 +99,7 @@ func Join(all []Source) {
 			others = append(others, all[i])
 			all[i] = nil
 		}
-		all[at[0]] = all[at[0]].(Part).With(others) //nolint:errcheck // it is one: see above
+		all[at[0]] = firsts[whole].With(others)
 	}
 }
 
