@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,13 +39,29 @@ func TestRealNoSpace(t *testing.T) {
 	}
 	defer conn.Close()
 	kv := etcdserverpb.NewKVClient(conn)
-	for n := byte(0); ; n++ {
+	put := func(n byte) error {
 		_, err := kv.Put(ctx, &etcdserverpb.PutRequest{Key: []byte{'k', n}, Value: bytes.Repeat([]byte{n}, 1<<20)})
-		if err != nil {
-			if !strings.Contains(err.Error(), "database space exceeded") {
-				t.Fatal(err)
+		if err != nil && strings.Contains(err.Error(), "database space exceeded") {
+			return errFull
+		}
+		return err
+	}
+	// A put is refused if it would not fit, so the last of some one after another may leave the file below
+	// its quota. Of many at once, the quota is compared before any of them is written.
+	var atOnce sync.WaitGroup
+	for n := range byte(20) {
+		atOnce.Go(func() {
+			if err := put(n); err != nil && !errors.Is(err, errFull) {
+				t.Error(err)
 			}
+		})
+	}
+	atOnce.Wait()
+	for n := byte(20); ; n++ {
+		if err := put(n); errors.Is(err, errFull) {
 			break
+		} else if err != nil {
+			t.Fatal(err)
 		}
 	}
 
@@ -84,6 +101,9 @@ func TestRealNoSpace(t *testing.T) {
 		t.Errorf("a real page lacks %q", missing)
 	}
 }
+
+// errFull is what etcd answers at its quota.
+var errFull = errors.New("the database is full")
 
 func pageOf(ctx context.Context, t *testing.T, at string) string {
 	t.Helper()
