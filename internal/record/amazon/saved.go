@@ -55,6 +55,7 @@ type saved struct {
 // An answer is one of both commands.
 type answer struct {
 	Results []struct {
+		ID         string `json:"Id"` // the query's: a long answer has its series in several parts
 		Label      string
 		Timestamps []time.Time
 		Values     []float64
@@ -123,7 +124,7 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 	s.SetDescription(d)
 	w.Source(d)
 	if len(unknown) > 0 {
-		w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path, Text: "no rule reads these of CloudWatch's metrics: " + strings.Join(unknown, ", ")})
+		w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path, Text: "left out of CloudWatch's answer, because no rule reads them or they cannot be told apart: " + strings.Join(unknown, ", ")})
 	}
 	return nil
 }
@@ -150,6 +151,7 @@ func (s *saved) answer() (*answer, error) {
 
 // A savedSeries is one of an answer, in order of time.
 type savedSeries struct {
+	id     string
 	labels labels.Labels
 	points []point
 }
@@ -174,23 +176,29 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 		all = append(all, r.Label)
 	}
 	all = append(all, a.Label)
-	add := func(label, statistic string, points []point) {
+	add := func(id, label, statistic string, points []point) {
 		m, of := lookUp(label, statistic, all)
 		if m == "" {
 			unknown = append(unknown, cmp.Or(label, "a metric without a label"))
 			return
 		}
-		slices.SortFunc(points, func(p, q point) int { return p.begin.Compare(q.begin) })
-		points = slices.CompactFunc(points, func(p, q point) bool { return p.begin.Equal(q.begin) })
 		ls := labels.NewBuilder(of).Set(labels.MetricName, m).Labels()
-		// An answer in several pages has a series several times.
-		if i := slices.IndexFunc(out, func(x *savedSeries) bool { return labels.Equal(x.labels, ls) }); i >= 0 {
-			unknown = append(unknown, label+" (given twice)")
+		i := slices.IndexFunc(out, func(x *savedSeries) bool { return labels.Equal(x.labels, ls) })
+		switch {
+		case i >= 0 && out[i].id != id:
+			// Of another volume, perhaps: they are not pooled.
+			unknown = append(unknown, label+" (of a second query with the same label: give each a label with its volume)")
 			return
+		case i < 0 && len(points) == 0:
+			return
+		case i < 0:
+			i = len(out)
+			out = append(out, &savedSeries{id: id, labels: ls})
 		}
-		if len(points) > 0 {
-			out = append(out, &savedSeries{ls, points})
-		}
+		x := out[i]
+		x.points = append(x.points, points...)
+		slices.SortFunc(x.points, func(p, q point) int { return p.begin.Compare(q.begin) })
+		x.points = slices.CompactFunc(x.points, func(p, q point) bool { return p.begin.Equal(q.begin) })
 	}
 
 	for _, r := range a.Results {
@@ -201,7 +209,7 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 		for i, t := range r.Timestamps {
 			points = append(points, point{t, r.Values[i]})
 		}
-		add(r.Label, "", points)
+		add(r.ID, r.Label, "", points)
 	}
 	for _, statistic := range []string{"Sum", "Average", "Maximum", "Minimum"} {
 		points, err := pointsOf(a.Datapoints, statistic)
@@ -209,7 +217,7 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 			return nil, nil, err
 		}
 		if len(points) > 0 {
-			add(a.Label, statistic, points)
+			add("", a.Label, statistic, points)
 		}
 	}
 	if len(out) == 0 {

@@ -37,6 +37,11 @@ func TestSaved(t *testing.T) {
 			{"Timestamp": "2026-01-05T10:10:00Z", "Average": 0.02, "Maximum": 0.5, "Unit": "Seconds"},
 			{"Timestamp": "2026-01-05T10:00:00Z", "Average": 0.01, "Maximum": 0.4, "Unit": "Seconds"}, {"Timestamp": "2026-01-05T10:05:00Z", "Average": 0.03, "Maximum": 0.4, "Unit": "Seconds"}]}`,
 			[]string{`aws_rds_write_latency_average{dbinstance_identifier="database"} 10:05=0.01 10:10=0.03 10:15=0.02`, `aws_rds_write_latency_maximum{dbinstance_identifier="database"} 10:05=0.4 10:10=0.4 10:15=0.5`}, 5 * time.Minute, ""},
+		"in two parts, and of two volumes": {`{"MetricDataResults": [
+			{"Id": "a", "Label": "VolumeWriteOps", "Timestamps": ["2026-01-05T10:01:00Z"], "Values": [200]},
+			{"Id": "b", "Label": "VolumeWriteOps", "Timestamps": ["2026-01-05T10:00:00Z"], "Values": [7]},
+			{"Id": "a", "Label": "VolumeWriteOps", "Timestamps": ["2026-01-05T10:00:00Z"], "Values": [100]}]}`,
+			[]string{`aws_ebs_volume_write_ops_sum{volume_id="volume"} 10:01=100 10:02=200`}, time.Minute, "a second query with the same label"},
 		"of two namespaces": {`{"MetricDataResults": [
 			{"Label": "BurstBalance", "Timestamps": ["2026-01-05T10:00:00Z"], "Values": [50]},
 			{"Label": "ReadLatency", "Timestamps": ["2026-01-05T10:00:00Z"], "Values": [0.5]}]}`,
