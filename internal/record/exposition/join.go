@@ -24,6 +24,9 @@ const (
 	savedApartMin = 500 * time.Millisecond
 	// countersMin is how many counters show that pages are of one server: fewer may agree by chance.
 	countersMin = 3
+	// apartMax is how far apart two pages of one server may be. What a processor has counted since
+	// another host began is usually more.
+	apartMax = 24 * time.Hour
 	// alikeMin is the share of the series that two pages of one server have in common at least. Some
 	// appear with the first request of a kind.
 	alikeMin = 0.8
@@ -56,7 +59,7 @@ func Joined(all []source.Source) {
 		}
 		left = others
 		slices.SortStableFunc(same, func(a, b *single) int { return cmp.Compare(a.sum, b.sum) })
-		if len(same) < 2 || !rising(same) {
+		if len(same) < 2 || !rising(same) || apart(same) > apartMax {
 			continue
 		}
 
@@ -75,7 +78,7 @@ func Joined(all []source.Source) {
 type single struct {
 	file     *file
 	index    int
-	began    string // when its process did, as the page has it
+	began    string // when its process and host did, and what the page says of them
 	series   map[string]bool
 	counters map[string]float64
 	sum      float64 // of the counters: it rises with time
@@ -127,8 +130,11 @@ func (o *single) read(body []byte) {
 		if len(fields) == 0 {
 			continue
 		}
-		if string(name) == "process_start_time_seconds" {
+		switch {
+		case string(name) == "process_start_time_seconds", string(name) == "node_boot_time_seconds":
 			o.began += text + string(fields[0])
+		case bytes.HasSuffix(name, []byte("_info")): // the host's name, among others
+			o.began += text
 		}
 		v, err := strconv.ParseFloat(string(fields[0]), 64)
 		if err != nil || v != v {

@@ -42,6 +42,8 @@ func TestJoined(t *testing.T) {
 		"copied, with a clock": {[]source.Source{saved("1", pageAt(5, 100, busy(10)), modified), saved("2", pageAt(5, 200, busy(25)), modified)}, 1, "2595:100 2610:200"},
 		"with dates":           {[]source.Source{saved("1", "# scraped 1795226400\n"+pageAt(5, 100, ""), modified), saved("2", "# scraped 1795226415\n"+pageAt(5, 200, ""), modified)}, 1, "0:100 15:200"},
 		"another process":      {[]source.Source{saved("1", pageAt(5, 100, ""), minute(0)), saved("2", pageAt(6, 200, ""), minute(1))}, 2, "2610:100"},
+		"two hosts":            {[]source.Source{saved("1", pageAt(5, 100, "node_uname_info{nodename=\"a\"} 1\n"), minute(0)), saved("2", pageAt(5, 200, "node_uname_info{nodename=\"b\"} 1\n"), minute(1))}, 2, "2610:100"},
+		"weeks apart":          {[]source.Source{saved("1", pageAt(5, 100, busy(10)), minute(0)), saved("2", pageAt(5, 200, busy(1e6)), minute(1))}, 2, "2610:100"},
 		"two servers":          {[]source.Source{saved("1", pageAt(5, 100, "x_total 7\n"), minute(0)), saved("2", pageAt(5, 200, "x_total 6\n"), minute(1))}, 2, "2610:100"},
 		"the same page twice":  {[]source.Source{saved("1", pageAt(5, 100, ""), minute(0)), saved("2", pageAt(5, 100, ""), minute(1))}, 2, "2610:100"},
 		"two pages in one":     {[]source.Source{saved("1", pageAt(5, 100, "")+pageAt(5, 150, ""), minute(0)), saved("2", pageAt(5, 200, ""), minute(1))}, 2, "2609:100 2610:150"},
