@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
+
+	"plimsoll/internal/base/procfs"
 )
 
 // A file is one on this machine, whatever path it is seen under.
@@ -62,18 +62,15 @@ func processes(dirs ...string) ([]process, error) {
 			return nil, err
 		}
 	}
-	entries, err := os.ReadDir("/proc")
+	pids, err := procfs.PIDs("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("the processes of this machine: %w", err)
 	}
 	var out []process
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() || !holds(pid, files) {
-			continue
+	for _, pid := range pids {
+		if pid != os.Getpid() && holds(pid, files) {
+			out = append(out, process{pid, procfs.Comm(pid)})
 		}
-		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		out = append(out, process{pid, strings.TrimSpace(string(name))})
 	}
 	return out, nil
 }

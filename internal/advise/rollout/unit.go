@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/advise/rollout/steps"
+	"plimsoll/internal/base/procfs"
 )
 
 // managed fails if the member's unit is not what runs it: to stop that unit would stop something else,
@@ -73,12 +74,11 @@ func (m *member) runs(found []process, cgroup func(pid int) string) error {
 // unitsOf are the units in a process' control group, as /proc/PID/cgroup has it, the innermost last.
 func unitsOf(cgroup string) []string {
 	var out []string
-	for line := range strings.Lines(cgroup) {
-		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(fields) != 3 || fields[1] != "" && fields[1] != "name=systemd" {
+	for _, m := range procfs.Memberships(cgroup) {
+		if m.Controllers != "" && m.Controllers != "name=systemd" {
 			continue
 		}
-		for part := range strings.SplitSeq(fields[2], "/") {
+		for part := range strings.SplitSeq(m.Path, "/") {
 			if e := path.Ext(part); e == ".service" || e == ".scope" {
 				out = append(out, part)
 			}

@@ -10,6 +10,7 @@ var layers = []Layer{
 	{"base/latency", "distributions of latencies, also by phase of the checkpoint cycle", []string{
 		"base/vtime",
 	}},
+	{"base/procfs", "the kernel's files in /proc, /sys/block and cgroups, parsed in one place", nil},
 	{"base/random", "randomness by seed and name, the same bits on every machine", nil},
 	{"base/safefile", "a file is written whole into its place or not at all, through no planted link", nil},
 	{"base/shellword", "words quoted for a shell, so that a printed command can be pasted", nil},
@@ -47,7 +48,7 @@ var layers = []Layer{
 		"base/safefile", "record/recording", "record/source", "record/ftdc/dialect",
 	}},
 	{"record/host", "this machine's /proc and /sys, under node_exporter's names", []string{
-		"record/ebs", "record/recording", "record/source",
+		"base/procfs", "record/ebs", "record/recording", "record/source",
 	}},
 	{"record/cloud", "what providers' metrics have in common: a span of time, facts of volumes, and a bill", []string{
 		"record/recording", "record/source",
@@ -63,7 +64,7 @@ var layers = []Layer{
 	}},
 	{"record/lineprefix", "the time, host and process that a pipeline wrote before each line of a text", nil},
 	{"record/diskstats", "samples of /proc/diskstats that a script kept", []string{
-		"record/lineprefix", "record/recording", "record/source",
+		"base/procfs", "record/lineprefix", "record/recording", "record/source",
 	}},
 	{"record/promjson", "saved responses of Prometheus' HTTP API", []string{
 		"record/recording", "record/source",
@@ -154,7 +155,7 @@ var layers = []Layer{
 		"trace/events",
 	}},
 	{"trace/target", "what a trace is about: processes, their file systems and disks", []string{
-		"trace/events", "trace/wait",
+		"base/procfs", "trace/events", "trace/wait",
 	}},
 	{"trace/chain", "a slow call cut into stages, each with who was in the way", []string{
 		"trace/events", "trace/wait",
@@ -178,10 +179,10 @@ var layers = []Layer{
 		"model/scenario", "present/document",
 	}},
 	{"lab/disk", "an image in user space that answers when a volume would", []string{
-		"base/vtime", "base/random", "base/units", "model/volume",
+		"base/procfs", "base/vtime", "base/random", "base/units", "model/volume",
 	}},
 	{"lab/blockdev", "such a disk as a block device of the kernel, by FUSE and loop", []string{
-		"base/units", "model/volume", "lab/disk",
+		"base/procfs", "base/units", "model/volume", "lab/disk",
 	}},
 	{"lab/existing", "a server that is already running, and what a run may do there", []string{
 		"base/vtime", "base/random", "base/units", "record/address", "record/source",
@@ -191,16 +192,16 @@ var layers = []Layer{
 		"base/vtime", "base/latency", "base/random", "base/units", "model/workload", "lab",
 	}},
 	{"lab/mount", "file systems on such devices, in a process that leaves nothing behind", []string{
-		"base/shellword", "base/units", "model/volume", "model/catalog", "model/kernel", "model/scenario",
+		"base/procfs", "base/shellword", "base/units", "model/volume", "model/catalog", "model/kernel", "model/scenario",
 		"lab/disk", "lab/blockdev",
 	}},
 	{"lab/probe", "a real device under the I/O that databases make", []string{
 		"base/diagnostics", "base/latency", "base/random", "base/units", "base/yamltree",
 		"record/ebs", "model/catalog", "model/engine",
 	}},
-	{"lab/process", "an engine's processes: unprivileged, and gone when we are", nil},
+	{"lab/process", "an engine's processes: unprivileged, and gone when we are", []string{"base/procfs"}},
 	{"lab/run", "a scenario against a real engine in real time: a recording and a result", []string{
-		"base/vtime", "base/latency", "base/random", "base/units", "record/recording",
+		"base/vtime", "base/latency", "base/procfs", "base/random", "base/units", "record/recording",
 		"record/source", "record/host", "model/engine", "model/scenario", "model/simulate",
 		"lab", "lab/disk", "lab/blockdev", "lab/loadgen", "lab/mount",
 	}},
@@ -226,7 +227,7 @@ var layers = []Layer{
 	}},
 	{"advise/rollout/steps", "steps forward and back, which can be killed at any moment", nil},
 	{"advise/rollout", "a plan carried out, step by step, so that no acknowledged write can be lost", []string{
-		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "base/yamltree", "record/address", "model/engine",
+		"base/diagnostics", "base/procfs", "base/safefile", "base/shellword", "base/units", "base/yamltree", "record/address", "model/engine",
 		"advise/emit", "advise/rollout/steps",
 	}},
 	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{

@@ -5,10 +5,11 @@ package blockdev
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/procfs"
 )
 
 // Abort ends the FUSE file system that is mounted on dir: everything that waits for it gets an
@@ -16,11 +17,11 @@ import (
 // holds the connection that it waits for, and the wait cannot be interrupted. Abort does nothing if
 // nothing is mounted.
 func Abort(dir string) error {
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := procfs.Mounts("self")
 	if err != nil {
 		return err
 	}
-	if !userSpace(string(text), dir) {
+	if !userSpace(mounts, dir) {
 		return nil
 	}
 	// With MNT_FORCE all requests fail (fuse_umount_begin, fs/fuse/inode.c); the unmount itself
@@ -31,14 +32,12 @@ func Abort(dir string) error {
 	return nil
 }
 
-// userSpace reports whether the uppermost mount on dir is a FUSE file system. proc(5) describes
-// mountinfo.
-func userSpace(mountinfo, dir string) bool {
+// userSpace reports whether the uppermost mount on dir is a FUSE file system.
+func userSpace(mounts []*procfs.Mount, dir string) bool {
 	fuse := false
-	for line := range strings.Lines(mountinfo) {
-		before, after, found := strings.Cut(line, " - ")
-		if f := strings.Fields(before); found && len(f) >= 5 && f[4] == dir {
-			fuse = strings.HasPrefix(after, "fuse.") || strings.HasPrefix(after, "fuse ")
+	for _, m := range mounts {
+		if m.Mountpoint == dir {
+			fuse = m.FSType == "fuse" || strings.HasPrefix(m.FSType, "fuse.")
 		}
 	}
 	return fuse

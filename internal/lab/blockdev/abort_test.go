@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/lab/disk"
 	"plimsoll/internal/model/volume"
@@ -24,7 +25,7 @@ func TestUserSpace(t *testing.T) {
 45 27 0:41 / /run/b rw - tmpfs none rw
 `
 	for dir, want := range map[string]bool{"/run/a/fuse-0": true, "/run/a/volumes/data": false, "/run/b": false, "/": false, "": false} {
-		if userSpace(mountinfo, dir) != want {
+		if userSpace(procfs.ParseMounts(mountinfo), dir) != want {
 			t.Errorf("%s: %v", dir, !want)
 		}
 	}

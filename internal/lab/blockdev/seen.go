@@ -4,12 +4,9 @@ package blockdev
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/base/units"
 )
 
@@ -23,30 +20,10 @@ type Seen struct {
 
 // Seen reads what the kernel has counted.
 func (v *Device) Seen() (Seen, error) {
-	text, err := os.ReadFile(filepath.Join("/sys/block", v.loop.name, "stat"))
+	c, err := procfs.DiskStat(v.loop.name)
 	if err != nil {
 		return Seen{}, fmt.Errorf("what the kernel counts of %s: %w", v.loop.name, err)
 	}
-	s, err := parseSeen(string(text))
-	if err != nil {
-		return Seen{}, fmt.Errorf("what the kernel counts of %s: %w", v.loop.name, err)
-	}
-	return s, nil
-}
-
-// parseSeen reads a line of /sys/block/NAME/stat (Documentation/block/stat.rst): reads, merged,
-// sectors and milliseconds, then the same of writes, and more.
-func parseSeen(text string) (Seen, error) {
-	fields := strings.Fields(text)
-	if len(fields) < 8 {
-		return Seen{}, fmt.Errorf("%d numbers, not 11 or more: %.60q", len(fields), text)
-	}
-	var n [8]uint64
-	for i := range n {
-		var err error
-		if n[i], err = strconv.ParseUint(fields[i], 10, 40); err != nil {
-			return Seen{}, fmt.Errorf("number %d: %w", i+1, err)
-		}
-	}
-	return Seen{Requests: int64(n[0] + n[4]), Time: units.Duration(time.Duration(n[3]+n[7]) * time.Millisecond)}, nil
+	ms := c.Raw[3] + c.Raw[7] // of reads and of writes
+	return Seen{Requests: int64(c.Raw[0] + c.Raw[4]), Time: units.Duration(time.Duration(ms) * time.Millisecond)}, nil
 }

@@ -405,16 +405,6 @@ func TestCloseWakes(t *testing.T) {
 	c.Wait(vtime.At(time.Hour)) // returns immediately
 }
 
-func FuzzMeminfo(f *testing.F) {
-	f.Add("MemTotal: 1 kB\nMemAvailable:   16318412 kB\n")
-	f.Add("MemAvailable: -1 kB")
-	f.Fuzz(func(t *testing.T, s string) {
-		if n, err := parseAvailable(s); err == nil && n < 0 {
-			t.Errorf("%q gives %d", s, n)
-		}
-	})
-}
-
 func BenchmarkWrite(b *testing.B) {
 	h, err := NewHost(Options{})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/base/units"
 )
 
@@ -139,9 +140,9 @@ func (f *file) close() error {
 // memoryAvailable returns what the machine could provide without swapping (MemAvailable of
 // /proc/meminfo).
 func memoryAvailable() (units.Size, error) {
-	text, err := os.ReadFile("/proc/meminfo")
+	n, err := procfs.Memory("MemAvailable")
 	if err != nil {
-		return 0, fmt.Errorf("how much memory there is: %w", err)
+		return 0, fmt.Errorf("available memory: %w", err)
 	}
-	return parseAvailable(string(text))
+	return units.Size(n), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/base/shellword"
 )
 
@@ -32,34 +33,17 @@ func mounted() ([]mountPoint, error) { return mountsOf("self") }
 
 // mountsOf are the mounts that a process sees.
 func mountsOf(pid string) ([]mountPoint, error) {
-	text, err := os.ReadFile("/proc/" + pid + "/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	return parseMounts(string(text)), nil
+	mounts, err := procfs.Mounts(pid)
+	return mountPoints(mounts), err
 }
 
-// parseMounts leaves out lines that it cannot read.
-func parseMounts(text string) []mountPoint {
-	var out []mountPoint
-	for line := range strings.Lines(text) {
-		before, after, found := strings.Cut(line, " - ")
-		f, g := strings.Fields(before), strings.Fields(after)
-		if !found || len(f) < 6 || len(g) < 2 {
-			continue
-		}
-		id, err := strconv.Atoi(f[0])
-		parent, err2 := strconv.Atoi(f[1])
-		if err != nil || err2 != nil {
-			continue
-		}
-		out = append(out, mountPoint{id, parent, f[2], mountEscapes.Replace(f[4]), g[0], mountEscapes.Replace(g[1])})
+func mountPoints(mounts []*procfs.Mount) []mountPoint {
+	out := make([]mountPoint, 0, len(mounts))
+	for _, m := range mounts {
+		out = append(out, mountPoint{m.ID, m.Parent, fmt.Sprintf("%d:%d", m.Major, m.Minor), m.Mountpoint, m.FSType, m.Source})
 	}
 	return out
 }
-
-// mountEscapes are the characters that the kernel writes in octal there (seq_file's " \t\n\\").
-var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
 // mountsFrom are the mounts of a device, wherever they are.
 func mountsFrom(mounts []mountPoint, device string) []mountPoint {
@@ -219,8 +203,8 @@ func holders(device string) []*holder {
 		}
 		seen[space] = true
 		if of := mountsFrom(mounts, device); len(of) > 0 {
-			name, _ := os.ReadFile("/proc/" + pid + "/comm") // only for people
-			out = append(out, &holder{pid, strings.TrimSpace(string(name)), of[0].dir})
+			number, _ := strconv.Atoi(pid) // of the pattern
+			out = append(out, &holder{pid, procfs.Comm(number), of[0].dir})
 		}
 	}
 	return out

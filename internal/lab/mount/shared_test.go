@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/lab/blockdev"
 )
 
@@ -316,7 +317,7 @@ damaged
 x 1 1:1 / / rw - a b c
 45 44 0:41 / /a\040b rw - tmpfs none rw
 `
-	mounts := parseMounts(text)
+	mounts := mountPoints(procfs.ParseMounts(text))
 	if len(mounts) != 3 || mounts[1] != (mountPoint{44, 27, "7:2", "/a b", "xfs", "/dev/loop2"}) {
 		t.Fatalf("%+v", mounts)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/lab/blockdev"
 )
 
@@ -89,22 +90,11 @@ var step = func() {}
 
 // startOf returns when a process started, in ticks since boot; "" if there is none.
 func startOf(pid int) string {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
+	p, err := procfs.ProcessOf("/proc", pid)
+	if err != nil || p.State == "Z" { // a zombie holds nothing
 		return ""
 	}
-	// The name in parentheses may contain anything; fields count from behind it. The 22nd is
-	// starttime (proc(5)).
-	_, rest, ok := strings.Cut(string(text), ") ")
-	for next, more, found := strings.Cut(rest, ") "); found; next, more, found = strings.Cut(more, ") ") {
-		_, rest = next, more
-	}
-	fields := strings.Fields(rest)
-	const starttime = 22 - 3
-	if !ok || len(fields) <= starttime || fields[0] == "Z" { // a zombie holds nothing
-		return ""
-	}
-	return fields[starttime]
+	return p.Start
 }
 
 // Alive reports whether the process still runs. A killed one does not, although it may exist
@@ -123,12 +113,11 @@ func killed(pid int) bool {
 	if err != nil {
 		return false
 	}
-	for line := range strings.Lines(string(text)) {
-		name, set, _ := strings.Cut(line, ":")
+	for name, set := range procfs.Pairs(string(text)) {
 		if name != "SigPnd" && name != "ShdPnd" {
 			continue
 		}
-		pending, err := strconv.ParseUint(strings.TrimSpace(set), 16, 64)
+		pending, err := strconv.ParseUint(set, 16, 64)
 		if err == nil && pending&(1<<(unix.SIGKILL-1)) != 0 {
 			return true
 		}

@@ -3,14 +3,13 @@
 package process
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/procfs"
 )
 
 // A member is a descendant of a process, held by a descriptor, because its id may be reused.
@@ -57,36 +56,17 @@ func descendants(of int) ([]member, error) {
 
 // parents maps processes to their children.
 func parents(proc string) (map[int][]int, error) {
-	entries, err := os.ReadDir(proc)
+	pids, err := procfs.PIDs(proc)
 	if err != nil {
 		return nil, err
 	}
 	children := map[int][]int{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile(proc + "/" + e.Name() + "/stat")
-		if err != nil {
-			continue // it has ended
-		}
-		if parent, ok := parentOf(stat); ok {
-			children[parent] = append(children[parent], pid)
+	for _, pid := range pids {
+		if p, err := procfs.ProcessOf(proc, pid); err == nil { // otherwise it has ended
+			children[p.Parent] = append(children[p.Parent], pid)
 		}
 	}
 	return children, nil
-}
-
-// parentOf reads /proc/PID/stat: id, name in parentheses (which may contain anything), state,
-// parent (proc_pid_stat(5)).
-func parentOf(stat []byte) (pid int, ok bool) {
-	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(f) < 2 {
-		return 0, false
-	}
-	pid, err := strconv.Atoi(string(f[1]))
-	return pid, err == nil
 }
 
 func (m member) kill() error {

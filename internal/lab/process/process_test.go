@@ -245,26 +245,6 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-func TestParentOf(t *testing.T) {
-	for text, want := range map[string]int{
-		"12 (sh) S 7 12 12 0":          7,
-		"12 (a) b) R 1 (x) S 9 1":      9,
-		"12 (postgres: writer ) D 3 4": 3,
-		"":                             -1,
-		"12 (sh":                       -1,
-		"12 (sh) S":                    -1,
-		"12 (sh) S x":                  -1,
-	} {
-		got, ok := parentOf([]byte(text))
-		if !ok {
-			got = -1
-		}
-		if got != want {
-			t.Errorf("%q: parent %d, not %d", text, got, want)
-		}
-	}
-}
-
 func TestUserNamespaces(t *testing.T) {
 	all, one := inMap("0 0 4294967295\n"), inMap("0 1000 1\n1 100000 10\n")
 	if !all(65534) || !all(0) {

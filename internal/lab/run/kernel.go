@@ -4,7 +4,7 @@ package run
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/scenario"
 )
@@ -52,52 +53,34 @@ func kernel() string {
 
 // memory returns this machine's memory in bytes.
 func memory() int64 {
-	n, _ := meminfo("MemTotal")
+	n, _ := procfs.Memory("MemTotal")
 	return n
-}
-
-// meminfo returns a value of /proc/meminfo in bytes.
-func meminfo(name string) (int64, error) {
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, name+":"); ok {
-			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return n << 10, err
-		}
-	}
-	return 0, fmt.Errorf("/proc/meminfo has no %s", name)
 }
 
 // A processor is the time that all cores have been busy, and their total time, in ticks.
 type processor struct{ busy, all int64 }
 
-// cpu reads the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq,
-// steal.
-func cpu() (processor, error) {
+// cpu reads the sum of all cores.
+func cpu() (p processor, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return processor{}, err
+		return p, err
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	fields := strings.Fields(line)
-	if len(fields) < 9 || fields[0] != "cpu" {
-		return processor{}, fmt.Errorf("/proc/stat begins with %q", line)
-	}
-	var p processor
-	for i, f := range fields[1:9] {
-		n, err := strconv.ParseInt(f, 10, 64)
-		if err != nil {
-			return processor{}, fmt.Errorf("/proc/stat: %w", err)
+	err = procfs.Stat(string(text), func(core string, ticks []uint64) {
+		if core != "" {
+			return
 		}
-		p.all += n
-		if i != 3 && i != 4 {
-			p.busy += n
+		for i, t := range ticks {
+			p.all += int64(t)
+			if mode := procfs.CPUModes[i]; mode != "idle" && mode != "iowait" {
+				p.busy += int64(t)
+			}
 		}
+	}, func(string, uint64) {})
+	if err == nil && p.all == 0 {
+		err = errors.New("/proc/stat has no times of all cores")
 	}
-	return p, nil
+	return p, err
 }
 
 // counters are a block device's requests, bytes and seconds, as iostat counts them.
@@ -106,28 +89,15 @@ type counters struct {
 	readTime, writeTime, busyTime, weighted float64
 }
 
-// diskstat reads /sys/block/NAME/stat (kernel: Documentation/block/stat.rst): requests, merges,
-// sectors of 512 bytes and milliseconds of reads and of writes; requests in flight; milliseconds
-// with any, and weighted by how many.
+// diskstat reads a block device's counters.
 func diskstat(device string) (counters, error) {
-	path := filepath.Join("/sys/block", device, "stat")
-	text, err := os.ReadFile(path)
+	c, err := procfs.DiskStat(device)
 	if err != nil {
 		return counters{}, err
 	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 11 {
-		return counters{}, fmt.Errorf("%s has %d fields, of 11 or more", path, len(fields))
-	}
-	var n [11]float64
-	for i := range n {
-		if n[i], err = strconv.ParseFloat(fields[i], 64); err != nil {
-			return counters{}, fmt.Errorf("%s: %w", path, err)
-		}
-	}
 	return counters{
-		reads: n[0], readBytes: 512 * n[2], readTime: n[3] / 1e3, writes: n[4], writtenBytes: 512 * n[6], writeTime: n[7] / 1e3,
-		busyTime: n[9] / 1e3, weighted: n[10] / 1e3,
+		reads: c.Value(0), readBytes: c.Value(2), readTime: c.Value(3), writes: c.Value(4), writtenBytes: c.Value(6), writeTime: c.Value(7),
+		busyTime: c.Value(9), weighted: c.Value(10),
 	}, nil
 }
 

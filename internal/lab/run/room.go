@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/base/units"
 )
 
@@ -18,7 +19,7 @@ func (x *experiment) fits() error {
 	if x.opt.Images != "" {
 		return nil
 	}
-	available, err := meminfo("MemAvailable")
+	available, err := procfs.Memory("MemAvailable")
 	if err != nil {
 		return err
 	}

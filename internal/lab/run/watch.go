@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/lab/loadgen"
 	"plimsoll/internal/lab/mount"
@@ -92,7 +93,7 @@ func (w *watcher) look(ctx context.Context) (loadgen.Totals, error) {
 	span := now.Sub(w.at).Seconds()
 	totals := w.load.Totals()
 	cell := min(max(int((totals.At-w.from)/1e9)-1, 0)/w.step, len(w.dirty)-1)
-	dirty, err := meminfo("Dirty")
+	dirty, err := procfs.Memory("Dirty")
 	if err != nil {
 		return totals, err
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/record/lineprefix"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -35,24 +36,8 @@ const (
 	batchTimes   = 512 // samples that are handed on in one batch
 )
 
-// sectorBytes is the kernel's unit in /proc/diskstats, whatever the device's own is.
-const sectorBytes = 512
-
-// columns are the counters after a device's name, in order (Linux, Documentation/admin-guide/iostats.rst),
-// under node_exporter's names. An empty name is no counter.
-var columns = []struct {
-	metric string
-	scale  float64
-}{
-	{"node_disk_reads_completed_total", 1}, {"node_disk_reads_merged_total", 1}, {"node_disk_read_bytes_total", sectorBytes}, {"node_disk_read_time_seconds_total", 1e-3},
-	{"node_disk_writes_completed_total", 1}, {"node_disk_writes_merged_total", 1}, {"node_disk_written_bytes_total", sectorBytes}, {"node_disk_write_time_seconds_total", 1e-3},
-	{"node_disk_io_now", 1}, {"node_disk_io_time_seconds_total", 1e-3}, {"node_disk_io_time_weighted_seconds_total", 1e-3},
-	{"node_disk_discards_completed_total", 1}, {"node_disk_discards_merged_total", 1}, {"node_disk_discarded_sectors_total", 1}, {"node_disk_discard_time_seconds_total", 1e-3},
-	{"node_disk_flush_requests_total", 1}, {"node_disk_flush_requests_time_seconds_total", 1e-3},
-}
-
-// columnsLeast is how many counters a row of any kernel since 2.6.25 has.
-const columnsLeast = 11
+// columns is how many counters a device has, some of which an older kernel lacks.
+const columns = len(procfs.DiskColumns)
 
 // row matches a device's line.
 var row = regexp.MustCompile(`(?m)^ *\d+ +\d+ [A-Za-z][^ ]*( +\d+){11,}\s*$`)
@@ -186,40 +171,36 @@ func (r *reader) take(ctx context.Context, line []byte, whole bool) error {
 		r.at, r.now = at.Add(r.opt.ClockOffset), map[int][]float64{}
 		return nil
 	}
-	fields := strings.Fields(string(line))
+	row := strings.TrimSpace(string(line))
 	switch {
-	case len(fields) == 0 || r.now == nil:
+	case row == "" || r.now == nil:
 	case !whole:
 		r.damage("the file ends in the middle of a line")
-	case len(fields) == 7: // a partition in the format of kernels before 2.6.25
 	default:
-		r.takeRow(fields)
+		r.takeRow(row)
 	}
 	return nil
 }
 
-func (r *reader) takeRow(fields []string) {
-	if len(fields) < 3+columnsLeast {
-		r.damage(fmt.Sprintf("a row of %d fields, where a device has 14 or more", len(fields)))
+func (r *reader) takeRow(row string) {
+	d, ok, err := procfs.ParseDisk(row)
+	if err != nil {
+		r.damage(err.Error())
+	}
+	if !ok {
 		return
 	}
-	counters := make([]float64, len(columns))
+	counters := make([]float64, columns)
 	busy := false
 	for i := range counters {
 		counters[i] = math.NaN()
-		if 3+i >= len(fields) {
-			continue
+		if i < d.Known {
+			counters[i] = d.Value(i)
+			busy = busy || d.Raw[i] > 0
 		}
-		n, err := strconv.ParseUint(fields[3+i], 10, 64)
-		if err != nil {
-			r.damage(fmt.Sprintf("field %d is %q, not a count", 4+i, fields[3+i]))
-			return
-		}
-		busy = busy || n > 0
-		counters[i] = float64(n) * columns[i].scale
 	}
 
-	device, known := r.devices[fields[2]]
+	device, known := r.devices[d.Name]
 	if !known {
 		if !busy {
 			return // a loop or RAM device that nothing uses
@@ -229,8 +210,8 @@ func (r *reader) takeRow(fields []string) {
 			return
 		}
 		device = len(r.names)
-		r.devices[fields[2]] = device
-		r.names = append(r.names, fields[2])
+		r.devices[d.Name] = device
+		r.names = append(r.names, d.Name)
 		r.counters = append(r.counters, nil)
 	}
 	r.now[device] = counters
@@ -264,10 +245,10 @@ func (r *reader) sampled(ctx context.Context) error {
 	for i := range r.names {
 		values, ok := now[i]
 		if !ok {
-			values = slices.Repeat([]float64{math.NaN()}, len(columns))
+			values = slices.Repeat([]float64{math.NaN()}, columns)
 		}
 		// A device that came later lacks the batch's earlier samples.
-		for len(r.counters[i]) < len(r.times)*len(columns) {
+		for len(r.counters[i]) < len(r.times)*columns {
 			r.counters[i] = append(r.counters[i], math.NaN())
 		}
 		r.counters[i] = append(r.counters[i], values...)
@@ -288,18 +269,18 @@ func (r *reader) flush(ctx context.Context) error {
 		if r.isPartOf(name) {
 			continue
 		}
-		for c, x := range columns {
-			if r.opt.Want != nil && !r.opt.Want(x.metric) {
+		for c, x := range procfs.DiskColumns {
+			if r.opt.Want != nil && !r.opt.Want(x.Metric) {
 				continue
 			}
 			values := make([]float64, len(r.times))
 			some := false
 			for k := range values {
-				values[k] = r.counters[i][k*len(columns)+c]
+				values[k] = r.counters[i][k*columns+c]
 				some = some || !math.IsNaN(values[k])
 			}
 			if some {
-				b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(labels.MetricName, x.metric, "device", name), Values: values})
+				b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(labels.MetricName, x.Metric, "device", name), Values: values})
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/base/procfs"
 )
 
 // A cgroup is the group of processes that this one is in: the container's, if it runs in one. Its
@@ -42,28 +44,26 @@ func memberOf(root, member string, strictly bool) cgroup {
 		dir := within(root, mount, path)
 		return dir, !strictly || dir == strings.TrimSuffix(mount+path, "/")
 	}
-	for line := range strings.Lines(member) {
-		// hierarchy:controllers:path
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(f) != 3 || !strings.HasPrefix(f[2], "/") || slices.Contains(strings.Split(f[2], "/"), "..") {
+	for _, m := range procfs.Memberships(member) {
+		if slices.Contains(strings.Split(m.Path, "/"), "..") {
 			continue // a path outside the mounts begins with ..
 		}
-		if f[0] == "0" && f[1] == "" {
-			if dir, ok := at(unifiedMount, f[2]); ok && exists(root, dir+"/cgroup.controllers") {
-				g.v2, g.id = dir, f[2]
+		if m.Controllers == "" {
+			if dir, ok := at(unifiedMount, m.Path); ok && exists(root, dir+"/cgroup.controllers") {
+				g.v2, g.id = dir, m.Path
 			}
 			continue
 		}
-		for c := range strings.SplitSeq(f[1], ",") {
+		for c := range strings.SplitSeq(m.Controllers, ",") {
 			if !slices.Contains(controllers, c) {
 				continue
 			}
 			// cpu and cpuacct are mounted together, under both names in either order, or apart.
-			for _, mount := range []string{c, f[1]} {
-				if dir, ok := at("sys/fs/cgroup/"+mount, f[2]); ok && exists(root, "sys/fs/cgroup/"+mount) {
+			for _, mount := range []string{c, m.Controllers} {
+				if dir, ok := at("sys/fs/cgroup/"+mount, m.Path); ok && exists(root, "sys/fs/cgroup/"+mount) {
 					g.dir[c], g.on[c] = dir, "sys/fs/cgroup/"+mount
 					if c == "memory" || g.id == "" {
-						g.id = f[2]
+						g.id = m.Path
 					}
 					break
 				}
@@ -158,10 +158,9 @@ func count(text string) (float64, bool) {
 // flat reads lines of a key and a number.
 func flat(text string) map[string]float64 {
 	out := map[string]float64{}
-	for line := range strings.Lines(text) {
-		key, rest, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if v, number := count(rest); ok && number && len(out) < keysMax {
-			out[key] = v
+	for name, value := range procfs.Pairs(text) {
+		if v, ok := count(value); ok && len(out) < keysMax {
+			out[name] = v
 		}
 	}
 	return out

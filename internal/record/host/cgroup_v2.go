@@ -3,6 +3,8 @@ package host
 import (
 	"math"
 	"strings"
+
+	"plimsoll/internal/base/procfs"
 )
 
 // unified samples a group of version 2, and each resource at the level with the lowest limit.
@@ -55,8 +57,8 @@ func (l level) memoryV2() {
 // like the others here.
 func (l level) pressure(resource string) {
 	if text := l.file(resource + ".pressure"); text != "" {
-		_ = l.s.totals(text, func(kind string, seconds float64) {
-			l.of(seconds, "container_pressure_"+resource+"_"+kind+"_seconds_total")
+		_ = procfs.Pressure(text, func(kind string, seconds float64) {
+			l.of(seconds, "container_pressure_"+resource+"_"+exported[kind]+"_seconds_total")
 		})
 	}
 }

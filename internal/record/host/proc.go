@@ -5,39 +5,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-)
 
-const (
-	sectorBytes = 512
-	userHz      = 100
-	kib         = 1024
+	"plimsoll/internal/base/procfs"
 )
-
-// diskColumns are the columns of /proc/diskstats after major, minor and name, in the kernel's
-// order. Kernels before 4.18 end after the eleventh (discards), before 5.5 after the fifteenth
-// (flushes).
-var diskColumns = []struct {
-	metric string
-	scale  float64
-}{
-	{"node_disk_reads_completed_total", 1},
-	{"node_disk_reads_merged_total", 1},
-	{"node_disk_read_bytes_total", sectorBytes},
-	{"node_disk_read_time_seconds_total", 1e-3},
-	{"node_disk_writes_completed_total", 1},
-	{"node_disk_writes_merged_total", 1},
-	{"node_disk_written_bytes_total", sectorBytes},
-	{"node_disk_write_time_seconds_total", 1e-3},
-	{"node_disk_io_now", 1},
-	{"node_disk_io_time_seconds_total", 1e-3},
-	{"node_disk_io_time_weighted_seconds_total", 1e-3},
-	{"node_disk_discards_completed_total", 1},
-	{"node_disk_discards_merged_total", 1},
-	{"node_disk_discarded_sectors_total", 1},
-	{"node_disk_discard_time_seconds_total", 1e-3},
-	{"node_disk_flush_requests_total", 1},
-	{"node_disk_flush_requests_time_seconds_total", 1e-3},
-}
 
 // partition matches the partitions that node_exporter leaves out by default (collector diskstats,
 // --collector.diskstats.device-exclude). Their I/O is already counted for their device.
@@ -49,59 +19,35 @@ var virtual = regexp.MustCompile(`^(z?ram|loop|fd|sr|nbd)\d+$`)
 // diskstats reads the devices. Loop, ram and zram devices count once they have done I/O: a test's
 // database may be on one.
 func (s *sampler) diskstats(b []byte) error {
-	for n, line := range strings.Split(string(b), "\n") {
-		f := strings.Fields(line)
-		if len(f) == 0 {
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		n++
+		d, ok, err := procfs.ParseDisk(line)
+		if err != nil {
+			return fmt.Errorf("/proc/diskstats line %d: %w", n, err)
+		}
+		if !ok {
 			continue
 		}
-		if len(f) < 3+11 {
-			if len(f) == 7 {
-				continue // a partition in the format of kernels 2.6
-			}
-			return fmt.Errorf("/proc/diskstats line %d has %d fields, not 14 or more", n+1, len(f))
-		}
-		name := f[2]
 		if len(s.names) < devicesMax {
-			s.names[f[0]+":"+f[1]] = name
+			s.names[d.Numbers] = d.Name
 		}
-		if partition.MatchString(name) {
+		if partition.MatchString(d.Name) {
 			continue
 		}
-		var values [17]uint64
-		known := 0
-		for i := range min(len(f)-3, len(values)) {
-			v, err := strconv.ParseUint(f[3+i], 10, 64)
-			if err != nil {
-				return fmt.Errorf("/proc/diskstats line %d: field %d is %q, not a count", n+1, 4+i, f[3+i])
-			}
-			values[i] = v
-			known++
-		}
-		if virtual.MatchString(name) && !s.active[name] {
-			if values[0]+values[4] == 0 {
+
+		if virtual.MatchString(d.Name) && !s.active[d.Name] {
+			if d.Raw[0]+d.Raw[4] == 0 { // reads and writes
 				continue
 			}
-			s.active[name] = true
+			s.active[d.Name] = true
 		}
-		for i := range known {
-			s.add(scaled(values[i], diskColumns[i].scale), seriesKey{metric: diskColumns[i].metric, label: "device", value: name})
+		for i := range d.Known {
+			s.add(d.Value(i), seriesKey{metric: procfs.DiskColumns[i].Metric, label: "device", value: d.Name})
 		}
 	}
 	return nil
 }
-
-// scaled divides where the scale is a fraction: 1234/1000 is the double nearest to
-// 1.234, 1234*0.001 may not be.
-func scaled(v uint64, scale float64) float64 {
-	if scale == 1e-3 {
-		return float64(v) / 1000
-	}
-	return float64(v) * scale
-}
-
-// cpuModes are the columns of /proc/stat's cpu lines. The following guest and guest_nice are
-// contained in user and nice.
-var cpuModes = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"}
 
 // statGauges are lines of /proc/stat that are one number.
 var statGauges = map[string]string{
@@ -113,37 +59,23 @@ var statGauges = map[string]string{
 
 func (s *sampler) stat(b []byte) error {
 	cores := 0
-	for line := range strings.Lines(string(b)) {
-		f := strings.Fields(line)
-		if len(f) < 2 {
-			continue
-		}
-		if metric, ok := statGauges[f[0]]; ok {
-			v, err := strconv.ParseUint(f[1], 10, 64)
-			if err != nil {
-				return fmt.Errorf("/proc/stat: %s is %q, not a number", f[0], f[1])
-			}
-			s.add(float64(v), seriesKey{metric: metric})
-			continue
-		}
-		cpu, ok := strings.CutPrefix(f[0], "cpu")
-		if !ok || cpu == "" {
-			continue // the sum over all CPUs, or a list of interrupts
+	err := procfs.Stat(string(b), func(cpu string, ticks []uint64) {
+		if cpu == "" {
+			return // the sum over all CPUs
 		}
 		cores++
-		for i, mode := range cpuModes {
-			if i+1 >= len(f) {
-				break
-			}
-			v, err := strconv.ParseUint(f[i+1], 10, 64)
-			if err != nil {
-				return fmt.Errorf("/proc/stat: %s %s is %q, not a number", f[0], mode, f[i+1])
-			}
-			s.add(float64(v)/userHz, seriesKey{"node_cpu_seconds_total", "cpu", cpu, "mode", mode})
+		for i, t := range ticks {
+			s.add(float64(t)/procfs.UserHz, seriesKey{"node_cpu_seconds_total", "cpu", cpu, "mode", procfs.CPUModes[i]})
 		}
+	}, func(name string, value uint64) {
+		if metric, ok := statGauges[name]; ok {
+			s.add(float64(value), seriesKey{metric: metric})
+		}
+	})
+	if err == nil {
+		s.cores = cores
 	}
-	s.cores = cores
-	return nil
+	return err
 }
 
 // memory lists the lines of /proc/meminfo about the page cache and the available memory.
@@ -160,22 +92,13 @@ var memory = map[string]string{
 }
 
 func (s *sampler) meminfo(b []byte) error {
-	for line := range strings.Lines(string(b)) {
-		key, rest, ok := strings.Cut(line, ":")
-		metric, wanted := memory[key]
-		if !ok || !wanted {
-			continue
+	wanted := func(name string) bool { return memory[name] != "" }
+	return procfs.Meminfo(string(b), wanted, func(name string, bytes int64) {
+		if name == "MemTotal" {
+			s.memTotal = bytes
 		}
-		v, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-		if err != nil {
-			return fmt.Errorf("/proc/meminfo: %s is %q, not a number of kB", key, strings.TrimSpace(rest))
-		}
-		if key == "MemTotal" {
-			s.memTotal = v * kib
-		}
-		s.add(float64(v)*kib, seriesKey{metric: metric})
-	}
-	return nil
+		s.add(float64(bytes), seriesKey{metric: memory[name]})
+	})
 }
 
 // vmstatFields are the lines of /proc/vmstat about write-back, paging and reclaim.
@@ -187,51 +110,31 @@ var vmstatFields = map[string]bool{
 }
 
 func (s *sampler) vmstat(b []byte) error {
-	for line := range strings.Lines(string(b)) {
-		key, rest, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if !ok || !vmstatFields[key] {
+	for name, value := range procfs.Pairs(string(b)) {
+		if !vmstatFields[name] {
 			continue
 		}
-		v, err := strconv.ParseUint(rest, 10, 64)
+		v, err := strconv.ParseUint(value, 10, 64)
 		if err != nil {
-			return fmt.Errorf("/proc/vmstat: %s is %q, not a number", key, rest)
+			return fmt.Errorf("/proc/vmstat: %s is %q, not a number", name, value)
 		}
-		s.add(float64(v), seriesKey{metric: "node_vmstat_" + key})
+		s.add(float64(v), seriesKey{metric: "node_vmstat_" + name})
 	}
 	return nil
 }
 
-// pressure reads a file of /proc/pressure. "some" is node_exporter's waiting, "full" its stalled;
-// for the CPU it exports only the first.
+// exported is what node_exporter and cAdvisor call the kinds of pressure.
+var exported = map[string]string{"some": "waiting", "full": "stalled"}
+
+// pressure reads a file of /proc/pressure. For the CPU node_exporter exports only "some".
 func (s *sampler) pressure(resource string, b []byte) error {
-	err := s.totals(string(b), func(kind string, seconds float64) {
-		if resource != "cpu" || kind != "stalled" {
-			s.add(seconds, seriesKey{metric: "node_pressure_" + resource + "_" + kind + "_seconds_total"})
+	err := procfs.Pressure(string(b), func(kind string, seconds float64) {
+		if resource != "cpu" || kind != "full" {
+			s.add(seconds, seriesKey{metric: "node_pressure_" + resource + "_" + exported[kind] + "_seconds_total"})
 		}
 	})
 	if err != nil {
 		return fmt.Errorf("/proc/pressure/%s: %w", resource, err)
-	}
-	return nil
-}
-
-// totals calls visit for "some", which is waiting, and "full", which is stalled.
-func (s *sampler) totals(text string, visit func(kind string, seconds float64)) error {
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) == 0 {
-			continue
-		}
-		kind := map[string]string{"some": "waiting", "full": "stalled"}[f[0]]
-		if kind == "" {
-			continue
-		}
-		total, ok := strings.CutPrefix(f[len(f)-1], "total=")
-		v, err := strconv.ParseUint(total, 10, 64)
-		if !ok || err != nil {
-			return fmt.Errorf("%q has no total in microseconds", strings.TrimSpace(line))
-		}
-		visit(kind, float64(v)/1e6)
 	}
 	return nil
 }

@@ -3,13 +3,14 @@ package host
 import (
 	"fmt"
 	"math"
-	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/record/recording"
 )
 
@@ -22,8 +23,6 @@ const (
 	// regroupOverlap is how long before that a process may have started: a container's cgroup may be
 	// removed some time after the next container started.
 	regroupOverlap = 30 * time.Second
-	// ticksPerSecond is the unit of a process's start: USER_HZ, on every architecture of Linux.
-	ticksPerSecond = 100
 )
 
 // regrouping is what is known of a cgroup that may be replaced.
@@ -82,7 +81,7 @@ func (s *sampler) regroup(at time.Time) {
 	}
 	if r.gone.IsZero() {
 		r.gone, r.tried = at, time.Time{}
-		r.since = ticks(readText(s.root, "proc/uptime")) - int64(regroupOverlap.Seconds())*ticksPerSecond
+		r.since = ticks(readText(s.root, "proc/uptime")) - int64(regroupOverlap.Seconds())*procfs.UserHz
 	}
 	if at.Sub(r.tried) < regroupEvery {
 		return
@@ -104,7 +103,7 @@ func (s *sampler) regroup(at time.Time) {
 func ticks(uptime string) int64 {
 	text, _, _ := strings.Cut(uptime, " ")
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
-		return int64(v * ticksPerSecond)
+		return int64(v * procfs.UserHz)
 	}
 	return math.MaxInt64
 }
@@ -115,18 +114,21 @@ func (s *sampler) successor() (cgroup, bool) {
 	if s.regrouping.program == "" {
 		return cgroup{}, false
 	}
-	entries, err := os.ReadDir(s.root + "/proc")
+	proc := filepath.Join(s.root, "proc")
+	pids, err := procfs.PIDs(proc)
 	if err != nil {
 		return cgroup{}, false
 	}
 	var found []cgroup
-	for _, e := range entries[:min(len(entries), processesMax)] {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || readText(s.root, "proc/"+e.Name()+"/comm") != s.regrouping.program {
+	for _, pid := range pids[:min(len(pids), processesMax)] {
+		if readText(s.root, "proc/"+strconv.Itoa(pid)+"/comm") != s.regrouping.program {
 			continue
 		}
-		_, _, start, ok := statOf(s.root, pid)
-		if began, err := strconv.ParseInt(start, 10, 64); !ok || err != nil || began < s.regrouping.since {
+		p, err := procfs.ProcessOf(proc, pid)
+		if err != nil {
+			continue
+		}
+		if began, err := strconv.ParseInt(p.Start, 10, 64); err != nil || began < s.regrouping.since {
 			continue
 		}
 		member, err := readFile(s.root, "proc/"+strconv.Itoa(pid)+"/cgroup")

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/base/procfs"
 )
 
 const (
@@ -25,8 +27,7 @@ var onDevices = []string{"ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs"}
 // A mount is a mounted file system that can hold a database.
 type mount struct{ at, kind, options, device string }
 
-// mountsOf are the mounts that this process sees: of at most mountsMax devices, mountsEach each. (Source: proc(5), mountinfo:
-// options of the mount, " - ", type, source, options of the file system.)
+// mountsOf are the mounts that this process sees: of at most mountsMax devices, mountsEach each.
 func mountsOf(root string) []mount {
 	b, err := readFile(root, "proc/self/mountinfo")
 	if err != nil {
@@ -37,18 +38,15 @@ func mountsOf(root string) []mount {
 
 func parseMounts(text string) (out []mount) {
 	of := map[string]int{} // mounts by device
-	for line := range strings.Lines(text) {
-		own, system, ok := strings.Cut(strings.TrimSpace(line), " - ")
-		left, right := strings.Fields(own), strings.Fields(system)
-		if !ok || len(left) < 6 || len(right) < 3 || !slices.Contains(onDevices, right[0]) {
+	for _, m := range procfs.ParseMounts(text) {
+		if !slices.Contains(onDevices, m.FSType) {
 			continue
 		}
-		device := right[1]
-		if n := of[device]; n == mountsEach || n == 0 && len(of) == mountsMax {
+		if n := of[m.Source]; n == mountsEach || n == 0 && len(of) == mountsMax {
 			continue
 		}
-		of[device]++
-		out = append(out, mount{unescape(left[4]), right[0], options(left[5], right[2]), unescape(right[1])})
+		of[m.Source]++
+		out = append(out, mount{m.Mountpoint, m.FSType, options(m.Options, m.VFSOptions), m.Source})
 	}
 	return out
 }
@@ -74,11 +72,6 @@ func options(lists ...string) string {
 	return strings.Join(out, ",")
 }
 
-// unescape reads the four characters that the kernel writes as octal numbers.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
-}
-
 // diskFacts report each device's scheduler ("scheduler.nvme1n1" = "none"), its size in bytes, its
 // model ("model.nvme1n1" = "Amazon Elastic Block Store"), and, for a device on top of others, what
 // [layerFacts] says.
@@ -96,8 +89,8 @@ func diskFacts(root string, f map[string]string) {
 			return
 		}
 		at := "sys/block/" + e.Name()
-		if n, err := strconv.ParseInt(readText(root, at+"/size"), 10, 64); err == nil && n > 0 && n <= math.MaxInt64/sectorBytes {
-			f["size."+e.Name()] = strconv.FormatInt(n*sectorBytes, 10)
+		if n, err := strconv.ParseInt(readText(root, at+"/size"), 10, 64); err == nil && n > 0 && n <= math.MaxInt64/procfs.SectorBytes {
+			f["size."+e.Name()] = strconv.FormatInt(n*procfs.SectorBytes, 10)
 		}
 		if v := readText(root, at+"/device/model"); v != "" {
 			f["model."+e.Name()] = v

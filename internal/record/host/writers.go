@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/record/recording"
 )
 
@@ -60,7 +61,8 @@ func (w *writers) look(at time.Time) {
 		return
 	}
 	w.asked = at
-	entries, err := os.ReadDir(filepath.Join(w.root, "proc"))
+	proc := filepath.Join(w.root, "proc")
+	pids, err := procfs.PIDs(proc)
 	if err != nil {
 		return
 	}
@@ -75,21 +77,20 @@ func (w *writers) look(at time.Time) {
 		bytes  int64
 	}
 	all := map[int]seen{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || len(all) == processesMax {
-			continue
+	for _, pid := range pids {
+		if len(all) == processesMax {
+			break
 		}
-		name, parent, start, ok := statOf(w.root, pid)
+		stat, err := procfs.ProcessOf(proc, pid)
 		written, shown := writeBytes(w.root, pid)
-		if !ok || !shown {
+		if err != nil || !shown {
 			continue
 		}
-		p := process{pid, start}
+		p := process{pid, stat.Start}
 		if first {
 			w.began[p] = written
 		}
-		all[pid] = seen{name, parent, written - w.began[p]}
+		all[pid] = seen{stat.Name, stat.Parent, written - w.began[p]}
 	}
 	if first {
 		return
@@ -161,32 +162,11 @@ func (w *writers) tell(d *recording.Source) {
 	maps.Copy(d.Facts, w.facts)
 }
 
-// statOf reads the name, the parent and the start of a process (proc(5): the name is in parentheses
-// and may hold any character; the parent is field 4, the start field 22).
-func statOf(root string, pid int) (name string, parent int, start string, ok bool) {
-	b, err := readFile(root, fmt.Sprintf("proc/%d/stat", pid))
-	if err != nil {
-		return "", 0, "", false
-	}
-	text := string(b)
-	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
-	if open < 0 || end < open {
-		return "", 0, "", false
-	}
-	fields := strings.Fields(text[end+1:])
-	if len(fields) < 20 {
-		return "", 0, "", false
-	}
-	parent, _ = strconv.Atoi(fields[1])
-	return text[open+1 : end], parent, fields[19], true
-}
-
 // writeBytes is what a process caused to be sent to storage; false if it is not shown.
 func writeBytes(root string, pid int) (int64, bool) {
-	text := readText(root, fmt.Sprintf("proc/%d/io", pid))
-	for line := range strings.Lines(text) {
-		if v, found := strings.CutPrefix(line, "write_bytes:"); found {
-			n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+	for name, value := range procfs.Pairs(readText(root, fmt.Sprintf("proc/%d/io", pid))) {
+		if name == "write_bytes" {
+			n, err := strconv.ParseInt(value, 10, 64)
 			return n, err == nil
 		}
 	}

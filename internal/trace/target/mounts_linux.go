@@ -1,10 +1,6 @@
 package target
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,34 +8,28 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/trace/events"
 )
 
 // readMounts reads a process's mounts, in their order.
 func readMounts(pid int) ([]events.Mount, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", pid))
+	mounts, err := procfs.Mounts(strconv.Itoa(pid))
 	if err != nil {
 		return nil, err
 	}
 	var out []events.Mount
-	in := bufio.NewScanner(bytes.NewReader(text))
-	for in.Scan() {
-		// 27 1 254:0 / /mnt rw shared:1 - ext4 /dev/vda rw
-		before, after, ok := strings.Cut(in.Text(), " - ")
-		fields, rest := strings.Fields(before), strings.Fields(after)
-		if !ok || len(fields) < 5 || len(rest) == 0 {
-			continue
-		}
-		major, minor, ok := numbers(fields[2])
-		if !ok || fields[3] != "/" && slices.ContainsFunc(out, func(m events.Mount) bool { return m.Dev == major<<20|minor }) {
+	for _, x := range mounts {
+		dev := uint32(x.Major)<<20 | uint32(x.Minor)
+		if x.Root != "/" && slices.ContainsFunc(out, func(m events.Mount) bool { return m.Dev == dev }) {
 			continue // a bind mount of what is already there
 		}
-		m := events.Mount{Dev: major<<20 | minor, Path: unescape(fields[4]), FSType: rest[0]}
-		if len(rest) > 1 && strings.HasPrefix(rest[1], "/dev/") {
-			m.Source = unescape(rest[1])
+		m := events.Mount{Dev: dev, Path: x.Mountpoint, FSType: x.FSType}
+		if strings.HasPrefix(x.Source, "/dev/") {
+			m.Source = x.Source
 		}
-		if m.FSType == "overlay" && len(rest) > 2 {
-			m.Upper, m.Below = upper(rest[2])
+		if m.FSType == "overlay" {
+			m.Upper, m.Below = upper(x.VFSOptions)
 		}
 		out = append(out, m)
 	}
@@ -51,7 +41,7 @@ func readMounts(pid int) ([]events.Mount, error) {
 func upper(options string) (dir string, dev uint32) {
 	for option := range strings.SplitSeq(options, ",") {
 		if path, ok := strings.CutPrefix(option, "upperdir="); ok {
-			dir = unescape(path)
+			dir = procfs.Unescape(path)
 		}
 	}
 	var st unix.Stat_t
@@ -66,12 +56,4 @@ func numbers(text string) (major, minor uint32, ok bool) {
 	x, err1 := strconv.ParseUint(a, 10, 12)
 	y, err2 := strconv.ParseUint(strings.TrimSpace(b), 10, 20)
 	return uint32(x), uint32(y), err1 == nil && err2 == nil
-}
-
-// unescape undoes the octal escapes of mountinfo.
-func unescape(s string) string {
-	for _, r := range []struct{ from, to string }{{`\040`, " "}, {`\011`, "\t"}, {`\012`, "\n"}, {`\134`, `\`}} {
-		s = strings.ReplaceAll(s, r.from, r.to)
-	}
-	return s
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/base/procfs"
 	"plimsoll/internal/trace/events"
 	"plimsoll/internal/trace/wait"
 )
@@ -34,30 +35,24 @@ func processes(c Choice) ([]int, error) {
 
 // command finds processes by their name, the first word of their command line, or its base.
 func command(name string) ([]int, error) {
-	entries, err := os.ReadDir("/proc")
+	pids, err := procfs.PIDs("/proc")
 	if err != nil {
 		return nil, err
 	}
 	var out []int
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
+	for _, pid := range pids {
+		if pid == os.Getpid() {
 			continue
 		}
-		comm, err := os.ReadFile("/proc/" + e.Name() + "/comm")
-		if err != nil {
-			continue
-		}
-		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline") // a thread of the kernel has none
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // a thread of the kernel has none
 		first, _, _ := strings.Cut(string(line), "\x00")
-		if len(line) > 0 && (strings.TrimSpace(string(comm)) == name || first == name || filepath.Base(first) == name) {
+		if len(line) > 0 && (procfs.Comm(pid) == name || first == name || filepath.Base(first) == name) {
 			out = append(out, pid)
 		}
 	}
 	if len(out) == 0 {
 		return nil, &Error{fmt.Sprintf("no process runs the command %q", name), "ps -e lists them; the name is that of the program, without arguments"}
 	}
-	slices.Sort(out)
 	return out, nil
 }
 
@@ -104,17 +99,13 @@ const writersMax = 50_000
 // Writers are the files on some file systems that processes have open for writing at the moment, with
 // their names: who made their pages dirty before the trace began is not known otherwise.
 func Writers(on []events.Mount, at int64) []events.File {
-	entries, err := os.ReadDir("/proc")
+	pids, err := procfs.PIDs("/proc")
 	if err != nil {
 		return nil
 	}
 	var out []events.File
-	for _, e := range entries {
-		pid, err := strconv.ParseUint(e.Name(), 10, 32)
-		if err != nil {
-			continue
-		}
-		dir := "/proc/" + e.Name() + "/fd/"
+	for _, pid := range pids {
+		dir := fmt.Sprintf("/proc/%d/fd/", pid)
 		fds, _ := os.ReadDir(dir) // a process that has ended has none
 		for _, fd := range fds {
 			f := opened(dir+fd.Name(), on)
@@ -163,24 +154,10 @@ func Program(pid uint32) string {
 	if inContainer() {
 		return ""
 	}
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if kernelThread(string(stat)) {
+	if p, err := procfs.ProcessOf("/proc", int(pid)); err == nil && p.KernelThread() {
 		return wait.KernelThreads
 	}
-	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return strings.TrimSpace(string(name))
-}
-
-// kernelThread reports whether /proc/PID/stat is that of a thread of the kernel: PF_KTHREAD of its
-// flags, the ninth field (proc_pid_stat(5)). The second, a name in brackets, may contain anything.
-func kernelThread(stat string) bool {
-	const flagsAfterName, kthread = 6, 0x200000
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	if len(fields) <= flagsAfterName {
-		return false
-	}
-	flags, err := strconv.ParseUint(fields[flagsAfterName], 10, 64)
-	return err == nil && flags&kthread != 0
+	return procfs.Comm(int(pid))
 }
 
 // Name is what a process is called, as its first thread is; "" if it is gone.
@@ -188,8 +165,7 @@ func Name(pid uint32) string {
 	if inContainer() {
 		return ""
 	}
-	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // one that has ended has none
-	return strings.TrimSpace(string(comm))
+	return procfs.Comm(int(pid))
 }
 
 // Group is a process's cgroup: the deepest that any hierarchy names; "" if it is the root or the
@@ -203,11 +179,9 @@ func Group(pid uint32) string {
 		return ""
 	}
 	best := ""
-	for line := range strings.Lines(string(text)) {
-		// 0::/system.slice/mongod.service
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) == 3 && strings.Count(parts[2], "/") > strings.Count(best, "/") && parts[2] != "/" {
-			best = parts[2]
+	for _, m := range procfs.Memberships(string(text)) {
+		if strings.Count(m.Path, "/") > strings.Count(best, "/") && m.Path != "/" {
+			best = m.Path
 		}
 	}
 	return best

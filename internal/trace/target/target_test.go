@@ -119,26 +119,7 @@ func TestWriters(t *testing.T) {
 	}
 }
 
-func TestMountPaths(t *testing.T) {
-	if got := unescape(`/mnt/a\040b\134c`); got != `/mnt/a b\c` {
-		t.Error(got)
-	}
-}
-
-// A thread of the kernel is not a program of its own: jbd2 writes for those whose files are in its journal.
-func TestThreadsOfTheKernel(t *testing.T) {
-	for stat, want := range map[string]bool{
-		"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 35 0 0 20 0":                true,
-		"61 (kworker/u4:3-flush-7:0) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0": true,
-		"21740 (a) b) R 21683 21683 31377 0 -1 4194304 97 0 0 0 0 0 0 0 20 0":    false,
-		"21740 (cat) R 21683":          false,
-		"":                             false,
-		"21740 (cat) R 1 1 1 0 -1 x 9": false,
-	} {
-		if got := kernelThread(stat); got != want {
-			t.Errorf("%q: %v", stat, got)
-		}
-	}
+func TestProgram(t *testing.T) {
 	if got := Program(uint32(os.Getpid())); got != "target.test" {
 		t.Errorf("this process is %q", got)
 	}
