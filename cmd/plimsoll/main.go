@@ -20,6 +20,8 @@ import (
 	"slices"
 	"syscall"
 	_ "time/tzdata" // --tz works on machines without a zone database, such as containers
+
+	"plimsoll/internal/base/spare"
 )
 
 func main() { os.Exit(runProcess()) }
@@ -36,6 +38,7 @@ func runProcess() int {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if a.runs("watch", "record") {
 		holdUserSignal()
+		spare.Release()
 	}
 	if !a.runs("watch") && !signal.Ignored(syscall.SIGHUP) {
 		ends = append(ends, syscall.SIGHUP)

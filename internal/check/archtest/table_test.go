@@ -14,6 +14,7 @@ var layers = []Layer{
 	{"base/random", "randomness by seed and name, the same bits on every machine", nil},
 	{"base/safefile", "a file is written whole into its place or not at all, through no planted link", nil},
 	{"base/shellword", "words quoted for a shell, so that a printed command can be pasted", nil},
+	{"base/spare", "a block that is never touched, so that short commands are collected less often", nil},
 	{"base/units", "how a quantity is printed: three digits and the unit that keeps it readable", nil},
 	{"base/yamltree", "YAML that people write, as a tree of values with places and diagnostics", []string{
 		"base/diagnostics",
@@ -388,7 +389,7 @@ var layers = []Layer{
 	{"deploy/image", "the program that makes a container image", nil},
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
-		"base/diagnostics", "judge/act", "base/random", "base/safefile", "base/shellword", "base/units", "record/address",
+		"base/diagnostics", "judge/act", "base/random", "base/safefile", "base/shellword", "base/spare", "base/units", "record/address",
 		"record/amazon", "record/azure", "record/google", "record/pod", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
 		"record/sources", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"regexp"
 	"strings"
+	"sync"
 
 	"plimsoll/internal/present/document"
 )
@@ -26,7 +27,12 @@ type rendered struct {
 	Data    template.JS
 }
 
-var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
+// pageTemplate is parsed when the first page is written: most commands write none.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.html").Funcs(pageFunctions).ParseFS(files, "assets/*.html"))
+})
+
+var pageFunctions = template.FuncMap{
 	"visible":  visible,
 	"exact":    document.Visible, // a space before a unit stays one: it is to be copied
 	"inc":      func(i int) int { return i + 1 },
@@ -44,7 +50,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"first":    document.FirstSentence,
 	"rest":     afterFirst,
 	"sentence": document.Sentence,
-}).ParseFS(files, "assets/*.html"))
+}
 
 // afterFirst is a text without its first sentence.
 func afterFirst(s string) string {
@@ -101,7 +107,7 @@ func render(p *document.Document) ([]byte, error) {
 		r.Scripts = append(r.Scripts, template.JS(s)) //nolint:gosec // a file of this package
 	}
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, r); err != nil {
+	if err := pageTemplate().Execute(&b, r); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

@@ -48,11 +48,17 @@ func Sniff(_ string, head []byte) bool {
 	for line := range bytes.Lines(head) {
 		if _, ok := timeOf(line, time.UTC); ok {
 			timed = true
-		} else if row.Match(line) {
+		} else if beginsWithNumber(line) && row.Match(line) {
 			return timed
 		}
 	}
 	return false
+}
+
+// beginsWithNumber reports whether a line may be a device's row. It spares lines of other files the pattern.
+func beginsWithNumber(line []byte) bool {
+	line = bytes.TrimLeft(line, " ")
+	return len(line) > 0 && line[0] >= '0' && line[0] <= '9'
 }
 
 // timeOf reads a line with a sample's time.

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,14 @@ var (
 )
 
 // SniffText reports whether head has a job of fio's text report, perhaps after other text.
-func SniffText(_ string, head []byte) bool { return textSniff.Match(head) }
+// To look for parts of the pattern first is a hundred times as fast where head is something else, which it
+// mostly is.
+func SniffText(_ string, head []byte) bool {
+	if !bytes.Contains(head, []byte(": (g=")) && !bytes.Contains(head, []byte(": (groupid=")) {
+		return false
+	}
+	return textSniff.Match(head)
+}
 
 // NewText prepares fio's text report.
 func NewText(from source.File) source.Source { return &textFile{file: New(from).(*file)} }

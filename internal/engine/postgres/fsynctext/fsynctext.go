@@ -4,6 +4,7 @@ package fsynctext
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -25,8 +26,14 @@ var (
 
 var sniffed = regexp.MustCompile(`(?m)^(Compare file sync methods using|\s*(open_datasync|fdatasync|open_sync)\s+[0-9.]+ ops/sec)`)
 
-// Sniff reports whether head are the first bytes of such a report.
-func Sniff(_ string, head []byte) bool { return sniffed.Match(head) }
+// Sniff reports whether head are the first bytes of such a report. To look for parts of the pattern first
+// is a hundred times as fast where head is something else, which it mostly is.
+func Sniff(_ string, head []byte) bool {
+	if !bytes.Contains(head, []byte(" ops/sec")) && !bytes.Contains(head, []byte("Compare file sync methods")) {
+		return false
+	}
+	return sniffed.Match(head)
+}
 
 // parse takes the section of one write, which is what a commit does. An excerpt without any heading is
 // taken for it.
