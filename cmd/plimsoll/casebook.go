@@ -99,7 +99,7 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 	if output.value == "json" {
 		return writeJSON(a, w)
 	}
-	width := simulateColumns
+	width := tablesDefault
 	if n := a.columns(); n > 0 {
 		width = min(max(n, 80), 120)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ type labRunOptions struct {
 const powerLossesMax = 1000
 
 func newLabRunCommand(a *app) *cobra.Command {
-	o := &labRunOptions{}
+	o := &labRunOptions{simulateOptions: simulateOptions{layout: layout{tables: true}}}
 	cmd := &cobra.Command{
 		Use:  "run SCENARIO",
 		Args: needArgs(1, 1, "a scenario's file, such as one of examples/scenarios/lab-*.yaml"),
@@ -70,10 +69,9 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.model, "compare-model", true, "also simulate the scenario, and report the model's error")
 	f.BoolVar(&o.series, "series", false, "with -o json: include time series")
 	f.BoolVar(&o.verbose, "verbose", false, "show the output of the engine's processes on stderr")
-	f.IntVar(&o.width, "width", 0, "width of text in columns, 80 or more; 0: the terminal's width, at most "+strconv.Itoa(simulateColumns))
-	f.BoolVar(&o.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
+	o.layout.AddFlags(cmd)
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
-	for _, name := range []string{"seed", "width", "power-loss"} {
+	for _, name := range []string{"seed", "power-loss"} {
 		complete(cmd, name)
 	}
 	if err := cmd.MarkFlagDirname("record"); err != nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,6 @@ import (
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/results"
-	"plimsoll/internal/present/text"
 	"plimsoll/internal/record/sources"
 )
 
@@ -44,14 +42,12 @@ type planOptions struct {
 	target     planTarget
 	reading    fitOptions // for sources, as in fit
 	output     choice
-	width      int
-	ascii      bool
-	asciiSet   bool
-	given      []string // for the command line in the result
+	layout
+	given []string // for the command line in the result
 }
 
 func newPlanCommand(a *app) *cobra.Command {
-	o := &planOptions{reading: fitOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}}
+	o := &planOptions{layout: layout{tables: true}, reading: fitOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}}
 	cmd := &cobra.Command{
 		Use:  "plan SCENARIO|SOURCE...",
 		Args: needArgs(1, -1, "plimsoll simulate --schema prints what a scenario may say"),
@@ -85,9 +81,8 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.unpriced, "unpriced", false, "ignore prices: minimise IOPS beyond what is included, then throughput, then size")
 	o.reading.addReading(cmd, "for sources, ")
 	o.target.AddFlags(cmd, &o.reading.to)
-	f.IntVar(&o.width, "width", 0, "width of text in columns, 80 or more; 0: the terminal's width, at most "+strconv.Itoa(simulateColumns))
-	f.BoolVar(&o.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
-	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width"} {
+	o.layout.AddFlags(cmd)
+	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most"} {
 		complete(cmd, name)
 	}
 	complete(cmd, "keep", plan.KeepNames()...)
@@ -101,7 +96,6 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 
 // Validate reads the flags.
 func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
-	o.asciiSet = cmd.Flags().Changed("ascii")
 	opt := plan.Options{Sets: scenario.Sets(o.sets), Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, AllowBurst: o.allowBurst, Unpriced: o.unpriced, Keep: o.keep}
 	for _, text := range o.objectives {
 		b, err := plan.ParseObjective(text)
@@ -110,9 +104,10 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 		}
 		opt.Objectives = append(opt.Objectives, b)
 	}
+	if err := o.layout.Validate(cmd); err != nil {
+		return opt, err
+	}
 	switch {
-	case o.width != 0 && (o.width < 80 || o.width > widthMax):
-		return opt, usagef("a terminal has 80 or more", "--width %d: want 80 to %d columns", o.width, widthMax)
 	case o.atOnce < 0 || o.atOnce > plan.AtOnceMax:
 		return opt, usagef("", "--at-once %d: want 0 to %d", o.atOnce, plan.AtOnceMax)
 	case o.most < 1 || o.most > plan.MostMax:
@@ -185,7 +180,7 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 		p.Scenario.Text = string(d.text())
 		err = writeJSON(a, p)
 	} else {
-		err = a.write(results.Plan(p, o.origin(path, p, d.command)), o.output, text.Options{Width: o.columns(a), ASCII: o.ascii || (!o.asciiSet && !a.unicode())})
+		err = a.write(results.Plan(p, o.origin(path, p, d.command)), o.output, o.textOptions(a))
 	}
 	if err != nil {
 		return err
@@ -366,11 +361,6 @@ func unmetHint(p *plan.Plan) string {
 		return fmt.Sprintf("--most %d searches further; --keep makes the search space smaller", 4*max(p.Searched.Simulated, 1))
 	}
 	return "relax the objective, raise --budget, or keep less; the plan shows what comes closest"
-}
-
-func (o *planOptions) columns(a *app) int {
-	s := simulateOptions{width: o.width}
-	return s.columns(a)
 }
 
 // asPlanFailure gives errors of package plan their exit code: wrong input is a usage error.

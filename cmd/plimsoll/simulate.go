@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,27 +13,24 @@ import (
 
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/present/results"
-	"plimsoll/internal/present/text"
 )
 
 // simulateOptions are the flags of `plimsoll simulate`.
 type simulateOptions struct {
-	sets     []string
-	compare  []string
-	seed     uint64
-	seedSet  bool
-	record   string
-	series   bool
-	schema   bool
-	output   choice
-	failOn   choice
-	width    int
-	ascii    bool
-	asciiSet bool
+	sets    []string
+	compare []string
+	seed    uint64
+	seedSet bool
+	record  string
+	series  bool
+	schema  bool
+	output  choice
+	failOn  choice
+	layout
 }
 
 func newSimulateCommand(a *app) *cobra.Command {
-	o := &simulateOptions{}
+	o := &simulateOptions{layout: layout{tables: true}}
 	cmd := &cobra.Command{
 		Use: "simulate SCENARIO",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -67,10 +63,9 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.record, "record", "", "write a recording into this folder; with --compare, of the unchanged scenario")
 	f.BoolVar(&o.series, "series", false, "with -o json: include time series")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of scenarios, for editors, and exit")
-	f.IntVar(&o.width, "width", 0, "width of text in columns, 80 or more; 0: the terminal's width, at most "+strconv.Itoa(simulateColumns))
-	f.BoolVar(&o.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
+	o.layout.AddFlags(cmd)
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
-	for _, name := range []string{"set", "compare", "seed", "width"} {
+	for _, name := range []string{"set", "compare", "seed"} {
 		complete(cmd, name)
 	}
 	if err := cmd.MarkFlagDirname("record"); err != nil {
@@ -79,14 +74,12 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = oneFile("yaml", "yml")
 }
 
-// simulateColumns is the width of the text unless the terminal is narrower.
-const simulateColumns = 100
-
 func (o *simulateOptions) Validate(cmd *cobra.Command) error {
-	o.seedSet, o.asciiSet = cmd.Flags().Changed("seed"), cmd.Flags().Changed("ascii")
+	o.seedSet = cmd.Flags().Changed("seed")
+	if err := o.layout.Validate(cmd); err != nil {
+		return err
+	}
 	switch {
-	case o.width != 0 && (o.width < 80 || o.width > widthMax):
-		return usagef("a terminal has 80 or more", "--width %d: want 80 to %d columns", o.width, widthMax)
 	case len(o.compare) > variantsMax:
 		return usagef("run the command several times", "--compare: %d variants, at most %d are allowed", len(o.compare), variantsMax)
 	case o.record == "" && cmd.Flags().Changed("record"):
@@ -213,22 +206,6 @@ func (o *simulateOptions) writeJSON(a *app, results []*simulate.Result) error {
 		Version int                `json:"version"`
 		Results []*simulate.Result `json:"results"` // the first is the unchanged scenario
 	}{simulate.ResultVersion, results})
-}
-
-// textOptions are the options for text.
-func (o *simulateOptions) textOptions(a *app) text.Options {
-	return text.Options{Width: o.columns(a), ASCII: o.ascii || (!o.asciiSet && !a.unicode())}
-}
-
-// columns is the text's width.
-func (o *simulateOptions) columns(a *app) int {
-	if o.width != 0 {
-		return o.width
-	}
-	if n := a.columns(); n > 0 {
-		return min(max(n, 80), simulateColumns)
-	}
-	return simulateColumns
 }
 
 // verdict returns the error of --fail-on, if an objective of the unchanged scenario was missed.
