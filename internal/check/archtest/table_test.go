@@ -192,13 +192,14 @@ var layers = []Layer{
 	{"lab/loadgen", "the load generator: an open loop, measured from intended starts", []string{
 		"base/vtime", "base/latency", "base/random", "base/units", "model/workload", "lab",
 	}},
+	{"lab/ioloop", "what loops of direct I/O need: aligned memory, and files that are laid out", nil},
 	{"lab/mount", "file systems on such devices, in a process that leaves nothing behind", []string{
 		"base/procfs", "base/shellword", "base/units", "model/volume", "model/catalog", "model/kernel", "model/scenario",
 		"lab/disk", "lab/blockdev",
 	}},
 	{"lab/probe", "a real device under the I/O that databases make", []string{
 		"base/diagnostics", "base/latency", "base/random", "base/units", "base/yamltree",
-		"record/ebs", "model/catalog", "model/engine",
+		"record/ebs", "model/catalog", "model/engine", "lab/ioloop",
 	}},
 	{"lab/process", "an engine's processes: unprivileged, and gone when we are", []string{"base/procfs"}},
 	{"lab/run", "a scenario against a real engine in real time: a recording and a result", []string{
@@ -310,7 +311,7 @@ var layers = []Layer{
 	}},
 	{"engine/*/server", "the engine's real server in the lab", []string{
 		"base/random", "base/units", "record/recording", "record/source", "record/exposition",
-		"record/ftdc", "model/workload", "model/scenario", "lab", "lab/existing", "lab/process",
+		"record/ftdc", "model/workload", "model/scenario", "lab", "lab/existing", "lab/ioloop", "lab/process",
 		"engine/*/model", "engine/etcd/endpoint", "engine/mongodb/names", "engine/*/live",
 	}},
 	{"engine/etcd/checkperf", "etcdctl's check perf as an open loop", []string{

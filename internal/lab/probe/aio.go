@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/lab/ioloop"
 )
 
 // Commands of Linux' asynchronous I/O, linux/aio_abi.h.
@@ -53,9 +55,9 @@ type queue struct {
 func newQueue(depth, bytes int) (*queue, error) {
 	q := &queue{blocks: make([]iocb, depth), submit: make([]*iocb, 0, depth), events: make([]event, depth)}
 	var err error
-	stride := (bytes + alignment - 1) / alignment * alignment
-	if q.memory, err = buffer(depth * stride); err != nil {
-		return nil, err
+	stride := int(ioloop.Aligned(int64(bytes)))
+	if q.memory, err = ioloop.Buffer(int64(depth * stride)); err != nil {
+		return nil, fmt.Errorf("probe: %w", err)
 	}
 	for i := range q.blocks {
 		q.blocks[i].buffer = uint64(uintptr(unsafe.Pointer(&q.memory[i*stride])))
@@ -114,17 +116,4 @@ func (q *queue) close() error {
 		return fmt.Errorf("probe: ending asynchronous I/O: %w", errno)
 	}
 	return unix.Munmap(q.memory)
-}
-
-// alignment is the most that O_DIRECT requires of addresses, offsets and lengths, on file systems
-// with blocks of 4 KiB.
-const alignment = 4096
-
-// buffer returns page-aligned memory outside the heap.
-func buffer(bytes int) ([]byte, error) {
-	m, err := unix.Mmap(-1, 0, max(bytes, 1), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-	if err != nil {
-		return nil, fmt.Errorf("probe: %d bytes of memory: %w", bytes, err)
-	}
-	return m, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/ioloop"
 )
 
 // A folder holds the probe's files. They have no names, so that nothing is left of them however the
@@ -126,13 +127,10 @@ func openUnlinked(dir string, flags int) (*os.File, error) {
 	}
 }
 
-// layBytes is written at a time when a file is laid out.
-const layBytes = 1 << 20
-
 // lay makes a file of the stream's size. Its blocks are written or, if not Prewritten, only
 // allocated.
 func lay(ctx context.Context, file *os.File, s *Stream, chance *random.Stream, done func(units.Size)) error {
-	length := (s.File + alignment - 1) / alignment * alignment
+	length := units.Size(ioloop.Aligned(int64(s.File)))
 	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(length)); err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("probe: allocating %s: %w", length.String(), err)
 	}
@@ -140,26 +138,12 @@ func lay(ctx context.Context, file *os.File, s *Stream, chance *random.Stream, d
 		done(length)
 		return syncFile(file)
 	}
-	b, err := buffer(layBytes)
+	content := func(b []byte) { fill(b, chance) }
+	err := ioloop.Lay(ctx, file, int64(length), content, func(n int64) { done(units.Size(n)) })
 	if err != nil {
-		return err
+		return fmt.Errorf("probe: laying out a file of %s: %w", length.String(), err)
 	}
-	fill(b, chance)
-	for at := units.Size(0); at < length && err == nil; at += layBytes {
-		if err = ctx.Err(); err != nil {
-			break
-		}
-		n := min(layBytes, length-at)
-		_, err = file.WriteAt(b[:n], int64(at))
-		done(n)
-	}
-	if err == nil {
-		err = syncFile(file)
-	}
-	if err != nil {
-		err = fmt.Errorf("probe: laying out a file of %s: %w", length.String(), err)
-	}
-	return errors.Join(err, unix.Munmap(b))
+	return nil
 }
 
 func syncFile(file *os.File) error {

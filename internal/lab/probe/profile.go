@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/ioloop"
 )
 
 // A Profile says which streams a probe runs, which of them matters, and what is good enough.
@@ -156,10 +157,10 @@ func (s *Stream) check() diagnostics.List {
 	}
 	if s.Size < 1 || s.Size > operationMax {
 		l.Addf("size", "%s is no size of an operation: 1B to %s", s.Size.Exact(), operationMax.Exact())
-	} else if s.Direct && s.Size%alignment != 0 {
-		l.Addf("size", "%s past the page cache must be a multiple of %d bytes", s.Size.Exact(), int(alignment))
+	} else if s.Direct && s.Size%ioloop.Alignment != 0 {
+		l.Addf("size", "%s past the page cache must be a multiple of %d bytes", s.Size.Exact(), ioloop.Alignment)
 	}
-	if s.File < max(s.Size, alignment) || s.File > fileMax {
+	if s.File < max(s.Size, ioloop.Alignment) || s.File > fileMax {
 		l.Addf("file", "%s is no size of a file: one operation to %s", s.File.Exact(), fileMax.Exact())
 	}
 	if s.Rate < 0 || s.Rate > rateMax {

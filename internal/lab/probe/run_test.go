@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/ioloop"
 	"plimsoll/internal/model/catalog"
 )
 
@@ -38,7 +39,7 @@ func direct(t *testing.T, dir string) {
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
 		t.Fatal(err)
 	}
-	q, err := newQueue(1, alignment)
+	q, err := newQueue(1, ioloop.Alignment)
 	if err != nil {
 		t.Skipf("no asynchronous I/O here: %v", err)
 	}

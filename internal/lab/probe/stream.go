@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/base/latency"
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/ioloop"
 )
 
 // samplesMax bounds how many operations of one stream a stage keeps individually, 16 bytes each.
@@ -72,9 +73,9 @@ func (j *job) prepare() error {
 		j.loop, j.release = a.run, q.close
 		return nil
 	}
-	b, err := buffer(int(j.Size))
+	b, err := ioloop.Buffer(int64(j.Size))
 	if err != nil {
-		return err
+		return fmt.Errorf("probe: %w", err)
 	}
 	fill(b, j.chance)
 	s := &singleLoop{job: j, buffer: b}

@@ -13,13 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/base/random"
+	"plimsoll/internal/lab/ioloop"
 )
 
 // dataMax bounds the extent of random blocks: what is read must be written first.
 const dataMax = 512 << 20
-
-// alignment is what direct I/O requires of memory and offsets.
-const alignment = 4096
 
 // A blockFile is read and written in random blocks past the page cache.
 type blockFile struct {
@@ -34,36 +32,18 @@ type blockFile struct {
 	locks [64]sync.Mutex    // serializes the writes of a block
 }
 
-// buffer returns memory that is suitable for direct I/O.
-func buffer(bytes int64) ([]byte, error) {
-	b, err := unix.Mmap(-1, 0, int(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
-	if err != nil {
-		return nil, fmt.Errorf("%d bytes of memory: %w", bytes, err)
-	}
-	return b, nil
-}
-
 func createBlocks(ctx context.Context, path string, block, extent int64, progress func(done, total int64)) (*blockFile, error) {
 	f := &blockFile{path: path, block: block, blocks: uint64(extent / block), gone: map[uint64]uint64{}, owner: map[uint64]record{}}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_DIRECT, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	b, err := buffer(layBytes)
+	total, written := ioloop.Aligned(extent), int64(0)
+	err = ioloop.Lay(ctx, file, total, nil, func(n int64) {
+		written += n
+		progress(written, total)
+	})
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	total := (extent + alignment - 1) / alignment * alignment
-	for at := int64(0); at < total && err == nil; {
-		if err = ctx.Err(); err != nil {
-			break
-		}
-		var n int
-		n, err = file.WriteAt(b[:min(layBytes, total-at)], at)
-		at += int64(n)
-		progress(at, total)
-	}
-	if err = errors.Join(err, file.Sync(), unix.Munmap(b)); err != nil {
 		return nil, errors.Join(fmt.Errorf("laying out the data: %w", err), file.Close())
 	}
 	f.file = file

@@ -4,6 +4,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/lab/ioloop"
 )
 
 // A logFile is appended to, and starts again at its end.
@@ -52,7 +55,7 @@ type turn struct {
 }
 
 // createLog makes the file and opens it.
-func createLog(path string, size int64, prewritten bool) (*logFile, error) {
+func createLog(ctx context.Context, path string, size int64, prewritten bool) (*logFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
@@ -61,25 +64,12 @@ func createLog(path string, size int64, prewritten bool) (*logFile, error) {
 		err = nil
 	}
 	if err == nil && prewritten {
-		err = writeAll(f, size)
+		err = ioloop.Lay(ctx, f, size, nil, func(int64) {})
 	}
 	if err = errors.Join(err, f.Sync()); err != nil {
 		return nil, errors.Join(fmt.Errorf("laying out the log: %w", err), f.Close())
 	}
 	return &logFile{size: size, file: f, lap: 1, gone: map[uint64]uint64{}, newest: map[uint64]uint64{}}, nil
-}
-
-// layBytes is written at a time when a file is laid out.
-const layBytes = 1 << 20
-
-func writeAll(f *os.File, size int64) error {
-	zeros := make([]byte, layBytes)
-	for at := int64(0); at < size; at += layBytes {
-		if _, err := f.WriteAt(zeros[:min(layBytes, size-at)], at); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // append writes a record of this length and returns when it is durable.

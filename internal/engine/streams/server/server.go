@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/base/units"
 	streams "plimsoll/internal/engine/streams/model"
 	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/ioloop"
 	"plimsoll/internal/record/source"
 )
 
@@ -75,7 +76,7 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	s.logPath = filepath.Join(wal, "stream.log")
 	var err error
 	if !s.cfg.RandomWrites {
-		if s.log, err = createLog(s.logPath, int64(s.cfg.File), s.cfg.Prewritten); err != nil {
+		if s.log, err = createLog(ctx, s.logPath, int64(s.cfg.File), s.cfg.Prewritten); err != nil {
 			return fmt.Errorf("streams: %w", err)
 		}
 	}
@@ -110,7 +111,7 @@ func (s *server) connection(n int) (*connection, error) {
 	if c := s.conns[n]; c != nil {
 		return c, nil
 	}
-	b, err := buffer(int64(s.cfg.Block))
+	b, err := ioloop.Buffer(int64(s.cfg.Block))
 	if err != nil {
 		return nil, err
 	}
