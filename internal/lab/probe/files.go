@@ -69,15 +69,15 @@ func newFolder(parent string) *folder {
 	return &folder{path: parent, files: map[string]*os.File{}}
 }
 
-// removeLeft removes what a killed probe has left: a file that it had no time to unlink, or, of
-// earlier versions, an empty folder. A probe that runs loses nothing by it.
+// removeLeft removes what a killed probe has left: a file that it had no time to unlink. A probe that
+// runs loses nothing by it.
 func removeLeft(parent string) {
 	left, _ := filepath.Glob(filepath.Join(escaped(parent), namePrefix+"*")) // its only error is a bad pattern
 	for _, path := range left {
 		if strings.Trim(strings.TrimPrefix(filepath.Base(path), namePrefix), "0123456789") != "" {
 			continue // not a name of ours
 		}
-		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Mode().IsRegular() && info.Size() == 0) {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 			_ = os.Remove(path) // unless it holds something, or is somebody else's
 		}
 	}
