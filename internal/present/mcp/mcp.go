@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,23 +46,23 @@ Begin with "sources", then "diagnose" one of them. "incidents" lists what happen
 "diagnose" takes. Look closer with "metrics" and "query" (PromQL). "rule" explains a finding. "simulate" and "plan"
 answer what a change would do and what is the cheapest that meets an objective. Nothing is changed by any tool.`
 
-// Serve answers one client until it closes its stream or the context ends.
-func Serve(ctx context.Context, run Command, opt Options, in io.ReadCloser, out io.Writer) error {
-	err := newServer(run, opt).Run(ctx, &sdk.IOTransport{Reader: in, Writer: unclosed{out}, MaxLineLength: requestMax})
+// Serve answers one client until it closes its stream, and its requests are answered, or the context
+// ends. It may leave a goroutine behind that reads from in.
+func Serve(ctx context.Context, run Command, opt Options, in io.Reader, out io.Writer) error {
+	stream := newLines(in, out)
+	err := newServer(run, opt).Run(ctx, stream)
+	if failed := stream.err(); failed != nil {
+		return failed
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return err
 }
 
-// unclosed is an output that outlives the session.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
-
 func newServer(run Command, opt Options) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "plimsoll", Version: opt.Version}, &sdk.ServerOptions{Instructions: instructions})
-	t := &tools{run: run, opt: opt, slots: make(chan struct{}, max(opt.AtOnce, 1))}
+	t := &tools{run: run, opt: opt, slots: make(chan struct{}, max(opt.AtOnce, 1)), late: &atomic.Int32{}}
 	t.add(s)
 	return s
 }
@@ -71,7 +72,16 @@ type tools struct {
 	run   Command
 	opt   Options
 	slots chan struct{}
+	late  *atomic.Int32 // calls that were left to themselves and still run
 }
+
+const (
+	// lateMax is how many calls may still be running after their time. Some cannot be ended: a function
+	// over a long subquery, a file that blocks.
+	lateMax = 4
+	// endWithin is how long a call may take to end after its time.
+	endWithin = 500 * time.Millisecond
+)
 
 // call runs a verb when it is its turn and bounds its answer.
 func (t *tools) call(ctx context.Context, args ...string) (string, error) {
@@ -83,7 +93,10 @@ func (t *tools) call(ctx context.Context, args ...string) (string, error) {
 	case <-ctx.Done():
 		return "", fmt.Errorf("%d other calls were still running after %s: try again later", cap(t.slots), t.opt.TimeMax)
 	}
-	text, err := t.run(ctx, args)
+	if n := t.late.Load(); n >= lateMax {
+		return "", fmt.Errorf("%d calls are still running after their time: try again later", n)
+	}
+	text, err := t.inTime(ctx, args)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return "", fmt.Errorf("not done within %s: ask for a shorter span or less at once", t.opt.TimeMax)
@@ -91,6 +104,47 @@ func (t *tools) call(ctx context.Context, args ...string) (string, error) {
 		return "", err
 	}
 	return t.bound(text), nil
+}
+
+// inTime runs a verb. If it does not end with its context, it is left to itself, so that its client has an
+// answer and the next one its turn.
+func (t *tools) inTime(ctx context.Context, args []string) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	var over atomic.Bool // it ended, or was left to itself, whichever came first
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = fmt.Errorf("internal error, please report it: %v", p)
+			}
+			done <- r
+			if over.Swap(true) {
+				t.late.Add(-1)
+			}
+		}()
+		r.text, r.err = t.run(ctx, args)
+	}()
+
+	var given <-chan time.Time
+	ending := ctx.Done()
+	for {
+		select {
+		case r := <-done:
+			return r.text, r.err
+		case <-ending:
+			ending, given = nil, time.After(endWithin)
+		case <-given:
+			t.late.Add(1)
+			if over.Swap(true) {
+				t.late.Add(-1) // it has just ended
+			}
+			return "", ctx.Err()
+		}
+	}
 }
 
 // bound cuts a text to the longest answer, at the end of a line.

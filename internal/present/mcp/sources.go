@@ -15,16 +15,26 @@ type Source struct {
 	Argument string
 }
 
-// argument returns what a verb takes for a client's name of a source: that of a listed source, or a
-// file below a listed folder, "folder/file".
+// argument returns what a verb takes for a client's name of a source: that of a listed source, its base
+// name if no other has it, or a file below a listed folder, "folder/file".
 func (t *tools) argument(name string) (string, error) {
 	for _, s := range t.opt.Sources {
 		if s.Name == name {
 			return s.Argument, nil
 		}
 	}
+	based := t.based(name)
+	switch {
+	case len(based) == 1:
+		return based[0].Argument, nil
+	case len(based) > 1:
+		return "", fmt.Errorf("source %q: %d sources are called so: use the whole name, one of %s", name, len(based), t.names())
+	}
 	for _, s := range t.opt.Sources {
 		below, ok := strings.CutPrefix(name, strings.TrimSuffix(s.Name, "/")+"/")
+		if first, rest, cut := strings.Cut(name, "/"); !ok && cut && len(t.based(first)) == 1 && t.based(first)[0] == s {
+			below, ok = rest, true
+		}
 		if info, err := os.Stat(s.Argument); !ok || err != nil || !info.IsDir() {
 			continue
 		}
@@ -40,6 +50,17 @@ func (t *tools) argument(name string) (string, error) {
 		return filepath.Join(s.Argument, filepath.FromSlash(below)), nil
 	}
 	return "", fmt.Errorf("no source %q: the sources are %s; more are given where plimsoll mcp is started", name, t.names())
+}
+
+// based are the files and folders with a base name.
+func (t *tools) based(name string) []Source {
+	var out []Source
+	for _, s := range t.opt.Sources {
+		if !strings.Contains(s.Name, "://") && filepath.Base(s.Name) == name {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func (t *tools) names() string {

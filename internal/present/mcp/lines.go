@@ -1,0 +1,252 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// lines is a transport of one JSON-RPC message per line. The SDK's own ends the session at a line that is
+// no request, and drops the requests in flight when its input ends. This one answers the first with an
+// error and waits for the others.
+type lines struct {
+	in  io.Reader
+	out io.Writer
+
+	read   chan line     // from the goroutine that reads
+	closed chan struct{} // by the SDK
+	once   sync.Once
+
+	mu      sync.Mutex
+	failed  error               // of writing
+	broken  chan struct{}       // closed by the first such error
+	pending map[jsonrpc.ID]bool // requests without an answer
+	changed chan struct{}       // closed and replaced when pending shrinks
+}
+
+// A line is one line of input, without its end, or what ended the input.
+type line struct {
+	text []byte
+	long bool // and was cut
+	err  error
+}
+
+func newLines(in io.Reader, out io.Writer) *lines {
+	return &lines{in: in, out: out, read: make(chan line), closed: make(chan struct{}), broken: make(chan struct{}),
+		pending: map[jsonrpc.ID]bool{}, changed: make(chan struct{})}
+}
+
+// Connect implements [sdk.Transport].
+func (l *lines) Connect(context.Context) (sdk.Connection, error) {
+	// It ends with the input, or with the process: a read of stdin cannot be interrupted.
+	go l.scan()
+	return l, nil
+}
+
+// SessionID implements [sdk.Connection].
+func (l *lines) SessionID() string { return "" }
+
+// Close implements [sdk.Connection]. The streams outlive the session.
+func (l *lines) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// scan reads lines of at most requestMax bytes.
+func (l *lines) scan() {
+	r := bufio.NewReaderSize(l.in, 64<<10)
+	for {
+		text, long, err := oneLine(r)
+		if len(text) > 0 || long {
+			if !l.hand(line{text: text, long: long}) {
+				return
+			}
+		}
+		if err != nil {
+			l.hand(line{err: err})
+			return
+		}
+	}
+}
+
+// oneLine reads up to the end of a line. What is beyond requestMax is skipped.
+func oneLine(r *bufio.Reader) (text []byte, long bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(text)+len(part) > requestMax+1 {
+			long = true
+		} else {
+			text = append(text, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimSpace(text), long, err
+		}
+	}
+}
+
+func (l *lines) hand(next line) bool {
+	select {
+	case l.read <- next:
+		return true
+	case <-l.closed:
+		return false
+	}
+}
+
+// Read implements [sdk.Connection]: the next valid message. Lines before it that are none are answered
+// with an error.
+func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-l.closed:
+			return nil, io.EOF
+		case <-l.broken:
+			return nil, io.EOF
+		case next := <-l.read:
+			if next.err != nil {
+				l.waitForAnswers(ctx)
+				return nil, io.EOF
+			}
+			message, refused := decode(next)
+			if refused == nil {
+				l.begin(message)
+				return message, nil
+			}
+			if err := l.send(refused); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// decode returns a line's message, or the answer to a line that is none.
+func decode(next line) (jsonrpc.Message, []byte) {
+	var any json.RawMessage
+	switch err := json.Unmarshal(next.text, &any); {
+	case next.long:
+		return nil, refusal(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the request is longer than %d bytes", requestMax))
+	case err != nil:
+		return nil, refusal(nil, jsonrpc.CodeParseError, "not JSON: "+err.Error())
+	case any[0] != '{':
+		return nil, refusal(nil, jsonrpc.CodeInvalidRequest, "not a request: want one JSON object per line")
+	}
+	message, err := jsonrpc.DecodeMessage(next.text)
+	if r, ok := message.(*jsonrpc.Response); ok && r.Result == nil && r.Error == nil {
+		err = errors.New("it has no method")
+	}
+	if err != nil {
+		return nil, refusal(idOf(next.text), jsonrpc.CodeInvalidRequest, "not a request: "+err.Error())
+	}
+	return message, nil
+}
+
+// idOf is the id of an object that is not a request, if an answer can have it.
+func idOf(text []byte) any {
+	var object struct {
+		ID any `json:"id"`
+	}
+	if json.Unmarshal(text, &object) != nil {
+		return nil
+	}
+	switch object.ID.(type) {
+	case string, float64:
+		return object.ID
+	}
+	return nil
+}
+
+// refusal is an error without a request.
+func refusal(id any, code int64, text string) []byte {
+	type body struct {
+		Code    int64  `json:"code"`
+		Message string `json:"message"`
+	}
+	answer, err := json.Marshal(struct {
+		Version string `json:"jsonrpc"`
+		ID      any    `json:"id"`
+		Error   body   `json:"error"`
+	}{"2.0", id, body{code, text}})
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return answer
+}
+
+// begin remembers a request until it is answered.
+func (l *lines) begin(m jsonrpc.Message) {
+	if request, ok := m.(*jsonrpc.Request); ok && request.IsCall() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.pending[request.ID] = true
+	}
+}
+
+// Write implements [sdk.Connection].
+func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
+	text, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return fmt.Errorf("MCP answer: %w", err)
+	}
+	err = l.send(text)
+	if answer, ok := m.(*jsonrpc.Response); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.pending, answer.ID)
+		close(l.changed)
+		l.changed = make(chan struct{})
+	}
+	return err
+}
+
+// send writes a line. The first error ends the session.
+func (l *lines) send(text []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	_, err := l.out.Write(append(text, '\n'))
+	if err != nil {
+		l.failed = fmt.Errorf("MCP answer: %w", err)
+		close(l.broken)
+	}
+	return l.failed
+}
+
+// waitForAnswers waits until all requests are answered.
+func (l *lines) waitForAnswers(ctx context.Context) {
+	for {
+		l.mu.Lock()
+		n, changed := len(l.pending), l.changed
+		l.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		case <-l.closed:
+			return
+		case <-l.broken:
+			return
+		}
+	}
+}
+
+// err is the error of writing, if any.
+func (l *lines) err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
+}
