@@ -181,7 +181,9 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	// still diagnosed. A second signal ends the program at once.
 	interrupted := ctx.Err()
 	if interrupted != nil {
-		ctx = context.WithoutCancel(ctx)
+		var cancel context.CancelFunc
+		ctx, cancel = afterReading(ctx)
+		defer cancel()
 	}
 	if err := o.volumeOptions.apply(ctx, readers); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,25 +106,32 @@ func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
+	exporting, cancel := afterReading(ctx)
+	defer cancel()
+	sampled := ctx.Err()
 	opt := export.Options{Select: o.chosen, From: o.fromAt, To: o.toAt, Progress: func(n, of int) { t.setStage("exporting metrics", n, of) }}
 	if o.out == "" {
-		_, err := o.write(ctx, a.stdout, r, opt)
-		return err
+		if _, err := o.write(exporting, a.stdout, r, opt); err != nil || sampled == nil {
+			return cmp.Or(sampled, err)
+		}
+		return partial(ctx, "this export covers")
 	}
 	f, err := safefile.Create(o.out, safefile.Options{})
 	if err != nil {
 		return err
 	}
-	sum, err := o.write(ctx, f, r, opt)
+	sum, err := o.write(exporting, f, r, opt)
 	if err != nil {
-		return errors.Join(err, f.Discard())
+		return errors.Join(cmp.Or(sampled, err), f.Discard()) // sampled: too few samples
 	}
 	if err := f.Commit(); err != nil {
 		return err
 	}
 	stop()
-	_, err = fmt.Fprintf(a.stderr, "%s: %s samples of %s series, %s of time\n", o.out, units.Count(sum.Samples), units.Count(int64(sum.Series)), units.Seconds(sum.To.Sub(sum.From).Seconds()))
-	return err
+	if _, err = fmt.Fprintf(a.stderr, "%s: %s samples of %s series, %s of time\n", o.out, units.Count(sum.Samples), units.Count(int64(sum.Series)), units.Seconds(sum.To.Sub(sum.From).Seconds())); err != nil || sampled == nil {
+		return err
+	}
+	return partial(ctx, "this export covers")
 }
 
 func (o *exportOptions) write(ctx context.Context, w io.Writer, r recording.Reader, opt export.Options) (export.Summary, error) {

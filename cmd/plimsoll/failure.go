@@ -70,8 +70,9 @@ func asFailure(ctx context.Context, err error) *failure {
 		}
 	}
 	out := &failure{code: f.code, hint: f.hint, err: err}
-	if out.code == exitFailure && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		// Everything that was running reports a cancellation; the user caused it.
+	if out.code == exitFailure && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		// Everything that was running reports a cancellation; the user caused it. So it is with the
+		// time that remained after it, see afterReading.
 		return &failure{code: exitInterrupted, err: errors.New("interrupted")}
 	}
 	return out

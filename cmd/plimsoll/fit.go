@@ -171,7 +171,9 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	// still fitted.
 	interrupted := ctx.Err()
 	if interrupted != nil {
-		ctx = context.WithoutCancel(ctx)
+		var cancel context.CancelFunc
+		ctx, cancel = afterReading(ctx)
+		defer cancel()
 	}
 	fitted, err := fit.Fit(ctx, in, opt)
 	if interrupted != nil && err != nil {

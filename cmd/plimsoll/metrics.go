@@ -62,11 +62,21 @@ func (o *metricsOptions) Run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	defer done()
-	all, err := r.Metrics(context.WithoutCancel(ctx))
+	listing, cancel := afterReading(ctx)
+	defer cancel()
+	sampled := ctx.Err()
+	all, err := r.Metrics(listing)
 	if err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(m recording.Metric) bool { return !o.names.MatchString(m.Name) })
+	if err := o.write(a, all); err != nil || sampled == nil {
+		return err
+	}
+	return partial(ctx, "this list covers")
+}
+
+func (o *metricsOptions) write(a *app, all []recording.Metric) error {
 	if o.output.value == "json" {
 		lines := []metricLine{}
 		for _, m := range all {

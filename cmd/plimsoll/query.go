@@ -88,13 +88,26 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 		return err
 	}
 	defer done()
-	found, err := query.Run(context.WithoutCancel(ctx), r, expr, query.Options{From: o.fromAt, To: o.toAt, At: o.atMoment, Step: o.step, Names: seen.all()})
+	evaluating, cancel := afterReading(ctx)
+	defer cancel()
+	sampled := ctx.Err()
+	found, err := query.Run(evaluating, r, expr, query.Options{From: o.fromAt, To: o.toAt, At: o.atMoment, Step: o.step, Names: seen.all()})
+	if sampled != nil && err != nil {
+		return sampled // too few samples
+	}
 	if errors.Is(err, query.ErrNoMetric) {
 		return &failure{code: exitFailure, err: err, hint: "plimsoll metrics lists what a source has"}
 	}
 	if err != nil {
 		return err
 	}
+	if err := o.write(a, found); err != nil || sampled == nil {
+		return err
+	}
+	return partial(ctx, "these values cover")
+}
+
+func (o *queryOptions) write(a *app, found *query.Result) error {
 	switch o.output.value {
 	case "json":
 		return writeJSON(a, responseOf(found, !o.atMoment.IsZero()))
@@ -206,7 +219,8 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want 
 	}
 
 	// Series of several servers get labels, as in a recording of them.
-	copying := context.WithoutCancel(ctx) // a live source that was interrupted has samples all the same
+	copying, cancel := afterReading(ctx)
+	defer cancel()
 	l, err := diagnose.Label(copying, readers, pack(), o.hosts.of(inputs))
 	to := labelled(l, memory)
 	for i, r := range readers {

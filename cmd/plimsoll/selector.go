@@ -33,6 +33,9 @@ func parseSelector(text string) (whole string, matchers []*labels.Matcher, err e
 	if !strings.HasPrefix(whole, "{") {
 		whole = "{" + whole + "}"
 	}
+	if err := recording.CheckExpr(whole); err != nil {
+		return "", nil, usagef(`for example --selector '{instance="db-1:9100"}'`, "--selector: %w", err)
+	}
 	matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(whole)
 	if err != nil {
 		return "", nil, usagef(`for example --selector '{instance="db-1:9100"}'`, "--selector %s: %w", text, err)

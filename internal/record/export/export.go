@@ -148,6 +148,9 @@ type Selection [][]*labels.Matcher
 func Select(match []string) (Selection, error) {
 	var out Selection
 	for _, text := range match {
+		if err := recording.CheckExpr(text); err != nil {
+			return nil, err
+		}
 		m, err := parser.NewParser(parser.Options{}).ParseMetricSelector(text)
 		if err != nil {
 			return nil, fmt.Errorf("selector %q: %w", text, err)

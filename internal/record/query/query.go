@@ -27,6 +27,9 @@ type Expr struct {
 
 // Parse reads PromQL. Its error contains the position and what was expected there.
 func Parse(text string) (Expr, error) {
+	if err := recording.CheckExpr(text); err != nil {
+		return Expr{}, err
+	}
 	e, err := parser.NewParser(parser.Options{}).ParseExpr(text)
 	if err != nil {
 		return Expr{}, fmt.Errorf("PromQL %q: %w", text, err)

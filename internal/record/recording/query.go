@@ -43,19 +43,17 @@ func newQueries(opt QueryOptions) *queries {
 		opt.Timeout = 5 * time.Minute
 	}
 	return &queries{maxSamples: opt.MaxSamples, engine: promql.NewEngine(promql.EngineOpts{
-		MaxSamples:           opt.MaxSamples,
-		Timeout:              opt.Timeout,
-		LookbackDelta:        fallbackLookback,
-		EnableAtModifier:     true,
-		EnableNegativeOffset: true,
-		// A server evaluates a subquery without a step at its global interval, one minute by
-		// default.
-		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
+		MaxSamples:               opt.MaxSamples,
+		Timeout:                  opt.Timeout,
+		LookbackDelta:            fallbackLookback,
+		EnableAtModifier:         true,
+		EnableNegativeOffset:     true,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return subqueryStep.Milliseconds() },
 		Parser:                   parser.NewParser(parser.Options{}),
 	})}
 }
 
-// checkRange reports what is wrong with the times of a query. A query of one instant needs no step.
+// checkRange reports what is wrong with the times of a query and of its subqueries. A query of one instant needs no step.
 func checkRange(expr string, from, to time.Time, step time.Duration) (time.Duration, error) {
 	if to.Before(from) {
 		return 0, fmt.Errorf("query %q: ends at %s, before it starts at %s", expr, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
@@ -73,7 +71,7 @@ func checkRange(expr string, from, to time.Time, step time.Duration) (time.Durat
 		return 0, fmt.Errorf("query %q: %d steps from %s to %s are more than %d: give a longer step or a shorter time",
 			expr, steps, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), stepsMax)
 	}
-	return step, nil
+	return step, checkSubqueries(expr, to.Sub(from), step)
 }
 
 // run evaluates expr over a range.
@@ -82,7 +80,7 @@ func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, 
 	if err != nil {
 		return nil, err
 	}
-	q, err := e.engine.NewRangeQuery(ctx, data, promql.NewPrometheusQueryOpts(false, lookback), expr, from, to, step)
+	q, err := e.engine.NewRangeQuery(ctx, cancellable{data, ctx}, promql.NewPrometheusQueryOpts(false, lookback), expr, from, to, step)
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expr, err)
 	}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// lastWork is how long a command may still work on what it has when it is interrupted. It is less than
+// endWithin, so that it can also print the result.
+const lastWork = time.Second
+
+// afterReading returns the context for work on what was read. A live source that was interrupted ends
+// without an error, and what it sampled is worth a result: this work then has a short time of its own.
+// Work that is interrupted itself ends immediately.
+func afterReading(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !interrupted(ctx) {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), lastWork)
+}
+
+// interrupted reports whether a signal ended a context, rather than a deadline.
+func interrupted(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+
+// partial is the error of a command that was interrupted and printed what it had.
+func partial(ctx context.Context, what string) error {
+	if !interrupted(ctx) {
+		return ctx.Err()
+	}
+	return &failure{code: exitInterrupted, err: errors.New("interrupted; " + what + " what was sampled until then")}
+}
