@@ -112,7 +112,7 @@ func TestNegativeControl(t *testing.T) {
 		t.Skip("the public capture is not beside the checkout (../shared/data from its root)")
 	}
 	ctx := context.Background()
-	input, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
+	input, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ var captures = sync.OnceValues(func() ([]captured, error) {
 // seriesOf reads the series that a diagnosis wants of a file, cut.
 func seriesOf(file string) ([]recording.Series, error) {
 	ctx := context.Background()
-	in, err := sources.For(engines.All()).Open(ctx, filepath.FromSlash(file), sources.OpenOptions{})
+	in, err := sources.For(engines.All().Sources()).Open(ctx, filepath.FromSlash(file), sources.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func diagnoseFiles(t *testing.T, paths ...string) *diagnose.Report {
 	ctx := context.Background()
 	var in []recording.Reader
 	for _, file := range paths {
-		input, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
+		input, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,12 +58,12 @@ func interval(p promql.FPoint, every, phase time.Duration) int64 {
 // memories reads the files of an example.
 func memories(t *testing.T, dir string) (out []*recording.Memory) {
 	t.Helper()
-	files, err := sources.For(engines.All()).Expand(dir)
+	files, err := sources.For(engines.All().Sources()).Expand(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		input, err := sources.For(engines.All()).Open(t.Context(), file, sources.OpenOptions{})
+		input, err := sources.For(engines.All().Sources()).Open(t.Context(), file, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

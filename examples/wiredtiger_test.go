@@ -89,7 +89,7 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 	ctx := context.Background()
 	var files []string
 	for _, dir := range dirs {
-		more, err := sources.For(engines.All()).Expand(dir)
+		more, err := sources.For(engines.All().Sources()).Expand(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 	}
 	var in []recording.Reader
 	for _, file := range files {
-		input, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
+		input, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

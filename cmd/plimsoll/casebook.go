@@ -88,7 +88,7 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 	t.setStage("simulating", 0, len(c.Variants))
 	stop := a.meter(t).show()
 	w, err := casebook.Run(ctx, c, casebook.Options{
-		Engines: engines.All(), Pack: pack(),
+		Engines: engines.All().Deployments(), Profilers: engines.All().Plans(), Pack: pack(),
 		Series: output.value == asPage, NoPlan: noPlan, Stage: t.setStage,
 		Progress: func(variant string, done, total int) { t.setStage("simulating, last "+variant, done, total) },
 	})

@@ -200,7 +200,7 @@ func (s *schemaNode) keys(at *schemaNode) []string {
 	}
 	var names []string
 	for _, e := range engines.All() {
-		for _, v := range e.Traits().Volumes {
+		for _, v := range e.Traits.Volumes {
 			if !slices.Contains(names, v.Name) {
 				names = append(names, v.Name)
 			}

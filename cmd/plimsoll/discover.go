@@ -12,7 +12,6 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/base/safefile"
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/record/cluster"
 )
 
@@ -73,8 +72,8 @@ func (o *discoverOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "yaml"
 	addChoice(cmd, &o.output, "output", "o", "output format: the scenario, or its values with what each rests on", "yaml", "json")
 	var keys []string
-	for _, e := range engine.Facets[discover.Engine](engines.All()) {
-		keys = append(keys, e.Traits().Key)
+	for _, e := range engines.All().Containers() {
+		keys = append(keys, e.Key)
 	}
 	addChoice(cmd, &o.engine, "engine", "", "the database's engine (default: the one whose container is recognised)", keys...)
 	f := cmd.Flags()
@@ -105,7 +104,7 @@ func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error
 		return err
 	}
 	found, err := discover.Discover(ctx, client, discover.Options{
-		Engines: engines.All(), At: at, Engine: o.engine.value, Container: o.container, Claims: claims, Name: o.name,
+		Engines: engines.All().Containers(), At: at, Engine: o.engine.value, Container: o.container, Claims: claims, Name: o.name,
 	})
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func newEmitCommand(a *app) *cobra.Command {
 // emitTargets is the part of the help that lists them.
 func emitTargets() string {
 	var b strings.Builder
-	for _, t := range emit.Targets(engines.All()) {
+	for _, t := range emit.Targets(engines.All().Deployments().Deployments) {
 		fmt.Fprintf(&b, "  %-11s %s\n", t.Name, t.About)
 	}
 	return b.String()
@@ -59,7 +59,7 @@ func emitTargets() string {
 // emitTargetNames are the names of all targets.
 func emitTargetNames() []string {
 	var out []string
-	for _, t := range emit.Targets(engines.All()) {
+	for _, t := range emit.Targets(engines.All().Deployments().Deployments) {
 		out = append(out, t.Name)
 	}
 	return out
@@ -188,7 +188,7 @@ func (o *emitOptions) layout(ctx context.Context, path string) (l *emit.Layout, 
 		if err != nil {
 			return nil, true, err
 		}
-		l, err = p.Layout(engines.All())
+		l, err = p.Layout(engines.All().Deployments())
 		var problems scenario.Problems
 		if errors.As(err, &problems) {
 			err = fmt.Errorf("the plan %s cannot be applied:\n%w", path, err)
@@ -196,7 +196,7 @@ func (o *emitOptions) layout(ctx context.Context, path string) (l *emit.Layout, 
 		return l, true, err
 	}
 	p := &emit.Plan{File: path, Text: string(text), Sets: o.sets}
-	l, err = p.Layout(engines.All())
+	l, err = p.Layout(engines.All().Deployments())
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
 		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)

@@ -16,7 +16,6 @@ import (
 	"plimsoll/internal/base/safefile"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/present/results"
 )
 
@@ -159,7 +158,7 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	opt := fit.Options{Pack: pack(), Engines: engines.All(), From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
+	opt := fit.Options{Pack: pack(), Engines: engines.All().Fits(), From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
 	in, hosts, done, err := o.readers(ctx, a, args, t)
 	if err != nil {
 		return nil, err
@@ -188,8 +187,8 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 // fitEngines are the keys of the engines that can be fitted.
 func fitEngines() []string {
 	var out []string
-	for _, e := range engine.Facets[fit.Engine](engines.All()) {
-		out = append(out, e.Traits().Key)
+	for _, e := range engines.All().Fits() {
+		out = append(out, e.Key)
 	}
 	return out
 }

@@ -14,7 +14,6 @@ import (
 	"plimsoll/internal/base/units"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/model/engine"
 )
 
 // labBucketsOptions are the flags of `plimsoll lab buckets`.
@@ -34,7 +33,7 @@ func newLabBucketsCommand(a *app) *cobra.Command {
 		Args: needArgs(0, 0, "choose buckets with --entries"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
 	}
-	d := bucketEngine().Buckets()
+	d := bucketBench().Defaults()
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.IntSliceVar(&o.entries, "entries", d.Entries, "readings in a full document, one value per granularity: 12 make a minute")
@@ -64,15 +63,15 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	if o.verbose {
 		cfg.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }
 	}
-	e := bucketEngine()
-	if err := e.CheckBuckets(&cfg).Err(); err != nil {
+	bench := bucketBench()
+	if err := bench.Check(&cfg).Err(); err != nil {
 		return usagef("", "lab buckets: %w", err)
 	}
 	if err := sweep(a); err != nil {
 		return err
 	}
 	stop := a.meter(t).show()
-	r, err := e.MeasureBuckets(ctx, cfg)
+	r, err := bench.Measure(ctx, cfg)
 	stop()
 	var wrong diagnostics.List
 	switch {
@@ -81,8 +80,15 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	case err != nil:
 		return asProblem(err)
 	}
-	return a.show(o.output, r.JSON(), r.Document())
+	return a.show(o.output, r.JSON, r.Document)
 }
 
-// bucketEngine is the engine that measures buckets.
-func bucketEngine() lab.BucketEngine { return engine.Facets[lab.BucketEngine](engines.All())[0] }
+// bucketBench measures buckets in the engine that has them.
+func bucketBench() *lab.BucketBench {
+	for _, e := range engines.All() {
+		if e.Buckets != nil {
+			return e.Buckets
+		}
+	}
+	panic("no engine has buckets") // the verb exists for one that has
+}

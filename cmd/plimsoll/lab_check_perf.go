@@ -15,7 +15,6 @@ import (
 	"plimsoll/internal/base/units"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab/existing"
-	"plimsoll/internal/model/engine"
 )
 
 // checkPerfOptions are the flags of `plimsoll lab check-perf`.
@@ -76,8 +75,8 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.Facet[existing.PerfEngine](engines.All(), address.Engine(), "be checked")
-	if err != nil {
+	e := checkable(address.Engine())
+	if e == nil {
 		product, example := checked()
 		return usagef("for example --server "+example, "lab check-perf is for %s, and --server is %s", product, address)
 	}
@@ -109,10 +108,10 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 		}
 		return context.Canceled
 	}
-	if err := a.show(o.output, r, r.Document()); err != nil {
+	if err := a.show(o.output, r.JSON, r.Document); err != nil {
 		return err
 	}
-	if !r.Met() {
+	if !r.Met {
 		return &failure{code: exitFindings, err: errors.New("a criterion was not met")}
 	}
 	return nil
@@ -121,10 +120,21 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 // checked are the products that can be checked, with an example address.
 func checked() (products, example string) {
 	var names []string
-	for _, e := range engine.Facets[existing.PerfEngine](engines.All()) {
-		k := e.Addresses()
-		names = append(names, k.Product)
-		example, _, _ = strings.Cut(k.Example, ",")
+	for _, e := range engines.All().Existing() {
+		if e.Part.NewPerfCheck != nil {
+			names = append(names, e.Part.Addresses.Product)
+			example, _, _ = strings.Cut(e.Part.Addresses.Example, ",")
+		}
 	}
 	return strings.Join(names, " or "), example
+}
+
+// checkable is the engine with a key, nil if it cannot be checked.
+func checkable(key string) *existing.Engine {
+	for _, e := range engines.All().Existing() {
+		if e.Key == key && e.Part.NewPerfCheck != nil {
+			return e.Part
+		}
+	}
+	return nil
 }

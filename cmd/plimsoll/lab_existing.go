@@ -32,7 +32,7 @@ type serverOptions struct {
 }
 
 // addresses are the kinds of server address that a run can use.
-func addresses() existing.Kinds { return existing.KindsOf(engines.All()) }
+func addresses() existing.Kinds { return existing.KindsOf(engines.All().Existing()) }
 
 // withFiles are the products that take TLS files by flags.
 func withFiles(kinds existing.Kinds) string {
@@ -114,11 +114,11 @@ func (o *serverOptions) existing(address *existing.Address, sc *scenario.Scenari
 	if sc.Engine.Name() != address.Engine() {
 		return nil, usagef("name a server of that engine, or another scenario", "the scenario's engine is %s, and --server is %s", sc.Engine.Name(), address)
 	}
-	e, err := engine.Facet[existing.Engine](engines.All(), address.Engine(), "use an existing server")
+	e, err := engine.Find(engines.All().Existing(), address.Engine(), "use an existing server")
 	if err != nil {
 		return nil, err
 	}
-	server, err := e.NewExisting(sc, existing.Options{Address: address, Name: o.name, TLS: o.tls, Keep: o.keep})
+	server, err := e.Part.New(sc, existing.Options{Address: address, Name: o.name, TLS: o.tls, Keep: o.keep})
 	if err != nil {
 		return nil, usagef(addresses().Wanted(), "--server: %w", err)
 	}

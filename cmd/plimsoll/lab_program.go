@@ -9,7 +9,6 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -22,8 +21,11 @@ type program struct {
 
 // addPrograms adds a flag for each engine whose program can be replaced.
 func addPrograms(cmd *cobra.Command) (out []*program) {
-	for _, e := range engine.Facets[lab.ProgramEngine](engines.All()) {
-		p := &program{Program: e.Program(), engine: e.Traits().Key}
+	for _, e := range engines.All().Labs() {
+		if e.Part.Program == nil {
+			continue
+		}
+		p := &program{Program: *e.Part.Program, engine: e.Key}
 		cmd.Flags().StringVar(&p.path, p.Flag, "", p.Usage)
 		if err := cmd.MarkFlagFilename(p.Flag); err != nil {
 			panic(err) // the flag was just added

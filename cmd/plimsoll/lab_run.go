@@ -144,7 +144,7 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 	}
 	t := &tally{}
 	opt := run.Options{
-		Engines: engines.All(), File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value, Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
+		Engines: engines.All().Labs(), File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value, Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
 		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { tellLab(t, p) },
 	}
 	for _, p := range o.programs {

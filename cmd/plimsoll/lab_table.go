@@ -212,7 +212,7 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 
 // once runs a scenario, and records it if requested.
 func (o *labTableOptions) once(ctx context.Context, j *tableJob, round int) (*run.Result, error) {
-	opt := run.Options{Engines: engines.All(), File: j.file, Sets: j.Set}
+	opt := run.Options{Engines: engines.All().Labs(), File: j.file, Sets: j.Set}
 	var kept *simulatedRecording
 	if o.record != "" {
 		var err error

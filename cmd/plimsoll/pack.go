@@ -8,4 +8,4 @@ import (
 )
 
 // pack holds every signal and every rule of this program.
-var pack = sync.OnceValue(func() *rules.Pack { return rules.NewPack(engines.All()) })
+var pack = sync.OnceValue(func() *rules.Pack { return rules.NewPack(engines.All().Rules()) })

@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/shellword"
 	"plimsoll/internal/base/units"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
@@ -96,7 +97,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 
 // Validate reads the flags.
 func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
-	opt := plan.Options{Sets: scenario.Sets(o.sets), Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, AllowBurst: o.allowBurst, Unpriced: o.unpriced, Keep: o.keep}
+	opt := plan.Options{Engines: engines.All().Plans(), Sets: scenario.Sets(o.sets), Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, AllowBurst: o.allowBurst, Unpriced: o.unpriced, Keep: o.keep}
 	for _, text := range o.objectives {
 		b, err := plan.ParseObjective(text)
 		if err != nil {

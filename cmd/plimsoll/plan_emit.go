@@ -118,7 +118,7 @@ func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.P
 		return nil
 	}
 	chosen := &emit.Plan{File: p.Scenario.File, Text: string(d.text()), Facts: p.Scenario.Facts, Sets: p.Chosen.Sets}
-	layout, err := chosen.Layout(engines.All())
+	layout, err := chosen.Layout(engines.All().Deployments())
 	if err != nil {
 		return asEmitFailure(err)
 	}

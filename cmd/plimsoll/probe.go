@@ -72,7 +72,7 @@ func (o *probeOptions) AddFlags(cmd *cobra.Command) {
 
 // profiles are the built-in ones.
 func profiles() probe.Profiles {
-	l, err := probe.ProfilesOf(engines.All())
+	l, err := probe.ProfilesOf(engines.All().Profiles())
 	if err != nil {
 		panic(err) // they are built in
 	}

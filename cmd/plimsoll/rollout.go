@@ -120,7 +120,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := rollout.New(engines.All(), folder, state, o.options(a))
+	r, err := rollout.New(engines.All().Rollouts(), folder, state, o.options(a))
 	if err == nil {
 		err = o.act(ctx, r, len(args) > 0)
 	}
@@ -143,7 +143,7 @@ func (o *rolloutOptions) look(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	r, err := rollout.New(engines.All(), folder, state, o.options(a))
+	r, err := rollout.New(engines.All().Rollouts(), folder, state, o.options(a))
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 		return err
 	}
 	opt := pods.Options{
-		Engines: engines.All(), Container: o.container, Claims: claims, Patience: o.patience, Say: a.saysStep,
+		Engines: engines.All().Deployments(), Container: o.container, Claims: claims, Patience: o.patience, Say: a.saysStep,
 		Recorder: recorderOf(a), Dir: dir, RecordFor: modes.recordFor,
 	}
 	if modes.recordFor > 0 {

@@ -81,7 +81,7 @@ func (o *simulateOptions) origin(path string, variants []variant) results.Origin
 }
 
 // language is the language of scenarios.
-func language() *scenario.Language { return scenario.NewLanguage(engines.All()) }
+func language() *scenario.Language { return scenario.NewLanguage(engines.All().Models()) }
 
 // openScenario reads the file. A pipe may never end, so the read can be interrupted.
 func openScenario(ctx context.Context, path string) (*scenario.File, error) {

@@ -117,7 +117,7 @@ type input struct {
 // opener recognises the sources of all engines and clouds.
 func opener() *sources.Opener {
 	aws := amazon.Cloud{Knows: knowsMachine}
-	return sources.For(engines.All()).With(aws, azure.Cloud{}, google.Cloud{}, pod.Cloud{Providers: []pod.Provider{aws, azure.Cloud{}, google.Cloud{}}})
+	return sources.For(engines.All().Sources()).With(aws, azure.Cloud{}, google.Cloud{}, pod.Cloud{Providers: []pod.Provider{aws, azure.Cloud{}, google.Cloud{}}})
 }
 
 // knowsMachine reports whether the catalogue has the limits of an instance type.

@@ -166,7 +166,7 @@ func (o *volumeOptions) apply(ctx context.Context, readers []recording.Reader) e
 	}
 	roles := map[string]bool{}
 	for _, e := range engines.All() {
-		for _, r := range e.Traits().Volumes {
+		for _, r := range e.Traits.Volumes {
 			roles[r.Name] = true
 		}
 	}

@@ -62,7 +62,7 @@ func rows() []row {
 	return out
 }
 
-var pack = rules.NewPack(engines.All())
+var pack = rules.NewPack(engines.All().Rules())
 
 type object = map[string]any
 

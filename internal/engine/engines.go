@@ -6,12 +6,12 @@ import (
 	"plimsoll/internal/engine/etcd"
 	"plimsoll/internal/engine/iris"
 	"plimsoll/internal/engine/mongodb"
+	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/engine/postgres"
 	"plimsoll/internal/engine/streams"
-	"plimsoll/internal/model/engine"
 )
 
 // All are the engines, in the order in which people are shown them.
-func All() []engine.Engine {
-	return []engine.Engine{mongodb.Engine{}, etcd.Engine{}, postgres.Engine{}, iris.Engine{}, streams.Engine{}}
+func All() parts.List {
+	return parts.List{&mongodb.Engine, &etcd.Engine, &postgres.Engine, &iris.Engine, &streams.Engine}
 }

@@ -12,7 +12,7 @@ import (
 // Who gives a host and a port is told how to write the address: that of a database at its usual
 // port, else that of a page.
 func TestAddressesWithoutAScheme(t *testing.T) {
-	opener := sources.For(engines.All())
+	opener := sources.For(engines.All().Sources())
 	for arg, want := range map[string]string{
 		"localhost:5432": "write postgres://localhost:5432", "db-1:27017": "write mongodb://db-1:27017", "10.0.0.1:2379": "write etcd://10.0.0.1:2379",
 		"db-1:2379/metrics": "write http://db-1:2379/metrics", "localhost:9216": "write http://localhost:9216", "[::1]:5432": "write postgres://[::1]:5432",

@@ -149,7 +149,7 @@ func visit(t *testing.T, k kind, within time.Duration, serve func(c *conn)) (add
 
 func read(ctx context.Context, address string, within time.Duration, w recording.Writer) error {
 	none := func(string) string { return "" }
-	in, err := sources.For(engines.All()).Open(ctx, address, sources.OpenOptions{Getenv: none, Within: within, Insecure: true})
+	in, err := sources.For(engines.All().Sources()).Open(ctx, address, sources.OpenOptions{Getenv: none, Within: within, Insecure: true})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func scenarioOf(t *testing.T, engine, load string, volumes ...string) *scenario.
 		fmt.Fprintf(&b, "  %s: {type: custom, size: 4GiB, iops: 1000, throughput: 40MiB/s, latency: {like: gp3}}\n", v)
 	}
 	fmt.Fprintf(&b, "engine: %s\nworkload: %s\n", engine, load)
-	sc, err := scenario.NewLanguage(engines.All()).Parse("traced.yaml", []byte(b.String()), nil)
+	sc, err := scenario.NewLanguage(engines.All().Models()).Parse("traced.yaml", []byte(b.String()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +58,11 @@ func scenarioOf(t *testing.T, engine, load string, volumes ...string) *scenario.
 // if it is not installed.
 func store(t *testing.T, sc *scenario.Scenario, dirs map[string]string) *stored {
 	t.Helper()
-	e, err := engine.Facet[lab.Engine](engines.All(), sc.Engine.Name(), "run in the lab")
+	e, err := engine.Find(engines.All().Labs(), sc.Engine.Name(), "run in the lab")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := e.NewServer(sc)
+	server, err := e.Part.New(sc)
 	if err != nil {
 		t.Skip(err) // not installed
 	}

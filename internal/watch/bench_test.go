@@ -58,7 +58,7 @@ func BenchmarkOverhead(b *testing.B) {
 
 func open(b *testing.B, arg string) watch.Input {
 	b.Helper()
-	in, err := sources.For(engines.All()).Open(b.Context(), arg, sources.OpenOptions{})
+	in, err := sources.For(engines.All().Sources()).Open(b.Context(), arg, sources.OpenOptions{})
 	if err != nil {
 		b.Skip(err)
 	}

@@ -49,7 +49,7 @@ func busy(f *figures, ms int64, devices ...string) {
 // No device name of a source breaks a metric: invalid text, long names, names that are equal once
 // shortened.
 func TestFiguresOfOddDevices(t *testing.T) {
-	f := newFigures(rules.NewPack[rules.Engine](nil))
+	f := newFigures(rules.NewPack(nil))
 	long := strings.Repeat("d", 2*labelMax)
 	busy(f, 1000, "nvme0n1", "bad\xff", long+"1", long+"2")
 	got := collected{f}.devices(t)
@@ -60,7 +60,7 @@ func TestFiguresOfOddDevices(t *testing.T) {
 
 // Devices that were removed make room for present ones.
 func TestFiguresOfDeadDevicesAreForgotten(t *testing.T) {
-	f := newFigures(rules.NewPack[rules.Engine](nil))
+	f := newFigures(rules.NewPack(nil))
 	var dead []string
 	for i := range figureSeriesMax {
 		dead = append(dead, fmt.Sprintf("dead%d", i))

@@ -59,7 +59,7 @@ func childWatch(args []string, dir string) error {
 	defer watch.OneCore()()
 	var inputs []watch.Input
 	for _, arg := range args {
-		in, err := sources.For(engines.All()).Open(ctx, arg, sources.OpenOptions{})
+		in, err := sources.For(engines.All().Sources()).Open(ctx, arg, sources.OpenOptions{})
 		if err != nil {
 			return err
 		}

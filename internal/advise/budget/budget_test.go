@@ -26,7 +26,7 @@ workload:
 
 // The least of volume, machine and burst is what counts, and who it is said.
 func TestLeastOfVolumeMachineAndBurst(t *testing.T) {
-	file := scenario.NewLanguage(engines.All()).NewFile("t.yaml", []byte(deployment))
+	file := scenario.NewLanguage(engines.All().Models()).NewFile("t.yaml", []byte(deployment))
 	sc, err := file.Parse([]string(nil))
 	if err != nil {
 		t.Fatal(err)

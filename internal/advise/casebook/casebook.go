@@ -27,7 +27,6 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"plimsoll/internal/base/yamltree"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -147,8 +146,8 @@ func Open(name string) (*Case, error) {
 }
 
 // file is the case's scenario.
-func (c *Case) file(all []engine.Engine) *scenario.File {
-	return scenario.NewLanguage(all).NewFile(c.Name+"/scenario.yaml", c.scenario)
+func (c *Case) file(in *scenario.Language) *scenario.File {
+	return in.NewFile(c.Name+"/scenario.yaml", c.scenario)
 }
 
 // fileBytesMax bounds a file of a case.

@@ -7,7 +7,6 @@ import (
 
 	lab "plimsoll/examples/lab"
 	"plimsoll/internal/lab/table"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 )
@@ -25,7 +24,7 @@ type Tried struct {
 }
 
 // tried looks up the measurements of a case's advice, and simulates the same.
-func tried(ctx context.Context, all []engine.Engine, name string) ([]Tried, error) {
+func tried(ctx context.Context, in *scenario.Language, name string) ([]Tried, error) {
 	suite, err := table.ReadSuite(lab.Files)
 	if err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func tried(ctx context.Context, all []engine.Engine, name string) ([]Tried, erro
 		if !of.Asks(r.Name) {
 			continue
 		}
-		sc, err := r.Open(lab.Files, scenario.NewLanguage(all))
+		sc, err := r.Open(lab.Files, in)
 		if err != nil {
 			return nil, fmt.Errorf("run %s of the lab: %w", r.Name, err)
 		}

@@ -61,13 +61,13 @@ func TestNoFiles(t *testing.T) {
 // written are the files of assignments over a case's scenario.
 func written(t *testing.T, c *Case, sets []string) ([]Written, error) {
 	t.Helper()
-	before, err := c.file(engines.All()).Parse(nil)
+	before, err := c.file(engines.All().Deployments().Language).Parse(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := c.file(engines.All()).Parse(sets)
+	after, err := c.file(engines.All().Deployments().Language).Parse(sets)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.written(engines.All(), before, after, sets)
+	return c.written(engines.All().Deployments().Deployments, before, after, sets)
 }

@@ -89,6 +89,7 @@ func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options)
 	if err != nil {
 		return nil, err
 	}
+	want.Engines = opt.Profilers
 	want.Progress = func(runs int, _ units.USD) { opt.stage("planning, layout", runs, 0) }
 	opt.stage("planning", 0, 0)
 	p, err := plan.Make(ctx, now, c.Name+"/scenario.yaml", want)
@@ -100,8 +101,8 @@ func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options)
 
 // written are the files that lead from one scenario to another, README first; none for a change
 // that only an application can make.
-func (c *Case) written(all []engine.Engine, before, after *scenario.Scenario, sets []string) ([]Written, error) {
-	l, err := emit.NewLayout(all, before, after, c.Name+"/scenario.yaml", sets)
+func (c *Case) written(able []engine.With[emit.Deployment], before, after *scenario.Scenario, sets []string) ([]Written, error) {
+	l, err := emit.NewLayout(able, before, after, c.Name+"/scenario.yaml", sets)
 	if err != nil {
 		return nil, err
 	}

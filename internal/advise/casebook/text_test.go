@@ -22,7 +22,7 @@ func TestWalks(t *testing.T) {
 				t.Skip("hours of virtual time; walked without the race detector")
 			}
 			var b strings.Builder
-			d := results.Case(rules.NewPack(engines.All()), w, results.Origin{File: "scenario.yaml"})
+			d := results.Case(rules.NewPack(engines.All().Rules()), w, results.Origin{File: "scenario.yaml"})
 			if err := text.Write(&b, d, text.Options{Width: 100}); err != nil {
 				t.Fatal(err)
 			}

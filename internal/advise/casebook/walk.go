@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
@@ -77,8 +79,9 @@ type Options struct {
 	Stage func(stage string, done, total int)
 	// NoPlan ends the walk before the plan, which takes longer than all variants.
 	NoPlan bool
-	// Engines are those that the case's scenario may name.
-	Engines []engine.Engine
+	// Engines are those that the case's scenario may name, and Profilers plan for them.
+	Engines   emit.Engines
+	Profilers []engine.With[plan.Profiler]
 	// Series keeps each variant's series over time in its result, for plots.
 	Series bool
 }
@@ -126,7 +129,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 		results[v.Name] = docs[i]
 	}
 	var err error
-	if w.Tried, err = tried(ctx, opt.Engines, c.Name); err != nil {
+	if w.Tried, err = tried(ctx, opt.Engines.Language, c.Name); err != nil {
 		return nil, fmt.Errorf("case %s: %w", c.Name, err)
 	}
 	if err := w.fill(results); err != nil || c.Layout == nil || opt.NoPlan {
@@ -141,7 +144,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 // end is the end of the arc.
 func (w *Walk) end(ctx context.Context, opt Options) (err error) {
 	c := w.Case
-	before, err := c.file(opt.Engines).Parse(c.Layout.Set)
+	before, err := c.file(opt.Engines.Language).Parse(c.Layout.Set)
 	if err != nil {
 		return err
 	}
@@ -149,7 +152,7 @@ func (w *Walk) end(ctx context.Context, opt Options) (err error) {
 		return err
 	}
 	after := w.Plan.Chosen.Scenario
-	if w.Files, err = c.written(opt.Engines, before, after, w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
+	if w.Files, err = c.written(opt.Engines.Deployments, before, after, w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
 		return err
 	}
 	w.Proof, err = c.proven(ctx, before, after, w.Plan, opt)
@@ -163,7 +166,7 @@ func (o *Options) stage(text string, done, total int) {
 }
 
 func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory, opt *Options) (*simulate.Result, error) {
-	sc, err := c.file(opt.Engines).Parse(v.Set)
+	sc, err := c.file(opt.Engines.Language).Parse(v.Set)
 	if err != nil {
 		return nil, err
 	}

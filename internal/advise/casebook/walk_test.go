@@ -53,7 +53,7 @@ func walk(t *testing.T, name string) *Walk {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if walks[name], err = Run(context.Background(), c, Options{Pack: pack, Engines: engines.All(), NoPlan: !planned[name]}); err != nil {
+		if walks[name], err = Run(context.Background(), c, Options{Pack: pack, Engines: engines.All().Deployments(), Profilers: engines.All().Plans(), NoPlan: !planned[name]}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -120,11 +120,11 @@ func TestDiscoverFromAnswers(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f, err := discover.Discover(t.Context(), answering(t, tt.file, tt.driver), discover.Options{Engines: engines.All(), At: discover.Address{Name: tt.name}})
+			f, err := discover.Discover(t.Context(), answering(t, tt.file, tt.driver), discover.Options{Engines: engines.All().Containers(), At: discover.Address{Name: tt.name}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := scenario.NewLanguage(engines.All()).Parse(tt.name, f.YAML(), nil); err != nil {
+			if _, err := scenario.NewLanguage(engines.All().Models()).Parse(tt.name, f.YAML(), nil); err != nil {
 				t.Fatalf("no scenario: %v\n%s", err, f.YAML())
 			}
 			got := map[string]string{}
@@ -143,7 +143,7 @@ func TestDiscoverFromAnswers(t *testing.T) {
 // What is missing is named: a set, a permission that is needed, and one that can be done without.
 func TestDiscoverNamesWhatIsMissing(t *testing.T) {
 	ask := func(c *cluster.Client, name string) (*discover.Found, error) {
-		return discover.Discover(t.Context(), c, discover.Options{Engines: engines.All(), At: discover.Address{Name: name}})
+		return discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Name: name}})
 	}
 	if _, err := ask(answering(t, "mongo.yaml", "ebs.csi.aws.com"), "mongodb"); err == nil || err.Error() != "there is no StatefulSet mongodb in namespace db" {
 		t.Error(err)

@@ -21,7 +21,7 @@ import (
 
 // Options say what to discover.
 type Options struct {
-	Engines   []engine.Engine
+	Engines   []engine.With[Engine]
 	At        Address
 	Engine    string            // its key in scenarios; "": the one that a container is recognised as
 	Container string            // "": the one that is recognised
@@ -74,10 +74,10 @@ func Discover(ctx context.Context, c *cluster.Client, opt Options) (*Found, erro
 		return nil, err
 	}
 	d := &discovery{
-		Objects: objects, e: e, traits: e.Traits(), its: e.Container(), deployment: e.Deployment(), container: container, by: by,
+		Objects: objects, traits: e.Traits, its: e.Part.Container, deployment: e.Part.Deployment, container: container, by: by,
 		Found: &Found{
 			Version: 1, Cluster: c.Host, Namespace: set.Namespace, StatefulSet: set.Name, Container: container.Name,
-			Name: cmp.Or(opt.Name, set.Name), Engine: e.Traits().Key, Members: Replicas(set), Templates: map[string]string{}, Remarks: []string{},
+			Name: cmp.Or(opt.Name, set.Name), Engine: e.Key, Members: Replicas(set), Templates: map[string]string{}, Remarks: []string{},
 		},
 	}
 	d.process = objects.process(container)
@@ -98,7 +98,6 @@ func Discover(ctx context.Context, c *cluster.Client, opt Options) (*Found, erro
 type discovery struct {
 	*Found
 	*Objects
-	e          Engine
 	traits     engine.Traits
 	its        Container
 	deployment emit.Deployment

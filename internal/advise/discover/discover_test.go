@@ -106,11 +106,11 @@ func create[T any](ctx context.Context, c *cluster.Client, kind cluster.Kind[T],
 
 func found(t *testing.T, c *cluster.Client, name string) *discover.Found {
 	t.Helper()
-	f, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All(), At: discover.Address{Namespace: "db", Name: name}})
+	f, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scenario.NewLanguage(engines.All()).Parse(name, f.YAML(), nil); err != nil {
+	if _, err := scenario.NewLanguage(engines.All().Models()).Parse(name, f.YAML(), nil); err != nil {
 		t.Fatalf("no scenario: %v\n%s", err, f.YAML())
 	}
 	return f
@@ -188,7 +188,7 @@ func TestDiscover(t *testing.T) {
 // wrong asks for what is not there, may not be read, or is not bound.
 func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 	ask := func(c *cluster.Client, name string) error {
-		_, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All(), At: discover.Address{Namespace: "db", Name: name}})
+		_, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
 		return err
 	}
 	is := func(err error, text, hint string) {

@@ -14,10 +14,11 @@ import (
 )
 
 // An Engine is what a discovery needs from a storage engine.
-type Engine interface {
-	emit.Engine
+type Engine struct {
 	// Container says how its containers are recognised, and what their configuration means.
-	Container() Container
+	Container Container
+	// Deployment says where its volumes are, and how its containers are usually called.
+	Deployment emit.Deployment
 }
 
 // A Container is how an engine runs in one.
@@ -109,21 +110,21 @@ func (c *Container) runs(of *corev1.Container) (by string) {
 }
 
 // recognise finds the engine and its container among a pod's.
-func recognise(all []engine.Engine, spec *corev1.PodSpec, key, container string) (Engine, *corev1.Container, string, error) {
+func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key, container string) (engine.With[Engine], *corev1.Container, string, error) {
 	var names []string
 	for i := range spec.Containers {
 		names = append(names, spec.Containers[i].Name)
 	}
-	engines := engine.Facets[Engine](all)
+	none := engine.With[Engine]{}
 	if key != "" {
-		e, err := engine.Facet[Engine](all, key, "be discovered")
+		e, err := engine.Find(engines, key, "be discovered")
 		if err != nil {
-			return nil, nil, "", err
+			return none, nil, "", err
 		}
-		engines = []Engine{e}
+		engines = []engine.With[Engine]{e}
 	}
 	for _, e := range engines {
-		its := e.Container()
+		its := &e.Part.Container
 		for i := range spec.Containers {
 			c := &spec.Containers[i]
 			if container != "" && c.Name != container {
@@ -135,7 +136,7 @@ func recognise(all []engine.Engine, spec *corev1.PodSpec, key, container string)
 		}
 	}
 	if key != "" { // it was said: the container is the named one, or the one called as usual
-		its := engines[0].Deployment()
+		its := &engines[0].Part.Deployment
 		for i := range spec.Containers {
 			c := &spec.Containers[i]
 			if c.Name == container || container == "" && (len(names) == 1 || slices.Contains(its.Containers, c.Name)) {
@@ -145,8 +146,8 @@ func recognise(all []engine.Engine, spec *corev1.PodSpec, key, container string)
 	}
 	var known []string
 	for _, e := range engines {
-		known = append(known, e.Traits().Key)
+		known = append(known, e.Key)
 	}
-	return nil, nil, "", inputf("--engine and --container say it; these are known: "+strings.Join(known, ", "),
+	return none, nil, "", inputf("--engine and --container say it; these are known: "+strings.Join(known, ", "),
 		"no container of the StatefulSet is recognised as a database's: it has %s", strings.Join(names, ", "))
 }

@@ -22,7 +22,7 @@ func burstingLayout(t *testing.T) *emit.Layout {
 	l, err := (&emit.Plan{
 		File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data={type: premium-ssd, size: 1TiB}"},
 		Sets: []string{host, "volumes.data={type: premium-ssd, size: 1TiB, on_demand_bursting: true}", "volumes.journal={type: premium-ssd, size: 1TiB, on_demand_bursting: true}"},
-	}).Layout(engines.All())
+	}).Layout(engines.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func elsewhere(t *testing.T) map[string]*emit.Layout {
 		l, err := (&emit.Plan{
 			File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data=" + before},
 			Sets: []string{host, "volumes.data=" + after, "volumes.journal=" + journal},
-		}).Layout(engines.All())
+		}).Layout(engines.All().Deployments())
 		if err != nil {
 			t.Fatal(err)
 		}

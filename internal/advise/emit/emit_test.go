@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/engine/parts"
 )
 
 // layoutOf returns a layout based on one of the examples, or on a text.
@@ -36,17 +36,17 @@ func tryLayout(t testing.TB, file string, sets []string) (*emit.Layout, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&emit.Plan{File: file, Text: string(text), Sets: sets}).Layout(engines.All())
+	return (&emit.Plan{File: file, Text: string(text), Sets: sets}).Layout(engines.All().Deployments())
 }
 
 // targets are the names of those that fit an engine.
 func targets(key string) []string {
 	var out []string
 	for _, e := range engines.All() {
-		if e.Traits().Key != key {
+		if e.Key != key {
 			continue
 		}
-		for _, t := range emit.Targets([]engine.Engine{e}) {
+		for _, t := range emit.Targets(parts.List{e}.Deployments().Deployments) {
 			out = append(out, t.Name)
 		}
 	}
@@ -177,7 +177,7 @@ func TestNamesCannotRunAnything(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &emit.Plan{File: evil, Text: string(text), Sets: []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"}}
-		l, err := p.Layout(engines.All())
+		l, err := p.Layout(engines.All().Deployments())
 		if err != nil {
 			t.Logf("%q is refused: %v", evil, err)
 			continue
@@ -234,7 +234,7 @@ func TestFactsAreNotChanges(t *testing.T) {
 	}
 	p := &emit.Plan{File: "telemetry.yaml", Text: string(text), Facts: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory="},
 		Sets: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory=", "volumes.data.iops=6000"}}
-	l, err := p.Layout(engines.All())
+	l, err := p.Layout(engines.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		p.File = "testdata/none/p.json" // the scenario may not name existing files
-		l, err := p.Layout(engines.All())
+		l, err := p.Layout(engines.All().Deployments())
 		if err != nil {
 			return
 		}

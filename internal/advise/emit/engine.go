@@ -4,13 +4,15 @@ import (
 	"plimsoll/internal/advise/budget"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
 )
 
-// An Engine is what emit needs from a storage engine.
-type Engine interface {
-	engine.Engine
-	// Deployment describes how the engine is deployed and configured.
-	Deployment() Deployment
+// Engines are those whose layouts can be emitted.
+type Engines struct {
+	// Language reads a plan's scenario.
+	Language *scenario.Language
+	// Deployments describe how each engine is deployed and configured.
+	Deployments []engine.With[Deployment]
 }
 
 // A Deployment is how an engine is deployed: where its volumes are mounted, which files configure

@@ -38,7 +38,7 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 			facts = append(append([]string{}, facts...), host...)
 		}
 		for _, sets := range [][]string{facts, append(append([]string{}, facts...), tt.change)} {
-			l, err := (&emit.Plan{File: tt.file, Text: string(text), Facts: facts, Sets: sets}).Layout(engines.All())
+			l, err := (&emit.Plan{File: tt.file, Text: string(text), Facts: facts, Sets: sets}).Layout(engines.All().Deployments())
 			if err != nil {
 				t.Fatalf("%s: %v", tt.file, err)
 			}

@@ -30,16 +30,16 @@ type Layout struct {
 // NewLayout returns the layout that leads from one scenario to another. name is the scenario's file,
 // and sets are the assignments between the two: both are for comments. The error is an *[InputError]
 // if the engine changes, and an *[engine.LackError] if emit does not support the engine.
-func NewLayout(all []engine.Engine, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
-	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(all)}
+func NewLayout(able []engine.With[Deployment], before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
+	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(able)}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
 		return nil, Inputf("emit a layout of one engine", "the engine changes from %s to %s: emit cannot move a database between engines", b, a)
 	}
-	e, err := engine.Facet[Engine](all, l.engine(), "be emitted")
+	e, err := engine.Find(able, l.engine(), "be emitted")
 	if err != nil {
 		return nil, err
 	}
-	l.deployment, l.log = e.Deployment(), e.Traits().Log()
+	l.deployment, l.log = e.Part, e.Log()
 	l.changes = compare(before, after)
 	if l.disks, err = l.compareDisks(); err != nil {
 		return nil, err

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"plimsoll/internal/model/engine"
-	"plimsoll/internal/model/scenario"
 )
 
 // Bounds of a plan. A plan contains every layout of its frontier, which emit does not use.
@@ -117,8 +114,8 @@ func lacking(version int, text string) string {
 
 // Layout makes the layout of a plan. The error is of type diagnostics.List if the scenario or an
 // assignment is wrong, otherwise as of [NewLayout].
-func (p *Plan) Layout(all []engine.Engine) (*Layout, error) {
-	file := scenario.NewLanguage(all).NewFile(p.File, []byte(p.Text))
+func (p *Plan) Layout(of Engines) (*Layout, error) {
+	file := of.Language.NewFile(p.File, []byte(p.Text))
 	before, err := file.Parse(p.Facts)
 	if err != nil {
 		return nil, err
@@ -127,5 +124,5 @@ func (p *Plan) Layout(all []engine.Engine) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewLayout(all, before, after, p.File, p.Sets)
+	return NewLayout(of.Deployments, before, after, p.File, p.Sets)
 }

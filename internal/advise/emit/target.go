@@ -76,12 +76,12 @@ var platforms = []target{
 // machine's storage first, the engine last.
 type targets []target
 
-func targetsOf(all []engine.Engine) targets {
+func targetsOf(able []engine.With[Deployment]) targets {
 	out := slices.Clone(targets(platforms))
-	for _, e := range engine.Facets[Engine](all) {
-		for _, t := range e.Deployment().Targets {
+	for _, e := range able {
+		for _, t := range e.Part.Targets {
 			write := func(l *Layout, _ *Options) (*Part, error) { return t.Write(l) }
-			out = append(out, target{t.Name, t.About, e.Traits().Key, write})
+			out = append(out, target{t.Name, t.About, e.Key, write})
 		}
 	}
 	return out
@@ -104,9 +104,9 @@ func (all targets) of(engine string) targets {
 type TargetInfo struct{ Name, About string }
 
 // Targets returns all targets available with some engines.
-func Targets(all []engine.Engine) []TargetInfo {
+func Targets(able []engine.With[Deployment]) []TargetInfo {
 	var out []TargetInfo
-	for _, t := range targetsOf(all) {
+	for _, t := range targetsOf(able) {
 		out = append(out, TargetInfo{t.name, t.about})
 	}
 	return out

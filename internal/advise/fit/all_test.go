@@ -6,4 +6,4 @@ import (
 )
 
 // pack has every rule.
-var pack = rules.NewPack(engines.All())
+var pack = rules.NewPack(engines.All().Rules())

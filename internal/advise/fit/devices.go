@@ -10,7 +10,6 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -44,7 +43,7 @@ func (f *Fitting) useDevices() error {
 		return f.NoDevices()
 	}
 	main := f.volumes[0]
-	if needs(f.engine, main) && !slices.ContainsFunc(f.uses, func(u use) bool { return u.volume == main }) {
+	if needs(f.engine.Traits, main) && !slices.ContainsFunc(f.uses, func(u use) bool { return u.volume == main }) {
 		return &MissingError{What: "the device that the " + main + " lies on", From: "say which it is: --device " + main + "=NAME, one of " + strings.Join(names(busy), ", ")}
 	}
 	return nil
@@ -57,10 +56,11 @@ func (f *Fitting) NoDevices() error {
 		Metrics: []string{"node_disk_writes_completed_total"},
 		From:    "node_exporter gives it, so does S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log on the database's host",
 	}
-	for _, t := range engine.Facets[DeviceTeller](f.opt.Engines) {
-		metric, from := t.DeviceMetric()
-		e.Metrics = append(e.Metrics, metric)
-		e.From += ", and " + from
+	for _, x := range f.opt.Engines {
+		if x.Part.DeviceMetric != "" {
+			e.Metrics = append(e.Metrics, x.Part.DeviceMetric)
+			e.From += ", and " + x.Part.DeviceMetricFrom
+		}
 	}
 	return e
 }
@@ -109,7 +109,7 @@ func (f *Fitting) givenDevices(busy []flow) error {
 	for _, volume := range slices.Sorted(maps.Keys(f.opt.Devices)) {
 		dev := f.opt.Devices[volume]
 		if !slices.Contains(f.volumes, volume) {
-			return &MissingError{What: fmt.Sprintf("a volume %q of %s", volume, f.engine.Traits().Key), From: "its volumes are called " + strings.Join(f.volumes, ", ")}
+			return &MissingError{What: fmt.Sprintf("a volume %q of %s", volume, f.engine.Key), From: "its volumes are called " + strings.Join(f.volumes, ", ")}
 		}
 		if f.For(rules.DiskOps, "device", dev) == nil {
 			return &MissingError{What: fmt.Sprintf("a device %q, given as %s", dev, volume), From: "the devices that did anything are " + strings.Join(names(busy), ", ")}
@@ -123,8 +123,8 @@ func (f *Fitting) givenDevices(busy []flow) error {
 // namedDevices uses devices that are named like the volumes; in a cluster, the leader's.
 func (f *Fitting) namedDevices() {
 	prefix := ""
-	if e, ok := f.engine.(Leading); ok {
-		prefix = e.Leader(f) + "/"
+	if leader := f.engine.Part.Leader; leader != nil {
+		prefix = leader(f) + "/"
 	}
 	for _, volume := range f.volumes {
 		for _, name := range []string{prefix + volume, volume} {

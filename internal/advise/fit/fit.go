@@ -21,7 +21,7 @@ type Options struct {
 	// Pack defines the signals.
 	Pack *rules.Pack
 	// Engines are the candidates.
-	Engines []engine.Engine
+	Engines []engine.With[*Engine]
 	// From and To bound the time; zero means all of it.
 	From, To time.Time
 	// Engine is the engine's key in scenarios. Empty: the one in the recordings.
@@ -82,17 +82,17 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &Fitting{Case: c, engine: e, volumes: volumesOf(e), opt: opt, remarks: one.Notes}
+	f := &Fitting{Case: c, engine: e, volumes: volumesOf(e.Traits), opt: opt, remarks: one.Notes}
 	if err := f.useDevices(); err != nil {
 		return nil, err
 	}
 	whole := c.Whole()
-	out := &Fitted{Name: opt.Name, Engine: e.Traits().Key, From: whole.From, To: whole.To}
+	out := &Fitted{Name: opt.Name, Engine: e.Key, From: whole.From, To: whole.To}
 	if out.Name == "" {
 		out.Name = "fitted from " + nameOf(in)
 	}
 	f.host()
-	if err := e.Fit(f); err != nil {
+	if err := e.Part.Fit(f); err != nil {
 		return nil, err
 	}
 	if err := f.fitVolumes(); err != nil { // the size of the data is known by now
@@ -129,25 +129,25 @@ func nameOf(in []recording.Reader) string {
 // database is the database of the engine that was asked for, as sources name it; "" for any.
 func database(opt *Options) string {
 	for _, e := range opt.Engines {
-		if t := e.Traits(); t.Key == opt.Engine {
-			return t.Database
+		if e.Key == opt.Engine {
+			return e.Database
 		}
 	}
 	return ""
 }
 
 // choose finds the engine to fit.
-func choose(c *rules.Case, opt *Options) (Engine, error) {
+func choose(c *rules.Case, opt *Options) (engine.With[*Engine], error) {
 	if opt.Engine != "" {
-		return engine.Facet[Engine](opt.Engines, opt.Engine, "be fitted")
+		return engine.Find(opt.Engines, opt.Engine, "be fitted")
 	}
-	var found []Engine
+	var found []engine.With[*Engine]
 	without := ""
-	for _, e := range engine.Facets[Engine](opt.Engines) {
-		switch t := e.Traits(); {
-		case t.Database == "":
-			without = t.Key
-		case slices.Contains(c.Engines, t.Database):
+	for _, e := range opt.Engines {
+		switch {
+		case e.Database == "":
+			without = e.Key
+		case slices.Contains(c.Engines, e.Database):
 			found = append(found, e)
 		}
 	}
@@ -156,15 +156,15 @@ func choose(c *rules.Case, opt *Options) (Engine, error) {
 	}
 	none := &EngineError{Without: without}
 	for _, e := range found {
-		none.Found = append(none.Found, e.Traits().Key)
+		none.Found = append(none.Found, e.Key)
 	}
-	return nil, none
+	return engine.With[*Engine]{}, none
 }
 
 // A Fitting is a fit in progress.
 type Fitting struct {
 	*rules.Case
-	engine  Engine
+	engine  engine.With[*Engine]
 	volumes []string // of the engine, its log's last
 	opt     Options
 	uses    []use
@@ -206,7 +206,7 @@ func (f *Fitting) Enough(values []float64, need time.Duration, why string) error
 	if got+3*f.Grid.Step() >= need {
 		return nil
 	}
-	return &ShortError{Engine: f.engine.Traits().Key, Got: got, Need: need, Why: why}
+	return &ShortError{Engine: f.engine.Key, Got: got, Need: need, Why: why}
 }
 
 // EnoughForRates checks that a recording without checkpoints is long enough for meaningful rates.

@@ -48,7 +48,7 @@ func TestCaptures(t *testing.T) {
 			if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 				t.Fatal(err)
 			}
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All()})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits()})
 			var short *fit.ShortError
 			if c.cores == 0 {
 				if !errors.As(err, &short) || short.Need.Seconds() != 120 {
@@ -75,7 +75,7 @@ func TestCaptures(t *testing.T) {
 // What is commented out is not in the scenario, and each value has its evidence.
 func TestYAML(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Name: `a "name": #1`})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Name: `a "name": #1`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestBlockLayer(t *testing.T) {
 		{"no mount", func(f map[string]string) { clear(f) }, "host.filesystem", "xfs", fit.Assumed},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{retold{mem, x.facts}}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "wiredtiger"})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{retold{mem, x.facts}}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "wiredtiger"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func (r renamed) Walk(ctx context.Context, selector string, from, to time.Time, 
 func TestStackedDevices(t *testing.T) {
 	_, mem := run(t, trips[0].name, []byte(trips[0].yaml))
 	facts := func(f map[string]string) { clear(f); f["nr_requests.dm-0"] = "128" }
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{renamed{retold{mem, facts}}}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "wiredtiger"})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{renamed{retold{mem, facts}}}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "wiredtiger"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestStackedDevices(t *testing.T) {
 func TestDevices(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	in := []recording.Reader{mem}
-	fitted, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Engines: engines.All(), Devices: map[string]string{"wal": "m3/wal", "data": "m3/data"}})
+	fitted, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Engines: engines.All().Fits(), Devices: map[string]string{"wal": "m3/wal", "data": "m3/data"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestDevices(t *testing.T) {
 		t.Errorf("the log's volume: %+v", v)
 	}
 	for _, devices := range []map[string]string{{"data": "sdz"}, {"journal": "m1/wal"}, {"wal": "m1/wal"}} {
-		_, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Engines: engines.All(), Devices: devices})
+		_, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Engines: engines.All().Fits(), Devices: devices})
 		var missing *fit.MissingError
 		if !errors.As(err, &missing) || missing.Hint() == "" {
 			t.Errorf("%v: %v, want the missing device and the existing ones", devices, err)
@@ -218,13 +218,13 @@ func TestMissing(t *testing.T) {
 	for engine, from := range map[string]string{
 		"wiredtiger": "diagnostic.data", "postgres": "postgres_exporter", "iris": "api/monitor",
 	} {
-		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Engine: engine, Devices: map[string]string{"data": "m1/data"}})
+		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: engine, Devices: map[string]string{"data": "m1/data"}})
 		var missing *fit.MissingError
 		if !errors.As(err, &missing) || !strings.Contains(missing.Hint(), from) {
 			t.Errorf("etcd's recording as %s: %v", engine, err)
 		}
 	}
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,4 +6,4 @@ import (
 )
 
 // language is what scenarios in these tests may contain.
-var language = scenario.NewLanguage(engines.All())
+var language = scenario.NewLanguage(engines.All().Models())

@@ -95,7 +95,7 @@ func TestProducts(t *testing.T) {
 				t.Parallel()
 				text := device(order, load.block, load.clients, load.think)
 				_, mem := run(t, "device.yaml", []byte(text))
-				fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams"})
+				fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "streams"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -172,7 +172,7 @@ func TestProductsUntold(t *testing.T) {
 		{"{type: custom, size: 100GiB, iops: 777, latency: {like: gp3}}", 4 * units.KiB, 128, "0s", "custom"},
 	} {
 		_, mem := run(t, "device.yaml", []byte(device(c.order, c.block, c.clients, c.think)))
-		fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams"})
+		fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "streams"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestProductsUntold(t *testing.T) {
 		}
 		// The user knows more: then it is that product, with the figures that were reached.
 		told, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{
-			Pack: pack, Engines: engines.All(),
+			Pack: pack, Engines: engines.All().Fits(),
 			Engine: "streams", Volumes: map[string]catalog.Order{"data": {Type: "gp3", Size: 300 * units.GiB}},
 		})
 		if err != nil {
@@ -210,7 +210,7 @@ func TestProductsOfAnExporter(t *testing.T) {
 	if err := mem.Append(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams"})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "streams"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestMachineOfAnExporter(t *testing.T) {
 			if err := mem.Append(t.Context(), &b); err != nil {
 				t.Fatal(err)
 			}
-			fitted, err := fit.Fit(t.Context(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams"})
+			fitted, err := fit.Fit(t.Context(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "streams"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -146,7 +146,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			was, mem := run(t, tt.name, []byte(tt.yaml))
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Name: tt.name})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Name: tt.name})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -48,7 +48,7 @@ func TestServer(t *testing.T) {
 			if err := more.Append(context.Background(), &b); err != nil {
 				t.Fatal(err)
 			}
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem, more}, fit.Options{Pack: pack, Engines: engines.All()})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem, more}, fit.Options{Pack: pack, Engines: engines.All().Fits()})
 			if err != nil {
 				t.Fatal(err)
 			}

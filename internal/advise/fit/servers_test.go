@@ -49,7 +49,7 @@ func TestSeveralServersAreNotFittedAsOne(t *testing.T) {
 	_, a := run(t, trips[0].name, []byte(trips[0].yaml))
 	_, b := run(t, trips[0].name, []byte(strings.Replace(trips[0].yaml, "seed: 1", "seed: 2", 1)))
 	of := map[string]*recording.Memory{"db-1": a, "db-2": b}
-	opt := fit.Options{Pack: pack, Engines: engines.All(), Name: "x"}
+	opt := fit.Options{Pack: pack, Engines: engines.All().Fits(), Name: "x"}
 	for _, order := range [][]string{{"db-1", "db-2"}, {"db-2", "db-1"}} {
 		_, err := fit.Fit(t.Context(), []recording.Reader{page(t, of, order)}, opt)
 		var several *diagnose.SeveralError

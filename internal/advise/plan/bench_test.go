@@ -32,7 +32,7 @@ func BenchmarkExamples(b *testing.B) {
 			for b.Loop() {
 				for i, unbounded := range []bool{true, false} {
 					var mu sync.Mutex
-					opt := Options{Objectives: []scenario.Bound{want}, unbounded: unbounded}
+					opt := Options{Engines: every.Engines, Objectives: []scenario.Bound{want}, unbounded: unbounded}
 					opt.ran = func(t, v time.Duration) {
 						mu.Lock()
 						defer mu.Unlock()

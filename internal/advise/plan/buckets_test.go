@@ -50,6 +50,7 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 		bound := units.Duration(most*1e9) + 1000
 		want := slices.IndexFunc(p99, func(x float64) bool { return x < float64(bound)/1e9 })
 		p, err := Make(context.Background(), now, "gathered.yaml", Options{
+			Engines:    every.Engines,
 			Objectives: []scenario.Bound{{Name: "write_p99", Most: bound}}, Keep: []string{"volumes", "host", "engine"},
 		})
 		switch {
@@ -88,7 +89,7 @@ func TestBucketSpans(t *testing.T) {
 	} {
 		text := strings.Replace(gathered, "{span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}",
 			fmt.Sprintf("{span: 1h, sensors: 1000, interval: %s, entry: %s}", c.interval, c.entry), 1)
-		m := &spaceMaker{now: parsed(t, text), opt: &Options{QuerySpan: units.Duration(c.query)}, members: 1}
+		m := &spaceMaker{now: parsed(t, text), opt: &Options{Engines: every.Engines, QuerySpan: units.Duration(c.query)}, members: 1}
 		var got []string
 		for _, o := range m.spans() {
 			got = append(got, o.sets[0].Text())

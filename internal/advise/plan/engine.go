@@ -10,12 +10,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// An Engine is what a plan needs from a storage engine.
-type Engine interface {
-	engine.Engine
-	// PlanProfile returns what matters to a plan of a scenario with this engine.
-	PlanProfile(sc *scenario.Scenario) Profile
-}
+// A Profiler returns what matters to a plan of a scenario with an engine.
+type Profiler func(sc *scenario.Scenario) Profile
 
 // A Profile is what a plan needs to know about an engine with a scenario's settings. What it leaves
 // out is not tried, and rejects no layout without a run.
@@ -106,19 +102,20 @@ func Payload(sc *scenario.Scenario) units.Size {
 	return 0
 }
 
-// engineOf returns the engine of a scenario. The error is an [*engine.LackError] if plans do not
-// support it.
-func engineOf(sc *scenario.Scenario) (Engine, error) {
-	return scenario.Facet[Engine](sc, "be planned for")
+// profile returns the profile of a scenario. The error is an [*engine.LackError] if plans do not
+// support its engine.
+func (o *Options) profile(sc *scenario.Scenario) (Profile, error) {
+	e, err := engine.Find(o.Engines, sc.Engine.Name(), "be planned for")
+	if err != nil {
+		return Profile{}, err
+	}
+	return e.Part(sc), nil
 }
 
 // profileOf returns the profile of a scenario whose engine is known to support plans.
-func profileOf(sc *scenario.Scenario) Profile {
-	e, err := engineOf(sc)
-	if err != nil {
-		return Profile{}
-	}
-	return e.PlanProfile(sc)
+func (o *Options) profileOf(sc *scenario.Scenario) Profile {
+	p, _ := o.profile(sc) // the zero Profile if there is none
+	return p
 }
 
 // settingPath returns the path of an engine's setting in a scenario.
@@ -136,7 +133,7 @@ type logOrder struct {
 // logOrders returns the volumes that hold the members' logs.
 func logOrders(sc *scenario.Scenario) []logOrder {
 	var names []string
-	for _, r := range sc.Engine.Traits().Volumes {
+	for _, r := range sc.Engine.Traits.Volumes {
 		if r.Log {
 			names = append(names, r.Name)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	plan.Speak(engines.All())
+	plan.Speak(engines.All().Models(), engines.All().Plans())
 	os.Exit(m.Run())
 }
 
@@ -26,7 +26,7 @@ engine: {streams: {}}
 workload: {arrivals: {poisson: 10/s}, mix: {update: 100%}, keys: {count: 100}, document: {size: 4KiB}}
 objective: {write_p99: 1s}
 `
-	now, err := scenario.NewLanguage([]engine.Engine{model.Facets{}}).Parse("streams.yaml", []byte(text), nil)
+	now, err := scenario.NewLanguage([]*scenario.Engine{&model.Spec}).Parse("streams.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

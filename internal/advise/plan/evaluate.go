@@ -19,6 +19,7 @@ const answeredMin = simulate.AnsweredMin
 
 // A simulator is the evaluator that uses the model.
 type simulator struct {
+	opt        *Options
 	over       *scenario.Scenario // the scenario below the assignments
 	space      *Space
 	want       []scenario.Bound
@@ -38,9 +39,9 @@ type simulator struct {
 	reads    map[string]int64             // by these too: see firstReads
 }
 
-func newSimulator(over *scenario.Scenario, space *Space, want []scenario.Bound, workers int) *simulator {
+func newSimulator(opt *Options, over *scenario.Scenario, space *Space, want []scenario.Bound, workers int) *simulator {
 	return &simulator{
-		over: over, space: space, want: want, workers: max(workers, 1),
+		opt: opt, over: over, space: space, want: want, workers: max(workers, 1),
 		saturated: map[string]string{}, rejected: map[string][]*pastRun{},
 		arrivals: map[string]simulate.Arrivals{}, reads: map[string]int64{},
 	}
@@ -74,7 +75,7 @@ func (s *simulator) prune(c *candidate) *outcome {
 	}
 
 	come := s.arrivalsOf(c, sc)
-	e := profileOf(sc)
+	e := s.opt.profileOf(sc)
 	why := floor(sc, &e, s.want)
 	if why == "" {
 		why = demand(sc, &e, come)

@@ -116,7 +116,7 @@ func parsed(t *testing.T, text string, sets ...string) *scenario.Scenario {
 // gridOf returns a scenario and its grid.
 func gridOf(t *testing.T, text string) (*scenario.Scenario, *Space) {
 	now := parsed(t, text)
-	whole, err := makeSpace(now, &Options{})
+	whole, err := makeSpace(now, &Options{Engines: every.Engines})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,11 +126,11 @@ func gridOf(t *testing.T, text string) (*scenario.Scenario, *Space) {
 // exact compares a search with running every layout to its end. It returns whether one met the
 // objective, and how many were rejected without a run.
 func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, want []scenario.Bound) (met, pruned int) {
-	got, err := search(ctx, s, newSimulator(now, s, want, 2), 2, 1<<20, nil)
+	got, err := search(ctx, s, newSimulator(&every, now, s, want, 2), 2, 1<<20, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, err := search(ctx, s, newSimulator(now, s, want, 1), 1, 1<<20, nil)
+	alone, err := search(ctx, s, newSimulator(&every, now, s, want, 1), 1, 1<<20, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, wa
 			pruned++
 		}
 	}
-	sim, w := newSimulator(now, s, want, 2), s.walk()
+	sim, w := newSimulator(&every, now, s, want, 2), s.walk()
 	for c := w.next(); c != nil; c = w.next() {
 		if o := sim.whole(ctx, c); o.met {
 			if got.chosen == nil || !slices.Equal(got.chosen.choice, c.choice) {
@@ -183,7 +183,7 @@ func TestPrunedIsMissed(t *testing.T) {
 		}
 		sc := parsed(t, text, c.sets)
 		want := []scenario.Bound{c.want}
-		come, e := simulate.ArrivalsOf(sc), profileOf(sc)
+		come, e := simulate.ArrivalsOf(sc), every.profileOf(sc)
 		if floor(sc, &e, want)+demand(sc, &e, come)+reading(sc, &e, come, func() int64 { return e.FirstReads(come) }) == "" {
 			t.Errorf("%s: not ruled out", c.name)
 		}
@@ -205,7 +205,7 @@ func TestPriceIsTheScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := makeSpace(now, &Options{Ephemeral: true})
+		s, err := makeSpace(now, &Options{Engines: every.Engines, Ephemeral: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ type spaceMaker struct {
 
 // makeSpace makes the space of a deployment: the grid of docs/plan.md.
 func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
-	m := &spaceMaker{now: now, engine: profileOf(now), opt: opt, members: now.MemberCount()}
+	m := &spaceMaker{now: now, engine: opt.profileOf(now), opt: opt, members: now.MemberCount()}
 	if err := m.asked(); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (m *spaceMaker) priced() error {
 
 // short returns the short names of paths.
 func (m *spaceMaker) short(name string) string {
-	cache := m.now.Engine.Traits().Cache
+	cache := m.now.Engine.Cache
 	switch {
 	case name == "instance":
 		return "host.instance"

@@ -22,7 +22,7 @@ func kinds(p *Plan) []string {
 // in the model are within the objective: the next one is. Without another, no layout is.
 func TestSaturatedIsNotChosen(t *testing.T) {
 	now := parsed(t, small, "host.instance=m6i.large", "engine.wiredtiger.cpu.operation=2300us", "volumes.data.iops=6000")
-	opt := Options{Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine"}}
+	opt := Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine"}}
 	p, err := Make(t.Context(), now, "small.yaml", opt)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestSaturatedIsNotChosen(t *testing.T) {
 // TestCoresFollowTheMachine: cores that were measured on the present machine are the machine's, and a larger
 // one has more. Fewer cores than the machine has are a container's limit, which no machine lifts.
 func TestCoresFollowTheMachine(t *testing.T) {
-	opt := Options{Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine", "volumes"}}
+	opt := Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine", "volumes"}}
 	for cores, want := range map[string]bool{"host.cores=2": true, "host.cores=1": false} {
 		now := parsed(t, small, "host.instance=m6i.large", cores, "engine.wiredtiger.cpu.operation=2300us", "volumes.data.iops=6000")
 		p, err := Make(t.Context(), now, "small.yaml", opt)
@@ -66,7 +66,7 @@ func TestCoresFollowTheMachine(t *testing.T) {
 // allowed.
 func TestBurstIsNotChosen(t *testing.T) {
 	now := parsed(t, small, "volumes.data={type: gp2, size: 30GiB}", "workload.arrivals.poisson=300/s")
-	opt := Options{Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine", "host"}}
+	opt := Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine", "host"}}
 	p, err := Make(t.Context(), now, "small.yaml", opt)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestBurstIsNotChosen(t *testing.T) {
 // TestShortRunsAreExtended: a run without two checkpoints is made longer.
 func TestShortRunsAreExtended(t *testing.T) {
 	now := parsed(t, small, "engine.wiredtiger.checkpoint=6s")
-	p, err := Make(t.Context(), now, "small.yaml", Options{Objectives: []scenario.Bound{{Name: "write_p99", Most: 1e9}}, Keep: []string{"engine", "volumes"}})
+	p, err := Make(t.Context(), now, "small.yaml", Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 1e9}}, Keep: []string{"engine", "volumes"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,13 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// language is what scenarios in these tests may contain. The tests of the engines' list set it,
-// because engines import this package.
-var language *scenario.Language
+// The tests of the engines' list set these, because engines import this package.
+var (
+	language *scenario.Language // what scenarios in these tests may contain
+	every    Options            // every engine, and nothing else
+)
 
-// Speak sets the language of the tests.
-func Speak(all []engine.Engine) { language = scenario.NewLanguage(all) }
+// Speak sets the engines of the tests.
+func Speak(models []*scenario.Engine, profilers []engine.With[Profiler]) {
+	language, every.Engines = scenario.NewLanguage(models), profilers
+}

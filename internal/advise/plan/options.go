@@ -5,12 +5,15 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
 // Options say what a plan must reach and what it may do. The zero Options use the scenario's own
 // objective.
 type Options struct {
+	// Engines are those that can be planned for.
+	Engines []engine.With[Profiler]
 	// Sets are what the scenario has beside what is in its file. They begin every layout's own.
 	Sets []scenario.Set
 	// Objectives are the bounds to meet; none: the scenario's.

@@ -115,20 +115,20 @@ func (p *planner) prepare() error {
 	for _, s := range p.opt.Sets {
 		base = append(base, scenario.Set{Path: strings.TrimSpace(s.Path), Value: s.Value})
 	}
-	e, err := engineOf(p.now)
-	if err != nil {
+	if _, err := p.opt.profile(p.now); err != nil {
 		return err
 	}
 	if err := p.extend(&base); err != nil {
 		return err
 	}
-	p.engine = e.PlanProfile(p.now)
+	p.engine = p.opt.profileOf(p.now)
+	var err error
 	if p.want, err = objectives(p.now, &p.engine, p.opt.Objectives); err != nil {
 		return err
 	}
 	given := len(base)
 	if s := p.opt.Size; s != nil {
-		grown, err := s.sets(p.now)
+		grown, err := s.sets(p.now, &p.engine)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (p *planner) prepare() error {
 	p.space.base = base
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
-	p.sim = newSimulator(p.now, p.space, p.want, p.opt.workers())
+	p.sim = newSimulator(p.opt, p.now, p.space, p.want, p.opt.workers())
 	p.sim.unbounded, p.sim.ran, p.sim.allowBurst = p.opt.unbounded, p.opt.ran, p.opt.AllowBurst
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
@@ -271,7 +271,7 @@ func (p *planner) plan(name string) *Plan {
 	}
 	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.machineStatements(), p.latencyStatements(), p.priceStatements(), p.runs())
 	if p.opt.Size != nil {
-		out.Sizing = p.opt.Size.table(p.now)
+		out.Sizing = p.opt.Size.table(p.now, &p.engine)
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func TestRepeatedIsTheSame(t *testing.T) {
 			s.axes = s.axes[:1]
 		}
 		want := []scenario.Bound{{Name: "write_p99", Most: units.Duration(rapid.SampledFrom([]int64{1e6, 2e6, 5e6, 2e7}).Draw(t, "most"))}}
-		sim, fresh := newSimulator(now, s, want, 1), newSimulator(now, s, want, 1)
+		sim, fresh := newSimulator(&every, now, s, want, 1), newSimulator(&every, now, s, want, 1)
 		for range 4 {
 			choice := make([]int, len(s.axes))
 			for i := range choice {

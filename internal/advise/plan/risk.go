@@ -34,7 +34,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	moved, restores := false, []string(nil)
 	for _, v := range sc.Volumes {
 		if v.Value.Local() {
-			add("ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped, lost, or moved to other hardware (a reboot leaves it). %s", v.Name, ephemeral(sc, v.Name))
+			add("ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped, lost, or moved to other hardware (a reboot leaves it). %s", v.Name, p.ephemeral(sc, v.Name))
 		}
 		provider := ""
 		if t, err := catalog.Type(v.Value.Type); err == nil {
@@ -94,8 +94,8 @@ func restored(o *catalog.Order) string {
 }
 
 // ephemeral says what the loss of an instance's own disk means to a deployment.
-func ephemeral(sc *scenario.Scenario, volume string) string {
-	if e := profileOf(sc); e.Loss != nil {
+func (p *planner) ephemeral(sc *scenario.Scenario, volume string) string {
+	if e := p.opt.profileOf(sc); e.Loss != nil {
 		if text := e.Loss(volume); text != "" {
 			return text
 		}

@@ -42,7 +42,7 @@ func (p *planner) runs() []Statement {
 	if p.asked > 0 {
 		now := p.now.Run.Duration.Std()
 		out = append(out, Statement{"extended", fmt.Sprintf("runs are %s long instead of the scenario's %s: they need at least two of its %ss, one every %s",
-			units.Seconds(now.Seconds()), units.Seconds(p.asked.Seconds()), p.now.Engine.Traits().Cycle, units.Seconds(simulate.CyclePeriod(p.now).Seconds())),
+			units.Seconds(now.Seconds()), units.Seconds(p.asked.Seconds()), p.now.Engine.Cycle, units.Seconds(simulate.CyclePeriod(p.now).Seconds())),
 			[]Evidence{{"asked for", p.asked.Seconds(), "seconds"}, {"run", now.Seconds(), "seconds"}}})
 	}
 	shown := p.current

@@ -134,8 +134,8 @@ type SizingRow struct {
 	Sum   bool   `json:"sum"`
 }
 
-// rows returns the addends and sums; the last is the size.
-func (g *Growth) rows(sc *scenario.Scenario) []SizingRow {
+// rows returns the addends and sums for an engine; the last is the size.
+func (g *Growth) rows(e *Profile) []SizingRow {
 	var out []SizingRow
 	sum := units.Size(0)
 	add := func(text, how string, s units.Size) {
@@ -149,7 +149,6 @@ func (g *Growth) rows(sc *scenario.Scenario) []SizingRow {
 	add("growth", fmt.Sprintf("%d months x %s", g.Months, g.PerMonth.Exact()), grown)
 	oplog, how := g.Oplog, ""
 	if !g.OplogSet {
-		e := profileOf(sc)
 		oplog, how = e.KeptLog, e.KeptLogHow
 	}
 	add("oplog, or retained log", how, oplog)
@@ -185,20 +184,20 @@ func roundStep(s units.Size) units.Size {
 }
 
 // bytes is the size that is ordered.
-func (g *Growth) bytes(sc *scenario.Scenario) units.Size {
-	rows := g.rows(sc)
+func (g *Growth) bytes(e *Profile) units.Size {
+	rows := g.rows(e)
 	return units.Size(rows[len(rows)-1].Bytes)
 }
 
 // sets are the assignments that give the data's volume the size, none if it is already as large:
 // volumes do not shrink.
-func (g *Growth) sets(sc *scenario.Scenario) ([]scenario.Set, error) {
+func (g *Growth) sets(sc *scenario.Scenario, e *Profile) ([]scenario.Set, error) {
 	data := sc.Volumes.Get("data")
 	if data == nil {
 		return nil, inputf("", "--size: the scenario has no volume called data")
 	}
 	n := units.Size(data.Members())
-	each := (g.bytes(sc) + n - 1) / n
+	each := (g.bytes(e) + n - 1) / n
 	if each <= data.Size {
 		return nil, nil
 	}
@@ -212,8 +211,8 @@ func (g *Growth) sets(sc *scenario.Scenario) ([]scenario.Set, error) {
 }
 
 // table returns the sizing, with what the volume may have at that size.
-func (g *Growth) table(sc *scenario.Scenario) *Sizing {
-	out := &Sizing{Rows: g.rows(sc), Bytes: int64(g.bytes(sc)), Limits: []string{}}
+func (g *Growth) table(sc *scenario.Scenario, e *Profile) *Sizing {
+	out := &Sizing{Rows: g.rows(e), Bytes: int64(g.bytes(e)), Limits: []string{}}
 	if data := sc.Volumes.Get("data"); data != nil {
 		o := *data
 		o.Size = max(o.Size, units.Size(out.Bytes)/units.Size(o.Members()))

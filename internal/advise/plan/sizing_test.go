@@ -28,7 +28,7 @@ func TestPublishedSizing(t *testing.T) {
 		{"data", 800}, {"growth", 600}, {"oplog, or retained log", 270}, {"journal", 1}, {"indexes", 280}, {"together", 1951},
 		{"headroom", 390}, {"needed", 2341}, {"rounded", 2500},
 	}
-	rows := g.rows(sc)
+	rows := g.rows(&Profile{})
 	if len(rows) != len(want) {
 		t.Fatalf("%d rows: %+v", len(rows), rows)
 	}
@@ -37,7 +37,7 @@ func TestPublishedSizing(t *testing.T) {
 			t.Errorf("row %d: %s %d, want %s %d GB", i, r.Text, r.Bytes, w.text, w.gb)
 		}
 	}
-	sets, err := g.sets(sc)
+	sets, err := g.sets(sc, &Profile{})
 	if err != nil || len(sets) != 1 || sets[0].String() != "volumes.data.size=2500GB" {
 		t.Errorf("%v, %v", sets, err)
 	}
@@ -53,7 +53,7 @@ func TestSizeNeverShrinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sets, err := g.sets(sc); len(sets) != 0 || err != nil {
+	if sets, err := g.sets(sc, &Profile{}); len(sets) != 0 || err != nil {
 		t.Errorf("%v, %v", sets, err)
 	}
 }
@@ -77,6 +77,7 @@ func FuzzParseGrowth(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	e := every.profileOf(sc)
 	f.Fuzz(func(t *testing.T, text string) {
 		g, err := ParseGrowth(text)
 		var input *InputError
@@ -86,7 +87,7 @@ func FuzzParseGrowth(f *testing.F) {
 			}
 			return
 		}
-		for _, r := range g.rows(sc) {
+		for _, r := range g.rows(&e) {
 			if r.Bytes < 0 {
 				t.Fatalf("%q: %+v", text, r)
 			}

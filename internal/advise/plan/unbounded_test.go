@@ -25,6 +25,7 @@ func TestBoundsChangeNoAnswer(t *testing.T) {
 			var answers [2]string
 			for i, unbounded := range []bool{true, false} {
 				opt := Options{
+					Engines:    every.Engines,
 					Objectives: []scenario.Bound{want}, Keep: []string{"host.instance", "host.filesystem"}, unbounded: unbounded,
 				}
 				p, err := Make(t.Context(), parsed(t, small), "small.yaml", opt)

@@ -27,6 +27,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 			first := ""
 			for _, workers := range []int{1, 2, 5} {
 				opt := Options{
+					Engines:    every.Engines,
 					Objectives: []scenario.Bound{{Name: "write_p99", Most: c.most}}, Keep: []string{"host.instance", "host.filesystem"}, Workers: workers, Most: 12,
 				}
 				if c.size != "" {
@@ -75,7 +76,7 @@ func TestErrorBarIsTheTable(t *testing.T) {
 
 // A layout whose margin is smaller than the model's worst error comes with the advice to try it.
 func TestMarginIsOfTheWorst(t *testing.T) {
-	p, err := Make(t.Context(), parsed(t, small), "small.yaml", Options{Objectives: []scenario.Bound{{Name: "write_p50", Most: 5e6}}, Most: 3})
+	p, err := Make(t.Context(), parsed(t, small), "small.yaml", Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p50", Most: 5e6}}, Most: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,18 +1,19 @@
-//go:build linux
-
 package rollout
 
 import (
 	"context"
 
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/engine"
 )
 
-// An Engine is what a rollout needs from a storage engine.
-type Engine interface {
-	engine.Engine
-	// Rollout says how its members are handled.
-	Rollout() Procedure
+// Engines are those whose plans can be carried out.
+type Engines struct {
+	emit.Engines
+	// Procedures say how the members of each are handled.
+	Procedures []engine.With[Procedure]
 }
 
 // A Procedure is how an engine's members are stopped and started, where their log lies, and what it
@@ -43,4 +44,24 @@ type Procedure struct {
 	// Configure returns the configuration file with the log's new folder in it. Nil: the engine has
 	// no such setting, the link is enough.
 	Configure func(file string, text []byte, dir string) ([]byte, error)
+}
+
+// A Member is one server of the engine on this machine.
+type Member struct {
+	Name string `yaml:"name,omitempty"`
+	// Data is its data folder.
+	Data string `yaml:"data"`
+	// Volumes are the mount points of new volumes, by their names in the plan.
+	Volumes yamltree.Keyed[string] `yaml:"volumes"`
+	// Unit is its systemd unit; or Start and Stop are the shell commands. Start must return while
+	// the server runs on.
+	Unit  string `yaml:"unit,omitempty"`
+	Start string `yaml:"start,omitempty"`
+	Stop  string `yaml:"stop,omitempty"`
+	// Address is where it answers.
+	Address string `yaml:"address,omitempty"`
+	// Config is its configuration file, if that has to change.
+	Config string `yaml:"config,omitempty"`
+	// Patience is how long it may take to stop, or to be well after its start.
+	Patience units.Duration `yaml:"patience,omitempty"`
 }

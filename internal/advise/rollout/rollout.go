@@ -50,22 +50,22 @@ type Rollout struct {
 
 // New prepares a rollout from its state: a new one, or one that was begun. It changes nothing. The
 // error is an *[InputError], an *[engine.LackError] or of the plan's or site's text.
-func New(all []engine.Engine, folder *Folder, state *State, opt Options) (*Rollout, error) {
+func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error) {
 	r := &Rollout{state: state, folder: folder, opt: opt}
 	plan, err := emit.ReadPlan(state.PlanFile, []byte(state.Plan))
 	if err != nil {
 		return nil, err
 	}
-	layout, err := plan.Layout(all)
+	layout, err := plan.Layout(of.Engines)
 	if err != nil {
 		return nil, err
 	}
 	r.Engine = layout.After.Engine.Name()
-	e, err := engine.Facet[Engine](all, r.Engine, "be rolled out")
+	e, err := engine.Find(of.Procedures, r.Engine, "be rolled out")
 	if err != nil {
 		return nil, err
 	}
-	r.proc, r.Log = e.Rollout(), e.Traits().Log()
+	r.proc, r.Log = e.Part, e.Log()
 	if r.site, err = ParseSite(state.SiteFile, []byte(state.Site)); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"plimsoll/internal/base/diagnostics"
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/yamltree"
 )
 
@@ -33,26 +32,6 @@ type Site struct {
 	Record []string `yaml:"record,omitempty"`
 	// Trial allows volumes that are plain folders, to try a rollout out.
 	Trial bool `yaml:"trial,omitempty"`
-}
-
-// A Member is one server of the engine on this machine.
-type Member struct {
-	Name string `yaml:"name,omitempty"`
-	// Data is its data folder.
-	Data string `yaml:"data"`
-	// Volumes are the mount points of new volumes, by their names in the plan.
-	Volumes yamltree.Keyed[string] `yaml:"volumes"`
-	// Unit is its systemd unit; or Start and Stop are the shell commands. Start must return while
-	// the server runs on.
-	Unit  string `yaml:"unit,omitempty"`
-	Start string `yaml:"start,omitempty"`
-	Stop  string `yaml:"stop,omitempty"`
-	// Address is where it answers.
-	Address string `yaml:"address,omitempty"`
-	// Config is its configuration file, if that has to change.
-	Config string `yaml:"config,omitempty"`
-	// Patience is how long it may take to stop, or to be well after its start.
-	Patience units.Duration `yaml:"patience,omitempty"`
 }
 
 func (m *Member) patience() time.Duration {

@@ -105,7 +105,7 @@ var layers = []Layer{
 	{"model/workload", "who asks for what, and when", []string{
 		"base/diagnostics", "base/vtime", "base/random", "base/units",
 	}},
-	{"model/engine", "what all storage engines have in common: traits, facets, and models in virtual time", []string{
+	{"model/engine", "what all storage engines have in common: traits, and models in virtual time", []string{
 		"base/vtime", "base/random", "model/kernel", "model/workload",
 	}},
 	{"model/scenario", "the YAML a person writes, with diagnostics at line and column", []string{
@@ -176,8 +176,8 @@ var layers = []Layer{
 	}},
 
 	{"lab", "a real engine on an emulated volume: what its parts agree on", []string{
-		"base/diagnostics", "base/units", "record/source", "model/workload", "model/engine",
-		"model/scenario", "present/document",
+		"base/diagnostics", "base/units", "record/source", "model/workload", "model/scenario",
+		"present/document",
 	}},
 	{"lab/disk", "an image in user space that answers when a volume would", []string{
 		"base/procfs", "base/vtime", "base/random", "base/units", "model/volume",
@@ -199,7 +199,7 @@ var layers = []Layer{
 	}},
 	{"lab/probe", "a real device under the I/O that databases make", []string{
 		"base/diagnostics", "base/latency", "base/random", "base/units", "base/yamltree",
-		"record/ebs", "model/catalog", "model/engine", "lab/ioloop",
+		"record/ebs", "model/catalog", "lab/ioloop",
 	}},
 	{"lab/process", "an engine's processes: unprivileged, and gone when we are", []string{"base/procfs"}},
 	{"lab/run", "a scenario against a real engine in real time: a recording and a result", []string{
@@ -232,9 +232,6 @@ var layers = []Layer{
 		"base/diagnostics", "base/procfs", "base/safefile", "base/shellword", "base/units", "base/yamltree", "record/address", "model/engine",
 		"advise/emit", "advise/rollout/steps",
 	}},
-	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{
-		"model/engine", "advise/rollout",
-	}},
 	{"advise/prove", "two recordings: is it better, by how much, how sure", []string{
 		"base/diagnostics", "base/random", "base/units", "record/recording", "record/timeline",
 		"judge/rules", "judge/diagnose",
@@ -252,7 +249,7 @@ var layers = []Layer{
 		"base/diagnostics", "base/units", "record/cluster", "model/catalog", "model/engine", "advise/emit", "advise/fit",
 	}},
 	{"advise/rollout/pods", "a plan carried out on a StatefulSet, through its cluster's API", []string{
-		"record/cluster", "model/engine", "advise/emit", "advise/discover", "advise/rollout/steps", "advise/rollout",
+		"record/cluster", "advise/emit", "advise/discover", "advise/rollout/steps", "advise/rollout",
 	}},
 
 	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{
@@ -290,17 +287,25 @@ var layers = []Layer{
 		"record/identity", "record/recording", "record/source", "judge/rules", "judge/headroom", "judge/diagnose", "present/frame", "watch",
 	}},
 
+	{"engine/parts", "what an engine consists of, and each core's part of the engines that have it", []string{
+		"record/sources", "model/engine", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
+		"advise/plan", "advise/fit", "advise/discover", "advise/rollout",
+	}},
+	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{
+		"engine/parts", "advise/rollout",
+	}},
 	{"engine/*/judge", "the signals, detectors, accounting and rules of the engine", []string{
 		"base/shellword", "base/units", "record/timeline", "judge/rules",
 	}},
 	{"engine/*/model", "an engine in virtual time, and its configuration", []string{
-		"base/diagnostics", "base/vtime", "base/random", "base/units",
-		"model/volume", "model/kernel", "model/workload", "model/engine", "model/scenario", "model/simulate",
+		"base/diagnostics", "base/vtime", "base/random", "base/units", "model/volume", "model/kernel",
+		"model/workload", "model/engine", "model/scenario",
 	}},
 	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},
 	{"engine/*/advise", "how the engine is fitted, planned, configured and rolled out", []string{
-		"base/units", "record/timeline", "model/scenario", "judge/rules", "advise/budget",
-		"advise/emit", "advise/fit", "advise/discover", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/etcd/endpoint",
+		"base/units", "record/timeline", "model/scenario", "judge/rules", "advise/budget", "advise/emit",
+		"advise/fit", "advise/discover", "advise/rollout", "engine/*/judge", "engine/*/model",
+		"engine/etcd/endpoint", "advise/plan", "model/simulate",
 	}},
 	{"engine/mongodb/names", "what MongoDB's metrics and settings are called, in every spelling", []string{
 		"record/ftdc/dialect",
@@ -320,15 +325,14 @@ var layers = []Layer{
 	}},
 	{"engine/etcd/perftext", "what etcdctl check perf prints", []string{"record/benchmark"}},
 	{"engine/etcd", "all that is known of etcd", []string{
-		"base/units", "record/source", "record/exposition", "record/sources", "model/scenario",
-		"judge/rules", "lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "advise/discover",
-		"advise/rollout", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
+		"record/source", "record/exposition", "record/sources", "model/scenario", "lab", "lab/existing",
+		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
 		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint", "engine/etcd/perftext",
+		"engine/parts",
 	}},
 	{"engine/iris", "all that is known of InterSystems IRIS", []string{
-		"record/source", "record/exposition", "model/scenario", "model/simulate", "judge/rules",
-		"advise/emit", "advise/plan", "advise/fit", "advise/discover", "engine/*/judge", "engine/*/model",
-		"engine/*/advise",
+		"record/source", "record/exposition", "advise/fit", "engine/*/judge", "engine/*/model",
+		"engine/*/advise", "record/sources", "engine/parts",
 	}},
 	{"engine/mongodb/worker", "WiredTiger alone, in a program of its own", []string{
 		"base/units", "record/recording", "record/source", "model/workload", "lab",
@@ -339,34 +343,32 @@ var layers = []Layer{
 		"lab/blockdev", "lab/mount", "engine/*/model", "engine/mongodb/worker",
 	}},
 	{"engine/mongodb", "all that is known of MongoDB", []string{
-		"base/diagnostics", "base/units", "record/source", "record/exposition", "record/ftdc",
-		"record/sources", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
-		"advise/plan", "advise/fit", "advise/discover", "advise/rollout", "engine/*/judge", "engine/*/model", "engine/*/advise",
-		"engine/mongodb/names", "engine/*/live", "engine/*/server", "engine/mongodb/worker",
-		"engine/mongodb/buckets",
+		"base/diagnostics", "record/source", "record/exposition", "record/ftdc", "record/sources",
+		"model/scenario", "lab", "lab/existing", "advise/fit", "engine/*/judge", "engine/*/model",
+		"engine/*/advise", "engine/mongodb/names", "engine/*/live", "engine/*/server",
+		"engine/mongodb/worker", "engine/mongodb/buckets", "engine/parts",
 	}},
 	{"engine/postgres/fsynctext", "what pg_test_fsync prints", []string{"record/benchmark"}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
-		"record/source", "record/exposition", "record/sources", "model/scenario", "judge/rules",
-		"lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "advise/discover", "advise/rollout", "engine/*/judge",
-		"engine/*/model", "engine/*/advise", "engine/*/live", "engine/*/server", "engine/postgres/fsynctext",
+		"record/source", "record/exposition", "record/sources", "model/scenario", "lab", "lab/existing",
+		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
+		"engine/*/server", "engine/postgres/fsynctext", "engine/parts",
 	}},
 	{"engine/streams", "the shapes of I/O that benchmark tools make, as an engine", []string{
-		"model/scenario", "lab", "advise/emit", "advise/plan", "advise/fit", "engine/*/model",
-		"engine/*/advise", "engine/*/server",
+		"model/scenario", "lab", "advise/emit", "advise/fit", "engine/*/model", "engine/*/advise",
+		"engine/*/server", "engine/parts",
 	}},
 	{"engine", "the one list of the engines", []string{
-		"model/engine", "engine/etcd", "engine/iris", "engine/mongodb", "engine/postgres",
-		"engine/streams",
+		"engine/etcd", "engine/iris", "engine/mongodb", "engine/postgres", "engine/streams",
+		"engine/parts",
 	}},
 	{"engine/applog", "an engine for tests: one folder, and one line in a list", []string{
 		"base/diagnostics", "base/vtime", "base/units", "record/timeline", "model/kernel",
-		"model/workload", "model/engine", "model/scenario", "model/simulate", "judge/rules",
-		"advise/plan",
+		"model/workload", "model/engine", "model/scenario", "judge/rules", "advise/plan", "engine/parts",
 	}},
 	{"engine/enginetest", "the conformance suite of all models of engines", []string{
-		"base/vtime", "base/random", "base/units", "model/volume", "model/kernel",
-		"model/workload", "model/engine", "judge/rules",
+		"base/vtime", "base/random", "base/units", "model/volume", "model/kernel", "model/workload",
+		"model/engine",
 	}},
 	{"engine/etcd/etcdtest", "real etcd clusters for tests", []string{
 		"lab/process",

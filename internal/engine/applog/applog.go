@@ -17,9 +17,6 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Engine is the append-only log.
-type Engine struct{}
-
 // logFile is the size of the log's file, which then starts again.
 const logFile = 64 * units.MiB
 

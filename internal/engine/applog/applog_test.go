@@ -26,7 +26,7 @@ import (
 
 // all is the list with one line more. It and this folder are all that the program has of the
 // engine.
-var all = append(engines.All(), applog.Engine{})
+var all = append(engines.All(), &applog.Engine)
 
 const deployed = `
 plimsoll: 1
@@ -47,7 +47,7 @@ objective: {write_p99: 50ms}
 // parsed is the scenario with assignments over it.
 func parsed(t *testing.T, sets ...string) *scenario.Scenario {
 	t.Helper()
-	sc, err := scenario.NewLanguage(all).Parse("applog.yaml", []byte(deployed), sets)
+	sc, err := scenario.NewLanguage(all.Models()).Parse("applog.yaml", []byte(deployed), sets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func run(t *testing.T, sets ...string) (*simulate.Result, *recording.Memory) {
 // An engine that no file but its own knows goes the whole way: from a scenario to a recording, a
 // diagnosis with its own cause, a plan, a proof, and the pages of all of them.
 func TestTheWholeWay(t *testing.T) {
-	pack := rules.NewPack(all)
+	pack := rules.NewPack(all.Rules())
 	now, before := run(t)
 	apart, after := run(t, "volumes.log={type: gp3, size: 10GiB}")
 
@@ -81,7 +81,7 @@ func TestTheWholeWay(t *testing.T) {
 		t.Errorf("verdict %q, findings %+v", r.Verdict, r.Findings)
 	}
 
-	p, err := plan.Make(t.Context(), parsed(t), "applog.yaml", plan.Options{Most: 60})
+	p, err := plan.Make(t.Context(), parsed(t), "applog.yaml", plan.Options{Engines: all.Plans(), Most: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func written(t *testing.T, d *document.Document) {
 
 // TestScripts runs the scripts of its rules.
 func TestScripts(t *testing.T) {
-	scripts, err := ruletest.Scripts(rules.NewPack(all))
+	scripts, err := ruletest.Scripts(rules.NewPack(all.Rules()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/model/workload"
 )
 
@@ -56,30 +56,22 @@ func (*Config) Fill(*scenario.Filling) {}
 //go:embed fields.json
 var fieldDocs []byte
 
-// Traits are the engine's.
-func (Engine) Traits() engine.Traits {
-	return engine.Traits{
-		Key: "applog", Product: "Append-only log", Database: "applog", Cycle: "compaction",
-		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "log", Log: true}},
-		About:     "Applog is an append-only log with a periodic compaction. Volumes: data, and log if it has one of its own.",
-		FieldDocs: fieldDocs,
-	}
-}
-
-// NewConfig makes the settings with their defaults.
-func (Engine) NewConfig() scenario.Config {
-	return &Config{Compaction: units.Duration(30 * time.Second), Live: 256 * units.MiB}
-}
-
-// NewModel makes the model.
-func (Engine) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
-	return newModel(cfg.(*Config), env)
-}
-
-// CyclePeriod implements [simulate.Periodic].
-func (Engine) CyclePeriod(cfg scenario.Config) time.Duration { return cfg.(*Config).Compaction.Std() }
-
-// Evidence is what the model was held against: nothing, for the engine does not exist.
-func (Engine) Evidence() simulate.Evidence {
-	return simulate.Evidence{Text: "the engine exists in tests only"}
+// Engine is the append-only log.
+var Engine = parts.Engine{
+	Engine: scenario.Engine{
+		Traits: engine.Traits{
+			Key: "applog", Product: "Append-only log", Database: "applog", Cycle: "compaction",
+			Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "log", Log: true}},
+			About:     "Applog is an append-only log with a periodic compaction. Volumes: data, and log if it has one of its own.",
+			FieldDocs: fieldDocs,
+		},
+		NewConfig: func() scenario.Config {
+			return &Config{Compaction: units.Duration(30 * time.Second), Live: 256 * units.MiB}
+		},
+		NewModel:    func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return newModel(cfg.(*Config), env) },
+		CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Compaction.Std() },
+		Evidence:    engine.Evidence{Text: "the engine exists in tests only"},
+	},
+	Rules: knowledge,
+	Plan:  profile,
 }

@@ -31,8 +31,8 @@ var scripts embed.FS
 
 const slowAppends = "applog/slow-appends"
 
-// Rules is what recordings of it are judged by.
-func (Engine) Rules() rules.Knowledge {
+// knowledge is what recordings of it are judged by.
+func knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "applog", Product: "Append-only log",
 		Anchor:  appends,

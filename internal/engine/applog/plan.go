@@ -5,8 +5,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// PlanProfile is what matters to a plan: the log can have a volume of its own.
-func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
+// profile is what matters to a plan: the log can have a volume of its own.
+func profile(sc *scenario.Scenario) plan.Profile {
 	return plan.Profile{
 		LogWait: true, LogRecord: plan.Payload(sc),
 		Apart: []plan.Apart{plan.NewApart("log", logFile)},

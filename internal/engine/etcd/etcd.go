@@ -1,8 +1,45 @@
-// Package etcd is all that Plimsoll knows of etcd: its traits, and in the packages below its model,
-// its live source, its rules and its real server.
+// Package etcd is all that Plimsoll knows of etcd: this file names its parts, which are in the
+// packages below.
 package etcd
 
-import "plimsoll/internal/engine/etcd/model"
+import (
+	"context"
+	"embed"
+
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/engine/etcd/advise"
+	"plimsoll/internal/engine/etcd/endpoint"
+	"plimsoll/internal/engine/etcd/judge"
+	"plimsoll/internal/engine/etcd/live"
+	"plimsoll/internal/engine/etcd/model"
+	"plimsoll/internal/engine/etcd/perftext"
+	"plimsoll/internal/engine/parts"
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+//go:embed profiles/*.yaml
+var profiles embed.FS
 
 // Engine is etcd.
-type Engine struct{ model.Facets }
+var Engine = parts.Engine{
+	Engine: model.Spec,
+	Source: sources.Engine{
+		Schemes: []string{"etcd", "etcds"}, Port: endpoint.Port, // etcds is with TLS
+		Open: func(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
+			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
+		},
+		Captures:  []sources.Capture{{Name: "a report of etcdctl check perf", Whole: "the text itself", Sniff: perftext.Sniff, Open: perftext.Format.Open}},
+		Exporters: []exposition.Exporter{live.Exporter},
+		Looks: []sources.Look{
+			{Is: sources.Matches(`^\{"level":"(info|warn|error|debug)","ts":"`), Text: "is an etcd log: give what etcd shows under /metrics"},
+		},
+	},
+	Rules:      judge.Knowledge,
+	Fit:        &fit.Engine{Fit: advise.Fit, LogSyncs: advise.LogSyncs, Leader: advise.Leader},
+	Plan:       advise.Plan,
+	Deployment: advise.Deployment,
+	Container:  advise.Container,
+	Profiles:   profiles,
+}

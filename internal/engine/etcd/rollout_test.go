@@ -25,7 +25,7 @@ import (
 	"plimsoll/internal/engine/etcd"
 )
 
-func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, etcd.Engine{})) }
+func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, &etcd.Engine)) }
 
 // plan moves the WAL of three members to volumes of their own.
 const plan = `{"version": 1, "scenario": {"file": "etcd.yaml", "text": "plimsoll: 1\nname: etcd\nhost: {cores: 4, memory: 8GiB}\nvolumes: {data: {type: gp3, size: 20GiB}}\nengine: {etcd: {members: 3}}\nworkload: {preset: etcd-check-perf-s}\n"},

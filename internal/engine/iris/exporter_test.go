@@ -48,7 +48,7 @@ func TestIRIS(t *testing.T) {
 		return map[string]string{exposition.EnvUser: "monitor", exposition.EnvPassword: "iris-s3cret"}[k]
 	}
 	s := irisServer(t, "monitor", "iris-s3cret", true)
-	src, err := exposition.OpenURL(s.URL+"/api/monitor/metrics", exposition.URLOptions{Exporters: iris.Engine{}.Exporters(), Getenv: env})
+	src, err := exposition.OpenURL(s.URL+"/api/monitor/metrics", exposition.URLOptions{Exporters: iris.Engine.Source.Exporters, Getenv: env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestIRISRefuses(t *testing.T) {
 		{"a user that may not", map[string]string{exposition.EnvUser: "monitor", exposition.EnvPassword: "iris-s3cret"}, false},
 	} {
 		s := irisServer(t, "monitor", "iris-s3cret", x.allowed)
-		src, err := exposition.OpenURL(s.URL+"/api/monitor/metrics", exposition.URLOptions{Exporters: iris.Engine{}.Exporters(), Getenv: func(k string) string { return x.env[k] }})
+		src, err := exposition.OpenURL(s.URL+"/api/monitor/metrics", exposition.URLOptions{Exporters: iris.Engine.Source.Exporters, Getenv: func(k string) string { return x.env[k] }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,39 @@
-// Package iris is all that Plimsoll knows of InterSystems IRIS: its traits, and in the packages
-// below its model, its live source, its rules and its real server.
+// Package iris is all that Plimsoll knows of InterSystems IRIS: this file names its parts, which are
+// in the packages below.
 package iris
 
-import "plimsoll/internal/engine/iris/model"
+import (
+	"embed"
+
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/engine/iris/advise"
+	"plimsoll/internal/engine/iris/judge"
+	"plimsoll/internal/engine/iris/model"
+	"plimsoll/internal/engine/parts"
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+//go:embed profiles/*.yaml
+var profiles embed.FS
+
+// monitor is the web application whose page /metrics is. By default it asks nobody who they are
+// (InterSystems IRIS documentation, "Monitoring InterSystems IRIS via REST").
+const monitor = "/api/monitor"
 
 // Engine is InterSystems IRIS.
-type Engine struct{ model.Facets }
+var Engine = parts.Engine{
+	Engine: model.Spec,
+	Source: sources.Engine{Exporters: []exposition.Exporter{{
+		Engine: "iris", Prefix: "iris", Product: "IRIS", Page: monitor + "/metrics", Below: monitor,
+		Refused: "IRIS lets in whom its web application " + monitor + " does (Management Portal: System Administration, Security, Applications, Web Applications: allowed authentication methods, and the resource it requires): give such a user by " +
+			source.EnvUser + " and " + source.EnvPassword,
+	}}},
+	Rules:      judge.Knowledge,
+	Fit:        &fit.Engine{Fit: advise.Fit},
+	Plan:       advise.Plan,
+	Deployment: advise.Deployment,
+	Container:  advise.Container,
+	Profiles:   profiles,
+}

@@ -1,8 +1,68 @@
-// Package mongodb is all that Plimsoll knows of MongoDB: its traits, and in the packages below its
-// model, its live source, its rules and its real server.
+// Package mongodb is all that Plimsoll knows of MongoDB: this file names its parts, which are in the
+// packages below.
 package mongodb
 
-import "plimsoll/internal/engine/mongodb/model"
+import (
+	"context"
+	"embed"
+
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/engine/mongodb/advise"
+	"plimsoll/internal/engine/mongodb/judge"
+	"plimsoll/internal/engine/mongodb/live"
+	"plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/engine/mongodb/names"
+	"plimsoll/internal/engine/parts"
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+//go:embed profiles/*.yaml
+var profiles embed.FS
 
 // Engine is MongoDB.
-type Engine struct{ model.Facets }
+var Engine = parts.Engine{
+	Engine: model.Spec,
+	Source: sources.Engine{
+		Schemes: []string{"mongodb", "mongodb+srv"}, Port: "27017",
+		Open: func(ctx context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
+			return live.Open(ctx, address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
+		},
+		Captures: []sources.Capture{{
+			Name: "MongoDB's diagnostic data", Holds: "MongoDB's metrics.* files, in it or in its diagnostic.data",
+			Whole: "the whole diagnostic.data folder", Sniff: ftdc.Sniff,
+			Open: func(path string) (source.Source, error) { return ftdc.Open(path, names.Server) },
+		}},
+		// percona/mongodb_exporter's page.
+		Exporters: []exposition.Exporter{{Engine: "mongodb", Prefix: "mongodb", VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"}},
+		Looks:     looks,
+	},
+	Rules: judge.Knowledge,
+	Fit: &fit.Engine{
+		Fit: advise.Fit, LogSyncs: advise.LogSyncs,
+		DeviceMetric: "mongodb_sys_disks_writes", DeviceMetricFrom: "diagnostic.data of a mongod on Linux",
+	},
+	Plan:       advise.Plan,
+	Deployment: advise.Deployment,
+	Container:  advise.Container,
+	Profiles:   profiles,
+}
+
+var looks = []sources.Look{
+	// WT_BLOCK_MAGIC, 120897 in little endian (WiredTiger: block.h).
+	{Is: sources.Starts("\x41\xd8\x01\x00"), Text: "is one of WiredTiger's own files: give the diagnostic.data folder that lies in the dbPath"},
+	{
+		Is:   sources.Matches(`(?m)^insert +query +update +delete +getmore +command`),
+		Text: "is mongostat's output, which has rates but no latencies: give the diagnostic.data folder of the same server, which mongod writes by itself",
+	},
+	{
+		Is:   sources.Matches(`^\{"t":\{"\$date"`),
+		Text: "is a mongod log, which tells slow operations but no disk or cache figures: give the diagnostic.data folder of the same server",
+	},
+	{
+		Is:   sources.Matches(`^\d{4}-\d\d-\d\dT[\d:.+-]+Z? +[IWEFD]\d? +[A-Z]+ `),
+		Text: "is a mongod log of before 4.4, which tells no disk or cache figures: give the diagnostic.data folder of the same server",
+	},
+}

@@ -22,12 +22,11 @@ import (
 	"plimsoll/internal/engine/mongodb/server"
 	"plimsoll/internal/engine/mongodb/worker"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
 
-func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, mongodb.Engine{})) }
+func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, &mongodb.Engine)) }
 
 // text is a scenario of the engine alone, with a journal of small files.
 const text = `plimsoll: 1
@@ -76,7 +75,7 @@ func TestRolloutKilledRealMongod(t *testing.T) {
 
 func parsed(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
-	sc, err := scenario.NewLanguage([]engine.Engine{mongodb.Engine{}}).Parse("test.yaml", []byte(text), nil)
+	sc, err := scenario.NewLanguage([]*scenario.Engine{&mongodb.Engine.Engine}).Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

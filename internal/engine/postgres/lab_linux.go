@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"plimsoll/internal/engine/postgres/advise"
 	"plimsoll/internal/engine/postgres/model"
 	"plimsoll/internal/engine/postgres/server"
 	"plimsoll/internal/lab"
@@ -8,15 +9,15 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// NewServer implements lab.Engine.
-func (Engine) NewServer(sc *scenario.Scenario) (lab.Server, error) {
-	return server.New(*scenario.ConfigOf[*model.Config](sc))
-}
-
-// Addresses implements existing.Engine.
-func (Engine) Addresses() existing.Addresses { return server.Addresses }
-
-// NewExisting implements existing.Engine.
-func (Engine) NewExisting(sc *scenario.Scenario, opt existing.Options) (existing.Server, error) {
-	return server.NewExisting(*scenario.ConfigOf[*model.Config](sc), opt)
+func init() {
+	Engine.Rollout = advise.Procedure
+	Engine.Lab = &lab.Engine{New: func(sc *scenario.Scenario) (lab.Server, error) {
+		return server.New(*scenario.ConfigOf[*model.Config](sc))
+	}}
+	Engine.Existing = &existing.Engine{
+		Addresses: server.Addresses,
+		New: func(sc *scenario.Scenario, opt existing.Options) (existing.Server, error) {
+			return server.NewExisting(*scenario.ConfigOf[*model.Config](sc), opt)
+		},
+	}
 }

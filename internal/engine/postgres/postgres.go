@@ -1,8 +1,53 @@
-// Package postgres is all that Plimsoll knows of PostgreSQL: its traits, and in the packages below
-// its model, its live source, its rules and its real server.
+// Package postgres is all that Plimsoll knows of PostgreSQL: this file names its parts, which are in
+// the packages below.
 package postgres
 
-import "plimsoll/internal/engine/postgres/model"
+import (
+	"context"
+	"embed"
+
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/engine/parts"
+	"plimsoll/internal/engine/postgres/advise"
+	"plimsoll/internal/engine/postgres/fsynctext"
+	"plimsoll/internal/engine/postgres/judge"
+	"plimsoll/internal/engine/postgres/live"
+	"plimsoll/internal/engine/postgres/model"
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+//go:embed profiles/*.yaml
+var profiles embed.FS
 
 // Engine is PostgreSQL.
-type Engine struct{ model.Facets }
+var Engine = parts.Engine{
+	Engine: model.Spec,
+	Source: sources.Engine{
+		Schemes: []string{"postgres", "postgresql"}, Port: "5432", // libpq takes both
+		Open: func(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
+			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
+		},
+		// What PostgreSQL's own benchmark of syncs printed.
+		Captures: []sources.Capture{{Name: "a report of pg_test_fsync", Whole: "the text itself", Sniff: fsynctext.Sniff, Open: fsynctext.Format.Open}},
+		// postgres_exporter's page.
+		Exporters: []exposition.Exporter{{Engine: "postgres", Prefix: "pg", VersionMetric: "pg_static", VersionLabel: "short_version"}},
+		Looks: []sources.Look{
+			{
+				Is:   sources.Matches(`(?m)^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\].*(LOG|ERROR|FATAL|WARNING|STATEMENT): `),
+				Text: "is a PostgreSQL log: give what its exporter shows under /metrics, and an iostat log",
+			},
+			{
+				Is:   sources.Matches(`(?m)^progress: [\d.]+ s, [\d.]+ tps, `),
+				Text: "is pgbench's progress, which has the clients' side only: run plimsoll record postgres://HOST host --out FOLDER meanwhile and give the folder",
+			},
+		},
+	},
+	Rules:      judge.Knowledge,
+	Fit:        &fit.Engine{Fit: advise.Fit},
+	Plan:       advise.Plan,
+	Deployment: advise.Deployment,
+	Container:  advise.Container,
+	Profiles:   profiles,
+}

@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/lab/process"
 )
 
-func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, postgres.Engine{})) }
+func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, &postgres.Engine)) }
 
 // plan moves the WAL to a volume of its own.
 const plan = `{"version": 1, "scenario": {"file": "db.yaml", "text": "plimsoll: 1\nname: db\nhost: {cores: 4, memory: 16GiB}\nvolumes: {data: {type: gp3, size: 100GiB}}\nengine: {postgres: {}}\nworkload: {preset: pgbench}\n"},

@@ -7,7 +7,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// NewServer implements lab.Engine.
-func (Engine) NewServer(sc *scenario.Scenario) (lab.Server, error) {
-	return server.New(*scenario.ConfigOf[*model.Config](sc))
+func init() {
+	Engine.Lab = &lab.Engine{New: func(sc *scenario.Scenario) (lab.Server, error) {
+		return server.New(*scenario.ConfigOf[*model.Config](sc))
+	}}
 }

@@ -1,8 +1,20 @@
-// Package streams is all that Plimsoll knows of I/O streams: its traits, and in the packages below
-// its model, its live source, its rules and its real server.
+// Package streams is all that Plimsoll knows of I/O streams: this file names its parts, which are in
+// the packages below.
 package streams
 
-import "plimsoll/internal/engine/streams/model"
+import (
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/engine/parts"
+	"plimsoll/internal/engine/streams/advise"
+	"plimsoll/internal/engine/streams/model"
+)
 
-// Engine is I/O streams.
-type Engine struct{ model.Facets }
+// Engine is I/O streams. They are no database: nothing judges their recordings, and a benchmark has
+// no configuration of its own.
+var Engine = parts.Engine{
+	Engine:     model.Spec,
+	Fit:        &fit.Engine{Fit: advise.Fit},
+	Plan:       advise.Plan,
+	Deployment: func() emit.Deployment { return emit.Deployment{} },
+}

@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	pack     = rules.NewPack(engines.All())
-	language = scenario.NewLanguage(engines.All())
+	pack     = rules.NewPack(engines.All().Rules())
+	language = scenario.NewLanguage(engines.All().Models())
 )
 
 // samplings are those of a live source, of the usual exporter and of the usual Prometheus.

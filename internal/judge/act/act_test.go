@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-var pack = rules.NewPack(engines.All())
+var pack = rules.NewPack(engines.All().Rules())
 
 // All advice has a remedy or says why no command carries it out.
 func TestAdviceHasCommands(t *testing.T) {

@@ -197,7 +197,7 @@ func TestFieldDips(t *testing.T) {
 // fieldReport diagnoses a file.
 func fieldReport(t *testing.T, path string) *diagnose.Report {
 	t.Helper()
-	input, err := sources.For(engines.All()).Open(t.Context(), path, sources.OpenOptions{})
+	input, err := sources.For(engines.All().Sources()).Open(t.Context(), path, sources.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

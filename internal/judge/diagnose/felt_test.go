@@ -18,7 +18,7 @@ import (
 func TestFeltIsWhatIsJudged(t *testing.T) {
 	var in []recording.Reader
 	for _, name := range []string{"postgres.prom.gz", "node.prom.gz", "iostat.log"} {
-		input, err := sources.For(engines.All()).Open(t.Context(), "../../../examples/postgres-checkpoint/"+name, sources.OpenOptions{})
+		input, err := sources.For(engines.All().Sources()).Open(t.Context(), "../../../examples/postgres-checkpoint/"+name, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

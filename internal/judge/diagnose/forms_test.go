@@ -153,7 +153,7 @@ func iostat(t *testing.T, step, length time.Duration, device string, of func(s f
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	input, err := sources.For(engines.All()).Open(t.Context(), path, sources.OpenOptions{})
+	input, err := sources.For(engines.All().Sources()).Open(t.Context(), path, sources.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestLayersOfTheField(t *testing.T) {
 		if _, err := os.Stat(folder + name); err != nil {
 			t.Skip("no field data next to the checkout")
 		}
-		input, err := sources.For(engines.All()).Open(t.Context(), folder+name, sources.OpenOptions{})
+		input, err := sources.For(engines.All().Sources()).Open(t.Context(), folder+name, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,4 +6,4 @@ import (
 )
 
 // pack is every rule that there is.
-var pack = rules.NewPack(engines.All())
+var pack = rules.NewPack(engines.All().Rules())

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	pack  = rules.NewPack(engines.All())
+	pack  = rules.NewPack(engines.All().Rules())
 	began = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 )
 

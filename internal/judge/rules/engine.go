@@ -7,11 +7,6 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An Engine is a storage engine whose recordings can be judged.
-type Engine interface {
-	Rules() Knowledge
-}
-
 // Knowledge is what the pack takes from an engine's folder. A field that is not set is something
 // the engine does not report.
 type Knowledge struct {
@@ -19,7 +14,7 @@ type Knowledge struct {
 	Database, Product string
 	// Programs are the names of the engine's processes, at most 15 bytes as the kernel has them.
 	Programs []string
-	// Scheme is that of the addresses of its live source; "" if it has none. The pack sets it.
+	// Scheme is that of the addresses of its live source; "" if it has none. The list of engines sets it.
 	Scheme string
 	// Anchor is a signal with few series that every recording of this engine has, and no other
 	// engine's.

@@ -22,20 +22,11 @@ type Pack struct {
 	wanted  func() func(metric string) bool
 }
 
-// NewPack makes the pack of the core and of those engines that are an [Engine]. It panics if two
-// signals or two rules have one name, or if a rule or a signal is invalid: the pack is part of the
-// program, and each of its tests makes one.
-func NewPack[E any](engines []E) *Pack {
-	p := &Pack{byName: map[string]*Signal{}}
-	for _, e := range engines {
-		if known, ok := any(e).(Engine); ok {
-			k := known.Rules()
-			if live, ok := any(e).(interface{ Schemes() []string }); ok && len(live.Schemes()) > 0 {
-				k.Scheme = live.Schemes()[0]
-			}
-			p.engines = append(p.engines, k)
-		}
-	}
+// NewPack makes the pack of the core and of some engines. It panics if two signals or two rules have
+// one name, or if a rule or a signal is invalid: the pack is part of the program, and each of its
+// tests makes one.
+func NewPack(engines []Knowledge) *Pack {
+	p := &Pack{engines: engines, byName: map[string]*Signal{}}
 	p.addSignals()
 	p.addRules()
 	p.wanted = sync.OnceValue(p.readWanted)

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/judge/rules"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -94,8 +94,8 @@ func TestWantedCoversSignals(t *testing.T) {
 // Rules name a database as recordings and scenarios do.
 func TestEnginesAreCalledAsElsewhere(t *testing.T) {
 	for _, e := range pack.Engines() {
-		known := func(x engine.Engine) bool {
-			return x.Traits().Database == e.Database && x.Traits().Product == e.Product
+		known := func(x *parts.Engine) bool {
+			return x.Database == e.Database && x.Product == e.Product
 		}
 		if !slices.ContainsFunc(engines.All(), known) {
 			t.Errorf("%s (%s) is no engine's name", e.Database, e.Product)

@@ -50,15 +50,12 @@ type Intent struct {
 	Inspection *Inspection
 }
 
-// A loader is a [scenario.Config] that knows how many rows are loaded before the first operation.
-type loader interface{ Loaded() int64 }
-
 // IntentOf computes what a scenario does to a server.
 func IntentOf(a *Address, name string, sc *scenario.Scenario, seen *Inspection) *Intent {
 	w := sc.Workloads()
 	in := &Intent{Address: a, Name: name, Inspection: seen, Loaded: int64(w.Documents()), Within: span(sc)}
-	if l, ok := sc.Engine.Config.(loader); ok {
-		in.Loaded = max(in.Loaded, l.Loaded())
+	if loaded := sc.Engine.Loaded; loaded != nil {
+		in.Loaded = max(in.Loaded, loaded(sc.Engine.Config))
 	}
 	size := w.DocumentSize()
 	in.Bytes = units.Size(float64(in.Loaded) * float64(size))

@@ -9,13 +9,6 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A PerfEngine can check its servers by the criteria of the engine's own tools.
-type PerfEngine interface {
-	Engine
-	// NewPerfCheck prepares a check. It sends nothing yet.
-	NewPerfCheck(opt Options, load PerfLoad) (PerfCheck, error)
-}
-
 // A PerfLoad is the load of a check.
 type PerfLoad struct {
 	Name     string // s, m, l or xl
@@ -26,17 +19,19 @@ type PerfLoad struct {
 }
 
 // A PerfCheck is one check of a server.
-type PerfCheck interface {
+type PerfCheck struct {
 	// Inspect connects and reports what the check is going to do; it writes nothing.
-	Inspect(ctx context.Context) (*Intent, error)
+	Inspect func(ctx context.Context) (*Intent, error)
 	// Run runs the check and removes what it created, however it ends.
-	Run(ctx context.Context) (PerfResult, error)
+	Run func(ctx context.Context) (*PerfResult, error)
 }
 
-// A PerfResult is the outcome of a check. Its JSON is one of the engine's contracts.
-type PerfResult interface {
+// A PerfResult is the outcome of a check.
+type PerfResult struct {
+	// JSON is one of the engine's contracts.
+	JSON any
 	// Met reports whether no criterion failed.
-	Met() bool
+	Met bool
 	// Document is the result for people.
-	Document() *document.Document
+	Document *document.Document
 }

@@ -13,12 +13,13 @@ import (
 )
 
 // An Engine is one whose existing servers a run can use.
-type Engine interface {
-	engine.Engine
-	// Addresses describes the addresses of its servers.
-	Addresses() Addresses
-	// NewExisting prepares a run's use of a server. It sends nothing yet.
-	NewExisting(sc *scenario.Scenario, opt Options) (Server, error)
+type Engine struct {
+	Addresses Addresses
+	// New prepares a run's use of a server. It sends nothing yet.
+	New func(sc *scenario.Scenario, opt Options) (Server, error)
+	// NewPerfCheck prepares a check of a server by the criteria of the engine's own tools, and sends
+	// nothing yet; nil: there are none.
+	NewPerfCheck func(opt Options, load PerfLoad) (*PerfCheck, error)
 }
 
 // Addresses describes how the servers of an engine are addressed.
@@ -83,11 +84,11 @@ type Inspection struct {
 // Kinds are the kinds of addresses of all engines, in the order of the engines' names.
 type Kinds []Addresses
 
-// KindsOf returns the kinds of those engines that support existing servers.
-func KindsOf(all []engine.Engine) Kinds {
+// KindsOf returns the kinds of some engines.
+func KindsOf(able []engine.With[*Engine]) Kinds {
 	var k Kinds
-	for _, e := range engine.Facets[Engine](all) {
-		k = append(k, e.Addresses())
+	for _, e := range able {
+		k = append(k, e.Part.Addresses)
 	}
 	slices.SortFunc(k, func(a, b Addresses) int { return strings.Compare(a.Engine, b.Engine) })
 	return k

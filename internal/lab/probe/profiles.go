@@ -15,29 +15,19 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/yamltree"
-	"plimsoll/internal/model/engine"
 )
 
 //go:embed profiles/*.yaml
 var general embed.FS
 
-// A Profiler is an engine with profiles of its I/O: files profiles/NAME.yaml.
-type Profiler interface {
-	engine.Engine
-	Profiles() fs.FS
-}
-
 // Profiles are the texts of built-in profiles by their names.
 type Profiles map[string][]byte
 
-// ProfilesOf returns the profiles of the engines in a list, and those that belong to no engine.
-func ProfilesOf(all []engine.Engine) (Profiles, error) {
-	folders := []fs.FS{general}
-	for _, e := range engine.Facets[Profiler](all) {
-		folders = append(folders, e.Profiles())
-	}
+// ProfilesOf returns the profiles of some engines, each with files profiles/NAME.yaml, and those that
+// belong to no engine.
+func ProfilesOf(engines []fs.FS) (Profiles, error) {
 	l := Profiles{}
-	for _, folder := range folders {
+	for _, folder := range append([]fs.FS{general}, engines...) {
 		files, err := fs.Glob(folder, "profiles/*.yaml")
 		if err != nil {
 			return nil, err

@@ -53,7 +53,7 @@ func parsed(t *testing.T, engine string) *scenario.Scenario {
 
 func parsedAddress(t *testing.T, text string) *existing.Address {
 	t.Helper()
-	a, err := existing.KindsOf(engines.All()).Parse(text, func(string) string { return "" })
+	a, err := existing.KindsOf(engines.All().Existing()).Parse(text, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ type Options struct {
 	// Existing says that Server is an existing server; nil: mount volumes and start an engine on
 	// them.
 	Existing *Existing
-	Engines  []engine.Engine
+	Engines  []engine.With[*lab.Engine]
 	// Server makes the engine; nil: the scenario's.
 	Server func(sc *scenario.Scenario) (lab.Server, error)
 	// Daemon is how to start the process that serves the volumes; nil: this program's `lab serve`.

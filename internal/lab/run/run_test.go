@@ -86,7 +86,7 @@ func options(t *testing.T, text string, server lab.Server) (*scenario.Scenario, 
 		mount.Root = before
 	})
 	return sc, Options{
-		Engines: engines.All(),
+		Engines: engines.All().Labs(),
 		File:    file, Daemon: []string{os.Args[0]}, Log: func(line string) { t.Log(line) },
 		Server: func(*scenario.Scenario) (lab.Server, error) { return server, nil },
 	}
@@ -299,7 +299,7 @@ func TestNoSuchServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), sc, Options{Engines: engines.All()}); err == nil || !strings.Contains(err.Error(), "the lab cannot run iris") {
+	if _, err := Run(t.Context(), sc, Options{Engines: engines.All().Labs()}); err == nil || !strings.Contains(err.Error(), "the lab cannot run iris") {
 		t.Error(err)
 	}
 }

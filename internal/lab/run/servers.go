@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-func newServer(all []engine.Engine, sc *scenario.Scenario) (lab.Server, error) {
-	e, err := engine.Facet[lab.Engine](all, sc.Engine.Name(), "run in the lab")
+func newServer(able []engine.With[*lab.Engine], sc *scenario.Scenario) (lab.Server, error) {
+	e, err := engine.Find(able, sc.Engine.Name(), "run in the lab")
 	var lack *engine.LackError
 	if errors.As(err, &lack) {
 		slices.Sort(lack.Have)
@@ -23,5 +23,5 @@ func newServer(all []engine.Engine, sc *scenario.Scenario) (lab.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.NewServer(sc)
+	return e.Part.New(sc)
 }

@@ -6,9 +6,8 @@ import (
 	mongodb "plimsoll/internal/engine/mongodb/model"
 	postgres "plimsoll/internal/engine/postgres/model"
 	streams "plimsoll/internal/engine/streams/model"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
 // language is what scenarios in these tests may contain.
-var language = scenario.NewLanguage([]engine.Engine{mongodb.Facets{}, etcd.Facets{}, postgres.Facets{}, iris.Facets{}, streams.Facets{}})
+var language = scenario.NewLanguage([]*scenario.Engine{&mongodb.Spec, &etcd.Spec, &postgres.Spec, &iris.Spec, &streams.Spec})

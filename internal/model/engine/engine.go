@@ -136,15 +136,25 @@ type Figure struct {
 	Unit  string
 }
 
-// A DirtyCounter is an engine with a series for the bytes that its cache has yet to write.
-type DirtyCounter interface {
-	// DirtyMetric is the name of the series, in bytes.
-	DirtyMetric() string
+// Reporting reads an engine's figures. They cover the run since the last reset, which ends the
+// warm-up.
+type Reporting struct {
+	Figures func(Model) []Figure
+	Reset   func(Model)
 }
 
-// A Reporter is an engine with figures. They cover the run since the last call of ResetFigures,
-// which ends the warm-up.
-type Reporter interface {
-	Figures() []Figure
-	ResetFigures()
+// Evidence says what an engine's model was compared with.
+type Evidence struct {
+	// Measured reports whether the engine's runs are part of simulate's table of accuracy.
+	Measured bool
+	// Text says in a clause how accurate the model is, or why that is not known.
+	Text string
+}
+
+// Queries are PromQL over a recording of a run; $span is replaced by the run's length. A figure
+// that cannot be queried is empty.
+type Queries struct {
+	CycleMedian string // median duration of a cycle in seconds, or the nearest equivalent
+	CycleNote   string // how that differs from a median, in a sentence
+	DirtyMax    string // most dirty bytes in the engine's own cache
 }

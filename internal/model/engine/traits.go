@@ -6,15 +6,11 @@ import (
 	"strings"
 )
 
-// An Engine is everything the program knows about one storage engine: one folder under
-// internal/engine.
-//
-// A core (scenarios, simulation, rules, plans, the lab, ...) never names one. It declares a small
-// interface with what it must know. Engines implement the interfaces they can, and [Facets] finds
-// those that do. If an engine lacks a facet, [LackError] says so; the engine is never treated as
-// some other engine.
-type Engine interface {
-	Traits() Traits
+// With is an engine's traits with what one core needs of it: the fit, the plan, the lab, ... Cores
+// never name an engine: they are given the engines that have their part.
+type With[P any] struct {
+	Traits
+	Part P
 }
 
 // Traits are what every part of the program may know about an engine, as data.
@@ -55,32 +51,17 @@ func (t Traits) Log() string {
 	return ""
 }
 
-// Facets returns the engines that implement a core's interface, in the list's order.
-func Facets[T any](all []Engine) []T {
-	var out []T
-	for _, e := range all {
-		if f, ok := e.(T); ok {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// Facet returns a core's facet of the engine with a key. The error is a [*LackError] if the engine
-// lacks the facet or no engine has that key.
-func Facet[T any](all []Engine, key, verb string) (T, error) {
-	var none T
+// Find returns the engine with a key among those that have a part. The error is a [*LackError]: an
+// engine without the part is never treated as some other engine.
+func Find[P any](able []With[P], key, verb string) (With[P], error) {
 	var have []string
-	for _, e := range all {
-		f, ok := e.(T)
-		if ok && e.Traits().Key == key {
-			return f, nil
+	for _, e := range able {
+		if e.Key == key {
+			return e, nil
 		}
-		if ok {
-			have = append(have, e.Traits().Key)
-		}
+		have = append(have, e.Key)
 	}
-	return none, &LackError{Key: key, Verb: verb, Have: have}
+	return With[P]{}, &LackError{Key: key, Verb: verb, Have: have}
 }
 
 // A LackError says that an engine cannot do what a verb asks.

@@ -330,14 +330,13 @@ func (c *checker) operations(load *workload.Workload) {
 }
 
 func (c *checker) members() {
-	cluster, ok := c.Engine.Config.(Cluster)
-	if len(c.Members) > 0 && !ok && len(c.chosen) == 1 {
+	if len(c.Members) > 0 && !c.isCluster() && len(c.chosen) == 1 {
 		c.add(diagnostics.Problem{Field: "members", Text: c.Engine.Name() + " has no members here; " + strings.Join(c.clusters(), " and ") + " has"})
 		return
 	}
 	for _, m := range c.Members {
 		k, err := strconv.Atoi(m.Name)
-		if err != nil || k < 1 || (ok && k > cluster.MemberCount()) {
+		if err != nil || k < 1 || (c.isCluster() && k > c.MemberCount()) {
 			c.add(diagnostics.Problem{Field: "members." + m.Name, Text: fmt.Sprintf("there is no such member: they are 1 to %d", c.MemberCount())})
 		}
 	}

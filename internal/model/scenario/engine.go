@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
@@ -13,11 +14,37 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// An Engine is what a scenario needs of a storage engine.
-type Engine interface {
-	engine.Engine
+// An Engine is what scenarios and the simulator need of a storage engine. Its functions take
+// settings that NewConfig made.
+type Engine struct {
+	engine.Traits
 	// NewConfig returns settings with the engine's defaults: a pointer to a struct with YAML tags.
-	NewConfig() Config
+	NewConfig func() Config
+	// NewModel makes the engine from settings that Check accepted.
+	NewModel func(cfg Config, env *engine.Env) (engine.Model, error)
+	// Evidence says what the model was compared with.
+	Evidence engine.Evidence
+
+	// CyclePeriod is the longest time from the start of one checkpoint, or its equivalent, to the
+	// start of the next, without the time that it takes itself; nil if they are not at fixed times.
+	CyclePeriod func(cfg Config) time.Duration
+	// Cluster is set if the engine runs on several machines.
+	Cluster *Cluster
+	// Lacks reports that with these settings the engine does not use one of the volumes in its
+	// traits; nil: it uses all.
+	Lacks func(cfg Config, volume string) bool
+	// Loaded is how many rows there are before the first operation; nil: as many as the workload has
+	// documents.
+	Loaded func(cfg Config) int64
+	// SourceFacts are facts that settings add to a recording's source; nil: none.
+	SourceFacts func(cfg Config) map[string]string
+	// Queries find a result's figures in the engine's recordings.
+	Queries engine.Queries
+	// DirtyMetric is the model's series for the bytes that its cache has yet to write; "" if there
+	// is none.
+	DirtyMetric string
+	// Reporting reads what the model reports about a run besides its series; nil: nothing.
+	Reporting *engine.Reporting
 }
 
 // A Config is an engine's settings in a scenario.
@@ -35,16 +62,10 @@ type Config interface {
 	Fill(from *Filling)
 }
 
-// A Cluster is the Config of an engine that runs on several machines. Their names are m1, m2, ...
-type Cluster interface {
-	Config
-	MemberCount() int
-}
-
-// A Lacker is a Config with which the engine needs only some of the volumes in its traits.
-type Lacker interface {
-	Config
-	Lacks(volume string) bool
+// A Cluster is an engine on several machines. Their names are m1, m2, ...
+type Cluster struct {
+	// Members is how many there are, and Leader is the number of the one that leads, from 1.
+	Members, Leader func(cfg Config) int
 }
 
 // A Filling is the source from which an engine's settings are completed.
@@ -65,10 +86,8 @@ func (f *Filling) Blame(setting, field string) { f.blamed[setting] = field }
 
 // A Chosen engine is the one that a scenario names, with its settings. The zero Chosen is none.
 type Chosen struct {
-	Engine
+	*Engine
 	Config Config
-
-	all []engine.Engine // that could have been chosen
 }
 
 // Name is the engine's key in a scenario: "wiredtiger"; "" if none is chosen.
@@ -76,7 +95,7 @@ func (c *Chosen) Name() string {
 	if c.Engine == nil {
 		return ""
 	}
-	return c.Traits().Key
+	return c.Key
 }
 
 // Database is the product's name in recordings and rules: "mongodb"; "" if it is not a database.
@@ -84,14 +103,14 @@ func (c *Chosen) Database() string {
 	if c.Engine == nil {
 		return ""
 	}
-	return c.Traits().Database
+	return c.Traits.Database
 }
 
 // Volumes are those that the engine uses with these settings, in the order of its traits.
 func (c *Chosen) Volumes() []engine.Role {
-	roles := slices.Clone(c.Traits().Volumes)
-	if l, ok := c.Config.(Lacker); ok {
-		roles = slices.DeleteFunc(roles, func(r engine.Role) bool { return l.Lacks(r.Name) })
+	roles := slices.Clone(c.Traits.Volumes)
+	if c.Lacks != nil {
+		roles = slices.DeleteFunc(roles, func(r engine.Role) bool { return c.Lacks(c.Config, r.Name) })
 	}
 	return roles
 }
@@ -100,12 +119,6 @@ func (c *Chosen) Volumes() []engine.Role {
 func ConfigOf[T Config](s *Scenario) T {
 	c, _ := s.Engine.Config.(T)
 	return c
-}
-
-// Facet returns what a core needs of a scenario's engine to do something. The error is an
-// [*engine.LackError] that names the engines which can.
-func Facet[T any](s *Scenario, verb string) (T, error) {
-	return engine.Facet[T](s.Engine.all, s.Engine.Name(), verb)
 }
 
 func (c *checker) engine() {
@@ -164,7 +177,7 @@ func (c *checker) together() {
 		return
 	}
 	e := &c.chosen[0]
-	if key, size := e.Traits().Cache, e.Config.CacheSize(); size >= c.Host.Memory && key != "" {
+	if key, size := e.Cache, e.Config.CacheSize(); size >= c.Host.Memory && key != "" {
 		nearest := (c.Host.Memory/2 - c.Host.Memory/2%units.MiB)
 		c.add(diagnostics.Problem{
 			Field: "engine." + e.Name() + "." + key, Text: fmt.Sprintf("a cache of %s does not fit the host's memory", size.Exact()),

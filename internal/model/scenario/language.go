@@ -9,19 +9,17 @@ import (
 	"sync"
 
 	"plimsoll/internal/base/yamltree"
-	"plimsoll/internal/model/engine"
 )
 
 // A Language defines what scenarios may contain: the format, and the engines that they may name.
 type Language struct {
-	all    []engine.Engine
-	able   []Engine // all engines that scenarios may name
+	able   []*Engine // that scenarios may name
 	schema func() []byte
 }
 
 // NewLanguage makes the language of some engines.
-func NewLanguage(all []engine.Engine) *Language {
-	l := &Language{all: all, able: engine.Facets[Engine](all)}
+func NewLanguage(able []*Engine) *Language {
+	l := &Language{able: able}
 	l.schema = sync.OnceValue(l.makeSchema)
 	return l
 }
@@ -30,7 +28,7 @@ func NewLanguage(all []engine.Engine) *Language {
 func (l *Language) keys() []string {
 	out := make([]string, len(l.able))
 	for i, e := range l.able {
-		out[i] = e.Traits().Key
+		out[i] = e.Key
 	}
 	return out
 }
@@ -39,8 +37,8 @@ func (l *Language) keys() []string {
 func (l *Language) clusters() []string {
 	var out []string
 	for _, e := range l.able {
-		if _, ok := e.NewConfig().(Cluster); ok {
-			out = append(out, e.Traits().Key)
+		if e.Cluster != nil {
+			out = append(out, e.Key)
 		}
 	}
 	return out
@@ -113,7 +111,7 @@ func (l *Language) engines(d *yamltree.Decoder, chosen *[]Chosen) func(*yamltree
 		}
 		for i, key := range keys {
 			if cfg, ok := configs[key]; ok {
-				*chosen = append(*chosen, Chosen{l.able[i], cfg, l.all})
+				*chosen = append(*chosen, Chosen{l.able[i], cfg})
 			}
 		}
 		return true

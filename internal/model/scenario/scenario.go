@@ -104,10 +104,13 @@ func (s *Scenario) Workloads() *workload.Workload { return s.load }
 // Instance is the type of instance, nil if none is named.
 func (s *Scenario) Instance() *catalog.InstanceType { return s.instance }
 
+// isCluster reports whether the engine, if one is chosen, runs on several machines.
+func (s *Scenario) isCluster() bool { return s.Engine.Engine != nil && s.Engine.Cluster != nil }
+
 // MemberCount is how many machines there are: a cluster's members, else one.
 func (s *Scenario) MemberCount() int {
-	if c, ok := s.Engine.Config.(Cluster); ok {
-		return c.MemberCount()
+	if s.isCluster() {
+		return s.Engine.Cluster.Members(s.Engine.Config)
 	}
 	return 1
 }
@@ -115,7 +118,7 @@ func (s *Scenario) MemberCount() int {
 // MemberName is what member k's devices and series begin with, k from 1: "m1"; "" where the engine
 // runs on one machine.
 func (s *Scenario) MemberName(k int) string {
-	if _, ok := s.Engine.Config.(Cluster); ok {
+	if s.isCluster() {
 		return "m" + strconv.Itoa(k)
 	}
 	return ""

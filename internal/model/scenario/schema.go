@@ -31,9 +31,9 @@ func (l *Language) makeSchema() []byte {
 	m := &schemaMaker{language: l, defs: map[string]any{}, docs: map[string]string{}, engines: map[string]string{}}
 	m.readDocs("", fieldsText)
 	for _, e := range l.able {
-		key := e.Traits().Key
+		key := e.Key
 		m.engines[reflect.TypeOf(e.NewConfig()).Elem().PkgPath()] = key
-		m.readDocs(key+".", e.Traits().FieldDocs)
+		m.readDocs(key+".", e.FieldDocs)
 	}
 	root := m.object(reflect.TypeFor[Scenario]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -164,8 +164,8 @@ func (m *schemaMaker) object(t reflect.Type) map[string]any {
 	if t == reflect.TypeFor[Chosen]() {
 		for _, e := range m.language.able {
 			s := m.of(reflect.TypeOf(e.NewConfig()))
-			s["description"] = e.Traits().About
-			properties[e.Traits().Key] = s
+			s["description"] = e.About
+			properties[e.Key] = s
 		}
 		return map[string]any{
 			"type": []string{"object", "null"}, "additionalProperties": false, "properties": properties, "minProperties": 1, "maxProperties": 1,

@@ -21,12 +21,11 @@ import (
 	"github.com/goccy/go-yaml"
 
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
 // language is of all the engines.
-var language = scenario.NewLanguage(engines.All())
+var language = scenario.NewLanguage(engines.All().Models())
 
 var update = flag.Bool("update", false, "write fields.json and the golden files anew")
 
@@ -52,12 +51,12 @@ func TestFieldDocs(t *testing.T) {
 	structs(reflect.TypeFor[scenario.Scenario](), all)
 	delete(all, reflect.TypeFor[scenario.Chosen]())
 	holdDocs(t, all, "fields.json", scenario.FieldsText, reflect.Type.String)
-	for _, e := range engine.Facets[scenario.Engine](engines.All()) {
+	for _, e := range engines.All().Models() {
 		own := maps.Clone(all)
 		settings := reflect.TypeOf(e.NewConfig()).Elem()
 		structs(settings, own)
 		maps.DeleteFunc(own, func(t reflect.Type, _ bool) bool { return all[t] })
-		holdDocs(t, own, filepath.Join(folder(settings), "fields.json"), e.Traits().FieldDocs, reflect.Type.Name)
+		holdDocs(t, own, filepath.Join(folder(settings), "fields.json"), e.FieldDocs, reflect.Type.Name)
 	}
 }
 

@@ -42,13 +42,9 @@ func AccuracyOf(k Kind) Accuracy {
 	}
 }
 
-// errorBar describes the accuracy of a scenario's model; "" where nothing can simulate it.
+// errorBar describes the accuracy of a scenario's model.
 func errorBar(sc *scenario.Scenario) string {
-	e, err := scenario.Facet[Engine](sc, "be simulated")
-	if err != nil {
-		return ""
-	}
-	d, p, own := AccuracyOf(Duration), AccuracyOf(P99), e.Evidence()
+	d, p, own := AccuracyOf(Duration), AccuracyOf(P99), sc.Engine.Evidence
 	if !own.Measured {
 		return own.Text
 	}

@@ -43,20 +43,12 @@ const (
 	busyCPU      = 0.5
 )
 
-// Periodic is implemented by engines with checkpoints, or their equivalent, at fixed times.
-type Periodic interface {
-	// CyclePeriod is the longest time from the start of one to the start of the next, without the time
-	// that it takes itself.
-	CyclePeriod(cfg scenario.Config) time.Duration
-}
-
 // CyclePeriod returns the time between a scenario's checkpoints; 0 if none have to be expected.
 func CyclePeriod(sc *scenario.Scenario) time.Duration {
-	e, ok := sc.Engine.Engine.(Periodic)
-	if load := sc.Workloads(); !ok || load == nil || load.Writes() == 0 {
+	if load := sc.Workloads(); sc.Engine.CyclePeriod == nil || load == nil || load.Writes() == 0 {
 		return 0
 	}
-	return e.CyclePeriod(sc.Engine.Config)
+	return sc.Engine.CyclePeriod(sc.Engine.Config)
 }
 
 // LongEnough returns how long a run has to be to see at least two checkpoints: three periods.

@@ -35,16 +35,10 @@ func CreditsOf(sc *scenario.Scenario, r *Result) []Credit {
 	return append(out, machine...)
 }
 
-// A Led is a [scenario.Cluster] of which one member does more than the others.
-type Led interface {
-	scenario.Cluster
-	// LeadingMember is its number, from 1.
-	LeadingMember() int
-}
-
 // feltCredit is the credit whose end clients feel first, nil if none do. A cluster does not wait for a
 // minority of its members, unless its leader is among them.
 func feltCredit(sc *scenario.Scenario, r *Result) *Credit {
+	cluster := sc.Engine.Cluster
 	var first []Credit // of each member whose credits run out
 	for k := 1; k <= sc.MemberCount(); k++ {
 		all := append(volumeCredits(sc, r, k), machineCredits(sc, r, k)...)
@@ -52,13 +46,13 @@ func feltCredit(sc *scenario.Scenario, r *Result) *Credit {
 			continue
 		}
 		one := slices.MinFunc(all, func(a, b Credit) int { return cmp.Compare(a.Empty, b.Empty) })
-		if led, ok := sc.Engine.Config.(Led); ok && led.LeadingMember() == k {
+		if cluster != nil && cluster.Leader(sc.Engine.Config) == k {
 			return &one
 		}
 		first = append(first, one)
 	}
 	minority := 0
-	if _, ok := sc.Engine.Config.(scenario.Cluster); ok {
+	if cluster != nil {
 		minority = (sc.MemberCount() - 1) / 2
 	}
 	if len(first) <= minority {

@@ -48,7 +48,7 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	span := float64(o.End-o.From) / 1e9
 	cycles := cyclesIn(o.Cycles, o.From)
 	r := &Result{
-		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Traits().Cycle, Queries: QueriesOf(sc), Seed: uint64(sc.Seed),
+		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle, Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
 		Seconds: span, WarmupSeconds: float64(o.From) / 1e9, OpenLoop: !sc.Workloads().IsClosed(),
 		AskedPerSec: float64(o.Asked) / span, DonePerSec: float64(m.doneInside) / span,
 		Unanswered: max(o.Asked-answered, 0), Refused: o.Refused,

@@ -66,8 +66,8 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 		report(progress, at, end)
 	}
 	s.clock.Run(from)
-	if r, ok := s.engine.(engine.Reporter); ok {
-		r.ResetFigures()
+	if s.reporting != nil {
+		s.reporting.Reset(s.engine)
 	}
 	if err := p.sample(ctx); err != nil {
 		return err
@@ -116,8 +116,8 @@ func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant
 		facts["instance_type"] = sc.Host.Instance
 	}
 	maps.Copy(facts, sc.DeviceFacts())
-	if d, ok := sc.Engine.Config.(Describer); ok {
-		maps.Copy(facts, d.SourceFacts())
+	if sc.Engine.SourceFacts != nil {
+		maps.Copy(facts, sc.Engine.SourceFacts(sc.Engine.Config))
 	}
 	return recording.Source{
 		Kind: "simulation", Name: sc.Name, Engine: sc.Engine.Database(),

@@ -68,12 +68,9 @@ func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer
 	p := &sampler{system: s, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs, dirtyAt: -1}
 	cells := len(m.series.Cells)
 	p.engineDirty, p.hostDirty = make([]float64, cells), make([]float64, cells)
-	own, dirty := s.engine.Metrics(), ""
-	if d, ok := s.engine.(engine.DirtyCounter); ok {
-		dirty = d.DirtyMetric()
-	}
+	own := s.engine.Metrics()
 	for i, x := range own {
-		if x.Name == dirty {
+		if x.Name == s.dirtyMetric {
 			p.dirtyAt = i
 		}
 		p.column(x.Name, x.Labels, nil)

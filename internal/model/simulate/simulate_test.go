@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-var language = scenario.NewLanguage(engines.All())
+var language = scenario.NewLanguage(engines.All().Models())
 
 var update = flag.Bool("update", false, "write golden files anew")
 

@@ -18,7 +18,7 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	span := float64(m.end-m.from) / 1e9
 	cycles := cyclesIn(s.engine.Cycles(), m.from)
 	r := &Result{
-		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Traits().Cycle, Queries: QueriesOf(sc), Seed: uint64(sc.Seed),
+		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle, Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
 		Seconds: span, WarmupSeconds: float64(m.from) / 1e9,
 		OpenLoop:   !sc.Workloads().IsClosed(),
 		DonePerSec: float64(m.doneInside) / span,
@@ -35,7 +35,7 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
 	r.Volumes = sumVolumes(s, p, span)
 	r.Waits = sumWaits(m, &r.Writes.All)
-	r.EngineFigures, r.FigureUnits = figures(s.engine)
+	r.EngineFigures, r.FigureUnits = s.figures()
 	r.Host.CPUBusy, r.Host.CPUBusyMax = p.processors(&sc.Host.Config, span)
 	bill(r, sc)
 	r.Caveats = caveats(sc, r, len(cycles))
@@ -175,13 +175,12 @@ func (w *waitSum) unexplained() int64 {
 }
 
 // figures are the engine's figures that are not series.
-func figures(e engine.Model) (values map[string]*float64, unit map[string]string) {
+func (s *system) figures() (values map[string]*float64, unit map[string]string) {
 	values, unit = map[string]*float64{}, map[string]string{}
-	r, ok := e.(engine.Reporter)
-	if !ok {
+	if s.reporting == nil {
 		return values, unit
 	}
-	for _, f := range r.Figures() {
+	for _, f := range s.reporting.Figures(s.engine) {
 		values[f.Name], unit[f.Name] = known(f.Value), f.Unit
 	}
 	return values, unit

@@ -17,15 +17,14 @@ type system struct {
 	labels  [][]string // of each host's series
 	devices []*kernel.Device
 	engine  engine.Model
+
+	reporting   *engine.Reporting
+	dirtyMetric string
 }
 
 // build puts a scenario together, whose clients hold so many connections.
 func build(sc *scenario.Scenario, connections int, client engine.Client) (*system, error) {
-	e, err := scenario.Facet[Engine](sc, "be simulated")
-	if err != nil {
-		return nil, err
-	}
-	s := &system{}
+	s := &system{reporting: sc.Engine.Reporting, dirtyMetric: sc.Engine.DirtyMetric}
 	var members []engine.Member
 	for k := 1; k <= sc.MemberCount(); k++ {
 		label := func(name string) string { return sc.DeviceName(k, name) }
@@ -46,8 +45,8 @@ func build(sc *scenario.Scenario, connections int, client engine.Client) (*syste
 		s.hosts, s.labels = append(s.hosts, m.Host), append(s.labels, own)
 	}
 	env := &engine.Env{Clock: &s.clock, Host: s.hosts[0], Seed: sc.Seed, Client: client, Volumes: s.devices, Members: members, Connections: connections}
-	s.engine, err = e.NewModel(sc.Engine.Config, env)
-	if err != nil {
+	var err error
+	if s.engine, err = sc.Engine.NewModel(sc.Engine.Config, env); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	return s, nil

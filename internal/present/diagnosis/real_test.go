@@ -59,7 +59,7 @@ func oneWord(line string) bool {
 func diagnoseFile(t *testing.T, file string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
-	in, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
+	in, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func simulated(variant string, slower float64) *simulate.Result {
 		return simulate.Latency{Operations: n, MeanSeconds: pointer(p50), P50Seconds: pointer(p50), P95Seconds: pointer(2 * p50), P99Seconds: pointer(900 * p50 * slower), P999Seconds: pointer(1000 * p50 * slower), MaxSeconds: pointer(1200 * p50 * slower)}
 	}
 	r := &simulate.Result{
-		Version: 1, Scenario: "telemetry", Variant: variant, Engine: "wiredtiger", CycleWord: mongodb.Engine{}.Traits().Cycle, Queries: mongodb.Engine{}.Queries(), Seed: 1, Seconds: 40, WarmupSeconds: 5, OpenLoop: true, AskedPerSec: 500, DonePerSec: 499.9, Unanswered: 7,
+		Version: 1, Scenario: "telemetry", Variant: variant, Engine: "wiredtiger", CycleWord: mongodb.Engine.Cycle, Queries: mongodb.Engine.Queries, Seed: 1, Seconds: 40, WarmupSeconds: 5, OpenLoop: true, AskedPerSec: 500, DonePerSec: 499.9, Unanswered: 7,
 		Writes:      simulate.Class{All: of(20000, 0.0028), DuringCheckpoint: of(2000, 0.9), OutsideCheckpoint: of(18000, 0.0027), SinceCheckpoint: []simulate.Phase{{Name: "0-6s", ToSeconds: 6, Latency: of(500, 0.9)}}},
 		Checkpoints: simulate.Cycles{Count: 2, MedianSeconds: pointer(3.1), MaxSeconds: pointer(3.4), ShareOfTime: 0.15, PeriodSeconds: pointer(20)},
 		Volumes: []simulate.VolumeResult{{Name: "data", IOPS: 1553, IOPSMax: 3000, BytesPerSec: 2e7, BytesPerSecMax: 1.3e8, Busy: 0.4, BusyMax: 0.99, QueueMean: 12, AwaitSeconds: pointer(0.0028),

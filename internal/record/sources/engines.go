@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"regexp"
+	"sync"
 	"time"
 
 	"plimsoll/internal/record/exposition"
@@ -11,14 +12,21 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Live is an engine whose running servers can be read, at addresses with its own schemes.
-type Live interface {
-	// Schemes are those of its addresses, without "://". The first is the one in messages.
-	Schemes() []string
+// An Engine is what an [Opener] knows of a storage engine.
+type Engine struct {
+	// Schemes are those of its servers' addresses, without "://". The first is the one in messages.
+	// None: its running servers cannot be read.
+	Schemes []string
 	// Port is where its servers listen by default.
-	Port() string
-	// OpenLive prepares the server at an address. Errors contain no secrets of the address.
-	OpenLive(ctx context.Context, address string, opt LiveOptions) (source.Source, error)
+	Port string
+	// Open prepares the server at an address. Errors contain no secrets of the address.
+	Open func(ctx context.Context, address string, opt LiveOptions) (source.Source, error)
+	// Captures are the kinds of captures that it writes of its own statistics.
+	Captures []Capture
+	// Exporters are those of its metrics; it may serve them itself.
+	Exporters []exposition.Exporter
+	// Looks recognise files that are often given by mistake.
+	Looks []Look
 }
 
 // LiveOptions are the options for connecting.
@@ -29,11 +37,6 @@ type LiveOptions struct {
 	Getenv func(string) string
 	// Within is how long to wait for an answer; 0 means ten seconds.
 	Within time.Duration
-}
-
-// Capturing is an engine that writes captures of its own statistics.
-type Capturing interface {
-	Captures() []Capture
 }
 
 // A Capture is a kind of file or folder that an engine writes about itself.
@@ -51,11 +54,6 @@ type Capture struct {
 	Open func(path string) (source.Source, error)
 }
 
-// Recognizing is an engine with files that are often given by mistake.
-type Recognizing interface {
-	Looks() []Look
-}
-
 // A Look recognises a kind of file that is not a source, and says what to give instead.
 type Look struct {
 	Is   func(head []byte) bool
@@ -67,23 +65,19 @@ func Starts(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// Matches recognises a file by its first 4,096 bytes.
+// Matches recognises a file by its first 4,096 bytes. The pattern is compiled when it is needed:
+// engines are declared before the program starts.
 func Matches(pattern string) func([]byte) bool {
-	re := regexp.MustCompile(pattern)
-	return func(head []byte) bool { return re.Match(head[:min(len(head), 4096)]) }
-}
-
-// Exporting is an engine that has exporters, or serves metrics itself.
-type Exporting interface {
-	Exporters() []exposition.Exporter
+	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	return func(head []byte) bool { return re().Match(head[:min(len(head), 4096)]) }
 }
 
 // An Opener recognises sources: those of any machine, and those of the engines it was made for. The
 // zero Opener knows no engine.
 type Opener struct {
-	live     map[string]Live   // by scheme
-	schemes  []string          // the first of each engine
-	ports    map[string]string // the same by the default port
+	live     map[string]*Engine // by scheme
+	schemes  []string           // the first of each engine
+	ports    map[string]string  // the same by the default port
 	captures []Capture
 	looks    []Look
 
@@ -146,26 +140,21 @@ func (o *Opener) Begins() []string {
 	return append(out, o.begins...)
 }
 
-// For returns an Opener for the engines that are [Live], [Capturing], [Exporting] or [Recognizing].
-func For[E any](engines []E) *Opener {
-	o := &Opener{live: map[string]Live{}, ports: map[string]string{}}
-	for _, e := range engines {
-		if l, ok := any(e).(Live); ok {
-			o.schemes = append(o.schemes, l.Schemes()[0])
-			o.ports[l.Port()] = l.Schemes()[0]
-			for _, s := range l.Schemes() {
-				o.live[s] = l
-			}
+// For returns an Opener for some engines.
+func For(engines []Engine) *Opener {
+	o := &Opener{live: map[string]*Engine{}, ports: map[string]string{}}
+	for i := range engines {
+		e := &engines[i]
+		if len(e.Schemes) > 0 {
+			o.schemes = append(o.schemes, e.Schemes[0])
+			o.ports[e.Port] = e.Schemes[0]
 		}
-		if c, ok := any(e).(Capturing); ok {
-			o.captures = append(o.captures, c.Captures()...)
+		for _, s := range e.Schemes {
+			o.live[s] = e
 		}
-		if x, ok := any(e).(Exporting); ok {
-			o.exporters = append(o.exporters, x.Exporters()...)
-		}
-		if r, ok := any(e).(Recognizing); ok {
-			o.looks = append(o.looks, r.Looks()...)
-		}
+		o.captures = append(o.captures, e.Captures...)
+		o.exporters = append(o.exporters, e.Exporters...)
+		o.looks = append(o.looks, e.Looks...)
 	}
 	return o
 }

@@ -274,7 +274,7 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 			return asInput(cloud.Open(ctx, arg))
 		}
 		if engine := o.live[scheme]; engine != nil {
-			return asInput(engine.OpenLive(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within}))
+			return asInput(engine.Open(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within}))
 		}
 		return Input{}, fmt.Errorf("%q is not a scheme of a source: give %s, a file or a folder", scheme, o.addresses())
 	}

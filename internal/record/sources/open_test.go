@@ -24,7 +24,7 @@ import (
 )
 
 // opener knows all engines.
-var opener = sources.For(engines.All())
+var opener = sources.For(engines.All().Sources())
 
 func noEnv(string) string { return "" }
 

@@ -13,13 +13,12 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/steps"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/record/cluster"
 )
 
 // Options are what a rollout takes besides its plan.
 type Options struct {
-	Engines []engine.Engine
+	Engines emit.Engines
 	// Container and Claims name what cannot be recognised, as for emit.
 	Container string
 	Claims    map[string]string

@@ -154,7 +154,7 @@ func (w *world) claims() map[string]string {
 }
 
 func (w *world) options(at func(string)) pods.Options {
-	return pods.Options{Engines: engines.All(), At: at, Every: 20 * time.Millisecond, Patience: patience}
+	return pods.Options{Engines: engines.All().Deployments(), At: at, Every: 20 * time.Millisecond, Patience: patience}
 }
 
 // attempt runs a rollout and, at its nth point, ends it as SIGKILL does: its goroutine ends there and does

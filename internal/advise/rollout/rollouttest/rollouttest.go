@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/rollout"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/engine/parts"
 )
 
 // The variables that make a test's binary a rollout.
@@ -33,7 +33,7 @@ const (
 
 // Main is what TestMain calls in a package that kills rollouts of an engine. It returns the
 // process's exit code.
-func Main(m *testing.M, e engine.Engine) int {
+func Main(m *testing.M, e *parts.Engine) int {
 	dir := os.Getenv(envDir)
 	if dir == "" {
 		return m.Run()
@@ -46,7 +46,7 @@ func Main(m *testing.M, e engine.Engine) int {
 }
 
 // child works on the rollout in a folder, and dies where it is told.
-func child(dir string, e engine.Engine) error {
+func child(dir string, e *parts.Engine) error {
 	folder, err := rollout.OpenFolder(dir, true)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func child(dir string, e engine.Engine) error {
 	if err != nil {
 		return err
 	}
-	r, err := rollout.New([]engine.Engine{e}, folder, state, rollout.Options{
+	r, err := rollout.New(parts.List{e}.Rollouts(), folder, state, rollout.Options{
 		Say: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		At: func(at string) {
 			if at != point {

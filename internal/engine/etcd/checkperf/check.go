@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/lab/existing"
 )
 
-// A check implements existing.PerfCheck.
+// A check is of one cluster.
 type check struct {
 	server *etcd.Existing
 	use    existing.Options
@@ -18,7 +18,7 @@ type check struct {
 }
 
 // New prepares a check of the cluster at an address. Nothing is asked yet.
-func New(use existing.Options, load existing.PerfLoad) (existing.PerfCheck, error) {
+func New(use existing.Options, load existing.PerfLoad) (*existing.PerfCheck, error) {
 	of, err := Find(load.Name)
 	if err != nil {
 		return nil, err
@@ -27,11 +27,11 @@ func New(use existing.Options, load existing.PerfLoad) (existing.PerfCheck, erro
 	if err != nil {
 		return nil, err
 	}
-	return &check{server, use, Options{Load: of, Duration: load.Duration, Seed: load.Seed, Progress: load.Progress}}, nil
+	c := &check{server, use, Options{Load: of, Duration: load.Duration, Seed: load.Seed, Progress: load.Progress}}
+	return &existing.PerfCheck{Inspect: c.inspect, Run: c.run}, nil
 }
 
-// Inspect implements existing.PerfCheck.
-func (c *check) Inspect(ctx context.Context) (*existing.Intent, error) {
+func (c *check) inspect(ctx context.Context) (*existing.Intent, error) {
 	puts := c.opt.Puts()
 	seen, err := c.server.InspectFor(ctx, ValueSize, puts)
 	if err != nil {
@@ -43,11 +43,10 @@ func (c *check) Inspect(ctx context.Context) (*existing.Intent, error) {
 	}, nil
 }
 
-// Run implements existing.PerfCheck.
-func (c *check) Run(ctx context.Context) (existing.PerfResult, error) {
+func (c *check) run(ctx context.Context) (*existing.PerfResult, error) {
 	r, err := Run(ctx, c.server, c.opt)
 	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return &existing.PerfResult{JSON: r, Met: r.Passed, Document: r.Document()}, nil
 }

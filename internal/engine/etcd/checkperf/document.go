@@ -12,10 +12,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Met implements existing.PerfResult.
-func (r *Result) Met() bool { return r.Passed }
-
-// Document implements existing.PerfResult: etcdctl's verdict first, as etcdctl reports it.
+// Document is the result for people: etcdctl's verdict first, as etcdctl reports it.
 func (r *Result) Document() *document.Document {
 	d := &document.Document{Kind: "Check", Title: "etcdctl's check perf, as an open loop",
 		Verdict: fmt.Sprintf("%s by etcdctl's criteria, %s by p99.", verdictWord(r.PassedEtcdctl()), verdictWord(r.PassedP99())),

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/engine/etcd/etcdtest"
 	"plimsoll/internal/engine/etcd/judge"
 	"plimsoll/internal/engine/etcd/live"
@@ -66,7 +65,7 @@ func TestRealNoSpace(t *testing.T) {
 	}
 
 	// The size on the page is updated when the backend commits.
-	pack := enginetest.Pack(judge.Knowledge())
+	pack := rules.NewPack([]rules.Knowledge{judge.Knowledge()})
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
 	var page, verdict string

@@ -1,9 +1,9 @@
 package model
 
 import (
-	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/engine/iris/judge"
+	"plimsoll/internal/judge/rules"
 )
 
 // pack is the rule pack that judges recordings of this engine.
-var pack = enginetest.Pack(judge.Knowledge())
+var pack = rules.NewPack([]rules.Knowledge{judge.Knowledge()})

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/engine/mongodb"
 	"plimsoll/internal/engine/mongodb/advise"
-	"plimsoll/internal/model/engine"
+	"plimsoll/internal/engine/parts"
 )
 
 // Every option of the emitted mongod.conf is one that mongod has, of its kind and within its
@@ -23,7 +23,7 @@ func TestMongodTakesItsOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &emit.Plan{File: "telemetry.yaml", Text: string(text), Sets: []string{"engine.wiredtiger.cache=6GB", "engine.wiredtiger.eviction_dirty_target=0.02", "engine.wiredtiger.checkpoint=30s", "engine.wiredtiger.journal_interval=50ms"}}
-	l, err := p.Layout([]engine.Engine{mongodb.Engine{}})
+	l, err := p.Layout(parts.List{&mongodb.Engine}.Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}

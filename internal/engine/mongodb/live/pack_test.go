@@ -1,9 +1,9 @@
 package live
 
 import (
-	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/engine/mongodb/judge"
+	"plimsoll/internal/judge/rules"
 )
 
 // pack judges the recordings of this engine.
-var pack = enginetest.Pack(judge.Knowledge())
+var pack = rules.NewPack([]rules.Knowledge{judge.Knowledge()})

@@ -25,10 +25,8 @@ type counters struct {
 // 128).
 const tickets = 128
 
+// dirtyMetric is the series of the cache's dirty bytes.
 const dirtyMetric = "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"
-
-// DirtyMetric is the series of the cache's dirty bytes.
-func (*Engine) DirtyMetric() string { return dirtyMetric }
 
 // each names the figures of serverStatus as mongodb_exporter does, with the current value.
 func (e *Engine) each(put func(name string, value float64, labels ...string)) {

@@ -113,7 +113,7 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 // warm fills the cache with pages taken evenly from all files, up to its target.
 func (e *Engine) warm() {
 	whole, disk := float64(e.inFiles), float64(e.onDisk)
-	room := float64(e.cfg.Cache) * float64(e.cfg.EvictionTarget)
+	room := float64(float64(e.cfg.Cache) * float64(e.cfg.EvictionTarget)) // a product: never fused with a sum
 	share := 1.0
 	if whole > room {
 		share = room / whole

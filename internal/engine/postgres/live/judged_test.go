@@ -14,11 +14,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/engine/postgres/judge"
 	"plimsoll/internal/engine/postgres/live"
 	"plimsoll/internal/engine/postgres/postgrestest"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -169,7 +169,7 @@ func (b *bench) judged(incident func()) *diagnose.Report {
 			b.t.Fatal(err)
 		}
 	}
-	r, err := diagnose.Run(context.WithoutCancel(ctx), []recording.Reader{b.mem}, diagnose.Options{Pack: enginetest.Pack(judge.Knowledge())})
+	r, err := diagnose.Run(context.WithoutCancel(ctx), []recording.Reader{b.mem}, diagnose.Options{Pack: rules.NewPack([]rules.Knowledge{judge.Knowledge()})})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -4,9 +4,8 @@ package server
 
 import (
 	"plimsoll/internal/engine/postgres/model"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
 // language is what scenarios in these tests may contain.
-var language = scenario.NewLanguage([]engine.Engine{model.Facets{}})
+var language = scenario.NewLanguage([]*scenario.Engine{&model.Spec})

@@ -6,41 +6,26 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/model/workload"
 )
-
-// Facets are what scenarios and the simulator know of I/O streams.
-type Facets struct{}
 
 //go:embed fields.json
 var fieldDocs []byte
 
-// Traits are I/O streams's.
-func (Facets) Traits() engine.Traits {
-	return engine.Traits{
-		Key: "streams", Product: "I/O streams", Database: "", Cycle: "checkpoint",
+// Spec is what scenarios and the simulator know of I/O streams.
+var Spec = scenario.Engine{
+	Traits: engine.Traits{
+		Key: "streams", Product: "I/O streams", Cycle: "checkpoint",
 		Volumes:   []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true}, {Name: "journal", Log: true}},
-		Cache:     "",
 		About:     "Streams is no database but the I/O that benchmark tools make. Volumes: wal, data, or both.",
 		FieldDocs: fieldDocs,
-	}
-}
-
-// NewConfig makes the settings with their defaults.
-func (Facets) NewConfig() scenario.Config {
-	c := Defaults()
-	return &c
-}
-
-// NewModel makes the model.
-func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
-	return New(*cfg.(*Config), *env)
-}
-
-// Evidence describes the measurements behind the model's error bar.
-func (Facets) Evidence() simulate.Evidence {
-	return simulate.Evidence{Measured: true, Text: "the volume's latency is calibrated on published measurements"}
+	},
+	NewConfig: func() scenario.Config {
+		c := Defaults()
+		return &c
+	},
+	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return New(*cfg.(*Config), *env) },
+	Evidence: engine.Evidence{Measured: true, Text: "the volume's latency is calibrated on published measurements"},
 }
 
 // Ask asks for blocks of the file.

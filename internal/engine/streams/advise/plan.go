@@ -1,4 +1,4 @@
-package streams
+package advise
 
 import (
 	"plimsoll/internal/advise/plan"
@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// PlanProfile implements plan.Engine.
-func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
+// Plan is what matters to a plan of a scenario.
+func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	return plan.Profile{
 		DirectIO: true, LogWait: !c.RandomWrites, LogRecord: plan.Payload(sc),

@@ -1,4 +1,4 @@
-package postgres
+package advise
 
 import (
 	"plimsoll/internal/advise/plan"
@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// PlanProfile implements plan.Engine.
-func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
+// Plan is what matters to a plan of a scenario.
+func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	var paced []plan.Value
 	if c.CheckpointCompletionTarget < 0.9 {

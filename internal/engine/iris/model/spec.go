@@ -8,52 +8,32 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/model/workload"
 )
-
-// Facets are what scenarios and the simulator know of InterSystems IRIS.
-type Facets struct{}
 
 //go:embed fields.json
 var fieldDocs []byte
 
-// Traits are InterSystems IRIS's.
-func (Facets) Traits() engine.Traits {
-	return engine.Traits{
+// Spec is what scenarios and the simulator know of InterSystems IRIS.
+var Spec = scenario.Engine{
+	Traits: engine.Traits{
 		Key: "iris", Product: "InterSystems IRIS", Database: "iris", Cycle: "write daemon cycle",
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wij"}, {Name: "journal", Log: true}},
 		Cache:     "buffers",
 		About:     "IRIS is an instance of InterSystems IRIS. Volumes: data, and wij and journal if they have their own.",
 		FieldDocs: fieldDocs,
-	}
-}
-
-// NewConfig makes the settings with their defaults.
-func (Facets) NewConfig() scenario.Config {
-	c := Defaults()
-	return &c
-}
-
-// NewModel makes the model.
-func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
-	return New(*cfg.(*Config), env)
-}
-
-// CyclePeriod implements [simulate.Periodic].
-func (Facets) CyclePeriod(cfg scenario.Config) time.Duration { return cfg.(*Config).Cycle.Std() }
-
-// Evidence describes the measurements behind the model's error bar.
-func (Facets) Evidence() simulate.Evidence {
-	return simulate.Evidence{Text: "no instance of IRIS could be run: documentation and one published case are all it rests on"}
-}
-
-// Queries implements [simulate.Queryable].
-func (Facets) Queries() simulate.Queries {
-	return simulate.Queries{
+	},
+	NewConfig: func() scenario.Config {
+		c := Defaults()
+		return &c
+	},
+	NewModel:    func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return New(*cfg.(*Config), env) },
+	Evidence:    engine.Evidence{Text: "no instance of IRIS could be run: documentation and one published case are all it rests on"},
+	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Cycle.Std() },
+	Queries: engine.Queries{
 		CycleMedian: "quantile_over_time(0.5, (iris_wd_cycle_time > 0)[$span:1s]) / 1000",
 		CycleNote:   "The recording holds only the duration of the last one, so this median is weighted by time.",
-	}
+	},
 }
 
 // Ask asks for the databases' blocks.

@@ -1,4 +1,4 @@
-package etcd
+package advise
 
 import (
 	"time"
@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// PlanProfile implements plan.Engine.
-func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
+// Plan is what matters to a plan of a scenario.
+func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	p := plan.Profile{
 		LogWait: true, LogRecord: plan.Payload(sc),

@@ -5,22 +5,16 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/document"
 )
 
-// An Engine can run in the lab, on emulated volumes.
-type Engine interface {
-	engine.Engine
-	// NewServer prepares the real engine of a scenario. It starts nothing yet.
-	NewServer(sc *scenario.Scenario) (Server, error)
-}
-
-// A ProgramEngine can run from a program that the user supplies.
-type ProgramEngine interface {
-	engine.Engine
-	Program() Program
+// An Engine is what the lab needs of a storage engine, to run it on emulated volumes.
+type Engine struct {
+	// New prepares the real engine of a scenario. It starts nothing yet.
+	New func(sc *scenario.Scenario) (Server, error)
+	// Program is one that the user may supply instead; nil: there is none.
+	Program *Program
 }
 
 // A Program is one that the user supplies, instead of the one that the lab runs.
@@ -33,15 +27,14 @@ type Program struct {
 	New func(path string, sc *scenario.Scenario) (Server, error)
 }
 
-// A BucketEngine can measure what bucket documents cost.
-type BucketEngine interface {
-	engine.Engine
-	// Buckets returns the defaults.
-	Buckets() Buckets
-	// CheckBuckets reports what cannot be measured.
-	CheckBuckets(b *Buckets) diagnostics.List
-	// MeasureBuckets runs the engine. It leaves nothing behind, even if it fails.
-	MeasureBuckets(ctx context.Context, b Buckets) (BucketResult, error)
+// BucketBench measures what bucket documents cost in an engine.
+type BucketBench struct {
+	// Defaults are what to measure if nothing else is asked for.
+	Defaults func() Buckets
+	// Check reports what cannot be measured.
+	Check func(b *Buckets) diagnostics.List
+	// Measure runs the engine. It leaves nothing behind, even if it fails.
+	Measure func(ctx context.Context, b Buckets) (*BucketResult, error)
 }
 
 // Buckets says which bucket documents are measured, and how.
@@ -58,9 +51,9 @@ type Buckets struct {
 }
 
 // A BucketResult is the measured table.
-type BucketResult interface {
+type BucketResult struct {
 	// JSON is one of the engine's contracts.
-	JSON() any
+	JSON any
 	// Document is the table for people.
-	Document() *document.Document
+	Document *document.Document
 }

@@ -1,4 +1,4 @@
-package mongodb
+package advise
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // oplogSeconds is the window of an oplog where none is given: a day.
 const oplogSeconds = 24 * 3600
 
-// PlanProfile implements plan.Engine.
-func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
+// Plan is what matters to a plan of a scenario.
+func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	is := func(b *bool) bool { return b == nil || *b }
 	p := plan.Profile{LogWait: is(c.Journal) && is(c.JournalEach), LogRecord: c.LogBytes, Throttling: rules.Throttling(judge.Throttled)}

@@ -8,58 +8,37 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/model/workload"
 )
-
-// Facets are what scenarios and the simulator know of PostgreSQL.
-type Facets struct{}
 
 //go:embed fields.json
 var fieldDocs []byte
 
-// Traits are PostgreSQL's.
-func (Facets) Traits() engine.Traits {
-	return engine.Traits{
+// Spec is what scenarios and the simulator know of PostgreSQL.
+var Spec = scenario.Engine{
+	Traits: engine.Traits{
 		Key: "postgres", Product: "PostgreSQL", Database: "postgres", Cycle: "checkpoint",
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
 		Cache:     "shared_buffers",
 		About:     "Postgres is PostgreSQL 15. Volumes: data, and wal if it has one of its own.",
 		FieldDocs: fieldDocs,
-	}
-}
-
-// NewConfig makes the settings with their defaults.
-func (Facets) NewConfig() scenario.Config {
-	c := Defaults()
-	return &c
-}
-
-// NewModel makes the model.
-func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
-	return New(*cfg.(*Config), *env)
-}
-
-// CyclePeriod implements [simulate.Periodic].
-func (Facets) CyclePeriod(cfg scenario.Config) time.Duration {
-	return cfg.(*Config).CheckpointTimeout.Std()
-}
-
-// Evidence describes the measurements behind the model's error bar.
-func (Facets) Evidence() simulate.Evidence {
-	return simulate.Evidence{Measured: true, Text: "below 10 ms a latency is a lower bound"}
+	},
+	NewConfig: func() scenario.Config {
+		c := Defaults()
+		return &c
+	},
+	NewModel:    func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return New(*cfg.(*Config), *env) },
+	Evidence:    engine.Evidence{Measured: true, Text: "below 10 ms a latency is a lower bound"},
+	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).CheckpointTimeout.Std() },
+	Loaded:      func(cfg scenario.Config) int64 { return cfg.(*Config).Rows },
+	Queries: engine.Queries{
+		CycleMedian: "(increase(pg_stat_bgwriter_checkpoint_write_time_total[$span]) + increase(pg_stat_bgwriter_checkpoint_sync_time_total[$span])) / 1000",
+		CycleNote:   "The recording holds only their total time.",
+	},
 }
 
 // tupleHeader is a row's header (PostgreSQL 15 documentation, 73.6.1).
 const tupleHeader = 24
-
-// Queries implements [simulate.Queryable].
-func (Facets) Queries() simulate.Queries {
-	return simulate.Queries{
-		CycleMedian: "(increase(pg_stat_bgwriter_checkpoint_write_time_total[$span]) + increase(pg_stat_bgwriter_checkpoint_sync_time_total[$span])) / 1000",
-		CycleNote:   "The recording holds only their total time.",
-	}
-}
 
 // Ask asks for as many documents as there are rows, of a row's length.
 func (c *Config) Ask(w *workload.Spec) {
@@ -83,6 +62,3 @@ func (c *Config) DataSize() units.Size { return c.Row.Times(uint64(max(c.Rows, 0
 
 // CacheSize is shared_buffers.
 func (c *Config) CacheSize() units.Size { return c.SharedBuffers }
-
-// Loaded is how many rows there are before the first operation.
-func (c *Config) Loaded() int64 { return c.Rows }

@@ -1,11 +1,10 @@
-package iris_test
+package advise_test
 
 import (
 	"testing"
 
-	"plimsoll/internal/engine/iris"
+	"plimsoll/internal/engine/iris/advise"
 	"plimsoll/internal/engine/iris/model"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 )
@@ -27,7 +26,7 @@ workload:
 
 // TestFirstReads counts them the plain way.
 func TestFirstReads(t *testing.T) {
-	file := scenario.NewLanguage([]engine.Engine{iris.Engine{}}).NewFile("iris.yaml", []byte(reading))
+	file := scenario.NewLanguage([]*scenario.Engine{&model.Spec}).NewFile("iris.yaml", []byte(reading))
 	for _, size := range []string{"64MiB", "256MiB", "8GiB"} {
 		sc, err := file.Parse([]string{"engine.iris.database=" + size})
 		if err != nil {
@@ -48,7 +47,7 @@ func TestFirstReads(t *testing.T) {
 				want++
 			}
 		}
-		if got := (iris.Engine{}).PlanProfile(sc).FirstReads(come); !known || want < 100 || got != want {
+		if got := advise.Plan(sc).FirstReads(come); !known || want < 100 || got != want {
 			t.Errorf("databases of %s: %d, want %d", size, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package iris
+package advise
 
 import (
 	"math/bits"
@@ -9,9 +9,9 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// PlanProfile implements plan.Engine. There are no settings: the write daemon's cycle has no
+// Plan is what matters to a plan of a scenario. There are no settings: the write daemon's cycle has no
 // parameter that InterSystems documents.
-func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
+func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	return plan.Profile{
 		DirectIO: true, FixedFileSystem: true, LogWait: c.Synchronous,

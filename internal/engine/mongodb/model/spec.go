@@ -8,58 +8,45 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/model/workload"
 )
-
-// Facets are what scenarios and the simulator know of MongoDB.
-type Facets struct{}
 
 //go:embed fields.json
 var fieldDocs []byte
 
-// Traits are MongoDB's.
-func (Facets) Traits() engine.Traits {
-	return engine.Traits{
+// Spec is what scenarios and the simulator know of MongoDB.
+var Spec = scenario.Engine{
+	Traits: engine.Traits{
 		Key: "wiredtiger", Product: "MongoDB", Database: "mongodb", Cycle: "checkpoint",
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "journal", Log: true}},
 		Cache:     "cache",
 		About:     "WiredTiger is MongoDB's engine. Volumes: data, and a journal if it has one of its own.",
 		FieldDocs: fieldDocs,
-	}
-}
-
-// NewConfig makes the settings with their defaults.
-func (Facets) NewConfig() scenario.Config {
-	c := Defaults()
-	return &c
-}
-
-// NewModel makes the model.
-func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
-	return New(*cfg.(*Config), *env)
-}
-
-// CyclePeriod implements [simulate.Periodic].
-func (Facets) CyclePeriod(cfg scenario.Config) time.Duration { return cfg.(*Config).Checkpoint.Std() }
-
-// Evidence describes the measurements behind the model's error bar.
-func (Facets) Evidence() simulate.Evidence {
-	return simulate.Evidence{Measured: true, Text: "WiredTiger 3.2.1 and 11.3.1 had p99s of 0.8 to 1.4 times the model's in the six measured kinds of runs that stalled"}
-}
-
-// Lacks reports that there is no journal to put on a separate volume.
-func (c *Config) Lacks(volume string) bool {
-	return volume == "journal" && c.Journal != nil && !*c.Journal
-}
-
-// Queries implements [simulate.Queryable].
-func (Facets) Queries() simulate.Queries {
-	return simulate.Queries{
+	},
+	NewConfig: func() scenario.Config {
+		c := Defaults()
+		return &c
+	},
+	NewModel:    func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return New(*cfg.(*Config), *env) },
+	Evidence:    engine.Evidence{Measured: true, Text: "WiredTiger 3.2.1 and 11.3.1 had p99s of 0.8 to 1.4 times the model's in the six measured kinds of runs that stalled"},
+	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Checkpoint.Std() },
+	Lacks:       func(cfg scenario.Config, volume string) bool { return cfg.(*Config).lacks(volume) },
+	SourceFacts: func(cfg scenario.Config) map[string]string { return cfg.(*Config).sourceFacts() },
+	Queries: engine.Queries{
 		CycleMedian: "quantile_over_time(0.5, (mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs > 0)[$span:1s]) / 1000",
 		CycleNote:   "The recording holds only the duration of the last one, so this median is weighted by time.",
 		DirtyMax:    "max_over_time(mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache[$span])",
-	}
+	},
+	DirtyMetric: dirtyMetric,
+	Reporting: &engine.Reporting{
+		Figures: func(m engine.Model) []engine.Figure { return m.(*Engine).Figures() },
+		Reset:   func(m engine.Model) { m.(*Engine).ResetFigures() },
+	},
+}
+
+// lacks reports that there is no journal to put on a separate volume.
+func (c *Config) lacks(volume string) bool {
+	return volume == "journal" && c.Journal != nil && !*c.Journal
 }
 
 // Ask asks for nothing: a workload says what documents are.
@@ -87,9 +74,9 @@ func (c *Config) DataSize() units.Size { return c.DocumentSize.Times(c.Documents
 // CacheSize is cache_size.
 func (c *Config) CacheSize() units.Size { return c.Cache }
 
-// SourceFacts are what a recording says of the deployment: a replica set has a name in a real
+// sourceFacts are what a recording says of the deployment: a replica set has a name in a real
 // capture.
-func (c *Config) SourceFacts() map[string]string {
+func (c *Config) sourceFacts() map[string]string {
 	if c.Oplog != nil && !*c.Oplog {
 		return nil
 	}

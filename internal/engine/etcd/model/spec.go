@@ -1,0 +1,57 @@
+package model
+
+import (
+	_ "embed"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/workload"
+)
+
+//go:embed fields.json
+var fieldDocs []byte
+
+// Spec is what scenarios and the simulator know of etcd.
+var Spec = scenario.Engine{
+	Traits: engine.Traits{
+		Key: "etcd", Product: "etcd", Database: "etcd", Cycle: "backend commit",
+		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
+		About:     "Etcd is a cluster. Volumes of each member: data, and wal if it has one of its own.",
+		FieldDocs: fieldDocs,
+	},
+	NewConfig: func() scenario.Config {
+		c := Defaults()
+		return &c
+	},
+	NewModel: newModel,
+	Evidence: engine.Evidence{Measured: true, Text: "puts a second are within a factor of 1.5 of eighteen measured runs of etcd 3.6, of which eight set its CPU costs"},
+	Cluster: &scenario.Cluster{
+		Members: func(cfg scenario.Config) int { return cfg.(*Config).Members },
+		Leader:  func(cfg scenario.Config) int { return cfg.(*Config).Leader },
+	},
+	Queries: engine.Queries{
+		CycleMedian: "histogram_quantile(0.5, sum by (le) (increase(etcd_disk_backend_commit_duration_seconds_bucket[$span])))",
+	},
+}
+
+func newModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
+	members := make([]Member, len(env.Members))
+	for i := range members {
+		m := &env.Members[i]
+		members[i] = Member{Host: m.Host, WAL: m.Volume("wal", "data"), Data: m.Volume("data")}
+	}
+	return New(*cfg.(*Config), env, members)
+}
+
+// Ask asks for nothing: a workload says what values are.
+func (*Config) Ask(*workload.Spec) {}
+
+// Fill takes nothing.
+func (*Config) Fill(*scenario.Filling) {}
+
+// DataSize is as far as the database grows.
+func (c *Config) DataSize() units.Size { return c.Quota }
+
+// CacheSize is 0: the database is mapped into memory.
+func (*Config) CacheSize() units.Size { return 0 }

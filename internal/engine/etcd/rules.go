@@ -1,9 +1,0 @@
-package etcd
-
-import (
-	"plimsoll/internal/engine/etcd/judge"
-	"plimsoll/internal/judge/rules"
-)
-
-// Rules is what recordings of it are judged by.
-func (Engine) Rules() rules.Knowledge { return judge.Knowledge() }
