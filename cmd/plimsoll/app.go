@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -22,7 +23,9 @@ type app struct {
 	getenv         func(name string) string
 	stdout, stderr stream
 	now            func() time.Time
-	secrets        *address.Secrets // of the arguments; no text may contain them
+	// closing is set while a recording is being closed, which is not left behind.
+	closing *atomic.Bool
+	secrets *address.Secrets // of the arguments; no text may contain them
 	// helpless is the error of asking for help on what there is none; nil otherwise.
 	helpless error
 }
@@ -36,7 +39,7 @@ type stream struct {
 }
 
 func newApp() *app {
-	return &app{args: os.Args[1:], plugin: isPlugin(os.Args[0]), getenv: os.Getenv, stdout: fileStream(os.Stdout), stderr: fileStream(os.Stderr), now: time.Now}
+	return &app{args: os.Args[1:], plugin: isPlugin(os.Args[0]), getenv: os.Getenv, stdout: fileStream(os.Stdout), stderr: fileStream(os.Stderr), now: time.Now, closing: &atomic.Bool{}}
 }
 
 // isPlugin reports whether a program is called as a plugin of kubectl.

@@ -13,13 +13,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log" //nolint:depguard // to silence what the standard library writes there
 	"os"
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 	_ "time/tzdata" // --tz works on machines without a zone database, such as containers
+
+	"plimsoll/internal/base/safefile"
 
 	"plimsoll/internal/base/spare"
 )
@@ -46,12 +50,51 @@ func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return a.run(ctx)
+	a.stdout.endWith(ctx)
+	a.stderr.endWith(ctx)
+	return a.runUntil(ctx)
 }
 
-// runs reports whether the command is one of these: watch takes SIGHUP as a request to reload, and
+// endWithin is how long a command may take to end after the first signal. A file or a device that blocks
+// cannot be cancelled.
+const endWithin = 1800 * time.Millisecond
+
+// runUntil runs the command, and leaves it behind if a signal does not end it in time. Commands that undo
+// what they changed on the machine, or that close a recording, end by themselves.
+func (a *app) runUntil(ctx context.Context) int {
+	ended := make(chan int, 1)
+	go func() { ended <- a.run(ctx) }()
+	select {
+	case code := <-ended:
+		return code
+	case <-ctx.Done():
+	}
+	var late <-chan time.Time
+	if !a.runs("lab", "rollout") {
+		late = time.After(endWithin)
+	}
+	for {
+		select {
+		case code := <-ended:
+			return code
+		case <-late:
+			if a.closing.Load() {
+				late = nil
+				continue
+			}
+			safefile.Abandon()
+			(&failure{code: exitInterrupted, err: errors.New("interrupted")}).print(a.stderr, wantsJSON(a.args), a.secrets)
+			return exitInterrupted
+		}
+	}
+}
+
+// runs reports whether the command is one of these, or in one of these groups: watch takes SIGHUP as a request to reload, and
 // like record SIGUSR1 as a mark.
 func (a *app) runs(verbs ...string) bool {
 	c, _, err := newRootCommand(a).Find(a.args)
-	return err == nil && slices.Contains(verbs, c.Name())
+	for c != nil && c.HasParent() && c.Parent().HasParent() {
+		c = c.Parent() // of "lab run", lab
+	}
+	return err == nil && c != nil && slices.Contains(verbs, c.Name())
 }

@@ -77,6 +77,10 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	if interrupted && errors.Is(err, context.Canceled) {
 		err = nil
 	}
+	if a.closing != nil {
+		a.closing.Store(true)
+		defer a.closing.Store(false)
+	}
 	err = errors.Join(err, disk.Close())
 	stop()
 	if w.samples == 0 {

@@ -25,6 +25,7 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
 	}
+	root.SetOut(a.stdout) // cobra's completion command keeps it
 	var version bool
 	root.Flags().BoolVar(&version, "version", false, "print the version and exit; also: plimsoll version")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
@@ -43,7 +44,12 @@ func newRootCommand(a *app) *cobra.Command {
 			a.helpless = unknownCommand(cmd, words[0]) // cobra would print the help of what contains it
 			return
 		}
+		out := &firstError{w: a.stdout}
+		cmd.SetOut(out)
 		help(cmd, args)
+		if out.err != nil {
+			a.helpless = &failure{code: exitFailure, err: fmt.Errorf("help: %w", out.err)}
+		}
 	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var f *failure

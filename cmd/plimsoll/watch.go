@@ -49,7 +49,7 @@ const (
 	// openAgain is the time between two attempts to open a source.
 	openAgain = 2 * time.Second
 	// closeWithin is how long closing a ring may take: its disk may be the one that stalls.
-	closeWithin = 5 * time.Second
+	closeWithin = time.Second
 )
 
 func newWatchCommand(a *app) *cobra.Command {
@@ -136,7 +136,10 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	if err != nil {
 		return err
 	}
-	log, changes := o.logger(a, a.stderr), o.logger(a, a.stdout)
+	errs, out := o.queue(a, a.stderr), o.queue(a, a.stdout)
+	defer errs.close()
+	defer out.close()
+	log, changes := o.logger(a, errs), o.logger(a, out)
 	server, err := watch.Listen(ctx, watch.ServerOptions{Addresses: o.addresses, Config: o.webConfig, Hosts: o.hosts})
 	if err != nil {
 		return err
@@ -253,6 +256,13 @@ func closeRing(ring *recording.Disk, log *slog.Logger) error {
 		log.Warn("the ring's disk does not respond; the ring stays as it is and can be read")
 		return nil
 	}
+}
+
+// queue is an output that may block without stopping the watch.
+func (o *watchOptions) queue(a *app, w io.Writer) *lineQueue {
+	return newLineQueue(w, func(n int) {
+		o.logger(a, w).Warn("lines were dropped here: the output was not read", "lines", n)
+	})
 }
 
 // logger writes lines as text or JSON, with times in the chosen zone and without secrets.

@@ -55,6 +55,7 @@ func Create(path string, opt Options) (*File, error) {
 	if err := f.begin(); err != nil {
 		return nil, errors.Join(about(path, err), folder.Close())
 	}
+	unfinished.add(f)
 	return f, nil
 }
 
@@ -188,6 +189,7 @@ func (f *File) Commit() (err error) {
 	}
 	temp := f.temp
 	f.temp = ""
+	unfinished.remove(f)
 	if err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", f.path, err), f.folder.Remove(temp))
 	}
@@ -228,6 +230,7 @@ func (f *File) Discard() error {
 	}
 	temp := f.temp
 	f.temp = ""
+	unfinished.remove(f)
 	return errors.Join(f.file.Close(), f.folder.Remove(temp), f.folder.Close())
 }
 

@@ -287,3 +287,25 @@ func TestWritersOfOneFileAtTheSameTime(t *testing.T) {
 	want(t, path, "whole")
 	alone(t, path)
 }
+
+// A process that ends without its writers leaves nothing beside what was there.
+func TestAbandon(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	if err := safefile.Write(path, []byte("one"), safefile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := safefile.Create(path, safefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("two")); err != nil {
+		t.Fatal(err)
+	}
+	safefile.Abandon()
+	want(t, path, "one")
+	alone(t, path)
+	if err := f.Commit(); err == nil {
+		t.Error("what was abandoned was committed")
+	}
+	want(t, path, "one")
+}
