@@ -15,11 +15,7 @@ import (
 // per second that mongod's calls waited for it in seconds 30 to 36, in which it stalls.
 func traced(t *testing.T, rule string, waits map[string]string) *diagnose.Report {
 	t.Helper()
-	cases, err := readCases(rule)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loads := strings.Join(cases[0].loads, "\n")
+	loads := firstLoads(t, rule)
 	if waits != nil {
 		loads += "\nload 1s\n  plimsoll_trace_slower_than_seconds{target=\"mongod\"} 0.02x38 _x80\n"
 	}

@@ -2,22 +2,29 @@ package ruletest_test
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql/promqltest"
 
 	"plimsoll/internal/judge/ruletest"
 )
 
-// The pack's own scripts, which Prometheus' engine holds elsewhere, pass here as well.
+// Every rule has a script testdata/<id, / as ->.test with each kind of case, and all cases pass.
 func TestThePack(t *testing.T) {
 	scripts, err := ruletest.Scripts(pack)
-	if err != nil || len(scripts) < len(pack.Rules()) {
-		t.Fatalf("%d scripts, %v", len(scripts), err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	cases := 0
+	kinds, cases := map[string]bool{}, 0
 	for _, s := range scripts {
 		for i := range s.Cases {
 			cases++
+			kinds[s.Rule.ID+" "+s.Cases[i].Kind] = true
 			failed, err := s.Run(context.Background(), &s.Cases[i])
 			if err != nil {
 				t.Error(err)
@@ -30,6 +37,69 @@ func TestThePack(t *testing.T) {
 	if cases < 200 {
 		t.Errorf("only %d cases", cases)
 	}
+	for _, r := range pack.Rules() {
+		want := []string{"positive", "negative"}
+		if len(r.Needs) > 0 || r.Needs == nil || len(r.AnyOf) > 0 {
+			want = append(want, "not-measurable")
+		}
+		for _, kind := range want {
+			if !kinds[r.ID+" "+kind] {
+				t.Errorf("%s has no %s case", r.ID, kind)
+			}
+		}
+	}
+}
+
+// Prometheus' own engine judges the conditions as this package does: a case without its remarks is a
+// script of promqltest.
+func TestConditionsInPrometheus(t *testing.T) {
+	scripts, err := ruletest.Scripts(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scripts {
+		if s.Rule.When == "" {
+			continue
+		}
+		when, err := pack.Inline(s.Rule.When, "5s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := linesOf(t, s.Rule.ID)
+		for i, c := range s.Cases {
+			end := len(lines)
+			if i+1 < len(s.Cases) {
+				end = s.Cases[i+1].Line - 1
+			}
+			var text []string
+			for _, line := range lines[c.Line:end] {
+				switch word, _, _ := strings.Cut(line, ": "); {
+				case !strings.HasPrefix(line, "# "):
+					text = append(text, line)
+				case !slices.Contains([]string{"# finding", "# severity", "# missing", "# no finding"}, word):
+					t.Errorf("%s: %q is no directive", s.Name, line) // a remark elsewhere, and here a typing error
+				}
+			}
+			t.Run(fmt.Sprintf("%s:%d", s.Name, c.Line), func(t *testing.T) {
+				script := strings.ReplaceAll(strings.Join(text, "\n"), "{{when}}", when)
+				promqltest.RunTest(t, script, promqltest.NewTestEngine(t, false, 2500*time.Millisecond, 50_000_000))
+			})
+		}
+	}
+}
+
+func linesOf(t *testing.T, rule string) []string {
+	t.Helper()
+	f, err := pack.Script(rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(string(text), "\n")
 }
 
 const capped = `# rule: disk/iops-capped
