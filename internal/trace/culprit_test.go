@@ -40,23 +40,57 @@ func traced(t *testing.T, c target.Choice, slower, least time.Duration, keep boo
 	return r
 }
 
-// culprit is the share of the wait that is behind a program's requests. What a call spent without a
-// processor is no wait: other tests may run on this machine.
-func culprit(r *chain.Report, comm string) float64 {
-	wait, behind := 0.0, 0.0
+// blame is the share of the slow calls' time that is behind the guilty, and behind others who are not.
+// The device is nobody: on a busy machine the emulated volume waits for a processor itself.
+func blame(t *testing.T, r *chain.Report, guilty func(*testing.T, *chain.Cause) bool) (right, wrong float64) {
+	t.Helper()
 	for _, c := range r.Causes() {
-		if c.Kind == chain.Processor {
-			continue
-		}
-		wait += c.Share
-		if c.Kind == chain.Others && c.Culprit.Comm == comm {
-			behind += c.Share
+		switch {
+		case guilty(t, &c):
+			right += c.Share
+		case c.Kind == chain.Others || c.Kind == chain.TheLimit || c.Kind == chain.NobodyKnown || c.Kind == chain.NotKnown:
+			wrong += c.Share
 		}
 	}
-	if wait == 0 {
-		return 0
+	return right, wrong
+}
+
+// judge checks that a trace lost nothing and blames the guilty: at most a fifth of what it explains by
+// others is wrong or unknown.
+func judge(t *testing.T, r *chain.Report, guilty func(*testing.T, *chain.Cause) bool) {
+	t.Helper()
+	right, wrong := blame(t, r, guilty)
+	t.Logf("%d slow calls, %v in all: %.0f %% behind whom it should be, %.0f %% behind others; device queue %s, tag wait %s, writeback throttling %s, device %s, without a processor %s, unexplained %s",
+		r.Slow, r.SlowTime, 100*right, 100*wrong, stage(r, chain.DeviceQueue), stage(r, chain.TagWait), stage(r, chain.WBT),
+		stage(r, chain.DeviceOwn), stage(r, chain.Runnable), stage(r, chain.Unexplained))
+	for i, c := range r.Causes() {
+		if i < 6 {
+			t.Logf("  %5.1f %% %s %+v", 100*c.Share, c.Kind, c.Culprit)
+		}
 	}
-	return behind / wait
+	logUnexplained(t, r)
+
+	if r.Slow < enough {
+		t.Fatalf("%d slow calls, want %d", r.Slow, enough)
+	}
+	if right == 0 || wrong > (right+wrong)/5 {
+		t.Errorf("%.0f %% is behind whom it should be, and %.0f %% behind others", 100*right, 100*wrong)
+	}
+	if lost := r.Header.Totals.Lost; lost > 0 {
+		t.Errorf("%d events were lost", lost)
+	}
+}
+
+// logUnexplained tells where the worst calls waited for long without a reason.
+func logUnexplained(t *testing.T, r *chain.Report) {
+	t.Helper()
+	for i := range r.Worst {
+		for k := range r.Worst[i].Segments {
+			if s := &r.Worst[i].Segments[k]; s.Stage == chain.Unexplained && s.Took() > time.Millisecond {
+				t.Logf("unexplained: %v at %q in %s", s.Took(), s.Place, s.Stack)
+			}
+		}
+	}
 }
 
 func stage(r *chain.Report, s chain.Stage) units.Ratio { return units.Ratio(r.Of(s)) }
@@ -88,26 +122,9 @@ func TestCulprit(t *testing.T) {
 			choice := x.target(t, e)
 			x.disturb(t, e)
 			r := traced(t, choice, 20*time.Millisecond, 0, false).Report
-			share := culprit(r, x.who)
-			t.Logf("%s: %d slow calls, %v in all: %.0f %% behind %s; device queue %s, tag wait %s, writeback throttling %s, device %s, without a processor %s, unexplained %s",
-				x.name, r.Slow, r.SlowTime, 100*share, x.who, stage(r, chain.DeviceQueue), stage(r, chain.TagWait), stage(r, chain.WBT),
-				stage(r, chain.DeviceOwn), stage(r, chain.Runnable), stage(r, chain.Unexplained))
-			logUnexplained(t, r)
-			wrong := r.Slow < enough || share < 0.8 || r.Of(x.stage) < 0.1 || r.Header.Totals.Lost > 0
-			if wrong && e.disk.Stats().Saturated {
-				t.Skip("the machine was too busy to emulate the volume: it waited for a processor itself")
-			}
-			if r.Slow < enough {
-				t.Fatalf("%d slow calls", r.Slow)
-			}
-			if share < 0.8 {
-				t.Errorf("%.0f %% of the wait is behind %s, want 80: %+v", 100*share, x.who, r.Causes())
-			}
-			if r.Of(x.stage) < 0.1 {
-				t.Errorf("stage %s has %.2f of the time: %+v", x.stage, r.Of(x.stage), r.Stages)
-			}
-			if r.Header.Totals.Lost > 0 {
-				t.Errorf("%d events were lost", r.Header.Totals.Lost)
+			judge(t, r, others(func(c *chain.Culprit) bool { return c.Comm == x.who }))
+			if r.Of(x.stage) == 0 {
+				t.Errorf("nothing waited in stage %s: %+v", x.stage, r.Stages)
 			}
 		})
 	}

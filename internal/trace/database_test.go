@@ -102,7 +102,7 @@ func TestDatabaseCulprit(t *testing.T) {
 			if x.while != "" {
 				r.Report = during(r, x.while)
 			}
-			judge(t, e, r, x.guilty)
+			judge(t, r.Report, x.guilty)
 		})
 	}
 }
@@ -123,51 +123,6 @@ func during(r *trace.Result, part string) *chain.Report {
 		})
 	})
 	return chain.Replay(r.Report.Header, &b)
-}
-
-// judge checks that the guilty have at least 80 % of the wait. What a call spent running or ready to
-// run is no wait: other work may run on this machine.
-func judge(t *testing.T, e *emulated, r *trace.Result, guilty func(*testing.T, *chain.Cause) bool) {
-	t.Helper()
-	wait, behind, busy := 0.0, 0.0, 0.0
-	for _, c := range r.Report.Causes() {
-		if c.Kind == chain.Processor || c.Kind == chain.TheKernel {
-			busy += c.Share
-			continue
-		}
-		wait += c.Share
-		if guilty(t, &c) {
-			behind += c.Share
-		}
-	}
-	share := behind / max(wait, 1e-9)
-	t.Logf("%d slow calls, %v in all: %.0f %% of the wait is behind whom it should be; %.0f %% was no wait; unexplained %s",
-		r.Report.Slow, r.Report.SlowTime, 100*share, 100*busy, stage(r.Report, chain.Unexplained))
-	for i, c := range r.Report.Causes() {
-		if i < 6 {
-			t.Logf("  %5.1f %% %s %+v", 100*c.Share, c.Kind, c.Culprit)
-		}
-	}
-	logUnexplained(t, r.Report)
-	if r.Report.Slow >= enough && share >= 0.8 {
-		return
-	}
-	if e.disk.Stats().Saturated || busy > 0.3 || r.Report.Header.Totals.Lost > 0 {
-		t.Skipf("the machine is too busy: the emulated volume or the calls waited for a processor (%d slow calls, %.0f %%)", r.Report.Slow, 100*share)
-	}
-	t.Errorf("%d slow calls, %.0f %% of the wait behind whom it should be, want %d and 80", r.Report.Slow, 100*share, enough)
-}
-
-// logUnexplained tells where the worst calls waited for long without a reason.
-func logUnexplained(t *testing.T, r *chain.Report) {
-	t.Helper()
-	for i := range r.Worst {
-		for k := range r.Worst[i].Segments {
-			if s := &r.Worst[i].Segments[k]; s.Stage == chain.Unexplained && s.Took() > time.Millisecond {
-				t.Logf("unexplained: %v at %q in %s", s.Took(), s.Place, s.Stack)
-			}
-		}
-	}
 }
 
 // engineOn starts an engine, whose files are made while the volume does not wait, and clients.

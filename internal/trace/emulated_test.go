@@ -137,14 +137,17 @@ type seen struct {
 // An answer is a request with the time that the volume gave it.
 type answer struct {
 	r     volume.Request
+	now   vtime.Instant // when it was submitted, by the disk's clock
+	seen  int64         // the same by the events' clock, or a little later
 	asked time.Duration
 }
 
 func (s *seen) Submit(now vtime.Instant, r volume.Request) volume.Completion {
+	seenAt := probe.Clock()
 	c := s.Volume.Submit(now, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all = append(s.all, answer{r, c.Done.Sub(now)})
+	s.all = append(s.all, answer{r, now, seenAt, c.Done.Sub(now)})
 	return c
 }
 
