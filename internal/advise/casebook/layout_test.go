@@ -69,5 +69,5 @@ func written(t *testing.T, c *Case, sets []string) ([]Written, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.written(engines.All().Deployments().Deployments, before, after, sets)
+	return c.written(engines.All().Deployments(), before, after, sets)
 }

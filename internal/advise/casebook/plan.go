@@ -9,7 +9,6 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -101,8 +100,8 @@ func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options)
 
 // written are the files that lead from one scenario to another, README first; none for a change
 // that only an application can make.
-func (c *Case) written(able []engine.With[emit.Deployment], before, after *scenario.Scenario, sets []string) ([]Written, error) {
-	l, err := emit.NewLayout(able, before, after, c.Name+"/scenario.yaml", sets)
+func (c *Case) written(engines emit.Engines, before, after *scenario.Scenario, sets []string) ([]Written, error) {
+	l, err := emit.NewLayout(engines, before, after, c.Name+"/scenario.yaml", sets)
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func (w *Walk) end(ctx context.Context, opt Options) (err error) {
 		return err
 	}
 	after := w.Plan.Chosen.Scenario
-	if w.Files, err = c.written(opt.Engines.Deployments, before, after, w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
+	if w.Files, err = c.written(opt.Engines, before, after, w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
 		return err
 	}
 	w.Proof, err = c.proven(ctx, before, after, w.Plan, opt)

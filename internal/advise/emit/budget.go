@@ -2,7 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"plimsoll/internal/advise/budget"
@@ -31,17 +30,17 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 		files, apply, restarts := own(l, data)
 		p.Files, p.Apply, p.Restarts = append(p.Files, files...), append(p.Apply, apply), append(p.Restarts, restarts)
 	}
-	for _, f := range []struct{ path, text, apply string }{
-		{"budget/90-dirty-bytes.conf", l.dirtyText(&data), "`budget/90-dirty-bytes.conf` is for /etc/sysctl.d: no more dirty data in the page cache than the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst)."},
-		{"budget/innodb.cnf", l.innodbText(&data), "`budget/innodb.cnf` is the same for MySQL and MariaDB, for their conf.d."},
-		{"budget/io_properties.yaml", l.scyllaText(&data), "`budget/io_properties.yaml` is the same for ScyllaDB, in the place of /etc/scylla.d/io_properties.yaml."},
-		{"budget/cockroach.md", l.cockroachText(&data), "`budget/cockroach.md` is the same for CockroachDB, as a flag."},
-	} {
-		if f.text != "" {
-			p.Files, p.Apply = append(p.Files, Text(f.path, f.text)), append(p.Apply, f.apply)
-		}
+	if text := l.dirtyText(&data); text != "" {
+		p.Files = append(p.Files, Text("budget/90-dirty-bytes.conf", text))
+		p.Apply = append(p.Apply, "`budget/90-dirty-bytes.conf` is for /etc/sysctl.d: no more dirty data in the page cache than the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst).")
 	}
-	p.Restarts = append(p.Restarts, "of the databases whose files are here too: ScyllaDB reads io_properties.yaml and CockroachDB its flag when they start. MySQL and MariaDB take `SET GLOBAL innodb_io_capacity_max` and `innodb_io_capacity` without a restart. Linux takes the dirty limits from `sysctl --system`.")
+	sysctl := "Linux takes the dirty limits from `sysctl --system`."
+	if l.others != nil {
+		files, apply, restarts := l.others(l, data)
+		p.Files, p.Apply = append(p.Files, files...), append(p.Apply, apply...)
+		sysctl = restarts + " " + sysctl
+	}
+	p.Restarts = append(p.Restarts, sysctl)
 	p.Verify = []string{"`iostat -x 1`: in a checkpoint the volume stays below the figures of `budget/volumes.yaml`."}
 	p.Back = []string{"The settings that were there before; none of these files changes data."}
 	return p, nil
@@ -82,58 +81,4 @@ func (l *Layout) dirtyText(b *budget.Budget) string {
 	}
 	return l.Head("#", "Limits on dirty pages: what the volume writes in a tenth of a second and in a second.") +
 		fmt.Sprintf("\nvm.dirty_background_bytes = %d\nvm.dirty_bytes = %d\n", int64(background), int64(most))
-}
-
-// The least that InnoDB takes for innodb_io_capacity and innodb_io_capacity_max (MySQL 8.0 manual, "InnoDB
-// Startup Options and System Variables").
-const innodbLeast = 100
-
-// innodbText is the budget for MySQL and MariaDB (MySQL 8.0 manual, "Configuring InnoDB I/O Capacity").
-func (l *Layout) innodbText(b *budget.Budget) string {
-	if b.IOPS == 0 {
-		return ""
-	}
-	return l.Head("#", "InnoDB's I/O budget, for MySQL and MariaDB.") + fmt.Sprintf(`
-[mysqld]
-# Half of the %.0[1]f IOPS that volume %[2]s gives for ever: the other half is left to the log and to reads (assumed).
-innodb_io_capacity = %.0[3]f
-# All of them.
-innodb_io_capacity_max = %.0[4]f
-`, b.IOPS, b.Volume, max(b.Background(), innodbLeast), max(b.IOPS, innodbLeast))
-}
-
-// scyllaText is the budget as ScyllaDB's io_properties.yaml, in the place of what iotune measures (ScyllaDB
-// documentation, "Configuring Disk I/O").
-func (l *Layout) scyllaText(b *budget.Budget) string {
-	if b.IOPS == 0 || b.BytesPerSec == 0 {
-		return ""
-	}
-	return l.Head("#", "ScyllaDB's I/O budget.") + fmt.Sprintf(`
-# What volume %[1]s gives for ever. iotune measures it while a burst lasts.
-disks:
-  - mountpoint: %[2]q
-    read_iops: %.0[3]f
-    read_bandwidth: %.0[4]f
-    write_iops: %.0[3]f
-    write_bandwidth: %.0[4]f
-`, b.Volume, l.place(b.Volume).Mount, b.IOPS, b.BytesPerSec)
-}
-
-// cockroachText is the budget for CockroachDB, whose flag has two forms (cockroachdb/cockroach#120895).
-func (l *Layout) cockroachText(b *budget.Budget) string {
-	if b.BytesPerSec == 0 {
-		return ""
-	}
-	return fmt.Sprintf(`# CockroachDB's I/O budget
-
-Volume %[1]s gives %.0[3]f bytes a second for ever. For `+"`cockroach start`"+`, from 24.1 on:
-
-    --store=path=%[2]s,provisioned-rate=bandwidth=%.0[4]fMiB/s
-
-Before 24.1 the flag names the disk as well, as in /proc/diskstats:
-
-    --store=path=%[2]s,provisioned-rate=disk-name=DEVICE:bandwidth=%.0[4]fMiB/s
-
-Where all stores are alike, the cluster setting kv.store.admission.provisioned_bandwidth does the same.
-`, b.Volume, l.place(b.Volume).Mount, b.BytesPerSec, math.Floor(b.BytesPerSec/(1<<20)))
 }

@@ -13,6 +13,9 @@ type Engines struct {
 	Language *scenario.Language
 	// Deployments describe how each engine is deployed and configured.
 	Deployments []engine.With[Deployment]
+	// Others writes what the data's volume gives as settings of databases that are no engine here;
+	// nil: of none. It says how to use each file, and what has to restart for them.
+	Others func(l *Layout, data budget.Budget) (files []File, apply []string, restarts string)
 }
 
 // A Deployment is how an engine is deployed: where its volumes are mounted, which files configure
@@ -75,6 +78,9 @@ func (l *Layout) place(volume string) Place {
 	}
 	return Place{Mount: "/srv/" + l.engine() + "-" + volume, Tell: "its configuration"}
 }
+
+// Mount returns where a volume is mounted.
+func (l *Layout) Mount(volume string) string { return l.place(volume).Mount }
 
 // bring says how a new volume gets its data.
 func (l *Layout) bring(volume string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"plimsoll/internal/advise/budget"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/engine"
@@ -21,6 +22,7 @@ type Layout struct {
 	Sets          []string // what turns Before into After, in the grammar of `simulate --set`
 
 	targets    targets
+	others     func(l *Layout, data budget.Budget) (files []File, apply []string, restarts string)
 	deployment Deployment
 	log        string // the volume that the engine's log may have for itself; "" if none
 	changes    []Change
@@ -30,12 +32,12 @@ type Layout struct {
 // NewLayout returns the layout that leads from one scenario to another. name is the scenario's file,
 // and sets are the assignments between the two: both are for comments. The error is an *[InputError]
 // if the engine changes, and an *[engine.LackError] if emit does not support the engine.
-func NewLayout(able []engine.With[Deployment], before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
-	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(able)}
+func NewLayout(of Engines, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
+	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(of.Deployments), others: of.Others}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
 		return nil, Inputf("emit a layout of one engine", "the engine changes from %s to %s: emit cannot move a database between engines", b, a)
 	}
-	e, err := engine.Find(able, l.engine(), "be emitted")
+	e, err := engine.Find(of.Deployments, l.engine(), "be emitted")
 	if err != nil {
 		return nil, err
 	}

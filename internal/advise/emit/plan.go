@@ -124,5 +124,5 @@ func (p *Plan) Layout(of Engines) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewLayout(of.Deployments, before, after, p.File, p.Sets)
+	return NewLayout(of, before, after, p.File, p.Sets)
 }

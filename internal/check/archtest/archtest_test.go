@@ -24,6 +24,8 @@ var engines = []EngineName{
 	{Folder: "postgres", Within: "postgres"}, {Folder: "postgres", Exactly: "pg"},
 	{Folder: "iris", Within: "intersystems"}, {Folder: "iris", Exactly: "iris"}, {Folder: "iris", Exactly: "IRIS"},
 	{Folder: "applog", Within: "applog"},
+	{Folder: "others", Within: "innodb"}, {Folder: "others", Within: "mysql"}, {Folder: "others", Within: "mariadb"},
+	{Folder: "others", Within: "cockroach"},
 	// Streams are what a probe has as well: the word alone is no engine's.
 	{Folder: "streams", Within: "engine/streams"},
 }

@@ -287,9 +287,12 @@ var layers = []Layer{
 		"record/identity", "record/recording", "record/source", "judge/rules", "judge/headroom", "judge/diagnose", "present/frame", "watch",
 	}},
 
+	{"engine/others", "databases without a model that want to be told what their volume gives", []string{
+		"advise/budget", "advise/emit",
+	}},
 	{"engine/parts", "what an engine consists of, and each core's part of the engines that have it", []string{
 		"record/sources", "model/engine", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
-		"advise/plan", "advise/fit", "advise/discover", "advise/rollout",
+		"advise/plan", "advise/fit", "advise/discover", "advise/rollout", "engine/others",
 	}},
 	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{
 		"engine/parts", "advise/rollout",

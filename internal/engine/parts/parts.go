@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/advise/rollout"
+	"plimsoll/internal/engine/others"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
@@ -120,6 +121,7 @@ func (l List) Deployments() emit.Engines {
 			}
 			return e.Deployment(), true
 		}),
+		Others: others.Budgets,
 	}
 }
 
