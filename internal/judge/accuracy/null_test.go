@@ -51,7 +51,7 @@ func tryNulls(t *testing.T, n int) []falseRow {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for ci, c := range nullCases() {
+	for ci, c := range append(nullCases(), scriptNullCases(t)...) {
 		if !strings.Contains(c.name, *nullOnly) {
 			continue
 		}

@@ -44,13 +44,29 @@ func (t Time) WithAftermath(running timeline.Mask) timeline.Mask {
 const (
 	minContrast      = 0.05
 	minContrastCells = 3
-	MaxChance        = 0.2
+	MaxChance        = 0.05
 )
 
 // Contrasts reports whether enough of the time under load is outside a condition, and whether so
 // many stalls would rarely coincide with it by chance.
 func (st *Stalls) Contrasts(condition timeline.Mask) bool {
 	return st.Comparable(condition) && st.ChanceToMeet(condition) <= MaxChance
+}
+
+// MeetsByChance reports whether stalls fall into a condition about as long as they would if the two were
+// independent. It is false where there is no other time to compare with.
+func (st *Stalls) MeetsByChance(condition timeline.Mask) bool {
+	return st.Stall.Any() && st.Comparable(condition) && st.ChanceToMeet(condition) > MaxChance
+}
+
+// SeverityIn grades a cause like SeverityOf, but calls nothing critical whose condition meets as many stalls
+// by chance in more than one case in 200.
+func (st *Stalls) SeverityIn(condition timeline.Mask, share float64) Severity {
+	s := st.SeverityOf(share)
+	if s == Critical && st.Comparable(condition) && st.ChanceToMeet(condition) > coincidenceSure {
+		return Warning
+	}
+	return s
 }
 
 // Comparable reports whether enough of the time under load is outside a condition.
@@ -75,7 +91,11 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 			places = append(places, k)
 		}
 	}
-	stalls := st.Stall.AsSampled().Close(st.Cells(AftermathS * 1e9)).Episodes()
+	all := st.Stall.AsSampled()
+	if st.Others != nil {
+		all = all.Or(st.Others)
+	}
+	stalls := all.Close(st.Cells(AftermathS * 1e9)).Episodes()
 	if len(stalls) == 0 || len(places) == 0 {
 		return 1
 	}

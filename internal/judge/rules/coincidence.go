@@ -74,10 +74,10 @@ func (c *Case) unsure(f *Finding, condition timeline.Mask) {
 func (c *Case) unrelated(condition timeline.Mask) bool { return c.byChance(condition, coincidenceMost) }
 
 // byChance reports whether a coincidence is more probable than most, both in the very cells and, as a wait
-// may be credited to a neighbour, with those next to them.
+// may be credited to a neighbour, with those next to them. Each of the two gets half of the probability.
 func (c *Case) byChance(condition timeline.Mask, most float64) bool {
 	return c.Stall.IsDatabase && c.Stall.Any() && c.Comparable(condition) &&
-		c.Coincidence(condition) > most && c.Coincidence(condition.Widen(1, 1)) > most
+		c.Coincidence(condition) > most/2 && c.Coincidence(condition.Widen(1, 1)) > most/2
 }
 
 // countsBefore are the cells of a mask before each cell, twice around.

@@ -53,7 +53,7 @@ func hostWritebackBacklog() Rule {
 		writeback := c.One(MemoryWriteback)
 		written := c.MostWritten(c.Stall.Cells)
 		b := backlogEpisodes(c, dirty, writeback, written)
-		if b.cells.Count() == 0 {
+		if b.cells.Count() == 0 || c.unrelated(b.everywhere) {
 			return nil
 		}
 		share := Share(b.cells, c.Stall.Cells)
@@ -64,6 +64,7 @@ func hostWritebackBacklog() Rule {
 		f := r.Finding("page cache")
 		f.Weight = share
 		f.Severity = c.SeverityOf(share)
+		c.unsure(&f, b.everywhere)
 		f.Windows = c.Windows(b.cells)
 		f.PeriodS = c.Period(b.cells.Close(c.Cells(5e9)))
 		// In a stall all writes may be credited to its end, so a median would be zero.
@@ -134,44 +135,58 @@ func backgroundBytes(rate float64) float64 {
 }
 
 type backlog struct {
-	cells     timeline.Mask
-	peak      float64 // bytes
-	fromCache float64 // share of the written bytes
+	cells timeline.Mask // the stalls in which the page cache was flushed
+	// everywhere is where it was flushed, in stalls or not.
+	everywhere timeline.Mask
+	peak       float64 // bytes
+	fromCache  float64 // share of the written bytes
 }
 
 func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
-	b := backlog{cells: make(timeline.Mask, c.Grid.N)}
+	b := backlog{cells: make(timeline.Mask, c.Grid.N), everywhere: make(timeline.Mask, c.Grid.N)}
 	look := c.Cells(backlogLookBackS * 1e9)
 	under := timeline.Where(writeback, func(x float64) bool { return x >= writebackBytes })
 	felt := c.feltFlush()
 	late := c.lateWrites()
-	var fell, wrote float64
-	var kept []timeline.Episode
-	for _, e := range c.Stall.Cells.Close(1).Episodes() {
+
+	// flushed reports whether an episode is a flush, and how much of it: the highest backlog before and in it,
+	// how far the dirty bytes fell, and the bytes written.
+	flushed := func(e timeline.Episode) (peak, fell, wrote float64, ok bool) {
 		// An unbounded queue (blk-throttle's) takes everything immediately. Then the pages are
 		// under writeback.
-		peak := timeline.Max(dirty[max(0, e.First-look) : e.Last+1])
+		peak = timeline.Max(dirty[max(0, e.First-look) : e.Last+1])
 		if writeback != nil {
 			peak = max(peak, timeline.Max(writeback[max(0, e.First-look):e.Last+1]))
 		}
 		if !(peak >= minBacklogBytes) {
-			continue
+			return peak, 0, 0, false
 		}
-		drop := 0.0
+
 		for k := max(1, e.First); k <= min(e.Last+1, c.Grid.N-1); k++ {
 			if d := dirty[k-1] - dirty[k]; d > 0 {
-				drop += d
+				fell += d
 			}
 		}
-		out := timeline.Sum(written[e.First:e.Last+1]) * c.Grid.StepSeconds()
+		wrote = timeline.Sum(written[e.First:e.Last+1]) * c.Grid.StepSeconds()
 		flushing := writeback != nil && under[e.First:e.Last+1].Count()*2 >= e.Cells()
-		if !(drop > 0 && drop >= flushShare*out) && !flushing ||
-			!felt(e, flushing) && !(e.Cells() <= shortStallCells && late[max(0, e.First-1):e.Last+1].Count() > 0) {
-			continue
+		if !(fell > 0 && fell >= flushShare*wrote) && !flushing {
+			return peak, fell, wrote, false
 		}
-		kept = append(kept, e)
-		b.peak = max(b.peak, peak)
-		fell, wrote = fell+drop, wrote+out
+		ok = felt(e, flushing) || e.Cells() <= shortStallCells && late[max(0, e.First-1):e.Last+1].Count() > 0
+		return peak, fell, wrote, ok
+	}
+
+	var fell, wrote float64
+	var kept []timeline.Episode
+	for _, e := range c.Stall.Cells.Close(1).Episodes() {
+		if peak, f, w, ok := flushed(e); ok {
+			kept = append(kept, e)
+			b.peak = max(b.peak, peak)
+			fell, wrote = fell+f, wrote+w
+		}
+	}
+	for k := range b.everywhere {
+		_, _, _, b.everywhere[k] = flushed(timeline.Episode{First: k, Last: k})
 	}
 	b.cells = timeline.MaskOf(c.Grid.N, kept).And(c.Stall.Cells)
 	if wrote > 0 {

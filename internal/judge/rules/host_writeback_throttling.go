@@ -77,7 +77,7 @@ func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
 	share := Share(cells, c.Stall.Cells)
 	queue, writes := timeline.At(c.For(DiskQueue, "device", dev), cells), timeline.At(c.For(DiskWrites, "device", dev), cells)
 	written := timeline.Sum(writes) / timeline.Sum(timeline.At(c.For(DiskOps, "device", dev), cells))
-	if share < throttlingShare || !(written >= throttlingWrite) {
+	if share < throttlingShare || !(written >= throttlingWrite) || c.unrelated(timeline.Known(held.Values)) {
 		return Finding{}, false
 	}
 	setting := c.Facts["wbt_lat_usec."+dev]

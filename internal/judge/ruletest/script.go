@@ -272,3 +272,19 @@ func parseSample(text string) (sample, error) {
 	}
 	return sample{labels: l, value: v}, nil
 }
+
+// A Series is one of a case: its labels, and its values one Step apart; NaN is no sample.
+type Series struct {
+	Labels labels.Labels
+	Step   time.Duration
+	Values []float64
+}
+
+// Series are those that the case loads.
+func (c *Case) Series() []Series {
+	var out []Series
+	for _, s := range c.series {
+		out = append(out, Series{Labels: s.labels, Step: s.step, Values: s.values})
+	}
+	return out
+}

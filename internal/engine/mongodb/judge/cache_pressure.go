@@ -55,6 +55,9 @@ func cachePressure() rules.Rule {
 		}
 		f := r.Finding("wiredtiger cache")
 		f.Weight, f.Severity = weight, c.SeverityOf(weight)
+		if !measured {
+			f.Severity = c.SeverityIn(suspect, weight)
+		}
 		if f.Windows = c.Windows(suspect.And(c.Stall.Cells)); len(f.Windows) == 0 {
 			// Fill is sampled, waiting is counted: a short spell over a trigger shows in the latter
 			// only.

@@ -56,8 +56,11 @@ func checkpointFiles() rules.Rule {
 		f := r.Finding("wiredtiger")
 		near := c.WithAftermath(running)
 		fraction, _, _ := c.Attributable(near)
+		if c.MeetsByChance(near) {
+			fraction = 0
+		}
 		f.Weight = fraction
-		f.Severity = c.SeverityOf(fraction)
+		f.Severity = c.SeverityIn(near, fraction)
 		f.Windows = c.Windows(running)
 		f.PeriodS = c.Period(running)
 		f.Foremost = c.Stall.Any() && fraction >= rules.MinAttributable

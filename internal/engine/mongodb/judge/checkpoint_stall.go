@@ -75,7 +75,7 @@ func checkpointStall() rules.Rule {
 			f.Entitle("reads", nil)
 		}
 		f.Weight = fraction
-		f.Severity = c.SeverityOf(fraction)
+		f.Severity = c.SeverityIn(near, fraction)
 		f.Windows = c.Windows(near.And(c.Stall.Cells))
 		f.PeriodS = c.Period(running)
 		last := c.One(CheckpointLast)

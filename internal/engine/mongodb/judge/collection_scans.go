@@ -45,14 +45,14 @@ func collectionScans() rules.Rule {
 		f := r.Finding("queries")
 		f.Severity = rules.Info
 		if fraction, pIn, pOut := c.Attributable(cells); fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut && c.Contrasts(cells) {
-			f.Weight, f.Severity = fraction, c.SeverityOf(fraction)
+			f.Weight, f.Severity = fraction, c.SeverityIn(cells, fraction)
 			f.Evidence = append(f.Evidence, c.Figure("share of the time that stalled while so many documents were examined", ScannedObjects, pIn, "ratio", cells),
 				c.Figure("share of the time that stalled while they were not", ScannedObjects, pOut, "ratio", cells.Not()))
 		}
-		if c.Stall.Class == rules.Reading && c.Stall.Any() {
+		if c.Stall.Class == rules.Reading && c.Stall.Any() && !c.MeetsByChance(cells) {
 			// The scans are the reads that are slow: there may be no others to compare with.
 			f.Weight = max(f.Weight, rules.Share(cells, c.Stall.Cells))
-			f.Severity = c.SeverityOf(f.Weight)
+			f.Severity = c.SeverityIn(cells, f.Weight)
 		}
 		f.Windows = c.Windows(cells.Close(3))
 		mean := func(s *rules.Signal) float64 { return timeline.Mean(timeline.At(c.One(s), cells)) }

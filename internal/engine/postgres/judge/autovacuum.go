@@ -78,15 +78,16 @@ func movedMost(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	}
 	bytes := timeline.Sum(timeline.At(moved, around)) * c.Grid.StepSeconds()
 	share := math.Min(1, bytes/all)
-	cells := vacuuming(c).And(c.Stall.Cells)
+	work := vacuuming(c).Widen(0, c.Cells(rules.AftermathS*1e9))
+	cells := work.And(c.Stall.Cells)
 	queued, ok := c.QueuedShare(cells)
-	if !ok || share < leastMoved || queued < queuedDevice {
+	if !ok || share < leastMoved || queued < queuedDevice || c.MeetsByChance(work) {
 		return rules.Finding{}, false
 	}
 
 	f := r.Finding("postgres")
 	f.Weight = share * rules.Share(cells, c.Stall.Cells)
-	f.Severity = c.SeverityOf(f.Weight)
+	f.Severity = c.SeverityIn(work, f.Weight)
 	f.Foremost = share >= mainWriter // a cap that it fills is the way by which it makes commits wait
 	f.Windows = c.Windows(cells)
 	f.Say("moved", rules.Values{"bytes": rules.Bytes(bytes), "share": rules.Part(share), "device": rules.Called(device), "queued": rules.Part(queued)})

@@ -8,7 +8,9 @@ import (
 // A checkpoint is written and then synced. Paced, it writes during most of the time
 // and stalls, if at all, in its last part: the sync is judged by itself first.
 type checkpointPhase struct {
-	cells               timeline.Mask
+	cells timeline.Mask
+	// shown is where what shows the coincidence holds: these cells, or a full queue.
+	shown               timeline.Mask
 	fraction, pIn, pOut float64
 	words               string
 }
@@ -31,9 +33,12 @@ func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 		before, after = 0, 0 // an interval holds its checkpoint's aftermath, and more
 	}
 	full, _ := c.Saturated()
-	queued := rules.Share(full, c.Stall.Cells) >= inQueue
+	queued := rules.Share(full, c.Stall.Cells) >= inQueue && !c.MeetsByChance(full)
 	judged := func(m timeline.Mask, words string) checkpointPhase {
-		p := checkpointPhase{cells: m, words: words}
+		p := checkpointPhase{cells: m, shown: m, words: words}
+		if queued {
+			p.shown = full
+		}
 		if !c.Contrasts(m) && !(queued && c.Stall.Active.Without(m).Count() >= leastOutside) {
 			return p
 		}
@@ -89,7 +94,7 @@ func checkpointBurst() rules.Rule {
 		cells, near := ck.all(), p.cells
 		f := r.Finding("postgres")
 		f.Weight = p.fraction
-		f.Severity = c.SeverityOf(p.fraction)
+		f.Severity = c.SeverityIn(p.shown, p.fraction)
 		f.Windows = c.Windows(near.And(c.Stall.Cells).Close(1))
 		f.PeriodS = c.Period(cells.Close(c.Cells(3e9)))
 		f.Say(p.words, rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(p.pIn), "out": rules.Part(p.pOut)})

@@ -48,7 +48,7 @@ func fullPageImages() rules.Rule {
 		}
 
 		f := r.Finding("postgres")
-		f.Weight, f.Severity = fraction, c.SeverityOf(fraction)
+		f.Weight, f.Severity = fraction, c.SeverityIn(near, fraction)
 		f.Windows, f.PeriodS = c.Windows(near.And(c.Stall.Cells)), c.Period(s.cells.Close(c.Cells(3e9)))
 		f.Say("surge", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in), "out": rules.Part(out),
 			"surge": rules.Of(s.rate, "bytes/s"), "times": rules.Number(s.rate / s.usual), "images": rules.Part(s.images)})

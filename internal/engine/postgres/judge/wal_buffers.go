@@ -56,6 +56,9 @@ func walBuffers() rules.Rule {
 			f.Severity = c.SeverityOf(f.Weight)
 		} else {
 			often := timeline.Where(full, func(x float64) bool { return x >= leastFull })
+			if c.MeetsByChance(often) {
+				return nil
+			}
 			f.Weight, _, _ = c.Attributable(often)
 			if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical {
 				f.Severity = rules.Warning // that it coincides is known, not that sessions waited for it

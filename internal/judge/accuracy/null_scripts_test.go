@@ -1,0 +1,336 @@
+package accuracy_test
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/ruletest"
+	"plimsoll/internal/record/recording"
+)
+
+// scriptNullIntervals is how long such a recording is at most, in the case's own sampling periods, and
+// scriptNullHours in time: a longer one is judged piece by piece, and each piece is a chance to be wrong.
+const (
+	scriptNullIntervals = 900
+	scriptNullHours     = 4
+)
+
+// intervals is how long the recordings of a case are.
+func (n *scriptNull) intervals() int {
+	return min(scriptNullIntervals, int(scriptNullHours*time.Hour/n.step))
+}
+
+// A scriptNull makes recordings from a rule's own positive case, in which the rule's claim is false. The
+// case's seconds are drawn anew, in stretches: stalled and calm ones at random times for what shows that
+// clients wait, and at other random times for everything else. So every figure has the values that it has when
+// the rule is right, and what the rule claims to be the cause has nothing to do with the stalls.
+type scriptNull struct {
+	rule    rules.Rule
+	title   string
+	step    time.Duration
+	stalled []bool // the case's own intervals
+	victims []ruletest.Series
+	others  []ruletest.Series
+}
+
+// scriptNulls are the positive cases of all rules whose cause and stall can be separated.
+func scriptNulls(t *testing.T) (out []scriptNull) {
+	t.Helper()
+	scripts, err := ruletest.Scripts(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	felt := feltSelectors(t)
+	for _, s := range scripts {
+		if s.Rule.Kind != diagnose.Cause || slices.Contains(waitedFor, s.Rule.ID) {
+			continue
+		}
+		for i := range s.Cases {
+			c := &s.Cases[i]
+			if c.Kind != "positive" || slices.Contains(waitedForIn[s.Rule.ID], c.Title) {
+				continue
+			}
+			if n, ok := newScriptNull(t, s.Rule, c, felt); ok {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// newScriptNull separates a case's series into what shows that clients wait and the rest. It cannot if the case
+// has only one of them, several sampling periods, no calm time, or another cause.
+func newScriptNull(t *testing.T, rule rules.Rule, c *ruletest.Case, felt [][]*labels.Matcher) (n scriptNull, ok bool) {
+	t.Helper()
+	all := c.Series()
+	n = scriptNull{rule: rule, title: c.Title, step: all[0].Step}
+	mem := recording.NewMemory(recording.MemoryOptions{})
+	cells := 0
+	for _, s := range all {
+		if s.Step != n.step {
+			return n, false
+		}
+		cells = max(cells, len(s.Values))
+		appendSeries(t, mem, s.Labels, s.Step, s.Values)
+		if slices.ContainsFunc(felt, func(m []*labels.Matcher) bool { return labels.Selector(m).Matches(s.Labels) }) {
+			n.victims = append(n.victims, s)
+		} else {
+			n.others = append(n.others, s)
+		}
+	}
+	if len(n.victims) == 0 || len(n.others) == 0 {
+		return n, false
+	}
+	got, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+	if err != nil {
+		return n, false
+	}
+	n.stalled = make([]bool, cells)
+	blamed := false
+	for _, f := range reported(got) {
+		blamed = blamed || f.Rule == rule.ID && accuses(f)
+		if f.Kind != diagnose.Symptom || strings.HasPrefix(f.Rule, "disk/") {
+			continue
+		}
+		for _, w := range f.Windows {
+			for k := range n.stalled {
+				at := nullBegan.Add(time.Duration(k) * n.step)
+				n.stalled[k] = n.stalled[k] || !at.Before(w.From) && at.Before(w.To)
+			}
+		}
+	}
+	if calm := count(n.stalled, false); !blamed || calm == cells || calm < cells/4 {
+		return n, false
+	}
+
+	// Where the condition also holds in calm times, the rule has nothing to compare with, and says so.
+	for i := range 3 {
+		r := newNullRecording(t, uint64(i), n.intervals())
+		n.make(r, false)
+		got, err := diagnose.Run(t.Context(), []recording.Reader{r.mem}, diagnose.Options{Pack: pack})
+		if err == nil && slices.ContainsFunc(reported(got), func(f diagnose.Finding) bool { return f.Rule == rule.ID && accuses(f) }) {
+			return n, false
+		}
+	}
+	return n, true
+}
+
+func count(mask []bool, of bool) (n int) {
+	for _, x := range mask {
+		if x == of {
+			n++
+		}
+	}
+	return n
+}
+
+// reported are all findings of a report.
+func reported(r *diagnose.Report) []diagnose.Finding {
+	out := slices.Clone(r.Findings)
+	for _, x := range r.Incidents {
+		out = append(out, x.Findings...)
+	}
+	return out
+}
+
+// feltSelectors are what the engines' detectors of stalls read.
+func feltSelectors(t *testing.T) (out [][]*labels.Matcher) {
+	t.Helper()
+	for _, e := range pack.Engines() {
+		for _, s := range e.Felt {
+			for _, expr := range s.Exprs {
+				parsed, err := rules.Parse(expr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				parser.Inspect(parsed, func(n parser.Node, _ []parser.Node) error {
+					if v, ok := n.(*parser.VectorSelector); ok {
+						out = append(out, v.LabelMatchers)
+					}
+					return nil
+				})
+			}
+		}
+	}
+	return out
+}
+
+// make writes one recording. Without on, nothing but the clients is ever as in the case's stalls.
+func (n *scriptNull) make(r *nullRecording, on bool) {
+	share := 0.04 + 0.12*r.rng.Float64()
+	clients := r.walk(n.stalled, r.episodes(share, 3, 12))
+	at := r.episodes(0.04+0.3*r.rng.Float64(), 3, 30)
+	if !on {
+		clear(at)
+	}
+	rest := r.walk(n.stalled, at)
+	for _, of := range []struct {
+		series []ruletest.Series
+		at     []int
+	}{{n.victims, clients}, {n.others, rest}} {
+		load := r.noise(0.1)
+		for _, s := range of.series {
+			r.drawn(s, of.at, load)
+		}
+	}
+}
+
+// walk maps each interval to one of the original: stretches that are on to stalled ones, the others to calm
+// ones, consecutive ones as long as there are any.
+func (r *nullRecording) walk(original, on []bool) []int {
+	out := make([]int, len(on))
+	at := -1
+	for k := range out {
+		next := at + 1
+		if at < 0 || next >= len(original) || original[next] != on[k] || k > 0 && on[k] != on[k-1] {
+			next = r.beginning(original, on[k])
+		}
+		at = next
+		out[k] = at
+	}
+	return out
+}
+
+// beginning is an interval in which the original is on, or is not: the first of a stalled stretch, and
+// anyone of a calm one. The very first interval has no rate.
+func (r *nullRecording) beginning(original []bool, on bool) int {
+	var from []int
+	for k := 1; k < len(original); k++ {
+		if original[k] == on && (!on || !original[k-1] || k == 1) {
+			from = append(from, k)
+		}
+	}
+	return from[r.rng.IntN(len(from))]
+}
+
+// drawn writes a series with the increments of the original's intervals if it is a counter, and their values
+// otherwise.
+func (r *nullRecording) drawn(s ruletest.Series, at []int, load []float64) {
+	counter, varies := true, false
+	for k := 1; k < len(s.Values); k++ {
+		counter = counter && s.Values[k] >= s.Values[k-1]
+		varies = varies || s.Values[k] != s.Values[k-1]
+	}
+	values := make([]float64, len(at))
+	sum := s.Values[0]
+	for k, from := range at {
+		switch {
+		case from >= len(s.Values):
+			values[k] = math.NaN()
+		case counter && varies:
+			sum += (s.Values[from] - s.Values[from-1]) * load[k]
+			values[k] = sum
+		default:
+			values[k] = s.Values[from]
+		}
+	}
+	appendSeries(r.t, r.mem, s.Labels, s.Step, values)
+}
+
+// appendSeries writes a series from nullBegan on.
+func appendSeries(t testing.TB, mem *recording.Memory, l labels.Labels, step time.Duration, values []float64) {
+	t.Helper()
+	b := &recording.Batch{Columns: []recording.Column{{Labels: l}}}
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			b.TimesMs = append(b.TimesMs, nullBegan.UnixMilli()+int64(i)*step.Milliseconds())
+			b.Columns[0].Values = append(b.Columns[0].Values, v)
+		}
+	}
+	if len(b.TimesMs) == 0 {
+		return
+	}
+	if err := mem.Append(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scriptNullCases are one for each separable positive case of each rule.
+func scriptNullCases(t *testing.T) (out []nullCase) {
+	for _, n := range scriptNulls(t) {
+		out = append(out, nullCase{"at other times: " + n.title, func(r *nullRecording, _ int) {
+			r.n = n.intervals()
+			n.make(r, true)
+		}, func(f diagnose.Finding) bool { return f.Rule == n.rule.ID && accuses(f) }})
+	}
+	return out
+}
+
+// waitedFor are rules whose evidence is part of the clients' waiting itself: an engine's count of the time or of the
+// sessions that wait for something, or a trace of it. At other times than the clients' it cannot occur, so a
+// recording in which it does proves nothing.
+var waitedFor = []string{
+	"host/another-program",
+	"mongodb/flow-control", "mongodb/held-lock", "mongodb/write-concern-wait",
+	"postgres/lock-wait", "postgres/standby-wait", "postgres/client-wait", "postgres/commit-delay",
+	"wiredtiger/app-eviction", "wiredtiger/forced-eviction", "wiredtiger/handle-locks", "wiredtiger/page-reads", "wiredtiger/pinned-snapshot",
+}
+
+// waitedForIn are such cases of rules that also have others.
+var waitedForIn = map[string][]string{
+	"postgres/wal-buffers":      {"sessions wait for room in them", "they are large already"},
+	"postgres/wal-flush":        {"by the fsyncs' own time, from an exporter without wait events"},
+	"wiredtiger/cache-pressure": {"the cache is full; names up to 7.0", "8.x; a fifth of the cache is dirty, updates hold an eighth"},
+	"wiredtiger/ticket-queue":   {"8.0 counts the time queued, in microseconds", "7.0 has one queue, without a priority", "scraped every 15 s by an exporter that names 8.x as before; no sample shows the tickets gone"},
+	// A failed check of the volume is a fault, whoever waits.
+	"disk/volume-stalled": {"two minutes without a completed request, and commits wait"},
+}
+
+// notTried are the rules that no such recording tries, and why.
+var notTried = map[string]string{
+	"disk/always-busy":               aboutDevice,
+	"disk/burst-exhausted":           aboutDevice,
+	"disk/degraded":                  aboutDevice,
+	"disk/first-touch":               aboutDevice,
+	"disk/instance-burst-exhausted":  aboutDevice,
+	"disk/instance-capped":           aboutDevice,
+	"disk/layer-slow":                aboutDevice,
+	"disk/machine-capped":            aboutDevice,
+	"disk/volume-stalled":            byItself,
+	"etcd/backend-commit-slow":       sameFigures,
+	"etcd/compaction-pauses":         sameFigures,
+	"etcd/defragmentation":           byItself,
+	"etcd/elections-without-disk":    byItself,
+	"etcd/misses-criterion":          sameFigures,
+	"etcd/no-space":                  byItself,
+	"etcd/slow-apply":                sameFigures,
+	"etcd/slow-member":               sameFigures,
+	"etcd/snapshot-sent":             byItself,
+	"etcd/wal-fsync-slow":            sameFigures,
+	"etcd/wal-fsync-tail":            sameFigures,
+	"iris/write-daemon-stall":        "IRIS reports no operations of clients",
+	"postgres/backend-writes":        "counts what the background did not write, and is no cause of single stalls",
+	"postgres/wal-flush":             sameFigures,
+	"postgres/wal-kept":              byItself,
+	"wiredtiger/write-amplification": "compares bytes written with bytes changed, over the whole recording",
+}
+
+const (
+	aboutDevice = "judges a device by its own figures; the cases of devices without any cap try it"
+	byItself    = "a fault by itself, whoever waits"
+	sameFigures = "the figures that show the waiting are its evidence"
+)
+
+// Every rule that names a cause is tried on its own evidence at other times, or the reason why not is known.
+func TestEachCauseHasANull(t *testing.T) {
+	all := scriptNulls(t)
+	var lacking []string
+	for _, r := range pack.Rules() {
+		has := func(n scriptNull) bool { return n.rule.ID == r.ID }
+		if r.Kind == diagnose.Cause && !slices.ContainsFunc(all, has) && !slices.Contains(waitedFor, r.ID) {
+			lacking = append(lacking, r.ID)
+		}
+	}
+	if want := slices.Sorted(maps.Keys(notTried)); !slices.Equal(slices.Sorted(slices.Values(lacking)), want) {
+		t.Errorf("not tried are %q, want %q", lacking, want)
+	}
+}
