@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/httpclient"
 	"plimsoll/internal/record/recording"
 )
 
@@ -123,11 +123,8 @@ func (o *fleetOptions) dial(ctx context.Context, a *app, src *sourceOptions) (*r
 
 // transport is Go's default one, with a connection for each concurrent request.
 func transport(insecure bool) http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
+	t := httpclient.Base(insecure)
 	t.MaxIdleConnsPerHost = parallelMax
-	if insecure {
-		t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // --insecure is for exactly that
-	}
 	return t
 }
 

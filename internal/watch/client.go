@@ -3,9 +3,7 @@ package watch
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/record/httpclient"
 	"plimsoll/internal/record/recording"
 )
 
@@ -59,17 +58,11 @@ func (c *Client) Mark(ctx context.Context, m recording.Mark) (recording.Mark, er
 	if c.User != "" {
 		req.SetBasicAuth(c.User, c.Password)
 	}
-	client := &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{InsecureSkipVerify: c.Insecure}}, //nolint:gosec // whoever gives --insecure wants it
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client := httpclient.New(httpclient.Options{Base: httpclient.Base(c.Insecure)})
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
 	if err != nil {
-		if inner := (*url.Error)(nil); errors.As(err, &inner) {
-			err = inner.Err // the address is in the message
-		}
-		return m, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, err)
+		return m, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, httpclient.Cause(err))
 	}
 	defer resp.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(resp.Body, clientBytesMax))

@@ -26,8 +26,9 @@ var layers = []Layer{
 
 	{"record/address", "parses a server's address in one place and hides what is secret in it", nil},
 	{"record/ebs", "what an EBS volume's NVMe device says of itself", nil},
+	{"record/httpclient", "requests over HTTP: bounded answers, retries, redirects, and secrets that stay with their server", nil},
 	{"record/recording", "the series of a run, in memory, in a folder or on a server, behind one Reader and one Writer", []string{
-		"base/safefile", "record/address",
+		"base/safefile", "record/address", "record/httpclient",
 	}},
 	{"record/identity", "which server and which host each series belongs to", []string{
 		"record/recording",
@@ -36,7 +37,7 @@ var layers = []Layer{
 		"record/recording",
 	}},
 	{"record/exposition", "Prometheus text, from a file or sampled from a URL", []string{
-		"record/address", "record/recording", "record/source",
+		"record/address", "record/httpclient", "record/recording", "record/source",
 	}},
 	{"record/benchmark", "what a benchmark printed as a source: a few figures without times", []string{
 		"record/recording", "record/source",
@@ -52,10 +53,10 @@ var layers = []Layer{
 		"base/procfs", "record/ebs", "record/recording", "record/source",
 	}},
 	{"record/cloud", "what providers' metrics have in common: a span of time, facts of volumes, and a bill", []string{
-		"record/recording", "record/source",
+		"record/httpclient", "record/recording", "record/source",
 	}},
 	{"record/amazon", "CloudWatch's metrics of volumes, instances and RDS, and what AWS knows of them", []string{
-		"record/cloud", "record/recording", "record/source",
+		"record/httpclient", "record/cloud", "record/recording", "record/source",
 	}},
 	{"record/azure", "Azure Monitor's metrics of disks and machines, and what Azure knows of them", []string{
 		"record/cloud", "record/source",
@@ -74,7 +75,7 @@ var layers = []Layer{
 		"record/lineprefix", "record/recording", "record/source",
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
-		"base/safefile", "record/address", "record/recording", "record/source", "record/exposition", "record/fio",
+		"base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
 		"record/host", "record/iostat", "record/diskstats", "record/promjson",
 	}},
 	{"record/query", "a PromQL expression over a recording that nobody has described", []string{
@@ -84,7 +85,9 @@ var layers = []Layer{
 	{"record/export", "a recording's samples as CSV, OpenMetrics or Parquet", []string{
 		"record/recording", "record/export/parquet",
 	}},
-	{"record/cluster", "the objects of a Kubernetes cluster that concern a database, read and changed", nil},
+	{"record/cluster", "the objects of a Kubernetes cluster that concern a database, read and changed", []string{
+		"record/httpclient",
+	}},
 	{"record/pod", "the volumes of a Kubernetes pod, read where their provider measures them", []string{
 		"record/cluster", "record/recording", "record/source",
 	}},
@@ -279,7 +282,7 @@ var layers = []Layer{
 	{"present/mcp", "the reading verbs as tools of the Model Context Protocol, bounded and of listed sources only", []string{"base/yamltree"}},
 
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{
-		"base/units", "record/identity", "record/recording", "record/source", "record/timeline", "judge/rules",
+		"base/units", "record/httpclient", "record/identity", "record/recording", "record/source", "record/timeline", "judge/rules",
 		"judge/headroom", "judge/diagnose", "present/document", "present/diagnosis", "present/html",
 	}},
 
@@ -314,7 +317,7 @@ var layers = []Layer{
 		"record/ftdc/dialect",
 	}},
 	{"engine/*/live", "a running server of the engine, sampled once a second", []string{
-		"record/address", "record/recording", "record/source", "record/exposition",
+		"record/address", "record/httpclient", "record/recording", "record/source", "record/exposition",
 		"record/ftdc", "engine/etcd/endpoint", "engine/mongodb/names",
 	}},
 	{"engine/*/server", "the engine's real server in the lab", []string{
@@ -396,7 +399,7 @@ var layers = []Layer{
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
 		"base/diagnostics", "judge/act", "base/random", "base/safefile", "base/shellword", "base/spare", "base/units", "record/address",
-		"record/amazon", "record/azure", "record/google", "record/pod", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
+		"record/httpclient", "record/amazon", "record/azure", "record/google", "record/pod", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
 		"record/sources", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",
 		"judge/headroom/offers", "judge/alerts", "judge/diagnose",

@@ -28,7 +28,7 @@ var Engine = parts.Engine{
 	Source: sources.Engine{
 		Schemes: []string{"etcd", "etcds"}, Port: endpoint.Port, // etcds is with TLS
 		Open: func(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
-			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
+			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within, Room: opt.Room})
 		},
 		Captures:  []sources.Capture{{Name: "a report of etcdctl check perf", Whole: "the text itself", Sniff: perftext.Sniff, Open: perftext.Format.Open}},
 		Exporters: []exposition.Exporter{live.Exporter},

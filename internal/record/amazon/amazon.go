@@ -29,7 +29,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 
 	"plimsoll/internal/record/cloud"
 	"plimsoll/internal/record/source"
@@ -145,7 +147,7 @@ const loginWithin = 15 * time.Second
 func login(ctx context.Context, region, profile string) (aws.Config, error) {
 	ctx, cancel := context.WithTimeout(ctx, loginWithin)
 	defer cancel()
-	var options []func(*config.LoadOptions) error
+	options := []func(*config.LoadOptions) error{config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(answerWithin)), config.WithLogger(logging.Nop{})}
 	if profile != "" {
 		options = append(options, config.WithSharedConfigProfile(profile))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"plimsoll/internal/record/cloud"
+	"plimsoll/internal/record/httpclient"
 )
 
 // who matches the principal in the message of a denial.
@@ -53,15 +54,31 @@ func explain(err error, action, region string) error {
 func explainNetwork(err error, action, region string) error {
 	var dns *net.DNSError
 	var at *url.Error
+	var large *httpclient.TooLargeError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
+	case errors.As(err, &large):
+		return fmt.Errorf("AWS: %s in %s: %w", action, region, large)
+	case timedOut(err):
+		return fmt.Errorf("AWS: %s in %s gets no answer%s in time: check the network, proxies and firewalls", action, region, hostOf(err))
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fmt.Errorf("AWS: there is no host %s: is %s the region's name, and is there a way to the internet?", dns.Name, region)
 	case errors.As(err, &at):
 		return fmt.Errorf("AWS: %s in %s gets no answer: %w", action, region, at.Err)
 	}
 	return fmt.Errorf("AWS: %s in %s: %w", action, region, err)
+}
+
+// hostOf names the server of a request that failed: " from HOST"; "" if it is not known.
+func hostOf(err error) string {
+	var at *url.Error
+	if errors.As(err, &at) {
+		if u, err := url.Parse(at.URL); err == nil && u.Host != "" {
+			return " from " + u.Host
+		}
+	}
+	return ""
 }
 
 // explainLogin does the same for credentials that cannot be had.

@@ -1,6 +1,7 @@
 package amazon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -108,7 +109,7 @@ func (has inventory) requests(period time.Duration, want func(string) bool) []re
 
 // Samples implements [cloud.Service].
 func (s *service) Samples(ctx context.Context, span cloud.Span, want func(string) bool, take func([]cloud.Series) error) error {
-	client := newClient(s.cfg, newRetryer(s.cloud.Backoff, s.bill))
+	client := newClient(bounded(s.cfg, cmp.Or(s.cloud.Within, answerWithin)), newRetryer(s.cloud.Backoff, s.bill))
 	for group := range slices.Chunk(s.has.requests(span.Period, want), queriesMax) {
 		step := time.Duration(pointsMax/len(group)) * span.Period
 		for from := span.From; from.Before(span.To); from = from.Add(step) {
@@ -146,6 +147,7 @@ func (s *service) part(ctx context.Context, client *cloudwatch.Client, group []r
 		in.MetricDataQueries = append(in.MetricDataQueries, r.query)
 		at[*r.query.Id], out[i].Labels = i, r.labels
 	}
+	points := 0
 	for range pagesMax {
 		answer, err := client.GetMetricData(ctx, in)
 		if err != nil {
@@ -156,6 +158,9 @@ func (s *service) part(ctx context.Context, client *cloudwatch.Client, group []r
 			i, ok := at[aws.ToString(r.Id)]
 			if !ok || len(r.Timestamps) != len(r.Values) {
 				return nil, fmt.Errorf("AWS: CloudWatch answers with a series %q that was not requested", aws.ToString(r.Id))
+			}
+			if points += len(r.Values); points > pointsMax {
+				return nil, fmt.Errorf("AWS: CloudWatch gives more than %d values for one request, which is its own limit", pointsMax)
 			}
 			for k, t := range r.Timestamps {
 				out[i].BeginMs, out[i].Values = append(out[i].BeginMs, t.UnixMilli()), append(out[i].Values, r.Values[k])

@@ -1,6 +1,7 @@
 package amazon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -158,7 +159,7 @@ func put(t *testing.T, q *query, namespace, name, dimension, id string, begin ti
 // read reads an address.
 func read(t *testing.T, c Cloud, arg string, opt source.Options) (*recording.Memory, source.Source, error) {
 	t.Helper()
-	c.Backoff, c.Within = atOnce, patience
+	c.Backoff, c.Within = atOnce, cmp.Or(c.Within, patience)
 	s, err := c.Open(t.Context(), arg)
 	if err != nil {
 		t.Fatal(err)

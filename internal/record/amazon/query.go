@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,18 +20,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"plimsoll/internal/record/cloud"
+	"plimsoll/internal/record/httpclient"
 )
 
 const (
 	// attemptsMax bounds how often a request is tried while AWS throttles or does not answer.
 	attemptsMax = 6
-	// answerWithin and answerBytesMax bound one answer.
+	// answerWithin bounds one answer, answerBytesMax one of the EC2 or RDS API: 128 volumes have 200 KB.
 	answerWithin   = 20 * time.Second
-	answerBytesMax = 16 << 20
+	answerBytesMax = 4 << 20
+	// pageBytesMax bounds a page of CloudWatch: its 100,800 values have 4 MB at most.
+	pageBytesMax = 8 << 20
 )
 
 // A retryer is the SDK's, which also counts what AWS throttled.
@@ -46,6 +51,17 @@ func newRetryer(backoff retry.BackoffDelayer, bill *cloud.Bill) retryer {
 			o.Backoff = backoff
 		}
 	})}
+}
+
+// IsErrorRetryable implements [aws.Retryer]. Where nothing answers in time, the next attempt would wait as
+// long.
+func (r retryer) IsErrorRetryable(err error) bool {
+	return !timedOut(err) && r.Standard.IsErrorRetryable(err)
+}
+
+func timedOut(err error) bool {
+	var n net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout()
 }
 
 // RetryDelay implements [aws.Retryer].
@@ -65,8 +81,23 @@ type query struct {
 	within  time.Duration
 }
 
+// bounded is a configuration whose answers are bounded in size and time. The SDK's own client stays below:
+// it knows AWS_CA_BUNDLE.
+func bounded(cfg aws.Config, within time.Duration) aws.Config {
+	o := httpclient.Options{Most: httpclient.Bounds{Bytes: pageBytesMax}}
+	if own, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
+		o.Base = own.GetTransport()
+	}
+	c := httpclient.New(o)
+	c.Timeout = within
+	cfg.HTTPClient = c
+	return cfg
+}
+
 func newQuery(cfg aws.Config, c Cloud, bill *cloud.Bill) *query {
-	return &query{cfg: cfg, signer: v4.NewSigner(), retryer: newRetryer(c.Backoff, bill), bill: bill, within: cmp.Or(c.Within, answerWithin)}
+	within := cmp.Or(c.Within, answerWithin)
+	cfg = bounded(cfg, within)
+	return &query{cfg: cfg, signer: v4.NewSigner(), retryer: newRetryer(c.Backoff, bill), bill: bill, within: within}
 }
 
 // apiVersions are the versions of the APIs that this was written for.
@@ -121,7 +152,8 @@ func (q *query) once(ctx context.Context, service string, body []byte, into any)
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, q.endpoint(service)+"/", bytes.NewReader(body))
+	limited := httpclient.WithBounds(ctx, httpclient.Bounds{Bytes: answerBytesMax})
+	r, err := http.NewRequestWithContext(limited, http.MethodPost, q.endpoint(service)+"/", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -130,22 +162,15 @@ func (q *query) once(ctx context.Context, service string, body []byte, into any)
 	if err := q.signer.SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, q.cfg.Region, time.Now()); err != nil {
 		return err
 	}
-	var client aws.HTTPClient = http.DefaultClient
-	if q.cfg.HTTPClient != nil {
-		client = q.cfg.HTTPClient
-	}
-	answer, err := client.Do(r)
+	answer, err := q.cfg.HTTPClient.Do(r)
 	if err != nil {
 		return &smithyhttp.RequestSendError{Err: err}
 	}
 	defer answer.Body.Close()
 	q.bill.Call(0)
-	text, err := io.ReadAll(io.LimitReader(answer.Body, answerBytesMax+1))
+	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return err
-	}
-	if len(text) > answerBytesMax {
-		return fmt.Errorf("the answer has more than %d MiB", answerBytesMax>>20)
 	}
 	if answer.StatusCode != http.StatusOK {
 		return refusal(answer.StatusCode, text)

@@ -86,7 +86,8 @@ type service struct {
 func (s *service) token(ctx context.Context) (string, error) {
 	s.once.Do(func() {
 		if s.credential == nil {
-			s.credential, s.loginErr = azidentity.NewDefaultAzureCredential(nil)
+			s.credential, s.loginErr = azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{
+				ClientOptions: azcore.ClientOptions{Transport: cloud.NewClient(nil)}})
 		}
 	})
 	if s.loginErr != nil {

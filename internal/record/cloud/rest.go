@@ -3,19 +3,25 @@ package cloud
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
+	"sync"
 	"time"
+
+	"plimsoll/internal/record/httpclient"
 )
 
 const (
 	// attemptsMax bounds how often a request is tried while the provider throttles or fails.
 	attemptsMax = 6
-	// answerWithin and answerBytesMax bound one answer.
-	answerWithin   = 30 * time.Second
-	answerBytesMax = 64 << 20
+	// answerWithin, answerBytesMax and answerObjectsMax bound one answer.
+	answerWithin     = 30 * time.Second
+	answerBytesMax   = 64 << 20
+	answerObjectsMax = 2_000_000
+	// redirectsMax bounds the redirects of a request.
+	redirectsMax = 5
 	// waitMost bounds the wait before the next attempt, also where the provider names a longer one.
 	waitMost = 20 * time.Second
 )
@@ -29,6 +35,9 @@ type REST struct {
 	Client *http.Client
 	// Wait replaces the wait after an attempt, counted from 1; nil doubles from a second.
 	Wait func(attempt int) time.Duration
+
+	once   sync.Once
+	client *http.Client
 }
 
 // A StatusError is a provider's refusal.
@@ -45,70 +54,69 @@ func (e *StatusError) Error() string {
 // Throttled reports whether the provider refused because there were too many requests.
 func (e *StatusError) Throttled() bool { return e.Status == http.StatusTooManyRequests }
 
+// NewClient returns a client whose answers are bounded; nil takes Go's own transport.
+func NewClient(base *http.Client) *http.Client {
+	o := httpclient.Options{Redirects: redirectsMax, Most: httpclient.Bounds{Bytes: answerBytesMax, Objects: answerObjectsMax}}
+	if base != nil {
+		o.Base = base.Transport
+	}
+	return httpclient.New(o)
+}
+
 // Get reads a URL, again with growing waits where the provider throttles or fails. The error of an
 // answer is a [StatusError].
 func (r *REST) Get(ctx context.Context, url string, into any) error {
-	for attempt := 1; ; attempt++ {
-		refused, wait, err := r.once(ctx, url, into)
-		if err != nil || refused == nil {
-			return err
-		}
-		if refused.Throttled() {
-			r.Bill.Throttle()
-		}
-		if attempt == attemptsMax || !refused.Throttled() && refused.Status < http.StatusInternalServerError {
-			return refused
-		}
-		if wait == 0 {
-			wait = time.Second << (attempt - 1)
-		}
-		if r.Wait != nil {
-			wait = r.Wait(attempt)
-		}
-		select {
-		case <-time.After(min(wait, waitMost)):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	r.once.Do(func() { r.client = NewClient(r.Client) })
+	retry := httpclient.Retry{Attempts: attemptsMax, Wait: time.Second, Most: waitMost, Pause: r.Wait}
+	return retry.Do(ctx, func(ctx context.Context) error { return r.get(ctx, url, into) })
 }
 
-// once sends a request; wait is how long the provider asks to wait, 0 if it does not say.
-func (r *REST) once(ctx context.Context, url string, into any) (refused *StatusError, wait time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+// get sends a request.
+func (r *REST) get(ctx context.Context, url string, into any) error {
+	limited, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	token, err := r.Token(ctx)
+	token, err := r.Token(limited)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(limited, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
-	client := r.Client
-	if client == nil {
-		client = http.DefaultClient
-	}
-	answer, err := client.Do(request)
+	answer, err := r.client.Do(request)
 	if err != nil {
-		return nil, 0, err
+		return silent(ctx, request, err)
 	}
 	defer answer.Body.Close()
 	r.Bill.Call(1)
-	text, err := io.ReadAll(io.LimitReader(answer.Body, answerBytesMax+1))
+	text, err := io.ReadAll(answer.Body)
 	switch {
 	case err != nil:
-		return nil, 0, err
-	case len(text) > answerBytesMax:
-		return nil, 0, fmt.Errorf("the answer has more than %d MiB", answerBytesMax>>20)
+		return silent(ctx, request, err)
 	case answer.StatusCode == http.StatusOK:
-		return nil, 0, json.Unmarshal(text, into)
+		return json.Unmarshal(text, into)
 	}
-	if s, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && s > 0 {
-		wait = time.Duration(s) * time.Second
+	refused := refusalOf(answer.StatusCode, text)
+	if refused.Throttled() {
+		r.Bill.Throttle()
 	}
-	return refusalOf(answer.StatusCode, text), wait, nil
+	if refused.Throttled() || refused.Status >= http.StatusInternalServerError {
+		return &httpclient.DeferredError{Err: refused, After: httpclient.RetryAfter(answer.Header, time.Now())}
+	}
+	return refused
+}
+
+// silent names the server in the error of a request without an answer, or with too large a one.
+func silent(ctx context.Context, to *http.Request, err error) error {
+	err = httpclient.Cause(err)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s gives no answer within %s: check the network, proxies and firewalls", to.URL.Host, answerWithin)
+	}
+	return fmt.Errorf("%s: %w", to.URL.Host, err)
 }
 
 // refusalOf reads an error: Azure has a code in words, some of its services at the top level; Google

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"plimsoll/internal/record/httpclient"
 )
 
 // Options say which cluster, and as whom. The zero Options take what kubectl would.
@@ -44,6 +50,17 @@ type Client struct {
 
 // answerWithin is how long the server may take for one answer.
 const answerWithin = 30 * time.Second
+
+// Bounds of what a server answers. A pod has some hundred JSON objects, most of them about who manages its
+// fields.
+const (
+	answerBytesMax   = 32 << 20
+	answerObjectsMax = 300_000
+	listBytesMax     = 128 << 20 // of all pages of a list
+	listObjectsMax   = 1_000_000
+	// listWithin bounds the time for all pages of a list.
+	listWithin = 2 * time.Minute
+)
 
 // requestsPerSecond is enough: a rollout looks at a handful of objects every second.
 const requestsPerSecond = 50
@@ -101,14 +118,27 @@ func exists(file string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// silence ends client-go's log, which repeats what it returns as an error.
+var silence = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(slog.DiscardHandler)) })
+
 func open(config *rest.Config, namespace string, perSecond int) (*Client, error) {
+	silence()
 	config = rest.CopyConfig(config)
 	config.GroupVersion = &schema.GroupVersion{}
 	config.NegotiatedSerializer = statuses
 	config.WarningHandler = rest.NoWarnings{}
 	config.UserAgent = "plimsoll"
 	config.QPS, config.Burst = float32(perSecond), 2*perSecond
-	client, err := rest.UnversionedRESTClientFor(config)
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return httpclient.Transport(httpclient.Options{Base: rt, Most: httpclient.Bounds{Bytes: answerBytesMax, Objects: answerObjectsMax}})
+	})
+	sender, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), err: err}
+	}
+	// An API server redirects nothing; client-go would send the token wherever it is led.
+	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client, err := rest.UnversionedRESTClientForConfigAndClient(config, sender)
 	if err != nil {
 		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), err: err}
 	}

@@ -1,12 +1,16 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"plimsoll/internal/record/httpclient"
 )
 
 // An AccessError says why a cluster cannot be used, and what to do about it.
@@ -75,6 +79,11 @@ func passes(err error) bool {
 	return apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
 }
 
+func timedOut(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) && n.Timeout()
+}
+
 // attempts are how often client-go asks a server that throttles (rest.Request, maxRetries: 10 after the
 // first).
 const attempts = 11
@@ -82,6 +91,7 @@ const attempts = 11
 // explain gives the server's refusals their words.
 func (c *Client) explain(verb, resource, namespace, name string, err error) error {
 	what := strings.TrimSpace(verb + " " + resource + " " + name)
+	var large *httpclient.TooLargeError
 	switch {
 	case err == nil:
 		return nil
@@ -92,6 +102,10 @@ func (c *Client) explain(verb, resource, namespace, name string, err error) erro
 	case apierrors.IsTooManyRequests(err):
 		return &AccessError{Text: fmt.Sprintf("%s: the cluster at %s throttles requests, also after %d attempts with the waits that it asked for", what, c.Host, attempts),
 			Next: "try again later: others use up its rate (API priority and fairness)", err: err}
+	case errors.As(err, &large):
+		return fmt.Errorf("%s: the cluster at %s: %w: is this a Kubernetes API server?", what, c.Host, large)
+	case errors.Is(err, context.DeadlineExceeded), timedOut(err):
+		return fmt.Errorf("%s: the cluster at %s gives no answer in time: check the network, and the API server's load", what, c.Host)
 	case apierrors.ReasonForError(err) != "":
 		return fmt.Errorf("%s: %w", what, err)
 	}

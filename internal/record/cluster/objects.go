@@ -10,11 +10,14 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"plimsoll/internal/record/httpclient"
 )
 
 // A Kind is one kind of object, with its Go type.
@@ -43,18 +46,38 @@ func NewKind[T any](group, version, kind, resource string, namespaced bool) Kind
 }
 
 // listPage is how many objects of a list come in one answer.
-const listPage = 500
+const listPage = 100
 
-// path returns the address of a kind's objects, or of one.
-func (k Kind[T]) path(namespace string, name ...string) []string {
+// path returns the address of a kind's objects, or of one. Names that the cluster gave, such as a pod's
+// claims, may not be names: ../../../secrets/x would be the address of something else.
+func (k Kind[T]) path(namespace string, name ...string) ([]string, error) {
 	out := []string{"api", k.version}
 	if k.group != "" {
 		out = []string{"apis", k.group, k.version}
 	}
 	if k.namespaced {
+		if err := segment("namespace", namespace); err != nil {
+			return nil, fmt.Errorf("%s: %w", k, err)
+		}
 		out = append(out, "namespaces", namespace)
 	}
-	return append(append(out, k.resource), name...)
+	for _, n := range name {
+		if err := segment("name", n); err != nil {
+			return nil, fmt.Errorf("%s: %w", k, err)
+		}
+	}
+	return append(append(out, k.resource), name...), nil
+}
+
+// segment refuses what is not one part of an address.
+func segment(what, name string) error {
+	if name == "" {
+		return fmt.Errorf("the %s is empty", what)
+	}
+	if problems := content.IsPathSegmentName(name); len(problems) > 0 {
+		return fmt.Errorf("%.100q is no %s in Kubernetes: it %s", name, what, problems[0])
+	}
+	return nil
 }
 
 // String is the resource as RBAC names it: "statefulsets.apps".
@@ -71,15 +94,27 @@ func (k Kind[T]) explain(c *Client, verb, namespace, name string, err error) err
 
 // Get reads one object. namespace counts only for kinds that are in one.
 func (k Kind[T]) Get(ctx context.Context, c *Client, namespace, name string) (*T, error) {
-	text, err := answer(c.rest.Get().AbsPath(k.path(namespace, name)...).Do(ctx))
+	at, err := k.path(namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := answer(c.rest.Get().AbsPath(at...).Do(ctx))
 	return k.decode(text, k.explain(c, "get", namespace, name, err))
 }
 
 // List reads all objects with some labels; "" for all.
 func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) ([]T, error) {
+	at, err := k.path(namespace)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, listWithin)
+	defer cancel()
+	ctx = httpclient.WithBudget(ctx, httpclient.NewBudget(httpclient.Bounds{Bytes: listBytesMax, Objects: listObjectsMax}))
+
 	var out []T
 	for next := ""; ; {
-		text, err := answer(c.rest.Get().AbsPath(k.path(namespace)...).Param("limit", fmt.Sprint(listPage)).
+		text, err := answer(c.rest.Get().AbsPath(at...).Param("limit", fmt.Sprint(listPage)).
 			Param("labelSelector", labels).Param("continue", next).Do(ctx))
 		if err != nil {
 			return nil, k.explain(c, "list", namespace, "", err)
@@ -101,11 +136,15 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) 
 // Create makes an object. With try, the server checks it and fills in its defaults, and makes
 // nothing.
 func (k Kind[T]) Create(ctx context.Context, c *Client, namespace string, object *T, try bool) (*T, error) {
+	at, err := k.path(namespace)
+	if err != nil {
+		return nil, err
+	}
 	body, err := k.encode(object)
 	if err != nil {
 		return nil, err
 	}
-	r := c.rest.Post().AbsPath(k.path(namespace)...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)
+	r := c.rest.Post().AbsPath(at...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)
 	if try {
 		r = r.Param("dryRun", metav1.DryRunAll)
 	}
@@ -115,32 +154,44 @@ func (k Kind[T]) Create(ctx context.Context, c *Client, namespace string, object
 
 // Update replaces an object, unless it changed since it was read ([IsConflict]).
 func (k Kind[T]) Update(ctx context.Context, c *Client, namespace, name string, object *T) (*T, error) {
+	at, err := k.path(namespace, name)
+	if err != nil {
+		return nil, err
+	}
 	body, err := k.encode(object)
 	if err != nil {
 		return nil, err
 	}
-	text, err := answer(c.rest.Put().AbsPath(k.path(namespace, name)...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
+	text, err := answer(c.rest.Put().AbsPath(at...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
 	return k.decode(text, k.explain(c, "update", namespace, name, err))
 }
 
 // UpdateStatus replaces an object's status, as a controller does.
 func (k Kind[T]) UpdateStatus(ctx context.Context, c *Client, namespace, name string, object *T) (*T, error) {
+	at, err := k.path(namespace, name, "status")
+	if err != nil {
+		return nil, err
+	}
 	body, err := k.encode(object)
 	if err != nil {
 		return nil, err
 	}
-	text, err := answer(c.rest.Put().AbsPath(k.path(namespace, name, "status")...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
+	text, err := answer(c.rest.Put().AbsPath(at...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
 	return k.decode(text, k.explain(c, "update", namespace, name, err))
 }
 
 // Merge changes fields of an object by a JSON merge patch. A resourceVersion in the patch makes it a
 // condition.
 func (k Kind[T]) Merge(ctx context.Context, c *Client, namespace, name string, patch any) (*T, error) {
+	at, err := k.path(namespace, name)
+	if err != nil {
+		return nil, err
+	}
 	body, err := json.Marshal(patch)
 	if err != nil {
 		return nil, err
 	}
-	text, err := answer(c.rest.Patch(types.MergePatchType).AbsPath(k.path(namespace, name)...).Body(body).Do(ctx))
+	text, err := answer(c.rest.Patch(types.MergePatchType).AbsPath(at...).Body(body).Do(ctx))
 	return k.decode(text, k.explain(c, "patch", namespace, name, err))
 }
 
@@ -163,11 +214,15 @@ func (k Kind[T]) DeleteNow(ctx context.Context, c *Client, namespace, name strin
 
 func (k Kind[T]) remove(ctx context.Context, c *Client, namespace, name string, how metav1.DeleteOptions) error {
 	how.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}
+	at, err := k.path(namespace, name)
+	if err != nil {
+		return err
+	}
 	body, err := json.Marshal(how)
 	if err != nil {
 		return err
 	}
-	err = c.rest.Delete().AbsPath(k.path(namespace, name)...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
+	err = c.rest.Delete().AbsPath(at...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 	return k.explain(c, "delete", namespace, name, err)
 }
 

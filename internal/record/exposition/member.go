@@ -73,6 +73,9 @@ func (m *member) Read(ctx context.Context, w recording.Writer, opt source.Option
 	return m.metricsURL.Read(ctx, &labelling{Writer: w, about: m.about, known: map[uint64]labels.Labels{}}, opt)
 }
 
+// knownMax bounds the series whose labels with an instance are remembered; a member of etcd has 3,000.
+const knownMax = 20_000
+
 // labelling adds the label to every series that does not have it.
 type labelling struct {
 	recording.Writer
@@ -96,9 +99,10 @@ func (l *labelling) Append(ctx context.Context, b *recording.Batch) error {
 			if with.Get("instance") == "" {
 				with = labels.NewBuilder(with).Set("instance", l.about.Instance).Labels()
 			}
-			if len(l.known) < seriesMax {
-				l.known[hash] = with
+			if len(l.known) >= knownMax {
+				clear(l.known) // of an exporter with ever new series
 			}
+			l.known[hash] = with
 		}
 		c.Labels = with
 	}

@@ -37,6 +37,8 @@ type parser struct {
 	usual  int               // samples of the last page
 	lines  int               // series of the current page
 	table  *labels.SymbolTable
+	room   *Room // for the series
+	most   int   // samples of one page; 0: any number
 
 	prefixes map[string]bool // of metric names: etcd, pg, ...
 	version  string
@@ -73,6 +75,7 @@ func (p *parser) tidy(pages int64) {
 	for text, k := range p.series {
 		if k.page < p.page-pages {
 			delete(p.series, text)
+			p.room.give(len(text))
 		}
 	}
 }
@@ -80,8 +83,16 @@ func (p *parser) tidy(pages int64) {
 func newParser(exporters []Exporter, want func(string) bool) *parser {
 	return &parser{
 		exporters: exporters, want: want, series: map[string]*known{},
-		table: labels.NewSymbolTable(), prefixes: map[string]bool{},
+		table: labels.NewSymbolTable(), prefixes: map[string]bool{}, room: NewRoom(),
 	}
+}
+
+// leave gives the room of all series to others.
+func (p *parser) leave() {
+	for text := range p.series {
+		p.room.give(len(text))
+	}
+	p.series = map[string]*known{}
 }
 
 // parse reads one page. It skips a line that cannot be read, so that one torn line does not cost a
@@ -158,8 +169,12 @@ func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample
 		if ts != nil {
 			ms = *ts
 		}
-		if s, ok := p.sample(tp, text, ms, v); ok {
+		s, ok := p.sample(tp, text, ms, v)
+		switch {
+		case ok && (p.most == 0 || len(out) < p.most):
 			out = append(out, s)
+		case ok:
+			p.dropped++
 		}
 	}
 }
@@ -167,10 +182,12 @@ func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample
 func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (sample, bool) {
 	k, ok := p.series[string(text)]
 	if !ok {
-		if len(p.series) >= seriesMax {
+		room := p.room.take(len(text))
+		if !room {
 			p.tidy(0)
+			room = p.room.take(len(text))
 		}
-		if len(p.series) >= seriesMax {
+		if !room {
 			p.dropped++
 			return sample{}, false
 		}

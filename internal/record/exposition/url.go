@@ -4,19 +4,19 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
 	"plimsoll/internal/record/address"
+	"plimsoll/internal/record/httpclient"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -44,16 +44,19 @@ type URLOptions struct {
 	Exporters []Exporter
 	// Within is how long a page may take; 0 means ten seconds.
 	Within time.Duration
+	// Room is shared by all pages that are read at the same time; nil: it is the only one.
+	Room *Room
 }
 
 // metricsURL is a page that is scraped repeatedly; it implements source.Source.
 type metricsURL struct {
 	*source.Polled
 	url    *url.URL // without credentials
-	auth   string   // the Authorization header
+	auth   httpclient.Credentials
 	name   string
 	client *http.Client
 	within time.Duration
+	room   *Room
 
 	exporters []Exporter
 }
@@ -76,21 +79,25 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
-	m := &metricsURL{name: address.PublicURL(u), auth: authorization(u, opt.Getenv), exporters: opt.Exporters, within: cmp.Or(opt.Within, scrapeTimeoutMin)}
+	m := &metricsURL{name: address.PublicURL(u), auth: credentials(u, opt.Getenv), exporters: opt.Exporters, within: cmp.Or(opt.Within, scrapeTimeoutMin)}
 	u.User, u.Fragment = nil, ""
 	m.url = u
 	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name}).AnswerWithin(m.within)
 	if opt.Transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
+		t := httpclient.Base(opt.Insecure)
 		t.DisableCompression = onThisHost(u)
-		if opt.Insecure {
-			t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
-		}
 		opt.Transport = t
 	}
-	m.client = &http.Client{Transport: opt.Transport, CheckRedirect: checkRedirect}
+	if opt.Room == nil {
+		opt.Room = NewRoom()
+	}
+	m.room = opt.Room
+	m.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: u, Credentials: m.auth, Redirects: redirectsMax, Most: httpclient.Bounds{Bytes: PageBytesMax}})
 	return m, nil
 }
+
+// redirectsMax bounds the redirects of a request.
+const redirectsMax = 5
 
 // onThisHost reports whether a page comes over loopback, where compressing it costs the database
 // more than sending it.
@@ -99,42 +106,24 @@ func onThisHost(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// checkRedirect refuses a redirect that would send credentials in the clear. To another server none
-// are sent; net/http alone would send them to another port, and to a host below this one.
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	if len(via) >= 5 {
-		return errors.New("too many redirects: give the page's own address")
-	}
-	if via[0].URL.Scheme == "https" && req.URL.Scheme == "http" {
-		return errors.New("it redirects from https to http: give the page's own address")
-	}
-	if req.URL.Host != via[0].URL.Host {
-		req.Header.Del("Authorization")
-	}
-	return nil
-}
-
-func authorization(u *url.URL, getenv func(string) string) string {
-	basic := func(user, password string) string {
-		r := http.Request{Header: http.Header{}}
-		r.SetBasicAuth(user, password)
-		return r.Header.Get("Authorization")
-	}
+func credentials(u *url.URL, getenv func(string) string) httpclient.Credentials {
+	own, ok := httpclient.OfURL(u)
 	switch {
-	case u.User != nil:
-		password, _ := u.User.Password()
-		return basic(u.User.Username(), password)
+	case ok:
+		return own
 	case getenv(EnvToken) != "":
-		return "Bearer " + getenv(EnvToken)
+		return httpclient.Bearer(getenv(EnvToken))
 	case getenv(EnvUser) != "":
-		return basic(getenv(EnvUser), getenv(EnvPassword))
+		return httpclient.Basic(getenv(EnvUser), getenv(EnvPassword))
 	}
-	return ""
+	return httpclient.Credentials{}
 }
 
 // Read implements source.Source, like source.Polled.Poll. A page's time is the time of the request.
 func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	s := &scraping{m: m, w: w, parser: newParser(m.exporters, opt.Want)}
+	s.parser.room, s.parser.most = m.room, samplesMax
+	defer s.parser.leave()
 	err := m.Poll(ctx, w, opt, s)
 	if s.bad > 0 {
 		w.Note(recording.Note{Kind: recording.NoteDamage, Source: m.name,
@@ -162,9 +151,15 @@ type scraping struct {
 
 // Sample implements source.Sampler: it scrapes one page.
 func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
+	ctx, end := s.m.room.turns.Begin(ctx)
+	defer end()
 	body, contentType, err := s.m.get(ctx, &s.page)
 	if err != nil {
 		return nil, err
+	}
+	if s.page.Cap() > largePage {
+		s.page = bytes.Buffer{}
+		defer runtime.GC() // another page of this size waits for its turn, and they must not add up
 	}
 	before, dropped := s.parser.samples, s.parser.dropped
 	samples, bad := s.parser.parse(body, contentType)
@@ -227,10 +222,6 @@ func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, 
 		return nil, "", fmt.Errorf("%s: %w", m.name, err)
 	}
 	req.Header.Set("Accept", openMetricsType+", "+textType+";q=0.8, */*;q=0.1")
-	req.Header.Set("User-Agent", "plimsoll")
-	if m.auth != "" {
-		req.Header.Set("Authorization", m.auth)
-	}
 	resp, err := m.client.Do(req)
 	if err != nil {
 		return nil, "", m.unreachable(err)
@@ -244,11 +235,11 @@ func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, 
 		return nil, "", notMetrics(m.name + " returns a web page, not metrics: the path is usually " + usualPath(m.exporters))
 	}
 	page.Reset()
-	if _, err := page.ReadFrom(io.LimitReader(resp.Body, PageBytesMax+1)); err != nil {
-		return nil, "", m.unreachable(err)
-	}
-	if page.Len() > PageBytesMax {
+	var large *httpclient.TooLargeError
+	if _, err := page.ReadFrom(resp.Body); errors.As(err, &large) {
 		return nil, "", fmt.Errorf("%s returns more than %d MiB: is this the page's address?", m.name, PageBytesMax>>20)
+	} else if err != nil {
+		return nil, "", m.unreachable(err)
 	}
 	return page.Bytes(), contentType, nil
 }
@@ -282,11 +273,18 @@ func Probe(ctx context.Context, src source.Source) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.within)
 	defer cancel()
+	ctx, end := m.room.turns.Begin(ctx)
+	defer end()
 	body, contentType, err := m.get(ctx, &bytes.Buffer{})
 	if err != nil {
 		return err
 	}
+	if len(body) > largePage {
+		defer runtime.GC() // as for samples
+	}
 	p := newParser(nil, nil)
+	p.room, p.most = m.room, samplesMax
+	defer p.leave()
 	_, bad := p.parse(body, contentType)
 	return m.judge(p.samples, bad)
 }
@@ -320,10 +318,7 @@ func (m *metricsURL) refused(status int) error {
 
 // unreachable adds what to check. The client's own error repeats the URL, and with it secrets.
 func (m *metricsURL) unreachable(err error) error {
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		err = ue.Err
-	}
+	err = httpclient.Cause(err)
 	hint := "check the host and port, that the exporter is running, and firewalls"
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError

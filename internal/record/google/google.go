@@ -88,7 +88,7 @@ type service struct {
 func (s *service) token(ctx context.Context) (string, error) {
 	s.once.Do(func() {
 		if s.provider == nil {
-			s.provider, s.loginErr = credentials.DetectDefault(&credentials.DetectOptions{
+			s.provider, s.loginErr = credentials.DetectDefault(&credentials.DetectOptions{Client: cloud.NewClient(nil),
 				Scopes: []string{"https://www.googleapis.com/auth/monitoring.read", "https://www.googleapis.com/auth/compute.readonly"}})
 		}
 	})

@@ -37,11 +37,17 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 	out := &finding{facts: map[string]string{}}
 	var ebs []string
 	region := ""
+	asked := map[string]bool{}
 	for _, v := range pod.Spec.Volumes {
 		claim := claimOf(pod, &v)
-		if claim == "" {
-			continue
+		if claim == "" || asked[claim] {
+			continue // a pod may use one claim as several volumes
 		}
+		if len(asked) >= claimsMax {
+			out.notes = append(out.notes, fmt.Sprintf("more than %d claims: the others are not read", claimsMax))
+			break
+		}
+		asked[claim] = true
 		pv, err := s.bound(ctx, c, claim)
 		if err != nil {
 			return nil, err
@@ -73,6 +79,9 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 	}
 	return nil, fmt.Errorf("pod %s has no claims: its volumes are the node's, and no provider measures them apart", s.name)
 }
+
+// claimsMax bounds the claims of a pod that are read: nodes attach 128 volumes at most.
+const claimsMax = 128
 
 // claimOf returns the name of a pod's claim for a volume; "" if it is none.
 func claimOf(pod *corev1.Pod, v *corev1.Volume) string {

@@ -17,7 +17,7 @@ var (
 	forever  = time.Date(2199, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// A ring that an earlier version filled with a sample from the year 2100, in a block or in its log,
+// A ring that has a sample from the year 2100, when the clock was wrong, in a block or in its log,
 // is itself again after a restart: nothing else is lost, and new samples of that series are taken.
 func TestPoisonedRingHeals(t *testing.T) {
 	for _, closed := range []bool{true, false} {

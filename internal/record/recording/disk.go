@@ -147,7 +147,7 @@ func (d *Disk) start() error {
 	}
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
 		// A process killed in its very first step, or a file system of its own.
-		return safefile.IsLeftover(e.Name()) || e.Name() == oldTemporary || e.Name() == "lost+found"
+		return safefile.IsLeftover(e.Name()) || e.Name() == "lost+found"
 	})
 	if len(entries) > 0 {
 		if err := d.resume(); err != nil {
@@ -163,9 +163,6 @@ func (d *Disk) start() error {
 	d.wal, err = newWAL(d.dir)
 	return err
 }
-
-// oldTemporary is the temporary file of earlier versions.
-const oldTemporary = ManifestName + ".tmp"
 
 // resume reads what a folder holds: its manifest, the last sample of each
 // series, and the log of a process that was killed, which becomes a block.
@@ -248,11 +245,6 @@ func removeTemporary(dir string) error {
 	for _, e := range entries {
 		if e.IsDir() && (strings.HasSuffix(e.Name(), temporarySuffix) || strings.HasSuffix(e.Name(), deletedSuffix)) {
 			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-		if e.Name() == oldTemporary && !e.IsDir() {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}

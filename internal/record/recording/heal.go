@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
-// heal takes the samples out of a ring's blocks that are dated ahead of this machine's clock: an
-// earlier version took them. They would make all other samples too old to keep, and no newer one of
-// their series could follow them.
+// heal takes the samples out of a ring's blocks that are dated ahead of this machine's clock: that was
+// ahead itself when they were taken, as after a boot before it was set. They would make all other samples
+// too old to keep, and no newer one of their series could follow them.
 func (d *Disk) heal(blocks []string) error {
 	if !d.opt.forgets() {
 		return nil

@@ -16,9 +16,9 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
-	"golang.org/x/sync/errgroup"
 
 	"plimsoll/internal/record/address"
+	"plimsoll/internal/record/httpclient"
 )
 
 // The environment variables from which [Remote] takes credentials if neither the URL nor the
@@ -43,13 +43,14 @@ type RemoteOptions struct {
 	User, Password, Token string
 	// Header holds further request headers, such as X-Scope-OrgID for Mimir.
 	Header http.Header
-	// Timeout ends a request. 0 means one minute.
+	// Timeout ends a request. 0 means half a minute.
 	Timeout time.Duration
 	// Parallel bounds the concurrent requests. 0 means 4.
 	Parallel int
-	// MaxBytes bounds the size of one answer. 0 means 256 MiB.
+	// MaxBytes bounds the size of one answer, decompressed. A longer one is requested again in shorter
+	// stretches of time. 0 means 64 MiB.
 	MaxBytes int64
-	// MaxSamples bounds the points in one query's whole answer. 0 means 50 million.
+	// MaxSamples bounds the points in one query's whole answer. 0 means 20 million.
 	MaxSamples int
 	// Retries is how often a request that the server deferred (429, 503) is repeated. 0 means 4,
 	// negative never.
@@ -68,6 +69,9 @@ const requestSteps = 11_000
 // probeTimeout bounds the request that checks whether there is such a server.
 const probeTimeout = 15 * time.Second
 
+// redirectsMax bounds the redirects of one request.
+const redirectsMax = 5
+
 // warningsMax bounds how many different warnings of a server are kept.
 const warningsMax = 20
 
@@ -84,15 +88,12 @@ func (o RemoteOptions) withDefaults() RemoteOptions {
 	}
 	// Servers count in milliseconds.
 	o.From, o.To = time.UnixMilli(ceilMs(o.From)).UTC(), o.To.Truncate(time.Millisecond).UTC()
-	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.Parallel = cmp.Or(o.Parallel, 4)
-	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<20)
-	o.MaxSamples = cmp.Or(o.MaxSamples, 50_000_000)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
+	o.MaxSamples = cmp.Or(o.MaxSamples, 20_000_000)
 	o.Retries = cmp.Or(o.Retries, 4)
 	o.RetryWait = cmp.Or(o.RetryWait, 500*time.Millisecond)
-	if o.Transport == nil {
-		o.Transport = http.DefaultTransport
-	}
 	return o
 }
 
@@ -101,8 +102,9 @@ func (o RemoteOptions) withDefaults() RemoteOptions {
 type Server struct {
 	name     string // the URL without credentials
 	opt      RemoteOptions
-	who      identity
+	who      httpclient.Credentials
 	api      v1.API
+	turns    *httpclient.Turns
 	matchers []*labels.Matcher // of opt.Selector
 	slots    chan struct{}
 
@@ -141,21 +143,22 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
-	r := &Server{name: address.PublicURL(u), opt: opt, who: auth, slots: make(chan struct{}, opt.Parallel)}
+	r := &Server{name: address.PublicURL(u), opt: opt, who: auth, turns: httpclient.NewTurns(largeBytes), slots: make(chan struct{}, opt.Parallel)}
 	if opt.Selector != "" {
 		if r.matchers, err = matchersOf(opt.Selector); err != nil {
 			return nil, fmt.Errorf("prometheus: %w", err)
 		}
 	}
-	client, err := api.NewClient(api.Config{Address: u.String(), RoundTripper: &transport{
-		base: opt.Transport, host: u.Host, scheme: u.Scheme, authorization: auth, header: opt.Header, maxBytes: opt.MaxBytes,
-	}})
+	client, err := api.NewClient(api.Config{Address: u.String(), Client: httpclient.New(httpclient.Options{
+		Base: opt.Transport, To: u, Credentials: auth, Header: opt.Header, Redirects: redirectsMax,
+		Most: httpclient.Bounds{Bytes: opt.MaxBytes, Objects: objectsMax, Hint: tooLarge},
+	})})
 	if err != nil {
 		return nil, fmt.Errorf("prometheus %s: %w", r.name, err)
 	}
 	r.api = v1.NewAPI(client)
 	err = r.callOnce(ctx, min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
-		_, _, err := r.api.Query(context.WithValue(ctx, limitKey{}, int64(probeBytesMax)), "1", opt.To)
+		_, _, err := r.api.Query(httpclient.WithBounds(ctx, httpclient.Bounds{Bytes: probeBytesMax}), "1", opt.To)
 		return err
 	})
 	if err != nil {
@@ -223,20 +226,12 @@ func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, ste
 		return nil, nil
 	}
 	steps := int64(to.Sub(from)/step) + 1
-	parts := make([]model.Matrix, (steps+requestSteps-1)/requestSteps)
-	err = r.inParts(ctx, len(parts), func(ctx context.Context, i int) error {
-		first := int64(i) * requestSteps
-		last := min(first+requestSteps, steps) - 1
-		value, warnings, err := r.api.QueryRange(ctx, bounded, v1.Range{
+	ask := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
+		return r.api.QueryRange(ctx, bounded, v1.Range{
 			Start: from.Add(time.Duration(first) * step), End: from.Add(time.Duration(last) * step), Step: step,
 		}, v1.WithLookbackDelta(lookback), v1.WithTimeout(r.opt.Timeout))
-		if err != nil {
-			return err
-		}
-		r.warned(warnings)
-		parts[i], err = matrixOf(value)
-		return err
-	})
+	}
+	parts, err := r.inParts(ctx, 0, steps-1, requestSteps, ask)
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expr, err)
 	}
@@ -271,44 +266,26 @@ func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 	if toMs < fromMs {
 		return nil, nil
 	}
-	parts := make([]model.Matrix, (toMs-fromMs)/rawWindowMs+1)
-	err := r.inParts(ctx, len(parts), func(ctx context.Context, i int) error {
-		first := fromMs + int64(i)*rawWindowMs
-		last := min(first+rawWindowMs-1, toMs)
+	ask := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
 		// Since Prometheus 3 a range is open on its left; before, it was closed. So ask for one
 		// millisecond more and drop the excess.
 		expr := fmt.Sprintf("%s[%dms]", SelectorOf(matchers), last-first+1)
 		value, warnings, err := r.api.Query(ctx, expr, time.UnixMilli(last), v1.WithTimeout(r.opt.Timeout))
-		if err != nil {
-			return err
-		}
-		r.warned(warnings)
-		matrix, err := matrixOf(value)
-		for _, s := range matrix {
-			for len(s.Values) > 0 && int64(s.Values[0].Timestamp) < first {
-				s.Values = s.Values[1:]
+		if matrix, ok := value.(model.Matrix); ok {
+			for _, s := range matrix {
+				for len(s.Values) > 0 && int64(s.Values[0].Timestamp) < first {
+					s.Values = s.Values[1:]
+				}
+				s.Values = slices.DeleteFunc(s.Values, func(p model.SamplePair) bool { return p.Value != p.Value })
 			}
-			s.Values = slices.DeleteFunc(s.Values, func(p model.SamplePair) bool { return p.Value != p.Value })
 		}
-		parts[i] = matrix
-		return err
-	})
+		return value, warnings, err
+	}
+	parts, err := r.inParts(ctx, fromMs, toMs, rawWindowMs, ask)
 	if err != nil {
 		return nil, err
 	}
 	return r.join(parts)
-}
-
-// inParts makes n requests, some of them concurrently, and ends at the first error.
-func (r *Server) inParts(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(r.opt.Parallel)
-	for i := range n {
-		group.Go(func() error {
-			return r.call(ctx, func(ctx context.Context) error { return f(ctx, i) })
-		})
-	}
-	return group.Wait()
 }
 
 // matrixOf returns a query's answer as a matrix.
@@ -323,7 +300,7 @@ func matrixOf(v model.Value) (model.Matrix, error) {
 	}
 }
 
-var errTooManyPoints = errors.New("request fewer series, a shorter time or a longer step")
+var errTooManyPoints = errors.New(tooLarge)
 
 // join joins the parts of an answer, which are in time order.
 func (r *Server) join(parts []model.Matrix) ([]Series, error) {
@@ -338,7 +315,7 @@ func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 				continue // native histograms only
 			}
 			if points += len(s.Values); points > r.opt.MaxSamples {
-				return nil, fmt.Errorf("the result has more than %d points: %w", r.opt.MaxSamples, errTooManyPoints)
+				return nil, r.tooManyPoints()
 			}
 			l := labelsOf(s.Metric)
 			key := string(l.Bytes(nil))
@@ -348,9 +325,11 @@ func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 				found[key] = at
 				out = append(out, Series{Labels: l})
 			}
+			out[at].Points = slices.Grow(out[at].Points, len(s.Values))
 			for _, p := range s.Values {
 				out[at].Points = append(out[at].Points, promql.FPoint{T: int64(p.Timestamp), F: float64(p.Value)})
 			}
+			s.Values = nil // its memory is needed for the next
 		}
 	}
 	slices.SortFunc(out, func(a, b Series) int { return labels.Compare(a.Labels, b.Labels) })

@@ -56,7 +56,7 @@ func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Lab
 	name := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, AnyOf(metrics))
 	match := []string{r.Narrow(name)}
 	err := r.call(ctx, func(ctx context.Context) error {
-		sets, warnings, err := r.api.Series(ctx, match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
+		sets, warnings, err := r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
 		if err != nil {
 			return err
 		}

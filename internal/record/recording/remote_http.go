@@ -5,123 +5,35 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+
+	"plimsoll/internal/record/httpclient"
 )
 
-// transport adds what each request needs and bounds the answer.
-type transport struct {
-	base          http.RoundTripper
-	scheme, host  string
-	authorization identity
-	header        http.Header
-	maxBytes      int64
-}
+const (
+	// objectsMax bounds the JSON objects of one answer: series, mostly.
+	objectsMax = 500_000
+	// namesBytesMax and listBytesMax bound the answers that list names, and series.
+	namesBytesMax = 16 << 20
+	listBytesMax  = 32 << 20
+	// largeBytes is the size from which answers are decoded one at a time: they take several times their
+	// size in memory.
+	largeBytes = 8 << 20
+)
 
-// An answer is the part of an HTTP answer that the request's context receives.
-type answer struct {
-	status     atomic.Int32
-	retryAfter atomic.Int64 // seconds
-}
-
-// answerKey finds the answer in a request's context.
-type answerKey struct{}
-
-// limitKey finds a bound in a request's context that is lower than the transport's.
-type limitKey struct{}
-
-// RoundTrip implements http.RoundTripper.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	// not to another server after a redirect
-	if req.URL.Host == t.host && req.URL.Scheme == t.scheme {
-		for name, values := range t.header {
-			req.Header[http.CanonicalHeaderKey(name)] = values
-		}
-		switch who, err := t.authorization.authorization(); {
-		case err != nil:
-			return nil, err
-		case who != "":
-			req.Header.Set("Authorization", who)
-		}
-	}
-	req.Header.Set("User-Agent", "plimsoll")
-	resp, err := t.base.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	if a, ok := req.Context().Value(answerKey{}).(*answer); ok {
-		a.status.Store(int32(resp.StatusCode))
-		if after, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 32); err == nil && after > 0 {
-			a.retryAfter.Store(after)
-		}
-	}
-	limit := t.maxBytes
-	if least, ok := req.Context().Value(limitKey{}).(int64); ok {
-		limit = min(limit, least)
-	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, left: limit, max: limit}
-	return resp, nil
-}
-
-// A boundedBody fails if an answer is larger than allowed.
-type boundedBody struct {
-	io.ReadCloser
-	left, max int64
-}
-
-// answerTooLarge is the error of an answer over [RemoteOptions] MaxBytes.
-type answerTooLarge struct{ max int64 }
-
-func (e *answerTooLarge) Error() string {
-	return fmt.Sprintf("the response is larger than %d bytes: request fewer series, a shorter time or a longer step", e.max)
-}
-
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, &answerTooLarge{b.max}
-	}
-	return n, err
-}
-
-// retryAfterMax bounds the wait that a server may ask for.
-const retryAfterMax = 30 * time.Second
+// tooLarge is what to do about an answer over its bounds.
+const tooLarge = "request fewer series, a shorter time or a longer step"
 
 // call makes one request within the bounds on time and number, repeats it if the server defers it,
 // and returns a clear error.
 func (r *Server) call(ctx context.Context, f func(context.Context) error) error {
-	wait := r.opt.RetryWait
-	for tries := 0; ; tries++ {
-		err := r.callOnce(ctx, r.opt.Timeout, f)
-		var later *putOff
-		if !errors.As(err, &later) || tries >= r.opt.Retries {
-			return err
-		}
-		select {
-		case <-time.After(max(wait, min(later.after, retryAfterMax))):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		wait *= 2
-	}
+	retry := httpclient.Retry{Attempts: 1 + max(0, r.opt.Retries), Wait: r.opt.RetryWait}
+	return retry.Do(ctx, func(ctx context.Context) error { return r.callOnce(ctx, r.opt.Timeout, f) })
 }
-
-// putOff is the error of a request that the server wants to be retried later.
-type putOff struct {
-	err   error
-	after time.Duration // given by the server, 0 if it is not
-}
-
-func (e *putOff) Error() string { return e.err.Error() }
-func (e *putOff) Unwrap() error { return e.err }
 
 func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
 	select {
@@ -130,29 +42,31 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	a := new(answer)
-	limited, cancel := context.WithTimeout(context.WithValue(ctx, answerKey{}, a), limit)
+	a := new(httpclient.Answer)
+	limited, cancel := context.WithTimeout(httpclient.WithAnswer(ctx, a), limit)
 	defer cancel()
-	err := f(limited)
+	turn, end := r.turns.Begin(limited)
+	defer end()
+
+	err := f(turn)
 	if err == nil {
 		return nil
 	}
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	status := int(a.status.Load())
-	told := fmt.Errorf("prometheus %s: %w", r.name, r.who.explain(limited, limit, status, err))
+	told := fmt.Errorf("prometheus %s: %w", r.name, explain(limited, r.who, limit, a.Status(), err))
 	kind, _ := said(err)
 	slow := kind == v1.ErrTimeout // a retry would be as slow
-	if limited.Err() == nil && !slow && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
-		return &putOff{err: told, after: time.Duration(a.retryAfter.Load()) * time.Second}
+	if limited.Err() == nil && !slow && (a.Status() == http.StatusTooManyRequests || a.Status() == http.StatusServiceUnavailable) {
+		return &httpclient.DeferredError{Err: told, After: a.After()}
 	}
 	return told
 }
 
 // explain says what a failed request means and what to do.
-func (i identity) explain(ctx context.Context, limit time.Duration, status int, err error) error {
-	var large *answerTooLarge
+func explain(ctx context.Context, who httpclient.Credentials, limit time.Duration, status int, err error) error {
+	var large *httpclient.TooLargeError
 	if errors.As(err, &large) {
 		return large
 	}
@@ -164,7 +78,7 @@ func (i identity) explain(ctx context.Context, limit time.Duration, status int, 
 	kind, words := said(err)
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return i.denied(status)
+		return denied(who, status)
 	case isAPI && wantsTLS(status, told.Detail+told.Msg):
 		return errWantsTLS
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
@@ -182,11 +96,8 @@ func (i identity) explain(ctx context.Context, limit time.Duration, status int, 
 	case isAPI:
 		return fmt.Errorf("%s: %s", told.Type, told.Msg)
 	}
-	var failed *url.Error
-	if errors.As(err, &failed) {
-		err = failed.Err // the message already contains the URL
-	}
-	if better := untrusted(err); better != nil {
+	err = httpclient.Cause(err)
+	if better := httpclient.Untrusted(err); better != nil {
 		return better
 	}
 	if status == 0 {

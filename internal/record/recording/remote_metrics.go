@@ -81,7 +81,7 @@ func (r *Server) selectors() []string {
 // names returns the metric names that the selector matches.
 func (r *Server) names(ctx context.Context) (names []string, err error) {
 	err = r.call(ctx, func(ctx context.Context) error {
-		values, warnings, err := r.api.LabelValues(ctx, labels.MetricName, r.selectors(), r.opt.From, r.opt.To)
+		values, warnings, err := r.api.LabelValues(atMost(ctx, namesBytesMax), labels.MetricName, r.selectors(), r.opt.From, r.opt.To)
 		r.warned(warnings)
 		for _, v := range values {
 			names = append(names, string(v))
@@ -101,7 +101,7 @@ func (r *Server) listSeries(ctx context.Context) (map[string][]model.LabelSet, e
 	}
 	out := map[string][]model.LabelSet{}
 	err := r.call(ctx, func(ctx context.Context) error {
-		sets, warnings, err := r.api.Series(ctx, match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
+		sets, warnings, err := r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
 		if err != nil {
 			return err
 		}

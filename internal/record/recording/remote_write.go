@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +19,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 
 	"plimsoll/internal/record/address"
+	"plimsoll/internal/record/httpclient"
 )
 
 // PushOptions say how to push samples. The zero value is ready for use.
@@ -68,7 +67,7 @@ type Pusher struct {
 	name   string // the URL without secrets
 	opt    PushOptions
 	client *http.Client
-	auth   identity
+	auth   httpclient.Credentials
 
 	mu      sync.Mutex // of what is being collected
 	gather  map[string]*prompb.TimeSeries
@@ -99,12 +98,8 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 	opt.Patience = cmp.Or(opt.Patience, 5*time.Minute)
 	opt.RetryWait = cmp.Or(opt.RetryWait, 500*time.Millisecond)
 	opt.Samples = cmp.Or(opt.Samples, 5000)
-	if opt.Transport == nil {
-		opt.Transport = http.DefaultTransport
-	}
 	p := &Pusher{
-		opt: opt, client: &http.Client{Transport: opt.Transport, Timeout: opt.Timeout, CheckRedirect: noRedirect},
-		auth:   credentials(u, RemoteOptions{User: opt.User, Password: opt.Password, Token: opt.Token}),
+		opt: opt, auth: credentials(u, RemoteOptions{User: opt.User, Password: opt.Password, Token: opt.Token}),
 		gather: map[string]*prompb.TimeSeries{}, queue: make(chan []*prompb.TimeSeries, pushQueue),
 		ended: make(chan struct{}), failed: make(chan struct{}),
 	}
@@ -113,6 +108,8 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 		u.Path = "/api/v1/write"
 	}
 	p.url, p.name = u.String(), address.PublicURL(u)
+	// No redirects: samples, headers and credentials would go to another server.
+	p.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: u, Credentials: p.auth, Header: opt.Header})
 	ctx, p.cancel = context.WithCancel(ctx)
 	go p.run(ctx)
 	return p, nil
@@ -249,79 +246,74 @@ func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 		return err
 	}
 	body := s2.EncodeSnappy(nil, raw)
-	give, wait := time.Now().Add(p.opt.Patience), p.opt.RetryWait
-	for {
-		after, err := p.post(ctx, body)
-		if err == nil || after < 0 {
-			return err
-		}
-		pause := max(wait, min(after, retryAfterMax))
-		if time.Now().Add(pause).After(give) {
-			return fmt.Errorf("%w (tried for %s)", err, p.opt.Patience)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		wait = min(2*wait, retryAfterMax)
+	retry := httpclient.Retry{Patience: p.opt.Patience, Wait: p.opt.RetryWait}
+	err = retry.Do(ctx, func(ctx context.Context) error { return p.post(ctx, body) })
+	var gone *unavailableError
+	if errors.As(err, &gone) {
+		return fmt.Errorf("%w (tried for %s)", err, p.opt.Patience)
 	}
+	return err
 }
 
-// post makes one attempt. after is the least time to wait before the next one, negative if there
-// must be none.
-func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+// An unavailableError is the error of a receiver that deferred all attempts.
+type unavailableError struct{ error }
+
+func (e *unavailableError) Unwrap() error { return e.error }
+
+func deferred(err error, after time.Duration) error {
+	return &httpclient.DeferredError{Err: &unavailableError{err}, After: after}
+}
+
+// post makes one attempt.
+func (p *Pusher) post(ctx context.Context, body []byte) error {
+	limited, cancel := context.WithTimeout(ctx, p.opt.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(limited, http.MethodPost, p.url, bytes.NewReader(body))
 	if err != nil {
-		return -1, err
-	}
-	for name, values := range p.opt.Header {
-		req.Header[http.CanonicalHeaderKey(name)] = values
+		return err
 	}
 	req.Header.Set("Content-Type", "application/x-protobuf")
 	req.Header.Set("Content-Encoding", "snappy")
 	req.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
-	req.Header.Set("User-Agent", "plimsoll")
-	switch who, err := p.auth.authorization(); {
-	case err != nil:
-		return -1, err
-	case who != "":
-		req.Header.Set("Authorization", who)
-	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		var failed *url.Error
-		if errors.As(err, &failed) {
-			err = failed.Err // the message already contains the URL
-		}
-		if ctx.Err() != nil {
-			return -1, ctx.Err()
-		}
-		if better := untrusted(err); better != nil {
-			return -1, better
-		}
-		return 0, fmt.Errorf("cannot be reached: %w", err)
+		return p.unreachable(ctx, limited, httpclient.Cause(err))
 	}
 	defer resp.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, pushAnswerMax))
+
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, pushAnswerMax)) // an explanation, if there is one
 	switch status := resp.StatusCode; {
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") && status/100 == 2:
-		return -1, errors.New("a web page answers, not a receiver: its path is usually /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)")
+		return errors.New("a web page answers, not a receiver: its path is usually /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)")
 	case status/100 == 3:
-		return -1, redirected(resp)
+		return redirected(resp)
 	case status/100 == 2:
-		return 0, nil
+		return nil
 	case status == http.StatusTooManyRequests || status/100 == 5:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return max(0, time.Duration(min(seconds, 3600))*time.Second), fmt.Errorf("%s: %s", statusText(status), firstLine(string(said)))
+		return deferred(fmt.Errorf("%s: %s", statusText(status), firstLine(string(said))), httpclient.RetryAfter(resp.Header, time.Now()))
 	default:
-		return -1, p.auth.refused(status, firstLine(string(said)))
+		return refused(p.auth, status, firstLine(string(said)))
 	}
 }
 
-// noRedirect ends at a redirect. A receiver has none: samples, headers and credentials would go to
-// somebody else, or a web page would be asked for instead.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// unreachable explains a request without an answer. A receiver that never accepted anything and takes
+// the connection without an answer is none, so it is not tried again.
+func (p *Pusher) unreachable(ctx, limited context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		silent := fmt.Errorf("no response within %s: check the address, and the receiver's load and log", p.opt.Timeout)
+		if p.sent.Load() == 0 {
+			return silent
+		}
+		return deferred(silent, 0)
+	}
+	if better := httpclient.Untrusted(err); better != nil {
+		return better
+	}
+	return deferred(fmt.Errorf("cannot be reached: %w", err), 0)
+}
 
 // redirected is the error of a redirect, which names where it leads without secrets.
 func redirected(resp *http.Response) error {
@@ -333,14 +325,14 @@ func redirected(resp *http.Response) error {
 }
 
 // refused says what a receiver's refusal means and what to do.
-func (i identity) refused(status int, said string) error {
+func refused(sent httpclient.Credentials, status int, said string) error {
 	low := strings.ToLower(said)
 	contains := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(low, s) })
 	}
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return i.denied(status)
+		return denied(sent, status)
 	case wantsTLS(status, said):
 		return errWantsTLS
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || contains("remote write receiver"):

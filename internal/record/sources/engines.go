@@ -37,6 +37,8 @@ type LiveOptions struct {
 	Getenv func(string) string
 	// Within is how long to wait for an answer; 0 means ten seconds.
 	Within time.Duration
+	// Room is for pages of metrics, as in [OpenOptions].
+	Room *exposition.Room
 }
 
 // A Capture is a kind of file or folder that an engine writes about itself.

@@ -34,7 +34,6 @@ package sources
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,6 +50,7 @@ import (
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/fio"
 	"plimsoll/internal/record/host"
+	"plimsoll/internal/record/httpclient"
 	"plimsoll/internal/record/iostat"
 	"plimsoll/internal/record/promjson"
 	"plimsoll/internal/record/recording"
@@ -91,6 +91,9 @@ type OpenOptions struct {
 	Getenv    func(string) string
 	// Within is how long to wait for an answer of a live source; 0 means the source's own default.
 	Within time.Duration
+	// Room is what the pages of all sources that are read at the same time may take together; nil: there
+	// is only one source.
+	Room *exposition.Room
 }
 
 // Open recognises what arg is. It reads the beginning of files, and sends one request to an
@@ -100,9 +103,7 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 		opt.Getenv = os.Getenv
 	}
 	if opt.Transport == nil && opt.Insecure {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
-		opt.Transport = t
+		opt.Transport = httpclient.Base(opt.Insecure)
 	}
 	if scheme, _, ok := strings.Cut(arg, "://"); ok {
 		return o.openURL(ctx, arg, strings.ToLower(scheme), opt)
@@ -274,7 +275,7 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 			return asInput(cloud.Open(ctx, arg))
 		}
 		if engine := o.live[scheme]; engine != nil {
-			return asInput(engine.Open(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within}))
+			return asInput(engine.Open(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within, Room: opt.Room}))
 		}
 		return Input{}, fmt.Errorf("%q is not a scheme of a source: give %s, a file or a folder", scheme, o.addresses())
 	}
@@ -305,7 +306,7 @@ func isMetricsPath(path string) bool {
 }
 
 func (o *Opener) openMetrics(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
-	src, err := exposition.OpenURL(arg, exposition.URLOptions{Insecure: opt.Insecure, Transport: opt.Transport, Getenv: opt.Getenv, Exporters: o.exporters, Within: opt.Within})
+	src, err := exposition.OpenURL(arg, exposition.URLOptions{Insecure: opt.Insecure, Transport: opt.Transport, Getenv: opt.Getenv, Exporters: o.exporters, Within: opt.Within, Room: opt.Room})
 	if err != nil {
 		return Input{}, err
 	}

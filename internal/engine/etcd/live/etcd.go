@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/httpclient"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -29,6 +29,8 @@ type Options struct {
 	Getenv func(string) string
 	// Within is how long an answer may take; 0 means ten seconds, and five to say who is a member.
 	Within time.Duration
+	// Room is for the members' pages; nil: they have it for themselves.
+	Room *exposition.Room
 }
 
 // Exporter describes etcd's own page of metrics.
@@ -38,6 +40,7 @@ var Exporter = exposition.Exporter{Engine: "etcd", Prefix: "etcd", VersionMetric
 type cluster struct {
 	address *address
 	config  *tls.Config
+	room    *exposition.Room
 	desc    recording.Source
 	within  time.Duration // 0: as Options has it
 	every   time.Duration // how often the list of members is read
@@ -61,7 +64,10 @@ func Open(text string, opt Options) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{address: a, config: config, within: opt.Within, every: followEvery,
+	if opt.Room == nil {
+		opt.Room = exposition.NewRoom()
+	}
+	return &cluster{address: a, config: config, room: opt.Room, within: opt.Within, every: followEvery,
 		desc: recording.Source{Kind: "etcd", Name: a.name(), Engine: "etcd"}}, nil
 }
 
@@ -95,7 +101,7 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 
 // open prepares reading the metrics of a member.
 func (c *cluster) open(m *member) (source.Source, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
+	transport := httpclient.Base(false)
 	transport.TLSClientConfig = c.config.Clone()
 	transport.Proxy = nil
 	transport.MaxConnsPerHost = 1
@@ -111,7 +117,7 @@ func (c *cluster) open(m *member) (source.Source, error) {
 	}}
 	// etcd must not receive the credentials for other exporters.
 	return exposition.OpenMember(c.address.page(m.endpoint), about, exposition.URLOptions{
-		Transport: transport, Within: c.within, Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{Exporter},
+		Transport: transport, Within: c.within, Room: c.room, Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{Exporter},
 	})
 }
 

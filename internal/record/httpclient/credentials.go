@@ -1,0 +1,71 @@
+package httpclient
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// tokenBytesMax bounds a token file: Kubernetes' tokens have a kilobyte or two.
+const tokenBytesMax = 64 << 10
+
+// Credentials are an Authorization header, or where it is read. The zero Credentials are none.
+type Credentials struct {
+	// What a server may reject, for an error: "user and password".
+	What string
+
+	header   string
+	file     string // with a bearer token; it is read for each request, because Kubernetes replaces tokens
+	fileName string // of the variable that names it
+}
+
+// Basic are a user and a password.
+func Basic(user, password string) Credentials {
+	req := http.Request{Header: http.Header{}}
+	req.SetBasicAuth(user, password)
+	return Credentials{header: req.Header.Get("Authorization"), What: "user and password"}
+}
+
+// OfURL are those that an address has; ok if it has any.
+func OfURL(u *url.URL) (c Credentials, ok bool) {
+	if u.User == nil {
+		return Credentials{}, false
+	}
+	password, _ := u.User.Password()
+	return Basic(u.User.Username(), password), true
+}
+
+// Bearer is a token.
+func Bearer(token string) Credentials {
+	return Credentials{header: "Bearer " + token, What: "bearer token"}
+}
+
+// TokenFile is a file with a bearer token, which the variable env names.
+func TokenFile(path, env string) Credentials {
+	return Credentials{file: path, fileName: env, What: "bearer token in " + path}
+}
+
+// Authorization returns the header, "" if there is none.
+func (c Credentials) Authorization() (string, error) {
+	if c.file == "" {
+		return c.header, nil
+	}
+	f, err := os.Open(c.file)
+	if err != nil {
+		return "", fmt.Errorf("the bearer token of %s: %w", c.fileName, err)
+	}
+	defer f.Close()
+
+	text, err := io.ReadAll(io.LimitReader(f, tokenBytesMax+1))
+	if err != nil {
+		return "", fmt.Errorf("the bearer token of %s: %w", c.fileName, err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || len(text) > tokenBytesMax || strings.ContainsAny(token, " \r\n\t") {
+		return "", fmt.Errorf("the bearer token of %s: %s is empty: want one line with the token", c.fileName, c.file)
+	}
+	return "Bearer " + token, nil
+}
