@@ -130,6 +130,10 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 	err = o.pushAll(ctx, inputs, p, keep, w, t)
 	closed := p.Close()
 	interrupted := ctx.Err() != nil
+	if interrupted && w.samples > 0 && p.Sent()+w.pushed == 0 {
+		silent := &failure{code: exitFailure, err: fmt.Errorf("nothing was pushed: %s accepted nothing until the interruption", p.Name()), hint: "check its address, and its log"}
+		return errors.Join(closeKept(), silent)
+	}
 	if interrupted {
 		closed = nil // what was in flight is lost; the user interrupted it
 		if errors.Is(err, context.Canceled) {

@@ -3,10 +3,14 @@ package engines_test
 import (
 	"bytes"
 	"compress/zlib"
+	"crypto/tls"
 	"encoding/binary"
+	"fmt"
 	"io"
+	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -125,6 +129,71 @@ func nested(n int) bson.D {
 		d = bson.D{{Key: "d", Value: d}}
 	}
 	return d
+}
+
+// scram wants the password to be hashed so often.
+func scram(iterations int) func(c *conn) {
+	return func(c *conn) {
+		for r := nextRequest(c); r != nil; r = nextRequest(c) {
+			answer := hello(bson.E{Key: "saslSupportedMechs", Value: bson.A{"SCRAM-SHA-256"}})
+			if r.is("saslStart") || bytes.Contains(r.body, []byte("speculativeAuthenticate")) {
+				_, nonce, _ := bytes.Cut(r.body, []byte(",r="))
+				nonce, _, _ = bytes.Cut(nonce, []byte{0})
+				said := bson.D{{Key: "conversationId", Value: 1}, {Key: "done", Value: false},
+					{Key: "payload", Value: fmt.Appendf(nil, "r=%sx,s=c2FsdHNhbHRzYWx0,i=%d", nonce[:min(len(nonce), 24)], iterations)}, {Key: "ok", Value: 1.0}}
+				if answer = append(answer, bson.E{Key: "speculativeAuthenticate", Value: said}); r.is("saslStart") {
+					answer = said
+				}
+			}
+			if !c.say(reply(r, doc(answer))) {
+				return
+			}
+		}
+	}
+}
+
+// logins are hostilities towards a client with a password.
+var logins = []hostility{
+	{name: "wants a password to be hashed for ever", want: "hashed 2000000000 times", serve: scram(2_000_000_000)},
+}
+
+// secured are hostilities over TLS, which bounds see through.
+var secured = []hostility{
+	{name: "has 2,000 members", want: "its set has 2000 members", serve: overTLS(crowd(2_000))},
+	{name: "wants a password to be hashed for ever", want: "hashed 2000000000 times", serve: overTLS(scram(2_000_000_000))},
+	{name: "a message of 2 GiB", serve: overTLS(mongod(hello(), func(c *conn, _ *request) bool {
+		c.say(le32(1<<31 - 1))
+		c.flood([]byte("x"))
+		return false
+	}))},
+}
+
+// certified is a certificate of a test.
+var certified = sync.OnceValue(func() *tls.Config {
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	return &tls.Config{Certificates: s.TLS.Certificates}
+})
+
+// overTLS serves what is in a connection's TLS.
+func overTLS(serve func(c *conn)) func(c *conn) {
+	return func(c *conn) { serve(&conn{tls.Server(c.Conn, certified()), c.sent}) }
+}
+
+// crowd is a member of a set of so many.
+func crowd(members int) func(c *conn) {
+	var hosts bson.A
+	for i := range members {
+		hosts = append(hosts, "127.0.0.1:"+strconv.Itoa(1+i))
+	}
+	who := hello(bson.E{Key: "setName", Value: "rs"}, bson.E{Key: "setVersion", Value: 1}, bson.E{Key: "hosts", Value: hosts})
+	return mongod(who, func(c *conn, r *request) bool { return c.say(reply(r, doc(who))) })
+}
+
+// sets are hostilities of a replica set's members.
+var sets = []hostility{
+	{name: "has 20,000 members", want: "it says who it is in", serve: crowd(20_000)},
+	{name: "has 2,000 members", want: "its set has 2000 members", serve: crowd(2_000)},
 }
 
 var mongodbServers = []hostility{

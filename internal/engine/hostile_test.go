@@ -37,6 +37,7 @@ var kinds = []kind{
 	{"mongodb", "mongodb://me:" + password + "@%s/"},
 	{"mongodb open", "mongodb://%s/"},
 	{"mongodb set", "mongodb://me:" + password + "@%s/?replicaSet=rs"},
+	{"mongodb TLS", "mongodb://me:" + password + "@%s/?tls=true&tlsInsecure=true"},
 	{"postgres", "postgres://me:" + password + "@%s/shop"},
 	{"postgres TLS", "postgres://me:" + password + "@%s/shop?sslmode=require"},
 	{"etcd", "etcd://me:" + password + "@%s"},
@@ -257,8 +258,15 @@ func TestHostileServers(t *testing.T) {
 	for _, k := range kinds {
 		run(t, k, anywhere)
 		switch {
+		case k.name == "mongodb set":
+			run(t, k, sets)
+		case k.name == "mongodb TLS":
+			run(t, k, secured)
 		case k.name == "mongodb", k.name == "mongodb open":
 			run(t, k, mongodbServers)
+			if strings.Contains(k.address, "@") {
+				run(t, k, logins)
+			}
 		case k.name == "postgres":
 			run(t, k, postgresServers)
 		case k.name == "exporter", k.name == "prometheus":

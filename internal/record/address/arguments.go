@@ -3,6 +3,7 @@ package address
 import (
 	"io"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -23,8 +24,37 @@ func OfArguments(args []string) *Secrets {
 			}
 		}
 		s.argument(arg)
+		s.keywords(arg)
 	}
 	return s
+}
+
+// keyword matches a secret among words that each have a value: libpq's connection strings (host=db
+// password='s3 cret'), and parameters after semicolons.
+var keyword = regexp.MustCompile(`(?i)(?:^|[\s;&?,])[\w.-]*(?:pass|pwd|token|secret|api-?_?key|access-?_?key|credential|signature)[\w.-]*\s*=\s*('(?:[^'\\]|\\.)*'|"[^"]*"|[^\s;&]+)`)
+
+// keywords adds the secrets of a text of such words.
+func (s *Secrets) keywords(arg string) {
+	for _, m := range keyword.FindAllStringSubmatch(arg, -1) {
+		value := m[1]
+		s.value(value)
+		if plain := strings.Trim(value, `'"`); plain != value {
+			s.value(plain)
+			s.value(strings.NewReplacer(`\'`, `'`, `\\`, `\`).Replace(plain))
+		}
+	}
+}
+
+// value adds a secret as it is written, as it is meant, and as it may be printed.
+func (s *Secrets) value(text string) {
+	if len(text) < pieceMin {
+		return // it would make holes in any text
+	}
+	quoted := strconv.Quote(text)
+	s.Add(text, quoted[1:len(quoted)-1])
+	if plain, err := url.QueryUnescape(text); err == nil {
+		s.Add(plain)
+	}
 }
 
 func (s *Secrets) argument(arg string) {

@@ -95,6 +95,13 @@ func Public(arg string) string {
 // that are certainly secret.
 var maybeSecret = regexp.MustCompile(`(?i)pass|token|secret|key|auth|sig|cred`)
 
+// Bare returns a URL as it may be shown without any of its parameters.
+func Bare(u *url.URL) string {
+	v := *u
+	v.RawQuery = ""
+	return PublicURL(&v)
+}
+
 // PublicURL returns a URL as it may be shown: without user and password, and without the values of
 // parameters that may be secret. If an @ comes after the host, it returns only the scheme: what
 // ended the host may have been a character of the password.

@@ -64,6 +64,28 @@ func TestRemoteObjects(t *testing.T) {
 	}
 }
 
+// Parameters of a receiver's address are sent to it, and are in no text.
+func TestPushParameters(t *testing.T) {
+	var asked atomic.Value
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		asked.Store(req.URL.RawQuery)
+		http.Redirect(w, req, "/elsewhere?k=s3cret", http.StatusFound)
+	}))
+	defer s.Close()
+	p, err := NewPusher(t.Context(), s.URL+"/write?tenant=s3cret", PushOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Batch{TimesMs: []int64{1}, Columns: []Column{{Labels: labels.FromStrings("__name__", "up"), Values: []float64{1}}}}
+	if err := p.Append(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	err = p.Close()
+	if err == nil || strings.Contains(err.Error()+p.Name(), "s3cret") || p.Name() != s.URL+"/write" || asked.Load() != "tenant=s3cret" {
+		t.Errorf("%v, %s, asked with %v", err, p.Name(), asked.Load())
+	}
+}
+
 // A receiver that takes the first request and does not answer is not tried again; one that accepted
 // samples before is.
 func TestPushToSilence(t *testing.T) {

@@ -64,7 +64,7 @@ const pushAnswerMax = 64 << 10
 // if it defers one, the pusher sends it again.
 type Pusher struct {
 	url    string
-	name   string // the URL without secrets
+	name   string // the URL without user, password and parameters
 	opt    PushOptions
 	client *http.Client
 	auth   httpclient.Credentials
@@ -92,7 +92,7 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 		return nil, fmt.Errorf("remote write: the URL is not valid (%w): give one such as http://prometheus:9090/api/v1/write", err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write", address.PublicURL(u))
+		return nil, fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write", address.Bare(u))
 	}
 	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
 	opt.Patience = cmp.Or(opt.Patience, 5*time.Minute)
@@ -107,7 +107,7 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 	if u.Path == "" || u.Path == "/" { // a base URL, as for the other verbs
 		u.Path = "/api/v1/write"
 	}
-	p.url, p.name = u.String(), address.PublicURL(u)
+	p.url, p.name = u.String(), address.Bare(u)
 	// No redirects: samples, headers and credentials would go to another server.
 	p.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: u, Credentials: p.auth, Header: opt.Header})
 	ctx, p.cancel = context.WithCancel(ctx)
@@ -319,7 +319,7 @@ func (p *Pusher) unreachable(ctx, limited context.Context, err error) error {
 func redirected(resp *http.Response) error {
 	to := "somewhere else"
 	if u, err := resp.Location(); err == nil {
-		to = "to " + address.PublicURL(u)
+		to = "to " + address.Bare(u)
 	}
 	return fmt.Errorf("%s: it redirects %s, where nothing is sent: give the receiver's own address", statusText(resp.StatusCode), firstLine(to))
 }

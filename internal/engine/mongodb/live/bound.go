@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"net"
 
@@ -26,9 +27,9 @@ const (
 // A boundedDialer makes connections on which no message is larger than it may be.
 type boundedDialer struct {
 	next options.ContextDialer
-	// opaque says that messages are encrypted: then only the bytes between two requests are
-	// counted.
-	opaque bool
+	// tls is for the connections, nil for none. The driver's own would be above the bounds, which see
+	// nothing of what is encrypted.
+	tls *tls.Config
 }
 
 // DialContext implements options.ContextDialer.
@@ -37,23 +38,19 @@ func (d *boundedDialer) DialContext(ctx context.Context, network, address string
 	if err != nil {
 		return nil, err
 	}
-	if d.opaque {
-		b := source.NewBudget(2 * messageBytesMax) // TLS adds a little of its own
-		return &encrypted{b.Conn(c), b}, nil
+	if d.tls == nil {
+		return &framed{Conn: c}, nil
 	}
-	return &framed{Conn: c}, nil
-}
-
-// encrypted is a connection of which one sees how much comes, and nothing else.
-type encrypted struct {
-	net.Conn
-	budget *source.Budget
-}
-
-// Write implements net.Conn: what is written is a request.
-func (c *encrypted) Write(p []byte) (int, error) {
-	c.budget.Renew()
-	return c.Conn.Write(p)
+	config := d.tls.Clone()
+	if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
+		config.ServerName = host
+	}
+	secure := tls.Client(c, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = c.Close() // it was never used
+		return nil, err
+	}
+	return &framed{Conn: secure}, nil
 }
 
 // framed is a connection whose messages' lengths are looked at as they come.
@@ -62,10 +59,24 @@ type framed struct {
 	head   [headerBytes + compressedBytes]byte
 	at     int64 // bytes of the current message that came
 	length int64 // of the current message; 0: not known yet
+
+	greeting bool   // the next answer is one to a greeting
+	ready    []byte // of an answer that was read as a whole
 }
 
 // Read implements net.Conn. It stops where there is something to look at.
 func (c *framed) Read(p []byte) (int, error) {
+	if c.greeting && c.at == 0 {
+		c.greeting = false
+		if err := c.greet(); err != nil {
+			return 0, err
+		}
+	}
+	if len(c.ready) > 0 {
+		n := copy(p, c.ready)
+		c.ready = c.ready[n:]
+		return n, nil
+	}
 	until := int64(4)
 	switch {
 	case c.at >= int64(len(c.head)):

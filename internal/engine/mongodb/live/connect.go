@@ -56,7 +56,10 @@ func connect(ctx context.Context, a *address, opt Options, within time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	l.tls, l.seeds = o.TLSConfig != nil, len(o.Hosts)
+	l.seeds = len(o.Hosts)
+	if d, ok := o.Dialer.(*boundedDialer); ok {
+		l.tls = d.tls != nil
+	}
 	if t := o.ServerSelectionTimeout; t != nil && a.has("serverSelectionTimeoutMS") {
 		l.within = max(l.within, *t+againWithin)
 	}
@@ -116,7 +119,8 @@ func clientOptions(ctx context.Context, a *address, opt Options, within time.Dur
 	if opt.dialer != nil {
 		dialer = opt.dialer
 	}
-	o.SetDialer(&boundedDialer{next: dialer, opaque: o.TLSConfig != nil})
+	o.SetDialer(&boundedDialer{next: dialer, tls: o.TLSConfig})
+	o.TLSConfig = nil
 	return o, nil
 }
 

@@ -42,6 +42,9 @@ func (l *link) explain(err error) error {
 	if err == nil || errors.As(err, new(*location.ShownError)) || errors.Is(err, context.Canceled) && failure == nil {
 		return err
 	}
+	if strange, ok := greetingErrorOf(err, failure, l.before()); ok {
+		return a.errorf(err, "%s: it is no MongoDB that can be read: check the address", strange)
+	}
 	text := err.Error()
 	switch codes := mongo.ErrorCodes(err); {
 	case tooOld.MatchString(text):

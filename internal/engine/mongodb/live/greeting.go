@@ -1,0 +1,126 @@
+package live
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"plimsoll/internal/record/source"
+)
+
+// Bounds of what a server says before it is asked anything: who it is, and how it wants to be convinced of
+// a password. The driver believes both: it connects to every host of a set that is named to it, and hashes
+// a password as often as it is told to, which nothing ends.
+const (
+	// greetingBytesMax bounds such an answer: 50 members with long names have 15 KB.
+	greetingBytesMax = 64 << 10
+	// setHostsMax bounds the hosts of a set; MongoDB's own limit is 50 members.
+	setHostsMax = 100
+	// iterationsMax bounds the iterations of SCRAM; MongoDB's defaults are 10,000 and 15,000.
+	iterationsMax = 1_000_000
+)
+
+// A greetingError is the error of a server that says something impossible about itself.
+type greetingError string
+
+func (e greetingError) Error() string { return string(e) }
+
+// greetingErrorOf finds one in what the driver made of it.
+func greetingErrorOf(errs ...error) (greetingError, bool) {
+	for _, err := range errs {
+		var own greetingError
+		if errors.As(err, &own) {
+			return own, true
+		}
+	}
+	return "", false
+}
+
+// greetings are the commands whose answers are looked at as a whole: hello, by both of its names, and those
+// of a login.
+var greetings = [][]byte{[]byte("hello\x00"), []byte("isMaster\x00"), []byte("ismaster\x00"), []byte("saslStart\x00"), []byte("saslContinue\x00")}
+
+// commandWithin is where a request has its command's name: behind the heads of the message and of the
+// document.
+const commandWithin = 64
+
+// Write implements [net.Conn]. The driver writes a request at a time.
+func (c *framed) Write(p []byte) (int, error) {
+	c.greeting = false
+	for _, g := range greetings {
+		c.greeting = c.greeting || bytes.Contains(p[:min(len(p), commandWithin)], g)
+	}
+	return c.Conn.Write(p)
+}
+
+// greet reads the answer to a greeting as a whole, and refuses an impossible one.
+func (c *framed) greet() error {
+	head := make([]byte, headerBytes)
+	if _, err := io.ReadFull(c.Conn, head); err != nil {
+		return err
+	}
+	length := int64(int32(binary.LittleEndian.Uint32(head))) //nolint:gosec // the protocol has it signed
+	if length > messageBytesMax {
+		return &source.TooMuchError{Max: messageBytesMax, Unit: messageTooLarge}
+	}
+	if length > greetingBytesMax {
+		return greetingError(fmt.Sprintf("it says who it is in %d bytes; at most %d are read", length, greetingBytesMax))
+	}
+	c.ready = head
+	if length > headerBytes {
+		c.ready = make([]byte, length)
+		copy(c.ready, head)
+		if _, err := io.ReadFull(c.Conn, c.ready[headerBytes:]); err != nil {
+			c.ready = nil
+			return err
+		}
+	}
+	return plausible(c.ready)
+}
+
+// Where a message has its document, by what kind of message it is.
+var documentAt = map[uint32]int{1: headerBytes + 20, 2013: headerBytes + 5}
+
+// plausible reports what is impossible about a server's answer to a greeting. What cannot be read is left to
+// the driver.
+func plausible(message []byte) error {
+	at := documentAt[binary.LittleEndian.Uint32(message[12:])]
+	if at == 0 || len(message) <= at {
+		return nil
+	}
+	doc := bson.Raw(message[at:])
+	hosts := 0
+	for _, of := range []string{"hosts", "passives", "arbiters"} {
+		list, _ := doc.Lookup(of).ArrayOK()
+		values, _ := list.Values() // empty if it is no list
+		hosts += len(values)
+	}
+	if hosts > setHostsMax {
+		return greetingError(fmt.Sprintf("it says that its set has %d members; MongoDB's have 50 at most", hosts))
+	}
+	for _, path := range [][]string{{"payload"}, {"speculativeAuthenticate", "payload"}} {
+		if _, payload, ok := doc.Lookup(path...).BinaryOK(); ok && iterations(payload) > iterationsMax {
+			return greetingError(fmt.Sprintf("it wants the password to be hashed %d times; at most %d are computed", iterations(payload), iterationsMax))
+		}
+	}
+	return nil
+}
+
+// iterations are those of SCRAM's first message of a server (RFC 5802: r=...,s=...,i=4096); 0 for another.
+func iterations(payload []byte) int64 {
+	for part := range bytes.SplitSeq(payload, []byte(",")) {
+		if text, ok := bytes.CutPrefix(part, []byte("i=")); ok {
+			n, err := strconv.ParseInt(string(text), 10, 64)
+			if err != nil {
+				return 0 // nor does the driver read it
+			}
+			return n
+		}
+	}
+	return 0
+}
