@@ -2,6 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,7 +31,72 @@ func secretive() []string {
 		out = append(out, schemes[i%len(schemes)]+"://me:"+secretFirst+filling+secretLast+"@127.0.0.1:1/metrics")
 	}
 	return append(out, "me:"+secretFirst+secretLast+"@127.0.0.1:1", "postgres:/me:"+secretFirst+"/"+secretLast+"@127.0.0.1:1",
-		"postgres://127.0.0.1:1/db?user=me&password="+secretFirst+secretLast)
+		"postgres://127.0.0.1:1/db?user=me&password="+secretFirst+secretLast,
+		"host=127.0.0.1 port=1 user=me password="+secretFirst+secretLast, "host=127.0.0.1 password='"+secretFirst+" "+secretLast+"'",
+		"http://127.0.0.1:1/metrics;token="+secretFirst+secretLast, "http://127.0.0.1:1/metrics?api_key="+secretFirst+secretLast)
+}
+
+// What is read with secrets, and sent with them, has none of them: neither the output, as text and as JSON,
+// nor the recording, nor what reaches a receiver or where a page redirects.
+func TestNoSecretIsKept(t *testing.T) {
+	const secret = secretFirst + secretLast
+	var elsewhere strings.Builder
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_ = r.Header.Write(&elsewhere)
+	}))
+	defer other.Close()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away/metrics" {
+			http.Redirect(w, r, other.URL, http.StatusFound)
+			return
+		}
+		fmt.Fprintln(w, "pg_up 1")
+	}))
+	defer page.Close()
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/refuses" {
+			http.Error(w, "no", http.StatusBadRequest)
+		}
+	}))
+	defer receiver.Close()
+
+	with := func(address string) string {
+		return strings.Replace(address, "http://", "http://me:"+secret+"@", 1)
+	}
+	dir := filepath.Join(t.TempDir(), "kept")
+	for name, args := range map[string][]string{
+		"a recording":             {"record", with(page.URL) + "/metrics?token=" + secret + "&x=1", "--for", "1s", "--out", dir, "-o", "json"},
+		"a redirect":              {"diagnose", with(page.URL) + "/away/metrics?auth=" + secret, "--for", "1s"},
+		"a receiver":              {"record", page.URL + "/metrics", "--for", "1s", "--remote-write", with(receiver.URL) + "/write?tenant=" + secret, "--header", "X-Token: " + secret, "-o", "json"},
+		"a receiver, as text":     {"record", page.URL + "/metrics", "--for", "1s", "--remote-write", with(receiver.URL) + "/write?tenant=" + secret},
+		"a receiver that refuses": {"record", page.URL + "/metrics", "--for", "1s", "--remote-write", receiver.URL + "/refuses?k=" + secret},
+	} {
+		a, stdout, stderr := testApp(args...)
+		a.getenv = func(name string) string { return map[string]string{"PLIMSOLL_TOKEN": secret}[name] }
+		a.run(t.Context())
+		if text := stdout.String() + stderr.String(); strings.Contains(text, secretFirst) || strings.Contains(text, secretLast) || text == "" {
+			t.Errorf("%s shows %s", name, text)
+		}
+	}
+	if strings.Contains(elsewhere.String(), secretFirst) || elsewhere.Len() == 0 {
+		t.Errorf("another server gets %s", elsewhere.String())
+	}
+
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		files++
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), secretFirst) || strings.Contains(string(text), secretLast) {
+			t.Errorf("%s has the secret", path)
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Errorf("%v, %d files", err, files)
+	}
 }
 
 // shows runs the program and reports what it shows of the password.

@@ -133,10 +133,14 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	if err != nil {
 		return nil, err
 	}
+	getenv, err := bindEnvironment(a.getenv, args)
+	if err != nil {
+		return nil, err
+	}
 	inputs, room := make([]input, len(args)), exposition.NewRoom()
 	err = each(ctx, len(args), func(ctx context.Context, i int) error {
 		off := o.clockOffsets.of(args[i])
-		in, err := opener().Open(ctx, args[i], sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector, Insecure: o.insecure, Getenv: a.getenv, Room: room})
+		in, err := opener().Open(ctx, args[i], sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector, Insecure: o.insecure, Getenv: getenv[i], Room: room})
 		if err == nil && in.Reader != nil && len(o.matchers) > 0 {
 			in.Reader = selection{Reader: in.Reader, matchers: o.matchers}
 		}

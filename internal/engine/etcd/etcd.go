@@ -27,6 +27,7 @@ var Engine = parts.Engine{
 	Engine: model.Spec,
 	Source: sources.Engine{
 		Schemes: []string{"etcd", "etcds"}, Port: endpoint.Port, // etcds is with TLS
+		OwnCredentials: true, // etcdctl's
 		Open: func(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
 			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within, Room: opt.Room})
 		},

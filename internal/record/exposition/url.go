@@ -107,7 +107,7 @@ func onThisHost(u *url.URL) bool {
 }
 
 func credentials(u *url.URL, getenv func(string) string) httpclient.Credentials {
-	own, ok := httpclient.OfURL(u)
+	own, ok := httpclient.OfURL(u, getenv(EnvPassword))
 	switch {
 	case ok:
 		return own

@@ -29,12 +29,16 @@ func Basic(user, password string) Credentials {
 	return Credentials{header: req.Header.Get("Authorization"), What: "user and password"}
 }
 
-// OfURL are those that an address has; ok if it has any.
-func OfURL(u *url.URL) (c Credentials, ok bool) {
+// OfURL are those that an address has, with a password from elsewhere if it names only the user; ok if it
+// has any.
+func OfURL(u *url.URL, elsewhere string) (c Credentials, ok bool) {
 	if u.User == nil {
 		return Credentials{}, false
 	}
-	password, _ := u.User.Password()
+	password, has := u.User.Password()
+	if !has {
+		password = elsewhere
+	}
 	return Basic(u.User.Username(), password), true
 }
 

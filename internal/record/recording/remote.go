@@ -41,6 +41,8 @@ type RemoteOptions struct {
 	// take precedence over these, and these over the environment ([EnvUser], [EnvPassword],
 	// [EnvToken]).
 	User, Password, Token string
+	// Getenv replaces os.Getenv, for credentials.
+	Getenv func(string) string
 	// Header holds further request headers, such as X-Scope-OrgID for Mimir.
 	Header http.Header
 	// Timeout ends a request. 0 means half a minute.

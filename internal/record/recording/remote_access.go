@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,7 +18,11 @@ const EnvTokenFile = "PLIMSOLL_PROMETHEUS_TOKEN_FILE"
 
 // credentials takes them from the URL, the options or the environment.
 func credentials(u *url.URL, opt RemoteOptions) httpclient.Credentials {
-	own, ok := httpclient.OfURL(u)
+	getenv := opt.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	own, ok := httpclient.OfURL(u, cmp.Or(opt.Password, getenv(EnvPassword)))
 	switch {
 	case ok:
 		return own
@@ -25,12 +30,12 @@ func credentials(u *url.URL, opt RemoteOptions) httpclient.Credentials {
 		return httpclient.Bearer(opt.Token)
 	case opt.User != "":
 		return httpclient.Basic(opt.User, opt.Password)
-	case os.Getenv(EnvToken) != "":
-		return httpclient.Bearer(os.Getenv(EnvToken))
-	case os.Getenv(EnvTokenFile) != "":
-		return httpclient.TokenFile(os.Getenv(EnvTokenFile), EnvTokenFile)
-	case os.Getenv(EnvUser) != "":
-		return httpclient.Basic(os.Getenv(EnvUser), os.Getenv(EnvPassword))
+	case getenv(EnvToken) != "":
+		return httpclient.Bearer(getenv(EnvToken))
+	case getenv(EnvTokenFile) != "":
+		return httpclient.TokenFile(getenv(EnvTokenFile), EnvTokenFile)
+	case getenv(EnvUser) != "":
+		return httpclient.Basic(getenv(EnvUser), getenv(EnvPassword))
 	}
 	return httpclient.Credentials{}
 }

@@ -21,6 +21,8 @@ type Engine struct {
 	Port string
 	// Open prepares the server at an address. Errors contain no secrets of the address.
 	Open func(ctx context.Context, address string, opt LiveOptions) (source.Source, error)
+	// OwnCredentials says that those in the environment which the exporters take are not its servers'.
+	OwnCredentials bool
 	// Captures are the kinds of captures that it writes of its own statistics.
 	Captures []Capture
 	// Exporters are those of its metrics; it may serve them itself.

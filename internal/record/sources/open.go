@@ -289,6 +289,13 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 	return o.openServer(ctx, arg, u, opt)
 }
 
+// TakesCredentials reports whether a server at an address of the scheme may be sent the credentials in the
+// environment.
+func (o *Opener) TakesCredentials(scheme string) bool {
+	engine := o.live[scheme]
+	return scheme == "http" || scheme == "https" || engine != nil && !engine.OwnCredentials
+}
+
 // addresses lists how addresses begin: "http://, https:// or etcd://".
 func (o *Opener) addresses() string {
 	all := append([]string{"http", "https"}, o.schemes...)
@@ -364,7 +371,7 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 
 // remoteOptions pass on the general credentials if there are none specific to Prometheus.
 func remoteOptions(opt OpenOptions) recording.RemoteOptions {
-	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport, Timeout: opt.Within}
+	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport, Timeout: opt.Within, Getenv: opt.Getenv}
 	if opt.Getenv(recording.EnvToken) == "" && opt.Getenv(recording.EnvTokenFile) == "" && opt.Getenv(recording.EnvUser) == "" {
 		o.Token = opt.Getenv(exposition.EnvToken)
 		o.User, o.Password = opt.Getenv(exposition.EnvUser), opt.Getenv(exposition.EnvPassword)

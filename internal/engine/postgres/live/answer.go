@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -24,13 +25,14 @@ const (
 func newBudget() *source.Budget { return source.NewBudget(answerBytesMax) }
 
 // dial is how a connection is made whose reading has a bound.
-func dial(next pgconn.DialFunc, budget *source.Budget) pgconn.DialFunc {
+// bare is set if the server wants a password in clear text.
+func dial(next pgconn.DialFunc, budget *source.Budget, bare *atomic.Bool) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := next(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return budget.Conn(c), nil
+		return &listening{Conn: budget.Conn(c), asked: bare}, nil
 	}
 }
 

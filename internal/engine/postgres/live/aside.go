@@ -49,7 +49,7 @@ func newAside(t *target, note func(recording.Note)) *aside {
 	own := *t
 	own.config = t.config.Copy()
 	own.budget = newBudget()
-	own.config.DialFunc = dial(t.dialer, own.budget)
+	own.config.DialFunc = dial(t.dialer, own.budget, own.bare)
 	return &aside{free: newSampler(&own, nil, note), answers: make(chan asideAnswer, 1), wait: map[*question]time.Duration{}}
 }
 

@@ -21,6 +21,9 @@ func (s *sampler) connect(ctx context.Context) error {
 		return err
 	}
 	s.conn = c
+	if s.target.bare.Load() && s.target.remote() {
+		s.limit("the password was sent in clear text: the server wants it so, over a connection without TLS; ?sslmode=require prevents it, and password_encryption = scram-sha-256 with scram-sha-256 in pg_hba.conf ends it")
+	}
 	if err := s.oldEnough(); err != nil {
 		return err
 	}

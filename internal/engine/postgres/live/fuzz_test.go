@@ -88,7 +88,7 @@ func FuzzAnswers(f *testing.F) {
 				_ = theirs.Close()
 			}()
 			return ours, nil
-		}, tg.budget)
+		}, tg.budget, tg.bare)
 		s := newSampler(tg, nil, func(recording.Note) {})
 		defer s.close()
 		for range 2 {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -61,6 +62,7 @@ type target struct {
 	secrets location.Secrets
 	within  time.Duration
 	budget  *source.Budget
+	bare    *atomic.Bool    // the server wanted the password in clear text
 	dialer  pgconn.DialFunc // without a budget
 }
 
@@ -105,7 +107,7 @@ func newTarget(address string, opt Options) (*target, error) {
 	if err != nil {
 		return nil, misread(err)
 	}
-	t := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin), budget: newBudget(), dialer: cfg.DialFunc}
+	t := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin), budget: newBudget(), dialer: cfg.DialFunc, bare: new(atomic.Bool)}
 	if cfg.Password == "" {
 		if p := opt.Getenv(EnvPassword); p != "" {
 			cfg.Password = p
@@ -119,7 +121,7 @@ func newTarget(address string, opt Options) (*target, error) {
 		t.secrets.Add(escaped)
 	}
 	cfg.ConnectTimeout = min(connectWithin, t.within*4/5)
-	cfg.DialFunc = dial(cfg.DialFunc, t.budget)
+	cfg.DialFunc = dial(cfg.DialFunc, t.budget, t.bare)
 	cfg.MaxProtocolMessageBodyLen = messageBytesMax
 	cfg.RuntimeParams["application_name"] = "plimsoll"
 	cfg.RuntimeParams["default_transaction_read_only"] = "on"
