@@ -142,9 +142,14 @@ func (p *tab) listen(event any) {
 	}
 }
 
+// stepMost bounds what is asked of the browser, so that one that hangs ends its test and says at which step.
+const stepMost = 3 * time.Minute
+
 func (p *tab) run(steps ...step) {
 	p.Helper()
-	if err := chromedp.Do(p.ctx, steps...); err != nil {
+	ctx, cancel := context.WithTimeout(p.ctx, stepMost)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
 		p.Fatal(err)
 	}
 }
@@ -152,7 +157,9 @@ func (p *tab) run(steps ...step) {
 // js evaluates an expression on the page, and waits for a promise's result.
 func js[R any](p *tab, expression string) R {
 	p.Helper()
-	out, err := chromedp.Run(p.ctx, chromedp.Evaluate[R](expression, chromedp.EvalAwaitPromise))
+	ctx, cancel := context.WithTimeout(p.ctx, stepMost)
+	defer cancel()
+	out, err := chromedp.Run(ctx, chromedp.Evaluate[R](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
 		p.Fatal(err)
 	}
