@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,11 +80,37 @@ func newRootCommand(a *app) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	describe(root)
 	root.InitDefaultCompletionCmd(a.args...)
+	groupByStep(root)
 	strictGroups(root)
 	if a.plugin {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl plimsoll"}
 	}
 	return root
+}
+
+// helpGroups are the groups of commands in the help, in the order in which someone with a stall needs them.
+var helpGroups = []struct {
+	title    string
+	commands []string
+}{
+	{"Symptom and cause:", []string{"top", "diagnose", "watch", "trace"}},
+	{"Benchmark and model:", []string{"probe", "lab", "fit", "discover", "simulate", "casebook"}},
+	{"Fix:", []string{"plan", "emit", "rollout"}},
+	{"Proof:", []string{"prove", "mark"}},
+	{"Data:", []string{"record", "metrics", "query", "export"}},
+	{"Reference:", []string{"rules", "catalog", "mcp", "completion", "help", "version"}},
+}
+
+// groupByStep sorts the commands of the help into steps. Without it, cobra would list them by name.
+func groupByStep(root *cobra.Command) {
+	for _, s := range helpGroups {
+		root.AddGroup(&cobra.Group{ID: s.title, Title: s.title})
+		for _, c := range root.Commands() {
+			if slices.Contains(s.commands, c.Name()) {
+				c.GroupID = s.title
+			}
+		}
+	}
 }
 
 // strictGroups makes command groups answer a wrong name with an error (cobra would print the help
