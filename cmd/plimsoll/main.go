@@ -49,11 +49,15 @@ func runProcess() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	// timeout(1) sends its signal to the process and then to its group: the second is none to obey.
+	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, stop) })
 	a.stdout.endWith(ctx)
 	a.stderr.endWith(ctx)
 	return a.runUntil(ctx)
 }
+
+// sameSignal is the time within which two signals count as one.
+const sameSignal = 300 * time.Millisecond
 
 // endWithin is how long a command may take to end after the first signal. A file or a device that blocks
 // cannot be cancelled.

@@ -41,6 +41,7 @@ type order struct {
 	PowerLoss  bool     `json:"power_loss"`
 	Volatile   bool     `json:"volatile"`
 	Detached   bool     `json:"detached"`
+	Owner      int      `json:"owner"` // the process that sends the order
 }
 
 // told is a line that the daemon prints before it is ready.
@@ -76,6 +77,7 @@ type daemon struct {
 	host     *disk.Host
 	tell     func(told) error
 	ready    atomic.Bool // the answer is on its way
+	began    string      // when the owner did, see State
 
 	mu      sync.Mutex
 	volumes []*served
@@ -103,11 +105,13 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 	if err := json.Unmarshal(line, &d.order); err != nil {
 		return fmt.Errorf("what to mount: %w", err)
 	}
+	d.began = startOf(d.order.Owner)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		_, _ = io.Copy(io.Discard, lines)
 		if !d.order.Detached || !d.ready.Load() { // the owner is gone, or whoever waits for the answer
+			d.restoreSettings()
 			d.stop()
 			cancel()
 		}
@@ -117,6 +121,25 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 		return err
 	}
 	return nil
+}
+
+// ownerPatience is how long an owner that has closed its end may take to end. One that lives restores the
+// settings itself.
+const ownerPatience = 2 * time.Second
+
+// restoreSettings restores the kernel settings that an owner changed and could not restore: it was killed.
+func (d *daemon) restoreSettings() {
+	select {
+	case <-d.quit:
+		return // it ends in order
+	default:
+	}
+	for end := time.Now().Add(ownerPatience); alive(d.order.Owner, d.began) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // it may not be a child, and is about to end
+	}
+	if !alive(d.order.Owner, d.began) {
+		_, _ = sweepSettings() // nobody reads what it did; the next command tries again
+	}
 }
 
 // parse reads what to mount, with assignments over it. The text does not change if the file does.

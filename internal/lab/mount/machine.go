@@ -178,7 +178,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 func (opt *Options) order() (order, error) {
 	o := order{
 		Sets: opt.Sets, FileSystem: opt.FileSystem,
-		PowerLoss: opt.PowerLoss, Volatile: opt.VolatileCache, Detached: opt.Detached, Text: opt.Text,
+		PowerLoss: opt.PowerLoss, Volatile: opt.VolatileCache, Detached: opt.Detached, Text: opt.Text, Owner: os.Getpid(),
 	}
 	if o.Text == nil {
 		text, err := scenario.ReadText(opt.File)
@@ -200,7 +200,22 @@ func (opt *Options) order() (order, error) {
 		}
 		*p.to = abs
 	}
-	return o, nil
+	return o, folder(opt.Images)
+}
+
+// folder reports images that are to be kept in something else than a folder.
+func folder(images string) error {
+	if images == "" {
+		return nil
+	}
+	info, err := os.Stat(images)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is a file: want a folder for the images", images)
+	}
+	if err != nil {
+		return fmt.Errorf("images: %w", err)
+	}
+	return nil
 }
 
 // greet sends the order and waits until the daemon is ready.

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	if value := os.Getenv("PLIMSOLL_TEST_SETTING"); value != "" {
 		holdSetting(value)
 	}
+	if file := os.Getenv("PLIMSOLL_TEST_LAB_OWNER"); file != "" {
+		holdLab(file)
+	}
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		Root = root
 		dieAt(os.Getenv("PLIMSOLL_TEST_LAB_STEP"), os.Getenv("PLIMSOLL_TEST_LAB_AFTER"))

@@ -253,7 +253,8 @@ func (s *State) undo() error {
 		}
 	}
 	for _, f := range s.Files {
-		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		// ENOTDIR: the folder was none when it was recorded, or is replaced by now.
+		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 			errs = append(errs, err)
 		}
 	}
