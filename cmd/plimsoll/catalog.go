@@ -20,10 +20,13 @@ func newCatalogCommand(a *app) *cobra.Command {
 	return cmd
 }
 
+// catalogVariable names the file of the imports.
+const catalogVariable = "PLIMSOLL_CATALOG"
+
 // catalogPath is where imports are kept: $PLIMSOLL_CATALOG, or a file in the user's configuration
 // folder. It is "" if there is neither.
 func (a *app) catalogPath() string {
-	if path := a.getenv("PLIMSOLL_CATALOG"); path != "" {
+	if path := a.getenv(catalogVariable); path != "" {
 		return path
 	}
 	dir, err := os.UserConfigDir()
@@ -40,7 +43,13 @@ func (a *app) useCatalog() error {
 	if path == "" {
 		return nil
 	}
-	if _, err := os.Stat(path); os.IsNotExist(err) {
+	_, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err):
+		return nil
+	case err != nil && a.getenv(catalogVariable) == "":
+		// A service's HOME is often another user's. What is there was not imported for it.
+		fmt.Fprintf(a.stderr, "plimsoll: warning: no imported catalogue is used: %s\n", printable(err.Error()))
 		return nil
 	}
 	store, err := catalog.OpenStore(path)

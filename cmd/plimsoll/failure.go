@@ -80,7 +80,7 @@ func asFailure(ctx context.Context, err error) *failure {
 
 // print writes the error as text, or as one line of JSON, without secrets.
 func (f *failure) print(w io.Writer, asJSON bool, secrets *address.Secrets) {
-	text, hint := secrets.Hide(strings.TrimSpace(f.Error())), secrets.Hide(f.hint)
+	text, hint := secrets.Hide(shortened(strings.TrimSpace(f.Error()))), secrets.Hide(shortened(f.hint))
 	if !asJSON {
 		fmt.Fprintf(w, "plimsoll: %s\n", printable(text))
 		if hint != "" {
@@ -101,6 +101,18 @@ func (f *failure) print(w io.Writer, asJSON bool, secrets *address.Secrets) {
 		return
 	}
 	fmt.Fprintf(w, "%s\n", line)
+}
+
+// errorBytesMax bounds the text of an error: it may quote what a file or a server contains.
+const errorBytesMax = 8 << 10
+
+// shortened leaves out the middle of a text that is too long.
+func shortened(text string) string {
+	if len(text) <= errorBytesMax {
+		return text
+	}
+	begin, end := text[:errorBytesMax*3/4], text[len(text)-errorBytesMax/8:]
+	return strings.ToValidUTF8(begin, "") + fmt.Sprintf(" ... (%d bytes left out) ... ", len(text)-len(begin)-len(end)) + strings.ToValidUTF8(end, "")
 }
 
 // printable shows control characters as escapes, except newlines and tabs: a file name may contain

@@ -180,7 +180,7 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app, variants []varia
 				for _, s := range seconds {
 					sum += s
 				}
-				t.setStage("simulating second", sum, total*len(variants))
+				t.setCount("simulating", "seconds", sum, total*len(variants))
 			}
 			r, err := simulate.Run(gctx, v.sc, opt)
 			if err != nil {

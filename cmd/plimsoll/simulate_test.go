@@ -13,7 +13,7 @@ import (
 
 var updateSimulate = flag.Bool("update", false, "write the golden pages of simulate anew")
 
-var progress = regexp.MustCompile(`(?m)^plimsoll: simulating second \d+ of \d+\n`)
+var progress = regexp.MustCompile(`(?m)^plimsoll: simulating \d+ of \d+ seconds(, .*/s, .* left)?\n`)
 
 // TestSimulatePages holds whole pages against testdata/simulate: read them when they change.
 func TestSimulatePages(t *testing.T) {

@@ -47,6 +47,10 @@ func Create(path string, opt Options) (*File, error) {
 	if opt.Mode == 0 {
 		opt.Mode = defaultMode
 	}
+	switch filepath.Base(path) {
+	case ".", "..", string(filepath.Separator):
+		return nil, &NotFileError{Path: path, Mode: fs.ModeDir}
+	}
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, about(path, err)
@@ -64,6 +68,23 @@ func about(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return &fs.PathError{Op: p.Op, Path: path, Err: p.Err}
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return &fs.PathError{Op: l.Op, Path: path, Err: l.Err}
+	}
+	return err
+}
+
+// cause is the system's error without the names of files, which are not the user's.
+func cause(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p) && !errors.Is(err, fs.ErrExist):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
 	}
 	return err
 }
@@ -165,7 +186,10 @@ func (f *File) settleMode(old fs.FileInfo) error {
 func tempPrefix(name string) string { return "." + name + "." }
 
 // Write implements io.Writer.
-func (f *File) Write(p []byte) (int, error) { return f.file.Write(p) }
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.file.Write(p)
+	return n, about(f.path, err)
+}
 
 // Commit waits until the bytes are on stable storage and puts the file into its place in one step.
 // On an error nothing has changed, and the temporary file is gone.
@@ -191,7 +215,11 @@ func (f *File) Commit() (err error) {
 	f.temp = ""
 	unfinished.remove(f)
 	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", f.path, err), f.folder.Remove(temp))
+		err = fmt.Errorf("write %s: %w", f.path, cause(err))
+		if left := f.folder.Remove(temp); left != nil && !errors.Is(left, fs.ErrNotExist) {
+			err = errors.Join(err, left)
+		}
+		return err
 	}
 	return f.syncFolder()
 }

@@ -309,3 +309,26 @@ func TestAbandon(t *testing.T) {
 	}
 	want(t, path, "one")
 }
+
+// Errors have the name that the user gave, never that of the temporary file or of what is internal.
+func TestErrorsNameTheFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{"..", "/", dir + "/..", "."} {
+		if _, err := safefile.Create(path, safefile.Options{}); err == nil || !strings.Contains(err.Error(), path+" is a folder, not a file") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+
+	path := filepath.Join(dir, "a.json")
+	f, err := safefile.Create(path, safefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	safefile.Abandon() // its temporary file is gone
+	if err := f.Commit(); err == nil || strings.Contains(err.Error(), "plimsoll-tmp") {
+		t.Errorf("committed with %v", err)
+	}
+	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), path+":") || strings.Contains(err.Error(), "plimsoll-tmp") {
+		t.Errorf("written with %v", err)
+	}
+}

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,5 +105,5 @@ func (s *Server) lead(ctx context.Context, l *links) error {
 		}
 		pause(ctx, movePause)
 	}
-	return fmt.Errorf("member %d does not become the leader (%w): %w", s.cfg.Leader, ctx.Err(), last)
+	return fmt.Errorf("member %d does not become the leader: %w", s.cfg.Leader, cmp.Or(errors.Join(ctx.Err(), last), errors.New("another one stays it")))
 }
