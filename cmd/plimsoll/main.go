@@ -91,14 +91,15 @@ func (a *app) runUntil(ctx context.Context) int {
 				continue
 			}
 			safefile.Abandon()
-			(&failure{code: exitInterrupted, err: errors.New("interrupted")}).print(a.stderr, wantsJSON(a.args), a.secrets)
-			return exitInterrupted
+			f := &failure{code: exitInterrupted, err: errors.New("interrupted")}
+			f.print(a.stderr, wantsJSON(a.args), a.secrets)
+			return f.code
 		}
 	}
 }
 
-// runs reports whether the command is one of these, or in one of these groups: watch takes SIGHUP as a request to reload, and
-// like record SIGUSR1 as a mark.
+// runs reports whether the command is one of these, or in one of these groups: watch takes SIGHUP as a
+// request to reload, and like record SIGUSR1 as a mark.
 func (a *app) runs(verbs ...string) bool {
 	c, _, err := newRootCommand(a).Find(a.args)
 	for c != nil && c.HasParent() && c.Parent().HasParent() {
