@@ -29,7 +29,7 @@ func newCasebookCommand(a *app) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				all, err := casebook.List()
+				all, err := casebook.List(engines.All().Plans())
 				if err != nil {
 					return err
 				}
@@ -49,9 +49,9 @@ func newCasebookCommand(a *app) *cobra.Command {
 // openCase opens an embedded case, or one in a folder if the name is a folder.
 func openCase(name string) (*casebook.Case, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return casebook.Read(os.DirFS(name), filepath.Base(filepath.Clean(name)))
+		return casebook.Read(os.DirFS(name), filepath.Base(filepath.Clean(name)), engines.All().Plans())
 	}
-	c, err := casebook.Open(name)
+	c, err := casebook.Open(name, engines.All().Plans())
 	if err != nil {
 		return nil, usagef("plimsoll casebook shows the cases", "%w", err)
 	}
@@ -88,7 +88,7 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 	t.setStage("simulating", 0, len(c.Variants))
 	stop := a.meter(t).show()
 	w, err := casebook.Run(ctx, c, casebook.Options{
-		Engines: engines.All().Deployments(), Profilers: engines.All().Plans(), Pack: pack(),
+		Engines: engines.All().Deployments(), Pack: pack(),
 		Series: output.value == asPage, NoPlan: noPlan, Stage: t.setStage,
 		Progress: func(variant string, done, total int) { t.setStage("simulating, last "+variant, done, total) },
 	})

@@ -73,7 +73,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.budget, "budget", "", "the highest monthly cost: 500USD/month")
 	f.StringSliceVar(&o.keep, "keep", nil, "what stays unchanged: instance, volumes.data.type, engine, ... (repeatable)")
 	f.StringVar(&o.region, "region", "", "the region of the prices (default: the one that a source reports, else "+catalog.Region+" or the provider's own)")
-	f.StringVar(&o.size, "size", "", "the data's future size: data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%")
+	f.StringVar(&o.size, "size", "", "the data's future size: "+plan.GrowthExample(engines.All().Plans()))
 	f.StringVar(&o.querySpan, "query-span", "", "for buckets, how far back a query of one sensor reads: 24h")
 	f.IntVar(&o.atOnce, "at-once", 2, "how many settings may change at once")
 	f.IntVar(&o.most, "most", 400, "how many layouts to simulate before giving up")
@@ -86,7 +86,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most"} {
 		complete(cmd, name)
 	}
-	complete(cmd, "keep", plan.KeepNames()...)
+	complete(cmd, "keep", plan.KeepNames(engines.All().Plans())...)
 	var begins []string
 	for _, name := range plan.ObjectiveNames() {
 		begins = append(begins, name+" < ")
@@ -138,7 +138,7 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 		opt.QuerySpan = d
 	}
 	if cmd.Flags().Changed("size") {
-		g, err := plan.ParseGrowth(o.size)
+		g, err := plan.ParseGrowth(o.size, engines.All().Plans())
 		if err != nil {
 			return opt, asPlanFailure(err)
 		}

@@ -6,4 +6,6 @@ import (
 )
 
 // pack is every rule.
+var profilers = engines.All().Plans()
+
 var pack = rules.NewPack(engines.All().Rules())

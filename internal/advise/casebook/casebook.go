@@ -26,7 +26,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/yamltree"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -35,6 +37,8 @@ var embedded embed.FS
 
 // A Case is a published case as read from its case.yaml.
 type Case struct {
+	engines []engine.With[plan.Profiler] // that can be planned for
+
 	// Name is its folder's.
 	Name string `yaml:"-" json:"name"`
 	// Title is one line.
@@ -125,9 +129,9 @@ func Names() []string {
 	return names
 }
 
-// Open returns an embedded case by its name or its number, counted from 1. The error lists the
-// cases.
-func Open(name string) (*Case, error) {
+// Open returns an embedded case by its name or its number, counted from 1, given the engines that can
+// be planned for. The error lists the cases.
+func Open(name string, engines []engine.With[plan.Profiler]) (*Case, error) {
 	entries, err := fs.ReadDir(embedded, "cases")
 	if err != nil {
 		return nil, fmt.Errorf("the casebook: %w", err)
@@ -139,7 +143,7 @@ func Open(name string) (*Case, error) {
 			if err != nil {
 				return nil, fmt.Errorf("case %s: %w", bare, err)
 			}
-			return Read(sub, bare)
+			return Read(sub, bare, engines)
 		}
 	}
 	return nil, fmt.Errorf("no case is called %q: there are %s", name, strings.Join(Names(), ", "))
@@ -156,8 +160,8 @@ const fileBytesMax = 1 << 20
 // variantsMax bounds how many simulations one case may ask for.
 const variantsMax = 32
 
-// Read reads a case from its folder. The error names the file and, where it can, the line.
-func Read(folder fs.FS, name string) (*Case, error) {
+// Read reads a case from its folder, as [Open] does. The error names the file and, where it can, the line.
+func Read(folder fs.FS, name string, engines []engine.With[plan.Profiler]) (*Case, error) {
 	text, err := readBounded(folder, "case.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -165,7 +169,7 @@ func Read(folder fs.FS, name string) (*Case, error) {
 	if err := yamltree.Check(name+"/case.yaml", text); err != nil {
 		return nil, err
 	}
-	c := &Case{Name: name}
+	c := &Case{Name: name, engines: engines}
 	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("%s/case.yaml: %w", name, err)
 	}
@@ -197,7 +201,7 @@ func (c *Case) check() error {
 		if len(c.Layout.Objective) == 0 {
 			return errors.New("layout: it needs an objective")
 		}
-		if _, err := c.Layout.options(); err != nil {
+		if _, err := c.Layout.options(c.engines); err != nil {
 			return err
 		}
 	}

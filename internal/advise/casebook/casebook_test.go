@@ -12,7 +12,7 @@ func TestEveryCaseIsWhole(t *testing.T) {
 		t.Fatalf("%d cases", n)
 	}
 	for i, name := range Names() {
-		c, err := Open(name)
+		c, err := Open(name, profilers)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,11 +31,11 @@ func TestEveryCaseIsWhole(t *testing.T) {
 		if len(c.Assumed) == 0 {
 			t.Errorf("%s assumes nothing: every publication leaves something out", name)
 		}
-		if byNumber, err := Open(string(rune('1' + i))); err != nil || byNumber.Name != name {
+		if byNumber, err := Open(string(rune('1'+i)), profilers); err != nil || byNumber.Name != name {
 			t.Errorf("case %d is not %s: %v", i+1, name, err)
 		}
 	}
-	if _, err := Open("nonesuch"); err == nil || !strings.Contains(err.Error(), Names()[0]) {
+	if _, err := Open("nonesuch", nil); err == nil || !strings.Contains(err.Error(), Names()[0]) {
 		t.Errorf("an unknown case: %v", err)
 	}
 }
@@ -110,7 +110,7 @@ func TestBadCases(t *testing.T) {
 		good + "steps: [{step: fix, text: x, figures: [{name: f, model: seed, published: [1,2,3]}]}]": "published",
 		"title: t\nvariants: [{name: a}, {name: a}]\n":                                                "variants[1]",
 	} {
-		_, err := Read(fstest.MapFS{"case.yaml": {Data: []byte(text)}, "scenario.yaml": {Data: []byte("plimsoll: 1\n")}}, "mine")
+		_, err := Read(fstest.MapFS{"case.yaml": {Data: []byte(text)}, "scenario.yaml": {Data: []byte("plimsoll: 1\n")}}, "mine", nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v", text, err)
 		}
@@ -120,7 +120,7 @@ func TestBadCases(t *testing.T) {
 		{"case.yaml": {Data: []byte(good)}},
 		{"case.yaml": {Data: make([]byte, fileBytesMax+1)}, "scenario.yaml": {}},
 	} {
-		if _, err := Read(folder, "mine"); err == nil {
+		if _, err := Read(folder, "mine", nil); err == nil {
 			t.Errorf("%v is a case", folder)
 		}
 	}
@@ -137,12 +137,12 @@ func TestHostileCase(t *testing.T) {
 		strings.Repeat("#", fileBytesMax+1):  "mine: case.yaml: more than the 1 MiB",
 		figure:                               "published is no number",
 	} {
-		_, err := Read(fstest.MapFS{"case.yaml": {Data: []byte(name)}, "scenario.yaml": {}}, "mine")
+		_, err := Read(fstest.MapFS{"case.yaml": {Data: []byte(name)}, "scenario.yaml": {}}, "mine", nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", name, err, want)
 		}
 	}
-	if _, err := Read(fstest.MapFS{}, "mine"); err == nil || !strings.HasPrefix(err.Error(), "mine: a case is a folder") {
+	if _, err := Read(fstest.MapFS{}, "mine", nil); err == nil || !strings.HasPrefix(err.Error(), "mine: a case is a folder") {
 		t.Errorf("an empty folder: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func TestArcEnds(t *testing.T) {
 
 // A change that only an application can make has no files; that is not an error.
 func TestNoFiles(t *testing.T) {
-	c, err := Open("bucket-granularity")
+	c, err := Open("bucket-granularity", profilers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestNoFiles(t *testing.T) {
 	if err != nil || len(files) != 0 {
 		t.Errorf("%+v, %v", files, err)
 	}
-	if c, err = Open("iris-stripe"); err != nil {
+	if c, err = Open("iris-stripe", profilers); err != nil {
 		t.Fatal(err)
 	}
 	files, err = written(t, c, []string{"volumes.data={type: gp3, size: 125GiB, stripe: 8}"})

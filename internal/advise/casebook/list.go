@@ -1,5 +1,10 @@
 package casebook
 
+import (
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/model/engine"
+)
+
 // An Entry is an embedded case in a list. Its JSON is a contract: that of `plimsoll casebook -o
 // json`.
 type Entry struct {
@@ -11,10 +16,10 @@ type Entry struct {
 }
 
 // List is all embedded cases. An error is a mistake in one of them.
-func List() ([]Entry, error) {
+func List(engines []engine.With[plan.Profiler]) ([]Entry, error) {
 	var out []Entry
 	for i, name := range Names() {
-		c, err := Open(name)
+		c, err := Open(name, engines)
 		if err != nil {
 			return nil, err
 		}

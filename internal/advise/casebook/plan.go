@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -34,8 +35,8 @@ type Layout struct {
 }
 
 // options are the layout as plan has it.
-func (l *Layout) options() (plan.Options, error) {
-	opt := plan.Options{Sets: scenario.Sets(l.Set), Keep: l.Keep}
+func (l *Layout) options(engines []engine.With[plan.Profiler]) (plan.Options, error) {
+	opt := plan.Options{Engines: engines, Sets: scenario.Sets(l.Set), Keep: l.Keep}
 	for _, text := range l.Objective {
 		b, err := plan.ParseObjective(text)
 		if err != nil {
@@ -44,7 +45,7 @@ func (l *Layout) options() (plan.Options, error) {
 		opt.Objectives = append(opt.Objectives, b)
 	}
 	if l.Size != "" {
-		g, err := plan.ParseGrowth(l.Size)
+		g, err := plan.ParseGrowth(l.Size, engines)
 		if err != nil {
 			return opt, fmt.Errorf("layout: size: %w", err)
 		}
@@ -84,11 +85,10 @@ const shownMax = 8
 
 // planned makes the case's plan from the current deployment.
 func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options) (*Planned, error) {
-	want, err := c.Layout.options()
+	want, err := c.Layout.options(c.engines)
 	if err != nil {
 		return nil, err
 	}
-	want.Engines = opt.Profilers
 	want.Progress = func(runs int, _ units.USD) { opt.stage("planning, layout", runs, 0) }
 	opt.stage("planning", 0, 0)
 	p, err := plan.Make(ctx, now, c.Name+"/scenario.yaml", want)

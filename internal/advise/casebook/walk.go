@@ -12,11 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"plimsoll/internal/advise/emit"
-	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 )
@@ -79,9 +77,8 @@ type Options struct {
 	Stage func(stage string, done, total int)
 	// NoPlan ends the walk before the plan, which takes longer than all variants.
 	NoPlan bool
-	// Engines are those that the case's scenario may name, and Profilers plan for them.
-	Engines   emit.Engines
-	Profilers []engine.With[plan.Profiler]
+	// Engines are those that the case's scenario may name.
+	Engines emit.Engines
 	// Series keeps each variant's series over time in its result, for plots.
 	Series bool
 }

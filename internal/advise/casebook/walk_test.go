@@ -49,11 +49,11 @@ var walks = map[string]*Walk{}
 func walk(t *testing.T, name string) *Walk {
 	t.Helper()
 	if walks[name] == nil {
-		c, err := Open(name)
+		c, err := Open(name, profilers)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if walks[name], err = Run(context.Background(), c, Options{Pack: pack, Engines: engines.All().Deployments(), Profilers: engines.All().Plans(), NoPlan: !planned[name]}); err != nil {
+		if walks[name], err = Run(context.Background(), c, Options{Pack: pack, Engines: engines.All().Deployments(), NoPlan: !planned[name]}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -178,11 +179,21 @@ func (m *spaceMaker) short(name string) string {
 }
 
 // KeepNames are the paths that can be kept, besides those of the scenario's volumes.
-func KeepNames() []string {
-	return []string{
+func KeepNames(engines []engine.With[Profiler]) []string {
+	out := []string{
 		"host.instance", "host.filesystem", "host.dirty_background_bytes", "host.wbt_lat_usec", "engine", "volumes", "volumes.data", "volumes.data.type",
-		"volumes.data.iops", "volumes.data.throughput", "volumes.data.stripe", "volumes.journal", "volumes.wal", "workload",
+		"volumes.data.iops", "volumes.data.throughput", "volumes.data.stripe",
 	}
+	var logs []string
+	for _, e := range engines {
+		for _, r := range e.Volumes {
+			if r.Log {
+				logs = append(logs, "volumes."+r.Name)
+			}
+		}
+	}
+	slices.Sort(logs)
+	return append(append(out, slices.Compact(logs)...), "workload")
 }
 
 // keeping reads what must not change.
@@ -209,7 +220,7 @@ func (m *spaceMaker) keeping(names []string) error {
 	for _, name := range names {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) && !slices.ContainsFunc(known, func(k string) bool { return within(k, name) }) {
-			next := "name what a plan may change by its path: " + strings.Join(KeepNames()[:6], ", ") + ", ..."
+			next := "name what a plan may change by its path: " + strings.Join(KeepNames(nil)[:6], ", ") + ", ..."
 			if near := diagnostics.Nearest(name, known); near != "" {
 				next = "did you mean " + near + "?"
 			}

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -18,14 +19,16 @@ type Growth struct {
 	Data     units.Size  // the present data
 	PerMonth units.Size  // that it grows by
 	Months   int         // for which it must last; 0: 6
-	Oplog    units.Size  // the oplog, or WAL that is kept; OplogSet says whether it was given
+	Kept     units.Size  // the log that is kept for others; KeptSet says whether it was given
 	Journal  units.Size  // the engine's own log
 	Indexes  units.Ratio // as a share of the future data
 	// as a share of all that, for compaction, index rebuilds, a checkpoint's second copy
 	Headroom units.Ratio
 	Round    units.Size // round up to a multiple of it; 0: a quarter of the power of ten
 
-	OplogSet bool
+	KeptSet bool
+
+	keptNames []string // the engines' words for the log that is kept
 }
 
 // Defaults of a growth. A fifth is the usual rule for headroom: compaction and index builds write
@@ -37,14 +40,36 @@ const (
 	growthTextMax  = 500
 )
 
-var growthKeys = []string{"data", "growth", "months", "oplog", "journal", "indexes", "headroom", "round"}
+// keptNames are the engines' words for the log that is kept.
+func keptNames(engines []engine.With[Profiler]) []string {
+	var out []string
+	for _, e := range engines {
+		if e.KeptLog != "" {
+			out = append(out, e.KeptLog)
+		}
+	}
+	return out
+}
 
-// ParseGrowth reads
-// "data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%". Only
-// data is needed. The error is an *[InputError].
-func ParseGrowth(text string) (*Growth, error) {
-	const how = "write it as --size data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%"
-	g := &Growth{Months: growthMonths, Headroom: growthHeadroom}
+// keys are what a growth can say.
+func (g *Growth) keys() []string {
+	return slices.Concat([]string{"data", "growth", "months"}, g.keptNames, []string{"journal", "indexes", "headroom", "round"})
+}
+
+// GrowthExample is a growth as [ParseGrowth] reads it.
+func GrowthExample(engines []engine.With[Profiler]) string {
+	kept := ""
+	for _, name := range keptNames(engines) {
+		kept += name + "=270GB,"
+	}
+	return "data=800GB,growth=100GB/month,months=6," + kept + "journal=1GB,indexes=20%,headroom=20%"
+}
+
+// ParseGrowth reads a growth, such as [GrowthExample]. Only data is needed. The error is an
+// *[InputError].
+func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) {
+	how := "write it as --size " + GrowthExample(engines)
+	g := &Growth{Months: growthMonths, Headroom: growthHeadroom, keptNames: keptNames(engines)}
 	if len(text) > growthTextMax {
 		return nil, inputf(how, "--size has %d characters: at most %d", len(text), growthTextMax)
 	}
@@ -61,7 +86,7 @@ func ParseGrowth(text string) (*Growth, error) {
 		seen[key] = true
 		if err := g.put(key, value); err != nil {
 			next := how
-			if near := diagnostics.Nearest(key, growthKeys); !slices.Contains(growthKeys, key) && near != "" {
+			if near := diagnostics.Nearest(key, g.keys()); !slices.Contains(g.keys(), key) && near != "" {
 				next = "did you mean " + near + "?"
 			}
 			return nil, inputf(next, "--size %s: %v", key, err)
@@ -102,9 +127,6 @@ func (g *Growth) put(key, value string) error {
 		}
 		g.Months = n
 		return nil
-	case "oplog":
-		g.OplogSet = true
-		return size(&g.Oplog, value)
 	case "journal":
 		return size(&g.Journal, value)
 	case "indexes":
@@ -114,7 +136,11 @@ func (g *Growth) put(key, value string) error {
 	case "round":
 		return size(&g.Round, value)
 	}
-	return fmt.Errorf("there is no such key: %s", strings.Join(growthKeys, ", "))
+	if slices.Contains(g.keptNames, key) {
+		g.KeptSet = true
+		return size(&g.Kept, value)
+	}
+	return fmt.Errorf("there is no such key: %s", strings.Join(g.keys(), ", "))
 }
 
 // A Sizing is how large the data's volume must be: a table that can be added up by hand.
@@ -147,11 +173,11 @@ func (g *Growth) rows(e *Profile) []SizingRow {
 	grown := units.Size(g.Months) * g.PerMonth
 	add("data", "", g.Data)
 	add("growth", fmt.Sprintf("%d months x %s", g.Months, g.PerMonth.Exact()), grown)
-	oplog, how := g.Oplog, ""
-	if !g.OplogSet {
-		oplog, how = e.KeptLog, e.KeptLogHow
+	kept, how := g.Kept, ""
+	if !g.KeptSet {
+		kept, how = e.KeptLog, e.KeptLogHow
 	}
-	add("oplog, or retained log", how, oplog)
+	add(strings.Join(append(slices.Clone(g.keptNames), "or retained log"), ", "), how, kept)
 	add("journal", "", g.Journal)
 	data := g.Data + grown
 	add("indexes", fmt.Sprintf("%s of %s", g.Indexes, data), share(g.Indexes, data))

@@ -13,7 +13,7 @@ import (
 // of the data, and a fifth of headroom add up to 2,341 GB, ordered as 2,500. Its addends are
 // rounded to whole GB, so ours may differ by one.
 func TestPublishedSizing(t *testing.T) {
-	g, err := ParseGrowth("data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%")
+	g, err := ParseGrowth("data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%", every.Engines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestSizeNeverShrinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := ParseGrowth("data=10GB,oplog=0B")
+	g, err := ParseGrowth("data=10GB,oplog=0B", every.Engines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func FuzzParseGrowth(f *testing.F) {
 	}
 	e := every.profileOf(sc)
 	f.Fuzz(func(t *testing.T, text string) {
-		g, err := ParseGrowth(text)
+		g, err := ParseGrowth(text, every.Engines)
 		var input *InputError
 		if err != nil {
 			if !errors.As(err, &input) || input.Text == "" {

@@ -31,7 +31,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 					Objectives: []scenario.Bound{{Name: "write_p99", Most: c.most}}, Keep: []string{"host.instance", "host.filesystem"}, Workers: workers, Most: 12,
 				}
 				if c.size != "" {
-					g, err := ParseGrowth(c.size)
+					g, err := ParseGrowth(c.size, every.Engines)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the table of packages into ARCHIT
 // engines lists the words by which code would know an engine. Whatever is specific to one engine
 // belongs in its folder.
 var engines = []EngineName{
-	{Folder: "mongodb", Within: "mongo"}, {Folder: "mongodb", Within: "wiredtiger"}, {Folder: "mongodb", Exactly: "wt"},
+	{Folder: "mongodb", Within: "mongo"}, {Folder: "mongodb", Within: "wiredtiger"}, {Folder: "mongodb", Exactly: "wt"}, {Folder: "mongodb", Within: "oplog"},
 	{Folder: "etcd", Within: "etcd"},
 	{Folder: "postgres", Within: "postgres"}, {Folder: "postgres", Exactly: "pg"},
 	{Folder: "iris", Within: "intersystems"}, {Folder: "iris", Exactly: "iris"}, {Folder: "iris", Exactly: "IRIS"},

@@ -23,6 +23,8 @@ type Traits struct {
 	Database string
 	// Cycle is its word for the recurring burst of writing: "checkpoint".
 	Cycle string
+	// KeptLog is its word for the log that a member keeps for others, "" if it has none of its own.
+	KeptLog string
 	// Volumes are those it uses, the most important first.
 	Volumes []Role
 	// Cache is the key of the setting that sizes its own cache, "" if it has none.

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/base/latency"
 	"plimsoll/internal/base/vtime"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/mongodb"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/fleet"
@@ -180,7 +181,7 @@ func exampleProof() *prove.Report {
 
 func exampleWalk(t testing.TB) *casebook.Walk {
 	t.Helper()
-	c, err := casebook.Open("1")
+	c, err := casebook.Open("1", engines.All().Plans())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error
 	if err := writeBlockData(ctx, temporary, views, &meta); err != nil {
 		return err
 	}
-	if _, err := tombstones.WriteFile(nopLogger, temporary, tombstones.NewMemTombstones()); err != nil {
+	if _, err := tombstones.WriteFile(silent, temporary, tombstones.NewMemTombstones()); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(&meta, "", "\t")

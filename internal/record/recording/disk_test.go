@@ -57,7 +57,7 @@ func TestClosedIsPrometheusBlocks(t *testing.T) {
 	if len(entries) != 3 { // with an empty wal
 		t.Errorf("the folder holds:\n%s", listing(t, dir))
 	}
-	db, err := tsdb.OpenDBReadOnly(dir, t.TempDir(), nopLogger)
+	db, err := tsdb.OpenDBReadOnly(dir, t.TempDir(), silent)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func openBlock(dir string) (b *sturdyBlock, err error) {
 			return nil, err
 		}
 	}
-	block, err := tsdb.OpenBlock(nopLogger, dir, nil, nil)
+	block, err := tsdb.OpenBlock(silent, dir, nil, nil)
 	if err != nil {
 		return nil, err
 	}

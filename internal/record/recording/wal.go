@@ -29,8 +29,8 @@ const (
 	logBytes = 4 << 20
 )
 
-// nopLogger suppresses the TSDB's own messages; important ones are returned as errors and notes.
-var nopLogger = slog.New(slog.DiscardHandler)
+// silent suppresses the TSDB's own messages; important ones are returned as errors and notes.
+var silent = slog.New(slog.DiscardHandler)
 
 // A walWriter logs samples as they arrive, so that a killed process loses nothing: each write
 // reaches the operating system before it returns.
@@ -50,7 +50,7 @@ type walWriter struct {
 }
 
 func newWAL(dir string) (*walWriter, error) {
-	log, err := wlog.NewSize(nopLogger, nil, filepath.Join(dir, walDirName), walSegmentBytes, compression.Snappy)
+	log, err := wlog.NewSize(silent, nil, filepath.Join(dir, walDirName), walSegmentBytes, compression.Snappy)
 	if err != nil {
 		return nil, fmt.Errorf("open the write-ahead log: %w", err)
 	}
@@ -176,7 +176,7 @@ func readWAL(ctx context.Context, dir string, m *Memory, lastMs int64) ([]walDam
 	if err != nil {
 		return nil, fmt.Errorf("write-ahead log %s: %w", walDir, err)
 	}
-	r := &walReader{m: m, lastMs: lastMs, series: map[chunks.HeadSeriesRef]*memorySeries{}, decoder: record.NewDecoder(nil, nopLogger)}
+	r := &walReader{m: m, lastMs: lastMs, series: map[chunks.HeadSeriesRef]*memorySeries{}, decoder: record.NewDecoder(nil, silent)}
 	var damage []walDamage
 	for i := first; i <= last; i++ {
 		file := wlog.SegmentName(walDir, i)

@@ -17,7 +17,7 @@ var fieldDocs []byte
 // Spec is what scenarios and the simulator know of MongoDB.
 var Spec = scenario.Engine{
 	Traits: engine.Traits{
-		Key: "wiredtiger", Product: "MongoDB", Database: "mongodb", Cycle: "checkpoint",
+		Key: "wiredtiger", Product: "MongoDB", Database: "mongodb", Cycle: "checkpoint", KeptLog: "oplog",
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "journal", Log: true}},
 		Cache:     "cache",
 		About:     "WiredTiger is MongoDB's engine. Volumes: data, and a journal if it has one of its own.",
