@@ -18,9 +18,9 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"golang.org/x/sync/errgroup"
 
+	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/engine/mongodb/ftdctest"
 	"plimsoll/internal/engine/mongodb/names"
-	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -59,7 +59,7 @@ func (c *counter) Note(recording.Note)     {}
 func (c *counter) Source(recording.Source) {}
 
 func read(path string, opt source.Options) (result, error) {
-	src, err := ftdc.Open(path, names.Server)
+	src, err := ftdc.Open(path)
 	if err != nil {
 		return result{}, err
 	}
@@ -82,7 +82,7 @@ func want150(path string) (func(string) bool, error) {
 		return nil, err
 	}
 	defer f.Close()
-	for s := ftdc.NewScanner(files[0], f, nil); ; {
+	for s := ftdc.NewScanner(files[0], f); ; {
 		e, err := s.Next()
 		if err != nil {
 			return nil, err

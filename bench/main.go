@@ -1,4 +1,4 @@
-// Command bench measures how fast plimsoll/internal/record/ftdc reads MongoDB's diagnostic.data,
+// Command bench measures how fast plimsoll/internal/engine/mongodb/ftdc reads MongoDB's diagnostic.data,
 // and in how much memory, beside the ceiling (inflating alone) and beside any other program that
 // reads it.
 //

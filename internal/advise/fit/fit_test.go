@@ -16,10 +16,9 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/engine/mongodb/names"
+	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -40,7 +39,7 @@ func TestCaptures(t *testing.T) {
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 				t.Skipf("%s is not here", path)
 			}
-			src, err := ftdc.Open(path, names.Server)
+			src, err := ftdc.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,10 +45,6 @@ var layers = []Layer{
 	{"record/fio", "fio's JSON and text reports and latency logs", []string{
 		"base/safefile", "record/recording", "record/source",
 	}},
-	{"record/ftdc/dialect", "what a writer of FTDC calls its metrics and settings", nil},
-	{"record/ftdc", "MongoDB's diagnostic.data, decoded at the speed of inflating it", []string{
-		"base/safefile", "record/recording", "record/source", "record/ftdc/dialect",
-	}},
 	{"record/host", "this machine's /proc and /sys, under node_exporter's names", []string{
 		"base/procfs", "record/ebs", "record/recording", "record/source",
 	}},
@@ -313,17 +309,18 @@ var layers = []Layer{
 		"advise/fit", "advise/discover", "advise/rollout", "engine/*/judge", "engine/*/model",
 		"engine/etcd/endpoint", "advise/plan", "model/simulate",
 	}},
-	{"engine/mongodb/names", "what MongoDB's metrics and settings are called, in every spelling", []string{
-		"record/ftdc/dialect",
+	{"engine/mongodb/names", "what MongoDB's metrics and settings are called, in every spelling", nil},
+	{"engine/mongodb/ftdc", "diagnostic.data, decoded at the speed of inflating it", []string{
+		"base/safefile", "record/recording", "record/source", "engine/mongodb/names",
 	}},
 	{"engine/*/live", "a running server of the engine, sampled once a second", []string{
 		"record/address", "record/httpclient", "record/recording", "record/source", "record/exposition",
-		"record/ftdc", "engine/etcd/endpoint", "engine/mongodb/names",
+		"engine/mongodb/ftdc", "engine/etcd/endpoint",
 	}},
 	{"engine/*/server", "the engine's real server in the lab", []string{
 		"base/random", "base/units", "record/recording", "record/source", "record/exposition",
-		"record/ftdc", "model/workload", "model/scenario", "lab", "lab/existing", "lab/ioloop", "lab/process",
-		"engine/*/model", "engine/etcd/endpoint", "engine/mongodb/names", "engine/*/live",
+		"engine/mongodb/ftdc", "model/workload", "model/scenario", "lab", "lab/existing", "lab/ioloop", "lab/process",
+		"engine/*/model", "engine/etcd/endpoint", "engine/*/live",
 	}},
 	{"engine/etcd/checkperf", "etcdctl's check perf as an open loop", []string{
 		"base/vtime", "base/latency", "base/random", "base/units", "model/workload", "present/document",
@@ -349,9 +346,9 @@ var layers = []Layer{
 		"lab/blockdev", "lab/mount", "engine/*/model", "engine/mongodb/worker",
 	}},
 	{"engine/mongodb", "all that is known of MongoDB", []string{
-		"base/diagnostics", "record/source", "record/exposition", "record/ftdc", "record/sources",
+		"base/diagnostics", "record/source", "record/exposition", "engine/mongodb/ftdc", "record/sources",
 		"model/scenario", "lab", "lab/existing", "advise/fit", "engine/*/judge", "engine/*/model",
-		"engine/*/advise", "engine/mongodb/names", "engine/*/live", "engine/*/server",
+		"engine/*/advise", "engine/*/live", "engine/*/server",
 		"engine/mongodb/worker", "engine/mongodb/buckets", "engine/parts",
 	}},
 	{"engine/postgres/fsynctext", "what pg_test_fsync prints", []string{"record/benchmark"}},
@@ -384,7 +381,7 @@ var layers = []Layer{
 	}},
 	{"engine/mongodb/ftdctest", "captures for tests", nil},
 	{"engine/mongodb/mongotest", "a server for tests that speaks MongoDB's wire protocol", []string{
-		"record/ftdc",
+		"engine/mongodb/ftdc",
 	}},
 	{"engine/postgres/postgrestest", "a real PostgreSQL for tests", []string{
 		"lab/process",

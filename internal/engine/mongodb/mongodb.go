@@ -8,13 +8,12 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/engine/mongodb/advise"
+	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/engine/mongodb/judge"
 	"plimsoll/internal/engine/mongodb/live"
 	"plimsoll/internal/engine/mongodb/model"
-	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/record/exposition"
-	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
 )
@@ -33,7 +32,7 @@ var Engine = parts.Engine{
 		Captures: []sources.Capture{{
 			Name: "MongoDB's diagnostic data", Holds: "MongoDB's metrics.* files, in it or in its diagnostic.data",
 			Whole: "the whole diagnostic.data folder", Sniff: ftdc.Sniff,
-			Open: func(path string) (source.Source, error) { return ftdc.Open(path, names.Server) },
+			Open: func(path string) (source.Source, error) { return ftdc.Open(path) },
 		}},
 		// percona/mongodb_exporter's page.
 		Exporters: []exposition.Exporter{{Engine: "mongodb", Prefix: "mongodb", VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"}},

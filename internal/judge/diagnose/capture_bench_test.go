@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/engine/mongodb/ftdctest"
-	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -39,7 +38,7 @@ func benchmarkCapture(b *testing.B, chunks int) {
 	dir := capture(b, func(dir string) { writeCapture(b, dir, chunks) })
 	b.ReportAllocs()
 	for b.Loop() {
-		src, err := ftdc.Open(dir, names.Server)
+		src, err := ftdc.Open(dir)
 		if err != nil {
 			b.Fatal(err)
 		}

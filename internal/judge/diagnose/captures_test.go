@@ -12,10 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/engine/mongodb/names"
+	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
-	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -62,7 +61,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 
 func metricsOfCapture(t *testing.T, path string) map[string]bool {
 	t.Helper()
-	src, err := ftdc.Open(path, names.Server)
+	src, err := ftdc.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"plimsoll/internal/engine/mongodb/names"
-	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -159,7 +158,7 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 			denied = append(denied, c.command)
 		}
 	}
-	m := ftdc.Identify(names.Server, ftdc.Join(sections...))
+	m := ftdc.Identify(ftdc.Join(sections...))
 	d.Version, d.Host, d.Facts = m.Version, m.Host, m.Facts
 	if len(denied) > 0 {
 		limits = append(limits, fmt.Sprintf("this user may not run %s: cores, memory, kernel and settings of the server are not known; the role clusterMonitor allows it", strings.Join(denied, ", ")))

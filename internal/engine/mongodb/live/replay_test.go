@@ -11,11 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/engine/mongodb/mongotest"
-	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
-	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -51,7 +50,7 @@ func TestSameAsCapture(t *testing.T) {
 	const samples = 300
 	r := capture(t, busy, samples)
 	file := filepath.Join("../../../../../shared/data/ftdc", busy)
-	src, err := ftdc.Open(file, names.Server)
+	src, err := ftdc.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}

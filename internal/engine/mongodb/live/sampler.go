@@ -12,8 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"plimsoll/internal/engine/mongodb/names"
-	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -92,7 +91,7 @@ func (s *sampler) reader(kind string, without string) *ftdc.Documents {
 				return !strings.HasPrefix(metric, without) && (s.opt.Want == nil || s.opt.Want(metric))
 			}
 		}
-		r = ftdc.NewDocuments(names.Server, want, labels.Label{Name: "instance", Value: *s.instance.Load()})
+		r = ftdc.NewDocuments(want, labels.Label{Name: "instance", Value: *s.instance.Load()})
 		s.readers[kind] = r
 	}
 	return r

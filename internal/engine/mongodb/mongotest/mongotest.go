@@ -21,7 +21,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/engine/mongodb/ftdc"
 )
 
 // Messages of the protocol (MongoDB manual, wire protocol): a header of four integers, length, id,
@@ -81,7 +81,7 @@ func Answers(file string) ([]bson.Raw, error) {
 	}
 	defer f.Close()
 	var out []bson.Raw
-	for s := ftdc.NewScanner(file, f, nil); ; {
+	for s := ftdc.NewScanner(file, f); ; {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {
 			return out, nil

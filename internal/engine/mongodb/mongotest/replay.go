@@ -13,7 +13,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/engine/mongodb/ftdc"
 )
 
 // A Replay is what a mongod sampled of itself, at the times it did.
@@ -35,7 +35,7 @@ func Load(file string, samples int) (*Replay, error) {
 	}
 	defer f.Close()
 	r := &Replay{}
-	for s := ftdc.NewScanner(file, f, nil); len(r.Times) < samples; {
+	for s := ftdc.NewScanner(file, f); len(r.Times) < samples; {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {
 			break

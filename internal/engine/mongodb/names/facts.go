@@ -2,8 +2,6 @@ package names
 
 import (
 	"strings"
-
-	"plimsoll/internal/record/ftdc/dialect"
 )
 
 const mib, gib = 1 << 20, 1 << 30
@@ -19,12 +17,10 @@ const mib, gib = 1 << 20, 1 << 30
 //	journal (enabled or disabled), journal_commit_interval_ms
 //	server.port, dbpath, directory_per_db, directory_for_indexes, replica_set, oplog_bytes
 //	parameter.<name>            a server parameter of those that bear on how writes reach the disk
-var Server = &dialect.Server{
-	Engine:  "mongodb",
-	Metric:  Metric,
+var Server = server{
 	Version: []string{"buildInfo.version", "serverStatus.version"},
 	Host:    []string{"hostInfo.system.hostname", "serverStatus.host"},
-	Facts: []dialect.Fact{
+	Facts: []Fact{
 		{Name: "os", Path: "hostInfo.os.name", Spell: spellOS},
 		{Name: "os_type", Path: "hostInfo.os.type"},
 		{Name: "os_version", Path: "hostInfo.os.version"},

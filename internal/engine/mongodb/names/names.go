@@ -31,8 +31,6 @@ import (
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
-
-	"plimsoll/internal/record/ftdc/dialect"
 )
 
 // metricPrefix is what all names begin with, as mongodb_exporter's do.
@@ -106,7 +104,7 @@ var ticketFields = []string{"out", "available", "totalTickets"}
 //
 // Two paths may have the same labels ("a b" and "a-b"); a reader keeps the first.
 func Metric(path []string) (labels.Labels, bool) {
-	path = dialect.Bare(path)
+	path = Bare(path)
 	if len(path) == 0 {
 		return labels.EmptyLabels(), false
 	}

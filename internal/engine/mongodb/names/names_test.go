@@ -1,4 +1,4 @@
-package names
+package names_test
 
 import (
 	"cmp"
@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/engine/mongodb/ftdc"
+	"plimsoll/internal/engine/mongodb/names"
 )
 
 // TestMetric holds the names to a table: paths are of real captures of 3.6, 8.0 and 8.2.
@@ -60,7 +61,7 @@ func TestMetric(t *testing.T) {
 		{"  ", ``},
 		{"", ``},
 	} {
-		l, ok := Metric(splitPath(tt.path))
+		l, ok := names.Metric(splitPath(tt.path))
 		want := tt.want
 		if name, pairs, found := strings.Cut(want, "{"); found {
 			want = `{__name__="` + name + `", ` + pairs
@@ -101,7 +102,7 @@ func realSchemas(t *testing.T, name string) (all []*ftdc.Schema) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s := ftdc.NewScanner(name, f, nil)
+	s := ftdc.NewScanner(name, f)
 	for {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {
@@ -123,7 +124,7 @@ func TestRealNames(t *testing.T) {
 			for _, s := range realSchemas(t, c.file) {
 				seen := map[string]bool{}
 				for i := range s.Len() {
-					l, ok := Metric(s.Path(i))
+					l, ok := names.Metric(s.Path(i))
 					if !s.Duplicate(i) && seen[l.String()] {
 						t.Errorf("%v has the name of another metric, %s", s.Path(i), l)
 					}
@@ -142,18 +143,18 @@ func TestRealNames(t *testing.T) {
 func TestAliases(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.file, func(t *testing.T) {
-			names := map[string]bool{}
+			given := map[string]bool{}
 			for _, s := range realSchemas(t, c.file) {
 				for i := range s.Len() {
-					l, _ := Metric(s.Path(i))
-					names[l.Get(labels.MetricName)] = true
+					l, _ := names.Metric(s.Path(i))
+					given[l.Get(labels.MetricName)] = true
 				}
 			}
-			for _, idea := range Aliases {
+			for _, idea := range names.Aliases {
 				for _, a := range idea.Names {
 					expected := compareVersions(a.Since, c.version) <= 0 && (a.Until == "" || compareVersions(c.version, a.Until) <= 0)
-					if names[a.Metric] != expected {
-						t.Errorf("%s: %s is in the capture of %s: %v, expected (%s to %s): %v", idea.Name, a.Metric, c.version, names[a.Metric], a.Since, a.Until, expected)
+					if given[a.Metric] != expected {
+						t.Errorf("%s: %s is in the capture of %s: %v, expected (%s to %s): %v", idea.Name, a.Metric, c.version, given[a.Metric], a.Since, a.Until, expected)
 					}
 				}
 			}
@@ -170,7 +171,7 @@ func compareVersions(a, b string) int {
 // TestAliasTable holds the table to its own rules: newest first, no overlap, names that are names.
 func TestAliasTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, idea := range Aliases {
+	for _, idea := range names.Aliases {
 		if seen[idea.Name] || idea.Unit == "" || len(idea.Names) == 0 {
 			t.Errorf("%+v is not one idea", idea)
 		}
@@ -182,7 +183,7 @@ func TestAliasTable(t *testing.T) {
 			if i > 0 && compareVersions(a.Until, idea.Names[i-1].Since) >= 0 {
 				t.Errorf("%s: %s is not before %s", idea.Name, a.Metric, idea.Names[i-1].Metric)
 			}
-			if !strings.HasPrefix(a.Metric, metricPrefix) || !model.LegacyValidation.IsValidMetricName(a.Metric) {
+			if !strings.HasPrefix(a.Metric, "mongodb_") || !model.LegacyValidation.IsValidMetricName(a.Metric) {
 				t.Errorf("%s: %q is no name", idea.Name, a.Metric)
 			}
 		}

@@ -10,8 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"plimsoll/internal/engine/mongodb/names"
-	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/engine/mongodb/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -33,7 +32,7 @@ func newStatistics(c *mongo.Client, name, version string) *statistics {
 
 // Read implements source.Source. A sample's time is that of its request.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	return s.Poll(ctx, w, opt, &sampler{client: s.client, documents: ftdc.NewDocuments(names.Server, opt.Want)})
+	return s.Poll(ctx, w, opt, &sampler{client: s.client, documents: ftdc.NewDocuments(opt.Want)})
 }
 
 // A sampler is one Read.

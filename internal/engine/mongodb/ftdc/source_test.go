@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"plimsoll/internal/engine/mongodb/ftdctest"
-	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -242,7 +241,7 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(folder(t, tt.files), tt.file)
-			if _, err := Open(path, names.Server); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := Open(path); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 			if Sniff(path, nil) {
@@ -257,7 +256,7 @@ func TestErrors(t *testing.T) {
 		"only damage":      ftdctest.RawChunk(t0, []byte("no document")),
 		"no sample times ": file(t, []doc{{{Key: "n", Value: int64(1)}}}),
 	} {
-		src, err := Open(folder(t, map[string][]byte{"metrics.1": b}), names.Server)
+		src, err := Open(folder(t, map[string][]byte{"metrics.1": b}))
 		if err != nil {
 			t.Fatal(name, err)
 		}

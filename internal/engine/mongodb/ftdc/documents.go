@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"plimsoll/internal/record/ftdc/dialect"
 	"plimsoll/internal/record/recording"
 )
 
@@ -23,10 +22,10 @@ type Documents struct {
 
 // NewDocuments returns a reader of the wanted metrics; nil means all. Each series gets the labels
 // in more.
-func NewDocuments(server *dialect.Server, want func(metric string) bool, more ...labels.Label) *Documents {
+func NewDocuments(want func(metric string) bool, more ...labels.Label) *Documents {
 	d := &Documents{}
 	d.layout.cache = &schemaCache{plan: func(s *Schema) *plan {
-		p := makePlan(s, server, want)
+		p := makePlan(s, want)
 		for i := range p.steps {
 			b := labels.NewBuilder(p.steps[i].labels)
 			for _, l := range more {
@@ -98,4 +97,4 @@ func Join(sections ...Section) []byte {
 
 // Identify takes the facts about a server from a document with the sections buildInfo, hostInfo,
 // getCmdLineOpts, getParameter and serverStatus, of those that exist.
-func Identify(server *dialect.Server, doc []byte) Metadata { return identity(doc, server) }
+func Identify(doc []byte) Metadata { return identity(doc) }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -13,7 +12,7 @@ import (
 // The files of a folder, given one by one and in any order, are its capture: no interval is lost between
 // two of them. A file that is given twice, or has another name, is a source of its own.
 func TestFilesOfAFolder(t *testing.T) {
-	const folder = "../../../examples/mongodb-checkpoint/diagnostic.data"
+	const folder = "../../../../examples/mongodb-checkpoint/diagnostic.data"
 	paths, err := filepath.Glob(folder + "/metrics.*")
 	if err != nil || len(paths) < 2 {
 		t.Fatalf("%d files: %v", len(paths), err)
@@ -21,7 +20,7 @@ func TestFilesOfAFolder(t *testing.T) {
 	slices.Reverse(paths)
 	open := func(path string) source.Source {
 		t.Helper()
-		s, err := Open(path, names.Server)
+		s, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}

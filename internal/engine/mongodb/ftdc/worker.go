@@ -110,7 +110,7 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 		return damage, nil
 	}
 	if d.job.first {
-		wk.in.capture.learn(identity(c.Reference, wk.in.capture.server), true)
+		wk.in.capture.learn(identity(c.Reference), true)
 	}
 	d.times = wk.times
 	if i := c.Schema.uptimeAt; i >= 0 {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"plimsoll/internal/record/ftdc/dialect"
+	"plimsoll/internal/engine/mongodb/names"
 )
 
 // Bounds on what a chunk may claim. Real chunks stay far below: 1,000 to 5,000 metrics, 300
@@ -298,7 +298,7 @@ func (s *Schema) remember(path []string, date bool) {
 	if date && last == "start" && (s.timeAt < 0 || len(path) == 1 && len(s.paths[s.timeAt]) > 1) {
 		s.timeAt = i
 	}
-	if p := dialect.Bare(path); s.uptimeAt < 0 && len(p) == 2 && p[0] == "serverStatus" && p[1] == "uptimeMillis" {
+	if p := names.Bare(path); s.uptimeAt < 0 && len(p) == 2 && p[0] == "serverStatus" && p[1] == "uptimeMillis" {
 		s.uptimeAt = i
 	}
 }

@@ -1,16 +1,7 @@
-// Package dialect describes the meaning of a capture's documents, which the format leaves open. An
-// engine describes its servers in a [Server], and package ftdc reads with it.
-package dialect
+package names
 
-import "github.com/prometheus/prometheus/model/labels"
-
-// A Server is the kind of server that wrote a capture.
-type Server struct {
-	// Engine is its name in recordings.
-	Engine string
-	// Metric gives the labels, __name__ among them, of the metric at a path of a sampled document;
-	// false for a path without a name.
-	Metric func(path []string) (labels.Labels, bool)
+// A server is what documents of a kind of server mean, which their format leaves open.
+type server struct {
 	// Version and Host are the paths of these values, the best first.
 	Version, Host []string
 	// Facts are its settings. If several have the same name, the first one present counts.

@@ -3,8 +3,6 @@ package ftdc
 import (
 	"io"
 	"time"
-
-	"plimsoll/internal/record/ftdc/dialect"
 )
 
 // An Entry is one document of a file: a chunk or metadata.
@@ -21,12 +19,11 @@ type Entry struct {
 type Scanner struct {
 	stream *stream
 	chunks chunkReader
-	server *dialect.Server
 }
 
 // NewScanner reads from r; name is for errors. Metadata have the facts that server names, nil none.
-func NewScanner(name string, r io.Reader, server *dialect.Server) *Scanner {
-	s := &Scanner{server: server, stream: newStream(name, r)}
+func NewScanner(name string, r io.Reader) *Scanner {
+	s := &Scanner{stream: newStream(name, r)}
 	s.chunks.layout.cache = &schemaCache{}
 	return s
 }
@@ -40,7 +37,7 @@ func (s *Scanner) Next() (Entry, error) {
 	}
 	e := Entry{Offset: d.offset, Date: d.date}
 	if d.kind != docChunk {
-		m := readMetadata(d, s.server)
+		m := readMetadata(d)
 		e.Metadata = &m
 		return e, nil
 	}

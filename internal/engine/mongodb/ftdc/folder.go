@@ -84,7 +84,7 @@ func (c *capture) Whole() string {
 
 // With implements [source.Part].
 func (c *capture) With(others []source.Source) source.Source {
-	out := &capture{server: c.server, desc: c.Describe(), files: slices.Clone(c.files)}
+	out := &capture{desc: c.Describe(), files: slices.Clone(c.files)}
 	for _, s := range others {
 		if o, ok := s.(*capture); ok {
 			out.files = append(out.files, o.files...)

@@ -30,6 +30,5 @@
 //
 // # Names
 //
-// The format says nothing about what a metric is called or what a setting means: a [dialect.Server]
-// does, which the engine provides.
+// The format says nothing about what a metric is called or what a setting means: package names does.
 package ftdc

@@ -67,7 +67,7 @@ func BenchmarkRead(b *testing.B) {
 					b.SetBytes(size)
 					before := cpuSeconds()
 					for b.Loop() {
-						src, err := Open(c.path, names.Server)
+						src, err := Open(c.path)
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -143,7 +143,7 @@ func survey(tb testing.TB, path string) (schema *Schema, size int64) {
 			tb.Fatal(err)
 		}
 		size += info.Size()
-		for s := NewScanner(name, f, names.Server); schema == nil; {
+		for s := NewScanner(name, f); schema == nil; {
 			e, err := s.Next()
 			if err != nil {
 				tb.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"testing"
 
-	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -33,7 +32,7 @@ func TestProgress(t *testing.T) {
 func TestCancel(t *testing.T) {
 	path := syntheticFolder(t, 200, 1, 4)
 	for _, parallel := range []int{1, 4} {
-		src, err := Open(path, names.Server)
+		src, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +62,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	src, err := Open(dir, names.Server)
+	src, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

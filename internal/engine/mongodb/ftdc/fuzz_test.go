@@ -12,12 +12,11 @@ import (
 	"github.com/klauspost/compress/zlib"
 
 	"plimsoll/internal/engine/mongodb/ftdctest"
-	"plimsoll/internal/engine/mongodb/names"
 )
 
 // scan reads all there is, as far as it can be read, and decodes every column.
 func scan(t *testing.T, file []byte) (chunks int) {
-	s := NewScanner("fuzz", bytes.NewReader(file), names.Server)
+	s := NewScanner("fuzz", bytes.NewReader(file))
 	for entries := 0; ; entries++ {
 		if entries > len(file) {
 			t.Fatalf("over %d entries in a file of %d bytes", entries, len(file))
@@ -52,7 +51,7 @@ func agree(t *testing.T, c *Chunk) {
 	want := func(name string) bool { return hash(name)%3 == 0 }
 	d := c.deltas
 	n := c.Samples()
-	for _, st := range makePlan(c.Schema, names.Server, want).steps {
+	for _, st := range makePlan(c.Schema, want).steps {
 		if err := d.skip(uint64(st.skip) * uint64(n-1)); err != nil {
 			t.Fatalf("metrics before %d cannot be passed over: %v", st.metric, err)
 		}
@@ -133,7 +132,7 @@ func TestHostile(t *testing.T) {
 		files[want] = ftdctest.RawChunk(t0, inflated)
 	}
 	for want, file := range files {
-		e, err := NewScanner("hostile", bytes.NewReader(file), names.Server).Next()
+		e, err := NewScanner("hostile", bytes.NewReader(file)).Next()
 		if err == nil {
 			_, err = e.Chunk.Column(0)
 		}
@@ -151,7 +150,7 @@ func TestHostile(t *testing.T) {
 // beyond it.
 func TestBombMemory(t *testing.T) {
 	for _, file := range [][]byte{bomb(1000, 16<<20), bomb(MaxInflated, 100), bomb(1<<32-1, 100)} {
-		s := NewScanner("bomb", bytes.NewReader(file), names.Server)
+		s := NewScanner("bomb", bytes.NewReader(file))
 		if _, err := s.Next(); err == nil {
 			t.Fatal("no error")
 		}
@@ -182,7 +181,7 @@ func FuzzChunk(f *testing.F) {
 			f.Add(b)
 		}
 	}
-	s := NewScanner("seed", bytes.NewReader(capturedTicks(f, 40)), names.Server)
+	s := NewScanner("seed", bytes.NewReader(capturedTicks(f, 40)))
 	e, err := s.Next()
 	if err != nil {
 		f.Fatal(err)

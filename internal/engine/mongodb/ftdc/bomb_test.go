@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"plimsoll/internal/engine/mongodb/ftdctest"
-	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -45,7 +44,7 @@ func TestBombs(t *testing.T) {
 			defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 			runtime.GC()
 			before, allocated := heap()
-			src, err := Open(file, names.Server)
+			src, err := Open(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +133,7 @@ func TestCapturesAreNoBombs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			src, err := Open(file, names.Server)
+			src, err := Open(file)
 			if err != nil {
 				continue
 			}

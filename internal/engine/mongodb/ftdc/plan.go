@@ -3,7 +3,7 @@ package ftdc
 import (
 	"github.com/prometheus/prometheus/model/labels"
 
-	"plimsoll/internal/record/ftdc/dialect"
+	"plimsoll/internal/engine/mongodb/names"
 )
 
 // A plan says what a reader does with each metric of a schema. It is made once per schema, so that
@@ -22,7 +22,7 @@ type step struct {
 }
 
 // makePlan names the wanted metrics of a schema; nil means all.
-func makePlan(s *Schema, server *dialect.Server, want func(metric string) bool) *plan {
+func makePlan(s *Schema, want func(metric string) bool) *plan {
 	p := &plan{}
 	seen := make(map[uint64][]int, len(s.paths)) // hash of labels to steps
 	next := 0
@@ -30,7 +30,7 @@ func makePlan(s *Schema, server *dialect.Server, want func(metric string) bool) 
 		if s.twin[i] {
 			continue
 		}
-		l, ok := server.Metric(s.paths[i])
+		l, ok := names.Metric(s.paths[i])
 		if !ok || want != nil && !want(l.Get(labels.MetricName)) {
 			continue
 		}

@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"plimsoll/internal/engine/mongodb/ftdctest"
-	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/source"
 )
 
@@ -146,7 +145,7 @@ func TestExact(t *testing.T) {
 
 // decodeAll gives the values of each sample.
 func decodeAll(t interface{ Fatal(...any) }, file []byte) (samples [][]int64) {
-	s := NewScanner("test", bytes.NewReader(file), names.Server)
+	s := NewScanner("test", bytes.NewReader(file))
 	for {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {
@@ -290,7 +289,7 @@ func TestServerMix(t *testing.T) {
 		}
 	}
 	var columns, constant, deltas, zeros, decreases, gauges, one, two, three, others int
-	s := NewScanner("server", &b, names.Server)
+	s := NewScanner("server", &b)
 	for {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/record/ftdc/dialect"
+	"plimsoll/internal/engine/mongodb/names"
 )
 
 // Metadata is the content of a document of type 0 or 2: the server's identity and settings, not its
@@ -16,7 +16,7 @@ type Metadata struct {
 	Date time.Time
 	// Version and Host are empty if the document does not have them.
 	Version, Host string
-	// Facts are settings by name: those that dialect.Server lists.
+	// Facts are settings by name: those that names.Server lists.
 	Facts map[string]string
 	// Delta means that a missing parameter kept its value.
 	Delta bool
@@ -25,7 +25,7 @@ type Metadata struct {
 // inSections looks a path up at the top and in each section.
 func inSections(doc []byte, path string) (element, bool) {
 	keys := strings.Split(path, ".")
-	for _, s := range dialect.Sections {
+	for _, s := range names.Sections {
 		if s != "" {
 			keys = append([]string{s}, strings.Split(path, ".")...)
 		}
@@ -37,8 +37,8 @@ func inSections(doc []byte, path string) (element, bool) {
 }
 
 // readMetadata takes the facts from a document of type 0 or 2.
-func readMetadata(d document, server *dialect.Server) Metadata {
-	m := identity(d.payload(), server)
+func readMetadata(d document) Metadata {
+	m := identity(d.payload())
 	m.Date = d.date
 	if d.kind == docMetadataDelta {
 		// count 0 starts again with all settings; each later document has the changes.
@@ -50,11 +50,8 @@ func readMetadata(d document, server *dialect.Server) Metadata {
 
 // identity takes the facts from the inner document of metadata, or from a chunk's reference
 // document, which has a few of them in serverStatus.
-func identity(doc []byte, server *dialect.Server) Metadata {
+func identity(doc []byte) Metadata {
 	m := Metadata{Facts: map[string]string{}}
-	if server == nil {
-		return m
-	}
 	first := func(paths []string) string {
 		for _, path := range paths {
 			if e, ok := inSections(doc, path); ok {
@@ -65,8 +62,8 @@ func identity(doc []byte, server *dialect.Server) Metadata {
 		}
 		return ""
 	}
-	m.Version, m.Host = first(server.Version), first(server.Host)
-	for _, f := range server.Facts {
+	m.Version, m.Host = first(names.Server.Version), first(names.Server.Host)
+	for _, f := range names.Server.Facts {
 		e, ok := inSections(doc, f.Path)
 		if !ok || m.Facts[f.Name] != "" {
 			continue
@@ -79,8 +76,8 @@ func identity(doc []byte, server *dialect.Server) Metadata {
 			m.Facts[f.Name] = v
 		}
 	}
-	for _, name := range server.Parameters {
-		for _, in := range server.ParametersIn {
+	for _, name := range names.Server.Parameters {
+		for _, in := range names.Server.ParametersIn {
 			if e, ok := inSections(doc, in+"."+name); ok {
 				if v := e.setting(0); v != "" {
 					m.Facts["parameter."+name] = v

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"plimsoll/internal/base/safefile"
-	"plimsoll/internal/record/ftdc/dialect"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -34,8 +33,7 @@ const (
 
 // A capture is the source at one path.
 type capture struct {
-	files  []string
-	server *dialect.Server
+	files []string
 
 	mu   sync.Mutex
 	desc recording.Source
@@ -43,7 +41,7 @@ type capture struct {
 
 // Open recognises a diagnostic.data folder, or one file of it. It fails, with a hint, if there is
 // nothing to read or if no file begins like FTDC.
-func Open(path string, server *dialect.Server) (source.Source, error) {
+func Open(path string) (source.Source, error) {
 	files, err := Files(path)
 	if err != nil {
 		return nil, fmt.Errorf("open FTDC: %w", err)
@@ -53,8 +51,8 @@ func Open(path string, server *dialect.Server) (source.Source, error) {
 		err := sniffFile(f)
 		if err == nil {
 			return &capture{
-				files: files, server: server,
-				desc: recording.Source{Kind: "ftdc", Name: path, Engine: server.Engine, Facts: map[string]string{}},
+				files: files,
+				desc:  recording.Source{Kind: "ftdc", Name: path, Engine: "mongodb", Facts: map[string]string{}},
 			}, nil
 		}
 		if first == nil {
@@ -110,8 +108,8 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 			in.total += info.Size()
 		}
 	}
-	out := &output{w: w, opt: opt, name: c.desc.Name, server: c.server, total: in.total}
-	cache := &schemaCache{plan: func(s *Schema) *plan { return makePlan(s, c.server, opt.Want) }}
+	out := &output{w: w, opt: opt, name: c.desc.Name, total: in.total}
+	cache := &schemaCache{plan: func(s *Schema) *plan { return makePlan(s, opt.Want) }}
 	group, ctx := errgroup.WithContext(ctx)
 	workers := parallel
 	if parallel > 1 {
@@ -204,7 +202,7 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 			in.close()
 			return in.place(j), nil
 		case d.kind != docChunk:
-			in.capture.learn(readMetadata(d, in.capture.server), false)
+			in.capture.learn(readMetadata(d), false)
 			continue
 		}
 		j := job{file: in.stream.file, offset: d.offset, date: d.date, first: in.chunks == 0}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/record/ftdc/dialect"
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -48,10 +48,9 @@ func (d *delivery) await(ctx context.Context) error {
 
 // An output takes the deliveries, one at a time and in order.
 type output struct {
-	w      recording.Writer
-	opt    source.Options
-	name   string
-	server *dialect.Server
+	w    recording.Writer
+	opt  source.Options
+	name string
 
 	order       order
 	chunks      int
@@ -209,7 +208,7 @@ func (o *output) collision(path []string) {
 	if len(o.collided) <= notesMax {
 		o.collided[joined] = true
 	}
-	l, _ := o.server.Metric(path)
+	l, _ := names.Metric(path)
 	o.note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf("%s is skipped: an earlier metric has the same name, %s", limited(joined), l)})
 }
 

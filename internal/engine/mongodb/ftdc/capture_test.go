@@ -12,14 +12,13 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
 
 // realCaptures is the folder of captures of real servers, if there is one. They contain host names
 // and are not part of the repository.
-const realCaptures = "../../../../shared/data/ftdc"
+const realCaptures = "../../../../../shared/data/ftdc"
 
 // realPath gives the path of a real capture, or skips the test.
 func realPath(t testing.TB, name string) string {
@@ -120,7 +119,7 @@ func (s *sink) last(name string, pairs ...string) float64 {
 // read reads a path into a sink.
 func read(t tester, path string, opt source.Options) *sink {
 	t.Helper()
-	src, err := Open(path, names.Server)
+	src, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
