@@ -23,11 +23,7 @@ import (
 	"time"
 	_ "time/tzdata" // --tz works on machines without a zone database, such as containers
 
-	"github.com/go-logr/logr"
-	"k8s.io/klog/v2"
-
 	"plimsoll/internal/base/safefile"
-
 	"plimsoll/internal/base/spare"
 )
 
@@ -41,7 +37,6 @@ func runProcess() int {
 	// net/http quotes there what a server sends unasked. What matters comes back as an error, and a
 	// server of ours has a log of its own.
 	log.SetOutput(io.Discard)
-	klog.SetLogger(logr.Discard()) // client-go's
 	a := newApp()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if a.runs("watch", "record") {

@@ -68,6 +68,8 @@ const requestsPerSecond = 50
 // Open finds the cluster and the credentials. It does not call the server yet. The error is an
 // [*AccessError] if there is no configuration, or one that cannot be used.
 func Open(o Options) (*Client, error) {
+	silence()
+
 	files := clientcmd.NewDefaultClientConfigLoadingRules()
 	files.ExplicitPath = o.Kubeconfig
 	files.WarnIfAllMissing = false
