@@ -24,6 +24,8 @@ var (
 	cuts  = regexp.MustCompile(`;|\||&&|\$\(`)
 	saves = regexp.MustCompile(`> ?~/plimsoll-\S+\.before(\.new)?$`)
 	kept  = regexp.MustCompile(`(grep '\^ \*ALTER SYSTEM'|mv ~/plimsoll-\S+\.new|rm -f ~/plimsoll-\S+\.new)`)
+	// baseName is the last part of a path, in the name of a file.
+	baseName = regexp.MustCompile(`\$\(basename [^()|;&>]*\)`)
 	// reads is a query of a database's shell, whose texts may well hold the statement that undoes something.
 	reads = regexp.MustCompile(`"SELECT [^"]*"`)
 	// sets is what a database's own shell changes something by.
@@ -42,7 +44,7 @@ func changes(line string) string {
 			return statement
 		}
 	}
-	bare := quoted.ReplaceAllString(strings.ReplaceAll(line, `"`, ""), "X")
+	bare := baseName.ReplaceAllString(quoted.ReplaceAllString(strings.ReplaceAll(line, `"`, ""), "X"), "X")
 	if sets.MatchString(bare) && regexp.MustCompile(`psql|mongo`).MatchString(bare) {
 		return bare
 	}

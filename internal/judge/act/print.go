@@ -1,6 +1,7 @@
 package act
 
 import (
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -100,6 +101,11 @@ func (p printer) state(c rules.Command, text string) string {
 		file += p.text(`-{{ask .pod "POD" "the pod of the database"}}`)
 	case rules.Docker:
 		file += p.text(`-{{ask .name "CONTAINER" "the name of the container"}}`)
+	default:
+		// Several servers on one host have a file each.
+		if port, err := strconv.ParseUint(p.w.facts["server.port"], 10, 16); err == nil && port > 0 {
+			file += "-" + strconv.FormatUint(port, 10)
+		}
 	}
 	file += ".before"
 

@@ -153,7 +153,7 @@ func withNotes(r Recipe, notes ...string) Recipe {
 	return r
 }
 
-const groupLimits = `~/plimsoll-io-limit.before`
+const groupLimits = `~/plimsoll-io-limit-"$(basename ` + theGroup + `)".before`
 
 // liftIO removes an I/O limit where the kernel keeps it; whatever made the container made the limit,
 // and makes it again.

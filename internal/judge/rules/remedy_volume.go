@@ -89,7 +89,7 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 // onAzure orders of a Premium SSD v2 or an Ultra disk. A Premium SSD has what its tier has: a higher tier is
 // ordered without a restart, and lowered again once in 12 hours (Azure, "Change your performance tier").
 func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
-	const saved = `~/plimsoll-azure-disk.before`
+	saved := `~/plimsoll-azure-disk-"$(basename ` + disk + `)".before`
 	show := `az disk show --ids ` + disk + ` --query '[sku.name,diskIOPSReadWrite,diskMBpsReadWrite,tier]' --output tsv | tr '\n' ' '`
 	var want []Command
 	if o.iops {
@@ -121,12 +121,12 @@ func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 
 // onGoogle orders of a Hyperdisk. A Persistent Disk's limits follow its size, which cannot shrink.
 func (o order) onGoogle(first []Command, places ...Place) Recipe {
-	const saved = `~/plimsoll-google-disk.before`
 	disk, zone := `{{ask .volume "DISK" "the name of the disk"}}`, `"${ZONE:?the zone of the disk}"`
 	if len(first) > 0 {
 		first = append(first, OnShell(`DISK=${VOLUME##*/}; ZONE=${VOLUME%/disks/*}; ZONE=${ZONE##*/}`)...)
 		disk, zone = `"$DISK"`, `"$ZONE"`
 	}
+	saved := `~/plimsoll-google-disk-` + zone + `-` + disk + `.before` // a name is one zone's
 	show := `gcloud compute disks describe ` + disk + ` --zone ` + zone + ` --format 'value(type.basename(),provisionedIops,provisionedThroughput)'`
 	update, options := `gcloud compute disks update `+disk+` --zone `+zone, ""
 	var want []Command
