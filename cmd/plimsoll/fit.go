@@ -174,6 +174,9 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 		ctx, cancel = afterReading(ctx)
 		defer cancel()
 	}
+	if err := o.volumeOptions.apply(ctx, in); err != nil {
+		return nil, err
+	}
 	fitted, err := fit.Fit(ctx, in, opt)
 	if interrupted != nil && err != nil {
 		return nil, interrupted // too few samples

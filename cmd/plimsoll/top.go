@@ -164,7 +164,7 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known hea
 		watched[i].Options.Progress, watched[i].Options.For = nil, 0
 	}
 	defer watch.OneCore()()
-	l := top.NewLive(watched, pack(), o.window.Std(), known, o.trace.options())
+	l := top.NewLive(watched, top.LiveOptions{Pack: pack(), Window: o.window.Std(), Known: known, Tracing: o.trace.options(), Check: o.volumeOptions.apply})
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { err = errors.Join(err, l.Run(ctx)) })
@@ -190,6 +190,9 @@ func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []
 	err := o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] })
 	stop()
 	if err != nil {
+		return err
+	}
+	if err := o.volumeOptions.apply(ctx, readers); err != nil {
 		return err
 	}
 	of := top.ReplayOptions{Pack: pack(), From: o.fromAt, To: o.toAt, Known: known, Hosts: o.hosts.of(inputs)}

@@ -152,7 +152,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	defer closeAll(inputs)
 	b := thisBuild()
 	opt := watch.Options{Pack: pack(), Window: o.window.Std(), Every: o.every.Std(), Changes: changes, Log: log,
-		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone, Known: known, AcceptMarks: server.Trusted, Tracing: o.trace.options()}
+		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone, Known: known, AcceptMarks: server.Trusted, Tracing: o.trace.options(), Check: o.volumeOptions.apply}
 	if opt.Host, err = os.Hostname(); err != nil {
 		opt.Host = "" // the page does without it
 	}

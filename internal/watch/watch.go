@@ -96,6 +96,9 @@ type Options struct {
 	Every time.Duration
 	// Known are volumes and a machine whose limits need not be guessed.
 	Known headroom.Known
+	// Check, if not nil, is called once, when each source has samples: it says what of the options fits none of
+	// them. Its error is logged, and returned by every [Watch.Lay] from then on.
+	Check func(ctx context.Context, in []recording.Reader) error
 	// Ring, if not nil, stores the samples. The caller closes it after Run.
 	Ring Ring
 	// Push, if not nil, also gets the samples, such as a receiver of remote write. The caller
@@ -140,8 +143,10 @@ type Watch struct {
 
 	databases []*database
 
-	mu    sync.Mutex
-	state state
+	mu      sync.Mutex
+	state   state
+	checked bool  // whether the options' check is done
+	unfit   error // what it said
 }
 
 // state is the current state, for requests.
@@ -295,6 +300,9 @@ func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
 	if in == nil {
 		return nil, diagnose.ErrNothing
 	}
+	if err := w.check(ctx, in); err != nil {
+		return nil, err
+	}
 	opt := diagnose.Options{Pack: w.opt.Pack}
 	parts, err := diagnose.Servers(ctx, in, opt)
 	if err != nil {
@@ -313,6 +321,31 @@ func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
 	return diagnose.Lay(ctx, in, opt)
 }
 
+// check calls the options' check as soon as each source has samples, and returns what it said.
+func (w *Watch) check(ctx context.Context, in []recording.Reader) error {
+	if w.opt.Check == nil || slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.last().IsZero() }) {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.checked {
+		return w.unfit
+	}
+
+	err := w.opt.Check(ctx, in)
+	if ctx.Err() != nil {
+		return ctx.Err() // it was not finished
+	}
+	if w.checked, w.unfit = true, err; err != nil {
+		next := ""
+		if h, ok := err.(interface{ Hint() string }); ok {
+			next = h.Hint()
+		}
+		w.opt.Log.Error("An option fits none of the sources", "error", err, "hint", next)
+	}
+	return w.unfit
+}
+
 // detailSlots is how finely the page's charts are drawn.
 const detailSlots = 900
 
@@ -325,6 +358,7 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	if same {
 		return 0, nil // no sample since
 	}
+	_ = w.check(ctx, in) // it is logged, and the rest is diagnosed as it is
 	began := w.opt.CPU()
 	err = w.divide(ctx, in)
 	var r *diagnose.Report

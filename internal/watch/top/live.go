@@ -22,14 +22,23 @@ type Live struct {
 	panics chan any
 }
 
-// NewLive prepares to watch live sources, in a window of recent time and with the limits that are
-// known, and to trace stalls. Nothing is read before Run.
-func NewLive(inputs []watch.Input, pack *rules.Pack, window time.Duration, known headroom.Known, tracing watch.TracingOptions) *Live {
+// LiveOptions are the options of live sources.
+type LiveOptions struct {
+	Pack    *rules.Pack
+	Window  time.Duration  // of recent time
+	Known   headroom.Known // limits
+	Tracing watch.TracingOptions
+	// Check is that of [watch.Options]: an error ends the screen.
+	Check func(ctx context.Context, in []recording.Reader) error
+}
+
+// NewLive prepares to watch live sources. Nothing is read before Run.
+func NewLive(inputs []watch.Input, opt LiveOptions) *Live {
 	l := &Live{panics: make(chan any, 1)}
 	for i := range inputs {
 		inputs[i].Source = guarded{inputs[i].Source, l.panics}
 	}
-	l.w = watch.New(inputs, watch.Options{Pack: pack, Window: window, Every: liveEvery, Known: known, Tracing: tracing})
+	l.w = watch.New(inputs, watch.Options{Pack: opt.Pack, Window: opt.Window, Every: liveEvery, Known: opt.Known, Tracing: opt.Tracing, Check: opt.Check})
 	return l
 }
 
