@@ -73,7 +73,7 @@ var ends = map[string]end{
 	"plimsoll lab run lab-etcd.yaml --server":     needsIdentity,
 	"plimsoll lab check-perf --server https":      needsIdentity,
 
-	"plimsoll fit http://localhost:2379/metrics host":                {code: exitFailure, stderr: `a device "nvme9[89]n1"`},
+	"plimsoll fit http://localhost:2379/metrics host":                {code: exitFailure, stderr: `no device "nvme9[89]n1"`},
 	"plimsoll probe data --stage 100ms --profile etcd-wal --fail-on": {code: exitFindings, stderr: `criterion not met`, orFine: true},
 
 	// Objectives and causes that a telemetry platform on a default volume has.
