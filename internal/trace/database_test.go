@@ -102,7 +102,7 @@ func TestDatabaseCulprit(t *testing.T) {
 			if x.while != "" {
 				r.Report = during(r, x.while)
 			}
-			judge(t, r.Report, x.guilty)
+			judge(t, e, r.Report, x.guilty)
 		})
 	}
 }

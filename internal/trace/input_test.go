@@ -101,7 +101,7 @@ func TestOverlay(t *testing.T) {
 	appending(t, merged)
 	copying(t, e.dir)
 	r := traced(t, target.Choice{Path: merged}, 20*time.Millisecond, 0, false).Report
-	judge(t, r, others(func(c *chain.Culprit) bool { return c.Comm == "dd" }))
+	judge(t, e, r, others(func(c *chain.Culprit) bool { return c.Comm == "dd" }))
 	for i := range r.Worst {
 		if c := &r.Worst[i]; !strings.HasPrefix(c.File, merged+"/") && !strings.HasPrefix(c.File, e.dir+"/upper/") {
 			t.Errorf("a slow call on %q, not below %s", c.File, merged)
