@@ -201,7 +201,7 @@ func (r *nullRecording) walk(original, on []bool) []int {
 }
 
 // beginning is an interval in which the original is on, or is not: the first of a stalled stretch, and
-// anyone of a calm one. The very first interval has no rate.
+// any of a calm one. The very first interval has no rate.
 func (r *nullRecording) beginning(original []bool, on bool) int {
 	var from []int
 	for k := 1; k < len(original); k++ {
@@ -272,16 +272,17 @@ var waitedFor = []string{
 	"host/another-program",
 	"mongodb/flow-control", "mongodb/held-lock", "mongodb/write-concern-wait",
 	"postgres/lock-wait", "postgres/standby-wait", "postgres/client-wait", "postgres/commit-delay",
-	"wiredtiger/app-eviction", "wiredtiger/forced-eviction", "wiredtiger/handle-locks", "wiredtiger/page-reads", "wiredtiger/pinned-snapshot",
+	"wiredtiger/app-eviction", "wiredtiger/forced-eviction", "wiredtiger/handle-locks", "wiredtiger/page-reads",
 }
 
 // waitedForIn are such cases of rules that also have others.
 var waitedForIn = map[string][]string{
-	"postgres/wal-buffers":      {"sessions wait for room in them", "they are large already"},
-	"postgres/wal-flush":        {"by the fsyncs' own time, from an exporter without wait events"},
-	"wiredtiger/cache-pressure": {"the cache is full; names up to 7.0", "8.x; a fifth of the cache is dirty, updates hold an eighth"},
-	"wiredtiger/ticket-queue":   {"8.0 counts the time queued, in microseconds", "7.0 has one queue, without a priority", "scraped every 15 s by an exporter that names 8.x as before; no sample shows the tickets gone"},
-	// A failed check of the volume is a fault, whoever waits.
+	"postgres/wal-buffers":       {"sessions wait for room in them", "they are large already"},
+	"postgres/wal-flush":         {"by the fsyncs' own time, from an exporter without wait events"},
+	"wiredtiger/cache-pressure":  {"the cache is full; names up to 7.0", "8.x; a fifth of the cache is dirty, updates hold an eighth"},
+	"wiredtiger/pinned-snapshot": {"an open transaction, by its read timestamp", "a member is down, and the majority's commit point does not move"},
+	"wiredtiger/ticket-queue":    {"8.0 counts the time queued, in microseconds", "7.0 has one queue, without a priority", "scraped every 15 s by an exporter that names 8.x as before; no sample shows the tickets gone"},
+	// A failed check of the volume is a fault, also if no client waits.
 	"disk/volume-stalled": {"two minutes without a completed request, and commits wait"},
 }
 
@@ -311,12 +312,13 @@ var notTried = map[string]string{
 	"postgres/backend-writes":        "counts what the background did not write, and is no cause of single stalls",
 	"postgres/wal-flush":             sameFigures,
 	"postgres/wal-kept":              byItself,
+	"wiredtiger/pinned-snapshot":     "its cases count the wait for the cache",
 	"wiredtiger/write-amplification": "compares bytes written with bytes changed, over the whole recording",
 }
 
 const (
 	aboutDevice = "judges a device by its own figures; the cases of devices without any cap try it"
-	byItself    = "a fault by itself, whoever waits"
+	byItself    = "a fault by itself, also if no client waits"
 	sameFigures = "the figures that show the waiting are its evidence"
 )
 

@@ -44,7 +44,7 @@ var (
 
 // IsSaved reports whether a file's beginning is such an answer.
 func (Cloud) IsSaved(head []byte) bool {
-	// To look for a part of the pattern first is much faster where head is something else.
+	// A part of the pattern is looked for first, because most files are something else and the pattern is slow.
 	return bytes.Contains(head, []byte(`"MetricDataResults"`)) && savedData.Match(head) ||
 		bytes.Contains(head, []byte(`"Datapoints"`)) && savedStatistics.Match(head)
 }

@@ -39,8 +39,7 @@ var (
 )
 
 // SniffText reports whether head has a job of fio's text report, perhaps after other text.
-// To look for parts of the pattern first is a hundred times as fast where head is something else, which it
-// mostly is.
+// Parts of the pattern are looked for first, because most files are something else and the pattern is slow.
 func SniffText(_ string, head []byte) bool {
 	if !bytes.Contains(head, []byte(": (g=")) && !bytes.Contains(head, []byte(": (groupid=")) {
 		return false

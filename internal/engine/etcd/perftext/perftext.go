@@ -27,8 +27,8 @@ var (
 	verdict    = regexp.MustCompile(`^(PASS|FAIL)$`)
 )
 
-// Sniff reports whether head are the first bytes of such a report. To look for a part of the pattern
-// first is a hundred times as fast where head is something else, which it mostly is.
+// Sniff reports whether head are the first bytes of such a report. A part of the pattern is looked for
+// first, because most files are something else and the pattern is slow.
 func Sniff(_ string, head []byte) bool {
 	return bytes.Contains(head, []byte("Throughput ")) && throughput.Match(head) && slowest.Match(head)
 }

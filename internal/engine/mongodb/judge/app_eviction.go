@@ -33,6 +33,9 @@ func appEviction() rules.Rule {
 			f.Weight, _, _ = c.Attributable(cells)
 		}
 		f.Severity = c.SeverityOf(f.Weight)
+		if !measured {
+			f.Severity = c.SeverityIn(cells, f.Weight)
+		}
 		f.Windows = c.Windows(cells.Close(3))
 		f.Say("evicted", rules.Values{"pages": rules.Number(pages), "most": rules.Number(timeline.Max(rate))})
 		took := rules.Values{"took": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)}

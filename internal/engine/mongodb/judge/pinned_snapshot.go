@@ -82,6 +82,9 @@ func pinnedSnapshot() rules.Rule {
 
 		f := r.Finding("wiredtiger cache")
 		f.Weight, f.Severity, f.Foremost = weight, c.SeverityOf(weight), true
+		if !measured {
+			f.Severity = c.SeverityIn(over, weight)
+		}
 		f.Windows = c.Windows(p.cells.And(c.Stall.Cells))
 		p.say(c, &f)
 		if measured {

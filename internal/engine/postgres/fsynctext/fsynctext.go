@@ -26,8 +26,8 @@ var (
 
 var sniffed = regexp.MustCompile(`(?m)^(Compare file sync methods using|\s*(open_datasync|fdatasync|open_sync)\s+[0-9.]+ ops/sec)`)
 
-// Sniff reports whether head are the first bytes of such a report. To look for parts of the pattern first
-// is a hundred times as fast where head is something else, which it mostly is.
+// Sniff reports whether head are the first bytes of such a report. Parts of the pattern are looked for
+// first, because most files are something else and the pattern is slow.
 func Sniff(_ string, head []byte) bool {
 	if !bytes.Contains(head, []byte(" ops/sec")) && !bytes.Contains(head, []byte("Compare file sync methods")) {
 		return false
