@@ -11,7 +11,7 @@ import (
 const budgetTarget = "budget"
 
 // budgets writes what the volumes really give, as the settings of the engine, of the kernel and of
-// other databases that want to be told. It needs no change: it describes the layout as it will be.
+// other databases that have settings for it. It needs no change: it describes the layout as it will be.
 func budgets(l *Layout, _ *Options) (*Part, error) {
 	all := budget.Of(l.After, 1)
 	if len(all) == 0 {

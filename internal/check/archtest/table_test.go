@@ -286,7 +286,7 @@ var layers = []Layer{
 		"record/identity", "record/recording", "record/source", "judge/rules", "judge/headroom", "judge/diagnose", "present/frame", "watch",
 	}},
 
-	{"engine/others", "databases without a model that want to be told what their volume gives", []string{
+	{"engine/others", "databases without a model that have settings for what their volume can do", []string{
 		"advise/budget", "advise/emit",
 	}},
 	{"engine/parts", "what an engine consists of, and each core's part of the engines that have it", []string{

@@ -18,7 +18,7 @@ import (
 //go:embed profiles/*.yaml
 var profiles embed.FS
 
-// monitor is the web application whose page /metrics is. By default it asks nobody who they are
+// monitor is the web application whose page /metrics is. By default it needs no login
 // (InterSystems IRIS documentation, "Monitoring InterSystems IRIS via REST").
 const monitor = "/api/monitor"
 

@@ -1,5 +1,5 @@
-// Package others is what Plimsoll knows of databases that it has no model of, and that want to be told
-// what their volume gives: MySQL, MariaDB, ScyllaDB and CockroachDB.
+// Package others is what Plimsoll knows of databases that it has no model of, and that have settings
+// for what their volume can do: MySQL, MariaDB, ScyllaDB and CockroachDB.
 package others
 
 import (

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/ruletest"
 	"plimsoll/internal/record/recording"
 )
 
@@ -54,7 +55,7 @@ func rulesOf(t *testing.T, in ...recording.Reader) (found map[string]string) {
 	}
 	found = map[string]string{}
 	for _, f := range r.Findings {
-		found[f.Rule] += textOf(f)
+		found[f.Rule] += ruletest.Words(f)
 	}
 	return found
 }

@@ -2,7 +2,6 @@ package diagnose_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
-	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
 )
 
@@ -37,21 +35,6 @@ func firstLoads(t *testing.T, rule string) string {
 		t.Fatalf("the script of %s does not begin with a load and an eval", rule)
 	}
 	return "load " + loads + "\n"
-}
-
-func textOf(f diagnose.Finding) string {
-	parts := []string{f.Subject, f.Summary}
-	for _, e := range f.Evidence {
-		v := ""
-		if e.Value != nil {
-			v = fmt.Sprintf(" %.4g %s", *e.Value, e.Unit)
-		}
-		parts = append(parts, e.Text+v)
-	}
-	for _, x := range f.Fixes {
-		parts = append(parts, x.Summary, x.Expect, x.TradeOff)
-	}
-	return strings.Join(parts, "\n")
 }
 
 // fromScript makes a recording of a promqltest script's load lines.

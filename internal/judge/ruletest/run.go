@@ -138,7 +138,7 @@ func holds(id string, r *diagnose.Report, directive string) string {
 	switch {
 	case word == "finding":
 		for _, f := range found {
-			if strings.Contains(words(f), text) {
+			if strings.Contains(Words(f), text) {
 				return ""
 			}
 		}
@@ -158,8 +158,8 @@ func holds(id string, r *diagnose.Report, directive string) string {
 	return ""
 }
 
-// words is all that a finding says.
-func words(f diagnose.Finding) string {
+// Words are all texts of a finding, one on a line.
+func Words(f diagnose.Finding) string {
 	parts := []string{f.Subject, f.Summary}
 	for _, e := range f.Evidence {
 		v := ""

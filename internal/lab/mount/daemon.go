@@ -138,7 +138,7 @@ func (d *daemon) restoreSettings() {
 		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // it may not be a child, and is about to end
 	}
 	if !alive(d.order.Owner, d.began) {
-		_, _ = sweepSettings() // nobody reads what it did; the next command tries again
+		_, _ = sweepSettings() // no one sees its result; the next command tries again
 	}
 }
 

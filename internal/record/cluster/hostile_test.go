@@ -74,7 +74,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// A name that is the address of something else is requested by nobody, and neither is a redirect followed.
+// A name that is the address of something else is not requested, and a redirect is not followed.
 func TestNamesAreSegments(t *testing.T) {
 	var asked []string
 	c := opened(t, 0, func(w http.ResponseWriter, r *http.Request) {

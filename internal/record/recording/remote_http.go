@@ -55,13 +55,13 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	told := fmt.Errorf("prometheus %s: %w", r.name, explain(limited, r.who, limit, a.Status(), err))
+	failed := fmt.Errorf("prometheus %s: %w", r.name, explain(limited, r.who, limit, a.Status(), err))
 	kind, _ := said(err)
 	slow := kind == v1.ErrTimeout // a retry would be as slow
 	if limited.Err() == nil && !slow && (a.Status() == http.StatusTooManyRequests || a.Status() == http.StatusServiceUnavailable) {
-		return &httpclient.DeferredError{Err: told, After: a.After()}
+		return &httpclient.DeferredError{Err: failed, After: a.After()}
 	}
-	return told
+	return failed
 }
 
 // explain says what a failed request means and what to do.

@@ -13,9 +13,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Bounds of what a server says before it is asked anything: who it is, and how it wants to be convinced of
-// a password. The driver believes both: it connects to every host of a set that is named to it, and hashes
-// a password as often as it is told to, which nothing ends.
+// Bounds of a server's first answers: its description, and the parameters of the login. The driver accepts
+// both as they are: it connects to every host that a set names, and hashes a password as often as the server
+// requests, which may take years.
 const (
 	// greetingBytesMax bounds such an answer: 50 members with long names have 15 KB.
 	greetingBytesMax = 64 << 10
