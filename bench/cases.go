@@ -43,6 +43,7 @@ func measure(name, path string, cores int) (r result, err error) {
 	default:
 		err = fmt.Errorf("unknown case %q", name)
 	}
+
 	r.Seconds, r.CPU = time.Since(from).Seconds(), cpuSeconds()-cpu
 	r.PeakKB = peakKB()
 	return r, err
@@ -77,25 +78,30 @@ func want150(path string) (func(string) bool, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f, err := os.Open(files[0])
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	for s := ftdc.NewScanner(files[0], f); ; {
 		e, err := s.Next()
 		if err != nil {
 			return nil, err
 		}
+
 		if e.Chunk == nil {
 			continue
 		}
+
 		wanted := map[string]bool{}
 		for i := 0; i < e.Chunk.Schema.Len(); i += max(1, e.Chunk.Schema.Len()/150) {
 			if l, ok := names.Metric(e.Chunk.Schema.Path(i)); ok {
 				wanted[l.Get("__name__")] = true
 			}
 		}
+
 		return func(name string) bool { return wanted[name] }, nil
 	}
 }
@@ -107,14 +113,17 @@ func inflate(path string, open func(io.Reader) (io.ReadCloser, error)) error {
 	if err != nil {
 		return err
 	}
+
 	var z io.ReadCloser
 	var src bytes.Reader
+
 	var doc, out []byte
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
 			return err
 		}
+
 		defer f.Close()
 		in := bufio.NewReaderSize(f, 128<<10)
 		for {
@@ -124,41 +133,50 @@ func inflate(path string, open func(io.Reader) (io.ReadCloser, error)) error {
 			} else if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
+
 			n := int(binary.LittleEndian.Uint32(size[:])) - 4
 			if n < 37 || n > 16<<20 {
 				return fmt.Errorf("%s: not whole", name)
 			}
+
 			doc = append(doc[:0], make([]byte, n)...)
 			if _, err := io.ReadFull(in, doc); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
+
 			// _id and type take 23 bytes, the head of the field data 11 more.
 			if doc[19] != 1 {
 				continue
 			}
+
 			data := doc[23+11:]
 			length := int(binary.LittleEndian.Uint32(data))
 			if cap(out) < length {
 				out = make([]byte, length)
 			}
+
 			src.Reset(data[4:])
 			if z == nil {
 				z, err = open(&src)
 			} else {
 				err = z.(stdzlib.Resetter).Reset(&src, nil)
 			}
+
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
+
 			if _, err := io.ReadFull(z, out[:length]); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
+
 			// The end of the stream, where the checksum is.
 			if n, err := z.Read(size[:1]); n != 0 || !errors.Is(err, io.EOF) {
 				return fmt.Errorf("%s: %d bytes more than stated, %w", name, n, err)
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -170,21 +188,26 @@ func generate(dir string, size int64) error {
 	const fileMs = 24 * 3600 * 1000 // more than a file's samples
 	var group errgroup.Group
 	group.SetLimit(runtime.NumCPU())
+
 	for i := range (size + fileBytes - 1) / fileBytes {
 		group.Go(func() error {
 			server := ftdctest.NewServer(1)
 			server.StartMs += i * fileMs
 			var b bytes.Buffer
+
 			if err := server.Metadata(&b); err != nil {
 				return err
 			}
+
 			for int64(b.Len()) < min(fileBytes, size-i*fileBytes) {
 				if err := server.Chunk(&b); err != nil {
 					return err
 				}
 			}
+
 			return os.WriteFile(filepath.Join(dir, fmt.Sprintf("metrics.%05d", i)), b.Bytes(), 0o644)
 		})
 	}
+
 	return group.Wait()
 }

@@ -64,10 +64,14 @@ func run(w io.Writer, args []string) error {
 	one := flags.String("case", "", "run this case alone in this process and print its result as JSON")
 	cores := flags.Int("cores", 1, "cores for -case")
 	var others peers
-	flags.Var(&others, "peer", "NAME=COMMAND: another program; {} in COMMAND is the path, each file's in turn with {file} (repeatable)")
+	flags.Var(
+		&others,
+		"peer", "NAME=COMMAND: another program; {} in COMMAND is the path, each file's in turn with {file} (repeatable)")
+
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+
 	if *one != "" {
 		r, err := measure(*one, flags.Arg(0), *cores)
 		if err != nil {
@@ -75,6 +79,7 @@ func run(w io.Writer, args []string) error {
 		}
 		return json.NewEncoder(w).Encode(r)
 	}
+
 	path := flags.Arg(0)
 	if path == "" {
 		dir, err := os.MkdirTemp("", "ftdc-bench-")
@@ -87,13 +92,16 @@ func run(w io.Writer, args []string) error {
 		}
 		path = dir
 	}
+
 	jobs := []*job{
 		{name: "inflate-std", cores: 1}, {name: "inflate", cores: 1},
 		{name: "ours", cores: 1}, {name: "ours-150", cores: 1},
 	}
+
 	if runtime.NumCPU() > 1 {
 		jobs = append(jobs, &job{name: "ours", cores: 2}, &job{name: "ours-150", cores: 2})
 	}
+
 	for _, p := range others {
 		name, command, ok := strings.Cut(p, "=")
 		if !ok {
@@ -101,10 +109,12 @@ func run(w io.Writer, args []string) error {
 		}
 		jobs = append(jobs, &job{name: name, cores: runtime.NumCPU(), peer: command})
 	}
+
 	size, err := sizeOf(path)
 	if err != nil {
 		return err
 	}
+
 	for range *rounds {
 		for _, j := range jobs {
 			if j.err == nil {
@@ -112,6 +122,7 @@ func run(w io.Writer, args []string) error {
 			}
 		}
 	}
+
 	return table(w, jobs, size)
 }
 
@@ -120,21 +131,26 @@ func (j *job) run(path string) error {
 	if j.peer != "" {
 		return j.runPeer(path)
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
+
 	cmd := exec.Command(self, "-case", j.name, "-cores", fmt.Sprint(j.cores), path)
 	cmd.Env = append(os.Environ(), fmt.Sprint("GOMAXPROCS=", j.cores))
 	cmd.Stderr = os.Stderr
+
 	out, err := cmd.Output()
 	if err != nil {
 		return err
 	}
+
 	var r result
 	if err := json.Unmarshal(out, &r); err != nil {
 		return err
 	}
+
 	j.runs = append(j.runs, r)
 	return nil
 }
@@ -149,24 +165,29 @@ func (j *job) runPeer(path string) error {
 			return err
 		}
 	}
+
 	var sum result
 	for _, t := range targets {
 		var argv []string
 		for _, a := range strings.Fields(j.peer) {
 			argv = append(argv, strings.NewReplacer("{file}", t, "{}", t).Replace(a))
 		}
+
 		cmd := exec.Command(argv[0], argv[1:]...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		from := time.Now()
+
 		if err := cmd.Run(); err != nil {
 			text, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 			return fmt.Errorf("%w: %s", err, text)
 		}
+
 		sum.Seconds += time.Since(from).Seconds()
 		sum.CPU += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 		sum.PeakKB = max(sum.PeakKB, peakOf(cmd.ProcessState))
 	}
+
 	j.runs = append(j.runs, sum)
 	return nil
 }
@@ -179,12 +200,14 @@ func table(w io.Writer, jobs []*job, size int64) error {
 	perCPU := func(j *job) float64 {
 		return float64(size) / 1e6 / median(j.runs, func(r result) float64 { return r.CPU })
 	}
+
 	inflate := 0.0
 	for _, j := range jobs {
 		if j.name == "inflate" && j.err == nil && len(j.runs) > 0 {
 			inflate = perCPU(j)
 		}
 	}
+
 	var failed error
 	for _, j := range jobs {
 		if j.err != nil || len(j.runs) == 0 {
@@ -194,11 +217,14 @@ func table(w io.Writer, jobs []*job, size int64) error {
 			}
 			continue
 		}
+
 		cpu := perCPU(j)
 		fmt.Fprintf(t, "%s\t%d\t%.1f\t%.1f\t%.0f %%\t%.1f\t%d\t%d\t\n", j.name, j.cores,
 			float64(size)/1e6/least(j.runs), cpu, 100*cpu/inflate,
-			median(j.runs, func(r result) float64 { return float64(r.PeakKB) })/1000, j.runs[0].Samples, j.runs[0].Values)
+			median(j.runs, func(r result) float64 { return float64(r.PeakKB) })/1000, j.runs[0].Samples,
+			j.runs[0].Values)
 	}
+
 	return errors.Join(t.Flush(), failed)
 }
 

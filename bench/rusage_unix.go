@@ -32,10 +32,12 @@ func peakKB() int64 {
 			}
 		}
 	}
+
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
 	}
+
 	return maxrssKB(&u)
 }
 

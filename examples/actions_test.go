@@ -20,6 +20,7 @@ func TestFirstActionOnFirstScreen(t *testing.T) {
 	if err := text.Write(&b, page.Document(r, page.Options{Pack: rules.NewPack(engines.All().Rules())}), text.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	row := 0
 	for line := range strings.Lines(b.String()) {
 		if strings.Contains(line, "ALTER SYSTEM SET checkpoint_completion_target") {
@@ -27,14 +28,17 @@ func TestFirstActionOnFirstScreen(t *testing.T) {
 		}
 		row += max(1, (len([]rune(strings.TrimSuffix(line, "\n")))+79)/80)
 	}
+
 	const screen = 24 // rows of a terminal; looking first, which saves what undoing needs, takes half of them
 	if row >= screen {
 		t.Errorf("the first command is on row %d:\n%s", row+1, b.String())
 	}
+
 	first := r.Actions[0]
 	if first.Remedy != "pace-checkpoint" || first.Restart != "" || first.Money != "" || len(first.Undo) == 0 || len(first.Check) == 0 {
 		t.Errorf("%+v", first)
 	}
+
 	if !slices.ContainsFunc(first.Prove, func(s string) bool { return strings.Contains(s, "--before-to 2026-11-21T03:16:19Z") }) {
 		t.Errorf("the times are not filled in: %q", first.Prove)
 	}

@@ -47,12 +47,15 @@ func TestPostgresDiagnosis(t *testing.T) {
 	if !ok || checkpoint.Severity != rules.Critical || math.Abs(checkpoint.PeriodS-60) > 2 {
 		t.Errorf("checkpoints every 60 s are not named as a critical cause: %+v", checkpoint)
 	}
+
 	if r.Findings[0].Rule != "postgres/checkpoint-burst" {
 		t.Errorf("%s comes before the checkpoints", r.Findings[0].Rule)
 	}
+
 	if limit := found["disk/iops-capped"]; limit.Severity != rules.Critical || !strings.Contains(limit.Summary, "3,000 write IOPS") {
 		t.Errorf("the limit of 3,000 IOPS is not named: %+v", limit)
 	}
+
 	for _, innocent := range []string{"disk/throughput-capped", "disk/burst-exhausted", "disk/not-the-cause", "disk/latency-bound"} {
 		if f, ok := found[innocent]; ok {
 			t.Errorf("%s is no part of it: %s", innocent, f.Summary)
@@ -68,14 +71,17 @@ func TestEtcdDiagnosis(t *testing.T) {
 	if !ok || f.Kind != rules.Refutation {
 		t.Errorf("that more IOPS will not help is not said: %+v", f)
 	}
+
 	if !strings.Contains(r.Verdict, "more IOPS will not help") {
 		t.Errorf("the verdict does not say it: %s", r.Verdict)
 	}
+
 	for _, innocent := range []string{"disk/iops-capped", "disk/throughput-capped", "disk/burst-exhausted"} {
 		if f, ok := found[innocent]; ok {
 			t.Errorf("%s is no part of it: %s", innocent, f.Summary)
 		}
 	}
+
 	buysIO(t, r)
 }
 
@@ -87,18 +93,22 @@ func TestTracedDiagnosis(t *testing.T) {
 	measured := regexp.MustCompile(`Explained by measurement[^.]*\.`).FindAllString(r.Verdict, -1)
 	got := strings.Join(measured, "\n") + "\n"
 	const file = "etcd-traced/measured.txt"
+
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got != string(want) {
 		t.Errorf("the verdict is (go test ./examples -run Traced -update):\n%s", got)
 	}
+
 	if !strings.Contains(got, "behind what dd's sync wrote") {
 		t.Error("it does not name dd's sync")
 	}
@@ -111,26 +121,32 @@ func TestNegativeControl(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Skip("the public capture is not beside the checkout (../shared/data from its root)")
 	}
+
 	ctx := context.Background()
 	input, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if f, ok := byRule(r)["disk/not-the-cause"]; !ok || !strings.Contains(f.Summary, "51 %") {
 		t.Errorf("the disk is not refuted: %+v", f)
 	}
+
 	for _, f := range r.Findings {
 		if f.Kind == rules.Cause && strings.HasPrefix(f.Rule, "disk/") {
 			t.Errorf("the disk is accused: %s: %s", f.Rule, f.Summary)
 		}
 	}
+
 	buysIO(t, r)
 }

@@ -36,6 +36,7 @@ func TestSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if total > bytesMax {
 		t.Errorf("examples hold %d bytes, over %d: filter the scrapes further", total, bytesMax)
 	}
@@ -60,17 +61,21 @@ func TestScrapes(t *testing.T) {
 			if len(times) < 100 {
 				t.Fatalf("%d scrapes", len(times))
 			}
+
 			gaps := make([]int64, 0, len(times))
 			for i := 1; i < len(times); i++ {
 				gaps = append(gaps, times[i]-times[i-1])
 			}
+
 			slices.Sort(gaps)
 			if gaps[0] <= 0 {
 				t.Error("the scrapes' times do not ascend")
 			}
+
 			if median := gaps[len(gaps)/2]; median < 900 || median > 1100 {
 				t.Errorf("scrapes are %d ms apart, want 1 s", median)
 			}
+
 			for _, family := range families {
 				// A scrape or two may come without, as where an exporter had not yet connected.
 				if seen[family] < len(times)*9/10 {
@@ -89,13 +94,16 @@ func scrapes(t *testing.T, name string) (times []int64, seen map[string]int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	seen = map[string]int{}
 	last := map[string]int{}
+
 	s := bufio.NewScanner(z)
 	for line := 1; s.Scan(); line++ {
 		text := s.Text()
@@ -107,24 +115,30 @@ func scrapes(t *testing.T, name string) (times []int64, seen map[string]int) {
 			times = append(times, ms)
 			continue
 		}
+
 		if strings.HasPrefix(text, "# HELP ") || strings.HasPrefix(text, "# TYPE ") {
 			continue
 		}
+
 		m := sampleLine.FindStringSubmatch(text)
 		if m == nil || len(times) == 0 {
 			t.Fatalf("%s:%d: not a sample of a scrape: %q", name, line, text)
 		}
+
 		if _, err := strconv.ParseFloat(m[3], 64); err != nil {
 			t.Fatalf("%s:%d: %v", name, line, err)
 		}
+
 		if last[m[1]] != len(times) {
 			last[m[1]] = len(times)
 			seen[m[1]]++
 		}
 	}
+
 	if err := s.Err(); err != nil {
 		t.Fatal(err)
 	}
+
 	return times, seen
 }
 
@@ -149,13 +163,16 @@ func table(t *testing.T, name string) []map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 	r := csv.NewReader(f)
 	r.Comma = '\t'
+
 	lines, err := r.ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var rows []map[string]float64
 	for i, line := range lines[1:] {
 		row := map[string]float64{}
@@ -169,8 +186,10 @@ func table(t *testing.T, name string) []map[string]float64 {
 			}
 			row[lines[0][j]] = x
 		}
+
 		rows = append(rows, row)
 	}
+
 	return rows
 }
 
@@ -180,6 +199,7 @@ func TestPostgresStalls(t *testing.T) {
 	const iops, mbPerS = 3000, 48
 	type stall struct{ from, seconds, worstMs float64 }
 	var stalls []stall
+
 	var calm []float64
 	for _, row := range table(t, "postgres-checkpoint/seconds.tsv") {
 		pinned := row["writes_per_s"] > 0.97*iops || row["MB_per_s"] > 0.97*mbPerS
@@ -193,17 +213,21 @@ func TestPostgresStalls(t *testing.T) {
 			}
 			continue
 		}
+
 		if n := len(stalls); n == 0 || row["unix_s"] > stalls[n-1].from+30 {
 			stalls = append(stalls, stall{from: row["unix_s"]})
 		}
+
 		last := &stalls[len(stalls)-1]
 		last.seconds++
 		last.worstMs = max(last.worstMs, row["max_ms"])
 	}
+
 	t.Log(stalls)
 	if len(stalls) < 4 {
 		t.Fatalf("%d stalls, want 4 or more for a period", len(stalls))
 	}
+
 	for i, s := range stalls {
 		if s.seconds < 5 || s.worstMs < 1000 {
 			t.Errorf("stall %d: %g s at the limit, slowest transaction %g ms", i, s.seconds, s.worstMs)
@@ -212,6 +236,7 @@ func TestPostgresStalls(t *testing.T) {
 			t.Errorf("stall %d comes %g s after the one before, want 60", i, s.from-stalls[i-1].from)
 		}
 	}
+
 	slices.Sort(calm)
 	if len(calm) < 100 || calm[len(calm)/2] > 0.75*iops {
 		t.Errorf("%d calm seconds, median %v writes/s: the limit is not the checkpoints' doing", len(calm), calm[len(calm)/2])
@@ -225,6 +250,7 @@ func TestEtcdLatencyBound(t *testing.T) {
 	if len(fio) != 3 {
 		t.Fatalf("%d limits", len(fio))
 	}
+
 	for _, row := range fio {
 		if row["share_of_limit"] > 0.95 {
 			t.Errorf("%g IOPS were used up (%g): not latency-bound", row["iops_limit"], row["share_of_limit"])
@@ -237,9 +263,11 @@ func TestEtcdLatencyBound(t *testing.T) {
 			t.Errorf("%g IOPS: %.2f of the time in fdatasync", row["iops_limit"], in)
 		}
 	}
+
 	if fio[1]["device_writes_per_s_at_depth_32"] < 3*fio[1]["device_writes_per_s"] {
 		t.Error("the volume serves no more at depth 32: latency is not the limit")
 	}
+
 	phases := table(t, "etcd-latency-bound/phases.tsv")
 	for i, row := range phases {
 		if row["device_writes_per_s"] > 0.5*3000 {

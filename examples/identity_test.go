@@ -45,6 +45,7 @@ var captures = sync.OnceValues(func() ([]captured, error) {
 		}
 		out = append(out, captured{x.name, engine, host})
 	}
+
 	return out, nil
 })
 
@@ -79,9 +80,11 @@ func (c change) add(t *testing.T, m *recording.Memory, series []recording.Series
 		if c.instance != "" {
 			b.Del("server").Set("instance", c.instance+":"+port)
 		}
+
 		for i := 0; i < len(c.labels); i += 2 {
 			b.Set(c.labels[i], c.labels[i+1])
 		}
+
 		batch := recording.Batch{Columns: []recording.Column{{Labels: b.Labels()}}}
 		for _, p := range s.Points {
 			if c.idle {
@@ -90,6 +93,7 @@ func (c change) add(t *testing.T, m *recording.Memory, series []recording.Series
 			batch.TimesMs = append(batch.TimesMs, p.T+c.shift.Milliseconds())
 			batch.Columns[0].Values = append(batch.Columns[0].Values, p.F)
 		}
+
 		if err := m.Append(context.Background(), &batch); err != nil {
 			t.Fatal(err)
 		}
@@ -101,10 +105,12 @@ func file(t *testing.T, name string, add func(m *recording.Memory)) *recording.M
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})
 	add(m)
+
 	metrics, err := m.Metrics(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := recording.Source{Kind: "openmetrics", Name: name, Period: time.Second}
 	for _, x := range metrics {
 		if s.From.IsZero() || x.From.Before(s.From) {
@@ -114,6 +120,7 @@ func file(t *testing.T, name string, add func(m *recording.Memory)) *recording.M
 			s.To = x.To
 		}
 	}
+
 	m.Source(s)
 	return m
 }
@@ -147,6 +154,7 @@ func TestServersAreJudgedAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	alone := map[string]string{}
 	one := func(t *testing.T, x captured, c change) string {
 		key := fmt.Sprint(x.name, c)
@@ -157,6 +165,7 @@ func TestServersAreJudgedAlone(t *testing.T) {
 		}
 		return alone[key]
 	}
+
 	check := func(t *testing.T, got map[string]bool, want ...string) {
 		t.Helper()
 		for _, w := range want {
@@ -165,6 +174,7 @@ func TestServersAreJudgedAlone(t *testing.T) {
 			}
 		}
 	}
+
 	combinations := 0
 	for i, x := range all {
 		for k, y := range all {
@@ -187,6 +197,7 @@ func TestServersAreJudgedAlone(t *testing.T) {
 					check(t, each(t, joint), want...)
 				})
 			}
+
 			// Without labels, two files of one engine are two servers unless one continues the other.
 			for name, second := range map[string]change{"idle": {idle: true}, "later": {shift: time.Hour}, "shifted": {shift: 20 * time.Second}} {
 				if i == k {
@@ -232,6 +243,7 @@ func TestServersAreJudgedAlone(t *testing.T) {
 			check(t, each(t, page), want...)
 		})
 	}
+
 	t.Logf("%d combinations", combinations)
 }
 
@@ -249,28 +261,34 @@ func TestOrderOfSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, x := range all {
 		t.Run(x.name, func(t *testing.T) {
 			own := file(t, "own", func(m *recording.Memory) { change{}.add(t, m, x.engine, "") })
 			host := file(t, "host", func(m *recording.Memory) { change{}.add(t, m, x.host, "") })
 			again := file(t, "again", func(m *recording.Memory) { change{}.add(t, m, x.host, "") })
 			opt := diagnose.Options{Pack: pack}
+
 			alone, err := diagnose.Each(context.Background(), []recording.Reader{own}, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var first string
 			for _, in := range [][]recording.Reader{{own, host}, {host, own}, {again, own, host}, {host, again, own}} {
 				r, err := diagnose.Each(context.Background(), in, opt)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if first == "" {
 					first = said(r)
 				}
+
 				if got := said(r); got != first || len(r.Others) > 0 {
 					t.Errorf("%d others; in another order\n%s\nnot\n%s", len(r.Others), got, first)
 				}
+
 				if r.StalledS() != alone.StalledS() {
 					t.Errorf("%g s stalled, %g s alone", r.StalledS(), alone.StalledS())
 				}

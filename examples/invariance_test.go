@@ -26,6 +26,7 @@ func TestAnyWindow(t *testing.T) {
 	for _, dir := range invariantExamples {
 		in := readers(memories(t, dir))
 		truth := diagnosed(t, in, diagnose.Options{})
+
 		from, to := truth.Span.From, truth.Span.To
 		for _, length := range []time.Duration{90 * time.Second, 150 * time.Second, 4 * time.Minute} {
 			for at := from; at.Add(length).Before(to.Add(time.Second)); at = at.Add(11 * time.Second) {
@@ -40,9 +41,11 @@ func TestAnyWindow(t *testing.T) {
 			}
 		}
 	}
+
 	if windows < 100 {
 		t.Fatalf("%d windows", windows)
 	}
+
 	if float64(len(more)) > byChanceMost*float64(windows) {
 		t.Errorf("in %d of %d windows something is named that the whole does not show: %q", len(more), windows, more)
 	}
@@ -84,15 +87,18 @@ func changed(t *testing.T, m *recording.Memory, change func(s recording.Series) 
 	for _, s := range m.Sources() {
 		out.Source(s)
 	}
+
 	metrics, err := m.Metrics(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, x := range metrics {
 		all, err := m.Samples(t.Context(), x.Name, x.From, x.To)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, s := range all {
 			for _, o := range change(s) {
 				b := &recording.Batch{Columns: []recording.Column{{Labels: o.Labels}}}
@@ -105,6 +111,7 @@ func changed(t *testing.T, m *recording.Memory, change func(s recording.Series) 
 			}
 		}
 	}
+
 	return out
 }
 
@@ -116,6 +123,7 @@ func TestIrrelevantChanges(t *testing.T) {
 		s.Labels = labels.NewBuilder(s.Labels).Set(label, value).Labels()
 		return s
 	}
+
 	changes := map[string]func(s recording.Series) []recording.Series{
 		"another day": func(s recording.Series) []recording.Series {
 			s.Points = slices.Clone(s.Points)
@@ -146,6 +154,7 @@ func TestIrrelevantChanges(t *testing.T) {
 			return []recording.Series{s, renamed(s, "__name__", "zz_"+s.Labels.Get("__name__"))}
 		},
 	}
+
 	for _, dir := range invariantExamples {
 		all := memories(t, dir)
 		truth := diagnosed(t, readers(all), diagnose.Options{})
@@ -158,6 +167,7 @@ func TestIrrelevantChanges(t *testing.T) {
 				sameAnswer(t, truth, diagnosed(t, in, diagnose.Options{}))
 			})
 		}
+
 		t.Run(dir+"/sources turned around", func(t *testing.T) {
 			in := readers(all)
 			slices.Reverse(in)

@@ -22,20 +22,25 @@ func TestMongodExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	own := filepath.Join(mongodCheckpoint, "diagnostic.data")
 	both := diagnoseFiles(t, own, filepath.Join(mongodCheckpoint, "iostat.log"))
 	alone := diagnoseFiles(t, own)
+
 	got := "diagnostic.data and iostat.log:\n" + both.Verdict + "\n\ndiagnostic.data alone:\n" + alone.Verdict + "\n"
 	if got != string(golden) {
 		t.Errorf("the verdicts are not those of verdict.txt:\n%s", got)
 	}
+
 	if f := byRule(both)["host/writeback-throttling"]; !strings.Contains(f.Summary, "123 requests stood in the queue of loop0") {
 		t.Errorf("the queue is not named: %+v", f)
 	}
+
 	// It cost nothing, and the p99 fell from 15.9 to 0.12 s.
 	if a := both.Actions; len(a) == 0 || a[0].Remedy != "writeback-throttling" {
 		t.Errorf("the throttling is not what to do first: %+v", a)
 	}
+
 	for _, f := range alone.Findings {
 		if strings.HasPrefix(f.Rule, "disk/") {
 			t.Errorf("%s is judged without the volume: %s", f.Rule, f.Summary)
@@ -47,6 +52,7 @@ func TestMongodExample(t *testing.T) {
 func diagnoseFiles(t *testing.T, paths ...string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
+
 	var in []recording.Reader
 	for _, file := range paths {
 		input, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
@@ -59,9 +65,11 @@ func diagnoseFiles(t *testing.T, paths ...string) *diagnose.Report {
 		}
 		in = append(in, mem)
 	}
+
 	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }

@@ -87,9 +87,11 @@ func TestMongodLock(t *testing.T) {
 		if !ok || worst.Findings[0].Rule != f.Rule || !strings.Contains(worst.Verdict, "Why: a held lock stops operations (global lock)") {
 			t.Fatalf("the lock is not the first cause of the worst incident: %s", worst.Verdict)
 		}
+
 		if !strings.Contains(f.Summary, "fsyncLock") || len(f.Windows) != 2 {
 			t.Errorf("fsyncLock is not named with both of its times: %s, %v", f.Summary, f.Windows)
 		}
+
 		// fsyncLock from 13:26:21.3 to 13:26:36.0, and from 13:27:11.3 to 13:27:28.2.
 		for i, want := range []string{"13:26:21 13:26:36", "13:27:11 13:27:29"} {
 			w := f.Windows[i]

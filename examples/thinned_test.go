@@ -26,15 +26,18 @@ func thinned(ctx context.Context, m *recording.Memory, every, phase time.Duratio
 		s.Period = max(s.Period, every)
 		out.Source(s)
 	}
+
 	metrics, err := m.Metrics(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, name := range metrics {
 		all, err := m.Samples(ctx, name.Name, name.From, name.To)
 		if err != nil {
 			return nil, err
 		}
+
 		for _, s := range all {
 			b := &recording.Batch{Columns: []recording.Column{{Labels: s.Labels}}}
 			for i, p := range s.Points {
@@ -48,6 +51,7 @@ func thinned(ctx context.Context, m *recording.Memory, every, phase time.Duratio
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -62,6 +66,7 @@ func memories(t *testing.T, dir string) (out []*recording.Memory) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range files {
 		input, err := sources.For(engines.All().Sources()).Open(t.Context(), file, sources.OpenOptions{})
 		if err != nil {
@@ -73,6 +78,7 @@ func memories(t *testing.T, dir string) (out []*recording.Memory) {
 		}
 		out = append(out, mem)
 	}
+
 	return out
 }
 
@@ -134,10 +140,12 @@ func run(t *testing.T, all []*recording.Memory, every func(*recording.Memory) ti
 		}
 		in = append(in, r)
 	}
+
 	r, err := diagnose.Run(t.Context(), in, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -145,9 +153,11 @@ func compareThinned(t *testing.T, truth, got *diagnose.Report) {
 	t.Helper()
 	stalled := truth.Stalls.Seconds
 	least, most := got.Stalls.Seconds, got.Stalls.Seconds
+
 	if got.Stalls.IntervalS > 0 {
 		least, most = got.Stalls.LeastS, got.Stalls.MostS
 	}
+
 	// A silence at the edge of an interval is a second more or less.
 	if tolerance := 0.15 * stalled; stalled < least-tolerance || stalled > most+tolerance && !hiddenBy.MatchString(got.Verdict) {
 		t.Errorf("stalled for %v s; the range is %v to %v s\n%s", stalled, least, most, got.Verdict)
@@ -166,9 +176,11 @@ func compareThinned(t *testing.T, truth, got *diagnose.Report) {
 			t.Errorf("%s %s is not found in samples of a second: %s\n%s", f.Kind, rule, f.Summary, got.Verdict)
 		}
 	}
+
 	if kept == 0 && len(want) > 0 && !sampledMore.MatchString(got.Verdict) {
 		t.Errorf("no cause of %d is left, and the verdict does not say why: %s", len(want), got.Verdict)
 	}
+
 	for _, f := range got.Findings {
 		if f.Severity == rules.Critical && f.Kind == rules.Cause && strings.HasPrefix(f.Rule, "disk/") && want[f.Rule].Rule == "" {
 			t.Errorf("accused: %s: %s", f.Rule, f.Summary)

@@ -45,10 +45,12 @@ func TestWiredTigerScrapes(t *testing.T) {
 			}
 		}
 	}
+
 	data, err := os.ReadFile(filepath.Join(wiredtiger, "iostat.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !regexp.MustCompile(`^Linux \d+\.\d+ \(example\) `).Match(data) {
 		t.Errorf("iostat.log names its host: %q", strings.SplitN(string(data), "\n", 2)[0])
 	}
@@ -59,6 +61,7 @@ func TestWiredTigerScrapes(t *testing.T) {
 func TestWiredTigerStalls(t *testing.T) {
 	const mbPerS, catchUpS = 48, 12
 	var pinned, stalled, apart, calm int
+
 	last := 0.0 // when it was last at its limit
 	for _, row := range table(t, wiredtiger+"/seconds.tsv") {
 		if row["MB_per_s"] > 0.9*mbPerS {
@@ -75,9 +78,11 @@ func TestWiredTigerStalls(t *testing.T) {
 			calm++
 		}
 	}
+
 	if pinned < 30 || stalled < 30 || calm < 100 {
 		t.Errorf("%d s at the limit, %d s stalled, %d s calm: the capture shows no stalls beside calm", pinned, stalled, calm)
 	}
+
 	if apart*10 > stalled {
 		t.Errorf("%d of %d stalled seconds have nothing to do with the volume's limit", apart, stalled)
 	}
@@ -87,6 +92,7 @@ func TestWiredTigerStalls(t *testing.T) {
 func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
+
 	var files []string
 	for _, dir := range dirs {
 		more, err := sources.For(engines.All().Sources()).Expand(dir)
@@ -95,12 +101,14 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 		}
 		files = append(files, more...)
 	}
+
 	var in []recording.Reader
 	for _, file := range files {
 		input, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if input.Reader != nil {
 			t.Cleanup(func() {
 				if err := input.Reader.Close(); err != nil {
@@ -110,16 +118,20 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 			in = append(in, input.Reader)
 			continue
 		}
+
 		mem := recording.NewMemory(recording.MemoryOptions{})
 		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
+
 		in = append(in, mem)
 	}
+
 	report, err := diagnose.Run(ctx, in, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return report
 }
 
@@ -134,6 +146,7 @@ func TestWiredTigerDiagnosis(t *testing.T) {
 			causes = append(causes, f.Rule)
 		}
 	}
+
 	for rule, word := range map[string]string{
 		"wiredtiger/journal-stall":    "page cache written earlier, which the OS was flushing",
 		"host/writeback-backlog":      "the OS was flushing its page cache",
@@ -151,10 +164,12 @@ func TestWiredTigerDiagnosis(t *testing.T) {
 			t.Errorf("%s is %s", rule, f.Severity)
 		}
 	}
+
 	// A checkpoint takes part, it is not what most stalls come from.
 	if slices.Index(causes, "wiredtiger/checkpoint-stall") < slices.Index(causes, "host/writeback-backlog") {
 		t.Errorf("checkpoints come before the page cache: %v", causes)
 	}
+
 	for _, innocent := range []string{"wiredtiger/cache-pressure", "wiredtiger/app-eviction", "disk/iops-capped",
 		"disk/not-the-cause", "disk/latency-bound"} {
 		if f, ok := found[innocent]; ok {
@@ -168,9 +183,11 @@ func TestWiredTigerWorker(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("no gcc (Debian: apt-get install gcc)")
 	}
+
 	if err := exec.Command("gcc", "-E", "-include", "wiredtiger.h", "-x", "c", "/dev/null").Run(); err != nil {
 		t.Skip("no WiredTiger to compile with (Debian 12: apt-get install libwiredtiger-dev libc6-dev)")
 	}
+
 	dir := t.TempDir()
 	worker, home := filepath.Join(dir, "worker"), filepath.Join(dir, "home")
 	run := func(name string, args ...string) string {
@@ -180,23 +197,28 @@ func TestWiredTigerWorker(t *testing.T) {
 		}
 		return string(out)
 	}
+
 	run("gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-o", worker,
 		wiredtiger+"/worker.c", wiredtiger+"/names.c", "-lwiredtiger", "-lpthread", "-lm")
 	if err := os.Mkdir(home, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	small := []string{home, "--documents", "500", "--cache-mb", "20"}
 	run(worker, append([]string{"load"}, small...)...)
 	pages := filepath.Join(dir, "pages.prom")
+
 	out := run(worker, append([]string{"run", "--rate", "50", "--threads", "4", "--seconds", "3",
 		"--checkpoint-seconds", "1", "--scrapes", pages}, small...)...)
 	if !regexp.MustCompile(`(?m)^checkpoint\t.*\n(.*\n)*latency of all \d+ updates.* p99 [\d.]+ .* max [\d.]+$`).MatchString(out) {
 		t.Errorf("it tells no checkpoint, or no latencies:\n%s", out)
 	}
+
 	text, err := os.ReadFile(pages)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, family := range wantedOfWiredTiger {
 		if !regexp.MustCompile(`(?m)^` + family + `(\{[^{}]*\})? \d+$`).Match(text) {
 			t.Errorf("no %s", family)

@@ -34,7 +34,8 @@ const (
 )
 
 // quantiles are a latency with a tail, about that of gp3: share and seconds.
-var quantiles = [][2]float64{{0, 327e-6}, {.05, 490e-6}, {.5, 650e-6}, {.9, 870e-6}, {.99, 1380e-6}, {.999, 2600e-6}, {1, 5087e-6}}
+var quantiles = [][2]float64{{0, 327e-6}, {.05, 490e-6}, {.5, 650e-6}, {.9, 870e-6}, {.99, 1380e-6},
+	{.999, 2600e-6}, {1, 5087e-6}}
 
 //go:embed queue.py
 var script string
@@ -65,8 +66,10 @@ func run(ctx context.Context, out io.Writer, requests int, python string, instal
 	if requests < 100 || requests > 100_000_000 {
 		return fmt.Errorf("-n %d: from 100 to 100000000", requests)
 	}
+
 	runtime.GOMAXPROCS(1)
 	results := []result{submits(requests), events(requests)}
+
 	peer, err := simpy(ctx, requests, python, install)
 	switch {
 	case errors.Is(err, errMissing):
@@ -76,6 +79,7 @@ func run(ctx context.Context, out io.Writer, requests int, python string, instal
 	default:
 		results = append(results, peer)
 	}
+
 	return table(out, requests, results)
 }
 
@@ -138,7 +142,8 @@ func (d *driver) Fire(now vtime.Instant, arg uint64) {
 		d.done++
 		return
 	}
-	c := d.volume.Submit(now, volume.Request{Op: volume.Write, Offset: units.Size(now) * units.MiB, Length: 4096})
+	c := d.volume.Submit(now, volume.Request{Op: volume.Write, Offset: units.Size(now) * units.MiB,
+		Length: 4096})
 	d.clock.At(c.Done, d, uint64(now)+1)
 	if int(d.volume.State(now).Submitted[volume.Write]) < len(d.took) {
 		d.clock.After(d.chance.Exponential(meanGap), d, 0)
@@ -156,7 +161,8 @@ func events(n int) result {
 
 func judged(name string, wall time.Duration, took []int64) result {
 	slices.Sort(took)
-	return result{name: name, Seconds: wall.Seconds(), P50: float64(took[len(took)/2]) / 1e9, P99: float64(took[len(took)*99/100]) / 1e9}
+	return result{name: name, Seconds: wall.Seconds(), P50: float64(took[len(took)/2]) / 1e9,
+		P99: float64(took[len(took)*99/100]) / 1e9}
 }
 
 var errMissing = errors.New("not here")
@@ -166,6 +172,7 @@ func simpy(ctx context.Context, n int, python string, install bool) (result, err
 	if _, err := exec.LookPath(python); err != nil {
 		return result{}, fmt.Errorf("%s is %w", python, errMissing)
 	}
+
 	env := os.Environ()
 	if install {
 		dir, err := os.MkdirTemp("", "simpy")
@@ -180,25 +187,31 @@ func simpy(ctx context.Context, n int, python string, install bool) (result, err
 		}
 		env = append(env, "PYTHONPATH="+dir)
 	}
+
 	check := exec.CommandContext(ctx, python, "-c", "import simpy")
 	check.Env = env
 	if err := check.Run(); err != nil {
 		return result{}, fmt.Errorf("the module simpy is %w: give -install to fetch it for this run", errMissing)
 	}
+
 	q, err := json.Marshal(quantiles)
 	if err != nil {
 		return result{}, err
 	}
-	c := exec.CommandContext(ctx, python, "-c", script, strconv.Itoa(n), strconv.Itoa(iops), fmt.Sprint(load), string(q))
+
+	c := exec.CommandContext(ctx, python, "-c", script, strconv.Itoa(n), strconv.Itoa(iops),
+		fmt.Sprint(load), string(q))
 	c.Env, c.Stderr = env, os.Stderr
 	text, err := c.Output()
 	if err != nil {
 		return result{}, fmt.Errorf("%s: %w", python, err)
 	}
+
 	var r result
 	if err := json.Unmarshal(text, &r); err != nil {
 		return result{}, fmt.Errorf("what %s said: %w", python, err)
 	}
+
 	r.name = "SimPy " + r.Version
 	return r, nil
 }

@@ -39,7 +39,8 @@ type stream struct {
 }
 
 func newApp() *app {
-	return &app{args: os.Args[1:], plugin: isPlugin(os.Args[0]), getenv: os.Getenv, stdout: fileStream(os.Stdout), stderr: fileStream(os.Stderr), now: time.Now, closing: &atomic.Bool{}}
+	return &app{args: os.Args[1:], plugin: isPlugin(os.Args[0]), getenv: os.Getenv,
+		stdout: fileStream(os.Stdout), stderr: fileStream(os.Stderr), now: time.Now, closing: &atomic.Bool{}}
 }
 
 // isPlugin reports whether a program is called as a plugin of kubectl.

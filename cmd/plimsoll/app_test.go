@@ -31,6 +31,7 @@ func TestEveryHelpTellsExitCodes(t *testing.T) {
 	visit = func(c *cobra.Command) {
 		path := strings.Fields(c.CommandPath())[1:]
 		seen++
+
 		for _, args := range [][]string{append(slices.Clone(path), "--help"), append([]string{"help"}, path...)} {
 			b, stdout, stderr := testApp(args...)
 			if code := b.run(context.Background()); code != exitFine || stderr.Len() > 0 {
@@ -40,18 +41,22 @@ func TestEveryHelpTellsExitCodes(t *testing.T) {
 				t.Errorf("%q does not list the exit codes:\n%s", args, stdout)
 			}
 		}
+
 		ours := len(path) > 0 && path[0] != "completion" && path[0] != "help"
 		if ours && c.Example == "" {
 			t.Errorf("%s has no example in its help", c.CommandPath())
 		}
+
 		for _, sub := range c.Commands() {
 			visit(sub)
 		}
 	}
+
 	visit(newRootCommand(a))
 	if seen < 10 {
 		t.Errorf("only %d commands were looked at", seen)
 	}
+
 	for _, code := range []string{"0", "1", "2", "3", "130"} {
 		if !strings.Contains(exitCodes, "  "+code+"  ") {
 			t.Errorf("exit code %s is not explained", code)
@@ -85,6 +90,7 @@ func TestExamplesParse(t *testing.T) {
 			visit(sub)
 		}
 	}
+
 	visit(root)
 }
 
@@ -92,9 +98,11 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	out, log := filepath.Join(t.TempDir(), "incident"), filepath.Join(t.TempDir(), "iostat.log")
+
 	if err := os.WriteFile(log, []byte(cappedVolume(1, 20)), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, args := range [][]string{{"diagnose", log}, {"record", log, "--out", out}} {
 		a, stdout, stderr := testApp(args...)
 		if code := a.run(ctx); code != exitInterrupted {
@@ -104,6 +112,7 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 			t.Errorf("%q: stderr %q, stdout %q", args, got, stdout)
 		}
 	}
+
 	if _, err := os.Stat(out); err == nil {
 		t.Errorf("a recording without samples is left behind in %s", out)
 	}
@@ -113,6 +122,7 @@ func TestFailures(t *testing.T) {
 	ctx := context.Background()
 	done, cancel := context.WithCancel(ctx)
 	cancel()
+
 	for _, c := range []struct {
 		ctx  context.Context
 		err  error

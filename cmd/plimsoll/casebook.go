@@ -41,8 +41,10 @@ func newCasebookCommand(a *app) *cobra.Command {
 			return walkCase(cmd.Context(), a, args[0], asGiven(cmd, args), output, noPlan)
 		},
 	}
+
 	addFormat(cmd, &output)
-	cmd.Flags().BoolVar(&noPlan, "no-plan", false, "stop before the plan, its files and the proof, which take longest")
+	cmd.Flags().BoolVar(&noPlan, "no-plan",
+		false, "stop before the plan, its files and the proof, which take longest")
 	return cmd
 }
 
@@ -81,9 +83,11 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 	if err != nil {
 		return err
 	}
+
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
+
 	t := &tally{}
 	t.setStage("simulating", 0, len(c.Variants))
 	stop := a.meter(t).show()
@@ -92,6 +96,7 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 		Series: output.value == asPage, NoPlan: noPlan, Stage: t.setStage,
 		Progress: func(variant string, done, total int) { t.setStage("simulating, last "+variant, done, total) },
 	})
+
 	stop()
 	if err != nil {
 		return err
@@ -99,9 +104,12 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 	if output.value == "json" {
 		return writeJSON(a, w)
 	}
+
 	width := tablesDefault
 	if n := a.columns(); n > 0 {
 		width = min(max(n, 80), 120)
 	}
-	return a.write(results.Case(pack(), w, caseOrigin(name, given)), output, text.Options{Width: width, ASCII: !a.unicode()})
+
+	return a.write(results.Case(pack(), w, caseOrigin(name, given)), output,
+		text.Options{Width: width, ASCII: !a.unicode()})
 }

@@ -43,6 +43,7 @@ func (a *app) useCatalog() error {
 	if path == "" {
 		return nil
 	}
+
 	_, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err):
@@ -52,10 +53,12 @@ func (a *app) useCatalog() error {
 		fmt.Fprintf(a.stderr, "plimsoll: warning: no imported catalogue is used: %s\n", printable(err.Error()))
 		return nil
 	}
+
 	store, err := catalog.OpenStore(path)
 	if err != nil {
 		return fmt.Errorf("imported catalogue: %w", err)
 	}
+
 	catalog.Use(store.Catalog())
 	return nil
 }
@@ -84,33 +87,40 @@ func newCatalogListCommand(a *app) *cobra.Command {
 			if len(args) == 1 {
 				what = args[0]
 			}
+
 			if what != "volumes" && what != "instances" {
 				return usagef("plimsoll catalog list volumes, or instances", "catalog list: no list of %q", what)
 			}
 			if filter.minIOPS < 0 {
 				return usagef("", "catalog list: --min-iops %d: want 0 or more", filter.minIOPS)
 			}
+
 			if err := a.useCatalog(); err != nil {
 				return err
 			}
 			if what == "volumes" {
 				return listVolumes(a, &filter, output)
 			}
+
 			return listInstances(a, &filter, output)
 		},
 	}
+
 	addFormat(cmd, &output)
 	addChoice(cmd, &filter.provider, "provider", "", "only this provider", "aws", "gcp", "azure")
-	cmd.Flags().Int64Var(&filter.minIOPS, "min-iops", 0, "only what can have this many IOPS; for instances, without a burst")
+	cmd.Flags().Int64Var(&filter.minIOPS, "min-iops",
+		0, "only what can have this many IOPS; for instances, without a burst")
 	cmd.Flags().StringVar(&filter.like, "like", "", "only names that contain this")
 	complete(cmd, "min-iops")
 	complete(cmd, "like")
+
 	return cmd
 }
 
 // has reports whether a product is of the provider that was asked for, and has the name.
 func (f *catalogFilter) has(name, provider string) bool {
-	return strings.Contains(name, strings.ToLower(f.like)) && (f.provider.value == "" || f.provider.value == provider)
+	return strings.Contains(name, strings.ToLower(f.like)) &&
+		(f.provider.value == "" || f.provider.value == provider)
 }
 
 func listVolumes(a *app, f *catalogFilter, output choice) error {

@@ -26,11 +26,13 @@ func newCatalogImportCommand(a *app) *cobra.Command {
 				to = a.catalogPath()
 			}
 			if to == "" {
-				return usagef("set $PLIMSOLL_CATALOG, or give --to", "catalog import: this user has no configuration folder")
+				return usagef(
+					"set $PLIMSOLL_CATALOG, or give --to", "catalog import: this user has no configuration folder")
 			}
 			return importCatalog(a, files, to, output)
 		},
 	}
+
 	addFormat(cmd, &output)
 	cmd.Flags().StringVar(&to, "to", "", "store prices in this file instead of your own catalogue")
 	return cmd
@@ -41,6 +43,7 @@ func importCatalog(a *app, files []string, to string, output choice) error {
 	if err != nil {
 		return err
 	}
+
 	today := a.now().Format("2006-01-02")
 	var all []catalog.ImportReport
 	for _, file := range files {
@@ -48,25 +51,34 @@ func importCatalog(a *app, files []string, to string, output choice) error {
 		if err != nil {
 			return err
 		}
+
 		in, err := catalog.ReadImport(file, text, today)
 		if err != nil {
 			return err
 		}
+
 		changes, err := store.Add(in)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
+
 		all = append(all, catalog.ImportReport{File: file, Changes: changes, Skipped: in.Skipped})
 		if in.More {
-			fmt.Fprintf(a.stderr, "plimsoll: note: %s is one page of several: import the others too, or request fewer prices\n", file)
+			fmt.Fprintf(
+				a.stderr, "plimsoll: note: %s is one page of several: import the others too, or request fewer prices\n",
+				file)
 		}
 	}
+
 	if err := store.Write(to); err != nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("catalog import: nothing was stored: %w", err), hint: "set $PLIMSOLL_CATALOG, or give --to, with a file that you can write"}
+		return &failure{code: exitFailure, err: fmt.Errorf("catalog import: nothing was stored: %w", err),
+			hint: "set $PLIMSOLL_CATALOG, or give --to, with a file that you can write"}
 	}
+
 	if err := a.showList(output, all, results.Import(all)); err != nil || output.value == "json" {
 		return err
 	}
+
 	fmt.Fprintf(a.stderr, "plimsoll: stored in %s\n", to)
 	return nil
 }

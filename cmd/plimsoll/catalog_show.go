@@ -17,7 +17,8 @@ func newCatalogShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:  "show NAME",
 		Args: needArgs(1, 1, "plimsoll catalog list shows them"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string,
+			cobra.ShellCompDirective) {
 			if len(args) > 0 || a.useCatalog() != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -36,6 +37,7 @@ func newCatalogShowCommand(a *app) *cobra.Command {
 			return showProduct(a, args[0], output)
 		},
 	}
+
 	addFormat(cmd, &output)
 	return cmd
 }
@@ -69,13 +71,16 @@ func showProduct(a *app, name string, output choice) error {
 		}
 		return a.show(output, t.Report(), d)
 	}
+
 	i, err := catalog.Instance(name)
 	if err != nil {
 		return unknownProduct(name)
 	}
+
 	d, err := results.Instance(i)
 	if err != nil {
 		return err
 	}
+
 	return a.show(output, i.Report(), d)
 }

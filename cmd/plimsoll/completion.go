@@ -104,16 +104,19 @@ func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
 	if err := json.Unmarshal(language().Schema(), &root); err != nil {
 		return nil, noFiles // the schema is built in and tested
 	}
+
 	node, path := &root, typed
 	if p, _, ok := strings.Cut(typed, "="); ok {
 		path = p
 	}
+
 	keys := strings.Split(path, ".")
 	for _, key := range keys[:len(keys)-1] {
 		if node = root.enter(node, key); node == nil {
 			return nil, noFiles
 		}
 	}
+
 	if path != typed {
 		leaf := root.enter(node, keys[len(keys)-1])
 		if leaf == nil {
@@ -121,6 +124,7 @@ func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
 		}
 		return startingWith(before+typed, under(before+path+"=", leaf.values(keys))), noFiles
 	}
+
 	stem := strings.Join(append(keys[:len(keys)-1:len(keys)-1], ""), ".")
 	var words []string
 	for _, key := range root.keys(node) {
@@ -136,6 +140,7 @@ func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
 		}
 		words = append(words, word)
 	}
+
 	return startingWith(before+typed, words), noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
@@ -195,9 +200,11 @@ func (s *schemaNode) keys(at *schemaNode) []string {
 	if len(at.Properties) > 0 {
 		return slices.Sorted(maps.Keys(at.Properties))
 	}
+
 	if s.additional(at) == nil {
 		return nil
 	}
+
 	var names []string
 	for _, e := range engines.All() {
 		for _, v := range e.Traits.Volumes {
@@ -206,6 +213,7 @@ func (s *schemaNode) keys(at *schemaNode) []string {
 			}
 		}
 	}
+
 	return names
 }
 
@@ -217,18 +225,22 @@ func (s *schemaNode) values(keys []string) []string {
 	case last == "instance" && keys[0] == "host":
 		return catalog.Current().InstanceNames()
 	}
+
 	given := s.Enum
 	if len(given) == 0 {
 		given = s.Examples
 	}
+
 	var out []string
 	for _, v := range given {
 		if word, ok := v.(string); ok {
 			out = append(out, word)
 		}
 	}
+
 	if s.Type == "boolean" {
 		out = []string{"true", "false"}
 	}
+
 	return out
 }

@@ -12,42 +12,52 @@ import (
 
 // copyReader writes a recording's samples, series by series, into another one. Zero times mean the
 // whole recording.
-func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, from, to time.Time, t *tally) error {
+func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, from, to time.Time,
+	t *tally) error {
 	metrics, err := r.Metrics(ctx)
 	if err != nil {
 		return err
 	}
+
 	for _, s := range r.Sources() {
 		w.Source(s)
 	}
+
 	for i, m := range metrics {
 		t.setStage("copying metrics", i, len(metrics))
 		first, last := m.From, m.To
 		if !from.IsZero() {
 			first = from
 		}
+
 		if !to.IsZero() {
 			last = to
 		}
+
 		if last.Before(first) {
 			continue // the metric has none in the requested time
 		}
-		err := recording.Walk(ctx, r, recording.Selector(m.Name), first, last, func(l labels.Labels, points []promql.FPoint) error {
-			return w.Append(ctx, batchOf(l, points))
-		})
+
+		err := recording.Walk(ctx, r, recording.Selector(m.Name), first, last,
+			func(l labels.Labels, points []promql.FPoint) error {
+				return w.Append(ctx, batchOf(l, points))
+			})
 		if err != nil {
 			return err
 		}
 	}
+
 	for _, n := range r.Notes() { // complete once the samples are read
 		w.Note(n)
 	}
+
 	return nil
 }
 
 // batchOf makes a batch of a piece of one series.
 func batchOf(l labels.Labels, points []promql.FPoint) *recording.Batch {
-	b := &recording.Batch{TimesMs: make([]int64, len(points)), Columns: []recording.Column{{Labels: l, Values: make([]float64, len(points))}}}
+	b := &recording.Batch{TimesMs: make([]int64, len(points)),
+		Columns: []recording.Column{{Labels: l, Values: make([]float64, len(points))}}}
 	for i, p := range points {
 		b.TimesMs[i], b.Columns[0].Values[i] = p.T, p.F
 	}

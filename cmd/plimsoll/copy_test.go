@@ -21,10 +21,12 @@ var odd = []string{"http.server.duration", `quo"te`, "node disk", "µs", "up"}
 func largeRecording(t *testing.T) *recording.Memory {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{Query: recording.QueryOptions{MaxSamples: 1000}})
+
 	b := &recording.Batch{}
 	for s := range 900 {
 		b.TimesMs = append(b.TimesMs, int64(s+1)*1000)
 	}
+
 	for _, name := range odd {
 		for cpu := range 3 {
 			c := recording.Column{Labels: labels.FromStrings("__name__", name, "cpu", fmt.Sprint(cpu))}
@@ -34,9 +36,11 @@ func largeRecording(t *testing.T) *recording.Memory {
 			b.Columns = append(b.Columns, c)
 		}
 	}
+
 	if err := m.Append(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -62,6 +66,7 @@ func TestCopyAnyNameAndSize(t *testing.T) {
 	if err := copyReader(t.Context(), from, to, time.Time{}, time.Time{}, &tally{}); err != nil {
 		t.Fatal(err)
 	}
+
 	copied := samplesOf(t, to)
 	for _, name := range odd {
 		if copied[name] != 2700 {
@@ -86,10 +91,12 @@ func TestSelectionAnyNameAndSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	metrics, err := selection{largeRecording(t), matchers}.Metrics(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for _, m := range metrics {
 		names = append(names, m.Name)
@@ -97,6 +104,7 @@ func TestSelectionAnyNameAndSize(t *testing.T) {
 			t.Errorf("%q: %d series from %v to %v, want 1 from 1 s to 900 s", m.Name, m.Series, m.From, m.To)
 		}
 	}
+
 	if want := slices.Sorted(slices.Values(odd)); !slices.Equal(names, want) {
 		t.Errorf("metrics %q, want %q", names, want)
 	}

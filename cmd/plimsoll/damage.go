@@ -26,7 +26,9 @@ func (a *app) reportDamage(readers []recording.Reader) {
 			}
 		}
 	}
+
 	if n > damageShown {
-		fmt.Fprintf(a.stderr, "plimsoll: warning: %d more such places; plimsoll diagnose lists them\n", n-damageShown)
+		fmt.Fprintf(a.stderr, "plimsoll: warning: %d more such places; plimsoll diagnose lists them\n",
+			n-damageShown)
 	}
 }

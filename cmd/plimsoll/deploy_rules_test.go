@@ -58,9 +58,11 @@ func TestDeployedRulesAreTaken(t *testing.T) {
 		if err := yaml.UnmarshalStrict(text, &object); err != nil {
 			t.Fatal(err)
 		}
+
 		if object.APIVersion != "monitoring.coreos.com/v1" || object.Kind != "PrometheusRule" || object.Name == "" {
 			t.Errorf("a %s %s named %q", object.APIVersion, object.Kind, object.Name)
 		}
+
 		records, alerts := 0, 0
 		for _, g := range object.Spec.Groups {
 			for _, r := range g.Rules {
@@ -72,13 +74,16 @@ func TestDeployedRulesAreTaken(t *testing.T) {
 				}
 			}
 		}
+
 		if records == 0 || alerts == 0 {
 			t.Errorf("%d recording rules and %d alerts", records, alerts)
 		}
+
 		groups, err := yaml.Marshal(object.Spec)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if _, errs := rulefmt.Parse(groups, false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler)); len(errs) > 0 {
 			t.Error(errs)
 		}

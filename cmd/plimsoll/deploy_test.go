@@ -55,6 +55,7 @@ func strict(t *testing.T, text []byte) any {
 	if err := yaml.Unmarshal(text, &kind); err != nil {
 		t.Fatal(err)
 	}
+
 	into := map[string]any{
 		"v1/Namespace": &corev1.Namespace{}, "apps/v1/StatefulSet": &appsv1.StatefulSet{}, "apps/v1/DaemonSet": &appsv1.DaemonSet{},
 		"networking.k8s.io/v1/NetworkPolicy": &networkingv1.NetworkPolicy{}, "monitoring.coreos.com/v1/PodMonitor": &podMonitor{},
@@ -62,9 +63,11 @@ func strict(t *testing.T, text []byte) any {
 	if into == nil {
 		t.Fatalf("a %s %s was not expected", kind.APIVersion, kind.Kind)
 	}
+
 	if err := yaml.UnmarshalStrict(text, into); err != nil {
 		t.Fatalf("%s: %v", kind.Kind, err)
 	}
+
 	return into
 }
 
@@ -78,22 +81,26 @@ func watchers(t *testing.T) map[string]corev1.PodTemplateSpec {
 			out["daemonset"] = d.Spec.Template
 		}
 	}
+
 	text := documents(t, "kubernetes/sidecar.yaml")[0]
 	strict(t, text)
 	patch, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	set := []byte(`{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"mongodb"},"spec":{"serviceName":"mongodb","selector":{"matchLabels":{"app":"mongodb"}},
 		"template":{"metadata":{"labels":{"app":"mongodb"}},"spec":{"containers":[{"name":"mongod","image":"mongo:8"}]}}}}`)
 	merged, err := strategicpatch.StrategicMergePatch(set, patch, appsv1.StatefulSet{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	patched := strict(t, merged).(*appsv1.StatefulSet)
 	if got := len(patched.Spec.Template.Spec.Containers); got != 2 || patched.Spec.Template.Labels["app"] != "mongodb" {
 		t.Errorf("patched, the StatefulSet has %d containers and the labels %v", got, patched.Spec.Template.Labels)
 	}
+
 	out["sidecar"] = patched.Spec.Template
 	return out
 }
@@ -104,26 +111,32 @@ func TestManifestsStartThisProgram(t *testing.T) {
 		c := watcher(t, pod)
 		takesWatch(t, name, c.Args)
 	}
+
 	unit, err := os.ReadFile(filepath.Join(deploy, "systemd/plimsoll-watch.service"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defaults, err := os.ReadFile(filepath.Join(deploy, "systemd/plimsoll-watch.default"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	line := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/plimsoll (.*)$`).FindSubmatch(unit)
 	if line == nil {
 		t.Fatal("the unit starts no plimsoll")
 	}
+
 	given := string(line[1])
 	for _, v := range regexp.MustCompile(`(?m)^(\w+)="(.*)"$`).FindAllSubmatch(defaults, -1) {
 		given = strings.ReplaceAll(given, "$"+string(v[1]), string(v[2]))
 	}
+
 	given = strings.ReplaceAll(given, "${STATE_DIRECTORY}", "/var/lib/plimsoll")
 	if strings.Contains(given, "$") {
 		t.Errorf("the unit leaves %q open", given)
 	}
+
 	takesWatch(t, "unit", strings.Fields(given))
 }
 
@@ -135,12 +148,15 @@ func takesWatch(t *testing.T, name string, args []string) {
 		t.Errorf("%s: %q is the command %q: %v", name, args, c.Name(), err)
 		return
 	}
+
 	if err := c.ParseFlags(rest); err != nil {
 		t.Errorf("%s: %q: %v", name, args, err)
 	}
+
 	if sources := c.Flags().Args(); len(sources) == 0 {
 		t.Errorf("%s watches nothing", name)
 	}
+
 	if !c.Flags().Changed("dir") {
 		t.Errorf("%s keeps nothing", name)
 	}
@@ -166,23 +182,28 @@ func TestManifestsAskForLittle(t *testing.T) {
 		if of == nil {
 			of = &corev1.PodSecurityContext{}
 		}
+
 		nonRoot := s.RunAsNonRoot != nil && *s.RunAsNonRoot || of.RunAsNonRoot != nil && *of.RunAsNonRoot
 		if !nonRoot || !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || len(s.Capabilities.Add) > 0 || len(s.Capabilities.Drop) != 1 || s.Capabilities.Drop[0] != "ALL" {
 			t.Errorf("%s: %+v", name, s)
 		}
+
 		if s.SeccompProfile == nil && of.SeccompProfile == nil {
 			t.Errorf("%s runs without a seccomp profile", name)
 		}
+
 		for _, r := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 			if q := c.Resources.Limits[r]; q.IsZero() {
 				t.Errorf("%s has no limit of %s", name, r)
 			}
 		}
+
 		for _, v := range pod.Spec.Volumes {
 			if v.HostPath != nil {
 				t.Errorf("%s mounts %s of its node", name, v.HostPath.Path)
 			}
 		}
+
 		if pod.Spec.HostPID || pod.Spec.HostIPC || pod.Spec.HostNetwork {
 			t.Errorf("%s shares its node's namespaces", name)
 		}
@@ -198,10 +219,12 @@ func TestMonitorFindsPods(t *testing.T) {
 				t.Errorf("%s has no label %s=%s", name, label, value)
 			}
 		}
+
 		c := watcher(t, pod)
 		if len(c.Ports) != 1 || c.Ports[0].Name != m.Spec.PodMetricsEndpoints[0].Port {
 			t.Errorf("%s has ports %v, the monitor wants %q", name, c.Ports, m.Spec.PodMetricsEndpoints[0].Port)
 		}
+
 		for _, probe := range []*corev1.Probe{c.ReadinessProbe, c.LivenessProbe} {
 			if probe.HTTPGet.Port.String() != c.Ports[0].Name {
 				t.Errorf("%s is probed at %s", name, probe.HTTPGet.Port.String())

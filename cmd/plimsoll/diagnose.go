@@ -51,6 +51,7 @@ func newDiagnoseCommand(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: completeSources,
 	}
+
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.schema {
@@ -61,20 +62,27 @@ func newDiagnoseCommand(a *app) *cobra.Command {
 			_, err := a.stdout.Write(schema)
 			return err
 		}
+
 		if err := o.Validate(cmd, args, a.now()); err != nil {
 			return err
 		}
+
 		return o.Run(cmd.Context(), a, args)
 	}
+
 	return cmd
 }
 
 func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
-	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if a cause or symptom has this severity or a higher one", "critical", "warning", "info")
+	addChoice(cmd,
+		&o.failOn, "fail-on", "", "exit with 3 if a cause or symptom has this severity or a higher one", "critical",
+		"warning", "info")
 	cmd.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of -o json and exit")
-	cmd.Flags().IntVar(&o.incident, "incident", 0, "show this incident in full, by its number in the list; 0: the most harmful one, and all in a list")
-	cmd.Flags().DurationVar(&o.slowFrom, "slow-from", 0, "mean latency from which an interval counts as stalled, such as 20ms (default: by what is usual)")
+	cmd.Flags().IntVar(&o.incident, "incident",
+		0, "show this incident in full, by its number in the list; 0: the most harmful one, and all in a list")
+	cmd.Flags().DurationVar(&o.slowFrom, "slow-from",
+		0, "mean latency from which an interval counts as stalled, such as 20ms (default: by what is usual)")
 	complete(cmd, "incident")
 	complete(cmd, "slow-from")
 	o.bought = true
@@ -93,20 +101,26 @@ func (o *diagnoseOptions) Validate(cmd *cobra.Command, args []string, now time.T
 		return usagef("for example --slow-from 20ms", "--slow-from %s: want a duration over 0", o.slowFrom)
 	}
 	if o.fleet.asked() && o.incident > 0 {
-		return usagef("diagnose the database on its own to see its incidents", "--incident does not go with --prometheus")
+		return usagef(
+			"diagnose the database on its own to see its incidents", "--incident does not go with --prometheus")
 	}
+
 	if err := o.volumeOptions.Validate(); err != nil {
 		return err
 	}
+
 	if err := o.trace.Validate(cmd); err != nil {
 		return err
 	}
+
 	if err := o.fleet.Validate(cmd.Flags().Changed, args); err != nil {
 		return err
 	}
+
 	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
 		return err
 	}
+
 	return o.display.Validate(cmd)
 }
 
@@ -115,22 +129,28 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 	if o.fleet.asked() {
 		return o.fleet.run(ctx, a, o)
 	}
+
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
+
 	r, err := o.diagnose(ctx, a, args)
 	if errors.Is(err, diagnose.ErrNothing) {
 		err = cmp.Or(o.elsewhere(ctx, a, args, diagnose.ErrNothing.Error()), err)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if err := o.write(a, r); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		return &failure{code: exitInterrupted, err: errors.New("interrupted; this diagnosis covers what was sampled until then")}
+		return &failure{code: exitInterrupted,
+			err: errors.New("interrupted; this diagnosis covers what was sampled until then")}
 	}
+
 	return o.verdict(r)
 }
 
@@ -139,7 +159,8 @@ func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
 	if o.output.value == "json" {
 		return diagnosis.JSON(a.stdout, r)
 	}
-	return a.write(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone}), o.output, o.options(a))
+	return a.write(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone}), o.output,
+		o.options(a))
 }
 
 // diagnose reads the sources and runs the rules, with progress on stderr.
@@ -148,15 +169,19 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	if err != nil {
 		return nil, err
 	}
+
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
+
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {
 		return nil, err
 	}
+
 	defer closeAll(inputs)
 	readers := make([]recording.Reader, len(inputs))
+
 	memories := make([]*recording.Memory, len(inputs))
 	for i, in := range inputs {
 		if readers[i] = in.Reader; in.Reader == nil {
@@ -164,19 +189,26 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 			readers[i] = memories[i]
 		}
 	}
+
 	o.lookback = judgedLookback
-	if o.trace.asked() && !slices.ContainsFunc(inputs, func(in input) bool { return in.Reader == nil && in.Source.Live() }) {
-		return nil, usagef("plimsoll diagnose host --trace auto", "--trace auto needs a live source: a recording is over")
+	if o.trace.asked() && !slices.ContainsFunc(inputs,
+		func(in input) bool { return in.Reader == nil && in.Source.Live() }) {
+		return nil,
+			usagef("plimsoll diagnose host --trace auto", "--trace auto needs a live source: a recording is over")
 	}
+
 	traced, err := o.trace.traceWhile(ctx, a, readers, func() error {
-		return o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] })
+		return o.readAll(ctx, inputs, diagnose.Wants(pack()), t,
+			func(i int) recording.Writer { return memories[i] })
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	if traced != nil {
 		readers = append(readers, traced)
 	}
+
 	// A live source ends without an error, whatever ends it: samples taken before a signal are
 	// still diagnosed. A second signal ends the program at once.
 	interrupted := ctx.Err()
@@ -185,21 +217,26 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 		ctx, cancel = afterReading(ctx)
 		defer cancel()
 	}
+
 	if err := o.volumeOptions.apply(ctx, readers); err != nil {
 		return nil, err
 	}
+
 	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage,
 		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known, Hosts: o.hosts.of(inputs)}
 	if o.output.value == asPage {
 		opt.Slots = diagnose.SlotsMax
 	}
+
 	r, err := diagnose.Each(ctx, readers, opt)
 	if interrupted != nil && err != nil {
 		return nil, interrupted // too few samples
 	}
+
 	if unknown := (*diagnose.UnknownIncidentError)(nil); errors.As(err, &unknown) {
 		return nil, usagef("without --incident, the report lists them", "--incident %d: %v", o.incident, err)
 	}
+
 	return r, err
 }
 
@@ -221,6 +258,7 @@ func (o *diagnoseOptions) failOnSeverity(found []diagnose.Severity) error {
 	if o.failOn.value == "" {
 		return nil
 	}
+
 	worst := map[diagnose.Severity]int{diagnose.Critical: 0, diagnose.Warning: 1, diagnose.Info: 2}
 	n := 0
 	for _, s := range found {
@@ -228,14 +266,18 @@ func (o *diagnoseOptions) failOnSeverity(found []diagnose.Severity) error {
 			n++
 		}
 	}
+
 	if n == 0 {
 		return nil
 	}
+
 	word := "findings"
 	if n == 1 {
 		word = "finding"
 	}
-	return &failure{code: exitFindings, err: fmt.Errorf("%d %s of severity %s or worse (--fail-on)", n, word, o.failOn.value)}
+
+	return &failure{code: exitFindings,
+		err: fmt.Errorf("%d %s of severity %s or worse (--fail-on)", n, word, o.failOn.value)}
 }
 
 // meter returns a meter that shows a tally on stderr.

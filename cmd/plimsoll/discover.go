@@ -20,9 +20,11 @@ type clusterOptions struct{ cluster.Options }
 
 func (o *clusterOptions) AddFlags(cmd *cobra.Command, of string) {
 	f := cmd.Flags()
-	f.StringVar(&o.Kubeconfig, "kubeconfig", "", of+"the kubeconfig (default: as kubectl; in a pod, its service account)")
+	f.StringVar(&o.Kubeconfig, "kubeconfig", "",
+		of+"the kubeconfig (default: as kubectl; in a pod, its service account)")
 	f.StringVar(&o.Context, "context", "", of+"the kubeconfig's context (default: its current one)")
-	f.StringVarP(&o.Namespace, "namespace", "n", "", of+"the namespace, if the address has none (default: the context's)")
+	f.StringVarP(&o.Namespace, "namespace", "n", "", of+
+		"the namespace, if the address has none (default: the context's)")
 	complete(cmd, "context")
 	complete(cmd, "namespace")
 	if err := cmd.MarkFlagFilename("kubeconfig"); err != nil {
@@ -70,21 +72,29 @@ func newDiscoverCommand(a *app) *cobra.Command {
 
 func (o *discoverOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "yaml"
-	addChoice(cmd, &o.output, "output", "o", "output format: the scenario, or its values with what each rests on", "yaml", "json")
+	addChoice(cmd,
+		&o.output, "output", "o", "output format: the scenario, or its values with what each rests on",
+		"yaml", "json")
+
 	var keys []string
 	for _, e := range engines.All().Containers() {
 		keys = append(keys, e.Key)
 	}
-	addChoice(cmd, &o.engine, "engine", "", "the database's engine (default: the one whose container is recognised)", keys...)
+
+	addChoice(cmd, &o.engine, "engine", "",
+		"the database's engine (default: the one whose container is recognised)", keys...)
 	f := cmd.Flags()
 	f.StringVar(&o.container, "container", "", "the database's container (default: the one that is recognised)")
-	f.StringArrayVar(&o.claims, "claim", nil, "the claim template of a volume, if it is not recognised: data=db-storage (repeatable)")
+	f.StringArrayVar(&o.claims, "claim",
+		nil, "the claim template of a volume, if it is not recognised: data=db-storage (repeatable)")
 	f.StringVar(&o.name, "name", "", "the scenario's name (default: the StatefulSet's)")
 	f.StringVar(&o.out, "out", "", "write into this file, which must not exist yet")
 	o.clusterOptions.AddFlags(cmd, "")
+
 	for _, name := range []string{"container", "claim", "name"} {
 		complete(cmd, name)
 	}
+
 	if err := cmd.MarkFlagFilename("out", "yaml", "yml", "json"); err != nil {
 		panic(err) // the flag was just added
 	}
@@ -96,50 +106,64 @@ func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error
 	if err != nil {
 		return err
 	}
+
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
+
 	client, at, err := o.open(address)
 	if err != nil {
 		return err
 	}
+
 	found, err := discover.Discover(ctx, client, discover.Options{
-		Engines: engines.All().Containers(), At: at, Engine: o.engine.value, Container: o.container, Claims: claims, Name: o.name,
+		Engines: engines.All().Containers(), At: at, Engine: o.engine.value, Container: o.container, Claims: claims,
+		Name: o.name,
 	})
 	if err != nil {
 		return err
 	}
+
 	text := found.YAML()
+
 	// Simulate must accept what is printed: if it does not, that is a bug, and the error says so.
 	if _, err := language().Parse(found.Name, text, nil); err != nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("the scenario is not valid:\n%w", err), hint: "plimsoll discover -o json prints the values"}
+		return &failure{code: exitFailure, err: fmt.Errorf("the scenario is not valid:\n%w", err),
+			hint: "plimsoll discover -o json prints the values"}
 	}
+
 	to := *a
 	var file *safefile.File
 	if o.out != "" {
 		file, err = safefile.Create(o.out, safefile.Options{New: true})
 		if errors.Is(err, fs.ErrExist) {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out), hint: "name another file"}
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out),
+				hint: "name another file"}
 		}
 		if err != nil {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err), hint: "name a file that you can write"}
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err),
+				hint: "name a file that you can write"}
 		}
 		to.stdout = stream{Writer: file}
 	}
+
 	if o.output.value == "json" {
 		err = to.show(o.output, found, nil)
 	} else {
 		_, err = to.stdout.Write(text)
 	}
+
 	if file != nil {
 		if err != nil {
 			return errors.Join(err, file.Discard())
 		}
 		err = file.Commit()
 	}
+
 	for _, r := range found.Remarks {
 		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
 	}
+
 	return err
 }
 
@@ -149,7 +173,8 @@ func claimsOf(verb string, given []string) (map[string]string, error) {
 	for _, c := range given {
 		volume, name, ok := strings.Cut(c, "=")
 		if !ok || volume == "" || name == "" {
-			return nil, usagef("for example --claim data=db-storage", "%s: --claim %q does not map a volume to a claim template", verb, c)
+			return nil, usagef("for example --claim data=db-storage",
+				"%s: --claim %q does not map a volume to a claim template", verb, c)
 		}
 		if out == nil {
 			out = map[string]string{}

@@ -43,15 +43,18 @@ func (l *layout) AddFlags(cmd *cobra.Command) {
 	if l.tables {
 		least = ", 80 or more"
 	}
-	cmd.Flags().IntVar(&l.width, "width", 0, "width of text in columns"+least+"; 0: the terminal's width, at most "+strconv.Itoa(widest))
-	cmd.Flags().BoolVar(&l.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
+	cmd.Flags().IntVar(&l.width, "width", 0, "width of text in columns"+least+
+		"; 0: the terminal's width, at most "+strconv.Itoa(widest))
+	cmd.Flags().BoolVar(&l.ascii, "ascii",
+		false, "use only 7-bit characters (default: if the locale is not UTF-8)")
 	complete(cmd, "width")
 }
 
 func (l *layout) Validate(cmd *cobra.Command) error {
 	l.asciiSet = cmd.Flags().Changed("ascii")
 	if narrowest, _, _ := l.bounds(); l.width != 0 && (l.width < narrowest || l.width > widthMax) {
-		return usagef("a terminal has 80 or more", "--width %d: want %d to %d columns", l.width, narrowest, widthMax)
+		return usagef("a terminal has 80 or more", "--width %d: want %d to %d columns", l.width,
+			narrowest, widthMax)
 	}
 	return nil
 }
@@ -78,7 +81,9 @@ type display struct {
 
 func (d *display) AddFlags(cmd *cobra.Command) {
 	d.color.value = "auto"
-	addChoice(cmd, &d.color, "color", "", "colours: auto means on a terminal, unless NO_COLOR is set", "auto", "always", "never")
+	addChoice(cmd,
+		&d.color, "color", "", "colours: auto means on a terminal, unless NO_COLOR is set", "auto",
+		"always", "never")
 	cmd.Flags().BoolVarP(&d.verbose, "verbose", "v", false, "show every finding in full, with metric names")
 	d.layout.AddFlags(cmd)
 }

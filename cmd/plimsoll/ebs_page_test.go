@@ -33,6 +33,7 @@ var ebsPages = map[string]struct {
 func ebsPage(names [8]string, labels string, second float64) string {
 	calm := [8]float64{400, 10, 400 * 16384, 0.3 * second, 0.01 * second}
 	stall := [8]float64{3000, 10, 3000 * 16384, 120 * second, 0.4 * second, 0.97 * second}
+
 	var b strings.Builder
 	for i, name := range names {
 		kind := "unknown"
@@ -40,6 +41,7 @@ func ebsPage(names [8]string, labels string, second float64) string {
 		if f, total := strings.CutSuffix(name, "_total"); total {
 			kind, family = "counter", f
 		}
+
 		fmt.Fprintf(&b, "# TYPE %s %s\n", family, kind)
 		sum := 0.0
 		for s := 0; s <= 600; s += 15 {
@@ -51,6 +53,7 @@ func ebsPage(names [8]string, labels string, second float64) string {
 			}
 		}
 	}
+
 	return b.String() + "# EOF\n"
 }
 
@@ -61,18 +64,22 @@ func TestEBSPagesByName(t *testing.T) {
 		if err := os.WriteFile(path, []byte(ebsPage(page.names, page.labels, page.second)), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		a, stdout, stderr := testApp("diagnose", path, "-o", "json")
 		if code := a.run(t.Context()); code != exitFine {
 			t.Fatalf("%s: exit code %d: %s", who, code, stderr)
 		}
+
 		var d struct {
 			Findings []struct {
 				Rule, Target string
 			}
 		}
+
 		if err := json.Unmarshal(stdout.Bytes(), &d); err != nil {
 			t.Fatal(err)
 		}
+
 		if len(d.Findings) == 0 || d.Findings[0].Rule != "disk/iops-capped" || !bytes.Contains(stdout.Bytes(), []byte("vol-0abc")) {
 			t.Errorf("%s: findings are %+v\n%s", who, d.Findings, stdout)
 		}

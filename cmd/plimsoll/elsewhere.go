@@ -20,21 +20,26 @@ func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, wh
 	if o.fromAt.IsZero() && o.toAt.IsZero() || ctx.Err() != nil {
 		return nil //nolint:nilerr // an interrupted run has its own error
 	}
+
 	all := *o
 	all.fromAt, all.toAt = time.Time{}, time.Time{}
 	s := &spans{}
 	if err := all.spans(ctx, a, args, s); err != nil || s.from.IsZero() {
 		return nil //nolint:nilerr // the first error says more
 	}
+
 	if (o.toAt.IsZero() || !o.toAt.Before(s.from)) && (o.fromAt.IsZero() || !o.fromAt.After(s.to)) {
 		return nil // it is not all elsewhere
 	}
+
 	holds := "the source holds"
 	if s.sources > 1 {
 		holds = "the sources hold"
 	}
+
 	return &failure{code: exitFailure, hint: o.insteadOf(s),
-		err: fmt.Errorf("%s: the requested time is %s, and %s %s", what, o.moments(o.fromAt, o.toAt), holds, o.moments(s.from, s.to))}
+		err: fmt.Errorf("%s: the requested time is %s, and %s %s", what, o.moments(o.fromAt, o.toAt), holds,
+			o.moments(s.from, s.to))}
 }
 
 // insteadOf says what to ask for. Times such as -2h count from now; whoever gives one for an old
@@ -44,7 +49,8 @@ func (o *sourceOptions) insteadOf(s *spans) string {
 	if d, err := time.ParseDuration(o.from); err == nil && o.to == "" {
 		hint = fmt.Sprintf("--from %s counts from now; leave it out for all of it", o.from)
 		if from := s.to.Add(d); from.After(s.from) {
-			hint += fmt.Sprintf(", or give --from %s for its last %s", from.In(o.zone).Format(time.RFC3339), strings.TrimPrefix(o.from, "-"))
+			hint += fmt.Sprintf(", or give --from %s for its last %s", from.In(o.zone).Format(time.RFC3339),
+				strings.TrimPrefix(o.from, "-"))
 		}
 	}
 	return hint
@@ -102,8 +108,10 @@ func (o *sourceOptions) spans(ctx context.Context, a *app, args []string, s *spa
 	if err != nil {
 		return err
 	}
+
 	defer closeAll(inputs)
 	s.sources = len(inputs)
+
 	for _, in := range inputs {
 		if _, costs := in.Source.(source.Charged); costs {
 			return errEndless // whatever time is asked for
@@ -117,5 +125,6 @@ func (o *sourceOptions) spans(ctx context.Context, a *app, args []string, s *spa
 			}
 		}
 	}
+
 	return o.readAll(ctx, inputs, diagnose.Wants(pack()), &tally{}, func(int) recording.Writer { return s })
 }

@@ -68,23 +68,32 @@ func emitTargetNames() []string {
 func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.sets, "set", nil, "for a scenario: a value that the layout changes, volumes.data.iops=16000 (repeatable)")
+	f.StringArrayVar(&o.sets, "set",
+		nil, "for a scenario: a value that the layout changes, volumes.data.iops=16000 (repeatable)")
 	f.StringSliceVar(&o.to, "to", nil, strings.Join(emitTargetNames(), ", ")+" (repeatable)")
 	f.StringVar(&o.dir, "dir", "", "write into this folder: new, empty, or written by an earlier emit")
 	f.BoolVar(&o.diff, "diff", false, "print how --dir would change and write nothing")
 	f.BoolVar(&o.force, "force", false, "overwrite files that were edited since")
-	f.StringVar(&o.statefulSet, "statefulset", "", "for kubernetes: the manifest of the StatefulSet that runs the database")
-	f.StringVar(&o.container, "container", "", "the database's container in it (default: the one named after the engine, or the only one)")
-	f.StringArrayVar(&o.claims, "claim", nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
+	f.StringVar(
+		&o.statefulSet, "statefulset", "", "for kubernetes: the manifest of the StatefulSet that runs the database")
+	f.StringVar(
+		&o.container, "container",
+		"", "the database's container in it (default: the one named after the engine, or the only one)")
+	f.StringArrayVar(&o.claims, "claim",
+		nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
 	complete(cmd, "to", emitTargetNames()...)
+
 	for _, name := range []string{"set", "container", "claim"} {
 		complete(cmd, name)
 	}
-	for _, err := range []error{cmd.MarkFlagDirname("dir"), cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
+
+	for _, err := range []error{cmd.MarkFlagDirname("dir"),
+		cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
 		if err != nil {
 			panic(err) // the flags were just added
 		}
 	}
+
 	cmd.ValidArgsFunction = oneFile("json", "yaml", "yml")
 }
 
@@ -96,7 +105,8 @@ func (o *emitOptions) Validate(cmd *cobra.Command) error {
 	case o.diff && o.force:
 		return usagef("first --diff, then --force", "emit: --diff writes nothing, so there is nothing to force")
 	case o.statefulSet == "" && (changed("statefulset") || o.container != "" || len(o.claims) > 0):
-		return usagef("kubectl get statefulset NAME -o yaml > statefulset.yaml creates it", "emit: --statefulset FILE is missing: --container and --claim need it")
+		return usagef(
+			"kubectl get statefulset NAME -o yaml > statefulset.yaml creates it", "emit: --statefulset FILE is missing: --container and --claim need it")
 	}
 	return nil
 }
@@ -106,32 +116,39 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
+
 	layout, planned, err := o.layout(ctx, path)
 	if err != nil {
 		return asEmitFailure(err)
 	}
+
 	opt, err := o.options(ctx)
 	if err != nil {
 		return asEmitFailure(err)
 	}
+
 	r, err := emit.Files(layout, o.to, opt)
 	var input *emit.InputError
 	if errors.As(err, &input) && input.Unchanged && planned {
 		return o.unchanged(a, layout, path)
 	}
+
 	if err != nil {
 		return asEmitFailure(err)
 	}
+
 	report := r.Report(layout)
 	report.Dir = o.dir
 	if o.output.value != "json" {
 		o.warn(a, layout, report)
 	}
+
 	if o.dir != "" {
 		if err := o.write(r, report); err != nil {
 			return asEmitFailure(err)
 		}
 	}
+
 	switch text := o.output.value == "text"; {
 	case o.diff && text:
 		_, err := io.WriteString(a.stdout, report.Diff) // as patch(1) reads it
@@ -141,6 +158,7 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 	case o.dir == "" && text:
 		return emit.Print(a.stdout, r.Files)
 	}
+
 	return a.showList(o.output, report, results.Emit(report))
 }
 
@@ -180,27 +198,34 @@ func (o *emitOptions) layout(ctx context.Context, path string) (l *emit.Layout, 
 		}
 		return nil, false, &failure{code: exitFailure, err: err, hint: hint}
 	}
+
 	if emit.IsPlan(text) || strings.HasSuffix(path, ".json") {
 		if len(o.sets) > 0 {
-			return nil, true, usagef("--set goes with a scenario; a plan has its own changes", "emit: --set is for a scenario, and %s is a plan", path)
+			return nil, true, usagef("--set goes with a scenario; a plan has its own changes",
+				"emit: --set is for a scenario, and %s is a plan", path)
 		}
+
 		p, err := emit.ReadPlan(path, text)
 		if err != nil {
 			return nil, true, err
 		}
+
 		l, err = p.Layout(engines.All().Deployments())
 		var problems scenario.Problems
 		if errors.As(err, &problems) {
 			err = fmt.Errorf("the plan %s cannot be applied:\n%w", path, err)
 		}
+
 		return l, true, err
 	}
+
 	p := &emit.Plan{File: path, Text: string(text), Sets: o.sets}
 	l, err = p.Layout(engines.All().Deployments())
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
 		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)
 	}
+
 	return l, false, err
 }
 
@@ -214,10 +239,13 @@ func (o *emitOptions) options(ctx context.Context) (emit.Options, error) {
 	if o.statefulSet == "" {
 		return opt, nil
 	}
+
 	text, err := readInput(ctx, o.statefulSet, emit.StatefulSetBytesMax)
 	if err != nil {
-		return opt, &failure{code: exitFailure, err: err, hint: "kubectl get statefulset NAME -o yaml > statefulset.yaml creates it"}
+		return opt, &failure{code: exitFailure, err: err,
+			hint: "kubectl get statefulset NAME -o yaml > statefulset.yaml creates it"}
 	}
+
 	opt.StatefulSet = append([]byte{}, text...)
 	return opt, nil
 }
@@ -234,7 +262,8 @@ func (o *emitOptions) warn(a *app, l *emit.Layout, r *emit.Report) {
 // warnLeft reports what the files do not apply.
 func (o *emitOptions) warnLeft(a *app, r *emit.Report) {
 	if left := r.Left(); len(left) > 0 {
-		fmt.Fprintf(a.stderr, "plimsoll: not in these files (README.md says who applies it): %s\n", printable(strings.Join(left, ", ")))
+		fmt.Fprintf(a.stderr, "plimsoll: not in these files (README.md says who applies it): %s\n",
+			printable(strings.Join(left, ", ")))
 	}
 }
 
@@ -260,6 +289,7 @@ func readInput(ctx context.Context, path string, most int64) ([]byte, error) {
 		text []byte
 		err  error
 	}
+
 	done := make(chan read, 1)
 	go func() {
 		f, err := os.Open(path)
@@ -267,14 +297,17 @@ func readInput(ctx context.Context, path string, most int64) ([]byte, error) {
 			done <- read{err: err}
 			return
 		}
+
 		defer f.Close()
 		if info, err := f.Stat(); err == nil && info.IsDir() {
 			done <- read{err: &fs.PathError{Op: "read", Path: path, Err: errors.New("is a directory")}}
 			return
 		}
+
 		text, err := io.ReadAll(io.LimitReader(f, most+1))
 		done <- read{text, err}
 	}()
+
 	select {
 	case r := <-done:
 		return r.text, r.err

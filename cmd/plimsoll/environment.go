@@ -24,9 +24,10 @@ var credentialSets = []credentialSet{
 	{[]string{exposition.EnvToken, exposition.EnvPassword, exposition.EnvUser}, func(a *address.Address) bool {
 		return opener().TakesCredentials(a.Scheme)
 	}},
-	{[]string{recording.EnvToken, recording.EnvTokenFile, recording.EnvPassword, recording.EnvUser}, func(a *address.Address) bool {
-		return a.Scheme == "http" || a.Scheme == "https"
-	}},
+	{[]string{recording.EnvToken, recording.EnvTokenFile, recording.EnvPassword, recording.EnvUser},
+		func(a *address.Address) bool {
+			return a.Scheme == "http" || a.Scheme == "https"
+		}},
 }
 
 // bindEnvironment returns what each of the arguments sees of the environment: the credentials in it are
@@ -39,16 +40,19 @@ func bindEnvironment(getenv func(string) string, args []string) ([]func(string) 
 			servers[i] = a
 		}
 	}
+
 	hidden := make([]map[string]bool, len(args))
 	for _, set := range credentialSets {
 		first := slices.IndexFunc(set.variables, func(name string) bool { return getenv(name) != "" })
 		if first < 0 {
 			continue
 		}
+
 		to, err := set.server(getenv(envServer), set.variables[first], servers)
 		if err != nil {
 			return nil, err
 		}
+
 		for i, a := range servers {
 			if a == nil || hosts(a) == to {
 				continue
@@ -71,6 +75,7 @@ func bindEnvironment(getenv func(string) string, args []string) ([]func(string) 
 			return getenv(name)
 		}
 	}
+
 	return out, nil
 }
 
@@ -92,14 +97,17 @@ func (set *credentialSet) server(named, variable string, all []*address.Address)
 			users = append(users, h)
 		}
 	}
+
 	if named != "" {
 		for _, h := range could {
-			if h == named || slices.ContainsFunc(strings.Split(h, ","), func(one string) bool { return one == named || hostOnly(one) == named }) {
+			if h == named || slices.ContainsFunc(strings.Split(h, ","),
+				func(one string) bool { return one == named || hostOnly(one) == named }) {
 				return h, nil
 			}
 		}
 		return "", nil
 	}
+
 	switch {
 	case len(could) == 0:
 		return "", nil
@@ -108,7 +116,9 @@ func (set *credentialSet) server(named, variable string, all []*address.Address)
 	case len(users) == 1:
 		return users[0], nil
 	}
-	return "", usagef(fmt.Sprintf("say which by %s=%s, or give each server's user and password in its address", envServer, could[0]),
+
+	return "", usagef(fmt.Sprintf("say which by %s=%s, or give each server's user and password in its address",
+		envServer, could[0]),
 		"%s is one server's, and could be for %s", variable, strings.Join(could, " or "))
 }
 

@@ -35,6 +35,7 @@ func TestCredentialsAreOneServers(t *testing.T) {
 			}
 			continue
 		}
+
 		got := ""
 		for _, env := range bound {
 			sees := "0"
@@ -43,6 +44,7 @@ func TestCredentialsAreOneServers(t *testing.T) {
 			}
 			got += sees
 		}
+
 		if got != x.want {
 			t.Errorf("%s: %s, not %s", name, got, x.want)
 		}

@@ -50,7 +50,8 @@ func (v formatOrTime) Set(word string) error {
 }
 
 func newExportCommand(a *app) *cobra.Command {
-	return newSourcesCommand(a, "export SOURCE... --to csv|openmetrics|parquet", &exportOptions{sourceOptions: sourceOptions{durationUnless: sampleBriefly}})
+	return newSourcesCommand(a, "export SOURCE... --to csv|openmetrics|parquet",
+		&exportOptions{sourceOptions: sourceOptions{durationUnless: sampleBriefly}})
 }
 
 func (o *exportOptions) AddFlags(cmd *cobra.Command) {
@@ -59,7 +60,8 @@ func (o *exportOptions) AddFlags(cmd *cobra.Command) {
 	}
 	cmd.Flags().StringVar(&o.out, "out", "", "file to write (default: stdout)")
 	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite the file of --out")
-	cmd.Flags().StringArrayVar(&o.match, "match", nil, `only series that this selects: 'node_disk_io_time_seconds_total{device="sda"}' (repeatable)`)
+	cmd.Flags().StringArrayVar(&o.match, "match",
+		nil, `only series that this selects: 'node_disk_io_time_seconds_total{device="sda"}' (repeatable)`)
 	complete(cmd, "match")
 	o.sourceOptions.AddFlags(cmd)
 	to := cmd.Flags().Lookup("to")
@@ -68,28 +70,36 @@ func (o *exportOptions) AddFlags(cmd *cobra.Command) {
 }
 
 // formatOf are the formats by a file's extension.
-var formatOf = map[string]export.Format{".csv": export.CSV, ".om": export.OpenMetrics, ".prom": export.OpenMetrics, ".txt": export.OpenMetrics, ".parquet": export.Parquet}
+var formatOf = map[string]export.Format{".csv": export.CSV, ".om": export.OpenMetrics,
+	".prom": export.OpenMetrics, ".txt": export.OpenMetrics, ".parquet": export.Parquet}
 
 func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
 	if _, err := parseMoment("--to", o.to, now, time.UTC); err != nil {
-		return usagef(seeHelp(cmd), "--to %q is neither a format (%s) nor a time", o.to, strings.Join(o.format.among, ", "))
+		return usagef(seeHelp(cmd), "--to %q is neither a format (%s) nor a time", o.to,
+			strings.Join(o.format.among, ", "))
 	}
 	if cmd.Flags().Changed("out") && o.out == "" {
 		return usagef("for example --out series.csv", "--out is empty")
 	}
+
 	if o.format.value == "" {
 		o.format.value = string(formatOf[filepath.Ext(o.out)])
 	}
+
 	if o.format.value == "" {
-		return usagef("for example --to csv", "export: no format: want --to with one of %s", strings.Join(o.format.among, ", "))
+		return usagef("for example --to csv", "export: no format: want --to with one of %s",
+			strings.Join(o.format.among, ", "))
 	}
+
 	if info, err := os.Stat(o.out); o.out != "" && err == nil && info.Mode().IsRegular() && !o.force {
 		return usagef("--force overwrites it", "--out %s: the file exists", o.out)
 	}
+
 	var err error
 	if o.chosen, err = export.Select(o.match); err != nil {
 		return usagef(`for example --match 'node_disk_io_time_seconds_total{device="sda"}'`, "--match: %w", err)
 	}
+
 	return o.sourceOptions.Validate(cmd, args, now)
 }
 
@@ -98,10 +108,12 @@ func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 	if o.format.value == string(export.Parquet) && o.out == "" && a.stdout.terminal {
 		return usagef("append --out series.parquet", "--to parquet: a terminal cannot show it")
 	}
+
 	r, done, err := o.reader(ctx, a, args, o.chosen.Wants)
 	if err != nil {
 		return err
 	}
+
 	defer done()
 	t := &tally{}
 	stop := a.meter(t).show()
@@ -109,35 +121,46 @@ func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 	exporting, cancel := afterReading(ctx)
 	defer cancel()
 	sampled := ctx.Err()
-	opt := export.Options{Select: o.chosen, From: o.fromAt, To: o.toAt, Progress: func(n, of int) { t.setStage("exporting metrics", n, of) }}
+	opt := export.Options{Select: o.chosen, From: o.fromAt, To: o.toAt,
+		Progress: func(n, of int) { t.setStage("exporting metrics", n, of) }}
+
 	if o.out == "" {
 		if _, err := o.write(exporting, a.stdout, r, opt); err != nil || sampled == nil {
 			return cmp.Or(sampled, err)
 		}
 		return partial(ctx, "this export covers")
 	}
+
 	f, err := safefile.Create(o.out, safefile.Options{})
 	if err != nil {
 		return err
 	}
+
 	sum, err := o.write(exporting, f, r, opt)
 	if err != nil {
 		return errors.Join(cmp.Or(sampled, err), f.Discard()) // sampled: too few samples
 	}
+
 	if err := f.Commit(); err != nil {
 		return err
 	}
+
 	stop()
-	if _, err = fmt.Fprintf(a.stderr, "%s: %s samples of %s series, %s of time\n", o.out, units.Count(sum.Samples), units.Count(int64(sum.Series)), units.Seconds(sum.To.Sub(sum.From).Seconds())); err != nil || sampled == nil {
+	if _, err = fmt.Fprintf(a.stderr, "%s: %s samples of %s series, %s of time\n", o.out,
+		units.Count(sum.Samples), units.Count(int64(sum.Series)),
+		units.Seconds(sum.To.Sub(sum.From).Seconds())); err != nil || sampled == nil {
 		return err
 	}
+
 	return partial(ctx, "this export covers")
 }
 
-func (o *exportOptions) write(ctx context.Context, w io.Writer, r recording.Reader, opt export.Options) (export.Summary, error) {
+func (o *exportOptions) write(ctx context.Context, w io.Writer, r recording.Reader,
+	opt export.Options) (export.Summary, error) {
 	sum, err := export.Write(ctx, w, r, export.Format(o.format.value), opt)
 	if errors.Is(err, export.ErrNothing) {
-		return sum, &failure{code: exitFailure, err: err, hint: "check --match, --from and --to; plimsoll metrics lists what a source has"}
+		return sum, &failure{code: exitFailure, err: err,
+			hint: "check --match, --from and --to; plimsoll metrics lists what a source has"}
 	}
 	return sum, err
 }

@@ -69,12 +69,15 @@ func asFailure(ctx context.Context, err error) *failure {
 			f.hint = h.Hint()
 		}
 	}
+
 	out := &failure{code: f.code, hint: f.hint, err: err}
-	if out.code == exitFailure && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	if out.code == exitFailure && ctx.Err() != nil && (errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded)) {
 		// Everything that was running reports a cancellation; the user caused it. So it is with the
 		// time that remained after it, see afterReading.
 		return &failure{code: exitInterrupted, err: errors.New("interrupted")}
 	}
+
 	return out
 }
 
@@ -88,11 +91,13 @@ func (f *failure) print(w io.Writer, asJSON bool, secrets *address.Secrets) {
 		}
 		return
 	}
+
 	type body struct {
 		Message  string `json:"message"`
 		Hint     string `json:"hint,omitempty"`
 		ExitCode int    `json:"exit_code"`
 	}
+
 	line, err := json.Marshal(struct {
 		Error body `json:"error"`
 	}{body{text, hint, f.code}})
@@ -100,6 +105,7 @@ func (f *failure) print(w io.Writer, asJSON bool, secrets *address.Secrets) {
 		fmt.Fprintf(w, "plimsoll: %s\n", text)
 		return
 	}
+
 	fmt.Fprintf(w, "%s\n", line)
 }
 
@@ -112,7 +118,8 @@ func shortened(text string) string {
 		return text
 	}
 	begin, end := text[:errorBytesMax*3/4], text[len(text)-errorBytesMax/8:]
-	return strings.ToValidUTF8(begin, "") + fmt.Sprintf(" ... (%d bytes left out) ... ", len(text)-len(begin)-len(end)) + strings.ToValidUTF8(end, "")
+	return strings.ToValidUTF8(begin, "") +
+		fmt.Sprintf(" ... (%d bytes left out) ... ", len(text)-len(begin)-len(end)) + strings.ToValidUTF8(end, "")
 }
 
 // printable shows control characters as escapes, except newlines and tabs: a file name may contain

@@ -41,7 +41,8 @@ func newFitCommand(a *app) *cobra.Command {
 
 func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "yaml"
-	addChoice(cmd, &o.output, "output", "o", "output format: the scenario, or what each of its values rests on", "yaml", "json", asPage, asMarkdown)
+	addChoice(cmd, &o.output, "output", "o", "output format: the scenario, or what each of its values rests on",
+		"yaml", "json", asPage, asMarkdown)
 	f := cmd.Flags()
 	f.StringVar(&o.name, "name", "", "the scenario's name (default: derived from the sources)")
 	f.StringVar(&o.out, "out", "", "write into this file, which must not exist yet")
@@ -56,7 +57,8 @@ func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 // addReading adds the flags that say what to read and how to understand it; of says in the help what
 // they are for, if the verb has other arguments too.
 func (o *fitOptions) addReading(cmd *cobra.Command, of string) {
-	addChoice(cmd, &o.engine, "engine", "", of+"the engine to fit (default: the one in the sources)", fitEngines()...)
+	addChoice(cmd, &o.engine, "engine", "", of+"the engine to fit (default: the one in the sources)",
+		fitEngines()...)
 	o.volumeOptions.AddFlags(cmd, of)
 	o.sourceOptions.AddFlags(cmd)
 }
@@ -70,7 +72,8 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 	}
 	if o.out != "" && !o.force {
 		if _, err := os.Lstat(o.out); err == nil {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out), hint: "--force overwrites it"}
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out),
+				hint: "--force overwrites it"}
 		}
 	}
 	return o.validateReading(cmd, args, now)
@@ -91,26 +94,35 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 			return err
 		}
 	}
+
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
+
 	fitted, err := o.fit(ctx, a, args)
 	if err != nil {
 		return asFitFailure(err)
 	}
+
 	// Simulate must accept what is printed: if it does not, that is a bug, and the error says so.
 	if _, err := fitted.Scenario(language()); err != nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("the fitted scenario is not valid:\n%w", err), hint: "plimsoll fit -o json prints the values; --from and --to choose another period"}
+		return &failure{code: exitFailure, err: fmt.Errorf("the fitted scenario is not valid:\n%w", err),
+			hint: "plimsoll fit -o json prints the values; --from and --to choose another period"}
 	}
+
 	if err := o.write(a, fitted, fitted.YAML()); err != nil {
 		return err
 	}
+
 	for _, r := range fitted.Remarks {
 		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
 	}
+
 	if ctx.Err() != nil {
-		return &failure{code: exitInterrupted, err: errors.New("interrupted; this scenario covers what was sampled until then")}
+		return &failure{code: exitInterrupted,
+			err: errors.New("interrupted; this scenario covers what was sampled until then")}
 	}
+
 	return nil
 }
 
@@ -119,17 +131,23 @@ func (o *fitOptions) write(a *app, fitted *fit.Fitted, text []byte) error {
 	if o.out != "" {
 		f, err := safefile.Create(o.out, safefile.Options{New: !o.force})
 		if errors.Is(err, fs.ErrExist) {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out), hint: "--force overwrites it"}
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out),
+				hint: "--force overwrites it"}
 		}
+
 		if err != nil {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err), hint: "name a file that you can write"}
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err),
+				hint: "name a file that you can write"}
 		}
+
 		to.stdout = stream{Writer: f}
 		if err := o.print(&to, fitted, text); err != nil {
 			return errors.Join(err, f.Discard())
 		}
+
 		return f.Commit()
 	}
+
 	return o.print(&to, fitted, text)
 }
 
@@ -158,14 +176,18 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	opt := fit.Options{Pack: pack(), Engines: engines.All().Fits(), From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
+	opt := fit.Options{Pack: pack(), Engines: engines.All().Fits(), From: o.fromAt, To: o.toAt,
+		Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
+
 	in, hosts, done, err := o.readers(ctx, a, args, t)
 	if err != nil {
 		return nil, err
 	}
+
 	defer done()
 	opt.Hosts = hosts
 	o.region = reportedRegion(in)
+
 	// A live source ends without an error, whatever ends it: samples taken before a signal are
 	// still fitted.
 	interrupted := ctx.Err()
@@ -174,16 +196,21 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 		ctx, cancel = afterReading(ctx)
 		defer cancel()
 	}
+
 	if err := o.volumeOptions.apply(ctx, in); err != nil {
 		return nil, err
 	}
+
 	fitted, err := fit.Fit(ctx, in, opt)
 	if interrupted != nil && err != nil {
 		return nil, interrupted // too few samples
 	}
+
 	if errors.Is(err, diagnose.ErrNothing) {
-		err = cmp.Or(o.elsewhere(ctx, a, args, "nothing to fit"), errors.New(strings.Replace(err.Error(), diagnose.ErrNothing.Error(), "nothing to fit", 1)))
+		err = cmp.Or(o.elsewhere(ctx, a, args, "nothing to fit"),
+			errors.New(strings.Replace(err.Error(), diagnose.ErrNothing.Error(), "nothing to fit", 1)))
 	}
+
 	return fitted, err
 }
 

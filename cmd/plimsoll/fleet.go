@@ -38,24 +38,37 @@ const parallelMax = 256
 
 func (o *fleetOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.server, "prometheus", "", "diagnose every database in the Prometheus, Thanos, Mimir or VictoriaMetrics at this URL")
-	f.StringVar(&o.selects, "select", "", `with --prometheus, only series with these labels: 'cluster=~"prod-.*"'`)
-	f.StringSliceVar(&o.by, "by", nil, "with --prometheus, the labels that identify a database, such as cluster or namespace,pod; host is instance without its port (default: detected)")
-	f.StringVar(&o.cluster, "cluster", "", "with --prometheus, the full diagnosis of the database with this name")
-	f.IntVar(&o.parallel, "parallel", 4, "with --prometheus, how many databases to read concurrently; each is held in memory")
+	f.StringVar(
+		&o.server, "prometheus",
+		"", "diagnose every database in the Prometheus, Thanos, Mimir or VictoriaMetrics at this URL")
+	f.StringVar(
+		&o.selects, "select", "", `with --prometheus, only series with these labels: 'cluster=~"prod-.*"'`)
+	f.StringSliceVar(&o.by, "by",
+		nil, "with --prometheus, the labels that identify a database, such as cluster or namespace,pod; host is instance without its port (default: detected)")
+	f.StringVar(
+		&o.cluster, "cluster", "", "with --prometheus, the full diagnosis of the database with this name")
+	f.IntVar(&o.parallel, "parallel",
+		4, "with --prometheus, how many databases to read concurrently; each is held in memory")
 	f.BoolVar(&o.force, "force", false, "with --prometheus, read any amount of data")
 	o.rank.value = "hours"
-	addChoice(cmd, &o.rank, "rank", "", "with --prometheus, the order: most stalled hours explained, most databases, or most hours for the money", fleet.Ranks...)
+	addChoice(cmd,
+		&o.rank, "rank",
+		"", "with --prometheus, the order: most stalled hours explained, most databases, or most hours for the money",
+		fleet.Ranks...)
+
 	addHeader(cmd, &o.headers)
+
 	for _, name := range []string{"prometheus", "select", "cluster", "parallel"} {
 		complete(cmd, name)
 	}
+
 	complete(cmd, "by", "cluster", "namespace,pod", "cluster,host", "host", "instance", "job")
 }
 
 // addHeader adds --header, for servers that need more than credentials.
 func addHeader(cmd *cobra.Command, headers *[]string) {
-	cmd.Flags().StringArrayVar(headers, "header", nil, "an additional header for requests to the server, such as 'X-Scope-OrgID: team' for Mimir (repeatable)")
+	cmd.Flags().StringArrayVar(headers, "header",
+		nil, "an additional header for requests to the server, such as 'X-Scope-OrgID: team' for Mimir (repeatable)")
 	complete(cmd, "header", "X-Scope-OrgID: ", "THANOS-TENANT: ")
 }
 
@@ -64,7 +77,8 @@ func parseHeaders(values []string) (http.Header, error) {
 	h := http.Header{}
 	for i, v := range values { // its text may be a token
 		name, value, ok := strings.Cut(v, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name+value, "\r\n") || strings.Contains(name, " ") {
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name+value, "\r\n") ||
+			strings.Contains(name, " ") {
 			return nil, usagef("for example --header 'X-Scope-OrgID: team'", "--header: value %d is not a header", i+1)
 		}
 		h.Add(name, strings.TrimSpace(value))
@@ -79,14 +93,18 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 	if !o.asked() {
 		for _, name := range []string{"select", "by", "cluster", "parallel", "force", "rank", "header"} {
 			if given(name) {
-				return usagef("plimsoll diagnose --prometheus http://prometheus:9090 --"+name+" ...", "--%s needs --prometheus", name)
+				return usagef("plimsoll diagnose --prometheus http://prometheus:9090 --"+name+" ...",
+					"--%s needs --prometheus", name)
 			}
 		}
 		return nil
 	}
+
 	if len(args) > 0 {
-		return usagef("diagnose either a fleet with --prometheus, or sources", "diagnose: %q beside --prometheus", args[0])
+		return usagef("diagnose either a fleet with --prometheus, or sources",
+			"diagnose: %q beside --prometheus", args[0])
 	}
+
 	for _, name := range []string{"offset", "for", "period", "selector"} {
 		if given(name) {
 			hint := ""
@@ -96,25 +114,32 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 			return usagef(hint, "--%s does not go with --prometheus", name)
 		}
 	}
+
 	if o.parallel < 1 || o.parallel > parallelMax {
-		return usagef("4 is gentle, 16 is for a large cluster", "--parallel %d: want 1 to %d", o.parallel, parallelMax)
+		return usagef("4 is gentle, 16 is for a large cluster", "--parallel %d: want 1 to %d", o.parallel,
+			parallelMax)
 	}
+
 	for _, name := range o.by {
 		if strings.ContainsAny(name, "{}=\"' ") || name == "" {
 			return usagef("for example --by cluster or --by namespace,pod", "--by %q is not a label name", name)
 		}
 	}
+
 	if o.selects, _, err = parseSelector(o.selects); err != nil {
 		return err
 	}
+
 	o.header, err = parseHeaders(o.headers)
 	return err
 }
 
 // dial connects to the server.
 func (o *fleetOptions) dial(ctx context.Context, a *app, src *sourceOptions) (*recording.Server, error) {
-	opt := recording.RemoteOptions{From: src.fromAt, To: src.toAt, Selector: o.selects, Header: o.header, Parallel: o.parallel, Transport: transport(src.insecure)}
-	if a.getenv(recording.EnvToken) == "" && a.getenv(recording.EnvTokenFile) == "" && a.getenv(recording.EnvUser) == "" {
+	opt := recording.RemoteOptions{From: src.fromAt, To: src.toAt, Selector: o.selects, Header: o.header,
+		Parallel: o.parallel, Transport: transport(src.insecure)}
+	if a.getenv(recording.EnvToken) == "" && a.getenv(recording.EnvTokenFile) == "" &&
+		a.getenv(recording.EnvUser) == "" {
 		opt.Token = a.getenv(exposition.EnvToken)
 		opt.User, opt.Password = a.getenv(exposition.EnvUser), a.getenv(exposition.EnvPassword)
 	}
@@ -133,42 +158,54 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 	if err := a.pageGoesSomewhere(d.output); err != nil {
 		return err
 	}
+
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
 	t.setStage("listing databases", 0, 0)
+
 	server, err := o.dial(ctx, a, &d.sourceOptions)
 	if err != nil {
 		return err
 	}
-	opt := fleet.Options{Pack: pack(), By: o.by, Parallel: o.parallel, Force: o.force, Rank: o.rank.value, Progress: func(done, of int, samples int64) {
-		t.setCount(fmt.Sprintf("diagnosing (%s samples)", shortNumber(samples)), "databases", done, of)
-	}}
+
+	opt := fleet.Options{Pack: pack(), By: o.by, Parallel: o.parallel, Force: o.force, Rank: o.rank.value,
+		Progress: func(done, of int, samples int64) {
+			t.setCount(fmt.Sprintf("diagnosing (%s samples)", shortNumber(samples)), "databases", done, of)
+		}}
+
 	if o.cluster != "" {
 		if d.output.value == asPage {
 			opt.Diagnose.Slots = diagnose.SlotsMax
 		}
+
 		r, err := fleet.One(ctx, server, o.cluster, opt)
 		stop()
 		if err != nil {
 			return fleetError(err)
 		}
+
 		if err := d.write(a, r); err != nil {
 			return err
 		}
+
 		return d.verdict(r)
 	}
+
 	r, err := fleet.Run(ctx, server, opt)
 	stop()
 	if err != nil {
 		return fleetError(err)
 	}
+
 	if err := o.tell(a, d, r); err != nil {
 		return err
 	}
 	if r.Interrupted {
-		return &failure{code: exitInterrupted, err: fmt.Errorf("interrupted; this diagnosis covers %d of %d databases", r.Read, r.Found)}
+		return &failure{code: exitInterrupted,
+			err: fmt.Errorf("interrupted; this diagnosis covers %d of %d databases", r.Read, r.Found)}
 	}
+
 	return d.failOnSeverity(severities(r))
 }
 

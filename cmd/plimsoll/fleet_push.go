@@ -30,8 +30,11 @@ type pushOptions struct {
 
 func (o *pushOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.url, "remote-write", "", "push to this receiver, with or without --out: http://prometheus:9090/api/v1/write")
-	f.StringArrayVar(&o.added, "label", nil, "with --remote-write, a label for every series that does not have it: cluster=prod-17 (repeatable)")
+	f.StringVar(
+		&o.url, "remote-write",
+		"", "push to this receiver, with or without --out: http://prometheus:9090/api/v1/write")
+	f.StringArrayVar(&o.added, "label",
+		nil, "with --remote-write, a label for every series that does not have it: cluster=prod-17 (repeatable)")
 	addHeader(cmd, &o.headers)
 	complete(cmd, "remote-write")
 	complete(cmd, "label", "cluster=", "instance=")
@@ -40,10 +43,12 @@ func (o *pushOptions) AddFlags(cmd *cobra.Command) {
 func (o *pushOptions) Validate() (err error) {
 	if o.url == "" {
 		if len(o.added)+len(o.headers) > 0 {
-			return usagef("plimsoll record SOURCE --remote-write http://prometheus:9090/api/v1/write --label cluster=prod-17", "--label and --header need --remote-write")
+			return usagef(
+				"plimsoll record SOURCE --remote-write http://prometheus:9090/api/v1/write --label cluster=prod-17", "--label and --header need --remote-write")
 		}
 		return nil
 	}
+
 	b := labels.NewBuilder(labels.EmptyLabels())
 	for _, l := range o.added {
 		name, value, ok := strings.Cut(l, "=")
@@ -52,6 +57,7 @@ func (o *pushOptions) Validate() (err error) {
 		}
 		b.Set(name, value)
 	}
+
 	o.opt.Labels = b.Labels()
 	o.opt.Header, err = parseHeaders(o.headers)
 	return err
@@ -108,18 +114,22 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
+
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {
 		return err
 	}
+
 	defer closeAll(inputs)
 	p, err := o.push.dial(ctx, &o.sourceOptions)
 	if err != nil {
 		return err
 	}
+
 	w := &countedWriter{Writer: p, sources: map[string]recording.Source{}}
 	var keep recording.Writer
 	closeKept := func() error { return nil }
+
 	if o.out != "" {
 		disk, err := recording.Create(o.out, recording.DiskOptions{})
 		if err != nil {
@@ -127,38 +137,48 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 		}
 		keep, closeKept = disk, disk.Close
 	}
+
 	err = o.pushAll(ctx, inputs, p, keep, w, t)
 	closed := p.Close()
 	interrupted := ctx.Err() != nil
 	if interrupted && w.samples > 0 && p.Sent()+w.pushed == 0 {
-		silent := &failure{code: exitFailure, err: fmt.Errorf("nothing was pushed: %s accepted nothing until the interruption", p.Name()), hint: "check its address, and its log"}
+		silent := &failure{code: exitFailure,
+			err:  fmt.Errorf("nothing was pushed: %s accepted nothing until the interruption", p.Name()),
+			hint: "check its address, and its log"}
 		return errors.Join(closeKept(), silent)
 	}
+
 	if interrupted {
 		closed = nil // what was in flight is lost; the user interrupted it
 		if errors.Is(err, context.Canceled) {
 			err = nil
 		}
 	}
+
 	if err == nil {
 		err = closed
 	}
+
 	if err = errors.Join(err, closeKept()); err != nil {
 		return err
 	}
+
 	stop()
 	return o.tellPushed(ctx, a, args, p, w, interrupted)
 }
 
 // pushAll pushes captures first, then live samples. Several servers and hosts get labels, as in a
 // recording of them: a receiver that has two series with the same labels keeps neither whole.
-func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recording.Pusher, keep recording.Writer, w *countedWriter, t *tally) error {
+func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recording.Pusher,
+	keep recording.Writer, w *countedWriter, t *tally) error {
 	l, err := o.labeller(ctx, inputs, t)
 	if err != nil {
 		return err
 	}
+
 	files, lives := make([]input, len(inputs)), make([]input, len(inputs)) // at the places of inputs
 	var past []recording.Reader
+
 	var pastInto []recording.Writer
 	for i, in := range inputs {
 		switch {
@@ -176,6 +196,7 @@ func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recordin
 			}
 		}
 	}
+
 	given := func(in input) bool { return in.Source != nil }
 	if slices.ContainsFunc(files, given) {
 		spool, err := o.spool(ctx, files, keep, l, t)
@@ -185,31 +206,38 @@ func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recordin
 		defer func() { _ = spool.remove() }()
 		past, pastInto = append(past, spool), append(pastInto, w)
 	}
+
 	if len(past) > 0 {
-		err := recording.Push(ctx, past, func(i int) recording.Writer { return pastInto[i] }, o.fromAt, o.toAt, func(done, total time.Duration) {
-			t.setCount("pushing", "minutes of samples", int(done.Minutes()), int(total.Minutes()))
-		})
+		err := recording.Push(ctx, past, func(i int) recording.Writer { return pastInto[i] }, o.fromAt, o.toAt,
+			func(done, total time.Duration) {
+				t.setCount("pushing", "minutes of samples", int(done.Minutes()), int(total.Minutes()))
+			})
 		if err != nil {
 			return err
 		}
 	}
+
 	if !slices.ContainsFunc(lives, given) {
 		return nil
 	}
+
 	t.setStage("", 0, 0)
 	if keep == nil {
 		w.Writer = live{p}
 		return o.readAll(ctx, lives, nil, t, labelled(l, w))
 	}
+
 	return o.pushBeside(ctx, lives, keep, l, w, t)
 }
 
 // pushBeside records live samples to disk, and pushes them without making the recording wait.
-func (o *recordOptions) pushBeside(ctx context.Context, lives []input, keep recording.Writer, l *diagnose.Labeller, w *countedWriter, t *tally) error {
+func (o *recordOptions) pushBeside(ctx context.Context, lives []input, keep recording.Writer,
+	l *diagnose.Labeller, w *countedWriter, t *tally) error {
 	steady, err := newSteadyPusher(ctx, &o.push, &o.sourceOptions)
 	if err != nil {
 		return err
 	}
+
 	q := newPushQueue(steady.ctx, steady)
 	w.Writer = both{keep, q}
 	err = o.readAll(ctx, lives, nil, t, labelled(l, w))
@@ -219,11 +247,14 @@ func (o *recordOptions) pushBeside(ctx context.Context, lives []input, keep reco
 	if ctx.Err() != nil {
 		limit = pushEnd // the user interrupted it
 	}
+
 	lost, why := q.end(limit)
 	w.pushed += steady.Sent()
 	if lost > 0 || why != nil {
-		err = errors.Join(err, &failure{code: exitFailure, err: fmt.Errorf("%d samples were not pushed: %w", lost, why), hint: o.out + " has all of them"})
+		err = errors.Join(err, &failure{code: exitFailure,
+			err: fmt.Errorf("%d samples were not pushed: %w", lost, why), hint: o.out + " has all of them"})
 	}
+
 	return err
 }
 
@@ -235,36 +266,43 @@ type spool struct {
 	dir string
 }
 
-func (o *recordOptions) spool(ctx context.Context, files []input, keep recording.Writer, l *diagnose.Labeller, t *tally) (*spool, error) {
+func (o *recordOptions) spool(ctx context.Context, files []input, keep recording.Writer, l *diagnose.Labeller,
+	t *tally) (*spool, error) {
 	dir, err := os.MkdirTemp("", "plimsoll-push-*")
 	if err != nil {
 		return nil, err
 	}
+
 	s := &spool{dir: dir}
 	disk, err := recording.Create(dir, recording.DiskOptions{})
 	if err == nil {
 		to := both{keep, disk}
 		err = errors.Join(o.readAll(ctx, files, nil, t, labelled(l, to)), disk.Close())
 	}
+
 	if err == nil {
 		s.Reader, err = recording.Open(dir)
 	}
+
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
+
 	return s, nil
 }
 
 func (s *spool) remove() error { return errors.Join(s.Close(), os.RemoveAll(s.dir)) }
 
-func (o *recordOptions) tellPushed(ctx context.Context, a *app, args []string, p *recording.Pusher, w *countedWriter, interrupted bool) error {
+func (o *recordOptions) tellPushed(ctx context.Context, a *app, args []string, p *recording.Pusher,
+	w *countedWriter, interrupted bool) error {
 	if w.samples == 0 {
 		if interrupted {
 			return context.Canceled
 		}
 		return o.nothing(ctx, a, args, "nothing was pushed")
 	}
-	r := &results.Pushed{RemoteWrite: p.Name(), Recording: o.out, Samples: p.Sent() + w.pushed, Interrupted: interrupted,
-		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
+	r := &results.Pushed{RemoteWrite: p.Name(), Recording: o.out, Samples: p.Sent() + w.pushed,
+		Interrupted: interrupted,
+		From:        time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
 	return a.showList(o.output, r, results.Push(r))
 }

@@ -144,8 +144,10 @@ func TestEveryExampleRuns(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("examples are a shell's, and there is none here")
 	}
+
 	w := newExampleWork(t)
 	a, _, _ := testApp()
+
 	drop, canDrop := withoutRoot()
 	for _, c := range documented(newRootCommand(a)) {
 		t.Run(strings.ReplaceAll(verb(c), " ", "-"), func(t *testing.T) {
@@ -182,19 +184,23 @@ func (w *exampleWork) documented(t *testing.T, dir, example, drop string) {
 	if want.slow && os.Getenv("CI_FULL") == "" {
 		t.Skipf("seconds of CPU, with CI_FULL=1: %s", example)
 	}
+
 	if _, tool, ok := strings.Cut(line, "| "); ok {
 		if _, err := exec.LookPath(strings.Fields(tool)[0]); err != nil {
 			t.Skipf("%v: %s", err, example)
 		}
 	}
+
 	for pattern, address := range map[string]string{
 		`http://prometheus:\d+/api/v1/write`: w.receiver, `http://(?:prometheus|thanos):\d+`: w.absent, `http://[\w.-]+:\d+/metrics`: w.exporter,
 	} {
 		line = regexp.MustCompile(pattern+`(\s|$)`).ReplaceAllString(line, address+"$1")
 	}
+
 	if strings.HasPrefix(example, "sudo ") {
 		line = drop + line
 	}
+
 	made := writes.FindAllStringSubmatch(line, -1)
 	for _, m := range made {
 		if !strings.Contains(line, "--diff") { // which compares with what is there
@@ -203,26 +209,33 @@ func (w *exampleWork) documented(t *testing.T, dir, example, drop string) {
 			}
 		}
 	}
+
 	received := w.received.Load()
 	r := w.run(t, dir, line)
 	t.Logf("exit code %d, %.1f s of CPU: %s", r.code, r.cpu.Seconds(), line)
+
 	if want.orFine && r.code == exitFine {
 		return
 	}
+
 	if r.code != want.code || !regexp.MustCompile(want.stderr).MatchString(r.stderr) {
 		t.Errorf("%s\nexit code %d, want %d; stderr (want %q):\n%.1500s", example, r.code, want.code, want.stderr, r.stderr)
 	}
+
 	if r.code != exitFine {
 		return
 	}
+
 	for _, m := range made {
 		if info, err := os.Stat(filepath.Join(dir, m[1])); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %s was not made, or is empty (%v)", example, m[1], err)
 		}
 	}
+
 	if strings.Contains(line, w.receiver) && w.received.Load() == received {
 		t.Errorf("%s: nothing was pushed", example)
 	}
+
 	if r.stdout == "" && want.stderr == "" && len(made) == 0 && !strings.Contains(line, w.receiver) {
 		t.Errorf("%s: prints nothing", example)
 	}

@@ -43,12 +43,15 @@ func newExampleWork(t *testing.T) *exampleWork {
 			t.Fatal(err)
 		}
 	}
+
 	write := func(name, text string) {
 		t.Helper()
 		must(os.WriteFile(filepath.Join(w.shared, name), []byte(text), 0o600))
 	}
+
 	must(os.CopyFS(filepath.Join(w.shared, "examples/scenarios"), os.DirFS("../../examples/scenarios")))
 	must(os.CopyFS(filepath.Join(w.shared, "examples/lab"), os.DirFS("../../examples/lab")))
+
 	for _, name := range []string{"lab-etcd.yaml", "lab-postgres.yaml", "lab-wiredtiger.yaml", "telemetry.yaml"} {
 		text, err := os.ReadFile(filepath.Join("../../examples/scenarios", name))
 		must(err)
@@ -60,13 +63,16 @@ func newExampleWork(t *testing.T) *exampleWork {
 			write("examples/scenarios/telemetry.yaml", string(short))
 		}
 	}
+
 	write("gp3.yaml", "type: gp3\nsize: 100GiB\niops: 3000\n")
 	write("site.yaml", "members:\n  - {data: /nonexistent/db, volumes: {journal: /nonexistent/journal}, unit: mongod}\n")
 	write("web.yml", "http_server_config: {http2: false}\n")
 	write("iostat.log", cappedVolume(3, 15))
+
 	for _, name := range []string{"db-1.prom", "db-2.prom"} {
 		write(name, exporterPage(name))
 	}
+
 	for archive, names := range map[string][]string{"emit.txtar": {"mongo.yaml"}, "catalog_import.txtar": {"types.json", "prices.csv"}} {
 		a, err := txtar.ParseFile(filepath.Join("testdata/script", archive))
 		must(err)
@@ -78,6 +84,7 @@ func newExampleWork(t *testing.T) *exampleWork {
 			}
 		}
 	}
+
 	f, err := pack().Script("disk/iops-capped")
 	must(err)
 	script, err := io.ReadAll(f)
@@ -85,6 +92,7 @@ func newExampleWork(t *testing.T) *exampleWork {
 	must(f.Close())
 	write("disk-iops-capped.test", string(script))
 	w.programs(t)
+
 	for _, line := range []string{
 		"plimsoll simulate my-scenario.yaml --set run.duration=20min --record before",
 		"plimsoll simulate my-scenario.yaml --seed 2 --set 'volumes.journal={type: gp3, size: 10GiB}' --record after",
@@ -94,9 +102,11 @@ func newExampleWork(t *testing.T) *exampleWork {
 			t.Fatalf("%s: exit code %d\n%s", line, r.code, r.stderr)
 		}
 	}
+
 	for _, name := range []string{"incident", "diagnostic.data"} {
 		must(os.CopyFS(filepath.Join(w.shared, name), os.DirFS(filepath.Join(w.shared, "before"))))
 	}
+
 	return w
 }
 
@@ -122,6 +132,7 @@ func (w *exampleWork) programs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	types := filepath.Join(w.shared, "types.json")
 	prices := filepath.Join(w.shared, "prices.json")
 	write(w.shared, "prices.json", examplePrices)
@@ -146,6 +157,7 @@ func (w *exampleWork) serve(t *testing.T) {
 		}
 		fmt.Fprintf(rw, "etcd_disk_wal_fsync_duration_seconds_sum %f\netcd_disk_wal_fsync_duration_seconds_count %d\n", float64(n)/10, 100*n)
 	}))
+
 	t.Cleanup(exporter.Close)
 	w.received = new(atomic.Int64)
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
@@ -157,6 +169,7 @@ func (w *exampleWork) serve(t *testing.T) {
 		w.received.Add(size)
 		rw.WriteHeader(http.StatusNoContent)
 	}))
+
 	t.Cleanup(receiver.Close)
 	w.exporter, w.receiver, w.absent = exporter.URL+"/metrics", receiver.URL+"/api/v1/write", "http://127.0.0.1:1"
 }
@@ -168,11 +181,13 @@ func (w *exampleWork) fill(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, e := range entries {
 		if err := os.Symlink(filepath.Join(w.shared, e.Name()), filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrExist) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, name := range []string{"data", "mnt"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
@@ -197,16 +212,20 @@ func (w *exampleWork) run(t *testing.T, dir, line string) ran {
 	ctx, cancel := context.WithTimeout(context.Background(), stuckAfter)
 	defer cancel()
 	var stdout, stderr safeBuffer
+
 	watches := strings.HasPrefix(line, "plimsoll watch")
 	if watches {
 		line = "exec " + line // signals are for it, not for the shell
 	}
+
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir, cmd.WaitDelay, cmd.Stdout, cmd.Stderr = dir, time.Second, &stdout, &stderr
 	cmd.Env = append(w.env, "HOME="+dir, "PLIMSOLL_CATALOG="+filepath.Join(dir, "catalog.json"))
+
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
+
 	ended := make(chan struct{})
 	var ending sync.WaitGroup
 	if watches {
@@ -216,13 +235,16 @@ func (w *exampleWork) run(t *testing.T, dir, line string) ran {
 			}
 		})
 	}
+
 	err := cmd.Wait()
 	close(ended)
 	ending.Wait()
+
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s: %v", line, err)
 	}
+
 	p := cmd.ProcessState
 	return ran{code: p.ExitCode(), stdout: stdout.String(), stderr: stderr.String(), cpu: p.UserTime() + p.SystemTime()}
 }

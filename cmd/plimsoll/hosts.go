@@ -44,6 +44,7 @@ func (h hostNames) of(inputs []input) map[string]string {
 			}
 		}
 	}
+
 	return out
 }
 

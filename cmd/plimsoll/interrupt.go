@@ -28,5 +28,6 @@ func partial(ctx context.Context, what string) error {
 	if !interrupted(ctx) {
 		return ctx.Err()
 	}
-	return &failure{code: exitInterrupted, err: errors.New("interrupted; " + what + " what was sampled until then")}
+	return &failure{code: exitInterrupted,
+		err: errors.New("interrupted; " + what + " what was sampled until then")}
 }

@@ -45,15 +45,19 @@ func killed(t *testing.T, after time.Duration, args ...string) string {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = time.Second // a detached child may hold the output
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	kill := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	_ = cmd.Wait()
+
 	if text := out.String(); strings.Contains(text, "panic:") || strings.Contains(text, "goroutine ") {
 		t.Errorf("%v: %s", args, text)
 	}
+
 	return out.String()
 }
 
@@ -92,6 +96,7 @@ func temporaries(t *testing.T, dir string) (out []string) {
 func TestKilledWhileRecording(t *testing.T) {
 	page := httptest.NewServer(metricsPage())
 	defer page.Close()
+
 	url := page.URL + "/metrics"
 	for name, args := range map[string][]string{
 		"record": {"record", url, "--period", "100ms", "--out"},
@@ -103,30 +108,37 @@ func TestKilledWhileRecording(t *testing.T) {
 			if err := os.WriteFile(beside, []byte("mine"), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			before := 0
 			for range kills() {
 				out := killed(t, after(), append(slices.Clone(args), dir)...)
 				if _, err := os.Stat(filepath.Join(dir, "recording.json")); err != nil {
 					continue // killed before there was one
 				}
+
 				code, text := finished(t, "diagnose", dir)
 				if code != exitFine && !(code == exitFailure && before == 0) {
 					t.Errorf("diagnosed with %d: %s\nthe killed one: %s", code, text, out)
 				}
+
 				if code == exitFine {
 					before++
 				}
+
 				if strings.Contains(text, "damaged") {
 					t.Errorf("half-written: %s", text)
 				}
 			}
+
 			// A run to its end leaves no temporary files, of itself or of the killed ones.
 			if code, text := finished(t, "record", url, "--period", "100ms", "--for", "1s", "--out", dir); code != exitFine {
 				t.Fatalf("recorded again: %d: %s", code, text)
 			}
+
 			if left := temporaries(t, parent); len(left) > 0 {
 				t.Errorf("left over: %q", left)
 			}
+
 			if text, err := os.ReadFile(beside); err != nil || string(text) != "mine" {
 				t.Errorf("the file beside it is %q, %v", text, err)
 			}
@@ -161,13 +173,16 @@ func daemonRuns(t *testing.T) bool {
 	if err == nil {
 		program, err = filepath.EvalSymlinks(program)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	processes, err := filepath.Glob("/proc/[0-9]*/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, exe := range processes {
 		of, err := os.Readlink(exe)
 		args, _ := os.ReadFile(filepath.Join(filepath.Dir(exe), "cmdline")) // it may have ended
@@ -175,6 +190,7 @@ func daemonRuns(t *testing.T) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -186,20 +202,25 @@ func TestKilledLab(t *testing.T) {
 	if err := blockdev.Available(); err != nil {
 		t.Skip(err)
 	}
+
 	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
 		t.Skip("mkfs.ext4 is not installed")
 	}
+
 	parent, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir, file := filepath.Join(parent, "volume"), filepath.Join(parent, "one.yaml")
 	text := "plimsoll: 1\nname: " + labScenario + "\nvolumes: {data: {type: gp3, size: 1GiB}}\nengine: {wiredtiger: {cache: 1GB}}\nworkload: {preset: telemetry, keys: {count: 1000}}\n"
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+
 	defer unmountBelow(t, parent)
 	start := []string{"lab", "mount", file, dir, "--filesystem", "ext4"}
+
 	after := chances(t, 1500*time.Millisecond)
 	for n := range kills() {
 		switch n % 3 {
@@ -219,6 +240,7 @@ func TestKilledLab(t *testing.T) {
 			}
 			killed(t, after()/5, "lab", "umount", dir)
 		}
+
 		if s := labState(t, dir); s != nil {
 			if n%3 != 2 { // else it may be about to go
 				if err := os.WriteFile(filepath.Join(dir, "file"), []byte("works"), 0o600); err != nil {
@@ -229,21 +251,26 @@ func TestKilledLab(t *testing.T) {
 				t.Errorf("unmounted with %d: %s", code, text)
 			}
 		}
+
 		if code, text := finished(t, "lab", "status", dir); strings.Contains(text, "cannot be removed") {
 			t.Errorf("status %d: %s", code, text)
 		}
+
 		if err := mount.Free(dir); err != nil {
 			t.Errorf("round %d: %v", n, err)
 		}
+
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("the folder is %v, %v", info, err)
 		}
+
 		states, err := mount.States()
 		for _, s := range states {
 			if s.About == labScenario {
 				t.Errorf("round %d: a state is left: %+v, %v", n, s, err)
 			}
 		}
+
 		if t.Failed() {
 			return
 		}

@@ -24,7 +24,9 @@ func newLabCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lab",
 	}
-	cmd.AddCommand(newLabMountCommand(a), newLabUmountCommand(a), newLabStatusCommand(a), newLabSetCommand(a), newLabExecCommand(a), newLabRunCommand(a), newLabCheckPerfCommand(a), newLabTableCommand(a), newLabBucketsCommand(a), newLabServeCommand(a))
+	cmd.AddCommand(newLabMountCommand(a), newLabUmountCommand(a), newLabStatusCommand(a), newLabSetCommand(a),
+		newLabExecCommand(a), newLabRunCommand(a), newLabCheckPerfCommand(a), newLabTableCommand(a),
+		newLabBucketsCommand(a), newLabServeCommand(a))
 	return cmd
 }
 
@@ -62,10 +64,13 @@ func (o *labOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.images, "images", "", "store the images as files in this folder instead of in memory")
 	addChoice(cmd, &o.filesystem, "filesystem", "", "override the scenario's file system", "ext4", "xfs")
 	complete(cmd, "set")
+
 	if err := cmd.MarkFlagDirname("images"); err != nil {
 		panic(err) // the flag was just added
 	}
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string,
+		cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
@@ -78,49 +83,62 @@ func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
 	if err := a.useCatalog(); err != nil {
 		return nil, err
 	}
+
 	f, err := language().Open(file)
 	if err != nil {
 		return nil, err
 	}
+
 	sc, err := f.ParseVolumes(o.sets)
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
-		return nil, &failure{code: exitUsage, err: fmt.Errorf("these volumes cannot be mounted:\n%w", err), hint: problems.Hint()}
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("these volumes cannot be mounted:\n%w", err),
+			hint: problems.Hint()}
 	}
+
 	if err != nil {
 		return nil, err
 	}
 	if sc.MemberCount() > 1 {
-		return nil, usagef("use lab run, which gives each member its own machine", "%s describes %d machines, but only one can be mounted", file, sc.MemberCount())
+		return nil, usagef("use lab run, which gives each member its own machine",
+			"%s describes %d machines, but only one can be mounted", file, sc.MemberCount())
 	}
+
 	for _, w := range sc.Warnings {
 		fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", printable(w.String()))
 	}
+
 	return f, nil
 }
 
 // start mounts what a file describes; dir "" means a new folder.
-func (o *labOptions) start(ctx context.Context, a *app, file string, f *scenario.File, dir string, detached bool) (*mount.Machine, *mount.Status, error) {
+func (o *labOptions) start(ctx context.Context, a *app, file string, f *scenario.File, dir string,
+	detached bool) (*mount.Machine, *mount.Status, error) {
 	t := &tally{}
 	t.setStage("creating volumes and file systems", 0, 0)
 	stop := a.meter(t).show()
 	defer stop()
+
 	m, err := mount.Start(ctx, mount.Options{
-		File: file, Text: f.Text(), Sets: o.sets, FileSystem: o.filesystem.value, Dir: dir, Images: o.images, Detached: detached,
-		Log: func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) },
+		File: file, Text: f.Text(), Sets: o.sets, FileSystem: o.filesystem.value, Dir: dir, Images: o.images,
+		Detached: detached,
+		Log:      func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) },
 	})
 	if err != nil {
 		return nil, nil, err
 	}
+
 	s, err := m.Status(ctx)
 	if err != nil {
 		return nil, nil, errors.Join(err, m.Close(context.WithoutCancel(ctx), true))
 	}
+
 	for _, v := range s.Volumes {
 		if w := tooFast(&v); w != "" {
 			fmt.Fprintf(a.stderr, "plimsoll: warning: volume %s: %s\n", v.Name, w)
 		}
 	}
+
 	return m, s, nil
 }
 
@@ -135,29 +153,37 @@ func newLabMountCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			if err := a.pageGoesSomewhere(output); err != nil {
 				return err
 			}
+
 			if err := ready(a); err != nil {
 				return err
 			}
+
 			dir, err := realPath(args[1])
 			if err != nil {
 				return usagef("mkdir -p "+args[1], "the mount point: %w", err)
 			}
+
 			if err := mount.Free(dir); err != nil {
 				return usagef("name an empty folder", "%w", err)
 			}
+
 			_, s, err := o.start(cmd.Context(), a, args[0], f, dir, true)
 			if taken := mount.Free(dir); err != nil && taken != nil { // meanwhile, by another
 				return usagef("name an empty folder", "%w", taken)
 			}
+
 			if err != nil {
 				return err
 			}
+
 			return a.showList(output, s, results.LabStatus(s))
 		},
 	}
+
 	o.AddFlags(cmd)
 	addFormat(cmd, &output)
 	return cmd
@@ -170,19 +196,23 @@ func mounted(dir string) (*mount.Machine, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+
 	at, err := realPath(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		at, err = filepath.Abs(dir) // it may be hidden by another mount
 	}
+
 	if err != nil {
 		return nil, "", usagef("plimsoll lab status lists what is mounted", "%w", err)
 	}
+
 	var known []string
 	for _, s := range states {
 		for _, v := range s.Volumes {
 			if v.Dir == "" {
 				continue // being created
 			}
+
 			known = append(known, v.Dir)
 			if v.Dir == at || filepath.Dir(v.Dir) == at {
 				m, err := mount.Attach(s)
@@ -194,9 +224,12 @@ func mounted(dir string) (*mount.Machine, string, error) {
 			}
 		}
 	}
+
 	if len(known) == 0 {
-		return nil, "", usagef("plimsoll lab mount VOLUME.yaml DIR mounts one", "%s is not a volume of plimsoll: none is mounted", dir)
+		return nil, "", usagef("plimsoll lab mount VOLUME.yaml DIR mounts one",
+			"%s is not a volume of plimsoll: none is mounted", dir)
 	}
+
 	return nil, "", usagef("mounted are: "+strings.Join(known, ", "), "%s is not a volume of plimsoll", dir)
 }
 
@@ -232,6 +265,7 @@ func newLabUmountCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
+
 	cmd.Flags().BoolVar(&force, "force", false, "unmount even if it is in use")
 	return cmd
 }
@@ -254,26 +288,32 @@ func newLabSetCommand(a *app) *cobra.Command {
 			if err := a.pageGoesSomewhere(output); err != nil {
 				return err
 			}
+
 			if err := ready(a); err != nil {
 				return err
 			}
+
 			m, name, err := mounted(args[0])
 			if err != nil {
 				return err
 			}
+
 			sets := make([]string, len(args)-1)
 			for i, s := range args[1:] {
 				if sets[i], err = labSet(name, s); err != nil {
 					return err
 				}
 			}
+
 			status, err := m.Set(cmd.Context(), sets)
 			if err != nil {
 				return usagef("nothing was changed; lab status shows the current limits", "%w", err)
 			}
+
 			return a.showList(output, status, results.LabStatus(status))
 		},
 	}
+
 	addFormat(cmd, &output)
 	return cmd
 }
@@ -289,7 +329,8 @@ func labSet(name, set string) (string, error) {
 	case key == "instance":
 		return "host." + set, nil
 	case name == "":
-		return "", usagef("write volumes.NAME."+set+", or name the folder of one volume", "%s: for which volume?", set)
+		return "", usagef("write volumes.NAME."+set+", or name the folder of one volume",
+			"%s: for which volume?", set)
 	}
 	return "volumes." + name + "." + set, nil
 }

@@ -33,17 +33,22 @@ func newLabBucketsCommand(a *app) *cobra.Command {
 		Args: needArgs(0, 0, "choose buckets with --entries"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
 	}
+
 	d := bucketBench().Defaults()
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
-	f.IntSliceVar(&o.entries, "entries", d.Entries, "readings in a full document, one value per granularity: 12 make a minute")
+	f.IntSliceVar(&o.entries, "entries",
+		d.Entries, "readings in a full document, one value per granularity: 12 make a minute")
 	f.IntVar(&o.sensors, "sensors", d.Sensors, "number of documents to push to")
-	f.DurationVar(&o.sustained, "sustained", d.Sustained.Std(), "how long 32 writers push, to measure pushes per second")
+	f.DurationVar(&o.sustained, "sustained",
+		d.Sustained.Std(), "how long 32 writers push, to measure pushes per second")
 	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (repeatable)")
 	f.BoolVar(&o.verbose, "verbose", false, "show the engine's output on stderr")
+
 	for _, name := range []string{"entries", "sensors", "sustained", "set"} {
 		complete(cmd, name)
 	}
+
 	return cmd
 }
 
@@ -51,28 +56,35 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
+
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
+
 	t := &tally{}
 	cfg := lab.Buckets{
 		Language: language(),
 		Entries:  o.entries, Sensors: o.sensors, Sustained: units.Duration(o.sustained), Sets: o.sets,
 		Progress: t.setStage,
 	}
+
 	if o.verbose {
 		cfg.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }
 	}
+
 	bench := bucketBench()
 	if err := bench.Check(&cfg).Err(); err != nil {
 		return usagef("", "lab buckets: %w", err)
 	}
+
 	if err := sweep(a); err != nil {
 		return err
 	}
+
 	stop := a.meter(t).show()
 	r, err := bench.Measure(ctx, cfg)
 	stop()
+
 	var wrong diagnostics.List
 	switch {
 	case errors.As(err, &wrong):
@@ -80,6 +92,7 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	case err != nil:
 		return asProblem(err)
 	}
+
 	return a.show(o.output, r.JSON, r.Document)
 }
 

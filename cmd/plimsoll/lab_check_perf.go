@@ -41,6 +41,7 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 			return o.Run(cmd.Context(), a)
 		},
 	}
+
 	product, example := checked()
 	o.existing.AddFlags(cmd, "the "+product+" to check, for example "+example+"; separate hosts with commas")
 	addFormat(cmd, &o.output)
@@ -49,9 +50,11 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.DurationVar(&o.duration, "duration", time.Minute, "how long to run; the engine's own tool takes a minute")
 	f.Uint64Var(&o.seed, "seed", 1, "the random seed")
+
 	for _, name := range []string{"duration", "seed"} {
 		complete(cmd, name)
 	}
+
 	return cmd
 }
 
@@ -71,49 +74,64 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
+
 	address, err := o.existing.address(a)
 	if err != nil {
 		return err
 	}
+
 	e := checkable(address.Engine())
 	if e == nil {
 		product, example := checked()
-		return usagef("for example --server "+example, "lab check-perf is for %s, and --server is %s", product, address)
+		return usagef("for example --server "+example, "lab check-perf is for %s, and --server is %s",
+			product, address)
 	}
+
 	t := &tally{}
-	load := existing.PerfLoad{Name: o.load.value, Duration: o.duration, Seed: random.Seed(o.seed), Progress: func(done, all time.Duration, rate units.Frequency, p99 units.Duration) {
-		t.setStage(fmt.Sprintf("putting, %s/s, p99 %s so far: second", units.Number(float64(rate)), units.Seconds(p99.Std().Seconds())),
-			int(min(done, all)/time.Second), int(all/time.Second))
-	}}
-	check, err := e.NewPerfCheck(existing.Options{Address: address, Name: o.existing.name, TLS: o.existing.tls, Keep: o.existing.keep}, load)
+	load := existing.PerfLoad{Name: o.load.value, Duration: o.duration, Seed: random.Seed(o.seed),
+		Progress: func(done, all time.Duration, rate units.Frequency, p99 units.Duration) {
+			t.setStage(fmt.Sprintf("putting, %s/s, p99 %s so far: second", units.Number(float64(rate)),
+				units.Seconds(p99.Std().Seconds())),
+				int(min(done, all)/time.Second), int(all/time.Second))
+		}}
+
+	check, err := e.NewPerfCheck(existing.Options{Address: address, Name: o.existing.name, TLS: o.existing.tls,
+		Keep: o.existing.keep}, load)
 	if err != nil {
 		return usagef(addresses().Wanted(), "--server: %w", err)
 	}
+
 	in, err := check.Inspect(ctx)
 	if err != nil {
 		return fmt.Errorf("--server %s: %w", address, err)
 	}
+
 	if err := o.existing.ask(ctx, a, in); err != nil {
 		return err
 	}
+
 	stop := a.meter(t).show()
 	r, err := check.Run(ctx)
 	stop()
+
 	if err != nil {
 		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) || ctx.Err() == nil {
 			return err
 		}
-		if text := strings.TrimPrefix(err.Error(), ctx.Err().Error()); strings.TrimSpace(text) != "" { // reports what could not be removed
+		// reports what could not be removed
+		if text := strings.TrimPrefix(err.Error(), ctx.Err().Error()); strings.TrimSpace(text) != "" {
 			fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(strings.TrimSpace(text)))
 		}
 		return context.Canceled
 	}
+
 	if err := a.show(o.output, r.JSON, r.Document); err != nil {
 		return err
 	}
 	if !r.Met {
 		return &failure{code: exitFindings, err: errors.New("a criterion was not met")}
 	}
+
 	return nil
 }
 

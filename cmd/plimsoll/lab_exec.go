@@ -26,7 +26,8 @@ func newLabExecCommand(a *app) *cobra.Command {
 		Use: "exec VOLUME.yaml -- COMMAND [ARGUMENT...]",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-				return usagef("plimsoll lab exec VOLUME.yaml -- COMMAND {}", "lab exec: want a volume's file, then -- and a command")
+				return usagef(
+					"plimsoll lab exec VOLUME.yaml -- COMMAND {}", "lab exec: want a volume's file, then -- and a command")
 			}
 			return nil
 		},
@@ -41,27 +42,35 @@ func (o *labOptions) exec(ctx context.Context, a *app, file string, command []st
 	if err != nil {
 		return usagef("", "lab exec: %w", err)
 	}
+
 	f, err := o.read(a, file)
 	if err != nil {
 		return err
 	}
+
 	if err := ready(a); err != nil {
 		return err
 	}
+
 	m, s, err := o.start(ctx, a, file, f, "", false)
 	if err != nil {
 		return err
 	}
+
 	err = runOn(m, path, command, foreground())
 	end := context.WithoutCancel(ctx)
 	if now, e := m.Status(end); e == nil {
 		s = now
 	}
+
 	for _, v := range s.Volumes {
 		if v.Saturated {
-			fmt.Fprintf(a.stderr, "plimsoll: warning: volume %s was slower than specified: the emulator was saturated (%s)\n", v.Name, results.Lateness(&v))
+			fmt.Fprintf(
+				a.stderr, "plimsoll: warning: volume %s was slower than specified: the emulator was saturated (%s)\n",
+				v.Name, results.Lateness(&v))
 		}
 	}
+
 	return errors.Join(err, m.Close(end, true))
 }
 
@@ -88,25 +97,32 @@ func runOn(m *mount.Machine, path string, command []string, foreground bool) err
 		replace = append(replace, "{"+name+"}", dir)
 		env = append(env, "PLIMSOLL_VOLUME_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"="+dir)
 	}
+
 	args := make([]string, len(command)-1)
 	for i, arg := range command[1:] {
 		args[i] = strings.NewReplacer(replace...).Replace(arg)
 	}
+
 	c := exec.Command(path, args...)
 	c.Stdin, c.Stdout, c.Stderr, c.Env = os.Stdin, os.Stdout, os.Stderr, env
+
 	// It dies with this process, however that ends: otherwise it would keep the volumes mounted.
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+
 	// The kernel sends the signal when the thread that started it dies, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(signals)
+
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("lab exec: %w", err)
 	}
+
 	done := make(chan error, 1)
 	go func() { done <- c.Wait() }()
+
 	for {
 		select {
 		case s := <-signals:

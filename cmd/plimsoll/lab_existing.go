@@ -49,18 +49,22 @@ func (o *serverOptions) AddFlags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
 	files := withFiles(addresses())
 	f.StringVar(&o.server, "server", "", what)
-	f.StringVar(&o.name, "database", "", "with --server: the name of the database or prefix to create ("+existing.NamePrefix+"...; default: random)")
+	f.StringVar(&o.name, "database", "", "with --server: the name of the database or prefix to create ("+
+		existing.NamePrefix+"...; default: random)")
 	f.StringVar(&o.tls.CACert, "cacert", "", "with an "+files+": the CA certificate")
 	f.StringVar(&o.tls.Cert, "cert", "", "with an "+files+": the client's certificate")
 	f.StringVar(&o.tls.Key, "key", "", "with an "+files+": the client certificate's key")
 	f.BoolVar(&o.keep, "keep", false, "with --server: keep what was created")
 	f.BoolVarP(&o.yes, "yes", "y", false, "with --server: do not ask before writing")
+
 	var schemes []string
 	for _, k := range addresses() {
 		schemes = append(schemes, k.Schemes[0]+"://")
 	}
+
 	complete(cmd, "server", schemes...)
 	complete(cmd, "database", existing.NamePrefix)
+
 	for _, name := range []string{"cacert", "cert", "key"} {
 		if err := cmd.MarkFlagFilename(name); err != nil {
 			panic(err) // the flag was just added
@@ -74,16 +78,19 @@ func (o *serverOptions) Validate(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("server") && o.server == "" {
 		return usagef(wanted, "--server is empty")
 	}
+
 	for _, name := range []string{"database", "cacert", "cert", "key", "keep", "yes"} {
 		if o.server == "" && cmd.Flags().Changed(name) {
 			return usagef(wanted, "--%s needs --server", name)
 		}
 	}
+
 	if o.name != "" {
 		if err := existing.CheckName(o.name); err != nil {
 			return usagef("leave it out to use a unique name", "--database: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -94,6 +101,7 @@ func (o *serverOptions) address(a *app) (*existing.Address, error) {
 	if err != nil {
 		return nil, usagef(kinds.Wanted(), "--server: %w", err)
 	}
+
 	if !address.Kind().Files && o.tls != (existing.Files{}) {
 		var others []string
 		for _, k := range kinds {
@@ -101,18 +109,22 @@ func (o *serverOptions) address(a *app) (*existing.Address, error) {
 				others = append(others, k.Parameters+" ("+k.Product+")")
 			}
 		}
-		return nil, usagef("the address contains them: "+strings.Join(others, ", "), "--cacert, --cert and --key are for %s", withFiles(kinds))
+		return nil, usagef("the address contains them: "+strings.Join(others, ", "),
+			"--cacert, --cert and --key are for %s", withFiles(kinds))
 	}
+
 	if o.name == "" {
 		o.name = existing.NewName()
 	}
+
 	return address, nil
 }
 
 // existing prepares the existing server at an address for a scenario's engine.
 func (o *serverOptions) existing(address *existing.Address, sc *scenario.Scenario) (existing.Server, error) {
 	if sc.Engine.Name() != address.Engine() {
-		return nil, usagef("name a server of that engine, or another scenario", "the scenario's engine is %s, and --server is %s", sc.Engine.Name(), address)
+		return nil, usagef("name a server of that engine, or another scenario",
+			"the scenario's engine is %s, and --server is %s", sc.Engine.Name(), address)
 	}
 	e, err := engine.Find(engines.All().Existing(), address.Engine(), "use an existing server")
 	if err != nil {
@@ -131,22 +143,28 @@ func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) er
 	for _, note := range in.Inspection.Notes {
 		fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(note))
 	}
+
 	if in.Inspection.Remove != "" && !o.keep {
-		fmt.Fprintf(a.stderr, "plimsoll: if this process is killed, clean up with: %s\n", printable(in.Inspection.Remove))
+		fmt.Fprintf(a.stderr, "plimsoll: if this process is killed, clean up with: %s\n",
+			printable(in.Inspection.Remove))
 	}
+
 	if o.yes {
 		fmt.Fprintf(a.stderr, "plimsoll: %s\n", plan)
 		return nil
 	}
+
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return usagef("--yes confirms in advance", "this %s, and there is no terminal for the confirmation", plan)
 	}
+
 	fmt.Fprintf(a.stderr, "plimsoll: %s; continue? [y/N] ", plan)
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(io.LimitReader(os.Stdin, 100)).ReadString('\n')
 		answer <- strings.ToLower(strings.TrimSpace(line))
 	}()
+
 	select {
 	case word := <-answer:
 		if word == "y" || word == "yes" {
@@ -165,21 +183,28 @@ func (o *serverOptions) prepare(ctx context.Context, a *app, sc *scenario.Scenar
 	if err != nil {
 		return err
 	}
+
 	server, err := o.existing(address, sc)
 	if err != nil {
 		return err
 	}
+
 	seen, err := server.Inspect(ctx, sc)
 	if err != nil {
 		return fmt.Errorf("--server %s: %w", address, err)
 	}
+
 	in := existing.IntentOf(address, o.name, sc, seen)
 	in.Keep = o.keep
 	if err := o.ask(ctx, a, in); err != nil {
 		return err
 	}
-	opt.Existing = &run.Existing{Address: address.String(), Database: in.What(), Kept: o.keep, Local: address.Local()}
+
+	opt.Existing = &run.Existing{Address: address.String(), Database: in.What(), Kept: o.keep,
+		Local: address.Local()}
 	opt.Server = func(*scenario.Scenario) (lab.Server, error) { return server, nil }
-	opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) } // for example what could not be removed
+
+	// for example what could not be removed
+	opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }
 	return nil
 }

@@ -43,17 +43,20 @@ func newLabRunCommand(a *app) *cobra.Command {
 		Use:  "run SCENARIO",
 		Args: needArgs(1, 1, "a scenario's file, such as one of examples/scenarios/lab-*.yaml"),
 	}
+
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.Validate(cmd); err != nil {
 			return err
 		}
 		if strings.Contains(args[0], "://") { // the parser's error would repeat it, including its password
-			return usagef("plimsoll lab run SCENARIO.yaml --server ADDRESS", "lab run: SCENARIO is a file; give an address with --server")
+			return usagef(
+				"plimsoll lab run SCENARIO.yaml --server ADDRESS", "lab run: SCENARIO is a file; give an address with --server")
 		}
 		o.given = asGiven(cmd, args)
 		return o.Run(cmd.Context(), a, args[0])
 	}
+
 	return cmd
 }
 
@@ -64,16 +67,20 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Uint64Var(&o.seed, "seed", 0, "override the scenario's random seed")
 	f.StringVar(&o.record, "record", "", "write a recording of the measured period into this folder")
-	f.IntVar(&o.powerLoss, "power-loss", 0, "cut the power this many times, and verify that acknowledged writes survive")
+	f.IntVar(&o.powerLoss, "power-loss",
+		0, "cut the power this many times, and verify that acknowledged writes survive")
 	o.programs = addPrograms(cmd)
 	f.BoolVar(&o.model, "compare-model", true, "also simulate the scenario, and report the model's error")
 	f.BoolVar(&o.series, "series", false, "with -o json: include time series")
 	f.BoolVar(&o.verbose, "verbose", false, "show the output of the engine's processes on stderr")
 	o.layout.AddFlags(cmd)
-	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
+	addChoice(cmd,
+		&o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
+
 	for _, name := range []string{"seed", "power-loss"} {
 		complete(cmd, name)
 	}
+
 	if err := cmd.MarkFlagDirname("record"); err != nil {
 		panic(err) // the flag was just added
 	}
@@ -83,18 +90,24 @@ func (o *labRunOptions) Validate(cmd *cobra.Command) error {
 	if o.powerLoss < 0 || o.powerLoss > powerLossesMax {
 		return usagef("each takes some seconds", "--power-loss %d: want 0 to %d", o.powerLoss, powerLossesMax)
 	}
+
 	if err := o.existing.Validate(cmd); err != nil {
 		return err
 	}
+
 	others := []string{"power-loss", "filesystem", "images"}
 	for _, p := range o.programs {
 		others = append(others, p.Flag)
 	}
+
 	for _, name := range others {
 		if o.existing.server != "" && cmd.Flags().Changed(name) {
-			return usagef("leave one of them out", "--%s and --server: the server runs on its own machine; the lab does not control its power or volumes", name)
+			return usagef("leave one of them out",
+				"--%s and --server: the server runs on its own machine; the lab does not control its power or volumes",
+				name)
 		}
 	}
+
 	o.sets = o.lab.sets
 	return o.simulateOptions.Validate(cmd)
 }
@@ -105,21 +118,25 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, p := range o.programs {
 		if err := p.check(variants[0].sc); err != nil {
 			return err
 		}
 	}
+
 	warn(a, variants)
 	if o.existing.server == "" {
 		if err := sweep(a); err != nil {
 			return err
 		}
 	}
+
 	r, err := o.measure(ctx, a, path, variants[0])
 	if err != nil {
 		return err
 	}
+
 	if o.output.value == "json" {
 		err = writeJSON(a, r)
 	} else {
@@ -127,12 +144,15 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 		origin.Command = o.given
 		err = a.write(results.LabRunOf(r, origin), o.output, o.textOptions(a))
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if p := r.PowerLoss; p != nil && !p.Held() {
 		return &failure{code: exitFindings, err: errors.New("acknowledged writes were lost after a power loss")}
 	}
+
 	return o.verdict([]*simulate.Result{r.Result})
 }
 
@@ -142,26 +162,32 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 	if err != nil {
 		return nil, err
 	}
+
 	t := &tally{}
 	opt := run.Options{
-		Engines: engines.All().Labs(), File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value, Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
+		Engines: engines.All().Labs(), File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value,
+		Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
 		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { tellLab(t, p) },
 	}
+
 	for _, p := range o.programs {
 		if p.path != "" {
 			opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return p.New(p.path, sc) }
 		}
 	}
+
 	if o.existing.server != "" {
 		if err := o.existing.prepare(ctx, a, v.sc, &opt); err != nil {
 			return nil, err
 		}
 	}
+
 	stop := a.meter(t).show()
 	defer stop()
 	if o.verbose {
 		opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }
 	}
+
 	var kept *simulatedRecording
 	if o.record != "" {
 		if kept, err = createRecording(o.record); err != nil {
@@ -169,10 +195,12 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 		}
 		opt.Record = kept.disk
 	}
+
 	r, err := run.Run(ctx, v.sc, opt)
 	if kept != nil {
 		err = kept.close(err)
 	}
+
 	return r, asProblem(err)
 }
 

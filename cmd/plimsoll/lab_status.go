@@ -28,30 +28,37 @@ func newLabStatusCommand(a *app) *cobra.Command {
 			if err := blockdev.Available(); err != nil {
 				return err
 			}
+
 			left := leftBehind(a)
 			var machines []*mount.Machine
 			var err error
+
 			if len(args) > 0 {
 				machines = make([]*mount.Machine, 1)
 				machines[0], _, err = mounted(args[0])
 			} else {
 				machines, err = allMounted()
 			}
+
 			if err != nil {
 				return errors.Join(err, left)
 			}
+
 			if len(machines) == 0 {
 				fmt.Fprintln(a.stderr, "plimsoll: no volume is mounted")
 				return left
 			}
+
 			w := &labWatch{app: a, machines: machines, output: output}
 			if watch {
 				return errors.Join(w.run(cmd.Context()), left)
 			}
+
 			_, err = w.once(cmd.Context())
 			return errors.Join(err, left)
 		},
 	}
+
 	addFormat(cmd, &output)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "report what happened in each second, until interrupted")
 	return cmd
@@ -73,6 +80,7 @@ func allMounted() ([]*mount.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []*mount.Machine
 	for _, s := range states {
 		if s.Socket == "" || !s.Alive() {
@@ -84,6 +92,7 @@ func allMounted() ([]*mount.Machine, error) {
 		}
 		out = append(out, m)
 	}
+
 	return out, nil
 }
 
@@ -103,14 +112,17 @@ func (w *labWatch) once(ctx context.Context) ([]*mount.Status, error) {
 			return nil, err
 		}
 	}
+
 	if w.output.value != "json" {
 		return out, w.showList(w.output, nil, results.LabStatus(out...))
 	}
+
 	for _, s := range out {
 		if err := json.NewEncoder(w.stdout).Encode(s); err != nil {
 			return nil, err
 		}
 	}
+
 	return out, nil
 }
 
@@ -120,8 +132,10 @@ func (w *labWatch) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -133,14 +147,17 @@ func (w *labWatch) run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return nil
 			}
+
 			if err == nil && w.output.value == "json" {
 				err = json.NewEncoder(w.stdout).Encode(now)
 			} else if err == nil {
 				_, err = fmt.Fprintln(w.stdout, strings.Join(results.LabSecond(time.Now(), before[i], now), "\n"))
 			}
+
 			if err != nil {
 				return err
 			}
+
 			before[i] = now
 		}
 	}
@@ -155,13 +172,16 @@ const (
 // tooFast explains why a volume cannot be as fast as specified; "" if it can.
 func tooFast(v *mount.VolumeStatus) string {
 	if v.IOPS > emulatedIOPS {
-		return fmt.Sprintf("%.0f IOPS are more than the emulator can do on a few cores (about %d): lab status shows whether it keeps up", v.IOPS, emulatedIOPS)
+		return fmt.Sprintf("%.0f IOPS are more than the emulator can do on a few cores (about %d): lab status shows whether it keeps up",
+			v.IOPS, emulatedIOPS)
 	}
 	if v.Throughput > emulatedMBs*1e6 {
-		return fmt.Sprintf("%s is more than the emulator can do on a few cores (about %d MB/s): lab status shows whether it keeps up", units.Throughput(v.Throughput).String(), emulatedMBs)
+		return fmt.Sprintf("%s is more than the emulator can do on a few cores (about %d MB/s): lab status shows whether it keeps up",
+			units.Throughput(v.Throughput).String(), emulatedMBs)
 	}
 	if v.Latency > 0 && v.Latency < 300e-6 {
-		return fmt.Sprintf("a latency of %s is shorter than the emulator can deliver (about 0.3 ms)", units.Seconds(v.Latency))
+		return fmt.Sprintf("a latency of %s is shorter than the emulator can deliver (about 0.3 ms)",
+			units.Seconds(v.Latency))
 	}
 	return ""
 }

@@ -51,6 +51,7 @@ func newLabTableCommand(a *app) *cobra.Command {
 			return o.run(cmd.Context(), a, args)
 		},
 	}
+
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.IntVar(&o.runs, "runs", 1, "run each scenario this many times in the lab, and use the median")
@@ -61,9 +62,11 @@ func newLabTableCommand(a *app) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("measured", "runs")
 	cmd.MarkFlagsMutuallyExclusive("measured", "save")
 	cmd.MarkFlagsMutuallyExclusive("measured", "record")
+
 	if err := cmd.MarkFlagDirname("record"); err != nil {
 		panic(err) // the flag was just added
 	}
+
 	complete(cmd, "runs")
 	complete(cmd, "only")
 	return cmd
@@ -80,13 +83,16 @@ func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error 
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
+
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
+
 	suite, jobs, err := o.jobs(args)
 	if err != nil {
 		return err
 	}
+
 	var measured *table.Measured
 	if o.measured != "" {
 		measured, err = table.ReadMeasured(os.DirFS(filepath.Dir(o.measured)), filepath.Base(o.measured))
@@ -96,16 +102,19 @@ func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error 
 	} else if measured, err = o.measure(ctx, a, jobs); err != nil {
 		return err
 	}
+
 	rows, err := modelled(ctx, a, jobs, measured)
 	if err != nil {
 		return err
 	}
+
 	verdicts := suite.Verdicts(rows)
 	if o.output.value == "json" {
 		return json.NewEncoder(a.stdout).Encode(map[string]any{
 			"version": 1, "rows": rows, "summary": table.Summarise(rows), "advice": verdicts,
 		})
 	}
+
 	return a.write(results.ErrorTable(rows, verdicts), o.output, o.display.options(a))
 }
 
@@ -115,21 +124,26 @@ func (o *labTableOptions) jobs(args []string) (*table.Suite, []tableJob, error) 
 	if err != nil {
 		return nil, nil, err
 	}
+
 	var jobs []tableJob
 	for _, r := range suite.Runs {
 		if len(o.only) > 0 && !slices.Contains(o.only, r.Name) {
 			continue
 		}
+
 		file := filepath.Join(folder, filepath.FromSlash(r.Scenario))
 		sc, err := language().Load(file, r.Set)
 		if err != nil {
 			return nil, nil, &failure{code: exitUsage, err: fmt.Errorf("%s cannot be run:\n%w", file, err)}
 		}
+
 		if r.Title != "" {
 			sc.Name = r.Title
 		}
+
 		jobs = append(jobs, tableJob{r, file, sc})
 	}
+
 	for _, name := range o.only {
 		if !slices.ContainsFunc(jobs, func(j tableJob) bool { return j.Name == name }) {
 			var names []string
@@ -139,6 +153,7 @@ func (o *labTableOptions) jobs(args []string) (*table.Suite, []tableJob, error) 
 			return nil, nil, usagef("there are "+strings.Join(names, ", "), "--only %s: there is no such run", name)
 		}
 	}
+
 	return suite, jobs, nil
 }
 
@@ -153,22 +168,26 @@ func suiteOf(args []string) (s *table.Suite, folder string, err error) {
 			return nil, "", usagef("", "lab table: %s: %w", args[0], err)
 		}
 	}
+
 	s = &table.Suite{}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if err != nil {
 			return nil, "", usagef("", "lab table: %w", err)
 		}
+
 		files := []string{arg}
 		if info.IsDir() {
 			if files, err = filepath.Glob(filepath.Join(arg, "*.yaml")); err != nil || len(files) == 0 {
 				return nil, "", usagef("", "lab table: no scenario (*.yaml) in %s", arg)
 			}
 		}
+
 		for _, f := range files {
 			s.Runs = append(s.Runs, table.Run{Name: strings.TrimSuffix(filepath.Base(f), ".yaml"), Scenario: f})
 		}
 	}
+
 	return s, "", nil
 }
 
@@ -177,6 +196,7 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 	if err := sweep(a); err != nil {
 		return nil, err
 	}
+
 	measured := &table.Measured{Version: 1}
 	for round := range o.runs {
 		for i, j := range jobs {
@@ -185,28 +205,36 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 			if ctx.Err() != nil {
 				return nil, context.Canceled
 			}
+
 			if err != nil {
 				fmt.Fprintf(a.stderr, "plimsoll: %s: skipped: %s\n", j.sc.Name, printable(err.Error()))
 				continue
 			}
-			fmt.Fprintf(a.stderr, "plimsoll: %d of %d, %s: %s in %.0f s\n", round*len(jobs)+i+1, o.runs*len(jobs), j.sc.Name,
+
+			fmt.Fprintf(a.stderr, "plimsoll: %d of %d, %s: %s in %.0f s\n", round*len(jobs)+i+1,
+				o.runs*len(jobs), j.sc.Name,
 				r.Lab.Server, time.Since(began).Seconds())
 			for _, remark := range r.Lab.Remarks {
 				fmt.Fprintf(a.stderr, "  %s\n", printable(remark))
 			}
+
 			m := table.Measurement{
-				Run: j.Name, Date: a.now().UTC().Format(time.DateOnly), Server: r.Lab.Server, Kernel: r.Lab.Kernel, Cores: r.Lab.Cores,
+				Run: j.Name, Date: a.now().UTC().Format(time.DateOnly), Server: r.Lab.Server, Kernel: r.Lab.Kernel,
+				Cores:    r.Lab.Cores,
 				Doubtful: r.Lab.Saturated || r.Lab.Dispatch.Behind, Figures: table.FiguresOf(r.Result),
 			}
+
 			measured.Runs = append(measured.Runs, m)
 			if err := o.keep(m); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	if len(measured.Runs) == 0 {
 		return nil, errors.New("no scenario could be run")
 	}
+
 	return measured, nil
 }
 
@@ -233,22 +261,27 @@ func (o *labTableOptions) keep(m table.Measurement) error {
 	if o.save == "" {
 		return nil
 	}
+
 	folder, name := filepath.Dir(o.save), filepath.Base(o.save)
 	all, err := table.ReadMeasured(os.DirFS(folder), name)
 	if errors.Is(err, fs.ErrNotExist) {
 		all, err = &table.Measured{Version: 1}, nil
 	}
+
 	if err != nil {
 		return err
 	}
+
 	all.Runs = append(all.Runs, m)
 	f, err := safefile.Create(o.save, safefile.Options{})
 	if err != nil {
 		return err
 	}
+
 	if err := all.Write(f); err != nil {
 		return errors.Join(err, f.Discard())
 	}
+
 	return f.Commit()
 }
 
@@ -260,15 +293,19 @@ func modelled(ctx context.Context, a *app, jobs []tableJob, measured *table.Meas
 			fmt.Fprintf(a.stderr, "plimsoll: %s: not measured, skipped\n", j.sc.Name)
 			continue
 		}
+
 		model, err := simulate.Run(ctx, j.sc, simulate.Options{})
 		if err != nil {
 			return nil, err
 		}
+
 		of, err := measured.Compare(j.Name, j.sc.Name, model)
 		if err != nil {
 			return nil, err
 		}
+
 		rows = append(rows, of...)
 	}
+
 	return rows, nil
 }

@@ -21,13 +21,16 @@ func unmountBelow(t *testing.T, dir string) {
 	if !labAvailable() {
 		return
 	}
+
 	states, err := mount.States()
 	if err != nil {
 		t.Log(err) // another's, perhaps
 	}
+
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
+
 	for _, s := range states {
 		if len(s.Volumes) == 0 || !strings.HasPrefix(s.Volumes[0].Dir, dir+"/") {
 			continue

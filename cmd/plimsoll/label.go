@@ -9,12 +9,15 @@ import (
 
 // labeller finds the labels with which several sources fit into one recording; nil if none are
 // needed. Files are read for it, but only what a diagnosis reads of them.
-func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally, more ...recording.Reader) (*diagnose.Labeller, error) {
+func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally,
+	more ...recording.Reader) (*diagnose.Labeller, error) {
 	if len(inputs)+len(more) < 2 {
 		return nil, nil
 	}
+
 	readers := make([]recording.Reader, len(inputs), len(inputs)+len(more))
 	memories := make([]*recording.Memory, len(inputs))
+
 	files := make([]input, len(inputs))
 	for i, in := range inputs {
 		if readers[i] = in.Reader; in.Reader == nil {
@@ -25,9 +28,12 @@ func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally, 
 			}
 		}
 	}
-	if err := o.readAll(ctx, files, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] }); err != nil {
+
+	if err := o.readAll(ctx, files, diagnose.Wants(pack()), t,
+		func(i int) recording.Writer { return memories[i] }); err != nil {
 		return nil, err
 	}
+
 	return diagnose.Label(ctx, append(readers, more...), pack(), o.hosts.of(inputs))
 }
 

@@ -29,8 +29,10 @@ func TestUnreadableHome(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Setenv("XDG_CONFIG_HOME", file) // below a file there is nothing to be found
 	t.Setenv("HOME", file)
+
 	for named, want := range map[string]int{"": exitFine, filepath.Join(file, "catalog.json"): exitFailure} {
 		var errs strings.Builder
 		a := newApp()
@@ -41,6 +43,7 @@ func TestUnreadableHome(t *testing.T) {
 			}
 			return ""
 		}
+
 		if code := a.run(t.Context()); code != want || !strings.Contains(errs.String(), "imported catalogue") {
 			t.Errorf("%s=%s: code %d, %s", catalogVariable, named, code, errs.String())
 		}

@@ -53,10 +53,12 @@ func metricsOfAWS(w http.ResponseWriter, body []byte) {
 			}
 		}
 	}
+
 	if err := json.Unmarshal(body, &in); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+
 	ended := float64(time.Now().Add(-time.Hour).Unix())
 	type result struct {
 		ID         string `json:"Id"`
@@ -64,6 +66,7 @@ func metricsOfAWS(w http.ResponseWriter, body []byte) {
 		Timestamps []float64
 		Values     []float64
 	}
+
 	var out struct{ MetricDataResults []result }
 	for _, q := range in.MetricDataQueries {
 		x := result{ID: q.ID, StatusCode: "Complete", Timestamps: []float64{}, Values: []float64{}}
@@ -76,6 +79,7 @@ func metricsOfAWS(w http.ResponseWriter, body []byte) {
 		}
 		out.MetricDataResults = append(out.MetricDataResults, x)
 	}
+
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	_ = json.NewEncoder(w).Encode(out)
 }
@@ -87,6 +91,7 @@ func awsValue(metric string, spent bool, at float64) float64 {
 	if spent {
 		writes, seconds, balance = 300, 0.08, 0
 	}
+
 	reads := 20 + 10*math.Sin(at/200)
 	inFlight := (reads + writes) * seconds
 	switch metric {
@@ -111,5 +116,6 @@ func awsValue(metric string, spent bool, at float64) float64 {
 	case "CPUUtilization":
 		return 20
 	}
+
 	return math.NaN()
 }

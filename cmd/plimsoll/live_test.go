@@ -32,6 +32,7 @@ func postgresServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: postgres NAME [restart]")
 	}
+
 	key := ts.Getenv("WORK") + args[0]
 	if len(args) == 2 {
 		s, ok := postgresServers.Load(key)
@@ -43,6 +44,7 @@ func postgresServer(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(running.Start())
 		return
 	}
+
 	s, err := postgrestest.Start(filepath.Join(outside(ts), "pg"), postgrestest.Options{Conf: "fsync = off"})
 	ts.Check(err)
 	postgresServers.Store(key, s)
@@ -58,6 +60,7 @@ func etcdCluster(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: etcd NAME MEMBERS [tls]")
 	}
+
 	members, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	c, err := etcdtest.Start(outside(ts), members, len(args) > 2)
@@ -65,6 +68,7 @@ func etcdCluster(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { ts.Check(c.Stop()) })
 	ts.Setenv(args[0], strings.Join(c.Endpoints, ","))
 	ts.Setenv(args[0]+"_FIRST", c.Endpoints[0])
+
 	if f := c.Files; f != nil {
 		ts.Setenv(args[0]+"_CA", f.CA)
 		ts.Setenv(args[0]+"_CERT", f.ClientCert)

@@ -34,24 +34,30 @@ func main() { os.Exit(runProcess()) }
 // way with SIGHUP, and nohup's wish is respected.)
 func runProcess() int {
 	restrictUmask()
+
 	// net/http quotes there what a server sends unasked. What matters comes back as an error, and a
 	// server of ours has a log of its own.
 	log.SetOutput(io.Discard)
 	a := newApp()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+
 	if a.runs("watch", "record") {
 		holdUserSignal()
 		spare.Release()
 	}
+
 	if !a.runs("watch") && !signal.Ignored(syscall.SIGHUP) {
 		ends = append(ends, syscall.SIGHUP)
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
+
 	// timeout(1) sends its signal to the process and then to its group: the second is none to obey.
 	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, stop) })
 	a.stdout.endWith(ctx)
 	a.stderr.endWith(ctx)
+
 	return a.runUntil(ctx)
 }
 
@@ -67,15 +73,18 @@ const endWithin = 1800 * time.Millisecond
 func (a *app) runUntil(ctx context.Context) int {
 	ended := make(chan int, 1)
 	go func() { ended <- a.run(ctx) }()
+
 	select {
 	case code := <-ended:
 		return code
 	case <-ctx.Done():
 	}
+
 	var late <-chan time.Time
 	if !a.runs("lab", "rollout") {
 		late = time.After(endWithin)
 	}
+
 	for {
 		select {
 		case code := <-ended:

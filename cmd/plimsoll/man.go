@@ -30,10 +30,12 @@ func newManCommand(a *app) *cobra.Command {
 			return a.writeManual(cmd.Root(), dir)
 		},
 	}
+
 	cmd.Flags().StringVar(&dir, "dir", "", "write them into this folder, which is created if needed")
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
 		panic(err) // the flag was just added
 	}
+
 	return cmd
 }
 
@@ -43,15 +45,19 @@ func (a *app) writeManual(root *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("man: %w", err)
 	}
+
 	for _, c := range documented(root) {
 		page := manPage(c, at)
-		if err := safefile.Write(filepath.Join(dir, manName(c)+".1"), []byte(page), safefile.Options{}); err != nil {
+		if err := safefile.Write(filepath.Join(dir, manName(c)+".1"), []byte(page),
+			safefile.Options{}); err != nil {
 			return fmt.Errorf("man: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -60,7 +66,8 @@ func (a *app) manualDate() (time.Time, error) {
 	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
-			return time.Time{}, usagef("want seconds since 1970, as git log -1 --format=%ct prints", "SOURCE_DATE_EPOCH=%q is not a time", epoch)
+			return time.Time{}, usagef("want seconds since 1970, as git log -1 --format=%ct prints",
+				"SOURCE_DATE_EPOCH=%q is not a time", epoch)
 		}
 		return time.Unix(seconds, 0).UTC(), nil
 	}
@@ -89,18 +96,22 @@ func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(
 func manPage(c *cobra.Command, at time.Time) string {
 	var b strings.Builder
 	name := manName(c)
-	fmt.Fprintf(&b, ".TH %s 1 %s \"plimsoll %s\" \"User Commands\"\n", roffWord(strings.ToUpper(name)), at.Format(time.DateOnly), roffText(thisBuild().Version))
+	fmt.Fprintf(&b, ".TH %s 1 %s \"plimsoll %s\" \"User Commands\"\n", roffWord(strings.ToUpper(name)),
+		at.Format(time.DateOnly), roffText(thisBuild().Version))
 	b.WriteString(".ad l\n.nh\n") // left-aligned without hyphenation: many words are commands
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roffText(name), roffText(strings.ToLower(c.Short[:1])+c.Short[1:]))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n", roffBold(c.UseLine()))
+
 	if c.HasAvailableSubCommands() {
 		b.WriteString(roffBold(c.CommandPath()+" COMMAND ...") + "\n")
 	}
+
 	b.WriteString(".fi\n.SH DESCRIPTION\n")
 	long := c.Long
 	if long == "" {
 		long = c.Short + "."
 	}
+
 	roffParagraphs(&b, long)
 	if subs := availableBelow(c); len(subs) > 0 {
 		b.WriteString(".SH COMMANDS\n")
@@ -108,11 +119,13 @@ func manPage(c *cobra.Command, at time.Time) string {
 			fmt.Fprintf(&b, ".TP\n%s\n%s.\n", roffBold(sub.Name()), roffText(sub.Short))
 		}
 	}
+
 	c.InitDefaultHelpFlag()
 	if c.HasAvailableLocalFlags() {
 		b.WriteString(".SH OPTIONS\n")
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { roffOption(&b, f) })
 	}
+
 	if c.Example != "" {
 		b.WriteString(".SH EXAMPLES\n.nf\n")
 		for line := range strings.Lines(c.Example) {
@@ -120,18 +133,21 @@ func manPage(c *cobra.Command, at time.Time) string {
 		}
 		b.WriteString(".fi\n")
 	}
+
 	b.WriteString(".SH EXIT STATUS\n")
 	for line := range strings.Lines(exitCodes) {
 		if code, text, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
 			fmt.Fprintf(&b, ".TP\n%s\n%s\n", roffBold(code), roffText(text))
 		}
 	}
+
 	if !c.HasParent() {
 		b.WriteString(".SH ENVIRONMENT\n")
 		for _, v := range environment {
 			fmt.Fprintf(&b, ".TP\n%s\n%s\n", roffBold(v.name), roffText(v.text))
 		}
 	}
+
 	roffSeeAlso(&b, c)
 	return b.String()
 }
@@ -145,13 +161,15 @@ var environment = []struct{ name, text string }{
 }
 
 func availableBelow(c *cobra.Command) []*cobra.Command {
-	return slices.DeleteFunc(slices.Clone(c.Commands()), func(sub *cobra.Command) bool { return !sub.IsAvailableCommand() })
+	return slices.DeleteFunc(slices.Clone(c.Commands()),
+		func(sub *cobra.Command) bool { return !sub.IsAvailableCommand() })
 }
 
 func roffOption(b *strings.Builder, f *pflag.Flag) {
 	if f.Hidden || f.Deprecated != "" {
 		return
 	}
+
 	value, usage := pflag.UnquoteUsage(f)
 	switch value {
 	case "stringArray", "strings", "string":
@@ -159,20 +177,24 @@ func roffOption(b *strings.Builder, f *pflag.Flag) {
 	case "int", "uint", "float":
 		value = "NUMBER"
 	}
+
 	b.WriteString(".TP\n")
 	if f.Shorthand != "" {
 		b.WriteString(roffBold("-"+f.Shorthand) + ", ")
 	}
+
 	b.WriteString(roffBold("--" + f.Name))
 	if value != "" {
 		b.WriteString(` \fI` + roffText(value) + `\fR`)
 	}
+
 	text := usage
 	switch f.DefValue {
 	case "", "false", "0", "[]", "0s":
 	default:
 		text += fmt.Sprintf(" (default %s)", f.DefValue)
 	}
+
 	// A list without spaces may break after its commas.
 	b.WriteString("\n" + strings.ReplaceAll(roffText(text), ",", `,\:`) + "\n")
 }
@@ -182,14 +204,17 @@ func roffSeeAlso(b *strings.Builder, c *cobra.Command) {
 	if c.HasParent() {
 		names = append(names, manName(c.Parent()))
 	}
+
 	for _, sub := range availableBelow(c) {
 		if sub.Name() != "help" {
 			names = append(names, manName(sub))
 		}
 	}
+
 	if len(names) == 0 {
 		return
 	}
+
 	b.WriteString(".SH SEE ALSO\n")
 	for i, name := range names {
 		end := ","
@@ -206,6 +231,7 @@ func roffParagraphs(b *strings.Builder, text string) {
 		if i > 0 {
 			b.WriteString(".PP\n")
 		}
+
 		kept := false
 		for line := range strings.Lines(block) {
 			line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ") // cobra's own texts have tabs
@@ -215,13 +241,15 @@ func roffParagraphs(b *strings.Builder, text string) {
 			}
 			b.WriteString(roffText(line) + "\n")
 		}
+
 		if kept {
 			b.WriteString(".fi\n")
 		}
 	}
 }
 
-var roffEscapes = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+var roffEscapes = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`,
+	"~", `\(ti`)
 
 // roffText escapes text so that roff shows it unchanged, ready to be copied into a shell.
 func roffText(text string) string {

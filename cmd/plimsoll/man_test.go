@@ -34,6 +34,7 @@ func TestManualIsComplete(t *testing.T) {
 	if len(pages) != len(commands) || len(commands) < 15 {
 		t.Errorf("%d pages for %d commands", len(pages), len(commands))
 	}
+
 	for _, c := range commands {
 		text, err := os.ReadFile(filepath.Join(dir, manName(c)+".1"))
 		if err != nil {
@@ -64,6 +65,7 @@ func TestManualHasOnlyKnownMacros(t *testing.T) {
 			}
 		}
 	}
+
 	for text, want := range map[string]string{".a -b": `\&.a \-b`, `\n`: `\en`, "'x'": `\(aqx\(aq`} {
 		if got := roffText(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)

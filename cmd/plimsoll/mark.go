@@ -39,7 +39,8 @@ func newMarkCommand(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.to, "to", addressUnasked, "a watch's address, or the folder of a recording or a ring")
 	f.StringVar(&o.at, "at", "", "when it was changed: RFC 3339, \"2026-07-20 15:55\", or -5m (default: now)")
-	f.StringVar(&o.tz, "tz", "", "time zone of --at and of output, such as Europe/Berlin (default: this machine's)")
+	f.StringVar(
+		&o.tz, "tz", "", "time zone of --at and of output, such as Europe/Berlin (default: this machine's)")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of the watch")
 	addFormat(cmd, &o.output)
 	complete(cmd, "at")
@@ -51,6 +52,7 @@ func newMarkCommand(a *app) *cobra.Command {
 		}
 		return o.run(cmd.Context(), a, zone)
 	}
+
 	return cmd
 }
 
@@ -61,27 +63,36 @@ func (o *markOptions) validate(a *app, args []string) (zone *time.Location, err 
 			return nil, usagef("for example UTC, Europe/Berlin, America/New_York", "--tz %q: no such zone", o.tz)
 		}
 	}
+
 	at, err := parseMoment("--at", cmp.Or(o.at, "now"), a.now(), zone)
 	if err != nil {
 		return nil, err
 	}
+
 	if at.After(a.now().Add(time.Minute)) {
 		return nil, usagef("leave out --at for now", "--at %s is in the future", o.at)
 	}
+
 	if o.mark, err = recording.NewMark(at, strings.Join(args, " ")); err != nil {
 		return nil, usagef("", "mark: %w", err)
 	}
+
 	text := o.to
-	if _, err := os.Stat(text); err == nil || !strings.Contains(text, "://") && (strings.ContainsAny(text, `/\`) || !strings.Contains(text, ":")) {
+	if _, err := os.Stat(text); err == nil || !strings.Contains(text, "://") &&
+		(strings.ContainsAny(text, `/\`) || !strings.Contains(text, ":")) {
 		return zone, nil // a folder, or what would be one
 	}
+
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
+
 	o.url, err = address.ParseURL(text)
 	if err != nil || o.url.Scheme != "http" && o.url.Scheme != "https" {
-		return nil, usagef("for example --to "+addressUnasked+" or --to /var/lib/plimsoll", "--to: want the address of a watch, or a recording's folder")
+		return nil, usagef("for example --to "+addressUnasked+
+			" or --to /var/lib/plimsoll", "--to: want the address of a watch, or a recording's folder")
 	}
+
 	return zone, nil
 }
 
@@ -94,14 +105,18 @@ func (o *markOptions) run(ctx context.Context, a *app, zone *time.Location) erro
 		}
 		return a.showList(o.output, &r, results.Mark(&r, zone))
 	}
+
 	r.Where = address.PublicURL(o.url)
-	c := watch.Client{URL: o.url, User: a.getenv(source.EnvUser), Password: a.getenv(source.EnvPassword), Insecure: o.insecure}
+	c := watch.Client{URL: o.url, User: a.getenv(source.EnvUser), Password: a.getenv(source.EnvPassword),
+		Insecure: o.insecure}
 	if u := o.url.User; u != nil {
 		c.User = u.Username()
 		c.Password, _ = u.Password()
 	}
+
 	if _, err := c.Mark(ctx, o.mark); err != nil {
-		f := &failure{code: exitFailure, err: err, hint: "start plimsoll watch, or give its address or a recording's folder with --to"}
+		f := &failure{code: exitFailure, err: err,
+			hint: "start plimsoll watch, or give its address or a recording's folder with --to"}
 		if refused := (*watch.RefusedError)(nil); errors.As(err, &refused) {
 			f.hint = ""
 			if refused.Status == http.StatusUnauthorized {
@@ -110,5 +125,6 @@ func (o *markOptions) run(ctx context.Context, a *app, zone *time.Location) erro
 		}
 		return f
 	}
+
 	return a.showList(o.output, &r, results.Mark(&r, zone))
 }

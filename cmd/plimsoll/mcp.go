@@ -28,20 +28,25 @@ func newMCPCommand(a *app) *cobra.Command {
 	o := &mcpOptions{}
 	cmd := &cobra.Command{Use: "mcp [[NAME=]SOURCE...]", Args: cobra.ArbitraryArgs}
 	f := cmd.Flags()
-	f.StringVar(&o.answerMax, "answer-max", "48KiB", "the longest answer; a longer one is cut at the end of a line")
+	f.StringVar(
+		&o.answerMax, "answer-max", "48KiB", "the longest answer; a longer one is cut at the end of a line")
 	f.DurationVar(&o.timeMax, "timeout", 5*time.Minute, "how long one call may take")
 	f.IntVar(&o.atOnce, "at-once", 2, "how many calls may run at the same time")
+
 	for _, name := range []string{"answer-max", "timeout", "at-once"} {
 		complete(cmd, name)
 	}
+
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		opt, err := o.Validate(args)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stderr, "serving %d sources on stdin and stdout until the client closes them\n", len(opt.Sources))
+		fmt.Fprintf(a.stderr, "serving %d sources on stdin and stdout until the client closes them\n",
+			len(opt.Sources))
 		return mcp.Serve(cmd.Context(), a.inside, opt, os.Stdin, a.stdout)
 	}
+
 	return cmd
 }
 
@@ -52,15 +57,18 @@ var namedSource = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]{0,63})=(.+)$`)
 func (o *mcpOptions) Validate(args []string) (mcp.Options, error) {
 	const least = 4 * units.KiB
 	most, err := units.ParseSize(o.answerMax)
+
 	opt := mcp.Options{Version: thisBuild().Version, AnswerMax: int(most), AtOnce: o.atOnce, TimeMax: o.timeMax}
 	switch {
 	case err != nil || most < least || most > units.GiB:
-		return opt, usagef("for example --answer-max 48KiB", "--answer-max %q: want a size from %s to %s", o.answerMax, least, units.GiB)
+		return opt, usagef("for example --answer-max 48KiB", "--answer-max %q: want a size from %s to %s",
+			o.answerMax, least, units.GiB)
 	case o.timeMax <= 0:
 		return opt, usagef("for example --timeout 2m", "--timeout %s: want a duration over 0", o.timeMax)
 	case o.atOnce < 1:
 		return opt, usagef("", "--at-once %d: want 1 or more", o.atOnce)
 	}
+
 	taken := map[string]bool{}
 	for _, arg := range args {
 		s := mcp.Source{Name: address.Public(arg), Argument: arg}
@@ -75,6 +83,7 @@ func (o *mcpOptions) Validate(args []string) (mcp.Options, error) {
 		taken[s.Name] = true
 		opt.Sources = append(opt.Sources, s)
 	}
+
 	return opt, nil
 }
 
@@ -87,7 +96,8 @@ func (a *app) inside(ctx context.Context, args []string) (string, error) {
 		}
 		return a.getenv(name)
 	}
-	b := &app{args: args, getenv: getenv, stdout: stream{Writer: &out}, stderr: stream{Writer: &errs}, now: a.now}
+	b := &app{args: args, getenv: getenv, stdout: stream{Writer: &out},
+		stderr: stream{Writer: &errs}, now: a.now}
 	if b.run(ctx) != exitFine {
 		return "", errors.New(strings.TrimPrefix(strings.TrimSpace(errs.String()), "plimsoll: "))
 	}

@@ -23,16 +23,19 @@ func TestAssistant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	a := &app{getenv: os.Getenv, now: time.Now}
 	served := make(chan error, 1)
 	go func() { served <- mcp.Serve(t.Context(), a.inside, opt, fromClient, toClient) }()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+
 	session, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	capture := []string{"examples/wiredtiger-journal/node.prom.gz", "examples/wiredtiger-journal/iostat.log", "examples/wiredtiger-journal/wiredtiger.prom.gz"}
 	var asking sync.WaitGroup
 	for _, c := range []struct {
@@ -63,10 +66,12 @@ func TestAssistant(t *testing.T) {
 			}
 		})
 	}
+
 	asking.Wait()
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
+
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
@@ -79,22 +84,27 @@ func TestAssistantStartsTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	program := filepath.Join(t.TempDir(), "plimsoll")
 	if err := os.Symlink(self, program); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
+
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const most = 4096
 	before, scratch := filesBelow(t, examples), t.TempDir()
 	cmd := exec.Command(program, "mcp", "--answer-max", "4KiB", "examples="+examples)
 	cmd.Dir, cmd.Env = scratch, append(os.Environ(), "TMPDIR="+scratch, "HOME="+scratch)
+
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	capture := []string{"examples/wiredtiger-journal/node.prom.gz", "examples/wiredtiger-journal/iostat.log", "examples/wiredtiger-journal/wiredtiger.prom.gz"}
 	for _, c := range []struct {
 		tool   string
@@ -119,12 +129,15 @@ func TestAssistantStartsTheProgram(t *testing.T) {
 			t.Errorf("%s: %d bytes, error %v, no %q in %s", c.tool, len(got), r.IsError, c.want, got)
 		}
 	}
+
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
+
 	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
 		t.Errorf("it left %v, %v", left, err)
 	}
+
 	if after := filesBelow(t, examples); after != before {
 		t.Errorf("the sources were\n%s\nand are\n%s", before, after)
 	}
@@ -147,5 +160,6 @@ func filesBelow(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return b.String()
 }

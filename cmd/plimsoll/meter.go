@@ -50,6 +50,7 @@ func (m *meter) loop(done <-chan struct{}) {
 	m.observe(m.tally.sum())
 	watch := time.NewTicker(meterRedraw)
 	defer watch.Stop()
+
 	began, last := m.now(), time.Time{}
 	for {
 		select {
@@ -63,8 +64,10 @@ func (m *meter) loop(done <-chan struct{}) {
 			return
 		case <-watch.C:
 		}
+
 		w := m.tally.sum()
 		m.observe(w)
+
 		now := m.now()
 		switch {
 		case now.Sub(began) < meterAfter:
@@ -133,19 +136,23 @@ func (m *meter) text(w work, now time.Time) string {
 		}
 		return fmt.Sprintf("%s %.0f of %.0f", w.phase, w.done, w.total)
 	}
+
 	text := fmt.Sprintf("%s %s", w.phase, units.Bytes(w.done))
 	if w.total > 0 {
 		text += fmt.Sprintf(" of %s (%s)", units.Bytes(w.total), units.Percent(w.done/w.total))
 	}
+
 	took := now.Sub(m.since).Seconds()
 	if took <= 0 || w.done <= m.from {
 		return text
 	}
+
 	rate := (w.done - m.from) / took
 	text += fmt.Sprintf(", %s/s", units.Bytes(rate))
 	if w.total > w.done {
 		text += fmt.Sprintf(", %s left", units.Seconds((w.total-w.done)/rate))
 	}
+
 	return text
 }
 

@@ -23,11 +23,13 @@ type metricsOptions struct {
 }
 
 func newMetricsCommand(a *app) *cobra.Command {
-	return newSourcesCommand(a, "metrics SOURCE...", &metricsOptions{sourceOptions: sourceOptions{durationUnless: sampleBriefly}})
+	return newSourcesCommand(a, "metrics SOURCE...",
+		&metricsOptions{sourceOptions: sourceOptions{durationUnless: sampleBriefly}})
 }
 
 func (o *metricsOptions) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.match, "match", "", "only names that this regular expression matches somewhere: disk")
+	cmd.Flags().StringVar(
+		&o.match, "match", "", "only names that this regular expression matches somewhere: disk")
 	complete(cmd, "match")
 	o.output.value = "text"
 	addChoice(cmd, &o.output, "output", "o", "how to write the list", "text", "json", asMarkdown)
@@ -61,18 +63,22 @@ func (o *metricsOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+
 	defer done()
 	listing, cancel := afterReading(ctx)
 	defer cancel()
 	sampled := ctx.Err()
+
 	all, err := r.Metrics(listing)
 	if err != nil {
 		return err
 	}
+
 	all = slices.DeleteFunc(all, func(m recording.Metric) bool { return !o.names.MatchString(m.Name) })
 	if err := o.write(a, all); err != nil || sampled == nil {
 		return err
 	}
+
 	return partial(ctx, "this list covers")
 }
 
@@ -80,7 +86,8 @@ func (o *metricsOptions) write(a *app, all []recording.Metric) error {
 	if o.output.value == "json" {
 		lines := []metricLine{}
 		for _, m := range all {
-			lines = append(lines, metricLine{Name: m.Name, Unit: query.Unit(m.Name), Series: m.Series, PeriodSeconds: m.Period.Seconds(), From: m.From.UTC(), To: m.To.UTC()})
+			lines = append(lines, metricLine{Name: m.Name, Unit: query.Unit(m.Name), Series: m.Series,
+				PeriodSeconds: m.Period.Seconds(), From: m.From.UTC(), To: m.To.UTC()})
 		}
 		return writeJSON(a, lines)
 	}

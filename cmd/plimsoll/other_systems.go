@@ -49,9 +49,11 @@ func newRolloutCommand(a *app) *cobra.Command {
 			return asEmitFailure(o.Run(cmd.Context(), a, args, modes))
 		},
 	}
+
 	modes.AddFlags(cmd)
 	o.AddFlags(cmd)
 	cmd.ValidArgsFunction = oneFile("json", "yaml", "yml")
+
 	return cmd
 }
 

@@ -47,17 +47,20 @@ func (o *interruptible) Write(p []byte) (int, error) {
 		n   int
 		err error
 	}
+
 	done := make(chan result, 1)
 	text := append([]byte(nil), p...) // a write that is left behind still reads it
 	go func() {
 		n, err := o.w.Write(text)
 		done <- result{n, err}
 	}()
+
 	select {
 	case r := <-done:
 		return r.n, r.err
 	case <-o.ended:
 	}
+
 	select {
 	case r := <-done:
 		return r.n, r.err

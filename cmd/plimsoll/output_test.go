@@ -17,6 +17,7 @@ func TestInterruptible(t *testing.T) {
 	s := stream{Writer: blocked}
 	s.endWith(ctx)
 	interrupt()
+
 	for range 2 {
 		if _, err := s.Write([]byte("a")); !errors.Is(err, errUnread) {
 			t.Errorf("a write that is not read ends with %v", err)
@@ -26,6 +27,7 @@ func TestInterruptible(t *testing.T) {
 	var kept strings.Builder
 	s = stream{Writer: &kept}
 	s.endWith(ctx)
+
 	if n, err := s.Write([]byte("the end")); n != 7 || err != nil || kept.String() != "the end" {
 		t.Errorf("after the signal: %d, %v, %q", n, err, kept.String())
 	}
@@ -38,11 +40,13 @@ func TestLineQueue(t *testing.T) {
 	for i := range queuedLinesMax + 100 { // the reader reads nothing yet
 		fmt.Fprintf(q, "%d\n", i)
 	}
+
 	go func() {
 		q.close()
 		<-q.gone
 		_ = w.Close()
 	}()
+
 	text, err := io.ReadAll(read)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	n := len(lines)

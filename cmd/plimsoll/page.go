@@ -26,7 +26,9 @@ const (
 // addFormat is addOutput for verbs whose result is a document.
 func addFormat(cmd *cobra.Command, output *choice) {
 	output.value = "text"
-	addChoice(cmd, output, "output", "o", "how to write the result; html is one file with plots, markdown is for an issue or a chat, json also applies to errors",
+	addChoice(cmd,
+		output, "output",
+		"o", "how to write the result; html is one file with plots, markdown is for an issue or a chat, json also applies to errors",
 		"text", "json", asPage, asMarkdown)
 }
 
@@ -82,7 +84,8 @@ func (a *app) showAs(output choice, contract any, d *document.Document, opt text
 // asGiven rebuilds a verb's command line from its words and flags. It leaves out the flags for the
 // output, and a server's address, which may contain a password.
 func asGiven(cmd *cobra.Command, args []string) []string {
-	words := append(strings.Fields(cmd.CommandPath())[len(strings.Fields(cmd.Root().CommandPath())):], publicWords(args)...)
+	words := append(strings.Fields(cmd.CommandPath())[len(strings.Fields(cmd.Root().CommandPath())):],
+		publicWords(args)...)
 	left := []string{"output", "width", "ascii", "record", "fail-on", "verbose", "server"}
 	return append(words, flagsAsGiven(cmd, func(name string) bool { return !slices.Contains(left, name) })...)
 }
@@ -124,6 +127,7 @@ func pricesOf(region string, all ...*scenario.Scenario) []results.Price {
 			out = append(out, results.Price{Product: product, Source: source})
 		}
 	}
+
 	for _, sc := range all {
 		for k := 1; k <= sc.MemberCount(); k++ {
 			for _, v := range sc.VolumesOf(k) {
@@ -138,5 +142,6 @@ func pricesOf(region string, all ...*scenario.Scenario) []results.Price {
 			}
 		}
 	}
+
 	return out
 }

@@ -40,6 +40,7 @@ func evidenceOf(t *testing.T, page string) (commands, promQL []string) {
 	if len(items) == 0 {
 		t.Fatal("the page has no evidence")
 	}
+
 	for _, item := range items {
 		for _, m := range pre.FindAllStringSubmatch(item, -1) {
 			text := html.UnescapeString(m[2])
@@ -50,6 +51,7 @@ func evidenceOf(t *testing.T, page string) (commands, promQL []string) {
 			commands = append(commands, strings.Split(text, "\n")...)
 		}
 	}
+
 	return commands, promQL
 }
 
@@ -57,6 +59,7 @@ func evidenceOf(t *testing.T, page string) (commands, promQL []string) {
 func words(command string) []string {
 	var all []string
 	var word strings.Builder
+
 	quoted, some := false, false
 	for i := 0; i < len(command); i++ {
 		switch c := command[i]; {
@@ -75,6 +78,7 @@ func words(command string) []string {
 			word.WriteByte(c)
 		}
 	}
+
 	return append(all, word.String())
 }
 
@@ -102,9 +106,11 @@ func TestEvidenceOfSimulation(t *testing.T) {
 	if err := os.WriteFile(file, []byte(evidenceScenario), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	page := out(t, exitFine, "simulate", file, "--seed", "7", "--compare", "journal apart: volumes.journal={type: gp3, size: 10GiB}", "-o", "html")
 	commands, promQL := evidenceOf(t, page)
 	var results []*simulate.Result
+
 	recorded := filepath.Join(dir, "recorded")
 	for _, c := range commands {
 		args := words(c)
@@ -125,15 +131,18 @@ func TestEvidenceOfSimulation(t *testing.T) {
 			}
 		}
 	}
+
 	if len(results) != 2 || results[0].Seed != 7 {
 		t.Fatalf("%d results of the commands %q", len(results), commands)
 	}
+
 	for _, r := range results {
 		text := strings.ReplaceAll(units.Seconds(*r.Writes.All.P99Seconds), " ", "\u00a0")
 		if !regexp.MustCompile(`<td class="number"><a href="#e\d+">` + regexp.QuoteMeta(text) + `</a>`).MatchString(page) {
 			t.Errorf("the page does not have the p99 of %s that its command gives: %s", r.Variant, text)
 		}
 	}
+
 	holdRecording(t, recorded, results[0], promQL)
 }
 
@@ -150,6 +159,7 @@ func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer reader.Close()
 	end := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration((r.WarmupSeconds + r.Seconds) * float64(time.Second)))
 	v := r.Volumes[0]
@@ -166,6 +176,7 @@ func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string
 		{"reads_completed_total{device=\"data\"}", v.IOPS, 0.05},
 		{"io_time_seconds_total{device=\"data\"}", v.BusyMax, 0.05},
 	}
+
 	seen := 0
 	for _, q := range promQL {
 		series, err := reader.Range(context.Background(), q, end, end, time.Second, 0)
@@ -173,6 +184,7 @@ func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string
 			t.Errorf("%s: %v", q, err)
 			continue
 		}
+
 		for _, w := range want {
 			if !strings.Contains(q, w.part) {
 				continue
@@ -187,6 +199,7 @@ func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string
 			}
 		}
 	}
+
 	if seen != len(want) {
 		t.Errorf("%d of %d kinds of queries are on the page: %q", seen, len(want), promQL)
 	}
@@ -199,23 +212,28 @@ func TestEvidenceOfPlan(t *testing.T) {
 	if err := os.WriteFile(file, []byte(short), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	page := out(t, exitFindings, "plan", file, "--objective", "write_p99 < 1us", "--keep", "instance", "--most", "3", "-o", "html")
 	commands, _ := evidenceOf(t, page)
+
 	ran := 0
 	for _, c := range commands {
 		args := words(c)
 		if args[1] != "simulate" {
 			continue
 		}
+
 		ran++
 		r := &simulate.Result{}
 		if err := json.Unmarshal([]byte(out(t, exitFine, append(args[1:], "-o", "json")...)), r); err != nil {
 			t.Fatal(err)
 		}
+
 		if text := strings.ReplaceAll(units.Seconds(*r.Writes.All.P99Seconds), " ", "\u00a0"); !strings.Contains(page, ">"+text+"</a>") {
 			t.Errorf("%s gives a p99 of %s, which the page does not have", c, text)
 		}
 	}
+
 	if ran == 0 || !strings.Contains(page, "AWS price list") {
 		t.Errorf("%d layouts have a command, of %q", ran, commands)
 	}
@@ -232,12 +250,15 @@ func TestAsGiven(t *testing.T) {
 	f.StringArray("set", nil, "")
 	f.Bool("compare-model", true, "")
 	f.Uint64("seed", 0, "")
+
 	for _, name := range []string{"output", "record", "server", "etcd"} {
 		f.String(name, "", "")
 	}
+
 	if err := run.ParseFlags([]string{"--set", "a.b=1,2", "--set", "c=d e", "--compare-model=false", "--seed", "7", "--output", "html", "--record", "x", "--server", "postgres://u:secret@h/"}); err != nil {
 		t.Fatal(err)
 	}
+
 	want := []string{"lab", "run", "s.yaml", "--compare-model=false", "--seed", "7", "--set", "a.b=1,2", "--set", "c=d e"}
 	if got := asGiven(run, []string{"s.yaml"}); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -48,11 +48,13 @@ type planOptions struct {
 }
 
 func newPlanCommand(a *app) *cobra.Command {
-	o := &planOptions{layout: layout{tables: true}, reading: fitOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}}
+	o := &planOptions{layout: layout{tables: true},
+		reading: fitOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}}
 	cmd := &cobra.Command{
 		Use:  "plan SCENARIO|SOURCE...",
 		Args: needArgs(1, -1, "plimsoll simulate --schema prints what a scenario may say"),
 	}
+
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		opt, err := o.Validate(cmd)
@@ -62,42 +64,56 @@ func newPlanCommand(a *app) *cobra.Command {
 		o.given = asGiven(cmd, args)
 		return o.Run(cmd, a, args, opt)
 	}
+
 	return cmd
 }
 
 func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.sets, "set", nil, "what is deployed now but not in the file: 'volumes.data={type: gp3, size: 500GiB}' (repeatable)")
-	f.StringArrayVar(&o.objectives, "objective", nil, "the objective to meet: 'write_p99 < 25ms' (repeatable; default: the scenario's)")
+	f.StringArrayVar(&o.sets, "set",
+		nil, "what is deployed now but not in the file: 'volumes.data={type: gp3, size: 500GiB}' (repeatable)")
+	f.StringArrayVar(&o.objectives, "objective",
+		nil, "the objective to meet: 'write_p99 < 25ms' (repeatable; default: the scenario's)")
 	f.StringVar(&o.budget, "budget", "", "the highest monthly cost: 500USD/month")
-	f.StringSliceVar(&o.keep, "keep", nil, "what stays unchanged: instance, volumes.data.type, engine, ... (repeatable)")
-	f.StringVar(&o.region, "region", "", "the region of the prices (default: the one that a source reports, else "+catalog.Region+" or the provider's own)")
+	f.StringSliceVar(&o.keep, "keep",
+		nil, "what stays unchanged: instance, volumes.data.type, engine, ... (repeatable)")
+	f.StringVar(&o.region, "region", "",
+		"the region of the prices (default: the one that a source reports, else "+catalog.Region+
+			" or the provider's own)")
 	f.StringVar(&o.size, "size", "", "the data's future size: "+plan.GrowthExample(engines.All().Plans()))
 	f.StringVar(&o.querySpan, "query-span", "", "for buckets, how far back a query of one sensor reads: 24h")
 	f.IntVar(&o.atOnce, "at-once", 2, "how many settings may change at once")
 	f.IntVar(&o.most, "most", 400, "how many layouts to simulate before giving up")
-	f.BoolVar(&o.ephemeral, "ephemeral", false, "allow data on an instance's local disks, which are lost when it stops")
-	f.BoolVar(&o.allowBurst, "allow-burst", false, "allow layouts that meet the objective only until their burst credits run out")
-	f.BoolVar(&o.unpriced, "unpriced", false, "ignore prices: minimise IOPS beyond what is included, then throughput, then size")
+	f.BoolVar(&o.ephemeral, "ephemeral",
+		false, "allow data on an instance's local disks, which are lost when it stops")
+	f.BoolVar(&o.allowBurst, "allow-burst",
+		false, "allow layouts that meet the objective only until their burst credits run out")
+	f.BoolVar(&o.unpriced, "unpriced",
+		false, "ignore prices: minimise IOPS beyond what is included, then throughput, then size")
 	o.reading.addReading(cmd, "for sources, ")
 	o.target.AddFlags(cmd, &o.reading.to)
 	o.layout.AddFlags(cmd)
+
 	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most"} {
 		complete(cmd, name)
 	}
+
 	complete(cmd, "keep", plan.KeepNames(engines.All().Plans())...)
 	var begins []string
 	for _, name := range plan.ObjectiveNames() {
 		begins = append(begins, name+" < ")
 	}
+
 	complete(cmd, "objective", begins...)
 	cmd.ValidArgsFunction = sourcesOr(oneFile("yaml", "yml"))
 }
 
 // Validate reads the flags.
 func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
-	opt := plan.Options{Engines: engines.All().Plans(), Sets: scenario.Sets(o.sets), Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, AllowBurst: o.allowBurst, Unpriced: o.unpriced, Keep: o.keep}
+	opt := plan.Options{Engines: engines.All().Plans(), Sets: scenario.Sets(o.sets), Region: o.region,
+		AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, AllowBurst: o.allowBurst, Unpriced: o.unpriced,
+		Keep: o.keep}
 	for _, text := range o.objectives {
 		b, err := plan.ParseObjective(text)
 		if err != nil {
@@ -105,24 +121,29 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 		}
 		opt.Objectives = append(opt.Objectives, b)
 	}
+
 	if err := o.layout.Validate(cmd); err != nil {
 		return opt, err
 	}
+
 	switch {
 	case o.atOnce < 0 || o.atOnce > plan.AtOnceMax:
 		return opt, usagef("", "--at-once %d: want 0 to %d", o.atOnce, plan.AtOnceMax)
 	case o.most < 1 || o.most > plan.MostMax:
 		return opt, usagef("", "--most %d: want 1 to %d", o.most, plan.MostMax)
 	}
+
 	to, err := o.target.target(cmd)
 	if err != nil {
 		return opt, err
 	}
+
 	opt.To = to
 	switch {
 	case o.unpriced && cmd.Flags().Changed("budget"):
 		return opt, usagef("leave one of them out", "--budget with --unpriced: a budget needs prices")
 	}
+
 	if cmd.Flags().Changed("budget") {
 		usd, err := units.ParseUSD(strings.TrimSuffix(strings.TrimSpace(o.budget), "/month"))
 		if err != nil || usd <= 0 {
@@ -130,6 +151,7 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 		}
 		opt.Budget = usd
 	}
+
 	if cmd.Flags().Changed("query-span") {
 		d, err := units.ParseDuration(o.querySpan)
 		if err != nil || d <= 0 {
@@ -137,6 +159,7 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 		}
 		opt.QuerySpan = d
 	}
+
 	if cmd.Flags().Changed("size") {
 		g, err := plan.ParseGrowth(o.size, engines.All().Plans())
 		if err != nil {
@@ -144,6 +167,7 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 		}
 		opt.Size = g
 	}
+
 	return opt, nil
 }
 
@@ -153,13 +177,16 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
+
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
+
 	d, err := o.deployed(cmd, a, args, opt.Sets)
 	if err != nil {
 		return err
 	}
+
 	o.region = o.regionFor(a, d.scenario)
 	opt.Region = o.region
 	t := &tally{}
@@ -170,28 +197,34 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 		}
 		t.setStage(at+"simulating layout", runs, opt.Most)
 	}
+
 	t.setStage("simulating what is deployed now", 0, 0)
 	stop := a.meter(t).show()
 	p, err := plan.Make(ctx, d.scenario, path, opt)
 	stop()
+
 	if err != nil {
 		return asPlanFailure(err)
 	}
+
 	if o.output.value == "json" {
 		p.Scenario.Text = string(d.text())
 		err = writeJSON(a, p)
 	} else {
 		err = a.write(results.Plan(p, o.origin(path, p, d.command)), o.output, o.textOptions(a))
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if err := o.target.write(ctx, a, d, p); err != nil {
 		return err
 	}
 	if p.Chosen == nil {
 		return &failure{code: exitFindings, err: errors.New(p.Statements[0].Text), hint: unmetHint(p)}
 	}
+
 	return nil
 }
 
@@ -221,68 +254,87 @@ type deployment struct {
 
 // deployed reads what to plan for: a scenario file, or, for sources, the scenario that would have
 // produced them.
-func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string, sets []scenario.Set) (*deployment, error) {
+func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string,
+	sets []scenario.Set) (*deployment, error) {
 	i := slices.IndexFunc(args, func(arg string) bool { return !isSource(cmd.Context(), arg) })
 	switch {
 	case i < 0:
 		return o.recorded(cmd, a, args, sets)
 	case len(args) > 1:
-		return nil, usagef("give one scenario, or sources that cover the same time", "plan: %s is not a source, and there are %d arguments", args[i], len(args))
+		return nil, usagef("give one scenario, or sources that cover the same time",
+			"plan: %s is not a source, and there are %d arguments", args[i], len(args))
 	}
+
 	for _, name := range readingFlags {
 		switch {
 		case !cmd.Flags().Changed(name), name == "to" && o.reading.to == "":
 		case name == "to":
-			return nil, usagef(meantPlatform(o.reading.to), "--to %q is none of %s, and as a time it is for sources: %s is a scenario", o.reading.to, strings.Join(emit.PlatformNames(), ", "), args[0])
+			return nil,
+				usagef(
+					meantPlatform(o.reading.to), "--to %q is none of %s, and as a time it is for sources: %s is a scenario",
+					o.reading.to, strings.Join(emit.PlatformNames(), ", "), args[0])
 		default:
 			return nil, usagef("leave it out", "--%s is for sources, and %s is a scenario", name, args[0])
 		}
 	}
+
 	file, err := openScenario(cmd.Context(), args[0])
 	if err != nil {
 		return nil, err
 	}
+
 	sc, err := file.Parse(o.sets)
 	return &deployment{scenario: sc, text: file.Text}, asPlanFailure(err)
 }
 
 // recorded fits a scenario to sources.
-func (o *planOptions) recorded(cmd *cobra.Command, a *app, args []string, sets []scenario.Set) (*deployment, error) {
+func (o *planOptions) recorded(cmd *cobra.Command, a *app, args []string,
+	sets []scenario.Set) (*deployment, error) {
 	f := &o.reading
 	if err := f.validateReading(cmd, args, a.now()); err != nil {
 		return nil, err
 	}
+
 	words := append([]string{"plimsoll", "fit"}, publicWords(args)...)
-	words = append(words, flagsAsGiven(cmd, func(name string) bool { return name != "to" && slices.Contains(readingFlags, name) })...)
+	words = append(words, flagsAsGiven(cmd,
+		func(name string) bool { return name != "to" && slices.Contains(readingFlags, name) })...)
 	if f.to != "" {
 		words = append(words, "--to", f.to)
 	}
+
 	said(sets, func(volume, word string) {
 		words = append(words, "--volume", volume+"="+word)
 		_ = f.know(volume, word) // errors in it are reported with their place when it is put over the scenario
 	})
+
 	for i, w := range words {
 		words[i] = shellword.Quote(w)
 	}
+
 	fitted, err := f.fit(cmd.Context(), a, args)
 	if err != nil {
 		return nil, asFitFailure(err)
 	}
+
 	if err := cmd.Context().Err(); err != nil {
 		return nil, err // a live source that was interrupted ends without an error
 	}
+
 	for _, r := range fitted.Remarks {
 		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
 	}
+
 	d := &deployment{text: fitted.YAML, command: strings.Join(words, " ")}
 	if d.scenario, err = fitted.Scenario(language(), sets...); err != nil {
 		return nil, asPlanFailure(err)
 	}
+
 	return d, priced(d.scenario, fitted)
 }
 
 // readingFlags are the flags of [fitOptions.addReading].
-var readingFlags = []string{"engine", "device", "volume", "from", "to", "tz", "offset", "selector", "insecure", "for", "period"}
+var readingFlags = []string{"engine", "device", "volume", "from", "to", "tz", "offset", "selector",
+	"insecure", "for", "period"}
 
 // isSource distinguishes what can be read, as fit does (a recording, a capture, a log, an address),
 // from a scenario, which is text.
@@ -290,6 +342,7 @@ func isSource(ctx context.Context, arg string) bool {
 	if strings.Contains(arg, "://") {
 		return true
 	}
+
 	info, err := os.Stat(arg)
 	switch {
 	case err != nil:
@@ -299,19 +352,23 @@ func isSource(ctx context.Context, arg string) bool {
 	case !info.Mode().IsRegular(): // a pipe can be read once
 		return false
 	}
+
 	if ext := filepath.Ext(arg); ext == ".yaml" || ext == ".yml" {
 		return false
 	}
 	if isBinary(arg) {
 		return true
 	}
+
 	in, err := opener().Open(ctx, arg, sources.OpenOptions{})
 	if err != nil {
 		return false
 	}
+
 	if in.Reader != nil {
 		_ = in.Reader.Close() // nothing was read
 	}
+
 	return true
 }
 
@@ -345,13 +402,16 @@ func priced(sc *scenario.Scenario, fitted *fit.Fitted) error {
 		if v.Value.Type != "custom" {
 			continue
 		}
+
 		why := "its type is custom"
 		if x := fitted.Value("volumes." + v.Name + ".type"); x != nil {
 			why = x.Evidence
 		}
+
 		return &failure{
 			code: exitUsage, err: fmt.Errorf("plan: volumes.%s has no price: %s", v.Name, why),
-			hint: fmt.Sprintf("give its product: --set volumes.%s.type=gp3 --set volumes.%s.size=500GiB; plimsoll catalog list shows them", v.Name, v.Name),
+			hint: fmt.Sprintf("give its product: --set volumes.%s.type=gp3 --set volumes.%s.size=500GiB; plimsoll catalog list shows them",
+				v.Name, v.Name),
 		}
 	}
 	return nil
@@ -359,7 +419,8 @@ func priced(sc *scenario.Scenario, fitted *fit.Fitted) error {
 
 func unmetHint(p *plan.Plan) string {
 	if !p.Searched.Complete {
-		return fmt.Sprintf("--most %d searches further; --keep makes the search space smaller", 4*max(p.Searched.Simulated, 1))
+		return fmt.Sprintf("--most %d searches further; --keep makes the search space smaller",
+			4*max(p.Searched.Simulated, 1))
 	}
 	return "relax the objective, raise --budget, or keep less; the plan shows what comes closest"
 }
@@ -375,7 +436,8 @@ func asPlanFailure(err error) error {
 	case errors.As(err, &lack):
 		return usagef("", "plan: %w", err)
 	case errors.As(err, &problems):
-		return &failure{code: exitUsage, err: fmt.Errorf("no plan can be made for the scenario:\n%w", err), hint: problems.Hint()}
+		return &failure{code: exitUsage, err: fmt.Errorf("no plan can be made for the scenario:\n%w", err),
+			hint: problems.Hint()}
 	}
 	return err
 }

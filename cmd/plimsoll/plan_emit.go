@@ -64,14 +64,23 @@ func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
 	to := f.Lookup("to")
 	to.Usage = "only layouts that can be carried out there; as a time, for sources: only up to this time (repeatable)"
 	to.Value = placeOrTime{&t.to, until}
-	f.StringVar(&t.emit.dir, "emit", "", "with --to: write the files that apply the layout into this folder: new, empty, or written by an earlier emit")
+	f.StringVar(
+		&t.emit.dir, "emit",
+		"", "with --to: write the files that apply the layout into this folder: new, empty, or written by an earlier emit")
 	f.BoolVar(&t.emit.force, "force", false, "with --emit: overwrite files that were edited since")
-	f.StringVar(&t.emit.statefulSet, "statefulset", "", "with --emit to kubernetes: the manifest of the StatefulSet that runs the database")
-	f.StringVar(&t.emit.container, "container", "", "the database's container in it (default: the one named after the engine, or the only one)")
-	f.StringArrayVar(&t.emit.claims, "claim", nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
+	f.StringVar(
+		&t.emit.statefulSet, "statefulset",
+		"", "with --emit to kubernetes: the manifest of the StatefulSet that runs the database")
+	f.StringVar(
+		&t.emit.container, "container",
+		"", "the database's container in it (default: the one named after the engine, or the only one)")
+	f.StringArrayVar(&t.emit.claims, "claim",
+		nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
 	complete(cmd, "container")
 	complete(cmd, "claim")
-	for _, err := range []error{cmd.MarkFlagDirname("emit"), cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
+
+	for _, err := range []error{cmd.MarkFlagDirname("emit"),
+		cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
 		if err != nil {
 			panic(err) // the flags were just added
 		}
@@ -95,16 +104,20 @@ func (t *planTarget) target(cmd *cobra.Command) (plan.Target, error) {
 			return nil, usagef("add --emit DIR", "plan: --%s is for the files of --emit", name)
 		}
 	}
+
 	if t.to.value == "" {
 		if cmd.Flags().Changed("emit") {
-			return nil, usagef("add --to "+emit.PlatformNames()[0], "plan: --emit DIR needs --to: one of %s", strings.Join(emit.PlatformNames(), ", "))
+			return nil, usagef("add --to "+emit.PlatformNames()[0], "plan: --emit DIR needs --to: one of %s",
+				strings.Join(emit.PlatformNames(), ", "))
 		}
 		return nil, nil
 	}
+
 	p, err := emit.PlatformNamed(t.to.value)
 	if err != nil {
 		return nil, asEmitFailure(err)
 	}
+
 	return p, nil
 }
 
@@ -113,33 +126,42 @@ func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.P
 	if t.emit.dir == "" || p.Chosen == nil {
 		return nil
 	}
+
 	if len(p.Chosen.Changes) == 0 {
 		fmt.Fprintf(a.stderr, "plimsoll: nothing changes, so nothing is written to %s\n", printable(t.emit.dir))
 		return nil
 	}
-	chosen := &emit.Plan{File: p.Scenario.File, Text: string(d.text()), Facts: p.Scenario.Facts, Sets: p.Chosen.Sets}
+
+	chosen := &emit.Plan{File: p.Scenario.File, Text: string(d.text()), Facts: p.Scenario.Facts,
+		Sets: p.Chosen.Sets}
 	layout, err := chosen.Layout(engines.All().Deployments())
 	if err != nil {
 		return asEmitFailure(err)
 	}
+
 	opt, err := t.emit.options(ctx)
 	if err != nil {
 		return asEmitFailure(err)
 	}
+
 	opt.Skip = true // the platform has a target for each
 	platform, err := emit.PlatformNamed(t.to.value)
 	if err != nil {
 		return asEmitFailure(err)
 	}
+
 	r, err := emit.Files(layout, platform.Targets(layout), opt)
 	if err != nil {
 		return asEmitFailure(err)
 	}
+
 	report := r.Report(layout)
 	t.emit.warnLeft(a, report)
 	if err := t.emit.write(r, report); err != nil {
 		return asEmitFailure(err)
 	}
-	fmt.Fprintf(a.stderr, "plimsoll: %d files in %s; README.md there says how to apply them\n", len(r.Files), printable(t.emit.dir))
+
+	fmt.Fprintf(a.stderr, "plimsoll: %d files in %s; README.md there says how to apply them\n", len(r.Files),
+		printable(t.emit.dir))
 	return nil
 }

@@ -31,10 +31,12 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	data := filepath.Join(dir, "recording") // is blocks of Prometheus
 	if code, text := finished(t, "simulate", file, "--record", data); code != exitFine {
 		t.Fatal(text)
 	}
+
 	address := prometheusOver(t, data)
 
 	// Whoever gives no time asks for the last hour, which holds nothing.
@@ -49,27 +51,33 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 	if code != exitFine || !strings.Contains(text, "plimsoll fit "+address+" --from 2026-01-01T00:00:10Z --to 2026-01-01T00:02:15Z > fitted.yaml") {
 		t.Errorf("%d: %s", code, text)
 	}
+
 	out, err := exec.Command("plimsoll", append(asked, "-o", "json")...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var p plan.Plan
 	if err := json.Unmarshal(out, &p); err != nil {
 		t.Fatal(err)
 	}
+
 	// What was measured there is the scenario's.
 	for _, want := range []string{"type: gp3", "size: 100GiB", "throughput: 125MiB/s", "cache: 1GiB", "filesystem: xfs"} {
 		if !strings.Contains(p.Scenario.Text, want) {
 			t.Errorf("no %q in\n%s", want, p.Scenario.Text)
 		}
 	}
+
 	if p.Chosen == nil || len(p.Chosen.Changes) == 0 {
 		t.Fatalf("chosen: %+v", p.Chosen)
 	}
+
 	made := filepath.Join(dir, "plan.json")
 	if err := os.WriteFile(made, out, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if code, text := finished(t, "emit", made, "--to", "aws", "--dir", filepath.Join(dir, "layout")); code != exitFine {
 		t.Errorf("%d: %s", code, text)
 	}
@@ -82,34 +90,42 @@ func prometheusOver(t *testing.T, data string) string {
 	if err != nil {
 		t.Skip("no prometheus on the PATH: install Debian's package prometheus to run this")
 	}
+
 	config := filepath.Join(t.TempDir(), "prometheus.yml")
 	if err := os.WriteFile(config, []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	at := l.Addr().String()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.Command(program, "--config.file="+config, "--storage.tsdb.path="+data, "--storage.tsdb.retention.time=50y", "--web.listen-address="+at)
 	cmd.Stderr = io.Discard
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = cmd.Wait() // it is killed
 	}()
+
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
+
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+
 	for !answers(ctx, "http://"+at+"/-/ready") {
 		select {
 		case <-ended:
@@ -119,6 +135,7 @@ func prometheusOver(t *testing.T, data string) string {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+
 	return "http://" + at
 }
 

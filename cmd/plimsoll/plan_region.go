@@ -32,6 +32,7 @@ func (o *planOptions) regionFor(a *app, sc *scenario.Scenario) string {
 	if o.region != "" || o.unpriced || is == "" {
 		return o.region
 	}
+
 	for _, v := range sc.Volumes {
 		t, err := catalog.Type(v.Value.Type)
 		if err != nil {
@@ -39,9 +40,12 @@ func (o *planOptions) regionFor(a *app, sc *scenario.Scenario) string {
 		}
 		if _, err := v.Value.Monthly(is); err != nil {
 			region := catalog.DefaultRegion(t.Provider)
-			fmt.Fprintf(a.stderr, "plimsoll: note: prices are those of %s: the volumes are in %s, and %s. --region %s says how to import them\n", region, printable(is), printable(err.Error()), printable(is))
+			fmt.Fprintf(
+				a.stderr, "plimsoll: note: prices are those of %s: the volumes are in %s, and %s. --region %s says how to import them\n",
+				region, printable(is), printable(err.Error()), printable(is))
 			return o.region
 		}
 	}
+
 	return is
 }

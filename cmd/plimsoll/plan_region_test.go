@@ -16,14 +16,17 @@ func TestRegionOfThePrices(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	file, err := openScenario(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sc, err := file.Parse(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		asked, want, says string
 		reported          []string

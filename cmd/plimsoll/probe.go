@@ -36,7 +36,8 @@ func newProbeCommand(a *app) *cobra.Command {
 			if o.show {
 				return needArgs(0, 0, "")(cmd, args)
 			}
-			return needArgs(1, 1, "a folder on the device, for example plimsoll probe /data --profile "+profiles().Names()[0])(cmd, args)
+			return needArgs(1, 1, "a folder on the device, for example plimsoll probe /data --profile "+
+				profiles().Names()[0])(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.show {
@@ -45,27 +46,36 @@ func newProbeCommand(a *app) *cobra.Command {
 			return o.Run(cmd.Context(), a, args[0])
 		},
 	}
+
 	o.AddFlags(cmd)
 	return cmd
 }
 
 func (o *probeOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "text"
-	addChoice(cmd, &o.output, "output", "o", "how to write the result; fio: print an equivalent job file and run nothing", "text", "json", asPage, asMarkdown, "fio")
+	addChoice(cmd,
+		&o.output, "output", "o", "how to write the result; fio: print an equivalent job file and run nothing",
+		"text", "json",
+		asPage, asMarkdown, "fio")
+
 	f := cmd.Flags()
 	f.StringVar(&o.profile, "profile", "", strings.Join(profiles().Names(), ", ")+", or a file")
 	f.StringVar(&o.stage, "stage", "", "how long each stage measures, overriding the profile: 30s")
 	f.Uint64Var(&o.seed, "seed", 1, "the random seed of offsets and times")
-	f.BoolVar(&o.fit, "fit", false, "also measure the device with short ramps, and print a volume for a scenario")
+	f.BoolVar(&o.fit, "fit",
+		false, "also measure the device with short ramps, and print a volume for a scenario")
 	f.BoolVar(&o.yes, "yes", false, "continue even if the files take more than half of the free space")
 	f.BoolVar(&o.show, "show", false, "print the profile, for editing, and exit")
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if the profile's criterion is not met", "criterion")
+
 	for _, name := range []string{"stage", "seed"} {
 		complete(cmd, name)
 	}
-	if err := cmd.RegisterFlagCompletionFunc("profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return profiles().Names(), cobra.ShellCompDirectiveDefault
-	}); err != nil {
+
+	if err := cmd.RegisterFlagCompletionFunc("profile",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return profiles().Names(), cobra.ShellCompDirectiveDefault
+		}); err != nil {
 		panic(err) // the flag was just added
 	}
 }
@@ -84,12 +94,15 @@ func exampleProfile() string { return "--profile " + profiles().Names()[0] + ", 
 // load reads the profile.
 func (o *probeOptions) load() (*probe.Profile, error) {
 	if o.profile == "" {
-		return nil, usagef(exampleProfile(), "probe: which profile? %s, or a file", strings.Join(profiles().Names(), ", "))
+		return nil, usagef(exampleProfile(), "probe: which profile? %s, or a file",
+			strings.Join(profiles().Names(), ", "))
 	}
+
 	p, err := profiles().Load(o.profile)
 	if err != nil {
 		return nil, err
 	}
+
 	if o.stage != "" {
 		if err := p.Stage.UnmarshalText([]byte(o.stage)); err != nil {
 			return nil, usagef("--stage 30s", "--stage: %w", err)
@@ -98,9 +111,12 @@ func (o *probeOptions) load() (*probe.Profile, error) {
 			return nil, usagef("--stage 30s", "--stage: %w", err)
 		}
 	}
+
 	if o.failOn.value != "" && p.Criterion == nil {
-		return nil, usagef("a profile with a criterion: "+strings.Join(profiles().WithCriterion(), ", ")+", or one of your own", "--fail-on criterion: profile %s has no criterion", o.profile)
+		return nil, usagef("a profile with a criterion: "+strings.Join(profiles().WithCriterion(), ", ")+
+			", or one of your own", "--fail-on criterion: profile %s has no criterion", o.profile)
 	}
+
 	return p, nil
 }
 
@@ -108,7 +124,8 @@ func (o *probeOptions) load() (*probe.Profile, error) {
 func (o *probeOptions) Show(a *app) error {
 	text, ok := profiles()[o.profile]
 	if !ok {
-		return usagef(exampleProfile(), "probe --show: which built-in profile? %s", strings.Join(profiles().Names(), ", "))
+		return usagef(exampleProfile(), "probe --show: which built-in profile? %s",
+			strings.Join(profiles().Names(), ", "))
 	}
 	_, err := a.stdout.Write(text)
 	return err
@@ -119,28 +136,36 @@ func (o *probeOptions) Run(ctx context.Context, a *app, path string) error {
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
+
 	p, err := o.load()
 	if err != nil {
 		return err
 	}
+
 	if o.output.value == "fio" {
 		_, err := fmt.Fprint(a.stdout, probe.FioJob(p, path))
 		return err
 	}
+
 	t := &tally{}
 	stop := a.meter(t).show()
-	r, err := probe.Run(ctx, p, probe.Options{Path: path, Seed: random.Seed(o.seed), Yes: o.yes, Fit: o.fit, Progress: t.setStage})
+	r, err := probe.Run(ctx, p, probe.Options{Path: path, Seed: random.Seed(o.seed), Yes: o.yes, Fit: o.fit,
+		Progress: t.setStage})
 	stop()
+
 	if err != nil {
 		return err
 	}
+
 	if o.output.value == "json" {
 		err = writeJSON(a, r)
 	} else {
 		err = a.write(results.Probe(r), o.output, o.display.options(a))
 	}
+
 	if err == nil && o.failOn.value != "" && !r.Criterion.Met {
 		err = &failure{code: exitFindings, err: fmt.Errorf("criterion not met: %s (--fail-on)", r.Criterion.Text)}
 	}
+
 	return err
 }

@@ -91,10 +91,13 @@ func (t *tally) sum() work {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stage != "" {
-		return work{phase: t.stage, unit: unitSteps, things: t.things, done: float64(t.done), total: float64(t.total)}
+		return work{phase: t.stage, unit: unitSteps, things: t.things, done: float64(t.done),
+			total: float64(t.total)}
 	}
+
 	files := work{phase: "reading", unit: unitBytes}
 	live := work{phase: "sampling", unit: unitTime}
+
 	unknown, any, sampling := false, false, false
 	for _, r := range t.reads {
 		if r.live {
@@ -108,11 +111,14 @@ func (t *tally) sum() work {
 		files.done += float64(r.done)
 		files.total += float64(r.total)
 	}
+
 	if sampling && (!any || files.done >= files.total) {
 		return live
 	}
+
 	if unknown {
 		files.total = 0
 	}
+
 	return files
 }

@@ -59,11 +59,14 @@ func newProveCommand(a *app) *cobra.Command {
 				return usagef(seeHelp(cmd), "%s: a recording's name is empty", verb(cmd))
 			}
 			if o.atMark != "" {
-				return needArgs(1, 2, "give the recording that has the mark, and the mark's text unless it is the newest")(cmd, args)
+				return needArgs(1, 2,
+					"give the recording that has the mark, and the mark's text unless it is the newest")(cmd, args)
 			}
-			return needArgs(2, 2, "give the recording from before the change, then the one from after it; plimsoll record SOURCE... --out DIR makes them")(cmd, args)
+			return needArgs(2, 2,
+				"give the recording from before the change, then the one from after it; plimsoll record SOURCE... --out DIR makes them")(cmd, args)
 		},
 	}
+
 	o.AddFlags(cmd)
 	cmd.ValidArgsFunction = upTo(2, completeSources)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -78,33 +81,42 @@ func newProveCommand(a *app) *cobra.Command {
 		}
 		return o.Run(cmd.Context(), a, args)
 	}
+
 	return cmd
 }
 
 func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.require, "require", nil, "exit with 3 unless AFTER meets this: 'write_p99 < 25ms' (repeatable)")
-	f.StringArrayVar(&o.fixes, "fix", nil, "what was done between the two, by its name in diagnose: what it makes larger on purpose is as meant (repeatable)")
-	f.StringVar(&o.confidence, "confidence", "95%", "of the intervals, and that the report contains no false verdict")
+	f.StringArrayVar(&o.require, "require",
+		nil, "exit with 3 unless AFTER meets this: 'write_p99 < 25ms' (repeatable)")
+	f.StringArrayVar(&o.fixes, "fix",
+		nil, "what was done between the two, by its name in diagnose: what it makes larger on purpose is as meant (repeatable)")
+	f.StringVar(
+		&o.confidence, "confidence", "95%", "of the intervals, and that the report contains no false verdict")
 	f.StringVar(&o.costBefore, "cost-before", "", "the cost before, such as 100USD/month")
 	f.StringVar(&o.costAfter, "cost-after", "", "the cost after, such as 80USD/month")
 	f.StringVar(&o.beforeTo, "before-to", "", "use BEFORE only up to this time")
 	f.StringVar(&o.afterFrom, "after-from", "", "use AFTER only from this time on")
 	addAtMark(cmd, o)
-	f.BoolVar(&o.strict, "strict", false, "exit with 3 if the workloads are not comparable, instead of a warning")
+	f.BoolVar(&o.strict, "strict",
+		false, "exit with 3 if the workloads are not comparable, instead of a warning")
 	f.Uint64Var(&o.seed, "seed", 1, "the random seed: the same seed gives the same report")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
+
 	for _, name := range []string{"cost-before", "cost-after", "before-to", "after-from", "seed"} {
 		complete(cmd, name)
 	}
+
 	complete(cmd, "fix", prove.Fixes(pack())...)
 	complete(cmd, "confidence", "90%", "95%", "99%")
+
 	var words []string
 	for _, n := range prove.Names(pack()) {
 		words = append(words, n+" < ")
 	}
+
 	complete(cmd, "require", words...)
 }
 
@@ -112,18 +124,22 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
 		return err
 	}
+
 	if err := o.display.Validate(cmd); err != nil {
 		return err
 	}
+
 	if o.beforeToAt, err = parseMoment("--before-to", o.beforeTo, now, o.zone); err != nil {
 		return err
 	}
+
 	if o.afterFromAt, err = parseMoment("--after-from", o.afterFrom, now, o.zone); err != nil {
 		return err
 	}
 	if !o.beforeToAt.IsZero() && !o.afterFromAt.IsZero() && o.afterFromAt.Before(o.beforeToAt) {
 		return usagef("", "--after-from %s is before --before-to %s", o.afterFrom, o.beforeTo)
 	}
+
 	c := &o.compare
 	if c.Confidence, err = units.ParseRatio(o.confidence); err != nil {
 		return usagef("for example --confidence 95%", "--confidence: %w", err)
@@ -134,6 +150,7 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	if len(o.require) > requirementsMax {
 		return usagef("", "--require is given %d times, at most %d are allowed", len(o.require), requirementsMax)
 	}
+
 	for _, text := range o.require {
 		b, err := prove.ParseBound(pack(), text)
 		if err != nil {
@@ -141,25 +158,32 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		}
 		c.Require = append(c.Require, b)
 	}
+
 	if c.CostBefore, err = parseMonthly("--cost-before", o.costBefore); err != nil {
 		return err
 	}
+
 	if c.CostAfter, err = parseMonthly("--cost-after", o.costAfter); err != nil {
 		return err
 	}
+
 	c.Seed = random.Seed(o.seed)
 	c.Pack = pack()
+
 	for _, name := range o.fixes {
 		if !slices.Contains(prove.Fixes(c.Pack), name) {
 			return usagef("known: "+strings.Join(prove.Fixes(c.Pack), ", "), "--fix %q: there is no such fix", name)
 		}
 	}
+
 	c.Fixes = o.fixes
 	c.Before = prove.Window{From: o.fromAt, To: earlier(o.toAt, o.beforeToAt)}
 	c.After = prove.Window{From: o.fromAt, To: o.toAt}
+
 	if o.afterFromAt.After(o.fromAt) {
 		c.After.From = o.afterFromAt
 	}
+
 	return nil
 }
 
@@ -188,10 +212,12 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
+
 	r, err := o.prove(ctx, a, args)
 	if err != nil {
 		return err
 	}
+
 	if o.output.value == "json" {
 		e := json.NewEncoder(a.stdout)
 		e.SetIndent("", "  ")
@@ -200,9 +226,11 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 	} else {
 		err = a.write(results.Proof(pack(), r, o.zone), o.output, o.options(a))
 	}
+
 	if err != nil {
 		return err
 	}
+
 	return o.verdict(r)
 }
 
@@ -214,6 +242,7 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 	var sides [2][]recording.Reader
 	opt := o.compare
 	opt.Hosts, opt.Progress = map[string]string{}, t.setStage
+
 	for i := range sides {
 		readers, hosts, done, err := o.side(i).readers(ctx, a, args[i:i+1], t)
 		if err != nil {
@@ -223,14 +252,17 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 		sides[i] = readers
 		maps.Copy(opt.Hosts, hosts)
 	}
+
 	if err := ctx.Err(); err != nil {
 		return nil, err // a live source that was interrupted ends without an error
 	}
+
 	r, err := prove.Compare(ctx, sides[0], sides[1], opt)
 	if errors.Is(err, diagnose.ErrNothing) {
 		err = cmp.Or(o.side(0).elsewhere(ctx, a, args[:1], "before: nothing to compare"),
 			o.side(1).elsewhere(ctx, a, args[1:], "after: nothing to compare"), err)
 	}
+
 	return r, err
 }
 
@@ -244,12 +276,14 @@ func (o *proveOptions) side(i int) *sourceOptions {
 
 // readers opens sources. Those that cannot be queried directly are read into memory. hosts are the
 // hosts that the user gave, by the sources' own names. done closes them.
-func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *tally) (readers []recording.Reader, hosts map[string]string, done func(), err error) {
+func (o *sourceOptions) readers(ctx context.Context, a *app, args []string,
+	t *tally) (readers []recording.Reader, hosts map[string]string, done func(), err error) {
 	o.lookback = judgedLookback
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {
 		return nil, nil, nil, err
 	}
+
 	readers = make([]recording.Reader, len(inputs))
 	memories := make([]*recording.Memory, len(inputs))
 	for i, in := range inputs {
@@ -258,10 +292,13 @@ func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *t
 			readers[i] = memories[i]
 		}
 	}
-	if err = o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] }); err != nil {
+
+	if err = o.readAll(ctx, inputs, diagnose.Wants(pack()), t,
+		func(i int) recording.Writer { return memories[i] }); err != nil {
 		closeAll(inputs)
 		return nil, nil, nil, err
 	}
+
 	return readers, o.hosts.of(inputs), func() { closeAll(inputs) }, nil
 }
 
@@ -277,15 +314,18 @@ func (o *proveOptions) verdict(r *prove.Report) error {
 		return &failure{code: exitFindings, err: fmt.Errorf("not comparable: %s", strings.Join(why, "; ")),
 			hint: "record both under the same workload"}
 	}
+
 	var errs []error
 	for _, q := range r.Requirements {
 		if q.Outcome != prove.Met {
 			errs = append(errs, fmt.Errorf("%s: %s", q.Outcome, q.Text))
 		}
 	}
+
 	if len(errs) == 0 {
 		return nil
 	}
+
 	hint := ""
 	for _, q := range r.Requirements {
 		switch {
@@ -295,5 +335,6 @@ func (o *proveOptions) verdict(r *prove.Report) error {
 			hint = fmt.Sprintf("record %s to decide", units.Seconds(q.Record.Seconds))
 		}
 	}
+
 	return &failure{code: exitFindings, err: errors.Join(errs...), hint: hint}
 }

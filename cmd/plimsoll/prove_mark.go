@@ -39,24 +39,30 @@ func (o *proveOptions) splitAtMark(cmd *cobra.Command, a *app, args []string) ([
 	if o.settle < 0 {
 		return nil, usagef("for example --settle 2m", "--settle %s is negative", o.settle)
 	}
+
 	text := o.atMark
 	if len(args) == 2 {
 		if text != newestMark {
-			return nil, usagef("a mark splits one recording", "--at-mark takes one SOURCE, not %s and %s", args[0], args[1])
+			return nil, usagef("a mark splits one recording", "--at-mark takes one SOURCE, not %s and %s",
+				args[0], args[1])
 		}
 		text = args[1]
 	}
+
 	if text == newestMark {
 		text = ""
 	}
+
 	args = args[:1]
 	if err := o.sourceOptions.Validate(cmd, args, a.now()); err != nil {
 		return nil, err
 	}
+
 	inputs, err := o.open(cmd.Context(), a, args)
 	if err != nil {
 		return nil, err
 	}
+
 	defer closeAll(inputs)
 	var all [][]recording.Mark
 	for _, in := range inputs {
@@ -64,10 +70,12 @@ func (o *proveOptions) splitAtMark(cmd *cobra.Command, a *app, args []string) ([
 			all = append(all, recording.Marks(in.Reader))
 		}
 	}
+
 	m, err := o.findMark(recording.MergeMarks(all...), args[0], text)
 	if err != nil {
 		return nil, err
 	}
+
 	o.beforeTo, o.afterFrom = m.At.Format(time.RFC3339Nano), m.At.Add(o.settle).Format(time.RFC3339Nano)
 	return []string{args[0], args[0]}, nil
 }
@@ -85,14 +93,18 @@ func (o *proveOptions) findMark(all []recording.Mark, source, text string) (reco
 		}
 		have = append(have, fmt.Sprintf("%q at %s", m.Text, m.At.In(o.zone).Format(time.DateTime)))
 	}
+
 	if len(have) == 0 {
 		return recording.Mark{}, &failure{code: exitFailure, err: fmt.Errorf("%s has no mark in this time", source),
 			hint: "plimsoll mark TEXT --at TIME --to " + source + " sets one"}
 	}
+
 	more := ""
 	if len(have) > marksListed {
 		more = fmt.Sprintf(" and %d more", len(have)-marksListed)
 	}
-	return recording.Mark{}, &failure{code: exitFailure, err: errors.New(source + " has no mark with the text " + text),
+
+	return recording.Mark{}, &failure{code: exitFailure,
+		err:  errors.New(source + " has no mark with the text " + text),
 		hint: "it has " + strings.Join(have[:min(len(have), marksListed)], ", ") + more}
 }

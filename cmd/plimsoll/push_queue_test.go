@@ -22,6 +22,7 @@ func TestSilentReceiverDoesNotStopRecording(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	}))
+
 	defer silent.Close()
 	defer close(release)
 
@@ -30,6 +31,7 @@ func TestSilentReceiverDoesNotStopRecording(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	disk, err := recording.Create(dir, recording.DiskOptions{})
 	if err != nil {
@@ -39,6 +41,7 @@ func TestSilentReceiverDoesNotStopRecording(t *testing.T) {
 	const samples = 3 * pushQueued
 	q := newPushQueue(steady.ctx, steady)
 	w := both{disk, q}
+
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for k := range samples {
 		b := &recording.Batch{TimesMs: []int64{start.Add(time.Duration(k) * time.Second).UnixMilli()},
@@ -47,6 +50,7 @@ func TestSilentReceiverDoesNotStopRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	lost, why := q.end(50 * time.Millisecond)
 	if lost == 0 || why == nil {
 		t.Errorf("%d samples were lost: %v", lost, why)
@@ -55,10 +59,12 @@ func TestSilentReceiverDoesNotStopRecording(t *testing.T) {
 	if err := disk.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := recording.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() { _ = r.Close() }()
 	series, err := r.Samples(t.Context(), "m", start, start.Add(samples*time.Second))
 	if err != nil || len(series) != 1 || len(series[0].Points) != samples {

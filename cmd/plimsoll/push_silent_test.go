@@ -19,6 +19,7 @@ func TestPushToSilence(t *testing.T) {
 		interrupt()
 		<-over
 	}))
+
 	defer receiver.Close()
 	defer close(over)
 
@@ -26,6 +27,7 @@ func TestPushToSilence(t *testing.T) {
 	if err := os.WriteFile(page, []byte("pg_up 1 1790000000000\npg_up 1 1790000001000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	a, _, stderr := testApp("record", page, "--remote-write", receiver.URL+"/write?k=s3cret")
 	code := a.run(ctx)
 	if code != exitFailure || !strings.Contains(stderr.String(), "nothing was pushed: "+receiver.URL+"/write accepted nothing") || strings.Contains(stderr.String(), "s3cret") {

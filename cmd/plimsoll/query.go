@@ -36,14 +36,23 @@ type queryOptions struct {
 
 func newQueryCommand(a *app) *cobra.Command {
 	o := &queryOptions{sourceOptions: sourceOptions{durationUnless: sampleBriefly}}
-	cmd := &cobra.Command{Use: "query SOURCE... PROMQL", Args: needArgs(2, -1, "plimsoll query diagnostic.data 'rate(node_disk_io_time_seconds_total[1m])'"), ValidArgsFunction: completeSources}
+	cmd := &cobra.Command{Use: "query SOURCE... PROMQL",
+		Args: needArgs(2,
+			-1, "plimsoll query diagnostic.data 'rate(node_disk_io_time_seconds_total[1m])'"),
+		ValidArgsFunction: completeSources}
+
 	f := cmd.Flags()
 	f.StringVar(&o.at, "at", "", "the values of one moment, in place of --from and --to")
 	f.DurationVar(&o.step, "step", 0, "time between two values (default: the sources' own period)")
 	complete(cmd, "at")
 	complete(cmd, "step")
 	o.output.value = "text"
-	addChoice(cmd, &o.output, "output", "o", "how to write the result; csv has a column per series, json is as Prometheus writes it", "text", "json", asCSV, asMarkdown)
+	addChoice(cmd,
+		&o.output, "output",
+		"o", "how to write the result; csv has a column per series, json is as Prometheus writes it",
+		"text", "json",
+		asCSV, asMarkdown)
+
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -53,6 +62,7 @@ func newQueryCommand(a *app) *cobra.Command {
 		}
 		return o.Run(cmd.Context(), a, given, expr)
 	}
+
 	return cmd
 }
 
@@ -78,6 +88,7 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 	if err != nil {
 		return usagef("the last argument is the expression", "query: %w", err)
 	}
+
 	o.lookback = expr.Lookback()
 	var seen names
 	r, done, err := o.reader(ctx, a, args, func(metric string) bool {
@@ -87,23 +98,29 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 	if err != nil {
 		return err
 	}
+
 	defer done()
 	evaluating, cancel := afterReading(ctx)
 	defer cancel()
 	sampled := ctx.Err()
-	found, err := query.Run(evaluating, r, expr, query.Options{From: o.fromAt, To: o.toAt, At: o.atMoment, Step: o.step, Names: seen.all()})
+
+	found, err := query.Run(evaluating, r, expr,
+		query.Options{From: o.fromAt, To: o.toAt, At: o.atMoment, Step: o.step, Names: seen.all()})
 	if sampled != nil && err != nil {
 		return sampled // too few samples
 	}
+
 	if errors.Is(err, query.ErrNoMetric) {
 		return &failure{code: exitFailure, err: err, hint: "plimsoll metrics lists what a source has"}
 	}
 	if err != nil {
 		return err
 	}
+
 	if err := o.write(a, found); err != nil || sampled == nil {
 		return err
 	}
+
 	return partial(ctx, "these values cover")
 }
 
@@ -172,37 +189,45 @@ func responseOf(r *query.Result, moment bool) response {
 			}
 			row.Values = append(row.Values, value)
 		}
+
 		if row.Value != nil || row.Values != nil {
 			out.Data.Result = append(out.Data.Result, row)
 		}
 	}
+
 	return out
 }
 
 // reader is one recording of all sources, with progress on stderr: the only one that can be queried
 // directly, or all of them read into memory. done closes it.
-func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want func(string) bool) (r recording.Reader, done func(), err error) {
+func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
+	want func(string) bool) (r recording.Reader, done func(), err error) {
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
+
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	read := make([]recording.Reader, len(inputs))
 	done = func() {
 		a.reportDamage(read)
 		closeAll(inputs)
 	}
+
 	if len(inputs) == 1 && inputs[0].Reader != nil {
 		read[0] = inputs[0].Reader
 		return inputs[0].Reader, done, nil
 	}
+
 	memory := recording.NewMemory(recording.MemoryOptions{})
 	both := func(metric string) bool { return want == nil || want(metric) || pack().Wants(metric) }
 	if len(inputs) == 1 {
 		both = want
 	}
+
 	own := make([]*recording.Memory, len(inputs))
 	readers := read
 	for i, in := range inputs {
@@ -214,7 +239,9 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want 
 			readers[i] = own[i]
 		}
 	}
-	if err = o.readAll(ctx, inputs, both, t, func(i int) recording.Writer { return own[i] }); err != nil || len(inputs) == 1 {
+
+	if err = o.readAll(ctx, inputs, both, t, func(i int) recording.Writer { return own[i] }); err != nil ||
+		len(inputs) == 1 {
 		return memory, done, err
 	}
 
@@ -222,15 +249,18 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want 
 	copying, cancel := afterReading(ctx)
 	defer cancel()
 	l, err := diagnose.Label(copying, readers, pack(), o.hosts.of(inputs))
+
 	to := labelled(l, memory)
 	for i, r := range readers {
 		if err == nil {
 			err = copyReader(copying, r, to(i), o.readFrom(), o.toAt, t)
 		}
 	}
+
 	if err != nil {
 		done()
 		return nil, nil, err
 	}
+
 	return memory, done, nil
 }

@@ -13,10 +13,12 @@ func TestReadmePrintsWhatItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, after, ok := strings.Cut(string(readme), "## What it prints")
 	if !ok {
 		t.Fatal("README.md has no section \"What it prints\"")
 	}
+
 	_, after, _ = strings.Cut(after, "```\n")
 	sample, _, ok := strings.Cut(after, "```")
 	if !ok || len(sample) < 500 {
@@ -29,6 +31,7 @@ func TestReadmePrintsWhatItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !strings.HasPrefix(string(out), sample) {
 		t.Errorf("README.md shows:\n%s\nThe command prints:\n%s", sample, out[:min(len(out), len(sample)+200)])
 	}

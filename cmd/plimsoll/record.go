@@ -55,32 +55,41 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	if o.push.url != "" {
 		return o.runPush(ctx, a, args)
 	}
+
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
+
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {
 		return err
 	}
+
 	defer closeAll(inputs)
 	_, statErr := os.Stat(o.out)
 	disk, err := recording.Create(o.out, recording.DiskOptions{})
 	if err != nil {
 		return err
 	}
+
 	marking, stopMarking := context.WithCancel(ctx)
 	defer stopMarking()
-	go onUserSignal(marking, func() { _ = disk.Mark(recording.Mark{At: time.Now(), Text: signalMark}) }) // nobody reads what it would say
+
+	// nobody reads what it would say
+	go onUserSignal(marking, func() { _ = disk.Mark(recording.Mark{At: time.Now(), Text: signalMark}) })
 	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
 	err = o.record(ctx, inputs, w, t)
+
 	interrupted := ctx.Err() != nil
 	if interrupted && errors.Is(err, context.Canceled) {
 		err = nil
 	}
+
 	if a.closing != nil {
 		a.closing.Store(true)
 		defer a.closing.Store(false)
 	}
+
 	err = errors.Join(err, disk.Close())
 	stop()
 	if w.samples == 0 {
@@ -95,16 +104,19 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 		}
 		return err
 	}
+
 	if tell := o.tell(a, w, interrupted); err == nil {
 		err = tell
 	}
+
 	return err
 }
 
 // nothing is the error of sources without samples.
 func (o *recordOptions) nothing(ctx context.Context, a *app, args []string, what string) error {
-	return cmp.Or(o.elsewhere(ctx, a, args, what), error(&failure{code: exitFailure, hint: "check --from and --to, and whether the source covers that time",
-		err: errors.New(what + ": the sources had no samples")}))
+	return cmp.Or(o.elsewhere(ctx, a, args, what),
+		error(&failure{code: exitFailure, hint: "check --from and --to, and whether the source covers that time",
+			err: errors.New(what + ": the sources had no samples")}))
 }
 
 // record reads sources, and copies those that are recordings already.
@@ -117,10 +129,12 @@ func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWr
 			before = append(before, r)
 		}
 	}
+
 	l, err := o.labeller(ctx, inputs, t, before...)
 	if err != nil {
 		return err
 	}
+
 	to := labelled(l, w)
 	err = o.readAll(ctx, inputs, nil, t, to)
 	for i, in := range inputs {
@@ -131,6 +145,7 @@ func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWr
 			err = o.copyMarks(in.Reader)
 		}
 	}
+
 	return err
 }
 
@@ -149,7 +164,8 @@ func (o *recordOptions) copyMarks(r recording.Reader) error {
 
 func (o *recordOptions) tell(a *app, w *countedWriter, interrupted bool) error {
 	dropped := w.dropped()
-	r := &results.Recorded{Recording: o.out, Samples: w.samples - dropped, Dropped: dropped, Sources: len(w.sources), Interrupted: interrupted,
+	r := &results.Recorded{Recording: o.out, Samples: w.samples - dropped, Dropped: dropped,
+		Sources: len(w.sources), Interrupted: interrupted,
 		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
 	return a.showList(o.output, r, results.Recording(r))
 }
@@ -173,19 +189,23 @@ func (w *countedWriter) Append(ctx context.Context, b *recording.Batch) error {
 	if len(b.TimesMs) == 0 {
 		return nil
 	}
+
 	var n int64
 	for _, c := range b.Columns {
 		n += countValues(c.Values, len(b.TimesMs))
 	}
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	first, last := b.TimesMs[0], b.TimesMs[len(b.TimesMs)-1]
 	if w.samples == 0 || first < w.fromMs {
 		w.fromMs = first
 	}
+
 	if w.samples == 0 || last > w.toMs {
 		w.toMs = last
 	}
+
 	w.samples += n
 	return nil
 }

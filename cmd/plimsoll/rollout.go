@@ -43,6 +43,7 @@ func newRolloutCommand(a *app) *cobra.Command {
 			return o.asFailure(o.Run(cmd.Context(), a, args))
 		},
 	}
+
 	o.AddFlags(cmd)
 	return cmd
 }
@@ -51,7 +52,9 @@ func (o *rolloutOptions) AddFlags(cmd *cobra.Command) {
 	o.rolloutModes.AddFlags(cmd)
 	o.cluster.AddFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.site, "site", "", "what is installed on this machine: members, folders, units (YAML); with --resume or --undo, one with other commands")
+	f.StringVar(
+		&o.site, "site",
+		"", "what is installed on this machine: members, folders, units (YAML); with --resume or --undo, one with other commands")
 	f.BoolVar(&o.force, "force", false, "with --finish: remove it, whatever the recordings say")
 	if err := cmd.MarkFlagFilename("site", "yaml", "yml"); err != nil {
 		panic(err) // the flag was just added
@@ -66,27 +69,34 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 			modes++
 		}
 	}
+
 	if err := o.cluster.Validate(args, &o.rolloutModes); err != nil {
 		return err
 	}
+
 	onCluster := o.cluster.on != ""
 	switch {
 	case onCluster && (o.site != "" || o.force):
-		return usagef("--on changes a cluster, --site this machine", "rollout: --site and --force do not go with --on")
+		return usagef(
+			"--on changes a cluster, --site this machine", "rollout: --site and --force do not go with --on")
 	case onCluster && len(o.cluster.record) == 0 && (o.dir != "" || cmd.Flags().Changed("record-for")):
-		return usagef("for example --record http://prometheus:9090", "rollout: --record is missing: what to record before and after; --dir and --record-for need it")
+		return usagef(
+			"for example --record http://prometheus:9090", "rollout: --record is missing: what to record before and after; --dir and --record-for need it")
 	case modes > 1:
 		return usagef("one at a time", "rollout: --resume, --undo and --finish exclude each other")
 	case o.force && !o.finish:
 		return usagef("", "rollout: --force goes with --finish")
 	case modes > 0 && (len(args) > 0 || cmd.Flags().Changed("record-for")):
-		return usagef("leave the plan and --record-for out", "rollout: a rollout that was begun has its plan in its folder")
+		return usagef(
+			"leave the plan and --record-for out", "rollout: a rollout that was begun has its plan in its folder")
 	case onCluster:
 	case len(args) > 0 && o.site == "":
-		return usagef("plimsoll rollout --help shows one", "rollout: --site is missing: what is installed on this machine; or --on, a StatefulSet")
+		return usagef(
+			"plimsoll rollout --help shows one", "rollout: --site is missing: what is installed on this machine; or --on, a StatefulSet")
 	case len(args) == 0 && modes == 0 && o.site != "":
 		return usagef(seeHelp(cmd), "rollout: PLAN.json missing")
 	}
+
 	return nil
 }
 
@@ -95,41 +105,52 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err := errors.Join(a.pageGoesSomewhere(o.output), a.useCatalog()); err != nil {
 		return err
 	}
+
 	o.dir = cmp.Or(o.dir, rolloutDir)
 	if len(args) == 0 && !o.begun() && !o.dryRun {
 		return o.look(ctx, a)
 	}
+
 	_, statErr := os.Stat(o.dir)
 	folder, err := rollout.OpenFolder(o.dir, len(args) > 0)
 	if err != nil {
 		return err
 	}
+
 	defer folder.Close()
 	state, err := folder.Load()
 	if err != nil {
 		return err
 	}
+
 	if len(args) > 0 {
 		if state != nil && state.Begun() {
-			return usagef("--resume goes on, --undo goes back; a new rollout takes a new --dir", "rollout: %s holds a rollout already (%s)", o.dir, state.Direction)
+			return usagef("--resume goes on, --undo goes back; a new rollout takes a new --dir",
+				"rollout: %s holds a rollout already (%s)", o.dir, state.Direction)
 		}
 		state, err = o.begin(ctx, args[0])
 	} else if o.site != "" {
 		err = o.amend(ctx, state)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	r, err := rollout.New(engines.All().Rollouts(), folder, state, o.options(a))
 	if err == nil {
 		err = o.act(ctx, r, len(args) > 0)
 	}
-	if _, e := os.Stat(folder.Path("state.json")); errors.Is(e, os.ErrNotExist) && errors.Is(statErr, os.ErrNotExist) {
+
+	if _, e := os.Stat(folder.Path("state.json")); errors.Is(e, os.ErrNotExist) &&
+		errors.Is(statErr, os.ErrNotExist) {
 		defer os.RemoveAll(folder.Path()) // nothing was begun, so nothing is left
 	}
+
 	if r == nil {
 		return err
 	}
+
 	return errors.Join(o.show(ctx, a, r, false), err)
 }
 
@@ -197,7 +218,8 @@ func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout, b
 		return err
 	}
 	if len(report.Problems) > 0 {
-		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"), hint: "settle what is named above, then try the dry run again"}
+		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"),
+			hint: "settle what is named above, then try the dry run again"}
 	}
 	return nil
 }
@@ -218,7 +240,8 @@ func (o *rolloutOptions) with() string {
 // asFailure gives errors their exit codes.
 func (o *rolloutOptions) asFailure(err error) error {
 	if errors.Is(err, rollout.ErrInterrupted) {
-		return &failure{code: exitInterrupted, err: err, hint: "plimsoll rollout" + o.with() + " --resume goes on, --undo goes back"}
+		return &failure{code: exitInterrupted, err: err, hint: "plimsoll rollout" + o.with() +
+			" --resume goes on, --undo goes back"}
 	}
 	var stopped *rollout.StepError
 	if errors.As(err, &stopped) { // also where its reason is what the site says

@@ -32,10 +32,15 @@ func (o *rolloutModes) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the steps and check what can be checked; change nothing")
 	f.BoolVar(&o.resume, "resume", false, "go on with what a killed or stopped rollout was doing")
 	f.BoolVar(&o.undo, "undo", false, "go back to where it began")
-	f.StringVar(&o.dir, "dir", "", "folder for the rollout's state and recordings (default: rollout; with --on, rollout-NAME for the recordings)")
-	f.DurationVar(&o.recordFor, "record-for", 10*time.Minute, "how long to record before and after, longer if that holds too few checkpoints to compare; 0: not at all")
-	f.BoolVar(&o.finish, "finish", false, "end it: remove the old log, if the recordings prove better; on a cluster nothing is removed")
+	f.StringVar(
+		&o.dir, "dir",
+		"", "folder for the rollout's state and recordings (default: rollout; with --on, rollout-NAME for the recordings)")
+	f.DurationVar(&o.recordFor, "record-for",
+		10*time.Minute, "how long to record before and after, longer if that holds too few checkpoints to compare; 0: not at all")
+	f.BoolVar(&o.finish, "finish",
+		false, "end it: remove the old log, if the recordings prove better; on a cluster nothing is removed")
 	complete(cmd, "record-for")
+
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
 		panic(err) // the flag was just added
 	}
@@ -57,11 +62,17 @@ type clusterRollout struct {
 func (o *clusterRollout) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.on, "on", "", "carry it out on this StatefulSet: k8s://NAMESPACE/NAME")
-	f.StringVar(&o.container, "container", "", "with --on: the database's container (default: the one named after the engine, or the only one)")
-	f.StringArrayVar(&o.claims, "claim", nil, "with --on: the claim template of a volume, if the names differ: data=db-storage (repeatable)")
-	f.DurationVar(&o.patience, "patience", 30*time.Minute, "with --on: how long a pod may take to be ready, or a claim to change")
-	f.StringArrayVar(&o.record, "record", nil, "with --on: what to record before and after, such as a Prometheus server's address (repeatable)")
+	f.StringVar(
+		&o.container, "container",
+		"", "with --on: the database's container (default: the one named after the engine, or the only one)")
+	f.StringArrayVar(&o.claims, "claim",
+		nil, "with --on: the claim template of a volume, if the names differ: data=db-storage (repeatable)")
+	f.DurationVar(&o.patience, "patience",
+		30*time.Minute, "with --on: how long a pod may take to be ready, or a claim to change")
+	f.StringArrayVar(&o.record, "record",
+		nil, "with --on: what to record before and after, such as a Prometheus server's address (repeatable)")
 	o.clusterOptions.AddFlags(cmd, "with --on: ")
+
 	for _, name := range []string{"on", "container", "claim", "patience", "record"} {
 		complete(cmd, name)
 	}
@@ -71,13 +82,15 @@ func (o *clusterRollout) AddFlags(cmd *cobra.Command) {
 func (o *clusterRollout) Validate(args []string, modes *rolloutModes) error {
 	switch {
 	case o.on == "" && (o.given() || o.container != "" || len(o.claims)+len(o.record) > 0):
-		return usagef("for example --on k8s://db/store", "rollout: --on is missing: --container, --claim, --record, --kubeconfig, --context and -n need it")
+		return usagef(
+			"for example --on k8s://db/store", "rollout: --on is missing: --container, --claim, --record, --kubeconfig, --context and -n need it")
 	case len(o.record) > 0 && len(args) == 0:
 		return usagef("leave --record out", "rollout: a rollout that was begun knows what it records")
 	case modes.recordFor < 0:
 		return usagef("for example 10m", "rollout: --record-for %s: want a length of time", modes.recordFor)
 	case address.OfArguments(o.record).Hide(strings.Join(o.record, " ")) != strings.Join(o.record, " "):
-		return usagef("give it by the environment: PLIMSOLL_PROMETHEUS_TOKEN, or what plimsoll diagnose --help names", "rollout: --record has a password or a token, and the rollout's state is in a ConfigMap")
+		return usagef(
+			"give it by the environment: PLIMSOLL_PROMETHEUS_TOKEN, or what plimsoll diagnose --help names", "rollout: --record has a password or a token, and the rollout's state is in a ConfigMap")
 	case o.on != "" && len(args) > 0 && modes.begun():
 		return usagef("leave the plan out", "rollout: a rollout that was begun has its plan in the cluster")
 	case o.patience <= 0:
@@ -92,24 +105,31 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 	if err != nil {
 		return err
 	}
+
 	if err := errors.Join(a.pageGoesSomewhere(modes.output), a.useCatalog()); err != nil {
 		return err
 	}
+
 	c, at, err := o.open(o.on)
 	if err != nil {
 		return err
 	}
+
 	dir, err := filepath.Abs(cmp.Or(modes.dir, "rollout-"+at.Name))
 	if err != nil {
 		return err
 	}
+
 	opt := pods.Options{
-		Engines: engines.All().Deployments(), Container: o.container, Claims: claims, Patience: o.patience, Say: a.saysStep,
+		Engines: engines.All().Deployments(), Container: o.container, Claims: claims, Patience: o.patience,
+		Say:      a.saysStep,
 		Recorder: recorderOf(a), Dir: dir, RecordFor: modes.recordFor,
 	}
+
 	if modes.recordFor > 0 {
 		opt.Sources = o.record
 	}
+
 	var r *pods.Rollout
 	if len(args) > 0 {
 		var plan *emit.Plan
@@ -117,11 +137,14 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 			r, err = pods.New(ctx, c, at, plan, opt)
 		}
 	} else if r, err = pods.Open(ctx, c, at, opt); err == nil && r == nil {
-		err = usagef("plimsoll rollout PLAN.json --on "+at.String()+" begins one", "rollout: there is no rollout of %s", at)
+		err = usagef("plimsoll rollout PLAN.json --on "+at.String()+" begins one",
+			"rollout: there is no rollout of %s", at)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case modes.dryRun:
 	case modes.undo:
@@ -131,9 +154,12 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 	case modes.resume, len(args) > 0:
 		err = r.Run(ctx)
 	}
+
 	if errors.Is(err, steps.ErrInterrupted) {
-		err = &failure{code: exitInterrupted, err: err, hint: "plimsoll rollout --on " + at.String() + " --resume goes on, --undo goes back"}
+		err = &failure{code: exitInterrupted, err: err, hint: "plimsoll rollout --on " + at.String() +
+			" --resume goes on, --undo goes back"}
 	}
+
 	return errors.Join(o.show(ctx, a, r, modes), err)
 }
 
@@ -144,7 +170,8 @@ func (o *clusterRollout) show(ctx context.Context, a *app, r *pods.Rollout, mode
 		return err
 	}
 	if len(report.Problems) > 0 {
-		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"), hint: "settle what is named above, then try the dry run again"}
+		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"),
+			hint: "settle what is named above, then try the dry run again"}
 	}
 	return nil
 }

@@ -29,14 +29,17 @@ func recorderOf(a *app) *steps.Recorder {
 			if err != nil {
 				return 0, err
 			}
+
 			defer done()
 			if beside == "" {
 				return prove.Least(ctx, readers, nil, o.compare)
 			}
+
 			others, _, done, err := o.readers(ctx, a, []string{beside}, t)
 			if err != nil {
 				return 0, err
 			}
+
 			defer done()
 			return prove.Least(ctx, readers, others, o.compare)
 		},
@@ -58,45 +61,55 @@ func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
 	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o700); err != nil {
 		return err
 	}
+
 	select {
 	case <-time.After(p.Settle):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
 	from := a.now()
+
 	inputs, err := o.open(ctx, a, p.Sources)
 	if err != nil {
 		return err
 	}
+
 	live := false
 	for _, in := range inputs {
 		live = live || in.Source != nil && in.Source.Live()
 	}
+
 	if !live && p.Past {
 		from = from.Add(-p.Long)
 	}
+
 	disk, err := recording.Create(p.Dir, recording.DiskOptions{})
 	if err != nil {
 		closeAll(inputs)
 		return err
 	}
+
 	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
 	if live {
 		err = o.sample(ctx, inputs, w, t)
 	}
+
 	closeAll(inputs)
 	if err == nil {
 		err = o.readHistory(ctx, a, p, from, w, t)
 	}
+
 	if err := errors.Join(err, disk.Close(), ctx.Err()); err != nil {
 		return err
 	}
 	if w.samples == 0 {
 		return errors.New("nothing was recorded: the sources had no samples")
 	}
+
 	return nil
 }
 
@@ -112,14 +125,17 @@ func (o *recordOptions) sample(ctx context.Context, inputs []input, w *countedWr
 }
 
 // readHistory waits until a period is over, and copies it from the sources that keep it.
-func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period, from time.Time, w *countedWriter, t *tally) error {
+func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period, from time.Time,
+	w *countedWriter, t *tally) error {
 	to := from.Add(p.Long)
 	h := *o
 	h.fromAt, h.toAt = from, to
+
 	inputs, err := h.open(ctx, a, p.Sources)
 	if err != nil {
 		return err
 	}
+
 	defer closeAll(inputs)
 	kept := make([]input, 0, len(inputs))
 	for _, in := range inputs {
@@ -127,14 +143,17 @@ func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period,
 			kept = append(kept, in)
 		}
 	}
+
 	if len(kept) == 0 {
 		return nil
 	}
+
 	select {
 	case <-time.After(to.Sub(a.now())):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+
 	return h.record(ctx, kept, w, t)
 }
 

@@ -26,6 +26,7 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
 	}
+
 	root.SetOut(a.stdout) // cobra's completion command keeps it
 	var version bool
 	root.Flags().BoolVar(&version, "version", false, "print the version and exit; also: plimsoll version")
@@ -38,6 +39,7 @@ func newRootCommand(a *app) *cobra.Command {
 		}
 		return cmd.Help()
 	}
+
 	root.SetHelpTemplate(helpTemplate)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -52,11 +54,13 @@ func newRootCommand(a *app) *cobra.Command {
 			a.helpless = &failure{code: exitFailure, err: fmt.Errorf("help: %w", out.err)}
 		}
 	})
+
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var f *failure
 		if errors.As(err, &f) {
 			return err
 		}
+
 		var number *strconv.NumError
 		if errors.As(err, &number) {
 			what := "is not a valid whole number"
@@ -65,9 +69,12 @@ func newRootCommand(a *app) *cobra.Command {
 			}
 			err = errors.New(strings.Replace(err.Error(), number.Error(), fmt.Sprintf("%q %s", number.Num, what), 1))
 		}
+
 		return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
 	})
-	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newWatchCommand(a), newMarkCommand(a), newTopCommand(a), newRulesCommand(a), newVersionCommand(a), newCasebookCommand(a))
+
+	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newWatchCommand(a), newMarkCommand(a),
+		newTopCommand(a), newRulesCommand(a), newVersionCommand(a), newCasebookCommand(a))
 	root.AddCommand(newQueryCommand(a), newMetricsCommand(a), newExportCommand(a))
 	root.AddCommand(newSimulateCommand(a))
 	root.AddCommand(newCatalogCommand(a))
@@ -82,9 +89,11 @@ func newRootCommand(a *app) *cobra.Command {
 	root.InitDefaultCompletionCmd(a.args...)
 	groupByStep(root)
 	strictGroups(root)
+
 	if a.plugin {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl plimsoll"}
 	}
+
 	return root
 }
 
@@ -120,6 +129,7 @@ func strictGroups(root *cobra.Command) {
 		if !c.HasSubCommands() || c.Runnable() {
 			continue
 		}
+
 		c.Args = cobra.ArbitraryArgs
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -127,6 +137,7 @@ func strictGroups(root *cobra.Command) {
 			}
 			return unknownCommand(cmd, args[0])
 		}
+
 		if c.Name() == "completion" {
 			for _, shell := range c.Commands() {
 				shell.Args = needArgs(0, 0, "")
@@ -181,6 +192,7 @@ func similarCommands(cmd *cobra.Command, name string) []string {
 	if len(name) > 40 {
 		return nil // it is no command
 	}
+
 	best := max(1, len(name)/3)
 	var out []string
 	var look func(of *cobra.Command, words string)
@@ -189,19 +201,23 @@ func similarCommands(cmd *cobra.Command, name string) []string {
 			if !c.IsAvailableCommand() {
 				continue
 			}
+
 			edits := diagnostics.Distance(name, c.Name())
 			if len(name) > 1 && strings.HasPrefix(c.Name(), name) {
 				edits = min(edits, 1)
 			}
+
 			switch {
 			case edits < best:
 				best, out = edits, []string{words + c.Name()}
 			case edits == best && len(out) < 3:
 				out = append(out, words+c.Name())
 			}
+
 			look(c, words+c.Name()+" ")
 		}
 	}
+
 	look(cmd, "")
 	return out
 }

@@ -17,7 +17,8 @@ func newRulesCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rules",
 	}
-	cmd.AddCommand(newRulesListCommand(a), newRulesShowCommand(a), newRulesTestCommand(a), newRulesExportCommand(a))
+	cmd.AddCommand(newRulesListCommand(a), newRulesShowCommand(a), newRulesTestCommand(a),
+		newRulesExportCommand(a))
 	return cmd
 }
 
@@ -60,24 +61,30 @@ func newRulesShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return unknownRule(args[0])
 			}
+
 			row, err := pack().Describe(r)
 			if err != nil {
 				return err
 			}
+
 			page, err := docs.Rules.ReadFile(strings.TrimPrefix(r.Docs(), "docs/"))
 			if err != nil {
 				return fmt.Errorf("page of %s: %w", r.ID, err) // a test of the pack finds every page
 			}
+
 			fixes := act.Fixes(pack(), &r)
 			d := results.Rule(&row, page)
 			if verbose {
 				d.Sections = append(d.Sections, results.HowTested(tested(fixes)))
 			}
+
 			return a.show(output, describedRule{row, fixes}, d)
 		},
 	}
+
 	addFormat(cmd, &output)
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say how the steps of each fix were tested, for each place")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v",
+		false, "also say how the steps of each fix were tested, for each place")
 	return cmd
 }
 

@@ -23,6 +23,7 @@ func newRulesExportCommand(a *app) *cobra.Command {
 		by               []string
 		dir              string
 	)
+
 	to.value = alerts.Prometheus
 	cmd := &cobra.Command{
 		Use:  "export",
@@ -39,34 +40,44 @@ func newRulesExportCommand(a *app) *cobra.Command {
 				}
 				*f.to = time.Duration(d)
 			}
+
 			for _, name := range by {
 				if !model.LegacyValidation.IsValidLabelName(name) {
 					return usagef("for example --by cluster", "--by %q is not a label name", name)
 				}
 			}
+
 			text, err := alerts.YAML(pack(), to.value, opt)
 			if err != nil {
 				return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
 			}
+
 			if dir == "" {
 				_, err := a.stdout.Write(text)
 				return err
 			}
+
 			return writeRules(a, filepath.Join(dir, alerts.FileName(to.value)), text)
 		},
 	}
-	addChoice(cmd, &to, "to", "", "prometheus: a rule file; prometheusrule: a Kubernetes object of the Prometheus Operator", alerts.Forms...)
+
+	addChoice(cmd,
+		&to, "to", "", "prometheus: a rule file; prometheusrule: a Kubernetes object of the Prometheus Operator",
+		alerts.Forms...)
 	f := cmd.Flags()
 	f.StringVar(&window, "window", "5m", "how far back an alert looks")
 	f.StringVar(&interval, "interval", "30s", "how often rules are evaluated: ideally the scrape interval")
 	f.StringSliceVar(&by, "by", []string{"cluster"}, "labels that identify a database")
 	f.StringVar(&dir, "dir", "", "folder to write the file into (default: stdout)")
+
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
 		panic(err) // the flag was added above
 	}
+
 	complete(cmd, "window", "5m", "10m", "30m")
 	complete(cmd, "interval", "15s", "30s", "1m")
 	complete(cmd, "by", "cluster", "namespace,pod", "instance")
+
 	return cmd
 }
 
@@ -75,16 +86,20 @@ func writeRules(a *app, path string, text []byte) error {
 	old, err := os.ReadFile(path)
 	switch {
 	case err == nil && !strings.HasPrefix(string(old), "# Written by plimsoll"):
-		return &failure{code: exitFailure, err: fmt.Errorf("%s exists and was not written by plimsoll", path), hint: "give another --dir, or move it away"}
+		return &failure{code: exitFailure, err: fmt.Errorf("%s exists and was not written by plimsoll", path),
+			hint: "give another --dir, or move it away"}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
+
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
+
 	if err := safefile.Write(path, text, safefile.Options{}); err != nil {
 		return err
 	}
+
 	_, err = fmt.Fprintln(a.stdout, path)
 	return err
 }

@@ -28,20 +28,25 @@ func runRuleTests(ctx context.Context, a *app, files []string, output choice) er
 	if err != nil {
 		return err
 	}
+
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
+
 	all, err := ruletest.RunAll(ctx, scripts, func(done, total int) { t.setStage("running cases", done, total) })
 	if err != nil {
 		return err
 	}
+
 	stop()
 	if err := a.show(output, all, results.RuleTests(all)); err != nil {
 		return err
 	}
+
 	if n := ruletest.Failed(all); n > 0 {
 		return &failure{code: exitFailure, err: fmt.Errorf("%d of %d cases failed", n, len(all))}
 	}
+
 	return nil
 }
 
@@ -50,6 +55,7 @@ func readScripts(files []string) ([]*ruletest.Script, error) {
 	if len(files) == 0 {
 		return ruletest.Scripts(pack())
 	}
+
 	var out []*ruletest.Script
 	for _, name := range files {
 		f, err := os.Open(name)
@@ -63,5 +69,6 @@ func readScripts(files []string) ([]*ruletest.Script, error) {
 		}
 		out = append(out, s)
 	}
+
 	return out, nil
 }

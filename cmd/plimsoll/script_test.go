@@ -32,10 +32,12 @@ func TestScript(t *testing.T) {
 		// handled here is not inherited.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+
 	captures, err := filepath.Abs("../../../shared/data/ftdc")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -127,6 +129,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: wait-for PATTERN")
 	}
+
 	pattern := ts.MkAbs(args[0])
 	for range 3000 { // half a minute: far more than it takes, on any machine
 		files, err := filepath.Glob(pattern)
@@ -138,5 +141,6 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+
 	ts.Fatalf("no %s came", args[0])
 }

@@ -52,12 +52,14 @@ func TestNoSecretIsKept(t *testing.T) {
 		}
 		fmt.Fprintln(w, "pg_up 1")
 	}))
+
 	defer page.Close()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/refuses" {
 			http.Error(w, "no", http.StatusBadRequest)
 		}
 	}))
+
 	defer receiver.Close()
 
 	with := func(address string) string {
@@ -78,6 +80,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			t.Errorf("%s shows %s", name, text)
 		}
 	}
+
 	if strings.Contains(elsewhere.String(), secretFirst) || elsewhere.Len() == 0 {
 		t.Errorf("another server gets %s", elsewhere.String())
 	}
@@ -131,6 +134,7 @@ func TestNoSecretIsShown(t *testing.T) {
 				}
 			}
 		}
+
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Name == "help" || f.Name == "dir" || f.NoOptDefVal != "" { // a folder of any name may be made
 				return
@@ -138,10 +142,12 @@ func TestNoSecretIsShown(t *testing.T) {
 			shows(t, append(path, "--"+f.Name, all[0])...)
 			shows(t, append(path, "no-such-file", "--"+f.Name+"="+all[3])...)
 		})
+
 		for _, sub := range c.Commands() {
 			visit(sub)
 		}
 	}
+
 	a, _, _ := testApp()
 	visit(newRootCommand(a))
 }
@@ -152,11 +158,13 @@ func TestNoSecretOfServersIsShown(t *testing.T) {
 	if err != nil || len(scenarios) == 0 {
 		t.Fatal("no scenarios", err)
 	}
+
 	for i := range scenarios {
 		if scenarios[i], err = filepath.Abs(scenarios[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	t.Chdir(t.TempDir())
 	for _, filling := range []string{"/", "?", "#", "@", ":", "%", "/@", " "} {
 		for _, scheme := range []string{"mongodb", "postgres", "etcd", "https"} {
@@ -173,5 +181,6 @@ func TestNoSecretOfServersIsShown(t *testing.T) {
 			shows(t, "diagnose", "host", "--header", "X "+address)
 		}
 	}
+
 	shows(t, "watch", "postgres://me:"+secretFirst+"@"+secretLast+"@127.0.0.1:1/shop", "--web.listen-address", "127.0.0.1:0")
 }

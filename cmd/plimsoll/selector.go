@@ -30,16 +30,20 @@ func parseSelector(text string) (whole string, matchers []*labels.Matcher, err e
 	if whole == "" {
 		return "", nil, nil
 	}
+
 	if !strings.HasPrefix(whole, "{") {
 		whole = "{" + whole + "}"
 	}
+
 	if err := recording.CheckExpr(whole); err != nil {
 		return "", nil, usagef(`for example --selector '{instance="db-1:9100"}'`, "--selector: %w", err)
 	}
+
 	matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(whole)
 	if err != nil {
 		return "", nil, usagef(`for example --selector '{instance="db-1:9100"}'`, "--selector %s: %w", text, err)
 	}
+
 	return whole, matchers, nil
 }
 
@@ -63,14 +67,17 @@ func (s selection) Metrics(ctx context.Context) ([]recording.Metric, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	listed, err := s.ListSeries(ctx, func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}
+
 	series := map[string]int{}
 	for _, l := range listed {
 		series[l.Get(labels.MetricName)]++
 	}
+
 	var out []recording.Metric
 	for _, m := range all {
 		switch n := series[m.Name]; n {
@@ -85,24 +92,27 @@ func (s selection) Metrics(ctx context.Context) ([]recording.Metric, error) {
 		}
 		out = append(out, m)
 	}
+
 	return out, nil
 }
 
 // metric narrows a metric's times to those of the selection.
 func (s selection) metric(ctx context.Context, m recording.Metric) (recording.Metric, error) {
 	from, to := m.To, m.From
-	err := s.Walk(ctx, recording.Selector(m.Name), m.From, m.To, func(_ labels.Labels, points []promql.FPoint) error {
-		if t := time.UnixMilli(points[0].T).UTC(); t.Before(from) {
-			from = t
-		}
-		if t := time.UnixMilli(points[len(points)-1].T).UTC(); t.After(to) {
-			to = t
-		}
-		return nil
-	})
+	err := s.Walk(ctx, recording.Selector(m.Name), m.From, m.To,
+		func(_ labels.Labels, points []promql.FPoint) error {
+			if t := time.UnixMilli(points[0].T).UTC(); t.Before(from) {
+				from = t
+			}
+			if t := time.UnixMilli(points[len(points)-1].T).UTC(); t.After(to) {
+				to = t
+			}
+			return nil
+		})
 	if err != nil {
 		return m, err
 	}
+
 	m.From, m.To = from, to
 	return m, nil
 }
@@ -131,9 +141,11 @@ func (f *selected) see(matchers []*labels.Matcher, l labels.Labels, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.any = f.any || ok
+
 	if f.values == nil {
 		f.values = map[string]map[string]bool{}
 	}
+
 	for _, m := range matchers {
 		if v := l.Get(m.Name); v != "" && m.Name != labels.MetricName {
 			if f.values[m.Name] == nil {
@@ -168,6 +180,7 @@ func (f *selected) err(text string, matchers []*labels.Matcher) error {
 func (w *selectingWriter) Append(ctx context.Context, b *recording.Batch) error {
 	out := recording.Batch{TimesMs: b.TimesMs}
 	w.mu.Lock()
+
 	for _, c := range b.Columns {
 		hash := c.Labels.Hash()
 		keep, seen := w.known[hash]
@@ -178,14 +191,17 @@ func (w *selectingWriter) Append(ctx context.Context, b *recording.Batch) error 
 				w.known[hash] = keep
 			}
 		}
+
 		if keep {
 			out.Columns = append(out.Columns, c)
 		}
 	}
+
 	w.mu.Unlock()
 	if len(out.Columns) == 0 {
 		return nil
 	}
+
 	return w.Writer.Append(ctx, &out)
 }
 
@@ -193,7 +209,8 @@ func (w *selectingWriter) Append(ctx context.Context, b *recording.Batch) error 
 const selectedSeriesMax = 200_000
 
 // Samples returns the selector's series that belong to the selection.
-func (s selection) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {
+func (s selection) Samples(ctx context.Context, selector string, from,
+	to time.Time) ([]recording.Series, error) {
 	narrow, err := s.narrow(selector)
 	if err != nil {
 		return nil, err
@@ -202,7 +219,8 @@ func (s selection) Samples(ctx context.Context, selector string, from, to time.T
 }
 
 // Walk implements [recording.Walker].
-func (s selection) Walk(ctx context.Context, selector string, from, to time.Time, visit recording.Visit) error {
+func (s selection) Walk(ctx context.Context, selector string, from, to time.Time,
+	visit recording.Visit) error {
 	narrow, err := s.narrow(selector)
 	if err != nil {
 		return err
@@ -211,7 +229,8 @@ func (s selection) Walk(ctx context.Context, selector string, from, to time.Time
 }
 
 // Range evaluates the expression over series of the selection.
-func (s selection) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]recording.Series, error) {
+func (s selection) Range(ctx context.Context, expr string, from, to time.Time, step,
+	lookback time.Duration) ([]recording.Series, error) {
 	narrow, err := s.narrow(expr)
 	if err != nil {
 		return nil, err

@@ -25,15 +25,19 @@ func TestPushedServersAreToldApart(t *testing.T) {
 		body, _ := io.ReadAll(req.Body)
 		raw, err := s2.Decode(nil, body)
 		var m prompb.WriteRequest
+
 		if err == nil {
 			err = m.Unmarshal(raw)
 		}
+
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+
 		mu.Lock()
 		defer mu.Unlock()
+
 		for _, ts := range m.Timeseries {
 			of := ""
 			for _, l := range ts.Labels {
@@ -41,14 +45,17 @@ func TestPushedServersAreToldApart(t *testing.T) {
 					of = l.Value
 				}
 			}
+
 			if seen[of] == nil {
 				seen[of] = map[int64]int{}
 			}
+
 			for _, s := range ts.Samples {
 				seen[of][s.Timestamp]++
 			}
 		}
 	}))
+
 	defer receiver.Close()
 
 	dir := t.TempDir()
@@ -64,12 +71,14 @@ func TestPushedServersAreToldApart(t *testing.T) {
 		}
 		args = append(args, file)
 	}
+
 	for _, order := range [][]string{args, {args[1], args[0]}} {
 		clear(seen)
 		a, _, stderr := testApp(append([]string{"record", "--remote-write", receiver.URL}, order...)...)
 		if code := a.run(t.Context()); code != exitFine {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
+
 		var names []string
 		for name, at := range seen {
 			names = append(names, name)
@@ -82,6 +91,7 @@ func TestPushedServersAreToldApart(t *testing.T) {
 				t.Errorf("%q has samples of %d moments", name, len(at))
 			}
 		}
+
 		slices.Sort(names)
 		if !slices.Equal(names, []string{"a.prom", "b.prom"}) {
 			t.Errorf("pushed as %q", names)

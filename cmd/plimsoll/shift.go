@@ -65,22 +65,25 @@ func (s shifted) ListSeries(ctx context.Context, wants func(string) bool) ([]lab
 	return recording.ListSeries(ctx, s.Reader, wants)
 }
 
-func (s shifted) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {
+func (s shifted) Samples(ctx context.Context, selector string, from,
+	to time.Time) ([]recording.Series, error) {
 	out, err := s.Reader.Samples(ctx, selector, s.back(from), s.back(to))
 	return s.forth(out), err
 }
 
 // Walk implements [recording.Walker].
 func (s shifted) Walk(ctx context.Context, selector string, from, to time.Time, visit recording.Visit) error {
-	return recording.Walk(ctx, s.Reader, selector, s.back(from), s.back(to), func(l labels.Labels, points []promql.FPoint) error {
-		for i := range points {
-			points[i].T += s.by.Milliseconds()
-		}
-		return visit(l, points)
-	})
+	return recording.Walk(ctx, s.Reader, selector, s.back(from), s.back(to),
+		func(l labels.Labels, points []promql.FPoint) error {
+			for i := range points {
+				points[i].T += s.by.Milliseconds()
+			}
+			return visit(l, points)
+		})
 }
 
-func (s shifted) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]recording.Series, error) {
+func (s shifted) Range(ctx context.Context, expr string, from, to time.Time, step,
+	lookback time.Duration) ([]recording.Series, error) {
 	out, err := s.Reader.Range(ctx, expr, s.back(from), s.back(to), step, lookback)
 	return s.forth(out), err
 }

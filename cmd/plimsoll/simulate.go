@@ -40,6 +40,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 			return needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say")(cmd, args)
 		},
 	}
+
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.schema {
@@ -51,6 +52,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 		}
 		return o.Run(cmd.Context(), a, args[0])
 	}
+
 	return cmd
 }
 
@@ -60,17 +62,22 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (repeatable)")
 	f.StringArrayVar(&o.compare, "compare", nil, "compare with a variant: 'name: a.b=c,d.e=f' (repeatable)")
 	f.Uint64Var(&o.seed, "seed", 0, "override the scenario's random seed")
-	f.StringVar(&o.record, "record", "", "write a recording into this folder; with --compare, of the unchanged scenario")
+	f.StringVar(
+		&o.record, "record", "", "write a recording into this folder; with --compare, of the unchanged scenario")
 	f.BoolVar(&o.series, "series", false, "with -o json: include time series")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of scenarios, for editors, and exit")
 	o.layout.AddFlags(cmd)
-	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
+	addChoice(cmd,
+		&o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
+
 	for _, name := range []string{"set", "compare", "seed"} {
 		complete(cmd, name)
 	}
+
 	if err := cmd.MarkFlagDirname("record"); err != nil {
 		panic(err) // the flag was just added
 	}
+
 	cmd.ValidArgsFunction = oneFile("yaml", "yml")
 }
 
@@ -81,7 +88,8 @@ func (o *simulateOptions) Validate(cmd *cobra.Command) error {
 	}
 	switch {
 	case len(o.compare) > variantsMax:
-		return usagef("run the command several times", "--compare: %d variants, at most %d are allowed", len(o.compare), variantsMax)
+		return usagef("run the command several times", "--compare: %d variants, at most %d are allowed",
+			len(o.compare), variantsMax)
 	case o.record == "" && cmd.Flags().Changed("record"):
 		return usagef("name a folder that does not exist yet", "--record is empty")
 	case o.series && o.output.value != "json":
@@ -111,22 +119,27 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 	if err != nil {
 		return err
 	}
+
 	if o.output.value != "json" {
 		warn(a, variants)
 	}
+
 	all, err := o.simulate(ctx, a, variants)
 	if err != nil {
 		return err
 	}
+
 	switch o.output.value {
 	case "json":
 		err = o.writeJSON(a, all)
 	default:
 		err = a.write(results.Simulation(all, o.origin(path, variants)), o.output, o.textOptions(a))
 	}
+
 	if err != nil {
 		return err
 	}
+
 	return o.verdict(all)
 }
 
@@ -149,28 +162,33 @@ func warn(a *app, variants []variant) {
 }
 
 // simulate runs the variants, as many at once as there are cores.
-func (o *simulateOptions) simulate(ctx context.Context, a *app, variants []variant) ([]*simulate.Result, error) {
+func (o *simulateOptions) simulate(ctx context.Context, a *app,
+	variants []variant) ([]*simulate.Result, error) {
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
 	var kept *simulatedRecording
+
 	if o.record != "" {
 		var err error
 		if kept, err = createRecording(o.record); err != nil {
 			return nil, err
 		}
 	}
+
 	var mu sync.Mutex
 	seconds := make([]int, len(variants))
 	results := make([]*simulate.Result, len(variants))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
+
 	for i, v := range variants {
 		g.Go(func() error {
 			opt := simulate.Options{Series: o.series || o.output.value != "json"}
 			if i == 0 && kept != nil {
 				opt.Record = kept.disk
 			}
+
 			total := int((v.sc.Run.Warmup + v.sc.Run.Duration).Std() / time.Second)
 			opt.Progress = func(done, _ time.Duration) {
 				mu.Lock()
@@ -182,19 +200,23 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app, variants []varia
 				}
 				t.setCount("simulating", "seconds", sum, total*len(variants))
 			}
+
 			r, err := simulate.Run(gctx, v.sc, opt)
 			if err != nil {
 				return err
 			}
+
 			r.Variant = v.name
 			results[i] = r
 			return nil
 		})
 	}
+
 	err := g.Wait()
 	if kept != nil {
 		err = kept.close(err)
 	}
+
 	return results, err
 }
 
@@ -222,13 +244,15 @@ func (o *simulateOptions) verdict(results []*simulate.Result) error {
 	if len(missed) == 0 {
 		return nil
 	}
-	return &failure{code: exitFindings, err: fmt.Errorf("objective not met: %s (--fail-on)", strings.Join(missed, ", "))}
+	return &failure{code: exitFindings,
+		err: fmt.Errorf("objective not met: %s (--fail-on)", strings.Join(missed, ", "))}
 }
 
 // judges checks that --fail-on has something to check: a check that cannot fail is useless.
 func (o *simulateOptions) judges(variants []variant) error {
 	if o.failOn.value != "" && len(variants[0].sc.Objective.Bounds()) == 0 {
-		return usagef("for example --set objective.write_p99=25ms", "--fail-on objective: the scenario has no objective")
+		return usagef(
+			"for example --set objective.write_p99=25ms", "--fail-on objective: the scenario has no objective")
 	}
 	return nil
 }

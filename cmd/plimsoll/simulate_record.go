@@ -28,18 +28,24 @@ func createRecording(dir string) (*simulatedRecording, error) {
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err != nil && !missing:
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err), hint: "name a folder that does not exist yet"}
+		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err),
+			hint: "name a folder that does not exist yet"}
 	case slices.Contains(within, recording.ManifestName):
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %s is already a recording, and a simulation cannot continue it", dir),
+		return nil, &failure{code: exitFailure,
+			err:  fmt.Errorf("--record: %s is already a recording, and a simulation cannot continue it", dir),
 			hint: "name another folder, or delete this one"}
 	case len(within) > 0:
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %s is not a recording, and contains %s", dir, within[0]),
+		return nil, &failure{code: exitFailure,
+			err:  fmt.Errorf("--record: %s is not a recording, and contains %s", dir, within[0]),
 			hint: "name a folder that is empty or does not exist yet"}
 	}
+
 	r := &simulatedRecording{dir: dir, made: missing}
 	if r.disk, err = recording.Create(dir, recording.DiskOptions{}); err != nil {
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err), hint: "name a folder that you can write to"}
+		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err),
+			hint: "name a folder that you can write to"}
 	}
+
 	return r, nil
 }
 
@@ -69,7 +75,8 @@ func (r *simulatedRecording) close(failed error) error {
 	// kept.
 	var system syscall.Errno
 	if errors.As(err, &system) && !errors.Is(failed, context.Canceled) {
-		err = &failure{code: exitFailure, err: fmt.Errorf("--record %s: %w", r.dir, system), hint: "nothing was kept: name another folder"}
+		err = &failure{code: exitFailure, err: fmt.Errorf("--record %s: %w", r.dir, system),
+			hint: "nothing was kept: name another folder"}
 	}
 	return errors.Join(err, r.remove())
 }

@@ -27,15 +27,18 @@ func TestSimulatePages(t *testing.T) {
 	} {
 		a, stdout, stderr := testApp(append([]string{"simulate", "testdata/simulate/appends.yaml"}, args...)...)
 		a.getenv = func(name string) string { return map[string]string{"LC_ALL": "C.UTF-8"}[name] }
+
 		// A machine that is busy for two seconds sees the progress.
 		if code := a.run(context.Background()); code != exitFine || progress.ReplaceAllString(stderr.String(), "") != "" {
 			t.Fatalf("%q: exit code %d, stderr %q", args, code, stderr)
 		}
+
 		got := strings.ReplaceAll(stdout.String(), thisBuild().Version, "VERSION")
 		width := 100
 		if slices.Contains(args, "80") {
 			width = 80
 		}
+
 		for _, l := range strings.Split(got, "\n") {
 			if n := len([]rune(l)); n > width {
 				t.Errorf("%s: a line of %d columns: %s", file, n, l)
@@ -44,6 +47,7 @@ func TestSimulatePages(t *testing.T) {
 				t.Errorf("%s: not only 7 bits: %s", file, l)
 			}
 		}
+
 		path := "testdata/simulate/" + file
 		if *updateSimulate {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -51,10 +55,12 @@ func TestSimulatePages(t *testing.T) {
 			}
 			continue
 		}
+
 		want, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if string(want) != got {
 			t.Errorf("%s has changed: go test ./cmd/plimsoll -run SimulatePages -update, and read it\n%s", path, got)
 		}
@@ -83,6 +89,7 @@ func TestSimulateJSON(t *testing.T) {
 	if code := a.run(context.Background()); code != exitFine {
 		t.Fatal(code)
 	}
+
 	var got struct {
 		Version int
 		Results []struct {
@@ -94,12 +101,15 @@ func TestSimulateJSON(t *testing.T) {
 			}
 		}
 	}
+
 	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
+
 	if got.Version != 1 || len(got.Results) != 3 {
 		t.Fatalf("%+v", got)
 	}
+
 	for i, want := range []float64{30, 10, 12} {
 		r := got.Results[i]
 		if r.Seconds != want || r.Seed != 7 || r.Variant != []string{"", "b", "c"}[i] || len(r.Series.P99) != int(want) {

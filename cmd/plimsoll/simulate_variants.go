@@ -34,10 +34,12 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 	if err != nil {
 		return nil, err
 	}
+
 	sets := o.sets
 	if o.seedSet {
 		sets = append(sets[:len(sets):len(sets)], "seed="+strconv.FormatUint(o.seed, 10))
 	}
+
 	out := []variant{{sets: sets}}
 	seen := map[string]bool{asWritten: true}
 	for _, text := range o.compare {
@@ -52,6 +54,7 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 		v.sets = append(sets[:len(sets):len(sets)], v.sets...)
 		out = append(out, v)
 	}
+
 	for i := range out {
 		sc, err := file.Parse(out[i].sets)
 		var problems scenario.Problems
@@ -60,12 +63,15 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 			if out[i].name != "" {
 				err = fmt.Errorf("variant %q:\n%w", out[i].name, err)
 			}
-			return nil, &failure{code: exitUsage, err: fmt.Errorf("the scenario cannot be simulated:\n%w", err), hint: problems.Hint()}
+			return nil, &failure{code: exitUsage, err: fmt.Errorf("the scenario cannot be simulated:\n%w", err),
+				hint: problems.Hint()}
 		case err != nil:
 			return nil, err
 		}
+
 		out[i].sc, out[i].text = sc, file.Text()
 	}
+
 	return out, nil
 }
 
@@ -89,16 +95,19 @@ func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 		file *scenario.File
 		err  error
 	}
+
 	done := make(chan opened, 1)
 	go func() {
 		file, err := language().Open(path)
 		done <- opened{file, err}
 	}()
+
 	select {
 	case o := <-done:
 		if o.err == nil {
 			return o.file, nil
 		}
+
 		hint := ""
 		switch info, err := os.Stat(path); {
 		case path == "-":
@@ -108,6 +117,7 @@ func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			hint = "plimsoll simulate --help shows the usage, --schema what a scenario may contain"
 		}
+
 		return nil, &failure{code: exitFailure, err: o.err, hint: hint}
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -118,18 +128,26 @@ func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 func parseVariant(text string) (variant, error) {
 	name, rest := "", text
 	if strings.HasPrefix(strings.TrimSpace(text), ":") {
-		return variant{}, usagef("for example --compare 'more IOPS: volumes.data.iops=16000'", "--compare %q has no name before its colon", text)
+		return variant{}, usagef("for example --compare 'more IOPS: volumes.data.iops=16000'",
+			"--compare %q has no name before its colon", text)
 	}
-	if colon, equals := strings.IndexByte(text, ':'), strings.IndexByte(text, '='); colon >= 0 && colon < equals {
+
+	if colon, equals := strings.IndexByte(text, ':'), strings.IndexByte(text, '='); colon >= 0 &&
+		colon < equals {
 		name, rest = strings.TrimSpace(text[:colon]), text[colon+1:]
 	}
+
 	v := variant{name: name, sets: splitSets(rest)}
 	if name == "" {
 		v.name = strings.TrimSpace(rest)
 	}
+
 	if len(v.sets) == 0 || !strings.Contains(v.sets[0], "=") {
-		return v, usagef("for example --compare 'more IOPS: volumes.data.iops=16000,volumes.data.throughput=250MiB/s'", "--compare %q contains no change", text)
+		return v,
+			usagef("for example --compare 'more IOPS: volumes.data.iops=16000,volumes.data.throughput=250MiB/s'",
+				"--compare %q contains no change", text)
 	}
+
 	return v, nil
 }
 
@@ -142,6 +160,7 @@ func splitSets(text string) []string {
 			out = append(out, s)
 		}
 	}
+
 	last := rune(0) // except spaces
 	for i, r := range text {
 		switch {
@@ -149,7 +168,8 @@ func splitSets(text string) []string {
 			if r == quote {
 				quote = 0
 			}
-		case (r == '\'' || r == '"') && strings.ContainsRune("=:,[{", last): // only as a value's first character; elsewhere it is literal
+		// only as a value's first character; elsewhere it is literal
+		case (r == '\'' || r == '"') && strings.ContainsRune("=:,[{", last):
 			quote = r
 		case r == '{' || r == '[':
 			depth++
@@ -163,6 +183,7 @@ func splitSets(text string) []string {
 			last = r
 		}
 	}
+
 	keep(text[from:])
 	return out
 }

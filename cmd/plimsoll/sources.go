@@ -36,9 +36,10 @@ type sourceOptions struct {
 	period   time.Duration
 
 	// Set by Validate.
-	zone           *time.Location
-	fromAt, toAt   time.Time
-	lookback       time.Duration // samples so long before fromAt are read too, as what is in the window needs them
+	zone         *time.Location
+	fromAt, toAt time.Time
+	// samples so long before fromAt are read too, as what is in the window needs them
+	lookback       time.Duration
 	clockOffsets   offsets
 	hosts          hostNames
 	matchers       []*labels.Matcher
@@ -49,20 +50,28 @@ func (o *sourceOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.from, "from", "", "only from this time on: RFC 3339, \"2026-07-20 15:55\", or -2h")
 	f.StringVar(&o.to, "to", "", "only up to this time")
-	f.StringVar(&o.tz, "tz", "", "time zone for output, and for logs without one (iostat), such as Europe/Berlin (default: this machine's)")
-	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (iostat.log=-2s) (repeatable)")
-	f.StringArrayVar(&o.hostOf, "host", nil, "the host that a source is of, to join devices and databases: iostat.log=db-1 (repeatable)")
+	f.StringVar(
+		&o.tz, "tz",
+		"", "time zone for output, and for logs without one (iostat), such as Europe/Berlin (default: this machine's)")
+	f.StringArrayVar(&o.offsets, "offset",
+		nil, "add to the clock of all sources (2s) or of one (iostat.log=-2s) (repeatable)")
+	f.StringArrayVar(&o.hostOf, "host",
+		nil, "the host that a source is of, to join devices and databases: iostat.log=db-1 (repeatable)")
 	f.StringVar(&o.selector, "selector", "", `only series with these labels: '{instance=~"db-1:.*"}'`)
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a server")
 	live := "until interrupted"
+
 	if o.durationUnless > 0 {
 		live = o.durationUnless.String()
 	}
+
 	f.DurationVar(&o.duration, "for", 0, "how long to sample live sources (default: "+live+")")
 	f.DurationVar(&o.period, "period", time.Second, "how often to sample live sources")
+
 	for _, name := range []string{"from", "to", "offset", "host", "selector", "for", "period"} {
 		complete(cmd, name)
 	}
+
 	complete(cmd, "tz", "UTC", "Local")
 }
 
@@ -73,31 +82,39 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 			return usagef("for example UTC, Europe/Berlin, America/New_York", "--tz %q: no such zone", o.tz)
 		}
 	}
+
 	if o.fromAt, err = parseMoment("--from", o.from, now, o.zone); err != nil {
 		return err
 	}
+
 	if o.toAt, err = parseMoment("--to", o.to, now, o.zone); err != nil {
 		return err
 	}
 	if !o.fromAt.IsZero() && !o.toAt.IsZero() && !o.fromAt.Before(o.toAt) {
 		return usagef("", "--from %s is not before --to %s", o.from, o.to)
 	}
+
 	if args, err = expand(args); err != nil { // it may name a file in a folder
 		return err
 	}
+
 	if o.clockOffsets, err = parseOffsets(o.offsets, args); err != nil {
 		return err
 	}
+
 	if o.hosts, err = parseHosts(o.hostOf, args); err != nil {
 		return err
 	}
+
 	if o.selector, o.matchers, err = parseSelector(o.selector); err != nil {
 		return err
 	}
+
 	const periodLeast = 10 * time.Millisecond
 	if o.period < periodLeast {
 		return usagef("rules are designed for 1s", "--period %s: want %s or more", o.period, periodLeast)
 	}
+
 	if cmd.Flags().Changed("for") {
 		if o.duration <= 0 {
 			return usagef("for example --for 2m", "--for %s: want a duration", o.duration)
@@ -105,6 +122,7 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 	} else {
 		o.duration = o.durationUnless
 	}
+
 	return nil
 }
 
@@ -117,7 +135,8 @@ type input struct {
 // opener recognises the sources of all engines and clouds.
 func opener() *sources.Opener {
 	aws := amazon.Cloud{Knows: knowsMachine}
-	return sources.For(engines.All().Sources()).With(aws, azure.Cloud{}, google.Cloud{}, pod.Cloud{Providers: []pod.Provider{aws, azure.Cloud{}, google.Cloud{}}})
+	return sources.For(engines.All().Sources()).With(aws, azure.Cloud{}, google.Cloud{},
+		pod.Cloud{Providers: []pod.Provider{aws, azure.Cloud{}, google.Cloud{}}})
 }
 
 // knowsMachine reports whether the catalogue has the limits of an instance type.
@@ -133,20 +152,26 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	if err != nil {
 		return nil, err
 	}
+
 	getenv, err := bindEnvironment(a.getenv, args)
 	if err != nil {
 		return nil, err
 	}
+
 	inputs, room := make([]input, len(args)), exposition.NewRoom()
 	err = each(ctx, len(args), func(ctx context.Context, i int) error {
 		off := o.clockOffsets.of(args[i])
-		in, err := opener().Open(ctx, args[i], sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector, Insecure: o.insecure, Getenv: getenv[i], Room: room})
+		in, err := opener().Open(ctx, args[i],
+			sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector,
+				Insecure: o.insecure, Getenv: getenv[i], Room: room})
 		if err == nil && in.Reader != nil && len(o.matchers) > 0 {
 			in.Reader = selection{Reader: in.Reader, matchers: o.matchers}
 		}
+
 		if err == nil && in.Reader != nil && off != 0 {
 			in.Reader = shifted{Reader: in.Reader, by: off} // other sources get their offset when they are read
 		}
+
 		inputs[i] = input{arg: args[i], Input: in}
 		return err
 	})
@@ -160,9 +185,11 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	for i, in := range inputs {
 		live[i] = in.Source
 	}
+
 	exposition.Several(live)
 	exposition.Joined(live)
 	source.Join(live)
+
 	kept := inputs[:0]
 	for i, in := range inputs {
 		if in.Source != nil && live[i] == nil {
@@ -171,6 +198,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 		in.Source = live[i]
 		kept = append(kept, in)
 	}
+
 	return kept, nil
 }
 
@@ -219,7 +247,8 @@ func (o *sourceOptions) readOptions(in input, want func(string) bool, t *tally) 
 
 // readAll reads every input that is a source, each into the writer that to returns for it. It reads
 // all live sources concurrently, and a few files at a time.
-func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(string) bool, t *tally, to func(i int) recording.Writer) error {
+func (o *sourceOptions) readAll(ctx context.Context, inputs []input,
+	want func(string) bool, t *tally, to func(i int) recording.Writer) error {
 	files := make(chan struct{}, runtime.GOMAXPROCS(0))
 	found := &selected{}
 	err := each(ctx, len(inputs), func(ctx context.Context, i int) error {
@@ -227,6 +256,7 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 		if in.Source == nil {
 			return nil
 		}
+
 		opt := o.readOptions(in, want, t)
 		if !in.Source.Live() {
 			files <- struct{}{}
@@ -235,13 +265,16 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 				return err
 			}
 		}
+
 		defer t.charge(in.Source)
 		w := to(i)
 		if len(o.matchers) > 0 {
 			w = &selectingWriter{Writer: w, matchers: o.matchers, found: found, known: map[uint64]bool{}}
 		}
+
 		return in.Source.Read(ctx, w, opt)
 	})
+
 	read := slices.ContainsFunc(inputs, func(in input) bool { return in.Source != nil })
 	if err != nil || len(o.matchers) == 0 || found.any || !read {
 		return err
@@ -252,10 +285,12 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 		if in.Reader == nil {
 			continue
 		}
+
 		series, err := recording.ListSeries(ctx, in.Reader, func(string) bool { return true })
 		if err != nil || len(series) > 0 {
 			return err
 		}
+
 		if whole, ok := in.Reader.(selection); ok {
 			if series, err = recording.ListSeries(ctx, whole.Reader, func(string) bool { return true }); err != nil {
 				return err
@@ -265,6 +300,7 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 			}
 		}
 	}
+
 	return found.err(o.selector, o.matchers)
 }
 
@@ -277,6 +313,7 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, n)
+
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
@@ -285,6 +322,7 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 			}
 		})
 	}
+
 	wg.Wait()
 	var first error
 	for _, err := range errs {
@@ -296,6 +334,7 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 			first = err
 		}
 	}
+
 	return first
 }
 

@@ -32,14 +32,17 @@ func TestStall(t *testing.T) {
 	if !*stall {
 		t.Skip("takes a minute of real time on a machine that does nothing else: -stall")
 	}
+
 	root, err := os.MkdirTemp("", "plimsoll-stall-") // the engines' user may enter it
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/stall", RequireExplicitExec: true, WorkdirRoot: root,
 		Setup: func(e *testscript.Env) error {
@@ -126,6 +129,7 @@ func etcdInCgroup(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: etcd-in-cgroup DIR NAME")
 	}
+
 	ts.Check(etcdtest.Available())
 	dir, name := ts.MkAbs(args[0]), args[1]
 	group := "plimsoll-test-" + strconv.Itoa(os.Getpid())
@@ -133,6 +137,7 @@ func etcdInCgroup(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(syscall.Stat(dir, &at))
 	ts.Setenv(name+"_DEVICE", fmt.Sprintf("%d:%d", at.Dev>>8&0xfff, at.Dev&0xff)) // small numbers, as loop devices have
 	ts.Setenv(name+"_GROUP", "/"+group)
+
 	enter := ""
 	for _, c := range cgroupControllers {
 		folder := filepath.Join(cgroupMount, c, group)
@@ -141,6 +146,7 @@ func etcdInCgroup(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv(name+"_"+strings.ToUpper(c), folder)
 		enter += "echo $$ >" + filepath.Join(folder, "cgroup.procs") + " && "
 	}
+
 	client, peer := freeAddress(ts), freeAddress(ts)
 	cmd := exec.Command("sh", "-c", enter+fmt.Sprintf("exec etcd --name=m --data-dir=%s --log-level=error --logger=zap "+
 		"--listen-client-urls=http://%[2]s --advertise-client-urls=http://%[2]s --listen-peer-urls=http://%[3]s --initial-advertise-peer-urls=http://%[3]s --initial-cluster=m=http://%[3]s",
@@ -152,12 +158,14 @@ func etcdInCgroup(ts *testscript.TestScript, neg bool, args []string) {
 		_ = cmd.Wait() // it was killed
 		return nil
 	})
+
 	ts.Setenv(name, client)
 	ts.Setenv(name+"_PID", strconv.Itoa(cmd.Process.Pid))
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
+
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+client+"/health", nil)
 		ts.Check(err)
@@ -168,6 +176,7 @@ func etcdInCgroup(ts *testscript.TestScript, neg bool, args []string) {
 				return
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			ts.Fatalf("etcd does not answer: %v", err)

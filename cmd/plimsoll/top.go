@@ -41,11 +41,13 @@ func newTopCommand(a *app) *cobra.Command {
 
 func (o *topOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVarP(&o.batch, "batch", "b", false, "print frames as text, one after the other, instead of using the terminal")
+	f.BoolVarP(&o.batch, "batch", "b",
+		false, "print frames as text, one after the other, instead of using the terminal")
 	f.IntVarP(&o.frames, "frames", "n", 0, "with --batch, how many; 0: until interrupted")
 	f.BoolVar(&o.once, "once", false, "print one frame as text: --batch --frames 1")
 	f.StringVar(&o.at, "at", "", "of a recording, the moment to begin with")
-	f.Var(quantity{&o.window, "duration"}, "window", "of live sources, how much recent time to keep and diagnose")
+	f.Var(
+		quantity{&o.window, "duration"}, "window", "of live sources, how much recent time to keep and diagnose")
 	o.order.value = frame.ByBusy.String()
 	addChoice(cmd, &o.order, "sort", "", "order of the devices", orders()...)
 	o.bought = true
@@ -53,6 +55,7 @@ func (o *topOptions) AddFlags(cmd *cobra.Command) {
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
 	o.trace.AddFlags(cmd, true)
+
 	for _, name := range []string{"frames", "at", "window"} {
 		complete(cmd, name)
 	}
@@ -73,24 +76,30 @@ func (o *topOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
 		return err
 	}
+
 	if err := o.display.Validate(cmd); err != nil {
 		return err
 	}
+
 	if err := o.volumeOptions.Validate(); err != nil {
 		return err
 	}
+
 	if err := o.trace.Validate(cmd); err != nil {
 		return err
 	}
+
 	if o.once {
 		o.batch, o.frames = true, 1
 	}
+
 	switch {
 	case o.frames < 0 || o.frames > 0 && !o.batch:
 		return usagef("for example --batch --frames 10", "--frames %d needs --batch", o.frames)
 	case o.window < windowLeast:
 		return usagef("15m is the default", "--window %s: want %s or more", o.window, windowLeast)
 	}
+
 	o.atTime, err = parseMoment("--at", o.at, now, o.zone)
 	return err
 }
@@ -98,17 +107,21 @@ func (o *topOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 // Run shows the sources on the terminal, or prints frames.
 func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
 	if !o.batch && (!a.stdout.terminal || !term.IsTerminal(int(os.Stdin.Fd())) || a.getenv("TERM") == "dumb") {
-		return &failure{code: exitUsage, err: errors.New("top needs a terminal for its screen and its keys"), hint: "plimsoll top --once SOURCE prints one frame as text, --batch one after the other"}
+		return &failure{code: exitUsage, err: errors.New("top needs a terminal for its screen and its keys"),
+			hint: "plimsoll top --once SOURCE prints one frame as text, --batch one after the other"}
 	}
+
 	if o.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.duration)
 		defer cancel()
 	}
+
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {
 		return err
 	}
+
 	defer closeAll(inputs)
 	live := 0
 	for _, in := range inputs {
@@ -116,21 +129,26 @@ func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
 			live++
 		}
 	}
+
 	if live > 0 && live < len(inputs) {
 		return usagef("give live sources, or recordings", "top shows live sources or recordings, not both")
 	}
 	if live == 0 && o.trace.asked() {
 		return usagef("plimsoll top host --trace auto", "--trace auto needs a live source: a recording is over")
 	}
+
 	known, err := o.limits(a)
 	if err != nil {
 		return err
 	}
+
 	shown := o.options(a)
-	opt := top.Options{View: frame.View{Width: shown.Width, ASCII: shown.ASCII, Sources: o.named(inputs), Zone: o.zone, Sort: o.sort()}, Color: shown.Color, At: o.atTime}
+	opt := top.Options{View: frame.View{Width: shown.Width, ASCII: shown.ASCII, Sources: o.named(inputs),
+		Zone: o.zone, Sort: o.sort()}, Color: shown.Color, At: o.atTime}
 	if live > 0 {
 		return o.live(ctx, a, inputs, known, opt)
 	}
+
 	return o.replay(ctx, a, inputs, args, known, opt)
 }
 
@@ -157,14 +175,17 @@ func (o *topOptions) named(inputs []input) string {
 	return strings.Join(names, ", ")
 }
 
-func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known headroom.Known, opt top.Options) (err error) {
+func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known headroom.Known,
+	opt top.Options) (err error) {
 	watched := make([]watch.Input, len(inputs))
 	for i, in := range inputs {
 		watched[i] = watch.Input{Source: in.Source, Options: o.readOptions(in, nil, &tally{})}
 		watched[i].Options.Progress, watched[i].Options.For = nil, 0
 	}
+
 	defer watch.OneCore()()
-	l := top.NewLive(watched, top.LiveOptions{Pack: pack(), Window: o.window.Std(), Known: known, Tracing: o.trace.options(), Check: o.volumeOptions.apply})
+	l := top.NewLive(watched, top.LiveOptions{Pack: pack(), Window: o.window.Std(), Known: known,
+		Tracing: o.trace.options(), Check: o.volumeOptions.apply})
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { err = errors.Join(err, l.Run(ctx)) })
@@ -172,13 +193,16 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known hea
 	shown := o.show(ctx, a, opt)
 	cancel()
 	watching.Wait()
+
 	return errors.Join(shown, err)
 }
 
-func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []string, known headroom.Known, opt top.Options) error {
+func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []string, known headroom.Known,
+	opt top.Options) error {
 	t := &tally{}
 	stop := a.meter(t).show()
 	readers := make([]recording.Reader, len(inputs))
+
 	memories := make([]*recording.Memory, len(inputs))
 	for i, in := range inputs {
 		if readers[i] = in.Reader; in.Reader == nil {
@@ -186,23 +210,29 @@ func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []
 			readers[i] = memories[i]
 		}
 	}
+
 	o.lookback = judgedLookback
 	err := o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] })
 	stop()
+
 	if err != nil {
 		return err
 	}
+
 	if err := o.volumeOptions.apply(ctx, readers); err != nil {
 		return err
 	}
+
 	of := top.ReplayOptions{Pack: pack(), From: o.fromAt, To: o.toAt, Known: known, Hosts: o.hosts.of(inputs)}
 	if len(args) == 1 && recording.IsRecording(args[0]) && o.clockOffsets.of(args[0]) == 0 {
 		of.Folder = args[0]
 	}
+
 	r, err := top.NewReplay(ctx, readers, of)
 	if err != nil {
 		return err
 	}
+
 	opt.Feed = r
 	return o.show(ctx, a, opt)
 }

@@ -51,22 +51,29 @@ func newTraceCommand(a *app) *cobra.Command {
 			return o.Run(cmd.Context(), a)
 		},
 	}
+
 	f := cmd.Flags()
 	f.IntVar(&o.target.PID, "pid", 0, "trace this process, all its threads")
 	f.StringVar(&o.target.Unit, "unit", "", "trace the processes of this systemd unit")
 	f.StringVar(&o.target.Command, "command", "", "trace the processes that run this program")
 	f.StringVar(&o.target.Path, "path", "", "trace every process's calls on files below this folder")
 	f.DurationVar(&o.lasts, "for", time.Minute, "how long to trace; Ctrl-C ends earlier")
-	f.DurationVar(&o.slower, "slower-than", 20*time.Millisecond, "explain calls that took at least so long; faster ones are counted")
+	f.DurationVar(&o.slower, "slower-than",
+		20*time.Millisecond, "explain calls that took at least so long; faster ones are counted")
 	f.StringVar(&o.save, "save", "", "write all events to this file: plimsoll trace FILE explains them again")
-	f.StringVar(&o.perfetto, "perfetto", "", "write the worst calls and the disks' requests around them to this file, for ui.perfetto.dev")
+	f.StringVar(
+		&o.perfetto, "perfetto",
+		"", "write the worst calls and the disks' requests around them to this file, for ui.perfetto.dev")
 	f.StringVar(&o.record, "record", "", "record the stages and culprits as series into this folder")
+
 	if err := errors.Join(cmd.MarkFlagDirname("path"), cmd.MarkFlagDirname("record")); err != nil {
 		panic(err) // the flags were just added
 	}
+
 	for _, name := range []string{"pid", "unit", "command", "for", "slower-than"} {
 		complete(cmd, name)
 	}
+
 	addFormat(cmd, &o.output)
 	o.display.AddFlags(cmd)
 	return cmd
@@ -80,6 +87,7 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 			n++
 		}
 	}
+
 	switch {
 	case len(args) == 1 && n > 0:
 		return usagef("", "trace: a saved trace has its target; leave out --pid, --unit, --command and --path")
@@ -96,6 +104,7 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 	case o.slower < 100*time.Microsecond || o.slower > time.Hour:
 		return usagef("--slower-than 20ms", "--slower-than %s: want 100us to 1h", o.slower)
 	}
+
 	return o.display.Validate(cmd)
 }
 
@@ -104,6 +113,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
+
 	var disk *simulatedRecording
 	if o.record != "" {
 		var err error
@@ -111,17 +121,21 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
+
 	_ = trace.GiveWay() // where it is refused, the trace is only less polite
 	t := &tally{}
 	collect := newCollector()
 	began := a.now()
 	stop := a.meter(t).show()
-	r, err := trace.Run(ctx, trace.Options{Target: o.target, For: o.lasts, Slower: o.slower, Keep: o.save != "" || o.perfetto != "",
+	r, err := trace.Run(ctx, trace.Options{Target: o.target, For: o.lasts, Slower: o.slower,
+		Keep: o.save != "" || o.perfetto != "",
 		Progress: func(done float64, slow int, waited time.Duration) {
-			t.setStage(fmt.Sprintf("tracing %s: %s slow calls, %s in all", o.target, units.Count(int64(slow)), units.Seconds(waited.Seconds())), int(100*min(done, 1)), 100)
+			t.setStage(fmt.Sprintf("tracing %s: %s slow calls, %s in all", o.target, units.Count(int64(slow)),
+				units.Seconds(waited.Seconds())), int(100*min(done, 1)), 100)
 		},
 		Each: func(c *chain.Chain, end time.Time) { collect.Add(c, end) },
 	})
+
 	stop()
 	if err != nil {
 		if disk != nil {
@@ -134,16 +148,19 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	var unwritten []error
 	if disk != nil {
 		disk.disk.Source(recording.Source{Name: "trace", Kind: "trace"})
-		err := collect.Batches(series.Trace{Target: o.target.String(), Slower: o.slower}, began, a.now(), func(b *recording.Batch) error {
-			return disk.disk.Append(context.WithoutCancel(ctx), b)
-		})
+		err := collect.Batches(series.Trace{Target: o.target.String(), Slower: o.slower}, began, a.now(),
+			func(b *recording.Batch) error {
+				return disk.disk.Append(context.WithoutCancel(ctx), b)
+			})
 		unwritten = append(unwritten, disk.close(err))
 	}
+
 	if o.save != "" {
 		if err := events.SaveFile(o.save, r.Report.Header, r.Events); err != nil {
 			unwritten = append(unwritten, fmt.Errorf("--save: %w", err))
 		}
 	}
+
 	unwritten = append(unwritten, o.writePerfetto(r.Report, r.Events), o.show(a, r.Report))
 	return errors.Join(unwritten...)
 }
@@ -161,6 +178,7 @@ func newCollector() *series.Collector {
 		}
 		return name
 	}
+
 	disks := map[uint32]string{}
 	c.Device = func(dev uint32) string {
 		name, known := disks[dev]
@@ -170,6 +188,7 @@ func newCollector() *series.Collector {
 		}
 		return name
 	}
+
 	return c
 }
 
@@ -196,9 +215,11 @@ func (o *traceOptions) writePerfetto(r *chain.Report, b *events.Batch) error {
 	if o.perfetto == "" {
 		return nil
 	}
+
 	w := chain.NewWindow(r.Header)
 	w.Add(b)
 	seen := map[int64]bool{}
+
 	var requests []events.Request
 	for i := range r.Worst {
 		for _, q := range w.Around(&r.Worst[i].Call) {
@@ -208,12 +229,15 @@ func (o *traceOptions) writePerfetto(r *chain.Report, b *events.Batch) error {
 			}
 		}
 	}
+
 	f, err := safefile.Create(o.perfetto, safefile.Options{})
 	if err != nil {
 		return fmt.Errorf("--perfetto: %w", err)
 	}
+
 	if err := perfetto.Write(f, r.Header, r.Worst, requests, w.Label); err != nil {
 		return errors.Join(fmt.Errorf("--perfetto: %w", err), f.Discard())
 	}
+
 	return f.Commit()
 }

@@ -25,13 +25,19 @@ type traceAutoOptions struct {
 func (o *traceAutoOptions) AddFlags(cmd *cobra.Command, hourly bool) {
 	f := cmd.Flags()
 	o.when.value = "off"
-	addChoice(cmd, &o.when, "trace", "", "trace slow system calls while something stalls, where that is possible", "auto", "off")
-	f.DurationVar(&o.lasts, "trace-for", watch.TraceForDefault, "with --trace auto, how long to trace each stall")
-	f.DurationVar(&o.slower, "trace-slower-than", 20*time.Millisecond, "with --trace auto, explain calls that took at least so long")
+	addChoice(cmd,
+		&o.when, "trace", "", "trace slow system calls while something stalls, where that is possible",
+		"auto", "off")
+	f.DurationVar(&o.lasts, "trace-for",
+		watch.TraceForDefault, "with --trace auto, how long to trace each stall")
+	f.DurationVar(&o.slower, "trace-slower-than",
+		20*time.Millisecond, "with --trace auto, explain calls that took at least so long")
 	complete(cmd, "trace-for")
 	complete(cmd, "trace-slower-than")
+
 	if hourly {
-		f.DurationVar(&o.perHour, "trace-per-hour", watch.TracePerHourDefault, "with --trace auto, how long to trace in an hour at most")
+		f.DurationVar(&o.perHour, "trace-per-hour",
+			watch.TracePerHourDefault, "with --trace auto, how long to trace in an hour at most")
 		complete(cmd, "trace-per-hour")
 	}
 }
@@ -69,8 +75,10 @@ const observeEvery = 2 * time.Second
 
 // traceWhile traces while read reads live sources into memories, if something stalls. It returns what
 // was measured; nil if nothing was.
-func (o *traceAutoOptions) traceWhile(ctx context.Context, a *app, from []recording.Reader, read func() error) (recording.Reader, error) {
+func (o *traceAutoOptions) traceWhile(ctx context.Context, a *app, from []recording.Reader,
+	read func() error) (recording.Reader, error) {
 	opt := o.options()
+
 	// One diagnosis is short: only the time of each trace bounds it.
 	opt.PerHour = time.Hour
 	opt.Report = func(level slog.Level, message string, err error) {
@@ -81,17 +89,20 @@ func (o *traceAutoOptions) traceWhile(ctx context.Context, a *app, from []record
 			fmt.Fprintf(a.stderr, "plimsoll: %s\n", message)
 		}
 	}
+
 	memory := recording.NewMemory(recording.MemoryOptions{})
 	tracing := watch.NewTracing(opt, memory)
 	if tracing == nil {
 		return nil, read()
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	looking := make(chan struct{})
 	go func() {
 		defer close(looking)
 		tick := time.NewTicker(observeEvery)
 		defer tick.Stop()
+
 		for {
 			select {
 			case <-ctx.Done():
@@ -103,12 +114,15 @@ func (o *traceAutoOptions) traceWhile(ctx context.Context, a *app, from []record
 			}
 		}
 	}()
+
 	err := read()
 	cancel() // ends a trace, too
 	<-looking
 	tracing.Wait()
+
 	if len(memory.Sources()) == 0 {
 		return nil, err
 	}
+
 	return memory, err
 }

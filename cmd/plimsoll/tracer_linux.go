@@ -29,16 +29,19 @@ func (t tracer) Trace(ctx context.Context, programs []string, lasts time.Duratio
 	if err != nil {
 		return nil, err
 	}
+
 	collect := newCollector()
 	began := time.Now()
-	_, err = trace.Run(ctx, trace.Options{Target: choice, For: lasts, Slower: t.slower, Each: func(c *chain.Chain, end time.Time) {
-		if int(c.Call.PID) != os.Getpid() { // a ring's own writes are nobody's stall
-			collect.Add(c, end)
-		}
-	}})
+	_, err = trace.Run(ctx, trace.Options{Target: choice, For: lasts, Slower: t.slower,
+		Each: func(c *chain.Chain, end time.Time) {
+			if int(c.Call.PID) != os.Getpid() { // a ring's own writes are nobody's stall
+				collect.Add(c, end)
+			}
+		}})
 	if err != nil {
 		return nil, err
 	}
+
 	return collect.Batch(series.Trace{Target: choice.String(), Slower: t.slower}, began, time.Now()), nil
 }
 
@@ -52,5 +55,6 @@ func choose(programs []string) (target.Choice, error) {
 			return c, nil
 		}
 	}
-	return target.Choice{}, fmt.Errorf("no %s runs on this machine: trace where the database does", strings.Join(programs, " or "))
+	return target.Choice{}, fmt.Errorf("no %s runs on this machine: trace where the database does",
+		strings.Join(programs, " or "))
 }

@@ -47,22 +47,27 @@ func signalled(t *testing.T, cmd *exec.Cmd, ready func() bool) int {
 	defer cancel()
 	run := exec.CommandContext(ctx, "plimsoll", cmd.Args[1:]...)
 	run.Stdin, run.Stdout, run.Stderr, run.Dir = cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir
+
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	for !ready() {
 		if ctx.Err() != nil {
 			t.Fatal("it never came so far")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+
 	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+
 	err := run.Wait()
 	if ctx.Err() != nil {
 		t.Fatalf("%v: it needed a second signal: %v", cmd.Args[1:], err)
 	}
+
 	return run.ProcessState.ExitCode()
 }
 
@@ -73,10 +78,12 @@ func TestSignalWhileOutputIsUnread(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&page, "node_memory_Dirty_bytes{n=\"%d\"} %d %d\n", i%300, i, 1_764_000_000+i/300)
 	}
+
 	file := filepath.Join(dir, "x.prom")
 	if err := os.WriteFile(file, []byte(page.String()+"# EOF\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, args := range [][]string{
 		{"export", file, "--to", "csv"},
 		{"query", file, "node_memory_Dirty_bytes", "-o", "json"},
@@ -106,6 +113,7 @@ func TestSignalWhileStderrIsUnread(t *testing.T) {
 			if _, err := w.Write(make([]byte, 4096)); err != nil {
 				t.Fatal(err)
 			}
+
 			cmd := exec.Command("plimsoll", args...)
 			cmd.Stderr = w
 			code := signalled(t, cmd, func() bool {
@@ -126,6 +134,7 @@ func silentServer(t *testing.T) (address string, asked chan struct{}) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = l.Close() })
 	asked = make(chan struct{}, 100)
 	go func() {
@@ -138,6 +147,7 @@ func silentServer(t *testing.T) (address string, asked chan struct{}) {
 			asked <- struct{}{}
 		}
 	}()
+
 	return l.Addr().String(), asked
 }
 
@@ -148,6 +158,7 @@ func TestSignalWhileInputBlocks(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, args := range [][]string{
 		{"diagnose", "http://SILENT/metrics"},
 		{"query", "http://SILENT", "up"},
@@ -161,6 +172,7 @@ func TestSignalWhileInputBlocks(t *testing.T) {
 			for i := range args {
 				args[i] = strings.Replace(args[i], "SILENT", address, 1)
 			}
+
 			ready := func() bool { // a reader waits for the pipe's writer
 				w, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 				if err == nil {
@@ -168,6 +180,7 @@ func TestSignalWhileInputBlocks(t *testing.T) {
 				}
 				return err == nil
 			}
+
 			if args[len(args)-1] != pipe {
 				ready = func() bool {
 					select {
@@ -178,9 +191,11 @@ func TestSignalWhileInputBlocks(t *testing.T) {
 					}
 				}
 			}
+
 			if code := signalled(t, exec.Command("plimsoll", args...), ready); code != exitInterrupted {
 				t.Errorf("code %d", code)
 			}
+
 			if left := temporaries(t, dir); len(left) > 0 {
 				t.Errorf("left over: %q", left)
 			}

@@ -13,7 +13,8 @@ import (
 )
 
 func thisBuild() *results.Build {
-	b := &results.Build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Contract: diagnose.Version}
+	b := &results.Build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Contract: diagnose.Version}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

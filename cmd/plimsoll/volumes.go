@@ -40,12 +40,17 @@ func (o *volumeOptions) AddFlags(cmd *cobra.Command, of string) {
 	if o.bought {
 		what = "a volume's known type, size, IOPS and throughput: data=gp2,50GiB or nvme1n1=gp3,500GiB,6000IOPS,250MiB/s (repeatable)"
 	}
-	f.StringArrayVar(&o.devices, "device", nil, of+"the device of a volume, if the I/O does not show it: journal=nvme2n1 (repeatable)")
+
+	f.StringArrayVar(&o.devices, "device", nil,
+		of+"the device of a volume, if the I/O does not show it: journal=nvme2n1 (repeatable)")
 	f.StringArrayVar(&o.known, "volume", nil, of+what)
 	complete(cmd, "device")
 	complete(cmd, "volume")
+
 	if o.bought {
-		f.StringVar(&o.machine, "instance", "", "the EC2 instance type, whose EBS limits all volumes share: m6i.xlarge (default: what the sources report)")
+		f.StringVar(
+			&o.machine, "instance",
+			"", "the EC2 instance type, whose EBS limits all volumes share: m6i.xlarge (default: what the sources report)")
 		complete(cmd, "instance")
 	}
 }
@@ -59,21 +64,26 @@ func (o *volumeOptions) Validate() error {
 			return usagef("for example --device data=nvme1n1", "--device %q: want VOLUME=DEVICE", d)
 		}
 		if o.volumes[volume] != "" {
-			return usagef("a volume is one device; for a stripe, give the device on top (dm-0, md0)", "--device %s: %s is already given", d, volume)
+			return usagef("a volume is one device; for a stripe, give the device on top (dm-0, md0)",
+				"--device %s: %s is already given", d, volume)
 		}
 		o.volumes[volume] = strings.TrimPrefix(device, "/dev/")
 	}
+
 	for _, text := range o.known {
 		volume, words, ok := strings.Cut(text, "=")
 		if !ok || volume == "" || words == "" {
-			return usagef("for example --volume data=gp3,500GiB", "--volume %q: want VOLUME=TYPE,SIZE, or one of the two", text)
+			return usagef("for example --volume data=gp3,500GiB",
+				"--volume %q: want VOLUME=TYPE,SIZE, or one of the two", text)
 		}
 		for word := range strings.SplitSeq(words, ",") {
 			if err := o.know(volume, strings.TrimSpace(word)); err != nil {
-				return usagef("for example --volume data=gp3,500GiB; plimsoll catalog list names the types", "--volume %s: %v", text, err)
+				return usagef("for example --volume data=gp3,500GiB; plimsoll catalog list names the types",
+					"--volume %s: %v", text, err)
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -101,16 +111,19 @@ func (o *volumeOptions) limits(a *app) (headroom.Known, error) {
 			return headroom.Known{}, err
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(o.orders)) {
 		if err := checkOrder(name, o.orders[name]); err != nil {
 			return headroom.Known{}, err
 		}
 	}
+
 	if o.machine != "" {
 		if _, err := catalog.Instance(o.machine); err != nil {
 			return headroom.Known{}, usagef("for example --instance m6i.xlarge", "--instance %s: %v", o.machine, err)
 		}
 	}
+
 	return offers.Known(o.orders, o.volumes, o.machine), nil
 }
 
@@ -143,6 +156,7 @@ func (o *volumeOptions) apply(ctx context.Context, readers []recording.Reader) e
 		if err != nil {
 			return err
 		}
+
 		for _, l := range series {
 			l.Range(func(l labels.Label) {
 				if l.Name != labels.MetricName {
@@ -154,6 +168,7 @@ func (o *volumeOptions) apply(ctx context.Context, readers []recording.Reader) e
 			})
 		}
 	}
+
 	has := "the sources have no devices"
 	if len(devices) > 0 {
 		has = "the sources' devices are " + strings.Join(slices.Sorted(maps.Keys(devices)), ", ")
@@ -164,16 +179,21 @@ func (o *volumeOptions) apply(ctx context.Context, readers []recording.Reader) e
 			return usagef(has, "--device %s=%s: there is no device %q", volume, device, device)
 		}
 	}
+
 	roles := map[string]bool{}
 	for _, e := range engines.All() {
 		for _, r := range e.Traits.Volumes {
 			roles[r.Name] = true
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(o.orders)) {
 		if !values[name] && !roles[name] && o.volumes[name] == "" {
-			return usagef(has+", and databases' volumes are called "+strings.Join(slices.Sorted(maps.Keys(roles)), ", "), "--volume %s: there is no device or volume %q", name, name)
+			return usagef(has+", and databases' volumes are called "+
+				strings.Join(slices.Sorted(maps.Keys(roles)), ", "),
+				"--volume %s: there is no device or volume %q", name, name)
 		}
 	}
+
 	return nil
 }

@@ -65,25 +65,35 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	o.trace.AddFlags(cmd, true)
 	o.bought = true
 	o.volumeOptions.AddFlags(cmd, "")
-	f.StringVar(&o.dir, "dir", "", "folder of the ring: new, empty, or a ring to continue (default: nothing is kept on disk)")
+	f.StringVar(
+		&o.dir, "dir",
+		"", "folder of the ring: new, empty, or a ring to continue (default: nothing is kept on disk)")
+
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
 		panic(err) // the flag was added in the line above
 	}
+
 	f.Var(quantity{&o.keep, "duration"}, "keep", "how long the ring keeps samples")
 	f.Var(quantity{&o.keepBytes, "size"}, "keep-size", "maximum size of the ring, including its log")
 	f.Var(quantity{&o.window, "duration"}, "window", "how much recent time to diagnose")
 	f.Var(quantity{&o.every, "duration"}, "every", "time between diagnoses; longer if they are slow")
 	f.Var(quantity{&o.wait, "duration"}, "wait", "how long to wait for sources that cannot be reached yet")
-	f.StringArrayVar(&o.addresses, "web.listen-address", []string{addressUnasked}, "address to serve on (repeatable)")
-	f.StringArrayVar(&o.hosts, "host", nil, "a name under which the page is requested, such as a proxy's, besides addresses and localhost (repeatable)")
-	f.StringVar(&o.webConfig, "web.config.file", "", "TLS and password configuration, in the exporters' usual format")
+	f.StringArrayVar(&o.addresses, "web.listen-address",
+		[]string{addressUnasked}, "address to serve on (repeatable)")
+	f.StringArrayVar(&o.hosts, "host",
+		nil, "a name under which the page is requested, such as a proxy's, besides addresses and localhost (repeatable)")
+	f.StringVar(
+		&o.webConfig, "web.config.file", "", "TLS and password configuration, in the exporters' usual format")
 	f.DurationVar(&o.period, "period", time.Second, "how often to sample")
 	f.StringVar(&o.tz, "tz", "", "time zone for output, such as Europe/Berlin (default: this machine's)")
 	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (repeatable)")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a source")
-	for _, name := range []string{"keep", "keep-size", "window", "every", "wait", "web.listen-address", "host", "period", "offset"} {
+
+	for _, name := range []string{"keep", "keep-size", "window", "every", "wait", "web.listen-address", "host",
+		"period", "offset"} {
 		complete(cmd, name)
 	}
+
 	complete(cmd, "tz", "UTC", "Local")
 }
 
@@ -92,29 +102,37 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
 		return err
 	}
+
 	if err := o.push.Validate(); err != nil {
 		return err
 	}
+
 	if err := o.trace.Validate(cmd); err != nil {
 		return err
 	}
+
 	if err := o.volumeOptions.Validate(); err != nil {
 		return err
 	}
+
 	switch {
 	case o.window < windowLeast:
 		return usagef("15m is the default", "--window %s: want %s or more", o.window, windowLeast)
 	case o.every < everyLeast:
-		return usagef("30s is the default; stalls are noticed within seconds in any case", "--every %s: want %s or more", o.every, everyLeast)
+		return usagef("30s is the default; stalls are noticed within seconds in any case",
+			"--every %s: want %s or more", o.every, everyLeast)
 	case o.every > o.window:
-		return usagef("the time between two windows would not be diagnosed", "--every %s is longer than --window %s", o.every, o.window)
+		return usagef("the time between two windows would not be diagnosed",
+			"--every %s is longer than --window %s", o.every, o.window)
 	case o.dir != "" && o.keep < o.window:
 		return usagef("for example --keep 24h", "--keep %s is shorter than --window %s", o.keep, o.window)
 	case o.dir != "" && o.keepBytes < recording.RingBytesMin:
-		return usagef("for example --keep-size 2GiB", "--keep-size %s: want %s or more", o.keepBytes.Exact(), units.Size(recording.RingBytesMin).Exact())
+		return usagef("for example --keep-size 2GiB", "--keep-size %s: want %s or more", o.keepBytes.Exact(),
+			units.Size(recording.RingBytesMin).Exact())
 	case len(o.addresses) == 0 || o.addresses[0] == "":
 		return usagef("for example --web.listen-address "+addressUnasked, "--web.listen-address is empty")
 	}
+
 	for i, text := range o.hosts {
 		name, err := watch.ParseHost(text)
 		if err != nil {
@@ -122,11 +140,13 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		}
 		o.hosts[i] = name
 	}
+
 	for _, name := range []string{"keep", "keep-size"} {
 		if o.dir == "" && cmd.Flags().Changed(name) {
 			return usagef("for example --dir /var/lib/plimsoll", "--%s needs --dir", name)
 		}
 	}
+
 	return nil
 }
 
@@ -136,28 +156,37 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	if err != nil {
 		return err
 	}
+
 	errs, out := o.queue(a, a.stderr), o.queue(a, a.stdout)
 	defer errs.close()
 	defer out.close()
 	log, changes := o.logger(a, errs), o.logger(a, out)
-	server, err := watch.Listen(ctx, watch.ServerOptions{Addresses: o.addresses, Config: o.webConfig, Hosts: o.hosts})
+
+	server, err := watch.Listen(ctx,
+		watch.ServerOptions{Addresses: o.addresses, Config: o.webConfig, Hosts: o.hosts})
 	if err != nil {
 		return err
 	}
+
 	defer server.Close()
 	inputs, err := o.openLive(ctx, a, args, log)
 	if err != nil {
 		return err
 	}
+
 	defer closeAll(inputs)
 	b := thisBuild()
 	opt := watch.Options{Pack: pack(), Window: o.window.Std(), Every: o.every.Std(), Changes: changes, Log: log,
-		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone, Known: known, AcceptMarks: server.Trusted, Tracing: o.trace.options(), Check: o.volumeOptions.apply}
+		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone, Known: known,
+		AcceptMarks: server.Trusted, Tracing: o.trace.options(), Check: o.volumeOptions.apply}
+
 	if opt.Host, err = os.Hostname(); err != nil {
 		opt.Host = "" // the page does without it
 	}
+
 	if o.dir != "" {
-		ring, err := recording.Create(o.dir, recording.DiskOptions{Keep: o.keep.Std(), KeepBytes: int64(o.keepBytes)})
+		ring, err := recording.Create(o.dir,
+			recording.DiskOptions{Keep: o.keep.Std(), KeepBytes: int64(o.keepBytes)})
 		if err != nil {
 			return err
 		}
@@ -166,6 +195,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	} else {
 		log.Info("nothing is kept on disk; use --dir for a ring")
 	}
+
 	if o.push.url != "" {
 		p, err := o.pusher(ctx)
 		if err != nil {
@@ -174,16 +204,19 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 		defer p.end(log)
 		opt.Push = p
 	}
+
 	watched := make([]watch.Input, len(inputs))
 	for i, in := range inputs {
 		watched[i] = watch.Input{Source: in.Source, Options: o.readOptions(in, nil, &tally{})}
 		watched[i].Options.Progress = nil // there is no end to progress towards
 	}
+
 	return o.watch(ctx, watch.New(watched, opt), server, log)
 }
 
 // watch watches and serves, and at the end logs the cost.
-func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.Server, log *slog.Logger) error {
+func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.Server,
+	log *slog.Logger) error {
 	defer watch.OneCore()()
 	began := time.Now()
 	before, _ := watch.ProcessCost()
@@ -197,24 +230,29 @@ func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.
 			log.Warn("SIGUSR1 could not mark", "error", err)
 		}
 	})
+
 	serving.Go(func() {
 		served = server.Serve(ctx, w.Handler(), log)
 		cancel()
 	})
+
 	err := w.Run(ctx)
 	cancel()
 	serving.Wait()
+
 	if c, ok := watch.ProcessCost(); ok {
 		took := time.Since(began)
 		log.Info("watching ended", "after", took.Round(time.Second).String(),
 			"cpu", fmt.Sprintf("%.2f %% of a core", 100*(c.CPU-before.CPU).Seconds()/took.Seconds()),
 			"memory_at_most", units.Bytes(float64(c.PeakBytes)))
 	}
+
 	return errors.Join(err, served)
 }
 
 // openLive opens the sources, all of which have to be live; with --wait it tries again for a while.
-func (o *watchOptions) openLive(ctx context.Context, a *app, args []string, log *slog.Logger) ([]input, error) {
+func (o *watchOptions) openLive(ctx context.Context, a *app, args []string,
+	log *slog.Logger) ([]input, error) {
 	began := time.Now()
 	for told := false; ; told = true {
 		inputs, err := o.open(ctx, a, args)
@@ -230,16 +268,20 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string, log 
 				return nil, ctx.Err()
 			}
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		for _, in := range inputs {
 			if in.Reader != nil || !in.Source.Live() {
 				closeAll(inputs)
-				return nil, usagef("watch needs live sources: host, a /metrics address, or the address of a running database; for this one: plimsoll diagnose",
-					"%s is not a live source: it has nothing new to watch", in.Describe().Name)
+				return nil,
+					usagef("watch needs live sources: host, a /metrics address, or the address of a running database; for this one: plimsoll diagnose",
+						"%s is not a live source: it has nothing new to watch", in.Describe().Name)
 			}
 		}
+
 		return inputs, nil
 	}
 }

@@ -56,18 +56,22 @@ func (p *steadyPusher) Append(ctx context.Context, b *recording.Batch) error {
 	p.mu.Lock()
 	now := p.now
 	p.mu.Unlock()
+
 	if now == nil {
 		return p.again(ctx, b)
 	}
+
 	err := now.Append(ctx, b)
 	if err == nil {
 		err = now.Flush(ctx)
 	}
+
 	if err != nil {
 		_ = now.Close() // the pusher reports the same error
 		p.count(now)
 		p.use(nil)
 	}
+
 	return err
 }
 
@@ -133,12 +137,14 @@ func (p *steadyPusher) endWithin(limit time.Duration) error {
 	p.mu.Lock()
 	now := p.now
 	p.mu.Unlock()
+
 	if now == nil {
 		return nil
 	}
 
 	closed := make(chan error, 1)
 	go func() { closed <- now.Close() }()
+
 	select {
 	case err := <-closed:
 		return err

@@ -21,6 +21,7 @@ func reloadOnHangup(ctx context.Context, server *watch.Server, log *slog.Logger,
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
+
 	atTerminal := term.IsTerminal(int(os.Stdin.Fd())) || term.IsTerminal(int(os.Stderr.Fd()))
 	for {
 		select {
@@ -28,15 +29,18 @@ func reloadOnHangup(ctx context.Context, server *watch.Server, log *slog.Logger,
 			return
 		case <-hangups:
 		}
+
 		if atTerminal {
 			log.Info("the terminal has closed: watching ends; run it as a service, or with setsid and its output in a file")
 			end()
 			return
 		}
+
 		if err := server.Check(); err != nil {
 			log.Error("the web configuration is not valid; serving continues where possible", "error", err)
 			continue
 		}
+
 		log.Info("SIGHUP: the web configuration is valid and is read for each connection; sources and flags change only on restart")
 	}
 }

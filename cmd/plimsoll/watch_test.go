@@ -48,8 +48,10 @@ func watchGet(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: watch-get LOG PATH STATUS FILE")
 	}
+
 	status, err := strconv.Atoi(args[2])
 	ts.Check(err)
+
 	last := "it has not said where it listens"
 	for range 600 { // a minute: far more than it takes, on any machine
 		time.Sleep(100 * time.Millisecond)
@@ -57,17 +59,21 @@ func watchGet(ts *testscript.TestScript, neg bool, args []string) {
 		if err != nil {
 			continue
 		}
+
 		at := listening.FindSubmatch(bytes.ReplaceAll(log, []byte(`"address":"`), []byte("address=")))
 		if at == nil {
 			continue
 		}
+
 		code, body, err := fetch(fmt.Sprintf("http://%s%s", at[1], args[1]))
 		if err == nil && code == status {
 			ts.Check(os.WriteFile(ts.MkAbs(args[3]), body, 0o644))
 			return
 		}
+
 		last = fmt.Sprintf("status %d, %v: %s", code, err, body)
 	}
+
 	ts.Fatalf("%s: %s", args[1], last)
 }
 

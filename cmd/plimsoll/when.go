@@ -9,7 +9,8 @@ import (
 )
 
 // moments are the formats of a time, besides RFC 3339 and a negative duration.
-var moments = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
+var moments = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
+	"2006-01-02 15:04", "2006-01-02"}
 
 // parseMoment reads a time: RFC 3339, the same without a zone (then zone's), "now", or
 // a duration before now such as -2h30m.
@@ -20,21 +21,27 @@ func parseMoment(flag, text string, now time.Time, zone *time.Location) (time.Ti
 	if text == "now" {
 		return now, nil
 	}
+
 	if d, err := time.ParseDuration(text); err == nil {
 		if d > 0 {
 			return time.Time{}, usagef("write -"+text+" for "+text+" ago", "%s %s is in the future", flag, text)
 		}
 		return now.Add(d), nil
 	}
+
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}
+
 	for _, layout := range moments {
 		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, usagef("for example 2026-07-20T15:55:00Z, \"2026-07-20 15:55\" (in the zone of --tz), or -2h", "%s %q is not a time", flag, text)
+
+	return time.Time{},
+		usagef("for example 2026-07-20T15:55:00Z, \"2026-07-20 15:55\" (in the zone of --tz), or -2h",
+			"%s %q is not a time", flag, text)
 }
 
 // offsets are corrections to sources' clocks.
@@ -51,22 +58,30 @@ func parseOffsets(values, args []string) (offsets, error) {
 		if i := strings.LastIndexByte(v, '='); i >= 0 {
 			name, text = v[:i], v[i+1:]
 		}
+
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			if strings.Contains(v, "@") || strings.Contains(v, "://") { // what is behind the = may be a part of a password
-				return o, usagef("for example --offset 2s, or --offset iostat.log=-90m", "--offset %q does not end with = and a duration", address.Public(v))
+			// what is behind the = may be a part of a password
+			if strings.Contains(v, "@") || strings.Contains(v, "://") {
+				return o, usagef("for example --offset 2s, or --offset iostat.log=-90m",
+					"--offset %q does not end with = and a duration", address.Public(v))
 			}
-			return o, usagef("for example --offset 2s, or --offset iostat.log=-90m", "--offset %q: %q is not a duration", v, text)
+			return o, usagef("for example --offset 2s, or --offset iostat.log=-90m",
+				"--offset %q: %q is not a duration", v, text)
 		}
+
 		if name == "" {
 			o.all = d
 			continue
 		}
+
 		if err := checkArgument(name, args); err != nil {
 			return o, usagef(err.Error(), "--offset %s: there is no source %q", text, address.Public(name))
 		}
+
 		o.some[name] = d
 	}
+
 	return o, nil
 }
 

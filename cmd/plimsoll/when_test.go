@@ -25,6 +25,7 @@ func TestParseMoment(t *testing.T) {
 			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
 		}
 	}
+
 	for _, text := range []string{"yesterday", "2h", "20.7.2026", "2026-13-01", "-"} {
 		if got, err := parseMoment("--from", text, now, zone); err == nil {
 			t.Errorf("%q was taken for %v", text, got)
@@ -38,11 +39,13 @@ func TestParseOffsets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, want := range []time.Duration{-2 * time.Minute, 3 * time.Second, time.Second} {
 		if got := o.of(sources[i]); got != want {
 			t.Errorf("offset of %s is %v, want %v", sources[i], got, want)
 		}
 	}
+
 	for _, bad := range []string{"", "x", "nobody=1s", "other=", "other=soon"} {
 		if _, err := parseOffsets([]string{bad}, sources); err == nil {
 			t.Errorf("--offset %q was taken", bad)

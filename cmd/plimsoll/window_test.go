@@ -17,16 +17,19 @@ func valuesIn(t *testing.T, args ...string) map[string]string {
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
+
 	var m response
 	if err := json.Unmarshal(out, &m); err != nil {
 		t.Fatal(err)
 	}
+
 	values := map[string]string{}
 	for _, s := range m.Data.Result {
 		for _, v := range s.Values {
 			values[fmt.Sprint(s.Metric, v[0])] = fmt.Sprint(v[1])
 		}
 	}
+
 	return values
 }
 
@@ -38,9 +41,11 @@ func TestWindowChangesNoValue(t *testing.T) {
 	if code, text := finished(t, "record", examples+"postgres-checkpoint/node.prom.gz", "--out", folder); code != exitFine {
 		t.Fatal(text)
 	}
+
 	if !recording.IsRecording(folder) {
 		t.Fatal("no recording")
 	}
+
 	for _, c := range []struct{ source, expr, whole, part, to string }{
 		{examples + "postgres-checkpoint/node.prom.gz", "rate(node_cpu_seconds_total[60s])", "2026-11-21T03:12:00Z", "2026-11-21T03:14:00Z", "2026-11-21T03:15:00Z"},
 		{folder, "rate(node_cpu_seconds_total[60s])", "2026-11-21T03:12:00Z", "2026-11-21T03:14:00Z", "2026-11-21T03:15:00Z"},
@@ -67,6 +72,7 @@ func TestWindowOfAFile(t *testing.T) {
 	if code, text := finished(t, "record", log, "--out", folder); code != exitFine {
 		t.Fatal(text)
 	}
+
 	var watched [2]string
 	for i, source := range []string{log, folder} {
 		out, err := exec.Command("plimsoll", "diagnose", source, "--from", "2026-11-21T03:14:00Z", "--to", "2026-11-21T03:15:00Z", "-o", "json").Output()
@@ -81,6 +87,7 @@ func TestWindowOfAFile(t *testing.T) {
 		}
 		watched[i] = string(d.Stalls)
 	}
+
 	if len(watched[0]) < 20 || watched[0] != watched[1] {
 		t.Errorf("the file:\n%s\na recording of it:\n%s", watched[0], watched[1])
 	}

@@ -42,14 +42,17 @@ func rows() []row {
 	out := []row{
 		prefixed("What clients feel", "client_", "evidence/.*|queries/.*"),
 		prefixed("Devices", "disk_|ebs_|instance_|rds_|azure_|google_", "disk/.*"),
-		prefixed("Host", "host_|machine_|process_|cgroup_|page_cache_|cpu_|memory_|io_|psi_|swap_|procs_|filesystem_|mount_|trace_", "host/.*"),
+		prefixed("Host",
+			"host_|machine_|process_|cgroup_|page_cache_|cpu_|memory_|io_|psi_|swap_|procs_|filesystem_|mount_|trace_", "host/.*"),
 		prefixed("Containers", "container_", "container/.*"),
 	}
+
 	for _, e := range pack.Engines() {
 		names := map[string]bool{}
 		for _, s := range e.Signals {
 			names[s.Name] = true
 		}
+
 		var ids []string
 		for _, r := range e.Rules {
 			family, _, _ := strings.Cut(r.ID, "/")
@@ -57,8 +60,11 @@ func rows() []row {
 				ids = append(ids, id)
 			}
 		}
-		out = append(out, row{e.Product, func(s *rules.Signal) bool { return names[s.Name] }, strings.Join(ids, "|")})
+
+		out = append(out, row{e.Product, func(s *rules.Signal) bool { return names[s.Name] },
+			strings.Join(ids, "|")})
 	}
+
 	return out
 }
 
@@ -104,6 +110,7 @@ func (l *layout) add(p object, wide bool, height int) {
 	if wide {
 		l.line()
 	}
+
 	width, x := panelWidth, 0
 	switch {
 	case wide:
@@ -111,12 +118,15 @@ func (l *layout) add(p object, wide bool, height int) {
 	case l.right:
 		x = panelWidth
 	}
+
 	p["id"] = len(l.panels) + 1
 	p["gridPos"] = object{"x": x, "y": l.y, "w": width, "h": height}
 	l.panels = append(l.panels, p)
+
 	if wide || l.right {
 		l.y += height
 	}
+
 	l.right = !wide && !l.right
 }
 
@@ -126,12 +136,15 @@ func dashboard() (object, error) {
 	l.add(panel("timeseries", "Clients' latency", "Mean of the newest 15 s, as plimsoll watch tells it.", "s",
 		"plimsoll_client_latency_seconds"+matchers, "{{instance}} {{subject}}"), false, panelHeight)
 	l.add(panel("timeseries", "Stalled", "Share of the time in which clients stalled.", "percentunit",
-		"plimsoll_window_stalled_seconds"+matchers+" / plimsoll_window_observed_seconds"+matchers, "{{instance}}"), false, panelHeight)
+		"plimsoll_window_stalled_seconds"+matchers+" / plimsoll_window_observed_seconds"+matchers, "{{instance}}"),
+		false, panelHeight)
+
 	taken := map[string]bool{}
 	for _, row := range rows() {
 		l.line()
 		l.add(object{"type": "row", "title": row.title, "collapsed": false, "panels": []any{}}, true, 1)
 		l.add(findings(row.title, row.rules), true, findingsHeight)
+
 		for _, s := range pack.Signals() {
 			if taken[s.Name] || !row.signals(s) {
 				continue
@@ -144,9 +157,13 @@ func dashboard() (object, error) {
 			l.add(panel("timeseries", title(s), s.Help, grafanaUnit(s.Unit), expr, legend(s)), false, panelHeight)
 		}
 	}
+
 	return object{
-		"uid": "plimsoll", "title": "Plimsoll", "description": "Why a database's writes stall: findings of plimsoll watch, and the signals that its rules judge by.",
-		"tags": []string{"plimsoll", "database", "storage"}, "schemaVersion": 39, "version": 1, "editable": true, "refresh": "30s", "timezone": "browser", "graphTooltip": 1,
+		"uid": "plimsoll", "title": "Plimsoll",
+		"description": "Why a database's writes stall: findings of plimsoll watch, and the signals that its rules judge by.",
+		"tags":        []string{"plimsoll", "database", "storage"}, "schemaVersion": 39, "version": 1,
+		"editable": true,
+		"refresh":  "30s", "timezone": "browser", "graphTooltip": 1,
 		"time":       object{"from": "now-1h", "to": "now"},
 		"templating": object{"list": variables()},
 		"annotations": object{"list": []any{object{
@@ -165,13 +182,16 @@ const matchers = `{cluster=~"$cluster",instance=~"$instance"}`
 func variables() []any {
 	label := func(name, of string) object {
 		return object{
-			"name": name, "type": "query", "datasource": source, "refresh": 2, "multi": true, "includeAll": true, "allValue": ".*", "sort": 1,
-			"current": object{"text": "All", "value": "$__all"},
-			"query":   object{"query": fmt.Sprintf("label_values(%s, %s)", of, name), "refId": name}, "definition": fmt.Sprintf("label_values(%s, %s)", of, name),
+			"name": name, "type": "query", "datasource": source, "refresh": 2, "multi": true, "includeAll": true,
+			"allValue": ".*", "sort": 1,
+			"current":    object{"text": "All", "value": "$__all"},
+			"query":      object{"query": fmt.Sprintf("label_values(%s, %s)", of, name), "refId": name},
+			"definition": fmt.Sprintf("label_values(%s, %s)", of, name),
 		}
 	}
 	return []any{
-		object{"name": "datasource", "type": "datasource", "query": "prometheus", "label": "data source", "current": object{}},
+		object{"name": "datasource", "type": "datasource", "query": "prometheus", "label": "data source",
+			"current": object{}},
 		label("cluster", "up"), label("instance", `up{cluster=~"$cluster"}`),
 	}
 }
@@ -179,18 +199,25 @@ func variables() []any {
 func panel(kind, title, about, unit, expr, legend string) object {
 	return object{
 		"type": kind, "title": title, "description": about, "datasource": source,
-		"fieldConfig": object{"defaults": object{"unit": unit, "min": 0, "custom": object{"lineWidth": 1, "fillOpacity": 10, "showPoints": "never", "spanNulls": false}}, "overrides": []any{}},
-		"options":     object{"legend": object{"displayMode": "list", "placement": "bottom", "showLegend": true}, "tooltip": object{"mode": "multi", "sort": "desc"}},
-		"targets":     []any{object{"refId": "A", "datasource": source, "expr": expr, "legendFormat": legend}},
+		"fieldConfig": object{"defaults": object{"unit": unit, "min": 0,
+			"custom": object{"lineWidth": 1, "fillOpacity": 10, "showPoints": "never", "spanNulls": false}},
+			"overrides": []any{}},
+		"options": object{"legend": object{"displayMode": "list", "placement": "bottom", "showLegend": true},
+			"tooltip": object{"mode": "multi", "sort": "desc"}},
+		"targets": []any{object{"refId": "A", "datasource": source, "expr": expr, "legendFormat": legend}},
 	}
 }
 
 // findings shows when which rule found something.
 func findings(title, ids string) object {
-	p := panel("state-timeline", "Findings: "+title, "1 while a finding holds, as plimsoll watch tells it.", "none",
-		`plimsoll_finding{cluster=~"$cluster",instance=~"$instance",rule=~"`+ids+`"}`, "{{instance}} {{rule}} {{subject}} ({{severity}})")
-	p["options"] = object{"mergeValues": true, "showValue": "never", "rowHeight": 0.8, "legend": object{"displayMode": "list", "placement": "bottom", "showLegend": false}}
-	p["fieldConfig"] = object{"defaults": object{"color": object{"mode": "fixed", "fixedColor": "orange"}, "custom": object{"fillOpacity": 80}}, "overrides": []any{}}
+	p := panel("state-timeline", "Findings: "+
+		title, "1 while a finding holds, as plimsoll watch tells it.", "none",
+		`plimsoll_finding{cluster=~"$cluster",instance=~"$instance",rule=~"`+ids+
+			`"}`, "{{instance}} {{rule}} {{subject}} ({{severity}})")
+	p["options"] = object{"mergeValues": true, "showValue": "never", "rowHeight": 0.8,
+		"legend": object{"displayMode": "list", "placement": "bottom", "showLegend": false}}
+	p["fieldConfig"] = object{"defaults": object{"color": object{"mode": "fixed", "fixedColor": "orange"},
+		"custom": object{"fillOpacity": 80}}, "overrides": []any{}}
 	return p
 }
 
@@ -200,10 +227,12 @@ func query(s *rules.Signal) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("signal %s: %w", s.Name, err)
 	}
+
 	e, err := rules.Parse(text)
 	if err != nil {
 		return "", fmt.Errorf("signal %s: %w", s.Name, err)
 	}
+
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
 		if sel, ok := n.(*parser.VectorSelector); ok {
 			for _, name := range []string{"cluster", "instance"} {
@@ -212,6 +241,7 @@ func query(s *rules.Signal) (string, error) {
 		}
 		return nil
 	})
+
 	return strings.ReplaceAll(e.String(), "["+rangeMark+"]", "["+grafanaRange+"]"), nil
 }
 

@@ -20,15 +20,18 @@ func TestDashboardIsCurrent(t *testing.T) {
 	if err := write(&got); err != nil {
 		t.Fatal(err)
 	}
+
 	if *update {
 		if err := os.WriteFile("plimsoll.json", got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile("plimsoll.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Error("the pack has changed: make generate")
 	}
@@ -71,6 +74,7 @@ func TestQueriesParse(t *testing.T) {
 				t.Errorf("%s: %v", p.Title, err)
 				continue
 			}
+
 			parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
 				if sel, ok := n.(*parser.VectorSelector); ok && !strings.Contains(sel.String(), `cluster=~"prod-.*"`) {
 					t.Errorf("%s: %s is of all clusters", p.Title, sel)
@@ -79,6 +83,7 @@ func TestQueriesParse(t *testing.T) {
 			})
 		}
 	}
+
 	if seen < 50 {
 		t.Errorf("only %d queries", seen)
 	}
@@ -90,21 +95,25 @@ func TestDashboardHasThePack(t *testing.T) {
 	for _, p := range read(t).Panels {
 		titles[p.Title] = true
 	}
+
 	for _, s := range pack.Signals() {
 		if !titles[title(s)] && !hasPrefix(s, "fio_|bench_|deployment_|sysstat_") {
 			t.Errorf("no row has signal %s", s.Name)
 		}
 	}
+
 	for _, r := range pack.Rules() {
 		if strings.HasPrefix(r.ID, "storage/") {
 			continue // judges a benchmark
 		}
+
 		held := 0
 		for _, row := range rows() {
 			if regexp.MustCompile("^(?:" + row.rules + ")$").MatchString(r.ID) {
 				held++
 			}
 		}
+
 		if held != 1 {
 			t.Errorf("rule %s is in %d rows", r.ID, held)
 		}
@@ -119,6 +128,7 @@ func TestPanelsDoNotOverlap(t *testing.T) {
 		if ids[p.ID] {
 			t.Errorf("%s: id %d twice", p.Title, p.ID)
 		}
+
 		ids[p.ID] = true
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
@@ -129,10 +139,12 @@ func TestPanelsDoNotOverlap(t *testing.T) {
 			}
 		}
 	}
+
 	var names []string
 	for _, v := range m.Templating.List {
 		names = append(names, v.Name)
 	}
+
 	if strings.Join(names, " ") != "datasource cluster instance" {
 		t.Errorf("variables are %v", names)
 	}

@@ -48,14 +48,17 @@ func main() {
 func run(args []string, epoch string) error {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	program := flags.String("program", "bin/plimsoll", "the program, built for Linux with CGO_ENABLED=0")
-	certificates := flags.String("certificates", "/etc/ssl/certs/ca-certificates.crt", "authorities in PEM, as Debian's ca-certificates has them")
+	certificates := flags.String("certificates",
+		"/etc/ssl/certs/ca-certificates.crt", "authorities in PEM, as Debian's ca-certificates has them")
 	licence := flags.String("licence", "LICENSE", "the licence")
 	arch := flags.String("arch", runtime.GOARCH, "what the program was built for")
 	version := flags.String("version", "devel", "tag of the image")
 	out := flags.String("out", "plimsoll.tar", "the file to write")
+
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+
 	in := input{arch: *arch, version: *version, made: time.Unix(0, 0).UTC()}
 	if epoch != "" {
 		var seconds int64
@@ -64,6 +67,7 @@ func run(args []string, epoch string) error {
 		}
 		in.made = time.Unix(seconds, 0).UTC()
 	}
+
 	for _, f := range []struct {
 		into *[]byte
 		path string
@@ -73,13 +77,16 @@ func run(args []string, epoch string) error {
 			return err
 		}
 	}
+
 	if err := static(in.program); err != nil {
 		return fmt.Errorf("%s %w: GOOS=linux CGO_ENABLED=0 go build -o %s ./cmd/plimsoll", *program, err, *program)
 	}
+
 	var image bytes.Buffer
 	if err := write(&image, in); err != nil {
 		return err
 	}
+
 	return os.WriteFile(*out, image.Bytes(), 0o644)
 }
 
@@ -110,7 +117,9 @@ func layer(in input) ([]byte, error) {
 		{"data/", 0o750, nonroot, nil},
 		{"etc/", 0o755, 0, nil},
 		{"etc/group", 0o644, 0, []byte(fmt.Sprintf("root:x:0:\nnonroot:x:%d:\n", nonroot))},
-		{"etc/passwd", 0o644, 0, []byte(fmt.Sprintf("root:x:0:0:root:/:/nonexistent\nnonroot:x:%d:%d:nonroot:/data:/nonexistent\n", nonroot, nonroot))},
+		{"etc/passwd", 0o644, 0,
+			[]byte(fmt.Sprintf("root:x:0:0:root:/:/nonexistent\nnonroot:x:%d:%d:nonroot:/data:/nonexistent\n",
+				nonroot, nonroot))},
 		{"etc/ssl/", 0o755, 0, nil},
 		{"etc/ssl/certs/", 0o755, 0, nil},
 		{"etc/ssl/certs/ca-certificates.crt", 0o644, 0, in.certificates},
@@ -128,14 +137,17 @@ func layer(in input) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
+
 	return b.Bytes(), nil
 }
 
 func add(w *tar.Writer, name string, mode int64, id int, at time.Time, data []byte) error {
-	h := &tar.Header{Name: name, Mode: mode, Uid: id, Gid: id, ModTime: at, Size: int64(len(data)), Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
+	h := &tar.Header{Name: name, Mode: mode, Uid: id, Gid: id, ModTime: at, Size: int64(len(data)),
+		Typeflag: tar.TypeReg, Format: tar.FormatUSTAR}
 	if strings.HasSuffix(name, "/") {
 		h.Typeflag = tar.TypeDir
 	}
@@ -166,17 +178,20 @@ func write(out io.Writer, in input) error {
 	if err != nil {
 		return err
 	}
+
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	_, err = z.Write(plain)
 	if err := errors.Join(err, z.Close()); err != nil {
 		return err
 	}
+
 	labels := map[string]string{
 		"org.opencontainers.image.title":    "plimsoll",
 		"org.opencontainers.image.version":  in.version,
 		"org.opencontainers.image.licenses": "Apache-2.0",
 	}
+
 	const of = "application/vnd.oci.image."
 	blob := func(mediaType string, data []byte) descriptor {
 		return descriptor{MediaType: of + mediaType, Digest: digest(data), Size: len(data)}
@@ -194,22 +209,30 @@ func write(out io.Writer, in input) error {
 	if err != nil {
 		return err
 	}
+
 	configBlob, layerBlob := blob("config.v1+json", config), blob("layer.v1.tar+gzip", packed.Bytes())
-	manifest, err := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": of + "manifest.v1+json", "config": configBlob, "layers": []descriptor{layerBlob}, "annotations": labels})
+	manifest, err := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": of + "manifest.v1+json",
+		"config": configBlob, "layers": []descriptor{layerBlob}, "annotations": labels})
 	if err != nil {
 		return err
 	}
+
 	top := blob("manifest.v1+json", manifest)
 	top.Platform = map[string]string{"os": "linux", "architecture": in.arch}
 	top.Annotations = map[string]string{"org.opencontainers.image.ref.name": in.version}
-	index, err := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": of + "index.v1+json", "manifests": []descriptor{top}})
+
+	index, err := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": of + "index.v1+json",
+		"manifests": []descriptor{top}})
 	if err != nil {
 		return err
 	}
-	docker, err := json.Marshal([]map[string]any{{"Config": blobPath(configBlob), "RepoTags": []string{"plimsoll:" + in.version}, "Layers": []string{blobPath(layerBlob)}}})
+
+	docker, err := json.Marshal([]map[string]any{{"Config": blobPath(configBlob),
+		"RepoTags": []string{"plimsoll:" + in.version}, "Layers": []string{blobPath(layerBlob)}}})
 	if err != nil {
 		return err
 	}
+
 	w := tar.NewWriter(out)
 	for _, f := range []struct {
 		name string
@@ -228,6 +251,7 @@ func write(out io.Writer, in input) error {
 			return err
 		}
 	}
+
 	return w.Close()
 }
 

@@ -54,9 +54,11 @@ func TestImage(t *testing.T) {
 	if err := errors.Join(write(&image, in), write(&again, in)); err != nil {
 		t.Fatal(err)
 	}
+
 	if !bytes.Equal(image.Bytes(), again.Bytes()) {
 		t.Error("the same input gives different bytes")
 	}
+
 	parts, _ := files(t, image.Bytes())
 	blob := func(d descriptor) []byte {
 		data := parts[blobPath(d)]
@@ -65,17 +67,20 @@ func TestImage(t *testing.T) {
 		}
 		return data
 	}
+
 	read := func(data []byte, v any) {
 		if err := json.Unmarshal(data, v); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	var index struct{ Manifests []descriptor }
 	read(parts["index.json"], &index)
 	var manifest struct {
 		Config descriptor
 		Layers []descriptor
 	}
+
 	read(blob(index.Manifests[0]), &manifest)
 	var config struct {
 		Architecture string
@@ -87,22 +92,27 @@ func TestImage(t *testing.T) {
 			DiffIDs []string `json:"diff_ids"`
 		}
 	}
+
 	read(blob(manifest.Config), &config)
 	if config.Architecture != "arm64" || config.Config.User != "65532:65532" || len(manifest.Layers) != 1 {
 		t.Errorf("%+v", config)
 	}
+
 	z, err := gzip.NewReader(bytes.NewReader(blob(manifest.Layers[0])))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	plain, err := io.ReadAll(z)
 	if err != nil || digest(plain) != config.RootFS.DiffIDs[0] {
 		t.Errorf("the layer is %s, its config says %s (%v)", digest(plain), config.RootFS.DiffIDs[0], err)
 	}
+
 	data, headers := files(t, plain)
 	if !bytes.Equal(data[strings.TrimPrefix(config.Config.Entrypoint[0], "/")], in.program) {
 		t.Errorf("%s is not the program", config.Config.Entrypoint[0])
 	}
+
 	for name, h := range headers {
 		if (h.Uid != 0) != (name == "data/") || h.Mode&0o022 != 0 {
 			t.Errorf("%s belongs to %d, mode %o", name, h.Uid, h.Mode)
@@ -115,6 +125,7 @@ func TestProgramsThatCannotRun(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "plimsoll")
 	pem := filepath.Join(dir, "ca.crt")
+
 	out := filepath.Join(dir, "image.tar")
 	for want, text := range map[string]string{"no program for Linux": "#!/bin/sh\n", "": string(program(t))} {
 		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.WriteFile(pem, []byte("PEM"), 0o600)); err != nil {
@@ -125,6 +136,7 @@ func TestProgramsThatCannotRun(t *testing.T) {
 			t.Errorf("%.10q: %v, want %q", text, err, want)
 		}
 	}
+
 	if err := run([]string{"-program", path, "-certificates", pem, "-licence", pem, "-out", out}, "noon"); err == nil {
 		t.Error("SOURCE_DATE_EPOCH=noon is a time")
 	}

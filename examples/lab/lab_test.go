@@ -47,15 +47,18 @@ func TestErrorTable(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(markdown.Tables(results.ErrorRows(rows), results.ErrorSummary(table.Summarise(rows))))
 	b.WriteString("\nPublished advice, tried:\n\n" + markdown.Tables(results.AdviceTable(suite.Verdicts(rows))))
+
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before, rest, ok := bytes.Cut(text, []byte(begin))
 	was, after, ok2 := bytes.Cut(rest, []byte(end))
 	if !ok || !ok2 {
 		t.Fatalf("%s has no place for the table", page)
 	}
+
 	if want := append([]byte("\n"), append(b.Bytes(), '\n')...); !bytes.Equal(was, want) {
 		if !*update {
 			t.Errorf("%s is not what the models come to: go test ./examples/lab -update\n%s", page, want)
@@ -63,6 +66,7 @@ func TestErrorTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, s := range table.Summarise(rows) {
 		said := simulate.AccuracyOf(s.Kind)
 		// The bar may be wider, but not narrower: a server's runs are further off (examples/mongod), and

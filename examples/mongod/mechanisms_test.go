@@ -37,16 +37,19 @@ func TestMechanisms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("with -short no mechanism is left out")
 	}
+
 	suite, err := table.ReadSuite(mongod.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	moved := make([]bool, len(mechanisms))
 	for _, run := range suite.Runs {
 		with := figures(t, run)
 		var out strings.Builder
 		fmt.Fprintf(&out, "%-44s %10s %10s %10s\n", run.Name, "p50", "p99", "checkpoint")
 		fmt.Fprintf(&out, "  %-42s %s\n", "the model", with)
+
 		for i, m := range mechanisms {
 			without := run
 			without.Set = slices.Concat(run.Set, m.sets)
@@ -54,8 +57,10 @@ func TestMechanisms(t *testing.T) {
 			moved[i] = moved[i] || f != with
 			fmt.Fprintf(&out, "  without %-34s %s\n", m.name, f)
 		}
+
 		t.Log("\n" + out.String())
 	}
+
 	for i, m := range mechanisms {
 		if !moved[i] {
 			t.Errorf("%s moves nothing in any run", m.name)
@@ -70,10 +75,12 @@ func figures(t *testing.T, run table.Run) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := simulate.Run(t.Context(), sc, simulate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	of := table.FiguresOf(r)
 	ms := func(seconds *float64) string {
 		if seconds == nil {
@@ -81,5 +88,6 @@ func figures(t *testing.T, run table.Run) string {
 		}
 		return time.Duration(*seconds * 1e9).Round(100 * time.Microsecond).String()
 	}
+
 	return fmt.Sprintf("%10s %10s %10s", ms(of.Writes.All.P50Seconds), ms(of.Writes.All.P99Seconds), ms(of.Checkpoints.MedianSeconds))
 }

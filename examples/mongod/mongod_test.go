@@ -58,16 +58,19 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s: p99 %s, measured %s: off by a factor of %.1f", r.Scenario, r.ModelText(), r.LabText(), r.Off())
 		}
 	}
+
 	for _, s := range table.Summarise(of) {
 		if b := bounds[s.Kind]; s.Off > b.middle || s.Worst > b.worst {
 			t.Errorf("%s: off by %.2f in the middle and %.2f at worst; the bounds are %.2f and %.2f", s.Kind, s.Off, s.Worst, b.middle, b.worst)
 		}
 	}
+
 	want := append([]byte("\n"+markdown.Tables(results.ErrorRows(of), results.ErrorSummary(table.Summarise(of)))), '\n')
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before, rest, ok := bytes.Cut(text, []byte(begin))
 	was, after, ok2 := bytes.Cut(rest, []byte(end))
 	switch {

@@ -22,11 +22,13 @@ func TestAddressesWithoutAScheme(t *testing.T) {
 			t.Errorf("%s: %v; want %q", arg, err, want)
 		}
 	}
+
 	// The same as a URL, where a server that speaks something else listens.
 	l, err := net.Listen("tcp", "127.0.0.1:5432")
 	if err != nil {
 		t.Skip("something listens at PostgreSQL's port of this machine: ", err)
 	}
+
 	defer l.Close()
 	go func() {
 		for {
@@ -37,6 +39,7 @@ func TestAddressesWithoutAScheme(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
+
 	_, err = opener.Open(t.Context(), "http://127.0.0.1:5432", sources.OpenOptions{})
 	if err == nil || !strings.HasSuffix(err.Error(), "write postgres://127.0.0.1:5432") {
 		t.Error(err)

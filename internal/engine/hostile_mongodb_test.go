@@ -145,6 +145,7 @@ func scram(iterations int) func(c *conn) {
 					answer = said
 				}
 			}
+
 			if !c.say(reply(r, doc(answer))) {
 				return
 			}

@@ -29,6 +29,7 @@ func greet(c *conn) bool {
 		if _, err := io.ReadFull(c, head[:]); err != nil {
 			return false
 		}
+
 		length, code := binary.BigEndian.Uint32(head[:]), binary.BigEndian.Uint32(head[4:])
 		if code == 80877103 { // SSLRequest
 			if !c.say([]byte("N")) {
@@ -36,6 +37,7 @@ func greet(c *conn) bool {
 			}
 			continue
 		}
+
 		_, err := io.CopyN(io.Discard, c, int64(length)-8)
 		return err == nil && code>>16 == 3
 	}

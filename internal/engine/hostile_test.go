@@ -115,6 +115,7 @@ func visit(t *testing.T, k kind, within time.Duration, serve func(c *conn)) (add
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var sent atomic.Int64
 	var serving sync.WaitGroup
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a source without a deadline fails by this
@@ -131,19 +132,23 @@ func visit(t *testing.T, k kind, within time.Duration, serve func(c *conn)) (add
 			})
 		}
 	})
+
 	defer serving.Wait()
 	defer cancel()
 	defer l.Close()
 	heap := watchHeap(ctx)
 	memory := recording.NewMemory(recording.MemoryOptions{})
 	o.err = read(ctx, fmt.Sprintf(k.address, l.Addr()), within, memory)
+
 	if ctx.Err() != nil {
 		t.Error("it had to be ended")
 	}
+
 	var notes []string
 	for _, n := range memory.Notes() {
 		notes = append(notes, n.Text)
 	}
+
 	o.notes, o.heap, o.sent = strings.Join(notes, "\n"), heap(), sent.Load()
 	return l.Addr().String(), o
 }
@@ -169,6 +174,7 @@ func watchHeap(ctx context.Context) func() uint64 {
 		metrics.Read(sample)
 		return sample[0].Value.Uint64()
 	}
+
 	base, most := now(), uint64(0)
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
@@ -180,6 +186,7 @@ func watchHeap(ctx context.Context) func() uint64 {
 			<-tick.C
 		}
 	})
+
 	return func() uint64 {
 		cancel()
 		looking.Wait()
@@ -193,6 +200,7 @@ func check(t *testing.T, h hostility, address string, o outcome) {
 	if o.err == nil && !h.works {
 		t.Errorf("no error; notes: %s", o.notes)
 	}
+
 	text := ""
 	if o.err != nil {
 		text = o.err.Error()
@@ -206,20 +214,25 @@ func check(t *testing.T, h hostility, address string, o outcome) {
 			t.Errorf("it does not say %q: %s", h.want, text)
 		}
 	}
+
 	for _, part := range []string{"qZx7", "w9Kv"} {
 		if strings.Contains(text+o.notes, part) {
 			t.Errorf("it shows the password: %s\n%s", text, o.notes)
 		}
 	}
+
 	if len(o.notes) > 1<<20 {
 		t.Errorf("%d bytes of notes", len(o.notes))
 	}
+
 	if o.heap > heapMax {
 		t.Errorf("%d MiB in use", o.heap>>20)
 	}
+
 	if o.sent > sentMax {
 		t.Errorf("the server could send %d MiB", o.sent>>20)
 	}
+
 	t.Logf("%v; %d MiB in use, %d MiB sent; %s", o.err, o.heap>>20, o.sent>>20, o.notes)
 }
 
@@ -243,10 +256,12 @@ func run(t *testing.T, k kind, all []hostility) {
 			} else if underRace {
 				t.Skip("a flood takes ten times as long under the race detector, which does not help to bound it")
 			}
+
 			address, o := visit(t, k, within, h.serve)
 			if h.slow {
 				o.heap = 0 // that of others too
 			}
+
 			check(t, h, address, o)
 		})
 	}
@@ -255,6 +270,7 @@ func run(t *testing.T, k kind, all []hostility) {
 func TestHostileServers(t *testing.T) {
 	log.SetOutput(io.Discard)                                  // net/http quotes what a server sends unasked
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20)) // what is garbage goes soon
+
 	for _, k := range kinds {
 		run(t, k, anywhere)
 		switch {

@@ -56,6 +56,7 @@ func TestAlike(t *testing.T) {
 				all, failed = alike(filepath.Join(e.dir, "alike"))
 				made <- all
 			}()
+
 			var own []timed
 			r, err := trace.Run(ctx, trace.Options{Target: target.Choice{PID: os.Getpid()}, For: tracedMost, Slower: slower, Keep: true,
 				Progress: func(float64, int, time.Duration) {
@@ -69,9 +70,11 @@ func TestAlike(t *testing.T) {
 			if err != nil || failed != nil || own == nil {
 				t.Fatal(err, failed, len(own))
 			}
+
 			if n := r.Report.Header.Totals.Lost; n > 0 {
 				t.Errorf("%d events were lost", n)
 			}
+
 			compareAlike(t, own, r.Events.Calls, uint32(tid), slower)
 		})
 	}
@@ -83,23 +86,29 @@ func alike(path string) (all []timed, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	const size = 16 << 10
 	if err := errors.Join(f.Truncate(1<<20), f.Sync()); err != nil {
 		return nil, err
 	}
+
 	direct, err := os.OpenFile(path, os.O_RDWR|unix.O_DIRECT, 0)
 	if err != nil {
 		return nil, err
 	}
+
 	defer direct.Close()
 	private, err1 := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE) // aligned
 	shared, err2 := unix.Mmap(int(f.Fd()), size, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
+
 	defer func() { err = errors.Join(err, unix.Munmap(private), unix.Munmap(shared)) }()
 	const whole = unix.SYNC_FILE_RANGE_WAIT_BEFORE | unix.SYNC_FILE_RANGE_WRITE | unix.SYNC_FILE_RANGE_WAIT_AFTER
+
 	dirty := timedCall{events.Write, func() error { _, err := unix.Pwrite(int(f.Fd()), private, 0); return err }}
 	for _, calls := range [][]timedCall{
 		{dirty, {events.Fdatasync, func() error { return unix.Fdatasync(int(f.Fd())) }}},
@@ -118,6 +127,7 @@ func alike(path string) (all []timed, err error) {
 			}
 		}
 	}
+
 	return all, nil
 }
 
@@ -137,6 +147,7 @@ func compareAlike(t *testing.T, own []timed, all []events.Call, tid uint32, slow
 				}
 			}
 		}
+
 		n := 0
 		for i := range all {
 			if c := &all[i]; c.TID == tid && c.Kind == kind {
@@ -144,13 +155,16 @@ func compareAlike(t *testing.T, own []timed, all []events.Call, tid uint32, slow
 				seen += time.Duration(c.Exit - c.Enter)
 			}
 		}
+
 		if most == 0 {
 			continue
 		}
+
 		t.Logf("%v: %d of %d calls, %v of %v", kind, n, most, seen, made)
 		if kind != events.Read && most < alikeCalls/2 {
 			t.Errorf("%v: only %d calls were slow", kind, most)
 		}
+
 		if n < least || n > most || seen > made || seen < made/2 {
 			t.Errorf("%v: %d slow calls, %v in all, want %d to %d, %v", kind, n, seen, least, most, made)
 		}

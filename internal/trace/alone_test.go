@@ -55,6 +55,7 @@ func (a *alone) run(t *testing.T, lasts time.Duration) (float64, time.Duration) 
 	defer runtime.UnlockOSThread()
 	memory := make([]byte, page)
 	fd := int(a.file.Fd())
+
 	var all []time.Duration
 	for until := time.Now().Add(lasts); ; {
 		began := time.Now()
@@ -63,18 +64,22 @@ func (a *alone) run(t *testing.T, lasts time.Duration) (float64, time.Duration) 
 			a.last = all
 			return float64(len(all)), all[len(all)*99/100]
 		}
+
 		at, size := a.at%pages*page, page
 		if a.appends {
 			at, size = a.at*line, line
 		}
+
 		a.at++
 		_, err := unix.Pwrite(fd, memory[:size], at)
 		if err == nil {
 			err = unix.Fdatasync(fd)
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		all = append(all, time.Since(began))
 	}
 }

@@ -29,20 +29,25 @@ func TestRequestsBegin(t *testing.T) {
 			if err := unix.Stat(dir, &st); err != nil {
 				t.Fatal(err)
 			}
+
 			major, minor := unix.Major(st.Dev), unix.Minor(st.Dev)
+
 			// Whoever had the device before may have left it without a cache that is flushed.
 			queue := fmt.Sprintf("/sys/dev/block/%d:%d/queue/", major, minor)
 			set(t, queue+"write_cache", "write back")
 			set(t, queue+"iostats", counted)
+
 			p, err := probe.Start(probe.Config{Slower: 1, All: true}) // hands over all of them
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			t.Cleanup(func() { _ = p.Close() }) // the process's end does the same
 			dev := major<<20 | minor
 			if err := p.Watch([]uint32{uint32(os.Getpid())}, []uint32{dev}, []uint32{dev}); err != nil {
 				t.Fatal(err)
 			}
+
 			calls := apart(t, dir)
 			data, flushes := 0, 0
 			for _, r := range own(t, p, len(calls)) {
@@ -60,6 +65,7 @@ func TestRequestsBegin(t *testing.T) {
 					}
 				}
 			}
+
 			if data < len(calls)/2 || flushes < len(calls)/2 { // the kernel's flusher may have written some of the pages
 				t.Errorf("%d requests with data and %d flushes of %d syncs", data, flushes, len(calls))
 			}
@@ -91,6 +97,7 @@ func apart(t *testing.T, dir string) (calls [][2]int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 	for i := range 50 {
 		began := probe.Clock()
@@ -105,6 +112,7 @@ func apart(t *testing.T, dir string) (calls [][2]int64) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+
 	return calls
 }
 
@@ -113,6 +121,7 @@ func own(t *testing.T, p *probe.Probe, n int) (all []events.Request) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	if err := p.Run(ctx, func(b *events.Batch) {
 		for _, r := range b.Requests {
 			if r.PID == uint32(os.Getpid()) {
@@ -125,5 +134,6 @@ func own(t *testing.T, p *probe.Probe, n int) (all []events.Request) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	return all
 }

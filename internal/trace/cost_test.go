@@ -122,10 +122,12 @@ func TestCost(t *testing.T) {
 	if *cost == 0 {
 		t.Skip("a measurement, not a test: -cost DURATION")
 	}
+
 	only, err := regexp.Compile(*costLoad)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, l := range loads {
 		if !only.MatchString(l.name) {
 			continue
@@ -134,6 +136,7 @@ func TestCost(t *testing.T) {
 			r := l.start(t, costVolume(t))
 			r.run(t, cmp.Or(l.warm, time.Second))
 			tracer := tracing(t, r.target())
+
 			var with, without []measurement
 			for i, until := 0, time.Now().Add(*cost); time.Now().Before(until); i++ {
 				pair := [2]measurement{}
@@ -144,11 +147,13 @@ func TestCost(t *testing.T) {
 				}
 				without, with = append(without, pair[0]), append(with, pair[1])
 			}
+
 			printPairs(l.name, without, with)
 			stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			defer stats.Close()
 			counting(t)
 			tracer.attach(true)
@@ -185,12 +190,14 @@ func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m 
 	m.writes = (written(t, r.target().Path) - done) / lasts.Seconds()
 	m.syncs, m.tracer = tracer.rate, cpuOf(t, tracer.cmd.Process.Pid)-own
 	m.programs = programs()
+
 	for name, s := range before {
 		x := m.programs[name]
 		x.Runtime -= s.Runtime
 		x.RunCount -= s.RunCount
 		m.programs[name] = x
 	}
+
 	return m
 }
 
@@ -201,15 +208,18 @@ func written(t *testing.T, dir string) float64 {
 	if err := unix.Stat(dir, &st); err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := os.ReadFile(fmt.Sprintf("/sys/dev/block/%d:%d/stat", unix.Major(st.Dev), unix.Minor(st.Dev)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const writes = 4 // Documentation/block/stat.rst
 	n, err := strconv.ParseFloat(strings.Fields(string(text))[writes], 64)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return n
 }
 
@@ -223,15 +233,18 @@ func processorTime(t *testing.T) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
+
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			continue // it ended
 		}
+
 		// "1 (name) S 0 ...": the name may have blanks and brackets. Times are in hundredths of a second.
 		const above, user, system = 1, 13, 14
 		var n [system + 1]int
@@ -240,8 +253,10 @@ func processorTime(t *testing.T) time.Duration {
 				n[i], _ = strconv.Atoi(field)
 			}
 		}
+
 		parent[pid], children[pid] = n[above], time.Duration(n[user]+n[system])*10*time.Millisecond
 	}
+
 	var sum time.Duration
 	for pid := range parent {
 		for p := pid; p != 0; p = parent[p] {
@@ -251,6 +266,7 @@ func processorTime(t *testing.T) time.Duration {
 			}
 		}
 	}
+
 	return sum
 }
 
@@ -261,6 +277,7 @@ func cpuOf(t *testing.T, pid int) time.Duration {
 	if err != nil {
 		return 0 // it ended
 	}
+
 	var sum time.Duration
 	for _, e := range entries {
 		var ns int64
@@ -272,6 +289,7 @@ func cpuOf(t *testing.T, pid int) time.Duration {
 			sum += time.Duration(ns)
 		}
 	}
+
 	return sum
 }
 
@@ -283,11 +301,13 @@ func programs() map[string]ebpf.ProgramStats {
 		if err != nil {
 			return out
 		}
+
 		id = next
 		p, err := ebpf.NewProgramFromID(id)
 		if err != nil {
 			continue
 		}
+
 		i, err1 := p.Info()
 		s, err2 := p.Stats()
 		if err1 == nil && err2 == nil && p.Type() == ebpf.Tracing {
@@ -296,6 +316,7 @@ func programs() map[string]ebpf.ProgramStats {
 			x.RunCount += s.RunCount
 			out[i.Name] = x
 		}
+
 		_ = p.Close()
 	}
 }
@@ -317,9 +338,11 @@ func printPairs(name string, without, with []measurement) {
 		rates[0], rates[1] = append(rates[0], without[i].rate), append(rates[1], with[i].rate)
 		p99s[0], p99s[1] = append(p99s[0], without[i].p99*1e6), append(p99s[1], with[i].p99*1e6)
 	}
+
 	fmt.Printf("| %s | %.0f | %.0f | %d | %.0f | %.0f | %s | %.0f us | %.0f us | %s | %.1f us | %.1f us | %s |\n", name, middle(syncs), middle(writes), len(with),
 		middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99), middle(cpus[0]), middle(cpus[1]), change(cpu))
 	fmt.Printf("    the disk's writes %s; the tracing process %.2f %% of a processor\n", change(written), mean(tracer))
+
 	for _, kind := range slices.Sorted(maps.Keys(with[0].latencies)) {
 		fmt.Println(pooled(kind, without, with))
 	}

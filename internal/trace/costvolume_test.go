@@ -28,14 +28,17 @@ func costVolume(t *testing.T) string {
 	if !filepath.IsAbs(*costOn) {
 		return delayed(t, *costOn)
 	}
+
 	dir, err := os.MkdirTemp(*costOn, "plimsoll-cost-")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })  // it has a name that says whose it is
 	if err := os.Chmod(dir, 0o755); err != nil { // engines are not root
 		t.Fatal(err)
 	}
+
 	return dir
 }
 
@@ -88,26 +91,32 @@ func delayed(t *testing.T, latency string) string {
 	if err := errors.Join(blockdev.Available(), probe.Available()); err != nil {
 		t.Skip(err)
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	cmd := exec.CommandContext(context.Background(), self, dir)
 	cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_VOLUME="+latency)
 	cmd.Stderr = os.Stderr
+
 	out, err := cmd.StdoutPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		unmount(t, dir) // ends it
 		if err := cmd.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
+
 	if !bufio.NewScanner(out).Scan() {
 		t.Fatal("no volume was made")
 	}
+
 	return formatted(t, looped(t, filepath.Join(dir, delayedName), "--direct-io=on"))
 }

@@ -70,25 +70,31 @@ func judge(t *testing.T, e *emulated, r *chain.Report, guilty func(*testing.T, *
 	t.Logf("%d slow calls, %v in all: %.0f %% behind the expected culprit, %.0f %% behind others, %.0f %% was no wait; device queue %s, tag wait %s, writeback throttling %s, device %s, without a processor %s, unexplained %s",
 		r.Slow, r.SlowTime, 100*right, 100*wrong, 100*busy, stage(r, chain.DeviceQueue), stage(r, chain.TagWait), stage(r, chain.WBT),
 		stage(r, chain.DeviceOwn), stage(r, chain.Runnable), stage(r, chain.Unexplained))
+
 	for i, c := range r.Causes() {
 		if i < 6 {
 			t.Logf("  %5.1f %% %s %+v", 100*c.Share, c.Kind, c.Culprit)
 		}
 	}
+
 	logUnexplained(t, r)
 
 	if r.Slow < enough {
 		t.Fatalf("%d slow calls, want %d", r.Slow, enough)
 	}
+
 	if asPlanned && right < 0.8*(1-busy) {
 		t.Errorf("%.0f %% is behind the expected culprit, want 80 %% of the %.0f %% that was a wait", 100*right, 100*(1-busy))
 	}
+
 	if right == 0 || wrong > (right+wrong)/5 {
 		t.Errorf("%.0f %% is behind the expected culprit, and %.0f %% behind others", 100*right, 100*wrong)
 	}
+
 	if lost := r.Header.Totals.Lost; lost > 0 {
 		t.Errorf("%d events were lost", lost)
 	}
+
 	return asPlanned
 }
 
@@ -134,9 +140,11 @@ func TestCulprit(t *testing.T) {
 			x.disturb(t, e)
 			r := traced(t, choice, 20*time.Millisecond, 0, false).Report
 			least := 0.0
+
 			if judge(t, e, r, others(func(c *chain.Culprit) bool { return c.Comm == x.who })) {
 				least = 0.1
 			}
+
 			if of := r.Of(x.stage); of == 0 || of < least {
 				t.Errorf("stage %s has %.2f of the time: %+v", x.stage, of, r.Stages)
 			}

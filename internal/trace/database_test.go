@@ -93,15 +93,18 @@ func TestDatabaseCulprit(t *testing.T) {
 			e := emulate(t, x.fs, 0)
 			choice, slower := x.set(t, e)
 			r := traced(t, choice, slower, x.least, *saveTo != "" || x.while != "")
+
 			if *saveTo != "" {
 				file := filepath.Join(*saveTo, strings.ReplaceAll(x.name, " ", "-")+".trace")
 				if err := events.SaveFile(file, r.Report.Header, r.Events); err != nil {
 					t.Error(err)
 				}
 			}
+
 			if x.while != "" {
 				r.Report = during(r, x.while)
 			}
+
 			judge(t, e, r.Report, x.guilty)
 		})
 	}
@@ -129,22 +132,27 @@ func during(r *trace.Result, part string) *chain.Report {
 func engineOn(t *testing.T, engine, load string, rate float64, volumes map[string]*emulated) *stored {
 	t.Helper()
 	dirs := map[string]string{}
+
 	var names []string
 	for name, e := range volumes {
 		e.disk.Pace(false, nil)
 		dirs[name] = e.dir
 		names = append(names, name)
 	}
+
 	s := store(t, scenarioOf(t, engine, load, names...), dirs)
 	unix.Sync()
+
 	for _, e := range volumes {
 		e.disk.Pace(true, nil)
 	}
+
 	t.Cleanup(func() {
 		for _, e := range volumes {
 			e.disk.Pace(false, nil)
 		}
 	})
+
 	s.updating(t, rate)
 	return s
 }
@@ -164,12 +172,14 @@ func wiredTigerOn(apart bool) func(*testing.T, *emulated) (target.Choice, time.D
 			}
 			t.Setenv("PLIMSOLL_WIREDTIGER", built)
 		}
+
 		volumes := map[string]*emulated{"data": e}
 		if apart {
 			volumes["journal"] = emulate(t, "ext4", 0)
 			engineOn(t, wiredTiger, updates4K, 100, volumes)
 			return target.Choice{Path: volumes["journal"].dir}, 2 * time.Millisecond
 		}
+
 		engineOn(t, wiredTiger, updates4K, 300, volumes)
 		return target.Choice{Path: filepath.Join(e.dir, "db", "journal")}, 50 * time.Millisecond
 	}
@@ -236,15 +246,18 @@ func group(t *testing.T, v1, v2, name string) (dir string, unified bool, why str
 		}
 		dir, unified = filepath.Join("/sys/fs/cgroup", name), true
 	}
+
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", unified, fmt.Sprintf("no cgroup with controller %s can be made: %v", v2, err)
 	}
+
 	t.Cleanup(func() {
 		until(t, "a cgroup is left", func() bool { return os.Remove(dir) == nil }) // its processes were killed
 		for above := filepath.Dir(dir); strings.Contains(above, groupName); above = filepath.Dir(above) {
 			_ = os.Remove(above) // another test may use it
 		}
 	})
+
 	return dir, unified, ""
 }
 
@@ -255,18 +268,22 @@ func limited(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	if why != "" {
 		t.Skip(why)
 	}
+
 	var st unix.Stat_t
 	if err := unix.Stat(e.device, &st); err != nil {
 		t.Fatal(err)
 	}
+
 	number := fmt.Sprintf("%d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev))
 	file, text := "blkio.throttle.write_iops_device", number+" 40"
 	if unified {
 		file, text = "io.max", number+" wiops=40"
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
 		t.Skipf("this kernel has no limit of operations for cgroups: %v", err)
 	}
+
 	p := direct1(t, filepath.Join(e.dir, "limited"))
 	enter(t, dir, p.Pid)
 	return target.Choice{PID: p.Pid}, 20 * time.Millisecond
@@ -292,30 +309,37 @@ func enter(t *testing.T, dir string, pid int) {
 // device's dirty pages, so that the kernel's flusher writes them.
 func container(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
+
 	// A container is in the same place of all hierarchies; this one is only in one, so deeper.
 	dir, _, why := group(t, "pids", "pids", groupName+"/containers/of/neighbour")
 	if why != "" {
 		t.Skip(why)
 	}
+
 	var st unix.Stat_t
 	if err := unix.Stat(e.device, &st); err != nil {
 		t.Fatal(err)
 	}
+
 	bdi := fmt.Sprintf("/sys/class/bdi/%d:%d/", unix.Major(st.Rdev), unix.Minor(st.Rdev))
 	if _, err := os.Stat(bdi + "max_bytes"); err != nil {
 		t.Skipf("this kernel cannot bound a device's dirty pages: %v", err)
 	}
+
 	if err := errors.Join(os.WriteFile(bdi+"max_bytes", []byte("33554432"), 0o644), os.WriteFile(bdi+"strict_limit", []byte("1"), 0o644)); err != nil {
 		t.Skip(err)
 	}
+
 	t.Cleanup(func() {
 		_ = os.WriteFile(bdi+"strict_limit", []byte("0"), 0o644)
 		// The bound outlives the volume. As bytes it would become another one with other limits.
 		_ = os.WriteFile(bdi+"max_ratio", []byte("100"), 0o644)
 	})
+
 	journal := appending(t, e.dir)
 	file := filepath.Join(e.dir, "big")
 	shell := start(t, nil, "sh", "-c", "sleep 1; while dd if=/dev/zero of="+strconv.Quote(file)+" bs=1M count=200 conv=notrunc 2>/dev/null; do :; done")
 	enter(t, dir, shell.Pid)
+
 	return target.Choice{PID: journal.Pid}, 20 * time.Millisecond
 }

@@ -49,33 +49,41 @@ func serveDelayed(dir, latency string) error {
 	if err != nil {
 		return err
 	}
+
 	d := &delay{each: each, in: make([]byte, delayedMost+4096), start: time.Now(), due: make([]pending, 0, 4096)}
 	if d.image, err = unix.Mmap(-1, 0, delayedBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE); err != nil {
 		return err
 	}
+
 	if d.fd, err = unix.Open("/dev/fuse", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
 		return err
 	}
+
 	if err := unix.Mount("plimsoll", dir, "fuse", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", d.fd)); err != nil {
 		return err
 	}
+
 	fmt.Println("mounted")
+
 	// It runs before those who wait for it, as a device's interrupt does.
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0); err != nil {
 		return err
 	}
+
 	for {
 		d.answerDue()
 		if err := d.sleep(); err != nil {
 			return err
 		}
+
 		for {
 			n, _, e := unix.RawSyscall(unix.SYS_READ, uintptr(d.fd), uintptr(unsafe.Pointer(&d.in[0])), uintptr(len(d.in)))
 			if e == unix.ENODEV { // unmounted
 				return nil
 			}
+
 			if e == unix.EAGAIN {
 				break
 			}
@@ -85,6 +93,7 @@ func serveDelayed(dir, latency string) error {
 			if e != 0 {
 				return e
 			}
+
 			d.handle(d.in[:n])
 		}
 	}

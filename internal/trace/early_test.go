@@ -21,13 +21,16 @@ func TestUnwatched(t *testing.T) {
 	}
 	s.take(call(100, 200))
 	s.explain(300)
+
 	if n, _ := s.tally.Slow(); n != 0 || s.early != 1 || len(s.look) != 1 {
 		t.Errorf("%d explained, %d left out; asked for a look: %v", n, s.early, len(s.look) == 1)
 	}
+
 	s.unfound(1000)
 	s.take(call(900, 1100))
 	s.take(call(1100, 1200))
 	s.explain(1300)
+
 	if n, _ := s.tally.Slow(); n != 1 || s.early != 2 || len(s.keep.Calls) != 1 {
 		t.Errorf("%d explained, %d left out, %d kept", n, s.early, len(s.keep.Calls))
 	}

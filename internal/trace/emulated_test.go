@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+
 	if path := os.Getenv("PLIMSOLL_TEST_NEIGHBOUR"); path != "" {
 		if err := neighbour(path); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -52,6 +53,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+
 	if text := os.Getenv("PLIMSOLL_TEST_VOLUME"); text != "" {
 		if err := serveDelayed(os.Args[1], text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -59,6 +61,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+
 	os.Exit(m.Run())
 }
 
@@ -68,6 +71,7 @@ func tracer(choice target.Choice) error {
 	if err := trace.GiveWay(); err != nil {
 		return err
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	_, err := trace.Run(ctx, trace.Options{Target: choice, For: time.Hour, Slower: 20 * time.Millisecond, Started: func(p *probe.Probe) {
@@ -83,19 +87,23 @@ func tracer(choice target.Choice) error {
 						os.Exit(1)
 					}
 				}
+
 				h, err := p.Totals()
 				if err != nil {
 					fmt.Fprintln(os.Stderr, err)
 					os.Exit(1)
 				}
+
 				syncs := uint64(0)
 				for _, kind := range []events.Kind{events.Fsync, events.Fdatasync, events.Msync, events.SyncFileRange} {
 					syncs += h.Counts[kind].Calls
 				}
+
 				fmt.Println(syncs)
 			}
 		}()
 	}})
+
 	return err
 }
 
@@ -105,14 +113,17 @@ func neighbour(path string) error {
 	if err != nil {
 		return err
 	}
+
 	const part, parts = 16 << 10, 32
 	if err := f.Truncate(64 << 20); err != nil && !errors.Is(err, unix.EINVAL) { // a device has its size
 		return err
 	}
+
 	memory, err := unix.Mmap(-1, 0, part, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE) // aligned
 	if err != nil {
 		return err
 	}
+
 	errs := make(chan error)
 	for i := range parts {
 		go func() {
@@ -124,6 +135,7 @@ func neighbour(path string) error {
 			}
 		}()
 	}
+
 	return <-errs
 }
 
@@ -173,46 +185,56 @@ func emulate(t *testing.T, fs string, slots int) *emulated {
 	if err := errors.Join(blockdev.Available(), probe.Available()); err != nil {
 		t.Skip(err)
 	}
+
 	if testing.Short() {
 		t.Skip("some ten seconds of real time: not with -short")
 	}
+
 	cfg := volume.Config{Name: "traced", Size: 2 * units.GiB, Operation: 256 * units.KiB,
 		Sustained: volume.Rate{IOPS: 1000, Throughput: 40 << 20}}
 	for op := range cfg.Latency {
 		cfg.Latency[op] = volume.Constant(units.Duration(time.Millisecond))
 	}
+
 	e := &emulated{volume: &seen{Volume: volume.MustNew(cfg, 1, nil)}}
 	h, err := disk.NewHost(disk.Options{Path: blockdev.DefaultPath})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+
 	e.disk, err = h.Add(disk.Config{Name: "traced", Size: cfg.Size, Volume: e.volume})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v, err := blockdev.Attach(context.Background(), e.disk, t.TempDir(), blockdev.Options{WbtLatUsec: 2000, Slots: slots, MaxRequest: 256 * units.KiB})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := v.Detach(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+
 	e.device = v.Path()
 	if fs == "" {
 		return e
 	}
+
 	e.disk.Pace(false, nil)
 	args := []string{"-q", e.device}
 	if fs == "ext4" {
 		args = append([]string{"-E", "lazy_itable_init=0,lazy_journal_init=0"}, args...)
 	}
+
 	program(t, "mkfs."+fs, args...)
 	e.dir = t.TempDir()
 	program(t, "mount", e.device, e.dir)
@@ -220,6 +242,7 @@ func emulate(t *testing.T, fs string, slots int) *emulated {
 		e.disk.Pace(false, nil) // what is still dirty need not wait
 		unmount(t, e.dir)
 	})
+
 	e.disk.Pace(true, nil)
 	return e
 }
@@ -266,9 +289,11 @@ func start(t *testing.T, env []string, name string, args ...string) *os.Process 
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
 	var out strings.Builder
 	cmd.Stderr = &out
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // it may have ended
 		_ = cmd.Wait()                                // killed
@@ -276,6 +301,7 @@ func start(t *testing.T, env []string, name string, args ...string) *os.Process 
 			t.Logf("%s: %s", name, out.String())
 		}
 	})
+
 	return cmd.Process
 }
 

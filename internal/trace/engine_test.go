@@ -62,10 +62,12 @@ func store(t *testing.T, sc *scenario.Scenario, dirs map[string]string) *stored 
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	server, err := e.Part.New(sc)
 	if err != nil {
 		t.Skip(err) // not installed
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	t.Cleanup(func() {
@@ -73,18 +75,22 @@ func store(t *testing.T, sc *scenario.Scenario, dirs map[string]string) *stored 
 			t.Error(err)
 		}
 	})
+
 	w := sc.Workloads()
 	scratch := t.TempDir()
 	if err := os.Chmod(filepath.Dir(scratch), 0o755); err != nil { // engines are not root
 		t.Fatal(err)
 	}
+
 	if err := server.Start(ctx, &lab.Machine{Dirs: dirs, Scratch: scratch, Scenario: sc}, func(string, int64, int64) {}); err != nil {
 		t.Fatal(err)
 	}
+
 	s := &stored{server: server, clients: min(max(w.Connections(), 1), clientsMax), keys: uint64(w.Documents()), size: w.DocumentSize()}
 	for _, dir := range dirs {
 		s.choice = target.Choice{Path: dir}
 	}
+
 	return s
 }
 
@@ -108,11 +114,13 @@ func (s *stored) update(ctx context.Context, perSecond float64) {
 					case <-time.After(time.Until(next)):
 					}
 				}
+
 				op := lab.Op{Seq: seq, Op: workload.Op{Kind: workload.Update, Key: rng.Uint64N(s.keys), Size: s.size, Document: s.size}}
 				began := time.Now()
 				if perSecond > 0 {
 					began = next // a client that is late waits too
 				}
+
 				if s.server.Do(ctx, i, &op) == nil {
 					took := time.Since(began)
 					s.mu.Lock()
@@ -122,6 +130,7 @@ func (s *stored) update(ctx context.Context, perSecond float64) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -157,6 +166,7 @@ func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration)
 		s.begun = true
 		s.updating(t, s.rate)
 	}
+
 	s.mu.Lock()
 	s.answers = s.answers[:0]
 	s.mu.Unlock()
@@ -164,9 +174,11 @@ func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration)
 	s.mu.Lock()
 	all := slices.Clone(s.answers)
 	s.mu.Unlock()
+
 	if len(all) == 0 {
 		t.Fatal("the engine answered nothing")
 	}
+
 	slices.Sort(all)
 	s.last = all
 	return float64(len(all)), all[len(all)*99/100]

@@ -60,6 +60,7 @@ func (x fioTimes) latencies() latencies {
 		if err != nil || ns <= 0 {
 			continue
 		}
+
 		width := math.Exp2(math.Floor(math.Log2(ns))) / fioClasses
 		const parts = 3
 		for i := range parts {
@@ -69,6 +70,7 @@ func (x fioTimes) latencies() latencies {
 			}
 		}
 	}
+
 	return l
 }
 
@@ -79,22 +81,27 @@ func (f *fioRunner) start(t *testing.T) {
 	for _, job := range f.jobs {
 		args = append(args, strings.Fields(job)...)
 	}
+
 	f.cmd = exec.CommandContext(context.Background(), "fio", args...)
 	f.cmd.Stderr = os.Stderr
 	out, err := f.cmd.StdoutPipe()
 	if err := errors.Join(err, f.cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = f.cmd.Process.Kill()
 		_ = f.cmd.Wait() // killed
 	})
+
 	f.tells = json.NewDecoder(out)
+
 	// It makes its files after it is ready for signals.
 	until(t, "fio makes no files", func() bool {
 		files, err := filepath.Glob(filepath.Join(f.dir, "*.0"))
 		return err == nil && len(files) > 0
 	})
+
 	until(t, "fio does nothing", func() bool {
 		n, _ := f.done(t)
 		return n > 0
@@ -107,10 +114,12 @@ func (f *fioRunner) done(t *testing.T) (operations float64, times map[string]fio
 	if err := f.cmd.Process.Signal(unix.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
+
 	type direction struct {
 		Total float64  `json:"total_ios"`
 		Clat  fioTimes `json:"clat_ns"`
 	}
+
 	var r struct {
 		Jobs []struct {
 			Read  direction `json:"read"`
@@ -120,9 +129,11 @@ func (f *fioRunner) done(t *testing.T) (operations float64, times map[string]fio
 			} `json:"sync"`
 		} `json:"jobs"`
 	}
+
 	if err := f.tells.Decode(&r); err != nil {
 		t.Fatal("fio: ", err)
 	}
+
 	times = map[string]fioTimes{"syncs": {map[string]int{}}, "reads": {map[string]int{}}, "writes": {map[string]int{}}}
 	for _, j := range r.Jobs {
 		operations += j.Read.Total + j.Write.Total
@@ -132,6 +143,7 @@ func (f *fioRunner) done(t *testing.T) (operations float64, times map[string]fio
 			times["writes"].add(j.Write.Clat, 1)
 		}
 	}
+
 	return operations, times
 }
 
@@ -147,11 +159,13 @@ func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Durati
 	if f.cmd == nil {
 		f.start(t)
 	}
+
 	began, before := f.done(t)
 	time.Sleep(lasts)
 	ended, after := f.done(t)
 	every := latencies{}
 	f.last = map[string]latencies{}
+
 	for kind, x := range after {
 		x.add(before[kind], -1)
 		if l := x.latencies(); len(l) > 0 {
@@ -159,6 +173,7 @@ func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Durati
 			every.add(l)
 		}
 	}
+
 	return ended - began, time.Duration(every.quantile(0.99) * 1e9)
 }
 

@@ -27,23 +27,28 @@ func TestGiveWay(t *testing.T) {
 		}
 		return
 	}
+
 	if err := trace.GiveWay(); err != nil {
 		t.Fatal(err)
 	}
+
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, e := range entries {
 		stat, err := os.ReadFile("/proc/self/task/" + e.Name() + "/stat")
 		if err != nil {
 			continue // it ended
 		}
+
 		// The policy is field 41 of proc_pid_stat(5), the niceness field 19, the name field 2.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		if fields[38] != "3" { // SCHED_BATCH
 			t.Errorf("thread %s has policy %s", e.Name(), fields[38])
 		}
+
 		if nice, err := strconv.Atoi(fields[16]); err != nil || nice < 10 {
 			t.Errorf("thread %s has niceness %s", e.Name(), fields[16])
 		}

@@ -34,12 +34,15 @@ func TestInFront(t *testing.T) {
 	if *savedTrace == "" {
 		t.Skip("a measurement, not a test: -saved FILE")
 	}
+
 	h, b, err := events.LoadFile(*savedTrace)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := chain.NewWindow(h)
 	w.Add(b)
+
 	syncs, reads := newFront(), newFront()
 	for i := range b.Calls {
 		if b.Calls[i].Enter < h.BeganNs+savedFrom.Nanoseconds() || b.Calls[i].Exit > h.BeganNs+savedTo.Nanoseconds() {
@@ -53,6 +56,7 @@ func TestInFront(t *testing.T) {
 			syncs.add(w, &c)
 		}
 	}
+
 	syncs.print("syncs of "+*savedFile, h.Slower)
 	reads.print("reads", h.Slower)
 }
@@ -80,6 +84,7 @@ func (f *front) add(w *chain.Window, c *chain.Chain) {
 	f.calls++
 	f.time += c.Took()
 	f.most = max(f.most, c.Took())
+
 	around := w.Around(&c.Call)
 	for i := range c.Segments {
 		s := &c.Segments[i]
@@ -87,17 +92,20 @@ func (f *front) add(w *chain.Window, c *chain.Chain) {
 		if s.Stage != chain.DeviceQueue {
 			continue
 		}
+
 		f.waits++
 		for j := range around {
 			q := &around[j]
 			if q.Done <= s.From || q.Done > s.To || c.Call.Kind != events.Read && q.File == c.Call.File {
 				continue
 			}
+
 			a := f.requests[flagNames(q)]
 			if a == nil {
 				a = &ahead{who: map[string]int{}}
 				f.requests[flagNames(q)] = a
 			}
+
 			a.count++
 			a.bytes += int(q.Bytes)
 			a.who[w.Label(q)]++
@@ -110,11 +118,13 @@ func (f *front) print(what string, slower time.Duration) {
 	if f.calls == 0 {
 		return
 	}
+
 	for _, s := range slices.SortedFunc(maps.Keys(f.stages), func(a, b string) int { return cmp.Compare(f.stages[b], f.stages[a]) }) {
 		if share := float64(f.stages[s]) / float64(f.time); share > 0.005 {
 			fmt.Printf("  %5.1f %%  %s\n", 100*share, s)
 		}
 	}
+
 	fmt.Printf("  completed in a wait behind others, of %d such waits:\n", f.waits)
 	for _, k := range slices.SortedFunc(maps.Keys(f.requests), func(a, b string) int { return cmp.Compare(f.requests[b].bytes, f.requests[a].bytes) }) {
 		a := f.requests[k]

@@ -25,13 +25,16 @@ func TestBtrfs(t *testing.T) {
 	e := emulate(t, "btrfs", 0)
 	appending(t, e.dir)
 	copying(t, e.dir)
+
 	r := traced(t, target.Choice{Path: e.dir}, 20*time.Millisecond, 0, false).Report
 	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "btrfs's log") }) {
 		t.Errorf("no note on btrfs: %q", r.Notes)
 	}
+
 	if len(r.Header.Disks) == 0 || r.Header.Disks[0].Name != filepath.Base(e.device) {
 		t.Errorf("disks %+v, want %s", r.Header.Disks, e.device)
 	}
+
 	if r.Slow < enough {
 		t.Errorf("%d slow calls", r.Slow)
 	}
@@ -48,11 +51,13 @@ func TestNothingSlow(t *testing.T) {
 		f, err := target.Find(target.Choice{PID: p.Pid})
 		return err == nil && slices.ContainsFunc(f.Notes, func(n string) bool { return strings.Contains(n, "io_submit") })
 	})
+
 	j := appending(t, e.dir)
 	r, err := trace.Run(t.Context(), trace.Options{Target: target.Choice{PID: j.Pid}, For: 2 * time.Second, Slower: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, most := r.Report.Header.Totals.Slowest(); r.Report.Slow > 0 || most == 0 {
 		t.Errorf("%d slow calls, the slowest took %v", r.Report.Slow, most)
 	}
@@ -69,13 +74,16 @@ func TestRings(t *testing.T) {
 		f, err := target.Find(target.Choice{PID: p.Pid})
 		return err == nil && f.Rings
 	})
+
 	r, err := trace.Run(t.Context(), trace.Options{Target: target.Choice{PID: p.Pid}, For: 2 * time.Second, Slower: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if n := r.Report.Header.Totals.Counts; n[events.Fsync].Rings == 0 || n[events.Write].Rings < n[events.Fsync].Rings {
 		t.Errorf("%+v", n)
 	}
+
 	if !slices.ContainsFunc(r.Report.Notes, func(n string) bool { return strings.Contains(n, "syncs") && strings.Contains(n, "io_uring") }) {
 		t.Errorf("no note on io_uring: %q", r.Report.Notes)
 	}
@@ -92,16 +100,19 @@ func TestOverlay(t *testing.T) {
 		}
 		return path
 	}
+
 	merged := t.TempDir()
 	options := "lowerdir=" + dir("lower") + ",upperdir=" + dir("upper") + ",workdir=" + dir("work")
 	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
 		t.Skipf("no overlay can be mounted here: %v", err)
 	}
+
 	t.Cleanup(func() { unmount(t, merged) })
 	appending(t, merged)
 	copying(t, e.dir)
 	r := traced(t, target.Choice{Path: merged}, 20*time.Millisecond, 0, false).Report
 	judge(t, e, r, others(func(c *chain.Culprit) bool { return c.Comm == "dd" }))
+
 	for i := range r.Worst {
 		if c := &r.Worst[i]; !strings.HasPrefix(c.File, merged+"/") && !strings.HasPrefix(c.File, e.dir+"/upper/") {
 			t.Errorf("a slow call on %q, not below %s", c.File, merged)

@@ -23,14 +23,17 @@ func attached() (n int) {
 		if err != nil {
 			return n
 		}
+
 		id = next
 		p, err := ebpf.NewProgramFromID(id)
 		if err != nil {
 			continue
 		}
+
 		if i, err := p.Info(); err == nil && i.Name == "commit_logging" {
 			n++
 		}
+
 		_ = p.Close()
 	}
 }
@@ -50,23 +53,29 @@ func TestKilled(t *testing.T) {
 	if err := probe.Available(); err != nil {
 		t.Skip(err)
 	}
+
 	if _, err := target.Find(target.Choice{PID: os.Getpid()}); err != nil {
 		t.Skip(err)
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before := attached()
 	cmd := exec.CommandContext(context.Background(), self)
 	cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+strconv.Itoa(os.Getpid()))
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	until(t, "no program was attached", func() bool { return attached() > before })
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = cmd.Wait() // killed
 	until(t, "programs are left of a process that was killed", func() bool { return attached() <= before })
 }

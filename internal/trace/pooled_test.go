@@ -76,17 +76,20 @@ func pooled(kind string, without, with []measurement) string {
 		}
 		return out
 	}
+
 	at := ratios(func(i int) int { return i })
 	all := latencies{} // without a trace
 	for i := range without {
 		all.add(without[i].latencies[kind])
 	}
+
 	drawn := make([][]float64, len(qs))
 	for range draws {
 		for i, r := range ratios(func(int) int { return rng.IntN(len(with)) }) {
 			drawn[i] = append(drawn[i], r)
 		}
 	}
+
 	text := fmt.Sprintf("    of all %s (%d without):", kind, all.count())
 	for i, q := range qs {
 		slices.Sort(drawn[i])
@@ -94,6 +97,7 @@ func pooled(kind string, without, with []measurement) string {
 		half := (high - low) / 2
 		text += fmt.Sprintf(" p%g %.1f us %+.1f %% (%+.1f to %+.1f; %.0f pairs for 2 %%)", 100*q, 1e6*all.quantile(q), at[i], low, high, float64(len(with))*half*half/4)
 	}
+
 	return text
 }
 

@@ -41,25 +41,31 @@ func tracing(t *testing.T, c target.Choice) *switched {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	until(t, "another trace runs", func() bool { return attached() == 0 })
 	x := &switched{t: t, cmd: exec.CommandContext(context.Background(), self), attached: true}
 	x.cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+c.Path)
+
 	if *costNothing {
 		x.cmd.Env = append(x.cmd.Env, "PLIMSOLL_TEST_NO_PROGRAM=1")
 	}
+
 	x.cmd.Stderr = os.Stderr
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL} // a stopped process ends by nothing else
 	in, err1 := x.cmd.StdinPipe()
 	out, err2 := x.cmd.StdoutPipe()
+
 	if err := errors.Join(err1, err2, x.cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
+
 	x.stdin, x.answers = in, bufio.NewScanner(out)
 	t.Cleanup(func() {
 		_ = x.cmd.Process.Kill() // the kernel removes its programs
 		_ = x.cmd.Wait()         // killed
 		until(t, "programs are left of a process that ended", func() bool { return attached() == 0 })
 	})
+
 	until(t, "no program was attached", func() bool { return attached() > 0 })
 	time.Sleep(time.Second) // it reads who has which files open
 	return x
@@ -72,19 +78,24 @@ func (x *switched) attach(on bool) {
 	if on == x.attached {
 		return
 	}
+
 	if on {
 		x.signal(unix.SIGCONT)
 	}
+
 	if _, err := fmt.Fprintln(x.stdin, on); err != nil {
 		x.t.Fatal(err)
 	}
+
 	if !x.answers.Scan() {
 		x.t.Fatal("the trace ended")
 	}
+
 	seen, err := strconv.ParseFloat(x.answers.Text(), 64)
 	if err != nil {
 		x.t.Fatal(err)
 	}
+
 	if on {
 		x.since = time.Now()
 	} else {
@@ -93,6 +104,7 @@ func (x *switched) attach(on bool) {
 			x.rate = (seen - x.syncs) / time.Since(x.since).Seconds()
 		}
 	}
+
 	x.attached, x.syncs = on, seen
 	time.Sleep(settles)
 }

@@ -35,17 +35,20 @@ func TestThrottling(t *testing.T) {
 			if err := os.WriteFile(file, []byte(setting), 0o644); err != nil {
 				t.Fatal(err)
 			}
+
 			choice, slower := wiredTigerOn(false)(t, e)
 			r, err := trace.Run(t.Context(), trace.Options{Target: choice, For: *throttling, Slower: slower, Keep: true})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			fmt.Printf("wbt_lat_usec %s: %d of %v took over %v, %v in all, the longest %v\n", setting, r.Report.Slow, r.Report.Header.Totals.Counts[events.Fdatasync].Calls,
 				slower, r.Report.SlowTime.Round(time.Millisecond), longest(r.Report).Round(time.Millisecond))
 			for _, b := range r.Report.Behind[:min(12, len(r.Report.Behind))] {
 				fmt.Printf("  %5.1f %%  %-10s %-20s %s of %s (%s): %d requests, %d KiB each, in %d calls\n", 100*b.Share, b.Place, b.Stage,
 					b.Culprit.Comm, filepath.Base(b.Culprit.File), b.Culprit.Why, b.Requests, b.Bytes/1024/int64(max(b.Requests, 1)), b.Calls)
 			}
+
 			printAhead(r)
 		})
 	}
@@ -64,6 +67,7 @@ func printAhead(r *trace.Result) {
 		who   string
 		flags string
 	}
+
 	count, bytes := map[kind]int{}, map[kind]int64{}
 	for i := range r.Events.Requests {
 		q := &r.Events.Requests[i]
@@ -74,6 +78,7 @@ func printAhead(r *trace.Result) {
 		count[k]++
 		bytes[k] += int64(q.Bytes)
 	}
+
 	all := slices.SortedFunc(maps.Keys(count), func(a, b kind) int { return cmp.Compare(bytes[b], bytes[a]) })
 	for _, k := range all[:min(8, len(all))] {
 		fmt.Printf("  %6d requests of %4d KiB: %s, %s\n", count[k], bytes[k]/1024/int64(count[k]), k.flags, k.who)

@@ -83,32 +83,43 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := probe.Available(); err != nil {
 		return nil, err
 	}
+
 	found, err := target.Find(opt.Target)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{opt: opt, rings: found.Rings, byDevice: found.ByDevice, notes: found.Notes, tally: chain.NewTally(), groups: map[uint32]bool{},
-		since: map[uint32]int64{}, foreign: map[uint32]bool{}, known: map[uint32]bool{}, look: make(chan struct{}, 1), due: make(chan struct{}, 1)}
-	s.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(), Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
+
+	s := &session{opt: opt, rings: found.Rings, byDevice: found.ByDevice, notes: found.Notes,
+		tally: chain.NewTally(), groups: map[uint32]bool{},
+		since: map[uint32]int64{}, foreign: map[uint32]bool{}, known: map[uint32]bool{},
+		look: make(chan struct{}, 1), due: make(chan struct{}, 1)}
+
+	s.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(),
+		Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
 	s.window = chain.NewWindow(&s.header)
 	p, err := probe.Start(probe.Config{Slower: opt.Slower, ByDevice: found.ByDevice, All: opt.Keep})
 	if err != nil {
 		return nil, err
 	}
+
 	s.probe, s.header.Missing = p, p.Missing
 	defer func() { _ = p.Close() }() // the process's end does the same
 	defer s.garbage.restore()
+
 	if err := s.watch(found); err != nil {
 		return nil, err
 	}
+
 	if opt.Started != nil {
 		opt.Started(p)
 	}
+
 	s.header.Began, s.header.BeganNs = time.Now(), probe.Clock()
 	s.take(&events.Batch{Files: target.Writers(found.Mounts, s.header.BeganNs)})
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
+
 	return s.result()
 }
 
@@ -116,22 +127,27 @@ func (s *session) watch(f *target.Found) error {
 	for _, p := range f.Processes {
 		s.known[p] = true
 	}
+
 	var disks, systems []uint32
 	for _, d := range f.Disks {
 		disks = append(disks, d.Dev)
 	}
+
 	for _, m := range f.Mounts {
 		systems = append(systems, m.Dev)
 	}
+
 	if err := s.probe.Watch(f.Processes, disks, systems); err != nil {
 		return err
 	}
+
 	now := probe.Clock()
 	for _, m := range systems {
 		if since, known := s.since[m]; !known || since == unwatched {
 			s.since[m] = now
 		}
 	}
+
 	return nil
 }
 
@@ -156,27 +172,32 @@ func (s *session) run(ctx context.Context) error {
 			mu.Unlock()
 		}
 	})
+
 	err := s.probe.Run(ctx, func(b *events.Batch) {
 		mu.Lock()
 		defer mu.Unlock()
 		s.take(b)
 		now := probe.Clock()
 		s.explain(now - settle.Nanoseconds())
+
 		if now-s.looked >= refresh.Nanoseconds() {
 			s.looked = now
 			ask(s.due) // while this process runs anyway: to wake up costs more than to look
 			s.garbage.adapt()
 		}
+
 		if s.opt.Progress != nil {
 			n, waited := s.tally.Slow()
 			s.opt.Progress(float64(now-s.header.BeganNs)/float64(s.opt.For), n, waited)
 		}
 	})
+
 	cancel()
 	again.Wait()
 	if gone {
 		s.notes = append(s.notes, s.header.Target+" ended during the trace")
 	}
+
 	s.header.Lasted = time.Duration(probe.Clock() - s.header.BeganNs)
 	s.explain(1<<63 - 1)
 	return err
@@ -234,33 +255,42 @@ func (s *session) take(b *events.Batch) {
 	for i := range b.Requests {
 		s.group(b.Requests[i].Task, b)
 	}
+
 	for i := range b.Calls {
 		s.group(b.Calls[i].Task, b)
 	}
+
 	for i := range b.Handles {
 		s.group(b.Handles[i].Task, b)
 	}
+
 	for i := range b.Waits {
 		s.group(b.Waits[i].Waker, b) // it may have held a lock
 	}
+
 	for _, f := range b.Files[:len(b.Files):len(b.Files)] {
 		if f.Dirtied && f.Group == "" {
 			s.group(f.Task, b)
 		}
 	}
+
 	s.below(b)
 	s.window.Add(b)
+
 	for i := range b.Calls {
 		s.strange(b.Calls[i].File.Dev)
 	}
+
 	s.pending = append(s.pending, b.Calls...)
 	if !s.opt.Keep || s.header.Cut {
 		return
 	}
+
 	if s.keep.Len()+b.Len() > events.EventsMax {
 		s.header.Cut = true
 		return
 	}
+
 	kept := *b
 	kept.Calls = nil // they are kept as they are explained
 	s.keep.Append(&kept)
@@ -315,28 +345,35 @@ func (s *session) explain(before int64) {
 			rest = append(rest, *c)
 			continue
 		}
+
 		if c.Enter < s.since[c.File.Dev] {
 			s.early++ // its requests were not seen
 			continue
 		}
+
 		if s.opt.Keep && !s.header.Cut {
 			s.keep.Calls = append(s.keep.Calls, *c)
 		}
+
 		if !s.window.Whole(c) {
 			s.header.Cut = true
 		}
+
 		x := s.window.Explain(c)
 		if s.header.Elsewhere(x.File) {
 			continue
 		}
+
 		if s.tally.Draws(&x) {
 			x.Queue = s.window.Queue(c)
 		}
+
 		s.tally.Add(x)
 		if s.opt.Each != nil {
 			s.opt.Each(&x, s.header.Clock(c.Exit))
 		}
 	}
+
 	s.pending = rest
 	if before < 1<<62 {
 		s.window.Forget(before)
@@ -348,14 +385,19 @@ func (s *session) result() (*Result, error) {
 	if s.header.Totals, err = s.probe.Totals(); err != nil {
 		return nil, err
 	}
+
 	r := s.tally.Report(&s.header)
 	r.Notes = s.notes
 	if note := s.ringNote(); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
+
 	if s.early > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d slow calls are left out: they were on a file system that the target had not used before, and began before it was watched", s.early))
+		r.Notes = append(r.Notes,
+			fmt.Sprintf("%d slow calls are left out: they were on a file system that the target had not used before, and began before it was watched",
+				s.early))
 	}
+
 	return &Result{Report: r, Events: &s.keep, Window: s.window}, nil
 }
 
@@ -368,16 +410,21 @@ func (s *session) ringNote() string {
 		}
 		return ""
 	}
+
 	n := &s.header.Totals.Counts
-	syncs, writes, reads := n[events.Fsync].Rings+n[events.SyncFileRange].Rings, n[events.Write].Rings, n[events.Read].Rings
+	syncs, writes, reads := n[events.Fsync].Rings+n[events.SyncFileRange].Rings, n[events.Write].Rings,
+		n[events.Read].Rings
 	if syncs+writes+reads == 0 {
 		return ""
 	}
+
 	who := "it"
 	if s.byDevice {
 		who = "programs on this machine"
 	}
-	return fmt.Sprintf("%s handed %d syncs, %d writes and %d reads over to io_uring: they are %s", who, syncs, writes, reads, unseen)
+
+	return fmt.Sprintf("%s handed %d syncs, %d writes and %d reads over to io_uring: they are %s", who, syncs,
+		writes, reads, unseen)
 }
 
 func kernel() string {

@@ -42,6 +42,7 @@ func TestDeviceStages(t *testing.T) {
 		tid <- unix.Gettid()
 		gone <- writing(e.device, offset, length, stop)
 	}()
+
 	r := traced(t, target.Choice{PID: os.Getpid()}, 10*time.Millisecond, 0, true)
 	close(stop)
 	if err := <-gone; err != nil {
@@ -56,18 +57,21 @@ func TestDeviceStages(t *testing.T) {
 			all = append(all, a)
 		}
 	}
+
 	// The emulator answers earlier by the time of the way, of which Fixed is nearly all.
 	early := e.disk.Path().Fixed.Std() + 100*time.Microsecond
 	w := chain.NewWindow(r.Report.Header)
 	w.Add(r.Events)
 	var longer []float64
 	wrong := 0
+
 	mine := <-tid
 	for i := range r.Events.Calls {
 		c := &r.Events.Calls[i]
 		if int(c.TID) != mine {
 			continue
 		}
+
 		from, to, sum := deviceStages(w.Explain(c))
 		var inside []answer
 		for _, a := range all {
@@ -76,19 +80,24 @@ func TestDeviceStages(t *testing.T) {
 				inside = append(inside, a)
 			}
 		}
+
 		if len(inside) != 1 || sum < inside[0].asked*19/20-early {
 			t.Logf("a write of %v was %v at the device by the trace, and the emulator had %+v then", time.Duration(c.Exit-c.Enter), sum, inside)
 			wrong++
 			continue
 		}
+
 		longer = append(longer, sum.Seconds()/inside[0].asked.Seconds()-1)
 	}
+
 	if len(longer) < enough {
 		t.Fatalf("%d writes were traced", len(longer))
 	}
+
 	if wrong*20 > len(longer) {
 		t.Errorf("%d of %d writes were not at the device when the emulator had them", wrong, wrong+len(longer))
 	}
+
 	slices.Sort(longer)
 	t.Logf("%d writes; the device stages are longer by %.2f %% (median)", len(longer), 100*longer[len(longer)/2])
 }
@@ -115,11 +124,13 @@ func writing(device string, offset int64, length int, stop <-chan struct{}) erro
 	if err != nil {
 		return err
 	}
+
 	defer f.Close()
 	memory, err := unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		return err
 	}
+
 	for i := 0; ; i++ {
 		select {
 		case <-stop:

@@ -34,22 +34,27 @@ func BenchmarkOverhead(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		defer watch.OneCore()()
 		ctx, cancel := context.WithTimeout(b.Context(), *watchFor)
 		before, _ := watch.ProcessCost()
 		began := time.Now()
+
 		if err := watch.New(inputs, watch.Options{Pack: pack, Ring: ring}).Run(ctx); err != nil {
 			b.Fatal(err)
 		}
+
 		cancel()
 		after, ok := watch.ProcessCost()
 		if !ok {
 			b.Skip("this system does not report a process' usage")
 		}
+
 		took := time.Since(began)
 		if err := ring.Close(); err != nil {
 			b.Fatal(err)
 		}
+
 		b.ReportMetric(100*(after.CPU-before.CPU).Seconds()/took.Seconds(), "%core")
 		b.ReportMetric(float64(after.PeakBytes)/1e6, "MB-peak")
 		b.ReportMetric(0, "ns/op")
@@ -73,18 +78,22 @@ func startEtcd(b *testing.B) (address string) {
 	if err != nil {
 		b.Skip("etcd is not installed")
 	}
+
 	address, peer := freeAddress(b), freeAddress(b)
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, program, "--data-dir", b.TempDir(), "--logger", "zap", "--log-outputs", "/dev/null",
 		"--listen-client-urls", "http://"+address, "--advertise-client-urls", "http://"+address,
 		"--listen-peer-urls", "http://"+peer, "--initial-advertise-peer-urls", "http://"+peer, "--initial-cluster", "default=http://"+peer)
+
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
+
 	b.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait() // it was killed
 	})
+
 	for range 1000 {
 		resp, err := http.Get(fmt.Sprintf("http://%s/health", address)) //nolint:noctx // ends with the benchmark
 		if err == nil {
@@ -93,6 +102,7 @@ func startEtcd(b *testing.B) (address string) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+
 	b.Fatal("etcd does not answer")
 	return ""
 }

@@ -88,6 +88,7 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 		if present[key] {
 			continue // a second finding of the same rule and subject adds nothing
 		}
+
 		h := t.held[key]
 		if h == nil {
 			if len(t.held) >= statesMax {
@@ -96,10 +97,12 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 			h = &held{State: State{Since: since(f, at)}}
 			t.held[key] = h
 		}
+
 		present[key] = true
 		if c, ok := h.observe(at, f); ok {
 			out = append(out, c)
 		}
+
 		if h.told && h.now != f.Ongoing {
 			h.now = f.Ongoing
 			event := Cleared
@@ -109,6 +112,7 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 			out = append(out, Change{Event: event, At: at, Finding: f, Before: h.as, Since: h.Since})
 		}
 	}
+
 	for key, h := range t.held {
 		if present[key] {
 			continue
@@ -122,6 +126,7 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 			delete(t.held, key)
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b Change) int { return diagnose.Compare(a.Finding, b.Finding) })
 	return out
 }
@@ -131,6 +136,7 @@ func (h *held) observe(at time.Time, f diagnose.Finding) (Change, bool) {
 	h.Finding = f
 	h.missing = 0
 	h.seen++
+
 	c := Change{At: at, Finding: f, Before: h.as, Since: h.Since}
 	switch {
 	case !h.told:
@@ -149,6 +155,7 @@ func (h *held) observe(at time.Time, f diagnose.Finding) (Change, bool) {
 		h.milder = 0
 		return c, false
 	}
+
 	h.as, h.milder = f.Severity, 0
 	return c, true
 }
@@ -185,6 +192,7 @@ func everyFinding(r *diagnose.Report) []diagnose.Finding {
 	for i, f := range out {
 		at[findingKey{f.Rule, f.Subject}] = i
 	}
+
 	for _, x := range r.Incidents {
 		for _, f := range x.Findings {
 			key := findingKey{f.Rule, f.Subject}
@@ -198,6 +206,7 @@ func everyFinding(r *diagnose.Report) []diagnose.Finding {
 			}
 		}
 	}
+
 	slices.SortStableFunc(out, diagnose.Compare)
 	return out
 }

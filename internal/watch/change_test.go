@@ -98,15 +98,18 @@ func TestTrackerIsConsistent(t *testing.T) {
 				if (c.Event == watch.Found) == known || c.Before != was {
 					t.Fatalf("%s of %s, which was %q but is reported as having been %q", c.Event, subject, was, c.Before)
 				}
+
 				if c.Event == watch.Ended {
 					delete(as, subject)
 				} else {
 					as[subject] = c.Finding.Severity
 				}
+
 				if c.Since.After(c.At) {
 					t.Fatalf("%s holds since %s, after %s", subject, c.Since, c.At)
 				}
 			}
+
 			if n := len(tr.States()); n != len(as) {
 				t.Fatalf("%d states, %d were reported", n, len(as))
 			}
@@ -135,17 +138,21 @@ func TestTrackerOrdersByOrigin(t *testing.T) {
 		{Rule: "postgres/checkpoint-burst", Subject: "postgres", Severity: diagnose.Critical, Kind: diagnose.Cause, Weight: 0.97},
 		{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Severity: diagnose.Critical, Kind: diagnose.Symptom, Weight: 1},
 	}
+
 	want := "postgres/checkpoint-burst disk/iops-capped postgres/commit-stall disk/not-the-cause"
 	var told, held []string
 	for _, c := range tr.Observe(noon, found) {
 		told = append(told, c.Finding.Rule)
 	}
+
 	for _, s := range tr.States() {
 		held = append(held, s.Finding.Rule)
 	}
+
 	if got := strings.Join(told, " "); got != want {
 		t.Errorf("reported in the order %s, want %s", got, want)
 	}
+
 	if got := strings.Join(held, " "); got != want {
 		t.Errorf("held in the order %s, want %s", got, want)
 	}

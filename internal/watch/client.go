@@ -45,40 +45,51 @@ func (c *Client) Mark(ctx context.Context, m recording.Mark) (recording.Mark, er
 	if err != nil {
 		return m, fmt.Errorf("mark: %w", err)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, clientWithin)
 	defer cancel()
 	to := *c.URL
 	to.User, to.RawQuery, to.Fragment = nil, "", ""
 	to.Path, to.RawPath = strings.TrimSuffix(to.Path, "/")+markPath, ""
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(text))
 	if err != nil {
 		return m, fmt.Errorf("mark: %w", err)
 	}
+
 	req.Header.Set("Content-Type", jsonType)
 	if c.User != "" {
 		req.SetBasicAuth(c.User, c.Password)
 	}
+
 	client := httpclient.New(httpclient.Options{Base: httpclient.Base(c.Insecure)})
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
 	if err != nil {
 		return m, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, httpclient.Cause(err))
 	}
+
 	defer resp.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(resp.Body, clientBytesMax))
 	if err != nil {
 		return m, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, err)
 	}
+
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
-		return m, &RefusedError{resp.StatusCode, fmt.Sprintf("%s://%s is no plimsoll watch, or one that knows no marks", to.Scheme, to.Host)}
+		return m, &RefusedError{resp.StatusCode,
+			fmt.Sprintf("%s://%s is no plimsoll watch, or one that knows no marks", to.Scheme, to.Host)}
 	}
 	if resp.StatusCode != http.StatusCreated {
-		return m, &RefusedError{resp.StatusCode, fmt.Sprintf("%s://%s: %s: %s", to.Scheme, to.Host, resp.Status, firstLine(said))}
+		return m, &RefusedError{resp.StatusCode,
+			fmt.Sprintf("%s://%s: %s: %s", to.Scheme, to.Host, resp.Status, firstLine(said))}
 	}
+
 	var set recording.Mark
 	if err := json.Unmarshal(said, &set); err != nil {
-		return m, &RefusedError{resp.StatusCode, fmt.Sprintf("%s://%s does not answer as a plimsoll watch does", to.Scheme, to.Host)}
+		return m, &RefusedError{resp.StatusCode,
+			fmt.Sprintf("%s://%s does not answer as a plimsoll watch does", to.Scheme, to.Host)}
 	}
+
 	return recording.NewMark(set.At, set.Text)
 }
 

@@ -38,49 +38,60 @@ func TestFutureTimestamp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w := start(t, watch.Options{Pack: pack, Ring: ring}, dated{newStalling(func(second int) bool { return second > 60 && second < 90 })})
 		time.Sleep(3 * time.Minute)
 		families, err := w.Registry().Gather()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		figures := map[string]float64{}
 		for _, f := range families {
 			for _, m := range f.GetMetric() {
 				figures[f.GetName()] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
 			}
 		}
+
 		w.end()
 		if err := ring.Close(); err != nil {
 			t.Fatal(err)
 		}
+
 		if figures["plimsoll_diagnoses_total"] < 4 || figures["plimsoll_diagnoses_failed_total"] != 0 || figures["plimsoll_stalls_total"] != 1 || figures["plimsoll_window_stalled_seconds"] < 20 {
 			t.Errorf("%v diagnoses, %v failed, %v stalls, %v s stalled", figures["plimsoll_diagnoses_total"], figures["plimsoll_diagnoses_failed_total"], figures["plimsoll_stalls_total"], figures["plimsoll_window_stalled_seconds"])
 		}
+
 		if n := figures["plimsoll_source_dropped_values_total"]; n < 170 || n > 190 {
 			t.Errorf("%v values are counted as dropped", n)
 		}
+
 		if figures["plimsoll_heap_bytes"] < 1<<20 {
 			t.Errorf("a heap of %v bytes", figures["plimsoll_heap_bytes"])
 		}
+
 		told := 0
 		for _, l := range w.log.said(t, "the source has a note") {
 			if l["level"] == "WARN" && l["source"] == "mongodb://db:27017" && strings.Contains(l["note"].(string), "2100-01-01") {
 				told++
 			}
 		}
+
 		if told < 1 || told > 2 {
 			t.Errorf("told %d times: %v", told, w.log.all(t))
 		}
+
 		r, err := recording.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		defer r.Close()
 		metrics, err := r.Metrics(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, m := range metrics {
 			if m.To.Year() == 2100 || m.Name == "mongodb_ss_wt_block_manager_bytes_written" && m.To.Sub(m.From) < 170*time.Second {
 				t.Errorf("the ring has %s from %s to %s", m.Name, m.From, m.To)

@@ -33,20 +33,24 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 		delete(c.since, conn)
 		return
 	}
+
 	c.clock++
 	c.since[conn] = c.clock
 	if len(c.since) <= c.most {
 		return
 	}
+
 	oldest := conn
 	for other, since := range c.since {
 		if since < c.since[oldest] {
 			oldest = other
 		}
 	}
+
 	delete(c.since, oldest)
 	if t, ok := oldest.(*tls.Conn); ok {
 		oldest = t.NetConn() // closing the TLS connection would wait for its peer
 	}
+
 	_ = oldest.Close() // nothing more is to be sent
 }

@@ -26,10 +26,12 @@ func (w *Watch) divide(ctx context.Context, in []recording.Reader) error {
 	if err != nil {
 		return err
 	}
+
 	if len(parts) == 1 && len(w.databases) == 1 {
 		w.databases[0].part = parts[0] // whatever it is called by now
 		return nil
 	}
+
 	var now []*database
 	for _, p := range parts {
 		i := slices.IndexFunc(w.databases, func(d *database) bool { return d.part.Name == p.Name })
@@ -48,6 +50,7 @@ func (w *Watch) divide(ctx context.Context, in []recording.Reader) error {
 			now = append(now, d)
 		}
 	}
+
 	w.databases = now
 	return nil
 }
@@ -78,10 +81,12 @@ func (w *Watch) judge(ctx context.Context, opt diagnose.Options) (*diagnose.Repo
 		parts = append(parts, d.part)
 		opt.BalancesOf[d.part.Name] = d.balances
 	}
+
 	r, _, err := diagnose.Judge(ctx, parts, opt)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	var changes []Change
 	for _, d := range w.databases {
 		var findings []diagnose.Finding
@@ -93,6 +98,7 @@ func (w *Watch) judge(ctx context.Context, opt diagnose.Options) (*diagnose.Repo
 			changes = append(changes, c)
 		}
 	}
+
 	slices.SortStableFunc(changes, func(a, b Change) int { return diagnose.Compare(a.Finding, b.Finding) })
 	return r, changes, nil
 }
@@ -129,33 +135,41 @@ func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Durat
 	if in == nil {
 		return 0
 	}
+
 	began := w.opt.CPU()
 	if len(w.databases) == 0 {
 		if err := w.divide(ctx, in); err != nil {
 			return w.opt.CPU() - began
 		}
 	}
+
 	var events []stallEvent
 	for _, d := range w.present() {
 		events = append(events, w.feelOne(ctx, d, from, to)...)
 	}
+
 	took := w.opt.CPU() - began
 
 	w.mu.Lock()
 	w.state.stallsNow = nil
+
 	for _, d := range w.databases {
 		st := d.stalls.state
 		st.Server = w.label(d)
 		w.state.stallsNow = append(w.state.stallsNow, st)
 	}
+
 	states := w.state.states
 	w.mu.Unlock()
+
 	for _, e := range events {
 		if soon := now.Add(afterBegin); e.began && soon.Before(s.diagnosis) {
 			s.diagnosis = soon
 		}
-		w.tellStall(ctx, e, slices.DeleteFunc(slices.Clone(states), func(st State) bool { return st.Server != e.state.Server }))
+		w.tellStall(ctx, e, slices.DeleteFunc(slices.Clone(states),
+			func(st State) bool { return st.Server != e.state.Server }))
 	}
+
 	return took
 }
 

@@ -25,18 +25,21 @@ func TestPageListsTheMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, rest, _ := strings.Cut(string(page), "```yaml\n")
 	alerts, _, found := strings.Cut(rest, "```")
 	groups, errs := rulefmt.Parse([]byte(alerts), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	if !found || len(errs) > 0 || len(groups.Groups) != 1 || len(groups.Groups[0].Rules) < 4 {
 		t.Fatalf("the page's alerts: %v", errs)
 	}
+
 	served := servedMetrics(t)
 	for _, name := range regexp.MustCompile(`plimsoll_[a-z_]+`).FindAllString(alerts, -1) {
 		if !served[name] {
 			t.Errorf("the alerts are about %s, which is not served", name)
 		}
 	}
+
 	for name := range served {
 		stem := name
 		for strings.Contains(stem, "_") && !strings.Contains(string(page), stem) {
@@ -61,21 +64,25 @@ func servedMetrics(t *testing.T) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w := start(t, watch.Options{Pack: pack, Known: bursting, Ring: ring, Push: recording.NewMemory(recording.MemoryOptions{})}, newStalling(func(second int) bool { return second > 30 }))
 		time.Sleep(100 * time.Second)
 		families, err := w.Registry().Gather()
 		if err != nil {
 			t.Error(err)
 		}
+
 		for _, f := range families {
 			if strings.HasPrefix(f.GetName(), "plimsoll_") {
 				served[f.GetName()] = true
 			}
 		}
+
 		w.end()
 		if err := ring.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+
 	return served
 }

@@ -60,16 +60,20 @@ const tellRingEvery = time.Minute
 func newFeed(in Input, outs []*queue, pack *rules.Pack, log *slog.Logger) *feed {
 	f := &feed{
 		figs: newFigures(pack),
-		in:   in, name: in.Source.Describe().Name, outs: outs, log: log, wants: remembered(diagnose.Wants(pack)), period: in.Options.Period,
-		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail, Rolling: true}),
-		told:   map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
+		in:   in, name: in.Source.Describe().Name, outs: outs, log: log, wants: remembered(diagnose.Wants(pack)),
+		period: in.Options.Period,
+		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail,
+			Rolling: true}),
+		told: map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
 	}
 	if f.period <= 0 {
 		f.period = time.Second
 	}
+
 	if len(outs) == 0 && f.in.Options.Want == nil {
 		f.in.Options.Want = func(metric string) bool { return f.wants(metric) || f.figs.has(metric) }
 	}
+
 	return f
 }
 
@@ -104,12 +108,15 @@ func (f *feed) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+
 		if f.count() > before {
 			pause = againAfter
 		}
+
 		if err != nil {
 			f.log.Warn("the source cannot be read; retrying", "source", f.name, "error", err, "pause", pause.String())
 		}
+
 		if !sleep(ctx, pause) {
 			return
 		}
@@ -138,27 +145,34 @@ func (f *feed) move(from time.Time) *recording.Memory {
 	f.mu.Lock()
 	told := slices.Collect(maps.Values(f.told))
 	to := time.UnixMilli(f.lastMs).UTC()
+
 	keep := time.Since(f.kept) >= tellRingEvery
 	if keep {
 		f.kept = time.Now()
 	}
+
 	f.mu.Unlock()
 	now := f.in.Source.Describe()
 	slices.SortFunc(told, func(a, b recording.Source) int { return a.From.Compare(b.From) })
+
 	for _, s := range told {
 		if s.Name == now.Name {
 			s.Samples = max(s.Samples, now.Samples)
 		}
+
 		s.To = to
 		if keep {
 			kept := s // the window's copy begins later
 			f.put(queued{source: &kept})
 		}
+
 		if s.From.Before(from) {
 			s.From = from
 		}
+
 		f.window.Source(s)
 	}
+
 	return f.window
 }
 
@@ -168,6 +182,7 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	if len(b.TimesMs) == 0 {
 		return nil
 	}
+
 	f.figs.take(b)
 	kept := recording.Batch{TimesMs: b.TimesMs, Columns: make([]recording.Column, 0, len(b.Columns))}
 	for _, c := range b.Columns {
@@ -175,21 +190,26 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 			kept.Columns = append(kept.Columns, c)
 		}
 	}
+
 	if len(f.outs) > 0 {
 		f.put(copied(b))
 	}
+
 	last := b.TimesMs[len(b.TimesMs)-1]
 	f.mu.Lock()
 	if last > f.lastMs {
 		f.lastMs = last
 		f.samples += int64(len(b.TimesMs)) // several batches of one time are one sample
 	}
+
 	f.values += int64(len(b.TimesMs)) * int64(len(b.Columns))
 	f.heard = time.Now()
 	f.mu.Unlock()
+
 	if len(kept.Columns) == 0 {
 		return nil
 	}
+
 	return f.window.Append(ctx, &kept)
 }
 
@@ -207,18 +227,21 @@ func (f *feed) Note(n recording.Note) {
 	if n.Kind == recording.NoteGap { // silences reports these while they last
 		return
 	}
+
 	f.mu.Lock()
 	said := f.remarks[n.Text] || len(f.remarks) >= remarksMax
 	if !said {
 		f.remarks[n.Text] = true
 	}
+
 	f.mu.Unlock()
 	if !said {
 		level := slog.LevelInfo
 		if n.Kind == recording.NoteDropped {
 			level = slog.LevelWarn
 		}
-		f.log.Log(context.Background(), level, "the source has a note", "source", f.name, "kind", string(n.Kind), "note", n.Text)
+		f.log.Log(context.Background(), level, "the source has a note", "source", f.name, "kind", string(n.Kind),
+			"note", n.Text)
 	}
 }
 
@@ -250,7 +273,8 @@ func (w *Watch) silences(now time.Time) {
 		switch {
 		case !changed:
 		case silent:
-			w.opt.Log.Warn("the source delivers no samples; still trying", "source", f.name, "for", since.Round(time.Second).String())
+			w.opt.Log.Warn("the source delivers no samples; still trying", "source", f.name, "for",
+				since.Round(time.Second).String())
 		default:
 			w.opt.Log.Info("the source delivers samples again", "source", f.name)
 		}

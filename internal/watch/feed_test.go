@@ -10,6 +10,7 @@ import (
 func TestRememberedBySeveral(t *testing.T) {
 	asked := 0
 	wants := remembered(func(metric string) bool { asked++; return metric != "m0" })
+
 	var members sync.WaitGroup
 	for range 4 {
 		members.Go(func() {
@@ -20,6 +21,7 @@ func TestRememberedBySeveral(t *testing.T) {
 			}
 		})
 	}
+
 	members.Wait()
 	if asked != 100 {
 		t.Errorf("asked %d times for 100 names", asked)

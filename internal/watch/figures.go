@@ -55,7 +55,11 @@ func (f *figures) take(b *recording.Batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ms := b.TimesMs[len(b.TimesMs)-1]
-	maps.DeleteFunc(f.values, func(_ figureKey, n figure) bool { return n.ms < ms-figureForgottenAfter.Milliseconds() })
+	maps.DeleteFunc(f.values, func(_ figureKey,
+		n figure) bool {
+		return n.ms < ms-figureForgottenAfter.Milliseconds()
+	})
+
 	seen := map[figureKey]bool{}
 	for _, c := range b.Columns {
 		metric := c.Labels.Get("__name__")
@@ -63,14 +67,17 @@ func (f *figures) take(b *recording.Batch) {
 		if !ok {
 			continue
 		}
+
 		key := figureKey{metric: metric}
 		if fig.Label != "" {
 			key.label = label(c.Labels.Get(fig.Label))
 		}
+
 		v := c.Values[len(c.Values)-1]
 		if _, known := f.values[key]; v != v || seen[key] || (!known && len(f.values) >= figureSeriesMax) {
 			continue
 		}
+
 		seen[key] = true
 		f.values[key] = figure{v, ms}
 	}
@@ -80,31 +87,38 @@ func (f *figures) take(b *recording.Batch) {
 func (f *figures) collect(source string, ch chan<- prometheus.Metric) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	keys := make([]figureKey, 0, len(f.values))
 	for k := range f.values {
 		keys = append(keys, k)
 	}
+
 	slices.SortFunc(keys, func(a, b figureKey) int {
 		return strings.Compare(a.metric+"\x00"+a.label, b.metric+"\x00"+b.label)
 	})
 	given := map[figureKey]bool{}
 	for _, k := range keys {
 		fig := f.of[k.metric]
+
 		// A device that a source has under both names, as FTDC and node_exporter might, is sent
 		// once.
 		id := figureKey{fig.Name, k.label}
 		if given[id] {
 			continue
 		}
+
 		given[id] = true
 		names, values := []string{"source"}, []string{source}
 		if fig.Label != "" {
 			names, values = append(names, fig.As), append(values, k.label)
 		}
+
 		kind := prometheus.CounterValue
 		if fig.Gauge {
 			kind = prometheus.GaugeValue
 		}
-		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(fig.Name, fig.Help, names, nil), kind, f.values[k].value*fig.Scale, values...)
+
+		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(fig.Name, fig.Help, names, nil), kind,
+			f.values[k].value*fig.Scale, values...)
 	}
 }

@@ -21,10 +21,12 @@ func (c collected) devices(t *testing.T) map[string]float64 {
 	t.Helper()
 	r := prometheus.NewRegistry()
 	r.MustRegister(c)
+
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -35,6 +37,7 @@ func (c collected) devices(t *testing.T) map[string]float64 {
 			}
 		}
 	}
+
 	return out
 }
 

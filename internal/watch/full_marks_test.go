@@ -15,16 +15,19 @@ func TestFullMarksAreNotNew(t *testing.T) {
 	for k := range recording.MarksMax {
 		all = append(all, recording.Mark{At: time.Unix(int64(k), 0).UTC(), Text: fmt.Sprint(k)})
 	}
+
 	w := &Watch{}
 	w.addMarks(all)
 	if !w.justMarked() {
 		t.Error("the first marks are not new")
 	}
+
 	for range 3 {
 		if w.addMarks(all); w.justMarked() {
 			t.Error("the same marks are new again")
 		}
 	}
+
 	w.addMarks([]recording.Mark{{At: time.Unix(1e6, 0).UTC(), Text: "another"}})
 	if !w.justMarked() || len(w.Marks()) != recording.MarksMax {
 		t.Errorf("a further mark is not new; %d marks", len(w.Marks()))

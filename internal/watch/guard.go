@@ -112,5 +112,6 @@ func (g *guard) refuse(rw http.ResponseWriter, name string) {
 	if !known {
 		g.log.Warn("requests for this host are refused; if it is a name of this server, give --host", "host", name)
 	}
-	answer(rw, http.StatusMisdirectedRequest, "this server does not answer for this host name: use its address, or start plimsoll watch with --host NAME")
+	answer(rw,
+		http.StatusMisdirectedRequest, "this server does not answer for this host name: use its address, or start plimsoll watch with --host NAME")
 }

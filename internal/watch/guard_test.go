@@ -22,6 +22,7 @@ func TestHostIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for host, want := range map[string]int{
 		address: 200, "localhost": 200, "LOCALHOST:" + port: 200, "plimsoll.localhost": 200, "127.0.0.1": 200, "127.8.9.1:80": 200,
 		"[::1]:" + port: 200, "[fe80::1%25eth0]": 200, "192.0.2.7:" + port: 200,
@@ -37,12 +38,14 @@ func TestHostIsChecked(t *testing.T) {
 			t.Errorf("Host %s: %q", host, text)
 		}
 	}
+
 	refused := 0
 	for _, m := range log.all(t) {
 		if m["host"] == "evil.example.net" {
 			refused++
 		}
 	}
+
 	if refused != 1 {
 		t.Errorf("the refused name is logged %d times", refused)
 	}
@@ -95,15 +98,18 @@ func TestSecurityHeaders(t *testing.T) {
 		if resp.StatusCode != c.status {
 			t.Errorf("%s: status %d, want %d", c.path, resp.StatusCode, c.status)
 		}
+
 		for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin"} {
 			if got := resp.Header.Values(name); len(got) != 1 || got[0] != want {
 				t.Errorf("%s: %s %q, want %q", c.path, name, got, want)
 			}
 		}
+
 		csp := resp.Header.Get("Content-Security-Policy")
 		if !contains(csp, "default-src 'none'", "frame-ancestors 'none'") {
 			t.Errorf("%s: Content-Security-Policy %q", c.path, csp)
 		}
+
 		own, _, _ := strings.Cut(csp, "; frame-ancestors")
 		if strings.HasPrefix(text, "<!DOCTYPE html>") && (!contains(csp, "script-src 'sha256-") || !strings.Contains(html.UnescapeString(text), `content="`+own+`"`)) {
 			t.Errorf("the page's policy differs from the header's: %q", csp)
@@ -138,6 +144,7 @@ func TestEndsWithSlowReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	writing := make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -151,9 +158,11 @@ func TestEndsWithSlowReader(t *testing.T) {
 			}
 		}), slog.New(slog.DiscardHandler))
 	}()
+
 	stall(t, s.Addresses()[0], "/", 1)
 	<-writing
 	cancel()
+
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

@@ -22,6 +22,7 @@ func gauges(t *testing.T, w *watched) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
@@ -31,6 +32,7 @@ func gauges(t *testing.T, w *watched) map[string]float64 {
 			}
 		}
 	}
+
 	return values
 }
 
@@ -41,13 +43,16 @@ func TestCreditsAreWatched(t *testing.T) {
 		w := start(t, watch.Options{Pack: pack, Known: bursting, Window: 2 * time.Minute, Every: 30 * time.Second}, newStalling(nil))
 		time.Sleep(20 * time.Minute)
 		values := gauges(t, w)
+
 		want := 5.4e6/650 - 20*60
 		if got := values["plimsoll_seconds_to_limit volume_credits"]; math.Abs(got-want) > 60 {
 			t.Errorf("credits end in %v s, not in %v", got, want)
 		}
+
 		if got, want := values["plimsoll_headroom_ratio volume_credits"], 1-20*60*650/5.4e6; math.Abs(got-want) > 0.01 {
 			t.Errorf("%v of the credits are left, not %v", got, want)
 		}
+
 		if got := values["plimsoll_headroom_ratio volume_iops"]; math.Abs(got-(1-800.0/3000)) > 0.01 {
 			t.Errorf("%v of the IOPS are left", got)
 		}

@@ -40,7 +40,8 @@ func (w *Watch) Mark(at time.Time, text string) (recording.Mark, error) {
 	if w.ring != nil {
 		w.ring.put(queued{mark: &m})
 	}
-	w.opt.Changes.LogAttrs(context.Background(), slog.LevelInfo, "marked", slog.String("event", "mark"), slog.Time("at", m.At.In(w.zone())), slog.String("text", m.Text))
+	w.opt.Changes.LogAttrs(context.Background(), slog.LevelInfo, "marked", slog.String("event", "mark"),
+		slog.Time("at", m.At.In(w.zone())), slog.String("text", m.Text))
 	return m, nil
 }
 
@@ -56,7 +57,8 @@ func (w *Watch) addMarks(marks []recording.Mark) {
 	defer w.mu.Unlock()
 	all := recording.MergeMarks(w.state.marks, marks)
 	// By contents: once there are as many as are kept, a new mark does not change their number.
-	if !slices.EqualFunc(all, w.state.marks, func(a, b recording.Mark) bool { return a.At.Equal(b.At) && a.Text == b.Text }) {
+	if !slices.EqualFunc(all, w.state.marks,
+		func(a, b recording.Mark) bool { return a.At.Equal(b.At) && a.Text == b.Text }) {
 		w.state.marks, w.state.marked = all, true
 	}
 }
@@ -120,26 +122,34 @@ func (w *Watch) marksHandler(mux *http.ServeMux) {
 		}
 		sendJSON(rw, http.StatusOK, marks)
 	})
+
 	mux.Handle("POST "+markPath, own.Handler(w.accepting(func(rw http.ResponseWriter, req *http.Request) {
 		var of markRequest
 		if kind, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || kind != jsonType {
-			answer(rw, http.StatusUnsupportedMediaType, "send the mark as application/json: {\"text\": \"what was changed\"}")
+			answer(rw,
+				http.StatusUnsupportedMediaType, "send the mark as application/json: {\"text\": \"what was changed\"}")
 			return
 		}
+
 		if err := json.NewDecoder(req.Body).Decode(&of); err != nil && !errors.Is(err, io.EOF) {
-			answer(rw, http.StatusBadRequest, "this is no mark: want {\"text\": \"what was changed\", \"at\": \"2026-07-20T15:55:00Z\"}")
+			answer(rw,
+				http.StatusBadRequest, "this is no mark: want {\"text\": \"what was changed\", \"at\": \"2026-07-20T15:55:00Z\"}")
 			return
 		}
+
 		if of.At.IsZero() {
 			of.At = time.Now()
 		}
+
 		m, err := w.Mark(of.At, of.Text)
 		if err != nil {
 			answer(rw, http.StatusBadRequest, err.Error())
 			return
 		}
+
 		sendJSON(rw, http.StatusCreated, m)
 	})))
+
 	mux.Handle("POST "+markFormPath, own.Handler(w.accepting(func(rw http.ResponseWriter, req *http.Request) {
 		if _, err := w.Mark(time.Now(), ""); err != nil {
 			answer(rw, http.StatusBadRequest, err.Error())
@@ -154,8 +164,9 @@ func (w *Watch) accepting(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		switch {
 		case !w.acceptsMarks():
-			answer(rw, http.StatusForbidden, "marks are not accepted here, because others can reach this address without a password: "+
-				"set one with --web.config.file, mark in the ring (plimsoll mark TEXT --to DIR), or send SIGUSR1")
+			answer(rw, http.StatusForbidden,
+				"marks are not accepted here, because others can reach this address without a password: "+
+					"set one with --web.config.file, mark in the ring (plimsoll mark TEXT --to DIR), or send SIGUSR1")
 		case !w.markAllowed():
 			rw.Header().Set("Retry-After", "60")
 			answer(rw, http.StatusTooManyRequests, "too many marks in a minute")

@@ -50,18 +50,22 @@ func TestMarksByRequest(t *testing.T) {
 			t.Errorf("%s: status %d, want %d: %s", c.name, status, c.want, text)
 		}
 	}
+
 	if all := w.Marks(); len(all) != 2 || all[0].Text != "a" || all[1].Text != recording.MarkTextDefault {
 		t.Errorf("%+v", all)
 	}
+
 	if status, text := w.get("/api/marks"); status != 200 || !strings.Contains(text, `"text":"a"`) {
 		t.Errorf("status %d: %s", status, text)
 	}
+
 	refused := 0
 	for range 100 {
 		if status, _ := w.send("POST", "/mark", "", ""); status == http.StatusTooManyRequests {
 			refused++
 		}
 	}
+
 	if refused < 60 {
 		t.Errorf("%d of a hundred marks were refused", refused)
 	}
@@ -75,6 +79,7 @@ func TestMarksAreOff(t *testing.T) {
 			t.Errorf("%s: status %d: %s", path, status, text)
 		}
 	}
+
 	for _, c := range []struct {
 		opt  watch.ServerOptions
 		want bool
@@ -103,6 +108,7 @@ func TestPasswordsRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer s.Close()
 	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack, AcceptMarks: s.Trusted})}
 	for _, x := range []struct {
@@ -126,37 +132,46 @@ func TestMarksOfARing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w := start(t, watch.Options{Pack: pack, Ring: ring, AcceptMarks: func() bool { return true }}, newStalling(nil))
 		time.Sleep(60 * time.Second)
 		if _, text := w.get("/"); !strings.Contains(text, `<form method="post" action="/mark">`) {
 			t.Error("the page has no button")
 		}
+
 		if _, err := w.Mark(time.Now(), "by <hand>\x1b[31m"); err != nil {
 			t.Error(err)
 		}
+
 		rec := httptest.NewRecorder()
 		w.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/", nil))
 		if rec.Header().Get("Refresh") != "3" {
 			t.Errorf("after a mark the page is loaded again in %s s", rec.Header().Get("Refresh"))
 		}
+
 		time.Sleep(4 * time.Second)
 		if _, text := w.get("/"); !strings.Contains(text, "by &lt;hand&gt; [31m") {
 			t.Error("the mark is not on the page after four seconds")
 		}
+
 		if err := recording.AddMark(dir, recording.Mark{At: time.Now(), Text: "by another"}); err != nil {
 			t.Error(err)
 		}
+
 		time.Sleep(10 * time.Second)
 		if r := w.Report(); r == nil || len(r.Marks) != 2 || r.Marks[1].Text != "by another" {
 			t.Errorf("marks of the report: %+v", r.Marks)
 		}
+
 		if n := len(w.changes.said(t, "marked")); n != 1 {
 			t.Errorf("logged %d times", n)
 		}
+
 		w.end()
 		if err := ring.Close(); err != nil {
 			t.Error(err)
 		}
+
 		if all := recording.ReadMarks(dir); len(all) != 2 {
 			t.Errorf("the ring has %+v", all)
 		}
@@ -167,6 +182,7 @@ func TestMarksOfARing(t *testing.T) {
 func TestClient(t *testing.T) {
 	w := watch.New(nil, watch.Options{Pack: pack, AcceptMarks: func() bool { return true }})
 	address, _ := serving(t, watch.ServerOptions{Addresses: []string{"127.0.0.1:0"}, Config: write(t, "web.yml", users)}, w.Handler())
+
 	at := time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		url, user, password, want string

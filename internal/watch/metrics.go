@@ -23,9 +23,11 @@ const labelMax = 200
 // `plimsoll_finding_active == 1` with a `for`, which clears when the finding is over.
 var (
 	descFinding = newPerServer("plimsoll_finding",
-		"1 for each finding that holds: the rule and the device, engine or member that it concerns.", "rule", "subject", "severity", "kind")
+		"1 for each finding that holds: the rule and the device, engine or member that it concerns.", "rule",
+		"subject", "severity", "kind")
 	descFindingActive = newPerServer("plimsoll_finding_active",
-		"For each finding that holds of the window: 1 while it is true now, 0 once it is over.", "rule", "subject", "severity", "kind")
+		"For each finding that holds of the window: 1 while it is true now, 0 once it is over.", "rule", "subject",
+		"severity", "kind")
 	descFindingShare = newPerServer("plimsoll_finding_stalled_ratio",
 		"Share of the window's stalled time that a finding explains, 0 to 1.", "rule", "subject")
 	descFindingSince = newPerServer("plimsoll_finding_since_timestamp_seconds",
@@ -55,13 +57,15 @@ var (
 	descValues = prometheus.NewDesc("plimsoll_source_values_total",
 		"Values in the samples of a source.", []string{"source"}, nil)
 	descDropped = prometheus.NewDesc("plimsoll_source_dropped_values_total",
-		"Values of a source that were dropped: dated too far from this machine's clock, or of more series than a source may have.", []string{"source"}, nil)
+		"Values of a source that were dropped: dated too far from this machine's clock, or of more series than a source may have.",
+		[]string{"source"}, nil)
 	descLag = prometheus.NewDesc("plimsoll_source_lag_seconds",
 		"Time since the newest sample of a source arrived.", []string{"source"}, nil)
 	descMemory = prometheus.NewDesc("plimsoll_window_memory_bytes",
 		"Memory used by the windows' samples, by their own count.", nil, nil)
 	descHeap = prometheus.NewDesc("plimsoll_heap_bytes",
-		"Memory of everything this process holds, measured: windows, ring, pages being read, and what is not collected yet.", nil, nil)
+		"Memory of everything this process holds, measured: windows, ring, pages being read, and what is not collected yet.",
+		nil, nil)
 	descResident = prometheus.NewDesc("plimsoll_resident_memory_bytes",
 		"Memory that the kernel has given to this process.", nil, nil)
 	descRing = prometheus.NewDesc("plimsoll_ring_bytes",
@@ -93,9 +97,11 @@ var (
 	descDiagnosed = prometheus.NewDesc("plimsoll_diagnosis_timestamp_seconds",
 		"Time of the newest sample in the last diagnosis, in seconds since 1970.", nil, nil)
 	descHeadroom = newPerServer("plimsoll_headroom_ratio",
-		"Part of a limit that was left when most of it was used, in the finest interval of the window; 0 if the limit was met.", "resource", "subject")
+		"Part of a limit that was left when most of it was used, in the finest interval of the window; 0 if the limit was met.",
+		"resource", "subject")
 	descToLimit = newPerServer("plimsoll_seconds_to_limit",
-		"Time until a limit is met at the present rate; there is no series where it is not met or that cannot be told.", "resource", "subject")
+		"Time until a limit is met at the present rate; there is no series where it is not met or that cannot be told.",
+		"resource", "subject")
 	descBuild = prometheus.NewDesc("plimsoll_build_info",
 		"1, with the program's version.", []string{"version"}, nil)
 )
@@ -104,7 +110,8 @@ var (
 // and what watching itself costs (process_* and go_* are client_golang's own).
 func (w *Watch) Registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	r.MustRegister(w, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
+	r.MustRegister(w, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewGoCollector())
 	return r
 }
 
@@ -116,8 +123,16 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 	w.mu.Lock()
 	s := w.state
 	w.mu.Unlock()
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) { give(ch, d, prometheus.GaugeValue, v, labels) }
-	counter := func(d *prometheus.Desc, v float64, labels ...string) { give(ch, d, prometheus.CounterValue, v, labels) }
+	gauge := func(d *prometheus.Desc, v float64,
+		labels ...string) {
+		give(ch, d, prometheus.GaugeValue, v, labels)
+	}
+
+	counter := func(d *prometheus.Desc, v float64,
+		labels ...string) {
+		give(ch, d, prometheus.CounterValue, v, labels)
+	}
+
 	gauge(descBuild, 1, w.opt.Version)
 	collectFindings(ch, s.states)
 	if s.report != nil {
@@ -132,10 +147,12 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 			collectHeadroom(ch, server, r.Headroom)
 		}
 	}
+
 	counter(descDiagnoses, float64(s.diagnoses))
 	counter(descDiagnosesFailed, float64(s.failed))
 	counter(descDiagnosing, s.cost.Seconds())
 	collectStalls(ch, s.stallsNow)
+
 	if w.ring != nil {
 		writing, lost, waiting := w.ring.health()
 		gauge(descRing, float64(s.ringBytes))
@@ -143,18 +160,21 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 		counter(descRingLost, float64(lost))
 		gauge(descRingWaiting, float64(waiting))
 	}
+
 	if w.push != nil {
 		working, lost, waiting := w.push.health()
 		gauge(descPushing, flag(working))
 		counter(descPushLost, float64(lost))
 		gauge(descPushWaiting, float64(waiting))
 	}
+
 	if w.tracing != nil {
 		active, runs, total := w.tracing.Count()
 		gauge(descTraceActive, flag(active))
 		counter(descTraces, float64(runs))
 		counter(descTraceTime, total.Seconds())
 	}
+
 	w.collectFeeds(ch)
 }
 
@@ -162,14 +182,16 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 type perServer struct{ plain, named *prometheus.Desc }
 
 func newPerServer(name, help string, labels ...string) perServer {
-	return perServer{plain: prometheus.NewDesc(name, help, labels, nil), named: prometheus.NewDesc(name, help, append(slices.Clone(labels), "server"), nil)}
+	return perServer{plain: prometheus.NewDesc(name, help, labels, nil),
+		named: prometheus.NewDesc(name, help, append(slices.Clone(labels), "server"), nil)}
 }
 
 func (d perServer) gauge(ch chan<- prometheus.Metric, server string, v float64, labels ...string) {
 	d.give(ch, prometheus.GaugeValue, server, v, labels)
 }
 
-func (d perServer) give(ch chan<- prometheus.Metric, kind prometheus.ValueType, server string, v float64, labels []string) {
+func (d perServer) give(ch chan<- prometheus.Metric, kind prometheus.ValueType, server string, v float64,
+	labels []string) {
 	if server == "" {
 		give(ch, d.plain, kind, v, labels)
 		return
@@ -203,10 +225,13 @@ func collectFindings(ch chan<- prometheus.Metric, states []State) {
 		if given[id] {
 			continue
 		}
+
 		given[id] = true
 		descFinding.gauge(ch, st.Server, 1, f.Rule, f.Subject, string(f.Severity), string(f.Kind))
-		descFindingActive.gauge(ch, st.Server, flag(f.Ongoing), f.Rule, f.Subject, string(f.Severity), string(f.Kind))
+		descFindingActive.gauge(ch, st.Server, flag(f.Ongoing), f.Rule, f.Subject, string(f.Severity),
+			string(f.Kind))
 		descFindingSince.gauge(ch, st.Server, seconds(st.Since), f.Rule, f.Subject)
+
 		if f.Kind != diagnose.Refutation {
 			descFindingShare.gauge(ch, st.Server, f.Weight, f.Rule, f.Subject)
 		}
@@ -258,12 +283,15 @@ func (w *Watch) collectFeeds(ch chan<- prometheus.Metric) {
 		give(ch, descUp, prometheus.GaugeValue, flag(samples > 0 && !silent), []string{name})
 		give(ch, descSamples, prometheus.CounterValue, float64(samples), []string{name})
 		give(ch, descValues, prometheus.CounterValue, float64(values), []string{name})
+
 		if d, ok := f.in.Source.(source.Dropper); ok {
 			give(ch, descDropped, prometheus.CounterValue, float64(d.Dropped()), []string{name})
 		}
+
 		give(ch, descLag, prometheus.GaugeValue, lag.Seconds(), []string{name})
 		f.figs.collect(name, ch)
 	}
+
 	give(ch, descMemory, prometheus.GaugeValue, float64(memory), nil)
 	heap, resident := processMemory()
 	give(ch, descHeap, prometheus.GaugeValue, heap, nil)
@@ -271,7 +299,8 @@ func (w *Watch) collectFeeds(ch chan<- prometheus.Metric) {
 }
 
 // give sends a metric unless its value is unknown.
-func give(ch chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels []string) {
+func give(ch chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64,
+	labels []string) {
 	if math.IsNaN(v) {
 		return
 	}

@@ -48,12 +48,15 @@ type words struct{ stopped, again, ended, source, gap string }
 
 var (
 	ringWords = words{
-		stopped: "the ring on disk cannot be written; watching continues in memory", again: "the ring on disk is written again",
-		ended: "the ring's disk does not respond; the last samples are not in it", source: "ring", gap: "free space on its disk",
+		stopped: "the ring on disk cannot be written; watching continues in memory",
+		again:   "the ring on disk is written again",
+		ended:   "the ring's disk does not respond; the last samples are not in it", source: "ring",
+		gap: "free space on its disk",
 	}
 	pushWords = words{
 		stopped: "samples cannot be pushed; watching continues", again: "samples are pushed again",
-		ended: "the receiver does not respond; it lacks the last samples", source: "remote write", gap: "see its log",
+		ended: "the receiver does not respond; it lacks the last samples", source: "remote write",
+		gap: "see its log",
 	}
 )
 
@@ -67,7 +70,8 @@ type queued struct {
 }
 
 func newQueue(out recording.Writer, w words, log *slog.Logger) *queue {
-	q := &queue{out: out, words: w, log: log, items: make(chan queued, queuedItemsMax), ended: make(chan struct{})}
+	q := &queue{out: out, words: w, log: log, items: make(chan queued, queuedItemsMax),
+		ended: make(chan struct{})}
 	go q.run()
 	return q
 }
@@ -79,7 +83,8 @@ func copied(b *recording.Batch) queued {
 		n += len(c.Values)
 	}
 	slab := make([]float64, 0, n)
-	own := &recording.Batch{TimesMs: append([]int64(nil), b.TimesMs...), Columns: make([]recording.Column, len(b.Columns))}
+	own := &recording.Batch{TimesMs: append([]int64(nil), b.TimesMs...),
+		Columns: make([]recording.Column, len(b.Columns))}
 	for i, c := range b.Columns {
 		from := len(slab)
 		slab = append(slab, c.Values...)
@@ -94,10 +99,12 @@ func (q *queue) put(item queued) {
 	if q.closed {
 		return
 	}
+
 	if q.values+item.values > queuedMax {
 		q.lost += int64(item.values)
 		return
 	}
+
 	select {
 	case q.items <- item:
 		q.values += item.values
@@ -115,10 +122,12 @@ func (q *queue) run() {
 		from  int64 // time (ms) of the first sample that was lost
 		last  int64
 	)
+
 	for item := range q.items {
 		q.mu.Lock()
 		q.values -= item.values
 		q.mu.Unlock()
+
 		switch {
 		case item.note != nil:
 			q.out.Note(*item.note)
@@ -134,11 +143,13 @@ func (q *queue) run() {
 			}
 			continue
 		}
+
 		b := item.batch
 		if pause > 0 && time.Now().Before(until) {
 			q.lose(item)
 			continue
 		}
+
 		if err := q.out.Append(context.Background(), b); err != nil {
 			if pause == 0 {
 				from = max(last, b.TimesMs[0]-1)
@@ -150,14 +161,17 @@ func (q *queue) run() {
 			q.lose(item)
 			continue
 		}
+
 		if pause > 0 {
 			pause = 0
 			q.stopped(nil)
 			lost := time.UnixMilli(b.TimesMs[0]).Sub(time.UnixMilli(from)).Round(time.Second)
 			q.log.Info(q.words.again, "missing", lost.String())
-			q.out.Note(recording.Note{Kind: recording.NoteGap, Source: q.words.source, From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
+			q.out.Note(recording.Note{Kind: recording.NoteGap, Source: q.words.source,
+				From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
 				Text: fmt.Sprintf("the recorder could not write for %s: %s", lost, q.words.gap)})
 		}
+
 		last = b.TimesMs[len(b.TimesMs)-1]
 	}
 }

@@ -44,23 +44,28 @@ func TestFullDisk(t *testing.T) {
 			since := time.Since(begin)
 			return since > 100*time.Second && since < 400*time.Second
 		}}
+
 		w := start(t, watch.Options{Pack: pack, Ring: ring}, newStalling(nil))
 		time.Sleep(300 * time.Second)
 		if _, text := w.get("/metrics"); !contains(text, "plimsoll_ring_writing 0", "plimsoll_ring_bytes 12345") {
 			t.Errorf("while the disk is full:\n%s", text)
 		}
+
 		time.Sleep(300 * time.Second)
 		stopped, again := w.log.said(t, "the ring on disk cannot be written; watching continues in memory"), w.log.said(t, "the ring on disk is written again")
 		if len(stopped) != 1 || len(again) != 1 {
 			t.Errorf("log: %v", w.log.all(t))
 		}
+
 		if r := w.Report(); r == nil || r.Stalls.Of < 560 {
 			t.Errorf("the window in memory has gaps: %+v", r)
 		}
+
 		w.end()
 		if ring.tries < 5 || ring.tries > 15 {
 			t.Errorf("a full disk was tried %d times in 5 minutes", ring.tries)
 		}
+
 		checkGap(t, ring.Memory, begin)
 	})
 }
@@ -73,6 +78,7 @@ func checkGap(t *testing.T, ring *recording.Memory, begin time.Time) {
 	if err != nil || len(out) != 1 {
 		t.Fatalf("%d series, %v", len(out), err)
 	}
+
 	kept := len(out[0].Points)
 	gaps := 0
 	for _, n := range ring.Notes() {
@@ -80,6 +86,7 @@ func checkGap(t *testing.T, ring *recording.Memory, begin time.Time) {
 			gaps++
 		}
 	}
+
 	if kept < 230 || kept > 300 || gaps != 1 {
 		t.Errorf("%d samples of 600, %d notes of the gap: %+v", kept, gaps, ring.Notes())
 	}
@@ -113,40 +120,49 @@ func TestRingOnDisk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			w := start(t, watch.Options{Pack: pack, Ring: ring, Every: time.Minute}, newStalling(nil))
 			time.Sleep(2 * time.Minute)
+
 			// Others can read while it is written.
 			r, err := recording.Open(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if sources := r.Sources(); len(sources) != 1 || sources[0].Version != "8.0.0" {
 				t.Errorf("sources %+v", sources)
 			}
+
 			if err := r.Close(); err != nil {
 				t.Error(err)
 			}
+
 			w.end()
 			if err := ring.Close(); err != nil {
 				t.Error(err)
 			}
 		})
 	}
+
 	r, err := recording.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer r.Close()
 	metrics, err := r.Metrics(t.Context())
 	if err != nil || len(metrics) != 10 || metrics[0].To.Sub(metrics[0].From) < time.Hour {
 		t.Errorf("metrics %+v, %v", metrics, err)
 	}
+
 	gaps := 0
 	for _, n := range r.Notes() {
 		if n.Kind == recording.NoteGap {
 			gaps++
 		}
 	}
+
 	if gaps != 1 {
 		t.Errorf("notes %+v, want one about the hour between", r.Notes())
 	}

@@ -65,8 +65,10 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s.tls = p.tls
 	s.proxied = len(opt.Hosts) > 0
+
 	for _, address := range opt.Addresses {
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", address)
@@ -77,6 +79,7 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 			}
 			return nil, fmt.Errorf("listen on %s: %w", address, err)
 		}
+
 		s.listeners, s.names = append(s.listeners, l), append(s.names, hostName(address))
 		if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 			s.reachable = true
@@ -85,6 +88,7 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 			}
 		}
 	}
+
 	return s, nil
 }
 
@@ -100,26 +104,34 @@ func protectionOf(config string) (protection, error) {
 	if config == "" {
 		return protection{}, nil
 	}
+
 	f, err := os.Open(config)
 	if err != nil {
 		return protection{}, fmt.Errorf("web configuration: %w", err)
 	}
+
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, webConfigBytesMax))
 	if err != nil {
 		return protection{}, fmt.Errorf("web configuration: %w", err)
 	}
+
 	if err := web.Validate(config); err != nil {
 		return protection{}, fmt.Errorf("web configuration %s: %w", config, err)
 	}
+
 	var c struct {
 		TLS   map[string]any `yaml:"tls_server_config"`
 		Users map[string]any `yaml:"basic_auth_users"`
 	}
+
 	if err := yaml.Unmarshal(text, &c); err != nil {
-		return protection{}, fmt.Errorf("web configuration %s: it is not valid YAML", config) // the error may repeat secrets
+		// the error may repeat secrets
+		return protection{}, fmt.Errorf("web configuration %s: it is not valid YAML", config)
 	}
-	return protection{tls: len(c.TLS) > 0, users: len(c.Users) > 0, certificates: c.TLS["client_auth_type"] == "RequireAndVerifyClientCert"}, nil
+
+	return protection{tls: len(c.TLS) > 0, users: len(c.Users) > 0,
+		certificates: c.TLS["client_auth_type"] == "RequireAndVerifyClientCert"}, nil
 }
 
 // Trusted reports whether whoever can send a request now may change something: only this machine can,
@@ -160,21 +172,27 @@ func (s *Server) Close() {
 func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) error {
 	switch {
 	case s.exposed != "" && s.clear:
-		log.Warn("passwords are sent in clear text: others can reach this address and it has no TLS; give --web.config.file with tls_server_config", "address", s.exposed)
+		log.Warn("passwords are sent in clear text: others can reach this address and it has no TLS; give --web.config.file with tls_server_config",
+			"address", s.exposed)
 	case s.exposed != "":
-		log.Warn("anyone who can reach this address can read the findings; give --web.config.file with TLS or passwords, or listen on 127.0.0.1", "address", s.exposed)
+		log.Warn("anyone who can reach this address can read the findings; give --web.config.file with TLS or passwords, or listen on 127.0.0.1",
+			"address", s.exposed)
 	}
+
 	addresses := s.Addresses()
 	flags := &web.FlagConfig{WebListenAddresses: &addresses, WebConfigFile: &s.config}
 	var serving sync.WaitGroup
 	errs := make([]error, len(s.listeners))
 	servers := make([]*http.Server, len(s.listeners))
 	open := newConnections(connectionsMax)
+
 	guarded := newGuard(h, s, log)
 	for i, l := range s.listeners {
 		servers[i] = &http.Server{
-			Handler: guarded, ConnState: open.changed, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsMax}, ReadHeaderTimeout: headerWithin, ReadTimeout: requestWithin, WriteTimeout: answerWithin,
-			IdleTimeout: idleWithin, MaxHeaderBytes: headerBytesMax, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+			Handler: guarded, ConnState: open.changed, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsMax},
+			ReadHeaderTimeout: headerWithin, ReadTimeout: requestWithin, WriteTimeout: answerWithin,
+			IdleTimeout: idleWithin, MaxHeaderBytes: headerBytesMax,
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		}
 		serving.Go(func() {
 			if errs[i] = web.Serve(l, servers[i], flags, log); errors.Is(errs[i], http.ErrServerClosed) {
@@ -182,6 +200,7 @@ func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) er
 			}
 		})
 	}
+
 	stop := context.AfterFunc(ctx, func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 		defer cancel()
@@ -191,6 +210,7 @@ func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) er
 			}
 		}
 	})
+
 	defer stop()
 	serving.Wait()
 	return errors.Join(errs...)

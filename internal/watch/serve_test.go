@@ -47,6 +47,7 @@ func serving(t *testing.T, opt watch.ServerOptions, h http.Handler) (string, *li
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	log := &lines{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -57,6 +58,7 @@ func serving(t *testing.T, opt watch.ServerOptions, h http.Handler) (string, *li
 			t.Error(err)
 		}
 	})
+
 	return s.Addresses()[0], log
 }
 
@@ -81,20 +83,24 @@ func certificate(t *testing.T) (config string, pool *x509.CertPool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cert := write(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	secretFile := write(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
 	pool = x509.NewCertPool()
 	pool.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+
 	return "tls_server_config:\n  cert_file: " + cert + "\n  key_file: " + secretFile + "\n", pool
 }
 
@@ -102,22 +108,26 @@ func certificate(t *testing.T) (config string, pool *x509.CertPool) {
 func TestServeGuarded(t *testing.T) {
 	config, pool := certificate(t)
 	address, log := serve(t, "127.0.0.1:0", write(t, "web.yml", config+users))
+
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	for password, want := range map[string]int{"anchor": 200, "wrong": 401} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		req.SetBasicAuth("sre", password)
 		resp, err := client.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("password %s: status %d, want %d", password, resp.StatusCode, want)
 		}
 	}
+
 	for _, m := range log.all(t) {
 		if m["level"] != "INFO" {
 			t.Errorf("log: %v", m)
@@ -141,15 +151,18 @@ func TestServeExposed(t *testing.T) {
 			if c.config != "" {
 				file = write(t, "web.yml", c.config)
 			}
+
 			address, log := serve(t, c.address, file)
 			_, port, err := net.SplitHostPort(address)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			conn, err := net.Dial("tcp", "127.0.0.1:"+port) // it has started when it answers
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			conn.Close()
 			warned := ""
 			for range 1000 { // the lines come before the first answer, but not before the connection
@@ -161,6 +174,7 @@ func TestServeExposed(t *testing.T) {
 				}
 				time.Sleep(time.Millisecond)
 			}
+
 			if !strings.HasPrefix(warned, c.want) || (c.want == "") != (warned == "") {
 				t.Errorf("warned %q, want %q", warned, c.want)
 			}
@@ -174,6 +188,7 @@ func TestListenErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer taken.Close()
 	for name, c := range map[string]struct{ address, config, want string }{
 		"port in use":       {taken.Addr().String(), "", "address already in use"},

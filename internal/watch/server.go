@@ -45,7 +45,8 @@ func (w *Watch) Handler() http.Handler {
 	mux.HandleFunc("GET /{$}", w.serveReport(pageOf))
 	mux.HandleFunc("GET /api/report", w.serveReport(jsonOf))
 	mux.Handle("GET /metrics", w.metrics())
-	mux.HandleFunc("GET /-/healthy", func(rw http.ResponseWriter, _ *http.Request) { answer(rw, http.StatusOK, "healthy") })
+	mux.HandleFunc("GET /-/healthy",
+		func(rw http.ResponseWriter, _ *http.Request) { answer(rw, http.StatusOK, "healthy") })
 	mux.HandleFunc("GET /-/ready", w.serveReady)
 	w.marksHandler(mux)
 	return mux
@@ -139,7 +140,8 @@ var errNotYet = errors.New("there is no diagnosis yet: it needs some samples; th
 // jsonOf is the report as JSON.
 func jsonOf(w *Watch, r *diagnose.Report) (body, error) {
 	if r == nil {
-		text, err := json.Marshal(map[string]any{"error": map[string]string{"message": "there is no diagnosis yet", "hint": "retry in a few seconds"}})
+		text, err := json.Marshal(map[string]any{"error": map[string]string{"message": "there is no diagnosis yet",
+			"hint": "retry in a few seconds"}})
 		return body{contentType: jsonType, text: text}, errors.Join(errNotYet, err)
 	}
 	if w.pages.json == nil {
@@ -158,18 +160,25 @@ func pageOf(w *Watch, r *diagnose.Report) (body, error) {
 	if r == nil {
 		return body{}, errNotYet
 	}
+
 	if w.pages.html == nil {
 		var b bytes.Buffer
-		d := diagnosis.Document(r, diagnosis.Options{Pack: w.opt.Pack, Location: w.opt.Location, Host: w.opt.Host, Live: true})
+		d := diagnosis.Document(r, diagnosis.Options{Pack: w.opt.Pack, Location: w.opt.Location, Host: w.opt.Host,
+			Live: true})
 		d.Program = w.opt.Program
+
 		if w.acceptsMarks() {
 			d.Action = &document.Action{Label: "Mark: changed here", Path: markFormPath}
 		}
+
 		if err := html.Write(&b, d); err != nil {
 			return body{}, err
 		}
-		w.pages.html = &body{contentType: "text/html; charset=utf-8", text: b.Bytes(), policy: html.Policy(d) + "; frame-ancestors 'none'"}
+
+		w.pages.html = &body{contentType: "text/html; charset=utf-8", text: b.Bytes(),
+			policy: html.Policy(d) + "; frame-ancestors 'none'"}
 	}
+
 	return *w.pages.html, nil
 }
 

@@ -38,9 +38,11 @@ func TestServersAreWatchedSeparately(t *testing.T) {
 					}
 					sources = append(sources, onHost(name, i+1, stalls))
 				}
+
 				w := start(t, watch.Options{Pack: pack, Window: 5 * time.Minute, Every: 30 * time.Second}, sources...)
 				defer w.end()
 				time.Sleep(145 * time.Second)
+
 				_, text := w.get("/metrics")
 				for _, name := range order {
 					stalled := 0
@@ -51,6 +53,7 @@ func TestServersAreWatchedSeparately(t *testing.T) {
 						t.Errorf("no %s in\n%s", want, text)
 					}
 				}
+
 				if !strings.Contains(text, `plimsoll_finding_active{kind="symptom",rule="mongodb/slow-writes",server="mongodb://sick:27017",severity="critical",subject="MongoDB writes"} 1`) {
 					t.Errorf("the finding does not name the server:\n%s", text)
 				}
@@ -60,18 +63,22 @@ func TestServersAreWatchedSeparately(t *testing.T) {
 				for _, m := range w.changes.said(t, "the stall is over") {
 					lasted[m["server"]] = m["lasted"]
 				}
+
 				want := map[any]any{"mongodb://sick:27017": "30.0 s"}
 				if slices.Contains(order, "other") {
 					want["mongodb://other:27017"] = "20.0 s"
 				}
+
 				if fmt.Sprint(lasted) != fmt.Sprint(want) {
 					t.Errorf("stalls over: %v, want %v", lasted, want)
 				}
+
 				for _, m := range w.changes.all(t) {
 					if m["server"] == "mongodb://calm:27017" {
 						t.Errorf("of the calm server: %v", m)
 					}
 				}
+
 				r := w.Report()
 				if r.Server == nil || r.Server.Host != "sick" || len(r.Others) != len(order)-1 || r.StalledS() != 30 {
 					t.Errorf("the report is of %+v with %d others, %v s stalled", r.Server, len(r.Others), r.StalledS())

@@ -44,17 +44,20 @@ func get(t *testing.T, url, host string) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	req.Host = host
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return resp, string(text)
 }
 
@@ -84,6 +87,7 @@ func TestStuckClientHoldsNobody(t *testing.T) {
 			defer close(done)
 			h.ServeHTTP(s, httptest.NewRequest(http.MethodGet, path, nil))
 		}()
+
 		<-s.asked
 		for _, other := range served {
 			answered := make(chan int, 1)
@@ -92,6 +96,7 @@ func TestStuckClientHoldsNobody(t *testing.T) {
 				h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, other, nil))
 				answered <- rec.Code
 			}()
+
 			select {
 			case code := <-answered:
 				if code != http.StatusOK {
@@ -101,6 +106,7 @@ func TestStuckClientHoldsNobody(t *testing.T) {
 				t.Fatalf("%s is not answered while a client does not read %s", other, path)
 			}
 		}
+
 		close(s.free)
 		<-done
 	}
@@ -130,16 +136,20 @@ func TestSlowReaders(t *testing.T) {
 		begun.Add(1)
 		h.ServeHTTP(rw, req)
 	}))
+
 	const more, times = watch.ConnectionsMax + 20, 10_000 // of 10 kB and more: no buffer holds them
 	stall(t, address, "/api/report", times)
+
 	for range more {
 		stall(t, address, "/", times)
 	}
+
 	for _, path := range served {
 		if resp, _ := get(t, "http://"+address+path, ""); resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: status %d", path, resp.StatusCode)
 		}
 	}
+
 	if n := begun.Load(); n >= more*times {
 		t.Errorf("%d answers were sent: no client was slow", n)
 	}
@@ -157,6 +167,7 @@ func TestAnswerHasDeadline(t *testing.T) {
 			}
 		}
 	}))
+
 	stall(t, address, "/", 1)
 	select {
 	case err := <-ended:
@@ -180,6 +191,7 @@ func TestSourcesOfOneName(t *testing.T) {
 		for range 12 {
 			inputs = append(inputs, watch.Input{Source: called(name)})
 		}
+
 		// the name that another one would get
 		inputs = append(inputs, watch.Input{Source: called(name + "#2")})
 		w := watch.New(inputs, watch.Options{Pack: pack})
@@ -187,10 +199,12 @@ func TestSourcesOfOneName(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%.20s: %v", name, err)
 		}
+
 		for _, f := range families {
 			if f.GetName() != "plimsoll_source_up" {
 				continue
 			}
+
 			seen := map[string]bool{}
 			for _, m := range f.GetMetric() {
 				v := m.GetLabel()[0].GetValue()
@@ -198,6 +212,7 @@ func TestSourcesOfOneName(t *testing.T) {
 					t.Errorf("a label of %d bytes", len(v))
 				}
 			}
+
 			if len(seen) != 13 {
 				t.Errorf("%.20s: %d sources, want 13: %v", name, len(seen), fmt.Sprint(seen))
 			}
@@ -215,13 +230,16 @@ func TestStuckConnectionGivesWay(t *testing.T) {
 		t.Cleanup(func() { a.Close(); b.Close() })
 		ours, theirs = append(ours, a), append(theirs, b)
 	}
+
 	changed(ours[0], http.StateNew)
 	changed(ours[1], http.StateNew)
 	changed(ours[0], http.StateActive)
 	changed(ours[2], http.StateNew)
+
 	if _, err := theirs[1].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the connection that was stuck: %v, want it closed", err)
 	}
+
 	for _, i := range []int{0, 2} {
 		go func() { _, _ = ours[i].Write([]byte{1}) }()
 		if _, err := theirs[i].Read(make([]byte, 1)); err != nil {

@@ -67,14 +67,18 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 	stall, grid := c.Stall, c.Grid
 	now := grid.Time(grid.N - 1)
 	s.present(stall, grid)
+
 	if s.untold > 0 && now.Sub(s.spanFrom) >= toldSpan {
 		out = append(out, stallEvent{more: true, untold: s.untold, state: s.state})
 	}
+
 	if now.Sub(s.spanFrom) >= toldSpan {
 		s.spanFrom, s.begun, s.untold = now, 0, 0
 	}
+
 	cells := func(span time.Duration) int { return int(span / grid.Step()) }
 	first, last := newest(stall.Cells, max(1, cells(endSpan)))
+
 	recent := countFrom(stall.Cells, grid.N-max(1, cells(beginSpan)))
 	switch {
 	case !s.state.Going && recent >= max(1, cells(beginLeast)) && grid.Start(first).After(s.last):
@@ -96,9 +100,11 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 			out = append(out, stallEvent{ended: true, state: s.state, lasted: lasted, worst: s.worst})
 		}
 	}
+
 	if s.state.Going {
 		s.worst = max(s.worst, s.state.Highest)
 	}
+
 	return out
 }
 
@@ -109,6 +115,7 @@ func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 	st.Subject, st.Threshold = stall.Subject, stall.Threshold
 	st.Latency, st.Highest, st.Usual, st.Rate = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	var waited, ops float64
+
 	known := false
 	for k := from; k < grid.N; k++ {
 		if k >= len(stall.Ops) || math.IsNaN(stall.Ops[k]) {
@@ -123,13 +130,16 @@ func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 			}
 		}
 	}
+
 	if !known {
 		return
 	}
+
 	st.Rate = ops / float64(grid.N-from)
 	if st.Highest >= 0 && ops > 0 {
 		st.Latency = waited / ops
 	}
+
 	if stall.Latency != nil {
 		st.Usual = timeline.Quantile(stall.Latency, 0.5)
 	}

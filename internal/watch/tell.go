@@ -22,11 +22,13 @@ func (w *Watch) tell(ctx context.Context, c Change) {
 		slog.String("severity", string(f.Severity)), slog.String("kind", string(f.Kind)),
 		slog.Time("since", c.Since.In(w.zone())),
 	}
+
 	attrs = append(attrs, ofServer(c.Server)...)
 	level := levels[f.Severity]
 	if f.Kind == diagnose.Refutation {
 		level = slog.LevelInfo
 	}
+
 	switch c.Event {
 	case Ended, Cleared:
 		level = slog.LevelInfo
@@ -34,12 +36,14 @@ func (w *Watch) tell(ctx context.Context, c Change) {
 	case Worse, Better:
 		attrs = append(attrs, slog.String("was", string(c.Before)))
 	}
+
 	if c.Event != Ended && c.Event != Cleared {
 		attrs = append(attrs, slog.Float64("share", f.Weight), slog.String("summary", f.Summary))
 		if len(f.Fixes) > 0 {
 			attrs = append(attrs, slog.String("fix", f.Fixes[0].Summary))
 		}
 	}
+
 	w.opt.Changes.LogAttrs(ctx, level, f.Title, attrs...)
 }
 
@@ -53,7 +57,8 @@ func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
 			slog.String("stalled_in_all", units.Seconds(e.state.Stalled)))
 		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients stalled repeatedly", attrs...)
 	case e.ended:
-		attrs = append(attrs, slog.Time("since", e.state.Since.In(w.zone())), slog.String("lasted", units.Seconds(e.lasted.Seconds())))
+		attrs = append(attrs, slog.Time("since", e.state.Since.In(w.zone())),
+			slog.String("lasted", units.Seconds(e.lasted.Seconds())))
 		if e.worst > 0 {
 			attrs = append(attrs, slog.String("worst", units.Seconds(e.worst)))
 		}
@@ -63,12 +68,15 @@ func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
 		if e.state.Highest >= 0 {
 			attrs = append(attrs, slog.String("latency", units.Seconds(e.state.Highest)))
 		}
+
 		if e.state.Usual >= 0 {
 			attrs = append(attrs, slog.String("usual", units.Seconds(e.state.Usual)))
 		}
+
 		if e.state.Rate >= 0 {
 			attrs = append(attrs, slog.String("completing", units.Number(e.state.Rate)+"/s"))
 		}
+
 		for _, s := range states {
 			if s.Finding.Kind == diagnose.Cause && s.Finding.Severity != diagnose.Info {
 				attrs = append(attrs, slog.String("known_cause", s.Finding.Title+" ("+s.Finding.Subject+")"))
@@ -78,6 +86,7 @@ func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
 				break
 			}
 		}
+
 		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients are stalled", attrs...)
 	}
 }

@@ -72,20 +72,25 @@ func NewTracing(opt TracingOptions, out recording.Writer) *Tracing {
 	if opt.Tracer == nil {
 		return nil
 	}
+
 	if opt.For <= 0 {
 		opt.For = TraceForDefault
 	}
+
 	if opt.PerHour <= 0 {
 		opt.PerHour = TracePerHourDefault
 	}
+
 	if opt.Report == nil {
 		opt.Report = func(slog.Level, string, error) {}
 	}
+
 	t := &Tracing{opt: opt, out: out}
 	if err := opt.Tracer.Available(); err != nil {
 		t.off = true
 		opt.Report(slog.LevelWarn, "no trace can run here; everything else works", err)
 	}
+
 	return t
 }
 
@@ -95,16 +100,19 @@ func (t *Tracing) Observe(ctx context.Context, c *rules.Case) {
 	if t == nil || c.Grid.N == 0 || ctx.Err() != nil {
 		return
 	}
+
 	since, going := stalling(c)
 	if !going {
 		return
 	}
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lasts := min(t.opt.For, t.opt.PerHour-t.inLastHour(time.Now()))
 	if t.off || t.active || !since.After(t.traced) || lasts < min(traceLeast, t.opt.For) {
 		return
 	}
+
 	t.traced, t.active, t.began = since, true, time.Now()
 	t.runs++
 	programs := programsOf(c)
@@ -149,15 +157,18 @@ func (t *Tracing) run(ctx context.Context, programs []string, lasts time.Duratio
 	began := time.Now()
 	batch, err := t.opt.Tracer.Trace(ctx, programs, lasts)
 	took := time.Since(began)
+
 	if err == nil {
 		err = t.keep(ctx, batch)
 	}
+
 	t.mu.Lock()
 	t.active = false
 	t.total += took
 	t.spent = append(t.spent, spent{began, took})
 	t.fresh = t.fresh || err == nil
 	t.mu.Unlock()
+
 	if err != nil && ctx.Err() == nil {
 		t.opt.Report(slog.LevelWarn, "the trace failed; everything else goes on", err)
 	}

@@ -36,21 +36,25 @@ func (f *tracer) Trace(ctx context.Context, programs []string, lasts time.Durati
 	f.began, f.programs = append(f.began, from), programs
 	f.open++
 	f.mu.Unlock()
+
 	select {
 	case <-ctx.Done():
 	case <-time.After(lasts):
 	}
+
 	f.mu.Lock()
 	f.open--
 	f.lasted = append(f.lasted, time.Since(from))
 	f.mu.Unlock()
 	b := &recording.Batch{}
+
 	waited, slower := recording.Column{Labels: labels.FromStrings("__name__", "plimsoll_trace_wait_seconds_total", "program", "mongod", "wait", "sync", "stage", "device_queue", "behind", "dd", "why", "fsync")},
 		recording.Column{Labels: labels.FromStrings("__name__", "plimsoll_trace_slower_than_seconds", "target", "mongod")}
 	for s := range int(time.Since(from).Seconds()) + 1 {
 		b.TimesMs = append(b.TimesMs, from.Add(time.Duration(s)*time.Second).UnixMilli())
 		waited.Values, slower.Values = append(waited.Values, float64(s)), append(slower.Values, 0.02)
 	}
+
 	b.Columns = []recording.Column{waited, slower}
 	return b, nil
 }
@@ -71,34 +75,42 @@ func TestStallIsTraced(t *testing.T) {
 		w := start(t, watch.Options{Pack: pack, Push: ring, Tracing: watch.TracingOptions{Tracer: fake}}, src)
 		begin := time.Now()
 		time.Sleep(119 * time.Second)
+
 		if began, _, _ := fake.seen(); len(began) > 0 {
 			t.Fatalf("traced before any stall: %v", began)
 		}
+
 		time.Sleep(20 * time.Second)
 		if _, text := w.get("/metrics"); !strings.Contains(text, "plimsoll_trace_active 1") {
 			t.Errorf("in the stall: %s", text)
 		}
+
 		time.Sleep(60 * time.Second)
 		began, lasted, _ := fake.seen()
 		if len(began) != 1 || len(lasted) != 1 || lasted[0] != 30*time.Second || began[0].Sub(begin) > 130*time.Second || !slices.Contains(fake.programs, "mongod") {
 			t.Fatalf("in a stall of 80 s that began after 120 s: traces %v, %v of %v", began, lasted, fake.programs)
 		}
+
 		if status, text := w.get("/metrics"); status != http.StatusOK || !strings.Contains(text, "plimsoll_trace_active 0") || !strings.Contains(text, "plimsoll_traces_total 1") ||
 			!strings.Contains(text, "plimsoll_trace_seconds_total 30") || !strings.Contains(text, `plimsoll_finding{kind="cause",rule="host/another-program"`) {
 			t.Errorf("after the trace: %d %s", status, text)
 		}
+
 		if r := w.Report(); !strings.Contains(r.Verdict, "Explained by measurement, what slow calls of mongod waited: 100 % behind what dd's sync wrote.") {
 			t.Errorf("verdict %q", r.Verdict)
 		}
+
 		time.Sleep(210 * time.Second) // in the second stall, 9 s or so after it began
 		if _, _, open := fake.seen(); open != 1 {
 			t.Errorf("%d traces run in the second stall", open)
 		}
+
 		w.end()
 		began, lasted, open := fake.seen()
 		if open != 0 || len(began) != 2 || len(lasted) != 2 || lasted[1] >= 30*time.Second {
 			t.Errorf("after the end: %d run; they lasted %v", open, lasted)
 		}
+
 		if kept, err := ring.Samples(t.Context(), "plimsoll_trace_wait_seconds_total", begin, time.Now()); err != nil || len(kept) != 1 {
 			t.Errorf("kept: %v, %v", kept, err)
 		}

@@ -57,6 +57,7 @@ func childWatch(args []string, dir string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	defer watch.OneCore()()
+
 	var inputs []watch.Input
 	for _, arg := range args {
 		in, err := sources.For(engines.All().Sources()).Open(ctx, arg, sources.OpenOptions{})
@@ -65,10 +66,12 @@ func childWatch(args []string, dir string) error {
 		}
 		inputs = append(inputs, watch.Input{Source: in.Source, Options: source.Options{Period: time.Second}})
 	}
+
 	ring, err := recording.Create(dir, recording.DiskOptions{Keep: 24 * time.Hour, KeepBytes: 2 << 30})
 	if err != nil {
 		return err
 	}
+
 	return errors.Join(watch.New(inputs, watch.Options{Pack: pack, Ring: ring}).Run(ctx), ring.Close())
 }
 
@@ -82,29 +85,36 @@ func BenchmarkUnmoved(b *testing.B) {
 	if err != nil {
 		b.Skip("pgbench is not installed")
 	}
+
 	// a folder that other users may enter, unlike b.TempDir
 	dir, err := os.MkdirTemp("", "plimsoll-watch-")
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	defer os.RemoveAll(dir)
 	if err := os.Chmod(dir, 0o755); err != nil {
 		b.Fatal(err)
 	}
+
 	server, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{Conf: "max_connections = 30\n"})
 	if errors.Is(err, postgrestest.ErrMissing) {
 		b.Skip(err)
 	}
+
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	defer func() {
 		if err := server.Stop(); err != nil {
 			b.Error(err)
 		}
 	}()
+
 	dsn := server.Address("postgres:"+postgrestest.Password, "postgres")
 	run(b, dir, pgbench, "--initialize", "--quiet", "--scale=5", dsn)
+
 	for b.Loop() {
 		p50, p99 := map[bool][]float64{}, map[bool][]float64{}
 		for i := range 2 * *pairs {
@@ -119,6 +129,7 @@ func BenchmarkUnmoved(b *testing.B) {
 			p99[watching] = append(p99[watching], quantile(ms, 0.99))
 			b.Logf("leg %2d, watched %-5v: %6d transactions, p50 %.2f ms, p99 %.2f ms", i, watching, len(ms), quantile(ms, 0.50), quantile(ms, 0.99))
 		}
+
 		b.ReportMetric(quantile(p50[false], 0.5), "p50-ms-alone")
 		b.ReportMetric(quantile(p50[true], 0.5), "p50-ms-watched")
 		b.ReportMetric(quantile(p99[false], 0.5), "p99-ms-alone")
@@ -133,9 +144,11 @@ func startWatch(b *testing.B, dsn, ring string) (end func()) {
 	cmd := exec.CommandContext(b.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), envChild+"=host "+dsn, envRing+"="+ring)
 	cmd.Stderr = os.Stderr
+
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
+
 	return func() {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			b.Fatal(err)
@@ -154,15 +167,18 @@ func pgbenchLeg(b *testing.B, dir, pgbench, dsn string) (ms []float64) {
 	b.Helper()
 	log := filepath.Join(dir, "leg")
 	run(b, dir, pgbench, "--client=4", "--rate="+strconv.Itoa(*rate), "--time="+strconv.Itoa(int(max(1, leg.Seconds()))), "--no-vacuum", "--log", "--log-prefix="+log, dsn)
+
 	files, err := filepath.Glob(log + ".*")
 	if err != nil || len(files) == 0 {
 		b.Fatalf("pgbench left no log: %v", err)
 	}
+
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			// client, transaction, microseconds, script, time, and the lag behind the schedule,
 			// which is part of the latency.
@@ -172,11 +188,13 @@ func pgbenchLeg(b *testing.B, dir, pgbench, dsn string) (ms []float64) {
 				}
 			}
 		}
+
 		f.Close()
 		if err := os.Remove(name); err != nil {
 			b.Fatal(err)
 		}
 	}
+
 	return ms
 }
 

@@ -171,32 +171,40 @@ func New(inputs []Input, opt Options) *Watch {
 	if opt.Window <= 0 {
 		opt.Window = WindowDefault
 	}
+
 	if opt.Every <= 0 {
 		opt.Every = EveryDefault
 	}
+
 	if opt.CPU == nil {
 		opt.CPU = processCPU()
 	}
+
 	nowhere := slog.New(slog.DiscardHandler)
 	if opt.Changes == nil {
 		opt.Changes = nowhere
 	}
+
 	if opt.Log == nil {
 		opt.Log = nowhere
 	}
+
 	w := &Watch{opt: opt}
 	var outs []*queue
 	if opt.Ring != nil {
 		w.ring = newQueue(opt.Ring, ringWords, opt.Log)
 		outs = append(outs, w.ring)
 	}
+
 	if opt.Push != nil {
 		w.push = newQueue(opt.Push, pushWords, opt.Log)
 		outs = append(outs, w.push)
 	}
+
 	for _, in := range inputs {
 		w.feeds = append(w.feeds, newFeed(in, outs, opt.Pack, opt.Log))
 	}
+
 	if opt.Tracing.Tracer != nil {
 		w.traces = newFeed(Input{Source: tracedSource{}}, outs, opt.Pack, opt.Log)
 		opt.Tracing.Report = func(level slog.Level, message string, err error) {
@@ -208,6 +216,7 @@ func New(inputs []Input, opt Options) *Watch {
 		}
 		w.tracing = NewTracing(opt.Tracing, w.traces)
 	}
+
 	return w
 }
 
@@ -217,22 +226,27 @@ func (w *Watch) Run(ctx context.Context) error {
 	w.mu.Lock()
 	w.state.began = time.Now()
 	w.mu.Unlock()
+
 	var reading sync.WaitGroup
 	for _, f := range w.feeds {
 		reading.Go(func() { f.run(ctx) })
 	}
+
 	if w.ring != nil {
 		reading.Go(func() { w.measureRing(ctx) })
 		reading.Go(func() { w.readMarks(ctx) })
 	}
+
 	w.loop(ctx)
 	reading.Wait()
 	w.tracing.Wait()
+
 	for _, q := range []*queue{w.ring, w.push} {
 		if q != nil {
 			q.close()
 		}
 	}
+
 	return nil
 }
 
@@ -246,6 +260,7 @@ type schedule struct {
 func (w *Watch) loop(ctx context.Context) {
 	begin := time.Now()
 	s := schedule{diagnosis: begin.Add(min(w.opt.Every, EveryDefault))}
+
 	pause := feltEvery
 	for sleep(ctx, pause) {
 		now := time.Now()
@@ -280,16 +295,20 @@ func (w *Watch) readers() (in []recording.Reader, from, to time.Time) {
 			to = last
 		}
 	}
+
 	if to.IsZero() {
 		return nil, to, to
 	}
+
 	from = to.Add(-w.opt.Window)
 	for _, f := range w.feeds {
 		in = append(in, f.move(from))
 	}
+
 	if w.traces != nil && w.traces.last().After(from) {
 		in = append(in, w.traces.move(from))
 	}
+
 	return in, from, to
 }
 
@@ -300,14 +319,17 @@ func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
 	if in == nil {
 		return nil, diagnose.ErrNothing
 	}
+
 	if err := w.check(ctx, in); err != nil {
 		return nil, err
 	}
+
 	opt := diagnose.Options{Pack: w.opt.Pack}
 	parts, err := diagnose.Servers(ctx, in, opt)
 	if err != nil {
 		return nil, err
 	}
+
 	if len(parts) > 0 {
 		shown := parts[0]
 		if r := w.Report(); r != nil && r.Server != nil {
@@ -317,6 +339,7 @@ func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
 		}
 		in = shown.Readers
 	}
+
 	opt.From, opt.To = from, to
 	return diagnose.Lay(ctx, in, opt)
 }
@@ -326,6 +349,7 @@ func (w *Watch) check(ctx context.Context, in []recording.Reader) error {
 	if w.opt.Check == nil || slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.last().IsZero() }) {
 		return nil
 	}
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.checked {
@@ -336,6 +360,7 @@ func (w *Watch) check(ctx context.Context, in []recording.Reader) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // it was not finished
 	}
+
 	if w.checked, w.unfit = true, err; err != nil {
 		next := ""
 		if h, ok := err.(interface{ Hint() string }); ok {
@@ -343,6 +368,7 @@ func (w *Watch) check(ctx context.Context, in []recording.Reader) error {
 		}
 		w.opt.Log.Error("An option fits none of the sources", "error", err, "hint", next)
 	}
+
 	return w.unfit
 }
 
@@ -355,17 +381,23 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	w.mu.Lock()
 	same := to.Equal(w.state.at)
 	w.mu.Unlock()
+
 	if same {
 		return 0, nil // no sample since
 	}
+
 	_ = w.check(ctx, in) // it is logged, and the rest is diagnosed as it is
 	began := w.opt.CPU()
 	err = w.divide(ctx, in)
 	var r *diagnose.Report
 	var changes []Change
+
 	if err == nil {
-		r, changes, err = w.judge(ctx, diagnose.Options{Pack: w.opt.Pack, From: from, To: to, Slots: detailSlots, Marks: w.Marks(), Known: w.opt.Known})
+		r, changes, err = w.judge(ctx,
+			diagnose.Options{Pack: w.opt.Pack, From: from, To: to, Slots: detailSlots, Marks: w.Marks(),
+				Known: w.opt.Known})
 	}
+
 	took = w.opt.CPU() - began
 	if err != nil {
 		w.mu.Lock()
@@ -373,6 +405,7 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 		w.mu.Unlock()
 		return took, err
 	}
+
 	w.mu.Lock()
 	s := &w.state
 	s.report, s.at = r, to
@@ -380,9 +413,11 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	s.diagnoses++
 	s.states = w.tracked()
 	w.mu.Unlock()
+
 	for _, c := range changes {
 		w.tell(ctx, c)
 	}
+
 	return took, nil
 }
 

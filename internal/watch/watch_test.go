@@ -53,15 +53,18 @@ func (s *stalling) Sample(_ context.Context, at time.Time) ([]recording.Batch, e
 	if s.stalls != nil && s.stalls(s.second) {
 		ops, latency, busy, writes = 200, 1, 1, 3000
 	}
+
 	s.ops += ops
 	s.took += ops * latency * 1e6
 	s.busy += busy
 	s.writes += writes
+
 	if s.fails != nil {
 		if err := s.fails(s.second); err != nil {
 			return nil, err
 		}
 	}
+
 	b := recording.Batch{TimesMs: []int64{at.UnixMilli()}}
 	add := func(v float64, name string, kv ...string) {
 		b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(append([]string{"__name__", name}, kv...)...), Values: []float64{v}})
@@ -76,6 +79,7 @@ func (s *stalling) Sample(_ context.Context, at time.Time) ([]recording.Batch, e
 	add(s.writes*0.005, "node_disk_io_time_weighted_seconds_total", "device", "nvme1n1")
 	add(1e9+s.writes, "mongodb_ss_wt_block_manager_bytes_written")
 	add(float64(s.second), "not_read_by_any_rule")
+
 	return []recording.Batch{b}, nil
 }
 
@@ -129,10 +133,12 @@ func start(t *testing.T, opt watch.Options, sources ...source.Source) *watched {
 	opt.Changes = slog.New(slog.NewJSONHandler(w.changes, nil))
 	opt.Log = slog.New(slog.NewJSONHandler(w.log, nil))
 	opt.CPU = func() time.Duration { return 0 } // the cost of a test must not bound it
+
 	var inputs []watch.Input
 	for _, s := range sources {
 		inputs = append(inputs, watch.Input{Source: s, Options: source.Options{Period: time.Second}})
 	}
+
 	w.Watch = watch.New(inputs, opt)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -143,6 +149,7 @@ func start(t *testing.T, opt watch.Options, sources ...source.Source) *watched {
 			t.Error(err)
 		}
 	}
+
 	return w
 }
 
@@ -163,27 +170,33 @@ func TestStallIsReported(t *testing.T) {
 		defer w.end()
 		began := time.Now()
 		time.Sleep(120*time.Second - time.Millisecond)
+
 		if all := w.changes.all(t); len(all) != 0 {
 			t.Errorf("before any stall: %v", all)
 		}
+
 		time.Sleep(6 * time.Second)
 		stalls := w.changes.said(t, "clients are stalled")
 		if len(stalls) != 1 || stalls[0]["subject"] != "MongoDB writes" || stalls[0]["latency"] != "1.00 s" || stalls[0]["usual"] != "2.00 ms" {
 			t.Fatalf("six seconds into the stall: %v", w.changes.all(t))
 		}
+
 		if since, err := time.Parse(time.RFC3339Nano, stalls[0]["since"].(string)); err != nil || since.Sub(began).Round(10*time.Second) != 120*time.Second {
 			t.Errorf("since %v, %s after the beginning", stalls[0]["since"], since.Sub(began))
 		}
+
 		// The stall continues; the pack judged it soon after it began.
 		time.Sleep(10 * time.Second)
 		if status, text := w.get("/metrics"); status != http.StatusOK || !strings.Contains(text, `plimsoll_stall_in_progress{subject="MongoDB writes"} 1`) ||
 			!strings.Contains(text, `plimsoll_finding{kind="symptom",rule="mongodb/slow-writes"`) {
 			t.Errorf("status %d, metrics:\n%s", status, text)
 		}
+
 		time.Sleep(40 * time.Second)
 		if over := w.changes.said(t, "the stall is over"); len(over) != 1 || over[0]["lasted"] != "30.0 s" || over[0]["worst"] != "1.00 s" {
 			t.Errorf("after the stall: %v", w.changes.all(t))
 		}
+
 		time.Sleep(4 * time.Minute) // until it has left the window
 		found, ended := 0, 0
 		for _, m := range w.changes.all(t) {
@@ -194,9 +207,11 @@ func TestStallIsReported(t *testing.T) {
 				ended++
 			}
 		}
+
 		if found == 0 || ended != found {
 			t.Errorf("%d findings began, %d ended: %v", found, ended, w.changes.all(t))
 		}
+
 		if _, text := w.get("/metrics"); strings.Contains(text, "plimsoll_finding{") || !strings.Contains(text, `plimsoll_stalls_total 1`) {
 			t.Errorf("after all is over:\n%s", text)
 		}
@@ -222,17 +237,21 @@ func TestClearsWhenOver(t *testing.T) {
 			}
 			return active, all
 		}
+
 		time.Sleep(145 * time.Second)
 		if active, all := critical(); active == 0 || active != all {
 			t.Errorf("in the stall %d of %d critical findings are active: %v", active, all, w.changes.all(t))
 		}
+
 		time.Sleep(125 * time.Second)
 		if active, all := critical(); active != 0 || all == 0 {
 			t.Errorf("two minutes after the stall %d of %d critical findings are active", active, all)
 		}
+
 		if _, text := w.get("/"); !strings.Contains(text, "what follows was earlier") {
 			t.Error("the page does not say that it is over")
 		}
+
 		found, cleared := 0, 0
 		for _, m := range w.changes.all(t) {
 			switch {
@@ -243,6 +262,7 @@ func TestClearsWhenOver(t *testing.T) {
 				cleared++
 			}
 		}
+
 		if found == 0 || cleared != found {
 			t.Errorf("%d critical findings began, %d cleared: %v", found, cleared, w.changes.all(t))
 		}
@@ -259,12 +279,14 @@ func TestRecurringStallsStayActive(t *testing.T) {
 			_, text := w.get("/metrics")
 			return strings.Contains(text, `plimsoll_finding_active{kind="symptom",rule="mongodb/slow-writes",severity="critical",subject="MongoDB writes"} 1`)
 		}
+
 		time.Sleep(400 * time.Second)
 		for range 5 {
 			if time.Sleep(31 * time.Second); !active() {
 				t.Error("between two stalls nothing is active")
 			}
 		}
+
 		if time.Sleep(190 * time.Second); active() {
 			t.Error("three minutes after the last stall it is active still")
 		}
@@ -291,26 +313,32 @@ func TestPages(t *testing.T) {
 		w := start(t, watch.Options{Pack: pack}, newStalling(func(second int) bool { return second > 30 && second < 50 }))
 		defer w.end()
 		synctest.Wait()
+
 		for path, want := range map[string]int{"/-/healthy": 200, "/-/ready": 503, "/": 503, "/api/report": 503, "/metrics": 200, "/debug/pprof/": 404, "/other": 404} {
 			if status, _ := w.get(path); status != want {
 				t.Errorf("%s: status %d before the first diagnosis, want %d", path, status, want)
 			}
 		}
+
 		if _, text := w.get("/api/report"); !json.Valid([]byte(text)) {
 			t.Errorf("no JSON: %s", text)
 		}
+
 		time.Sleep(90 * time.Second)
 		status, text := w.get("/api/report")
 		var r diagnose.Report
 		if err := json.Unmarshal([]byte(text), &r); err != nil || status != 200 || r.Version != diagnose.Version || r.Stalls.Seconds < 10 {
 			t.Errorf("status %d, error %v, report %+v", status, err, r.Stalls)
 		}
+
 		if status, text := w.get("/"); status != 200 || !strings.Contains(text, "<html") || !strings.Contains(text, r.Stalls.Signal) {
 			t.Errorf("page: status %d, %d bytes", status, len(text))
 		}
+
 		if status, _ := w.get("/-/ready"); status != 200 {
 			t.Errorf("ready: status %d", status)
 		}
+
 		rec := httptest.NewRecorder()
 		w.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/api/report", nil))
 		if rec.Code != http.StatusMethodNotAllowed {
@@ -326,15 +354,18 @@ func TestMetricsLint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w := start(t, watch.Options{Pack: pack, Ring: ring}, newStalling(func(second int) bool { return second > 30 }), newStalling(nil))
 		time.Sleep(100 * time.Second)
 		problems, err := testutil.GatherAndLint(w.Registry())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, p := range problems {
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
+
 		w.end()
 		if err := ring.Close(); err != nil {
 			t.Error(err)
@@ -353,17 +384,21 @@ func TestSourceGoesAndComesBack(t *testing.T) {
 			}
 			return nil
 		}
+
 		w := start(t, watch.Options{Pack: pack}, src)
 		defer w.end()
 		time.Sleep(115 * time.Second)
+
 		if _, text := w.get("/metrics"); !strings.Contains(text, `plimsoll_source_up{source="mongodb://db:27017"} 0`) {
 			t.Errorf("15 s without samples, metrics:\n%s", text)
 		}
+
 		time.Sleep(3 * time.Minute)
 		gone, back := w.log.said(t, "the source delivers no samples; still trying"), w.log.said(t, "the source delivers samples again")
 		if len(gone) != 1 || len(back) != 1 {
 			t.Errorf("log: %v", w.log.all(t))
 		}
+
 		r := w.Report()
 		if r == nil || r.Stalls.Of < 200 || !slices.ContainsFunc(r.Findings, func(f diagnose.Finding) bool { return f.Rule == "evidence/gap" }) {
 			t.Errorf("the gap is not in the diagnosis: %+v", r.Findings)
@@ -383,20 +418,24 @@ func TestCostIsBounded(t *testing.T) {
 			// each step calls this twice
 			CPU: func() time.Duration { used += 500 * time.Millisecond; return used },
 		})
+
 		ctx, cancel := context.WithTimeout(t.Context(), 1000*time.Second)
 		defer cancel()
 		if err := w.Run(ctx); err != nil {
 			t.Error(err)
 		}
+
 		families, err := w.Registry().Gather()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, f := range families {
 			if n := f.GetMetric()[0].GetCounter().GetValue(); f.GetName() == "plimsoll_diagnoses_total" && (n < 9 || n > 11) {
 				t.Errorf("%v diagnoses in 1,000 s", n)
 			}
 		}
+
 		if n := len(log.said(t, "clients are stalled")); n != 1 {
 			t.Errorf("%d stalls were reported", n)
 		}

@@ -54,13 +54,16 @@ func main() {
 
 func run(ctx context.Context, out io.Writer, args []string) error {
 	// A retry by the driver would hide how long a write took.
-	o := options.Client().ApplyURI(args[1]).SetRetryWrites(false).SetMaxPoolSize(connections + 2).SetServerSelectionTimeout(time.Second)
+	o := options.Client().ApplyURI(args[1]).SetRetryWrites(false).SetMaxPoolSize(
+		connections + 2).SetServerSelectionTimeout(time.Second)
 	c, err := mongo.Connect(o)
 	if err != nil {
 		return err
 	}
+
 	defer func() { _ = c.Disconnect(context.WithoutCancel(ctx)) }()
 	journaled := true
+
 	of := c.Database("rollout").Collection("documents", options.Collection().
 		SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journaled}))
 	switch args[0] {
@@ -81,10 +84,14 @@ func fill(ctx context.Context, c *mongo.Client, of *mongo.Collection, uri string
 	if err != nil {
 		return err
 	}
-	set := bson.D{{Key: "_id", Value: "rollout"}, {Key: "members", Value: bson.A{bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: at.Host}}}}}
-	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "replSetInitiate", Value: set}}).Err(); err != nil {
+
+	set := bson.D{{Key: "_id", Value: "rollout"},
+		{Key: "members", Value: bson.A{bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: at.Host}}}}}
+	if err := c.Database("admin").RunCommand(ctx,
+		bson.D{{Key: "replSetInitiate", Value: set}}).Err(); err != nil {
 		return err
 	}
+
 	for {
 		var who struct {
 			Primary bool `bson:"isWritablePrimary"`
@@ -99,21 +106,26 @@ func fill(ctx context.Context, c *mongo.Client, of *mongo.Collection, uri string
 			return ctx.Err()
 		}
 	}
+
 	group, inside := errgroup.WithContext(ctx)
 	group.SetLimit(4)
+
 	for from := 0; from < documents; from += batch {
 		group.Go(func() error {
 			many := make([]any, batch)
 			for i := range many {
-				many[i] = bson.D{{Key: "_id", Value: from + i}, {Key: "n", Value: int64(0)}, {Key: "text", Value: noise()}}
+				many[i] = bson.D{{Key: "_id", Value: from + i}, {Key: "n", Value: int64(0)},
+					{Key: "text", Value: noise()}}
 			}
 			_, err := of.InsertMany(inside, many)
 			return err
 		})
 	}
+
 	if err := group.Wait(); err != nil {
 		return err
 	}
+
 	return c.Database("admin").RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err()
 }
 
@@ -130,8 +142,10 @@ func write(ctx context.Context, of *mongo.Collection, ledger string) error {
 	if err != nil {
 		return err
 	}
+
 	var mu sync.Mutex
 	var all sync.WaitGroup
+
 	var failed error
 	for conn := range connections {
 		all.Go(func() {
@@ -142,20 +156,24 @@ func write(ctx context.Context, of *mongo.Collection, ledger string) error {
 				if !until(ctx, due) {
 					return
 				}
+
 				key := draw.IntN(documents/connections)*connections + conn
 				if err := update(of, key, n); err != nil {
 					// It is stopped: what was due meanwhile is given up.
 					due = time.Now().Add(100 * time.Millisecond)
 					continue
 				}
+
 				mu.Lock()
 				if _, err := fmt.Fprintln(f, key, n); err != nil {
 					failed = err
 				}
+
 				mu.Unlock()
 			}
 		})
 	}
+
 	all.Wait()
 	return errors.Join(failed, f.Close())
 }
@@ -174,7 +192,8 @@ func until(ctx context.Context, due time.Time) bool {
 
 // update is not given up when the writers are stopped: what the server answers counts.
 func update(of *mongo.Collection, key int, n int64) error {
-	change := bson.D{{Key: "$max", Value: bson.D{{Key: "n", Value: n}}}, {Key: "$set", Value: bson.D{{Key: "text", Value: noise()}}}}
+	change := bson.D{{Key: "$max", Value: bson.D{{Key: "n", Value: n}}},
+		{Key: "$set", Value: bson.D{{Key: "text", Value: noise()}}}}
 	r, err := of.UpdateByID(context.Background(), key, change)
 	if err == nil && r.MatchedCount != 1 {
 		return fmt.Errorf("document %d is gone", key)
@@ -188,6 +207,7 @@ func check(ctx context.Context, out io.Writer, of *mongo.Collection, ledger stri
 	if err != nil {
 		return err
 	}
+
 	defer f.Close()
 	newest, writes := map[int]int64{}, 0
 	for in := bufio.NewReader(f); ; writes++ {
@@ -200,10 +220,12 @@ func check(ctx context.Context, out io.Writer, of *mongo.Collection, ledger stri
 		}
 		newest[key] = max(newest[key], n)
 	}
+
 	found, err := of.Find(ctx, bson.D{}, options.Find().SetProjection(bson.D{{Key: "n", Value: 1}}))
 	if err != nil {
 		return err
 	}
+
 	there := map[int]int64{}
 	for found.Next(ctx) {
 		var d struct {
@@ -215,15 +237,18 @@ func check(ctx context.Context, out io.Writer, of *mongo.Collection, ledger stri
 		}
 		there[d.ID] = d.N
 	}
+
 	lost := 0
 	for key, n := range newest {
 		if there[key] < n {
 			lost++
 		}
 	}
+
 	fmt.Fprintf(out, "%d acknowledged writes to %d documents, %d lost\n", writes, len(newest), lost)
 	if lost > 0 {
 		return errors.New("acknowledged writes are lost")
 	}
+
 	return found.Err()
 }

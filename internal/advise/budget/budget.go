@@ -45,8 +45,10 @@ func Of(sc *scenario.Scenario, k int) []Budget {
 func of(o *catalog.Order, l catalog.Limits, on *catalog.InstanceType) Budget {
 	n := float64(o.Members())
 	own := lower(l.Sustained, l.WriteOnly) // what an engine paces is what it writes
-	b := Budget{IOPS: n * float64(own.IOPS), BytesPerSec: n * float64(own.Throughput), IOPSBy: "volume", BytesBy: "volume"}
+	b := Budget{IOPS: n * float64(own.IOPS), BytesPerSec: n * float64(own.Throughput), IOPSBy: "volume",
+		BytesBy: "volume"}
 	b.BurstIOPS, b.BurstBytesPerSec = b.IOPS, b.BytesPerSec
+
 	if l.Burst != nil {
 		if at := n * float64(l.Burst.At.IOPS); at > b.BurstIOPS {
 			b.BurstIOPS, b.IOPSBy = at, "burst"
@@ -55,15 +57,18 @@ func of(o *catalog.Order, l catalog.Limits, on *catalog.InstanceType) Budget {
 			b.BurstBytesPerSec, b.BytesBy = at, "burst"
 		}
 	}
+
 	if on == nil {
 		return b
 	}
+
 	if share, ok := on.ShareOf(o); ok {
 		least(&b.IOPS, &b.IOPSBy, float64(share.Baseline.IOPS))
 		least(&b.BytesPerSec, &b.BytesBy, float64(share.Baseline.Throughput))
 		least(&b.BurstIOPS, nil, float64(share.Maximum.IOPS))
 		least(&b.BurstBytesPerSec, nil, float64(share.Maximum.Throughput))
 	}
+
 	return b
 }
 
@@ -100,7 +105,8 @@ const (
 // Dirty is how much dirty data the kernel may keep: where it starts to write, and where writers
 // must wait; both 0 if the throughput has no limit.
 func (b *Budget) Dirty() (background, most units.Size) {
-	return units.Size(float64(b.BytesPerSec * backgroundSeconds)), units.Size(float64(b.BytesPerSec * dirtySeconds))
+	return units.Size(float64(b.BytesPerSec * backgroundSeconds)),
+		units.Size(float64(b.BytesPerSec * dirtySeconds))
 }
 
 // Background is the IOPS for work that may wait, checkpoints and cleaning: half of all, so that the

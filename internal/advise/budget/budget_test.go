@@ -31,19 +31,24 @@ func TestLeastOfVolumeMachineAndBurst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all := budget.Of(sc, 1)
 	if len(all) != 2 {
 		t.Fatalf("%d budgets", len(all))
 	}
+
 	data, journal := all[0], all[1]
+
 	// m6i.large: 3,600 IOPS and 81.25 MB/s for ever, 40,000 and 1,250 MB/s for half an hour.
 	if data.IOPS != 3600 || data.IOPSBy != "machine" || data.BytesPerSec != 81.25e6 || data.BytesBy != "machine" || data.BurstIOPS != 16000 {
 		t.Errorf("data: %+v", data)
 	}
+
 	// gp2 of 100 GiB: 300 IOPS, 3,000 with credits.
 	if journal.IOPS != 300 || journal.IOPSBy != "burst" || journal.BurstIOPS != 3000 {
 		t.Errorf("journal: %+v", journal)
 	}
+
 	if background, most := data.Dirty(); background != 8_125_000 || most != 81_250_000 {
 		t.Errorf("dirty bytes: %v, %v", background, most)
 	}

@@ -136,6 +136,7 @@ func Open(name string, engines []engine.With[plan.Profiler]) (*Case, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the casebook: %w", err)
 	}
+
 	for i, e := range entries {
 		bare := strings.TrimLeft(e.Name(), "0123456789-")
 		if name == bare || name == e.Name() || name == fmt.Sprint(i+1) {
@@ -146,6 +147,7 @@ func Open(name string, engines []engine.With[plan.Profiler]) (*Case, error) {
 			return Read(sub, bare, engines)
 		}
 	}
+
 	return nil, fmt.Errorf("no case is called %q: there are %s", name, strings.Join(Names(), ", "))
 }
 
@@ -166,19 +168,24 @@ func Read(folder fs.FS, name string, engines []engine.With[plan.Profiler]) (*Cas
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+
 	if err := yamltree.Check(name+"/case.yaml", text); err != nil {
 		return nil, err
 	}
+
 	c := &Case{Name: name, engines: engines}
 	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("%s/case.yaml: %w", name, err)
 	}
+
 	if c.scenario, err = readBounded(folder, "scenario.yaml"); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("%s/case.yaml: %w", name, err)
 	}
+
 	return c, nil
 }
 
@@ -188,7 +195,8 @@ func readBounded(folder fs.FS, file string) ([]byte, error) {
 		return nil, fmt.Errorf("a case is a folder with case.yaml and scenario.yaml: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1)) // a device's size may be 0, so a size proves nothing
+	// a device's size may be 0, so a size proves nothing
+	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
 	if err == nil && len(text) > fileBytesMax {
 		err = fmt.Errorf("%s: more than the 1 MiB that a case's file may have", file)
 	}
@@ -205,9 +213,11 @@ func (c *Case) check() error {
 			return err
 		}
 	}
+
 	if len(c.Variants) == 0 || len(c.Variants) > variantsMax {
 		return fmt.Errorf("variants: a case has 1 to %d of them", variantsMax)
 	}
+
 	seen := map[string]bool{}
 	for i, v := range c.Variants {
 		if v.Name == "" || seen[v.Name] {
@@ -215,6 +225,7 @@ func (c *Case) check() error {
 		}
 		seen[v.Name] = true
 	}
+
 	var figures []Figure
 	for i, s := range c.Steps {
 		if !slices.Contains(arc, s.Step) {
@@ -222,14 +233,17 @@ func (c *Case) check() error {
 		}
 		figures = append(figures, s.Figures...)
 	}
+
 	for _, k := range c.Corrections {
 		figures = append(figures, k.Figures...)
 	}
+
 	for _, f := range figures {
 		if err := c.checkFigure(f, seen); err != nil {
 			return fmt.Errorf("figure %q: %w", f.Name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -246,14 +260,17 @@ func (c *Case) checkFigure(f Figure, variants map[string]bool) error {
 	case f.Model == "":
 		return nil
 	}
+
 	e, err := parsePlace(f.Model)
 	if err != nil {
 		return err
 	}
+
 	for _, p := range e.places {
 		if p.variant != "" && !variants[p.variant] {
 			return fmt.Errorf("no variant is called %q", p.variant)
 		}
 	}
+
 	return nil
 }

@@ -11,11 +11,13 @@ func TestEveryCaseIsWhole(t *testing.T) {
 	if n := len(Names()); n != 5 {
 		t.Fatalf("%d cases", n)
 	}
+
 	for i, name := range Names() {
 		c, err := Open(name, profilers)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		seen := map[string]bool{}
 		for _, s := range c.Steps {
 			seen[s.Step] = true
@@ -23,18 +25,22 @@ func TestEveryCaseIsWhole(t *testing.T) {
 				t.Errorf("%s: %s says nothing", name, s.Step)
 			}
 		}
+
 		for _, step := range arc {
 			if !seen[step] {
 				t.Errorf("%s lacks its %s", name, step)
 			}
 		}
+
 		if len(c.Assumed) == 0 {
 			t.Errorf("%s assumes nothing: every publication leaves something out", name)
 		}
+
 		if byNumber, err := Open(string(rune('1'+i)), profilers); err != nil || byNumber.Name != name {
 			t.Errorf("case %d is not %s: %v", i+1, name, err)
 		}
 	}
+
 	if _, err := Open("nonesuch", nil); err == nil || !strings.Contains(err.Error(), Names()[0]) {
 		t.Errorf("an unknown case: %v", err)
 	}
@@ -45,6 +51,7 @@ func TestPlaces(t *testing.T) {
 		"":  map[string]any{"a": map[string]any{"b": 3.0}, "list": []any{map[string]any{"name": "data", "iops": 7.0}}, "none": nil},
 		"v": map[string]any{"a": map[string]any{"b": 6.0}},
 	}
+
 	for text, want := range map[string]float64{
 		"a.b": 3, "v:a.b": 6, "v:a.b / a.b": 2, "v:a.b - a.b": 3, "list.data.iops": 7, "list.0.iops": 7, "none": math.NaN(),
 	} {
@@ -57,6 +64,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
+
 	for text, names := range map[string]string{"a.c": "b", "list.wal.iops": "data", "a": "b"} {
 		e, err := parsePlace(text)
 		if err != nil {
@@ -66,6 +74,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+
 	for _, text := range []string{"", "a b", "a..b", ":a", "a / ", "a / b / c"} {
 		if _, err := parsePlace(text); err == nil {
 			t.Errorf("%q is a place", text)
@@ -115,6 +124,7 @@ func TestBadCases(t *testing.T) {
 			t.Errorf("%s\n%v", text, err)
 		}
 	}
+
 	for _, folder := range []fstest.MapFS{
 		{},
 		{"case.yaml": {Data: []byte(good)}},
@@ -142,6 +152,7 @@ func TestHostileCase(t *testing.T) {
 			t.Errorf("%.40q: %v, want %q", name, err, want)
 		}
 	}
+
 	if _, err := Read(fstest.MapFS{}, "mine", nil); err == nil || !strings.HasPrefix(err.Error(), "mine: a case is a folder") {
 		t.Errorf("an empty folder: %v", err)
 	}

@@ -29,41 +29,51 @@ func tried(ctx context.Context, in *scenario.Language, name string) ([]Tried, er
 	if err != nil {
 		return nil, err
 	}
+
 	measured, err := table.ReadMeasured(lab.Files, lab.MeasuredFile)
 	if err != nil {
 		return nil, err
 	}
+
 	of := table.Suite{}
 	for _, a := range suite.Advice {
 		if a.Case == name {
 			of.Advice = append(of.Advice, a)
 		}
 	}
+
 	var rows []table.Row
 	for _, r := range suite.Runs {
 		if !of.Asks(r.Name) {
 			continue
 		}
+
 		sc, err := r.Open(lab.Files, in)
 		if err != nil {
 			return nil, fmt.Errorf("run %s of the lab: %w", r.Name, err)
 		}
+
 		model, err := simulate.Run(ctx, sc, simulate.Options{})
 		if err != nil {
 			return nil, err
 		}
+
 		got, err := measured.Compare(r.Name, sc.Name, model)
 		if errors.Is(err, table.ErrNotMeasured) {
 			continue
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		rows = append(rows, got...)
 	}
+
 	var out []Tried
 	for _, v := range of.Verdicts(rows) {
 		out = append(out, Tried{v.Says, v.Claim, v.Holds, v.Before, v.After})
 	}
+
 	return out, nil
 }

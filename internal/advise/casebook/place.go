@@ -32,6 +32,7 @@ func parsePlace(text string) (expression, error) {
 			break
 		}
 	}
+
 	for _, p := range parts {
 		m := placeText.FindStringSubmatch(strings.TrimSpace(p))
 		if m == nil {
@@ -39,6 +40,7 @@ func parsePlace(text string) (expression, error) {
 		}
 		e.places = append(e.places, place{m[1], strings.Split(m[2], ".")})
 	}
+
 	return e, nil
 }
 
@@ -56,6 +58,7 @@ func (e expression) eval(own string, results map[string]any) (float64, error) {
 		}
 		values = append(values, x)
 	}
+
 	switch e.operator {
 	case "/":
 		if values[1] == 0 {
@@ -65,6 +68,7 @@ func (e expression) eval(own string, results map[string]any) (float64, error) {
 	case "-":
 		return values[0] - values[1], nil
 	}
+
 	return values[0], nil
 }
 
@@ -75,10 +79,12 @@ func dig(doc any, path []string) (float64, error) {
 	for i, key := range path {
 		next, ok := step(at, key)
 		if !ok {
-			return 0, fmt.Errorf("no %s in the result: at %q there are %s", strings.Join(path, "."), strings.Join(path[:i], "."), keys(at))
+			return 0, fmt.Errorf("no %s in the result: at %q there are %s", strings.Join(path, "."),
+				strings.Join(path[:i], "."), keys(at))
 		}
 		at = next
 	}
+
 	switch x := at.(type) {
 	case float64:
 		return x, nil
@@ -90,6 +96,7 @@ func dig(doc any, path []string) (float64, error) {
 	case nil:
 		return math.NaN(), nil
 	}
+
 	return 0, fmt.Errorf("%s is no number: there are %s", strings.Join(path, "."), keys(at))
 }
 
@@ -130,5 +137,6 @@ func keys(at any) string {
 	default:
 		return fmt.Sprintf("a %T", at)
 	}
+
 	return strings.Join(names, ", ")
 }

@@ -44,6 +44,7 @@ func (l *Layout) options(engines []engine.With[plan.Profiler]) (plan.Options, er
 		}
 		opt.Objectives = append(opt.Objectives, b)
 	}
+
 	if l.Size != "" {
 		g, err := plan.ParseGrowth(l.Size, engines)
 		if err != nil {
@@ -51,6 +52,7 @@ func (l *Layout) options(engines []engine.With[plan.Profiler]) (plan.Options, er
 		}
 		opt.Size = g
 	}
+
 	if l.QuerySpan != "" {
 		d, err := units.ParseDuration(l.QuerySpan)
 		if err != nil {
@@ -58,6 +60,7 @@ func (l *Layout) options(engines []engine.With[plan.Profiler]) (plan.Options, er
 		}
 		opt.QuerySpan = d
 	}
+
 	return opt, nil
 }
 
@@ -95,34 +98,41 @@ func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options)
 	if err != nil {
 		return nil, err
 	}
-	return &Planned{p.Objectives, p.Now, p.Chosen, p.Frontier, p.Statements, p.Sizing, p.Searched, p.ErrorBar()}, nil
+	return &Planned{p.Objectives, p.Now, p.Chosen, p.Frontier, p.Statements, p.Sizing, p.Searched,
+		p.ErrorBar()}, nil
 }
 
 // written are the files that lead from one scenario to another, README first; none for a change
 // that only an application can make.
-func (c *Case) written(engines emit.Engines, before, after *scenario.Scenario, sets []string) ([]Written, error) {
+func (c *Case) written(engines emit.Engines, before, after *scenario.Scenario,
+	sets []string) ([]Written, error) {
 	l, err := emit.NewLayout(engines, before, after, c.Name+"/scenario.yaml", sets)
 	if err != nil {
 		return nil, err
 	}
+
 	r, err := emit.Files(l, c.Layout.To, emit.Options{})
 	var input *emit.InputError
 	if errors.As(err, &input) {
 		return []Written{}, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	out := []Written{}
 	for _, f := range r.Files {
 		w := Written{Path: f.Path}
 		for line := range strings.SplitSeq(string(f.Text), "\n") {
-			if line = strings.TrimSpace(line); len(w.Lines) < shownMax && c.Layout.shows(line) && f.Path != "README.md" {
+			if line = strings.TrimSpace(line); len(w.Lines) < shownMax && c.Layout.shows(line) &&
+				f.Path != "README.md" {
 				w.Lines = append(w.Lines, line)
 			}
 		}
 		out = append(out, w)
 	}
+
 	return out, nil
 }
 

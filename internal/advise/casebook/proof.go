@@ -18,13 +18,15 @@ import (
 // proven compares two simulated recordings, of the current deployment and of the plan's choice, as
 // `plimsoll prove` compares those of production. They have different seeds: with one seed both
 // would have the same arrivals, which never happens in production.
-func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *Planned, opt Options) (*prove.Report, error) {
+func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *Planned,
+	opt Options) (*prove.Report, error) {
 	opt.stage("recording what the plan changes", 0, 0)
 	sides := []struct {
 		scenario *scenario.Scenario
 		seed     random.Seed
 		store    *recording.Memory
 	}{{scenario: before, seed: 101}, {scenario: after, seed: 102}}
+
 	sets := scenario.Sets(c.Layout.Record)
 	g, runs := errgroup.WithContext(ctx)
 	for i := range sides {
@@ -39,21 +41,26 @@ func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *
 			return err
 		})
 	}
+
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+
 	costBefore, costAfter := units.USD(p.Now.MonthlyUSD), units.USD(p.Chosen.MonthlyUSD)
 	bounds := make([]prove.Bound, 0, len(c.Layout.Objective))
 	for _, text := range c.Layout.Objective {
-		if b, err := prove.ParseBound(opt.Pack, text); err == nil { // prove has no maximum, which a recording does not contain
+		// prove has no maximum, which a recording does not contain
+		if b, err := prove.ParseBound(opt.Pack, text); err == nil {
 			bounds = append(bounds, b)
 		}
 	}
-	return prove.Compare(ctx, []recording.Reader{sides[0].store}, []recording.Reader{sides[1].store}, prove.Options{
-		Pack:       opt.Pack,
-		CostBefore: &costBefore, CostAfter: &costAfter, Require: bounds, Seed: 1,
-		Progress: func(stage string, done, total int) { opt.stage("proof: "+stage, done, total) },
-	})
+
+	return prove.Compare(ctx, []recording.Reader{sides[0].store}, []recording.Reader{sides[1].store},
+		prove.Options{
+			Pack:       opt.Pack,
+			CostBefore: &costBefore, CostAfter: &costAfter, Require: bounds, Seed: 1,
+			Progress: func(stage string, done, total int) { opt.stage("proof: "+stage, done, total) },
+		})
 }
 
 // ProofFigures are the proof's figures that matter to a reader: what clients feel and how long
@@ -63,7 +70,8 @@ func (w *Walk) ProofFigures() []prove.Figure {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(w.Proof.Figures), func(f prove.Figure) bool {
-		felt := strings.HasPrefix(f.Name, "write_") || strings.HasPrefix(f.Name, "read_") || f.Name == "stalled" || f.Name == "checkpoint" || f.Name == "operations"
+		felt := strings.HasPrefix(f.Name, "write_") || strings.HasPrefix(f.Name, "read_") || f.Name == "stalled" ||
+			f.Name == "checkpoint" || f.Name == "operations"
 		nothing := f.Before.Value != nil && f.After.Value != nil && *f.Before.Value == 0 && *f.After.Value == 0
 		return !felt || nothing
 	})

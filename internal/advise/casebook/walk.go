@@ -92,49 +92,61 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 	done := make(chan struct{}, len(c.Variants))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
+
 	for i, v := range c.Variants {
 		g.Go(func() error {
 			var store *recording.Memory
 			if i == 0 {
 				store = recording.NewMemory(recording.MemoryOptions{})
 			}
+
 			r, err := c.simulate(gctx, v, store, &opt)
 			if err != nil {
 				return fmt.Errorf("case %s, variant %s: %w", c.Name, v.Name, err)
 			}
+
 			if i == 0 {
 				if w.Diagnosis, err = judge(gctx, opt.Pack, store); err != nil {
 					return fmt.Errorf("case %s: diagnosing variant %s: %w", c.Name, v.Name, err)
 				}
 			}
+
 			w.Results[i] = r
 			if docs[i], err = decoded(r); err != nil {
 				return err
 			}
+
 			done <- struct{}{}
 			if opt.Progress != nil {
 				opt.Progress(v.Name, len(done), len(c.Variants))
 			}
+
 			return nil
 		})
 	}
+
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+
 	results := map[string]any{"": docs[0]}
 	for i, v := range c.Variants {
 		results[v.Name] = docs[i]
 	}
+
 	var err error
 	if w.Tried, err = tried(ctx, opt.Engines.Language, c.Name); err != nil {
 		return nil, fmt.Errorf("case %s: %w", c.Name, err)
 	}
+
 	if err := w.fill(results); err != nil || c.Layout == nil || opt.NoPlan {
 		return w, err
 	}
+
 	if err := w.end(ctx, opt); err != nil {
 		return nil, fmt.Errorf("case %s: %w", c.Name, err)
 	}
+
 	return w, nil
 }
 
@@ -145,13 +157,17 @@ func (w *Walk) end(ctx context.Context, opt Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if w.Plan, err = c.planned(ctx, before, opt); err != nil || w.Plan.Chosen == nil || len(w.Plan.Chosen.Changes) == 0 {
+
+	if w.Plan, err = c.planned(ctx, before, opt); err != nil || w.Plan.Chosen == nil ||
+		len(w.Plan.Chosen.Changes) == 0 {
 		return err
 	}
+
 	after := w.Plan.Chosen.Scenario
 	if w.Files, err = c.written(opt.Engines, before, after, w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
 		return err
 	}
+
 	w.Proof, err = c.proven(ctx, before, after, w.Plan, opt)
 	return err
 }
@@ -162,7 +178,8 @@ func (o *Options) stage(text string, done, total int) {
 	}
 }
 
-func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory, opt *Options) (*simulate.Result, error) {
+func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory,
+	opt *Options) (*simulate.Result, error) {
 	sc, err := c.file(opt.Engines.Language).Parse(v.Set)
 	if err != nil {
 		return nil, err
@@ -215,6 +232,7 @@ func (w *Walk) fill(results map[string]any) error {
 		}
 		w.Steps = append(w.Steps, WalkedStep{s.Step, s.Text, figures})
 	}
+
 	for _, k := range w.Case.Corrections {
 		figures, err := readFigures(k.Figures, results)
 		if err != nil {
@@ -222,6 +240,7 @@ func (w *Walk) fill(results map[string]any) error {
 		}
 		w.Corrections = append(w.Corrections, WalkedCorrection{k.Claim, k.Truth, figures})
 	}
+
 	return nil
 }
 
@@ -234,17 +253,21 @@ func readFigures(figures []Figure, results map[string]any) ([]WalkedFigure, erro
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}
+
 			got, err := e.eval(f.Variant, results)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}
+
 			if !math.IsNaN(got) {
 				x.Got = &got
 				x.Deviation = deviation(f.Published, got)
 			}
 		}
+
 		out = append(out, x)
 	}
+
 	return out, nil
 }
 

@@ -15,6 +15,7 @@ func TestLessons(t *testing.T) {
 	if underRace {
 		t.Skip("hours of virtual time; walked without the race detector")
 	}
+
 	for _, c := range []struct {
 		name, less, more string // expressions
 		by               float64
@@ -34,6 +35,7 @@ func TestLessons(t *testing.T) {
 			t.Errorf("%s: %s is %v, %s is %v: not %v times as much", c.name, c.less, less, c.more, more, c.by)
 		}
 	}
+
 	if x := lesson(t, "etcd-latency", "gp3-6000:done_per_second / gp3-3000:done_per_second"); x < 0.98 || x > 1.05 {
 		t.Errorf("twice the IOPS buy %v times the appends", x)
 	}
@@ -63,6 +65,7 @@ func walk(t *testing.T, name string) *Walk {
 func lesson(t *testing.T, name, text string) float64 {
 	t.Helper()
 	w := walk(t, name)
+
 	results := map[string]any{}
 	for i, v := range w.Case.Variants {
 		doc, err := decoded(w.Results[i])
@@ -71,13 +74,16 @@ func lesson(t *testing.T, name, text string) float64 {
 		}
 		results[v.Name] = doc
 	}
+
 	e, err := parsePlace(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	x, err := e.eval("", results)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return x
 }

@@ -30,16 +30,19 @@ func answering(t *testing.T, file, driver string, denied ...string) *cluster.Cli
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	at := map[string]any{}
 	paths := map[string]string{
 		"StorageClass": "/apis/storage.k8s.io/v1/storageclasses/", "VolumeAttributesClass": "/apis/storage.k8s.io/v1/volumeattributesclasses/",
 		"Node": "/api/v1/nodes/", "ConfigMap": "/api/v1/namespaces/db/configmaps/", "StatefulSet": "/apis/apps/v1/namespaces/db/statefulsets/",
 	}
+
 	for _, doc := range strings.Split(string(text), "\n---\n") {
 		var kind metav1.PartialObjectMetadata
 		if err := yaml.Unmarshal([]byte(doc), &kind); err != nil {
 			t.Fatal(err)
 		}
+
 		var object any
 		if kind.Kind == "StatefulSet" {
 			set := &appsv1.StatefulSet{}
@@ -52,8 +55,10 @@ func answering(t *testing.T, file, driver string, denied ...string) *cluster.Cli
 		} else if err := yaml.Unmarshal([]byte(doc), &object); err != nil {
 			t.Fatal(err)
 		}
+
 		at[paths[kind.Kind]+kind.Name] = object
 	}
+
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		object, code := at[r.URL.Path], http.StatusOK
@@ -62,22 +67,28 @@ func answering(t *testing.T, file, driver string, denied ...string) *cluster.Cli
 				object, code = metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Reason: metav1.StatusReasonForbidden, Code: 403, Message: "forbidden"}, http.StatusForbidden
 			}
 		}
+
 		if object == nil {
 			object, code = metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Reason: metav1.StatusReasonNotFound, Code: 404, Message: "not found"}, http.StatusNotFound
 		}
+
 		w.WriteHeader(code)
 		_ = json.NewEncoder(w).Encode(object) // the client says what it lacks
 	}))
+
 	t.Cleanup(s.Close)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	config := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {token: t}}]\ncontexts: [{name: c, context: {cluster: c, user: u, namespace: db}}]\ncurrent-context: c\n", s.URL)
+
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := cluster.Open(cluster.Options{Kubeconfig: path})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
@@ -88,6 +99,7 @@ func members(at map[string]any, set *appsv1.StatefulSet, driver string) {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", i)}}
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		at["/api/v1/namespaces/db/pods/"+name] = pod
+
 		for _, t := range set.Spec.VolumeClaimTemplates {
 			claim := t.DeepCopy()
 			claim.Name, claim.Namespace = t.Name+"-"+name, "db"
@@ -124,13 +136,16 @@ func TestDiscoverFromAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if _, err := scenario.NewLanguage(engines.All().Models()).Parse(tt.name, f.YAML(), nil); err != nil {
 				t.Fatalf("no scenario: %v\n%s", err, f.YAML())
 			}
+
 			got := map[string]string{}
 			for _, v := range f.Values {
 				got[v.Key] = v.Text
 			}
+
 			for key, want := range tt.want {
 				if got[key] != want {
 					t.Errorf("%s is %q, want %q:\n%s", key, got[key], want, f.YAML())
@@ -148,16 +163,20 @@ func TestDiscoverNamesWhatIsMissing(t *testing.T) {
 	if _, err := ask(answering(t, "mongo.yaml", "ebs.csi.aws.com"), "mongodb"); err == nil || err.Error() != "there is no StatefulSet mongodb in namespace db" {
 		t.Error(err)
 	}
+
 	if _, err := ask(answering(t, "mongo.yaml", "ebs.csi.aws.com", "/pods/"), "mongo"); err == nil || err.Error() != "no permission to get pods in namespace db" {
 		t.Error(err)
 	}
+
 	f, err := ask(answering(t, "mongo.yaml", "ebs.csi.aws.com", "/storageclasses/", "/persistentvolumes/", "/nodes/"), "mongo")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes of the cluster: what it would say is assumed") {
 		t.Errorf("remarks are %s", text)
 	}
+
 	if text := string(f.YAML()); !strings.Contains(text, "type: custom") {
 		t.Error(text)
 	}

@@ -51,7 +51,8 @@ type Found struct {
 // YAML is the scenario, with what each value rests on in a comment above it.
 func (f *Found) YAML() []byte {
 	head := []string{
-		fmt.Sprintf("The StatefulSet %s in namespace %s of the cluster at %s, as its objects have it.", f.StatefulSet, f.Namespace, f.Cluster),
+		fmt.Sprintf("The StatefulSet %s in namespace %s of the cluster at %s, as its objects have it.",
+			f.StatefulSet, f.Namespace, f.Cluster),
 		"Each value names the object that declares it, or says that the cluster does not know it and what was assumed.",
 	}
 	return fit.Write(f.Name, head, f.Remarks, f.Values, "not in the cluster")
@@ -65,32 +66,41 @@ func Discover(ctx context.Context, c *cluster.Client, opt Options) (*Found, erro
 	if err != nil {
 		return nil, err
 	}
+
 	objects, err := Read(ctx, c, set)
 	if err != nil {
 		return nil, err
 	}
+
 	e, container, by, err := recognise(opt.Engines, &set.Spec.Template.Spec, opt.Engine, opt.Container)
 	if err != nil {
 		return nil, err
 	}
+
 	d := &discovery{
-		Objects: objects, traits: e.Traits, its: e.Part.Container, deployment: e.Part.Deployment, container: container, by: by,
+		Objects: objects, traits: e.Traits, its: e.Part.Container, deployment: e.Part.Deployment,
+		container: container, by: by,
 		Found: &Found{
 			Version: 1, Cluster: c.Host, Namespace: set.Namespace, StatefulSet: set.Name, Container: container.Name,
-			Name: cmp.Or(opt.Name, set.Name), Engine: e.Key, Members: Replicas(set), Templates: map[string]string{}, Remarks: []string{},
+			Name: cmp.Or(opt.Name, set.Name), Engine: e.Key, Members: Replicas(set), Templates: map[string]string{},
+			Remarks: []string{},
 		},
 	}
+
 	d.process = objects.process(container)
 	if err := d.findClaims(opt.Claims); err != nil {
 		return nil, err
 	}
+
 	d.host()
 	if err := d.volumes(); err != nil {
 		return nil, err
 	}
+
 	d.settings()
 	d.workload()
 	d.remarks()
+
 	return d.Found, nil
 }
 
@@ -106,7 +116,8 @@ type discovery struct {
 	process    *Process
 }
 
-func (d *discovery) add(key string, q fit.Quantity, known fit.Known, evidence string, args ...any) *fit.Value {
+func (d *discovery) add(key string, q fit.Quantity, known fit.Known, evidence string,
+	args ...any) *fit.Value {
 	v := fit.Value{Key: key, Known: known, Evidence: fmt.Sprintf(evidence, args...)}
 	v.Set(q)
 	d.Values = append(d.Values, v)
@@ -131,22 +142,28 @@ func (d *discovery) findClaims(given map[string]string) error {
 			}
 		}
 	}
+
 	if len(mounts) == 0 {
-		return inputf("give the StatefulSet that has the claims, or another --container", "container %s of the StatefulSet %s mounts no claim template", d.container.Name, d.Set.Name)
+		return inputf("give the StatefulSet that has the claims, or another --container",
+			"container %s of the StatefulSet %s mounts no claim template", d.container.Name, d.Set.Name)
 	}
+
 	for _, role := range d.traits.Volumes {
 		if name, ok := given[role.Name]; ok {
 			if mounts[name] == "" {
-				return inputf("it mounts "+strings.Join(slices.Sorted(maps.Keys(mounts)), ", "), "--claim %s=%s: container %s mounts no claim template of that name", role.Name, name, d.container.Name)
+				return inputf("it mounts "+strings.Join(slices.Sorted(maps.Keys(mounts)), ", "),
+					"--claim %s=%s: container %s mounts no claim template of that name", role.Name, name, d.container.Name)
 			}
 			d.Templates[role.Name] = name
 		}
 	}
+
 	for volume := range given {
 		if d.Templates[volume] == "" {
 			return inputf("", "--claim %s: %s has no volume of that name", volume, d.traits.Product)
 		}
 	}
+
 	d.byFolder(mounts)
 	for _, role := range d.traits.Volumes {
 		if d.Templates[role.Name] == "" {
@@ -156,9 +173,13 @@ func (d *discovery) findClaims(given map[string]string) error {
 			delete(d.Templates, role.Name)
 		}
 	}
+
 	if len(d.Templates) == 0 {
-		return inputf("name it: --claim "+d.traits.Volumes[0].Name+"=NAME", "which claim template of %s is which volume cannot be determined: container %s mounts %s", d.Set.Name, d.container.Name, strings.Join(slices.Sorted(maps.Keys(mounts)), ", "))
+		return inputf("name it: --claim "+d.traits.Volumes[0].Name+"=NAME",
+			"which claim template of %s is which volume cannot be determined: container %s mounts %s", d.Set.Name,
+			d.container.Name, strings.Join(slices.Sorted(maps.Keys(mounts)), ", "))
 	}
+
 	return nil
 }
 
@@ -168,22 +189,28 @@ func (d *discovery) byFolder(mounts map[string]string) {
 	if d.deployment.Log == nil || log == "" {
 		return
 	}
+
 	data, logDir := d.deployment.Log.Dir("", d.process.Args, d.process.Getenv)
 	on := holding(data, mounts)
 	if on == "" && len(mounts) == 1 {
 		on = slices.Collect(maps.Keys(mounts))[0]
 		_, logDir = d.deployment.Log.Dir(mounts[on], d.process.Args, d.process.Getenv)
 	}
-	if on != "" && d.Templates["data"] == "" && slices.ContainsFunc(d.traits.Volumes, func(r engine.Role) bool { return r.Name == "data" }) {
+
+	if on != "" && d.Templates["data"] == "" && slices.ContainsFunc(d.traits.Volumes,
+		func(r engine.Role) bool { return r.Name == "data" }) {
 		d.Templates["data"] = on
 	}
+
 	if d.its.LogFolder != nil {
 		logDir = cmp.Or(d.its.LogFolder(d.process), logDir)
 	}
+
 	logOn := holding(logDir, mounts)
 	if moved := holding(d.deployment.Log.Mount, mounts); moved != "" && mounts[moved] == d.deployment.Log.Mount {
 		logOn = moved // as emit and rollout mount it, with a link to it
 	}
+
 	if logOn != "" && logOn != d.Templates["data"] && d.Templates[log] == "" {
 		d.Templates[log] = logOn
 	}
@@ -193,7 +220,8 @@ func (d *discovery) byFolder(mounts map[string]string) {
 func holding(folder string, mounts map[string]string) string {
 	best := ""
 	for name, at := range mounts {
-		if (folder == at || strings.HasPrefix(folder, strings.TrimSuffix(at, "/")+"/")) && (best == "" || len(at) > len(mounts[best])) {
+		if (folder == at || strings.HasPrefix(folder, strings.TrimSuffix(at, "/")+"/")) &&
+			(best == "" || len(at) > len(mounts[best])) {
 			best = name
 		}
 	}
@@ -204,7 +232,8 @@ func holding(folder string, mounts map[string]string) string {
 func likely(volume string, mounts map[string]string, taken map[string]string) string {
 	used := slices.Collect(maps.Values(taken))
 	for _, name := range slices.Sorted(maps.Keys(mounts)) {
-		if !slices.Contains(used, name) && (name == volume || strings.HasPrefix(name, volume+"-") || strings.HasSuffix(name, "-"+volume)) {
+		if !slices.Contains(used, name) && (name == volume || strings.HasPrefix(name, volume+"-") ||
+			strings.HasSuffix(name, "-"+volume)) {
 			return name
 		}
 	}
@@ -217,20 +246,31 @@ func (d *discovery) host() {
 	i := d.instance()
 	switch {
 	case name == "":
-		d.add("host.instance", fit.Quantity{}, fit.Assumed, "the machine's type: no node of the pods could be read, or has the label %s; no limits of a machine are set", corev1.LabelInstanceTypeStable).
+		d.add("host.instance", fit.Quantity{}, fit.Assumed,
+			"the machine's type: no node of the pods could be read, or has the label %s; no limits of a machine are set",
+			corev1.LabelInstanceTypeStable).
 			AsDefault().ToKnow("kubectl get nodes -L " + corev1.LabelInstanceTypeStable)
 	case i == nil:
-		d.add("host.instance", fit.Quantity{}, fit.Assumed, "node %s is a %s, which is not in the catalogue; no limits of a machine are set", node, name).AsDefault().ToKnow("plimsoll catalog import")
+		d.add("host.instance", fit.Quantity{}, fit.Assumed,
+			"node %s is a %s, which is not in the catalogue; no limits of a machine are set", node,
+			name).AsDefault().ToKnow("plimsoll catalog import")
 	default:
-		d.add("host.instance", fit.Word(i.Name), fit.Declared, "node %s, label %s", node, corev1.LabelInstanceTypeStable)
+		d.add("host.instance", fit.Word(i.Name), fit.Declared, "node %s, label %s", node,
+			corev1.LabelInstanceTypeStable)
 	}
+
 	if limit, ok := d.container.Resources.Limits[corev1.ResourceMemory]; ok {
-		d.add("host.memory", fit.Exactly(float64(limit.Value())), fit.Declared, "container %s, resources.limits.memory: %s", d.container.Name, limit.String())
+		d.add("host.memory", fit.Exactly(float64(limit.Value())), fit.Declared,
+			"container %s, resources.limits.memory: %s", d.container.Name, limit.String())
 	} else if i == nil {
-		d.add("host.memory", fit.Quantity{}, fit.Assumed, "the memory: container %s has no limit, and the machine is not known", d.container.Name).AsDefault()
+		d.add("host.memory", fit.Quantity{},
+			fit.Assumed, "the memory: container %s has no limit, and the machine is not known",
+			d.container.Name).AsDefault()
 	}
+
 	if limit, ok := d.container.Resources.Limits[corev1.ResourceCPU]; ok {
-		d.add("host.cpu_quota", fit.Ratio(limit.AsApproximateFloat64()), fit.Declared, "container %s, resources.limits.cpu: %s", d.container.Name, limit.String())
+		d.add("host.cpu_quota", fit.Ratio(limit.AsApproximateFloat64()), fit.Declared,
+			"container %s, resources.limits.cpu: %s", d.container.Name, limit.String())
 	}
 }
 
@@ -241,6 +281,7 @@ func (d *discovery) settings() {
 	if members := d.deployment.Members; members != "" {
 		d.add(key+members, fit.Count(float64(d.Members)), fit.Declared, "StatefulSet %s, replicas", d.Set.Name)
 	}
+
 	if d.its.Settings != nil {
 		for _, s := range d.its.Settings(d.process) {
 			known := fit.Declared
@@ -250,17 +291,22 @@ func (d *discovery) settings() {
 			d.add(key+s.Key, s.Value, known, "container %s: %s", d.container.Name, s.From)
 		}
 	}
+
 	if len(d.Values) == before {
-		d.add("engine."+d.traits.Key, fit.Word("{}"), fit.Declared, "container %s: %s; no setting was found, and the engine's defaults are taken", d.container.Name, d.by)
+		d.add("engine."+d.traits.Key, fit.Word("{}"), fit.Declared,
+			"container %s: %s; no setting was found, and the engine's defaults are taken", d.container.Name, d.by)
 	}
 }
 
 // workload enters a load that is only a place for the real one.
 func (d *discovery) workload() {
 	const measure = "plimsoll fit SOURCE, from the database's metrics"
-	d.add("workload.arrivals.poisson", fit.Word("100/s"), fit.Assumed, "what is asked of the database: 100 writes a second taken").ToKnow(measure)
-	d.add("workload.mix.insert", fit.Word("100%"), fit.Assumed, "how many of them are reads: none taken").ToKnow(measure)
-	d.add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed, "their size; 1 KiB taken").ToKnow(measure)
+	d.add("workload.arrivals.poisson", fit.Word("100/s"), fit.Assumed,
+		"what is asked of the database: 100 writes a second taken").ToKnow(measure)
+	d.add("workload.mix.insert", fit.Word("100%"), fit.Assumed,
+		"how many of them are reads: none taken").ToKnow(measure)
+	d.add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed,
+		"their size; 1 KiB taken").ToKnow(measure)
 }
 
 // remarks says what may mislead.
@@ -268,9 +314,11 @@ func (d *discovery) remarks() {
 	for _, denied := range d.Denied {
 		d.remark("%s: what it would say is assumed", denied)
 	}
+
 	if owner := owner(d.Set); owner != "" {
 		d.remark("%s owns the StatefulSet and may undo changes to it: make them there", owner)
 	}
+
 	missing := 0
 	types := map[string]bool{}
 	for _, p := range d.Pods {
@@ -282,11 +330,14 @@ func (d *discovery) remarks() {
 			types[n.Labels[corev1.LabelInstanceTypeStable]] = true
 		}
 	}
+
 	if missing > 0 {
 		d.remark("%d of %d pods are not ready", missing, len(d.Pods))
 	}
+
 	if len(types) > 1 {
-		d.remark("the pods run on machines of different types: %s; the first pod's is taken", strings.Join(slices.Sorted(maps.Keys(types)), ", "))
+		d.remark("the pods run on machines of different types: %s; the first pod's is taken",
+			strings.Join(slices.Sorted(maps.Keys(types)), ", "))
 	}
 }
 

@@ -41,6 +41,7 @@ func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx := t.Context()
 	name := ""
 	for _, doc := range strings.Split(string(text), "\n---\n") {
@@ -48,6 +49,7 @@ func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
 		if err := yaml.Unmarshal([]byte(doc), &kind); err != nil {
 			t.Fatal(err)
 		}
+
 		switch kind.Kind {
 		case "StorageClass":
 			ok(t)(create(ctx, c, cluster.StorageClasses, "", doc, &storagev1.StorageClass{}))
@@ -65,28 +67,34 @@ func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
 			t.Fatalf("%s has a %q", file, kind.Kind)
 		}
 	}
+
 	p := &clustertest.Play{C: c, Name: name, Dir: t.TempDir(), Provider: driver, Zone: "eu-1a", Nodes: nodes}
 	for deadline := time.Now().Add(3 * time.Minute); ; {
 		if err := p.Turn(ctx); err != nil {
 			t.Fatal(err)
 		}
+
 		all, err := cluster.Pods.List(ctx, c, "db", "app="+name)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ready := 0
 		for i := range all {
 			if discover.Ready(&all[i]) {
 				ready++
 			}
 		}
+
 		set, err := cluster.StatefulSets.Get(ctx, c, "db", name)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if ready == discover.Replicas(set) {
 			return
 		}
+
 		if time.Now().After(deadline) {
 			t.Fatalf("%d pods are ready", ready)
 		}
@@ -151,10 +159,12 @@ func TestDiscover(t *testing.T) {
 			"host.filesystem":           {"xfs", "PersistentVolume pvc-"},
 			"workload.arrivals.poisson": {"100/s", "what is asked of the database"},
 		})
+
 		if f.Engine != "wiredtiger" || f.Members != 3 || len(f.Remarks) > 0 {
 			t.Errorf("%s, %d members, remarks %q", f.Engine, f.Members, f.Remarks)
 		}
 	})
+
 	t.Run("etcd on Hyperdisk", func(t *testing.T) {
 		deployed(t, c, "etcd.yaml", "pd.csi.storage.gke.io", "google-")
 		f := found(t, c, "etcd")
@@ -168,6 +178,7 @@ func TestDiscover(t *testing.T) {
 			"volumes.data.throughput": {"200MiB/s", "StorageClass hyper"},
 		})
 	})
+
 	t.Run("PostgreSQL on Azure", func(t *testing.T) {
 		deployed(t, c, "postgres.yaml", "disk.csi.azure.com", "azure-")
 		f := found(t, c, "store")
@@ -178,10 +189,12 @@ func TestDiscover(t *testing.T) {
 			"volumes.data.type":                  {"premium-v2", "StorageClass azure"},
 			"volumes.data.iops":                  {"5000", "StorageClass azure"},
 		})
+
 		if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "StorageClass azure does not allow volumes to grow") {
 			t.Errorf("remarks are %s", text)
 		}
 	})
+
 	t.Run("what is wrong", func(t *testing.T) { wrong(t, s, c) })
 }
 
@@ -191,6 +204,7 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 		_, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
 		return err
 	}
+
 	is := func(err error, text, hint string) {
 		t.Helper()
 		var h interface{ Hint() string }
@@ -198,6 +212,7 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 			t.Errorf("%v, want %q and %q", err, text, hint)
 		}
 	}
+
 	is(ask(c, "mongodb"), "there is no StatefulSet mongodb in namespace db", "it has mongo")
 	guest := s.Client(t, clustertest.Guest, "db")
 	is(ask(guest, "mongo"), "no permission to get statefulsets.apps in namespace db", "kubectl auth can-i get statefulsets.apps -n db")
@@ -212,27 +227,33 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 		}
 		t.Fatalf("%s are not granted after a minute", resource)
 	}
+
 	granted("statefulsets", "apps")
 	is(ask(guest, "mongo"), "no permission to get pods in namespace db", "kubectl auth can-i")
 	granted("pods", "")
 	granted("persistentvolumeclaims", "")
+
 	// What belongs to no namespace can be done without, and is named.
 	f := found(t, guest, "mongo")
 	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes of the cluster") || !strings.Contains(text, "no permission to get storageclasses.storage.k8s.io of the cluster") {
 		t.Errorf("remarks are %s", text)
 	}
+
 	wants(t, f, map[string][2]string{"volumes.data.type": {"custom", `its StorageClass "fast" could not be read`}})
 	bad := cluster.Options{Kubeconfig: s.Kubeconfig(t, "expired", "db")}
 	expired, err := cluster.Open(bad)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	is(ask(expired, "mongo"), "does not accept the credentials", "log in to the cluster again")
+
 	// A claim that waits.
 	claim, err := cluster.Claims.Get(t.Context(), c, "db", "data-mongo-2")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
 	ok(t)(cluster.Claims.UpdateStatus(t.Context(), c, "db", claim.Name, claim))
 	is(ask(c, "mongo"), "claim data-mongo-2 is not bound to a volume: it is pending", "kubectl describe pvc data-mongo-2 -n db")

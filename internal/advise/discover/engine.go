@@ -110,11 +110,13 @@ func (c *Container) runs(of *corev1.Container) (by string) {
 }
 
 // recognise finds the engine and its container among a pod's.
-func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key, container string) (engine.With[Engine], *corev1.Container, string, error) {
+func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key,
+	container string) (engine.With[Engine], *corev1.Container, string, error) {
 	var names []string
 	for i := range spec.Containers {
 		names = append(names, spec.Containers[i].Name)
 	}
+
 	none := engine.With[Engine]{}
 	if key != "" {
 		e, err := engine.Find(engines, key, "be discovered")
@@ -123,6 +125,7 @@ func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key, contain
 		}
 		engines = []engine.With[Engine]{e}
 	}
+
 	for _, e := range engines {
 		its := &e.Part.Container
 		for i := range spec.Containers {
@@ -135,6 +138,7 @@ func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key, contain
 			}
 		}
 	}
+
 	if key != "" { // it was said: the container is the named one, or the one called as usual
 		its := &engines[0].Part.Deployment
 		for i := range spec.Containers {
@@ -144,10 +148,12 @@ func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key, contain
 			}
 		}
 	}
+
 	var known []string
 	for _, e := range engines {
 		known = append(known, e.Key)
 	}
+
 	return none, nil, "", inputf("--engine and --container say it; these are known: "+strings.Join(known, ", "),
 		"no container of the StatefulSet is recognised as a database's: it has %s", strings.Join(names, ", "))
 }

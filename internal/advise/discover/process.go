@@ -21,6 +21,7 @@ func (o *Objects) process(c *corev1.Container) *Process {
 			p.env[from.Prefix+key] = value
 		}
 	}
+
 	for _, e := range c.Env {
 		p.env[e.Name] = e.Value
 		if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
@@ -29,6 +30,7 @@ func (o *Objects) process(c *corev1.Container) *Process {
 			}
 		}
 	}
+
 	for _, v := range o.Set.Spec.Template.Spec.Volumes {
 		if v.ConfigMap == nil || o.ConfigMaps[v.ConfigMap.Name] == nil {
 			continue
@@ -39,11 +41,13 @@ func (o *Objects) process(c *corev1.Container) *Process {
 			}
 		}
 	}
+
 	if limit, ok := c.Resources.Limits[corev1.ResourceMemory]; ok {
 		p.Memory = units.Size(limit.Value())
 	} else if i := o.instance(); i != nil {
 		p.Memory = i.Memory
 	}
+
 	return p
 }
 
@@ -53,12 +57,14 @@ func (p *Process) mount(m *corev1.ConfigMap, items []corev1.KeyToPath, at corev1
 	for key, text := range m.Data {
 		files[key] = text
 	}
+
 	if len(items) > 0 {
 		clear(files)
 		for _, item := range items {
 			files[item.Path] = m.Data[item.Key]
 		}
 	}
+
 	object := "ConfigMap " + m.Name
 	for name, text := range files {
 		switch {

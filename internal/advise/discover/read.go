@@ -64,7 +64,8 @@ func ParseAddress(text string) (Address, error) {
 		namespace, name = "", namespace
 	}
 	if !ok || name == "" || both && namespace == "" || strings.ContainsAny(name, "/ ") {
-		return Address{}, inputf("for example k8s://db/store", "%q is not the address of a StatefulSet: k8s://NAMESPACE/NAME", text)
+		return Address{}, inputf("for example k8s://db/store",
+			"%q is not the address of a StatefulSet: k8s://NAMESPACE/NAME", text)
 	}
 	return Address{namespace, name}, nil
 }
@@ -78,22 +79,28 @@ func Find(ctx context.Context, c *cluster.Client, at Address) (*appsv1.StatefulS
 	if !cluster.IsMissing(err) {
 		return set, err
 	}
+
 	all, listErr := cluster.StatefulSets.List(ctx, c, at.Namespace, "")
 	if listErr != nil {
 		return nil, errors.Join(err, listErr)
 	}
+
 	var names []string
 	for i := range all {
 		names = append(names, all[i].Name)
 	}
+
 	if len(names) == 0 {
-		return nil, inputf("kubectl get statefulsets -A lists all of them", "there is no StatefulSet in namespace %s", at.Namespace)
+		return nil, inputf("kubectl get statefulsets -A lists all of them",
+			"there is no StatefulSet in namespace %s", at.Namespace)
 	}
+
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(diagnostics.Distance(a, at.Name), diagnostics.Distance(b, at.Name))
 	})
 	const most = 5
-	return nil, inputf("it has "+strings.Join(names[:min(len(names), most)], ", "), "there is no StatefulSet %s in namespace %s", at.Name, at.Namespace)
+	return nil, inputf("it has "+strings.Join(names[:min(len(names), most)], ", "),
+		"there is no StatefulSet %s in namespace %s", at.Name, at.Namespace)
 }
 
 // Replicas is how many pods a set is to have.
@@ -123,8 +130,10 @@ func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Obj
 	o := &Objects{
 		Set: set, Pods: make([]*corev1.Pod, Replicas(set)), Claims: map[string]*corev1.PersistentVolumeClaim{},
 		Volumes: map[string]*corev1.PersistentVolume{}, Classes: map[string]*storagev1.StorageClass{},
-		Attributes: map[string]*storagev1.VolumeAttributesClass{}, Nodes: map[string]*corev1.Node{}, ConfigMaps: map[string]*corev1.ConfigMap{},
+		Attributes: map[string]*storagev1.VolumeAttributesClass{}, Nodes: map[string]*corev1.Node{},
+		ConfigMaps: map[string]*corev1.ConfigMap{},
 	}
+
 	ns := set.Namespace
 	for i := range o.Pods {
 		pod, err := cluster.Pods.Get(ctx, c, ns, fmt.Sprintf("%s-%d", set.Name, Start(set)+i))
@@ -139,6 +148,7 @@ func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Obj
 			return nil, err
 		}
 	}
+
 	for i := range set.Spec.VolumeClaimTemplates {
 		for k := range o.Pods {
 			name := ClaimName(set.Spec.VolumeClaimTemplates[i].Name, set, Start(set)+k)
@@ -146,20 +156,24 @@ func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Obj
 			if cluster.IsMissing(err) {
 				continue
 			}
+
 			if err != nil {
 				return nil, err
 			}
+
 			o.Claims[name] = claim
 			if err := o.readClaim(ctx, c, claim); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	return o, o.readConfigMaps(ctx, c, ns)
 }
 
 // readClaim reads a claim's volume and classes.
-func (o *Objects) readClaim(ctx context.Context, c *cluster.Client, claim *corev1.PersistentVolumeClaim) error {
+func (o *Objects) readClaim(ctx context.Context, c *cluster.Client,
+	claim *corev1.PersistentVolumeClaim) error {
 	err := optional(ctx, c, o, cluster.Volumes, o.Volumes, "", claim.Spec.VolumeName)
 	if name := claim.Spec.StorageClassName; err == nil && name != nil {
 		err = optional(ctx, c, o, cluster.StorageClasses, o.Classes, "", *name)
@@ -179,6 +193,7 @@ func (o *Objects) readConfigMaps(ctx context.Context, c *cluster.Client, ns stri
 			names = append(names, v.ConfigMap.Name)
 		}
 	}
+
 	for i := range spec.Containers {
 		for _, from := range spec.Containers[i].EnvFrom {
 			if from.ConfigMapRef != nil {
@@ -191,19 +206,23 @@ func (o *Objects) readConfigMaps(ctx context.Context, c *cluster.Client, ns stri
 			}
 		}
 	}
+
 	for _, name := range names {
 		if err := optional(ctx, c, o, cluster.ConfigMaps, o.ConfigMaps, ns, name); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
 // optional reads an object that can be done without.
-func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cluster.Kind[T], into map[string]*T, ns, name string) error {
+func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cluster.Kind[T],
+	into map[string]*T, ns, name string) error {
 	if name == "" || into[name] != nil {
 		return nil
 	}
+
 	object, err := kind.Get(ctx, c, ns, name)
 	switch {
 	case cluster.IsMissing(err):
@@ -216,15 +235,17 @@ func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cl
 	case err != nil:
 		return err
 	}
+
 	into[name] = object
 	return nil
 }
 
 // Ready reports whether a pod is, and is to stay.
 func Ready(p *corev1.Pod) bool {
-	return p != nil && p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+	return p != nil && p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions,
+		func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
 }
 
 // owner is the controller of an object, "" if it has none.

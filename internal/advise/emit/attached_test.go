@@ -35,18 +35,22 @@ func TestQueueOfARenamedDisk(t *testing.T) {
 	l := layoutOf(t, "telemetry.yaml", "host.wbt_lat_usec=0")
 	dir := t.TempDir()
 	script := filepath.Join(dir, "queue.sh")
+
 	if err := os.WriteFile(script, []byte(filesOf(t, l, emit.Options{}, "udev")["udev/queue.sh"]), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	// udevadm gives the serial that the file next to the disk has.
 	fake := "#!/bin/bash\nfor a; do [[ $a != --name=* ]] || cat \"$SYS/block/${a#--name=}/serial\"; done\n"
 	if err := os.WriteFile(filepath.Join(dir, "udevadm"), []byte(fake), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	sys := sysfs(t, map[string]string{
 		"disk1/queue/wbt_lat_usec": "2000\n", "disk1/queue/scheduler": "[none]\n", "disk1/serial": "ID_SERIAL=vol1\n",
 		"disk2/queue/wbt_lat_usec": "7000\n", "disk2/queue/scheduler": "[none]\n", "disk2/serial": "ID_SERIAL=vol2\n",
 	})
+
 	run := func(args ...string) {
 		t.Helper()
 		c := exec.Command("bash", append([]string{script}, args...)...)
@@ -55,6 +59,7 @@ func TestQueueOfARenamedDisk(t *testing.T) {
 			t.Fatalf("%v: %v: %s", args, err, out)
 		}
 	}
+
 	latency := func(disk string) string {
 		b, err := os.ReadFile(filepath.Join(sys, "block", disk, "queue/wbt_lat_usec"))
 		if err != nil {
@@ -67,15 +72,18 @@ func TestQueueOfARenamedDisk(t *testing.T) {
 	if latency("disk1") != "0" {
 		t.Fatalf("not set: %s", latency("disk1"))
 	}
+
 	for _, swap := range [][2]string{{"disk1", "x"}, {"disk2", "disk1"}, {"x", "disk2"}} {
 		if err := os.Rename(filepath.Join(sys, "block", swap[0]), filepath.Join(sys, "block", swap[1])); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	run("--undo", "disk1") // another disk now
 	if got := latency("disk1"); got != "7000" {
 		t.Errorf("the disk that has the name now: %s, want its own 7000", got)
 	}
+
 	run("--undo", "disk2")
 	if got := latency("disk2"); got != "2000" {
 		t.Errorf("the disk that was set: %s, want 2000 again", got)

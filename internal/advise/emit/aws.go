@@ -16,58 +16,81 @@ var awsScript string
 func aws(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	var b, ids strings.Builder
+
 	needsInstance := false
 	for _, d := range l.disks {
 		if d.fate == removed {
 			continue
 		}
+
 		if err := d.carries("aws"); err != nil {
 			if o.Skip {
 				continue
 			}
 			return nil, err
 		}
+
 		p.Applies = append(p.Applies, d.path)
 		fmt.Fprintf(&b, "\n# %s\n", d.why())
 		if d.fate == modified {
 			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_VOLUMES"
-			fmt.Fprintf(&ids, "#   %-16s ids of the volumes %q to modify, separated by spaces: those of each machine%s\n", variable, d.name, ofStripe(d.after.width))
-			fmt.Fprintf(&b, "for id in ${%s:?ids of the volumes %s}; do\n\tmodified \"$id\" %s  %s\ndone\n", variable, d.name, d.before.figures(), d.after.figures())
+			fmt.Fprintf(
+				&ids, "#   %-16s ids of the volumes %q to modify, separated by spaces: those of each machine%s\n",
+				variable, d.name, ofStripe(d.after.width))
+			fmt.Fprintf(&b, "for id in ${%s:?ids of the volumes %s}; do\n\tmodified \"$id\" %s  %s\ndone\n", variable,
+				d.name, d.before.figures(), d.after.figures())
 			continue
 		}
+
 		needsInstance = true
 		fmt.Fprintf(&b, "for instance in ${INSTANCES:?ids of the instances}; do\n")
+
 		for n := 1; n <= d.after.width; n++ {
 			name := l.slug() + "-" + d.name
 			if d.after.width > 1 {
 				name += fmt.Sprintf("-%d", n)
 			}
+
 			fmt.Fprintf(&b, "\tfresh \"$instance\" \"$instance-%s\" %s", name, d.after.figures())
 			if d.after.snapshot {
 				variable := d.snapshotOf(n, strings.ToUpper) + "_SNAPSHOT"
-				fmt.Fprintf(&ids, "#   %-16s id of the snapshot that the volume %q is made from%s\n", variable, d.name, numbered(n, d.after.width))
+				fmt.Fprintf(&ids, "#   %-16s id of the snapshot that the volume %q is made from%s\n", variable, d.name,
+					numbered(n, d.after.width))
 				fmt.Fprintf(&b, " \"${%s:?id of the snapshot for %s}\" %d", variable, d.name, d.after.fetch)
 			}
+
 			b.WriteString("\n")
 		}
+
 		b.WriteString("done\n")
 		p.Apply = append(p.Apply, l.arrival(&d))
 	}
+
 	if l.awsMachine(p, &b) {
 		needsInstance = true
 	}
+
 	if b.Len() == 0 {
 		return nil, nil
 	}
+
 	if needsInstance {
 		ids.WriteString("#   INSTANCES        ids of the instances that run the database, separated by spaces\n")
 	}
-	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "", "It reads these environment variables:") + ids.String() +
-		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION.\n# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" + withFunctions(cloudScript) + "\n" + awsScript + "layout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
+
+	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "",
+		"It reads these environment variables:") + ids.String() +
+		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION.\n# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" +
+		withFunctions(cloudScript) + "\n" +
+		awsScript + "layout() {" +
+		indented(b.String()) + "}\n\nmain \"$@\"\n"
+
 	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
-	p.told("aws/volumes.sh", ids.String(), "It can be run again: it leaves alone what is already done, and refuses a volume whose last modification is not completed before it has changed anything.",
+	p.told("aws/volumes.sh",
+		ids.String(), "It can be run again: it leaves alone what is already done, and refuses a volume whose last modification is not completed before it has changed anything.",
 		"`aws ec2 describe-volumes-modifications --volume-ids VOLUME` shows how far a modification is. In the state *optimizing*, performance is at least that of the old figures and not always that of the new ones: prove it once that says *completed*.")
 	p.Risks = append(p.Risks, ebsRisks(l)...)
+
 	return p, nil
 }
 
@@ -102,20 +125,32 @@ func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
 		}
 		why = append(why, "# "+l.Because("host.instance"))
 		p.Applies = append(p.Applies, "host.instance", "host.cores", "host.memory")
-		p.Restarts = append(p.Restarts, "each instance is stopped and started, because its type changes. Do one member at a time: run the script with one id in `INSTANCES`.")
-		p.Risks = append(p.Risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
+		p.Restarts = append(
+			p.Restarts, "each instance is stopped and started, because its type changes. Do one member at a time: run the script with one id in `INSTANCES`.")
+		p.Risks = append(
+			p.Risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
 	}
+
 	if l.Changed("host.bandwidth_weighting") {
 		was[1], will[1] = weighting(l.Before.Host.BandwidthWeighting), weighting(l.After.Host.BandwidthWeighting)
-		why = append(why, "# "+l.Because("host.bandwidth_weighting"), "# The weighting costs nothing, and the network has that much less.")
+		why = append(why,
+			"# "+
+				l.Because(
+					"host.bandwidth_weighting"), "# The weighting costs nothing, and the network has that much less.")
 		p.Applies = append(p.Applies, "host.bandwidth_weighting")
-		p.Restarts = append(p.Restarts, "each instance is stopped and started, because its bandwidth is weighted anew. Do one member at a time.")
-		p.Risks = append(p.Risks, "host.bandwidth_weighting: the network's baseline loses what EBS gains (Amazon EC2 user guide, \"EC2 instance bandwidth weighting configuration\"): look at the network's use first.")
+		p.Restarts = append(
+			p.Restarts, "each instance is stopped and started, because its bandwidth is weighted anew. Do one member at a time.")
+		p.Risks = append(
+			p.Risks, "host.bandwidth_weighting: the network's baseline loses what EBS gains (Amazon EC2 user guide, \"EC2 instance bandwidth weighting configuration\"): look at the network's use first.")
 	}
+
 	if len(why) == 0 {
 		return false
 	}
-	fmt.Fprintf(b, "\n%s\n# The instance is stopped for this: the data on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tstopped \"$instance\" %s %s  %s %s\ndone\n", strings.Join(why, "\n"), was[0], will[0], was[1], will[1])
+
+	fmt.Fprintf(
+		b, "\n%s\n# The instance is stopped for this: the data on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tstopped \"$instance\" %s %s  %s %s\ndone\n",
+		strings.Join(why, "\n"), was[0], will[0], was[1], will[1])
 	return true
 }
 

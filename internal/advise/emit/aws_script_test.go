@@ -118,13 +118,16 @@ func TestAWSScript(t *testing.T) {
 	if says, code := w.run(nil); code != 2 || !strings.Contains(says, "usage:") {
 		t.Errorf("without a verb: %d\n%s", code, says)
 	}
+
 	w.succeeds("look")
 	if says, code := w.run(nil, "check"); code != 1 || !strings.Contains(says, "not yet gp3 120 4000 250") || !strings.Contains(says, "does not exist") || !strings.Contains(says, "not yet m8g.8xlarge ebs-1") {
 		t.Errorf("check before anything: %d\n%s", code, says)
 	}
+
 	if says := w.succeeds("apply", "--dry-run"); w.get("log") != "" || !strings.Contains(says, "would run: aws ec2 modify-volume") {
 		t.Errorf("--dry-run did %q\n%s", w.get("log"), says)
 	}
+
 	w.succeeds("apply")
 	did := w.get("log")
 	for _, command := range []string{
@@ -138,17 +141,21 @@ func TestAWSScript(t *testing.T) {
 			t.Errorf("it did not run %q:\n%s", command, did)
 		}
 	}
+
 	if strings.Count(did, "stop-instances") != 1 {
 		t.Errorf("type and weighting take one stop:\n%s", did)
 	}
+
 	w.succeeds("check")
 	w.succeeds("apply") // again: nothing
 	if w.get("log") != did {
 		t.Errorf("applied twice, it did\n%s", w.get("log"))
 	}
+
 	if says := w.succeeds("undo"); !strings.Contains(says, "vol-1 keeps its 120 GiB: a disk cannot shrink") {
 		t.Errorf("undo says nothing of the size:\n%s", says)
 	}
+
 	for name, want := range map[string]string{
 		"vol-1": "gp3 120 3000 250", "machine": "r5n.8xlarge default running",
 		"i-1-iris-with-a-write-daemon-data-1.on": "", "i-1-iris-with-a-write-daemon-data-1": "gp3 1000 16000 1000",
@@ -157,10 +164,12 @@ func TestAWSScript(t *testing.T) {
 			t.Errorf("%s is %q after undo, want %q", name, got, want)
 		}
 	}
+
 	back := strings.TrimPrefix(w.get("log"), did)
 	if a, b := strings.Index(back, "--bandwidth-weighting default"), strings.Index(back, "Value=r5n.8xlarge"); a < 0 || b < a {
 		t.Errorf("a type without weighting takes the default first:\n%s", back)
 	}
+
 	undone := w.get("log")
 	w.succeeds("undo")
 	if w.get("log") != undone {
@@ -195,13 +204,16 @@ func TestAWSScriptRefuses(t *testing.T) {
 		if c.is != "" {
 			w.put("vol-1", c.is)
 		}
+
 		if c.machine != "" {
 			w.put("machine", c.machine)
 		}
+
 		says, code := w.run(c.env, c.verb)
 		if code != c.code || !strings.Contains(says, c.says) {
 			t.Errorf("%s: exit code %d, want %q of\n%s", c.name, code, c.says, says)
 		}
+
 		refused := c.code != 0 && (len(c.env) == 0 || !strings.HasSuffix(c.env[0], changed)) // EBS alone knows that, when asked
 		if did := w.get("log"); refused && did != "" {
 			t.Errorf("%s: it was refused, and did\n%s", c.name, did)
@@ -230,10 +242,12 @@ func TestAWSScriptPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	documented, taken := map[string]bool{}, map[string]bool{"ec2:CreateTags": true} // by --tag-specifications
 	for _, m := range regexp.MustCompile(`"(ec2:[A-Za-z]+)"`).FindAllStringSubmatch(string(page), -1) {
 		documented[m[1]] = true
 	}
+
 	for _, m := range regexp.MustCompile(`aws ec2 ([a-z-]+)`).FindAllStringSubmatch(emit.AWSScript, -1) {
 		if m[1] == "wait" {
 			continue // describes what was described before
@@ -244,6 +258,7 @@ func TestAWSScriptPermissions(t *testing.T) {
 		}
 		taken[action] = true
 	}
+
 	if !maps.Equal(documented, taken) {
 		t.Errorf("documented are %v, taken %v", documented, taken)
 	}

@@ -17,6 +17,7 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
+
 	p := &Part{Apply: []string{"`budget/volumes.yaml` has what each volume gives for ever: the least of the volume, the machine and what remains when bursts are used up. " +
 		"An engine that is told more plans for I/O that does not come."}}
 	data := all[0]
@@ -25,24 +26,32 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 			data = b
 		}
 	}
-	p.Files = append(p.Files, Text("budget/volumes.yaml", l.Head("#", "What the volumes give.")+volumesText(all)))
+
+	p.Files = append(p.Files, Text("budget/volumes.yaml",
+		l.Head("#", "What the volumes give.")+volumesText(all)))
 	if own := l.deployment.Budget; own != nil {
 		files, apply, restarts := own(l, data)
-		p.Files, p.Apply, p.Restarts = append(p.Files, files...), append(p.Apply, apply), append(p.Restarts, restarts)
+		p.Files, p.Apply, p.Restarts = append(p.Files, files...), append(p.Apply, apply),
+			append(p.Restarts, restarts)
 	}
+
 	if text := l.dirtyText(&data); text != "" {
 		p.Files = append(p.Files, Text("budget/90-dirty-bytes.conf", text))
-		p.Apply = append(p.Apply, "`budget/90-dirty-bytes.conf` is for /etc/sysctl.d: no more dirty data in the page cache than the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst).")
+		p.Apply = append(
+			p.Apply, "`budget/90-dirty-bytes.conf` is for /etc/sysctl.d: no more dirty data in the page cache than the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst).")
 	}
+
 	sysctl := "Linux takes the dirty limits from `sysctl --system`."
 	if l.others != nil {
 		files, apply, restarts := l.others(l, data)
 		p.Files, p.Apply = append(p.Files, files...), append(p.Apply, apply...)
 		sysctl = restarts + " " + sysctl
 	}
+
 	p.Restarts = append(p.Restarts, sysctl)
 	p.Verify = []string{"`iostat -x 1`: in a checkpoint the volume stays below the figures of `budget/volumes.yaml`."}
 	p.Back = []string{"The settings that were there before; none of these files changes data."}
+
 	return p, nil
 }
 
@@ -56,7 +65,8 @@ func volumesText(all []budget.Budget) string {
 			fmt.Fprintf(&b, "    iops: %.0f # %s\n", v.IOPS, limitedBy(v.IOPSBy, v.BurstIOPS))
 		}
 		if v.BytesPerSec > 0 {
-			fmt.Fprintf(&b, "    bytes_per_second: %.0f # %s\n", v.BytesPerSec, limitedBy(v.BytesBy, v.BurstBytesPerSec))
+			fmt.Fprintf(&b, "    bytes_per_second: %.0f # %s\n", v.BytesPerSec,
+				limitedBy(v.BytesBy, v.BurstBytesPerSec))
 		}
 	}
 	return b.String()

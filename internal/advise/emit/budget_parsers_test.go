@@ -50,20 +50,24 @@ func TestMariaDBAcceptsItsBudget(t *testing.T) {
 	if err != nil {
 		path = "/usr/sbin/mariadbd"
 	}
+
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("mariadbd is not installed (Debian: mariadb-server-core)")
 	}
+
 	conf := written(t, onSmallMachine(t, "telemetry.yaml"), "budget/innodb.cnf")
 	out, err := exec.Command(path, "--defaults-file="+conf, "--verbose", "--help").Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	got := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		if f := strings.Fields(line); len(f) == 2 {
 			got[f[0]] = f[1]
 		}
 	}
+
 	for name, want := range map[string]string{"innodb-io-capacity": "1800", "innodb-io-capacity-max": "3600"} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %s", name, got[name], want)
@@ -77,10 +81,12 @@ func TestMongodAcceptsItsBudget(t *testing.T) {
 	if path == "" {
 		t.Skip("PLIMSOLL_MONGOD names no mongod")
 	}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	port := l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // it listens on TCP
 	_ = l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -90,11 +96,14 @@ func TestMongodAcceptsItsBudget(t *testing.T) {
 	var log strings.Builder
 	up := watcher{to: &log, text: "Waiting for connections", seen: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &up, &up
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+
 	select {
 	case <-up.seen:
 		_ = cmd.Process.Signal(os.Interrupt)
@@ -104,6 +113,7 @@ func TestMongodAcceptsItsBudget(t *testing.T) {
 	case err := <-ended:
 		t.Fatalf("mongod ended: %v\n%s", err, log.String())
 	}
+
 	if !strings.Contains(log.String(), "io_capacity=(total=77MB)") {
 		t.Errorf("WiredTiger was opened without the budget:\n%s", log.String())
 	}

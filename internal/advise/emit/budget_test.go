@@ -39,6 +39,7 @@ func TestBudgetsAreOfTheRealCap(t *testing.T) {
 			}
 		}
 	}
+
 	var scylla struct {
 		Disks []struct {
 			Mountpoint string `json:"mountpoint"`
@@ -47,6 +48,7 @@ func TestBudgetsAreOfTheRealCap(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(files["budget/io_properties.yaml"]), &scylla); err != nil || len(scylla.Disks) != 1 || !filepath.IsAbs(scylla.Disks[0].Mountpoint) {
 		t.Errorf("%+v, %v", scylla, err)
 	}
+
 	for line := range strings.Lines(files["budget/90-dirty-bytes.conf"]) {
 		if name, _, ok := strings.Cut(line, " = "); ok && !strings.HasPrefix(line, "#") {
 			if _, err := os.Stat("/proc/sys/" + strings.ReplaceAll(name, ".", "/")); err != nil {

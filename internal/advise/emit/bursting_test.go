@@ -36,6 +36,7 @@ func TestBurstingIsEmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for file, wants := range map[string][]string{
 		"azure/volumes.sh":                     {"\tbursting \"$disk\" false true\n", "fresh \"$machine\" \"$machine-telemetry-platform-journal\" Premium_LRS 1024 0 0 --enable-bursting true\n"},
 		"terraform/volumes.tf":                 {"It can be switched on only while the disk is detached"},
@@ -50,6 +51,7 @@ func TestBurstingIsEmitted(t *testing.T) {
 			}
 		}
 	}
+
 	if n := strings.Count(fileOf(t, r, "terraform/volumes.tf"), "on_demand_bursting_enabled = true"); n != 2 {
 		t.Errorf("%d of two disks burst", n)
 	}
@@ -62,6 +64,7 @@ func TestBurstingScriptRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	write := func(name, text string) { script(t, dir, name, text) }
 	write("volumes.sh", fileOf(t, r, "azure/volumes.sh"))
@@ -78,6 +81,7 @@ case "$*" in
 "vm disk attach"*) echo "/x/$7" >"$9.on" ;;
 esac
 `)
+
 	write("state", "Attached\n")
 	run := func(code int, args ...string) string {
 		t.Helper()
@@ -89,21 +93,26 @@ esac
 		}
 		return string(out)
 	}
+
 	if out := run(1, "apply"); !strings.Contains(out, "db-data is in a running machine: deallocate it") {
 		t.Errorf("it says\n%s", out)
 	}
+
 	write("state", "Reserved\n")
 	run(1, "check")
 	run(0, "apply")
 	run(0, "apply") // again: nothing
 	run(0, "check")
+
 	log, err := os.ReadFile(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const create = "disk create --resource-group g --name db-telemetry-platform-journal --location westeurope --sku Premium_LRS --size-gb 1024 --zone 1 --enable-bursting true --output none\n"
 	if want := "disk update --resource-group g --name db-data --enable-bursting true --output none\n" + create; string(log) != want {
 		t.Errorf("it changed\n%s", log)
 	}
+
 	run(0, "undo")
 }

@@ -35,6 +35,7 @@ func TestHostCachingIsEmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for file, wants := range map[string][]string{
 		"azure/volumes.sh": {
 			"\tcached \"$disk\" None ReadOnly\n",
@@ -88,6 +89,7 @@ func TestHostCachingScriptRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	write := func(name, text string) { script(t, dir, name, text) }
 	write("volumes.sh", fileOf(t, r, "azure/volumes.sh"))
@@ -106,6 +108,7 @@ case "$*" in
 "vm disk detach"*) rm "$9.on" ;;
 esac
 `)
+
 	write("state", "Attached\n")
 	write("db-data.on", "/x/db\n")
 	write("db-data.caching", "None\n")
@@ -119,28 +122,34 @@ esac
 		}
 		return string(out)
 	}
+
 	if out := run(1, "", "apply"); !strings.Contains(out, "db-data is in the running machine db") {
 		t.Errorf("it says\n%s", out)
 	}
+
 	run(1, "", "check")
 	run(0, "UNMOUNTED=yes", "apply")
 	run(0, "", "apply") // again: nothing
 	run(0, "", "check")
+
 	log, err := os.ReadFile(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := "vm update --resource-group g --name db --disk-caching 3=ReadOnly --output none\n" +
 		"disk create --resource-group g --name db-telemetry-platform-journal --location westeurope --sku Premium_LRS --size-gb 64 --zone 1 --output none\n" +
 		"vm disk attach --resource-group g --vm-name db --name db-telemetry-platform-journal --caching ReadWrite --output none\n"
 	if string(log) != want {
 		t.Errorf("it changed\n%s", log)
 	}
+
 	// A disk of the layout that is attached with other caching is not as wanted.
 	write("db-telemetry-platform-journal.caching", "None\n")
 	if out := run(1, "", "check"); !strings.Contains(out, "None, not yet ReadWrite") {
 		t.Errorf("it says\n%s", out)
 	}
+
 	write("state", "Reserved\n")
 	run(0, "", "undo")
 	if is, _ := os.ReadFile(filepath.Join(dir, "db-data.caching")); string(is) != "None\n" {

@@ -66,11 +66,13 @@ func walk(before, after reflect.Value, path string, optional bool, tell func(Cha
 			tell(Change{path, from, to})
 		}
 	}
+
 	if from, ok := text(before); ok {
 		to, _ := text(after)
 		leaf(from, to)
 		return
 	}
+
 	switch before.Kind() {
 	case reflect.Pointer:
 		switch {
@@ -99,6 +101,7 @@ func walk(before, after reflect.Value, path string, optional bool, tell func(Cha
 			case key == "":
 				key = strings.ToLower(f.Name)
 			}
+
 			walk(before.Field(i), after.Field(i), join(path, key), strings.Contains(options, "omitempty"), tell)
 		}
 	case reflect.Slice:
@@ -122,12 +125,14 @@ func walkKeyed(before, after reflect.Value, path string, tell func(Change)) {
 		}
 		return reflect.Zero(v.Type().Elem().Field(1).Type), false
 	}
+
 	var all []string
 	for _, v := range []reflect.Value{before, after} {
 		for i := range v.Len() {
 			all = union(all, []string{v.Index(i).Field(0).String()})
 		}
 	}
+
 	for _, name := range all {
 		b, hadOne := find(before, name)
 		a, hasOne := find(after, name)
@@ -142,7 +147,8 @@ func walkKeyed(before, after reflect.Value, path string, tell func(Change)) {
 // isKeyed recognises scenario.Keyed of any type by its shape: entries with a name and a value.
 func isKeyed(t reflect.Type) bool {
 	e := t.Elem()
-	return e.Kind() == reflect.Struct && e.NumField() == 2 && e.Field(0).Name == "Name" && e.Field(1).Name == "Value"
+	return e.Kind() == reflect.Struct && e.NumField() == 2 && e.Field(0).Name == "Name" &&
+		e.Field(1).Name == "Value"
 }
 
 // text formats a quantity as a scenario does.
@@ -177,18 +183,22 @@ func shown(v reflect.Value) string {
 	if v.IsZero() {
 		return ""
 	}
+
 	if o, ok := v.Interface().(catalog.Order); ok {
 		return o.String()
 	}
+
 	if v.Kind() == reflect.Pointer {
 		if s, leaf := text(v.Elem()); leaf {
 			return s
 		}
 		v = v.Elem()
 	}
+
 	if v.Kind() == reflect.Bool {
 		return fmt.Sprint(v.Bool())
 	}
+
 	return "other"
 }
 

@@ -24,12 +24,14 @@ type Class struct {
 }
 
 // older are the provisioners from before CSI, which their drivers took over.
-var older = map[string]string{"kubernetes.io/aws-ebs": "aws", "kubernetes.io/gce-pd": "gcp", "kubernetes.io/azure-disk": "azure"}
+var older = map[string]string{"kubernetes.io/aws-ebs": "aws", "kubernetes.io/gce-pd": "gcp",
+	"kubernetes.io/azure-disk": "azure"}
 
 // usual are the types that a class without one gets: docs/parameters.md of aws-ebs-csi-driver,
 // pkg/parameters of gcp-compute-persistent-disk-csi-driver, docs/driver-parameters.md of
 // azuredisk-csi-driver (2026-08). In the tree, EBS's was gp2.
-var usual = map[string]string{"aws": "gp3", "gcp": "pd-standard", "azure": "StandardSSD_LRS", "kubernetes.io/aws-ebs": "gp2"}
+var usual = map[string]string{"aws": "gp3", "gcp": "pd-standard", "azure": "StandardSSD_LRS",
+	"kubernetes.io/aws-ebs": "gp2"}
 
 // DriverOf returns the provider whose CSI driver or older provisioner has a name; "" for others.
 func DriverOf(name string) string {
@@ -50,6 +52,7 @@ func ReadClass(driverName string, parameters map[string]string, modify bool) (c 
 	if !ok {
 		return c, false
 	}
+
 	get := func(keys ...string) string {
 		for _, have := range slices.Sorted(maps.Keys(parameters)) {
 			for _, key := range keys {
@@ -60,26 +63,34 @@ func ReadClass(driverName string, parameters map[string]string, modify bool) (c 
 		}
 		return ""
 	}
+
 	c.Type = get(d.kind, "type", "storageaccounttype")
 	if c.Type == "" && !modify {
 		c.Type = cmp.Or(usual[driverName], usual[c.Provider])
 	}
+
 	for ours, theirs := range kinds {
-		if strings.EqualFold(c.Type, theirs) || strings.EqualFold(c.Type, strings.TrimSuffix(theirs, "_LRS")+"_ZRS") {
+		if strings.EqualFold(c.Type, theirs) ||
+			strings.EqualFold(c.Type, strings.TrimSuffix(theirs, "_LRS")+"_ZRS") {
 			c.Type = ours
 		}
 	}
+
 	if t, err := catalog.Type(c.Type); err == nil {
 		c.Type = t.Name
 	}
+
 	c.IOPS = whole(get(d.iops, d.attributeIOPS))
 	c.IOPSPerGB = whole(get("iopsPerGB"))
 	unit := units.MiBps
+
 	if c.Provider == "azure" {
 		unit = units.MBps
 	}
+
 	c.Throughput = units.Throughput(whole(get(d.rate, d.attributeRate))) * unit
 	c.FileSystem = get("csi.storage.k8s.io/fstype", "fstype")
+
 	switch strings.ToLower(get("cachingMode")) {
 	case "none":
 		c.Caching = catalog.NoCaching
@@ -88,6 +99,7 @@ func ReadClass(driverName string, parameters map[string]string, modify bool) (c 
 	case "readwrite":
 		c.Caching = catalog.CachedBoth
 	}
+
 	return c, true
 }
 

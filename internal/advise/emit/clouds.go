@@ -43,7 +43,8 @@ var clouds = []cloud{
 // kinds are the providers' own names of products that the catalogue calls otherwise.
 var kinds = map[string]string{
 	"hyperdisk-balanced-ha": "hyperdisk-balanced-high-availability",
-	"premium-v2":            "PremiumV2_LRS", "ultra": "UltraSSD_LRS", "premium-ssd": "Premium_LRS", "standard-ssd": "StandardSSD_LRS", "standard-hdd": "Standard_LRS",
+	"premium-v2":            "PremiumV2_LRS", "ultra": "UltraSSD_LRS", "premium-ssd": "Premium_LRS",
+	"standard-ssd": "StandardSSD_LRS", "standard-hdd": "Standard_LRS",
 }
 
 // sold is what the provider calls the volume's type.
@@ -63,83 +64,117 @@ func (s *spec) figures() string { return fmt.Sprintf("%s %d %d %d", s.sold(), s.
 func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	var steps, ids strings.Builder
+
 	fresh := false
 	for _, d := range l.disks {
 		if d.fate == removed {
 			continue
 		}
+
 		if err := d.carries(c.provider); err != nil {
 			if o.Skip {
 				continue
 			}
 			return nil, err
 		}
+
 		p.Applies = append(p.Applies, d.path)
 		fmt.Fprintf(&steps, "\n# %s\n", d.why())
 		if d.fate == modified {
 			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_DISKS"
-			fmt.Fprintf(&ids, "#   %-16s names of the disks %q, separated by spaces: those of each machine%s\n", variable, d.name, ofStripe(d.after.width))
-			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\n", variable, d.name, d.before.figures(), d.after.figures())
+			fmt.Fprintf(&ids, "#   %-16s names of the disks %q, separated by spaces: those of each machine%s\n",
+				variable, d.name, ofStripe(d.after.width))
+			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\n",
+				variable, d.name, d.before.figures(), d.after.figures())
+
 			if d.recached {
 				fmt.Fprintf(&steps, "\tcached \"$disk\" %s %s\n", d.before.hostCaching(), d.after.hostCaching())
 				p.Restarts = append(p.Restarts, d.path+": "+cachingRestart)
 			}
+
 			if d.switched {
 				fmt.Fprintf(&steps, "\tbursting \"$disk\" %t %t\n", d.before.bursting, d.after.bursting)
-				p.Restarts = append(p.Restarts, d.path+": each machine is deallocated, or its disk detached, while on-demand bursting is switched on.")
+				p.Restarts = append(p.Restarts,
+					d.path+": each machine is deallocated, or its disk detached, while on-demand bursting is switched on.")
 			}
+
 			steps.WriteString("done\n")
 			continue
 		}
+
 		fresh = true
 		steps.WriteString("for machine in ${MACHINES:?names of the machines}; do\n")
+
 		for n := 1; n <= d.after.width; n++ {
 			name := l.slug() + "-" + d.name
 			if d.after.width > 1 {
 				name += fmt.Sprintf("-%d", n)
 			}
+
 			burst := ""
 			if d.after.bursting {
 				burst = " --enable-bursting true"
 			}
+
 			attached := ""
 			if d.after.caching != "" {
 				attached = "caching=" + d.after.hostCaching() + " "
 			}
-			fmt.Fprintf(&steps, "\t%sfresh \"$machine\" \"$machine-%s\" %s%s\n", attached, name, d.after.figures(), burst)
+
+			fmt.Fprintf(&steps, "\t%sfresh \"$machine\" \"$machine-%s\" %s%s\n", attached, name,
+				d.after.figures(), burst)
 			if d.after.caching != "" {
-				fmt.Fprintf(&steps, "\t[[ $verb != check ]] || cached \"$machine-%s\" None %s\n", name, d.after.hostCaching())
+				fmt.Fprintf(&steps, "\t[[ $verb != check ]] || cached \"$machine-%s\" None %s\n", name,
+					d.after.hostCaching())
 			}
 		}
+
 		steps.WriteString("done\n")
 		p.Apply = append(p.Apply, l.arrives(&d))
 	}
+
 	if steps.Len() == 0 {
 		return nil, nil
 	}
+
 	if fresh {
 		ids.WriteString("#   MACHINES         names of the machines that run the database, separated by spaces\n")
 	}
+
 	file := c.provider + "/volumes.sh"
-	text := "#!/bin/bash\n" + l.Head("#", c.about, "", "It reads these environment variables:") + c.needs + ids.String() +
-		"# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" + withFunctions(cloudScript) + "\n" + c.commands + "layout() {" + indented(steps.String()) + "}\n\nmain \"$@\"\n"
+	text := "#!/bin/bash\n" + l.Head("#", c.about, "", "It reads these environment variables:") +
+		c.needs + ids.String() +
+		"# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" +
+		withFunctions(cloudScript) + "\n" + c.commands + "layout() {" + indented(steps.String()) +
+		"}\n\nmain \"$@\"\n"
+
 	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
-	p.told(file, c.needs+ids.String(), "It can be run again: it leaves alone what is already done, and refuses before it has changed anything.", c.look+" shows one.")
+	p.told(file,
+		c.needs+ids.String(), "It can be run again: it leaves alone what is already done, and refuses before it has changed anything.",
+		c.look+" shows one.")
 	p.Risks = append(p.Risks, cloudRisks(l)...)
+
 	return p, nil
 }
 
-// told adds what the README says of a script with the verbs look, apply, check and undo: the lines of its head
-// that name the variables it needs, how it behaves when it is applied, and what else shows the result.
+// told adds what the README says of a script with the verbs look, apply, check and undo: the lines
+// of its head that name the variables it needs, how it behaves when it is applied, and what else
+// shows the result.
 func (p *Part) told(file, needs, applied, shown string) {
 	export := "export"
 	for line := range strings.Lines(needs) {
 		export += " " + strings.Fields(line)[1] + "="
 	}
-	p.Apply = append([]string{"Fill in what the script needs; its head says what each is. `look` shows the disks as they are, `--dry-run` what would be done:\n\n    " + export + "\n    " +
-		file + " look\n    " + file + " apply --dry-run\n    " + file + " apply\n\n" + applied}, p.Apply...)
-	p.Verify = append(p.Verify, "Exit code 0 of this says that every disk has its new figures and is attached:\n\n    "+file+" check\n\n"+shown)
-	p.Back = append(p.Back, "Unmount new disks first. This gives the others their old type, IOPS and throughput, and detaches new ones; `undo --dry-run` shows it. A disk that has grown keeps its size, which no provider takes back, and nothing is deleted:\n\n    "+file+" undo")
+	p.Apply = append(
+		[]string{"Fill in what the script needs; its head says what each is. `look` shows the disks as they are, `--dry-run` what would be done:\n\n    " +
+			export + "\n    " +
+			file + " look\n    " + file + " apply --dry-run\n    " + file + " apply\n\n" + applied}, p.Apply...)
+	p.Verify = append(p.Verify,
+		"Exit code 0 of this says that every disk has its new figures and is attached:\n\n    "+
+			file+" check\n\n"+shown)
+	p.Back = append(p.Back,
+		"Unmount new disks first. This gives the others their old type, IOPS and throughput, and detaches new ones; `undo --dry-run` shows it. A disk that has grown keeps its size, which no provider takes back, and nothing is deleted:\n\n    "+
+			file+" undo")
 }
 
 // azureNeeds says what an Azure disk needs of its machine (Azure documentation, "Using Azure Ultra Disks" and
@@ -164,7 +199,8 @@ const burstingRule = "It can be switched on only while the disk is detached or i
 
 // cachings are Azure's words for host caching (azurerm_virtual_machine_data_disk_attachment's caching,
 // az vm disk attach's --caching, azuredisk-csi-driver's cachingMode).
-var cachings = map[catalog.Caching]string{"": "None", catalog.CachedReads: "ReadOnly", catalog.CachedBoth: "ReadWrite"}
+var cachings = map[catalog.Caching]string{"": "None", catalog.CachedReads: "ReadOnly",
+	catalog.CachedBoth: "ReadWrite"}
 
 // hostCaching is the provider's word for the host's caching of a disk.
 func (s *spec) hostCaching() string { return cachings[s.caching] }
@@ -185,28 +221,44 @@ func cloudRisks(l *Layout) []string {
 			out = append(out, ebsRisks(&Layout{disks: l.disks[i : i+1]})...)
 			continue
 		}
+
 		for _, c := range clouds {
 			if c.provider == d.after.provider && d.fate == modified && d.tuned {
 				out = append(out, d.path+": "+c.limits+".")
 			}
 		}
+
 		if d.fate == modified && d.resized {
-			out = append(out, d.path+": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
+			out = append(out,
+				d.path+
+					": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
 		}
+
 		out = append(out, azureNeeds(d)...)
 		if d.after.bursting && (d.switched || d.isNew()) {
-			out = append(out, d.path+": on-demand bursting costs a fee a month and each operation over the disk's own figures. "+burstingRule+".")
+			out = append(out,
+				d.path+": on-demand bursting costs a fee a month and each operation over the disk's own figures. "+
+					burstingRule+".")
 		}
+
 		if d.after.caching != "" && (d.recached || d.isNew()) {
-			out = append(out, d.path+": host caching puts the disk under the machine's limits for cached disks, which may be lower than those for uncached ones."+writeBack(d.after.caching))
+			out = append(out,
+				d.path+
+					": host caching puts the disk under the machine's limits for cached disks, which may be lower than those for uncached ones."+
+					writeBack(d.after.caching))
 		}
+
 		if d.recached {
 			out = append(out, d.path+": "+cachingRule+".")
 		}
+
 		if d.fate == created && d.volume != "data" {
-			out = append(out, d.path+": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time, or block writes while you do.")
+			out = append(out,
+				d.path+
+					": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time, or block writes while you do.")
 		}
 	}
+
 	return out
 }
 

@@ -25,6 +25,7 @@ func elsewhere(t *testing.T) map[string]*emit.Layout {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		journal := regexp.MustCompile(`[0-9]+GiB`).ReplaceAllString(before, "16GiB")
 		l, err := (&emit.Plan{
 			File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data=" + before},
@@ -33,8 +34,10 @@ func elsewhere(t *testing.T) map[string]*emit.Layout {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return l
 	}
+
 	return map[string]*emit.Layout{
 		"gcp":   of("{type: hyperdisk-balanced, size: 500GiB}", "{type: hyperdisk-balanced, size: 600GiB, iops: 6000, throughput: 290MiB/s}"),
 		"azure": of("{type: premium-v2, size: 512GiB}", "{type: premium-v2, size: 512GiB, iops: 6000, throughput: 300MB/s}"),
@@ -47,32 +50,39 @@ func TestCloudScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var known struct {
 		Commands map[string]struct {
 			Source string
 			Flags  []string
 		}
 	}
+
 	if err := json.Unmarshal(text, &known); err != nil {
 		t.Fatal(err)
 	}
+
 	flag := regexp.MustCompile(`--[a-z-]+`)
 	for name, l := range elsewhere(t) {
 		r, err := emit.Files(l, []string{name}, emit.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		script := fileOf(t, r, name+"/volumes.sh")
 		dir := t.TempDir()
 		path := filepath.Join(dir, "volumes.sh")
+
 		if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
+
 		if bash, err := exec.LookPath("bash"); err == nil {
 			if out, err := exec.Command(bash, "-n", path).CombinedOutput(); err != nil {
 				t.Errorf("%s: %v\n%s", name, err, out)
 			}
 		}
+
 		joined := strings.ReplaceAll(script, "\\\n", " ")
 		commands := 0
 		for line := range strings.Lines(joined) {
@@ -89,6 +99,7 @@ func TestCloudScripts(t *testing.T) {
 				}
 			}
 		}
+
 		if commands < 5 {
 			t.Errorf("%s: %d commands are known", name, commands)
 		}
@@ -103,10 +114,12 @@ func TestCloudScriptsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	write := func(name, text string) { script(t, dir, name, text) }
 	write("volumes.sh", fileOf(t, r, "gcp/volumes.sh"))
 	write("db-data", "hyperdisk-balanced 500 3000 140")
+
 	// Disks are files with their figures; an attachment is a file beside it.
 	write("gcloud", `#!/bin/bash
 cd "$FAKE"
@@ -123,6 +136,7 @@ case "$*" in
 "compute instances detach-disk"*) d=${5#--disk=}; rm "$d.on" ;;
 esac
 `)
+
 	fails, says := "", ""
 	run := func(code int, args ...string) string {
 		t.Helper()
@@ -134,16 +148,20 @@ esac
 		}
 		return string(out)
 	}
+
 	calls := func() int {
 		text, _ := os.ReadFile(filepath.Join(dir, "log"))
 		return len(regexp.MustCompile(`(?m)^compute (disks (update|create)|instances)`).FindAll(text, -1))
 	}
+
 	run(2)
 	run(0, "look")
 	run(1, "check")
+
 	if out := run(0, "apply", "--dry-run"); calls() != 0 || !strings.Contains(out, "--provisioned-iops=6000") || !strings.Contains(out, "--size=600GB") {
 		t.Fatalf("%d changes by a dry run\n%s", calls(), out)
 	}
+
 	// What the provider refuses is said in its words, with what to do, and nothing else is done.
 	for what, c := range map[string]struct{ fails, says, want, verb string }{
 		"expired":              {"describe", "Reauthentication failed", "are you logged in (gcloud auth login)", "apply"},
@@ -159,18 +177,22 @@ esac
 			t.Errorf("%s: %d changes\n%s", what, calls()-was, out)
 		}
 	}
+
 	fails = ""
 	run(0, "apply")
 	run(0, "check")
 	before := calls()
 	run(0, "apply") // again: nothing
+
 	if before != 3 || calls() != before {
 		t.Errorf("%d changes, then %d", before, calls())
 	}
+
 	on := filepath.Join(dir, "db-telemetry-platform-journal.on")
 	if _, err := os.Stat(on); err != nil {
 		t.Error(err)
 	}
+
 	run(0, "undo")
 	if _, err := os.Stat(on); err == nil {
 		t.Error("the new disk is still attached")
@@ -184,9 +206,11 @@ func TestAzureScriptRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if readme := fileOf(t, r, "README.md"); !strings.Contains(readme, "only if it is in a zone itself") || !strings.Contains(readme, "of which making a Premium SSD v2 is one") {
 		t.Errorf("the README does not say what Premium SSD v2 needs:\n%s", readme)
 	}
+
 	dir := t.TempDir()
 	script(t, dir, "volumes.sh", fileOf(t, r, "azure/volumes.sh"))
 	script(t, dir, "db-data", "PremiumV2_LRS 512 3000 125")
@@ -204,6 +228,7 @@ case "$*" in
 "vm disk detach"*) rm "$9.on"; echo "$*" >>log ;;
 esac
 `)
+
 	fails, says := "", ""
 	run := func(code int, verb string) string {
 		t.Helper()
@@ -215,6 +240,7 @@ esac
 		}
 		return string(out)
 	}
+
 	for what, c := range map[string]struct{ fails, says, want string }{
 		"being modified": {"disk update", "(Conflict) Disk 'db-data' is being modified: another operation is in progress", "db-data is as it was, for the reason above. If it was changed too often or is being changed now, wait (Premium SSD v2 and Ultra: four times in 24 hours)"},
 		"expired":        {"disk show", "AADSTS700082: The refresh token has expired", "are you logged in (az login)"},
@@ -229,13 +255,16 @@ esac
 			t.Fatalf("%s: it changed something", what)
 		}
 	}
+
 	fails = ""
 	run(0, "apply")
 	run(0, "check")
 	fails, says = "disk update", "(Conflict) another operation is in progress"
+
 	if out := run(1, "undo"); !strings.Contains(out, "run this again") {
 		t.Errorf("undo says\n%s", out)
 	}
+
 	fails = ""
 	run(0, "undo")
 	run(1, "check")
@@ -251,10 +280,12 @@ func TestTerraformElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text := fileOf(t, r, "terraform/volumes.tf")
 		if _, diags := hclparse.NewParser().ParseHCL([]byte(text), "volumes.tf"); diags.HasErrors() {
 			t.Errorf("%s: %v\n%s", name, diags, text)
 		}
+
 		plain := regexp.MustCompile(` +`).ReplaceAllString(text, " ")
 		for _, w := range wanted {
 			if !strings.Contains(plain, w) {
@@ -274,10 +305,12 @@ func TestClassesElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var all strings.Builder
 		for _, f := range r.Files {
 			all.Write(f.Text)
 		}
+
 		for _, w := range wanted {
 			if !strings.Contains(all.String(), w) {
 				t.Errorf("%s: no %s in\n%s", name, w, all.String())
@@ -293,6 +326,7 @@ func TestBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for file, wanted := range map[string]string{
 		"budget/volumes.yaml":        "bytes_per_second: ",
 		"budget/mongod.conf":         `configString: "io_capacity=(total=`,

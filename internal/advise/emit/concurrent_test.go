@@ -15,6 +15,7 @@ func TestConcurrentWrites(t *testing.T) {
 	for round := range 50 {
 		dir := filepath.Join(t.TempDir(), "out")
 		var wg sync.WaitGroup
+
 		errs := make([]error, 8)
 		for i := range errs {
 			folder := open(t, dir)
@@ -24,6 +25,7 @@ func TestConcurrentWrites(t *testing.T) {
 			}
 			wg.Go(func() { errs[i] = folder.Write(files, false) })
 		}
+
 		wg.Wait()
 
 		won := -1
@@ -38,6 +40,7 @@ func TestConcurrentWrites(t *testing.T) {
 				t.Errorf("round %d: %v", round, err)
 			}
 		}
+
 		for name, text := range tree(t, dir) {
 			if strings.HasSuffix(name, ".conf") && text != fmt.Sprintf("layout %d\n", won) {
 				t.Errorf("round %d: %s is %q, and %d has written", round, name, text, won)

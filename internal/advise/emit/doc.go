@@ -14,8 +14,8 @@
 //
 // Scripts never make a file system on a device that contains anything (see lvm.bash). An EBS volume
 // cannot shrink, and cannot be modified before the last modification is completed, so a script
-// refuses rather than applying half of the changes. The claim templates of a StatefulSet cannot be changed, so its
-// patch comes with instructions to work around that.
+// refuses rather than applying half of the changes. The claim templates of a StatefulSet cannot be
+// changed, so its patch comes with instructions to work around that.
 //
 // Files are written one by one into their places ([Folder.Write]); an error undoes them all, and
 // after a kill the next run continues. A manifest with checksums tells files that a person has

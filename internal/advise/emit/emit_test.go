@@ -75,17 +75,20 @@ func TestLayouts(t *testing.T) {
 			if d.Cmd != "emit" {
 				t.Fatalf("unknown command %q", d.Cmd)
 			}
+
 			var file, only, set, container string
 			d.ScanArgs(t, "of", &file)
 			d.MaybeScanArgs(t, "only", &only)
 			d.MaybeScanArgs(t, "statefulset", &set)
 			d.MaybeScanArgs(t, "container", &container)
+
 			var to []string
 			for _, a := range d.CmdArgs {
 				if a.Key == "to" {
 					to = a.Vals
 				}
 			}
+
 			o := emit.Options{Container: container}
 			if set != "" {
 				text, err := os.ReadFile(filepath.Join("testdata", set))
@@ -94,14 +97,17 @@ func TestLayouts(t *testing.T) {
 				}
 				o.StatefulSet, o.StatefulSetFile = text, set
 			}
+
 			l, err := tryLayout(t, file, strings.FieldsFunc(d.Input, func(r rune) bool { return r == '\n' }))
 			if err != nil {
 				return told(err)
 			}
+
 			r, err := emit.Files(l, to, o)
 			if err != nil {
 				return told(err)
 			}
+
 			var files []emit.File
 			for _, f := range r.Files {
 				if (only == "" && f.Path == "README.md") || (only != "" && f.Path != only) {
@@ -113,10 +119,12 @@ func TestLayouts(t *testing.T) {
 				f.Text = bytes.ReplaceAll(f.Text, []byte(emit.QueueScript), []byte("[queue.bash]\n"))
 				files = append(files, f)
 			}
+
 			var b strings.Builder
 			if err := emit.Print(&b, files); err != nil {
 				t.Fatal(err)
 			}
+
 			return b.String()
 		})
 	})
@@ -138,10 +146,12 @@ func TestEveryChangeIsAppliedOrListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	by := map[string]string{}
 	for i, c := range l.Changes() {
 		by[c.Path] = strings.Join(r.By[i], ",")
 	}
+
 	want := map[string]string{"volumes.data.iops": "", "host.dirty_background_bytes": "sysctl", "engine.wiredtiger.leaf_page": "", "workload.working_set": ""}
 	for path, who := range want {
 		got, ok := by[path]
@@ -149,14 +159,17 @@ func TestEveryChangeIsAppliedOrListed(t *testing.T) {
 			t.Errorf("%s is applied by %q (listed: %v), want %q", path, got, ok, who)
 		}
 	}
+
 	for _, not := range []string{"seed", "objective.write_p99"} {
 		if _, ok := by[not]; ok {
 			t.Errorf("%s is listed as a change of the deployment", not)
 		}
 	}
+
 	if len(r.Idle) != 1 || r.Idle[0] != "mongod" {
 		t.Errorf("idle are %v, want mongod", r.Idle)
 	}
+
 	readme := string(r.Files[0].Text)
 	for _, says := range []string{"`volumes.data.iops` | 3000 | 6000 | **none of these files**: --to terraform, aws or kubernetes", "change it in the application", "an option of each collection"} {
 		if !strings.Contains(readme, says) {
@@ -171,17 +184,20 @@ func TestNamesCannotRunAnything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, evil := range []string{"x\nrm -rf /", "x\r\nrm -rf /", "$(rm -rf /)`rm -rf /`", "x\u2028rm -rf /", "x\u0085rm -rf /", strings.Repeat("x\t", 400) + "\nrm -rf /", "'; rm -rf /; '", "\"}\nrm -rf /"} {
 		name, err := json.Marshal(evil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		p := &emit.Plan{File: evil, Text: string(text), Sets: []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"}}
 		l, err := p.Layout(engines.All().Deployments())
 		if err != nil {
 			t.Logf("%q is refused: %v", evil, err)
 			continue
 		}
+
 		for path, text := range filesOf(t, l, emit.Options{Skip: true}, targets("wiredtiger")...) {
 			if strings.HasSuffix(path, ".md") {
 				continue
@@ -192,6 +208,7 @@ func TestNamesCannotRunAnything(t *testing.T) {
 				}
 			}
 		}
+
 		if s := l.Slug(); strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(s) > 40 {
 			t.Errorf("%q becomes %q in names", evil, s)
 		}
@@ -204,6 +221,7 @@ func TestReadPlan(t *testing.T) {
 	if err != nil || p.File != "a.yaml" || p.Text != "plimsoll: 1\n" || len(p.Sets) != 1 {
 		t.Errorf("a plan is read as %+v, %v", p, err)
 	}
+
 	for _, c := range []struct{ text, says string }{
 		{"", "ends in the middle"},
 		{good[:60], "ends in the middle"},
@@ -220,6 +238,7 @@ func TestReadPlan(t *testing.T) {
 			t.Errorf("%.60q: error %v, want it to say %q", c.text, err, c.says)
 		}
 	}
+
 	_, err = emit.ReadPlan("p.json", []byte(`{"version":1,"scenario":{"text":"x"},"chosen":null}`))
 	if input := (*emit.InputError)(nil); !errors.As(err, &input) || !input.Unmet {
 		t.Errorf("a plan without a choice: %v", err)
@@ -232,17 +251,20 @@ func TestFactsAreNotChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &emit.Plan{File: "telemetry.yaml", Text: string(text), Facts: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory="},
 		Sets: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory=", "volumes.data.iops=6000"}}
 	l, err := p.Layout(engines.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range l.Changes() {
 		if c.Path != "volumes.data.iops" {
 			t.Errorf("%s is emitted as a change", c.Path)
 		}
 	}
+
 	if len(l.Changes()) != 1 || l.After.Host.Instance == "" {
 		t.Errorf("changes are %v, of a layout with the instance %q", l.Changes(), l.After.Host.Instance)
 	}
@@ -254,6 +276,7 @@ func FuzzPlan(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	plan := func(sets ...string) []byte {
 		p := map[string]any{"version": 1, "scenario": map[string]any{"file": "t.yaml", "text": string(text)}, "chosen": map[string]any{"sets": sets}}
 		b, err := json.Marshal(p)
@@ -262,6 +285,7 @@ func FuzzPlan(f *testing.F) {
 		}
 		return b
 	}
+
 	f.Add(plan("volumes.data.iops=6000", "host.dirty_bytes=64MB"))
 	f.Add(plan("volumes.data={type: gp3, size: 1TiB, stripe: 5}", "engine.wiredtiger.eviction_dirty_target=0.013"))
 	f.Add(plan("volumes.data.type=nvme", "volumes.data.size=", "volumes.data.iops=", "volumes.data.throughput="))
@@ -271,15 +295,18 @@ func FuzzPlan(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		p.File = "testdata/none/p.json" // the scenario may not name existing files
 		l, err := p.Layout(engines.All().Deployments())
 		if err != nil {
 			return
 		}
+
 		r, err := emit.Files(l, targets(l.After.Engine.Name()), emit.Options{})
 		if err != nil {
 			return
 		}
+
 		seen := map[string]bool{}
 		for _, file := range r.Files {
 			if seen[file.Path] || !filepath.IsLocal(file.Path) || len(file.Text) == 0 {

@@ -87,7 +87,8 @@ func (l *Layout) bring(volume string) string {
 	if text := l.place(volume).Bring; text != "" {
 		return text
 	}
-	return "Move the data on the old " + volume + " volume to the new one: with the engine stopped (`rsync -a`), or by an initial sync of one replica after another. Keep the old volume until the new one has proved itself."
+	return "Move the data on the old " + volume +
+		" volume to the new one: with the engine stopped (`rsync -a`), or by an initial sync of one replica after another. Keep the old volume until the new one has proved itself."
 }
 
 // engine returns the engine's key in scenarios.

@@ -45,16 +45,20 @@ func TestEtcdAcceptsItsSettings(t *testing.T) {
 	if err != nil {
 		t.Skip("etcd is not installed")
 	}
+
 	out, err := exec.Command(bin, "--version").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l := layoutOf(t, "lab-etcd.yaml", "engine.etcd.heartbeat=150ms", "engine.etcd.election=1500ms", "engine.etcd.batch_interval=20ms", "engine.etcd.batch_limit=1000", "engine.etcd.snapshot_count=5000", "engine.etcd.catchup_entries=2000", "engine.etcd.quota=1500MiB")
 	files := filesOf(t, l, emit.Options{}, "etcd")
 	want := []string{`"heartbeat-interval":"150ms"`, `"election-timeout":"1.5s"`, `"snapshot-count":5000`, `"quota-size-bytes":1572864000`}
+
 	if strings.Contains(string(out), "Version: 3.6") || strings.Contains(string(out), "Version: 3.7") {
 		want = append(want, `"snapshot-catchup-entries":2000`)
 	}
+
 	for _, way := range []string{"environment", "file"} {
 		t.Run(way, func(t *testing.T) {
 			dir, client, peer := t.TempDir(), freePort(t), freePort(t)
@@ -62,6 +66,7 @@ func TestEtcdAcceptsItsSettings(t *testing.T) {
 				"listen-client-urls": fmt.Sprintf("http://127.0.0.1:%d", client), "advertise-client-urls": fmt.Sprintf("http://127.0.0.1:%d", client),
 				"listen-peer-urls": fmt.Sprintf("http://127.0.0.1:%d", peer), "initial-advertise-peer-urls": fmt.Sprintf("http://127.0.0.1:%d", peer), "initial-cluster": fmt.Sprintf("m1=http://127.0.0.1:%d", peer)}
 			c := exec.Command(bin)
+
 			if way == "environment" {
 				c.Env = os.Environ()
 				for line := range strings.Lines(files["etcd/etcd.env"]) {
@@ -83,12 +88,14 @@ func TestEtcdAcceptsItsSettings(t *testing.T) {
 				}
 				c.Args = append(c.Args, "--config-file="+path)
 			}
+
 			said := runUntilHealthy(t, c, dir, fmt.Sprintf("http://127.0.0.1:%d/health", client))
 			for _, w := range want {
 				if !strings.Contains(said, w) {
 					t.Errorf("it does not say %s:\n%s", w, said)
 				}
 			}
+
 			if strings.Contains(said, "unrecognized") && !strings.Contains(said, "CATCHUP") {
 				t.Errorf("it does not know a setting:\n%s", said)
 			}
@@ -104,14 +111,18 @@ func runUntilHealthy(t *testing.T, c *exec.Cmd, dir, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer log.Close()
 	c.Stdout, c.Stderr = log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan string, 1)
 	go func() { ended <- fmt.Sprint(c.Wait()) }()
+
 	healthy := false
 	for range 300 {
 		select {
@@ -127,17 +138,21 @@ func runUntilHealthy(t *testing.T, c *exec.Cmd, dir, url string) string {
 			}
 		}
 	}
+
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	<-ended
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !healthy {
 		t.Fatalf("etcd did not serve:\n%s", text)
 	}
+
 	return string(text)
 }
 
@@ -148,14 +163,17 @@ func pgBin(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if path, err := exec.LookPath("postgres"); err == nil {
 		dirs = append(dirs, filepath.Dir(path))
 	}
+
 	for _, dir := range slices.Backward(dirs) {
 		if _, err := os.Stat(filepath.Join(dir, "initdb")); err == nil {
 			return dir
 		}
 	}
+
 	t.Skip("PostgreSQL's server is not installed")
 	return ""
 }
@@ -168,15 +186,18 @@ func TestPostgresAcceptsItsSettings(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+
 	l := layoutOf(t, "postgres.yaml", "engine.postgres.shared_buffers=48MiB", "engine.postgres.max_connections=50", "engine.postgres.checkpoint_timeout=15min", "engine.postgres.checkpoint_completion_target=0.7",
 		"engine.postgres.checkpoint_flush_after=0B", "engine.postgres.max_wal_size=16GB", "engine.postgres.min_wal_size=1GB", "engine.postgres.full_page_writes=false", "engine.postgres.wal_buffers=3MiB",
 		"engine.postgres.synchronous_commit=false", "engine.postgres.wal_writer_delay=50ms", "engine.postgres.commit_delay=100us", "engine.postgres.commit_siblings=7", "engine.postgres.bgwriter_delay=50ms",
 		"engine.postgres.bgwriter_lru_maxpages=400", "engine.postgres.bgwriter_lru_multiplier=0.5", "engine.postgres.bgwriter_flush_after=256KiB", "engine.postgres.backend_flush_after=128KiB")
+
 	conf := filesOf(t, l, emit.Options{}, "postgres")["postgres/90-plimsoll.conf"]
 	dir, err := os.MkdirTemp("", "emit-pg-") // short, because it contains a socket
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	data := filepath.Join(dir, "data")
 	for _, d := range []string{dir, data} {
@@ -184,9 +205,11 @@ func TestPostgresAcceptsItsSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := user.Admit(data); err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var mu sync.Mutex
@@ -196,6 +219,7 @@ func TestPostgresAcceptsItsSettings(t *testing.T) {
 		defer mu.Unlock()
 		log = append(log, line)
 	}
+
 	start := func(program string, args ...string) *process.Process {
 		p, err := process.Start(process.Options{Path: filepath.Join(bin, program), Args: args, User: user, Line: keep})
 		if err != nil {
@@ -203,36 +227,45 @@ func TestPostgresAcceptsItsSettings(t *testing.T) {
 		}
 		return p
 	}
+
 	said := func() string {
 		mu.Lock()
 		defer mu.Unlock()
 		return strings.Join(log, "\n")
 	}
+
 	if err := start("initdb", "--pgdata="+data, "--username=me", "--auth=trust", "--no-sync", "--locale=C").Finish(ctx); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, said())
 	}
+
 	if err := os.Mkdir(filepath.Join(data, "conf.d"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(data, "conf.d", "90-plimsoll.conf"), []byte(conf), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := fmt.Fprintf(f, "include_dir = 'conf.d'\nlisten_addresses = ''\nunix_socket_directories = '%s'\n", dir); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	server := start("postgres", "-D", data)
 	defer server.Kill()
 	lines := settingsOf(ctx, t, dir)
 	if len(lines) != 18 {
 		t.Errorf("it read %d settings of the file, want 18", len(lines))
 	}
+
 	for _, s := range lines {
 		if !s.applied || s.err != "" {
 			t.Errorf("%s = %s is not applied: %s", s.name, s.value, s.err)
@@ -262,36 +295,44 @@ func TestTerraform(t *testing.T) {
 		if got := string(hclwrite.Format([]byte(text))); got != text {
 			t.Errorf("terraform fmt would write it otherwise:\n%s", emit.Unified("volumes.tf", []byte(text), []byte(got)))
 		}
+
 		file, diags := hclparse.NewParser().ParseHCL([]byte(text), "volumes.tf")
 		if diags.HasErrors() {
 			t.Errorf("%v\n%s", diags, text)
 			continue
 		}
+
 		content, diags := file.Body.Content(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "variable", LabelNames: []string{"name"}}, {Type: "resource", LabelNames: []string{"type", "name"}}}})
 		if diags.HasErrors() {
 			t.Error(diags)
 		}
+
 		volumes, devices := map[string]bool{}, map[string]bool{}
 		for _, b := range content.Blocks {
 			if b.Type == "resource" && b.Labels[0] == "aws_ebs_volume" {
 				volumes[b.Labels[1]] = true
 			}
 		}
+
 		for _, b := range content.Blocks {
 			attrs, _ := b.Body.JustAttributes()
 			if b.Type != "resource" || b.Labels[0] != "aws_volume_attachment" {
 				continue
 			}
+
 			of := attrs["volume_id"].Expr.Variables()
 			if len(of) == 0 || !volumes[of[0][1].(hcl.TraverseAttr).Name] {
 				t.Errorf("%v attaches an undefined volume", b.Labels)
 			}
+
 			name, diags := attrs["device_name"].Expr.Value(nil)
 			if diags.HasErrors() || devices[name.AsString()] {
 				t.Errorf("%v: device %v, %v", b.Labels, name, diags)
 			}
+
 			devices[name.AsString()] = true
 		}
+
 		if path, err := exec.LookPath("terraform"); err == nil {
 			c := exec.Command(path, "fmt", "-check", "-diff", "-")
 			c.Stdin = strings.NewReader(text)
@@ -307,6 +348,7 @@ func TestSysctlNamesAreTheKernels(t *testing.T) {
 	if _, err := os.Stat("/proc/sys/vm"); err != nil {
 		t.Skip("there is no /proc/sys/vm here")
 	}
+
 	seen := map[string]bool{}
 	for _, l := range []*emit.Layout{
 		layoutOf(t, "telemetry.yaml", "host.dirty_background_bytes=8MB", "host.dirty_bytes=64MB", "host.dirty_expire=5s", "host.writeback_interval=1s"),
@@ -323,6 +365,7 @@ func TestSysctlNamesAreTheKernels(t *testing.T) {
 			}
 		}
 	}
+
 	if len(seen) != 6 {
 		names, _ := json.Marshal(seen)
 		t.Errorf("settings are %s, want 6", names)

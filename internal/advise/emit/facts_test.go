@@ -17,6 +17,7 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	host := []string{"host.instance=r6i.2xlarge", "host.memory=24GiB", "host.dirty_background_bytes=16MB", "host.dirty_bytes=64MB", "host.wbt_lat_usec=0", "host.nr_requests=64", "host.mount_options=lazytime"}
 	for _, tt := range []struct {
 		file, key, of string // of: the StatefulSet's manifest is for it
@@ -33,31 +34,38 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 		if err != nil {
 			t.Skip("no example ", tt.file)
 		}
+
 		facts := tt.facts
 		if !strings.Contains(strings.Join(facts, " "), "host.instance") {
 			facts = append(append([]string{}, facts...), host...)
 		}
+
 		for _, sets := range [][]string{facts, append(append([]string{}, facts...), tt.change)} {
 			l, err := (&emit.Plan{File: tt.file, Text: string(text), Facts: facts, Sets: sets}).Layout(engines.All().Deployments())
 			if err != nil {
 				t.Fatalf("%s: %v", tt.file, err)
 			}
+
 			opt := emit.Options{Skip: true}
 			path, _, _ := strings.Cut(tt.change, "=")
+
 			for _, name := range targets(tt.key) {
 				if opt.StatefulSet = nil; name == "kubernetes" && tt.of != "" {
 					opt.StatefulSet, opt.StatefulSetFile = set, "mongo.yaml"
 				}
+
 				r, err := emit.Files(l, []string{name}, opt)
 				if err == nil && len(sets) == len(facts) && name != "budget" { // which says what is, not what changes
 					t.Errorf("%s, --to %s: it is emitted, and nothing changes", tt.file, name)
 				}
+
 				if err != nil {
 					if text := err.Error(); !strings.Contains(text, "nothing to do") && !strings.Contains(text, "nothing changes") {
 						t.Errorf("%s, --to %s: %v", tt.file, name, err)
 					}
 					continue
 				}
+
 				for _, f := range r.Files {
 					for _, fact := range facts {
 						if of, _, _ := strings.Cut(fact, "="); strings.Contains(string(f.Text), of+": from") {
@@ -66,6 +74,7 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 					}
 				}
 			}
+
 			for _, c := range l.Changes() {
 				if c.Path != path {
 					t.Errorf("%s: %s is a change", tt.file, c)

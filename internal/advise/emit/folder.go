@@ -52,6 +52,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f := &Folder{path: abs, is: map[string][]byte{}}
 	real, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,17 +61,21 @@ func OpenFolder(dir string) (*Folder, error) {
 		}
 		return f, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	f.path = real
 	info, err := os.Stat(real)
 	if err != nil {
 		return nil, err
 	}
+
 	if !info.IsDir() {
 		return nil, Inputf("name a new folder", "--dir %s is not a folder", dir)
 	}
+
 	return f, f.read(dir)
 }
 
@@ -80,33 +85,42 @@ func (f *Folder) read(dir string) error {
 	mine := err == nil
 	if mine {
 		if err := json.Unmarshal(text, &f.ours); err != nil || f.ours.Version != 1 {
-			return Inputf("delete the folder, or name another one", "%s: %s is damaged, so edited files cannot be recognised", dir, manifestName)
+			return Inputf("delete the folder, or name another one",
+				"%s: %s is damaged, so edited files cannot be recognised", dir, manifestName)
 		}
 		f.manifest = text
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	return filepath.WalkDir(f.path, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
+
 		name, err := filepath.Rel(f.path, p)
 		if err != nil || e.IsDir() || name == manifestName || safefile.IsLeftover(e.Name()) {
 			return err
 		}
+
 		name = filepath.ToSlash(name)
 		switch {
 		case !mine:
-			return Inputf("name a new folder", "--dir %s has files that were not written by emit (%s), and is not touched", dir, oneLine(name))
+			return Inputf(
+				"name a new folder", "--dir %s has files that were not written by emit (%s), and is not touched",
+				dir, oneLine(name))
 		case !e.Type().IsRegular():
-			return Inputf("move it elsewhere, or name another folder", "%s is not a regular file: emit writes among regular files only", p)
+			return Inputf("move it elsewhere, or name another folder",
+				"%s is not a regular file: emit writes among regular files only", p)
 		case len(f.is) >= entriesMax:
 			return Inputf("name another folder", "--dir %s has more than %d files", dir, entriesMax)
 		}
+
 		if info, err := e.Info(); err == nil && info.Size() > fileBytesMax && !f.wrote(name) {
 			f.is[name] = nil
 			return nil
 		}
+
 		f.is[name], err = readMost(p, fileBytesMax)
 		return err
 	})
@@ -131,7 +145,8 @@ func readMost(path string, most int64) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = Inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: emit did not write it", path, most>>20)
+		err = Inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: emit did not write it",
+			path, most>>20)
 	}
 	return text, err
 }
@@ -159,11 +174,13 @@ func (f *Folder) Diff(files []File) string {
 	for _, n := range files {
 		all = append(all, n.Path)
 	}
+
 	for name := range f.is {
 		if f.wrote(name) {
 			all = union(all, []string{name})
 		}
 	}
+
 	slices.Sort(all)
 	for _, name := range all {
 		var new []byte
@@ -174,6 +191,7 @@ func (f *Folder) Diff(files []File) string {
 		old, there := f.is[name]
 		b.WriteString(unified(name, old, new, there, i >= 0))
 	}
+
 	return b.String()
 }
 

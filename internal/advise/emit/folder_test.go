@@ -28,6 +28,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -53,50 +54,63 @@ func TestFolder(t *testing.T) {
 	dir := filepath.Join(root, "deep", "layout")
 	first := []File{{"README.md", []byte("one\n"), plain}, {"aws/volumes.sh", []byte("#!/bin/bash\n"), executable}}
 	second := []File{{"README.md", []byte("two\n"), plain}, {"sysctl/90.conf", []byte("x = 1\n"), plain}}
+
 	if err := open(t, dir).Write(first, false); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := tree(t, dir); got["README.md"] != "one\n" || got["aws/volumes.sh"] == "" || len(got) != 3 {
 		t.Errorf("the folder is %v", got)
 	}
+
 	if info, err := os.Stat(filepath.Join(dir, "aws/volumes.sh")); err != nil || info.Mode().Perm()&0o100 == 0 {
 		t.Errorf("the script is %v, %v", info.Mode(), err)
 	}
+
 	// Other files stay; files that are no longer written are removed.
 	put(t, filepath.Join(dir, "notes.txt"), "mine")
 	if err := open(t, dir).Write(second, false); err != nil {
 		t.Fatal(err)
 	}
+
 	got := tree(t, dir)
 	if got["README.md"] != "two\n" || got["notes.txt"] != "mine" || got["aws/volumes.sh"] != "" || len(got) != 4 {
 		t.Errorf("the folder is %v", got)
 	}
+
 	// With an edited file, nothing is written.
 	put(t, filepath.Join(dir, "sysctl/90.conf"), "x = 2\n")
 	before := tree(t, dir)
+
 	for _, files := range [][]File{first, second} {
 		err := open(t, dir).Write(files, false)
 		if err == nil || !strings.Contains(err.Error(), "edited since emit wrote it, and not overwritten: sysctl/90.conf") {
 			t.Errorf("over an edited file: %v", err)
 		}
 	}
+
 	if after := tree(t, dir); len(after) != len(before) || after["sysctl/90.conf"] != "x = 2\n" || after["README.md"] != "two\n" {
 		t.Errorf("the folder is %v", after)
 	}
+
 	want := "--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-two\n+one\n--- /dev/null\n+++ b/aws/volumes.sh\n@@ -0,0 +1,1 @@\n+#!/bin/bash\n--- a/sysctl/90.conf\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x = 2\n"
 	if got := open(t, dir).Diff(first); got != want {
 		t.Errorf("the difference is\n%s\nwant\n%s", got, want)
 	}
+
 	if err := open(t, dir).Write(first, true); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := tree(t, dir); got["README.md"] != "one\n" || got["notes.txt"] != "mine" || got["sysctl/90.conf"] != "" {
 		t.Errorf("the folder is %v", got)
 	}
+
 	// Nothing is left beside it.
 	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
 		t.Errorf("beside it are %v, %v", entries, err)
 	}
+
 	// An edit that results in the text to be written does not count.
 	put(t, filepath.Join(dir, "README.md"), "two\n")
 	if err := open(t, dir).Write(second, false); err != nil {
@@ -113,16 +127,20 @@ func TestForeignFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	put(t, at("theirs/data"), "x")
 	put(t, at("damaged/"+manifestName), "{")
 	put(t, at("linked/"+manifestName), `{"version":1}`)
 	put(t, at("file"), "x")
+
 	if err := os.Symlink("/etc/passwd", at("linked/passwd")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink(at("nowhere"), at("dangling")); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Chdir(root)
 	for name, says := range map[string]string{
 		"theirs": "not written by emit", "damaged": "damaged", "linked": "is not a regular file", "file": "not a folder", "dangling": "symbolic link to nothing", ".": "not written by emit",
@@ -131,6 +149,7 @@ func TestForeignFolders(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, says)
 		}
 	}
+
 	t.Chdir(at("here"))
 	for _, name := range []string{"../empty", "."} {
 		if err := open(t, name).Write([]File{{"a", []byte("a"), plain}}, false); err != nil {
@@ -146,14 +165,17 @@ func TestFolderAsAWhole(t *testing.T) {
 	if err := open(t, dir).Write([]File{{"a", []byte("one"), plain}}, false); err != nil {
 		t.Fatal(err)
 	}
+
 	// The second file cannot be created: a file has the name of its folder.
 	err := open(t, dir).Write([]File{{"a", []byte("two"), plain}, {"a/b", []byte("b"), plain}}, false)
 	if err == nil {
 		t.Fatal("a file within a file was written")
 	}
+
 	if got := tree(t, dir); got["a"] != "one" {
 		t.Errorf("the folder is %v", got)
 	}
+
 	if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {
 		t.Errorf("left are %v, %v", entries, err)
 	}
@@ -165,13 +187,16 @@ func TestDiffIsTheDifference(t *testing.T) {
 		line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})
 		before := strings.Join(rapid.SliceOfN(line, 0, 30).Draw(t, "before"), "")
 		after := strings.Join(rapid.SliceOfN(line, 0, 30).Draw(t, "after"), "")
+
 		diff := unified("f", []byte(before), []byte(after), true, true)
 		if (diff == "") != (before == after) {
 			t.Fatalf("the diff is %q", diff)
 		}
+
 		if got := patchText(t, before, diff); got != after {
 			t.Fatalf("applied, it gives %q, want %q", got, after)
 		}
+
 		if got := patchText(t, after, unified("f", []byte(after), []byte(before), true, true)); got != before {
 			t.Fatalf("reversed, it gives %q, want %q", got, before)
 		}
@@ -220,5 +245,6 @@ func patchText(t *rapid.T, before, diff string) string {
 			at++
 		}
 	}
+
 	return strings.Join(append(out, old[at:]...), "")
 }

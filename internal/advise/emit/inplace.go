@@ -61,6 +61,7 @@ func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c := &ClusterChange{Data: s.templates["data"], Container: s.container.Name}
 	for i := range l.disks {
 		d := &l.disks[i]
@@ -74,18 +75,22 @@ func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 			return nil, err
 		}
 	}
+
 	memory := corev1.Container{}
 	p := &Part{}
 	s.memory(p, &memory)
+
 	if len(p.Applies) == 0 && !s.moving {
 		return c, nil
 	}
+
 	c.Paths = append(c.Paths, p.Applies...)
 	c.After = s.after(podMove, &memory)
 	if s.moving {
 		c.Log = l.log
 		c.Back = s.after(podBack, &memory)
 	}
+
 	return c, nil
 }
 
@@ -96,9 +101,12 @@ func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
 	case d.fate == created && d.after.snapshot:
 		return Inputf(steps, "%s is made from a snapshot, and a log moves to an empty volume", d.path)
 	case d.recached:
-		return Inputf(steps, "%s: the host's caching of a claim in use cannot change: its volume's cachingMode is fixed", d.path)
+		return Inputf(
+			steps, "%s: the host's caching of a claim in use cannot change: its volume's cachingMode is fixed",
+			d.path)
 	case d.switched:
-		return Inputf("az disk update --enable-bursting switches it on each disk, while its machine is deallocated", "%s: the driver does not switch on-demand bursting of a claim in use", d.path)
+		return Inputf("az disk update --enable-bursting switches it on each disk, while its machine is deallocated",
+			"%s: the driver does not switch on-demand bursting of a claim in use", d.path)
 	case d.fate == created && s.moves(d):
 		c.Classes = append(c.Classes, l.storageClass(d))
 		c.Paths = append(c.Paths, d.path)
@@ -106,17 +114,23 @@ func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
 	case d.fate == created:
 		return Inputf(steps, "%s is new, and only the log moves to a new volume by itself", d.path)
 	case d.fate != modified:
-		return Inputf(steps, "%s: a claim in use cannot become this, it takes new claims, and the data has to come to them", d.why())
+		return Inputf(
+			steps, "%s: a claim in use cannot become this, it takes new claims, and the data has to come to them",
+			d.why())
 	case s.templates[d.volume] == "":
-		return Inputf("name it: --claim "+d.volume+"=NAME", "which claim template of the StatefulSet %s is volume %s cannot be determined", s.manifest.Name, d.volume)
+		return Inputf("name it: --claim "+d.volume+"=NAME",
+			"which claim template of the StatefulSet %s is volume %s cannot be determined", s.manifest.Name, d.volume)
 	}
+
 	change := ClaimChange{Volume: d.volume, Template: s.templates[d.volume], Member: d.member}
 	if d.tuned {
 		change.Attributes, change.Old = l.attributesClass(d, d.after), l.attributesClass(d, d.before)
 	}
+
 	if d.resized {
 		change.Size = resource.NewQuantity(d.after.gib*int64(units.GiB), resource.BinarySI)
 	}
+
 	c.Claims = append(c.Claims, change)
 	c.Paths = append(c.Paths, d.path)
 	return nil
@@ -127,12 +141,14 @@ func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
 func (s *statefulSet) after(script string, memory *corev1.Container) *appsv1.StatefulSet {
 	out := s.manifest.DeepCopy()
 	out.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+
 	pod := &out.Spec.Template.Spec
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
 		if c.Name != s.container.Name {
 			continue
 		}
+
 		c.VolumeMounts = append(c.VolumeMounts, s.mounts...)
 		for name, q := range memory.Resources.Limits {
 			if c.Resources.Limits == nil {
@@ -144,10 +160,12 @@ func (s *statefulSet) after(script string, memory *corev1.Container) *appsv1.Sta
 			c.Resources.Limits[name], c.Resources.Requests[name] = q, q
 		}
 	}
+
 	if s.moving {
 		out.Spec.VolumeClaimTemplates = append([]corev1.PersistentVolumeClaim{}, s.claims...)
 		pod.InitContainers = append(pod.InitContainers, s.mover(script))
 	}
+
 	return out
 }
 

@@ -48,6 +48,7 @@ func TestFolderKilled(t *testing.T) {
 	if os.Getenv("CI_FULL") != "" {
 		times = 50
 	}
+
 	dir := filepath.Join(t.TempDir(), "layout")
 	for _, err := range []error{
 		os.Mkdir(dir, 0o700), open(t, dir).Write(layoutN(0), false),
@@ -57,10 +58,12 @@ func TestFolderKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	put(t, filepath.Join(dir, "notes.txt"), "mine")
 	put(t, filepath.Join(dir, "of-0/notes.txt"), "mine")
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
+
 	chance := rand.New(rand.NewPCG(seed, 0))
 	for n := range times {
 		killWriter(t, dir, time.Duration(chance.IntN(30_000))*time.Microsecond)
@@ -72,21 +75,26 @@ func TestFolderKilled(t *testing.T) {
 				t.Errorf("%s is %q", name, text)
 			}
 		}
+
 		f := open(t, dir)
 		if edited := f.Edited(layoutN(n)); len(edited) > 0 {
 			t.Errorf("taken for edited: %q", edited)
 		}
+
 		if err := f.Write(layoutN(n), false); err != nil {
 			t.Fatal(err)
 		}
+
 		if got := tree(t, dir); len(got) != len(layoutN(n))+3 || got["notes.txt"] != "mine" || got["of-0/notes.txt"] != "mine" {
 			t.Errorf("the folder is %v", got)
 		}
+
 		for name, want := range map[string]os.FileMode{".": 0o700, "mine": 0o700, "README.md": 0o640, "notes.txt": 0o600, "aws/volumes.sh": 0o755} {
 			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
 				t.Errorf("%s: %v, %v", name, info.Mode(), err)
 			}
 		}
+
 		if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
 			t.Errorf("beside it are %v, %v", entries, err)
 		}
@@ -113,25 +121,31 @@ func killWriter(t *testing.T, dir string, after time.Duration) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), envWriter+"="+dir)
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		t.Error("the writer wrote nothing")
 	}
+
 	kill := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
+
 	for ok := true; ok; ok = lines.Scan() {
 		if !strings.HasSuffix(lines.Text(), " <nil>") {
 			t.Errorf("the writer: %s", lines.Text())
 			_ = cmd.Process.Kill()
 		}
 	}
+
 	_ = cmd.Wait()
 }
 
@@ -155,25 +169,31 @@ func TestFolderAfterAnError(t *testing.T) {
 	if err := open(t, dir).Write(layoutN(0), false); err != nil {
 		t.Fatal(err)
 	}
+
 	before := tree(t, dir)
 	if err := os.Chmod(filepath.Join(dir, "README.md"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.MkdirAll(filepath.Join(dir, "of-1/4.conf"), 0o700); err != nil { // where a file is to be
 		t.Fatal(err)
 	}
+
 	if err := open(t, dir).Write(layoutN(1), true); err == nil {
 		t.Fatal("a file was written over a folder")
 	}
+
 	after := tree(t, dir)
 	if len(after) != len(before) {
 		t.Errorf("the folder is %v, it was %v", after, before)
 	}
+
 	for name, text := range before {
 		if after[name] != text {
 			t.Errorf("%s is %q, it was %q", name, after[name], text)
 		}
 	}
+
 	for name, want := range map[string]os.FileMode{"README.md": 0o600, "of-1/4.conf": 0o700, "aws/volumes.sh": 0o755} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", name, info, err)

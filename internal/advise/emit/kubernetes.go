@@ -23,9 +23,10 @@ type driver struct {
 	// follows a throughput's number.
 	iops, rate, attributeIOPS, attributeRate, suffix string
 	fixed                                            map[string]string // parameters of each StorageClass
-	caching                                          string            // the key of the host's caching; "": it has none
-	retypes                                          bool              // a VolumeAttributesClass names the type
-	check                                            string            // how to see that a change is complete
+	// the key of the host's caching; "": it has none
+	caching string
+	retypes bool   // a VolumeAttributesClass names the type
+	check   string // how to see that a change is complete
 }
 
 // drivers are the providers' CSI drivers. Keys of aws-ebs-csi-driver: its docs/parameters.md and
@@ -34,12 +35,14 @@ type driver struct {
 // deploy/example/modifyvolume (2026-08).
 var drivers = map[string]driver{
 	"aws": {
-		name: "ebs.csi.aws.com", kind: "type", iops: "iops", rate: "throughput", attributeIOPS: "iops", attributeRate: "throughput",
-		fixed: map[string]string{"encrypted": "true"}, retypes: true,
+		name: "ebs.csi.aws.com", kind: "type", iops: "iops", rate: "throughput", attributeIOPS: "iops",
+		attributeRate: "throughput",
+		fixed:         map[string]string{"encrypted": "true"}, retypes: true,
 		check: "`aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*",
 	},
 	"gcp": {
-		name: "pd.csi.storage.gke.io", kind: "type", iops: "provisioned-iops-on-create", rate: "provisioned-throughput-on-create",
+		name: "pd.csi.storage.gke.io", kind: "type", iops: "provisioned-iops-on-create",
+		rate:          "provisioned-throughput-on-create",
 		attributeIOPS: "iops", attributeRate: "throughput", suffix: "Mi",
 		check: "`gcloud compute disks describe DISK` shows the new figures",
 	},
@@ -69,35 +72,42 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	defer func() { p.Back = append(p.Back, l.unmake(p)...) }()
 	var set *statefulSet
+
 	if o.StatefulSet != nil {
 		var err error
 		if set, err = readStatefulSet(l, o); err != nil {
 			return nil, err
 		}
 	}
+
 	claims := &claims{l: l, set: set}
 	for i := range l.disks {
 		d := &l.disks[i]
 		if d.fate == removed || d.member > 0 && d.isNew() { // a claim template is every member's
 			continue
 		}
+
 		if err := d.carries("kubernetes"); err != nil {
 			if o.Skip {
 				continue
 			}
 			return nil, err
 		}
+
 		if err := l.classes(p, d, set); err != nil {
 			return nil, err
 		}
+
 		p.Applies = append(p.Applies, d.path)
 		if err := claims.add(p, d); err != nil {
 			return nil, err
 		}
 	}
+
 	if err := l.queueDaemonSet(p); err != nil {
 		return nil, err
 	}
+
 	if set != nil {
 		patched, err := set.patch(p)
 		if err != nil {
@@ -107,12 +117,16 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 			return p, nil
 		}
 	}
+
 	if len(p.Files) == 0 {
 		return nil, nil
 	}
+
 	if set == nil && len(l.disks) > 0 {
-		p.Apply = append(p.Apply, "Claim templates, mounts and memory limits are missing: run emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
+		p.Apply = append(
+			p.Apply, "Claim templates, mounts and memory limits are missing: run emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
 	}
+
 	return p, nil
 }
 
@@ -120,7 +134,9 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 func (l *Layout) unmake(p *Part) (out []string) {
 	for _, f := range p.Files {
 		if strings.HasPrefix(f.Path, storageClassPath) {
-			out = append(out, "Last, and only if `kubectl get pvc -A` shows no claim of its class: `kubectl delete -f "+f.Path+"`. Claims that have it run on without it, but can no longer grow.")
+			out = append(out,
+				"Last, and only if `kubectl get pvc -A` shows no claim of its class: `kubectl delete -f "+
+					f.Path+"`. Claims that have it run on without it, but can no longer grow.")
 		}
 	}
 	return out
@@ -160,35 +176,47 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 		if err != nil {
 			return err
 		}
+
 		head := l.Head("#", "A StorageClass for "+d.name+".", d.why(),
 			"It waits for the first consumer, so that the volume is created in the pod's zone. It keeps the volume",
 			"if its claim is deleted: a typing error must not delete the last copy of a database.")
-		p.Files = append(p.Files, File{Path: storageClassPath + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
-		p.Apply = append(p.Apply, "`kubectl apply -f "+storageClassPath+d.name+".yaml`: new claims can use it. Existing claims do not change.")
+		p.Files = append(p.Files, File{Path: storageClassPath + d.name + ".yaml", Text: []byte(head + text),
+			Mode: plain})
+		p.Apply = append(p.Apply, "`kubectl apply -f "+storageClassPath+d.name+
+			".yaml`: new claims can use it. Existing claims do not change.")
+
 		if d.isNew() && d.after.snapshot {
 			p.Apply = append(p.Apply, l.snapshotClaims(d))
 		}
+
 		if d.isNew() {
 			p.Apply = append(p.Apply, l.renewing(d, set)...)
 			p.Risks = append(p.Risks, cloudRisks(&Layout{disks: []disk{*d}})...)
 		}
 	}
+
 	if !d.tuned {
 		return nil
 	}
+
 	text, err := manifest(l.attributesClass(d, d.after))
 	if err != nil {
 		return err
 	}
+
 	old, err := manifest(l.attributesClass(d, d.before))
 	if err != nil {
 		return err
 	}
-	head := l.Head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).", d.why(), "The driver modifies volumes in use if their claims name this class.")
+
+	head := l.Head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).",
+		d.why(), "The driver modifies volumes in use if their claims name this class.")
 	path := "kubernetes/volumeattributesclass-" + d.name + ".yaml"
-	p.Files = append(p.Files, File{Path: path, Text: []byte(head + text + "---\n# To go back.\n" + old), Mode: plain})
+	p.Files = append(p.Files, File{Path: path, Text: []byte(head + text + "---\n# To go back.\n" + old),
+		Mode: plain})
 	p.Apply = append(p.Apply, "`kubectl apply -f "+path+"`")
 	p.Risks = append(p.Risks, cloudRisks(&Layout{disks: []disk{*d}})...)
+
 	return nil
 }
 
@@ -205,22 +233,27 @@ func (l *Layout) renewing(d *disk, set *statefulSet) []string {
 	if renew := l.deployment.Renew; renew != nil {
 		return []string{what + renew(l.bring(d.volume))}
 	}
-	return []string{what + l.bring(d.volume) + " In a pod, use the container's paths. If replicas can be rebuilt, there is a simpler way: delete the pod and claims of one, let it copy its data, then do the next."}
+	return []string{what + l.bring(d.volume) +
+		" In a pod, use the container's paths. If replicas can be rebuilt, there is a simpler way: delete the pod and claims of one, let it copy its data, then do the next."}
 }
 
 func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
 	s := d.after
-	wait, retain, expand := storagev1.VolumeBindingWaitForFirstConsumer, corev1.PersistentVolumeReclaimRetain, true
+	wait, retain, expand := storagev1.VolumeBindingWaitForFirstConsumer,
+		corev1.PersistentVolumeReclaimRetain, true
 	driver := drivers[s.provider]
 	parameters := map[string]string{driver.kind: s.sold(), "csi.storage.k8s.io/fstype": s.fs}
 	maps.Copy(parameters, driver.fixed)
 	driver.rates(s, parameters, driver.iops, driver.rate)
+
 	if driver.caching != "" {
 		parameters[driver.caching] = s.hostCaching()
 	}
+
 	if s.bursting {
 		parameters["enableBursting"] = "true"
 	}
+
 	return &storagev1.StorageClass{
 		TypeMeta:    metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: "StorageClass"},
 		ObjectMeta:  metav1.ObjectMeta{Name: l.storageClassName(d)},
@@ -237,7 +270,8 @@ func (l *Layout) attributesClass(d *disk, s *spec) *storagev1.VolumeAttributesCl
 	}
 	driver.rates(s, parameters, driver.attributeIOPS, driver.attributeRate)
 	return &storagev1.VolumeAttributesClass{
-		TypeMeta:   metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: "VolumeAttributesClass"},
+		TypeMeta: metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(),
+			Kind: "VolumeAttributesClass"},
 		ObjectMeta: metav1.ObjectMeta{Name: l.className(d, s)},
 		DriverName: driver.name, Parameters: parameters,
 	}
@@ -256,43 +290,59 @@ func (c *claims) add(p *Part, d *disk) error {
 			return err
 		}
 	}
+
 	if d.fate != modified {
 		return nil
 	}
+
 	if d.recached {
-		p.Apply = append(p.Apply, fmt.Sprintf("%s: a volume's `cachingMode` is fixed when its claim is bound, and the driver applies it at each attachment. For `%s` a member needs a new claim of the class %s: %s",
-			d.path, d.after.hostCaching(), c.l.storageClassName(d), c.l.bring(d.volume)))
-		p.Back = append(p.Back, d.path+": keep the old claims until the new ones have proved themselves; back is the same with their class.")
+		p.Apply = append(p.Apply,
+			fmt.Sprintf("%s: a volume's `cachingMode` is fixed when its claim is bound, and the driver applies it at each attachment. For `%s` a member needs a new claim of the class %s: %s",
+				d.path, d.after.hostCaching(), c.l.storageClassName(d), c.l.bring(d.volume)))
+		p.Back = append(p.Back, d.path+
+			": keep the old claims until the new ones have proved themselves; back is the same with their class.")
 		if !d.tuned && !d.resized && !d.switched {
 			return nil
 		}
 	}
+
 	if d.switched {
-		p.Apply = append(p.Apply, fmt.Sprintf("%s: the driver does not switch on-demand bursting of disks that exist. For each disk: `az disk update --resource-group GROUP --name DISK --enable-bursting %t`. %s.", d.path, d.after.bursting, burstingRule))
+		p.Apply = append(p.Apply,
+			fmt.Sprintf("%s: the driver does not switch on-demand bursting of disks that exist. For each disk: `az disk update --resource-group GROUP --name DISK --enable-bursting %t`. %s.",
+				d.path, d.after.bursting, burstingRule))
 		p.Back = append(p.Back, fmt.Sprintf("%s: the same with `--enable-bursting %t`.", d.path, d.before.bursting))
 		if !d.tuned && !d.resized {
 			return nil
 		}
 	}
+
 	spec := map[string]any{}
 	if d.tuned {
 		spec["volumeAttributesClassName"] = c.l.className(d, d.after)
 	}
+
 	if d.resized {
-		spec["resources"] = map[string]any{"requests": map[string]any{"storage": quantity(units.Size(d.after.gib) * units.GiB)}}
+		spec["resources"] = map[string]any{"requests": map[string]any{"storage": quantity(
+			units.Size(d.after.gib) * units.GiB)}}
 	}
+
 	patch, err := c.patch(d, spec)
 	if err != nil {
 		return err
 	}
+
 	_, namespace := c.names(d)
 	p.Apply = append(p.Apply, fmt.Sprintf("For each claim of %s, one member first:\n\n%s\n"+
 		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when the change is complete. "+
-		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target on the volumes themselves.", d.path, patch, namespace, d.after.provider))
+		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target on the volumes themselves.",
+		d.path, patch, namespace, d.after.provider))
+
 	if err := c.back(p, d); err != nil {
 		return err
 	}
-	p.Verify = append(p.Verify, d.path+": "+drivers[d.after.provider].check+"; `iostat -x 1` on its node exceeds the old limit.")
+
+	p.Verify = append(p.Verify, d.path+": "+drivers[d.after.provider].check+
+		"; `iostat -x 1` on its node exceeds the old limit.")
 	return nil
 }
 
@@ -303,14 +353,19 @@ func (c *claims) back(p *Part, d *disk) error {
 		p.Back = append(p.Back, d.path+": "+stays)
 		return nil
 	}
+
 	patch, err := c.patch(d, map[string]any{"volumeAttributesClassName": c.l.className(d, d.before)})
 	if err != nil {
 		return err
 	}
-	text := d.path + ": once the modification is completed, the claims get a class with the figures of before, which is in the same file (Kubernetes takes a class from no claim that has one):\n\n" + patch
+
+	text := d.path +
+		": once the modification is completed, the claims get a class with the figures of before, which is in the same file (Kubernetes takes a class from no claim that has one):\n\n" +
+		patch
 	if d.resized {
 		text += "\n" + stays
 	}
+
 	p.Back = append(p.Back, strings.TrimRight(text, "\n"))
 	return nil
 }
@@ -322,7 +377,8 @@ func (c *claims) patch(d *disk, spec map[string]any) (string, error) {
 		return "", err
 	}
 	names, namespace := c.names(d)
-	return fmt.Sprintf("    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n", names, namespace, body), nil
+	return fmt.Sprintf("    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n",
+		names, namespace, body), nil
 }
 
 // names returns a disk's claims, and the kubectl option for their namespace.

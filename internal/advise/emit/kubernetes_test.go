@@ -42,15 +42,18 @@ func documents(t *testing.T, text []byte) (docs [][]byte, kinds []string) {
 		if errors.Is(err, io.EOF) {
 			return docs, kinds
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var m struct {
 			Kind string `json:"kind"`
 		}
 		if err := yaml.Unmarshal(doc, &m); err != nil {
 			t.Fatal(err)
 		}
+
 		docs, kinds = append(docs, doc), append(kinds, m.Kind)
 	}
 }
@@ -63,6 +66,7 @@ func TestManifestsDecodeStrictly(t *testing.T) {
 		if !strings.HasSuffix(path, ".yaml") {
 			continue
 		}
+
 		docs, kinds := documents(t, []byte(text))
 		for i, kind := range kinds {
 			seen[kind]++
@@ -80,6 +84,7 @@ func TestManifestsDecodeStrictly(t *testing.T) {
 				t.Errorf("%s has a %q", path, kind)
 				continue
 			}
+
 			// A directive of a patch, which the merge takes out.
 			doc := bytes.ReplaceAll(docs[i], []byte("    $patch: replace\n"), nil)
 			if err := yaml.UnmarshalStrict(doc, into); err != nil {
@@ -87,6 +92,7 @@ func TestManifestsDecodeStrictly(t *testing.T) {
 			}
 		}
 	}
+
 	if seen["StorageClass"] != 2 || seen["VolumeAttributesClass"] != 2 || seen["StatefulSet"] != 2 || seen["DaemonSet"] != 1 {
 		t.Errorf("manifests are %v", seen)
 	}
@@ -97,22 +103,27 @@ func patched(t *testing.T) *appsv1.StatefulSet {
 	t.Helper()
 	files, set := forKubernetes(t)
 	docs, kinds := documents(t, set)
+
 	before, err := yaml.YAMLToJSON(docs[slices.Index(kinds, "StatefulSet")])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	patch, err := yaml.YAMLToJSON([]byte(files["kubernetes-patch/statefulset.yaml"]))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	after, err := strategicpatch.StrategicMergePatch(before, patch, appsv1.StatefulSet{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out appsv1.StatefulSet
 	if err := json.Unmarshal(after, &out); err != nil {
 		t.Fatal(err)
 	}
+
 	return &out
 }
 
@@ -123,34 +134,43 @@ func TestPatchOfAStatefulSet(t *testing.T) {
 	if len(pod.Containers) != 2 || pod.Containers[0].Name != "mongod" || pod.Containers[0].Image != "mongo:8.0" || len(pod.Containers[0].Args) != 4 {
 		t.Fatalf("containers are %+v", pod.Containers)
 	}
+
 	var mounts, claims []string
 	for _, m := range pod.Containers[0].VolumeMounts {
 		mounts = append(mounts, m.Name+"="+m.MountPath)
 	}
+
 	for _, c := range s.Spec.VolumeClaimTemplates {
 		claims = append(claims, c.Name+"="+c.Spec.Resources.Requests.Storage().String())
 	}
+
 	slices.Sort(mounts)
 	if got := strings.Join(mounts, " "); got != "data=/data/db journal=/var/lib/mongodb-journal" {
 		t.Errorf("mounts are %s", got)
 	}
+
 	if got := strings.Join(claims, " "); got != "data=800Gi backup=100Gi journal=10Gi" {
 		t.Errorf("claims are %s", got)
 	}
+
 	data := s.Spec.VolumeClaimTemplates[0]
 	if _, there := data.Labels["team"]; !there || data.Spec.StorageClassName == nil || *data.Spec.StorageClassName != "" {
 		t.Errorf("the claim template lost fields: %+v", data)
 	}
+
 	if got := pod.Containers[0].Resources.Limits.Memory().String(); got != "12Gi" {
 		t.Errorf("memory is %s", got)
 	}
+
 	if u := s.Spec.UpdateStrategy; u.Type != appsv1.OnDeleteStatefulSetStrategyType || u.RollingUpdate != nil {
 		t.Errorf("pods restart by themselves: %+v", u)
 	}
+
 	if len(pod.InitContainers) != 1 || pod.InitContainers[0].Image != "mongo:8.0" || len(pod.InitContainers[0].VolumeMounts) != 2 ||
 		!slices.Equal(pod.InitContainers[0].Command[4:], []string{"/data/db/journal", "/var/lib/mongodb-journal/journal", "WiredTigerLog.*", "/data/db"}) {
 		t.Errorf("init containers are %+v", pod.InitContainers)
 	}
+
 	if *s.Spec.Replicas != 3 || s.Spec.ServiceName != "mongo" {
 		t.Errorf("the set is %+v", s.Spec)
 	}
@@ -167,6 +187,7 @@ func TestManifestsValidate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for path, text := range files {
 		if strings.HasPrefix(path, "kubernetes/") {
 			// Its newest schemas are those of 1.30, which has this class, with the same fields, as
@@ -175,18 +196,22 @@ func TestManifestsValidate(t *testing.T) {
 			write(filepath.Base(path), []byte(text))
 		}
 	}
+
 	set, err := yaml.Marshal(patched(t))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	write("statefulset.yaml", set)
 	validate := func() (string, error) {
 		out, err := exec.Command(tool, "--version", "1.30", dir).CombinedOutput()
 		return string(out), err
 	}
+
 	if out, err := validate(); err != nil {
 		t.Errorf("kubectl-validate: %v\n%s", err, out)
 	}
+
 	// Check that it does report errors.
 	bad := bytes.ReplaceAll(set, []byte("memory: 12Gi"), []byte("memory: [12]"))
 	write("statefulset.yaml", bad)

@@ -33,19 +33,24 @@ type Layout struct {
 // and sets are the assignments between the two: both are for comments. The error is an *[InputError]
 // if the engine changes, and an *[engine.LackError] if emit does not support the engine.
 func NewLayout(of Engines, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
-	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(of.Deployments), others: of.Others}
+	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(of.Deployments),
+		others: of.Others}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
-		return nil, Inputf("emit a layout of one engine", "the engine changes from %s to %s: emit cannot move a database between engines", b, a)
+		return nil, Inputf("emit a layout of one engine",
+			"the engine changes from %s to %s: emit cannot move a database between engines", b, a)
 	}
+
 	e, err := engine.Find(of.Deployments, l.engine(), "be emitted")
 	if err != nil {
 		return nil, err
 	}
+
 	l.deployment, l.log = e.Part, e.Log()
 	l.changes = compare(before, after)
 	if l.disks, err = l.compareDisks(); err != nil {
 		return nil, err
 	}
+
 	return l, nil
 }
 
@@ -74,6 +79,7 @@ func (l *Layout) slug() string {
 	if name == l.File {
 		name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
+
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
 		switch {
@@ -86,10 +92,12 @@ func (l *Layout) slug() string {
 			break
 		}
 	}
+
 	s := strings.Trim(b.String(), "-")
 	if s == "" || s[0] <= '9' {
 		s = strings.TrimSuffix("plimsoll-"+s, "-")
 	}
+
 	return s
 }
 
@@ -100,7 +108,8 @@ func (l *Layout) title() string { return oneLine(l.After.Name) }
 // would be executed.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' ||
+			r == unicode.ReplacementChar {
 			return ' '
 		}
 		return r
@@ -148,31 +157,41 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 	if o == nil {
 		return nil, nil
 	}
+
 	t, err := catalog.Type(o.Type)
 	if err != nil {
 		return nil, err
 	}
+
 	limits, err := o.Limits(nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &spec{kind: t.Name, local: t.Local, provider: t.Provider, gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs,
-		bursting: o.OnDemandBursting, snapshot: o.FromSnapshot, fetch: int64((o.InitializationRate + units.MiBps - 1) / units.MiBps)}
+
+	s := &spec{kind: t.Name, local: t.Local, provider: t.Provider,
+		gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs,
+		bursting: o.OnDemandBursting, snapshot: o.FromSnapshot,
+		fetch: int64((o.InitializationRate + units.MiBps - 1) / units.MiBps)}
+
 	if t.ChoosesIOPS {
 		s.iops = int64(limits.Sustained.IOPS)
 	}
+
 	if t.ChoosesThroughput {
 		s.rate = int64((limits.Sustained.Throughput + s.unitOfRate() - 1) / s.unitOfRate())
 	}
+
 	if o.Caching != catalog.NoCaching {
 		s.caching = o.Caching
 	}
+
 	if s.width > 1 {
 		s.unit = o.StripeUnit
 		if s.unit == 0 {
 			s.unit = stripeUnitDefault
 		}
 	}
+
 	return s, nil
 }
 
@@ -189,18 +208,22 @@ func (s *spec) String() string {
 	if s == nil {
 		return "none"
 	}
+
 	var parts []string
 	if s.width > 1 {
 		parts = append(parts, fmt.Sprintf("%d striped, each %s", s.width, s.kind))
 	} else {
 		parts = append(parts, s.kind)
 	}
+
 	if s.gib > 0 {
 		parts = append(parts, fmt.Sprintf("%d GiB", s.gib))
 	}
+
 	if s.iops > 0 {
 		parts = append(parts, fmt.Sprintf("%d IOPS", s.iops))
 	}
+
 	if s.rate > 0 {
 		unit := "MiB/s"
 		if s.unitOfRate() == units.MBps {
@@ -208,18 +231,23 @@ func (s *spec) String() string {
 		}
 		parts = append(parts, fmt.Sprintf("%d %s", s.rate, unit))
 	}
+
 	if s.bursting {
 		parts = append(parts, "on-demand bursting")
 	}
+
 	if s.caching != "" {
 		parts = append(parts, "host caching "+string(s.caching))
 	}
+
 	if s.snapshot {
 		parts = append(parts, "from a snapshot")
 	}
+
 	if s.fetch > 0 {
 		parts = append(parts, fmt.Sprintf("initialized at %d MiB/s", s.fetch))
 	}
+
 	return strings.Join(parts, ", ")
 }
 
@@ -256,35 +284,42 @@ func (l *Layout) compareDisks() ([]disk, error) {
 		if d.before, err = specOf(before, fileSystem(l.Before)); err != nil {
 			return err
 		}
+
 		if d.after, err = specOf(after, fileSystem(l.After)); err != nil {
 			return err
 		}
 		if d.isSame() {
 			return nil
 		}
+
 		if d.judge(); d.fate == modified {
 			d.after.snapshot, d.after.fetch = d.before.snapshot, d.before.fetch
 		}
+
 		out = append(out, d)
 		return nil
 	}
+
 	for _, name := range union(names(l.Before.Volumes), names(l.After.Volumes)) {
 		d := disk{name: name, volume: name, path: "volumes." + name}
 		if err := add(d, l.Before.Volumes.Get(name), l.After.Volumes.Get(name)); err != nil {
 			return nil, err
 		}
 	}
+
 	for _, m := range union(names(l.Before.Members), names(l.After.Members)) {
 		k, err := strconv.Atoi(m)
 		if err != nil {
 			return nil, err
 		}
+
 		var own []string
 		for _, s := range []*scenario.Scenario{l.Before, l.After} {
 			if member := s.Members.Get(m); member != nil {
 				own = union(own, names(member.Volumes))
 			}
 		}
+
 		for _, name := range own {
 			before, after := l.Before.VolumesOf(k), l.After.VolumesOf(k)
 			d := disk{name: "m" + m + "-" + name, volume: name, path: "members." + m + ".volumes." + name, member: k}
@@ -293,6 +328,7 @@ func (l *Layout) compareDisks() ([]disk, error) {
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -318,7 +354,9 @@ func (d *disk) judge() {
 		d.fate = created
 	case a == nil:
 		d.fate = removed
-	case b.provider == a.provider && !b.local && !a.local && (a.provider == "aws" || a.kind == b.kind && a.provider != "any") && a.gib >= b.gib && a.width == b.width && a.unit == b.unit && a.fs == b.fs:
+	case b.provider == a.provider && !b.local && !a.local &&
+		(a.provider == "aws" || a.kind == b.kind && a.provider != "any") && a.gib >= b.gib && a.width == b.width &&
+		a.unit == b.unit && a.fs == b.fs:
 		d.fate = modified
 		d.resized = a.gib != b.gib
 		d.tuned = a.kind != b.kind || a.iops != b.iops || a.rate != b.rate

@@ -22,15 +22,18 @@ type LogMove struct {
 
 // moves reports whether a disk is the first volume of its own that the log gets, to which a script moves it.
 func (l *Layout) moves(d *disk) bool {
-	return d.fate == created && l.deployment.Log != nil && l.deployment.Move != nil && d.volume == l.log && !d.after.snapshot
+	return d.fate == created && l.deployment.Log != nil && l.deployment.Move != nil && d.volume == l.log &&
+		!d.after.snapshot
 }
 
 // arrives says how a new, empty volume comes into use.
 func (l *Layout) arrives(d *disk) string {
 	if l.moves(d) {
-		return d.path + " is new and empty. The steps of `lvm` (`--to lvm` writes its scripts) make its file system, mount it beside the log, and move the log there. Do not mount it in place of the log."
+		return d.path +
+			" is new and empty. The steps of `lvm` (`--to lvm` writes its scripts) make its file system, mount it beside the log, and move the log there. Do not mount it in place of the log."
 	}
-	return fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path, l.bring(d.volume))
+	return fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path,
+		l.bring(d.volume))
 }
 
 // logIn is where the log is below the data folder.
@@ -47,23 +50,35 @@ func logFile(d *disk) string { return "lvm/" + d.name + "-log.sh" }
 func (l *Layout) logMove(p *Part, d *disk) {
 	in, to := l.logIn(), l.deployment.Log.Mount
 	text := "#!/bin/bash\n" + l.Head("#", "Moves the log to the volume "+d.name+", and back.", d.why()) +
-		fmt.Sprintf("set -euo pipefail\n\nreadonly log_in=%s pattern='%s'\nmount_at=${MOUNT:-%s}\n", in, l.deployment.Log.Files, to) + machineScript()
+		fmt.Sprintf("set -euo pipefail\n\nreadonly log_in=%s pattern='%s'\nmount_at=${MOUNT:-%s}\n", in,
+			l.deployment.Log.Files, to) + machineScript()
 	p.Files = append(p.Files, File{Path: logFile(d), Text: []byte(text), Mode: executable})
 	how := l.deployment.Move
 	vars := fmt.Sprintf("    UNIT=%s DATA=%s   # as they are on this machine\n", how.Unit, how.Data)
-	p.Apply = append(p.Apply, fmt.Sprintf("Now the log moves. `plimsoll rollout PLAN.json --site SITE.yaml` does this and the rest by itself, and records before and after (docs/rollout.md). By hand, on each machine, %s:\n\n"+
-		vars+
-		"    %[2]s look \"$DATA\"\n"+
-		"    systemctl stop \"$UNIT\" && %[2]s move \"$DATA\" && %[2]s check \"$DATA\" && systemctl start \"$UNIT\"\n\n"+
-		"If that ends before the start, the message says why: mend it and run the last line again, or go back as below. The script copies `DATA/%[3]s` to `%[4]s`, reads both, keeps the old folder as `DATA/%[3]s.plimsoll-old`, and leaves a link. If the volume is not mounted, the link leads nowhere, and the database does not start; it never starts on an empty log.",
-		how.Next, logFile(d), in, path.Join(to, path.Base(in))))
-	p.Verify = append(p.Verify, fmt.Sprintf("%s: `%s check \"$DATA\"` says that the log is on its volume. When all is proved: `rm -r \"$DATA/%s.plimsoll-old\"`.", d.path, logFile(d), in))
-	p.Back = append(p.Back, fmt.Sprintf("%[1]s: what the engine has acknowledged since the move is only on the new volume, so that comes back first. On each machine, %[2]s:\n\n"+
-		vars+
-		"    systemctl stop \"$UNIT\" && %[3]s back \"$DATA\" && systemctl start \"$UNIT\" && umount %[4]s &&\n"+
-		"      sed -i.plimsoll-old '\\# %[4]s #d' /etc/fstab   # its line: the next boot would wait for the volume\n\n"+
-		"**Never start on `%[5]s.plimsoll-old`: it lacks what was acknowledged since the move.**", d.path, how.Next, logFile(d), to, in))
-	p.Restarts = append(p.Restarts, d.path+": the engine of each machine, one after the other, while its log is copied and compared.")
+	p.Apply = append(p.Apply,
+		fmt.Sprintf(
+			"Now the log moves. `plimsoll rollout PLAN.json --site SITE.yaml` does this and the rest by itself, and records before and after (docs/rollout.md). By hand, on each machine, %s:\n\n"+
+				vars+
+				"    %[2]s look \"$DATA\"\n"+
+				"    systemctl stop \"$UNIT\" && %[2]s move \"$DATA\" && %[2]s check \"$DATA\" && systemctl start \"$UNIT\"\n\n"+
+				"If that ends before the start, the message says why: mend it and run the last line again, or go back as below. The script copies `DATA/%[3]s` to `%[4]s`, reads both, keeps the old folder as `DATA/%[3]s.plimsoll-old`, and leaves a link. If the volume is not mounted, the link leads nowhere, and the database does not start; it never starts on an empty log.",
+			how.Next, logFile(d), in, path.Join(to, path.Base(in))))
+
+	p.Verify = append(p.Verify,
+		fmt.Sprintf("%s: `%s check \"$DATA\"` says that the log is on its volume. When all is proved: `rm -r \"$DATA/%s.plimsoll-old\"`.",
+			d.path, logFile(d), in))
+	p.Back = append(p.Back,
+		fmt.Sprintf(
+			"%[1]s: what the engine has acknowledged since the move is only on the new volume, so that comes back first. On each machine, %[2]s:\n\n"+
+				vars+
+				"    systemctl stop \"$UNIT\" && %[3]s back \"$DATA\" && systemctl start \"$UNIT\" && umount %[4]s &&\n"+
+				"      sed -i.plimsoll-old '\\# %[4]s #d' /etc/fstab   # its line: the next boot would wait for the volume\n\n"+
+				"**Never start on `%[5]s.plimsoll-old`: it lacks what was acknowledged since the move.**",
+			d.path, how.Next,
+			logFile(d), to, in))
+
+	p.Restarts = append(p.Restarts,
+		d.path+": the engine of each machine, one after the other, while its log is copied and compared.")
 }
 
 // machineScript is the script for a machine, with the steps and the functions of the init containers. What is

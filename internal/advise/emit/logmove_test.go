@@ -21,9 +21,11 @@ func newMachine(t *testing.T) *machine {
 	for _, program := range []string{"bash", "find", "awk", "du", "df", "realpath"} {
 		needs(t, program)
 	}
+
 	if os.Geteuid() != 0 {
 		t.Skip("who uses a file is seen by root")
 	}
+
 	dir := t.TempDir()
 	m := &machine{t, dir, filepath.Join(dir, "data"), filepath.Join(dir, "data/journal"), filepath.Join(dir, "volume/journal")}
 	for _, d := range []string{m.log, filepath.Dir(m.to), filepath.Join(dir, "bin")} {
@@ -31,11 +33,13 @@ func newMachine(t *testing.T) *machine {
 			t.Fatal(err)
 		}
 	}
+
 	m.write("data/WiredTiger", "a database")
 	m.write("data/journal/WiredTigerLog.1", "first")
 	m.write("move", filesOf(t, layoutOf(t, "telemetry.yaml", "volumes.journal={type: gp3, size: 10GiB}"), emit.Options{}, "lvm")["lvm/journal-log.sh"])
 	m.program("mountpoint", "exit 0")
 	m.program("sync", "exit 0") // the real one waits for all of this machine
+
 	return m
 }
 
@@ -82,15 +86,19 @@ func TestLogOfAMachine(t *testing.T) {
 	m.mustRun("move", "the log moved to "+m.to)
 	m.mustRun("check", "the log is in "+m.to)
 	m.mustRun("move", "the log is in "+m.to) // again
+
 	if to, err := os.Readlink(m.log); err != nil || to != m.to {
 		t.Errorf("the log leads to %s, %v", to, err)
 	}
+
 	m.write("data/journal/WiredTigerLog.1", "newer")
 	m.mustRun("back", "the log is in "+m.log)
 	m.refuses("check", "does not lead to")
+
 	if text, err := os.ReadFile(filepath.Join(m.log, "WiredTigerLog.1")); err != nil || string(text) != "newer" {
 		t.Errorf("the log has %q, %v", text, err)
 	}
+
 	if left, err := filepath.Glob(m.log + ".*"); err != nil || len(left) > 0 {
 		t.Errorf("left are %q, %v", left, err)
 	}
@@ -152,10 +160,12 @@ func TestGoesBackInReverse(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
+
 	apply, _, _ = strings.Cut(apply, "\n## Verify\n")
 	if a, b := order(apply), order(back); a != "aws lvm sysctl" || b != "sysctl lvm aws" {
 		t.Errorf("applied %s, back %s:\n%s", a, b, back)
 	}
+
 	for _, want := range []string{
 		"systemctl stop \"$UNIT\" && lvm/journal-log.sh move \"$DATA\" && lvm/journal-log.sh check \"$DATA\" && systemctl start \"$UNIT\"",
 		"systemctl stop \"$UNIT\" && lvm/journal-log.sh back \"$DATA\"",

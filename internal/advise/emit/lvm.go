@@ -23,50 +23,70 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 		if !d.isNew() || d.after.snapshot { // a snapshot's volume has its file system
 			continue
 		}
+
 		// lvcreate(8): a power of two from 4 KiB up to an extent, which is 4 MiB by default.
 		if u := d.after.unit; d.after.width > 1 && (u < 4*units.KiB || u > 4*units.MiB || u&(u-1) != 0) {
-			return nil, Inputf("choose 64KiB, or another power of two", "%s.stripe_unit: LVM does not support stripes of %s, only powers of two from 4KiB to 4MiB", d.path, u.Exact())
+			return nil, Inputf("choose 64KiB, or another power of two",
+				"%s.stripe_unit: LVM does not support stripes of %s, only powers of two from 4KiB to 4MiB",
+				d.path, u.Exact())
 		}
+
 		file := File{Path: "lvm/" + d.name + ".sh", Text: []byte(l.lvmOf(&d)), Mode: executable}
 		p.Files = append(p.Files, file)
 		p.Applies = append(p.Applies, d.path, "host.filesystem", "host.mount_options")
 		devices := strings.Repeat(" DEVICE", min(d.after.width, 3))
+
 		if d.after.width > 3 {
 			devices = fmt.Sprintf(" DEVICE... (%d of them)", d.after.width)
 		}
+
 		who := ""
 		if d.member > 0 {
 			who = fmt.Sprintf(" of member %d", d.member)
 		}
+
 		which := "with the new volumes attached (`lsblk -o NAME,SIZE,SERIAL` identifies them: the serial is the volume's id)"
 		if d.local() {
 			which = "on the instance's own disks (`lsblk -o NAME,SIZE,MODEL`: their model is Amazon EC2 NVMe Instance Storage)"
-			p.Risks = append(p.Risks, fmt.Sprintf("%s: the disks are empty after the instance was stopped, lost, or moved to other hardware, but survive a reboot. The line in fstab has `nofail`, so the machine boots without the volume: "+
-				"make the engine's unit require the mount (`RequiresMountsFor=%s`), or it starts on an empty folder of the root volume. Then run the script again, and let the member sync again; without another copy the data is lost. "+
-				"Such disks have no snapshots: back up with the engine.", d.path, l.place(d.volume).Mount))
+			p.Risks = append(p.Risks,
+				fmt.Sprintf(
+					"%s: the disks are empty after the instance was stopped, lost, or moved to other hardware, but survive a reboot. The line in fstab has `nofail`, so the machine boots without the volume: "+
+						"make the engine's unit require the mount (`RequiresMountsFor=%s`), or it starts on an empty folder of the root volume. Then run the script again, and let the member sync again; without another copy the data is lost. "+
+						"Such disks have no snapshots: back up with the engine.", d.path, l.place(d.volume).Mount))
 		}
+
 		p.Apply = append(p.Apply, fmt.Sprintf("On the machine%s, as root, %s: "+
-			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that is not blank.%s", who, which, file.Path, devices, l.brings(&d)))
+			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that is not blank.%s", who, which,
+			file.Path, devices, l.brings(&d)))
 		if l.moves(&d) {
 			l.logMove(p, &d)
 		}
+
 		if d.after.width > 1 && !d.local() {
 			rate, how := "", ""
 			if d.after.provider == "aws" {
 				rate, how = " (0.1-0.2 %, Amazon EBS features, \"Durability\")", " (`aws ec2 create-snapshots`)"
 			}
-			p.Risks = append(p.Risks, fmt.Sprintf("%s: losing one of %d volumes loses the whole stripe: %d times a volume's annual failure rate%s. "+
-				"Take snapshots of all of them at the same time%s.", d.path, d.after.width, d.after.width, rate, how))
+			p.Risks = append(p.Risks,
+				fmt.Sprintf(
+					"%s: losing one of %d volumes loses the whole stripe: %d times a volume's annual failure rate%s. "+
+						"Take snapshots of all of them at the same time%s.", d.path, d.after.width, d.after.width, rate, how))
 		}
 	}
+
 	if len(p.Files) == 0 {
 		return nil, nil
 	}
-	p.Verify = append([]string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: the volumes of a stripe should be equally busy."}, p.Verify...)
-	if slices.ContainsFunc(l.disks, func(d disk) bool { return d.isNew() && !d.after.snapshot && !l.moves(&d) }) {
-		p.Back = append(p.Back, "The old volume is unchanged and can be mounted again: remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since then is only on the new one.")
+
+	p.Verify = append(
+		[]string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: the volumes of a stripe should be equally busy."}, p.Verify...)
+	if slices.ContainsFunc(l.disks,
+		func(d disk) bool { return d.isNew() && !d.after.snapshot && !l.moves(&d) }) {
+		p.Back = append(
+			p.Back, "The old volume is unchanged and can be mounted again: remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since then is only on the new one.")
 		p.Restarts = append(p.Restarts, "the engine: it is stopped while its data is moved to the new volume.")
 	}
+
 	return p, nil
 }
 
@@ -85,18 +105,24 @@ func (l *Layout) lvmOf(d *disk) string {
 	if s.width == 1 {
 		what = "one device"
 	}
+
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\n")
 	b.WriteString(l.Head("#", "Makes the volume "+d.name+": "+what+", "+s.fs+".", d.why()))
 	b.WriteString("# Run it with --dry-run first. A second run does only what is left to do.\nset -euo pipefail\n\n")
 	mount := append([]string{"defaults"}, mountOptions(l.After)...)
+
 	if d.local() { // it may be missing when the machine boots
 		mount = append(mount, "nofail")
 	}
-	fmt.Fprintf(&b, "readonly width=%d\nreadonly unit_kib=%d\nreadonly size_gib=%d # of each device, at least\nreadonly filesystem=%s\nreadonly options=%s\n",
+
+	fmt.Fprintf(
+		&b, "readonly width=%d\nreadonly unit_kib=%d\nreadonly size_gib=%d # of each device, at least\nreadonly filesystem=%s\nreadonly options=%s\n",
 		s.width, max(int64(s.unit/units.KiB), 4), s.gib, s.fs, strings.Join(mount, ","))
 	group := strings.ReplaceAll(l.slug(), "-", "_") + "_" + strings.ReplaceAll(d.name, "-", "_")
-	fmt.Fprintf(&b, "readonly group=%s\nreadonly volume=%s\nmount_at=${MOUNT:-%s}\n\n", group, path.Base(d.volume), l.place(d.volume).Mount)
+	fmt.Fprintf(&b, "readonly group=%s\nreadonly volume=%s\nmount_at=${MOUNT:-%s}\n\n", group,
+		path.Base(d.volume), l.place(d.volume).Mount)
 	b.WriteString(withFunctions(lvmScript))
+
 	return b.String()
 }

@@ -46,12 +46,14 @@ func TestLVMFindsData(t *testing.T) {
 			device := loopDevice(t, c.mib)
 			poke(t, device, c.at)
 			out, err := b.run(append(append([]string{"--dry-run"}, c.args...), b.devices[0], device)...)
+
 			if c.says == "" {
 				if err != nil || !strings.Contains(out, "would run: vgcreate") {
 					t.Errorf("%v\n%s", err, out)
 				}
 				return
 			}
+
 			if err == nil || !strings.Contains(out, "refused: "+device+" has bytes that are not zero") || !strings.Contains(out, c.says) || strings.Contains(out, "would run") {
 				t.Errorf("%v, want %q\n%s", err, c.says, out)
 			}
@@ -68,24 +70,29 @@ func TestLVMKeepsARawVolume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	group := fmt.Sprintf("emit_test_%d_journal", os.Getpid())
 	t.Setenv("PATH", fake+":"+os.Getenv("PATH"))
 	t.Setenv("FAKE", fake)
 	t.Setenv("FAKE_DEVICE", device)
+
 	for _, args := range [][]string{append([]string{"vgcreate", group}, b.devices...), {"lvcreate", group}} {
 		if out, err := exec.Command(filepath.Join(fake, args[0]), args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
+
 	t.Cleanup(func() {
 		_ = exec.Command("umount", b.mount).Run() // only if it failed
 		_ = os.RemoveAll("/dev/" + group)
 	})
+
 	poke(t, device, 999<<20)
 	out, err := b.run(b.devices...)
 	if err == nil || !strings.Contains(out, "refused: /dev/"+group+"/journal has bytes that are not zero") || strings.Contains(out, "running:") {
 		t.Errorf("%v\n%s", err, out)
 	}
+
 	got, err := exec.Command("dd", "if="+device, "bs=1M", "skip=999", "count=1", "status=none").Output()
 	if err != nil || !bytes.HasPrefix(got, []byte("datadata")) {
 		t.Errorf("its data is gone: %v", err)

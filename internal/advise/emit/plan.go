@@ -62,6 +62,7 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 	if len(text) > PlanBytesMax {
 		return nil, Inputf(again, "%s is longer than any plan (%d MiB)", name, PlanBytesMax>>20)
 	}
+
 	var p struct {
 		Version  int `json:"version"`
 		Scenario struct {
@@ -71,6 +72,7 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 		} `json:"scenario"`
 		Chosen json.RawMessage `json:"chosen"`
 	}
+
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	if err := d.Decode(&p); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -78,27 +80,34 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 		}
 		return nil, Inputf(again, "%s is not a plan: %v", name, err)
 	}
+
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, Inputf(again, "%s goes on after the plan: it should be one JSON object", name)
 	}
+
 	switch {
 	case p.Version == 0 || p.Scenario.Text == "" || p.Chosen == nil:
 		return nil, Inputf(again, "%s is not a plan: it lacks %s", name, lacking(p.Version, p.Scenario.Text))
 	case p.Version != planVersion:
-		return nil, Inputf("use the plimsoll that made it, or make it again", "%s is a plan of version %d, this program reads %d", name, p.Version, planVersion)
+		return nil, Inputf("use the plimsoll that made it, or make it again",
+			"%s is a plan of version %d, this program reads %d", name, p.Version, planVersion)
 	case string(p.Chosen) == "null":
-		return nil, &InputError{Unmet: true, Text: name + ": the plan chose nothing: no layout it looked at meets the objective",
+		return nil, &InputError{Unmet: true,
+			Text: name + ": the plan chose nothing: no layout it looked at meets the objective",
 			Next: "plimsoll plan says what comes nearest and which limit forbids it; loosen the objective, or raise the budget"}
 	}
+
 	var chosen struct {
 		Sets []string `json:"sets"`
 	}
 	if err := json.Unmarshal(p.Chosen, &chosen); err != nil {
 		return nil, Inputf(again, "%s is not a plan: chosen: %v", name, err)
 	}
+
 	if n := max(len(chosen.Sets), len(p.Scenario.Facts)); n > planSetsMax {
 		return nil, Inputf(again, "%s: %d assignments are more than %d", name, n, planSetsMax)
 	}
+
 	return &Plan{File: p.Scenario.File, Text: p.Scenario.Text, Facts: p.Scenario.Facts, Sets: chosen.Sets}, nil
 }
 

@@ -21,7 +21,8 @@ type carrier struct {
 
 // carriers are the targets that make or change volumes, by name.
 var carriers = map[string]carrier{
-	"terraform":  {providers: []string{"aws", "gcp", "azure"}, stripes: true, not: []string{"hyperdisk-balanced-ha"}},
+	"terraform": {providers: []string{"aws", "gcp", "azure"}, stripes: true,
+		not: []string{"hyperdisk-balanced-ha"}},
 	"aws":        {providers: []string{"aws"}, stripes: true},
 	"lvm":        {stripes: true, local: true, afterOnly: true},
 	"gcp":        {providers: []string{"gcp"}, stripes: true, not: []string{"hyperdisk-balanced-ha"}},
@@ -53,9 +54,11 @@ func (c *carrier) refuses(before, after *spec) refusal {
 			return isRegional
 		}
 	}
+
 	if after != nil && after.width > 1 && !c.stripes {
 		return isStripe
 	}
+
 	return carried
 }
 
@@ -69,19 +72,22 @@ func (d *disk) carries(target string) error {
 		if target == "kubernetes" {
 			next += "; pods get them as local volumes (the local volume static provisioner, sigs.k8s.io/sig-storage-local-static-provisioner), which bind a pod to its machine"
 		}
-		return Inputf(next, "%s is the instance's own disks, which come with the machine: %s makes %s volumes only", d.path, target, c.whose())
+		return Inputf(next, "%s is the instance's own disks, which come with the machine: %s makes %s volumes only",
+			d.path, target, c.whose())
 	case elsewhere:
 		kind := d.before
 		if kind == nil || slices.Contains(c.providers, kind.provider) {
 			kind = d.after
 		}
-		return Inputf("leave out --to "+target, "%s is %s: %s is written for %s volumes only", d.path, kind.kind, target, c.whose())
+		return Inputf("leave out --to "+target, "%s is %s: %s is written for %s volumes only", d.path, kind.kind,
+			target, c.whose())
 	case isRegional:
 		return Inputf("leave out --to "+target, "%s: %s", d.path, refused.text(target, &c))
 	case isStripe:
 		return Inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 goes to 80,000 IOPS)",
 			"%s is a stripe of %d: %s", d.path, d.after.width, refused.text(target, &c))
 	}
+
 	return nil
 }
 
@@ -136,10 +142,11 @@ var everywhere = []Platform{
 	{name: "aws", volumes: []string{"aws", "lvm"}, others: []string{"sysctl", "udev", budgetTarget}},
 	{name: "gcp", volumes: []string{"gcp", "lvm"}, others: []string{"sysctl", "udev", budgetTarget}},
 	{name: "azure", volumes: []string{"azure", "lvm"}, others: []string{"sysctl", "udev", budgetTarget}},
-	{name: "bare", volumes: []string{"lvm"}, others: []string{"sysctl", "udev", budgetTarget}, refused: map[string]string{
-		"host.instance":   "no machine is rented there",
-		"host.filesystem": "another file system needs another volume, and none is rented there",
-	}},
+	{name: "bare", volumes: []string{"lvm"}, others: []string{"sysctl", "udev", budgetTarget},
+		refused: map[string]string{
+			"host.instance":   "no machine is rented there",
+			"host.filesystem": "another file system needs another volume, and none is rented there",
+		}},
 }
 
 // PlatformNames are the names of all platforms.
@@ -187,6 +194,7 @@ func (p *Platform) Volume(before, after *catalog.Order) string {
 	if err1 != nil || err2 != nil || a == nil {
 		return "" // the catalogue refuses it
 	}
+
 	stays, why := reflect.DeepEqual(b, a), ""
 	for _, name := range p.volumes {
 		c := carriers[name]
@@ -198,6 +206,7 @@ func (p *Platform) Volume(before, after *catalog.Order) string {
 			why = r.text(name, &c)
 		}
 	}
+
 	return why
 }
 

@@ -38,13 +38,16 @@ func TestPlatformSaysWhatItsTargetsDo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		why := p.Volume(c.before, c.after)
 		if (why == "") != (c.refused == "") || !strings.Contains(why, c.refused) {
 			t.Errorf("%s: from %v to %v: %q, want %q", c.platform, c.before, c.after, why, c.refused)
 		}
+
 		if c.before == c.after || c.before != nil && c.before.String() == c.after.String() {
 			continue // a target is not asked about what stays
 		}
+
 		carries := false
 		for _, name := range p.volumes {
 			d := disk{path: "volumes.data"}
@@ -52,6 +55,7 @@ func TestPlatformSaysWhatItsTargetsDo(t *testing.T) {
 			d.after, _ = specOf(c.after, "xfs")
 			carries = carries || d.carries(name) == nil
 		}
+
 		if carries != (c.refused == "") {
 			t.Errorf("%s: its targets carry out %v to %v: %v", c.platform, c.before, c.after, carries)
 		}

@@ -65,17 +65,21 @@ func (s *statefulSet) mover(script string) corev1.Container {
 	from, to, data := s.logPaths()
 	in := s.l.deployment.Log
 	c := corev1.Container{
-		Name: moverName, Image: s.container.Image, ImagePullPolicy: s.container.ImagePullPolicy, SecurityContext: s.container.SecurityContext,
-		Command: []string{"sh", "-c", script, moverName, from, to, in.Files, data},
+		Name: moverName, Image: s.container.Image, ImagePullPolicy: s.container.ImagePullPolicy,
+		SecurityContext: s.container.SecurityContext,
+		Command:         []string{"sh", "-c", script, moverName, from, to, in.Files, data},
 	}
+
 	if in.Image != "" {
 		c.Image, c.ImagePullPolicy = in.Image, ""
 	}
+
 	for _, m := range s.container.VolumeMounts {
 		if m.Name == s.templates["data"] {
 			c.VolumeMounts = append(c.VolumeMounts, m)
 		}
 	}
+
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: s.l.log, MountPath: in.Mount})
 	return c
 }
@@ -83,14 +87,15 @@ func (s *statefulSet) mover(script string) corev1.Container {
 // logPaths are the container's: the log's now, the log's on its own volume, and the data's.
 func (s *statefulSet) logPaths() (from, to, data string) {
 	in := s.l.deployment.Log
-	data, from = in.Dir(s.data, append(append([]string{}, s.container.Command...), s.container.Args...), func(name string) string {
-		for _, e := range s.container.Env {
-			if e.Name == name {
-				return e.Value
+	data, from = in.Dir(s.data, append(append([]string{}, s.container.Command...), s.container.Args...),
+		func(name string) string {
+			for _, e := range s.container.Env {
+				if e.Name == name {
+					return e.Value
+				}
 			}
-		}
-		return ""
-	})
+			return ""
+		})
 	return from, path.Join(in.Mount, path.Base(from)), data
 }
 
@@ -118,18 +123,33 @@ func (s *statefulSet) tellMove(p *Part, ns string) {
 		"    kubectl%[1]s wait --for=create pod/%[3]s --timeout=5m &&\n"+
 		"    kubectl%[1]s wait --for=condition=Ready pod/%[3]s --timeout=30m\n"+
 		"    kubectl%[1]s logs %[3]s -c %[4]s\n\n", ns, s.selected(), pod, moverName)
-	p.Apply = append(p.Apply, "Then one pod after another, **from the lowest ordinal on**: the controller cannot give an older pod the new claim, and makes no pod anew behind one that lacks it (kubernetes issue 141876). The strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
-		renew+
-		fmt.Sprintf("The new pod gets its claim. Before the database starts, the init container `%[1]s` copies `%[2]s` to `%[3]s`, compares the two, keeps the old folder as `%[2]s.plimsoll-old` and leaves a link. "+
-			"It does not let the database start on an empty log. Go on with the next pod when the database itself says that this one is well and has caught up.", moverName, from, to))
-	p.Verify = append(p.Verify, fmt.Sprintf("`kubectl%s exec %s -c %s -- readlink %s` prints `%s`; so in each pod. Once all pods have moved, the strategy can be what it was, which restarts none:\n\n"+
-		"    kubectl%[1]s patch statefulset %[6]s --type merge -p '%[7]s'\n\n"+
-		"When all is proved, in each pod: `kubectl%[1]s exec %[2]s -c %[3]s -- rm -r %[4]s.plimsoll-old`.", ns, pod, container, from, to, name, s.strategyBefore()))
-	p.Back = append(p.Back, fmt.Sprintf("The log moves back while its volume is still mounted. A patch gives the StatefulSet an init container that brings the log back, and the strategy `OnDelete`:\n\n"+
-		"    kubectl%[1]s patch statefulset %[2]s --type strategic --patch-file %[3]s\n\n"+
-		"Then one pod after another, from the lowest ordinal on:\n\n"+renew+
-		"Its log has everything written since. **Never remove the volume first, and never rename `%[4]s.plimsoll-old` back: it is out of date.**", ns, name, moverFile, from))
-	p.Restarts = append(p.Restarts, "each pod of "+name+", one at a time, when you delete it; its database is stopped while its log is copied.")
+
+	p.Apply = append(p.Apply,
+		"Then one pod after another, **from the lowest ordinal on**: the controller cannot give an older pod the new claim, and makes no pod anew behind one that lacks it (kubernetes issue 141876). The strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
+			renew+
+			fmt.Sprintf(
+				"The new pod gets its claim. Before the database starts, the init container `%[1]s` copies `%[2]s` to `%[3]s`, compares the two, keeps the old folder as `%[2]s.plimsoll-old` and leaves a link. "+
+					"It does not let the database start on an empty log. Go on with the next pod when the database itself says that this one is well and has caught up.",
+				moverName, from, to))
+
+	p.Verify = append(p.Verify,
+		fmt.Sprintf(
+			"`kubectl%s exec %s -c %s -- readlink %s` prints `%s`; so in each pod. Once all pods have moved, the strategy can be what it was, which restarts none:\n\n"+
+				"    kubectl%[1]s patch statefulset %[6]s --type merge -p '%[7]s'\n\n"+
+				"When all is proved, in each pod: `kubectl%[1]s exec %[2]s -c %[3]s -- rm -r %[4]s.plimsoll-old`.", ns,
+			pod,
+			container, from, to, name, s.strategyBefore()))
+
+	p.Back = append(p.Back,
+		fmt.Sprintf(
+			"The log moves back while its volume is still mounted. A patch gives the StatefulSet an init container that brings the log back, and the strategy `OnDelete`:\n\n"+
+				"    kubectl%[1]s patch statefulset %[2]s --type strategic --patch-file %[3]s\n\n"+
+				"Then one pod after another, from the lowest ordinal on:\n\n"+renew+
+				"Its log has everything written since. **Never remove the volume first, and never rename `%[4]s.plimsoll-old` back: it is out of date.**",
+			ns, name, moverFile, from))
+
+	p.Restarts = append(p.Restarts, "each pod of "+name+
+		", one at a time, when you delete it; its database is stopped while its log is copied.")
 }
 
 // first is the lowest ordinal.
@@ -161,8 +181,8 @@ func (s *statefulSet) strategyBefore() string {
 	return string(text)
 }
 
-// replacing lets a patch replace the update strategy: the server fills in rollingUpdate, which OnDelete does not
-// take.
+// replacing lets a patch replace the update strategy: the server fills in rollingUpdate, which
+// OnDelete does not take.
 func replacing(text string) string {
 	return strings.Replace(text, "  updateStrategy:\n", "  updateStrategy:\n    $patch: replace\n", 1)
 }
@@ -179,7 +199,8 @@ func (s *statefulSet) back(p *Part) error {
 	if err != nil {
 		return err
 	}
-	head := s.l.Head("#", "To go back: a strategic merge patch of the StatefulSet "+s.manifest.Name+" after the move. README.md says how.")
+	head := s.l.Head("#", "To go back: a strategic merge patch of the StatefulSet "+s.manifest.Name+
+		" after the move. README.md says how.")
 	p.Files = append(p.Files, File{Path: moverFile, Text: []byte(head + replacing(text)), Mode: plain})
 	return nil
 }

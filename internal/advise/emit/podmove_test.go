@@ -74,28 +74,35 @@ func TestLogInPodKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if out, _, err := p.run(podMove, 0); err != nil {
 			t.Fatalf("killed before command %d: %v: %s", n, err, out)
 		}
+
 		p.starts("first")
 		if to, err := os.Readlink(p.log); err != nil || to != p.new {
 			t.Fatalf("killed before command %d: the log leads to %s, %v", n, to, err)
 		}
+
 		put(t, filepath.Join(p.log, "WiredTigerLog.1"), "newer")
 		_, alsoKilled, err := p.run(podBack, n)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if out, _, err := p.run(podBack, 0); err != nil {
 			t.Fatalf("back, killed before command %d: %v: %s", n, err, out)
 		}
+
 		p.starts("newer")
 		if info, err := os.Lstat(p.log); err != nil || !info.IsDir() {
 			t.Fatalf("back, killed before command %d: the log is no folder: %v", n, err)
 		}
+
 		if beside, err := filepath.Glob(p.log + ".*"); err != nil || len(beside) > 0 {
 			t.Fatalf("beside the log there are %q, %v", beside, err)
 		}
+
 		if !killed && !alsoKilled {
 			break
 		}
@@ -111,13 +118,16 @@ func TestLogInPodGoesBackFromAnywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if out, _, err := p.run(podBack, 0); err != nil {
 			t.Fatalf("killed before command %d: %v: %s", n, err, out)
 		}
+
 		p.starts("first")
 		if info, err := os.Lstat(p.log); err != nil || !info.IsDir() {
 			t.Fatalf("killed before command %d: the log is no folder: %v", n, err)
 		}
+
 		if !killed {
 			break
 		}

@@ -18,6 +18,7 @@ type pgSetting struct {
 func settingsOf(ctx context.Context, t *testing.T, socket string) []pgSetting {
 	t.Helper()
 	var conn *pgx.Conn
+
 	var err error
 	for range 200 {
 		if conn, err = pgx.Connect(ctx, "host="+socket+" user=me dbname=postgres"); err == nil {
@@ -29,14 +30,17 @@ func settingsOf(ctx context.Context, t *testing.T, socket string) []pgSetting {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+
 	if err != nil {
 		t.Fatalf("the server did not start: %v", err)
 	}
+
 	defer conn.Close(ctx)
 	rows, err := conn.Query(ctx, `SELECT name, setting, current_setting(name), coalesce(error, ''), applied FROM pg_file_settings WHERE sourcefile LIKE '%/90-plimsoll.conf'`)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (pgSetting, error) {
 		var s pgSetting
 		err := r.Scan(&s.name, &s.value, &s.shown, &s.err, &s.applied)
@@ -45,5 +49,6 @@ func settingsOf(ctx context.Context, t *testing.T, socket string) []pgSetting {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }

@@ -29,7 +29,8 @@ func (l *Layout) queueSettings() []queueSetting {
 		{"host.nr_requests", "nr_requests", strconv.Itoa(h.NrRequests)},
 		{"host.wbt_lat_usec", "wbt_lat_usec", strconv.Itoa(h.WbtLatUsec)},
 	} {
-		if l.Changed(s.path) && (s.name != "nr_requests" || h.NrRequests > 0) { // a kernel has no queue without a bound
+		// a kernel has no queue without a bound
+		if l.Changed(s.path) && (s.name != "nr_requests" || h.NrRequests > 0) {
 			out = append(out, s)
 		}
 	}
@@ -55,22 +56,28 @@ func udev(l *Layout, _ *Options) (*Part, error) {
 	if len(settings) == 0 {
 		return nil, nil
 	}
+
 	p := &Part{}
 	var words []string
+
 	text := "#!/bin/bash\n" + l.Head("#", "Sets the queue of the volumes' devices, at once and after each boot.")
 	for _, s := range settings {
 		text += l.Comments(s.path)
 		words = append(words, s.name+"="+s.value)
 		p.Applies = append(p.Applies, s.path)
 	}
-	text += fmt.Sprintf("# A second run changes nothing more.\nset -euo pipefail\n\nreadonly settings=(%s)\n\n", strings.Join(words, " ")) + withFunctions(queueScript)
+
+	text += fmt.Sprintf("# A second run changes nothing more.\nset -euo pipefail\n\nreadonly settings=(%s)\n\n",
+		strings.Join(words, " ")) + withFunctions(queueScript)
 	const file = "udev/queue.sh"
 	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
 	p.Apply = []string{"On each machine, as root, for the devices of the database's volumes (`lsblk -o NAME,SIZE,SERIAL,MOUNTPOINT`; of a stripe those under it):\n\n" +
 		"    " + file + " --look DEVICE...\n    " + file + " --dry-run DEVICE...\n    " + file + " DEVICE..."}
-	p.Verify = []string{"`" + file + " --look DEVICE...`, also after the next boot. `iostat -x 1` shows how long the queue (`aqu-sz`) is during a checkpoint."}
+	p.Verify = []string{"`" + file +
+		" --look DEVICE...`, also after the next boot. `iostat -x 1` shows how long the queue (`aqu-sz`) is during a checkpoint."}
 	p.Back = []string{"`" + file + " --undo DEVICE...` writes back what was set before, and removes the rule."}
 	p.Risks = l.queueRisks()
+
 	return p, nil
 }
 
@@ -81,13 +88,17 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 	if len(settings) == 0 {
 		return nil
 	}
+
 	name := l.slug() + "-queue"
 	label := map[string]string{"plimsoll.io/queue": l.slug()}
+
 	loop := "while true; do\n  for queue in /sys/block/nvme*/queue /sys/block/sd*/queue; do\n"
 	for _, s := range settings {
-		loop += fmt.Sprintf("    f=$queue/%s\n    if [ -w \"$f\" ]; then case \" $(cat \"$f\" 2>/dev/null) \" in *\" %s \"*|*\"[%s]\"*) ;; *) echo %s > \"$f\" && echo \"$f is %s\" ;; esac; fi\n", s.name, s.value, s.value, s.value, s.value)
+		loop += fmt.Sprintf("    f=$queue/%s\n    if [ -w \"$f\" ]; then case \" $(cat \"$f\" 2>/dev/null) \" in *\" %s \"*|*\"[%s]\"*) ;; *) echo %s > \"$f\" && echo \"$f is %s\" ;; esac; fi\n",
+			s.name, s.value, s.value, s.value, s.value)
 		p.Applies = append(p.Applies, s.path)
 	}
+
 	loop += "  done\n  sleep 60\ndone\n"
 	privileged := true
 	text, err := manifest(&appsv1.DaemonSet{
@@ -111,22 +122,30 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 	if err != nil {
 		return err
 	}
+
 	comments := ""
 	for _, s := range settings {
 		comments += l.Comments(s.path)
 	}
+
 	const path = "kubernetes/queue.yaml"
-	head := l.Head("#", "Keeps the queues of a node's disks set, for nodes with the label plimsoll.io/queue="+l.slug()+".",
+	head := l.Head("#", "Keeps the queues of a node's disks set, for nodes with the label plimsoll.io/queue="+
+		l.slug()+".",
 		"It is privileged, because these settings belong to the node: every disk of it gets them.")
 	p.Files = append(p.Files, File{Path: path, Text: []byte(head + comments + text), Mode: plain})
-	p.Apply = append(p.Apply, "`kubectl label node NODE... plimsoll.io/queue="+l.slug()+"` for the nodes that run the database and little else, then `kubectl apply -f "+path+"`. "+
+	p.Apply = append(p.Apply, "`kubectl label node NODE... plimsoll.io/queue="+l.slug()+
+		"` for the nodes that run the database and little else, then `kubectl apply -f "+path+"`. "+
 		"Where privileged pods are not allowed, put the same into the node group's configuration: a udev rule (`--to udev` writes one) in its image or user data.")
-	p.Verify = append(p.Verify, "`kubectl logs daemonset/"+name+"` names each disk that it has set; 60 s at the latest after a volume is attached.")
+	p.Verify = append(p.Verify, "`kubectl logs daemonset/"+name+
+		"` names each disk that it has set; 60 s at the latest after a volume is attached.")
+
 	var before []string
 	for _, s := range settings {
 		before = append(before, s.name+" "+said(l.from(s.path)))
 	}
-	p.Back = append(p.Back, "Change the values in "+path+" to what they were ("+strings.Join(before, ", ")+"), apply it, wait a minute, then `kubectl delete -f "+path+"`: disks keep what was set last.")
+
+	p.Back = append(p.Back, "Change the values in "+path+" to what they were ("+strings.Join(before, ", ")+
+		"), apply it, wait a minute, then `kubectl delete -f "+path+"`: disks keep what was set last.")
 	p.Risks = append(p.Risks, l.queueRisks()...)
 	return nil
 }

@@ -12,8 +12,11 @@ import (
 // and what may go wrong.
 func readme(l *Layout, parts []*Part, r *Result) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing has been applied yet. These files contain only what changes.\n", l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))
+	fmt.Fprintf(
+		&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing has been applied yet. These files contain only what changes.\n",
+		l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))
 	b.WriteString("\n## What changes\n\n| what | from | to | by |\n|---|---|---|---|\n")
+
 	for i, c := range l.changes {
 		by := strings.Join(r.By[i], ", ")
 		if by == "" {
@@ -21,6 +24,7 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Path, cell(c.From), cell(c.To), by)
 	}
+
 	if len(l.Sets) > 0 {
 		b.WriteString("\nWhat the model predicts:\n\n    plimsoll simulate " + shellword.Quote(oneLine(l.File)))
 		for _, set := range l.Sets {
@@ -28,11 +32,13 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 		}
 		b.WriteString("\n")
 	}
+
 	section := func(title, before string, of func(*Part) []string, otherwise string) {
 		b.WriteString("\n## " + title + "\n")
 		if before != "" {
 			b.WriteString("\n" + before + "\n")
 		}
+
 		n := 0
 		seen := map[string]bool{}
 		for _, p := range parts {
@@ -45,19 +51,29 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 				fmt.Fprintf(&b, "\n%d. **%s**: %s\n", n, p.target, indent(text))
 			}
 		}
+
 		if n == 0 {
 			b.WriteString("\n" + otherwise + "\n")
 		}
 	}
-	section("Apply", ways(parts)+"First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes trouble.", func(p *Part) []string { return p.Apply }, "Nothing.")
-	section("Verify", "Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what improved, by how much and with what confidence."+goals(l),
+
+	section("Apply",
+		ways(parts)+
+			"First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes trouble.",
+		func(p *Part) []string { return p.Apply }, "Nothing.")
+
+	section("Verify",
+		"Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what improved, by how much and with what confidence."+
+			goals(l),
 		func(p *Part) []string { return p.Verify }, "Nothing more.")
+
 	slices.Reverse(parts) // what was applied last goes first: a log comes back before its disk is detached
 	section("Go back", "", func(p *Part) []string { return p.Back }, "Nothing more.")
 	slices.Reverse(parts)
 	section("What restarts", "", func(p *Part) []string { return p.Restarts }, "Nothing.")
 	section("Risks", "", func(p *Part) []string { return p.Risks }, "None known.")
 	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --dir` uses them to recognise files that you have edited, and does not overwrite those.\n")
+
 	return []byte(b.String())
 }
 
@@ -72,7 +88,8 @@ func ways(parts []*Part) string {
 	if len(same) < 2 {
 		return ""
 	}
-	return "For volumes, " + strings.Join(same, " and ") + " make the same change: **use only the one that created the volumes.**\n\n"
+	return "For volumes, " + strings.Join(same, " and ") +
+		" make the same change: **use only the one that created the volumes.**\n\n"
 }
 
 // goals are the scenario's objectives.
@@ -93,19 +110,24 @@ func otherwise(l *Layout, c Change) string {
 		if !c.within(d.path) {
 			continue
 		}
+
 		switch {
 		case d.fate == removed:
 			return "stop the engine, move its contents back to the data volume, then delete the volume"
 		case d.isNew() && d.member > 0:
-			return "--to lvm, terraform or " + l.rentedFrom() + "; in a StatefulSet a claim template applies to every member: for one member, create a PersistentVolumeClaim with that member's claim name before its pod"
+			return "--to lvm, terraform or " + l.rentedFrom() +
+				"; in a StatefulSet a claim template applies to every member: for one member, create a PersistentVolumeClaim with that member's claim name before its pod"
 		case d.isNew():
 			return "--to lvm, terraform, " + l.rentedFrom() + " or kubernetes"
 		}
+
 		return "--to terraform, " + l.rentedFrom() + " or kubernetes"
 	}
+
 	for _, by := range []struct{ path, text string }{
 		{"workload", "change it in the application"},
-		{"host.dirty_background_bytes", "--to sysctl"}, {"host.dirty_background_ratio", "--to sysctl"}, {"host.dirty_bytes", "--to sysctl"}, {"host.dirty_ratio", "--to sysctl"},
+		{"host.dirty_background_bytes", "--to sysctl"}, {"host.dirty_background_ratio", "--to sysctl"},
+		{"host.dirty_bytes", "--to sysctl"}, {"host.dirty_ratio", "--to sysctl"},
 		{"host.dirty_expire", "--to sysctl"}, {"host.writeback_interval", "--to sysctl"},
 		{"host.instance", "--to aws, or --to kubernetes --statefulset FILE; in Terraform instance_type of your aws_instance"},
 		{"host.bandwidth_weighting", "--to aws; in Terraform network_performance_options of your aws_instance"},
@@ -113,7 +135,8 @@ func otherwise(l *Layout, c Change) string {
 		{"host.memory", "set by the instance, or --to kubernetes --statefulset FILE"},
 		{"host.filesystem", "needs a new volume: --to lvm or kubernetes"},
 		{"host.mount_options", "for new volumes, in fstab or a StorageClass (--to lvm or kubernetes); for a mounted one, mount -o remount, then change its line in fstab"},
-		{"host.scheduler", "--to udev"}, {"host.nr_requests", "--to udev"}, {"host.wbt_lat_usec", "--to udev, or kubernetes"},
+		{"host.scheduler", "--to udev"}, {"host.nr_requests", "--to udev"},
+		{"host.wbt_lat_usec", "--to udev, or kubernetes"},
 		{"host", "a setting of the block layer in /sys/block/DEVICE/queue"},
 	} {
 		if !c.within(by.path) {
@@ -121,16 +144,19 @@ func otherwise(l *Layout, c Change) string {
 		}
 		return by.text
 	}
+
 	for _, by := range l.deployment.Elsewhere {
 		if c.within(strings.TrimSuffix(l.setting(by.Setting), ".")) {
 			return by.Text
 		}
 	}
+
 	for _, t := range l.targets {
 		if t.engine != "" && c.within("engine."+t.engine) {
 			return "--to " + t.name + ", if it is one of its settings; otherwise it only affects the model"
 		}
 	}
+
 	return "it only affects the model"
 }
 

@@ -48,12 +48,14 @@ func TestReadmeOnACluster(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no kubectl")
 	}
+
 	s := clustertest.Run(t)
 	c, ctx := s.Client(t, clustertest.Admin, "db"), t.Context()
 	set, err := os.ReadFile("testdata/mongo.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	run := func(text string) {
 		t.Helper()
@@ -64,8 +66,10 @@ func TestReadmeOnACluster(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", text, err, out)
 		}
 	}
+
 	files := filesOf(t, layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "volumes.journal={type: gp3, size: 10GiB}"), emit.Options{StatefulSet: set, StatefulSetFile: "mongo.yaml"}, "kubernetes")
 	files["mongo.yaml"] = string(set)
+
 	for path, text := range files {
 		path = filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -75,6 +79,7 @@ func TestReadmeOnACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	run("kubectl apply -f mongo.yaml")
 	for _, name := range []string{"data-mongo-0", "data-mongo-1", "data-mongo-2"} {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
@@ -89,6 +94,7 @@ func TestReadmeOnACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	// state is what a person sees of the set and its claims' classes.
 	state := func() (spec, classes string) {
 		t.Helper()
@@ -96,22 +102,28 @@ func TestReadmeOnACluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := json.Marshal(got.Spec)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		all, err := cluster.Claims.List(ctx, c, "db", "")
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i := range all {
 			if name := all[i].Spec.VolumeAttributesClassName; name != nil {
 				classes += " " + *name
 			}
 		}
+
 		return string(text), classes
 	}
+
 	before, _ := state()
+
 	// The garbage collector, which does not run here, lets a set go whose pods stay.
 	playing, stop := context.WithCancel(ctx)
 	ended := make(chan error)
@@ -126,33 +138,41 @@ func TestReadmeOnACluster(t *testing.T) {
 			return "on", nil
 		})
 	}()
+
 	defer func() {
 		stop()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	}()
+
 	for _, text := range commands(files["README.md"], "Apply") {
 		run(text)
 	}
+
 	if after, classes := state(); !strings.Contains(after, "plimsoll-log") || strings.Count(classes, "gp3-6000-125") != 3 {
 		t.Errorf("the set is %s, the classes%s", after, classes)
 	}
+
 	for _, text := range commands(files["README.md"], "Verify") {
 		if !strings.Contains(text, "exec") && !strings.Contains(text, "describe pvc") {
 			run(text)
 		}
 	}
+
 	if after, _ := state(); !strings.Contains(after, "RollingUpdate") {
 		t.Errorf("the strategy is not what it was: %s", after)
 	}
+
 	back := commands(files["README.md"], "Go back")
 	for _, text := range back {
 		run(text)
 	}
+
 	if after, classes := state(); after != before || strings.Count(classes, "gp3-3000-125") != 3 {
 		t.Errorf("the set is %s, it was %s, the classes%s", after, before, classes)
 	}
+
 	storage, err := cluster.StorageClasses.List(ctx, c, "", "")
 	if err != nil || slices.ContainsFunc(storage, func(s storagev1.StorageClass) bool { return strings.HasPrefix(s.Name, "telemetry") }) {
 		t.Errorf("storage classes are left: %v, %v; the commands were %q", storage, err, back)

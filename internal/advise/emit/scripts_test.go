@@ -25,6 +25,7 @@ func scripts(t *testing.T) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, f := range r.Files {
 			if strings.HasSuffix(f.Path, ".sh") {
 				if f.Mode != 0o755 {
@@ -34,6 +35,7 @@ func scripts(t *testing.T) map[string]string {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -77,22 +79,27 @@ func loopDevice(t *testing.T, mib int64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := f.Truncate(mib << 20); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := exec.Command("losetup", "--find", "--show", path).CombinedOutput()
 	if err != nil {
 		t.Skipf("no loop devices here: %s", out)
 	}
+
 	device := strings.TrimSpace(string(out))
 	t.Cleanup(func() {
 		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
 			t.Errorf("%s stays: %s", device, out)
 		}
 	})
+
 	return device
 }
 
@@ -107,19 +114,24 @@ func newLVMBench(t *testing.T, mib int64) *lvmBench {
 	for _, program := range []string{"bash", "losetup", "wipefs", "blkid", "lsblk", "findmnt", "mkfs.xfs"} {
 		needs(t, program)
 	}
+
 	if os.Geteuid() != 0 {
 		t.Skip("loop devices take root")
 	}
+
 	l := layoutOf(t, "telemetry.yaml", "name=emit test "+fmt.Sprint(os.Getpid()), "volumes.journal={type: gp3, size: 1GiB, stripe: 2}")
 	dir := t.TempDir()
 	b := &lvmBench{script: filepath.Join(dir, "journal.sh"), fstab: filepath.Join(dir, "fstab"), mount: filepath.Join(dir, "journal")}
 	files := filesOf(t, l, emit.Options{}, "lvm")
+
 	if err := os.WriteFile(b.script, []byte(files["lvm/journal.sh"]), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(b.fstab, []byte("# none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	b.devices = []string{loopDevice(t, mib), loopDevice(t, mib)}
 	return b
 }
@@ -147,6 +159,7 @@ func TestLVMRefuses(t *testing.T) {
 		}
 		return buf
 	}
+
 	for _, c := range []struct{ name, make, says string }{
 		{"ext4", "mkfs.ext4 -q $0", "signature"},
 		{"xfs", "mkfs.xfs -q $0", "signature"},
@@ -160,6 +173,7 @@ func TestLVMRefuses(t *testing.T) {
 			if out, err := exec.Command("bash", "-c", c.make, device).CombinedOutput(); err != nil {
 				t.Skipf("cannot be made here: %s", out)
 			}
+
 			before := beginning(device)
 			for _, args := range [][]string{{"--dry-run", blank, device}, {"--dry-run", device, blank}} {
 				out, err := b.run(args...)
@@ -170,14 +184,17 @@ func TestLVMRefuses(t *testing.T) {
 					t.Errorf("%v: it would go on:\n%s", args, out)
 				}
 			}
+
 			if out, err := b.run(blank, device); err == nil || !strings.Contains(out, "refused: ") {
 				t.Errorf("without --dry-run: %v\n%s", err, out)
 			}
+
 			if !bytes.Equal(before, beginning(device)) {
 				t.Error("the device was written to")
 			}
 		})
 	}
+
 	small := loopDevice(t, 512)
 	for _, c := range []struct {
 		args []string
@@ -212,16 +229,19 @@ func TestLVMDryRun(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	for _, says := range []string{"would run: vgcreate emit_test_", "would run: lvcreate --stripes 2 --stripesize 64k --extents 100%FREE --name journal", "would run: mkfs.xfs -q -d su=64k\\,sw=2 /dev/emit_test_", "would add a line for " + b.mount} {
 		if !strings.Contains(out, says) {
 			t.Errorf("it does not say %q:\n%s", says, out)
 		}
 	}
+
 	for _, d := range b.devices {
 		if out, err := exec.Command("wipefs", d).Output(); err != nil || len(out) > 0 {
 			t.Errorf("%s: %v %s", d, err, out)
 		}
 	}
+
 	if text, err := os.ReadFile(b.fstab); err != nil || string(text) != "# none\n" {
 		t.Errorf("fstab is %q, %v", text, err)
 	}
@@ -240,14 +260,17 @@ var fakeLVM = map[string]string{
 // A full run, and a second one, which leaves what is already done.
 func TestLVMMakesAStripe(t *testing.T) {
 	b := newLVMBench(t, 1100)
+
 	// the node may exist without the kernel's part
 	mapper, noMapper := os.OpenFile("/dev/mapper/control", os.O_RDWR, 0)
 	if noMapper == nil {
 		mapper.Close()
 	}
+
 	_, noLVM := exec.LookPath("lvcreate")
 	real := noMapper == nil && noLVM == nil
 	t.Logf("with the real LVM: %v", real)
+
 	if !real {
 		fake := t.TempDir()
 		for name, text := range fakeLVM {
@@ -259,6 +282,7 @@ func TestLVMMakesAStripe(t *testing.T) {
 		t.Setenv("FAKE", fake)
 		t.Setenv("FAKE_DEVICE", loopDevice(t, 2200))
 	}
+
 	group := fmt.Sprintf("emit_test_%d_journal", os.Getpid())
 	t.Cleanup(func() {
 		clean := "umount " + b.mount + "; vgremove -f -y " + group
@@ -269,6 +293,7 @@ func TestLVMMakesAStripe(t *testing.T) {
 			t.Errorf("%s: %s", clean, out)
 		}
 	})
+
 	out, err := b.run(b.devices...)
 	if err != nil {
 		if !real && strings.Contains(out, "mount") && strings.Contains(out, "permission denied") {
@@ -276,27 +301,34 @@ func TestLVMMakesAStripe(t *testing.T) {
 		}
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	if err := os.WriteFile(filepath.Join(b.mount, "kept"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	kind, err := exec.Command("findmnt", "-rno", "FSTYPE", b.mount).Output()
 	if err != nil || strings.TrimSpace(string(kind)) != "xfs" {
 		t.Errorf("mounted is %q, %v", kind, err)
 	}
+
 	fstab, err := os.ReadFile(b.fstab)
 	if err != nil || !strings.Contains(string(fstab), "UUID=") {
 		t.Errorf("fstab is %q, %v", fstab, err)
 	}
+
 	out, err = b.run(b.devices...)
 	if err != nil || strings.Contains(out, "running:") {
 		t.Errorf("once more: %v\n%s", err, out)
 	}
+
 	if again, err := os.ReadFile(b.fstab); err != nil || !bytes.Equal(again, fstab) {
 		t.Errorf("fstab is %q then, %v", again, err)
 	}
+
 	if _, err := os.Stat(filepath.Join(b.mount, "kept")); err != nil {
 		t.Error(err)
 	}
+
 	// Devices that are not the group's are refused.
 	other := loopDevice(t, 1100)
 	if out, err := b.run(b.devices[0], other); err == nil || !strings.Contains(out, "refused: 1 of these devices belong to "+group) {

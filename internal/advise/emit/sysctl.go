@@ -21,19 +21,25 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 		if was == is && (is != 0 || wasRatio == isRatio) {
 			return
 		}
+
 		// A fraction of a percent would be another limit, and 0 turns the ratio off.
 		if percent := 100 * float64(isRatio); is == 0 && math.Abs(percent-math.Round(percent)) > 1e-9 {
-			wrong = Inputf("or "+path+"_bytes, which is exact", "%s_ratio: the kernel takes whole percents, and %s is none", path, isRatio)
+			wrong = Inputf("or "+path+"_bytes, which is exact",
+				"%s_ratio: the kernel takes whole percents, and %s is none", path, isRatio)
 		}
+
 		at := path + "_bytes"
 		if is == 0 && was == 0 {
 			at = path + "_ratio"
 		}
+
 		text += "\n" + l.Comments(at) + limit(name, is, isRatio)
 		undo += "    sysctl -w " + inWords(limit(name, was, wasRatio)) + "\n"
 		p.Applies = append(p.Applies, path+"_bytes", path+"_ratio")
 	}
-	pair("host.dirty_background", b.DirtyBackground, a.DirtyBackground, b.DirtyBackgroundRatio, a.DirtyBackgroundRatio, "vm.dirty_background")
+
+	pair("host.dirty_background", b.DirtyBackground, a.DirtyBackground, b.DirtyBackgroundRatio,
+		a.DirtyBackgroundRatio, "vm.dirty_background")
 	pair("host.dirty", b.Dirty, a.Dirty, b.DirtyRatio, a.DirtyRatio, "vm.dirty")
 	span := func(path string, was, is units.Duration, name string) {
 		if was == is {
@@ -43,6 +49,7 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 		undo += fmt.Sprintf("    sysctl -w %s=%d\n", name, centiseconds(was))
 		p.Applies = append(p.Applies, path)
 	}
+
 	span("host.dirty_expire", b.DirtyExpire, a.DirtyExpire, "vm.dirty_expire_centisecs")
 	span("host.writeback_interval", b.WritebackInterval, a.WritebackInterval, "vm.dirty_writeback_centisecs")
 	if wrong != nil {
@@ -51,14 +58,18 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 	if len(p.Applies) == 0 {
 		return nil, nil
 	}
+
 	const name = "90-plimsoll.conf"
 	p.Files = []File{{Path: "sysctl/" + name, Text: []byte(text), Mode: plain}}
 	p.Apply = []string{"On each machine (in Kubernetes on each node: containers do not have these settings), as root:\n\n" +
 		"    install -m 644 sysctl/" + name + " /etc/sysctl.d/" + name + "\n    sysctl -p /etc/sysctl.d/" + name}
 	p.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
-	p.Back = []string{"`rm /etc/sysctl.d/" + name + "`, and restore the previous values (as far as the scenario knew them):\n\n" + undo[:len(undo)-1]}
+	p.Back = []string{"`rm /etc/sysctl.d/" + name +
+		"`, and restore the previous values (as far as the scenario knew them):\n\n" +
+		undo[:len(undo)-1]}
 	p.Risks = []string{"The limits apply to the whole machine: anything else that writes heavily, a backup for example, is slowed down too. " +
 		"Writing out earlier merges fewer writes: in the lab, a limit of 8 MB gave the volume 40 % more bytes."}
+
 	return p, nil
 }
 

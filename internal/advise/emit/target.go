@@ -68,7 +68,8 @@ var platforms = []target{
 	{"lvm", "a script that makes stripes and file systems", "", lvm},
 	{"kubernetes", "StorageClass, VolumeAttributesClass, a patch of the StatefulSet", "", kubernetes},
 	{"sysctl", "vm.dirty_* of the kernel", "", sysctl},
-	{budgetTarget, "what the volumes give, as settings of the engine, the kernel and other databases", "", budgets},
+	{budgetTarget, "what the volumes give, as settings of the engine, the kernel and other databases",
+		"", budgets},
 	{"udev", "a script and a udev rule for the devices' queues: writeback throttling, scheduler", "", udev},
 }
 
@@ -97,7 +98,8 @@ func (all targets) names() []string {
 
 // of returns those that fit an engine.
 func (all targets) of(engine string) targets {
-	return slices.DeleteFunc(slices.Clone(all), func(t target) bool { return t.engine != "" && t.engine != engine })
+	return slices.DeleteFunc(slices.Clone(all),
+		func(t target) bool { return t.engine != "" && t.engine != engine })
 }
 
 // A TargetInfo is a target's name and a short description of what it writes.
@@ -129,12 +131,14 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(l.changes) == 0 && !slices.Contains(names, budgetTarget) {
 		return nil, &InputError{
 			Text: "nothing changes, so there is nothing to emit: the layout is the scenario itself",
 			Next: "give changes with --set, or a plan that chose some", Unchanged: true,
 		}
 	}
+
 	r := &Result{By: make([][]string, len(l.changes))}
 	var parts []*Part
 	for _, t := range chosen {
@@ -142,25 +146,32 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if p == nil || len(p.Files) == 0 {
 			r.Idle = append(r.Idle, t.name)
 			continue
 		}
+
 		p.target = t.name
 		parts = append(parts, p)
 		r.Files = append(r.Files, p.Files...)
+
 		for i, c := range l.changes {
 			if slices.ContainsFunc(p.Applies, c.within) {
 				r.By[i] = append(r.By[i], t.name)
 			}
 		}
 	}
+
 	if len(parts) == 0 && len(l.changes) == 0 {
-		return nil, Inputf("give volumes whose limits are known", "--to %s has nothing to do: no volume has a limit", strings.Join(r.Idle, ", "))
+		return nil, Inputf("give volumes whose limits are known",
+			"--to %s has nothing to do: no volume has a limit", strings.Join(r.Idle, ", "))
 	}
 	if len(parts) == 0 {
-		return nil, Inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]), "--to %s has nothing to do: what changes is %s", strings.Join(r.Idle, ", "), l.inShort())
+		return nil, Inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]),
+			"--to %s has nothing to do: what changes is %s", strings.Join(r.Idle, ", "), l.inShort())
 	}
+
 	r.Files = append([]File{{Path: "README.md", Text: readme(l, parts, r), Mode: plain}}, r.Files...)
 	return r, nil
 }
@@ -169,26 +180,34 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	fits := l.targets.of(l.engine()).names()
 	if len(names) == 0 {
-		return nil, Inputf("for example --to "+fits[0]+" --to "+fits[len(fits)-1], "which files? --to %s fit %s", strings.Join(fits, ", "), l.engine())
+		return nil, Inputf("for example --to "+fits[0]+" --to "+fits[len(fits)-1], "which files? --to %s fit %s",
+			strings.Join(fits, ", "), l.engine())
 	}
+
 	for _, name := range names {
 		i := slices.IndexFunc(l.targets, func(t target) bool { return t.name == name })
 		if i < 0 {
-			return nil, Inputf(meant(name, l.targets.names()), "--to %q is not a target: one of %s", name, strings.Join(l.targets.names(), ", "))
+			return nil, Inputf(meant(name, l.targets.names()), "--to %q is not a target: one of %s", name,
+				strings.Join(l.targets.names(), ", "))
 		}
 		if e := l.targets[i].engine; e != "" && e != l.engine() {
-			return nil, Inputf("for it there are --to "+strings.Join(fits, ", "), "--to %s does not fit: the scenario's engine is %s", name, l.engine())
+			return nil, Inputf("for it there are --to "+strings.Join(fits, ", "),
+				"--to %s does not fit: the scenario's engine is %s", name, l.engine())
 		}
 	}
-	if !slices.Contains(names, "kubernetes") && (o.StatefulSet != nil || o.Container != "" || len(o.Claims) > 0) {
+
+	if !slices.Contains(names, "kubernetes") && (o.StatefulSet != nil || o.Container != "" ||
+		len(o.Claims) > 0) {
 		return nil, Inputf("add --to kubernetes", "--statefulset, --container and --claim are for --to kubernetes")
 	}
+
 	var out []target
 	for _, t := range l.targets {
 		if slices.Contains(names, t.name) {
 			out = append(out, t)
 		}
 	}
+
 	return out, nil
 }
 
@@ -214,7 +233,8 @@ func meant(name string, among []string) string {
 
 // Head returns the comment at the beginning of a file, with a mark before each line.
 func (l *Layout) Head(mark, what string, more ...string) string {
-	lines := append([]string{what, "For the layout of " + l.title() + ", written by plimsoll emit. README.md says how to apply it."}, more...)
+	lines := append([]string{what, "For the layout of " + l.title() +
+		", written by plimsoll emit. README.md says how to apply it."}, more...)
 	var b strings.Builder
 	for _, line := range lines {
 		b.WriteString(strings.TrimRight(mark+" "+line, " ") + "\n")

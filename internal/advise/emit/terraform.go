@@ -10,9 +10,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// terraform writes aws_ebs_volume and aws_volume_attachment, or what Google Cloud and Azure have for
-// them, for each volume that is new or changes, one for each machine of a map that the user fills in. Attributes: the AWS provider's
-// documentation of these two resources, 6.0.
+// terraform writes aws_ebs_volume and aws_volume_attachment, or what Google Cloud and Azure have
+// for them, for each volume that is new or changes, one for each machine of a map that the user
+// fills in. Attributes: the AWS provider's documentation of these two resources, 6.0.
 func terraform(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	title := "EBS volumes for Terraform's AWS provider."
@@ -20,69 +20,86 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 	if provider != "aws" {
 		title = "Disks for Terraform's " + products[provider] + " provider."
 	}
+
 	f := hclwrite.NewEmptyFile()
 	body := f.Body()
 	comment(body, strings.Split(strings.TrimSuffix(l.Head("#", title), "\n"), "\n")...)
 	wrote := false
+
 	slot := 0
 	for _, d := range l.disks {
 		if d.fate == removed {
 			continue
 		}
+
 		if err := d.carries("terraform"); err != nil {
 			if o.Skip {
 				continue
 			}
 			return nil, err
 		}
+
 		if !wrote {
 			machines(body, provider)
 			wrote = true
 		}
+
 		for n := 1; n <= d.after.width; n++ {
 			name := strings.ReplaceAll(d.name, "-", "_")
 			if d.fate == remade {
 				name += "_new" // the old one stays, and its name may well be data
 			}
+
 			if d.after.width > 1 {
 				name = fmt.Sprintf("%s_%d", name, n)
 			}
+
 			if provider != "aws" {
 				l.cloudBlocks(body, &d, name, n, slot)
 				slot++
 				continue
 			}
+
 			l.volumeBlock(body, &d, name, n)
 			if d.isNew() {
 				attachmentBlock(body, name, deviceName(slot))
 				slot++
 			}
 		}
+
 		p.Applies = append(p.Applies, d.path)
 		if d.recached {
 			p.Apply = append(p.Apply, importAttachment(&d))
 			p.Restarts = append(p.Restarts, d.path+": "+cachingRestart)
 		}
+
 		if d.isNew() {
 			p.Apply = append(p.Apply, l.arrival(&d))
 		}
 	}
+
 	if !wrote {
 		return nil, nil
 	}
+
 	p.Files = []File{{Path: "terraform/volumes.tf", Text: hclwrite.Format(f.Bytes()), Mode: plain}}
 	disk, id := resources[provider].disk, "ID"
 	if provider == "aws" {
 		disk, id = "aws_ebs_volume", "vol-..."
 	}
-	p.Apply = append([]string{"Name the machines in `var.plimsoll_machines`. Terraform must know an existing volume first: either change its resource to these values, or " +
-		"`terraform import '" + disk + ".data[\"NAME\"]' " + id + "`. For it, `terraform plan` must say *update in-place*: **a plan that says *replace* or *destroy* would delete the data.**"}, p.Apply...)
+
+	p.Apply = append(
+		[]string{"Name the machines in `var.plimsoll_machines`. Terraform must know an existing volume first: either change its resource to these values, or " +
+			"`terraform import '" + disk + ".data[\"NAME\"]' " + id +
+			"`. For it, `terraform plan` must say *update in-place*: **a plan that says *replace* or *destroy* would delete the data.**"}, p.Apply...)
+
 	p.Verify = []string{"`terraform plan` reports no changes; `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*."}
 	p.Back = []string{"The old values back into the resource and `terraform apply`, once the modification is *completed*: Amazon EBS takes at most four modifications of a volume in 24 hours (EC2 API, ModifyVolume). A volume cannot be made smaller again."}
 	if provider != "aws" {
 		p.Verify = []string{"`terraform plan` reports no changes."}
 		p.Back = []string{"The old values back into the resource and `terraform apply`. A disk cannot be made smaller again."}
 	}
+
 	p.Risks = cloudRisks(l)
 	return p, nil
 }
@@ -98,16 +115,23 @@ func comment(body *hclwrite.Body, lines ...string) {
 func machines(body *hclwrite.Body, provider string) {
 	body.AppendNewline()
 	v := body.AppendNewBlock("variable", []string{"plimsoll_machines"}).Body()
-	v.SetAttributeValue("description", cty.StringVal("The machines that run the database, by name: each gets these volumes."))
+	v.SetAttributeValue("description",
+		cty.StringVal("The machines that run the database, by name: each gets these volumes."))
 	keys := []string{"availability_zone", "instance_id"}
+
 	if r, ok := resources[provider]; ok {
 		keys = r.machine
 	}
+
 	var attributes []hclwrite.ObjectAttrTokens
 	for _, key := range keys {
-		attributes = append(attributes, hclwrite.ObjectAttrTokens{Name: hclwrite.TokensForIdentifier(key), Value: hclwrite.TokensForIdentifier("string")})
+		attributes = append(attributes,
+			hclwrite.ObjectAttrTokens{Name: hclwrite.TokensForIdentifier(key),
+				Value: hclwrite.TokensForIdentifier("string")})
 	}
-	v.SetAttributeRaw("type", hclwrite.TokensForFunctionCall("map", hclwrite.TokensForFunctionCall("object", hclwrite.TokensForObject(attributes))))
+
+	v.SetAttributeRaw("type", hclwrite.TokensForFunctionCall("map",
+		hclwrite.TokensForFunctionCall("object", hclwrite.TokensForObject(attributes))))
 }
 
 // volumeBlock is a volume, number n of its stripe.
@@ -118,55 +142,70 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	if made {
 		body.AppendNewline()
 		v := body.AppendNewBlock("variable", []string{snapshot}).Body()
-		v.SetAttributeValue("description", cty.StringVal("The id of the snapshot that the volume "+d.name+" is made from"+numbered(n, s.width)+"."))
+		v.SetAttributeValue("description",
+			cty.StringVal("The id of the snapshot that the volume "+d.name+" is made from"+numbered(n, s.width)+"."))
 		v.SetAttributeTraversal("type", traversal("string"))
 	}
+
 	body.AppendNewline()
 	comment(body, "# "+d.why())
 	if d.member > 0 {
 		comment(body, fmt.Sprintf("# Only member %d has it: leave the others out of its for_each.", d.member))
 	}
+
 	if d.fate == modified {
-		comment(body, "# It is there already: import it, or change the resource you have. Modified in place, at most four times in 24 hours.")
+		comment(
+			body, "# It is there already: import it, or change the resource you have. Modified in place, at most four times in 24 hours.")
 	}
+
 	b := body.AppendNewBlock("resource", []string{"aws_ebs_volume", name}).Body()
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
 	b.SetAttributeTraversal("availability_zone", traversal("each", "value", "availability_zone"))
 	b.SetAttributeValue("type", cty.StringVal(s.kind))
 	b.SetAttributeValue("size", cty.NumberIntVal(s.gib))
+
 	if s.iops > 0 {
 		b.SetAttributeValue("iops", cty.NumberIntVal(s.iops))
 	}
+
 	if s.rate > 0 {
 		b.SetAttributeValue("throughput", cty.NumberIntVal(s.rate))
 	}
+
 	if d.isNew() {
 		b.SetAttributeValue("encrypted", cty.True)
 	}
+
 	if made {
 		b.SetAttributeTraversal("snapshot_id", traversal("var", snapshot))
 		if s.fetch > 0 {
 			b.SetAttributeValue("volume_initialization_rate", cty.NumberIntVal(s.fetch))
 		}
 	}
+
 	b.AppendNewline()
 	label := l.slug() + "-" + d.name
 	if d.fate == remade {
 		label += "-new"
 	}
+
 	if s.width > 1 {
 		label += fmt.Sprintf("-%d", n)
 	}
+
 	b.SetAttributeRaw("tags", hclwrite.TokensForObject([]hclwrite.ObjectAttrTokens{{
 		Name: hclwrite.TokensForIdentifier("Name"), Value: quotedWithKey(label),
 	}}))
 	b.AppendNewline()
 	life := b.AppendNewBlock("lifecycle", nil).Body()
 	life.SetAttributeValue("prevent_destroy", cty.True)
+
 	if d.fate == modified {
 		// Keep an imported volume's own values of these.
-		life.SetAttributeRaw("ignore_changes", hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("encrypted"), hclwrite.TokensForIdentifier("tags")}))
+		life.SetAttributeRaw("ignore_changes",
+			hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("encrypted"),
+				hclwrite.TokensForIdentifier("tags")}))
 	}
 }
 
@@ -199,8 +238,10 @@ func attachmentBlock(body *hclwrite.Body, name, device string) {
 // ofEach is RESOURCE.NAME[each.key].ATTRIBUTE.
 func ofEach(resource, name, attribute string) hclwrite.Tokens {
 	return hclwrite.Tokens{
-		{Type: hclsyntax.TokenIdent, Bytes: []byte(resource)}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte(name)},
-		{Type: hclsyntax.TokenOBrack, Bytes: []byte("[")}, {Type: hclsyntax.TokenIdent, Bytes: []byte("each")}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")},
+		{Type: hclsyntax.TokenIdent, Bytes: []byte(resource)}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")},
+		{Type: hclsyntax.TokenIdent, Bytes: []byte(name)},
+		{Type: hclsyntax.TokenOBrack, Bytes: []byte("[")}, {Type: hclsyntax.TokenIdent, Bytes: []byte("each")},
+		{Type: hclsyntax.TokenDot, Bytes: []byte(".")},
 		{Type: hclsyntax.TokenIdent, Bytes: []byte("key")}, {Type: hclsyntax.TokenCBrack, Bytes: []byte("]")},
 		{Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte(attribute)},
 	}
@@ -243,17 +284,28 @@ func ebsRisks(l *Layout) []string {
 	var out []string
 	for _, d := range l.disks {
 		if d.fate == modified {
-			out = append(out, d.path+": EBS optimizes a modified volume for minutes to a day, a full one of 1 TiB for about six hours, while its performance lies between old and new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then it takes no other modification, and at most four in 24 hours (EC2 API, ModifyVolume).")
+			out = append(out,
+				d.path+
+					": EBS optimizes a modified volume for minutes to a day, a full one of 1 TiB for about six hours, while its performance lies between old and new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then it takes no other modification, and at most four in 24 hours (EC2 API, ModifyVolume).")
 		}
+
 		if d.fate == modified && d.resized {
-			out = append(out, d.path+": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
+			out = append(out,
+				d.path+
+					": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
 		}
+
 		if d.fate == modified && d.before.kind != d.after.kind {
-			out = append(out, d.path+": going back to "+d.before.kind+" is another modification, and not possible for some types.")
+			out = append(out, d.path+": going back to "+d.before.kind+
+				" is another modification, and not possible for some types.")
 		}
+
 		if d.fate == created && d.volume != "data" {
-			out = append(out, d.path+": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time (`aws ec2 create-snapshots`), or block writes while you do.")
+			out = append(out,
+				d.path+
+					": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time (`aws ec2 create-snapshots`), or block writes while you do.")
 		}
 	}
+
 	return out
 }

@@ -24,8 +24,10 @@ type terraformDisk struct {
 
 var resources = map[string]terraformDisk{
 	"gcp": {
-		disk: "google_compute_disk", attachment: "google_compute_attached_disk", machine: []string{"zone", "instance"},
-		placed: []string{"zone"}, kind: "type", size: "size", iops: "provisioned_iops", rate: "provisioned_throughput",
+		disk: "google_compute_disk", attachment: "google_compute_attached_disk",
+		machine: []string{"zone", "instance"},
+		placed:  []string{"zone"}, kind: "type", size: "size", iops: "provisioned_iops",
+		rate: "provisioned_throughput",
 		attach: func(b *hclwrite.Body, _ *disk, name string, _ int) {
 			b.SetAttributeRaw("disk", ofEach("google_compute_disk", name, "id"))
 			b.SetAttributeTraversal("instance", traversal("each", "value", "instance"))
@@ -36,7 +38,8 @@ var resources = map[string]terraformDisk{
 		disk: "azurerm_managed_disk", attachment: "azurerm_virtual_machine_data_disk_attachment",
 		machine: []string{"location", "zone", "resource_group_name", "virtual_machine_id"},
 		placed:  []string{"location", "zone", "resource_group_name"},
-		kind:    "storage_account_type", size: "disk_size_gb", iops: "disk_iops_read_write", rate: "disk_mbps_read_write", bursting: "on_demand_bursting_enabled",
+		kind:    "storage_account_type", size: "disk_size_gb", iops: "disk_iops_read_write",
+		rate: "disk_mbps_read_write", bursting: "on_demand_bursting_enabled",
 		more: func(b *hclwrite.Body) { b.SetAttributeValue("create_option", cty.StringVal("Empty")) },
 		attach: func(b *hclwrite.Body, d *disk, name string, slot int) {
 			b.SetAttributeRaw("managed_disk_id", ofEach("azurerm_managed_disk", name, "id"))
@@ -57,17 +60,21 @@ func (r *terraformDisk) write(b *hclwrite.Body, s *spec) {
 	for _, key := range r.placed {
 		b.SetAttributeTraversal(key, traversal("each", "value", key))
 	}
+
 	b.SetAttributeValue(r.kind, cty.StringVal(s.sold()))
 	if r.more != nil {
 		r.more(b)
 	}
+
 	b.SetAttributeValue(r.size, cty.NumberIntVal(s.gib))
 	if s.iops > 0 {
 		b.SetAttributeValue(r.iops, cty.NumberIntVal(s.iops))
 	}
+
 	if s.rate > 0 {
 		b.SetAttributeValue(r.rate, cty.NumberIntVal(s.rate))
 	}
+
 	if r.bursting != "" && s.bursting {
 		b.SetAttributeValue(r.bursting, cty.True)
 	}
@@ -79,51 +86,65 @@ func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot 
 	r := resources[d.after.provider]
 	body.AppendNewline()
 	comment(body, "# "+d.why())
+
 	if d.member > 0 {
 		comment(body, fmt.Sprintf("# Only member %d has it: leave the others out of its for_each.", d.member))
 	}
+
 	if d.fate == modified {
 		comment(body, "# It is there already: import it, or change the resource you have. It is modified in place.")
 		if d.switched {
 			comment(body, "# "+burstingRule+".")
 		}
 	}
+
 	b := body.AppendNewBlock("resource", []string{r.disk, name}).Body()
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
 	label := l.slug() + "-" + d.name
+
 	if d.fate == remade {
 		label += "-new"
 	}
+
 	if d.after.width > 1 {
 		label += fmt.Sprintf("-%d", n)
 	}
+
 	b.SetAttributeRaw("name", quotedWithKey(label))
 	r.write(b, d.after)
 	b.AppendNewline()
 	life := b.AppendNewBlock("lifecycle", nil).Body()
 	life.SetAttributeValue("prevent_destroy", cty.True)
+
 	if !d.isNew() {
-		life.SetAttributeRaw("ignore_changes", hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("name")}))
+		life.SetAttributeRaw("ignore_changes",
+			hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("name")}))
 		if !d.recached {
 			return
 		}
 	}
+
 	body.AppendNewline()
 	if d.recached {
-		comment(body, "# Host caching belongs to the attachment. It is there already: import it, or change the resource you have.", "# "+cachingRule+".")
+		comment(
+			body, "# Host caching belongs to the attachment. It is there already: import it, or change the resource you have.",
+			"# "+cachingRule+".")
 	}
+
 	a := body.AppendNewBlock("resource", []string{r.attachment, name}).Body()
 	a.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	a.AppendNewline()
 	r.attach(a, d, name, slot)
+
 	if d.recached {
 		// Another machine, disk or number would replace the attachment.
 		a.AppendNewline()
 		life := a.AppendNewBlock("lifecycle", nil).Body()
 		life.SetAttributeValue("prevent_destroy", cty.True)
 		life.SetAttributeRaw("ignore_changes", hclwrite.TokensForTuple([]hclwrite.Tokens{
-			hclwrite.TokensForIdentifier("lun"), hclwrite.TokensForIdentifier("managed_disk_id"), hclwrite.TokensForIdentifier("virtual_machine_id"),
+			hclwrite.TokensForIdentifier("lun"), hclwrite.TokensForIdentifier("managed_disk_id"),
+			hclwrite.TokensForIdentifier("virtual_machine_id"),
 		}))
 	}
 }

@@ -22,7 +22,8 @@ import (
 // had done. Edited files are refused with an *[InputError] unless force is given.
 func (f *Folder) Write(files []File, force bool) error {
 	if edited := f.Edited(files); len(edited) > 0 && !force {
-		return Inputf("--diff shows what would change; --force overwrites them; or name another folder", "%s: edited since emit wrote it, and not overwritten: %s", f.path, oneLine(strings.Join(edited, ", ")))
+		return Inputf("--diff shows what would change; --force overwrites them; or name another folder",
+			"%s: edited since emit wrote it, and not overwritten: %s", f.path, oneLine(strings.Join(edited, ", ")))
 	}
 	w := &writing{folder: f, was: map[string]former{}, unlock: func() {}}
 	defer func() { w.unlock() }()
@@ -45,7 +46,8 @@ func (f *Folder) lock() (unlock func(), err error) {
 	now, err := readMost(filepath.Join(f.path, manifestName), manifestBytesMax)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, f.manifest) {
 		unlock()
-		return nil, Inputf("look at what it wrote, then run this again, or name another folder", "%s: another emit has written into it meanwhile", f.path)
+		return nil, Inputf("look at what it wrote, then run this again, or name another folder",
+			"%s: another emit has written into it meanwhile", f.path)
 	}
 	return unlock, nil
 }
@@ -72,39 +74,47 @@ func (w *writing) all(files []File) error {
 	if err := w.makeFolder(f.path); err != nil {
 		return err
 	}
+
 	unlock, err := f.lock()
 	if err != nil {
 		w.refused = true
 		return err
 	}
+
 	w.unlock = unlock
 	if err := w.removeLeftovers(files); err != nil {
 		return err
 	}
+
 	sums := checksums{Version: 1, Files: map[string]string{}, Before: map[string]string{}}
 	for _, n := range files {
 		sums.Files[n.Path] = n.Checksum()
 	}
+
 	for name, text := range f.is {
 		if f.wrote(name) {
 			sums.Before[name] = checksum(text)
 		}
 	}
+
 	if err := w.writeManifest(sums); err != nil {
 		return err
 	}
+
 	for _, n := range files {
 		was, there := f.is[n.Path]
 		switch {
 		case there && bytes.Equal(was, n.Text):
 			continue
 		case there && was == nil:
-			return Inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: emit did not write it", w.place(n.Path), fileBytesMax>>20)
+			return Inputf("move it elsewhere, or name another folder",
+				"%s has more than %d MiB: emit did not write it", w.place(n.Path), fileBytesMax>>20)
 		}
 		if err := w.write(n); err != nil {
 			return err
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(f.is)) {
 		if _, stays := sums.Files[name]; !stays && f.wrote(name) {
 			if err := w.remove(name); err != nil {
@@ -112,6 +122,7 @@ func (w *writing) all(files []File) error {
 			}
 		}
 	}
+
 	sums.Before = nil
 	return w.writeManifest(sums)
 }
@@ -171,21 +182,25 @@ func (w *writing) remove(name string) error {
 func (w *writing) makeFolder(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {
-	case err == nil && (info.IsDir() || dir != w.folder.path && !strings.HasPrefix(dir, w.folder.path+string(filepath.Separator))):
+	case err == nil && (info.IsDir() || dir != w.folder.path &&
+		!strings.HasPrefix(dir, w.folder.path+string(filepath.Separator))):
 		return nil // above it, links are the user's
 	case err == nil:
 		return fmt.Errorf("%s is not a folder: move it elsewhere, or name another folder", dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
+
 	if err := w.makeFolder(filepath.Dir(dir)); err != nil {
 		return err
 	}
+
 	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
 		return w.makeFolder(dir) // another emit was quicker
 	} else if err != nil {
 		return err
 	}
+
 	w.made = append(w.made, dir)
 	return nil
 }
@@ -196,9 +211,11 @@ func (w *writing) removeLeftovers(files []File) error {
 	for _, n := range files {
 		names = append(names, n.Path)
 	}
+
 	for _, sums := range []map[string]string{w.folder.ours.Files, w.folder.ours.Before} {
 		names = slices.AppendSeq(names, maps.Keys(sums))
 	}
+
 	for _, name := range names {
 		if info, err := os.Lstat(filepath.Dir(w.place(name))); err != nil || !info.IsDir() {
 			continue
@@ -207,6 +224,7 @@ func (w *writing) removeLeftovers(files []File) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -216,15 +234,18 @@ func (w *writing) undo() error {
 	for name, was := range w.was {
 		switch {
 		case was.text != nil:
-			errs = append(errs, w.makeFolder(filepath.Dir(w.place(name))), safefile.Write(w.place(name), was.text, safefile.Options{Mode: was.mode}))
+			errs = append(errs, w.makeFolder(filepath.Dir(w.place(name))),
+				safefile.Write(w.place(name), was.text, safefile.Options{Mode: was.mode}))
 		case !was.there:
 			if err := os.Remove(w.place(name)); !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}
 	}
+
 	for _, dir := range slices.Backward(w.made) {
 		_ = os.Remove(dir) // unless somebody has put something in it meanwhile
 	}
+
 	return errors.Join(errs...)
 }

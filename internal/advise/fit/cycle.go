@@ -21,6 +21,7 @@ func (f *Fitting) Cycles(credited, last []float64) Cycles {
 	ends := timeline.Where(credited, func(x float64) bool { return x > 0 })
 	eps := ends.Episodes()
 	c := Cycles{PeriodS: math.NaN(), DurationS: math.NaN(), N: len(eps)}
+
 	// An increase at the edge of a cell is in both cells.
 	var starts, gaps, took []float64
 	for _, e := range eps {
@@ -29,17 +30,21 @@ func (f *Fitting) Cycles(credited, last []float64) Cycles {
 			took = append(took, last[e.Last])
 		}
 	}
+
 	for i := 1; i < len(starts); i++ {
 		gaps = append(gaps, starts[i]-starts[i-1])
 	}
+
 	if len(gaps) >= 2 {
 		c.PeriodS = timeline.Quantile(gaps, 0.5)
 	}
+
 	c.DurationS = timeline.Quantile(took, 0.5)
 	c.PauseS = c.PeriodS
 	if !math.IsNaN(c.DurationS) {
 		c.PauseS = max(c.PeriodS-c.DurationS, 0)
 	}
+
 	return c
 }
 

@@ -39,13 +39,18 @@ func (f *Fitting) useDevices() error {
 	} else if f.namedDevices(); len(f.uses) == 0 {
 		f.guessDevices(busy)
 	}
+
 	if len(f.uses) == 0 {
 		return f.NoDevices()
 	}
+
 	main := f.volumes[0]
-	if needs(f.engine.Traits, main) && !slices.ContainsFunc(f.uses, func(u use) bool { return u.volume == main }) {
-		return &MissingError{What: "the device that the " + main + " lies on", From: "say which it is: --device " + main + "=NAME, one of " + strings.Join(names(busy), ", ")}
+	if needs(f.engine.Traits, main) && !slices.ContainsFunc(f.uses,
+		func(u use) bool { return u.volume == main }) {
+		return &MissingError{What: "the device that the " + main + " lies on",
+			From: "say which it is: --device " + main + "=NAME, one of " + strings.Join(names(busy), ", ")}
 	}
+
 	return nil
 }
 
@@ -91,6 +96,7 @@ func (f *Fitting) traffic() []flow {
 			out = append(out, flow{dev, m, timeline.Mean(ops), t.Values, ops})
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b flow) int { return cmp.Compare(b.bytes, a.bytes) })
 	var kept []flow
 	for _, x := range out {
@@ -102,6 +108,7 @@ func (f *Fitting) traffic() []flow {
 			kept = append(kept, x)
 		}
 	}
+
 	return kept
 }
 
@@ -109,10 +116,12 @@ func (f *Fitting) givenDevices(busy []flow) error {
 	for _, volume := range slices.Sorted(maps.Keys(f.opt.Devices)) {
 		dev := f.opt.Devices[volume]
 		if !slices.Contains(f.volumes, volume) {
-			return &MissingError{What: fmt.Sprintf("a volume %q of %s", volume, f.engine.Key), From: "its volumes are called " + strings.Join(f.volumes, ", ")}
+			return &MissingError{What: fmt.Sprintf("a volume %q of %s", volume, f.engine.Key),
+				From: "its volumes are called " + strings.Join(f.volumes, ", ")}
 		}
 		if f.For(rules.DiskOps, "device", dev) == nil {
-			return &MissingError{What: fmt.Sprintf("a device %q, given as %s", dev, volume), From: "the devices that did anything are " + strings.Join(names(busy), ", ")}
+			return &MissingError{What: fmt.Sprintf("a device %q, given as %s", dev, volume),
+				From: "the devices that did anything are " + strings.Join(names(busy), ", ")}
 		}
 		f.uses = append(f.uses, use{volume, dev, Measured, "given as such"})
 	}
@@ -142,25 +151,34 @@ func (f *Fitting) guessDevices(busy []flow) {
 	if len(busy) == 0 {
 		return
 	}
+
 	var bytes, ops float64
 	for _, x := range busy {
 		bytes, ops = bytes+x.bytes, ops+x.ops
 	}
+
 	main := f.volumes[0]
-	f.uses = append(f.uses, use{main, busy[0].device, Inferred, fmt.Sprintf("it moved %s of all bytes", units.Percent(busy[0].bytes/bytes))})
+	f.uses = append(f.uses, use{main, busy[0].device, Inferred,
+		fmt.Sprintf("it moved %s of all bytes", units.Percent(busy[0].bytes/bytes))})
 	log := f.volumes[len(f.volumes)-1]
 	syncs := f.syncs()
+
 	taken := false
 	for _, x := range busy[1:] {
 		if x.bytes < deviceShareMin*bytes && x.ops < deviceShareMin*ops {
 			continue
 		}
+
 		if log != main && !taken && syncs > 0 && x.ops >= logWritesMin*syncs && busy[0].ops < logWritesMin*syncs {
 			taken = true
-			f.uses = append(f.uses, use{log, x.device, Inferred, fmt.Sprintf("it was written %s times a second, and the log synced %s times", units.Number(x.ops), units.Number(syncs))})
+			f.uses = append(f.uses, use{log, x.device, Inferred,
+				fmt.Sprintf("it was written %s times a second, and the log synced %s times", units.Number(x.ops),
+					units.Number(syncs))})
 			continue
 		}
-		f.Remark("device %s moved %s/s as well; its volume cannot be determined, so it is left out: --device VOLUME=%s names it", x.device, units.Bytes(x.bytes), x.device)
+
+		f.Remark("device %s moved %s/s as well; its volume cannot be determined, so it is left out: --device VOLUME=%s names it",
+			x.device, units.Bytes(x.bytes), x.device)
 	}
 }
 

@@ -18,9 +18,11 @@ func TestDistinct(t *testing.T) {
 			rt.Fatalf("%v draws met %v: %v things, want %v", draws, met, got, n)
 		}
 	})
+
 	if got := Distinct(99, 100); !math.IsInf(got, 1) {
 		t.Errorf("nearly every draw hit a different one: %v things", got)
 	}
+
 	if got := Distinct(0, 100); !math.IsNaN(got) {
 		t.Errorf("no repeated draw: %v", got)
 	}

@@ -23,7 +23,8 @@ func (e *ShortError) Error() string {
 
 // Hint says what to do.
 func (e *ShortError) Hint() string {
-	return fmt.Sprintf("record longer: plimsoll record SOURCE... --for %s --out DIR (a diagnostic.data folder holds days: give all of it)", e.Need.Round(time.Second))
+	return fmt.Sprintf("record longer: plimsoll record SOURCE... --for %s --out DIR (a diagnostic.data folder holds days: give all of it)",
+		e.Need.Round(time.Second))
 }
 
 // A MissingError says that a recording lacks something that a scenario requires.

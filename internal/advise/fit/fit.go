@@ -65,44 +65,54 @@ func (f *Fitted) Value(key string) *Value {
 }
 
 // Fit makes a scenario from recordings of the same time. It fails if they cannot be read, with a
-// [diagnose.SeveralError] if they hold several databases, with a [ShortError] if they are too short, a [MissingError] if they lack something that a scenario
-// needs, and an [EngineError] if it is unclear which engine they are of.
+// [diagnose.SeveralError] if they hold several databases, with a [ShortError] if they are too
+// short, a [MissingError] if they lack something that a scenario needs, and an [EngineError] if it
+// is unclear which engine they are of.
 func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
 	of := diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Hosts: opt.Hosts, Progress: opt.Progress}
 	one, err := diagnose.Only(ctx, in, of, database(&opt))
 	if err != nil {
 		return nil, err
 	}
+
 	in = one.Readers
 	c, err := diagnose.Lay(ctx, in, of)
 	if err != nil {
 		return nil, err
 	}
+
 	e, err := choose(c, &opt)
 	if err != nil {
 		return nil, err
 	}
+
 	f := &Fitting{Case: c, engine: e, volumes: volumesOf(e.Traits), opt: opt, remarks: one.Notes}
 	if err := f.useDevices(); err != nil {
 		return nil, err
 	}
+
 	whole := c.Whole()
 	out := &Fitted{Name: opt.Name, Engine: e.Key, From: whole.From, To: whole.To}
 	if out.Name == "" {
 		out.Name = "fitted from " + nameOf(in)
 	}
+
 	f.host()
 	if err := e.Part.Fit(f); err != nil {
 		return nil, err
 	}
+
 	if err := f.fitVolumes(); err != nil { // the size of the data is known by now
 		return nil, err
 	}
+
 	f.run()
 	f.order()
+
 	for _, v := range f.values {
 		out.Values = append(out.Values, *v)
 	}
+
 	out.Remarks = f.remarks
 	return out, nil
 }
@@ -117,12 +127,14 @@ func nameOf(in []recording.Reader) string {
 			}
 		}
 	}
+
 	switch len(names) {
 	case 0:
 		return "a recording"
 	case 1:
 		return names[0]
 	}
+
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
@@ -141,6 +153,7 @@ func choose(c *rules.Case, opt *Options) (engine.With[*Engine], error) {
 	if opt.Engine != "" {
 		return engine.Find(opt.Engines, opt.Engine, "be fitted")
 	}
+
 	var found []engine.With[*Engine]
 	without := ""
 	for _, e := range opt.Engines {
@@ -151,13 +164,16 @@ func choose(c *rules.Case, opt *Options) (engine.With[*Engine], error) {
 			found = append(found, e)
 		}
 	}
+
 	if len(found) == 1 {
 		return found[0], nil
 	}
+
 	none := &EngineError{Without: without}
 	for _, e := range found {
 		none.Found = append(none.Found, e.Key)
 	}
+
 	return engine.With[*Engine]{}, none
 }
 
@@ -222,8 +238,11 @@ func (f *Fitting) run() {
 		last = max(usual, math.Ceil(3*f.PeriodS/60)*60)
 		before = max(warmup, math.Ceil(f.PeriodS/60)*60)
 	}
-	f.Add("run.duration", Duration(last), Assumed, "how long to run; three checkpoints, at least 10 min (the recording covers %s)", units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
-	f.Add("run.warmup", Duration(before), Assumed, "how long to warm up before that; one checkpoint, at least 2 min")
+	f.Add("run.duration", Duration(last),
+		Assumed, "how long to run; three checkpoints, at least 10 min (the recording covers %s)",
+		units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
+	f.Add("run.warmup", Duration(before),
+		Assumed, "how long to warm up before that; one checkpoint, at least 2 min")
 }
 
 // sections are the parts of a scenario, in the order of the YAML.

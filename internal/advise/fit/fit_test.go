@@ -39,14 +39,17 @@ func TestCaptures(t *testing.T) {
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 				t.Skipf("%s is not here", path)
 			}
+
 			src, err := ftdc.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			mem := recording.NewMemory(recording.MemoryOptions{})
 			if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 				t.Fatal(err)
 			}
+
 			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits()})
 			var short *fit.ShortError
 			if c.cores == 0 {
@@ -55,15 +58,19 @@ func TestCaptures(t *testing.T) {
 				}
 				return
 			}
+
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if _, err := language.Parse("fitted.yaml", fitted.YAML(), nil); err != nil {
 				t.Fatalf("%v\n%s", err, fitted.YAML())
 			}
+
 			if v := fitted.Value("host.cores"); v == nil || *v.Number != c.cores || v.Known != fit.Measured {
 				t.Errorf("cores: %+v, want %v", v, c.cores)
 			}
+
 			if v := fitted.Value("engine.wiredtiger.cache"); v == nil || v.Known != fit.Measured {
 				t.Errorf("cache: %+v", v)
 			}
@@ -78,17 +85,21 @@ func TestYAML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := string(fitted.YAML())
 	sc, err := language.Parse("fitted.yaml", fitted.YAML(), nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+
 	if value, err := fitted.Scenario(language); err != nil || said(t, value) != said(t, sc) {
 		t.Errorf("as a value: %v\n%s\nas text:\n%s", err, said(t, value), said(t, sc))
 	}
+
 	if sc.Name != `a "name": #1` {
 		t.Errorf("the name is %q", sc.Name)
 	}
+
 	for _, v := range fitted.Values {
 		if v.Evidence == "" {
 			t.Errorf("%s has no evidence", v.Key)
@@ -199,9 +210,11 @@ func TestDevices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if v := fitted.Value("volumes.wal.type"); v == nil || !strings.Contains(v.Evidence, "m3/wal") {
 		t.Errorf("the log's volume: %+v", v)
 	}
+
 	for _, devices := range []map[string]string{{"data": "sdz"}, {"journal": "m1/wal"}, {"wal": "m1/wal"}} {
 		_, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Engines: engines.All().Fits(), Devices: devices})
 		var missing *fit.MissingError
@@ -223,10 +236,12 @@ func TestMissing(t *testing.T) {
 			t.Errorf("etcd's recording as %s: %v", engine, err)
 		}
 	}
+
 	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := language.Parse("fitted.yaml", fitted.YAML(), nil); err != nil || len(fitted.Remarks) == 0 {
 		t.Errorf("a device's I/O alone: %v, remarks %q\n%s", err, fitted.Remarks, fitted.YAML())
 	}

@@ -34,30 +34,37 @@ func (f *Fitting) Number(names ...string) float64 {
 func (f *Fitting) host() {
 	if name := f.Fact(rules.FactMachine); name != "" {
 		if _, err := catalog.Instance(name); err == nil {
-			f.Add("host.instance", word(name), Measured, "the source reports it; cores, memory and its volumes' shared limits follow")
+			f.Add("host.instance", word(name),
+				Measured, "the source reports it; cores, memory and its volumes' shared limits follow")
 			f.pageCache()
 			return
 		}
 		f.Remark("the source reports instance type %q, which is not in the catalogue", name)
 	}
+
 	cores := f.Number("cores")
 	if math.IsNaN(cores) {
 		cores = f.Gauge(rules.CPUCores)
 	}
+
 	if cores >= 1 {
 		f.Add("host.cores", Count(cores), Measured, "cores of the host")
 	} else {
 		f.Add("host.cores", Count(4), Assumed, "the host's cores; 4 assumed").AsDefault().ToKnow("nproc")
 	}
+
 	memory := f.Number("memory_bytes")
 	if math.IsNaN(memory) {
 		memory = f.Gauge(rules.MemoryTotal)
 	}
+
 	if memory > 0 {
 		f.Add("host.memory", Exactly(memory), Measured, "memory of the host")
 	} else {
-		f.Add("host.memory", Quantity{"16GiB", float64(16 * units.GiB), "bytes"}, Assumed, "the host's memory; 16 GiB assumed").AsDefault().ToKnow("free -b")
+		f.Add("host.memory", Quantity{"16GiB", float64(16 * units.GiB), "bytes"}, Assumed,
+			"the host's memory; 16 GiB assumed").AsDefault().ToKnow("free -b")
 	}
+
 	f.pageCache()
 }
 
@@ -67,6 +74,7 @@ func (f *Fitting) pageCache() {
 	const how = "sysctl vm.dirty_background_bytes vm.dirty_background_ratio"
 	const said = "the source reports the kernel's setting"
 	told := f.Fact("vm_dirty_background")
+
 	bytes, share := f.Number("vm.dirty_background_bytes"), f.Number("vm.dirty_background_ratio")
 	switch size, err := units.ParseSize(told); {
 	case told != "" && err == nil && size > 0:
@@ -80,11 +88,13 @@ func (f *Fitting) pageCache() {
 	case share > 0:
 		f.Add("host.dirty_background_ratio", Ratio(share/100), Measured, said)
 	default:
-		v := f.Add("host.dirty_background_ratio", Ratio(0.10), Assumed, "when the kernel starts to write its page cache back; its default assumed").AsDefault().ToKnow(how)
+		v := f.Add("host.dirty_background_ratio", Ratio(0.10), Assumed,
+			"when the kernel starts to write its page cache back; its default assumed").AsDefault().ToKnow(how)
 		if most := max0(f.One(rules.MemoryDirty)); most > 0 {
 			v.Evidence += "; the page cache held " + units.Bytes(most) + " dirty at most"
 		}
 	}
+
 	for _, x := range []struct {
 		key, fact string
 		as        func(float64) Quantity
@@ -93,7 +103,8 @@ func (f *Fitting) pageCache() {
 		{"host.dirty_ratio", "vm.dirty_ratio", func(p float64) Quantity { return Ratio(p / 100) }},
 		{"host.dirty_expire", "vm.dirty_expire_centisecs", func(c float64) Quantity { return Duration(c / 100) }},
 		{"host.dirty_expire", "vm_dirty_expire_seconds", Duration},
-		{"host.writeback_interval", "vm.dirty_writeback_centisecs", func(c float64) Quantity { return Duration(c / 100) }},
+		{"host.writeback_interval", "vm.dirty_writeback_centisecs",
+			func(c float64) Quantity { return Duration(c / 100) }},
 	} {
 		if n := f.Number(x.fact); n > 0 {
 			f.Add(x.key, x.as(n), Measured, said)

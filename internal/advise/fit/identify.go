@@ -39,6 +39,7 @@ func (f *Fitting) identify(u use) identity {
 			id.given.Size, id.sizeHow = o.Size, "its provider reports it"
 		}
 	}
+
 	id.parts, _ = strconv.Atoi(f.Facts["parts."+u.device])
 	f.identifyModel(u, &id)
 	if i := f.instance(); i != nil && id.provider == "" {
@@ -50,10 +51,12 @@ func (f *Fitting) identify(u use) identity {
 	} else if id.provider == "" {
 		id.lacks = append(id.lacks, "the device's model (node_exporter's node_disk_info, or plimsoll record host)")
 	}
+
 	f.identifySize(u, &id)
 	if id.size == 0 {
 		id.lacks = append(id.lacks, "the volume's size (node_filesystem_size_bytes, or plimsoll record host)")
 	}
+
 	return id
 }
 
@@ -125,15 +128,18 @@ func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 	if b := timeline.Max(f.For(rules.FilesystemSize, "device", u.device)); b > 0 {
 		return b, "its file system"
 	}
+
 	path := f.Fact("dbpath")
 	if u.volume != "data" {
 		path += "/" + u.volume
 	}
+
 	best := ""
 	mounts := f.Signal(rules.MountSize)
 	for _, t := range mounts {
 		at := t.Labels.Get("mount_point")
-		if at == "/" && slices.ContainsFunc(mounts, func(o timeline.Track) bool { return holdsData(o.Labels.Get("mount_point")) }) {
+		if at == "/" && slices.ContainsFunc(mounts,
+			func(o timeline.Track) bool { return holdsData(o.Labels.Get("mount_point")) }) {
 			continue // the path may be a link to one of these
 		}
 		if u.volume != "data" && at != path || !beneath(path, at) || len(at) <= len(best) {
@@ -143,6 +149,7 @@ func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 			best, bytes, of = at, b, "the file system at "+at
 		}
 	}
+
 	return bytes, of
 }
 

@@ -41,7 +41,9 @@ const (
 	againstOff     = 20.0 // a level off by 2.5 % counts half as much as one that was chosen
 )
 
-var usual = []string{"gp3", "gp2", "io2", "io1", "hyperdisk-balanced", "pd-ssd", "pd-balanced", "premium-v2", "premium-ssd", "ultra", "hyperdisk-balanced-ha", "hyperdisk-extreme", "st1", "sc1", "hyperdisk-throughput", "hyperdisk-ml", "standard-ssd", "pd-standard", "standard-hdd"}
+var usual = []string{"gp3", "gp2", "io2", "io1", "hyperdisk-balanced", "pd-ssd", "pd-balanced", "premium-v2",
+	"premium-ssd", "ultra", "hyperdisk-balanced-ha", "hyperdisk-extreme", "st1", "sc1", "hyperdisk-throughput",
+	"hyperdisk-ml", "standard-ssd", "pd-standard", "standard-hdd"}
 
 // matches returns the products that would provide what was seen, the likeliest first.
 func (w *seenVolume) matches() []candidate {
@@ -49,6 +51,7 @@ func (w *seenVolume) matches() []candidate {
 	if !ok {
 		return nil
 	}
+
 	var out []candidate
 	for _, m := range catalog.Recognise(s) {
 		c := candidate{Match: m, against: againstRare * float64(slices.Index(usual, m.Order.Type))}
@@ -61,6 +64,7 @@ func (w *seenVolume) matches() []candidate {
 		c.against += againstOff*m.Off + againstLatency*w.latencyOff(m.Order.Type)
 		out = append(out, c)
 	}
+
 	slices.SortStableFunc(out, func(a, b candidate) int { return cmp.Compare(a.against, b.against) })
 	return out
 }
@@ -90,10 +94,12 @@ func (w *seenVolume) scaleOf(name string) float64 {
 // seen is what the catalogue is asked by; false where limits are not a product's, as a cgroup's of
 // one direction.
 func (w *seenVolume) seen() (catalog.Seen, bool) {
-	s := catalog.Seen{Provider: w.provider, Type: w.given.Type, Size: w.size, SizeKnown: w.size > 0, Parts: w.parts}
+	s := catalog.Seen{Provider: w.provider, Type: w.given.Type, Size: w.size, SizeKnown: w.size > 0,
+		Parts: w.parts}
 	if !s.SizeKnown {
 		s.Size = w.room()
 	}
+
 	w.onHost = nil
 	for i := range w.levels {
 		x := &w.levels[i]
@@ -105,6 +111,7 @@ func (w *seenVolume) seen() (catalog.Seen, bool) {
 				at = 0
 			}
 		}
+
 		switch x.field {
 		case "iops":
 			s.IOPS, s.MostIOPS = units.Frequency(at), units.Frequency(x.often)
@@ -114,6 +121,7 @@ func (w *seenVolume) seen() (catalog.Seen, bool) {
 			return s, false
 		}
 	}
+
 	return s, true
 }
 
@@ -127,17 +135,21 @@ func (w *seenVolume) instances(x *level) string {
 	if i == nil || !i.HasEBS || x.sold != "" {
 		return ""
 	}
+
 	for _, r := range []struct {
 		iops, bytes float64
-	}{{float64(i.Baseline.IOPS), float64(i.Baseline.Throughput)}, {float64(i.Maximum.IOPS), float64(i.Maximum.Throughput)}} {
+	}{{float64(i.Baseline.IOPS), float64(i.Baseline.Throughput)},
+		{float64(i.Maximum.IOPS), float64(i.Maximum.Throughput)}} {
 		limit := r.iops
 		if x.field == "throughput" {
 			limit = r.bytes
 		}
 		if math.Abs(x.stood.Level-limit) <= hostWithin*limit {
-			return fmt.Sprintf("%s%s are what %s lets through to all its volumes", trim(x.as(limit)), unit(x.unit), i.Name)
+			return fmt.Sprintf("%s%s are what %s lets through to all its volumes", trim(x.as(limit)),
+				unit(x.unit), i.Name)
 		}
 	}
+
 	return ""
 }
 
@@ -169,22 +181,27 @@ func (w *seenVolume) enter(matches []candidate) {
 		w.enterLocal(key)
 		return
 	}
+
 	var m candidate
 	fits := len(matches) > 0
 	if fits {
 		m = matches[0]
 	} else {
 		m.Order = catalog.Order{Type: w.given.Type, Size: cmp.Or(w.size, w.room())}
-		w.Remark("volumes.%s is given as %s, and none of those delivers what was seen: check its limits", w.volume, w.given.Type)
+		w.Remark("volumes.%s is given as %s, and none of those delivers what was seen: check its limits", w.volume,
+			w.given.Type)
 	}
+
 	w.enterType(key, &m, fits, matches[min(1, len(matches)):])
 	w.enterSize(key, m.Order.Size)
 	if n := m.Order.Members(); n > 1 {
 		w.Add(key+"stripe", Count(float64(n)), Measured, "the device lies over %d others", n)
 	}
+
 	for i := range w.levels {
 		w.enterLevel(key, &w.levels[i], &m, fits)
 	}
+
 	w.slots(key, true)
 	w.enterScale(key, m.Order.Type)
 }
@@ -198,8 +215,10 @@ func (w *seenVolume) enterParts() {
 		return
 	}
 	key := "volumes." + w.volume + ".stripe"
-	w.Add(key, Count(1), Assumed, "over how many volumes the data lies: %s is a device of %s, which is made of others, and the recording does not show which; "+
-		"it is fitted as one volume, so limits and size are those of all its parts together", w.device, by).AsDefault().
+	w.Add(key, Count(1), Assumed,
+		"over how many volumes the data lies: %s is a device of %s, which is made of others, and the recording does not show which; "+
+			"it is fitted as one volume, so limits and size are those of all its parts together", w.device,
+		by).AsDefault().
 		ToKnow("lsblk -s /dev/" + lastPart(w.device) + ", and of LVM lvs -o +stripes,devices")
 	w.Remark("volumes.%s is %s, a device of %s: its parts are not known, and it is fitted as one volume. If it is a stripe, write type, size and stripe by hand",
 		w.volume, w.device, by)
@@ -210,8 +229,10 @@ func (w *seenVolume) enterParts() {
 // Documentation/admin-guide/devices.txt).
 func layer(device string) string {
 	name := lastPart(device)
-	for _, l := range []struct{ prefix, is string }{{"dm-", "the device mapper (LVM, encryption, multipath)"}, {"md", "md (RAID)"}} {
-		if rest, ok := strings.CutPrefix(name, l.prefix); ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
+	for _, l := range []struct{ prefix, is string }{{"dm-", "the device mapper (LVM, encryption, multipath)"},
+		{"md", "md (RAID)"}} {
+		if rest, ok := strings.CutPrefix(name, l.prefix); ok && rest != "" &&
+			strings.Trim(rest, "0123456789") == "" {
 			return l.is
 		}
 	}
@@ -224,9 +245,11 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 	if w.whose != "" {
 		parts = append(parts, w.whose)
 	}
+
 	if fits && w.reached() {
 		parts = append(parts, m.Why)
 	}
+
 	why := strings.Join(append(parts, w.onHost...), ", ")
 	switch {
 	case w.given.Type != "":
@@ -237,6 +260,7 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 	case len(others) > 0:
 		why += "; the likeliest of those that fit"
 	}
+
 	if known == Assumed {
 		var names []string
 		for _, c := range others {
@@ -245,10 +269,13 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 		w.Remark("volumes.%s is assumed to be %s, and may be %s: no limit was reached that would decide. If you know it, set it: fit --volume %s=TYPE, plan --set volumes.%s.type=TYPE",
 			w.volume, m.Order.Type, strings.Join(names, " or "), w.volume, w.volume)
 	}
-	v := w.Add(key+"type", word(m.Order.Type), known, "%s. Device %s is the volume %s: %s", why, w.device, w.volume, w.use.why)
+
+	v := w.Add(key+"type", word(m.Order.Type), known, "%s. Device %s is the volume %s: %s", why, w.device,
+		w.volume, w.use.why)
 	if len(others) > 0 {
 		v.ToKnow("the provider's console, or aws ec2 describe-volumes and the like")
 	}
+
 	v.Or = alternatives(others)
 }
 
@@ -280,6 +307,7 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	if err != nil {
 		return
 	}
+
 	const reported = "its provider reports what was bought"
 	switch {
 	case x.field == "iops" && w.given.IOPS > 0:
@@ -289,20 +317,26 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 		w.Add(key+x.field, ordinary(float64(w.given.Throughput)), Measured, reported)
 		return
 	}
-	chooses, ordered, included, least := t.ChoosesIOPS, float64(m.Order.IOPS), float64(t.IOPSIncluded.Value), m.IOPSLeast
+
+	chooses, ordered, included, least := t.ChoosesIOPS, float64(m.Order.IOPS),
+		float64(t.IOPSIncluded.Value), m.IOPSLeast
 	as := iops
 	if x.field == "throughput" {
-		chooses, ordered, included, least = t.ChoosesThroughput, float64(m.Order.Throughput), float64(t.ThroughputIncluded.Value), m.ThroughputLeast
+		chooses, ordered, included, least = t.ChoosesThroughput, float64(m.Order.Throughput),
+			float64(t.ThroughputIncluded.Value), m.ThroughputLeast
 		as = ordinary
 	}
+
 	has := max(ordered, included)
 	if ordered > 0 {
 		has = ordered
 	}
+
 	text, own := x.text(w.Fitting), x.stood != nil && w.instances(x) == ""
 	switch {
 	case !chooses || !fits:
-		v := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s; %s has what follows from the rest", text, t.Name).AsDefault()
+		v := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed,
+			"%s; %s has what follows from the rest", text, t.Name).AsDefault()
 		if own {
 			v.Known = Inferred
 			v.Between(x.low, x.high)
@@ -312,10 +346,12 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	case ordered > 0 && !least:
 		w.Add(key+x.field, as(has), Inferred, "%s; %s follows from the other limit", text, x.field)
 	case ordered > 0:
-		w.Add(key+x.field, as(has), Assumed, "%s; the least that allows it is assumed", text).Between(x.most, math.NaN()).
+		w.Add(key+x.field, as(has), Assumed, "%s; the least that allows it is assumed", text).Between(x.most,
+			math.NaN()).
 			ToKnow("the provider's console")
 	default:
-		w.Add(key+x.field, as(has), Assumed, "%s; what %s includes is assumed", text, t.Name).Between(x.most, math.NaN()).AsDefault().
+		w.Add(key+x.field, as(has), Assumed, "%s; what %s includes is assumed", text, t.Name).Between(x.most,
+			math.NaN()).AsDefault().
 			ToKnow("the provider's console, or plimsoll probe on an idle volume of the kind")
 	}
 }
@@ -333,10 +369,14 @@ const scaleLow, scaleHigh = 0.8, 1.35
 func (w *seenVolume) enterScale(key, name string) {
 	x := w.scaleOf(name)
 	if math.IsNaN(x) || x <= 0 {
-		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight; assumed as for %s", calmCells, name).AsDefault()
+		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed,
+			"requests' latency: no %d s in which few were in flight; assumed as for %s", calmCells, name).AsDefault()
 		return
 	}
-	v := w.Add(key+"latency.scale", factor(x), Inferred, "a request took %s on average in calm seconds, %s times as long as on %s", units.Seconds(w.calmMedian()), units.Number(x), name)
+
+	v := w.Add(key+"latency.scale", factor(x), Inferred,
+		"a request took %s on average in calm seconds, %s times as long as on %s", units.Seconds(w.calmMedian()),
+		units.Number(x), name)
 	if x >= scaleLow && x <= scaleHigh {
 		v.Text, v.Number = "100%", new(float64)
 		*v.Number = 1
@@ -354,13 +394,16 @@ func (w *seenVolume) calmMedian() float64 {
 
 // enterLocal enters a disk of the machine.
 func (w *seenVolume) enterLocal(key string) {
-	w.Add(key+"type", word(catalog.LocalType), Measured, "device %s is the volume %s: %s. It is a disk of the machine itself (%s): empty after the machine was stopped", w.device, w.volume, w.use.why, w.whose)
+	w.Add(key+"type", word(catalog.LocalType), Measured,
+		"device %s is the volume %s: %s. It is a disk of the machine itself (%s): empty after the machine was stopped",
+		w.device, w.volume, w.use.why, w.whose)
 	if i := w.instance(); i == nil || i.Disk.Count == 0 {
 		w.Add(key+"size", Exactly(float64(cmp.Or(w.size, w.room()))), w.sizeKnown(), "the disk's size")
 	}
 	for i := range w.levels {
 		x := &w.levels[i]
-		w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s; the instance's type says what its disks do", x.text(w.Fitting)).AsDefault()
+		w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed,
+			"%s; the instance's type says what its disks do", x.text(w.Fitting)).AsDefault()
 	}
 }
 
@@ -378,14 +421,19 @@ func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) 
 	if !w.reached() {
 		lacks = append(lacks, "a limit that was reached")
 	}
+
 	missing := "nothing that is sold has such limits"
 	if len(lacks) > 0 {
 		missing = "the recording lacks " + strings.Join(lacks, ", ")
 	}
-	v := w.Add(key+"type", word("custom"), w.use.known, "device %s is the volume %s: %s. Its product cannot be determined: %s. Its limits and latency are those observed", w.device, w.volume, w.use.why, missing)
+
+	v := w.Add(key+"type", word("custom"), w.use.known,
+		"device %s is the volume %s: %s. Its product cannot be determined: %s. Its limits and latency are those observed",
+		w.device, w.volume, w.use.why, missing)
 	if w.reached() {
 		v.Or = alternatives(matches)
 	}
+
 	w.limits(key)
 	w.latency(key, like)
 	w.slots(key, false)

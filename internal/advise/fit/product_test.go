@@ -95,14 +95,17 @@ func TestProducts(t *testing.T) {
 				t.Parallel()
 				text := device(order, load.block, load.clients, load.think)
 				_, mem := run(t, "device.yaml", []byte(text))
+
 				fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "streams"})
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				sc, err := language.Parse("device.yaml", []byte(text), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				checkProduct(t, fitted, *sc.Volumes.Get("data"), load.reached)
 				if t.Failed() {
 					t.Logf("fitted:\n%s", fitted.YAML())
@@ -119,34 +122,42 @@ func checkProduct(t *testing.T, fitted *fit.Fitted, was catalog.Order, reached b
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := catalog.Type(v.Type)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got.Provider != want.Provider {
 		t.Fatalf("%s of %s, want %s of %s", got.Name, got.Provider, want.Name, want.Provider)
 	}
+
 	if got != want && !strings.Contains(strings.Join(kind.Or, "\n"), "type: "+want.Name+",") {
 		t.Errorf("%s, alternatives %q: %s is not among them", got.Name, kind.Or, want.Name)
 	}
+
 	if v.Size != was.Size || v.Members() != was.Members() {
 		t.Errorf("%v over %d, want %v over %d", v.Size, v.Members(), was.Size, was.Members())
 	}
+
 	known := 0
 	for _, f := range []string{"iops", "throughput"} {
 		if x := fitted.Value("volumes.data." + f); x != nil && x.Known != fit.Assumed {
 			known++
 		}
 	}
+
 	if !reached {
 		if known > 0 || kind.Known != fit.Assumed && len(kind.Or) > 0 {
 			t.Errorf("no limit was met, and yet: %+v", kind)
 		}
 		return
 	}
+
 	if known == 0 {
 		t.Error("a limit was reached, but none was found")
 	}
+
 	wantIOPS, wantBytes := limitsOf(t, was)
 	gotIOPS, gotBytes := limitsOf(t, v)
 	near := func(a, b float64) bool { return math.Abs(a/b-1) <= 0.03 }
@@ -176,9 +187,11 @@ func TestProductsUntold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if v := fitted.Value("volumes.data.type"); v.Text != c.want {
 			t.Errorf("%s is %s, want %s: %s", c.order, v.Text, c.want, v.Evidence)
 		}
+
 		// The user knows more: then it is that product, with the figures that were reached.
 		told, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{
 			Pack: pack, Engines: engines.All().Fits(),
@@ -187,6 +200,7 @@ func TestProductsUntold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if o := orderOf(t, told); o.Type != "gp3" || o.Size != 300*units.GiB {
 			t.Errorf("given as gp3 it is %s", o.String())
 		}
@@ -202,21 +216,26 @@ func TestProductsOfAnExporter(t *testing.T) {
 		{Labels: labels.FromStrings(labels.MetricName, "node_disk_info", "device", "data", "model", "Amazon_Elastic_Block_Store")},
 		{Labels: labels.FromStrings(labels.MetricName, "node_filesystem_size_bytes", "device", "/dev/data", "mountpoint", "/var/lib/db")},
 	}}
+
 	for at := src.From; !at.After(src.To); at = at.Add(15 * time.Second) {
 		b.TimesMs = append(b.TimesMs, at.UnixMilli())
 		b.Columns[0].Values = append(b.Columns[0].Values, 1)
 		b.Columns[1].Values = append(b.Columns[1].Values, 0.984*200*float64(units.GiB)) // ext4's on 200 GiB
 	}
+
 	if err := mem.Append(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
+
 	fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "streams"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if o := orderOf(t, fitted); o.Type != "gp3" || o.Size != 200*units.GiB {
 		t.Errorf("it is %s\n%s", o.String(), fitted.YAML())
 	}
+
 	if v := fitted.Value("volumes.data.size"); v.Known != fit.Inferred {
 		t.Errorf("the size: %+v", v)
 	}
@@ -246,24 +265,30 @@ func TestMachineOfAnExporter(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			_, mem := run(t, "device.yaml", []byte(device("{type: gp3, size: 100GiB}", 8*units.KiB, 4, "20ms")))
 			src := mem.Sources()[0]
+
 			b := recording.Batch{}
 			for at := src.From; !at.After(src.To); at = at.Add(15 * time.Second) {
 				b.TimesMs = append(b.TimesMs, at.UnixMilli())
 			}
+
 			for _, l := range x.series {
 				b.Columns = append(b.Columns, recording.Column{Labels: l, Values: slices.Repeat([]float64{1}, len(b.TimesMs))})
 			}
+
 			if err := mem.Append(t.Context(), &b); err != nil {
 				t.Fatal(err)
 			}
+
 			fitted, err := fit.Fit(t.Context(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "streams"})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got := ""
 			if v := fitted.Value("host.instance"); v != nil {
 				got = v.Text
 			}
+
 			if got != x.want {
 				t.Errorf("%q, want %q\n%s", got, x.want, fitted.YAML())
 			}

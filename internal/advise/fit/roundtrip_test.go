@@ -150,14 +150,17 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			tt.check(t, fitted)
 			if _, err := fitted.Scenario(language); err != nil {
 				t.Errorf("as a value: %v", err)
 			}
+
 			is, _ := run(t, "fitted.yaml", fitted.YAML())
 			if math.Abs(is.DonePerSec/was.DonePerSec-1) > near {
 				t.Errorf("simulated again: %.1f operations/s, want %.1f", is.DonePerSec, was.DonePerSec)
 			}
+
 			t.Logf("p99 of writes %s then, %s now; checkpoint %s then, %s now", number(was.Writes.All.P99Seconds), number(is.Writes.All.P99Seconds),
 				number(was.Checkpoints.MedianSeconds), number(is.Checkpoints.MedianSeconds))
 			if t.Failed() {
@@ -180,11 +183,13 @@ func (tt *trip) check(t *testing.T, fitted *fit.Fitted) {
 			t.Errorf("%s is assumed: %s", key, v.Evidence)
 		}
 	}
+
 	for key, want := range tt.words {
 		if v := fitted.Value(key); v == nil || v.Text != want {
 			t.Errorf("%s is %+v, want %s", key, v, want)
 		}
 	}
+
 	for _, key := range tt.unreached {
 		if v := fitted.Value(key); v == nil || !v.Default || v.Low == nil || v.Known != fit.Assumed {
 			t.Errorf("%s was never reached, yet: %+v", key, v)

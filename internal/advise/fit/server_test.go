@@ -18,6 +18,7 @@ func TestServer(t *testing.T) {
 	const sessions, pages, failed = "mongodb_ss_transactions_transactionsCollectionWriteCount",
 		"mongodb_oplog_stats_wt_cache_pages_written_from_cache", "mongodb_oplog_stats_wt_compression_page_written_failed_to_compress"
 	others := []string{"mongodb_oplog_stats_wt_compression_compressed_pages_written", "mongodb_oplog_stats_wt_compression_page_written_was_too_small_to_compress"}
+
 	_, mem := run(t, trips[0].name, []byte(trips[0].yaml))
 	for _, x := range []struct {
 		name                  string
@@ -34,10 +35,12 @@ func TestServer(t *testing.T) {
 			if err != nil || len(updates) != 1 {
 				t.Fatalf("%v, %d series", err, len(updates))
 			}
+
 			var b recording.Batch
 			for _, p := range updates[0].Points {
 				b.TimesMs = append(b.TimesMs, p.T)
 			}
+
 			for name, per := range x.perUpdate {
 				c := recording.Column{Labels: labels.NewBuilder(updates[0].Labels).Set(labels.MetricName, name).Del("legacy_op_type").Labels()}
 				for _, p := range updates[0].Points {
@@ -45,13 +48,16 @@ func TestServer(t *testing.T) {
 				}
 				b.Columns = append(b.Columns, c)
 			}
+
 			if err := more.Append(context.Background(), &b); err != nil {
 				t.Fatal(err)
 			}
+
 			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem, more}, fit.Options{Pack: pack, Engines: engines.All().Fits()})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for key, want := range map[string]string{"retryable_writes": x.retryable, "compressor": x.compressor} {
 				got := ""
 				if v := fitted.Value("engine.wiredtiger." + key); v != nil {
@@ -61,6 +67,7 @@ func TestServer(t *testing.T) {
 					t.Errorf("%s: %q, want %q", key, got, want)
 				}
 			}
+
 			if _, err := language.Parse("fitted.yaml", fitted.YAML(), nil); err != nil {
 				t.Error(err)
 			}

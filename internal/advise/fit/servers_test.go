@@ -27,6 +27,7 @@ func page(t *testing.T, of map[string]*recording.Memory, order []string) *record
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, s := range all {
 			b := recording.Batch{Columns: []recording.Column{{Labels: labels.NewBuilder(s.Labels).Set("instance", host+":9216").Labels()}}}
 			for _, p := range s.Points {
@@ -37,9 +38,11 @@ func page(t *testing.T, of map[string]*recording.Memory, order []string) *record
 				t.Fatal(err)
 			}
 		}
+
 		src.Name, src.Host, src.Kind = "page.prom", "", "openmetrics"
 		out.Source(src)
 	}
+
 	return out
 }
 
@@ -49,6 +52,7 @@ func TestSeveralServersAreNotFittedAsOne(t *testing.T) {
 	_, a := run(t, trips[0].name, []byte(trips[0].yaml))
 	_, b := run(t, trips[0].name, []byte(strings.Replace(trips[0].yaml, "seed: 1", "seed: 2", 1)))
 	of := map[string]*recording.Memory{"db-1": a, "db-2": b}
+
 	opt := fit.Options{Pack: pack, Engines: engines.All().Fits(), Name: "x"}
 	for _, order := range [][]string{{"db-1", "db-2"}, {"db-2", "db-1"}} {
 		_, err := fit.Fit(t.Context(), []recording.Reader{page(t, of, order)}, opt)
@@ -68,19 +72,23 @@ func TestSeveralServersAreNotFittedAsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	host, err := recording.Pick(t.Context(), page(t, of, []string{"db-2"}), pack.Wants, func(l labels.Labels) (labels.Labels, bool) {
 		return l, strings.HasPrefix(l.Get(labels.MetricName), "node_")
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	next, err := fit.Fit(t.Context(), []recording.Reader{host, page(t, of, []string{"db-1"})}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !reflect.DeepEqual(next.Values, alone.Values) {
 		t.Errorf("next to another host\n%s\nalone\n%s", next.YAML(), alone.YAML())
 	}
+
 	if !slices.ContainsFunc(next.Remarks, func(r string) bool { return strings.Contains(r, "db-2") }) {
 		t.Errorf("nothing is said of the other host: %q", next.Remarks)
 	}

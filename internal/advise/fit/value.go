@@ -192,6 +192,7 @@ func Duration(seconds float64) Quantity {
 	if !known(seconds) || math.Abs(seconds) > 1e9 {
 		return notMeasured
 	}
+
 	d := time.Duration(seconds * 1e9)
 	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
 		if d >= 100*unit {
@@ -203,13 +204,16 @@ func Duration(seconds float64) Quantity {
 			break
 		}
 	}
+
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")
 	}
+
 	if strings.HasSuffix(text, "m") {
 		text += "in"
 	}
+
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "h0min", "h"), "µ", "u")
 	return Quantity{text, d.Seconds(), "seconds"}
 }

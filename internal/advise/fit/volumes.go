@@ -21,15 +21,18 @@ func (f *Fitting) fitVolumes() error {
 	if err != nil {
 		return err
 	}
+
 	limits := map[string]rules.Limit{}
 	for _, l := range f.Limits() {
 		limits[l.Device] = l
 	}
+
 	for _, u := range f.uses {
 		l, found := limits[u.device]
 		if !found {
 			l = rules.Limit{Device: u.device}
 		}
+
 		w := &seenVolume{Fitting: f, use: u, limit: l, identity: f.identify(u), calm: f.calmAwaits(l)}
 		w.levels = f.levels(l, w.provider != "" && !w.model.Local)
 		matches := w.matches()
@@ -38,8 +41,10 @@ func (f *Fitting) fitVolumes() error {
 		} else {
 			w.enterCustom(matches, like)
 		}
+
 		w.enterParts()
 	}
+
 	return nil
 }
 
@@ -93,8 +98,10 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 		found            *timeline.Plateau
 		level
 	}{
-		{rules.DiskOps, rules.EBSVolumeIOPSExceeded, l.IOPS, level{field: "iops", unit: "IOPS", as: iops, sold: l.SoldIOPS}},
-		{rules.DiskMoved, rules.EBSVolumeThroughputExceeded, l.Throughput, level{field: "throughput", as: throughput, sold: l.SoldThroughput}},
+		{rules.DiskOps, rules.EBSVolumeIOPSExceeded, l.IOPS,
+			level{field: "iops", unit: "IOPS", as: iops, sold: l.SoldIOPS}},
+		{rules.DiskMoved, rules.EBSVolumeThroughputExceeded, l.Throughput,
+			level{field: "throughput", as: throughput, sold: l.SoldThroughput}},
 	} {
 		over := f.exceeded(l.Device, x.exceeded)
 		if oneWay := x.field == "iops" && l.Counts != ""; oneWay && (over != nil || rented) {
@@ -102,6 +109,7 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 		} else if oneWay {
 			x.field, x.signal, x.unit = l.Counts+"."+x.field, requests[l.Counts], l.Counts+" "+x.unit
 		}
+
 		values := f.On(l.Device, x.signal)
 		x.stood = x.found
 		if over != nil {
@@ -111,17 +119,21 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 				x.stood, x.proof = &q, ", and the volume's own counters say that the limit was exceeded"
 			}
 		}
+
 		x.most, x.often = timeline.Max(values), timeline.Quantile(values, 1-overShare)
 		if x.stood == nil && math.IsNaN(x.most) {
 			continue
 		}
+
 		if x.stood != nil {
 			at := timeline.At(values, x.stood.Cells)
 			x.low, x.high = timeline.Quantile(at, 0.05), timeline.Quantile(at, 0.95)
 			x.queued = timeline.Quantile(timeline.At(f.On(l.Device, rules.DiskQueue), x.stood.Cells), 0.5)
 		}
+
 		out = append(out, x.level)
 	}
+
 	return standing(out)
 }
 
@@ -140,8 +152,10 @@ func standing(levels []level) []level {
 			return false
 		}
 		both := x.stood.Cells.And(by.stood.Cells).Count()
-		return float64(both) >= followedShare*float64(x.stood.Cells.Count()) && x.often >= followedOver*x.stood.Level && by.often < followedOver*by.stood.Level
+		return float64(both) >= followedShare*float64(x.stood.Cells.Count()) &&
+			x.often >= followedOver*x.stood.Level && by.often < followedOver*by.stood.Level
 	}
+
 	for i := range levels {
 		for k := range levels {
 			if k != i && follows(&levels[i], &levels[k]) {
@@ -149,6 +163,7 @@ func standing(levels []level) []level {
 			}
 		}
 	}
+
 	return levels
 }
 
@@ -159,9 +174,11 @@ const overShare = 0.02
 // text describes a level in a sentence.
 func (x *level) text(f *Fitting) string {
 	if x.stood == nil {
-		return fmt.Sprintf("its %s limit: at least %s%s was delivered in a second, and the limit was not reached", x.field, trim(x.as(x.most)), unit(x.unit))
+		return fmt.Sprintf("its %s limit: at least %s%s was delivered in a second, and the limit was not reached",
+			x.field, trim(x.as(x.most)), unit(x.unit))
 	}
-	return fmt.Sprintf("%s%s held for %s while %s requests queued%s: a limit", trim(x.as(x.stood.Level)), unit(x.unit),
+	return fmt.Sprintf("%s%s held for %s while %s requests queued%s: a limit", trim(x.as(x.stood.Level)),
+		unit(x.unit),
 		units.Seconds(f.Seconds(x.stood.Cells)), units.Number(x.queued), x.proof)
 }
 
@@ -170,14 +187,18 @@ func (w *seenVolume) limits(key string) {
 	for i := range w.levels {
 		x := &w.levels[i]
 		if x.stood == nil {
-			f := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s. None is set", x.text(w.Fitting))
-			f.Between(x.most, math.NaN()).AsDefault().ToKnow("the provider's console, or plimsoll probe on an idle volume of the kind")
+			f := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s. None is set",
+				x.text(w.Fitting))
+			f.Between(x.most,
+				math.NaN()).AsDefault().ToKnow("the provider's console, or plimsoll probe on an idle volume of the kind")
 			continue
 		}
+
 		sold := ""
 		if x.sold != "" {
 			sold = " (" + x.sold + " is sold so)"
 		}
+
 		w.Add(key+x.field, x.as(x.stood.Level), Inferred, "%s%s", x.text(w.Fitting), sold).Between(x.low, x.high)
 	}
 }
@@ -235,17 +256,21 @@ func (f *Fitting) calm(l rules.Limit, rate []float64) timeline.Mask {
 			cells = cells.Without(p.Cells.Widen(1, 1))
 		}
 	}
+
 	if queue := f.On(l.Device, rules.DiskQueue); queue != nil {
 		most := max(calmQueue, timeline.Quantile(timeline.At(queue, cells), 0.25))
 		cells = cells.And(timeline.Where(queue, func(x float64) bool { return x <= most }))
 	}
+
 	moved := f.On(l.Device, rules.DiskMoved)
 	if moved == nil {
 		return cells
 	}
+
 	at := timeline.At(moved, cells)
 	n := max(float64(calmCells), calmShare*float64(len(at)))
 	most := timeline.Quantile(at, min(1, n/max(float64(len(at)), 1)))
+
 	return cells.And(timeline.Where(moved, func(x float64) bool { return x <= most }))
 }
 
@@ -273,23 +298,31 @@ func (f *Fitting) calmAwaits(l rules.Limit) (out struct{ writes, reads await }) 
 
 // latency enters how long requests take: with a type's shape, scaled to the mean that was seen.
 func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
-	usualWrite, usualRead := like.Write.Latency().Mean().Std().Seconds(), like.Read.Latency().Mean().Std().Seconds()
+	usualWrite, usualRead := like.Write.Latency().Mean().Std().Seconds(),
+		like.Read.Latency().Mean().Std().Seconds()
 	write, read := w.calm.writes.median()/usualWrite, w.calm.reads.median()/usualRead
-	w.Add(key+"latency.like", word(likeType), Assumed, "how individual requests' times spread: counters give only a second's mean; assumed as for %s", likeType).
+	w.Add(key+"latency.like", word(likeType), Assumed,
+		"how individual requests' times spread: counters give only a second's mean; assumed as for %s", likeType).
 		ToKnow("plimsoll probe, or the volume's NVMe log page 0xD0")
 	main, k, usual, what := write, &w.calm.writes, usualWrite, "a write"
+
 	if math.IsNaN(write) {
 		main, k, usual, what = read, &w.calm.reads, usualRead, "a read"
 	}
+
 	if math.IsNaN(main) || main <= 0 {
-		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight", calmCells).AsDefault()
+		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed,
+			"requests' latency: no %d s in which few were in flight", calmCells).AsDefault()
 		return
 	}
-	w.Add(key+"latency.scale", factor(main), Inferred, "%s took %s (median of %d s with few in flight), and %s on a %s", what,
+
+	w.Add(key+"latency.scale", factor(main), Inferred,
+		"%s took %s (median of %d s with few in flight), and %s on a %s", what,
 		units.Seconds(k.median()), timeline.Count(k.seconds), units.Seconds(usual), likeType).
 		// Requests that arrive together wait for each other at a limit, visible or not: that makes
 		// it longer, never shorter.
 		Between(math.NaN(), timeline.Quantile(k.seconds, 0.75)/usual)
+
 	if !math.IsNaN(read) && !math.IsNaN(write) && math.Abs(read/write-1) > apart && read > 0 {
 		lat := like.Read.Latency()
 		for _, q := range []struct {
@@ -299,13 +332,17 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 			v := w.Add(key+"latency.read."+q.field, Duration(lat.Quantile(q.share).Std().Seconds()*read), Inferred,
 				"%s's, times %s as for p50", likeType, units.Number(read))
 			if q.share == 0.5 {
-				v.Evidence = fmt.Sprintf("a read took %s (median of %d s with few in flight), and %s on a %s", units.Seconds(w.calm.reads.median()),
+				v.Evidence = fmt.Sprintf("a read took %s (median of %d s with few in flight), and %s on a %s",
+					units.Seconds(w.calm.reads.median()),
 					timeline.Count(w.calm.reads.seconds), units.Seconds(usualRead), likeType)
 			}
 		}
 	}
-	if flush := timeline.Quantile(timeline.At(w.On(w.device, rules.DiskFlushAwait), w.limit.Saturated.Not()), 0.5); flush >= flushFloor {
-		w.Add(key+"latency.flush.p50", Duration(flush), Inferred, "a flush took %s (median of seconds that were not saturated)", units.Seconds(flush))
+
+	if flush := timeline.Quantile(timeline.At(w.On(w.device, rules.DiskFlushAwait), w.limit.Saturated.Not()),
+		0.5); flush >= flushFloor {
+		w.Add(key+"latency.flush.p50", Duration(flush), Inferred,
+			"a flush took %s (median of seconds that were not saturated)", units.Seconds(flush))
 	}
 }
 
@@ -332,19 +369,27 @@ func (w *seenVolume) slots(key string, product bool) {
 	most := timeline.Max(queue)
 	step := w.Grid.StepSeconds()
 	span := "a second"
+
 	if step > 1 {
 		span = units.Seconds(step)
 	}
+
 	switch {
 	case ok && p.Share >= gradesMin && p.Level >= slotsLeast && most <= slotsOver*p.Level && step <= slotsStep:
-		w.Add(key+"queue_slots", Count(p.Level), Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
+		w.Add(key+"queue_slots", Count(p.Level),
+			Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
 			units.Number(p.Level), units.Seconds(w.Seconds(p.Cells))).ToKnow(how)
 	case most > slotsOver*slotsUsual && product:
-		w.Add(key+"queue_slots", Count(math.Ceil(most)), Inferred, "as many as %s requests were in flight (the longest queue of %s): at least that many fit", units.Number(most), span).ToKnow(how)
+		w.Add(key+"queue_slots", Count(math.Ceil(most)), Inferred,
+			"as many as %s requests were in flight (the longest queue of %s): at least that many fit",
+			units.Number(most), span).ToKnow(how)
 	case most > slotsOver*slotsUsual:
-		w.Add(key+"queue_slots", Count(0), Inferred, "as many as %s requests were in flight (the longest queue of %s): no bound is set", units.Number(most), span).AsDefault().ToKnow(how)
+		w.Add(key+"queue_slots", Count(0),
+			Inferred, "as many as %s requests were in flight (the longest queue of %s): no bound is set",
+			units.Number(most), span).AsDefault().ToKnow(how)
 	default:
-		v := w.Add(key+"queue_slots", Count(slotsUsual), Assumed, "how many requests the device takes at once; %d assumed", slotsUsual).ToKnow(how)
+		v := w.Add(key+"queue_slots", Count(slotsUsual), Assumed,
+			"how many requests the device takes at once; %d assumed", slotsUsual).ToKnow(how)
 		if most > 0 {
 			v.Evidence += fmt.Sprintf(", the longest queue of %s was %s", span, units.Number(most))
 		}

@@ -31,29 +31,37 @@ const shareMin = 0.0005
 func (f *Fitting) Arrivals(l Load) error {
 	total := 0.0
 	l.Shares = slices.DeleteFunc(l.Shares, func(s Share) bool { return !(s.Rate > 0) })
+
 	for _, s := range l.Shares {
 		total += s.Rate
 	}
+
 	const least = 1.0 / 86400 // package workload's
 	if total < least {
-		return &MissingError{What: "work: the database received no requests in this time", From: "choose a busy period: --from TIME --to TIME"}
+		return &MissingError{What: "work: the database received no requests in this time",
+			From: "choose a busy period: --from TIME --to TIME"}
 	}
+
 	low, high := f.spread(l.Ops)
 	v := f.Add("workload.arrivals.poisson", rate(total), Measured,
-		"%s; as an open loop: what was completed equals what was requested, unless it fell behind for good", l.RateOf)
+		"%s; as an open loop: what was completed equals what was requested, unless it fell behind for good",
+		l.RateOf)
 	if !math.IsNaN(low) {
 		mean := timeline.Mean(l.Ops)
 		v.Between(total*low/mean, total*high/mean)
 		v.Evidence += " (the range is of whole minutes)"
 		if high > 2*max(low, mean/2) {
-			f.Remark("the load varies: minutes of %s/s to %s/s. A scenario with the mean is calmer than the peaks: fit a busy period with --from and --to", units.Number(*v.Low), units.Number(*v.High))
+			f.Remark("the load varies: minutes of %s/s to %s/s. A scenario with the mean is calmer than the peaks: fit a busy period with --from and --to",
+				units.Number(*v.Low), units.Number(*v.High))
 		}
 	}
+
 	l.Shares = slices.DeleteFunc(l.Shares, func(s Share) bool { return s.Rate < shareMin*total })
 	total = 0
 	for _, s := range l.Shares {
 		total += s.Rate
 	}
+
 	// Shares are written in hundredths of a percent and must add up to 100 %: the largest takes the
 	// rounding error.
 	slices.SortStableFunc(l.Shares, func(a, b Share) int { return -cmp.Compare(a.Rate, b.Rate) })
@@ -61,6 +69,7 @@ func (f *Fitting) Arrivals(l Load) error {
 	for _, s := range l.Shares[1:] {
 		rest -= Ratio(s.Rate / total).number
 	}
+
 	for i, s := range l.Shares {
 		q := Ratio(s.Rate / total)
 		if i == 0 {
@@ -68,6 +77,7 @@ func (f *Fitting) Arrivals(l Load) error {
 		}
 		f.Add("workload.mix."+s.Kind, q, l.How, "%s", l.MixOf)
 	}
+
 	return nil
 }
 
@@ -90,12 +100,14 @@ func (f *Fitting) spread(ops []float64) (low, high float64) {
 
 // Connections leaves how many operations the engine may have at once to the default, and says why.
 func (f *Fitting) Connections(why string) {
-	f.Add("workload.connections", Count(100), Assumed, "%s", why).AsDefault().ToKnow("the total pool size of all clients")
+	f.Add("workload.connections", Count(100), Assumed, "%s",
+		why).AsDefault().ToKnow("the total pool size of all clients")
 }
 
 // Skew says what cannot be known of keys.
 func (f *Fitting) Skew() {
-	f.Add("workload.keys.distribution", word("uniform"), Assumed, "how unevenly keys are accessed; uniform assumed, so the number of keys is an effective one: hot keys look like fewer").AsDefault()
+	f.Add("workload.keys.distribution", word("uniform"), Assumed,
+		"how unevenly keys are accessed; uniform assumed, so the number of keys is an effective one: hot keys look like fewer").AsDefault()
 }
 
 // Distinct is how many things there are, if so many draws, uniform and independent, met so many
@@ -105,10 +117,12 @@ func Distinct(met, draws float64) float64 {
 	if !(met > 0) || !(draws > 0) {
 		return math.NaN()
 	}
+
 	const told = 0.97 // from here on the number drowns in the noise
 	if met >= told*draws {
 		return math.Inf(1)
 	}
+
 	low, high := met, 1e3*draws
 	for range 100 {
 		n := (low + high) / 2
@@ -118,5 +132,6 @@ func Distinct(met, draws float64) float64 {
 			high = n
 		}
 	}
+
 	return (low + high) / 2
 }

@@ -18,7 +18,8 @@ const lineMax = 110
 // known, and what is left to a default is commented out.
 func (f *Fitted) YAML() []byte {
 	head := []string{
-		fmt.Sprintf("Fitted from a recording of %s (%s).", units.Seconds(f.To.Sub(f.From).Seconds()), f.From.UTC().Format(time.RFC3339)),
+		fmt.Sprintf("Fitted from a recording of %s (%s).", units.Seconds(f.To.Sub(f.From).Seconds()),
+			f.From.UTC().Format(time.RFC3339)),
 		"Each value is marked as measured, inferred from measurements, or not in the recording and assumed.",
 	}
 	return Write(f.Name, head, f.Remarks, f.Values, "not in the recording")
@@ -46,7 +47,8 @@ func Write(name string, head, remarks []string, values []Value, unknown string) 
 // Scenario is what was fitted, as a value, with assignments over it: what [Fitted.YAML] says without
 // its comments. The error is of type [scenario.Problems] where that is no scenario.
 func (f *Fitted) Scenario(l *scenario.Language, over ...scenario.Set) (*scenario.Scenario, error) {
-	sets := []scenario.Set{{Path: "plimsoll", Value: "1"}, {Path: "name", Value: strconv.Quote(f.Name)}, {Path: "seed", Value: "1"}}
+	sets := []scenario.Set{{Path: "plimsoll", Value: "1"}, {Path: "name", Value: strconv.Quote(f.Name)},
+		{Path: "seed", Value: "1"}}
 	chosen := false
 	for i := range f.Values {
 		v := &f.Values[i]
@@ -112,6 +114,7 @@ func (n *branch) write(b *bytes.Buffer, depth int) {
 		default:
 			fmt.Fprintf(b, "%s# %s:\n", indent, p.key)
 		}
+
 		p.write(b, depth+1)
 	}
 }
@@ -121,6 +124,7 @@ func (v *Value) write(b *bytes.Buffer, key string, depth int, unknown string) {
 	if v.Known == Assumed {
 		how = unknown
 	}
+
 	text := how + ": " + v.Evidence
 	switch {
 	case v.Low != nil && v.High != nil:
@@ -130,19 +134,24 @@ func (v *Value) write(b *bytes.Buffer, key string, depth int, unknown string) {
 	case v.High != nil:
 		text += "; at most " + units.Value(*v.High, v.Unit)
 	}
+
 	if v.Measure != "" {
 		text += ". To find out: " + v.Measure
 	}
+
 	comment(b, depth, text)
 	if v.Text == "" {
 		return
 	}
+
 	mark := ""
 	if v.Default {
 		mark = "# "
 	}
+
 	indent := strings.Repeat("  ", depth)
 	fmt.Fprintf(b, "%s%s%s: %s\n", indent, mark, key, v.Text)
+
 	for _, or := range v.Or {
 		fmt.Fprintf(b, "%s# or the whole volume: %s\n", indent, or)
 	}

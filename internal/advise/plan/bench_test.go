@@ -22,11 +22,13 @@ func BenchmarkExamples(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	for _, name := range examples {
 		now, err := language.Load("../../../examples/scenarios/"+name+".yaml", nil)
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		b.Run(name, func(b *testing.B) {
 			var cpu, wall, virtual, took [2]float64
 			for b.Loop() {
@@ -38,16 +40,19 @@ func BenchmarkExamples(b *testing.B) {
 						defer mu.Unlock()
 						took[i], virtual[i] = took[i]+t.Seconds(), virtual[i]+v.Seconds()
 					}
+
 					before, began := processorSeconds(), time.Now()
 					p, err := Make(b.Context(), now, name, opt)
 					if err != nil {
 						b.Fatal(err)
 					}
+
 					cpu[i] += processorSeconds() - before
 					wall[i] += time.Since(began).Seconds()
 					b.ReportMetric(float64(p.Searched.Simulated), "layouts")
 				}
 			}
+
 			b.ReportMetric(virtual[0]/float64(b.N), "virtual-s/unbounded")
 			b.ReportMetric(virtual[1]/float64(b.N), "virtual-s/bounded")
 			b.ReportMetric(took[1]/wall[1], "runs-at-once/bounded")

@@ -21,6 +21,7 @@ func floor(sc *scenario.Scenario, e *Profile, want []scenario.Bound) string {
 	if !e.LogWait {
 		return ""
 	}
+
 	least, kind := units.Duration(-1), ""
 	for _, o := range logOrders(sc) {
 		cfg, err := o.Config("floor", sc.Instance())
@@ -31,11 +32,14 @@ func floor(sc *scenario.Scenario, e *Profile, want []scenario.Bound) string {
 			least, kind = q, o.Type
 		}
 	}
+
 	for _, b := range want {
 		if strings.HasPrefix(b.Name, "write_") && least > b.Most+units.Duration(countedNs) {
-			return fmt.Sprintf("%s under %s: a write to %s, where the log is, takes at least %s", b.Name, b.Most, kind, least)
+			return fmt.Sprintf("%s under %s: a write to %s, where the log is, takes at least %s", b.Name, b.Most,
+				kind, least)
 		}
 	}
+
 	return ""
 }
 
@@ -53,6 +57,7 @@ func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 	if !come.Known || bytes == 0 || !e.LogWait {
 		return ""
 	}
+
 	most := units.Throughput(0)
 	for _, o := range logOrders(sc) {
 		r := throughputMax(sc, o)
@@ -61,12 +66,14 @@ func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 		}
 		most = max(most, r)
 	}
+
 	all := float64(come.Writes + come.Reads)
 	answered := float64(come.Writes) - float64((1-answeredMin)*all)
 	passes := float64(most) * float64(float64(sc.Run.Duration)/1e9+1) * 1.05
 	if answered*float64(bytes) <= passes {
 		return ""
 	}
+
 	rate := units.Throughput(float64(come.Writes) * float64(bytes) / (float64(sc.Run.Duration) / 1e9))
 	return fmt.Sprintf("the log receives at least %s, and its volume allows %s", rate, most)
 }
@@ -77,18 +84,23 @@ func throughputMax(sc *scenario.Scenario, o logOrder) units.Throughput {
 	if err != nil {
 		return 0
 	}
+
 	most := l.Sustained.Throughput
 	if l.Burst != nil && most != 0 {
 		most = max(most, l.Burst.At.Throughput)
 	}
+
 	if w := l.WriteOnly.Throughput; w != 0 && (most == 0 || w < most) {
 		most = w
 	}
+
 	most *= units.Throughput(o.Members())
 	if on := sc.Instance(); on != nil {
-		if share, ok := on.ShareOf(o.Order); ok && share.Maximum.Throughput != 0 && (most == 0 || share.Maximum.Throughput < most) {
+		if share, ok := on.ShareOf(o.Order); ok && share.Maximum.Throughput != 0 &&
+			(most == 0 || share.Maximum.Throughput < most) {
 			most = share.Maximum.Throughput
 		}
 	}
+
 	return most
 }

@@ -40,19 +40,24 @@ func (m *spaceMaker) spans() []option {
 	if b == nil {
 		return nil
 	}
-	spans := slices.DeleteFunc(slices.Clone(bucketSpans), func(span time.Duration) bool { return !m.bucketFits(b, units.Duration(span)) })
+
+	spans := slices.DeleteFunc(slices.Clone(bucketSpans),
+		func(span time.Duration) bool { return !m.bucketFits(b, units.Duration(span)) })
 	far := func(span time.Duration) float64 { return math.Abs(math.Log(float64(span) / float64(b.Span))) }
 	slices.SortStableFunc(spans, func(a, b time.Duration) int { return cmp.Compare(far(a), far(b)) })
+
 	var out []option
 	for _, span := range spans {
 		// Whatever their length, the buckets start equally full.
 		sets := []scenario.Set{{Path: "workload.buckets.span", Value: units.Duration(span)}}
 		if b.FilledFor > 0 {
 			filled := units.Duration(float64(span) * (float64(b.FilledFor%b.Span) / float64(b.Span)))
-			sets = append(sets, scenario.Set{Path: "workload.buckets.filled_for", Value: units.Duration(filled.Std().Truncate(time.Second))})
+			sets = append(sets, scenario.Set{Path: "workload.buckets.filled_for",
+				Value: units.Duration(filled.Std().Truncate(time.Second))})
 		}
 		out = append(out, option{sets: sets, need: Application})
 	}
+
 	return out
 }
 
@@ -60,7 +65,8 @@ func (m *spaceMaker) spans() []option {
 // than MongoDB's own do, and a query over the given time reads no more of them than it may.
 func (m *spaceMaker) bucketFits(b *workload.Buckets, span units.Duration) bool {
 	entries := int64(span / max(b.Interval, 1))
-	return span != b.Span && entries >= entriesMin && entries <= entriesMax && b.Base+b.Entry*units.Size(entries) <= fullSizeMax &&
+	return span != b.Span && entries >= entriesMin && entries <= entriesMax &&
+		b.Base+b.Entry*units.Size(entries) <= fullSizeMax &&
 		(m.opt.QuerySpan == 0 || bucketsRead(m.opt.QuerySpan, span) <= bucketsReadMax)
 }
 
@@ -77,38 +83,53 @@ func (p *planner) buckets() []Statement {
 	if now == nil {
 		return nil
 	}
+
 	var out []Statement
 	if seen := p.now.Run.Warmup + p.now.Run.Duration; seen+now.FilledFor%now.Span < now.Span {
-		out = append(out, Statement{"buckets-run", fmt.Sprintf("the run ends %s into buckets of %s: their last part, where writes are longest, is not in these figures; run.duration=%s has it, or workload.buckets.filled_for begins later",
-			units.Seconds((seen + now.FilledFor%now.Span).Std().Seconds()), spanText(now.Span), spanText(now.Span)), []Evidence{{"of a bucket's time", float64(seen) / float64(now.Span), "ratio"}}})
+		out = append(out, Statement{"buckets-run",
+			fmt.Sprintf("the run ends %s into buckets of %s: their last part, where writes are longest, is not in these figures; run.duration=%s has it, or workload.buckets.filled_for begins later",
+				units.Seconds((seen + now.FilledFor%now.Span).Std().Seconds()), spanText(now.Span), spanText(now.Span)),
+			[]Evidence{{"of a bucket's time", float64(seen) / float64(now.Span), "ratio"}}})
 	}
+
 	if p.found.chosen == nil {
 		return out
 	}
+
 	sc, err := p.now.With(p.space.sets(p.found.chosen.choice)...)
 	if err != nil {
 		return out
 	}
+
 	then := sc.Workloads().Spec().Buckets
 	if then == nil || then.Span == now.Span {
 		return out
 	}
-	size := func(b *workload.Buckets) units.Size { return b.Base + b.Entry*units.Size(max(1, b.Span/b.Interval)) }
+
+	size := func(b *workload.Buckets) units.Size {
+		return b.Base + b.Entry*units.Size(max(1, b.Span/b.Interval))
+	}
 	query := p.opt.QuerySpan
 	if query == 0 {
 		query = units.Duration(24 * time.Hour)
 	}
+
 	day := units.Duration(24 * time.Hour)
 	perDay := func(b *workload.Buckets) float64 { return float64(b.Sensors) * float64(bucketsRead(day, b.Span)) }
-	text := fmt.Sprintf("what the application must change: a document holds %s of a sensor instead of %s, so its key changes, and readers find both kinds until the old ones are gone; "+
-		"%s of one sensor are %d documents of %s instead of %d of %s, and a day makes %s documents and as many entries of each index instead of %s",
-		spanText(then.Span), spanText(now.Span), spanText(query), bucketsRead(query, then.Span), size(then), bucketsRead(query, now.Span), size(now),
+	text := fmt.Sprintf(
+		"what the application must change: a document holds %s of a sensor instead of %s, so its key changes, and readers find both kinds until the old ones are gone; "+
+			"%s of one sensor are %d documents of %s instead of %d of %s, and a day makes %s documents and as many entries of each index instead of %s",
+		spanText(then.Span), spanText(now.Span), spanText(query), bucketsRead(query, then.Span), size(then),
+		bucketsRead(query, now.Span), size(now),
 		units.Number(perDay(then)), units.Number(perDay(now)))
+
 	if then.Span < now.Span {
 		text += ". A time-series collection's granularity can only be made coarser (collMod): a finer one is a new collection"
 	}
+
 	return append(out, Statement{"buckets", text, []Evidence{
-		{"documents a query reads", float64(bucketsRead(query, then.Span)), ""}, {"documents a query reads now", float64(bucketsRead(query, now.Span)), ""},
+		{"documents a query reads", float64(bucketsRead(query, then.Span)), ""},
+		{"documents a query reads now", float64(bucketsRead(query, now.Span)), ""},
 		{"documents a day", perDay(then), ""}, {"documents a day now", perDay(now), ""},
 	}})
 }

@@ -29,9 +29,11 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 	if underRace {
 		t.Skip("thousands of runs one by one; made without the race detector")
 	}
+
 	now := parsed(t, gathered)
 	m := &spaceMaker{now: now, opt: &Options{}, members: 1}
 	options := append([]option{{}}, m.spans()...) // in the order of preference
+
 	p99 := make([]float64, len(options))
 	for i, o := range options {
 		sc, err := now.With(o.sets...)
@@ -45,6 +47,7 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 		p99[i] = *r.Figure("write_p99")
 		t.Logf("%v: write_p99 %s", o.sets, units.Seconds(p99[i]))
 	}
+
 	chosen := 0
 	for _, most := range slices.Concat(p99, []float64{1e-4}) {
 		bound := units.Duration(most*1e9) + 1000
@@ -53,6 +56,7 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 			Engines:    every.Engines,
 			Objectives: []scenario.Bound{{Name: "write_p99", Most: bound}}, Keep: []string{"volumes", "host", "engine"},
 		})
+
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -69,6 +73,7 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 			}
 		}
 	}
+
 	if chosen == 0 {
 		t.Error("no other span was ever the answer: the test shows nothing")
 	}

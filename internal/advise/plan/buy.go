@@ -18,6 +18,7 @@ func (p *planner) report(ctx context.Context) error {
 			jobs = append(jobs, j)
 		}
 	}
+
 	before := &job{candidate: p.current.candidate, plain: true}
 	if p.grows {
 		jobs = append(jobs, before)
@@ -30,6 +31,7 @@ func (p *planner) report(ctx context.Context) error {
 	if err := p.sim.workAll(ctx, append(jobs, cheapest...)); err != nil {
 		return err
 	}
+
 	p.keep(cheapest)
 	if len(next) > 1 {
 		others := p.jobs(next[1:])
@@ -43,11 +45,13 @@ func (p *planner) report(ctx context.Context) error {
 	if p.grows {
 		p.written = before.outcome
 	}
+
 	for _, j := range boosts {
 		if !j.outcome.invalid {
 			p.boosted = append(p.boosted, j.outcome)
 		}
 	}
+
 	return nil
 }
 

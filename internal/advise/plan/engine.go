@@ -95,7 +95,8 @@ func CacheSetting(key string, now, to units.Size) Setting {
 // size, else 0.
 func Payload(sc *scenario.Scenario) units.Size {
 	spec := sc.Workloads().Spec()
-	if d := spec.Document; d != nil && d.Uniform == nil && len(d.Quantiles) == 0 && d.Change == 0 && d.Growth == 0 && spec.Buckets == nil &&
+	if d := spec.Document; d != nil && d.Uniform == nil && len(d.Quantiles) == 0 && d.Change == 0 &&
+		d.Growth == 0 && spec.Buckets == nil &&
 		spec.Mix != nil && spec.Mix.Push == 0 {
 		return d.Size
 	}
@@ -138,6 +139,7 @@ func logOrders(sc *scenario.Scenario) []logOrder {
 			names = append(names, r.Name)
 		}
 	}
+
 	names = append(names, "data")
 	var out []logOrder
 	for k := 1; k <= sc.MemberCount(); k++ {
@@ -146,5 +148,6 @@ func logOrders(sc *scenario.Scenario) []logOrder {
 			out = append(out, logOrder{k, names[i], volumes.Get(names[i])})
 		}
 	}
+
 	return out
 }

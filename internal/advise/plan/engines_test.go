@@ -26,10 +26,12 @@ engine: {streams: {}}
 workload: {arrivals: {poisson: 10/s}, mix: {update: 100%}, keys: {count: 100}, document: {size: 4KiB}}
 objective: {write_p99: 1s}
 `
+
 	now, err := scenario.NewLanguage([]*scenario.Engine{&model.Spec}).Parse("streams.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var lack *engine.LackError
 	if _, err := plan.Make(t.Context(), now, "streams.yaml", plan.Options{}); !errors.As(err, &lack) || lack.Key != "streams" {
 		t.Errorf("%v", err)

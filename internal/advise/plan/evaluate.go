@@ -27,7 +27,8 @@ type simulator struct {
 	unbounded  bool                              // every run goes to its end: see [Options]
 	allowBurst bool                              // credits may run out: see [Options]
 	ran        func(took, virtual time.Duration) // see [Options]
-	present    func() *outcome                   // waits for the present deployment's whole run; nil: none is made
+	// waits for the present deployment's whole run; nil: none is made
+	present func() *outcome
 
 	// What earlier outcomes rule out: machines whose processor the load saturates, with the reason, and
 	// rejected layouts, by everything except their volumes' limits.
@@ -39,7 +40,8 @@ type simulator struct {
 	reads    map[string]int64             // by these too: see firstReads
 }
 
-func newSimulator(opt *Options, over *scenario.Scenario, space *Space, want []scenario.Bound, workers int) *simulator {
+func newSimulator(opt *Options, over *scenario.Scenario, space *Space, want []scenario.Bound,
+	workers int) *simulator {
 	return &simulator{
 		opt: opt, over: over, space: space, want: want, workers: max(workers, 1),
 		saturated: map[string]string{}, rejected: map[string][]*pastRun{},
@@ -80,12 +82,15 @@ func (s *simulator) prune(c *candidate) *outcome {
 	if why == "" {
 		why = demand(sc, &e, come)
 	}
+
 	if why == "" {
 		why = reading(sc, &e, come, func() int64 { return s.firstReads(c, &e, come) })
 	}
+
 	if why == "" {
 		return nil
 	}
+
 	return &outcome{candidate: c, pruned: true, reason: why}
 }
 
@@ -182,6 +187,7 @@ func (s *simulator) work(ctx context.Context, j *job) {
 	if !j.plain {
 		sets = append(s.space.sets(j.candidate.choice), j.more...)
 	}
+
 	sc, err := s.over.With(sets...)
 	if err != nil {
 		j.outcome = refused(j.candidate, err)
@@ -192,6 +198,7 @@ func (s *simulator) work(ctx context.Context, j *job) {
 	if len(j.bounds) > 0 && !s.unbounded {
 		opt.Wanted = &simulate.Wanted{Bounds: j.bounds, Arrivals: s.arrivalsOf(j.candidate, sc)}
 	}
+
 	r, err := s.simulate(ctx, sc, opt)
 
 	j.outcome = &outcome{candidate: j.candidate, more: j.more}
@@ -208,7 +215,8 @@ func (s *simulator) work(ctx context.Context, j *job) {
 }
 
 // simulate runs a scenario and reports how long that took.
-func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario, opt simulate.Options) (*simulate.Result, error) {
+func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario,
+	opt simulate.Options) (*simulate.Result, error) {
 	if s.ran == nil {
 		return simulate.Run(ctx, sc, opt)
 	}
@@ -242,12 +250,15 @@ func (s *simulator) allowed() []string {
 // isSaturated reports whether a run's processor alone keeps it from meeting the objectives.
 func (s *simulator) isSaturated(r *simulate.Result) bool {
 	c := r.Caveat(s.allowed()...)
-	return c != nil && c.Kind == simulate.Processor && r.Judge(s.want, append(s.allowed(), simulate.Processor)...) == ""
+	return c != nil && c.Kind == simulate.Processor &&
+		r.Judge(s.want, append(s.allowed(), simulate.Processor)...) == ""
 }
 
 func missedText(m *simulate.MissedError) string {
 	if m.Bound.Name == "checkpoint" {
-		return fmt.Sprintf("a checkpoint took over %s, %s into the run", m.Bound.Most, units.Seconds(m.After.Seconds()))
+		return fmt.Sprintf("a checkpoint took over %s, %s into the run", m.Bound.Most,
+			units.Seconds(m.After.Seconds()))
 	}
-	return fmt.Sprintf("%s over %s: %d operations, %s into the run", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(m.After.Seconds()))
+	return fmt.Sprintf("%s over %s: %d operations, %s into the run", m.Bound.Name, m.Bound.Most, m.Over,
+		units.Seconds(m.After.Seconds()))
 }

@@ -54,6 +54,7 @@ func TestExactAgainstBruteForce(t *testing.T) {
 	if underRace {
 		t.Skip("thousands of runs one by one; made without the race detector")
 	}
+
 	now, whole := gridOf(t, small)
 	met, pruned := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -70,13 +71,16 @@ func TestExactAgainstBruteForce(t *testing.T) {
 			a.options = kept
 			s.axes = append(s.axes, a)
 		}
+
 		want := []scenario.Bound{{
 			Name: rapid.SampledFrom([]string{"write_p50", "write_p99", "write_max", "checkpoint"}).Draw(t, "objective"),
 			Most: units.Duration(rapid.SampledFrom([]int64{5e4, 2e5, 1e6, 2e6, 5e6, 2e7, 5e7, 1e8, 1e9}).Draw(t, "most")),
 		}}
+
 		m, p := exact(t.Context(), t, now, s, want)
 		met, pruned = met+m, pruned+p
 	})
+
 	if met == 0 || pruned == 0 {
 		t.Errorf("%d objectives met, %d layouts rejected without a run: this tests nothing", met, pruned)
 	}
@@ -87,6 +91,7 @@ func TestExactIRIS(t *testing.T) {
 	if underRace {
 		t.Skip("thousands of runs one by one; made without the race detector")
 	}
+
 	now, whole := gridOf(t, smallIRIS)
 	met, pruned := 0, 0
 	for i, most := range []int64{1e6, 3e6, 5e6, 1e7, 2e7, 1e9} {
@@ -98,6 +103,7 @@ func TestExactIRIS(t *testing.T) {
 		m, p := exact(t.Context(), t, now, s, []scenario.Bound{{Name: "read_p99", Most: units.Duration(most)}})
 		met, pruned = met+m, pruned+p
 	}
+
 	if met == 0 || pruned == 0 {
 		t.Errorf("%d objectives met, %d layouts rejected without a run: this tests nothing", met, pruned)
 	}
@@ -130,18 +136,22 @@ func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, wa
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	alone, err := search(ctx, s, newSimulator(&every, now, s, want, 1), 1, 1<<20, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if a, b := summed(got), summed(alone); a != b {
 		t.Fatalf("two workers: %s; one: %s", a, b)
 	}
+
 	for _, o := range got.rejected {
 		if o.pruned || o.repeated {
 			pruned++
 		}
 	}
+
 	sim, w := newSimulator(&every, now, s, want, 2), s.walk()
 	for c := w.next(); c != nil; c = w.next() {
 		if o := sim.whole(ctx, c); o.met {
@@ -151,9 +161,11 @@ func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, wa
 			return 1, pruned
 		}
 	}
+
 	if got.chosen != nil {
 		t.Fatalf("chose %v, which misses the objective when run to its end", texts(s.sets(got.chosen.choice)))
 	}
+
 	return 0, pruned
 }
 
@@ -181,16 +193,19 @@ func TestPrunedIsMissed(t *testing.T) {
 		if c.name == "reads" {
 			text = smallIRIS
 		}
+
 		sc := parsed(t, text, c.sets)
 		want := []scenario.Bound{c.want}
 		come, e := simulate.ArrivalsOf(sc), every.profileOf(sc)
 		if floor(sc, &e, want)+demand(sc, &e, come)+reading(sc, &e, come, func() int64 { return e.FirstReads(come) }) == "" {
 			t.Errorf("%s: not ruled out", c.name)
 		}
+
 		r, err := simulate.Run(t.Context(), sc, simulate.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if r.Judge(want) == "" {
 			t.Errorf("%s: ruled out, and met when it is run", c.name)
 		}
@@ -205,10 +220,12 @@ func TestPriceIsTheScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		s, err := makeSpace(now, &Options{Engines: every.Engines, Ephemeral: true})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		checked := 0
 		for i := range s.axes {
 			for k := range s.axes[i].options {
@@ -225,6 +242,7 @@ func TestPriceIsTheScenarios(t *testing.T) {
 				}
 			}
 		}
+
 		if checked < 20 {
 			t.Errorf("%s: %d layouts could be checked", path, checked)
 		}

@@ -27,11 +27,13 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 			out = append(out, &c)
 		}
 	}
+
 	quick, strong := slices.Clone(from.choice), slices.Clone(from.choice)
 	for _, log := range []bool{true, false} {
 		for i := range p.space.axes {
 			a := &p.space.axes[i]
-			if a.setting || !within(a.path, "volumes") || (a.path == "volumes.data") == log || log && !p.engine.LogWait {
+			if a.setting || !within(a.path, "volumes") || (a.path == "volumes.data") == log ||
+				log && !p.engine.LogWait {
 				continue
 			}
 			one := slices.Clone(from.choice)
@@ -40,12 +42,14 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 			add(one)
 		}
 	}
+
 	add(quick)
 	add(strong)
 	if len(out) > alternativesMax {
 		// the last two are the most that money buys
 		out = append(out[:alternativesMax-2], out[len(out)-2:]...)
 	}
+
 	slices.SortStableFunc(out, func(a, b *candidate) int { return cmp.Compare(a.price, b.price) })
 	return out
 }
@@ -59,7 +63,8 @@ func (p *planner) best(a *axis, at int, better func(x, y *given) int) int {
 		if !g.known {
 			continue
 		}
-		if d := better(&g, &has); !has.known || d > 0 || d == 0 && best != at && a.options[k].cost < a.options[best].cost {
+		if d := better(&g, &has); !has.known || d > 0 || d == 0 && best != at &&
+			a.options[k].cost < a.options[best].cost {
 			best, has = k, g
 		}
 	}
@@ -76,7 +81,8 @@ func quicker(x, y *given) int {
 
 // stronger prefers more IOPS, then more throughput, then the shorter median.
 func stronger(x, y *given) int {
-	for _, d := range [...]int64{int64(x.iops - y.iops), int64(x.throughput - y.throughput), int64(y.median - x.median)} {
+	for _, d := range [...]int64{int64(x.iops - y.iops), int64(x.throughput - y.throughput),
+		int64(y.median - x.median)} {
 		if d != 0 {
 			return cmp.Compare(d, 0)
 		}
@@ -97,15 +103,18 @@ func (p *planner) gives(a *axis, k int) given {
 	if err != nil {
 		return given{}
 	}
+
 	name, _ := strings.CutPrefix(a.path, "volumes.")
 	o := sc.Volumes.Get(name)
 	if o == nil {
 		return given{}
 	}
+
 	cfg, err := o.Config("given", sc.Instance())
 	if err != nil {
 		return given{}
 	}
+
 	return given{
 		known: true, median: cfg.Latency[volume.Write].Quantile(0.5),
 		iops:       cfg.Sustained.IOPS * units.Frequency(o.Members()),
@@ -145,6 +154,7 @@ func (p *planner) frontier() []*outcome {
 		y, _ := p.figure(b)
 		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(x, y), a.values-b.values)
 	})
+
 	var out []*outcome
 	for _, o := range all {
 		x, _ := p.figure(o)
@@ -156,6 +166,7 @@ func (p *planner) frontier() []*outcome {
 		}
 		out = append(out, o)
 	}
+
 	return out
 }
 

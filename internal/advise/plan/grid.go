@@ -38,19 +38,24 @@ func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 	if err := m.asked(); err != nil {
 		return nil, err
 	}
+
 	if err := m.placed(); err != nil {
 		return nil, err
 	}
+
 	if err := m.priced(); err != nil {
 		return nil, err
 	}
+
 	if err := m.keeping(opt.Keep); err != nil {
 		return nil, err
 	}
+
 	s := m.make()
 	s.barriers = m.barriers
 	s.unattached = m.unattached
 	s.atOnce = opt.atOnce()
+
 	return s, nil
 }
 
@@ -58,6 +63,7 @@ func (m *spaceMaker) make() *Space {
 	s := &Space{}
 	fixed := dollars(0)
 	machines := m.instances()
+
 	var volumes []axis
 	for _, v := range m.now.Volumes {
 		n := 0
@@ -69,12 +75,14 @@ func (m *spaceMaker) make() *Space {
 		g := &volumeGrid{space: m, path: "volumes." + v.Name, now: &v.Value, machines: n}
 		volumes = append(volumes, axis{path: g.path, options: g.options()})
 	}
+
 	for _, own := range m.now.Members {
 		for _, v := range own.Value.Volumes {
 			g := &volumeGrid{space: m, machines: 1}
 			fixed += max(g.cost(&v.Value), 0)
 		}
 	}
+
 	s.axes = slices.Concat(m.settings(), volumes, m.logAxis(), machines, m.membersAxis())
 	s.bill = func(choice []int) dollars {
 		sum := dollars(0)
@@ -83,6 +91,7 @@ func (m *spaceMaker) make() *Space {
 		}
 		return fixed + sum/dollars(m.members)*dollars(m.membersOf(s, choice))
 	}
+
 	if m.opt.Unpriced {
 		s.amounts = func(choice []int) ordered {
 			sum := ordered{}
@@ -93,6 +102,7 @@ func (m *spaceMaker) make() *Space {
 			return ordered{sum.iops / n, sum.throughput / n, sum.size / n}.times(m.membersOf(s, choice))
 		}
 	}
+
 	return s
 }
 
@@ -114,14 +124,20 @@ func (m *spaceMaker) asked() error {
 	if !m.opt.Ephemeral {
 		return nil
 	}
+
 	for _, v := range m.now.Volumes {
 		if t, err := catalog.Type(v.Value.Type); err == nil && (t.Provider == "gcp" || t.Provider == "azure") {
-			return inputf("leave --ephemeral out", "--ephemeral: volumes.%s is %s, and the catalogue knows the disks of Amazon's machines only", v.Name, t.Name)
+			return inputf(
+				"leave --ephemeral out", "--ephemeral: volumes.%s is %s, and the catalogue knows the disks of Amazon's machines only",
+				v.Name, t.Name)
 		}
 	}
+
 	if m.now.Instance() == nil {
-		return inputf("name it: --set host.instance=m6i.xlarge", "--ephemeral: the scenario does not name its machine, so its disks are unknown")
+		return inputf(
+			"name it: --set host.instance=m6i.xlarge", "--ephemeral: the scenario does not name its machine, so its disks are unknown")
 	}
+
 	return nil
 }
 
@@ -132,27 +148,34 @@ func (m *spaceMaker) priced() error {
 	if m.opt.Unpriced {
 		return nil
 	}
+
 	for k := 1; k <= m.members; k++ {
 		for _, v := range m.now.VolumesOf(k) {
 			_, err := v.Value.Monthly(m.opt.Region)
 			if err == nil {
 				continue
 			}
+
 			next := ""
 			var none *catalog.NoPriceError
 			if errors.As(err, &none) {
 				next = none.Hint() + "; --unpriced plans without prices"
 			}
+
 			if t, kind := catalog.Type(v.Value.Type); kind == nil && t.Name == "custom" {
-				next = "say which product it is: --set 'volumes." + v.Name + "={type: gp3, size: 500GiB}'; plimsoll catalog list names them"
+				next = "say which product it is: --set 'volumes." + v.Name +
+					"={type: gp3, size: 500GiB}'; plimsoll catalog list names them"
 			}
+
 			return inputf(next, "volumes.%s: %v: a plan compares prices", v.Name, err)
 		}
 	}
+
 	if i := m.now.Instance(); i != nil {
 		_, err := i.Monthly(m.opt.Region)
 		m.machineUnpriced = err != nil
 	}
+
 	return nil
 }
 
@@ -175,15 +198,18 @@ func (m *spaceMaker) short(name string) string {
 	case name == "cache" && cache != "":
 		return settingPath(m.now, cache)
 	}
+
 	return name
 }
 
 // KeepNames are the paths that can be kept, besides those of the scenario's volumes.
 func KeepNames(engines []engine.With[Profiler]) []string {
 	out := []string{
-		"host.instance", "host.filesystem", "host.dirty_background_bytes", "host.wbt_lat_usec", "engine", "volumes", "volumes.data", "volumes.data.type",
+		"host.instance", "host.filesystem", "host.dirty_background_bytes", "host.wbt_lat_usec", "engine", "volumes",
+		"volumes.data", "volumes.data.type",
 		"volumes.data.iops", "volumes.data.throughput", "volumes.data.stripe",
 	}
+
 	var logs []string
 	for _, e := range engines {
 		for _, r := range e.Volumes {
@@ -192,6 +218,7 @@ func KeepNames(engines []engine.With[Profiler]) []string {
 			}
 		}
 	}
+
 	slices.Sort(logs)
 	return append(append(out, slices.Compact(logs)...), "workload")
 }
@@ -199,7 +226,8 @@ func KeepNames(engines []engine.With[Profiler]) []string {
 // keeping reads what must not change.
 func (m *spaceMaker) keeping(names []string) error {
 	all := *m
-	known := []string{"volumes", "host", "engine", "workload", "instance", "filesystem", "writeback", "throttling", "members", "cache", "buckets"}
+	known := []string{"volumes", "host", "engine", "workload", "instance", "filesystem", "writeback",
+		"throttling", "members", "cache", "buckets"}
 	for _, a := range all.make().axes {
 		known = append(known, a.path)
 		for _, o := range a.options {
@@ -208,18 +236,22 @@ func (m *spaceMaker) keeping(names []string) error {
 			}
 		}
 	}
+
 	for _, v := range m.engine.Apart {
 		known = append(known, "volumes."+v.Name)
 	}
+
 	for _, v := range m.now.Volumes {
 		for _, key := range []string{"", ".type", ".size", ".iops", ".throughput", ".stripe"} {
 			known = append(known, "volumes."+v.Name+key)
 		}
 	}
+
 	known = append(known, "host.instance")
 	for _, name := range names {
 		name = strings.TrimSpace(name)
-		if !slices.Contains(known, name) && !slices.ContainsFunc(known, func(k string) bool { return within(k, name) }) {
+		if !slices.Contains(known, name) && !slices.ContainsFunc(known,
+			func(k string) bool { return within(k, name) }) {
 			next := "name what a plan may change by its path: " + strings.Join(KeepNames(nil)[:6], ", ") + ", ..."
 			if near := diagnostics.Nearest(name, known); near != "" {
 				next = "did you mean " + near + "?"
@@ -228,13 +260,15 @@ func (m *spaceMaker) keeping(names []string) error {
 		}
 		m.keep = append(m.keep, m.short(name))
 	}
+
 	return nil
 }
 
 // kept reports whether assignments change something that must not change.
 func (m *spaceMaker) kept(sets []scenario.Set) bool {
 	return slices.ContainsFunc(sets, func(s scenario.Set) bool {
-		return slices.ContainsFunc(m.keep, func(k string) bool { return within(s.Path, k) || s.Path == k || within(k, s.Path) && s.Value != nil })
+		return slices.ContainsFunc(m.keep,
+			func(k string) bool { return within(s.Path, k) || s.Path == k || within(k, s.Path) && s.Value != nil })
 	})
 }
 
@@ -267,13 +301,16 @@ func (m *spaceMaker) instances() []axis {
 	if now == nil {
 		return nil
 	}
+
 	m.cap(now)
 	if m.opt.Unpriced || m.machineUnpriced {
 		return []axis{{path: "host.instance", options: []option{{}}}}
 	}
+
 	a := axis{path: "host.instance", options: []option{{cost: m.instanceCost(now)}}}
 	name, _, _ := strings.Cut(now.Name, ".")
 	own := family.FindStringSubmatch(name)
+
 	all := catalog.Current().Instances()
 	for i := range all {
 		t := &all[i]
@@ -281,20 +318,24 @@ func (m *spaceMaker) instances() []axis {
 		parts := family.FindStringSubmatch(kind)
 		if t.Name == now.Name || own == nil || parts == nil ||
 			!slices.Equal(parts[1:4], own[1:4]) || !extends(parts[4], own[4]) ||
-			strings.HasPrefix(size, "metal") || !t.HasEBS || t.VCPU < now.VCPU || t.VCPU > sizesUp*now.VCPU || t.Memory < now.Memory {
+			strings.HasPrefix(size, "metal") || !t.HasEBS || t.VCPU < now.VCPU || t.VCPU > sizesUp*now.VCPU ||
+			t.Memory < now.Memory {
 			continue
 		}
+
 		// A larger machine of the same family, or another family of the same size: not both
 		// together.
 		if kind != name && t.VCPU != now.VCPU {
 			continue
 		}
+
 		sets := append([]scenario.Set{{Path: "host.instance", Value: t.Name}}, m.coresOf(t, now)...)
 		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) && !m.barredValue(sets) {
 			a.options = append(a.options, option{sets: sets, need: Restart, cost: cost})
 			m.cap(t)
 		}
 	}
+
 	return []axis{a}
 }
 

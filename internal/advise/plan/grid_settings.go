@@ -25,10 +25,12 @@ func (m *spaceMaker) settings() []axis {
 			out = append(out, a)
 		}
 	}
+
 	if !m.engine.DirectIO {
 		add("host.dirty_background_bytes", m.writeback())
 		add("host.wbt_lat_usec", m.throttling())
 	}
+
 	for _, x := range m.engine.Settings {
 		o := option{need: x.Need}
 		for _, v := range x.Values {
@@ -36,9 +38,11 @@ func (m *spaceMaker) settings() []axis {
 		}
 		add(settingPath(m.now, x.Name), o)
 	}
+
 	add("host.filesystem", m.fileSystem())
 	add("host.bandwidth_weighting", m.weighting())
 	add("workload.buckets.span", m.spans()...)
+
 	return out
 }
 

@@ -51,6 +51,7 @@ func (g *volumeGrid) options() []option {
 	if err != nil {
 		return out
 	}
+
 	for _, kind := range catalog.VolumeTypes() {
 		if kind.Name != t.Name && (unplanned[kind.Name] != "" || kind.Provider != t.Provider) {
 			continue
@@ -62,6 +63,7 @@ func (g *volumeGrid) options() []option {
 			g.add(&out, o, g.need(o))
 		}
 	}
+
 	// A log is written one request after another: more volumes side by side remove none of its
 	// waits.
 	if t.Provider == "aws" && g.now.Members() == 1 && g.path == "volumes.data" {
@@ -71,11 +73,13 @@ func (g *volumeGrid) options() []option {
 			}
 		}
 	}
+
 	if g.space.opt.Ephemeral && t.Provider == "aws" {
 		for _, n := range localStripes {
 			g.add(&out, localDisks(g.now, n), NewVolume)
 		}
 	}
+
 	return out
 }
 
@@ -103,14 +107,17 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	if len(sets) == 0 || len(o.Check()) > 0 || g.space.kept(sets) || g.space.barred(g.now, &o) {
 		return
 	}
+
 	cost := g.cost(&o)
 	if cost < 0 {
 		return
 	}
+
 	op := option{sets: sets, need: need, order: &o, cost: cost, ordered: g.ordered(&o), danger: o.Members() - 1}
 	if o.Local() {
 		op.danger += 100
 	}
+
 	if !slices.ContainsFunc(*out, func(other option) bool { return slices.Equal(other.sets, op.sets) }) {
 		*out = append(*out, op)
 	}
@@ -159,6 +166,7 @@ func (g *volumeGrid) ordered(o *catalog.Order) ordered {
 			sum.throughput = max(int64(full.Throughput-t.ThroughputIncluded.Value), 0)
 		}
 	}
+
 	return sum.times(o.Members() * g.machines)
 }
 
@@ -169,19 +177,24 @@ func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
 	if base.Type != t.Name {
 		base.Type, base.Latency = t.Name, nil
 	}
+
 	if t.SizeMin.Known() {
 		base.Size = max(base.Size, t.SizeMin.Value)
 	}
+
 	if !t.ChoosesIOPS {
 		return []catalog.Order{base}
 	}
+
 	var out []catalog.Order
+
 	// No more than the largest machine lets through: anything above that would be paid for in vain.
 	cap := g.space.capIOPS
 	iops := max(t.IOPSIncluded.Value, t.IOPSMin.Value)
 	if !t.IOPSIncluded.Known() {
 		iops = max(iops, iopsFirst)
 	}
+
 	for range ladderSteps {
 		o := base
 		if o.IOPS = iops; iops == t.IOPSIncluded.Value {
@@ -194,6 +207,7 @@ func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
 			iops = min(iops, t.IOPSMax.Value)
 		}
 	}
+
 	return out
 }
 
@@ -201,33 +215,42 @@ func (g *volumeGrid) throughputs(t *catalog.VolumeType, o catalog.Order, iops ca
 	if !t.ChoosesThroughput {
 		return []catalog.Order{o}
 	}
+
 	var out []catalog.Order
 	mib := t.ThroughputIncluded.Value
 	for range ladderSteps {
 		if mib == 0 || t.ThroughputMax.Known() && mib > t.ThroughputMax.Value {
 			break
 		}
+
 		// What a type allows per IOPS.
 		if per := t.ThroughputPerIOPS; per.Known() && mib > units.Throughput(iops)*units.Throughput(per.Value) {
 			break
 		}
-		if mib > t.ThroughputIncluded.Value && mib < units.Throughput(iops)*units.Throughput(t.ThroughputLeastPerIOPS.Value) {
+
+		if mib > t.ThroughputIncluded.Value &&
+			mib < units.Throughput(iops)*units.Throughput(t.ThroughputLeastPerIOPS.Value) {
 			mib *= ladder
 			continue
 		}
+
 		with := o
 		if with.Throughput = mib; mib == t.ThroughputIncluded.Value {
 			with.Throughput = 0
 		}
+
 		out = append(out, with)
 		if most := g.space.capThroughput; most > 0 && mib >= most {
 			break
 		}
+
 		mib *= ladder
 	}
+
 	if len(out) == 0 {
 		out = append(out, o)
 	}
+
 	return out
 }
 
@@ -251,6 +274,7 @@ func orderSets(path string, from, to *catalog.Order) []scenario.Set {
 		}
 		return name
 	}
+
 	a, b := *from, *to
 	a.Type, b.Type = canonical(a.Type), canonical(b.Type)
 	a, b = inFull(a), inFull(b)
@@ -259,9 +283,11 @@ func orderSets(path string, from, to *catalog.Order) []scenario.Set {
 		changed(path+".iops", a.IOPS, b.IOPS), changed(path+".iops_per_gb", a.IOPSPerGB, b.IOPSPerGB),
 		changed(path+".throughput", a.Throughput, b.Throughput), changed(path+".stripe", a.Stripe, b.Stripe),
 	)
+
 	if from.Latency != nil && to.Latency == nil {
 		out = append(out, scenario.Set{Path: path + ".latency"})
 	}
+
 	return out
 }
 
@@ -299,39 +325,49 @@ func (m *spaceMaker) logAxis() []axis {
 		if m.now.Volumes.Get(v.Name) != nil {
 			continue
 		}
+
 		path := "volumes." + v.Name
 		a := axis{path: path, options: []option{{}}}
 		data := m.now.Volumes.Get("data")
 		if data == nil {
 			continue
 		}
+
 		t, err := catalog.Type(data.Type)
 		if err != nil {
 			continue
 		}
+
 		if m.opt.Ephemeral && t.Provider == "aws" {
 			o := catalog.Order{Type: catalog.LocalType, Size: v.Size}
-			op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
+			op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o,
+				ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
 			if !m.kept(op.sets) && !m.barred(nil, &o) {
 				a.options = append(a.options, op)
 			}
 		}
+
 		for _, kind := range catalog.VolumeTypes() {
 			if kind.Provider != t.Provider || kind.Local || unplanned[kind.Name] != "" || m.unattachable(kind) {
 				continue
 			}
-			g := &volumeGrid{space: m, path: path, now: &catalog.Order{Type: kind.Name, Size: v.Size}, machines: m.members}
+
+			g := &volumeGrid{space: m, path: path, now: &catalog.Order{Type: kind.Name, Size: v.Size},
+				machines: m.members}
 			for _, o := range g.orders(kind) {
 				if len(o.Check()) > 0 {
 					continue
 				}
-				op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o, cost: g.cost(&o), ordered: g.ordered(&o)}
+				op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o, cost: g.cost(&o),
+					ordered: g.ordered(&o)}
 				if op.cost >= 0 && !m.kept(op.sets) && !m.barred(nil, &o) {
 					a.options = append(a.options, op)
 				}
 			}
 		}
+
 		out = append(out, a)
 	}
+
 	return out
 }

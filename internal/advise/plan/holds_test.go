@@ -27,9 +27,11 @@ func TestSaturatedIsNotChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if p.Chosen == nil || !slices.Contains(p.Chosen.Sets, "host.instance=m6i.xlarge") || len(p.Chosen.Caveats) > 0 {
 		t.Errorf("chose %+v, want the next machine", p.Chosen)
 	}
+
 	if len(p.Now.Caveats) == 0 || p.Now.Caveats[0].Kind != simulate.Processor {
 		t.Errorf("now: %+v, want the caveat of its processor", p.Now.Caveats)
 	}
@@ -38,9 +40,11 @@ func TestSaturatedIsNotChosen(t *testing.T) {
 	if p, err = Make(t.Context(), now, "small.yaml", opt); err != nil {
 		t.Fatal(err)
 	}
+
 	if p.Chosen != nil || p.Nearest == nil || !strings.Contains(p.Statements[0].Text, "the processor is saturated") {
 		t.Errorf("chose %+v; %+v", p.Chosen, p.Statements)
 	}
+
 	if p.Searched.Simulated > 5 || !p.Searched.Complete {
 		t.Errorf("%+v: other volumes do not make a processor faster", p.Searched)
 	}
@@ -71,13 +75,16 @@ func TestBurstIsNotChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if p.Chosen == nil || len(p.Chosen.Sets) == 0 || len(p.Chosen.Caveats) > 0 {
 		t.Errorf("chose %+v, want a volume without such credits", p.Chosen)
 	}
+
 	opt.AllowBurst, opt.Keep = true, append(opt.Keep, "volumes")
 	if p, err = Make(t.Context(), now, "small.yaml", opt); err != nil {
 		t.Fatal(err)
 	}
+
 	if p.Chosen == nil || len(p.Chosen.Caveats) == 0 || p.Chosen.Caveats[0].HoldsSeconds <= 0 {
 		t.Errorf("allowed, chose %+v, want what is there, and until when", p.Chosen)
 	}

@@ -67,18 +67,21 @@ type Risk struct {
 func predict(value float64, kind simulate.Kind) Prediction {
 	e := simulate.AccuracyOf(kind)
 	return Prediction{
-		Value: value, Low: value / e.Worst, High: value * e.Worst, TypicalLow: value / e.Median, TypicalHigh: value * e.Median,
+		Value: value, Low: value / e.Worst, High: value * e.Worst, TypicalLow: value / e.Median,
+		TypicalHigh: value * e.Median,
 	}
 }
 
 // ErrorBar says what the ranges of predictions are based on.
 func (p *Plan) ErrorBar() string {
-	title := map[simulate.Kind]string{simulate.Rate: "rates", simulate.Duration: "checkpoints", simulate.P50: "medians", simulate.P99: "p99s"}
+	title := map[simulate.Kind]string{simulate.Rate: "rates", simulate.Duration: "checkpoints",
+		simulate.P50: "medians", simulate.P99: "p99s"}
 	var worst []string
 	for _, k := range simulate.Kinds {
 		worst = append(worst, fmt.Sprintf("%s %s times", title[k], units.Number(simulate.AccuracyOf(k).Worst)))
 	}
-	return fmt.Sprintf("the ranges show how far the models were off at worst (%s): %s", strings.Join(worst, ", "), p.ModelError)
+	return fmt.Sprintf("the ranges show how far the models were off at worst (%s): %s",
+		strings.Join(worst, ", "), p.ModelError)
 }
 
 // kindOf returns the kind of figure that an objective bounds.
@@ -114,8 +117,10 @@ func predicted(r *simulate.Result) map[string]Prediction {
 func (p *planner) layout(o *outcome) *Layout {
 	sets := p.space.sets(o.choice)
 	l := &Layout{
-		Sets: texts(sets), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result), MeasuredSeconds: measured(o.result), Risks: []Risk{}, Caveats: caveats(o.result),
+		Sets: texts(sets), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result),
+		MeasuredSeconds: measured(o.result), Risks: []Risk{}, Caveats: caveats(o.result),
 	}
+
 	grown := p.space.now - p.before // what the new size costs
 	for _, s := range p.space.base[len(p.opt.Sets):] {
 		if slices.Contains(sets, s) {
@@ -123,6 +128,7 @@ func (p *planner) layout(o *outcome) *Layout {
 			grown = 0
 		}
 	}
+
 	for i, k := range o.choice {
 		a := &p.space.axes[i]
 		op := &a.options[k]
@@ -134,9 +140,11 @@ func (p *planner) layout(o *outcome) *Layout {
 			l.Changes = append(l.Changes, p.change(s, spent[n], op.need))
 		}
 	}
+
 	if sc, err := p.now.With(sets...); err == nil {
 		l.Scenario, l.Risks, l.Budget = sc, p.risks(sc, o), budget.Of(sc, 1)
 	}
+
 	return l
 }
 
@@ -149,7 +157,8 @@ func caveats(r *simulate.Result) []simulate.Caveat {
 }
 
 func (p *planner) change(s scenario.Set, spent dollars, need Need) Change {
-	return Change{Path: s.Path, From: valueAt(p.now, s.Path), To: s.Text(), USD: spent.usd(), Free: spent <= 0, Needs: need.String()}
+	return Change{Path: s.Path, From: valueAt(p.now, s.Path), To: s.Text(), USD: spent.usd(), Free: spent <= 0,
+		Needs: need.String()}
 }
 
 // spent is what each assignment of an option adds to the bill. The assignments are made one after
@@ -160,6 +169,7 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 	if a.setting || len(op.sets) == 0 {
 		return out
 	}
+
 	whole := op.cost - a.options[0].cost
 	name, ok := strings.CutPrefix(a.path, "volumes.")
 	o := p.now.Volumes.Get(name)
@@ -167,12 +177,14 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 		out[0] = whole
 		return out
 	}
+
 	order, rest := *o, whole
 	was, err := order.Monthly(p.opt.Region)
 	if err != nil {
 		out[0] = whole
 		return out
 	}
+
 	per := float64(a.options[0].cost) / float64(max(micro(was.Total), 1)) // per machine that has it
 	for i := len(op.sets) - 1; i > 0; i-- {
 		// From the end: throughput, IOPS, size; the rest is the type's.
@@ -187,15 +199,18 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 		default:
 			continue // affects the price only together with others
 		}
+
 		now, err1 := order.Monthly(p.opt.Region)
 		then, err2 := with.Monthly(p.opt.Region)
 		if err1 != nil || err2 != nil || op.sets[0].Path == a.path+".type" {
 			continue
 		}
+
 		out[i] = dollars(float64(micro(then.Total)-micro(now.Total)) * per)
 		rest -= out[i]
 		order = with
 	}
+
 	out[0] = rest
 	return out
 }
@@ -210,6 +225,7 @@ func valueAt(sc *scenario.Scenario, path string) string {
 			}
 			v = v.Elem()
 		}
+
 		switch v.Kind() {
 		case reflect.Struct:
 			v = field(v, key)
@@ -218,10 +234,12 @@ func valueAt(sc *scenario.Scenario, path string) string {
 		default:
 			return ""
 		}
+
 		if !v.IsValid() {
 			return ""
 		}
 	}
+
 	return written(v)
 }
 
@@ -230,23 +248,28 @@ func written(v reflect.Value) string {
 	if v.IsZero() {
 		return ""
 	}
+
 	if l, ok := v.Interface().(*catalog.LatencyOrder); ok {
 		return l.String()
 	}
 	if v.Kind() == reflect.Pointer {
 		return written(v.Elem())
 	}
+
 	if o, ok := v.Interface().(catalog.Order); ok {
 		return o.String()
 	}
+
 	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
 		if b, err := m.MarshalText(); err == nil {
 			return string(b)
 		}
 	}
+
 	if d, ok := v.Interface().(units.Duration); ok {
 		return d.Std().String()
 	}
+
 	return fmt.Sprint(v.Interface())
 }
 
@@ -258,6 +281,7 @@ func field(v reflect.Value, key string) reflect.Value {
 		}
 		return reflect.ValueOf(e.Config)
 	}
+
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -271,6 +295,7 @@ func field(v reflect.Value, key string) reflect.Value {
 			}
 		}
 	}
+
 	return reflect.Value{}
 }
 

@@ -45,10 +45,12 @@ func ParseObjective(text string) (scenario.Bound, error) {
 	if len(text) > objectiveBytesMax {
 		return scenario.Bound{}, inputf(how, "an objective of %d characters: it has a name and a time", len(text))
 	}
+
 	name, most, ok := strings.Cut(text, "<")
 	if !ok {
 		return scenario.Bound{}, inputf(how, "%q is not an objective", text)
 	}
+
 	name, most = strings.TrimSpace(name), strings.TrimSpace(strings.TrimPrefix(most, "="))
 	if !slices.Contains(objectiveNames, name) {
 		next := "one of " + strings.Join(objectiveNames, ", ")
@@ -57,13 +59,16 @@ func ParseObjective(text string) (scenario.Bound, error) {
 		}
 		return scenario.Bound{}, inputf(next, "objective %q: nothing is called %q", text, name)
 	}
+
 	d, err := units.ParseDuration(most)
 	if err != nil {
 		return scenario.Bound{}, inputf(how, "objective %q: %v", text, err)
 	}
+
 	if d <= 0 {
 		return scenario.Bound{}, inputf("", "objective %q: no operation takes no time", text)
 	}
+
 	return scenario.Bound{Name: name, Most: d}, nil
 }
 
@@ -73,24 +78,32 @@ func objectives(sc *scenario.Scenario, e *Profile, given []scenario.Bound) ([]sc
 	if len(given) == 0 {
 		given = sc.Objective.Bounds()
 	}
+
 	if len(given) == 0 {
-		return nil, inputf("for example --objective 'write_p99 < 25ms'", "there is nothing to reach: the scenario has no objective, and none is given")
+		return nil,
+			inputf(
+				"for example --objective 'write_p99 < 25ms'", "there is nothing to reach: the scenario has no objective, and none is given")
 	}
+
 	writes := float64(sc.Workloads().Writes())
 	for i, b := range given {
 		for _, other := range given[:i] {
 			if other.Name == b.Name {
-				return nil, inputf("give one of them", "contradictory objectives: %s is to be under %s and under %s", b.Name, other.Most, b.Most)
+				return nil, inputf("give one of them", "contradictory objectives: %s is to be under %s and under %s",
+					b.Name, other.Most, b.Most)
 			}
 		}
 		switch {
 		case strings.HasPrefix(b.Name, "read_") && writes >= 1:
-			return nil, inputf("ask for write_p99, for example", "objective %s: the workload reads nothing, so nothing could meet it", b.Name)
+			return nil, inputf("ask for write_p99, for example",
+				"objective %s: the workload reads nothing, so nothing could meet it", b.Name)
 		case strings.HasPrefix(b.Name, "write_") && writes <= 0:
-			return nil, inputf("ask for read_p99, for example", "objective %s: the workload writes nothing, so nothing could meet it", b.Name)
+			return nil, inputf("ask for read_p99, for example",
+				"objective %s: the workload writes nothing, so nothing could meet it", b.Name)
 		case b.Name == "checkpoint" && e.NoCheckpoint != "":
 			return nil, inputf("ask for write_p99, for example", "objective checkpoint: %s", e.NoCheckpoint)
 		}
 	}
+
 	return slices.Clone(given), nil
 }

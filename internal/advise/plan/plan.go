@@ -115,17 +115,21 @@ func (p *planner) prepare() error {
 	for _, s := range p.opt.Sets {
 		base = append(base, scenario.Set{Path: strings.TrimSpace(s.Path), Value: s.Value})
 	}
+
 	if _, err := p.opt.profile(p.now); err != nil {
 		return err
 	}
+
 	if err := p.extend(&base); err != nil {
 		return err
 	}
+
 	p.engine = p.opt.profileOf(p.now)
 	var err error
 	if p.want, err = objectives(p.now, &p.engine, p.opt.Objectives); err != nil {
 		return err
 	}
+
 	given := len(base)
 	if s := p.opt.Size; s != nil {
 		grown, err := s.sets(p.now, &p.engine)
@@ -134,15 +138,18 @@ func (p *planner) prepare() error {
 		}
 		base = append(base, grown...)
 	}
+
 	sized := p.now
 	if p.grows = len(base) > given; p.grows {
 		if sized, err = p.now.With(base...); err != nil {
 			return err
 		}
 	}
+
 	if p.space, err = makeSpace(sized, p.opt); err != nil {
 		return err
 	}
+
 	p.before = p.space.price(make([]int, len(p.space.axes)))
 	if p.grows {
 		was, err := makeSpace(p.now, p.opt)
@@ -151,18 +158,22 @@ func (p *planner) prepare() error {
 		}
 		p.before = was.price(make([]int, len(was.axes)))
 	}
+
 	p.space.base = base
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
 	p.sim = newSimulator(p.opt, p.now, p.space, p.want, p.opt.workers())
 	p.sim.unbounded, p.sim.ran, p.sim.allowBurst = p.opt.unbounded, p.opt.ran, p.opt.AllowBurst
+
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
-			return inputf(fmt.Sprintf("--budget %.0fUSD is the least", least+0.5), "a budget of %s a month: the cheapest layout costs %s, whatever the tuning",
+			return inputf(fmt.Sprintf("--budget %.0fUSD is the least",
+				least+0.5), "a budget of %s a month: the cheapest layout costs %s, whatever the tuning",
 				money(float64(p.opt.Budget)), money(least))
 		}
 	}
+
 	return nil
 }
 
@@ -186,10 +197,12 @@ func (p *planner) run(ctx context.Context) error {
 	if p.opt.Progress != nil {
 		progress = func(runs int, at dollars) { p.opt.Progress(runs, units.USD(at.usd())) }
 	}
+
 	var err error
 	if p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), progress); err != nil {
 		return err
 	}
+
 	if p.current = p.found.include(p.sim.present()); p.current.problem != nil {
 		return ended(ctx, p.current.problem)
 	}
@@ -199,6 +212,7 @@ func (p *planner) run(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return p.report(ctx)
 }
 
@@ -227,9 +241,11 @@ func (p *planner) settle(ctx context.Context) error {
 			from = o
 		}
 	}
+
 	if from == nil {
 		return nil
 	}
+
 	var err error
 	p.found.chosen, err = descend(ctx, p.space, p.sim, from, p.opt.workers(), settleMax)
 	return err
@@ -238,21 +254,27 @@ func (p *planner) settle(ctx context.Context) error {
 // plan puts the results together.
 func (p *planner) plan(name string) *Plan {
 	out := &Plan{
-		Version: Version, Scenario: Document{File: name, Facts: texts(p.opt.Sets)}, Region: p.region(), Unpriced: p.opt.Unpriced,
-		Now: p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{}, Statements: []Statement{},
+		Version: Version, Scenario: Document{File: name, Facts: texts(p.opt.Sets)}, Region: p.region(),
+		Unpriced: p.opt.Unpriced,
+		Now:      p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{},
+		Statements: []Statement{},
 		Searched:   Searched{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
 		ModelError: p.current.result.ModelError,
 	}
+
 	if p.opt.To != nil {
 		out.To = p.opt.To.Name()
 	}
+
 	if p.opt.Budget > 0 {
 		b := float64(p.opt.Budget)
 		out.BudgetUSD = &b
 	}
+
 	for _, b := range p.want {
 		out.Objectives = append(out.Objectives, Objective{b.Name, float64(b.Most) / 1e9})
 	}
+
 	for _, o := range p.found.rejected {
 		if o.pruned || o.repeated {
 			out.Searched.Pruned++
@@ -261,18 +283,23 @@ func (p *planner) plan(name string) *Plan {
 			out.Rejected = append(out.Rejected, Rejected{p.layout(o), o.reason})
 		}
 	}
+
 	if c := p.found.chosen; c != nil {
 		out.Chosen = p.layout(c)
 	} else if n := p.nearest(); n != nil {
 		out.Nearest = p.layout(n)
 	}
+
 	for _, o := range p.frontier() {
 		out.Frontier = append(out.Frontier, p.layout(o))
 	}
-	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.machineStatements(), p.latencyStatements(), p.priceStatements(), p.runs())
+
+	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.machineStatements(),
+		p.latencyStatements(), p.priceStatements(), p.runs())
 	if p.opt.Size != nil {
 		out.Sizing = p.opt.Size.table(p.now, &p.engine)
 	}
+
 	return out
 }
 
@@ -291,7 +318,9 @@ func (p *planner) region() string {
 // nowLayout is the deployment as written.
 func (p *planner) nowLayout() *Layout {
 	return &Layout{
-		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), MeasuredSeconds: measured(p.written.result), Risks: p.risks(p.now, p.written), Caveats: caveats(p.written.result), Scenario: p.now,
+		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{},
+		Predicted: predicted(p.written.result), MeasuredSeconds: measured(p.written.result),
+		Risks: p.risks(p.now, p.written), Caveats: caveats(p.written.result), Scenario: p.now,
 	}
 }
 

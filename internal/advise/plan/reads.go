@@ -19,15 +19,18 @@ func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads fu
 	if e.FirstReads == nil || data == nil || data.Members() > 1 {
 		return ""
 	}
+
 	most := readsMax(sc)
 	if most == 0 {
 		return ""
 	}
+
 	seconds := float64(sc.Run.Duration) / 1e9
 	needed := float64(reads()) - float64((1-answeredMin)*float64(come.Writes+come.Reads))
 	if needed <= float64(float64(most)*(seconds+1))*1.05 {
 		return ""
 	}
+
 	return fmt.Sprintf("the databases are read at %s or more, for blocks not touched before, and their volume allows %s",
 		units.Frequency(needed/seconds), most)
 }

@@ -55,18 +55,22 @@ func limitsOf(s *Space, c *candidate, sc *scenario.Scenario) (volumeLimits, bool
 			if err != nil {
 				return out, false
 			}
+
 			o := v.Value
 			if l.Burst == nil && l.ReadOnly == (volume.Rate{}) && l.WriteOnly == (volume.Rate{}) {
 				o.IOPS, o.IOPSPerGB, o.Throughput = 0, 0, 0
 			}
+
 			text, err := json.Marshal(o)
 			if err != nil {
 				return out, false
 			}
+
 			out.key += v.Name + string(text)
 			out.limits = append(out.limits, l.Sustained)
 		}
 	}
+
 	return out, true
 }
 
@@ -78,7 +82,8 @@ func (r *pastRun) repeatedBy(of *volumeLimits) bool {
 	more := func(x, y float64, mattered bool) bool { return x == y || !mattered && x > 0 && y >= clearlyMore*x }
 	for i, x := range r.limits {
 		y, by := of.limits[i], &r.mattered[i]
-		if !more(float64(x.IOPS), float64(y.IOPS), by[volume.VolumeIOPS]) || !more(float64(x.Throughput), float64(y.Throughput), by[volume.VolumeThroughput]) {
+		if !more(float64(x.IOPS), float64(y.IOPS), by[volume.VolumeIOPS]) ||
+			!more(float64(x.Throughput), float64(y.Throughput), by[volume.VolumeThroughput]) {
 			return false
 		}
 	}
@@ -91,6 +96,7 @@ func (s *simulator) ruledOut(c *candidate) *outcome {
 	if s.unbounded || s.present != nil && c.isPresent() {
 		return nil
 	}
+
 	if why, saturated := s.saturated[s.space.machine(c.choice)]; saturated {
 		return &outcome{candidate: c, repeated: true, reason: why}
 	}
@@ -99,15 +105,18 @@ func (s *simulator) ruledOut(c *candidate) *outcome {
 	if err != nil {
 		return nil // prune refused it
 	}
+
 	limits, ok := limitsOf(s.space, c, sc)
 	if !ok {
 		return nil
 	}
+
 	for _, r := range s.rejected[limits.key] {
 		if r.repeatedBy(&limits) {
 			return &outcome{candidate: c, repeated: true, reason: r.outcome.reason, missed: r.outcome.missed}
 		}
 	}
+
 	return nil
 }
 
@@ -135,14 +144,17 @@ func (s *simulator) pastRunOf(o *outcome) *pastRun {
 	case o.result != nil:
 		mattered = o.result.Mattered
 	}
+
 	sc, err := s.parse(o.choice)
 	if err != nil {
 		return nil
 	}
+
 	limits, ok := limitsOf(s.space, o.candidate, sc)
 	if !ok || len(mattered) != len(limits.limits) {
 		return nil
 	}
+
 	return &pastRun{limits, mattered, o}
 }
 

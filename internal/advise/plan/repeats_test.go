@@ -29,10 +29,12 @@ func TestRepeatedIsTheSame(t *testing.T) {
 			}
 			return a
 		}
+
 		s := &Space{axes: []axis{layouts("data"), layouts("journal")}}
 		if rapid.Bool().Draw(t, "one volume") {
 			s.axes = s.axes[:1]
 		}
+
 		want := []scenario.Bound{{Name: "write_p99", Most: units.Duration(rapid.SampledFrom([]int64{1e6, 2e6, 5e6, 2e7}).Draw(t, "most"))}}
 		sim, fresh := newSimulator(&every, now, s, want, 1), newSimulator(&every, now, s, want, 1)
 		for range 4 {
@@ -40,6 +42,7 @@ func TestRepeatedIsTheSame(t *testing.T) {
 			for i := range choice {
 				choice[i] = rapid.IntRange(0, len(s.axes[i].options)-1).Draw(t, s.axes[i].path)
 			}
+
 			c := s.candidate(choice, choice, 0)
 			o := sim.ruledOut(&c)
 			if o == nil {
@@ -47,14 +50,17 @@ func TestRepeatedIsTheSame(t *testing.T) {
 				ran++
 				continue
 			}
+
 			repeated++
 			got := fresh.run(context.Background(), &c)
 			got.missed.Mattered, o.missed.Mattered = nil, nil
+
 			if got.reason != o.reason || !reflect.DeepEqual(got.missed, o.missed) {
 				t.Fatalf("%v: %s, reported as a repetition: %s", texts(s.sets(choice)), got.reason, o.reason)
 			}
 		}
 	})
+
 	if repeated < 10 || ran < 10 {
 		t.Errorf("%d runs repeated of %d: this tests nothing", repeated, ran)
 	}

@@ -31,50 +31,70 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	add := func(kind, format string, args ...any) {
 		out = append(out, Risk{kind, fmt.Sprintf(format, args...)})
 	}
+
 	moved, restores := false, []string(nil)
 	for _, v := range sc.Volumes {
 		if v.Value.Local() {
-			add("ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped, lost, or moved to other hardware (a reboot leaves it). %s", v.Name, p.ephemeral(sc, v.Name))
+			add(
+				"ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped, lost, or moved to other hardware (a reboot leaves it). %s",
+				v.Name, p.ephemeral(sc, v.Name))
 		}
+
 		provider := ""
 		if t, err := catalog.Type(v.Value.Type); err == nil {
 			provider = t.Provider
 		}
+
 		if n := v.Value.Members(); n > 1 && provider != "aws" {
 			add("stripe", "volumes.%s: losing one of %d volumes loses everything", v.Name, n)
 		} else if n > 1 {
-			add("stripe", "volumes.%s: losing one of %d volumes loses everything: %.1f to %.1f %% a year instead of %.1f to %.1f", v.Name, n,
+			add(
+				"stripe", "volumes.%s: losing one of %d volumes loses everything: %.1f to %.1f %% a year instead of %.1f to %.1f",
+				v.Name, n,
 				100*lostOf(n, failuresLow), 100*lostOf(n, failuresHigh), 100*failuresLow, 100*failuresHigh)
 		}
+
 		was := p.now.Volumes.Get(v.Name)
 		if was == nil && !v.Value.Local() {
-			add("snapshots", "volumes.%s is apart: a snapshot of one volume is no longer a backup; take them together (multi-volume snapshots), or from the engine", v.Name)
+			add(
+				"snapshots", "volumes.%s is apart: a snapshot of one volume is no longer a backup; take them together (multi-volume snapshots), or from the engine",
+				v.Name)
 		}
+
 		if v.Value.Local() { // synced again, not restored from a snapshot
 			continue
 		}
+
 		if text := restored(&v.Value); text != "" && !slices.Contains(restores, text) {
 			restores = append(restores, text)
 		}
-		moved = moved || was != nil && (was.Members() != v.Value.Members() || was.Type != v.Value.Type && (was.Local() || provider != "aws")) ||
+
+		moved = moved || was != nil && (was.Members() != v.Value.Members() ||
+			was.Type != v.Value.Type && (was.Local() || provider != "aws")) ||
 			sc.Host.FileSystem != p.now.Host.FileSystem
-		if was != nil && was.Type != v.Value.Type && !moved || was != nil && (was.IOPS != v.Value.IOPS || was.Throughput != v.Value.Throughput) && !moved {
+		if was != nil && was.Type != v.Value.Type && !moved ||
+			was != nil && (was.IOPS != v.Value.IOPS || was.Throughput != v.Value.Throughput) && !moved {
 			add("modification", "volumes.%s is changed in use: %s", v.Name, modified[provider])
 		}
 	}
+
 	if moved {
 		text := "data moves to a new volume: after a restore from a snapshot, the first access to each block is slow"
 		if len(restores) > 0 {
-			text += ", until all of it is there: " + strings.Join(restores, "; ") + ". from_snapshot: true simulates it"
+			text += ", until all of it is there: " + strings.Join(restores, "; ") +
+				". from_snapshot: true simulates it"
 		}
 		add("first-touch", "%s", text)
 	}
+
 	for _, c := range credits(sc, o) {
 		add("credits", "%s", c.Text)
 	}
+
 	if m := sc.MemberCount(); m < p.now.MemberCount() {
 		add("members", "%d members instead of %d", m, p.now.MemberCount())
 	}
+
 	return out
 }
 

@@ -20,11 +20,13 @@ func (p *planner) extend(base *[]scenario.Set) error {
 	if asked >= 2*period || to > extendMost {
 		return nil
 	}
+
 	longer := scenario.Set{Path: "run.duration", Value: units.Duration(to)}
 	now, err := p.now.With(longer)
 	if err != nil {
 		return err
 	}
+
 	p.now, p.asked = now, asked
 
 	// Each layout's assignments begin with it, so that a run of them alone is the same.
@@ -32,6 +34,7 @@ func (p *planner) extend(base *[]scenario.Set) error {
 	opt.Sets = append(append([]scenario.Set(nil), opt.Sets...), longer)
 	p.opt = &opt
 	*base = append(*base, longer)
+
 	return nil
 }
 
@@ -41,22 +44,29 @@ func (p *planner) runs() []Statement {
 	var out []Statement
 	if p.asked > 0 {
 		now := p.now.Run.Duration.Std()
-		out = append(out, Statement{"extended", fmt.Sprintf("runs are %s long instead of the scenario's %s: they need at least two of its %ss, one every %s",
-			units.Seconds(now.Seconds()), units.Seconds(p.asked.Seconds()), p.now.Engine.Cycle, units.Seconds(simulate.CyclePeriod(p.now).Seconds())),
+		out = append(out, Statement{"extended",
+			fmt.Sprintf("runs are %s long instead of the scenario's %s: they need at least two of its %ss, one every %s",
+				units.Seconds(now.Seconds()), units.Seconds(p.asked.Seconds()), p.now.Engine.Cycle,
+				units.Seconds(simulate.CyclePeriod(p.now).Seconds())),
 			[]Evidence{{"asked for", p.asked.Seconds(), "seconds"}, {"run", now.Seconds(), "seconds"}}})
 	}
+
 	shown := p.current
 	if c := p.found.chosen; c != nil {
 		shown = c
 	}
+
 	if shown.result != nil {
 		for _, w := range shown.result.Busy() {
-			out = append(out, Statement{"processor", w, []Evidence{{"cores busy", shown.result.Host.CPUBusyMax, "ratio"}}})
+			out = append(out, Statement{"processor", w,
+				[]Evidence{{"cores busy", shown.result.Host.CPUBusyMax, "ratio"}}})
 		}
 	}
+
 	if sc, err := p.now.With(p.space.sets(shown.choice)...); err == nil {
 		out = append(out, fills(sc)...)
 	}
+
 	return out
 }
 
@@ -72,13 +82,17 @@ func fills(sc *scenario.Scenario) []Statement {
 	if data == nil || data.Size == 0 || perSecond <= 0 {
 		return nil
 	}
+
 	size := float64(data.Size) * float64(data.Members())
 	free := size - float64(load.DocumentSize())*float64(load.Documents())
 	after := max(free, 0) / perSecond
 	if after >= fillsWithin.Seconds() {
 		return nil
 	}
-	return []Statement{{"fills", fmt.Sprintf("volumes.data is full after %s: new documents add %s a day to its %s, unless they are deleted or compressed. --size plans for more",
-		units.Seconds(after), units.Bytes(perSecond*86400), units.Bytes(size)),
-		[]Evidence{{"added a day", perSecond * 86400, "bytes"}, {"size", size, "bytes"}, {"until full", after, "seconds"}}}}
+
+	return []Statement{{"fills",
+		fmt.Sprintf("volumes.data is full after %s: new documents add %s a day to its %s, unless they are deleted or compressed. --size plans for more",
+			units.Seconds(after), units.Bytes(perSecond*86400), units.Bytes(size)),
+		[]Evidence{{"added a day", perSecond * 86400, "bytes"}, {"size", size, "bytes"},
+			{"until full", after, "seconds"}}}}
 }

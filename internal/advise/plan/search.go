@@ -67,9 +67,11 @@ const pendingMax = 256
 // the objective, which is the most preferred of all that do. It runs as many as there are workers
 // concurrently, but their outcomes count in order, so the answer is that of one worker. most bounds
 // the runs whose outcomes count.
-func search(ctx context.Context, space *Space, e evaluator, workers, most int, progress func(runs int, at dollars)) (*searchResult, error) {
+func search(ctx context.Context, space *Space, e evaluator, workers, most int,
+	progress func(runs int, at dollars)) (*searchResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1), freed: make(chan struct{}, pendingMax)}
+	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1),
+		freed: make(chan struct{}, pendingMax)}
 
 	// Runs that were started and do not count must not outlive the search.
 	defer func() {
@@ -83,6 +85,7 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, p
 			<-q.freed
 			q.running--
 		}
+
 		q.fill(ctx, most-s.runs)
 		if len(q.pending) == 0 {
 			s.complete = q.next == nil
@@ -97,9 +100,11 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, p
 		case first.outcome = <-first.done:
 			q.pending = q.pending[1:]
 		}
+
 		if p := first.outcome.problem; p != nil {
 			return nil, ended(ctx, p)
 		}
+
 		o := q.count(first)
 
 		// The present deployment's run is needed in any case.
@@ -177,6 +182,7 @@ func (q *queue) fill(ctx context.Context, most int) {
 				p.done <- o
 			}()
 		}
+
 		q.pending, q.next = append(q.pending, p), nil
 	}
 }
@@ -210,12 +216,15 @@ func (s *Space) neighbours(of *candidate) []*candidate {
 			if k == of.choice[i] {
 				continue
 			}
+
 			choice := slices.Clone(of.choice)
 			choice[i] = k
 			if s.axes[i].setting && s.changed(choice) > s.atOnce {
 				continue
 			}
+
 			c := s.candidate(choice, choice, s.price(choice))
+
 			// The grid's order is only defined for whole spaces, so layouts that it alone
 			// distinguishes count as equal here.
 			if c.ordinal = of.ordinal; c.before(of) < 0 {
@@ -224,6 +233,7 @@ func (s *Space) neighbours(of *candidate) []*candidate {
 			}
 		}
 	}
+
 	slices.SortFunc(out, (*candidate).before)
 	return out
 }
@@ -242,7 +252,8 @@ func (s *Space) changed(choice []int) int {
 // descend makes a layout that meets the objective cheaper, one axis at a time, until no single
 // change helps or the runs are used up. It is for spaces that are too large to search: the result
 // is better than its neighbours, but not proven to be the cheapest.
-func descend(ctx context.Context, space *Space, e evaluator, from *outcome, workers, most int) (*outcome, error) {
+func descend(ctx context.Context, space *Space, e evaluator, from *outcome, workers,
+	most int) (*outcome, error) {
 	for runs := 0; runs < most; {
 		better := (*outcome)(nil)
 		next := space.neighbours(from.candidate)
@@ -261,6 +272,7 @@ func descend(ctx context.Context, space *Space, e evaluator, from *outcome, work
 				g.Go(func() { *o = *e.run(ctx, c) })
 				batch = append(batch, o)
 			}
+
 			g.Wait()
 			for _, o := range batch {
 				if o.problem != nil {
@@ -271,9 +283,11 @@ func descend(ctx context.Context, space *Space, e evaluator, from *outcome, work
 				}
 			}
 		}
+
 		if better == nil {
 			return from, nil
 		}
+
 		from = better
 	}
 	return from, nil

@@ -59,12 +59,15 @@ func everything(s *Space) []candidate {
 			}
 			return
 		}
+
 		for k := range s.axes[i].options {
 			choice[i] = k
 			fill(choice, i+1)
 		}
+
 		choice[i] = 0
 	}
+
 	fill(make([]int, len(s.axes)), 0)
 	return out
 }
@@ -78,18 +81,24 @@ func drawSpace(t *rapid.T) *Space {
 			if k == 0 {
 				o = option{}
 			}
+
 			if !a.setting {
 				o.cost = dollars(rapid.IntRange(0, 4).Draw(t, "cost")) * 700_000
 			}
+
 			o.ordered.iops = int64(rapid.IntRange(0, 2).Draw(t, "iops"))
 			o.ordered.size = int64(rapid.IntRange(0, 2).Draw(t, "size")) * sizeStep * 2 / 3
+
 			for n := range min(k, 2) {
 				o.sets = append(o.sets, scenario.Set{Path: fmt.Sprint(a.path, ".", n), Value: k})
 			}
+
 			a.options = append(a.options, o)
 		}
+
 		s.axes = append(s.axes, a)
 	}
+
 	if rapid.Bool().Draw(t, "without prices") {
 		s.amounts = func(choice []int) (sum ordered) {
 			for i, k := range choice {
@@ -98,6 +107,7 @@ func drawSpace(t *rapid.T) *Space {
 			return sum
 		}
 	}
+
 	return s
 }
 
@@ -110,6 +120,7 @@ func TestSearchIsExact(t *testing.T) {
 		if int64(len(all)) != s.size() {
 			t.Fatalf("%d layouts, reported as %d", len(all), s.size())
 		}
+
 		meets, pruned, invalid, repeated := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for _, c := range all {
 			key := fmt.Sprint(c.choice)
@@ -124,8 +135,10 @@ func TestSearchIsExact(t *testing.T) {
 				repeated[key] = true
 			}
 		}
+
 		in := func(m map[string]bool) func([]int) bool { return func(c []int) bool { return m[fmt.Sprint(c)] } }
 		e := &table{s, in(meets), in(pruned), in(invalid), in(repeated)}
+
 		// Brute force: all that meet, and among them the most preferred. The final criterion, the
 		// grid's order, is known only to the walk, so layouts that only it distinguishes count as
 		// equal.
@@ -135,15 +148,18 @@ func TestSearchIsExact(t *testing.T) {
 				best = c
 			}
 		}
+
 		var first string
 		for _, workers := range []int{1, 2, 5} {
 			got, err := search(context.Background(), s, e, workers, len(all)+1, nil)
 			if err != nil || !got.complete {
 				t.Fatalf("%v, complete %v", err, got.complete)
 			}
+
 			if (got.chosen == nil) != (best == nil) {
 				t.Fatalf("chose %v, want %v", got.chosen, best)
 			}
+
 			text := ""
 			if best != nil {
 				c := *got.chosen.candidate
@@ -152,15 +168,18 @@ func TestSearchIsExact(t *testing.T) {
 				}
 				text = fmt.Sprint(c.choice)
 			}
+
 			for _, o := range got.rejected {
 				text += fmt.Sprint(" ", o.choice, o.pruned)
 				if best != nil && o.before(got.chosen.candidate) >= 0 {
 					t.Fatalf("rejected %v, which is not preferred to %v", o.choice, got.chosen.choice)
 				}
 			}
+
 			if first == "" {
 				first = text
 			}
+
 			if text != first {
 				t.Fatalf("%d workers: %s\nelse: %s", workers, text, first)
 			}
@@ -202,18 +221,22 @@ func TestDescendIsLocallyBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
 		all := everything(s)
+
 		meets := map[string]bool{}
 		for _, c := range all {
 			meets[fmt.Sprint(c.choice)] = rapid.Bool().Draw(t, fmt.Sprint(c.choice))
 		}
+
 		start := all[rapid.IntRange(0, len(all)-1).Draw(t, "start")]
 		meets[fmt.Sprint(start.choice)] = true
 		never := func([]int) bool { return false }
 		e := &table{s, func(c []int) bool { return meets[fmt.Sprint(c)] }, never, never, nil}
+
 		end, err := descend(context.Background(), s, e, &outcome{candidate: &start, met: true}, 2, 1<<20)
 		if err != nil || !meets[fmt.Sprint(end.choice)] {
 			t.Fatalf("%v, %v", end, err)
 		}
+
 		for _, n := range s.neighbours(end.candidate) {
 			if meets[fmt.Sprint(n.choice)] {
 				t.Fatalf("%v meets and is preferred to %v", n.choice, end.choice)

@@ -53,7 +53,8 @@ func keptNames(engines []engine.With[Profiler]) []string {
 
 // keys are what a growth can say.
 func (g *Growth) keys() []string {
-	return slices.Concat([]string{"data", "growth", "months"}, g.keptNames, []string{"journal", "indexes", "headroom", "round"})
+	return slices.Concat([]string{"data", "growth", "months"}, g.keptNames,
+		[]string{"journal", "indexes", "headroom", "round"})
 }
 
 // GrowthExample is a growth as [ParseGrowth] reads it.
@@ -73,6 +74,7 @@ func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) 
 	if len(text) > growthTextMax {
 		return nil, inputf(how, "--size has %d characters: at most %d", len(text), growthTextMax)
 	}
+
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, ok := strings.Cut(part, "=")
@@ -80,9 +82,11 @@ func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) 
 		if !ok || value == "" {
 			return nil, inputf(how, "--size: %q says nothing", part)
 		}
+
 		if seen[key] {
 			return nil, inputf("", "--size: %s is given twice", key)
 		}
+
 		seen[key] = true
 		if err := g.put(key, value); err != nil {
 			next := how
@@ -92,9 +96,11 @@ func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) 
 			return nil, inputf(next, "--size %s: %v", key, err)
 		}
 	}
+
 	if g.Data <= 0 {
 		return nil, inputf(how, "--size: how much data there is now is missing")
 	}
+
 	return g, nil
 }
 
@@ -107,6 +113,7 @@ func (g *Growth) put(key, value string) error {
 		*to = s
 		return err
 	}
+
 	share := func(to *units.Ratio) error {
 		r, err := units.ParseRatio(value)
 		if err == nil && !(r >= 0 && r <= 10) {
@@ -115,6 +122,7 @@ func (g *Growth) put(key, value string) error {
 		*to = r
 		return err
 	}
+
 	switch key {
 	case "data":
 		return size(&g.Data, value)
@@ -136,10 +144,12 @@ func (g *Growth) put(key, value string) error {
 	case "round":
 		return size(&g.Round, value)
 	}
+
 	if slices.Contains(g.keptNames, key) {
 		g.KeptSet = true
 		return size(&g.Kept, value)
 	}
+
 	return fmt.Errorf("there is no such key: %s", strings.Join(g.keys(), ", "))
 }
 
@@ -170,24 +180,30 @@ func (g *Growth) rows(e *Profile) []SizingRow {
 			sum += s
 		}
 	}
+
 	grown := units.Size(g.Months) * g.PerMonth
 	add("data", "", g.Data)
 	add("growth", fmt.Sprintf("%d months x %s", g.Months, g.PerMonth.Exact()), grown)
 	kept, how := g.Kept, ""
+
 	if !g.KeptSet {
 		kept, how = e.KeptLog, e.KeptLogHow
 	}
+
 	add(strings.Join(append(slices.Clone(g.keptNames), "or retained log"), ", "), how, kept)
 	add("journal", "", g.Journal)
 	data := g.Data + grown
 	add("indexes", fmt.Sprintf("%s of %s", g.Indexes, data), share(g.Indexes, data))
 	out = append(out, SizingRow{"together", "", int64(sum), true})
-	add("headroom", fmt.Sprintf("%s of %s, for compaction and index builds", g.Headroom, sum), share(g.Headroom, sum))
+	add("headroom", fmt.Sprintf("%s of %s, for compaction and index builds", g.Headroom, sum),
+		share(g.Headroom, sum))
 	out = append(out, SizingRow{"needed", "", int64(sum), true})
+
 	step := g.Round
 	if step <= 0 {
 		step = roundStep(sum)
 	}
+
 	whole := (sum + step - 1) / step * step
 	return append(out, SizingRow{"rounded", "to " + step.Exact(), int64(whole), true})
 }
@@ -222,17 +238,21 @@ func (g *Growth) sets(sc *scenario.Scenario, e *Profile) ([]scenario.Set, error)
 	if data == nil {
 		return nil, inputf("", "--size: the scenario has no volume called data")
 	}
+
 	n := units.Size(data.Members())
 	each := (g.bytes(e) + n - 1) / n
 	if each <= data.Size {
 		return nil, nil
 	}
+
 	s := scenario.Set{Path: "volumes.data.size", Value: each}
 	o := *data
 	o.Size = each
+
 	if problems := o.Check(); len(problems) > 0 {
 		return nil, inputf("stripe it, or take less", "--size: %v", problems[0])
 	}
+
 	return []scenario.Set{s}, nil
 }
 
@@ -253,17 +273,22 @@ func coupled(o *catalog.Order, on *catalog.InstanceType) []string {
 	if err != nil {
 		return []string{}
 	}
+
 	gib := (o.Size + units.GiB - 1) / units.GiB
 	out := []string{fmt.Sprintf("ordered as %d GiB, which providers write GB", int64(gib))}
 	if l, err := o.Limits(on); err == nil && !t.ChoosesIOPS {
-		out = append(out, fmt.Sprintf("%s of this size has %s IOPS and %s", t.Name, units.Number(float64(l.Sustained.IOPS)), l.Sustained.Throughput))
+		out = append(out, fmt.Sprintf("%s of this size has %s IOPS and %s", t.Name,
+			units.Number(float64(l.Sustained.IOPS)), l.Sustained.Throughput))
 	}
+
 	if t.ChoosesIOPS && t.IOPSPerGiB.Known() {
 		most := t.IOPSPerGiB.Value * catalog.IOPS(gib)
 		if t.IOPSMax.Known() {
 			most = min(most, t.IOPSMax.Value)
 		}
-		out = append(out, fmt.Sprintf("%s of this size can have up to %s IOPS (%s a GiB)", t.Name, most, t.IOPSPerGiB.Value))
+		out = append(out, fmt.Sprintf("%s of this size can have up to %s IOPS (%s a GiB)", t.Name, most,
+			t.IOPSPerGiB.Value))
 	}
+
 	return out
 }

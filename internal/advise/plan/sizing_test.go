@@ -17,10 +17,12 @@ func TestPublishedSizing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sc, err := language.Parse("small.yaml", []byte(small), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []struct {
 		text string
 		gb   int64
@@ -28,15 +30,18 @@ func TestPublishedSizing(t *testing.T) {
 		{"data", 800}, {"growth", 600}, {"oplog, or retained log", 270}, {"journal", 1}, {"indexes", 280}, {"together", 1951},
 		{"headroom", 390}, {"needed", 2341}, {"rounded", 2500},
 	}
+
 	rows := g.rows(&Profile{})
 	if len(rows) != len(want) {
 		t.Fatalf("%d rows: %+v", len(rows), rows)
 	}
+
 	for i, w := range want {
 		if r := rows[i]; r.Text != w.text || units.Size(r.Bytes)/units.GB != units.Size(w.gb) {
 			t.Errorf("row %d: %s %d, want %s %d GB", i, r.Text, r.Bytes, w.text, w.gb)
 		}
 	}
+
 	sets, err := g.sets(sc, &Profile{})
 	if err != nil || len(sets) != 1 || sets[0].String() != "volumes.data.size=2500GB" {
 		t.Errorf("%v, %v", sets, err)
@@ -73,10 +78,12 @@ func FuzzParseGrowth(f *testing.F) {
 	for _, s := range []string{"data=800GB,growth=100GB/month,months=6,indexes=20%", "data=", "months=-1,data=1GB", "data=1GB,data=2GB", "=,", "data=36028797018963968B,months=120,growth=30PB"} {
 		f.Add(s)
 	}
+
 	sc, err := language.Parse("small.yaml", []byte(small), nil)
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	e := every.profileOf(sc)
 	f.Fuzz(func(t *testing.T, text string) {
 		g, err := ParseGrowth(text, every.Engines)
@@ -87,6 +94,7 @@ func FuzzParseGrowth(f *testing.F) {
 			}
 			return
 		}
+
 		for _, r := range g.rows(&e) {
 			if r.Bytes < 0 {
 				t.Fatalf("%q: %+v", text, r)
@@ -117,6 +125,7 @@ func TestObjectives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	parse := func(texts ...string) []scenario.Bound {
 		var out []scenario.Bound
 		for _, text := range texts {
@@ -128,9 +137,11 @@ func TestObjectives(t *testing.T) {
 		}
 		return out
 	}
+
 	if got, err := objectives(sc, &Profile{}, parse("write_p99 < 25ms", "checkpoint<10s")); err != nil || len(got) != 2 || got[1].Most != units.Duration(10e9) {
 		t.Errorf("%v, %v", got, err)
 	}
+
 	for want, bad := range map[string][]scenario.Bound{
 		"contradictory objectives: write_p99 is to be under 25.0 ms and under 5.00 ms": parse("write_p99 < 25ms", "write_p99 < 5ms"),
 		"objective read_p99: the workload reads nothing, so nothing could meet it":     parse("read_p99 < 1ms"),

@@ -124,7 +124,9 @@ const priceStep dollars = 1e6
 // grid's order, in which no two are equal.
 func (c *candidate) before(o *candidate) int {
 	for _, d := range [...]int64{
-		c.whole - o.whole, c.ordered.iops - o.ordered.iops, c.ordered.throughput - o.ordered.throughput, c.ordered.size - o.ordered.size, int64(c.worst - o.worst), int64(c.values - o.values), int64(c.needs - o.needs), int64(c.danger - o.danger),
+		c.whole - o.whole, c.ordered.iops - o.ordered.iops, c.ordered.throughput - o.ordered.throughput,
+		c.ordered.size - o.ordered.size, int64(c.worst - o.worst), int64(c.values - o.values),
+		int64(c.needs - o.needs), int64(c.danger - o.danger),
 		int64(c.price - o.price), int64(c.ordinal - o.ordinal),
 	} {
 		if d != 0 {
@@ -178,18 +180,22 @@ func (s *Space) size() int64 {
 			paid *= int64(len(a.options))
 		}
 	}
+
 	// of[k]: the number of ways to change k settings.
 	of := make([]int64, s.atOnce+1)
 	of[0] = 1
+
 	for _, n := range settings {
 		for k := s.atOnce; k > 0; k-- {
 			of[k] += of[k-1] * n
 		}
 	}
+
 	sum := int64(0)
 	for _, n := range of {
 		sum += n
 	}
+
 	return paid * sum
 }
 
@@ -215,6 +221,7 @@ func (s *Space) walk() *walk {
 	s.product(make([]int, len(s.axes)), 0, false, len(s.axes), func(choice []int) {
 		w.paid = append(w.paid, priced{s.price(choice), len(w.paid)})
 	})
+
 	// Equal prices are in the order of the grid. This is faster than a stable sort.
 	slices.SortFunc(w.paid, func(a, b priced) int {
 		if a.price != b.price {
@@ -222,6 +229,7 @@ func (s *Space) walk() *walk {
 		}
 		return a.ordinal - b.ordinal
 	})
+
 	s.product(make([]int, len(s.axes)), 0, true, s.atOnce, func(choice []int) {
 		w.settings = append(w.settings, slices.Clone(choice))
 	})
@@ -235,10 +243,12 @@ func (s *Space) product(choice []int, from int, setting bool, changed int, tell 
 		tell(choice)
 		return
 	}
+
 	n := len(s.axes[from].options)
 	if s.axes[from].setting != setting || changed == 0 {
 		n = 1
 	}
+
 	for k := range n {
 		choice[from] = k
 		left := changed
@@ -247,6 +257,7 @@ func (s *Space) product(choice []int, from int, setting bool, changed int, tell 
 		}
 		s.product(choice, from+1, setting, left, tell)
 	}
+
 	choice[from] = 0
 }
 
@@ -279,6 +290,7 @@ func (w *walk) next() *candidate {
 		if w.at == len(w.paid) {
 			return nil
 		}
+
 		step := w.space.steps(w.paid[w.at].price)
 		for ; w.at < len(w.paid) && w.space.steps(w.paid[w.at].price) == step; w.at++ {
 			price := w.paid[w.at].price
@@ -292,8 +304,10 @@ func (w *walk) next() *candidate {
 				w.group = append(w.group, c)
 			}
 		}
+
 		slices.SortFunc(w.group, func(a, b candidate) int { return a.before(&b) })
 	}
+
 	c := w.group[0]
 	w.group = w.group[1:]
 	return &c
@@ -320,6 +334,7 @@ func (s *Space) candidate(paid, settings []int, price dollars) candidate {
 		c.needs += int(o.need)
 		c.danger += o.danger
 	}
+
 	if s.amounts != nil {
 		c.ordered = s.amounts(c.choice)
 		over := c.ordered.size - s.amounts(make([]int, len(s.axes))).size
@@ -328,5 +343,6 @@ func (s *Space) candidate(paid, settings []int, price dollars) candidate {
 		}
 		c.ordered.size = over / sizeStep
 	}
+
 	return c
 }

@@ -30,7 +30,8 @@ func (m *spaceMaker) placed() error {
 	for k := 1; k <= m.members; k++ {
 		for _, v := range m.now.VolumesOf(k) {
 			if why := to.Volume(&v.Value, &v.Value); why != "" {
-				return inputf("leave --to out, or name where the volumes are", "--to %s: volumes.%s is %s: %s", to.Name(), v.Name, v.Value.Type, why)
+				return inputf("leave --to out, or name where the volumes are", "--to %s: volumes.%s is %s: %s", to.Name(),
+					v.Name, v.Value.Type, why)
 			}
 		}
 	}
@@ -66,7 +67,8 @@ func (p *planner) targetStatements() []Statement {
 	if p.opt.To == nil || len(p.space.barriers) == 0 {
 		return nil
 	}
-	return []Statement{{"target", fmt.Sprintf("layouts that cannot be carried out on %s were left out: %s", p.opt.To.Name(), strings.Join(p.space.barriers, "; ")), []Evidence{}}}
+	return []Statement{{"target", fmt.Sprintf("layouts that cannot be carried out on %s were left out: %s",
+		p.opt.To.Name(), strings.Join(p.space.barriers, "; ")), []Evidence{}}}
 }
 
 // unattachable reports whether the machine cannot have volumes of a type that it has none of yet, or only
@@ -99,5 +101,6 @@ func (p *planner) machineStatements() []Statement {
 	if len(p.space.unattached) == 0 {
 		return nil
 	}
-	return []Statement{{"machine-volumes", "volumes were left out that the machine does not take: " + strings.Join(p.space.unattached, "; "), []Evidence{}}}
+	return []Statement{{"machine-volumes", "volumes were left out that the machine does not take: " +
+		strings.Join(p.space.unattached, "; "), []Evidence{}}}
 }

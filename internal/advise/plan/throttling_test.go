@@ -24,13 +24,16 @@ func TestThrottlingIsTriedWhereItHelped(t *testing.T) {
 			now := parsed(t, small, "host="+x.host)
 			m := &spaceMaker{now: now, engine: Profile{Throttling: x.helps}, opt: &Options{}, members: 1}
 			axes := m.settings()
+
 			i := slices.IndexFunc(axes, func(a axis) bool { return a.path == "host.wbt_lat_usec" })
 			if (i >= 0) != (x.want != nil) {
 				t.Fatalf("tried: %v, want %v", i >= 0, x.want)
 			}
+
 			if i >= 0 && axes[i].options[1].sets[0].Value != x.want {
 				t.Errorf("%+v, want %v", axes[i].options[1].sets, x.want)
 			}
+
 			m.keep = []string{m.short("throttling")}
 			if slices.ContainsFunc(m.settings(), func(a axis) bool { return a.path == "host.wbt_lat_usec" }) {
 				t.Error("it is tried although it is to be kept")

@@ -22,6 +22,7 @@ func TestBoundsChangeNoAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var answers [2]string
 			for i, unbounded := range []bool{true, false} {
 				opt := Options{
@@ -34,6 +35,7 @@ func TestBoundsChangeNoAnswer(t *testing.T) {
 				}
 				answers[i] = answer(t, p)
 			}
+
 			if answers[0] != answers[1] {
 				t.Errorf("with every run to its end:\n%s\nwith the bounds:\n%s", answers[0], answers[1])
 			}
@@ -48,12 +50,14 @@ func answer(t *testing.T, p *Plan) string {
 	if p.Chosen == nil || !p.Searched.Complete {
 		t.Fatalf("chose %v of %d layouts: this tests nothing", p.Chosen, p.Searched.Simulated)
 	}
+
 	var dearer []*Layout
 	for _, l := range p.Frontier {
 		if l.MonthlyUSD > p.Chosen.MonthlyUSD {
 			dearer = append(dearer, l)
 		}
 	}
+
 	text := ""
 	for _, l := range append([]*Layout{p.Now, p.Chosen}, dearer...) {
 		figures, err := json.Marshal(l.Predicted)
@@ -62,5 +66,6 @@ func answer(t *testing.T, p *Plan) string {
 		}
 		text += fmt.Sprintf("%.2f USD %v: %s\n", l.MonthlyUSD, l.Sets, figures)
 	}
+
 	return text
 }

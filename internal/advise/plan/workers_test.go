@@ -30,6 +30,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 					Engines:    every.Engines,
 					Objectives: []scenario.Bound{{Name: "write_p99", Most: c.most}}, Keep: []string{"host.instance", "host.filesystem"}, Workers: workers, Most: 12,
 				}
+
 				if c.size != "" {
 					g, err := ParseGrowth(c.size, every.Engines)
 					if err != nil {
@@ -37,20 +38,25 @@ func TestWorkersChangeNothing(t *testing.T) {
 					}
 					opt.Size = g
 				}
+
 				p, err := Make(t.Context(), now, "small.yaml", opt)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				b, err := json.Marshal(p)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if first == "" {
 					first = string(b)
 				}
+
 				if first != string(b) {
 					t.Errorf("%d workers make a different plan:\n%s\n%s", workers, first, b)
 				}
+
 				if len(p.Now.Predicted) == 0 || p.Chosen == nil && p.Nearest == nil {
 					t.Errorf("the present deployment, or its result, is unknown: %s", b)
 				}

@@ -48,10 +48,12 @@ func TestStatedIntervalHoldsTheClass(t *testing.T) {
 		at := h.estimate(once(len(units)))
 		s, _ := h.spread(at, 0.05, 2, func(*quotient) float64 { return 0 })
 		stated := s.stated()
+
 		const rounding = 1e-12
 		if s.low != at || s.high != at || exact < stated.low-rounding || exact > stated.high+rounding {
 			t.Fatalf("%g of %v is %g; stated %+v of %+v", q, one, exact, stated, s)
 		}
+
 		if width := resolution(h, at) * at; math.Abs(stated.high-stated.low-width) > rounding {
 			t.Fatalf("the class is %g wide, the interval %g", width, stated.high-stated.low)
 		}
@@ -81,6 +83,7 @@ func (m made) withClasses(word string, edges []string, factor float64) *side {
 	all := s.c.Tracks
 	mean := s.c.One(pack.Signal(rules.SignalPrefix + "mongodb_write_latency:seconds"))
 	rate := s.c.One(pack.Signal(rules.SignalPrefix + "mongodb_writes:rate"))
+
 	tracks := make([]timeline.Track, len(edges))
 	for i, le := range edges {
 		upTo := make([]float64, len(mean))
@@ -95,12 +98,14 @@ func (m made) withClasses(word string, edges []string, factor float64) *side {
 		}
 		tracks[i] = timeline.Track{Labels: labels.FromStrings("le", le), Values: upTo}
 	}
+
 	s.c.Tracks = func(of *rules.Signal) []timeline.Track {
 		if of == rules.ClientWriteClasses {
 			return tracks
 		}
 		return all(of)
 	}
+
 	return s
 }
 
@@ -119,20 +124,24 @@ func TestFiguresOfClasses(t *testing.T) {
 		}
 		return r
 	}
+
 	same := compareTwo(1)
 	p50 := figure(same, "write_p50")
 	if p50.Verdict != NoChange || p50.Resolution < 1 || !strings.HasPrefix(p50.Basis, summed) || figure(same, "write_p999").Before.Value == nil {
 		t.Errorf("of the same: %+v", p50)
 	}
+
 	if *p50.Before.Low > 0.001 || *p50.Before.High < 0.01 {
 		t.Errorf("the median is between %g and %g, of the class from 1 to 10 ms", *p50.Before.Low, *p50.Before.High)
 	}
+
 	// About a fifth of the seconds move to the next class: that is not chance, but the median stays
 	// in its class.
 	r := compareTwo(4)
 	if p50 := figure(r, "write_p50"); p50.Verdict != CantTell || p50.Record != nil || *p50.PAdjusted > 0.05 {
 		t.Errorf("within a class: %+v", p50)
 	}
+
 	if p50 := figure(compareTwo(100), "write_p50"); p50.Verdict != Worse {
 		t.Errorf("two classes on: %+v", p50)
 	}

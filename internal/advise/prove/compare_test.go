@@ -30,10 +30,12 @@ func TestSameSeedSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		b, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if first == "" {
 			first = string(b)
 		} else if first != string(b) {
@@ -65,11 +67,13 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+
 	// Simulations all begin at the same time: equal times alone do not make them the same
 	// recording.
 	if _, err := comparison(t, made{seed: 5, cells: 620, every: 60}, made{seed: 6, cells: 620, every: 60}, Options{}); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := comparison(t, made{seed: 5, cells: 620, every: 60}, made{seed: 5, cells: 620, every: 60, slower: 1.01}, Options{}); err != nil {
 		t.Error(err)
 	}
@@ -81,14 +85,17 @@ func TestAnotherWorkload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	opt := Options{Require: []Bound{b}}
 	r, err := comparison(t, made{cells: 620, every: 60}, made{cells: 620, every: 60, rate: 2000, from: time.Hour}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if r.Workload.Comparable || !strings.Contains(strings.Join(r.Warnings, "\n"), "not comparable: rate: 1,499/s before, 3,008/s after (tolerance 10 %)") {
 		t.Errorf("comparable %v, warnings %q", r.Workload.Comparable, r.Warnings)
 	}
+
 	if r.Requirements[0].Outcome != Incomparable {
 		t.Errorf("the requirement is %s", r.Requirements[0].Outcome)
 	}
@@ -125,12 +132,14 @@ func TestNothingInCommon(t *testing.T) {
 		s.c.Stall = rules.Stall{}
 		return s
 	}
+
 	device := func(name string) bool { return strings.HasPrefix(name, "disk_") }
 	a, b := only("before", 1, device), only("after", 2, func(name string) bool { return !device(name) })
 	_, err := compare(context.Background(), a, b, few)
 	if err == nil || !strings.Contains(err.Error(), "reports iops, throughput, utilisation, await") || !strings.Contains(err.Error(), "reports write_p50, write_p99") {
 		t.Fatal(err)
 	}
+
 	if h, ok := err.(interface{ Hint() string }); !ok || !strings.Contains(h.Hint(), "mongodb_exporter") {
 		t.Error("it does not say what to record")
 	}

@@ -17,10 +17,12 @@ func (r *Report) conclude(pairs []pair) {
 	if len(felt) == 0 {
 		felt = pairs
 	}
+
 	count := map[Verdict]int{}
 	for i := range felt {
 		count[felt[i].figure.Verdict]++
 	}
+
 	switch {
 	case count[Better] > 0 && count[Worse] > 0:
 		r.Verdict = Mixed
@@ -33,6 +35,7 @@ func (r *Report) conclude(pairs []pair) {
 	default:
 		r.Verdict = CantTell
 	}
+
 	r.Sentence = r.sentence(felt)
 }
 
@@ -46,28 +49,36 @@ func (r *Report) sentence(felt []pair) string {
 		fmt.Fprintf(&b, "Better and worse: %s; but %s.", r.said(felt, Better), r.said(felt, Worse))
 	case NoChange:
 		f := weightiest(felt, NoChange)
-		fmt.Fprintf(&b, "No change: %s was %s before and %s after; any change is under %s.", f.Title, f.Before.Text(f.Unit), f.After.Text(f.Unit), Percent(math.Round(100*(sameRatio+f.Resolution))/100))
+		fmt.Fprintf(&b, "No change: %s was %s before and %s after; any change is under %s.", f.Title,
+			f.Before.Text(f.Unit), f.After.Text(f.Unit), Percent(math.Round(100*(sameRatio+f.Resolution))/100))
 	default:
 		f := weightiest(felt, CantTell)
-		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, f.Before.Text(f.Unit), f.After.Text(f.Unit))
+		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, f.Before.Text(f.Unit),
+			f.After.Text(f.Unit))
+
 		switch x := pairOf(felt, f); {
 		case f.Before.AtLeast && f.After.AtLeast:
 			b.WriteString(", beyond the histogram's last bucket, so the two cannot be compared")
 		case f.P == nil:
 			b.WriteString(", and the recordings are too short to say more")
 		case x.blurred(1 - r.Confidence):
-			fmt.Fprintf(&b, ", which is not chance, but the histogram's buckets are %.0f %% wide there", 100*f.Resolution)
+			fmt.Fprintf(&b, ", which is not chance, but the histogram's buckets are %.0f %% wide there",
+				100*f.Resolution)
 		default:
 			b.WriteString(", which may be chance")
 		}
+
 		if f.Record != nil {
 			fmt.Fprintf(&b, "; two recordings of %s would show %s", units.Seconds(f.Record.Seconds), f.Record.For)
 		}
+
 		b.WriteString(".")
 	}
+
 	if !r.Workload.Comparable {
 		b.WriteString(" But the workload differed.")
 	}
+
 	return b.String()
 }
 
@@ -78,12 +89,14 @@ func pairOf(of []pair, f *Figure) *pair {
 // said names the most important figure of a verdict and how many more there are.
 func (r *Report) said(felt []pair, v Verdict) string {
 	f := weightiest(felt, v)
-	return fmt.Sprintf("%s %s, from %s to %s (%s sure: %s)", f.Title, f.verb(), f.Before.Text(f.Unit), f.After.Text(f.Unit),
+	return fmt.Sprintf("%s %s, from %s to %s (%s sure: %s)", f.Title, f.verb(), f.Before.Text(f.Unit),
+		f.After.Text(f.Unit),
 		Percent(r.Confidence), f.within())
 }
 
 // order is by importance: what hurts most first.
-var order = []string{"write_p99", "stalled", "wal_fsync_p99", "read_p99", "write_p999", "read_p999", "write_p50", "read_p50", "backend_commit_p99"}
+var order = []string{"write_p99", "stalled", "wal_fsync_p99", "read_p99", "write_p999", "read_p999",
+	"write_p50", "read_p50", "backend_commit_p99"}
 
 func weightiest(of []pair, v Verdict) *Figure {
 	rank := func(x *Figure) int {
@@ -92,6 +105,7 @@ func weightiest(of []pair, v Verdict) *Figure {
 		}
 		return len(order)
 	}
+
 	var best *Figure
 	for i := range of {
 		f := &of[i].figure
@@ -103,6 +117,7 @@ func weightiest(of []pair, v Verdict) *Figure {
 			best = f
 		}
 	}
+
 	return best
 }
 

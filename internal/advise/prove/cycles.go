@@ -54,21 +54,25 @@ func byCycles(c *rules.Case) partition {
 	for k := range p.unit {
 		p.unit[k] = -1
 	}
+
 	cycle, ok := checkpoints(c)
 	if !ok {
 		return p
 	}
+
 	var starts []int
 	for _, e := range cycle.Cells.Episodes() {
 		if e.First > 0 { // the start of one that was already running at the beginning is unknown
 			starts = append(starts, e.First)
 		}
 	}
+
 	starts = notTooClose(starts)
 	p.begun = len(starts)
 	if len(starts) < 2 {
 		return p
 	}
+
 	p.cycles, p.usual = true, medianStep(starts)
 	for i := 1; i < len(starts); i++ {
 		// A gap in the recording is folded or unknown cells; the cycle around it is incomplete.
@@ -81,6 +85,7 @@ func byCycles(c *rules.Case) partition {
 		}
 		p.n++
 	}
+
 	return p
 }
 

@@ -24,16 +24,21 @@ func chooseDevices(a, b *side) (unsure string) {
 		if x.known.device != "" && x.not.device == "" {
 			if _, has := x.moved[x.known.device]; has {
 				x.not.device = x.known.device
-				return fmt.Sprintf("which device bears the engine's files is known only %s: %s is taken for both", x.known.word, x.known.device)
+				return fmt.Sprintf("which device bears the engine's files is known only %s: %s is taken for both",
+					x.known.word, x.known.device)
 			}
 		}
 	}
+
 	x, y := devices(before, after)
 	known := a.device != "" || b.device != ""
 	a.device, b.device = cmp.Or(a.device, x), cmp.Or(b.device, y)
+
 	if x, y = busiest(before), busiest(after); !known && x != y && a.device == b.device {
-		return fmt.Sprintf("which device bears the engine's files is not known: %s moved the most before, %s after; the device's figures are those of %s in both", x, y, a.device)
+		return fmt.Sprintf("which device bears the engine's files is not known: %s moved the most before, %s after; the device's figures are those of %s in both",
+			x, y, a.device)
 	}
+
 	return ""
 }
 

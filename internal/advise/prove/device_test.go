@@ -33,9 +33,11 @@ func TestBothSidesAreJudgedByTheDeviceOfTheFiles(t *testing.T) {
 		"mount./var/tmp/rollout/volumes/data":    "xfs rw,relatime,inode64,logbufs=8,logbsize=32k,noquota /dev/loop0",
 		"mount./var/tmp/rollout/volumes/journal": "xfs rw,relatime,inode64,logbufs=8,logbsize=32k,noquota /dev/loop1",
 	}
+
 	unknown := map[string]string{"mount./": known["mount./"]}
 	container := map[string]string{"mount./": known["mount./"], "dbpath": "/data/db"}
 	before := map[string]float64{"vda": 19.0e6, "loop0": 12.0e6}
+
 	after := map[string]float64{"loop2": 88.7e6, "loop0": 11.9e6}
 	for _, x := range []struct {
 		name                      string

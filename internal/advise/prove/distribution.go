@@ -31,6 +31,7 @@ func studentWithin(t float64, freedom int) float64 {
 	theta := math.Atan(t / math.Sqrt(float64(freedom)))
 	sin, cos := math.Sin(theta), math.Cos(theta)
 	sum := 0.0
+
 	if freedom%2 == 0 {
 		term := 1.0
 		for k := 0; k <= freedom-2; k += 2 {
@@ -39,11 +40,13 @@ func studentWithin(t float64, freedom int) float64 {
 		}
 		return sin * sum
 	}
+
 	term := cos
 	for k := 1; k <= freedom-2; k += 2 {
 		sum += term
 		term *= cos * cos * float64(k+1) / float64(k+2)
 	}
+
 	return 2 / math.Pi * (theta + float64(sin*sum))
 }
 

@@ -23,6 +23,7 @@ func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
+
 	for i := range pairs {
 		g.Go(func() error {
 			if err := ctx.Err(); err != nil {
@@ -37,9 +38,11 @@ func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
 			return nil
 		})
 	}
+
 	if err := g.Wait(); err != nil {
 		return err
 	}
+
 	var p []float64
 	var of []int
 	for i := range pairs {
@@ -47,13 +50,16 @@ func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
 			p, of = append(p, *pairs[i].figure.P), append(of, i)
 		}
 	}
+
 	for k, x := range holm(p) {
 		pairs[of[k]].figure.PAdjusted = &x
 	}
+
 	for i := range pairs {
 		pairs[i].judge(1 - r.Confidence)
 		pairs[i].advise(len(p), 1-r.Confidence)
 	}
+
 	return nil
 }
 
@@ -65,24 +71,30 @@ func (x *pair) estimate(r *Report, opt Options) {
 	f.Before.Value, f.After.Value = finite(a), finite(b)
 	f.Before.AtLeast, f.After.AtLeast = unbounded(x.before), unbounded(x.after)
 	f.Difference.Value, f.Ratio.Value = finite(b-a), finite(b/a)
+
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return
 	}
+
 	ia, ib := x.before.influence(), x.after.influence()
 	f.BlockUnits = max(blockLength(ia), blockLength(ib))
 	if r.Before.CyclesOfOwn || r.After.CyclesOfOwn {
 		// In a dozen cycles the rule finds dependence even if there is none.
 		f.BlockUnits = min(f.BlockUnits, max(1, min(nBefore, nAfter)/unitsMin))
 	}
+
 	x.varies = vary(ia) || vary(ib) || a != b
 	x.afterBlocks = nAfter / f.BlockUnits
 	x.blocks, x.unitSeconds = nBefore/f.BlockUnits, r.Before.UnitSeconds
+
 	if x.afterBlocks < x.blocks {
 		x.blocks, x.unitSeconds = x.afterBlocks, r.After.UnitSeconds
 	}
+
 	if x.blocks < unitsMin {
 		return
 	}
+
 	alpha := 1 - float64(opt.Confidence)
 	chance := func(what string) *random.Stream { return opt.Seed.Stream("prove." + f.Name + "." + what) }
 	p := permute(x.before, x.after, f.BlockUnits, opt.Resamples, chance("order"))
@@ -95,6 +107,7 @@ func (x *pair) estimate(r *Report, opt Options) {
 		x.reach = max(x.reach, reach)
 		return s
 	}
+
 	sa, sb := side(x.before, a, "before"), side(x.after, b, "after")
 	x.difference, x.ratio, x.afterSpan = difference(sa, sb), ratio(sa, sb), sb
 	f.Before.between(sa)
@@ -160,9 +173,11 @@ func (x *pair) judge(alpha float64) {
 		f.Verdict = NoChange
 	case f.PAdjusted == nil || *f.PAdjusted > alpha:
 	case high != nil && *high < 0:
-		f.Verdict = map[rules.Wanted]Verdict{rules.Less: Better, rules.More: Worse, rules.Neither: Lower}[rules.Wanted(f.Wanted)]
+		f.Verdict = map[rules.Wanted]Verdict{rules.Less: Better, rules.More: Worse,
+			rules.Neither: Lower}[rules.Wanted(f.Wanted)]
 	case low != nil && *low > 0:
-		f.Verdict = map[rules.Wanted]Verdict{rules.Less: Worse, rules.More: Better, rules.Neither: Higher}[rules.Wanted(f.Wanted)]
+		f.Verdict = map[rules.Wanted]Verdict{rules.Less: Worse, rules.More: Better,
+			rules.Neither: Higher}[rules.Wanted(f.Wanted)]
 	}
 }
 
@@ -177,14 +192,16 @@ func (x *pair) same() bool {
 	if *f.Before.Value == 0 && *f.After.Value == 0 {
 		return true
 	}
-	return x.difference.low == 0 && x.difference.high == 0 || x.ratio.low >= 1-sameRatio && x.ratio.high <= 1+sameRatio
+	return x.difference.low == 0 && x.difference.high == 0 ||
+		x.ratio.low >= 1-sameRatio && x.ratio.high <= 1+sameRatio
 }
 
 // blurred reports whether there is a change, but the classes are too wide to attribute it to this
 // figure.
 func (x *pair) blurred(alpha float64) bool {
 	f := &x.figure
-	return f.Verdict == CantTell && f.PAdjusted != nil && *f.PAdjusted <= alpha && (x.difference.high < 0 || x.difference.low > 0)
+	return f.Verdict == CantTell && f.PAdjusted != nil && *f.PAdjusted <= alpha &&
+		(x.difference.high < 0 || x.difference.low > 0)
 }
 
 const (
@@ -201,32 +218,40 @@ const (
 // units.
 func (x *pair) advise(family int, alpha float64) {
 	f := &x.figure
-	if f.Verdict != CantTell || f.Before.Value == nil || f.After.Value == nil || f.Before.AtLeast && f.After.AtLeast {
+	if f.Verdict != CantTell || f.Before.Value == nil || f.After.Value == nil ||
+		f.Before.AtLeast && f.After.AtLeast {
 		return
 	}
+
 	if x.blocks < unitsMin {
 		f.Record = x.advice(float64(unitsMin+1)*float64(f.BlockUnits), "any verdict")
 		return
 	}
+
 	if least := runsLeast(alpha / float64(max(family, 1))); x.blocks < least {
 		f.Record = x.advice(float64(least+1)*float64(f.BlockUnits), "any verdict at this confidence")
 		return
 	}
+
 	if x.reach >= 1 {
 		f.Record = x.advice(float64(x.blocks*f.BlockUnits)*max(again, square(2*x.reach)), "an upper end")
 		return
 	}
+
 	if f.Difference.Low == nil || f.Difference.High == nil || x.blurred(alpha) {
 		return // a longer recording does not make classes finer
 	}
+
 	error := (x.difference.high - x.difference.low) / 2 / critical(alpha, x.blocks)
 	change, what := math.Abs(*f.Difference.Value), "the change seen"
 	if scale := max(math.Abs(*f.Before.Value), math.Abs(*f.After.Value)); change < sameRatio*scale {
 		change, what = aim*scale, "a change of 10 %"
 	}
+
 	if change == 0 {
 		return
 	}
+
 	z := normalQuantile(1-alpha/2/float64(max(family, 1))) + powerQuantile
 	f.Record = x.advice(float64(x.blocks*f.BlockUnits)*max(again, square(z*error/change)), what)
 }

@@ -45,8 +45,10 @@ func kinds(pack *rules.Pack) []kind {
 		{"read_p50", "read p50", "seconds", rules.Less, true, reads.latencies(pack, 0.5)},
 		{"read_p99", "read p99", "seconds", rules.Less, true, reads.latencies(pack, 0.99)},
 		{"read_p999", "read p99.9", "seconds", rules.Less, true, []way{reads.felt(0.999)}},
-		{"stalled", "stalled an hour", "seconds/h", rules.Less, true, []way{{stalled, "stalled intervals, as diagnose finds them"}}},
+		{"stalled", "stalled an hour", "seconds/h", rules.Less, true,
+			[]way{{stalled, "stalled intervals, as diagnose finds them"}}},
 	}
+
 	times := func(f rules.Figure) bool { return f.Unit == "seconds" }
 	out = append(out, ofEngines(pack, func(f rules.Figure) bool { return times(f) && f.Felt })...)
 	out = append(out, ofEngines(pack, func(f rules.Figure) bool { return times(f) && !f.Felt })...)
@@ -54,11 +56,16 @@ func kinds(pack *rules.Pack) []kind {
 		kind{"checkpoint", "checkpoint", "seconds", rules.Less, false, checkpointWays(pack)},
 		kind{"operations", "operations", "1/s", rules.More, false, operationWays(pack)})
 	out = append(out, ofEngines(pack, func(f rules.Figure) bool { return !times(f) })...)
+
 	return append(out,
-		kind{"page_cache_dirty", "page cache dirty", "bytes", rules.Neither, false, []way{{overTime(rules.MemoryDirty), "mean over time"}}},
-		kind{"iops", "device IOPS", "1/s", rules.Neither, false, []way{{onDevice(rules.DiskOps), "mean over time"}}},
-		kind{"throughput", "device throughput", "bytes/s", rules.Neither, false, []way{{onDevice(rules.DiskMoved), "mean over time"}}},
-		kind{"utilisation", "device busy", "ratio", rules.Less, false, []way{{onDevice(rules.DiskBusy), "mean over time"}}},
+		kind{"page_cache_dirty", "page cache dirty", "bytes", rules.Neither, false,
+			[]way{{overTime(rules.MemoryDirty), "mean over time"}}},
+		kind{"iops", "device IOPS", "1/s", rules.Neither, false,
+			[]way{{onDevice(rules.DiskOps), "mean over time"}}},
+		kind{"throughput", "device throughput", "bytes/s", rules.Neither, false,
+			[]way{{onDevice(rules.DiskMoved), "mean over time"}}},
+		kind{"utilisation", "device busy", "ratio", rules.Less, false,
+			[]way{{onDevice(rules.DiskBusy), "mean over time"}}},
 		kind{"await", "device write await", "seconds", rules.Less, false, []way{{await, "mean of writes"}}},
 	)
 }
@@ -106,8 +113,10 @@ type asked struct {
 }
 
 var (
-	writes = asked{rules.ClientWriteClasses, rules.ClientWriteLatency, rules.ClientWrites, func(c rules.Compared) rules.Felt { return c.Writes }}
-	reads  = asked{rules.ClientReadClasses, rules.ClientReadLatency, rules.ClientReads, func(c rules.Compared) rules.Felt { return c.Reads }}
+	writes = asked{rules.ClientWriteClasses, rules.ClientWriteLatency, rules.ClientWrites,
+		func(c rules.Compared) rules.Felt { return c.Writes }}
+	reads = asked{rules.ClientReadClasses, rules.ClientReadLatency, rules.ClientReads,
+		func(c rules.Compared) rules.Felt { return c.Reads }}
 )
 
 // felt is a percentile of all latencies from the intended starts, from the histogram that
@@ -127,12 +136,14 @@ func (a asked) latencies(pack *rules.Pack, q float64) []way {
 	for _, e := range pack.Engines() {
 		f := a.server(e.Compared)
 		if f.Latency != nil {
-			out = append(out, way{bySignals(f.Latency, f.Rate), means + ", as the server counted them, without the wait for a connection"})
+			out = append(out, way{bySignals(f.Latency, f.Rate),
+				means + ", as the server counted them, without the wait for a connection"})
 		}
 		if f.Rule != "" {
 			out = append(out, way{byStalls(q, f.Rule), little})
 		}
 	}
+
 	return out
 }
 
@@ -210,6 +221,7 @@ func (s *side) operations(of rules.Operations) []float64 {
 		if of.EachCountsAll {
 			values = s.busiest(signal)
 		}
+
 		switch {
 		case values == nil:
 		case sum == nil:
@@ -222,6 +234,7 @@ func (s *side) operations(of rules.Operations) []float64 {
 			}
 		}
 	}
+
 	return sum
 }
 
@@ -242,9 +255,11 @@ func checkpointSeconds(s *side) measure {
 	if !s.cut.cycles {
 		return nil
 	}
+
 	step := s.c.Grid.StepSeconds()
 	cycle, _ := checkpoints(s.c)
 	took, running := cycle.Took, cycle.Cells
+
 	q := &quotient{num: make([]float64, s.cut.n), den: ones(s.cut.n)}
 	for k, u := range s.cut.unit {
 		switch {
@@ -255,6 +270,7 @@ func checkpointSeconds(s *side) measure {
 			q.num[u] += float64(took[k] * step)
 		}
 	}
+
 	return q
 }
 
@@ -268,14 +284,17 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 				h.edges = append(h.edges, edge)
 			}
 		}
+
 		slices.Sort(h.edges)
 		if len(h.edges) < 2 || !math.IsInf(h.edges[len(h.edges)-1], 1) {
 			return nil
 		}
+
 		h.upTo = make([][]float64, s.cut.n)
 		for i := range h.upTo {
 			h.upTo[i] = make([]float64, len(h.edges))
 		}
+
 		step, counted := s.c.Grid.StepSeconds(), 0.0
 		for _, t := range tracks {
 			edge, err := strconv.ParseFloat(t.Labels.Get("le"), 64)
@@ -290,9 +309,11 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 				}
 			}
 		}
+
 		if counted == 0 {
 			return nil
 		}
+
 		return h
 	}
 }

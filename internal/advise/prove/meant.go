@@ -37,6 +37,7 @@ var settingFacts = []string{"vm.", "wbt_lat_usec.", "scheduler.", "cgroup."}
 func (s *side) settings() map[string]string {
 	c := s.c
 	all := map[string]string{}
+
 	begin := slices.Clone(settingFacts)
 	for _, e := range c.Pack.Engines() {
 		if !slices.Contains(c.Engines, e.Database) {
@@ -49,11 +50,13 @@ func (s *side) settings() map[string]string {
 			}
 		}
 	}
+
 	for name, v := range c.Facts {
 		if slices.ContainsFunc(begin, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			all[name] = v
 		}
 	}
+
 	return all
 }
 
@@ -92,11 +95,14 @@ func (r *Report) contradict(a, b *side, opt Options) {
 				differs = true
 			}
 		}
+
 		if differs || len(same) == 0 {
 			continue
 		}
+
 		r.undone = append(r.undone, m.Name)
-		r.Warnings = append(r.Warnings, fmt.Sprintf("--fix %s is not in effect: %s in both recordings", m.Name, strings.Join(same, ", ")))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("--fix %s is not in effect: %s in both recordings", m.Name, strings.Join(same, ", ")))
 	}
 }
 
@@ -110,10 +116,12 @@ func (r *Report) meant(pairs []pair, opt Options) {
 		if named && slices.Contains(r.undone, m.Name) {
 			continue // what it would have raised has risen for another reason
 		}
+
 		seen := slices.ContainsFunc(r.Settings, func(s Setting) bool { return slices.Contains(m.Settings, s.Name) })
 		if !named && !seen || slices.Contains(r.Fixes, m.Name) {
 			continue
 		}
+
 		if named || len(opt.Fixes) == 0 {
 			r.Fixes = append(r.Fixes, m.Name)
 			for _, name := range m.Raises {
@@ -121,6 +129,7 @@ func (r *Report) meant(pairs []pair, opt Options) {
 			}
 		}
 	}
+
 	for i := range pairs {
 		f := &pairs[i].figure
 		if raised[f.Name] && !pairs[i].kind.felt && (f.Verdict == Worse || f.Verdict == Higher) {

@@ -18,6 +18,7 @@ func TestMeant(t *testing.T) {
 			{kind: kind{name: "await"}, figure: Figure{Name: "await", Verdict: Worse}},
 		}
 	}
+
 	for name, c := range map[string]struct {
 		fixes    []string
 		settings []Setting
@@ -37,6 +38,7 @@ func TestMeant(t *testing.T) {
 			t.Errorf("%s: what is not raised on purpose is no longer worse: %+v", name, pairs)
 		}
 	}
+
 	if err := checkFixes(pack, []string{"wish"}); err == nil {
 		t.Error("a fix that nobody knows is accepted")
 	}
@@ -50,12 +52,15 @@ func TestFixThatIsNotInEffect(t *testing.T) {
 		s.c.Facts["vm.dirty_background_bytes"] = percent
 		return s
 	}
+
 	opt := Options{Pack: pack, Fixes: []string{"dirty-bytes"}}
 	r := &Report{}
 	r.contradict(with("before", "67108864"), with("after", "67108864"), opt)
+
 	if len(r.Warnings) != 1 || r.Warnings[0] != "--fix dirty-bytes is not in effect: vm.dirty_background_bytes is 67108864 in both recordings" {
 		t.Errorf("%q", r.Warnings)
 	}
+
 	if r.meant(nil, opt); len(r.Fixes) != 0 {
 		t.Errorf("fixes %q", r.Fixes)
 	}

@@ -128,9 +128,11 @@ func (p *percentile) estimate(times []int32) float64 {
 	for i, t := range times {
 		total += float64(float64(t) * p.total[i])
 	}
+
 	if total <= 0 {
 		return math.NaN()
 	}
+
 	above := float64((1 - p.q) * total)
 	for i := len(p.cells) - 1; i >= 0; i-- {
 		c := &p.cells[i]
@@ -138,6 +140,7 @@ func (p *percentile) estimate(times []int32) float64 {
 			return c.value
 		}
 	}
+
 	return p.cells[0].value
 }
 
@@ -191,7 +194,8 @@ func (p *percentile) influence() []float64 { return p.from(p.estimate(once(p.n))
 
 func (p *percentile) join(o measure) measure {
 	other := o.(*percentile)
-	out := &percentile{q: p.q, n: p.n + other.n, total: slices.Concat(p.total, other.total), cells: slices.Clone(p.cells)}
+	out := &percentile{q: p.q, n: p.n + other.n, total: slices.Concat(p.total, other.total),
+		cells: slices.Clone(p.cells)}
 	for _, c := range other.cells {
 		c.unit += int32(p.n)
 		out.cells = append(out.cells, c)
@@ -258,10 +262,12 @@ func (h *histogram) above() *quotient {
 	n := len(h.upTo)
 	out := &quotient{num: make([]float64, n), den: make([]float64, n)}
 	sum := h.sum(once(n))
+
 	e, last := h.class(sum), len(sum)-1
 	if e < 0 {
 		return out
 	}
+
 	for i, x := range h.upTo {
 		in := x[e]
 		if e > 0 && sum[e] > sum[e-1] { // the part of the class below the quantile
@@ -269,6 +275,7 @@ func (h *histogram) above() *quotient {
 		}
 		out.num[i], out.den[i] = x[last]-in, x[last]
 	}
+
 	return out
 }
 

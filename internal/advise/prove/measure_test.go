@@ -16,16 +16,19 @@ func TestPercentileIsThatOfAllOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "units")
 		p := partition{n: n}
+
 		var values, weights []float64
 		for range rapid.IntRange(n, 40).Draw(t, "cells") {
 			p.unit = append(p.unit, int32(rapid.IntRange(-1, n-1).Draw(t, "unit")))
 			values = append(values, float64(rapid.IntRange(1, 9).Draw(t, "value")))
 			weights = append(weights, float64(rapid.IntRange(0, 3).Draw(t, "weight")))
 		}
+
 		times := make([]int32, n)
 		for i := range times {
 			times[i] = int32(rapid.IntRange(0, 3).Draw(t, "times"))
 		}
+
 		var all []float64
 		for k, u := range p.unit {
 			if u >= 0 {
@@ -34,6 +37,7 @@ func TestPercentileIsThatOfAllOperations(t *testing.T) {
 				}
 			}
 		}
+
 		q := rapid.SampledFrom([]float64{0.5, 0.75}).Draw(t, "q") // shares that are exact in binary
 		got := newPercentile(p, q, values, weights).estimate(times)
 		if len(all) == 0 {
@@ -42,6 +46,7 @@ func TestPercentileIsThatOfAllOperations(t *testing.T) {
 			}
 			return
 		}
+
 		slices.Sort(all)
 		above := int(math.Floor((1 - q) * float64(len(all))))
 		if want := all[len(all)-1-above]; got != want {
@@ -90,10 +95,12 @@ func TestBlockLength(t *testing.T) {
 		}
 		return out
 	}
+
 	none, some, much := blockLength(series(0)), blockLength(series(0.5)), blockLength(series(0.95))
 	if none > 2 || some < 5 || much < 3*some {
 		t.Errorf("runs of %d without memory, %d with some, %d with much", none, some, much)
 	}
+
 	if got := blockLength(make([]float64, 100)); got != 1 {
 		t.Errorf("runs of %d without any variation", got)
 	}

@@ -24,10 +24,12 @@ func TestBeyondTheLastBucket(t *testing.T) {
 				return all(of)
 			}
 		}
+
 		r, err := compare(t.Context(), x, y, few)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return r
 	}
 
@@ -35,6 +37,7 @@ func TestBeyondTheLastBucket(t *testing.T) {
 	if f.Verdict != CantTell || f.Record != nil || !f.Before.AtLeast || !f.After.AtLeast || f.After.Text(f.Unit) != "at least 500 us" {
 		t.Errorf("without means: %+v", f)
 	}
+
 	if f := figure(two(10, true), "write_p99"); f.Verdict != Worse || f.After.AtLeast || !strings.Contains(f.Basis, "means") {
 		t.Errorf("with means: %+v", f)
 	}
@@ -43,6 +46,7 @@ func TestBeyondTheLastBucket(t *testing.T) {
 	pairs := []pair{{figure: *f, kind: kind{felt: true}}}
 	r := &Report{Confidence: 0.95, Workload: Workload{Comparable: true}}
 	r.conclude(pairs)
+
 	if !strings.Contains(r.Sentence, "was at least 500 us before and at least 500 us after, beyond the histogram's last bucket") || strings.Contains(r.Sentence, "recordings of") {
 		t.Errorf("%s", r.Sentence)
 	}

@@ -76,21 +76,26 @@ func Compare(ctx context.Context, before, after []recording.Reader, opt Options)
 	if opt.Confidence == 0 {
 		opt.Confidence = confidenceDefault
 	}
+
 	if err := checkFixes(opt.Pack, opt.Fixes); err != nil {
 		return nil, err
 	}
+
 	a, b := &side{word: "before", in: before}, &side{word: "after", in: after}
 	for _, x := range []struct {
 		*side
 		Window
 	}{{a, opt.Before}, {b, opt.After}} {
-		if err := x.lay(ctx, diagnose.Options{Pack: opt.Pack, From: x.From, To: x.To, Hosts: opt.Hosts, Progress: opt.Progress}); err != nil {
+		if err := x.lay(ctx, diagnose.Options{Pack: opt.Pack, From: x.From, To: x.To, Hosts: opt.Hosts,
+			Progress: opt.Progress}); err != nil {
 			return nil, err
 		}
 	}
+
 	if err := evenSteps(ctx, a, b, opt); err != nil {
 		return nil, err
 	}
+
 	evenThresholds(a, b)
 	return compare(ctx, a, b, opt)
 }
@@ -116,39 +121,49 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	if err := distinct(a, b); err != nil {
 		return nil, err
 	}
+
 	a.cut, b.cut = cut(a.c, b.c)
 	if err := longEnough(a, b); err != nil {
 		return nil, err
 	}
+
 	unsure := chooseDevices(a, b)
 	expectStalls(a, b)
 	r := &Report{
-		Version: Version, Confidence: float64(opt.Confidence), Seed: uint64(opt.Seed), Before: a.describe(), After: b.describe(),
+		Version: Version, Confidence: float64(opt.Confidence), Seed: uint64(opt.Seed), Before: a.describe(),
+		After:        b.describe(),
 		Requirements: []Requirement{}, Warnings: []string{}, OnlyBefore: []string{}, OnlyAfter: []string{},
 	}
+
 	r.Workload = sameWorkload(a, b)
 	pairs := both(a, b, r)
 	if len(pairs) == 0 {
 		return nil, nothingInCommon(a, b, r)
 	}
+
 	if opt.Resamples == 0 {
 		opt.Resamples = resamples(float64(opt.Confidence), len(pairs))
 	}
+
 	if err := estimate(ctx, pairs, r, opt); err != nil {
 		return nil, err
 	}
+
 	r.Settings = changed(a, b)
 	r.contradict(a, b, opt)
 	r.meant(pairs, opt)
 	r.Method = method(a, b, pairs, opt)
+
 	for i := range pairs {
 		r.Figures = append(r.Figures, pairs[i].figure)
 	}
+
 	r.cost(opt)
 	r.require(pairs, opt)
 	if unsure != "" {
 		r.Warnings = append(r.Warnings, unsure)
 	}
+
 	r.warn(a, b)
 	r.conclude(pairs)
 	return r, nil
@@ -179,13 +194,15 @@ func both(a, b *side, r *Report) []pair {
 		case found != nil:
 			out = append(out, *found)
 		case inBefore && inAfter:
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is in both recordings, but in forms that cannot be compared", k.title))
+			r.Warnings = append(r.Warnings,
+				fmt.Sprintf("%s is in both recordings, but in forms that cannot be compared", k.title))
 		case inBefore:
 			r.OnlyBefore = append(r.OnlyBefore, k.name)
 		case inAfter:
 			r.OnlyAfter = append(r.OnlyAfter, k.name)
 		}
 	}
+
 	return out
 }
 
@@ -196,6 +213,7 @@ func (k kind) read(a, b *side) (found *pair, inBefore, inAfter bool) {
 		x, signals := a.reading(w.of)
 		y := w.of(b)
 		inBefore, inAfter = inBefore || x != nil, inAfter || y != nil
+
 		if x == nil || y == nil || !alike(x, y) {
 			continue
 		}
@@ -204,10 +222,12 @@ func (k kind) read(a, b *side) (found *pair, inBefore, inAfter bool) {
 		if beyond && found != nil {
 			continue
 		}
+
 		found = &pair{kind: k, before: x, after: y, figure: Figure{
 			Name: k.name, Title: k.title, Unit: k.unit, Wanted: string(k.wanted),
 			Basis: basisText(w, a.c.Grid.StepSeconds()), Signals: signals, Verdict: CantTell,
 		}}
+
 		if !beyond {
 			break
 		}
@@ -242,7 +262,8 @@ func (s *side) describe() Side {
 	step := s.c.Grid.StepSeconds()
 	used := s.cut.seconds(step)
 	out := Side{
-		Sources: diagnose.Describe(s.in), Server: s.server, Span: s.c.Whole(), StepSeconds: step, Units: s.cut.n, UsedSeconds: used,
+		Sources: diagnose.Describe(s.in), Server: s.server, Span: s.c.Whole(), StepSeconds: step, Units: s.cut.n,
+		UsedSeconds: used,
 		LeftSeconds: float64(s.c.Grid.N)*step - used, CyclesOfOwn: s.cut.cycles, StallSubject: s.c.Stall.Subject,
 		ThresholdS: s.c.Stall.Threshold, Device: s.device,
 	}
@@ -254,20 +275,24 @@ func (s *side) describe() Side {
 
 func method(a, b *side, pairs []pair, opt Options) Method {
 	m := Method{
-		Units: "intervals", Resamples: opt.Resamples, Permutations: opt.Resamples, Correction: "Holm", Margin: sameRatio,
+		Units: "intervals", Resamples: opt.Resamples, Permutations: opt.Resamples, Correction: "Holm",
+		Margin: sameRatio,
 		Assumptions: []string{
 			"the units of one recording are alike, and do not depend on each other beyond a run of them",
 			"what else changed between the two recordings does not matter",
 		},
 	}
+
 	if a.cut.cycles || b.cut.cycles {
 		m.Units = "checkpoint cycles"
 	}
+
 	for i := range pairs {
 		if pairs[i].figure.P != nil && pairs[i].varies {
 			m.Family++
 		}
 	}
+
 	return m
 }
 
@@ -275,6 +300,7 @@ func (r *Report) cost(opt Options) {
 	if opt.CostBefore == nil && opt.CostAfter == nil {
 		return
 	}
+
 	of := func(x *units.USD) *float64 {
 		if x == nil {
 			return nil
@@ -282,6 +308,7 @@ func (r *Report) cost(opt Options) {
 		v := float64(*x)
 		return &v
 	}
+
 	r.Cost = &Cost{BeforeUSD: of(opt.CostBefore), AfterUSD: of(opt.CostAfter)}
 	if opt.CostBefore != nil && opt.CostAfter != nil {
 		change := float64(*opt.CostAfter - *opt.CostBefore)

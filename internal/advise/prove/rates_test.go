@@ -23,6 +23,7 @@ func reports(t *testing.T, n int, pair func(i int) (before, after made)) []*Repo
 	if underRace {
 		t.Skip("hundreds of comparisons are ten times as slow under the race detector: the tests without it make them")
 	}
+
 	out := make([]*Report, n)
 	var wg sync.WaitGroup
 	for part := range 2 {
@@ -39,10 +40,12 @@ func reports(t *testing.T, n int, pair func(i int) (before, after made)) []*Repo
 			}
 		})
 	}
+
 	wg.Wait()
 	if t.Failed() {
 		t.FailNow()
 	}
+
 	return out
 }
 
@@ -70,6 +73,7 @@ func TestFalseVerdicts(t *testing.T) {
 					}
 				}
 			}
+
 			stated := 1 - confidenceDefault
 			t.Logf("%d of %d reports contain a false verdict (stated: %.0f %%); %d of %d figures are reported as unchanged", wrong, c.n, 100*stated, changed, figures)
 			if binomialTail(wrong, c.n, stated) < 1e-3 {
@@ -92,10 +96,12 @@ func TestPower(t *testing.T) {
 			wrong++
 		}
 	}
+
 	t.Logf("240 cycles: found in %d of %d; %d false", found, n, wrong)
 	if binomialTail(wrong, n, 1-confidenceDefault) < 1e-3 {
 		t.Errorf("the checkpoint is called other in %d of %d reports", wrong, n)
 	}
+
 	if found < n*9/10 {
 		t.Errorf("write p99 is called better in %d of %d reports", found, n)
 	}
@@ -118,9 +124,11 @@ func TestAdvice(t *testing.T) {
 			asked = append(asked, float64(a.Units))
 		}
 	}
+
 	if len(asked) < n/3 {
 		t.Fatalf("%d of %d cannot tell: too few to check their advice", len(asked), n)
 	}
+
 	enough := int(timeline.Quantile(asked, 0.5))
 	found := 0
 	for _, r := range faster(t, n, enough) {
@@ -128,6 +136,7 @@ func TestAdvice(t *testing.T) {
 			found++
 		}
 	}
+
 	t.Logf("%d cycles ask for %d; with these, %d of %d give a verdict", cycles, enough, found, n)
 	if enough <= cycles || binomialTail(n-found, n, 0.4) < 1e-3 {
 		t.Errorf("%d cycles ask for %d, but with these only %d of %d give a verdict", cycles, enough, found, n)
@@ -141,9 +150,11 @@ func TestCoverage(t *testing.T) {
 	endless := made{seed: 99, cells: 100_000, every: 60}.side("before")
 	endless.cut, _ = cut(endless.c, endless.c)
 	endless.device = busiest(movedShares(endless.c))
+
 	for _, x := range both(endless, endless, &Report{}) {
 		truth[x.figure.Name] = x.before.estimate(once(x.before.units()))
 	}
+
 	for _, c := range []struct {
 		cells, n int
 		stated   float64 // probability of a miss that the test allows
@@ -162,6 +173,7 @@ func TestCoverage(t *testing.T) {
 				}
 			}
 		}
+
 		t.Logf("%d s: missed by %v of %d intervals", c.cells, missed, c.n)
 		for name, k := range missed {
 			if binomialTail(k, c.n, c.stated) < 1e-3 {

@@ -41,25 +41,32 @@ func distinct(a, b *side) error {
 	if !a.c.Grid.Time(0).Add(time.Duration(from) * a.c.Grid.Step()).Equal(b.c.Grid.Time(0)) {
 		return nil // cells begin at different times, so they are not compared
 	}
+
 	for _, sig := range a.c.Pack.Signals() {
 		for _, t := range a.c.Signal(sig) {
-			i := slices.IndexFunc(b.c.Signal(sig), func(o timeline.Track) bool { return labels.Equal(o.Labels, t.Labels) })
+			i := slices.IndexFunc(b.c.Signal(sig),
+				func(o timeline.Track) bool { return labels.Equal(o.Labels, t.Labels) })
 			if i < 0 {
 				continue
 			}
-			n, equal := equalCells(t.Values, b.c.Signal(sig)[i].Values, int(max(min(from, math.MaxInt32), -math.MaxInt32)))
+			n, equal := equalCells(t.Values, b.c.Signal(sig)[i].Values,
+				int(max(min(from, math.MaxInt32), -math.MaxInt32)))
 			shared, same = max(shared, n), same && equal
 		}
 	}
+
 	if !same || shared < sameCellsMin {
 		return nil
 	}
 	if shared >= min(a.c.Grid.N, b.c.Grid.N)*9/10 {
 		return refuse("give the recording from before the change, then the one from after it; within one source, --before-to and --after-from separate the times",
-			"before and after are the same recording: the same values at the same times, from %s to %s", stamp(a.c.Whole().From), stamp(a.c.Whole().To))
+			"before and after are the same recording: the same values at the same times, from %s to %s",
+			stamp(a.c.Whole().From), stamp(a.c.Whole().To))
 	}
+
 	return refuse("--before-to and --after-from separate the times",
-		"before and after overlap: %s of them are the same samples", units.Seconds(float64(shared)*a.c.Grid.StepSeconds()))
+		"before and after overlap: %s of them are the same samples",
+		units.Seconds(float64(shared)*a.c.Grid.StepSeconds()))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
@@ -88,20 +95,28 @@ func longEnough(a, b *side) error {
 	for i, s := range []*side{a, b} {
 		other := []*side{b, a}[i]
 		step := s.c.Grid.StepSeconds()
+
 		length := units.Seconds(float64(s.c.Grid.N) * step)
 		switch {
 		case s.cut.cycles && s.cut.n < unitsMin:
-			return refuse(fmt.Sprintf("record at least %s, ideally twice as long", units.Seconds((unitsMin+1)*s.cycle())),
-				"%s is too short: its %s hold %s of %s, and %d are needed", s.word, length, wholeCycles(s.cut.n), units.Seconds(s.cut.usual*step), unitsMin)
+			return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
+				units.Seconds((unitsMin+1)*s.cycle())),
+				"%s is too short: its %s hold %s of %s, and %d are needed", s.word, length, wholeCycles(s.cut.n),
+				units.Seconds(s.cut.usual*step), unitsMin)
 		case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
-			return refuse(fmt.Sprintf("record at least %s, ideally twice as long", units.Seconds((unitsMin+1)*other.cut.usual*step)),
-				"%s is too short: %s, and the recording %s has checkpoints every %s: %d times that is needed", s.word, length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
+			return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
+				units.Seconds((unitsMin+1)*other.cut.usual*step)),
+				"%s is too short: %s, and the recording %s has checkpoints every %s: %d times that is needed", s.word,
+				length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
 		case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
-			return refuse(fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2, usualCycles(s.c.Pack, unitsMin+2)),
-				"%s is too short: in its %s %s, and %d whole checkpoint cycles are needed", s.word, length, begun(s.cut.begun), unitsMin)
+			return refuse(fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2,
+				usualCycles(s.c.Pack, unitsMin+2)),
+				"%s is too short: in its %s %s, and %d whole checkpoint cycles are needed", s.word, length,
+				begun(s.cut.begun), unitsMin)
 		case s.c.Grid.N < cellsMin:
 			return refuse(fmt.Sprintf("record at least %s, ideally ten times as long", units.Seconds(cellsMin*step)),
-				"%s is too short: %d intervals of %s, and %d are needed", s.word, s.c.Grid.N, units.Seconds(step), cellsMin)
+				"%s is too short: %d intervals of %s, and %d are needed", s.word, s.c.Grid.N,
+				units.Seconds(step), cellsMin)
 		}
 	}
 	return nil
@@ -158,7 +173,8 @@ func usualCycles(pack *rules.Pack, n int) string {
 		if len(out) == 0 {
 			minutes, at = " minutes", " its default of"
 		}
-		out = append(out, fmt.Sprintf("%d%s of %s at%s %s", int(every.Minutes())*n, minutes, e.Product, at, strings.TrimSuffix(every.String(), "0s")))
+		out = append(out, fmt.Sprintf("%d%s of %s at%s %s", int(every.Minutes())*n, minutes, e.Product, at,
+			strings.TrimSuffix(every.String(), "0s")))
 	}
 	return strings.Join(out, ", ")
 }
@@ -203,13 +219,16 @@ func nothingInCommon(a, b *side, r *Report) error {
 		}
 		return fmt.Sprintf("%s (%s) reports %s", s.word, strings.Join(kinds, ", "), strings.Join(names, ", "))
 	}
+
 	var sources []string
 	for _, e := range a.c.Pack.Engines() {
 		if e.Compared.Source != "" {
 			sources = append(sources, e.Compared.Source)
 		}
 	}
-	return refuse("record both with the same sources: "+strings.Join(sources, ", or ")+" for the database; iostat, node_exporter or host for the device (plimsoll record SOURCE... --out DIR)",
+
+	return refuse("record both with the same sources: "+strings.Join(sources, ", or ")+
+		" for the database; iostat, node_exporter or host for the device (plimsoll record SOURCE... --out DIR)",
 		"no figure is in both recordings: %s; %s", tell(a, r.OnlyBefore), tell(b, r.OnlyAfter))
 }
 

@@ -22,6 +22,7 @@ func TestLeast(t *testing.T) {
 			t.Errorf("%+v: %v, want %v", c.made, got, c.want)
 		}
 	}
+
 	// PostgreSQL's checkpoints by volume: some in a row are short, and then there are none.
 	s := made{cells: 90, every: 20}.side("before")
 	for n := range unitsMin {

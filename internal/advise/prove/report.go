@@ -75,11 +75,12 @@ type Side struct {
 	UsedSeconds float64          `json:"used_seconds"`      // in units
 	LeftSeconds float64          `json:"left_over_seconds"` // outside whole cycles
 	// false: cut as long as the other's, or there are none
-	CyclesOfOwn  bool    `json:"cycles_of_its_own"`
-	StallSubject string  `json:"stalled_judged_by"` // "MongoDB writes"
-	ThresholdS   float64 `json:"threshold_seconds"` // latency from which an interval is stalled; 0: throughput was judged
-	// the one that the device figures are about: that of the engine's files, or else the busiest, by what it moved in
-	// both recordings
+	CyclesOfOwn  bool   `json:"cycles_of_its_own"`
+	StallSubject string `json:"stalled_judged_by"` // "MongoDB writes"
+	// latency from which an interval is stalled; 0: throughput was judged
+	ThresholdS float64 `json:"threshold_seconds"`
+	// the one that the device figures are about: that of the engine's files, or else the busiest, by
+	// what it moved in both recordings
 	Device string `json:"device,omitempty"`
 }
 

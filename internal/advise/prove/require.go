@@ -44,20 +44,26 @@ func ParseBound(pack *rules.Pack, text string) (Bound, error) {
 	if len(text) > requireBytesMax {
 		return Bound{}, fmt.Errorf("a requirement has at most %d characters, not %d", requireBytesMax, len(text))
 	}
+
 	m := requirement.FindStringSubmatch(text)
 	if m == nil {
-		return Bound{}, fmt.Errorf("%q is not a requirement: write a figure, < or >, and a value, as in 'write_p99 < 25ms'", text)
+		return Bound{},
+			fmt.Errorf("%q is not a requirement: write a figure, < or >, and a value, as in 'write_p99 < 25ms'",
+				text)
 	}
+
 	all := kinds(pack)
 	i := slices.IndexFunc(all, func(k kind) bool { return k.name == m[1] })
 	if i < 0 {
 		return Bound{}, fmt.Errorf("no figure %q: %s", m[1], orAll(pack, m[1]))
 	}
+
 	b := Bound{text: strings.TrimSpace(text), name: m[1], unit: all[i].unit, less: m[2][0] == '<'}
 	var err error
 	if b.bound, err = parseValue(m[3], b.unit); err != nil {
 		return Bound{}, fmt.Errorf("%s: %w", m[1], err)
 	}
+
 	return b, nil
 }
 
@@ -76,6 +82,7 @@ func parseValue(text, unit string) (float64, error) {
 		x, err := units.ParseRatio(text)
 		return float64(x), err
 	}
+
 	x, err := units.ParseFrequency(text)
 	return float64(x), err
 }
@@ -94,7 +101,8 @@ func orAll(pack *rules.Pack, name string) string {
 // Berger, Technometrics 24 (1982) 295-300).
 func (r *Report) require(pairs []pair, opt Options) {
 	for _, b := range opt.Require {
-		q := Requirement{Text: b.text, Name: b.name, Less: b.less, Bound: b.bound, Unit: b.unit, Outcome: NotMeasured}
+		q := Requirement{Text: b.text, Name: b.name, Less: b.less, Bound: b.bound, Unit: b.unit,
+			Outcome: NotMeasured}
 		if i := slices.IndexFunc(pairs, func(x pair) bool { return x.figure.Name == b.name }); i >= 0 {
 			q.After = pairs[i].figure.After
 			q.Outcome = b.outcome(q.After)
@@ -102,9 +110,11 @@ func (r *Report) require(pairs []pair, opt Options) {
 				q.Record = pairs[i].adviseBound(b, 1-r.Confidence)
 			}
 		}
+
 		if !r.Workload.Comparable && q.Outcome != NotMeasured {
 			q.Outcome, q.Record = Incomparable, nil
 		}
+
 		r.Requirements = append(r.Requirements, q)
 	}
 }
@@ -116,26 +126,32 @@ func (b Bound) outcome(e Estimate) Outcome {
 	if e.Low == nil && e.High == nil {
 		return CantTellYet
 	}
+
 	low, high := math.Inf(-1), math.Inf(1)
 	if e.Low != nil {
 		low = *e.Low
 	}
+
 	if e.High != nil {
 		high = *e.High
 	}
+
 	if !b.less {
 		low, high = -high, -low
 	}
+
 	bound := b.bound
 	if !b.less {
 		bound = -bound
 	}
+
 	switch {
 	case high < bound:
 		return Met
 	case low >= bound:
 		return NotMet
 	}
+
 	return CantTellYet
 }
 
@@ -145,12 +161,14 @@ func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 	if x.figure.After.AtLeast {
 		return nil // the histogram's last bucket has no upper end, however long the recording
 	}
+
 	if e.Low == nil || e.High == nil {
 		if x.figure.P != nil {
 			return x.advice(float64(x.afterBlocks*x.figure.BlockUnits)*max(again, square(2*x.reach)), "an upper end")
 		}
 		return x.figure.Record
 	}
+
 	units := float64(x.afterBlocks * x.figure.BlockUnits)
 	if *e.Value == 0 && b.less {
 		// No event was seen: the upper end falls with the length, see noneSeen.
@@ -161,9 +179,11 @@ func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 	if gap == 0 {
 		return nil // it equals the bound: no recording is long enough
 	}
+
 	if s := x.afterSpan; s.high < b.bound || s.low > b.bound {
 		return nil // it is in the bound's class, and classes do not get finer
 	}
+
 	error := (x.afterSpan.high - x.afterSpan.low) / 2 / critical(alpha, x.afterBlocks)
 	z := normalQuantile(1-alpha/2) + powerQuantile
 	return x.advice(units*max(again, square(z*error/gap)), "the bound")

@@ -48,22 +48,26 @@ func contrast(a, b float64) float64 {
 func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 	both := a.join(b)
 	n := both.units()
+
 	runs := make([][2]int, 0, n/block+2)
 	for _, side := range [][2]int{{0, a.units()}, {a.units(), n}} {
 		for at := side[0]; at < side[1]; at += block {
 			runs = append(runs, [2]int{at, min(at+block, side[1])})
 		}
 	}
+
 	first := (a.units() + block - 1) / block
 	seen := math.Abs(contrast(a.estimate(once(a.units())), b.estimate(once(b.units()))))
 	const rounding = 1e-12 // for sums of the same numbers in a different order
 	in, out := make([]int32, n), make([]int32, n)
+
 	asFar := 1
 	for range permutations {
 		for i := len(runs) - 1; i > 0; i-- {
 			j := s.Below(uint64(i + 1))
 			runs[i], runs[j] = runs[j], runs[i]
 		}
+
 		for i, r := range runs {
 			for u := r[0]; u < r[1]; u++ {
 				in[u], out[u] = 0, 1
@@ -72,11 +76,13 @@ func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 				}
 			}
 		}
+
 		c := math.Abs(contrast(both.estimate(in), both.estimate(out)))
 		if !(c < seen-rounding) { // also if it is NaN
 			asFar++
 		}
 	}
+
 	return float64(asFar) / float64(permutations+1)
 }
 
@@ -88,8 +94,10 @@ func blockLength(series []float64) int {
 	if n < 4 {
 		return 1
 	}
+
 	size := float64(n)
 	significant := 2 * math.Sqrt(math.Log10(size)/size)
+
 	// this many in a row end the dependence
 	insignificant := max(5, int(math.Ceil(math.Sqrt(math.Log10(size)))))
 	lags := min(int(math.Ceil(math.Sqrt(size)))+insignificant, n-1)
@@ -97,15 +105,18 @@ func blockLength(series []float64) int {
 	if cov[0] <= 0 {
 		return 1
 	}
+
 	last := 0
 	for k, quiet := 1, 0; k <= lags && quiet < insignificant; k++ {
 		if quiet++; math.Abs(cov[k]/cov[0]) >= significant {
 			last, quiet = k, 0
 		}
 	}
+
 	if last == 0 {
 		return 1
 	}
+
 	reach := min(2*last, lags)
 	spectrum, curvature := cov[0], 0.0
 	for k := 1; k <= reach; k++ {
@@ -113,11 +124,13 @@ func blockLength(series []float64) int {
 		spectrum += float64(2 * window * cov[k])
 		curvature += float64(2 * window * float64(k) * cov[k])
 	}
+
 	if spectrum <= cov[0] {
 		// neighbours compensate each other: drawn individually they vary more than together, which
 		// is the safe side
 		return 1
 	}
+
 	best := math.Cbrt(2 * curvature * curvature / (4.0 / 3 * spectrum * spectrum) * size)
 	most := math.Ceil(min(3*math.Sqrt(size), size/3))
 	return int(math.Ceil(max(1, min(best, most))))
@@ -158,15 +171,18 @@ func deviation(estimates []float64) float64 {
 			mean += (x - mean) / n
 		}
 	}
+
 	sum := 0.0
 	for _, x := range estimates {
 		if !math.IsNaN(x) {
 			sum += float64((x - mean) * (x - mean))
 		}
 	}
+
 	if n < 2 {
 		return math.NaN()
 	}
+
 	return math.Sqrt(sum / (n - 1))
 }
 

@@ -23,6 +23,7 @@ func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 	if a.c.Grid.StepMs == b.c.Grid.StepMs {
 		step = 0
 	}
+
 	after := b.reads()
 	for s := range a.reads() {
 		if !after[s] {
@@ -41,11 +42,13 @@ func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 		if x.c.Grid.StepSeconds() >= step {
 			continue
 		}
-		err := x.lay(ctx, diagnose.Options{Pack: opt.Pack, From: x.From, To: x.To, Step: seconds(step), Progress: opt.Progress})
+		err := x.lay(ctx, diagnose.Options{Pack: opt.Pack, From: x.From, To: x.To, Step: seconds(step),
+			Progress: opt.Progress})
 		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -70,6 +73,7 @@ func (s *side) reads() map[*rules.Signal]bool {
 			}
 		}
 	}
+
 	diagnose.AtThreshold(s.c, s.c.Time.SlowFromS) // reads what the detectors read
 	return out
 }

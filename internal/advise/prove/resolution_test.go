@@ -39,16 +39,20 @@ func scraped(t *testing.T, seed random.Seed, every int) []recording.Reader {
 				"mongodb_ss_opLatencies_ops op_type=writes": writes, "mongodb_ss_opLatencies_latency op_type=writes": waited,
 			})
 		}
+
 		add(device, k, map[string]float64{
 			"node_disk_writes_completed_total device=sda": requests, "node_disk_write_time_seconds_total device=sda": requests * 0.0005,
 			"node_disk_io_time_seconds_total device=sda": requests * 0.0005, "node_disk_written_bytes_total device=sda": requests * 4096,
 		})
+
 		latency := 2000.0 // microseconds
 		if chance.Below(20) == 0 {
 			latency = 400_000
 		}
+
 		writes, waited, requests = writes+rate, waited+rate*latency, requests+100+float64(chance.Below(10))
 	}
+
 	return []recording.Reader{database, device}
 }
 
@@ -57,16 +61,19 @@ func scraped(t *testing.T, seed random.Seed, every int) []recording.Reader {
 func TestSameLoadAtAnotherPeriod(t *testing.T) {
 	opt := few
 	opt.Pack = pack
+
 	for _, periods := range [][2]int{{15, 1}, {1, 15}, {60, 1}, {30, 15}, {15, 15}} {
 		r, err := Compare(t.Context(), scraped(t, 1, periods[0]), scraped(t, 2, periods[1]), opt)
 		if err != nil {
 			t.Fatalf("%v: %v", periods, err)
 		}
+
 		for _, f := range r.Figures {
 			if f.Verdict != CantTell && f.Verdict != NoChange {
 				t.Errorf("every %d s, then every %d s: %s is %s, from %s to %s", periods[0], periods[1], f.Name, f.Verdict, f.Before.Text(f.Unit), f.After.Text(f.Unit))
 			}
 		}
+
 		if figure(r, "stalled").P == nil && periods[0] < 60 && periods[1] < 60 {
 			t.Errorf("%v: stalled time is not compared", periods)
 		}

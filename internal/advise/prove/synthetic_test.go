@@ -41,28 +41,35 @@ func (m made) side(word string) *side {
 	if m.slower == 0 {
 		m.slower = 1
 	}
+
 	if m.rate == 0 {
 		m.rate = 1000
 	}
+
 	s := m.seed.Stream("made")
 	level, load, disk, cache := noise(s, 0.5), noise(s, 0.3), noise(s, 0.6), noise(s, 0.8)
 	names := []string{
 		"mongodb_write_latency:seconds", "mongodb_writes:rate", "mongodb_read_latency:seconds", "mongodb_reads:rate",
 		"memory_dirty:bytes", "wt_dirty:bytes", "wt_app_evictions:rate", "wt_log_sync_time:ratio", "wt_log_syncs:rate",
 	}
+
 	devices := []string{"disk_ops:rate", "disk_moved:bytes", "disk_busy:ratio", "disk_writes:rate", "disk_write_await:seconds"}
 	if m.every > 0 {
 		names = append(names, "wt_checkpoint_running:bool")
 	}
+
 	tracks := map[string][]timeline.Track{}
 	for _, n := range names {
 		tracks[rules.SignalPrefix+n] = []timeline.Track{{Values: make([]float64, m.cells)}}
 	}
+
 	for _, n := range devices {
 		tracks[rules.SignalPrefix+n] = []timeline.Track{{Labels: labels.FromStrings("device", "nvme1n1"), Values: make([]float64, m.cells)}}
 	}
+
 	put := func(name string, k int, x float64) { tracks[rules.SignalPrefix+name][0].Values[k] = x }
 	stalls := make(timeline.Mask, m.cells)
+
 	checkpoint, height := 0, 0.0
 	for k := range m.cells {
 		busy := 0.0
@@ -75,6 +82,7 @@ func (m made) side(word string) *side {
 			}
 			put("wt_checkpoint_running:bool", k, busy)
 		}
+
 		writes := m.rate * (1 + 0.05*load())
 		latency := m.slower * (0.002*math.Exp(0.2*level()) + busy*height*(0.8+0.4*s.Float()))
 		stalls[k] = latency >= 0.1
@@ -93,15 +101,18 @@ func (m made) side(word string) *side {
 		put("disk_writes:rate", k, 1200*(1+0.1*load()))
 		put("disk_write_await:seconds", k, 0.001*m.slower*(1+0.1*disk()+5*busy))
 	}
+
 	all := make(timeline.Mask, m.cells)
 	for k := range all {
 		all[k] = true
 	}
+
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(m.from)
 	c := rules.NewCase(pack, timeline.Grid{FromMs: start.Add(time.Second).UnixMilli(), StepMs: 1000, N: m.cells},
 		func(of *rules.Signal) []timeline.Track { return tracks[of.Name] })
 	c.Engines = []string{"mongodb"}
 	c.Stall = rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", Cells: stalls, Observed: all, Threshold: 0.1}
+
 	return &side{word: word, c: c}
 }
 

@@ -44,6 +44,7 @@ func stalled(s *side) measure {
 	if observed := timeline.Sum(q.den) * step; observed > 0 {
 		q.oneEvent = 3600 * max(s.longestStallS, step) / observed
 	}
+
 	return q
 }
 

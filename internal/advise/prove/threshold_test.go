@@ -15,11 +15,13 @@ import (
 func (s *side) latencies(at func(k int) float64) *side {
 	all := s.c.Tracks
 	rate := s.c.One(pack.Signal(rules.SignalPrefix + "mongodb_writes:rate"))
+
 	latency, waiting := make([]float64, s.c.Grid.N), make([]float64, s.c.Grid.N)
 	for k := range latency {
 		latency[k] = at(k)
 		waiting[k] = latency[k] * rate[k]
 	}
+
 	s.c.Tracks = func(of *rules.Signal) []timeline.Track {
 		switch of.Name {
 		case rules.SignalPrefix + "mongodb_write_latency:seconds":
@@ -29,6 +31,7 @@ func (s *side) latencies(at func(k int) float64) *side {
 		}
 		return all(of)
 	}
+
 	s.c.Stall.Subject = "MongoDB writes"
 	s.c = diagnose.AtThreshold(s.c, 0)
 	return s
@@ -45,6 +48,7 @@ func TestOneThresholdForBoth(t *testing.T) {
 			return usual
 		}
 	}
+
 	a := made{seed: 1, cells: 620}.side("before").latencies(every(0.018, 0.085))
 	b := made{seed: 2, cells: 620}.side("after").latencies(every(0.0018, 0.028))
 	if a.c.Stall.Any() || !b.c.Stall.Any() {
@@ -56,6 +60,7 @@ func TestOneThresholdForBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f := figure(r, "stalled")
 	if f.Verdict == Worse || *f.After.Value != 0 || r.Before.ThresholdS != r.After.ThresholdS {
 		t.Errorf("%+v; thresholds %g and %g", f, r.Before.ThresholdS, r.After.ThresholdS)
@@ -67,12 +72,14 @@ func TestOneThresholdForBoth(t *testing.T) {
 func TestNoStallSeenIsNotNoStall(t *testing.T) {
 	const n, seconds, bound, perHour = 400, 600, 30.0, 36.0
 	require := Bound{name: "stalled", less: true, bound: bound}
+
 	met, none := 0, 0
 	for i := range n {
 		chance := random.Seed(i + 1).Stream("stalls")
 		s := &side{c: &rules.Case{}, cut: byLength(seconds, 1)}
 		s.c.Time.Grid = timeline.Grid{StepMs: 1000, N: seconds}
 		s.c.Stall = rules.Stall{Rule: "mongodb/slow-writes", Cells: make(timeline.Mask, seconds), Observed: make(timeline.Mask, seconds)}
+
 		for k := range seconds {
 			s.c.Stall.Observed[k] = true
 			if chance.Float() < perHour/7.5/3600 {
@@ -81,6 +88,7 @@ func TestNoStallSeenIsNotNoStall(t *testing.T) {
 				}
 			}
 		}
+
 		if !s.c.Stall.Any() {
 			none++
 		}
@@ -88,14 +96,17 @@ func TestNoStallSeenIsNotNoStall(t *testing.T) {
 		expectStalls(s, s)
 		x := &pair{before: stalled(s), after: stalled(s), figure: Figure{Name: "stalled"}}
 		x.estimate(&Report{}, few)
+
 		if require.outcome(x.figure.After) == Met {
 			met++
 		}
 	}
+
 	t.Logf("%d of %d recordings have no stall; %d meet %g s/h, where the truth is %g s/h", none, n, met, bound, perHour)
 	if none < n/10 {
 		t.Fatalf("only %d recordings have no stall: this tests nothing", none)
 	}
+
 	if binomialTail(met, n, 1-confidenceDefault) < 1e-3 {
 		t.Errorf("%d of %d recordings meet a bound that is not met", met, n)
 	}
@@ -113,10 +124,12 @@ func TestNoStallForLongEnough(t *testing.T) {
 		x.estimate(&Report{Before: Side{UnitSeconds: 1}, After: Side{UnitSeconds: 1}}, few)
 		return b.outcome(x.figure.After), x.adviseBound(b, 0.05)
 	}
+
 	got, advice := outcome(600)
 	if got != CantTellYet || advice == nil || advice.Seconds < 3000 {
 		t.Fatalf("ten minutes: %s, advice %+v", got, advice)
 	}
+
 	if got, _ := outcome(int(advice.Seconds) + 1); got != Met {
 		t.Errorf("%g s as advised: %s", advice.Seconds, got)
 	}

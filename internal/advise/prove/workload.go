@@ -28,9 +28,11 @@ func sameWorkload(a, b *side) Workload {
 			w.Comparable = w.Comparable && c.OK
 		}
 	}
+
 	if x, y := databaseOf(a.c), databaseOf(b.c); x != "" && y != "" && x != y {
 		add(Check{Name: "database", Text: fmt.Sprintf("%s before, %s after", x, y)}, true)
 	}
+
 	for _, of := range operations(a.c.Pack) {
 		x, y := a.rate(a.operations(of)), b.rate(b.operations(of))
 		if !math.IsNaN(x) && !math.IsNaN(y) {
@@ -38,6 +40,7 @@ func sameWorkload(a, b *side) Workload {
 			break
 		}
 	}
+
 	for _, of := range readsAndWrites(a.c.Pack) {
 		x, y := a.share(of[0], of[1]), b.share(of[0], of[1])
 		if !math.IsNaN(x) && !math.IsNaN(y) {
@@ -45,17 +48,21 @@ func sameWorkload(a, b *side) Workload {
 			break
 		}
 	}
+
 	for _, e := range a.c.Pack.Engines() {
 		if k := e.Compared; k.Inserts != nil {
 			add(absolute("share of inserts in writes", a.share(k.Inserts, k.Updates), b.share(k.Inserts, k.Updates)))
 		}
 		if k := e.Compared; k.Logged != nil {
-			add(relative("journal bytes a write", "bytes", a.per(k.Logged, k.Writes.Rate), b.per(k.Logged, k.Writes.Rate), sizeTolerance))
+			add(relative("journal bytes a write", "bytes", a.per(k.Logged, k.Writes.Rate),
+				b.per(k.Logged, k.Writes.Rate), sizeTolerance))
 		}
 	}
+
 	if a.cut.cycles && b.cut.cycles {
 		add(cycles(a, b), true)
 	}
+
 	return w
 }
 
@@ -115,13 +122,16 @@ func (s *side) per(num, den *rules.Signal) float64 {
 func relative(name, unit string, x, y, tolerance float64) (Check, bool) {
 	c := Check{Name: name, Before: finite(x), After: finite(y), Unit: unit, Tolerance: tolerance}
 	c.OK = math.Abs(y-x) <= tolerance*max(x, y)
-	c.Text = fmt.Sprintf("%s before, %s after (tolerance %s)", units.Value(x, unit), units.Value(y, unit), units.Percent(tolerance))
+	c.Text = fmt.Sprintf("%s before, %s after (tolerance %s)", units.Value(x, unit), units.Value(y, unit),
+		units.Percent(tolerance))
 	return c, c.Before != nil && c.After != nil
 }
 
 func absolute(name string, x, y float64) (Check, bool) {
-	c := Check{Name: name, Before: finite(x), After: finite(y), Unit: "ratio", Tolerance: mixTolerance, OK: math.Abs(y-x) <= mixTolerance}
-	c.Text = fmt.Sprintf("%s before, %s after (tolerance %.0f points)", units.Percent(x), units.Percent(y), 100*mixTolerance)
+	c := Check{Name: name, Before: finite(x), After: finite(y), Unit: "ratio", Tolerance: mixTolerance,
+		OK: math.Abs(y-x) <= mixTolerance}
+	c.Text = fmt.Sprintf("%s before, %s after (tolerance %.0f points)", units.Percent(x), units.Percent(y),
+		100*mixTolerance)
 	return c, c.Before != nil && c.After != nil
 }
 
@@ -132,35 +142,49 @@ func (r *Report) warn(a, b *side) {
 			r.Warnings = append(r.Warnings, "not comparable: "+c.Name+": "+c.Text)
 		}
 	}
+
 	if len(r.Workload.Checks) == 0 {
-		r.Warnings = append(r.Warnings, "neither recording shows its load: only you can know whether the workload was the same")
+		r.Warnings = append(
+			r.Warnings, "neither recording shows its load: only you can know whether the workload was the same")
 	}
+
 	for _, x := range []*side{a, b} {
 		for _, note := range x.left {
 			r.Warnings = append(r.Warnings, x.word+": "+note)
 		}
 	}
-	if x, y := hosts(a), hosts(b); len(x) > 0 && len(y) > 0 && !slices.ContainsFunc(x, func(h string) bool { return slices.Contains(y, h) }) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("two hosts are compared: %s before, %s after; a difference between the hosts counts as the change's",
-			strings.Join(x, ", "), strings.Join(y, ", ")))
+
+	if x, y := hosts(a), hosts(b); len(x) > 0 && len(y) > 0 &&
+		!slices.ContainsFunc(x, func(h string) bool { return slices.Contains(y, h) }) {
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("two hosts are compared: %s before, %s after; a difference between the hosts counts as the change's",
+				strings.Join(x, ", "), strings.Join(y, ", ")))
 	}
+
 	if a.cut.cycles != b.cut.cycles {
 		have, not := a, b
 		if b.cut.cycles {
 			have, not = b, a
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("no two checkpoints were seen %s; that recording is cut into pieces of %s, as long as the cycles %s",
-			not.word, units.Seconds(have.cut.usual*have.c.Grid.StepSeconds()), have.word))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("no two checkpoints were seen %s; that recording is cut into pieces of %s, as long as the cycles %s",
+				not.word, units.Seconds(have.cut.usual*have.c.Grid.StepSeconds()), have.word))
 	}
+
 	if a.device != b.device && a.device != "" && b.device != "" {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the device's figures are those of %s before and of %s after", a.device, b.device))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("the device's figures are those of %s before and of %s after", a.device, b.device))
 	}
+
 	if x, y := a.c.Stall, b.c.Stall; x.Rule != "" && y.Rule != "" && x.Rule != y.Rule {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("stalled time is judged by %s before and by %s after", x.Subject, y.Subject))
+		r.Warnings = append(r.Warnings,
+			fmt.Sprintf("stalled time is judged by %s before and by %s after", x.Subject, y.Subject))
 	}
+
 	for _, s := range []*side{a, b} {
 		if n := timeline.Count(s.operationsTold()); n > 0 && n < s.c.Grid.N*9/10 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the recording %s is missing", units.Percent(1-float64(n)/float64(s.c.Grid.N)), s.word))
+			r.Warnings = append(r.Warnings,
+				fmt.Sprintf("%s of the recording %s is missing", units.Percent(1-float64(n)/float64(s.c.Grid.N)), s.word))
 		}
 	}
 }

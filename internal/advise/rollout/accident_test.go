@@ -27,15 +27,19 @@ func (w *world) with(point string, do func() error, act func(*Rollout) error) er
 				}
 			}
 		}
+
 		r.opt.At = at
 		for _, m := range r.members {
 			m.move.at = at
 		}
+
 		return act(r)
 	})
+
 	if !done {
 		w.t.Fatalf("never came to %q: %v", point, err)
 	}
+
 	return err
 }
 
@@ -92,6 +96,7 @@ func TestCommandOfAnEarlierRun(t *testing.T) {
 	if err := syscall.Mkfifo(proceed, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err := w.attempt(0, func(r *Rollout) error {
 		m := r.members[0]
 		r.opt.command = nil
@@ -101,17 +106,21 @@ func TestCommandOfAnEarlierRun(t *testing.T) {
 		patient.Member = &site
 		ended := make(chan error, 1)
 		go func() { ended <- patient.run(t.Context(), "stop", "read x < "+proceed+"; exec 3>&-; test $x = now") }()
+
 		f, err := os.OpenFile(proceed, os.O_WRONLY, 0) // returns when the command reads
 		if err != nil {
 			return err
 		}
+
 		says(t, m.ensureStopped(t.Context()), "a command that an earlier run began still starts or stops m1", "wait until it ends")
 		if _, err := f.WriteString("now\n"); err != nil {
 			return err
 		}
+
 		if err := errors.Join(f.Close(), <-ended); err != nil {
 			return err
 		}
+
 		return m.settled(t.Context())
 	})
 	if err != nil {
@@ -156,11 +165,13 @@ func TestStateOfSomebodyElse(t *testing.T) {
 	if _, err := w.attempt(0, goOn); err != nil {
 		t.Fatal(err)
 	}
+
 	path := filepath.Join(w.dir, "rollout", stateName)
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for text, want := range map[string]string{
 		string(good[:len(good)/2]):             "cannot be read: unexpected end of JSON input",
 		"":                                     "cannot be read",

@@ -22,25 +22,31 @@ func copyAttributes(from, to string) error {
 	if errors.Is(err, unix.ENOTSUP) {
 		return nil
 	}
+
 	if err != nil {
 		return &fs.PathError{Op: "listxattr", Path: from, Err: err}
 	}
+
 	value := make([]byte, attributeBytesMax)
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(names[:n]), "\x00"), "\x00") {
 		if name == "" {
 			continue
 		}
+
 		n, err := unix.Lgetxattr(from, name, value)
 		if err != nil {
 			return &fs.PathError{Op: "getxattr " + name, Path: from, Err: err}
 		}
+
 		err = unix.Lsetxattr(to, name, value[:n], 0)
-		if refused := errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES); refused && !strings.HasPrefix(name, "system.posix_acl") {
+		if refused := errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM) ||
+			errors.Is(err, unix.EACCES); refused && !strings.HasPrefix(name, "system.posix_acl") {
 			continue
 		}
 		if err != nil {
 			return &fs.PathError{Op: "setxattr " + name, Path: to, Err: err}
 		}
 	}
+
 	return nil
 }

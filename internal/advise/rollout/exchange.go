@@ -42,6 +42,7 @@ func stampOf(dir string) (stamp, error) {
 		}
 		return nil
 	})
+
 	return out, err
 }
 
@@ -53,7 +54,8 @@ func unchanged(dir string, was stamp) error {
 	}
 	for path, now := range is {
 		if before, ok := was[path]; !ok || before != now {
-			return fmt.Errorf("%s was written meanwhile (%s)", dir+path, time.Unix(now.at.Unix()).UTC().Format(time.RFC3339))
+			return fmt.Errorf("%s was written meanwhile (%s)", dir+path,
+				time.Unix(now.at.Unix()).UTC().Format(time.RFC3339))
 		}
 	}
 	if len(is) != len(was) {
@@ -71,14 +73,17 @@ const startedHint = "something else starts the engine, such as a supervisor or a
 // it in the very moment, the exchange is taken back.
 func (v *move) exchange(with, now, then string, was stamp) error {
 	if err := errors.Join(v.free(), unchanged(now, was)); err != nil {
-		return steps.Inputf(startedHint, "%s stays as it is, because the engine was started while its log was compared: %v", v.log, err)
+		return steps.Inputf(startedHint,
+			"%s stays as it is, because the engine was started while its log was compared: %v", v.log, err)
 	}
 	v.at("before exchanging")
 	if err := exchange(v.log, with); err != nil {
 		return err
 	}
 	if err := errors.Join(v.held(then), unchanged(then, was)); err != nil {
-		return errors.Join(steps.Inputf(startedHint, "%s is as it was, because the engine was started while it changed: %v", v.log, err), exchange(v.log, with))
+		return errors.Join(steps.Inputf(
+			startedHint, "%s is as it was, because the engine was started while it changed: %v",
+			v.log, err), exchange(v.log, with))
 	}
 	return syncFolder(filepath.Dir(v.log))
 }
@@ -97,10 +102,12 @@ func (v *move) roomBack() error {
 	if err != nil {
 		return err
 	}
+
 	free, err := freeAt(filepath.Dir(v.log))
 	if err != nil {
 		return err
 	}
+
 	for _, old := range []string{v.kept(), v.link(), v.back(), v.back() + partSuffix} {
 		bytes, err := bytesOf(old)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -108,10 +115,13 @@ func (v *move) roomBack() error {
 		}
 		free += bytes
 	}
+
 	if free < need {
-		return steps.Inputf("make room there", "the log on the new volume has %s, and there is room for %s only in %s, even without the old log: it does not go back, and nothing is removed",
+		return steps.Inputf(
+			"make room there", "the log on the new volume has %s, and there is room for %s only in %s, even without the old log: it does not go back, and nothing is removed",
 			units.Bytes(float64(need)), units.Bytes(float64(free)), filepath.Dir(v.log))
 	}
+
 	return nil
 }
 

@@ -23,6 +23,7 @@ func (m *member) fits() error {
 	if err := m.allowed(); err != nil || m.r.moving(m) {
 		return err // a run that was cut off has begun; its steps look for themselves
 	}
+
 	info, err := os.Lstat(m.move.log)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -31,19 +32,26 @@ func (m *member) fits() error {
 		return err
 	case info.Mode().Type() == fs.ModeSymlink:
 		to, _ := os.Readlink(m.move.log) // only for the message
-		return steps.Inputf("the plan is for a log in the data folder", "%s: %s is a link already, to %s", m.Name, m.move.log, to)
+		return steps.Inputf("the plan is for a log in the data folder", "%s: %s is a link already, to %s", m.Name,
+			m.move.log, to)
 	case !info.IsDir():
 		return steps.Inputf("", "%s: %s is not a folder", m.Name, m.move.log)
 	}
+
 	if found, err := hasLog(m.move.log, m.r.proc.IsLog); err != nil || !found {
-		return errors.Join(err, steps.Inputf("data: is the engine's data folder", "%s: %s has no file of the log", m.Name, m.move.log))
+		return errors.Join(err, steps.Inputf("data: is the engine's data folder", "%s: %s has no file of the log",
+			m.Name, m.move.log))
 	}
+
 	if err := m.mounted(info); err != nil {
 		return err
 	}
+
 	if left := m.move.remains(); len(left) > 0 {
-		return steps.Inputf("finish or undo that rollout first; if you are sure, remove them", "%s: something is already there: %v", m.Name, left)
+		return steps.Inputf("finish or undo that rollout first; if you are sure, remove them",
+			"%s: something is already there: %v", m.Name, left)
 	}
+
 	return errors.Join(m.room(), m.reachable(info))
 }
 
@@ -57,7 +65,8 @@ func (m *member) allows(me int) error {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if ok && me != 0 && int(st.Uid) != me {
-		return steps.Inputf("run it as root, or as the owner of the data folder", "%s: user %d does not see which processes use %s, which belongs to user %d", m.Name, me, m.Data, st.Uid)
+		return steps.Inputf("run it as root, or as the owner of the data folder",
+			"%s: user %d does not see which processes use %s, which belongs to user %d", m.Name, me, m.Data, st.Uid)
 	}
 	return nil
 }
@@ -67,26 +76,35 @@ func (m *member) allows(me int) error {
 func (m *member) mounted(log fs.FileInfo) error {
 	root, err := os.Stat(m.mount)
 	if err != nil || !root.IsDir() {
-		return errors.Join(steps.Inputf("make its file system and mount it first (plimsoll emit --to lvm writes a script)", "%s: the new volume is not at %s", m.Name, m.mount), err)
+		return errors.Join(
+			steps.Inputf(
+				"make its file system and mount it first (plimsoll emit --to lvm writes a script)", "%s: the new volume is not at %s",
+				m.Name, m.mount), err)
 	}
+
 	parent, err := os.Stat(filepath.Dir(m.mount))
 	if err != nil {
 		return err
 	}
+
 	data, err := os.Stat(filepath.Dir(m.move.log))
 	if err != nil {
 		return err
 	}
+
 	switch device := deviceOf(root); {
 	case m.r.site.Trial:
 		return nil
 	case device == deviceOf(log):
-		return steps.Inputf("mount the new volume there first", "%s: %s is on the same file system as the log", m.Name, m.mount)
+		return steps.Inputf("mount the new volume there first", "%s: %s is on the same file system as the log",
+			m.Name, m.mount)
 	case device == deviceOf(parent):
 		return steps.Inputf("mount the new volume there first", "%s: nothing is mounted at %s", m.Name, m.mount)
 	case deviceOf(data) != deviceOf(log):
-		return steps.Inputf("move it by unmounting", "%s: %s is a mount point of its own already", m.Name, m.move.log)
+		return steps.Inputf("move it by unmounting", "%s: %s is a mount point of its own already",
+			m.Name, m.move.log)
 	}
+
 	return nil
 }
 
@@ -103,6 +121,7 @@ func (m *member) room() error {
 	if err != nil {
 		return err
 	}
+
 	var st unix.Statfs_t
 	if err := unix.Statfs(m.mount, &st); err != nil {
 		return &fs.PathError{Op: "statfs", Path: m.mount, Err: err}
@@ -110,15 +129,20 @@ func (m *member) room() error {
 	if st.Flags&unix.ST_RDONLY != 0 {
 		return steps.Inputf("mount -o remount,rw "+m.mount, "%s: %s is mounted read-only", m.Name, m.mount)
 	}
+
 	for _, dir := range []string{m.mount, filepath.Dir(m.move.log)} {
 		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
-			return steps.Inputf("run it as root, or give that folder to the log's owner", "%s: this user may not write in %s: %v", m.Name, dir, err)
+			return steps.Inputf("run it as root, or give that folder to the log's owner",
+				"%s: this user may not write in %s: %v", m.Name, dir, err)
 		}
 	}
+
 	free, need := int64(st.Bavail)*st.Bsize, bytes+int64(float64(bytes)*roomBesides)
 	if free < need {
-		return steps.Inputf("take a larger volume", "%s: the log has %s, and only %s are free on %s", m.Name, units.Bytes(float64(bytes)), units.Bytes(float64(free)), m.mount)
+		return steps.Inputf("take a larger volume", "%s: the log has %s, and only %s are free on %s", m.Name,
+			units.Bytes(float64(bytes)), units.Bytes(float64(free)), m.mount)
 	}
+
 	return nil
 }
 
@@ -128,11 +152,13 @@ func (m *member) reachable(log fs.FileInfo) error {
 	if !ok || owner.Uid == 0 {
 		return nil
 	}
+
 	for at := m.mount; ; at = filepath.Dir(at) {
 		var st syscall.Stat_t
 		if err := syscall.Stat(at, &st); err != nil {
 			return &fs.PathError{Op: "stat", Path: at, Err: err}
 		}
+
 		enter := uint32(0o001)
 		switch {
 		case st.Uid == owner.Uid:
@@ -140,8 +166,10 @@ func (m *member) reachable(log fs.FileInfo) error {
 		case st.Gid == owner.Gid:
 			enter = 0o010
 		}
+
 		if st.Mode&enter == 0 {
-			return steps.Inputf("chmod o+x "+at, "%s: the log's owner (user %d) may not enter %s", m.Name, owner.Uid, at)
+			return steps.Inputf("chmod o+x "+at, "%s: the log's owner (user %d) may not enter %s", m.Name,
+				owner.Uid, at)
 		}
 		if at == filepath.Dir(at) {
 			return nil

@@ -17,16 +17,19 @@ func (w *world) small(t *testing.T, name string) string {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs root")
 	}
+
 	path := filepath.Join(w.dir, name)
 	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "size=1m"); err != nil {
 		t.Skip(err)
 	}
+
 	t.Cleanup(func() {
 		w.stop()
 		if err := syscall.Unmount(path, 0); err != nil {
 			t.Error(err)
 		}
 	})
+
 	return path
 }
 
@@ -56,14 +59,17 @@ func TestNewVolumeFills(t *testing.T) {
 			ballast := filepath.Join(mount, "ballast")
 			err := w.with("copy", func() error { return fill(ballast) }, goOn)
 			says(t, err, `stopped at "m1: copy", action failed (the engine is stopped)`, "no space left on device", "--undo goes back")
+
 			if name == "resume" {
 				if err := os.Remove(ballast); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			if _, err := w.attempt(0, act); err != nil {
 				t.Fatal(err)
 			}
+
 			w.wholly()
 		})
 	}
@@ -114,32 +120,40 @@ func TestNoRoomToGoBack(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	w.stop()
 	data := filepath.Join(w.dir, "data")
+
 	text, err := os.ReadFile(w.file())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.small(t, "data")
 	if err := errors.Join(os.Mkdir(filepath.Join(data, worldLog), 0o700), os.WriteFile(w.file(), text, 0o600), w.start()); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := w.attempt(0, goOn); err != nil {
 		t.Fatal(err)
 	}
+
 	w.write(string(bytes.Repeat([]byte("x"), 100_000)))
 	ballast := filepath.Join(data, "ballast")
 	if err := fill(ballast); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = w.attempt(0, goBack)
 	says(t, err, "undo failed", "there is room for", "even without the old log: it does not go back, and nothing is removed", "make room there")
 	if !w.running {
 		t.Error("the engine was stopped")
 	}
+
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := w.attempt(0, goBack); err != nil {
 		t.Fatal(err)
 	}
+
 	w.wholly()
 }

@@ -44,6 +44,7 @@ func processes(dirs ...string) ([]process, error) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real // the data folder may be a link
 		}
+
 		err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 			if err != nil {
 				if errors.Is(err, fs.ErrNotExist) {
@@ -51,27 +52,32 @@ func processes(dirs ...string) ([]process, error) {
 				}
 				return err
 			}
+
 			if info, err := d.Info(); err == nil && len(files) < entriesMax {
 				if st, ok := info.Sys().(*syscall.Stat_t); ok {
 					files[file{st.Dev, st.Ino}] = true
 				}
 			}
+
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
+
 	pids, err := procfs.PIDs("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("the processes of this machine: %w", err)
 	}
+
 	var out []process
 	for _, pid := range pids {
 		if pid != os.Getpid() && holds(pid, files) {
 			out = append(out, process{pid, procfs.Comm(pid)})
 		}
 	}
+
 	return out, nil
 }
 

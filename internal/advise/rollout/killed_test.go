@@ -20,19 +20,23 @@ func TestKilledAnywhere(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
+
 		defer os.RemoveAll(dir)
 		w := newWorld(t, dir)
+
 		act := goOn
 		for range rapid.IntRange(0, 6).Draw(t, "kills") {
 			if rapid.IntRange(0, 3).Draw(t, "turn") == 0 {
 				act = goBack
 			}
+
 			w.fails = rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "failing starts")
 			w.supervised = rapid.SampledFrom([]int{0, 0, rapid.IntRange(1, 60).Draw(t, "supervisor")}).Draw(t, "supervised")
 			at, err := w.attempt(rapid.IntRange(1, 60).Draw(t, "point"), act)
 			w.fails, w.supervised = 0, 0
 			t.Logf("killed at %q, error %v", at, err)
 			w.write("meanwhile ")
+
 			switch rapid.IntRange(0, 3).Draw(t, "the machine") {
 			case 0: // it boots: the engine starts by itself
 				w.stop()
@@ -43,9 +47,11 @@ func TestKilledAnywhere(t *testing.T) {
 				w.write("by hand ")
 			}
 		}
+
 		if _, err := w.attempt(0, act); err != nil {
 			t.Fatalf("in the end: %v", err)
 		}
+
 		w.wholly()
 		if rapid.Bool().Draw(t, "back at last") {
 			if _, err := w.attempt(rapid.IntRange(1, 60).Draw(t, "point"), goBack); err != nil {
@@ -77,15 +83,18 @@ func TestStartedBySomebodyElse(t *testing.T) {
 					}
 					w.write("on the new volume ")
 				}
+
 				w.supervised, w.startedAt, w.ends = n, "", strings.HasSuffix(name, "ends")
 				_, err := w.attempt(0, act)
 				at := w.startedAt
 				if at == "" {
 					break
 				}
+
 				if err != nil {
 					refused[at] = true
 				}
+
 				w.supervised = 0
 				w.write("afterwards ")
 				if !w.running {
@@ -94,11 +103,14 @@ func TestStartedBySomebodyElse(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+
 				if _, err := w.attempt(0, act); err != nil {
 					t.Fatalf("started at %q (%d): %v", at, n, err)
 				}
+
 				w.wholly()
 			}
+
 			for _, point := range []string{"compared", "before exchanging"} {
 				if !refused[point] && !strings.HasSuffix(name, "ends") {
 					t.Errorf("not refused at %q, but at %v", point, refused)
@@ -126,16 +138,20 @@ func TestKilledAtEveryPoint(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				w.write("meanwhile ")
 				if _, err := w.attempt(0, act); err != nil {
 					t.Fatalf("killed at %q: %v", at, err)
 				}
+
 				w.wholly()
 				if at == "" {
 					break
 				}
+
 				seen[at] = true
 			}
+
 			for _, point := range []string{"begun m1: stop", "done m1: stop", "copy", "copied", "compared", "named", "linked", "exchanged", "kept", "begun m1: start", "done m1: start"} {
 				if !seen[point] {
 					t.Errorf("never killed at %q", point)
@@ -152,19 +168,23 @@ func TestKilledWhileUndoing(t *testing.T) {
 		if _, err := w.attempt(0, goOn); err != nil {
 			t.Fatal(err)
 		}
+
 		w.write("on the new volume ")
 		at, err := w.attempt(n, goBack)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		w.write("meanwhile ")
 		if _, err := w.attempt(0, goOn); err != nil { // what it was doing: going back
 			t.Fatalf("killed at %q: %v", at, err)
 		}
+
 		w.wholly()
 		if !w.undone() {
 			t.Fatalf("killed at %q: it was not undone", at)
 		}
+
 		if at == "" {
 			break
 		}

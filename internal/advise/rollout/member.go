@@ -38,10 +38,14 @@ func (r *Rollout) newMember(of *Member) (*member, error) {
 	m := &member{Member: of, r: r}
 	volume := of.Volumes.Get(r.Log)
 	if volume == nil {
-		return nil, steps.Inputf(fmt.Sprintf("volumes: {%s: /mnt/%s}", r.Log, r.Log), "%s: the site does not say where the new volume %s of %s is mounted", r.state.SiteFile, r.Log, of.Name)
+		return nil, steps.Inputf(fmt.Sprintf("volumes: {%s: /mnt/%s}", r.Log, r.Log),
+			"%s: the site does not say where the new volume %s of %s is mounted", r.state.SiteFile, r.Log, of.Name)
 	}
+
 	m.mount = *volume
-	m.move = move{log: filepath.Join(of.Data, r.proc.Log), to: filepath.Join(m.mount, r.proc.Into), isLog: r.proc.IsLog, at: r.at, free: m.isFree, held: r.held}
+	m.move = move{log: filepath.Join(of.Data, r.proc.Log), to: filepath.Join(m.mount, r.proc.Into),
+		isLog: r.proc.IsLog, at: r.at, free: m.isFree, held: r.held}
+
 	switch {
 	case of.Unit != "":
 		m.starts, m.stops = "systemctl start "+shellword.Quote(of.Unit), "systemctl stop "+shellword.Quote(of.Unit)
@@ -50,12 +54,17 @@ func (r *Rollout) newMember(of *Member) (*member, error) {
 	case r.proc.Commands != nil:
 		m.starts, m.stops = r.proc.Commands(of)
 	}
+
 	if m.starts == "" || m.stops == "" {
-		return nil, steps.Inputf("unit: NAME, or start: and stop: with shell commands", "%s: the site does not say how %s is stopped and started", r.state.SiteFile, of.Name)
+		return nil, steps.Inputf("unit: NAME, or start: and stop: with shell commands",
+			"%s: the site does not say how %s is stopped and started", r.state.SiteFile, of.Name)
 	}
 	if of.Config != "" && r.proc.Configure == nil {
-		return nil, steps.Inputf("leave config: out", "%s: %s has no setting for its log's folder; the link is enough", r.state.SiteFile, r.Engine)
+		return nil,
+			steps.Inputf("leave config: out", "%s: %s has no setting for its log's folder; the link is enough",
+				r.state.SiteFile, r.Engine)
 	}
+
 	return m, nil
 }
 
@@ -68,32 +77,40 @@ func (m *member) run(ctx context.Context, what, command string) error {
 	if m.r.opt.command != nil {
 		return m.r.opt.command(ctx, command)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, m.patience())
 	defer cancel()
 	lock, err := m.earlier(ctx)
 	if err != nil {
 		return err
 	}
+
 	defer lock.Close()
 	path := m.r.folder.Path(m.Name + "-" + what + ".log")
 	out, err := os.Create(path)
 	if err != nil {
 		return err
 	}
+
 	defer out.Close()
+
 	// Its descriptor 3 is the lock, for as long as the command itself runs: what it starts does not have it.
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `/bin/sh -c "$1" 3>&-; exit $?`, "sh", command)
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{lock}
+
 	// In a session of its own, Ctrl-C reaches the rollout alone, and its end reaches all of the command.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Stdout, cmd.Stderr = out, out
+
 	switch err := cmd.Run(); {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return steps.Inputf("a larger patience in the site file, given again with --site, allows more", "%s: it was ended because it took longer than the patience of %s, %s: %s", command, m.Name, m.patience(), tail(path))
+		return steps.Inputf("a larger patience in the site file, given again with --site, allows more",
+			"%s: it was ended because it took longer than the patience of %s, %s: %s", command, m.Name,
+			m.patience(), tail(path))
 	default:
 		return fmt.Errorf("%s: %w: %s", command, err, tail(path))
 	}
@@ -102,19 +119,23 @@ func (m *member) run(ctx context.Context, what, command string) error {
 // earlier waits until no command of an earlier run, which was killed meanwhile, still starts or stops the
 // member. It returns the lock that a command holds while it runs.
 func (m *member) earlier(ctx context.Context) (*os.File, error) {
-	lock, err := os.OpenFile(m.r.folder.Path(m.Name+"-command.lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	lock, err := os.OpenFile(m.r.folder.Path(m.Name+"-command.lock"),
+		os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
+
 	err = m.await(ctx, func() error {
 		if err := flock(lock); err != nil {
-			return steps.Inputf("wait until it ends, or end it", "a command that an earlier run began still starts or stops %s", m.Name)
+			return steps.Inputf("wait until it ends, or end it",
+				"a command that an earlier run began still starts or stops %s", m.Name)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
+
 	return lock, nil
 }
 
@@ -201,16 +222,19 @@ func (m *member) goBack(ctx context.Context) error {
 	if m.isFree() == nil {
 		return nil
 	}
+
 	if moved, err := m.move.moved(); err != nil || moved {
 		if err := errors.Join(err, m.move.roomBack()); err != nil {
 			return err
 		}
 	}
+
 	if m.r.proc.Ready != nil && m.healthy(ctx) == nil {
 		if err := m.r.proc.Ready(ctx, m.Member); err != nil {
 			return fmt.Errorf("%s is not stopped: %w", m.Name, err)
 		}
 	}
+
 	return m.ensureStopped(ctx)
 }
 
@@ -219,13 +243,16 @@ func (m *member) ensureStopped(ctx context.Context) error {
 	if err := m.settled(ctx); err != nil {
 		return err
 	}
+
 	who, err := m.users()
 	if err != nil || who == "" {
 		return err
 	}
+
 	if err := m.run(ctx, "stop", m.stops); err != nil {
 		return err
 	}
+
 	return m.await(ctx, func() error {
 		who, err := m.users()
 		if err == nil && who != "" {
@@ -241,12 +268,14 @@ func (m *member) isStopped(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	if who != "" {
 		return fmt.Errorf("%s is still used by %s", m.Data, who)
 	}
 	if m.Address == "" || m.r.proc.Answers == nil {
 		return nil
 	}
+
 	return m.await(ctx, func() error {
 		if m.r.proc.Answers(ctx, m.Member) == nil {
 			return fmt.Errorf("a server still answers at the address of %s: it is not the one of %s", m.Name, m.Data)
@@ -261,19 +290,23 @@ func (m *member) ensureRunning(ctx context.Context) error {
 	if err := m.settled(ctx); err != nil {
 		return err
 	}
+
 	who, err := m.users()
 	if err != nil {
 		return err
 	}
+
 	if who == "" {
 		found, err := hasLog(m.move.log, m.r.proc.IsLog)
 		if err != nil || !found {
-			return errors.Join(err, fmt.Errorf("%s leads to no file of the log: %s is not started", m.move.log, m.Name))
+			return errors.Join(err, fmt.Errorf("%s leads to no file of the log: %s is not started",
+				m.move.log, m.Name))
 		}
 		if err := m.run(ctx, "start", m.starts); err != nil {
 			return err
 		}
 	}
+
 	return m.await(ctx, func() error { return m.healthy(ctx) })
 }
 
@@ -297,6 +330,7 @@ func (m *member) await(ctx context.Context, ask func() error) error {
 	defer cancel()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+
 	for {
 		err := ask()
 		if err == nil {

@@ -19,8 +19,9 @@ import (
 func (m *member) prepare() Step {
 	return Step{
 		Name: m.name("check"), Member: m.Name,
-		What:    "checks that the log can move to " + m.move.to,
-		Needs:   fmt.Sprintf("%s is a mounted file system of its own with room for the log, nothing of an earlier move is left, and %s is well%s", m.mount, m.Name, m.byUnit()),
+		What: "checks that the log can move to " + m.move.to,
+		Needs: fmt.Sprintf("%s is a mounted file system of its own with room for the log, nothing of an earlier move is left, and %s is well%s",
+			m.mount, m.Name, m.byUnit()),
 		Undoes:  "removes the copy and the old folder, once the log is back and " + m.Name + " is well",
 		Require: func(ctx context.Context) error { return errors.Join(m.fits(), m.managed(), m.ready(ctx)) },
 		Undo: func(ctx context.Context) error {
@@ -46,7 +47,8 @@ func (m *member) stop() Step {
 		Needs:   m.Name + " is well, and its cluster can do without it",
 		Checks:  "no process uses its files, and nobody answers at its address",
 		Undoes:  "starts it, and waits until it is well: " + m.starts,
-		Require: func(ctx context.Context) error { return errors.Join(m.managed(), m.ready(ctx)) }, Do: m.ensureStopped, Check: m.isStopped, Undo: m.ensureRunning,
+		Require: func(ctx context.Context) error { return errors.Join(m.managed(), m.ready(ctx)) },
+		Do:      m.ensureStopped, Check: m.isStopped, Undo: m.ensureRunning,
 	}
 }
 
@@ -71,7 +73,8 @@ func (m *member) copy() Step {
 func (m *member) swap() Step {
 	return Step{
 		Name: m.name("swap"), Member: m.Name, Down: true,
-		What:   fmt.Sprintf("puts a link to the copy in the place of %s, in one step; the old folder is kept as %s", m.move.log, m.move.kept()),
+		What: fmt.Sprintf("puts a link to the copy in the place of %s, in one step; the old folder is kept as %s",
+			m.move.log, m.move.kept()),
 		Needs:  "the copy is still the same as the log, and has a log in it",
 		Checks: m.move.log + " leads to the new volume",
 		Undoes: "puts the old folder back; if the engine ran on the new volume since, first copies the log back and verifies it",
@@ -127,15 +130,18 @@ func (m *member) configure() Step {
 			if err != nil {
 				return err
 			}
+
 			if _, err := os.Stat(old); errors.Is(err, fs.ErrNotExist) {
 				if err := safefile.Write(old, text, safefile.Options{Mode: 0o600}); err != nil {
 					return err
 				}
 			}
+
 			changed, err := m.r.proc.Configure(m.Config, text, m.move.to)
 			if err != nil || bytes.Equal(changed, text) {
 				return err
 			}
+
 			m.r.at("configure")
 			return safefile.Write(m.Config, changed, safefile.Options{})
 		},
@@ -151,20 +157,25 @@ func (m *member) configure() Step {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // it was cut off before it changed anything
 			}
+
 			if err != nil {
 				return err
 			}
+
 			is, err := os.ReadFile(m.Config)
 			if err != nil || bytes.Equal(is, was) {
 				return err
 			}
+
 			changed, err := m.r.proc.Configure(m.Config, was, m.move.to)
 			if err != nil {
 				return err
 			}
+
 			if !bytes.Equal(is, changed) {
 				return fmt.Errorf("%s was edited since: take %s out of it by hand (it was %s)", m.Config, m.move.to, old)
 			}
+
 			return safefile.Write(m.Config, was, safefile.Options{})
 		},
 	}

@@ -64,6 +64,7 @@ func (v *move) copyThere() error {
 	if moved, err := v.moved(); err != nil || moved {
 		return err
 	}
+
 	switch err := v.compare(v.to); {
 	case err == nil:
 		return nil // by a run that was cut off
@@ -75,6 +76,7 @@ func (v *move) copyThere() error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
+
 	return moveCopy(v.log, v.to, v.at)
 }
 
@@ -84,17 +86,21 @@ func (v *move) compare(dir string) error {
 	if _, err := os.Lstat(dir); err != nil {
 		return err
 	}
+
 	a, err := readTree(v.log, v.at)
 	if err != nil {
 		return err
 	}
+
 	b, err := readTree(dir, v.at)
 	if err != nil {
 		return err
 	}
+
 	if err := same(a, b, v.log, dir); err != nil {
 		return fmt.Errorf("%w: %w", errDiffer, err)
 	}
+
 	return nil
 }
 
@@ -104,38 +110,49 @@ func (v *move) swap() error {
 	if err != nil {
 		return err
 	}
+
 	if !moved {
 		was, err := stampOf(v.log)
 		if err != nil {
 			return err
 		}
+
 		if err := v.compare(v.to); err != nil {
 			return fmt.Errorf("the copy on the new volume is not the log: %w", err)
 		}
+
 		if found, err := hasLog(v.to, v.isLog); err != nil || !found {
-			return errors.Join(err, fmt.Errorf("%s has no file of the log: the engine would start on an empty log", v.to))
+			return errors.Join(err, fmt.Errorf("%s has no file of the log: the engine would start on an empty log",
+				v.to))
 		}
+
 		if err := removeLink(v.link()); err != nil {
 			return err
 		}
+
 		if err := os.Symlink(v.to, v.link()); err != nil {
 			return err
 		}
+
 		if err := syncFolder(filepath.Dir(v.log)); err != nil {
 			return err
 		}
+
 		v.at("linked")
 		if err := v.exchange(v.link(), v.log, v.link(), was); err != nil {
 			return err
 		}
+
 		v.at("exchanged")
 	}
+
 	if info, err := os.Lstat(v.link()); err == nil && info.IsDir() {
 		if err := os.Rename(v.link(), v.kept()); err != nil {
 			return err
 		}
 		v.at("kept")
 	}
+
 	return syncFolder(filepath.Dir(v.log))
 }
 
@@ -146,22 +163,30 @@ func (v *move) swapBack() error {
 	if err != nil {
 		return err
 	}
+
 	if !moved {
-		return errors.Join(removeLink(v.link()), removeLink(v.back()), removeLink(v.kept()), syncFolder(filepath.Dir(v.log)))
+		return errors.Join(removeLink(v.link()), removeLink(v.back()), removeLink(v.kept()),
+			syncFolder(filepath.Dir(v.log)))
 	}
+
 	old := v.kept()
 	if info, err := os.Lstat(v.link()); err == nil && info.IsDir() {
 		old = v.link() // it was cut off before the folder got its name
 	}
+
 	// While the new log cannot be read, the old one may be the only one that there is.
 	if found, err := hasLog(v.to, v.isLog); err != nil || !found {
-		return errors.Join(err, steps.Inputf("mount the new volume there again; only if it is lost and the engine never ran on it, "+old+" is the log",
-			"%s has no file of the log: it does not go back, and nothing is removed", v.to))
+		return errors.Join(err,
+			steps.Inputf("mount the new volume there again; only if it is lost and the engine never ran on it, "+
+				old+" is the log",
+				"%s has no file of the log: it does not go back, and nothing is removed", v.to))
 	}
+
 	was, err := stampOf(v.to)
 	if err != nil {
 		return err
 	}
+
 	switch err := compareWith(old, v.to, v.at); {
 	case err == nil: // the engine never ran on it
 	case errors.Is(err, errDiffer), errors.Is(err, fs.ErrNotExist):
@@ -170,9 +195,11 @@ func (v *move) swapBack() error {
 		if err := v.roomBack(); err != nil {
 			return err
 		}
+
 		if err := errors.Join(os.RemoveAll(old), os.RemoveAll(v.back())); err != nil {
 			return err
 		}
+
 		v.at("old removed")
 		old = v.back()
 		if err := moveCopy(v.to, old, v.at); err != nil {
@@ -181,13 +208,16 @@ func (v *move) swapBack() error {
 	default:
 		return err
 	}
+
 	if found, err := hasLog(old, v.isLog); err != nil || !found {
 		return errors.Join(err, fmt.Errorf("%s has no file of the log: it does not go back", old))
 	}
+
 	v.at("before exchanging back")
 	if err := v.exchange(old, v.to, v.to, was); err != nil {
 		return err
 	}
+
 	v.at("exchanged back")
 	return errors.Join(removeLink(old), syncFolder(filepath.Dir(v.log)))
 }

@@ -56,26 +56,32 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 	if err != nil {
 		return nil, err
 	}
+
 	layout, err := plan.Layout(of.Engines)
 	if err != nil {
 		return nil, err
 	}
+
 	r.Engine = layout.After.Engine.Name()
 	e, err := engine.Find(of.Procedures, r.Engine, "be rolled out")
 	if err != nil {
 		return nil, err
 	}
+
 	r.proc, r.Log = e.Part, e.Log()
 	if r.site, err = ParseSite(state.SiteFile, []byte(state.Site)); err != nil {
 		return nil, err
 	}
+
 	long, err := time.ParseDuration(state.RecordFor)
 	if err != nil || long < 0 {
 		return nil, steps.Inputf("for example 10m", "%q is not a length of a recording", state.RecordFor)
 	}
+
 	if err := r.choose(layout); err != nil {
 		return nil, err
 	}
+
 	for i := range r.site.Members {
 		m, err := r.newMember(&r.site.Members[i])
 		if err != nil {
@@ -83,6 +89,7 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 		}
 		r.members = append(r.members, m)
 	}
+
 	r.build(long)
 	return r, r.adopt()
 }
@@ -93,15 +100,21 @@ func (r *Rollout) choose(l *emit.Layout) error {
 	for _, v := range l.NewVolumes() {
 		found = found || v.Volume == r.Log
 	}
+
 	for _, c := range l.Changes() {
-		if path, ok := strings.CutPrefix(c.Path, "volumes."); ok && found && (path == r.Log || strings.HasSuffix(path, "."+r.Log)) {
+		if path, ok := strings.CutPrefix(c.Path, "volumes."); ok && found &&
+			(path == r.Log || strings.HasSuffix(path, "."+r.Log)) {
 			continue
 		}
 		r.Left = append(r.Left, c)
 	}
+
 	if !found {
-		return steps.Inputf("plimsoll emit writes the files of the other changes", "the plan has nothing for a rollout on this machine: it moves the log to a volume of its own (volumes.%s), and the plan changes %s", r.Log, paths(r.Left))
+		return steps.Inputf("plimsoll emit writes the files of the other changes",
+			"the plan has nothing for a rollout on this machine: it moves the log to a volume of its own (volumes.%s), and the plan changes %s",
+			r.Log, paths(r.Left))
 	}
+
 	return nil
 }
 
@@ -128,7 +141,8 @@ func (r *Rollout) adopt() error {
 
 // course is the steps with where they stand.
 func (r *Rollout) course() *steps.Course {
-	return &steps.Course{Steps: r.steps, Stand: r.state.Steps, Save: r.save, Say: r.say, At: r.at, With: r.opt.With}
+	return &steps.Course{Steps: r.steps, Stand: r.state.Steps, Save: r.save, Say: r.say, At: r.at,
+		With: r.opt.With}
 }
 
 // build makes the steps of all members, one member after the other.
@@ -136,10 +150,12 @@ func (r *Rollout) build(long time.Duration) {
 	for _, m := range r.members {
 		r.steps = append(r.steps, m.prepare())
 	}
+
 	if long > 0 && r.opt.Recorder != nil {
 		r.rec = r.recordings(long)
 		r.steps = append(r.steps, r.rec.Before())
 	}
+
 	for _, m := range r.members {
 		r.steps = append(r.steps, m.stop(), m.copy(), m.swap())
 		if m.Config != "" {
@@ -147,6 +163,7 @@ func (r *Rollout) build(long time.Duration) {
 		}
 		r.steps = append(r.steps, m.start())
 	}
+
 	if r.rec != nil {
 		r.steps = append(r.steps, r.rec.After(), r.rec.Compare())
 	}
@@ -165,8 +182,10 @@ func (r *Rollout) recordings(long time.Duration) *steps.Recordings {
 		}
 		sources, of = append(sources, "host"), strings.Join(append(names, "this host"), ", ")
 	}
+
 	return &steps.Recordings{
-		Recorder: *r.opt.Recorder, Dir: r.folder.Path(), Sources: sources, Of: address.OfArguments(sources).Hide(of), Keeps: "the old log", Long: long, Say: r.say,
+		Recorder: *r.opt.Recorder, Dir: r.folder.Path(), Sources: sources,
+		Of: address.OfArguments(sources).Hide(of), Keeps: "the old log", Long: long, Say: r.say,
 		Grew: func(long time.Duration) error {
 			r.state.RecordFor = long.String()
 			return r.save()
@@ -191,10 +210,12 @@ func (r *Rollout) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	defer free()
 	if err := r.save(); err != nil {
 		return err
 	}
+
 	switch r.state.Direction {
 	case Undoing:
 		if err := r.course().Back(ctx); err != nil {
@@ -209,6 +230,7 @@ func (r *Rollout) Run(ctx context.Context) error {
 	case Forward:
 		return r.course().Forward(ctx)
 	}
+
 	return nil
 }
 
@@ -216,7 +238,8 @@ func (r *Rollout) Run(ctx context.Context) error {
 func (r *Rollout) Undo(ctx context.Context) error {
 	switch r.state.Direction {
 	case Finishing, Finished:
-		return steps.Inputf("a new rollout can move the log again", "the rollout is finished: what it takes to go back was removed")
+		return steps.Inputf(
+			"a new rollout can move the log again", "the rollout is finished: what it takes to go back was removed")
 	case Undone:
 		return nil
 	}
@@ -238,8 +261,10 @@ func (r *Rollout) Finish(ctx context.Context, force bool) error {
 		if proof == "" {
 			proof = "not recorded"
 		}
-		return steps.Inputf("look at plimsoll prove of recordings from before and after; --force removes the old log anyway", "the old log is kept until the recordings prove better (they are: %s)", proof)
+		return steps.Inputf("look at plimsoll prove of recordings from before and after; --force removes the old log anyway",
+			"the old log is kept until the recordings prove better (they are: %s)", proof)
 	}
+
 	r.state.Direction = Finishing
 	return r.Run(ctx)
 }
@@ -274,27 +299,33 @@ func (r *Rollout) take() (free func(), err error) {
 			_ = f.Close() // it was only locked
 		}
 	}
+
 	for _, m := range r.members {
 		f, err := os.Open(m.Data)
 		if err != nil {
 			free()
-			return nil, steps.Inputf("data: is the engine's data folder, and this user may read it", "%s: there is no log at %s: %v", m.Name, m.move.log, err)
+			return nil, steps.Inputf("data: is the engine's data folder, and this user may read it",
+				"%s: there is no log at %s: %v", m.Name, m.move.log, err)
 		}
+
 		all = append(all, f)
 		err = m.allowed()
 		if flock(f) != nil && err == nil {
 			err = steps.Failf("wait until it ends", "%s: another rollout works on %s", m.Name, m.Data)
 		}
+
 		if volume, e := os.Open(m.mount); e == nil { // if it is not mounted, the steps say so
 			if all = append(all, volume); flock(volume) != nil && err == nil {
 				err = steps.Failf("wait until it ends", "%s: another rollout works on %s", m.Name, m.mount)
 			}
 		}
+
 		if err != nil {
 			free()
 			return nil, err
 		}
 	}
+
 	return free, nil
 }
 

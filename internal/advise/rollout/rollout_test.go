@@ -19,16 +19,20 @@ func TestStopsAtTheFirstFailure(t *testing.T) {
 			w := newWorld(t, quickDir(t))
 			w.fails = 1
 			_, err := w.attempt(0, goOn)
+
 			var stopped *StepError
 			if !errors.As(err, &stopped) || stopped.Step != "m1: start" || stopped.Stage != "action" || !strings.Contains(err.Error(), "(the engine may be stopped)") {
 				t.Fatalf("it ended with %v", err)
 			}
+
 			if w.running {
 				t.Error("the engine runs")
 			}
+
 			if _, err := w.attempt(0, act); err != nil {
 				t.Fatal(err)
 			}
+
 			w.wholly()
 		})
 	}
@@ -52,6 +56,7 @@ func TestSaysThatTheEngineIsStopped(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `stopped at "m1: copy", precondition failed (the engine is stopped)`) {
 		t.Errorf("it says %v", err)
 	}
+
 	if _, err := w.attempt(0, goBack); err != nil || !w.running {
 		t.Errorf("back: %v, running is %v", err, w.running)
 	}
@@ -71,23 +76,29 @@ func TestUndoWithoutTheNewVolume(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	mount, away := filepath.Join(w.dir, "mount"), filepath.Join(w.dir, "away")
 	if err := errors.Join(os.Rename(mount, away), os.Mkdir(mount, 0o700)); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err := w.attempt(0, goBack)
 	if text, errKept := os.ReadFile(filepath.Join(w.dir, "data", worldLog+keptSuffix, worldFile)); errKept != nil || string(text) != string(w.acked) {
 		t.Fatalf("the old log has %q, %v", text, errKept)
 	}
+
 	if err == nil || !strings.Contains(err.Error(), "nothing is removed") {
 		t.Errorf("it says %v", err)
 	}
+
 	if err := errors.Join(os.Remove(mount), os.Rename(away, mount)); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := w.attempt(0, goBack); err != nil {
 		t.Fatal(err)
 	}
+
 	w.wholly()
 }
 
@@ -118,6 +129,7 @@ func TestInterruptedAtASafePoint(t *testing.T) {
 	if err != nil || !w.running {
 		t.Fatalf("running is %v, error %v", w.running, err)
 	}
+
 	w.wholly()
 	w = newWorld(t, quickDir(t))
 	if _, err := w.attempt(0, func(r *Rollout) error { return r.Run(ctx) }); !errors.Is(err, ErrInterrupted) || !w.running {
@@ -148,15 +160,18 @@ func TestRefused(t *testing.T) {
 			if err := tt.prepare(w); err != nil {
 				t.Fatal(err)
 			}
+
 			_, err := w.attempt(0, goOn)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("it says %v, want %q", err, tt.want)
 			}
+
 			if name == "a link" { // found when copying: the engine is stopped, and goes back
 				if _, err := w.attempt(0, goBack); err != nil {
 					t.Error(err)
 				}
 			}
+
 			if name != "stopped" && w.running != was {
 				t.Error("the engine was stopped")
 			}
@@ -171,20 +186,25 @@ func TestLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := OpenFolder(filepath.Join(w.dir, "rollout"), true); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("opened twice: %v", err)
 	}
+
 	if err := folder.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	data, err := os.Open(filepath.Join(w.dir, "data"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer data.Close()
 	if err := flock(data); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := w.attempt(0, goOn); err == nil || !strings.Contains(err.Error(), "another rollout") {
 		t.Errorf("worked on a member that another one works on: %v", err)
 	}
@@ -196,15 +216,18 @@ func TestFinishNeedsProof(t *testing.T) {
 	if _, err := w.attempt(0, goOn); err != nil {
 		t.Fatal(err)
 	}
+
 	finish := func(force bool) func(*Rollout) error {
 		return func(r *Rollout) error { return r.Finish(context.Background(), force) }
 	}
 	if _, err := w.attempt(0, finish(false)); err == nil || !strings.Contains(err.Error(), "until the recordings prove better") {
 		t.Errorf("finished without proof: %v", err)
 	}
+
 	if _, err := w.attempt(0, finish(true)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.wholly()
 	if _, err := w.attempt(0, goBack); err == nil {
 		t.Error("went back after it was finished")
@@ -217,6 +240,7 @@ func TestParseSite(t *testing.T) {
 	if err != nil || s.Members[0].patience() != 30*time.Second || *s.Members[0].Volumes.Get("wal") != "/mnt/wal" {
 		t.Fatalf("%+v, %v", s, err)
 	}
+
 	for text, want := range map[string]string{
 		"members: []":              "has 0 members",
 		"members: [{data: lib/x}]": "not an absolute path",

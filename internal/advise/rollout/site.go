@@ -49,26 +49,33 @@ func ParseSite(file string, text []byte) (*Site, error) {
 	if errors.As(err, &unreadable) {
 		return nil, yamltree.Problems{source.Place(diagnostics.Problem{Text: unreadable.Text}, unreadable.At)}
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	s := &Site{}
 	d := &yamltree.Decoder{}
 	d.Decode(root, reflect.ValueOf(s).Elem(), "")
 	fail := func(field, format string, args ...any) { d.Fail(field, root.Locate(field), format, args...) }
+
 	if n := len(s.Members); n == 0 || n > membersMax {
 		fail("members", "has %d members; want 1 to %d", n, membersMax)
 	}
+
 	for i := range s.Members {
 		s.Members[i].check(i, s.Members[:i], fail)
 	}
+
 	var all yamltree.Problems
 	for _, p := range d.Problems {
 		all = append(all, source.Place(p.Problem, p.At))
 	}
+
 	if len(all) > 0 {
 		return nil, all
 	}
+
 	return s, nil
 }
 
@@ -78,32 +85,40 @@ func (m *Member) check(i int, before []Member, fail func(field, format string, a
 	if m.Name == "" {
 		m.Name = fmt.Sprintf("m%d", i+1)
 	}
+
 	if strings.ContainsAny(m.Name, "/\\:\n\t ") || strings.HasPrefix(m.Name, ".") {
 		fail(at("name"), "%q cannot name a file", m.Name)
 	}
+
 	absolute := func(key, path string) {
 		if !filepath.IsAbs(path) || filepath.Clean(path) != strings.TrimSuffix(path, "/") {
 			fail(at(key), "%q is not an absolute path without . and ..", path)
 		}
 	}
+
 	absolute("data", m.Data)
 	m.Data = filepath.Clean(m.Data)
+
 	for k := range m.Volumes {
 		absolute("volumes."+m.Volumes[k].Name, m.Volumes[k].Value)
 		m.Volumes[k].Value = filepath.Clean(m.Volumes[k].Value)
 	}
+
 	if m.Config != "" {
 		absolute("config", m.Config)
 	}
+
 	switch {
 	case m.Unit != "" && (m.Start != "" || m.Stop != ""):
 		fail(at("unit"), "has start or stop beside it: give either the unit or the two commands")
 	case (m.Start == "") != (m.Stop == ""):
 		fail(at("start"), "start and stop go together")
 	}
+
 	if slices.ContainsFunc(before, func(o Member) bool { return o.Name == m.Name }) {
 		fail(at("name"), "%q is another member's name", m.Name)
 	}
+
 	for _, o := range before {
 		if o.Data == m.Data {
 			fail(at("data"), "%s is the data folder of %s", m.Data, o.Name)

@@ -80,31 +80,39 @@ func OpenFolder(path string, create bool) (*Folder, error) {
 			return nil, unwritable(err)
 		}
 	}
+
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
+
 	if !create {
 		if _, err := os.Stat(filepath.Join(path, stateName)); errors.Is(err, fs.ErrNotExist) {
 			return nil, steps.Inputf("--dir names the folder of the rollout", "%s holds no rollout", path)
 		}
 	}
+
 	if err := ours(path); err != nil {
 		return nil, err
 	}
+
 	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, unwritable(err)
 	}
+
 	if err := flock(f); err != nil {
-		return nil, errors.Join(steps.Failf("wait until it ends; plimsoll rollout shows where it stands", "another process works on the rollout in %s", path), f.Close())
+		return nil, errors.Join(steps.Failf("wait until it ends; plimsoll rollout shows where it stands",
+			"another process works on the rollout in %s", path), f.Close())
 	}
+
 	return &Folder{path: path, lock: f}, errors.Join(safefile.RemoveLeftovers(filepath.Join(path, stateName)))
 }
 
 // unwritable says what to do about a folder that the state cannot be written to.
 func unwritable(err error) error {
-	return steps.Failf("nothing was changed; --dir names a folder that can be written", "the rollout's state cannot be written: %v", err)
+	return steps.Failf("nothing was changed; --dir names a folder that can be written",
+		"the rollout's state cannot be written: %v", err)
 }
 
 // ours fails if there is something in a folder, and it is not a rollout.
@@ -113,16 +121,20 @@ func ours(path string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, e := range entries {
 		if e.Name() == stateName {
 			return nil
 		}
 	}
+
 	for _, e := range entries {
 		if e.Name() != lockName && !safefile.IsLeftover(e.Name()) {
-			return steps.Inputf("--dir names a folder that is new or empty", "%s is no rollout's folder: %s is in it", path, e.Name())
+			return steps.Inputf("--dir names a folder that is new or empty", "%s is no rollout's folder: %s is in it",
+				path, e.Name())
 		}
 	}
+
 	return nil
 }
 
@@ -131,17 +143,21 @@ func ViewFolder(path string) (f *Folder, busy bool, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, false, err
 	}
+
 	if _, err := os.Stat(filepath.Join(path, stateName)); errors.Is(err, fs.ErrNotExist) {
 		return nil, false, steps.Inputf("--dir names the folder of the rollout", "%s holds no rollout", path)
 	}
+
 	lock, err := os.Open(filepath.Join(path, lockName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
 	}
+
 	if err == nil {
 		busy = unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 		_ = lock.Close() // it was only looked at
 	}
+
 	return &Folder{path: path}, busy, nil
 }
 
@@ -167,26 +183,34 @@ func (f *Folder) Load() (*State, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, stateBytesMax))
 	if err != nil {
 		return nil, err
 	}
+
 	var of struct{ Version int }
 	s := &State{}
 	err = json.Unmarshal(text, &of) // first: a later version may have other fields
 	if err == nil && of.Version != stateVersion {
-		return nil, steps.Inputf("use the plimsoll that made it", "%s is of version %d, this program reads %d", f.Path(stateName), of.Version, stateVersion)
+		return nil, steps.Inputf("use the plimsoll that made it", "%s is of version %d, this program reads %d",
+			f.Path(stateName), of.Version, stateVersion)
 	}
+
 	if err == nil {
 		err = errors.Join(json.Unmarshal(text, s), s.check())
 	}
+
 	if err != nil {
-		return nil, steps.Inputf("docs/rollout.md says how to end a rollout by hand whose state is lost", "%s cannot be read: %v", f.Path(stateName), err)
+		return nil, steps.Inputf("docs/rollout.md says how to end a rollout by hand whose state is lost",
+			"%s cannot be read: %v", f.Path(stateName), err)
 	}
+
 	return s, nil
 }
 
@@ -196,7 +220,8 @@ func (s *State) check() error {
 		return fmt.Errorf("%q is no direction", s.Direction)
 	}
 	for i := range s.Steps {
-		if p := s.Steps[i].Phase; !slices.Contains([]steps.Phase{"", steps.Begun, steps.Done, steps.Undoing, steps.Undone}, p) {
+		if p := s.Steps[i].Phase; !slices.Contains([]steps.Phase{"", steps.Begun, steps.Done, steps.Undoing,
+			steps.Undone}, p) {
 			return fmt.Errorf("%q is no phase of a step", p)
 		}
 	}
@@ -226,15 +251,19 @@ func (s *State) Amend(file, text string) error {
 	if err != nil {
 		return err
 	}
+
 	is, err := ParseSite(file, []byte(text))
 	if err != nil {
 		return err
 	}
+
 	if !slices.EqualFunc(was.Members, is.Members, func(a, b Member) bool {
 		return a.Name == b.Name && a.Data == b.Data && a.Config == b.Config && slices.Equal(a.Volumes, b.Volumes)
 	}) {
-		return steps.Inputf("only commands, units, addresses, patience and record can change", "%s has other members, folders or volumes than the rollout was begun with", file)
+		return steps.Inputf("only commands, units, addresses, patience and record can change",
+			"%s has other members, folders or volumes than the rollout was begun with", file)
 	}
+
 	s.SiteFile, s.Site = file, text
 	return nil
 }

@@ -40,25 +40,31 @@ func readTree(dir string, at func(string)) (tree, error) {
 		if err != nil {
 			return err
 		}
+
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
+
 		e, err := entryOf(path, info)
 		if err != nil {
 			return err
 		}
+
 		if info.Mode().IsRegular() {
 			if e.sum, err = checksum(path, at); err != nil {
 				return err
 			}
 		}
+
 		rel, err := filepath.Rel(dir, path)
 		if out[rel] = e; len(out) > entriesMax {
 			return fmt.Errorf("%s has more than %d files", dir, entriesMax)
 		}
+
 		return err
 	})
+
 	return out, err
 }
 
@@ -118,11 +124,13 @@ func same(a, b tree, nameA, nameB string) error {
 			return fmt.Errorf("%s has another owner or mode in %s than in %s", path, nameA, nameB)
 		}
 	}
+
 	for path := range b {
 		if _, ok := a[path]; !ok {
 			return fmt.Errorf("%s is in %s and not in %s", path, nameB, nameA)
 		}
 	}
+
 	return nil
 }
 
@@ -149,17 +157,21 @@ func moveCopy(from, to string, at func(string)) error {
 	if err := os.RemoveAll(part); err != nil {
 		return err
 	}
+
 	if err := copyTree(from, part, at); err != nil {
 		return err
 	}
+
 	at("copied")
 	if err := compareFolders(from, part, at); err != nil {
 		return fmt.Errorf("the copy is not what was copied: %w", err)
 	}
+
 	at("compared")
 	if err := unix.Renameat2(unix.AT_FDCWD, part, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE); err != nil {
 		return &os.LinkError{Op: "rename", Old: part, New: to, Err: err}
 	}
+
 	at("named")
 	return syncFolder(filepath.Dir(to))
 }
@@ -171,34 +183,41 @@ func copyTree(from, to string, at func(string)) error {
 		if err != nil {
 			return err
 		}
+
 		rel, err := filepath.Rel(from, path)
 		if err != nil {
 			return err
 		}
+
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
+
 		e, err := entryOf(path, info)
 		if err != nil {
 			return err
 		}
+
 		at("copy")
 		dest := filepath.Join(to, rel)
 		if info.IsDir() {
 			folders = append(folders, rel)
 			return os.Mkdir(dest, 0o700)
 		}
+
 		return copyFile(path, dest, e, info.ModTime(), at)
 	})
 	if err != nil {
 		return err
 	}
+
 	for i := len(folders) - 1; i >= 0; i-- { // what is in a folder goes before it
 		if err := settleFolder(filepath.Join(from, folders[i]), filepath.Join(to, folders[i])); err != nil {
 			return err
 		}
 	}
+
 	return syncFolder(filepath.Dir(to))
 }
 
@@ -207,15 +226,19 @@ func copyFile(from, to string, e entry, modified time.Time, at func(string)) err
 	if err != nil {
 		return err
 	}
+
 	defer in.Close()
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
+
 	_, err = io.CopyBuffer(onlyWriter{out}, noted{in, at, "copy"}, make([]byte, copyBytes))
 	if err == nil {
-		err = errors.Join(out.Chown(int(e.uid), int(e.gid)), out.Chmod(e.mode.Perm()), copyAttributes(from, to), os.Chtimes(to, modified, modified), out.Sync())
+		err = errors.Join(out.Chown(int(e.uid), int(e.gid)), out.Chmod(e.mode.Perm()), copyAttributes(from, to),
+			os.Chtimes(to, modified, modified), out.Sync())
 	}
+
 	return errors.Join(err, out.Close())
 }
 
@@ -227,16 +250,21 @@ func settleFolder(from, to string) error {
 	if err != nil {
 		return err
 	}
+
 	e, err := entryOf(from, info)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(os.Chown(to, int(e.uid), int(e.gid)), os.Chmod(to, e.mode.Perm()|e.mode&(fs.ModeSetgid|fs.ModeSticky))); err != nil {
+
+	if err := errors.Join(os.Chown(to, int(e.uid), int(e.gid)),
+		os.Chmod(to, e.mode.Perm()|e.mode&(fs.ModeSetgid|fs.ModeSticky))); err != nil {
 		return err
 	}
+
 	if err := copyAttributes(from, to); err != nil {
 		return err
 	}
+
 	return syncFolder(to)
 }
 
@@ -256,17 +284,21 @@ func hasLog(dir string, isLog func(string) bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	for _, e := range entries {
 		if !e.Type().IsRegular() || !isLog(e.Name()) {
 			continue
 		}
+
 		f, err := os.Open(filepath.Join(dir, e.Name()))
 		if err != nil {
 			return false, err
 		}
+
 		head := make([]byte, 4096)
 		n, err := io.ReadFull(f, head)
 		_ = f.Close() // it was only read
+
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return false, err
 		}
@@ -274,5 +306,6 @@ func hasLog(dir string, isLog func(string) bool) (bool, error) {
 			return true, nil
 		}
 	}
+
 	return false, nil
 }

@@ -19,13 +19,17 @@ func (m *member) managed() error {
 	if m.Unit == "" || m.r.opt.command != nil || m.r.moving(m) {
 		return nil // or a run that was cut off has stopped it
 	}
+
 	if _, err := os.Stat("/run/systemd/system"); err != nil { // sd_booted(3)
-		return steps.Inputf("start: and stop: with shell commands", "%s: systemd does not run here, so it cannot stop %s", m.Name, m.Unit)
+		return steps.Inputf("start: and stop: with shell commands",
+			"%s: systemd does not run here, so it cannot stop %s", m.Name, m.Unit)
 	}
+
 	found, err := processes(m.Data)
 	if err != nil {
 		return err
 	}
+
 	return m.runs(found, func(pid int) string {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // it may have ended
 		return string(text)
@@ -48,26 +52,33 @@ func (m *member) runs(found []process, cgroup func(pid int) string) error {
 	if path.Ext(unit) != ".service" {
 		unit += ".service"
 	}
+
 	var wrong error
 	for _, p := range found {
 		groups := unitsOf(cgroup(p.pid))
 		if slices.Contains(groups, unit) {
 			return nil
 		}
+
 		is := ""
 		if len(groups) > 0 {
 			is = groups[len(groups)-1]
 		}
+
 		switch {
 		case path.Ext(is) == ".scope" && !strings.HasPrefix(is, "session-"):
 			return nil
 		case wrong != nil:
 		case path.Ext(is) == ".service" && !strings.HasPrefix(is, "user@"):
-			wrong = steps.Inputf("unit: "+strings.TrimSuffix(is, ".service")+", if that is the server", "%s: %s belongs to %s: to stop %s does not stop it", m.Name, p, is, unit)
+			wrong = steps.Inputf("unit: "+strings.TrimSuffix(is, ".service")+", if that is the server",
+				"%s: %s belongs to %s: to stop %s does not stop it", m.Name, p, is, unit)
 		default:
-			wrong = steps.Inputf("start it as its unit (systemctl start "+m.Unit+"), or give start: and stop: with shell commands", "%s: %s was not started by systemd: to stop %s does not stop it", m.Name, p, unit)
+			wrong = steps.Inputf("start it as its unit (systemctl start "+m.Unit+
+				"), or give start: and stop: with shell commands",
+				"%s: %s was not started by systemd: to stop %s does not stop it", m.Name, p, unit)
 		}
 	}
+
 	return wrong
 }
 

@@ -41,6 +41,7 @@ func TestUnitThatRunsTheMember(t *testing.T) {
 			}
 		})
 	}
+
 	if err := (&member{Member: &Member{Name: "m1", Unit: "mongod"}}).runs(nil, nil); err != nil {
 		t.Errorf("nothing runs: %v", err) // which is said elsewhere
 	}

@@ -82,23 +82,29 @@ func (w *world) start() error {
 		w.fails--
 		return errors.New("it does not start this time")
 	}
+
 	if w.running {
 		return nil
 	}
+
 	entries, err := os.ReadDir(filepath.Dir(w.file()))
 	if err != nil {
 		return err // no folder: an engine does not start
 	}
+
 	if len(entries) == 0 {
 		w.t.Fatalf("started on an empty log")
 	}
+
 	text, err := os.ReadFile(w.file())
 	if err != nil || string(text) != string(w.acked) {
 		w.t.Fatalf("started on a log with %q (%v), and %q was acknowledged", text, err, w.acked)
 	}
+
 	if w.log, err = os.OpenFile(w.file(), os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
 		return err
 	}
+
 	w.running = true
 	return nil
 }
@@ -155,17 +161,20 @@ func (w *world) rollout(folder *Folder, state *State, at func(string)) *Rollout 
 		},
 		holders: w.holders,
 	}
+
 	of := Member{Name: "m1", Data: filepath.Join(w.dir, "data"), Start: "start", Stop: "stop", Patience: 1}
 	of.Volumes = append(of.Volumes, yamltree.Named[string]{Name: "log", Value: filepath.Join(w.dir, "mount")})
 	m, err := r.newMember(&of)
 	if err != nil {
 		w.t.Fatalf("%v", err)
 	}
+
 	r.members = []*member{m}
 	r.build(0)
 	if err := r.adopt(); err != nil {
 		w.t.Fatalf("%v", err)
 	}
+
 	return r
 }
 
@@ -188,9 +197,11 @@ func (w *world) attempt(n int, act func(*Rollout) error) (killedAt string, err e
 	w.t.Helper()
 	folder, state := w.load()
 	defer folder.Close()
+
 	if state == nil {
 		state = &State{Version: stateVersion, Direction: Forward}
 	}
+
 	defer func() {
 		if k, is := recover().(killed); is {
 			killedAt = k.point
@@ -198,6 +209,7 @@ func (w *world) attempt(n int, act func(*Rollout) error) (killedAt string, err e
 			panic(k)
 		}
 	}()
+
 	points := 0
 	return "", act(w.rollout(folder, state, func(point string) {
 		points++
@@ -209,6 +221,7 @@ func (w *world) attempt(n int, act func(*Rollout) error) (killedAt string, err e
 				w.stop()
 			}
 		}
+
 		if points == n {
 			panic(killed{point})
 		}
@@ -245,23 +258,28 @@ func (w *world) wholly() {
 	if !w.running {
 		w.t.Fatalf("the engine does not run")
 	}
+
 	w.write("last ")
 	w.stop()
 	if err := w.start(); err != nil {
 		w.t.Fatalf("it does not start again: %v", err)
 	}
+
 	folder, state := w.load()
 	defer folder.Close()
 	r := w.rollout(folder, state, nil)
 	v := r.members[0].move
+
 	moved, err := v.moved()
 	if err != nil {
 		w.t.Fatalf("%v", err)
 	}
+
 	var remain []string
 	for _, path := range v.remains() {
 		remain = append(remain, filepath.Base(path))
 	}
+
 	switch {
 	case state.Direction == Undone && (moved || len(remain) > 0):
 		w.t.Fatalf("undone, and moved is %v, and there remain %q", moved, remain)

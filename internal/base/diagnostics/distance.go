@@ -16,6 +16,7 @@ func Distance(a, b string) int {
 	for j := range row {
 		row[j] = j
 	}
+
 	for i := range len(a) {
 		diagonal := row[0]
 		row[0] = i + 1
@@ -28,6 +29,7 @@ func Distance(a, b string) int {
 			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
 		}
 	}
+
 	return row[len(b)]
 }
 
@@ -51,12 +53,15 @@ func Near(word string, among []string, n int) []string {
 	if len(word) > wordMax {
 		return nil
 	}
+
 	type candidate struct {
 		name  string
 		edits int
 	}
+
 	var near []candidate
 	plain := strings.NewReplacer("_", "", "-", "")
+
 	word = plain.Replace(strings.ToLower(word))
 	for _, name := range among {
 		p := plain.Replace(strings.ToLower(name))
@@ -71,11 +76,13 @@ func Near(word string, among []string, n int) []string {
 			near = append(near, candidate{name, edits})
 		}
 	}
+
 	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
 	var names []string
 	for _, c := range near[:min(n, len(near))] {
 		names = append(names, c.name)
 	}
+
 	return names
 }
 

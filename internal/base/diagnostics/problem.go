@@ -13,10 +13,12 @@ import (
 
 // A Problem is one error in what a person wrote.
 type Problem struct {
-	Field   string `json:"field"`             // path, relative to what was checked: "iops"
-	Text    string `json:"text"`              // what is wrong, one clause: "90,000 IOPS is over the most that gp3 has"
-	Limit   string `json:"limit,omitempty"`   // the limit it exceeds: "80,000 IOPS"
-	Source  string `json:"source,omitempty"`  // the source of the limit, with its date: "AWS EC2 API reference, 2026"
+	Field string `json:"field"` // path, relative to what was checked: "iops"
+	// what is wrong, one clause: "90,000 IOPS is over the most that gp3 has"
+	Text  string `json:"text"`
+	Limit string `json:"limit,omitempty"` // the limit it exceeds: "80,000 IOPS"
+	// the source of the limit, with its date: "AWS EC2 API reference, 2026"
+	Source  string `json:"source,omitempty"`
 	Nearest string `json:"nearest,omitempty"` // the nearest legal value, as it would be written: "80000"
 }
 
@@ -26,6 +28,7 @@ func (p Problem) Error() string {
 	if p.Field != "" {
 		b.WriteString(p.Field + ": ")
 	}
+
 	b.WriteString(p.Text)
 	switch {
 	case p.Limit != "" && p.Source != "":
@@ -35,9 +38,11 @@ func (p Problem) Error() string {
 	case p.Source != "":
 		fmt.Fprintf(&b, " (%s)", p.Source)
 	}
+
 	if p.Nearest != "" {
 		b.WriteString("; nearest legal value: " + p.Nearest)
 	}
+
 	return b.String()
 }
 

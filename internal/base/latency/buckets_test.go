@@ -15,6 +15,7 @@ func TestBucketEdges(t *testing.T) {
 	if len(edges) != BucketCount || edges[0] != "1e-05" || edges[60] != "0.01" || edges[BucketCount-2] != "100" || edges[BucketCount-1] != "+Inf" {
 		t.Fatalf("%q", edges)
 	}
+
 	before := 0.0
 	for i, text := range edges[:BucketCount-1] {
 		x, err := strconv.ParseFloat(text, 64)
@@ -35,13 +36,16 @@ func TestBuckets(t *testing.T) {
 		near := rapid.Custom(func(t *rapid.T) int64 { return edge.Draw(t, "edge") + rapid.Int64Range(-1, 1).Draw(t, "beside") })
 		times := rapid.SliceOf(rapid.OneOf(near, rapid.Int64Range(0, 1e12))).Draw(t, "times")
 		var b Buckets
+
 		sum := int64(0)
 		for _, ns := range times {
 			b.Add(ns)
 			sum += ns
 		}
+
 		var got [BucketCount]float64
 		b.Cumulative(got[:])
+
 		for i, e := range bucketEdges {
 			want := 0.0
 			for _, ns := range times {
@@ -53,6 +57,7 @@ func TestBuckets(t *testing.T) {
 				t.Fatalf("up to %d ns are %g of %v, want %g", e, got[i], times, want)
 			}
 		}
+
 		if got[BucketCount-1] != float64(len(times)) || b.SumSeconds() != float64(sum)/1e9 {
 			t.Fatalf("%g in %g s of %v", got[BucketCount-1], b.SumSeconds(), times)
 		}

@@ -83,9 +83,11 @@ func (b *ByCycle) Class(period *float64) Class {
 		All: all.Latency(), DuringCheckpoint: b.during.Latency(), OutsideCheckpoint: b.outside.Latency(),
 		SinceCheckpoint: []Phase{},
 	}
+
 	if period == nil || *period <= 0 || all.n == 0 {
 		return c
 	}
+
 	// What comes later than the usual distance, because a checkpoint is late, goes into the last
 	// tenth.
 	tenth := *period / 10
@@ -94,12 +96,14 @@ func (b *ByCycle) Class(period *float64) Class {
 		at := float64(partMiddle(i)) / 1e9
 		b.since[i].addTo(&tenths[min(int(at/tenth), 9)])
 	}
+
 	for i := range tenths {
 		from, to := tenth*float64(i), tenth*float64(i+1)
 		c.SinceCheckpoint = append(c.SinceCheckpoint, Phase{
 			Name: trim(from) + "-" + trim(to) + "s", FromSeconds: from, ToSeconds: to, Latency: tenths[i].Latency(),
 		})
 	}
+
 	return c
 }
 
@@ -112,6 +116,7 @@ func trim(seconds float64) string {
 	case seconds < 10:
 		digits = 1
 	}
+
 	text := strconv.FormatFloat(seconds, 'f', digits, 64)
 	for digits > 0 && (text[len(text)-1] == '0' || text[len(text)-1] == '.') {
 		if text[len(text)-1] == '.' {
@@ -119,6 +124,7 @@ func trim(seconds float64) string {
 		}
 		text = text[:len(text)-1]
 	}
+
 	return text
 }
 
@@ -150,6 +156,7 @@ func (s *Sorter) Sort(ops []Operation, n int, cycle func(i int) (start, end vtim
 			next, _ = cycle(at + 1)
 		}
 	}
+
 	look()
 	for i := range ops {
 		p := &ops[i]
@@ -157,14 +164,17 @@ func (s *Sorter) Sort(ops []Operation, n int, cycle func(i int) (start, end vtim
 			at++
 			look()
 		}
+
 		for at >= 0 && start > p.At {
 			at--
 			look()
 		}
+
 		since := Before
 		if at >= 0 {
 			since = p.At - start
 		}
+
 		if p.Write {
 			s.Writes.Add(p.Took, since, p.At < end)
 		} else {

@@ -35,6 +35,7 @@ func TestPercentiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		times := rapid.SliceOfN(rapid.Int64Range(0, 1e11), 1, 200).Draw(t, "times")
 		var a, b Distribution
+
 		cell := NewSeries(0, 1e9)
 		for i, ns := range times {
 			if i%2 == 0 {
@@ -44,8 +45,10 @@ func TestPercentiles(t *testing.T) {
 			}
 			cell.Add(0, ns)
 		}
+
 		a.Merge(&b)
 		slices.Sort(times)
+
 		for _, p := range []int64{1, 50, 95, 99, 100} {
 			want := times[(int64(len(times))*p+99)/100-1]
 			// The histogram rounds the rank to this one or the one before.
@@ -57,6 +60,7 @@ func TestPercentiles(t *testing.T) {
 				t.Fatalf("cell's p%d of %v is %d, want %d", p, times, got, want)
 			}
 		}
+
 		l := a.Latency()
 		if l.Operations != int64(len(times)) || *l.MaxSeconds != float64(times[len(times)-1])/1e9 {
 			t.Fatalf("%+v of %v", l, times)
@@ -88,25 +92,31 @@ func TestSort(t *testing.T) {
 		{At: 20e9 - 1, Took: 3e6, Write: false}, // just before the second
 		{At: 13e9, Took: 6e6, Write: true},
 	}
+
 	var s Sorter
 	s.Sort(ops[:4], len(cycles), cycle)
 	s.Sort(ops[4:], len(cycles), cycle)
 	period := 10.0
+
 	w, r := s.Writes.Class(&period), s.Reads.Class(&period)
 	if w.DuringCheckpoint.Operations != 3 || w.OutsideCheckpoint.Operations != 2 || *w.DuringCheckpoint.MaxSeconds != 7e-3 || *w.OutsideCheckpoint.MaxSeconds != 2e-3 {
 		t.Errorf("during %+v, outside %+v", w.DuringCheckpoint, w.OutsideCheckpoint)
 	}
+
 	if r.All.Operations != 1 || r.OutsideCheckpoint.Operations != 1 || r.SinceCheckpoint[9].Operations != 1 {
 		t.Errorf("reads %+v", r)
 	}
+
 	got := ""
 	for _, p := range w.SinceCheckpoint {
 		got += fmt.Sprintf(" %s:%d", p.Name, p.Operations)
 	}
+
 	// Operations before any cycle are in no tenth.
 	if want := " 0-1s:1 1-2s:1 2-3s:0 3-4s:1 4-5s:1 5-6s:0 6-7s:0 7-8s:0 8-9s:0 9-10s:0"; got != want {
 		t.Errorf("tenths%s, want%s", got, want)
 	}
+
 	s.Sort(ops[:1], 0, nil)
 	if n := s.Writes.outside.Count(); n != 3 {
 		t.Errorf("without cycles %d are outside", n)
@@ -118,6 +128,7 @@ func TestSortsLikeASearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		starts := rapid.SliceOfNDistinct(rapid.Int64Range(0, 100), 0, 8, rapid.ID).Draw(t, "starts")
 		slices.Sort(starts)
+
 		ends := make([]int64, len(starts))
 		for i := range ends {
 			next := int64(120)
@@ -126,6 +137,7 @@ func TestSortsLikeASearch(t *testing.T) {
 			}
 			ends[i] = rapid.Int64Range(starts[i], next).Draw(t, "end")
 		}
+
 		var ops []Operation
 		during, outside := int64(0), int64(0)
 		for _, at := range rapid.SliceOf(rapid.Int64Range(0, 130)).Draw(t, "at") {
@@ -140,6 +152,7 @@ func TestSortsLikeASearch(t *testing.T) {
 				outside++
 			}
 		}
+
 		var s Sorter
 		s.Sort(ops, len(starts), func(i int) (start, end vtime.Instant) { return vtime.Instant(starts[i]), vtime.Instant(ends[i]) })
 		if s.Writes.during.n != during || s.Writes.outside.n != outside {

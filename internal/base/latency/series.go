@@ -49,7 +49,8 @@ type Series struct {
 func NewSeries(from, end vtime.Instant) *Series {
 	seconds := int64(end-from+vtime.Instant(1e9)-1) / 1e9
 	step := max((seconds+SeriesMax-1)/SeriesMax, 1)
-	return &Series{Step: time.Duration(step * 1e9), Cells: make([]Cell, max((seconds+step-1)/step, 1)), from: from}
+	return &Series{Step: time.Duration(step * 1e9),
+		Cells: make([]Cell, max((seconds+step-1)/step, 1)), from: from}
 }
 
 // Add counts an operation that was due at an instant of the run and took ns nanoseconds.

@@ -87,10 +87,12 @@ func Stat(text string, cpu func(name string, ticks []uint64), count func(name st
 		if strings.HasPrefix(line, "intr ") || strings.HasPrefix(line, "softirq ") {
 			continue // thousands of numbers, which begin with their sum
 		}
+
 		f := strings.Fields(line)
 		if len(f) < 2 {
 			continue
 		}
+
 		name, isCPU := strings.CutPrefix(f[0], "cpu")
 		if !isCPU {
 			v, err := strconv.ParseUint(f[1], 10, 64)
@@ -109,8 +111,10 @@ func Stat(text string, cpu func(name string, ticks []uint64), count func(name st
 			}
 			ticks[i] = v
 		}
+
 		cpu(name, ticks)
 	}
+
 	return nil
 }
 
@@ -174,6 +178,7 @@ func ParseProcess(text string) (p Process, err error) {
 	if open < 0 || end < open {
 		return p, errProcess
 	}
+
 	f := strings.Fields(text[end+1:]) // from the third field on
 	if len(f) < 20 {
 		return p, errProcess
@@ -183,9 +188,11 @@ func ParseProcess(text string) (p Process, err error) {
 	if p.Parent, err = strconv.Atoi(f[1]); err != nil {
 		return Process{}, errProcess
 	}
+
 	if p.Flags, err = strconv.ParseUint(f[6], 10, 64); err != nil {
 		return Process{}, errProcess
 	}
+
 	return p, nil
 }
 

@@ -24,12 +24,15 @@ func TestStat(t *testing.T) {
 	cpus, counts := map[string][]uint64{}, map[string]uint64{}
 	cpu := func(name string, ticks []uint64) { cpus[name] = slices.Clone(ticks) }
 	count := func(name string, v uint64) { counts[name] = v }
+
 	if err := Stat(stat, cpu, count); err != nil {
 		t.Fatal(err)
 	}
+
 	if all := []uint64{50, 1, 2, 3, 4, 5, 6, 7}; !slices.Equal(cpus[""], all) || !slices.Equal(cpus["0"], all) || !slices.Equal(cpus["1"], []uint64{1, 2, 3, 4}) {
 		t.Errorf("CPUs %v", cpus)
 	}
+
 	if !maps.Equal(counts, map[string]uint64{"ctxt": 9, "procs_blocked": 7}) {
 		t.Errorf("counts %v", counts)
 	}
@@ -68,6 +71,7 @@ func TestDisks(t *testing.T) {
 	if err != nil || !ok || d.Numbers != "259:0" || d.Name != "nvme1n1" || d.Known != 17 || d.Value(6) != 99200*SectorBytes || d.Value(7) != 38.75 || d.Value(16) != 0.004 {
 		t.Errorf("%+v, %v, %v", d, ok, err)
 	}
+
 	for text, want := range map[string]string{
 		"8 0 sda 1 2":                      "5 fields, not 14 or more",
 		"8 0 sda 1 2 3 4 5 6 x 8 9 10 11":  `field 10 is "x", not a count`,
@@ -84,6 +88,7 @@ func TestDisks(t *testing.T) {
 	if err != nil || c.Raw[0]+c.Raw[4] != 3120 || c.Value(3)+c.Value(7) != 31.015 {
 		t.Errorf("%+v, %v", c, err)
 	}
+
 	for _, text := range []string{"", "1 2 3", "1 2 3 4 5 6 7 many 9 10 11", "1 2 3 -4 5 6 7 8 9 10 11"} {
 		if c, err := ParseDiskStat(text); err == nil {
 			t.Errorf("%q: %+v", text, c)
@@ -118,6 +123,7 @@ func TestProcess(t *testing.T) {
 	if err != nil {
 		t.Skip("no /proc here:", err)
 	}
+
 	pids, err := PIDs("/proc")
 	if p.Parent != os.Getppid() || Comm(os.Getpid()) != p.Name || err != nil || !slices.Contains(pids, os.Getpid()) {
 		t.Errorf("%+v of %d, %q; among %v, %v", p, os.Getppid(), Comm(os.Getpid()), pids, err)
@@ -148,22 +154,26 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%s: %d", name, n)
 			}
 		})
+
 		_ = Pressure(text, func(_ string, s float64) {
 			if s < 0 {
 				t.Errorf("%g s", s)
 			}
 		})
+
 		d, _, _ := ParseDisk(text)
 		c, _ := ParseDiskStat(text)
 		if d.Known > len(DiskColumns) || c.Known > len(DiskColumns) {
 			t.Errorf("%+v, %+v", d, c)
 		}
+
 		_, _ = ParseProcess(text)
 		for _, m := range Memberships(text) {
 			if !strings.HasPrefix(m.Path, "/") {
 				t.Errorf("%+v", m)
 			}
 		}
+
 		for _, m := range ParseMounts(text) {
 			if m.ID <= 0 {
 				t.Errorf("%+v", m)
@@ -179,10 +189,12 @@ func BenchmarkLibrary(b *testing.B) {
 	if err != nil {
 		b.Skip(err)
 	}
+
 	disks, err := blockdevice.NewDefaultFS()
 	if err != nil {
 		b.Skip(err)
 	}
+
 	ours := func(name string, parse func(text string) error) {
 		b.Run(name+"/ours", func(b *testing.B) {
 			b.ReportAllocs()
@@ -197,6 +209,7 @@ func BenchmarkLibrary(b *testing.B) {
 			}
 		})
 	}
+
 	theirs := func(name string, read func() error) {
 		b.Run(name+"/library", func(b *testing.B) {
 			b.ReportAllocs()
@@ -216,6 +229,7 @@ func BenchmarkLibrary(b *testing.B) {
 		}
 		return nil
 	})
+
 	theirs("diskstats", func() error { _, err := disks.ProcDiskstats(); return err })
 	ours("stat", func(text string) error { return Stat(text, func(string, []uint64) {}, func(string, uint64) {}) })
 	theirs("stat", func() error { _, err := lib.Stat(); return err })
@@ -223,9 +237,11 @@ func BenchmarkLibrary(b *testing.B) {
 	ours("meminfo", func(text string) error { return Meminfo(text, wanted, func(string, int64) {}) })
 	theirs("meminfo", func() error { _, err := lib.Meminfo(); return err })
 	ours("self/stat", func(text string) error { _, err := ParseProcess(text); return err })
+
 	self, err := lib.Self()
 	if err != nil {
 		b.Skip(err)
 	}
+
 	theirs("self/stat", func() error { _, err := self.Stat(); return err })
 }

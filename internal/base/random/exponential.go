@@ -34,6 +34,7 @@ func makeLnTable() (t [1<<lnBits + 1]uint64) {
 				}
 			}
 		}
+
 		hi, lo := bits.Mul64(log2, ln2)
 		t[i] = ln2 - (hi<<24 | lo>>40)
 	}

@@ -45,6 +45,7 @@ func TestExponential(t *testing.T) {
 	const n = 1_000_000
 	s := Seed(7).Stream("x")
 	var sum, squares float64
+
 	tails := [4]int{}
 	for range n {
 		x := s.Exponential(time.Millisecond).Seconds() * 1e3
@@ -56,13 +57,16 @@ func TestExponential(t *testing.T) {
 			}
 		}
 	}
+
 	// Five standard deviations of each estimate: the seed is fixed, so it passes always or never.
 	if mean := sum / n; math.Abs(mean-1) > 0.005 {
 		t.Errorf("mean %v", mean)
 	}
+
 	if m2 := squares / n; math.Abs(m2-2) > 0.025 {
 		t.Errorf("second moment %v", m2)
 	}
+
 	for i, got := range tails {
 		p := math.Exp(-float64(int(1) << i))
 		if math.Abs(float64(got)-n*p) > 5*math.Sqrt(n*p) {

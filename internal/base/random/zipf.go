@@ -59,11 +59,13 @@ func NewZipf(items uint64, theta float64) (*Zipf, error) {
 	case !(theta > 0 && theta <= ZipfThetaMax):
 		return nil, fmt.Errorf("zipf with theta %g: over 0 and at most %d can be", theta, ZipfThetaMax)
 	}
+
 	z := &Zipf{items: items, theta: theta, head: min(items, zipfHead)}
 	var weights []float64
 	for k := uint64(1); k <= z.head; k++ {
 		weights = append(weights, z.weight(float64(k)))
 	}
+
 	for first := z.head + 1; first <= items; {
 		width := min(first/zipfBlock, items-first+1)
 		last := float64(first + width - 1)
@@ -74,6 +76,7 @@ func NewZipf(items uint64, theta float64) (*Zipf, error) {
 		weights = append(weights, z.sum(float64(first), last))
 		first += width
 	}
+
 	z.cells = aliasTable(weights)
 	return z, nil
 }
@@ -87,9 +90,11 @@ func (z *Zipf) Draw(s *Stream) uint64 {
 	if c := &z.cells[cell]; part >= c.keep {
 		cell = uint64(c.alias)
 	}
+
 	if cell < z.head {
 		return cell
 	}
+
 	b := &z.blocks[cell-z.head]
 	for {
 		k := b.first + s.Below(b.width)
@@ -136,14 +141,17 @@ func aliasTable(weights []float64) []zipfCell {
 	for i := len(weights) - 1; i >= 0; i-- { // small ones first: they would be lost in a large sum
 		sum += weights[i]
 	}
+
 	n := uint64(len(weights))
 	cells := make([]zipfCell, n)
 	mass := make([]uint64, n) // n times the share, in units of a share of 1/total
+
 	var total uint64
 	for i, w := range weights {
 		mass[i] = uint64(math.Round(w / sum * (1 << 50)))
 		total += mass[i]
 	}
+
 	var poor, rich []uint32
 	for i := range mass {
 		mass[i] *= n // below 2^62: n is below 2^12
@@ -153,6 +161,7 @@ func aliasTable(weights []float64) []zipfCell {
 			rich = append(rich, uint32(i))
 		}
 	}
+
 	for len(poor) > 0 && len(rich) > 0 {
 		p, r := poor[len(poor)-1], rich[len(rich)-1]
 		poor = poor[:len(poor)-1]
@@ -163,9 +172,11 @@ func aliasTable(weights []float64) []zipfCell {
 			poor = append(poor, r)
 		}
 	}
+
 	// In whole numbers, only cells that are exactly full are left over.
 	for _, r := range rich {
 		cells[r] = zipfCell{keep: math.MaxUint64, alias: r}
 	}
+
 	return cells
 }

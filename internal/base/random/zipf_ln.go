@@ -18,17 +18,21 @@ func ln(x float64) float64 {
 	const sqrt2 = 1.4142135623730951
 	b := math.Float64bits(x)
 	e := int(b>>52) - 1023
+
 	m := math.Float64frombits(b&(1<<52-1) | 1023<<52) // in [1, 2)
 	if m > sqrt2 {
 		m /= 2
 		e++
 	}
+
 	s := (m - 1) / (m + 1) // at most 0.172, so that the omitted term is below 1e-18
 	s2 := s * s
+
 	p := 0.0
 	for k := 23; k >= 1; k -= 2 {
 		p = float64(p*s2) + 1/float64(k)
 	}
+
 	low := float64(float64(e)*ln2Lo) + float64(2*s*p)
 	return float64(float64(e)*ln2Hi) + low
 }

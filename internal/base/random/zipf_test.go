@@ -38,22 +38,27 @@ func TestZipfCellsAreExact(t *testing.T) {
 			for k := n; k >= 1; k-- {
 				all += math.Pow(float64(k), -theta)
 			}
+
 			shares := z.shares()
 			for i, got := range shares {
 				first, width := uint64(i)+1, uint64(1)
 				if i >= int(z.head) {
 					first, width = z.blocks[i-int(z.head)].first, z.blocks[i-int(z.head)].width
 				}
+
 				var want float64
 				for k := first; k < first+width; k++ {
 					want += math.Pow(float64(k), -theta)
 				}
+
 				want /= all
+
 				// The table rounds to 2^-50 of the whole.
 				if math.Abs(got-want) > 1e-11*want+2e-15 {
 					t.Fatalf("theta %g, %d items: ranks %d ... have %.17g of the draws, want %.17g", theta, n, first, got, want)
 				}
 			}
+
 			if n > zipfHead {
 				if last := z.blocks[len(z.blocks)-1]; last.first+last.width-1 != n {
 					t.Errorf("%d items: the last block ends at %d", n, last.first+last.width-1)
@@ -90,14 +95,17 @@ func TestZipfDraws(t *testing.T) {
 	}{{1, 0.99}, {10, 0.99}, {1000, 0.99}, {5000, 0.5}, {100_000, 0.01}, {100_000, 1}, {500_000, 0.99}} {
 		z := mustZipf(t, tt.n, tt.theta)
 		s := Seed(3).Stream(fmt.Sprint("zipf", tt.n))
+
 		// Classes of ranks: one rank each at first, then 37 % wide, for as long as enough draws are
 		// expected.
 		var bounds []uint64 // first rank of each class
 		for b := uint64(0); b < tt.n; b += 1 + b*3/8 {
 			bounds = append(bounds, b)
 		}
+
 		class := make([]int, tt.n)
 		want := make([]float64, len(bounds))
+
 		var all float64
 		for k := range tt.n {
 			i := 0
@@ -112,19 +120,23 @@ func TestZipfDraws(t *testing.T) {
 			want[i] += w
 			all += w
 		}
+
 		got := make([]float64, len(bounds))
 		for range draws {
 			got[class[z.Draw(s)]]++
 		}
+
 		for i := range want {
 			want[i] *= draws / all
 		}
+
 		// The classes at the head of a flat distribution are too small: join them.
 		for len(want) > 1 && want[0] < 20 {
 			want[1] += want[0]
 			got[1] += got[0]
 			want, got = want[1:], got[1:]
 		}
+
 		chiSquared(t, fmt.Sprintf("theta %g over %d", tt.theta, tt.n), got, want)
 	}
 }
@@ -138,19 +150,23 @@ func TestZipfWithinABlock(t *testing.T) {
 	only := &Zipf{items: n, theta: theta, cells: []zipfCell{{keep: math.MaxUint64}}, blocks: []zipfRange{b}}
 	s := Seed(1).Stream("block")
 	var got, want [classes]float64
+
 	var all float64
 	for k := b.first; k < b.first+b.width; k += max(1, b.width/100_000) {
 		w := math.Pow(float64(k)/float64(b.first), -theta)
 		want[(k-b.first)*classes/b.width] += w
 		all += w
 	}
+
 	const draws = 400_000
 	for range draws {
 		got[(only.Draw(s)+1-b.first)*classes/b.width]++
 	}
+
 	for i := range want {
 		want[i] *= draws / all
 	}
+
 	chiSquared(t, "a block", got[:], want[:])
 	if spread := want[0] / want[classes-1]; spread < 1.05 {
 		t.Errorf("the block is so flat (%v) that this shows nothing", spread)
@@ -219,6 +235,7 @@ func TestScrambleSpreads(t *testing.T) {
 	var got, want [parts]float64
 	p := NewScramble(n, Seed(5).Stream("scramble"))
 	ascending := 0.0
+
 	before := uint64(0)
 	for i := range uint64(hot) {
 		k := p.At(i)
@@ -228,10 +245,13 @@ func TestScrambleSpreads(t *testing.T) {
 		}
 		before = k
 	}
+
 	for i := range want {
 		want[i] = hot / parts
 	}
+
 	chiSquared(t, "spread", got[:], want[:])
+
 	// Half the steps of independent numbers ascend; the standard deviation is sqrt(n/12).
 	if math.Abs(ascending-hot/2) > 5*math.Sqrt(hot/12.0) {
 		t.Errorf("%.0f of %d steps ascend", ascending, hot)

@@ -44,19 +44,23 @@ func Open(path string) (*os.File, error) {
 	if err := IsFile(path); err != nil {
 		return nil, err
 	}
+
 	// Whoever puts a pipe there just now does not make us wait either.
 	f, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
 	}
+
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = &NotFileError{Path: path, Mode: info.Mode()}
 	}
+
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
+
 	return f, nil
 }
 

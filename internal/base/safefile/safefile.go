@@ -47,18 +47,22 @@ func Create(path string, opt Options) (*File, error) {
 	if opt.Mode == 0 {
 		opt.Mode = defaultMode
 	}
+
 	switch filepath.Base(path) {
 	case ".", "..", string(filepath.Separator):
 		return nil, &NotFileError{Path: path, Mode: fs.ModeDir}
 	}
+
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, about(path, err)
 	}
+
 	f := &File{folder: folder, name: filepath.Base(path), path: path, opt: opt}
 	if err := f.begin(); err != nil {
 		return nil, errors.Join(about(path, err), folder.Close())
 	}
+
 	unfinished.add(f)
 	return f, nil
 }
@@ -94,11 +98,13 @@ func (f *File) begin() error {
 	if err != nil {
 		return err
 	}
+
 	f.sweep()
 	mode := f.opt.Mode.Perm()
 	if old != nil {
 		mode = ownerMode // until it has the old file's owner
 	}
+
 	for range tempNameTries {
 		// The name cannot be guessed, and O_EXCL refuses whatever stands there, links included.
 		f.temp = tempPrefix(f.name) + rand.Text() + tempSuffix
@@ -110,12 +116,15 @@ func (f *File) begin() error {
 			break
 		}
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if err := f.settleMode(old); err != nil {
 		return errors.Join(err, f.file.Close(), f.folder.Remove(f.temp))
 	}
+
 	return nil
 }
 
@@ -126,6 +135,7 @@ func (f *File) sweep() {
 	if err != nil {
 		return // a folder that may be written but not read
 	}
+
 	for _, e := range entries {
 		if !e.Type().IsRegular() || !IsLeftover(e.Name()) || !strings.HasPrefix(e.Name(), tempPrefix(f.name)) {
 			continue
@@ -197,23 +207,29 @@ func (f *File) Commit() (err error) {
 	if f.temp == "" {
 		return fs.ErrClosed
 	}
+
 	defer func() { err = errors.Join(err, f.folder.Close()) }()
 	err = f.file.Sync()
 	if !renamesOpen {
 		err = errors.Join(err, f.file.Close())
 	}
+
 	if err == nil {
 		_, err = f.replaced() // what stood there when it began may be something else now
 	}
+
 	if err == nil {
 		err = f.place()
 	}
+
 	if renamesOpen {
 		err = errors.Join(err, f.file.Close()) // and gives up the lock
 	}
+
 	temp := f.temp
 	f.temp = ""
 	unfinished.remove(f)
+
 	if err != nil {
 		err = fmt.Errorf("write %s: %w", f.path, cause(err))
 		if left := f.folder.Remove(temp); left != nil && !errors.Is(left, fs.ErrNotExist) {
@@ -221,6 +237,7 @@ func (f *File) Commit() (err error) {
 		}
 		return err
 	}
+
 	return f.syncFolder()
 }
 
@@ -281,16 +298,20 @@ func RemoveLeftovers(path string) error {
 	if err != nil {
 		return err
 	}
+
 	defer folder.Close()
 	entries, err := fs.ReadDir(folder.FS(), ".")
 	if err != nil {
 		return err
 	}
+
 	for _, e := range entries {
-		if e.Type().IsRegular() && IsLeftover(e.Name()) && strings.HasPrefix(e.Name(), tempPrefix(filepath.Base(path))) {
+		if e.Type().IsRegular() && IsLeftover(e.Name()) &&
+			strings.HasPrefix(e.Name(), tempPrefix(filepath.Base(path))) {
 			err = errors.Join(err, folder.Remove(e.Name()))
 		}
 	}
+
 	return err
 }
 

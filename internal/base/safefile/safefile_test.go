@@ -30,6 +30,7 @@ func TestWriteKeepsTheModeOfTheFileItReplaces(t *testing.T) {
 	if err := os.WriteFile(path, []byte("one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, mode := range []fs.FileMode{0o700, 0o640, 0o666} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
@@ -72,6 +73,7 @@ func TestWriteRefusesWhatIsNotAFile(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for what, plant := range map[string]func(string) error{
 		"a symbolic link": func(at string) error { return os.Symlink(victim, at) },
 		"a named pipe":    func(at string) error { return syscall.Mkfifo(at, 0o644) },
@@ -88,6 +90,7 @@ func TestWriteRefusesWhatIsNotAFile(t *testing.T) {
 		}
 		alone(t, path)
 	}
+
 	want(t, victim, "precious")
 }
 
@@ -99,15 +102,19 @@ func TestCommitRefusesALinkPlantedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink(victim, path); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := f.Commit(); err == nil {
 		t.Fatal("committed over a link")
 	}
+
 	if _, err := os.Lstat(victim); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the link was followed: %v", err)
 	}
+
 	alone(t, path)
 }
 
@@ -117,15 +124,19 @@ func TestNewRefusesAFileThatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(path, []byte("theirs"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := f.Commit(); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("commit: %v", err)
 	}
+
 	if _, err := safefile.Create(path, safefile.Options{New: true}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("create: %v", err)
 	}
+
 	want(t, path, "theirs")
 	alone(t, path)
 }
@@ -135,16 +146,20 @@ func TestDiscardLeavesWhatWasThere(t *testing.T) {
 	if err := os.WriteFile(path, []byte("one"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := safefile.Create(path, safefile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := f.Write([]byte("half of")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := errors.Join(f.Discard(), f.Discard()); err != nil {
 		t.Fatal(err)
 	}
+
 	want(t, path, "one")
 	alone(t, path)
 }
@@ -172,28 +187,34 @@ func TestOpenRefusesWhatIsNotAFile(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(pipe, link); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, path := range []string{pipe, link, dir, os.DevNull} {
 		var refused *safefile.NotFileError
 		if _, err := safefile.Open(path); !errors.As(err, &refused) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
+
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := safefile.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f.Close()
 	if err := safefile.NoLink(link); err == nil {
 		t.Error("a link is none")
 	}
+
 	if err := safefile.NoLink(file); err != nil {
 		t.Error(err)
 	}
@@ -238,31 +259,38 @@ func TestCreateRemovesWhatAKilledWriterLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{".a.csv.KILLED.plimsoll-tmp", ".b.csv.KILLED.plimsoll-tmp", ".a.csv.plimsoll"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := safefile.Write(path, []byte("second"), safefile.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	want(t, path, "second")
 	if _, err := living.Write([]byte("first, late")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := living.Commit(); err != nil {
 		t.Fatal(err)
 	}
+
 	want(t, path, "first, late")
 
 	left, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for _, e := range left {
 		names = append(names, e.Name())
 	}
+
 	if want := []string{".a.csv.plimsoll", ".b.csv.KILLED.plimsoll-tmp", "a.csv"}; !slices.Equal(names, want) {
 		t.Errorf("left %q, want %q", names, want)
 	}
@@ -272,6 +300,7 @@ func TestCreateRemovesWhatAKilledWriterLeft(t *testing.T) {
 func TestWritersOfOneFileAtTheSameTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	var group sync.WaitGroup
+
 	failed := make([]error, 8)
 	for i := range failed {
 		group.Go(func() {
@@ -280,10 +309,12 @@ func TestWritersOfOneFileAtTheSameTime(t *testing.T) {
 			}
 		})
 	}
+
 	group.Wait()
 	if err := errors.Join(failed...); err != nil {
 		t.Error(err)
 	}
+
 	want(t, path, "whole")
 	alone(t, path)
 }
@@ -294,19 +325,24 @@ func TestAbandon(t *testing.T) {
 	if err := safefile.Write(path, []byte("one"), safefile.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := safefile.Create(path, safefile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := f.Write([]byte("two")); err != nil {
 		t.Fatal(err)
 	}
+
 	safefile.Abandon()
 	want(t, path, "one")
 	alone(t, path)
+
 	if err := f.Commit(); err == nil {
 		t.Error("what was abandoned was committed")
 	}
+
 	want(t, path, "one")
 }
 
@@ -324,10 +360,12 @@ func TestErrorsNameTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	safefile.Abandon() // its temporary file is gone
 	if err := f.Commit(); err == nil || strings.Contains(err.Error(), "plimsoll-tmp") {
 		t.Errorf("committed with %v", err)
 	}
+
 	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), path+":") || strings.Contains(err.Error(), "plimsoll-tmp") {
 		t.Errorf("written with %v", err)
 	}

@@ -13,6 +13,7 @@ func Fold(command string, width int, indent string) []string {
 		if len(out) > 0 {
 			lead = indent
 		}
+
 		switch {
 		case line == "":
 			line = lead + word
@@ -23,6 +24,7 @@ func Fold(command string, width int, indent string) []string {
 			line = indent + word
 		}
 	}
+
 	return append(out, line)
 }
 
@@ -30,6 +32,7 @@ func Fold(command string, width int, indent string) []string {
 func pieces(command string) []string {
 	var out []string
 	var quote byte
+
 	depth, from := 0, 0
 	for i := 0; i < len(command); i++ {
 		c := command[i]
@@ -57,8 +60,10 @@ func pieces(command string) []string {
 			from = i + 1
 		}
 	}
+
 	if tail := strings.TrimSpace(command[from:]); tail != "" {
 		out = append(out, tail)
 	}
+
 	return out
 }

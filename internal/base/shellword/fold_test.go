@@ -14,6 +14,7 @@ func TestFold(t *testing.T) {
 	if err != nil {
 		t.Skip("no sh here")
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("ab '\"$(){}\\`;&")), 1, 12, -1), 1, 8).Draw(t, "words")
 		command := "printf '<%s>'"

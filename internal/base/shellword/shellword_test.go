@@ -14,6 +14,7 @@ func TestShellReadsIt(t *testing.T) {
 	if err != nil {
 		t.Skip("no sh here")
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.ReplaceAll(rapid.String().Draw(t, "text"), "\x00", "") // no argument can contain this
 		out, err := exec.CommandContext(t.Context(), sh, "-c", "printf %s "+Quote(text)+" end").Output()

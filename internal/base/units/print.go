@@ -73,14 +73,17 @@ func long(s float64) string {
 	if s < 0 {
 		sign, s = "-", -s
 	}
+
 	unit := 1.0 // what is rounded to
 	if math.Round(s) >= 3600 {
 		unit = 60
 	}
+
 	whole := math.Round(s/unit) * unit
 	if whole >= 1e9 {
 		return sign + Number(whole/3600) + "h"
 	}
+
 	n := int64(whole)
 	out := sign
 	for _, part := range []struct {
@@ -91,6 +94,7 @@ func long(s float64) string {
 			out += Count(part.of) + part.name
 		}
 	}
+
 	return out
 }
 
@@ -173,6 +177,7 @@ func Tick(x float64, unit string) string {
 	if x == 0 {
 		return "0"
 	}
+
 	figure, rest, spaced := strings.Cut(Value(x, unit), " ")
 	if !spaced {
 		figure, rest, _ = strings.Cut(figure, "/")
@@ -182,9 +187,11 @@ func Tick(x float64, unit string) string {
 	} else {
 		rest = " " + rest
 	}
+
 	if strings.Contains(figure, ".") {
 		figure = strings.TrimRight(strings.TrimRight(figure, "0"), ".")
 	}
+
 	return figure + rest
 }
 

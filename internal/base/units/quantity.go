@@ -80,19 +80,24 @@ func scaled(s string, table map[string]float64, example string) (float64, error)
 	if err != nil {
 		return 0, fmt.Errorf("%w: write it as %s", err, example)
 	}
+
 	if unit == "" && x != 0 {
 		return 0, fmt.Errorf("%q has no unit: write it as %s", s, example)
 	}
+
 	k, ok := table[strings.ToLower(unit)]
 	if !ok && unit != "" {
 		return 0, fmt.Errorf("%q is in no unit known here: write it as %s", s, example)
 	}
+
 	if unit == "" {
 		k = 1
 	}
+
 	if x < 0 {
 		return 0, fmt.Errorf("%q %w", s, errNegative)
 	}
+
 	return x * k, nil
 }
 
@@ -168,7 +173,8 @@ func ParseRatio(s string) (Ratio, error) {
 func ParseUSD(s string) (USD, error) {
 	t := strings.TrimPrefix(strings.TrimSpace(s), "$")
 	x, unit, err := number(t)
-	if err != nil || x < 0 || (unit != "" && !strings.EqualFold(unit, "usd")) || (unit == "" && t == strings.TrimSpace(s)) {
+	if err != nil || x < 0 || (unit != "" && !strings.EqualFold(unit, "usd")) ||
+		(unit == "" && t == strings.TrimSpace(s)) {
 		return 0, fmt.Errorf("%q is not an amount of money: write it as 500USD or $500", s)
 	}
 	return USD(x), nil

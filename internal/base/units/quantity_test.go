@@ -14,20 +14,25 @@ func TestParse(t *testing.T) {
 			t.Errorf("size %q: %d, %v", text, got, err)
 		}
 	}
+
 	for text, want := range map[string]Duration{"60s": Duration(time.Minute), "600us": 600e3, "2m30s": 150e9, "30min": 1800e9, "14d": 14 * 86400e9, "0": 0} {
 		if got, err := ParseDuration(text); err != nil || got != want {
 			t.Errorf("duration %q: %d, %v", text, got, err)
 		}
 	}
+
 	if got, err := ParseThroughput("125MiB/s"); err != nil || got != 125*MiBps {
 		t.Errorf("throughput: %d, %v", got, err)
 	}
+
 	if got, err := ParseFrequency("2000/s"); err != nil || got != 2000 {
 		t.Errorf("frequency: %v, %v", got, err)
 	}
+
 	if got, err := ParseRatio("5%"); err != nil || got != 0.05 {
 		t.Errorf("ratio: %v, %v", got, err)
 	}
+
 	if got, err := ParseUSD("$500"); err != nil || got != 500 {
 		t.Errorf("money: %v, %v", got, err)
 	}
@@ -65,11 +70,13 @@ func TestTextRoundTrip(t *testing.T) {
 		if got, err := ParseSize(string(text)); err != nil || got != size {
 			t.Fatalf("%d -> %s -> %d, %v", size, text, got, err)
 		}
+
 		d := Duration(rapid.Int64Range(0, 1<<60).Draw(t, "ns"))
 		text, _ = d.MarshalText()
 		if got, err := ParseDuration(string(text)); err != nil || got != d {
 			t.Fatalf("%d -> %s -> %d, %v", d, text, got, err)
 		}
+
 		f := Frequency(rapid.Float64Range(0, 1e9).Draw(t, "per second"))
 		text, _ = f.MarshalText()
 		if got, err := ParseFrequency(string(text)); err != nil || got != f {

@@ -35,6 +35,7 @@ func (l *Line) At(at Instant, arg uint64) {
 		c.At(at, l.handler, arg)
 		return
 	}
+
 	c.seq++
 	if l.n == len(l.ring) {
 		ring := make([]turn, 2*l.n)
@@ -43,6 +44,7 @@ func (l *Line) At(at Instant, arg uint64) {
 		}
 		l.ring, l.first = ring, 0
 	}
+
 	l.ring[(l.first+l.n)&(len(l.ring)-1)] = turn{at, c.seq, arg}
 	l.last = at
 	if l.n++; l.n == 1 {

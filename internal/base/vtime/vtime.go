@@ -141,10 +141,12 @@ func (c *Clock) list(at Instant, h Handler, arg uint64) {
 		c.nodes = append(c.nodes, node{})
 		i = uint32(len(c.nodes))
 	}
+
 	n := &c.nodes[i-1]
 	if c.free != 0 {
 		c.free = n.next
 	}
+
 	slot := uint64(at>>spanBits) % spans
 	n.at, n.seq, n.handler, n.arg, n.next = at, c.seq, h, arg, c.lists[slot]
 	c.lists[slot] = i
@@ -164,12 +166,14 @@ func (c *Clock) insert(at Instant, h Handler, arg uint64) {
 		n := copy(c.sorted, c.sorted[c.next:])
 		c.sorted, c.next = c.sorted[:n], 0
 	}
+
 	c.sorted = append(c.sorted, event{})
 	i := len(c.sorted) - 1
 	for i > c.next && c.sorted[i-1].at > at {
 		c.sorted[i] = c.sorted[i-1]
 		i--
 	}
+
 	e := &c.sorted[i]
 	e.at, e.seq, e.handler, e.arg = at, c.seq, h, arg
 }
@@ -180,10 +184,12 @@ func (c *Clock) ready() bool {
 	if c.next < len(c.sorted) {
 		return true
 	}
+
 	span := int64(math.MaxInt64)
 	if c.near > 0 {
 		span = c.following()
 	}
+
 	c.sorted, c.next = c.sorted[:0], 0
 	if len(c.heap) > 0 {
 		if first := int64(c.heap[0].at >> spanBits); first < span {
@@ -191,9 +197,11 @@ func (c *Clock) ready() bool {
 			return false
 		}
 	}
+
 	if c.near == 0 {
 		return false
 	}
+
 	c.open = span
 	c.fill()
 	return true
@@ -204,16 +212,20 @@ func (c *Clock) fill() {
 	slot := uint64(c.open) % spans
 	i := c.lists[slot]
 	c.lists[slot] = 0
+
 	if c.some[slot/64] &^= 1 << (slot % 64); c.some[slot/64] == 0 {
 		c.any &^= 1 << (slot / 64)
 	}
+
 	for i != 0 {
 		n := &c.nodes[i-1]
 		c.sorted = append(c.sorted, n.event)
 		n.handler = nil // let the garbage collector have it
 		n.next, c.free, i = c.free, i, n.next
 	}
+
 	c.near -= len(c.sorted)
+
 	// The list has the event scheduled last in front.
 	slices.Reverse(c.sorted)
 	if len(c.sorted) > 1 {
@@ -230,6 +242,7 @@ func (c *Clock) sort() {
 		})
 		return
 	}
+
 	for i := 1; i < len(s); i++ {
 		if s[i-1].at <= s[i].at {
 			continue
@@ -296,9 +309,11 @@ func (c *Clock) Run(until Instant) {
 			l.handler.Fire(c.now, l.pop())
 			continue
 		}
+
 		if e == nil || e.at > until {
 			break
 		}
+
 		at, handler, arg := e.at, e.handler, e.arg
 		c.now = at
 		if heap {
@@ -306,6 +321,7 @@ func (c *Clock) Run(until Instant) {
 		} else {
 			c.next++
 		}
+
 		handler.Fire(at, arg)
 	}
 	c.now = max(c.now, until)
@@ -332,26 +348,32 @@ func (c *Clock) pop() {
 	n := len(c.heap) - 1
 	last := c.heap[n]
 	c.heap[n].handler = nil // let the garbage collector have it
+
 	if c.heap = c.heap[:n]; n == 0 {
 		return
 	}
+
 	i := 0
 	for {
 		first := 4*i + 1
 		if first >= n {
 			break
 		}
+
 		least := first
 		for j := first + 1; j < min(first+4, n); j++ {
 			if c.heap[j].before(&c.heap[least]) {
 				least = j
 			}
 		}
+
 		if last.before(&c.heap[least]) {
 			break
 		}
+
 		c.heap[i] = c.heap[least]
 		i = least
 	}
+
 	c.heap[i] = last
 }

@@ -18,9 +18,11 @@ func TestOrder(t *testing.T) {
 			at  Instant
 			arg uint64
 		}
+
 		var got, want []fired
 		var n uint64
 		var h HandlerFunc
+
 		// Within a span of the clock, over a few of them, and beyond the last.
 		unit := rapid.SampledFrom([]int{1, 1 << 12, 1 << (spanBits + 3), 1 << (spanBits + 9)}).Draw(t, "unit")
 		later := HandlerFunc(func(now Instant, arg uint64) { h(now, arg) }) // h is not known yet
@@ -34,30 +36,36 @@ func TestOrder(t *testing.T) {
 			}
 			c.At(at, h, n)
 		}
+
 		h = func(now Instant, arg uint64) {
 			got = append(got, fired{now, arg})
 			if now != c.Now() {
 				t.Fatalf("handled at %d, clock at %d", now, c.Now())
 			}
+
 			if arg%5 == 0 {
 				if pending := c.Pending(); pending != len(want)-len(got) {
 					t.Fatalf("%d pending, want %d", pending, len(want)-len(got))
 				}
 			}
+
 			for range arg % 3 {
 				if n < 300 {
 					schedule(now + Instant(rapid.IntRange(-5, 20).Draw(t, "later")*unit))
 				}
 			}
 		}
+
 		for _, at := range rapid.SliceOfN(rapid.IntRange(0, 50), 1, 200).Draw(t, "at") {
 			schedule(Instant(at * unit))
 		}
+
 		half := Instant(25 * unit)
 		c.Run(half)
 		if c.Now() != half || (c.Pending() > 0 && c.Next() <= half) {
 			t.Fatalf("at %d, next %d", c.Now(), c.Next())
 		}
+
 		c.Run(Never)
 		slices.SortStableFunc(want, func(a, b fired) int { return cmp.Compare(a.at, b.at) })
 		if !slices.Equal(got, want) {
@@ -78,9 +86,11 @@ func TestRoomOfFiredEventsIsUsedAgain(t *testing.T) {
 			c.At(now+2, h, 0)
 		}
 	}
+
 	c.At(0, h, 0)
 	c.At(1, h, 0) // one of the two is always pending
 	c.Run(At(time.Second))
+
 	if left > 0 || cap(c.sorted) > 8*sortedMost {
 		t.Errorf("%d left; room for %d events, for two that are pending", left, cap(c.sorted))
 	}

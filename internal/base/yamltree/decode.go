@@ -32,7 +32,8 @@ type Placed struct {
 
 // Fail notes what is wrong at a place.
 func (d *Decoder) Fail(field string, at Position, format string, args ...any) {
-	d.Problems = append(d.Problems, Placed{diagnostics.Problem{Field: field, Text: fmt.Sprintf(format, args...)}, at, false})
+	d.Problems = append(d.Problems,
+		Placed{diagnostics.Problem{Field: field, Text: fmt.Sprintf(format, args...)}, at, false})
 }
 
 // Decode puts n into v, which can be set.
@@ -46,6 +47,7 @@ func (d *Decoder) Decode(n *Node, v reflect.Value, field string) {
 		v.Set(p)
 		return
 	}
+
 	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if d.isScalar(n, field) {
 			if err := text.UnmarshalText([]byte(n.Text)); err != nil {
@@ -54,9 +56,11 @@ func (d *Decoder) Decode(n *Node, v reflect.Value, field string) {
 		}
 		return
 	}
+
 	if d.Special != nil && d.Special(n, v, field) {
 		return
 	}
+
 	switch v.Kind() {
 	case reflect.Struct:
 		d.mapping(n, v, field)
@@ -134,10 +138,12 @@ func (d *Decoder) list(n *Node, v reflect.Value, field string) {
 		d.Fail(field, n.At, "%d items are more than %d", len(n.Items), listMax)
 		return
 	}
+
 	out := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
 	for i, item := range n.Items {
 		d.Decode(item, out.Index(i), fmt.Sprintf("%s[%d]", field, i))
 	}
+
 	v.Set(out)
 }
 

@@ -29,9 +29,11 @@ func encode(v reflect.Value) *Node {
 			return &Node{Kind: Scalar, Text: string(text)}
 		}
 	}
+
 	if m, ok := v.Interface().(Marshaler); ok {
 		return m.MarshalTree()
 	}
+
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
@@ -47,15 +49,19 @@ func encode(v reflect.Value) *Node {
 		if IsKeyed(v.Type()) {
 			n.Kind = Mapping
 		}
+
 		for i := range v.Len() {
 			if n.Kind == Mapping {
-				n.Entries = append(n.Entries, Entry{Key: v.Index(i).Field(0).String(), Value: encode(v.Index(i).Field(1))})
+				n.Entries = append(n.Entries, Entry{Key: v.Index(i).Field(0).String(),
+					Value: encode(v.Index(i).Field(1))})
 				continue
 			}
 			n.Items = append(n.Items, encode(v.Index(i)))
 		}
+
 		return n
 	}
+
 	return &Node{Kind: Scalar, Text: fmt.Sprint(v.Interface())}
 }
 

@@ -46,17 +46,21 @@ func (p Problem) String() string {
 	if p.Line > 0 {
 		place = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 	}
+
 	if place != "" {
 		b.WriteString(place + ": ")
 	}
+
 	b.WriteString(p.Problem.Error())
 	if p.Text == "" || p.Column < 1 {
 		return b.String()
 	}
+
 	label := ""
 	if p.Line > 0 {
 		label = fmt.Sprint(p.Line)
 	}
+
 	line, column := window(p.Text, p.Column)
 	fmt.Fprintf(&b, "\n%5s | %s\n%5s | %s^", label, line, "", blanks(line, column))
 	return b.String()
@@ -140,17 +144,21 @@ func (n *Node) Locate(path string) Position {
 			if end < 0 {
 				end = len(path)
 			}
+
 			key, path = path[:end], path[end:]
 			e := n.Find(key)
 			if e == nil {
 				break
 			}
+
 			n, at = e.Value, e.At
 			if path == "" && n.Kind == Scalar {
 				at = n.At
 			}
 		}
+
 		path = strings.TrimPrefix(path, ".")
 	}
+
 	return at
 }

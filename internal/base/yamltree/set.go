@@ -60,27 +60,34 @@ func (n *Node) enter(key string, at Position, last bool, value *Node) (*Node, er
 		}
 		return n.Items[i], nil
 	}
+
 	if n.Kind == Null {
 		n.Kind = Mapping
 	}
+
 	if n.Kind != Mapping {
 		return nil, &Unreadable{at, fmt.Sprintf("%s: there is %s here, which has no keys", key, n.Kind)}
 	}
+
 	e := n.Find(key)
 	if last && value.Kind == Null {
 		n.Remove(key)
 		return nil, nil
 	}
+
 	if e == nil {
 		n.Entries = append(n.Entries, Entry{Key: key, Value: &Node{At: at}})
 		e = &n.Entries[len(n.Entries)-1]
 	}
+
 	if last {
 		e.Value = value
 	}
+
 	if last || e.At == (Position{}) {
 		e.At = at
 	}
+
 	return e.Value, nil
 }
 
@@ -129,6 +136,7 @@ func splitPath(path, like string) ([]string, error) {
 			return nil, fmt.Errorf("%q is no path of keys: write it as %s", path, like)
 		}
 	}
+
 	return out, nil
 }
 

@@ -91,20 +91,26 @@ func Parse(text []byte, noun, set string) (root *Node, err error) {
 	defer func() {
 		// The library is not ours, and a person's typing error must not end the program.
 		if r := recover(); r != nil {
-			root, err = nil, &Unreadable{Position{Line: 1, Column: 1, Set: set}, fmt.Sprintf("cannot be read as YAML (%v)", r)}
+			root, err = nil, &Unreadable{Position{Line: 1, Column: 1, Set: set},
+				fmt.Sprintf("cannot be read as YAML (%v)", r)}
 		}
 	}()
+
 	if len(text) > BytesMax {
-		return nil, &Unreadable{Position{Line: 1, Column: 1, Set: set}, fmt.Sprintf("more than the %d KiB that a %s may have", BytesMax>>10, noun)}
+		return nil, &Unreadable{Position{Line: 1, Column: 1, Set: set},
+			fmt.Sprintf("more than the %d KiB that a %s may have", BytesMax>>10, noun)}
 	}
+
 	tokens, err := safe(text, set)
 	if err != nil {
 		return nil, err
 	}
+
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, syntax(err, set)
 	}
+
 	r := reader{set: set}
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
@@ -119,9 +125,11 @@ func Parse(text []byte, noun, set string) (root *Node, err error) {
 		}
 		root = n
 	}
+
 	if root == nil {
 		root = &Node{At: Position{Line: 1, Column: 1, Set: set}}
 	}
+
 	return root, nil
 }
 
@@ -142,7 +150,8 @@ func safe(text []byte, set string) (token.Tokens, error) {
 	if i := notText(text); i >= 0 {
 		before := text[:i]
 		line, from := 1+bytes.Count(before, []byte("\n")), bytes.LastIndexByte(before, '\n')+1
-		return nil, &Unreadable{Position{Line: line, Column: 1 + utf8.RuneCount(before[from:]), Set: set}, "no text in UTF-8: save the file in that encoding"}
+		return nil, &Unreadable{Position{Line: line, Column: 1 + utf8.RuneCount(before[from:]),
+			Set: set}, "no text in UTF-8: save the file in that encoding"}
 	}
 	tokens := lexer.Tokenize(string(text))
 	return tokens, plain(tokens, set)
@@ -163,18 +172,23 @@ func notText(text []byte) int {
 // plain refuses what is not taken of YAML before the parser sees it.
 func plain(tokens token.Tokens, set string) error {
 	refused := map[token.Type]string{
-		token.AnchorType: "anchors are not taken here: write it out", token.AliasType: "aliases are not taken here: write it out",
+		token.AnchorType:   "anchors are not taken here: write it out",
+		token.AliasType:    "aliases are not taken here: write it out",
 		token.MergeKeyType: "merge keys are not taken here: write it out", token.TagType: "tags are not taken here",
-		token.MappingKeyType: "explicit keys (?) are not taken here: write Key: value", token.DirectiveType: "directives are not taken here",
+		token.MappingKeyType: "explicit keys (?) are not taken here: write Key: value",
+		token.DirectiveType:  "directives are not taken here",
 	}
+
 	flow, onLine, line := 0, 0, 0
 	for _, t := range tokens {
 		if text, ok := refused[t.Type]; ok {
 			return &Unreadable{at(t, set), text}
 		}
+
 		if t.Position.Line != line {
 			line, onLine = t.Position.Line, 0
 		}
+
 		switch t.Type {
 		case token.MappingStartType, token.SequenceStartType:
 			flow++
@@ -183,10 +197,12 @@ func plain(tokens token.Tokens, set string) error {
 		case token.SequenceEntryType:
 			onLine++
 		}
+
 		if flow > depthMax || onLine > depthMax {
 			return &Unreadable{at(t, set), fmt.Sprintf("nested deeper than %d", depthMax)}
 		}
 	}
+
 	return nil
 }
 
@@ -216,6 +232,7 @@ func (r reader) node(n ast.Node, depth int) (*Node, error) {
 	if depth > depthMax {
 		return nil, &Unreadable{at(n.GetToken(), r.set), fmt.Sprintf("nested deeper than %d", depthMax)}
 	}
+
 	switch n := n.(type) {
 	case *ast.MappingNode:
 		return r.mapping(n.GetToken(), n.Values, depth)
@@ -241,7 +258,9 @@ func (r reader) node(n ast.Node, depth int) (*Node, error) {
 		// As it was written: a number's text is what quantities are parsed from.
 		return &Node{Kind: Scalar, Text: strings.TrimSpace(n.GetToken().Value), At: at(n.GetToken(), r.set)}, nil
 	}
-	return nil, &Unreadable{at(n.GetToken(), r.set), fmt.Sprintf("%s is not taken here", strings.ToLower(n.Type().String()))}
+
+	return nil, &Unreadable{at(n.GetToken(), r.set),
+		fmt.Sprintf("%s is not taken here", strings.ToLower(n.Type().String()))}
 }
 
 func (r reader) mapping(start *token.Token, values []*ast.MappingValueNode, depth int) (*Node, error) {
@@ -249,24 +268,31 @@ func (r reader) mapping(start *token.Token, values []*ast.MappingValueNode, dept
 	if len(values) > 0 {
 		out.At = at(values[0].Key.GetToken(), r.set)
 	}
+
 	for _, v := range values {
 		key, err := r.node(v.Key, depth+1)
 		if err != nil {
 			return nil, err
 		}
+
 		if key.Kind != Scalar {
 			return nil, &Unreadable{key.At, fmt.Sprintf("a key is a word, not %s", key.Kind)}
 		}
+
 		if before := out.Find(key.Text); before != nil {
-			return nil, &Unreadable{key.At, fmt.Sprintf("%s stands here twice, first in line %d", key.Text, before.At.Line)}
+			return nil, &Unreadable{key.At,
+				fmt.Sprintf("%s stands here twice, first in line %d", key.Text, before.At.Line)}
 		}
+
 		value := &Node{At: key.At}
 		if v.Value != nil {
 			if value, err = r.node(v.Value, depth+1); err != nil {
 				return nil, err
 			}
 		}
+
 		out.Entries = append(out.Entries, Entry{key.Text, key.At, value})
 	}
+
 	return out, nil
 }

@@ -58,6 +58,7 @@ func TestFiles(t *testing.T) {
 				text, tail, _ = strings.Cut(text, "\nput\n")
 				sets = strings.Split(tail, "\n")
 			}
+
 			src := yamltree.NewSource("f.yaml", []byte(text))
 			root, err := yamltree.Parse([]byte(text), "machine", "")
 			for _, set := range sets {
@@ -65,12 +66,14 @@ func TestFiles(t *testing.T) {
 					err = put(root, set)
 				}
 			}
+
 			if err != nil {
 				return refused(t, src, err)
 			}
 			if d.Cmd != "decode" {
 				return shown(root, 0)
 			}
+
 			return decoded(t, src, root)
 		})
 	})
@@ -106,6 +109,7 @@ func shown(n *yamltree.Node, depth int) string {
 		}
 		return fmt.Sprintf("%d:%d", at.Line, at.Column)
 	}
+
 	switch n.Kind {
 	case yamltree.Mapping:
 		for _, e := range n.Entries {
@@ -120,6 +124,7 @@ func shown(n *yamltree.Node, depth int) string {
 	default:
 		fmt.Fprintf(&b, "%s%s (%s)\n", indent, n.Kind, place(n.At))
 	}
+
 	return b.String()
 }
 
@@ -129,6 +134,7 @@ func decoded(t *testing.T, src *yamltree.Source, root *yamltree.Node) string {
 	var m machine
 	var d yamltree.Decoder
 	d.Decode(root, reflect.ValueOf(&m).Elem(), "")
+
 	if len(d.Problems) > 0 {
 		var found yamltree.Problems
 		for _, p := range d.Problems {
@@ -136,10 +142,12 @@ func decoded(t *testing.T, src *yamltree.Source, root *yamltree.Node) string {
 		}
 		return lines(found.Error())
 	}
+
 	text, err := yamltree.Encode(m).YAML(false)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(text)
 }
 
@@ -172,16 +180,20 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: checked alone: %v", name, other)
 		}
 	}
+
 	root, err := yamltree.Parse([]byte("["+strings.Repeat("a, ", 10_001)+"]"), "list", "")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var list []string
 	var d yamltree.Decoder
 	d.Decode(root, reflect.ValueOf(&list).Elem(), "tags")
+
 	if len(d.Problems) != 1 || d.Problems[0].Text != "10001 items are more than 10000" {
 		t.Errorf("%+v", d.Problems)
 	}
+
 	many := make(yamltree.Problems, 30)
 	if n := strings.Count(many.Error(), "\n"); n != 20 || !strings.HasSuffix(many.Error(), "and 10 more") {
 		t.Errorf("%d lines of 30 problems: %q", n, many)
@@ -245,25 +257,32 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
+
 		if err != nil {
 			t.Fatalf("an error without a place: %v", err)
 		}
+
 		again := root.Clone()
 		if shown(again, 0) != shown(root, 0) {
 			t.Error("a clone is another tree")
 		}
+
 		var m machine
 		var d yamltree.Decoder
 		d.Decode(again, reflect.ValueOf(&m).Elem(), "")
+
 		for _, p := range d.Problems {
 			_ = yamltree.NewSource("f.yaml", []byte(text)).Place(p.Problem, p.At).String()
 		}
+
 		if len(d.Problems) > 0 {
 			return
 		}
+
 		var back machine
 		var e yamltree.Decoder
 		e.Decode(yamltree.Encode(m), reflect.ValueOf(&back).Elem(), "")
+
 		if len(e.Problems) > 0 || !reflect.DeepEqual(normal(m), normal(back)) {
 			t.Errorf("%+v is written and read as %+v: %v", m, back, e.Problems)
 		}

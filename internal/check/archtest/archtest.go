@@ -12,7 +12,6 @@
 package archtest
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"go/ast"
@@ -44,11 +43,12 @@ func (p Problem) String() string {
 
 // A GoFile is one parsed Go source file of the main module.
 type GoFile struct {
-	Path  string // relative to the root of the tree
-	Lines int
-	Test  bool // a _test.go file
-	AST   *ast.File
-	Fset  *token.FileSet
+	Path string // relative to the root of the tree
+	Test bool   // a _test.go file
+	AST  *ast.File
+	Fset *token.FileSet
+	// codeLines counts the lines with code up to each line: blank lines and comments are free.
+	codeLines []int
 }
 
 // Dir returns the folder of the file, which is its package's path within the module ("." for the
@@ -78,10 +78,12 @@ func Load(fsys fs.FS) (*Tree, error) {
 	var t Tree
 	ignored := ignoredFiles(fsys)
 	nested := map[string]bool{} // folders that are separate modules
+
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
+
 		if d.IsDir() {
 			if slices.Contains(skipped, name) {
 				return fs.SkipDir
@@ -91,35 +93,44 @@ func Load(fsys fs.FS) (*Tree, error) {
 			}
 			return nil
 		}
-		if !d.Type().IsRegular() || name == ".git" || isIgnored(ignored, name) { // a linked checkout has a file there
+
+		// a linked checkout has a file there
+		if !d.Type().IsRegular() || name == ".git" || isIgnored(ignored, name) {
 			return nil
 		}
+
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
+
 		if info.Size() > fileBytesMax {
 			t.Texts = append(t.Texts, Text{Path: name, Bytes: info.Size()})
 			return nil
 		}
+
 		src, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return err
 		}
+
 		t.Texts = append(t.Texts, Text{Path: name, Bytes: info.Size(), Data: src})
 		if path.Ext(name) != ".go" || below(name, nested) || inTestdata(name) {
 			return nil
 		}
+
 		f, err := parseGo(name, src)
 		if err != nil {
 			return err
 		}
+
 		t.Go = append(t.Go, f)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read source tree: %w", err)
 	}
+
 	return &t, nil
 }
 
@@ -130,7 +141,8 @@ func ignoredFiles(fsys fs.FS) []string {
 	var out []string
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "!") && !strings.HasSuffix(line, "/") {
+		if line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "!") &&
+			!strings.HasSuffix(line, "/") {
 			out = append(out, line)
 		}
 	}
@@ -157,11 +169,11 @@ func parseGo(name string, src []byte) (*GoFile, error) {
 		return nil, err
 	}
 	return &GoFile{
-		Path:  name,
-		Lines: bytes.Count(src, []byte("\n")),
-		Test:  strings.HasSuffix(name, "_test.go"),
-		AST:   f,
-		Fset:  fset,
+		Path:      name,
+		Test:      strings.HasSuffix(name, "_test.go"),
+		AST:       f,
+		Fset:      fset,
+		codeLines: countCode(src),
 	}, nil
 }
 

@@ -20,35 +20,43 @@ func Docs(t *Tree) []Problem {
 		main  bool
 		named bool // the doc starts as godoc expects
 	}
+
 	pkgs := map[string]*state{}
 	var order []string
 	for _, f := range t.Go {
 		if f.Test || ast.IsGenerated(f.AST) || !built(f.AST) {
 			continue
 		}
+
 		s := pkgs[f.Dir()]
 		if s == nil {
 			s = &state{main: f.AST.Name.Name == "main"}
 			pkgs[f.Dir()] = s
 			order = append(order, f.Dir())
 		}
+
 		if f.AST.Doc != nil {
 			text := f.AST.Doc.Text()
 			s.words += len(strings.Fields(text))
 			s.named = s.named || s.main || strings.HasPrefix(text, "Package "+f.AST.Name.Name+" ")
 		}
 	}
+
 	var out []Problem
 	for _, dir := range order {
 		switch s := pkgs[dir]; {
 		case s.words == 0:
-			out = append(out, Problem{Path: dir, Text: "package without a doc comment: say which idea it holds and what to know before using it"})
+			out = append(out, Problem{Path: dir,
+				Text: "package without a doc comment: say which idea it holds and what to know before using it"})
 		case s.words < docWordsMin:
-			out = append(out, Problem{Path: dir, Text: fmt.Sprintf("package doc of %d words: it should teach the package's idea", s.words)})
+			out = append(out, Problem{Path: dir,
+				Text: fmt.Sprintf("package doc of %d words: it should teach the package's idea", s.words)})
 		case !s.named:
-			out = append(out, Problem{Path: dir, Text: "package doc should start \"Package <name> \", as go doc shows it"})
+			out = append(out, Problem{Path: dir,
+				Text: "package doc should start \"Package <name> \", as go doc shows it"})
 		}
 	}
+
 	return out
 }
 

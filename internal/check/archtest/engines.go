@@ -41,6 +41,7 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 			default:
 				return true
 			}
+
 			plain := marks.Replace(strings.ToLower(text))
 			for _, name := range names {
 				if inFolder(f.Dir(), name.Folder) || !name.in(plain, whole) {
@@ -48,13 +49,16 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 				}
 				out = append(out, Problem{
 					Path: f.Path, Line: f.Fset.Position(pos).Line,
-					Text: fmt.Sprintf("%s names an engine outside internal/engine/%s: ask for it by an interface", shortened(text), name.Folder),
+					Text: fmt.Sprintf("%s names an engine outside internal/engine/%s: ask for it by an interface",
+						shortened(text), name.Folder),
 				})
 				break
 			}
+
 			return true
 		})
 	}
+
 	return out
 }
 

@@ -43,38 +43,46 @@ func imports(t *Tree, layers []Layer) []Problem {
 	var out []Problem
 	unlisted := map[string]bool{}
 	used := map[string]bool{} // "row grant"
+
 	there := map[int]bool{}
 	for _, f := range t.Go {
 		if f.Test || !built(f.AST) {
 			continue
 		}
+
 		pkg := within(f.Dir())
 		i := layerOf(layers, pkg)
 		if i < 0 {
 			if !unlisted[pkg] {
 				unlisted[pkg] = true
-				out = append(out, Problem{Path: f.Dir(), Text: "package without a row in the table of layers: give it one in internal/check/archtest/table_test.go"})
+				out = append(out, Problem{Path: f.Dir(),
+					Text: "package without a row in the table of layers: give it one in internal/check/archtest/table_test.go"})
 			}
 			continue
 		}
+
 		there[i] = true
 		for _, spec := range f.AST.Imports {
 			target, ours := inModule(spec.Path.Value)
 			if !ours || target == pkg {
 				continue
 			}
+
 			k := slices.IndexFunc(layers[i].Imports, func(p string) bool { return matches(p, target) })
 			if k >= 0 {
 				used[layers[i].Package+" "+layers[i].Imports[k]] = true
 				continue
 			}
+
 			out = append(out, Problem{
 				Path: f.Path,
 				Line: f.Fset.Position(spec.Pos()).Line,
-				Text: fmt.Sprintf("%s may not import %s: move the code, or change the table of layers knowingly", pkg, target),
+				Text: fmt.Sprintf("%s may not import %s: move the code, or change the table of layers knowingly",
+					pkg, target),
 			})
 		}
 	}
+
 	return append(out, unused(layers, used, there)...)
 }
 
@@ -88,7 +96,8 @@ func unused(layers []Layer, used map[string]bool, there map[int]bool) []Problem 
 		}
 		for _, p := range l.Imports {
 			if !used[l.Package+" "+p] {
-				out = append(out, Problem{Path: tableFile, Text: fmt.Sprintf("%s does not import %s: drop the grant", l.Package, p)})
+				out = append(out, Problem{Path: tableFile,
+					Text: fmt.Sprintf("%s does not import %s: drop the grant", l.Package, p)})
 			}
 		}
 	}

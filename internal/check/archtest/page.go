@@ -38,7 +38,8 @@ func WithTable(page string, layers []Layer) (string, error) {
 	head, rest, begun := strings.Cut(page, tableBegin)
 	_, tail, ended := strings.Cut(rest, tableEnd)
 	if !begun || !ended {
-		return "", fmt.Errorf("%s has no lines %q and %q, between which the table of packages stands", architecturePage, tableBegin, tableEnd)
+		return "", fmt.Errorf("%s has no lines %q and %q, between which the table of packages stands",
+			architecturePage, tableBegin, tableEnd)
 	}
 	return head + tableBegin + PageTable(layers) + tableEnd + tail, nil
 }
@@ -54,7 +55,8 @@ func page(t *Tree, layers []Layer) []Problem {
 		case err != nil:
 			return []Problem{{Path: f.Path, Text: err.Error()}}
 		case want != string(f.Data):
-			return []Problem{{Path: f.Path, Text: "the table of packages is not that of " + tableFile + ": make generate"}}
+			return []Problem{{Path: f.Path, Text: "the table of packages is not that of " + tableFile +
+				": make generate"}}
 		}
 	}
 	return nil

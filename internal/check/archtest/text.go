@@ -26,7 +26,9 @@ func Paths(t *Tree) []Problem {
 		}
 		for i, line := range bytes.Split(f.Data, []byte("\n")) {
 			if m := machinePath.Find(line); m != nil {
-				out = append(out, Problem{Path: f.Path, Line: i + 1, Text: fmt.Sprintf("%q is a path of one machine: use a relative one, or one that an argument gives", strings.TrimSpace(string(m)))})
+				out = append(out, Problem{Path: f.Path, Line: i + 1,
+					Text: fmt.Sprintf("%q is a path of one machine: use a relative one, or one that an argument gives",
+						strings.TrimSpace(string(m)))})
 			}
 		}
 	}
@@ -47,6 +49,7 @@ func Links(t *Tree) []Problem {
 			there[name] = true
 		}
 	}
+
 	var out []Problem
 	for _, f := range t.Texts {
 		if path.Ext(f.Path) != ".md" || inTestdata(f.Path) {
@@ -56,11 +59,13 @@ func Links(t *Tree) []Problem {
 			for _, m := range link.FindAllStringSubmatch(line, -1) {
 				to, _, _ := strings.Cut(m[1], "#")
 				if to != "" && !scheme.MatchString(to) && !there[path.Join(path.Dir(f.Path), to)] {
-					out = append(out, Problem{Path: f.Path, Line: i + 1, Text: fmt.Sprintf("link to %s, which is not in the repository", m[1])})
+					out = append(out, Problem{Path: f.Path, Line: i + 1,
+						Text: fmt.Sprintf("link to %s, which is not in the repository", m[1])})
 				}
 			}
 		}
 	}
+
 	return out
 }
 
@@ -88,6 +93,7 @@ func Bounds(t *Tree) []Problem {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -99,7 +105,8 @@ func boundProblem(t *Tree, pkg, name, said string) string {
 	}
 	is, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(expr))
 	if err != nil || is.Value == nil {
-		return fmt.Sprintf("%s.%s is %s, not a number by itself: leave it out of the table", pkg, name, types.ExprString(expr))
+		return fmt.Sprintf("%s.%s is %s, not a number by itself: leave it out of the table", pkg, name,
+			types.ExprString(expr))
 	}
 	want := constant.ToFloat(plainNumber(said))
 	if want.Kind() != constant.Float || !constant.Compare(constant.ToFloat(is.Value), token.EQL, want) {
@@ -120,6 +127,7 @@ func constantExpr(t *Tree, pkg, name string) ast.Expr {
 			if !ok || g.Tok != token.CONST {
 				continue
 			}
+
 			for _, s := range g.Specs {
 				v := s.(*ast.ValueSpec)
 				for i, n := range v.Names {

@@ -33,10 +33,12 @@ func Compare(t T, name, got string) {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatalf("%v (-update writes it)", err)
 	}
+
 	if string(want) != got {
 		t.Errorf("%s is otherwise (-update writes it anew):\n%s", path, got)
 	}

@@ -57,11 +57,13 @@ type Package struct {
 // List returns the packages that match patterns, and their dependencies, compiled for this machine.
 // Patterns that end in /... may match nothing.
 func List(dir string, patterns ...string) ([]Package, error) {
-	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Deps,Export,DepOnly"}, patterns...)
+	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Deps,Export,DepOnly"},
+		patterns...)
 	out, err := run(dir, nil, args...)
 	if err != nil {
 		return nil, err
 	}
+
 	var packages []Package
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p Package
@@ -116,28 +118,36 @@ func readListing(r io.Reader) ([]Finding, error) {
 	function, functions := "", 0
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20) // the data of a package's strings is on one line
+
 	for lines.Scan() {
 		if m := functionLine.FindStringSubmatch(lines.Text()); m != nil {
 			function = m[1]
 			functions++
 			continue
 		}
+
 		m := fusedLine.FindStringSubmatch(lines.Text())
 		if m == nil {
 			continue
 		}
+
 		var line int
 		if _, err := fmt.Sscan(m[2], &line); err != nil {
 			return nil, err
 		}
-		f := Finding{m[1], line, fmt.Sprintf("%s in %s: a product is fused with a sum on arm64: write float64(a*b) + c (the product may stand in another statement, or come in by an inlined call)", m[3], function)}
+
+		f := Finding{m[1], line,
+			fmt.Sprintf("%s in %s: a product is fused with a sum on arm64: write float64(a*b) + c (the product may stand in another statement, or come in by an inlined call)",
+				m[3], function)}
 		if !slices.Contains(out, f) {
 			out = append(out, f)
 		}
 	}
+
 	if functions == 0 {
 		return nil, errors.New("the compiler's listing has no functions: has its form changed?")
 	}
+
 	return out, lines.Err()
 }
 
@@ -152,6 +162,7 @@ func Source(packages []Package) ([]Finding, error) {
 	for _, p := range packages {
 		exports[p.ImportPath] = p.Export
 	}
+
 	fset := token.NewFileSet()
 	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
 		if exports[path] == "" {
@@ -159,25 +170,31 @@ func Source(packages []Package) ([]Finding, error) {
 		}
 		return os.Open(exports[path])
 	})
+
 	var out []Finding
 	for _, p := range packages {
 		if p.DepOnly {
 			continue
 		}
+
 		var files []*ast.File
 		for _, name := range p.GoFiles {
-			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil,
+				parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
 				return nil, err
 			}
 			files = append(files, f)
 		}
+
 		found, err := check(fset, p.ImportPath, files, imports)
 		if err != nil {
 			return nil, err
 		}
+
 		out = append(out, found...)
 	}
+
 	return out, nil
 }
 
@@ -187,6 +204,7 @@ func check(fset *token.FileSet, path string, files []*ast.File, imports types.Im
 	if _, err := (&types.Config{Importer: imports}).Check(path, fset, files, info); err != nil {
 		return nil, err
 	}
+
 	var out []Finding
 	for _, f := range files {
 		excused := excuses(fset, f)
@@ -201,6 +219,7 @@ func check(fset *token.FileSet, path string, files []*ast.File, imports types.Im
 			return true
 		})
 	}
+
 	return out, nil
 }
 
@@ -224,8 +243,10 @@ func excuses(fset *token.FileSet, f *ast.File) map[int]bool {
 func judge(info *types.Info, n ast.Node, excused bool) string {
 	switch n := n.(type) {
 	case *ast.SelectorExpr:
-		if f, ok := info.Uses[n.Sel].(*types.Func); ok && f.Pkg() != nil && f.Pkg().Path() == "math" && slices.Contains(inexact, f.Name()) {
-			return "math." + f.Name() + " differs between processors: use whole numbers, a table made of them, or square roots"
+		if f, ok := info.Uses[n.Sel].(*types.Func); ok && f.Pkg() != nil && f.Pkg().Path() == "math" &&
+			slices.Contains(inexact, f.Name()) {
+			return "math." + f.Name() +
+				" differs between processors: use whole numbers, a table made of them, or square roots"
 		}
 	case *ast.RangeStmt:
 		if _, ok := info.TypeOf(n.X).Underlying().(*types.Map); ok && !excused {

@@ -60,6 +60,7 @@ func TestModelsCompiled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for another machine; not with -short")
 	}
+
 	var paths []string
 	for _, p := range list(t) {
 		switch {
@@ -70,10 +71,12 @@ func TestModelsCompiled(t *testing.T) {
 			paths = append(paths, p.ImportPath)
 		}
 	}
+
 	found, err := Fused(root, paths...)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	report(t, found)
 }
 
@@ -97,10 +100,12 @@ func TestFusedIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for another machine; not with -short")
 	}
+
 	found, err := Fused(".", "./testdata/fused")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, f := range found {
 		got = append(got, strings.TrimPrefix(filepath.Base(f.Path), "fused.go"))
@@ -108,20 +113,24 @@ func TestFusedIsFound(t *testing.T) {
 			t.Errorf("%s: which function?", f)
 		}
 	}
+
 	functions := map[string]bool{}
 	for _, f := range found {
 		functions[f.Text[strings.Index(f.Text, "fused.")+6:strings.Index(f.Text, ": ")]] = true
 	}
+
 	for _, want := range []string{"Sum", "Difference", "Inlined", "Statements"} {
 		if !functions[want] {
 			t.Errorf("%s is fused, but not found: %v", want, found)
 		}
 	}
+
 	for _, portable := range []string{"Converted", "Whole"} {
 		if functions[portable] {
 			t.Errorf("%s is portable, but found: %v", portable, found)
 		}
 	}
+
 	if len(got) == 0 {
 		t.Error("nothing is found")
 	}
@@ -166,11 +175,13 @@ func f(a, b, c float64, n, m int, s map[string]int, l []int) (float64, int) {
 	return log(x), n
 }
 `
+
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "p.go", text, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if build.Default.GOROOT == "" { // a test that is built with -trimpath does not know it
 		root, err := exec.Command("go", "env", "GOROOT").Output()
 		if err != nil {
@@ -178,14 +189,17 @@ func f(a, b, c float64, n, m int, s map[string]int, l []int) (float64, int) {
 		}
 		build.Default.GOROOT = strings.TrimSpace(string(root))
 	}
+
 	found, err := check(fset, "p", []*ast.File{f}, importer.ForCompiler(fset, "source", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []int
 	for _, f := range found {
 		got = append(got, f.Line)
 	}
+
 	slices.Sort(got)
 	if want := []int{6, 7, 9, 10, 14, 17, 29, 35}; !slices.Equal(got, want) {
 		t.Errorf("lines %v, want %v:\n%v", got, want, found)

@@ -17,6 +17,7 @@ func TestCompilesOnOtherSystems(t *testing.T) {
 	if testing.Short() {
 		t.Skip("checks types of all dependencies; not with -short")
 	}
+
 	const goos = "darwin"
 	config := &packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
@@ -25,10 +26,12 @@ func TestCompilesOnOtherSystems(t *testing.T) {
 		Env:       append(os.Environ(), "GOOS="+goos, "GOARCH=arm64", "CGO_ENABLED=0"),
 		ParseFile: withoutForeignBodies,
 	}
+
 	list, err := packages.Load(config, "./cmd/plimsoll")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	files := 0
 	packages.Visit(list, nil, func(p *packages.Package) {
 		if p.Module == nil || !p.Module.Main {
@@ -39,6 +42,7 @@ func TestCompilesOnOtherSystems(t *testing.T) {
 			t.Errorf("on %s: %s", goos, e)
 		}
 	})
+
 	if files < 100 {
 		t.Errorf("the program is of %d files: what was checked?", files)
 	}

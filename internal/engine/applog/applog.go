@@ -100,6 +100,7 @@ func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 		m.waited += int64(now.Sub(p.since))
 		m.env.Client.Done(now, &p.op, &w)
 	}
+
 	m.syncing = m.syncing[:0]
 	m.busy = false
 	m.sync()

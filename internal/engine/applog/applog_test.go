@@ -77,6 +77,7 @@ func TestTheWholeWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(r.Findings) == 0 || r.Findings[0].Rule != "applog/compaction-stall" || r.Stalls.Seconds == 0 {
 		t.Errorf("verdict %q, findings %+v", r.Verdict, r.Findings)
 	}
@@ -85,6 +86,7 @@ func TestTheWholeWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if p.Chosen == nil || !strings.HasPrefix(strings.Join(p.Chosen.Sets, " "), "volumes.log") {
 		t.Fatalf("no layout: %+v", p)
 	}
@@ -93,6 +95,7 @@ func TestTheWholeWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if proof.Verdict != prove.Better {
 		t.Errorf("a log of its own: %q", proof.Verdict)
 	}
@@ -119,6 +122,7 @@ func written(t *testing.T, d *document.Document) {
 			t.Errorf("%s as %s: %v", d.Kind, medium, err)
 		}
 	}
+
 	first, _, _ := strings.Cut(d.Verdict, " ")
 	for medium, b := range map[string]*bytes.Buffer{"text": &terminal, "HTML": &page, "Markdown": &mark} {
 		if !strings.Contains(b.String(), first) {
@@ -133,6 +137,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ran := 0
 	for _, s := range scripts {
 		if !strings.Contains(s.Name, "applog") {
@@ -146,6 +151,7 @@ func TestScripts(t *testing.T) {
 			}
 		}
 	}
+
 	if ran != 3 {
 		t.Errorf("%d cases ran, want 3", ran)
 	}

@@ -33,7 +33,8 @@ func (c *Config) Check() diagnostics.List {
 		})
 	}
 	if c.Live < units.MiB {
-		l = append(l, diagnostics.Problem{Field: "live", Text: c.Live.Exact() + " is too little", Limit: "1MiB at least", Nearest: "1MiB"})
+		l = append(l, diagnostics.Problem{Field: "live", Text: c.Live.Exact() + " is too little",
+			Limit: "1MiB at least", Nearest: "1MiB"})
 	}
 	return l
 }
@@ -68,7 +69,10 @@ var Engine = parts.Engine{
 		NewConfig: func() scenario.Config {
 			return &Config{Compaction: units.Duration(30 * time.Second), Live: 256 * units.MiB}
 		},
-		NewModel:    func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return newModel(cfg.(*Config), env) },
+		NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+			error) {
+			return newModel(cfg.(*Config), env)
+		},
 		CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Compaction.Std() },
 		Evidence:    engine.Evidence{Text: "the engine exists in tests only"},
 	},

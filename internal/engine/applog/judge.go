@@ -17,7 +17,8 @@ var (
 		Exprs: []string{"sum(irate(" + metricAppends + "[$w]))"},
 	})
 	appendsWaiting = signals.Add(rules.Signal{
-		Name: rules.SignalPrefix + "applog_append_time:ratio", Unit: "s/s", Help: "seconds of append latency credited per second",
+		Name: rules.SignalPrefix + "applog_append_time:ratio", Unit: "s/s",
+		Help:  "seconds of append latency credited per second",
 		Exprs: []string{"sum(irate(" + metricAppendSeconds + "[$w]))"},
 	})
 	compacting = signals.Add(rules.Signal{
@@ -45,7 +46,8 @@ func knowledge() rules.Knowledge {
 		Scripts: scripts,
 		Stalls: func(sig *rules.Signals) []rules.Stall {
 			return rules.Found(rules.ByLatency(sig.Time, rules.StallFloorS, rules.Stall{
-				Rule: slowAppends, Subject: "Append-only log's appends", Class: rules.Writing, IsDatabase: true, OfLog: true,
+				Rule: slowAppends, Subject: "Append-only log's appends", Class: rules.Writing, IsDatabase: true,
+				OfLog:   true,
 				Waiting: sig.One(appendsWaiting), Ops: sig.One(appends), Of: []*rules.Signal{appendsWaiting, appends},
 			}))
 		},
@@ -76,23 +78,29 @@ func compactionStall() rules.Rule {
 		Cause:   "A compaction writes all live data anew and syncs it. On the log's volume that fills the queue, and every append waits in it.",
 		Words:   rules.Words{"during": "{{.share}} of the stalled time falls into compactions."},
 		Advice: map[string]rules.Advice{"apart": {
-			Summary: "Put the log on a volume of its own", Expect: "appends no longer wait behind a compaction", TradeOff: "one more volume", NoCommand: "it has no server to change",
+			Summary: "Put the log on a volume of its own", Expect: "appends no longer wait behind a compaction",
+			TradeOff: "one more volume", NoCommand: "it has no server to change",
 		}},
 	}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		near := c.WithAftermath(compactions(c.One(compacting)))
 		fraction, pIn, pOut := c.Attributable(near)
 		if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(near) {
 			return nil
 		}
+
 		f := r.Finding("log")
 		f.Weight, f.Severity = fraction, c.SeverityOf(fraction)
 		f.Windows = c.Windows(near.And(c.Stall.Cells))
 		f.PeriodS = c.Period(near)
 		f.Say("during", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells))})
-		f.Evidence = []rules.Evidence{c.Figure("share of the time that stalled during a compaction", compacting, pIn, "ratio", near)}
+		f.Evidence = []rules.Evidence{c.Figure("share of the time that stalled during a compaction", compacting,
+			pIn, "ratio", near)}
 		f.Advise("apart", nil)
+
 		return []rules.Finding{f}
 	}
+
 	return r
 }

@@ -66,9 +66,11 @@ func volumes() map[string]volume.Config {
 		}
 		return [volume.Ops]volume.Latency{l, l, l}
 	}
+
 	return map[string]volume.Config{
-		"fast":  {},
-		"usual": {Sustained: volume.Rate{IOPS: 3000, Throughput: 125 * units.MiBps}, Operation: 256 * units.KiB, Latency: fixed(ms(1) / 2)},
+		"fast": {},
+		"usual": {Sustained: volume.Rate{IOPS: 3000, Throughput: 125 * units.MiBps}, Operation: 256 * units.KiB,
+			Latency: fixed(ms(1) / 2)},
 		"slow":  {Sustained: volume.Rate{IOPS: 150, Throughput: 20 * units.MBps}, Latency: fixed(ms(5))},
 		"slots": {Sustained: volume.Rate{IOPS: 1000, Throughput: 20 * units.MBps}, Latency: fixed(ms(1)), Slots: 8},
 	}
@@ -94,18 +96,22 @@ func Check(c Case, v volume.Config) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
+
 	again, _ := c.open(v, 1, 7*time.Second) // sampled less often: looking changes nothing
 	closed, _ := c.open(v, 2, time.Second)
 	first.openLoop()
 	again.openLoop()
 	closed.closedLoop(8)
 	out := slices.Concat(first.problems(), closed.problems())
+
 	if !slices.Equal(first.log, again.log) {
 		out = append(out, "two runs of one seed, sampled at different times, acknowledge differently")
 	}
+
 	if !same(first.sample(), again.sample()) {
 		out = append(out, "two runs of one seed, sampled at different times, end with different metrics")
 	}
+
 	return out
 }
 
@@ -114,20 +120,26 @@ func (c Case) filled() Case {
 		h := kernel.Defaults()
 		c.Host = &h
 	}
+
 	if c.Rate == 0 {
 		c.Rate = 200
 	}
+
 	if c.For == 0 {
 		c.For = 90 * time.Second
 	}
+
 	if c.Drain == 0 {
 		c.Drain = 30 * time.Minute
 	}
+
 	if c.Counter == nil {
 		c.Counter = func(name string) bool {
-			return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_sum") || strings.HasSuffix(name, "_bucket")
+			return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_sum") ||
+				strings.HasSuffix(name, "_bucket")
 		}
 	}
+
 	return c
 }
 
@@ -159,8 +171,10 @@ type run struct {
 }
 
 func (c Case) open(v volume.Config, seed random.Seed, period time.Duration) (*run, error) {
-	r := &run{Case: c, chance: seed.Stream("enginetest"), period: period, until: vtime.At(c.For), open: map[vtime.Instant]workload.Op{}, wrong: map[string]int{}}
+	r := &run{Case: c, chance: seed.Stream("enginetest"), period: period, until: vtime.At(c.For),
+		open: map[vtime.Instant]workload.Op{}, wrong: map[string]int{}}
 	host := kernel.NewHost(*c.Host, &r.clock, seed)
+
 	var devices []*kernel.Device
 	for _, name := range c.Volumes {
 		v.Name = name
@@ -170,10 +184,12 @@ func (c Case) open(v volume.Config, seed random.Seed, period time.Duration) (*ru
 		}
 		devices = append(devices, host.Attach(name, q))
 	}
+
 	e, err := c.New(engine.Env{Clock: &r.clock, Host: host, Seed: seed, Client: r, Volumes: devices})
 	if err != nil {
 		return nil, err
 	}
+
 	r.engine = e
 	r.metrics = slices.Clone(e.Metrics())
 	return r, nil
@@ -213,16 +229,21 @@ func (r *run) Fire(now vtime.Instant, _ uint64) {
 func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	given, ok := r.open[op.At]
 	if !ok {
-		r.fail("acknowledged", "an operation given at %d that is not open: never given, or acknowledged before", op.At)
+		r.fail("acknowledged", "an operation given at %d that is not open: never given, or acknowledged before",
+			op.At)
 		return
 	}
+
 	delete(r.open, op.At)
 	if given != *op {
 		r.fail("changed", "%+v comes back as %+v", given, *op)
 	}
+
 	if now != r.clock.Now() || now < op.At {
-		r.fail("time", "an operation given at %d is acknowledged at %d, by a clock at %d", op.At, now, r.clock.Now())
+		r.fail("time", "an operation given at %d is acknowledged at %d, by a clock at %d", op.At, now,
+			r.clock.Now())
 	}
+
 	sum, latency := int64(0), int64(now.Sub(op.At))
 	for k, x := range w {
 		sum += x
@@ -230,9 +251,11 @@ func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 			r.fail("waits", "%s is %d ns", engine.Wait(k), x)
 		}
 	}
+
 	if sum > latency {
 		r.fail("waits", "%v in a latency of %v", time.Duration(sum), time.Duration(latency))
 	}
+
 	r.log = append(r.log, answer{op.At, now, *w})
 	if r.closed && now < r.until && r.sent < r.most {
 		r.send(now)
@@ -260,12 +283,14 @@ func (r *run) finish() {
 		r.clock.Run(at)
 		r.look()
 	}
+
 	// Nothing is acknowledged again. The end is a whole minute, whatever the period.
 	r.clock.Run((r.clock.Now()/vtime.At(time.Minute) + 2) * vtime.At(time.Minute))
 	r.look()
 	if n := len(r.open); n > 0 {
 		r.fail("lost", "%d of %d operations are not acknowledged %v after the last", n, r.sent, r.Drain)
 	}
+
 	if r.sent == 0 || r.log == nil {
 		r.fail("lost", "no operation was sent and acknowledged: the suite has seen nothing")
 	}
@@ -301,10 +326,12 @@ func (r *run) lookAtCycles() {
 	if len(cycles) < len(r.cycles) {
 		r.fail("cycles", "%d, and %d before", len(cycles), len(r.cycles))
 	}
+
 	for k, c := range cycles {
 		running := c.End == vtime.Never
 		switch {
-		case c.Start > r.clock.Now() || c.End < c.Start || !running && c.End > r.clock.Now() || c.Dirty < 0 || c.Written < 0:
+		case c.Start > r.clock.Now() || c.End < c.Start || !running && c.End > r.clock.Now() || c.Dirty < 0 ||
+			c.Written < 0:
 			r.fail("cycles", "%d is %+v at %d", k, c, r.clock.Now())
 		case running && k < len(cycles)-1:
 			r.fail("cycles", "%d still runs, and %d has begun", k, k+1)
@@ -314,6 +341,7 @@ func (r *run) lookAtCycles() {
 			r.fail("cycles", "%d ended and changes from %+v to %+v", k, r.cycles[k], c)
 		}
 	}
+
 	r.cycles = append(r.cycles[:0], cycles...)
 }
 
@@ -330,20 +358,24 @@ func (r *run) problems() []string {
 		if seen[series] {
 			r.fail("names", "%s is there twice", series)
 		}
+
 		seen[series] = true
 		if !metricName.MatchString(m.Name) || len(m.Labels)%2 != 0 {
 			r.fail("names", "%s is no series", series)
 		}
+
 		for k := 0; k < len(m.Labels); k += 2 {
 			if !labelName.MatchString(m.Labels[k]) {
 				r.fail("names", "%s has a label %q", series, m.Labels[k])
 			}
 		}
 	}
+
 	equal := func(a, b engine.Metric) bool { return a.Name == b.Name && slices.Equal(a.Labels, b.Labels) }
 	if !slices.EqualFunc(r.metrics, r.engine.Metrics(), equal) {
 		r.fail("names", "they change")
 	}
+
 	return r.texts
 }
 

@@ -29,6 +29,7 @@ func (f *faulty) Do(op workload.Op) {
 func (f *faulty) Fire(now vtime.Instant, i uint64) {
 	f.n++
 	op, w := f.ops[i], engine.Waits{engine.WaitCPU: 1e6}
+
 	odd := f.n == 500
 	switch {
 	case f.fault == "lost" && odd:
@@ -44,6 +45,7 @@ func (f *faulty) Fire(now vtime.Instant, i uint64) {
 	case f.fault == "two runs" && odd && f.sample > 3:
 		w[engine.WaitCPU]--
 	}
+
 	f.env.Client.Done(now, &op, &w)
 }
 

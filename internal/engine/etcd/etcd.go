@@ -29,12 +29,15 @@ var Engine = parts.Engine{
 		Schemes: []string{"etcd", "etcds"}, Port: endpoint.Port, // etcds is with TLS
 		OwnCredentials: true, // etcdctl's
 		Open: func(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
-			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within, Room: opt.Room})
+			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within,
+				Room: opt.Room})
 		},
-		Captures:  []sources.Capture{{Name: "a report of etcdctl check perf", Whole: "the text itself", Sniff: perftext.Sniff, Open: perftext.Format.Open}},
+		Captures: []sources.Capture{{Name: "a report of etcdctl check perf", Whole: "the text itself",
+			Sniff: perftext.Sniff, Open: perftext.Format.Open}},
 		Exporters: []exposition.Exporter{live.Exporter},
 		Looks: []sources.Look{
-			{Is: sources.Matches(`^\{"level":"(info|warn|error|debug)","ts":"`), Text: "is an etcd log: give what etcd shows under /metrics"},
+			{Is: sources.Matches(`^\{"level":"(info|warn|error|debug)","ts":"`),
+				Text: "is an etcd log: give what etcd shows under /metrics"},
 		},
 	},
 	Rules:      judge.Knowledge,

@@ -18,13 +18,15 @@ func init() {
 			return server.New(*scenario.ConfigOf[*model.Config](sc))
 		},
 		Program: &lab.Program{
-			Flag: "etcd", Usage: "of a scenario with etcd, run this binary (default: $" + server.EnvBinary + ", or etcd on PATH)",
+			Flag: "etcd", Usage: "of a scenario with etcd, run this binary (default: $" + server.EnvBinary +
+				", or etcd on PATH)",
 			Missing: "make etcd builds bin/etcd-current",
 			New: func(path string, sc *scenario.Scenario) (lab.Server, error) {
 				return server.NewAt(path, *scenario.ConfigOf[*model.Config](sc))
 			},
 		},
 	}
+
 	Engine.Existing = &existing.Engine{
 		Addresses: server.Addresses,
 		New: func(_ *scenario.Scenario, opt existing.Options) (existing.Server, error) {

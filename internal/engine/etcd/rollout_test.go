@@ -38,12 +38,15 @@ func TestRolloutKilled(t *testing.T) {
 	if err != nil {
 		t.Skip("etcd is not installed: apt-get install etcd-server")
 	}
+
 	dir, err := os.MkdirTemp("", "etcd-rollout")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	const members = 3
+
 	var ports []string
 	for range 2 * members {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,13 +59,16 @@ func TestRolloutKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	var initial []string
 	for k := range members {
 		initial = append(initial, fmt.Sprintf("m%d=http://%s", k+1, ports[2*k+1]))
 	}
+
 	on, real := rollouttest.Volume(t, dir, "data", "ext4")
 	c := &rollouttest.Case{Dir: dir, Plan: plan, Configures: true, Seed: rand.Uint64()}
 	w := &writer{}
+
 	site := "members:\n"
 	for k := range members {
 		name := fmt.Sprintf("m%d", k+1)
@@ -71,9 +77,11 @@ func TestRolloutKilled(t *testing.T) {
 		env := "ETCD_NAME=" + name + "\nETCD_DATA_DIR=" + data + "\nETCD_LISTEN_CLIENT_URLS=http://" + ports[2*k] + "\nETCD_ADVERTISE_CLIENT_URLS=http://" + ports[2*k] +
 			"\nETCD_LISTEN_PEER_URLS=http://" + ports[2*k+1] + "\nETCD_INITIAL_ADVERTISE_PEER_URLS=http://" + ports[2*k+1] +
 			"\nETCD_INITIAL_CLUSTER=" + strings.Join(initial, ",") + "\nETCD_LOG_LEVEL=error\n"
+
 		if err := os.WriteFile(config, []byte(env), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		start, stop := filepath.Join(dir, name+"-start.sh"), filepath.Join(dir, name+"-stop.sh")
 		for path, text := range map[string]string{
 			start: fmt.Sprintf("set -a; . %s; set +a\nsetsid %s < /dev/null > %s/%s.log 2>&1 &\necho $! > %s\n", config, binary, dir, name, pid),
@@ -83,19 +91,23 @@ func TestRolloutKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if out, err := exec.Command("sh", start).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
+
 		t.Cleanup(func() {
 			_ = exec.Command("sh", stop).Run()
 			_ = rollouttest.Unused(data)
 		})
+
 		site += fmt.Sprintf("  - {name: %s, data: %s, volumes: {wal: %s}, start: 'sh %s', stop: 'sh %s', address: 'http://%s', config: %s, patience: 60s}\n",
 			name, data, wal, start, stop, ports[2*k], config)
 		c.Members = append(c.Members, name)
 		c.Logs = append(c.Logs, filepath.Join(data, "member", "wal"))
 		w.endpoints = append(w.endpoints, "http://"+ports[2*k])
 	}
+
 	c.Site = site + fmt.Sprintf("trial: %v\n", !real)
 	c.Check = w.check
 	w.begin(t)
@@ -117,19 +129,23 @@ func (w *writer) call(ctx context.Context, endpoint, path string, body any) ([]b
 	if err != nil {
 		return nil, err
 	}
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+path, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
+
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err
 	}
+
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s", resp.Status, answer)
 	}
+
 	return answer, err
 }
 
@@ -152,9 +168,11 @@ func (w *writer) begin(t *testing.T) {
 				time.Sleep(10 * time.Millisecond) // a member that is stopped
 				continue
 			}
+
 			w.mu.Lock()
 			w.acked = append(w.acked, id)
 			w.mu.Unlock()
+
 			if !answered[endpoint] {
 				if answered[endpoint] = true; len(answered) == len(w.endpoints) {
 					close(there)
@@ -162,6 +180,7 @@ func (w *writer) begin(t *testing.T) {
 			}
 		}
 	})
+
 	select {
 	case <-there:
 	case <-time.After(2 * time.Minute):
@@ -174,6 +193,7 @@ func (w *writer) check() (int, error) {
 	w.mu.Lock()
 	acked := append([]int{}, w.acked...)
 	w.mu.Unlock()
+
 	for _, e := range w.endpoints {
 		there := map[string]bool{}
 		from := key(0)
@@ -182,29 +202,36 @@ func (w *writer) check() (int, error) {
 			if err != nil {
 				return 0, err
 			}
+
 			var page struct {
 				KVs  []struct{ Key string } `json:"kvs"`
 				More bool                   `json:"more"`
 			}
+
 			if err := json.Unmarshal(text, &page); err != nil {
 				return 0, err
 			}
+
 			for _, kv := range page.KVs {
 				there[kv.Key], from = true, kv.Key
 			}
+
 			if !page.More {
 				break
 			}
 		}
+
 		var lost []string
 		for _, id := range acked {
 			if !there[key(id)] {
 				lost = append(lost, strconv.Itoa(id))
 			}
 		}
+
 		if len(lost) > 0 {
 			return 0, fmt.Errorf("%d acknowledged keys are lost at %s: %s", len(lost), e, strings.Join(lost, ", "))
 		}
 	}
+
 	return len(acked), nil
 }

@@ -25,6 +25,7 @@ func irisServer(t *testing.T, user, password string, allowed bool) *httptest.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		u, p, _ := r.BasicAuth()
 		switch {
@@ -39,6 +40,7 @@ func irisServer(t *testing.T, user, password string, allowed bool) *httptest.Ser
 			_, _ = w.Write(page)
 		}
 	}))
+
 	t.Cleanup(s.Close)
 	return s
 }
@@ -52,15 +54,19 @@ func TestIRIS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	m := recording.NewMemory(recording.MemoryOptions{})
+
 	if err := src.Read(ctx, m, source.Options{For: time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
+
 	if d := src.Describe(); d.Engine != "iris" {
 		t.Errorf("%+v", d)
 	}
+
 	for selector, want := range map[string]float64{
 		`iris_wd_cycle_time`:                                   104211,
 		`iris_db_latency{id="IRISSYS"}`:                        0.031,
@@ -74,6 +80,7 @@ func TestIRIS(t *testing.T) {
 			t.Errorf("%s: %v, %v; not %v", selector, got, err, want)
 		}
 	}
+
 	if len(m.Notes()) > 0 {
 		t.Errorf("%+v", m.Notes())
 	}

@@ -27,7 +27,8 @@ var Engine = parts.Engine{
 	Engine: model.Spec,
 	Source: sources.Engine{Exporters: []exposition.Exporter{{
 		Engine: "iris", Prefix: "iris", Product: "IRIS", Page: monitor + "/metrics", Below: monitor,
-		Refused: "IRIS lets in whom its web application " + monitor + " does (Management Portal: System Administration, Security, Applications, Web Applications: allowed authentication methods, and the resource it requires): give such a user by " +
+		Refused: "IRIS lets in whom its web application " + monitor +
+			" does (Management Portal: System Administration, Security, Applications, Web Applications: allowed authentication methods, and the resource it requires): give such a user by " +
 			source.EnvUser + " and " + source.EnvPassword,
 	}}},
 	Rules:      judge.Knowledge,

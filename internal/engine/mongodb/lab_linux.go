@@ -23,19 +23,22 @@ func init() {
 		},
 		// A whole mongod.
 		Program: &lab.Program{
-			Flag: "mongod", Usage: "of a scenario with wiredtiger, run this mongod (a path, or a name on PATH) instead of WiredTiger alone",
+			Flag:    "mongod",
+			Usage:   "of a scenario with wiredtiger, run this mongod (a path, or a name on PATH) instead of WiredTiger alone",
 			Missing: "leave it out for WiredTiger alone (make worker)",
 			New: func(path string, sc *scenario.Scenario) (lab.Server, error) {
 				return server.New(path, *scenario.ConfigOf[*model.Config](sc))
 			},
 		},
 	}
+
 	Engine.Existing = &existing.Engine{
 		Addresses: server.Addresses,
 		New: func(sc *scenario.Scenario, opt existing.Options) (existing.Server, error) {
 			return server.NewExisting(*scenario.ConfigOf[*model.Config](sc), opt)
 		},
 	}
+
 	// In WiredTiger alone.
 	Engine.Buckets = &lab.BucketBench{
 		Defaults: func() lab.Buckets { return lab.Buckets(buckets.Defaults()) },

@@ -27,7 +27,8 @@ var Engine = parts.Engine{
 	Source: sources.Engine{
 		Schemes: []string{"mongodb", "mongodb+srv"}, Port: "27017",
 		Open: func(ctx context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
-			return live.Open(ctx, address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
+			return live.Open(ctx, address,
+				live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
 		},
 		Captures: []sources.Capture{{
 			Name: "MongoDB's diagnostic data", Holds: "MongoDB's metrics.* files, in it or in its diagnostic.data",
@@ -35,8 +36,9 @@ var Engine = parts.Engine{
 			Open: func(path string) (source.Source, error) { return ftdc.Open(path) },
 		}},
 		// percona/mongodb_exporter's page.
-		Exporters: []exposition.Exporter{{Engine: "mongodb", Prefix: "mongodb", VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"}},
-		Looks:     looks,
+		Exporters: []exposition.Exporter{{Engine: "mongodb", Prefix: "mongodb",
+			VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"}},
+		Looks: looks,
 	},
 	Rules: judge.Knowledge,
 	Fit: &fit.Engine{
@@ -51,7 +53,8 @@ var Engine = parts.Engine{
 
 var looks = []sources.Look{
 	// WT_BLOCK_MAGIC, 120897 in little endian (WiredTiger: block.h).
-	{Is: sources.Starts("\x41\xd8\x01\x00"), Text: "is one of WiredTiger's own files: give the diagnostic.data folder that lies in the dbPath"},
+	{Is: sources.Starts("\x41\xd8\x01\x00"),
+		Text: "is one of WiredTiger's own files: give the diagnostic.data folder that lies in the dbPath"},
 	{
 		Is:   sources.Matches(`(?m)^insert +query +update +delete +getmore +command`),
 		Text: "is mongostat's output, which has rates but no latencies: give the diagnostic.data folder of the same server, which mongod writes by itself",

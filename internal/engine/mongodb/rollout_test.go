@@ -55,11 +55,13 @@ func TestRolloutKilledRealMongod(t *testing.T) {
 	if path == "" {
 		t.Skip("PLIMSOLL_MONGOD names no mongod")
 	}
+
 	sc := parsed(t, strings.NewReplacer("cache: 50MiB, oplog: false, log_file: 1MiB, ", "cache: 256MiB, ").Replace(text))
 	s, err := server.New(path, *scenario.ConfigOf[*model.Config](sc))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rolledOut(t, sc, s, "mongodb", func(scratch string) string {
 		conf, err := os.ReadFile(filepath.Join(scratch, "mongod.conf"))
 		if err != nil {
@@ -90,20 +92,25 @@ func rolledOut(t *testing.T, sc *scenario.Scenario, s lab.Server, name string, m
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	on, real := rollouttest.Volume(t, dir, "data", "ext4")
 	journal, _ := rollouttest.Volume(t, dir, "journal", "xfs")
 	scratch := filepath.Join(dir, "scratch")
+
 	if err := os.Mkdir(scratch, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	m := &lab.Machine{Dirs: map[string]string{"data": on}, Scratch: scratch, Scenario: sc}
 	if err := s.Start(t.Context(), m, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	w := &writer{s: s, dir: dir, last: map[uint64]uint64{}}
 	w.begin(t)
 	home := filepath.Join(on, name)
@@ -113,6 +120,7 @@ func rolledOut(t *testing.T, sc *scenario.Scenario, s lab.Server, name string, m
 		Site: fmt.Sprintf("members:\n  - {name: db, data: %s, volumes: {journal: %s}, start: '%s', stop: '%s', patience: 5m%s}\ntrial: %v\n",
 			home, journal, w.command("start"), w.command("stop"), more(scratch), !real),
 	}
+
 	c.Kill(t)
 }
 
@@ -146,6 +154,7 @@ func (w *writer) begin(t *testing.T) {
 		}
 		all.Wait()
 	})
+
 	all.Go(func() {
 		for ctx.Err() == nil {
 			for what, do := range map[string]func() error{"start": func() error { return w.s.Restart(ctx) }, "stop": w.s.Crash} {
@@ -153,12 +162,15 @@ func (w *writer) begin(t *testing.T) {
 				if err := os.Remove(ask + ".asked"); errors.Is(err, fs.ErrNotExist) {
 					continue
 				}
+
 				w.engine.Lock()
 				err := do()
 				w.engine.Unlock()
+
 				if err != nil {
 					t.Errorf("%s: %v", what, err)
 				}
+
 				if err := os.WriteFile(ask+".done", nil, 0o600); err != nil {
 					t.Error(err)
 				}
@@ -166,6 +178,7 @@ func (w *writer) begin(t *testing.T) {
 			time.Sleep(10 * time.Millisecond) // the commands are files
 		}
 	})
+
 	const connections = 4
 	for conn := range uint64(connections) {
 		all.Go(func() {
@@ -189,10 +202,12 @@ func (w *writer) check() (int, error) {
 	w.engine.Lock()
 	defer w.engine.Unlock()
 	w.mu.Lock()
+
 	last, acked := make(map[uint64]uint64, len(w.last)), w.acked
 	for k, v := range w.last {
 		last[k] = v
 	}
+
 	w.mu.Unlock()
 	for key, seq := range last {
 		got, found, err := w.s.Read(context.Background(), key)
@@ -203,5 +218,6 @@ func (w *writer) check() (int, error) {
 			return 0, fmt.Errorf("document %d has write %d (%v), and %d was acknowledged", key, got, found, seq)
 		}
 	}
+
 	return acked, nil
 }

@@ -14,15 +14,19 @@ import (
 // each file, and restarts what has to restart for them.
 func Budgets(l *emit.Layout, data budget.Budget) (files []emit.File, apply []string, restarts string) {
 	for _, f := range []struct{ path, text, apply string }{
-		{"budget/innodb.cnf", innodb(l, &data), "`budget/innodb.cnf` is the same for MySQL and MariaDB, for their conf.d."},
-		{"budget/io_properties.yaml", scylla(l, &data), "`budget/io_properties.yaml` is the same for ScyllaDB, in the place of /etc/scylla.d/io_properties.yaml."},
-		{"budget/cockroach.md", cockroach(l, &data), "`budget/cockroach.md` is the same for CockroachDB, as a flag."},
+		{"budget/innodb.cnf", innodb(l,
+			&data), "`budget/innodb.cnf` is the same for MySQL and MariaDB, for their conf.d."},
+		{"budget/io_properties.yaml", scylla(l,
+			&data), "`budget/io_properties.yaml` is the same for ScyllaDB, in the place of /etc/scylla.d/io_properties.yaml."},
+		{"budget/cockroach.md", cockroach(l,
+			&data), "`budget/cockroach.md` is the same for CockroachDB, as a flag."},
 	} {
 		if f.text != "" {
 			files, apply = append(files, emit.Text(f.path, f.text)), append(apply, f.apply)
 		}
 	}
-	return files, apply, "of the databases whose files are here too: ScyllaDB reads io_properties.yaml and CockroachDB its flag when they start. MySQL and MariaDB take `SET GLOBAL innodb_io_capacity_max` and `innodb_io_capacity` without a restart."
+	return files,
+		apply, "of the databases whose files are here too: ScyllaDB reads io_properties.yaml and CockroachDB its flag when they start. MySQL and MariaDB take `SET GLOBAL innodb_io_capacity_max` and `innodb_io_capacity` without a restart."
 }
 
 // The least that InnoDB takes for innodb_io_capacity and innodb_io_capacity_max (MySQL 8.0 manual, "InnoDB

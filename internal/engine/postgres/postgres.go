@@ -30,9 +30,11 @@ var Engine = parts.Engine{
 			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
 		},
 		// What PostgreSQL's own benchmark of syncs printed.
-		Captures: []sources.Capture{{Name: "a report of pg_test_fsync", Whole: "the text itself", Sniff: fsynctext.Sniff, Open: fsynctext.Format.Open}},
+		Captures: []sources.Capture{{Name: "a report of pg_test_fsync", Whole: "the text itself",
+			Sniff: fsynctext.Sniff, Open: fsynctext.Format.Open}},
 		// postgres_exporter's page.
-		Exporters: []exposition.Exporter{{Engine: "postgres", Prefix: "pg", VersionMetric: "pg_static", VersionLabel: "short_version"}},
+		Exporters: []exposition.Exporter{{Engine: "postgres", Prefix: "pg", VersionMetric: "pg_static",
+			VersionLabel: "short_version"}},
 		Looks: []sources.Look{
 			{
 				Is:   sources.Matches(`(?m)^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\].*(LOG|ERROR|FATAL|WARNING|STATEMENT): `),

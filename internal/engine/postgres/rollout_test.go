@@ -35,48 +35,58 @@ func TestRolloutKilled(t *testing.T) {
 	if err != nil || len(bins) == 0 {
 		t.Skip("PostgreSQL is not installed: apt-get install postgresql")
 	}
+
 	bin := bins[len(bins)-1]
 	user, err := process.Unprivileged("postgres", "nobody")
 	if err != nil {
 		t.Skip(err)
 	}
+
 	dir, err := os.MkdirTemp("", "pg-rollout")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	on, real := rollouttest.Volume(t, dir, "data-volume", "ext4")
 	wal, _ := rollouttest.Volume(t, dir, "wal-volume", "xfs")
 	data, socket := filepath.Join(on, "main"), filepath.Join(dir, "socket")
 	as := ""
+
 	for _, path := range []string{data, socket} {
 		if err := user.Own(path); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if user != nil {
 		as = "runuser -u " + user.Name + " -- "
 	} else if err := os.Chmod(wal, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	sh := func(command string) {
 		t.Helper()
 		if out, err := exec.Command("sh", "-c", command).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", command, err, out)
 		}
 	}
+
 	sh(as + bin + "/initdb -D " + data + " -U postgres -A trust --wal-segsize=1 --no-sync --locale=C -E UTF8 >/dev/null")
 	conf := fmt.Sprintf("listen_addresses = ''\nunix_socket_directories = '%s'\nmin_wal_size = 4MB\nmax_wal_size = 8MB\nshared_buffers = 16MB\n", socket)
 	f, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := f.WriteString(conf); err != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
+
 	start := fmt.Sprintf("%s%s/pg_ctl -D %s -w -t 60 -l %s/server.log start", as, bin, data, socket)
 	stop := fmt.Sprintf("%s%s/pg_ctl -D %s -w -t 60 -m fast stop", as, bin, data)
 	sh(start)
@@ -89,6 +99,7 @@ func TestRolloutKilled(t *testing.T) {
 		Site: fmt.Sprintf("members:\n  - name: main\n    data: %s\n    volumes: {wal: %s}\n    start: %q\n    stop: %q\n    address: %q\n    patience: 60s\ntrial: %v\n",
 			data, wal, start, stop, address, !real),
 	}
+
 	c.Kill(t)
 }
 
@@ -108,9 +119,11 @@ func (w *writer) begin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := c.Exec(ctx, "CREATE TABLE rows (id int PRIMARY KEY, text text)").ReadAll(); err != nil {
 		t.Fatal(err)
 	}
+
 	var all sync.WaitGroup
 	t.Cleanup(func() { cancel(); all.Wait() })
 	all.Go(func() {
@@ -122,11 +135,13 @@ func (w *writer) begin(t *testing.T) {
 					continue
 				}
 			}
+
 			if _, err := c.Exec(ctx, fmt.Sprintf("INSERT INTO rows VALUES (%d, repeat('x', 2000))", id)).ReadAll(); err != nil {
 				_ = c.Close(ctx)
 				c = nil
 				continue
 			}
+
 			w.mu.Lock()
 			w.acked = append(w.acked, id)
 			w.mu.Unlock()
@@ -144,27 +159,33 @@ func (w *writer) check() (int, error) {
 	w.mu.Lock()
 	acked := append([]int{}, w.acked...)
 	w.mu.Unlock()
+
 	c, err := pgconn.Connect(ctx, w.address)
 	if err != nil {
 		return 0, err
 	}
+
 	defer c.Close(ctx)
 	results, err := c.Exec(ctx, "SELECT id FROM rows").ReadAll()
 	if err != nil {
 		return 0, err
 	}
+
 	there := map[string]bool{}
 	for _, row := range results[0].Rows {
 		there[string(row[0])] = true
 	}
+
 	var lost []string
 	for _, id := range acked {
 		if s := strconv.Itoa(id); !there[s] {
 			lost = append(lost, s)
 		}
 	}
+
 	if len(lost) > 0 {
 		return 0, fmt.Errorf("%d acknowledged rows are lost: %s", len(lost), strings.Join(lost, ", "))
 	}
+
 	return len(acked), nil
 }

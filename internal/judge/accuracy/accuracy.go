@@ -108,6 +108,7 @@ func Tabulate(trials []Trial) []Row {
 		rule     string
 		sampling time.Duration
 	}
+
 	rows := map[key]*Row{}
 	for _, t := range trials {
 		if t.Truth == Unclear {
@@ -118,6 +119,7 @@ func Tabulate(trials []Trial) []Row {
 			if rows[k] == nil {
 				rows[k] = &Row{Rule: rule, Sampling: t.Sampling}
 			}
+
 			switch r := rows[k]; {
 			case t.Said && t.Truth == Right:
 				r.Hits++
@@ -128,10 +130,13 @@ func Tabulate(trials []Trial) []Row {
 			}
 		}
 	}
+
 	out := make([]Row, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, *r)
 	}
-	slices.SortFunc(out, func(a, b Row) int { return cmp.Or(cmp.Compare(a.Sampling, b.Sampling), cmp.Compare(a.Rule, b.Rule)) })
+
+	slices.SortFunc(out,
+		func(a, b Row) int { return cmp.Or(cmp.Compare(a.Sampling, b.Sampling), cmp.Compare(a.Rule, b.Rule)) })
 	return out
 }

@@ -51,6 +51,7 @@ func tryAll(t *testing.T, n int) []*tried {
 	t.Helper()
 	out := make([]*tried, n)
 	next := make(chan int)
+
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
@@ -64,6 +65,7 @@ func tryAll(t *testing.T, n int) []*tried {
 			}
 		})
 	}
+
 	for seed := range n {
 		if *even && half(uint64(seed)) != tunedOn || seed/2%*step != 0 || !among(*only, seed) {
 			out[seed] = &tried{incident: incident{seed: uint64(seed)}, skipped: true}
@@ -71,6 +73,7 @@ func tryAll(t *testing.T, n int) []*tried {
 		}
 		next <- seed
 	}
+
 	close(next)
 	wg.Wait()
 	return out
@@ -92,8 +95,10 @@ func tableOf(found []*tried) string {
 			}
 			trials = append(trials, r.trials...)
 		}
+
 		fmt.Fprintf(&b, "### The half that was %s: %d runs, of which %d stall\n\n", which, n, stalls)
 		b.WriteString("| rule | sampling | right | false alarms | missed | precision | recall | F1 |\n|---|---|---|---|---|---|---|---|\n")
+
 		for _, row := range accuracy.Tabulate(trials) {
 			name := "**all**"
 			if row.Rule != "" {
@@ -102,8 +107,10 @@ func tableOf(found []*tried) string {
 			fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %s | %s | %s |\n", name, row.Sampling, row.Hits, row.Alarms, row.Misses,
 				percent(row.Precision()), percent(row.Recall()), percent(row.F1()))
 		}
+
 		b.WriteString("\n")
 	}
+
 	return b.String()
 }
 
@@ -129,21 +136,26 @@ func TestSome(t *testing.T) {
 	if underRace {
 		t.Skip("simulations take ten times as long under the race detector")
 	}
+
 	found := tryAll(t, some)
 	if t.Failed() {
 		return
 	}
+
 	critical, notDisk := worstOf(found)
 	if len(critical) > 0 {
 		t.Errorf("critical findings where nothing stalls: %s", strings.Join(critical, "; "))
 	}
+
 	if len(notDisk) > 0 {
 		t.Errorf("\"not the disk\" where it is: %s", strings.Join(notDisk, "; "))
 	}
+
 	var trials []accuracy.Trial
 	for _, r := range found {
 		trials = append(trials, r.trials...)
 	}
+
 	const least = 0.85
 	if f1, _ := accuracy.Tabulate(trials)[0].F1(); f1 < least {
 		t.Errorf("at one second, F1 is %.2f, less than %.2f:\n%s", f1, least, tableOf(found))
@@ -160,15 +172,18 @@ func TestTable(t *testing.T) {
 	if *update && n == 0 {
 		n = all
 	}
+
 	if n == 0 {
 		t.Skip("-seeds 50 prints the table, -update tries all incidents and publishes it")
 	}
+
 	start := time.Now()
 	found := tryAll(t, n)
 	table := tableOf(found)
 	critical, notDisk := worstOf(found)
 	table += fmt.Sprintf("Critical findings where nothing stalls: %d. \"Not the disk\" where it is: %d.\n", len(critical), len(notDisk))
 	t.Logf("%d runs in %s\n%s\ncritical: %s\nnot the disk: %s", n, time.Since(start).Round(time.Second), table, strings.Join(critical, "; "), strings.Join(notDisk, "; "))
+
 	for _, r := range found {
 		for _, e := range r.errors {
 			if *even {
@@ -176,18 +191,22 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
+
 	if !*update || t.Failed() {
 		return
 	}
+
 	text, err := os.ReadFile(docs)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before, rest, ok := strings.Cut(string(text), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
 		t.Fatalf("%s lacks the table's marks", docs)
 	}
+
 	if err := os.WriteFile(docs, []byte(before+begin+"\n"+table+"\n"+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}

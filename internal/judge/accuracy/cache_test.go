@@ -48,24 +48,29 @@ func simulatedRun(ctx context.Context, text string, series bool, sets ...string)
 			return nil, nil, err
 		}
 	}
+
 	m, err := run(ctx, text, sets...)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	s := simulated{Latencies: map[string][]float64{}}
 	for _, kind := range kinds {
 		if s.Latencies[kind], err = latencies(ctx, m, kind); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	if file == "" {
 		return s.Latencies, m, nil
 	}
+
 	if series {
 		if err := s.keep(ctx, m); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	return s.Latencies, m, writeCache(file, s)
 }
 
@@ -102,11 +107,13 @@ func (s *simulated) keep(ctx context.Context, m *recording.Memory) error {
 	if err != nil {
 		return err
 	}
+
 	for _, name := range metrics {
 		all, err := m.Samples(ctx, name.Name, name.From, name.To)
 		if err != nil {
 			return err
 		}
+
 		for _, one := range all {
 			var c cachedSeries
 			one.Labels.Range(func(l labels.Label) { c.Labels = append(c.Labels, l.Name, l.Value) })
@@ -116,6 +123,7 @@ func (s *simulated) keep(ctx context.Context, m *recording.Memory) error {
 			s.Series = append(s.Series, c)
 		}
 	}
+
 	return nil
 }
 

@@ -37,18 +37,22 @@ func TestTabulate(t *testing.T) {
 		trial("a", accuracy.Wrong, false), trial("a", accuracy.Unclear, true),
 		trial("b", accuracy.Wrong, false),
 	})
+
 	want := []accuracy.Row{{Sampling: time.Second, Hits: 2, Alarms: 1, Misses: 1}, {Rule: "a", Sampling: time.Second, Hits: 2, Alarms: 1, Misses: 1}, {Rule: "b", Sampling: time.Second}}
 	if len(rows) != len(want) {
 		t.Fatalf("rows are %+v", rows)
 	}
+
 	for i, r := range rows {
 		if r != want[i] {
 			t.Errorf("row %d is %+v, want %+v", i, r, want[i])
 		}
 	}
+
 	if f1, ok := rows[1].F1(); !ok || f1 != 2./3 {
 		t.Errorf("F1 is %v, %v", f1, ok)
 	}
+
 	if _, ok := rows[2].F1(); ok {
 		t.Error("a rule that had nothing to say and said nothing has an F1")
 	}

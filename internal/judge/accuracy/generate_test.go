@@ -74,12 +74,14 @@ func (c chance) volume(in *incident, name string) drawn {
 	if in.trouble != anyTrouble {
 		iops, mib = 16000, 1000
 	}
+
 	at := "volumes." + name + "."
 	d := drawn{
 		iops: []string{at + "iops=1000000"}, bytes: []string{at + "throughput=100GB/s"},
 		perfect: []string{"volumes." + name + "=" + ample}, moreIOPS: []string{at + "iops=1000000"},
 		quick: []string{at + "latency={like: gp3, scale: 5%}"},
 	}
+
 	more := ""
 	switch {
 	case in.trouble != anyTrouble:
@@ -94,6 +96,7 @@ func (c chance) volume(in *incident, name string) drawn {
 		d.steady = []string{at + "episodes="}
 		more = fmt.Sprintf(", episodes: {every: 80s, lasts: {from: 15s, to: 40s}, latency: {from: 100ms, to: 300ms}, reads: %v}", c.yes(0.5))
 	}
+
 	d.text = fmt.Sprintf("{type: custom, size: 500GiB, iops: %d, throughput: %dMiB/s, latency: {like: gp3}%s}", iops, mib, more)
 	return d
 }
@@ -111,6 +114,7 @@ func generate(seed uint64) incident {
 	c := chance{rand.New(rand.NewPCG(seed, 14))}
 	in := incident{seed: seed, without: map[string][]string{}, granted: map[string][]string{}, needs: map[string][]string{}}
 	draw := pick(c, wiredtiger, wiredtiger, postgres, postgres, etcd)
+
 	if seed >= ofTroubles {
 		switch in.trouble = pick(c, quotaTooSmall, quotaTooSmall, longOperations); in.trouble {
 		case quotaTooSmall:
@@ -126,6 +130,7 @@ func generate(seed uint64) incident {
 			draw = etcd
 		}
 	}
+
 	body := draw(c, &in)
 	in.text = fmt.Sprintf("plimsoll: 1\nname: seed %d\nseed: %d\nrun: {duration: 4min, warmup: 20s}\n%s", seed, seed, body)
 	return in
@@ -135,6 +140,7 @@ func generate(seed uint64) incident {
 func (c chance) host(in *incident) string {
 	cores, memory := pick(c, 2, 4, 8), pick(c, 8, 16, 32)
 	in.without["host/writeback-backlog"] = []string{"host.dirty_background_bytes=1MB"}
+
 	words := []string{"filesystem: " + pick(c, "xfs", "ext4")}
 	switch {
 	case in.trouble == instanceTooSmall: // these have one limit, and no burst
@@ -154,9 +160,11 @@ func (c chance) host(in *incident) string {
 		words = append(words, fmt.Sprintf("cores: %d, memory: %dGiB", cores, memory))
 		in.without["host/cpu-saturated"] = []string{"host.cores=64"}
 	}
+
 	if c.yes(0.2) {
 		words = append(words, fmt.Sprintf("dirty_background_bytes: %dMB", c.among(4, 512)))
 	}
+
 	return "host: {" + strings.Join(words, ", ") + "}\n"
 }
 
@@ -167,13 +175,16 @@ func (in *incident) disks(volumes ...drawn) {
 		iops, bytes, perfect, more = append(iops, v.iops...), append(bytes, v.bytes...), append(perfect, v.perfect...), append(more, v.moreIOPS...)
 		burst, quick, steady = append(burst, v.burst...), append(quick, v.quick...), append(steady, v.steady...)
 	}
+
 	if steady != nil {
 		in.without["disk/degraded"] = steady
 	}
+
 	in.without["disk/iops-capped"], in.without["disk/throughput-capped"] = iops, bytes
 	if burst != nil {
 		in.without["disk/burst-exhausted"] = burst
 	}
+
 	in.granted["disk/latency-bound"], in.needs["disk/latency-bound"] = more, quick
 	in.granted["disk/not-the-cause"] = perfect
 	if in.instance { // its limit is one of the volumes' as well
@@ -194,6 +205,7 @@ func wiredtiger(c chance, in *incident) string {
 	data := c.volume(in, "data")
 	all := []drawn{data}
 	text := c.host(in) + "volumes:\n  data: " + data.text + "\n"
+
 	if c.yes(0.3) {
 		journal := c.volume(in, "journal")
 		all = append(all, journal)
@@ -202,17 +214,21 @@ func wiredtiger(c chance, in *incident) string {
 	} else {
 		in.without["wiredtiger/journal-stall"] = []string{"volumes.journal=" + ample}
 	}
+
 	in.disks(all...)
 	if roomy := []string{"host.memory=512GiB", "engine.wiredtiger.cache=200GB"}; !in.instance {
 		in.without["wiredtiger/cache-pressure"], in.without["wiredtiger/app-eviction"] = roomy, roomy
 	}
+
 	in.without["wiredtiger/checkpoint-stall"] = []string{"engine.wiredtiger.checkpoint=2h"}
 	rate, updates := c.among(60, 1500), pick(c, 30, 60, 95)
 	cpu, takes := "", 0
+
 	if in.trouble == tooFewCores || in.trouble == quotaTooSmall {
 		takes = c.among(500, 3000)
 		cpu = fmt.Sprintf(", cpu: {operation: %dus}", takes)
 	}
+
 	text += fmt.Sprintf("engine:\n  wiredtiger: {cache: %dMB, checkpoint: %ds%s}\n", c.among(256, 4000), pick(c, 20, 40, 60), cpu) +
 		fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: %d%%, read: %d%%}\n  keys: {count: %d}\n  document: {size: %dB}\n  connections: %d\n",
 			c.arrivals(rate), updates, 100-updates, c.among(1e5, 3e6), pick(c, 500, 1000, 4000), pick(c, 32, 64, 128))
@@ -228,11 +244,13 @@ func postgres(c chance, in *incident) string {
 	data := c.volume(in, "data")
 	all := []drawn{data}
 	text := c.host(in) + "volumes:\n  data: " + data.text + "\n"
+
 	if c.yes(0.3) {
 		wal := c.volume(in, "wal")
 		all = append(all, wal)
 		text += "  wal: " + wal.text + "\n"
 	}
+
 	in.disks(all...)
 	in.without["postgres/checkpoint-burst"] = []string{"engine.postgres.checkpoint_timeout=1h", "engine.postgres.max_wal_size=1000GB"}
 	in.without["postgres/checkpoint-requested"] = []string{"engine.postgres.max_wal_size=1000GB"}
@@ -240,14 +258,17 @@ func postgres(c chance, in *incident) string {
 	paced, flush := pick(c, "0", "0.5", "0.9"), pick(c, "0B", "256kB")
 	rows := c.among(2e5, 2e7)
 	cpu, takes := "", 0
+
 	if in.trouble == tooFewCores || in.trouble == quotaTooSmall {
 		takes = c.among(500, 3000)
 		cpu = fmt.Sprintf(", cpu: %dus", takes)
 	}
+
 	text += fmt.Sprintf("engine:\n  postgres: {shared_buffers: %dMiB, max_wal_size: %dMiB, checkpoint_timeout: %ds, checkpoint_completion_target: %s, checkpoint_flush_after: %s, rows: %d%s}\n",
 		c.among(128, 4000), c.among(256, 8000), pick(c, 30, 60, 90), paced, flush, rows, cpu)
 	rate := c.among(60, 2000)
 	text += fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: 100%%}\n  keys: {count: %d}\n  document: {size: 100B}\n  connections: %d\n", c.arrivals(rate), rows, pick(c, 16, 32, 64))
+
 	return c.withQuota(text, rate, takes)
 }
 

@@ -156,6 +156,7 @@ func nullCases() []nullCase {
 			c.add(r, r.episodes(0.05+0.4*r.rng.Float64(), 3, 40))
 		}, accuses})
 	}
+
 	out = append(out, nullCase{"a saturated device without any cap", func(r *nullRecording, n int) {
 		on := r.episodes(0.05+0.25*r.rng.Float64(), 5, 60)
 		r.disk("sda", 1, r.cappedDisk(on, 900+4000*r.rng.Float64(), cvs[n%len(cvs)]))
@@ -163,6 +164,7 @@ func nullCases() []nullCase {
 			r.writesOf(1, on, 0.15)
 		}
 	}, anyOf(append([]string{"disk/not-the-cause", "disk/limits-unused", "disk/degraded", "disk/first-touch"}, capRules...)...)})
+
 	out = append(out, nullCase{"a device without any cap that is never idle", func(r *nullRecording, n int) {
 		on := make([]bool, r.n)
 		for s := range on {
@@ -170,9 +172,11 @@ func nullCases() []nullCase {
 		}
 		r.disk("sda", 1, r.cappedDisk(on, 900+4000*r.rng.Float64(), cvs[n%len(cvs)]))
 	}, anyOf(append([]string{"disk/not-the-cause", "disk/limits-unused", "disk/degraded", "disk/first-touch"}, capRules...)...)})
+
 	out = append(out, nullCase{"a load that varies, always quick", func(r *nullRecording, n int) {
 		d := r.idleDisk()
 		load := r.noise([]float64{0.1, 0.3, 0.6}[n%3])
+
 		idle := r.episodes(0.2, 5, 60)
 		for s := range load {
 			if n%2 == 0 && idle[s] {
@@ -182,12 +186,14 @@ func nullCases() []nullCase {
 			d.reads[s] *= load[s]
 			d.busy[s] = math.Min(0.9, d.busy[s]*load[s])
 		}
+
 		r.disk("sda", 1, d)
 		each := r.flat(0.003, 0.1)
 		r.counter(1, func(s int) float64 { return 800 * load[s] }, "mongodb_ss_opLatencies_ops", "op_type", "writes")
 		r.counter(1, func(s int) float64 { return 800 * load[s] * each[s] * 1e6 }, "mongodb_ss_opLatencies_latency", "op_type", "writes")
 		r.cpu(r.bounded(r.flat(0.4, 0.2)))
 	}, func(f diagnose.Finding) bool { return accuses(f) || f.Severity == diagnose.Critical }})
+
 	for _, every := range [][2]int{{1, 1}, {15, 1}, {60, 1}, {1, 15}, {15, 15}, {60, 60}} {
 		out = append(out, nullCase{"clients wait for a volume at its cap (database every " + seconds(every[0]) + ", device every " + seconds(every[1]) + ")", func(r *nullRecording, n int) {
 			on := r.episodes(0.02+0.1*r.rng.Float64(), 2, 20)
@@ -195,6 +201,7 @@ func nullCases() []nullCase {
 			r.writesOf(every[0], on, 0.4)
 		}, anyOf("disk/not-the-cause", "disk/latency-bound", "disk/limits-unused")})
 	}
+
 	return out
 }
 

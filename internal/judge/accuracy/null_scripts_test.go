@@ -49,6 +49,7 @@ func scriptNulls(t *testing.T) (out []scriptNull) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	felt := feltSelectors(t)
 	for _, s := range scripts {
 		if s.Rule.Kind != diagnose.Cause || slices.Contains(waitedFor, s.Rule.ID) {
@@ -64,6 +65,7 @@ func scriptNulls(t *testing.T) (out []scriptNull) {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -74,6 +76,7 @@ func newScriptNull(t *testing.T, rule rules.Rule, c *ruletest.Case, felt [][]*la
 	all := c.Series()
 	n = scriptNull{rule: rule, title: c.Title, step: all[0].Step}
 	mem := recording.NewMemory(recording.MemoryOptions{})
+
 	cells := 0
 	for _, s := range all {
 		if s.Step != n.step {
@@ -87,13 +90,16 @@ func newScriptNull(t *testing.T, rule rules.Rule, c *ruletest.Case, felt [][]*la
 			n.others = append(n.others, s)
 		}
 	}
+
 	if len(n.victims) == 0 || len(n.others) == 0 {
 		return n, false
 	}
+
 	got, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		return n, false
 	}
+
 	n.stalled = make([]bool, cells)
 	blamed := false
 	for _, f := range reported(got) {
@@ -108,6 +114,7 @@ func newScriptNull(t *testing.T, rule rules.Rule, c *ruletest.Case, felt [][]*la
 			}
 		}
 	}
+
 	if calm := count(n.stalled, false); !blamed || calm == cells || calm < cells/4 {
 		return n, false
 	}
@@ -121,6 +128,7 @@ func newScriptNull(t *testing.T, rule rules.Rule, c *ruletest.Case, felt [][]*la
 			return n, false
 		}
 	}
+
 	return n, true
 }
 
@@ -161,6 +169,7 @@ func feltSelectors(t *testing.T) (out [][]*labels.Matcher) {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -169,9 +178,11 @@ func (n *scriptNull) make(r *nullRecording, on bool) {
 	share := 0.04 + 0.12*r.rng.Float64()
 	clients := r.walk(n.stalled, r.episodes(share, 3, 12))
 	at := r.episodes(0.04+0.3*r.rng.Float64(), 3, 30)
+
 	if !on {
 		clear(at)
 	}
+
 	rest := r.walk(n.stalled, at)
 	for _, of := range []struct {
 		series []ruletest.Series
@@ -220,6 +231,7 @@ func (r *nullRecording) drawn(s ruletest.Series, at []int, load []float64) {
 		counter = counter && s.Values[k] >= s.Values[k-1]
 		varies = varies || s.Values[k] != s.Values[k-1]
 	}
+
 	values := make([]float64, len(at))
 	sum := s.Values[0]
 	for k, from := range at {
@@ -233,6 +245,7 @@ func (r *nullRecording) drawn(s ruletest.Series, at []int, load []float64) {
 			values[k] = s.Values[from]
 		}
 	}
+
 	appendSeries(r.t, r.mem, s.Labels, s.Step, values)
 }
 

@@ -50,6 +50,7 @@ func tryNulls(t *testing.T, n int) []falseRow {
 	tried := map[string]int{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
+
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for ci, c := range append(nullCases(), scriptNullCases(t)...) {
 		if !strings.Contains(c.name, *nullOnly) {
@@ -63,9 +64,11 @@ func tryNulls(t *testing.T, n int) []falseRow {
 				found, measured := judgeNull(t, c, seed, i)
 				mu.Lock()
 				defer mu.Unlock()
+
 				for rule := range measured {
 					tried[rule+"\x00"+c.name]++
 				}
+
 				for rule, f := range found {
 					key := rule + "\x00" + c.name
 					row := rows[key]
@@ -82,6 +85,7 @@ func tryNulls(t *testing.T, n int) []falseRow {
 			})
 		}
 	}
+
 	wg.Wait()
 	var out []falseRow
 	for key, of := range tried {
@@ -93,6 +97,7 @@ func tryNulls(t *testing.T, n int) []falseRow {
 		row.of = of
 		out = append(out, *row)
 	}
+
 	slices.SortFunc(out, func(a, b falseRow) int { return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.name, b.name)) })
 	return out
 }
@@ -103,15 +108,18 @@ func judgeNull(t *testing.T, c nullCase, seed uint64, i int) (found map[string]d
 	r := newNullRecording(t, seed, nullSeconds)
 	c.make(r, i)
 	r.mem.Source(recording.Source{Kind: "host", Name: "null", Facts: r.facts, From: nullBegan, To: nullBegan.Add(time.Duration(r.n-1) * time.Second)})
+
 	got, err := diagnose.Run(t.Context(), []recording.Reader{r.mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Errorf("%s, seed %d: %v", c.name, seed, err)
 		return nil, nil
 	}
+
 	all := slices.Clone(got.Findings)
 	for _, x := range got.Incidents {
 		all = append(all, x.Findings...)
 	}
+
 	found, measured = map[string]diagnose.Finding{}, map[string]bool{}
 	for _, rule := range pack.Rules() {
 		lacks := func(m diagnose.NotMeasured) bool { return m.Rule == rule.ID }
@@ -121,6 +129,7 @@ func judgeNull(t *testing.T, c nullCase, seed uint64, i int) (found map[string]d
 			measured[rule.ID] = true
 		}
 	}
+
 	for _, f := range all {
 		if !c.wrong(f) {
 			continue
@@ -129,6 +138,7 @@ func judgeNull(t *testing.T, c nullCase, seed uint64, i int) (found map[string]d
 			found[f.Rule] = f
 		}
 	}
+
 	return found, measured
 }
 
@@ -139,8 +149,10 @@ func nullTable(rows []falseRow) string {
 	for _, r := range rows {
 		byRule[r.rule] = append(byRule[r.rule], r)
 	}
+
 	var b strings.Builder
 	b.WriteString("| rule | recordings | false | critical | most in one case | which |\n|---|---|---|---|---|---|\n")
+
 	for _, rule := range slices.Sorted(maps.Keys(byRule)) {
 		var sum falseRow
 		worst := byRule[rule][0]
@@ -150,12 +162,15 @@ func nullTable(rows []falseRow) string {
 				worst = r
 			}
 		}
+
 		name, most := worst.name, rate(worst.claimed, worst.of)
 		if worst.claimed == 0 {
 			name, most = "–", "–"
 		}
+
 		fmt.Fprintf(&b, "| `%s` | %d | %s | %s | %s | %s |\n", rule, sum.of, rate(sum.claimed, sum.of), rate(sum.criticals, sum.of), most, name)
 	}
+
 	return b.String()
 }
 
@@ -189,14 +204,17 @@ func TestNulls(t *testing.T) {
 	if underRace {
 		t.Skip("a diagnosis takes ten times as long under the race detector")
 	}
+
 	n := *nulls
 	if n == 0 {
 		n = nullSome
 	}
+
 	began := time.Now()
 	rows := tryNulls(t, n)
 	table := nullTable(rows)
 	t.Logf("seed %d, %d recordings of each case in %s\n%s", *nullSeed, n, time.Since(began).Round(time.Second), table)
+
 	if *nulls > 0 {
 		for _, r := range rows {
 			if r.claimed > 0 {
@@ -204,21 +222,26 @@ func TestNulls(t *testing.T) {
 			}
 		}
 	}
+
 	for _, x := range tooMany(rows) {
 		t.Error(x)
 	}
+
 	if *nulls == 0 || !*update || t.Failed() {
 		return
 	}
+
 	text, err := os.ReadFile(docs)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before, rest, ok := strings.Cut(string(text), nullBegin)
 	_, after, ok2 := strings.Cut(rest, nullEnd)
 	if !ok || !ok2 {
 		t.Fatalf("%s lacks the null table's marks", docs)
 	}
+
 	if err := os.WriteFile(docs, []byte(before+nullBegin+"\n"+table+"\n"+nullEnd+after), 0o644); err != nil {
 		t.Fatal(err)
 	}

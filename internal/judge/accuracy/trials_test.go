@@ -40,19 +40,23 @@ func resampled(ctx context.Context, m *recording.Memory, every time.Duration) (r
 	if every <= time.Second {
 		return m, nil
 	}
+
 	out := recording.NewMemory(recording.MemoryOptions{})
 	for _, s := range m.Sources() {
 		out.Source(s)
 	}
+
 	metrics, err := m.Metrics(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, name := range metrics {
 		all, err := m.Samples(ctx, name.Name, name.From, name.To)
 		if err != nil {
 			return nil, err
 		}
+
 		for _, s := range all {
 			b := &recording.Batch{Columns: []recording.Column{{Labels: s.Labels}}}
 			for _, p := range s.Points {
@@ -60,14 +64,17 @@ func resampled(ctx context.Context, m *recording.Memory, every time.Duration) (r
 					b.TimesMs, b.Columns[0].Values = append(b.TimesMs, p.T), append(b.Columns[0].Values, p.F)
 				}
 			}
+
 			if len(b.TimesMs) == 0 {
 				continue
 			}
+
 			if err := out.Append(ctx, b); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -94,46 +101,58 @@ func try(ctx context.Context, in incident) (*tried, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	limit := limits(felt)
 	out.stalled = stalledIn(felt, limit)
+
 	half := map[string]float64{}
 	for kind, s := range limit {
 		half[kind] = s / 2
 	}
+
 	out.quiet = stalledIn(felt, half) == 0 && usuallyQuick(felt)
 	long, err := in.longByThemselves(ctx, out.stalled, limit)
 	if err != nil {
 		return nil, err
 	}
+
 	if long {
 		out.stalled, out.quiet = 0, true
 	}
+
 	truth, err := in.truths(ctx, out.stalled, limit, out.left)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := besides(ctx, m, truth); err != nil {
 		return nil, err
 	}
+
 	if long {
 		truth[fewAndLong] = accuracy.Right
 	}
+
 	for _, every := range samplings {
 		if *finest && every > samplings[0] {
 			break
 		}
+
 		r, err := resampled(ctx, m, every)
 		if err != nil {
 			return nil, err
 		}
+
 		report, err := diagnose.Run(ctx, []recording.Reader{r}, diagnose.Options{Pack: pack})
 		if err != nil {
 			return nil, fmt.Errorf("at %s: %w", every, err)
 		}
+
 		said := claims(report)
 		if f, yes := saidLong(report); yes {
 			said[fewAndLong] = f
 		}
+
 		for rule, t := range truth {
 			f, yes := said[rule]
 			trial := accuracy.Trial{Rule: rule, Sampling: every, Truth: t, Said: yes}
@@ -143,8 +162,10 @@ func try(ctx context.Context, in incident) (*tried, error) {
 					in.seed, in.family, every, rule, yes, out.stalled, out.left[strings.Join(sets, " ")], f.Weight, f.Severity, f.Summary, found(report)))
 			}
 		}
+
 		out.worst(report, truth, every)
 	}
+
 	return out, nil
 }
 
@@ -168,6 +189,7 @@ func claims(r *diagnose.Report) map[string]diagnose.Finding {
 			}
 		}
 	}
+
 	return out
 }
 

@@ -35,6 +35,7 @@ func latencies(ctx context.Context, r recording.Reader, kind string) ([]float64,
 			}
 		}
 	}
+
 	var out []float64
 	for i := 1; i < min(len(parts[0]), len(parts[1])); i++ {
 		mean := 0.0
@@ -43,6 +44,7 @@ func latencies(ctx context.Context, r recording.Reader, kind string) ([]float64,
 		}
 		out = append(out, mean)
 	}
+
 	return out, nil
 }
 
@@ -99,10 +101,12 @@ func stalledIn(felt map[string][]float64, limit map[string]float64) time.Duratio
 			}
 		}
 	}
+
 	seconds := 0.0
 	for _, part := range bad {
 		seconds += part
 	}
+
 	return time.Duration(seconds * float64(time.Second)).Round(10 * time.Millisecond)
 }
 
@@ -122,6 +126,7 @@ func (in incident) truths(ctx context.Context, base time.Duration, limit map[str
 		left[key] = stalledIn(felt, limit)
 		return left[key], nil
 	}
+
 	for rule, sets := range in.without {
 		if base < leastStall {
 			if out[rule] = accuracy.Unclear; base == 0 {
@@ -135,14 +140,17 @@ func (in incident) truths(ctx context.Context, base time.Duration, limit map[str
 		}
 		out[rule] = accuracy.Cause(base, t)
 	}
+
 	for rule, sets := range in.granted {
 		if base < leastStall {
 			continue // nothing to refute
 		}
+
 		t, err := without(sets)
 		if err != nil {
 			return nil, err
 		}
+
 		out[rule] = accuracy.Refutation(base, t)
 		if needs := in.needs[rule]; needs != nil && out[rule] == accuracy.Right {
 			if t, err = without(needs); err != nil {
@@ -153,6 +161,7 @@ func (in incident) truths(ctx context.Context, base time.Duration, limit map[str
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -175,21 +184,26 @@ func besides(ctx context.Context, m *recording.Memory, truth map[string]accuracy
 		}
 		return sum, err
 	}
+
 	for rule, metric := range waitsFor {
 		if truth[rule] != accuracy.Right {
 			continue
 		}
+
 		of, err := total("mongodb_ss_opLatencies_latency")
 		if err != nil {
 			return err
 		}
+
 		waited, err := total(metric)
 		if err != nil {
 			return err
 		}
+
 		if waited < accuracy.Stays*of {
 			truth[rule] = accuracy.Unclear
 		}
 	}
+
 	return nil
 }

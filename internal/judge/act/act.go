@@ -88,8 +88,10 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 	if !c.Stall.Any() || rules.Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
 		return []Action{}
 	}
+
 	w := whereIs(c, s)
 	refuted := refuted(c.Pack, findings)
+
 	var found []choice
 	for i := range findings {
 		f := &findings[i]
@@ -104,16 +106,20 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 			}
 		}
 	}
+
 	// What is free comes before what is paid for, always. Of either, what explains the other causes is dealt
 	// with first: with a volume whose credits ran out, no setting helps. Within the causes' order, what
 	// restarts something waits for what does not, and what may help waits for what did.
 	slices.SortStableFunc(found, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(a.paid(), b.paid()), cmp.Compare(a.beside(), b.beside()), cmp.Compare(a.effort(), b.effort()), cmp.Compare(a.unsure(), b.unsure()))
+		return cmp.Or(cmp.Compare(a.paid(), b.paid()), cmp.Compare(a.beside(), b.beside()),
+			cmp.Compare(a.effort(), b.effort()), cmp.Compare(a.unsure(), b.unsure()))
 	})
+
 	out := []Action{}
 	changed := map[string]bool{}
 	for _, k := range found {
-		if changed[k.remedy.Name] || slices.ContainsFunc(k.remedy.Settings, func(n string) bool { return changed[n] }) {
+		if changed[k.remedy.Name] || slices.ContainsFunc(k.remedy.Settings,
+			func(n string) bool { return changed[n] }) {
 			continue
 		}
 		changed[k.remedy.Name] = true
@@ -124,12 +130,15 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 			break
 		}
 	}
+
 	if a := w.first(c, out); a != nil && found[0].paid() > 0 {
 		out = append([]Action{*a}, out[:min(len(out), Most-1)]...)
 	}
+
 	if m := s.Marked; m.Judged && len(out) > 0 { // first of all, what the change did that was made
 		out[0].Look = append([]string{"plimsoll prove " + shellword.Quote(m.Folder) + " --at-mark"}, out[0].Look...)
 	}
+
 	return out
 }
 
@@ -201,18 +210,23 @@ func (k choice) unsure() int {
 
 // choose is the remedy as it is done where the database runs; false if it is refuted, done already
 // or not possible there.
-func (w *where) choose(c *rules.Case, f *rules.Finding, x rules.Fix, m *rules.Remedy, refuted map[rules.Resource]bool) (choice, bool) {
-	if m = c.Pack.RemedyFor(w.database, m); m == nil || slices.ContainsFunc(m.Relieves, func(r rules.Resource) bool { return refuted[r] }) {
+func (w *where) choose(c *rules.Case, f *rules.Finding, x rules.Fix, m *rules.Remedy,
+	refuted map[rules.Resource]bool) (choice, bool) {
+	if m = c.Pack.RemedyFor(w.database, m); m == nil ||
+		slices.ContainsFunc(m.Relieves, func(r rules.Resource) bool { return refuted[r] }) {
 		return choice{}, false
 	}
+
 	recipe := RecipeFor(m, w.place, w.cloud, w.version)
 	if recipe == nil || recipe.None != "" {
 		return choice{}, false
 	}
+
 	v := w.values(c, f)
 	for k, text := range x.Values {
 		v[k] = text
 	}
+
 	if m.Size != nil {
 		for k, text := range m.Size(c, f) {
 			if text != "" || v[k] == "" {
@@ -220,9 +234,11 @@ func (w *where) choose(c *rules.Case, f *rules.Finding, x rules.Fix, m *rules.Re
 			}
 		}
 	}
+
 	if m.Needed != nil && !m.Needed(c, v) {
 		return choice{}, false
 	}
+
 	return choice{remedy: m, recipe: recipe, finding: f, fix: x, values: v}, true
 }
 
@@ -245,15 +261,19 @@ func RecipeFor(m *rules.Remedy, place rules.Place, cloud rules.Cloud, version st
 func recipeFor(m *rules.Remedy, place rules.Place, cloud rules.Cloud, version string) *rules.Recipe {
 	for i := range m.Recipes {
 		r := &m.Recipes[i]
-		if len(r.Places) > 0 && !slices.Contains(r.Places, place) || len(r.Clouds) > 0 && !slices.Contains(r.Clouds, cloud) {
+		if len(r.Places) > 0 && !slices.Contains(r.Places, place) ||
+			len(r.Clouds) > 0 && !slices.Contains(r.Clouds, cloud) {
 			continue
 		}
+
 		if version == "" && (r.From != "" || r.Before != "") {
 			continue
 		}
-		if r.From != "" && compareVersions(version, r.From) < 0 || r.Before != "" && compareVersions(version, r.Before) >= 0 {
+		if r.From != "" && compareVersions(version, r.From) < 0 ||
+			r.Before != "" && compareVersions(version, r.Before) >= 0 {
 			continue
 		}
+
 		return r
 	}
 	return nil
@@ -286,7 +306,8 @@ func (w *where) action(c *rules.Case, k choice, s Setting) Action {
 	x, proof := p.steps(k.recipe), proofOf(c, k, s)
 	return Action{
 		Remedy: m.Name, Title: m.Title, Rule: k.finding.Rule, Subject: k.finding.Subject, Expect: k.fix.Expect,
-		Place: string(w.place), PlaceKnown: w.known, Host: w.host, Look: append(proof.record, x.Look...), Do: x.Do, Keep: x.Keep, Check: x.Check, Undo: x.Undo,
+		Place: string(w.place), PlaceKnown: w.known, Host: w.host, Look: append(proof.record, x.Look...), Do: x.Do,
+		Keep: x.Keep, Check: x.Check, Undo: x.Undo,
 		Kept: x.Kept, NoUndo: x.NoUndo, Restart: x.Restart, Cost: p.text(m.Cost), Money: p.text(m.Money),
 		WaitS: m.Wait.Seconds(), Until: m.Until, Notes: x.Notes, Raises: append([]string{}, m.Raises...),
 		Prove: proof.compare, RecordS: proof.seconds,
@@ -308,5 +329,6 @@ func (a *Action) Effort() string {
 // Judged says when the action can be judged: "wait 2m until a checkpoint has passed, record 10m, then
 // compare".
 func (a *Action) Judged() string {
-	return "wait " + units.Seconds(a.WaitS) + ", until " + a.Until + "; record for " + units.Seconds(a.RecordS) + "; then compare"
+	return "wait " + units.Seconds(a.WaitS) + ", until " + a.Until + "; record for " + units.Seconds(a.RecordS) +
+		"; then compare"
 }

@@ -35,10 +35,12 @@ func TestRemediesAreComplete(t *testing.T) {
 		if names[m.Name] != "" && names[m.Name] != m.Title {
 			t.Errorf("%s is the name of two remedies", m.Name)
 		}
+
 		names[m.Name] = m.Title
 		if m.Name == "" || m.Title == "" || m.Cost == "" && m.Money == "" || m.Wait <= 0 || m.Until == "" {
 			t.Errorf("%s: it lacks a name, a title, what it costs, or how long to wait until what: %+v", m.Name, m)
 		}
+
 		for _, place := range rules.Places {
 			for _, cloud := range []rules.Cloud{"", rules.AWS, rules.Azure, rules.Google, rules.NoCloud} {
 				if act.RecipeFor(m, place, cloud, "") == nil {
@@ -46,6 +48,7 @@ func TestRemediesAreComplete(t *testing.T) {
 				}
 			}
 		}
+
 		for i, r := range m.Recipes {
 			complete := len(r.Do) > 0 && len(r.Check) > 0 && (len(r.Undo) > 0) != (r.NoUndo != "") && (len(r.Keep) > 0) != (r.Kept != "")
 			if (r.None == "") != complete {
@@ -53,6 +56,7 @@ func TestRemediesAreComplete(t *testing.T) {
 			}
 		}
 	}
+
 	if len(names) < 10 {
 		t.Errorf("%d remedies: the pack has lost some", len(names))
 	}
@@ -67,10 +71,12 @@ func TestShellReadsEveryCommand(t *testing.T) {
 			t.Skip("no shell here")
 		}
 	}
+
 	hostile := rules.Values{}
 	for _, k := range []string{"namespace", "pod", "container", "name", "unit", "cgroup", "instance", "volume", "device", "dbpath"} {
 		hostile[k] = "it's $(reboot); `x` \"y\""
 	}
+
 	lines := map[string]string{}
 	for _, values := range []rules.Values{nil, hostile} {
 		for _, e := range pack.Engines() {
@@ -83,6 +89,7 @@ func TestShellReadsEveryCommand(t *testing.T) {
 			}
 		}
 	}
+
 	var script strings.Builder
 	for l, where := range lines {
 		if strings.Contains(strings.ReplaceAll(l, "{{.HostConfig.", ""), "{{") || strings.Contains(l, "<no value>") || strings.ContainsAny(l, "\n\t") {
@@ -90,10 +97,12 @@ func TestShellReadsEveryCommand(t *testing.T) {
 		}
 		script.WriteString(l + "\n")
 	}
+
 	out, err := run(t, sh, script.String())
 	if err == nil {
 		return
 	}
+
 	t.Logf("%s", out)
 	for l, where := range lines { // which one
 		if out, err := run(t, sh, l); err != nil {

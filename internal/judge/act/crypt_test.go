@@ -32,18 +32,21 @@ func TestUndoOfCryptQueues(t *testing.T) {
 	if err != nil {
 		t.Skip("no shell here")
 	}
+
 	dir := t.TempDir()
 	for name, text := range map[string]string{"sudo": "#!/bin/sh\nexec \"$@\"\n", "cryptsetup": fakeCryptsetup} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	var undo []string
 	for _, m := range pack.Remedies() {
 		if m.Name == "crypt-queues" {
 			undo = act.Describe(pack, "", m, rules.Values{"mapping": "data"}).Ways[0].Undo
 		}
 	}
+
 	for kind, want := range map[string]string{
 		"LUKS2": "refresh --persistent --allow-discards data", "LUKS1": "refresh --allow-discards data", "PLAIN": "refresh --allow-discards data",
 	} {

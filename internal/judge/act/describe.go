@@ -21,7 +21,8 @@ type Steps struct {
 }
 
 func (p printer) steps(r *rules.Recipe) Steps {
-	out := Steps{None: p.text(r.None), Look: p.lines(r.Look), Do: p.lines(r.Do), Keep: p.lines(r.Keep), Check: p.lines(r.Check), Undo: p.lines(r.Undo),
+	out := Steps{None: p.text(r.None), Look: p.lines(r.Look), Do: p.lines(r.Do), Keep: p.lines(r.Keep),
+		Check: p.lines(r.Check), Undo: p.lines(r.Undo),
 		Kept: p.text(r.Kept), NoUndo: p.text(r.NoUndo), Restart: p.text(r.Restart), Notes: []string{}}
 	for _, n := range r.Notes {
 		out.Notes = append(out.Notes, p.text(n))
@@ -68,18 +69,22 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 	p := printer{w: &where{database: database}, values: rules.Values{}}
 	maps.Copy(p.values, m.Example)
 	maps.Copy(p.values, values)
+
 	for _, e := range pack.Engines() {
 		if e.Database == database {
 			p.w.client = e.Client
 		}
 	}
-	out := Description{Remedy: m.Name, Title: m.Title, Cost: p.text(m.Cost), Money: p.text(m.Money), WaitS: m.Wait.Seconds(), Until: m.Until, Raises: append([]string{}, m.Raises...)}
+
+	out := Description{Remedy: m.Name, Title: m.Title, Cost: p.text(m.Cost), Money: p.text(m.Money),
+		WaitS: m.Wait.Seconds(), Until: m.Until, Raises: append([]string{}, m.Raises...)}
 	for i := range m.Recipes {
 		r := &m.Recipes[i]
 		places := r.Places
 		if len(places) == 0 {
 			places = others(m.Recipes[:i])
 		}
+
 		for _, place := range places {
 			p.w.place = place
 			var clouds []string
@@ -93,6 +98,7 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 			out.Ways = append(out.Ways, way)
 		}
 	}
+
 	return out
 }
 
@@ -131,7 +137,9 @@ func Fixes(pack *rules.Pack, r *rules.Rule) []Fix {
 				}
 			}
 		}
+
 		out = append(out, x)
 	}
+
 	return out
 }

@@ -41,6 +41,7 @@ func TestAdviceIsNotDangerous(t *testing.T) {
 			}
 		}
 	}
+
 	if len(seen) < 100 {
 		t.Errorf("only %d lines are printed: the pack has lost some", len(seen))
 	}
@@ -63,6 +64,7 @@ func TestAdviceIsNotDangerous(t *testing.T) {
 			t.Errorf("%q is not found", line)
 		}
 	}
+
 	for _, line := range []string{`sudo sed -i.before '\# /var/lib/mongodb/journal #d' /etc/fstab`, `kubectl set resources "$OWNER" -c db --limits=cpu=4`} {
 		for _, d := range dangerous {
 			if d.pattern.MatchString(line) {

@@ -37,6 +37,7 @@ func changes(line string) string {
 	if !strings.Contains(line, "pg_reload_conf") {
 		line = reads.ReplaceAllString(line, "X")
 	}
+
 	// What is kept for going back is filtered and renamed within the home folder.
 	line = kept.ReplaceAllString(line, "cat X")
 	for _, statement := range quoted.FindAllString(line, -1) {
@@ -44,27 +45,32 @@ func changes(line string) string {
 			return statement
 		}
 	}
+
 	bare := baseName.ReplaceAllString(quoted.ReplaceAllString(strings.ReplaceAll(line, `"`, ""), "X"), "X")
 	if sets.MatchString(bare) && regexp.MustCompile(`psql|mongo`).MatchString(bare) {
 		return bare
 	}
+
 	for _, part := range cuts.Split(bare, -1) {
 		part = strings.TrimSpace(strings.Trim(strings.TrimSpace(part), ")"))
 		for was := ""; was != part; {
 			was, part = part, strings.TrimSpace(wraps.ReplaceAllString(part, ""))
 		}
+
 		if part == "" || part == "}" || regexp.MustCompile(`^[A-Z_]+=$`).MatchString(part) {
 			continue
 		}
 		if regexp.MustCompile(`^[A-Z_]+=\$\{[A-Z_]+|^[A-Z_]+=X$`).MatchString(part) {
 			continue // a variable from a variable
 		}
+
 		// What is kept for going back is not a change.
 		only := saves.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(part, "2>/dev/null", ""), "2>&1", ""), "")
 		if strings.Contains(only, ">") || !slices.ContainsFunc(looks, func(l string) bool { return strings.HasPrefix(part+" ", l) }) {
 			return part
 		}
 	}
+
 	return ""
 }
 
@@ -86,9 +92,11 @@ func TestLookingChangesNothing(t *testing.T) {
 			}
 		}
 	}
+
 	if seen < 50 {
 		t.Errorf("%d lines that look: the pack has lost some", seen)
 	}
+
 	for _, l := range []string{"sudo sysctl -w vm.dirty_bytes=1", "echo 1 > /sys/x", "cat x | sudo tee /etc/y", "aws ec2 modify-volume --iops 5", "docker exec db mongosh --eval 'db.adminCommand({setParameter: 1})'",
 		`sudo -u postgres psql -X -c 'ALTER SYSTEM RESET ALL'`, "kubectl delete pod x", "df -h; reboot"} {
 		if changes(l) == "" {

@@ -72,6 +72,7 @@ func TestEvictionRestored(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("node is not installed: it evaluates what mongosh is given")
 	}
+
 	several := map[string]string{"configString": "eviction_dirty_target=3", "runtime": "eviction_dirty_target=6,cache_size=4G", "now": "eviction_dirty_target=6,cache_size=4096M"}
 	for name, c := range map[string]struct {
 		remedy string
@@ -97,6 +98,7 @@ func TestEvictionRestored(t *testing.T) {
 			if strings.Contains(strings.Join(way.Do, ""), "trigger") {
 				t.Errorf("a trigger is changed: %s", way.Do)
 			}
+
 			b := benchOf(t, way, map[string]string{"mongosh": mongosh})
 			b.env = append(b.env, "SERVER="+server, "PORT=27117")
 			b.restores(func() string { return b.run([]string{"mongosh --state"}) })
@@ -109,6 +111,7 @@ func TestEvictionRestored(t *testing.T) {
 func TestJournalRestored(t *testing.T) {
 	machine := t.TempDir()
 	path := func(name string) string { return filepath.Join(machine, name) }
+
 	const others = "UUID=1 / ext4 defaults 0 1\nUUID=2 /var/lib/other/journal xfs noatime 0 2\nUUID=3 /srv/mongodb-journal-2 xfs noatime 0 2"
 	for name, text := range map[string]string{"data/journal/WiredTigerLog.1": "first", "fstab": others + "\n"} {
 		if err := os.MkdirAll(filepath.Dir(path(name)), 0o700); err != nil {
@@ -131,9 +134,11 @@ func TestJournalRestored(t *testing.T) {
 	if to, err := os.Readlink(path("data/journal")); err != nil || to != path("srv/journal") || read(t, path("srv/journal/WiredTigerLog.1")) != "first" {
 		t.Fatalf("the journal is at %q, %v", to, err)
 	}
+
 	if got := read(t, path("fstab")); !strings.HasPrefix(got, others) || !strings.HasSuffix(got, "UUID=9 "+path("srv")+" xfs noatime 0 2") {
 		t.Errorf("fstab is\n%s", got)
 	}
+
 	if err := os.WriteFile(path("data/journal/WiredTigerLog.1"), []byte("newer"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +147,7 @@ func TestJournalRestored(t *testing.T) {
 	if info, err := os.Lstat(path("data/journal")); err != nil || !info.IsDir() || read(t, path("data/journal/WiredTigerLog.1")) != "newer" {
 		t.Errorf("the journal did not come back: %v, %v", info, err)
 	}
+
 	if got := read(t, path("fstab")); got != others {
 		t.Errorf("fstab is\n%s", got)
 	}

@@ -34,8 +34,10 @@ func TestPagesHaveTheCommands(t *testing.T) {
 			t.Error(err)
 			continue
 		}
+
 		want := fixesOf(&r, home)
 		before, rest, begins := strings.Cut(string(text), fixesBegin)
+
 		is, after, ends := strings.Cut(rest, fixesEnd)
 		switch {
 		case !begins && want == "":
@@ -50,6 +52,7 @@ func TestPagesHaveTheCommands(t *testing.T) {
 		case is != want:
 			t.Errorf("%s: the commands are not those of the remedies; make generate writes them anew", r.Docs())
 		}
+
 		if begins && !strings.HasPrefix(before[strings.LastIndex(before, "\n## ")+1:], "## Fix\n") {
 			t.Errorf("%s: the markers are not under ## Fix", r.Docs())
 		}
@@ -70,20 +73,24 @@ func TestPagesRepeatNoCommand(t *testing.T) {
 			}
 		}
 	}
+
 	if len(changes) < 8 {
 		t.Errorf("only %v is looked for", changes)
 	}
+
 	for _, r := range pack.Rules() {
 		text, err := os.ReadFile(filepath.Join(pagesRoot, r.Docs()))
 		if err != nil {
 			t.Error(err)
 			continue
 		}
+
 		page := string(text)
 		if before, rest, ok := strings.Cut(page, fixesBegin); ok {
 			_, after, _ := strings.Cut(rest, fixesEnd)
 			page = before + after
 		}
+
 		for _, block := range codeBlock.FindAllStringSubmatch(page, -1) {
 			for w, name := range changes {
 				if strings.Contains(strings.ToLower(block[1]), strings.ToLower(w)) {
@@ -102,10 +109,12 @@ func whatItDoes(command string) string {
 			return setting
 		}
 	}
+
 	words := strings.Fields(strings.TrimPrefix(command, "sudo "))
 	if upper := strings.ToUpper(command); strings.HasPrefix(upper, "ALTER SYSTEM SET ") && len(words) > 3 {
 		return strings.Join(words[:4], " ")
 	}
+
 	var kept []string
 	for _, w := range words {
 		if strings.ContainsAny(w, `{"$'|=`) || strings.HasPrefix(w, "-") || len(kept) == 3 {
@@ -113,9 +122,11 @@ func whatItDoes(command string) string {
 		}
 		kept = append(kept, w)
 	}
+
 	if len(kept) < 2 || kept[0] == "echo" || kept[0] == "SELECT" || kept[0] == "SHOW" {
 		return ""
 	}
+
 	return strings.Join(kept, " ")
 }
 
@@ -140,6 +151,7 @@ func homes() map[string]string {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -167,13 +179,16 @@ func fixesOf(r *rules.Rule, home map[string]string) string {
 			links.WriteString("- " + d.Title + ": [" + strings.TrimSuffix(page, ".md") + "](" + page + ").\n")
 		}
 	}
+
 	out := full.String()
 	if links.Len() > 0 {
 		out += "\nWith commands on other pages:\n\n" + links.String()
 	}
+
 	if out != "" {
 		out += "\n"
 	}
+
 	return out
 }
 
@@ -191,10 +206,12 @@ func inFull(d *act.Description, r *rules.Rule) string {
 			say = append(say, before+strings.TrimSuffix(text, ".")+".")
 		}
 	}
+
 	add("It costs: ", d.Cost)
 	add("Paid for: ", d.Money)
 	say = append(say, "It can be judged after "+units.Seconds(d.WaitS)+", when "+d.Until+": `plimsoll prove BEFORE AFTER --fix "+d.Remedy+"`.")
 	b.WriteString(wrap(strings.Join(say, " "), "") + "\n")
+
 	var notes []string
 	for len(d.Ways) > 0 {
 		w := d.Ways[0]
@@ -206,6 +223,7 @@ func inFull(d *act.Description, r *rules.Rule) string {
 			}
 			return same
 		})
+
 		where := versions(w) + "On " + listed(places)
 		if len(w.Clouds) > 0 {
 			var names []string
@@ -214,6 +232,7 @@ func inFull(d *act.Description, r *rules.Rule) string {
 			}
 			where += " of " + listed(names)
 		}
+
 		where = strings.NewReplacer("On Docker", "In Docker", "On Kubernetes", "In Kubernetes", "On another", "At another").Replace(where)
 		if w.None != "" {
 			if len(places) == len(rules.Places) {
@@ -224,10 +243,13 @@ func inFull(d *act.Description, r *rules.Rule) string {
 			b.WriteString("\n" + wrap(where+": "+w.None+".", "") + "\n")
 			continue
 		}
+
 		if w.Restart != "" {
 			where += ", restarting " + w.Restart
 		}
+
 		b.WriteString("\n" + wrap(where+":", "") + "\n\n```sh\n")
+
 		// Every step in every place: looking saves what undoing needs.
 		steps(&b, "look first", w.Look)
 		steps(&b, "do", w.Do)
@@ -235,14 +257,18 @@ func inFull(d *act.Description, r *rules.Rule) string {
 		steps(&b, "keep it, once it has helped", w.Keep)
 		steps(&b, "undo", w.Undo)
 		b.WriteString("```\n")
+
 		if w.Kept != "" && w.Kept != "it lasts" {
 			notes = append(notes, "To keep it: "+w.Kept+".")
 		}
+
 		if w.NoUndo != "" {
 			notes = append(notes, "Nothing to undo: "+w.NoUndo+".")
 		}
+
 		notes = append(notes, w.Notes...)
 	}
+
 	seen := map[string]bool{}
 	for _, n := range notes {
 		if !seen[n] {
@@ -253,6 +279,7 @@ func inFull(d *act.Description, r *rules.Rule) string {
 		}
 		seen[n] = true
 	}
+
 	return b.String()
 }
 
@@ -285,6 +312,7 @@ func listed(names []string) string {
 func wrap(text, indent string) string {
 	const columns = 98
 	var b strings.Builder
+
 	n := 0
 	for i, w := range strings.Fields(text) {
 		if i > 0 && n+1+len(w) > columns {
@@ -297,5 +325,6 @@ func wrap(text, indent string) string {
 		b.WriteString(w)
 		n += len(w)
 	}
+
 	return b.String()
 }

@@ -20,17 +20,21 @@ func TestServerSettingsRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{Conf: "fsync = off\ncheckpoint_flush_after = 0\n"})
 	if errors.Is(err, postgrestest.ErrMissing) {
 		t.Skip(err)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = s.Stop() })
 
 	// sudo -u postgres psql: this server trusts everyone who may open its socket.
@@ -38,6 +42,7 @@ func TestServerSettingsRestored(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tools, "sudo"), []byte("#!/bin/sh\nshift 2\nexec \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	exec := func(statement string) string {
 		t.Helper()
 		rows, err := s.Exec(statement)
@@ -46,6 +51,7 @@ func TestServerSettingsRestored(t *testing.T) {
 		}
 		return strings.Join(rows, "\n")
 	}
+
 	for _, c := range []struct {
 		name, remedy string
 		before       []string
@@ -126,9 +132,11 @@ func TestWALMoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.WriteFile(at("data/pg_wal/1"), []byte("first"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	// A server that starts writes to the WAL that it finds; cp fails once the disk is full.
 	b := benchOf(t, postgresWay(t, "wal-apart", rules.Host), map[string]string{
 		"systemctl": "#!/bin/sh\necho $1 >>" + at("log") + "\ntest $1 != start || date +%s%N >>" + at("data/pg_wal/1") + "\n",
@@ -136,6 +144,7 @@ func TestWALMoved(t *testing.T) {
 		"psql":      "#!/bin/sh\n",
 		"cp":        "#!/bin/sh\ntest ! -e " + at("full") + " && exec /bin/cp \"$@\"; mkdir -p \"$3\"; exit 1\n",
 	})
+
 	b.env = append(b.env, "PGDATA="+at("data"), "WAL="+at("wal"), "UNIT=postgresql@15-main")
 
 	for range 2 {
@@ -144,12 +153,14 @@ func TestWALMoved(t *testing.T) {
 		if to, err := os.Readlink(at("data/pg_wal")); err != nil || to != at("wal/pg_wal") {
 			t.Fatalf("pg_wal leads to %q: %v", to, err)
 		}
+
 		moved := read(t, at("wal/pg_wal/1"))
 		b.run(b.way.Undo)
 		back := read(t, at("data/pg_wal/1"))
 		if !strings.HasPrefix(moved, before+"") || !strings.HasPrefix(back, moved) {
 			t.Fatalf("WAL was %q, then %q, then %q", before, moved, back)
 		}
+
 		if info, err := os.Lstat(at("data/pg_wal")); err != nil || !info.IsDir() {
 			t.Fatalf("pg_wal is no folder: %v", err)
 		}
@@ -159,10 +170,12 @@ func TestWALMoved(t *testing.T) {
 	if err := os.WriteFile(at("full"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	b.run(b.way.Do)
 	if got := read(t, at("data/pg_wal/1")); !strings.HasPrefix(got, was) || got == was {
 		t.Fatalf("after a full disk the server did not start on its WAL: %q, then %q", was, got)
 	}
+
 	if _, err := os.Lstat(at("wal/pg_wal.new")); err == nil {
 		t.Fatal("a part of the copy is left, which is in the way of the next")
 	}

@@ -23,7 +23,8 @@ var functions = template.FuncMap{
 			return shellword.Quote(text)
 		}
 		// A quote in the words would be one for the shell, too.
-		return `"${` + name + `:?` + strings.NewReplacer(`"`, "", "'", "", "`", "", "$", "", "}", "", "\\", "").Replace(what) + `}"`
+		return `"${` + name + `:?` + strings.NewReplacer(`"`, "", "'", "", "`", "", "$", "", "}", "", "\\",
+			"").Replace(what) + `}"`
 	},
 }
 
@@ -69,26 +70,32 @@ func (p printer) lines(all []rules.Command) []string {
 		}
 		statements = nil
 	}
+
 	for _, c := range all {
 		text := p.text(c.Text)
 		if text == "" {
 			continue
 		}
+
 		if c.State != "" {
 			flush()
 			out = append(out, p.state(c, text))
 			continue
 		}
+
 		if c.By == rules.ByClient {
 			statements = append(statements, text)
 			continue
 		}
+
 		flush()
 		if c.By == rules.OnKernel {
 			text = p.kernel(text)
 		}
+
 		out = append(out, text)
 	}
+
 	flush()
 	return out
 }
@@ -107,24 +114,30 @@ func (p printer) state(c rules.Command, text string) string {
 			file += "-" + strconv.FormatUint(port, 10)
 		}
 	}
+
 	file += ".before"
 
 	call := strings.Join(p.ask([]string{text}), "; ")
 	if c.Restores && c.Text == rules.Saved {
 		// Each line of the file is a statement, to be run in a call of its own.
 		each := strings.ReplaceAll(call, shellword.Quote(rules.Saved), `"$s"`)
-		return `test -s ` + file + ` && (while IFS= read -r s; do ` + each + ` </dev/null || exit 1; done <` + file + `) && rm ` + file
+		return `test -s ` + file + ` && (while IFS= read -r s; do ` + each + ` </dev/null || exit 1; done <` +
+			file + `) && rm ` + file
 	}
+
 	if c.Restores {
 		// The client's statement is in single quotes, which end for what the file has.
-		return `test -s ` + file + ` && ` + strings.ReplaceAll(call, rules.Saved, `'"$(cat `+file+`)"'`) + ` && rm ` + file
+		return `test -s ` + file + ` && ` + strings.ReplaceAll(call, rules.Saved, `'"$(cat `+file+`)"'`) +
+			` && rm ` + file
 	}
+
 	return `grep -s . ` + file + ` || ` + call + ` | grep ` + shellword.Quote("^"+c.Lines) + ` | tee ` + file
 }
 
 func (p printer) kernel(text string) string {
 	if p.w.place == rules.Kubernetes {
-		return `kubectl debug node/"${NODE:?the node that the database runs on}" -it --profile=sysadmin --image=busybox -- chroot /host ` + text
+		return `kubectl debug node/"${NODE:?the node that the database runs on}" -it --profile=sysadmin --image=busybox -- chroot /host ` +
+			text
 	}
 	return "sudo " + text
 }
@@ -135,6 +148,7 @@ func (p printer) ask(statements []string) []string {
 	if p.w.client != nil {
 		calls = p.w.client(rules.ClientAt{Place: p.w.place, Version: p.w.version, Facts: p.w.facts}, statements)
 	}
+
 	prefix := ""
 	switch p.w.place {
 	case rules.Kubernetes:
@@ -142,9 +156,11 @@ func (p printer) ask(statements []string) []string {
 	case rules.Docker:
 		prefix = p.text(`docker exec {{ask .name "CONTAINER" "the name of the container"}} `)
 	}
+
 	out := make([]string, len(calls))
 	for i, call := range calls {
 		out[i] = prefix + call
 	}
+
 	return out
 }

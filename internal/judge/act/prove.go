@@ -52,10 +52,12 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	if len(s.Sources) == 0 {
 		return proof{record: []string{}, compare: []string{}}
 	}
+
 	database := ""
 	if len(c.Engines) > 0 {
 		database = c.Engines[0]
 	}
+
 	of := s.Sources[0]
 	for _, x := range s.Sources {
 		if database != "" && x.Engine == database {
@@ -63,36 +65,45 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 			break
 		}
 	}
+
 	needed := ToProve(c.Pack, database)
 	if cycle := time.Duration(k.finding.PeriodS * float64(time.Second)); cycle > 0 {
 		needed = max(leastToProve, cyclesToProve*cycle).Round(time.Minute)
 	}
+
 	long := strings.TrimSuffix(needed.String(), "0s")
 	fix := " --fix " + k.remedy.Name
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	span := before(s, needed)
 	times := " --from " + at(span.From) + " --before-to " + at(span.To)
 	name, recorded := shellword.Quote(of.Name), shellword.Quote(s.Recorded)
+
 	out := proof{record: []string{}, seconds: needed.Seconds()}
 	switch {
 	case s.Marked.Growing:
 		// It is run when the wait was over, so the change was made so long before.
 		dir, wait := shellword.Quote(s.Marked.Folder), strings.TrimSuffix(k.remedy.Wait.String(), "0s")
 		out.compare = []string{"plimsoll mark " + k.remedy.Name + " --at -" + wait + " --to " + dir,
-			"plimsoll prove " + dir + " --from " + at(s.Marked.At) + " --at-mark=" + k.remedy.Name + " --settle " + wait + fix}
+			"plimsoll prove " + dir + " --from " + at(s.Marked.At) + " --at-mark=" + k.remedy.Name +
+				" --settle " + wait + fix}
 	case s.Recorded != "" && live(of.Name) && s.Span.To.Sub(s.Span.From) >= needed:
-		out.compare = []string{"plimsoll record " + name + " --out after --for " + long, "plimsoll prove " + recorded + " after" + times + fix}
+		out.compare = []string{"plimsoll record " + name + " --out after --for " + long,
+			"plimsoll prove " + recorded + " after" + times + fix}
 	case of.Kind != "prometheus" && live(of.Name):
 		out.record = []string{"plimsoll record " + name + " --out before --for " + long}
-		out.compare = []string{"plimsoll record " + name + " --out after --for " + long, "plimsoll prove before after" + fix}
+		out.compare = []string{"plimsoll record " + name + " --out after --for " + long,
+			"plimsoll prove before after" + fix}
 	case goesOn(of.Kind):
-		out.compare = []string{`CHANGED=$(date -u +%Y-%m-%dT%H:%M:%SZ)`, "plimsoll prove " + name + " " + name + times + ` --after-from "${CHANGED:?when the wait was over}"` + fix}
+		out.compare = []string{`CHANGED=$(date -u +%Y-%m-%dT%H:%M:%SZ)`,
+			"plimsoll prove " + name + " " + name + times + ` --after-from "${CHANGED:?when the wait was over}"` + fix}
 	default:
 		if s.Recorded != "" {
 			name = recorded
 		}
-		out.compare = []string{"plimsoll prove " + name + ` "${AFTER:?the same, recorded for ` + long + ` after the wait}"` + times + fix}
+		out.compare = []string{"plimsoll prove " + name + ` "${AFTER:?the same, recorded for ` + long +
+			` after the wait}"` + times + fix}
 	}
+
 	return out
 }
 
@@ -103,15 +114,19 @@ func before(s Setting, needed time.Duration) rules.Span {
 	if span.To.Sub(span.From) <= wholeUpTo || s.Incident.From.IsZero() {
 		return span
 	}
+
 	x := s.Incident
 	if short := needed - x.To.Sub(x.From); short > 0 {
 		x.From, x.To = x.From.Add(-short/2), x.To.Add(short/2)
 	}
+
 	if x.From.Before(span.From) {
 		x.From = span.From
 	}
+
 	if x.To.After(span.To) {
 		x.To = span.To
 	}
+
 	return x
 }

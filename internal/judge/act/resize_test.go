@@ -35,6 +35,7 @@ func TestPodResizeRestored(t *testing.T) {
 	if err != nil {
 		t.Skip("kubectl is not installed")
 	}
+
 	for name, resources := range map[string]string{
 		"guaranteed":  `{"limits":{"cpu":"2","memory":"8Gi"},"requests":{"cpu":"2","memory":"8Gi"}}`,
 		"burstable":   `{"limits":{"cpu":"2","memory":"8Gi"},"requests":{"cpu":"500m","memory":"4Gi"}}`,
@@ -49,6 +50,7 @@ func TestPodResizeRestored(t *testing.T) {
 				if err := os.WriteFile(pod, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
+
 				b := newBench(t, remedy, rules.Kubernetes, rules.Values{"pod": "db-0", "namespace": "prod", "container": "mongod"},
 					map[string]string{"kubectl": strings.ReplaceAll(kubectlLocal, "REAL", kubectl)})
 				b.env = append(b.env, "PODFILE="+pod)
@@ -59,6 +61,7 @@ func TestPodResizeRestored(t *testing.T) {
 				if !strings.Contains(got, `exporter {"limits":{"cpu":"1"}}`) {
 					t.Errorf("the sidecar changes: %s", got)
 				}
+
 				if same := strings.Count(got, `"cpu":"4"`) + strings.Count(got, `"memory":"12288Mi"`); (name == "guaranteed") != (same == 2) {
 					t.Errorf("the request follows the limit only where they were equal: %s", got)
 				}
@@ -78,9 +81,11 @@ func containers(t *testing.T, path string) string {
 			}
 		}
 	}
+
 	if err := json.Unmarshal([]byte(read(t, path)), &pod); err != nil {
 		t.Fatal(err)
 	}
+
 	var all strings.Builder
 	for _, c := range pod.Spec.Containers {
 		r, err := json.Marshal(c.Resources)
@@ -89,5 +94,6 @@ func containers(t *testing.T, path string) string {
 		}
 		all.WriteString(c.Name + " " + string(r) + "\n")
 	}
+
 	return all.String()
 }

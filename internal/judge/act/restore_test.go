@@ -32,6 +32,7 @@ func newBenchIn(t *testing.T, remedy string, place rules.Place, cloud rules.Clou
 	t.Helper()
 	bin := t.TempDir()
 	programs["sudo"] = "#!/bin/sh\nexec \"$@\"\n"
+
 	for name, text := range programs {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
@@ -40,6 +41,7 @@ func newBenchIn(t *testing.T, remedy string, place rules.Place, cloud rules.Clou
 
 	b := &bench{t: t, home: t.TempDir(), replaced: strings.NewReplacer(replaced...)}
 	b.env = append(os.Environ(), "HOME="+b.home, "PATH="+bin+":"+os.Getenv("PATH"))
+
 	for _, m := range pack.Remedies() {
 		if m.Name != remedy {
 			continue
@@ -51,6 +53,7 @@ func newBenchIn(t *testing.T, remedy string, place rules.Place, cloud rules.Clou
 			}
 		}
 	}
+
 	t.Fatalf("no remedy %s in %s", remedy, place)
 	return nil
 }
@@ -77,17 +80,21 @@ func (b *bench) restores(state func() string) {
 		for range looks {
 			b.run(b.way.Look)
 		}
+
 		b.run(b.way.Look, b.way.Do)
 		done := state()
 		if done == was {
 			b.t.Fatalf("doing it changes nothing: %s", was)
 		}
+
 		b.run(b.way.Look, b.way.Check)
 		b.run(b.way.Keep)
 		b.run(b.way.Undo)
+
 		if got := state(); got != was {
 			b.t.Fatalf("it was %q, then %q, and after going back %q", was, done, got)
 		}
+
 		if left, _ := os.ReadDir(b.home); len(left) > 0 {
 			b.t.Fatalf("going back leaves %s, which the next change would take for the former state", left[0].Name())
 		}
@@ -108,10 +115,12 @@ func TestDirtyBytesRestored(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: sets vm.dirty_background_*")
 	}
+
 	unlock, err := mount.Lock(t.Context(), "settings", nil)
 	if err != nil {
 		t.Skipf("no lock for the machine's settings: %v", err)
 	}
+
 	defer unlock()
 	state := func() string {
 		return read(t, "/proc/sys/vm/dirty_background_bytes") + " bytes, " + read(t, "/proc/sys/vm/dirty_background_ratio") + " %"
@@ -121,6 +130,7 @@ func TestDirtyBytesRestored(t *testing.T) {
 			t.Skipf("the machine's settings cannot be changed here: %v", err)
 		}
 	}
+
 	bytes, ratio := read(t, "/proc/sys/vm/dirty_background_bytes"), read(t, "/proc/sys/vm/dirty_background_ratio")
 	defer func() {
 		if bytes != "0" {
@@ -146,14 +156,17 @@ func TestWritebackThrottlingRestored(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes a loop device")
 	}
+
 	image := filepath.Join(t.TempDir(), "image")
 	if err := os.WriteFile(image, make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := exec.CommandContext(t.Context(), "losetup", "--find", "--show", image).Output()
 	if err != nil {
 		t.Skipf("no loop device can be made here: %v", err)
 	}
+
 	device := strings.TrimSpace(string(out))
 	defer func() { _ = exec.Command("losetup", "--detach", device).Run() }()
 
@@ -163,12 +176,14 @@ func TestWritebackThrottlingRestored(t *testing.T) {
 	if err != nil {
 		t.Skipf("this kernel has no writeback throttling: %v", err)
 	}
+
 	defer func() { _ = os.WriteFile(file, usual, 0o644) }()
 
 	for _, former := range []string{"0", "75000"} {
 		if err := os.WriteFile(file, []byte(former), 0o644); err != nil {
 			t.Skipf("the device's settings cannot be changed here: %v", err)
 		}
+
 		kept := t.TempDir()
 		b := newBench(t, "writeback-throttling", rules.Host, rules.Values{"disk": rules.Called(disk)},
 			map[string]string{"udevadm": "#!/bin/sh\necho ID_SERIAL=vol0a1b2c3d\n"}, "/etc/udev/rules.d", kept)
@@ -264,6 +279,7 @@ func TestUnitLimitsRestored(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			b := newBench(t, remedy, rules.Host, rules.Values{"unit": "db.service"}, map[string]string{"systemctl": systemctl},
 				"-C / ", "-C "+root+" ", "/etc/systemd", root+"/etc/systemd", "/run/systemd", root+"/run/systemd", "free -m", "true")
 			b.env = append(b.env, "ETC="+root+"/etc", "RUN="+root+"/run")

@@ -29,7 +29,8 @@ var trials = []trial{
 	{"TestDirtyBytesRestored", onRealThing, rules.Host, "", []string{"dirty-bytes"}},
 	{"TestWritebackThrottlingRestored", onRealThing, rules.Host, "", []string{"writeback-throttling"}},
 	{"TestServerSettingsRestored", onRealThing, rules.Host, "", []string{
-		"pace-checkpoint", "more-wal", "background-writer", "idle-in-transaction", "wal-compression", "commit-delay", "log-temp-files",
+		"pace-checkpoint", "more-wal", "background-writer", "idle-in-transaction", "wal-compression",
+		"commit-delay", "log-temp-files",
 		"slower-autovacuum", "bound-slots", "shared-buffers"}},
 	{"TestWALMoved", withStandIn, rules.Host, "", []string{"wal-apart"}},
 	{"TestDockerLimitsRestored", withStandIn, rules.Docker, "", []string{"cpu-limit", "memory-limit"}},
@@ -37,22 +38,26 @@ var trials = []trial{
 	{"TestPodResizeRestored", localOnly, rules.Kubernetes, "", []string{"cpu-limit", "memory-limit"}},
 	{"TestIOLimitRestored", withStandIn, rules.Host, "", []string{"io-limit"}},
 	{"TestSyncSpeedRestored", withStandIn, rules.Host, "", []string{"sync-speed"}},
-	{"TestVolumesRestored", withStandIn, rules.Host, rules.AWS, []string{"raise-iops", "raise-throughput", "raise-both", "gp3"}},
+	{"TestVolumesRestored", withStandIn, rules.Host, rules.AWS,
+		[]string{"raise-iops", "raise-throughput", "raise-both", "gp3"}},
 	{"TestVolumesRestored", withStandIn, rules.Docker, rules.AWS, []string{"raise-throughput"}},
 	{"TestVolumesRestored", withStandIn, rules.Host, rules.Azure, []string{"raise-iops", "raise-both"}},
 	{"TestVolumesRestored", withStandIn, rules.Host, rules.Google, []string{"raise-both"}},
 	{"TestVolumesRestored", withStandIn, rules.RDS, "", []string{"raise-iops", "raise-both"}},
-	{"TestEvictionRestored", withStandIn, rules.Host, "", []string{"eviction-earlier", "checkpoint-smaller", "eviction-fill", "cache-within"}},
+	{"TestEvictionRestored", withStandIn, rules.Host, "",
+		[]string{"eviction-earlier", "checkpoint-smaller", "eviction-fill", "cache-within"}},
 	{"TestJournalRestored", withStandIn, rules.Host, "", []string{"journal-apart"}},
 }
 
 // tested says how the steps of a remedy were tried in a place and, if they are for one, a cloud.
 func tested(remedy string, place rules.Place, clouds []rules.Cloud) string {
 	for _, x := range trials {
-		if x.place == place && slices.Contains(x.remedies, remedy) && (x.cloud == "" || slices.Contains(clouds, x.cloud)) {
+		if x.place == place && slices.Contains(x.remedies, remedy) &&
+			(x.cloud == "" || slices.Contains(clouds, x.cloud)) {
 			return x.how
 		}
 	}
+
 	if place == rules.Docker || place == rules.Kubernetes {
 		for _, x := range trials {
 			// What is said to a database's client is the same, in a container or not.
@@ -61,6 +66,7 @@ func tested(remedy string, place rules.Place, clouds []rules.Cloud) string {
 			}
 		}
 	}
+
 	return readOnly
 }
 

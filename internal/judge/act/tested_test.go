@@ -16,11 +16,13 @@ func TestHowStepsWereTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var tests strings.Builder
 	files, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, f := range files {
 		if strings.HasSuffix(f.Name(), "_test.go") {
 			text, err := os.ReadFile(f.Name())
@@ -30,6 +32,7 @@ func TestHowStepsWereTested(t *testing.T) {
 			tests.Write(text)
 		}
 	}
+
 	for _, m := range regexp.MustCompile(`(?s)\{"(Test\w+)", .*?\[\]string\{(.*?)\}`).FindAllStringSubmatch(string(table), -1) {
 		_, body, found := strings.Cut(tests.String(), "func "+m[1]+"(")
 		body, _, _ = strings.Cut(body, "\n}\n")
@@ -55,6 +58,7 @@ func TestHowStepsWereTested(t *testing.T) {
 			}
 		}
 	}
+
 	if ways < 100 || real < 20 {
 		t.Errorf("%d ways, %d tried on the real thing", ways, real)
 	}

@@ -109,10 +109,12 @@ func TestVolumesRestored(t *testing.T) {
 			if err := os.WriteFile(state, []byte(c.state+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			values := rules.Values{"volume": "vol-0a1b2c3d", "instance": "db-1", "iops": "6000", "mibs": "1000"}
 			if c.place == rules.RDS {
 				values["iops"] = "24000"
 			}
+
 			b := newBenchIn(t, c.remedy, c.place, c.cloud, values, map[string]string{"aws": aws, "az": az, "gcloud": gcloud})
 			b.env = append(b.env, "STATE="+state, "HIGHER_TIER=P40", "ZONE=europe-west1-b")
 			b.restores(func() string { return read(t, state) })
@@ -144,11 +146,13 @@ func TestVolumesWithNothingToOrder(t *testing.T) {
 		if err := os.WriteFile(state, []byte(c.state+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		b := newBenchIn(t, c.remedy, c.place, c.cloud, rules.Values{"volume": "vol-0a1b2c3d", "instance": "db-1", "iops": "6000", "mibs": "1000"},
 			map[string]string{"aws": aws, "az": az, "gcloud": gcloud})
 		b.env = append(b.env, "STATE="+state, "ZONE=europe-west1-b")
 		b.run(b.way.Look, b.way.Do)
 		b.run(b.way.Undo)
+
 		if got := strings.TrimSpace(read(t, state)); got != c.state {
 			t.Errorf("%s of %s: it becomes %s", c.remedy, c.state, got)
 		}

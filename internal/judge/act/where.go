@@ -30,15 +30,18 @@ func whereIs(c *rules.Case, s Setting) *where {
 	if len(c.Engines) > 0 {
 		w.database = c.Engines[0]
 	}
+
 	// Of several engines, the one whose operations stalled.
 	if rule, err := c.Pack.Rule(c.Stall.Rule); err == nil && rule.Engine != "" {
 		w.database = rule.Engine
 	}
+
 	for _, x := range s.Sources {
 		if x.Engine != "" && (x.Engine == w.database || w.database == "") && x.Version != "" && w.version == "" {
 			w.version = x.Version
 		}
 	}
+
 	for _, e := range c.Pack.Engines() {
 		if e.Database != w.database {
 			continue
@@ -52,24 +55,29 @@ func whereIs(c *rules.Case, s Setting) *where {
 			}
 		}
 	}
+
 	for _, x := range s.Sources {
 		if host := hostOf(x.Name); strings.HasSuffix(host, amazonRDS) {
 			w.place, w.known = rules.RDS, true
 			w.named["instance"], _, _ = strings.Cut(host, ".")
 		}
 	}
+
 	if all := c.Signal(rules.StorageOfRDS); len(all) > 0 && !w.known {
 		w.place, w.known = rules.RDS, true
 		if len(all) == 1 {
 			w.named["instance"] = all[0].Labels.Get("device")
 		}
 	}
+
 	if !w.known {
 		w.byContainer(c.ContainerOf(&rules.Finding{}))
 	}
+
 	if w.place == rules.Host {
 		w.onHost(s.Sources)
 	}
+
 	return w
 }
 
@@ -121,6 +129,7 @@ func (w *where) byContainer(l map[string]string) {
 		w.known = true
 		w.named["unit"] = path.Base(id)
 	}
+
 	w.named["cgroup"] = id
 }
 

@@ -38,6 +38,7 @@ func writersOf(facts map[string]string) (out []writer) {
 				w.port, _ = strconv.Atoi(v)
 			}
 		}
+
 		out = append(out, w)
 	}
 	return out
@@ -46,7 +47,8 @@ func writersOf(facts map[string]string) (out []writer) {
 // writerOf is the largest writer to a device; of one whose device is not known, any may be.
 func writerOf(c *rules.Case, device string) (writer, bool) {
 	all := writersOf(c.Facts)
-	i := slices.IndexFunc(all, func(w writer) bool { return len(w.devices) == 0 || slices.Contains(w.devices, device) })
+	i := slices.IndexFunc(all,
+		func(w writer) bool { return len(w.devices) == 0 || slices.Contains(w.devices, device) })
 	if i < 0 {
 		return writer{}, false
 	}
@@ -77,26 +79,36 @@ func (w *where) first(c *rules.Case, out []Action) *Action {
 	if len(c.Engines) > 0 || len(out) == 0 || out[0].Money == "" {
 		return nil
 	}
+
 	of := &out[0]
-	a := &Action{Remedy: findWriter, Title: "Find out what writes: smaller bursts cost nothing", Rule: of.Rule, Subject: of.Subject,
-		Expect: "the program's own settings spread the same bytes over more seconds", Place: string(w.place), PlaceKnown: w.known, Host: w.host,
-		Look: []string{}, Do: []string{}, Keep: []string{}, Check: []string{}, Undo: []string{}, Notes: []string{}, Raises: []string{}, Prove: []string{}}
+	a := &Action{Remedy: findWriter, Title: "Find out what writes: smaller bursts cost nothing", Rule: of.Rule,
+		Subject: of.Subject,
+		Expect:  "the program's own settings spread the same bytes over more seconds", Place: string(w.place),
+		PlaceKnown: w.known, Host: w.host,
+		Look: []string{}, Do: []string{}, Keep: []string{}, Check: []string{}, Undo: []string{}, Notes: []string{},
+		Raises: []string{}, Prove: []string{}}
+
 	x, known := writerOf(c, of.Subject)
 	if !known {
 		a.Look = []string{"sudo pidstat -d 1 10"}
-		a.Notes = append(a.Notes, "If it is a database, diagnose it together with this source: plimsoll diagnose SOURCE... ADDRESS")
+		a.Notes = append(
+			a.Notes, "If it is a database, diagnose it together with this source: plimsoll diagnose SOURCE... ADDRESS")
 		return a
 	}
+
 	where := ""
 	if slices.Contains(x.devices, of.Subject) {
 		where = " to " + of.Subject
 	}
+
 	product, command := x.asks(c.Pack)
 	if command != "" {
 		a.Title = "Diagnose " + product + ", which writes" + where + ": smaller bursts cost nothing"
 		a.Look = []string{command}
 	}
-	a.Notes = append(a.Notes, fmt.Sprintf("%s (pid %s%s) wrote %.0f %% of all bytes of this host's processes%s.", x.name, x.pid, portOf(x), 100*x.share, where))
+
+	a.Notes = append(a.Notes, fmt.Sprintf("%s (pid %s%s) wrote %.0f %% of all bytes of this host's processes%s.",
+		x.name, x.pid, portOf(x), 100*x.share, where))
 	return a
 }
 

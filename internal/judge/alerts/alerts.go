@@ -63,7 +63,8 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Interval < intervalMin || o.Interval%time.Second != 0:
 		return o, fmt.Errorf("an interval of %s: want whole seconds", o.Interval)
 	case o.Window < rangeOf*o.Interval || o.Window > windowMax || o.Window%time.Second != 0:
-		return o, fmt.Errorf("a window of %s: want whole seconds, from four intervals (%s) to %s", o.Window, rangeOf*o.Interval, windowMax)
+		return o, fmt.Errorf("a window of %s: want whole seconds, from four intervals (%s) to %s", o.Window,
+			rangeOf*o.Interval, windowMax)
 	}
 	return o, nil
 }
@@ -103,30 +104,37 @@ func Groups(pack *rules.Pack, opt Options) ([]Group, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	signals := Group{Name: "plimsoll-signals", Interval: seconds(opt.Interval)}
 	alerts := Group{Name: "plimsoll-alerts", Interval: seconds(opt.Interval)}
+
 	var names []string
 	for _, r := range pack.Rules() {
 		if r.NoAlert != "" || r.When == "" {
 			continue
 		}
+
 		e, err := rules.Parse(r.When)
 		if err != nil {
 			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
 		}
+
 		for _, n := range rules.Names(e) {
 			if !slices.Contains(names, n) {
 				names = append(names, n)
 			}
 		}
+
 		alerts.Rules = append(alerts.Rules, alert(r, Condition(e, opt), opt))
 	}
+
 	headroom, limits := headroom(pack, opt)
 	for _, s := range limits {
 		if !slices.Contains(names, s.Name) {
 			names = append(names, s.Name)
 		}
 	}
+
 	for _, n := range names {
 		s := pack.Signal(n)
 		expr, err := recorded(s, opt)
@@ -135,6 +143,7 @@ func Groups(pack *rules.Pack, opt Options) ([]Group, error) {
 		}
 		signals.Rules = append(signals.Rules, Rule{Record: s.Name, Expr: expr})
 	}
+
 	return []Group{signals, alerts, headroom}, nil
 }
 
@@ -196,18 +205,22 @@ func alert(r rules.Rule, condition string, opt Options) Rule {
 	evaluations := int(opt.Window / opt.Interval)
 	least := max(heldLeast, int(heldShare*float64(evaluations)+0.5))
 	severity := "info" // a cause is one only where something stalls: that is the symptom's to call for
+
 	if r.Kind == rules.Symptom {
 		severity = "warning"
 	}
+
 	var which, cluster []string
 	for _, l := range opt.By {
 		which = append(which, fmt.Sprintf("{{ $labels.%s }}", l))
 	}
+
 	cluster = append(cluster, "--by "+strings.Join(opt.By, ","), "--cluster "+strings.Join(which, "/"))
 	subject := strings.Join(which, "/")
 	return Rule{
 		Alert: Name(r.ID),
-		Expr: fmt.Sprintf("count_over_time((%s)[%s:%s]) >= %d and present_over_time((%s)[%s:%s])", condition, seconds(opt.Window), seconds(opt.Interval), least,
+		Expr: fmt.Sprintf("count_over_time((%s)[%s:%s]) >= %d and present_over_time((%s)[%s:%s])", condition,
+			seconds(opt.Window), seconds(opt.Interval), least,
 			condition, seconds(presentOf*opt.Interval), seconds(opt.Interval)),
 		Labels: map[string]string{"severity": severity, "rule": r.ID, "kind": string(r.Kind)},
 		Annotations: map[string]string{

@@ -27,16 +27,20 @@ func TestPrometheusTakesTheRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		groups, errs := rulefmt.Parse(text, false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 		for _, err := range errs {
 			t.Error(err)
 		}
+
 		if len(errs) > 0 {
 			continue
 		}
+
 		if len(groups.Groups) != 3 || len(groups.Groups[1].Rules) < 15 {
 			t.Errorf("groups %d", len(groups.Groups))
 		}
+
 		for _, g := range groups.Groups {
 			for _, r := range g.Rules {
 				for _, by := range opt.By {
@@ -55,16 +59,19 @@ func TestEveryRuleIsExportedOrNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	exported := map[string]bool{}
 	for _, r := range groups[1].Rules {
 		exported[r.Labels["rule"]] = true
 	}
+
 	for _, r := range pack.Rules() {
 		if _, out := alerts.LeftOut(pack)[r.ID]; out == exported[r.ID] {
 			t.Errorf("%s: exported %v, left out %v", r.ID, exported[r.ID], out)
 		}
 		delete(exported, r.ID)
 	}
+
 	if len(exported) > 0 {
 		t.Errorf("exported without being in the pack: %v", exported)
 	}
@@ -75,6 +82,7 @@ func TestPrometheusRuleIsTheSameRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var object struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
@@ -84,16 +92,20 @@ func TestPrometheusRuleIsTheSameRules(t *testing.T) {
 		} `json:"metadata"`
 		Spec any `json:"spec"`
 	}
+
 	if err := yaml.UnmarshalStrict(text, &object); err != nil {
 		t.Fatal(err)
 	}
+
 	if object.APIVersion != "monitoring.coreos.com/v1" || object.Kind != "PrometheusRule" || object.Metadata.Name == "" {
 		t.Errorf("%+v", object)
 	}
+
 	spec, err := yaml.Marshal(object.Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, errs := rulefmt.Parse(spec, false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler)); len(errs) > 0 {
 		t.Error(errs)
 	}
@@ -118,13 +130,16 @@ func TestPromtool(t *testing.T) {
 	if err != nil {
 		t.Skip("no promtool here (Debian: prometheus)")
 	}
+
 	dir := t.TempDir()
 	whole, err := alerts.YAML(pack, alerts.Prometheus, alerts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	write(t, filepath.Join(dir, "whole.yaml"), whole)
 	run(t, dir, promtool, "check", "rules", "whole.yaml")
+
 	var tests []string
 	for _, step := range []time.Duration{time.Second, 15 * time.Second} {
 		opt := alerts.Options{Interval: step, Window: 10 * step}
@@ -132,14 +147,17 @@ func TestPromtool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, r := range pack.Rules() {
 			if _, out := alerts.LeftOut(pack)[r.ID]; out {
 				continue
 			}
+
 			unit := unitTests(t, r, step, opt)
 			if len(unit) == 0 {
 				continue
 			}
+
 			name := fmt.Sprintf("%s-%s", strings.ReplaceAll(r.ID, "/", "-"), step)
 			writeYAML(t, filepath.Join(dir, name+".rules.yaml"), map[string]any{"groups": only(t, groups, r)})
 			writeYAML(t, filepath.Join(dir, name+".yaml"), map[string]any{
@@ -147,9 +165,11 @@ func TestPromtool(t *testing.T) {
 			tests = append(tests, name+".yaml")
 		}
 	}
+
 	if len(tests) < 15 {
 		t.Errorf("only %d rules have a script that promtool can run", len(tests))
 	}
+
 	run(t, dir, promtool, append([]string{"test", "rules"}, tests...)...)
 }
 
@@ -159,15 +179,18 @@ func TestPromtoolFires(t *testing.T) {
 	if err != nil {
 		t.Skip("no promtool here (Debian: prometheus)")
 	}
+
 	dir := t.TempDir()
 	r, err := pack.Rule("host/memory-limit")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	groups, err := alerts.Groups(pack, alerts.Options{Interval: 15 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	writeYAML(t, filepath.Join(dir, "rules.yaml"), map[string]any{"groups": only(t, groups, r)})
 	alertCount := func(at string, want ...map[string]any) map[string]any {
 		return map[string]any{"expr": `count by (cluster) (ALERTS{alertname="` + alerts.Name(r.ID) + `",alertstate="firing",rule="` + r.ID + `"})`, "eval_time": at, "exp_samples": want}
@@ -188,6 +211,7 @@ func TestPromtoolFires(t *testing.T) {
 				alertCount("11m15s", map[string]any{"labels": `{cluster="a"}`, "value": 1})},
 		}},
 	})
+
 	run(t, dir, promtool, "test", "rules", "test.yaml")
 }
 
@@ -240,11 +264,13 @@ func unitTests(t *testing.T, r rules.Rule, step time.Duration, opt alerts.Option
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	condition := alerts.Condition(when, alerts.Options{By: []string{"cluster"}, Window: opt.Window, Interval: opt.Interval})
 	for _, c := range cases(t, r) {
 		if c.step != step || len(c.evals) == 0 {
 			continue
 		}
+
 		var series []map[string]string
 		for _, l := range c.series {
 			name, values, _ := strings.Cut(l, " ")
@@ -253,6 +279,7 @@ func unitTests(t *testing.T, r rules.Rule, step time.Duration, opt alerts.Option
 			}
 			series = append(series, map[string]string{"series": name, "values": strings.TrimSpace(values)})
 		}
+
 		var exprs []map[string]any
 		for _, e := range c.evals {
 			want := []map[string]any{}
@@ -261,8 +288,10 @@ func unitTests(t *testing.T, r rules.Rule, step time.Duration, opt alerts.Option
 			}
 			exprs = append(exprs, map[string]any{"expr": "group(" + condition + ")", "eval_time": e.at, "exp_samples": want})
 		}
+
 		out = append(out, map[string]any{"name": c.title, "interval": fmt.Sprintf("%ds", int(step.Seconds())), "input_series": series, "promql_expr_test": exprs})
 	}
+
 	return out
 }
 
@@ -285,17 +314,21 @@ func cases(t *testing.T, r rules.Rule) (out []scriptCase) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 	sc := bufio.NewScanner(f)
+
 	evaluating := false
 	for sc.Scan() {
 		line := sc.Text()
 		if title, ok := strings.CutPrefix(line, "# case: "); ok {
 			out, evaluating = append(out, scriptCase{title: title}), false
 		}
+
 		if len(out) == 0 || strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
 			continue
 		}
+
 		c := &out[len(out)-1]
 		fields := strings.Fields(line)
 		switch {
@@ -312,5 +345,6 @@ func cases(t *testing.T, r rules.Rule) (out []scriptCase) {
 			c.series = append(c.series, strings.TrimSpace(line))
 		}
 	}
+
 	return slices.Clip(out)
 }

@@ -28,10 +28,14 @@ func limits(pack *rules.Pack) []limited {
 		{name: "Space", what: "space", then: "writes fail", left: rules.FilesystemAvailable},
 		{name: "MountSpace", what: "space", then: "writes fail", left: rules.MountAvailable},
 		{name: "Inodes", what: "inodes", then: "no file can be created", left: rules.FilesystemInodesFree},
-		{name: "BurstBalance", what: "burst credits", then: "the limit falls to the baseline", left: rules.EBSBurstBalance},
-		{name: "InstanceIOBalance", what: "burst of the instance's IOPS", then: "the limit falls to the baseline", left: rules.InstanceIOBalance},
-		{name: "InstanceByteBalance", what: "burst of the instance's throughput", then: "the limit falls to the baseline", left: rules.InstanceByteBalance},
+		{name: "BurstBalance", what: "burst credits", then: "the limit falls to the baseline",
+			left: rules.EBSBurstBalance},
+		{name: "InstanceIOBalance", what: "burst of the instance's IOPS", then: "the limit falls to the baseline",
+			left: rules.InstanceIOBalance},
+		{name: "InstanceByteBalance", what: "burst of the instance's throughput",
+			then: "the limit falls to the baseline", left: rules.InstanceByteBalance},
 	}
+
 	for _, e := range pack.Engines() {
 		for _, b := range e.Bounds {
 			if !b.Fills || b.Limit == nil {
@@ -44,6 +48,7 @@ func limits(pack *rules.Pack) []limited {
 			out = append(out, limited{name: name.String(), what: b.Title, then: b.Then, used: b.Used, limit: b.Limit})
 		}
 	}
+
 	return out
 }
 
@@ -63,8 +68,12 @@ func headroom(pack *rules.Pack, opt Options) (group Group, signals []*rules.Sign
 		}
 		group.Rules = append(group.Rules, headroomAlert(x.name, expr, x.what, x.then, union(opt.By, of.By)))
 	}
-	watched := fmt.Sprintf("min by (%s) (plimsoll_seconds_to_limit) < %.0f", strings.Join(union(opt.By, []string{"resource", "subject"}), ", "), headroomAhead.Seconds())
-	group.Rules = append(group.Rules, headroomAlert("Watched", watched, "a limit that plimsoll watch follows", "see its page", union(opt.By, []string{"resource", "subject"})))
+
+	watched := fmt.Sprintf("min by (%s) (plimsoll_seconds_to_limit) < %.0f",
+		strings.Join(union(opt.By, []string{"resource", "subject"}), ", "), headroomAhead.Seconds())
+	group.Rules = append(group.Rules,
+		headroomAlert("Watched", watched, "a limit that plimsoll watch follows", "see its page",
+			union(opt.By, []string{"resource", "subject"})))
 	return group, signals
 }
 
@@ -73,14 +82,17 @@ func headroomAlert(name, expr, what, then string, labels []string) Rule {
 	for _, l := range labels {
 		which = append(which, fmt.Sprintf("{{ $labels.%s }}", l))
 	}
+
 	subject := strings.Join(which, "/")
 	return Rule{
 		Alert: "PlimsollHeadroom" + name, Expr: expr, For: seconds(headroomFor),
 		Labels: map[string]string{"severity": "warning", "kind": "headroom"},
 		Annotations: map[string]string{
-			"summary":     fmt.Sprintf("%s: %s is used up within %d hours at this rate", subject, what, int(headroomAhead.Hours())),
-			"description": fmt.Sprintf("As it went in the last hour. Then: %s. For what is left of every limit: plimsoll diagnose, section headroom.", then),
-			"docs":        "docs/diagnose.md",
+			"summary": fmt.Sprintf("%s: %s is used up within %d hours at this rate", subject, what,
+				int(headroomAhead.Hours())),
+			"description": fmt.Sprintf("As it went in the last hour. Then: %s. For what is left of every limit: plimsoll diagnose, section headroom.",
+				then),
+			"docs": "docs/diagnose.md",
 		},
 	}
 }

@@ -14,10 +14,12 @@ func TestHeadroomAlerts(t *testing.T) {
 	if err != nil {
 		t.Skip("no promtool here (Debian: prometheus)")
 	}
+
 	groups, err := alerts.Groups(pack, alerts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	writeYAML(t, filepath.Join(dir, "rules.yaml"), map[string]any{"groups": groups})
 	firing := func(at string, want ...map[string]any) map[string]any {
@@ -49,6 +51,7 @@ func TestHeadroomAlerts(t *testing.T) {
 			},
 		}},
 	})
+
 	run(t, dir, promtool, "check", "rules", "rules.yaml")
 	run(t, dir, promtool, "test", "rules", "test.yaml")
 }

@@ -13,7 +13,8 @@ import (
 
 // The forms that rules are written in.
 const (
-	Prometheus     = "prometheus"     // a rule file, for rule_files of Prometheus, Thanos rule, Mimir and vmalert
+	// a rule file, for rule_files of Prometheus, Thanos rule, Mimir and vmalert
+	Prometheus     = "prometheus"
 	PrometheusRule = "prometheusrule" // a Kubernetes object, for the Prometheus Operator
 )
 
@@ -51,20 +52,24 @@ func YAML(pack *rules.Pack, form string, opt Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var body any
 	switch form {
 	case Prometheus:
 		body = file{groups}
 	case PrometheusRule:
 		body = object{APIVersion: "monitoring.coreos.com/v1", Kind: "PrometheusRule",
-			Metadata: metadata{Name: "plimsoll", Labels: map[string]string{"app.kubernetes.io/name": "plimsoll"}}, Spec: file{groups}}
+			Metadata: metadata{Name: "plimsoll", Labels: map[string]string{"app.kubernetes.io/name": "plimsoll"}},
+			Spec:     file{groups}}
 	default:
 		return nil, fmt.Errorf("no form %q: there are %s", form, strings.Join(Forms, ", "))
 	}
+
 	text, err := yaml.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("rules as YAML: %w", err)
 	}
+
 	return append([]byte(header(pack)), text...), nil
 }
 

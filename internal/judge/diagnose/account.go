@@ -42,27 +42,35 @@ func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 	var out []Share
 	add := func(name string, m timeline.Mask) {
 		if n := m.And(c.Stall.Cells); n.Count() > 0 {
-			out = append(out, Share{Share: name, Seconds: c.Seconds(n), Of: of, Overlaps: true, Note: wallClockNote, Otherwise: rules.Share(m, c.NotStalled())})
+			out = append(out, Share{Share: name, Seconds: c.Seconds(n), Of: of, Overlaps: true, Note: wallClockNote,
+				Otherwise: rules.Share(m, c.NotStalled())})
 			explained = explained.Or(n)
 		}
 	}
+
 	for _, k := range c.Cycles() {
 		add(duringCheckpoint, k.Cells.Widen(k.Before, k.After))
 	}
+
 	if sat, ok := c.Saturated(); ok {
 		add("a device saturated", sat)
 	}
+
 	if full := c.One(rules.PSIIOFull); full != nil {
 		add("all tasks waiting for I/O (PSI)", timeline.Where(full, func(x float64) bool { return x >= 0.5 }))
 	}
+
 	if mem := c.One(rules.PSIMemoryFull); mem != nil {
 		add("all tasks waiting for memory (PSI)", timeline.Where(mem, func(x float64) bool { return x >= 0.5 }))
 	}
+
 	if cpu := c.One(rules.CPUBusy); cpu != nil {
 		add("CPUs over 90 % busy", timeline.Where(cpu, func(x float64) bool { return x > 0.9 }))
 	}
+
 	rest := c.Stall.Cells.Without(explained)
-	return append(out, Share{Share: unexplained, Seconds: c.Seconds(rest), Of: of, Note: "none of the above held"}), rest
+	return append(out, Share{Share: unexplained, Seconds: c.Seconds(rest), Of: of,
+		Note: "none of the above held"}), rest
 }
 
 const (
@@ -82,9 +90,11 @@ func byTrace(c *rules.Case, all []Share, rest timeline.Mask) []Share {
 	if t == nil || last < 0 || all[last].Share != unexplained || all[last].Seconds <= 0 || t.Explained <= 0 {
 		return all
 	}
+
 	left := all[last]
 	explained := left.Seconds * t.Covered(rest, c.Stall.Waiting)
 	out := all[:last:last]
+
 	sum, listed := 0.0, 0
 	for _, w := range t.Waits {
 		if w.Wait == wait.Unknown || listed == byTraceMost {
@@ -95,9 +105,11 @@ func byTrace(c *rules.Case, all []Share, rest timeline.Mask) []Share {
 		sum += part
 		listed++
 	}
+
 	if more := explained - sum; more > 1e-9 {
 		out = append(out, Share{Share: "slow calls, other waits", Seconds: more, Of: left.Of, Note: byTraceNote})
 	}
+
 	left.Seconds -= explained
 	return append(out, left)
 }

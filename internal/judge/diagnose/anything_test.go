@@ -50,14 +50,17 @@ func leaves(t *testing.T) []leaf {
 		for _, name := range by {
 			b.Set(name, "one")
 		}
+
 		for _, m := range sel.LabelMatchers {
 			if m.Type == labels.MatchEqual {
 				b.Set(m.Name, m.Value)
 			}
 		}
+
 		if b.Get(labels.MetricName) == "" {
 			return
 		}
+
 		for _, le := range []string{"0.008", "0.016", "0.032", "+Inf"} {
 			if regexp.MustCompile(`_bucket$`).MatchString(b.Get(labels.MetricName)) {
 				b.Set(labels.BucketLabel, le)
@@ -68,12 +71,14 @@ func leaves(t *testing.T) []leaf {
 			}
 		}
 	}
+
 	for _, s := range pack.Signals() {
 		for _, x := range s.Exprs {
 			e, err := rules.Parse(x)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			parser.Inspect(e, func(n parser.Node, path []parser.Node) error {
 				if sel, ok := n.(*parser.VectorSelector); ok {
 					inRange := false
@@ -86,6 +91,7 @@ func leaves(t *testing.T) []leaf {
 			})
 		}
 	}
+
 	return out
 }
 
@@ -95,6 +101,7 @@ func anyShape(t *rapid.T, n int, counter bool) []float64 {
 	shape := rapid.SampledFrom([]string{"zero", "steady", "burst", "holes", "late", "wild"}).Draw(t, "shape")
 	every := rapid.IntRange(2, 40).Draw(t, "every")
 	out := make([]float64, n)
+
 	sum := 0.0
 	for i := range out {
 		x := scale
@@ -113,15 +120,18 @@ func anyShape(t *rapid.T, n int, counter bool) []float64 {
 		case "wild":
 			x = scale * rapid.Float64Range(0, 1).Draw(t, "x")
 		}
+
 		sum += x
 		out[i] = x
 		if counter {
 			out[i] = sum
 		}
+
 		if shape == "holes" && i%every < every/2 {
 			out[i] = math.NaN()
 		}
 	}
+
 	return out
 }
 
@@ -134,24 +144,29 @@ func TestAnythingIsJudged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 90).Draw(t, "samples")
 		step := rapid.SampledFrom([]int64{1000, 10_000, 15_000}).Draw(t, "step")
+
 		b := &recording.Batch{}
 		for i := range n {
 			b.TimesMs = append(b.TimesMs, 1_700_000_000_000+int64(i)*step)
 		}
+
 		part := rapid.IntRange(1, 4).Draw(t, "part")
 		for i, l := range all {
 			if i%4 < part || rapid.Bool().Draw(t, "take") {
 				b.Columns = append(b.Columns, recording.Column{Labels: l.labels, Values: anyShape(t, n, l.counter)})
 			}
 		}
+
 		mem := recording.NewMemory(recording.MemoryOptions{})
 		if err := mem.Append(context.Background(), b); err != nil {
 			t.Fatal(err)
 		}
+
 		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 		if err != nil {
 			return // nothing to judge
 		}
+
 		for _, f := range r.Findings {
 			if !(f.Weight >= 0 && f.Weight <= 1) {
 				t.Fatalf("%s has the weight %v", f.Rule, f.Weight)
@@ -165,6 +180,7 @@ func TestAnythingIsJudged(t *testing.T) {
 				}
 			}
 		}
+
 		if _, err := json.Marshal(r); err != nil {
 			t.Fatal(err)
 		}

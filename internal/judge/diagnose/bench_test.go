@@ -44,6 +44,7 @@ func fillDay(tb testing.TB, w recording.Writer, seconds int) {
 			}
 		}
 	}
+
 	seen := map[string]bool{}
 	state := make([]float64, len(series))
 	for from := 0; from < seconds; from += 300 {
@@ -51,21 +52,26 @@ func fillDay(tb testing.TB, w recording.Writer, seconds int) {
 		for i := range batch.TimesMs {
 			batch.TimesMs[i] = int64(from+i)*1000 + rng.Int64N(4) + 1_700_000_000_000
 		}
+
 		for k, ls := range series {
 			if from == 0 && seen[ls.String()] {
 				state[k] = -1
 			}
+
 			seen[ls.String()] = true
 			if state[k] < 0 {
 				continue
 			}
+
 			c := recording.Column{Labels: ls, Values: make([]float64, 300)}
 			for i := range c.Values {
 				state[k] += float64(rng.IntN(1000))
 				c.Values[i] = state[k]
 			}
+
 			batch.Columns = append(batch.Columns, c)
 		}
+
 		if err := w.Append(context.Background(), &batch); err != nil {
 			tb.Fatal(fmt.Errorf("at %d: %w", from, err))
 		}

@@ -20,10 +20,12 @@ func TestNeverBusierThanAllTheTime(t *testing.T) {
 	for _, m := range []string{"io_time_ms", "io_queued_ms", "writes", "reads", "write_sectors", "read_sectors", "write_time_ms"} {
 		series = append(series, labels.FromStrings("__name__", "mongodb_sys_disks_"+m, "device_name", "sde"))
 	}
+
 	b := &recording.Batch{Columns: make([]recording.Column, len(series))}
 	for i, ls := range series {
 		b.Columns[i].Labels = ls
 	}
+
 	at := make([]float64, len(series))
 	for s := range 120 {
 		b.TimesMs = append(b.TimesMs, int64(1_700_000_000_000+1000*s))
@@ -36,14 +38,17 @@ func TestNeverBusierThanAllTheTime(t *testing.T) {
 			b.Columns[i].Values = append(b.Columns[i].Values, at[i])
 		}
 	}
+
 	if err := mem.Append(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
+
 	mem.Source(recording.Source{Kind: "ftdc", Name: "x", Engine: "mongodb", From: time.UnixMilli(b.TimesMs[0]), To: time.UnixMilli(b.TimesMs[119])})
 	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	seen := 0.0
 	for _, tr := range r.Timeline {
 		if !strings.HasSuffix(tr.Name, " busy") {
@@ -55,6 +60,7 @@ func TestNeverBusierThanAllTheTime(t *testing.T) {
 			}
 		}
 	}
+
 	if seen != 1 {
 		t.Errorf("sde was busy %v of the time, want 1 at most and there", seen)
 	}

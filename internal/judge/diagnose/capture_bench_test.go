@@ -37,23 +37,28 @@ func BenchmarkCaptureOfAMonth(b *testing.B) {
 func benchmarkCapture(b *testing.B, chunks int) {
 	dir := capture(b, func(dir string) { writeCapture(b, dir, chunks) })
 	b.ReportAllocs()
+
 	for b.Loop() {
 		src, err := ftdc.Open(dir)
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		mem := recording.NewMemory(recording.MemoryOptions{})
 		if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 			b.Fatal(err)
 		}
+
 		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		if want := 298 * float64(chunks); r.Stalls.Of < want {
 			b.Fatalf("%v s were judged, not %v", r.Stalls.Of, want)
 		}
 	}
+
 	reportPeak(b)
 }
 
@@ -63,6 +68,7 @@ func BenchmarkRecordingOfAMonth(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it reads a month")
 	}
+
 	dir := capture(b, func(dir string) {
 		d, err := recording.Create(dir, recording.DiskOptions{})
 		if err != nil {
@@ -73,21 +79,25 @@ func BenchmarkRecordingOfAMonth(b *testing.B) {
 			b.Fatal(err)
 		}
 	})
+
 	b.ReportAllocs()
 	for b.Loop() {
 		in, err := recording.Open(dir)
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		r, err := diagnose.Run(context.Background(), []recording.Reader{in}, diagnose.Options{Pack: pack})
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		named(b, r)
 		if err := in.Close(); err != nil {
 			b.Fatal(err)
 		}
 	}
+
 	reportPeak(b)
 }
 
@@ -138,6 +148,7 @@ func writeCapture(tb testing.TB, dir string, chunks int) {
 			tb.Fatal(err)
 		}
 	}
+
 	for i := range chunks {
 		if size >= fileBytesMax {
 			finish()
@@ -150,12 +161,15 @@ func writeCapture(tb testing.TB, dir string, chunks int) {
 				tb.Fatal(err)
 			}
 		}
+
 		n := &counter{w: w}
 		if err := server.Chunk(n); err != nil {
 			tb.Fatal(err)
 		}
+
 		size += n.bytes
 	}
+
 	finish()
 }
 

@@ -43,6 +43,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 				t.Skipf("%s is not here", path)
 			}
+
 			have := metricsOfCapture(t, path)
 			var lacks []string
 			for _, s := range pack.Signals() {
@@ -50,6 +51,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 					lacks = append(lacks, name)
 				}
 			}
+
 			slices.Sort(lacks)
 			want := slices.Sorted(slices.Values(c.lacks))
 			if d := cmp.Diff(want, lacks); d != "" {
@@ -65,18 +67,22 @@ func metricsOfCapture(t *testing.T, path string) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 		t.Fatal(err)
 	}
+
 	metrics, err := mem.Metrics(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	have := map[string]bool{}
 	for _, m := range metrics {
 		have[m.Name] = true
 	}
+
 	return have
 }
 

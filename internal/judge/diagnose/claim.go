@@ -24,7 +24,8 @@ func judgedClasses(c *rules.Case) []JudgedClass {
 			continue
 		}
 		out = append(out, JudgedClass{Signal: s.Called(), Class: string(s.Class), Seconds: c.Seconds(s.Observed),
-			Operations: known(timeline.Sum(s.Ops) * c.Grid.StepSeconds()), ThresholdS: known(s.Threshold), StepS: max(s.PeriodS, c.Grid.StepSeconds())})
+			Operations: known(timeline.Sum(s.Ops) * c.Grid.StepSeconds()), ThresholdS: known(s.Threshold),
+			StepS: max(s.PeriodS, c.Grid.StepSeconds())})
 	}
 	return out
 }
@@ -47,18 +48,25 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	if len(all) == 0 {
 		return out
 	}
+
 	if step > coarseS && samplesS < step {
-		out = append(out, fmt.Sprintf("A stall much shorter than %s: so long a recording is searched in means of that, and what is found is judged in those of %s. --from and --to choose a part of it.", units.Seconds(step), units.Seconds(samplesS)))
+		out = append(out,
+			fmt.Sprintf("A stall much shorter than %s: so long a recording is searched in means of that, and what is found is judged in those of %s. --from and --to choose a part of it.",
+				units.Seconds(step), units.Seconds(samplesS)))
 	} else {
 		out = append(out, hiddenByMeans(all)...)
 	}
+
 	out = append(out, undetermined(c)...)
 	if volumesOnly(c) {
-		out = append(out, "What a volume did within a minute: its provider reports sums of one. A burst of five seconds at a limit of 3,000 IOPS is a mean of 250.")
+		out = append(
+			out, "What a volume did within a minute: its provider reports sums of one. A burst of five seconds at a limit of 3,000 IOPS is a mean of 250.")
 	}
+
 	if len(allClasses(c)) == 0 {
 		out = append(out, "A few slow operations among many quick ones: these sources have means, no percentiles.")
 	}
+
 	database, device := false, c.Measured(rules.DiskBusy) || c.Measured(rules.DiskWriteAwait)
 	var idle []string
 	for _, x := range all {
@@ -68,15 +76,19 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 			idle = append(idle, x.Signal)
 		}
 	}
+
 	if !database {
 		out = append(out, "What clients felt: no database reports it here, only devices.")
 	}
+
 	if !device {
 		out = append(out, "What devices did: no source here reports it.")
 	}
+
 	if len(idle) > 0 {
 		out = append(out, fmt.Sprintf("How %s would have done: there were none.", listed(idle)))
 	}
+
 	return out
 }
 
@@ -87,9 +99,11 @@ func hiddenByMeans(all []JudgedClass) []string {
 	for _, x := range all {
 		longest, shortest = max(longest, x.StepS), min(shortest, x.StepS)
 	}
+
 	if longest <= coarseS {
 		return nil
 	}
+
 	text := fmt.Sprintf("A stall much shorter than %s: an interval's mean hides it.", units.Seconds(longest))
 	if shortest < longest {
 		var names []string
@@ -98,8 +112,10 @@ func hiddenByMeans(all []JudgedClass) []string {
 				names = append(names, x.Signal)
 			}
 		}
-		text = fmt.Sprintf("A stall of %s much shorter than %s: an interval's mean hides it.", listed(shortened(names)), units.Seconds(longest))
+		text = fmt.Sprintf("A stall of %s much shorter than %s: an interval's mean hides it.",
+			listed(shortened(names)), units.Seconds(longest))
 	}
+
 	return []string{text}
 }
 
@@ -107,7 +123,9 @@ func hiddenByMeans(all []JudgedClass) []string {
 func undetermined(c *rules.Case) (out []string) {
 	for _, s := range c.Symptoms {
 		if n := s.Undetermined.Count(); n > 0 {
-			out = append(out, fmt.Sprintf("Whether %s waited in the last %s: none completed, and no source counts how many were waiting.", s.Called(), units.Seconds(c.Seconds(s.Undetermined))))
+			out = append(out,
+				fmt.Sprintf("Whether %s waited in the last %s: none completed, and no source counts how many were waiting.",
+					s.Called(), units.Seconds(c.Seconds(s.Undetermined))))
 		}
 	}
 	return out
@@ -135,13 +153,16 @@ func busyClasses(all []JudgedClass) string {
 			names = append(names, x.Signal)
 		}
 	}
+
 	if len(names) == 0 {
 		names = devices
 	}
+
 	const most = 4
 	if n := len(names) - most; n > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", n))
 	}
+
 	return listed(shortened(names))
 }
 

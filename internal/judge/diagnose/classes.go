@@ -72,6 +72,7 @@ func allClasses(c *rules.Case) []*classes {
 			bound float64
 			track timeline.Track
 		}
+
 		byInstance := map[string][]class{}
 		var instances []string
 		for _, t := range c.Signal(d.signal) {
@@ -85,25 +86,30 @@ func allClasses(c *rules.Case) []*classes {
 			}
 			byInstance[name] = append(byInstance[name], class{bound, t})
 		}
+
 		slices.Sort(instances)
 		for _, name := range instances {
 			all := byInstance[name]
 			slices.SortStableFunc(all, func(a, b class) int { return cmp.Compare(a.bound, b.bound) })
 			all = slices.CompactFunc(all, func(a, b class) bool { return a.bound == b.bound })
+
 			h := &classes{distribution: d, instance: name, step: c.Grid.StepSeconds()}
 			for _, x := range all {
 				h.boundsS, h.upTo = append(h.boundsS, x.bound), append(h.upTo, x.track.Values)
 			}
+
 			last := len(h.boundsS) - 1
 			if last < 2 || !math.IsInf(h.boundsS[last], 1) {
 				continue // without all operations among them, no share is known
 			}
+
 			h.boundsS = h.boundsS[:last]
 			if timeline.Sum(h.upTo[last]) > 0 {
 				out = append(out, h)
 			}
 		}
 	}
+
 	return out
 }
 
@@ -178,15 +184,19 @@ func total(counts []float64) (sum float64) {
 
 // series are percentiles by slot, nil where a slot has too few operations for one, and how many
 // operations each slot has.
-func (h *classes) series(g timeline.Grid, slot time.Duration, wanted []percentile) (out []Track, operations Track) {
+func (h *classes) series(g timeline.Grid, slot time.Duration, wanted []percentile) (out []Track,
+	operations Track) {
 	slots := h.slots(g, slot)
 	track := func(name, unit string) Track {
-		return Track{Name: name, Unit: unit, From: g.Start(0), To: g.Time(g.N - 1), StepS: slot.Seconds(), Values: make([]*float64, len(slots))}
+		return Track{Name: name, Unit: unit, From: g.Start(0), To: g.Time(g.N - 1), StepS: slot.Seconds(),
+			Values: make([]*float64, len(slots))}
 	}
+
 	operations = track("operations", "")
 	for _, p := range wanted {
 		out = append(out, track(p.name, "seconds"))
 	}
+
 	for i, counts := range slots {
 		all := total(counts)
 		if all <= 0 {
@@ -200,6 +210,7 @@ func (h *classes) series(g timeline.Grid, slot time.Duration, wanted []percentil
 			}
 		}
 	}
+
 	return out, operations
 }
 
@@ -219,6 +230,7 @@ const (
 func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration {
 	least := slotOf(c.Grid, atMost)
 	slot := least
+
 	whole := c.Grid.Time(c.Grid.N - 1).Sub(c.Grid.Start(0))
 	for _, factor := range []int{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600} {
 		try := time.Duration(factor) * least
@@ -231,6 +243,7 @@ func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration
 			break
 		}
 	}
+
 	return slot
 }
 
@@ -240,6 +253,7 @@ func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all,
 	g := c.Grid
 	whole := g.Time(g.N - 1).Sub(g.Start(0))
 	counts := make([]float64, (whole+slot-1)/slot)
+
 	stalls := make([]bool, len(counts))
 	for k, rate := range h.upTo[len(h.upTo)-1] {
 		i := g.Start(k).Sub(g.Start(0)) / slot
@@ -248,15 +262,18 @@ func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all,
 		}
 		stalls[i] = stalls[i] || c.Stall.Cells[k]
 	}
+
 	var some, enough, someStalled, enoughStalled float64
 	for i, n := range counts {
 		if n <= leastCounted {
 			continue
 		}
+
 		some++
 		if stalls[i] {
 			someStalled++
 		}
+
 		if math.Round(n) >= p.least {
 			enough++
 			if stalls[i] {
@@ -264,12 +281,14 @@ func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all,
 			}
 		}
 	}
+
 	part := func(of, all float64) float64 {
 		if all == 0 {
 			return 1
 		}
 		return of / all
 	}
+
 	return part(enough, some), part(enoughStalled, someStalled)
 }
 
@@ -282,7 +301,8 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 			h := of[0]
 			tracks, operations := h.series(c.Grid, h.slotFor(c, p99, slots), percentiles)
 			tracks = slices.DeleteFunc(tracks, func(t Track) bool { return !drawable(t) })
-			out = append(out, Plot{Title: h.called() + ", latency", Unit: "seconds", Signal: h.signal.Name, Tracks: tracks, Percentiles: true, Operations: &operations})
+			out = append(out, Plot{Title: h.called() + ", latency", Unit: "seconds", Signal: h.signal.Name,
+				Tracks: tracks, Percentiles: true, Operations: &operations})
 		} else {
 			p := besides(c, slowest(of, plottedDevMax), slots)
 			if len(of) > plottedDevMax {
@@ -291,6 +311,7 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 			out = append(out, p)
 		}
 	}
+
 	return slices.DeleteFunc(out, func(p Plot) bool { return !slices.ContainsFunc(p.Tracks, drawable) })
 }
 
@@ -302,20 +323,24 @@ func besides(c *rules.Case, all []*classes, slots int) Plot {
 	for _, h := range all {
 		slot = max(slot, h.slotFor(c, p99, slots))
 	}
+
 	for _, h := range all {
 		tracks, operations := h.series(c.Grid, slot, []percentile{p99})
 		tracks[0].Name = h.instance
 		p.Tracks = append(p.Tracks, tracks[0])
+
 		if p.Operations == nil {
 			p.Operations = &operations
 			continue
 		}
+
 		for i, n := range operations.Values {
 			if at := &p.Operations.Values[i]; *at == nil || n != nil && *n < **at {
 				*at = n
 			}
 		}
 	}
+
 	return p
 }
 
@@ -362,7 +387,8 @@ func plotP99(all []*classes, c *rules.Case) []Track {
 	var out []Track
 	for _, of := range subjects(all) {
 		h := slowest(of, 1)[0]
-		if tracks, _ := h.series(c.Grid, h.slotFor(c, p99, plotPoints), []percentile{p99}); len(out) < p99Rows && drawable(tracks[0]) {
+		if tracks, _ := h.series(c.Grid, h.slotFor(c, p99, plotPoints), []percentile{p99}); len(out) < p99Rows &&
+			drawable(tracks[0]) {
 			tracks[0].Name = "p99 of " + h.called()
 			out = append(out, tracks[0])
 		}

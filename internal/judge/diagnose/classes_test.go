@@ -31,6 +31,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func recorded(t testing.TB, members ...member) recording.Reader {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})
+
 	b := &recording.Batch{}
 	for _, m := range members {
 		const name = "etcd_disk_wal_fsync_duration_seconds"
@@ -45,15 +46,19 @@ func recorded(t testing.TB, members ...member) recording.Reader {
 			b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(ls...), Values: []float64{0}})
 			return len(b.Columns) - 1
 		}
+
 		sum, count := column(name+"_sum", ""), column(name+"_count", "")
 		first := len(b.Columns)
+
 		for _, e := range append(slices.Clone(fsyncEdges), math.Inf(1)) {
 			column(name+"_bucket", strconv.FormatFloat(e, 'g', -1, 64))
 		}
+
 		for _, durations := range m.seconds {
 			for i := sum; i < len(b.Columns); i++ {
 				b.Columns[i].Values = append(b.Columns[i].Values, b.Columns[i].Values[len(b.Columns[i].Values)-1])
 			}
+
 			last := len(b.Columns[sum].Values) - 1
 			for _, d := range durations {
 				b.Columns[sum].Values[last] += d
@@ -67,12 +72,15 @@ func recorded(t testing.TB, members ...member) recording.Reader {
 			}
 		}
 	}
+
 	for s := range b.Columns[0].Values {
 		b.TimesMs = append(b.TimesMs, noon.Add(time.Duration(s)*time.Second).UnixMilli())
 	}
+
 	if err := mem.Append(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
+
 	return mem
 }
 
@@ -115,6 +123,7 @@ func TestPercentilesOverTime(t *testing.T) {
 			}
 			m.seconds = append(m.seconds, second)
 		}
+
 		m.seconds[60] = make([]float64, 3) // something is always told
 		p := percentilesOf(t, detailed(t, recorded(t, m)))
 		if p == nil {
@@ -123,22 +132,27 @@ func TestPercentilesOverTime(t *testing.T) {
 			}
 			return
 		}
+
 		for _, track := range p.Tracks {
 			per, before := int(track.StepS), int(noon.Sub(track.From).Seconds())
 			for i, v := range track.Values {
 				from, to := max(i*per-before, 0), min((i+1)*per-before, len(m.seconds))
 				durations := slices.Concat(m.seconds[from:max(from, to)]...)
 				slices.Sort(durations)
+
 				n := float64(len(durations))
 				if (v != nil) != (n >= least[track.Name]) {
 					rt.Fatalf("%s of %v durations: %v", track.Name, n, v)
 				}
+
 				if v == nil {
 					continue
 				}
+
 				if on := p.Operations.Values[i]; math.Abs(*on-n) > 1e-6 {
 					rt.Fatalf("%s stands on %v, is told to stand on %v", track.Name, n, *on)
 				}
+
 				exact := durations[int(math.Ceil(share[track.Name]*n-1e-9))-1]
 				class, _ := slices.BinarySearch(fsyncEdges, exact)
 				lower := fsyncEdges[max(class-1, 0)]
@@ -183,23 +197,28 @@ func TestStalledApart(t *testing.T) {
 	if len(r.Detail.Latencies) != 1 {
 		t.Fatalf("%d distributions", len(r.Detail.Latencies))
 	}
+
 	x := r.Detail.Latencies[0]
 	if x.Signal == "" || !slices.Equal(x.BoundsS, fsyncEdges) {
 		t.Errorf("read from %q in classes %v", x.Signal, x.BoundsS)
 	}
+
 	class, _ := slices.BinarySearch(fsyncEdges, 0.09)
 	if got := x.Stalled[class]; math.Abs(got-400) > 1e-6 || r.Stalls.Seconds != 10 {
 		t.Errorf("in %v stalled seconds %v of 90 ms: %v", r.Stalls.Seconds, got, x.Stalled)
 	}
+
 	all := 0.0
 	for _, column := range x.Operations {
 		for _, n := range column {
 			all += n
 		}
 	}
+
 	if math.Abs(all-(290*200+400)) > 1e-6 {
 		t.Errorf("%v operations", all)
 	}
+
 	i := slices.IndexFunc(r.Timeline, func(x diagnose.Track) bool { return x.Name == "p99 of etcd WAL fdatasync" })
 	if i < 0 {
 		t.Fatalf("no p99 in the text's series: %v", r.Timeline)
@@ -212,17 +231,20 @@ func TestMembersBesideEachOther(t *testing.T) {
 	for range 300 {
 		quick.seconds = append(quick.seconds, slices.Repeat([]float64{0.0015}, 200))
 	}
+
 	r := detailed(t, recorded(t, quick, stallingMember("m2")))
 	p := percentilesOf(t, r)
 	if len(p.Tracks) != 2 || p.Tracks[0].Name != "m1" || p.Tracks[1].Name != "m2" {
 		t.Fatalf("series %v", p.Tracks)
 	}
+
 	// In the stall 40 a second end, too few for a p99: slots are as long as has enough of them
 	// there, too.
 	stall := int(noon.Add(105*time.Second).Sub(p.Tracks[1].From).Seconds() / p.Tracks[1].StepS)
 	if step, n, p99 := p.Tracks[1].StepS, *p.Operations.Values[stall], p.Tracks[1].Values[stall]; step != 5 || n < 200-1e-6 || p99 == nil || *p99 < 0.064 || *p99 > 0.128 {
 		t.Errorf("of %v s and %v operations the p99 of 90 ms is %v", step, n, p99)
 	}
+
 	if got := r.Detail.Latencies[0].Subject; got != "etcd WAL fdatasync on m2" {
 		t.Errorf("the distribution is of %s", got)
 	}

@@ -70,6 +70,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		}
 		return []recording.Reader{db, dev}
 	}
+
 	const refutation, gap = "disk/not-the-cause", "evidence/gap"
 
 	db, dev := stalling(t, 10)
@@ -77,6 +78,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	if text, ok := got[refutation]; ok {
 		t.Errorf("the device's clock is 20 s behind, and yet %s: %s", refutation, text)
 	}
+
 	if !strings.Contains(got[gap], "--offset SOURCE=20s") {
 		t.Errorf("%s does not tell the offset: %q", gap, got[gap])
 	}

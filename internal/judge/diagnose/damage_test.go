@@ -44,6 +44,7 @@ func TestStraySampleIsReported(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	var names []string
 	for _, s := range pack.Signals() {
 		for _, n := range regexp.MustCompile(`node_\w+`).FindAllString(strings.Join(s.Exprs, " "), -1) {
@@ -52,18 +53,22 @@ func TestStraySampleIsReported(t *testing.T) {
 			}
 		}
 	}
+
 	for i := range 120 {
 		add(start.Add(time.Duration(i)*time.Second), float64(i), names...)
 	}
+
 	add(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), 1, names[0])
 	m.Source(recording.Source{Kind: "openmetrics", Name: "node.prom"})
 	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if r.Span.To.Year() != 2026 {
 		t.Errorf("the span ends at %s", r.Span.To)
 	}
+
 	text := fmt.Sprintf("%+v", r.Findings)
 	if !strings.Contains(text, names[0]+" at 2100-01-01") || !strings.Contains(text, "node.prom") {
 		t.Errorf("the sample that was left out is not reported: %s", text)

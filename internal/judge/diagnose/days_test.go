@@ -68,14 +68,17 @@ func simulated(tb testing.TB, sets ...string) []recording.Series {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	m := recording.NewMemory(recording.MemoryOptions{})
 	if _, err := simulate.Run(ctx, sc, simulate.Options{Record: m}); err != nil {
 		tb.Fatal(err)
 	}
+
 	metrics, err := m.Metrics(ctx)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	var out []recording.Series
 	for _, x := range metrics {
 		if strings.HasPrefix(x.Name, "plimsoll_") {
@@ -87,6 +90,7 @@ func simulated(tb testing.TB, sets ...string) []recording.Series {
 		}
 		out = append(out, all...)
 	}
+
 	return out
 }
 
@@ -110,10 +114,12 @@ func (t *tape) run(piece []recording.Series) {
 	for _, s := range piece {
 		seconds = max(seconds, len(s.Points))
 	}
+
 	b := &recording.Batch{}
 	for k := range seconds {
 		b.TimesMs = append(b.TimesMs, days.Add(t.at+time.Duration(k)*time.Second).UnixMilli())
 	}
+
 	for _, s := range piece {
 		if len(s.Points) != seconds {
 			continue
@@ -126,9 +132,11 @@ func (t *tape) run(piece []recording.Series) {
 		}
 		b.Columns = append(b.Columns, recording.Column{Labels: was.labels, Values: was.goOn(s.Points)})
 	}
+
 	if err := t.to.Append(context.Background(), b); err != nil {
 		t.tb.Fatal(err)
 	}
+
 	t.at += time.Duration(seconds) * time.Second
 }
 
@@ -140,6 +148,7 @@ func (s *taped) goOn(points []promql.FPoint) []float64 {
 		}
 		return 0
 	})
+
 	out := make([]float64, len(points))
 	for k, p := range points {
 		out[k] = p.F
@@ -147,6 +156,7 @@ func (s *taped) goOn(points []promql.FPoint) []float64 {
 			out[k] += s.last - points[0].F
 		}
 	}
+
 	s.last = out[len(out)-1]
 	return out
 }
@@ -175,8 +185,10 @@ func TestFiveIncidentsOfDays(t *testing.T) {
 	if underRace {
 		t.Skip("three days at a second; made without the race detector")
 	}
+
 	m := recording.NewMemory(recording.MemoryOptions{})
 	recordDays(t, m, 72*time.Hour, events)
+
 	for _, cells := range []int{0, 30_000} {
 		t.Run(fmt.Sprint(cells), func(t *testing.T) {
 			r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack, Cells: cells})
@@ -213,6 +225,7 @@ func named(t testing.TB, r *diagnose.Report) {
 	if len(r.Incidents) != len(events) || r.MoreIncidents > 0 {
 		t.Errorf("%d incidents and %d more, not %d", len(r.Incidents), r.MoreIncidents, len(events))
 	}
+
 	for _, e := range events {
 		from, to := days.Add(e.at-time.Minute), days.Add(e.at+21*time.Minute)
 		i := slices.IndexFunc(r.Incidents, func(x diagnose.Incident) bool {
@@ -222,13 +235,16 @@ func named(t testing.TB, r *diagnose.Report) {
 			t.Errorf("no incident of %s, where %s is to be found", from.Format("02 15:04"), e.cause)
 			continue
 		}
+
 		first := causes(r.Incidents[i])
 		if !slices.Contains(first, e.cause) {
 			t.Errorf("incident %d, of %s, is by %v first, not by %s", i+1, from.Format("02 15:04"), first, e.cause)
 		}
+
 		if actions := r.Incidents[i].Actions; e.fix != "" && (len(actions) == 0 || actions[0].Remedy != e.fix) {
 			t.Errorf("the first thing to do about incident %d, of %s, is not %s", i+1, from.Format("02 15:04"), e.fix)
 		}
+
 		for _, o := range events {
 			if o.cause != e.cause && slices.Contains(first, o.cause) {
 				t.Errorf("incident %d, of %s, is by %s, which was at another time", i+1, from.Format("02 15:04"), o.cause)

@@ -27,6 +27,7 @@ func demand(t *rapid.T, lengthS float64) func(s float64) float64 {
 	every := rapid.SampledFrom([]float64{7, 20, 60, 150}).Draw(t, "every")
 	lasts := math.Max(1, every*rapid.SampledFrom([]float64{0.05, 0.2, 0.5, 0.8}).Draw(t, "lasts"))
 	kind := rapid.SampledFrom([]string{"even", "sine", "on/off", "dips", "bursts", "batches", "diurnal", "stops", "random"}).Draw(t, "kind")
+
 	return func(s float64) float64 {
 		in := math.Mod(s, every) < lasts
 		switch kind {
@@ -54,6 +55,7 @@ func demand(t *rapid.T, lengthS float64) func(s float64) float64 {
 		case "random":
 			return usual * (0.05 + 0.95*jitter(math.Floor(s), kind, 1)/2)
 		}
+
 		return usual
 	}
 }
@@ -107,10 +109,12 @@ func TestDemandIsNoStall(t *testing.T) {
 		length := max(5*time.Minute, 40*step)
 		w := forms(t, step, length)
 		operations[rapid.SampledFrom(names).Draw(r, "operations")](w, demand(r, length.Seconds()), rapid.SampledFrom([]float64{0.0005, 0.004, 0.008}).Draw(r, "latency"))
+
 		got := w.diagnose(diagnose.Options{})
 		if got.Stalls.Seconds > 0 {
 			r.Fatalf("%s", got.Verdict)
 		}
+
 		for _, f := range got.Findings {
 			if f.Severity != rules.Info {
 				r.Fatalf("%s, %s: %s\n%s", f.Severity, f.Rule, f.Summary, got.Verdict)
@@ -128,6 +132,7 @@ func TestSilenceAtTheEnd(t *testing.T) {
 		}
 		return 500
 	}
+
 	for _, c := range []struct {
 		name    string
 		waiting float64 // operations counted as queued in the silence; below 0 if nothing counts them
@@ -149,10 +154,12 @@ func TestSilenceAtTheEnd(t *testing.T) {
 					return 0
 				}, "mongodb_ss_globalLock_currentQueue", "count_type", "writers")
 			}
+
 			got := w.diagnose(diagnose.Options{})
 			if !strings.Contains(got.Verdict, c.want) || got.Stalls.Seconds != c.stalled {
 				t.Errorf("stalled for %g s, want %g; the verdict is\n%s", got.Stalls.Seconds, c.stalled, got.Verdict)
 			}
+
 			if c.stalled > 0 && (len(got.Incidents) == 0 || !got.Incidents[0].Ongoing) {
 				t.Error("the stall is not ongoing")
 			}
@@ -172,6 +179,7 @@ func TestFrozenDevice(t *testing.T) {
 				}
 				return did{writes: 400, writeKiB: 8, writeS: 0.001, busy: 0.1}
 			})
+
 			got := w.diagnose(diagnose.Options{})
 			want := math.Min(thaws, 600) - 300
 			if math.Abs(got.Stalls.Seconds-want) > 2 {

@@ -86,6 +86,7 @@ func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 	if cycles := c.Cycles(); len(cycles) > 0 {
 		d.Checkpoints = spans(c, cycles[0].Cells)
 	}
+
 	slots = min(max(slots, 1), SlotsMax)
 	add := func(p Plot, names []string, series [][]float64) {
 		for i, vals := range series {
@@ -97,19 +98,24 @@ func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 			d.Plots = append(d.Plots, p)
 		}
 	}
+
 	one := func(title string, signal *rules.Signal) {
 		add(Plot{Title: title, Unit: signal.Unit, Signal: signal.Name}, []string{title}, [][]float64{c.One(signal)})
 	}
 	s := c.Stall
-	add(Plot{Title: s.Subject + ", mean latency", Unit: "seconds", LimitS: s.Threshold}, []string{"mean latency"}, [][]float64{s.Latency})
+	add(Plot{Title: s.Subject + ", mean latency", Unit: "seconds", LimitS: s.Threshold},
+		[]string{"mean latency"}, [][]float64{s.Latency})
 	kept := allClasses(c)
+
 	if len(runs) == 1 {
 		d.Plots = append(d.Plots, percentilePlots(c, kept, slots)...)
 	}
+
 	add(Plot{Title: s.Subject + ", completed", Unit: "1/s"}, []string{"completed"}, [][]float64{s.Ops})
 	for _, p := range enginePlots(c) {
 		one(p.Title, p.Signal)
 	}
+
 	one("page cache dirty", rules.MemoryDirty)
 	devices := busiestDevices(c)
 	for _, of := range []rules.Plot{
@@ -131,10 +137,12 @@ func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 		}
 		add(p, devices, series)
 	}
+
 	one("CPUs busy", rules.CPUBusy)
 	if len(runs) == 1 { // what is counted by slots of time cannot stand on an axis with cuts
 		d.Latencies = spreads(c, kept)
 	}
+
 	return d
 }
 
@@ -161,17 +169,20 @@ func busiestDevices(c *rules.Case) []string {
 		device string
 		bytes  float64
 	}
+
 	var all []moved
 	for _, t := range c.Signal(rules.DiskMoved) {
 		if sum := timeline.Sum(t.Values); sum > 0 {
 			all = append(all, moved{t.Labels.Get("device"), sum})
 		}
 	}
+
 	slices.SortStableFunc(all, func(a, b moved) int { return cmp.Compare(b.bytes, a.bytes) })
 	var out []string
 	for _, m := range all[:min(len(all), plottedDevMax)] {
 		out = append(out, m.device)
 	}
+
 	return out
 }
 
@@ -198,7 +209,8 @@ func spreads(c *rules.Case, kept []*classes) []*Spread {
 func newSpread(c *rules.Case, subject string, boundsS []float64) (s *Spread, slot time.Duration) {
 	from, to := c.Grid.Start(0), c.Grid.Time(c.Grid.N-1)
 	slot = slotOf(c.Grid, spreadColumns)
-	s = &Spread{Subject: subject, From: from, StepS: slot.Seconds(), BoundsS: boundsS, Operations: make([][]float64, (to.Sub(from)+slot-1)/slot)}
+	s = &Spread{Subject: subject, From: from, StepS: slot.Seconds(), BoundsS: boundsS,
+		Operations: make([][]float64, (to.Sub(from)+slot-1)/slot)}
 	for i := range s.Operations {
 		s.Operations[i] = make([]float64, len(boundsS)+1)
 	}
@@ -225,12 +237,14 @@ func meanSpread(c *rules.Case) *Spread {
 	if s.Latency == nil || s.Ops == nil || c.Grid.N == 0 {
 		return nil
 	}
+
 	out, slot := newSpread(c, s.Subject, spreadBounds())
 	stalled, seen, inStall := make([]float64, spreadClasses+1), 0.0, 0.0
 	for k, latency := range s.Latency {
 		if !(s.Ops[k] > 0) || math.IsNaN(latency) || math.IsInf(latency, 0) {
 			continue
 		}
+
 		n := s.Ops[k] * c.Grid.StepSeconds()
 		if latency <= 0 {
 			out.Unseen += n
@@ -239,19 +253,24 @@ func meanSpread(c *rules.Case) *Spread {
 			}
 			continue
 		}
+
 		class, _ := slices.BinarySearch(out.BoundsS, latency)
 		out.Operations[c.Grid.Start(k).Sub(out.From)/slot][class] += n
 		seen += n
+
 		if s.Cells[k] {
 			stalled[class] += n
 			inStall += n
 		}
 	}
+
 	if seen == 0 {
 		return nil
 	}
+
 	if apartOf(inStall, seen+out.Unseen) {
 		out.Stalled = stalled
 	}
+
 	return out
 }

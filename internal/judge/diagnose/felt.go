@@ -17,7 +17,8 @@ func feltSignals(pack *rules.Pack) map[string]bool {
 			out[s.Name] = true
 		}
 	}
-	add(rules.DiskWriteAwait, rules.DiskWrites, rules.DiskReadAwait, rules.DiskReads, rules.DiskOps, rules.DiskBusy, rules.DiskQueue, rules.CPUBusy, rules.ContainerCPUThrottled)
+	add(rules.DiskWriteAwait, rules.DiskWrites, rules.DiskReadAwait, rules.DiskReads, rules.DiskOps,
+		rules.DiskBusy, rules.DiskQueue, rules.CPUBusy, rules.ContainerCPUThrottled)
 	for _, e := range pack.Engines() {
 		add(e.Felt...)
 	}
@@ -34,10 +35,12 @@ func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case,
 	if err != nil {
 		return nil, err
 	}
+
 	grid, err := chooseGrid(metrics, in, opt)
 	if err != nil {
 		return nil, err
 	}
+
 	felt := feltSignals(opt.Pack)
 	sig := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]time.Duration{}}
 	for _, s := range opt.Pack.Signals() {
@@ -53,5 +56,6 @@ func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case,
 			sig.periods[s.Name] = roundStep(period(holding, s))
 		}
 	}
+
 	return newCase(in, sig, opt), nil
 }

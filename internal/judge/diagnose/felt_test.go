@@ -37,13 +37,16 @@ func compareFelt(t *testing.T, in []recording.Reader) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	felt, err := diagnose.Felt(context.Background(), in, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if d := cmp.Diff(whole.Symptoms, felt.Symptoms, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("of %d sources (-judged +felt):\n%s", len(in), d)
 	}
+
 	if whole.Stall.Rule != felt.Stall.Rule || len(whole.Symptoms) == 0 {
 		t.Errorf("judged %q, felt %q", whole.Stall.Rule, felt.Stall.Rule)
 	}

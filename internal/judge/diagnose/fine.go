@@ -27,10 +27,12 @@ const (
 // refine judges incidents again at the step of the samples, where the grid of a long recording is
 // coarser. One whose surroundings are too long, or that is not found again, stays as it is. more is
 // how many were left out.
-func refine(ctx context.Context, in []recording.Reader, c *rules.Case, step time.Duration, all []*judged, opt Options, progress func(done, total int)) (out []*judged, more int, err error) {
+func refine(ctx context.Context, in []recording.Reader, c *rules.Case, step time.Duration, all []*judged,
+	opt Options, progress func(done, total int)) (out []*judged, more int, err error) {
 	if step <= 0 || step >= c.Grid.Step() {
 		return all, 0, nil
 	}
+
 	for i, j := range all {
 		progress(i, len(all))
 		again, err := judgeAgain(ctx, in, c, step, j, opt)
@@ -43,41 +45,50 @@ func refine(ctx context.Context, in []recording.Reader, c *rules.Case, step time
 			}
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b *judged) int { return cmp.Compare(b.group.Harm(), a.group.Harm()) })
 	if more = len(out) - incidentsMax; more > 0 {
 		return out[:incidentsMax], more, nil
 	}
+
 	return out, 0, nil
 }
 
 // judgeAgain is what an incident is by its own samples; itself if that is not to be had.
-func judgeAgain(ctx context.Context, in []recording.Reader, c *rules.Case, step time.Duration, j *judged, opt Options) ([]*judged, error) {
+func judgeAgain(ctx context.Context, in []recording.Reader, c *rules.Case, step time.Duration, j *judged,
+	opt Options) ([]*judged, error) {
 	itself := []*judged{j}
 	around, ok := fineSpan(c, j, step)
 	if !ok {
 		return itself, nil
 	}
+
 	opt.From, opt.To, opt.Step, opt.Progress = c.Grid.Start(around.First), c.Grid.Time(around.Last), step, nil
 	fine, sig, err := lay(ctx, in, opt)
 	if err != nil {
 		return nil, err
 	}
+
 	held, err := conditions(ctx, fine, sig, opt.Pack)
 	if err != nil {
 		return nil, err
 	}
+
 	found, _, err := incidents(ctx, fine, opt.Pack, held, func(int, int) {})
 	if err != nil {
 		return nil, err
 	}
+
 	found = slices.DeleteFunc(found, func(x *judged) bool { return !j.meets(x) })
 	stalled := 0.0
 	for _, x := range found {
 		stalled += x.c.Seconds(x.c.Stall.Cells)
 	}
+
 	if stalled < fineLeast*j.c.Seconds(j.c.Stall.Cells) {
 		return itself, nil
 	}
+
 	return found, nil
 }
 
@@ -102,6 +113,7 @@ func (j *judged) meets(x *judged) bool {
 	if a, b := j.lead(), x.lead(); a.Called() != b.Called() || a.Class != b.Class {
 		return false
 	}
+
 	const clockS = 1 // a cell begins where the one before ends
 	for _, a := range j.group.Events {
 		for _, b := range x.group.Events {
@@ -113,6 +125,7 @@ func (j *judged) meets(x *judged) bool {
 			}
 		}
 	}
+
 	return false
 }
 

@@ -18,12 +18,14 @@ func TestMonthsApart(t *testing.T) {
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	src := recording.Source{Kind: "ftdc", Name: "diagnostic.data", Engine: "mongodb", From: start, To: start.Add((2*month + 600) * time.Second)}
+
 	ops, micros := 0.0, 0.0
 	for run := range 3 {
 		b := &recording.Batch{Columns: []recording.Column{
 			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_ops", "op_type", "writes")},
 			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_latency", "op_type", "writes")},
 		}}
+
 		for s := range 601 {
 			ops += 100
 			micros += 100 * 1000
@@ -34,32 +36,40 @@ func TestMonthsApart(t *testing.T) {
 			b.Columns[0].Values = append(b.Columns[0].Values, ops)
 			b.Columns[1].Values = append(b.Columns[1].Values, micros)
 		}
+
 		if err := mem.Append(context.Background(), b); err != nil {
 			t.Fatal(err)
 		}
+
 		if run > 0 {
 			mem.Note(recording.Note{Kind: recording.NoteGap, Source: src.Name,
 				From: start.Add(time.Duration((run-1)*month+600) * time.Second), To: start.Add(time.Duration(run*month) * time.Second)})
 		}
 	}
+
 	mem.Source(src)
 	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if r.Stalls.Seconds != 10 || r.Stalls.Of != 1800 || len(r.Stalls.Windows) != 1 {
 		t.Fatalf("stalled %v s of %v s in %v, want 10 of 1800 in one", r.Stalls.Seconds, r.Stalls.Of, r.Stalls.Windows)
 	}
+
 	stall := start.Add((2*month + 300) * time.Second)
 	if w := r.Stalls.Windows[0]; w.From.Sub(stall).Abs() > time.Second || w.To.Sub(stall.Add(10*time.Second)).Abs() > time.Second {
 		t.Errorf("the stall is told from %v to %v, want ten seconds from %v on", w.From, w.To, stall)
 	}
+
 	if !r.Span.To.Equal(src.To) {
 		t.Errorf("the span ends at %v, want %v", r.Span.To, src.To)
 	}
+
 	if len(r.Runs) != 3 {
 		t.Errorf("%d runs, want 3: the months between them are cut out", len(r.Runs))
 	}
+
 	for _, tr := range r.Timeline {
 		// A series has a track for each run, and none in a month without samples.
 		if tr.To.Sub(tr.From) > 15*time.Minute {
@@ -77,12 +87,14 @@ func TestMonthsApartNoPeriod(t *testing.T) {
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	src := recording.Source{Kind: "ftdc", Name: "diagnostic.data", Engine: "mongodb", From: start}
+
 	ops, micros, at := 0.0, 0.0, 0
 	for _, day := range []int{0, 11, 13, 41, 47, 48} { // each runs for an hour, and stalls in its middle
 		b := &recording.Batch{Columns: []recording.Column{
 			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_ops", "op_type", "writes")},
 			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_latency", "op_type", "writes")},
 		}}
+
 		from := at
 		at = day * 86400
 		for s := range 3601 {
@@ -95,23 +107,29 @@ func TestMonthsApartNoPeriod(t *testing.T) {
 			b.Columns[0].Values = append(b.Columns[0].Values, ops)
 			b.Columns[1].Values = append(b.Columns[1].Values, micros)
 		}
+
 		if err := mem.Append(context.Background(), b); err != nil {
 			t.Fatal(err)
 		}
+
 		if day > 0 {
 			mem.Note(recording.Note{Kind: recording.NoteGap, Source: src.Name,
 				From: start.Add(time.Duration(from+3600) * time.Second), To: start.Add(time.Duration(at) * time.Second)})
 		}
+
 		src.To = start.Add(time.Duration(at+3600) * time.Second)
 	}
+
 	mem.Source(src)
 	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(r.Incidents) != 6 {
 		t.Errorf("%d incidents, want 6 that lie days apart (one every %d s if the time between the runs were left out)", len(r.Incidents), 3600)
 	}
+
 	for _, x := range r.Incidents {
 		if x.Stalls.Episodes != 1 || x.Stalls.PeriodS != 0 {
 			t.Errorf("incident %d has %d episodes every %v s, want one without a period", x.ID, x.Stalls.Episodes, x.Stalls.PeriodS)

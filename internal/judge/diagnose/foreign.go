@@ -26,16 +26,19 @@ func foreignerOf(c *rules.Case) foreigner {
 	if files == "" {
 		return f
 	}
+
 	f.own = map[string]bool{files: true}
 	for _, e := range c.Pack.Engines() {
 		folder := c.Facts[e.Folder]
 		if e.Folder == "" || folder == "" {
 			continue
 		}
+
 		f.addOpen(e.Programs)
 		for name, value := range c.Facts {
 			at, isMount := strings.CutPrefix(name, "mount.")
-			if fields := strings.Fields(value); isMount && len(fields) > 0 && strings.HasPrefix(at, path.Clean(folder)+"/") {
+			if fields := strings.Fields(value); isMount && len(fields) > 0 &&
+				strings.HasPrefix(at, path.Clean(folder)+"/") {
 				f.own[path.Base(fields[len(fields)-1])] = true
 			}
 		}
@@ -49,16 +52,19 @@ func foreignerOf(c *rules.Case) foreigner {
 			if !isLayer {
 				continue
 			}
+
 			all := append(strings.Fields(value), upper)
 			if !slices.ContainsFunc(all, func(d string) bool { return f.own[d] }) {
 				continue
 			}
+
 			for _, d := range all {
 				grown = grown || !f.own[d]
 				f.own[d] = true
 			}
 		}
 	}
+
 	return f
 }
 
@@ -92,11 +98,13 @@ func (f foreigner) without(all []*judged) (own []*judged, elsewhere []Finding) {
 	if f.own == nil {
 		return all, nil
 	}
+
 	for _, j := range all {
 		if !j.worse && !j.c.Stall.IsDatabase && f.is(j.c.Stall.Subject) {
 			elsewhere = append(elsewhere, j.findings...)
 			continue
 		}
+
 		var kept []Finding
 		for _, x := range j.findings {
 			switch {
@@ -108,10 +116,12 @@ func (f foreigner) without(all []*judged) (own []*judged, elsewhere []Finding) {
 			}
 			kept = append(kept, x)
 		}
+
 		j.findings = kept
 		rank(j.findings)
 		own = append(own, j)
 	}
+
 	return own, elsewhere
 }
 

@@ -21,6 +21,7 @@ func TestOtherDevicesAreElsewhere(t *testing.T) {
 		}
 		return capped(500, 3000, 0.0005, 16, 0)(s)
 	}
+
 	at := func(in, out float64) func(s float64) float64 { // while vdb is full
 		return func(s float64) float64 {
 			if full(s).busy > 0.99 {
@@ -29,6 +30,7 @@ func TestOtherDevicesAreElsewhere(t *testing.T) {
 			return out
 		}
 	}
+
 	commits, active := at(50, 500), at(40, 1)
 	for _, x := range []struct {
 		name    string
@@ -49,6 +51,7 @@ func TestOtherDevicesAreElsewhere(t *testing.T) {
 			if len(x.facts) > 0 {
 				x.facts["server.data_directory"] = "/var/lib/postgresql/main"
 			}
+
 			w.mem.Source(recording.Source{Kind: "recording", Name: "r", Engine: "postgres", Facts: x.facts, Period: time.Second})
 			r := w.diagnose(diagnose.Options{})
 			own, elsewhere := 0, 0
@@ -59,14 +62,18 @@ func TestOtherDevicesAreElsewhere(t *testing.T) {
 					}
 				}
 			}
+
 			count(r.Findings, &own)
 			count(r.Elsewhere, &elsewhere)
+
 			for _, i := range r.Incidents {
 				count(i.Findings, &own)
 			}
+
 			if (own > 0) != x.own || (elsewhere > 0) != x.moved {
 				t.Errorf("%d critical findings of vdb are the database's, %d elsewhere: %s", own, elsewhere, r.Verdict)
 			}
+
 			if x.moved && (strings.Contains(r.Verdict, "vdb") || len(r.Actions) > 0) {
 				t.Errorf("%s; %d actions", r.Verdict, len(r.Actions))
 			}

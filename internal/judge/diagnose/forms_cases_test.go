@@ -88,12 +88,14 @@ func TestCheckpointsAtTheCap(t *testing.T) {
 		}
 		return did{reads: 60, writes: 900 * jitter(s, "n", 0.1), readKiB: 16, writeKiB: 16, readS: 0.0008, writeS: 0.0009, busy: 0.35}
 	}
+
 	latency := func(s float64) float64 {
 		if in(s) {
 			return 0.11 * jitter(s, "l", 0.2)
 		}
 		return 0.006 * jitter(s, "l", 0.2)
 	}
+
 	rate := func(s float64) float64 { return 1500 * jitter(s, "r", 0.05) }
 	for _, step := range []time.Duration{time.Second, 15 * time.Second} {
 		t.Run(step.String(), func(t *testing.T) {
@@ -104,6 +106,7 @@ func TestCheckpointsAtTheCap(t *testing.T) {
 			wants(t, r, []string{"wiredtiger/checkpoint-stall", "disk/iops-capped"}, "disk/not-the-cause")
 		})
 	}
+
 	r := iostat(t, 10*time.Second, time.Hour, "nvme1n1", volume)
 	show(t, "iostat alone", r)
 	wants(t, r, []string{"disk/iops-capped"})
@@ -125,12 +128,14 @@ func TestCachePressureAtCheckpoints(t *testing.T) {
 		}
 		return 0.2
 	}
+
 	latency := func(s float64) float64 {
 		if in(s) {
 			return 0.06 * jitter(s, "l", 0.2)
 		}
 		return 0.0035 * jitter(s, "l", 0.15)
 	}
+
 	volume := func(s float64) did {
 		n := 700 * jitter(s, "n", 0.1)
 		if between(s, 60, 0, 5) {
@@ -138,6 +143,7 @@ func TestCachePressureAtCheckpoints(t *testing.T) {
 		}
 		return did{reads: 150, writes: n, readKiB: 16, writeKiB: 20, readS: 0.0007, writeS: 0.0010, busy: 0.3}
 	}
+
 	for _, step := range []time.Duration{time.Second, 15 * time.Second, time.Minute} {
 		t.Run(step.String(), func(t *testing.T) {
 			// An exporter's counters have all that was between two samples.
@@ -162,21 +168,25 @@ func TestOneSyncAfterTheOther(t *testing.T) {
 		}
 		return 40 * jitter(s, "r", 0.1)
 	}
+
 	w := forms(t, 15*time.Second, time.Hour).histogram("etcd_disk_wal_fsync_duration_seconds", "10.0.0.1:2379", rate, edges, func(float64) []float64 {
 		return []float64{0.3, 0.9, 0.995, 0.9995, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 	}, func(float64) float64 { return 0.00142 }).node("nvme1n1", func(s float64) did {
 		return did{writes: rate(s), writeKiB: 4, writeS: 0.00138, busy: min(0.985, rate(s)*0.00142)}
 	})
+
 	r := w.diagnose(diagnose.Options{})
 	show(t, "etcd and node_exporter", r)
 	if f := foundAnywhere(r, "disk/latency-bound"); f == nil {
 		t.Errorf("that the latency is the limit is not said: %s", r.Verdict)
 	}
+
 	for _, rule := range []string{"disk/iops-capped", "disk/throughput-capped", "disk/burst-exhausted", "disk/machine-capped"} {
 		if foundAnywhere(r, rule) != nil {
 			t.Errorf("%s is named: %s", rule, r.Verdict)
 		}
 	}
+
 	noMoreVolume(t, r)
 }
 
@@ -210,16 +220,19 @@ func TestWriteDaemonAtTheCap(t *testing.T) {
 		n := 11000 * jitter(s, "n", 0.05)
 		return did{reads: n, writes: 200, readKiB: 8, writeKiB: 8, readS: 0.0008, writeS: 0.0007, busy: 0.9}
 	}
+
 	w := forms(t, 15*time.Second, time.Hour).node("dm-0", volume).
 		gauge(func(s float64) float64 { return 95000 * jitter(s, "c", 0.02) }, "iris_wd_cycle_time").
 		gauge(func(float64) float64 { return 61000 }, "iris_wd_write_time").gauge(func(float64) float64 { return 9000 }, "iris_wdwij_time").
 		gauge(func(s float64) float64 { return volume(s).readS * 1000 }, "iris_db_latency", "id", "DATA").
 		gauge(func(s float64) float64 { return volume(s).writes }, "iris_phys_writes_per_sec").gauge(func(s float64) float64 { return volume(s).reads }, "iris_phys_reads_per_sec").
 		gauge(func(s float64) float64 { return 42000 * jitter(s, "g", 0.05) }, "iris_glo_update_per_sec")
+
 	r := w.diagnose(diagnose.Options{})
 	show(t, "IRIS and node_exporter", r)
 	wants(t, r, []string{"disk/iops-capped"}, "disk/not-the-cause")
 	wants(t, r, []string{"iris/write-daemon-stall"})
+
 	// It stalls where the volume is at its cap, not in the pauses.
 	if f := foundAnywhere(r, "disk/slow-writes"); f == nil || !strings.Contains(f.Summary, "median 3.4") || !strings.Contains(f.Summary, "otherwise 7") {
 		t.Errorf("stalled and usual latency: %+v", f)

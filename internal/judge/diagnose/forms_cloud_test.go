@@ -20,12 +20,14 @@ func TestCreditsOfRDSRunOut(t *testing.T) {
 		}
 		return 2500 * jitter(s, "i", 0.05)
 	}
+
 	latency := func(s float64) float64 {
 		if s > out {
 			return 0.08 * jitter(s, "l", 0.1)
 		}
 		return 0.001 * jitter(s, "l", 0.1)
 	}
+
 	for _, label := range []string{"dbinstance_identifier", "dimension_DBInstanceIdentifier"} {
 		w := forms(t, time.Minute, 6*time.Hour)
 		for name, of := range map[string]func(s float64) float64{
@@ -37,6 +39,7 @@ func TestCreditsOfRDSRunOut(t *testing.T) {
 		} {
 			w.gauge(of, "aws_rds_"+name+"_average", label, "shop-db")
 		}
+
 		r := w.diagnose(diagnose.Options{})
 		show(t, label, r)
 		wants(t, r, []string{"disk/burst-exhausted"}, "disk/degraded", "disk/not-the-cause", "host/cpu-saturated")
@@ -53,6 +56,7 @@ func TestCheckpointsInOneGo(t *testing.T) {
 		}
 		return 5000 * jitter(s, "c", 0.03)
 	}
+
 	volume := func(s float64) did {
 		if in(s) {
 			n := 1900 * jitter(s, "n", 0.05)
@@ -60,6 +64,7 @@ func TestCheckpointsInOneGo(t *testing.T) {
 		}
 		return did{reads: 80, writes: 900, readKiB: 8, writeKiB: 12, readS: 0.0006, writeS: 0.0008, busy: 0.35}
 	}
+
 	once := func(amount float64, step time.Duration) func(s float64) float64 {
 		return func(s float64) float64 {
 			if at := math.Mod(s, 300); at >= 275 && at < 275+step.Seconds() {
@@ -68,6 +73,7 @@ func TestCheckpointsInOneGo(t *testing.T) {
 			return 0
 		}
 	}
+
 	for _, step := range []time.Duration{time.Second, 15 * time.Second} {
 		w := forms(t, step, time.Hour).postgres(commits, func(s float64) float64 {
 			if in(s) {
@@ -78,6 +84,7 @@ func TestCheckpointsInOneGo(t *testing.T) {
 			counter(once(1, step), "pg_stat_bgwriter_checkpoints_timed_total").counter(func(float64) float64 { return 0 }, "pg_stat_bgwriter_checkpoints_req_total").
 			counter(once(2e3, step), "pg_stat_bgwriter_checkpoint_write_time_total").counter(once(19e3, step), "pg_stat_bgwriter_checkpoint_sync_time_total").
 			counter(once(300e3, step), "pg_stat_bgwriter_buffers_checkpoint_total")
+
 		r := w.diagnose(diagnose.Options{})
 		show(t, step.String(), r)
 		wants(t, r, []string{"postgres/checkpoint-burst"}, "disk/not-the-cause", "disk/degraded")
@@ -99,13 +106,16 @@ func TestOneVolumeIsDegraded(t *testing.T) {
 				return did{reads: 40, writes: 310 * jitter(s, id, 0.05), readKiB: 8, writeKiB: 16, readS: each, writeS: each, busy: busy}
 			})
 		}
+
 		r := w.diagnose(diagnose.Options{})
 		show(t, step.String(), r)
+
 		// The others are as quick as ever, so it is no burst of the host's.
 		wants(t, r, []string{"disk/degraded"}, "disk/instance-burst-exhausted", "disk/iops-capped", "disk/throughput-capped", "disk/machine-capped")
 		if f := foundAnywhere(r, "disk/degraded"); f == nil || f.SupportCase == nil || !strings.Contains(f.Summary, "nvme1n1 and nvme3n1 did their requests as quickly as ever") {
 			t.Errorf("the peers are not compared: %+v", f)
 		}
+
 		noMoreVolume(t, r)
 	}
 }
@@ -121,11 +131,13 @@ func TestInstanceBurstIsUsedUp(t *testing.T) {
 		}
 		return did{reads: n / 2, writes: n / 2, readKiB: 16, writeKiB: 16, readS: 0.0008, writeS: 0.0009, busy: 0.8}
 	}
+
 	balance := func(s float64) float64 { return max(0, 99*(1-max(0, s-3600)/1800)) }
 	r := forms(t, time.Minute, 8*time.Hour).cloudwatch("vol-0a1b2c3d4e5f60718", volume).
 		gauge(balance, "aws_ec2_ebsiobalance__average", "instance_id", "i-0123456789abcdef0").diagnose(diagnose.Options{})
 	show(t, "CloudWatch", r)
 	wants(t, r, []string{"disk/instance-burst-exhausted"}, "disk/degraded", "disk/not-the-cause")
+
 	for _, a := range r.Actions {
 		if strings.Contains(a.Remedy, "raise-iops") {
 			t.Errorf("more IOPS of the volume are proposed: %s", a.Title)

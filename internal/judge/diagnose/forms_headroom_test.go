@@ -44,6 +44,7 @@ func TestHeadroomOfPostgres(t *testing.T) {
 			return 0
 		}
 	}
+
 	r := forms(t, 15*time.Second, time.Hour).postgres(always(1000), always(3)).
 		gauge(always(57), "pg_stat_activity_count", "datname", "shop", "state", "idle in transaction").
 		counter(always(1.5e6), "pg_stat_wal_wal_bytes").
@@ -54,6 +55,7 @@ func TestHeadroomOfPostgres(t *testing.T) {
 		gauge(always(200e6), "pg_settings_autovacuum_freeze_max_age").
 		gauge(func(s float64) float64 { return 190e6 + 1000*s }, "pg_database_wraparound_age_datfrozenxid_seconds", "datname", "shop").
 		diagnose(diagnose.Options{})
+
 	wal := left(t, r, "wal_since_checkpoint")
 	about(t, "WAL between checkpoints", wal.Most.Value, 450e6)
 	about(t, "WAL that requests one", *wal.Limit, (1<<30)/1.9)

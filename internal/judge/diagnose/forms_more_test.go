@@ -38,18 +38,21 @@ func TestNeighbourFillsThePageCache(t *testing.T) {
 		}
 		return 900 * jitter(s, "commits", 0.05)
 	}
+
 	active := func(s float64) float64 {
 		if in(s) {
 			return math.Round(34 * jitter(s, "active", 0.15))
 		}
 		return math.Round(4 * jitter(s, "active", 0.3))
 	}
+
 	volume := func(s float64) did {
 		if in(s) {
 			return did{reads: 100, writes: 1000 * jitter(s, "w", 0.02), readKiB: 8, writeKiB: 92, readS: 0.03, writeS: 0.09, busy: 0.999}
 		}
 		return did{reads: 100, writes: 220, readKiB: 8, writeKiB: 12, readS: 0.0006, writeS: 0.0008, busy: 0.15}
 	}
+
 	dirty := func(s float64) float64 {
 		for _, at := range []float64{1200, 2400} {
 			if s >= at-30 && s < at {
@@ -61,6 +64,7 @@ func TestNeighbourFillsThePageCache(t *testing.T) {
 		}
 		return 4e7
 	}
+
 	w := forms(t, 15*time.Second, time.Hour).postgres(commits, active).node("nvme1n1", volume).
 		gauge(dirty, "node_memory_Dirty_bytes").gauge(func(s float64) float64 {
 		if in(s) {
@@ -68,6 +72,7 @@ func TestNeighbourFillsThePageCache(t *testing.T) {
 		}
 		return 1e5
 	}, "node_memory_Writeback_bytes")
+
 	r := w.diagnose(diagnose.Options{})
 	show(t, "postgres_exporter and node_exporter", r)
 	if foundAnywhere(r, "host/writeback-backlog") == nil || strings.HasPrefix(r.Verdict, "No stall") {
@@ -77,6 +82,7 @@ func TestNeighbourFillsThePageCache(t *testing.T) {
 	volumeOnly := forms(t, 15*time.Second, time.Hour).node("nvme1n1", volume).gauge(dirty, "node_memory_Dirty_bytes")
 	r = volumeOnly.diagnose(diagnose.Options{})
 	show(t, "node_exporter alone", r)
+
 	if foundAnywhere(r, "host/writeback-backlog") == nil || strings.HasPrefix(r.Verdict, "No stall") {
 		t.Errorf("the backlog is not named: %s", r.Verdict)
 	}
@@ -95,6 +101,7 @@ func TestTheSlowMemberIsFirst(t *testing.T) {
 				}
 				return 100 * jitter(s, member, 0.05)
 			}
+
 			w.histogram("etcd_disk_wal_fsync_duration_seconds", member, rate, edges, func(s float64) []float64 {
 				if ill(s) {
 					return []float64{0, 0, 0.5, 0.8, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.97, 0.98, 1, 1}
@@ -107,6 +114,7 @@ func TestTheSlowMemberIsFirst(t *testing.T) {
 				return 0.0016
 			}).counter(rate, "etcd_server_proposals_committed_total", "instance", member)
 		}
+
 		r := w.diagnose(diagnose.Options{})
 		show(t, step.String(), r)
 		if len(r.Findings) == 0 || !strings.Contains(r.Findings[0].Subject, "10.0.0.2") || strings.HasPrefix(r.Verdict, "No stall") {
@@ -138,6 +146,7 @@ func TestMoreOfTheVolumeBuysNothing(t *testing.T) {
 		}
 		return 0.002 * jitter(s, "l", 0.2)
 	}
+
 	volume := func(s float64) did {
 		if in(s) {
 			n := 1020 * jitter(s, "w", 0.06)
@@ -145,6 +154,7 @@ func TestMoreOfTheVolumeBuysNothing(t *testing.T) {
 		}
 		return did{reads: 10, writes: 400 * jitter(s, "w", 0.06), readKiB: 8, writeKiB: 10, readS: 0.0007, writeS: 0.0008, busy: 0.3}
 	}
+
 	known := offers.Known(map[string]catalog.Order{"nvme1n1": {Type: "gp3", Size: 500 << 30}}, nil, "")
 	for _, step := range []time.Duration{time.Second, 15 * time.Second, time.Minute} {
 		t.Run(step.String(), func(t *testing.T) {
@@ -182,6 +192,7 @@ func TestCPUNotTheDisk(t *testing.T) {
 		}
 		return 0.45 * jitter(s, "cpu", 0.1)
 	}
+
 	volume := func(s float64) did {
 		return did{reads: 150, writes: 420 * jitter(s, "w", 0.1), readKiB: 8, writeKiB: 14, readS: 0.0007, writeS: 0.0010, busy: 0.12}
 	}
@@ -191,6 +202,7 @@ func TestCPUNotTheDisk(t *testing.T) {
 		}
 		return 1500 * jitter(s, "r", 0.05)
 	}
+
 	for name, w := range map[string]*written{
 		"postgres_exporter": forms(t, 15*time.Second, 90*time.Minute).postgres(rate, func(s float64) float64 {
 			if in(s) {
@@ -228,6 +240,7 @@ func TestTheMachinesLimit(t *testing.T) {
 			return did{reads: ops / 2, writes: ops / 2, readKiB: 16, writeKiB: 16, readS: 25 / ops, writeS: 25 / ops, busy: 0.999}
 		}
 	}
+
 	alone := until(3600, capped(900, 6000, 0.0008, 16, 0.3), capped(9000, 6000, 0.0008, 16, 0.3))
 	xlarge := diagnose.Options{Known: offers.Known(nil, nil, "m6i.xlarge")}
 	for name, r := range map[string]*diagnose.Report{
@@ -245,6 +258,7 @@ func TestTheMachinesLimit(t *testing.T) {
 			noMoreVolume(t, r)
 		})
 	}
+
 	// The same level where the machine is not known may be the volume's.
 	if r := forms(t, 15*time.Second, 4*time.Hour).node("nvme1n1", alone).diagnose(diagnose.Options{}); foundAnywhere(r, "disk/iops-capped") == nil {
 		t.Errorf("the volume's limit: %s", r.Verdict)

@@ -31,6 +31,7 @@ func (w *written) sums(id string, periodS, everyS float64, of func(s float64) di
 func TestSumsOfAnyTime(t *testing.T) {
 	const id = "vol-0a1b2c3d4e5f60718"
 	of := until(3*3600, capped(4200, 3000, 0.0008, 16, 0.3), capped(1400, 3000, 0.0008, 16, 0.3))
+
 	counts := []string{"read_ops_sum", "write_ops_sum", "read_bytes_sum", "write_bytes_sum"}
 	for name, x := range map[string]struct {
 		step          time.Duration
@@ -53,9 +54,11 @@ func TestSumsOfAnyTime(t *testing.T) {
 					most = h.Most.Value
 				}
 			}
+
 			if !(math.Abs(most/3000-1) < 0.06) {
 				t.Errorf("at most %v IOPS, not 3,000", most)
 			}
+
 			if x.some == nil && (foundAnywhere(r, "disk/iops-capped") == nil || strings.HasPrefix(r.Verdict, "No stall")) {
 				t.Errorf("the cap is not named: %s", r.Verdict)
 			}

@@ -54,6 +54,7 @@ func (w *written) series(counter bool, of func(s float64) float64, names ...stri
 	w.t.Helper()
 	b := &recording.Batch{}
 	values := make([]float64, w.n)
+
 	sum := 1e6
 	for i := range values {
 		s := float64(i) * w.step.Seconds()
@@ -67,10 +68,12 @@ func (w *written) series(counter bool, of func(s float64) float64, names ...stri
 		}
 		values[i] = x
 	}
+
 	b.Columns = []recording.Column{{Labels: labels.FromStrings(append([]string{"__name__"}, names...)...), Values: values}}
 	if err := w.mem.Append(w.t.Context(), b); err != nil {
 		w.t.Fatal(err)
 	}
+
 	return w
 }
 
@@ -142,6 +145,7 @@ func iostat(t *testing.T, step, length time.Duration, device string, of func(s f
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("Linux 6.8.0 (db-1) \t2026-05-04 \t_x86_64_\t(8 CPU)\n\n")
+
 	for i := range int(length / step) {
 		d := of(float64(i) * step.Seconds())
 		fmt.Fprintf(&b, "%s\navg-cpu:  %%user   %%nice %%system %%iowait  %%steal   %%idle\n           5.00    0.00    2.00   10.00    0.00   83.00\n\n", formsBegan.Add(time.Duration(i)*step).Format("2006-01-02T15:04:05+0000"))
@@ -149,22 +153,27 @@ func iostat(t *testing.T, step, length time.Duration, device string, of func(s f
 		fmt.Fprintf(&b, "%s %.2f %.2f 0.00 0.00 %.2f %.2f %.2f %.2f 0.00 0.00 %.2f %.2f 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 %.2f %.2f\n\n\n",
 			device, d.reads, d.reads*d.readKiB, d.readS*1000, d.readKiB, d.writes, d.writes*d.writeKiB, d.writeS*1000, d.writeKiB, d.queue(), 100*d.busy)
 	}
+
 	path := filepath.Join(t.TempDir(), "iostat.log")
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	input, err := sources.For(engines.All().Sources()).Open(t.Context(), path, sources.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	if err := input.Source.Read(t.Context(), mem, source.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -293,6 +302,7 @@ func TestFirstScanIsSlow(t *testing.T) {
 			return did{reads: rate * jitter(s, "rate", 0.05), writes: 5, readKiB: 128, writeKiB: 8, readS: each * jitter(s, "each", 0.2), writeS: 0.001, busy: 0.96}
 		}
 	}
+
 	idle := func(s float64) did {
 		return did{reads: 3, writes: 5, readKiB: 8, writeKiB: 8, readS: 0.0006, writeS: 0.001, busy: 0.01}
 	}
@@ -316,13 +326,16 @@ func TestWorkHalves(t *testing.T) {
 			}
 			return 4100 * jitter(s, "commits", 0.06)
 		}
+
 		volume := func(s float64) did {
 			n := commits(s) * 0.8
 			return did{reads: 200, writes: n, readKiB: 8, writeKiB: 8, readS: 0.0007, writeS: 0.0009, busy: 0.5}
 		}
+
 		w := forms(t, 15*time.Second, 5*time.Hour).postgres(commits, func(s float64) float64 { return math.Round(active * jitter(s, "active", 0.1)) }).node("nvme1n1", volume)
 		r := w.diagnose(diagnose.Options{})
 		show(t, fmt.Sprintf("%.0f sessions", active), r)
+
 		if strings.HasPrefix(r.Verdict, "No stall") {
 			t.Errorf("it is called calm: %s", r.Verdict)
 		}

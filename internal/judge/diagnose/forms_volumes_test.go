@@ -25,6 +25,7 @@ func TestVolumeDropsAtConstantDemand(t *testing.T) {
 				return b(s)
 			}
 		}
+
 		is := func(x float64) func(float64) float64 { return func(float64) float64 { return x } }
 		ops, latency := pick(is(60), func(s float64) float64 { return 800 * jitter(s, "ops", 0.05) }), pick(is(0.9), is(0.002))
 		return forms(t, time.Second, 20*time.Minute).
@@ -44,6 +45,7 @@ func TestVolumeDropsAtConstantDemand(t *testing.T) {
 	if r.Findings[0].Rule != "disk/degraded" || r.Findings[0].Severity != rules.Critical {
 		t.Errorf("first is %s: %s", r.Findings[0].Rule, r.Verdict)
 	}
+
 	wants(t, r, []string{"disk/degraded"}, "disk/iops-capped", "wiredtiger/journal-stall", "disk/not-the-cause")
 	noMoreVolume(t, r)
 	if f := foundAnywhere(r, "wiredtiger/journal-stall"); f == nil || !strings.Contains(f.Summary, "the journal waits for it") {
@@ -66,6 +68,7 @@ func TestByteBalanceIsSpent(t *testing.T) {
 		}
 		return did{reads: n / 2, writes: n / 2, readKiB: 128, writeKiB: 128, readS: each, writeS: each, busy: busy}
 	}
+
 	balance := func(s float64) float64 { return max(0, 99*(1-max(0, s-3600)/1800)) }
 	full := func(float64) float64 { return 100 }
 	const id, bytes, ios = "i-0123456789abcdef0", "aws_ec2_ebsbyte_balance__average", "aws_ec2_ebsiobalance__average"
@@ -83,6 +86,7 @@ func TestByteBalanceIsSpent(t *testing.T) {
 	if f := foundAnywhere(r, "disk/instance-burst-exhausted"); f != nil && strings.Contains(f.Summary, "balance was spent") {
 		t.Errorf("with full balances: %s", f.Summary)
 	}
+
 	if r = cloudwatch().diagnose(diagnose.Options{}); foundAnywhere(r, "disk/burst-exhausted") == nil {
 		t.Errorf("without balances: %s", r.Verdict)
 	}
@@ -101,22 +105,28 @@ func TestSpikesWithoutCredits(t *testing.T) {
 			}
 			return did{reads: n / 2, writes: n / 2, readKiB: 16, writeKiB: 16, readS: 0.0008, writeS: 0.0009, busy: 0.4}
 		}).diagnose(diagnose.Options{Known: headroom.Known{Volumes: map[string]headroom.Offer{"nvme1n1": offer}}})
+
 		f := foundAnywhere(r, "disk/degraded")
 		if f == nil {
 			t.Fatalf("%s: %s", volume.Text, r.Verdict)
 		}
+
 		return f.Summary
 	}
+
 	often := func(s float64) bool { return math.Mod(s, 10800) > 10500-180 && math.Mod(s, 10800) < 10500 }
 	gp3 := headroom.Volume{Text: "gp3 of 500 GiB", Sustained: rate, Burst: rate}
 	gp2 := headroom.Volume{Text: "gp2 of 500 GiB", Sustained: headroom.Rate{IOPS: 1500, Throughput: 125 << 20}, Burst: rate, Credits: 5_400_000}
+
 	const recurs, no = "It recurs every 3h", "has no burst credits"
 	if said := run(gp3, often); !strings.Contains(said, recurs) || !strings.Contains(said, "gp3 of 500 GiB "+no) {
 		t.Errorf("gp3: %s", said)
 	}
+
 	if said := run(gp2, often); !strings.Contains(said, recurs) || strings.Contains(said, no) {
 		t.Errorf("gp2: %s", said)
 	}
+
 	if said := run(gp3, func(s float64) bool { return s > 40000 && s < 41000 }); strings.Contains(said, "recurs") {
 		t.Errorf("once: %s", said)
 	}
@@ -133,16 +143,20 @@ func TestFastForAWhileEachDay(t *testing.T) {
 			}
 			return did{reads: n / 2, writes: n / 2, readKiB: 16, writeKiB: 16, readS: 0.006, writeS: 0.007, busy: 0.99}
 		}).diagnose(diagnose.Options{})
+
 		f := foundAnywhere(r, "disk/instance-burst-exhausted")
 		if f != nil && strings.Contains(f.Summary, "each day") {
 			return f
 		}
+
 		return nil
 	}
+
 	daily := func(s float64) bool { return math.Mod(s, 86400) < 2400 }
 	if f := run(3, 1, daily); f == nil || !strings.Contains(f.Summary, "for 40m each day") {
 		t.Errorf("each day: %+v", f)
 	}
+
 	for name, f := range map[string]*diagnose.Finding{
 		"with less to do": run(3, 0.3, daily),
 		"at any time":     run(3, 1, func(s float64) bool { return math.Mod(s*1.9, 86400*1.31) < 2400 }),
@@ -169,11 +183,14 @@ func TestCommitsHalveWhileTheOSFlushes(t *testing.T) {
 			}, "pg_stat_database_xact_commit", "datname", "shop").
 			counter(func(float64) float64 { return 0 }, "pg_stat_database_xact_rollback", "datname", "shop").
 			gauge(func(float64) float64 { return 40 }, "pg_stat_database_numbackends", "datname", "shop")
+
 		if device != nil {
 			w.node("nvme1n1", device)
 		}
+
 		return w.diagnose(diagnose.Options{})
 	}
+
 	quick := func(s float64) did {
 		return did{writes: 900 * jitter(s, "n", 0.05), writeKiB: 16, writeS: 0.0009, busy: 0.4}
 	}
@@ -186,6 +203,7 @@ func TestCommitsHalveWhileTheOSFlushes(t *testing.T) {
 	if !strings.Contains(r.Verdict, "and writes of nvme1n1 took 12.0 ms, otherwise 900 us: each probably took longer") {
 		t.Errorf("flushed: %s", r.Verdict)
 	}
+
 	wants(t, r, []string{"evidence/got-worse"}, "disk/iops-capped", "disk/throughput-capped")
 	for name, r := range map[string]*diagnose.Report{"quick": run(quick), "not measured": run(nil)} {
 		if !strings.Contains(r.Verdict, "less was asked, or each took longer") {

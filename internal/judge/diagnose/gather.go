@@ -94,7 +94,8 @@ func (l leaves) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) {
 	return collected(l.EachRate, sel)
 }
 
-func collected(each func(*parser.VectorSelector, func(timeline.Track) error) error, sel *parser.VectorSelector) (out []timeline.Track, err error) {
+func collected(each func(*parser.VectorSelector, func(timeline.Track) error) error,
+	sel *parser.VectorSelector) (out []timeline.Track, err error) {
 	err = each(sel, func(t timeline.Track) error {
 		out = append(out, t)
 		return nil
@@ -120,10 +121,12 @@ func (l leaves) each(sel *parser.VectorSelector, counter bool, visit func(timeli
 		points  []promql.FPoint
 		thinned *timeline.Thinned
 	)
+
 	finish := func() error {
 		if !open {
 			return nil
 		}
+
 		t := timeline.Track{Labels: of}
 		switch {
 		case l.thin:
@@ -133,25 +136,31 @@ func (l leaves) each(sel *parser.VectorSelector, counter bool, visit func(timeli
 		default:
 			t.Values = l.grid.Gauge(points)
 		}
+
 		return visit(t)
 	}
-	err := recording.Walk(l.ctx, l.r, sel.String(), l.from, l.to, func(ls labels.Labels, piece []promql.FPoint) error {
-		if !open || !labels.Equal(of, ls) {
-			if err := finish(); err != nil {
-				return err
+
+	err := recording.Walk(l.ctx, l.r, sel.String(), l.from, l.to,
+		func(ls labels.Labels, piece []promql.FPoint) error {
+			if !open || !labels.Equal(of, ls) {
+				if err := finish(); err != nil {
+					return err
+				}
+				open, of, points, thinned = true, ls, points[:0], timeline.NewThinned(l.grid, counter)
 			}
-			open, of, points, thinned = true, ls, points[:0], timeline.NewThinned(l.grid, counter)
-		}
-		if l.thin {
-			thinned.Add(piece)
-		} else {
-			points = append(points, piece...)
-		}
-		return nil
-	})
+
+			if l.thin {
+				thinned.Add(piece)
+			} else {
+				points = append(points, piece...)
+			}
+
+			return nil
+		})
 	if err != nil {
 		return err
 	}
+
 	return finish()
 }
 
@@ -168,7 +177,8 @@ type held struct {
 }
 
 // gather evaluates every signal on every recording that has its metrics.
-func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline.Grid, progress func(done, total int)) (*signals, error) {
+func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline.Grid,
+	progress func(done, total int)) (*signals, error) {
 	s := &signals{grid: grid, tracks: map[string][]timeline.Track{}, periods: map[string]time.Duration{}}
 	for i := range readers {
 		of, err := sumsOf(ctx, readers[i], grid.Start(0), grid.Time(grid.N-1))
@@ -177,11 +187,13 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 		}
 		readers[i].sumsS = of
 	}
+
 	all := pack.Signals()
 	var mu sync.Mutex
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
+
 	for _, sig := range all {
 		g.Go(func() error {
 			tracks, err := evaluate(ctx, readers, grid, sig)
@@ -189,23 +201,28 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 			if err != nil && !large {
 				return fmt.Errorf("signal %s: %w", sig.Name, err)
 			}
+
 			mu.Lock()
 			defer mu.Unlock()
 			if large {
 				tracks = nil
 				s.tooLarge = append(s.tooLarge, tooLarge(readers, grid, sig, err))
 			}
+
 			if len(tracks) > 0 {
 				s.tracks[sig.Name] = tracks
 				s.periods[sig.Name] = roundStep(period(readers, sig))
 			}
+
 			done++
 			if progress != nil {
 				progress(done, len(all))
 			}
+
 			return nil
 		})
 	}
+
 	err := g.Wait()
 	slices.SortFunc(s.tooLarge, func(a, b rules.Trouble) int { return strings.Compare(a.Text, b.Text) })
 	return s, err
@@ -222,14 +239,16 @@ func tooLarge(readers []held, grid timeline.Grid, sig *rules.Signal, because err
 	}
 	return rules.Trouble{
 		Kind: string(recording.NoteLimit), Source: source,
-		Text: fmt.Sprintf("%s is unknown, because its samples do not fit in memory (%v): --from and --to choose a shorter time", sig.Name, because),
+		Text: fmt.Sprintf("%s is unknown, because its samples do not fit in memory (%v): --from and --to choose a shorter time",
+			sig.Name, because),
 		Span: rules.Span{From: grid.Start(0), To: grid.Time(grid.N - 1)},
 	}
 }
 
 // evaluate joins a signal's series of all recordings; where two have the same series, the first in
 // the order of [ordered] is believed.
-func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig *rules.Signal) ([]timeline.Track, error) {
+func evaluate(ctx context.Context, readers []held, grid timeline.Grid,
+	sig *rules.Signal) ([]timeline.Track, error) {
 	var out []timeline.Track
 	fine := slices.ContainsFunc(readers, func(h held) bool { return choose(h, sig.Exprs) != nil })
 	for _, h := range readers {
@@ -237,18 +256,22 @@ func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig *rule
 		if !fine {
 			e = coarse(h, sig)
 		}
+
 		if e == nil {
 			continue
 		}
+
 		l := leaves{ctx: ctx, r: h.reader, grid: grid, from: grid.Start(0), to: grid.Time(grid.N - 1)}
 		l.thin = finest(h.metrics) < grid.Step() && l.to.Sub(l.from) > thinFrom
 		tracks, err := timeline.Eval(grid, e, l)
 		if errors.Is(err, timeline.ErrUnsupported) {
 			tracks, err = byEngine(ctx, h.reader, grid, e)
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		for _, t := range tracks {
 			finite(t.Values)
 			if timeline.Count(t.Values) > 0 {
@@ -256,6 +279,7 @@ func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig *rule
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -305,13 +329,15 @@ func alternative(h held, exprs []string) (string, parser.Expr) {
 }
 
 // byEngine asks the recording's own PromQL engine.
-func byEngine(ctx context.Context, r recording.Reader, grid timeline.Grid, e parser.Expr) ([]timeline.Track, error) {
+func byEngine(ctx context.Context, r recording.Reader, grid timeline.Grid,
+	e parser.Expr) ([]timeline.Track, error) {
 	var out []timeline.Track
 	for _, run := range grid.Runs() {
 		series, err := r.Range(ctx, e.String(), grid.Time(run.First), grid.Time(run.Last), grid.Step(), 0)
 		if err != nil {
 			return nil, err
 		}
+
 		for _, s := range series {
 			vals := make([]float64, grid.N)
 			for k := range vals {
@@ -325,6 +351,7 @@ func byEngine(ctx context.Context, r recording.Reader, grid timeline.Grid, e par
 			out = join(out, timeline.Track{Labels: s.Labels, Values: vals})
 		}
 	}
+
 	return out, nil
 }
 

@@ -36,7 +36,8 @@ func roundStep(period time.Duration) time.Duration {
 var ErrNothing = errors.New("nothing to diagnose")
 
 // inventory lists what each recording holds and the time it covers.
-func inventory(ctx context.Context, in []recording.Reader, pack *rules.Pack) ([]held, []recording.Metric, error) {
+func inventory(ctx context.Context, in []recording.Reader, pack *rules.Pack) ([]held,
+	[]recording.Metric, error) {
 	var out []held
 	var metrics []recording.Metric
 	for _, r := range in {
@@ -44,6 +45,7 @@ func inventory(ctx context.Context, in []recording.Reader, pack *rules.Pack) ([]
 		if err != nil {
 			return nil, nil, err
 		}
+
 		h := held{reader: r, names: map[string]bool{}}
 		for _, m := range ms {
 			if pack.Wants(m.Name) {
@@ -52,8 +54,10 @@ func inventory(ctx context.Context, in []recording.Reader, pack *rules.Pack) ([]
 				metrics = append(metrics, m)
 			}
 		}
+
 		out = append(out, h)
 	}
+
 	return out, metrics, nil
 }
 
@@ -78,21 +82,30 @@ func chooseGrid(metrics []recording.Metric, in []recording.Reader, opt Options) 
 	from, to := opt.From, opt.To
 	first, last := covered(metrics)
 	if len(metrics) == 0 && (!from.IsZero() || !to.IsZero()) {
-		return timeline.Grid{}, fmt.Errorf("%w: between --from and --to the sources hold no sample of any metric the rules read", ErrNothing)
+		return timeline.Grid{},
+			fmt.Errorf("%w: between --from and --to the sources hold no sample of any metric the rules read",
+				ErrNothing)
 	}
 	if len(metrics) == 0 {
-		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read%s", ErrNothing, between(in))
+		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read%s", ErrNothing,
+			between(in))
 	}
+
 	first, last = usualSpan(metrics, first, last)
 	if !from.IsZero() && from.After(first) {
 		first = from
 	}
+
 	if !to.IsZero() && to.Before(last) {
 		last = to
 	}
+
 	if first.IsZero() || !last.After(first) {
-		return timeline.Grid{}, fmt.Errorf("%w: fewer than two samples in the requested time; a diagnosis needs a span of time", ErrNothing)
+		return timeline.Grid{},
+			fmt.Errorf("%w: fewer than two samples in the requested time; a diagnosis needs a span of time",
+				ErrNothing)
 	}
+
 	return timeline.NewGridWithin(opt.cells(), first, last, max(finest(metrics), opt.Step), holesOf(in)...), nil
 }
 
@@ -112,10 +125,13 @@ func between(in []recording.Reader) string {
 			}
 		}
 	}
+
 	if from.IsZero() {
 		return ""
 	}
-	return " from " + from.UTC().Format(time.DateTime) + " to " + to.UTC().Format(time.DateTime) + " UTC (--from and --to choose another time)"
+
+	return " from " + from.UTC().Format(time.DateTime) + " to " + to.UTC().Format(time.DateTime) +
+		" UTC (--from and --to choose another time)"
 }
 
 // finest is the shortest distance of samples of any metric, as a step; a second if none is known.
@@ -140,16 +156,20 @@ func holesOf(in []recording.Reader) []timeline.Hole {
 				gaps[n.Source] = append(gaps[n.Source], n)
 			}
 		}
+
 		sources := r.Sources()
 		if len(sources) == 0 {
 			return nil
 		}
+
 		for _, s := range sources {
 			if s.From.IsZero() || s.To.IsZero() {
 				return nil
 			}
+
 			at := s.From
 			slices.SortFunc(gaps[s.Name], func(a, b recording.Note) int { return a.From.Compare(b.From) })
+
 			for _, n := range gaps[s.Name] {
 				if n.From.After(s.To) || n.To.Before(at) {
 					continue
@@ -157,9 +177,11 @@ func holesOf(in []recording.Reader) []timeline.Hole {
 				covered = append(covered, timeline.Hole{From: at, To: n.From})
 				at = n.To
 			}
+
 			covered = append(covered, timeline.Hole{From: at, To: s.To})
 		}
 	}
+
 	slices.SortFunc(covered, func(a, b timeline.Hole) int { return a.From.Compare(b.From) })
 	var out []timeline.Hole
 	for i, c := range covered {
@@ -171,6 +193,7 @@ func holesOf(in []recording.Reader) []timeline.Hole {
 			out = append(out, timeline.Hole{From: covered[i-1].To, To: c.From})
 		}
 	}
+
 	return out
 }
 
@@ -191,6 +214,7 @@ func trouble(in []recording.Reader) []rules.Trouble {
 		}
 		spans = append(spans, r.Sources()...)
 	}
+
 	slices.SortStableFunc(spans, func(a, b recording.Source) int { return a.From.Compare(b.From) })
 	for i, b := range spans {
 		a, far := nearestSource(spans, i)
@@ -205,6 +229,7 @@ func trouble(in []recording.Reader) []rules.Trouble {
 			Span: rules.Span{From: minTime(a.To, b.To), To: maxTime(a.From, b.From)},
 		})
 	}
+
 	return out
 }
 
@@ -213,6 +238,7 @@ func trouble(in []recording.Reader) []rules.Trouble {
 func nearestSource(spans []recording.Source, i int) (near recording.Source, far bool) {
 	b := spans[i]
 	best := time.Duration(-1)
+
 	later := false
 	for k, a := range spans {
 		if k == i || a.Kind == "fio" || a.To.IsZero() || b.From.IsZero() {
@@ -227,6 +253,7 @@ func nearestSource(spans []recording.Source, i int) (near recording.Source, far 
 			near, best = a, d
 		}
 	}
+
 	return near, best > 0 && later
 }
 

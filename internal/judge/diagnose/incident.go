@@ -62,6 +62,7 @@ func conditions(ctx context.Context, c *rules.Case, sig *signals, pack *rules.Pa
 	out := make([]condition, len(all))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
+
 	for i, rule := range all {
 		if !concerns(c, rule) || len(lacks(c, rule)) > 0 {
 			continue
@@ -75,6 +76,7 @@ func conditions(ctx context.Context, c *rules.Case, sig *signals, pack *rules.Pa
 			return err
 		})
 	}
+
 	return out, g.Wait()
 }
 
@@ -90,6 +92,7 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 			watched = watched.Or(s.Observed.Widen(between, between))
 		}
 	}
+
 	rank := func(i int) int {
 		s := c.Symptoms[i]
 		switch {
@@ -102,11 +105,15 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 		case !s.Aside:
 			return 3
 		}
+
 		return 4
 	}
+
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(c.Symptoms[b].Cells.Count(), c.Symptoms[a].Cells.Count()))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)),
+			cmp.Compare(c.Symptoms[b].Cells.Count(), c.Symptoms[a].Cells.Count()))
 	})
+
 	for _, i := range order {
 		s := c.Symptoms[i]
 		stalled := s.AsSampled()
@@ -115,6 +122,7 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 		}
 		sources = append(sources, incident.Source{Stalled: stalled, Slow: slow(s), Harm: harm(c, s)})
 	}
+
 	return order, sources
 }
 
@@ -136,6 +144,7 @@ func slow(s rules.Stall) timeline.Mask {
 func harm(c *rules.Case, s rules.Stall) []float64 {
 	out := make([]float64, c.Grid.N)
 	step := c.Grid.StepSeconds()
+
 	usual := timeline.Quantile(s.Ops, 0.5)
 	for k := range out {
 		switch {
@@ -151,18 +160,21 @@ func harm(c *rules.Case, s rules.Stall) []float64 {
 			out[k] = waiting * step
 		}
 	}
+
 	return out
 }
 
 func incidentOptions(c *rules.Case) incident.Options {
 	return incident.Options{
-		Gap: c.Cells(episodeGap), Slow: c.Cells(episodeSlow), Near: max(c.Cells(nearEvents), c.Grid.N/nearParts), Substantial: max(c.Cells(substantial), substantialCells),
-		At: func(k int) int { return int(c.Grid.Start(k).Sub(c.Grid.Start(0)) / c.Grid.Step()) },
+		Gap: c.Cells(episodeGap), Slow: c.Cells(episodeSlow), Near: max(c.Cells(nearEvents), c.Grid.N/nearParts),
+		Substantial: max(c.Cells(substantial), substantialCells),
+		At:          func(k int) int { return int(c.Grid.Start(k).Sub(c.Grid.Start(0)) / c.Grid.Step()) },
 	}
 }
 
 // group finds the incidents of a recording, unjudged.
-func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident.Group, order []int, opt incident.Options) {
+func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident.Group, order []int,
+	opt incident.Options) {
 	opt = incidentOptions(c)
 	order, sources := detectors(c)
 	events := incident.Events(sources, opt)
@@ -180,8 +192,10 @@ func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident
 			}
 			masks = append(masks, m)
 		}
+
 		incident.Measure(events, masks, saturatedRate(c))
 	}
+
 	groups = incident.Groups(events, opt)
 	return withoutBlips(c, groups, order, opt), order, opt
 }
@@ -189,21 +203,26 @@ func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident
 // withoutBlips removes groups of hardly any stalled time. They become part of the first group of the
 // same detector near them: what else held meanwhile, such as a device's queue, must not change how
 // long a database stalled.
-func withoutBlips(c *rules.Case, groups []incident.Group, order []int, opt incident.Options) []incident.Group {
+func withoutBlips(c *rules.Case, groups []incident.Group, order []int,
+	opt incident.Options) []incident.Group {
 	var out, blips []incident.Group
 	for _, g := range groups {
 		lead := c.Symptoms[order[g.Lead()]]
-		if c.Seconds(g.Cells(g.Lead(), lead.Cells)) <= blipS && (g.Harm() < blipShare*groups[0].Harm() || lead.Aside) {
+		if c.Seconds(g.Cells(g.Lead(), lead.Cells)) <= blipS &&
+			(g.Harm() < blipShare*groups[0].Harm() || lead.Aside) {
 			blips = append(blips, g)
 			continue
 		}
 		out = append(out, g)
 	}
+
 	for _, b := range blips {
-		if i := slices.IndexFunc(out, func(g incident.Group) bool { return g.Lead() == b.Lead() && incident.Near(g, b, opt) }); i >= 0 {
+		if i := slices.IndexFunc(out,
+			func(g incident.Group) bool { return g.Lead() == b.Lead() && incident.Near(g, b, opt) }); i >= 0 {
 			out[i] = incident.Join(out[i], b, opt)
 		}
 	}
+
 	return out
 }
 

@@ -33,10 +33,12 @@ func owners(groups []incident.Group, detectors, cells int) [][]int32 {
 
 // layIncident makes the case of an incident: its time, its stalled time, and without the stalled
 // time of the others, which is neither its own nor calm.
-func layIncident(c *rules.Case, groups []incident.Group, n int, order []int, owner [][]int32, opt incident.Options) *judged {
+func layIncident(c *rules.Case, groups []incident.Group, n int, order []int, owner [][]int32,
+	opt incident.Options) *judged {
 	g := groups[n]
 	j := &judged{group: g, order: order, span: contextOf(c, g, opt.At), whole: c}
 	j.c = c.Slice(j.span.First, j.span.Last)
+
 	for rank, i := range order {
 		s := &j.c.Symptoms[i]
 		for k := range s.Cells {
@@ -49,20 +51,24 @@ func layIncident(c *rules.Case, groups []incident.Group, n int, order []int, own
 			}
 		}
 	}
+
 	lead := order[g.Lead()]
 	j.c.Others = slices.Clone(c.Symptoms[lead].AsSampled()[j.span.First : j.span.Last+1])
 	j.c.Stall = j.c.Symptoms[lead]
 	j.c.Stall.Cells = g.Cells(g.Lead(), c.Symptoms[lead].Cells)[j.span.First : j.span.Last+1]
+
 	if whole := c.Symptoms[lead].Intervals; whole != nil {
 		j.c.Stall.Intervals = g.Cells(g.Lead(), whole)[j.span.First : j.span.Last+1]
 	}
+
 	j.c.Others = j.c.Others.Without(j.c.Stall.AsSampled())
 	return j
 }
 
 // incidents finds and judges the incidents of a recording, the most harmful first. more is how many
 // were found and not judged.
-func incidents(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition, progress func(done, total int)) (out []*judged, more int, err error) {
+func incidents(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition,
+	progress func(done, total int)) (out []*judged, more int, err error) {
 	groups, order, opt := group(c, pack, held)
 	out, more, err = judgeGroups(ctx, c, pack, held, groups, order, opt, progress)
 	if err != nil || len(out) < 2 {
@@ -72,26 +78,32 @@ func incidents(ctx context.Context, c *rules.Case, pack *rules.Pack, held []cond
 	if len(joined) == len(out) {
 		return out, more, nil
 	}
-	out, fewer, err := judgeGroups(ctx, c, pack, held, slices.Concat(joined, groups[len(out):]), order, opt, progress)
+	out, fewer, err := judgeGroups(ctx, c, pack, held, slices.Concat(joined, groups[len(out):]), order,
+		opt, progress)
 	return out, fewer, err
 }
 
 // judgeGroups judges the most harmful groups.
-func judgeGroups(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition, groups []incident.Group, order []int, opt incident.Options, progress func(done, total int)) (out []*judged, more int, err error) {
+func judgeGroups(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition,
+	groups []incident.Group, order []int, opt incident.Options,
+	progress func(done, total int)) (out []*judged, more int, err error) {
 	owner := owners(groups, len(order), c.Grid.N)
 	more = max(0, len(groups)-incidentsMax)
 	out = make([]*judged, len(groups)-more)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
+
 	for n := range out {
 		out[n] = layIncident(c, groups, n, order, owner, opt)
 		g.Go(func() error {
 			var err error
-			out[n].findings, err = judgeRules(ctx, out[n].c, pack, held, out[n].span, func(r rules.Rule) bool { return !r.Whole })
+			out[n].findings, err = judgeRules(ctx, out[n].c, pack, held, out[n].span,
+				func(r rules.Rule) bool { return !r.Whole })
 			return err
 		})
 		progress(n, len(out))
 	}
+
 	return out, more, g.Wait()
 }
 
@@ -110,12 +122,15 @@ func joinCauses(all []*judged, opt incident.Options) []incident.Group {
 				break
 			}
 		}
+
 		if into < 0 {
 			out, of = append(out, j.group), append(of, j)
 			continue
 		}
+
 		out[into] = incident.Join(out[into], j.group, opt)
 	}
+
 	slices.SortStableFunc(out, func(a, b incident.Group) int { return cmp.Compare(b.Harm(), a.Harm()) })
 	return out
 }
@@ -131,13 +146,16 @@ func sameCause(a, b *judged) bool {
 		}
 		return out
 	}
+
 	x, y := of(a), of(b)
 	if len(y) == 0 {
 		return len(x) == 0 || b.c.Stall.Cells.Count() <= a.c.Stall.Cells.Count()/2
 	}
+
 	if len(x) == 0 {
 		return false
 	}
+
 	has := func(all []Finding, f Finding) bool {
 		return slices.ContainsFunc(all, func(o Finding) bool { return o.Rule == f.Rule && o.Subject == f.Subject })
 	}
@@ -147,6 +165,7 @@ func sameCause(a, b *judged) bool {
 	if incident.Crosses(a.group, b.group) {
 		return (has(x, y[0]) || has(y, x[0])) && sameCaps(x, y)
 	}
+
 	return has(x, y[0]) && has(y, x[0]) && sameCaps(x, y)
 }
 
@@ -186,19 +205,22 @@ func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident 
 	lead := j.c.Stall
 	span := j.group.Span()
 	x := Incident{ID: id, Kind: Stalled, Class: string(lead.Class), Subject: lead.Called(),
-		From: j.whole.Grid.Start(span.First), To: j.whole.Grid.Time(span.Last), Findings: j.findings, Account: account(j.c), Measured: j.c.Traced()}
+		From: j.whole.Grid.Start(span.First), To: j.whole.Grid.Time(span.Last), Findings: j.findings,
+		Account: account(j.c), Measured: j.c.Traced()}
 	x.Stalls = summarise(j.c, whole.Seconds(detector(whole, j.lead()).Observed))
 	for _, rank := range j.group.Sources() {
 		s := j.whole.Symptoms[j.order[rank]]
 		x.Hurt = append(x.Hurt, hurt(j.whole, s, j.group.Cells(rank, s.AsSampled())))
 	}
-	x.Verdict = stalledSentence(x.Stalls, pack, when(Span{From: x.From, To: x.To}, whole.Whole())) + why(x.Findings, x.Stalls, x.Measured, x.Account)
+	x.Verdict = stalledSentence(x.Stalls, pack, when(Span{From: x.From, To: x.To}, whole.Whole())) +
+		why(x.Findings, x.Stalls, x.Measured, x.Account)
 	return x
 }
 
 // hurt counts what one detector saw of an incident.
 func hurt(c *rules.Case, s rules.Stall, cells timeline.Mask) Hurt {
-	out := Hurt{Signal: s.Called(), Class: string(s.Class), Seconds: c.Seconds(cells), Operations: known(timeline.Sum(timeline.At(s.Ops, cells)) * c.Grid.StepSeconds())}
+	out := Hurt{Signal: s.Called(), Class: string(s.Class), Seconds: c.Seconds(cells),
+		Operations: known(timeline.Sum(timeline.At(s.Ops, cells)) * c.Grid.StepSeconds())}
 	if s.Waiting != nil {
 		waited := known(timeline.Sum(timeline.At(s.Waiting, cells)) * c.Grid.StepSeconds())
 		out.WaitedS = &waited

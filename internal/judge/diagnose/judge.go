@@ -86,7 +86,8 @@ func unjudged(c *rules.Case, pack *rules.Pack) (out []NotMeasured) {
 
 // judgeRules judges the wanted rules of a case, which is some cells of a recording, and ranks what
 // they find. However full a device is: where nobody was held up, nothing is critical.
-func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions []condition, span timeline.Episode, wanted func(rules.Rule) bool) (out []Finding, err error) {
+func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions []condition,
+	span timeline.Episode, wanted func(rules.Rule) bool) (out []Finding, err error) {
 	traced := c.Traced()
 	for i, rule := range pack.Rules() {
 		if err := ctx.Err(); err != nil {
@@ -101,6 +102,7 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 		}
 		out = append(out, found...)
 	}
+
 	if c.Change != nil {
 		for i := range out {
 			if out[i].Severity == Critical {
@@ -108,41 +110,50 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 			}
 		}
 	}
+
 	rank(out)
 	return out, nil
 }
 
 // judge judges one rule where its condition held, and compares what it found with a trace.
-func judge(c *rules.Case, rule rules.Rule, held []timeline.Track, traced *rules.Traced) (found []Finding, err error) {
+func judge(c *rules.Case, rule rules.Rule, held []timeline.Track, traced *rules.Traced) (found []Finding,
+	err error) {
 	for _, f := range rule.Judge(c, held) {
 		if err := rule.Write(&f); err != nil {
 			return nil, err
 		}
+
 		if err := rule.Contradict(c, &f); err != nil {
 			return nil, err
 		}
+
 		keep, err := rule.Weigh(c, traced, &f)
 		if err != nil {
 			return nil, err
 		}
+
 		if keep {
 			found = append(found, f)
 		}
 	}
+
 	for i := range found {
 		if found[i].Evidence == nil {
 			found[i].Evidence = []Evidence{}
 		}
+
 		for k := range found[i].Evidence {
 			// When it was is not always known, but never outside what was looked at.
 			if e := &found[i].Evidence[k]; e.From.IsZero() || e.To.IsZero() {
 				e.From, e.To = c.Whole().From, c.Whole().To
 			}
 		}
+
 		if found[i].Fixes == nil {
 			found[i].Fixes = []Fix{}
 		}
 	}
+
 	return found, nil
 }
 
@@ -208,8 +219,9 @@ func effect(f Finding) int {
 func rank(f []Finding) { slices.SortStableFunc(f, Compare) }
 
 // Compare orders findings as a report lists them: causes, symptoms, refutations; each by severity,
-// then by the share of the stalled time it explains, what explains others first. Of two that explain as much, what a database
-// does goes before the resource that it meets: a checkpoint before the volume's limit.
+// then by the share of the stalled time it explains, what explains others first. Of two that
+// explain as much, what a database does goes before the resource that it meets: a checkpoint before
+// the volume's limit.
 func Compare(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),

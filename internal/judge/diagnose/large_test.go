@@ -20,10 +20,12 @@ func largeHost(t *testing.T, maxSamples int) *recording.Memory {
 	m := recording.NewMemory(recording.MemoryOptions{Query: recording.QueryOptions{MaxSamples: maxSamples}})
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	const seconds = 3600
+
 	b := &recording.Batch{}
 	for i := range seconds {
 		b.TimesMs = append(b.TimesMs, start.Add(time.Duration(i)*time.Second).UnixMilli())
 	}
+
 	grow := func(perSecond func(i int) float64, pairs ...string) {
 		c, sum := recording.Column{Labels: labels.FromStrings(pairs...)}, 0.0
 		for i := range seconds {
@@ -32,6 +34,7 @@ func largeHost(t *testing.T, maxSamples int) *recording.Memory {
 		}
 		b.Columns = append(b.Columns, c)
 	}
+
 	stalled := func(i int) bool { return i%600 >= 400 && i%600 < 460 }
 	for cpu := range 16 {
 		for _, mode := range []string{"idle", "iowait", "user", "system"} {
@@ -43,6 +46,7 @@ func largeHost(t *testing.T, maxSamples int) *recording.Memory {
 			}, "__name__", "node_cpu_seconds_total", "cpu", fmt.Sprint(cpu), "mode", mode)
 		}
 	}
+
 	const writes = 1000.0
 	await := func(i int) float64 {
 		if stalled(i) {
@@ -50,6 +54,7 @@ func largeHost(t *testing.T, maxSamples int) *recording.Memory {
 		}
 		return 0.0005 * (1 + 0.1*float64(i%7))
 	}
+
 	for name, rate := range map[string]func(i int) float64{
 		"node_disk_writes_completed_total":         func(int) float64 { return writes },
 		"node_disk_written_bytes_total":            func(int) float64 { return writes * 16384 },
@@ -59,9 +64,11 @@ func largeHost(t *testing.T, maxSamples int) *recording.Memory {
 	} {
 		grow(rate, "__name__", name, "device", "nvme1n1")
 	}
+
 	if err := m.Append(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 

@@ -22,9 +22,11 @@ func (r rates) values() map[string]float64 {
 	if r.written == 0 {
 		r.written = r.writes * 4096
 	}
+
 	if r.read == 0 {
 		r.read = r.reads * 4096
 	}
+
 	waited := r.writes*r.writeS + r.reads*r.readS
 	return map[string]float64{
 		"node_disk_io_time_seconds_total":          min(waited, 1),
@@ -47,6 +49,7 @@ func TestLayerSlow(t *testing.T) {
 	raid5 := map[string]string{"below.md0": "sda sdb sdc", "layer.md0": "raid5", "sync.md0": "idle"}
 	parity := device{rates{writes: 40, writeS: 0.005, reads: 40, readS: 0.005}, rates{writes: 400, writeS: 0.02, reads: 400, readS: 0.02}}
 	mirror := map[string]string{"below.md0": "sda sdb", "layer.md0": "raid1", "sync.md0": "resync"}
+
 	behind := device{rates{writes: 100, writeS: 0.002}, rates{writes: 100, writeS: 0.2, reads: 300, readS: 0.05, read: 150e6}}
 	for _, x := range []struct {
 		name    string
@@ -85,6 +88,7 @@ func TestLayerSlow(t *testing.T) {
 			for s := range 240 {
 				b.TimesMs = append(b.TimesMs, int64(1_700_000_000_000+1000*s))
 			}
+
 			for dev, d := range x.devices {
 				calm, stalled := d.calm.values(), d.stalled.values()
 				for name := range calm {
@@ -97,23 +101,28 @@ func TestLayerSlow(t *testing.T) {
 					b.Columns = append(b.Columns, k)
 				}
 			}
+
 			if err := mem.Append(context.Background(), b); err != nil {
 				t.Fatal(err)
 			}
+
 			mem.Source(recording.Source{Kind: "host", Name: "x", Facts: x.facts, From: time.UnixMilli(b.TimesMs[0]), To: time.UnixMilli(b.TimesMs[len(b.TimesMs)-1])})
 			r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var said []string
 			for _, f := range r.Findings {
 				if f.Rule == "disk/layer-slow" {
 					said = append(said, f.Summary)
 				}
 			}
+
 			if len(said) > 1 || x.want == "" && len(said) > 0 || !strings.Contains(strings.Join(said, ""), x.want) {
 				t.Errorf("it says %q, want %q; %s", said, x.want, r.Verdict)
 			}
+
 			if x.remedy != "" && !slices.ContainsFunc(r.Actions, func(a act.Action) bool { return a.Remedy == x.remedy }) {
 				t.Errorf("%s is not proposed", x.remedy)
 			}

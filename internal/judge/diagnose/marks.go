@@ -109,12 +109,15 @@ func side(c *rules.Case, s rules.Stall, from, to time.Time) Side {
 	for k := range cells {
 		cells[k] = !c.Grid.Start(k).Before(from) && !c.Grid.Time(k).After(to)
 	}
+
 	if s.Observed != nil {
 		out.WatchedS = c.Seconds(cells.And(s.Observed))
 	}
+
 	if s.Cells != nil {
 		out.StalledS = c.Seconds(cells.And(s.AsSampled()))
 	}
+
 	ops, waited, known, timed := 0.0, 0.0, 0, 0.0
 	for k, on := range cells {
 		if !on || k >= len(s.Ops) || !(s.Ops[k] >= 0) {
@@ -127,14 +130,17 @@ func side(c *rules.Case, s rules.Stall, from, to time.Time) Side {
 			timed += s.Ops[k]
 		}
 	}
+
 	if known > 0 {
 		rate := ops / float64(known)
 		out.Rate = &rate
 	}
+
 	if timed > 0 {
 		mean := waited / timed
 		out.MeanS = &mean
 	}
+
 	return out
 }
 

@@ -51,6 +51,7 @@ func onePage(ctx context.Context, in []recording.Reader, metrics []recording.Met
 	if first.IsZero() || last.Sub(first) > pageSlack {
 		return nil, nil
 	}
+
 	p := &page{to: last}
 	all := make([][]recording.Series, len(in))
 	for i, r := range in {
@@ -58,25 +59,33 @@ func onePage(ctx context.Context, in []recording.Reader, metrics []recording.Met
 		if all[i], err = r.Samples(ctx, `{__name__=~".+"}`, first, last); err != nil {
 			return nil, err
 		}
+
 		if slices.ContainsFunc(all[i], func(s recording.Series) bool { return len(s.Points) > 1 }) {
 			return nil, nil
 		}
+
 		for _, s := range all[i] {
-			if began := startOf(s); !began.IsZero() && began.Before(last) && (p.from.IsZero() || began.Before(p.from)) {
+			if began := startOf(s); !began.IsZero() && began.Before(last) &&
+				(p.from.IsZero() || began.Before(p.from)) {
 				p.from, p.known = began, true
 			}
 		}
 	}
+
 	if !p.known {
 		p.from = last.Add(-sinceUnknown)
 	}
+
 	p.began, p.at = p.from, p.to
 	p.step = max(p.to.Sub(p.from)/pageCells, time.Second).Truncate(time.Second)
+
 	// The grid's cells begin at multiples of the step since 1970.
 	since := func(t time.Time) int64 {
 		return int64(math.Floor(float64(t.UnixMilli()) / float64(p.step.Milliseconds())))
 	}
-	p.from, p.to = time.UnixMilli(since(p.from)*p.step.Milliseconds()), time.UnixMilli((since(p.to)+1)*p.step.Milliseconds())
+	p.from, p.to = time.UnixMilli(since(p.from)*p.step.Milliseconds()),
+		time.UnixMilli((since(p.to)+1)*p.step.Milliseconds())
+
 	for i, r := range in {
 		m, err := p.since(ctx, r, all[i], len(in) > 1)
 		if err != nil {
@@ -84,19 +93,22 @@ func onePage(ctx context.Context, in []recording.Reader, metrics []recording.Met
 		}
 		p.readers = append(p.readers, m)
 	}
+
 	return p, nil
 }
 
 // startOf is when a process began, if the series says so.
 func startOf(s recording.Series) time.Time {
-	if s.Labels.Get(model.MetricNameLabel) != startMetric || len(s.Points) == 0 || !(s.Points[0].F > 0) || s.Points[0].F > 1e11 {
+	if s.Labels.Get(model.MetricNameLabel) != startMetric || len(s.Points) == 0 || !(s.Points[0].F > 0) ||
+		s.Points[0].F > 1e11 {
 		return time.Time{}
 	}
 	return time.UnixMilli(int64(s.Points[0].F * 1000))
 }
 
 // singlePage is onePage with the error that led to it where there is none.
-func singlePage(ctx context.Context, pack *rules.Pack, holding []held, metrics []recording.Metric, because error) (*page, error) {
+func singlePage(ctx context.Context, pack *rules.Pack, holding []held, metrics []recording.Metric,
+	because error) (*page, error) {
 	if !slices.ContainsFunc(pack.Rules(), func(r rules.Rule) bool { return r.Sums && has(pack, holding, r) }) {
 		return nil, because
 	}
@@ -127,53 +139,66 @@ func (p *page) mark(c *rules.Case) {
 	c.SinceStart = true
 	none := make(timeline.Mask, c.Grid.N)
 	c.Symptoms, c.Stall = nil, rules.Stall{Cells: none, Active: none, Observed: none}
-	text := "one sample of each series: judged as sums since the process began, " + units.Seconds(p.at.Sub(p.began).Seconds()) + " before; what happened when is not known"
+	text := "one sample of each series: judged as sums since the process began, " +
+		units.Seconds(p.at.Sub(p.began).Seconds()) + " before; what happened when is not known"
 	if !p.known {
-		text = "one sample of each series, and no " + startMetric + ": judged as sums since the process began, whenever that was"
+		text = "one sample of each series, and no " + startMetric +
+			": judged as sums since the process began, whenever that was"
 	}
-	c.Trouble = append(c.Trouble, rules.Trouble{Kind: string(recording.NoteClock), Source: "all sources", Text: text, Span: c.Whole()})
+	c.Trouble = append(c.Trouble, rules.Trouble{Kind: string(recording.NoteClock), Source: "all sources",
+		Text: text, Span: c.Whole()})
 }
 
 // since copies a recording, its counters with a sample of zero at the beginning. Of several
 // recordings each has the series of its own instance.
-func (p *page) since(ctx context.Context, r recording.Reader, all []recording.Series, several bool) (*recording.Memory, error) {
+func (p *page) since(ctx context.Context, r recording.Reader, all []recording.Series,
+	several bool) (*recording.Memory, error) {
 	out := recording.NewMemory(recording.MemoryOptions{})
 	for _, s := range r.Sources() {
 		out.Source(s)
 	}
+
 	for _, n := range r.Notes() {
 		out.Note(n)
 	}
+
 	name := ""
 	if s := r.Sources(); len(s) > 0 {
 		name = strings.TrimSuffix(path.Base(s[0].Name), path.Ext(s[0].Name))
 	}
+
 	for _, s := range all {
 		if len(s.Points) == 0 {
 			continue
 		}
+
 		l := s.Labels
 		if several && name != "" && l.Get("instance") == "" {
 			l = labels.NewBuilder(l).Set("instance", name).Labels()
 		}
+
 		points := []promql.FPoint{{T: p.to.UnixMilli(), F: s.Points[0].F}}
 		if counts(l.Get(model.MetricNameLabel)) {
 			points = append([]promql.FPoint{{T: p.from.UnixMilli()}}, points...)
 		}
+
 		b := &recording.Batch{Columns: []recording.Column{{Labels: l}}}
 		for _, x := range points {
 			b.TimesMs = append(b.TimesMs, x.T)
 			b.Columns[0].Values = append(b.Columns[0].Values, x.F)
 		}
+
 		if err := out.Append(ctx, b); err != nil {
 			return nil, err
 		}
 	}
+
 	return out, nil
 }
 
 // counts reports whether a metric counts from zero, by the names that Prometheus gives counters and
 // histograms.
 func counts(metric string) bool {
-	return slices.ContainsFunc([]string{"_total", "_bucket", "_sum", "_count"}, func(end string) bool { return strings.HasSuffix(metric, end) })
+	return slices.ContainsFunc([]string{"_total", "_bucket", "_sum", "_count"},
+		func(end string) bool { return strings.HasSuffix(metric, end) })
 }

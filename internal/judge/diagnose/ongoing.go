@@ -56,7 +56,8 @@ func (l linger) ongoing(c *rules.Case, last time.Time) bool {
 func incidentsOngoing(c *rules.Case, all []Incident, marks []recording.Mark) {
 	for i := range all {
 		x := &all[i]
-		l := linger{x.Stalls.PeriodS, x.Stalls.Episodes, x.To.Sub(x.From).Seconds(), len(marks) > 0 && !marks[len(marks)-1].At.Before(x.To)}
+		l := linger{x.Stalls.PeriodS, x.Stalls.Episodes, x.To.Sub(x.From).Seconds(),
+			len(marks) > 0 && !marks[len(marks)-1].At.Before(x.To)}
 		if x.Ongoing = l.ongoing(c, x.To); x.Ongoing {
 			markOngoing(c, x.Findings, l)
 		}

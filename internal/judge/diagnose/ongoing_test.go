@@ -21,6 +21,7 @@ func stalledUntil(t *testing.T, until, seconds int) recording.Reader {
 		{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_latency", "op_type", "writes")},
 		{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_ops", "op_type", "writes")},
 	}}
+
 	took, ops := 0.0, 0.0
 	for s := range seconds {
 		n, latency := 500.0, 0.002
@@ -31,9 +32,11 @@ func stalledUntil(t *testing.T, until, seconds int) recording.Reader {
 		b.TimesMs = append(b.TimesMs, noonThen.Add(time.Duration(s)*time.Second).UnixMilli())
 		b.Columns[0].Values, b.Columns[1].Values = append(b.Columns[0].Values, took), append(b.Columns[1].Values, ops)
 	}
+
 	if err := mem.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
+
 	return mem
 }
 
@@ -55,13 +58,16 @@ func TestOngoing(t *testing.T) {
 		if c.mark > 0 {
 			opt.Marks = []recording.Mark{{At: noonThen.Add(time.Duration(c.mark) * time.Second), Text: "a change"}}
 		}
+
 		r, err := diagnose.Run(t.Context(), []recording.Reader{stalledUntil(t, 310, c.seconds)}, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(r.Incidents) != 1 || r.Incidents[0].Ongoing != c.want {
 			t.Errorf("%+v: incidents %d, %+v", c, len(r.Incidents), r.Incidents)
 		}
+
 		for _, f := range r.Findings {
 			if f.Rule == "mongodb/slow-writes" && f.Ongoing != c.want {
 				t.Errorf("%+v: the finding's is %v", c, f.Ongoing)

@@ -30,7 +30,8 @@ func (e *SeveralError) Error() string {
 	if more := len(e.Parts) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("the sources hold %d %s, and one is meant: %s", len(e.Parts), what, strings.Join(names, "; "))
+	return fmt.Sprintf("the sources hold %d %s, and one is meant: %s", len(e.Parts), what,
+		strings.Join(names, "; "))
 }
 
 // BadInput says that the command line has to choose.
@@ -45,14 +46,18 @@ func (e *SeveralError) Hint() string {
 		if len(sources) > 0 {
 			way = append(way, "only "+strings.Join(sources, ", "))
 		}
+
 		if selector != "" {
 			way = append(way, "--selector "+shellword.Quote(selector))
 		}
+
 		if len(way) == 0 {
 			way = append(way, "record it separately; its series have no label that the others lack")
 		}
+
 		ways = append(ways, p.Name+": "+strings.Join(way, " with "))
 	}
+
 	return "choose one:\n  " + strings.Join(ways, "\n  ")
 }
 
@@ -64,10 +69,13 @@ func Only(ctx context.Context, in []recording.Reader, opt Options, engine string
 	if err != nil {
 		return identity.Part{}, err
 	}
-	chosen := slices.DeleteFunc(slices.Clone(parts), func(p identity.Part) bool { return p.Engine == "" || engine != "" && p.Engine != engine })
+
+	chosen := slices.DeleteFunc(slices.Clone(parts),
+		func(p identity.Part) bool { return p.Engine == "" || engine != "" && p.Engine != engine })
 	if len(chosen) == 0 {
 		chosen = parts
 	}
+
 	switch len(chosen) {
 	case 0:
 		return identity.Part{Readers: in}, nil
@@ -82,11 +90,13 @@ func Only(ctx context.Context, in []recording.Reader, opt Options, engine string
 
 	one := chosen[0]
 	one.Notes = slices.Clone(one.Notes)
+
 	for _, p := range parts {
 		if p.Engine != one.Engine || p.Name != one.Name {
 			one.Notes = append(one.Notes, fmt.Sprintf("%s is left out: it is not of %s", titled(opt, p), one.Name))
 		}
 	}
+
 	return one, nil
 }
 

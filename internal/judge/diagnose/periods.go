@@ -59,6 +59,7 @@ func client(c *rules.Case) []rules.Stall {
 func periods(c *rules.Case) []Period {
 	whole := c.Whole()
 	length := whole.To.Sub(whole.From)
+
 	unit := time.Hour
 	switch {
 	case length < byHourFrom:
@@ -66,6 +67,7 @@ func periods(c *rules.Case) []Period {
 	case length >= byDayFrom:
 		unit = 24 * time.Hour
 	}
+
 	var out []Period
 	all := client(c)
 	for k := range c.Grid.N {
@@ -80,24 +82,30 @@ func periods(c *rules.Case) []Period {
 				worst = s.Latency[k]
 			}
 		}
+
 		if !watched {
 			continue
 		}
+
 		from := c.Grid.Start(k).Truncate(unit)
 		if n := len(out); n == 0 || !out[n-1].From.Equal(from) {
 			out = append(out, Period{From: from, To: from.Add(unit)})
 		}
+
 		p := &out[len(out)-1]
 		step := c.Grid.StepSeconds()
 		p.WatchedS += step
 		p.Operations += ops * step
+
 		if stalled {
 			p.StalledS += step
 		}
+
 		if worst >= 0 && known(worst) == worst && (p.WorstS == nil || worst > *p.WorstS) {
 			p.WorstS = &worst
 		}
 	}
+
 	return out
 }
 
@@ -106,11 +114,13 @@ func worstMinutes(c *rules.Case) []Minute {
 	if whole := c.Whole(); whole.To.Sub(whole.From) < minutesFrom || c.Grid.Step() > time.Minute {
 		return nil
 	}
+
 	var out []Minute
 	for _, s := range client(c) {
 		if !s.Any() {
 			continue
 		}
+
 		cost := harm(c, s)
 		for _, e := range s.Cells.Episodes() {
 			for k := e.First; k <= e.Last; k++ {
@@ -128,9 +138,11 @@ func worstMinutes(c *rules.Case) []Minute {
 			}
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b Minute) int { return cmp.Compare(b.WaitedS, a.WaitedS) })
 	out = out[:min(len(out), worstMinutesMax)]
 	slices.SortStableFunc(out, func(a, b Minute) int { return a.From.Compare(b.From) })
+
 	return out
 }
 

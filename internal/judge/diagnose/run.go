@@ -77,57 +77,71 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	if err != nil {
 		return nil, err
 	}
+
 	progress := func(done, total int) {
 		if opt.Progress != nil {
 			opt.Progress("judging incidents", done, total)
 		}
 	}
+
 	held, err := conditions(ctx, c, sig, opt.Pack)
 	if err != nil {
 		return nil, err
 	}
+
 	all, more, err := incidents(ctx, c, opt.Pack, held, progress)
 	if err != nil {
 		return nil, err
 	}
+
 	worse, err := gotWorse(ctx, c, opt.Pack, held, all)
 	if err != nil {
 		return nil, err
 	}
+
 	all, cut, err := refine(ctx, in, c, sig.step, all, opt, progress)
 	if err != nil {
 		return nil, err
 	}
+
 	more += cut
 	all = append(all, worse...)
 	all, elsewhere := foreignerOf(c).without(all)
 	if opt.Incident > max(len(all), 1) {
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
 	}
-	r := &Report{Version: Version, Sources: Describe(given), Span: c.Whole(), Missing: unjudged(c, opt.Pack), MoreIncidents: more, Incidents: []Incident{}, Lost: lostOf(given)}
+
+	r := &Report{Version: Version, Sources: Describe(given), Span: c.Whole(), Missing: unjudged(c, opt.Pack),
+		MoreIncidents: more, Incidents: []Incident{}, Lost: lostOf(given)}
 	marks := marksOf(c, in, opt)
 	shown, err := describe(ctx, r, c, all, held, opt, marks)
 	if err != nil {
 		return nil, err
 	}
+
 	r.Elsewhere = elsewhereOf(append(elsewhere, r.Elsewhere...))
 	r.act(all, in, markedIn(c, in))
 	runs := runsOf(shown)
 	r.Runs, r.Timeline = spansOf(shown, runs), plot(shown, runs)
+
 	if opt.Slots > 0 {
 		r.Detail = detail(shown, runs, opt.Slots)
 	}
+
 	r.Judged = judgedClasses(c)
 	r.WatchedS, r.Periods, r.WorstMinutes = watchedS(c), periods(c), worstMinutes(c)
 	r.NotSeen = notSeen(c, r.Judged, sig.step.Seconds())
 	left := headroom.Of(c, headroom.Options{Known: opt.Known, Balances: opt.Balances, PeriodS: sig.periodS})
 	r.Headroom, r.Balances = left.All, left.Balances
 	r.Verdict = verdict(r, opt.Pack, shown.Stall.Active.Count() > 0, opt.Incident)
+
 	if c.SinceStart {
 		r.Span = Span{From: sig.page.began.UTC(), To: sig.page.at.UTC()}
-		r.NotSeen = append(r.NotSeen, "What happened when: one sample of each series is a sum since the process began.")
+		r.NotSeen = append(
+			r.NotSeen, "What happened when: one sample of each series is a sum since the process began.")
 		r.Verdict = pageVerdict(r, opt.Pack)
 	}
+
 	return r, nil
 }
 
@@ -135,8 +149,10 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked) {
 	s := act.Setting{Span: r.Span, Recorded: recordedIn(in), Marked: m}
 	for _, x := range r.Sources {
-		s.Sources = append(s.Sources, act.Source{Kind: x.Kind, Name: x.Name, Engine: x.Engine, Version: x.Version, Host: x.Host})
+		s.Sources = append(s.Sources, act.Source{Kind: x.Kind, Name: x.Name, Engine: x.Engine, Version: x.Version,
+			Host: x.Host})
 	}
+
 	r.Actions = []Action{}
 	for i := range r.Incidents {
 		x := &r.Incidents[i]
@@ -152,21 +168,25 @@ func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked) {
 
 // describe fills in what was found, and gives the case that the plots are of: the whole recording,
 // or an incident that was asked for.
-func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held []condition, opt Options, marks []recording.Mark) (*rules.Case, error) {
+func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held []condition, opt Options,
+	marks []recording.Mark) (*rules.Case, error) {
 	everywhere := timeline.Episode{First: 0, Last: c.Grid.N - 1}
 	whole := func(rule rules.Rule) bool { return (rule.Whole || len(all) == 0) && (rule.Sums || !c.SinceStart) }
 	general, err := judgeRules(ctx, c, opt.Pack, held, everywhere, whole)
 	if err != nil {
 		return nil, err
 	}
+
 	markOngoing(c, general, linger{})
 	general, r.Elsewhere = foreignerOf(c).general(general)
 	r.Marks = marked(c, leading(c, all, opt), marks)
+
 	if len(all) == 0 {
 		r.Findings, r.Account, r.Measured = general, account(c), c.Traced()
 		r.Stalls = summarise(c, c.Seconds(c.Stall.Observed))
 		return c, nil
 	}
+
 	for i, j := range all {
 		if j.worse {
 			r.Incidents = append(r.Incidents, j.worseIncident(i+1, c, opt.Pack))
@@ -174,6 +194,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 		}
 		r.Incidents = append(r.Incidents, j.incident(i+1, c, opt.Pack))
 	}
+
 	incidentsOngoing(c, r.Incidents, marks)
 	n := max(opt.Incident, 1) - 1
 	r.Incident = n + 1
@@ -181,6 +202,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 	r.Findings = append(slices.Clone(general), x.Findings...)
 	rank(r.Findings)
 	r.Account, r.Stalls, r.Measured = x.Account, x.Stalls, x.Measured
+
 	if opt.Incident == 0 && shown.Whole() != c.Whole() {
 		// All of the time is shown, by the detector that the worst incident is judged by.
 		lead := all[n].lead()
@@ -188,6 +210,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 		all.Stall = detector(c, lead)
 		return &all, nil
 	}
+
 	return shown, nil
 }
 
@@ -203,6 +226,7 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 	if err != nil {
 		return nil, nil, err
 	}
+
 	grid, err := chooseGrid(metrics, in, opt)
 	var single *page
 	if errors.Is(err, ErrNothing) && opt.From.IsZero() && opt.To.IsZero() {
@@ -213,24 +237,29 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 			}
 		}
 	}
+
 	if err != nil {
 		return nil, nil, withDamage(err, in)
 	}
+
 	progress := func(done, total int) {
 		if opt.Progress != nil {
 			opt.Progress("reading signals", done, total)
 		}
 	}
+
 	sig, err := gather(ctx, opt.Pack, holding, grid, progress)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	sig.step = max(finest(metrics), opt.Step)
 	c := newCase(in, sig, opt)
 	if single != nil {
 		single.mark(c)
 		sig.page = single
 	}
+
 	c.Trouble = append(c.Trouble, sig.tooLarge...)
 	c.Trouble = append(c.Trouble, strays(holding, grid, opt)...)
 	return c, sig, nil
@@ -242,34 +271,41 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 	c.SlowFrom(opt.SlowFromS)
 	c.Sampled(sig.periodsS())
 	c.Trouble = trouble(in)
+
 	seen := map[string]bool{}
 	for _, r := range in {
 		for _, s := range r.Sources() {
 			maps.Copy(c.Facts, s.Facts)
 			seen[s.Engine] = true
-			if s.Kind != "fio" && s.Kind != "benchmark" && s.Kind != "trace" { // a benchmark of another time; a trace is of the host's
+			// a benchmark of another time; a trace is of the host's
+			if s.Kind != "fio" && s.Kind != "benchmark" && s.Kind != "trace" {
 				c.Clocks++
 			}
 		}
 	}
+
 	for _, e := range pack.Engines() {
 		if seen[e.Database] || c.Measured(e.Anchor) {
 			c.Engines = append(c.Engines, e.Database)
 		}
 	}
+
 	if t := c.MachineType(); t != "" && c.Facts[rules.FactMachine] == "" {
 		c.Facts[rules.FactMachine] = t
 	}
+
 	c.Provisioned, c.Machine = headroom.Provisioned(c, opt.Known), headroom.MachineOf(c, opt.Known)
 	if c.Elsewhere = rules.FindElsewhere(c); c.Elsewhere != nil {
 		sig.drop(rules.OfDevices())
 	}
+
 	c.Symptoms = detect(c)
 	c.Stall = primary(c.Symptoms)
 	if c.Stall.Cells == nil {
 		c.Stall.Cells = make(timeline.Mask, c.Grid.N)
 		c.Stall.Active = make(timeline.Mask, c.Grid.N)
 	}
+
 	return c
 }
 

@@ -19,13 +19,16 @@ func runsOf(c *rules.Case) []timeline.Episode {
 	for _, s := range c.Symptoms {
 		known = known.Or(s.Observed)
 	}
+
 	for _, t := range c.Signal(rules.DiskBusy) {
 		known = known.Or(timeline.Known(t.Values))
 	}
+
 	seen := c.Seconds(known)
 	if seen == 0 {
 		return everything
 	}
+
 	var out []timeline.Episode
 	for _, e := range known.Episodes() {
 		if n := len(out); n > 0 {
@@ -36,9 +39,11 @@ func runsOf(c *rules.Case) []timeline.Episode {
 		}
 		out = append(out, e)
 	}
+
 	if len(out) < 2 {
 		return everything
 	}
+
 	return out
 }
 
@@ -54,21 +59,26 @@ func spansOf(c *rules.Case, runs []timeline.Episode) (out []Span) {
 }
 
 // reduceRuns reduces a series to slots as reduce does, a track for each run.
-func reduceRuns(g timeline.Grid, runs []timeline.Episode, name, unit string, vals []float64, slots int) []Track {
+func reduceRuns(g timeline.Grid, runs []timeline.Episode, name, unit string, vals []float64,
+	slots int) []Track {
 	if len(runs) == 1 {
 		return []Track{reduce(g, name, unit, vals, slotOf(g, slots))}
 	}
+
 	cells := 0
 	for _, e := range runs {
 		cells += e.Cells()
 	}
+
 	slots = max(1, slots)
 	slot := time.Duration((cells+slots-1)/slots) * g.Step()
+
 	var out []Track
 	for _, e := range runs {
 		if part := vals[e.First : e.Last+1]; timeline.Count(part) > 0 {
 			out = append(out, reduce(g.Slice(e.First, e.Last), name, unit, part, slot))
 		}
 	}
+
 	return out
 }

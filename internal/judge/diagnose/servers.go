@@ -25,7 +25,8 @@ type Labeller = identity.Labeller
 
 // Label finds the labels with which recordings fit into one; nil if none are needed. hosts are names
 // of hosts that the user gave, by the name of a source.
-func Label(ctx context.Context, in []recording.Reader, pack *rules.Pack, hosts map[string]string) (*Labeller, error) {
+func Label(ctx context.Context, in []recording.Reader, pack *rules.Pack,
+	hosts map[string]string) (*Labeller, error) {
 	return identity.Label(ctx, in, Identity(pack, hosts))
 }
 
@@ -44,9 +45,11 @@ func Identity(pack *rules.Pack, hosts map[string]string) identity.Options {
 }
 
 func identityOf(pack *rules.Pack) identity.Options {
-	out := identity.Options{Wants: pack.Wants, Devices: setOf(pack.Metrics(rules.DiskBusy), pack.Metrics(rules.DiskWrites))}
+	out := identity.Options{Wants: pack.Wants,
+		Devices: setOf(pack.Metrics(rules.DiskBusy), pack.Metrics(rules.DiskWrites))}
 	for _, e := range pack.Engines() {
-		x := identity.Engine{Name: e.Database, Sets: slices.Contains(e.Anchor.By, "instance"), Metrics: pack.MetricsOf(e)}
+		x := identity.Engine{Name: e.Database, Sets: slices.Contains(e.Anchor.By, "instance"),
+			Metrics: pack.MetricsOf(e)}
 		if e.Agreed != nil {
 			x.Agreed = pack.Metrics(e.Agreed)
 		}
@@ -57,6 +60,7 @@ func identityOf(pack *rules.Pack) identity.Options {
 		}
 		out.Engines = append(out.Engines, x)
 	}
+
 	return out
 }
 
@@ -103,12 +107,14 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 	var all []*Report
 	var notes []string
 	of := map[*Report]identity.Part{}
+
 	var failed error
 	for _, p := range parts {
 		r, err := Run(ctx, p.Readers, first.of(p))
 		if err != nil && !errors.Is(err, ErrNothing) {
 			return nil, p, fmt.Errorf("%s: %w", p.Name, err)
 		}
+
 		if err != nil {
 			if failed == nil {
 				failed = fmt.Errorf("%s: %w", p.Name, err)
@@ -116,16 +122,20 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 			notes = append(notes, fmt.Sprintf("%s was not judged: %v", p.Name, err))
 			continue
 		}
+
 		r.Server, r.Notes = &Server{Name: p.Name, Engine: p.Engine, Host: p.Host}, p.Notes
 		of[r] = p
 		all = append(all, r)
 	}
+
 	if len(all) == 0 {
 		return nil, parts[0], failed
 	}
+
 	slices.SortStableFunc(all, moreHarm)
 	worst := all[0]
 	part := of[worst]
+
 	if first.Incident != opt.Incident || first.Slots != opt.Slots {
 		again, err := Run(ctx, part.Readers, opt.of(part))
 		if err != nil {
@@ -134,6 +144,7 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 		again.Server, again.Notes = worst.Server, worst.Notes
 		worst = again
 	}
+
 	worst.Others = all[1:]
 	worst.Notes = append(slices.Clip(worst.Notes), notes...)
 	return worst, part, nil
@@ -153,10 +164,12 @@ func ordered(in []recording.Reader) []recording.Reader {
 	if len(in) < 2 {
 		return in
 	}
+
 	type one struct {
 		reader recording.Reader
 		recording.Source
 	}
+
 	all := make([]one, len(in))
 	for i, r := range in {
 		all[i].reader = r
@@ -164,20 +177,26 @@ func ordered(in []recording.Reader) []recording.Reader {
 			all[i].Source = from[0]
 		}
 	}
+
 	foreign := func(s one) int {
 		if s.Engine == "" {
 			return 1
 		}
 		return 0
 	}
+
 	slices.SortStableFunc(all, func(a, b one) int {
-		return cmp.Or(cmp.Compare(foreign(a), foreign(b)), cmp.Compare(a.Period.Round(100*time.Millisecond), b.Period.Round(100*time.Millisecond)),
-			strings.Compare(a.Kind, b.Kind), a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Samples, b.Samples), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(foreign(a), foreign(b)),
+			cmp.Compare(a.Period.Round(100*time.Millisecond), b.Period.Round(100*time.Millisecond)),
+			strings.Compare(a.Kind, b.Kind), a.From.Compare(b.From), a.To.Compare(b.To),
+			cmp.Compare(a.Samples, b.Samples), strings.Compare(a.Name, b.Name))
 	})
+
 	out := make([]recording.Reader, len(in))
 	for i, x := range all {
 		out[i] = x.reader
 	}
+
 	return out
 }
 
@@ -221,6 +240,7 @@ func (r *Report) StalledS() float64 {
 	if len(r.Incidents) == 0 {
 		return r.Stalls.Seconds
 	}
+
 	sum := 0.0
 	for i, x := range r.Incidents {
 		if x.Kind == Worse || database && ofDevice(x.Class) {
@@ -228,11 +248,13 @@ func (r *Report) StalledS() float64 {
 		}
 		// Incidents of one class never share a second; those of two classes may.
 		shared := slices.ContainsFunc(r.Incidents[:i], func(o Incident) bool {
-			return o.Subject != x.Subject && o.From.Before(x.To) && x.From.Before(o.To) && !(database && ofDevice(o.Class))
+			return o.Subject != x.Subject && o.From.Before(x.To) && x.From.Before(o.To) &&
+				!(database && ofDevice(o.Class))
 		})
 		if !shared {
 			sum += x.Stalls.Seconds
 		}
 	}
+
 	return sum
 }

@@ -26,6 +26,7 @@ func TestSlowDeviceInCheckpoints(t *testing.T) {
 				}
 				return quick(s)
 			})
+
 		if checkpoints {
 			// Credited when it ends.
 			w.counter(func(s float64) float64 {
@@ -35,8 +36,10 @@ func TestSlowDeviceInCheckpoints(t *testing.T) {
 				return 0
 			}, "mongodb_ss_wt_txn_transaction_checkpoint_total_time_msecs")
 		}
+
 		return w.diagnose(diagnose.Options{})
 	}
+
 	inCheckpoint := func(s float64) bool { return math.Mod(s, 68) > 40 && math.Mod(s, 68) <= 48 }
 	const said = "checkpoints, of up to 8.10 s"
 
@@ -44,6 +47,7 @@ func TestSlowDeviceInCheckpoints(t *testing.T) {
 	if !strings.HasPrefix(r.Verdict, "No stall") || !strings.Contains(r.Verdict, "nvme1n1 was slow in 17 of 17 "+said) {
 		t.Errorf("in checkpoints: %s", r.Verdict)
 	}
+
 	if f := foundAnywhere(r, "disk/slow-writes"); f == nil || !strings.Contains(f.Summary, said) || len(f.Windows) == 0 {
 		t.Errorf("the finding: %+v", f)
 	}

@@ -26,17 +26,21 @@ func usualSpan(metrics []recording.Metric, first, last time.Time) (time.Time, ti
 			froms, tos = append(froms, m.From), append(tos, m.To)
 		}
 	}
+
 	if len(tos) < few {
 		return first, last
 	}
+
 	slices.SortFunc(froms, time.Time.Compare)
 	slices.SortFunc(tos, time.Time.Compare)
 	if i := len(froms) / few; froms[i].Sub(first) > yearsApart {
 		first = froms[i]
 	}
+
 	if i := len(tos) - 1 - len(tos)/few; last.Sub(tos[i]) > yearsApart {
 		last = tos[i]
 	}
+
 	return first, last
 }
 
@@ -47,6 +51,7 @@ func strays(holding []held, grid timeline.Grid, opt Options) []rules.Trouble {
 	for _, h := range holding {
 		var first recording.Metric
 		var at time.Time
+
 		n := 0
 		for _, m := range h.metrics {
 			var stray time.Time
@@ -58,22 +63,27 @@ func strays(holding []held, grid timeline.Grid, opt Options) []rules.Trouble {
 			default:
 				continue
 			}
+
 			if n++; n == 1 {
 				first, at = m, stray
 			}
 		}
+
 		if n == 0 {
 			continue
 		}
+
 		name := ""
 		if all := h.reader.Sources(); len(all) > 0 {
 			name = all[0].Name
 		}
+
 		out = append(out, rules.Trouble{
 			Kind: string(recording.NoteClock), Source: name, Span: rules.Span{From: from, To: to},
 			Text: fmt.Sprintf("metrics with samples years away from the rest: %d, the first of them %s at %s; these samples were left out. --from and --to choose another time",
 				n, first.Name, at.UTC().Format("2006-01-02")),
 		})
 	}
+
 	return out
 }

@@ -21,19 +21,24 @@ func TestLayerIsJudgedThroughTheDisk(t *testing.T) {
 				each := 0.008 * jitter(s, "each", 0.15)
 				return did{writes: 0.99 / each, writeKiB: 9.4, writeS: each, busy: 0.99}
 			}
+
 			merged := func(s float64) did {
 				d := serial(s)
 				return did{writes: 2.35 * d.writes, writeKiB: 4, writeS: 1.1 * d.writeS, busy: 0.99}
 			}
+
 			alone := forms(t, time.Second, 4*time.Minute).node("sda", serial).diagnose(diagnose.Options{})
 			both := forms(t, time.Second, 4*time.Minute).node("sda", serial).node(layer, merged).diagnose(diagnose.Options{})
 			show(t, layer, both)
+
 			if foundAnywhere(both, "disk/iops-capped") != nil || foundAnywhere(both, "disk/throughput-capped") != nil {
 				t.Error("a cap is claimed")
 			}
+
 			if foundAnywhere(alone, "disk/latency-bound") == nil || foundAnywhere(both, "disk/latency-bound") == nil {
 				t.Error("with the layer it is no longer bound by the latency")
 			}
+
 			if alone.Verdict != both.Verdict {
 				t.Errorf("with the layer: %s\nwithout: %s", both.Verdict, alone.Verdict)
 			}
@@ -48,18 +53,22 @@ func TestLayersOfTheField(t *testing.T) {
 		if _, err := os.Stat(folder + name); err != nil {
 			t.Skip("no field data next to the checkout")
 		}
+
 		input, err := sources.For(engines.All().Sources()).Open(t.Context(), folder+name, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		mem := recording.NewMemory(recording.MemoryOptions{})
 		if err := input.Source.Read(t.Context(), mem, source.Options{}); err != nil {
 			t.Fatal(err)
 		}
+
 		r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		show(t, name, r)
 		if foundAnywhere(r, "disk/iops-capped") != nil || foundAnywhere(r, "disk/latency-bound") == nil {
 			t.Errorf("%s: %s", name, r.Verdict)

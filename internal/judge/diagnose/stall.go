@@ -25,6 +25,7 @@ func detect(c *rules.Case) []rules.Stall {
 		s.Active = underLoad(s)
 		out = append(out, s)
 	}
+
 	for _, e := range c.Pack.Engines() {
 		if e.Stalls == nil {
 			continue
@@ -33,21 +34,25 @@ func detect(c *rules.Case) []rules.Stall {
 			add(rules.ApartFew(c.Time, s))
 		}
 	}
+
 	below := c.JudgedBelow()
 	for _, of := range []struct {
 		await, ops *rules.Signal
 		stall      rules.Stall
 	}{
 		{rules.DiskWriteAwait, rules.DiskWrites, rules.Stall{Rule: "disk/slow-writes", Class: rules.DeviceWrites}},
-		{rules.DiskReadAwait, rules.DiskReads, rules.Stall{Rule: "disk/slow-reads", Class: rules.DeviceReads, Aside: true}},
+		{rules.DiskReadAwait, rules.DiskReads,
+			rules.Stall{Rule: "disk/slow-reads", Class: rules.DeviceReads, Aside: true}},
 	} {
 		for _, t := range c.Signal(of.await) {
 			if below[t.Labels.Get("device")] {
 				continue
 			}
+
 			s := of.stall
 			s.Subject, s.Of = t.Labels.Get("device"), []*rules.Signal{of.await, of.ops}
 			s.Ops = c.For(of.ops, "device", s.Subject)
+
 			// One latency of both kinds is judged once, by all requests.
 			if all := c.For(rules.DiskOps, "device", s.Subject); all != nil && c.CombinedLatency(s.Subject) {
 				if s.Class == rules.DeviceReads {
@@ -56,21 +61,25 @@ func detect(c *rules.Case) []rules.Stall {
 				s.Combined, s.Ops = true, all
 				s.Of = []*rules.Signal{of.await, rules.DiskOps}
 			}
+
 			if s.Ops == nil {
 				continue
 			}
+
 			s.Waiting = make([]float64, len(s.Ops))
 			for k := range s.Waiting {
 				if s.Waiting[k] = t.Values[k] * s.Ops[k]; s.Ops[k] == 0 {
 					s.Waiting[k] = 0
 				}
 			}
+
 			s.Queued = frozen(c, s.Subject)
 			if s, ok := byDevice(c, s); ok {
 				add(s)
 			}
 		}
 	}
+
 	c.Pinpoint(out)
 	return out
 }
@@ -89,6 +98,7 @@ func frozen(c *rules.Case, device string) []float64 {
 	if busy == nil || ops == nil {
 		return nil
 	}
+
 	least := frozenOps * timeline.Quantile(ops, 0.5)
 	out := make([]float64, len(busy))
 	for k, x := range busy {
@@ -99,6 +109,7 @@ func frozen(c *rules.Case, device string) []float64 {
 			out[k] = 1
 		}
 	}
+
 	return out
 }
 
@@ -140,6 +151,7 @@ func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 	busy := c.For(rules.DiskBusy, "device", s.Subject)
 	queue := c.For(rules.DiskQueue, "device", s.Subject)
 	var calm []float64
+
 	saturated := 0
 	for k, x := range s.Ops {
 		switch {
@@ -150,6 +162,7 @@ func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 			calm = append(calm, s.Waiting[k]/x)
 		}
 	}
+
 	if saturated > len(calm) {
 		// Hardly seen otherwise: what flash takes has to do for the usual.
 		from := deviceQueuedS
@@ -158,5 +171,7 @@ func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 		}
 		return rules.StalledCells(c.Time, []float64{from}, s)
 	}
-	return rules.StalledCells(c.Time, []float64{min(max(rules.StallFactor*timeline.Quantile(calm, 0.5), deviceFloorS), rules.StallCeilingS)}, s)
+
+	return rules.StalledCells(c.Time,
+		[]float64{min(max(rules.StallFactor*timeline.Quantile(calm, 0.5), deviceFloorS), rules.StallCeilingS)}, s)
 }

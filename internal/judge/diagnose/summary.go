@@ -14,18 +14,23 @@ import (
 func summarise(c *rules.Case, watchedS float64) StallSummary {
 	s := c.Stall
 	cells := s.AsSampled()
-	out := StallSummary{Signal: s.Called(), ThresholdS: known(s.Threshold), Seconds: c.Seconds(cells), Of: watchedS,
+	out := StallSummary{Signal: s.Called(), ThresholdS: known(s.Threshold), Seconds: c.Seconds(cells),
+		Of:            watchedS,
 		UndeterminedS: c.Seconds(s.Undetermined)}
+
 	if s.PeriodS > coarseS {
 		out.IntervalS, out.AtMost = s.PeriodS, cells.Count() > 0
 		out.LeastS, out.MostS = c.StalledRange(s, s.Observed.Without(c.Others))
 		out.MostS = min(out.MostS, max(watchedS, out.Seconds))
 	}
+
 	eps := cells.Episodes()
 	out.Episodes = len(eps)
+
 	for _, e := range eps {
 		out.LongestS = max(out.LongestS, float64(e.Cells())*c.Grid.StepSeconds())
 	}
+
 	out.PeriodS = c.Period(cells.Close(c.Cells(5 * time.Second)))
 	out.Windows = c.Windows(cells)
 	return out
@@ -46,7 +51,8 @@ func highest(r *Report) (s float64) {
 
 // upperFirst begins a sentence; a product is written there as ever.
 func upperFirst(s string, pack *rules.Pack) string {
-	if s == "" || slices.ContainsFunc(pack.Engines(), func(e rules.Knowledge) bool { return strings.HasPrefix(s, e.Product) }) {
+	if s == "" || slices.ContainsFunc(pack.Engines(),
+		func(e rules.Knowledge) bool { return strings.HasPrefix(s, e.Product) }) {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
@@ -71,25 +77,31 @@ func plot(c *rules.Case, runs []timeline.Episode) []Track {
 			out = append(out, reduceRuns(c.Grid, runs, name, unit, vals, plotPoints)...)
 		}
 	}
+
 	if c.Stall.Latency != nil {
 		add(c.Stall.Subject+" latency", "seconds", c.Stall.Latency)
 	} else {
 		add(c.Stall.Subject, "1/s", c.Stall.Ops)
 	}
+
 	if len(runs) == 1 {
 		out = append(out, plotP99(allClasses(c), c)...)
 	}
+
 	for _, k := range c.Cycles() {
 		add("checkpoint running", "", flags(k.Cells))
 	}
+
 	if dev := busiestDevice(c); dev != "" {
 		add(dev+" busy", "ratio", c.For(rules.DiskBusy, "device", dev))
 		add(dev+" IOPS", "1/s", c.For(rules.DiskOps, "device", dev))
 		add(dev+" throughput", "bytes/s", c.For(rules.DiskMoved, "device", dev))
 	}
+
 	for _, p := range enginePlots(c) {
 		add(p.Title, p.Signal.Unit, c.One(p.Signal))
 	}
+
 	add("page cache dirty", "bytes", c.One(rules.MemoryDirty))
 	return out
 }
@@ -105,14 +117,17 @@ func busiestDevice(c *rules.Case) string {
 		if c.Stall.Any() {
 			busy = timeline.Sum(timeline.At(c.For(rules.DiskBusy, "device", dev), c.Stall.Cells))
 		}
+
 		if math.IsNaN(busy) {
 			busy = 0 // not told, as of Windows' disks
 		}
+
 		alike := busy <= asBusy*busiest && busiest <= asBusy*busy
 		if best == "" || !alike && busy > busiest || alike && moved > most {
 			best, busiest, most = dev, busy, moved
 		}
 	}
+
 	return best
 }
 

@@ -34,6 +34,7 @@ func sumsOf(ctx context.Context, h held, from, to time.Time) (float64, error) {
 	if !slices.ContainsFunc(all, func(n string) bool { return h.names[n] }) {
 		return 0, nil
 	}
+
 	samples := func(names ...string) (out []recording.Series, err error) {
 		for _, n := range names {
 			if h.names[n] && err == nil {
@@ -44,33 +45,41 @@ func sumsOf(ctx context.Context, h held, from, to time.Time) (float64, error) {
 		}
 		return out, err
 	}
+
 	seconds, err := samples(of.Seconds...)
 	if err != nil {
 		return 0, err
 	}
+
 	flight, err := samples(of.InFlight)
 	if err != nil {
 		return 0, err
 	}
+
 	idle, err := samples(of.Idle)
 	if err != nil {
 		return 0, err
 	}
+
 	changing, err := samples(of.Others...)
 	if err != nil {
 		return 0, err
 	}
+
 	_, mostIdle, _ := figures(idle)
 	least := func(period float64) bool { return period*idleSlack >= mostIdle }
 	sum, _, n := figures(seconds)
+
 	inFlight, _, m := figures(flight)
 	if n > 0 && m > 0 && inFlight > 0 && sum > 0 {
 		// Each volume has a series for reads and one for writes, and one of its queue.
 		return nearest(sum/inFlight*float64(m*len(of.Seconds))/float64(n), least), nil
 	}
+
 	if mostIdle > sumPeriodsS[0]*idleMost {
 		return sumPeriodsS[max(0, slices.IndexFunc(sumPeriodsS, least))], nil
 	}
+
 	return nearest(changesEvery(slices.Concat(changing, seconds, idle)), least), nil
 }
 
@@ -112,9 +121,11 @@ func changesEvery(series []recording.Series) float64 {
 			last = p.T
 		}
 	}
+
 	if len(between) == 0 {
 		return sumPeriodsS[0]
 	}
+
 	slices.Sort(between)
 	return float64(between[len(between)/2]) / 1000
 }

@@ -39,15 +39,18 @@ func TestWritebackThrottling(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			said := ""
 			for _, f := range r.Findings {
 				if f.Rule == "host/writeback-throttling" {
 					said = f.Summary
 				}
 			}
+
 			if x.want == "" && said != "" || !strings.Contains(said, x.want) {
 				t.Errorf("it says %q, want %q", said, x.want)
 			}
+
 			proposed := slices.ContainsFunc(r.Actions, func(a act.Action) bool { return a.Remedy == "writeback-throttling" })
 			if proposed != (x.want != "") {
 				t.Errorf("that it is turned on is proposed: %v", proposed)
@@ -69,6 +72,7 @@ func flushing(t *testing.T, engine string, facts map[string]string, queue float6
 			return 10e6
 		},
 	}
+
 	rate := map[string]func(flush bool) float64{
 		"node_disk_io_time_seconds_total":          func(flush bool) float64 { return either(flush, 1, 0.2) },
 		"node_disk_io_time_weighted_seconds_total": func(flush bool) float64 { return either(flush, queue, 0.3) },
@@ -78,10 +82,12 @@ func flushing(t *testing.T, engine string, facts map[string]string, queue float6
 		"node_disk_read_bytes_total":               func(bool) float64 { return 1e5 },
 		"node_disk_write_time_seconds_total":       func(flush bool) float64 { return either(flush, queue, 0.3) },
 	}
+
 	b := &recording.Batch{}
 	for s := range 180 {
 		b.TimesMs = append(b.TimesMs, int64(1_700_000_000_000+1000*s))
 	}
+
 	column := func(name string, value func(s int) float64) {
 		ls := labels.FromStrings("__name__", name)
 		if strings.HasPrefix(name, "node_disk") {
@@ -93,16 +99,20 @@ func flushing(t *testing.T, engine string, facts map[string]string, queue float6
 		}
 		b.Columns = append(b.Columns, k)
 	}
+
 	for name, of := range gauge {
 		column(name, func(s int) float64 { return of(s%60 >= 50) })
 	}
+
 	for name, of := range rate {
 		sum := 0.0
 		column(name, func(s int) float64 { sum += of(s%60 >= 50); return sum })
 	}
+
 	if err := mem.Append(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
+
 	last := len(b.TimesMs) - 1
 	mem.Source(recording.Source{Kind: "host", Name: "x", Engine: engine, Facts: facts, From: time.UnixMilli(b.TimesMs[0]), To: time.UnixMilli(b.TimesMs[last])})
 	return mem

@@ -31,15 +31,18 @@ func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
 			parts = append(parts, f.Opening)
 		}
 	}
+
 	parts = append(parts, middle(r, pack, active, asked))
 	for _, f := range r.Findings {
 		if f.Closing != "" {
 			parts = append(parts, f.Closing)
 		}
 	}
+
 	if asked == 0 {
 		parts = append(parts, foretold(r)...)
 	}
+
 	return strings.Join(parts, " ")
 }
 
@@ -66,6 +69,7 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	case asked > 0 && len(r.Incidents) > 0, len(r.Incidents) == 1 && r.Incidents[0].Kind == Worse:
 		return r.Incidents[max(asked, 1)-1].Verdict
 	}
+
 	var b strings.Builder
 	if f, ok := foremostCause(r.Findings); ok && r.Stalls.Seconds == 0 {
 		fmt.Fprintf(&b, "%s (%s): %s", f.Title, f.Subject, f.Summary)
@@ -74,29 +78,39 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 		}
 		return b.String()
 	}
+
 	switch {
-	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Kind != "fio" }):
+	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources,
+		func(s Source) bool { return s.Kind != "fio" }):
 		b.WriteString("A benchmark has no waiting clients: fio reports what the volume gave its jobs, not whether a database would stall on it.")
-	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Kind != "fio" && s.Kind != "benchmark" }):
+	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources,
+		func(s Source) bool { return s.Kind != "fio" && s.Kind != "benchmark" }):
 		b.WriteString("A benchmark has no waiting clients, so there is no stall to find.")
 	case r.Stalls.Of == 0:
 		b.WriteString("No source here reports how long writes took, so a stall can be neither seen nor ruled out.")
 	case r.Stalls.Seconds == 0 && !active:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal, units.Seconds(r.Stalls.Of))
+		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal,
+			units.Seconds(r.Stalls.Of))
 	case r.Stalls.Seconds == 0 && r.Stalls.UndeterminedS > 0:
-		fmt.Fprintf(&b, "%s stopped %s before the recording ended. Whether clients waited cannot be determined: no source counts waiting operations.", upperFirst(r.Stalls.Signal, pack), units.Seconds(r.Stalls.UndeterminedS))
+		fmt.Fprintf(
+			&b, "%s stopped %s before the recording ended. Whether clients waited cannot be determined: no source counts waiting operations.",
+			upperFirst(r.Stalls.Signal, pack), units.Seconds(r.Stalls.UndeterminedS))
 	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
-		fmt.Fprintf(&b, "No stall: %s. Individual %s took up to %s, but too few at once to make others wait.", watchedClasses(r), r.Stalls.Signal, units.Seconds(highest(r)))
+		fmt.Fprintf(&b, "No stall: %s. Individual %s took up to %s, but too few at once to make others wait.",
+			watchedClasses(r), r.Stalls.Signal, units.Seconds(highest(r)))
 	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
-		fmt.Fprintf(&b, "No stall: %s; the highest mean of an interval was %s, and a stall starts at %s.", watchedClasses(r), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
+		fmt.Fprintf(&b, "No stall: %s; the highest mean of an interval was %s, and a stall starts at %s.",
+			watchedClasses(r), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
 	case r.Stalls.Seconds == 0:
 		fmt.Fprintf(&b, "No stall: %s and none waited noticeably.", watchedClasses(r))
 	default:
 		b.WriteString(stalledSentence(r.Stalls, pack, ""))
 	}
+
 	if r.Stalls.Seconds == 0 && active && r.Stalls.IntervalS > 0 {
 		b.WriteString(hidden(r.Stalls))
 	}
+
 	b.WriteString(why(r.Findings, r.Stalls, r.Measured, r.Account))
 	return b.String()
 }
@@ -107,7 +121,8 @@ func hidden(s StallSummary) string {
 	if s.MostS < 1 {
 		return short + "."
 	}
-	return short + fmt.Sprintf(": intervals slower than usual may hide up to %s of stalls.", units.Seconds(s.MostS))
+	return short + fmt.Sprintf(": intervals slower than usual may hide up to %s of stalls.",
+		units.Seconds(s.MostS))
 }
 
 // pageVerdict is the verdict on one page of metrics.
@@ -115,30 +130,38 @@ func pageVerdict(r *Report, pack *rules.Pack) string {
 	if f, ok := foremostCause(r.Findings); ok {
 		return fmt.Sprintf("%s (%s): %s", f.Title, f.Subject, f.Summary)
 	}
+
 	answers := []string{}
 	for _, f := range r.Findings {
 		if f.Opening != "" {
 			answers = append(answers, f.Opening)
 		}
 	}
+
 	if len(answers) > 0 {
-		return strings.Join(answers, " ") + " One sample of each series is a sum since the process began, which shows nothing of when."
+		return strings.Join(answers, " ") +
+			" One sample of each series is a sum since the process began, which shows nothing of when."
 	}
+
 	var judged []string
 	for _, rule := range pack.Rules() {
 		if rule.Sums && !slices.ContainsFunc(r.Missing, func(m NotMeasured) bool { return m.Rule == rule.ID }) {
 			judged = append(judged, rule.ID)
 		}
 	}
+
 	if len(judged) == 0 {
 		return "One sample of each series says nothing about a stall: a diagnosis needs two, and a minute of them at least."
 	}
-	return "One sample of each series: judged as sums since the process began, which say nothing of when. Nothing wrong was found in them by " + listed(judged) + "."
+
+	return "One sample of each series: judged as sums since the process began, which say nothing of when. Nothing wrong was found in them by " +
+		listed(judged) + "."
 }
 
 // foremostCause is a cause that says more than that nothing stalled.
 func foremostCause(findings []Finding) (Finding, bool) {
-	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Kind == Cause && f.Foremost && f.Severity != Info })
+	i := slices.IndexFunc(findings,
+		func(f Finding) bool { return f.Kind == Cause && f.Foremost && f.Severity != Info })
 	if i < 0 {
 		return Finding{}, false
 	}
@@ -189,6 +212,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 			refutations = append(refutations, f)
 		}
 	}
+
 	var b strings.Builder
 	if len(causes) > 0 {
 		names := make([]string, 0, 3)
@@ -197,18 +221,23 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 			names = append(names, lowerFirst(f.Title)+" ("+f.Subject+")")
 			most = max(most, f.Weight)
 		}
+
 		why := "Why"
 		if stalls.Seconds == 0 {
 			why = "Also found"
 		} else if most < minExplained {
 			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
 		}
+
 		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
 	} else if f := bothLimits(findings); f != nil && stalls.Seconds > 0 {
-		fmt.Fprintf(&b, " Why: the volume is at its limits of IOPS and of throughput alike (%s). More of one alone helps little.", f.Subject)
+		fmt.Fprintf(
+			&b, " Why: the volume is at its limits of IOPS and of throughput alike (%s). More of one alone helps little.",
+			f.Subject)
 	} else if measured == nil && stalls.Seconds > 0 && !rules.Trifle(stalls.Seconds, stalls.Of) {
 		b.WriteString(probably(account, stalls))
 	}
+
 	b.WriteString(measuredSentence(measured))
 	said := map[string]bool{}
 	for _, f := range refutations {
@@ -217,6 +246,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 		}
 		said[f.Title] = true
 	}
+
 	return b.String()
 }
 
@@ -235,8 +265,10 @@ const (
 func probably(account []Share, stalls StallSummary) string {
 	none := " No cause found in these sources; see what could not be measured."
 	if stalls.IntervalS > 0 {
-		none = fmt.Sprintf(" No cause found in these sources in means of %s; shorter intervals show more. See what could not be measured.", units.Seconds(stalls.IntervalS))
+		none = fmt.Sprintf(" No cause found in these sources in means of %s; shorter intervals show more. See what could not be measured.",
+			units.Seconds(stalls.IntervalS))
 	}
+
 	var best *Share
 	for i := range account {
 		s := &account[i]
@@ -247,6 +279,7 @@ func probably(account []Share, stalls StallSummary) string {
 			best = s
 		}
 	}
+
 	if best == nil {
 		return always(account, none)
 	}
@@ -254,10 +287,13 @@ func probably(account []Share, stalls StallSummary) string {
 	share := units.Percent(best.Seconds / best.Of)
 	switch {
 	case best.Share == duringCheckpoint && stalls.Episodes <= fewStalls:
-		return fmt.Sprintf(" Probably checkpoints: %s of the stalled time falls into one, but %s too few to be sure. Record until two more have run.", share, seldom(stalls.Episodes))
+		return fmt.Sprintf(" Probably checkpoints: %s of the stalled time falls into one, but %s too few to be sure. Record until two more have run.",
+			share, seldom(stalls.Episodes))
 	case best.Share == duringCheckpoint:
-		return fmt.Sprintf(" Perhaps checkpoints: %s of the stalled time falls into one, which may be chance.", share)
+		return fmt.Sprintf(" Perhaps checkpoints: %s of the stalled time falls into one, which may be chance.",
+			share)
 	}
+
 	return fmt.Sprintf(" No cause is certain, but in %s of the stalled time this held: %s.", share, best.Share)
 }
 
@@ -266,14 +302,16 @@ func probably(account []Share, stalls StallSummary) string {
 func always(account []Share, none string) string {
 	var best *Share
 	for i := range account {
-		if s := &account[i]; s.Note == wallClockNote && s.Seconds >= probableShare*s.Of && (best == nil || s.Seconds > best.Seconds) {
+		if s := &account[i]; s.Note == wallClockNote && s.Seconds >= probableShare*s.Of &&
+			(best == nil || s.Seconds > best.Seconds) {
 			best = s
 		}
 	}
 	if best == nil {
 		return none
 	}
-	return fmt.Sprintf(" No cause is certain: in %s of the stalled time this held, but in %s of the other time as well: %s.", units.Percent(best.Seconds/best.Of), units.Percent(best.Otherwise), best.Share)
+	return fmt.Sprintf(" No cause is certain: in %s of the stalled time this held, but in %s of the other time as well: %s.",
+		units.Percent(best.Seconds/best.Of), units.Percent(best.Otherwise), best.Share)
 }
 
 func seldom(stalls int) string {
@@ -286,7 +324,8 @@ func seldom(stalls int) string {
 // bothLimits is a limit that binds in most of the stalled time beside the volume's other one, so that
 // neither is the cause alone; nil if there is none.
 func bothLimits(findings []Finding) *Finding {
-	i := slices.IndexFunc(findings, func(f Finding) bool { return f.Kind == Cause && f.Alike && f.Weight >= minExplained })
+	i := slices.IndexFunc(findings,
+		func(f Finding) bool { return f.Kind == Cause && f.Alike && f.Weight >= minExplained })
 	if i < 0 {
 		return nil
 	}
@@ -310,7 +349,8 @@ func measuredSentence(m *Measured) string {
 			parts = append(parts, units.Percent(w.Share)+" "+w.Text)
 		}
 	}
-	return fmt.Sprintf(" Explained by measurement, what slow calls of %s waited: %s.", m.Who(), strings.Join(parts, ", "))
+	return fmt.Sprintf(" Explained by measurement, what slow calls of %s waited: %s.", m.Who(),
+		strings.Join(parts, ", "))
 }
 
 // because names the causes of what got slower.

@@ -93,9 +93,11 @@ func TestVerdictNearAStall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if want := "the highest mean of an interval was 40.0 ms, and a stall starts at 50.0 ms"; !strings.Contains(r.Verdict, want) {
 		t.Errorf("verdict %q, want %q in it", r.Verdict, want)
 	}
+
 	shown := false
 	for _, track := range r.Timeline {
 		if strings.HasPrefix(track.Name, "sda ") {
@@ -103,6 +105,7 @@ func TestVerdictNearAStall(t *testing.T) {
 		}
 		shown = shown || track.Name == "sdb busy"
 	}
+
 	if !shown {
 		t.Error("sdb is not shown")
 	}

@@ -36,7 +36,8 @@ func worseCells(c *rules.Case) int {
 
 // gotWorse are the stretches in which some class of operation was clearly slower than usual, and
 // did not stall: those of databases, and of devices where no database tells what its clients feel.
-func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition, stalls []*judged) (out []*judged, err error) {
+func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition,
+	stalls []*judged) (out []*judged, err error) {
 	order, sources := detectors(c)
 	database := false
 	for place, i := range order {
@@ -44,28 +45,36 @@ func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condi
 		if s.IsDatabase {
 			database = true
 		}
+
 		connected := s.Latency == nil && s.Connected != nil && s.Ops != nil
-		if (s.Latency == nil || s.Waiting == nil) && !connected || database && !s.IsDatabase || s.IsDatabase && s.Aside {
+		if (s.Latency == nil || s.Waiting == nil) && !connected || database && !s.IsDatabase ||
+			s.IsDatabase && s.Aside {
 			continue
 		}
+
 		judge := changed
 		if connected {
 			judge = fewerDone
 		}
+
 		j, ok := judge(c, s, stalls)
 		if !ok {
 			continue
 		}
+
 		j.order = order
 		e := j.group.Events[0].Parts[0].Episode
 		j.group.Events[0].Parts[0].Source = place
 		j.group.Events[0].Harm = timeline.Sum(sources[place].Harm[e.First : e.Last+1])
+
 		j.findings, err = judgeRules(ctx, j.c, pack, held, j.span, func(r rules.Rule) bool { return !r.Whole })
 		if err != nil {
 			return nil, err
 		}
+
 		out = append(out, j)
 	}
+
 	return out, nil
 }
 
@@ -75,22 +84,27 @@ func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 	if s.Few != nil {
 		counted = counted.Without(s.Few)
 	}
+
 	least := worseLeastOps
 	if !s.IsDatabase {
 		least = worseDeviceOps
 	}
+
 	x, ok := incident.FindShift(s.Latency, s.Ops, counted, least, worseCells(c))
 	if !ok || x.ThenS-x.UsualS < worseLeastS || x.ThenS*x.ThenOps < worseLeastWaiting {
 		return nil, false
 	}
+
 	cells := timeline.MaskOf(c.Grid.N, []timeline.Episode{x.Episode}).And(counted)
 	if x.Growing {
 		last := timeline.Episode{First: x.Last - (x.Last-x.First)/5, Last: x.Last}
 		cells = timeline.MaskOf(c.Grid.N, []timeline.Episode{last}).And(counted)
 	}
+
 	if around(stalls, s, x) || s.Sampled && x.ThenS*x.ThenOps < worseLeastCounted {
 		return nil, false
 	}
+
 	return changeOf(c, s, x, cells, 0), true
 }
 
@@ -114,25 +128,32 @@ func fewerDone(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 			each[k] = s.Connected[k] / x
 		}
 	}
+
 	counted := timeline.Known(each).Without(s.Cells.Widen(1, 1))
 	x, ok := incident.FindShift(each, s.Ops, counted, worseLeastOps, worseCells(c))
 	if !ok || x.Growing || around(stalls, s, x) {
 		return nil, false
 	}
+
 	cells := timeline.MaskOf(c.Grid.N, []timeline.Episode{x.Episode}).And(counted)
 	connected := timeline.Quantile(timeline.At(s.Connected, cells), 0.5)
 	j := changeOf(c, s, x, cells, connected)
-	return j, j.c.Change.LessDone() && connected >= stayed*timeline.Quantile(timeline.At(s.Connected, counted.Without(cells)), 0.5)
+
+	return j, j.c.Change.LessDone() &&
+		connected >= stayed*timeline.Quantile(timeline.At(s.Connected, counted.Without(cells)), 0.5)
 }
 
 // changeOf is the case of a shift.
-func changeOf(c *rules.Case, s rules.Stall, x incident.Shift, cells timeline.Mask, connected float64) *judged {
-	j := &judged{group: incident.Group{Events: []incident.Event{{Parts: []incident.Part{{Episode: x.Episode}}}}}, span: timeline.Episode{First: 0, Last: c.Grid.N - 1}, whole: c, worse: true}
+func changeOf(c *rules.Case, s rules.Stall, x incident.Shift, cells timeline.Mask,
+	connected float64) *judged {
+	j := &judged{group: incident.Group{Events: []incident.Event{{Parts: []incident.Part{{Episode: x.Episode}}}}},
+		span: timeline.Episode{First: 0, Last: c.Grid.N - 1}, whole: c, worse: true}
 	j.c = c.Slice(0, c.Grid.N-1)
 	s = s.Slice(0, c.Grid.N-1)
 	s.Cells = cells
 	j.c.Stall = s
-	j.c.Change = &rules.Change{Stall: s, Cells: cells, UsualS: x.UsualS, ThenS: x.ThenS, UsualOps: x.UsualOps, ThenOps: x.ThenOps, Connected: connected, Growing: x.Growing, SameLoad: x.SameLoad()}
+	j.c.Change = &rules.Change{Stall: s, Cells: cells, UsualS: x.UsualS, ThenS: x.ThenS, UsualOps: x.UsualOps,
+		ThenOps: x.ThenOps, Connected: connected, Growing: x.Growing, SameLoad: x.SameLoad()}
 	return j
 }
 
@@ -140,7 +161,8 @@ func changeOf(c *rules.Case, s rules.Stall, x incident.Shift, cells timeline.Mas
 func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Incident {
 	s, x := j.c.Stall, j.c.Change
 	e := j.group.Span()
-	out := Incident{ID: id, Kind: Worse, Class: string(s.Class), Subject: s.Called(), From: whole.Grid.Start(e.First), To: whole.Grid.Time(e.Last), Findings: j.findings, Account: []Share{}}
+	out := Incident{ID: id, Kind: Worse, Class: string(s.Class), Subject: s.Called(),
+		From: whole.Grid.Start(e.First), To: whole.Grid.Time(e.Last), Findings: j.findings, Account: []Share{}}
 	out.Hurt = []Hurt{hurt(whole, s, s.Cells)}
 	out.Hurt[0].Seconds = 0
 	quiet := s
@@ -149,17 +171,21 @@ func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Inci
 	calm.Stall = quiet
 	out.Stalls = summarise(&calm, whole.Seconds(s.Observed))
 	span := when(Span{From: out.From, To: out.To}, whole.Whole())
+
 	if slow := slowMeanwhile(j.c); slow != "" && x.Connected > 0 {
-		out.Verdict = fewerSentence(x, pack, span) + ", and " + slow + ": each probably took longer." + flushed(out.Findings) + because(out.Findings)
+		out.Verdict = fewerSentence(x, pack, span) + ", and " + slow + ": each probably took longer." +
+			flushed(out.Findings) + because(out.Findings)
 		return out
 	}
+
 	out.Verdict = worseSentence(x, pack, span) + because(out.Findings)
 	return out
 }
 
 // fewerSentence is what is known where no latency is, without its full stop.
 func fewerSentence(x *rules.Change, pack *rules.Pack, when string) string {
-	return fmt.Sprintf("%s fell to %s, usually %s%s, while %s clients stayed connected", upperFirst(x.Stall.Called(), pack),
+	return fmt.Sprintf("%s fell to %s, usually %s%s, while %s clients stayed connected",
+		upperFirst(x.Stall.Called(), pack),
 		units.Value(x.ThenOps, "1/s"), units.Value(x.UsualOps, "1/s"), when, units.Number(math.Round(x.Connected)))
 }
 
@@ -174,7 +200,8 @@ const (
 func slowMeanwhile(c *rules.Case) string {
 	then := c.Change.Cells
 	for _, s := range c.Symptoms {
-		if s.IsDatabase || rules.Share(s.Cells, then) < slowThen || rules.Share(s.Cells, s.Observed.Without(then.Widen(slowEdge, slowEdge))) > slowOtherwise {
+		if s.IsDatabase || rules.Share(s.Cells, then) < slowThen ||
+			rules.Share(s.Cells, s.Observed.Without(then.Widen(slowEdge, slowEdge))) > slowOtherwise {
 			continue
 		}
 		median := func(in timeline.Mask) string {
@@ -204,19 +231,25 @@ func worseSentence(x *rules.Change, pack *rules.Pack, when string) string {
 	if x.Connected > 0 {
 		return fewerSentence(x, pack, when) + ": less was asked, or each took longer."
 	}
+
 	noStall := "did not stall"
 	if x.Stall.PeriodS > coarseS {
 		noStall += " in means of " + units.Seconds(x.Stall.PeriodS)
 	}
-	text := fmt.Sprintf("%s %s, but took %s where %s is usual%s", name, noStall, units.Seconds(x.ThenS), units.Seconds(x.UsualS), when)
+
+	text := fmt.Sprintf("%s %s, but took %s where %s is usual%s", name, noStall, units.Seconds(x.ThenS),
+		units.Seconds(x.UsualS), when)
 	if x.Growing {
-		text = fmt.Sprintf("%s %s, but got slower all the time: %s at first, %s in the end", name, noStall, units.Seconds(x.UsualS), units.Seconds(x.ThenS))
+		text = fmt.Sprintf("%s %s, but got slower all the time: %s at first, %s in the end", name, noStall,
+			units.Seconds(x.UsualS), units.Seconds(x.ThenS))
 	}
+
 	switch {
 	case x.LessDone():
 		return text + fmt.Sprintf("; %s completed, usually %s.", rate(x.ThenOps), rate(x.UsualOps))
 	case x.SameLoad:
 		return text + ", at the same load."
 	}
+
 	return text + fmt.Sprintf(", as more was asked (%s, usually %s).", rate(x.ThenOps), rate(x.UsualOps))
 }

@@ -25,18 +25,22 @@ func TestFreeBeforePaidOnAHostAlone(t *testing.T) {
 			if x.fact != "" {
 				facts["writer.1"] = x.fact
 			}
+
 			w.mem.Source(recording.Source{Kind: "host", Name: "host", Host: "db-1", Facts: facts, Period: time.Second})
 			r := w.diagnose(diagnose.Options{})
 			if len(r.Actions) < 2 {
 				t.Fatalf("%s: %d actions", r.Verdict, len(r.Actions))
 			}
+
 			first := r.Actions[0]
 			if first.Money != "" || !strings.HasPrefix(first.Title, x.title) || x.look != "" && !slices.Contains(first.Look, x.look) {
 				t.Errorf("first is %q: %q", first.Title, first.Look)
 			}
+
 			if says := strings.Contains(strings.Join(first.Notes, " "), "wrote"); says != strings.Contains(x.fact, "nvme1n1") {
 				t.Errorf("notes %q", first.Notes)
 			}
+
 			if r.Actions[1].Money == "" || !r.Actions[1].PlaceKnown || r.Actions[1].Host != "db-1" {
 				t.Errorf("second is %+v", r.Actions[1])
 			}

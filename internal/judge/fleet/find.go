@@ -80,33 +80,42 @@ func Find(ctx context.Context, server *recording.Server, pack *rules.Pack, by []
 	if err != nil {
 		return nil, err
 	}
+
 	c := &Census{By: by, Metrics: slices.DeleteFunc(all, func(n string) bool { return !pack.Wants(n) })}
 	from, to := server.Span()
 	if len(c.Metrics) == 0 {
-		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from, To: to, pack: pack}
+		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from,
+			To: to, pack: pack}
 	}
+
 	byEngine, err := c.anchorSets(ctx, server, pack)
 	if err != nil {
 		return nil, err
 	}
+
 	if len(by) == 0 {
 		c.By, c.Chosen = choose(byEngine), true
 	}
+
 	if err := c.group(byEngine); err != nil {
 		return nil, err
 	}
+
 	if err := c.count(ctx, server, to); err != nil {
 		return nil, err
 	}
+
 	periods, err := server.Periods(ctx, c.Metrics)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, n := range c.Metrics {
 		if p := periods[n]; p > 0 && (c.Period == 0 || p < c.Period) {
 			c.Period = p
 		}
 	}
+
 	return c, nil
 }
 
@@ -122,10 +131,12 @@ type engineSets struct {
 	sets []labels.Labels
 }
 
-func (c *Census) anchorSets(ctx context.Context, server *recording.Server, pack *rules.Pack) ([]engineSets, error) {
+func (c *Census) anchorSets(ctx context.Context, server *recording.Server,
+	pack *rules.Pack) ([]engineSets, error) {
 	var out []engineSets
 	look := func(metrics []string) error {
-		have := slices.DeleteFunc(slices.Clone(metrics), func(n string) bool { return !slices.Contains(c.Metrics, n) })
+		have := slices.DeleteFunc(slices.Clone(metrics),
+			func(n string) bool { return !slices.Contains(c.Metrics, n) })
 		if len(have) == 0 {
 			return nil
 		}
@@ -135,29 +146,37 @@ func (c *Census) anchorSets(ctx context.Context, server *recording.Server, pack 
 		}
 		return err
 	}
+
 	for _, e := range pack.Engines() {
 		if err := look(pack.Metrics(e.Anchor)); err != nil {
 			return nil, err
 		}
 	}
+
 	if len(out) > 0 {
 		return out, nil
 	}
+
 	if err := look(pack.Metrics(rules.DiskBusy)); err != nil {
 		return nil, err
 	}
+
 	if len(out) == 0 {
 		from, to := server.Span()
-		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from, To: to, pack: pack}
+		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from,
+			To: to, pack: pack}
 	}
-	c.Notes = append(c.Notes, "no series comes from a database exporter: hosts are judged by their devices alone")
+
+	c.Notes = append(
+		c.Notes, "no series comes from a database exporter: hosts are judged by their devices alone")
 	return out, nil
 }
 
 // candidates are the labels that may identify databases if none are given; the first that fit are
 // used.
 var candidates = [][]string{
-	{"cluster"}, {"cluster", "namespace", "pod"}, {"namespace", "pod"}, {"cluster", Host}, {Host}, {instance}, {"job"},
+	{"cluster"}, {"cluster", "namespace", "pod"}, {"namespace", "pod"}, {"cluster", Host}, {Host},
+	{instance}, {"job"},
 }
 
 // choose is the first candidate that every anchor has all labels of and that leaves one instance of
@@ -221,6 +240,7 @@ func (c *Census) group(all []engineSets) error {
 				without++
 				continue
 			}
+
 			m := members[name]
 			if m == nil {
 				m = &Member{Name: name, Labels: map[string]string{}}
@@ -229,21 +249,28 @@ func (c *Census) group(all []engineSets) error {
 				}
 				members[name] = m
 			}
+
 			m.sets = append(m.sets, l)
 		}
 	}
+
 	if len(members) == 0 {
 		return fmt.Errorf("no database series has the label %s: name others with --by", strings.Join(c.By, ", "))
 	}
 	if len(members) > databasesMax {
-		return fmt.Errorf("%d databases by %s: at most %d can be read at once; narrow --select", len(members), strings.Join(c.By, ", "), databasesMax)
+		return fmt.Errorf("%d databases by %s: at most %d can be read at once; narrow --select", len(members),
+			strings.Join(c.By, ", "), databasesMax)
 	}
+
 	if without > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d series of databases have no label %s and are left out", without, strings.Join(c.By, ", ")))
+		c.Notes = append(c.Notes, fmt.Sprintf("%d series of databases have no label %s and are left out", without,
+			strings.Join(c.By, ", ")))
 	}
+
 	for _, m := range members {
 		c.Databases = append(c.Databases, *m)
 	}
+
 	slices.SortFunc(c.Databases, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
@@ -254,17 +281,21 @@ func (c *Census) count(ctx context.Context, server *recording.Server, at time.Ti
 	if slices.Contains(by, Host) {
 		by = append(by, instance)
 	}
+
 	counted, err := server.Count(ctx, server.Narrow(nameMatcher(c.Metrics)), by, at)
 	if err != nil {
 		return err
 	}
+
 	series := map[string]int{}
 	for _, g := range counted {
 		series[nameOf(g.Labels, c.By)] += g.Series
 	}
+
 	for i := range c.Databases {
 		c.Databases[i].Series = series[c.Databases[i].Name]
 	}
+
 	return nil
 }
 
@@ -278,7 +309,8 @@ func (m *Member) matchers(by []string) []*labels.Matcher {
 	for _, b := range by {
 		hasLabel := slices.ContainsFunc(m.sets, func(l labels.Labels) bool { return l.Get(b) != "" })
 		if b == Host && !hasLabel {
-			out = append(out, labels.MustNewMatcher(labels.MatchRegexp, instance, regexp.QuoteMeta(m.Labels[b])+"(:[0-9]+)?"))
+			out = append(out, labels.MustNewMatcher(labels.MatchRegexp, instance,
+				regexp.QuoteMeta(m.Labels[b])+"(:[0-9]+)?"))
 			continue
 		}
 		out = append(out, labels.MustNewMatcher(labels.MatchEqual, b, m.Labels[b]))
@@ -305,13 +337,16 @@ func (c *Census) Estimate(span time.Duration) Estimate {
 			series += d.Series
 		}
 	}
+
 	if seen > 0 {
 		series += series / seen * (len(c.Databases) - seen)
 	}
+
 	period := c.Period
 	if period <= 0 {
 		period = time.Second // the most it can be
 	}
+
 	return Estimate{Series: series, Samples: int64(series) * (int64(span/period) + 1)}
 }
 
@@ -327,7 +362,8 @@ type TooMuchError struct {
 func (e *TooMuchError) Error() string {
 	return fmt.Sprintf("this would read about %s samples (%d series of %d databases, %s apart, over %s), about %s of responses; up to %s are read without --force",
 		units.Number(float64(e.Estimate.Samples)), e.Estimate.Series, e.Databases,
-		units.Seconds(e.Period.Seconds()), units.Seconds(e.Span.Seconds()), units.Bytes(float64(e.Estimate.Samples)*sampleBytes), units.Number(float64(e.Max)))
+		units.Seconds(e.Period.Seconds()), units.Seconds(e.Span.Seconds()),
+		units.Bytes(float64(e.Estimate.Samples)*sampleBytes), units.Number(float64(e.Max)))
 }
 
 // Hint says how to read less, or all.

@@ -61,19 +61,23 @@ func equal(t testing.TB, f *synthetic, r *fleet.Report) {
 	if r.Read != len(f.clusters) || r.Samples != f.samples() {
 		t.Errorf("%d databases of %d samples were read, want %d of %d", r.Read, r.Samples, len(f.clusters), f.samples())
 	}
+
 	for _, d := range r.Databases {
 		if d.Problem != "" {
 			t.Errorf("%s: %s", d.Name, d.Problem)
 			continue
 		}
+
 		want := f.embedded(t, d.Name)
 		var short []fleet.Finding
 		for _, x := range want.Findings {
 			short = append(short, fleet.Finding{Rule: x.Rule, Kind: x.Kind, Severity: x.Severity, Subject: x.Subject, Weight: x.Weight, Summary: x.Summary})
 		}
+
 		if diff := cmp.Diff(short, d.Findings, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: findings differ from those of the embedded engine (-embedded +fleet)\n%s", d.Name, diff)
 		}
+
 		if want.Verdict != d.Verdict || want.Stalls.Seconds != d.StalledS || want.Stalls.Of != d.WatchedS {
 			t.Errorf("%s: %q, %g s; the embedded engine says %q, %g s", d.Name, d.Verdict, d.StalledS, want.Verdict, want.Stalls.Seconds)
 		}
@@ -87,21 +91,26 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 	if underRace {
 		t.Skip("an hour of many series; held without the race detector")
 	}
+
 	f := newSynthetic(hour(), 6, begin, time.Hour)
 	url := serve(t, &answers{data: f.inMemory(t)})
 	var last, of int
+
 	r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: 2,
 		Progress: func(done, all int, _ int64) { last, of = max(last, done), all }})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	equal(t, f, r)
 	if last != 6 || of != 6 {
 		t.Errorf("progress ended at %d of %d", last, of)
 	}
+
 	if !r.Chosen || !slices.Equal(r.By, []string{"cluster"}) {
 		t.Errorf("databases are told apart by %v", r.By)
 	}
+
 	group := func(rule string) fleet.Group {
 		i := slices.IndexFunc(r.Groups, func(g fleet.Group) bool { return g.Rule == rule && g.Kind == diagnose.Cause })
 		if i < 0 {
@@ -109,26 +118,32 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 		}
 		return r.Groups[i]
 	}
+
 	// The telemetry platform as it is (every fourth cluster) stalls. With its journal on a separate
 	// volume it does not.
 	g := group("wiredtiger/checkpoint-stall")
 	if slices.ContainsFunc(g.Names, func(n string) bool { return n != "prod-000" && n != "prod-004" }) || g.ExplainedS <= 0 || len(g.Fixes) == 0 {
 		t.Errorf("checkpoints: %+v", g)
 	}
+
 	// A gp3 of 6,000 IOPS costs 0.005 USD x 3,000 a month more than one of 3,000.
 	if g := group("disk/iops-capped"); !slices.Equal(g.Names, []string{"prod-003"}) || g.Price == nil || g.Price.MonthlyUSD != 15 || g.Price.Volumes != 1 {
 		t.Errorf("the cap: %+v, price %+v", g, g.Price)
 	}
+
 	if r.Groups[0].Kind != diagnose.Cause || !strings.Contains(r.Verdict, "databases stalled") {
 		t.Errorf("first is %s; verdict %q", r.Groups[0].Rule, r.Verdict)
 	}
+
 	whole, err := fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-000", fleet.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(f.embedded(t, "prod-000").Findings, whole.Findings, sameRemedy); diff != "" {
 		t.Errorf("in full (-embedded +fleet)\n%s", diff)
 	}
+
 	_, err = fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-9", fleet.Options{Pack: pack})
 	var unknown *fleet.UnknownError
 	if !errors.As(err, &unknown) || !strings.Contains(unknown.Hint(), "prod-000") {
@@ -144,6 +159,7 @@ var sameRemedy = cmp.Comparer(func(a, b *rules.Remedy) bool { return a == b })
 func TestSameBytes(t *testing.T) {
 	f := newSynthetic(hour(), 5, begin, 20*time.Minute)
 	url := serve(t, &answers{data: f.inMemory(t)})
+
 	var texts []string
 	for _, parallel := range []int{1, 4} {
 		r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: parallel})
@@ -156,6 +172,7 @@ func TestSameBytes(t *testing.T) {
 		}
 		texts = append(texts, string(text))
 	}
+
 	if texts[0] != texts[1] {
 		t.Errorf("with one worker\n%s\nwith four\n%s", texts[0], texts[1])
 	}
@@ -165,17 +182,21 @@ func TestTooMuchIsSaidBeforeItIsRead(t *testing.T) {
 	f := newSynthetic(hour(), 3, begin, 20*time.Minute)
 	url := serve(t, &answers{data: f.inMemory(t)})
 	_, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, SamplesMax: 100})
+
 	var much *fleet.TooMuchError
 	if !errors.As(err, &much) {
 		t.Fatalf("error %v", err)
 	}
+
 	// The requested time ends one step after the last sample.
 	if want := f.samples(); much.Estimate.Samples < want || much.Estimate.Samples > want+want/10 {
 		t.Errorf("estimated %d samples, there are %d", much.Estimate.Samples, want)
 	}
+
 	if !strings.Contains(much.Error(), "3 databases") || !strings.Contains(much.Hint(), "--force") {
 		t.Errorf("%v; %s", much, much.Hint())
 	}
+
 	if _, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, SamplesMax: 100, Force: true}); err != nil {
 		t.Errorf("with force: %v", err)
 	}
@@ -226,15 +247,18 @@ func TestSomeCannotBeRead(t *testing.T) {
 		}
 		good.ServeHTTP(w, req)
 	}))
+
 	defer s.Close()
 	r, err := fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	i := slices.IndexFunc(r.Databases, func(d fleet.Database) bool { return d.Problem != "" })
 	if r.Read != 2 || i < 0 || !strings.Contains(r.Databases[i].Problem, "too many samples") || !strings.Contains(r.Verdict, "1 of 3 databases are not included") {
 		t.Errorf("read %d: %+v; %s", r.Read, r.Databases, r.Verdict)
 	}
+
 	interrupt = true
 	r, err = fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: 1})
 	if err != nil || !r.Interrupted || r.Read != 1 || r.Databases[0].Name != "prod-000" {
@@ -261,18 +285,22 @@ func TestLabelsThatMakeADatabase(t *testing.T) {
 			for _, l := range c.series {
 				b.Columns = append(b.Columns, recording.Column{Labels: l, Values: []float64{1, 1}})
 			}
+
 			if err := mem.Append(context.Background(), b); err != nil {
 				t.Fatal(err)
 			}
+
 			f := &synthetic{from: begin, steps: 4}
 			census, err := fleet.Find(context.Background(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), pack, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var names []string
 			for _, d := range census.Databases {
 				names = append(names, d.Name)
 			}
+
 			if strings.Join(census.By, " ") != c.by || strings.Join(names, " ") != c.names {
 				t.Errorf("by %v: %v; want %s: %s", census.By, names, c.by, c.names)
 			}

@@ -25,10 +25,14 @@ func newReport(server *recording.Server, c *Census, groupsRead [][]Database, opt
 		}
 		dbs = append(dbs, of...)
 	}
+
 	from, to := server.Span()
-	r := &Report{Version: Version, Server: server.Name(), Selector: selectorText(server), By: c.By, Chosen: c.Chosen,
-		Span: diagnose.Span{From: from, To: to}, Found: len(dbs) + unread, Databases: []Database{}, Groups: []Group{}, Missing: []Missing{},
+	r := &Report{Version: Version, Server: server.Name(), Selector: selectorText(server), By: c.By,
+		Chosen: c.Chosen,
+		Span:   diagnose.Span{From: from, To: to}, Found: len(dbs) + unread, Databases: []Database{},
+		Groups: []Group{}, Missing: []Missing{},
 		Notes: slices.Clone(c.Notes)}
+
 	var notes []string
 	several := map[string]bool{}
 	for _, d := range dbs {
@@ -36,37 +40,49 @@ func newReport(server *recording.Server, c *Census, groupsRead [][]Database, opt
 		if d.group != "" {
 			several[d.group] = true
 		}
+
 		r.Databases = append(r.Databases, d)
 		if d.Problem != "" {
 			continue
 		}
+
 		r.Read++
 		r.Samples += d.Samples
 		r.StalledS += d.StalledS
 		r.WatchedS += d.WatchedS
+
 		if d.StalledS > 0 {
 			r.Stalled++
 		}
 	}
+
 	if note := storeNote(dbs); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
+
 	if len(several) > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s by %s with several servers (%s): each server is judged separately", counted(len(several), "group"),
-			strings.Join(c.By, ", "), strings.Join(first(slices.Sorted(maps.Keys(several)), fixesMax), ", ")))
+		r.Notes = append(r.Notes,
+			fmt.Sprintf("%s by %s with several servers (%s): each server is judged separately",
+				counted(len(several), "group"),
+				strings.Join(c.By, ", "), strings.Join(first(slices.Sorted(maps.Keys(several)), fixesMax), ", ")))
 	}
+
 	r.Notes = append(r.Notes, first(notes, notesMax)...)
 	for _, n := range server.Notes() {
 		r.Notes = append(r.Notes, n.Text)
 	}
+
 	slices.SortStableFunc(r.Databases, func(a, b Database) int {
 		// Of two that stalled as long, or not at all, the one with the graver findings is first.
-		return cmp.Or(cmp.Compare(b.StalledS, a.StalledS), cmp.Compare(gravity(a), gravity(b)), cmp.Compare(heaviest(b), heaviest(a)), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.StalledS, a.StalledS), cmp.Compare(gravity(a), gravity(b)),
+			cmp.Compare(heaviest(b), heaviest(a)), strings.Compare(a.Name, b.Name))
 	})
+
 	r.Groups = groups(r.Databases)
 	rank(r.Groups, opt.Rank)
 	r.Missing = missing(r.Databases)
 	r.Verdict = verdict(r)
+
 	return r
 }
 
@@ -110,9 +126,11 @@ func storeNote(dbs []Database) string {
 			}
 		}
 	}
+
 	if n == 0 {
 		return ""
 	}
+
 	slices.Sort(which)
 	return fmt.Sprintf("series of one exporter differ in %s (%s): treated as replica labels and ignored, as with Thanos' --query.replica-label",
 		strings.Join(which, ", "), counted(n, "database"))
@@ -132,16 +150,20 @@ func groups(dbs []Database) []Group {
 			if !ok {
 				i = len(out)
 				at[key] = i
-				out = append(out, Group{Rule: f.Rule, Title: f.Title, Kind: f.Kind, Severity: f.Severity, Example: f.Summary, Docs: f.Docs, Fixes: []FleetFix{}})
+				out = append(out, Group{Rule: f.Rule, Title: f.Title, Kind: f.Kind, Severity: f.Severity,
+					Example: f.Summary, Docs: f.Docs, Fixes: []FleetFix{}})
 			}
 			out[i].add(d, f)
 		}
 	}
+
 	for i := range out {
-		slices.SortStableFunc(out[i].Fixes, func(a, b FleetFix) int { return cmp.Compare(b.Databases, a.Databases) })
+		slices.SortStableFunc(out[i].Fixes,
+			func(a, b FleetFix) int { return cmp.Compare(b.Databases, a.Databases) })
 		out[i].Fixes = out[i].Fixes[:min(len(out[i].Fixes), fixesMax)]
 		out[i].Price = price(out[i], dbs)
 	}
+
 	return out
 }
 
@@ -154,11 +176,14 @@ func (g *Group) add(d Database, f diagnose.Finding) {
 	if graver(f.Severity, g.Severity) {
 		g.Severity = f.Severity
 	}
+
 	if len(g.Names) > 0 && g.Names[len(g.Names)-1] == d.Name {
 		return
 	}
+
 	g.Names = append(g.Names, d.Name)
 	heaviest := 0.0
+
 	critical := false
 	for _, o := range d.report.Findings {
 		if o.Rule == f.Rule && o.Kind == f.Kind {
@@ -166,15 +191,18 @@ func (g *Group) add(d Database, f diagnose.Finding) {
 			critical = critical || o.Severity == diagnose.Critical
 		}
 	}
+
 	if critical {
 		g.Critical++
 	}
+
 	switch f.Kind {
 	case diagnose.Cause:
 		g.ExplainedS += float64(min(1, heaviest) * d.StalledS)
 	default:
 		g.ExplainedS += d.StalledS
 	}
+
 	for _, x := range f.Fixes {
 		i := slices.IndexFunc(g.Fixes, func(o FleetFix) bool { return o.Summary == x.Summary })
 		if i < 0 {
@@ -204,6 +232,7 @@ func rank(gs []Group, by string) {
 		case "money":
 			asked = byMoney(a, b)
 		}
+
 		return cmp.Or(
 			cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
 			cmp.Compare(remark(a), remark(b)),
@@ -247,6 +276,7 @@ func missing(dbs []Database) []Missing {
 			out[i].Databases++
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b Missing) int {
 		return cmp.Or(cmp.Compare(b.Databases, a.Databases), strings.Compare(a.Rule, b.Rule))
 	})
@@ -262,27 +292,36 @@ func verdict(r *Report) string {
 			watched++
 		}
 	}
+
 	switch {
 	case watched == 0:
-		fmt.Fprintf(&b, "No source here reports how long operations of %s took, so a stall can be neither seen nor ruled out.", counted(r.Read, "database"))
+		fmt.Fprintf(
+			&b, "No source here reports how long operations of %s took, so a stall can be neither seen nor ruled out.",
+			counted(r.Read, "database"))
 	case r.Stalled == 0:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s together and none waited noticeably.", counted(watched, "database"), units.Seconds(r.WatchedS))
+		fmt.Fprintf(&b, "No stall: %s were watched for %s together and none waited noticeably.",
+			counted(watched, "database"), units.Seconds(r.WatchedS))
 	default:
 		fmt.Fprintf(&b, "%d of %s stalled, for %s of %s together.", r.Stalled, counted(r.Read, "database"),
 			units.Seconds(r.StalledS), units.Seconds(r.WatchedS))
 	}
+
 	var why []string
 	for _, g := range r.Groups {
 		if g.Kind == diagnose.Cause && g.Severity != diagnose.Info && g.ExplainedS > 0 && len(why) < 3 {
-			why = append(why, fmt.Sprintf("%s%s (%s)", strings.ToLower(g.Title[:1]), g.Title[1:], counted(len(g.Names), "database")))
+			why = append(why, fmt.Sprintf("%s%s (%s)", strings.ToLower(g.Title[:1]), g.Title[1:],
+				counted(len(g.Names), "database")))
 		}
 	}
+
 	if len(why) > 0 && r.Stalled > 0 {
 		fmt.Fprintf(&b, " Why: %s.", strings.Join(why, "; "))
 	}
+
 	if r.Read < r.Found {
 		fmt.Fprintf(&b, " %d of %s are not included.", r.Found-r.Read, counted(r.Found, "database"))
 	}
+
 	return b.String()
 }
 

@@ -42,19 +42,23 @@ func TestHostsOfOneClusterAreNotMerged(t *testing.T) {
 			f.addHost(t, mem, c, host)
 		}
 	}
+
 	r, err := fleet.Run(t.Context(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(r.Databases) != 4 || !slices.Equal(r.By, []string{"cluster"}) {
 		t.Fatalf("%d databases by %v", len(r.Databases), r.By)
 	}
+
 	for _, d := range r.Databases {
 		want := f.embedded(t, d.Name)
 		if d.Verdict != want.Verdict || d.StalledS != want.StalledS() || len(d.Findings) != len(want.Findings) {
 			t.Errorf("%s: %q with %d findings, alone %q with %d", d.Name, d.Verdict, len(d.Findings), want.Verdict, len(want.Findings))
 		}
 	}
+
 	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "devices of 2 hosts are left out") }) {
 		t.Errorf("the hosts without a database are left out silently: %q", r.Notes)
 	}
@@ -68,6 +72,7 @@ func TestServersOfOneGroupAreNotPooled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	for _, s := range all {
 		b := recording.Batch{Columns: []recording.Column{{Labels: labels.NewBuilder(s.Labels).Set("cluster", "one").Labels()}}}
@@ -78,32 +83,39 @@ func TestServersOfOneGroupAreNotPooled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	url := serve(t, &answers{data: mem})
 	opt := fleet.Options{Pack: pack, By: []string{"cluster"}}
 	r, err := fleet.Run(t.Context(), dial(t, url, f, recording.RemoteOptions{}), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if r.Found != 3 || r.Read != 3 || r.Samples != f.samples() {
 		t.Errorf("%d databases found, %d read, %d samples of %d", r.Found, r.Read, r.Samples, f.samples())
 	}
+
 	for _, d := range r.Databases {
 		host, _, _ := strings.Cut(strings.TrimPrefix(d.Name, "one/"), ":")
 		want := f.embedded(t, host)
 		if d.Verdict != want.Verdict || d.StalledS != want.StalledS() {
 			t.Errorf("%s: %q, alone %q", d.Name, d.Verdict, want.Verdict)
 		}
+
 		full, err := fleet.One(t.Context(), dial(t, url, f, recording.RemoteOptions{}), d.Name, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(want.Findings, full.Findings, sameRemedy); diff != "" {
 			t.Errorf("%s in full (-alone +fleet)\n%s", d.Name, diff)
 		}
 	}
+
 	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "1 group by cluster with several servers (one)") }) {
 		t.Errorf("notes %q", r.Notes)
 	}
+
 	whole, err := fleet.One(t.Context(), dial(t, url, f, recording.RemoteOptions{}), "one", opt)
 	if err != nil || len(whole.Others) != 2 {
 		t.Errorf("the group in full: %v, %v", whole, err)

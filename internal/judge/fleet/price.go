@@ -23,24 +23,31 @@ func price(g Group, dbs []Database) *Price {
 			continue
 		}
 		for _, f := range d.report.Findings {
-			if f.Rule != g.Rule || f.Severity == diagnose.Info || f.Cap == nil || !slices.Contains(f.Cap.Types, priced) {
+			if f.Rule != g.Rule || f.Severity == diagnose.Info || f.Cap == nil ||
+				!slices.Contains(f.Cap.Types, priced) {
 				continue
 			}
+
 			monthly, ok := twice(f.Cap)
 			if !ok {
 				continue
 			}
+
 			if what = "IOPS"; f.Cap.IOPS == 0 {
 				what = "throughput"
 			}
+
 			out.MonthlyUSD += float64(monthly)
 			out.Volumes++
 		}
 	}
+
 	if out.Volumes == 0 {
 		return nil
 	}
-	out.Of = fmt.Sprintf("twice the %s for %s, if they are %s in %s", what, counted(out.Volumes, "volume"), priced, catalog.Region)
+
+	out.Of = fmt.Sprintf("twice the %s for %s, if they are %s in %s", what, counted(out.Volumes, "volume"),
+		priced, catalog.Region)
 	return out
 }
 
@@ -59,10 +66,12 @@ func twice(c *rules.Cap) (units.USD, bool) {
 		b, err := o.Monthly(catalog.Region)
 		return b.Total, err == nil
 	}
+
 	now, ok := bill(1)
 	if !ok {
 		return 0, false
 	}
+
 	then, ok := bill(2)
 	return then - now, ok
 }

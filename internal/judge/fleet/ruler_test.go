@@ -24,14 +24,17 @@ func TestRulersRunTheExportedPack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Run("prometheus", func(t *testing.T) {
 		e := prometheus(t, file)
 		pushNow(t, e.write)
 		fires(t, e.read)
 	})
+
 	t.Run("thanos", func(t *testing.T) {
 		path := thanosPath(t)
 		grpc, web := free(t), free(t)
@@ -52,10 +55,12 @@ func pushNow(t *testing.T, url string) {
 	t.Helper()
 	const each, writes = 120, 50.0
 	from := time.Now().Add(-each / 2 * time.Second).Truncate(time.Second)
+
 	p, err := recording.NewPusher(context.Background(), url, recording.PushOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b := &recording.Batch{}
 	for cluster, latencyS := range map[string]float64{"sick": 0.3, "well": 0.001} {
 		name := func(metric string) labels.Labels {
@@ -69,12 +74,15 @@ func pushNow(t *testing.T, url string) {
 		b.Columns = append(b.Columns, recording.Column{Labels: name("mongodb_ss_opLatencies_ops"), Values: ops},
 			recording.Column{Labels: name("mongodb_ss_opLatencies_latency"), Values: waited})
 	}
+
 	for k := range each {
 		b.TimesMs = append(b.TimesMs, from.Add(time.Duration(k)*time.Second).UnixMilli())
 	}
+
 	if err := p.Append(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +105,7 @@ func fires(t *testing.T, ruler string) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	t.Fatal("no alert fired")
 }
 
@@ -106,6 +115,7 @@ func firing(t *testing.T, ruler string) (out []map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer resp.Body.Close()
 	var body struct {
 		Data struct {
@@ -115,13 +125,16 @@ func firing(t *testing.T, ruler string) (out []map[string]string) {
 			} `json:"alerts"`
 		} `json:"data"`
 	}
+
 	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, a := range body.Data.Alerts {
 		if a.State == "firing" {
 			out = append(out, a.Labels)
 		}
 	}
+
 	return out
 }

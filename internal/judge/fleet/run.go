@@ -28,17 +28,21 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 	if err != nil {
 		return nil, err
 	}
+
 	if err := census.bounded(server, opt); err != nil {
 		return nil, err
 	}
+
 	dbs := make([][]Database, len(census.Databases))
 	var (
 		mu      sync.Mutex
 		done    int
 		samples int64
 	)
+
 	group := errgroup.Group{}
 	group.SetLimit(cmp.Or(max(opt.Parallel, 0), 4))
+
 	for i := range census.Databases {
 		if ctx.Err() != nil {
 			break
@@ -47,6 +51,7 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 			of, whole := judged(ctx, server, census, &census.Databases[i], opt)
 			mu.Lock()
 			defer mu.Unlock()
+
 			if whole {
 				dbs[i] = of
 				done++
@@ -54,12 +59,15 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 					samples += d.Samples
 				}
 			}
+
 			if opt.Progress != nil {
 				opt.Progress(done, len(dbs), samples)
 			}
+
 			return nil
 		})
 	}
+
 	_ = group.Wait() // each database has its own problem
 	r := newReport(server, census, dbs, opt)
 	if ctx.Err() != nil {
@@ -68,9 +76,12 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 			return nil, ctx.Err()
 		}
 	}
+
 	if r.Read == 0 {
-		return nil, fmt.Errorf("none of %d databases could be read; the first, %s: %s", len(r.Databases), r.Databases[0].Name, r.Databases[0].Problem)
+		return nil, fmt.Errorf("none of %d databases could be read; the first, %s: %s", len(r.Databases),
+			r.Databases[0].Name, r.Databases[0].Problem)
 	}
+
 	return r, nil
 }
 
@@ -81,31 +92,39 @@ func One(ctx context.Context, server *recording.Server, name string, opt Options
 	if err != nil {
 		return nil, err
 	}
+
 	i := slices.IndexFunc(census.Databases, func(m Member) bool { return m.Name == name })
 	if i < 0 { // or one of several servers of a group
-		i = slices.IndexFunc(census.Databases, func(m Member) bool { return strings.HasPrefix(name, m.Name+serverSep) })
+		i = slices.IndexFunc(census.Databases,
+			func(m Member) bool { return strings.HasPrefix(name, m.Name+serverSep) })
 	}
+
 	if i < 0 {
 		return nil, &UnknownError{Name: name, Near: near(name, census)}
 	}
+
 	group := census.Databases[i]
 	census.Databases = []Member{group}
 	if err := census.bounded(server, opt); err != nil {
 		return nil, err
 	}
+
 	memory, err := group.read(ctx, server, census)
 	if err != nil {
 		return nil, err
 	}
+
 	return memory.one(ctx, &group, name, opt.Diagnose)
 }
 
 // one is the full diagnosis of a group, or of the server of it that the name says.
-func (h *held) one(ctx context.Context, m *Member, name string, opt diagnose.Options) (*diagnose.Report, error) {
+func (h *held) one(ctx context.Context, m *Member, name string,
+	opt diagnose.Options) (*diagnose.Report, error) {
 	parts, err := diagnose.Servers(ctx, []recording.Reader{h.Memory}, opt)
 	if err != nil {
 		return nil, err
 	}
+
 	if name != m.Name {
 		var names []string
 		for _, p := range parts {
@@ -117,6 +136,7 @@ func (h *held) one(ctx context.Context, m *Member, name string, opt diagnose.Opt
 		}
 		parts = parts[i : i+1]
 	}
+
 	r, _, err := diagnose.Judge(ctx, parts, opt)
 	return r, err
 }
@@ -158,7 +178,8 @@ func (c *Census) bounded(server *recording.Server, opt Options) error {
 	if opt.Force || e.Samples <= limit {
 		return nil
 	}
-	return &TooMuchError{Estimate: e, Databases: len(c.Databases), Span: to.Sub(from), Period: c.Period, Max: limit}
+	return &TooMuchError{Estimate: e, Databases: len(c.Databases), Span: to.Sub(from),
+		Period: c.Period, Max: limit}
 }
 
 // errNoSamples is returned for a database that is in the server's index but has no samples in the
@@ -184,30 +205,38 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 		}
 		return nil, err
 	}
+
 	if len(series) == 0 {
 		return nil, errNoSamples
 	}
+
 	store := storeLabels(series)
 	series = merged(series, store)
 	memory := &held{Memory: recording.NewMemory(recording.MemoryOptions{}), series: len(series), store: store}
+
 	s := recording.Source{Kind: "prometheus", Name: server.Name() + " " + m.Name, From: to, To: from}
 	for i := range series {
 		p := series[i].Points
-		b := &recording.Batch{TimesMs: make([]int64, len(p)), Columns: []recording.Column{{Labels: series[i].Labels, Values: make([]float64, len(p))}}}
+		b := &recording.Batch{TimesMs: make([]int64, len(p)),
+			Columns: []recording.Column{{Labels: series[i].Labels, Values: make([]float64, len(p))}}}
 		for k, x := range p {
 			b.TimesMs[k], b.Columns[0].Values[k] = x.T, x.F
 		}
+
 		if err := memory.Append(ctx, b); err != nil {
 			return nil, err
 		}
+
 		s.Samples = max(s.Samples, int64(len(p)))
 		memory.samples += int64(len(p))
 		series[i].Points = nil // both copies exist no longer than necessary
 	}
+
 	metrics, err := memory.Metrics(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, x := range metrics {
 		if x.From.Before(s.From) {
 			s.From = x.From
@@ -219,13 +248,15 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 			s.Period = x.Period
 		}
 	}
+
 	memory.Source(s)
 	return memory, nil
 }
 
 // judged are the diagnoses of a group's databases in short, usually one. whole is false if the context
 // ended it.
-func judged(ctx context.Context, server *recording.Server, c *Census, m *Member, opt Options) (out []Database, whole bool) {
+func judged(ctx context.Context, server *recording.Server, c *Census, m *Member, opt Options) (out []Database,
+	whole bool) {
 	d := Database{Name: m.Name, Labels: maps.Clone(m.Labels), Series: m.Series, Findings: []Finding{}}
 	memory, err := m.read(ctx, server, c)
 	if err == nil {
@@ -249,23 +280,29 @@ func (d Database) each(ctx context.Context, memory *held, opt diagnose.Options) 
 	if err != nil {
 		return nil, err
 	}
+
 	all := servers(r)
 	if len(all) == 1 {
 		d.take(all[0])
 		if n := len(r.Others); n > 0 {
-			d.notes = append(d.notes, fmt.Sprintf("%s: devices of %s are left out: no database of the group is known to run there", d.Name, counted(n, "host")))
+			d.notes = append(d.notes,
+				fmt.Sprintf("%s: devices of %s are left out: no database of the group is known to run there",
+					d.Name, counted(n, "host")))
 		}
 		return []Database{d}, nil
 	}
+
 	var out []Database
 	for i, one := range all {
-		x := Database{Name: inGroup(d.Name, one.Server.Name), Labels: maps.Clone(d.Labels), Findings: []Finding{}, store: d.store, group: d.Name}
+		x := Database{Name: inGroup(d.Name, one.Server.Name), Labels: maps.Clone(d.Labels), Findings: []Finding{},
+			store: d.store, group: d.Name}
 		if i == 0 {
 			x.Series, x.Samples = d.Series, d.Samples // read in one request, for all of them
 		}
 		x.take(one)
 		out = append(out, x)
 	}
+
 	return out, nil
 }
 
@@ -298,18 +335,25 @@ func (d *Database) take(r *diagnose.Report) {
 	for _, n := range r.Notes {
 		d.notes = append(d.notes, d.Name+": "+n)
 	}
+
 	d.Verdict, d.Signal = r.Verdict, r.Stalls.Signal
+
 	// Stalls are the first incident's; the others stalled too.
-	d.StalledS, d.WatchedS, d.LongestS, d.PeriodS = r.StalledS(), r.Stalls.Of, r.Stalls.LongestS, r.Stalls.PeriodS
+	d.StalledS, d.WatchedS, d.LongestS, d.PeriodS = r.StalledS(), r.Stalls.Of, r.Stalls.LongestS,
+		r.Stalls.PeriodS
 	for _, x := range r.Incidents {
 		d.LongestS = max(d.LongestS, x.Stalls.LongestS)
 	}
+
 	for _, f := range r.Findings {
-		d.Findings = append(d.Findings, Finding{Rule: f.Rule, Kind: f.Kind, Severity: f.Severity, Subject: f.Subject, Weight: f.Weight, Summary: f.Summary})
+		d.Findings = append(d.Findings,
+			Finding{Rule: f.Rule, Kind: f.Kind, Severity: f.Severity, Subject: f.Subject, Weight: f.Weight,
+				Summary: f.Summary})
 		if f.Kind != diagnose.Refutation && (d.Severity == "" || graver(f.Severity, d.Severity)) {
 			d.Severity = f.Severity
 		}
 	}
+
 	for _, x := range r.Missing {
 		d.Missing = append(d.Missing, x.Rule)
 	}

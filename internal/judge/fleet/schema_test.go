@@ -18,6 +18,7 @@ func TestSchema(t *testing.T) {
 	if err := json.Unmarshal(fleet.Schema(), &root); err != nil {
 		t.Fatal(err)
 	}
+
 	defs := root["$defs"].(map[string]any)
 	for name, of := range map[string]any{"": fleet.Report{}, "group": fleet.Group{}, "fix": fleet.FleetFix{}, "price": fleet.Price{},
 		"database": fleet.Database{}, "finding": fleet.Finding{}, "missing": fleet.Missing{}} {
@@ -25,6 +26,7 @@ func TestSchema(t *testing.T) {
 		if name != "" {
 			object = defs[name].(map[string]any)
 		}
+
 		var want []string
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -32,29 +34,35 @@ func TestSchema(t *testing.T) {
 				want = append(want, tag)
 			}
 		}
+
 		var got []string
 		for k := range object["properties"].(map[string]any) {
 			got = append(got, k)
 		}
+
 		slices.Sort(want)
 		slices.Sort(got)
 		if !slices.Equal(want, got) {
 			t.Errorf("%q: the schema has %v, the contract %v", name, got, want)
 		}
 	}
+
 	f := newSynthetic(hour(), 4, begin, hourly)
 	r, err := fleet.Run(context.Background(), dial(t, serve(t, &answers{data: f.inMemory(t)}), f, recording.RemoteOptions{}), fleet.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var doc any
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
+
 	fits(t, "report", defs, root, doc)
 }
 
@@ -65,9 +73,11 @@ func fits(t *testing.T, at string, defs, schema map[string]any, doc any) {
 		fits(t, at, defs, defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any), doc)
 		return
 	}
+
 	if among, ok := schema["enum"].([]any); ok && !slices.Contains(among, doc) {
 		t.Errorf("%s: %v is none of %v", at, doc, among)
 	}
+
 	switch schema["type"] {
 	case "string":
 		if _, ok := doc.(string); !ok {
@@ -90,12 +100,14 @@ func fits(t *testing.T, at string, defs, schema map[string]any, doc any) {
 		if !ok {
 			t.Errorf("%s: %v is no object", at, doc)
 		}
+
 		required, _ := schema["required"].([]any)
 		for _, name := range required {
 			if _, ok := object[name.(string)]; !ok {
 				t.Errorf("%s: %s is missing", at, name)
 			}
 		}
+
 		properties, _ := schema["properties"].(map[string]any)
 		for name, x := range object {
 			if p, ok := properties[name].(map[string]any); ok {

@@ -41,14 +41,17 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
+
 	body := map[string]any{"status": "success", "data": data}
 	if err != nil {
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		body = map[string]any{"status": "error", "errorType": "execution", "error": err.Error()}
 	}
+
 	if a.warning != "" {
 		body["warnings"] = []string{a.warning}
 	}
+
 	_ = json.NewEncoder(w).Encode(body)
 }
 
@@ -69,6 +72,7 @@ func (a *answers) query(req *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := []sampled{}
 	switch e := e.(type) {
 	case *parser.NumberLiteral:
@@ -87,13 +91,16 @@ func (a *answers) query(req *http.Request) (any, error) {
 		}
 		return map[string]any{"resultType": "matrix", "result": out}, nil
 	}
+
 	series, err := a.data.Range(req.Context(), e.String(), end, end, time.Second, 5*time.Minute)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, s := range series {
 		out = append(out, sampled{Metric: s.Labels.Map(), Value: &[2]any{float64(s.Points[0].T) / 1000, fmt.Sprint(s.Points[0].F)}})
 	}
+
 	return map[string]any{"resultType": "vector", "result": out}, nil
 }
 

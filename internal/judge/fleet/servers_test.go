@@ -53,6 +53,7 @@ func peakOf(t testing.TB, pid int) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(line); len(f) > 1 && f[0] == "VmHWM:" {
 			kb, err := strconv.ParseInt(f[1], 10, 64)
@@ -62,6 +63,7 @@ func peakOf(t testing.TB, pid int) int64 {
 			return kb << 10
 		}
 	}
+
 	t.Fatalf("process %d tells no peak of memory", pid)
 	return 0
 }
@@ -81,8 +83,10 @@ func cpuOf(t testing.TB, pid int) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, after, _ := strings.Cut(string(text), ") ")
 	f := strings.Fields(after) // from field 3 on
+
 	var ticks int64
 	for _, x := range f[11:13] {
 		n, err := strconv.ParseInt(x, 10, 64)
@@ -91,6 +95,7 @@ func cpuOf(t testing.TB, pid int) time.Duration {
 		}
 		ticks += n
 	}
+
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
@@ -107,11 +112,13 @@ func start(t testing.TB, path string, args ...string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p.cmd.Stdout, p.cmd.Stderr = f, f
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
@@ -122,6 +129,7 @@ func start(t testing.TB, path string, args ...string) *program {
 			}
 		}
 	})
+
 	return p
 }
 
@@ -161,15 +169,18 @@ func prometheus(t testing.TB, ruleFiles ...string) *engine {
 	if err != nil {
 		t.Skip("no prometheus here (Debian: prometheus)")
 	}
+
 	dir, at := t.TempDir(), free(t)
 	config := filepath.Join(dir, "prometheus.yml")
 	text, err := json.Marshal(map[string]any{"rule_files": ruleFiles}) // JSON is YAML
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(config, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	p := start(t, path, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+at,
 		"--web.enable-remote-write-receiver", "--storage.tsdb.retention.time=100y")
 	ready(t, p, "http://"+at+"/-/ready")
@@ -206,23 +217,28 @@ func thanos(t testing.TB, receivers int, others ...string) *engine {
 	if receivers == 1 {
 		e.name = "Thanos, 1 receiver"
 	}
+
 	dir := t.TempDir()
 	var grpc []string
 	for range receivers {
 		grpc = append(grpc, free(t))
 	}
+
 	ring, err := json.Marshal([]map[string]any{{"endpoints": grpc}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	hashring := filepath.Join(dir, "hashring.json")
 	if err := os.WriteFile(hashring, ring, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	query := []string{"query"}
 	for _, o := range others {
 		query = append(query, "--endpoint="+o)
 	}
+
 	for i, at := range grpc {
 		web, in := free(t), free(t)
 		p := start(t, path, "receive", "--tsdb.path="+filepath.Join(dir, fmt.Sprint(i)), "--grpc-address="+at, "--http-address="+web,
@@ -234,12 +250,14 @@ func thanos(t testing.TB, receivers int, others ...string) *engine {
 		e.write = "http://" + in + "/api/v1/receive"
 		query = append(query, "--endpoint="+at)
 	}
+
 	web := free(t)
 	p := start(t, path, append(query, "--http-address="+web, "--grpc-address="+free(t))...)
 	ready(t, p, "http://"+web+"/-/ready")
 	e.programs = append(e.programs, p)
 	e.read = "http://" + web
 	e.await(t, receivers)
+
 	return e
 }
 
@@ -254,6 +272,7 @@ func (e *engine) await(t testing.TB, stores int) {
 			}
 			err = json.NewDecoder(bufio.NewReader(resp.Body)).Decode(&body)
 			_ = resp.Body.Close()
+
 			if n := 0; err == nil {
 				for _, s := range body.Data {
 					n += len(s)
@@ -263,8 +282,10 @@ func (e *engine) await(t testing.TB, stores int) {
 				}
 			}
 		}
+
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	t.Fatalf("%s sees no %d stores", e.read, stores)
 }
 
@@ -325,11 +346,13 @@ func TestTable(t *testing.T) {
 	if !*whole {
 		t.Skip("measured on request: go test ./internal/judge/fleet -run TestTable -fleet -timeout 2h -v")
 	}
+
 	const clusters = 200
 	day := *span
 	bases := simulated(t, time.Hour)
 	var table bytes.Buffer
 	fmt.Fprintf(&table, "| engine | push | diagnosis, 1 at a time | 4 at a time | CPU of the engine | CPU of plimsoll | peak of the engine | peak of plimsoll |\n|---|---|---|---|---|---|---|---|\n")
+
 	for _, open := range []func(testing.TB) *engine{func(t testing.TB) *engine { return prometheus(t) }, victoria,
 		func(t testing.TB) *engine { return thanos(t, 1) }, func(t testing.TB) *engine { return thanos(t, 2) }} {
 		t.Run("", func(t *testing.T) {
@@ -341,14 +364,17 @@ func TestTable(t *testing.T) {
 			e.visible(t, f)
 			row := fmt.Sprintf("| %s | %.0f s", e.name, pushed.Seconds())
 			clearPeak(t)
+
 			for _, parallel := range []int{1, 4} {
 				engineBefore, mineBefore := e.cpu(t), cpuOf(t, os.Getpid())
 				began := time.Now()
 				r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Pack: pack, Parallel: parallel, Force: true})
 				took := time.Since(began)
+
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				row += fmt.Sprintf(" | %.0f s", took.Seconds())
 				if parallel == 4 {
 					mine := peakOf(t, os.Getpid())
@@ -358,10 +384,12 @@ func TestTable(t *testing.T) {
 					equal(t, f, r)
 				}
 			}
+
 			table.WriteString(row)
 			fmt.Println(row)
 		})
 	}
+
 	fmt.Print(table.String())
 }
 

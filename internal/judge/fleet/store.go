@@ -21,7 +21,8 @@ func storeLabels(series []recording.Series) []string {
 	}
 	var out []string
 	for name, n := range everywhere {
-		if n == len(series) && name != labels.MetricName && name != instance && name != "job" && split(series, name) {
+		if n == len(series) && name != labels.MetricName && name != instance && name != "job" &&
+			split(series, name) {
 			out = append(out, name)
 		}
 	}
@@ -49,6 +50,7 @@ func merged(series []recording.Series, without []string) []recording.Series {
 	if len(without) == 0 {
 		return series
 	}
+
 	at := map[string]int{}
 	var out []recording.Series
 	for _, s := range series {
@@ -56,6 +58,7 @@ func merged(series []recording.Series, without []string) []recording.Series {
 		b.Del(without...)
 		s.Labels = b.Labels()
 		key := string(s.Labels.Bytes(nil))
+
 		i, seen := at[key]
 		switch {
 		case !seen:
@@ -65,6 +68,7 @@ func merged(series []recording.Series, without []string) []recording.Series {
 			out[i] = s
 		}
 	}
+
 	slices.SortFunc(out, func(a, b recording.Series) int { return labels.Compare(a.Labels, b.Labels) })
 	return out
 }

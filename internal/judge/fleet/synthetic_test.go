@@ -45,6 +45,7 @@ func bulk() []line {
 		}
 		return values, grows
 	}
+
 	var out []line
 	for name, rate := range map[string][2]float64{
 		"node_disk_io_time_seconds_total": {3, 15}, "node_disk_io_time_weighted_seconds_total": {3, 480},
@@ -56,9 +57,11 @@ func bulk() []line {
 		l.values, l.grows = at(rate[0], rate[1])
 		out = append(out, l)
 	}
+
 	cache := line{labels: labels.FromStrings("__name__", "mongodb_ss_wt_cache_maximum_bytes_configured"), values: slices.Repeat([]float64{5e9}, steps)}
 	out = append(out, cache)
 	slices.SortFunc(out, func(a, b line) int { return labels.Compare(a.labels, b.labels) })
+
 	return out
 }
 
@@ -86,6 +89,7 @@ func simulated(t testing.TB, length time.Duration) [][]line {
 		}
 		out[i] = lines(t, mem)
 	}
+
 	return append(out, bulk())
 }
 
@@ -97,33 +101,39 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out []line
 	want := diagnose.Wants(pack)
 	for _, m := range metrics {
 		if !want(m.Name) || strings.HasPrefix(m.Name, "plimsoll_") { // what no exporter gives
 			continue
 		}
+
 		series, err := mem.Samples(ctx, m.Name, m.From, m.To)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, s := range series {
 			l := line{labels: s.Labels}
 			every := int(scrape / time.Second)
 			for i := 0; i < len(s.Points); i += every {
 				l.values = append(l.values, s.Points[i].F)
 			}
+
 			// The last sample is the first of the next repetition, so that a counter continues.
 			first, last := l.values[0], l.values[len(l.values)-1]
 			l.values = l.values[:len(l.values)-1]
 			if len(l.values) > 0 && slices.IsSorted(l.values) {
 				l.grows = last - first
 			}
+
 			if len(l.values) > 0 {
 				out = append(out, l)
 			}
 		}
 	}
+
 	return out
 }
 
@@ -167,6 +177,7 @@ func (f *synthetic) write(t testing.TB, w recording.Writer, cluster string, firs
 	for k := range times {
 		times[k] = f.from.Add(time.Duration(first+k) * scrape).UnixMilli()
 	}
+
 	b := &recording.Batch{TimesMs: times}
 	for _, l := range f.clusters[cluster] {
 		values := make([]float64, len(times))
@@ -176,6 +187,7 @@ func (f *synthetic) write(t testing.TB, w recording.Writer, cluster string, firs
 		}
 		b.Columns = append(b.Columns, recording.Column{Labels: named(cluster, l.labels), Values: values})
 	}
+
 	if err := w.Append(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
@@ -188,15 +200,18 @@ func (f *synthetic) push(t testing.TB, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const stretch = 40 // ten minutes
 	for first := 0; first < f.steps; first += stretch {
 		for _, c := range f.names() {
 			f.write(t, p, c, first, min(first+stretch, f.steps))
 		}
 	}
+
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	if want := f.samples(); p.Sent() != want {
 		t.Fatalf("%d samples were sent, want %d", p.Sent(), want)
 	}

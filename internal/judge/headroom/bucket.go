@@ -40,6 +40,7 @@ const (
 func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 {
 	out := make([]float64, c.Grid.N)
 	left := b.capacity
+
 	began := !known
 	for k := range out {
 		if known && !began {
@@ -53,17 +54,20 @@ func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 
 				continue
 			}
 		}
+
 		step := c.Grid.StepSeconds()
 		if k > 0 {
 			if gap := c.Grid.Start(k).Sub(c.Grid.Time(k - 1)).Seconds(); gap > 0 {
 				left += b.refill * gap
 			}
 		}
+
 		if net := b.net[k]; math.IsNaN(net) {
 			left += b.refill * step
 		} else {
 			left -= net * step
 		}
+
 		left = min(max(left, 0), b.capacity)
 		switch {
 		case b.spent != nil && b.spent[k]:
@@ -71,11 +75,14 @@ func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 
 		case b.reported != nil && !math.IsNaN(b.reported[k]):
 			left = b.reported[k] * b.capacity
 		}
+
 		out[k] = left
 	}
+
 	if known && !began {
 		out[len(out)-1] = earlier.Credits
 	}
+
 	return out
 }
 
@@ -83,7 +90,8 @@ func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 
 // requests that a host counts one by one. NaN if the balance did not fall, or by too little to tell.
 func (b *bucket) reportedDrain(c *rules.Case) float64 {
 	first, last := -1, -1
-	for k := len(b.reported) - 1; k >= 0 && c.Grid.Time(c.Grid.N-1).Sub(c.Grid.Time(k)).Seconds() < presentS; k-- {
+	for k := len(b.reported) - 1; k >= 0 &&
+		c.Grid.Time(c.Grid.N-1).Sub(c.Grid.Time(k)).Seconds() < presentS; k-- {
 		if math.IsNaN(b.reported[k]) {
 			continue
 		}
@@ -91,12 +99,15 @@ func (b *bucket) reportedDrain(c *rules.Case) float64 {
 			last = k
 		}
 	}
+
 	if first < 0 || b.reported[first]-b.reported[last] < fallLeast {
 		return math.NaN()
 	}
+
 	for first < last && b.reported[first+1] == b.reported[first] {
 		first++ // a full bucket does not fill any more
 	}
+
 	fell := (b.reported[first] - b.reported[last]) * b.capacity
 	return fell / c.Grid.Time(last).Sub(c.Grid.Time(first)).Seconds()
 }

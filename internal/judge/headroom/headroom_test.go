@@ -78,16 +78,20 @@ func TestCreditsEnd(t *testing.T) {
 	got := headroom.Of(r.Case, opt)
 	h := find(t, got, "volume_credits", "nvme1n1")
 	near(t, "balance left", *h.Limit-h.Most.Value, 5.4e6-7200*140, 1)
+
 	if h.Ends == nil || !h.Ends.Exact || !strings.Contains(h.Ends.Assumes, "full") {
 		t.Fatalf("ends %+v", h.Ends)
 	}
+
 	near(t, "ends in", h.Ends.InS, 5.4e6/140-7200, 1)
 	if got.All[0].Resource != "volume_credits" {
 		t.Errorf("the first is %s", got.All[0].Resource)
 	}
+
 	if !strings.Contains(h.LimitText, "busiest device") {
 		t.Errorf("it is not said that the device is a guess: %s", h.LimitText)
 	}
+
 	// Who goes on watching knows the balance.
 	opt.Balances = got.Balances
 	later := record(time.Second, 7200)
@@ -151,12 +155,15 @@ func TestMicrobursts(t *testing.T) {
 		}
 		return 100
 	}
+
 	opt := known("data", catalog.Order{Type: "gp3", Size: 500 * units.GiB})
 	h := find(t, headroom.Of(record(time.Second, 1800).add(rules.DiskOps, "device", "data", load).Case, opt), "volume_iops", "data")
 	near(t, "most", *h.Most.Ratio, 1, 1e-9)
+
 	if h.Bursts == nil || h.NotSeen != "" {
 		t.Fatalf("bursts %+v, not seen %q", h.Bursts, h.NotSeen)
 	}
+
 	near(t, "seconds", h.Bursts.Seconds, 150, 0)
 	near(t, "longest", h.Bursts.LongestS, 5, 0)
 	near(t, "period", h.Bursts.PeriodS, 60, 0.5)
@@ -167,6 +174,7 @@ func TestMicrobursts(t *testing.T) {
 	if h.Bursts != nil || !strings.Contains(h.NotSeen, "60.0 s") {
 		t.Errorf("at a minute: bursts %+v, not seen %q", h.Bursts, h.NotSeen)
 	}
+
 	// Samples of a minute stay so on a grid of seconds, which another source brings.
 	opt.PeriodS = func(*rules.Signal) float64 { return 60 }
 	h = find(t, headroom.Of(record(time.Second, 1800).add(rules.DiskOps, "device", "data", always(mean)).Case, opt), "volume_iops", "data")
@@ -200,15 +208,18 @@ func TestSpaceEnds(t *testing.T) {
 	day := 86400.0
 	r := record(time.Hour, 30*24).add(rules.FilesystemSize, "device", "sdb", always(1000*gb)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 400*gb - 10*gb*s/day + rng.NormFloat64()*2*gb })
+
 	h := find(t, headroom.Of(r.Case, headroom.Options{}), "filesystem_space", "sdb")
 	if h.Trend == nil || h.Ends == nil || h.Ends.Exact {
 		t.Fatalf("%+v, %+v", h.Trend, h.Ends)
 	}
+
 	near(t, "a day", h.Trend.PerS*day/gb, 10, 0.3)
 	near(t, "ends in days", h.Ends.InS/day, 10, 0.5)
 	if !(h.Ends.LowS < h.Ends.InS && h.Ends.InS < h.Ends.HighS) {
 		t.Errorf("interval %+v", h.Ends)
 	}
+
 	if h.Ends.Then != "writes fail" {
 		t.Errorf("then %q", h.Ends.Then)
 	}
@@ -222,6 +233,7 @@ func TestSpaceOfTwoSources(t *testing.T) {
 		add(rules.MountSize, "mount_point", "/var/lib/db", always(100e9)).
 		add(rules.MountAvailable, "mount_point", "/var/lib/db", func(s float64) float64 { return 40e9 - 1e5*s }).
 		add(rules.MountSize, "mount_point", "/", always(50e9)).add(rules.MountAvailable, "mount_point", "/", always(10e9))
+
 	r.Facts = map[string]string{"mount./var/lib/db": "xfs rw,noatime /dev/sdb", "mount./": "ext4 rw /dev/sda1"}
 	var subjects []string
 	for _, h := range headroom.Of(r.Case, headroom.Options{}).All {
@@ -229,6 +241,7 @@ func TestSpaceOfTwoSources(t *testing.T) {
 			subjects = append(subjects, h.Subject)
 		}
 	}
+
 	slices.Sort(subjects)
 	if got := strings.Join(subjects, " "); got != "/ sdb" {
 		t.Errorf("space of %s, want that of / and sdb", got)
@@ -242,12 +255,14 @@ func TestNoEndThatIsNotCarried(t *testing.T) {
 	if h := find(t, headroom.Of(far.Case, headroom.Options{}), "filesystem_space", "sdb"); h.Ends != nil || h.Trend == nil {
 		t.Errorf("ends %+v, trend %+v", h.Ends, h.Trend)
 	}
+
 	// A load that begins fills more than one that goes on.
 	brief := record(time.Second, 200).add(rules.FilesystemSize, "device", "sdb", always(21e9)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 20e9 - 3e7*s })
 	if h := find(t, headroom.Of(brief.Case, headroom.Options{}), "filesystem_space", "sdb"); h.Ends != nil {
 		t.Errorf("three minutes of filling end in %+v", h.Ends)
 	}
+
 	saw := record(time.Minute, 1440).add(rules.FilesystemSize, "device", "sdb", always(1e12)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 4e11 - 1e10*math.Mod(s, 30000)/300 })
 	if h := find(t, headroom.Of(saw.Case, headroom.Options{}), "filesystem_space", "sdb"); h.Ends != nil {
@@ -264,10 +279,12 @@ func TestGrowthOverWeeks(t *testing.T) {
 	if h.Trend == nil || h.Ends == nil {
 		t.Fatalf("%+v %+v", h.Trend, h.Ends)
 	}
+
 	near(t, "a day", h.Trend.PerS*86400, 52, 3)
 	if days := h.Ends.InS / 86400; days < 4 || days > 8 {
 		t.Errorf("ends in %v days", days)
 	}
+
 	short := record(time.Minute, 1440).add(rules.DiskOps, "device", "data", func(s float64) float64 { return 1000 + s/100 })
 	if h := find(t, headroom.Of(short.Case, known("data", catalog.Order{Type: "gp3"})), "volume_iops", "data"); h.Trend != nil {
 		t.Errorf("a day's shape is no trend: %+v", h.Trend)
@@ -298,9 +315,11 @@ func TestEnginesOwn(t *testing.T) {
 			own[b.Resource] = b.Used
 		}
 	}
+
 	if own["cache_dirty"] == nil || own["cache_dirty"].Name != dirty.Name || own["backend_quota"].Name != size.Name {
 		t.Fatalf("%v", own)
 	}
+
 	var limit *rules.Signal
 	for _, e := range pack.Engines() {
 		for _, b := range e.Bounds {
@@ -309,6 +328,7 @@ func TestEnginesOwn(t *testing.T) {
 			}
 		}
 	}
+
 	r := record(time.Second, 600).add(own["cache_dirty"], "", "", always(0.12)).
 		add(own["backend_quota"], "instance", "m1", func(s float64) float64 { return 1e9 + 1e6*s }).add(limit, "instance", "m1", always(2e9))
 	got := headroom.Of(r.Case, headroom.Options{})
@@ -342,19 +362,23 @@ func TestReportedBalance(t *testing.T) {
 	got := headroom.Of(r.Case, known("nvme1n1", catalog.Order{Type: "gp2", Size: 50 * units.GiB}))
 	h := find(t, got, "volume_credits", "nvme1n1")
 	near(t, "ends in", h.Ends.InS, 2.7e6/140-600, 2)
+
 	if h.Ends.Assumes != "" {
 		t.Errorf("it assumes that %s", h.Ends.Assumes)
 	}
+
 	// The volume merges requests: it takes out less than the host counts.
 	merged := record(time.Second, 600).add(rules.DiskOps, "device", "nvme1n1", always(690)).
 		add(rules.EBSBurstBalance, "volume_id", "vol-1", func(s float64) float64 { return 0.5 - 140*s/5.4e6 })
 	h = find(t, headroom.Of(merged.Case, known("nvme1n1", catalog.Order{Type: "gp2", Size: 50 * units.GiB})), "volume_credits", "nvme1n1")
 	near(t, "ends in, of merged requests", h.Ends.InS, 2.7e6/140-600, 2)
+
 	for _, h := range got.All {
 		if h.Subject == "vol-1" {
 			t.Errorf("the balance is listed twice: %+v", h)
 		}
 	}
+
 	// Without the volume's type, the balance's own slope ends it.
 	h = find(t, headroom.Of(r.Case, headroom.Options{}), "volume_credits", "vol-1")
 	near(t, "ends in, by its slope", h.Ends.InS, 2.7e6/140-600, 20)

@@ -28,9 +28,11 @@ func orders(c *rules.Case, known Known) (map[string]ordered, []volumeName) {
 	for _, name := range slices.Sorted(maps.Keys(known.Volumes)) {
 		devices, guess := devicesOf(c, known, name)
 		if len(devices) == 0 {
-			lost = append(lost, volumeName{name, "no device of the recording is called " + name + "; --device " + name + "=DEVICE names it"})
+			lost = append(lost, volumeName{name, "no device of the recording is called " + name + "; --device " +
+				name + "=DEVICE names it"})
 			continue
 		}
+
 		for _, on := range devices {
 			o, err := orderOf(c, known.Volumes[name], on)
 			if err != nil {
@@ -41,6 +43,7 @@ func orders(c *rules.Case, known Known) (map[string]ordered, []volumeName) {
 			out[on] = o
 		}
 	}
+
 	return out, append(lost, described(c, known, out)...)
 }
 
@@ -50,27 +53,33 @@ func described(c *rules.Case, known Known, out map[string]ordered) (lost []volum
 	if known.Described == nil {
 		return nil
 	}
+
 	for _, t := range c.Signal(rules.DiskOps) {
 		device := t.Labels.Get("device")
 		text := c.Facts["volume."+device]
 		if id := c.Facts["volume_id."+device]; text == "" && id != "" {
 			text = c.Facts["volume."+id]
 		}
+
 		if _, given := out[device]; given || text == "" {
 			continue
 		}
+
 		offer, err := known.Described(text)
 		var o ordered
 		if err == nil {
 			o, err = orderOf(c, offer, device)
 		}
+
 		if err != nil {
 			lost = append(lost, volumeName{device, "its provider describes it as " + text + ": " + err.Error()})
 			continue
 		}
+
 		o.from = Measured
 		out[device] = o
 	}
+
 	return lost
 }
 
@@ -79,7 +88,8 @@ func Provisioned(c *rules.Case, known Known) map[string]rules.Provision {
 	out := map[string]rules.Provision{}
 	all, _ := orders(c, known)
 	for device, o := range all {
-		out[device] = rules.Provision{IOPS: o.Sustained.IOPS * o.parts, Throughput: o.Sustained.Throughput * o.parts, Text: o.Text, Even: o.Credits == 0 && o.Burst == o.Sustained}
+		out[device] = rules.Provision{IOPS: o.Sustained.IOPS * o.parts,
+			Throughput: o.Sustained.Throughput * o.parts, Text: o.Text, Even: o.Credits == 0 && o.Burst == o.Sustained}
 	}
 	return out
 }
@@ -90,8 +100,9 @@ func MachineOf(c *rules.Case, known Known) *rules.Machine {
 	if !ok {
 		return nil
 	}
-	return &rules.Machine{Name: m.Name, Baseline: rules.Provision{IOPS: m.Baseline.IOPS, Throughput: m.Baseline.Throughput},
-		Maximum: rules.Provision{IOPS: m.Maximum.IOPS, Throughput: m.Maximum.Throughput}}
+	return &rules.Machine{Name: m.Name,
+		Baseline: rules.Provision{IOPS: m.Baseline.IOPS, Throughput: m.Baseline.Throughput},
+		Maximum:  rules.Provision{IOPS: m.Maximum.IOPS, Throughput: m.Maximum.Throughput}}
 }
 
 // devicesOf are the devices of a volume: the one that is given, those that are called so on each
@@ -100,18 +111,22 @@ func devicesOf(c *rules.Case, known Known, name string) (devices []string, guess
 	if d, ok := known.Devices[name]; ok {
 		return []string{d}, ""
 	}
+
 	for _, t := range c.Signal(rules.DiskOps) {
 		d := t.Labels.Get("device")
 		if d == strings.TrimPrefix(name, "/dev/") || strings.HasSuffix(d, "/"+name) {
 			devices = append(devices, d)
 		}
 	}
+
 	if len(devices) > 0 {
 		return devices, ""
 	}
+
 	if d := mounted(c, c.Facts["dbpath"]); d != "" && len(known.Volumes) == 1 {
 		return []string{d}, "the database's files are on it"
 	}
+
 	if len(known.Volumes)-len(known.Devices) == 1 {
 		most := 0.0
 		for _, t := range c.Signal(rules.DiskOps) {
@@ -121,6 +136,7 @@ func devicesOf(c *rules.Case, known Known, name string) (devices []string, guess
 		}
 		return devices, "it is the busiest device"
 	}
+
 	return nil, ""
 }
 
@@ -138,9 +154,11 @@ func mounted(c *rules.Case, path string) string {
 			best, on = at, from
 		}
 	}
+
 	if c.For(rules.DiskOps, "device", on) == nil {
 		return ""
 	}
+
 	return on
 }
 
@@ -172,16 +190,20 @@ func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 	if known.Machine == nil {
 		return Machine{}, "", false
 	}
+
 	if m, ok := known.Machine(""); ok {
 		return m, Given, true
 	}
+
 	name := c.Facts[rules.FactMachine]
 	if name == "" {
 		return Machine{}, "", false
 	}
+
 	if m, ok := known.Machine(name); ok {
 		return m, Measured, true
 	}
+
 	// Its provider's API may have said what the catalogue lacks.
 	limit := func(fact string) float64 {
 		x, err := strconv.ParseFloat(c.Facts["instance."+fact], 64)
@@ -190,6 +212,8 @@ func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 		}
 		return x
 	}
-	m := Machine{Name: name, Baseline: Rate{limit("iops"), limit("throughput")}, Maximum: Rate{limit("burst_iops"), limit("burst_throughput")}}
+
+	m := Machine{Name: name, Baseline: Rate{limit("iops"), limit("throughput")},
+		Maximum: Rate{limit("burst_iops"), limit("burst_throughput")}}
 	return m, Measured, m.Baseline.IOPS > 0 && m.Maximum.IOPS > 0
 }

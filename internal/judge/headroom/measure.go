@@ -59,6 +59,7 @@ func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
 	if r.limits == nil {
 		h.LimitFrom = Unknown
 	}
+
 	ratios := make([]float64, len(r.used))
 	best, top := -1, math.Inf(-1)
 	for k, x := range r.used {
@@ -67,35 +68,44 @@ func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
 		if limit := r.limit(k); limit > 0 {
 			ratios[k] = x / limit
 		}
+
 		rank := ratios[k]
 		if r.limits == nil {
 			rank = x
 		}
+
 		if rank > top && !math.IsInf(rank, 0) {
 			best, top = k, rank
 		}
 	}
+
 	if best < 0 {
 		return h, false
 	}
+
 	h.Most = &Use{Value: r.used[best], At: c.Grid.Time(best)}
 	if r.limits == nil {
 		return h, true
 	}
+
 	limit, ratio, usual := r.limit(best), ratios[best], median(ratios)
 	h.Limit, h.Most.Ratio = &limit, &ratio
 	if !math.IsNaN(usual) && !math.IsInf(usual, 0) { // of absurd limits there is no median
 		h.UsualRatio = &usual
 	}
+
 	if r.rate {
 		h.Bursts = r.bursts(c, ratios)
 		if h.IntervalS > coarseS {
-			h.NotSeen = fmt.Sprintf("Bursts shorter than %s: the finest interval here is a mean of that long.", units.Seconds(h.IntervalS))
+			h.NotSeen = fmt.Sprintf("Bursts shorter than %s: the finest interval here is a mean of that long.",
+				units.Seconds(h.IntervalS))
 		}
 	}
+
 	if h.Ends = r.ends; h.Ends == nil {
 		h.Trend, h.Ends = r.growing(c)
 	}
+
 	return h, true
 }
 
@@ -118,7 +128,8 @@ func (r *resource) bursts(c *rules.Case, ratios []float64) *Bursts {
 	if len(episodes) == 0 {
 		return nil
 	}
-	out := &Bursts{Seconds: c.Seconds(at), Episodes: len(episodes), PeriodS: c.Period(at.Close(c.Cells(2 * time.Second)))}
+	out := &Bursts{Seconds: c.Seconds(at), Episodes: len(episodes),
+		PeriodS: c.Period(at.Close(c.Cells(2 * time.Second)))}
 	for _, e := range episodes {
 		out.LongestS = max(out.LongestS, float64(e.Cells())*c.Grid.StepSeconds())
 	}
@@ -130,6 +141,7 @@ func (r *resource) bursts(c *rules.Case, ratios []float64) *Bursts {
 func highestMean(values []float64, cells int) float64 {
 	var sum float64
 	known, most := 0, 0.0
+
 	cells = min(cells, len(values))
 	for k, x := range values {
 		if !math.IsNaN(x) {
@@ -144,5 +156,6 @@ func highestMean(values []float64, cells int) float64 {
 			most = max(most, sum/float64(known))
 		}
 	}
+
 	return most
 }

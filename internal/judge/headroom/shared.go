@@ -30,23 +30,28 @@ func (f *finder) shared() {
 	if !ok {
 		return
 	}
+
 	for _, x := range []struct {
 		key, title, unit string
 		signal           *rules.Signal
 		base, most       float64
 	}{
 		{"instance_iops", "total IOPS", "1/s", rules.DiskOps, kind.Baseline.IOPS, kind.Maximum.IOPS},
-		{"instance_throughput", "total throughput", "bytes/s", rules.DiskMoved, kind.Baseline.Throughput, kind.Maximum.Throughput},
+		{"instance_throughput", "total throughput", "bytes/s", rules.DiskMoved, kind.Baseline.Throughput,
+			kind.Maximum.Throughput},
 	} {
 		used := f.together(x.signal)
 		if used == nil || x.most <= 0 {
 			continue
 		}
-		r := resource{key: x.key, title: x.title, subject: kind.Name, unit: x.unit, rate: true, used: used, limits: []float64{x.most}, from: from,
+
+		r := resource{key: x.key, title: x.title, subject: kind.Name, unit: x.unit, rate: true, used: used,
+			limits: []float64{x.most}, from: from,
 			text: kind.Name + "'s EBS limit", periodS: f.period(x.signal)}
 		if x.base < x.most {
 			r.text += ", for 30 minutes a day; always, " + rateText(x.base, x.unit)
 		}
+
 		f.resources = append(f.resources, r)
 		if x.base < x.most {
 			f.instanceBurst(r, x.base, x.most)
@@ -58,17 +63,22 @@ func (f *finder) shared() {
 func (f *finder) instanceBurst(of resource, base, most float64) {
 	b := &bucket{capacity: (most - base) * burstS, net: make([]float64, len(of.used))}
 	b.refill = b.capacity / (everyS - burstS)
+
 	for k, x := range of.used {
 		if b.net[k] = x - base; x < base {
 			b.net[k] = -min(b.refill, base-x)
 		}
 	}
+
 	unit := "operations"
 	if of.unit == "bytes/s" {
 		unit = "bytes"
 	}
-	f.bucket(&resource{key: of.key + "_credits", title: of.title + " burst", subject: of.subject, unit: unit, from: of.from,
-		text: of.subject + " has its burst for 30 minutes at least once in 24 hours", then: "the limit falls to " + rateText(base, of.unit), periodS: of.periodS}, b)
+
+	f.bucket(&resource{key: of.key + "_credits", title: of.title + " burst", subject: of.subject, unit: unit,
+		from: of.from,
+		text: of.subject + " has its burst for 30 minutes at least once in 24 hours", then: "the limit falls to " +
+			rateText(base, of.unit), periodS: of.periodS}, b)
 }
 
 // together is the use of all rented volumes; nil if none is known as one.
@@ -80,12 +90,14 @@ func (f *finder) together(signal *rules.Signal) []float64 {
 		if f.Facts["model."+device] == local || !physical.MatchString(device) && !simulated {
 			continue
 		}
+
 		if out == nil {
 			out = make([]float64, len(t.Values))
 			for k := range out {
 				out[k] = math.NaN()
 			}
 		}
+
 		for k, x := range t.Values {
 			switch {
 			case math.IsNaN(x):
@@ -96,6 +108,7 @@ func (f *finder) together(signal *rules.Signal) []float64 {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -113,12 +126,17 @@ func (f *finder) burstBalances() {
 			if f.taken[t.Labels.Get(x.label)] && x.signal == rules.EBSBurstBalance {
 				continue
 			}
+
 			used := make([]float64, len(t.Values))
 			for k, left := range t.Values {
 				used[k] = 1 - left
 			}
-			r := resource{key: x.key, title: x.title, subject: t.Labels.Get(x.label), unit: "ratio", used: used, limits: []float64{1}, from: Measured,
-				text: "the provider's own balance", growth: drains, periodS: f.period(x.signal), then: "the limit falls to the baseline"}
+
+			r := resource{key: x.key, title: x.title, subject: t.Labels.Get(x.label), unit: "ratio", used: used,
+				limits: []float64{1}, from: Measured,
+				text: "the provider's own balance", growth: drains, periodS: f.period(x.signal),
+				then: "the limit falls to the baseline"}
+
 			f.resources = append(f.resources, r)
 		}
 	}
@@ -131,14 +149,17 @@ const fileSystemsMax = 256
 func (f *finder) fileSystems() {
 	entered := 0
 	var seen [][]float64
+
 	sizes := map[string]float64{}
 	for _, x := range []struct {
 		key, title, unit, label, then string
 		free, size                    *rules.Signal
 	}{
-		{"filesystem_space", "space", "bytes", "device", "writes fail", rules.FilesystemAvailable, rules.FilesystemSize},
+		{"filesystem_space", "space", "bytes", "device", "writes fail", rules.FilesystemAvailable,
+			rules.FilesystemSize},
 		{"filesystem_space", "space", "bytes", "mount_point", "writes fail", rules.MountAvailable, rules.MountSize},
-		{"filesystem_inodes", "inodes", "", "device", "no file can be created", rules.FilesystemInodesFree, rules.FilesystemInodes},
+		{"filesystem_inodes", "inodes", "", "device", "no file can be created", rules.FilesystemInodesFree,
+			rules.FilesystemInodes},
 	} {
 		for _, t := range f.Signal(x.free) {
 			on := t.Labels.Get(x.label)
@@ -146,18 +167,26 @@ func (f *finder) fileSystems() {
 			if size == nil || !(timeline.Max(size) > 0) {
 				continue
 			}
+
 			used := make([]float64, len(size))
 			for k := range size {
 				used[k] = size[k] - t.Values[k]
 			}
-			again := x.label == "mount_point" && (math.Abs(sizes[device(f.Facts["mount."+on])]/timeline.Max(size)-1) < 0.01 || slices.ContainsFunc(seen, func(s []float64) bool { return same(s, used) }))
+
+			again := x.label == "mount_point" &&
+				(math.Abs(sizes[device(f.Facts["mount."+on])]/timeline.Max(size)-1) < 0.01 ||
+					slices.ContainsFunc(seen, func(s []float64) bool { return same(s, used) }))
 			if entered++; entered > fileSystemsMax || !(timeline.Max(used) > 0) || again {
 				continue // nothing is stored there, or it is mounted once more, or two sources have it
 			}
+
 			seen = append(seen, used)
 			sizes[on] = timeline.Max(size)
-			r := resource{key: x.key, title: x.title, subject: on, unit: x.unit, used: used, limits: size, from: Measured,
-				text: "the file system's size, without what only root may use", growth: fills, periodS: f.period(x.free), then: x.then}
+			r := resource{key: x.key, title: x.title, subject: on, unit: x.unit, used: used, limits: size,
+				from: Measured,
+				text: "the file system's size, without what only root may use", growth: fills, periodS: f.period(x.free),
+				then: x.then}
+
 			f.resources = append(f.resources, r)
 		}
 	}
@@ -182,8 +211,10 @@ func (f *finder) pageCache() {
 	if dirty == nil || !ok || !known {
 		return
 	}
+
 	under := f.One(rules.MemoryWriteback)
 	used := make([]float64, len(dirty))
+
 	held := make([]float64, len(dirty))
 	for k := range used {
 		used[k] = dirty[k]
@@ -195,12 +226,17 @@ func (f *finder) pageCache() {
 		}
 		held[k] = (background[k] + most[k]) / 2
 	}
+
 	add := func(key, title, text string, limits []float64) {
-		f.resources = append(f.resources, resource{key: key, title: title, subject: "page cache", unit: "bytes", used: used, limits: limits,
-			from: Measured, text: text, periodS: f.period(rules.MemoryDirty)})
+		f.resources = append(f.resources,
+			resource{key: key, title: title, subject: "page cache", unit: "bytes", used: used, limits: limits,
+				from: Measured, text: text, periodS: f.period(rules.MemoryDirty)})
 	}
-	add("dirty_background", "dirty pages, background", "vm.dirty_background_bytes or _ratio: from here on the kernel writes", background)
-	add("dirty_throttle", "dirty pages, throttle", "halfway from vm.dirty_background to vm.dirty: from here on who writes is held back", held)
+
+	add("dirty_background", "dirty pages, background",
+		"vm.dirty_background_bytes or _ratio: from here on the kernel writes", background)
+	add("dirty_throttle", "dirty pages, throttle",
+		"halfway from vm.dirty_background to vm.dirty: from here on who writes is held back", held)
 }
 
 // threshold is a limit of dirty bytes in each cell: a setting in bytes, or a share of the memory
@@ -213,14 +249,17 @@ func (f *finder) threshold(inBytes, ratio string) ([]float64, bool) {
 		}
 		return out, true
 	}
+
 	share, ok := number(f.Facts[ratio])
 	available := f.One(rules.MemoryAvailable)
 	if !ok || share <= 0 || available == nil {
 		return nil, false
 	}
+
 	for k, x := range available {
 		out[k] = share / 100 * x
 	}
+
 	return out, true
 }
 
@@ -229,25 +268,31 @@ func (f *finder) engines() {
 	for _, e := range f.Pack.Engines() {
 		for _, b := range e.Bounds {
 			for _, t := range f.Signal(b.Used) {
-				r := resource{key: b.Resource, title: b.Title, subject: e.Product, unit: b.Unit, used: t.Values, from: Own, text: b.Text,
+				r := resource{key: b.Resource, title: b.Title, subject: e.Product, unit: b.Unit, used: t.Values,
+					from: Own, text: b.Text,
 					then: b.Then, periodS: f.period(b.Used)}
 				if b.Unit == "" {
 					r.unit = b.Used.Unit
 				}
+
 				if b.Level != nil {
 					r.used = b.Level(&f.Signals, t.Values)
 				}
+
 				if b.Fills {
 					r.growth = fills
 				}
+
 				for _, label := range b.Used.By {
 					if v := t.Labels.Get(label); v != "" {
 						r.subject += " " + v
 					}
 				}
+
 				if r.limits = f.bound(b, t); r.limits == nil {
 					continue // not measured
 				}
+
 				f.resources = append(f.resources, r)
 			}
 		}
@@ -261,9 +306,11 @@ func (f *finder) bound(b rules.Bound, of timeline.Track) []float64 {
 			return []float64{x}
 		}
 	}
+
 	if b.Limit == nil {
 		return []float64{b.At}
 	}
+
 	for _, t := range f.Signal(b.Limit) {
 		same := true
 		for _, label := range b.Limit.By {
@@ -273,6 +320,7 @@ func (f *finder) bound(b rules.Bound, of timeline.Track) []float64 {
 			return t.Values
 		}
 	}
+
 	return nil
 }
 

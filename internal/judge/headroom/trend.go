@@ -33,6 +33,7 @@ const (
 func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 	var at, values []float64
 	of := "used"
+
 	least := slotsLeast
 	switch r.growth {
 	case fills:
@@ -47,25 +48,31 @@ func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 		at, values = r.days(c)
 		of, least = "95 % of each day's intervals", daysLeast
 	}
+
 	if len(values) < least {
 		return nil, nil
 	}
+
 	slope, low, high := theilSen(at, values)
 	if !(low > 0) && !(high < 0) || math.IsInf(low, 0) || math.IsInf(high, 0) {
 		return nil, nil // it may be none
 	}
+
 	over := at[len(at)-1] - at[0]
 	if r.growth == fills && over < fillsLeastS*(1-2.0/slotsMost) {
 		return nil, nil
 	}
+
 	t := &Trend{PerS: slope, Low: low, High: high, OverS: over, Of: of}
 	left := r.lastLimit() - r.lastLevel(values)
 	if !(low > 0) || !(left > 0) || r.growth != drains && left/slope > horizon*over {
 		return t, nil
 	}
+
 	if left/low > widest*left/slope {
 		return t, nil
 	}
+
 	return t, &Ends{InS: left / slope, LowS: left / high, HighS: left / low, Then: r.then}
 }
 
@@ -97,7 +104,8 @@ func (r *resource) slots(c *rules.Case, from time.Time) (at, values []float64) {
 		from = c.Whole().From
 	}
 	length := max(c.Whole().To.Sub(from).Seconds()/slotsMost, r.periodS)
-	return r.reduce(c, func(t time.Time) int { return int(math.Floor(t.Sub(from).Seconds() / length)) }, length, 0, 0.5)
+	return r.reduce(c, func(t time.Time) int { return int(math.Floor(t.Sub(from).Seconds() / length)) },
+		length, 0, 0.5)
 }
 
 const daySeconds = 86400
@@ -105,11 +113,13 @@ const daySeconds = 86400
 // days are what most intervals of each day of UTC keep under.
 func (r *resource) days(c *rules.Case) (at, values []float64) {
 	first := c.Whole().From.Truncate(daySeconds * time.Second)
-	return r.reduce(c, func(t time.Time) int { return int(t.Sub(first) / (daySeconds * time.Second)) }, daySeconds, dayCovered, dayShare)
+	return r.reduce(c, func(t time.Time) int { return int(t.Sub(first) / (daySeconds * time.Second)) },
+		daySeconds, dayCovered, dayShare)
 }
 
 // reduce takes a quantile of each slot of which enough is known.
-func (r *resource) reduce(c *rules.Case, slot func(time.Time) int, lengthS, covered, q float64) (at, values []float64) {
+func (r *resource) reduce(c *rules.Case,
+	slot func(time.Time) int, lengthS, covered, q float64) (at, values []float64) {
 	var some []float64
 	every := max(1, len(r.used)/reducedMost)
 	now, step := 0, c.Grid.StepSeconds()*float64(every)
@@ -119,21 +129,26 @@ func (r *resource) reduce(c *rules.Case, slot func(time.Time) int, lengthS, cove
 		}
 		some = some[:0]
 	}
+
 	for k := 0; k < len(r.used); k += every {
 		x := r.used[k]
 		if math.IsNaN(x) {
 			continue
 		}
+
 		s := slot(c.Grid.Time(k))
 		if s < 0 {
 			continue // before what is asked about
 		}
+
 		if s != now {
 			end()
 			now = s
 		}
+
 		some = append(some, x)
 	}
+
 	end()
 	return at, values
 }
@@ -153,9 +168,11 @@ func theilSen(at, values []float64) (slope, low, high float64) {
 			}
 		}
 	}
+
 	if len(slopes) == 0 {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
+
 	slices.Sort(slopes)
 	slope = timeline.Quantile(slopes, 0.5)
 	m := float64(n)
@@ -166,10 +183,12 @@ func theilSen(at, values []float64) (slope, low, high float64) {
 	pick := func(i float64) float64 {
 		return slopes[int(min(max(math.Round(i), 0), float64(len(slopes)-1)))]
 	}
+
 	// Also of figures so large that their squares overflow, which are not a number then.
 	if !(half <= middle) { // the interval is wider than the slopes reach
 		return slope, math.Inf(-1), math.Inf(1)
 	}
+
 	return slope, pick(middle - half), pick(middle + half)
 }
 
@@ -179,6 +198,7 @@ func correlated(at, values []float64, slope float64) float64 {
 	for i, x := range values {
 		residuals[i] = x - slope*at[i]
 	}
+
 	level := timeline.Quantile(residuals, 0.5)
 	var with, all float64
 	for i := range residuals {
@@ -188,11 +208,14 @@ func correlated(at, values []float64, slope float64) float64 {
 			with += residuals[i] * residuals[i-1]
 		}
 	}
+
 	// What rounding leaves is no residual.
 	if all <= 1e-18*float64(len(values))*level*level || all == 0 {
 		return 1
 	}
+
 	const most = 0.98
+
 	// The line takes some of the correlation with it, of a few values much of it: M. van Giersbergen, On the
 	// effect of deterministic terms on the bias in stable AR models, 2005.
 	n := float64(len(values))
@@ -200,6 +223,7 @@ func correlated(at, values []float64, slope float64) float64 {
 	if n > 4 {
 		rho = (n*rho + 2) / (n - 4)
 	}
+
 	rho = min(max(rho, 0), most)
 	return (1 + rho) / (1 - rho)
 }

@@ -18,6 +18,7 @@ func TestSlopeIsInItsInterval(t *testing.T) {
 	for _, rho := range []float64{0, 0.5} {
 		rng := rand.New(rand.NewPCG(7, 8))
 		const tries = 300
+
 		within := 0
 		for range tries {
 			at, values := make([]float64, 80), make([]float64, 80)
@@ -30,6 +31,7 @@ func TestSlopeIsInItsInterval(t *testing.T) {
 				within++
 			}
 		}
+
 		if share := float64(within) / tries; share < 0.90 {
 			t.Errorf("with a correlation of %v the interval of 95 %% holds the slope in %v of the cases", rho, share)
 		}
@@ -54,6 +56,7 @@ func TestNoTrendOfLevels(t *testing.T) {
 				if of.lasts > 0 {
 					begins, noise = rng.IntN(of.lasts), 0.3
 				}
+
 				for i := -50; i < n; i++ { // the first values follow others, too
 					switch {
 					case of.lasts == 0:
@@ -65,10 +68,12 @@ func TestNoTrendOfLevels(t *testing.T) {
 						at[i], values[i] = float64(i)*60, 5+level+noise*rng.NormFloat64()
 					}
 				}
+
 				if _, low, high := theilSen(at, values); low > 0 || high < 0 {
 					found++
 				}
 			}
+
 			if share := float64(found) / tries; share > 0.07 {
 				t.Errorf("%d values, %s: a trend in %.1f %% of the cases, want about 5 %%", n, of.name, 100*share)
 			}
@@ -108,6 +113,7 @@ func TestBucketEndsWhenItSays(t *testing.T) {
 			}
 			return rules.NewCase(nil, grid, nil), b
 		}
+
 		c, b := run(60)
 		left := b.balances(c, Balance{}, false)
 		for _, x := range left {
@@ -115,19 +121,23 @@ func TestBucketEndsWhenItSays(t *testing.T) {
 				t.Fatalf("%v left of %v", x, capacity)
 			}
 		}
+
 		ends := b.ends(left[len(left)-1], b.drain(c))
 		if ends == nil {
 			t.Fatalf("no end at a drain of %v beside a refill of %v", drain, refill)
 		}
+
 		total := 60 + ends.InS
 		if total > 20000 {
 			return
 		}
+
 		c, b = run(int(math.Ceil(total)) + 1)
 		all := b.balances(c, Balance{}, false)
 		if last := all[len(all)-1]; last > 1e-6*capacity {
 			t.Fatalf("%v left after %v s", last, total)
 		}
+
 		if before := int(ends.InS) + 60 - 2; ends.InS > 3 && before < len(all) && all[before] <= 0 {
 			t.Fatalf("empty before %v s", total)
 		}

@@ -75,6 +75,7 @@ func (f *finder) volumes() {
 	for _, l := range f.Limits() {
 		seen[l.Device] = l
 	}
+
 	f.out = append(f.out, unmeasured(lost)...)
 	unknown := 0
 	for _, device := range f.byUse() {
@@ -95,7 +96,8 @@ func (f *finder) volumes() {
 // unmeasured are volumes whose use or limits cannot be told.
 func unmeasured(lost []volumeName) (out []Headroom) {
 	for _, v := range lost {
-		out = append(out, Headroom{Resource: "volume_iops", Title: "IOPS", Subject: v.name, Unit: "1/s", LimitFrom: Unknown, LimitText: v.why})
+		out = append(out, Headroom{Resource: "volume_iops", Title: "IOPS", Subject: v.name, Unit: "1/s",
+			LimitFrom: Unknown, LimitText: v.why})
 	}
 	return out
 }
@@ -108,27 +110,32 @@ func (f *finder) byUse() []string {
 		sum    float64
 		values []float64
 	}
+
 	var all, kept []use
 	for _, t := range f.Signal(rules.DiskOps) {
 		if sum := timeline.Sum(t.Values); sum > 0 {
 			all = append(all, use{t.Labels.Get("device"), sum, t.Values})
 		}
 	}
+
 	slices.SortStableFunc(all, func(a, b use) int { return cmp.Compare(b.sum, a.sum) })
 	for _, x := range all {
 		_, given := f.opt.Known.Volumes[x.device]
 		again := slices.ContainsFunc(kept, func(k use) bool {
 			const same, alike = 0.02, 0.98
-			return math.Abs(x.sum-k.sum) <= same*k.sum && timeline.Correlation(x.values, k.values) >= alike && partOf(x.device, k.device)
+			return math.Abs(x.sum-k.sum) <= same*k.sum && timeline.Correlation(x.values, k.values) >= alike &&
+				partOf(x.device, k.device)
 		})
 		if given || !again {
 			kept = append(kept, x)
 		}
 	}
+
 	out := make([]string, len(kept))
 	for i, x := range kept {
 		out[i] = x.device
 	}
+
 	return out
 }
 
@@ -144,7 +151,8 @@ const notKnown = "the limit is not known: --volume %s=TYPE,SIZE gives it, such a
 // known.
 func (f *finder) seen(device string, l rules.Limit) {
 	add := func(key, title, unit string, signal *rules.Signal, p *timeline.Plateau, sold string) {
-		r := resource{key: key, title: title, subject: device, unit: unit, rate: true, used: f.For(signal, "device", device), periodS: f.period(signal),
+		r := resource{key: key, title: title, subject: device, unit: unit, rate: true,
+			used: f.For(signal, "device", device), periodS: f.period(signal),
 			text: fmt.Sprintf(notKnown, device)}
 		if p != nil {
 			r.limits, r.from = []float64{p.Level}, Seen
@@ -155,6 +163,7 @@ func (f *finder) seen(device string, l rules.Limit) {
 		}
 		f.resources = append(f.resources, r)
 	}
+
 	ops, title := rules.DiskOps, "IOPS"
 	switch l.Counts {
 	case "read":
@@ -162,6 +171,7 @@ func (f *finder) seen(device string, l rules.Limit) {
 	case "write":
 		ops, title = rules.DiskWrites, "write IOPS"
 	}
+
 	add("volume_iops", title, "1/s", ops, l.IOPS, l.SoldIOPS)
 	add("volume_throughput", "throughput", "bytes/s", rules.DiskMoved, l.Throughput, l.SoldThroughput)
 }
@@ -172,29 +182,35 @@ func (f *finder) ordered(device string, o *ordered, l rules.Limit) {
 	if o.guess != "" {
 		text += ", taken to be " + device + ": " + o.guess
 	}
+
 	at, base := o.Burst, o.Sustained
 	ops, moved := f.charged(device, o), f.For(rules.DiskMoved, "device", device)
 	add := func(key, title, unit string, used []float64, limit, base float64, signal *rules.Signal) {
 		if limit <= 0 || used == nil {
 			return
 		}
-		r := resource{key: key, title: title, subject: device, unit: unit, rate: true, used: used, limits: []float64{limit * o.parts}, from: o.from, text: text, periodS: f.period(signal)}
+		r := resource{key: key, title: title, subject: device, unit: unit, rate: true, used: used,
+			limits: []float64{limit * o.parts}, from: o.from, text: text, periodS: f.period(signal)}
 		if base < limit {
 			r.text += ": with credits; without, " + rateText(base*o.parts, unit)
 		}
 		f.resources = append(f.resources, r)
 	}
+
 	if !o.Bytes {
 		add("volume_iops", "IOPS", "1/s", ops, at.IOPS, base.IOPS, rules.DiskOps)
 	}
+
 	add("volume_throughput", "throughput", "bytes/s", moved, at.Throughput, base.Throughput, rules.DiskMoved)
 	switch {
 	case o.Credits <= 0:
 	case o.Bytes:
-		f.credits(device, o, moved, base.Throughput, l.Throughput, text+", if its I/O is sequential: small random I/O takes 1 MiB each")
+		f.credits(device, o, moved, base.Throughput, l.Throughput,
+			text+", if its I/O is sequential: small random I/O takes 1 MiB each")
 	default:
 		f.credits(device, o, ops, base.IOPS, l.IOPS, text)
 	}
+
 	if o.ByteCredits > 0 {
 		second := *o
 		second.Bytes, second.Credits = true, o.ByteCredits
@@ -231,29 +247,35 @@ func (f *finder) charged(device string, o *ordered) []float64 {
 const spentWithin = 0.05
 
 // credits are a volume's bucket: what is in it, and when it is empty.
-func (f *finder) credits(device string, o *ordered, used []float64, base float64, stood *timeline.Plateau, text string) {
+func (f *finder) credits(device string, o *ordered, used []float64, base float64, stood *timeline.Plateau,
+	text string) {
 	if used == nil {
 		return
 	}
+
 	base *= o.parts
 	b := &bucket{capacity: o.Credits * o.parts, refill: base, net: make([]float64, len(used))}
 	for k, x := range used {
 		b.net[k] = x - base
 	}
+
 	if stood != nil && math.Abs(stood.Level-base) <= spentWithin*base {
 		b.spent = stood.Cells
 	}
+
 	key, title := "volume_credits", "burst credits"
 	unit, then := "operations", fmt.Sprintf("the limit falls to %s", rateText(base, "1/s"))
 	if o.Bytes {
 		unit, then = "bytes", fmt.Sprintf("the limit falls to %s", rateText(base, "bytes/s"))
 	}
+
 	if b.reported = f.reported(device); o.ByteCredits > 0 {
 		b.reported = nil // the provider's balance that is known here is of one bucket
 		if o.Bytes {
 			key, title = "volume_byte_credits", "burst credits of bytes"
 		}
 	}
+
 	f.bucket(&resource{key: key, title: title, subject: device, unit: unit, from: o.from, text: text, then: then,
 		periodS: f.period(rules.DiskOps)}, b)
 }
@@ -263,7 +285,8 @@ func (f *finder) credits(device string, o *ordered, used []float64, base float64
 func (f *finder) reported(device string) []float64 {
 	tracks := f.Signal(rules.EBSBurstBalance)
 	for _, t := range tracks {
-		if id := t.Labels.Get("volume_id"); id == device || id == f.Facts["volume_id."+device] || len(tracks) == 1 && len(f.opt.Known.Volumes) == 1 {
+		if id := t.Labels.Get("volume_id"); id == device || id == f.Facts["volume_id."+device] ||
+			len(tracks) == 1 && len(f.opt.Known.Volumes) == 1 {
 			f.taken[id] = true
 			return t.Values
 		}
@@ -280,9 +303,11 @@ func (f *finder) bucket(r *resource, b *bucket) {
 	f.balances[id] = Balance{At: f.Whole().To, Credits: now}
 	r.limits, r.growth = []float64{b.capacity}, comesAndGoes
 	r.used = make([]float64, len(left))
+
 	for k, x := range left {
 		r.used[k] = b.capacity - x
 	}
+
 	if r.ends = b.ends(now, b.drain(f.Case)); r.ends != nil {
 		r.ends.Then = r.then
 		switch {
@@ -293,5 +318,6 @@ func (f *finder) bucket(r *resource, b *bucket) {
 			r.ends.Assumes = "the bucket was full when the recording began"
 		}
 	}
+
 	f.resources = append(f.resources, *r)
 }

@@ -42,12 +42,15 @@ func (h *Headroom) Sentence(at string) string {
 			text += ", " + at
 		}
 	}
+
 	if e.Assumes != "" {
 		text += ", if " + e.Assumes
 	}
+
 	text += "."
 	if e.Then != "" {
 		text += " Then " + e.Then + "."
 	}
+
 	return text
 }

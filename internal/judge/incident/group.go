@@ -60,16 +60,20 @@ func Groups(events []Event, o Options) []Group {
 				best, most = i, x
 			}
 		}
+
 		if best < 0 {
 			out = append(out, Group{Events: []Event{e}})
 			continue
 		}
+
 		out[best].Events = append(out[best].Events, e)
 	}
+
 	out = recurring(oneRhythm(absorb(out, o), o), o)
 	for i := range out {
 		out[i].Period = period(out[i].Events, o)
 	}
+
 	slices.SortStableFunc(out, func(a, b Group) int { return cmp.Compare(b.Harm(), a.Harm()) })
 	return out
 }
@@ -77,7 +81,8 @@ func Groups(events []Event, o Options) []Group {
 // Join makes one group of two.
 func Join(a, b Group, o Options) Group {
 	out := Group{Events: slices.Concat(a.Events, b.Events)}
-	slices.SortStableFunc(out.Events, func(x, y Event) int { return cmp.Compare(x.Parts[0].First, y.Parts[0].First) })
+	slices.SortStableFunc(out.Events,
+		func(x, y Event) int { return cmp.Compare(x.Parts[0].First, y.Parts[0].First) })
 	out.Period = period(out.Events, o)
 	return out
 }
@@ -161,12 +166,15 @@ func absorb(all []Group, o Options) []Group {
 				}
 			}
 		}
+
 		if into < 0 {
 			out = append(out, g)
 			continue
 		}
+
 		out[into] = Join(out[into], g, o)
 	}
+
 	return out
 }
 
@@ -199,28 +207,37 @@ func cells(g Group) (n int) {
 
 // recurring joins groups that are alike and come at regular distances: a backup each night.
 func recurring(all []Group, o Options) []Group {
-	slices.SortStableFunc(all, func(a, b Group) int { return cmp.Compare(a.Events[0].Parts[0].First, b.Events[0].Parts[0].First) })
+	slices.SortStableFunc(all, func(a,
+		b Group) int {
+		return cmp.Compare(a.Events[0].Parts[0].First, b.Events[0].Parts[0].First)
+	})
+
 	used := make([]bool, len(all))
 	var out []Group
 	for i, g := range all {
 		if used[i] {
 			continue
 		}
+
 		same := []int{i}
 		for j := i + 1; j < len(all); j++ {
 			h := all[j]
-			if !used[j] && h.Lead() == g.Lead() && similar(mean(g), mean(h)) >= alike && h.Harm() <= sized*g.Harm() && g.Harm() <= sized*h.Harm() {
+			if !used[j] && h.Lead() == g.Lead() && similar(mean(g), mean(h)) >= alike && h.Harm() <= sized*g.Harm() &&
+				g.Harm() <= sized*h.Harm() {
 				same = append(same, j)
 			}
 		}
+
 		if len(same) >= leastRecurring && regular(all, same, o) {
 			for _, j := range same[1:] {
 				g = Join(g, all[j], o)
 				used[j] = true
 			}
 		}
+
 		out = append(out, g)
 	}
+
 	return out
 }
 

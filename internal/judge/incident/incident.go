@@ -168,6 +168,7 @@ func Events(sources []Source, o Options) []Event {
 	if len(sources) == 0 {
 		return nil
 	}
+
 	owner := make([]int, len(sources[0].Stalled)) // event + 1, by cell
 	var out []Event
 	for i, s := range sources {
@@ -179,6 +180,7 @@ func Events(sources []Source, o Options) []Event {
 				out[k].Harm += harm
 				continue
 			}
+
 			out = append(out, Event{Parts: []Part{part}, Harm: harm})
 			for k := e.First; k <= e.Last; k++ {
 				if owner[k] == 0 {
@@ -187,6 +189,7 @@ func Events(sources []Source, o Options) []Event {
 			}
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b Event) int { return cmp.Compare(a.Parts[0].First, b.Parts[0].First) })
 	return out
 }
@@ -204,12 +207,15 @@ func meets(owner []int, events []Event, p Part) int {
 			best = i
 		}
 	}
+
 	if best < 0 {
 		return -1
 	}
+
 	lead := events[best].Parts[0].Cells()
 	if float64(met[best]) < together*float64(min(lead, p.Cells())) || p.Cells() > longer*lead {
 		return -1
 	}
+
 	return best
 }

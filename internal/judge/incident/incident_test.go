@@ -18,10 +18,12 @@ func TestGroups(t *testing.T) {
 		d.MaybeScanArgs(t, "near", &o.Near)
 		var sources []Source
 		var conditions []timeline.Mask
+
 		long := 0
 		for line := range strings.Lines(d.Input) {
 			long = max(long, len(strings.TrimSpace(line)))
 		}
+
 		for line := range strings.Lines(d.Input) {
 			line = strings.TrimSpace(line) + strings.Repeat(".", long)
 			line = line[:long]
@@ -35,8 +37,10 @@ func TestGroups(t *testing.T) {
 			}
 			sources = append(sources, s)
 		}
+
 		events := Events(sources, o)
 		Measure(events, conditions, nil)
+
 		var b strings.Builder
 		for i, g := range Groups(events, o) {
 			fmt.Fprintf(&b, "%d: led by %d, %d events", i+1, g.Lead()+1, len(g.Events))
@@ -48,6 +52,7 @@ func TestGroups(t *testing.T) {
 				fmt.Fprintf(&b, "   %s\n", picture(g.Cells(k, sources[k].Stalled)))
 			}
 		}
+
 		return b.String()
 	})
 }
@@ -80,10 +85,12 @@ func TestLevelsApart(t *testing.T) {
 			level[k] = 200
 		}
 	}
+
 	s := Source{Stalled: stalled, Harm: make([]float64, len(stalled))}
 	o := Options{Gap: 1, Near: 20, Substantial: 8}
 	events := Events([]Source{s}, o)
 	Measure(events, []timeline.Mask{make(timeline.Mask, len(stalled))}, level)
+
 	if got := Groups(events, o); len(got) != 2 {
 		t.Errorf("%d groups, want 2: one at 3,000 requests a second, one at 200", len(got))
 	}

@@ -45,14 +45,17 @@ type block struct {
 // FindShift finds the stretch in which the latency differs most from the rest of the time, if it is
 // clearly higher there. Cells of a mask count only; leastOps are the completions per second under
 // which a latency means little, and leastCells how many cells make a block.
-func FindShift(latency, ops []float64, counted timeline.Mask, leastOps float64, leastCells int) (Shift, bool) {
+func FindShift(latency, ops []float64, counted timeline.Mask, leastOps float64,
+	leastCells int) (Shift, bool) {
 	blocks := blocksOf(latency, ops, counted, leastOps, leastCells)
 	if len(blocks) < leastBlocks {
 		return Shift{}, false
 	}
+
 	if s, ok := growth(blocks); ok {
 		return s, true
 	}
+
 	best, found := Shift{}, 0.0
 	for i := range blocks {
 		for j := i + leastRun - 1; j < len(blocks); j++ {
@@ -64,6 +67,7 @@ func FindShift(latency, ops []float64, counted timeline.Mask, leastOps float64, 
 			}
 		}
 	}
+
 	return best, found > 0
 }
 
@@ -76,11 +80,13 @@ func blocksOf(latency, ops []float64, counted timeline.Mask, leastOps float64, l
 		if timeline.Count(l) < (min(leastCells, size)+1)/2 {
 			continue
 		}
-		b := block{timeline.Episode{First: from, Last: to - 1}, timeline.Quantile(l, 0.5), timeline.Quantile(timeline.At(ops[from:to], counted[from:to]), 0.5)}
+		b := block{timeline.Episode{First: from, Last: to - 1}, timeline.Quantile(l, 0.5),
+			timeline.Quantile(timeline.At(ops[from:to], counted[from:to]), 0.5)}
 		if b.ops >= leastOps && b.latency > 0 {
 			out = append(out, b)
 		}
 	}
+
 	return out
 }
 
@@ -94,16 +100,21 @@ func compare(blocks []block, i, j int) (Shift, float64) {
 			out, outOps = append(out, b.latency), append(outOps, b.ops)
 		}
 	}
+
 	s := Shift{Episode: timeline.Episode{First: blocks[i].First, Last: blocks[j].Last},
-		UsualS: timeline.Quantile(out, 0.5), ThenS: timeline.Quantile(in, 0.5), UsualOps: timeline.Quantile(outOps, 0.5), ThenOps: timeline.Quantile(inOps, 0.5)}
+		UsualS: timeline.Quantile(out, 0.5), ThenS: timeline.Quantile(in, 0.5),
+		UsualOps: timeline.Quantile(outOps, 0.5), ThenOps: timeline.Quantile(inOps, 0.5)}
 	ratio := s.ThenS / s.UsualS
+
 	// What is at its ends belongs to it.
-	if least := shiftApart * timeline.Quantile(out, 0.9); blocks[i].latency < least || blocks[j].latency < least {
+	if least := shiftApart * timeline.Quantile(out, 0.9); blocks[i].latency < least ||
+		blocks[j].latency < least {
 		return s, 0
 	}
 	if ratio < shiftFactor || timeline.Quantile(in, 0.1) < shiftApart*timeline.Quantile(out, 0.9) {
 		return s, 0
 	}
+
 	return s, math.Log(ratio) * math.Sqrt(float64(len(in))*float64(len(out))) / float64(len(blocks))
 }
 
@@ -119,10 +130,13 @@ func growth(blocks []block) (Shift, bool) {
 			}
 		}
 	}
+
 	if !(timeline.Correlation(latency, order) >= growthRank) {
 		return Shift{}, false
 	}
-	s := Shift{Episode: timeline.Episode{First: blocks[0].First, Last: blocks[len(blocks)-1].Last}, Growing: true}
+
+	s := Shift{Episode: timeline.Episode{First: blocks[0].First, Last: blocks[len(blocks)-1].Last},
+		Growing: true}
 	part := func(bs []block) (l, o float64) {
 		var ls, os []float64
 		for _, b := range bs {
@@ -130,18 +144,22 @@ func growth(blocks []block) (Shift, bool) {
 		}
 		return timeline.Quantile(ls, 0.5), timeline.Quantile(os, 0.5)
 	}
+
 	s.UsualS, s.UsualOps = part(blocks[:fifth])
 	s.ThenS, s.ThenOps = part(blocks[len(blocks)-fifth:])
 	middle, _ := part(blocks[len(blocks)/2-fifth/2-1 : len(blocks)/2+fifth/2+1])
+
 	// A step is no growth: the middle lies between the ends.
 	if s.ThenS < growthFactor*s.UsualS || middle < shiftApart*s.UsualS || middle > s.ThenS/shiftApart {
 		return s, false
 	}
+
 	// Nor is one in the very middle: it has grown before and grows after.
 	second, _ := part(blocks[fifth : 2*fifth])
 	fourth, _ := part(blocks[len(blocks)-2*fifth : len(blocks)-fifth])
 	if second < growthApart*s.UsualS || fourth > s.ThenS/growthApart {
 		return s, false
 	}
+
 	return s, true
 }

@@ -91,10 +91,12 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 			places = append(places, k)
 		}
 	}
+
 	all := st.Stall.AsSampled()
 	if st.Others != nil {
 		all = all.Or(st.Others)
 	}
+
 	stalls := all.Close(st.Cells(AftermathS * 1e9)).Episodes()
 	if len(stalls) == 0 || len(places) == 0 {
 		return 1
@@ -108,6 +110,7 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 			before[k+1]++
 		}
 	}
+
 	within := func(first, cells int) int { return before[min(first+cells, st.Grid.N)] - before[first] }
 
 	seen := 0
@@ -127,6 +130,7 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 			asMuch++
 		}
 	}
+
 	return float64(asMuch) / (chanceDraws + 1)
 }
 

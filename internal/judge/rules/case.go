@@ -60,8 +60,8 @@ func NewCase(pack *Pack, grid timeline.Grid, tracks func(*Signal) []timeline.Tra
 // FactMachine is the fact that is the machine's type, as its provider calls it.
 const FactMachine = "instance_type"
 
-// MachineType is the type of the machine that the metrics are of, as they say it; "" if they do not, or are of
-// machines of several types.
+// MachineType is the type of the machine that the metrics are of, as they say it; "" if they do
+// not, or are of machines of several types.
 func (c *Case) MachineType() string {
 	all := c.Signal(MachineInfo)
 	if len(all) != 1 {
@@ -96,12 +96,15 @@ func (c *Case) Slice(first, last int) *Case {
 		}
 		return tracks
 	}
+
 	out.Stall = c.Stall.Slice(first, last)
 	out.Others = slices.Clone(part(c.Others, first, last))
 	out.Symptoms = make([]Stall, len(c.Symptoms))
+
 	for i, s := range c.Symptoms {
 		out.Symptoms[i] = s.Slice(first, last)
 	}
+
 	return &out
 }
 

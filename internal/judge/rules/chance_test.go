@@ -25,12 +25,14 @@ func TestContrastsOfIndependentTimes(t *testing.T) {
 				}
 				return m
 			}
+
 			all := make(timeline.Mask, n).Not()
 			st := Stalls{Time: Time{Grid: timeline.Grid{StepMs: 1000, N: n}}, Stall: Stall{Cells: draw(of.stalls, of.stallCells), Active: all, Observed: all}}
 			if st.Contrasts(draw(of.bursts, of.burstCells)) {
 				passed++
 			}
 		}
+
 		if share := float64(passed) / tries; share > MaxChance+0.03 {
 			t.Errorf("%+v: %.0f %% of independent recordings pass, want at most %.0f %%", of, 100*share, 100*MaxChance)
 		}
@@ -42,6 +44,7 @@ func TestContrastsOfIndependentTimes(t *testing.T) {
 func TestContrastsOfCausedTimes(t *testing.T) {
 	const n = 300
 	mask := func(eps ...timeline.Episode) timeline.Mask { return timeline.MaskOf(n, eps) }
+
 	all := make(timeline.Mask, n).Not()
 	for _, of := range []struct {
 		name               string

@@ -39,17 +39,21 @@ func (c *Case) ClockShift() (Shift, bool) {
 	if c.Clocks < 2 || !c.Stall.IsDatabase || len(c.Stall.Cells.Episodes()) < shiftEpisodes {
 		return Shift{}, false
 	}
+
 	for _, t := range c.Signal(DiskBusy) {
 		busy := timeline.Where(t.Values, func(x float64) bool { return x > shiftBusy })
 		now := Share(busy, c.Stall.Cells)
-		if now > shiftApart || Share(busy, timeline.Known(t.Values)) > shiftCommon || len(busy.Episodes()) < shiftEpisodes {
+		if now > shiftApart || Share(busy, timeline.Known(t.Values)) > shiftCommon ||
+			len(busy.Episodes()) < shiftEpisodes {
 			continue
 		}
 		cells, then := bestShift(c.Stall.Cells, busy, c.Cells(shiftMax))
 		if then >= shiftTogether && !c.shiftByChance(busy, then) {
-			return Shift{Device: t.Labels.Get("device"), By: time.Duration(cells) * c.Grid.Step(), Now: now, Then: then}, true
+			return Shift{Device: t.Labels.Get("device"), By: time.Duration(cells) * c.Grid.Step(), Now: now,
+				Then: then}, true
 		}
 	}
+
 	return Shift{}, false
 }
 
@@ -63,6 +67,7 @@ func bestShift(stalls, busy timeline.Mask, most int) (cells int, share float64) 
 			stalled = append(stalled, k)
 		}
 	}
+
 	if over := (len(stalled) + shiftCells - 1) / shiftCells; over > 1 {
 		few := stalled[:0]
 		for i := 0; i < len(stalled); i += over {
@@ -70,6 +75,7 @@ func bestShift(stalls, busy timeline.Mask, most int) (cells int, share float64) 
 		}
 		stalled = few
 	}
+
 	for d := 1; d <= most; d++ {
 		for _, by := range []int{-d, d} {
 			hit := 0
@@ -78,11 +84,13 @@ func bestShift(stalls, busy timeline.Mask, most int) (cells int, share float64) 
 					hit++
 				}
 			}
-			if s := float64(hit) / float64(len(stalled)); s > share+0.1 || s > share && math.Abs(float64(by-cells)) <= 3 {
+			if s := float64(hit) / float64(len(stalled)); s > share+0.1 ||
+				s > share && math.Abs(float64(by-cells)) <= 3 {
 				cells, share = by, s
 			}
 		}
 	}
+
 	return cells, share
 }
 
@@ -105,6 +113,7 @@ func (c *Case) shiftByChance(busy timeline.Mask, share float64) bool {
 			as++
 		}
 	}
+
 	return float64(as) > shiftChance*shiftDraws
 }
 

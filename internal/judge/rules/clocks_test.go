@@ -14,6 +14,7 @@ import (
 func TestClockShiftByChance(t *testing.T) {
 	const n, tries = 1800, 60
 	shifted, byChance := 0, 0
+
 	r := rand.New(rand.NewPCG(3, 4))
 	for range tries {
 		bursts, stalls := make(timeline.Mask, n), make(timeline.Mask, n)
@@ -23,12 +24,14 @@ func TestClockShiftByChance(t *testing.T) {
 				bursts[k] = true
 			}
 		}
+
 		for range 4 {
 			from := r.IntN(n - 10)
 			for k := from; k < from+3; k++ {
 				stalls[k] = true
 			}
 		}
+
 		if _, off := clockCase(bursts, stalls).ClockShift(); off {
 			byChance++
 		}
@@ -42,17 +45,21 @@ func TestClockShiftByChance(t *testing.T) {
 				}
 			}
 		}
+
 		c := clockCase(bursts, stalls)
 		if Share(bursts, stalls) > shiftApart {
 			continue // by chance it matches without a shift, too
 		}
+
 		if _, off := c.ClockShift(); off {
 			shifted++
 		}
 	}
+
 	if byChance > tries/10 {
 		t.Errorf("of %d devices with times of their own %d match at a shift", tries, byChance)
 	}
+
 	if shifted < tries/3 {
 		t.Errorf("a clock that is off is found in %d of up to %d", shifted, tries)
 	}
@@ -65,6 +72,7 @@ func clockCase(bursts, stalls timeline.Mask) *Case {
 			busy[k] = 1
 		}
 	}
+
 	grid := timeline.Grid{StepMs: 1000, N: len(bursts)}
 	c := NewCase(nil, grid, func(s *Signal) []timeline.Track {
 		if s != DiskBusy {
@@ -72,8 +80,10 @@ func clockCase(bursts, stalls timeline.Mask) *Case {
 		}
 		return []timeline.Track{{Labels: labels.FromStrings("device", "sda"), Values: busy}}
 	})
+
 	c.Clocks = 2
 	all := make(timeline.Mask, grid.N).Not()
 	c.Stall = Stall{Cells: stalls, Active: all, Observed: all, IsDatabase: true}
+
 	return c
 }

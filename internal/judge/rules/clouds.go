@@ -23,7 +23,8 @@ var machineNames = []struct {
 }{
 	{AWS, regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)},
 	{Azure, regexp.MustCompile(`(?i)^(standard|basic)_`)},
-	{Google, regexp.MustCompile(`^[a-z][a-z0-9]*-(standard|highmem|highcpu|ultramem|megamem|hypermem|medium|small|micro|custom|node)`)},
+	{Google,
+		regexp.MustCompile(`^[a-z][a-z0-9]*-(standard|highmem|highcpu|ultramem|megamem|hypermem|medium|small|micro|custom|node)`)},
 }
 
 // CloudOf is whose host a case is of, by what its sources report; "" if they do not.

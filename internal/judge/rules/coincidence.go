@@ -24,6 +24,7 @@ func (st *Stalls) Coincidence(condition timeline.Mask) float64 {
 			held, stalled = append(held, condition[k]), append(stalled, intervals[k] || other)
 		}
 	}
+
 	n := len(held)
 	if n < 2 {
 		return 1
@@ -42,14 +43,17 @@ func (st *Stalls) Coincidence(condition timeline.Mask) float64 {
 	if observed == 0 {
 		return 1
 	}
+
 	every := (n + shiftsMost - 1) / shiftsMost
 	as, tried := 0, 0
 	for shift := every; shift < n; shift += every {
 		tried++
-		if covered(heldBefore, shift) >= observed && float64(covered(stalledBefore, shift)) < sameAlignment*float64(all) {
+		if covered(heldBefore, shift) >= observed &&
+			float64(covered(stalledBefore, shift)) < sameAlignment*float64(all) {
 			as++
 		}
 	}
+
 	return float64(as) / float64(max(tried, 1))
 }
 

@@ -22,6 +22,7 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 	if fraction < MinAttributable {
 		return Finding{}, false
 	}
+
 	f := r.Finding(subject)
 	f.Weight = fraction
 	f.Severity = c.SeverityOf(fraction)
@@ -35,19 +36,26 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 		if c.Stall.Active.Without(cells).Count() == 0 {
 			how = "all"
 		}
-		f.Evidence = append(f.Evidence, c.Remark("it held "+how+" the time: there is no other time to compare with"))
+		f.Evidence = append(f.Evidence,
+			c.Remark("it held "+how+" the time: there is no other time to compare with"))
 		return f, true
 	}
+
 	chance := c.Coincidence(cells)
 	if chance > coincidenceMost || c.fewIntervals() {
 		return Finding{}, false
 	}
+
 	if chance > coincidenceSure {
 		f.Severity = lessThanCritical(f.Severity)
 	}
+
 	f.Evidence = append(f.Evidence,
-		c.Figure("share of the time that stalled while it did not", nil, pOut, "ratio", c.Stall.Active.Without(cells)),
-		c.Figure("probability that it coincides as much with stalls by chance", nil, chance, "ratio", c.Stall.Active))
+		c.Figure("share of the time that stalled while it did not", nil, pOut, "ratio",
+			c.Stall.Active.Without(cells)),
+		c.Figure("probability that it coincides as much with stalls by chance", nil, chance, "ratio",
+			c.Stall.Active))
+
 	return f, true
 }
 

@@ -21,21 +21,26 @@ func containerName(l labels.Labels) string {
 		}
 		return pod
 	}
+
 	for _, label := range []string{"container", "name"} {
 		if v := l.Get(label); v != "" {
 			return v
 		}
 	}
+
 	id := strings.TrimSuffix(l.Get("id"), "/")
 	if at := strings.LastIndexByte(id, '/'); at >= 0 {
 		id = id[at+1:]
 	}
+
 	if len(id) == 64 {
 		id = id[:idShown]
 	}
+
 	if id == "" {
 		return "container"
 	}
+
 	return id
 }
 
@@ -69,7 +74,8 @@ func (sig *Signals) ofContainer(signal *Signal, of timeline.Track, more ...strin
 }
 
 // figureOf adds evidence of a container if it was measured.
-func (c *Case) figureOf(f *Finding, text string, signal *Signal, value float64, unit string, m timeline.Mask) {
+func (c *Case) figureOf(f *Finding, text string, signal *Signal, value float64, unit string,
+	m timeline.Mask) {
 	if !math.IsNaN(value) {
 		f.Evidence = append(f.Evidence, c.Figure(text, signal, value, unit, m))
 	}

@@ -44,7 +44,8 @@ func containerIOWhen() string {
 const ioLimitOf = "The {{with .group}}limit on the group {{.}}, which the container is in,{{else}}container's limit{{end}} of {{.limit}} for {{.device}} "
 
 func containerIOLimit() Rule {
-	r := Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: Cause, Traced: cgroupLimit, When: containerIOWhen(), Needs: []*Signal{},
+	r := Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: Cause,
+		Traced: cgroupLimit, When: containerIOWhen(), Needs: []*Signal{},
 		Cause: "A limit on the container's I/O (io.max, blkio.throttle) holds its requests back before the device sees them. The device is idle while the database waits as it would on a slow volume, and neither a faster nor a larger volume changes anything.",
 		Words: Words{
 			"in stalls": ioLimitOf + "was reached in {{.share}} of the stalled time.",
@@ -54,12 +55,17 @@ func containerIOLimit() Rule {
 		},
 		Advice: map[string]Advice{
 			"raise": {Summary: "Raise the limit, up to what the volume gives: {{.key}} in io.max (cgroup v2), {{.keyV1}} (v1); systemd: IOWriteIOPSMax=, IOWriteBandwidthMax=; Docker: --device-write-iops, --device-write-bps (read likewise)",
-				Expect: "requests reach the device; the stall ends, or the volume's own limit is met next", TradeOff: "neighbours on the same volume feel this container's bursts", Do: []*Remedy{liftIO}},
-			"smaller": {Summary: "Make the bursts smaller: pace the checkpoint, bound dirty bytes", Expect: "the same bytes under the same limit, spread over more seconds", TradeOff: "see the other findings", Do: []*Remedy{PaceWrites}},
+				Expect:   "requests reach the device; the stall ends, or the volume's own limit is met next",
+				TradeOff: "neighbours on the same volume feel this container's bursts", Do: []*Remedy{liftIO}},
+			"smaller": {Summary: "Make the bursts smaller: pace the checkpoint, bound dirty bytes",
+				Expect:   "the same bytes under the same limit, spread over more seconds",
+				TradeOff: "see the other findings", Do: []*Remedy{PaceWrites}},
 		}}
+
 	for _, l := range ioLimits {
 		r.AnyOf = append(r.AnyOf, l.limit)
 	}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, l := range ioLimits {
@@ -71,6 +77,7 @@ func containerIOLimit() Rule {
 		}
 		return out
 	}
+
 	return r
 }
 
@@ -80,24 +87,29 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	if c.Seconds(cells) < minThrottledS {
 		return Finding{}, false
 	}
+
 	dev := limit.Labels.Get("device")
 	f, ok := r.condition(c, containerName(limit.Labels)+" on "+dev, cells)
 	in := cells.And(c.Stall.Cells)
+
 	if !ok {
 		if c.Stall.Any() || Share(cells, c.Stall.Observed) < MinAttributable {
 			return f, false
 		}
 		f, in = r.reached(c, containerName(limit.Labels)+" on "+dev, cells), cells
 	}
+
 	unit, of := "1/s", l.what+"/s"
 	if l.limit.Unit == "bytes/s" {
 		unit, of = "bytes/s", "bytes/s"
 	}
+
 	most := timeline.Max(limit.Values)
 	reached := "in stalls"
 	if !ok {
 		reached = "in all"
 	}
+
 	f.Say(reached, Values{"group": c.groupAbove(limit.Labels), "limit": Of(most, of), "device": Called(dev),
 		"share": Part(Share(cells, c.Stall.Cells)), "for": Seconds(c.Seconds(cells))})
 	if mean := timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), in)); mean == mean {
@@ -111,11 +123,15 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 		f.Say(words, Values{"device": Called(dev), "busy": Part(mean)})
 		c.figureOf(&f, "busy share of "+dev+" meanwhile, mean", DiskBusy, mean, "ratio", in)
 	}
+
 	c.figureOf(&f, "limit of the container on "+dev, l.limit, most, unit, c.Stall.Observed)
-	c.figureOf(&f, l.what+" of the container meanwhile, mean per second", l.rate, timeline.Mean(timeline.At(rate, in)), unit, in)
+	c.figureOf(&f, l.what+" of the container meanwhile, mean per second", l.rate,
+		timeline.Mean(timeline.At(rate, in)), unit, in)
 	if full := c.ofContainer(ContainerPSIIOFull, limit); full != nil {
-		c.figureOf(&f, "share of that time in which all of its tasks waited for I/O (PSI), mean", ContainerPSIIOFull, timeline.Mean(timeline.At(full, in)), "ratio", in)
+		c.figureOf(&f, "share of that time in which all of its tasks waited for I/O (PSI), mean",
+			ContainerPSIIOFull, timeline.Mean(timeline.At(full, in)), "ratio", in)
 	}
+
 	f.Advise("raise", Values{"key": Called(l.key), "keyV1": Called(l.keyV1)})
 	f.Advise("smaller", nil)
 	return f, true

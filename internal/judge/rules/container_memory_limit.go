@@ -19,9 +19,14 @@ func containerMemoryLimit() Rule {
 		},
 		Advice: map[string]Advice{
 			"cache": {Summary: "Set the database's cache explicitly below the container's limit, with room for connections and for page cache{{.hints}}",
-				Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits", Do: []*Remedy{CacheWithin}},
-			"raise": {Summary: "Raise the container's memory limit (Kubernetes: resources.limits.memory; systemd: MemoryMax=, MemoryHigh=)", Expect: "the same, without a smaller cache", TradeOff: "memory of the node", Do: []*Remedy{raiseMemory}},
+				Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits",
+				Do: []*Remedy{CacheWithin}},
+			"raise": {Summary: "Raise the container's memory limit (Kubernetes: resources.limits.memory; systemd: MemoryMax=, MemoryHigh=)",
+				Expect:   "the same, without a smaller cache",
+				TradeOff: "memory of the node",
+				Do:       []*Remedy{raiseMemory}},
 		}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, t := range c.limitedMost(held) {
@@ -30,26 +35,38 @@ func containerMemoryLimit() Rule {
 			if !ok {
 				continue
 			}
+
 			in := cells.And(c.Stall.Cells)
-			f.Say("waited", Values{"group": c.groupAbove(t.Labels), "share": Part(Share(cells, c.Stall.Cells)), "mean": Part(timeline.Mean(timeline.At(c.ofContainer(ContainerPSIMemoryFull, t), in)))})
-			limit, used := timeline.Max(c.ofContainer(ContainerMemoryLimit, t)), timeline.Max(timeline.At(c.ofContainer(ContainerMemoryUsed, t), in))
+			f.Say("waited", Values{"group": c.groupAbove(t.Labels), "share": Part(Share(cells, c.Stall.Cells)),
+				"mean": Part(timeline.Mean(timeline.At(c.ofContainer(ContainerPSIMemoryFull, t), in)))})
+			limit, used := timeline.Max(c.ofContainer(ContainerMemoryLimit, t)),
+				timeline.Max(timeline.At(c.ofContainer(ContainerMemoryUsed, t), in))
 			if limit == limit && used == used {
 				f.Say("used", Values{"used": Bytes(used), "limit": Bytes(limit)})
 			}
-			c.figureOf(&f, "share of the stalled time in which all of its tasks waited for memory (PSI), mean", ContainerPSIMemoryFull,
-				timeline.Mean(timeline.At(c.ofContainer(ContainerPSIMemoryFull, t), c.Stall.Cells)), "ratio", c.Stall.Cells)
+
+			c.figureOf(&f, "share of the stalled time in which all of its tasks waited for memory (PSI), mean",
+				ContainerPSIMemoryFull,
+				timeline.Mean(timeline.At(c.ofContainer(ContainerPSIMemoryFull, t), c.Stall.Cells)), "ratio",
+				c.Stall.Cells)
+
 			c.figureOf(&f, "limit of the container", ContainerMemoryLimit, limit, "bytes", c.Stall.Observed)
 			c.figureOf(&f, "most memory it had meanwhile, page cache included", ContainerMemoryUsed, used, "bytes", in)
-			c.figureOf(&f, "most of it dirty page cache", ContainerMemoryDirty, timeline.Max(timeline.At(c.ofContainer(ContainerMemoryDirty, t), in)), "bytes", in)
+			c.figureOf(&f, "most of it dirty page cache", ContainerMemoryDirty,
+				timeline.Max(timeline.At(c.ofContainer(ContainerMemoryDirty, t), in)), "bytes", in)
 			c.figureOf(&f, "times a second it met its limit while stalled, mean", ContainerMemoryReclaims,
-				timeline.Mean(timeline.At(c.ofContainer(ContainerMemoryReclaims, t), c.Stall.Cells)), "1/s", c.Stall.Cells)
-			c.figureOf(&f, "memory available on the host while stalled, mean", MemoryAvailable, timeline.Mean(timeline.At(c.One(MemoryAvailable), c.Stall.Cells)), "bytes", c.Stall.Cells)
+				timeline.Mean(timeline.At(c.ofContainer(ContainerMemoryReclaims, t), c.Stall.Cells)), "1/s",
+				c.Stall.Cells)
+			c.figureOf(&f, "memory available on the host while stalled, mean", MemoryAvailable,
+				timeline.Mean(timeline.At(c.One(MemoryAvailable), c.Stall.Cells)), "bytes", c.Stall.Cells)
 			f.Advise("cache", Values{"hints": Called(c.Pack.hints(func(k Knowledge) string { return k.CacheHint }))})
 			f.Advise("raise", nil)
 			out = append(out, f)
 		}
+
 		return out
 	}
+
 	return r
 }
 
@@ -62,10 +79,12 @@ func (sig *Signals) limitedMost(held []timeline.Track) []timeline.Track {
 		}
 		return math.Inf(1)
 	}
+
 	within := func(a, b timeline.Track) bool {
 		below, above := a.Labels.Get("id"), b.Labels.Get("id")
 		return above != "" && strings.HasPrefix(below, above+"/")
 	}
+
 	var out []timeline.Track
 	for _, t := range held {
 		if !slices.ContainsFunc(held, func(o timeline.Track) bool {
@@ -74,5 +93,6 @@ func (sig *Signals) limitedMost(held []timeline.Track) []timeline.Track {
 			out = append(out, t)
 		}
 	}
+
 	return out
 }

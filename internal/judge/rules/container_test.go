@@ -34,14 +34,17 @@ func TestLimitedMost(t *testing.T) {
 			}
 			return out
 		})
+
 		held := []timeline.Track{track("/k", 1), track("/k/pod1", 1), track("/k/pod1/c1", 1), track("/k/pod10", 1)}
 		if test.limits["/k"] == 0 {
 			held = held[1:]
 		}
+
 		var got []string
 		for _, at := range c.limitedMost(held) {
 			got = append(got, at.Labels.Get("id"))
 		}
+
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: reported %v, want %v", test.name, got, test.want)
 		}

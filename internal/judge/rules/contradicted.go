@@ -20,9 +20,11 @@ func (c *Case) heldUp() (HeldUp, bool) {
 	if !c.Stall.Any() || !c.Stall.IsDatabase {
 		return HeldUp{}, false
 	}
+
 	if queued, _ := c.QueuedShare(c.Stall.Cells); queued >= queuedAnyway {
 		return HeldUp{}, false
 	}
+
 	for _, e := range c.Pack.Engines() {
 		if e.HeldUp == nil {
 			continue
@@ -31,6 +33,7 @@ func (c *Case) heldUp() (HeldUp, bool) {
 			return h, true
 		}
 	}
+
 	return HeldUp{}, false
 }
 
@@ -55,10 +58,12 @@ func (r *Rule) Contradict(c *Case, f *Finding) error {
 	if !r.aboutStorage() || f.Kind == Symptom {
 		return nil
 	}
+
 	h, ok := c.heldUp()
 	if !ok {
 		return nil
 	}
+
 	v := Values{"share": Part(h.Share), "by": Called(h.By)}
 
 	if f.Kind == Refutation {
@@ -69,7 +74,9 @@ func (r *Rule) Contradict(c *Case, f *Finding) error {
 		for i := range f.Fixes {
 			f.Fixes[i].Summary = strings.Replace(f.Fixes[i].Summary, "for this", "on this host for this", 1)
 		}
-		return r.addWords(f, "{{.share}} of the clients waited for {{.by}}: the disk of that host is in the path and was not judged here.", v)
+		return r.addWords(
+			f, "{{.share}} of the clients waited for {{.by}}: the disk of that host is in the path and was not judged here.",
+			v)
 	}
 
 	f.Weight, f.Severity, f.Foremost, f.Opening, f.Closing = 0, Info, false, "", ""

@@ -2,13 +2,17 @@ package rules
 
 // counters are those of devices.
 var counters = []Counter{
-	{Metric: "node_disk_io_time_seconds_total", Name: "plimsoll_device_busy_seconds_total", Label: "device", As: "device", Scale: 1,
+	{Metric: "node_disk_io_time_seconds_total", Name: "plimsoll_device_busy_seconds_total", Label: "device",
+		As: "device", Scale: 1,
 		Help: "Time that a device had requests under way."},
-	{Metric: "node_disk_written_bytes_total", Name: "plimsoll_device_written_bytes_total", Label: "device", As: "device", Scale: 1,
+	{Metric: "node_disk_written_bytes_total", Name: "plimsoll_device_written_bytes_total", Label: "device",
+		As: "device", Scale: 1,
 		Help: "Bytes written to a device."},
-	{Metric: "node_disk_writes_completed_total", Name: "plimsoll_device_writes_total", Label: "device", As: "device", Scale: 1,
+	{Metric: "node_disk_writes_completed_total", Name: "plimsoll_device_writes_total", Label: "device",
+		As: "device", Scale: 1,
 		Help: "Writes that a device completed."},
-	{Metric: "node_disk_write_time_seconds_total", Name: "plimsoll_device_write_seconds_total", Label: "device", As: "device", Scale: 1,
+	{Metric: "node_disk_write_time_seconds_total", Name: "plimsoll_device_write_seconds_total", Label: "device",
+		As: "device", Scale: 1,
 		Help: "Time that writes of a device took, summed over them."},
 }
 

@@ -20,6 +20,7 @@ func TestCredited(t *testing.T) {
 	datadriven.RunTest(t, "testdata/credited/waits", func(t *testing.T, d *datadriven.TestData) string {
 		step := 1
 		d.MaybeScanArgs(t, "step", &step)
+
 		var rate []float64
 		for _, w := range strings.Fields(d.Input) {
 			n, word := 1, w
@@ -27,6 +28,7 @@ func TestCredited(t *testing.T) {
 				n, _ = strconv.Atoi(count)
 				word = rest
 			}
+
 			x := math.NaN()
 			if word != "?" {
 				var err error
@@ -34,17 +36,21 @@ func TestCredited(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			for range n {
 				rate = append(rate, x/float64(step))
 			}
 		}
+
 		c := rules.Time{Grid: timeline.Grid{StepMs: int64(step) * 1000, N: len(rate)}}
 		var credited, on strings.Builder
+
 		got := c.Credited(rate)
 		for k, x := range got {
 			credited.WriteByte(tenth(rate[k]))
 			on.WriteByte(tenth(x))
 		}
+
 		return fmt.Sprintf("credited %s\nwaited   %s\n", credited.String(), on.String())
 	})
 }
@@ -77,6 +83,7 @@ func TestCreditedConserves(t *testing.T) {
 			}
 			rate = append(rate, x)
 		}
+
 		c := rules.Time{Grid: timeline.Grid{StepMs: 1000, N: len(rate)}}
 		got := c.Credited(rate)
 		for k, x := range got {
@@ -84,6 +91,7 @@ func TestCreditedConserves(t *testing.T) {
 				t.Fatalf("cell %d waited %v of itself; credited %v", k, x, rate)
 			}
 		}
+
 		if a, b := timeline.Sum(rate), timeline.Sum(got); math.Abs(a-b) > 1e-6 {
 			t.Fatalf("%v s credited, %v s waited: %v", a, b, rate)
 		}

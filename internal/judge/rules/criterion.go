@@ -45,8 +45,10 @@ func (k Criterion) Judge(t Totals) Verdict {
 	if t.All == 0 {
 		return Undetermined
 	}
+
 	q, typical := t.Quantile(k.Quantile), t.Quantile(0.5)
 	from, to := t.Within(k.Quantile)
+
 	bulkFrom, bulkTo := t.Within(0.5)
 	switch {
 	case bulkFrom >= k.LimitS, typical > k.LimitS && bulkFrom > 0 && bulkTo <= 2*bulkFrom:
@@ -62,6 +64,7 @@ func (k Criterion) Judge(t Totals) Verdict {
 	case q > k.LimitS:
 		return MissesTail
 	}
+
 	return Meets
 }
 
@@ -87,14 +90,17 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 		},
 		Advice: advice,
 	}
+
 	for _, k := range criteria {
 		r.AnyOf = append(r.AnyOf, k.Classes)
 	}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		if !c.SinceStart {
 			return nil
 		}
+
 		for _, k := range criteria {
 			for _, inst := range c.instances(k.Classes) {
 				t := c.TotalsOf(k.Classes, k.Count, inst)
@@ -108,8 +114,10 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 				}
 			}
 		}
+
 		return out
 	}
+
 	return r
 }
 
@@ -140,6 +148,7 @@ func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject stri
 	f.Severity, f.Weight = Warning, 0.4
 	words, title := "tail", "title, tail"
 	over, edge, ok := t.Over(k.LimitS)
+
 	if v == MissesBulk {
 		f.Severity, f.Weight, words, title = Critical, 1, "bulk", "title, bulk"
 		if ok && over >= NearlyAll*t.All {
@@ -148,14 +157,18 @@ func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject stri
 	} else if from >= k.SlowS {
 		f.Severity = Critical
 	}
+
 	f.Entitle(title, values)
 	f.Say(words, values)
 	if next, higher, found := t.next(k.LimitS); found && next >= NearlyAll*t.All {
 		over, edge, ok = next, higher, true // nearly all are over the next edge as well, which says more
 	}
+
 	if ok {
-		f.Say("over", Values{"over": wholeCount(over), "all": wholeCount(t.All), "calls": values["calls"], "share": nearlyWhole(over / t.All), "edge": Seconds(edge)})
+		f.Say("over", Values{"over": wholeCount(over), "all": wholeCount(t.All), "calls": values["calls"],
+			"share": nearlyWhole(over / t.All), "edge": Seconds(edge)})
 	}
+
 	f.Say("since", nil)
 	whole := make(timeline.Mask, c.Grid.N).Not()
 	f.Evidence = []Evidence{
@@ -164,9 +177,11 @@ func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject stri
 		c.Figure("median over all of them", k.Classes, t.Quantile(0.5), "seconds", whole),
 		c.Figure("criterion", nil, k.LimitS, "seconds", whole),
 	}
+
 	for _, name := range r.AdviceNames() {
 		f.Advise(name, nil)
 	}
+
 	return f
 }
 
@@ -174,6 +189,7 @@ func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject stri
 func (k Criterion) values(t Totals) Values {
 	q := t.Quantile(k.Quantile)
 	from, to := t.Within(k.Quantile)
+
 	value := Seconds(q)
 	switch {
 	case math.IsInf(to, 1):
@@ -181,12 +197,16 @@ func (k Criterion) values(t Totals) Values {
 	case from == 0:
 		value = "at most " + Seconds(to)
 	}
+
 	upTo := Value("more")
 	if !math.IsInf(to, 1) {
 		upTo = Seconds(to)
 	}
-	return Values{"what": upperFirst(Called(k.What)), "lower": Called(k.What), "calls": Called(k.Calls), "q": percentile(k.Quantile), "value": value, "limit": Seconds(k.LimitS),
-		"source": Called(k.Source), "median": medianText(t), "all": wholeCount(t.All), "from": Seconds(from), "to": upTo}
+
+	return Values{"what": upperFirst(Called(k.What)), "lower": Called(k.What), "calls": Called(k.Calls),
+		"q": percentile(k.Quantile), "value": value, "limit": Seconds(k.LimitS),
+		"source": Called(k.Source), "median": medianText(t), "all": wholeCount(t.All),
+		"from": Seconds(from), "to": upTo}
 }
 
 // instanceOf names an instance of a product.
@@ -203,17 +223,21 @@ func meetsFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject str
 	f := r.Finding(subject)
 	f.Kind, f.Severity, f.Cause = Refutation, Info, ""
 	words := "meets"
+
 	if v == Undetermined {
 		f.Kind, words = Symptom, "unknown"
 	}
+
 	values := k.values(t)
 	f.Entitle("title, "+words, values)
 	f.Say(words, values)
 	f.Open(words, values)
 	whole := make(timeline.Mask, c.Grid.N).Not()
 	f.Evidence = []Evidence{c.Figure(k.Calls, k.Classes, t.All, "", whole),
-		c.Figure(string(percentile(k.Quantile))+" over all of them", k.Classes, t.Quantile(k.Quantile), "seconds", whole),
+		c.Figure(string(percentile(k.Quantile))+" over all of them", k.Classes, t.Quantile(k.Quantile),
+			"seconds", whole),
 		c.Figure("criterion", nil, k.LimitS, "seconds", whole)}
+
 	return f
 }
 

@@ -22,7 +22,8 @@ func (c *Case) Cycles() []Cycle {
 
 // logApart reports whether a log is already on a device of its own.
 func (c *Case) logApart() bool {
-	return slices.ContainsFunc(c.Pack.Engines(), func(e Knowledge) bool { return e.Log.Apart != nil && e.Log.Apart(c) })
+	return slices.ContainsFunc(c.Pack.Engines(),
+		func(e Knowledge) bool { return e.Log.Apart != nil && e.Log.Apart(c) })
 }
 
 // besideLog names what clients waited for beside the log; "" if that is not known.
@@ -40,7 +41,8 @@ func (c *Case) besideLog() Value {
 
 // logLate reports whether a log's syncs miss their engine's own criterion.
 func (c *Case) logLate() bool {
-	return slices.ContainsFunc(c.Pack.Engines(), func(e Knowledge) bool { return e.Log.Late != nil && e.Log.Late(&c.Signals) })
+	return slices.ContainsFunc(c.Pack.Engines(),
+		func(e Knowledge) bool { return e.Log.Late != nil && e.Log.Late(&c.Signals) })
 }
 
 // logSyncing is the largest share of the cells in which a log's sync was in progress.

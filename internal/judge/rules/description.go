@@ -35,11 +35,13 @@ const describedRange = "1m"
 
 // Describe returns a rule's description. An error is a mistake in the pack.
 func (p *Pack) Describe(r Rule) (Description, error) {
-	out := Description{ID: r.ID, Title: r.Title, Kind: string(r.Kind), Engine: r.Engine, Cause: r.Cause, When: r.When, Docs: r.Docs(), Signals: []SignalDescription{}}
+	out := Description{ID: r.ID, Title: r.Title, Kind: string(r.Kind), Engine: r.Engine, Cause: r.Cause,
+		When: r.When, Docs: r.Docs(), Signals: []SignalDescription{}}
 	var names []string
 	for _, s := range slices.Concat(r.Needs, r.AnyOf) {
 		names = append(names, s.Name)
 	}
+
 	if r.When != "" {
 		text, err := p.Inline(r.When, describedRange)
 		if err != nil {
@@ -52,6 +54,7 @@ func (p *Pack) Describe(r Rule) (Description, error) {
 		}
 		names = append(Names(e), names...)
 	}
+
 	seen := map[string]bool{}
 	for _, n := range names {
 		s := p.Signal(n)
@@ -65,6 +68,7 @@ func (p *Pack) Describe(r Rule) (Description, error) {
 		}
 		out.Signals = append(out.Signals, SignalDescription{Name: s.Name, Unit: s.Unit, Help: s.Help, Exprs: exprs})
 	}
+
 	return out, nil
 }
 

@@ -72,12 +72,14 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 	if coarse {
 		floor = coarseFloor(s.PeriodS, floor)
 	}
+
 	each := make([]float64, len(s.Ops))
 	for k, x := range s.Ops {
 		if each[k] = math.NaN(); x > 0 {
 			each[k] = s.Waiting[k] / x
 		}
 	}
+
 	var usual []float64
 	runs := t.Grid.Runs() // what was recorded months apart is judged apart
 	for _, e := range runs {
@@ -87,10 +89,12 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 		}
 		usual = append(usual, part...)
 	}
+
 	quick := math.Inf(1)
 	if coarse {
 		quick = timeline.Quantile(each, 0.25)
 	}
+
 	for k, x := range usual {
 		// Where every other interval has a short stall in it, the median is one of those.
 		if x > mixed*quick {
@@ -102,6 +106,7 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 		}
 		usual[k] = min(max(from, floor), ceiling)
 	}
+
 	return usual
 }
 
@@ -136,15 +141,18 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	if t.SlowFromS > 0 {
 		thresholds = []float64{t.SlowFromS}
 	}
+
 	s.PeriodS = t.ResolutionS(s.Of...)
 	s.Latency = make([]float64, n)
 	s.Observed = timeline.Known(s.Waiting)
+
 	for k := range n {
 		s.Latency[k] = math.NaN()
 		if s.Ops[k] > 0 {
 			s.Latency[k] = s.Waiting[k] / s.Ops[k]
 		}
 	}
+
 	if timeline.Count(s.Latency) == 0 {
 		// Measured, and nothing was written: no stall.
 		s.Cells = make(timeline.Mask, n)
@@ -158,12 +166,14 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 
 	q := quietOf(t, s)
 	s.Cells = make(timeline.Mask, n)
+
 	for k := range n {
 		// Over one interval, or over as many as the latency covers: an eight-second wait of one writer
 		// is credited to the one second in which it ends.
 		if !(s.Latency[k] >= s.ThresholdAt(k)) || s.Waiting[k]*s.PeriodS < minWaiting*max(s.PeriodS, s.Latency[k]) {
 			continue
 		}
+
 		s.Cells[k] = true
 
 		// Requests that arrive evenly while nothing completes wait half that time on average, so
@@ -173,6 +183,7 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 			s.Cells[j] = true
 		}
 	}
+
 	q.mark(&s)
 	s.Cells = s.Cells.And(s.Observed)
 	return s, true
@@ -210,22 +221,27 @@ func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, 
 	if s.Ops == nil {
 		return s, false
 	}
+
 	s.PeriodS = t.ResolutionS(s.Of...)
 	s.Observed = timeline.Known(s.Ops)
 	s.Cells = make(timeline.Mask, t.Grid.N)
+
 	var active []float64
 	for _, x := range s.Ops {
 		if x > 0 {
 			active = append(active, x)
 		}
 	}
+
 	usual := timeline.Quantile(active, 0.5)
 	if !(usual >= minUsualOps) || pressure == nil {
 		return s, s.Observed.Count() > 0
 	}
+
 	for k, x := range s.Ops {
 		s.Cells[k] = x < ThroughputDrop*usual && pressure[k] >= atLeast
 	}
+
 	// An open loop catches up after a stall. A second in which the backlog drains between two
 	// stalled ones belongs to the stall.
 	s.Cells = s.Cells.Close(1).And(s.Observed)

@@ -43,7 +43,8 @@ var baselines = []struct {
 }
 
 func diskAlwaysBusy() Rule {
-	r := Rule{ID: "disk/always-busy", Title: "The device is always busy, and requests wait", Kind: Cause, Traced: atDevice, Whole: true,
+	r := Rule{ID: "disk/always-busy", Title: "The device is always busy, and requests wait", Kind: Cause,
+		Traced: atDevice, Whole: true,
 		When:    "plimsoll:disk_busy:ratio > 0.6 and plimsoll:disk_queue:requests > 2",
 		Needs:   []*Signal{DiskBusy, DiskQueue, DiskOps},
 		NoAlert: "it judges the whole recording; disk/iops-capped and disk/throughput-capped alert on saturation",
@@ -64,21 +65,34 @@ func diskAlwaysBusy() Rule {
 			"clients unhurt": "The database's clients did not wait meanwhile.",
 		},
 		Advice: map[string]Advice{
-			"raise":   {Summary: "Raise the volume's limit above {{.level}}, or ask the device for less", Expect: "the queue shrinks until the next limit is met", TradeOff: "the provider's price", NoCommand: "it depends on the volume's type"},
-			"credits": {Summary: "Move to a volume whose baseline meets the demand, or that needs no credits (gp3 has 3,000 IOPS at any size)", Expect: "no waiting for credits", TradeOff: "the volume's price", NoCommand: "it depends on what the volume is"},
-			"less":    {Summary: "Ask the disk for less: more memory for the cache, an index instead of a scan, fewer programs on this disk; or move to flash", Expect: "a shorter queue: each request waits for those before it", TradeOff: "memory, or the price of flash", NoCommand: "what asks for it has to be found first"},
-			"who":     {Summary: "Find out which program makes the requests (pidstat -d 1, iotop)", Expect: "whether the database or something different keeps the device busy", TradeOff: "none", NoCommand: "it is a look, not a change"},
+			"raise": {Summary: "Raise the volume's limit above {{.level}}, or ask the device for less",
+				Expect: "the queue shrinks until the next limit is met", TradeOff: "the provider's price",
+				NoCommand: "it depends on the volume's type"},
+			"credits": {Summary: "Move to a volume whose baseline meets the demand, or that needs no credits (gp3 has 3,000 IOPS at any size)",
+				Expect:    "no waiting for credits",
+				TradeOff:  "the volume's price",
+				NoCommand: "it depends on what the volume is"},
+			"less": {Summary: "Ask the disk for less: more memory for the cache, an index instead of a scan, fewer programs on this disk; or move to flash",
+				Expect:    "a shorter queue: each request waits for those before it",
+				TradeOff:  "memory, or the price of flash",
+				NoCommand: "what asks for it has to be found first"},
+			"who": {Summary: "Find out which program makes the requests (pidstat -d 1, iotop)",
+				Expect: "whether the database or something different keeps the device busy", TradeOff: "none",
+				NoCommand: "it is a look, not a change"},
 		}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
 			x, ok := c.alwaysBusy(h.Labels.Get("device"))
-			if _, limited := c.constantRate(x); ok && (limited || !c.capStalls(x.device)) && !c.instanceSpent(x.active) {
+			if _, limited := c.constantRate(x); ok && (limited || !c.capStalls(x.device)) &&
+				!c.instanceSpent(x.active) {
 				out = append(out, r.alwaysBusyFinding(c, x))
 			}
 		}
 		return out
 	}
+
 	return r
 }
 
@@ -100,6 +114,7 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 	if busy == nil || queue == nil || ops == nil {
 		return x, false
 	}
+
 	x.active = timeline.Where(ops, func(n float64) bool { return n > 0 })
 	x.samples = int(math.Round(c.Seconds(x.active) / c.ResolutionS(DiskOps, DiskBusy, DiskQueue)))
 	if x.samples == 0 || float64(x.active.Count()) < alwaysBusyShare*float64(timeline.Count(busy)) {
@@ -107,7 +122,9 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 	}
 
 	median := func(values []float64) float64 { return timeline.Quantile(timeline.At(values, x.active), 0.5) }
-	x.busy, x.queue, x.reads, x.writes = median(busy), median(queue), median(get(DiskReadAwait)), median(get(DiskWriteAwait))
+	x.busy, x.queue, x.reads, x.writes = median(busy), median(queue), median(get(DiskReadAwait)),
+		median(get(DiskWriteAwait))
+
 	for k, in := range x.active {
 		if !in {
 			continue
@@ -119,6 +136,7 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 			x.writesWaiting += w
 		}
 	}
+
 	x.each = x.busy / median(ops)
 
 	// What waits is what counts: quick reads next to a few slow writes are a healthy device.
@@ -126,22 +144,27 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 	if x.readsWaiting > x.writesWaiting {
 		wait = x.reads
 	}
+
 	// Means of many seconds make a device that is busy at times look always busy. Clients that stall at
 	// times show that it is not.
 	if c.ResolutionS(DiskBusy) >= coarseFromS && c.Stall.IsDatabase && c.Stall.Any() {
 		return x, false
 	}
-	full := Share(timeline.Where(busy, func(n float64) bool { return n > saturatedBusy }), x.active) >= alwaysBusyShare
+
+	full := Share(timeline.Where(busy, func(n float64) bool { return n > saturatedBusy }),
+		x.active) >= alwaysBusyShare
 	if full {
 		return x, x.queue >= queuedRequests && wait >= longWaitS
 	}
+
 	return x, x.busy >= slowBusy && x.queue >= slowQueue && wait >= slowWaitS && x.each >= seekS
 }
 
 // capStalls reports whether a device has a limit that it meets at times while a database stalls: then it does
 // not seek, also if it is not at the limit all the time.
 func (c *Case) capStalls(device string) bool {
-	return c.Stall.IsDatabase && c.Stall.Any() && slices.ContainsFunc(c.Limits(), func(l Limit) bool { return l.Device == device })
+	return c.Stall.IsDatabase && c.Stall.Any() && slices.ContainsFunc(c.Limits(),
+		func(l Limit) bool { return l.Device == device })
 }
 
 // at is a value of a series; NaN if the series has none.
@@ -163,24 +186,29 @@ type limitedRate struct {
 func (c *Case) constantRate(x busyDevice) (limitedRate, bool) {
 	get := func(s *Signal) []float64 { return timeline.At(c.For(s, "device", x.device), x.active) }
 	moved, written := get(DiskMoved), get(DiskWritten)
+
 	read := make([]float64, len(moved))
 	for k := range read {
 		read[k] = moved[k] - at(written, k)
 	}
+
 	constant := func(values []float64) bool {
 		level := timeline.Quantile(values, 0.5)
 		return x.samples >= constantSamples && level > 0 &&
 			timeline.Quantile(values, 0.9)-timeline.Quantile(values, 0.1) <= 2*constantWithin*level
 	}
+
 	bytes, ops := limitedRate{bytes: true}, limitedRate{}
 	foundBytes, foundOps := false, false
+
 	// A kind of requests that does not wait may be as constant as its demand.
 	all := x.readsWaiting + x.writesWaiting
 	for _, of := range []struct {
 		kind       string
 		bytes, ops []float64
 		waits      float64 // share of the waiting
-	}{{"", moved, get(DiskOps), 1}, {" read", read, get(DiskReads), x.readsWaiting / all}, {" write", written, get(DiskWrites), x.writesWaiting / all}} {
+	}{{"", moved, get(DiskOps), 1}, {" read", read, get(DiskReads), x.readsWaiting / all},
+		{" write", written, get(DiskWrites), x.writesWaiting / all}} {
 		if !(of.waits >= mostlyOneKind) {
 			continue
 		}
@@ -203,6 +231,7 @@ func (c *Case) constantRate(x busyDevice) (limitedRate, bool) {
 	case foundBytes:
 		return bytes, true
 	}
+
 	return ops, foundOps
 }
 
@@ -221,6 +250,7 @@ func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
 	f := r.Finding(x.device)
 	f.Severity, f.Weight = Warning, 1
 	f.Foremost, f.Always = true, true
+
 	switch {
 	case c.Stall.Any() && c.Stall.IsDatabase:
 		// It is busy all the time, so it does not show why clients stall now and then.
@@ -229,28 +259,35 @@ func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
 		f.Weight = Share(x.active, c.Stall.Cells)
 		f.Severity = c.SeverityOf(f.Weight)
 	}
-	v := Values{"device": Called(x.device), "busy": Part(x.busy), "queue": Number(x.queue), "reads": "", "writes": "", "mostly": "", "each": Seconds(x.each)}
+
+	v := Values{"device": Called(x.device), "busy": Part(x.busy), "queue": Number(x.queue), "reads": "",
+		"writes": "", "mostly": "", "each": Seconds(x.each)}
 	if x.reads == x.reads {
 		v["reads"] = Seconds(x.reads)
 	}
+
 	if x.writes == x.writes {
 		v["writes"] = Seconds(x.writes)
 	}
+
 	switch all := x.readsWaiting + x.writesWaiting; {
 	case x.readsWaiting >= mostlyOneKind*all:
 		v["mostly"] = "reads"
 	case x.writesWaiting >= mostlyOneKind*all:
 		v["mostly"] = "writes"
 	}
+
 	f.Say("waits", v)
 
 	limit, limited := c.constantRate(x)
 	volume, small := baseline(limit.level)
 	v["kind"], v["volume"], v["samples"] = Value(limit.kind), Called(volume), Things(x.samples, "interval")
 	v["level"] = Of(limit.level, "1/s")
+
 	if limit.bytes {
 		v["level"] = Of(limit.level, "bytes/s")
 	}
+
 	switch {
 	case x.busy <= saturatedBusy:
 		f.Entitle("seeks title", nil)
@@ -277,14 +314,17 @@ func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
 		f.Say("unclear", v)
 		f.Advise("who", nil)
 	}
+
 	if c.Stall.IsDatabase && !c.Stall.Any() && !(c.usualLatency() >= StallFloorS) && c.Stall.Active.Count() > 0 {
 		f.Severity, f.Foremost = Info, false
 		f.Say("clients unhurt", nil)
 	}
+
 	f.Evidence = []Evidence{
 		c.Figure("busy share, median", DiskBusy, x.busy, "ratio", x.active),
 		c.Figure("queue, median", DiskQueue, x.queue, "requests", x.active),
 	}
+
 	for _, w := range []struct {
 		text string
 		of   *Signal
@@ -294,5 +334,6 @@ func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
 			f.Evidence = append(f.Evidence, c.Figure(w.text, w.of, w.s, "seconds", x.active))
 		}
 	}
+
 	return f
 }

@@ -18,7 +18,8 @@ const (
 )
 
 func diskBurstExhausted() Rule {
-	r := Rule{ID: "disk/burst-exhausted", Title: "Burst credits ran out", Kind: Cause, Traced: atDevice, When: saturated,
+	r := Rule{ID: "disk/burst-exhausted", Title: "Burst credits ran out", Kind: Cause, Traced: atDevice,
+		When:  saturated,
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, EBSBurstBalance},
 		NoAlert: "its condition is that of disk/iops-capped; that a ceiling fell in the middle of a load is seen over hours, not by PromQL",
 		Cause:   "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When they are spent the ceiling falls to the baseline, in the middle of the same load.",
@@ -28,10 +29,18 @@ func diskBurstExhausted() Rule {
 			"spent": "The burst balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
 		},
 		Advice: map[string]Advice{
-			"no credits": {Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought", Expect: "a ceiling that does not move", TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower", Do: []*Remedy{toGP3}},
-			"instance":   {Summary: "If the instance is the burstable one, choose a size whose baseline carries the load", Expect: "no cliff after 30 minutes", TradeOff: "the instance's price", NoCommand: changesInstance},
-			"gp2":        {Summary: "Replace gp2 by gp3 (no credits)", Expect: "a ceiling that does not move", TradeOff: "none in price at the same size", Do: []*Remedy{toGP3}},
+			"no credits": {Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought",
+				Expect:   "a ceiling that does not move",
+				TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower",
+				Do:       []*Remedy{toGP3}},
+			"instance": {Summary: "If the instance is the burstable one, choose a size whose baseline carries the load",
+				Expect:    "no cliff after 30 minutes",
+				TradeOff:  "the instance's price",
+				NoCommand: changesInstance},
+			"gp2": {Summary: "Replace gp2 by gp3 (no credits)", Expect: "a ceiling that does not move",
+				TradeOff: "none in price at the same size", Do: []*Remedy{toGP3}},
 		}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
@@ -39,9 +48,11 @@ func diskBurstExhausted() Rule {
 				signal *Signal
 				unit   string
 			}{{DiskOps, "1/s"}, {DiskMoved, "bytes/s"}}
+
 			if findCeiling(&c.Signals, h, nil).requestBytes >= largeRequest {
 				slices.Reverse(measures) // a streaming disk is sold by its throughput
 			}
+
 			for _, m := range measures {
 				if f, ok := r.ceilingFell(c, h, m.signal, m.unit); ok {
 					out = append(out, f)
@@ -49,15 +60,19 @@ func diskBurstExhausted() Rule {
 				}
 			}
 		}
+
 		out = append(out, r.creditsSpent(c)...)
 		for _, s := range c.slowdowns() {
 			named := func(f Finding) bool { return f.Subject == s.device }
-			if how := c.burstEnded(s); s.lower(how) && !stacked(s.device) && !c.instanceSpent(s.cells) && !slices.ContainsFunc(out, named) {
+			if how := c.burstEnded(s); s.lower(how) && !stacked(s.device) && !c.instanceSpent(s.cells) &&
+				!slices.ContainsFunc(out, named) {
 				out = append(out, r.lower(c, s))
 			}
 		}
+
 		return out
 	}
+
 	return r
 }
 
@@ -73,7 +88,8 @@ func (r Rule) lower(c *Case, s *slowdown) Finding {
 	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(s.cells.Close(c.Cells(instanceTogether)))
 	f.Foremost = true
-	f.Say("lower", Values{"at": Called(f.Windows[0].From.UTC().Format("15:04:05")), "device": Called(s.device), "after": Of(s.ops, "IOPS"), "before": Of(s.usualOps, "IOPS"), "for": Seconds(c.Seconds(s.cells))})
+	f.Say("lower", Values{"at": Called(f.Windows[0].From.UTC().Format("15:04:05")), "device": Called(s.device),
+		"after": Of(s.ops, "IOPS"), "before": Of(s.usualOps, "IOPS"), "for": Seconds(c.Seconds(s.cells))})
 	f.Evidence = c.slowFigures(s)
 	f.Advise("no credits", nil)
 	f.Advise("instance", nil)
@@ -85,54 +101,67 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 	dev := held.Labels.Get("device")
 	rate := c.For(signal, "device", dev)
 	sat := timeline.Known(held.Values)
+
 	var cells []int
 	for k, b := range sat {
 		if b && rate != nil && rate[k] > 0 {
 			cells = append(cells, k)
 		}
 	}
+
 	if len(cells) < 2*burstCells {
 		return Finding{}, false
 	}
+
 	vals := make([]float64, len(cells))
 	for i, k := range cells {
 		vals[i] = rate[k]
 	}
+
 	best, ok := fallAfter(vals, burstCells, burstCells)
 	if !ok {
 		return Finding{}, false
 	}
+
 	before, after := vals[:best], vals[best:]
 	hi, lo := timeline.Quantile(before, 0.5), timeline.Quantile(after, 0.5)
 	if hi < burstDrop*lo {
 		return Finding{}, false
 	}
+
 	// Both must be levels, not a drift, and the lower one must not be exceeded again.
 	if timeline.Quantile(after, 0.95) > lo*1.2 || timeline.Quantile(before, 0.25) < lo*1.2 {
 		return Finding{}, false
 	}
+
 	down := make(timeline.Mask, c.Grid.N)
 	for _, k := range cells[best:] {
 		down[k] = true
 	}
+
 	if c.instanceSpent(down) || !c.sameLoad(dev, sat.Without(down), down) {
 		return Finding{}, false
 	}
+
 	f := r.Finding(dev)
 	f.Weight = Share(down.Widen(1, 1), c.Stall.Cells)
 	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(down.Close(3))
 	f.Foremost = true
 	shown := unit
+
 	if unit == "1/s" {
 		shown = "IOPS"
 	}
+
 	at := c.Grid.Time(cells[best])
-	f.Say("fell", Values{"at": Called(at.Format("15:04:05")), "device": Called(dev), "before": Of(hi, shown), "after": Of(lo, shown)})
+	f.Say("fell", Values{"at": Called(at.Format("15:04:05")), "device": Called(dev), "before": Of(hi, shown),
+		"after": Of(lo, shown)})
 	f.Evidence = []Evidence{
 		c.Figure("median rate of the saturated intervals before", signal, hi, unit, sat.Without(down)),
 		c.Figure("median rate of the saturated intervals after", signal, lo, unit, down),
 	}
+
 	f.Advise("no credits", nil)
 	f.Advise("instance", nil)
 	return f, true
@@ -146,13 +175,16 @@ func (sig *Signals) sameLoad(dev string, before, after timeline.Mask) bool {
 		return timeline.Quantile(timeline.At(v, before), 0.5) / timeline.Quantile(timeline.At(v, after), 0.5)
 	}
 	ops, moved, queue := get(DiskOps), get(DiskMoved), get(DiskQueue)
+
 	// NaN, where one of them was not measured, rules nothing out.
 	if fell(ops) < burstAlike || fell(moved) < burstAlike {
 		return false
 	}
+
 	if ops == nil || queue == nil {
 		return true
 	}
+
 	each := make([]float64, len(ops))
 	for k := range each {
 		each[k] = math.NaN()
@@ -160,6 +192,7 @@ func (sig *Signals) sameLoad(dev string, before, after timeline.Mask) bool {
 			each[k] = queue[k] / ops[k]
 		}
 	}
+
 	return !(fell(each) > 1/burstAlike)
 }
 
@@ -174,22 +207,28 @@ func (r Rule) creditsSpent(c *Case) []Finding {
 		if c.Seconds(spent) == 0 {
 			continue
 		}
+
 		f := r.Finding(t.Labels.Get("volume_id"))
 		f.Weight = Share(spent, c.Stall.Cells)
 		f.Severity = c.SeverityOf(f.Weight)
+
 		if f.Foremost = c.beginsWith(spent); !f.Foremost {
 			f.Severity = Info
 		}
+
 		f.Windows = c.Windows(spent)
 		said := Values{"for": Seconds(c.Seconds(spent)), "share": ""}
 		if c.Stall.Any() {
 			said["share"] = Part(f.Weight)
 		}
+
 		f.Say("spent", said)
-		f.Evidence = []Evidence{c.FigureOf("lowest burst balance", "aws_ebs_burst_balance_average", timeline.Quantile(t.Values, 0), "ratio", spent)}
+		f.Evidence = []Evidence{c.FigureOf("lowest burst balance", "aws_ebs_burst_balance_average",
+			timeline.Quantile(t.Values, 0), "ratio", spent)}
 		f.Advise("gp2", nil)
 		out = append(out, f)
 	}
+
 	return out
 }
 

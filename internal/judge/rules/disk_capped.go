@@ -26,7 +26,8 @@ var capWords = Words{
 }
 
 var bursts = Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes{{if .apart}}{{else}}, or give the journal/WAL a volume of its own{{end}} (see the other findings)",
-	Expect: "the same bytes spread over more seconds; it costs nothing", TradeOff: "less coalescing: more bytes written in all", Do: []*Remedy{PaceWrites}}
+	Expect:   "the same bytes spread over more seconds; it costs nothing",
+	TradeOff: "less coalescing: more bytes written in all", Do: []*Remedy{PaceWrites}}
 
 // adviseBursts proposes smaller bursts, and a volume for the log unless it has one.
 func (c *Case) adviseBursts(f *Finding) {
@@ -41,13 +42,15 @@ func (c *Case) adviseBursts(f *Finding) {
 func mibs(bytesPerS float64) Value { return Value(fmt.Sprintf("%.0f MiB/s", bytesPerS/mib)) }
 
 // capFinding is the part that both caps' findings have in common.
-func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, unit string, metric *Signal) Finding {
+func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, unit string,
+	metric *Signal) Finding {
 	f := r.Finding(k.device)
 	at := p.Cells.Close(1)
 	f.Weight = Share(at.Widen(1, 1), c.Stall.Cells)
 	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(at.Close(3))
 	f.PeriodS = c.Period(at.Close(c.Cells(5e9)))
+
 	words := "binds"
 	switch {
 	case !c.Stall.Any():
@@ -57,36 +60,49 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 	case c.unrelated(at):
 		words, f.Severity = "chance", Info
 	}
+
 	c.unsure(&f, at)
-	v := Values{"device": Called(k.device), "level": level, "for": Seconds(c.Seconds(at)), "share": Part(f.Weight)}
-	if of := Share(at, timeline.Known(c.For(DiskBusy, "device", k.device))); words == "no stall" && c.always(&f, of) {
+	v := Values{"device": Called(k.device), "level": level, "for": Seconds(c.Seconds(at)),
+		"share": Part(f.Weight)}
+	if of := Share(at, timeline.Known(c.For(DiskBusy, "device", k.device))); words == "no stall" &&
+		c.always(&f, of) {
 		words = "always"
 		v["of"], v["clients"], v["latency"] = Part(of), Called(c.Stall.Called()), Seconds(c.usualLatency())
 	}
+
 	f.Say(words, v)
 	if f.PeriodS > 0 {
 		f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
 	}
+
 	dev := func(signal *Signal) []float64 { return c.For(signal, "device", k.device) }
 	median := func(signal *Signal, m timeline.Mask) float64 {
 		return timeline.Quantile(timeline.At(dev(signal), m), 0.5)
 	}
 	calm := k.saturated.Not()
 	f.Evidence = append(f.Evidence,
-		c.Figure("the plateau: the rate of "+units.Percent(p.Share)+" of the saturated intervals, within 5 %", metric, p.Level, unit, p.Cells),
+		c.Figure("the plateau: the rate of "+units.Percent(p.Share)+" of the saturated intervals, within 5 %",
+			metric, p.Level, unit, p.Cells),
 		c.Figure("share of the saturated intervals in which it was passed", metric, p.Above, "ratio", k.saturated),
 		c.Figure("median queue at the plateau", DiskQueue, median(DiskQueue, p.Cells), "requests", p.Cells),
-		c.Figure("median write await at the plateau", DiskWriteAwait, median(DiskWriteAwait, p.Cells), "seconds", p.Cells),
+		c.Figure("median write await at the plateau", DiskWriteAwait, median(DiskWriteAwait, p.Cells),
+			"seconds", p.Cells),
 		c.Figure("median write await elsewhere", DiskWriteAwait, median(DiskWriteAwait, calm), "seconds", calm),
 		c.Figure("median request at saturation", nil, k.requestBytes, "bytes", k.saturated))
+
 	// What was not measured is no evidence.
 	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
 	if k.passed > p.Level*(1+capTolerance) {
-		f.Evidence = append(f.Evidence, c.Figure("highest rate at other times: the limit does not hold all the time (credits, the instance's own, a throttled volume)", metric, k.passed, unit, timeline.Known(dev(DiskBusy))))
+		f.Evidence = append(f.Evidence,
+			c.Figure("highest rate at other times: the limit does not hold all the time (credits, the instance's own, a throttled volume)",
+				metric, k.passed, unit, timeline.Known(dev(DiskBusy))))
 	}
+
 	if k.together && k.hasIOPS != k.hasTP {
-		f.Evidence = append(f.Evidence, c.Remark("requests are of one size, so requests and bytes stand still together; this limit is the likelier one"))
+		f.Evidence = append(f.Evidence,
+			c.Remark("requests are of one size, so requests and bytes stand still together; this limit is the likelier one"))
 	}
+
 	return f
 }
 
@@ -124,10 +140,13 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 		if below[h.Labels.Get("device")] {
 			continue
 		}
+
 		// What it does as quickly as ever at other times is no limit.
-		if slices.ContainsFunc(slow, func(s *slowdown) bool { return s.device == h.Labels.Get("device") && (!s.less || s.recovered) }) {
+		if slices.ContainsFunc(slow,
+			func(s *slowdown) bool { return s.device == h.Labels.Get("device") && (!s.less || s.recovered) }) {
 			continue
 		}
+
 		k := findCeiling(&c.Signals, h, nil)
 		p, ok := plateau(k)
 		if !ok {
@@ -135,10 +154,12 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 				p, _ = plateau(k)
 			}
 		}
+
 		if ok && !c.instanceBinds(p.Cells) && !c.machineBinds(p.Cells) && !c.instanceSpent(p.Cells) {
 			out = append(out, k)
 		}
 	}
+
 	return out
 }
 
@@ -148,22 +169,26 @@ const aroundStall = 2e9
 
 // ceilingInStall looks for a ceiling that holds in the stalled time and is exceeded at other times:
 // a volume whose limit falls for a while.
-func (c *Case) ceilingInStall(held timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) (ceiling, bool) {
+func (c *Case) ceilingInStall(held timeline.Track,
+	plateau func(ceiling) (timeline.Plateau, bool)) (ceiling, bool) {
 	around := c.Cells(aroundStall)
 	within := c.Stall.Cells.Widen(around, around)
 	h := timeline.Track{Labels: held.Labels, Values: only(held.Values, within)}
 	if !c.Stall.Any() || timeline.Count(h.Values) < capMinCells {
 		return ceiling{}, false
 	}
+
 	k := findCeiling(&c.Signals, h, within)
 	p, ok := plateau(k)
 	if !ok || Share(p.Cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
 		return k, false
 	}
+
 	of := DiskMoved
 	if p.Level == k.iops.Level && k.hasIOPS {
 		of = k.iopsOf
 	}
+
 	k.passed = timeline.Quantile(c.For(of, "device", k.device), 1)
 	return k, true
 }
@@ -180,5 +205,6 @@ func (c *Case) company(k ceiling, all []ceiling, plateau func(ceiling) (timeline
 	if len(names) == 0 {
 		return nil
 	}
-	return []Evidence{c.Remark(strings.Join(names, ", ") + " stands still in the same intervals: parts of one stripe or, if they are not, the instance's own limit")}
+	return []Evidence{c.Remark(strings.Join(names, ", ") +
+		" stands still in the same intervals: parts of one stripe or, if they are not, the instance's own limit")}
 }

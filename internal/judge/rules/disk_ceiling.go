@@ -71,6 +71,7 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 	ops := sig.For(DiskOps, "device", dev)
 	moved := sig.For(DiskMoved, "device", dev)
 	var ok bool
+
 	// Rented volumes count reads and writes together. A cgroup or a hypervisor may limit them
 	// separately, and then only one of them is constant.
 	for _, signal := range []*Signal{DiskOps, DiskWrites, DiskReads} {
@@ -78,16 +79,20 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 		if rate == nil || k.hasIOPS {
 			continue
 		}
-		k.iops, ok = timeline.FindPlateau(only(rate, within), k.saturated, capTolerance, capMinCells, sig.perSample(signal))
+		k.iops, ok = timeline.FindPlateau(only(rate, within), k.saturated, capTolerance, capMinCells,
+			sig.perSample(signal))
 		limit, _ := soldIOPS(k.iops.Level)
 		k.hasIOPS = ok && k.isCap(sig, k.iops, rate, limit.level)
 		k.iopsOf = signal
 	}
+
 	if moved != nil {
-		k.throughput, ok = timeline.FindPlateau(only(moved, within), k.saturated, capTolerance, capMinCells, sig.perSample(DiskMoved))
+		k.throughput, ok = timeline.FindPlateau(only(moved, within), k.saturated, capTolerance, capMinCells,
+			sig.perSample(DiskMoved))
 		limit, _ := soldThroughput(k.throughput.Level)
 		k.hasTP = ok && k.isCap(sig, k.throughput, moved, limit.level)
 	}
+
 	if ops != nil && moved != nil {
 		sizes := make([]float64, len(ops))
 		for i := range sizes {
@@ -100,6 +105,7 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 	} else {
 		k.requestBytes = math.NaN()
 	}
+
 	k.settle(sig)
 	return k
 }
@@ -151,8 +157,10 @@ func (k ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits,
 	if queue == nil || ops == nil {
 		return true, false // indistinguishable; the queue alone has to decide
 	}
+
 	at := timeline.At(queue, p.Cells)
 	varies := timeline.Quantile(at, 0.9) >= queueVaries*timeline.Quantile(at, 0.1)
+
 	each := make([]float64, len(ops))
 	for i := range each {
 		each[i] = math.NaN()
@@ -160,6 +168,7 @@ func (k ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits,
 			each[i] = queue[i] / ops[i]
 		}
 	}
+
 	here := timeline.Quantile(timeline.At(each, p.Cells), 0.5)
 	lower := timeline.Where(rate, func(x float64) bool { return x < p.Level*(1-capTolerance) })
 	below := timeline.At(each, lower)
@@ -173,6 +182,7 @@ func (k ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits,
 	if varies {
 		least = waitLonger
 	}
+
 	return here >= least*usual, here >= waitFactor*usual
 }
 
@@ -197,14 +207,18 @@ func (k *ceiling) settle(sig *Signals) {
 	if !k.hasIOPS || !k.hasTP {
 		return
 	}
+
 	shared := min(Share(k.iops.Cells, k.throughput.Cells), Share(k.throughput.Cells, k.iops.Cells))
 	if shared < sameCells {
 		return // each binds in its own seconds
 	}
+
 	k.together = true
+
 	// A limiter holds one of the two as still as a clock; the other varies as the size of the requests
 	// does.
-	switch i, t := spread(sig.For(k.iopsOf, "device", k.device), k.saturated), spread(sig.For(DiskMoved, "device", k.device), k.saturated); {
+	switch i, t := spread(sig.For(k.iopsOf, "device", k.device), k.saturated),
+		spread(sig.For(DiskMoved, "device", k.device), k.saturated); {
 	case t > stillFactor*i && t > stillLeast:
 		k.hasTP = false
 		return
@@ -212,6 +226,7 @@ func (k *ceiling) settle(sig *Signals) {
 		k.hasIOPS = false
 		return
 	}
+
 	iopsOf, iopsSold := soldIOPS(k.iops.Level)
 	tpOf, tpSold := soldThroughput(k.throughput.Level)
 	switch {

@@ -31,40 +31,48 @@ func (c *Case) counted() (out []counted, measured bool) {
 	if !c.Stall.Any() {
 		return nil, false
 	}
+
 	in := c.Stall.Cells
 	if c.Grid.StepSeconds() <= 2 {
 		in = in.Widen(1, 0) // its waiting is credited when it ends
 	}
+
 	step := c.Grid.StepSeconds()
 	sum := func(v []float64) float64 { return timeline.Sum(timeline.At(v, in)) * step }
 	over := func(v []float64) timeline.Mask {
 		return timeline.Where(v, func(x float64) bool { return x > exceededShare })
 	}
+
 	busiest, most := "", 0.0
 	for _, t := range c.Signal(DiskBusy) {
 		if s := sum(t.Values); s > most {
 			busiest, most = t.Labels.Get("device"), s
 		}
 	}
+
 	tracks := c.Signal(EBSVolumeIOPSExceeded)
 	for _, t := range tracks {
 		x := counted{volume: t.Labels.Get("volume_id"), overIOPS: over(t.Values), iopsS: sum(t.Values)}
 		tp := c.For(EBSVolumeThroughputExceeded, "volume_id", x.volume)
 		x.overThroughput, x.throughputS = over(tp), sum(tp)
+
 		switch {
 		case c.For(DiskBusy, "device", x.volume) != nil:
 			x.device = x.volume
 		case len(tracks) == 1: // which of several volumes a device is, nobody tells
 			x.device = busiest
 		}
+
 		x.busyS = most
 		if x.device != "" {
 			x.busyS = sum(c.For(DiskBusy, "device", x.device))
 		}
+
 		if x.busyS > 0 && x.busyS >= asBusyAs*most {
 			out = append(out, x)
 		}
 	}
+
 	return out, len(tracks) > 0
 }
 
@@ -85,11 +93,14 @@ const (
 // settledByCount keeps the findings of a cap that EBS's own count confirms, and adds what it shows
 // where no rate stands still for long enough. Where EBS does not count, only the devices that are as
 // busy as any in the stalls can be why.
-func (r Rule) settledByCount(c *Case, found []Finding, margin float64, wanted func(counted) (over, other float64, cells timeline.Mask), limit string, of *Signal, metric string) []Finding {
+func (r Rule) settledByCount(c *Case, found []Finding, margin float64,
+	wanted func(counted) (over, other float64, cells timeline.Mask), limit string, of *Signal,
+	metric string) []Finding {
 	all, measured := c.counted()
 	if !measured {
 		return c.settledByBusy(found)
 	}
+
 	var out []Finding
 	for _, f := range found {
 		mine, alike := false, false
@@ -101,6 +112,7 @@ func (r Rule) settledByCount(c *Case, found []Finding, margin float64, wanted fu
 			mine = mine || x.binds(of, another, margin)
 			alike = alike || x.binds(of, another, 1/margin)
 		}
+
 		switch {
 		case mine || f.Severity == Info:
 		case alike:
@@ -110,36 +122,47 @@ func (r Rule) settledByCount(c *Case, found []Finding, margin float64, wanted fu
 			f.Severity = Info
 			f.Say("not counted", nil)
 		}
+
 		out = append(out, f)
 	}
+
 	for _, x := range all {
 		over, other, cells := wanted(x)
 		if !x.binds(over, other, margin) || over < minCountedS {
 			continue
 		}
+
 		if said := findSubject(out, x.device); said >= 0 {
 			continue
 		}
+
 		subject := x.device
 		if subject == "" {
 			subject = x.volume
 		}
+
 		f := r.Finding(subject)
 		f.Weight = Share(cells.Widen(0, 1), c.Stall.Cells)
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows = c.Windows(cells.Close(3))
 		f.PeriodS = c.Period(cells.Close(c.Cells(5e9)))
-		f.Say("counted", Values{"volume": Called(x.volume), "limit": Called(limit), "over": Seconds(over), "share": Part(math.Min(1, over/x.busyS))})
+		f.Say("counted", Values{"volume": Called(x.volume), "limit": Called(limit), "over": Seconds(over),
+			"share": Part(math.Min(1, over/x.busyS))})
+
 		if f.PeriodS > 0 {
 			f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
 		}
+
 		f.Evidence = append(f.Evidence,
 			c.FigureOf("time over the volume's "+limit+" limit in the stalled time", metric, over, "seconds", cells),
 			c.Figure("time the device was busy in the stalled time", DiskBusy, x.busyS, "seconds", c.Stall.Cells),
-			c.Figure("highest rate of an interval", of, timeline.Max(c.For(of, "device", x.device)), of.Unit, c.Stall.Cells))
+			c.Figure("highest rate of an interval", of, timeline.Max(c.For(of, "device", x.device)), of.Unit,
+				c.Stall.Cells))
+
 		c.adviseBursts(&f)
 		out = append(out, f)
 	}
+
 	return out
 }
 
@@ -164,6 +187,7 @@ func (c *Case) settledByBusy(found []Finding) []Finding {
 	for _, t := range c.Signal(DiskBusy) {
 		most = max(most, busy(t.Labels.Get("device")))
 	}
+
 	for i := range found {
 		f := &found[i]
 		switch {
@@ -176,6 +200,7 @@ func (c *Case) settledByBusy(found []Finding) []Finding {
 			f.Say("part", nil)
 		}
 	}
+
 	return found
 }
 
@@ -193,7 +218,8 @@ func (c *Case) overLimit() bool {
 	if c.starvedInStall() {
 		most = besideSeldom * c.Grid.StepSeconds()
 	}
-	for _, s := range []*Signal{EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded, EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded} {
+	for _, s := range []*Signal{EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded, EBSInstanceIOPSExceeded,
+		EBSInstanceThroughputExceeded} {
 		for _, t := range c.Signal(s) {
 			if timeline.Mean(timeline.At(t.Values, around))*c.Grid.StepSeconds() > most {
 				return true

@@ -8,8 +8,9 @@ import (
 )
 
 func diskDegraded() Rule {
-	r := Rule{ID: "disk/degraded", Title: "The volume itself became slow", Kind: Cause, Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
-		Needs: []*Signal{DiskOps, DiskMoved}, AnyOf: []*Signal{DiskReadAwait, DiskWriteAwait},
+	r := Rule{ID: "disk/degraded", Title: "The volume itself became slow", Kind: Cause, Traced: atDevice,
+		Refutes: []Resource{VolumeIOPS, VolumeThroughput},
+		Needs:   []*Signal{DiskOps, DiskMoved}, AnyOf: []*Signal{DiskReadAwait, DiskWriteAwait},
 		NoAlert: "it compares a device with itself at other times, and with its peers",
 		Cause:   "The volume takes longer for each request, although it is asked for no more than it does quickly at other times, of the same size. Network volumes have such episodes, of minutes mostly: a replica that fails over, a path that is congested, a neighbour. Nothing that the database or its owner does makes it, and nothing bought for the volume prevents it.",
 		Words: Words{
@@ -23,18 +24,28 @@ func diskDegraded() Rule {
 			"alone":      "No other device of this host had enough to do to be compared with.",
 		},
 		Advice: map[string]Advice{
-			"case": {Summary: "Attach the evidence below to a support case, with the volume's id", Expect: "the provider looks at that volume at that time; a volume that keeps doing this is replaced",
+			"case": {Summary: "Attach the evidence below to a support case, with the volume's id",
+				Expect:   "the provider looks at that volume at that time; a volume that keeps doing this is replaced",
 				TradeOff: "none", NoCommand: "the provider takes it in its console"},
-			"move": {Summary: "If it goes on, fail over to a member on another volume, or make a new volume from a snapshot and swap them", Expect: "another volume is another set of disks and paths",
-				TradeOff: "a volume made from a snapshot is slow at the first touch of each block", NoCommand: "which member takes over is the database's procedure, and yours"},
-			"survive":    {Summary: "Spread the data over members whose volumes do not share a fault, and let requests time out on the slow one", Expect: "an episode costs one member, not all of them", TradeOff: "more volumes", NoCommand: "where the members lie is a matter of the layout: plimsoll plan"},
-			"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the volume does more than this quickly at other times", TradeOff: "none; it saves money", NoCommand: nothingToDo},
+			"move": {Summary: "If it goes on, fail over to a member on another volume, or make a new volume from a snapshot and swap them",
+				Expect:    "another volume is another set of disks and paths",
+				TradeOff:  "a volume made from a snapshot is slow at the first touch of each block",
+				NoCommand: "which member takes over is the database's procedure, and yours"},
+			"survive": {Summary: "Spread the data over members whose volumes do not share a fault, and let requests time out on the slow one",
+				Expect:    "an episode costs one member, not all of them",
+				TradeOff:  "more volumes",
+				NoCommand: "where the members lie is a matter of the layout: plimsoll plan"},
+			"do not buy": {Summary: "Do not buy IOPS or throughput for this",
+				Expect:   "no change: the volume does more than this quickly at other times",
+				TradeOff: "none; it saves money", NoCommand: nothingToDo},
 		}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		all := c.slowdowns()
 		var out []Finding
 		for _, s := range all {
-			if s.instanceLimited || c.firstTouch(s.device) != nil || len(s.alike) > 0 && len(s.quick) == 0 || c.burstEnded(s) != nil {
+			if s.instanceLimited || c.firstTouch(s.device) != nil || len(s.alike) > 0 && len(s.quick) == 0 ||
+				c.burstEnded(s) != nil {
 				continue // the host's: disk/instance-burst-exhausted
 			}
 			// A stack is slow because its leg is, or by itself: disk/layer-slow.
@@ -44,8 +55,10 @@ func diskDegraded() Rule {
 			}
 			out = append(out, r.degraded(c, s))
 		}
+
 		return out
 	}
+
 	return r
 }
 
@@ -55,6 +68,7 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 	f.Severity = c.SeverityOf(f.Weight)
 	c.unsure(&f, s.slow)
 	f.Windows = c.Windows(s.cells.Close(3))
+
 	// Without a database that waits, and without a device that was quick meanwhile, the only witness is
 	// the device itself, whose latencies may vary that much by nature.
 	if witnessed := c.Stall.IsDatabase || len(s.quick) > 0; witnessed {
@@ -62,11 +76,14 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 	} else {
 		f.Severity = lessThanCritical(f.Severity)
 	}
-	v := Values{"kind": upperFirst(Called(s.kind)), "device": Called(s.device), "slow": Seconds(s.slowS), "usual": Seconds(s.usualS), "for": Seconds(c.Seconds(s.cells)), "share": "",
+
+	v := Values{"kind": upperFirst(Called(s.kind)), "device": Called(s.device), "slow": Seconds(s.slowS),
+		"usual": Seconds(s.usualS), "for": Seconds(c.Seconds(s.cells)), "share": "",
 		"ops": Of(s.ops, "IOPS"), "usualOps": Of(s.usualOps, "IOPS"), "peers": joined(s.quick)}
 	if c.Change == nil {
 		v["share"] = Part(f.Weight)
 	}
+
 	f.Say("slow", v)
 	switch {
 	case s.less:
@@ -74,9 +91,11 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 	default:
 		f.Say("same", v)
 	}
+
 	if s.less && s.flat {
 		f.Say("flat", v)
 	}
+
 	if f.PeriodS = c.Period(s.cells.Close(c.Cells(time.Minute))); f.PeriodS > 0 {
 		v["period"], v["volume"] = Seconds(f.PeriodS), Called(c.Provisioned[s.device].Text)
 		f.Say("recurring", v)
@@ -84,17 +103,20 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 			f.Say("no credits", v)
 		}
 	}
+
 	if len(s.quick) > 0 {
 		f.Say("peers", v)
 	} else {
 		f.Say("alone", nil)
 	}
+
 	f.Evidence = c.slowFigures(s)
 	f.SupportCase = s.supportCase(c)
 	f.Advise("case", nil)
 	f.Advise("do not buy", nil)
 	f.Advise("move", nil)
 	f.Advise("survive", nil)
+
 	return f
 }
 
@@ -104,6 +126,7 @@ func (c *Case) slowFigures(s *slowdown) []Evidence {
 	if s.kind == "writes" {
 		await = DiskWriteAwait
 	}
+
 	out := []Evidence{
 		c.Figure("median await of its "+s.kind+" meanwhile", await, s.slowS, "seconds", s.cells),
 		c.Figure("median await when it did at least as much, quickly", await, s.usualS, "seconds", s.calm),
@@ -113,8 +136,10 @@ func (c *Case) slowFigures(s *slowdown) []Evidence {
 		c.Figure("median bytes moved meanwhile", DiskMoved, s.moved, "bytes/s", s.cells),
 		c.Figure("median bytes moved otherwise", DiskMoved, s.usualMoved, "bytes/s", s.cells.Not()),
 	}
+
 	for _, x := range s.excluded {
 		out = append(out, Evidence{Text: "excluded: " + x, From: c.Whole().From, To: c.Whole().To})
 	}
+
 	return out
 }

@@ -34,12 +34,15 @@ type touch struct {
 // firstTouch finds how a device's first reads compare with its later ones; nil if they were not slow.
 func (c *Case) firstTouch(dev string) *touch {
 	await, reads := c.For(DiskReadAwait, "device", dev), c.For(DiskReads, "device", dev)
-	moved, queue, ops := c.For(DiskMoved, "device", dev), c.For(DiskQueue, "device", dev), c.For(DiskOps, "device", dev)
+	moved, queue, ops := c.For(DiskMoved, "device", dev), c.For(DiskQueue, "device", dev),
+		c.For(DiskOps, "device", dev)
 	if await == nil || reads == nil || moved == nil || ops == nil {
 		return nil
 	}
+
 	var cells []int
 	var vals []float64
+
 	sample := c.Signals.perSample(DiskReadAwait)
 	for k, n := range reads {
 		if n < touchReads || !(await[k] > 0) {
@@ -51,24 +54,33 @@ func (c *Case) firstTouch(dev string) *touch {
 			vals = append(vals, await[k])
 		}
 	}
+
 	at, ok := fallAfter(vals, touchCells, 1)
 	if !ok {
 		return nil
 	}
+
 	t := &touch{device: dev, first: make(timeline.Mask, c.Grid.N), later: make(timeline.Mask, c.Grid.N)}
 	for i, k := range cells {
 		t.first[k], t.later[k] = i < at*sample, i >= at*sample
 	}
-	if len(vals)-at < touchCells && timeline.Sum(timeline.At(moved, t.later)) < touchPass*timeline.Sum(timeline.At(moved, t.first)) {
+
+	if len(vals)-at < touchCells &&
+		timeline.Sum(timeline.At(moved, t.later)) < touchPass*timeline.Sum(timeline.At(moved, t.first)) {
 		return nil
 	}
+
 	median := func(v []float64, m timeline.Mask) float64 { return timeline.Quantile(timeline.At(v, m), 0.5) }
 	t.firstS, t.thenS = median(await, t.first), median(await, t.later)
 	t.firstBytes, t.thenBytes = median(moved, t.first), median(moved, t.later)
+
 	// It is over: hardly any later read is as slow, and hardly any of the first is quick.
-	if t.firstS < touchFactor*t.thenS || t.firstS < touchLeastS || timeline.Quantile(timeline.At(await, t.later), 0.9) > t.firstS/2 || timeline.Quantile(timeline.At(await, t.first), 0.1) < 1.5*t.thenS {
+	if t.firstS < touchFactor*t.thenS || t.firstS < touchLeastS ||
+		timeline.Quantile(timeline.At(await, t.later), 0.9) > t.firstS/2 ||
+		timeline.Quantile(timeline.At(await, t.first), 0.1) < 1.5*t.thenS {
 		return nil
 	}
+
 	sizes := ratio(moved, ops)
 	if a, b := median(sizes, t.first), median(sizes, t.later); a > touchAlike*b || b > touchAlike*a {
 		return nil
@@ -76,14 +88,17 @@ func (c *Case) firstTouch(dev string) *touch {
 	if median(queue, t.first) > touchQueue {
 		return nil
 	}
+
 	writes := c.For(DiskWrites, "device", dev)
 	if w := median(writes, t.first); w > 1 && w > touchContends*median(writes, t.later) {
 		return nil
 	}
+
 	t.declined = declines(vals) <= touchDecline
 	if !t.declined && median(reads, t.later) < touchFaster*median(reads, t.first) {
 		return nil
 	}
+
 	return t
 }
 
@@ -98,6 +113,7 @@ func declines(vals []float64) float64 {
 		blocks = append(blocks, timeline.Quantile(vals[i:min(i+size, len(vals))], 0.5))
 		order = append(order, float64(len(order)))
 	}
+
 	ranks := make([]float64, len(blocks))
 	for i, x := range blocks {
 		for _, o := range blocks {
@@ -106,6 +122,7 @@ func declines(vals []float64) float64 {
 			}
 		}
 	}
+
 	return timeline.Correlation(ranks, order)
 }
 
@@ -116,6 +133,7 @@ func fallAfter(vals []float64, leastBefore, leastAfter int) (at int, ok bool) {
 	for _, x := range vals {
 		total += math.Log(x)
 	}
+
 	best, before, n := 0.0, 0.0, float64(len(vals))
 	for i, x := range vals {
 		if left := float64(i); i >= leastBefore && len(vals)-i >= leastAfter {
@@ -126,11 +144,14 @@ func fallAfter(vals []float64, leastBefore, leastAfter int) (at int, ok bool) {
 		}
 		before += math.Log(x)
 	}
+
 	return at, ok
 }
 
 func diskFirstTouch() Rule {
-	r := Rule{ID: "disk/first-touch", Title: "The first reads of each block are slow: a volume made from a snapshot", Kind: Cause, Whole: true,
+	r := Rule{ID: "disk/first-touch",
+		Title: "The first reads of each block are slow: a volume made from a snapshot",
+		Kind:  Cause, Whole: true,
 		Needs:   []*Signal{DiskReadAwait, DiskReads, DiskMoved},
 		NoAlert: "it compares a device's first reads with its later ones",
 		Cause:   "A volume made from a snapshot is there at once, and its blocks are not: each is fetched from object storage when it is first touched, which takes tens of milliseconds. The second time it is as quick as any. Nothing that is bought for the volume makes the first touch faster.",
@@ -140,10 +161,15 @@ func diskFirstTouch() Rule {
 			"guess":    "Whether the volume was made from a snapshot is not in these figures; another volume that was slow for just that time would look the same.",
 		},
 		Advice: map[string]Advice{
-			"initialize": {Summary: "Read the whole volume once before it is used (fio or dd, reading only), or create it with a VolumeInitializationRate, or with fast snapshot restore", Expect: "{{.then}} a read from the beginning",
-				TradeOff: "the time of one pass at some 10 to 40 MB/s without it; fast snapshot restore costs USD 0.75 an hour and zone, an initialization rate per GB", NoCommand: "which volume, and with which tool, depends on how it is made"},
-			"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: what is waited for is not the volume's limit", TradeOff: "none; it saves money", NoCommand: nothingToDo},
+			"initialize": {Summary: "Read the whole volume once before it is used (fio or dd, reading only), or create it with a VolumeInitializationRate, or with fast snapshot restore",
+				Expect:    "{{.then}} a read from the beginning",
+				TradeOff:  "the time of one pass at some 10 to 40 MB/s without it; fast snapshot restore costs USD 0.75 an hour and zone, an initialization rate per GB",
+				NoCommand: "which volume, and with which tool, depends on how it is made"},
+			"do not buy": {Summary: "Do not buy IOPS or throughput for this",
+				Expect: "no change: what is waited for is not the volume's limit", TradeOff: "none; it saves money",
+				NoCommand: nothingToDo},
 		}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, d := range c.Signal(DiskReads) {
@@ -151,18 +177,25 @@ func diskFirstTouch() Rule {
 			if t == nil {
 				continue
 			}
+
 			f := r.Finding(t.device)
 			f.Severity, f.Foremost = Warning, true
 			f.Weight = Share(t.first, c.Stall.Cells)
+
 			if !c.Stall.Any() {
 				f.Weight = Share(t.first, t.first.Or(t.later))
 			}
+
 			f.Windows = c.Windows(t.first.Close(3))
-			v := Values{"device": Called(t.device), "first": Seconds(t.firstS), "then": Seconds(t.thenS), "firstBytes": Of(t.firstBytes, "bytes/s"), "thenBytes": Of(t.thenBytes, "bytes/s"), "times": Number(t.firstS / t.thenS)}
+			v := Values{"device": Called(t.device), "first": Seconds(t.firstS), "then": Seconds(t.thenS),
+				"firstBytes": Of(t.firstBytes, "bytes/s"), "thenBytes": Of(t.thenBytes, "bytes/s"),
+				"times": Number(t.firstS / t.thenS)}
 			f.Say("slow", v)
+
 			if t.declined {
 				f.Say("declined", nil)
 			}
+
 			f.Say("guess", nil)
 			f.Evidence = []Evidence{
 				c.Figure("median await of the first reads", DiskReadAwait, t.firstS, "seconds", t.first),
@@ -170,11 +203,14 @@ func diskFirstTouch() Rule {
 				c.Figure("bytes moved meanwhile, median", DiskMoved, t.firstBytes, "bytes/s", t.first),
 				c.Figure("bytes moved later, median", DiskMoved, t.thenBytes, "bytes/s", t.later),
 			}
+
 			f.Advise("initialize", v)
 			f.Advise("do not buy", nil)
 			out = append(out, f)
 		}
+
 		return out
 	}
+
 	return r
 }

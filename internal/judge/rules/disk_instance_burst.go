@@ -38,6 +38,7 @@ func (c *Case) burstEnded(s *slowdown) *burstEnd {
 	lasted := c.Grid.Time(last).Sub(c.Grid.Start(first))
 	within := timeline.MaskOf(c.Grid.N, []timeline.Episode{{First: first, Last: last}})
 	before := s.calm.And(timeline.MaskOf(c.Grid.N, []timeline.Episode{{First: 0, Last: max(0, first-1)}}))
+
 	much := s.ops >= instanceLeastOps || s.moved >= instanceLeastBytes
 	switch {
 	case s.instanceLimited:
@@ -49,12 +50,15 @@ func (c *Case) burstEnded(s *slowdown) *burstEnd {
 	case lasted < instanceBurst:
 		return nil
 	}
+
 	return &how
 }
 
 func diskInstanceBurst() Rule {
-	r := Rule{ID: "disk/instance-burst-exhausted", Title: "The instance's burst is used up", Kind: Cause, Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
-		When: "plimsoll:instance_io_balance:ratio <= 0.01 or plimsoll:instance_byte_balance:ratio <= 0.01", Needs: []*Signal{}, AnyOf: []*Signal{InstanceIOBalance, InstanceByteBalance, DiskReadAwait, DiskWriteAwait},
+	r := Rule{ID: "disk/instance-burst-exhausted", Title: "The instance's burst is used up", Kind: Cause,
+		Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
+		When:  "plimsoll:instance_io_balance:ratio <= 0.01 or plimsoll:instance_byte_balance:ratio <= 0.01",
+		Needs: []*Signal{}, AnyOf: []*Signal{InstanceIOBalance, InstanceByteBalance, DiskReadAwait, DiskWriteAwait},
 		Cause: "Small and middle instance types reach their EBS maximum for 30 minutes a day at least and have a lower baseline otherwise. When the burst is used up, the same load meets the baseline: all volumes of the instance together get slow, for the rest of the day, whatever the volumes were bought for.",
 		Words: Words{
 			"spent":       "The instance's {{.what}} balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: all its volumes together have its baseline only.",
@@ -70,10 +74,16 @@ func diskInstanceBurst() Rule {
 		Advice: map[string]Advice{
 			"look": {Summary: "Look at the instance's EBSIOBalance% and EBSByteBalance% in CloudWatch (of RDS too) and at InstanceEBSIOPSExceededCheck: 0 % is a burst used up; 100 % means that the volume is degraded, and the evidence below is for a support case",
 				Expect: "the one or the other, in a minute", TradeOff: "none", NoCommand: nothingToDo},
-			"instance":   {Summary: "Choose an instance type whose EBS baseline, not its maximum, carries the load; leave the volumes", Expect: "no cliff after the burst; the volumes give what they were bought for", TradeOff: "the instance's price; a restart", NoCommand: changesInstance},
-			"weighting":  weightingAdvice,
-			"do not buy": {Summary: "Do not buy IOPS or throughput of the volume for this", Expect: "no change: the instance's limit is met first", TradeOff: "none; it saves money", NoCommand: nothingToDo},
+			"instance": {Summary: "Choose an instance type whose EBS baseline, not its maximum, carries the load; leave the volumes",
+				Expect:    "no cliff after the burst; the volumes give what they were bought for",
+				TradeOff:  "the instance's price; a restart",
+				NoCommand: changesInstance},
+			"weighting": weightingAdvice,
+			"do not buy": {Summary: "Do not buy IOPS or throughput of the volume for this",
+				Expect: "no change: the instance's limit is met first", TradeOff: "none; it saves money",
+				NoCommand: nothingToDo},
 		}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		out := r.balancesSpent(c)
 		for _, s := range c.slowdowns() {
@@ -81,13 +91,16 @@ func diskInstanceBurst() Rule {
 				out = append(out, r.burstUsed(c, s, *how))
 			}
 		}
+
 		for _, t := range c.Signal(DiskOps) {
 			if d := c.fastDaily(t.Labels.Get("device")); d != nil && len(out) == 0 && !stacked(d.device) {
 				out = append(out, r.fastEachDay(c, d))
 			}
 		}
+
 		return out
 	}
+
 	return r
 }
 
@@ -96,12 +109,16 @@ func (r Rule) burstUsed(c *Case, s *slowdown, how burstEnd) Finding {
 	if how != endLong {
 		f.Subject = "instance"
 	}
+
 	f.Weight = Share(s.cells.Widen(1, 1), c.Stall.Cells)
 	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(s.cells.Close(c.Cells(instanceTogether)))
 	f.Foremost = true
-	f.Say("slower", Values{"kind": upperFirst(Called(s.kind)), "device": Called(s.device), "slow": Seconds(s.slowS), "usual": Seconds(s.usualS), "at": Called(f.Windows[0].From.UTC().Format("15:04:05")),
+	f.Say("slower", Values{"kind": upperFirst(Called(s.kind)), "device": Called(s.device),
+		"slow": Seconds(s.slowS), "usual": Seconds(s.usualS),
+		"at":  Called(f.Windows[0].From.UTC().Format("15:04:05")),
 		"ops": Of(s.ops, "IOPS"), "moved": mibs(s.moved), "usualOps": Of(s.usualOps, "IOPS")})
+
 	f.Evidence = c.slowFigures(s)
 	switch how {
 	case endCounted:
@@ -113,12 +130,15 @@ func (r Rule) burstUsed(c *Case, s *slowdown, how burstEnd) Finding {
 		f.Say("long", Values{"for": Seconds(c.Seconds(s.cells))})
 		f.SupportCase = s.supportCase(c)
 	}
+
 	if how != endCounted {
 		f.Advise("look", nil)
 	}
+
 	f.Advise("instance", nil)
 	f.Advise("weighting", nil)
 	f.Advise("do not buy", nil)
+
 	return f
 }
 
@@ -142,38 +162,49 @@ func (r Rule) balancesSpent(c *Case) []Finding {
 	for _, of := range []struct {
 		signal, other   *Signal
 		what, otherWhat string
-	}{{InstanceIOBalance, InstanceByteBalance, "I/O", "throughput"}, {InstanceByteBalance, InstanceIOBalance, "throughput", "I/O"}} {
+	}{{InstanceIOBalance, InstanceByteBalance, "I/O", "throughput"},
+		{InstanceByteBalance, InstanceIOBalance, "throughput", "I/O"}} {
 		for _, t := range c.Signal(of.signal) {
 			spent := timeline.Where(t.Values, func(x float64) bool { return x <= balanceSpent })
 			if c.Seconds(spent) == 0 {
 				continue
 			}
+
 			f := r.Finding(t.Labels.Get("instance_id"))
 			f.Weight = Share(spent, c.Stall.Cells)
 			f.Severity = c.SeverityOf(f.Weight)
+
 			if !c.Stall.Any() {
 				f.Severity = Warning
 			}
+
 			f.Windows = c.Windows(spent)
 			if f.Foremost = !c.unrelated(spent); !f.Foremost {
 				f.Severity = Info
 			}
+
 			said := Values{"what": Called(of.what), "for": Seconds(c.Seconds(spent)), "share": ""}
 			if c.Stall.Any() {
 				said["share"] = Part(f.Weight)
 			}
+
 			f.Say("spent", said)
-			f.Evidence = []Evidence{c.Figure("lowest "+of.what+" balance of the instance", of.signal, timeline.Quantile(t.Values, 0), "ratio", spent)}
-			if other := timeline.Quantile(timeline.At(c.For(of.other, "instance_id", t.Labels.Get("instance_id")), spent), 0); other > balanceLeft {
+			f.Evidence = []Evidence{c.Figure("lowest "+of.what+" balance of the instance", of.signal,
+				timeline.Quantile(t.Values, 0), "ratio", spent)}
+			if other := timeline.Quantile(timeline.At(c.For(of.other, "instance_id", t.Labels.Get("instance_id")),
+				spent), 0); other > balanceLeft {
 				said["other"], said["left"] = Called(of.otherWhat), Part(other)
 				f.Say("other left", said)
-				f.Evidence = append(f.Evidence, c.Figure("lowest "+of.otherWhat+" balance meanwhile", of.other, other, "ratio", spent))
+				f.Evidence = append(f.Evidence,
+					c.Figure("lowest "+of.otherWhat+" balance meanwhile", of.other, other, "ratio", spent))
 			}
+
 			f.Advise("instance", nil)
 			f.Advise("weighting", nil)
 			f.Advise("do not buy", nil)
 			out = append(out, f)
 		}
 	}
+
 	return out
 }

@@ -14,20 +14,26 @@ const (
 
 // weightingAdvice gives EBS a part of the network's bandwidth, on instances that can.
 var weightingAdvice = Advice{
-	Summary: "On M8, C8, R8 and X8 instances, set the bandwidth weighting to ebs-1", Expect: "25 % more EBS bandwidth, if bytes and not requests are the limit",
+	Summary:   "On M8, C8, R8 and X8 instances, set the bandwidth weighting to ebs-1",
+	Expect:    "25 % more EBS bandwidth, if bytes and not requests are the limit",
 	TradeOff:  "as much less network bandwidth; no charge",
 	NoCommand: "aws ec2 modify-instance-network-performance-options takes it from a stopped instance only, and what is on its instance store is lost with the stop",
 }
 
 var instanceAdvice = map[string]Advice{
-	"instance":  {Summary: "Move to an instance type with a higher EBS limit; leave the volume", Expect: "the wait ends where the next limit begins: the volume's", TradeOff: "the instance's price; a restart", NoCommand: changesInstance},
+	"instance": {Summary: "Move to an instance type with a higher EBS limit; leave the volume",
+		Expect:   "the wait ends where the next limit begins: the volume's",
+		TradeOff: "the instance's price; a restart", NoCommand: changesInstance},
 	"weighting": weightingAdvice,
-	"spread":    {Summary: "Spread load: other volumes of this instance share the limit", Expect: "what they use becomes free", TradeOff: "work elsewhere", NoCommand: "what can go elsewhere is yours to say"},
+	"spread": {Summary: "Spread load: other volumes of this instance share the limit",
+		Expect: "what they use becomes free", TradeOff: "work elsewhere",
+		NoCommand: "what can go elsewhere is yours to say"},
 }
 
 func diskInstanceCapped() Rule {
 	iopsOver, tpOver := EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded
-	r := Rule{ID: "disk/instance-capped", Title: "The instance's EBS limit binds, not the volume's", Kind: Cause, Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
+	r := Rule{ID: "disk/instance-capped", Title: "The instance's EBS limit binds, not the volume's", Kind: Cause,
+		Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		When:  "plimsoll:ebs_instance_iops_exceeded:ratio > 0.05 or plimsoll:ebs_instance_throughput_exceeded:ratio > 0.05",
 		Needs: []*Signal{}, AnyOf: []*Signal{iopsOver, tpOver},
 		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is measured, not guessed.",
@@ -35,6 +41,7 @@ func diskInstanceCapped() Rule {
 			"{{with .share}}, in {{.}} of the stalled time{{end}}. A larger volume will not help.",
 			"chance": "Stalls coincide with that no more than by chance."},
 		Advice: instanceAdvice}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
@@ -42,6 +49,7 @@ func diskInstanceCapped() Rule {
 			vol := h.Labels.Get("volume_id")
 			var seconds, bytesSeconds float64
 			said := Values{"IOPS": "", "throughput": "", "share": ""}
+
 			f := r.Finding(vol)
 			for _, s := range []struct {
 				signal       *Signal
@@ -54,40 +62,51 @@ func diskInstanceCapped() Rule {
 				if v == nil {
 					continue
 				}
+
 				x := timeline.Sum(v) * c.Grid.StepSeconds()
 				seconds += x
 				if s.signal == tpOver {
 					bytesSeconds = x
 				}
+
 				said[s.what] = Seconds(x)
-				f.Evidence = append(f.Evidence, c.FigureOf("time over the instance's "+s.what+" limit", s.metric, x, "seconds", over))
+				f.Evidence = append(f.Evidence,
+					c.FigureOf("time over the instance's "+s.what+" limit", s.metric, x, "seconds", over))
 			}
+
 			if seconds < exceededS {
 				continue
 			}
+
 			f.Weight = Share(over.Widen(1, 1), c.Stall.Cells)
 			f.Severity = c.SeverityOf(f.Weight)
 			f.Windows = c.Windows(over)
 			f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
+
 			if c.Stall.Any() {
 				said["share"] = Part(f.Weight)
 			}
+
 			f.Say("exceeded", said)
 			if f.Severity != Info && c.unrelated(over) {
 				f.Severity = Info
 				f.Say("chance", nil)
 			}
+
 			c.unsure(&f, over)
 			f.Evidence = append(f.Evidence, c.volumesOwn(vol)...)
 			if bytesSeconds >= exceededS { // it raises the bandwidth, not the IOPS
 				f.Advise("weighting", nil)
 			}
+
 			f.Advise("instance", nil)
 			f.Advise("spread", nil)
 			out = append(out, f)
 		}
+
 		return out
 	}
+
 	return r
 }
 
@@ -102,7 +121,8 @@ func (sig *Signals) volumesOwn(vol string) []Evidence {
 		{EBSVolumeThroughputExceeded, "throughput", "aws_ebs_csi_exceeded_tp_seconds_total"},
 	} {
 		if v := sig.For(s.signal, "volume_id", vol); v != nil {
-			out = append(out, sig.FigureOf("time over the volume's own "+s.what+" limit", s.metric, timeline.Sum(v)*sig.Grid.StepSeconds(), "seconds", timeline.Known(v)))
+			out = append(out, sig.FigureOf("time over the volume's own "+s.what+" limit", s.metric,
+				timeline.Sum(v)*sig.Grid.StepSeconds(), "seconds", timeline.Known(v)))
 		}
 	}
 	return out

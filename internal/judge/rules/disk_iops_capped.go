@@ -11,7 +11,8 @@ func atIOPS(k ceiling) (timeline.Plateau, bool) { return k.iops, k.hasIOPS }
 const raiseIOPSCosts = "gp3: USD 0.005 a month for each IOPS over 3,000 (us-east-1); pointless beyond the instance's own limit"
 
 func diskIOPSCapped() Rule {
-	r := Rule{ID: "disk/iops-capped", Title: "The volume's IOPS cap binds", Kind: Cause, Traced: atDevice, When: saturated,
+	r := Rule{ID: "disk/iops-capped", Title: "The volume's IOPS cap binds", Kind: Cause, Traced: atDevice,
+		When:  saturated,
 		Needs: []*Signal{DiskBusy, DiskQueue, DiskOps},
 		Cause: "A rented volume serves so many requests a second and makes the rest wait in its queue. The device is never idle, the queue is deep, and the rate stands at one figure that it does not pass.",
 		Words: capWords,
@@ -21,8 +22,10 @@ func diskIOPSCapped() Rule {
 				Expect:   "the time at the cap shrinks in proportion, until {{with .request}}requests of {{.}} meet the throughput limit or the instance's{{else}}the throughput limit or the instance's is met{{end}}",
 				TradeOff: raiseIOPSCosts, Do: []*Remedy{raiseIOPS}},
 			"raise both": {Summary: "Then raise the volume's IOPS above {{.iops}} and its throughput above {{.throughput}}: both limits are met at once",
-				Expect: "the time at the caps shrinks in proportion; raising one alone changes nothing", TradeOff: raiseIOPSCosts, Do: []*Remedy{raiseBoth}},
+				Expect:   "the time at the caps shrinks in proportion; raising one alone changes nothing",
+				TradeOff: raiseIOPSCosts, Do: []*Remedy{raiseBoth}},
 		}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		all := c.ceilings(held, atIOPS)
@@ -31,24 +34,32 @@ func diskIOPSCapped() Rule {
 			f := r.capFinding(c, k, k.iops, level, "1/s", DiskOps)
 			limit, sold := soldIOPS(k.iops.Level)
 			f.Cap = &Cap{IOPS: k.iops.Level, Types: limit.types}
+
 			if sold {
 				f.Evidence = append(f.Evidence, c.Remark(string(level)+" is "+limit.what+", within 4 %"))
 			}
+
 			f.Evidence = append(f.Evidence, c.company(k, all, atIOPS)...)
 			c.adviseBursts(&f)
 			raise := Values{"iops": Number(k.iops.Level), "throughput": mibs(k.throughput.Level), "request": ""}
+
 			if k.requestBytes > 0 {
 				raise["request"] = Bytes(k.requestBytes)
 			}
+
 			if k.hasTP && k.together {
 				f.Advise("raise both", raise)
 			} else {
 				f.Advise("raise", raise)
 			}
+
 			out = append(out, f)
 		}
-		return r.settledByCount(c, out, iopsMargin, func(x counted) (float64, float64, timeline.Mask) { return x.iopsS, x.throughputS, x.overIOPS },
+
+		return r.settledByCount(c, out, iopsMargin,
+			func(x counted) (float64, float64, timeline.Mask) { return x.iopsS, x.throughputS, x.overIOPS },
 			"IOPS", DiskOps, "aws_ebs_csi_exceeded_iops_seconds_total")
 	}
+
 	return r
 }

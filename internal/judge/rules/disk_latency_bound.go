@@ -47,12 +47,14 @@ const (
 const pacedS = 0.004
 
 func diskLatencyBound() Rule {
-	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation, Refutes: []Resource{VolumeIOPS},
-		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 2 and plimsoll:disk_writes:rate > 5",
-		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, FioIodepth},
+	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation,
+		Refutes: []Resource{VolumeIOPS},
+		When:    "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 2 and plimsoll:disk_writes:rate > 5",
+		Needs:   []*Signal{}, AnyOf: []*Signal{DiskQueue, FioIodepth},
 		NoAlert: "it refutes: no more IOPS are to be bought",
 		Cause:   "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect.",
 		Words:   serialWords, Advice: serialAdvice}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		below := c.JudgedBelow()
@@ -66,6 +68,7 @@ func diskLatencyBound() Rule {
 		}
 		return append(out, r.serialFio(c)...)
 	}
+
 	return r
 }
 
@@ -88,18 +91,24 @@ var serialWords = Words{
 const trialCosts = "a trial costs a day of the higher price; EBS lets a volume be modified again once the change is completed"
 
 var serialAdvice = map[string]Advice{
-	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached", TradeOff: "none; it saves money", NoCommand: nothingToDo},
+	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached",
+		TradeOff: "none; it saves money", NoCommand: nothingToDo},
 	"ambiguous": {Summary: "Look up what the volume is provisioned with; if it is about {{.rate}} IOPS, raise it once and compare",
-		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: trialCosts, NoCommand: lookUpVolume},
+		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: trialCosts,
+		NoCommand: lookUpVolume},
 	"paced": {Summary: `Look up what the volume is provisioned with and, of gp2, its BurstBalance; if it is about {{or .limit "?"}} IOPS, raise it`,
-		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: trialCosts, NoCommand: lookUpVolume},
+		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: trialCosts,
+		NoCommand: lookUpVolume},
 	"batch": {Summary: "Make fewer, larger syncs: batch writes, use more clients at once (group commit)",
-		Expect: "the same syncs carry more writes", TradeOff: "each write waits for its batch", NoCommand: "the clients decide how many write at the same time"},
+		Expect: "the same syncs carry more writes", TradeOff: "each write waits for its batch",
+		NoCommand: "the clients decide how many write at the same time"},
 	"latency": {Summary: "Use a volume with a lower latency: io2 Block Express (under 0.5 ms on average, according to AWS), local NVMe",
-		Expect:   "the rate of one writer grows by the ratio of the latencies; {{.each}} each now",
-		TradeOff: "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance", NoCommand: "another kind of volume has to be filled first: plimsoll plan and emit write the steps"},
+		Expect:    "the rate of one writer grows by the ratio of the latencies; {{.each}} each now",
+		TradeOff:  "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance",
+		NoCommand: "another kind of volume has to be filled first: plimsoll plan and emit write the steps"},
 	"preallocate": {Summary: "Write into preallocated files: an append that grows a file costs further journal writes of the file system",
-		Expect: "two to three device writes an append become one", TradeOff: "space taken in advance", NoCommand: "the program that writes decides"},
+		Expect: "two to three device writes an append become one", TradeOff: "space taken in advance",
+		NoCommand: "the program that writes decides"},
 }
 
 func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
@@ -109,46 +118,59 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	if writes == nil || queue == nil || ops == nil {
 		return Finding{}, false
 	}
+
 	writing := timeline.Where(writes, func(x float64) bool { return x > serialMinRate })
 	high, most, tooDeep := serialQueueHigh, serialInFlight, deepQueue
 	if c.Stall.OfLog && c.Stall.Any() {
 		high, most, tooDeep = syncQueueHigh, syncQueueHigh, syncDeep
 	}
+
 	serial := timeline.Known(held.Values).And(timeline.Where(queue, func(x float64) bool { return x < high }))
 	deep := timeline.Where(queue, func(x float64) bool { return x > tooDeep })
+
 	// A writer with little to do leaves the device idle between its requests; that says nothing of the
 	// time in which it has as much as the device can do.
 	demanded := writing
 	if c.Seconds(serial) >= serialLongS {
 		demanded = writing.And(timeline.Where(queue, func(x float64) bool { return x > serialQueueLow }))
 	}
-	if c.Seconds(serial) < serialMinS || Share(serial, demanded) < serialShare || Share(deep, writing) > serialMaxSat || c.saturatedElsewhere(dev) {
+
+	if c.Seconds(serial) < serialMinS || Share(serial, demanded) < serialShare ||
+		Share(deep, writing) > serialMaxSat || c.saturatedElsewhere(dev) {
 		return Finding{}, false
 	}
+
 	// Busy with at least one request nearly all the time: the writer does wait for it.
-	if busy != nil && (timeline.Quantile(timeline.At(busy, serial), 0.5) < serialQueueLow || inFlight(queue, busy, serial) > most) {
+	if busy != nil && (timeline.Quantile(timeline.At(busy, serial), 0.5) < serialQueueLow ||
+		inFlight(queue, busy, serial) > most) {
 		return Finding{}, false
 	}
+
 	rate := timeline.Quantile(timeline.At(ops, serial), 0.5)
 	q := timeline.Quantile(timeline.At(queue, serial), 0.5)
 	if !(rate > 0) { // its counters contradict each other
 		return Finding{}, false
 	}
+
 	each := q / rate
 	if c.capped(dev) {
 		return Finding{}, false
 	}
+
 	f := r.Finding(dev)
 	f.Weight = Share(serial, demanded)
 	f.Severity = Info
+
 	if c.logLate() {
 		f.Severity = Warning
 	}
+
 	f.Windows = c.Windows(serial.Close(3))
 	occupied := timeline.Quantile(timeline.At(busy, serial), 0.5)
 	said := Values{"device": Called(dev), "rate": Number(rate), "each": Seconds(each), "queue": Number(q),
 		"idle": Part(1 - occupied), "limit": Number(rate / max(occupied, serialQueueLow))}
 	f.Say("serial", said)
+
 	switch {
 	case c.pinned(ops, busy, serial):
 		f.question("ambiguous", said)
@@ -162,6 +184,7 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 		f.Say("latency", said)
 		f.Advise("no IOPS", nil)
 	}
+
 	f.lowerLatency(each)
 	f.Evidence = c.serialEvidence(ops, queue, serial, writing)
 	return f, true
@@ -176,9 +199,11 @@ const cappedInStall = 0.1
 func (c *Case) capped(dev string) bool {
 	queue, busy := c.For(DiskQueue, "device", dev), c.For(DiskBusy, "device", dev)
 	if deep := timeline.Where(queue, func(x float64) bool { return x > saturatedQueue }).
-		And(timeline.Where(busy, func(x float64) bool { return x > saturatedBusy })); c.Stall.Any() && Share(deep, c.Stall.Cells) >= elsewhereShare {
+		And(timeline.Where(busy, func(x float64) bool { return x > saturatedBusy })); c.Stall.Any() &&
+		Share(deep, c.Stall.Cells) >= elsewhereShare {
 		return true
 	}
+
 	for _, l := range c.Limits() {
 		if l.Device != dev {
 			continue
@@ -189,6 +214,7 @@ func (c *Case) capped(dev string) bool {
 			}
 		}
 	}
+
 	return false
 }
 
@@ -197,7 +223,8 @@ func (c *Case) saturatedElsewhere(dev string) bool {
 	below := c.JudgedBelow()
 	for _, t := range c.Signal(DiskBusy) {
 		full, _ := c.saturated(t)
-		if other := t.Labels.Get("device"); other != dev && !below[other] && Share(full, c.Stall.Cells) >= elsewhereShare {
+		if other := t.Labels.Get("device"); other != dev && !below[other] &&
+			Share(full, c.Stall.Cells) >= elsewhereShare {
 			return true
 		}
 	}
@@ -221,20 +248,24 @@ func (f *Finding) lowerLatency(each float64) {
 }
 
 func (c *Case) serialEvidence(ops, queue []float64, serial, writing timeline.Mask) []Evidence {
-	rate, q := timeline.Quantile(timeline.At(ops, serial), 0.5), timeline.Quantile(timeline.At(queue, serial), 0.5)
+	rate, q := timeline.Quantile(timeline.At(ops, serial), 0.5),
+		timeline.Quantile(timeline.At(queue, serial), 0.5)
 	deep := timeline.Where(queue, func(x float64) bool { return x > deepQueue })
 	out := []Evidence{
 		c.Figure("median requests completed", DiskOps, rate, "1/s", serial),
 		c.Figure("most requests completed in one interval", DiskOps, timeline.Max(ops), "1/s", timeline.Known(ops)),
 		c.Figure("median queue while writing", DiskQueue, q, "requests", serial),
-		c.Figure("share of the writing time with a queue over 2", DiskQueue, Share(deep, writing), "ratio", writing),
+		c.Figure("share of the writing time with a queue over 2", DiskQueue, Share(deep, writing),
+			"ratio", writing),
 		c.Figure("latency of a request, by Little's law (queue / rate)", nil, q/rate, "seconds", serial),
 	}
+
 	for _, e := range c.Pack.Engines() {
 		if e.Log.Serial != nil {
 			out = append(out, e.Log.Serial(&c.Signals, serial)...)
 		}
 	}
+
 	return out
 }
 
@@ -254,17 +285,21 @@ func (sig *Signals) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	if timeline.Count(in) < pinnedCells {
 		return false
 	}
+
 	if busy != nil && timeline.Quantile(timeline.At(busy, serial), 0.5) < pinnedBusy {
 		return false
 	}
+
 	rate, step := timeline.Quantile(in, 0.5), sig.Grid.StepSeconds()
 	spread := (timeline.Quantile(in, 0.95) - timeline.Quantile(in, 0.05)) / rate
 	if spread > pinnedSpread*pinnedCV/math.Sqrt(rate*step)+pinnedJitter/step {
 		return false
 	}
+
 	if timeline.Max(ops) > pinnedPassed*rate {
 		return false
 	}
+
 	return sig.mayBeCapped(serial)
 }
 

@@ -37,6 +37,7 @@ func (sig *Signals) fioRuns(job string) []fioRun {
 		}
 		return v[k]
 	}
+
 	rate, write, sync, depth := get(FioWrite), get(FioWriteLatency), get(FioSyncLatency), get(FioIodepth)
 	var out []fioRun
 	for k := range depth {
@@ -50,6 +51,7 @@ func (sig *Signals) fioRuns(job string) []fioRun {
 			out = append(out, x)
 		}
 	}
+
 	return out
 }
 
@@ -64,8 +66,10 @@ func (r Rule) serialFio(c *Case) []Finding {
 		if len(runs) == 0 {
 			continue
 		}
+
 		f := r.Finding("fio job " + job)
 		f.Severity, f.Weight = Info, 1
+
 		best := runs[0]
 		for _, x := range runs {
 			if x.rate > best.rate {
@@ -77,19 +81,23 @@ func (r Rule) serialFio(c *Case) []Finding {
 				c.FigureOf("mean latency of a write", "fio_write_latency_mean_seconds", x.write, "seconds", cells),
 				c.FigureOf("mean latency of a sync", "fio_sync_latency_mean_seconds", x.sync, "seconds", cells))
 		}
-		f.Evidence = append(f.Evidence, c.FigureOf("requests in flight", "fio_job_iodepth", 1, "requests", timeline.Known(t.Values)))
+
+		f.Evidence = append(f.Evidence,
+			c.FigureOf("requests in flight", "fio_job_iodepth", 1, "requests", timeline.Known(t.Values)))
 		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
 		f.Say("fio", fioValues(job, runs, best))
 		f.Advise("no IOPS", nil)
 		f.lowerLatency(best.each())
 		out = append(out, f)
 	}
+
 	return out
 }
 
 func fioValues(job string, runs []fioRun, best fioRun) Values {
-	v := Values{"job": Called(job), "rate": Number(best.rate), "each": Seconds(best.each()), "waiting": Part(min(1, best.rate*best.each())),
-		"runs": "", "least": "", "sold": ""}
+	v := Values{"job": Called(job), "rate": Number(best.rate), "each": Seconds(best.each()),
+		"waiting": Part(min(1, best.rate*best.each())),
+		"runs":    "", "least": "", "sold": ""}
 	if len(runs) > 1 {
 		least := best.rate
 		for _, x := range runs {

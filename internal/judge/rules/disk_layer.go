@@ -59,6 +59,7 @@ type layerLoss struct {
 func (c *Case) layers() []layer {
 	var out []layer
 	var named, plain []string
+
 	known := false
 	for _, t := range c.Signal(DiskMoved) {
 		dev := t.Labels.Get("device")
@@ -66,23 +67,30 @@ func (c *Case) layers() []layer {
 			plain = append(plain, dev)
 			continue
 		}
+
 		named = append(named, dev)
 		text, ok := c.Facts["below."+dev]
 		known = known || ok
+
 		below := strings.Fields(text)
-		if len(below) == 0 || slices.ContainsFunc(below, func(b string) bool { return c.For(DiskMoved, "device", b) == nil }) {
+		if len(below) == 0 || slices.ContainsFunc(below,
+			func(b string) bool { return c.For(DiskMoved, "device", b) == nil }) {
 			continue
 		}
+
 		out = append(out, layer{dev, below, c.Facts["layer."+dev], c.Facts["called."+dev], c.Facts["sync."+dev]})
 	}
+
 	if known {
 		return out
 	}
+
 	for _, dev := range named {
 		if below := c.sameBytes(dev, plain, len(named) == 1); below != nil {
 			out = append(out, layer{device: dev, below: below})
 		}
 	}
+
 	return out
 }
 
@@ -100,12 +108,14 @@ func (c *Case) sameBytes(dev string, plain []string, only bool) []string {
 			same = append(same, o)
 		}
 	}
+
 	switch {
 	case len(same) == 1:
 		return same
 	case len(same) == 0 && only && len(near) > 1 && c.sumsTo(dev, near...):
 		return near
 	}
+
 	return nil
 }
 
@@ -124,9 +134,11 @@ func (c *Case) JudgedBelow() map[string]bool {
 		if !c.sumsTo(l.device, l.below...) {
 			continue
 		}
+
 		slower, active := 0, 0
 		for _, kind := range [][2]*Signal{{DiskWriteAwait, DiskWrites}, {DiskReadAwait, DiskReads}} {
-			upper, lower, ops := c.For(kind[0], "device", l.device), c.slowest(kind[0], l.below), c.For(kind[1], "device", l.device)
+			upper, lower, ops := c.For(kind[0], "device", l.device), c.slowest(kind[0], l.below),
+				c.For(kind[1], "device", l.device)
 			for k, x := range upper {
 				if k >= len(ops) || !(ops[k] > 0) {
 					continue
@@ -137,10 +149,12 @@ func (c *Case) JudgedBelow() map[string]bool {
 				}
 			}
 		}
+
 		if float64(slower) <= lostSeldom*float64(active) {
 			out[l.device] = true
 		}
 	}
+
 	return out
 }
 
@@ -169,6 +183,7 @@ func (c *Case) layerLosses() []*layerLoss {
 	if !c.Stall.Any() {
 		return nil
 	}
+
 	var out []*layerLoss
 	for _, l := range c.layers() {
 		var best *layerLoss
@@ -181,17 +196,20 @@ func (c *Case) layerLosses() []*layerLoss {
 				continue
 			}
 			loss := &layerLoss{layer: l, kind: kind.name}
-			if c.slowLeg(loss, upper, kind.await, kind.ops) || c.extraWork(loss, upper) || c.lostInside(loss, upper, kind.await, kind.bytes) {
+			if c.slowLeg(loss, upper, kind.await, kind.ops) || c.extraWork(loss, upper) ||
+				c.lostInside(loss, upper, kind.await, kind.bytes) {
 				if best == nil || loss.cells.And(c.Stall.Cells).Count() > best.cells.And(c.Stall.Cells).Count() {
 					best = loss
 				}
 			}
 		}
+
 		if best != nil {
 			c.measure(best)
 			out = append(out, best)
 		}
 	}
+
 	return out
 }
 
@@ -220,30 +238,39 @@ func (c *Case) slowLeg(l *layerLoss, upper []float64, await, ops *Signal) bool {
 	if len(l.below) < 2 {
 		return false
 	}
+
 	for i, leg := range l.below {
 		others := slices.Delete(slices.Clone(l.below), i, i+1)
 		own, rest := c.For(await, "device", leg), c.slowest(await, others)
+
 		cells := make(timeline.Mask, c.Grid.N)
 		for k, x := range own {
 			cells[k] = x >= legFactor*rest[k] && x >= rest[k]+layerLeastS && upper[k] >= rest[k]+layerLeastS
 		}
+
 		in := cells.And(c.Stall.Cells)
 		if Share(cells, c.Stall.Cells) < MinAttributable ||
 			slices.ContainsFunc(c.slowdowns(), func(s *slowdown) bool { return s.device == leg }) {
 			continue
 		}
+
 		busiest := 0.0
 		for _, o := range others {
 			busiest = max(busiest, timeline.Quantile(timeline.At(c.For(ops, "device", o), in), 0.5))
 		}
+
 		if !(timeline.Quantile(timeline.At(c.For(ops, "device", leg), in), 0.5) <= legMoreOps*busiest) {
 			continue
 		}
+
 		l.why, l.cells, l.leg = "leg", cells, leg
-		l.upperS, l.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5), timeline.Quantile(timeline.At(own, in), 0.5)
+		l.upperS, l.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5),
+			timeline.Quantile(timeline.At(own, in), 0.5)
 		l.othersS = timeline.Quantile(timeline.At(rest, in), 0.5)
+
 		return true
 	}
+
 	return false
 }
 
@@ -252,16 +279,20 @@ func (c *Case) extraWork(l *layerLoss, upper []float64) bool {
 	if !strings.HasPrefix(l.made, "raid") {
 		return false
 	}
+
 	extra := c.unasked(l.layer)
 	written := c.sum(DiskWritten, c.onSame(l.layer))
+
 	cells := make(timeline.Mask, c.Grid.N)
 	for k := range cells {
 		cells[k] = extra[k] >= extraLeast && extra[k] >= extraReads*written[k] && upper[k] >= extraWaitS
 	}
+
 	in := cells.And(c.Stall.Cells)
 	if Share(cells, c.Stall.Cells) < MinAttributable {
 		return false
 	}
+
 	// A parity is read with a write: its old value and the old data, or the rest of the stripe.
 	bound := max(3, float64(len(l.below)))
 	l.why = "parity"
@@ -269,6 +300,7 @@ func (c *Case) extraWork(l *layerLoss, upper []float64) bool {
 		timeline.Sum(timeline.At(extra, in)) > bound*timeline.Sum(timeline.At(written, in)) {
 		l.why = "sync"
 	}
+
 	l.cells, l.upperS = cells, timeline.Quantile(timeline.At(upper, in), 0.5)
 	return true
 }
@@ -311,14 +343,19 @@ func (c *Case) lostInside(l *layerLoss, upper []float64, await, bytes *Signal) b
 			full[k] = full[k] || !(busy[k] <= saturatedBusy || queue[k] <= saturatedQueue)
 		}
 	}
-	cells := timeline.Where(ratio(upper, lower), func(x float64) bool { return x >= layerFactor }).Without(full.Widen(0, 1))
+
+	cells := timeline.Where(ratio(upper, lower),
+		func(x float64) bool { return x >= layerFactor }).Without(full.Widen(0, 1))
 	for k := range cells {
 		cells[k] = cells[k] && upper[k] >= lower[k]+layerLeastS
 	}
+
 	in := cells.And(c.Stall.Cells)
-	if Share(cells, c.Stall.Cells) < MinAttributable || timeline.Quantile(timeline.At(c.One(CPUBusy), in), 0.5) >= slowCPU {
+	if Share(cells, c.Stall.Cells) < MinAttributable ||
+		timeline.Quantile(timeline.At(c.One(CPUBusy), in), 0.5) >= slowCPU {
 		return false
 	}
+
 	moved := func(dev string) float64 {
 		all, written := c.For(DiskMoved, "device", dev), c.For(DiskWritten, "device", dev)
 		if bytes != nil {
@@ -329,8 +366,10 @@ func (c *Case) lostInside(l *layerLoss, upper []float64, await, bytes *Signal) b
 	if slices.ContainsFunc(l.below, func(dev string) bool { return moved(dev) > othersBytes*moved(l.device) }) {
 		return false
 	}
+
 	l.why, l.cells = "layer", cells
-	l.upperS, l.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5), timeline.Quantile(timeline.At(lower, in), 0.5)
+	l.upperS, l.lowerS = timeline.Quantile(timeline.At(upper, in), 0.5),
+		timeline.Quantile(timeline.At(lower, in), 0.5)
 	return true
 }
 

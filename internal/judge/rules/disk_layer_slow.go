@@ -23,23 +23,37 @@ func diskLayerSlow() Rule {
 			"not known": "Either the RAID was being checked or rebuilt (/proc/mdstat tells), or somebody else reads the same disks.",
 		},
 		Advice: map[string]Advice{
-			"queue": {Summary: "Let dm-crypt encrypt where the request comes from, without its queues", Expect: "a request waits for its own encryption only, not for a thread and those before it",
-				TradeOff: "the CPU that asks does the work; on spinning disks the order of writes gets worse", Do: []*Remedy{bypassCryptQueues}},
-			"snapshot": {Summary: "Look whether {{.device}} has a snapshot that is no longer needed, or a thin pool without space: lvs -a -o +devices,data_percent", Expect: "without a snapshot a first write of a block copies nothing",
-				TradeOff: "none, if the snapshot is a backup that was read", NoCommand: "which snapshot is still needed, only you know"},
-			"look": {Summary: "Look what {{.device}} is, and what it waits for: dmsetup table, dmsetup status; for paths: multipath -ll", Expect: "the layer, and a path that failed or a queue that is full",
+			"queue": {Summary: "Let dm-crypt encrypt where the request comes from, without its queues",
+				Expect:   "a request waits for its own encryption only, not for a thread and those before it",
+				TradeOff: "the CPU that asks does the work; on spinning disks the order of writes gets worse",
+				Do:       []*Remedy{bypassCryptQueues}},
+			"snapshot": {Summary: "Look whether {{.device}} has a snapshot that is no longer needed, or a thin pool without space: lvs -a -o +devices,data_percent",
+				Expect:    "without a snapshot a first write of a block copies nothing",
+				TradeOff:  "none, if the snapshot is a backup that was read",
+				NoCommand: "which snapshot is still needed, only you know"},
+			"look": {Summary: "Look what {{.device}} is, and what it waits for: dmsetup table, dmsetup status; for paths: multipath -ll",
+				Expect:   "the layer, and a path that failed or a queue that is full",
 				TradeOff: "none", NoCommand: "what is to be done depends on the layer"},
-			"whose": {Summary: "Look whether {{.device}} is being checked or rebuilt (cat /proc/mdstat); if not, find who else reads its disks: iotop, pidstat -d", Expect: "what reads besides the database",
+			"whose": {Summary: "Look whether {{.device}} is being checked or rebuilt (cat /proc/mdstat); if not, find who else reads its disks: iotop, pidstat -d",
+				Expect:   "what reads besides the database",
 				TradeOff: "none", NoCommand: "what is to be done depends on who reads"},
-			"slower": {Summary: "Lower the speed of the resync while clients work", Expect: "requests no longer wait behind it",
-				TradeOff: "it takes longer, and a RAID that lost a leg has no redundancy so long", Do: []*Remedy{slowSync}},
-			"mirror": {Summary: "Put the database on RAID 10 instead of parity", Expect: "a small write is two writes, and no read",
+			"slower": {Summary: "Lower the speed of the resync while clients work",
+				Expect:   "requests no longer wait behind it",
+				TradeOff: "it takes longer, and a RAID that lost a leg has no redundancy so long",
+				Do:       []*Remedy{slowSync}},
+			"mirror": {Summary: "Put the database on RAID 10 instead of parity",
+				Expect:   "a small write is two writes, and no read",
 				TradeOff: "half of the space is mirrors", NoCommand: "it is a new array, and the data moves"},
-			"cache": {Summary: "If the writes are sequential, raise the RAID's md/stripe_cache_size, and write in multiples of a stripe", Expect: "whole stripes are written without reading",
-				TradeOff: "a page of memory for each leg and entry; random writes gain nothing", NoCommand: "whether stripes fill depends on the writes: try it on a copy"},
-			"replace": {Summary: "Look at {{.leg}} (smartctl -a, dmesg, its path or volume), and replace it: mdadm --replace, with a spare", Expect: "the RAID is as quick as its other legs",
-				TradeOff: "its data is copied meanwhile, which slows it for that time", NoCommand: "which disk takes its place, only you know"},
+			"cache": {Summary: "If the writes are sequential, raise the RAID's md/stripe_cache_size, and write in multiples of a stripe",
+				Expect:    "whole stripes are written without reading",
+				TradeOff:  "a page of memory for each leg and entry; random writes gain nothing",
+				NoCommand: "whether stripes fill depends on the writes: try it on a copy"},
+			"replace": {Summary: "Look at {{.leg}} (smartctl -a, dmesg, its path or volume), and replace it: mdadm --replace, with a spare",
+				Expect:    "the RAID is as quick as its other legs",
+				TradeOff:  "its data is copied meanwhile, which slows it for that time",
+				NoCommand: "which disk takes its place, only you know"},
 		}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, l := range c.layerLosses() {
@@ -50,33 +64,44 @@ func diskLayerSlow() Rule {
 		}
 		return out
 	}
+
 	return r
 }
 
 func (r Rule) layerSlow(c *Case, f *Finding, l *layerLoss) {
 	f.Foremost = true
-	v := Values{"kind": upperFirst(Called(l.kind)), "device": Called(l.device), "upper": Seconds(l.upperS), "lower": Seconds(l.lowerS), "others": Seconds(l.othersS),
-		"below": joined(l.below), "leg": Called(l.leg), "made": l.calledLayer(), "share": "", "syncs": Called(l.syncs),
-		"asked": Of(l.asked, "bytes/s"), "moved": Of(l.moved, "bytes/s"), "extra": Of(l.extra, "bytes/s"), "ratio": Value(units.Number(l.moved / l.asked))}
+	v := Values{"kind": upperFirst(Called(l.kind)), "device": Called(l.device), "upper": Seconds(l.upperS),
+		"lower": Seconds(l.lowerS), "others": Seconds(l.othersS),
+		"below": joined(l.below), "leg": Called(l.leg), "made": l.calledLayer(), "share": "",
+		"syncs": Called(l.syncs),
+		"asked": Of(l.asked, "bytes/s"), "moved": Of(l.moved, "bytes/s"), "extra": Of(l.extra, "bytes/s"),
+		"ratio": Value(units.Number(l.moved / l.asked))}
+
 	if c.Change == nil {
 		v["share"] = Part(Share(l.cells, c.Stall.Cells))
 	}
+
 	await := DiskReadAwait
 	if l.kind == "writes" {
 		await = DiskWriteAwait
 	}
+
 	in := l.cells.And(c.Stall.Cells)
-	f.Evidence = append(f.Evidence, c.Figure("median await of "+l.device+"'s "+l.kind+" meanwhile", await, l.upperS, "seconds", in))
+	f.Evidence = append(f.Evidence,
+		c.Figure("median await of "+l.device+"'s "+l.kind+" meanwhile", await, l.upperS, "seconds", in))
+
 	switch l.why {
 	case "leg":
 		f.Entitle("leg title", nil)
 		f.Say("leg", v)
 		f.Advise("replace", v)
-		f.Evidence = append(f.Evidence, c.Figure("median await of "+l.leg+"'s "+l.kind, await, l.lowerS, "seconds", in),
+		f.Evidence = append(f.Evidence,
+			c.Figure("median await of "+l.leg+"'s "+l.kind, await, l.lowerS, "seconds", in),
 			c.Figure("median await of the slowest other leg", await, l.othersS, "seconds", in))
 	case "layer":
 		f.Say("inside", v)
-		f.Evidence = append(f.Evidence, c.Figure("median await of the slowest device below", await, l.lowerS, "seconds", in))
+		f.Evidence = append(f.Evidence,
+			c.Figure("median await of the slowest device below", await, l.lowerS, "seconds", in))
 		switch l.made {
 		case "crypt":
 			f.Advise("queue", nil)
@@ -86,15 +111,18 @@ func (r Rule) layerSlow(c *Case, f *Finding, l *layerLoss) {
 			f.Advise("look", v)
 		}
 	default:
-		f.Evidence = append(f.Evidence, c.Figure("bytes that "+l.device+" was asked for, mean", DiskMoved, l.asked, "bytes/s", in),
+		f.Evidence = append(f.Evidence,
+			c.Figure("bytes that "+l.device+" was asked for, mean", DiskMoved, l.asked, "bytes/s", in),
 			c.Figure("bytes that its legs moved, mean", DiskMoved, l.moved, "bytes/s", in),
 			c.Figure("bytes read from its legs that it was not asked for, mean", DiskMoved, l.extra, "bytes/s", in))
+
 		f.Say(l.why, v)
 		if l.why == "parity" {
 			f.Advise("mirror", nil)
 			f.Advise("cache", nil)
 			return
 		}
+
 		if l.syncing() {
 			f.Say("known", v)
 			f.Advise("slower", nil)
@@ -137,15 +165,18 @@ var bypassCryptQueues = &Remedy{
 	Name: "crypt-queues", Title: "Bypass dm-crypt's queues",
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
-			Look:  OnShell(`sudo cryptsetup status `+cryptName, `uname -r`),
-			Do:    OnShell(`sudo cryptsetup refresh ` + cryptKeeps + ` --perf-no_read_workqueue --perf-no_write_workqueue ` + cryptName),
-			Keep:  OnShell(`sudo cryptsetup refresh --persistent ` + cryptKeeps + ` --perf-no_read_workqueue --perf-no_write_workqueue ` + cryptName),
+			Look: OnShell(`sudo cryptsetup status `+cryptName, `uname -r`),
+			Do: OnShell(`sudo cryptsetup refresh ` + cryptKeeps +
+				` --perf-no_read_workqueue --perf-no_write_workqueue ` + cryptName),
+			Keep: OnShell(`sudo cryptsetup refresh --persistent ` + cryptKeeps +
+				` --perf-no_read_workqueue --perf-no_write_workqueue ` + cryptName),
 			Check: OnShell(`sudo cryptsetup status ` + cryptName),
 			Undo:  OnShell(`sudo cryptsetup refresh ` + cryptHeader + ` ` + cryptKeeps + ` ` + cryptName),
 			Notes: []string{"It needs Linux 5.9 and cryptsetup 2.3.4, and asks for the passphrase or takes --key-file. The mapping stays in use.",
 				"--persistent is LUKS2's. LUKS1 and plain: to keep it, write no-read-workqueue,no-write-workqueue into the mapping's options in /etc/crypttab instead; to undo it, take them out again.",
 				"If the status shows same_cpu_crypt or submit_from_crypt_cpus, give refresh these options, too: it takes away what it is not given."}},
-		{Places: []Place{Kubernetes}, None: "the mapping is the node's: it is opened with these options there, in the node group's configuration"},
+		{Places: []Place{Kubernetes},
+			None: "the mapping is the node's: it is opened with these options there, in the node group's configuration"},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
 	},
 	Cost: "the CPU that asks does the encryption; on spinning disks writes are no longer sorted",
@@ -162,11 +193,14 @@ var slowSync = &Remedy{
 	Name: "sync-speed", Title: "Lower the speed of the RAID's resync",
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
-			Look:  append(once(syncBefore, `cat `+syncFolder+`/sync_speed_max`), OnShell(`cat `+syncFolder+`/sync_action `+syncFolder+`/sync_completed `+syncFolder+`/sync_speed_min`)...),
+			Look: append(once(syncBefore, `cat `+syncFolder+`/sync_speed_max`),
+				OnShell(`cat `+syncFolder+`/sync_action `+syncFolder+`/sync_completed `+syncFolder+`/sync_speed_min`)...),
 			Do:    OnShell(`echo 10000 | sudo tee ` + syncFolder + `/sync_speed_max`),
 			Check: OnShell(`cat ` + syncFolder + `/sync_speed ` + syncFolder + `/sync_speed_max /proc/mdstat`),
 			// The file shows "200000 (system)", or "10000 (local)" if the array has its own limit.
-			Undo: OnShell(`read -r SPEED SCOPE < ` + syncBefore + ` && { test "$SCOPE" = "(local)" || SPEED=system; } && echo "$SPEED" | sudo tee ` + syncFolder + `/sync_speed_max && rm ` + syncBefore),
+			Undo: OnShell(`read -r SPEED SCOPE < ` + syncBefore +
+				` && { test "$SCOPE" = "(local)" || SPEED=system; } && echo "$SPEED" | sudo tee ` + syncFolder +
+				`/sync_speed_max && rm ` + syncBefore),
 			Kept: "it lasts until the array is stopped, which is longer than a resync takes",
 			Notes: []string{"10000 is 10 MB/s for each leg. sync_speed_min must not be above it.",
 				"After a leg was lost do this only if the time without redundancy is bearable. A monthly check can be moved to a quiet hour instead."}},

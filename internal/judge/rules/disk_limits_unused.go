@@ -26,7 +26,9 @@ const (
 )
 
 func diskLimitsUnused() Rule {
-	r := Rule{ID: "disk/limits-unused", Title: "The volume's limits are not met: more IOPS or throughput buys nothing", Kind: Refutation, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
+	r := Rule{ID: "disk/limits-unused",
+		Title: "The volume's limits are not met: more IOPS or throughput buys nothing",
+		Kind:  Refutation, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskOps, EBSVolumeIOPSExceeded},
 		NoAlert: "it refutes: nothing is to be bought",
 		Cause:   "A volume's IOPS and throughput are limits, not a speed. Requests wait for them only while they are met. Where they are not, what is waited for is each request's own latency, their order, or something else altogether.",
@@ -35,23 +37,31 @@ func diskLimitsUnused() Rule {
 			"counted": "While {{.clients}} stalled, EBS counted no time over the volume's limits.",
 			"seen":    "While {{.clients}} stalled, {{.device}} did at most {{.ops}} and {{.moved}}, {{.opsPart}} and {{.movedPart}} of what it does at other times.",
 		},
-		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this", Expect: "no change: the limits are not met", TradeOff: "none; it saves money", NoCommand: nothingToDo}}}
+		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this",
+			Expect: "no change: the limits are not met", TradeOff: "none; it saves money", NoCommand: nothingToDo}}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
-		if !c.Stall.Any() || !c.Stall.IsDatabase && len(c.Provisioned) == 0 || c.Change != nil || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
+		if !c.Stall.Any() || !c.Stall.IsDatabase && len(c.Provisioned) == 0 || c.Change != nil ||
+			Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
 			return nil
 		}
+
 		if _, off := c.ClockShift(); off || c.providerLimited() || c.volumeStalls() {
 			return nil
 		}
+
 		f := r.Finding("all volumes")
 		f.Severity, f.Weight = Info, 1
 		f.Windows = c.Windows(c.Stall.Cells)
+
 		if c.countedUnused(&f) || c.givenUnused(&f) || c.Stall.IsDatabase && c.seenUnused(&f) {
 			f.Advise("do not buy", nil)
 			return []Finding{f}
 		}
+
 		return nil
 	}
+
 	return r
 }
 
@@ -61,16 +71,22 @@ func (c *Case) countedUnused(f *Finding) bool {
 	if len(iops) == 0 || len(throughput) == 0 {
 		return false
 	}
+
 	around := c.Cells(unusedAround)
 	cells := c.Stall.Cells.Widen(around, around)
-	for _, of := range []*Signal{EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded, EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded} {
+	for _, of := range []*Signal{EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded, EBSInstanceIOPSExceeded,
+		EBSInstanceThroughputExceeded} {
 		for _, t := range c.Signal(of) {
-			if Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown || timeline.Mean(timeline.At(t.Values, cells)) > unusedShare {
+			if Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown ||
+				timeline.Mean(timeline.At(t.Values, cells)) > unusedShare {
 				return false
 			}
-			f.Evidence = append(f.Evidence, c.Figure("share of the stalled time over the limit of "+t.Labels.Get("volume_id"), of, timeline.Mean(timeline.At(t.Values, cells)), "ratio", cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("share of the stalled time over the limit of "+t.Labels.Get("volume_id"), of,
+					timeline.Mean(timeline.At(t.Values, cells)), "ratio", cells))
 		}
 	}
+
 	f.Say("counted", Values{"clients": Called(c.Stall.Subject)})
 	return true
 }
@@ -81,6 +97,7 @@ func (c *Case) givenUnused(f *Finding) bool {
 	f.Evidence = nil
 	around := c.Cells(unusedAround)
 	cells := c.Stall.Cells.Widen(around, around)
+
 	most, said := 0.0, Values{}
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
@@ -88,28 +105,39 @@ func (c *Case) givenUnused(f *Finding) bool {
 		if timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), cells)) < unusedBusy {
 			continue
 		}
+
 		p, known := c.Provisioned[dev]
-		if !known || moved == nil || p.IOPS <= 0 || p.Throughput <= 0 || Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {
+		if !known || moved == nil || p.IOPS <= 0 || p.Throughput <= 0 ||
+			Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {
 			return false
 		}
-		if c.coarsest(DiskOps) > unusedStepS && !(timeline.Quantile(timeline.At(queue, c.Stall.Cells), 0.9) <= unusedQueue) {
+
+		if c.coarsest(DiskOps) > unusedStepS &&
+			!(timeline.Quantile(timeline.At(queue, c.Stall.Cells), 0.9) <= unusedQueue) {
 			return false
 		}
-		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95), timeline.Quantile(timeline.At(moved, cells), 0.95)
+
+		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95),
+			timeline.Quantile(timeline.At(moved, cells), 0.95)
 		if !(ops <= unusedPart*p.IOPS) || !(bytes <= unusedPart*p.Throughput) {
 			return false
 		}
-		f.Evidence = append(f.Evidence, c.Figure("requests completed by "+dev+" while stalled, 95th percentile", DiskOps, ops, "1/s", cells),
+
+		f.Evidence = append(f.Evidence,
+			c.Figure("requests completed by "+dev+" while stalled, 95th percentile", DiskOps, ops, "1/s", cells),
 			c.Figure("IOPS of its volume, "+p.Text, nil, p.IOPS, "1/s", cells))
 		if ops >= most {
 			most, f.Subject = ops, dev
-			said = Values{"clients": Called(c.Stall.Called()), "device": Called(dev), "ops": Of(ops, "IOPS"), "moved": Of(bytes, "bytes/s"),
+			said = Values{"clients": Called(c.Stall.Called()), "device": Called(dev), "ops": Of(ops, "IOPS"),
+				"moved":   Of(bytes, "bytes/s"),
 				"opsPart": Part(ops / p.IOPS), "movedPart": Part(bytes / p.Throughput), "volume": Called(p.Text)}
 		}
 	}
+
 	if most == 0 {
 		return false
 	}
+
 	f.Say("given", said)
 	return true
 }
@@ -120,9 +148,11 @@ func (c *Case) seenUnused(f *Finding) bool {
 	if c.coarsest(DiskOps) > unusedStepS || len(c.slowdowns()) > 0 {
 		return false
 	}
+
 	around := c.Cells(unusedAround)
 	cells := c.Stall.Cells.Widen(around, around)
 	busiest, most := "", 0.0
+
 	var said Values
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
@@ -130,32 +160,42 @@ func (c *Case) seenUnused(f *Finding) bool {
 		if moved == nil || Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {
 			return false
 		}
-		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95), timeline.Quantile(timeline.At(moved, cells), 0.95)
+
+		ops, bytes := timeline.Quantile(timeline.At(t.Values, cells), 0.95),
+			timeline.Quantile(timeline.At(moved, cells), 0.95)
 		if timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), cells)) < unusedBusy {
 			continue
 		}
 		if c.standsStill(dev, t.Values) {
 			return false
 		}
+
 		// What it did at other times, in more than an instant.
-		can, canMove := nth(timeline.At(t.Values, cells.Not()), unusedCells), nth(timeline.At(moved, cells.Not()), unusedCells)
+		can, canMove := nth(timeline.At(t.Values, cells.Not()), unusedCells),
+			nth(timeline.At(moved, cells.Not()), unusedCells)
 		if !(can > 0 && ops <= unusedPart*can) || !(canMove > 0 && bytes <= unusedPart*canMove) {
 			return false
 		}
+
 		if ops >= most {
 			busiest, most = dev, ops
-			said = Values{"clients": Called(c.Stall.Subject), "device": Called(dev), "ops": Of(ops, "IOPS"), "moved": Of(bytes, "bytes/s"), "opsPart": Part(ops / can), "movedPart": Part(bytes / canMove)}
+			said = Values{"clients": Called(c.Stall.Subject), "device": Called(dev), "ops": Of(ops, "IOPS"),
+				"moved": Of(bytes, "bytes/s"), "opsPart": Part(ops / can), "movedPart": Part(bytes / canMove)}
 		}
 	}
+
 	if busiest == "" {
 		return false
 	}
+
 	f.Subject = busiest
 	f.Say("seen", said)
 	f.Evidence = []Evidence{
 		c.Figure("requests completed while stalled, 95th percentile", DiskOps, most, "1/s", cells),
-		c.Figure("most requests completed at other times, in at least 5 intervals", DiskOps, nth(timeline.At(c.For(DiskOps, "device", busiest), cells.Not()), unusedCells), "1/s", cells.Not()),
+		c.Figure("most requests completed at other times, in at least 5 intervals", DiskOps,
+			nth(timeline.At(c.For(DiskOps, "device", busiest), cells.Not()), unusedCells), "1/s", cells.Not()),
 	}
+
 	return true
 }
 
@@ -166,9 +206,12 @@ func (c *Case) standsStill(dev string, ops []float64) bool {
 	if busy == nil || queue == nil {
 		return false
 	}
-	waiting := timeline.Where(busy, func(x float64) bool { return x > unusedFull }).And(timeline.Where(queue, func(x float64) bool { return x > unusedQueue })).And(c.Stall.Cells)
+	waiting := timeline.Where(busy,
+		func(x float64) bool { return x > unusedFull }).And(timeline.Where(queue,
+		func(x float64) bool { return x > unusedQueue })).And(c.Stall.Cells)
 	rate := timeline.At(ops, waiting)
-	return Share(waiting, c.Stall.Cells) >= unusedStands && timeline.Quantile(rate, 0.9) <= unusedEven*timeline.Quantile(rate, 0.5)
+	return Share(waiting, c.Stall.Cells) >= unusedStands &&
+		timeline.Quantile(rate, 0.9) <= unusedEven*timeline.Quantile(rate, 0.5)
 }
 
 // nth is the n-th highest of values; NaN of fewer.

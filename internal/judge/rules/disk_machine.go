@@ -19,7 +19,8 @@ const (
 )
 
 func diskMachineCapped() Rule {
-	r := Rule{ID: "disk/machine-capped", Title: "The machine's limit binds, not a volume's", Kind: Cause, When: saturated, Needs: []*Signal{DiskBusy, DiskQueue, DiskOps},
+	r := Rule{ID: "disk/machine-capped", Title: "The machine's limit binds, not a volume's", Kind: Cause,
+		When: saturated, Needs: []*Signal{DiskBusy, DiskQueue, DiskOps},
 		Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		NoAlert: "its condition is that of disk/iops-capped; what several volumes do together is not in it",
 		Cause:   "A machine has a limit for all its volumes together: a baseline and a burst (EC2), with and without the host's cache (Azure), by its cores (Google Cloud). Volumes that meet it wait like volumes at a limit of their own, and what is bought on the volumes changes nothing.",
@@ -62,7 +63,8 @@ func (c *Case) findMachineCaps() []machineCap {
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
 		host := dev[:strings.LastIndexByte(dev, '/')+1]
-		if stacked(strings.TrimPrefix(dev, host)) || c.For(DiskBusy, "device", dev) == nil || c.For(DiskQueue, "device", dev) == nil {
+		if stacked(strings.TrimPrefix(dev, host)) || c.For(DiskBusy, "device", dev) == nil ||
+			c.For(DiskQueue, "device", dev) == nil {
 			continue
 		}
 		if hosts[host] == nil {
@@ -70,6 +72,7 @@ func (c *Case) findMachineCaps() []machineCap {
 		}
 		hosts[host] = append(hosts[host], dev)
 	}
+
 	var out []machineCap
 	for _, host := range order {
 		best := math.Inf(1)
@@ -84,6 +87,7 @@ func (c *Case) findMachineCaps() []machineCap {
 			out = append(out, *found)
 		}
 	}
+
 	return out
 }
 
@@ -91,10 +95,12 @@ func (c *Case) findMachineCaps() []machineCap {
 func (c *Case) machineCap(devices []string, of *Signal) (m machineCap, stillness float64, ok bool) {
 	sum := make([]float64, c.Grid.N)
 	any := make(timeline.Mask, c.Grid.N)
+
 	saturatedAt := map[string]timeline.Mask{}
 	for _, dev := range devices {
 		busy, queue := c.For(DiskBusy, "device", dev), c.For(DiskQueue, "device", dev)
-		at := timeline.Where(busy, func(x float64) bool { return x > saturatedBusy }).And(timeline.Where(queue, func(x float64) bool { return x > saturatedQueue }))
+		at := timeline.Where(busy, func(x float64) bool { return x > saturatedBusy }).And(timeline.Where(queue,
+			func(x float64) bool { return x > saturatedQueue }))
 		saturatedAt[dev] = at
 		any = any.Or(at)
 		for k, x := range c.For(of, "device", dev) {
@@ -103,34 +109,43 @@ func (c *Case) machineCap(devices []string, of *Signal) (m machineCap, stillness
 			}
 		}
 	}
+
 	p, ok := timeline.FindPlateau(sum, any, capTolerance, capMinCells, c.perSample(of))
 	if !ok || p.Share < capMinShare || p.Above > capMaxAbove || p.Chance > capChanceWaits {
 		return m, 0, false
 	}
+
 	stillness = spread(sum, p.Cells)
 	m = machineCap{Plateau: p, of: of}
 	total := timeline.Sum(timeline.At(sum, p.Cells))
+
 	vary, both, again := 0, 0, false
 	for i, dev := range devices {
 		rate := c.For(of, "device", dev)
 		if !(timeline.Sum(timeline.At(rate, p.Cells)) >= machineCarries*total) {
 			continue
 		}
-		again = again || slices.ContainsFunc(devices[:i], func(o string) bool { return sameDevice(c.For(of, "device", o), rate, p.Cells) })
+
+		again = again || slices.ContainsFunc(devices[:i],
+			func(o string) bool { return sameDevice(c.For(of, "device", o), rate, p.Cells) })
 		m.devices = append(m.devices, dev)
 		if x := spread(rate, p.Cells); x >= machineVaries && x >= stillFactor*stillness {
 			vary++
 		}
+
 		if Share(saturatedAt[dev], p.Cells) >= machineBoth {
 			both++
 		}
 	}
+
 	if again {
 		return m, 0, false // a partition or a layer counts once more what another did
 	}
+
 	if m.known = c.machineLevel(m, p.Level); m.known != "" {
 		return m, stillness, true
 	}
+
 	return m, stillness, vary >= 2 && vary == len(m.devices) && both >= 2
 }
 
@@ -140,6 +155,7 @@ func (c *Case) machineLevel(m machineCap, level float64) string {
 	if c.Machine == nil {
 		return ""
 	}
+
 	for _, x := range []struct {
 		name string
 		p    Provision
@@ -148,9 +164,11 @@ func (c *Case) machineLevel(m machineCap, level float64) string {
 		if m.of == DiskMoved {
 			limit = x.p.Throughput
 		}
+
 		if !(limit > 0) || math.Abs(level-limit) > machineWithin*limit {
 			continue
 		}
+
 		if len(m.devices) == 1 {
 			own, known := c.Provisioned[m.devices[0]]
 			gives := own.IOPS
@@ -164,14 +182,17 @@ func (c *Case) machineLevel(m machineCap, level float64) string {
 				continue
 			}
 		}
+
 		return x.name + " of " + c.Machine.Name
 	}
+
 	return ""
 }
 
 // machineBinds reports whether the machine's limit, not a volume's, binds in most of these cells.
 func (c *Case) machineBinds(cells timeline.Mask) bool {
-	return slices.ContainsFunc(c.machineCaps(), func(m machineCap) bool { return Share(m.Cells.Widen(1, 1), cells) >= machineBoth })
+	return slices.ContainsFunc(c.machineCaps(),
+		func(m machineCap) bool { return Share(m.Cells.Widen(1, 1), cells) >= machineBoth })
 }
 
 // machines are the findings of machine's limits that nobody counted.
@@ -183,33 +204,46 @@ func (r Rule) machines(c *Case) []Finding {
 		if c.Machine != nil {
 			f.Subject = c.Machine.Name
 		}
+
 		f.Weight = Share(at.Widen(1, 1), c.Stall.Cells)
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows, f.PeriodS = c.Windows(at.Close(3)), c.Period(at.Close(c.Cells(5e9)))
 		f.Foremost = true
+
 		if f.Severity != Info && c.unrelated(at) {
 			f.Severity, f.Foremost = Info, false
 		}
+
 		level, unit := Of(m.Level, "IOPS"), "1/s"
 		if m.of == DiskMoved {
 			level, unit = mibs(m.Level), "bytes/s"
 		}
-		v := Values{"level": level, "devices": joined(m.devices), "for": Seconds(c.Seconds(at)), "known": Called(m.known), "share": "", "alone": ""}
+
+		v := Values{"level": level, "devices": joined(m.devices), "for": Seconds(c.Seconds(at)),
+			"known": Called(m.known), "share": "", "alone": ""}
 		if c.Stall.Any() {
 			v["share"] = Part(f.Weight)
 		}
+
 		if len(m.devices) == 1 {
 			v["alone"] = "alone"
 		}
+
 		f.Say("machine", v)
-		f.Evidence = []Evidence{c.Figure("the plateau: the volumes' rate together, in "+string(Part(m.Share))+" of the saturated intervals, within 5 %", m.of, m.Level, unit, m.Cells)}
+		f.Evidence = []Evidence{c.Figure("the plateau: the volumes' rate together, in "+string(Part(m.Share))+
+			" of the saturated intervals, within 5 %", m.of, m.Level, unit, m.Cells)}
+
 		for _, dev := range m.devices {
 			rate := timeline.At(c.For(m.of, "device", dev), m.Cells)
-			f.Evidence = append(f.Evidence, c.Figure("lowest tenth of "+dev+" there", m.of, timeline.Quantile(rate, 0.1), unit, m.Cells), c.Figure("highest tenth of "+dev+" there", m.of, timeline.Quantile(rate, 0.9), unit, m.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("lowest tenth of "+dev+" there", m.of, timeline.Quantile(rate, 0.1), unit, m.Cells),
+				c.Figure("highest tenth of "+dev+" there", m.of, timeline.Quantile(rate, 0.9), unit, m.Cells))
 		}
+
 		f.Advise("instance", nil)
 		f.Advise("spread", nil)
 		out = append(out, f)
 	}
+
 	return out
 }

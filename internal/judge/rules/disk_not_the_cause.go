@@ -28,42 +28,53 @@ const (
 )
 
 func diskNotTheCause() Rule {
-	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation, Traced: noDevice, Refutes: DiskResources,
+	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation, Traced: noDevice,
+		Refutes: DiskResources,
 		When:    "plimsoll:disk_busy:ratio < 0.9",
 		NoAlert: "it refutes: a healthy disk is no reason to page anybody",
 		Cause:   "While clients waited, every device had time to spare. A faster volume would have been idle more.",
 		Words: Words{"idle": "While {{.clients}} stalled, the busiest device ({{.device}}) was busy {{.mean}} of the time, at most {{.most}} in any interval" +
 			"{{with .iops}}, with at most {{.}} IOPS{{end}}. A faster or larger volume will not help."},
-		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; it saves money", NoCommand: nothingToDo}}}
+		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS or throughput for this",
+			Expect: "no change: the device was not what writes waited for", TradeOff: "none; it saves money",
+			NoCommand: nothingToDo}}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
+
 		busiest, ok := c.busiestInStall()
 		if !ok {
 			return nil
 		}
+
 		f := r.Finding("all devices")
 		for _, t := range c.Signal(DiskBusy) {
 			if !c.idleDevice(t) {
 				return nil
 			}
 		}
+
 		if _, off := c.ClockShift(); off {
 			return nil // evidence/gap says so
 		}
+
 		// The kernel counts a flush separately, not in the busy time. Where the flush itself is the
 		// complaint (etcd's fdatasync), a busy share without it refutes nothing.
 		flush, measured := c.flushing(c.Stall.Cells)
 		if flush > idleFlush || !measured && c.Stall.OfLog {
 			return nil
 		}
+
 		if c.overLimit() || c.providerLimited() || c.volumeStalls() {
 			return nil // of a volume or of the instance, as EBS counts it
 		}
+
 		if queued, _ := c.QueuedShare(c.Stall.Cells); queued > idleQueued {
 			return nil // in stalls shorter than two samples, which a sample's busy share cannot show
 		}
+
 		if full := c.One(PSIIOFull); full != nil &&
 			timeline.Quantile(timeline.At(full, c.Stall.Cells), 0.5) > idleIOFull {
 			return nil
@@ -71,13 +82,16 @@ func diskNotTheCause() Rule {
 		if c.logSyncing(c.Stall.Cells) > idleJournal {
 			return nil
 		}
+
 		f.Severity, f.Weight = Warning, 1
 		if c.SeverityOf(1) == Critical {
 			f.Severity = Critical
 		}
+
 		r.fillNotTheCause(c, &f, busiest)
 		return []Finding{f}
 	}
+
 	return r
 }
 
@@ -103,6 +117,7 @@ func (sig *Signals) flushing(cells timeline.Mask) (share float64, measured bool)
 	for _, t := range sig.Signal(DiskFlushes) {
 		dev := t.Labels.Get("device")
 		await := sig.For(DiskFlushAwait, "device", dev)
+
 		spent := make([]float64, len(t.Values))
 		for k, n := range t.Values {
 			spent[k] = n
@@ -110,6 +125,7 @@ func (sig *Signals) flushing(cells timeline.Mask) (share float64, measured bool)
 				spent[k] = n * await[k]
 			}
 		}
+
 		if in := timeline.Mean(timeline.At(spent, cells)); in == in {
 			share, measured = max(share, in), true
 		}
@@ -122,17 +138,20 @@ func (c *Case) idleDevice(busy timeline.Track) bool {
 	if timeline.Count(in) == 0 {
 		return true // not measured while stalled; busiestInStall requires that
 	}
+
 	if timeline.Quantile(in, 0.5) < 0.05 && timeline.Quantile(in, 0.95) < 0.3 {
 		return true
 	}
 	if c.starvedInStall() && c.besideCPU(busy) {
 		return true
 	}
+
 	await := timeline.At(c.For(DiskWriteAwait, "device", busy.Labels.Get("device")), c.Stall.Cells)
 	median, p95 := idleBusyMedian, idleBusyP95
 	if c.coarsest(DiskBusy) >= coarseStepS && !c.quickDevice(busy.Labels.Get("device")) {
 		median, p95 = coarseBusyMedian, coarseBusyP95
 	}
+
 	return timeline.Quantile(in, 0.5) < median && timeline.Quantile(in, 0.95) < p95 &&
 		!(timeline.Quantile(await, 0.5) > idleAwaitS)
 }
@@ -201,26 +220,41 @@ func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
 	get := func(signal *Signal) []float64 { return c.For(signal, "device", dev) }
 	stalled := c.Stall.Cells
 	in := timeline.At(busiest.Values, stalled)
-	f.Say("idle", Values{"clients": Called(c.Stall.Subject), "device": Called(dev), "mean": Part(timeline.Mean(in)), "most": Part(timeline.Max(in)),
+	f.Say("idle", Values{"clients": Called(c.Stall.Subject), "device": Called(dev),
+		"mean": Part(timeline.Mean(in)), "most": Part(timeline.Max(in)),
 		"iops": Number(timeline.Max(timeline.At(get(DiskOps), stalled)))})
 	f.Evidence = append(f.Evidence,
-		c.Figure("busy share of "+dev+" while stalled, 95th percentile", DiskBusy, timeline.Quantile(in, 0.95), "ratio", stalled),
-		c.Figure("busy share of "+dev+", most in any interval of the recording", DiskBusy, timeline.Max(busiest.Values), "ratio", timeline.Known(busiest.Values)),
-		c.Figure("write IOPS of "+dev+", most in any interval", DiskWrites, timeline.Max(get(DiskWrites)), "1/s", timeline.Known(busiest.Values)),
-		c.Figure("write await of "+dev+" while stalled, median", DiskWriteAwait, timeline.Quantile(timeline.At(get(DiskWriteAwait), stalled), 0.5), "seconds", stalled))
+		c.Figure("busy share of "+dev+" while stalled, 95th percentile", DiskBusy, timeline.Quantile(in, 0.95),
+			"ratio", stalled),
+		c.Figure("busy share of "+dev+", most in any interval of the recording", DiskBusy,
+			timeline.Max(busiest.Values), "ratio", timeline.Known(busiest.Values)),
+		c.Figure("write IOPS of "+dev+", most in any interval", DiskWrites, timeline.Max(get(DiskWrites)), "1/s",
+			timeline.Known(busiest.Values)),
+		c.Figure("write await of "+dev+" while stalled, median", DiskWriteAwait,
+			timeline.Quantile(timeline.At(get(DiskWriteAwait), stalled), 0.5), "seconds", stalled))
+
 	if c.Stall.Latency != nil {
 		worst := timeline.Top(c.Stall.Latency, worstSeconds)
-		f.Evidence = append(f.Evidence, c.Figure(fmt.Sprintf("busy share of %s in the %d intervals of the highest latency, highest of them", dev, worst.Count()),
-			DiskBusy, timeline.Max(timeline.At(busiest.Values, worst)), "ratio", worst))
+		f.Evidence = append(f.Evidence,
+			c.Figure(fmt.Sprintf("busy share of %s in the %d intervals of the highest latency, highest of them", dev,
+				worst.Count()),
+				DiskBusy, timeline.Max(timeline.At(busiest.Values, worst)), "ratio", worst))
+
 		if moved := get(DiskMoved); moved != nil {
 			if rho := timeline.Correlation(c.Stall.Latency, moved); rho == rho {
-				f.Evidence = append(f.Evidence, c.Figure("correlation of latency with the bytes "+dev+" moved (a disk that makes writes wait gives a positive one)", nil, rho, "", timeline.Known(moved)))
+				f.Evidence = append(f.Evidence,
+					c.Figure("correlation of latency with the bytes "+dev+
+						" moved (a disk that makes writes wait gives a positive one)", nil, rho, "", timeline.Known(moved)))
 			}
 		}
 	}
+
 	if full := c.One(PSIIOFull); full != nil {
-		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time in which all tasks waited for I/O (PSI), median", PSIIOFull, timeline.Quantile(timeline.At(full, stalled), 0.5), "ratio", stalled))
+		f.Evidence = append(f.Evidence,
+			c.Figure("share of the stalled time in which all tasks waited for I/O (PSI), median", PSIIOFull,
+				timeline.Quantile(timeline.At(full, stalled), 0.5), "ratio", stalled))
 	}
+
 	f.Windows = c.Windows(stalled)
 	f.Advise("do not buy", nil)
 	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })

@@ -26,9 +26,11 @@ var providerLimits = []providerLimit{
 }
 
 func diskProviderCapped() Rule {
-	r := Rule{ID: "disk/provider-capped", Title: "The disk's limit binds, as its provider counts it", Kind: Cause, Traced: atDevice,
+	r := Rule{ID: "disk/provider-capped", Title: "The disk's limit binds, as its provider counts it",
+		Kind: Cause, Traced: atDevice,
 		When:  "plimsoll:azure_consumed_iops:ratio >= 0.95 or plimsoll:azure_consumed_throughput:ratio >= 0.95 or plimsoll:google_throttled_ops:rate > 1 or plimsoll:google_throttled_bytes:rate > 1e6",
-		Needs: []*Signal{}, AnyOf: []*Signal{AzureIOPSConsumed, AzureBytesConsumed, GoogleOpsThrottled, GoogleBytesThrottled},
+		Needs: []*Signal{}, AnyOf: []*Signal{AzureIOPSConsumed, AzureBytesConsumed, GoogleOpsThrottled,
+			GoogleBytesThrottled},
 		Cause: "Azure reports which part of a disk's limit is used, and Google Cloud which requests it delayed because the limit was reached. So this is measured by those who limit it, and not inferred from rates.",
 		Words: Words{
 			"used":      "{{.device}} used its {{.limit}} limit up for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: {{.most}} of it at most.",
@@ -37,9 +39,11 @@ func diskProviderCapped() Rule {
 		},
 		Advice: map[string]Advice{
 			"bursts": bursts,
-			"raise": {Summary: "Then raise the disk's {{.limit}}, by its size, tier or provisioned figures as its type allows (az disk update, gcloud compute disks update)", Expect: "the time at the limit shrinks in proportion, until the machine's own limit is met",
+			"raise": {Summary: "Then raise the disk's {{.limit}}, by its size, tier or provisioned figures as its type allows (az disk update, gcloud compute disks update)",
+				Expect:   "the time at the limit shrinks in proportion, until the machine's own limit is met",
 				TradeOff: "the provider's price", NoCommand: "what a disk can be raised to depends on its type"},
 		}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, l := range providerLimits {
@@ -51,6 +55,7 @@ func diskProviderCapped() Rule {
 		}
 		return out
 	}
+
 	return r
 }
 
@@ -59,6 +64,7 @@ func (r Rule) providerCapped(c *Case, l providerLimit, t timeline.Track) (Findin
 	if c.Seconds(at) == 0 {
 		return Finding{}, false
 	}
+
 	f := r.Finding(t.Labels.Get("device"))
 	f.Weight = Share(at.Widen(1, 1), c.Stall.Cells)
 	f.Severity = c.SeverityOf(f.Weight)
@@ -66,24 +72,29 @@ func (r Rule) providerCapped(c *Case, l providerLimit, t timeline.Track) (Findin
 	f.PeriodS = c.Period(at.Close(c.Cells(5e9)))
 
 	most := timeline.Max(t.Values)
-	said := Values{"device": Called(f.Subject), "limit": l.of, "for": Seconds(c.Seconds(at)), "share": "", "most": Part(most)}
+	said := Values{"device": Called(f.Subject), "limit": l.of, "for": Seconds(c.Seconds(at)), "share": "",
+		"most": Part(most)}
 	if c.Stall.Any() {
 		said["share"] = Part(f.Weight)
 	}
+
 	words := "used"
 	if l.signal.Unit != "ratio" {
 		words, said["most"] = "throttled", Of(most, l.signal.Unit)
 	}
+
 	f.Say(words, said)
 	if f.Severity != Info && c.unrelated(at) {
 		f.Severity = Info
 		f.Say("chance", nil)
 	}
+
 	c.unsure(&f, at)
 
 	f.Evidence = []Evidence{c.Figure("highest value of an interval", l.signal, most, l.signal.Unit, at)}
 	c.adviseBursts(&f)
 	f.Advise("raise", Values{"limit": l.of})
+
 	return f, true
 }
 

@@ -11,7 +11,8 @@ func atThroughput(k ceiling) (timeline.Plateau, bool) { return k.throughput, k.h
 const raiseThroughputCosts = "gp3: USD 0.04 a month for each MiB/s over 125 (us-east-1), at most 0.25 MiB/s for each IOPS"
 
 func diskThroughputCapped() Rule {
-	r := Rule{ID: "disk/throughput-capped", Title: "The volume's throughput cap binds", Kind: Cause, Traced: atDevice, When: saturated,
+	r := Rule{ID: "disk/throughput-capped", Title: "The volume's throughput cap binds", Kind: Cause,
+		Traced: atDevice, When: saturated,
 		Needs:   []*Signal{DiskBusy, DiskQueue, DiskMoved},
 		NoAlert: "its condition is that of disk/iops-capped; the rate that stands still shows which of the two limits binds",
 		Cause:   "A rented volume moves so many bytes a second and makes the rest wait in its queue. With large requests this limit is met before the IOPS limit, and buying IOPS changes nothing.",
@@ -19,10 +20,13 @@ func diskThroughputCapped() Rule {
 		Advice: map[string]Advice{
 			"bursts": bursts,
 			"raise": {Summary: "Then raise the volume's throughput above {{.throughput}}; leave its IOPS",
-				Expect: "the time at the cap shrinks in proportion, until the instance's own limit is met", TradeOff: raiseThroughputCosts, Do: []*Remedy{raiseThroughput}},
+				Expect:   "the time at the cap shrinks in proportion, until the instance's own limit is met",
+				TradeOff: raiseThroughputCosts, Do: []*Remedy{raiseThroughput}},
 			"raise both": {Summary: "Then raise the volume's throughput above {{.throughput}} and its IOPS above {{.iops}}: both limits are met at once",
-				Expect: "the time at the caps shrinks in proportion; raising one alone changes nothing", TradeOff: raiseThroughputCosts, Do: []*Remedy{raiseBoth}},
+				Expect:   "the time at the caps shrinks in proportion; raising one alone changes nothing",
+				TradeOff: raiseThroughputCosts, Do: []*Remedy{raiseBoth}},
 		}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		all := c.ceilings(held, atThroughput)
@@ -31,27 +35,37 @@ func diskThroughputCapped() Rule {
 			f := r.capFinding(c, k, k.throughput, level, "bytes/s", DiskMoved)
 			limit, sold := soldThroughput(k.throughput.Level)
 			f.Cap = &Cap{Throughput: k.throughput.Level, Types: limit.types}
+
 			if sold {
-				f.Evidence = append(f.Evidence, c.Remark(fmt.Sprintf("%s (%s) is %s, within 4 %%", level, mibs(k.throughput.Level), limit.what)))
+				f.Evidence = append(f.Evidence,
+					c.Remark(fmt.Sprintf("%s (%s) is %s, within 4 %%", level, mibs(k.throughput.Level), limit.what)))
 			}
+
 			c.adviseBursts(&f)
 			raise := Values{"throughput": mibs(k.throughput.Level), "iops": Number(k.iops.Level)}
 			ops := c.For(DiskOps, "device", k.device)
 			iops := timeline.Quantile(timeline.At(ops, k.throughput.Cells), 0.5)
+
 			switch {
 			case k.hasIOPS && k.together:
 				f.Advise("raise both", raise)
 			default:
 				f.Advise("raise", raise)
 			}
+
 			if iops == iops && !(k.hasIOPS && k.together) {
-				f.Evidence = append(f.Evidence, c.Figure("median IOPS at the plateau: not what binds", DiskOps, iops, "1/s", k.throughput.Cells))
+				f.Evidence = append(f.Evidence,
+					c.Figure("median IOPS at the plateau: not what binds", DiskOps, iops, "1/s", k.throughput.Cells))
 			}
+
 			f.Evidence = append(f.Evidence, c.company(k, all, atThroughput)...)
 			out = append(out, f)
 		}
-		return r.settledByCount(c, out, throughputMargin, func(x counted) (float64, float64, timeline.Mask) { return x.throughputS, x.iopsS, x.overThroughput },
+
+		return r.settledByCount(c, out, throughputMargin,
+			func(x counted) (float64, float64, timeline.Mask) { return x.throughputS, x.iopsS, x.overThroughput },
 			"throughput", DiskMoved, "aws_ebs_csi_exceeded_tp_seconds_total")
 	}
+
 	return r
 }

@@ -7,7 +7,8 @@ import "plimsoll/internal/record/timeline"
 const stalledCheck = 0.1
 
 func diskVolumeStalled() Rule {
-	r := Rule{ID: "disk/volume-stalled", Title: "EBS's own check found the volume stalled", Kind: Cause, Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
+	r := Rule{ID: "disk/volume-stalled", Title: "EBS's own check found the volume stalled", Kind: Cause,
+		Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		When:  "plimsoll:ebs_stalled:ratio > 0.1",
 		Cause: "EBS checks each minute whether a volume completes its requests. One that completed none in a minute although requests waited is stalled: its storage or the path to it is at fault. Nothing that the database does makes it, and nothing bought for the volume prevents it.",
 		Words: Words{
@@ -15,11 +16,18 @@ func diskVolumeStalled() Rule {
 			"chance":  "Stalls coincide with that no more than by chance.",
 		},
 		Advice: map[string]Advice{
-			"case": {Summary: "Open a support case with the volume's id and these times", Expect: "AWS looks at that volume at that time", TradeOff: "none", NoCommand: "the provider takes it in its console"},
-			"move": {Summary: "If it does not recover, detach and attach it, stop and start the instance, or fail over to a member on another volume", Expect: "another path to the storage, or another volume",
-				TradeOff: "an interruption of the member", NoCommand: "which member takes over is the database's procedure, and yours"},
-			"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the volume completes nothing at all", TradeOff: "none; it saves money", NoCommand: nothingToDo},
+			"case": {Summary: "Open a support case with the volume's id and these times",
+				Expect: "AWS looks at that volume at that time", TradeOff: "none",
+				NoCommand: "the provider takes it in its console"},
+			"move": {Summary: "If it does not recover, detach and attach it, stop and start the instance, or fail over to a member on another volume",
+				Expect:    "another path to the storage, or another volume",
+				TradeOff:  "an interruption of the member",
+				NoCommand: "which member takes over is the database's procedure, and yours"},
+			"do not buy": {Summary: "Do not buy IOPS or throughput for this",
+				Expect: "no change: the volume completes nothing at all", TradeOff: "none; it saves money",
+				NoCommand: nothingToDo},
 		}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, t := range c.Signal(EBSStalledCheck) {
@@ -27,13 +35,16 @@ func diskVolumeStalled() Rule {
 			if c.Seconds(failed) == 0 {
 				continue
 			}
+
 			f := r.Finding(t.Labels.Get("volume_id"))
 			f.Weight = Share(failed.Widen(1, 1), c.Stall.Cells)
 			f.Severity = c.SeverityOf(f.Weight)
 			said := Values{"volume": Called(f.Subject), "for": Seconds(c.Seconds(failed)), "share": ""}
+
 			if c.Stall.Any() {
 				said["share"] = Part(f.Weight)
 			}
+
 			f.Say("stalled", said)
 			switch {
 			case !c.Stall.Any():
@@ -44,15 +55,19 @@ func diskVolumeStalled() Rule {
 			default:
 				f.Foremost = f.Severity != Info
 			}
+
 			f.Windows = c.Windows(failed)
-			f.Evidence = []Evidence{c.Figure("time in which EBS's check failed", EBSStalledCheck, c.Seconds(failed), "seconds", failed)}
+			f.Evidence = []Evidence{c.Figure("time in which EBS's check failed", EBSStalledCheck, c.Seconds(failed),
+				"seconds", failed)}
 			f.Advise("case", nil)
 			f.Advise("move", nil)
 			f.Advise("do not buy", nil)
 			out = append(out, f)
 		}
+
 		return out
 	}
+
 	return r
 }
 

@@ -34,12 +34,14 @@ func FindElsewhere(c *Case) *Elsewhere {
 	if handed == nil || !c.Measured(DiskWritten) {
 		return nil
 	}
+
 	cells := timeline.Known(handed)
 	written := make([]float64, c.Grid.N)
 	devices := make(timeline.Mask, c.Grid.N)
 	e := &Elsewhere{}
 	most := -1.0
 	step := c.Grid.StepSeconds()
+
 	for _, t := range c.Signal(DiskWritten) {
 		devices = devices.Or(timeline.Known(t.Values))
 		for k, x := range t.Values {
@@ -51,16 +53,20 @@ func FindElsewhere(c *Case) *Elsewhere {
 			e.Device, most = t.Labels.Get("device"), sum
 		}
 	}
+
 	e.Cells = cells.And(devices)
 	e.Handed = timeline.Sum(timeline.At(handed, e.Cells)) * step
 	e.Arrived = timeline.Sum(timeline.At(written, e.Cells)) * step
+
 	waiting, known := c.stillDirty()
 	if !known && c.Seconds(e.Cells) < handedS {
 		return nil
 	}
+
 	if !(e.Handed-waiting >= leastHanded) || e.Arrived >= arrivedShare*(e.Handed-waiting) {
 		return nil
 	}
+
 	return e
 }
 
@@ -88,6 +94,7 @@ func (c *Case) handed() []float64 {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -105,6 +112,7 @@ func (c *Case) stillDirty() (bytes float64, known bool) {
 			}
 			last = x
 		}
+
 		if !math.IsNaN(last) {
 			bytes, known = bytes+last-first, true
 		}
@@ -113,7 +121,8 @@ func (c *Case) stillDirty() (bytes float64, known bool) {
 }
 
 func evidenceElsewhere() Rule {
-	r := Rule{ID: "evidence/volume-not-seen", Title: "The data's volume is not in these sources", Kind: Symptom, Needs: []*Signal{}, Whole: true,
+	r := Rule{ID: "evidence/volume-not-seen", Title: "The data's volume is not in these sources", Kind: Symptom,
+		Needs: []*Signal{}, Whole: true,
 		NoAlert: "it compares sums over the whole time",
 		Cause:   "A database's own capture lists physical devices only. A volume behind a loop device, NBD, a bare device mapper or a network file system (NFS, EFS) is missing there; so is every device that a log of chosen devices leaves out.",
 		Words: Words{
@@ -121,22 +130,28 @@ func evidenceElsewhere() Rule {
 			"headline":  "The data lies on a device that is not in these sources: its volume is neither accused nor ruled out. Add `iostat -xt 1`, node_exporter or `plimsoll record host`.",
 		},
 		Advice: map[string]Advice{"add": {Summary: "Record the volume beside this source: `iostat -xt 1` on the host, node_exporter's metrics, or `plimsoll record host`, and diagnose both together",
-			Expect: "the volume's queue and limits are judged, and the disk is accused or ruled out", TradeOff: "none", NoCommand: nothingToDo}}}
+			Expect: "the volume's queue and limits are judged, and the disk is accused or ruled out", TradeOff: "none",
+			NoCommand: nothingToDo}}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		e := c.Elsewhere
 		if e == nil {
 			return nil
 		}
+
 		f := r.Finding("sources")
 		f.Severity = Warning
-		f.Say("elsewhere", Values{"handed": Bytes(e.Handed), "arrived": Bytes(e.Arrived), "device": Called(e.Device)})
+		f.Say("elsewhere", Values{"handed": Bytes(e.Handed), "arrived": Bytes(e.Arrived),
+			"device": Called(e.Device)})
 		f.Close("headline", nil)
 		f.Evidence = []Evidence{
 			c.Figure("handed to the operating system by the database", nil, e.Handed, "bytes", e.Cells),
 			c.Figure("written by all devices in the sources", DiskWritten, e.Arrived, "bytes", e.Cells),
 		}
+
 		f.Advise("add", nil)
 		return []Finding{f}
 	}
+
 	return r
 }

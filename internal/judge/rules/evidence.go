@@ -61,7 +61,8 @@ func Trifle(stalledS, watchedS float64) bool {
 // stalled in all.
 func (st *Stalls) SeverityOf(share float64) Severity {
 	switch {
-	case !st.Stall.Any() || share < 0.05 || Trifle(st.Seconds(st.Stall.AsSampled()), st.Seconds(st.Stall.Observed)):
+	case !st.Stall.Any() || share < 0.05 ||
+		Trifle(st.Seconds(st.Stall.AsSampled()), st.Seconds(st.Stall.Observed)):
 		return Info
 	case share >= 0.3 && st.serious(st.Stall):
 		return Critical

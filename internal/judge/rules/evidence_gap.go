@@ -15,7 +15,8 @@ const (
 )
 
 func evidenceGap() Rule {
-	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []*Signal{}, Whole: true,
+	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []*Signal{},
+		Whole:   true,
 		NoAlert: "it judges what a source reports about itself, not series",
 		Cause:   "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged.",
 		Words: Words{
@@ -24,20 +25,24 @@ func evidenceGap() Rule {
 		},
 		Advice: map[string]Advice{"look": {Summary: "Look at what happened at the gaps: a restart (the uptime starts again), a sampler that got no CPU or whose own write stalled",
 			Expect: "the worst seconds are often the missing ones", TradeOff: "none", NoCommand: nothingToDo}}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		trouble := append(slices.Clone(c.Trouble), c.holes()...)
 		shift, off := c.ClockShift()
 		if off {
 			trouble = append([]Trouble{shift.trouble(c.Whole())}, trouble...)
 		}
+
 		if len(trouble) == 0 {
 			return nil
 		}
+
 		f := r.Finding("sources")
 		f.Severity = Info
 		if off {
 			f.Severity = Warning
 		}
+
 		counts := map[string]int{}
 		lost := 0.0
 		for i, t := range trouble {
@@ -46,18 +51,22 @@ func evidenceGap() Rule {
 				f.Severity = Warning
 				lost += max(0, t.Span.Seconds())
 			}
+
 			if i < maxTroubles {
-				f.Evidence = append(f.Evidence, Evidence{Text: t.Source + ": " + t.Text, From: t.Span.From, To: t.Span.To})
+				f.Evidence = append(f.Evidence,
+					Evidence{Text: t.Source + ": " + t.Text, From: t.Span.From, To: t.Span.To})
 				if !t.Span.From.IsZero() && !t.Span.To.IsZero() {
 					f.Windows = append(f.Windows, t.Span)
 				}
 			}
 		}
+
 		next := Value("")
 		for _, p := range []struct {
 			n    int
 			what string
-		}{{counts["gap"], "gap"}, {counts["damage"], "damaged place"}, {len(trouble) - counts["gap"] - counts["damage"], "other remark"}} {
+		}{{counts["gap"], "gap"}, {counts["damage"], "damaged place"},
+			{len(trouble) - counts["gap"] - counts["damage"], "other remark"}} {
 			if p.n > 0 {
 				what := Things(p.n, p.what)
 				if next == "" {
@@ -67,19 +76,25 @@ func evidenceGap() Rule {
 				next = what
 			}
 		}
+
 		judged := Values{"lost": ""}
 		if lost > 0 {
 			judged["lost"] = Seconds(lost)
 		}
+
 		f.Say("judged", judged)
 		if n := len(trouble) - maxTroubles; n > 0 {
-			f.Evidence = append(f.Evidence, Evidence{Text: fmt.Sprintf("and %d more", n), From: c.Whole().From, To: c.Whole().To})
+			f.Evidence = append(f.Evidence,
+				Evidence{Text: fmt.Sprintf("and %d more", n), From: c.Whole().From, To: c.Whole().To})
 		}
+
 		if counts["gap"] > 0 {
 			f.Advise("look", nil)
 		}
+
 		return []Finding{f}
 	}
+
 	return r
 }
 
@@ -94,23 +109,28 @@ func (c *Case) holes() []Trouble {
 			}
 		}
 	}
+
 	var out []Trouble
 	eps := known.Not().Episodes()
 	for _, e := range eps {
 		if e.First == 0 || e.Last == c.Grid.N-1 {
 			continue // before the first sample or after the last
 		}
+
 		span := c.Span(e)
 		if span.Seconds() < minHoleS {
 			continue // a counter that started again
 		}
+
 		told := slices.ContainsFunc(c.Trouble, func(t Trouble) bool {
 			return t.Span.From.Before(span.To) && t.Span.To.After(span.From)
 		})
 		if !told {
-			out = append(out, Trouble{Kind: "gap", Source: "all sources", Text: "no sample for " + units.Seconds(span.Seconds()), Span: span})
+			out = append(out, Trouble{Kind: "gap", Source: "all sources",
+				Text: "no sample for " + units.Seconds(span.Seconds()), Span: span})
 		}
 	}
+
 	return out
 }
 

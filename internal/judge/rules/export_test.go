@@ -14,6 +14,7 @@ func (r *Rule) CheckWords() error {
 		}
 		return nil
 	}
+
 	for name, text := range r.Words {
 		if text == "" {
 			return fmt.Errorf("words %q are empty", name)
@@ -22,6 +23,7 @@ func (r *Rule) CheckWords() error {
 			return err
 		}
 	}
+
 	for name, a := range r.Advice {
 		for _, text := range []string{a.Summary, a.Expect, a.TradeOff} {
 			if text == "" {
@@ -32,5 +34,6 @@ func (r *Rule) CheckWords() error {
 			}
 		}
 	}
+
 	return nil
 }

@@ -34,6 +34,7 @@ func (c *Case) fastDaily(device string) *dailyBurst {
 	if ops == nil || moved == nil {
 		return nil
 	}
+
 	active := timeline.Where(ops, func(x float64) bool { return x > 0 })
 	median := func(v []float64, in timeline.Mask) float64 { return timeline.Quantile(timeline.At(v, in), 0.5) }
 	usualOps, usualMoved := median(ops, active), median(moved, active)
@@ -46,26 +47,34 @@ func (c *Case) fastDaily(device string) *dailyBurst {
 	}{{"reads", DiskReadAwait}, {"writes", DiskWriteAwait}} {
 		await := c.For(of.await, "device", device)
 		usual := median(await, active)
-		quick := timeline.Where(await, func(x float64) bool { return x <= usual/slowFactor && usual >= x+slowLeastS })
+		quick := timeline.Where(await,
+			func(x float64) bool { return x <= usual/slowFactor && usual >= x+slowLeastS })
+
 		// Whether it is fast is judged where as much is done, how long it is so by the latency alone.
 		fast := quick.Close(c.Cells(time.Minute))
 		var days []timeline.Episode
 		for _, e := range fast.Episodes() {
-			if c.Span(e).To.Sub(c.Span(e).From) >= fastLeast && Share(much, timeline.MaskOf(c.Grid.N, []timeline.Episode{e})) >= minOfFast {
+			if c.Span(e).To.Sub(c.Span(e).From) >= fastLeast &&
+				Share(much, timeline.MaskOf(c.Grid.N, []timeline.Episode{e})) >= minOfFast {
 				days = append(days, e)
 			}
 		}
+
 		fast = timeline.MaskOf(c.Grid.N, days)
 		if len(days) < fastDaysMin || Share(fast, active) > fastMost || !c.daily(days) {
 			continue
 		}
+
 		var lengths []float64
 		for _, e := range days {
 			lengths = append(lengths, float64(e.Cells()))
 		}
-		return &dailyBurst{device: device, kind: of.kind, fast: fast, usualS: usual, fastS: median(await, fast), ops: usualOps,
+
+		return &dailyBurst{device: device, kind: of.kind, fast: fast, usualS: usual, fastS: median(await, fast),
+			ops:  usualOps,
 			each: time.Duration(timeline.Quantile(lengths, 0.5)) * c.Grid.Step()}
 	}
+
 	return nil
 }
 
@@ -90,14 +99,18 @@ func (r Rule) fastEachDay(c *Case, d *dailyBurst) Finding {
 	f.Severity, f.Foremost = Warning, true
 	f.Weight = 1 - Share(d.fast, timeline.Known(c.For(DiskOps, "device", d.device)))
 	f.Windows = c.Windows(d.fast)
-	f.Say("daily", Values{"kind": upperFirst(Called(d.kind)), "device": Called(d.device), "fast": Seconds(d.fastS), "for": Seconds(d.each.Seconds()),
+	f.Say("daily", Values{"kind": upperFirst(Called(d.kind)), "device": Called(d.device),
+		"fast": Seconds(d.fastS), "for": Seconds(d.each.Seconds()),
 		"usual": Seconds(d.usualS), "ops": Of(d.ops, "IOPS")})
 	f.Evidence = []Evidence{
 		c.Figure("median await of its "+d.kind+" in the fast time", nil, d.fastS, "seconds", d.fast),
-		c.Figure("median await of its "+d.kind, nil, d.usualS, "seconds", timeline.Known(c.For(DiskOps, "device", d.device))),
+		c.Figure("median await of its "+d.kind, nil, d.usualS, "seconds",
+			timeline.Known(c.For(DiskOps, "device", d.device))),
 	}
+
 	f.Advise("look", nil)
 	f.Advise("instance", nil)
 	f.Advise("do not buy", nil)
+
 	return f
 }

@@ -32,8 +32,10 @@ func ApartFew(t Time, s Stall) Stall {
 	if s.Waiting == nil || s.Ops == nil || s.OfLog || !s.Any() {
 		return s
 	}
+
 	busy := timeline.Where(s.Ops, func(x float64) bool { return x > 0 }).Without(s.Cells)
 	around := t.Cells(fewAround)
+
 	var few []timeline.Episode
 	for _, e := range s.Cells.Close(t.Cells(fewGap)).Episodes() {
 		cells := float64(s.Cells[e.First : e.Last+1].Count())
@@ -48,15 +50,20 @@ func ApartFew(t Time, s Stall) Stall {
 		if timeline.Quantile(usual, 0.75) > fewOps {
 			continue // usually many are fast, so these are waiting
 		}
+
 		calm := timeline.At(s.Latency[from:to], busy[from:to])
-		if timeline.Count(calm) >= e.Cells() && s.sameOperations(t, e, timeline.Mean(usual), timeline.Quantile(calm, 0.5)) {
+		if timeline.Count(calm) >= e.Cells() && s.sameOperations(t, e, timeline.Mean(usual),
+			timeline.Quantile(calm, 0.5)) {
 			continue
 		}
+
 		few = append(few, e)
 	}
+
 	if len(few) == 0 {
 		return s
 	}
+
 	s.Few = timeline.MaskOf(t.Grid.N, few).And(s.Cells)
 	s.Cells = s.Cells.Without(s.Few)
 	return s
@@ -76,14 +83,17 @@ func (s Stall) sameOperations(t Time, e timeline.Episode, usualOps, usualS float
 }
 
 func fewAndLong() Rule {
-	r := Rule{ID: "queries/few-and-long", Title: "A few clients run long operations", Kind: Symptom, Needs: []*Signal{}, Whole: true,
+	r := Rule{ID: "queries/few-and-long", Title: "A few clients run long operations", Kind: Symptom,
+		Needs: []*Signal{}, Whole: true,
 		NoAlert: "it judges what is usual around each time",
 		Cause:   "A report, an export or a scan: one client or two run operations that are long by themselves, one after the other. The mean latency is high because nobody else asks. It is not a stall: nobody waits for anything but their own work.",
 		Words: Words{
 			"few": "For {{.for}}, {{.clients}} took {{.median}} each (the longest mean of an interval {{.worst}}): {{.waiting}} at once, {{.rate}}, {{.ops}} operations in all. Nobody else waited.",
 		},
 		Advice: map[string]Advice{"look": {Summary: "If they should be quicker, look at the operations: the slow query log, explain, a missing index. More IOPS help only if they read from a saturated disk",
-			Expect: "less work per operation", TradeOff: "an index costs writes and memory", NoCommand: "the operations decide"}}}
+			Expect: "less work per operation", TradeOff: "an index costs writes and memory",
+			NoCommand: "the operations decide"}}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, s := range c.Symptoms {
@@ -91,26 +101,35 @@ func fewAndLong() Rule {
 			if n == 0 {
 				continue
 			}
+
 			f := r.Finding(s.Subject)
 			f.Severity = Info
 			f.Windows = c.Windows(s.Few.Close(c.Cells(fewGap)))
+
 			latency, ops := timeline.At(s.Latency, s.Few), timeline.At(s.Ops, s.Few)
 			if timeline.Count(latency) == 0 {
 				continue
 			}
+
 			waiting := timeline.Sum(timeline.At(s.Waiting, s.Few)) / float64(n)
 			rate := timeline.Sum(ops) / float64(n)
-			f.Say("few", Values{"for": Seconds(c.Seconds(s.Few)), "clients": Called(s.Subject), "median": Seconds(timeline.Quantile(latency, 0.5)), "worst": Seconds(timeline.Max(latency)),
-				"waiting": Number(waiting), "rate": Of(rate, "1/s"), "ops": Number(timeline.Sum(ops) * c.Grid.StepSeconds())})
+			f.Say("few", Values{"for": Seconds(c.Seconds(s.Few)), "clients": Called(s.Subject),
+				"median": Seconds(timeline.Quantile(latency, 0.5)), "worst": Seconds(timeline.Max(latency)),
+				"waiting": Number(waiting), "rate": Of(rate, "1/s"),
+				"ops": Number(timeline.Sum(ops) * c.Grid.StepSeconds())})
+
 			f.Evidence = []Evidence{
 				c.Figure("operations at once, mean", nil, waiting, "", s.Few),
 				c.Figure("completions, mean", nil, rate, "1/s", s.Few),
 				c.Figure("mean latency of an interval, median", nil, timeline.Quantile(latency, 0.5), "seconds", s.Few),
 			}
+
 			f.Advise("look", nil)
 			out = append(out, f)
 		}
+
 		return out
 	}
+
 	return r
 }

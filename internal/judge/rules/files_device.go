@@ -31,7 +31,8 @@ func (c *Case) mountedBelow(folder string) string {
 	for name, value := range c.Facts {
 		at, isMount := strings.CutPrefix(name, "mount.")
 		fields := strings.Fields(value)
-		if !isMount || len(fields) == 0 || len(at) <= len(inner) || !strings.HasPrefix(path.Clean(folder)+"/", at+"/") {
+		if !isMount || len(fields) == 0 || len(at) <= len(inner) ||
+			!strings.HasPrefix(path.Clean(folder)+"/", at+"/") {
 			continue
 		}
 		device, inner = path.Base(fields[len(fields)-1]), at

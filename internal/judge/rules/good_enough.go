@@ -17,19 +17,26 @@ type Synced struct {
 
 // Signals of what benchmarks printed (package record/benchmark), and of fio's syncs.
 var (
-	FioSyncQuantile = core.Add(Signal{Name: SignalPrefix + "fio_sync_latency:seconds", Unit: "seconds", Help: "quantiles of a fio job's syncs", By: []string{"job", "quantile"},
+	FioSyncQuantile = core.Add(Signal{Name: SignalPrefix + "fio_sync_latency:seconds", Unit: "seconds",
+		Help: "quantiles of a fio job's syncs", By: []string{"job", "quantile"},
 		Exprs: []string{`fio_sync_latency_seconds`}})
-	BenchSync = core.Add(Signal{Name: SignalPrefix + "bench_sync_latency:mean", Unit: "seconds", Help: "mean of one small write and its sync, by method", By: []string{"benchmark", "method"},
+	BenchSync = core.Add(Signal{Name: SignalPrefix + "bench_sync_latency:mean", Unit: "seconds",
+		Help: "mean of one small write and its sync, by method", By: []string{"benchmark", "method"},
 		Exprs: []string{`bench_sync_latency_mean_seconds`}})
-	BenchWrites = core.Add(Signal{Name: SignalPrefix + "bench_writes:rate", Unit: "1/s", Help: "writes per second in a benchmark of a whole server", By: []string{"benchmark", "engine"},
+	BenchWrites = core.Add(Signal{Name: SignalPrefix + "bench_writes:rate", Unit: "1/s",
+		Help: "writes per second in a benchmark of a whole server", By: []string{"benchmark", "engine"},
 		Exprs: []string{`bench_writes_per_second`}})
-	BenchAsked = core.Add(Signal{Name: SignalPrefix + "bench_writes_asked:rate", Unit: "1/s", Help: "writes per second that a benchmark asked for", By: []string{"benchmark", "engine"},
+	BenchAsked = core.Add(Signal{Name: SignalPrefix + "bench_writes_asked:rate", Unit: "1/s",
+		Help: "writes per second that a benchmark asked for", By: []string{"benchmark", "engine"},
 		Exprs: []string{`bench_writes_asked_per_second`}})
-	BenchClients = core.Add(Signal{Name: SignalPrefix + "bench_clients:count", Unit: "", Help: "clients of a benchmark", By: []string{"benchmark", "engine"},
+	BenchClients = core.Add(Signal{Name: SignalPrefix + "bench_clients:count", Unit: "",
+		Help: "clients of a benchmark", By: []string{"benchmark", "engine"},
 		Exprs: []string{`bench_clients`}})
-	BenchSlowest = core.Add(Signal{Name: SignalPrefix + "bench_write_slowest:seconds", Unit: "seconds", Help: "the slowest write of a benchmark", By: []string{"benchmark", "engine"},
+	BenchSlowest = core.Add(Signal{Name: SignalPrefix + "bench_write_slowest:seconds", Unit: "seconds",
+		Help: "the slowest write of a benchmark", By: []string{"benchmark", "engine"},
 		Exprs: []string{`bench_write_slowest_seconds`}})
-	BenchPassed = core.Add(Signal{Name: SignalPrefix + "bench_passed:bool", Unit: "", Help: "1 if a benchmark passed its own criteria", By: []string{"benchmark", "engine"},
+	BenchPassed = core.Add(Signal{Name: SignalPrefix + "bench_passed:bool", Unit: "",
+		Help: "1 if a benchmark passed its own criteria", By: []string{"benchmark", "engine"},
 		Exprs: []string{`bench_passed`}})
 )
 
@@ -55,13 +62,17 @@ func (c *Case) measuredSyncs() []measuredSync {
 		if len(runs) == 0 {
 			continue
 		}
+
 		x := runs[len(runs)-1]
-		m := measuredSync{subject: "fio job " + job, mean: x.sync, p99: math.NaN(), max: math.NaN(), signal: FioSyncLatency}
+		m := measuredSync{subject: "fio job " + job, mean: x.sync, p99: math.NaN(), max: math.NaN(),
+			signal: FioSyncLatency}
 		for _, q := range c.Signal(FioSyncQuantile) {
-			if q.Labels.Get("job") == job && strings.HasPrefix(q.Labels.Get("quantile"), "0.99") && len(strings.TrimRight(q.Labels.Get("quantile"), "0")) == len("0.99") {
+			if q.Labels.Get("job") == job && strings.HasPrefix(q.Labels.Get("quantile"), "0.99") &&
+				len(strings.TrimRight(q.Labels.Get("quantile"), "0")) == len("0.99") {
 				m.p99 = timeline.Max(q.Values)
 			}
 		}
+
 		each := x.depth / x.rate
 		switch {
 		case !math.IsNaN(x.sync):
@@ -70,6 +81,7 @@ func (c *Case) measuredSyncs() []measuredSync {
 		default:
 			m.mean, m.unsynced, m.signal = x.write, true, FioWriteLatency
 		}
+
 		if m.mean >= 0 && !math.IsInf(m.mean, 0) {
 			out = append(out, m)
 		}
@@ -78,14 +90,17 @@ func (c *Case) measuredSyncs() []measuredSync {
 	// Of several methods, the one that engines use on Linux.
 	var best *measuredSync
 	for _, t := range c.Signal(BenchSync) {
-		m := measuredSync{subject: t.Labels.Get("benchmark") + ", " + t.Labels.Get("method"), mean: timeline.Max(t.Values), p99: math.NaN(), max: math.NaN(), signal: BenchSync}
+		m := measuredSync{subject: t.Labels.Get("benchmark") + ", " + t.Labels.Get("method"),
+			mean: timeline.Max(t.Values), p99: math.NaN(), max: math.NaN(), signal: BenchSync}
 		if best == nil || t.Labels.Get("method") == "fdatasync" {
 			best = &m
 		}
 	}
+
 	if best != nil && best.mean > 0 {
 		out = append(out, *best)
 	}
+
 	return out
 }
 
@@ -108,8 +123,12 @@ func goodEnough() Rule {
 			"passed":   "Good enough for {{.product}}: yes, for {{.clients}} clients with {{.asked}} writes per second: {{.benchmark}} passed, the slowest write took {{.slowest}}. It measures the whole cluster, not the disk alone.",
 			"failed":   "Good enough for {{.product}}: no, not for {{.clients}} clients with {{.asked}} writes per second: {{.benchmark}} reached {{.rate}} writes per second, and the slowest took {{.slowest}}. It measures the whole cluster, so the network and the CPUs count too; fdatasync's p99 tells them apart.",
 		},
-		Advice: map[string]Advice{"measure": {Summary: "Measure one small write with its sync where the log will be: `plimsoll probe DIR`, or fio --rw=write --bs=2300 --ioengine=sync --fdatasync=1 --size=22m --output-format=json", Expect: "a p99 that the criterion can be compared with", TradeOff: "22 MB are written", NoCommand: "the folder has to be chosen"}},
+		Advice: map[string]Advice{"measure": {Summary: "Measure one small write with its sync where the log will be: `plimsoll probe DIR`, or fio --rw=write --bs=2300 --ioengine=sync --fdatasync=1 --size=22m --output-format=json",
+			Expect:    "a p99 that the criterion can be compared with",
+			TradeOff:  "22 MB are written",
+			NoCommand: "the folder has to be chosen"}},
 	}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, m := range c.measuredSyncs() {
@@ -117,6 +136,7 @@ func goodEnough() Rule {
 		}
 		return append(out, r.benchmarks(c)...)
 	}
+
 	return r
 }
 
@@ -130,14 +150,18 @@ func (r Rule) answers(c *Case, m measuredSync) []Finding {
 			if !k.Sync {
 				continue
 			}
-			v["q"], v["limit"], v["source"], v["value"] = percentile(k.Quantile), Seconds(k.LimitS), Called(k.Source), Seconds(m.p99)
+			v["q"], v["limit"], v["source"], v["value"] = percentile(k.Quantile), Seconds(k.LimitS), Called(k.Source),
+				Seconds(m.p99)
 			first = append(first, r.answer(c, m, e.Short(), k.answer(m), v))
 		}
+
 		if s := e.Synced; s != nil && !m.unsynced && m.mean > 0 {
-			v["does"], v["source"] = Value(strings.Replace(s.Does, "%s", string(Number(1/m.mean)), 1)), Called(s.Source)
+			v["does"], v["source"] = Value(strings.Replace(s.Does, "%s", string(Number(1/m.mean)), 1)),
+				Called(s.Source)
 			then = append(then, r.answer(c, m, e.Short(), "clients", v))
 		}
 	}
+
 	return append(first, then...)
 }
 
@@ -148,14 +172,17 @@ func (r Rule) answer(c *Case, m measuredSync, product, words string, v Values) F
 	if words != "clients" {
 		f.Weight = 1 // a criterion goes before what has none
 	}
+
 	if strings.HasPrefix(words, "no") || words == "slow" {
 		f.Severity = Warning
 	}
+
 	f.Say(words, v)
 	f.Open(words, v)
 	if m.inferred {
 		f.Say("inferred", v)
 	}
+
 	whole := make(timeline.Mask, c.Grid.N).Not()
 	f.Evidence = []Evidence{c.Figure("mean", m.signal, m.mean, "seconds", whole)}
 	if math.IsNaN(m.p99) {
@@ -163,6 +190,7 @@ func (r Rule) answer(c *Case, m measuredSync, product, words string, v Values) F
 	} else {
 		f.Evidence = append(f.Evidence, c.Figure("p99", FioSyncQuantile, m.p99, "seconds", whole))
 	}
+
 	return f
 }
 
@@ -173,6 +201,7 @@ func (k Criterion) answer(m measuredSync) string {
 		farBelow = 4
 		cached   = 0.0002 // a write into the page cache takes microseconds
 	)
+
 	switch {
 	case m.unsynced && m.mean > k.LimitS:
 		return "slow"
@@ -189,6 +218,7 @@ func (k Criterion) answer(m measuredSync) string {
 	case m.mean <= k.LimitS/farBelow:
 		return "probably"
 	}
+
 	return "unlikely"
 }
 
@@ -202,26 +232,33 @@ func (r Rule) benchmarks(c *Case) []Finding {
 		if math.IsNaN(passed) || !(of(BenchAsked) > 0) || !(of(BenchClients) > 0) || math.IsNaN(of(BenchSlowest)) {
 			continue // the report was cut
 		}
+
 		product := engine
 		for _, e := range c.Pack.Engines() {
 			if e.Database == engine {
 				product = e.Short()
 			}
 		}
-		v := Values{"product": Called(product), "benchmark": Called(name), "clients": Number(of(BenchClients)), "asked": Number(of(BenchAsked)),
-			"rate": Number(timeline.Max(t.Values)), "slowest": Seconds(of(BenchSlowest))}
+
+		v := Values{"product": Called(product), "benchmark": Called(name), "clients": Number(of(BenchClients)),
+			"asked": Number(of(BenchAsked)),
+			"rate":  Number(timeline.Max(t.Values)), "slowest": Seconds(of(BenchSlowest))}
 		f := r.Finding(name)
 		words := "passed"
+
 		if f.Severity = Info; passed == 0 {
 			words, f.Severity = "failed", Warning
 			f.Advise("measure", nil)
 		}
+
 		f.Say(words, v)
 		f.Open(words, v)
 		whole := make(timeline.Mask, c.Grid.N).Not()
-		f.Evidence = []Evidence{c.Figure("writes per second", BenchWrites, timeline.Max(t.Values), "1/s", whole), c.Figure("writes asked for", BenchAsked, of(BenchAsked), "1/s", whole),
+		f.Evidence = []Evidence{c.Figure("writes per second", BenchWrites, timeline.Max(t.Values), "1/s", whole),
+			c.Figure("writes asked for", BenchAsked, of(BenchAsked), "1/s", whole),
 			c.Figure("slowest write", BenchSlowest, of(BenchSlowest), "seconds", whole)}
 		out = append(out, f)
 	}
+
 	return out
 }

@@ -13,7 +13,8 @@ const (
 )
 
 func hostAnotherProgram() Rule {
-	r := Rule{ID: "host/another-program", Title: "Syncs wait behind another program's I/O", Kind: Cause, Needs: []*Signal{TraceWait, TraceSlower},
+	r := Rule{ID: "host/another-program", Title: "Syncs wait behind another program's I/O", Kind: Cause,
+		Needs:   []*Signal{TraceWait, TraceSlower},
 		NoAlert: "a trace runs only for a while",
 		Cause:   "All programs on a device share its queue, and all files of a file system share its journal. A sync waits until the requests in front of it are done, whoever made them. Counters of the device do not show whose they are; a trace does.",
 		Words: Words{
@@ -23,11 +24,13 @@ func hostAnotherProgram() Rule {
 			"apart": {Summary: "Give {{.other}} another volume, bound its I/O (io.max, systemd's IOWriteBandwidthMax), or run it when nobody waits",
 				Expect:   "up to {{.share}} of what the traced calls waited ends",
 				TradeOff: "it takes longer", NoCommand: "what the other program is for decides which of these fits"}}}
+
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		t := c.Traced()
 		if t == nil {
 			return nil
 		}
+
 		var out []Finding
 		for _, other := range t.others() {
 			share, most := 0.0, -1
@@ -39,26 +42,33 @@ func hostAnotherProgram() Rule {
 					most = i
 				}
 			}
+
 			if share < anotherLeast {
 				continue
 			}
+
 			f := r.Finding(other)
 			f.Weight = share * t.Covered(c.Stall.Cells.And(t.cells), nil)
 			f.Severity = c.SeverityOf(f.Weight)
 			f.Windows = c.Windows(t.cells.And(c.Stall.Cells))
 			f.Measured, f.Foremost = Confirmed, true
-			v := Values{"programs": Called(t.Who()), "share": Part(share), "other": Called(other), "most": Part(t.Waits[most].Share), "how": Called(t.Waits[most].Text)}
+			v := Values{"programs": Called(t.Who()), "share": Part(share), "other": Called(other),
+				"most": Part(t.Waits[most].Share), "how": Called(t.Waits[most].Text)}
 			f.Say("behind", v)
 			f.Evidence = []Evidence{
-				c.Figure("measured by a trace: share of what slow calls waited that was behind "+other, TraceWait, share, "ratio", t.cells),
+				c.Figure("measured by a trace: share of what slow calls waited that was behind "+other, TraceWait, share,
+					"ratio", t.cells),
 				c.Figure("what slow calls waited in the stalled time, summed", TraceWait, t.WaitedS, "seconds", t.cells),
 				c.Figure("stalled time in which the trace ran", TraceSlower, t.StalledS, "seconds", t.cells),
 			}
+
 			f.Advise("apart", v)
 			out = append(out, f)
 		}
+
 		return out
 	}
+
 	return r
 }
 

@@ -24,14 +24,17 @@ func hostCPUSaturated() Rule {
 		Advice: map[string]Advice{"use less": {Summary: "Find what uses the CPU (slow queries, missing indexes, compression, many connections) or use an instance with more cores",
 			Expect:   "waiting for a CPU ends; {{with .device}}waiting for {{.}} does not{{else}}{{if .unseen}}whether clients wait for the volume as well is not known, because its device is not in these sources{{else}}a faster volume would change nothing{{end}}{{end}}",
 			TradeOff: "the instance's price", NoCommand: "what uses the CPU decides: pidstat -u 1 10 shows it"}}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
 			return nil
 		}
+
 		cells := timeline.Known(held[0].Values)
 		if !c.Stall.Any() {
 			return r.withoutStall(c, cells)
 		}
+
 		in := Share(cells, c.Stall.Cells)
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
@@ -42,21 +45,31 @@ func hostCPUSaturated() Rule {
 			}
 			f = r.Finding("host")
 			f.Weight, f.Severity = in, c.SeverityOf(in)
-			f.Evidence = append(f.Evidence, c.Remark("it held nearly all the time: there is no other time to compare with"))
+			f.Evidence = append(f.Evidence,
+				c.Remark("it held nearly all the time: there is no other time to compare with"))
 			f.Windows = c.Windows(cells.And(c.Stall.Cells))
 		}
+
 		if f.Severity == Critical && Share(cells, c.Stall.Active) >= cpuAlways {
 			f.Severity = Warning
 		}
+
 		busy := c.One(CPUBusy)
 		f.Say("busy", Values{"share": Part(in), "mean": Part(timeline.Mean(timeline.At(busy, c.Stall.Cells)))})
-		f.Evidence = append(f.Evidence, c.Figure("mean CPU use while stalled", CPUBusy, timeline.Mean(timeline.At(busy, c.Stall.Cells)), "ratio", c.Stall.Cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("mean CPU use while stalled", CPUBusy, timeline.Mean(timeline.At(busy, c.Stall.Cells)), "ratio",
+				c.Stall.Cells))
+
 		if run := c.One(ProcsRunning); run != nil {
-			f.Evidence = append(f.Evidence, c.Figure("tasks running or waiting for a CPU while stalled, median", ProcsRunning, timeline.Quantile(timeline.At(run, c.Stall.Cells), 0.5), "", c.Stall.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("tasks running or waiting for a CPU while stalled, median", ProcsRunning,
+					timeline.Quantile(timeline.At(run, c.Stall.Cells), 0.5), "", c.Stall.Cells))
 		}
+
 		if cores := c.One(CPUCores); cores != nil {
 			f.Evidence = append(f.Evidence, c.Figure("CPUs", CPUCores, timeline.Max(cores), "", timeline.Known(cores)))
 		}
+
 		advice := Values{"device": "", "unseen": ""}
 		if c.Elsewhere != nil {
 			if f.Severity == Critical {
@@ -65,6 +78,7 @@ func hostCPUSaturated() Rule {
 			f.Say("unseen", nil)
 			advice["unseen"] = "elsewhere"
 		}
+
 		if dev, share := c.saturatedInStall(); share >= saturatedToo {
 			// If a device also holds everybody up, a busy CPU is seldom what they wait for first.
 			if f.Severity == Critical {
@@ -74,9 +88,11 @@ func hostCPUSaturated() Rule {
 			f.Say("disk as well", Values{"device": Called(dev), "share": Part(share)})
 			advice["device"] = Called(dev)
 		}
+
 		f.Advise("use less", advice)
 		return []Finding{f}
 	}
+
 	return r
 }
 
@@ -91,20 +107,25 @@ func (r Rule) withoutStall(c *Case, cells timeline.Mask) []Finding {
 	if of < longWithoutStall {
 		return nil
 	}
+
 	f := r.Finding("host")
 	f.Severity = Info
 	if !c.Stall.IsDatabase {
 		f.Severity = Warning
 	}
+
 	f.Windows = c.Windows(cells)
-	v := Values{"for": Seconds(c.Seconds(cells)), "of": Part(of), "mean": Part(timeline.Mean(timeline.At(busy, cells)))}
+	v := Values{"for": Seconds(c.Seconds(cells)), "of": Part(of),
+		"mean": Part(timeline.Mean(timeline.At(busy, cells)))}
 	if c.always(&f, of) {
 		v["clients"], v["latency"] = Called(c.Stall.Called()), Seconds(c.usualLatency())
 		f.Say("always", v)
 	} else {
 		f.Say("no stall", v)
 	}
-	f.Evidence = []Evidence{c.Figure("mean CPU use", CPUBusy, timeline.Mean(busy), "ratio", timeline.Known(busy))}
+
+	f.Evidence = []Evidence{c.Figure("mean CPU use", CPUBusy, timeline.Mean(busy), "ratio",
+		timeline.Known(busy))}
 	f.Advise("use less", Values{"device": "", "unseen": "elsewhere"})
 	return []Finding{f}
 }
@@ -118,7 +139,8 @@ func (c *Case) saturatedInStall() (device string, share float64) {
 		if queue == nil {
 			continue
 		}
-		if s := Share(busy.And(timeline.Where(queue, func(x float64) bool { return x > 2 })), c.Stall.Cells); s > share {
+		if s := Share(busy.And(timeline.Where(queue, func(x float64) bool { return x > 2 })),
+			c.Stall.Cells); s > share {
 			device, share = dev, s
 		}
 	}

@@ -16,9 +16,10 @@ const (
 )
 
 func hostCPUStolen() Rule {
-	r := Rule{ID: "host/cpu-stolen", Title: "The hypervisor withholds CPU time", Kind: Cause, Traced: forProcessor,
-		When:  fmt.Sprintf("plimsoll:cpu_stolen:ratio > %g", stolenShare),
-		Cause: "A virtual machine that wants to run waits until the hypervisor lets it: its neighbours need the CPUs, or it is a burstable instance without credits. Programs on it cannot see this. They use little CPU time and get slower anyway, and so do the threads that sync the log.",
+	r := Rule{ID: "host/cpu-stolen", Title: "The hypervisor withholds CPU time", Kind: Cause,
+		Traced: forProcessor,
+		When:   fmt.Sprintf("plimsoll:cpu_stolen:ratio > %g", stolenShare),
+		Cause:  "A virtual machine that wants to run waits until the hypervisor lets it: its neighbours need the CPUs, or it is a burstable instance without credits. Programs on it cannot see this. They use little CPU time and get slower anyway, and so do the threads that sync the log.",
 		Words: Words{
 			"stolen":  "The hypervisor withheld {{.mean}} of the CPUs' time in the stalled time, and over {{.least}} in {{.share}} of it. The machine itself used {{.busy}}.",
 			"credits": "Its CPU credits were used up: as few as {{.credits}} were left. It runs at its baseline until it earns more.",
@@ -26,14 +27,19 @@ func hostCPUStolen() Rule {
 		},
 		Advice: map[string]Advice{
 			"credits": {Summary: "On a burstable instance (AWS T, Azure B), look at the CPU credits; if they are used up, switch to unlimited credits or choose a type with fixed performance",
-				Expect: "the CPU time that is withheld now is given; the queries are not at fault", TradeOff: "unlimited credits cost USD 0.05 for each vCPU hour over the baseline (T3, Linux); another type has its own price", NoCommand: changesInstance},
+				Expect:    "the CPU time that is withheld now is given; the queries are not at fault",
+				TradeOff:  "unlimited credits cost USD 0.05 for each vCPU hour over the baseline (T3, Linux); another type has its own price",
+				NoCommand: changesInstance},
 			"move": {Summary: "Otherwise stop and start the machine, which moves it to another host, or use dedicated cores",
-				Expect: "other neighbours", TradeOff: "a restart; what is on its instance store is lost", NoCommand: changesInstance},
+				Expect: "other neighbours", TradeOff: "a restart; what is on its instance store is lost",
+				NoCommand: changesInstance},
 		}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 || !c.Stall.Any() {
 			return nil
 		}
+
 		cells := timeline.Known(held[0].Values)
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
@@ -41,20 +47,27 @@ func hostCPUStolen() Rule {
 		}
 
 		stolen, busy := c.One(CPUStolen), c.One(CPUBusy)
-		f.Say("stolen", Values{"mean": Part(timeline.Mean(timeline.At(stolen, c.Stall.Cells))), "least": Part(stolenShare),
+		f.Say("stolen", Values{"mean": Part(timeline.Mean(timeline.At(stolen, c.Stall.Cells))),
+			"least": Part(stolenShare),
 			"share": Part(Share(cells, c.Stall.Cells)), "busy": Part(timeline.Mean(timeline.At(busy, c.Stall.Cells)))})
-		f.Evidence = append(f.Evidence, c.Figure("CPU time withheld by the hypervisor while stalled, mean", CPUStolen, timeline.Mean(timeline.At(stolen, c.Stall.Cells)), "ratio", c.Stall.Cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("CPU time withheld by the hypervisor while stalled, mean", CPUStolen,
+				timeline.Mean(timeline.At(stolen, c.Stall.Cells)), "ratio", c.Stall.Cells))
+
 		left := timeline.Quantile(timeline.At(c.One(CPUCredits), c.Stall.Cells), 0)
 		switch {
 		case left <= creditsSpent:
 			f.Say("credits", Values{"credits": Number(left)})
-			f.Evidence = append(f.Evidence, c.Figure("fewest CPU credits left while stalled", CPUCredits, left, "", c.Stall.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("fewest CPU credits left while stalled", CPUCredits, left, "", c.Stall.Cells))
 		case left != left:
 			f.Say("unknown", nil)
 		}
+
 		f.Advise("credits", nil)
 		f.Advise("move", nil)
 		return []Finding{f}
 	}
+
 	return r
 }

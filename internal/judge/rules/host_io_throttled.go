@@ -11,11 +11,14 @@ func hostIOThrottled() Rule {
 		Cause: "Tasks wait for I/O while no device shown is busy. Something holds the requests back before the device counts them: a container's or a cgroup's I/O limit (blkio, io.max), a network file system, or a device that this source does not show.",
 		Words: Words{"waited": "In {{.share}} of the stalled time all tasks waited for I/O, but no device was busy."},
 		Advice: map[string]Advice{"limits": {Summary: "Look at the container's I/O limits (cgroup io.max, blkio.throttle.*), and at devices missing here (record S_TIME_FORMAT=ISO iostat -xt 1 on the node)",
-			Expect: "the limit that binds is found; raising it costs nothing if the volume has room", TradeOff: "less isolation from neighbours", NoCommand: "the limit has to be found first"}}}
+			Expect:   "the limit that binds is found; raising it costs nothing if the volume has room",
+			TradeOff: "less isolation from neighbours", NoCommand: "the limit has to be found first"}}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
 			return nil
 		}
+
 		cells := timeline.Known(held[0].Values)
 		if flush, _ := c.flushing(cells); flush > idleFlush {
 			return nil // the device is in its flushes, which the busy share leaves out
@@ -26,18 +29,27 @@ func hostIOThrottled() Rule {
 		if Share(c.containersHeldBack(), cells.And(c.Stall.Cells)) >= 0.5 {
 			return nil // container/io-limit knows the limit that this rule only infers
 		}
+
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
 			return nil
 		}
+
 		full := c.One(PSIIOFull)
 		f.Say("waited", Values{"share": Part(Share(cells, c.Stall.Cells))})
-		f.Evidence = append(f.Evidence, c.Figure("share of time in which all tasks waited for I/O (PSI), mean of these intervals", PSIIOFull, timeline.Mean(timeline.At(full, cells)), "ratio", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("share of time in which all tasks waited for I/O (PSI), mean of these intervals", PSIIOFull,
+				timeline.Mean(timeline.At(full, cells)), "ratio", cells))
+
 		if busiest, ok := c.busiestInStall(); ok {
-			f.Evidence = append(f.Evidence, c.Figure("busy share of "+busiest.Labels.Get("device")+" in them, mean", DiskBusy, timeline.Mean(timeline.At(busiest.Values, cells)), "ratio", cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("busy share of "+busiest.Labels.Get("device")+" in them, mean", DiskBusy,
+					timeline.Mean(timeline.At(busiest.Values, cells)), "ratio", cells))
 		}
+
 		f.Advise("limits", nil)
 		return []Finding{f}
 	}
+
 	return r
 }

@@ -12,16 +12,20 @@ func hostMemoryLimit() Rule {
 		Cause: "The kernel reclaims or swaps memory the database is using; every thread may be stopped by it, and the reclaim itself writes to the disk. In a container the limit is the container's, not the host's.",
 		Words: Words{"short": "The host was short of memory in {{.share}} of the stalled time."},
 		Advice: map[string]Advice{"cache": {Summary: "Set the database's cache explicitly below the host's or container's memory, with room for connections and page cache",
-			Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits", Do: []*Remedy{CacheWithin}}}}
+			Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits",
+			Do: []*Remedy{CacheWithin}}}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
 			return nil
 		}
+
 		cells := timeline.Known(held[0].Values)
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
 			return nil
 		}
+
 		f.Say("short", Values{"share": Part(Share(cells, c.Stall.Cells))})
 		for _, s := range []struct {
 			signal     *Signal
@@ -36,8 +40,10 @@ func hostMemoryLimit() Rule {
 				f.Evidence = append(f.Evidence, c.Figure(s.text, s.signal, v, s.unit, c.Stall.Cells))
 			}
 		}
+
 		f.Advise("cache", nil)
 		return []Finding{f}
 	}
+
 	return r
 }

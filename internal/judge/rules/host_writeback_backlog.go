@@ -38,28 +38,48 @@ var backlogAdvice = map[string]Advice{
 			"{{with .bytes}}{{.}} ({{$.mib}} MiB: the volume's {{$.rate}}/s x {{$.tolerable}} s of tolerable stall){{else}}the volume's bytes/s x 0.5 s of tolerable stall{{end}}",
 		Expect:   "the flush starts early and stays short; measured on a storage engine alone, a 3,000 IOPS volume: write p99 7.9 s to 0.27 s",
 		TradeOff: "about 40 % more bytes to the device: less coalescing", Do: []*Remedy{BoundDirtyBytes}},
-	"apart": {Summary: "Put the journal/WAL on a volume of its own", Expect: "its fdatasync no longer waits behind data{{with .beside}}; the stall does not end with it, because clients also wait for {{.}}{{else}}; in the same measurement p99 4.7 ms{{end}}", TradeOff: "one more volume; a snapshot of a single volume is no longer consistent; reads still wait", Do: []*Remedy{LogApart}},
+	"apart": {Summary: "Put the journal/WAL on a volume of its own",
+		Expect:   "its fdatasync no longer waits behind data{{with .beside}}; the stall does not end with it, because clients also wait for {{.}}{{else}}; in the same measurement p99 4.7 ms{{end}}",
+		TradeOff: "one more volume; a snapshot of a single volume is no longer consistent; reads still wait",
+		Do:       []*Remedy{LogApart}},
+}
+
+// dirtyLimits are the kernel's limits of dirty pages, as the host reports them.
+func (c *Case) dirtyLimits() []Evidence {
+	var out []Evidence
+	for _, k := range []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio",
+		"vm.dirty_expire_centisecs"} {
+		if v, ok := c.Facts[k]; ok {
+			out = append(out, Evidence{Text: k + " = " + v, From: c.Whole().From, To: c.Whole().To})
+		}
+	}
+	return out
 }
 
 func hostWritebackBacklog() Rule {
-	r := Rule{ID: "host/writeback-backlog", Title: "The OS flushes a backlog of its page cache", Kind: Cause, Traced: behindBuffered,
+	r := Rule{ID: "host/writeback-backlog", Title: "The OS flushes a backlog of its page cache", Kind: Cause,
+		Traced: behindBuffered,
 		When:   "(plimsoll:memory_dirty:bytes > 20e6 or plimsoll:memory_writeback:bytes > 20e6) and on() (max(plimsoll:disk_busy:ratio) > 0.9)",
 		Needs:  []*Signal{MemoryDirty, DiskWritten},
 		Cause:  "Buffered writes (checkpoints, eviction, data files) collect in the page cache until they are 30 s old (vm.dirty_expire_centisecs), an fsync asks for them, or a share of memory is dirty, which on a large host never comes. Then they all go to the volume at once, and a journal's or a WAL's small fdatasync waits behind them.",
 		Words:  backlogWords,
 		Advice: backlogAdvice}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		dirty := c.One(MemoryDirty)
 		writeback := c.One(MemoryWriteback)
 		written := c.MostWritten(c.Stall.Cells)
+
 		b := backlogEpisodes(c, dirty, writeback, written)
 		if b.cells.Count() == 0 || c.unrelated(b.everywhere) {
 			return nil
 		}
+
 		share := Share(b.cells, c.Stall.Cells)
 		if share < minBacklogCoverage {
 			return nil
 		}
+
 		stood, known := c.StoodBefore()
 		f := r.Finding("page cache")
 		f.Weight = share
@@ -67,24 +87,30 @@ func hostWritebackBacklog() Rule {
 		c.unsure(&f, b.everywhere)
 		f.Windows = c.Windows(b.cells)
 		f.PeriodS = c.Period(b.cells.Close(c.Cells(5e9)))
+
 		// In a stall all writes may be credited to its end, so a median would be zero.
 		rate := timeline.Quantile(timeline.At(written, b.cells), 0.5)
 		if !(rate > minFlushRate) {
 			rate = timeline.Mean(timeline.At(written, b.cells))
 		}
-		said := Values{"share": Part(share), "peak": Bytes(b.peak), "took": "", "rate": Bytes(rate), "bytes": "", "mib": "", "tolerable": Number(tolerableStallS)}
+
+		said := Values{"share": Part(share), "peak": Bytes(b.peak), "took": "", "rate": Bytes(rate), "bytes": "",
+			"mib": "", "tolerable": Number(tolerableStallS)}
 		if rate > minFlushRate {
 			bytes := backgroundBytes(rate)
 			said["took"] = Seconds(b.peak / rate)
 			said["bytes"], said["mib"] = Value(fmt.Sprintf("%.0f", bytes)), Value(fmt.Sprintf("%.0f", bytes/mib))
 		}
+
 		f.Say("flushing", said)
 		left, tooLong := c.leftOver(b.cells)
 		fine, inTime, fsyncs := c.Grid.StepSeconds() <= 2, left <= tolerableStallS, c.leftToFsync(b.cells)
 		enough := c.mostlyStood()
+
 		if fine && inTime {
 			enough = mostlyStoodCoarse
 		}
+
 		switch {
 		case known && stood < enough && !fsyncs:
 			f.Severity = Info
@@ -96,6 +122,7 @@ func hostWritebackBacklog() Rule {
 			f.Severity = Info
 			f.Say("no room", nil)
 		}
+
 		for _, k := range c.Cycles() {
 			if k.Flushes != "" && Share(k.Cells.Widen(1, 1), b.cells) >= byCheckpoint {
 				// The checkpoint is the cause; this is its mechanism.
@@ -103,28 +130,36 @@ func hostWritebackBacklog() Rule {
 				f.Say("checkpoint", Values{"see": Called(k.Flushes)})
 			}
 		}
+
 		f.Evidence = []Evidence{
 			c.Figure("most dirty page cache before a stall", MemoryDirty, b.peak, "bytes", b.cells),
-			c.Figure("dirty page cache otherwise, median", MemoryDirty, timeline.Quantile(timeline.At(dirty, c.NotStalled()), 0.5), "bytes", c.NotStalled()),
+			c.Figure("dirty page cache otherwise, median", MemoryDirty,
+				timeline.Quantile(timeline.At(dirty, c.NotStalled()), 0.5), "bytes", c.NotStalled()),
 			c.Figure("bytes written per second while flushing", DiskWritten, rate, "bytes/s", b.cells),
-			c.Figure("share of what was written in the stalls that had stood in the page cache before", nil, stood, "ratio", b.cells),
-			c.Figure("share of what was written in these stalls that came out of the dirty bytes", nil, b.fromCache, "ratio", b.cells),
+			c.Figure("share of what was written in the stalls that had stood in the page cache before", nil, stood,
+				"ratio", b.cells),
+			c.Figure("share of what was written in these stalls that came out of the dirty bytes", nil, b.fromCache,
+				"ratio", b.cells),
 		}
+
 		if writeback != nil {
-			f.Evidence = append(f.Evidence, c.Figure("page cache under writeback while flushing, median", MemoryWriteback, timeline.Quantile(timeline.At(writeback, b.cells), 0.5), "bytes", b.cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("page cache under writeback while flushing, median", MemoryWriteback,
+					timeline.Quantile(timeline.At(writeback, b.cells), 0.5), "bytes", b.cells))
 		}
-		for _, k := range []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio", "vm.dirty_expire_centisecs"} {
-			if v, ok := c.Facts[k]; ok {
-				f.Evidence = append(f.Evidence, Evidence{Text: k + " = " + v, From: c.Whole().From, To: c.Whole().To})
-			}
-		}
-		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Metric != "" && e.Value == nil })
+
+		f.Evidence = append(f.Evidence, c.dirtyLimits()...)
+
+		f.Evidence = slices.DeleteFunc(f.Evidence,
+			func(e Evidence) bool { return e.Metric != "" && e.Value == nil })
 		f.Advise("bound", said)
 		if !c.logApart() {
 			f.Advise("apart", Values{"beside": c.besideLog()})
 		}
+
 		return []Finding{f}
 	}
+
 	return r
 }
 
@@ -158,6 +193,7 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 		if writeback != nil {
 			peak = max(peak, timeline.Max(writeback[max(0, e.First-look):e.Last+1]))
 		}
+
 		if !(peak >= minBacklogBytes) {
 			return peak, 0, 0, false
 		}
@@ -167,11 +203,13 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 				fell += d
 			}
 		}
+
 		wrote = timeline.Sum(written[e.First:e.Last+1]) * c.Grid.StepSeconds()
 		flushing := writeback != nil && under[e.First:e.Last+1].Count()*2 >= e.Cells()
 		if !(fell > 0 && fell >= flushShare*wrote) && !flushing {
 			return peak, fell, wrote, false
 		}
+
 		ok = felt(e, flushing) || e.Cells() <= shortStallCells && late[max(0, e.First-1):e.Last+1].Count() > 0
 		return peak, fell, wrote, ok
 	}
@@ -185,13 +223,16 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 			fell, wrote = fell+f, wrote+w
 		}
 	}
+
 	for k := range b.everywhere {
 		_, _, _, b.everywhere[k] = flushed(timeline.Episode{First: k, Last: k})
 	}
+
 	b.cells = timeline.MaskOf(c.Grid.N, kept).And(c.Stall.Cells)
 	if wrote > 0 {
 		b.fromCache = min(1, fell/wrote)
 	}
+
 	return b
 }
 

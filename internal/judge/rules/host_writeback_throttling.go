@@ -36,7 +36,8 @@ const (
 )
 
 func hostWritebackThrottling() Rule {
-	r := Rule{ID: "host/writeback-throttling", Title: "Writeback throttling is off", Kind: Cause, Traced: behindBuffered,
+	r := Rule{ID: "host/writeback-throttling", Title: "Writeback throttling is off", Kind: Cause,
+		Traced:  behindBuffered,
 		When:    saturated,
 		Needs:   []*Signal{MemoryDirty, DiskQueue, DiskWrites},
 		NoAlert: "whether it is off is a setting, not a series",
@@ -55,8 +56,10 @@ func hostWritebackThrottling() Rule {
 			TradeOff: "fewer and smaller writes: a restore or a bulk load takes longer, and at a volume's IOPS cap less is written: where dirty pages grow from checkpoint to checkpoint, writes stall again (measured: after six minutes).{{with .harmed}} Not for every pair of engine and file system: {{.}}.{{end}} " +
 				"The bfq scheduler turns it off again, and some 4.18 kernels hang with it",
 			Decisive: true, Do: []*Remedy{throttleWriteback}}}}
+
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
-		if !c.Stall.Any() || !(timeline.Max(timeline.At(c.dirtyOrWriteback(), c.Stall.Cells.Widen(c.Cells(backlogLookBackS*1e9), 0))) >= minBacklogBytes) {
+		if !c.Stall.Any() || !(timeline.Max(timeline.At(c.dirtyOrWriteback(),
+			c.Stall.Cells.Widen(c.Cells(backlogLookBackS*1e9), 0))) >= minBacklogBytes) {
 			return nil
 		}
 		var out []Finding
@@ -67,6 +70,7 @@ func hostWritebackThrottling() Rule {
 		}
 		return out
 	}
+
 	return r
 }
 
@@ -75,23 +79,30 @@ func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
 	dev := held.Labels.Get("device")
 	cells := timeline.Known(held.Values).And(c.Stall.Cells)
 	share := Share(cells, c.Stall.Cells)
-	queue, writes := timeline.At(c.For(DiskQueue, "device", dev), cells), timeline.At(c.For(DiskWrites, "device", dev), cells)
+	queue, writes := timeline.At(c.For(DiskQueue, "device", dev), cells),
+		timeline.At(c.For(DiskWrites, "device", dev), cells)
+
 	written := timeline.Sum(writes) / timeline.Sum(timeline.At(c.For(DiskOps, "device", dev), cells))
 	if share < throttlingShare || !(written >= throttlingWrite) || c.unrelated(timeline.Known(held.Values)) {
 		return Finding{}, false
 	}
+
 	setting := c.Facts["wbt_lat_usec."+dev]
 	long := timeline.Where(c.For(DiskQueue, "device", dev), func(x float64) bool { return x >= longQueue })
 	if setting != "" && setting != "0" || setting == "" && Share(long, cells) < longInCells {
 		return Finding{}, false
 	}
+
 	measured := c.throttled(dev)
 	if len(measured) == 0 || slices.ContainsFunc(measured, func(m engineThrottled) bool { return !m.Helps() }) {
 		return Finding{}, false
 	}
+
 	f := r.Finding(dev)
 	f.Weight = share
-	said := Values{"device": Called(dev), "queue": Number(timeline.Quantile(queue, 0.5)), "writes": Part(written)}
+	said := Values{"device": Called(dev), "queue": Number(timeline.Quantile(queue, 0.5)),
+		"writes": Part(written)}
+
 	if setting == "0" {
 		f.Say("off", said)
 	} else {
@@ -100,27 +111,36 @@ func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
 		f.Say("not told", said)
 		f.Close("closing", said)
 	}
+
 	f.Severity = c.SeverityOf(f.Weight)
 	if setting == "" && f.Severity == Critical {
 		f.Severity = Warning
 	}
+
 	f.Windows = c.Windows(cells.Close(1))
 	for _, m := range measured {
-		f.Say("measured", Values{"engine": Called(m.product), "filesystem": Called(m.Filesystem), "where": Called(m.Where), "off": Seconds(m.OffS), "on": Seconds(m.OnS)})
+		f.Say("measured", Values{"engine": Called(m.product), "filesystem": Called(m.Filesystem),
+			"where": Called(m.Where), "off": Seconds(m.OffS), "on": Seconds(m.OnS)})
 	}
+
 	if len(measured) > 1 {
 		f.Say("file system", nil)
 	}
+
 	f.Evidence = []Evidence{
-		c.Figure("requests in the queue of "+dev+" while stalled and saturated, median", DiskQueue, timeline.Quantile(queue, 0.5), "requests", cells),
+		c.Figure("requests in the queue of "+dev+" while stalled and saturated, median", DiskQueue,
+			timeline.Quantile(queue, 0.5), "requests", cells),
 		c.Figure("share of the stalled time in which it was saturated", DiskBusy, share, "ratio", c.Stall.Cells),
-		c.Figure("write await meanwhile, median", DiskWriteAwait, timeline.Quantile(timeline.At(c.For(DiskWriteAwait, "device", dev), cells), 0.5), "seconds", cells),
+		c.Figure("write await meanwhile, median", DiskWriteAwait,
+			timeline.Quantile(timeline.At(c.For(DiskWriteAwait, "device", dev), cells), 0.5), "seconds", cells),
 	}
+
 	for _, name := range []string{"wbt_lat_usec.", "nr_requests.", "scheduler."} {
 		if v := c.Facts[name+dev]; v != "" {
 			f.Evidence = append(f.Evidence, c.Remark(name+dev+" = "+v))
 		}
 	}
+
 	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Metric != "" && e.Value == nil })
 	f.Advise("on", Values{"device": Called(dev), "harmed": c.Pack.harmed()})
 	return f, true
@@ -157,9 +177,11 @@ func (p *Pack) harmed() Value {
 		for _, x := range e.Throttled {
 			switch {
 			case x.Disagree:
-				out = append(out, fmt.Sprintf("%s on %s was quicker with it in some runs and slower in others", e.Product, x.Filesystem))
+				out = append(out, fmt.Sprintf("%s on %s was quicker with it in some runs and slower in others", e.Product,
+					x.Filesystem))
 			case !x.Helps():
-				out = append(out, fmt.Sprintf("%s on %s had a p99 of %s with it and %s without", e.Product, x.Filesystem, units.Seconds(x.OnS), units.Seconds(x.OffS)))
+				out = append(out, fmt.Sprintf("%s on %s had a p99 of %s with it and %s without", e.Product, x.Filesystem,
+					units.Seconds(x.OnS), units.Seconds(x.OffS)))
 			}
 		}
 	}

@@ -37,6 +37,7 @@ func (sig *Signals) Limits() []Limit {
 		if queue == nil {
 			continue
 		}
+
 		held := timeline.Track{Labels: t.Labels, Values: make([]float64, sig.Grid.N)}
 		for k := range held.Values {
 			held.Values[k] = math.NaN()
@@ -44,6 +45,7 @@ func (sig *Signals) Limits() []Limit {
 				held.Values[k] = t.Values[k]
 			}
 		}
+
 		k := findCeiling(sig, held, nil)
 		l := Limit{Device: dev, Saturated: k.saturated, RequestBytes: k.requestBytes}
 		if k.hasIOPS {
@@ -51,12 +53,15 @@ func (sig *Signals) Limits() []Limit {
 			limit, _ := soldIOPS(k.iops.Level)
 			l.SoldIOPS = limit.what
 		}
+
 		if k.hasTP {
 			l.Throughput = &k.throughput
 			limit, _ := soldThroughput(k.throughput.Level)
 			l.SoldThroughput = limit.what
 		}
+
 		out = append(out, l)
 	}
+
 	return out
 }

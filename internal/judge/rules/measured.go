@@ -35,6 +35,7 @@ func (sig *Signals) One(s *Signal) []float64 {
 	case 1:
 		return tracks[0].Values
 	}
+
 	out := make([]float64, sig.Grid.N)
 	for k := range out {
 		out[k] = math.NaN()
@@ -47,6 +48,7 @@ func (sig *Signals) One(s *Signal) []float64 {
 			}
 		}
 	}
+
 	return out
 }
 

@@ -23,14 +23,17 @@ func TestNamedWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, name := range files {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
+
 			f, err := parser.ParseFile(fset, name, nil, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			ast.Inspect(f, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.CallExpr:
@@ -51,11 +54,13 @@ func TestNamedWords(t *testing.T) {
 				return true
 			})
 		}
+
 		for name, at := range named {
 			if !written[name] {
 				t.Errorf("%s: no words or advice %q in %s", at, name, folder)
 			}
 		}
+
 		if folder != "." && len(named) == 0 {
 			t.Errorf("no Judge in %s names any words, so nothing is checked", folder)
 		}

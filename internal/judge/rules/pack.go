@@ -39,19 +39,23 @@ func (p *Pack) addSignals() {
 			if p.byName[s.Name] != nil {
 				panic("signal defined twice: " + s.Name)
 			}
+
 			complete := *s
 			for _, e := range p.engines {
 				complete.Exprs = append(slices.Clip(complete.Exprs), e.Host[s]...)
 			}
+
 			for _, x := range slices.Concat(complete.Exprs, complete.Coarse) {
 				if _, err := Parse(x); err != nil {
 					panic(fmt.Sprintf("signal %s: %v", s.Name, err))
 				}
 			}
+
 			p.byName[s.Name] = &complete
 			p.signals = append(p.signals, &complete)
 		}
 	}
+
 	add(core)
 	for _, e := range p.engines {
 		add(e.Signals)
@@ -72,7 +76,9 @@ func (p *Pack) addRules() {
 		}
 		return out
 	}
-	p.rules = slices.Concat([]Rule{evidenceGap(), evidenceElsewhere()}, ofEngines(symptom), p.coreRules(), ofEngines(func(r Rule) bool { return !symptom(r) }))
+
+	p.rules = slices.Concat([]Rule{evidenceGap(), evidenceElsewhere()}, ofEngines(symptom), p.coreRules(),
+		ofEngines(func(r Rule) bool { return !symptom(r) }))
 	seen := map[string]bool{}
 	for i, r := range p.rules {
 		if seen[r.ID] {
@@ -92,13 +98,16 @@ func (p *Pack) check(r *Rule) error {
 			return fmt.Errorf("it needs %s, which is no signal", s.Name)
 		}
 	}
+
 	if r.When == "" {
 		return nil
 	}
+
 	e, err := Parse(r.When)
 	if err != nil {
 		return err
 	}
+
 	var read []*Signal
 	for _, name := range Names(e) {
 		s := p.byName[name]
@@ -107,9 +116,11 @@ func (p *Pack) check(r *Rule) error {
 		}
 		read = append(read, s)
 	}
+
 	if r.Needs == nil {
 		r.Needs = read
 	}
+
 	return nil
 }
 
@@ -233,7 +244,8 @@ func (p *Pack) MetricsOf(e Knowledge) func(metric string) bool {
 		if shared[metric] {
 			return false
 		}
-		return exact[metric] || slices.ContainsFunc(patterns, func(m *labels.Matcher) bool { return m.Matches(metric) })
+		return exact[metric] || slices.ContainsFunc(patterns,
+			func(m *labels.Matcher) bool { return m.Matches(metric) })
 	}
 }
 
@@ -263,15 +275,18 @@ func (p *Pack) Inline(expr, window string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	text := e.String()
 	for _, n := range Names(e) {
 		if !strings.HasPrefix(n, SignalPrefix) {
 			continue
 		}
+
 		s := p.byName[n]
 		if s == nil {
 			return "", fmt.Errorf("no signal %q", n)
 		}
+
 		alts := make([]string, len(s.Exprs))
 		for i, x := range s.Exprs {
 			alts[i] = strings.ReplaceAll(x, "$w", window)
@@ -279,8 +294,10 @@ func (p *Pack) Inline(expr, window string) (string, error) {
 				alts[i] = "(" + alts[i] + ")"
 			}
 		}
+
 		// One name may be the prefix of another: replace whole names only.
 		text = replaceName(text, n, mark+"("+strings.Join(alts, " or ")+")")
 	}
+
 	return strings.ReplaceAll(text, mark, ""), nil
 }

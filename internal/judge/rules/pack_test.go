@@ -35,26 +35,32 @@ func TestSignals(t *testing.T) {
 			if !strings.HasPrefix(s.Name, rules.SignalPrefix) {
 				t.Errorf("the name does not start with %q", rules.SignalPrefix)
 			}
+
 			if s.Help == "" || !slices.Contains(units, s.Unit) {
 				t.Errorf("help %q, unit %q: want a help and one of the units %q", s.Help, s.Unit, units)
 			}
+
 			if len(s.Exprs) == 0 {
 				t.Error("nothing to read it from")
 			}
+
 			for _, x := range s.Exprs {
 				e, err := rules.Parse(x)
 				if err != nil {
 					t.Error(err)
 					continue
 				}
+
 				if e.Type() != parser.ValueTypeVector {
 					t.Errorf("%s gives a %s, want a vector", x, e.Type())
 				}
+
 				for _, n := range rules.Names(e) {
 					if strings.HasPrefix(n, rules.SignalPrefix) {
 						t.Errorf("%s reads a signal; signals read exporters' metrics", x)
 					}
 				}
+
 				g := timeline.Grid{StepMs: 1000, N: 3}
 				if _, err := timeline.Eval(g, e, nothing{}); errors.Is(err, timeline.ErrUnsupported) {
 					t.Errorf("%s cannot be computed on a grid: %v", x, err)
@@ -86,6 +92,7 @@ func TestWantedCoversSignals(t *testing.T) {
 			}
 		}
 	}
+
 	if wanted("go_goroutines") {
 		t.Error("go_goroutines is wanted, and no signal reads it")
 	}
@@ -111,27 +118,33 @@ func TestRulesAreWellFormed(t *testing.T) {
 			if !id.MatchString(r.ID) || seen[r.ID] {
 				t.Errorf("id %q: want family/name in lower case, once in the pack", r.ID)
 			}
+
 			seen[r.ID] = true
 			if r.Title == "" || r.Cause == "" || r.Judge == nil {
 				t.Error("a rule has a title, a cause and a judge")
 			}
+
 			if strings.HasSuffix(r.Title, ".") || !strings.HasSuffix(r.Cause, ".") && !strings.HasSuffix(r.Cause, ".)") {
 				t.Errorf("title %q, cause %q: want a title that is not a sentence and a cause that is", r.Title, r.Cause)
 			}
+
 			if !slices.Contains([]rules.Kind{rules.Cause, rules.Symptom, rules.Refutation}, r.Kind) {
 				t.Errorf("kind %q", r.Kind)
 			}
+
 			for _, n := range slices.Concat(r.Needs, r.AnyOf) {
 				if pack.Signal(n.Name) == nil {
 					t.Errorf("needs %s, which is no signal", n.Name)
 				}
 			}
+
 			checkWhen(t, r)
 			if got, err := pack.Rule(r.ID); err != nil || got.ID != r.ID {
 				t.Errorf("ByID(%q) = %q, %v", r.ID, got.ID, err)
 			}
 		})
 	}
+
 	if _, err := pack.Rule("disk/no-such-rule"); err == nil || !strings.Contains(err.Error(), "rules list") {
 		t.Errorf("ByID of an unknown rule: %v; want an error that says where to look", err)
 	}
@@ -144,35 +157,43 @@ func checkWhen(t *testing.T, r rules.Rule) {
 	if r.When == "" {
 		return // judged on what the sources report, not on series
 	}
+
 	e, err := rules.Parse(r.When)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	names := rules.Names(e)
 	if len(names) == 0 {
 		t.Error("the condition reads no signal")
 	}
+
 	for _, n := range names {
 		if pack.Signal(n) == nil {
 			t.Errorf("the condition reads %s, which is no signal", n)
 		}
 	}
+
 	if _, err := timeline.Eval(timeline.Grid{StepMs: 1000, N: 3}, e, nothing{}); err != nil {
 		t.Errorf("the condition cannot be computed on a grid: %v", err)
 	}
+
 	inlined, err := pack.Inline(r.When, "1m")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	e, err = rules.Parse(inlined)
 	if err != nil {
 		t.Fatalf("written over exporters' metrics: %v", err)
 	}
+
 	for _, n := range rules.Names(e) {
 		if strings.HasPrefix(n, rules.SignalPrefix) {
 			t.Errorf("%s is left in %s", n, inlined)
 		}
 	}
+
 	if strings.Contains(inlined, "$w") {
 		t.Errorf("a range is left open in %s", inlined)
 	}
@@ -194,10 +215,12 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	orphans := map[string]bool{}
 	for _, p := range pages {
 		orphans[filepath.Base(p)] = true
 	}
+
 	delete(orphans, "README.md")
 	for _, r := range pack.Rules() {
 		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
@@ -209,6 +232,7 @@ func TestPages(t *testing.T) {
 			checkPage(t, r, string(b))
 		})
 	}
+
 	for p := range orphans {
 		t.Errorf("docs/rules/%s is of no rule in the pack", p)
 	}
@@ -220,6 +244,7 @@ func checkPage(t *testing.T, r rules.Rule, page string) {
 	if want := "# " + r.Title + " (" + r.ID + ")"; lines[0] != want {
 		t.Errorf("the first line is %q, want %q", lines[0], want)
 	}
+
 	var found []string
 	text, fenced := 0, false
 	for _, line := range lines[1:] {
@@ -236,12 +261,15 @@ func checkPage(t *testing.T, r rules.Rule, page string) {
 			text++
 		}
 	}
+
 	if fenced {
 		t.Error("a code block is not closed")
 	}
+
 	if text == 0 {
 		t.Error("nothing under the last heading")
 	}
+
 	if !slices.Equal(found, headings) {
 		t.Errorf("headings %q, want %q", found, headings)
 	}

@@ -22,10 +22,12 @@ func (sig *Signals) P99(classes *Signal, instance string) float64 {
 			all = append(all, class{edge, timeline.Sum(t.Values)})
 		}
 	}
+
 	slices.SortFunc(all, func(a, b class) int { return cmp.Compare(a.edge, b.edge) })
 	if len(all) < 2 || !math.IsInf(all[len(all)-1].edge, 1) || !(all[len(all)-1].upTo > 0) {
 		return math.NaN()
 	}
+
 	rank := 0.99 * all[len(all)-1].upTo
 	for i, x := range all {
 		if x.upTo < rank {
@@ -39,5 +41,6 @@ func (sig *Signals) P99(classes *Signal, instance string) float64 {
 		}
 		return all[i-1].edge + (x.edge-all[i-1].edge)*(rank-all[i-1].upTo)/(x.upTo-all[i-1].upTo)
 	}
+
 	return math.NaN()
 }

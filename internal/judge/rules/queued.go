@@ -21,12 +21,14 @@ func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 	if !measured {
 		return 0, false
 	}
+
 	// Where stalls are known by the minute only, a minute is the shortest of them.
 	full, burst := queued, c.queueBursts()
 	short := shortStallCells
 	if sampled := int(math.Round(c.Stall.PeriodS / c.Grid.StepSeconds())); sampled > short {
 		short, burst = sampled, burst.Or(full)
 	}
+
 	for _, e := range in.Episodes() {
 		if short == shortStallCells && e.Cells() > short {
 			continue
@@ -38,6 +40,7 @@ func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 			}
 		}
 	}
+
 	return Share(queued, in), true
 }
 

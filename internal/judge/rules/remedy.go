@@ -167,6 +167,7 @@ func (p *Pack) Remedies() []*Remedy {
 			out = append(out, m)
 		}
 	}
+
 	for _, r := range p.Rules() {
 		for _, name := range r.AdviceNames() {
 			for _, m := range r.Advice[name].Do {
@@ -177,6 +178,7 @@ func (p *Pack) Remedies() []*Remedy {
 			}
 		}
 	}
+
 	return out
 }
 

@@ -36,16 +36,21 @@ func resizePod(resource, amount string) Recipe {
 		return `{.` + of + `[?(@.name=="'` + theContainer + `'")].resources` + field + `}`
 	}
 	get := `kubectl get pod` + inNamespace + ` ` + thePod + ` -o jsonpath='`
-	patch := `kubectl patch pod` + inNamespace + ` ` + thePod + ` --subresource resize -p '{"spec":{"containers":[{"name":"'` + theContainer + `'","resources":`
+	patch := `kubectl patch pod` + inNamespace + ` ` + thePod +
+		` --subresource resize -p '{"spec":{"containers":[{"name":"'` + theContainer + `'","resources":`
+
 	return Recipe{Places: []Place{Kubernetes},
 		Look: once(saved, get+own("spec.containers", "")+`'`),
 		Do: Tool(
-			`BOTH=$(`+get+own("spec.containers", ".requests."+resource)+`='`+`'`+own("spec.containers", ".limits."+resource)+`')`,
+			`BOTH=$(`+get+own("spec.containers", ".requests."+resource)+`='`+`'`+
+				own("spec.containers", ".limits."+resource)+`')`,
 			`REQUEST=; test "${BOTH%=*}" != "${BOTH#*=}" || REQUEST=',"requests":{"`+resource+`":"`+amount+`"}'`,
 			patch+`{"limits":{"`+resource+`":"`+amount+`"}'"$REQUEST"'}}]}}'`),
-		Check: Tool(get+own("status.containerStatuses", "")+`'; echo`, `kubectl get pod`+inNamespace+` `+thePod+` -o jsonpath='{.status.conditions[?(@.type=="PodResizePending")].message}'; echo`),
-		Undo:  Tool(patch + `'"$(cat ` + saved + `)"'}]}}' && rm ` + saved),
-		Kept:  "change it where the pod is declared, too (manifest, chart or the operator's resource): a new pod starts with the old limit",
+		Check: Tool(get+own("status.containerStatuses", "")+`'; echo`,
+			`kubectl get pod`+inNamespace+` `+thePod+
+				` -o jsonpath='{.status.conditions[?(@.type=="PodResizePending")].message}'; echo`),
+		Undo: Tool(patch + `'"$(cat ` + saved + `)"'}]}}' && rm ` + saved),
+		Kept: "change it where the pod is declared, too (manifest, chart or the operator's resource): a new pod starts with the old limit",
 		Notes: []string{
 			"It needs Kubernetes 1.33 and kubectl 1.32. Before that the limit is changed in the owner's template, which restarts the pods.",
 			"A container whose resizePolicy is RestartContainer is restarted. Before 1.34 a memory limit cannot be lowered in place, so there the undo is refused."}}
@@ -65,15 +70,18 @@ func setProperty(resource, show string, properties ...string) Recipe {
 			names = append(names, root+`/systemd/system.control/`+theUnit+`.d/50-`+name+`.conf`)
 		}
 	}
+
 	set := theUnit + ` ` + strings.Join(properties, " ")
 	return Recipe{Places: []Place{Host},
 		Look: OnShell(`systemctl show -p `+show+` `+theUnit+`; free -m`,
 			// Without any such file, tar complains, and the archive is empty.
-			`test -e `+saved+` || tar -C / -cf `+saved+` etc/systemd/system.control/`+theUnit+`.d run/systemd/system.control/`+theUnit+`.d 2>/dev/null || test -e `+saved),
+			`test -e `+saved+` || tar -C / -cf `+saved+` etc/systemd/system.control/`+theUnit+
+				`.d run/systemd/system.control/`+theUnit+`.d 2>/dev/null || test -e `+saved),
 		Do:    OnShell(`sudo systemctl set-property --runtime ` + set),
 		Keep:  OnShell(`sudo systemctl set-property ` + set),
 		Check: OnShell(`systemctl show -p ` + show + ` ` + theUnit),
-		Undo:  OnShell(`test -e ` + saved + ` && sudo rm -f ` + strings.Join(names, " ") + ` && sudo tar -C / -xf ` + saved + ` && sudo systemctl daemon-reload && rm ` + saved)}
+		Undo: OnShell(`test -e ` + saved + ` && sudo rm -f ` + strings.Join(names, " ") +
+			` && sudo tar -C / -xf ` + saved + ` && sudo systemctl daemon-reload && rm ` + saved)}
 }
 
 const dockerCPU = `~/plimsoll-cpu-` + theName + `.before`
@@ -85,12 +93,19 @@ var raiseCPU = &Remedy{
 	Recipes: []Recipe{
 		resizePod("cpu", "{{.cpus}}"),
 		{Places: []Place{Docker},
-			Look: once(dockerCPU, `docker inspect -f '{{"{{"}}.HostConfig.NanoCpus{{"}}"}} {{"{{"}}.HostConfig.CpuQuota{{"}}"}} {{"{{"}}.HostConfig.CpuPeriod{{"}}"}}' `+theName),
+			Look: once(dockerCPU,
+				`docker inspect -f '{{"{{"}}.HostConfig.NanoCpus{{"}}"}} {{"{{"}}.HostConfig.CpuQuota{{"}}"}} {{"{{"}}.HostConfig.CpuPeriod{{"}}"}}' `+
+					theName),
 			Do: OnShell(`read -r NANO QUOTA PERIOD < `+dockerCPU,
-				`if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period 100000 --cpu-quota {{.percent}}000 `+theName+`; else docker update --cpus {{.cpus}} `+theName+`; fi`),
-			Check: OnShell(`docker inspect -f '{{"{{"}}.HostConfig.NanoCpus{{"}}"}} {{"{{"}}.HostConfig.CpuQuota{{"}}"}} {{"{{"}}.HostConfig.CpuPeriod{{"}}"}}' `+theName, `docker stats --no-stream `+theName),
+				`if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period 100000 --cpu-quota {{.percent}}000 `+theName+
+					`; else docker update --cpus {{.cpus}} `+theName+`; fi`),
+			Check: OnShell(
+				`docker inspect -f '{{"{{"}}.HostConfig.NanoCpus{{"}}"}} {{"{{"}}.HostConfig.CpuQuota{{"}}"}} {{"{{"}}.HostConfig.CpuPeriod{{"}}"}}' `+
+					theName, `docker stats --no-stream `+theName),
 			Undo: OnShell(`read -r NANO QUOTA PERIOD < `+dockerCPU,
-				`if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period "$PERIOD" --cpu-quota "$QUOTA" `+theName+`; else docker update --cpus "$(awk -v n="$NANO" 'BEGIN { print n / 1e9 }')" `+theName+`; fi && rm `+dockerCPU),
+				`if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period "$PERIOD" --cpu-quota "$QUOTA" `+theName+
+					`; else docker update --cpus "$(awk -v n="$NANO" 'BEGIN { print n / 1e9 }')" `+theName+
+					`; fi && rm `+dockerCPU),
 			Kept: "set it where the container is made: docker run --cpus, or compose's cpus"},
 		setProperty("cpu", "CPUQuotaPerSecUSec", "CPUQuota={{.percent}}%"),
 		providersLimit,
@@ -121,16 +136,20 @@ var raiseMemory = &Remedy{
 	Recipes: []Recipe{
 		resizePod("memory", "{{.mib}}Mi"),
 		{Places: []Place{Docker},
-			Look: append(once(dockerMemory, `docker inspect -f '{{"{{"}}.HostConfig.Memory{{"}}"}} {{"{{"}}.HostConfig.MemorySwap{{"}}"}}' `+theName), OnShell(`free -m`)...),
+			Look: append(once(dockerMemory,
+				`docker inspect -f '{{"{{"}}.HostConfig.Memory{{"}}"}} {{"{{"}}.HostConfig.MemorySwap{{"}}"}}' `+theName),
+				OnShell(`free -m`)...),
 			Do: OnShell(`read -r MEMORY SWAP < `+dockerMemory,
 				// MemorySwap is memory and swap together; -1 is unlimited. What is swap stays.
 				`test "$SWAP" -le 0 || SWAP=$(({{.mib}} * 1048576 + SWAP - MEMORY))`,
 				`docker update --memory {{.mib}}m --memory-swap "$SWAP" `+theName),
 			Check: OnShell(`docker stats --no-stream ` + theName),
-			Undo:  OnShell(`read -r MEMORY SWAP < `+dockerMemory, `docker update --memory "$MEMORY" --memory-swap "$SWAP" `+theName+` && rm `+dockerMemory),
+			Undo: OnShell(`read -r MEMORY SWAP < `+dockerMemory,
+				`docker update --memory "$MEMORY" --memory-swap "$SWAP" `+theName+` && rm `+dockerMemory),
 			Kept:  "set it where the container is made: docker run --memory, or compose's mem_limit",
 			Notes: []string{lowerMemory}},
-		withNotes(setProperty("memory", "MemoryMax,MemoryHigh,MemoryCurrent", "MemoryHigh=infinity", "MemoryMax={{.mib}}M"), lowerMemory),
+		withNotes(setProperty("memory", "MemoryMax,MemoryHigh,MemoryCurrent", "MemoryHigh=infinity",
+			"MemoryMax={{.mib}}M"), lowerMemory),
 		providersLimit,
 	},
 	Cost: "memory of the node: look that it is free",
@@ -161,14 +180,18 @@ var liftIO = &Remedy{
 	Name: "io-limit", Title: "Lift the container's I/O limit on the device",
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
-			Look:  once(groupLimits, `cat `+theGroup+`/io.max`),
-			Do:    OnShell(`echo "$(lsblk -dno MAJ:MIN {{ask .device "DEVICE" "the device, /dev/..."}} | tr -d ' ') {{.lift}}" | sudo tee ` + theGroup + `/io.max`),
+			Look: once(groupLimits, `cat `+theGroup+`/io.max`),
+			Do: OnShell(
+				`echo "$(lsblk -dno MAJ:MIN {{ask .device "DEVICE" "the device, /dev/..."}} | tr -d ' ') {{.lift}}" | sudo tee ` +
+					theGroup + `/io.max`),
 			Check: OnShell(`cat ` + theGroup + `/io.max ` + theGroup + `/io.pressure`),
 			// The kernel takes one device with its limits at a time (Documentation/admin-guide/cgroup-v2.rst).
-			Undo:  OnShell(`while read -r LIMIT; do echo "$LIMIT" | sudo tee ` + theGroup + `/io.max; done < ` + groupLimits + ` && rm ` + groupLimits),
+			Undo: OnShell(`while read -r LIMIT; do echo "$LIMIT" | sudo tee ` + theGroup + `/io.max; done < ` +
+				groupLimits + ` && rm ` + groupLimits),
 			Kept:  "lift it where it was set (systemd's IOWriteIOPSMax=, docker run --device-write-iops), or it comes back with the next start",
 			Notes: []string{"With cgroup v1 the files are those of blkio.throttle; see the rule's page."}},
-		{Places: []Place{Kubernetes}, None: "Kubernetes has no I/O limit: what set this one (the runtime's blockio class, an operator, a daemon on the node) has to lift it"},
+		{Places: []Place{Kubernetes},
+			None: "Kubernetes has no I/O limit: what set this one (the runtime's blockio class, an operator, a daemon on the node) has to lift it"},
 		providersLimit,
 	},
 	Cost: "neighbours on the same volume feel this container's bursts",
@@ -191,9 +214,11 @@ func sizeLift(c *Case, f *Finding) Values {
 			lift = append(lift, l.key+"=max")
 		}
 	}
+
 	if len(lift) > 0 {
 		out["lift"] = Value(strings.Join(lift, " "))
 	}
+
 	return out
 }
 
@@ -214,7 +239,8 @@ func (c *Case) ofSubject(signal *Signal, f *Finding) []float64 {
 func (c *Case) ContainerOf(f *Finding) map[string]string {
 	name, _, _ := strings.Cut(f.Subject, " on ")
 	found := map[string]map[string]string{}
-	for _, s := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerCPUQuota, ContainerMemoryLimit, ContainerWrites, ContainerWritesLimit, ContainerWrittenLimit} {
+	for _, s := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerCPUQuota, ContainerMemoryLimit,
+		ContainerWrites, ContainerWritesLimit, ContainerWrittenLimit} {
 		for _, t := range c.Signal(s) {
 			l := map[string]string{}
 			for _, k := range []string{"namespace", "pod", "container", "name", "id"} {
@@ -228,10 +254,12 @@ func (c *Case) ContainerOf(f *Finding) map[string]string {
 			found[containerName(t.Labels)] = l
 		}
 	}
+
 	if len(found) == 1 {
 		for _, l := range found {
 			return l
 		}
 	}
+
 	return nil
 }

@@ -25,12 +25,14 @@ var BoundDirtyBytes = &Remedy{
 	Relieves: []Resource{Writeback},
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
-			Look:  once(dirtyBefore, `sysctl vm.dirty_background_bytes vm.dirty_background_ratio`),
-			Do:    Kernel(`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
-			Keep:  OnShell(`echo 'vm.dirty_background_bytes = {{.bytes}}' | sudo tee `+dirtyKept, `grep -s dirty_background /etc/sysctl.conf /etc/sysctl.d/*.conf`),
+			Look: once(dirtyBefore, `sysctl vm.dirty_background_bytes vm.dirty_background_ratio`),
+			Do:   Kernel(`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
+			Keep: OnShell(`echo 'vm.dirty_background_bytes = {{.bytes}}' | sudo tee `+
+				dirtyKept, `grep -s dirty_background /etc/sysctl.conf /etc/sysctl.d/*.conf`),
 			Check: OnShell(`sysctl vm.dirty_background_bytes; grep -E '^(Dirty|Writeback):' /proc/meminfo`),
 			// If both were 0, the ratio was in force.
-			Undo:  OnShell(`sudo rm -f `+dirtyKept, `{ grep -v ' = 0$' `+dirtyBefore+` || grep ratio `+dirtyBefore+`; } | sudo sysctl -p - && rm `+dirtyBefore),
+			Undo: OnShell(`sudo rm -f `+dirtyKept, `{ grep -v ' = 0$' `+dirtyBefore+` || grep ratio `+dirtyBefore+
+				`; } | sudo sysctl -p - && rm `+dirtyBefore),
 			Notes: []string{"A later line for vm.dirty_background_ratio in /etc/sysctl.conf would win after a boot: the last command of keeping it shows every file that sets one."}},
 		{Places: []Place{Kubernetes},
 			Look:  Kernel(`sysctl vm.dirty_background_bytes vm.dirty_background_ratio`),
@@ -70,16 +72,20 @@ func sizeDirtyBytes(c *Case, _ *Finding) Values {
 	if !(rate > minFlushRate) {
 		rate = timeline.Mean(written)
 	}
+
 	bytes := float64(dirtyUnknown)
 	if rate > minFlushRate {
 		bytes = backgroundBytes(rate)
 	}
-	out := Values{"bytes": Value(fmt.Sprintf("%.0f", bytes)), "undo": ""} // undo is for a place where nothing can be saved
+
+	// undo is for a place where nothing can be saved
+	out := Values{"bytes": Value(fmt.Sprintf("%.0f", bytes)), "undo": ""}
 	for _, k := range []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio"} {
 		if n, err := strconv.ParseInt(c.Facts[k], 10, 64); err == nil && n > 0 {
 			out["undo"] = Value(fmt.Sprintf("%s=%d", k, n))
 		}
 	}
+
 	return out
 }
 
@@ -94,7 +100,8 @@ var throttleWriteback = &Remedy{
 			Do:   OnShell(`echo 2000 | sudo tee ` + wbtFile),
 			Keep: OnShell(
 				`SERIAL=$(udevadm info --query=property --name=`+theDisk+` | sed -n 's/^ID_SERIAL=//p')`,
-				`test -n "$SERIAL" && echo 'ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", ENV{ID_SERIAL}=="'"$SERIAL"'", ATTR{queue/wbt_lat_usec}="2000"' | sudo tee `+wbtKept),
+				`test -n "$SERIAL" && echo 'ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", ENV{ID_SERIAL}=="'"$SERIAL"'", ATTR{queue/wbt_lat_usec}="2000"' | sudo tee `+
+					wbtKept),
 			Check: OnShell(`cat ` + wbtFile),
 			Undo:  OnShell(`sudo rm -f `+wbtKept, `sudo tee `+wbtFile+` < `+wbtBefore+` && rm `+wbtBefore),
 			Notes: []string{
@@ -105,7 +112,8 @@ var throttleWriteback = &Remedy{
 			Look:  Kernel(`cat ` + wbtFile),
 			Do:    Kernel(`sh -c 'echo 2000 > ` + wbtFile + `'`),
 			Check: Kernel(`cat ` + wbtFile),
-			Undo:  Kernel(`sh -c "echo "{{ask .was "FORMER" "the figure that the first command showed"}}" > ` + wbtFile + `"`),
+			Undo: Kernel(`sh -c "echo "{{ask .was "FORMER" "the figure that the first command showed"}}" > ` +
+				wbtFile + `"`),
 			Kept:  "it belongs into the node group's configuration, as a udev rule: a new node starts without it",
 			Notes: []string{"It is the node's device: every pod on it has it. Not with the bfq scheduler, nor on a 4.18 kernel."}},
 		{Places: []Place{RDS, Managed}, None: notOurHost},

@@ -43,9 +43,12 @@ func modifyVolume(o order) []Recipe {
 	unknown.Notes = append(unknown.Notes, ownCloud)
 	aws := o.onEBS(volumeID, nil, AWS, Host, Docker)
 	return []Recipe{
-		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{NoCloud}, None: "the host is in none of the clouds whose volumes are known: its storage's administration sets this"},
-		aws, o.onAzure(`{{ask .volume "DISK" "the disk's resource id, /subscriptions/..."}}`, nil, Host, Docker), o.onGoogle(nil, Host, Docker), unknown,
-		o.onEBS(`"$VOLUME"`, Tool(claimsVolume), AWS, Kubernetes), o.onAzure(`"$VOLUME"`, Tool(claimsVolume), Kubernetes), o.onGoogle(Tool(claimsVolume), Kubernetes),
+		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{NoCloud},
+			None: "the host is in none of the clouds whose volumes are known: its storage's administration sets this"},
+		aws, o.onAzure(`{{ask .volume "DISK" "the disk's resource id, /subscriptions/..."}}`, nil, Host, Docker),
+		o.onGoogle(nil, Host, Docker), unknown,
+		o.onEBS(`"$VOLUME"`, Tool(claimsVolume), AWS, Kubernetes),
+		o.onAzure(`"$VOLUME"`, Tool(claimsVolume), Kubernetes), o.onGoogle(Tool(claimsVolume), Kubernetes),
 		withNotes(o.onEBS(`"$VOLUME"`, Tool(claimsVolume), "", Kubernetes), ownCloud),
 		o.onRDS(),
 		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
@@ -67,22 +70,33 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 	if o.iops {
 		want = append(want, OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`)...)
 	}
+
 	if o.mibs {
-		want = append(want, OnShell(`test "$TYPE" != gp3 || { test "$MIBS" -ge {{.mibs}} || MIBS={{.mibs}}; test "$IOPS" -ge $((MIBS * 4)) || IOPS=$((MIBS * 4)); }`)...)
+		want = append(want,
+			OnShell(
+				`test "$TYPE" != gp3 || { test "$MIBS" -ge {{.mibs}} || MIBS={{.mibs}}; test "$IOPS" -ge $((MIBS * 4)) || IOPS=$((MIBS * 4)); }`)...)
 	}
-	modify := OnShell(`case "$TYPE" in gp3) aws ec2 modify-volume --volume-id ` + volume + ` --iops "$IOPS" --throughput "$MIBS" ;; io1|io2) aws ec2 modify-volume --volume-id ` + volume + ` --iops "$IOPS" ;; *) echo "$TYPE has nothing to order: change it to gp3 first" ;; esac`)
+
+	modify := OnShell(`case "$TYPE" in gp3) aws ec2 modify-volume --volume-id ` + volume +
+		` --iops "$IOPS" --throughput "$MIBS" ;; io1|io2) aws ec2 modify-volume --volume-id ` + volume +
+		` --iops "$IOPS" ;; *) echo "$TYPE has nothing to order: change it to gp3 first" ;; esac`)
 	load := OnShell(`read -r TYPE SIZE IOPS MIBS < ` + saved)
-	changes := `aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=` + volume + ` --query 'VolumesModifications[0].[ModificationState,Progress,StartTime]' --output text`
+	changes := `aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=` + volume +
+		` --query 'VolumesModifications[0].[ModificationState,Progress,StartTime]' --output text`
 	r := Recipe{
 		Places: places, Clouds: clouds(cloud),
-		Look: append(append(slices.Clone(first), once(saved, `aws ec2 describe-volumes --volume-ids `+volume+` --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]' --output text`)...), Tool(changes)...),
-		Do:   slices.Concat(load, want, modify), Check: Tool(changes),
+		Look: append(append(slices.Clone(first),
+			once(saved, `aws ec2 describe-volumes --volume-ids `+volume+
+				` --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]' --output text`)...), Tool(changes)...),
+		Do: slices.Concat(load, want, modify), Check: Tool(changes),
 		Undo: slices.Concat(load, modify, OnShell(`rm `+saved)), Kept: "it lasts",
 		Notes: []string{fourADay, instanceToo},
 	}
+
 	if len(first) > 0 {
 		r.Notes = append(r.Notes, byClass)
 	}
+
 	return r
 }
 
@@ -90,17 +104,24 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 // ordered without a restart, and lowered again once in 12 hours (Azure, "Change your performance tier").
 func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 	saved := `~/plimsoll-azure-disk-"$(basename ` + disk + `)".before`
-	show := `az disk show --ids ` + disk + ` --query '[sku.name,diskIOPSReadWrite,diskMBpsReadWrite,tier]' --output tsv | tr '\n' ' '`
+	show := `az disk show --ids ` + disk +
+		` --query '[sku.name,diskIOPSReadWrite,diskMBpsReadWrite,tier]' --output tsv | tr '\n' ' '`
 	var want []Command
+
 	if o.iops {
 		want = append(want, OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`)...)
 	}
+
 	if o.mibs {
 		want = append(want, OnShell(`test "$MBPS" -ge {{.mibs}} || MBPS={{.mibs}}`)...)
 	}
+
 	modify := func(tier string) []Command {
-		return OnShell(`case "$SKU" in PremiumV2*|UltraSSD*) az disk update --ids ` + disk + ` --disk-iops-read-write "$IOPS" --disk-mbps-read-write "$MBPS" ;; *) az disk update --ids ` + disk + ` --set tier=` + tier + ` ;; esac`)
+		return OnShell(`case "$SKU" in PremiumV2*|UltraSSD*) az disk update --ids ` + disk +
+			` --disk-iops-read-write "$IOPS" --disk-mbps-read-write "$MBPS" ;; *) az disk update --ids ` + disk +
+			` --set tier=` + tier + ` ;; esac`)
 	}
+
 	load := OnShell(`read -r SKU IOPS MBPS TIER < ` + saved)
 	r := Recipe{
 		Places: places, Clouds: []Cloud{Azure},
@@ -113,9 +134,11 @@ func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 			"The machine has a limit, too: its size's \"max uncached disk throughput\". More than that buys nothing.",
 			"A Standard SSD or HDD has no tier to order: it has to become a Premium SSD."},
 	}
+
 	if len(first) > 0 {
 		r.Notes = append(r.Notes, byClass)
 	}
+
 	return r
 }
 
@@ -126,19 +149,25 @@ func (o order) onGoogle(first []Command, places ...Place) Recipe {
 		first = append(first, OnShell(`DISK=${VOLUME##*/}; ZONE=${VOLUME%/disks/*}; ZONE=${ZONE##*/}`)...)
 		disk, zone = `"$DISK"`, `"$ZONE"`
 	}
+
 	saved := `~/plimsoll-google-disk-` + zone + `-` + disk + `.before` // a name is one zone's
-	show := `gcloud compute disks describe ` + disk + ` --zone ` + zone + ` --format 'value(type.basename(),provisionedIops,provisionedThroughput)'`
+	show := `gcloud compute disks describe ` + disk + ` --zone ` + zone +
+		` --format 'value(type.basename(),provisionedIops,provisionedThroughput)'`
 	update, options := `gcloud compute disks update `+disk+` --zone `+zone, ""
 	var want []Command
+
 	if o.iops {
 		want = append(want, OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`)...)
 		options += ` --provisioned-iops "$IOPS"`
 	}
+
 	if o.mibs {
 		want = append(want, OnShell(`test "$MIBS" -ge {{.mibs}} || MIBS={{.mibs}}`)...)
 		options += ` --provisioned-throughput "$MIBS"`
 	}
-	modify := OnShell(`case "$TYPE" in hyperdisk-*) ` + update + options + ` ;; *) echo "the limits of $TYPE follow its size: a Hyperdisk has limits to order" ;; esac`)
+
+	modify := OnShell(`case "$TYPE" in hyperdisk-*) ` + update + options +
+		` ;; *) echo "the limits of $TYPE follow its size: a Hyperdisk has limits to order" ;; esac`)
 	load := OnShell(`read -r TYPE IOPS MIBS < ` + saved)
 	r := Recipe{
 		Places: places, Clouds: []Cloud{Google},
@@ -150,9 +179,11 @@ func (o order) onGoogle(first []Command, places ...Place) Recipe {
 		Notes: []string{"A Hyperdisk's figures change once in four hours: the undo waits for that, too.",
 			"The machine has a limit, too, by its type and number of vCPUs. More than that buys nothing."},
 	}
+
 	if len(first) > 0 {
 		r.Notes = append(r.Notes, byClass)
 	}
+
 	return r
 }
 
@@ -163,15 +194,24 @@ func (o order) onRDS() Recipe {
 	const (
 		db    = `{{ask .instance "DB" "the identifier of the instance"}}`
 		saved = `~/plimsoll-rds-` + db + `.before`
-		show  = `aws rds describe-db-instances --db-instance-identifier ` + db + ` --query 'DBInstances[0].[StorageType,AllocatedStorage,Iops,StorageThroughput,DBInstanceStatus]' --output text`
+		show  = `aws rds describe-db-instances --db-instance-identifier ` + db +
+			` --query 'DBInstances[0].[StorageType,AllocatedStorage,Iops,StorageThroughput,DBInstanceStatus]' --output text`
 	)
+
 	options := ` --iops "$IOPS"`
 	want := OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`, `test "$IOPS" -ge 12000 || IOPS=12000`)
 	if o.mibs {
 		options += ` --storage-throughput "$MIBS"`
-		want = append(want, OnShell(`test "$MIBS" -ge {{.mibs}} || MIBS={{.mibs}}`, `test "$MIBS" -ge 500 || MIBS=500`)...)
+		want = append(want, OnShell(`test "$MIBS" -ge {{.mibs}} || MIBS={{.mibs}}`,
+			`test "$MIBS" -ge 500 || MIBS=500`)...)
 	}
-	modify := OnShell(`if [ "$TYPE" = gp3 ] && [ "$SIZE" -ge 400 ]; then aws rds modify-db-instance --db-instance-identifier ` + db + ` --allocated-storage "$SIZE"` + options + ` --apply-immediately; else echo "$TYPE of $SIZE GiB: nothing to order below 400 GiB of gp3, and storage cannot shrink again"; fi`)
+
+	modify := OnShell(
+		`if [ "$TYPE" = gp3 ] && [ "$SIZE" -ge 400 ]; then aws rds modify-db-instance --db-instance-identifier ` +
+			db + ` --allocated-storage "$SIZE"` +
+			options +
+			` --apply-immediately; else echo "$TYPE of $SIZE GiB: nothing to order below 400 GiB of gp3, and storage cannot shrink again"; fi`)
+
 	load := OnShell(`read -r TYPE SIZE IOPS MIBS STATUS < ` + saved)
 	return Recipe{Places: []Place{RDS},
 		Look:  once(saved, show),
@@ -243,6 +283,7 @@ func sizeVolume(_ *Case, f *Finding) Values {
 			v["less"] = "yes"
 		}
 	}
+
 	if limit := f.Cap.Throughput / mib; limit > 0 {
 		mibs = max(gp3FreeMiBs, min(gp3MostMiBs, math.Ceil(2*limit*(1-asMeasured)/stepMiBs)*stepMiBs))
 		// Throughput needs IOPS that carry it.
@@ -255,10 +296,12 @@ func sizeVolume(_ *Case, f *Finding) Values {
 			v["less"] = "yes"
 		}
 	}
+
 	v["iops"], v["mibs"] = Value(fmt.Sprintf("%.0f", iops)), Value(fmt.Sprintf("%.0f", mibs))
 	if priced && dollars > 0 {
 		v["dollars"] = Number(dollars)
 	}
+
 	return v
 }
 
@@ -278,12 +321,14 @@ var toGP3 = &Remedy{
 	Relieves: []Resource{VolumeIOPS, VolumeThroughput},
 	Recipes: []Recipe{
 		gp3Of(volumeID, nil, Host, Docker), gp3Of(`"$VOLUME"`, Tool(claimsVolume), Kubernetes),
-		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{Azure, Google, NoCloud}, None: "gp2 and gp3 are Amazon's"},
+		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{Azure, Google, NoCloud},
+			None: "gp2 and gp3 are Amazon's"},
 		{Places: []Place{RDS}, None: "RDS sets this by its storage type: change that in a maintenance window"},
 		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
 	},
-	Money: "less than gp2: USD 0.08 instead of 0.10 for each GB a month, and USD 5 for 250 MiB/s (us-east-1)", Saves: true,
-	Wait: 30 * time.Minute, Until: volumeChanged,
+	Money: "less than gp2: USD 0.08 instead of 0.10 for each GB a month, and USD 5 for 250 MiB/s (us-east-1)",
+	Saves: true,
+	Wait:  30 * time.Minute, Until: volumeChanged,
 	Raises: []string{"iops", "throughput"}, Settings: theVolume,
 	Size: func(_ *Case, f *Finding) Values { return Values{"volume": volumeOf(f)} },
 }
@@ -294,7 +339,8 @@ func gp3Of(volume string, first []Command, places ...Place) Recipe {
 	load := OnShell(`read -r TYPE SIZE IOPS MIBS < ` + saved)
 	r.Do = slices.Concat(load, OnShell(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+
 		` --volume-type gp3 --iops "$((SIZE * 3 > 16000 ? 16000 : SIZE * 3 > 3000 ? SIZE * 3 : 3000))" --throughput "$((SIZE > 170 ? 250 : 125))"`))
-	r.Undo = slices.Concat(load, OnShell(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+` --volume-type gp2`, `rm `+saved))
+	r.Undo = slices.Concat(load, OnShell(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+
+		` --volume-type gp2`, `rm `+saved))
 	r.Clouds = []Cloud{AWS}
 	r.Notes = []string{fourADay}
 	if len(first) > 0 {

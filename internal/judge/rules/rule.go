@@ -43,10 +43,12 @@ const (
 
 // A Rule is one claim about a recording.
 type Rule struct {
-	ID     string // "disk/iops-capped"
-	Title  string // a few words: "The volume's IOPS cap binds"
-	Kind   Kind
-	Engine string // the database it is about, as recordings name it; set by the pack. "" is the disk, the host or the data
+	ID    string // "disk/iops-capped"
+	Title string // a few words: "The volume's IOPS cap binds"
+	Kind  Kind
+	// the database it is about, as recordings name it; set by the pack. "" is the disk, the host or
+	// the data
+	Engine string
 	// When is PromQL over signals (names starting with "plimsoll:"). It holds in the cells where
 	// the result is not empty.
 	When string

@@ -66,10 +66,12 @@ func (c *Case) rise(rate, ops []float64, cells timeline.Mask) float64 {
 		}
 		return float64(timeline.Count(timeline.At(rate, m)))
 	}
+
 	grown := timeline.Sum(timeline.At(rate, cells))
 	if n := per(calm); n > 0 {
 		grown -= timeline.Sum(timeline.At(rate, calm)) / n * per(cells)
 	}
+
 	return max(0, grown) * c.Grid.StepSeconds()
 }
 

@@ -28,6 +28,7 @@ func TestWaitShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const cells = 200
 			rate, waiting := make([]float64, cells), make([]float64, cells)
+
 			stalled := make(timeline.Mask, cells)
 			for k := range rate {
 				switch k % c.every {
@@ -39,6 +40,7 @@ func TestWaitShare(t *testing.T) {
 					rate[k], waiting[k] = c.calm, 20
 				}
 			}
+
 			if waiting[0], rate[0] = 20, c.calm; c.share == 0.8 || c.share == 1 {
 				for k := range waiting {
 					if !stalled[k] {
@@ -50,6 +52,7 @@ func TestWaitShare(t *testing.T) {
 			grid := timeline.NewGrid(time.Unix(0, 0), time.Unix(cells, 0), time.Second)
 			x := NewCase(nil, grid, func(*Signal) []timeline.Track { return []timeline.Track{{Values: rate}} })
 			x.Stall = Stall{Waiting: waiting, Cells: stalled, Active: timeline.Known(waiting)}
+
 			share, seconds, of, ok := x.WaitShare(counter)
 			if !ok || math.Abs(share-c.share) > 0.03 || seconds > of {
 				t.Errorf("share %.2f, %.0f of %.0f; want %.2f", share, seconds, of, c.share)

@@ -133,14 +133,17 @@ func replaceName(text, name, by string) string {
 			b.WriteString(text)
 			return b.String()
 		}
+
 		end := i + len(name)
 		whole := end == len(text) || !isNameByte(text[end])
 		b.WriteString(text[:i])
+
 		if whole {
 			b.WriteString(by)
 		} else {
 			b.WriteString(name)
 		}
+
 		text = text[end:]
 	}
 }

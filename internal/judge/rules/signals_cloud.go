@@ -16,62 +16,81 @@ package rules
 func init() {
 	const minute = " / $p"
 	volume := func(metric string) string {
-		return `label_replace(label_replace(label_replace(` + metric + `, "device", "$1", "volume_id", "(.+)"), "device", "$1", "dimension_VolumeId", "(.+)"), "device", "$1", "VolumeId", "(.+)")`
+		return `label_replace(label_replace(label_replace(` + metric +
+			`, "device", "$1", "volume_id", "(.+)"), "device", "$1", "dimension_VolumeId", "(.+)"), "device", "$1", "VolumeId", "(.+)")`
 	}
+
 	cloudwatch := func(metric string) string { return volume("aws_ebs_volume_" + metric) }
 	for _, n := range pageNames {
 		page := func(counter string) string { return volume("irate(" + n.of(counter) + "[$w])") }
 		ops, moved := page(n.writes)+" + "+page(n.reads), page(n.writeBytes)+" + "+page(n.readBytes)
+
 		// Requests in flight on average, by Little's law: seconds waited per second.
 		inFlight := "(" + page(n.writeTime) + " + " + page(n.readTime) + ")" + n.perSecond
 		for _, x := range []struct {
 			of   *Signal
 			expr string
 		}{
-			{DiskWrites, page(n.writes)}, {DiskReads, page(n.reads)}, {DiskOps, ops}, {DiskWritten, page(n.writeBytes)}, {DiskMoved, moved},
-			{DiskWriteAwait, page(n.writeTime) + " / " + page(n.writes) + n.perSecond}, {DiskReadAwait, page(n.readTime) + " / " + page(n.reads) + n.perSecond},
+			{DiskWrites, page(n.writes)}, {DiskReads, page(n.reads)}, {DiskOps, ops},
+			{DiskWritten, page(n.writeBytes)}, {DiskMoved, moved},
+			{DiskWriteAwait, page(n.writeTime) + " / " + page(n.writes) + n.perSecond},
+			{DiskReadAwait, page(n.readTime) + " / " + page(n.reads) + n.perSecond},
 			{DiskQueue, inFlight}, {DiskBusy, "clamp_max(" + inFlight + ", 1)"},
 		} {
 			x.of.Coarse = append(x.of.Coarse, x.expr)
 		}
+
 		if n.perSecond == "" {
 			continue // the CSI driver's are the signals' own
 		}
+
 		for of, counter := range map[*Signal]string{
-			EBSVolumeIOPSExceeded: "volume_performance_exceeded_iops", EBSVolumeThroughputExceeded: "volume_performance_exceeded_tp",
-			EBSInstanceIOPSExceeded: "ec2_instance_performance_exceeded_iops", EBSInstanceThroughputExceeded: "ec2_instance_performance_exceeded_tp",
+			EBSVolumeIOPSExceeded:         "volume_performance_exceeded_iops",
+			EBSVolumeThroughputExceeded:   "volume_performance_exceeded_tp",
+			EBSInstanceIOPSExceeded:       "ec2_instance_performance_exceeded_iops",
+			EBSInstanceThroughputExceeded: "ec2_instance_performance_exceeded_tp",
 		} {
-			of.Exprs = append(of.Exprs, `label_replace(irate(`+n.of(counter)+`[$w]), "volume_id", "$1", "VolumeId", "(.+)")`+n.perSecond)
+			of.Exprs = append(of.Exprs, `label_replace(irate(`+n.of(counter)+
+				`[$w]), "volume_id", "$1", "VolumeId", "(.+)")`+n.perSecond)
 		}
 	}
+
 	for of, expr := range map[*Signal]string{
 		DiskWrites: cloudwatch("write_ops_sum") + minute, DiskReads: cloudwatch("read_ops_sum") + minute,
 		DiskOps:     "(" + cloudwatch("write_ops_sum") + " + " + cloudwatch("read_ops_sum") + ")" + minute,
-		DiskWritten: cloudwatch("write_bytes_sum") + minute, DiskMoved: "(" + cloudwatch("write_bytes_sum") + " + " + cloudwatch("read_bytes_sum") + ")" + minute,
+		DiskWritten: cloudwatch("write_bytes_sum") + minute, DiskMoved: "(" + cloudwatch("write_bytes_sum") +
+			" + " + cloudwatch("read_bytes_sum") + ")" + minute,
 		DiskWriteAwait: cloudwatch("total_write_time_sum") + " / " + cloudwatch("write_ops_sum"),
 		DiskReadAwait:  cloudwatch("total_read_time_sum") + " / " + cloudwatch("read_ops_sum"),
-		DiskQueue:      cloudwatch("queue_length_average"), DiskBusy: "clamp_min(1 - " + cloudwatch("idle_time_sum") + minute + ", 0)",
+		DiskQueue:      cloudwatch("queue_length_average"), DiskBusy: "clamp_min(1 - " +
+			cloudwatch("idle_time_sum") + minute + ", 0)",
 	} {
 		of.Coarse = append(of.Coarse, expr)
 	}
+
 	for of, expr := range map[*Signal]string{
-		DiskWrites: rds("write_iops"), DiskReads: rds("read_iops"), DiskOps: rds("write_iops") + " + " + rds("read_iops"),
+		DiskWrites: rds("write_iops"), DiskReads: rds("read_iops"), DiskOps: rds("write_iops") + " + " +
+			rds("read_iops"),
 		DiskWritten: rds("write_throughput"), DiskMoved: rds("write_throughput") + " + " + rds("read_throughput"),
-		DiskWriteAwait: rds("write_latency"), DiskReadAwait: rds("read_latency"), DiskQueue: rds("disk_queue_depth"),
+		DiskWriteAwait: rds("write_latency"), DiskReadAwait: rds("read_latency"),
+		DiskQueue: rds("disk_queue_depth"),
 		// Nobody reports for how long it was idle: it was busy for no more than the queue's mean.
 		DiskBusy: "clamp_max(" + rds("disk_queue_depth") + ", 1)",
 	} {
 		of.Coarse = append(of.Coarse, expr)
 	}
+
 	CPUBusy.Coarse = []string{"max(aws_rds_cpuutilization_average) / 100", "max(aws_ec2_cpuutilization_average) / 100"}
 	for _, statistic := range []string{"average", "minimum"} {
-		EBSBurstBalance.Exprs = append(EBSBurstBalance.Exprs, `label_replace(label_replace(aws_rds_burst_balance_`+statistic+
-			`, "volume_id", "$1", "dbinstance_identifier", "(.+)"), "volume_id", "$1", "dimension_DBInstanceIdentifier", "(.+)") / 100`)
+		EBSBurstBalance.Exprs = append(EBSBurstBalance.Exprs,
+			`label_replace(label_replace(aws_rds_burst_balance_`+statistic+
+				`, "volume_id", "$1", "dbinstance_identifier", "(.+)"), "volume_id", "$1", "dimension_DBInstanceIdentifier", "(.+)") / 100`)
 	}
 
 	// 1 for each minute in which more was asked for than the limit.
 	check := func(metric, label, dimension string) []string {
 		var out []string
+
 		// A sum counts the minutes of its period that were over the limit; the others are their share.
 		for _, statistic := range []string{"_average", "_maximum", "_sum"} {
 			of := metric + statistic
@@ -84,12 +103,16 @@ func init() {
 			}
 			out = append(out, x)
 		}
+
 		return out
 	}
+
 	EBSVolumeIOPSExceeded.Coarse = check("aws_ebs_volume_iopsexceeded_check", "volume_id", "VolumeId")
-	EBSVolumeThroughputExceeded.Coarse = check("aws_ebs_volume_throughput_exceeded_check", "volume_id", "VolumeId")
+	EBSVolumeThroughputExceeded.Coarse = check("aws_ebs_volume_throughput_exceeded_check",
+		"volume_id", "VolumeId")
 	EBSInstanceIOPSExceeded.Coarse = check("aws_ec2_instance_ebsiopsexceeded_check", "instance_id", "InstanceId")
-	EBSInstanceThroughputExceeded.Coarse = check("aws_ec2_instance_ebsthroughput_exceeded_check", "instance_id", "InstanceId")
+	EBSInstanceThroughputExceeded.Coarse = check("aws_ec2_instance_ebsthroughput_exceeded_check",
+		"instance_id", "InstanceId")
 }
 
 // ProviderSums are CloudWatch's metrics by which the time is found that its sums are of: the seconds
@@ -98,19 +121,22 @@ var ProviderSums = struct {
 	Seconds, Others []string
 	InFlight, Idle  string
 }{
-	Seconds:  []string{"aws_ebs_volume_total_read_time_sum", "aws_ebs_volume_total_write_time_sum"},
-	Others:   []string{"aws_ebs_volume_read_ops_sum", "aws_ebs_volume_write_ops_sum", "aws_ebs_volume_read_bytes_sum", "aws_ebs_volume_write_bytes_sum"},
+	Seconds: []string{"aws_ebs_volume_total_read_time_sum", "aws_ebs_volume_total_write_time_sum"},
+	Others: []string{"aws_ebs_volume_read_ops_sum", "aws_ebs_volume_write_ops_sum",
+		"aws_ebs_volume_read_bytes_sum", "aws_ebs_volume_write_bytes_sum"},
 	InFlight: "aws_ebs_volume_queue_length_average", Idle: "aws_ebs_volume_idle_time_sum",
 }
 
 // StorageOfRDS has a series for each instance of Amazon RDS: its storage is no volume that anybody
 // sees.
-var StorageOfRDS = core.Add(Signal{Name: SignalPrefix + "rds_storage:rate", Unit: "1/s", By: []string{"device"},
+var StorageOfRDS = core.Add(Signal{Name: SignalPrefix + "rds_storage:rate", Unit: "1/s",
+	By:   []string{"device"},
 	Help: "writes per second of an RDS instance's storage", Exprs: []string{rds("write_iops")}})
 
 // rds is a metric of an instance of Amazon RDS.
 func rds(metric string) string {
-	return `label_replace(label_replace(aws_rds_` + metric + `_average, "device", "$1", "dbinstance_identifier", "(.+)"), "device", "$1", "dimension_DBInstanceIdentifier", "(.+)")`
+	return `label_replace(label_replace(aws_rds_` + metric +
+		`_average, "device", "$1", "dbinstance_identifier", "(.+)"), "device", "$1", "dimension_DBInstanceIdentifier", "(.+)")`
 }
 
 // A pageName is how an exporter names the counters of log page 0xD0, and what makes seconds of its
@@ -123,12 +149,15 @@ type pageName struct {
 func (n pageName) of(counter string) string { return n.prefix + counter + n.suffix }
 
 var pageNames = func() []pageName {
-	out := []pageName{{prefix: "aws_ebs_csi_", suffix: "_total", reads: "read_ops", writes: "write_ops", readBytes: "read_bytes", writeBytes: "write_bytes",
+	out := []pageName{{prefix: "aws_ebs_csi_", suffix: "_total", reads: "read_ops", writes: "write_ops",
+		readBytes: "read_bytes", writeBytes: "write_bytes",
 		readTime: "read_seconds", writeTime: "write_seconds"}}
 	for _, prefix := range []string{"diskio_ebs_", "node_diskio_ebs_"} {
 		for _, suffix := range []string{"", "_total"} {
-			out = append(out, pageName{prefix: prefix, suffix: suffix, perSecond: " / 1e6", reads: "total_read_ops", writes: "total_write_ops",
-				readBytes: "total_read_bytes", writeBytes: "total_write_bytes", readTime: "total_read_time", writeTime: "total_write_time"})
+			out = append(out, pageName{prefix: prefix, suffix: suffix, perSecond: " / 1e6", reads: "total_read_ops",
+				writes:    "total_write_ops",
+				readBytes: "total_read_bytes", writeBytes: "total_write_bytes", readTime: "total_read_time",
+				writeTime: "total_write_time"})
 		}
 	}
 	return out

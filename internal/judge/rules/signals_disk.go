@@ -38,9 +38,11 @@ var (
 		`irate(node_disk_written_bytes_total[])`)
 	DiskMoved = disk("disk_moved:bytes", "bytes/s", "bytes read and written per second",
 		`irate(node_disk_written_bytes_total[]) + irate(node_disk_read_bytes_total[])`)
-	DiskWriteAwait = disk("disk_write_await:seconds", "seconds", "mean time of a write from its queueing to its completion",
+	DiskWriteAwait = disk("disk_write_await:seconds",
+		"seconds", "mean time of a write from its queueing to its completion",
 		`irate(node_disk_write_time_seconds_total[]) / irate(node_disk_writes_completed_total[])`)
-	DiskReadAwait = disk("disk_read_await:seconds", "seconds", "mean time of a read from its queueing to its completion",
+	DiskReadAwait = disk("disk_read_await:seconds",
+		"seconds", "mean time of a read from its queueing to its completion",
 		`irate(node_disk_read_time_seconds_total[]) / irate(node_disk_reads_completed_total[])`)
 	DiskFlushAwait = disk("disk_flush_await:seconds", "seconds", "mean time of a flush request",
 		`irate(node_disk_flush_requests_time_seconds_total[]) / irate(node_disk_flush_requests_total[])`)
@@ -48,15 +50,23 @@ var (
 		`irate(node_disk_flush_requests_total[])`)
 
 	// Amazon's own figures, from the volume's NVMe log page 0xD0.
-	EBSVolumeIOPSExceeded         = ebs("ebs_volume_iops_exceeded:ratio", "share of the time the volume's IOPS limit was exceeded", "aws_ebs_csi_exceeded_iops_seconds_total")
-	EBSVolumeThroughputExceeded   = ebs("ebs_volume_throughput_exceeded:ratio", "share of the time the volume's throughput limit was exceeded", "aws_ebs_csi_exceeded_tp_seconds_total")
-	EBSInstanceIOPSExceeded       = ebs("ebs_instance_iops_exceeded:ratio", "share of the time the instance's IOPS limit was exceeded", "aws_ebs_csi_ec2_exceeded_iops_seconds_total")
-	EBSInstanceThroughputExceeded = ebs("ebs_instance_throughput_exceeded:ratio", "share of the time the instance's throughput limit was exceeded", "aws_ebs_csi_ec2_exceeded_tp_seconds_total")
-	EBSBurstBalance               = core.Add(Signal{Name: SignalPrefix + "ebs_burst_balance:ratio", Unit: "ratio", By: []string{"volume_id"},
-		Help:  "burst credits left, as CloudWatch's BurstBalance reports",
-		Exprs: []string{ofDimension("aws_ebs_burst_balance_average", "volume_id", "VolumeId") + ` / 100`, ofDimension("aws_ebs_burst_balance_minimum", "volume_id", "VolumeId") + ` / 100`}})
-	InstanceIOBalance   = balance("instance_io_balance:ratio", "I/O burst credits of an instance left, as CloudWatch's EBSIOBalance% reports", "ebsiobalance")
-	InstanceByteBalance = balance("instance_byte_balance:ratio", "throughput burst credits of an instance left, as CloudWatch's EBSByteBalance% reports", "ebsbyte_balance")
+	EBSVolumeIOPSExceeded = ebs("ebs_volume_iops_exceeded:ratio",
+		"share of the time the volume's IOPS limit was exceeded", "aws_ebs_csi_exceeded_iops_seconds_total")
+	EBSVolumeThroughputExceeded = ebs("ebs_volume_throughput_exceeded:ratio",
+		"share of the time the volume's throughput limit was exceeded", "aws_ebs_csi_exceeded_tp_seconds_total")
+	EBSInstanceIOPSExceeded = ebs("ebs_instance_iops_exceeded:ratio",
+		"share of the time the instance's IOPS limit was exceeded", "aws_ebs_csi_ec2_exceeded_iops_seconds_total")
+	EBSInstanceThroughputExceeded = ebs("ebs_instance_throughput_exceeded:ratio",
+		"share of the time the instance's throughput limit was exceeded", "aws_ebs_csi_ec2_exceeded_tp_seconds_total")
+	EBSBurstBalance = core.Add(Signal{Name: SignalPrefix + "ebs_burst_balance:ratio",
+		Unit: "ratio", By: []string{"volume_id"},
+		Help: "burst credits left, as CloudWatch's BurstBalance reports",
+		Exprs: []string{ofDimension("aws_ebs_burst_balance_average", "volume_id", "VolumeId") + ` / 100`,
+			ofDimension("aws_ebs_burst_balance_minimum", "volume_id", "VolumeId") + ` / 100`}})
+	InstanceIOBalance = balance("instance_io_balance:ratio",
+		"I/O burst credits of an instance left, as CloudWatch's EBSIOBalance% reports", "ebsiobalance")
+	InstanceByteBalance = balance("instance_byte_balance:ratio",
+		"throughput burst credits of an instance left, as CloudWatch's EBSByteBalance% reports", "ebsbyte_balance")
 )
 
 // ofDimension names a CloudWatch metric's dimension by one label, whichever exporter wrote it:
@@ -69,7 +79,8 @@ func ofDimension(metric, label, dimension string) string {
 // as _, YACE as _percent.
 func balance(name, help, metric string) *Signal {
 	s := Signal{Name: SignalPrefix + name, Unit: "ratio", Help: help, By: []string{"instance_id"}}
-	for _, of := range []struct{ space, label, dimension string }{{"ec2", "instance_id", "InstanceId"}, {"rds", "dbinstance_identifier", "DBInstanceIdentifier"}} {
+	for _, of := range []struct{ space, label, dimension string }{{"ec2", "instance_id", "InstanceId"},
+		{"rds", "dbinstance_identifier", "DBInstanceIdentifier"}} {
 		for _, written := range []string{"_", "_percent"} {
 			for _, statistic := range []string{"_minimum", "_average"} {
 				x := ofDimension("aws_"+of.space+"_"+metric+written+statistic, "instance_id", of.dimension)

@@ -6,13 +6,15 @@ func host(name, unit, help string, exprs ...string) *Signal {
 
 // Signals of the host.
 var (
-	PSIIOFull = host("psi_io_full:ratio", "ratio", "share of the time in which all runnable tasks waited for I/O",
+	PSIIOFull = host("psi_io_full:ratio",
+		"ratio", "share of the time in which all runnable tasks waited for I/O",
 		`irate(node_pressure_io_stalled_seconds_total[$w])`)
 	PSIIOSome = host("psi_io_some:ratio", "ratio", "share of the time in which some task waited for I/O",
 		`irate(node_pressure_io_waiting_seconds_total[$w])`)
 	PSICPUSome = host("psi_cpu_some:ratio", "ratio", "share of the time in which some task waited for a CPU",
 		`irate(node_pressure_cpu_waiting_seconds_total[$w])`)
-	PSIMemoryFull = host("psi_memory_full:ratio", "ratio", "share of the time in which all runnable tasks waited for memory",
+	PSIMemoryFull = host("psi_memory_full:ratio",
+		"ratio", "share of the time in which all runnable tasks waited for memory",
 		`irate(node_pressure_memory_stalled_seconds_total[$w])`)
 	MemoryDirty = host("memory_dirty:bytes", "bytes", "page cache waiting to be written back",
 		`node_memory_Dirty_bytes`)
@@ -26,12 +28,16 @@ var (
 		`irate(node_vmstat_pswpin[$w])`)
 	SwapOut = host("swap_out:rate", "1/s", "pages swapped out per second",
 		`irate(node_vmstat_pswpout[$w])`)
-	CPUBusy = host("cpu_busy:ratio", "ratio", "share of all CPUs' time not idle, not waiting for I/O and not withheld by a hypervisor",
+	CPUBusy = host("cpu_busy:ratio",
+		"ratio", "share of all CPUs' time not idle, not waiting for I/O and not withheld by a hypervisor",
 		`1 - sum(irate(node_cpu_seconds_total{mode=~"idle|iowait|steal"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`)
-	CPUStolen = host("cpu_stolen:ratio", "ratio", "share of all CPUs' time that a hypervisor withheld while they had work",
+	CPUStolen = host("cpu_stolen:ratio",
+		"ratio", "share of all CPUs' time that a hypervisor withheld while they had work",
 		`sum(irate(node_cpu_seconds_total{mode="steal"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`)
-	CPUCredits = host("cpu_credits:count", "", "CPU credits of a burstable instance left, as CloudWatch's CPUCreditBalance reports",
-		`min(aws_ec2_cpucredit_balance_minimum)`, `min(aws_ec2_cpucredit_balance_average)`, `min(aws_rds_cpucredit_balance_minimum)`, `min(aws_rds_cpucredit_balance_average)`)
+	CPUCredits = host("cpu_credits:count",
+		"", "CPU credits of a burstable instance left, as CloudWatch's CPUCreditBalance reports",
+		`min(aws_ec2_cpucredit_balance_minimum)`, `min(aws_ec2_cpucredit_balance_average)`,
+		`min(aws_rds_cpucredit_balance_minimum)`, `min(aws_rds_cpucredit_balance_average)`)
 	CPUIowait = host("cpu_iowait:ratio", "ratio", "share of all CPUs' time idle with I/O outstanding",
 		`sum(irate(node_cpu_seconds_total{mode="iowait"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`)
 	ProcsBlocked = host("procs_blocked:count", "", "tasks blocked on I/O",

@@ -58,6 +58,7 @@ func (q quiet) mark(s *Stall) {
 	if !(q.ops >= minUsualOps) {
 		return
 	}
+
 	first := -1
 	for k := range s.Ops {
 		switch {
@@ -70,6 +71,7 @@ func (q quiet) mark(s *Stall) {
 			first = -1
 		}
 	}
+
 	if first >= 0 {
 		q.judge(s, first, len(s.Ops))
 	}
@@ -90,6 +92,7 @@ func (q quiet) judge(s *Stall, first, end int) {
 	if !(length >= s.ThresholdAt(first)) {
 		return
 	}
+
 	counted, known := q.counted(*s, first, end)
 	atEnd := end >= ends(*s)
 

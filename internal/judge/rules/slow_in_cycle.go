@@ -22,7 +22,8 @@ func (c *Case) sayInCycle(f *Finding, s Stall) {
 		near := k.Cells.Widen(k.Before, k.After)
 		of := Stalls{Time: c.Time, Stall: s}
 		share := Share(near, s.Cells)
-		if _, in, out := of.Attributable(near); share < mostlyInCycle && in < slowInCycle || in < StallRatio*out || !of.Contrasts(near) {
+		if _, in, out := of.Attributable(near); share < mostlyInCycle && in < slowInCycle || in < StallRatio*out ||
+			!of.Contrasts(near) {
 			continue
 		}
 
@@ -34,16 +35,20 @@ func (c *Case) sayInCycle(f *Finding, s Stall) {
 				longest = max(longest, k.tookS(c.Time, e))
 			}
 		}
+
 		worst := timeline.Top(only(s.Latency, s.Cells.And(near)), 1).Episodes()
 		if len(worst) == 0 {
 			continue
 		}
-		v := Values{"device": Called(s.Subject), "share": Part(share), "slow": Value(units.Count(int64(slow))), "all": Things(len(all), "checkpoint"),
+
+		v := Values{"device": Called(s.Subject), "share": Part(share), "slow": Value(units.Count(int64(slow))),
+			"all":     Things(len(all), "checkpoint"),
 			"longest": Seconds(longest), "at": Value(c.Grid.Start(worst[0].First).UTC().Format(time.TimeOnly))}
 		f.Say("in cycle", v)
 		if share >= mostlyInCycle && c.Stall.IsDatabase && !c.Stall.Any() {
 			f.Close("in cycle headline", v)
 		}
+
 		return
 	}
 }

@@ -70,6 +70,7 @@ func (c *Case) findSlowdowns() []*slowdown {
 	if !c.Stall.Any() {
 		return nil
 	}
+
 	var out []*slowdown
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
@@ -83,11 +84,13 @@ func (c *Case) findSlowdowns() []*slowdown {
 				best = s
 			}
 		}
+
 		if best != nil && c.ownFault(best) {
 			c.peersOf(best)
 			out = append(out, best)
 		}
 	}
+
 	return out
 }
 
@@ -95,57 +98,77 @@ func (c *Case) findSlowdowns() []*slowdown {
 func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 	moved := c.For(DiskMoved, "device", dev)
 	around := c.Stall.Active.Without(c.Stall.Cells.Widen(1, 1))
-	if await == nil || ops == nil || moved == nil || timeline.Sum(timeline.At(ops, around.Not()))*c.Grid.StepSeconds() < slowRequests {
+	if await == nil || ops == nil || moved == nil ||
+		timeline.Sum(timeline.At(ops, around.Not()))*c.Grid.StepSeconds() < slowRequests {
 		return nil
 	}
+
 	s := &slowdown{device: dev, kind: kind}
 	usual := timeline.Quantile(timeline.At(await, around), 0.5)
+
 	// The slow cells of the stalled time: the device's counters may credit a wait a cell later.
 	slow := timeline.Where(await, func(x float64) bool { return x >= slowFactor*usual && x >= usual+slowLeastS })
 	s.slow = slow
 	s.cells = reaching(slow, c.Stall.Cells.Widen(1, 1))
 	requests := timeline.Sum(timeline.At(ops, s.cells)) * c.Grid.StepSeconds()
+
 	// The slow cells of all time, since those above were chosen by the stalls.
 	if c.unrelated(slow) {
 		return nil
 	}
-	if s.cells.Count() < slowCells || requests < slowRequests || Share(s.cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
+	if s.cells.Count() < slowCells || requests < slowRequests ||
+		Share(s.cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
 		return nil
 	}
-	s.ops, s.moved = timeline.Quantile(timeline.At(all, s.cells), 0.5), timeline.Quantile(timeline.At(moved, s.cells), 0.5)
+
+	s.ops, s.moved = timeline.Quantile(timeline.At(all, s.cells), 0.5),
+		timeline.Quantile(timeline.At(moved, s.cells), 0.5)
 	s.slowS = timeline.Quantile(timeline.At(await, s.cells), 0.5)
 	size := s.moved / s.ops
+
 	// Comparable are the cells with as much to do, of requests that are no smaller.
 	kindOps := timeline.Quantile(timeline.At(ops, s.cells), 0.5)
 	around = around.Without(s.cells)
+
 	comparable := make(timeline.Mask, c.Grid.N)
 	for k := range comparable {
-		comparable[k] = around[k] && await[k] > 0 && all[k] >= asMuchOps*s.ops && moved[k] >= asMuchBytes*s.moved && ops[k] >= asMuchOps*kindOps &&
+		comparable[k] = around[k] && await[k] > 0 && all[k] >= asMuchOps*s.ops && moved[k] >= asMuchBytes*s.moved &&
+			ops[k] >= asMuchOps*kindOps &&
 			(moved[k]/all[k] >= size/alikeSize || size/leastRate <= s.slowS*ownBytes)
 	}
+
 	s.calm = comparable.And(timeline.Where(await, func(x float64) bool { return x <= s.slowS/slowFactor }))
 	if s.calm.Count() < calmCells || Share(s.calm, comparable) < calmQuick {
 		return nil
 	}
+
 	s.usualS = timeline.Quantile(timeline.At(await, s.calm), 0.5)
-	s.usualOps, s.usualMoved = timeline.Quantile(timeline.At(all, around), 0.5), timeline.Quantile(timeline.At(moved, around), 0.5)
+	s.usualOps, s.usualMoved = timeline.Quantile(timeline.At(all, around), 0.5),
+		timeline.Quantile(timeline.At(moved, around), 0.5)
 	if s.slowS < s.usualS+slowLeastS || s.ops > notMore*s.usualOps || s.moved > notMore*s.usualMoved {
 		return nil
 	}
+
 	in := timeline.At(all, s.cells)
+
 	// A slowdown is another state, and not the far end of what varies all the time.
 	others := timeline.Where(ops, func(x float64) bool { return x > 0 }).Without(slow.Widen(1, 1))
 	if timeline.Quantile(timeline.At(await, others), 0.95) > s.slowS/calmGap {
 		return nil
 	}
+
 	s.flat = timeline.Quantile(in, 0.9) <= (1+2*capTolerance)*timeline.Quantile(in, 0.1)
 	queue := c.For(DiskQueue, "device", dev)
-	s.less = s.ops < lessDone*s.usualOps && timeline.Quantile(timeline.At(queue, s.cells), 0.5) > timeline.Quantile(timeline.At(queue, s.calm), 0.5)
+	s.less = s.ops < lessDone*s.usualOps && timeline.Quantile(timeline.At(queue, s.cells),
+		0.5) > timeline.Quantile(timeline.At(queue, s.calm), 0.5)
 	s.recovered = s.recovers(all, await)
 	s.excluded = append(s.excluded,
 		fmt.Sprintf("More to do: %s and %s meanwhile; it did at least as much in %d other intervals, %s of them quickly.",
-			units.Value(s.ops, "1/s"), units.Value(s.moved, "bytes/s"), comparable.Count(), units.Percent(Share(s.calm, comparable))),
-		fmt.Sprintf("Larger requests: %s each meanwhile, %s in the time it is compared with.", units.Bytes(size), units.Bytes(timeline.Quantile(timeline.At(ratio(moved, all), s.calm), 0.5))))
+			units.Value(s.ops, "1/s"), units.Value(s.moved, "bytes/s"), comparable.Count(),
+			units.Percent(Share(s.calm, comparable))),
+		fmt.Sprintf("Larger requests: %s each meanwhile, %s in the time it is compared with.", units.Bytes(size),
+			units.Bytes(timeline.Quantile(timeline.At(ratio(moved, all), s.calm), 0.5))))
+
 	return s
 }
 
@@ -166,7 +189,8 @@ func (s *slowdown) recovers(ops, await []float64) bool {
 	last := eps[len(eps)-1].Last
 	after := timeline.MaskOf(len(ops), []timeline.Episode{{First: last + 1, Last: last + 2*slowCells}})
 	quick := timeline.Where(await, func(x float64) bool { return x <= s.slowS/slowFactor })
-	return Share(timeline.Where(ops, func(x float64) bool { return x >= lessDone*s.usualOps }).And(quick), after) >= calmQuick
+	return Share(timeline.Where(ops, func(x float64) bool { return x >= lessDone*s.usualOps }).And(quick),
+		after) >= calmQuick
 }
 
 // slowGap is how many quicker cells may lie within one stretch of slow ones.
@@ -206,37 +230,48 @@ func (c *Case) ownFault(s *slowdown) bool {
 		}
 		return share, measured
 	}
+
 	volume, counted := over(EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded)
 	if volume >= slowLimit {
 		return false
 	}
+
 	if counted {
-		s.excluded = append(s.excluded, "The volume's own limits: EBS counts "+units.Percent(volume)+" of the time over them.")
+		s.excluded = append(s.excluded, "The volume's own limits: EBS counts "+units.Percent(volume)+
+			" of the time over them.")
 	}
+
 	instance, counted := over(EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded)
 	s.instanceLimited = instance >= slowLimit
 	if counted && !s.instanceLimited {
-		s.excluded = append(s.excluded, "The instance's limits: EBS counts "+units.Percent(instance)+" of the time over them.")
+		s.excluded = append(s.excluded, "The instance's limits: EBS counts "+units.Percent(instance)+
+			" of the time over them.")
 	}
+
 	if flushes := c.For(DiskFlushes, "device", s.device); flushes != nil {
 		then, usual := timeline.Mean(timeline.At(flushes, s.cells)), timeline.Mean(timeline.At(flushes, s.calm))
 		if then > flushFactor*usual && then > 1 {
 			return false
 		}
-		s.excluded = append(s.excluded, fmt.Sprintf("More flushes: %s meanwhile, %s otherwise.", units.Value(then, "1/s"), units.Value(usual, "1/s")))
+		s.excluded = append(s.excluded,
+			fmt.Sprintf("More flushes: %s meanwhile, %s otherwise.", units.Value(then, "1/s"),
+				units.Value(usual, "1/s")))
 	}
+
 	if busy := timeline.Quantile(timeline.At(c.One(CPUBusy), s.cells), 0.5); busy == busy {
 		if busy >= slowCPU {
 			return false
 		}
 		s.excluded = append(s.excluded, "The CPUs: "+units.Percent(busy)+" busy meanwhile.")
 	}
+
 	if swapped := timeline.Mean(timeline.At(c.One(SwapOut), s.cells)); swapped == swapped {
 		if swapped > swapping {
 			return false
 		}
 		s.excluded = append(s.excluded, "Swapping: "+units.Value(swapped, "1/s")+" pages swapped out meanwhile.")
 	}
+
 	return true
 }
 
@@ -249,11 +284,14 @@ func (c *Case) peersOf(s *slowdown) {
 		if dev == s.device || !(timeline.Sum(timeline.At(t.Values, s.cells))*c.Grid.StepSeconds() >= slowRequests) {
 			continue
 		}
+
 		// Members that replicate each other do the same requests, too: only those that take as long are
 		// the same ones, or lie on each other.
-		if sameDevice(own, t.Values, s.cells.Or(s.calm)) && (onEachOther(s.device, dev) || then*alikeFactor > s.slowS) {
+		if sameDevice(own, t.Values, s.cells.Or(s.calm)) &&
+			(onEachOther(s.device, dev) || then*alikeFactor > s.slowS) {
 			continue
 		}
+
 		switch {
 		case then <= quickFactor*usual || then <= usual+slowLeastS/2:
 			s.quick = append(s.quick, dev)
@@ -261,8 +299,10 @@ func (c *Case) peersOf(s *slowdown) {
 			s.alike = append(s.alike, dev)
 		}
 	}
+
 	if len(s.quick) > 0 {
-		s.excluded = append(s.excluded, "The host and its path to storage: "+string(joined(s.quick))+" did their requests as quickly as ever meanwhile.")
+		s.excluded = append(s.excluded, "The host and its path to storage: "+string(joined(s.quick))+
+			" did their requests as quickly as ever meanwhile.")
 	}
 }
 
@@ -280,17 +320,20 @@ func (c *Case) eachOf(dev string, ops []float64, in timeline.Mask) float64 {
 			}
 		}
 	}
+
 	n := timeline.Sum(timeline.At(ops, in))
 	if !(n > 0) {
 		return math.NaN()
 	}
+
 	return waited / n
 }
 
 // sameDevice reports whether two devices complete the same requests.
 func sameDevice(a, b []float64, in timeline.Mask) bool {
 	x, y := timeline.At(a, in), timeline.At(b, in)
-	return timeline.Correlation(x, y) > 0.99 && math.Abs(timeline.Sum(x)-timeline.Sum(y)) <= sameRates*timeline.Sum(x)
+	return timeline.Correlation(x, y) > 0.99 &&
+		math.Abs(timeline.Sum(x)-timeline.Sum(y)) <= sameRates*timeline.Sum(x)
 }
 
 // onEachOther reports whether one device may lie on the other, by their names.

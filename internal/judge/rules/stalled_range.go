@@ -29,9 +29,11 @@ func (t Time) StalledRange(s Stall, seen timeline.Mask) (least, most float64) {
 	stalled := s.AsSampled()
 	calm := timeline.At(s.Latency, s.Observed.Without(stalled))
 	usual := timeline.Quantile(calm, 0.25) // many of the calm intervals may hide a stall
+
 	if timeline.Count(calm) == 0 {
 		usual = timeline.Quantile(s.Latency, 0.25)
 	}
+
 	for _, e := range t.intervals(stalled, s.PeriodS) {
 		least += s.leastOf(e, usual, float64(e.Cells())*t.Grid.StepSeconds())
 	}
@@ -42,6 +44,7 @@ func (t Time) StalledRange(s Stall, seen timeline.Mask) (least, most float64) {
 			most += t.Grid.StepSeconds() * (1 - usual/x)
 		}
 	}
+
 	return min(least, most), most
 }
 
@@ -53,11 +56,13 @@ func (s Stall) leastOf(e timeline.Episode, usual, lengthS float64) float64 {
 	if s.Latency == nil {
 		return 0
 	}
+
 	mean := timeline.Max(s.Latency[e.First : e.Last+1])
 	floor := deviceStallS
 	if s.IsDatabase {
 		floor = StallFloorS
 	}
+
 	alone := max(s.ThresholdAt(e.First), min(max(StallFactor*usual, floor), StallCeilingS))
 	switch {
 	case !(mean >= alone):
@@ -65,6 +70,7 @@ func (s Stall) leastOf(e timeline.Episode, usual, lengthS float64) float64 {
 	case s.Sampled:
 		return min(secondS, lengthS)
 	}
+
 	return min(max(secondS, mean), lengthS)
 }
 
@@ -99,6 +105,7 @@ func (c *Case) Pinpoint(all []Stall) {
 		if !s.IsDatabase || !s.Any() || s.PeriodS < coarseFromS {
 			continue
 		}
+
 		busy := c.devicesWaited(all, s.PeriodS/pinpointFactor)
 		narrow := make(timeline.Mask, c.Grid.N)
 		for _, e := range c.intervals(s.Cells, s.PeriodS) {
@@ -107,6 +114,7 @@ func (c *Case) Pinpoint(all []Stall) {
 				narrow[k] = s.Cells[k] && (whole || busy[k])
 			}
 		}
+
 		if narrow.Count() < s.Cells.Count() {
 			s.Intervals, s.Cells = s.Cells, narrow
 		}

@@ -130,9 +130,11 @@ func (s Stall) ThresholdAt(k int) float64 {
 // Slice is the stall of the cells from first to last. Its masks are copies.
 func (s Stall) Slice(first, last int) Stall {
 	s.Connected, s.Queued = part(s.Connected, first, last), part(s.Queued, first, last)
-	s.Latency, s.Waiting, s.Ops, s.Thresholds = part(s.Latency, first, last), part(s.Waiting, first, last), part(s.Ops, first, last), part(s.Thresholds, first, last)
+	s.Latency, s.Waiting, s.Ops, s.Thresholds = part(s.Latency, first, last), part(s.Waiting, first, last),
+		part(s.Ops, first, last), part(s.Thresholds, first, last)
 	s.Cells, s.Few = slices.Clone(part(s.Cells, first, last)), slices.Clone(part(s.Few, first, last))
-	s.Unsure, s.Undetermined = slices.Clone(part(s.Unsure, first, last)), slices.Clone(part(s.Undetermined, first, last))
+	s.Unsure, s.Undetermined = slices.Clone(part(s.Unsure, first, last)),
+		slices.Clone(part(s.Undetermined, first, last))
 	s.Intervals = slices.Clone(part(s.Intervals, first, last))
 	s.Observed, s.Active = slices.Clone(part(s.Observed, first, last)), slices.Clone(part(s.Active, first, last))
 	return s

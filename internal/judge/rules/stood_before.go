@@ -33,9 +33,11 @@ func (c *Case) roomToSpread() bool {
 	if c.Grid.StepSeconds() > 2 {
 		most = spreadableCoarse // a stall of a second takes an interval
 	}
+
 	if Share(c.Stall.Cells, c.Stall.Active) > most {
 		return false
 	}
+
 	written, used := -1.0, 0.0
 	for _, t := range c.Signal(DiskWritten) {
 		if s := timeline.Sum(timeline.At(t.Values, c.Stall.Cells)); s > written {
@@ -43,6 +45,7 @@ func (c *Case) roomToSpread() bool {
 			written, used = s, max(usedOf(c.For(DiskOps, "device", dev)), usedOf(c.For(DiskMoved, "device", dev)))
 		}
 	}
+
 	return !(used > spreadableOps)
 }
 
@@ -62,8 +65,10 @@ func (c *Case) leftOver(flush timeline.Mask) (seconds, tooLong float64) {
 	if dirty == nil || !(rate > minFlushRate) {
 		return 0, 0
 	}
+
 	step := c.Grid.StepSeconds()
 	var queued, most float64 // bytes
+
 	long := make(timeline.Mask, c.Grid.N)
 	for k := 1; k < len(written); k++ {
 		came := written[k] * step
@@ -72,14 +77,17 @@ func (c *Case) leftOver(flush timeline.Mask) (seconds, tooLong float64) {
 				came += held[k] - held[k-1]
 			}
 		}
+
 		if came != came { // something was not measured here
 			came = 0
 		}
+
 		queued = max(0, queued+earlyFactor*came-rate*step)
 		if long[k] = queued > tolerableStallS*rate; c.Stall.Cells[k] {
 			most = max(most, queued)
 		}
 	}
+
 	return most / rate, Share(long, c.Stall.Cells)
 }
 
@@ -118,24 +126,29 @@ func (c *Case) StoodBefore() (share float64, measured bool) {
 	if dirty == nil || written == nil {
 		return 0, false
 	}
+
 	// Counters credit what is done, so a short stall's bytes may be in the cells beside it. A cell of
 	// many seconds has room for both.
 	beside := 0
 	if c.Grid.StepSeconds() <= 2 {
 		beside = 1
 	}
+
 	var stood, wrote float64
 	for _, e := range c.Stall.Cells.Episodes() {
 		before := timeline.Max(dirty[max(0, e.First-c.Cells(stoodSince)):e.First])
-		out := timeline.Sum(written[max(0, e.First-beside):min(len(written), e.Last+1+beside)]) * c.Grid.StepSeconds()
+		out := timeline.Sum(written[max(0, e.First-beside):min(len(written),
+			e.Last+1+beside)]) * c.Grid.StepSeconds()
 		if math.IsNaN(before) {
 			continue
 		}
 		stood, wrote = stood+min(before, out), wrote+out
 	}
+
 	if wrote <= 0 {
 		return 0, false
 	}
+
 	return stood / wrote, true
 }
 

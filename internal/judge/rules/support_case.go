@@ -39,7 +39,8 @@ var caseCounters = []struct {
 	name string
 	of   *Signal
 }{
-	{"reads", DiskReads}, {"writes", DiskWrites}, {"bytes moved", DiskMoved}, {"read await", DiskReadAwait}, {"write await", DiskWriteAwait},
+	{"reads", DiskReads}, {"writes", DiskWrites}, {"bytes moved", DiskMoved}, {"read await", DiskReadAwait},
+	{"write await", DiskWriteAwait},
 	{"flush await", DiskFlushAwait}, {"queue", DiskQueue}, {"busy", DiskBusy},
 }
 
@@ -51,32 +52,41 @@ const (
 // supportCase collects the evidence about a slow device.
 func (s *slowdown) supportCase(c *Case) *SupportCase {
 	eps := s.cells.Episodes()
-	out := &SupportCase{Device: s.device, Volume: c.onlyVolume(), From: c.Grid.Start(eps[0].First), To: c.Grid.Time(eps[len(eps)-1].Last),
+	out := &SupportCase{Device: s.device, Volume: c.onlyVolume(), From: c.Grid.Start(eps[0].First),
+		To:    c.Grid.Time(eps[len(eps)-1].Last),
 		SlowS: c.Seconds(s.cells), Excluded: s.excluded}
 	list := func(device string, most int) {
 		for _, x := range caseCounters[:most] {
 			v := c.For(x.of, "device", device)
 			row := Counted{Device: device, Counter: x.name, Metric: x.of.Name, Unit: x.of.Unit,
-				Slow: measured(timeline.Quantile(timeline.At(v, s.cells), 0.5)), Usual: measured(timeline.Quantile(timeline.At(v, s.calm), 0.5))}
+				Slow:  measured(timeline.Quantile(timeline.At(v, s.cells), 0.5)),
+				Usual: measured(timeline.Quantile(timeline.At(v, s.calm), 0.5))}
 			if row.Slow != nil || row.Usual != nil {
 				out.Counters = append(out.Counters, row)
 			}
 		}
 	}
+
 	list(s.device, len(caseCounters))
 	for _, p := range slices.Concat(s.quick, s.alike)[:min(peersListed, len(s.quick)+len(s.alike))] {
 		list(p, peerCounters)
 	}
+
 	for _, x := range []struct {
 		name string
 		of   *Signal
-	}{{"time over the volume's IOPS limit", EBSVolumeIOPSExceeded}, {"time over the volume's throughput limit", EBSVolumeThroughputExceeded},
-		{"time over the instance's IOPS limit", EBSInstanceIOPSExceeded}, {"time over the instance's throughput limit", EBSInstanceThroughputExceeded}} {
+	}{{"time over the volume's IOPS limit", EBSVolumeIOPSExceeded},
+		{"time over the volume's throughput limit", EBSVolumeThroughputExceeded},
+		{"time over the instance's IOPS limit", EBSInstanceIOPSExceeded},
+		{"time over the instance's throughput limit", EBSInstanceThroughputExceeded}} {
 		for _, t := range c.Signal(x.of) {
-			out.Counters = append(out.Counters, Counted{Device: t.Labels.Get("volume_id"), Counter: x.name, Metric: x.of.Name, Unit: "ratio",
-				Slow: measured(timeline.Mean(timeline.At(t.Values, s.cells))), Usual: measured(timeline.Mean(timeline.At(t.Values, s.calm)))})
+			out.Counters = append(out.Counters,
+				Counted{Device: t.Labels.Get("volume_id"), Counter: x.name, Metric: x.of.Name, Unit: "ratio",
+					Slow:  measured(timeline.Mean(timeline.At(t.Values, s.cells))),
+					Usual: measured(timeline.Mean(timeline.At(t.Values, s.calm)))})
 		}
 	}
+
 	return out
 }
 

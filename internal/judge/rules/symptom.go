@@ -35,16 +35,19 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	f := r.Finding(s.Subject)
 	eps := s.AsSampled().Episodes()
 	stalled, seen := c.Seconds(s.AsSampled()), c.Seconds(s.Observed)
+
 	longest := 0.0
 	for _, e := range eps {
 		longest = max(longest, float64(e.Cells())*c.Grid.StepSeconds())
 	}
+
 	f.Say("stalled", Values{"stalled": Seconds(stalled), "watched": Seconds(seen), "share": Part(stalled / seen),
 		"episodes": Things(len(eps), "episode"), "longest": Seconds(longest)})
 	if s.Combined {
 		f.Entitle("combined title", nil)
 		f.Say("combined", nil)
 	}
+
 	f.Severity = Warning
 	switch {
 	case c.serious(s) && (s.IsDatabase || !c.Stall.IsDatabase || c.serious(c.Stall)):
@@ -52,6 +55,7 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	case Trifle(stalled, seen):
 		f.Severity = Info
 	}
+
 	if !s.IsDatabase && c.Stall.IsDatabase {
 		// The clients' stalls are known, so a device's slowness matters only as far as clients felt
 		// it.
@@ -60,28 +64,37 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 			f.Say("not felt", Values{"clients": Called(c.Stall.Subject)})
 		}
 	}
+
 	if !s.IsDatabase {
 		c.sayInCycle(&f, s)
 	}
+
 	f.Weight = stalled / seen
 	f.Windows = c.Windows(s.AsSampled())
 	if f.PeriodS = c.Period(s.AsSampled()); f.PeriodS > 0 {
 		f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
 	}
+
 	// No operation ended in the stalled cells, so there is no latency to report.
 	if lat := timeline.At(s.Latency, s.Cells); timeline.Count(lat) > 0 {
 		calm := timeline.Quantile(timeline.At(s.Latency, s.Observed.Without(s.Cells)), 0.5)
-		f.Say("latency", Values{"median": Seconds(timeline.Quantile(lat, 0.5)), "worst": Seconds(timeline.Max(lat)), "calm": Seconds(calm)})
+		f.Say("latency", Values{"median": Seconds(timeline.Quantile(lat, 0.5)), "worst": Seconds(timeline.Max(lat)),
+			"calm": Seconds(calm)})
 		f.Evidence = append(f.Evidence,
 			c.Figure("worst mean latency in one interval", nil, timeline.Max(lat), "seconds", s.Cells),
-			c.Figure("median of the intervals' mean latency over the whole recording", nil, timeline.Quantile(s.Latency, 0.5), "seconds", s.Observed),
-			c.Figure("95th percentile of the intervals' mean latency", nil, timeline.Quantile(s.Latency, 0.95), "seconds", s.Observed),
+			c.Figure("median of the intervals' mean latency over the whole recording", nil,
+				timeline.Quantile(s.Latency, 0.5), "seconds", s.Observed),
+			c.Figure("95th percentile of the intervals' mean latency", nil, timeline.Quantile(s.Latency, 0.95),
+				"seconds", s.Observed),
 			c.Figure("latency from which an interval counts as stalled", nil, s.Threshold, "seconds", s.Observed))
 	}
+
 	if s.Ops != nil {
 		f.Evidence = append(f.Evidence,
 			c.Figure("usual completions", nil, timeline.Quantile(s.Ops, 0.5), "1/s", s.Observed),
-			c.Figure("completions in the stalled intervals, median", nil, timeline.Quantile(timeline.At(s.Ops, s.Cells), 0.5), "1/s", s.Cells))
+			c.Figure("completions in the stalled intervals, median", nil,
+				timeline.Quantile(timeline.At(s.Ops, s.Cells), 0.5), "1/s", s.Cells))
 	}
+
 	return f
 }

@@ -74,16 +74,21 @@ func (t Time) Period(m timeline.Mask) float64 {
 	for _, e := range eps {
 		longest = max(longest, e.Cells())
 	}
-	eps = slices.DeleteFunc(eps, func(e timeline.Episode) bool { return float64(e.Cells()) < recurringLength*float64(longest) })
+
+	eps = slices.DeleteFunc(eps,
+		func(e timeline.Episode) bool { return float64(e.Cells()) < recurringLength*float64(longest) })
+
 	// Distances are in time, not in cells: months may lie between two runs of a server.
 	for i, e := range eps {
 		first := int(t.Grid.Start(e.First).Sub(t.Grid.Start(0)) / t.Grid.Step())
 		eps[i] = timeline.Episode{First: first, Last: first + e.Cells() - 1}
 	}
+
 	p, ok := timeline.Recurrence(eps)
 	if !ok {
 		return 0
 	}
+
 	return p.Cells * t.Grid.StepSeconds()
 }
 
@@ -100,6 +105,7 @@ func (t Time) Credited(rate []float64) []float64 {
 	if rate == nil {
 		return nil
 	}
+
 	step := t.Grid.StepSeconds()
 	out := make([]float64, len(rate))
 	for k, x := range rate {
@@ -109,6 +115,7 @@ func (t Time) Credited(rate []float64) []float64 {
 			}
 			continue
 		}
+
 		left := x * step
 		for j := k; j >= 0 && left > 1e-9 && k-j < maxCreditCells; j-- {
 			if math.IsNaN(out[j]) {
@@ -121,6 +128,7 @@ func (t Time) Credited(rate []float64) []float64 {
 			}
 		}
 	}
+
 	return out
 }
 

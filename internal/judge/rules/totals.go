@@ -24,6 +24,7 @@ func (sig *Signals) TotalsOf(classes, counted *Signal, instance string) Totals {
 	step := sig.Grid.StepSeconds()
 	type class struct{ edge, upTo float64 }
 	var all []class
+
 	var out Totals
 	for _, t := range sig.Signal(classes) {
 		edge, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
@@ -36,15 +37,18 @@ func (sig *Signals) TotalsOf(classes, counted *Signal, instance string) Totals {
 			all = append(all, class{edge, n})
 		}
 	}
+
 	if counted != nil {
 		if n := timeline.Sum(sig.For(counted, "instance", instance)); n > 0 {
 			out.All = max(out.All, math.Round(n*step))
 		}
 	}
+
 	slices.SortFunc(all, func(a, b class) int { return cmp.Compare(a.edge, b.edge) })
 	for _, x := range all {
 		out.Edges, out.UpTo = append(out.Edges, x.edge), append(out.UpTo, x.upTo)
 	}
+
 	return out
 }
 
@@ -65,6 +69,7 @@ func (t Totals) Quantile(q float64) float64 {
 	if t.All == 0 || math.IsInf(to, 1) {
 		return math.NaN()
 	}
+
 	below, upTo := 0.0, 0.0
 	for i, e := range t.Edges {
 		if e == from {
@@ -74,9 +79,11 @@ func (t Totals) Quantile(q float64) float64 {
 			upTo = t.UpTo[i]
 		}
 	}
+
 	if upTo == below {
 		return to
 	}
+
 	return from + (to-from)*(q*t.All-below)/(upTo-below)
 }
 

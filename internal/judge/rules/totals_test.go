@@ -10,6 +10,7 @@ import (
 func TestCriterionByTotals(t *testing.T) {
 	k := Criterion{Quantile: 0.99, LimitS: 0.010}
 	inf := math.Inf(1)
+
 	for _, x := range []struct {
 		name  string
 		all   float64
@@ -32,6 +33,7 @@ func TestCriterionByTotals(t *testing.T) {
 			t.Errorf("%s: %s, want %s", x.name, got, x.want)
 		}
 	}
+
 	if from, to := (Totals{All: 10, Edges: []float64{1}, UpTo: []float64{5}}).Within(0.99); from != 1 || to != inf {
 		t.Errorf("within %g to %g", from, to)
 	}

@@ -28,11 +28,13 @@ type Mechanism struct {
 // The mechanisms that several rules share.
 var (
 	// atDevice is a device that is slower than what is asked of it, whoever asks.
-	atDevice = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests, wait.Journal, wait.Block, wait.Queue, wait.Throttle, wait.WBT, wait.Device, wait.Flushing}}
+	atDevice = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests, wait.Journal,
+		wait.Block, wait.Queue, wait.Throttle, wait.WBT, wait.Device, wait.Flushing}}
 	// noDevice is the opposite.
 	noDevice = &Mechanism{Waits: atDevice.Waits, Without: true}
 	// behindBuffered are calls behind pages that were written into the page cache before.
-	behindBuffered = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Journal, wait.Throttle, wait.WBT}}
+	behindBuffered = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Journal,
+		wait.Throttle, wait.WBT}}
 	// aboveDevice is what holds requests back before the device has them.
 	aboveDevice  = &Mechanism{Waits: []wait.Class{wait.Limit, wait.Block, wait.Throttle, wait.WBT}}
 	cgroupLimit  = &Mechanism{Waits: []wait.Class{wait.Limit, wait.Throttle}}
@@ -40,7 +42,8 @@ var (
 )
 
 // BehindCheckpoint is a log's sync behind the pages that the same program's checkpoint writes.
-var BehindCheckpoint = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests, wait.Journal, wait.Throttle, wait.WBT}, Within: true}
+var BehindCheckpoint = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests,
+	wait.Journal, wait.Throttle, wait.WBT}, Within: true}
 
 // Traced is what a trace measured in the stalled time. Its JSON is a contract.
 type Traced struct {
@@ -99,7 +102,8 @@ func (c *Case) Traced() *Traced {
 		return nil
 	}
 	cells := c.Stall.Cells.Widen(c.Cells(tracedAround), c.Cells(tracedAround)).And(timeline.Known(slower))
-	t := &Traced{StalledS: c.Seconds(c.Stall.Cells.And(cells)), SlowerS: timeline.Max(timeline.At(slower, cells)), cells: cells}
+	t := &Traced{StalledS: c.Seconds(c.Stall.Cells.And(cells)),
+		SlowerS: timeline.Max(timeline.At(slower, cells)), cells: cells}
 	t.add(c)
 	if t.StalledS < tracedLeastS || t.WaitedS < waitedLeastS {
 		return nil
@@ -114,6 +118,7 @@ func (t *Traced) add(c *Case) {
 	step := c.Grid.StepSeconds()
 	callers := map[string]float64{}
 	waits := map[TracedWait]float64{}
+
 	stages := map[string]float64{}
 	for _, track := range c.Signal(TraceWait) {
 		l := track.Labels
@@ -122,20 +127,25 @@ func (t *Traced) add(c *Case) {
 		if !(s > 0) || !c.hurts(program, l.Get("device")) {
 			continue
 		}
+
 		w := TracedWait{Wait: wait.Class(l.Get("wait")), Behind: l.Get("behind"), Why: l.Get("why")}
 		if w.Own = w.Wait == wait.Own || w.Behind == program; w.Own {
 			w.Behind = ""
 		}
+
 		if w.Behind == "" && waitTexts[w.Wait] != "" {
 			w.Why = "" // the text is the same
 		}
+
 		waits[w] += s
 		callers[program] += s
 		stages[l.Get("stage")] += s
 		t.WaitedS += s
+
 		if w.Wait == wait.Unknown {
 			continue
 		}
+
 		t.Explained += s
 		for k, x := range track.Values {
 			if x > 0 {
@@ -143,16 +153,23 @@ func (t *Traced) add(c *Case) {
 			}
 		}
 	}
+
 	for name, s := range callers {
 		if s >= programLeast*t.WaitedS {
 			t.Programs = append(t.Programs, name)
 		}
 	}
-	slices.SortFunc(t.Programs, func(a, b string) int { return cmp.Or(cmp.Compare(callers[b], callers[a]), cmp.Compare(a, b)) })
+
+	slices.SortFunc(t.Programs, func(a,
+		b string) int {
+		return cmp.Or(cmp.Compare(callers[b], callers[a]), cmp.Compare(a, b))
+	})
+
 	for w, s := range waits {
 		w.Seconds = s
 		t.Waits = append(t.Waits, w)
 	}
+
 	for name, s := range stages {
 		t.Stages = append(t.Stages, StageTime{Stage: name, Seconds: s})
 	}
@@ -179,12 +196,16 @@ func (t *Traced) finish() {
 		w := &t.Waits[i]
 		w.Share, w.Text = w.Seconds/t.WaitedS, w.text()
 	}
+
 	for i := range t.Stages {
 		t.Stages[i].Share = t.Stages[i].Seconds / t.WaitedS
 	}
+
 	slices.SortFunc(t.Waits, func(a, b TracedWait) int {
-		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Wait, b.Wait), cmp.Compare(a.Behind, b.Behind), cmp.Compare(a.Why, b.Why))
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Wait, b.Wait),
+			cmp.Compare(a.Behind, b.Behind), cmp.Compare(a.Why, b.Why))
 	})
+
 	slices.SortFunc(t.Stages, func(a, b StageTime) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Stage, b.Stage))
 	})
@@ -192,10 +213,14 @@ func (t *Traced) finish() {
 
 // waitTexts are the waits in words; the others depend on who was in the way.
 var waitTexts = map[wait.Class]string{
-	wait.Own: "behind its own pages under writeback", wait.Journal: "in the file system's journal", wait.Lock: "behind a lock",
-	wait.Block: "in the block layer", wait.Queue: "behind requests of nobody that was seen", wait.Throttle: "throttled, because too much memory was dirty",
-	wait.WBT: "in the kernel's writeback throttling", wait.Limit: "at a limit of its cgroup", wait.Device: "the device itself", wait.Flushing: "the device's flushes",
-	wait.CPU: "ready to run, without a processor", wait.Kernel: "the kernel's own work", wait.Unknown: "unexplained",
+	wait.Own: "behind its own pages under writeback", wait.Journal: "in the file system's journal",
+	wait.Lock:  "behind a lock",
+	wait.Block: "in the block layer", wait.Queue: "behind requests of nobody that was seen",
+	wait.Throttle: "throttled, because too much memory was dirty",
+	wait.WBT:      "in the kernel's writeback throttling", wait.Limit: "at a limit of its cgroup",
+	wait.Device: "the device itself", wait.Flushing: "the device's flushes",
+	wait.CPU: "ready to run, without a processor", wait.Kernel: "the kernel's own work",
+	wait.Unknown: "unexplained",
 }
 
 // requestTexts are requests by their reason.
@@ -206,10 +231,12 @@ func (w *TracedWait) text() string {
 	if text, ok := waitTexts[w.Wait]; ok {
 		return text
 	}
+
 	whose := cmp.Or(w.Behind, "somebody") + "'s"
 	if w.Own {
 		whose = "its own"
 	}
+
 	switch w.Wait {
 	case wait.Sync:
 		return "behind what " + whose + " sync wrote"
@@ -218,6 +245,7 @@ func (w *TracedWait) text() string {
 	case wait.Requests:
 		return "behind " + whose + " " + cmp.Or(requestTexts[w.Why], "requests")
 	}
+
 	return strings.ReplaceAll(string(w.Wait), "_", " ")
 }
 
@@ -264,9 +292,11 @@ func (t *Traced) Covered(cells timeline.Mask, weights []float64) float64 {
 			covered += w * min(1, t.each[k])
 		}
 	}
+
 	if whole == 0 || math.IsNaN(covered) {
 		return 0
 	}
+
 	return covered / whole
 }
 
@@ -299,28 +329,38 @@ var weighedWords = Words{
 // see. A cause that it contradicts becomes a refutation, with the evidence; a refutation that it
 // contradicts is dropped: keep is false.
 func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
-	if t == nil || r.Traced == nil || f.Kind == Symptom || t.Covered(c.Stall.Cells.And(t.cells), nil) < coveredLeast {
+	if t == nil || r.Traced == nil || f.Kind == Symptom ||
+		t.Covered(c.Stall.Cells.And(t.cells), nil) < coveredLeast {
 		return true, nil
 	}
+
 	share, most := t.Of(r.Traced)
 	f.Measured = Partly
+
 	switch {
 	case share >= confirmedFrom:
 		f.Measured = Confirmed
 	case most < ruledOutBelow:
 		f.Measured = RuledOut
 	}
+
 	if f.Kind == Refutation && f.Measured != Confirmed {
 		return false, nil
 	}
+
 	top := t.Waits[0]
-	v := Values{"programs": Called(t.Who()), "share": Part(share), "most": Part(top.Share) + Value(" "+top.Text), "title": Called(f.Title)}
+	v := Values{"programs": Called(t.Who()), "share": Part(share), "most": Part(top.Share) + Value(" "+top.Text),
+		"title": Called(f.Title)}
 	text, err := r.print(weighedWords[f.Measured], f.Measured, v)
 	if err != nil {
 		return false, err
 	}
+
 	f.Summary = strings.TrimSpace(f.Summary + " " + text)
-	f.Evidence = append(f.Evidence, c.Figure("measured by a trace: share of this mechanism in what slow calls waited", TraceWait, share, "ratio", t.cells))
+	f.Evidence = append(f.Evidence,
+		c.Figure("measured by a trace: share of this mechanism in what slow calls waited", TraceWait, share,
+			"ratio", t.cells))
+
 	switch f.Measured {
 	case Partly:
 		f.Weight = min(f.Weight, most)
@@ -332,5 +372,6 @@ func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
 		f.Fixes, f.Opening, f.Closing, f.Foremost, f.Cap, f.SupportCase = nil, "", "", false, nil, nil
 		f.Title, err = r.print(weighedWords["title"], "title", v)
 	}
+
 	return true, err
 }

@@ -118,6 +118,7 @@ func (r *Rule) Write(f *Finding) error {
 		}
 		b.WriteString(text)
 	}
+
 	f.Summary = b.String()
 	for _, a := range f.Asked.Advises {
 		t := r.Advice[a.Name]
@@ -131,13 +132,16 @@ func (r *Rule) Write(f *Finding) error {
 				return err
 			}
 		}
+
 		x.Do, x.Values, x.Decisive = t.Do, a.Values, t.Decisive
 		f.Fixes = append(f.Fixes, x)
 	}
+
 	for _, x := range []struct {
 		to *string
 		by *Saying
-	}{{&f.Title, f.Asked.Title}, {&f.Cause, f.Asked.Cause}, {&f.Opening, f.Asked.Opens}, {&f.Closing, f.Asked.Closes}} {
+	}{{&f.Title, f.Asked.Title}, {&f.Cause, f.Asked.Cause}, {&f.Opening, f.Asked.Opens},
+		{&f.Closing, f.Asked.Closes}} {
 		if x.by == nil {
 			continue
 		}
@@ -146,6 +150,7 @@ func (r *Rule) Write(f *Finding) error {
 			return err
 		}
 	}
+
 	f.Asked = Asked{}
 	return nil
 }
@@ -157,14 +162,17 @@ func (r *Rule) print(text, name string, v Values) (string, error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
 	}
+
 	t, err := template.New(name).Option("missingkey=error").Parse(text)
 	if err != nil {
 		return "", fmt.Errorf("rule %s: words %q: %w", r.ID, name, err)
 	}
+
 	var b strings.Builder
 	if err := t.Execute(&b, v); err != nil {
 		return "", fmt.Errorf("rule %s: words %q: %w", r.ID, name, err)
 	}
+
 	return b.String(), nil
 }
 

@@ -60,11 +60,13 @@ func TestCoverageIsComplete(t *testing.T) {
 					mentioned[m[1]] = true
 				}
 			}
+
 			for _, cause := range causes {
 				if !slices.ContainsFunc(tables[section], func(row covered) bool { return strings.Contains(row["cause"], cause) }) {
 					t.Errorf("no row is about %q", cause)
 				}
 			}
+
 			for _, r := range pack.Rules() {
 				if r.Engine == products[section] && r.Kind != rules.Symptom && !mentioned[r.ID] {
 					t.Errorf("no row names %s", r.ID)
@@ -87,6 +89,7 @@ func (row covered) check(t *testing.T) {
 		}
 		return
 	}
+
 	for _, source := range []string{"exporter", "live"} {
 		if row[source] == "" {
 			t.Errorf("%s: nothing is said of %s", row["cause"], source)
@@ -109,6 +112,7 @@ func exportersHave(t *testing.T, r rules.Rule) bool {
 		// A signal by a pattern of names is of an exporter that has many of a kind.
 		return len(of) == 0 || slices.ContainsFunc(of, func(m string) bool { return !strings.HasPrefix(m, "plimsoll_") })
 	}
+
 	needs := r.Needs
 	if needs == nil {
 		for _, name := range regexp.MustCompile(`plimsoll:[a-z0-9_]+:[a-z]+`).FindAllString(r.When, -1) {
@@ -119,6 +123,7 @@ func exportersHave(t *testing.T, r rules.Rule) bool {
 			needs = append(needs, s)
 		}
 	}
+
 	all := !slices.ContainsFunc(needs, func(s *rules.Signal) bool { return !exported(s) })
 	return all && (len(r.AnyOf) == 0 || slices.ContainsFunc(r.AnyOf, exported))
 }
@@ -130,8 +135,10 @@ func coverageTables(t *testing.T) map[string][]covered {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[string][]covered{}
 	section := ""
+
 	var columns []string
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
@@ -141,22 +148,28 @@ func coverageTables(t *testing.T) map[string][]covered {
 				section = of
 			}
 		}
+
 		if section == "" || !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") {
 			continue
 		}
+
 		cells := strings.Split(strings.Trim(line, "|"), "|")
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
+
 		if columns == nil {
 			columns = cells
 			continue
 		}
+
 		row := covered{}
 		for i, c := range cells[:min(len(cells), len(columns))] {
 			row[columns[i]] = c
 		}
+
 		out[section] = append(out[section], row)
 	}
+
 	return out
 }

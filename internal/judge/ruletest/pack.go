@@ -17,6 +17,7 @@ func Scripts(pack *rules.Pack) ([]*Script, error) {
 		if err != nil {
 			return nil, fmt.Errorf("scripts of rules: %w", err)
 		}
+
 		for _, name := range names {
 			f, err := folder.Open(name)
 			if err != nil {
@@ -30,6 +31,7 @@ func Scripts(pack *rules.Pack) ([]*Script, error) {
 			out = append(out, s)
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b *Script) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }

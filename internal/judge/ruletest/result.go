@@ -22,24 +22,30 @@ func RunAll(ctx context.Context, scripts []*Script, progress func(done, total in
 	for _, s := range scripts {
 		total += len(s.Cases)
 	}
+
 	out := []Result{}
 	for _, s := range scripts {
 		for i := range s.Cases {
 			if progress != nil {
 				progress(len(out), total)
 			}
+
 			c := &s.Cases[i]
 			found, err := s.Run(ctx, c)
 			if err != nil {
 				return nil, err
 			}
-			r := Result{File: s.Name, Line: c.Line, Rule: s.Rule.ID, Kind: c.Kind, Case: c.Title, Passed: len(found) == 0}
+
+			r := Result{File: s.Name, Line: c.Line, Rule: s.Rule.ID, Kind: c.Kind, Case: c.Title,
+				Passed: len(found) == 0}
 			for _, x := range found {
 				r.Failures = append(r.Failures, fmt.Sprintf("%s:%d: %s", s.Name, x.Line, x.Text))
 			}
+
 			out = append(out, r)
 		}
 	}
+
 	return out, nil
 }
 

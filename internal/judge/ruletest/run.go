@@ -39,13 +39,16 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 			b.TimesMs = append(b.TimesMs, int64(i)*x.step.Milliseconds())
 			b.Columns[0].Values = append(b.Columns[0].Values, v)
 		}
+
 		if len(b.TimesMs) == 0 {
 			continue
 		}
+
 		if err := mem.Append(ctx, b); err != nil {
 			return nil, &Error{Name: s.Name, Line: c.Line, Err: err}
 		}
 	}
+
 	var out []Failure
 	for _, e := range c.evals {
 		text, err := s.evaluate(ctx, mem, e)
@@ -56,21 +59,25 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 			out = append(out, Failure{e.line, text})
 		}
 	}
+
 	report, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{Pack: s.pack})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+
 	switch {
 	case errors.Is(err, diagnose.ErrNothing): // which some cases are about
 		report = &diagnose.Report{}
 	case err != nil:
 		return nil, &Error{Name: s.Name, Line: c.Line, Err: err}
 	}
+
 	for _, d := range c.directives {
 		if text := holds(s.Rule.ID, report, d); text != "" {
 			out = append(out, Failure{c.Line, text})
 		}
 	}
+
 	return out, nil
 }
 
@@ -86,23 +93,28 @@ func (s *Script) evaluate(ctx context.Context, mem *recording.Memory, e eval) (s
 		}
 		expr = strings.ReplaceAll(expr, when, condition)
 	}
+
 	at := time.UnixMilli(e.at.Milliseconds())
 	got, err := mem.Range(ctx, expr, at, at, time.Second, lookback)
 	if err != nil {
 		return "", err
 	}
+
 	if len(got) != len(e.want) {
 		return fmt.Sprintf("at %s %s gives %s, want %s", e.at, e.expr, count(len(got)), count(len(e.want))), nil
 	}
+
 	for _, w := range e.want {
 		found := false
 		for _, g := range got {
 			found = found || labels.Equal(g.Labels, w.labels) && len(g.Points) > 0 && same(g.Points[0].F, w.value)
 		}
 		if !found {
-			return fmt.Sprintf("at %s %s gives %s %g, want %s %g", e.at, e.expr, got[0].Labels, got[0].Points[0].F, w.labels, w.value), nil
+			return fmt.Sprintf("at %s %s gives %s %g, want %s %g", e.at, e.expr, got[0].Labels, got[0].Points[0].F,
+				w.labels, w.value), nil
 		}
 	}
+
 	return "", nil
 }
 
@@ -128,12 +140,14 @@ func holds(id string, r *diagnose.Report, directive string) string {
 			found = append(found, f)
 		}
 	}
+
 	var missing []string
 	for _, m := range r.Missing {
 		if m.Rule == id {
 			missing = m.Missing
 		}
 	}
+
 	word, text, _ := strings.Cut(directive, ": ")
 	switch {
 	case word == "finding":
@@ -155,6 +169,7 @@ func holds(id string, r *diagnose.Report, directive string) string {
 	case word == "missing" && (len(found) > 0 || !strings.Contains(strings.Join(missing, " "), text)):
 		return fmt.Sprintf("it does not miss %q but %q", text, missing)
 	}
+
 	return ""
 }
 

@@ -101,6 +101,7 @@ func Parse(pack *rules.Pack, name string, r io.Reader) (*Script, error) {
 	p := &scriptParser{script: &Script{Name: name, pack: pack}, id: ID(name)}
 	sc := bufio.NewScanner(io.LimitReader(r, scriptBytesMax+1))
 	sc.Buffer(nil, scriptLineMax)
+
 	size := 0
 	for sc.Scan() {
 		p.line++
@@ -111,17 +112,26 @@ func Parse(pack *rules.Pack, name string, r io.Reader) (*Script, error) {
 			return nil, p.fail(err)
 		}
 	}
+
 	if err := sc.Err(); err != nil {
 		p.line++
 		return nil, p.fail(err)
 	}
+
 	if len(p.script.Cases) == 0 {
-		return nil, p.fail(errors.New("no case: one begins with a line such as \"# case: positive: the volume stands at its cap\""))
+		return nil,
+			p.fail(
+				errors.New("no case: one begins with a line such as \"# case: positive: the volume stands at its cap\""))
 	}
+
 	var err error
 	if p.script.Rule, err = pack.Rule(p.id); err != nil {
-		return nil, p.fail(fmt.Errorf("%w; a script names its rule by a line \"# rule: disk/iops-capped\", or by its file's name", err))
+		return nil,
+			p.fail(
+				fmt.Errorf("%w; a script names its rule by a line \"# rule: disk/iops-capped\", or by its file's name",
+					err))
 	}
+
 	return p.script, nil
 }
 
@@ -142,22 +152,26 @@ func (p *scriptParser) take(line string) error {
 		p.id = strings.TrimSpace(rest)
 		return nil
 	}
+
 	if rest, ok := strings.CutPrefix(line, "# case: "); ok {
 		kind, title, _ := strings.Cut(rest, ": ")
 		p.script.Cases = append(p.script.Cases, Case{Kind: strings.TrimSpace(kind), Title: title, Line: p.line})
 		p.step, p.values = 0, 0
 		return nil
 	}
+
 	text := strings.TrimSpace(line)
 	if text == "" {
 		return nil
 	}
+
 	if len(p.script.Cases) == 0 {
 		if strings.HasPrefix(text, "#") {
 			return nil
 		}
 		return errors.New("before the first case there are only remarks")
 	}
+
 	c := &p.script.Cases[len(p.script.Cases)-1]
 	switch word, rest, _ := strings.Cut(text, " "); {
 	case strings.HasPrefix(line, "# "):
@@ -183,6 +197,7 @@ func (p *scriptParser) take(line string) error {
 		e.want = append(e.want, s)
 		return err
 	}
+
 	return fmt.Errorf("%q: want load, eval, or a line that begins with #", text)
 }
 
@@ -200,6 +215,7 @@ func (p *scriptParser) load(c *Case, text string) error {
 	if i := strings.LastIndexByte(text, '}'); i >= 0 {
 		values = text[i:]
 	}
+
 	p.values += len(values) / 2
 	for _, m := range times.FindAllStringSubmatch(values, -1) {
 		n, err := strconv.Atoi(m[1])
@@ -208,13 +224,16 @@ func (p *scriptParser) load(c *Case, text string) error {
 		}
 		p.values += n
 	}
+
 	if p.values > scriptValuesMax {
 		return fmt.Errorf("a case has at most %d samples", scriptValuesMax)
 	}
+
 	l, seq, err := promql.ParseSeriesDesc(text)
 	if err != nil {
 		return err
 	}
+
 	s := series{labels: l, step: p.step}
 	for _, v := range seq {
 		switch {
@@ -226,9 +245,11 @@ func (p *scriptParser) load(c *Case, text string) error {
 			s.values = append(s.values, v.Value)
 		}
 	}
+
 	if l.Get(labels.MetricName) == "" {
 		return errors.New("a series has a metric name")
 	}
+
 	c.series = append(c.series, s)
 	return nil
 }

@@ -20,6 +20,7 @@ func TestThePack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	kinds, cases := map[string]bool{}, 0
 	for _, s := range scripts {
 		for i := range s.Cases {
@@ -34,9 +35,11 @@ func TestThePack(t *testing.T) {
 			}
 		}
 	}
+
 	if cases < 200 {
 		t.Errorf("only %d cases", cases)
 	}
+
 	for _, r := range pack.Rules() {
 		want := []string{"positive", "negative"}
 		if len(r.Needs) > 0 || r.Needs == nil || len(r.AnyOf) > 0 {
@@ -57,20 +60,24 @@ func TestConditionsInPrometheus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, s := range scripts {
 		if s.Rule.When == "" {
 			continue
 		}
+
 		when, err := pack.Inline(s.Rule.When, "5s")
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		lines := linesOf(t, s.Rule.ID)
 		for i, c := range s.Cases {
 			end := len(lines)
 			if i+1 < len(s.Cases) {
 				end = s.Cases[i+1].Line - 1
 			}
+
 			var text []string
 			for _, line := range lines[c.Line:end] {
 				switch word, _, _ := strings.Cut(line, ": "); {
@@ -80,6 +87,7 @@ func TestConditionsInPrometheus(t *testing.T) {
 					t.Errorf("%s: %q is no directive", s.Name, line) // a remark elsewhere, and here a typing error
 				}
 			}
+
 			t.Run(fmt.Sprintf("%s:%d", s.Name, c.Line), func(t *testing.T) {
 				script := strings.ReplaceAll(strings.Join(text, "\n"), "{{when}}", when)
 				promqltest.RunTest(t, script, promqltest.NewTestEngine(t, false, 2500*time.Millisecond, 50_000_000))
@@ -134,10 +142,12 @@ func TestACaseFailsForEachThingThatIsNotSo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		failed, err := s.Run(context.Background(), &s.Cases[0])
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		switch {
 		case c.want == "" && len(failed) > 0:
 			t.Errorf("as it is: %v", failed)

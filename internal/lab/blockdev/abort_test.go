@@ -38,17 +38,20 @@ func TestAbort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	slow := volume.Config{Name: "slow", Size: units.GiB}
 	slow.Latency[volume.Write] = volume.Constant(units.Duration(time.Hour))
 	d, err := h.Add(disk.Config{Name: "slow", Size: 64 * units.MiB, Volume: volume.MustNew(slow, 1, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	v, err := Attach(context.Background(), d, dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	failed := make(chan error, 1)
 	go func() {
 		f, err := syscall.Open(v.Path(), syscall.O_WRONLY|syscall.O_SYNC, 0)
@@ -58,22 +61,28 @@ func TestAbort(t *testing.T) {
 		}
 		failed <- err
 	}()
+
 	for d.Stats().Volume.Submitted[volume.Write] == 0 {
 		time.Sleep(time.Millisecond)
 	}
+
 	if err := Abort(dir); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := <-failed; !errors.Is(err, syscall.EIO) {
 		t.Errorf("the write that waited: %v", err)
 	}
+
 	if err := Reap(dir, v.Name()); err == nil || !strings.Contains(err.Error(), "fuser -v "+v.Path()) {
 		t.Errorf("reaped while it is open: %v", err)
 	}
+
 	_ = v.loop.dev.Close() // as the kernel does for a process that died
 	if err := Reap(dir, v.Name()); err != nil {
 		t.Error(err)
 	}
+
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}

@@ -16,9 +16,11 @@ func Available() error {
 	if os.Geteuid() != 0 {
 		return errors.New("emulated volumes need root, for loop devices and mounts: run it with sudo")
 	}
+
 	if err := privileged(); err != nil {
 		return err
 	}
+
 	for path, what := range map[string]string{
 		"/dev/fuse":         "the kernel's FUSE (modprobe fuse; in a container: --device /dev/fuse --cap-add SYS_ADMIN)",
 		"/dev/loop-control": "the kernel's loop devices (modprobe loop; in a container: --privileged)",
@@ -29,6 +31,7 @@ func Available() error {
 		}
 		_ = f.Close()
 	}
+
 	return nil
 }
 
@@ -42,7 +45,8 @@ func privileged() error {
 	}
 	// In the machine's own namespace every uid maps to itself.
 	text, err := os.ReadFile("/proc/self/uid_map")
-	if f := strings.Fields(string(text)); err == nil && (len(f) != 3 || f[0] != "0" || f[1] != "0" || f[2] != "4294967295") {
+	if f := strings.Fields(string(text)); err == nil &&
+		(len(f) != 3 || f[0] != "0" || f[1] != "0" || f[2] != "4294967295") {
 		return errors.New("emulated volumes need root on the host, and this is root in a user namespace: run it outside, with sudo")
 	}
 	return nil

@@ -55,25 +55,32 @@ func Attach(ctx context.Context, d *disk.Disk, dir string, opt Options) (*Device
 	if err := ctx.Err(); err != nil {
 		return fail(err)
 	}
+
 	under, err := os.OpenRoot(dir) // the folder that the mount will hide
 	if err != nil {
 		return fail(err)
 	}
+
 	srv, err := serve(d, dir)
 	if err != nil {
 		return fail(errors.Join(err, under.Close()))
 	}
+
 	l, err := attachLoop(filepath.Join(dir, imageName))
 	if err != nil {
 		return fail(errors.Join(err, srv.Unmount(), under.Close()))
 	}
+
 	v := &Device{loop: l, server: srv, dir: dir, under: under}
-	if err := errors.Join(v.setQueue(queueSettings(d, opt), opt.Log), unbound(filepath.Join("/sys/block", l.name))); err != nil {
+	if err := errors.Join(v.setQueue(queueSettings(d, opt), opt.Log),
+		unbound(filepath.Join("/sys/block", l.name))); err != nil {
 		return fail(errors.Join(err, v.Detach(ctx)))
 	}
+
 	if err := v.measurePath(d); err != nil {
 		return fail(errors.Join(err, v.Detach(ctx)))
 	}
+
 	return v, nil
 }
 
@@ -92,6 +99,7 @@ func (v *Device) Detach(ctx context.Context) error {
 		}
 		v.loop = nil
 	}
+
 	if v.server != nil {
 		if err := v.server.Unmount(); err != nil {
 			return fmt.Errorf("unmounting %s: %w", v.dir, err)
@@ -102,6 +110,7 @@ func (v *Device) Detach(ctx context.Context) error {
 		}
 		return v.under.Close()
 	}
+
 	return nil
 }
 
@@ -118,16 +127,20 @@ func Reap(dir, device string) error {
 		}
 		errs = append(errs, err)
 		if held = !cleared(context.Background(), device, time.Second) && Owns(device, dir); held {
-			errs = append(errs, fmt.Errorf("/dev/%s is still open: stop the processes that use it (fuser -v /dev/%s)", device, device))
+			errs = append(errs, fmt.Errorf("/dev/%s is still open: stop the processes that use it (fuser -v /dev/%s)",
+				device, device))
 		}
 	}
+
 	err := unix.Unmount(dir, unix.MNT_DETACH)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) { // not mounted
 		err = nil
 	}
+
 	errs = append(errs, err)
 	if err == nil && !held {
 		errs = append(errs, restoreLeft(dir, device))
 	}
+
 	return errors.Join(errs...)
 }

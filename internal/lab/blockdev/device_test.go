@@ -51,15 +51,18 @@ func attach(t *testing.T, cfg disk.Config, opt Options) (*disk.Disk, *Device) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d, err := h.Add(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v, err := Attach(context.Background(), d, t.TempDir(), opt)
 	if err != nil {
 		_ = h.Close()
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := v.Detach(context.Background()); err != nil {
 			t.Error(err)
@@ -68,6 +71,7 @@ func attach(t *testing.T, cfg disk.Config, opt Options) (*disk.Disk, *Device) {
 			t.Error(err)
 		}
 	})
+
 	return d, v
 }
 
@@ -92,33 +96,41 @@ func TestFileSystems(t *testing.T) {
 					run(t, "umount", dir)
 				}
 			}()
+
 			want := bytes.Repeat([]byte("plimsoll"), 1<<17)
 			name := filepath.Join(dir, "file")
 			f, err := os.Create(name)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			before := d.Stats()
 			if _, err := f.Write(want); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := f.Sync(); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
+
 			after := d.Stats()
 			if n := after.Bytes[volume.Write] - before.Bytes[volume.Write]; n < int64(len(want)) {
 				t.Errorf("%d bytes reached the disk, %d were synced", n, len(want))
 			}
+
 			if n := after.Requests[volume.Flush] - before.Requests[volume.Flush]; (n > 0) != c.volatile {
 				t.Errorf("%d flushes, volatile cache: %v", n, c.volatile)
 			}
+
 			run(t, "umount", dir)
 			mounted = false
 			run(t, "mount", v.Path(), dir)
 			mounted = true
+
 			got, err := os.ReadFile(name)
 			if err != nil || !bytes.Equal(got, want) {
 				t.Errorf("the data read is not the data written: %d bytes, %v", len(got), err)
@@ -134,44 +146,54 @@ func TestDetachLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer h.Close()
 	d, err := h.Add(disk.Config{Name: "data", Size: 64 * units.MiB, Volume: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	v, err := Attach(context.Background(), d, dir, Options{Slots: 16, MaxRequest: 128 * units.KiB})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	name := v.Name()
 	if c, err := get(name, "write_cache"); err != nil || c != "write through" {
 		t.Errorf("the write cache is %q: %v", c, err)
 	}
+
 	undo := v.undo // contains only what had a different value
 	if b := backing(name); b != filepath.Join(dir, imageName) {
 		t.Errorf("%s is over %q", name, b)
 	}
+
 	held, err := os.Open(v.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	soon, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	if err := v.Detach(soon); err == nil {
 		t.Error("a device that somebody has open was detached")
 	}
+
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	for range 2 {
 		if err := v.Detach(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if b := backing(name); b != "" && strings.HasPrefix(b, dir) {
 		t.Errorf("%s is still over %q", name, b)
 	}
+
 	nothingLeft(t, dir, name, undo)
 }
 
@@ -182,13 +204,16 @@ func nothingLeft(t *testing.T, dir, device string, undo []setting) {
 	if err != nil || bytes.Contains(mounts, []byte(dir)) {
 		t.Errorf("still mounted: %v", err)
 	}
+
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left in the folder: %v, %v", left, err)
 	}
+
 	if backing(device) != "" {
 		t.Logf("%s is already used by another program", device)
 		return
 	}
+
 	for _, s := range undo {
 		if is, err := get(device, s.name); err != nil || is != s.value {
 			t.Errorf("%s of %s is %q, was %q: %v", s.name, device, is, s.value, err)
@@ -205,21 +230,26 @@ func TestServe(t *testing.T) {
 	if dir == "" {
 		t.Skip("only as the child of TestReap")
 	}
+
 	h, err := disk.NewHost(disk.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d, err := h.Add(disk.Config{Name: "data", Size: 64 * units.MiB, Volume: quick()})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v, err := Attach(context.Background(), d, dir, Options{Slots: 16, MaxRequest: 128 * units.KiB})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, s := range v.undo {
 		fmt.Println("was", s.name, s.value)
 	}
+
 	fmt.Println("serves", v.Name())
 	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent ends
 	runtime.KeepAlive(v)                 // otherwise the garbage collector closes its descriptors
@@ -232,20 +262,25 @@ func TestReap(t *testing.T) {
 	child := exec.Command(os.Args[0], "-test.run=^TestServe$", "-test.v")
 	child.Env = append(os.Environ(), served+"="+dir)
 	child.Stderr = os.Stderr
+
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	in, err := child.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer in.Close()
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = child.Process.Kill() }) // again, in case the test ends early
 	device := ""
+
 	var undo []setting
 	for lines := bufio.NewScanner(out); device == "" && lines.Scan(); {
 		if was, ok := strings.CutPrefix(lines.Text(), "was "); ok {
@@ -255,25 +290,30 @@ func TestReap(t *testing.T) {
 			device = name
 		}
 	}
+
 	mounted := t.TempDir()
 	if device != "" {
 		run(t, "mkfs.ext4", "-q", "/dev/"+device)
 		run(t, "mount", "/dev/"+device, mounted)
 	}
+
 	_ = child.Process.Kill()
 	_ = child.Wait()
 	if device == "" {
 		t.Fatal("the child did not serve")
 	}
+
 	if err := unix.Unmount(mounted, unix.MNT_DETACH); err != nil {
 		t.Error(err)
 	}
+
 	// Its device and its mount are as the child left them.
 	for range 2 {
 		if err := Reap(dir, device); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	nothingLeft(t, dir, device, undo)
 }
 

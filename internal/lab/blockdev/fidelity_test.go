@@ -87,11 +87,13 @@ func TestFidelity(t *testing.T) {
 	if *fidelity == 0 {
 		t.Skip("a measurement, not a test: -fidelity SECONDS")
 	}
+
 	available(t, "fio", "dd")
 	Prioritize()
 	lasts := time.Duration(*fidelity) * time.Second
 	fmt.Printf("%-24s %-23s %-7s|%8s %8s %7s |%7s %7s |%8s %8s |%8s %8s | late p99, saturated\n",
 		"volume", "pattern", "on", "IOPS", "model", "error", "MB/s", "model", "p50 ms", "model", "p99 ms", "model")
+
 	for _, cfg := range measuredVolumes() {
 		for _, p := range patterns {
 			for _, on := range []string{"device", "ext4", "kernel"} {
@@ -110,6 +112,7 @@ func measure(t *testing.T, cfg volume.Config, p pattern, on string, lasts time.D
 	m := modelled(cfg, p, lasts)
 	var is sample
 	var remark string
+
 	if on == "kernel" {
 		if cfg.Burst != nil || p.block > 16*units.KiB {
 			// the kernel's throttle has no credits, and counts a request once however long it is
@@ -120,19 +123,23 @@ func measure(t *testing.T, cfg volume.Config, p pattern, on string, lasts time.D
 		d, v := attach(t, disk.Config{Name: cfg.Name, Size: cfg.Size, Volume: volume.MustNew(cfg, 1, nil)}, Options{MaxRequest: 256 * units.KiB})
 		d.Pace(false, nil)
 		path := v.Path()
+
 		if on == "ext4" {
 			path = filepath.Join(formatted(t, v.Path()), "file")
 		}
+
 		fill(t, path)
 		d.Pace(true, volume.MustNew(cfg, 1, nil))
 		d.ResetStats()
 		is = fio(t, path, p, lasts)
 		s := d.Stats()
 		remark = fmt.Sprintf("%.0f us, %v; path %v", float64(s.LateP99)/1000, s.Saturated, d.Path().Fixed)
+
 		if cfg.Burst != nil && p.depth > 1 {
 			remark += "; each second: " + is.perSecond(lasts) + " | " + m.perSecond(lasts)
 		}
 	}
+
 	iops, model := is.iops(lasts), m.iops(lasts)
 	mb := float64(p.block) / 1e6
 	fmt.Printf("%-24s %-23s %-7s|%8.0f %8.0f %6.1f%% |%7.1f %7.1f |%8.2f %8.2f |%8.2f %8.2f | %s\n", cfg.Name, p.name, on, iops, model,
@@ -163,17 +170,21 @@ func throttled(t *testing.T, cfg volume.Config, p pattern, lasts time.Duration) 
 	if _, err := os.Stat(group + "/blkio.throttle.write_iops_device"); err != nil {
 		return nil
 	}
+
 	dir, err := os.MkdirTemp("/dev/shm", "plimsoll-fidelity-")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "image")
 	fill(t, file)
+
 	l, err := attachLoop(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() { _ = l.detach() }()
 	number := "7:" + strings.TrimPrefix(l.name, "loop")
 	limit := func(iops, bps int64) {
@@ -185,6 +196,7 @@ func throttled(t *testing.T, cfg volume.Config, p pattern, lasts time.Duration) 
 			}
 		}
 	}
+
 	limit(int64(cfg.Sustained.IOPS), int64(cfg.Sustained.Throughput))
 	defer limit(0, 0)
 	return fio(t, "/dev/"+l.name, p, lasts)
@@ -224,10 +236,12 @@ func fio(t *testing.T, path string, p pattern, lasts time.Duration) sample {
 	run(t, "nice", "-n", strconv.Itoa(niceness(t)), "fio", "--name=x", "--filename="+path, "--ioengine=libaio", "--direct=1", "--rw="+p.rw,
 		"--randrepeat=1", "--size=1g", "--bs="+strconv.FormatInt(int64(p.block), 10), "--iodepth="+strconv.Itoa(p.depth), "--time_based",
 		"--runtime="+strconv.Itoa(int(lasts/time.Second)), "--write_lat_log="+log)
+
 	text, err := os.ReadFile(log + "_lat.1.log")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out sample
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		f := strings.Split(lines.Text(), ", ") // milliseconds, nanoseconds, ...
@@ -235,14 +249,17 @@ func fio(t *testing.T, path string, p pattern, lasts time.Duration) sample {
 		if err != nil || len(f) < 2 {
 			t.Fatalf("fio's log: %q", lines.Text())
 		}
+
 		ns, err := strconv.ParseFloat(f[1], 64)
 		if err != nil {
 			t.Fatalf("fio's log: %q", lines.Text())
 		}
+
 		if ms < float64(lasts.Milliseconds()) {
 			out = append(out, struct{ done, took float64 }{ms, ns / 1e6})
 		}
 	}
+
 	return out
 }
 
@@ -263,6 +280,7 @@ func modelled(cfg volume.Config, p pattern, lasts time.Duration) sample {
 	if p.rw == "randread" {
 		op = volume.Read
 	}
+
 	s := random.Seed(1).Stream("fio")
 	var clock vtime.Clock
 	var out sample
@@ -279,9 +297,11 @@ func modelled(cfg volume.Config, p pattern, lasts time.Duration) sample {
 		}
 		clock.At(done, ask, uint64(now)+1)
 	}
+
 	for range p.depth {
 		clock.At(0, ask, 0)
 	}
+
 	clock.Run(vtime.At(lasts))
 	return out
 }

@@ -31,33 +31,40 @@ func attachLoop(file string) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer control.Close()
 	backing, err := os.OpenFile(file, os.O_RDWR|unix.O_DIRECT|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
+
 	defer backing.Close()
 	for range attachTries {
 		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
 			return nil, fmt.Errorf("no free loop device: %w", err)
 		}
+
 		l := &loop{name: "loop" + strconv.Itoa(n)}
 		if l.dev, err = openDevice("/dev/"+l.name, n); err != nil {
 			return nil, err
 		}
+
 		cfg := unix.LoopConfig{Fd: uint32(backing.Fd()), Size: 512}
 		cfg.Info.Flags = unix.LO_FLAGS_DIRECT_IO | unix.LO_FLAGS_AUTOCLEAR
 		copy(cfg.Info.File_name[:], label(file))
+
 		err = unix.IoctlLoopConfigure(int(l.dev.Fd()), &cfg)
 		if err == nil {
 			return l, nil
 		}
+
 		_ = l.dev.Close()
 		if !errors.Is(err, unix.EBUSY) { // another program was faster
 			return nil, fmt.Errorf("setting up %s: %w", l.name, err)
 		}
 	}
+
 	return nil, errors.New("no free loop device: other processes took each one first")
 }
 
@@ -68,7 +75,8 @@ func openDevice(path string, number int) (*os.File, error) {
 		return f, err
 	}
 	const major = 7 // LOOP_MAJOR
-	if err := unix.Mknod(path, unix.S_IFBLK|0o660, int(unix.Mkdev(major, uint32(number)))); err != nil && !errors.Is(err, unix.EEXIST) {
+	if err := unix.Mknod(path, unix.S_IFBLK|0o660, int(unix.Mkdev(major, uint32(number)))); err != nil &&
+		!errors.Is(err, unix.EEXIST) {
 		return nil, fmt.Errorf("making %s: %w", path, err)
 	}
 	return os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
@@ -144,15 +152,18 @@ func Made(root string) map[string]string {
 		if err != nil {
 			continue
 		}
+
 		parts := strings.Split(name, "/")
 		if len(parts) < 3 {
 			continue
 		}
+
 		file := filepath.Join(append([]string{root}, parts[len(parts)-3:]...)...)
 		if filepath.Base(file) == imageName && label(file) == name {
 			out[device] = filepath.Dir(file)
 		}
 	}
+
 	return out
 }
 

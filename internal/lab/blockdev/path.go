@@ -37,23 +37,30 @@ func (v *Device) measurePath(d *disk.Disk) error {
 	if d.Size() < pathLarge {
 		return nil
 	}
+
 	dev, err := os.OpenFile(v.Path(), os.O_RDONLY|unix.O_DIRECT|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
+
 	defer dev.Close()
+
 	// Direct I/O needs page-aligned memory.
-	buf, err := unix.Mmap(-1, 0, int(pathLarge), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	buf, err := unix.Mmap(-1, 0, int(pathLarge), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return err
 	}
+
 	defer func() { _ = unix.Munmap(buf) }()
 	cfg := volume.Config{Name: "path", Size: d.Size()}
 	cfg.Latency[volume.Read] = volume.Constant(units.Duration(pathTakes))
+
 	trial, err := volume.New(cfg, 1, nil)
 	if err != nil {
 		return err
 	}
+
 	var took [2]time.Duration
 	during, err := d.Trial(trial, func() (err error) {
 		for i, n := range []units.Size{pathSmall, pathLarge} {
@@ -66,9 +73,11 @@ func (v *Device) measurePath(d *disk.Disk) error {
 	if err != nil {
 		return err
 	}
+
 	path := pathOf(took[0]-pathTakes, took[1]-pathTakes)
 	path.Wake = min(during.LateP50, path.Fixed)
 	d.SetPath(path)
+
 	return nil
 }
 

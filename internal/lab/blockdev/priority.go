@@ -30,6 +30,7 @@ const processorsLeast = 64
 // work and the latency of a cluster of five.
 func Prioritize() {
 	runtime.GOMAXPROCS(max(processorsLeast, runtime.GOMAXPROCS(0)))
+
 	// Fails in programs with cgo; it only matters under memory pressure.
 	_, _, _ = syscall.AllThreadsSyscall6(syscall.SYS_PRCTL, unix.PR_SET_IO_FLUSHER, 1, 0, 0, 0, 0)
 	for range 2 { // the second pass finds threads started during the first; later ones inherit it
@@ -37,13 +38,15 @@ func Prioritize() {
 		if err != nil {
 			return
 		}
+
 		for _, task := range tasks {
 			id, err := strconv.Atoi(task.Name())
 			if err != nil {
 				continue
 			}
 			_ = unix.Setpriority(unix.PRIO_PROCESS, id, -20)
-			_ = unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0)
+			_ = unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR,
+				Priority: 1}, 0)
 		}
 	}
 }

@@ -34,25 +34,31 @@ func queueSettings(d *disk.Disk, opt Options) []setting {
 	if d.VolatileCache() {
 		cache = "write back"
 	}
+
 	scheduler := opt.Scheduler
 	if scheduler == "" {
 		scheduler = "none"
 	}
+
 	out := []setting{{"scheduler", scheduler}, {"rotational", "0"}, {"write_cache", cache}}
 	if opt.MaxRequest > 0 {
 		out = append(out, setting{"max_sectors_kb", strconv.FormatInt(int64(opt.MaxRequest/units.KiB), 10)})
 	}
+
 	slots := opt.Slots
 	if slots == 0 && scheduler == "none" {
 		slots = loopSlots // the device keeps those of a user that was killed
 	}
+
 	if slots > 0 {
 		out = append(out, setting{"nr_requests", strconv.Itoa(slots)})
 	}
+
 	// The bounds of the throttling follow from the depth of the queue, and bfq turns it off.
 	if scheduler != "bfq" {
 		out = append(out, setting{"wbt_lat_usec", strconv.Itoa(opt.WbtLatUsec)})
 	}
+
 	return out
 }
 
@@ -67,14 +73,17 @@ func (v *Device) setQueue(settings []setting, log func(string)) error {
 			lines.WriteString(s.name + " " + old + "\n")
 		}
 	}
+
 	if err := v.under.WriteFile(undoName, []byte(lines.String()), 0o600); err != nil {
 		return err
 	}
+
 	for _, s := range settings {
 		if err := set(v.loop.name, s); err != nil && log != nil {
 			log(fmt.Sprintf("%s: %s stays unchanged: %v", v.loop.name, s.name, err))
 		}
 	}
+
 	return nil
 }
 
@@ -137,17 +146,21 @@ func restoreLeft(dir, device string) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}
+
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, undoBytesMax))
 	if err != nil {
 		return err
 	}
+
 	if undo := parseUndo(string(text)); device != "" && backing(device) == "" {
 		restore(device, undo)
 	}
+
 	return os.Remove(path)
 }
 

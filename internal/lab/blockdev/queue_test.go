@@ -26,23 +26,28 @@ func TestUnbound(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "bdi"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	left := map[string][2]string{"max_ratio": {"0", "100"}, "strict_limit": {"1", "0"}}
 	for name, v := range left {
 		if err := os.WriteFile(filepath.Join(dir, "bdi", name), []byte(v[0]), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := unbound(dir); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, v := range left {
 		if got, err := os.ReadFile(filepath.Join(dir, "bdi", name)); err != nil || string(got) != v[1] {
 			t.Errorf("%s is %q (%v), not %s", name, got, err, v[1])
 		}
 	}
+
 	if err := os.Remove(filepath.Join(dir, "bdi", "strict_limit")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := unbound(dir); err != nil {
 		t.Errorf("a kernel without strict_limit: %v", err)
 	}

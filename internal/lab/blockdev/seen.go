@@ -25,5 +25,6 @@ func (v *Device) Seen() (Seen, error) {
 		return Seen{}, fmt.Errorf("what the kernel counts of %s: %w", v.loop.name, err)
 	}
 	ms := c.Raw[3] + c.Raw[7] // of reads and of writes
-	return Seen{Requests: int64(c.Raw[0] + c.Raw[4]), Time: units.Duration(time.Duration(ms) * time.Millisecond)}, nil
+	return Seen{Requests: int64(c.Raw[0] + c.Raw[4]),
+		Time: units.Duration(time.Duration(ms) * time.Millisecond)}, nil
 }

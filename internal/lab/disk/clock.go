@@ -71,21 +71,25 @@ func (t *ticker) Wait(until vtime.Instant) {
 	if until <= t.Now() {
 		return
 	}
+
 	w := waiter{at: until, wake: wakes.Get().(chan struct{})}
 	t.mu.Lock()
 	if t.closed {
 		t.mu.Unlock()
 		return
 	}
+
 	heap.Push(&t.due, w)
 	sooner := int64(until) < t.next.Load()
 	if sooner {
 		t.next.Store(int64(until))
 	}
+
 	t.mu.Unlock()
 	if sooner {
 		t.poke()
 	}
+
 	<-w.wake
 	wakes.Put(w.wake)
 }
@@ -121,12 +125,14 @@ func (t *ticker) run() {
 	punctual()
 	fds := []unix.PollFd{{Fd: int32(t.event), Events: unix.POLLIN}}
 	var drain [8]byte
+
 	margin := spinMost / 2
 	for {
 		now, next, ok := t.fire()
 		if !ok {
 			return
 		}
+
 		left := next.Sub(now)
 		if left <= margin {
 			for t.Now().Add(early) < vtime.Instant(t.next.Load()) {
@@ -134,11 +140,13 @@ func (t *ticker) run() {
 			}
 			continue
 		}
+
 		var timeout *unix.Timespec
 		if next < vtime.Never {
 			ts := unix.NsecToTimespec(int64(left - margin))
 			timeout = &ts
 		}
+
 		if n, err := unix.Ppoll(fds, timeout, nil); n > 0 {
 			_, _ = unix.Read(t.event, drain[:])
 		} else if err == nil {

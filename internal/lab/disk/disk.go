@@ -101,20 +101,26 @@ func (h *Host) Add(cfg Config) (*Disk, error) {
 	if cfg.Size <= 0 || cfg.Volume == nil {
 		return nil, fmt.Errorf("disk %s: it needs a volume and a valid size, not %s", cfg.Name, cfg.Size.Exact())
 	}
+
 	cfg.Size = (cfg.Size + sector - 1) / sector * sector
-	d := &Disk{host: h, cfg: cfg, volume: cfg.Volume, epoch: h.clock.Now(), paced: true, path: Path{Fixed: h.opt.Path}}
+	d := &Disk{host: h, cfg: cfg, volume: cfg.Volume, epoch: h.clock.Now(), paced: true,
+		path: Path{Fixed: h.opt.Path}}
 	var err error
+
 	if cfg.File != "" {
 		d.img, err = newFile(cfg.File, cfg.Size)
 	} else {
 		d.img, err = h.newMemory(cfg.Size)
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("disk %s: %w", cfg.Name, err)
 	}
+
 	h.mu.Lock()
 	h.disks = append(h.disks, d)
 	h.mu.Unlock()
+
 	return d, nil
 }
 
@@ -128,7 +134,8 @@ func (h *Host) newMemory(size units.Size) (image, error) {
 		most = available - keepBytes
 	}
 	if most < 64*units.MiB {
-		return nil, fmt.Errorf("only %s of memory is left for an image: free some, or keep the image in a file", max(most, 0).Exact())
+		return nil, fmt.Errorf("only %s of memory is left for an image: free some, or keep the image in a file",
+			max(most, 0).Exact())
 	}
 	return newMemory(size, min(size+chunkBytes, most))
 }
@@ -175,7 +182,8 @@ func (d *Disk) submit(r volume.Request) promise {
 	since := vtime.Instant(now.Sub(d.epoch))
 	asked := d.volume.Submit(since, r).Done.Sub(since)
 	path := d.path.of(r.Length)
-	return promise{at: now.Add(max(asked-path, 0)), asked: asked, late: max(path-asked, 0) - d.path.Wake.Std(), paced: true}
+	return promise{at: now.Add(max(asked-path, 0)), asked: asked, late: max(path-asked, 0) - d.path.Wake.Std(),
+		paced: true}
 }
 
 // wait waits until a submitted request is due, and counts how late it returned.
@@ -219,16 +227,21 @@ func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
 	}
+
 	defer d.inFlight.Done()
-	d.wait(volume.Read, len(p), d.submit(volume.Request{Op: volume.Read, Offset: units.Size(off), Length: units.Size(len(p))}))
+	d.wait(volume.Read, len(p), d.submit(volume.Request{Op: volume.Read, Offset: units.Size(off),
+		Length: units.Size(len(p))}))
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+
 	if d.down || d.closed {
 		return 0, syscall.EIO
 	}
+
 	if err := d.img.read(p, off); err != nil {
 		return 0, err
 	}
+
 	return len(p), nil
 }
 
@@ -238,6 +251,7 @@ func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
 	}
+
 	defer d.inFlight.Done()
 	answer := d.submit(volume.Request{Op: volume.Write, Offset: units.Size(off), Length: units.Size(len(p))})
 	w, err := d.put(p, off)
@@ -248,19 +262,23 @@ func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 		}
 		return 0, err
 	}
+
 	d.wait(volume.Write, len(p), answer)
 	if w == nil {
 		return len(p), d.alive()
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.down || d.closed {
 		return 0, syscall.EIO
 	}
+
 	w.done = true
 	if !d.cfg.VolatileCache {
 		d.volatile.durable([]*written{w})
 	}
+
 	return len(p), nil
 }
 
@@ -274,13 +292,16 @@ func (d *Disk) put(p []byte, off int64) (w *written, err error) {
 	if !d.cfg.PowerLoss {
 		return nil, d.img.write(p, off)
 	}
+
 	if w, err = d.volatile.add(d.img, p, off); err != nil {
 		return nil, err
 	}
+
 	if err := d.img.write(p, off); err != nil {
 		d.volatile.forget(w)
 		return nil, err
 	}
+
 	return w, nil
 }
 
@@ -290,23 +311,28 @@ func (d *Disk) Flush() error {
 	if err := d.begin(0, 0); err != nil {
 		return err
 	}
+
 	defer d.inFlight.Done()
 	answer := d.submit(volume.Request{Op: volume.Flush})
 	var answered []*written
+
 	if d.cfg.PowerLoss {
 		d.mu.RLock()
 		answered = d.volatile.answered()
 		d.mu.RUnlock()
 	}
+
 	d.wait(volume.Flush, 0, answer)
 	if len(answered) == 0 {
 		return d.alive()
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.down || d.closed {
 		return syscall.EIO
 	}
+
 	d.volatile.durable(answered)
 	return nil
 }
@@ -317,20 +343,25 @@ func (d *Disk) Discard(off, n int64) error {
 	if n < 0 || n > int64(d.cfg.Size) {
 		return syscall.EINVAL
 	}
+
 	if err := d.begin(int(n), off); err != nil {
 		return err
 	}
+
 	defer d.inFlight.Done()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	if d.down || d.closed {
 		return syscall.EIO
 	}
+
 	if d.cfg.PowerLoss {
 		for _, w := range d.volatile.writes {
 			w.zero(off, n)
 		}
 	}
+
 	return d.img.discard(off, n)
 }
 

@@ -77,22 +77,27 @@ func TestAnswersWhenTheVolumeWould(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if want := vtime.At(90*time.Millisecond + time.Millisecond); clock.now < want-vtime.At(time.Millisecond) || clock.now > want+vtime.At(10*time.Millisecond) {
 		t.Errorf("10 writes at 100 a second were done at %v", time.Duration(clock.now))
 	}
+
 	s := d.Stats()
 	if s.Requests[volume.Write] != 10 || s.Bytes[volume.Write] != 40960 || s.Volume.Submitted[volume.Write] != 10 {
 		t.Errorf("%+v", s)
 	}
+
 	if s.Saturated || s.LateMax > 0 {
 		t.Errorf("a clock that is never late was late: %+v", s)
 	}
+
 	// Unpaced, no request waits and none is counted against the volume.
 	at := clock.now
 	d.Pace(false, nil)
 	if _, err := d.WriteAt(p, 0); err != nil || clock.now != at {
 		t.Errorf("an unpaced write waited until %v: %v", clock.now, err)
 	}
+
 	d.Pace(true, steady(0, 5*time.Millisecond))
 	if _, err := d.ReadAt(p, 0); err != nil || clock.now.Sub(at) != 5*time.Millisecond {
 		t.Errorf("a new volume of 5 ms answered after %v: %v", clock.now.Sub(at), err)
@@ -106,18 +111,22 @@ func TestPathIsSubtracted(t *testing.T) {
 	if err := d.Flush(); err != nil || clock.now != vtime.At(901*time.Microsecond) {
 		t.Errorf("answered at %v: %v", time.Duration(clock.now), err)
 	}
+
 	d.Pace(true, steady(0, 40*time.Microsecond))
 	if err := d.Flush(); err != nil {
 		t.Fatal(err)
 	}
+
 	if s := d.Stats(); s.LateMax != units.Duration(59*time.Microsecond) {
 		t.Errorf("late by %v", s.LateMax)
 	}
+
 	at := clock.now
 	d.Pace(true, steady(0, time.Millisecond))
 	if _, err := d.ReadAt(make([]byte, 4096), 0); err != nil || clock.now.Sub(at) != 900*time.Microsecond {
 		t.Errorf("4 KiB were answered after %v: %v", clock.now.Sub(at), err)
 	}
+
 	// A trial uses another volume, and leaves no trace.
 	at = clock.now
 	before := d.Path()
@@ -125,6 +134,7 @@ func TestPathIsSubtracted(t *testing.T) {
 	if during.Requests[volume.Flush] != 1 {
 		t.Errorf("during the trial: %+v", during)
 	}
+
 	if s := d.Stats(); err != nil || clock.now.Sub(at) != 5*time.Millisecond || d.Path() != before || s.Requests[volume.Flush] != 0 || s.Volume.Submitted[volume.Flush] != 0 {
 		t.Errorf("a trial of 5 ms took %v: %v, %+v", clock.now.Sub(at), err, s)
 	}
@@ -136,13 +146,16 @@ func TestDiscard(t *testing.T) {
 	if _, err := d.WriteAt(bytes.Repeat([]byte{1}, 8192), 4096); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := d.Discard(8192, int64(units.GiB)-8192); err != nil {
 		t.Fatal(err)
 	}
+
 	// The part of the write that is kept does not bring back what was discarded after it.
 	if _, err := d.Cut(Cut{}); err != nil {
 		t.Fatal(err)
 	}
+
 	d.Revive()
 	got := make([]byte, 8192)
 	if _, err := d.ReadAt(got, 4096); err != nil || got[0] != 1 || got[4096] != 0 {
@@ -181,6 +194,7 @@ func TestBeyondTheEnd(t *testing.T) {
 	if d.Size() != 8192 {
 		t.Errorf("size %d", d.Size())
 	}
+
 	p := make([]byte, 4096)
 	for _, off := range []int64{-1, 4097, 8192, 1 << 62} {
 		if _, err := d.WriteAt(p, off); !errors.Is(err, syscall.EINVAL) {
@@ -201,6 +215,7 @@ func TestNoRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer img.close()
 	p := bytes.Repeat([]byte{7}, chunkBytes)
 	for i := range int64(3) {
@@ -208,12 +223,15 @@ func TestNoRoom(t *testing.T) {
 			t.Errorf("chunk %d: %v", i, err)
 		}
 	}
+
 	if err := img.discard(0, chunkBytes); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := img.write(p, 2*chunkBytes); err != nil {
 		t.Errorf("room that was given back: %v", err)
 	}
+
 	got := make([]byte, chunkBytes)
 	if err := img.read(got, 0); err != nil || !bytes.Equal(got, make([]byte, chunkBytes)) {
 		t.Errorf("the discarded range is not zero: %v", err)
@@ -224,19 +242,24 @@ func TestFileImage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "image")
 	d, _ := newDisk(t, Config{File: path, Size: units.MiB})
 	want := []byte("plimsoll")
+
 	if _, err := d.WriteAt(want, 4096); err != nil {
 		t.Fatal(err)
 	}
+
 	got := make([]byte, len(want))
 	if _, err := d.ReadAt(got, 4096); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("read %q: %v", got, err)
 	}
+
 	if _, err := d.host.Add(Config{Name: "second", File: path, Size: units.MiB, Volume: steady(0, 0)}); err == nil {
 		t.Error("an existing file was accepted")
 	}
+
 	if err := d.host.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("the image's file still exists: %v", err)
 	}
@@ -258,6 +281,7 @@ func TestCutKeepsDurableWrites(t *testing.T) {
 		const sectors = int(4096 * 2 / sectorBytes)
 		var durable [sectors]byte
 		var may [sectors][]byte // written since
+
 		n := byte(0)
 		for range rapid.IntRange(0, 30).Draw(rt, "operations") {
 			if rapid.IntRange(0, 4).Draw(rt, "flush in") == 0 {
@@ -271,12 +295,15 @@ func TestCutKeepsDurableWrites(t *testing.T) {
 				}
 				continue
 			}
+
 			n++
 			from := rapid.IntRange(0, sectors-1).Draw(rt, "sector")
 			count := rapid.IntRange(1, min(4, sectors-from)).Draw(rt, "sectors")
+
 			if _, err := d.WriteAt(bytes.Repeat([]byte{n}, count*sectorBytes), int64(from*sectorBytes)); err != nil {
 				rt.Fatal(err)
 			}
+
 			for i := from; i < from+count; i++ {
 				if cached {
 					may[i] = append(may[i], n)
@@ -285,23 +312,28 @@ func TestCutKeepsDurableWrites(t *testing.T) {
 				}
 			}
 		}
+
 		share := rapid.SampledFrom([]units.Ratio{0, .5, 1})
 		r, err := d.Cut(Cut{Seed: random.Seed(rapid.Uint64().Draw(rt, "seed")), Lose: share.Draw(rt, "lost"), Torn: share.Draw(rt, "torn"),
 			Sector: rapid.SampledFrom([]units.Size{0, 512, 1024}).Draw(rt, "sector of the device")})
 		if err != nil {
 			rt.Fatal(err)
 		}
+
 		if !cached && r.Kept+r.Torn+r.Lost > 0 {
 			rt.Errorf("without a cache nothing can be lost: %+v", r)
 		}
+
 		if _, err := d.ReadAt(make([]byte, 512), 0); !errors.Is(err, syscall.EIO) {
 			rt.Errorf("read without power: %v", err)
 		}
+
 		d.Revive()
 		got := make([]byte, d.Size())
 		if _, err := d.ReadAt(got, 0); err != nil {
 			rt.Fatal(err)
 		}
+
 		for i := range sectors {
 			s := got[i*sectorBytes : (i+1)*sectorBytes]
 			if !bytes.Equal(s, bytes.Repeat(s[:1], sectorBytes)) {
@@ -320,27 +352,33 @@ func TestCutWhileWriting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer h.Close()
 	d, err := h.Add(Config{Name: "data", Size: units.MiB, Volume: steady(0, 300*time.Millisecond), PowerLoss: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	failed := make(chan error, 1)
 	go func() {
 		_, err := d.WriteAt([]byte("lost"), 0)
 		failed <- err
 	}()
+
 	for d.pending() == 0 {
 		time.Sleep(time.Millisecond)
 	}
+
 	r, err := d.Cut(Cut{Lose: 1})
 	if err != nil || r.Lost != 1 || r.Unanswered != 1 || r.LostBytes != 4 {
 		t.Errorf("%+v, %v", r, err)
 	}
+
 	d.Revive()
 	if err := <-failed; !errors.Is(err, syscall.EIO) {
 		t.Errorf("the write in flight: %v", err)
 	}
+
 	got := make([]byte, 4)
 	if _, err := d.ReadAt(got, 0); err != nil || got[0] != 0 {
 		t.Errorf("read %q: %v", got, err)
@@ -363,10 +401,12 @@ func TestSaturated(t *testing.T) {
 		}
 		c.add(vtime.At(time.Duration(i)*10*time.Millisecond), volume.Write, 4096, time.Millisecond, late)
 	}
+
 	d, _ := newDisk(t, Config{})
 	d.counts.mu.Lock()
 	d.counts.hdr, d.counts.total, d.counts.late, d.counts.worst, d.counts.spanAll, d.counts.spanLate = c.hdr, c.total, c.late, c.worst, c.spanAll, c.spanLate
 	d.counts.mu.Unlock()
+
 	if s := d.Stats(); !s.Saturated || s.Late != 0.1 {
 		t.Errorf("a tenth was late: %+v", s)
 	}
@@ -377,6 +417,7 @@ func TestWakesInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer c.Close()
 	var wg sync.WaitGroup
 	for i := range 200 {
@@ -388,6 +429,7 @@ func TestWakesInOrder(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -410,13 +452,16 @@ func BenchmarkWrite(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	defer h.Close()
 	d, err := h.Add(Config{Name: "data", Size: 64 * units.MiB, Volume: steady(0, 0)})
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	p := make([]byte, 4096)
 	b.SetBytes(4096)
+
 	for i := range int64(b.N) {
 		if _, err := d.WriteAt(p, i%8192*4096); err != nil {
 			b.Fatal(err)

@@ -45,13 +45,16 @@ const chunkBytes = 64 << 10
 const keepBytes = 1 << 30
 
 func newMemory(size units.Size, most units.Size) (*memory, error) {
-	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, fmt.Errorf("memory for an image of %s: %w: keep it in a file, or make the volume smaller", size.Exact(), err)
+		return nil, fmt.Errorf("memory for an image of %s: %w: keep it in a file, or make the volume smaller",
+			size.Exact(), err)
 	}
 	// Zeroing 2 MiB at the first write of 4 KiB would be noticeable.
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
-	return &memory{bytes: b, chunks: make([]bool, (int64(size)+chunkBytes-1)/chunkBytes), most: int64(most) / chunkBytes}, nil
+	return &memory{bytes: b, chunks: make([]bool, (int64(size)+chunkBytes-1)/chunkBytes),
+		most: int64(most) / chunkBytes}, nil
 }
 
 func (m *memory) read(p []byte, off int64) error {
@@ -106,14 +109,18 @@ func newFile(path string, size units.Size) (*file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the image's file: %w", err)
 	}
+
 	if err := unix.Fallocate(int(f.Fd()), 0, 0, int64(size)); err != nil {
 		_ = f.Close()
 		_ = os.Remove(path)
 		if errors.Is(err, syscall.ENOSPC) {
-			return nil, fmt.Errorf("%s has no space for an image of %s: use another folder, or make the volume smaller", filepath.Dir(path), size.Exact())
+			return nil,
+				fmt.Errorf("%s has no space for an image of %s: use another folder, or make the volume smaller",
+					filepath.Dir(path), size.Exact())
 		}
 		return nil, fmt.Errorf("allocating the image's file: %w", err)
 	}
+
 	return &file{f, int64(size)}, nil
 }
 

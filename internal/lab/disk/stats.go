@@ -70,16 +70,20 @@ func (c *counts) add(now vtime.Instant, op volume.Op, n int, asked, late time.Du
 	c.requests[op]++
 	c.bytes[op] += int64(n)
 	c.asked[op] += asked
+
 	if c.hdr == nil {
 		c.hdr = hdrhistogram.New(1, 60_000_000, 2)
 	}
+
 	late = max(late, 0)
 	_ = c.hdr.RecordValue(min(int64(late/time.Microsecond), 60_000_000)) // the value is in range
 	c.most = max(c.most, late)
+
 	if span := now / vtime.Instant(lateSpan); span != c.span {
 		c.closeSpan()
 		c.span = span
 	}
+
 	c.total++
 	c.spanAll++
 	if late > lateBeyond+asked/lateShare {
@@ -102,29 +106,37 @@ func (d *Disk) Stats() Stats {
 	d.host.mu.Unlock()
 	d.mu.RLock()
 	resident := units.Size(0)
+
 	if !d.closed {
 		resident = units.Size(d.img.resident())
 	}
+
 	d.mu.RUnlock()
 
 	c := &d.counts
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Requests: c.requests, Bytes: c.bytes, Refused: c.refused.Load(), Resident: resident, Volume: state}
+
+	s := Stats{Requests: c.requests, Bytes: c.bytes, Refused: c.refused.Load(), Resident: resident,
+		Volume: state}
 	for op, asked := range c.asked {
 		s.Asked[op] = units.Duration(asked)
 	}
+
 	if c.total == 0 {
 		return s
 	}
+
 	s.LateP50 = units.Duration(c.hdr.ValueAtQuantile(50)) * 1000
 	s.LateP99 = units.Duration(c.hdr.ValueAtQuantile(99)) * 1000
 	s.LateMax = units.Duration(c.most)
 	s.Late = units.Ratio(float64(c.late) / float64(c.total))
 	worst := c.worst
+
 	if c.spanAll >= saturatedLeast {
 		worst = max(worst, float64(c.spanLate)/float64(c.spanAll))
 	}
+
 	s.LateWorst = units.Ratio(worst)
 	s.Saturated = worst > saturatedShare
 	return s

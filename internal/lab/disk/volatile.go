@@ -74,10 +74,12 @@ func (v *volatileLog) durable(ws []*written) {
 	if len(ws) == 0 {
 		return
 	}
+
 	is := make(map[*written]bool, len(ws))
 	for _, w := range ws {
 		is[w] = true
 	}
+
 	kept := v.writes[:0]
 	for _, w := range v.writes {
 		if !is[w] {
@@ -89,6 +91,7 @@ func (v *volatileLog) durable(ws []*written) {
 			older.settle(w)
 		}
 	}
+
 	clear(v.writes[len(kept):])
 	v.writes = kept
 }
@@ -126,16 +129,20 @@ type CutReport struct {
 func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error) {
 	var r CutReport
 	sector := max(int64(c.Sector), sectorBytes)
+
 	for _, w := range slices.Backward(v.writes) {
 		if err := img.write(w.before, w.off); err != nil {
 			return r, err
 		}
 	}
+
 	for _, w := range v.writes {
 		if !w.done {
 			r.Unanswered++
 		}
+
 		stays := len(w.after)
+
 		// Sectors begin at multiples of their length on the disk, wherever the write begins.
 		first := sector - w.off%sector
 		switch {
@@ -148,14 +155,17 @@ func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error)
 		default:
 			r.Kept++
 		}
+
 		r.LostBytes += int64(len(w.after) - stays)
 		if stays == 0 {
 			continue
 		}
+
 		if err := img.write(w.after[:stays], w.off); err != nil {
 			return r, err
 		}
 	}
+
 	*v = volatileLog{}
 	return r, nil
 }

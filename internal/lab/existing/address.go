@@ -36,23 +36,29 @@ func (k Kinds) Parse(text string, getenv func(string) string) (*Address, error) 
 	case len(text) > addressBytesMax:
 		return nil, fmt.Errorf("an address has at most %d bytes", addressBytesMax)
 	case kind == nil || scheme == text:
-		return nil, errors.New("an address must begin with " + k.list(func(a *Addresses) string { return a.Begin }, " or "))
+		return nil, errors.New("an address must begin with " +
+			k.list(func(a *Addresses) string { return a.Begin }, " or "))
 	}
+
 	parsed, err := address.Parse(text)
 	if err != nil {
 		return nil, err
 	}
+
 	if p := getenv(EnvPassword); p != "" && parsed.User != "" && !parsed.HasPassword {
 		parsed.Password, parsed.HasPassword = p, true
 	}
+
 	a := &Address{kind: *kind, parsed: parsed, raw: parsed.Canonical()}
 	_, escaped, _ := strings.Cut(parsed.Userinfo(), ":")
 	parsed.Secrets.Add(parsed.Password, escaped, url.QueryEscape(parsed.Password))
 	a.hosts = slices.DeleteFunc(slices.Clone(parsed.Hosts), func(h string) bool { return h == "" })
 	a.parameter()
+
 	if len(a.hosts) == 0 && !kind.Socket {
 		return nil, errors.New("the address names no host")
 	}
+
 	return a, nil
 }
 

@@ -45,10 +45,12 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
+
 		got := a.String()
 		if a.Local() {
 			got += ", local"
 		}
+
 		if got != want {
 			t.Errorf("%s is %q, not %q", text, got, want)
 		}
@@ -81,28 +83,35 @@ func TestSecretsAreNotShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		shown := []string{fmt.Sprint(a), fmt.Sprintf("%v %+v %#v %s %q", a, a, a, a, a)}
 		wrapped := a.Redact(fmt.Errorf("dialling %s with s3cret: %w", a.Secret(), context.DeadlineExceeded))
+
 		shown = append(shown, wrapped.Error(), fmt.Sprintf("%+v", wrapped))
 		for _, x := range shown {
 			if strings.Contains(x, "s3cret") || strings.Contains(x, "s3c%72et") {
 				t.Errorf("%s shows %s", text, x)
 			}
 		}
+
 		if !errors.Is(wrapped, context.DeadlineExceeded) {
 			t.Error("a redacted error lost its identity")
 		}
 	}
+
 	a, err := kinds.Parse("mongodb://me@h/", env)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if user, password := a.User(); user != "me" || password != "hunter 2" || a.Secret() != "mongodb://me:hunter%202@h/" {
 		t.Errorf("%s, %s: %s", user, password, a.Secret())
 	}
+
 	if got := a.Hide("hunter 2 or hunter%202"); strings.Contains(got, "hunter") {
 		t.Error(got)
 	}
+
 	if a.Redact(nil) != nil {
 		t.Error("a nil error became non-nil")
 	}
@@ -117,14 +126,17 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		user, password := a.User()
 		again, err := kinds.Parse(a.Secret(), none)
 		if err != nil || a.Engine() == "" || a.Product() == "" || again.String() != a.String() {
 			t.Fatalf("%q: %#v, again %#v, %v", text, a, again, err)
 		}
+
 		if u, p := again.User(); u != user || p != password {
 			t.Errorf("%q: drivers see another user or password", text)
 		}
+
 		if len(password) > 3 && !strings.Contains(strings.Join(a.Hosts(), ","), password) && !strings.Contains("PostgreSQL at MongoDB etcd on this machine", password) &&
 			strings.Contains(a.String(), password) {
 			t.Errorf("%q shows its password: %s", text, a)
@@ -166,6 +178,7 @@ func TestIntent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, c := range map[string]struct {
 		sets []string
 		want string
@@ -179,10 +192,12 @@ func TestIntent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			in := IntentOf(a, "plimsoll_lab_x", sc, &Inspection{Server: "etcd 3.6.0"})
 			if got := in.Plan(); got != c.want {
 				t.Errorf("%s\nnot %s", got, c.want)
 			}
+
 			in.Keep = true
 			if got := in.Plan(); !strings.HasSuffix(got, ", and keeps it") || in.Within != time.Minute {
 				t.Error(got)

@@ -31,7 +31,8 @@ func NewName() string { return NamePrefix + strings.ToLower(rand.Text()[:10]) }
 // so it must be recognisable as ours.
 func CheckName(name string) error {
 	if !names.MatchString(name) || len(name) > nameBytesMax {
-		return fmt.Errorf("%q is not a valid name: want %s, then up to %d of a-z, 0-9 and _", name, NamePrefix, nameBytesMax-len(NamePrefix))
+		return fmt.Errorf("%q is not a valid name: want %s, then up to %d of a-z, 0-9 and _", name, NamePrefix,
+			nameBytesMax-len(NamePrefix))
 	}
 	return nil
 }
@@ -69,14 +70,17 @@ func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 	if w.IsClosed() && w.Rate() == 0 {
 		return -1, 0
 	}
+
 	n = int64(float64(w.Rate()) * span(sc).Seconds() * float64(w.Writes()))
 	if w.IsClosed() {
 		return n, units.Size(float64(n) * float64(w.DocumentSize()))
 	}
+
 	// The mean over the first operations: sizes have a distribution, and a push carries only one
 	// entry.
 	src, op := w.Open(sc.Seed), workload.Op{}
 	end := vtime.At(span(sc))
+
 	var count, sum float64
 	for count < 10_000 && src.Next(&op) && op.At < end {
 		if op.Kind.Writes() {
@@ -84,9 +88,11 @@ func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 			sum += float64(op.Size)
 		}
 	}
+
 	if count < 10_000 { // these are all of them
 		return int64(count), units.Size(sum)
 	}
+
 	return n, units.Size(sum / count * float64(n))
 }
 
@@ -107,18 +113,22 @@ func (in *Intent) Plan() string {
 	if in.Inspection != nil && in.Inspection.Server != "" {
 		fmt.Fprintf(&b, " (%s)", in.Inspection.Server)
 	}
+
 	if in.Writes < 0 {
-		fmt.Fprintf(&b, ", writes %d documents (%v), then for %v as many as its clients can send", in.Loaded, in.Bytes, in.Within)
+		fmt.Fprintf(&b, ", writes %d documents (%v), then for %v as many as its clients can send", in.Loaded,
+			in.Bytes, in.Within)
 	} else {
 		fmt.Fprintf(&b, ", writes about %d documents (%v) within %v", in.Loaded+in.Writes, in.Expected(), in.Within)
 		if in.Loaded > 0 {
 			fmt.Fprintf(&b, " and %d of them before that", in.Loaded)
 		}
 	}
+
 	if in.Keep {
 		b.WriteString(", and keeps it")
 	} else {
 		b.WriteString(", and removes it at the end")
 	}
+
 	return b.String()
 }

@@ -22,7 +22,8 @@ func Aligned(bytes int64) int64 { return (bytes + Alignment - 1) / Alignment * A
 
 // Buffer returns page-aligned memory outside the heap, all zero. unix.Munmap frees it.
 func Buffer(bytes int64) ([]byte, error) {
-	b, err := unix.Mmap(-1, 0, int(max(bytes, 1)), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	b, err := unix.Mmap(-1, 0, int(max(bytes, 1)), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return nil, fmt.Errorf("%d bytes of memory: %w", bytes, err)
 	}
@@ -40,9 +41,11 @@ func Lay(ctx context.Context, f *os.File, length int64, fill func([]byte), done 
 	if err != nil {
 		return err
 	}
+
 	if fill != nil {
 		fill(b)
 	}
+
 	for at := int64(0); at < length && err == nil; {
 		if err = ctx.Err(); err != nil {
 			break
@@ -52,8 +55,10 @@ func Lay(ctx context.Context, f *os.File, length int64, fill func([]byte), done 
 		at += int64(n)
 		done(int64(n))
 	}
+
 	if err == nil {
 		err = f.Sync()
 	}
+
 	return errors.Join(err, unix.Munmap(b))
 }

@@ -34,6 +34,7 @@ func TestLay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 	const length = layBytes + 3*Alignment
 	sum := int64(0)
@@ -42,9 +43,11 @@ func TestLay(t *testing.T) {
 			b[i] = 7
 		}
 	}
+
 	if err := Lay(t.Context(), f, length, fill, func(n int64) { sum += n }); err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := os.ReadFile(f.Name())
 	if err != nil || sum != length || !bytes.Equal(text, bytes.Repeat([]byte{7}, length)) {
 		t.Errorf("%d bytes told, %d written, %v", sum, len(text), err)
@@ -55,10 +58,12 @@ func TestLay(t *testing.T) {
 	if err := Lay(over, f, length, nil, func(int64) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
+
 	closed, err := os.Open(f.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer closed.Close()
 	if err := Lay(t.Context(), closed, length, nil, func(int64) {}); err == nil {
 		t.Error("a file that is open for reading was written")

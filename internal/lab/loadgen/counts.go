@@ -210,8 +210,9 @@ func (d *Generator) Result() (*Result, error) {
 	defer d.mu.Unlock()
 	c := &d.count
 	r := &Result{
-		Operations: c.operations, Asked: c.asked, Refused: c.refused, Failed: c.failed, Errors: c.errors, Forgotten: c.forgotten,
-		LateP50: units.Duration(c.lateness.Percentile(50)), LateP99: units.Duration(c.lateness.Percentile(99)),
+		Operations: c.operations, Asked: c.asked, Refused: c.refused, Failed: c.failed, Errors: c.errors,
+		Forgotten: c.forgotten,
+		LateP50:   units.Duration(c.lateness.Percentile(50)), LateP99: units.Duration(c.lateness.Percentile(99)),
 		LateMax: units.Duration(c.lateness.Max()), Behind: behind(&c.lateness, &c.all),
 	}
 	r.Pauses = d.pauses.apply(r.Operations, d.cfg.From)

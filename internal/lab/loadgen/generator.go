@@ -119,9 +119,11 @@ func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() e
 	d.over.Store(false)
 	d.mu.Lock()
 	from := vtime.Instant(0)
+
 	if n := len(d.spans); n > 0 {
 		from = d.spans[n-1].end
 	}
+
 	d.spans = append(d.spans, span{wall: time.Now(), clock: d.clock.Now(), at: from, end: until})
 	d.stop = cancel
 	d.mu.Unlock()
@@ -130,26 +132,31 @@ func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() e
 		d.pauses.start(d.now)
 		defer d.pauses.end()
 	}
+
 	var workers sync.WaitGroup
 	finish := d.start(work, &workers, until)
 	d.wait(work, until)
 	d.cut.Store(true)
+
 	var err error
 	if ended != nil && ctx.Err() == nil && d.err() == nil {
 		err = ended()
 		cancel()
 	}
+
 	d.over.Store(true)
 	finish()
 	patience := time.AfterFunc(d.cfg.Patience, cancel)
 	workers.Wait()
 	patience.Stop()
+
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case d.err() != nil:
 		return d.err()
 	}
+
 	return err
 }
 
@@ -179,16 +186,19 @@ func (d *Generator) start(ctx context.Context, workers *sync.WaitGroup, until vt
 		}
 		return func() {}
 	}
+
 	lanes := d.lanes()
 	for conn := range d.cfg.Workload.Connections() {
 		workers.Go(func() { d.serve(ctx, conn, lanes[conn%len(lanes)]) })
 	}
+
 	dispatched := make(chan struct{})
 	go func() {
 		defer close(dispatched)
 		d.clock.Punctual()
 		d.dispatch(ctx, lanes, until)
 	}()
+
 	return func() {
 		<-dispatched
 		for _, l := range lanes {
@@ -219,23 +229,28 @@ func (d *Generator) dispatch(ctx context.Context, lanes []chan lab.Op, until vti
 				return
 			}
 		}
+
 		if d.next.At >= until {
 			return
 		}
+
 		d.wait(ctx, d.next.At)
 		if ctx.Err() != nil {
 			return
 		}
+
 		lane := lanes[d.next.Key%uint64(len(lanes))]
 		if d.next.Kind.Writes() {
 			d.next.Seq = d.seq.Add(1)
 		}
+
 		d.asked(d.next.At)
 		select {
 		case lane <- d.next:
 		default:
 			d.refused(d.next.At)
 		}
+
 		d.drawn = false
 	}
 }
@@ -260,18 +275,22 @@ func (d *Generator) ask(ctx context.Context, client int, until vtime.Instant) {
 		d.turn.Lock()
 		ok := d.closed.Begin(client, d.now(), &op.Op)
 		d.turn.Unlock()
+
 		if !ok || op.At >= until {
 			return
 		}
+
 		d.wait(ctx, op.At)
 		if ctx.Err() != nil {
 			return
 		}
+
 		d.asked(op.At)
 		if !op.Kind.Writes() {
 			d.do(ctx, client, &op)
 			continue
 		}
+
 		if d.cfg.Remember {
 			lock := &d.locks[op.Key%uint64(len(d.locks))]
 			lock.Lock()
@@ -280,6 +299,7 @@ func (d *Generator) ask(ctx context.Context, client int, until vtime.Instant) {
 			lock.Unlock()
 			continue
 		}
+
 		op.Seq = d.seq.Add(1)
 		d.do(ctx, client, &op)
 	}
@@ -291,29 +311,35 @@ func (d *Generator) do(ctx context.Context, conn int, op *lab.Op) {
 	if remember {
 		d.issued(op)
 	}
+
 	err := d.cfg.Server.Do(ctx, conn, op)
 	now := d.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+
 	if err != nil {
 		if !d.cut.Load() && ctx.Err() == nil {
 			d.failed(err)
 		}
 		return
 	}
+
 	if remember {
 		if k, ok := d.known[op.Key]; ok {
 			k.Acknowledged = op.Seq
 			d.known[op.Key] = k
 		}
 	}
+
 	if d.spans[len(d.spans)-1].end <= now { // counts as still waiting
 		return
 	}
+
 	if len(d.count.operations) >= operationsMax {
 		d.end(fmt.Errorf("more than %d operations were acknowledged: run for a shorter time", operationsMax))
 		return
 	}
+
 	d.count.done(latency.Operation{At: op.At, Took: int64(now - op.At), Write: op.Kind.Writes()}, d.cfg.From)
 }
 

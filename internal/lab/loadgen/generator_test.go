@@ -94,19 +94,23 @@ func TestQueuedFromTheIntendedStart(t *testing.T) {
 		if err := d.Run(t.Context(), at(3), nil); err != nil {
 			t.Fatal(err)
 		}
+
 		r := result(t, d)
 		for i, op := range r.Operations {
 			if want := int64(20e6) * int64(i+1); int64(op.At-r.Operations[0].At)+op.Took != want {
 				t.Fatalf("operation %d, due at %v, took %d: it was not answered in its turn", i, op.At, op.Took)
 			}
 		}
+
 		first := r.Operations[0].At
 		if n := int64(len(r.Operations)); n != int64(at(3)-first-1)/20e6 || r.Asked < 199 || r.Asked > 201 || r.Refused != 0 {
 			t.Errorf("%d answered, %d asked in the measured time, %d refused", n, r.Asked, r.Refused)
 		}
+
 		if r.LateMax != 0 || r.Behind {
 			t.Errorf("began late by %v: waiting for a connection does not count as the load generator's lateness", r.LateMax)
 		}
+
 		if x := d.Totals(); x.Waiting != x.Asked-x.Done || x.Writes.Done != x.Done || x.Writes.Max.Std() < time.Second || x.P99 == 0 || x.At != at(3) {
 			t.Errorf("%+v", x)
 		}
@@ -124,10 +128,12 @@ func TestStallIsFelt(t *testing.T) {
 			}
 			return nil
 		})
+
 		d := began(Config{Server: s, Workload: every(t, 50, 4), End: at(5)})
 		if err := d.Run(t.Context(), at(5), nil); err != nil {
 			t.Fatal(err)
 		}
+
 		slow := 0
 		for _, op := range result(t, d).Operations {
 			if op.Took > 0 {
@@ -137,6 +143,7 @@ func TestStallIsFelt(t *testing.T) {
 				}
 			}
 		}
+
 		if slow < 99 || slow > 101 {
 			t.Errorf("%d felt the stall, want 100", slow)
 		}
@@ -162,6 +169,7 @@ func TestClosedLoop(t *testing.T) {
 			mu.Unlock()
 			return nil
 		})
+
 		w := resolve(t, workload.Spec{
 			Arrivals: &workload.Arrivals{Clients: 3}, Mix: &workload.Mix{Insert: 1}, Document: &workload.Document{Size: 100},
 		})
@@ -169,10 +177,12 @@ func TestClosedLoop(t *testing.T) {
 		if err := d.Run(t.Context(), at(1), nil); err != nil {
 			t.Fatal(err)
 		}
+
 		r := result(t, d)
 		if n := len(r.Operations); n < 295 || n > 300 || len(under) != 3 {
 			t.Errorf("%d operations of %d clients", n, len(under))
 		}
+
 		for _, op := range r.Operations {
 			if op.Took != 10e6 {
 				t.Fatalf("took %d", op.Took)
@@ -199,18 +209,22 @@ func TestErrors(t *testing.T) {
 					}
 					return nil
 				})
+
 				d := began(Config{Server: s, Workload: every(t, 1000, 1), End: at(30)})
 				err := d.Run(t.Context(), at(30), nil)
 				r, last := d.Result()
+
 				if c.want == "" {
 					if err != nil || last != nil || r.Failed != 150 || len(r.Errors) != errorsMax+1 || r.Errors["others"] != 150-errorsMax {
 						t.Errorf("%v, %v, %d failed: %v", err, last, r.Failed, r.Errors)
 					}
 					return
 				}
+
 				if err == nil || last == nil || !strings.Contains(err.Error(), "failure 20") || r.Failed != errorsLeast {
 					t.Errorf("%v, %v, %d failed", err, last, r.Failed)
 				}
+
 				if d.Totals().At >= at(30) && len(r.Operations) > 28_000 {
 					t.Errorf("it continued to the end: %d operations", len(r.Operations))
 				}
@@ -260,28 +274,35 @@ func TestContinuesAfterPowerLoss(t *testing.T) {
 			if busy[op.Key] {
 				t.Errorf("two writes of key %d at a time", op.Key)
 			}
+
 			if op.Seq <= stored[op.Key] {
 				t.Errorf("key %d went back from %d to %d", op.Key, stored[op.Key], op.Seq)
 			}
+
 			busy[op.Key] = true
 			mu.Unlock()
 			err := takes(7*time.Millisecond)(ctx, 0, op)
 			mu.Lock()
 			defer mu.Unlock()
 			busy[op.Key] = false
+
 			if !alive {
 				return errors.New("connection refused")
 			}
+
 			if err == nil {
 				stored[op.Key] = op.Seq
 			}
+
 			return err
 		})
+
 		rate := units.Frequency(500)
 		w := resolve(t, workload.Spec{
 			Arrivals: &workload.Arrivals{Constant: &rate}, Mix: &workload.Mix{Update: 1}, Keys: &workload.Keys{Count: 20},
 			Document: &workload.Document{Size: 100}, Connections: 5,
 		})
+
 		d := began(Config{Server: s, Workload: w, End: at(2), Remember: true})
 		down := func() error {
 			mu.Lock()
@@ -289,28 +310,34 @@ func TestContinuesAfterPowerLoss(t *testing.T) {
 			alive = false
 			return nil
 		}
+
 		before := time.Now()
 		if err := d.Run(t.Context(), at(1), down); err != nil {
 			t.Fatal(err)
 		}
+
 		for key, k := range d.Known() {
 			if s := stored[key]; s < k.Acknowledged || s > k.Issued {
 				t.Errorf("key %d holds %d, acknowledged %d, issued %d", key, s, k.Acknowledged, k.Issued)
 			}
 			d.Found(key, stored[key])
 		}
+
 		time.Sleep(time.Minute)
 		alive = true
 		if err := d.Run(t.Context(), at(2), nil); err != nil {
 			t.Fatal(err)
 		}
+
 		r := result(t, d)
 		if r.Failed != 0 || r.Asked < 999 || r.Asked > 1000 || len(r.Operations) < 980 {
 			t.Errorf("%d asked, %d answered, %d failed", r.Asked, len(r.Operations), r.Failed)
 		}
+
 		if len(d.Known()) != 20 {
 			t.Errorf("%d keys known", len(d.Known()))
 		}
+
 		for since, want := range map[time.Duration]vtime.Instant{
 			500 * time.Millisecond: at(.5), 30 * time.Second: at(1), 61500 * time.Millisecond: at(1.5), time.Hour: at(2),
 		} {
@@ -327,25 +354,31 @@ func TestReal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second of real time")
 	}
+
 	rate := units.Frequency(2000)
 	rates := workload.Arrivals{Poisson: &rate}
 	w := resolve(t, workload.Spec{Arrivals: &rates, Mix: &workload.Mix{Update: .5, Read: .5}, Keys: &workload.Keys{Count: 1000}, Document: &workload.Document{Size: 100}})
 	d := New(Config{Server: server(func(context.Context, int, *lab.Op) error { return nil }), Workload: w, Seed: 1, From: at(.2), End: at(1)})
+
 	if err := d.Run(t.Context(), at(1), nil); err != nil {
 		t.Fatal(err)
 	}
+
 	r := result(t, d)
 	var asked int
 	for op, s := (workload.Op{}), w.Open(1); s.Next(&op) && op.At < at(1); {
 		asked++
 	}
+
 	// On a busy machine the last ones may be too late.
 	if len(r.Operations) > asked || len(r.Operations) < asked/2 {
 		t.Errorf("%d of %d operations were answered", len(r.Operations), asked)
 	}
+
 	if !slices.ContainsFunc(r.Operations, func(o latency.Operation) bool { return !o.Write }) {
 		t.Error("no read was sent")
 	}
+
 	t.Logf("began late: p50 %v, p99 %v, at most %v; behind %v", r.LateP50, r.LateP99, r.LateMax, r.Behind)
 }
 

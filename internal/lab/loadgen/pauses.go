@@ -64,16 +64,20 @@ func (m *pauseMeter) look(cpu int, stop <-chan struct{}, now func() vtime.Instan
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	var only unix.CPUSet
 	only.Set(cpu)
+
 	if unix.SchedSetaffinity(0, &only) != nil {
 		return // a core that this process may not use
 	}
+
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+
 	// Without the privilege the thread waits for others, which is not a pause.
 	if unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 3,
 	}, 0) != nil {
 		return
 	}
+
 	ts := unix.NsecToTimespec(int64(pauseTick))
 	for {
 		select {
@@ -81,6 +85,7 @@ func (m *pauseMeter) look(cpu int, stop <-chan struct{}, now func() vtime.Instan
 			return
 		default:
 		}
+
 		due := now().Add(pauseTick)
 		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil) // interrupted: check again
 		if at := now(); at.Sub(due) >= pauseLeast {
@@ -98,6 +103,7 @@ func (m *pauseMeter) apply(ops []latency.Operation, from vtime.Instant) Pauses {
 	m.mu.Lock()
 	all := joined(m.all)
 	m.mu.Unlock()
+
 	var p Pauses
 	for _, x := range all {
 		if x.from < from {
@@ -107,6 +113,7 @@ func (m *pauseMeter) apply(ops []latency.Operation, from vtime.Instant) Pauses {
 		p.Total += units.Duration(x.to - x.from)
 		p.Longest = max(p.Longest, units.Duration(x.to-x.from))
 	}
+
 	for i := range ops {
 		o := &ops[i]
 		end := o.At + vtime.Instant(o.Took)
@@ -114,6 +121,7 @@ func (m *pauseMeter) apply(ops []latency.Operation, from vtime.Instant) Pauses {
 			p.Aside++
 		}
 	}
+
 	return p
 }
 

@@ -26,12 +26,14 @@ func TestAside(t *testing.T) {
 		{At: 51 * ms, Took: int64(1*ms) + 10}, // all but 10 ns
 		{At: 10 * ms},                         // it took no time
 	}
+
 	got := m.apply(ops, 15*ms)
 	for i, want := range []bool{true, true, false, false, false, true, false} {
 		if ops[i].Aside != want {
 			t.Errorf("operation %d: set aside is %v", i, ops[i].Aside)
 		}
 	}
+
 	if want := (Pauses{Count: 1, Total: units.Duration(2 * ms), Longest: units.Duration(2 * ms), Aside: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

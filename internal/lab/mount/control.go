@@ -70,16 +70,19 @@ func (v *VolumeStatus) fill(s disk.Stats) {
 	for op := range volume.Op(volume.Ops) {
 		v.Requests[op.String()], v.Bytes[op.String()] = s.Requests[op], s.Bytes[op]
 	}
+
 	for l := range volume.Limit(volume.Limits) {
 		if held := s.Volume.HeldBy[l]; held > 0 {
 			v.HeldBy[l.String()] = seconds(held)
 		}
 	}
+
 	v.Operations, v.Degraded = s.Volume.Operations, s.Volume.Degraded
 	if s.Volume.HasCredits {
 		c := float64(s.Volume.Credits)
 		v.Credits = &c
 	}
+
 	v.Resident, v.Refused = int64(s.Resident), s.Refused
 	v.LateP50, v.LateP99, v.LateMax = seconds(s.LateP50), seconds(s.LateP99), seconds(s.LateMax)
 	v.Late, v.LateWorst, v.Saturated = float64(s.Late), float64(s.LateWorst), s.Saturated

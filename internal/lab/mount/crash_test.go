@@ -41,13 +41,16 @@ func kill(t *testing.T, opt Options) (ready bool) {
 		_ = m.owned.cmd.Wait()
 		m.owned.unguard()
 	}
+
 	if _, err := Sweep(); err != nil {
 		t.Error(err)
 	}
+
 	nothingLeft(t, Root)
 	if again, err := Sweep(); err != nil || len(again) > 0 {
 		t.Errorf("swept twice: %q, %v", again, err)
 	}
+
 	return err == nil
 }
 
@@ -56,6 +59,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	command, images := lab(t), t.TempDir()
 	at := t.TempDir()
 	opt := Options{File: write(t, "type: gp3\nsize: 1GiB\n"), Command: command, Dir: at, Images: images}
+
 	const steps = 100 // far more than there are
 	for n := 1; ; n++ {
 		t.Setenv("PLIMSOLL_TEST_LAB_STEP", strconv.Itoa(n))
@@ -63,9 +67,11 @@ func TestKilledAtEachStep(t *testing.T) {
 		if files, err := filepath.Glob(filepath.Join(images, "*")); err != nil || len(files) > 0 {
 			t.Errorf("step %d: files are left: %v, %v", n, files, err)
 		}
+
 		if err := Free(at); err != nil {
 			t.Errorf("step %d: %v", n, err)
 		}
+
 		if ready {
 			t.Logf("ready after %d steps", n-1)
 			if n < 8 {
@@ -73,6 +79,7 @@ func TestKilledAtEachStep(t *testing.T) {
 			}
 			return
 		}
+
 		if n == steps || t.Failed() {
 			t.Fatalf("not ready at step %d", n)
 		}
@@ -101,10 +108,12 @@ func TestKilledAnyTime(t *testing.T) {
 func TestSweepLeavesForeignMounts(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()
+
 	// the mount point is recorded, but nothing is mounted there
 	t.Setenv("PLIMSOLL_TEST_LAB_STEP", "8")
 	var states []*State
 	var err error
+
 	// Another test's lab may remove what the killed one left before this test sees it.
 	for n := 0; len(states) == 0 && err == nil && n < 20; n++ {
 		if _, err := Start(context.Background(), Options{File: write(t, "type: gp3\nsize: 1GiB\n"), Command: command, Dir: at}); err == nil {
@@ -112,13 +121,16 @@ func TestSweepLeavesForeignMounts(t *testing.T) {
 		}
 		states, err = States()
 	}
+
 	if err != nil || len(states) != 1 || len(states[0].Volumes) != 1 || states[0].Volumes[0].Dir != at {
 		t.Fatalf("%+v, %v", states, err)
 	}
+
 	inside := filepath.Join(states[0].dir, "theirs")
 	if err := os.Mkdir(inside, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, dir := range []string{at, inside} {
 		if err := unix.Mount("theirs", dir, "tmpfs", 0, "size=1m"); err != nil {
 			t.Fatal(err)
@@ -128,17 +140,21 @@ func TestSweepLeavesForeignMounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if _, err := Sweep(); err == nil || !strings.Contains(err.Error(), "unmount it") {
 		t.Errorf("a folder with somebody else's mount in it: %v", err)
 	}
+
 	for _, dir := range []string{at, inside} {
 		if _, err := os.Stat(filepath.Join(dir, "file")); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if err := unix.Unmount(inside, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := Sweep(); err != nil {
 		t.Error(err)
 	}
@@ -157,21 +173,26 @@ func TestMountPointsWithSpaces(t *testing.T) {
 	if err := os.Mkdir(at, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	m := start(t, Options{File: write(t, "type: gp3\nsize: 1GiB\n"), Dir: at, Command: command})
 	device, err := deviceNumber(m.Devices["data"])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mounts, err := mounted()
 	if of := mountsFrom(mounts, device); err != nil || len(of) != 1 || of[0].dir != at || of[0].cover(mounts) != nil {
 		t.Errorf("its mounts are %v, %v", of, err)
 	}
+
 	if err := Free(at); err == nil {
 		t.Error("a mount point in use is free")
 	}
+
 	if err := m.Close(context.Background(), false); err != nil {
 		t.Error(err)
 	}
+
 	if err := Free(at); err != nil {
 		t.Error(err)
 	}

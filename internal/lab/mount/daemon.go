@@ -96,15 +96,19 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 	lines := bufio.NewReaderSize(in, orderBytesMax)
 	unix.Umask(0o022)              // the database is not root and must reach its volumes
 	signal.Ignore(syscall.SIGPIPE) // the owner may have ended
+
 	line, err := lines.ReadSlice('\n')
 	if err != nil {
 		return fmt.Errorf("what to mount: %w (this command is internal: use lab mount)", err)
 	}
+
 	enc := json.NewEncoder(out)
-	d := &daemon{language: language, quit: make(chan struct{}), tell: func(t told) error { return enc.Encode(t) }}
+	d := &daemon{language: language, quit: make(chan struct{}),
+		tell: func(t told) error { return enc.Encode(t) }}
 	if err := json.Unmarshal(line, &d.order); err != nil {
 		return fmt.Errorf("what to mount: %w", err)
 	}
+
 	d.began = startOf(d.order.Owner)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -116,10 +120,12 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 			cancel()
 		}
 	}()
+
 	if err := d.serve(ctx); err != nil {
 		_ = d.tell(told{Error: err.Error()}) // whoever started it may be gone
 		return err
 	}
+
 	return nil
 }
 
@@ -153,48 +159,60 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 	if d.sc, err = d.parse(d.order.Sets); err != nil {
 		return err
 	}
+
 	if d.state, err = newState(d.sc.Name); err != nil {
 		return err
 	}
+
 	defer func() {
 		end, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		err = errors.Join(err, d.unmountAll(end))
 	}()
+
 	blockdev.Prioritize()
 	if d.host, err = disk.NewHost(disk.Options{Path: blockdev.DefaultPath}); err != nil {
 		return err
 	}
+
 	if err := d.mountAll(ctx); err != nil {
 		return err
 	}
+
 	socket := filepath.Join(d.state.dir, "control")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return err
 	}
+
 	if err := os.Chmod(socket, 0o600); err != nil {
 		return err
 	}
+
 	d.state.Socket = socket
 	if err := d.state.save(); err != nil {
 		return err
 	}
+
 	srv := &http.Server{Handler: d, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = srv.Serve(listener) }()
+
 	r := &ready{Socket: socket, Scratch: d.state.dir, Dirs: map[string]string{}, Devices: map[string]string{}}
 	for _, v := range d.volumes {
 		r.Dirs[v.name], r.Devices[v.name] = v.dir, v.device.Name()
 	}
+
 	defer d.watch()()
 	d.ready.Store(true)
 	if d.tell(told{Ready: r}) != nil {
 		d.stop() // nobody would know of it
 	}
+
 	select {
 	case <-d.quit:
 	case <-ctx.Done():
 	}
+
 	end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return srv.Shutdown(end) // the order to quit is answered first
@@ -205,6 +223,7 @@ func (d *daemon) mountAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	parts := partsOf(d.sc)
 	if dir := d.order.Dir; dir != "" {
 		if len(parts) > 1 {
@@ -218,6 +237,7 @@ func (d *daemon) mountAll(ctx context.Context) error {
 		}
 		defer unlock()
 	}
+
 	for i, p := range parts {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -226,6 +246,7 @@ func (d *daemon) mountAll(ctx context.Context) error {
 			return fmt.Errorf("volume %s: %w", p.name, err)
 		}
 	}
+
 	return d.pace(true)
 }
 
@@ -236,44 +257,56 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 	if v.fs == "" {
 		v.fs = string(d.sc.Host.FileSystem)
 	}
+
 	entry := StateEntry{Name: name, FUSE: filepath.Join(d.state.dir, "fuse-"+strconv.Itoa(len(d.volumes)))}
 	if err := os.Mkdir(entry.FUSE, 0o700); err != nil {
 		return err
 	}
-	cfg := disk.Config{Name: name, Size: o.Size * units.Size(o.Members()), Volume: model, PowerLoss: d.order.PowerLoss, VolatileCache: d.order.Volatile}
+
+	cfg := disk.Config{Name: name, Size: o.Size * units.Size(o.Members()), Volume: model,
+		PowerLoss: d.order.PowerLoss, VolatileCache: d.order.Volatile}
 	if d.order.Images != "" {
-		cfg.File = filepath.Join(d.order.Images, "plimsoll-"+filepath.Base(d.state.dir)+"-"+strconv.Itoa(len(d.volumes))+".img")
+		cfg.File = filepath.Join(d.order.Images, "plimsoll-"+filepath.Base(d.state.dir)+"-"+
+			strconv.Itoa(len(d.volumes))+".img")
 		d.state.Files = append(d.state.Files, cfg.File)
 	}
+
 	d.state.Volumes = append(d.state.Volumes, entry)
 	at := len(d.state.Volumes) - 1
 	if err := d.state.save(); err != nil {
 		return err
 	}
+
 	var err error
 	if v.disk, err = d.host.Add(cfg); err != nil {
 		return err
 	}
+
 	v.disk.Pace(false, nil)
 	opt := blockdev.Options{
 		Slots: slots(model), MaxRequest: d.sc.Host.MaxRequest, Scheduler: string(d.sc.Host.Scheduler),
 		WbtLatUsec: d.sc.Host.WbtLatUsec,
 		Log:        func(line string) { _ = d.tell(told{Log: line}) },
 	}
+
 	if v.device, err = blockdev.Attach(ctx, v.disk, entry.FUSE, opt); err != nil {
 		return err
 	}
+
 	d.volumes = append(d.volumes, v)
 	d.state.Volumes[at].Device = v.device.Name()
 	if err := d.state.save(); err != nil {
 		return err
 	}
+
 	if err := makeFileSystem(ctx, v.fs, v.device.Path()); err != nil {
 		return err
 	}
+
 	if v.dir, err = d.place(name, alone); err != nil {
 		return err
 	}
+
 	if d.order.Dir != "" && v.dir != d.order.Dir { // a folder below the one that is locked
 		unlock, err := claim(ctx, v.dir)
 		if err != nil {
@@ -281,10 +314,12 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 		}
 		defer unlock()
 	}
+
 	d.state.Volumes[at].Dir = v.dir
 	if err := d.state.save(); err != nil {
 		return err
 	}
+
 	return mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions)
 }
 
@@ -305,9 +340,11 @@ func (d *daemon) place(name string, alone bool) (string, error) {
 	case alone:
 		return base, nil
 	}
+
 	if err := os.MkdirAll(base, 0o755); err != nil {
 		return "", err
 	}
+
 	dir := base
 	for _, element := range strings.Split(name, "/") {
 		dir = filepath.Join(dir, element)
@@ -319,6 +356,7 @@ func (d *daemon) place(name string, alone bool) (string, error) {
 			return "", err
 		}
 	}
+
 	return dir, nil
 }
 

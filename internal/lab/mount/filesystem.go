@@ -23,8 +23,9 @@ var fileSystems = map[string]struct {
 	args            []string
 	options         string
 }{
-	"ext4": {"mkfs.ext4", "e2fsprogs", []string{"-q", "-F", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"}, "noinit_itable"},
-	"xfs":  {"mkfs.xfs", "xfsprogs", []string{"-q", "-f", "-K"}, ""},
+	"ext4": {"mkfs.ext4", "e2fsprogs",
+		[]string{"-q", "-F", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"}, "noinit_itable"},
+	"xfs": {"mkfs.xfs", "xfsprogs", []string{"-q", "-f", "-K"}, ""},
 }
 
 // makeFileSystem formats a device.
@@ -35,7 +36,8 @@ func makeFileSystem(ctx context.Context, fs, device string) error {
 	}
 	program, err := exec.LookPath(f.program)
 	if err != nil {
-		return fmt.Errorf("%s is not installed: apt-get install %s, or choose the other of ext4 and xfs", f.program, f.debian)
+		return fmt.Errorf("%s is not installed: apt-get install %s, or choose the other of ext4 and xfs",
+			f.program, f.debian)
 	}
 	out, err := exec.CommandContext(ctx, program, append(f.args, device)...).CombinedOutput()
 	if err != nil {
@@ -46,8 +48,9 @@ func makeFileSystem(ctx context.Context, fs, device string) error {
 
 // flags are mount options that the system call takes separately from the file system's own.
 var flags = map[string]uintptr{
-	"noatime": unix.MS_NOATIME, "relatime": unix.MS_RELATIME, "strictatime": unix.MS_STRICTATIME, "nodiratime": unix.MS_NODIRATIME,
-	"lazytime": unix.MS_LAZYTIME, "sync": unix.MS_SYNCHRONOUS, "dirsync": unix.MS_DIRSYNC,
+	"noatime": unix.MS_NOATIME, "relatime": unix.MS_RELATIME, "strictatime": unix.MS_STRICTATIME,
+	"nodiratime": unix.MS_NODIRATIME,
+	"lazytime":   unix.MS_LAZYTIME, "sync": unix.MS_SYNCHRONOUS, "dirsync": unix.MS_DIRSYNC,
 }
 
 func mountFileSystem(fs, device, dir string, options kernel.MountOptions) error {
@@ -56,6 +59,7 @@ func mountFileSystem(fs, device, dir string, options kernel.MountOptions) error 
 	if usual := fileSystems[fs].options; usual != "" {
 		own = append(own, usual)
 	}
+
 	for _, option := range options.List() {
 		if flag, ok := flags[option]; ok {
 			set |= flag
@@ -63,11 +67,14 @@ func mountFileSystem(fs, device, dir string, options kernel.MountOptions) error 
 			own = append(own, option)
 		}
 	}
+
 	if err := unix.Mount(device, dir, fs, set, strings.Join(own, ",")); err != nil {
 		if options != "" && errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("mounting %s (%s) on %s: the kernel refuses the mount options %s", device, fs, dir, options)
+			return fmt.Errorf("mounting %s (%s) on %s: the kernel refuses the mount options %s", device, fs,
+				dir, options)
 		}
 		return fmt.Errorf("mounting %s (%s) on %s: %w", device, fs, dir, err)
 	}
+
 	return os.Chmod(dir, 0o777) // the database does not run as root
 }

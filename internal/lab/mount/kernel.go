@@ -97,6 +97,7 @@ func (d *daemon) watch() (stop func()) {
 			}
 		}
 	}()
+
 	return func() {
 		close(done)
 		<-gone

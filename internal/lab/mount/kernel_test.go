@@ -37,19 +37,23 @@ func TestComparison(t *testing.T) {
 			now = sight{now.requests + tt.each.requests, now.took + tt.each.took, now.asked + tt.each.asked}
 			c.second(now)
 		}
+
 		if c.worst != tt.added || c.slow != tt.slow {
 			t.Errorf("%s: added %v, slow %v", name, c.worst, c.slow)
 		}
+
 		c.second(now) // a second without requests changes nothing
 		if c.worst != tt.added || c.slow != tt.slow {
 			t.Errorf("%s, a second later: added %v, slow %v", name, c.worst, c.slow)
 		}
+
 		// Later seconds do not make up for it.
 		for range 2 * slowSeconds {
 			now.requests += 1000
 			now.took, now.asked = now.took+1000*ms, now.asked+1000*ms
 			c.second(now)
 		}
+
 		if c.slow != tt.slow {
 			t.Errorf("%s, and all is well afterwards: slow %v", name, c.slow)
 		}
@@ -62,19 +66,24 @@ func TestKernelSeesThePath(t *testing.T) {
 	command := lab(t)
 	m := start(t, Options{File: write(t, "type: custom\nsize: 1GiB\niops: 20000\nlatency: {write: {p50: 2ms, p99: 2ms}, read: {p50: 2ms, p99: 2ms}}\n"), Command: command})
 	name := filepath.Join(m.Dirs["data"], "file")
+
 	if err := synced(name, make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := m.ResetStats(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	const at, readers = 16, 16
 	s := status(t, m)
 	if s.Kernel != nil || s.Asked != nil || s.Slow {
 		t.Errorf("before anything was asked: %+v", s)
 	}
+
 	readDirect(t, name, readers, at, func() {})
 	s = status(t, m)
+
 	// The emulator answers early by the time that the path takes, so the kernel's mean may be
 	// slightly below the planned one.
 	if s.Kernel == nil || s.Asked == nil || *s.Asked < 1.5e-3 || *s.Kernel < *s.Asked/2 {
@@ -85,6 +94,7 @@ func TestKernelSeesThePath(t *testing.T) {
 	if err := m.ResetStats(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	// A stopped process receives no requests and answers none.
 	pid := m.owned.cmd.Process.Pid
 	readDirect(t, name, readers, at, func() {
@@ -97,13 +107,16 @@ func TestKernelSeesThePath(t *testing.T) {
 			}
 		}
 	})
+
 	s = status(t, m)
 	if *s.Kernel <= *s.Asked || !s.Slow || !s.Saturated || s.Added < float64(slowBeyond)/1e9 {
 		t.Errorf("asked %v s, the kernel saw %v s, added %v, slow %v, saturated %v", *s.Asked, *s.Kernel, s.Added, s.Slow, s.Saturated)
 	}
+
 	if err := m.ResetStats(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if s := status(t, m); s.Slow || s.Saturated || s.Kernel != nil {
 		t.Errorf("the counters restarted: %+v", s)
 	}
@@ -141,11 +154,13 @@ func readOne(name string, times int, done <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
+
 	defer f.Close()
 	buf, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return err
 	}
+
 	defer func() { _ = unix.Munmap(buf) }()
 	for i := 0; ; i++ {
 		if i >= times {

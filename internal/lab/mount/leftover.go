@@ -29,16 +29,19 @@ func Leftovers() ([]Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []Leftover
 	made := blockdev.Made(Root)
 	for _, device := range slices.Sorted(maps.Keys(made)) {
 		if known(made[device]) || blockdev.Open(device) {
 			continue
 		}
+
 		number, err := deviceNumber(device)
 		if err != nil {
 			return out, err
 		}
+
 		what := fmt.Sprintf("/dev/%s, which nobody serves any more, is ", device)
 		var of []Leftover
 		for _, m := range mountsFrom(mounts, number) {
@@ -49,22 +52,28 @@ func Leftovers() ([]Leftover, error) {
 			}
 			of = append(of, Leftover{what + "mounted at " + m.dir, "umount -l " + shellword.Quote(m.dir)})
 		}
+
 		for _, h := range holders(number) {
 			of = append(of, Leftover{
 				what + fmt.Sprintf("mounted at %s in the mount namespace of process %s (%s)", h.dir, h.pid, h.name),
 				h.remedy(),
 			})
 		}
+
 		if of == nil {
 			of = []Leftover{{what + "left", "losetup -d /dev/" + device}}
 		}
+
 		out = append(out, of...)
 	}
+
 	for _, m := range mounts {
 		if m.fs == "fuse.plimsoll" && below(m.dir, Root) && !known(m.dir) {
-			out = append(out, Leftover{"a file system of a lab's daemon is mounted at " + m.dir, "umount -l " + shellword.Quote(m.dir)})
+			out = append(out, Leftover{"a file system of a lab's daemon is mounted at " + m.dir,
+				"umount -l " + shellword.Quote(m.dir)})
 		}
 	}
+
 	return out, nil
 }
 

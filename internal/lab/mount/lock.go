@@ -24,10 +24,12 @@ func Lock(ctx context.Context, name string, waiting func()) (unlock func(), err 
 	if err := os.MkdirAll(LockRoot, 0o755); err != nil {
 		return nil, err
 	}
+
 	f, err := os.OpenFile(filepath.Join(LockRoot, name+".lock"), os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err
 	}
+
 	for try := 0; ; try++ {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
@@ -39,6 +41,7 @@ func Lock(ctx context.Context, name string, waiting func()) (unlock func(), err 
 		case try == 0 && waiting != nil:
 			waiting()
 		}
+
 		select {
 		case <-ctx.Done():
 			_ = f.Close()

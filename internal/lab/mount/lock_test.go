@@ -15,16 +15,19 @@ func TestLock(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("locks of the machine need root")
 	}
+
 	name := fmt.Sprintf("test-%s-%d", t.Name(), os.Getpid())
 	t.Cleanup(func() { _ = os.Remove(LockRoot + "/" + name + ".lock") })
 	unlock, err := Lock(t.Context(), name, func() { t.Error("waited for a free lock") })
 	if err != nil {
 		t.Skip(err) // /run may be read-only
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := Lock(ctx, name, cancel); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+
 	waits, got := make(chan struct{}), make(chan error)
 	go func() {
 		again, err := Lock(t.Context(), name, func() { close(waits) })
@@ -33,6 +36,7 @@ func TestLock(t *testing.T) {
 		}
 		got <- err
 	}()
+
 	<-waits
 	unlock()
 	if err := <-got; err != nil {

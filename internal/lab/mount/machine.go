@@ -86,6 +86,7 @@ func guard(pid int) (unguard func()) {
 		defer close(done)
 		look := time.NewTicker(guardEach)
 		defer look.Stop()
+
 		for {
 			select {
 			case <-ended:
@@ -98,6 +99,7 @@ func guard(pid int) (unguard func()) {
 			}
 		}
 	}()
+
 	return sync.OnceFunc(func() {
 		close(ended)
 		<-done
@@ -112,6 +114,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 	if err := blockdev.Available(); err != nil {
 		return nil, err
 	}
+
 	if opt.Command == nil {
 		self, err := os.Executable()
 		if err != nil {
@@ -119,35 +122,44 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		}
 		opt.Command = []string{self, "lab", "serve"}
 	}
+
 	o, err := opt.order()
 	if err != nil {
 		return nil, err
 	}
+
 	// not CommandContext: the daemon must shut down in order
 	cmd := exec.Command(opt.Command[0], opt.Command[1:]...)
+
 	// One core more than there are: the clock's thread must not wait for one.
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(max(4, runtime.NumCPU()+1)))
 	cmd.Dir = "/" // the owner's folder may be on a volume that is unmounted later
+
 	// Ctrl-C goes to the owner, which notifies the daemon
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var stderr bytes.Buffer
 	if !opt.Detached {
 		cmd.Stderr = &stderr
 	}
+
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
+
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
+
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the lab's daemon: %w", err)
 	}
+
 	m := &Machine{owned: &owned{cmd: cmd, stdin: stdin, stderr: &stderr, unguard: guard(cmd.Process.Pid)}}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	defer stop()
+
 	r, err := m.greet(o, stdin, stdout, opt.Log)
 	if err != nil {
 		_ = stdin.Close()
@@ -162,6 +174,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		}
 		return nil, err
 	}
+
 	m.Dirs, m.Devices, m.Scratch, m.socket = r.Dirs, r.Devices, r.Scratch, r.Socket
 	m.client = dial(r.Socket)
 	if opt.Detached {
@@ -172,13 +185,15 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		_, _, _ = stdin.Close(), stdout.Close(), cmd.Process.Release()
 		m.owned = nil
 	}
+
 	return m, nil
 }
 
 func (opt *Options) order() (order, error) {
 	o := order{
 		Sets: opt.Sets, FileSystem: opt.FileSystem,
-		PowerLoss: opt.PowerLoss, Volatile: opt.VolatileCache, Detached: opt.Detached, Text: opt.Text, Owner: os.Getpid(),
+		PowerLoss: opt.PowerLoss, Volatile: opt.VolatileCache, Detached: opt.Detached, Text: opt.Text,
+		Owner: os.Getpid(),
 	}
 	if o.Text == nil {
 		text, err := scenario.ReadText(opt.File)
@@ -187,6 +202,7 @@ func (opt *Options) order() (order, error) {
 		}
 		o.Text = text
 	}
+
 	for _, p := range []struct {
 		from string
 		to   *string
@@ -200,6 +216,7 @@ func (opt *Options) order() (order, error) {
 		}
 		*p.to = abs
 	}
+
 	return o, folder(opt.Images)
 }
 
@@ -223,11 +240,13 @@ func (m *Machine) greet(o order, to io.Writer, from io.Reader, log func(string))
 	if err := json.NewEncoder(to).Encode(o); err != nil {
 		return nil, fmt.Errorf("the lab's daemon: %w", err)
 	}
+
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		var t told
 		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
 			return nil, fmt.Errorf("unexpected output of the lab's daemon: %q", lines.Text())
 		}
+
 		switch {
 		case t.Ready != nil:
 			return t.Ready, nil
@@ -237,11 +256,13 @@ func (m *Machine) greet(o order, to io.Writer, from io.Reader, log func(string))
 			log(t.Log)
 		}
 	}
+
 	return nil, errors.New("the lab's daemon ended before it was ready")
 }
 
 func dial(socket string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
+		_ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", socket)
 	}}}
@@ -252,7 +273,8 @@ func Attach(s *State) (*Machine, error) {
 	if s.Socket == "" || !s.Alive() {
 		return nil, fmt.Errorf("the daemon of the volumes mounted by process %d does not respond", s.PID)
 	}
-	m := &Machine{socket: s.Socket, client: dial(s.Socket), Dirs: map[string]string{}, Devices: map[string]string{}, Scratch: s.dir, alive: s.Alive}
+	m := &Machine{socket: s.Socket, client: dial(s.Socket), Dirs: map[string]string{},
+		Devices: map[string]string{}, Scratch: s.dir, alive: s.Alive}
 	for _, v := range s.Volumes {
 		m.Dirs[v.Name], m.Devices[v.Name] = v.Dir, v.Device
 	}
@@ -264,14 +286,17 @@ func (m *Machine) ask(ctx context.Context, method, path string, q request) (*ans
 	if err != nil {
 		return nil, err
 	}
+
 	r, err := http.NewRequestWithContext(ctx, method, "http://lab"+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
+
 	resp, err := m.client.Do(r)
 	if err != nil {
 		return nil, fmt.Errorf("the lab's daemon: %w", err)
 	}
+
 	defer resp.Body.Close()
 	var a answer
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
@@ -283,6 +308,7 @@ func (m *Machine) ask(ctx context.Context, method, path string, q request) (*ans
 	if a.Error != "" {
 		return nil, errors.New(a.Error)
 	}
+
 	return &a, nil
 }
 
@@ -362,6 +388,7 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 			return nil
 		}
 	}
+
 	_, err := m.ask(ctx, http.MethodPost, "/quit", request{Force: force})
 	if m.owned == nil && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
 		// It no longer listens: somebody else told it to, and it is about to go.
@@ -371,18 +398,21 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 			return left
 		}
 	}
+
 	if err != nil && (m.owned == nil || !force) {
 		return err
 	}
 	if m.owned == nil {
 		return m.ended(ctx)
 	}
+
 	// Whatever it answered, the end of its input ends it.
 	m.owned.gone = true
 	defer m.owned.unguard()
 	_ = m.owned.stdin.Close()
 	done := make(chan error, 1)
 	go func() { done <- m.owned.cmd.Wait() }()
+
 	select {
 	case err = <-done:
 		if err == nil {

@@ -26,9 +26,11 @@ func TestMain(m *testing.M) {
 	if value := os.Getenv("PLIMSOLL_TEST_SETTING"); value != "" {
 		holdSetting(value)
 	}
+
 	if file := os.Getenv("PLIMSOLL_TEST_LAB_OWNER"); file != "" {
 		holdLab(file)
 	}
+
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		Root = root
 		dieAt(os.Getenv("PLIMSOLL_TEST_LAB_STEP"), os.Getenv("PLIMSOLL_TEST_LAB_AFTER"))
@@ -37,6 +39,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+
 	os.Exit(m.Run())
 }
 
@@ -47,11 +50,13 @@ func lab(t *testing.T) []string {
 	if err := blockdev.Available(); err != nil {
 		t.Skip(err)
 	}
+
 	for _, p := range []string{"mkfs.ext4", "mkfs.xfs"} {
 		if _, err := exec.LookPath(p); err != nil {
 			t.Skipf("%s is not installed", p)
 		}
 	}
+
 	before := Root
 	Root = t.TempDir()
 	t.Setenv("PLIMSOLL_TEST_LAB_ROOT", Root)
@@ -63,6 +68,7 @@ func lab(t *testing.T) []string {
 		nothingLeft(t, Root)
 		Root = before
 	})
+
 	return []string{os.Args[0]}
 }
 
@@ -72,15 +78,18 @@ func nothingLeft(t *testing.T, root string) {
 	if err != nil || bytes.Contains(mounts, []byte(root)) {
 		t.Errorf("mounts are left below %s: %v", root, err)
 	}
+
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
 		t.Error(err)
 	}
+
 	for _, f := range files {
 		if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte(root)) {
 			t.Errorf("%s is still over %s", f, text)
 		}
 	}
+
 	if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
 		t.Errorf("states are left: %v %v", entries, err)
 	}
@@ -138,41 +147,51 @@ func TestMountsScenarioVolumes(t *testing.T) {
 			t.Error(err)
 		}
 	}
+
 	s, err := m.Status(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(s.Volumes) != 2 || !s.Paced || s.Backing != "memory" {
 		t.Fatalf("%+v", s)
 	}
+
 	for _, v := range s.Volumes {
 		if v.Bytes["write"] < 1<<16 || v.FileSystem != "xfs" || len(v.Gives) == 0 || v.Resident == 0 {
 			t.Errorf("%+v", v)
 		}
 	}
+
 	// Limits change while the volumes are in use; sizes do not.
 	if s, err = m.Set(context.Background(), []string{"volumes.journal.iops=500"}); err != nil || !strings.Contains(strings.Join(s.Volumes[1].Gives, " "), "500 IOPS") {
 		t.Errorf("%+v: %v", s, err)
 	}
+
 	for _, set := range []string{"volumes.data.size=3GiB", "volumes.wal={type: gp3, size: 1GiB}", "volumes.data.iops=5"} {
 		if _, err := m.Set(context.Background(), []string{set}); err == nil {
 			t.Errorf("%s was accepted", set)
 		}
 	}
+
 	// An open file prevents an orderly end.
 	f, err := os.Open(filepath.Join(m.Dirs["data"], "file"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := m.Close(context.Background(), false); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("closed while a file was open: %v", err)
 	}
+
 	if _, err := os.Stat(filepath.Join(m.Dirs["journal"], "file")); err != nil {
 		t.Errorf("the other volume did not come back: %v", err)
 	}
+
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := m.Close(context.Background(), false); err != nil {
 		t.Error(err)
 	}
@@ -189,6 +208,7 @@ func TestMountOptionsAndScheduler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for name, device := range m.Devices {
 			_, line, _ := strings.Cut(string(mounts), "/dev/"+device+" ")
 			line, _, _ = strings.Cut(line, "\n")
@@ -203,16 +223,20 @@ func TestMountOptionsAndScheduler(t *testing.T) {
 			}
 		}
 	}
+
 	look("at first")
 	if _, err := m.Set(context.Background(), []string{"host.scheduler=none"}); err == nil || !strings.Contains(err.Error(), "cannot change") {
 		t.Errorf("a scheduler was changed: %v", err)
 	}
+
 	if _, err := m.Cut(context.Background(), disk.Cut{Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := m.Recover(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+
 	look("after a loss of power")
 }
 
@@ -225,34 +249,44 @@ func TestPowerLoss(t *testing.T) {
 		if err := synced(filepath.Join(dir, "kept"), []byte("kept")); err != nil {
 			t.Fatal(err)
 		}
+
 		folder, err := os.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(filepath.Join(dir, "lost"), bytes.Repeat([]byte("lost"), 1<<18), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := m.Cut(context.Background(), disk.Cut{Seed: 1, Lose: .5, Torn: .5}); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := synced(filepath.Join(dir, "more"), []byte("more")); err == nil {
 			t.Errorf("%s: written without power", fs)
 		}
+
 		if err := m.Recover(context.Background()); err != nil {
 			t.Fatal(err)
 		}
+
 		if got, err := os.ReadFile(filepath.Join(dir, "kept")); err != nil || string(got) != "kept" {
 			t.Errorf("%s: the synced file is %q, %v", fs, got, err)
 		}
+
 		if got, err := os.ReadFile(filepath.Join(dir, "lost")); err == nil && len(got) == 4<<18 {
 			t.Errorf("%s: a file that was never written back has survived", fs)
 		}
+
 		if err := synced(filepath.Join(dir, "more"), []byte("more")); err != nil {
 			t.Errorf("%s: after the recovery: %v", fs, err)
 		}
+
 		if err := m.Close(context.Background(), true); err != nil {
 			t.Error(err)
 		}
@@ -266,22 +300,27 @@ func TestSweepAfterKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	states, err := States()
 	if err != nil || len(states) != 1 || !states[0].Alive() {
 		t.Fatalf("%v, %v", states, err)
 	}
+
 	if did, err := sweepVolumes(); err != nil || len(did) > 0 {
 		t.Errorf("a running daemon was swept: %v, %v", did, err)
 	}
+
 	m.owned.unguard() // the next process, not this owner
 	if err := syscall.Kill(states[0].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = m.owned.cmd.Wait()
 	did, err := sweepVolumes()
 	if err != nil || len(did) != 1 || !strings.Contains(did[0], "volume journal on /dev/"+m.Devices["journal"]) {
 		t.Errorf("%q, %v", did, err)
 	}
+
 	m.owned.gone = true
 }
 
@@ -315,10 +354,12 @@ func TestCloseAfterKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m.owned.unguard() // or it sweeps first
 	if err := m.owned.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	// Until it has ended, not until it was told to: then its socket refuses.
 	for {
 		c, err := net.Dial("unix", m.socket)
@@ -328,9 +369,11 @@ func TestCloseAfterKill(t *testing.T) {
 		_ = c.Close()
 		runtime.Gosched()
 	}
+
 	if err := m.Close(context.Background(), true); err == nil {
 		t.Error("no error")
 	}
+
 	nothingLeft(t, Root)
 }
 
@@ -341,23 +384,29 @@ func TestDetached(t *testing.T) {
 	if _, err := Start(context.Background(), Options{File: write(t, "type: gp3\nsize: 1GiB\n"), Dir: at, Detached: true, Command: command}); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Free(at); err == nil {
 		t.Error("a mount point in use is free")
 	}
+
 	states, err := States()
 	if err != nil || len(states) != 1 {
 		t.Fatalf("%v, %v", states, err)
 	}
+
 	m, err := Attach(states[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if m.Dirs["data"] != at {
 		t.Errorf("mounted at %v, not at %s", m.Dirs, at)
 	}
+
 	if err := m.Close(context.Background(), false); err != nil {
 		t.Fatal(err)
 	}
+
 	for end := time.Now().Add(10 * time.Second); states[0].Alive() && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -384,6 +433,7 @@ func TestCannotMount(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if _, err := Start(context.Background(), Options{File: "/nowhere", Command: command}); err == nil {
 		t.Error("a missing file was mounted")
 	}

@@ -40,7 +40,8 @@ func mountsOf(pid string) ([]mountPoint, error) {
 func mountPoints(mounts []*procfs.Mount) []mountPoint {
 	out := make([]mountPoint, 0, len(mounts))
 	for _, m := range mounts {
-		out = append(out, mountPoint{m.ID, m.Parent, fmt.Sprintf("%d:%d", m.Major, m.Minor), m.Mountpoint, m.FSType, m.Source})
+		out = append(out, mountPoint{m.ID, m.Parent, fmt.Sprintf("%d:%d", m.Major, m.Minor), m.Mountpoint,
+			m.FSType, m.Source})
 	}
 	return out
 }
@@ -79,7 +80,8 @@ func openMount(path string) (f *os.File, id int, err error) {
 			return f, id, err
 		}
 	}
-	return nil, 0, errors.Join(fmt.Errorf("%s: the kernel does not report which mount it is on", path), err, f.Close())
+	return nil, 0, errors.Join(fmt.Errorf("%s: the kernel does not report which mount it is on", path),
+		err, f.Close())
 }
 
 // cover explains what hides a mount or is mounted inside it, and how to remove it; nil: nothing. A
@@ -89,13 +91,16 @@ func (m *mountPoint) cover(mounts []mountPoint) error {
 	if err := m.carries(mounts); err != nil {
 		return err
 	}
+
 	f, id, err := openMount(m.dir)
 	if err == nil {
 		err = f.Close()
 	}
+
 	if err == nil && id == m.id {
 		return nil
 	}
+
 	above := map[int]bool{m.id: true} // it and those that it is mounted in
 	for found := true; found; {
 		found = false
@@ -105,14 +110,18 @@ func (m *mountPoint) cover(mounts []mountPoint) error {
 			}
 		}
 	}
+
 	for _, n := range mounts {
 		if !above[n.id] && below(m.dir, n.dir) {
-			return &coverError{fmt.Sprintf("%s is mounted at %s, but %s at %s hides it", m, m.dir, &n, n.dir), "umount " + shellword.Quote(n.dir)}
+			return &coverError{fmt.Sprintf("%s is mounted at %s, but %s at %s hides it", m, m.dir, &n, n.dir),
+				"umount " + shellword.Quote(n.dir)}
 		}
 	}
+
 	if err == nil {
 		err = fmt.Errorf("%s is mounted at %s, but the path does not lead to it", m, m.dir)
 	}
+
 	return err
 }
 
@@ -122,14 +131,18 @@ func (m *mountPoint) carries(mounts []mountPoint) error {
 		if n.parent != m.id || n.device == m.device {
 			continue
 		}
+
 		if err := n.carries(mounts); err != nil {
 			return err
 		}
+
 		where := "on top of it"
 		if n.dir != m.dir {
 			where = "inside it"
 		}
-		return &coverError{fmt.Sprintf("%s is mounted at %s, but %s is mounted %s", m, m.dir, &n, where), "umount " + shellword.Quote(n.dir)}
+
+		return &coverError{fmt.Sprintf("%s is mounted at %s, but %s is mounted %s", m, m.dir, &n, where),
+			"umount " + shellword.Quote(n.dir)}
 	}
 	return nil
 }
@@ -153,14 +166,17 @@ func (m *mountPoint) unmountNow(mounts []mountPoint, force bool) error {
 	if !force {
 		return unix.Unmount(m.dir, unix.UMOUNT_NOFOLLOW)
 	}
+
 	f, id, err := openMount(m.dir)
 	if err != nil {
 		return err
 	}
+
 	defer f.Close()
 	if id != m.id {
 		return fmt.Errorf("%s: something else was just mounted there; try again", m.dir)
 	}
+
 	// By its descriptor: by its name, what somebody mounts there in this moment would go.
 	return unix.Unmount("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), unix.MNT_DETACH)
 }
@@ -173,7 +189,8 @@ type holder struct {
 }
 
 func (h *holder) Error() string {
-	return fmt.Sprintf("process %s (%s) has it mounted at %s in a mount namespace of its own: stop that process, or: %s", h.pid, h.name, h.dir, h.remedy())
+	return fmt.Sprintf("process %s (%s) has it mounted at %s in a mount namespace of its own: stop that process, or: %s",
+		h.pid, h.name, h.dir, h.remedy())
 }
 
 // remedy is the command that unmounts it there.
@@ -188,25 +205,30 @@ func holders(device string) []*holder {
 	if err != nil {
 		return nil
 	}
+
 	spaces, _ := filepath.Glob("/proc/[0-9]*/ns/mnt") // its only error is a bad pattern
 	seen := map[string]bool{own: true}
+
 	var out []*holder
 	for _, path := range spaces {
 		space, err := os.Readlink(path)
 		if err != nil || seen[space] {
 			continue
 		}
+
 		pid := strings.Split(path, "/")[2]
 		mounts, err := mountsOf(pid)
 		if err != nil { // it has ended; another may be in the same namespace
 			continue
 		}
+
 		seen[space] = true
 		if of := mountsFrom(mounts, device); len(of) > 0 {
 			number, _ := strconv.Atoi(pid) // of the pattern
 			out = append(out, &holder{pid, procfs.Comm(number), of[0].dir})
 		}
 	}
+
 	return out
 }
 
@@ -216,17 +238,21 @@ func stillMounted(device string) error {
 	if err != nil {
 		return err
 	}
+
 	var errs []error
 	for _, m := range mountsFrom(mounts, device) {
 		if err := m.cover(mounts); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		errs = append(errs, &BusyError{fmt.Sprintf("%s is mounted at %s too: umount %s, then try again", &m, m.dir, shellword.Quote(m.dir))})
+		errs = append(errs, &BusyError{fmt.Sprintf("%s is mounted at %s too: umount %s, then try again", &m, m.dir,
+			shellword.Quote(m.dir))})
 	}
+
 	for _, h := range holders(device) {
 		errs = append(errs, h)
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -237,21 +263,26 @@ func Free(dir string) error {
 	if err != nil {
 		return err
 	}
+
 	var at string
 	for _, m := range mounts {
 		if m.dir == dir || below(m.dir, dir) {
 			at = fmt.Sprintf("%s is already mounted on %s", &m, m.dir) // the last is the uppermost
 		}
 	}
+
 	if at != "" {
 		return errors.New(at)
 	}
+
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("the mount point: %w", err)
 	}
+
 	if len(entries) > 0 {
 		return fmt.Errorf("the mount point %s is not empty: name an empty folder", dir)
 	}
+
 	return nil
 }

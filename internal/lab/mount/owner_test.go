@@ -50,6 +50,7 @@ func machine(t *testing.T, root string) map[string]string {
 			}
 		}
 	}
+
 	for _, name := range []string{"nr_requests", "scheduler", "wbt_lat_usec", "max_sectors_kb", "write_cache"} {
 		files, err := filepath.Glob("/sys/block/loop*/queue/" + name)
 		if err != nil {
@@ -62,15 +63,18 @@ func machine(t *testing.T, root string) map[string]string {
 			}
 		}
 	}
+
 	mounts, err := mounted()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, m := range mounts {
 		if below(m.dir, root) {
 			out[m.dir] = m.fs
 		}
 	}
+
 	return out
 }
 
@@ -97,18 +101,22 @@ func TestOwnerIsKilled(t *testing.T) {
 	before := machine(t, Root)
 	owner := exec.CommandContext(t.Context(), os.Args[0])
 	owner.Env = append(os.Environ(), "PLIMSOLL_TEST_LAB_OWNER="+write(t, "type: gp3\nsize: 1GiB\n"))
+
 	out, err := owner.StdoutPipe()
 	if err == nil {
 		err = owner.Start()
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	line, err := bufio.NewReader(out).ReadString('\n')
 	device := strings.TrimSpace(line)
 	if err != nil || !strings.HasPrefix(line, "loop") {
 		t.Fatalf("%q, %v", line, err)
 	}
+
 	if now := changed(before, machine(t, Root), device); len(now) < 4 {
 		t.Errorf("the lab changed only %q", now)
 	}
@@ -116,6 +124,7 @@ func TestOwnerIsKilled(t *testing.T) {
 	if err := owner.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = owner.Wait() // its error is the signal
 	var left []string
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -123,9 +132,11 @@ func TestOwnerIsKilled(t *testing.T) {
 			break
 		}
 	}
+
 	if len(left) > 0 {
 		t.Errorf("after the owner was killed:\n%s", strings.Join(left, "\n"))
 	}
+
 	if s, err := recorded(); err != nil || s != nil && s.PID == owner.Process.Pid {
 		t.Errorf("the settings are still recorded: %+v, %v", s, err)
 	}
@@ -139,6 +150,7 @@ func TestImagesInAFile(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is a file: want a folder for the images") {
 		t.Errorf("started with %v", err)
 	}
+
 	if _, err := Start(t.Context(), Options{File: file, Command: command, Images: file + "/none"}); err == nil {
 		t.Error("started below a file")
 	}
@@ -148,6 +160,7 @@ func TestImagesInAFile(t *testing.T) {
 	if err := errors.Join(err, os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, stateName), state, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+
 	if did, err := Sweep(); err != nil || len(did) == 0 || !strings.HasSuffix(did[len(did)-1], "only a state file") {
 		t.Errorf("swept %q, %v", did, err)
 	}

@@ -32,6 +32,7 @@ func (d *daemon) act(r *http.Request, q *request) answer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var a answer
+
 	var err error
 	switch r.Method + " " + r.URL.Path {
 	case "GET /status":
@@ -59,10 +60,12 @@ func (d *daemon) act(r *http.Request, q *request) answer {
 	default:
 		err = fmt.Errorf("%s %s is not a request of the lab's daemon", r.Method, r.URL.Path)
 	}
+
 	if err != nil {
 		var busy *BusyError
 		return answer{Error: err.Error(), Busy: errors.As(err, &busy)}
 	}
+
 	return a
 }
 
@@ -76,22 +79,27 @@ func (d *daemon) status() (*Status, error) {
 	if d.order.Images != "" {
 		s.Backing = d.order.Images
 	}
+
 	parts := partsOf(d.sc)
 	for i, v := range d.volumes {
 		gives, err := parts[i].order.Gives(d.sc.Instance())
 		if err != nil {
 			return nil, err
 		}
-		vs := VolumeStatus{Name: v.name, Dir: v.dir, Device: v.device.Path(), FileSystem: v.fs, Size: int64(v.disk.Size()), Gives: gives}
+
+		vs := VolumeStatus{Name: v.name, Dir: v.dir, Device: v.device.Path(), FileSystem: v.fs,
+			Size: int64(v.disk.Size()), Gives: gives}
 		c, err := parts[i].order.Config(v.name, d.sc.Instance())
 		if err != nil {
 			return nil, err
 		}
+
 		members := float64(parts[i].order.Members())
 		vs.IOPS, vs.Throughput = members*float64(c.Sustained.IOPS), members*float64(c.Sustained.Throughput)
 		vs.Latency = seconds(c.Latency[volume.Write].Mean())
 		stats := v.disk.Stats()
 		vs.fill(stats)
+
 		if d.paced {
 			now, err := v.sight(&stats)
 			if err != nil {
@@ -99,11 +107,14 @@ func (d *daemon) status() (*Status, error) {
 			}
 			vs.compare(&v.kernel, now)
 		}
+
 		if err := v.hidden(); err != nil {
 			vs.Problem = err.Error()
 		}
+
 		s.Volumes = append(s.Volumes, vs)
 	}
+
 	return s, nil
 }
 
@@ -115,25 +126,31 @@ func (d *daemon) set(sets []string) error {
 	if err != nil {
 		return err
 	}
+
 	now, then := partsOf(d.sc), partsOf(sc)
-	if before, after := d.sc.Host.Config, sc.Host.Config; before.Scheduler != after.Scheduler || before.MountOptions != after.MountOptions || before.WbtLatUsec != after.WbtLatUsec {
+	if before, after := d.sc.Host.Config, sc.Host.Config; before.Scheduler != after.Scheduler ||
+		before.MountOptions != after.MountOptions || before.WbtLatUsec != after.WbtLatUsec {
 		return errors.New("scheduler, writeback throttling and mount options cannot change while volumes are mounted, only their limits")
 	}
 	if len(now) != len(then) {
 		return errors.New("volumes cannot be added or removed while they are mounted")
 	}
+
 	for i := range now {
 		a, b := now[i].order, then[i].order
 		if now[i].name != then[i].name || a.Size*units.Size(a.Members()) != b.Size*units.Size(b.Members()) {
-			return fmt.Errorf("volume %s: its size and name cannot change while it is mounted, only its limits", now[i].name)
+			return fmt.Errorf("volume %s: its size and name cannot change while it is mounted, only its limits",
+				now[i].name)
 		}
 	}
+
 	before, sets0 := d.sc, d.order.Sets
 	d.sc, d.order.Sets = sc, all
 	if err := d.pace(d.paced); err != nil {
 		d.sc, d.order.Sets = before, sets0
 		return err
 	}
+
 	return nil
 }
 
@@ -181,11 +198,13 @@ func (d *daemon) revive(ctx context.Context) error {
 			return fmt.Errorf("after the loss of power: %w", err)
 		}
 	}
+
 	for _, v := range d.volumes {
 		v.disk.Revive()
 		if err := mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions); err != nil {
 			return fmt.Errorf("after the loss of power: %w", err)
 		}
 	}
+
 	return nil
 }

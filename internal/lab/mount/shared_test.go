@@ -65,6 +65,7 @@ func TestMountsOnOneFolderDoNotStack(t *testing.T) {
 		m   *Machine
 		err error
 	}
+
 	results := make(chan result)
 	const several = 3
 	for range several {
@@ -73,6 +74,7 @@ func TestMountsOnOneFolderDoNotStack(t *testing.T) {
 			results <- result{m, err}
 		}()
 	}
+
 	var m *Machine
 	for range several {
 		r := <-results
@@ -85,15 +87,19 @@ func TestMountsOnOneFolderDoNotStack(t *testing.T) {
 			m = r.m
 		}
 	}
+
 	if n := mountsAt(t, at); m == nil || n != 1 {
 		t.Fatalf("%d mounts", n)
 	}
+
 	if err := m.Close(context.Background(), false); err != nil {
 		t.Error(err)
 	}
+
 	if n := mountsAt(t, at); n != 0 {
 		t.Errorf("%d mounts are left", n)
 	}
+
 	nothingLeft(t, Root)
 }
 
@@ -103,33 +109,41 @@ func TestAnothersMountOnTop(t *testing.T) {
 	command := lab(t)
 	parent := t.TempDir()
 	at := filepath.Join(parent, "volume")
+
 	if err := os.Mkdir(at, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	m := start(t, Options{File: write(t, lone), Dir: at, Detached: true, Command: command})
 	inside := filepath.Join(at, "inside")
 	if err := os.Mkdir(inside, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for dir, words := range map[string]string{at: "on top of it", inside: "inside it", parent: "hides it"} {
 		another(t, dir)
 		for _, force := range []bool{false, true} {
 			wants(t, m.Close(context.Background(), force), "tmpfs", words, "umount "+dir+",")
 		}
+
 		if text, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(text) != "theirs" {
 			t.Errorf("%s: their file is %q, %v", dir, text, err)
 		}
+
 		s, err := m.Status(context.Background())
 		if err != nil || !strings.Contains(s.Volumes[0].Problem, words) {
 			t.Errorf("%s: the status is %+v, %v", dir, s, err)
 		}
+
 		if err := unix.Unmount(dir, 0); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := synced(filepath.Join(at, "ours"), []byte("ours")); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if s, err := m.Status(context.Background()); err != nil || s.Volumes[0].Problem != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -145,9 +159,11 @@ func TestMountedTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := unix.Mount(at, too, "", unix.MS_BIND, ""); err != nil {
 			t.Fatal(err)
 		}
+
 		if !force {
 			wants(t, m.Close(context.Background(), false), "mounted at "+too, "umount "+too)
 			if err := synced(filepath.Join(at, "file"), []byte("alive")); err != nil || mountsAt(t, at) != 1 {
@@ -157,12 +173,15 @@ func TestMountedTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if err := m.Close(context.Background(), force); err != nil {
 			t.Errorf("force %v: %v", force, err)
 		}
+
 		if mountsAt(t, at)+mountsAt(t, too) > 0 {
 			t.Errorf("force %v: mounts are left", force)
 		}
+
 		nothingLeft(t, Root)
 	}
 }
@@ -175,29 +194,35 @@ func apart(t *testing.T, at string) (pid string, end func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.Command("cat")
 	cmd.Stdin = r
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS} // mounts are made private by os/exec
+
 	if err := cmd.Start(); err != nil {
 		t.Skipf("a mount namespace: %v", err)
 	}
+
 	_ = r.Close()
 	end = func() {
 		_ = w.Close()
 		_ = cmd.Wait()
 	}
+
 	t.Cleanup(end)
 	pid = strconv.Itoa(cmd.Process.Pid)
 	mounts, err := mountsOf(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, m := range mounts {
 		if strings.HasPrefix(m.source, "/dev/loop") && m.dir != at {
 			// What has ended meanwhile need not be unmounted.
 			_ = exec.Command("nsenter", "-t", pid, "-m", "umount", "-l", m.dir).Run()
 		}
 	}
+
 	return pid, end
 }
 
@@ -210,6 +235,7 @@ func TestMountedInAnotherNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pid, end := apart(t, at)
 	for _, force := range []bool{false, true} {
 		wants(t, m.Close(context.Background(), force), "process "+pid+" (cat)", "nsenter -t "+pid+" -m umount -l "+at)
@@ -217,6 +243,7 @@ func TestMountedInAnotherNamespace(t *testing.T) {
 			t.Errorf("force %v: the volume did not come back: %v", force, err)
 		}
 	}
+
 	end()
 	if err := m.Close(context.Background(), false); err != nil {
 		t.Error(err)
@@ -232,18 +259,22 @@ func TestWhatCannotBeSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	states, err := States()
 	if err != nil || len(states) != 1 {
 		t.Fatalf("%v, %v", states, err)
 	}
+
 	pid, end := apart(t, at)
 	another(t, at)
 	if err := syscall.Kill(states[0].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := m.ended(context.Background()); err == nil {
 		t.Error("ended, with its mount still there")
 	}
+
 	for range 2 {
 		did, err := sweepVolumes()
 		wants(t, err, "tmpfs", "on top of it", "umount "+at, "nsenter -t "+pid+" -m umount -l "+at)
@@ -251,35 +282,44 @@ func TestWhatCannotBeSwept(t *testing.T) {
 			t.Errorf("did %q", did)
 		}
 	}
+
 	if text, err := os.ReadFile(filepath.Join(at, "file")); err != nil || string(text) != "theirs" {
 		t.Errorf("their file is %q, %v", text, err)
 	}
+
 	if err := unix.Unmount(at, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = Sweep()
 	wants(t, err, "nsenter -t "+pid)
 	if n := mountsAt(t, at); n > 0 {
 		t.Errorf("%d mounts are left here", n)
 	}
+
 	// Somebody deletes the state: what is left is still found.
 	if left, err := Leftovers(); err != nil || len(left) > 0 {
 		t.Errorf("found though it is known: %v, %v", left, err)
 	}
+
 	if err := os.Rename(states[0].dir, states[0].dir+".away"); err != nil {
 		t.Fatal(err)
 	}
+
 	left, err := Leftovers()
 	if err != nil || len(left) != 1 || left[0].Remedy != "nsenter -t "+pid+" -m umount -l "+at {
 		t.Errorf("%v, %v", left, err)
 	}
+
 	if err := os.Rename(states[0].dir+".away", states[0].dir); err != nil {
 		t.Fatal(err)
 	}
+
 	end()
 	if _, err := Sweep(); err != nil {
 		t.Error(err)
 	}
+
 	if blockdev.Owns(m.Devices["data"], filepath.Join(m.Scratch, "fuse-0")) {
 		t.Error("the device is left")
 	}
@@ -293,19 +333,23 @@ func TestClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = claim(ctx, dir)
 	wants(t, err, "locked by another process")
 	unlock()
+
 	again, err := claim(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	again()
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = claim(t.Context(), dir)
 	wants(t, err, "not empty")
 }

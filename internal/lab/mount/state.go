@@ -60,7 +60,8 @@ func newState(about string) (*State, error) {
 	if err := os.MkdirAll(Root, 0o755); err != nil {
 		return nil, err
 	}
-	s := &State{PID: os.Getpid(), Started: startOf(os.Getpid()), Since: time.Now().UTC().Format(time.RFC3339), About: about}
+	s := &State{PID: os.Getpid(), Started: startOf(os.Getpid()), Since: time.Now().UTC().Format(time.RFC3339),
+		About: about}
 	err := locked(func() (err error) {
 		if s.dir, err = os.MkdirTemp(Root, "m-"); err != nil {
 			return err
@@ -131,9 +132,11 @@ func States() ([]*State, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	var out []*State
 	var errs []error
 	for _, e := range entries {
@@ -146,6 +149,7 @@ func States() ([]*State, error) {
 			out = append(out, s)
 		}
 	}
+
 	return out, errors.Join(errs...)
 }
 
@@ -155,17 +159,21 @@ func readState(dir string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if info.Size() > stateBytesMax {
 		return nil, fmt.Errorf("%s: %d bytes are not a state of plimsoll", path, info.Size())
 	}
+
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+
 	s := &State{dir: dir}
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+
 	return s, nil
 }
 
@@ -175,6 +183,7 @@ func Sweep() (did []string, err error) {
 	if restored != "" {
 		did = append(did, restored)
 	}
+
 	err = locked(func() error {
 		states, err := States()
 		errs := []error{err}
@@ -191,8 +200,10 @@ func Sweep() (did []string, err error) {
 			}
 			errs = append(errs, err)
 		}
+
 		return errors.Join(append(errs, sweepUnwritten())...)
 	})
+
 	return did, errors.Join(settingsErr, err)
 }
 
@@ -203,18 +214,23 @@ func sweepUnwritten() error {
 	errs := []error{err}
 	for _, e := range entries {
 		dir := filepath.Join(Root, e.Name())
-		if _, err := os.Stat(filepath.Join(dir, stateName)); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(e.Name(), "m-") {
+		if _, err := os.Stat(filepath.Join(dir, stateName)); !errors.Is(err, fs.ErrNotExist) ||
+			!strings.HasPrefix(e.Name(), "m-") {
 			continue
 		}
+
 		tmp := os.Remove(filepath.Join(dir, stateName+".tmp"))
 		if errors.Is(tmp, fs.ErrNotExist) {
 			tmp = nil
 		}
+
 		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
 			errs = append(errs, err)
 		}
+
 		errs = append(errs, tmp)
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -230,9 +246,11 @@ func (s *State) summary() string {
 		}
 		parts = append(parts, part)
 	}
+
 	if len(parts) == 0 {
 		return "only a state file"
 	}
+
 	return strings.Join(parts, ", ")
 }
 
@@ -240,6 +258,7 @@ func (s *State) summary() string {
 // error, and then keeps the state.
 func (s *State) undo() error {
 	var errs []error
+
 	// First make sure that nothing waits for a process that cannot answer: neither that process nor
 	// this one.
 	for _, v := range s.Volumes {
@@ -247,25 +266,30 @@ func (s *State) undo() error {
 			errs = append(errs, blockdev.Abort(v.FUSE)) // fails all requests
 		}
 	}
+
 	for _, v := range slices.Backward(s.Volumes) {
 		if below(v.FUSE, s.dir) { // only what is ours
 			errs = append(errs, v.undo())
 		}
 	}
+
 	for _, f := range s.Files {
 		// ENOTDIR: the folder was none when it was recorded, or is replaced by now.
 		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 			errs = append(errs, err)
 		}
 	}
+
 	for _, d := range slices.Backward(s.Dirs) {
 		if err := os.Remove(d); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
 			errs = append(errs, err)
 		}
 	}
+
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("undoing %s: %w", s.dir, err)
 	}
+
 	return s.remove()
 }
 
@@ -276,24 +300,29 @@ func (s *State) remove() error {
 	if err != nil {
 		return err
 	}
+
 	for _, m := range mounts {
 		if below(m.dir, s.dir) {
 			return fmt.Errorf("undoing %s: %s is still mounted on %s: unmount it", s.dir, &m, m.dir)
 		}
 	}
+
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	errs := []error{err}
 	for _, e := range entries {
 		if e.Name() != stateName {
 			errs = append(errs, os.RemoveAll(filepath.Join(s.dir, e.Name())))
 		}
 	}
+
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+
 	return os.RemoveAll(s.dir)
 }
 
@@ -303,11 +332,13 @@ func (v *StateEntry) undo() error {
 	var err error
 	ours := blockdev.Owns(v.Device, v.FUSE)
 	var device string
+
 	if ours {
 		if device, err = deviceNumber(v.Device); err == nil {
 			err = unmountDevice(context.Background(), device, v.Dir, true)
 		}
 	}
+
 	err = errors.Join(err, blockdev.Reap(v.FUSE, v.Device))
 	if err != nil && ours {
 		if held := stillMounted(device); held != nil {
@@ -315,6 +346,7 @@ func (v *StateEntry) undo() error {
 		}
 		err = fmt.Errorf("volume %s on /dev/%s: %w", v.Name, v.Device, err)
 	}
+
 	return err
 }
 

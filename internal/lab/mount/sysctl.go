@@ -56,19 +56,23 @@ func (s *Settings) set(values map[string]string) error {
 	if err != nil {
 		return err
 	}
+
 	if left != nil { // by a process that was killed: the lock is ours
 		if err := left.restore(); err != nil {
 			return err
 		}
 	}
+
 	for name := range values {
 		if err := s.keep(name); err != nil {
 			return err
 		}
 	}
+
 	if err := s.save(); err != nil {
 		return err
 	}
+
 	s.saved = true
 	for name, value := range values {
 		path, err := sysctlPath(name)
@@ -79,6 +83,7 @@ func (s *Settings) set(values map[string]string) error {
 			return fmt.Errorf("the setting %s = %s: %w", name, value, err)
 		}
 	}
+
 	return nil
 }
 
@@ -88,11 +93,14 @@ func (s *Settings) keep(name string) error {
 	if err != nil {
 		return err
 	}
+
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("the setting %s: %w", name, err)
 	}
+
 	s.Before[path] = strings.TrimSpace(string(old))
+
 	// Setting one of a pair sets the other to 0; a former 0 must not be written back over it.
 	if pair, ok := pairs[name]; ok {
 		other, err := sysctlPath(pair)
@@ -104,6 +112,7 @@ func (s *Settings) keep(name string) error {
 			delete(s.Before, path)
 		}
 	}
+
 	return nil
 }
 
@@ -129,19 +138,25 @@ func readSettings(record string) (*Settings, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
 	if info.Size() > stateBytesMax {
-		return nil, fmt.Errorf("%s: %d bytes are not a record of plimsoll: restore the kernel's settings (sysctl --system), then remove the file", record, info.Size())
+		return nil,
+			fmt.Errorf("%s: %d bytes are not a record of plimsoll: restore the kernel's settings (sysctl --system), then remove the file",
+				record, info.Size())
 	}
+
 	text, err := os.ReadFile(record)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	s := &Settings{}
 	err = json.Unmarshal(text, s)
 	for path := range s.Before {
@@ -149,9 +164,12 @@ func readSettings(record string) (*Settings, error) {
 			err = fmt.Errorf("%q is not a kernel setting", path)
 		}
 	}
+
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: restore the kernel's settings (sysctl --system), then remove the file", record, err)
+		return nil, fmt.Errorf("%s: %w: restore the kernel's settings (sysctl --system), then remove the file",
+			record, err)
 	}
+
 	return s, nil
 }
 
@@ -182,16 +200,20 @@ func sweepSettings() (did string, err error) {
 		if s == nil || err != nil || alive(s.PID, s.Started) {
 			return "", err
 		}
+
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		unlock, err := Lock(ctx, settingsLock, nil)
 		cancel()
+
 		switch {
 		case err == nil:
 			return s.sweep(unlock)
 		case !errors.Is(err, context.DeadlineExceeded):
 			return "", err
 		case time.Now().After(end):
-			return "", fmt.Errorf("process %d was killed and does not end: the kernel settings that it changed cannot be restored", s.PID)
+			return "",
+				fmt.Errorf("process %d was killed and does not end: the kernel settings that it changed cannot be restored",
+					s.PID)
 		}
 	}
 }
@@ -216,8 +238,9 @@ func (s *Settings) sweep(unlock func()) (did string, err error) {
 // pairs are settings of which one is in effect while the other is 0
 // (Documentation/admin-guide/sysctl/vm.rst).
 var pairs = map[string]string{
-	"vm.dirty_background_bytes": "vm.dirty_background_ratio", "vm.dirty_background_ratio": "vm.dirty_background_bytes",
-	"vm.dirty_bytes": "vm.dirty_ratio", "vm.dirty_ratio": "vm.dirty_bytes",
+	"vm.dirty_background_bytes": "vm.dirty_background_ratio",
+	"vm.dirty_background_ratio": "vm.dirty_background_bytes",
+	"vm.dirty_bytes":            "vm.dirty_ratio", "vm.dirty_ratio": "vm.dirty_bytes",
 }
 
 const procSys = "/proc/sys/"

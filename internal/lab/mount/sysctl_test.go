@@ -80,17 +80,21 @@ func TestSysctl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := readSetting(t, backgroundPath); got != "50331648" {
 		t.Errorf("set to %s", got)
 	}
+
 	for range 2 {
 		if err := s.Restore(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if b, r := originals(t); b != bytes || r != ratio {
 		t.Errorf("restored to %s and %s, it was %s and %s", b, r, bytes, ratio)
 	}
+
 	for _, bad := range []string{"", "vm..x", "../../etc/passwd", "vm/dirty", "vm.nothing_like_it"} {
 		if _, err := SetSysctl(map[string]string{bad: "1"}); err == nil {
 			t.Errorf("%q was set", bad)
@@ -103,6 +107,7 @@ func TestSysctl(t *testing.T) {
 func TestKilledWithSettings(t *testing.T) {
 	needSettings(t)
 	bytes, ratio := originals(t)
+
 	for _, next := range []struct {
 		name string
 		do   func() error
@@ -126,32 +131,40 @@ func TestKilledWithSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if err := holder.Start(); err != nil {
 				t.Fatal(err)
 			}
+
 			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "set\n" {
 				t.Fatalf("%q, %v", line, err)
 			}
+
 			done := make(chan error, 1)
 			if err := holder.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
+
 			go func() { done <- next.do() }() // the killed one need not have ended
 			_ = holder.Wait()
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
+
 			unlock, err := Lock(t.Context(), settingsLock, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			defer unlock()
+
 			// Another test's settings may be there, or have been left.
 			if b := readSetting(t, backgroundPath); b == "54525952" || b == "58720256" {
 				t.Errorf("left at %s", b)
 			}
 		})
 	}
+
 	if b, r := originals(t); b != bytes || r != ratio {
 		t.Errorf("restored to %s and %s, it was %s and %s", b, r, bytes, ratio)
 	}

@@ -29,15 +29,18 @@ func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 		if err != nil {
 			return err
 		}
+
 		var at *mountPoint
 		for _, m := range mountsFrom(mounts, device) {
 			if m.dir == dir || force {
 				at = &m // the uppermost, if there are several
 			}
 		}
+
 		if at == nil {
 			return nil
 		}
+
 		err = at.unmountNow(mounts, force)
 		var covered *coverError
 		switch {
@@ -49,8 +52,10 @@ func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 		case !errors.Is(err, unix.EBUSY):
 			return fmt.Errorf("unmounting %s: %w", at.dir, err)
 		case try == tries || ctx.Err() != nil:
-			return &BusyError{fmt.Sprintf("%s is in use: stop the processes that use it (fuser -vm %s)", dir, shellword.Quote(dir))}
+			return &BusyError{fmt.Sprintf("%s is in use: stop the processes that use it (fuser -vm %s)", dir,
+				shellword.Quote(dir))}
 		}
+
 		select {
 		case <-ctx.Done():
 		case <-time.After(50 * time.Millisecond): // the kernel sends no event for this
@@ -96,15 +101,18 @@ func (d *daemon) release(ctx context.Context, force bool) error {
 	for _, v := range d.volumes {
 		v.disk.Pace(false, nil) // what is dirty need not wait
 	}
+
 	for i := len(d.volumes) - 1; i >= 0; i-- {
 		v := d.volumes[i]
 		device, err := v.number()
 		if err == nil {
 			err = unmountDevice(ctx, device, v.dir, force)
 		}
+
 		if err == nil {
 			err = gone(ctx, device, passing)
 		}
+
 		if err != nil {
 			for _, again := range d.volumes[i:] {
 				err = errors.Join(err, d.remount(again))
@@ -112,6 +120,7 @@ func (d *daemon) release(ctx context.Context, force bool) error {
 			return errors.Join(err, d.pace(d.paced))
 		}
 	}
+
 	return nil
 }
 
@@ -156,6 +165,7 @@ func (d *daemon) unmountAll(ctx context.Context) error {
 	for _, v := range d.volumes {
 		v.disk.Pace(false, nil) // what is dirty need not wait
 	}
+
 	for i := len(d.volumes) - 1; i >= 0; i-- {
 		v := d.volumes[i]
 		device, err := v.number()
@@ -166,15 +176,18 @@ func (d *daemon) unmountAll(ctx context.Context) error {
 		}
 		errs = append(errs, err, v.device.Detach(ctx))
 	}
+
 	d.volumes = nil
 	undone := d.state.undo()
 	if undone == nil {
 		errs = nil // whatever went wrong before, nothing is left
 	}
+
 	errs = append(errs, undone)
 	if d.host != nil {
 		errs = append(errs, d.host.Close())
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -188,9 +201,11 @@ func claim(ctx context.Context, dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the mount point: %w", err)
 	}
+
 	unlock = func() { _ = f.Close() }
 	ctx, cancel := context.WithTimeout(ctx, claimWithin)
 	defer cancel()
+
 	for {
 		locked := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		err := Free(dir) // only now: whoever had the lock has mounted
@@ -201,14 +216,17 @@ func claim(ctx context.Context, dir string) (unlock func(), err error) {
 		case !errors.Is(locked, unix.EWOULDBLOCK) && !errors.Is(locked, unix.EINTR):
 			err = fmt.Errorf("locking %s: %w", dir, locked)
 		}
+
 		if err == nil {
 			select {
 			case <-time.After(50 * time.Millisecond):
 				continue
 			case <-ctx.Done():
-				err = fmt.Errorf("the mount point %s is locked by another process (fuser -v %s): %w", dir, shellword.Quote(dir), ctx.Err())
+				err = fmt.Errorf("the mount point %s is locked by another process (fuser -v %s): %w", dir,
+					shellword.Quote(dir), ctx.Err())
 			}
 		}
+
 		unlock()
 		return nil, err
 	}

@@ -56,17 +56,23 @@ func newQueue(depth, bytes int) (*queue, error) {
 	q := &queue{blocks: make([]iocb, depth), submit: make([]*iocb, 0, depth), events: make([]event, depth)}
 	var err error
 	stride := int(ioloop.Aligned(int64(bytes)))
+
 	if q.memory, err = ioloop.Buffer(int64(depth * stride)); err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
+
 	for i := range q.blocks {
 		q.blocks[i].buffer = uint64(uintptr(unsafe.Pointer(&q.memory[i*stride])))
 		q.blocks[i].bytes = uint64(bytes)
 		q.blocks[i].data = uint64(i)
 	}
-	if _, _, errno := unix.Syscall(unix.SYS_IO_SETUP, uintptr(depth), uintptr(unsafe.Pointer(&q.context)), 0); errno != 0 {
-		return nil, errors.Join(fmt.Errorf("probe: asynchronous I/O, %d in flight: %w; fs.aio-max-nr bounds it", depth, errno), unix.Munmap(q.memory))
+
+	if _, _, errno := unix.Syscall(unix.SYS_IO_SETUP, uintptr(depth), uintptr(unsafe.Pointer(&q.context)),
+		0); errno != 0 {
+		return nil, errors.Join(fmt.Errorf("probe: asynchronous I/O, %d in flight: %w; fs.aio-max-nr bounds it",
+			depth, errno), unix.Munmap(q.memory))
 	}
+
 	return q, nil
 }
 
@@ -81,7 +87,8 @@ func (q *queue) add(i, fd int, opcode uint16, offset int64) {
 func (q *queue) send() error {
 	left := q.submit
 	for len(left) > 0 {
-		n, _, errno := unix.Syscall(unix.SYS_IO_SUBMIT, q.context, uintptr(len(left)), uintptr(unsafe.Pointer(&left[0])))
+		n, _, errno := unix.Syscall(unix.SYS_IO_SUBMIT, q.context, uintptr(len(left)),
+			uintptr(unsafe.Pointer(&left[0])))
 		if errno == unix.EINTR || errno == unix.EAGAIN {
 			continue
 		}
@@ -98,7 +105,8 @@ func (q *queue) send() error {
 // have.
 func (q *queue) reap(timeout time.Duration) ([]event, error) {
 	ts := unix.NsecToTimespec(max(int64(timeout), 0))
-	n, _, errno := unix.Syscall6(unix.SYS_IO_GETEVENTS, q.context, 1, uintptr(len(q.events)), uintptr(unsafe.Pointer(&q.events[0])), uintptr(unsafe.Pointer(&ts)), 0)
+	n, _, errno := unix.Syscall6(unix.SYS_IO_GETEVENTS, q.context, 1, uintptr(len(q.events)),
+		uintptr(unsafe.Pointer(&q.events[0])), uintptr(unsafe.Pointer(&ts)), 0)
 	if errno == unix.EINTR {
 		return nil, nil
 	}

@@ -56,25 +56,32 @@ func deviceOf(path string) (name string, stats func() (*ebs.StatsPage, error)) {
 	if err := unix.Stat(path, &st); err != nil {
 		return "", none(err.Error())
 	}
+
 	link := fmt.Sprintf("%s/%d:%d", sysBlock, unix.Major(st.Dev), unix.Minor(st.Dev))
 	real, err := filepath.EvalSymlinks(link)
 	if err != nil {
 		return "", none("the file system is on no block device")
 	}
+
 	if _, err := os.Stat(filepath.Join(real, "partition")); err == nil {
 		real = filepath.Dir(real)
 	}
+
 	name = filepath.Base(real)
 	if !strings.HasPrefix(name, "nvme") {
 		return name, none(name + " is no NVMe device; only Amazon's tell which limit was exceeded")
 	}
+
 	if !slices.ContainsFunc(ebs.Volumes("/"), func(v ebs.Volume) bool { return v.Device == name }) {
-		return name, none(name + " is no Amazon EBS volume by its identify string; only those tell which limit was exceeded")
+		return name,
+			none(name + " is no Amazon EBS volume by its identify string; only those tell which limit was exceeded")
 	}
+
 	first, err := ebs.Read("/dev/" + name)
 	if err != nil {
 		return name, none(err.Error())
 	}
+
 	return name, func() (*ebs.StatsPage, error) { return first, nil }
 }
 
@@ -101,7 +108,9 @@ func exceeded(s, later *ebs.StatsPage) Limits {
 		return float64(b-a) / 1e6
 	}
 	return Limits{
-		VolumeIOPS: grew(s.VolumeIOPSUs, later.VolumeIOPSUs), VolumeThroughput: grew(s.VolumeThroughputUs, later.VolumeThroughputUs),
-		InstanceIOPS: grew(s.InstanceIOPSUs, later.InstanceIOPSUs), InstanceThroughput: grew(s.InstanceThroughputUs, later.InstanceThroughputUs),
+		VolumeIOPS:         grew(s.VolumeIOPSUs, later.VolumeIOPSUs),
+		VolumeThroughput:   grew(s.VolumeThroughputUs, later.VolumeThroughputUs),
+		InstanceIOPS:       grew(s.InstanceIOPSUs, later.InstanceIOPSUs),
+		InstanceThroughput: grew(s.InstanceThroughputUs, later.InstanceThroughputUs),
 	}
 }

@@ -47,16 +47,21 @@ func Look(path string) (Place, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return Place{}, inputf("probe: %s does not exist: give a folder on the device", path)
 	}
+
 	if err != nil {
 		return Place{}, fmt.Errorf("probe: %w", err)
 	}
 	if !info.IsDir() {
-		return Place{}, inputf("probe: %s exists and is not a folder: existing files are never overwritten; give a folder on the device", path)
+		return Place{},
+			inputf("probe: %s exists and is not a folder: existing files are never overwritten; give a folder on the device",
+				path)
 	}
+
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
 		return Place{}, fmt.Errorf("probe: free space of %s: %w", path, err)
 	}
+
 	return Place{Parent: path, Free: units.Size(s.Bavail) * units.Size(s.Bsize)}, nil
 }
 
@@ -94,16 +99,21 @@ func (f *folder) open(s *Stream) (*os.File, error) {
 	if s.Direct {
 		flags |= unix.O_DIRECT
 	}
+
 	file, err := os.OpenFile(f.path, flags|unix.O_TMPFILE, 0o600)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.ENOENT) {
 		file, err = openUnlinked(f.path, flags) // as on NFS
 	}
+
 	if errors.Is(err, unix.EINVAL) && s.Direct {
-		return nil, fmt.Errorf("probe: the file system at %s does not support direct I/O: give a folder on the disk itself", f.path)
+		return nil,
+			fmt.Errorf("probe: the file system at %s does not support direct I/O: give a folder on the disk itself",
+				f.path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
+
 	f.files[s.Name] = file
 	return file, nil
 }
@@ -116,13 +126,16 @@ func openUnlinked(dir string, flags int) (*os.File, error) {
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
+
 		rm := os.Remove(path) // also if only direct I/O was refused
 		if errors.Is(rm, os.ErrNotExist) {
 			rm = nil
 		}
+
 		if err == nil && rm != nil {
 			err = errors.Join(rm, file.Close())
 		}
+
 		return file, err
 	}
 }
@@ -131,18 +144,22 @@ func openUnlinked(dir string, flags int) (*os.File, error) {
 // allocated.
 func lay(ctx context.Context, file *os.File, s *Stream, chance *random.Stream, done func(units.Size)) error {
 	length := units.Size(ioloop.Aligned(int64(s.File)))
-	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(length)); err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(length)); err != nil &&
+		!errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("probe: allocating %s: %w", length.String(), err)
 	}
+
 	if s.Writes() && !s.Prewritten {
 		done(length)
 		return syncFile(file)
 	}
+
 	content := func(b []byte) { fill(b, chance) }
 	err := ioloop.Lay(ctx, file, int64(length), content, func(n int64) { done(units.Size(n)) })
 	if err != nil {
 		return fmt.Errorf("probe: laying out a file of %s: %w", length.String(), err)
 	}
+
 	return nil
 }
 

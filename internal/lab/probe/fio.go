@@ -23,6 +23,7 @@ func FioJob(p *Profile, folder string) string {
 	line("randrepeat=1")
 	line("norandommap=1")
 	line("refill_buffers=0")
+
 	for _, st := range p.stages() {
 		for i, s := range st.streams {
 			name := strings.ReplaceAll(st.name, " ", "-") + "." + s.Name
@@ -34,6 +35,7 @@ func FioJob(p *Profile, folder string) string {
 			s.fio(line)
 		}
 	}
+
 	return b.String()
 }
 
@@ -43,15 +45,18 @@ func (s *Stream) fio(line func(format string, args ...any)) {
 	line("rw=%s", map[Kind]string{Append: "write", RandomWrite: "randwrite", RandomRead: "randread"}[s.Kind])
 	line("bs=%d", int64(s.Size))
 	line("size=%d", int64(s.File/s.Size*s.Size))
+
 	if s.Depth > 1 {
 		line("ioengine=libaio")
 		line("iodepth=%d", s.Depth)
 	} else {
 		line("ioengine=psync")
 	}
+
 	if s.Direct {
 		line("direct=1")
 	}
+
 	if s.Writes() && s.Prewritten {
 		line("overwrite=1")
 		if !s.Direct {
@@ -59,23 +64,28 @@ func (s *Stream) fio(line func(format string, args ...any)) {
 			line("pre_read=1")
 		}
 	}
+
 	if s.Sync > 0 {
 		line("fdatasync=%d", s.Sync)
 	}
+
 	if s.Rate > 0 {
 		line("rate_iops=%d", max(int64(float64(s.Rate)+0.5), 1))
 		if s.Poisson {
 			line("rate_process=poisson")
 		}
 	}
+
 	if s.On > 0 {
 		line("; fio begins with the time on, not off")
 		line("thinktime_iotime=%dus", s.On.Std().Microseconds())
 		line("thinktime=%dus", s.Off.Std().Microseconds())
 	}
+
 	if s.Burst > 0 {
 		line("; no more than %s each time it is on: fio has no word for it", s.Burst.Exact())
 	}
+
 	if s.SyncAtEnd {
 		line("; an fdatasync at the end of each time it is on: fio has no word for it")
 	}

@@ -24,20 +24,24 @@ func TestFioJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		job := FioJob(p, "/data")
 		if strings.Count(job, "\nstonewall\n") != len(p.stages()) || !strings.Contains(job, "directory=/data\n") {
 			t.Errorf("%s:\n%s", name, job)
 		}
+
 		fio, err := exec.LookPath("fio")
 		if err != nil {
 			t.Log("fio is not installed: its parser was not tried")
 			continue
 		}
+
 		dir := t.TempDir()
 		file := filepath.Join(dir, "job.fio")
 		if err := os.WriteFile(file, []byte(FioJob(p, dir)), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		if out, err := exec.Command(fio, "--parse-only", file).CombinedOutput(); err != nil {
 			t.Errorf("%s: fio: %v\n%s", name, err, out)
 		}
@@ -71,19 +75,23 @@ func TestFio(t *testing.T) {
 	if err != nil {
 		t.Skip("fio is not installed")
 	}
+
 	dir := os.Getenv("PROBE_DIR")
 	if dir == "" {
 		dir = t.TempDir()
 	}
+
 	direct(t, dir)
 	stage := os.Getenv("PROBE_STAGE")
 	if stage == "" {
 		stage = "200ms"
 	}
+
 	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("PROBE_ROUNDS"), "1"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct{ name, stream string }{
 		{"appends, fdatasync each", "{kind: append, size: 2300B, fdatasync: 1, file: 64MiB}"},
 		{"4K reads, 1 in flight", "{kind: random-read, size: 4KiB, direct: true, file: 256MiB}"},
@@ -99,18 +107,22 @@ func TestFio(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			x := r.Stages[0].Streams[0]
 			if x.Latency.Operations == 0 || f.count == 0 {
 				t.Fatalf("%s: we did %d operations and fio %d", c.name, x.Latency.Operations, f.count)
 			}
+
 			l := x.Service
 			if x.Fdatasync != nil {
 				l = *x.Fdatasync
 			}
+
 			ours = append(ours, fioFigures{x.IOPS, *l.P50Seconds, *l.P99Seconds, x.Latency.Operations})
 			theirs = append(theirs, f)
 			logFigures(t, c.name, ours[len(ours)-1], f)
 		}
+
 		logFigures(t, "median: "+c.name, medians(ours), medians(theirs))
 	}
 }
@@ -152,27 +164,33 @@ func runFio(t *testing.T, fio, dir string, p *Profile) fioFigures {
 	if err := os.WriteFile(file, []byte(FioJob(p, dir)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.Command(fio, "--output-format=json", file)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("fio: %v\n%s", err, out)
 	}
+
 	if err := os.Remove(filepath.Join(dir, "plimsoll-fio.s")); err != nil {
 		t.Fatal(err)
 	}
+
 	var r fioReport
 	if i := strings.IndexByte(string(out), '{'); i < 0 || json.Unmarshal(out[i:], &r) != nil || len(r.Jobs) != 1 {
 		t.Fatalf("fio printed %s", out)
 	}
+
 	j := r.Jobs[0]
 	side, times := j.Read, j.Read.Clat
 	if p.Streams[0].Writes() {
 		side, times = j.Write, j.Write.Clat
 	}
+
 	if p.Streams[0].Sync > 0 {
 		times = j.Sync.Lat
 	}
+
 	at := func(q string) float64 { return times.Percentile[fmt.Sprintf("%s00000", q)] / 1e9 }
 	return fioFigures{iops: side.IOPS, p50: at("50.0"), p99: at("99.0"), count: side.IOs}
 }

@@ -50,31 +50,38 @@ var fitDepths = []int{1, 4, 16, 64, 128}
 
 // fit measures the device alone.
 func (r *prober) fit(ctx context.Context) (*Fitted, error) {
-	base := Stream{Name: "fit", Kind: RandomRead, Size: fitBlock, Depth: 1, Direct: true, File: r.opt.fitFile, Prewritten: true}
+	base := Stream{Name: "fit", Kind: RandomRead, Size: fitBlock, Depth: 1, Direct: true, File: r.opt.fitFile,
+		Prewritten: true}
 	r.tell("laying out the fit's file")
 	file, err := r.dir.open(&base)
 	if err == nil {
 		err = lay(ctx, file, &base, r.opt.Seed.Stream("probe.lay.fit"), func(units.Size) {})
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	f := &Fitted{}
 	order := &catalog.Order{Type: "custom", Latency: &catalog.LatencyOrder{}}
+
 	var iops, bytes [2]float64
 	for i, kind := range []Kind{RandomRead, RandomWrite} {
 		for j, size := range []units.Size{fitBlock, fitLarge} {
 			r.tell(fmt.Sprintf("fitting %ss of %s", kind, size.String()))
 			s := base
 			s.Kind, s.Size = kind, size
+
 			best, first, err := r.ramp(ctx, f, s)
 			if err != nil {
 				return nil, err
 			}
+
 			if j == 1 {
 				bytes[i] = best.BytesPerSecond
 				continue
 			}
+
 			iops[i] = best.IOPS
 			if kind == RandomRead {
 				order.Latency.Read = quantilesOf(first)
@@ -83,19 +90,24 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 			}
 		}
 	}
+
 	if order.Latency.Flush, err = r.flushes(ctx, f, base); err != nil {
 		return nil, err
 	}
+
 	order.IOPS = catalog.IOPS(rounded(max(iops[0], iops[1])))
 	order.Throughput = units.Throughput(rounded(max(bytes[0], bytes[1])))
 	order.Read, order.Write = directions(iops, bytes)
+
 	if err := order.Check().Err(); err != nil {
 		return nil, fmt.Errorf("probe: the measurements do not give a volume: %w", err)
 	}
+
 	text, err := yaml.Marshal(order)
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
+
 	f.YAML = string(text)
 	return f, nil
 }
@@ -127,18 +139,23 @@ func (r *prober) ramp(ctx context.Context, f *Fitted, s Stream) (best, first *Ra
 		if err != nil {
 			return nil, nil, err
 		}
+
 		res := j.result()
-		x := &Ramp{Does: s.String(), Depth: depth, IOPS: res.IOPS, BytesPerSecond: res.BytesPerSecond, Latency: res.Latency}
+		x := &Ramp{Does: s.String(), Depth: depth, IOPS: res.IOPS, BytesPerSecond: res.BytesPerSecond,
+			Latency: res.Latency}
 		f.Ramps = append(f.Ramps, *x)
+
 		if first == nil {
 			first = x
 		}
+
 		if best != nil && x.IOPS < fitGain*best.IOPS {
 			if x.IOPS > best.IOPS {
 				best = x
 			}
 			return best, first, nil
 		}
+
 		best = x
 	}
 	return best, first, nil
@@ -146,21 +163,25 @@ func (r *prober) ramp(ctx context.Context, f *Fitted, s Stream) (best, first *Ra
 
 // short runs one closed loop briefly.
 func (r *prober) short(ctx context.Context, s *Stream) (*job, error) {
-	j := &job{Stream: s, file: r.dir.files["fit"], clock: r.clock, chance: r.opt.Seed.Stream("probe." + s.String())}
+	j := &job{Stream: s, file: r.dir.files["fit"], clock: r.clock,
+		chance: r.opt.Seed.Stream("probe." + s.String())}
 	if err := j.prepare(); err != nil {
 		return nil, err
 	}
+
 	defer undisturbed(1)()
 	j.begin = r.clock.now()
 	j.end = j.begin + int64(r.opt.fitStep)
 	done := make(chan error, 1)
 	go func() { done <- j.run(ctx) }()
+
 	if err := <-done; err != nil {
 		return nil, err
 	}
 	if j.all.Count() == 0 {
 		return nil, errors.New("probe: no operation finished in time: the device is stuck or paused")
 	}
+
 	return j, nil
 }
 
@@ -172,7 +193,8 @@ func (r *prober) flushes(ctx context.Context, f *Fitted, s Stream) (*catalog.Qua
 		return nil, err
 	}
 	l := j.syncs.Latency()
-	f.Ramps = append(f.Ramps, Ramp{Does: "fdatasync after " + s.String(), Depth: 1, IOPS: j.result().IOPS, Latency: l})
+	f.Ramps = append(f.Ramps, Ramp{Does: "fdatasync after " + s.String(), Depth: 1, IOPS: j.result().IOPS,
+		Latency: l})
 	return quantilesOf(&Ramp{Latency: l}), nil
 }
 
@@ -181,7 +203,8 @@ func quantilesOf(x *Ramp) *catalog.Quantiles {
 		d := units.Duration(max(math.Round(*seconds*1e6), 1)) * units.Duration(time.Microsecond)
 		return &d
 	}
-	return &catalog.Quantiles{P50: us(x.Latency.P50Seconds), P99: us(x.Latency.P99Seconds), P999: us(x.Latency.P999Seconds), Max: us(x.Latency.MaxSeconds)}
+	return &catalog.Quantiles{P50: us(x.Latency.P50Seconds), P99: us(x.Latency.P99Seconds),
+		P999: us(x.Latency.P999Seconds), Max: us(x.Latency.MaxSeconds)}
 }
 
 // rounded rounds to three significant digits: more were not measured.

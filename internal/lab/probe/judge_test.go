@@ -33,6 +33,7 @@ func TestBlame(t *testing.T) {
 			one("with all", of(900), WhileResult{Companion: "checkpoint", On: of(900)}, WhileResult{Companion: "reads", On: of(900)}),
 		}
 	}
+
 	criterion := &Criterion{Of: "latency", Quantile: "p99", Under: units.Duration(10e6)}
 	for _, c := range []struct {
 		name   string
@@ -54,10 +55,12 @@ func TestBlame(t *testing.T) {
 			t.Errorf("%s: 900 ms with all meet 10 ms", c.name)
 		}
 	}
+
 	r := &Result{Measured: "wal", Stages: stages(of(1), of(80), of(2))[:1]}
 	if r.judge(&Profile{Criterion: criterion}); !r.Criterion.Met || r.Blame.Stream != "" {
 		t.Errorf("alone: %+v, %+v", r.Criterion, r.Blame)
 	}
+
 	r = &Result{Measured: "wal", Stages: stages(latency.Latency{}, of(1), of(1))}
 	if r.judge(&Profile{Criterion: criterion}); r.Criterion.Met {
 		t.Error("the criterion is met without any operation")

@@ -58,41 +58,51 @@ func Parse(name string, text []byte) (*Profile, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	src := yamltree.NewSource(name, text)
 	root, err := yamltree.Parse(text, "profile", "")
+
 	var refused *yamltree.Unreadable
 	if errors.As(err, &refused) {
 		return nil, yamltree.Problems{src.Place(diagnostics.Problem{Text: refused.Text}, refused.At)}
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	w := written{Stage: units.Duration(10e9)}
 	d := &yamltree.Decoder{}
 	if root.Kind == yamltree.Null {
 		d.Fail("", yamltree.Position{Line: 1, Column: 1}, "a profile is one document: measured, stage, streams")
 	}
+
 	d.Decode(root, reflect.ValueOf(&w).Elem(), "")
-	p := &Profile{Name: name, About: strings.TrimSpace(w.About), Measured: w.Measured, Stage: w.Stage, Criterion: w.Criterion}
+	p := &Profile{Name: name, About: strings.TrimSpace(w.About), Measured: w.Measured, Stage: w.Stage,
+		Criterion: w.Criterion}
 	for _, s := range w.Streams {
 		if at := "streams." + s.Name; !isName(s.Name) {
 			d.Fail(at, root.Locate(at), "%q is no name of a stream: letters, digits, - and _, 32 at most", s.Name)
 		}
 		p.Streams = append(p.Streams, s.Value.stream(s.Name))
 	}
+
 	var found yamltree.Problems
 	for _, x := range d.Problems {
 		found = append(found, src.Place(x.Problem, x.At))
 	}
+
 	if len(found) == 0 {
 		for _, x := range p.Check() {
 			found = append(found, src.Place(x, root.Locate(x.Field)))
 		}
 	}
+
 	if len(found) > 0 {
 		return nil, found
 	}
+
 	return p, nil
 }
 
 func isName(s string) bool {
-	return s != "" && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+	return s != "" && len(s) <= 32 &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }

@@ -26,17 +26,21 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	wal, burst := p.stream("wal"), p.stream("checkpoint")
 	if wal.Size != 2300 || wal.Rate != 200 || wal.Sync != 1 || wal.Depth != 1 || !wal.Prewritten || wal.Poisson {
 		t.Errorf("wal is %+v", wal)
 	}
+
 	if burst.Burst != 256*units.KiB || !burst.SyncAtEnd || burst.On != units.Duration(40e6) || p.Need() != 3*units.MiB {
 		t.Errorf("checkpoint is %+v, all need %v", burst, p.Need())
 	}
+
 	var names []string
 	for _, s := range p.stages() {
 		names = append(names, s.name)
 	}
+
 	if got := strings.Join(names, ", "); got != "alone, with checkpoint, with reads, with all" {
 		t.Errorf("stages are %s", got)
 	}
@@ -70,12 +74,15 @@ func TestBadProfiles(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
 	}
+
 	if _, err := Parse("p.yaml", []byte("x: "+strings.Repeat("y", yamltree.BytesMax))); err == nil || !strings.Contains(err.Error(), "64 KiB") {
 		t.Errorf("a long file: %v", err)
 	}
+
 	if _, err := Parse("p.yaml", nil); err == nil {
 		t.Error("an empty file is accepted")
 	}
+
 	if _, err := library(t).Load("no-such-profile"); err == nil || !strings.Contains(err.Error(), "etcd-wal") {
 		t.Errorf("a missing profile: %v", err)
 	}
@@ -121,6 +128,7 @@ func FuzzParse(f *testing.F) {
 	for _, text := range library(f) {
 		f.Add(text)
 	}
+
 	f.Add([]byte("streams: {a: {kind: [1, {}], size: null}}"))
 	f.Add([]byte("- - -\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {

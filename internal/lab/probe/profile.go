@@ -110,21 +110,27 @@ func (p *Profile) Check() diagnostics.List {
 		l.Addf("streams", "there is none: a probe needs something to do")
 		return l
 	}
+
 	if len(p.Streams) > streamsMax {
 		l.Addf("streams", "%d streams are more than %d", len(p.Streams), streamsMax)
 	}
+
 	if p.stream(p.Measured) == nil {
 		l.Addf("measured", "no stream is called %q", p.Measured)
 	}
+
 	if d := p.Stage.Std(); d < 10*time.Millisecond || d > stageMax {
 		l.Addf("stage", "%v is no length of a stage: 10ms to %v", d, stageMax)
 	}
+
 	if c := p.Criterion; c != nil {
 		l = append(l, p.checkCriterion(c).Under("criterion")...)
 	}
+
 	for i := range p.Streams {
 		l = append(l, p.Streams[i].check().Under("streams."+p.Streams[i].Name)...)
 	}
+
 	return l
 }
 
@@ -139,12 +145,15 @@ func (p *Profile) checkCriterion(c *Criterion) diagnostics.List {
 	default:
 		l.Addf("of", "%q is neither latency nor fdatasync", c.Of)
 	}
+
 	if !slices.Contains(quantiles, c.Quantile) {
 		l.Addf("quantile", "%q is none of %s", c.Quantile, strings.Join(quantiles, ", "))
 	}
+
 	if c.Under <= 0 {
 		l.Addf("under", "a time over 0 is missing")
 	}
+
 	return l
 }
 
@@ -155,20 +164,25 @@ func (s *Stream) check() diagnostics.List {
 	default:
 		l.Addf("kind", "%q is none of append, random-write, random-read", string(s.Kind))
 	}
+
 	if s.Size < 1 || s.Size > operationMax {
 		l.Addf("size", "%s is no size of an operation: 1B to %s", s.Size.Exact(), operationMax.Exact())
 	} else if s.Direct && s.Size%ioloop.Alignment != 0 {
 		l.Addf("size", "%s past the page cache must be a multiple of %d bytes", s.Size.Exact(), ioloop.Alignment)
 	}
+
 	if s.File < max(s.Size, ioloop.Alignment) || s.File > fileMax {
 		l.Addf("file", "%s is no size of a file: one operation to %s", s.File.Exact(), fileMax.Exact())
 	}
+
 	if s.Rate < 0 || s.Rate > rateMax {
 		l.Addf("rate", "%g a second is out of 0 to %d", float64(s.Rate), rateMax)
 	}
+
 	if s.Poisson && s.Rate == 0 {
 		l.Addf("arrivals", "only a stream with a rate has arrivals")
 	}
+
 	l = append(l, s.checkFlight()...)
 	return append(l, s.checkPhases()...)
 }
@@ -224,23 +238,29 @@ func (s *Stream) String() string {
 			b.WriteString(" (poisson)")
 		}
 	}
+
 	fmt.Fprintf(&b, ", %d in flight", s.Depth)
 	if s.Direct {
 		b.WriteString(", direct")
 	} else {
 		b.WriteString(", buffered")
 	}
+
 	if s.Sync > 0 {
 		fmt.Fprintf(&b, ", fdatasync each %d", s.Sync)
 	}
+
 	if s.On > 0 {
 		fmt.Fprintf(&b, ", on %v off %v", s.On.Std(), s.Off.Std())
 	}
+
 	if s.Burst > 0 {
 		fmt.Fprintf(&b, ", %s at most each time", s.Burst.Exact())
 	}
+
 	if s.SyncAtEnd {
 		b.WriteString(", fdatasync at its end")
 	}
+
 	return b.String()
 }

@@ -57,17 +57,22 @@ func (l Profiles) Load(nameOrPath string) (*Profile, error) {
 	if text, ok := l[nameOrPath]; ok {
 		return Parse(nameOrPath, text)
 	}
+
 	f, err := os.Open(nameOrPath)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, inputf("probe: %s is neither a file nor a built-in profile (%s)", nameOrPath, strings.Join(l.Names(), ", "))
+		return nil, inputf("probe: %s is neither a file nor a built-in profile (%s)", nameOrPath,
+			strings.Join(l.Names(), ", "))
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("probe: profile: %w", err)
 	}
+
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, yamltree.BytesMax+1))
 	if err != nil {
 		return nil, fmt.Errorf("probe: profile: %w", err)
 	}
+
 	return Parse(nameOrPath, text)
 }

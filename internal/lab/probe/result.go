@@ -118,7 +118,8 @@ func (r *Result) judge(p *Profile) {
 }
 
 func (r *Result) verdict(c *Criterion) *Verdict {
-	v := &Verdict{Text: fmt.Sprintf("%s of %s under %s", c.Quantile, c.Of, c.Under.String()), Source: c.Source, Met: true}
+	v := &Verdict{Text: fmt.Sprintf("%s of %s under %s", c.Quantile, c.Of, c.Under.String()),
+		Source: c.Source, Met: true}
 	for _, st := range r.Stages {
 		l := &st.Streams[0].Latency
 		if c.Of == "fdatasync" {
@@ -132,6 +133,7 @@ func (r *Result) verdict(c *Criterion) *Verdict {
 		v.Met = v.Met && sv.Met
 		v.Stages = append(v.Stages, sv)
 	}
+
 	return v
 }
 
@@ -158,19 +160,25 @@ func (r *Result) blame() Blame {
 		b.Text = r.Measured + " did nothing: nobody can be blamed"
 		return b
 	}
+
 	few := ""
 	if alone.Operations < sampleLeast {
 		few = fmt.Sprintf("; of only %d operations, so take a longer stage", alone.Operations)
 	}
+
 	if v := r.Criterion; v != nil && !v.Stages[0].Met {
 		b.Stream = r.Measured
-		b.Text = fmt.Sprintf("the device: alone, %s has a p99 of %s, and misses %s%s", r.Measured, units.Seconds(*alone.P99Seconds), v.Text, few)
+		b.Text = fmt.Sprintf("the device: alone, %s has a p99 of %s, and misses %s%s", r.Measured,
+			units.Seconds(*alone.P99Seconds), v.Text, few)
 		return b
 	}
+
 	if len(r.Stages) == 1 {
-		b.Text = fmt.Sprintf("nobody: %s ran alone, with a p99 of %s%s", r.Measured, units.Seconds(*alone.P99Seconds), few)
+		b.Text = fmt.Sprintf("nobody: %s ran alone, with a p99 of %s%s", r.Measured,
+			units.Seconds(*alone.P99Seconds), few)
 		return b
 	}
+
 	worst, name := 0.0, ""
 	for _, st := range r.Stages[1:] {
 		if len(st.While) != 1 {
@@ -180,12 +188,16 @@ func (r *Result) blame() Blame {
 			worst, name = *x, st.While[0].Companion
 		}
 	}
+
 	if name == "" || worst < blameRatio**alone.P99Seconds {
-		b.Text = fmt.Sprintf("nobody: the p99 of %s is %s alone, and at most %s beside any companion%s", r.Measured, units.Seconds(*alone.P99Seconds), units.Seconds(worst), few)
+		b.Text = fmt.Sprintf("nobody: the p99 of %s is %s alone, and at most %s beside any companion%s", r.Measured,
+			units.Seconds(*alone.P99Seconds), units.Seconds(worst), few)
 		return b
 	}
+
 	b.Stream, b.WithSeconds = name, &worst
-	b.Text = fmt.Sprintf("%s: the p99 of %s is %s alone and %s while %s is on, %s times as long%s", name, r.Measured,
+	b.Text = fmt.Sprintf("%s: the p99 of %s is %s alone and %s while %s is on, %s times as long%s",
+		name, r.Measured,
 		units.Seconds(*alone.P99Seconds), units.Seconds(worst), name, units.Number(worst / *alone.P99Seconds), few)
 	return b
 }

@@ -66,35 +66,44 @@ func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 	if err := p.Check().Err(); err != nil {
 		return nil, fmt.Errorf("probe: profile %s: %w", p.Name, err)
 	}
+
 	place, err := Look(opt.Path)
 	if err != nil {
 		return nil, err
 	}
+
 	need := p.Need()
 	if opt.fitStep == 0 {
 		opt.fitStep = fitStep
 	}
+
 	if opt.fitFile == 0 {
 		opt.fitFile = fitFile
 	}
+
 	if opt.Fit {
 		need += opt.fitFile
 	}
+
 	if full := need > place.Free; full || need > place.Free/2 && !opt.Yes {
 		return nil, &FullError{place.Parent, need, place.Free, full}
 	}
+
 	dir := newFolder(place.Parent)
 	started := time.Now()
 	r := &prober{p: p, opt: opt, dir: dir, clock: clock{started}}
 	stages := p.stages()
 	r.steps = len(stages) + 1
+
 	if opt.Fit {
 		r.steps += fitSteps
 	}
+
 	result, err := r.all(ctx, place, stages)
 	if err = errors.Join(err, dir.close()); err != nil {
 		return nil, err
 	}
+
 	result.Started, result.Seconds = started.UTC(), time.Since(started).Seconds()
 	return result, nil
 }
@@ -108,8 +117,10 @@ func (r *prober) tell(what string) {
 
 func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result, error) {
 	p := r.p
-	result := &Result{Version: ResultVersion, Profile: p.Name, About: p.About, Measured: p.Measured, Path: place.Parent, Seed: r.opt.Seed, Stages: []StageResult{}}
+	result := &Result{Version: ResultVersion, Profile: p.Name, About: p.About, Measured: p.Measured,
+		Path: place.Parent, Seed: r.opt.Seed, Stages: []StageResult{}}
 	r.tell("laying out files")
+
 	for i := range p.Streams {
 		s := &p.Streams[i]
 		file, err := r.dir.open(s)
@@ -120,8 +131,10 @@ func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result,
 			return nil, err
 		}
 	}
+
 	device, before := deviceOf(place.Parent)
 	result.Device = device
+
 	for _, st := range stages {
 		r.tell("measuring " + st.name)
 		sr, err := r.stage(ctx, st)
@@ -130,6 +143,7 @@ func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result,
 		}
 		result.Stages = append(result.Stages, *sr)
 	}
+
 	if r.opt.Fit {
 		fitted, err := r.fit(ctx)
 		if err != nil {
@@ -137,6 +151,7 @@ func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result,
 		}
 		result.Fitted = fitted
 	}
+
 	result.Limits = limitsSince(place.Parent, before)
 	result.judge(p)
 	return result, nil
@@ -181,29 +196,36 @@ func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
 		}
 		jobs = append(jobs, j)
 	}
+
 	defer undisturbed(len(jobs))()
 	begin := r.clock.now() + int64(10*time.Millisecond) // time for the threads to start
+
 	g, gctx := errgroup.WithContext(ctx)
 	for _, j := range jobs {
 		j.begin, j.end = begin, begin+int64(r.p.Stage)
 		g.Go(func() error { return j.run(gctx) })
 	}
+
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+
 	// The next stage must not have to write what this one left in the page cache.
 	for _, j := range jobs {
 		if err := r.drain(j.file, j.Stream); err != nil {
 			return nil, err
 		}
 	}
+
 	out := &StageResult{Name: st.name, Seconds: r.p.Stage.Std().Seconds()}
 	for _, j := range jobs {
 		out.Streams = append(out.Streams, j.result())
 	}
+
 	for _, j := range jobs[1:] {
 		out.While = append(out.While, while(jobs[0].samples, j))
 	}
+
 	return out, nil
 }
 
@@ -220,21 +242,28 @@ func (j *job) result() StreamResult {
 	for _, i := range j.on {
 		on += i.to - i.from
 	}
+
 	r := StreamResult{
-		Name: j.Name, Does: j.String(), Latency: j.all.Latency(), Service: j.served.Latency(), Missed: j.missed, Bytes: j.bytes,
+		Name: j.Name, Does: j.String(), Latency: j.all.Latency(), Service: j.served.Latency(), Missed: j.missed,
+		Bytes:     j.bytes,
 		OnSeconds: float64(on) / 1e9,
 	}
+
 	if on > 0 {
 		r.IOPS = float64(j.all.Count()-j.missed) / r.OnSeconds
 		r.BytesPerSecond = float64(j.bytes) / r.OnSeconds
 	}
+
 	if j.syncs.Count() > 0 {
 		l := j.syncs.Latency()
 		r.Fdatasync = &l
 	}
+
 	if sum := j.waited + j.moved + j.synced; sum > 0 {
-		r.Share = &Share{Waited: float64(j.waited) / float64(sum), Moved: float64(j.moved) / float64(sum), Synced: float64(j.synced) / float64(sum)}
+		r.Share = &Share{Waited: float64(j.waited) / float64(sum), Moved: float64(j.moved) / float64(sum),
+			Synced: float64(j.synced) / float64(sum)}
 	}
+
 	return r
 }
 
@@ -248,14 +277,17 @@ func while(samples []sample, companion *job) WhileResult {
 		for at < len(companion.on) && companion.on[at].to < s.due {
 			at++
 		}
+
 		for at > 0 && companion.on[at-1].to >= s.due {
 			at--
 		}
+
 		if at < len(companion.on) && companion.on[at].from <= s.due+s.took {
 			on.Add(s.took)
 		} else {
 			off.Add(s.took)
 		}
 	}
+
 	return WhileResult{Companion: companion.Name, On: on.Latency(), Off: off.Latency()}
 }

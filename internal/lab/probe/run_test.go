@@ -36,13 +36,16 @@ func direct(t *testing.T, dir string) {
 	if err != nil {
 		t.Skipf("no direct I/O here: %v", err)
 	}
+
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
 		t.Fatal(err)
 	}
+
 	q, err := newQueue(1, ioloop.Alignment)
 	if err != nil {
 		t.Skipf("no asynchronous I/O here: %v", err)
 	}
+
 	if err := q.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -66,32 +69,40 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	empty(t, dir)
 	if len(r.Stages) != 4 || r.Criterion == nil || !r.Criterion.Met || len(r.Criterion.Stages) != 4 || r.Blame.Text == "" {
 		t.Fatalf("%+v", r)
 	}
+
 	for _, st := range r.Stages {
 		wal := st.Streams[0]
+
 		// 200 per second for 200 ms are 40 due operations, done or missed.
 		if wal.Name != "wal" || wal.Latency.Operations != 40 {
 			t.Errorf("%s: %d operations of %s", st.Name, wal.Latency.Operations, wal.Name)
 		}
+
 		if done := wal.Latency.Operations - wal.Missed; wal.Bytes != units.Size(2300*done) || wal.Fdatasync == nil || wal.Fdatasync.Operations != done {
 			t.Errorf("%s: %d done, %v bytes, fdatasync %+v", st.Name, done, wal.Bytes, wal.Fdatasync)
 		}
+
 		if x := wal.Share; x == nil || x.Waited+x.Moved+x.Synced < 0.999 || x.Waited+x.Moved+x.Synced > 1.001 {
 			t.Errorf("%s: shares %+v", st.Name, x)
 		}
+
 		for _, w := range st.While {
 			if w.On.Operations+w.Off.Operations != wal.Latency.Operations {
 				t.Errorf("%s: %d while %s is on and %d while off", st.Name, w.On.Operations, w.Companion, w.Off.Operations)
 			}
 		}
 	}
+
 	burst := r.Stages[1].Streams[1]
 	if burst.Name != "checkpoint" || burst.Fdatasync == nil || burst.Bytes > 3*256*units.KiB || burst.Bytes == 0 {
 		t.Errorf("%+v", burst)
 	}
+
 	if n := r.Stages[2].Streams[1].Latency.Operations; n == 0 {
 		t.Error("no reads")
 	}
@@ -107,16 +118,19 @@ streams:
   reads: {kind: random-read, size: 8KiB, rate: 500/s, arrivals: even, depth: 8, direct: true, file: 2MiB}
   writes: {kind: append, size: 64KiB, depth: 4, direct: true, file: 1MiB, on: 40ms, off: 40ms, burst: 640KiB}
 `)
+
 	r, err := Run(context.Background(), p, Options{Path: dir, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	empty(t, dir)
 	for _, st := range r.Stages {
 		if n := st.Streams[0].Latency.Operations; n != 100 {
 			t.Errorf("%s: %d reads were due", st.Name, n)
 		}
 	}
+
 	w := r.Stages[1].Streams[1]
 	if w.Bytes == 0 || w.Bytes%(64*units.KiB) != 0 || w.Bytes > 3*640*units.KiB || w.Latency.Operations*int64(64*units.KiB) != int64(w.Bytes) {
 		t.Errorf("%+v", w)
@@ -131,6 +145,7 @@ func TestLateStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 	for _, rate := range []units.Frequency{0, 1000} {
 		s := &Stream{Name: "late", Kind: RandomWrite, Size: 4096, Depth: 1, File: units.MiB, Rate: rate}
@@ -152,6 +167,7 @@ func TestInterrupted(t *testing.T) {
 	p.Stage = units.Duration(time.Hour)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+
 	_, err := Run(ctx, p, Options{Path: dir, Seed: 1, Progress: func(what string, _, _ int) {
 		if strings.HasPrefix(what, "measuring") {
 			empty(t, dir) // even now: the files have no names, so that SIGKILL leaves nothing
@@ -161,6 +177,7 @@ func TestInterrupted(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+
 	empty(t, dir)
 }
 
@@ -171,12 +188,15 @@ func TestWithoutNamelessFiles(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := openUnlinked(dir, os.O_RDWR)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 	empty(t, dir)
+
 	mine := []string{"data", namePrefix + "mine", namePrefix + "2"}
 	for _, name := range append(mine, namePrefix+"1") {
 		text := ""
@@ -187,6 +207,7 @@ func TestWithoutNamelessFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	newFolder(dir)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != len(mine) {
 		t.Errorf("left are %v, %v", left, err)
@@ -200,26 +221,33 @@ func TestPlaces(t *testing.T) {
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	p := parsed(t, small)
 	if _, err := Run(context.Background(), p, Options{Path: file}); err == nil || !strings.Contains(err.Error(), "is not a folder") {
 		t.Errorf("a file: %v", err)
 	}
+
 	if b, err := os.ReadFile(file); err != nil || string(b) != "mine" {
 		t.Errorf("the file holds %q, %v", b, err)
 	}
+
 	if _, err := Look(filepath.Join(dir, "new")); err == nil || !strings.Contains(err.Error(), "new does not exist") {
 		t.Errorf("a folder that does not exist: %v, want it refused", err)
 	}
+
 	p.Streams[0].File = fileMax
 	p.Streams[1].File = fileMax
 	var full *FullError
+
 	place, err := Look(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if place.Free > 2*fileMax {
 		t.Skip("more is free than a profile can ask for")
 	}
+
 	if _, err := Run(context.Background(), p, Options{Path: dir, Yes: true}); !errors.As(err, &full) || !full.Never {
 		t.Errorf("two files of %v: %v", fileMax, err)
 	}

@@ -61,25 +61,32 @@ func (j *job) prepare() error {
 		if err != nil {
 			return err
 		}
+
 		stride := len(q.memory) / j.Depth
 		fill(q.memory[:stride], j.chance)
+
 		for at := stride; at < len(q.memory); at += stride {
 			copy(q.memory[at:], q.memory[:stride])
 		}
+
 		a := &deepLoop{job: j, queue: q, due: make([]int64, j.Depth), begun: make([]int64, j.Depth)}
 		for i := range j.Depth {
 			a.free = append(a.free, i)
 		}
+
 		j.loop, j.release = a.run, q.close
 		return nil
 	}
+
 	b, err := ioloop.Buffer(int64(j.Size))
 	if err != nil {
 		return fmt.Errorf("probe: %w", err)
 	}
+
 	fill(b, j.chance)
 	s := &singleLoop{job: j, buffer: b}
 	j.loop, j.release = s.run, func() error { return unix.Munmap(b) }
+
 	return nil
 }
 
@@ -96,12 +103,14 @@ func (j *job) phases(ctx context.Context) error {
 		if j.On > 0 {
 			to = min(from+int64(j.On), j.end)
 		}
+
 		if !j.clock.wait(ctx, from) {
 			return ctx.Err()
 		}
 		if j.On > 0 && j.clock.now() >= to {
 			continue // the previous one took so long
 		}
+
 		started := j.clock.now()
 		err := j.loop(ctx, from, to)
 		if err == nil && j.SyncAtEnd {
@@ -110,6 +119,7 @@ func (j *job) phases(ctx context.Context) error {
 			j.syncs.Add(j.clock.now() - before)
 			j.synced += j.clock.now() - before
 		}
+
 		j.on = append(j.on, interval{started, j.clock.now()})
 		if err != nil {
 			return err
@@ -205,20 +215,24 @@ func (s *singleLoop) run(ctx context.Context, from, to int64) error {
 		if at >= to {
 			return nil
 		}
+
 		if s.clock.now() >= to {
 			s.miss(d, at, to)
 			return nil
 		}
+
 		if s.Rate > 0 && !s.clock.wait(ctx, at) {
 			return ctx.Err()
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+
 		if err := s.one(fd, at); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -228,6 +242,7 @@ func (s *singleLoop) one(fd int, at int64) error {
 	if err := s.move(fd, place); err != nil {
 		return fmt.Errorf("probe: %s at %d: %w", s.Name, place, err)
 	}
+
 	moved := s.clock.now()
 	done := moved
 	if s.Sync > 0 {
@@ -239,11 +254,13 @@ func (s *singleLoop) one(fd int, at int64) error {
 			s.syncs.Add(done - moved)
 		}
 	}
+
 	s.waited += began - at
 	s.moved += moved - began
 	s.synced += done - moved
 	s.served.Add(done - began)
 	s.count(at, done)
+
 	return nil
 }
 
@@ -256,12 +273,15 @@ func (s *singleLoop) move(fd int, place int64) error {
 		} else {
 			n, err = raw(unix.SYS_PREAD64, fd, s.buffer[:s.Size], place)
 		}
+
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
+
 		if err == nil && n != int(s.Size) {
 			err = fmt.Errorf("%d of %d bytes: is the device full?", n, int(s.Size))
 		}
+
 		return err
 	}
 }
@@ -279,14 +299,17 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 	d := &due{j: a.job, from: from}
 	next, moved, fd := d.next(), units.Size(0), int(a.file.Fd())
 	op := uint16(aioRead)
+
 	if a.Writes() {
 		op = aioWrite
 	}
+
 	for {
 		now := a.clock.now()
 		if a.Rate == 0 {
 			next = now
 		}
+
 		over := now >= to || next >= to || a.Burst > 0 && moved+a.Size > a.Burst
 		for !over && len(a.free) > 0 && next <= now {
 			i := a.free[len(a.free)-1]
@@ -301,9 +324,11 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 			}
 			over = next >= to || a.Burst > 0 && moved+a.Size > a.Burst
 		}
+
 		if err := a.queue.send(); err != nil {
 			return err
 		}
+
 		flying := len(a.free) < a.Depth
 		switch {
 		case !flying && (over || ctx.Err() != nil):
@@ -315,9 +340,11 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 			a.clock.wait(ctx, next)
 			continue
 		}
+
 		if err := a.reap(next, over || ctx.Err() != nil); err != nil {
 			return err
 		}
+
 		if ctx.Err() != nil {
 			to = 0 // no more operations start; wait for those in flight
 		}
@@ -330,10 +357,12 @@ func (a *deepLoop) reap(next int64, over bool) error {
 	if !over && len(a.free) > 0 {
 		timeout = min(slice, time.Duration(max(next-a.clock.now(), 0)))
 	}
+
 	events, err := a.queue.reap(timeout)
 	if err != nil {
 		return err
 	}
+
 	done := a.clock.now()
 	for _, e := range events {
 		if e.result != int64(a.Size) {
@@ -348,5 +377,6 @@ func (a *deepLoop) reap(next int64, over bool) error {
 		a.served.Add(done - a.begun[i])
 		a.free = append(a.free, i)
 	}
+
 	return nil
 }

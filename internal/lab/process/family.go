@@ -37,6 +37,7 @@ func descendants(of int) ([]member, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []member
 	for next := []int{of}; len(next) > 0; next = next[1:] {
 		for _, pid := range children[next[0]] {
@@ -51,6 +52,7 @@ func descendants(of int) ([]member, error) {
 			out = append(out, member{pid, fd})
 		}
 	}
+
 	return out, nil
 }
 

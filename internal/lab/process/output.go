@@ -19,16 +19,19 @@ const (
 func (p *Process) listen(r, log *os.File, each func(line string)) {
 	defer r.Close()
 	lines := bufio.NewReaderSize(r, lineBytesMax)
+
 	cut := false // the beginning of the current line was already passed on
 	for {
 		text, err := lines.ReadSlice('\n')
 		if log != nil && len(text) > 0 {
 			_, _ = log.Write(text) // a full disk must not hold up the engine
 		}
+
 		long := errors.Is(err, bufio.ErrBufferFull)
 		if line := bytes.TrimRight(text, "\r\n"); !cut && len(line) > 0 {
 			p.take(string(line), each)
 		}
+
 		cut = long
 		if err != nil && !long {
 			_ = closeFile(log)

@@ -63,27 +63,33 @@ func Start(opt Options) (*Process, error) {
 			return nil, err
 		}
 	}
+
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, closeFile(log))
 	}
+
 	cmd := exec.Command(opt.Path, opt.Args...)
 	cmd.Dir = opt.Dir
 	if cmd.Dir == "" {
 		cmd.Dir = "/"
 	}
+
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}, opt.Env...)
 	cmd.Stdout, cmd.Stderr = w, w
 	if opt.Stdout != nil {
 		cmd.Stdout = opt.Stdout
 	}
+
 	if opt.Stdin != nil { // exec needs an untyped nil
 		cmd.Stdin = opt.Stdin
 	}
+
 	death := opt.DeathSignal
 	if death == 0 {
 		death = syscall.SIGKILL
 	}
+
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death, Credential: opt.User.credential()}
 	p := &Process{name: name, cmd: cmd, done: make(chan struct{}), mute: make(chan struct{})}
 	started := make(chan error, 1)
@@ -97,15 +103,18 @@ func Start(opt Options) (*Process, error) {
 			close(p.done)
 		}
 	}()
+
 	err = <-started
 	_ = w.Close()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", opt.Path, err), r.Close(), closeFile(log))
 	}
+
 	go func() {
 		defer close(p.mute)
 		p.listen(r, log, opt.Line)
 	}()
+
 	return p, nil
 }
 
@@ -129,17 +138,21 @@ func (p *Process) Err() error {
 	default:
 		return nil
 	}
+
 	select { // its last output may still be in the pipe
 	case <-p.mute:
 	case <-time.After(time.Second):
 	}
+
 	how := "exit status 0"
 	if p.err != nil {
 		how = p.err.Error()
 	}
+
 	if tail := p.Tail(); tail != "" {
 		how += ": " + tail
 	}
+
 	return fmt.Errorf("%s ended unexpectedly: %s", p.name, how)
 }
 
@@ -187,28 +200,35 @@ func (p *Process) Stop(ctx context.Context, sig os.Signal) error {
 func (p *Process) Kill() error {
 	late := time.NewTimer(killedWithin)
 	defer late.Stop()
+
 	// A stopped parent starts no children, and its dead children keep their ids.
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err == nil {
 		family, err := descendants(p.PID())
 		for _, member := range family {
 			err = errors.Join(err, member.kill())
 		}
+
 		if e := p.cmd.Process.Kill(); e != nil && !errors.Is(e, os.ErrProcessDone) {
 			err = errors.Join(err, e)
 		}
+
 		for _, member := range family {
 			err = errors.Join(err, member.wait(killedWithin))
 		}
+
 		if err != nil {
 			return fmt.Errorf("killing %s: %w", p.name, err)
 		}
 	}
+
 	for _, gone := range []chan struct{}{p.done, p.mute} {
 		select {
 		case <-gone:
 		case <-late.C:
-			return fmt.Errorf("%s still exists %v after it was killed: it is blocked in the kernel", p.name, killedWithin)
+			return fmt.Errorf("%s still exists %v after it was killed: it is blocked in the kernel", p.name,
+				killedWithin)
 		}
 	}
+
 	return nil
 }

@@ -82,15 +82,18 @@ func TestOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := l.wait(t, 5)
 	<-p.Done()
 	want := []string{"one", "two", "three UTC", strings.Repeat("x", lineBytesMax), "last"}
 	if !slices.Equal(got, want) {
 		t.Errorf("lines: %.60q", got)
 	}
+
 	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "sh ended unexpectedly: exit status 7: one\ntwo\n") {
 		t.Errorf("error: %.100v", err)
 	}
+
 	text, err := os.ReadFile(log)
 	if err != nil || len(text) != len("one\ntwo\nthree UTC\n")+20001+len("last\n") {
 		t.Errorf("log: %d bytes, %v", len(text), err)
@@ -105,12 +108,15 @@ func TestFinish(t *testing.T) {
 		}
 		return p.Finish(ctx)
 	}
+
 	if err := run(t.Context(), "echo fine"); err != nil {
 		t.Error(err)
 	}
+
 	if err := run(t.Context(), "echo no room >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "exit status 3: no room") {
 		t.Errorf("status 3: %v", err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := run(ctx, "exec sleep 600"); err == nil || !strings.Contains(err.Error(), "was killed") {
@@ -124,21 +130,26 @@ func TestStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l.wait(t, 1)
 	if p.Err() != nil {
 		t.Fatalf("it runs, and yet: %v", p.Err())
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := p.Stop(ctx, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := l.wait(t, 1); got[1] != "bye" {
 		t.Errorf("lines: %q", got)
 	}
+
 	if err := p.Stop(ctx, syscall.SIGTERM); err != nil {
 		t.Errorf("stopping twice: %v", err)
 	}
+
 	if err := p.Kill(); err != nil {
 		t.Errorf("killing a stopped process: %v", err)
 	}
@@ -163,25 +174,30 @@ func TestKillEndsDescendants(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("no setsid here")
 	}
+
 	l := newLines()
 	p, err := Start(Options{Path: "/bin/sh", Line: l.add, Args: []string{"-c",
 		`setsid sh -c 'echo $$; sleep 600 & echo $!; wait' & sleep 600 & echo $!; wait`}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	family := l.wait(t, 3)
 	known, err := p.Family()
 	if err != nil || known[0] != p.PID() {
 		t.Errorf("family %v, %v", known, err)
 	}
+
 	for _, text := range family {
 		if pid, err := strconv.Atoi(text); err != nil || !slices.Contains(known, pid) {
 			t.Errorf("%s is not in the family %v", text, known)
 		}
 	}
+
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, text := range family {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
@@ -196,27 +212,33 @@ func TestEndsWithParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_OWNER=1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pid, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {
 		t.Fatalf("the owner says %q", text)
 	}
+
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	if err := (member{pid, fd}).wait(patience); err != nil {
@@ -263,28 +285,35 @@ func TestAnotherUser(t *testing.T) {
 	if err != nil {
 		t.Skip("root, and no other user exists: " + err.Error())
 	}
+
 	if u == nil {
 		t.Skip("not root: everything runs as us")
 	}
+
 	dir := t.TempDir()
 	if err := u.Admit(dir); err == nil || !strings.Contains(err.Error(), "chmod o+x "+filepath.Dir(dir)) {
 		t.Errorf("a folder inside one that only root may enter: %v", err)
 	}
+
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	own := filepath.Join(dir, "own")
 	if err := u.Own(own); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := u.Admit(own); err != nil {
 		t.Error(err)
 	}
+
 	l := newLines()
 	p, err := Start(Options{Path: "/bin/sh", User: u, Line: l.add, Args: []string{"-c", "id -u; id -G; echo hello > " + own + "/file && echo wrote"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := l.wait(t, 3)
 	<-p.Done()
 	if want := []string{strconv.Itoa(int(u.UID)), strconv.Itoa(int(u.GID)), "wrote"}; !slices.Equal(got, want) {

@@ -25,12 +25,14 @@ func Unprivileged(names ...string) (*User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
+
 	uids, gids := mapped("/proc/self/uid_map"), mapped("/proc/self/gid_map")
 	for _, name := range names {
 		u, err := user.Lookup(name)
 		if err != nil {
 			continue
 		}
+
 		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
 		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
 		if err := errors.Join(err1, err2); err != nil {
@@ -40,6 +42,7 @@ func Unprivileged(names ...string) (*User, error) {
 			return &User{Name: name, UID: uint32(uid), GID: uint32(gid)}, nil
 		}
 	}
+
 	return nil, fmt.Errorf("there is no user %s to run it as: add one, or do not run this as root",
 		strings.Join(names, " or "))
 }
@@ -88,11 +91,13 @@ func (u *User) Admit(dir string) error {
 	if err != nil {
 		return err
 	}
+
 	for at := dir; u != nil; at = filepath.Dir(at) {
 		var st syscall.Stat_t
 		if err := syscall.Stat(at, &st); err != nil {
 			return fmt.Errorf("%s: %w", at, err)
 		}
+
 		enter := uint32(0o001)
 		switch {
 		case st.Uid == u.UID:
@@ -100,13 +105,16 @@ func (u *User) Admit(dir string) error {
 		case st.Gid == u.GID:
 			enter = 0o010
 		}
+
 		if st.Mode&enter == 0 {
-			return fmt.Errorf("user %s, which the engine runs as, has no access to %s: chmod o+x %s, or choose another folder", u.Name, at, at)
+			return fmt.Errorf("user %s, which the engine runs as, has no access to %s: chmod o+x %s, or choose another folder",
+				u.Name, at, at)
 		}
 		if at == filepath.Dir(at) {
 			break
 		}
 	}
+
 	return nil
 }
 

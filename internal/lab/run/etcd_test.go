@@ -37,26 +37,32 @@ func TestCurrentEtcd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := os.Stat(built); err != nil {
 		t.Skip("no current etcd was built: make etcd")
 	}
+
 	sc, opt := options(t, puts, nil)
 	mayEnter(t)
 	opt.Server = func(sc *scenario.Scenario) (lab.Server, error) {
 		return etcd.NewAt(built, *scenario.ConfigOf[*etcdmodel.Config](sc))
 	}
 	opt.PowerLoss = 1
+
 	r, err := Run(t.Context(), sc, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !strings.HasPrefix(r.Lab.Server, "etcd 3.") || strings.HasPrefix(r.Lab.Server, "etcd 3.4") {
 		t.Errorf("%s ran", r.Lab.Server)
 	}
+
 	// A write that took less than its volume's latency was not on it.
 	if w := r.Writes.All; w.Operations < 50 || *w.P50Seconds < 0.5e-3 || r.Lab.Failed > 0 {
 		t.Errorf("writes %+v, %d failed: %v", w, r.Lab.Failed, r.Lab.Errors)
 	}
+
 	if p := r.PowerLoss; !p.Held() || p.Cuts != 1 || p.Acknowledged < 50 {
 		t.Errorf("%+v", p)
 	}

@@ -37,5 +37,6 @@ func (x *experiment) prepareExisting(ctx context.Context) error {
 
 // noMachines stands in for the machines of a scenario whose server is elsewhere.
 func noMachines(sc *scenario.Scenario, opt *Options) *machines {
-	return &machines{lab: lab.Machine{Dirs: map[string]string{}, Devices: map[string]string{}, Scenario: sc, Log: opt.log}}
+	return &machines{lab: lab.Machine{Dirs: map[string]string{}, Devices: map[string]string{}, Scenario: sc,
+		Log: opt.log}}
 }

@@ -112,18 +112,22 @@ func TestRunOnAServer(t *testing.T) {
 	opt := onServer(t, sc, a, visitor(), false)
 	record := recording.NewMemory(recording.MemoryOptions{})
 	opt.Record, opt.Model = record, true
+
 	r, err := Run(t.Context(), sc, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	notOurs(t, r, "etcd 3.", opt.Existing)
 	if r.Model == nil || r.Model.Writes.All.Operations == 0 {
 		t.Error("no model beside it")
 	}
+
 	series, err := record.Samples(t.Context(), `plimsoll_client_operations_total{kind="write"}`, time.UnixMilli(0), time.Now())
 	if err != nil || len(series) != 1 {
 		t.Errorf("%d series of writes are recorded: %v", len(series), err)
 	}
+
 	for _, s := range record.Sources() {
 		for fact := range s.Facts {
 			if strings.HasPrefix(fact, "device_of_") {
@@ -131,10 +135,12 @@ func TestRunOnAServer(t *testing.T) {
 			}
 		}
 	}
+
 	again := visitor()
 	if _, err := again.Inspect(t.Context(), sc); err != nil {
 		t.Errorf("something is left: %v", err)
 	}
+
 	if err := again.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -153,13 +159,16 @@ func TestInterruptedRunOnAServerLeavesNothing(t *testing.T) {
 			cancel()
 		}
 	}
+
 	if _, err := Run(ctx, sc, opt); !errors.Is(err, context.Canceled) {
 		t.Errorf("it ends with %v", err)
 	}
+
 	again := visitor()
 	if _, err := again.Inspect(t.Context(), sc); err != nil {
 		t.Errorf("something is left: %v", err)
 	}
+
 	if err := again.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -172,33 +181,40 @@ func TestDatabaseOnAServerIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{Conf: "fsync = off"})
 	if errors.Is(err, postgrestest.ErrMissing) {
 		t.Skip(err)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
+
 	sc := parsed(t, "postgres: {rows: 50}")
 	a := parsedAddress(t, s.Socket("postgres", "postgres"))
 	guest, err := postgres.NewExisting(*scenario.ConfigOf[*postgresmodel.Config](sc), existing.Options{Address: a, Name: "plimsoll_lab_test", Keep: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	opt := onServer(t, sc, a, guest, true)
 	r, err := Run(t.Context(), sc, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	notOurs(t, r, "PostgreSQL ", opt.Existing)
 	got, err := s.Exec("SELECT datname FROM pg_database WHERE datname LIKE 'plimsoll%'")
 	if err != nil || !slices.Equal(got, []string{"plimsoll_lab_test"}) {

@@ -55,18 +55,22 @@ func (s *fileLog) Restart(context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return err
 	}
+
 	s.seqs, s.end = map[uint64]uint64{}, 0
 	for r := text; len(r) >= recordBytes && crc32.ChecksumIEEE(r[:16]) == binary.LittleEndian.Uint32(r[16:]); r = r[recordBytes:] {
 		s.seqs[binary.LittleEndian.Uint64(r)] = binary.LittleEndian.Uint64(r[8:])
 		s.end += recordBytes
 	}
+
 	if err := f.Truncate(s.end); err != nil {
 		return err
 	}
+
 	s.file, s.err, s.stop = f, nil, make(chan struct{})
 	s.writer.Go(func() { s.checkpoints(s.stop) })
 	return nil
@@ -76,6 +80,7 @@ func (s *fileLog) Restart(context.Context) error {
 func (s *fileLog) checkpoints(stop <-chan struct{}) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
+
 	page := bytes.Repeat([]byte("checkpoint"), 4<<20/10)
 	for {
 		select {
@@ -83,17 +88,21 @@ func (s *fileLog) checkpoints(stop <-chan struct{}) {
 			return
 		case <-t.C:
 		}
+
 		s.mu.Lock()
 		s.cycles = append(s.cycles, lab.Cycle{From: time.Now()})
 		s.mu.Unlock()
+
 		f, err := os.Create(filepath.Join(filepath.Dir(s.path), "table"))
 		if err == nil {
 			_, err = f.Write(page)
 			err = errors.Join(err, f.Sync(), f.Close())
 		}
+
 		if err != nil {
 			return // the power is off
 		}
+
 		s.mu.Lock()
 		s.cycles[len(s.cycles)-1].To = time.Now()
 		s.mu.Unlock()
@@ -104,23 +113,28 @@ func (s *fileLog) Do(_ context.Context, _ int, op *lab.Op) error {
 	if !op.Kind.Writes() {
 		return nil
 	}
+
 	var r [recordBytes]byte
 	binary.LittleEndian.PutUint64(r[:], op.Key)
 	binary.LittleEndian.PutUint64(r[8:], op.Seq)
 	binary.LittleEndian.PutUint32(r[16:], crc32.ChecksumIEEE(r[:16]))
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if s.err != nil {
 		return s.err
 	}
+
 	if _, s.err = s.file.WriteAt(r[:], s.end); s.err != nil {
 		return s.err
 	}
+
 	if !s.forgets {
 		if s.err = s.file.Sync(); s.err != nil {
 			return s.err // after a failed sync the file's state is unknown
 		}
 	}
+
 	s.end += recordBytes
 	s.seqs[op.Key] = op.Seq
 	return nil

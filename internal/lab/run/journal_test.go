@@ -59,16 +59,19 @@ func TestJournalKeepsAcknowledgedWrites(t *testing.T) {
 				}
 				t.Setenv("PLIMSOLL_WIREDTIGER", built)
 			}
+
 			server, err := wiredtiger.New(*scenario.ConfigOf[*wiredtigermodel.Config](sc))
 			if err != nil {
 				t.Skip(err)
 			}
+
 			opt.Server = func(*scenario.Scenario) (lab.Server, error) { return server, nil }
 			opt.PowerLoss = 1
 			r, err := Run(t.Context(), sc, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if p := r.PowerLoss; p.Held() != kept || p.FailedRecoveries > 0 || p.Wrong > 0 || p.Unreadable > 0 || p.Acknowledged < 50 {
 				t.Errorf("%+v", p)
 			}

@@ -26,13 +26,18 @@ func settings(h *scenario.Host) map[string]string {
 	if limit == 0 {
 		limit = units.Size(float64(h.Memory) * float64(h.DirtyRatio))
 	}
+
 	if background == 0 {
 		background = units.Size(float64(h.Memory) * float64(h.DirtyBackgroundRatio))
 	}
+
 	if background >= limit { // the kernel does the same
 		background = limit / 2
 	}
-	centiseconds := func(d units.Duration) string { return strconv.FormatInt(int64(d.Std()/(10*time.Millisecond)), 10) }
+
+	centiseconds := func(d units.Duration) string {
+		return strconv.FormatInt(int64(d.Std()/(10*time.Millisecond)), 10)
+	}
 	return map[string]string{
 		"vm.dirty_bytes":               strconv.FormatInt(int64(limit), 10),
 		"vm.dirty_background_bytes":    strconv.FormatInt(int64(background), 10),
@@ -66,6 +71,7 @@ func cpu() (p processor, err error) {
 	if err != nil {
 		return p, err
 	}
+
 	err = procfs.Stat(string(text), func(core string, ticks []uint64) {
 		if core != "" {
 			return
@@ -80,6 +86,7 @@ func cpu() (p processor, err error) {
 	if err == nil && p.all == 0 {
 		err = errors.New("/proc/stat has no times of all cores")
 	}
+
 	return p, err
 }
 
@@ -96,7 +103,8 @@ func diskstat(device string) (counters, error) {
 		return counters{}, err
 	}
 	return counters{
-		reads: c.Value(0), readBytes: c.Value(2), readTime: c.Value(3), writes: c.Value(4), writtenBytes: c.Value(6), writeTime: c.Value(7),
+		reads: c.Value(0), readBytes: c.Value(2), readTime: c.Value(3), writes: c.Value(4),
+		writtenBytes: c.Value(6), writeTime: c.Value(7),
 		busyTime: c.Value(9), weighted: c.Value(10),
 	}, nil
 }

@@ -33,12 +33,15 @@ func mountAll(ctx context.Context, sc *scenario.Scenario, opt *Options) (m *mach
 	if err != nil {
 		return m, err
 	}
+
 	m.lab.Dirs, m.lab.Devices = m.Dirs, m.Devices
 	m.lab.Scratch = filepath.Join(m.Machine.Scratch, "scratch")
+
 	// Set the mode explicitly, whatever the umask: the database does not run as root.
 	if err := errors.Join(os.Mkdir(m.lab.Scratch, 0o777), os.Chmod(m.lab.Scratch, 0o777)); err != nil {
 		return m, errors.Join(err, m.close(ctx))
 	}
+
 	return m, nil
 }
 

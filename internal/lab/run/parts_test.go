@@ -22,6 +22,7 @@ func TestSettings(t *testing.T) {
 	h := scenario.Host{}
 	h.Memory, h.DirtyBackgroundRatio, h.DirtyRatio = 10*units.GiB, 0.1, 0.2
 	h.DirtyExpire, h.WritebackInterval = units.Duration(30*time.Second), units.Duration(500*time.Millisecond)
+
 	want := map[string]string{
 		"vm.dirty_background_bytes": "1073741824", "vm.dirty_bytes": "2147483648",
 		"vm.dirty_expire_centisecs": "3000", "vm.dirty_writeback_centisecs": "50",
@@ -29,6 +30,7 @@ func TestSettings(t *testing.T) {
 	if got := settings(&h); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+
 	h.DirtyBackground, h.Dirty = 64*units.MiB, 32*units.MiB
 	want["vm.dirty_background_bytes"], want["vm.dirty_bytes"] = "16777216", "33554432" // the kernel takes half of the limit
 	if got := settings(&h); !maps.Equal(got, want) {
@@ -43,6 +45,7 @@ func TestCuts(t *testing.T) {
 	if len(cuts) != 20 || !slices.Equal(cuts, x.cuts()) {
 		t.Errorf("%v", cuts)
 	}
+
 	last := x.from
 	for _, c := range cuts {
 		if c < last+apart || c >= x.end {
@@ -50,10 +53,12 @@ func TestCuts(t *testing.T) {
 		}
 		last = c
 	}
+
 	x.end = x.from + vtime.Instant(2*time.Second) // there is room for three
 	if cuts := x.cuts(); len(cuts) == 0 || len(cuts) > 4 || !slices.IsSorted(cuts) {
 		t.Errorf("%v", cuts)
 	}
+
 	x.opt.PowerLoss = 0
 	if x.cuts() != nil {
 		t.Error("power was lost without being asked for")
@@ -77,6 +82,7 @@ func TestOwnDevices(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for selector, series := range map[string]int{`node_memory_Dirty_bytes`: 1, `node_disk_io_now`: 1, `node_disk_io_now{device="wal"}`: 1} {
 		got, err := m.Samples(t.Context(), selector, time.UnixMilli(0), time.UnixMilli(5000))
 		if err != nil || len(got) != series || len(got[0].Points) != 2 {
@@ -91,15 +97,19 @@ func TestThisMachine(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+
 	if p.all <= 0 || p.busy <= 0 || p.busy > p.all {
 		t.Errorf("%+v", p)
 	}
+
 	if memory() < 1<<20 || kernel() == "Linux" {
 		t.Errorf("%d bytes, %s", memory(), kernel())
 	}
+
 	if _, err := diskstat("no-such-device"); err == nil {
 		t.Error("a missing device has counters")
 	}
+
 	a, b := counters{reads: 5, busyTime: 2}, counters{reads: 2, busyTime: 1}
 	if got := a.less(b).more(b); got != a {
 		t.Errorf("%+v", got)

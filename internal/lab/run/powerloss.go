@@ -29,12 +29,15 @@ func (x *experiment) cuts() []vtime.Instant {
 	if x.opt.PowerLoss == 0 {
 		return nil
 	}
+
 	x.power = &PowerLoss{RecoverySeconds: []float64{}, Examples: []string{}}
 	chance := x.sc.Seed.Stream("lab.power")
+
 	var out []vtime.Instant
 	for range x.opt.PowerLoss {
 		out = append(out, x.from+vtime.Instant(chance.Below(uint64(x.end-x.from))))
 	}
+
 	slices.Sort(out)
 	for i := range out { // in a short run many have no room; these happen at its end
 		least := x.from + apart
@@ -43,6 +46,7 @@ func (x *experiment) cuts() []vtime.Instant {
 		}
 		out[i] = min(max(out[i], least), x.end-1)
 	}
+
 	return slices.Compact(out)
 }
 
@@ -52,6 +56,7 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 	if x.record != nil {
 		x.record.cut.Store(true)
 	}
+
 	var report mount.CutReport
 	failed := make(chan error, 1)
 	go func() {
@@ -63,24 +68,29 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 		})
 		failed <- err
 	}()
+
 	x.one.Lock()
 	defer x.one.Unlock()
 	err := errors.Join(x.server.Crash(), <-failed)
+
 	now := time.Now()
 	for i := range x.cycles {
 		if x.cycles[i].To.IsZero() {
 			x.cycles[i].To = now
 		}
 	}
+
 	for _, r := range report {
 		x.power.Kept += r.Kept
 		x.power.Torn += r.Torn
 		x.power.Dropped += r.Lost
 	}
+
 	x.power.Cuts++
 	if err != nil {
 		return fmt.Errorf("power loss %d: %w", n+1, err)
 	}
+
 	return nil
 }
 
@@ -88,13 +98,16 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 // serves.
 func (x *experiment) recover(ctx context.Context, n int) (again bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("after power loss %d: %w", n+1, err) }
-	x.opt.tell(Progress{Phase: "restarting after a power loss", Done: int64(n + 1), Total: int64(x.opt.PowerLoss)})
+	x.opt.tell(Progress{Phase: "restarting after a power loss", Done: int64(n + 1),
+		Total: int64(x.opt.PowerLoss)})
 	x.one.Lock()
 	defer x.one.Unlock()
 	back := time.Now()
+
 	if err := x.m.Recover(ctx); err != nil {
 		return fail(err)
 	}
+
 	if err := x.server.Restart(ctx); err != nil {
 		if ctx.Err() != nil {
 			return false, ctx.Err()
@@ -103,20 +116,26 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 		x.example("after loss of power %d the engine did not start: %v", n+1, err)
 		return false, nil
 	}
+
 	x.power.RecoverySeconds = append(x.power.RecoverySeconds, time.Since(back).Seconds())
+
 	// Reading everything back is not part of the measurement.
 	if err := x.m.pace(ctx, false); err != nil {
 		return fail(err)
 	}
+
 	if err := x.check(ctx, n); err != nil {
 		return fail(err)
 	}
+
 	if err := x.m.pace(ctx, true); err != nil {
 		return fail(err)
 	}
+
 	if x.record != nil {
 		x.record.cut.Store(false)
 	}
+
 	return true, nil
 }
 
@@ -126,14 +145,17 @@ func (x *experiment) check(ctx context.Context, n int) error {
 	known := x.load.Known()
 	keys := slices.Sorted(maps.Keys(known)) // probably the order in which they are stored
 	x.power.Acknowledged, x.power.Keys = x.load.Totals().Writes.Done, 0
+
 	for i, key := range keys {
 		if i%1000 == 0 {
 			x.opt.tell(Progress{Phase: "verifying acknowledged writes", Done: int64(i), Total: int64(len(keys))})
 		}
+
 		k := known[key]
 		if k.Acknowledged > 0 {
 			x.power.Keys++
 		}
+
 		seq, found, err := x.server.Read(ctx, key)
 		switch {
 		case ctx.Err() != nil:
@@ -144,16 +166,21 @@ func (x *experiment) check(ctx context.Context, n int) error {
 			continue
 		case !found && k.Acknowledged > 0:
 			x.power.Lost++
-			x.example("document %d is gone after loss of power %d: write %d of it was acknowledged", key, n+1, k.Acknowledged)
+			x.example("document %d is gone after loss of power %d: write %d of it was acknowledged", key, n+1,
+				k.Acknowledged)
 		case seq < k.Acknowledged:
 			x.power.Lost++
-			x.example("document %d is as write %d left it after loss of power %d: write %d was acknowledged", key, seq, n+1, k.Acknowledged)
+			x.example("document %d is as write %d left it after loss of power %d: write %d was acknowledged", key, seq,
+				n+1, k.Acknowledged)
 		case seq > k.Issued:
 			x.power.Wrong++
-			x.example("document %d holds write %d after loss of power %d: none after %d was asked for", key, seq, n+1, k.Issued)
+			x.example("document %d holds write %d after loss of power %d: none after %d was asked for", key, seq,
+				n+1, k.Issued)
 		}
+
 		x.load.Found(key, seq)
 	}
+
 	return nil
 }
 

@@ -53,17 +53,21 @@ func (r *recorder) read(ctx context.Context, sources []source.Source) (stop func
 	var all sync.WaitGroup
 	one := func(s source.Source, w recording.Writer) {
 		all.Go(func() {
-			if err := s.Read(ctx, w, source.Options{Period: time.Second, Parallel: 1}); err != nil && ctx.Err() == nil && !r.cut.Load() {
+			if err := s.Read(ctx, w, source.Options{Period: time.Second, Parallel: 1}); err != nil &&
+				ctx.Err() == nil && !r.cut.Load() {
 				r.fail(s.Describe().Name, err)
 			}
 		})
 	}
+
 	for _, s := range sources {
 		one(s, r.w)
 	}
+
 	if r.existing != nil && !r.existing.Local {
 		return func() { cancel(); all.Wait() } // this machine is not the server's
 	}
+
 	if this, err := host.Open(""); err != nil {
 		r.fail("this machine", err)
 	} else if r.existing != nil {
@@ -71,6 +75,7 @@ func (r *recorder) read(ctx context.Context, sources []source.Source) (stop func
 	} else {
 		one(this, &ownDevices{Writer: r.w, volumes: r.volumes, seen: map[string]labels.Labels{}})
 	}
+
 	return func() { cancel(); all.Wait() }
 }
 
@@ -83,18 +88,22 @@ func (r *recorder) fail(name string, err error) {
 	}
 	r.told[name] = true
 	r.failed = append(r.failed, fmt.Errorf("recording %s: %w", name, err))
-	r.w.Note(recording.Note{Kind: recording.NoteGap, Source: name, Text: "it could not be read any further: " + err.Error()})
+	r.w.Note(recording.Note{Kind: recording.NoteGap, Source: name,
+		Text: "it could not be read any further: " + err.Error()})
 }
 
 // own records the statistics of the load generator and the volumes.
-func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals, volumes []mount.VolumeStatus) error {
+func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals,
+	volumes []mount.VolumeStatus) error {
 	var b recording.Batch
 	b.TimesMs = []int64{at.UnixMilli()}
 	add := func(value float64, name string, pairs ...string) {
 		b.Columns = append(b.Columns, recording.Column{
-			Labels: labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...), Values: []float64{value},
+			Labels: labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...),
+			Values: []float64{value},
 		})
 	}
+
 	for kind, k := range map[string]*loadgen.KindTotals{"read": &t.Reads, "write": &t.Writes} {
 		add(float64(k.Done), "plimsoll_client_operations_total", "kind", kind)
 		add(float64(k.Took)/1e9, "plimsoll_client_latency_seconds_total", "kind", kind)
@@ -103,6 +112,7 @@ func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals, volu
 			b.Columns = append(b.Columns, felt(kind, &k.Felt)...)
 		}
 	}
+
 	add(float64(t.Waiting), "plimsoll_client_waiting")
 	for _, v := range volumes {
 		for _, limit := range slices.Sorted(maps.Keys(v.HeldBy)) {
@@ -114,9 +124,11 @@ func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals, volu
 		add(v.LateP50, "plimsoll_lab_late_seconds", "volume_id", v.Name, "quantile", "0.5")
 		add(v.LateP99, "plimsoll_lab_late_seconds", "volume_id", v.Name, "quantile", "0.99")
 	}
+
 	if r.first.IsZero() {
 		r.first = at
 	}
+
 	r.last = at
 	r.samples++
 	return r.w.Append(ctx, &b)
@@ -125,29 +137,37 @@ func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals, volu
 // end says where the recording is from.
 func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	facts := map[string]string{
-		"seed": strconv.FormatUint(uint64(sc.Seed), 10), "server": l.Server, "kernel": l.Kernel, "cores": strconv.Itoa(l.Cores),
+		"seed": strconv.FormatUint(uint64(sc.Seed), 10), "server": l.Server, "kernel": l.Kernel,
+		"cores":        strconv.Itoa(l.Cores),
 		"memory_bytes": strconv.FormatInt(l.Memory, 10), "filesystem": l.FileSystem, "backing": l.Backing,
 		"saturated": strconv.FormatBool(l.Saturated),
 	}
+
 	if sc.Host.Instance != "" {
 		facts["instance_type"] = sc.Host.Instance
 	}
+
 	if r.existing == nil { // of the emulated volumes
 		maps.Copy(facts, sc.DeviceFacts())
 		facts["filesystem"] = l.FileSystem
 	}
+
 	for device, name := range r.volumes {
 		maps.Copy(facts, queueFacts(device, name))
 		facts["device_of_"+strings.ReplaceAll(name, "/", "_")] = device
 	}
+
 	version := ""
 	if sc.Engine.Database() != "" {
 		_, version, _ = strings.Cut(l.Server, " ")
 	}
+
 	r.w.Source(recording.Source{
-		Kind: "lab", Name: sc.Name, Engine: sc.Engine.Database(), Version: version, From: r.first.UTC(), To: r.last.UTC(),
+		Kind: "lab", Name: sc.Name, Engine: sc.Engine.Database(), Version: version, From: r.first.UTC(),
+		To:     r.last.UTC(),
 		Period: time.Second, Samples: r.samples, Facts: facts,
 	})
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return errors.Join(r.failed...)
@@ -169,17 +189,21 @@ func (o *ownDevices) Append(ctx context.Context, b *recording.Batch) error {
 			out.Columns = append(out.Columns, c)
 			continue
 		}
+
 		volume, ours := o.volumes[device]
 		if !ours {
 			continue
 		}
+
 		key := c.Labels.Get(labels.MetricName) + " " + device
 		l, ok := o.seen[key]
 		if !ok {
 			l = labels.NewBuilder(c.Labels).Set("device", volume).Labels()
 			o.seen[key] = l
 		}
+
 		out.Columns = append(out.Columns, recording.Column{Labels: l, Values: c.Values})
 	}
+
 	return o.Writer.Append(ctx, &out)
 }

@@ -23,27 +23,35 @@ func (x *experiment) result(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	o := simulate.Observed{
-		From: x.from, End: x.end, Operations: asked.Operations, Asked: asked.Asked, Refused: asked.Refused, Cycles: x.observed(),
+		From: x.from, End: x.end, Operations: asked.Operations, Asked: asked.Asked, Refused: asked.Refused,
+		Cycles:  x.observed(),
 		Volumes: x.watch.volumes(),
-		Host:    simulate.HostResult{Machine: thisMachine(), DirtyBytesMax: x.watch.dirtyMax, CPUBusy: x.watch.cpuBusy / max(x.watch.cpuAll, 1)},
+		Host: simulate.HostResult{Machine: thisMachine(), DirtyBytesMax: x.watch.dirtyMax,
+			CPUBusy: x.watch.cpuBusy / max(x.watch.cpuAll, 1)},
 	}
+
 	if v := x.opt.Existing; v != nil {
 		if o.Host.Machine = v.Address; !v.Local {
 			o.Host.DirtyBytesMax, o.Host.CPUBusy = 0, 0 // this machine is not the server's
 		}
 	}
+
 	if x.opt.Series {
 		o.Series = x.watch.series(len(latency.NewSeries(x.from, x.end).Cells))
 	}
+
 	if err := x.describe(ctx, asked); err != nil {
 		return nil, err
 	}
+
 	if x.record != nil {
 		if err := x.record.end(x.sc, &x.lab); err != nil {
 			x.remark("%v", err)
 		}
 	}
+
 	return &Result{Result: o.Result(x.sc), Source: "lab", Lab: x.lab, PowerLoss: x.power}, nil
 }
 
@@ -69,16 +77,20 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 	l := &x.lab
 	l.Server, l.Kernel, l.Cores, l.Memory = x.server.Describe(), kernel(), runtime.NumCPU(), memory()
 	l.Failed, l.Errors = asked.Failed, asked.Errors
+
 	if l.Errors == nil {
 		l.Errors = map[string]int64{}
 	}
+
 	if l.Remarks == nil {
 		l.Remarks = []string{}
 	}
+
 	all, err := x.m.status(ctx)
 	if err != nil {
 		return err
 	}
+
 	l.Backing = all.Backing
 	for _, s := range all.Volumes {
 		l.FileSystem = s.FileSystem
@@ -86,27 +98,36 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 		l.Volumes = append(l.Volumes, e)
 		l.Saturated = l.Saturated || e.Saturated
 		if e.Refused > 0 {
-			x.remark("%d writes to volume %s failed because its image has no room: name a folder with more for it", e.Refused, s.Name)
+			x.remark("%d writes to volume %s failed because its image has no room: name a folder with more for it",
+				e.Refused, s.Name)
 		}
 	}
+
 	d := func(t units.Duration) float64 { return float64(t) / 1e9 }
 	l.Pauses = Pauses{asked.Pauses.Count, d(asked.Pauses.Total), d(asked.Pauses.Longest), asked.Pauses.Aside}
 	l.Dispatch = Dispatch{d(asked.LateP50), d(asked.LateP99), d(asked.LateMax), asked.Behind}
+
 	if l.Saturated {
 		x.remark("the emulator could not keep up on this machine: the volumes were slower than they would be, so this result is none")
 	}
+
 	if asked.Behind {
 		x.remark("operations began late: the machine's cores were busy, which is a part of these latencies")
 	}
+
 	if l.Pauses.Aside > 0 {
 		x.remark("this machine stood still %d times, %s together and %s at the longest: the %d operations that this accounts for have no latency here",
 			l.Pauses.Count, units.Seconds(l.Pauses.Total), units.Seconds(l.Pauses.Longest), l.Pauses.Aside)
 	}
+
 	if l.Existing = x.opt.Existing; l.Existing == nil && l.Cores != x.sc.Host.Cores {
-		x.remark("the scenario's %d cores are not emulated: this machine's %d ran engine, driver and volumes together", x.sc.Host.Cores, l.Cores)
+		x.remark("the scenario's %d cores are not emulated: this machine's %d ran engine, driver and volumes together",
+			x.sc.Host.Cores, l.Cores)
 	}
+
 	if asked.Forgotten > 0 {
 		x.remark("writes to %d documents were not remembered: too many were written", asked.Forgotten)
 	}
+
 	return nil
 }

@@ -19,10 +19,12 @@ func (x *experiment) fits() error {
 	if x.opt.Images != "" {
 		return nil
 	}
+
 	available, err := procfs.Memory("MemAvailable")
 	if err != nil {
 		return err
 	}
+
 	w := x.sc.Workloads()
 	documents := 0.0
 	for k := range x.sc.MemberCount() {
@@ -34,10 +36,13 @@ func (x *experiment) fits() error {
 		}
 		documents += min(float64(w.Documents())*float64(w.DocumentSize()), volumes)
 	}
+
 	if most := float64(max(units.Size(available)-keepBytes, 0)); documents > most {
 		return fmt.Errorf("%s of documents do not fit into the volumes' images, which are in memory: only %s fit. "+
-			"Keep the images in files (--images DIR), or make fewer documents (--set workload.keys.count=...)", units.Bytes(documents), units.Bytes(most))
+			"Keep the images in files (--images DIR), or make fewer documents (--set workload.keys.count=...)",
+			units.Bytes(documents), units.Bytes(most))
 	}
+
 	return nil
 }
 

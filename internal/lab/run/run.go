@@ -53,25 +53,30 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	if sc.Workloads() == nil {
 		return fail(errors.New("the scenario does not come from Parse or Load"))
 	}
+
 	if opt.Server == nil {
 		opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return newServer(opt.Engines, sc) }
 	}
+
 	server, err := opt.Server(sc)
 	if err != nil {
 		return fail(err)
 	}
+
 	x := &experiment{sc: sc, opt: &opt, server: server, from: vtime.At(sc.Run.Warmup.Std())}
 	x.end = x.from.Add(sc.Run.Duration.Std())
 	out, err := x.run(ctx)
 	if err != nil {
 		return fail(err)
 	}
+
 	if opt.Model {
 		opt.tell(Progress{Phase: "simulating the scenario"})
 		if out.Model, err = simulate.Run(ctx, sc, simulate.Options{}); err != nil {
 			return fail(err)
 		}
 	}
+
 	return out, nil
 }
 
@@ -95,6 +100,7 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 		sleep, err = awake() // before mounting, because mounting measures the path to the volumes
 		x.lab.Awake = err == nil
 	}
+
 	defer sleep()
 	defer func() {
 		if e := x.close(ctx); err == nil {
@@ -103,21 +109,27 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 			x.opt.log(e.Error()) // the first error is the one returned
 		}
 	}()
+
 	if err := x.prepare(ctx); err != nil {
 		return nil, err
 	}
+
 	x.load = loadgen.New(loadgen.Config{
-		Server: x.server, Workload: x.sc.Workloads(), Seed: x.sc.Seed, From: x.from, End: x.end, Remember: x.opt.PowerLoss > 0,
+		Server: x.server, Workload: x.sc.Workloads(), Seed: x.sc.Seed, From: x.from, End: x.end,
+		Remember: x.opt.PowerLoss > 0,
 	})
+
 	if x.opt.Record != nil {
 		x.record = newRecorder(x.opt.Record, x.m.lab.Devices)
 		x.record.existing = x.opt.Existing
 	}
+
 	x.watch = newWatcher(x.m, x.load, x.from, x.end)
 	x.watch.record = x.record
 	if err := x.ask(ctx); err != nil {
 		return nil, err
 	}
+
 	return x.result(ctx)
 }
 
@@ -126,24 +138,31 @@ func (x *experiment) prepare(ctx context.Context) (err error) {
 	if x.opt.Existing != nil {
 		return x.prepareExisting(ctx)
 	}
+
 	if err := blockdev.Available(); err != nil {
 		return err
 	}
+
 	if err := x.fits(); err != nil {
 		return err
 	}
+
 	// Two runs at a time would compete for the cores and change the same kernel settings.
-	x.unlock, err = mount.Lock(ctx, "lab-run", func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine"}) })
+	x.unlock, err = mount.Lock(ctx, "lab-run",
+		func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine"}) })
 	if err != nil {
 		return err
 	}
+
 	x.opt.tell(Progress{Phase: "mounting volumes"})
 	if x.m, err = mountAll(ctx, x.sc, x.opt); err != nil {
 		return err
 	}
+
 	if err := x.m.pace(ctx, false); err != nil {
 		return err
 	}
+
 	x.opt.tell(Progress{Phase: "starting " + x.sc.Engine.Name()})
 	x.started = true
 	err = x.server.Start(ctx, &x.m.lab, func(what string, done, total int64) {
@@ -152,16 +171,19 @@ func (x *experiment) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return x.roomless(ctx, err)
 	}
+
 	x.opt.tell(Progress{Phase: "flushing the page cache"})
 	if err := x.m.sync(); err != nil {
 		return err
 	}
+
 	x.lab.Settings = settings(&x.sc.Host)
 	if x.kernel, err = mount.SetSysctl(x.lab.Settings); err != nil {
 		// Some containers have it read-only.
 		x.remark("the kernel's write-back limits are this machine's, not the scenario's: %v", err)
 		x.lab.Settings = map[string]string{}
 	}
+
 	return x.m.pace(ctx, true)
 }
 
@@ -175,19 +197,24 @@ func (x *experiment) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 	defer cancel()
 	var errs []error
+
 	if x.m != nil {
 		errs = append(errs, x.m.pace(ctx, false)) // write-back need not wait for the volumes
 	}
+
 	if x.started {
 		errs = append(errs, x.server.Stop(ctx))
 	}
+
 	if x.m != nil {
 		errs = append(errs, x.m.close(ctx))
 	}
+
 	errs = append(errs, x.kernel.Restore())
 	if x.unlock != nil {
 		x.unlock()
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -198,14 +225,17 @@ func (x *experiment) ask(ctx context.Context) error {
 		asking, give := context.WithCancel(ctx)
 		stop := x.look(ctx, give)
 		var ended func() error
+
 		if i < len(ends)-1 {
 			ended = func() error { return x.cut(ctx, i) }
 		}
+
 		prioritize(clientNice)
 		err := x.load.Run(asking, until, ended)
 		prioritize(programNice) // a restarted engine has the priority of ordinary programs
 		watched := stop()
 		give()
+
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -214,18 +244,22 @@ func (x *experiment) ask(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
+
 		if ended == nil {
 			return x.checkpoints(ctx)
 		}
+
 		again, err := x.recover(ctx, i)
 		if err != nil {
 			return err
 		}
+
 		if !again {
 			x.end = until
 			return nil
 		}
 	}
+
 	return nil
 }
 
@@ -253,6 +287,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 	last, at := x.load.Totals(), time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+
 	for n := 1; ; n++ {
 		over := false
 		select {
@@ -260,6 +295,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 			over = true
 		case <-timer.C:
 		}
+
 		var totals loadgen.Totals
 		var err error
 		if measured {
@@ -270,6 +306,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 				stop = x.record.read(ctx, x.sources())
 			}
 		}
+
 		if over || err != nil || ctx.Err() != nil {
 			stop()
 			stop = func() {}
@@ -281,6 +318,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 			}
 			return err
 		}
+
 		x.progress(totals, last, time.Since(at))
 		last, at = totals, time.Now()
 		if n%cyclesEvery == 0 {
@@ -288,6 +326,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 				x.opt.log(err.Error())
 			}
 		}
+
 		timer.Reset(x.pause(measured, totals.At))
 	}
 }
@@ -308,7 +347,8 @@ func (x *experiment) pause(measured bool, at vtime.Instant) time.Duration {
 }
 
 func (x *experiment) progress(now, last loadgen.Totals, span time.Duration) {
-	p := Progress{Phase: "measuring", Done: int64((now.At - x.from) / 1e9), Total: int64((x.end - x.from) / 1e9), Timed: true, P99: now.P99}
+	p := Progress{Phase: "measuring", Done: int64((now.At - x.from) / 1e9), Total: int64((x.end - x.from) / 1e9),
+		Timed: true, P99: now.P99}
 	if now.At < x.from {
 		p.Phase, p.Done, p.Total = "warming up", int64(now.At/1e9), int64(x.from/1e9)
 	}

@@ -61,17 +61,21 @@ func options(t *testing.T, text string, server lab.Server) (*scenario.Scenario, 
 	if err := blockdev.Available(); err != nil {
 		t.Skip(err)
 	}
+
 	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
 		t.Skip("mkfs.ext4 is not installed")
 	}
+
 	file := filepath.Join(t.TempDir(), "scenario.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	sc, err := language.Load(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before := mount.Root
 	mount.Root = t.TempDir()
 	t.Setenv("PLIMSOLL_TEST_LAB_ROOT", mount.Root)
@@ -85,6 +89,7 @@ func options(t *testing.T, text string, server lab.Server) (*scenario.Scenario, 
 		}
 		mount.Root = before
 	})
+
 	return sc, Options{
 		Engines: engines.All().Labs(),
 		File:    file, Daemon: []string{os.Args[0]}, Log: func(line string) { t.Log(line) },
@@ -98,15 +103,18 @@ func nothingLeft(t *testing.T, root string) {
 	if err != nil || bytes.Contains(mounts, []byte(root)) {
 		t.Errorf("mounts are left below %s: %v", root, err)
 	}
+
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
 		t.Error(err)
 	}
+
 	for _, f := range files {
 		if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte(root)) {
 			t.Errorf("%s is still over %s", f, text)
 		}
 	}
+
 	if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
 		t.Errorf("states are left: %v %v", entries, err)
 	}
@@ -133,19 +141,23 @@ func TestRun(t *testing.T) {
 			during = dirtyBackground(t)
 		}
 	}
+
 	r, err := Run(t.Context(), sc, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{"mounting volumes", "loading documents", "warming up", "measuring", "verifying acknowledged writes", "shutting down", "simulating the scenario"} {
 		if !phases[want] {
 			t.Errorf("%q is missing in %v", want, phases)
 		}
 	}
+
 	// Other runs may come before and after; the value is one that no other test sets.
 	if after := dirtyBackground(t); len(r.Lab.Settings) > 0 && during != "67108864" || after == "67108864" {
 		t.Errorf("dirty_background_bytes was %q while it ran, and is %s", during, after)
 	}
+
 	checkResult(t, r)
 	checkRecording(t, record)
 
@@ -153,10 +165,12 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var flat map[string]any
 	if err := json.Unmarshal(text, &flat); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, field := range []string{"version", "source", "writes", "volumes", "lab", "power_loss", "model", "series"} {
 		if flat[field] == nil {
 			t.Errorf("no %s in %s", field, text)
@@ -166,30 +180,38 @@ func TestRun(t *testing.T) {
 
 func checkResult(t *testing.T, r *Result) {
 	t.Helper()
+
 	// A busy machine may complete few of the 270. A write that took less than its volume's latency
 	// was not on it. (The latency's median is 2 ms.)
 	if w := r.Writes.All; w.Operations < 20 || *w.P50Seconds < 1e-3 || r.Reads.All.Operations == 0 {
 		t.Errorf("writes %+v, reads %+v", w, r.Reads.All)
 	}
+
 	if c := r.Checkpoints; c.Count == 0 || c.MedianSeconds == nil || r.Writes.DuringCheckpoint.Operations == 0 {
 		t.Errorf("checkpoints %+v", c)
 	}
+
 	if len(r.Volumes) != 1 || r.Volumes[0].Name != "wal" || r.Volumes[0].WriteIOPS < 5 || r.Volumes[0].Busy <= 0 {
 		t.Errorf("volumes %+v", r.Volumes)
 	}
+
 	if r.Source != "lab" || r.Lab.Server != "file log 1" || r.Lab.Backing != "memory" || len(r.Lab.Volumes) != 1 || r.Lab.Failed != 0 {
 		t.Errorf("%+v", r.Lab)
 	}
+
 	if len(r.Objectives) != 1 || r.Objectives[0].Met {
 		t.Errorf("objectives %+v", r.Objectives)
 	}
+
 	if !strings.Contains(strings.Join(r.Lab.Remarks, "\n"), "64 cores are not emulated") {
 		t.Errorf("remarks %q", r.Lab.Remarks)
 	}
+
 	p := r.PowerLoss
 	if p.Cuts != 2 || !p.Held() || len(p.RecoverySeconds) != 2 || p.Acknowledged < 20 || p.Keys == 0 || len(p.Examples) != 0 {
 		t.Errorf("losses of power: %+v", p)
 	}
+
 	if r.Model == nil || r.Model.Writes.All.Operations == 0 {
 		t.Error("no model beside it")
 	}
@@ -206,24 +228,30 @@ func checkRecording(t *testing.T, record *recording.Memory) {
 		}
 		return series[0].Points[len(series[0].Points)-1].F
 	}
+
 	if n := last(`plimsoll_client_operations_total{kind="write"}`); n < 100 {
 		t.Errorf("%g writes were recorded", n)
 	}
+
 	if all, n := last(`plimsoll_client_latency_seconds_bucket{kind="write",le="+Inf"}`), last(`plimsoll_client_operations_total{kind="write"}`); all != n {
 		t.Errorf("the histogram has %g of %g writes", all, n)
 	}
+
 	last(`plimsoll_lab_late_seconds{volume_id="wal",quantile="0.99"}`)
 	last(`node_memory_Dirty_bytes`)
 	if n := last(`node_disk_writes_completed_total{device="wal"}`); n < 100 {
 		t.Errorf("%g requests were recorded", n)
 	}
+
 	if all, err := record.Samples(t.Context(), `node_disk_writes_completed_total`, time.UnixMilli(0), time.Now()); err != nil || len(all) != 1 {
 		t.Errorf("%d devices are recorded, %v", len(all), err)
 	}
+
 	var lab bool
 	for _, s := range record.Sources() {
 		lab = lab || s.Kind == "lab" && s.Samples > 0 && s.Facts["device_of_wal"] != ""
 	}
+
 	if !lab {
 		t.Errorf("sources %+v", record.Sources())
 	}
@@ -259,6 +287,7 @@ func TestLeavesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	t.Run("volumes that die", func(t *testing.T) {
 		sc, opt := options(t, strings.Replace(appends, "duration: 3s", "duration: 60s", 1), &fileLog{})
 		var once sync.Once
@@ -267,12 +296,14 @@ func TestLeavesNothing(t *testing.T) {
 				once.Do(func() { killDaemon(t) })
 			}
 		}
+
 		if _, err := Run(t.Context(), sc, opt); err == nil {
 			t.Error("no error")
 		} else {
 			t.Log(err)
 		}
 	})
+
 	t.Run("server that does not start", func(t *testing.T) {
 		sc, opt := options(t, appends, &brokenServer{})
 		if _, err := Run(t.Context(), sc, opt); err == nil || !strings.Contains(err.Error(), "is missing") {

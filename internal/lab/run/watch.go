@@ -68,10 +68,12 @@ func (w *watcher) begin(ctx context.Context) error {
 	if err := w.m.resetStats(ctx); err != nil {
 		return err
 	}
+
 	all, err := w.m.status(ctx)
 	if err != nil {
 		return err
 	}
+
 	w.names = w.names[:0]
 	for _, s := range all.Volumes {
 		t := w.tracks[s.Name]
@@ -81,9 +83,11 @@ func (w *watcher) begin(ctx context.Context) error {
 			return err
 		}
 	}
+
 	w.at = time.Now()
 	w.processor, err = cpu()
 	w.load.Totals() // restarts its maxima
+
 	return err
 }
 
@@ -93,22 +97,26 @@ func (w *watcher) look(ctx context.Context) (loadgen.Totals, error) {
 	span := now.Sub(w.at).Seconds()
 	totals := w.load.Totals()
 	cell := min(max(int((totals.At-w.from)/1e9)-1, 0)/w.step, len(w.dirty)-1)
+
 	dirty, err := procfs.Memory("Dirty")
 	if err != nil {
 		return totals, err
 	}
+
 	w.dirtyMax = max(w.dirtyMax, float64(dirty))
 	w.dirty[cell] = most(w.dirty[cell], float64(dirty))
 	p, err := cpu()
 	if err != nil {
 		return totals, err
 	}
+
 	w.cpuBusy += float64(p.busy - w.processor.busy)
 	w.cpuAll += float64(p.all - w.processor.all)
 	all, err := w.m.status(ctx)
 	if err != nil {
 		return totals, err
 	}
+
 	for _, s := range all.Volumes {
 		t := w.tracks[s.Name]
 		t.now = s
@@ -116,11 +124,13 @@ func (w *watcher) look(ctx context.Context) (loadgen.Totals, error) {
 			return totals, err
 		}
 	}
+
 	w.at, w.processor = now, p
 	w.seconds += span
 	if w.record != nil {
 		err = w.record.own(ctx, now, totals, all.Volumes)
 	}
+
 	return totals, err
 }
 
@@ -129,15 +139,18 @@ func (t *track) look(span float64, cell, step int) error {
 	if err != nil || span <= 0 {
 		return err
 	}
+
 	d := c.less(t.last)
 	t.last, t.sum = c, t.sum.more(d)
 	busy := min(d.busyTime/span, 1)
+
 	if span >= 0.5 { // the rest of a second at the end does not count as one
 		t.iopsMax = max(t.iopsMax, (d.reads+d.writes)/span)
 		t.bytesMax = max(t.bytesMax, (d.readBytes+d.writtenBytes)/span)
 		if t.busy = append(t.busy, busy); len(t.busy) > 10 {
 			t.busy = t.busy[1:]
 		}
+
 		if len(t.busy) == 10 {
 			sum := 0.0
 			for _, b := range t.busy {
@@ -146,10 +159,12 @@ func (t *track) look(span float64, cell, step int) error {
 			t.busyMax = max(t.busyMax, sum/10)
 		}
 	}
+
 	share := busy / float64(step)
 	if t.series[cell] != nil {
 		share += *t.series[cell]
 	}
+
 	share = min(share, 1)
 	t.series[cell] = &share
 	return nil
@@ -162,14 +177,18 @@ func (w *watcher) pause() {
 		for limit, x := range t.now.HeldBy {
 			t.held[limit] += max(x-t.before.HeldBy[limit], 0)
 		}
+
 		v := &t.now
 		e := &t.worst
 		e.Name, e.Gives, e.Resident, e.Refused = name, v.Gives, v.Resident, v.Refused
-		e.LateP50, e.LateP99, e.LateMax = max(e.LateP50, v.LateP50), max(e.LateP99, v.LateP99), max(e.LateMax, v.LateMax)
+		e.LateP50, e.LateP99, e.LateMax = max(e.LateP50, v.LateP50), max(e.LateP99, v.LateP99),
+			max(e.LateMax, v.LateMax)
 		e.LateShare, e.LateWorst = max(e.LateShare, v.Late), max(e.LateWorst, v.LateWorst)
+
 		if v.Kernel != nil && (v.Added >= e.Added || e.Kernel == nil) {
 			e.Kernel, e.Asked = v.Kernel, v.Asked
 		}
+
 		e.Added, e.Slow = max(e.Added, v.Added), e.Slow || v.Slow
 		e.Saturated = e.Saturated || v.Saturated
 		t.before = t.now
@@ -183,7 +202,8 @@ func (w *watcher) volumes() []simulate.VolumeResult {
 		t := w.tracks[name]
 		d, span := t.sum, max(w.seconds, 1e-9)
 		v := simulate.VolumeResult{
-			Name: name, ReadIOPS: d.reads / span, WriteIOPS: d.writes / span, IOPS: (d.reads + d.writes) / span, IOPSMax: t.iopsMax,
+			Name: name, ReadIOPS: d.reads / span, WriteIOPS: d.writes / span, IOPS: (d.reads + d.writes) / span,
+			IOPSMax:     t.iopsMax,
 			BytesPerSec: (d.readBytes + d.writtenBytes) / span, BytesPerSecMax: t.bytesMax,
 			Busy: min(d.busyTime/span, 1), BusyMax: t.busyMax, QueueMean: d.weighted / span,
 			AwaitSeconds:     per(d.readTime+d.writeTime, d.reads+d.writes),
@@ -193,19 +213,23 @@ func (w *watcher) volumes() []simulate.VolumeResult {
 		if v.BusyMax == 0 {
 			v.BusyMax = v.Busy // the run took less than ten seconds
 		}
+
 		for _, limit := range slices.Sorted(maps.Keys(t.held)) {
 			if x := t.held[limit]; x > 0 {
 				v.HeldBy = append(v.HeldBy, simulate.HeldBy{Name: limit, Seconds: x})
 			}
 		}
+
 		out = append(out, v)
 	}
+
 	return out
 }
 
 // series returns the first cells of what is known over time.
 func (w *watcher) series(cells int) *simulate.Series {
-	s := &simulate.Series{EngineDirty: make([]*float64, cells), HostDirty: w.dirty[:cells], Busy: map[string][]*float64{}}
+	s := &simulate.Series{EngineDirty: make([]*float64, cells), HostDirty: w.dirty[:cells],
+		Busy: map[string][]*float64{}}
 	for name, t := range w.tracks {
 		s.Busy[name] = t.series[:cells]
 	}

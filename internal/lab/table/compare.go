@@ -10,7 +10,8 @@ import (
 
 // Compare simulates a suite's scenarios one after the other and returns what was measured beside
 // them.
-func (s *Suite) Compare(ctx context.Context, folder fs.FS, m *Measured, language *scenario.Language) ([]Row, error) {
+func (s *Suite) Compare(ctx context.Context, folder fs.FS, m *Measured,
+	language *scenario.Language) ([]Row, error) {
 	var rows []Row
 	for i := range s.Runs {
 		r := &s.Runs[i]
@@ -18,15 +19,19 @@ func (s *Suite) Compare(ctx context.Context, folder fs.FS, m *Measured, language
 		if err != nil {
 			return nil, err
 		}
+
 		model, err := simulate.Run(ctx, sc, simulate.Options{})
 		if err != nil {
 			return nil, err
 		}
+
 		of, err := m.Compare(r.Name, sc.Name, model)
 		if err != nil {
 			return nil, err
 		}
+
 		rows = append(rows, of...)
 	}
+
 	return rows, nil
 }

@@ -113,11 +113,13 @@ func (m *Measured) Compare(run, title string, model *simulate.Result) ([]Row, er
 	if len(of) == 0 {
 		return nil, fmt.Errorf("%s: %w", run, ErrNotMeasured)
 	}
+
 	all := make([][]Row, len(of))
 	for i := range of {
 		f := FiguresOf(model)
 		all[i] = rowsOf(&of[i].Figures, &f)
 	}
+
 	rows := all[0]
 	for i := range rows {
 		r := &rows[i]
@@ -131,6 +133,7 @@ func (m *Measured) Compare(run, title string, model *simulate.Result) ([]Row, er
 		}
 		r.middle(values)
 	}
+
 	return rows, nil
 }
 

@@ -66,16 +66,20 @@ func ReadSuite(folder fs.FS) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := yamltree.Check(SuiteFile, text); err != nil {
 		return nil, err
 	}
+
 	s := &Suite{}
 	if err := yaml.UnmarshalWithOptions(text, s, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("%s: %w", SuiteFile, err)
 	}
+
 	if err := s.check().Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", SuiteFile, err)
 	}
+
 	return s, nil
 }
 
@@ -86,6 +90,7 @@ func (s *Suite) check() diagnostics.List {
 		l.Addf("runs", "%d of them: a suite has 1 to %d", len(s.Runs), runsMax)
 		return l
 	}
+
 	var names []string
 	for i, r := range s.Runs {
 		field := fmt.Sprintf("runs[%d]", i)
@@ -97,6 +102,7 @@ func (s *Suite) check() diagnostics.List {
 		}
 		names = append(names, r.Name)
 	}
+
 	for i, a := range s.Advice {
 		field := fmt.Sprintf("advice[%d]", i)
 		for _, end := range []struct{ key, name string }{{"before", a.Before}, {"after", a.After}} {
@@ -108,6 +114,7 @@ func (s *Suite) check() diagnostics.List {
 			l.Addf(field, "what it says, and the figure that is to change, are needed")
 		}
 	}
+
 	return l
 }
 
@@ -165,6 +172,7 @@ func (s *Suite) Verdicts(rows []Row) []Verdict {
 		}
 		return &rows[i]
 	}
+
 	var out []Verdict
 	for _, a := range s.Advice {
 		v := Verdict{Advice: a, Before: find(a.Before, a.Figure), After: find(a.After, a.Figure), Holds: Unknown}
@@ -173,6 +181,7 @@ func (s *Suite) Verdicts(rows []Row) []Verdict {
 		}
 		out = append(out, v)
 	}
+
 	return out
 }
 

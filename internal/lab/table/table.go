@@ -81,22 +81,28 @@ func rowsOf(lab, model *Figures) []Row {
 			out = append(out, Row{Figure: figure, Kind: kind, Unit: unit, Lab: l, Model: m})
 		}
 	}
+
 	add("operations a second", Rate, "1/s", &lab.DonePerSec, &model.DonePerSec)
 	word := "write"
 	l, m := &lab.Writes, &model.Writes
 	if l.All.Operations == 0 {
 		word, l, m = "read", &lab.Reads, &model.Reads
 	}
+
 	cycles := lab.Checkpoints.MedianSeconds != nil && model.Checkpoints.MedianSeconds != nil
 	if cycles {
-		add("checkpoint, median", Duration, "seconds", lab.Checkpoints.MedianSeconds, model.Checkpoints.MedianSeconds)
+		add("checkpoint, median", Duration, "seconds", lab.Checkpoints.MedianSeconds,
+			model.Checkpoints.MedianSeconds)
 	}
+
 	add(word+" p50", P50, "seconds", l.All.P50Seconds, m.All.P50Seconds)
 	add(word+" p99", P99, "seconds", l.All.P99Seconds, m.All.P99Seconds)
 	if cycles {
-		add(word+" p99 in a checkpoint", P99, "seconds", l.DuringCheckpoint.P99Seconds, m.DuringCheckpoint.P99Seconds)
+		add(word+" p99 in a checkpoint", P99, "seconds", l.DuringCheckpoint.P99Seconds,
+			m.DuringCheckpoint.P99Seconds)
 		add(word+" p99 outside", P99, "seconds", l.OutsideCheckpoint.P99Seconds, m.OutsideCheckpoint.P99Seconds)
 	}
+
 	return out
 }
 
@@ -119,13 +125,16 @@ func Summarise(rows []Row) []Summary {
 				offs = append(offs, off)
 			}
 		}
+
 		if len(offs) == 0 {
 			continue
 		}
+
 		slices.Sort(offs)
 		n := len(offs)
 		out = append(out, Summary{k, n, (offs[(n-1)/2] + offs[n/2]) / 2, offs[n-1]})
 	}
+
 	return out
 }
 

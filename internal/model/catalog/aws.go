@@ -51,21 +51,27 @@ func (o *Order) initialization(t *VolumeType) *volume.Initialization {
 	if !o.FromSnapshot || !t.FirstTouch.Known() {
 		return nil
 	}
-	return &volume.Initialization{Rate: o.InitializationRate, OnDemand: t.FirstTouch.Value, Takes: firstTouchTakes}
+	return &volume.Initialization{Rate: o.InitializationRate, OnDemand: t.FirstTouch.Value,
+		Takes: firstTouchTakes}
 }
 
 // fromSnapshot checks what is ordered for a volume that is made from a snapshot.
 func (c *checker) fromSnapshot() {
 	o, t := c.o, c.t
 	if o.FromSnapshot && !t.FirstTouch.Known() {
-		c.add("from_snapshot", "how a "+t.Name+" behaves meanwhile is not known here: only EBS volumes are modelled", "", Source{}, "")
+		c.add("from_snapshot", "how a "+t.Name+
+			" behaves meanwhile is not known here: only EBS volumes are modelled", "",
+			Source{}, "")
 	}
+
 	switch r := o.InitializationRate; {
 	case r == 0:
 	case !o.FromSnapshot:
-		c.add("initialization_rate", "without from_snapshot: true there is nothing to initialize", "", ebsInitialize, "")
+		c.add("initialization_rate", "without from_snapshot: true there is nothing to initialize", "",
+			ebsInitialize, "")
 	case r < initializationMin || r > initializationMost:
-		c.add("initialization_rate", rate(r), "from 100 to 300 MiB/s", ebsInitialize, written(min(max(r, initializationMin), initializationMost)))
+		c.add("initialization_rate", rate(r), "from 100 to 300 MiB/s", ebsInitialize,
+			written(min(max(r, initializationMin), initializationMost)))
 	}
 }
 
@@ -95,7 +101,8 @@ func gp3() *VolumeType {
 		Operation:         ssdOperation, Merge: true,
 		Rules: []Figure[string]{
 			said("no burst: at least 90 % of the IOPS 99 % of a year", ebsGuide),
-			said("RDS joins four of them from 400 GiB on (Oracle 200, SQL Server never): 12,000 IOPS and 500 MiB/s; write it as stripe: 4 of a quarter of the size each", rdsGuide),
+			said("RDS joins four of them from 400 GiB on (Oracle 200, SQL Server never): 12,000 IOPS and 500 MiB/s; write it as stripe: 4 of a quarter of the size each",
+				rdsGuide),
 		},
 		Read: &volume.GP3, Write: &volume.GP3, LatencyBasis: Measured, LatencyNote: "reads as writes (assumed)",
 		Prices: []Prices{{
@@ -129,17 +136,21 @@ func gp2() *VolumeType {
 	return &VolumeType{
 		Name: "gp2", Provider: "aws", Title: "EBS General Purpose SSD, previous",
 		SizeMin: said(units.GiB, ebsGuide), SizeMax: said(16*units.TiB, ebsGuide),
-		IOPSMin: said(IOPS(100), ebsGuide, "up to 33.33 GiB"), IOPSMax: said(IOPS(16_000), ebsGuide, "from 5,334 GiB"),
+		IOPSMin:       said(IOPS(100), ebsGuide, "up to 33.33 GiB"),
+		IOPSMax:       said(IOPS(16_000), ebsGuide, "from 5,334 GiB"),
 		ThroughputMax: said(250*units.MiBps, ebsGuide),
 		Operation:     ssdOperation, Merge: true,
 		Rules: []Figure[string]{
 			said("3 IOPS per GiB, at least 100, at most 16,000", ebsGuide),
-			said("below 1,000 GiB 3,000 IOPS while there are credits: 5,400,000 at the start and at most, one an operation, refilled at the baseline", ebsGuide),
-			said("throughput 128 MiB/s up to 170 GiB, 250 MiB/s over it (from 170 to 334 GiB only with credits, which the IOPS see to)", ebsGuide),
+			said("below 1,000 GiB 3,000 IOPS while there are credits: 5,400,000 at the start and at most, one an operation, refilled at the baseline",
+				ebsGuide),
+			said("throughput 128 MiB/s up to 170 GiB, 250 MiB/s over it (from 170 to 334 GiB only with credits, which the IOPS see to)",
+				ebsGuide),
 			said("at least 90 % of the IOPS 99 % of a year", ebsGuide),
 		},
-		Read: &volume.GP2, Write: &volume.GP2, LatencyBasis: Measured, LatencyNote: "with credits; reads as writes (assumed)",
-		Prices: []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.10}},
+		Read: &volume.GP2, Write: &volume.GP2, LatencyBasis: Measured,
+		LatencyNote: "with credits; reads as writes (assumed)",
+		Prices:      []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.10}},
 		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 			iops := IOPS(min(max(3*o.gib(), 100), 16_000))
 			l := Limits{Sustained: volume.Rate{IOPS: iops.Frequency(), Throughput: 128 * units.MiBps}}
@@ -147,7 +158,8 @@ func gp2() *VolumeType {
 				l.Sustained.Throughput = 250 * units.MiBps
 			}
 			if iops < gp2Burst {
-				l.Burst = &volume.Burst{At: volume.Rate{IOPS: gp2Burst.Frequency()}, Capacity: gp2Credits, Initial: gp2Credits}
+				l.Burst = &volume.Burst{At: volume.Rate{IOPS: gp2Burst.Frequency()}, Capacity: gp2Credits,
+					Initial: gp2Credits}
 			}
 			return l
 		},
@@ -158,7 +170,8 @@ func io2() *VolumeType {
 	return &VolumeType{
 		Name: "io2", Provider: "aws", Title: "EBS Provisioned IOPS SSD, Block Express",
 		SizeMin: said(4*units.GiB, ebsGuide), SizeMax: said(64*units.TiB, ebsGuide),
-		ChoosesIOPS: true, IOPSMin: said(IOPS(100), ec2API), IOPSMax: said(IOPS(256_000), ebsGuide, "on Nitro instances; 32,000 elsewhere"),
+		ChoosesIOPS: true, IOPSMin: said(IOPS(100), ec2API),
+		IOPSMax:    said(IOPS(256_000), ebsGuide, "on Nitro instances; 32,000 elsewhere"),
 		IOPSPerGiB: said(IOPS(1000), ebsGuide), ThroughputMax: said(4000*units.MiBps, ebsGuide),
 		ThroughputPerIOPS: said(units.Size(268_435), ebsGuide, "0.256 MiB/s for each IOPS"),
 		Operation:         ssdOperation, Merge: true,
@@ -166,7 +179,8 @@ func io2() *VolumeType {
 			said("throughput is not chosen: 0.256 MiB/s for each IOPS, at most 4,000 MiB/s", ebsGuide),
 			said("at least 90 % of the IOPS 99.9 % of a year; under 500 us on average at 16 KiB", ebsGuide),
 		},
-		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Promised, LatencyNote: "reads as writes (assumed)",
+		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Promised,
+		LatencyNote: "reads as writes (assumed)",
 		Prices: []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.125, IOPS: []Tier{
 			{Over: 0, Each: 0.065}, {Over: 32_000, Each: 0.046}, {Over: 64_000, Each: 0.032},
 		}, Note: "tiers are a volume's: a stripe of several pays the first tier on each"}},
@@ -183,15 +197,19 @@ func io1() *VolumeType {
 	return &VolumeType{
 		Name: "io1", Provider: "aws", Title: "EBS Provisioned IOPS SSD, previous",
 		SizeMin: said(4*units.GiB, ebsGuide), SizeMax: said(16*units.TiB, ebsGuide),
-		ChoosesIOPS: true, IOPSMin: said(IOPS(100), ec2API), IOPSMax: said(IOPS(64_000), ebsGuide, "on Nitro instances; 32,000 elsewhere"),
+		ChoosesIOPS: true, IOPSMin: said(IOPS(100), ec2API),
+		IOPSMax:    said(IOPS(64_000), ebsGuide, "on Nitro instances; 32,000 elsewhere"),
 		IOPSPerGiB: said(IOPS(50), ebsGuide), ThroughputMax: said(1000*units.MiBps, ebsGuide),
 		Operation: ssdOperation, Merge: true,
 		Rules: []Figure[string]{
-			said("throughput is not chosen: 256 KiB for each IOPS up to 500 MiB/s, and over 32,000 IOPS 16 KiB for each, at most 1,000 MiB/s", ebsGuide),
+			said("throughput is not chosen: 256 KiB for each IOPS up to 500 MiB/s, and over 32,000 IOPS 16 KiB for each, at most 1,000 MiB/s",
+				ebsGuide),
 			said("at least 90 % of the IOPS 99.9 % of a year", ebsGuide),
 		},
-		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed, LatencyNote: "io2's (assumed: no figures of io1 are known here)",
-		Prices: []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.125, IOPS: []Tier{{Over: 0, Each: 0.065}}}},
+		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed,
+		LatencyNote: "io2's (assumed: no figures of io1 are known here)",
+		Prices: []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.125,
+			IOPS: []Tier{{Over: 0, Each: 0.065}}}},
 		limits: func(t *VolumeType, o *Order, _ *InstanceType) Limits {
 			iops := o.asked(t)
 			throughput := min(units.Throughput(iops)*units.Throughput(256*units.KiB), 500*units.MiBps)
@@ -209,7 +227,8 @@ func st1() *VolumeType {
 	t.Rules = []Figure[string]{
 		said("40 MiB/s per TiB, at most 500; 250 MiB/s per TiB, at most 500, while there are credits", ebsGuide),
 		said("credits of 1 TiB per TiB of size, full at the start, refilled at the baseline", ebsGuide),
-		said("an operation is up to 1 MiB of sequential I/O, and takes 1 MiB of credits however small it is", ebsIO),
+		said("an operation is up to 1 MiB of sequential I/O, and takes 1 MiB of credits however small it is",
+			ebsIO),
 	}
 	t.Prices = []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.045}}
 	return t
@@ -221,7 +240,8 @@ func sc1() *VolumeType {
 	t.Rules = []Figure[string]{
 		said("12 MiB/s per TiB, at most 192; 80 MiB/s per TiB, at most 250, while there are credits", ebsGuide),
 		said("credits of 1 TiB per TiB of size, full at the start, refilled at the baseline", ebsGuide),
-		said("an operation is up to 1 MiB of sequential I/O, and takes 1 MiB of credits however small it is", ebsIO),
+		said("an operation is up to 1 MiB of sequential I/O, and takes 1 MiB of credits however small it is",
+			ebsIO),
 	}
 	t.Prices = []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.015}}
 	return t

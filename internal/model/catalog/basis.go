@@ -58,5 +58,6 @@ func (t *VolumeType) takes() string {
 	if t.Write.Spread != "" {
 		by += ": " + t.Write.Spread
 	}
-	return fmt.Sprintf("mean %v%s (%s), p99 %v (assumed: %s)", write.Mean(), reads, by, write.Quantile(.99), t.Write.Assumed)
+	return fmt.Sprintf("mean %v%s (%s), p99 %v (assumed: %s)", write.Mean(), reads, by, write.Quantile(.99),
+		t.Write.Assumed)
 }

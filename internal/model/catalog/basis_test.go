@@ -30,6 +30,7 @@ func TestLatencyBasis(t *testing.T) {
 			}
 			continue
 		}
+
 		for _, c := range []*volume.Calibration{v.Read, v.Write} {
 			if !year.MatchString(c.Source) {
 				t.Errorf("%s's latency is %s, and its source has no date: %q", v.Name, v.LatencyBasis, c.Source)
@@ -39,12 +40,15 @@ func TestLatencyBasis(t *testing.T) {
 			}
 			owner[c] = v.Name
 		}
+
 		if promised := strings.Contains(v.Write.Source, "documentation") || strings.Contains(v.Write.Source, "user guide"); promised != (v.LatencyBasis == Promised) {
 			t.Errorf("%s's latency is %s, by %q", v.Name, v.LatencyBasis, v.Write.Source)
 		}
+
 		if other := v.Provider == "azure" || v.Provider == "gcp"; other && v.LatencyBasis == Measured && v.Write.Spread == "" {
 			t.Errorf("%s's latency does not say how good it is", v.Name)
 		}
+
 		if by := cmp.Or(v.Write.By, v.Write.Source); !strings.Contains(said, by) || !year.MatchString(by) {
 			t.Errorf("%s does not name its source: %q", v.Name, said)
 		}
@@ -74,6 +78,7 @@ func TestLatencyTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	row := func(v *VolumeType, what string, c *volume.Calibration) {
 		l := c.Latency()
 		ms := func(share float64) float64 { return l.Quantile(units.Ratio(share)).Std().Seconds() * 1e3 }
@@ -82,6 +87,7 @@ func TestLatencyTable(t *testing.T) {
 			t.Errorf("docs/clouds.md has no row %s", want)
 		}
 	}
+
 	for _, v := range VolumeTypes() {
 		switch {
 		case v.LatencyBasis == "":

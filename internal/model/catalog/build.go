@@ -19,6 +19,7 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 	if err != nil {
 		return volume.Config{}, err
 	}
+
 	limits := t.limits(t, o, on)
 	cfg := volume.Config{
 		Name: name, Size: o.Size,
@@ -29,17 +30,21 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 	if cfg.Size == 0 && t.Local && on != nil {
 		cfg.Size = on.Disk.Size
 	}
+
 	if t.Name == "custom" {
 		cfg.Operation, cfg.Merge, cfg.FlushIsOperation = o.Operation, o.Merge, o.FlushIsOperation
 	}
+
 	if cfg.Latency, err = o.latencies(t); err != nil {
 		return volume.Config{}, err
 	}
+
 	cfg.Initialization = o.initialization(t)
 	if o.Episodes != nil {
 		e := o.Episodes.episodes()
 		cfg.Episodes = &e
 	}
+
 	return cfg, nil
 }
 
@@ -85,19 +90,24 @@ func (o *Order) latencies(t *VolumeType) (by [volume.Ops]volume.Latency, err err
 		}
 		read, write = like.Read, like.Write
 	}
+
 	if read != nil && write != nil {
 		by[volume.Read], by[volume.Write] = read.Latency(), write.Latency()
 	}
+
 	l := o.Latency
 	if l == nil {
 		return by, nil
 	}
+
 	if l.Scale != 0 {
 		for op := range by {
 			by[op] = by[op].Scaled(l.Scale.ratio())
 		}
 	}
-	for op, q := range [volume.Ops]*Quantiles{volume.Read: l.Read, volume.Write: l.Write, volume.Flush: l.Flush} {
+
+	for op, q := range [volume.Ops]*Quantiles{volume.Read: l.Read, volume.Write: l.Write,
+		volume.Flush: l.Flush} {
 		if q == nil {
 			continue
 		}
@@ -105,6 +115,7 @@ func (o *Order) latencies(t *VolumeType) (by [volume.Ops]volume.Latency, err err
 			return by, err
 		}
 	}
+
 	return by, nil
 }
 
@@ -156,6 +167,7 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 	if i < 0 || on == nil {
 		return nil // Check reports an unknown type
 	}
+
 	switch t := types[i]; {
 	case t.Local && on.Disk.Count == 0:
 		l.Addf("type", "%s has no local disks; types that have: those with a d, as %s", on.Name, on.withDisks())
@@ -171,18 +183,21 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 		})
 	case !t.Local && t.Provider == "aws" && on.Attachments > 0 && o.Members() > on.Attachments:
 		l = append(l, diagnostics.Problem{
-			Field: "stripe", Text: fmt.Sprintf("over %d volumes: %s attaches %d at most", o.Members(), on.Name, on.Attachments),
+			Field: "stripe", Text: fmt.Sprintf("over %d volumes: %s attaches %d at most", o.Members(), on.Name,
+				on.Attachments),
 			Limit: fmt.Sprint(on.Attachments), Source: on.Source.String(), Nearest: fmt.Sprint(on.Attachments),
 		})
 	case t.Provider != "any" && t.Provider != on.Of():
 		l.Addf("type", "%s is a volume of %s, and %s a machine of %s", t.Name, t.Provider, on.Name, on.Of())
 	case t.Provider == on.Of() && on.Refuses(t) != "":
 		l = append(l, diagnostics.Problem{
-			Field: "type", Text: t.Name + ": " + on.Refuses(t), Limit: "one of " + on.diskTypes(), Source: seriesDocs.String(),
+			Field: "type", Text: t.Name + ": " + on.Refuses(t), Limit: "one of " + on.diskTypes(),
+			Source: seriesDocs.String(),
 		})
 	case o.Card >= max(on.Cards, 1):
 		l.Addf("card", "card %d: %s has %d, from 0", o.Card, on.Name, max(on.Cards, 1))
 	}
+
 	return l
 }
 
@@ -193,27 +208,34 @@ func (o *Order) Build(name string, seed random.Seed, at Attachment) (volume.Volu
 	if err := problems.Under(name).Err(); err != nil {
 		return nil, err
 	}
+
 	cfg, err := o.Config(name, at.Type)
 	if err != nil {
 		return nil, err
 	}
+
 	t, err := Type(o.Type)
 	if err != nil {
 		return nil, err
 	}
+
 	if at.Pool != (volume.Rate{}) {
 		cfg.Sustained = at.Pool // one volume may use all
 	}
+
 	shared := at.Shared
 	if t.Local {
 		shared = nil // a local disk does not use the instance's EBS limits
 	}
+
 	if o.Members() == 1 {
 		return volume.New(cfg, seed, shared)
 	}
+
 	unit := o.StripeUnit
 	if unit == 0 {
 		unit = stripeUnitDefault
 	}
+
 	return volume.StripeOf(o.Members(), unit, cfg, seed, shared)
 }

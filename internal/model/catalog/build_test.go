@@ -17,10 +17,12 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	i4i, err := Instance("i4i.xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, c := range map[string]struct {
 		order string
 		on    *InstanceType
@@ -58,26 +60,31 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			n := o.Members()
 			want := volumetest.Expectations{Limits: cfg.Sustained, Operation: cfg.Operation, Members: n, Slack: cfg.Slack}
 			if b := cfg.Burst; b != nil {
 				want.Limits.IOPS = max(want.Limits.IOPS, b.At.IOPS)
 				want.Limits.Throughput = max(want.Limits.Throughput, b.At.Throughput)
 			}
+
 			want.Limits.IOPS *= units.Frequency(n)
 			want.Limits.Throughput *= units.Throughput(n)
 			if c.on != nil && o.Type != "nvme" {
 				want.Slack += units.Duration(time.Millisecond)
 			}
+
 			// The suite measures throughput with the longest operations. Whichever limit is lower
 			// then holds, and only that one can be reached.
 			carries := float64(max(want.Operation, 1))
 			if want.Operation == 0 {
 				carries = float64(256 * units.KiB)
 			}
+
 			if byIOPS := units.Throughput(float64(float64(want.Limits.IOPS) * carries)); byIOPS > 0 && byIOPS < want.Limits.Throughput {
 				want.Limits.Throughput = byIOPS
 			}
+
 			fresh := func(t testing.TB) volume.Volume {
 				t.Helper()
 				at := Attachment{Type: c.on}
@@ -88,12 +95,15 @@ func TestConformance(t *testing.T) {
 					}
 					at.Shared = shared
 				}
+
 				v, err := o.Build("data", 1, at)
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				return v
 			}
+
 			volumetest.Run(t, fresh, want)
 		})
 	}
@@ -123,24 +133,29 @@ func TestLocalDisks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	shared, err := volume.NewInstance(volume.InstanceConfig{Baseline: volume.Rate{IOPS: 10, Throughput: units.MiBps}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	o := order(t, "{type: nvme}")
 	for op, want := range map[volume.Op]float64{volume.Read: 385_400, volume.Write: 240_628} {
 		if got := passes(t, o, Attachment{Type: on, Shared: shared}, op, 4096, 100*time.Millisecond); math.Abs(got-want) > want/1000 {
 			t.Errorf("%.0f %ss a second, want %v", got, op, want)
 		}
 	}
+
 	// Totals of a family that was measured as a whole are divided: 6 disks of i8g.24xlarge.
 	big, err := Instance("i8g.24xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := big.Disk.Read.IOPS; got != 443_739 {
 		t.Errorf("a disk of i8g.24xlarge reads %v a second, want 2,662,435 / 6", float64(got))
 	}
+
 	for text, field := range map[string]string{
 		"{type: nvme, stripe: 7}":              "stripe",
 		"{type: nvme, size: 4TB}":              "size",
@@ -151,10 +166,12 @@ func TestLocalDisks(t *testing.T) {
 			t.Errorf("%s on i8g.24xlarge: %v, want a problem of %s", text, l, field)
 		}
 	}
+
 	m6i, err := Instance("m6i.xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := o.Build("data", 1, Attachment{Type: m6i}); err == nil {
 		t.Error("m6i.xlarge has local disks")
 	}
@@ -167,6 +184,7 @@ func TestInstanceCap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for text, want := range map[string]float64{
 		"{type: gp3, size: 1000GiB, iops: 16000, throughput: 1000MiB/s}":            16_000,
 		"{type: gp3, size: 1000GiB, iops: 16000, throughput: 1000MiB/s, stripe: 5}": 30_000,
@@ -186,6 +204,7 @@ func TestLatencyOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for text, want := range map[string]units.Duration{
 		"{type: gp3, size: 1TiB, latency: {scale: 200%}}":                               2 * plain.Latency[volume.Write].Mean(),
 		"{type: gp3, size: 1TiB, latency: {write: {p50: 3ms}}}":                         units.Duration(3 * time.Millisecond),

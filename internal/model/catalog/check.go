@@ -20,7 +20,8 @@ func (c *checker) add(field, text, limit string, s Source, nearest string) {
 	if s.Text != "" {
 		source = s.String()
 	}
-	c.List = append(c.List, diagnostics.Problem{Field: field, Text: text, Limit: limit, Source: source, Nearest: nearest})
+	c.List = append(c.List, diagnostics.Problem{Field: field, Text: text, Limit: limit, Source: source,
+		Nearest: nearest})
 }
 
 // Check returns everything that is wrong with an order, with fields as in its YAML; the list's Err
@@ -31,19 +32,23 @@ func (o *Order) Check() diagnostics.List {
 		p, _ := err.(diagnostics.Problem) //nolint:errorlint // Type gives it as it is
 		return diagnostics.List{p}
 	}
+
 	c := &checker{t: t, o: o}
 	c.size()
 	c.iops()
 	c.throughput()
 	c.stripe()
+
 	if t.Name == "custom" {
 		c.custom()
 	} else {
 		c.customOnly()
 	}
+
 	c.attached()
 	c.fromSnapshot()
 	c.latency()
+
 	if len(c.List) == 0 {
 		// The remaining bounds are the model's, not the product's.
 		if cfg, err := o.Config("", nil); err != nil {
@@ -52,6 +57,7 @@ func (o *Order) Check() diagnostics.List {
 			c.Addf("", "%s", withoutName(err))
 		}
 	}
+
 	return c.List
 }
 
@@ -62,11 +68,14 @@ func (c *checker) size() {
 	case o.Size < 0:
 		c.add("size", "negative", "", Source{}, "")
 	case o.Size == 0 && least.Known():
-		c.add("size", "missing, or 0: limits and price depend on it", "from "+least.Value.Exact()+" to "+most.Value.Exact(), least.Source, "")
+		c.add("size", "missing, or 0: limits and price depend on it",
+			"from "+least.Value.Exact()+" to "+most.Value.Exact(), least.Source, "")
 	case o.Size != 0 && least.Known() && o.Size < least.Value:
-		c.add("size", fmt.Sprintf("%s is less than %s has", o.Size.Exact(), t.Name), "at least "+least.Value.Exact(), least.Source, least.Value.Exact())
+		c.add("size", fmt.Sprintf("%s is less than %s has", o.Size.Exact(), t.Name),
+			"at least "+least.Value.Exact(), least.Source, least.Value.Exact())
 	case most.Known() && o.Size > most.Value:
-		c.add("size", fmt.Sprintf("%s is more than %s has", o.Size.Exact(), t.Name), "at most "+most.Value.Exact(), most.Source, most.Value.Exact())
+		c.add("size", fmt.Sprintf("%s is more than %s has", o.Size.Exact(), t.Name), "at most "+most.Value.Exact(),
+			most.Source, most.Value.Exact())
 	}
 }
 
@@ -77,9 +86,13 @@ func (c *checker) iops() {
 		c.add("iops", "negative", "", Source{}, "")
 		return
 	}
+
 	if o.IOPS != 0 && o.IOPSPerGB != 0 {
-		c.add("iops_per_gb", fmt.Sprintf("given besides iops: one of the two; %s per GiB on %s are %s", o.IOPSPerGB, o.Size.Exact(), units.Count(int64(o.IOPSPerGB)*o.gib())), "", Source{}, "")
+		c.add("iops_per_gb", fmt.Sprintf("given besides iops: one of the two; %s per GiB on %s are %s", o.IOPSPerGB,
+			o.Size.Exact(), units.Count(int64(o.IOPSPerGB)*o.gib())), "",
+			Source{}, "")
 	}
+
 	field := "iops"
 	if o.IOPS == 0 && o.IOPSPerGB != 0 {
 		field = "iops_per_gb"
@@ -88,6 +101,7 @@ func (c *checker) iops() {
 			return
 		}
 	}
+
 	asked := o.asked(t)
 	if !t.ChoosesIOPS {
 		if asked != 0 {
@@ -95,12 +109,16 @@ func (c *checker) iops() {
 		}
 		return
 	}
+
 	if asked == 0 {
 		if t.IOPSMin.Known() && !t.IOPSIncluded.Known() {
-			c.add("iops", fmt.Sprintf("missing: %s has none without", t.Name), fmt.Sprintf("from %s to %s", t.IOPSMin.Value, t.IOPSMax.Value), t.IOPSMin.Source, nearestIOPS(max(t.IOPSMin.Value, t.IOPSLeastPerGiB.Value*IOPS(o.gib()))))
+			c.add("iops", fmt.Sprintf("missing: %s has none without", t.Name),
+				fmt.Sprintf("from %s to %s", t.IOPSMin.Value, t.IOPSMax.Value), t.IOPSMin.Source,
+				nearestIOPS(max(t.IOPSMin.Value, t.IOPSLeastPerGiB.Value*IOPS(o.gib()))))
 		}
 		return
 	}
+
 	c.iopsBounds(field, asked)
 }
 
@@ -113,10 +131,12 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 		}
 		return nearestIOPS(n / gib)
 	}
+
 	text := asked.String() + " IOPS"
 	if field == "iops_per_gb" {
 		text = fmt.Sprintf("%s per GiB on %d GiB are %s IOPS", o.IOPSPerGB, gib, asked)
 	}
+
 	perGiB := t.IOPSPerGiB
 	bySize := max(perGiB.Value*gib, t.IOPSIncluded.Value)
 	switch {
@@ -125,19 +145,23 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 		if perGiB.Known() && o.Size > 0 {
 			nearest = min(nearest, bySize)
 		}
-		c.add(field, text+": more than "+t.Name+" has", "at most "+t.IOPSMax.Value.String()+" IOPS", t.IOPSMax.Source, down(nearest))
+		c.add(field, text+": more than "+t.Name+" has", "at most "+t.IOPSMax.Value.String()+" IOPS",
+			t.IOPSMax.Source, down(nearest))
 	case t.IOPSMin.Known() && asked < t.IOPSMin.Value:
 		nearest := t.IOPSMin.Value
 		if field == "iops_per_gb" {
 			nearest = (nearest + gib - 1) / gib
 		}
-		c.add(field, text+": fewer than "+t.Name+" can have", "at least "+t.IOPSMin.Value.String()+" IOPS", t.IOPSMin.Source, nearestIOPS(nearest))
+		c.add(field, text+": fewer than "+t.Name+" can have", "at least "+t.IOPSMin.Value.String()+" IOPS",
+			t.IOPSMin.Source, nearestIOPS(nearest))
 	case t.IOPSLeastPerGiB.Known() && o.Size > 0 && asked < t.IOPSLeastPerGiB.Value*gib:
 		least := t.IOPSLeastPerGiB.Value
 		c.add(field, fmt.Sprintf("%s on %d GiB: fewer than %s of the size can have", text, gib, t.Name),
-			fmt.Sprintf("at least %s IOPS per GiB", least), t.IOPSLeastPerGiB.Source, nearestIOPS(least*map[bool]IOPS{true: gib, false: 1}[field == "iops"]))
+			fmt.Sprintf("at least %s IOPS per GiB", least), t.IOPSLeastPerGiB.Source,
+			nearestIOPS(least*map[bool]IOPS{true: gib, false: 1}[field == "iops"]))
 	case perGiB.Known() && o.Size > 0 && asked > bySize:
-		c.add(field, fmt.Sprintf("%s on %d GiB: more than %s of the size has; they take %d GiB", text, gib, t.Name, (asked+perGiB.Value-1)/perGiB.Value),
+		c.add(field, fmt.Sprintf("%s on %d GiB: more than %s of the size has; they take %d GiB", text, gib, t.Name,
+			(asked+perGiB.Value-1)/perGiB.Value),
 			fmt.Sprintf("%s IOPS per GiB", perGiB.Value), perGiB.Source, down(bySize))
 	}
 }
@@ -169,7 +193,8 @@ func (c *checker) throughput() {
 	case o.Throughput == 0:
 		if t.ThroughputMin.Known() && !t.ThroughputIncluded.Known() {
 			c.add("throughput", fmt.Sprintf("missing: %s has none without", t.Name),
-				fmt.Sprintf("from %s to %s", rate(t.ThroughputMin.Value), rate(t.ThroughputMax.Value)), t.ThroughputMin.Source, written(max(t.ThroughputMin.Value, bySize)))
+				fmt.Sprintf("from %s to %s", rate(t.ThroughputMin.Value), rate(t.ThroughputMax.Value)),
+				t.ThroughputMin.Source, written(max(t.ThroughputMin.Value, bySize)))
 		}
 		return
 	case !t.ChoosesThroughput:
@@ -181,12 +206,15 @@ func (c *checker) throughput() {
 		c.add("throughput", fmt.Sprintf("not chosen on %s: %s", t.Name, rules[0].Value), "", rules[0].Source, "")
 		return
 	}
+
 	iops := o.asked(t)
 	if iops == 0 {
 		iops = t.IOPSIncluded.Value
 	}
+
 	iops = min(iops, max(t.IOPSMax.Value, t.IOPSIncluded.Value)) // an impossible number has its own problem
 	most := t.ThroughputMax.Value
+
 	byIOPS := units.Throughput(t.ThroughputPerIOPS.Value) * units.Throughput(iops)
 	switch per := t.ThroughputPerIOPS; {
 	case t.ThroughputMax.Known() && o.Throughput > most:
@@ -194,18 +222,23 @@ func (c *checker) throughput() {
 		if byIOPS = max(byIOPS, t.ThroughputIncluded.Value); per.Known() && byIOPS < most {
 			nearest, limit = byIOPS, fmt.Sprintf("%s, and with %s IOPS %s", limit, iops, rate(byIOPS))
 		}
-		c.add("throughput", rate(o.Throughput)+": more than "+t.Name+" has", limit, t.ThroughputMax.Source, written(nearest))
+		c.add("throughput", rate(o.Throughput)+": more than "+t.Name+" has", limit, t.ThroughputMax.Source,
+			written(nearest))
 	case t.ThroughputMin.Known() && o.Throughput < t.ThroughputMin.Value:
-		c.add("throughput", rate(o.Throughput)+": less than "+t.Name+" can have", "at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
+		c.add("throughput", rate(o.Throughput)+": less than "+t.Name+" can have",
+			"at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
 	case o.Throughput < bySize:
 		least := t.ThroughputLeastPerGiB
-		c.add("throughput", fmt.Sprintf("%s on %s: it takes at least %s", rate(o.Throughput), o.Size.Exact(), rate(bySize)), least.Note, least.Source, written(bySize))
+		c.add("throughput", fmt.Sprintf("%s on %s: it takes at least %s", rate(o.Throughput), o.Size.Exact(),
+			rate(bySize)), least.Note, least.Source, written(bySize))
 	case o.Throughput < t.throughputLeast(iops):
 		least := t.ThroughputLeastPerIOPS
-		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes at least %s", rate(o.Throughput), iops, rate(t.throughputLeast(iops))), least.Note, least.Source, written(t.throughputLeast(iops)))
+		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes at least %s", rate(o.Throughput), iops,
+			rate(t.throughputLeast(iops))), least.Note, least.Source, written(t.throughputLeast(iops)))
 	case per.Known() && o.Throughput > max(byIOPS, t.ThroughputIncluded.Value):
 		need := (int64(o.Throughput) + int64(per.Value) - 1) / int64(per.Value)
-		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes %s IOPS", rate(o.Throughput), iops, units.Count(need)), per.Note, per.Source, written(byIOPS))
+		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes %s IOPS", rate(o.Throughput), iops,
+			units.Count(need)), per.Note, per.Source, written(byIOPS))
 	}
 }
 
@@ -220,23 +253,30 @@ func (c *checker) attached() {
 	switch {
 	case o.Caching == "":
 	case o.Caching != NoCaching && !o.Caching.on():
-		c.add("caching", fmt.Sprintf("%q", o.Caching), "one of none, read-only, read-write", Source{}, diagnostics.Nearest(string(o.Caching), []string{string(NoCaching), string(CachedReads), string(CachedBoth)}))
+		c.add("caching", fmt.Sprintf("%q", o.Caching), "one of none, read-only, read-write", Source{},
+			diagnostics.Nearest(string(o.Caching),
+				[]string{string(NoCaching), string(CachedReads), string(CachedBoth)}))
 	case t.Provider != "azure":
 		c.add("caching", fmt.Sprintf("%s has none: host caching is Azure's", t.Name), "", Source{}, "")
 	case o.Caching.on() && t.Name != "premium-ssd" && t.Name != "standard-ssd" && t.Name != "standard-hdd":
 		c.add("caching", fmt.Sprintf("%s cannot be cached by the host", t.Name), "", azureDocs, string(NoCaching))
 	case o.Caching.on() && o.Size >= uncachedFrom:
-		c.add("caching", o.Size.Exact()+" is too large to be cached by the host", "less than "+uncachedFrom.Exact(), azureCaching, string(NoCaching))
+		c.add("caching", o.Size.Exact()+" is too large to be cached by the host", "less than "+uncachedFrom.Exact(),
+			azureCaching, string(NoCaching))
 	}
+
 	switch {
 	case !o.OnDemandBursting:
 	case t.Name != "premium-ssd":
 		c.add("on_demand_bursting", t.Name+" has none: it is Azure's Premium SSD's", "", azureBursting, "")
 	case o.Size > 0 && o.Size <= burstsByCredits:
-		c.add("on_demand_bursting", o.Size.Exact()+" is too small", "more than "+burstsByCredits.Exact(), azureBursting, "")
+		c.add("on_demand_bursting", o.Size.Exact()+" is too small", "more than "+burstsByCredits.Exact(),
+			azureBursting, "")
 	}
+
 	if o.Card < 0 || o.Card > 0 && t.Provider != "aws" {
-		c.add("card", fmt.Sprintf("card %d of %s: EBS cards are machines' of AWS, counted from 0", o.Card, t.Name), "", Source{}, "0")
+		c.add("card", fmt.Sprintf("card %d of %s: EBS cards are machines' of AWS, counted from 0", o.Card, t.Name),
+			"", Source{}, "0")
 	}
 }
 
@@ -244,15 +284,21 @@ func (c *checker) stripe() {
 	o := c.o
 	lvm := Source{"lvmcreate's stripes, lvm2 2.03", "2024"}
 	if o.Stripe < 0 || o.Stripe > membersMax {
-		c.add("stripe", fmt.Sprintf("over %d volumes", o.Stripe), fmt.Sprintf("from 1 to %d", membersMax), lvm, fmt.Sprint(min(max(o.Stripe, 1), membersMax)))
+		c.add("stripe", fmt.Sprintf("over %d volumes", o.Stripe), fmt.Sprintf("from 1 to %d", membersMax), lvm,
+			fmt.Sprint(min(max(o.Stripe, 1), membersMax)))
 	}
+
 	if u := o.StripeUnit; u != 0 && (u < 512 || u > units.GiB) {
-		c.add("stripe_unit", u.Exact(), "from 512B, a sector, to 1GiB", Source{}, min(max(u, 512), units.GiB).Exact())
+		c.add("stripe_unit", u.Exact(), "from 512B, a sector, to 1GiB", Source{},
+			min(max(u, 512), units.GiB).Exact())
 	}
+
 	if o.StripeUnit != 0 && o.Stripe < 2 {
 		c.add("stripe_unit", "given without a stripe over 2 volumes or more", "", Source{}, "")
 	}
+
 	if o.QueueSlots < 0 || o.QueueSlots > 1<<20 {
-		c.add("queue_slots", fmt.Sprintf("%d requests in flight", o.QueueSlots), "from 0, which is no bound, to 1048576", Source{}, fmt.Sprint(min(max(o.QueueSlots, 0), 1<<20)))
+		c.add("queue_slots", fmt.Sprintf("%d requests in flight", o.QueueSlots),
+			"from 0, which is no bound, to 1048576", Source{}, fmt.Sprint(min(max(o.QueueSlots, 0), 1<<20)))
 	}
 }

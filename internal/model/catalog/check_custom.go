@@ -14,7 +14,8 @@ import (
 func withoutName(err error) string { return strings.TrimPrefix(err.Error(), `volume "": `) }
 
 func speaksOfThroughput(rule string) bool {
-	return strings.Contains(rule, "throughput") || strings.Contains(rule, "MiB/s") || strings.Contains(rule, "MB/s")
+	return strings.Contains(rule, "throughput") || strings.Contains(rule, "MiB/s") ||
+		strings.Contains(rule, "MB/s")
 }
 
 // customOnly refuses fields that products decide.
@@ -24,11 +25,13 @@ func (c *checker) customOnly() {
 		name  string
 		given bool
 	}{
-		{"read", o.Read != nil}, {"write", o.Write != nil}, {"burst", o.Burst != nil}, {"operation", o.Operation != 0},
+		{"read", o.Read != nil}, {"write", o.Write != nil}, {"burst", o.Burst != nil},
+		{"operation", o.Operation != 0},
 		{"merge", o.Merge}, {"flush_is_operation", o.FlushIsOperation},
 	} {
 		if f.given {
-			c.add(f.name, fmt.Sprintf("%s decides that itself: for limits of your own, type: custom", c.t.Name), "", Source{}, "")
+			c.add(f.name, fmt.Sprintf("%s decides that itself: for limits of your own, type: custom", c.t.Name), "",
+				Source{}, "")
 		}
 	}
 }
@@ -36,11 +39,14 @@ func (c *checker) customOnly() {
 func (c *checker) custom() {
 	o := c.o
 	if o.Operation < 0 || o.Operation > units.GiB {
-		c.add("operation", o.Operation.Exact(), "from 1B to 1GiB; without it an operation is of any length", Source{}, units.GiB.Exact())
+		c.add("operation", o.Operation.Exact(), "from 1B to 1GiB; without it an operation is of any length",
+			Source{}, units.GiB.Exact())
 	}
+
 	if o.Merge && o.Operation == 0 {
 		c.add("merge", "needs operation: how much one carries, 256KiB on SSD volumes of AWS", "", Source{}, "")
 	}
+
 	for _, r := range []struct {
 		name string
 		rate *RateOrder
@@ -49,9 +55,13 @@ func (c *checker) custom() {
 			c.add(r.name, "negative", "", Source{}, "")
 		}
 	}
+
 	if o.Latency == nil || (o.Latency.Like == "" && o.Latency.Read == nil && o.Latency.Write == nil) {
-		c.add("latency", "missing: a custom volume has none by itself; latency: {like: gp3} takes that of a type, {write: {p50: 700us, p99: 2ms}} says one", "", Source{}, "")
+		c.add("latency",
+			"missing: a custom volume has none by itself; latency: {like: gp3} takes that of a type, {write: {p50: 700us, p99: 2ms}} says one", "",
+			Source{}, "")
 	}
+
 	if o.Burst != nil {
 		c.burst()
 	}
@@ -65,16 +75,26 @@ func (c *checker) burst() {
 	case b.IOPS < 0 || b.Throughput < 0:
 		c.add("burst", "negative", "", Source{}, "")
 	case b.IOPS != 0 && (o.asked(c.t) == 0 || b.IOPS <= o.asked(c.t)):
-		c.add("burst.iops", fmt.Sprintf("%s IOPS while there are credits, %s without: it must be more than iops, which must be given", b.IOPS, o.asked(c.t)), "", Source{}, "")
+		c.add("burst.iops",
+			fmt.Sprintf("%s IOPS while there are credits, %s without: it must be more than iops, which must be given",
+				b.IOPS, o.asked(c.t)), "",
+			Source{}, "")
 	case b.Throughput != 0 && (o.Throughput == 0 || b.Throughput <= o.Throughput):
-		c.add("burst.throughput", fmt.Sprintf("%s while there are credits, %s without: it must be more than throughput, which must be given", rate(b.Throughput), rate(o.Throughput)), "", Source{}, "")
+		c.add("burst.throughput",
+			fmt.Sprintf("%s while there are credits, %s without: it must be more than throughput, which must be given",
+				rate(b.Throughput), rate(o.Throughput)), "",
+			Source{}, "")
 	}
+
 	day := units.Duration(86400e9)
 	if b.For <= 0 || b.For > day {
-		c.add("burst.for", fmt.Sprintf("a full bucket that lasts %v", b.For), "more than 0s, to 24h", Source{}, "30min")
+		c.add("burst.for", fmt.Sprintf("a full bucket that lasts %v", b.For), "more than 0s, to 24h",
+			Source{}, "30min")
 	}
+
 	if b.Left != nil && !(*b.Left >= 0 && *b.Left <= 1) {
-		c.add("burst.left", fmt.Sprintf("a bucket filled to %v", float64(*b.Left)), "from 0% to 100%", Source{}, "100%")
+		c.add("burst.left", fmt.Sprintf("a bucket filled to %v", float64(*b.Left)), "from 0% to 100%",
+			Source{}, "100%")
 	}
 }
 
@@ -103,6 +123,7 @@ func (c *checker) latency() {
 			}
 		}
 	}
+
 	if e := o.Episodes; e != nil {
 		bad := e.episodes()
 		cfg := volume.Config{Episodes: &bad}

@@ -43,21 +43,28 @@ func DescribedInstance(name string, element []byte) (InstanceType, error) {
 	if err := json.Unmarshal(element, &d); err != nil {
 		return InstanceType{}, err
 	}
+
 	if d.InstanceType == "" {
 		d.InstanceType = name
 	}
+
 	r := InstanceType{
-		Name: d.InstanceType, VCPU: int(d.VCpuInfo.DefaultVCpus), Memory: units.Size(d.MemoryInfo.SizeInMiB) * units.MiB,
+		Name: d.InstanceType, VCPU: int(d.VCpuInfo.DefaultVCpus),
+		Memory:      units.Size(d.MemoryInfo.SizeInMiB) * units.MiB,
 		Attachments: int(d.EbsInfo.MaximumEbsAttachments),
 	}
+
 	if n := len(d.EbsInfo.EbsCards); n > 1 {
 		r.Cards = n
 	}
+
 	r.Weighting = slices.Contains(d.NetworkInfo.BandwidthWeightings, ebsWeighting)
+
 	// Before anything is multiplied: values that no machine has.
 	if m := d.MemoryInfo.SizeInMiB; m < 1 || m > 1<<30 {
 		return r, fmt.Errorf("%q: a memory of %d MiB (MemoryInfo.SizeInMiB)", r.Name, m)
 	}
+
 	if e := d.EbsInfo.EbsOptimizedInfo; e != nil {
 		for _, mbps := range []float64{e.BaselineThroughputInMBps, e.MaximumThroughputInMBps} {
 			if !(mbps > 0 && mbps <= 1e6) {
@@ -65,16 +72,22 @@ func DescribedInstance(name string, element []byte) (InstanceType, error) {
 			}
 		}
 		r.HasEBS = true
-		r.Baseline = volume.Rate{IOPS: units.Frequency(e.BaselineIops), Throughput: megabytes(e.BaselineThroughputInMBps)}
-		r.Maximum = volume.Rate{IOPS: units.Frequency(e.MaximumIops), Throughput: megabytes(e.MaximumThroughputInMBps)}
+		r.Baseline = volume.Rate{IOPS: units.Frequency(e.BaselineIops),
+			Throughput: megabytes(e.BaselineThroughputInMBps)}
+		r.Maximum = volume.Rate{IOPS: units.Frequency(e.MaximumIops),
+			Throughput: megabytes(e.MaximumThroughputInMBps)}
 	}
+
 	if s := d.InstanceStorageInfo; s != nil && len(s.Disks) > 0 {
 		disk := s.Disks[0]
 		if disk.Count < 1 || disk.Count > 1000 || disk.SizeInGB < 1 || disk.SizeInGB > 1e6 {
-			return r, fmt.Errorf("%q: %d disks of %d GB (InstanceStorageInfo.Disks)", r.Name, disk.Count, disk.SizeInGB)
+			return r, fmt.Errorf("%q: %d disks of %d GB (InstanceStorageInfo.Disks)", r.Name, disk.Count,
+				disk.SizeInGB)
 		}
-		r.Disk = LocalDisk{Count: int(disk.Count), Size: units.Size(disk.SizeInGB) * units.GB, HDD: disk.Type == "hdd"}
+		r.Disk = LocalDisk{Count: int(disk.Count), Size: units.Size(disk.SizeInGB) * units.GB,
+			HDD: disk.Type == "hdd"}
 	}
+
 	return r, r.check()
 }
 
@@ -88,6 +101,7 @@ func (i *InstanceType) check() error {
 	if err := checkName(i.Name); err != nil {
 		return err
 	}
+
 	switch {
 	case i.VCPU < 1 || i.VCPU > 1<<16:
 		return fmt.Errorf("%q: %d vCPUs", i.Name, i.VCPU)
@@ -97,24 +111,29 @@ func (i *InstanceType) check() error {
 		return fmt.Errorf("%q: %d volumes attached at most", i.Name, i.Attachments)
 	case i.Cards < 0 || i.Cards > 64:
 		return fmt.Errorf("%q: %d EBS cards", i.Name, i.Cards)
-	case i.Disk.Count < 0 || i.Disk.Count > 1000 || i.Disk.Size < 0 || i.Disk.Size > units.Size(1e6)*units.GB || (i.Disk.Count > 0) != (i.Disk.Size > 0):
+	case i.Disk.Count < 0 || i.Disk.Count > 1000 || i.Disk.Size < 0 || i.Disk.Size > units.Size(1e6)*units.GB ||
+		(i.Disk.Count > 0) != (i.Disk.Size > 0):
 		return fmt.Errorf("%q: %d local disks of %s", i.Name, i.Disk.Count, i.Disk.Size.Exact())
 	case !i.HasEBS:
 		if (i.Baseline != volume.Rate{}) || (i.Maximum != volume.Rate{}) {
 			return fmt.Errorf("%q: EBS limits of an instance of which they are not known", i.Name)
 		}
 	case i.Baseline.IOPS < 1 || i.Baseline.Throughput < 1:
-		return fmt.Errorf("%q: EBS limits of %v IOPS and %v", i.Name, float64(i.Baseline.IOPS), i.Baseline.Throughput)
+		return fmt.Errorf("%q: EBS limits of %v IOPS and %v", i.Name, float64(i.Baseline.IOPS),
+			i.Baseline.Throughput)
 	}
+
 	cfg := i.Config()
 	if err := cfg.Check(); err != nil {
 		return err
 	}
+
 	for _, p := range i.Prices {
 		if err := p.check(); err != nil {
 			return fmt.Errorf("%q: %w", i.Name, err)
 		}
 	}
+
 	return nil
 }
 

@@ -15,15 +15,21 @@ type Model struct {
 // models are the identify strings of NVMe and SCSI devices. Microsoft's "Virtual Disk" is not among
 // them: every Hyper-V has it.
 var models = []Model{
-	{"Amazon Elastic Block Store", "aws", false, Source{"Amazon EBS user guide, \"Amazon EBS volumes and NVMe\"", "2025"}},
-	{"Amazon EC2 NVMe Instance Storage", "aws", true, Source{"Amazon EC2 user guide, \"Instance store\"", "2025"}},
-	{"nvme_card-pd", "gcp", false, Source{"GoogleCloudPlatform/guest-configs, 65-gce-disk-naming.rules", "2025"}},
-	{"PersistentDisk", "gcp", false, Source{"GoogleCloudPlatform/guest-configs, 65-gce-disk-naming.rules", "2025"}},
+	{"Amazon Elastic Block Store", "aws", false,
+		Source{"Amazon EBS user guide, \"Amazon EBS volumes and NVMe\"", "2025"}},
+	{"Amazon EC2 NVMe Instance Storage", "aws", true,
+		Source{"Amazon EC2 user guide, \"Instance store\"", "2025"}},
+	{"nvme_card-pd", "gcp", false,
+		Source{"GoogleCloudPlatform/guest-configs, 65-gce-disk-naming.rules", "2025"}},
+	{"PersistentDisk", "gcp", false,
+		Source{"GoogleCloudPlatform/guest-configs, 65-gce-disk-naming.rules", "2025"}},
 	{"nvme_card", "gcp", true, Source{"GoogleCloudPlatform/guest-configs, 65-gce-disk-naming.rules", "2025"}},
-	{"EphemeralDisk", "gcp", true, Source{"GoogleCloudPlatform/guest-configs, 65-gce-disk-naming.rules", "2025"}},
+	{"EphemeralDisk", "gcp", true,
+		Source{"GoogleCloudPlatform/guest-configs, 65-gce-disk-naming.rules", "2025"}},
 	{"MSFT NVMe Accelerator v1.0", "azure", false, Source{"Azure/azure-vm-utils, 80-azure-disk.rules", "2025"}},
 	{"Microsoft NVMe Direct Disk", "azure", true, Source{"Azure/azure-vm-utils, 80-azure-disk.rules", "2025"}},
-	{"Microsoft NVMe Direct Disk v2", "azure", true, Source{"Azure/azure-vm-utils, 80-azure-disk.rules", "2025"}},
+	{"Microsoft NVMe Direct Disk v2", "azure", true,
+		Source{"Azure/azure-vm-utils, 80-azure-disk.rules", "2025"}},
 }
 
 // ModelOf returns the model of a name, with blanks or, as udev has it, with underscores instead.

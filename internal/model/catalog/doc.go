@@ -70,13 +70,16 @@ func ParseIOPS(s string) (IOPS, error) {
 	text := strings.TrimSuffix(strings.TrimSpace(s), "/s")
 	text = ungrouped.Replace(text)
 	factor := 1.0
+
 	if digits, ok := strings.CutSuffix(text, "k"); ok {
 		text, factor = digits, 1000
 	}
+
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(x >= 0) {
 		return 0, bad
 	}
+
 	n := math.Round(x * factor)
 	switch {
 	case n > float64(iopsOrderMax):
@@ -84,6 +87,7 @@ func ParseIOPS(s string) (IOPS, error) {
 	case math.Abs(n-float64(x*factor)) > 1e-6:
 		return 0, fmt.Errorf("%q is not a whole number of IOPS", s)
 	}
+
 	return IOPS(n), nil
 }
 

@@ -40,23 +40,33 @@ const (
 const fourChanges = "IOPS and throughput can be changed four times in 24 hours"
 
 func gcpTypes() []*VolumeType {
-	regional := hyperdiskBalanced("hyperdisk-balanced-ha", "Hyperdisk Balanced High Availability", 100_000, 1200, regionalDocs)
-	regional.Rules = append(regional.Rules, said("what a size and IOPS allow is taken from Hyperdisk Balanced; that each write is in two zones is in no latency here (assumed)", Source{Text: "assumed"}))
+	regional := hyperdiskBalanced("hyperdisk-balanced-ha", "Hyperdisk Balanced High Availability", 100_000, 1200,
+		regionalDocs)
+	regional.Rules = append(regional.Rules,
+		said("what a size and IOPS allow is taken from Hyperdisk Balanced; that each write is in two zones is in no latency here (assumed)",
+			Source{Text: "assumed"}))
 	balanced := persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28)
 	balanced.LatencyBasis, balanced.LatencyNote = Assumed, likePDSSD
 	ssd := persistentDisk("pd-ssd", "SSD Persistent Disk", 6000, 30, 100_000, 240, 48)
+
 	standard := pdStandard()
 	for _, p := range []struct {
 		region                  string
 		ssd, balanced, standard units.USD
 	}{
-		{"us-central1", 0.17, 0.10, 0.04}, {"us-east1", 0.17, 0.10, 0.04}, {"us-east4", 0.187, 0.11, 0.044}, {"us-west1", 0.17, 0.10, 0.04}, {"europe-west1", 0.17, 0.10, 0.04},
-		{"europe-west2", 0.204, 0.12, 0.048}, {"europe-west3", 0.204, 0.12, 0.048}, {"europe-west4", 0.187, 0.11, 0.044}, {"asia-northeast1", 0.221, 0.13, 0.052}, {"asia-southeast1", 0.187, 0.11, 0.044},
+		{"us-central1", 0.17, 0.10, 0.04}, {"us-east1", 0.17, 0.10, 0.04}, {"us-east4", 0.187, 0.11, 0.044},
+		{"us-west1", 0.17, 0.10, 0.04}, {"europe-west1", 0.17, 0.10, 0.04},
+		{"europe-west2", 0.204, 0.12, 0.048}, {"europe-west3", 0.204, 0.12, 0.048},
+		{"europe-west4", 0.187, 0.11, 0.044}, {"asia-northeast1", 0.221, 0.13, 0.052},
+		{"asia-southeast1", 0.187, 0.11, 0.044},
 	} {
 		ssd.Prices = append(ssd.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.ssd})
-		balanced.Prices = append(balanced.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.balanced})
-		standard.Prices = append(standard.Prices, Prices{Region: p.region, Source: googlePrices, PerGiB: p.standard})
+		balanced.Prices = append(balanced.Prices,
+			Prices{Region: p.region, Source: googlePrices, PerGiB: p.balanced})
+		standard.Prices = append(standard.Prices,
+			Prices{Region: p.region, Source: googlePrices, PerGiB: p.standard})
 	}
+
 	hyperdisk := hyperdiskBalanced("hyperdisk-balanced", "Hyperdisk Balanced", 160_000, 2400, hyperdiskDocs)
 	hyperdisk.Prices = []Prices{
 		{
@@ -68,6 +78,7 @@ func gcpTypes() []*VolumeType {
 			Throughput: []ThroughputTier{{Over: 140 * units.MiBps, EachMiBps: 0.045}},
 		},
 	}
+
 	return []*VolumeType{
 		hyperdisk, regional, hyperdiskExtreme(),
 		hyperdiskThroughput(), hyperdiskML(), ssd, balanced, standard,
@@ -76,7 +87,8 @@ func gcpTypes() []*VolumeType {
 
 // machineBound says what no Hyperdisk's figures contain.
 func machineBound(s Source) Figure[string] {
-	return said("the machine bounds IOPS and throughput further; plimsoll catalog show MACHINE has what is known of that", s)
+	return said("the machine bounds IOPS and throughput further; plimsoll catalog show MACHINE has what is known of that",
+		s)
 }
 
 // hyperdiskBalanced makes a type whose IOPS are bounded by its size, and whose throughput is bounded
@@ -86,9 +98,11 @@ func hyperdiskBalanced(name, title string, mostIOPS IOPS, mostMiBps int64, s Sou
 		Name: name, Provider: "gcp", Title: title,
 		SizeMin: said(4*units.GiB, s), SizeMax: said(64*units.TiB, s),
 		ChoosesIOPS: true, ChoosesThroughput: true,
-		IOPSIncluded: said(IOPS(3000), s), IOPSMin: said(IOPS(3000), s, "for 6 GiB and more"), IOPSMax: said(mostIOPS, s),
+		IOPSIncluded: said(IOPS(3000), s), IOPSMin: said(IOPS(3000), s, "for 6 GiB and more"),
+		IOPSMax:            said(mostIOPS, s),
 		IOPSPerGiB:         said(IOPS(500), s, "over 6 GiB"),
-		ThroughputIncluded: said(140*units.MiBps, s), ThroughputMin: said(140*units.MiBps, s), ThroughputMax: said(units.Throughput(mostMiBps)*units.MiBps, s),
+		ThroughputIncluded: said(140*units.MiBps, s), ThroughputMin: said(140*units.MiBps, s),
+		ThroughputMax:          said(units.Throughput(mostMiBps)*units.MiBps, s),
 		ThroughputPerIOPS:      said(256*units.KiB, s, "0.25 MiB/s for each IOPS"),
 		ThroughputLeastPerIOPS: said(4*units.KiB, s, "1 MiB/s for each 256 IOPS"),
 		Rules:                  []Figure[string]{machineBound(s)},
@@ -106,12 +120,16 @@ func hyperdiskExtreme() *VolumeType {
 		IOPSMin:     said(IOPS(128), extremeDocs), IOPSMax: said(IOPS(350_000), extremeDocs),
 		IOPSPerGiB: said(IOPS(1200), extremeDocs), IOPSLeastPerGiB: said(IOPS(2), extremeDocs),
 		ThroughputMax: said(most, extremeDocs),
-		Rules:         []Figure[string]{said("throughput is 250 MiB/s for each 1,000 IOPS, at most 5,000 MiB/s", extremeDocs), machineBound(extremeDocs)},
-		Read:          &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed, LatencyNote: likeIO2,
-		Prices: []Prices{{Region: "us-central1", Source: extremePrices, PerGiB: 0.125, IOPS: []Tier{{Over: 0, Each: 0.032}}}},
+		Rules: []Figure[string]{said("throughput is 250 MiB/s for each 1,000 IOPS, at most 5,000 MiB/s",
+			extremeDocs), machineBound(extremeDocs)},
+		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed,
+		LatencyNote: likeIO2,
+		Prices: []Prices{{Region: "us-central1", Source: extremePrices, PerGiB: 0.125,
+			IOPS: []Tier{{Over: 0, Each: 0.032}}}},
 		limits: func(t *VolumeType, o *Order, _ *InstanceType) Limits {
 			iops := o.asked(t)
-			return Limits{Sustained: volume.Rate{IOPS: iops.Frequency(), Throughput: min(units.Throughput(iops)*units.MiBps/4, most)}}
+			return Limits{Sustained: volume.Rate{IOPS: iops.Frequency(),
+				Throughput: min(units.Throughput(iops)*units.MiBps/4, most)}}
 		},
 	}
 }
@@ -122,9 +140,10 @@ func hyperdiskThroughput() *VolumeType {
 	return &VolumeType{
 		Name: "hyperdisk-throughput", Provider: "gcp", Title: "Hyperdisk Throughput",
 		SizeMin: said(2*units.TiB, hyperdisks), SizeMax: said(32*units.TiB, hyperdisks),
-		ChoosesThroughput: true,
-		IOPSMax:           said(IOPS(9600), hyperdisks),
-		ThroughputMin:     said(20*units.MiBps, bySizeDocs), ThroughputMax: said(2400*units.MiBps, hyperdisks, "since 2025-08-05; 600 before"),
+		ChoosesThroughput:     true,
+		IOPSMax:               said(IOPS(9600), hyperdisks),
+		ThroughputMin:         said(20*units.MiBps, bySizeDocs),
+		ThroughputMax:         said(2400*units.MiBps, hyperdisks, "since 2025-08-05; 600 before"),
 		ThroughputLeastPerGiB: said(10*units.KiB, bySizeDocs, "10 MiB/s for each TiB"),
 		Rules: []Figure[string]{
 			said("4 IOPS for each MiB/s of throughput", bySizeDocs),
@@ -159,7 +178,8 @@ func hyperdiskML() *VolumeType {
 // byThroughput are the limits of a type whose IOPS follow from the throughput ordered.
 func byThroughput(perMiBps units.Frequency) func(*VolumeType, *Order, *InstanceType) Limits {
 	return func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
-		return Limits{Sustained: volume.Rate{IOPS: units.Frequency(o.Throughput) / units.Frequency(units.MiBps) * perMiBps, Throughput: o.Throughput}}
+		return Limits{Sustained: volume.Rate{IOPS: units.Frequency(o.Throughput) / units.Frequency(
+			units.MiBps) * perMiBps, Throughput: o.Throughput}}
 	}
 }
 
@@ -170,17 +190,23 @@ func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hund
 	const mostMiBps = 1200
 	pool := func(gib int64) volume.Rate {
 		mib := min(baseMiBps*100+hundredths*gib, mostMiBps*100)
-		return volume.Rate{IOPS: min(base+perGiB*IOPS(gib), most).Frequency(), Throughput: units.Throughput(mib) * units.MiBps / 100}
+		return volume.Rate{IOPS: min(base+perGiB*IOPS(gib), most).Frequency(),
+			Throughput: units.Throughput(mib) * units.MiBps / 100}
 	}
+
 	return &VolumeType{
 		Name: name, Provider: "gcp", Title: title,
 		SizeMin: said(10*units.GiB, pdDocs), SizeMax: said(64*units.TiB, pdDocs),
-		IOPSMin: said(base, pdDocs, "before the size adds to it"), IOPSMax: said(most, pdDocs, "on the largest machines; plimsoll catalog show MACHINE has a machine's limit for all its disks of a type"),
+		IOPSMin: said(base, pdDocs, "before the size adds to it"),
+		IOPSMax: said(most,
+			pdDocs, "on the largest machines; plimsoll catalog show MACHINE has a machine's limit for all its disks of a type"),
 		ThroughputMax: said(mostMiBps*units.MiBps, pdDocs),
 		Rules: []Figure[string]{
 			said(base.String()+" IOPS and "+perGiB.String()+" per GiB, at most "+most.String(), pdDocs),
-			said(units.Count(baseMiBps)+" MiB/s and 0."+units.Count(hundredths)+" per GiB, at most 1,200 MiB/s", pdDocs),
-			said("these are a machine's: they count the size of all its volumes of the type, which share them, and any one may use all", pdDocs),
+			said(units.Count(baseMiBps)+" MiB/s and 0."+units.Count(hundredths)+
+				" per GiB, at most 1,200 MiB/s", pdDocs),
+			said("these are a machine's: they count the size of all its volumes of the type, which share them, and any one may use all",
+				pdDocs),
 		},
 		Read: &volume.PDSSD, Write: &volume.PDSSD, LatencyBasis: Measured, LatencyNote: "reads as writes (assumed)",
 		limits: pooled, pool: pool,
@@ -192,9 +218,11 @@ func azureTypes() []*VolumeType {
 		Name: "premium-v2", Provider: "azure", Title: "Premium SSD v2",
 		SizeMin: said(units.GiB, azureDocs), SizeMax: said(64*units.TiB, azureDocs),
 		ChoosesIOPS: true, ChoosesThroughput: true,
-		IOPSIncluded: said(IOPS(3000), azureDocs), IOPSMin: said(IOPS(3000), azureDocs), IOPSMax: said(IOPS(80_000), azureDocs),
+		IOPSIncluded: said(IOPS(3000), azureDocs), IOPSMin: said(IOPS(3000), azureDocs),
+		IOPSMax:            said(IOPS(80_000), azureDocs),
 		IOPSPerGiB:         said(IOPS(500), azureDocs, "over 6 GiB"),
-		ThroughputIncluded: said(125*units.MBps, azureDocs), ThroughputMin: said(125*units.MBps, azureDocs), ThroughputMax: said(2000*units.MBps, azureDocs),
+		ThroughputIncluded: said(125*units.MBps, azureDocs), ThroughputMin: said(125*units.MBps, azureDocs),
+		ThroughputMax:     said(2000*units.MBps, azureDocs),
 		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
 		Rules:             []Figure[string]{said(fourChanges+"; making the disk counts as one", azureDocs)},
 		Read:              &volume.PremiumV2, Write: &volume.PremiumV2, LatencyBasis: Measured,
@@ -208,11 +236,13 @@ func azureTypes() []*VolumeType {
 		Name: "ultra", Provider: "azure", Title: "Ultra Disk",
 		SizeMin: said(4*units.GiB, azureDocs), SizeMax: said(64*units.TiB, azureDocs),
 		ChoosesIOPS: true, ChoosesThroughput: true,
-		IOPSMin: said(IOPS(100), azureDocs), IOPSMax: said(IOPS(400_000), azureDocs), IOPSPerGiB: said(IOPS(1000), azureDocs),
+		IOPSMin: said(IOPS(100), azureDocs), IOPSMax: said(IOPS(400_000), azureDocs),
+		IOPSPerGiB:    said(IOPS(1000), azureDocs),
 		ThroughputMin: said(units.MBps, azureDocs), ThroughputMax: said(10_000*units.MBps, azureDocs),
 		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
-		Rules:             []Figure[string]{said(fourChanges+"; a change takes up to an hour, and fails if Azure has no capacity for it", azureDocs)},
-		Read:              &volume.UltraDisk, Write: &volume.UltraDisk, LatencyBasis: Measured,
+		Rules: []Figure[string]{said(fourChanges+
+			"; a change takes up to an hour, and fails if Azure has no capacity for it", azureDocs)},
+		Read: &volume.UltraDisk, Write: &volume.UltraDisk, LatencyBasis: Measured,
 		Prices: []Prices{{
 			Region: "eastus", Source: ultraPrices, PerGiB: 0.11972, // 245.19 USD for 2,048 GiB
 			IOPS:       []Tier{{Over: 0, Each: 0.04964}},                       // 198.56 USD for 4,000
@@ -222,14 +252,19 @@ func azureTypes() []*VolumeType {
 	}, {
 		Name: "premium-ssd", Provider: "azure", Title: "Premium SSD",
 		SizeMin: said(units.GiB, azureDocs), SizeMax: said(32_767*units.GiB, azureDocs),
-		IOPSMin: said(IOPS(120), azureDocs), IOPSMax: said(IOPS(20_000), azureDocs), ThroughputMax: said(900*units.MBps, azureDocs),
-		Operation: said(256*units.KiB, azureDocs),
+		IOPSMin: said(IOPS(120), azureDocs), IOPSMax: said(IOPS(20_000), azureDocs),
+		ThroughputMax: said(900*units.MBps, azureDocs),
+		Operation:     said(256*units.KiB, azureDocs),
 		Rules: []Figure[string]{
-			said("limits and price are those of the next tier in size, P1 (4 GiB, 120 IOPS, 25 MB/s) to P80 (32 TiB, 20,000 IOPS, 900 MB/s)", azureDocs),
-			said("over 512 GiB, on_demand_bursting gives 30,000 IOPS and 1,000 MB/s; it costs a fee a month and each operation over the disk's own figures, neither of which is known here", azureBursting),
-			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while there are credits: a full bucket lasts 30 minutes", azureDocs, "Operations and bytes have a bucket each."),
+			said("limits and price are those of the next tier in size, P1 (4 GiB, 120 IOPS, 25 MB/s) to P80 (32 TiB, 20,000 IOPS, 900 MB/s)",
+				azureDocs),
+			said("over 512 GiB, on_demand_bursting gives 30,000 IOPS and 1,000 MB/s; it costs a fee a month and each operation over the disk's own figures, neither of which is known here",
+				azureBursting),
+			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while there are credits: a full bucket lasts 30 minutes",
+				azureDocs, "Operations and bytes have a bucket each."),
 		},
-		Read: &volume.PremiumSSDRead, Write: &volume.PremiumSSDWrite, LatencyBasis: Measured, LatencyNote: "without a cache of the host; a cached read is as long (assumed)",
+		Read: &volume.PremiumSSDRead, Write: &volume.PremiumSSDWrite, LatencyBasis: Measured,
+		LatencyNote: "without a cache of the host; a cached read is as long (assumed)",
 		Prices: []Prices{{Region: "eastus", Source: premiumPrices, Sizes: []SizePrice{
 			{Most: 64 * units.GiB}, // P1 to P6: not known
 			{128 * units.GiB, 19.71}, {256 * units.GiB, 38.012142}, {512 * units.GiB, 73.22}, {units.TiB, 135.17},
@@ -257,9 +292,12 @@ var premiumTiers = [...]struct {
 	rate units.Throughput
 }{
 	{16 * units.GiB, 120, 25 * units.MBps}, // P1, P2, P3
-	{32 * units.GiB, 120, 25 * units.MBps}, {64 * units.GiB, 240, 50 * units.MBps}, {128 * units.GiB, 500, 100 * units.MBps},
-	{256 * units.GiB, 1100, 125 * units.MBps}, {512 * units.GiB, 2300, 150 * units.MBps}, {units.TiB, 5000, 200 * units.MBps},
-	{2 * units.TiB, 7500, 250 * units.MBps}, {4 * units.TiB, 7500, 250 * units.MBps}, {8 * units.TiB, 16_000, 500 * units.MBps},
+	{32 * units.GiB, 120, 25 * units.MBps}, {64 * units.GiB, 240, 50 * units.MBps},
+	{128 * units.GiB, 500, 100 * units.MBps},
+	{256 * units.GiB, 1100, 125 * units.MBps}, {512 * units.GiB, 2300, 150 * units.MBps},
+	{units.TiB, 5000, 200 * units.MBps},
+	{2 * units.TiB, 7500, 250 * units.MBps}, {4 * units.TiB, 7500, 250 * units.MBps},
+	{8 * units.TiB, 16_000, 500 * units.MBps},
 	{16 * units.TiB, 18_000, 750 * units.MBps}, {32 * units.TiB, 20_000, 900 * units.MBps},
 }
 
@@ -288,17 +326,21 @@ func anyTypes() []*VolumeType {
 	return []*VolumeType{{
 		Name: LocalType, Provider: "any", Title: "local NVMe of an instance", Local: true,
 		Rules: []Figure[string]{
-			said("one local disk of the instance, with the limits measured on its type; a stripe takes several", measuredNVMe),
+			said("one local disk of the instance, with the limits measured on its type; a stripe takes several",
+				measuredNVMe),
 			said("where none were measured 200,000 IOPS and 2,000 MB/s", typicalNVMe),
-			said("its data is lost when the instance stops", Source{"Amazon EC2 user guide, \"Instance store\"", "2025"}),
-			said("Google's has a cache that a sync empties: reads and synchronous writes together took 1.5 ms on average; give it latency.flush", nuvoloso),
+			said("its data is lost when the instance stops",
+				Source{"Amazon EC2 user guide, \"Instance store\"", "2025"}),
+			said("Google's has a cache that a sync empties: reads and synchronous writes together took 1.5 ms on average; give it latency.flush",
+				nuvoloso),
 		},
 		Read: &volume.LocalNVMeRead, Write: &volume.LocalNVMeWrite, LatencyBasis: Measured,
 		limits: localNVMe,
 	}, {
 		Name: "custom", Provider: "any", Title: "limits of your own",
 		ChoosesIOPS: true, ChoosesThroughput: true,
-		Rules:  []Figure[string]{said("limits, burst, operation size and latency are what the order says; without latency operations take no time of their own, so one must be given", Source{Text: "by definition"})},
+		Rules: []Figure[string]{said("limits, burst, operation size and latency are what the order says; without latency operations take no time of their own, so one must be given",
+			Source{Text: "by definition"})},
 		limits: custom,
 	}}
 }
@@ -318,7 +360,8 @@ func localNVMe(_ *VolumeType, _ *Order, on *InstanceType) Limits {
 }
 
 func custom(t *VolumeType, o *Order, _ *InstanceType) Limits {
-	l := Limits{Sustained: volume.Rate{IOPS: o.asked(t).Frequency(), Throughput: o.Throughput}, Source: Source{Text: "the order"}}
+	l := Limits{Sustained: volume.Rate{IOPS: o.asked(t).Frequency(), Throughput: o.Throughput},
+		Source: Source{Text: "the order"}}
 	l.ReadOnly, l.WriteOnly = o.Read.rate(), o.Write.rate()
 	if b := o.Burst; b != nil {
 		base, at := float64(o.asked(t)), float64(b.IOPS)
@@ -327,13 +370,16 @@ func custom(t *VolumeType, o *Order, _ *InstanceType) Limits {
 			base, at = float64(o.Throughput), float64(b.Throughput)
 			burst = volume.Burst{At: volume.Rate{Throughput: b.Throughput}, Bytes: true}
 		}
+
 		burst.Capacity = volume.Credits(float64(at-base) * b.For.Std().Seconds())
 		burst.Initial = burst.Capacity
 		if b.Left != nil {
 			burst.Initial = volume.Credits(float64(burst.Capacity) * float64(*b.Left))
 		}
+
 		l.Burst = &burst
 	}
+
 	return l
 }
 

@@ -32,45 +32,60 @@ func (t *VolumeType) Facts() []Fact {
 		}
 		out = append(out, Fact{name, value, s, strings.Join(said, "; ")})
 	}
-	add("size", t.SizeMin.Value.Exact()+" to "+t.SizeMax.Value.Exact(), t.SizeMin.Source, t.SizeMin.Note, t.SizeMax.Note)
+
+	add("size", t.SizeMin.Value.Exact()+" to "+t.SizeMax.Value.Exact(), t.SizeMin.Source, t.SizeMin.Note,
+		t.SizeMax.Note)
 	add("IOPS included", t.IOPSIncluded.Value.String(), t.IOPSIncluded.Source, t.IOPSIncluded.Note)
 	add("IOPS at least", t.IOPSMin.Value.String(), t.IOPSMin.Source, t.IOPSMin.Note)
 	add("IOPS at most", t.IOPSMax.Value.String(), t.IOPSMax.Source, t.IOPSMax.Note)
-	add("IOPS per GiB at least", t.IOPSLeastPerGiB.Value.String(), t.IOPSLeastPerGiB.Source, t.IOPSLeastPerGiB.Note)
+	add("IOPS per GiB at least", t.IOPSLeastPerGiB.Value.String(), t.IOPSLeastPerGiB.Source,
+		t.IOPSLeastPerGiB.Note)
 	add("IOPS per GiB at most", t.IOPSPerGiB.Value.String(), t.IOPSPerGiB.Source, t.IOPSPerGiB.Note)
-	add("throughput included", rate(t.ThroughputIncluded.Value), t.ThroughputIncluded.Source, t.ThroughputIncluded.Note)
+	add("throughput included", rate(t.ThroughputIncluded.Value), t.ThroughputIncluded.Source,
+		t.ThroughputIncluded.Note)
 	add("throughput at least", rate(t.ThroughputMin.Value), t.ThroughputMin.Source, t.ThroughputMin.Note)
 	add("throughput at most", rate(t.ThroughputMax.Value), t.ThroughputMax.Source, t.ThroughputMax.Note)
+
 	if per := t.ThroughputPerIOPS; per.Known() {
 		add("throughput per IOPS", per.Note, per.Source)
 	}
+
 	if least := t.ThroughputLeastPerIOPS; least.Known() {
 		add("throughput per IOPS at least", least.Note, least.Source)
 	}
+
 	merged := ""
 	if t.Merge {
 		merged = "requests that follow each other are counted together up to that, a longer one as several"
 	}
+
 	if least := t.ThroughputLeastPerGiB; least.Known() {
 		add("throughput by size at least", least.Note, least.Source)
 	}
+
 	add("an operation carries", t.Operation.Value.Exact(), t.Operation.Source, merged)
 	if f := t.FirstTouch; f.Known() {
-		add("from a snapshot", rate(f.Value)+" at first access, "+firstTouchTakes.String()+" a block", f.Source, f.Note)
-		add("initialization rate", rate(initializationMin)+" to "+rate(initializationMost), ebsInitialize, "charged by size and rate; the price is not known here")
+		add("from a snapshot", rate(f.Value)+" at first access, "+firstTouchTakes.String()+" a block",
+			f.Source, f.Note)
+		add("initialization rate", rate(initializationMin)+" to "+rate(initializationMost),
+			ebsInitialize, "charged by size and rate; the price is not known here")
 	}
+
 	for _, r := range t.Rules {
 		add("rule", r.Value, r.Source, r.Note)
 	}
+
 	latency := func(name string, c *volume.Calibration) {
 		d := c.Latency()
 		assumed := c.Assumed
 		if assumed != "" {
 			assumed = "assumed: " + assumed
 		}
-		add(name, fmt.Sprintf("mean %v, p50 %v, p99 %v, p99.9 %v", d.Mean(), d.Quantile(.5), d.Quantile(.99), d.Quantile(.999)),
+		add(name, fmt.Sprintf("mean %v, p50 %v, p99 %v, p99.9 %v", d.Mean(), d.Quantile(.5), d.Quantile(.99),
+			d.Quantile(.999)),
 			Source{Text: c.Source}, basisWords[t.LatencyBasis], t.LatencyNote, t.spread(c), assumed)
 	}
+
 	switch {
 	case t.Read == nil:
 	case t.Read == t.Write:
@@ -79,6 +94,7 @@ func (t *VolumeType) Facts() []Fact {
 		latency("read latency", t.Read)
 		latency("write latency", t.Write)
 	}
+
 	return out
 }
 
@@ -122,7 +138,8 @@ var examples = map[string]Order{
 	"ultra":                 {Size: 1000 * units.GiB, IOPS: 50_000, Throughput: 1000 * units.MBps},
 	"premium-ssd":           {Size: 512 * units.GiB},
 	"nvme":                  {Stripe: 2},
-	"custom":                {Size: units.TiB, IOPS: 5000, Throughput: 200 * units.MiBps, Operation: 256 * units.KiB, Latency: &LatencyOrder{Like: "gp3"}},
+	"custom": {Size: units.TiB, IOPS: 5000, Throughput: 200 * units.MiBps,
+		Operation: 256 * units.KiB, Latency: &LatencyOrder{Like: "gp3"}},
 }
 
 // Example is an order of the type.
@@ -140,6 +157,7 @@ func (o *Order) String() string {
 			parts = append(parts, fmt.Sprintf("%s: %v", name, value))
 		}
 	}
+
 	add(o.Size != 0, "size", o.Size.Exact())
 	add(o.IOPS != 0, "iops", int64(o.IOPS))
 	add(o.IOPSPerGB != 0, "iops_per_gb", int64(o.IOPSPerGB))
@@ -155,6 +173,7 @@ func (o *Order) String() string {
 	add(o.InitializationRate != 0, "initialization_rate", written(o.InitializationRate))
 	add(o.Latency != nil, "latency", o.Latency)
 	add(o.Episodes != nil, "episodes", "{...}")
+
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
@@ -163,13 +182,16 @@ func (l *LatencyOrder) String() string {
 	if l == nil {
 		return "{}"
 	}
+
 	var parts []string
 	if l.Like != "" {
 		parts = append(parts, "like: "+l.Like)
 	}
+
 	if l.Scale != 0 {
 		parts = append(parts, fmt.Sprintf("scale: %v%%", math.Round(float64(l.Scale*1e4))/100))
 	}
+
 	for _, q := range []struct {
 		name string
 		of   *Quantiles
@@ -178,6 +200,7 @@ func (l *LatencyOrder) String() string {
 			parts = append(parts, q.name+": {...}")
 		}
 	}
+
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
@@ -188,6 +211,7 @@ func (o *Order) Gives(on *InstanceType) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []string
 	say := func(before string, r volume.Rate) {
 		var parts []string
@@ -201,9 +225,11 @@ func (o *Order) Gives(on *InstanceType) ([]string, error) {
 			out = append(out, before+strings.Join(parts, ", "))
 		}
 	}
+
 	say("", l.Sustained)
 	say("reads ", l.ReadOnly)
 	say("writes ", l.WriteOnly)
+
 	if b := l.Burst; b != nil {
 		over := float64(b.At.IOPS - l.Sustained.IOPS)
 		if b.Bytes {
@@ -214,11 +240,13 @@ func (o *Order) Gives(on *InstanceType) ([]string, error) {
 			out[len(out)-1] += fmt.Sprintf(", for %v from a full bucket", units.Duration(float64(b.Capacity)/over*1e9))
 		}
 	}
+
 	if n := o.Members(); n > 1 {
 		say(fmt.Sprintf("the stripe of %d ", n), times(l.Sustained, n))
 		say(fmt.Sprintf("the stripe of %d reads ", n), times(l.ReadOnly, n))
 		say(fmt.Sprintf("the stripe of %d writes ", n), times(l.WriteOnly, n))
 	}
+
 	return out, nil
 }
 

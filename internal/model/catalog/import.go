@@ -75,7 +75,8 @@ func (e *ImportError) Hint() string {
 // of Google's billing catalogue, or comma-separated prices. file is its name in errors and, with
 // today's date, in the figures' source.
 func ReadImport(file string, text []byte, today string) (*Import, error) {
-	in := &Import{Source: Source{Text: "imported from " + filepath.Base(file), Date: today}, today: today, meters: map[string]string{}}
+	in := &Import{Source: Source{Text: "imported from " + filepath.Base(file), Date: today}, today: today,
+		meters: map[string]string{}}
 	fail := func(at int64, err error) error {
 		e := &ImportError{File: file, At: at, Err: err}
 		if at >= 0 {
@@ -84,6 +85,7 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 		}
 		return e
 	}
+
 	trimmed := bytes.TrimLeft(text, "\ufeff \t\r\n")
 	switch {
 	case len(text) > ImportBytesMax:
@@ -93,20 +95,24 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 	case !utf8.Valid(text):
 		return nil, fail(-1, errors.New("not text in UTF-8"))
 	case trimmed[0] == '{' || trimmed[0] == '[':
-		r := &jsonReader{in: in, base: int64(len(text) - len(trimmed)), d: json.NewDecoder(bytes.NewReader(trimmed)), length: int64(len(trimmed))}
+		r := &jsonReader{in: in, base: int64(len(text) - len(trimmed)),
+			d: json.NewDecoder(bytes.NewReader(trimmed)), length: int64(len(trimmed))}
 		if at, err := r.read(); err != nil {
 			return nil, fail(at, err)
 		}
 	case len(text) > listBytesMax:
-		return nil, fail(-1, fmt.Errorf("neither JSON nor a list of prices of %s at most", units.Bytes(listBytesMax)))
+		return nil, fail(-1, fmt.Errorf("neither JSON nor a list of prices of %s at most",
+			units.Bytes(listBytesMax)))
 	default:
 		if err := in.list(bytes.NewReader(text)); err != nil {
 			return nil, fail(-1, err)
 		}
 	}
+
 	if len(in.Instances)+len(in.InstancePrices)+len(in.VolumePrices) == 0 {
 		return nil, fail(-1, fmt.Errorf("nothing in it that the catalogue has: %d entries passed over", in.Skipped))
 	}
+
 	return in, nil
 }
 
@@ -135,6 +141,7 @@ func (r *jsonReader) read() (int64, error) {
 	if err != nil {
 		return r.where(err)
 	}
+
 	if start == json.Delim('[') { // --query PriceList
 		if at, err := r.elements("PriceList"); err != nil {
 			return at, err
@@ -142,9 +149,11 @@ func (r *jsonReader) read() (int64, error) {
 	} else if at, err := r.object(); err != nil {
 		return at, err
 	}
+
 	if r.d.More() {
 		return r.base + r.d.InputOffset(), errors.New("something follows the JSON")
 	}
+
 	return 0, nil
 }
 
@@ -159,31 +168,40 @@ func (r *jsonReader) object() (int64, error) {
 		if err != nil {
 			return r.where(err)
 		}
+
 		if !slices.Contains(lists, fmt.Sprint(key)) {
 			var passed json.RawMessage
 			if err := r.d.Decode(&passed); err != nil {
 				return r.where(err)
 			}
-			if (key == "NextPageLink" || key == "nextPageToken") && len(passed) > len(`""`) && string(passed) != "null" {
+
+			if (key == "NextPageLink" || key == "nextPageToken") && len(passed) > len(`""`) &&
+				string(passed) != "null" {
 				r.in.More = true
 			}
+
 			if strings.EqualFold(fmt.Sprint(key), "error") {
 				refused = providersError(passed)
 			}
+
 			continue
 		}
+
 		known = true
 		begin, err := r.d.Token()
 		if err != nil {
 			return r.where(err)
 		}
+
 		if begin != json.Delim('[') {
 			return r.base + r.d.InputOffset(), fmt.Errorf("%s is not a list", key)
 		}
+
 		if at, err := r.elements(fmt.Sprint(key)); err != nil {
 			return at, err
 		}
 	}
+
 	if _, err := r.d.Token(); err != nil {
 		return r.where(err)
 	}
@@ -193,11 +211,12 @@ func (r *jsonReader) object() (int64, error) {
 	if !known {
 		return r.base, errors.New("JSON without a list called InstanceTypes, PriceList, Items or skus")
 	}
+
 	return 0, nil
 }
 
-// providersError is the message of an error in the form that Google's and Azure's APIs answer with, "" if it is
-// another.
+// providersError is the message of an error in the form that Google's and Azure's APIs answer with,
+// "" if it is another.
 func providersError(text json.RawMessage) string {
 	var e struct{ Message string }
 	if json.Unmarshal(text, &e) != nil {
@@ -213,6 +232,7 @@ func (r *jsonReader) elements(of string) (int64, error) {
 		if err := r.d.Decode(&element); err != nil {
 			return r.where(err)
 		}
+
 		at := r.base + r.d.InputOffset() - int64(len(element))
 		if err := r.element(of, element); err != nil {
 			var syntax *json.SyntaxError
@@ -225,9 +245,11 @@ func (r *jsonReader) elements(of string) (int64, error) {
 			return at, fmt.Errorf("%s[%d]: %w", of, n, err)
 		}
 	}
+
 	if _, err := r.d.Token(); err != nil {
 		return r.where(err)
 	}
+
 	return 0, nil
 }
 
@@ -243,25 +265,30 @@ func (r *jsonReader) element(of string, element []byte) error {
 		}
 		return in.add(element)
 	}
+
 	switch of {
 	case "Items":
 		return in.addAzure(element)
 	case "skus":
 		return in.addGoogle(element)
 	}
+
 	i, err := DescribedInstance("", element)
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case r.instances[i.Name]:
 		return fmt.Errorf("%s is there twice", i.Name)
 	case len(in.Instances) >= importedMax:
 		return fmt.Errorf("more than %s instance types", units.Count(importedMax))
 	}
+
 	r.instances[i.Name] = true
 	i.Source = in.Source
 	in.Instances = append(in.Instances, i)
+
 	return nil
 }
 

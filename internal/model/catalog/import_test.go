@@ -51,6 +51,7 @@ func TestImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var all []Change
 	for _, f := range []struct{ name, text string }{{"a/types.json", typesJSON}, {"prices.json", pricesJSON}, {"prices.csv", pricesCSV}, {"again.csv", pricesCSV}} {
 		changes, err := s.Add(read(t, f.name, f.text))
@@ -59,51 +60,63 @@ func TestImport(t *testing.T) {
 		}
 		all = append(all, changes...)
 	}
+
 	if err := s.Write(path); err != nil {
 		t.Fatal(err)
 	}
+
 	s, err = OpenStore(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := s.Catalog()
 	m6i, err := c.Instance("m6i.xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if m6i.Baseline.IOPS != 7000 || m6i.Source.String() != "imported from types.json, 2026-11-21" {
 		t.Errorf("m6i.xlarge is %+v", m6i)
 	}
+
 	for region, want := range map[string]units.USD{"": .2, "eu-west-1": .214} {
 		if p, ok := m6i.Hourly(region); !ok || p.Hourly != want {
 			t.Errorf("m6i.xlarge costs %v in %q, want %v", p, region, want)
 		}
 	}
+
 	if m9z, err := c.Instance("m9z.large"); err != nil || m9z.Disk.Size != 300*units.GB || m9z.HasEBS {
 		t.Errorf("m9z.large is %+v, %v", m9z, err)
 	}
+
 	o := order(t, "{type: gp3, size: 100GiB, iops: 4000, throughput: 225MiB/s}")
 	if b, err := c.Monthly(o, "eu-west-1"); err != nil || !near(b.Total, 8.8+5.5+4.4) || b.Source.Text != "imported from prices.json" {
 		t.Errorf("gp3 in eu-west-1: %+v, %v", b, err)
 	}
+
 	// The list had only io2's IOPS: the size has no price, which does not make it 0.
 	var no *NoPriceError
 	if b, err := c.Monthly(order(t, "{type: io2, size: 100GiB, iops: 40000}"), "eu-west-1"); !errors.As(err, &no) {
 		t.Errorf("io2 in eu-west-1: %+v, %v", b, err)
 	}
+
 	kinds := map[string]int{}
 	for _, c := range all {
 		kinds[c.Kind]++
 	}
+
 	// Added: m9z.large, its price, m6i.xlarge's in eu-west-1, gp3's and io2's prices there.
 	// Changed: m6i.xlarge and its price.
 	if kinds["added"] != 5 || kinds["changed"] != 2 || kinds["same"] != 2 {
 		t.Errorf("%v: %+v", kinds, all)
 	}
+
 	// It is used only where it is requested.
 	if m, err := Instance("m6i.xlarge"); err != nil || m.Baseline.IOPS != 6000 {
 		t.Errorf("embedded: %+v, %v", m, err)
 	}
+
 	Use(c)
 	defer Use(nil)
 	if m, err := Instance("m6i.xlarge"); err != nil || m.Baseline.IOPS != 7000 {
@@ -166,14 +179,17 @@ func TestStoreRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.text, err, c.says)
 		}
 	}
+
 	// A folder that is not writable is left unchanged.
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "catalog.json"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := (&Store{Version: 1}).Write(filepath.Join(dir, "catalog.json")); err == nil {
 		t.Error("a folder was replaced by a file")
 	}
+
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v left behind", left, err)
 	}
@@ -189,6 +205,7 @@ func TestReadImportUnits(t *testing.T) {
 			`"serviceCode":"AmazonEC2","terms":{"OnDemand":{"S.JRTCKXETXF":{"priceDimensions":{"S.JRTCKXETXF.6YS6EN2CT7":{"unit":%q,"endRange":"Inf","beginRange":"0","pricePerUnit":{"USD":%q},"appliesTo":[]}},"termAttributes":{}}}},"version":"1"}`,
 			family, name, usage, unit, usd)
 	}
+
 	s := Store{Version: storeVersion}
 	if _, err := s.Add(read(t, "prices.json", list(
 		row("Storage", "gp3", "VolumeUsage.gp3", "GB-Mo", "0.0960000000"),
@@ -204,6 +221,7 @@ func TestReadImportUnits(t *testing.T) {
 	))); err != nil {
 		t.Fatal(err)
 	}
+
 	c := s.Catalog()
 	for _, w := range []struct {
 		order string
@@ -257,6 +275,7 @@ func TestReadImportClouds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	c := s.Catalog()
 	for _, w := range []struct {
 		order  Order
@@ -275,9 +294,11 @@ func TestReadImportClouds(t *testing.T) {
 			t.Errorf("%s: %v %v, want %v", w.order.String(), b.Total, err, w.usd)
 		}
 	}
+
 	if _, err := c.Monthly(&Order{Type: "premium-ssd", Size: 2000 * units.GiB}, "westeurope"); err == nil {
 		t.Error("a size without a price has one")
 	}
+
 	for name, c := range map[string]struct{ text, want string }{
 		"euros":    {strings.Replace(azureJSON, `"currencyCode": "USD"`, `"currencyCode": "EUR"`, 1), `Items[0]: Premium LRS Provisioned Capacity in westeurope: a price in "EUR", and the catalogue's are in USD`},
 		"yen":      {strings.Replace(googleJSON, `"currencyCode": "USD"`, `"currencyCode": "JPY"`, 1), `skus[0]: Hyperdisk Balanced Capacity in Frankfurt: a price in "JPY"`},
@@ -300,6 +321,7 @@ func TestReadImportTimelines(t *testing.T) {
 			`"meterId":"m","meterName":%q,"productId":"p","skuId":"s","productName":%q,"skuName":"Ultra LRS","serviceName":"Storage","serviceId":"x","serviceFamily":"Storage","unitOfMeasure":%q,"type":"Consumption","armSkuName":""%s}`,
 			over, usd, usd, begins, meter, product, unit, rest)
 	}
+
 	const primary, other = `,"isPrimaryMeterRegion":true`, `,"isPrimaryMeterRegion":false`
 	azure := `{"BillingCurrency":"USD","CustomerEntityId":"Default","CustomerEntityType":"Retail","Items":[` + strings.Join([]string{
 		item("Ultra Disks", "Ultra LRS Provisioned Capacity", "1 GiB/Hour", 0, 0.0002, "2021-05-01", primary),
@@ -312,6 +334,7 @@ func TestReadImportTimelines(t *testing.T) {
 		item("Premium SSD Managed Disks", "P30 LRS Disk Mount", "1/Month", 0, 6.9, "2021-05-01", primary),
 		item("Premium SSD Managed Disks", "P30 LRS Disk", "1/Month", 0, 148.68, "2021-05-01", primary),
 	}, ",") + `],"NextPageLink":null,"Count":9}`
+
 	sku := func(description, unit string, prices ...string) string {
 		var at []string
 		for _, p := range prices {
@@ -322,6 +345,7 @@ func TestReadImportTimelines(t *testing.T) {
 		return fmt.Sprintf(`{"name":"services/6F81-5844-456A/skus/A","skuId":"A","description":%q,"category":{"serviceDisplayName":"Compute Engine","resourceFamily":"Storage","resourceGroup":"SSD","usageType":"OnDemand"},`+
 			`"serviceRegions":["us-east4"],"pricingInfo":[%s],"serviceProviderName":"Google","geoTaxonomy":{"type":"REGIONAL","regions":["us-east4"]}}`, description, strings.Join(at, ","))
 	}
+
 	google := `{"skus":[` + strings.Join([]string{
 		sku("Balanced PD Capacity in Virginia", "GiBy.mo", "2020-10-05 100000000", "2024-01-01 110000000", "2027-01-01 120000000"),
 		sku("Regional Balanced PD Capacity in Virginia", "GiBy.mo", "2020-10-05 220000000"),
@@ -329,6 +353,7 @@ func TestReadImportTimelines(t *testing.T) {
 		sku("Hyperdisk Throughput Throughput Capacity in Virginia", "mo", "2023-05-01 275000000"),
 		sku("Commitment v1: Local SSD In Virginia", "GiBy.mo", "2020-10-05 1"),
 	}, ",") + `],"nextPageToken":""}`
+
 	s := Store{Version: storeVersion}
 	for name, text := range map[string]string{"azure.json": azure, "google.json": google} {
 		in := read(t, name, text)
@@ -339,6 +364,7 @@ func TestReadImportTimelines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	c := s.Catalog()
 	for _, w := range []struct {
 		order, region string
@@ -364,14 +390,17 @@ func FuzzReadImport(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		s := Store{Version: storeVersion}
 		if _, err := s.Add(in); err != nil {
 			return
 		}
+
 		path := filepath.Join(t.TempDir(), "c.json")
 		if err := s.Write(path); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := OpenStore(path); err != nil {
 			t.Fatalf("what was imported does not read back: %v", err)
 		}

@@ -144,12 +144,14 @@ const tableHeader = "type,vcpu,memory_mib,base_iops,base_kBps,max_iops,max_kBps,
 func EncodeTable(rows []InstanceType) []byte {
 	var b bytes.Buffer
 	b.WriteString(tableHeader + "\n")
+
 	for i := range rows {
 		r := &rows[i]
 		maximum := r.Maximum
 		if !r.Bursts() {
 			maximum = volume.Rate{}
 		}
+
 		fields := []string{r.Name}
 		add := func(n int64) {
 			text := ""
@@ -158,6 +160,7 @@ func EncodeTable(rows []InstanceType) []byte {
 			}
 			fields = append(fields, text)
 		}
+
 		add(int64(r.VCPU))
 		add(int64(r.Memory / units.MiB))
 		add(int64(r.Baseline.IOPS))
@@ -169,27 +172,34 @@ func EncodeTable(rows []InstanceType) []byte {
 		add(int64(d.Count))
 		add(int64(d.Size / units.GB))
 		hdd := int64(0)
+
 		if d.HDD {
 			hdd = 1
 		}
+
 		add(hdd)
 		add(int64(d.Read.IOPS))
 		add(int64(d.Read.Throughput))
 		add(int64(d.Write.IOPS))
 		add(int64(d.Write.Throughput))
 		price := ""
+
 		if p, ok := r.Hourly(Region); ok {
 			price = strconv.FormatFloat(float64(p.Hourly), 'f', -1, 64)
 		}
+
 		fields = append(fields, price)
 		add(int64(r.Cards))
 		weighting := int64(0)
+
 		if r.Weighting {
 			weighting = 1
 		}
+
 		add(weighting)
 		b.WriteString(strings.TrimRight(strings.Join(fields, ","), ",") + "\n")
 	}
+
 	return b.Bytes()
 }
 
@@ -200,23 +210,28 @@ func decodeTable(text []byte) ([]InstanceType, error) {
 	if err != nil || strings.Join(header, ",") != tableHeader {
 		return nil, fmt.Errorf("header %q, want %s", header, tableHeader)
 	}
+
 	width := len(header)
 	rows := make([]InstanceType, 0, bytes.Count(text, []byte("\n")))
+
 	fields := make([]string, width)
 	for {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return rows, nil
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		clear(fields)
 		copy(fields, record)
 		row, err := decodeRow(fields)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", fields[0], err)
 		}
+
 		rows = append(rows, row)
 	}
 }
@@ -233,6 +248,7 @@ func decodeRow(f []string) (InstanceType, error) {
 		}
 		n[i] = x
 	}
+
 	row := InstanceType{
 		Name: strings.Clone(f[0]), VCPU: int(n[1]), Memory: units.Size(n[2]) * units.MiB,
 		Baseline:    volume.Rate{IOPS: units.Frequency(n[3]), Throughput: units.Throughput(n[4]) * 1000},
@@ -244,10 +260,12 @@ func decodeRow(f []string) (InstanceType, error) {
 		},
 		Source: describeInstanceTypes,
 	}
+
 	row.HasEBS, row.Maximum = row.Baseline.IOPS > 0, row.Baseline
 	if n[5] != 0 {
 		row.Maximum = volume.Rate{IOPS: units.Frequency(n[5]), Throughput: units.Throughput(n[6]) * 1000}
 	}
+
 	row.Weighting = f[17] != ""
 	if f[16] != "" {
 		cards, err := strconv.Atoi(f[16])
@@ -256,6 +274,7 @@ func decodeRow(f []string) (InstanceType, error) {
 		}
 		row.Cards = cards
 	}
+
 	if f[15] != "" {
 		price, err := strconv.ParseFloat(f[15], 64)
 		if err != nil {
@@ -263,6 +282,7 @@ func decodeRow(f []string) (InstanceType, error) {
 		}
 		row.Prices = []InstancePrice{{Region, units.USD(price), onDemandPrices}}
 	}
+
 	return row, nil
 }
 

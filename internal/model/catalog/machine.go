@@ -39,11 +39,14 @@ func (i *InstanceType) ShareOf(o *Order) (Share, bool) {
 	if err != nil || t.Local {
 		return Share{}, false
 	}
+
 	for _, l := range i.Lanes {
-		if o.Caching.on() == (l.Volumes == cached) && (l.Volumes == cached || slices.Contains(strings.Fields(l.Volumes), t.Name)) {
+		if o.Caching.on() == (l.Volumes == cached) && (l.Volumes == cached ||
+			slices.Contains(strings.Fields(l.Volumes), t.Name)) {
 			return Share{l.Volumes, l.Baseline, l.Maximum}, true
 		}
 	}
+
 	switch {
 	case !i.HasEBS:
 		return Share{}, false
@@ -54,6 +57,7 @@ func (i *InstanceType) ShareOf(o *Order) (Share, bool) {
 		}
 		return Share{"card " + strconv.Itoa(o.Card), part(i.Baseline), part(i.Maximum)}, true
 	}
+
 	return Share{"", i.Baseline, i.Maximum}, true
 }
 
@@ -102,12 +106,16 @@ func (i *InstanceType) Weighted(weighting string) (*InstanceType, error) {
 	default:
 		return nil, fmt.Errorf("%q is no bandwidth weighting: default or %s", weighting, ebsWeighting)
 	}
+
 	if !i.Weighting {
-		return nil, fmt.Errorf("%s has no bandwidth weighting; types that have: most of families m8, c8, r8 and x8", i.Name)
+		return nil, fmt.Errorf("%s has no bandwidth weighting; types that have: most of families m8, c8, r8 and x8",
+			i.Name)
 	}
+
 	w := *i
 	w.Baseline.Throughput += w.Baseline.Throughput / 4
 	w.Maximum.Throughput = max(w.Maximum.Throughput, w.Baseline.Throughput)
+
 	return &w, nil
 }
 
@@ -141,6 +149,7 @@ func decodeMachines(table, prices, google []byte) ([]InstanceType, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []InstanceType
 	for _, f := range rows {
 		var n [9]int64
@@ -152,20 +161,25 @@ func decodeMachines(table, prices, google []byte) ([]InstanceType, error) {
 				return nil, fmt.Errorf("%s: %w", f[0], err)
 			}
 		}
+
 		name := strings.ToLower(f[0])
 		if len(out) == 0 || out[len(out)-1].Name != name {
-			m := InstanceType{Name: name, Provider: "gcp", VCPU: int(n[1]), Memory: units.Size(n[2]) * units.MiB, Attachments: int(n[3]), Source: googleLimits}
+			m := InstanceType{Name: name, Provider: "gcp", VCPU: int(n[1]), Memory: units.Size(n[2]) * units.MiB,
+				Attachments: int(n[3]), Source: googleLimits}
 			if strings.HasPrefix(name, "standard_") {
 				m.Provider, m.Source = "azure", azureSizes
 			}
 			out = append(out, m)
 		}
+
 		m := &out[len(out)-1]
 		base := volume.Rate{IOPS: units.Frequency(n[5]), Throughput: units.Throughput(n[6]) * 1000}
 		most := base
+
 		if n[7] != 0 {
 			most = volume.Rate{IOPS: units.Frequency(n[7]), Throughput: units.Throughput(n[8]) * 1000}
 		}
+
 		switch {
 		case f[4] == "" && n[5] == 0: // not known
 			continue
@@ -173,8 +187,10 @@ func decodeMachines(table, prices, google []byte) ([]InstanceType, error) {
 			m.HasEBS, m.Baseline, m.Maximum = true, base, most
 			continue
 		}
+
 		m.Lanes = append(m.Lanes, Lane{f[4], base, most})
 	}
+
 	slices.SortFunc(out, func(a, b InstanceType) int { return strings.Compare(a.Name, b.Name) })
 	return out, errors.Join(addHourly(out, prices, azureHourly), addHourly(out, google, googleHourly))
 }
@@ -186,11 +202,14 @@ func addHourly(machines []InstanceType, table []byte, from Source) error {
 	if err != nil || len(rows) == 0 {
 		return fmt.Errorf("no table of prices: %w", err)
 	}
+
 	for _, f := range rows[1:] {
-		i, ok := slices.BinarySearchFunc(machines, strings.ToLower(f[0]), func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
+		i, ok := slices.BinarySearchFunc(machines, strings.ToLower(f[0]),
+			func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
 		if !ok {
 			return fmt.Errorf("price of %s: no such machine", f[0])
 		}
+
 		for k, text := range f[1:] {
 			if text == "" {
 				continue
@@ -202,6 +221,7 @@ func addHourly(machines []InstanceType, table []byte, from Source) error {
 			machines[i].Prices = append(machines[i].Prices, InstancePrice{rows[0][k+1], units.USD(usd), from})
 		}
 	}
+
 	return nil
 }
 

@@ -40,6 +40,7 @@ func TestWhatAMachineLetsPass(t *testing.T) {
 			t.Errorf("%s, %v: %+v, %v", c.machine, c.order, share, ok)
 		}
 	}
+
 	if s, ok := machineOf(t, "n2-standard-8").ShareOf(&Order{Type: "hyperdisk-balanced", Size: units.TiB}); ok {
 		t.Errorf("a limit of Hyperdisk Balanced on N2 that nobody says: %+v", s)
 	}
@@ -72,18 +73,22 @@ func TestMachinesOfOtherClouds(t *testing.T) {
 			t.Errorf("%s: %v", i.Name, err)
 		}
 	}
+
 	if of["azure"] < 40 || of["gcp"] < 100 {
 		t.Errorf("%v", of)
 	}
+
 	usd, err := machineOf(t, "Standard_D8s_v5").Monthly("")
 	if err != nil || usd != 0.384*Hours {
 		t.Errorf("Standard_D8s_v5 in eastus: %v, %v", usd, err)
 	}
+
 	for region, hourly := range map[string]units.USD{"": 0.388472, "us-central1": 0.388472, "asia-southeast1": 0.479224} {
 		if usd, err := machineOf(t, "n2-standard-8").Monthly(region); err != nil || !near(usd, hourly*Hours) {
 			t.Errorf("n2-standard-8 in %q: %v, %v", region, usd, err)
 		}
 	}
+
 	if _, err := machineOf(t, "n2-standard-8").Monthly("me-west1"); err == nil {
 		t.Error("a price of n2-standard-8 in me-west1, of which none is embedded")
 	}

@@ -13,6 +13,7 @@ func merge[T any](list, with []T, key func(*T) string) []T {
 	for i := range list {
 		at[key(&list[i])] = i
 	}
+
 	for i := range with {
 		k := key(&with[i])
 		if j, ok := at[k]; ok {
@@ -22,6 +23,7 @@ func merge[T any](list, with []T, key func(*T) string) []T {
 		at[k] = len(list)
 		list = append(list, with[i])
 	}
+
 	slices.SortFunc(list, func(a, b T) int { return strings.Compare(key(&a), key(&b)) })
 	return list
 }
@@ -34,26 +36,33 @@ func (c *Catalog) completed(n *NamedPrices) NamedPrices {
 	if err != nil {
 		return out
 	}
+
 	for _, p := range c.prices(t) {
 		if p.Region != n.Prices.Region {
 			continue
 		}
+
 		if out.Prices.PerGiB == 0 {
 			out.Prices.PerGiB = p.PerGiB
 		}
+
 		if len(out.Prices.IOPS) == 0 {
 			out.Prices.IOPS = p.IOPS
 		}
+
 		if len(out.Prices.Throughput) == 0 {
 			out.Prices.Throughput = p.Throughput
 		}
+
 		for _, known := range p.Sizes { // a page of a list has only some of them
 			if !slices.ContainsFunc(out.Prices.Sizes, func(s SizePrice) bool { return s.Most == known.Most }) {
 				out.Prices.size(known.Most, known.Each)
 			}
 		}
+
 		break
 	}
+
 	return out
 }
 
@@ -72,6 +81,7 @@ func (s *Store) Catalog() *Catalog {
 		}
 		imported[i] = n
 	}
+
 	c.instances = merge(c.instances, imported, func(i *InstanceType) string { return i.Name })
 	for i := range s.InstancePrices {
 		p := &s.InstancePrices[i]
@@ -79,13 +89,16 @@ func (s *Store) Catalog() *Catalog {
 		if !ok {
 			continue // only its price is known
 		}
-		others := slices.DeleteFunc(slices.Clone(c.instances[j].Prices), func(o InstancePrice) bool { return o.Region == p.Price.Region })
+		others := slices.DeleteFunc(slices.Clone(c.instances[j].Prices),
+			func(o InstancePrice) bool { return o.Region == p.Price.Region })
 		c.instances[j].Prices = append(others, p.Price)
 	}
+
 	for i := range s.VolumePrices {
 		v := &s.VolumePrices[i]
 		c.volumes[v.Type] = append(c.volumes[v.Type], v.Prices)
 	}
+
 	return c
 }
 
@@ -102,19 +115,25 @@ func changes(before, after *Catalog, in *Import) []Change {
 		}
 		out = append(out, c)
 	}
+
 	for i := range in.Instances {
 		name := in.Instances[i].Name
 		note(name, before.summary(name), after.summary(name))
 	}
+
 	for i := range in.InstancePrices {
 		p := &in.InstancePrices[i]
 		region := p.Price.Region
-		note("price of "+p.Instance+" in "+region, before.hourly(p.Instance, region), fmt.Sprintf("%v USD an hour", float64(p.Price.Hourly)))
+		note("price of "+p.Instance+" in "+region, before.hourly(p.Instance, region),
+			fmt.Sprintf("%v USD an hour", float64(p.Price.Hourly)))
 	}
+
 	for i := range in.VolumePrices {
 		v := &in.VolumePrices[i]
-		note("prices of "+v.Type+" in "+v.Prices.Region, before.priceText(v.Type, v.Prices.Region), after.priceText(v.Type, v.Prices.Region))
+		note("prices of "+v.Type+" in "+v.Prices.Region, before.priceText(v.Type, v.Prices.Region),
+			after.priceText(v.Type, v.Prices.Region))
 	}
+
 	return out
 }
 
@@ -124,6 +143,7 @@ func (c *Catalog) summary(name string) string {
 	if err != nil {
 		return ""
 	}
+
 	text := fmt.Sprintf("%d vCPU, %s", i.VCPU, i.Memory)
 	if i.HasEBS {
 		text += fmt.Sprintf(", %s IOPS and %s", IOPS(i.Baseline.IOPS), rate(i.Baseline.Throughput))
@@ -131,9 +151,11 @@ func (c *Catalog) summary(name string) string {
 			text += fmt.Sprintf(", to %s and %s", IOPS(i.Maximum.IOPS), rate(i.Maximum.Throughput))
 		}
 	}
+
 	if d := i.Disk; d.Count > 0 {
 		text += fmt.Sprintf(", %d x %s", d.Count, d.Size)
 	}
+
 	return text
 }
 
@@ -165,6 +187,7 @@ func (p *Prices) String() string {
 	if p.PerGiB != 0 {
 		parts = append(parts, fmt.Sprintf("%v USD/GiB", float64(p.PerGiB)))
 	}
+
 	if n := len(p.Sizes); n > 0 {
 		for i, s := range p.Sizes {
 			switch {
@@ -175,6 +198,7 @@ func (p *Prices) String() string {
 			}
 		}
 	}
+
 	for _, t := range p.IOPS {
 		text := fmt.Sprintf("%v USD/IOPS", float64(t.Each))
 		if t.Over > 0 {
@@ -182,9 +206,11 @@ func (p *Prices) String() string {
 		}
 		parts = append(parts, text)
 	}
+
 	for _, t := range p.Throughput {
 		parts = append(parts, fmt.Sprintf("%v USD per MiB/s over %s", float64(t.EachMiBps), rate(t.Over)))
 	}
+
 	return strings.Join(parts, ", ")
 }
 

@@ -17,7 +17,8 @@ import (
 type Order struct {
 	// Type is the product: gp2, gp3, io1, io2, st1, sc1, nvme, hyperdisk-balanced,
 	// hyperdisk-balanced-ha, hyperdisk-extreme, hyperdisk-throughput, hyperdisk-ml, pd-ssd,
-	// pd-balanced, pd-standard, premium-v2, ultra, premium-ssd, standard-ssd, standard-hdd, or custom. `plimsoll catalog list` names them.
+	// pd-balanced, pd-standard, premium-v2, ultra, premium-ssd, standard-ssd, standard-hdd, or custom.
+	// `plimsoll catalog list` names them.
 	Type string `yaml:"type"`
 	// Size of one volume: "800GiB". AWS, Google and Azure write GB where they mean GiB.
 	Size units.Size `yaml:"size,omitempty"`
@@ -172,14 +173,18 @@ func (o *Order) Warnings() (l diagnostics.List) {
 	if i < 0 {
 		return nil // Check reports an unknown type
 	}
+
 	t := types[i]
 	meant, gets := o.IOPSPerGB*IOPS(o.gib()), o.asked(t)
 	if o.IOPS == 0 && o.IOPSPerGB > 0 && gets < meant {
 		l = append(l, diagnostics.Problem{
-			Field: "iops_per_gb", Text: fmt.Sprintf("%s per GiB on %d GiB are %s IOPS: aws-ebs-csi-driver orders the most that %s of the size has, %s, without an error, and they are paid for", o.IOPSPerGB, o.gib(), meant, o.Type, gets),
+			Field: "iops_per_gb",
+			Text: fmt.Sprintf("%s per GiB on %d GiB are %s IOPS: aws-ebs-csi-driver orders the most that %s of the size has, %s, without an error, and they are paid for",
+				o.IOPSPerGB, o.gib(), meant, o.Type, gets),
 			Limit: gets.String() + " IOPS", Source: "aws-ebs-csi-driver, pkg/cloud/cloud.go (2025)",
 		})
 	}
+
 	return l
 }
 

@@ -84,17 +84,21 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %v", c.order, err)
 			continue
 		}
+
 		cfg, err := o.Config("data", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if math.Abs(float64(cfg.Sustained.IOPS)-c.iops) > 1e-9 || cfg.Sustained.Throughput != c.rate {
 			t.Errorf("%s: %v IOPS, %d B/s; want %v, %d", c.order, float64(cfg.Sustained.IOPS), cfg.Sustained.Throughput, c.iops, c.rate)
 		}
+
 		burst := 0.0
 		if cfg.Burst != nil {
 			burst = float64(cfg.Burst.At.IOPS)
 		}
+
 		if math.Abs(burst-c.burst) > 1e-9 {
 			t.Errorf("%s: bursts to %v IOPS, want %v", c.order, burst, c.burst)
 		}
@@ -118,11 +122,13 @@ func TestBurstsLast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		b := cfg.Burst
 		rate := float64(b.At.IOPS - cfg.Sustained.IOPS)
 		if b.Bytes {
 			rate = float64(b.At.Throughput - cfg.Sustained.Throughput)
 		}
+
 		if got := float64(b.Initial) / rate; math.Abs(got-c.seconds) > 1 {
 			t.Errorf("%s: lasts %.1f s, want %v", c.order, got, c.seconds)
 		}
@@ -193,23 +199,28 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s: %d problems, want one: %v", c.order, len(l), l)
 			continue
 		}
+
 		p := l[0]
 		if p.Field != c.field || !strings.Contains(p.Error(), c.says) || p.Nearest != c.nearest {
 			t.Errorf("%s:\ngot  %s\nwant %s: ... %s ...; nearest %q", c.order, p.Error(), c.field, c.says, c.nearest)
 		}
+
 		if p.Nearest == "" || strings.Contains(p.Field, ".") {
 			continue
 		}
+
 		// The nearest legal value is legal.
 		var fields map[string]any
 		if err := yaml.Unmarshal([]byte(c.order), &fields); err != nil {
 			t.Fatal(err)
 		}
+
 		fields[p.Field] = p.Nearest
 		text, err := yaml.Marshal(fields)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := order(t, string(text)).Check().Err(); err != nil {
 			t.Errorf("%s with %s: %s: %v", c.order, p.Field, p.Nearest, err)
 		}
@@ -229,18 +240,22 @@ func FuzzOrder(f *testing.F) {
 		if len(text) > 1000 || yaml.Unmarshal([]byte(text), &o) != nil {
 			return
 		}
+
 		_ = o.CheckOn(&InstanceType{Name: "x"})
 		bill, priceErr := o.Monthly("")
 		if o.Check().Err() != nil {
 			return
 		}
+
 		if priceErr == nil && (bill.Total < 0 || math.IsNaN(float64(bill.Total))) {
 			t.Errorf("%s costs %v", text, bill)
 		}
+
 		v, err := o.Build("data", 1, Attachment{})
 		if err != nil {
 			t.Fatalf("%s passes its checks and cannot be built: %v", text, err)
 		}
+
 		v.Submit(0, volume.Request{Op: volume.Write, Length: 4096})
 	})
 }

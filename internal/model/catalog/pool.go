@@ -61,6 +61,7 @@ func Attachments(on *InstanceType, orders []*Order) ([]Attachment, error) {
 		if !ok {
 			continue
 		}
+
 		if shares[share.Name] == nil {
 			name := "the machine"
 			if on != nil {
@@ -72,11 +73,13 @@ func Attachments(on *InstanceType, orders []*Order) ([]Attachment, error) {
 			}
 			shares[share.Name] = shared
 		}
+
 		out[k].Shared = shares[share.Name]
 		if t, err := Type(o.Type); err == nil {
 			out[k].Pool, _ = t.Pool(orders)
 		}
 	}
+
 	return out, nil
 }
 
@@ -87,10 +90,12 @@ func shareAmong(on *InstanceType, o *Order, orders []*Order) (Share, bool) {
 	if on != nil {
 		share, ok = on.ShareOf(o)
 	}
+
 	t, err := Type(o.Type)
 	if err != nil {
 		return share, ok
 	}
+
 	pool, has := t.Pool(orders)
 	devices := 0
 	for _, other := range orders {
@@ -98,12 +103,14 @@ func shareAmong(on *InstanceType, o *Order, orders []*Order) (Share, bool) {
 			devices += other.Members()
 		}
 	}
+
 	if !has || devices < 2 { // one device has its own limits
 		return share, ok
 	}
 	if !ok {
 		return Share{t.Name, pool, pool}, true
 	}
+
 	share.Name = t.Name
 	share.Baseline, share.Maximum = least(share.Baseline, pool), least(share.Maximum, pool)
 	return share, true

@@ -17,6 +17,7 @@ func together(t *testing.T, on *InstanceType, orders []*Order, busy []int, lengt
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	end := vtime.At(within)
 	volumes := make([]volume.Volume, len(orders))
 	for k, o := range orders {
@@ -27,6 +28,7 @@ func together(t *testing.T, on *InstanceType, orders []*Order, busy []int, lengt
 			t.Fatal(err)
 		}
 	}
+
 	out := make([]float64, len(orders))
 	for now := vtime.Instant(0); now < end; now = now.Add(time.Millisecond) {
 		for _, k := range busy {
@@ -41,9 +43,11 @@ func together(t *testing.T, on *InstanceType, orders []*Order, busy []int, lengt
 			}
 		}
 	}
+
 	for k := range out {
 		out[k] /= within.Seconds()
 	}
+
 	return out
 }
 
@@ -54,12 +58,14 @@ func TestDisksShareTheirTypesLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	near := func(what string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > want/50 {
 			t.Errorf("%s: %.0f a second, want %.0f", what, got, want)
 		}
 	}
+
 	data, wal := &Order{Type: "pd-balanced", Size: 100 * units.GiB}, &Order{Type: "pd-balanced", Size: 20 * units.GiB}
 	both := []*Order{data, wal}
 	for _, on := range []*InstanceType{nil, n2} {
@@ -68,7 +74,9 @@ func TestDisksShareTheirTypesLimits(t *testing.T) {
 		near("the small one alone", together(t, on, both, []int{1}, 4096, 2*time.Second)[1], 3000+6*120)
 		near("bytes of both", 256*sum(together(t, on, both, []int{0, 1}, 256*units.KiB, 2*time.Second)), (140+.28*120)*1024)
 	}
+
 	near("of two types", sum(together(t, n2, []*Order{data, {Type: "pd-ssd", Size: 20 * units.GiB}}, []int{0, 1}, 4096, 2*time.Second)), 3000+6*100+6000+30*20)
+
 	// The machine's limit holds too: 15,000 IOPS for disks of a type.
 	large := []*Order{{Type: "pd-ssd", Size: units.TiB}, {Type: "pd-ssd", Size: units.TiB}}
 	near("of a small machine", sum(together(t, n2, large, []int{0, 1}, 4096, time.Second)), 15_000)
@@ -80,6 +88,7 @@ func TestDisksShareTheirTypesLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	near("its part", float64(l.Sustained.IOPS), (6000+30*400)/4)
 	if l, err = wal.LimitsAmong(both, nil); err != nil || l.Sustained.IOPS != 3720 {
 		t.Errorf("the log's disk may use %v, %v", l.Sustained, err)
@@ -99,9 +108,11 @@ func TestPremiumSSDRunsOutOfBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	q := volume.MustNew(cfg, 1, nil)
 	moved, at := map[bool]units.Size{}, map[bool]time.Duration{false: 29 * time.Minute, true: 10 * time.Minute}
 	const size = units.MiB
+
 	now := vtime.Instant(0)
 	for place := units.Size(0); now < vtime.At(42*time.Minute); place += 2 * units.MiB {
 		now = q.Submit(now, volume.Request{Op: volume.Write, Offset: place % (100 * units.GiB), Length: size}).Issued
@@ -112,11 +123,13 @@ func TestPremiumSSDRunsOutOfBytes(t *testing.T) {
 			moved[true] += size
 		}
 	}
+
 	for empty, want := range map[bool]float64{false: 170e6, true: 100e6} {
 		if got := float64(moved[empty]) / at[empty].Seconds(); math.Abs(got-want) > want/100 {
 			t.Errorf("empty: %t: %.0f bytes a second, want %.0f", empty, got, want)
 		}
 	}
+
 	if s := q.State(now); !s.HasCredits || s.Credits > 0.01 {
 		t.Errorf("credits left: %v", s.Credits)
 	}

@@ -87,14 +87,19 @@ func (e *NoPriceError) importing() string {
 	if region == Region {
 		region = DefaultRegion(e.Provider)
 	}
+
 	switch e.Provider {
 	case "azure":
-		return "import them: curl \"https://prices.azure.com/api/retail/prices?\\$filter=serviceName%20eq%20'Storage'%20and%20armRegionName%20eq%20'" + region +
+		return "import them: curl \"https://prices.azure.com/api/retail/prices?\\$filter=serviceName%20eq%20'Storage'%20and%20armRegionName%20eq%20'" +
+			region +
 			"'%20and%20priceType%20eq%20'Consumption'%20and%20(contains(productName,'Premium%20SSD')%20or%20productName%20eq%20'Ultra%20Disks')\" > prices.json && plimsoll catalog import prices.json, and name the region with --region"
 	case "gcp":
-		return "import them: curl \"https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus?pageSize=5000&key=KEY\" > prices.json && plimsoll catalog import prices.json, and name the region with --region " + region
+		return "import them: curl \"https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus?pageSize=5000&key=KEY\" > prices.json && plimsoll catalog import prices.json, and name the region with --region " +
+			region
 	}
-	return "import them: aws pricing get-products --service-code AmazonEC2 --filters Type=TERM_MATCH,Field=regionCode,Value=" + region +
+
+	return "import them: aws pricing get-products --service-code AmazonEC2 --filters Type=TERM_MATCH,Field=regionCode,Value=" +
+		region +
 		" > prices.json && plimsoll catalog import prices.json"
 }
 
@@ -109,12 +114,15 @@ func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
 	if err != nil {
 		return Bill{}, err
 	}
+
 	if region == "" {
 		region = DefaultRegion(t.Provider)
 	}
+
 	if t.Local {
 		return Bill{Region: region, Lines: []Line{{Text: "in the price of the instance"}}}, nil
 	}
+
 	prices := c.prices(t)
 	i := slices.IndexFunc(prices, func(p Prices) bool { return p.Region == region })
 	if i < 0 {
@@ -126,6 +134,7 @@ func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
 		}
 		return Bill{}, none
 	}
+
 	return prices[i].bill(t, o)
 }
 
@@ -143,6 +152,7 @@ func (p *Prices) ofSize(o *Order) *SizePrice {
 func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	l := t.limits(t, o, nil)
 	iops := IOPS(l.Sustained.IOPS)
+
 	missing := ""
 	switch {
 	case o.OnDemandBursting:
@@ -154,44 +164,56 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	case t.ChoosesThroughput && len(p.Throughput) == 0 && l.Sustained.Throughput > t.ThroughputIncluded.Value:
 		missing = "the throughput of " + t.Name
 	}
+
 	if missing != "" {
 		return Bill{}, &NoPriceError{Of: missing, Region: p.Region, Provider: t.Provider}
 	}
+
 	n := float64(o.Members())
 	times := ""
 	if o.Members() > 1 {
 		times = fmt.Sprintf("%d x ", o.Members())
 	}
+
 	b := Bill{Region: p.Region, Source: p.Source}
 	add := func(amount float64, format string, args ...any) {
 		b.Lines = append(b.Lines, Line{times + fmt.Sprintf(format, args...), units.USD(amount * n)})
 		b.Total += units.USD(amount * n)
 	}
+
 	if s := p.ofSize(o); s != nil {
 		add(float64(s.Each), "a volume of up to %s, %v USD", s.Most.Exact(), float64(s.Each))
 	} else {
 		add(float64(o.gib())*float64(p.PerGiB), "%s GiB, %v USD each", units.Count(o.gib()), float64(p.PerGiB))
 	}
+
 	for i, tier := range p.IOPS {
 		most := iops
 		if i+1 < len(p.IOPS) {
 			most = min(most, p.IOPS[i+1].Over)
 		}
+
 		if most <= tier.Over {
 			break
 		}
+
 		over := ""
 		if tier.Over > 0 {
 			over = " over " + tier.Over.String()
 		}
-		add(float64(most-tier.Over)*float64(tier.Each), "%s IOPS%s, %v USD each", most-tier.Over, over, float64(tier.Each))
+
+		add(float64(most-tier.Over)*float64(tier.Each), "%s IOPS%s, %v USD each", most-tier.Over, over,
+			float64(tier.Each))
 	}
+
 	for _, tier := range p.Throughput {
 		if l.Sustained.Throughput > tier.Over {
 			mib := float64(l.Sustained.Throughput-tier.Over) / float64(units.MiBps)
-			add(mib*float64(tier.EachMiBps), "%s over %s, %v USD a MiB/s", rate(l.Sustained.Throughput-tier.Over), rate(tier.Over), float64(tier.EachMiBps))
+			add(mib*float64(tier.EachMiBps), "%s over %s, %v USD a MiB/s", rate(l.Sustained.Throughput-tier.Over),
+				rate(tier.Over), float64(tier.EachMiBps))
 		}
 	}
+
 	return b, nil
 }
 
@@ -252,7 +274,8 @@ func (c *Catalog) Instance(name string) (*InstanceType, error) {
 // find is where a name is among the instances.
 func (c *Catalog) find(name string) (int, bool) {
 	lower := strings.ToLower(strings.TrimSpace(name))
-	return slices.BinarySearchFunc(c.instances, lower, func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
+	return slices.BinarySearchFunc(c.instances, lower,
+		func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
 }
 
 // prices of a type: imported ones first, because the first of a region counts.

@@ -55,11 +55,13 @@ func TestMonthly(t *testing.T) {
 			t.Errorf("%s costs %v, its lines %v, want %v: %v", text, float64(b.Total), float64(sum), float64(want), b.Lines)
 		}
 	}
+
 	for size, want := range map[string]units.USD{"128GiB": 19.71, "129GiB": 38.012142, "1TiB": 135.17} {
 		if b, err := order(t, "{type: premium-ssd, size: "+size+"}").Monthly(""); err != nil || b.Total != want {
 			t.Errorf("a Premium SSD disk of %s costs %v (%v), want %v", size, b.Total, err, want)
 		}
 	}
+
 	// What is not known is not free.
 	var no *NoPriceError
 	for _, c := range []struct{ text, region string }{
@@ -70,24 +72,30 @@ func TestMonthly(t *testing.T) {
 			t.Errorf("%s in %q: %v, want an error that no price is known", c.text, c.region, err)
 		}
 	}
+
 	partial := Prices{Region: "eu-west-1", PerGiB: .09}
 	g, err := Type("gp3")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := partial.bill(g, order(t, "{type: gp3, size: 1TiB, iops: 4000}")); !errors.As(err, &no) {
 		t.Errorf("IOPS without a price: %v", err)
 	}
+
 	if b, err := partial.bill(g, order(t, "{type: gp3, size: 100GiB}")); err != nil || !near(b.Total, 9) {
 		t.Errorf("100 GiB at 0.09: %v, %v", b, err)
 	}
+
 	m6i, err := Instance("M6i.xlarge ")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if usd, err := m6i.Monthly(""); err != nil || !near(usd, .192*730) {
 		t.Errorf("m6i.xlarge a month: %v, %v; want 140.16", usd, err)
 	}
+
 	if _, err := m6i.Monthly("eu-west-1"); !errors.As(err, &no) {
 		t.Errorf("m6i.xlarge in eu-west-1: %v", err)
 	}

@@ -39,38 +39,47 @@ func (in *Import) add(element []byte) error {
 	if err := json.Unmarshal(element, &p); err != nil {
 		return err
 	}
+
 	a := p.Product.Attributes
 	region := a["regionCode"]
 	if region == "" && strings.Contains(a["location"], "N. Virginia") {
 		region = Region
 	}
+
 	volumeType, instance := a["volumeApiName"], a["instanceType"]
 	if region == "" || (volumeType == "" && instance == "") {
 		in.Skipped++
 		return nil
 	}
+
 	d, ok := p.dimension()
 	if !ok {
 		in.Skipped++
 		return nil
 	}
+
 	if _, ok := d.PricePerUnit["USD"]; !ok && len(d.PricePerUnit) > 0 {
-		return fmt.Errorf("%s%s in %s: %w", instance, volumeType, region, in.currency(slices.Min(slices.Collect(maps.Keys(d.PricePerUnit))), "China's regions are billed in CNY"))
+		return fmt.Errorf("%s%s in %s: %w", instance, volumeType, region,
+			in.currency(slices.Min(slices.Collect(maps.Keys(d.PricePerUnit))), "China's regions are billed in CNY"))
 	}
+
 	usd, err := strconv.ParseFloat(d.PricePerUnit["USD"], 64)
 	if err != nil || !(usd >= 0 && usd <= float64(hourlyMax)) {
 		return fmt.Errorf("%s%s in %s: %q is no price in USD", instance, volumeType, region, d.PricePerUnit["USD"])
 	}
+
 	switch {
 	case usd == 0:
 		in.Skipped++ // reserved capacity, free tiers: not the usual price
 		return nil
 	case volumeType != "":
 		return in.addVolume(volumeType, region, a["usagetype"], d.Unit, units.USD(usd))
-	case !plain(a, "operatingSystem", "Linux") || !plain(a, "tenancy", "Shared") || !plain(a, "preInstalledSw", "NA") || !plain(a, "capacitystatus", "Used"):
+	case !plain(a, "operatingSystem", "Linux") || !plain(a, "tenancy", "Shared") ||
+		!plain(a, "preInstalledSw", "NA") || !plain(a, "capacitystatus", "Used"):
 		in.Skipped++
 		return nil
 	}
+
 	return in.addInstance(instance, region, units.USD(usd))
 }
 
@@ -115,14 +124,17 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 		in.Skipped++
 		return nil
 	}
+
 	t := types[i]
 	if err := checkName(region); err != nil {
 		return err
 	}
+
 	p := in.prices(t.Name, region)
 	if p == nil {
 		return fmt.Errorf("prices of more than %d regions", regionsMax)
 	}
+
 	kind, rest, _ := strings.Cut(usage, ".")
 	switch {
 	case kind == "Usage" && (unit == "GB-Mo" || unit == "GB-month"): // the latter is io2's
@@ -140,6 +152,7 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 				return nil
 			}
 		}
+
 		p.tier(over, usd)
 	case kind == "P-Throughput" && strings.HasPrefix(strings.ToLower(unit), "gibps"):
 		p.Throughput = []ThroughputTier{{Over: t.ThroughputIncluded.Value, EachMiBps: usd / 1024}}
@@ -148,6 +161,7 @@ func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) err
 	default:
 		in.Skipped++
 	}
+
 	return nil
 }
 
@@ -176,7 +190,8 @@ func (in *Import) prices(name, region string) *Prices {
 // columns are the names of columns in a price list.
 var columns = map[string]string{
 	"instance_type": "type", "instance": "type", "type": "type", "api_name": "type", "name": "type",
-	"usd_per_hour": "usd", "usd/hour": "usd", "usd/h": "usd", "price": "usd", "on_demand": "usd", "price_per_hour": "usd", "hourly": "usd",
+	"usd_per_hour": "usd", "usd/hour": "usd", "usd/h": "usd", "price": "usd", "on_demand": "usd",
+	"price_per_hour": "usd", "hourly": "usd",
 	"region": "region",
 }
 
@@ -189,6 +204,7 @@ func (in *Import) list(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("neither JSON nor a list of prices with a header: %w", err)
 	}
+
 	at := map[string]int{}
 	for i, name := range header {
 		key := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))), " ", "_")
@@ -198,33 +214,41 @@ func (in *Import) list(r io.Reader) error {
 			}
 		}
 	}
+
 	name, okName := at["type"]
 	usd, okPrice := at["usd"]
 	if !okName || !okPrice {
 		return fmt.Errorf("line 1: neither JSON nor a list of prices: its header needs instance_type and usd_per_hour")
 	}
+
 	said := map[string]units.USD{}
 	for {
 		row, err := c.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return err // says its line
 		}
+
 		line, _ := c.FieldPos(0)
 		price, err := strconv.ParseFloat(strings.TrimPrefix(row[usd], "$"), 64)
 		if err != nil {
 			return fmt.Errorf("line %d: %q is no price in USD an hour", line, row[usd])
 		}
+
 		region := Region
 		if i, ok := at["region"]; ok {
 			region = row[i]
 		}
+
 		of := row[name] + " in " + region
 		if before, twice := said[of]; twice && before != units.USD(price) {
-			return fmt.Errorf("line %d: %s costs %v USD an hour, and %v before: which of them is meant?", line, of, price, float64(before))
+			return fmt.Errorf("line %d: %s costs %v USD an hour, and %v before: which of them is meant?", line, of,
+				price, float64(before))
 		}
+
 		said[of] = units.USD(price)
 		if err := in.addInstance(strings.Clone(row[name]), strings.Clone(region), units.USD(price)); err != nil {
 			return fmt.Errorf("line %d: %w", line, err)

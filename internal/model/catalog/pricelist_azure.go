@@ -35,12 +35,14 @@ func (m *retailItem) rank() string {
 
 // The Azure product that a type's meters belong to, and the meters' names before "LRS".
 // Zone-redundant disks have others, and are not in the catalogue.
-var azureProducts = map[string]string{"Azure Premium SSD v2": "premium-v2", "Ultra Disks": "ultra", "Premium SSD Managed Disks": "premium-ssd"}
+var azureProducts = map[string]string{"Azure Premium SSD v2": "premium-v2", "Ultra Disks": "ultra",
+	"Premium SSD Managed Disks": "premium-ssd"}
 
 // premiumSizes are the sizes in GiB up to which a tier of Premium SSD goes (Azure documentation,
 // managed disk types, 2025).
 var premiumSizes = map[string]units.Size{
-	"P1": 4, "P2": 8, "P3": 16, "P4": 32, "P6": 64, "P10": 128, "P15": 256, "P20": 512, "P30": 1024, "P40": 2048, "P50": 4096, "P60": 8192, "P70": 16_384, "P80": 32_767,
+	"P1": 4, "P2": 8, "P3": 16, "P4": 32, "P6": 64, "P10": 128, "P15": 256, "P20": 512, "P30": 1024, "P40": 2048,
+	"P50": 4096, "P60": 8192, "P70": 16_384, "P80": 32_767,
 }
 
 // addAzure reads a meter's price. Other meters are skipped.
@@ -49,41 +51,50 @@ func (in *Import) addAzure(element []byte) error {
 	if err := json.Unmarshal(element, &m); err != nil {
 		return err
 	}
+
 	name := azureProducts[m.Product]
 	if name == "" || m.Type != "Consumption" || m.Region == "" || !in.begun(m.Begins) {
 		in.Skipped++
 		return nil
 	}
+
 	if err := in.currency(m.CurrencyCode, "currencyCode='USD' asks for it"); err != nil {
 		return fmt.Errorf("%s in %s: %w", m.Meter, m.Region, err)
 	}
-	if !(m.RetailPrice >= 0 && m.RetailPrice <= float64(hourlyMax)) || !(m.TierMinimumUnits >= 0 && m.TierMinimumUnits <= 1e9) {
+	if !(m.RetailPrice >= 0 && m.RetailPrice <= float64(hourlyMax)) ||
+		!(m.TierMinimumUnits >= 0 && m.TierMinimumUnits <= 1e9) {
 		return fmt.Errorf("%s in %s: %v is no price", m.Meter, m.Region, m.RetailPrice)
 	}
+
 	t, err := Type(name)
 	if err != nil {
 		return err
 	}
+
 	p, err := in.pricesOf(t, m.Region)
 	if err != nil {
 		return err
 	}
+
 	usd := units.USD(m.RetailPrice)
 	if strings.HasSuffix(m.Unit, "/Hour") {
 		usd = units.USD(float64(m.RetailPrice * Hours))
 	}
+
 	meter := fmt.Sprintf("%s %s %v", m.Region, m.Meter, m.TierMinimumUnits)
 	if usd == 0 || m.rank() < in.meters[meter] { // what is included, or a row that a better one replaces
 		in.Skipped++
 		return nil
 	}
+
 	in.meters[meter] = m.rank()
 	return in.azureMeter(t, p, &m, usd)
 }
 
 // azureMeter puts a price where it belongs.
 func (in *Import) azureMeter(t *VolumeType, p *Prices, m *retailItem, usd units.USD) error {
-	kind, ok := strings.CutPrefix(m.Meter, map[string]string{"premium-v2": "Premium LRS ", "ultra": "Ultra LRS "}[t.Name])
+	kind, ok := strings.CutPrefix(m.Meter,
+		map[string]string{"premium-v2": "Premium LRS ", "ultra": "Ultra LRS "}[t.Name])
 	switch tier, disk := strings.CutSuffix(m.Meter, " LRS Disk"); {
 	case t.Name == "premium-ssd" && disk && m.Unit == "1/Month":
 		gib := premiumSizes[tier]
@@ -100,10 +111,12 @@ func (in *Import) azureMeter(t *VolumeType, p *Prices, m *retailItem, usd units.
 		p.tier(max(IOPS(m.TierMinimumUnits), t.IOPSIncluded.Value), usd)
 	case strings.HasPrefix(kind, "Provisioned Throughput"): // in MB/s
 		each := units.USD(float64(usd) * float64(units.MiBps) / float64(units.MBps))
-		p.Throughput = []ThroughputTier{{Over: max(units.Throughput(m.TierMinimumUnits)*units.MBps, t.ThroughputIncluded.Value), EachMiBps: each}}
+		p.Throughput = []ThroughputTier{{Over: max(units.Throughput(m.TierMinimumUnits)*units.MBps,
+			t.ThroughputIncluded.Value), EachMiBps: each}}
 	default:
 		in.Skipped++
 	}
+
 	return nil
 }
 

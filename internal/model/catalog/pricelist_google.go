@@ -56,24 +56,30 @@ func (in *Import) addGoogle(element []byte) error {
 	if err := json.Unmarshal(element, &k); err != nil {
 		return err
 	}
+
 	for _, s := range googleSKUs {
 		rest, ok := strings.CutPrefix(k.Description, s.begins)
-		if !ok || rest != "" && !strings.HasPrefix(rest, " in ") || k.Category.UsageType != "" && k.Category.UsageType != "OnDemand" {
+		if !ok || rest != "" && !strings.HasPrefix(rest, " in ") ||
+			k.Category.UsageType != "" && k.Category.UsageType != "OnDemand" {
 			continue // "Hyperdisk Balanced Capacity High Availability", commitments
 		}
+
 		usd, err := in.googlePrice(&k)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.Description, err)
 		}
+
 		t, err := Type(s.name)
 		if err != nil {
 			return err
 		}
+
 		for _, region := range k.Regions {
 			p, err := in.pricesOf(t, region)
 			if err != nil {
 				return err
 			}
+
 			switch s.part {
 			case "size":
 				p.PerGiB = usd
@@ -83,8 +89,10 @@ func (in *Import) addGoogle(element []byte) error {
 				p.Throughput = []ThroughputTier{{Over: t.ThroughputIncluded.Value, EachMiBps: usd}}
 			}
 		}
+
 		return nil
 	}
+
 	in.Skipped++
 	return nil
 }
@@ -97,24 +105,29 @@ func (in *Import) googlePrice(k *sku) (units.USD, error) {
 			now = p
 		}
 	}
+
 	if now == nil || len(now.Expression.Rates) == 0 {
 		return 0, fmt.Errorf("it has no price")
 	}
+
 	x := &now.Expression
 	p := x.Rates[len(x.Rates)-1].Price
 	if err := in.currency(p.Currency, "leave currencyCode out of the request"); err != nil {
 		return 0, err
 	}
+
 	whole, err := strconv.ParseInt("0"+p.Units, 10, 64)
 	usd := float64(whole) + float64(p.Nanos)/1e9
 	if err != nil || !(usd > 0 && usd <= float64(hourlyMax)) {
 		return 0, fmt.Errorf("units %q and %d nanos are no price", p.Units, p.Nanos)
 	}
+
 	switch {
 	case strings.HasSuffix(x.Unit, "mo"):
 		return units.USD(usd), nil
 	case strings.HasSuffix(x.Unit, "h"):
 		return units.USD(float64(usd * Hours)), nil
 	}
+
 	return 0, fmt.Errorf("a price for each %q: neither a month's nor an hour's", x.Unit)
 }

@@ -56,11 +56,14 @@ func Recognise(s Seen) []Match {
 	n := units.Throughput(max(s.Parts, 1))
 	s.IOPS, s.MostIOPS = s.IOPS/units.Frequency(n), s.MostIOPS/units.Frequency(n)
 	s.Throughput, s.MostThroughput = s.Throughput/n, s.MostThroughput/n
+
 	var out []Match
 	for _, t := range types {
-		if t.Local || t.Name == "custom" || s.Provider != "" && t.Provider != s.Provider || s.Type != "" && t.Name != canonical(s.Type) {
+		if t.Local || t.Name == "custom" || s.Provider != "" && t.Provider != s.Provider ||
+			s.Type != "" && t.Name != canonical(s.Type) {
 			continue
 		}
+
 		var best *Match
 		for _, o := range t.explain(&s) {
 			m, ok := t.match(&s, o)
@@ -68,6 +71,7 @@ func Recognise(s Seen) []Match {
 				best = &m
 			}
 		}
+
 		if best != nil {
 			if s.Parts > 1 {
 				best.Order.Stripe = s.Parts
@@ -75,6 +79,7 @@ func Recognise(s Seen) []Match {
 			out = append(out, *best)
 		}
 	}
+
 	return out
 }
 
@@ -84,21 +89,26 @@ func (t *VolumeType) explain(s *Seen) []Match {
 	if !s.SizeKnown && t.SizeMin.Known() {
 		o.Size = min(max(o.Size, t.SizeMin.Value), t.SizeMax.Value)
 	}
+
 	if !t.ChoosesIOPS && t.ChoosesThroughput {
 		return []Match{t.byThroughput(s, o)}
 	}
+
 	if !t.ChoosesIOPS {
 		if s.SizeKnown {
 			return []Match{{Order: o}}
 		}
 		return t.sized(s, o)
 	}
+
 	m := Match{Order: o}
 	t.chooseIOPS(s, &m)
 	t.chooseThroughput(s, &m)
+
 	if per := t.IOPSPerGiB; per.Known() && !s.SizeKnown { // the smallest size that is possible
 		m.Order.Size = max(m.Order.Size, units.Size((m.Order.IOPS+per.Value-1)/per.Value)*units.GiB)
 	}
+
 	return []Match{m}
 }
 
@@ -113,7 +123,8 @@ func (t *VolumeType) byThroughput(s *Seen, o Order) Match {
 	as.MostThroughput = max(s.MostThroughput, units.Throughput(float64(s.MostIOPS)*float64(per)))
 	m := Match{Order: o}
 	t.chooseThroughput(&as, &m)
-	m.Order.Throughput = max(m.Order.Throughput, t.ThroughputMin.Value, units.Throughput(t.ThroughputLeastPerGiB.Value)*units.Throughput(o.gib()))
+	m.Order.Throughput = max(m.Order.Throughput, t.ThroughputMin.Value,
+		units.Throughput(t.ThroughputLeastPerGiB.Value)*units.Throughput(o.gib()))
 	return m
 }
 
@@ -152,26 +163,33 @@ func (t *VolumeType) chooseThroughput(s *Seen, m *Match) {
 	if !t.ChoosesThroughput {
 		return
 	}
+
 	unit := float64(units.MiBps)
 	if t.ThroughputMin.Value%units.MiBps != 0 {
 		unit = float64(units.MBps)
 	}
+
 	included := t.ThroughputIncluded.Value
 	switch {
 	case s.Throughput > 0 && stoodAt(float64(s.Throughput), float64(included)):
 	case s.Throughput > 0:
-		m.Order.Throughput = units.Throughput(roundest(float64(s.Throughput)/unit, 1-roundWithin, 1+roundWithin) * unit)
+		m.Order.Throughput = units.Throughput(roundest(float64(s.Throughput)/unit, 1-roundWithin,
+			1+roundWithin) * unit)
 	case float64(s.MostThroughput) > deliveredOver*float64(included):
-		m.Order.Throughput, m.ThroughputLeast = units.Throughput(roundest(float64(s.MostThroughput)/unit, 1, 1.2)*unit), true
+		m.Order.Throughput, m.ThroughputLeast = units.Throughput(roundest(float64(s.MostThroughput)/unit, 1,
+			1.2)*unit), true
 	}
+
 	if m.Order.Throughput == 0 && !t.ThroughputIncluded.Known() {
 		m.Order.Throughput, m.ThroughputLeast = t.ThroughputMin.Value, true
 	}
+
 	// A type's throughput limit for each IOPS: if the IOPS limit was not reached, it is at least
 	// this.
 	per := t.ThroughputPerIOPS
 	have := max(m.Order.IOPS, t.IOPSIncluded.Value)
-	if need := IOPS((int64(m.Order.Throughput) + max(int64(per.Value), 1) - 1) / max(int64(per.Value), 1)); per.Known() && need > have && s.IOPS == 0 {
+	if need := IOPS((int64(m.Order.Throughput) + max(int64(per.Value), 1) - 1) / max(int64(per.Value),
+		1)); per.Known() && need > have && s.IOPS == 0 {
 		m.Order.IOPS, m.IOPSLeast = IOPS(roundest(float64(need), 1, 1.2)), true
 	}
 }
@@ -185,26 +203,34 @@ func (t *VolumeType) sized(s *Seen, o Order) []Match {
 		with.Size = units.Size(gib) * units.GiB
 		return t.limits(t, &with, nil)
 	}
+
 	smallest := func(enough func(l Limits) bool) int64 {
-		return least + int64(sort.Search(int(most-least), func(k int) bool { return enough(limits(least + int64(k))) }))
+		return least + int64(sort.Search(int(most-least),
+			func(k int) bool { return enough(limits(least + int64(k))) }))
 	}
+
 	var out []Match
 	try := func(gib int64) {
 		with := o
 		with.Size = units.Size(gib) * units.GiB
 		out = append(out, Match{Order: with})
 	}
+
 	if s.IOPS > 0 {
 		try(smallest(func(l Limits) bool { return l.Sustained.IOPS >= s.IOPS*(1-recogniseWithin/2) }))
 	}
+
 	if s.Throughput > 0 {
 		try(smallest(func(l Limits) bool {
 			return float64(l.Sustained.Throughput) >= float64(s.Throughput)*(1-recogniseWithin/2)
 		}))
 	}
+
 	try(max(wholeGiB(o.Size), smallest(func(l Limits) bool {
-		return float64(l.Sustained.IOPS)*deliveredOver >= float64(s.MostIOPS) && float64(l.Sustained.Throughput)*deliveredOver >= float64(s.MostThroughput)
+		return float64(l.Sustained.IOPS)*deliveredOver >= float64(s.MostIOPS) &&
+			float64(l.Sustained.Throughput)*deliveredOver >= float64(s.MostThroughput)
 	})))
+
 	return out
 }
 
@@ -214,6 +240,7 @@ func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 	if len(o.Check()) > 0 {
 		return m, false
 	}
+
 	l := t.limits(t, &o, nil)
 	at, most := l.Sustained, l.Sustained
 	if b := l.Burst; b != nil {
@@ -226,9 +253,12 @@ func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 			at, m.Burst = full, true
 		}
 	}
-	if float64(s.MostIOPS) > deliveredOver*float64(most.IOPS) || float64(s.MostThroughput) > deliveredOver*float64(most.Throughput) {
+
+	if float64(s.MostIOPS) > deliveredOver*float64(most.IOPS) ||
+		float64(s.MostThroughput) > deliveredOver*float64(most.Throughput) {
 		return m, false
 	}
+
 	check := func(level, limit float64) bool {
 		if level > 0 {
 			m.Off = max(m.Off, math.Abs(level/limit-1))
@@ -238,6 +268,7 @@ func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 	if !check(float64(s.IOPS), float64(at.IOPS)) || !check(float64(s.Throughput), float64(at.Throughput)) {
 		return m, false
 	}
+
 	m.Sold = t.sold(s, &m)
 	m.Why = m.why(t, s, at.IOPS)
 	return m, true
@@ -265,6 +296,7 @@ func (m *Match) why(t *VolumeType, s *Seen, iops units.Frequency) string {
 	if m.Burst {
 		burst = " while there are credits"
 	}
+
 	switch {
 	case s.IOPS == 0 && s.Throughput == 0:
 		return "what was delivered is within its limits"
@@ -273,8 +305,10 @@ func (m *Match) why(t *VolumeType, s *Seen, iops units.Frequency) string {
 	case !t.ChoosesIOPS:
 		return fmt.Sprintf("%s of %s has %s IOPS%s", t.Name, m.Order.Size.Exact(), units.Count(int64(iops)), burst)
 	case s.IOPS == 0:
-		return rate(max(m.Order.Throughput, t.ThroughputIncluded.Value)) + " is what " + t.Name + " has without ordering more"
+		return rate(max(m.Order.Throughput, t.ThroughputIncluded.Value)) + " is what " + t.Name +
+			" has without ordering more"
 	}
+
 	return units.Count(int64(iops)) + " IOPS are what " + t.Name + " has without ordering more"
 }
 
@@ -294,8 +328,10 @@ func roundest(x, low, high float64) float64 {
 			return n
 		}
 	}
+
 	if low >= 1 {
 		return math.Ceil(x)
 	}
+
 	return math.Round(x)
 }

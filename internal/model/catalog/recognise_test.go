@@ -31,12 +31,15 @@ func drawOrder(t *rapid.T, kind *catalog.VolumeType) catalog.Order {
 		}
 		o.IOPS = catalog.IOPS(rapid.IntRange(int(kind.IOPSMin.Value), most).Draw(t, "IOPS"))
 	}
+
 	if kind.ChoosesThroughput {
 		o.Throughput = units.Throughput(rapid.IntRange(140, 700).Draw(t, "MiB/s")) * units.MiBps
 	}
+
 	if len(o.Check()) > 0 {
 		t.Skip("cannot be ordered")
 	}
+
 	return o
 }
 
@@ -50,19 +53,23 @@ func TestRecogniseOrders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		s := catalog.Seen{Provider: kind.Provider, Size: o.Size, SizeKnown: rapid.Bool().Draw(t, "size is known"), IOPS: l.Sustained.IOPS, Throughput: l.Sustained.Throughput}
 		s.MostIOPS, s.MostThroughput = s.IOPS, s.Throughput
 		if kind.Name == "st1" || kind.Name == "sc1" {
 			s.IOPS, s.MostIOPS = 0, 0 // their operations are of 1 MiB
 		}
+
 		for _, m := range catalog.Recognise(s) {
 			if m.Order.Type != kind.Name {
 				continue
 			}
+
 			got, err := m.Order.Limits(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, x := range [][2]float64{
 				{float64(got.Sustained.IOPS), float64(l.Sustained.IOPS)}, {float64(got.Sustained.Throughput), float64(l.Sustained.Throughput)},
 			} {
@@ -70,8 +77,10 @@ func TestRecogniseOrders(t *testing.T) {
 					t.Errorf("%v gives %v, want %v (of %v)", m.Order.String(), x[0], x[1], o.String())
 				}
 			}
+
 			return
 		}
+
 		t.Errorf("%s is not recognised by %+v", o.String(), s)
 	})
 }
@@ -89,14 +98,17 @@ func TestRecogniseUnreached(t *testing.T) {
 			if m.Order.IOPS != 0 && !m.IOPSLeast || m.Order.Throughput != 0 && !m.ThroughputLeast {
 				t.Errorf("%s is reported as known", m.Order.String())
 			}
+
 			l, err := m.Order.Limits(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			most := l.Sustained.IOPS
 			if l.Burst != nil {
 				most = max(most, l.Burst.At.IOPS)
 			}
+
 			if float64(s.MostIOPS) > 1.051*float64(most) {
 				t.Errorf("%s has %v IOPS, and %v were delivered", m.Order.String(), most, s.MostIOPS)
 			}

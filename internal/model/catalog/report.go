@@ -52,11 +52,13 @@ func (t *VolumeType) Report() VolumeReport {
 		}
 		prices = append(prices, row)
 	}
+
 	return VolumeReport{
 		Name: t.Name, Provider: t.Provider, Title: t.Title,
 		IOPSMax: int64(t.IOPSMax.Value), Throughput: int64(t.ThroughputMax.Value),
 		SizeMin: int64(t.SizeMin.Value), SizeMax: int64(t.SizeMax.Value),
-		ChoosesIOPS: t.ChoosesIOPS, ChoosesRate: t.ChoosesThroughput, Prices: prices, Facts: t.Facts(), Example: t.Example().String(),
+		ChoosesIOPS: t.ChoosesIOPS, ChoosesRate: t.ChoosesThroughput, Prices: prices, Facts: t.Facts(),
+		Example: t.Example().String(),
 	}
 }
 
@@ -102,22 +104,31 @@ func (i *InstanceType) Report() InstanceReport {
 		}
 		return &n
 	}
+
 	d, prices := &i.Disk, []HourReport{}
 	var lanes []LaneReport
 	for _, l := range i.Lanes {
-		lanes = append(lanes, LaneReport{l.Volumes, int64(l.Baseline.IOPS), int64(l.Baseline.Throughput), int64(l.Maximum.IOPS), int64(l.Maximum.Throughput)})
+		lanes = append(lanes, LaneReport{l.Volumes, int64(l.Baseline.IOPS), int64(l.Baseline.Throughput),
+			int64(l.Maximum.IOPS), int64(l.Maximum.Throughput)})
 	}
+
 	for _, p := range i.Prices {
 		prices = append(prices, HourReport{p.Region, float64(p.Hourly), p.Source})
 	}
+
 	return InstanceReport{
-		Name: i.Name, Provider: i.Of(), Lanes: lanes, Cards: i.Cards, Weighting: i.Weighting, VCPU: i.VCPU, Memory: int64(i.Memory),
-		BaselineIOPS: known(i.HasEBS, int64(i.Baseline.IOPS)), BaselineBytes: known(i.HasEBS, int64(i.Baseline.Throughput)),
-		MaximumIOPS: known(i.HasEBS, int64(i.Maximum.IOPS)), MaximumBytes: known(i.HasEBS, int64(i.Maximum.Throughput)),
-		Attachments: i.Attachments, Disks: d.Count, DiskSize: int64(d.Size),
-		DiskReadIOPS: known(d.Measured(), int64(d.Read.IOPS)), DiskWriteIOPS: known(d.Measured(), int64(d.Write.IOPS)),
-		DiskReadBytes: known(d.Measured(), int64(d.Read.Throughput)), DiskWriteBytes: known(d.Measured(), int64(d.Write.Throughput)),
-		Prices: prices, Source: i.Source,
+		Name: i.Name, Provider: i.Of(), Lanes: lanes, Cards: i.Cards, Weighting: i.Weighting, VCPU: i.VCPU,
+		Memory:        int64(i.Memory),
+		BaselineIOPS:  known(i.HasEBS, int64(i.Baseline.IOPS)),
+		BaselineBytes: known(i.HasEBS, int64(i.Baseline.Throughput)),
+		MaximumIOPS:   known(i.HasEBS, int64(i.Maximum.IOPS)),
+		MaximumBytes:  known(i.HasEBS, int64(i.Maximum.Throughput)),
+		Attachments:   i.Attachments, Disks: d.Count, DiskSize: int64(d.Size),
+		DiskReadIOPS:   known(d.Measured(), int64(d.Read.IOPS)),
+		DiskWriteIOPS:  known(d.Measured(), int64(d.Write.IOPS)),
+		DiskReadBytes:  known(d.Measured(), int64(d.Read.Throughput)),
+		DiskWriteBytes: known(d.Measured(), int64(d.Write.Throughput)),
+		Prices:         prices, Source: i.Source,
 	}
 }
 

@@ -38,14 +38,17 @@ func TestOnDemandBursting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if want := (volume.Rate{IOPS: 30_000, Throughput: 1000 * units.MBps}); l.Sustained != want || l.Burst != nil {
 		t.Errorf("%+v", l)
 	}
+
 	p := Prices{Region: "eastus", Sizes: []SizePrice{{units.TiB, 100}}}
 	kind, err := Type("premium-ssd")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := p.bill(kind, o); err == nil || !strings.Contains(err.Error(), "on-demand bursting") {
 		t.Errorf("price: %v", err)
 	}

@@ -31,6 +31,7 @@ func (i *InstanceType) Spelling() string {
 			parts[k] = strings.ToUpper(part)
 		}
 	}
+
 	return strings.Join(parts, "_")
 }
 

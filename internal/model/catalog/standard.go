@@ -18,19 +18,24 @@ func pdStandard() *VolumeType {
 	return &VolumeType{
 		Name: "pd-standard", Provider: "gcp", Title: "Standard Persistent Disk",
 		SizeMin: said(10*units.GiB, pdDocs), SizeMax: said(64*units.TiB, pdDocs),
-		IOPSMax: said(mostWrites, pdStandardDocs, "of writes; 7,500 of reads"), ThroughputMax: said(mostRead, pdStandardDocs, "of reads; 400 of writes"),
+		IOPSMax:       said(mostWrites, pdStandardDocs, "of writes; 7,500 of reads"),
+		ThroughputMax: said(mostRead, pdStandardDocs, "of reads; 400 of writes"),
 		Rules: []Figure[string]{
 			said("0.75 read and 1.5 write IOPS per GiB, at most 7,500 and 15,000", pdStandardDocs),
 			said("0.12 MiB/s per GiB, at most 1,200 of reads and 400 of writes", pdStandardDocs),
-			said("these count the size of all the machine's volumes of the type; here each volume has its own part (assumed)", pdStandardDocs),
+			said("these count the size of all the machine's volumes of the type; here each volume has its own part (assumed)",
+				pdStandardDocs),
 		},
-		Read: &volume.HDD, Write: &volume.HDD, LatencyBasis: Assumed, LatencyNote: "st1's (assumed: no public measurement of it is known here)",
+		Read: &volume.HDD, Write: &volume.HDD, LatencyBasis: Assumed,
+		LatencyNote: "st1's (assumed: no public measurement of it is known here)",
 		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 			gib := o.gib()
 			rate := units.Throughput(12*gib) * units.MiBps / 100
 			return Limits{
-				ReadOnly:  volume.Rate{IOPS: min(units.Frequency(gib)*3/4, mostReads.Frequency()), Throughput: min(rate, mostRead)},
-				WriteOnly: volume.Rate{IOPS: min(units.Frequency(gib)*3/2, mostWrites.Frequency()), Throughput: min(rate, mostWrite)},
+				ReadOnly: volume.Rate{IOPS: min(units.Frequency(gib)*3/4, mostReads.Frequency()),
+					Throughput: min(rate, mostRead)},
+				WriteOnly: volume.Rate{IOPS: min(units.Frequency(gib)*3/2, mostWrites.Frequency()),
+					Throughput: min(rate, mostWrite)},
 			}
 		},
 	}
@@ -44,21 +49,26 @@ func azureStandard() []*VolumeType {
 		IOPSMax: said(IOPS(6000), standardSSDDocs), ThroughputMax: said(750*units.MBps, standardSSDDocs),
 		Operation: said(256*units.KiB, azureDocs),
 		Rules: []Figure[string]{
-			said("up to 500 IOPS and 60 MB/s up to 4 TiB, 2,000 and 400 up to 8 TiB, 4,000 and 600 up to 16 TiB, 6,000 and 750 over that", standardSSDDocs),
-			said("up to 512 GiB 600 IOPS and 150 MB/s, up to 1 TiB 1,000 and 250 while there are credits: a full bucket lasts 30 minutes", standardSSDDocs),
+			said("up to 500 IOPS and 60 MB/s up to 4 TiB, 2,000 and 400 up to 8 TiB, 4,000 and 600 up to 16 TiB, 6,000 and 750 over that",
+				standardSSDDocs),
+			said("up to 512 GiB 600 IOPS and 150 MB/s, up to 1 TiB 1,000 and 250 while there are credits: a full bucket lasts 30 minutes",
+				standardSSDDocs),
 			said("none of this is guaranteed, and each operation costs, which is not known here", azureDocs),
 		},
-		Read: &volume.StandardSSDRead, Write: &volume.StandardSSDWrite, LatencyBasis: Measured, LatencyNote: "without a cache of the host",
-		limits: standardSSD,
+		Read: &volume.StandardSSDRead, Write: &volume.StandardSSDWrite, LatencyBasis: Measured,
+		LatencyNote: "without a cache of the host",
+		limits:      standardSSD,
 	}, {
 		Name: "standard-hdd", Provider: "azure", Title: "Standard HDD",
 		SizeMin: said(units.GiB, standardHDDDocs), SizeMax: said(32_767*units.GiB, standardHDDDocs),
 		IOPSMax: said(IOPS(2000), standardHDDDocs), ThroughputMax: said(500*units.MBps, standardHDDDocs),
 		Rules: []Figure[string]{
-			said("up to 500 IOPS and 60 MB/s up to 4 TiB, 1,300 and 300 up to 8 TiB, 2,000 and 500 over that", standardHDDDocs),
+			said("up to 500 IOPS and 60 MB/s up to 4 TiB, 1,300 and 300 up to 8 TiB, 2,000 and 500 over that",
+				standardHDDDocs),
 			said("none of this is guaranteed, and each operation costs, which is not known here", azureDocs),
 		},
-		Read: &volume.HDD, Write: &volume.HDD, LatencyBasis: Assumed, LatencyNote: "st1's (assumed: in one run of fio writes took 2.9 ms on average, and reads from 3 to 20, tkubica12/cloud-storage-tests, 2022)",
+		Read: &volume.HDD, Write: &volume.HDD, LatencyBasis: Assumed,
+		LatencyNote: "st1's (assumed: in one run of fio writes took 2.9 ms on average, and reads from 3 to 20, tkubica12/cloud-storage-tests, 2022)",
 		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 			return Limits{Sustained: hddTiers.of(o)}
 		},
@@ -83,14 +93,18 @@ func (t tiers) of(o *Order) volume.Rate {
 
 var (
 	ssdTiers = tiers{
-		{4 * units.TiB, volume.Rate{IOPS: 500, Throughput: 60 * units.MBps}}, {8 * units.TiB, volume.Rate{IOPS: 2000, Throughput: 400 * units.MBps}},
-		{16 * units.TiB, volume.Rate{IOPS: 4000, Throughput: 600 * units.MBps}}, {32 * units.TiB, volume.Rate{IOPS: 6000, Throughput: 750 * units.MBps}},
+		{4 * units.TiB, volume.Rate{IOPS: 500, Throughput: 60 * units.MBps}},
+		{8 * units.TiB, volume.Rate{IOPS: 2000, Throughput: 400 * units.MBps}},
+		{16 * units.TiB, volume.Rate{IOPS: 4000, Throughput: 600 * units.MBps}},
+		{32 * units.TiB, volume.Rate{IOPS: 6000, Throughput: 750 * units.MBps}},
 	}
 	ssdBursts = tiers{
-		{512 * units.GiB, volume.Rate{IOPS: 600, Throughput: 150 * units.MBps}}, {units.TiB, volume.Rate{IOPS: 1000, Throughput: 250 * units.MBps}},
+		{512 * units.GiB, volume.Rate{IOPS: 600, Throughput: 150 * units.MBps}},
+		{units.TiB, volume.Rate{IOPS: 1000, Throughput: 250 * units.MBps}},
 	}
 	hddTiers = tiers{
-		{4 * units.TiB, volume.Rate{IOPS: 500, Throughput: 60 * units.MBps}}, {8 * units.TiB, volume.Rate{IOPS: 1300, Throughput: 300 * units.MBps}},
+		{4 * units.TiB, volume.Rate{IOPS: 500, Throughput: 60 * units.MBps}},
+		{8 * units.TiB, volume.Rate{IOPS: 1300, Throughput: 300 * units.MBps}},
 		{32 * units.TiB, volume.Rate{IOPS: 2000, Throughput: 500 * units.MBps}},
 	}
 )

@@ -51,7 +51,8 @@ func stored(i *InstanceType) storedInstance {
 		Name: i.Name, VCPU: i.VCPU, Memory: i.Memory,
 		BaselineIOPS: IOPS(i.Baseline.IOPS), MaximumIOPS: IOPS(i.Maximum.IOPS),
 		Baseline: i.Baseline.Throughput, Maximum: i.Maximum.Throughput,
-		Attachments: i.Attachments, Cards: i.Cards, Weighting: i.Weighting, Disks: i.Disk.Count, DiskSize: i.Disk.Size, HDD: i.Disk.HDD, Source: i.Source,
+		Attachments: i.Attachments, Cards: i.Cards, Weighting: i.Weighting, Disks: i.Disk.Count,
+		DiskSize: i.Disk.Size, HDD: i.Disk.HDD, Source: i.Source,
 	}
 }
 
@@ -60,7 +61,8 @@ func (s *storedInstance) instance() InstanceType {
 		Name: s.Name, VCPU: s.VCPU, Memory: s.Memory, HasEBS: s.BaselineIOPS != 0,
 		Baseline:    volume.Rate{IOPS: s.BaselineIOPS.Frequency(), Throughput: s.Baseline},
 		Maximum:     volume.Rate{IOPS: s.MaximumIOPS.Frequency(), Throughput: s.Maximum},
-		Attachments: s.Attachments, Cards: s.Cards, Weighting: s.Weighting, Disk: LocalDisk{Count: s.Disks, Size: s.DiskSize, HDD: s.HDD}, Source: s.Source,
+		Attachments: s.Attachments, Cards: s.Cards, Weighting: s.Weighting,
+		Disk: LocalDisk{Count: s.Disks, Size: s.DiskSize, HDD: s.HDD}, Source: s.Source,
 	}
 }
 
@@ -70,18 +72,22 @@ func OpenStore(path string) (*Store, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Store{Version: storeVersion}, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, ImportBytesMax+1))
 	if err != nil {
 		return nil, err
 	}
+
 	s, err := decodeStore(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; delete it and import again", path, err)
 	}
+
 	return s, nil
 }
 
@@ -89,34 +95,41 @@ func decodeStore(text []byte) (*Store, error) {
 	if len(text) > ImportBytesMax {
 		return nil, tooLarge()
 	}
+
 	var s Store
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&s); err != nil {
 		return nil, fmt.Errorf("no catalogue of ours, byte %d: %w", d.InputOffset(), err)
 	}
+
 	switch {
 	case s.Version != storeVersion:
 		return nil, fmt.Errorf("version %d, want %d", s.Version, storeVersion)
-	case len(s.Instances) > importedMax || len(s.InstancePrices) > importedMax || len(s.VolumePrices) > regionsMax*len(types):
+	case len(s.Instances) > importedMax || len(s.InstancePrices) > importedMax ||
+		len(s.VolumePrices) > regionsMax*len(types):
 		return nil, fmt.Errorf("more than %s entries", units.Count(importedMax))
 	}
+
 	for i := range s.Instances {
 		in := s.Instances[i].instance()
 		if err := in.check(); err != nil {
 			return nil, fmt.Errorf("instances[%d]: %w", i, err)
 		}
 	}
+
 	for i := range s.InstancePrices {
 		p := &s.InstancePrices[i]
 		if err := errors.Join(checkName(p.Instance), p.Price.check()); err != nil {
 			return nil, fmt.Errorf("instance_prices[%d]: %w", i, err)
 		}
 	}
+
 	for i := range s.VolumePrices {
 		if err := s.VolumePrices[i].check(); err != nil {
 			return nil, fmt.Errorf("volume_prices[%d]: %w", i, err)
 		}
 	}
+
 	return &s, nil
 }
 
@@ -124,6 +137,7 @@ func (v *NamedPrices) check() error {
 	if !slices.Contains(TypeNames(), v.Type) {
 		return fmt.Errorf("no volume type is called %q", v.Type)
 	}
+
 	amounts := []units.USD{v.Prices.PerGiB}
 	for i, t := range v.Prices.IOPS {
 		amounts = append(amounts, t.Each)
@@ -131,23 +145,27 @@ func (v *NamedPrices) check() error {
 			return errors.New("tiers that do not ascend")
 		}
 	}
+
 	for _, t := range v.Prices.Throughput {
 		amounts = append(amounts, t.EachMiBps)
 		if t.Over < 0 {
 			return errors.New("a negative throughput")
 		}
 	}
+
 	for i, z := range v.Prices.Sizes {
 		amounts = append(amounts, z.Each)
 		if z.Most <= 0 || i > 0 && z.Most <= v.Prices.Sizes[i-1].Most {
 			return errors.New("sizes that do not ascend")
 		}
 	}
+
 	for _, a := range amounts {
 		if !(a >= 0 && a <= hourlyMax) {
 			return fmt.Errorf("a price of %v USD", float64(a))
 		}
 	}
+
 	return checkName(v.Prices.Region)
 }
 
@@ -178,15 +196,22 @@ func (s *Store) Add(in *Import) ([]Change, error) {
 	for i := range in.Instances {
 		instances[i] = stored(&in.Instances[i])
 	}
+
 	s.Instances = merge(s.Instances, instances, func(e *storedInstance) string { return e.Name })
-	s.InstancePrices = merge(s.InstancePrices, in.InstancePrices, func(p *NamedPrice) string { return p.Instance + " " + p.Price.Region })
+	s.InstancePrices = merge(s.InstancePrices, in.InstancePrices,
+		func(p *NamedPrice) string { return p.Instance + " " + p.Price.Region })
+
 	prices := make([]NamedPrices, len(in.VolumePrices))
 	for i := range in.VolumePrices {
 		prices[i] = before.completed(&in.VolumePrices[i])
 	}
-	s.VolumePrices = merge(s.VolumePrices, prices, func(p *NamedPrices) string { return p.Type + " " + p.Prices.Region })
-	if len(s.Instances) > importedMax || len(s.InstancePrices) > importedMax || len(s.VolumePrices) > regionsMax*len(types) {
+
+	s.VolumePrices = merge(s.VolumePrices, prices,
+		func(p *NamedPrices) string { return p.Type + " " + p.Prices.Region })
+	if len(s.Instances) > importedMax || len(s.InstancePrices) > importedMax ||
+		len(s.VolumePrices) > regionsMax*len(types) {
 		return nil, fmt.Errorf("with what was imported before, more than %s entries", units.Count(importedMax))
 	}
+
 	return changes(before, s.Catalog(), in), nil
 }

@@ -23,7 +23,8 @@ var hyperdiskSeries = map[string]string{
 
 // hyperdiskLetters are the letters above.
 var hyperdiskLetters = map[string]string{
-	"hyperdisk-balanced": "b", "hyperdisk-balanced-ha": "h", extremeName: "x", "hyperdisk-throughput": "t", "hyperdisk-ml": "m",
+	"hyperdisk-balanced": "b", "hyperdisk-balanced-ha": "h", extremeName: "x", "hyperdisk-throughput": "t",
+	"hyperdisk-ml": "m",
 }
 
 // hyperdiskOnly are the series that take no Persistent Disk (Google Cloud documentation,
@@ -33,7 +34,8 @@ var hyperdiskOnly = map[string]bool{"c4": true, "c4a": true, "c4d": true, "n4": 
 const extremeName = "hyperdisk-extreme"
 
 // extremeCores are the fewest vCPUs with which machines of a series take Hyperdisk Extreme.
-var extremeCores = map[string]int{"c3": 88, "c3d": 60, "c4": 96, "c4a": 64, "c4d": 64, "m1": 80, "m3": 64, "m4": 64, "n2": 80}
+var extremeCores = map[string]int{"c3": 88, "c3d": 60, "c4": 96, "c4a": 64, "c4d": 64, "m1": 80, "m3": 64,
+	"m4": 64, "n2": 80}
 
 // Refuses says why a machine does not take volumes of a type, as the end of a sentence, "" if it does or if
 // that is not known. Machines that are not known are nil: then it says what no machine can be sure of.
@@ -42,14 +44,18 @@ func (i *InstanceType) Refuses(t *VolumeType) string {
 	if letter == "" {
 		return i.refusesPersistent(t)
 	}
+
 	if i == nil {
 		if t.Name == extremeName {
-			return fmt.Sprintf("it takes a machine of %d vCPUs or more, and host.instance does not name one", leastExtremeCores())
+			return fmt.Sprintf("it takes a machine of %d vCPUs or more, and host.instance does not name one",
+				leastExtremeCores())
 		}
 		return ""
 	}
+
 	series, _, _ := strings.Cut(i.Name, "-")
 	takes, known := hyperdiskSeries[series]
+
 	least := extremeCores[series]
 	switch {
 	case !known:
@@ -57,8 +63,10 @@ func (i *InstanceType) Refuses(t *VolumeType) string {
 	case !strings.Contains(strings.ToLower(takes), letter):
 		return fmt.Sprintf("%s is of series %s, which does not take it", i.Name, strings.ToUpper(series))
 	case t.Name == extremeName && i.VCPU < least:
-		return fmt.Sprintf("%s has %d vCPUs, and series %s takes it from %d on", i.Name, i.VCPU, strings.ToUpper(series), least)
+		return fmt.Sprintf("%s has %d vCPUs, and series %s takes it from %d on", i.Name, i.VCPU,
+			strings.ToUpper(series), least)
 	}
+
 	return ""
 }
 

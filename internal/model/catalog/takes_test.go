@@ -39,10 +39,12 @@ func TestWhichDisksAMachineTakes(t *testing.T) {
 			t.Errorf("%s on %s: %v, want %q", c.order.Type, c.machine, got.Err(), c.want)
 		}
 	}
+
 	b, _ := Type("hyperdisk-balanced")
 	if n2, c3 := machineOf(t, "n2-standard-8"), machineOf(t, "c3-standard-8"); !n2.OnRequest(b) || c3.OnRequest(b) {
 		t.Error("Hyperdisk Balanced: N2 takes it after an agreement, C3 at once")
 	}
+
 	x, _ := Type("hyperdisk-extreme")
 	if none := (*InstanceType)(nil); none.Refuses(x) == "" || none.Refuses(b) != "" || none.OnRequest(b) {
 		t.Error("without a machine only Hyperdisk Extreme is refused")

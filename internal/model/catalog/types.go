@@ -30,7 +30,8 @@ type VolumeType struct {
 	ThroughputIncluded, ThroughputMin, ThroughputMax Figure[units.Throughput]
 	ThroughputPerIOPS                                Figure[units.Size] // bytes a second for each IOPS, at most
 	ThroughputLeastPerIOPS                           Figure[units.Size] // and at least
-	ThroughputLeastPerGiB                            Figure[units.Size] // bytes a second for each GiB of size, at least
+	// bytes a second for each GiB of size, at least
+	ThroughputLeastPerGiB Figure[units.Size]
 	// Operation is the most bytes that one operation carries.
 	Operation Figure[units.Size]
 	Merge     bool
@@ -79,9 +80,12 @@ func TypeNames() []string {
 
 // otherNames are what products are called elsewhere.
 var otherNames = map[string]string{
-	"io2-block-express": "io2", "io2bx": "io2", "local-nvme": LocalType, "hyperdisk": "hyperdisk-balanced", "hyperdisk-balanced-high-availability": "hyperdisk-balanced-ha",
-	"premiumv2_lrs": "premium-v2", "premium-ssd-v2": "premium-v2", "premiumssdv2": "premium-v2",
-	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "standardssd_lrs": "standard-ssd", "standard_lrs": "standard-hdd", "instance-store": LocalType,
+	"io2-block-express": "io2", "io2bx": "io2", "local-nvme": LocalType, "hyperdisk": "hyperdisk-balanced",
+	"hyperdisk-balanced-high-availability": "hyperdisk-balanced-ha",
+	"premiumv2_lrs":                        "premium-v2", "premium-ssd-v2": "premium-v2",
+	"premiumssdv2": "premium-v2",
+	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "standardssd_lrs": "standard-ssd",
+	"standard_lrs": "standard-hdd", "instance-store": LocalType,
 }
 
 // canonical is our name for a product that has another name elsewhere.
@@ -110,7 +114,8 @@ func Type(name string) (*VolumeType, error) {
 			return t, nil
 		}
 	}
-	p := diagnostics.Problem{Field: "type", Text: fmt.Sprintf("no volume type is called %q: one of %s", name, strings.Join(TypeNames(), ", "))}
+	p := diagnostics.Problem{Field: "type",
+		Text: fmt.Sprintf("no volume type is called %q: one of %s", name, strings.Join(TypeNames(), ", "))}
 	if name == "" {
 		p.Text = "missing: one of " + strings.Join(TypeNames(), ", ")
 	} else if near := diagnostics.Nearest(lower, TypeNames()); near != "" {

@@ -30,6 +30,7 @@ func (o *Order) Take(word string) error {
 		o.IOPS = n
 		return err
 	}
+
 	if strings.HasSuffix(word, "/s") {
 		n, err := units.ParseThroughput(word)
 		if err == nil && o.Throughput != 0 {
@@ -38,6 +39,7 @@ func (o *Order) Take(word string) error {
 		o.Throughput = n
 		return err
 	}
+
 	size, notSize := units.ParseSize(word)
 	t, err := Type(word)
 	switch {
@@ -56,5 +58,6 @@ func (o *Order) Take(word string) error {
 	default:
 		o.Type = t.Name
 	}
+
 	return nil
 }

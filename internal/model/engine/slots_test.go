@@ -38,21 +38,25 @@ func TestSlotsAndQueues(t *testing.T) {
 				if queues[k].Len() == 0 {
 					t.Skip("empty")
 				}
+
 				i := queues[k].Pop(&slots)
 				if i != lists[k][0] {
 					t.Fatalf("%d comes out, %d was first", i, lists[k][0])
 				}
+
 				lists[k] = lists[k][1:]
 				if rapid.Bool().Draw(t, "again") {
 					queues[1-k].Push(&slots, i)
 					lists[1-k] = append(lists[1-k], i)
 					return
 				}
+
 				s := slots.At(i)
 				s.Spend(s.Mark+5, WaitLock)
 				if s.Waits[WaitLock] != 5 || s.Mark != vtime.Instant(keys[i]+5) {
 					t.Fatalf("%+v", s)
 				}
+
 				slots.Give(i)
 				delete(keys, i)
 			},
@@ -62,11 +66,13 @@ func TestSlotsAndQueues(t *testing.T) {
 						t.Fatalf("slot %d holds %d, not %d", i, got, key)
 					}
 				}
+
 				for k := range queues {
 					if got := slices.Collect(queues[k].All(&slots)); !slices.Equal(got, lists[k]) || queues[k].Len() != len(lists[k]) {
 						t.Fatalf("queue %d has %v, not %v", k, got, lists[k])
 					}
 				}
+
 				if len(slots.all) > most {
 					t.Fatalf("%d slots for %d", len(slots.all), most)
 				}
@@ -79,6 +85,7 @@ func TestKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var kept Kept[int]
 		there := map[uint64]int{}
+
 		var numbers []uint64
 		for n := range rapid.IntRange(1, 100).Draw(t, "n") {
 			if len(numbers) > 0 && rapid.Bool().Draw(t, "take") {
@@ -91,10 +98,12 @@ func TestKept(t *testing.T) {
 				delete(there, number)
 				continue
 			}
+
 			number := kept.Keep(n)
 			if _, ok := there[number]; ok {
 				t.Fatalf("number %d is given twice", number)
 			}
+
 			there[number] = n
 			numbers = append(numbers, number)
 		}

@@ -54,9 +54,11 @@ func (b *bandwidth) add(n units.Size, elapsed time.Duration) {
 		b.smooth = b.rate
 		return
 	}
+
 	old := b.rate
 	left := units.Size((bandwidthOver - elapsed) / time.Millisecond)
 	b.rate = (n*1000 + old*left) / units.Size(bandwidthOver/time.Millisecond)
+
 	// The reported estimate moves only if the rate moves in the same direction.
 	switch {
 	case b.smooth > old && old >= b.rate:

@@ -64,6 +64,7 @@ func BenchmarkSync(b *testing.B) {
 			f.Rewind(size)
 			ended := vtime.HandlerFunc(func(vtime.Instant, uint64) {})
 			b.ReportAllocs()
+
 			for i := 0; b.Loop(); i++ {
 				f.Append(2300)
 				f.Sync(ended, 0)
@@ -84,6 +85,7 @@ func BenchmarkWriteback(b *testing.B) {
 			h := NewHost(cfg, &clock, 1)
 			f := h.Create("f", h.Attach("data", free{}), 10*units.GiB)
 			ended := vtime.HandlerFunc(func(vtime.Instant, uint64) {})
+
 			n := 0
 			for b.Loop() {
 				for i := range pages {
@@ -93,6 +95,7 @@ func BenchmarkWriteback(b *testing.B) {
 				clock.Run(clock.Now() + 1_000_000_000)
 				n += int(pages)
 			}
+
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/page")
 		})
 	}
@@ -116,9 +119,11 @@ func TestNothingIsAllocated(t *testing.T) {
 		clock.Run(clock.Now() + 1_000_000)
 		h.Sample(values)
 	}
+
 	for range 10_000 {
 		work()
 	}
+
 	if n := testing.AllocsPerRun(10_000, work); n != 0 {
 		t.Errorf("%v allocations a turn", n)
 	}
@@ -136,6 +141,7 @@ func TestSameRunSameBytes(t *testing.T) {
 		f, g := h.Create("f", d, units.GiB), h.Create("g", d, units.GiB)
 		chance := seed.Stream("what")
 		ended := vtime.HandlerFunc(func(now vtime.Instant, arg uint64) { fmt.Fprint(sum, now, arg, g.LastSync()) })
+
 		values := make([]float64, len(h.Metrics()))
 		for i := range uint64(3000) {
 			f.Write(units.Size(chance.Below(1<<30)), units.Size(chance.Below(1<<16)))
@@ -146,6 +152,7 @@ func TestSameRunSameBytes(t *testing.T) {
 			h.Sample(values)
 			fmt.Fprint(sum, values)
 		}
+
 		return sum.Sum64()
 	}
 	if a, b, c := run(1), run(1), run(2); a != b || a == c {

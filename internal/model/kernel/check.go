@@ -40,9 +40,11 @@ func (c *Config) Check() diagnostics.List {
 	if c.Cores < 1 || c.Cores > coresMax {
 		l = append(l, diagnostics.Problem{
 			Field: "cores", Text: fmt.Sprintf("a host cannot have %d cores", c.Cores),
-			Limit: fmt.Sprintf("1 to %d", coresMax), Source: assumed, Nearest: fmt.Sprint(min(max(c.Cores, 1), coresMax)),
+			Limit: fmt.Sprintf("1 to %d", coresMax), Source: assumed,
+			Nearest: fmt.Sprint(min(max(c.Cores, 1), coresMax)),
 		})
 	}
+
 	if q := c.CPUQuota; q != 0 && !(q >= quotaMin && q <= coresMax) {
 		nearest := quotaMin
 		if q > coresMax {
@@ -50,56 +52,72 @@ func (c *Config) Check() diagnostics.List {
 		}
 		l = append(l, diagnostics.Problem{
 			Field: "cpu_quota", Text: fmt.Sprintf("a quota cannot be %s of a core", q),
-			Limit: fmt.Sprintf("0, which is none, or %s to %s", quotaMin, units.Ratio(coresMax)), Source: quotas, Nearest: nearest.String(),
+			Limit: fmt.Sprintf("0, which is none, or %s to %s", quotaMin, units.Ratio(coresMax)), Source: quotas,
+			Nearest: nearest.String(),
 		})
 	}
+
 	size(&l, "memory", c.Memory, memoryMin, memoryMax, assumed)
 	most := min(max(c.Memory, memoryMin), memoryMax)
 	if c.DirtyBackground != 0 {
-		size(&l, "dirty_background_bytes", c.DirtyBackground, dirtyMin, most, sysctl+": two pages, to the host's memory")
+		size(&l, "dirty_background_bytes", c.DirtyBackground, dirtyMin, most,
+			sysctl+": two pages, to the host's memory")
 	}
+
 	if c.Dirty != 0 {
 		size(&l, "dirty_bytes", c.Dirty, dirtyMin, most, sysctl+": two pages, to the host's memory")
 	}
+
 	defaults := Defaults()
 	if c.DirtyBackground == 0 {
 		ratio(&l, "dirty_background_ratio", c.DirtyBackgroundRatio, 0, defaults.DirtyBackgroundRatio)
 	}
+
 	if c.Dirty == 0 {
 		ratio(&l, "dirty_ratio", c.DirtyRatio, 0.01, defaults.DirtyRatio)
 	}
+
 	duration(&l, "dirty_expire", c.DirtyExpire, 0)
 	if c.WritebackInterval != 0 {
 		duration(&l, "writeback_interval", c.WritebackInterval, intervalMin)
 	}
+
 	if c.Wakeup < 0 || c.Wakeup > units.Duration(wakeupMax) {
 		l = append(l, diagnostics.Problem{
 			Field: "wakeup", Text: c.Wakeup.Std().String() + " is no time that a core takes to wake up",
-			Limit: "0s to " + wakeupMax.String(), Source: assumed, Nearest: min(max(c.Wakeup.Std(), 0), wakeupMax).String(),
+			Limit: "0s to " + wakeupMax.String(), Source: assumed,
+			Nearest: min(max(c.Wakeup.Std(), 0), wakeupMax).String(),
 		})
 	}
+
 	if c.FileSystem != XFS && c.FileSystem != Ext4 {
 		l = append(l, diagnostics.Problem{
 			Field: "filesystem", Text: fmt.Sprintf("%q is not modelled", c.FileSystem),
 			Limit: "xfs or ext4", Source: "these two were measured", Nearest: string(XFS),
 		})
 	}
+
 	c.checkMounting(&l)
 	if c.WritebackDepth < 0 || c.WritebackDepth > depthMax {
 		l = append(l, diagnostics.Problem{
 			Field: "writeback_depth", Text: fmt.Sprintf("%d requests cannot be", c.WritebackDepth),
-			Limit: fmt.Sprintf("0, which is none, to %d", depthMax), Source: assumed, Nearest: fmt.Sprint(min(max(c.WritebackDepth, 0), depthMax)),
+			Limit: fmt.Sprintf("0, which is none, to %d", depthMax), Source: assumed,
+			Nearest: fmt.Sprint(min(max(c.WritebackDepth, 0), depthMax)),
 		})
 	}
+
 	count(&l, "wbt_lat_usec", c.WbtLatUsec, wbtMax, "microseconds", block+", wbt_lat_usec")
 	count(&l, "nr_requests", c.NrRequests, requestsMax, "requests", block+", nr_requests")
 	size(&l, "max_request", c.MaxRequest, PageSize, maxRequestMax, block+", max_sectors_kb")
+
 	if n := c.MaxRequest; n > PageSize && n <= maxRequestMax && n%PageSize != 0 {
 		l = append(l, diagnostics.Problem{
 			Field: "max_request", Text: fmt.Sprintf("%s is not whole pages", n.Exact()),
-			Limit: "a multiple of " + PageSize.Exact(), Source: block + ", max_sectors_kb", Nearest: (n / PageSize * PageSize).Exact(),
+			Limit: "a multiple of " + PageSize.Exact(), Source: block + ", max_sectors_kb",
+			Nearest: (n / PageSize * PageSize).Exact(),
 		})
 	}
+
 	return l
 }
 

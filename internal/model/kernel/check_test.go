@@ -14,6 +14,7 @@ func TestCheck(t *testing.T) {
 	if err := good.Check().Err(); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		field   string
 		nearest string
@@ -54,13 +55,16 @@ func TestNoPeriodicWriteback(t *testing.T) {
 	if err := cfg.Check().Err(); err != nil {
 		t.Fatal(err)
 	}
+
 	var clock vtime.Clock
 	h := NewHost(cfg, &clock, 1)
 	f := h.Create("f", h.Attach("data", slow(t, 0)), units.MiB)
 	f.Write(0, PageSize)
+
 	if clock.Pending() != 0 {
 		t.Fatalf("%d events wait", clock.Pending())
 	}
+
 	clock.Run(vtime.At(time.Hour))
 	if f.Dirty() != PageSize {
 		t.Error("it was written out")

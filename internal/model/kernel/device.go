@@ -73,11 +73,13 @@ func (d *Device) Do(r volume.Request) volume.Completion {
 func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 	now := d.host.clock.Now()
 	c := d.volume.Submit(now, r)
+
 	for _, t := range d.tags {
 		if t.n > 0 { // it may be done before the watched ones
 			t.expect(now)
 		}
 	}
+
 	d.ledger.close(now)
 	switch r.Op {
 	case volume.Read:
@@ -89,11 +91,14 @@ func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 	default:
 		d.stats.Flushes++
 	}
+
 	if buffered {
 		d.buffered += r.Length
 	}
+
 	d.issued = max(d.issued, c.Issued)
 	d.throttle.begin(r.Op, &c, buffered)
+
 	// iostat counts a request from when it has a slot; a throttle without slots is counted from
 	// the submission, as the volume's own monitoring would.
 	d.ledger.book(max(now, c.Admitted), r.Op, r.Length, &c, buffered)

@@ -33,16 +33,19 @@ func (m *dirtyMap) set(first, last int64) (fresh int64) {
 	if m.pages == 0 || first < m.low {
 		m.low = first
 	}
+
 	for page := first; page <= last; {
 		k := page / chunkPages
 		for int64(len(m.chunks)) <= k {
 			m.chunks = append(m.chunks, nil)
 		}
+
 		c := m.chunks[k]
 		if c == nil {
 			c = new(chunk)
 			m.chunks[k] = c
 		}
+
 		i := page % chunkPages
 		n := min(64-i%64, last-page+1)
 		mask := (^uint64(0) >> (64 - n)) << (i % 64)
@@ -52,6 +55,7 @@ func (m *dirtyMap) set(first, last int64) (fresh int64) {
 		fresh += added
 		page += n
 	}
+
 	m.pages += fresh
 	return fresh
 }
@@ -62,32 +66,39 @@ func (m *dirtyMap) take(from, to, most int64) (first, n int64) {
 	if m.pages == 0 {
 		return 0, 0
 	}
+
 	lowest := from <= m.low
 	for page := max(from, m.low); page < to; {
 		k := page / chunkPages
 		if k >= int64(len(m.chunks)) {
 			return 0, 0
 		}
+
 		c := m.chunks[k]
 		if c == nil || c.count == 0 {
 			page = (k + 1) * chunkPages
 			continue
 		}
+
 		i := page % chunkPages
 		word := c.bits[i/64] >> (i % 64)
 		if word == 0 {
 			page += 64 - i%64
 			continue
 		}
+
 		first = page + int64(bits.TrailingZeros64(word))
 		if first >= to {
 			return 0, 0
 		}
+
 		if n = m.clean(first, min(to, first+most)); lowest {
 			m.low = first + n
 		}
+
 		return first, n
 	}
+
 	return 0, 0
 }
 
@@ -98,6 +109,7 @@ func (m *dirtyMap) next(page int64) (first int64, ok bool) {
 		if c == nil || c.count == 0 {
 			continue
 		}
+
 		i := page % chunkPages
 		word := c.bits[i/64] &^ (1<<(i%64) - 1)
 		for w := i / 64; ; word = c.bits[w] {
@@ -119,20 +131,24 @@ func (m *dirtyMap) clean(first, end int64) (n int64) {
 		if k >= int64(len(m.chunks)) || m.chunks[k] == nil {
 			break
 		}
+
 		c, i := m.chunks[k], page%chunkPages
 		run := int64(bits.TrailingZeros64(^(c.bits[i/64] >> (i % 64))))
 		run = min(run, 64-i%64, end-page)
 		if run == 0 {
 			break
 		}
+
 		c.bits[i/64] &^= (^uint64(0) >> (64 - run)) << (i % 64)
 		c.count -= run
 		n += run
 		page += run
+
 		if i%64+run < 64 {
 			break
 		}
 	}
+
 	m.pages -= n
 	return n
 }

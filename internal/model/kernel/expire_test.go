@@ -21,6 +21,7 @@ func TestSyncDoesNotPutExpiryOff(t *testing.T) {
 	}
 	page := units.Size(0)
 	written := map[int]units.Size{} // by the flusher, at whole seconds
+
 	synced := units.Size(0)
 	for second := range 80 {
 		clock.At(at(second, 0), vtime.HandlerFunc(func(vtime.Instant, uint64) {
@@ -33,6 +34,7 @@ func TestSyncDoesNotPutExpiryOff(t *testing.T) {
 			}), 0)
 		}
 	}
+
 	last := units.Size(0)
 	for second := 1; second < 80; second++ {
 		clock.Run(at(second, -time.Millisecond))
@@ -40,6 +42,7 @@ func TestSyncDoesNotPutExpiryOff(t *testing.T) {
 			written[second], last = all-last, all
 		}
 	}
+
 	// The file is dirty from 0 s, and the flusher looks every 5 s: at 30 s it writes what came
 	// after the sync at 20 s. Now clean, the file returns to the list at 31 s and is written at 65
 	// s: what came after the sync at 50 s.

@@ -40,18 +40,22 @@ func (x *handles) begin(own *handle, f *File, page, most int64, turn vtime.Handl
 	if x.host.cfg.FileSystem != Ext4 || own.extent > 0 {
 		return true
 	}
+
 	next, ok := f.dirty.next(page)
 	if !ok || next < f.mapped {
 		return true
 	}
+
 	if len(x.commits) > 0 || x.locked {
 		x.line = append(x.line, throttled{turn: turn, arg: arg})
 		return false
 	}
+
 	own.extent = units.Size(f.dirty.run(next, most)) * PageSize
 	if own.left = max(own.extent-bioBytes, 0); own.left > 0 {
 		x.open++
 	}
+
 	return true
 }
 

@@ -22,6 +22,7 @@ func TestFlusherGoesRound(t *testing.T) {
 		f.cursor = int64(40 * units.MiB / PageSize)
 		f.Write(0, 40*units.MiB)
 		clock.Run(vtime.At(50 * time.Second))
+
 		if got := f.Dirty(); got != want {
 			t.Errorf("%s: %s are still dirty, want %s", fs, got, want)
 		}
@@ -44,6 +45,7 @@ func TestSyncLeavesWhatIsDirtiedMeanwhile(t *testing.T) {
 		done := false
 		f.Sync(vtime.HandlerFunc(func(vtime.Instant, uint64) { done = true }), 0)
 		clock.Run(vtime.At(20 * time.Second))
+
 		if got := f.Dirty(); !done || got != 100*units.MiB {
 			t.Errorf("%s: done %t, %s are dirty, want 100 MiB", fs, done, got)
 		}
@@ -61,6 +63,7 @@ func TestHandlesOfExtents(t *testing.T) {
 	f := h.Create("f", d, units.GiB)
 	f.Write(0, 20*units.MiB)
 	f.Write(30*units.MiB, 2*units.MiB)
+
 	page := func(at units.Size) int64 { return int64(at / PageSize) }
 	for _, c := range []struct {
 		at, extent, left units.Size
@@ -81,6 +84,7 @@ func TestHandlesOfExtents(t *testing.T) {
 			t.Errorf("at %s: the handle is open for the last bio", c.at)
 		}
 	}
+
 	f.SetAllocated(units.GiB)
 	var own handle
 	if d.handles.begin(&own, f, 0, extentPages, nil, 0); own.extent != 0 {

@@ -116,18 +116,22 @@ func (f *File) Write(off, n units.Size) (resume vtime.Instant) {
 	h := f.host
 	now := h.clock.Now()
 	off = max(off, 0)
+
 	n = min(n, fileBytesMax-off)
 	if n <= 0 {
 		return now
 	}
+
 	if !f.listed {
 		f.listed, f.since = true, now
 	}
+
 	fresh := f.dirty.set(int64(off/PageSize), int64((off+n-1)/PageSize))
 	f.size = max(f.size, off+n)
 	f.device.flusher.tick()
 	f.device.dirty += units.Size(fresh) * PageSize
 	h.dirtied(fresh)
+
 	return h.balance(f.device, now)
 }
 
@@ -167,17 +171,22 @@ func (f *File) submit(from, to int64) (next int64, c volume.Completion, n units.
 	if f.host.cfg.FileSystem == XFS && !f.prewritten && from < f.mapped && f.mapped < to {
 		first, pages = f.dirty.take(from, f.mapped, f.host.requestPages)
 	}
+
 	if pages == 0 {
 		first, pages = f.dirty.take(from, to, f.host.requestPages)
 	}
+
 	if pages == 0 {
 		return to, c, 0, false
 	}
+
 	n = units.Size(pages) * PageSize
 	f.host.dirty -= n
 	f.device.dirty -= n
-	c = f.device.do(volume.Request{Op: volume.Write, Offset: f.start + units.Size(first)*PageSize, Length: n}, true)
+	c = f.device.do(volume.Request{Op: volume.Write, Offset: f.start + units.Size(first)*PageSize,
+		Length: n}, true)
 	f.writeback = max(f.writeback, c.Done)
 	f.mapped = max(f.mapped, first+pages)
+
 	return first + pages, c, n, true
 }

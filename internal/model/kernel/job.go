@@ -96,40 +96,49 @@ func (h *Host) advance(i int) {
 		if !h.submitData(i) {
 			return
 		}
+
 		if j.done == nil {
 			h.idle = append(h.idle, i)
 			return
 		}
+
 		h.untag(j)
 		h.close(j, max(now, j.file.writeback))
 		j.phase = journal
+
 		if !j.journal {
 			j.phase = flush
 		}
+
 		if j.file.writeback > now {
 			h.later(i, j.file.writeback)
 			return
 		}
 	}
+
 	// The end of a write wakes the next one in line at once. The sync goes on through a work queue.
 	if len(j.file.device.throttle.line) > 0 && !j.behind {
 		j.behind = true
 		h.later(i, now)
 		return
 	}
+
 	if h.lockedOut(i) {
 		return
 	}
+
 	for j.phase != finish {
 		if until := h.step(j); until > now {
 			h.later(i, until)
 			return
 		}
 	}
+
 	if !j.yielded {
 		h.later(i, now)
 		return
 	}
+
 	j.stats.Done = now
 	j.file.last = j.stats
 	done, arg := j.done, j.arg
@@ -154,6 +163,7 @@ func (h *Host) submitData(i int) bool {
 			j.yielded = true
 			return false
 		}
+
 		if !j.room && j.file.dirty.pages > 0 {
 			why := urgent
 			if j.done == nil {
@@ -164,9 +174,11 @@ func (h *Host) submitData(i int) bool {
 				return false
 			}
 		}
+
 		if j.stats.IOs == 0 {
 			j.taken = max(j.taken, d.issued) // also what came while it waited for its turn
 		}
+
 		next, c, n, ok := j.submit()
 		if !ok {
 			d.handles.end(&j.handle)
@@ -176,16 +188,19 @@ func (h *Host) submitData(i int) bool {
 			}
 			return true
 		}
+
 		j.room = false
 		d.handles.submitted(&j.handle, n)
 		j.from = next
 		j.stats.Bytes += n
 		j.stats.IOs++
 		j.issued = c.Issued
+
 		if c.Admitted > now {
 			h.later(i, c.Admitted)
 			return false
 		}
+
 		if d.throttle.yields((*jobAgain)(h), uint64(i)) {
 			j.yielded = true
 			return false
@@ -215,6 +230,7 @@ func (h *Host) step(j *job) (until vtime.Instant) {
 	now := h.clock.Now()
 	d := j.file.device
 	j.began, j.taken, j.issued = now, d.issued, now
+
 	switch j.phase {
 	case journal:
 		// ext4 writes two blocks, a description with the inode, and behind it the commit. XFS writes
@@ -241,6 +257,7 @@ func (h *Host) step(j *job) (until vtime.Instant) {
 		}
 		until = h.meta(j, volume.Request{Op: volume.Flush})
 	}
+
 	h.close(j, until)
 	return until
 }

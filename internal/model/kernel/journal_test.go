@@ -27,6 +27,7 @@ func appends(t *testing.T, fs FileSystem, n uint64, cache, prewritten bool) *Dev
 			f.Sync(next, done+1)
 		}
 	}
+
 	next(0, 0)
 	clock.Run(vtime.At(time.Hour))
 	return d
@@ -72,6 +73,7 @@ func TestJournalIsARing(t *testing.T) {
 				f.Sync(next, n+1)
 			}
 		}
+
 		next(0, 0)
 		clock.Run(vtime.At(time.Minute))
 		if len(seen.at) != want {
@@ -104,9 +106,11 @@ func TestSyncReturnsFirst(t *testing.T) {
 		if inside {
 			t.Fatal("fired within Sync")
 		}
+
 		if now != 0 {
 			t.Fatalf("nothing to write took until %d", now)
 		}
+
 		ended++
 		if n < 1000 {
 			inside = true
@@ -114,6 +118,7 @@ func TestSyncReturnsFirst(t *testing.T) {
 			inside = false
 		}
 	}
+
 	next(0, 0)
 	clock.Run(vtime.At(time.Second))
 	if ended != 1001 {

@@ -67,10 +67,12 @@ func (l *ledger) grow(n int64) {
 }
 
 // book enters a request that was submitted at from.
-func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *volume.Completion, buffered bool) {
+func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *volume.Completion,
+	buffered bool) {
 	first, last := l.number(from), l.number(c.Done)
 	end := l.slot(last)
 	took := int64(c.Done - from)
+
 	if op == volume.Flush {
 		end.flushes++
 		end.flushTook += took
@@ -82,12 +84,14 @@ func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *vo
 			end.draining += int64(length)
 		}
 	}
+
 	start := l.slot(first)
 	over := vtime.Instant(first+1) * slotLength
 	start.queued += int64(over - from)
 	start.slope++
 	end.queued -= int64(vtime.Instant(last+1)*slotLength - c.Done)
 	end.slope--
+
 	if c.Done <= over { // as for most: all of it is in one slot
 		if l.busyTo < c.Done {
 			start.busy += int64(c.Done - max(from, l.busyTo))
@@ -99,6 +103,7 @@ func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *vo
 		}
 		return
 	}
+
 	l.busyTo = l.union(from, c.Done, l.busyTo, func(s *slot, ns int64) { s.busy += ns })
 	if h := c.Held; h != volume.Unlimited && c.Issued > from {
 		l.heldTo[h] = l.union(from, c.Issued, l.heldTo[h], func(s *slot, ns int64) { s.held[h] += ns })
@@ -124,6 +129,7 @@ func (l *ledger) close(now vtime.Instant) {
 		if len(l.ahead) == 0 {
 			continue
 		}
+
 		s := &l.ahead[l.head]
 		t := &l.total
 		for i := range s.done {
@@ -131,12 +137,15 @@ func (l *ledger) close(now vtime.Instant) {
 			t.bytes[i] += s.bytes[i]
 			t.took[i] += s.took[i]
 		}
+
 		t.flushes += s.flushes
 		t.flushTook += s.flushTook
 		t.busy += s.busy
+
 		for i := range s.held {
 			t.held[i] += s.held[i]
 		}
+
 		t.queued += s.queued + l.inflight*int64(slotLength)
 		t.draining += s.draining
 		l.inflight += s.slope

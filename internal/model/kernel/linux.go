@@ -10,12 +10,12 @@
 // Threads that submit past the page cache compete for the block layer's slots ([Device.Start]); all
 // others wait for one in the order of arrival.
 //
-// Left out: I/O schedulers, cgroups' own
-// dirty and I/O limits (a volume's cap is such a limiter), pages read back into the cache, randomness. Writers over the limit are stopped
-// immediately, at the middle of the two limits, where the kernel slows them down by degrees from
-// there on. The flusher takes turns between files in slices of 4 MiB, where the kernel's slices
-// grow with the bandwidth it has seen. The journal is two blocks per commit, whoever commits,
-// without batching several files' changes and without a checkpoint of its own.
+// Left out: I/O schedulers, cgroups' own dirty and I/O limits (a volume's cap is such a limiter),
+// pages read back into the cache, randomness. Writers over the limit are stopped immediately, at
+// the middle of the two limits, where the kernel slows them down by degrees from there on. The
+// flusher takes turns between files in slices of 4 MiB, where the kernel's slices grow with the
+// bandwidth it has seen. The journal is two blocks per commit, whoever commits, without batching
+// several files' changes and without a checkpoint of its own.
 package kernel
 
 import (
@@ -127,21 +127,26 @@ type Host struct {
 func NewHost(cfg Config, clock *vtime.Clock, seed random.Seed) *Host {
 	h := &Host{
 		cfg: cfg, clock: clock, seed: seed,
-		cores: make([]vtime.Instant, cfg.Cores), used: make([]time.Duration, cfg.Cores), quota: newQuota(cfg.CPUQuota),
+		cores: make([]vtime.Instant, cfg.Cores), used: make([]time.Duration, cfg.Cores),
+		quota:        newQuota(cfg.CPUQuota),
 		requestPages: int64(cfg.MaxRequest / PageSize),
 	}
+
 	limit := cfg.Dirty
 	if limit == 0 {
 		limit = units.Size(float64(cfg.Memory) * float64(cfg.DirtyRatio))
 	}
+
 	h.background = cfg.DirtyBackground
 	if h.background == 0 {
 		h.background = units.Size(float64(cfg.Memory) * float64(cfg.DirtyBackgroundRatio))
 	}
+
 	// This is what the kernel does if the background limit is not below the other.
 	if h.background >= limit {
 		h.background = limit / 2
 	}
+
 	h.freerun, h.limit = (h.background+limit)/2, limit
 	return h
 }
@@ -177,18 +182,22 @@ func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instan
 	if h.cores[least] > now { // not all are free
 		least = h.nextCore(now)
 	}
+
 	start = max(now, h.cores[least])
 	if start.Sub(h.cores[least]) >= asleep {
 		start = start.Add(h.cfg.Wakeup.Std())
 	}
+
 	if done = start.Add(d); h.quota.each > 0 {
 		done = h.quota.book(start, d)
 	}
+
 	h.cores[least] = done
 	h.used[least] += d
 	if last := h.cores[h.lastFree]; done > last || done == last && least < h.lastFree {
 		h.lastFree = least
 	}
+
 	return start, done
 }
 

@@ -38,9 +38,12 @@ func (o MountOptions) List() []string {
 // example, makes the machine fail on an error does not belong there. (mount(8);
 // Documentation/admin-guide/ext4.rst and xfs.rst, 6.18)
 var mountOptions = map[FileSystem][]string{
-	"":   {"noatime", "relatime", "strictatime", "nodiratime", "lazytime", "sync", "dirsync", "discard", "nodiscard"},
-	Ext4: {"data=", "commit=", "barrier=", "nobarrier", "journal_async_commit", "delalloc", "nodelalloc", "dioread_nolock", "dioread_lock", "stripe=", "max_batch_time=", "min_batch_time="},
-	XFS:  {"logbsize=", "logbufs=", "allocsize=", "inode64", "inode32", "largeio", "nolargeio", "wsync", "swalloc"},
+	"": {"noatime", "relatime", "strictatime", "nodiratime", "lazytime", "sync", "dirsync",
+		"discard", "nodiscard"},
+	Ext4: {"data=", "commit=", "barrier=", "nobarrier", "journal_async_commit", "delalloc", "nodelalloc",
+		"dioread_nolock", "dioread_lock", "stripe=", "max_batch_time=", "min_batch_time="},
+	XFS: {"logbsize=", "logbufs=", "allocsize=", "inode64", "inode32", "largeio", "nolargeio",
+		"wsync", "swalloc"},
 }
 
 const mountOptionsMax = 256 // bytes
@@ -53,19 +56,24 @@ func (c *Config) checkMounting(l *diagnostics.List) {
 			Limit: "none, mq-deadline, kyber or bfq", Source: block + ", scheduler", Nearest: string(NoScheduler),
 		})
 	}
+
 	if len(c.MountOptions) > mountOptionsMax {
-		*l = append(*l, diagnostics.Problem{Field: "mount_options", Text: "this is too long", Limit: fmt.Sprintf("%d bytes", mountOptionsMax), Source: assumed})
+		*l = append(*l, diagnostics.Problem{Field: "mount_options", Text: "this is too long",
+			Limit: fmt.Sprintf("%d bytes", mountOptionsMax), Source: assumed})
 		return
 	}
+
 	for _, option := range c.MountOptions.List() {
 		name, value, valued := strings.Cut(option, "=")
 		if valued {
 			name += "="
 		}
+
 		known := slices.Concat(mountOptions[""], mountOptions[c.FileSystem])
 		if !slices.Contains(known, name) || (valued && !plain(value)) {
 			*l = append(*l, diagnostics.Problem{
-				Field: "mount_options", Text: fmt.Sprintf("%q is not an option that %s volumes are mounted with here", option, c.FileSystem),
+				Field: "mount_options", Text: fmt.Sprintf("%q is not an option that %s volumes are mounted with here",
+					option, c.FileSystem),
 				Limit: strings.Join(known, " "), Source: "mount(8): those that change what is written, or when",
 			})
 		}
@@ -83,10 +91,13 @@ func plain(value string) bool {
 func (c *Config) Unmodelled() diagnostics.List {
 	var l diagnostics.List
 	if c.Scheduler != NoScheduler {
-		l = append(l, diagnostics.Problem{Field: "scheduler", Text: fmt.Sprintf("%s is set by lab run and not modelled: a simulation has none", c.Scheduler)})
+		l = append(l, diagnostics.Problem{Field: "scheduler",
+			Text: fmt.Sprintf("%s is set by lab run and not modelled: a simulation has none", c.Scheduler)})
 	}
 	if c.MountOptions != "" {
-		l = append(l, diagnostics.Problem{Field: "mount_options", Text: fmt.Sprintf("%s are set by lab run and not modelled: a simulation has the file system's defaults", c.MountOptions)})
+		l = append(l, diagnostics.Problem{Field: "mount_options",
+			Text: fmt.Sprintf("%s are set by lab run and not modelled: a simulation has the file system's defaults",
+				c.MountOptions)})
 	}
 	return l
 }

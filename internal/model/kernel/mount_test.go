@@ -29,14 +29,17 @@ func TestMountOptions(t *testing.T) {
 			t.Errorf("%q: %v, want one about %s", options, problems, bad)
 		}
 	}
+
 	ext4 := Defaults()
 	ext4.FileSystem, ext4.MountOptions, ext4.Scheduler = Ext4, "data=writeback,commit=1,noatime", MQDeadline
 	if problems := ext4.Check(); len(problems) > 0 {
 		t.Error(problems)
 	}
+
 	if got := ext4.Unmodelled(); len(got) != 2 {
 		t.Errorf("the model does not know scheduler and mount options: %v", got)
 	}
+
 	ext4.Scheduler = "cfq"
 	if problems := ext4.Check(); len(problems) != 1 || problems[0].Nearest != "none" {
 		t.Error(problems)

@@ -34,12 +34,14 @@ func TestPlots(t *testing.T) {
 		cfg := Defaults()
 		d.MaybeScanArgs(t, "depth", &cfg.WritebackDepth)
 		cfg.Memory = 24 * units.GiB
+
 		if d.MaybeScanArgs(t, "background", &background) {
 			var err error
 			if cfg.DirtyBackground, err = units.ParseSize(background); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		return draw(stall(t, cfg, slots, d.HasArg("apart"), to), from)
 	})
 }
@@ -51,9 +53,11 @@ func stall(t *testing.T, cfg Config, slots int, apart bool, seconds int) []secon
 	h := NewHost(cfg, &clock, 1)
 	d := h.Attach("data", slow(t, slots))
 	at := d
+
 	if apart {
 		at = h.Attach("journal", slow(t, slots))
 	}
+
 	file, journal := h.Create("data", d, 10*units.GiB), h.Create("journal", at, 4*units.MiB)
 	journal.SetPrewritten(true)
 	out := make([]second, seconds)
@@ -65,10 +69,12 @@ func stall(t *testing.T, cfg Config, slots int, apart bool, seconds int) []secon
 		}
 		clock.After(10923*time.Microsecond, dirty, 0)
 	}
+
 	commit = func(_ vtime.Instant, n uint64) {
 		journal.Write(units.Size(n%1000)*PageSize, 2*units.KiB)
 		journal.Sync(ended, n+1)
 	}
+
 	ended = func(now vtime.Instant, n uint64) {
 		if i := int(now / 1e9); i < seconds {
 			s := journal.LastSync()
@@ -76,6 +82,7 @@ func stall(t *testing.T, cfg Config, slots int, apart bool, seconds int) []secon
 		}
 		clock.After(10*time.Millisecond, commit, n)
 	}
+
 	values := make([]float64, len(h.Metrics()))
 	var before units.Size
 	look = func(_ vtime.Instant, i uint64) {
@@ -86,16 +93,19 @@ func stall(t *testing.T, cfg Config, slots int, apart bool, seconds int) []secon
 				written = units.Size(values[k])
 			}
 		}
+
 		out[i].dirty, out[i].written = h.DirtyBytes(), written-before
 		before = written
 		if int(i)+1 < seconds {
 			clock.After(time.Second, look, i+1)
 		}
 	}
+
 	clock.After(time.Second, look, 0)
 	dirty(0, 0)
 	commit(0, 0)
 	clock.Run(vtime.At(time.Duration(seconds) * time.Second))
+
 	return out
 }
 

@@ -28,9 +28,11 @@ func (w *witness) Submit(now vtime.Instant, r volume.Request) volume.Completion 
 	if r.Op != volume.Write || r.Offset < w.from {
 		return c
 	}
+
 	if r.Length > w.most || r.Length%PageSize != 0 || r.Offset%PageSize != 0 {
 		w.t.Fatalf("a request of %d bytes at %d", r.Length, r.Offset)
 	}
+
 	first := int64((r.Offset - w.from) / PageSize)
 	for p := first; p < first+int64(r.Length/PageSize); p++ {
 		if !w.dirty[p] {
@@ -39,6 +41,7 @@ func (w *witness) Submit(now vtime.Instant, r volume.Request) volume.Completion 
 		delete(w.dirty, p)
 		w.writes[p] = append(w.writes[p], writing{now, c.Done})
 	}
+
 	return c
 }
 
@@ -76,6 +79,7 @@ func TestNothingIsLost(t *testing.T) {
 			Volume: slow(&testing.T{}, rapid.SampledFrom([]int{0, 1, 8, 128}).Draw(t, "slots")),
 			t:      t, from: journalSize, most: cfg.MaxRequest, dirty: map[int64]bool{}, writes: map[int64][]writing{},
 		}
+
 		f := h.Create("f", h.Attach("data", w), 256*units.MiB)
 		var promises []*promise
 		touched := map[int64]vtime.Instant{}
@@ -85,6 +89,7 @@ func TestNothingIsLost(t *testing.T) {
 				w.dirty[int64(p)], touched[int64(p)] = true, clock.Now()
 			}
 		}
+
 		sync := func() {
 			p := &promise{pages: maps.Clone(touched)}
 			promises = append(promises, p)
@@ -97,6 +102,7 @@ func TestNothingIsLost(t *testing.T) {
 				}
 			}), 0)
 		}
+
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			off := units.Size(rapid.IntRange(0, 100<<20).Draw(t, "off"))
 			n := units.Size(rapid.IntRange(1, 2<<20).Draw(t, "n"))
@@ -114,17 +120,21 @@ func TestNothingIsLost(t *testing.T) {
 			case 5:
 				clock.Run(clock.Now().Add(time.Duration(rapid.IntRange(0, 9e9).Draw(t, "pause"))))
 			}
+
 			if dirty := units.Size(len(w.dirty)) * PageSize; f.Dirty() != dirty || h.DirtyBytes() != dirty {
 				t.Fatalf("dirty %d, and of the host %d, want %d", f.Dirty(), h.DirtyBytes(), dirty)
 			}
 		}
+
 		sync()
 		clock.Run(clock.Now().Add(time.Hour))
+
 		for i, p := range promises {
 			if !p.kept {
 				t.Fatalf("sync %d never ended", i)
 			}
 		}
+
 		if len(w.dirty) != 0 || h.DirtyBytes() != 0 {
 			t.Fatalf("%d pages are still dirty", len(w.dirty))
 		}
@@ -141,6 +151,7 @@ func TestPagesAreJoined(t *testing.T) {
 		d := h.Attach("data", slow(&testing.T{}, 0))
 		f := h.Create("f", d, units.GiB)
 		f.SetPrewritten(true)
+
 		dirty := map[int64]bool{}
 		for range rapid.IntRange(1, 30).Draw(t, "writes") {
 			// Around the border of two chunks of the bitmap.
@@ -150,6 +161,7 @@ func TestPagesAreJoined(t *testing.T) {
 				dirty[p] = true
 			}
 		}
+
 		want, run := 0, int64(0)
 		for p := int64(0); p < chunkPages+1300; p++ {
 			if !dirty[p] {
@@ -161,11 +173,13 @@ func TestPagesAreJoined(t *testing.T) {
 			}
 			run++
 		}
+
 		f.Sync(vtime.HandlerFunc(func(vtime.Instant, uint64) {
 			if got := f.LastSync().IOs; got != want {
 				t.Fatalf("%d requests, want %d", got, want)
 			}
 		}), 0)
+
 		clock.Run(vtime.At(time.Hour))
 		if f.LastSync().IOs != want {
 			t.Fatal("the sync never ended")
@@ -196,17 +210,21 @@ func TestWritersAreHeld(t *testing.T) {
 			}
 			clock.At(resume.Add(time.Millisecond), write, 0)
 		}
+
 		write(0, 0)
 		clock.Run(vtime.At(20 * time.Second))
 		if most > cfg.Dirty+n || held == 0 {
 			t.Errorf("%d slots: %s in the page cache, limit %s; held %d times", slots, most, cfg.Dirty, held)
 		}
+
 		// The volume is kept busy meanwhile: 20 s of 48 MB/s.
 		if got := d.Stats().WrittenBytes; got < 900*units.MB {
 			t.Errorf("%d slots: %s written in 20 s of 48 MB/s", slots, got)
 		}
+
 		values := make([]float64, len(h.Metrics()))
 		h.Sample(values)
+
 		for i, m := range h.Metrics() {
 			if m.Name == "node_pressure_io_waiting_seconds_total" && (values[i] < 15 || values[i] > 20) {
 				t.Errorf("%d slots: waited %v s of 20", slots, values[i])
@@ -224,10 +242,12 @@ func TestCoreTaken(t *testing.T) {
 		cfg.Cores = rapid.IntRange(1, 6).Draw(t, "cores")
 		h := NewHost(cfg, &clock, 1)
 		free := make([]vtime.Instant, cfg.Cores)
+
 		now := vtime.Instant(0)
 		for range 50 {
 			now += vtime.Instant(rapid.IntRange(0, 12).Draw(t, "later"))
 			takes := time.Duration(rapid.IntRange(1, 30).Draw(t, "takes"))
+
 			want := 0
 			for i, f := range free {
 				switch best := free[want]; {
@@ -235,6 +255,7 @@ func TestCoreTaken(t *testing.T) {
 					want = i
 				}
 			}
+
 			start := max(now, free[want])
 			free[want] = start.Add(takes)
 			if s, d := h.CPU(now, takes); s != start || d != free[want] || !slices.Equal(h.cores, free) {

@@ -35,20 +35,24 @@ func (q *quota) book(start vtime.Instant, d time.Duration) (done vtime.Instant) 
 		if i < 0 { // of a period that is over; Sample has closed it
 			i, start = 0, vtime.Instant(q.first*int64(quotaPeriod))
 		}
+
 		for len(q.used) <= i {
 			q.used, q.stops = append(q.used, 0), append(q.stops, 0)
 		}
+
 		end := vtime.Instant((q.first + int64(i) + 1) * int64(quotaPeriod))
 		room := min(q.each-q.used[i], end.Sub(start))
 		if d <= room {
 			q.used[i] += d
 			return start.Add(d)
 		}
+
 		q.used[i] += room
 		d -= room
 		if q.used[i] >= q.each {
 			q.stops[i] = max(q.stops[i], end.Sub(start.Add(room)))
 		}
+
 		start = end
 	}
 }
@@ -80,7 +84,8 @@ var container = []string{"id", "/database", "name", "database"}
 // quotaMetrics are cAdvisor's.
 var quotaMetrics = []string{
 	"container_cpu_usage_seconds_total", "container_spec_cpu_quota", "container_spec_cpu_period",
-	"container_cpu_cfs_periods_total", "container_cpu_cfs_throttled_periods_total", "container_cpu_cfs_throttled_seconds_total",
+	"container_cpu_cfs_periods_total",
+	"container_cpu_cfs_throttled_periods_total", "container_cpu_cfs_throttled_seconds_total",
 }
 
 // sampleCores writes the values of the cores, each with an equal part of what the container used,
@@ -88,14 +93,17 @@ var quotaMetrics = []string{
 func (h *Host) sampleCores(now vtime.Instant, values []float64) {
 	q := &h.quota
 	q.close(now)
+
 	used := -q.ahead()
 	for _, d := range h.used {
 		used += d
 	}
+
 	for c := range h.cores {
 		values[2*c] = used.Seconds() / float64(len(h.cores))
 		values[2*c+1] = now.Seconds() - values[2*c]
 	}
+
 	for i, x := range []float64{
 		used.Seconds(), float64(q.each.Microseconds()), float64(quotaPeriod.Microseconds()),
 		float64(q.first), float64(q.throttled), q.stopped.Seconds(),

@@ -33,36 +33,43 @@ func (h *Host) Metrics() []Metric {
 		device := []string{"device", d.name}
 		for _, name := range []string{
 			"reads_completed_total", "writes_completed_total", "read_bytes_total", "written_bytes_total",
-			"read_time_seconds_total", "write_time_seconds_total", "io_time_seconds_total", "io_time_weighted_seconds_total",
+			"read_time_seconds_total", "write_time_seconds_total",
+			"io_time_seconds_total", "io_time_weighted_seconds_total",
 			"io_now", "flush_requests_total", "flush_requests_time_seconds_total",
 		} {
 			out = append(out, Metric{"node_disk_" + name, device})
 		}
+
 		id := []string{"volume_id", d.name}
 		for _, x := range exceeded {
 			out = append(out, Metric{x.name, id})
 		}
+
 		out = append(out, Metric{"aws_ebs_csi_volume_queue_length", id})
 		if d.volume.State(h.clock.Now()).HasCredits {
 			out = append(out, Metric{"aws_ebs_burst_balance_average", id})
 		}
 	}
+
 	for _, name := range []string{
 		"node_memory_MemTotal_bytes", "node_memory_Dirty_bytes", "node_memory_Writeback_bytes",
 		"node_pressure_io_waiting_seconds_total",
 	} {
 		out = append(out, Metric{name, nil})
 	}
+
 	for i := range h.cores {
 		for _, mode := range []string{"user", "idle"} {
 			out = append(out, Metric{"node_cpu_seconds_total", []string{"cpu", strconv.Itoa(i), "mode", mode}})
 		}
 	}
+
 	if h.quota.each > 0 {
 		for _, name := range quotaMetrics {
 			out = append(out, Metric{name, container})
 		}
 	}
+
 	return out
 }
 
@@ -72,6 +79,7 @@ func (h *Host) Sample(values []float64) {
 	i := 0
 	put := func(x float64) { values[i] = x; i++ }
 	seconds := func(ns int64) { put(float64(ns) / 1e9) }
+
 	writeback := 0.0
 	for _, d := range h.devices {
 		writeback += float64(d.underWriteback(now))
@@ -87,6 +95,7 @@ func (h *Host) Sample(values []float64) {
 		put(float64(d.ledger.inflight))
 		put(float64(t.flushes))
 		seconds(t.flushTook)
+
 		for _, x := range exceeded {
 			var ns int64
 			for _, l := range x.limits {
@@ -94,19 +103,23 @@ func (h *Host) Sample(values []float64) {
 			}
 			seconds(ns)
 		}
+
 		put(float64(d.ledger.inflight))
 		if s := d.volume.State(now); s.HasCredits {
 			put(100 * float64(s.Credits))
 		}
 	}
+
 	put(float64(h.cfg.Memory))
 	put(float64(h.dirty))
 	put(writeback)
 	seconds(int64(h.waiting.total(now)))
+
 	if h.quota.each > 0 {
 		h.sampleCores(now, values[i:])
 		return
 	}
+
 	for c := range h.cores {
 		used := h.used[c] - max(h.cores[c].Sub(now), 0)
 		put(used.Seconds())

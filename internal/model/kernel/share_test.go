@@ -18,25 +18,31 @@ func TestDeviceShare(t *testing.T) {
 		h := NewHost(Defaults(), clock, 1)
 		d := h.Attach("data", slow(t, 32))
 		journal := d
+
 		if apart {
 			journal = h.Attach("journal", slow(t, 32))
 		}
+
 		data, log := h.Create("data", d, units.GiB), h.Create("log", journal, units.GiB)
 		data.Write(0, dirty)
+
 		for second := range 60 {
 			clock.At(vtime.At(time.Duration(second)*time.Second), vtime.HandlerFunc(func(vtime.Instant, uint64) {
 				log.Write(units.Size(second)*units.MiB, units.MiB)
 				log.Sync(vtime.HandlerFunc(func(vtime.Instant, uint64) {}), 0)
 			}), 0)
 		}
+
 		return func(second int) units.Size {
 			clock.Run(vtime.At(time.Duration(second) * time.Second))
 			return dirty - data.Dirty()
 		}
 	}
+
 	if n := written(false)(29); n != 0 {
 		t.Errorf("on one device, %s are written before they are 30 s old", n)
 	}
+
 	data := written(true)
 	early, first, second, last, all := data(4), data(9), data(20), data(34), data(59)
 	if early != 0 || first == 0 || second <= first || last != second || last == dirty || all != dirty {

@@ -33,6 +33,7 @@ func (m *dirtyMap) copy(of *dirtyMap) {
 	for len(m.chunks) < len(of.chunks) {
 		m.chunks = append(m.chunks, nil)
 	}
+
 	for k := range m.chunks {
 		switch {
 		case k >= len(of.chunks) || of.chunks[k] == nil || of.chunks[k].count == 0:

@@ -67,6 +67,7 @@ func (d *Device) tagsOf(v volume.Volume, seed random.Seed) {
 	if s, ok := v.(*volume.Stripe); ok {
 		d.stripe, members = s, s.Members()
 	}
+
 	for i, m := range members {
 		q, ok := m.(*volume.Queue)
 		if !ok || q.Slots() == 0 {
@@ -150,21 +151,25 @@ func (t *tags) wakeUp(now vtime.Instant) {
 			break
 		}
 	}
+
 	t.n -= len(t.woken)
 	for left := len(t.woken); left > 0; left-- {
 		i := t.chance.Below(uint64(left))
 		w := t.woken[i]
 		t.woken[i] = t.woken[left-1]
+
 		if t.queue.SlotsAt(now).Free == 0 {
 			t.wait(now, w)
 			continue
 		}
+
 		t.device.host.waiting.end(now)
 		t.queue.SlotWaited(units.Duration(now.Sub(w.since)))
 		c := t.device.Do(w.request)
 		if c.Held == volume.Unlimited {
 			c.Held = volume.Slots
 		}
+
 		w.then.Started(now, c, w.arg)
 	}
 }

@@ -70,15 +70,19 @@ func TestThreadsCompeteForSlots(t *testing.T) {
 	c := gather(h, d, 64, 10_000, 50*time.Microsecond)
 	const run = 60 * time.Second
 	clock.Run(vtime.At(run))
+
 	if n := len(c.took); n < 3000*60-100 || n > 3000*60+100 {
 		t.Errorf("%d reads in %v of a volume that does 3,000 a second", n, run)
 	}
+
 	if c.most != 32 {
 		t.Errorf("%d requests in flight through 32 slots", c.most)
 	}
+
 	if held := d.Volume().State(clock.Now()).HeldBy[volume.Slots]; held < units.Duration(25*run) || held > units.Duration(33*run) {
 		t.Errorf("32 threads without a slot waited for %v of them in %v", held.Std(), run)
 	}
+
 	slices.Sort(c.took)
 	for _, q := range []struct {
 		share    float64
@@ -105,15 +109,18 @@ func TestNobodyStarves(t *testing.T) {
 			var clock vtime.Clock
 			h := NewHost(Defaults(), &clock, 1)
 			cfg := volume.Config{Name: "data", Sustained: volume.Rate{IOPS: 3000}, Slots: slots}
+
 			l, err := volume.NewLatency(volume.Quantile{Share: 0, Takes: 100_000}, volume.Quantile{Share: 1, Takes: 5_000_000})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			cfg.Latency = [volume.Ops]volume.Latency{l, l, l}
 			v, err := volume.StripeOf(members, 64*units.KiB, cfg, random.Seed(7), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			d := h.Attach("data", v)
 			c := gather(h, d, threads, reads, think)
 			if sync {
@@ -121,16 +128,20 @@ func TestNobodyStarves(t *testing.T) {
 				f.Write(0, 20*units.MiB)
 				f.Sync(vtime.HandlerFunc(func(vtime.Instant, uint64) {}), 0)
 			}
+
 			clock.Run(vtime.At(time.Hour))
 			return c
 		}
+
 		c := once()
 		if len(c.took) != threads*reads {
 			t.Fatalf("%d reads of %d are done", len(c.took), threads*reads)
 		}
+
 		if c.most > slots*members {
 			t.Fatalf("%d in flight through %d slots", c.most, slots*members)
 		}
+
 		if !slices.Equal(c.took, once().took) {
 			t.Fatal("a second run of the same seed is another")
 		}

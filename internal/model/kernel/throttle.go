@@ -80,6 +80,7 @@ func throttleOf(d *Device, cfg *Config, slots int) throttle {
 	if t.queue == 0 {
 		t.queue = throttleQueue
 	}
+
 	switch {
 	case cfg.WritebackDepth > 0:
 		n := cfg.WritebackDepth
@@ -91,6 +92,7 @@ func throttleOf(d *Device, cfg *Config, slots int) throttle {
 		t.target = time.Duration(cfg.WbtLatUsec) * time.Microsecond
 		t.scale()
 	}
+
 	return t
 }
 
@@ -134,8 +136,10 @@ func (t *throttle) begin(op volume.Op, c *volume.Completion, buffered bool) {
 	if t.target == 0 || !t.used || op == volume.Flush {
 		return
 	}
+
 	clock := t.device.host.clock
 	now := clock.Now()
+
 	issued := max(now, c.Admitted)
 	switch {
 	case op == volume.Read && !t.fixed:
@@ -252,9 +256,11 @@ func (w *windowEnd) Fire(now vtime.Instant, _ uint64) {
 	t := (*throttle)(w)
 	flight := t.flight
 	waiting := time.Duration(0)
+
 	if t.watching {
 		waiting = max(now.Sub(t.watched), 0)
 	}
+
 	switch {
 	case waiting > t.window || waiting > t.target && t.reads == 0:
 		t.down(true)
@@ -270,6 +276,7 @@ func (w *windowEnd) Fire(now vtime.Instant, _ uint64) {
 	default:
 		t.up()
 	}
+
 	t.ticking = false
 	if t.step != 0 || flight > 0 {
 		t.tick()
@@ -330,8 +337,10 @@ func (t *throttle) scale() (capped bool) {
 			most, capped = highest, true
 		}
 	}
+
 	if t.depth = [3]int{(most + 3) / 4, (most + 1) / 2, most}; most <= 2 {
 		t.depth = [3]int{1, most, most}
 	}
+
 	return capped
 }

@@ -16,10 +16,12 @@ func throttling(t *testing.T, cfg Config, reads time.Duration) (most int, slowes
 	var clock vtime.Clock
 	h := NewHost(cfg, &clock, 1)
 	d := h.Attach("data", slow(t, 128))
+
 	f := h.Create("f", d, units.GiB)
 	for off := units.Size(0); off < units.GiB; off += 512 * units.KiB {
 		f.Write(off, 256*units.KiB)
 	}
+
 	f.Sync(vtime.HandlerFunc(func(vtime.Instant, uint64) {}), 0)
 	var look vtime.HandlerFunc
 	look = func(now vtime.Instant, _ uint64) {
@@ -28,6 +30,7 @@ func throttling(t *testing.T, cfg Config, reads time.Duration) (most int, slowes
 		}
 		clock.After(time.Millisecond, look, 0)
 	}
+
 	look(0, 0)
 	var read vtime.HandlerFunc
 	read = func(now vtime.Instant, _ uint64) {
@@ -37,9 +40,11 @@ func throttling(t *testing.T, cfg Config, reads time.Duration) (most int, slowes
 		}
 		clock.After(reads, read, 0)
 	}
+
 	if reads > 0 {
 		read(0, 0)
 	}
+
 	clock.Run(vtime.At(8 * time.Second))
 	return most, slowest
 }
@@ -52,15 +57,18 @@ func TestThrottle(t *testing.T) {
 	if most, _ := throttling(t, on, 0); most != 96 {
 		t.Errorf("%d writes in flight while nothing is read: not 3/4 of 128", most)
 	}
+
 	most, slowest := throttling(t, on, 10*time.Millisecond)
 	if most > 4 || slowest > 30*time.Millisecond {
 		t.Errorf("%d writes in flight beside reads, which took up to %v", most, slowest)
 	}
+
 	off := on
 	off.WbtLatUsec = 0
 	if _, slowest := throttling(t, off, 10*time.Millisecond); slowest < 400*time.Millisecond {
 		t.Errorf("without it, reads took no longer than %v", slowest)
 	}
+
 	bfq := on
 	bfq.Scheduler = BFQ
 	if _, slowest := throttling(t, bfq, 10*time.Millisecond); slowest < 400*time.Millisecond {
@@ -101,13 +109,16 @@ func TestCommitBehindNewBlocks(t *testing.T) {
 			log.Append(4 * units.KiB)
 			log.Sync(commit, 0)
 		}
+
 		commit(0, 0)
 		clock.Run(vtime.At(6 * time.Second))
 		return worst
 	}
+
 	if d := longest(Ext4); d < 100*time.Millisecond || d > 500*time.Millisecond {
 		t.Errorf("ext4: up to %v, not the time of 8 MiB at 48 MB/s", d)
 	}
+
 	if d := longest(XFS); d > 50*time.Millisecond {
 		t.Errorf("xfs: up to %v", d)
 	}

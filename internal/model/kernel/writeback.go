@@ -56,6 +56,7 @@ func (t *tick) Fire(now vtime.Instant, _ uint64) {
 	w := (*flusher)(t)
 	h := w.device.host
 	w.ticking = false
+
 	found, left := false, false
 	for _, f := range h.files {
 		if f.device != w.device {
@@ -68,9 +69,11 @@ func (t *tick) Fire(now vtime.Instant, _ uint64) {
 		found = found || f.overdue || f.queued
 		left = left || f.listed
 	}
+
 	if left && (found || h.overBackground(w.device)) {
 		w.start(false)
 	}
+
 	if left {
 		w.tick()
 	}
@@ -138,24 +141,29 @@ func (w *flusher) run() {
 			}
 			return
 		}
+
 		f := h.files[w.file]
 		if !w.device.handles.begin(&w.handle, f, f.cursor, min(extentPages, w.left), w, 0) {
 			return
 		}
+
 		if !w.room {
 			if w.room = w.device.throttle.take(background, (*flusherTurn)(w), 0); !w.room {
 				return
 			}
 		}
+
 		end := int64(fileBytesMax / PageSize)
 		if w.round {
 			end = w.from
 		}
+
 		next, c, n, ok := f.submit(f.cursor, min(f.cursor+w.left, end))
 		if ok {
 			w.room = false
 			w.device.handles.submitted(&w.handle, n)
 		}
+
 		if !ok {
 			w.device.handles.end(&w.handle)
 			if !w.seek(f) {
@@ -164,12 +172,14 @@ func (w *flusher) run() {
 			}
 			continue
 		}
+
 		f.cursor = next
 		w.left -= int64(n / PageSize)
 		if c.Admitted > now {
 			h.clock.At(c.Admitted, w, 0)
 			return
 		}
+
 		if w.device.throttle.yields((*flusherAgain)(w), 0) {
 			return
 		}
@@ -206,6 +216,7 @@ func (w *flusher) choose() bool {
 		f := h.files[w.file]
 		f.queued, f.since = false, h.clock.Now()
 	}
+
 	if w.background && !h.overBackground(w.device) {
 		return false
 	}
@@ -215,10 +226,12 @@ func (w *flusher) choose() bool {
 	if !h.overBackground(w.device) {
 		return false
 	}
+
 	w.background = true
 	for _, f := range h.files {
 		f.queued = f.queued || f.device == w.device && f.dirty.pages > 0
 	}
+
 	return w.next()
 }
 

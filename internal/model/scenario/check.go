@@ -84,6 +84,7 @@ func (c *checker) check() {
 		}
 		c.add(diagnostics.Problem{Field: "plimsoll", Text: text, Nearest: strconv.Itoa(Version)})
 	}
+
 	c.zeros()
 	c.run()
 	c.host()
@@ -92,9 +93,11 @@ func (c *checker) check() {
 	c.workload()
 	c.members()
 	c.together()
+
 	for _, b := range c.Objective.Bounds() {
 		if b.Most <= 0 {
-			c.add(diagnostics.Problem{Field: "objective." + b.Name, Text: "a latency of 0 is never met", Nearest: "1ms"})
+			c.add(diagnostics.Problem{Field: "objective." + b.Name, Text: "a latency of 0 is never met",
+				Nearest: "1ms"})
 		}
 	}
 }
@@ -114,8 +117,10 @@ func (c *checker) zeros() {
 			c.add(diagnostics.Problem{Field: field, Text: "0 is none: leave it out for " + without})
 		}
 	}
+
 	zero("workload.working_set", c.Workload.WorkingSet == 0, "what the preset or keys.count says")
-	zero("workload.keys.count", c.Workload.Keys != nil && c.Workload.Keys.Count == 0, "what the preset, the engine or working_set says")
+	zero("workload.keys.count", c.Workload.Keys != nil &&
+		c.Workload.Keys.Count == 0, "what the preset, the engine or working_set says")
 	orders := func(under string, volumes Keyed[catalog.Order]) {
 		for _, v := range volumes {
 			without, o := "what "+v.Value.Type+" comes with", &v.Value
@@ -129,6 +134,7 @@ func (c *checker) zeros() {
 			zero(at+".stripe", o.Stripe == 0, "one volume")
 		}
 	}
+
 	orders("volumes", c.Volumes)
 	for _, m := range c.Members {
 		orders("members."+m.Name+".volumes", m.Value.Volumes)
@@ -138,12 +144,15 @@ func (c *checker) zeros() {
 func (c *checker) run() {
 	switch d := c.Run.Duration; {
 	case d < runMin:
-		c.add(diagnostics.Problem{Field: "run.duration", Text: d.String() + " is too short to measure anything", Limit: "at least 1s", Source: sourceOwn, Nearest: "1s"})
+		c.add(diagnostics.Problem{Field: "run.duration", Text: d.String() + " is too short to measure anything",
+			Limit: "at least 1s", Source: sourceOwn, Nearest: "1s"})
 	case d > runMax:
-		c.add(diagnostics.Problem{Field: "run.duration", Text: d.String() + " is too long", Limit: "7d", Source: sourceOwn, Nearest: "7d"})
+		c.add(diagnostics.Problem{Field: "run.duration", Text: d.String() + " is too long", Limit: "7d",
+			Source: sourceOwn, Nearest: "7d"})
 	}
 	if w := c.Run.Warmup; w < 0 || w > runMax {
-		c.add(diagnostics.Problem{Field: "run.warmup", Text: w.String() + " is too long", Limit: "7d", Source: sourceOwn, Nearest: "7d"})
+		c.add(diagnostics.Problem{Field: "run.warmup", Text: w.String() + " is too long", Limit: "7d",
+			Source: sourceOwn, Nearest: "7d"})
 	}
 }
 
@@ -168,23 +177,31 @@ func (c *checker) host() {
 			} else {
 				i = w
 			}
+
 			c.instance = i
 			if !c.wrote("host.cores") && i.VCPU > 0 {
 				c.Host.Cores = i.VCPU
 			}
+
 			if !c.wrote("host.memory") && i.Memory > 0 {
 				c.Host.Memory = i.Memory
 			}
 		}
 	}
+
 	if c.Host.Instance == "" && c.Host.BandwidthWeighting != "" {
-		c.add(diagnostics.Problem{Field: "host.bandwidth_weighting", Text: "it is an instance's: name one with host.instance"})
+		c.add(diagnostics.Problem{Field: "host.bandwidth_weighting",
+			Text: "it is an instance's: name one with host.instance"})
 	}
+
 	for _, pair := range eitherOr {
-		if bytes, ratio := "host."+pair[0], "host."+pair[1]; c.wrote(ratio) && c.wrote(bytes) && !c.null(bytes) && !c.null(ratio) {
-			c.add(diagnostics.Problem{Field: ratio, Text: "the kernel uses this or " + pair[0] + ", and sets the other to 0: leave one out"})
+		if bytes, ratio := "host."+pair[0], "host."+pair[1]; c.wrote(ratio) && c.wrote(bytes) && !c.null(bytes) &&
+			!c.null(ratio) {
+			c.add(diagnostics.Problem{Field: ratio, Text: "the kernel uses this or " + pair[0] +
+				", and sets the other to 0: leave one out"})
 		}
 	}
+
 	c.problems = append(c.problems, c.Host.Config.Check().Under("host")...)
 	c.warnings = append(c.warnings, c.Host.Config.Unmodelled().Under("host")...)
 	if i := c.instance; i != nil && c.Host.Memory > i.Memory && i.Memory > 0 {
@@ -197,10 +214,12 @@ func (c *checker) host() {
 
 func (c *checker) volumes() {
 	if len(c.Volumes) == 0 {
-		c.add(diagnostics.Problem{Field: "volumes", Text: "missing: an engine needs at least one, {data: {type: gp3, size: 500GiB}} for instance"})
+		c.add(diagnostics.Problem{Field: "volumes",
+			Text: "missing: an engine needs at least one, {data: {type: gp3, size: 500GiB}} for instance"})
 	}
 	if len(c.Volumes) > volumesMax {
-		c.add(diagnostics.Problem{Field: "volumes", Text: fmt.Sprintf("%d volumes", len(c.Volumes)), Limit: strconv.Itoa(volumesMax), Source: sourceOwn})
+		c.add(diagnostics.Problem{Field: "volumes", Text: fmt.Sprintf("%d volumes", len(c.Volumes)),
+			Limit: strconv.Itoa(volumesMax), Source: sourceOwn})
 		return
 	}
 	c.orders("volumes", c.Volumes)
@@ -237,9 +256,13 @@ func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
 			}
 		}
 	}
-	if i := c.instance; i != nil && i.Disk.Count > 0 && taken > i.Disk.Count && orders.Get(last).Members() <= i.Disk.Count {
+
+	if i := c.instance; i != nil && i.Disk.Count > 0 && taken > i.Disk.Count &&
+		orders.Get(last).Members() <= i.Disk.Count {
 		c.add(diagnostics.Problem{
-			Field: field + "." + last + ".type", Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: where they lie on one disk, leave volumes.%s out, as what has no volume of its own lies on data; else put it on another volume", taken, i.Name, i.Disk.Count, last),
+			Field: field + "." + last + ".type",
+			Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: where they lie on one disk, leave volumes.%s out, as what has no volume of its own lies on data; else put it on another volume",
+				taken, i.Name, i.Disk.Count, last),
 			Limit: strconv.Itoa(i.Disk.Count), Source: i.Source.String(),
 		})
 	}
@@ -251,25 +274,35 @@ func (c *checker) overInstance(at string, o *catalog.Order) {
 	if err != nil || t.Local || c.instance == nil {
 		return
 	}
+
 	share, ok := c.instance.ShareOf(o)
 	if !ok {
 		return
 	}
+
 	l, err := o.Limits(c.instance)
 	if err != nil {
 		return
 	}
+
 	i, n := c.instance, o.Members()
 	if iops := l.Sustained.IOPS * units.Frequency(n); share.Maximum.IOPS > 0 && iops > share.Maximum.IOPS {
 		c.warnings = append(c.warnings, diagnostics.Problem{
-			Field: at + ".iops", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", inFull(iops), i.Name),
+			Field: at + ".iops",
+			Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap",
+				inFull(iops), i.Name),
 			Limit: capped(inFull(share.Maximum.IOPS), inFull(share.Baseline.IOPS)), Source: i.Source.String(),
 		})
 	}
-	if rate := l.Sustained.Throughput * units.Throughput(n); share.Maximum.Throughput > 0 && rate > share.Maximum.Throughput {
+
+	if rate := l.Sustained.Throughput * units.Throughput(n); share.Maximum.Throughput > 0 &&
+		rate > share.Maximum.Throughput {
 		c.warnings = append(c.warnings, diagnostics.Problem{
-			Field: at + ".throughput", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", rate, i.Name),
-			Limit: capped(share.Maximum.Throughput.String(), share.Baseline.Throughput.String()), Source: i.Source.String(),
+			Field: at + ".throughput",
+			Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap",
+				rate, i.Name),
+			Limit:  capped(share.Maximum.Throughput.String(), share.Baseline.Throughput.String()),
+			Source: i.Source.String(),
 		})
 	}
 }
@@ -291,17 +324,20 @@ func (c *checker) workload() {
 		c.add(diagnostics.Problem{Field: "workload", Text: "missing: {preset: telemetry} for instance"})
 		return
 	}
+
 	one := len(c.chosen) == 1
 	if one {
 		c.Engine.Config.Ask(&c.Workload)
 	} else if c.Workload.Preset == "" {
 		return // the engine's defaults are missing
 	}
+
 	load, problems := c.Workload.Resolve(c.open)
 	c.problems = append(c.problems, problems.Under("workload")...)
 	if load == nil || !one {
 		return
 	}
+
 	c.load = load
 	c.fill(&c.Engine, load)
 	c.operations(load)
@@ -313,31 +349,38 @@ func (c *checker) operations(load *workload.Workload) {
 	if c.Run.Duration > runMax || c.Run.Warmup > runMax {
 		return
 	}
+
 	whole := c.Run.Warmup + c.Run.Duration
 	n := float64(load.Rate()) * float64(whole) / 1e9
 	if n <= operationsMax {
 		return
 	}
+
 	p := diagnostics.Problem{
-		Field: "run.duration", Text: fmt.Sprintf("%s for %s, warm-up included, are %.3g operations", load.Rate(), whole, n),
+		Field: "run.duration", Text: fmt.Sprintf("%s for %s, warm-up included, are %.3g operations",
+			load.Rate(), whole, n),
 		Limit: fmt.Sprintf("%.3g operations", float64(operationsMax)), Source: sourceOwn,
 	}
+
 	most := units.Duration(operationsMax/float64(load.Rate())*1e9) - c.Run.Warmup
 	if most = most / runMin * runMin; most >= runMin {
 		p.Nearest = most.Std().String()
 	}
+
 	c.add(p)
 }
 
 func (c *checker) members() {
 	if len(c.Members) > 0 && !c.isCluster() && len(c.chosen) == 1 {
-		c.add(diagnostics.Problem{Field: "members", Text: c.Engine.Name() + " has no members here; " + strings.Join(c.clusters(), " and ") + " has"})
+		c.add(diagnostics.Problem{Field: "members", Text: c.Engine.Name() + " has no members here; " +
+			strings.Join(c.clusters(), " and ") + " has"})
 		return
 	}
 	for _, m := range c.Members {
 		k, err := strconv.Atoi(m.Name)
 		if err != nil || k < 1 || (c.isCluster() && k > c.MemberCount()) {
-			c.add(diagnostics.Problem{Field: "members." + m.Name, Text: fmt.Sprintf("there is no such member: they are 1 to %d", c.MemberCount())})
+			c.add(diagnostics.Problem{Field: "members." + m.Name,
+				Text: fmt.Sprintf("there is no such member: they are 1 to %d", c.MemberCount())})
 		}
 	}
 }

@@ -21,21 +21,26 @@ func (s *Scenario) DeviceFacts() map[string]string {
 			if s.Host.Scheduler != kernel.BFQ {
 				out["wbt_lat_usec."+device] = strconv.Itoa(s.Host.WbtLatUsec)
 			}
+
 			t, err := catalog.Type(v.Value.Type)
 			if err != nil {
 				continue // Parse has refused it
 			}
+
 			n := v.Value.Members()
 			if v.Value.Size > 0 {
 				out["size."+device] = strconv.FormatInt(int64(v.Value.Size)*int64(n), 10)
 			}
+
 			if model := t.Model(); model != "" {
 				out["model."+device] = model
 			}
+
 			if n > 1 {
 				out["parts."+device] = strconv.Itoa(n)
 			}
 		}
 	}
+
 	return out
 }

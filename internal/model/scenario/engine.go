@@ -124,15 +124,18 @@ func ConfigOf[T Config](s *Scenario) T {
 func (c *checker) engine() {
 	switch len(c.chosen) {
 	case 0:
-		if slices.ContainsFunc(c.undecoded, func(u yamltree.Placed) bool { return u.NoSuch && within(u.Field, "engine") }) {
+		if slices.ContainsFunc(c.undecoded,
+			func(u yamltree.Placed) bool { return u.NoSuch && within(u.Field, "engine") }) {
 			return // an unknown engine is named, which is reported elsewhere
 		}
-		c.add(diagnostics.Problem{Field: "engine", Text: "missing: exactly one of " + strings.Join(c.keys(), ", ") + ", {" + c.keys()[0] + ": {}} for instance"})
+		c.add(diagnostics.Problem{Field: "engine", Text: "missing: exactly one of " + strings.Join(c.keys(), ", ") +
+			", {" + c.keys()[0] + ": {}} for instance"})
 		return
 	case 1:
 	default:
 		for _, more := range c.chosen[1:] {
-			c.add(diagnostics.Problem{Field: "engine." + more.Name(), Text: fmt.Sprintf("a second engine, beside %s: a scenario has one", c.chosen[0].Name())})
+			c.add(diagnostics.Problem{Field: "engine." + more.Name(),
+				Text: fmt.Sprintf("a second engine, beside %s: a scenario has one", c.chosen[0].Name())})
 		}
 		return
 	}
@@ -150,20 +153,26 @@ func (c *checker) needed(e *Chosen) {
 			oneOf = append(oneOf, r.Name)
 		}
 	}
+
 	if !slices.ContainsFunc(oneOf, func(name string) bool { return c.Volumes.Get(name) != nil }) {
-		c.add(diagnostics.Problem{Field: "volumes", Text: fmt.Sprintf("%s needs a volume called %s", e.Name(), strings.Join(oneOf, " or "))})
+		c.add(diagnostics.Problem{Field: "volumes",
+			Text: fmt.Sprintf("%s needs a volume called %s", e.Name(), strings.Join(oneOf, " or "))})
 	}
+
 	check := func(field, name string) {
 		if slices.Contains(known, name) {
 			return
 		}
-		p := diagnostics.Problem{Field: field + "." + name, Text: fmt.Sprintf("%s uses no volume called %s: it has %s", e.Name(), name, strings.Join(known, ", "))}
+		p := diagnostics.Problem{Field: field + "." + name,
+			Text: fmt.Sprintf("%s uses no volume called %s: it has %s", e.Name(), name, strings.Join(known, ", "))}
 		p.Nearest = diagnostics.Nearest(name, known)
 		c.add(p)
 	}
+
 	for _, v := range c.Volumes {
 		check("volumes", v.Name)
 	}
+
 	for _, m := range c.Members {
 		for _, v := range m.Value.Volumes {
 			check("members."+m.Name+".volumes", v.Name)
@@ -180,7 +189,8 @@ func (c *checker) together() {
 	if key, size := e.Cache, e.Config.CacheSize(); size >= c.Host.Memory && key != "" {
 		nearest := (c.Host.Memory/2 - c.Host.Memory/2%units.MiB)
 		c.add(diagnostics.Problem{
-			Field: "engine." + e.Name() + "." + key, Text: fmt.Sprintf("a cache of %s does not fit the host's memory", size.Exact()),
+			Field: "engine." + e.Name() + "." + key,
+			Text:  fmt.Sprintf("a cache of %s does not fit the host's memory", size.Exact()),
 			Limit: "less than " + c.Host.Memory.Exact() + ", host.memory", Nearest: nearest.Exact(),
 		})
 	}
@@ -197,7 +207,8 @@ func (c *checker) fits(e *Chosen) {
 	if want := e.Config.DataSize(); want > size {
 		c.add(diagnostics.Problem{
 			Field: "volumes.data.size", Text: fmt.Sprintf("a database of %s does not fit", want),
-			Limit: "the data volume's " + size.Exact(), Nearest: (want/units.GiB/units.Size(data.Members())*units.GiB + units.GiB).Exact(),
+			Limit:   "the data volume's " + size.Exact(),
+			Nearest: (want/units.GiB/units.Size(data.Members())*units.GiB + units.GiB).Exact(),
 		})
 	}
 }
@@ -209,6 +220,7 @@ func (c *checker) fill(e *Chosen, load *workload.Workload) {
 		Host: &c.Host.Config, Workload: load, blamed: map[string]string{},
 		omits: func(setting string) bool { return !c.wrote(at + "." + setting) },
 	}
+
 	e.Config.Fill(from)
 	for _, p := range e.Config.Check() {
 		field, ok := from.blamed[p.Field]

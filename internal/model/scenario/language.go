@@ -89,15 +89,18 @@ func (l *Language) Parse(name string, text []byte, sets []string) (*Scenario, er
 
 // engines decodes all engines in the scenario, in the language's order; the checker refuses more
 // than one.
-func (l *Language) engines(d *yamltree.Decoder, chosen *[]Chosen) func(*yamltree.Node, reflect.Value, string) bool {
+func (l *Language) engines(d *yamltree.Decoder,
+	chosen *[]Chosen) func(*yamltree.Node, reflect.Value, string) bool {
 	return func(n *yamltree.Node, v reflect.Value, field string) bool {
 		if v.Type() != reflect.TypeFor[Chosen]() {
 			return false
 		}
+
 		keys := l.keys()
 		if !d.IsMapping(n, keys, field) {
 			return true
 		}
+
 		configs := map[string]Config{}
 		for _, e := range n.Entries {
 			i := slices.Index(keys, e.Key)
@@ -109,11 +112,13 @@ func (l *Language) engines(d *yamltree.Decoder, chosen *[]Chosen) func(*yamltree
 			d.Decode(e.Value, reflect.ValueOf(cfg).Elem(), yamltree.Join(field, e.Key))
 			configs[e.Key] = cfg
 		}
+
 		for i, key := range keys {
 			if cfg, ok := configs[key]; ok {
 				*chosen = append(*chosen, Chosen{l.able[i], cfg})
 			}
 		}
+
 		return true
 	}
 }
@@ -123,5 +128,6 @@ func (c Chosen) MarshalTree() *yamltree.Node {
 	if c.Engine == nil {
 		return &yamltree.Node{}
 	}
-	return &yamltree.Node{Kind: yamltree.Mapping, Entries: []yamltree.Entry{{Key: c.Name(), Value: yamltree.Encode(c.Config)}}}
+	return &yamltree.Node{Kind: yamltree.Mapping,
+		Entries: []yamltree.Entry{{Key: c.Name(), Value: yamltree.Encode(c.Config)}}}
 }

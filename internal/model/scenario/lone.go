@@ -24,10 +24,12 @@ func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 	if err != nil || root.Find("type") == nil {
 		return f.Parse(sets)
 	}
+
 	long := make([]string, len(sets))
 	for i, set := range sets {
 		long[i] = loneSet(set)
 	}
+
 	sc, err := f.language.parse(f.path, f.text, long, f.open, loneVolume)
 	var problems Problems
 	if errors.As(err, &problems) {
@@ -36,9 +38,11 @@ func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 		}
 		return nil, problems
 	}
+
 	if err == nil && sc.Name == f.path {
 		sc.Name = filepath.Base(f.path)
 	}
+
 	return sc, err
 }
 
@@ -57,7 +61,8 @@ func loneVolume(lone *yamltree.Node) *yamltree.Node {
 		lone.Remove(instanceKey)
 		root.Entries = append(root.Entries, yamltree.Entry{Key: "host", At: on.At, Value: host})
 	}
-	volumes := &yamltree.Node{Kind: yamltree.Mapping, At: lone.At, Entries: []yamltree.Entry{{Key: "data", At: lone.At, Value: lone}}}
+	volumes := &yamltree.Node{Kind: yamltree.Mapping, At: lone.At,
+		Entries: []yamltree.Entry{{Key: "data", At: lone.At, Value: lone}}}
 	root.Entries = append(root.Entries, yamltree.Entry{Key: "volumes", At: lone.At, Value: volumes})
 	return root
 }

@@ -30,15 +30,18 @@ func TestParseVolumes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		data := s.VolumesOf(1).Get("data")
 		if data == nil || data.Size != 10*units.GiB {
 			t.Errorf("%s: %+v", name, s.Volumes)
 			continue
 		}
+
 		gives, err := data.Gives(s.Instance())
 		if err != nil || !strings.Contains(strings.Join(gives, "; "), c.want) {
 			t.Errorf("%s: gives %q, %v", name, gives, err)
 		}
+
 		if on := strings.Contains(name, "instance"); on != (s.Instance() != nil) {
 			t.Errorf("%s: instance %v", name, s.Instance())
 		}

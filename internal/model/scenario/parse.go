@@ -38,7 +38,8 @@ func (f *File) open(name string) (io.ReadCloser, error) {
 
 // parse reads a scenario. reshape, if not nil, converts the text to a scenario with volumes and
 // host, and nothing else is required.
-func (l *Language) parse(name string, text []byte, sets []string, open workload.OpenFile, reshape func(*yamltree.Node) *yamltree.Node) (*Scenario, error) {
+func (l *Language) parse(name string, text []byte, sets []string, open workload.OpenFile,
+	reshape func(*yamltree.Node) *yamltree.Node) (*Scenario, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors begin a file with a byte order mark
 	src := yamltree.NewSource(name, text)
 	root, err := yamltree.Parse(text, noun, "")
@@ -63,40 +64,51 @@ type draft struct {
 
 // scenario decodes what is said and checks it.
 func (d *draft) scenario() (*Scenario, error) {
-	s := &Scenario{Name: d.src.File, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute}, Host: Host{Config: kernel.Defaults()}, draft: d}
+	s := &Scenario{Name: d.src.File, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute},
+		Host: Host{Config: kernel.Defaults()}, draft: d}
 	read := &yamltree.Decoder{}
 	var chosen []Chosen
 	read.Special = d.engines(read, &chosen)
+
 	if d.root.Kind == yamltree.Null {
-		read.Fail("", yamltree.Position{Line: 1, Column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
+		read.Fail("", yamltree.Position{Line: 1,
+			Column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
 	}
+
 	read.Decode(d.root, reflect.ValueOf(s).Elem(), "")
 	if len(chosen) > 0 {
 		s.Engine = chosen[0]
 	}
-	c := &checker{Scenario: s, Language: d.Language, root: d.root, open: d.open, chosen: chosen, undecoded: read.Problems}
+
+	c := &checker{Scenario: s, Language: d.Language, root: d.root, open: d.open, chosen: chosen,
+		undecoded: read.Problems}
 	switch {
 	case d.mounted:
 		c.mounted()
 	case d.root.Kind == yamltree.Mapping:
 		c.check()
 	}
+
 	var found Problems
 	for _, p := range read.Problems {
 		found = append(found, d.src.Place(p.Problem, p.At))
 	}
+
 	for _, p := range c.problems {
 		if c.follows(p) {
 			continue
 		}
 		found = append(found, d.src.Place(p, d.root.Locate(p.Field)))
 	}
+
 	if len(found) > 0 {
 		return nil, found.sorted()
 	}
+
 	for _, p := range c.warnings {
 		s.Warnings = append(s.Warnings, d.src.Place(p, d.root.Locate(p.Field)))
 	}
+
 	return s, nil
 }
 

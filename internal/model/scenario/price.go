@@ -18,15 +18,19 @@ func (s *Scenario) Monthly() (volumes, instances units.USD, known Priced) {
 			}
 			volumes += bill.Total
 		}
+
 		if s.instance == nil {
 			continue
 		}
+
 		price, err := s.instance.Monthly("")
 		if err != nil {
 			known.Instances = false
 			continue
 		}
+
 		instances += price
 	}
+
 	return volumes, instances, known
 }

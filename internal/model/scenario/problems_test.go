@@ -54,14 +54,17 @@ func told(t *testing.T, s *scenario.Scenario, err error) string {
 		}
 		return err.Error() + "\n"
 	}
+
 	var b strings.Builder
 	for _, v := range s.Volumes {
 		fmt.Fprintf(&b, "%s: %s, %s, %v IOPS, %v\n", v.Name, v.Value.Type, v.Value.Size.Exact(), v.Value.IOPS, v.Value.Throughput)
 	}
+
 	fmt.Fprintf(&b, "%s, %v/s, %v of memory\n", s.Engine.Name(), float64(s.Workloads().Rate()), s.Host.Memory.Exact())
 	for _, w := range s.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
+
 	return b.String()
 }
 
@@ -71,17 +74,21 @@ func TestFilledIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := scenario.ConfigOf[*wiredtiger.Config](s)
 	if s.Host.Cores != 4 || s.Host.Memory != 16<<30 || w.Cache != 15<<30/2 || w.Documents != 6_000_000 || w.DocumentSize != 3000 {
 		t.Errorf("%+v, %+v", s.Host, w)
 	}
+
 	if s.Seed != 1 || s.Run.Duration != 10*units.Duration(time.Minute) || s.Run.Warmup != 2*units.Duration(time.Minute) || s.MemberCount() != 1 {
 		t.Errorf("%+v", s)
 	}
+
 	volumes, instances, known := s.Monthly()
 	if !known.Volumes || !known.Instances || volumes != 8 || instances < 100 {
 		t.Errorf("%v and %v a month, %+v", volumes, instances, known)
 	}
+
 	// An explicit value is kept.
 	s, err = language.Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "host.cores=2", "engine.wiredtiger.documents=5"})
 	if err != nil || s.Host.Cores != 2 || scenario.ConfigOf[*wiredtiger.Config](s).Documents != 5 || scenario.ConfigOf[*wiredtiger.Config](s).Cache != 2e9 {
@@ -99,16 +106,19 @@ workload: {arrivals: {poisson: 100/s}, mix: {insert: 100%}, document: {size: 1kB
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var types []string
 	for k := 1; k <= s.MemberCount(); k++ {
 		for _, v := range s.VolumesOf(k) {
 			types = append(types, v.Name+" "+v.Value.Type)
 		}
 	}
+
 	want := []string{"wal gp3", "data gp3", "wal io2", "data gp3", "wal gp3", "data gp3"}
 	if !slices.Equal(types, want) {
 		t.Errorf("%q", types)
 	}
+
 	if volumes, _, _ := s.Monthly(); volumes < 2*0.8+3*1.6+4*0.125+500*0.065-0.01 {
 		t.Errorf("%v a month", volumes)
 	}
@@ -152,6 +162,7 @@ func holds(t *testing.T, s *scenario.Scenario, err error) {
 	case !errors.As(err, &p) || len(p) == 0:
 		t.Errorf("%T: %v", err, err)
 	}
+
 	for _, x := range p {
 		if x.Problem.Text == "" || x.Line < 0 || x.Column < 0 || len(x.String()) == 0 {
 			t.Errorf("%+v", x)
@@ -206,13 +217,16 @@ func TestOpenOnce(t *testing.T) {
 	if err := os.WriteFile(path, []byte(right), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := language.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, sets := range [][]string{nil, {"volumes.data.iops=4000"}} {
 		if _, err := f.Parse(sets); err != nil {
 			t.Errorf("%v: %v", sets, err)

@@ -136,6 +136,7 @@ func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume
 	if err != nil {
 		return nil, err
 	}
+
 	var out []volume.Volume
 	for i, v := range volumes {
 		order := v.Value
@@ -148,6 +149,7 @@ func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume
 		}
 		out = append(out, built)
 	}
+
 	return out, nil
 }
 
@@ -197,6 +199,7 @@ func (o *Objective) Bounds() []Bound {
 			out = append(out, Bound{b.name, *b.most})
 		}
 	}
+
 	return out
 }
 

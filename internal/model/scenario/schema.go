@@ -28,30 +28,37 @@ var fieldsText []byte
 func (l *Language) Schema() []byte { return bytes.Clone(l.schema()) }
 
 func (l *Language) makeSchema() []byte {
-	m := &schemaMaker{language: l, defs: map[string]any{}, docs: map[string]string{}, engines: map[string]string{}}
+	m := &schemaMaker{language: l, defs: map[string]any{}, docs: map[string]string{},
+		engines: map[string]string{}}
 	m.readDocs("", fieldsText)
+
 	for _, e := range l.able {
 		key := e.Key
 		m.engines[reflect.TypeOf(e.NewConfig()).Elem().PkgPath()] = key
 		m.readDocs(key+".", e.FieldDocs)
 	}
+
 	root := m.object(reflect.TypeFor[Scenario]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "Plimsoll scenario"
 	root["description"] = "What is deployed: workload, engine, volumes, host, objective."
 	root["required"] = []string{"plimsoll", "volumes", "engine", "workload"}
 	root["$defs"] = m.defs
+
 	properties, ok := root["properties"].(map[string]any)
 	if ok {
 		properties["plimsoll"] = map[string]any{"const": Version, "description": "Version of the format."}
 	}
+
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
+
 	if err := enc.Encode(root); err != nil {
 		panic("scenario: schema: " + err.Error()) // maps and strings only
 	}
+
 	return out.Bytes()
 }
 
@@ -85,14 +92,15 @@ func (m *schemaMaker) name(t reflect.Type) string {
 var quantities = map[reflect.Type]map[string]any{
 	reflect.TypeFor[units.Size]():       written(`^[0-9][0-9.,_]*\s*([kKMGTP]i?B?|B)?$`, "5GB", "800GiB"),
 	reflect.TypeFor[units.Throughput](): written(`^[0-9][0-9.,_]*\s*([kKMGTP]i?B?|B)?/s$`, "125MiB/s"),
-	reflect.TypeFor[units.Duration]():   written(`^([0-9][0-9.,_]*\s*(ns|us|µs|ms|s|min|m|h|d)?)+$`, "60s", "10ms"),
-	reflect.TypeFor[units.Frequency]():  written(`^[0-9][0-9.,_]*\s*(/(s|min|h|d))?$`, "2000/s"),
-	reflect.TypeFor[units.Ratio]():      mixed(`^[0-9.]+\s*%?$`, "5%", "0.05"),
-	reflect.TypeFor[units.USD]():        written(`^\$?[0-9.]+(\s*USD)?$`, "500USD"),
-	reflect.TypeFor[catalog.IOPS]():     mixed(`^[0-9][0-9.,_]*k?(/s)?$`, "16000", "16k"),
-	reflect.TypeFor[catalog.Scale]():    mixed(`^[0-9.]+\s*%?$`, "150%"),
-	reflect.TypeFor[workload.Count]():   mixed(`^[0-9][0-9.,_]*\s*[kMG]?$`, "150k"),
-	reflect.TypeFor[random.Seed]():      {"type": "integer", "minimum": 0},
+	reflect.TypeFor[units.Duration](): written(`^([0-9][0-9.,_]*\s*(ns|us|µs|ms|s|min|m|h|d)?)+$`,
+		"60s", "10ms"),
+	reflect.TypeFor[units.Frequency](): written(`^[0-9][0-9.,_]*\s*(/(s|min|h|d))?$`, "2000/s"),
+	reflect.TypeFor[units.Ratio]():     mixed(`^[0-9.]+\s*%?$`, "5%", "0.05"),
+	reflect.TypeFor[units.USD]():       written(`^\$?[0-9.]+(\s*USD)?$`, "500USD"),
+	reflect.TypeFor[catalog.IOPS]():    mixed(`^[0-9][0-9.,_]*k?(/s)?$`, "16000", "16k"),
+	reflect.TypeFor[catalog.Scale]():   mixed(`^[0-9.]+\s*%?$`, "150%"),
+	reflect.TypeFor[workload.Count]():  mixed(`^[0-9][0-9.,_]*\s*[kMG]?$`, "150k"),
+	reflect.TypeFor[random.Seed]():     {"type": "integer", "minimum": 0},
 }
 
 func written(pattern string, examples ...string) map[string]any {
@@ -107,12 +115,14 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+
 	if q, ok := quantities[t]; ok {
 		return copied(q)
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return map[string]any{"type": []string{"string", "number"}}
 	}
+
 	switch t.Kind() {
 	case reflect.Struct:
 		name := m.name(t)
@@ -133,6 +143,7 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 	case reflect.Float64:
 		return map[string]any{"type": "number"}
 	}
+
 	return map[string]any{"type": "string"}
 }
 
@@ -168,14 +179,17 @@ func (m *schemaMaker) object(t reflect.Type) map[string]any {
 			properties[e.Key] = s
 		}
 		return map[string]any{
-			"type": []string{"object", "null"}, "additionalProperties": false, "properties": properties, "minProperties": 1, "maxProperties": 1,
+			"type": []string{"object", "null"}, "additionalProperties": false, "properties": properties,
+			"minProperties": 1, "maxProperties": 1,
 		}
 	}
+
 	m.fields(t, properties)
 	kind := any("object")
 	if t != reflect.TypeFor[Scenario]() {
 		kind = []string{"object", "null"} // "iris:" alone is its defaults
 	}
+
 	return map[string]any{"type": kind, "additionalProperties": false, "properties": properties}
 }
 
@@ -186,9 +200,11 @@ func (m *schemaMaker) fields(t reflect.Type, into map[string]any) {
 			m.fields(f.Type, into)
 			continue
 		}
+
 		if name == "" {
 			continue
 		}
+
 		s := m.of(f.Type)
 		if w := words(t, name); w != nil {
 			s["enum"] = w
@@ -197,9 +213,11 @@ func (m *schemaMaker) fields(t reflect.Type, into map[string]any) {
 				s["examples"] = w
 			}
 		}
+
 		if doc := m.docs[m.name(t)+"."+f.Name]; doc != "" {
 			s["description"] = strings.TrimSpace(doc)
 		}
+
 		into[name] = s
 	}
 }

@@ -69,18 +69,21 @@ func folder(t reflect.Type) string {
 func holdDocs(t *testing.T, all map[reflect.Type]bool, file string, text []byte, name func(reflect.Type) string) {
 	t.Helper()
 	packages := map[string]map[string]*ast.StructType{}
+
 	docs := map[string]string{}
 	for s := range all {
 		path := folder(s)
 		if packages[path] == nil {
 			packages[path] = parseStructs(t, path)
 		}
+
 		bare, _, _ := strings.Cut(s.Name(), "[")
 		node := packages[path][bare]
 		if node == nil {
 			t.Errorf("%v has no source", s)
 			continue
 		}
+
 		for _, f := range node.Fields.List {
 			text := f.Doc.Text()
 			if f.Comment != nil {
@@ -93,19 +96,23 @@ func holdDocs(t *testing.T, all map[reflect.Type]bool, file string, text []byte,
 			}
 		}
 	}
+
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
+
 	if err := enc.Encode(docs); err != nil {
 		t.Fatal(err)
 	}
+
 	if *update {
 		if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
+
 	if !bytes.Equal(out.Bytes(), text) {
 		t.Errorf("%s is not what the comments say: go test ./internal/model/scenario -run FieldDocs -update", file)
 	}
@@ -117,12 +124,14 @@ func parseStructs(t *testing.T, dir string) map[string]*ast.StructType {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no source in %s: %v", dir, err)
 	}
+
 	out := map[string]*ast.StructType{}
 	for _, file := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ast.Inspect(f, func(n ast.Node) bool {
 			if s, ok := n.(*ast.TypeSpec); ok {
 				if x, ok := s.Type.(*ast.StructType); ok {
@@ -132,6 +141,7 @@ func parseStructs(t *testing.T, dir string) map[string]*ast.StructType {
 			return true
 		})
 	}
+
 	return out
 }
 
@@ -141,10 +151,12 @@ func TestSchema(t *testing.T) {
 	if err := json.Unmarshal(language.Schema(), &s.root); err != nil {
 		t.Fatal(err)
 	}
+
 	files, err := filepath.Glob("../../../examples/scenarios/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
+
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -154,10 +166,12 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
+
 	const good = "plimsoll: 1\nvolumes: {data: {type: gp3, size: 100GiB}}\nengine: {iris: }\nworkload: {preset: telemetry}\n"
 	if err := s.validate(asJSON(t, []byte(good))); err != nil {
 		t.Error(err)
 	}
+
 	for name, bad := range map[string]string{
 		"unknown key":  strings.Replace(good, "size", "sise", 1),
 		"no unit":      strings.Replace(good, "100GiB", "a lot", 1),
@@ -208,6 +222,7 @@ func (v validator) at(path string, schema map[string]any, doc any) error {
 		}
 		return v.at(path, def, doc)
 	}
+
 	object, _ := doc.(map[string]any)
 	for keyword, arg := range schema {
 		ok := true
@@ -267,10 +282,12 @@ func (v validator) at(path string, schema map[string]any, doc any) error {
 		default:
 			return fmt.Errorf("%s: keyword %s is not checked here", path, keyword)
 		}
+
 		if !ok {
 			return fmt.Errorf("%s: %v is not %s %v", path, doc, keyword, arg)
 		}
 	}
+
 	return nil
 }
 
@@ -278,6 +295,7 @@ func isOneOf(types, doc any) bool {
 	if one, ok := types.(string); ok {
 		types = []any{one}
 	}
+
 	for _, t := range types.([]any) {
 		switch x := doc.(type) {
 		case nil:
@@ -306,5 +324,6 @@ func isOneOf(types, doc any) bool {
 			}
 		}
 	}
+
 	return false
 }

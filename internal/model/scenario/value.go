@@ -74,13 +74,15 @@ func (s Set) value() (*yamltree.Node, error) {
 // Make makes a scenario from assignments alone, with nothing else at their paths. name is the
 // scenario's name if none is assigned, and the file's in problems. Make opens no file.
 func (l *Language) Make(name string, sets []Set) (*Scenario, error) {
-	d := &draft{Language: l, src: yamltree.NewSource(name, nil), root: &yamltree.Node{Kind: yamltree.Mapping, At: yamltree.Position{Line: 1, Column: 1}}}
+	d := &draft{Language: l, src: yamltree.NewSource(name, nil),
+		root: &yamltree.Node{Kind: yamltree.Mapping, At: yamltree.Position{Line: 1, Column: 1}}}
 	return d.with(sets)
 }
 
 // eitherOr are settings of the host of which the kernel uses one: whoever writes one of them sets the
 // other to 0 (Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_background_bytes and dirty_bytes).
-var eitherOr = [][2]string{{"dirty_background_bytes", "dirty_background_ratio"}, {"dirty_bytes", "dirty_ratio"}}
+var eitherOr = [][2]string{{"dirty_background_bytes", "dirty_background_ratio"},
+	{"dirty_bytes", "dirty_ratio"}}
 
 // replaces removes the setting that an assignment replaces, as the kernel does.
 func (d *draft) replaces(s Set) {
@@ -120,9 +122,11 @@ func (d *draft) with(sets []Set) (*Scenario, error) {
 	if len(sets) > setsMax {
 		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", d.src.File, len(sets), setsMax)
 	}
+
 	for _, s := range sets {
 		d.replaces(s)
 	}
+
 	for _, s := range sets {
 		n, err := s.value()
 		if err == nil {
@@ -132,5 +136,6 @@ func (d *draft) with(sets []Set) (*Scenario, error) {
 			return nil, refused(d.src, err)
 		}
 	}
+
 	return d.scenario()
 }

@@ -28,25 +28,30 @@ func TestYAML(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
+
 	cases, err := filepath.Glob("../../advise/casebook/cases/*/scenario.yaml")
 	if err != nil || len(cases) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}
+
 	for _, file := range slices.Concat(files, cases) {
 		s, err := language.Load(file, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := s.YAML()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		beside := filepath.Join(filepath.Dir(file), "of-"+filepath.Base(file)) // recorded rates are there
 		again, err := language.NewFile(beside, text).Parse(nil)
 		if err != nil {
 			t.Errorf("%s is written as\n%s\n%v", file, text, err)
 			continue
 		}
+
 		if second, err := again.YAML(); err != nil || string(second) != string(text) || !same(s, again) {
 			t.Errorf("%s: another scenario:\n%s\n%v", file, text, err)
 		}
@@ -59,15 +64,18 @@ func TestWith(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	file := language.NewFile("telemetry.yaml", text)
 	s, err := file.Parse(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before, err := s.YAML()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	journal := catalog.Order{Type: "io2", Size: 10 * units.GiB, IOPS: 4000}
 	for name, sets := range map[string][]scenario.Set{
 		"text":  {{"volumes.journal", "{type: io2, size: 10GiB, iops: 4000}"}, {"engine.wiredtiger.cache", "3GiB"}, {"objective", ""}},
@@ -77,28 +85,35 @@ func TestWith(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		var lines []string
 		for _, set := range sets {
 			lines = append(lines, set.String())
 		}
+
 		parsed, err := file.Parse(lines)
 		if err != nil {
 			t.Fatalf("%s: %q: %v", name, lines, err)
 		}
+
 		if !same(with, parsed) || same(with, s) {
 			t.Errorf("%s: %q give another scenario", name, lines)
 		}
+
 		if j, c := with.Volumes.Get("journal"), scenario.ConfigOf[*wiredtiger.Config](with); j == nil || *j != journal || c.Cache != 3*units.GiB || with.Objective.WriteP99 != nil {
 			t.Errorf("%s: %+v", name, with)
 		}
 	}
+
 	if after, err := s.YAML(); err != nil || string(after) != string(before) {
 		t.Errorf("the original scenario changed:\n%s\n%v", after, err)
 	}
+
 	_, err = s.With(scenario.Set{Path: "volumes.data", Value: catalog.Order{Type: "gp3", Size: 100 * units.GiB, IOPS: 90_000}})
 	if err == nil || !strings.Contains(err.Error(), "--set: volumes.data.iops: 90,000 IOPS") {
 		t.Errorf("%v", err)
 	}
+
 	if _, err = s.With(scenario.Set{Path: "volumes..data", Value: 1}); err == nil || !strings.Contains(err.Error(), "is no path of keys") {
 		t.Errorf("%v", err)
 	}
@@ -111,17 +126,21 @@ func TestMake(t *testing.T) {
 		{"volumes.data", catalog.Order{Type: "gp3", Size: 100 * units.GiB}},
 		{"engine.wiredtiger.cache", 2 * units.GB}, {"workload.preset", "telemetry"},
 	}
+
 	made, err := language.Make("made", sets)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	parsed, err := language.Parse("f.yaml", []byte(right), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !same(made, parsed) || made.Name != "made" {
 		t.Errorf("%+v, and parsed %+v", made, parsed)
 	}
+
 	if _, err := language.Make("made", sets[:3]); err == nil || !strings.Contains(err.Error(), "made:1:1: workload: missing") {
 		t.Errorf("%v", err)
 	}

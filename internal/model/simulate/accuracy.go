@@ -48,8 +48,9 @@ func errorBar(sc *scenario.Scenario) string {
 	if !own.Measured {
 		return own.Text
 	}
-	return fmt.Sprintf("against real engines on emulated volumes, half of the p99s were off by less than %s, the worst by a factor of %.1f; "+
-		"checkpoints by %s (docs/models.md); %s", percent(p.Median), p.Worst, percent(d.Median), own.Text)
+	return fmt.Sprintf(
+		"against real engines on emulated volumes, half of the p99s were off by less than %s, the worst by a factor of %.1f; "+
+			"checkpoints by %s (docs/models.md); %s", percent(p.Median), p.Worst, percent(d.Median), own.Text)
 }
 
 // percent formats a factor below two as a percentage.

@@ -60,18 +60,25 @@ func LongEnough(period time.Duration) time.Duration {
 func caveats(sc *scenario.Scenario, r *Result, cycles int) []Caveat {
 	var out []Caveat
 	if asked := r.AskedPerSec * r.Seconds; r.OpenLoop && float64(r.Unanswered) > (1-AnsweredMin)*asked {
-		out = append(out, Caveat{Kind: Backlog, Text: fmt.Sprintf("does not keep up: %d of %.0f operations are unanswered at the end", r.Unanswered, asked)})
+		out = append(out, Caveat{Kind: Backlog,
+			Text: fmt.Sprintf("does not keep up: %d of %.0f operations are unanswered at the end",
+				r.Unanswered, asked)})
 	}
+
 	if period := CyclePeriod(sc); period > 0 && cycles < cyclesMin {
-		out = append(out, Caveat{Kind: Few, Text: fmt.Sprintf("the measured %s have %s, which is too few: run.duration=%s has at least two",
-			units.Seconds(r.Seconds), countOf(cycles, r.CycleWord), LongEnough(period))})
+		out = append(out, Caveat{Kind: Few,
+			Text: fmt.Sprintf("the measured %s have %s, which is too few: run.duration=%s has at least two",
+				units.Seconds(r.Seconds), countOf(cycles, r.CycleWord), LongEnough(period))})
 	}
+
 	if r.Host.CPUBusyMax > saturatedCPU {
 		out = append(out, Caveat{Kind: Processor, Text: processorText(r)})
 	}
+
 	if c := feltCredit(sc, r); c != nil {
 		out = append(out, Caveat{Kind: Burst, Text: c.Text, HoldsSeconds: c.Empty.Seconds()})
 	}
+
 	return out
 }
 
@@ -108,9 +115,11 @@ func (p *sampler) processors(host *kernel.Config, span float64) (mean, most floa
 func processorText(r *Result) string {
 	switch busy := 100 * r.Host.CPUBusyMax; {
 	case r.Host.CPUBusyMax > saturatedCPU:
-		return fmt.Sprintf("the processor is saturated, cores are %.0f %% busy: the latencies do not hold. Over %.0f %%, a real engine's were up to ten times the model's (docs/models.md), so these are lower bounds", busy, 100*saturatedCPU)
+		return fmt.Sprintf("the processor is saturated, cores are %.0f %% busy: the latencies do not hold. Over %.0f %%, a real engine's were up to ten times the model's (docs/models.md), so these are lower bounds",
+			busy, 100*saturatedCPU)
 	case r.Host.CPUBusyMax > busyCPU:
-		return fmt.Sprintf("cores are %.0f %% busy: anything else that runs on this machine makes the latencies longer than the model's, and over %.0f %% they do not hold (docs/models.md)", busy, 100*saturatedCPU)
+		return fmt.Sprintf("cores are %.0f %% busy: anything else that runs on this machine makes the latencies longer than the model's, and over %.0f %% they do not hold (docs/models.md)",
+			busy, 100*saturatedCPU)
 	}
 	return ""
 }
@@ -142,6 +151,7 @@ func (r *Result) Judge(want []scenario.Bound, allowed ...string) string {
 	if c := r.Caveat(allowed...); c != nil && c.Kind == Backlog {
 		return c.Text
 	}
+
 	for _, b := range want {
 		got := r.Figure(b.Name)
 		switch {
@@ -153,9 +163,11 @@ func (r *Result) Judge(want []scenario.Bound, allowed ...string) string {
 			return fmt.Sprintf("%s %s, over %s", b.Name, units.Seconds(*got), b.Most)
 		}
 	}
+
 	if c := r.Caveat(allowed...); c != nil {
 		return c.Text
 	}
+
 	return ""
 }
 

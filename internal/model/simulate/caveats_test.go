@@ -11,6 +11,7 @@ import (
 func TestCaveats(t *testing.T) {
 	const met, one = "objective.write_p99=10s", "engine.wiredtiger.checkpoint=4s"
 	const night = "workload.arrivals={daily: {low: 0/s, high: 600/s, period: 4min}}"
+
 	burst := func(lasts string) string {
 		return "volumes.data={type: custom, size: 50GiB, iops: 350, latency: {like: gp3}, burst: {iops: 3000, for: " + lasts + "}}"
 	}
@@ -31,18 +32,22 @@ func TestCaveats(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
+
 		r, err := simulate.Run(t.Context(), sc, simulate.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		kind := ""
 		if x := r.Caveat(); x != nil {
 			kind = x.Kind
 		}
+
 		o := r.Objectives[0]
 		if kind != c.kind || o.Met != (c.kind == "") || !strings.Contains(o.Caveat, c.says) {
 			t.Errorf("%s: caveats %+v, objective %+v", c.name, r.Caveats, o)
 		}
+
 		if text := r.Judge(sc.Objective.Bounds()); (text == "") != o.Met {
 			t.Errorf("%s: judged %q", c.name, text)
 		}

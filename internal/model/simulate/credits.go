@@ -51,13 +51,16 @@ func feltCredit(sc *scenario.Scenario, r *Result) *Credit {
 		}
 		first = append(first, one)
 	}
+
 	minority := 0
 	if cluster != nil {
 		minority = (sc.MemberCount() - 1) / 2
 	}
+
 	if len(first) <= minority {
 		return nil
 	}
+
 	slices.SortFunc(first, func(a, b Credit) int { return cmp.Compare(a.Empty, b.Empty) })
 	return &first[minority]
 }
@@ -72,17 +75,20 @@ func volumeCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 		if asked == nil || err != nil || l.Burst == nil {
 			continue
 		}
+
 		n := float64(v.Value.Members())
 		b := bucket{float64(l.Burst.Initial), asked.IOPS / n, float64(l.Sustained.IOPS)}
 		if l.Burst.Bytes {
 			b.demand, b.refill = asked.BytesPerSec/n, float64(l.Sustained.Throughput)
 		}
+
 		out = append(out, b.emptied(sc, "volumes."+name)...)
 		if l.Burst.BytesCapacity > 0 {
 			bytes := bucket{float64(l.Burst.BytesCapacity), asked.BytesPerSec / n, float64(l.Sustained.Throughput)}
 			out = append(out, bytes.emptied(sc, "volumes."+name)...)
 		}
 	}
+
 	return out
 }
 
@@ -93,6 +99,7 @@ func machineCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 	if on == nil {
 		return nil
 	}
+
 	var names []string // of the limits that volumes share, in their order
 	buckets := map[string]*[2]bucket{}
 	for _, v := range sc.VolumesOf(k) {
@@ -101,6 +108,7 @@ func machineCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 		if asked == nil || !ok {
 			continue
 		}
+
 		b := buckets[share.Name]
 		if b == nil {
 			most, base := share.Maximum, share.Baseline
@@ -110,9 +118,11 @@ func machineCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 			}
 			buckets[share.Name], names = b, append(names, share.Name)
 		}
+
 		b[0].demand += asked.IOPS
 		b[1].demand += asked.BytesPerSec
 	}
+
 	for _, name := range names {
 		for _, b := range buckets[name] {
 			if b.bucket <= 0 { // it does not burst
@@ -123,6 +133,7 @@ func machineCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -145,7 +156,8 @@ func (b bucket) emptied(sc *scenario.Scenario, name string) []Credit {
 	}
 	day := int(after/(24*time.Hour)) + 1
 	return []Credit{{
-		Text: fmt.Sprintf("%s: credits run out after %s at the mean demand, on day %d: %s a second asked, %s refilled", name,
+		Text: fmt.Sprintf("%s: credits run out after %s at the mean demand, on day %d: %s a second asked, %s refilled",
+			name,
 			units.Seconds(after.Seconds()), day, units.Number(b.demand), units.Number(b.refill)),
 		Empty: after, Demand: b.demand, Refill: b.refill,
 	}}
@@ -157,9 +169,11 @@ func (b bucket) lasts(sc *scenario.Scenario) (time.Duration, bool) {
 	if b.refill <= 0 {
 		return 0, false
 	}
+
 	load := sc.Workloads()
 	period, from := load.Period(), sc.Run.Warmup.Std()
 	measured := sc.Run.Duration.Std()
+
 	mean := load.Expected(from, from+measured) / measured.Seconds()
 	if period <= 0 || mean <= 0 {
 		if b.demand <= b.refill {
@@ -175,6 +189,7 @@ func (b bucket) lasts(sc *scenario.Scenario) (time.Duration, bool) {
 		asked := b.demand * load.Expected(at, at+step) / step.Seconds() / mean
 		net = append(net, (b.refill-asked)*step.Seconds())
 	}
+
 	left := b.bucket
 	for n := range periodsMost {
 		before := left
@@ -187,6 +202,7 @@ func (b bucket) lasts(sc *scenario.Scenario) (time.Duration, bool) {
 			return 0, false
 		}
 	}
+
 	return 0, false // it lasts for years
 }
 

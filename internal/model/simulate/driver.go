@@ -42,7 +42,8 @@ type driver struct {
 	client map[vtime.Instant]int32
 }
 
-func newDriver(w *workload.Workload, s *system, m *meter, source workload.Source, closed *workload.Closed, end vtime.Instant) *driver {
+func newDriver(w *workload.Workload, s *system, m *meter, source workload.Source, closed *workload.Closed,
+	end vtime.Instant) *driver {
 	d := &driver{clock: &s.clock, engine: s.engine, meter: m, end: end, last: -1}
 	if closed != nil {
 		d.closed, d.turns = closed, make([]workload.Op, closed.Clients())
@@ -104,6 +105,7 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 		d.begin(int(client))
 		return
 	}
+
 	var q *queued
 	if len(d.waited) > 0 {
 		if x, ok := d.waited[op.At]; ok {
@@ -112,6 +114,7 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 			*q = x
 		}
 	}
+
 	d.meter.done(now, op, w, q, d.queue.n > 0)
 	d.inside--
 	d.dispatch(now)

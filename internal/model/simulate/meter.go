@@ -19,15 +19,16 @@ type meter struct {
 	doneInside                    int64 // acknowledged in the measured time, whenever started
 	sorted                        latency.Sorter
 	waits                         [latency.Classes]waitSum
-	causes                        engine.Waits // of the operation acknowledged last, if [meter.done] worked them out
-	sync, syncBefore              syncWaits    // of the syncs done last and before that
-	syncAt                        vtime.Instant
-	before                        shares // those of syncBefore, if known
-	known                         bool
-	series                        *latency.Series // of writes, filled if drawn is set
-	drawn                         bool
-	watch                         *watch // nil: no bound ends the run early
-	felt                          *felt  // nil: nothing is recorded
+	// of the operation acknowledged last, if [meter.done] worked them out
+	causes           engine.Waits
+	sync, syncBefore syncWaits // of the syncs done last and before that
+	syncAt           vtime.Instant
+	before           shares // those of syncBefore, if known
+	known            bool
+	series           *latency.Series // of writes, filled if drawn is set
+	drawn            bool
+	watch            *watch // nil: no bound ends the run early
+	felt             *felt  // nil: nothing is recorded
 }
 
 // waitSum sums the waits of the writes in one latency class.
@@ -40,7 +41,8 @@ type waitSum struct {
 
 func newMeter(from, end vtime.Instant) *meter {
 	return &meter{
-		from: from, end: end, pending: make([]latency.Operation, 0, pendingFirst), series: latency.NewSeries(from, end),
+		from: from, end: end, pending: make([]latency.Operation, 0, pendingFirst),
+		series: latency.NewSeries(from, end),
 	}
 }
 
@@ -65,37 +67,47 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 	if now >= m.from {
 		m.doneInside++
 	}
+
 	m.synced(now, w)
 	write, measured := op.Kind.Writes(), op.At >= m.from
 	if others || write && measured {
 		m.hand(op, w, q)
 	}
+
 	if m.felt != nil {
 		m.felt.add(write, int64(now-op.At))
 	}
+
 	if !measured {
 		return
 	}
+
 	m.unanswered--
 	m.open.answer(op.At)
 	took := int64(now - op.At)
+
 	if m.watch != nil {
 		m.watch.done(write, took)
 	}
+
 	m.pending = append(m.pending, latency.Operation{At: op.At, Took: took, Write: write})
 	if len(m.pending) == pendingMax {
 		m.classify()
 	}
+
 	if !write {
 		return
 	}
+
 	s := &m.waits[latency.ClassOf(took)]
 	s.n++
 	s.latency += took
+
 	for i, x := range w {
 		s.waits[i] += x
 		s.causes[i] += m.causes[i]
 	}
+
 	if q != nil {
 		s.waits[engine.WaitConnection] += int64(q.at - op.At)
 	}
@@ -118,6 +130,7 @@ func (m *meter) hand(op *workload.Op, w *engine.Waits, q *queued) {
 		m.causes[engine.WaitLogTurn] = 0
 		spread(&m.causes, turn, &m.before, engine.WaitLogTurn)
 	}
+
 	if q != nil {
 		behind := sharesOf(&q.behind)
 		spread(&m.causes, int64(q.at-op.At), &behind, engine.WaitConnection)
@@ -190,7 +203,8 @@ func (m *meter) finish() {
 // classify assigns acknowledged operations to the cycle of their intended start.
 func (m *meter) classify() {
 	cycles := m.cycles()
-	m.sorted.Sort(m.pending, len(cycles), func(i int) (start, end vtime.Instant) { return cycles[i].Start, cycles[i].End })
+	m.sorted.Sort(m.pending, len(cycles),
+		func(i int) (start, end vtime.Instant) { return cycles[i].Start, cycles[i].End })
 	for i := 0; m.drawn && i < len(m.pending); i++ {
 		if p := &m.pending[i]; p.Write {
 			m.series.Add(p.At, p.Took)

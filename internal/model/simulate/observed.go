@@ -27,28 +27,34 @@ type Observed struct {
 func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	m := newMeter(o.From, o.End)
 	m.cycles, m.drawn = func() []engine.Cycle { return o.Cycles }, o.Series != nil
+
 	answered := int64(0)
 	for i := range o.Operations {
 		p := &o.Operations[i]
 		if done := p.At + vtime.Instant(p.Took); done >= o.From && done < o.End {
 			m.doneInside++
 		}
+
 		if p.At < o.From || p.At >= o.End {
 			continue
 		}
+
 		answered++
 		if p.Aside {
 			continue
 		}
+
 		if m.pending = append(m.pending, *p); len(m.pending) == pendingMax {
 			m.classify()
 		}
 	}
+
 	m.classify()
 	span := float64(o.End-o.From) / 1e9
 	cycles := cyclesIn(o.Cycles, o.From)
 	r := &Result{
-		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle, Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
+		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle,
+		Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
 		Seconds: span, WarmupSeconds: float64(o.From) / 1e9, OpenLoop: !sc.Workloads().IsClosed(),
 		AskedPerSec: float64(o.Asked) / span, DonePerSec: float64(m.doneInside) / span,
 		Unanswered: max(o.Asked-answered, 0), Refused: o.Refused,
@@ -56,20 +62,25 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 		Volumes:     o.Volumes, Waits: []WaitResult{}, Host: o.Host,
 		EngineFigures: map[string]*float64{}, FigureUnits: map[string]string{}, Series: o.Series,
 	}
+
 	r.Checkpoints.DirtyBytesMax = nil
 	if !r.OpenLoop {
 		r.AskedPerSec = r.DonePerSec
 	}
+
 	period := r.Checkpoints.PeriodSeconds
 	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
 	bill(r, sc)
 	r.Objectives = objectives(sc, r)
+
 	for _, w := range sc.Warnings {
 		r.Warnings = append(r.Warnings, w.Problem.Error())
 	}
+
 	if r.Series != nil {
 		r.Series.latencies(m)
 		r.Series.checkpoints(m, cycles)
 	}
+
 	return r
 }

@@ -27,37 +27,45 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	if load == nil {
 		return fail(fmt.Errorf("the scenario was not made by Parse or Load"))
 	}
+
 	c := &client{}
 	s, err := build(sc, load.Connections(), c)
 	if err != nil {
 		return fail(err)
 	}
+
 	from := vtime.At(sc.Run.Warmup.Std())
 	end := from.Add(sc.Run.Duration.Std())
 	m := newMeter(from, end)
 	m.cycles, m.drawn, m.watch = s.engine.Cycles, opt.Series, newWatch(opt.Wanted, from)
 	c.driver = newDriver(load, s, m, load.Open(sc.Seed), load.Closed(sc.Seed), end)
+
 	p, err := newSampler(s, m, load.Writes(), opt.Record, opt.epoch().UnixMilli())
 	if err != nil {
 		return fail(err)
 	}
+
 	c.start()
 	if err := drive(ctx, s, m, p, from, end, opt.Progress); err != nil {
 		return fail(err)
 	}
+
 	if err := p.flush(ctx); err != nil {
 		return fail(err)
 	}
+
 	if opt.Record != nil {
 		opt.Record.Source(told(sc, p, opt.epoch(), from))
 	}
+
 	return summarise(sc, s, m, p, opt.Series), nil
 }
 
 const second = vtime.Instant(time.Second)
 
 // drive advances virtual time, one second at a time.
-func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime.Instant, progress func(done, total time.Duration)) error {
+func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime.Instant,
+	progress func(done, total time.Duration)) error {
 	for at := from % second; at < from; at += second {
 		s.clock.Run(at)
 		if err := ctx.Err(); err != nil {
@@ -65,30 +73,38 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 		}
 		report(progress, at, end)
 	}
+
 	s.clock.Run(from)
 	if s.reporting != nil {
 		s.reporting.Reset(s.engine)
 	}
+
 	if err := p.sample(ctx); err != nil {
 		return err
 	}
+
 	for at := from; at < end; {
 		at = min(at+second, end)
 		s.clock.Run(at)
 		m.classify()
+
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
 		if m.watch != nil {
 			if missed := m.watch.missed(s, &m.open, at, end); missed != nil {
 				return missed
 			}
 		}
+
 		if err := p.sample(ctx); err != nil {
 			return err
 		}
+
 		report(progress, at, end)
 	}
+
 	return nil
 }
 
@@ -109,16 +125,20 @@ func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant
 		"vm_dirty_background":     sc.Host.DirtyBackground.Exact(),
 		"vm_dirty_expire_seconds": strconv.FormatFloat(float64(sc.Host.DirtyExpire)/1e9, 'g', -1, 64),
 	}
+
 	if sc.Host.DirtyBackground == 0 { // the kernel goes by the ratio then
 		facts["vm_dirty_background"] = sc.Host.DirtyBackgroundRatio.String()
 	}
+
 	if sc.Host.Instance != "" {
 		facts["instance_type"] = sc.Host.Instance
 	}
+
 	maps.Copy(facts, sc.DeviceFacts())
 	if sc.Engine.SourceFacts != nil {
 		maps.Copy(facts, sc.Engine.SourceFacts(sc.Engine.Config))
 	}
+
 	return recording.Source{
 		Kind: "simulation", Name: sc.Name, Engine: sc.Engine.Database(),
 		From: epoch.Add(time.Duration(from)), To: epoch.Add(time.Duration(p.clock.Now())),

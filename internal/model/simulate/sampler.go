@@ -64,10 +64,13 @@ const (
 	diskQueued
 )
 
-func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer, epochMs int64) (*sampler, error) {
-	p := &sampler{system: s, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs, dirtyAt: -1}
+func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer,
+	epochMs int64) (*sampler, error) {
+	p := &sampler{system: s, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs,
+		dirtyAt: -1}
 	cells := len(m.series.Cells)
 	p.engineDirty, p.hostDirty = make([]float64, cells), make([]float64, cells)
+
 	own := s.engine.Metrics()
 	for i, x := range own {
 		if x.Name == s.dirtyMetric {
@@ -75,6 +78,7 @@ func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer
 		}
 		p.column(x.Name, x.Labels, nil)
 	}
+
 	devices := 0
 	bounds := []int{len(own)}
 	for h, host := range s.hosts {
@@ -90,21 +94,27 @@ func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer
 			}
 			p.column(x.Name, x.Labels, s.labels[h])
 		}
+
 		bounds = append(bounds, len(p.batch.Columns))
 	}
+
 	if devices != len(s.devices) {
 		return nil, fmt.Errorf("%d of %d devices have counters", devices, len(s.devices))
 	}
+
 	if writer != nil {
 		m.felt = &felt{}
 		p.clients(m.felt, writes)
 	}
+
 	n := len(p.batch.Columns)
 	p.row, p.first, p.last = make([]float64, n), make([]float64, n), make([]float64, n)
 	p.engineRow = p.row[:bounds[0]]
+
 	for h := range s.hosts {
 		p.hostRows = append(p.hostRows, p.row[bounds[h]:bounds[h+1]])
 	}
+
 	return p, nil
 }
 
@@ -119,9 +129,11 @@ func (p *sampler) sample(ctx context.Context) error {
 	for h, host := range p.hosts {
 		host.Sample(p.hostRows[h])
 	}
+
 	for i := range p.felt {
 		p.felt[i].sample(p.row)
 	}
+
 	now := p.clock.Now()
 	if p.n == 0 {
 		copy(p.first, p.row)
@@ -131,19 +143,23 @@ func (p *sampler) sample(ctx context.Context) error {
 	} else {
 		p.follow(min((p.n-1)/p.step, len(p.hostDirty)-1))
 	}
+
 	copy(p.last, p.row)
 	p.n++
 	if p.writer == nil {
 		return nil
 	}
+
 	p.batch.TimesMs = append(p.batch.TimesMs, p.epochMs+int64(now)/1e6)
 	for i, x := range p.row {
 		p.batch.Columns[i].Values = append(p.batch.Columns[i].Values, x)
 	}
+
 	p.samples++
 	if len(p.batch.TimesMs) < batchSeconds {
 		return nil
 	}
+
 	return p.flush(ctx)
 }
 
@@ -153,11 +169,13 @@ func (p *sampler) follow(cell int) {
 	for _, h := range p.hosts {
 		dirty += float64(h.DirtyBytes())
 	}
+
 	p.hostDirtyMax = max(p.hostDirtyMax, dirty)
 	p.hostDirty[cell] = max(p.hostDirty[cell], dirty)
 	if p.dirtyAt >= 0 {
 		p.engineDirty[cell] = max(p.engineDirty[cell], p.row[p.dirtyAt])
 	}
+
 	for i := range p.volumes {
 		v := &p.volumes[i]
 		gone := func(counter int) float64 { return p.row[v.at+counter] - p.last[v.at+counter] }
@@ -166,6 +184,7 @@ func (p *sampler) follow(cell int) {
 		busy := min(gone(diskBusy), 1)
 		v.busy[p.n%len(v.busy)] = busy
 		v.series[cell] += busy / float64(p.step)
+
 		if p.n >= len(v.busy) {
 			sum := 0.0
 			for _, b := range v.busy {

@@ -82,15 +82,18 @@ func TestAppendsByHand(t *testing.T) {
 			t.Errorf("%s is %g, want %g", name, got, want)
 		}
 	}
+
 	near("done", r.DonePerSec, 1000)
 	near("p50", *r.Writes.All.P50Seconds, 1e-3)
 	near("max", *r.Writes.All.MaxSeconds, 1e-3)
 	near("IOPS", r.Volumes[0].IOPS, 1000)
 	near("busy", r.Volumes[0].Busy, 1)
 	near("await", *r.Volumes[0].AwaitSeconds, 1e-3)
+
 	if r.OpenLoop || r.Checkpoints.Count != 0 || r.Reads.All.Operations != 0 || r.MonthlyUSD != nil {
 		t.Errorf("%+v", r)
 	}
+
 	if o := r.Objectives; len(o) != 2 || !o[0].Met || o[1].Met {
 		t.Errorf("objectives %+v", o)
 	}
@@ -102,17 +105,21 @@ func TestAppendsByHand(t *testing.T) {
 func TestQueueForConnections(t *testing.T) {
 	sc := parse(t, strings.Replace(appends, "{clients: 1}", "{constant: 1500/s}", 1)+"", "workload.connections=1", "run.warmup=0s")
 	r := run(t, sc, simulate.Options{})
+
 	// 1,500/s arrive and 1,000/s are served. After 20 s, 10,000 wait, and the last one served
 	// arrived 2/3 s * 10 ago.
 	if r.Unanswered < 9_500 || r.Unanswered > 10_500 || math.Abs(r.DonePerSec-1000) > 20 {
 		t.Errorf("%d unanswered, %g/s done", r.Unanswered, r.DonePerSec)
 	}
+
 	if last := *r.Writes.All.MaxSeconds; math.Abs(last-20.0/3) > 0.2 {
 		t.Errorf("the last waited %g s", last)
 	}
+
 	if w := r.Waits[0]; w.Name != "connection" || w.SlowShare < 0.99 || w.SlowCauseShare > 0.02 {
 		t.Errorf("%+v", r.Waits)
 	}
+
 	for _, w := range r.Waits {
 		if w.Name == "log: latency" && w.SlowCauseShare < 0.9 {
 			t.Errorf("the wait for a connection is not attributed to the volume's latency: %+v", w)
@@ -125,18 +132,22 @@ func digest(t testing.TB, sc *scenario.Scenario) (result []byte, record uint64) 
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})
 	r := run(t, sc, simulate.Options{Record: m, Series: true})
+
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h := fnv.New64a()
 	metrics, err := m.Metrics(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, x := range metrics {
 		series, err := m.Samples(context.Background(), x.Name, x.From, x.To)
 		if err != nil {
@@ -149,9 +160,11 @@ func digest(t testing.TB, sc *scenario.Scenario) (result []byte, record uint64) 
 			}
 		}
 	}
+
 	if len(metrics) < 20 {
 		t.Errorf("only %d metrics are recorded", len(metrics))
 	}
+
 	fmt.Fprint(h, m.Sources())
 	return b, h.Sum64()
 }
@@ -163,19 +176,23 @@ func TestRecordedHistogram(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	sc := parse(t, appends, "run.warmup=0s", "run.duration=60s", "workload.arrivals={poisson: 900/s}", "workload.mix={insert: 70%, read: 30%}",
 		"volumes.wal.latency={read: {min: 200us, p50: 500us, max: 3ms}, write: {min: 300us, p50: 700us, p99: 2ms, max: 9ms}}")
+
 	r := run(t, sc, simulate.Options{Record: m})
 	for kind, want := range map[string]*simulate.Latency{"read": &r.Reads.All, "write": &r.Writes.All} {
 		series, err := m.Samples(context.Background(), simulate.ClientLatency+`_bucket{kind="`+kind+`"}`, time.UnixMilli(0), time.Now())
 		if err != nil || len(series) != latency.BucketCount {
 			t.Fatalf("%s: %d buckets, %v", kind, len(series), err)
 		}
+
 		upTo := map[string]float64{}
 		for _, s := range series {
 			upTo[s.Labels.Get("le")] = s.Points[len(s.Points)-1].F
 		}
+
 		if upTo["+Inf"] != float64(want.Operations) || want.Operations < 10_000 {
 			t.Errorf("%s: %g in all buckets, %d in the result", kind, upTo["+Inf"], want.Operations)
 		}
+
 		for _, q := range []struct{ share, seconds float64 }{{0.5, *want.P50Seconds}, {0.99, *want.P99Seconds}, {0.999, *want.P999Seconds}} {
 			below := 0.0
 			for _, le := range latency.BucketEdges() {
@@ -215,9 +232,11 @@ func TestGoldenBytes(t *testing.T) {
 		"volumes.wal.latency={read: {min: 200us, p50: 500us, max: 3ms}, write: {min: 300us, p50: 700us, p99: 2ms, max: 9ms}}")
 	result, record := digest(t, sc)
 	var out bytes.Buffer
+
 	if err := json.Indent(&out, result, "", " "); err != nil {
 		t.Fatal(err)
 	}
+
 	fmt.Fprintf(&out, "\nrecording %016x\n", record)
 	const file = "testdata/streams.json"
 	if *update {
@@ -229,10 +248,12 @@ func TestGoldenBytes(t *testing.T) {
 		}
 		return
 	}
+
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !bytes.Equal(want, out.Bytes()) {
 		t.Errorf("the run is not the one in %s: if a model was changed on purpose, go test ./internal/model/simulate -run GoldenBytes -update", file)
 	}
@@ -254,20 +275,25 @@ func check(t interface {
 			t.Errorf("a wait of less than nothing: %+v", w)
 		}
 	}
+
 	if len(r.Waits) > 0 && (math.Abs(share-1) > 1e-6 || math.Abs(slow-1) > 1e-6 || math.Abs(cause-1) > 1e-6) {
 		t.Errorf("the shares of waits sum to %g, %g, %g, want 1", share, slow, cause)
 	}
+
 	counted := r.Writes.All.Operations + r.Reads.All.Operations // and some of the unanswered, with their age
 	if asked := int64(math.Round(r.AskedPerSec * r.Seconds)); r.OpenLoop && (asked < counted || asked > counted+r.Unanswered) {
 		t.Errorf("%d arrived, %d have a latency and %d are unanswered", asked, counted, r.Unanswered)
 	}
+
 	for _, c := range []simulate.Class{r.Writes, r.Reads} {
 		if c.DuringCheckpoint.Operations+c.OutsideCheckpoint.Operations != c.All.Operations {
 			t.Errorf("phases have %d and %d operations of %d", c.DuringCheckpoint.Operations, c.OutsideCheckpoint.Operations, c.All.Operations)
 		}
+
 		if c.All.Operations == 0 {
 			continue
 		}
+
 		q := []float64{*c.All.P50Seconds, *c.All.P95Seconds, *c.All.P99Seconds, *c.All.P999Seconds, *c.All.MaxSeconds}
 		for i := 1; i < len(q); i++ {
 			if q[i] < q[i-1] {
@@ -275,6 +301,7 @@ func check(t interface {
 			}
 		}
 	}
+
 	for _, v := range r.Volumes {
 		if v.Busy < 0 || v.Busy > 1 || v.BusyMax > 1+1e-9 || v.IOPSMax+1e-9 < v.IOPS || v.BytesPerSecMax+1e-6 < v.BytesPerSec {
 			t.Errorf("%+v", v)
@@ -302,6 +329,7 @@ func TestProperties(t *testing.T) {
 		arrivals := rapid.SampledFrom([]string{"{poisson: 300/s}", "{constant: 2000/s}", "{clients: 7}", "{clients: 3, think: 2ms}", "{steps: [{rate: 100/s, for: 1s}, {rate: 3000/s, for: 2s}]}"}).Draw(t, "arrivals")
 		mix := rapid.SampledFrom([]string{"{insert: 100%}", "{read: 100%}", "{read: 30%, update: 70%}"}).Draw(t, "mix")
 		engine := rapid.SampledFrom([]string{"streams: {}", "postgres: {shared_buffers: 16MiB, rows: 200000, checkpoint_timeout: 30s}", "iris: {database: 256MiB, buffers: 64MiB, cycle: 2s}", "etcd: {}", "wiredtiger: {cache: 64MB, checkpoint: 3s}"}).Draw(t, "engine")
+
 		sc, err := language.Parse("test.yaml", []byte(`
 plimsoll: 1
 run: {duration: 5s, warmup: 1s}
@@ -317,10 +345,12 @@ workload: {mix: `+mix+`, arrivals: `+arrivals+`, document: {size: 1kB}, keys: {c
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r, err := simulate.Run(context.Background(), sc, simulate.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		check(t, r)
 	})
 }

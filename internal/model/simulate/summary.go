@@ -18,7 +18,8 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	span := float64(m.end-m.from) / 1e9
 	cycles := cyclesIn(s.engine.Cycles(), m.from)
 	r := &Result{
-		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle, Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
+		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), CycleWord: sc.Engine.Cycle,
+		Queries: sc.Engine.Queries, Seed: uint64(sc.Seed),
 		Seconds: span, WarmupSeconds: float64(m.from) / 1e9,
 		OpenLoop:   !sc.Workloads().IsClosed(),
 		DonePerSec: float64(m.doneInside) / span,
@@ -27,10 +28,12 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 		Host:        HostResult{Machine: machine(sc), DirtyBytesMax: p.hostDirtyMax},
 		ModelError:  errorBar(sc),
 	}
+
 	r.AskedPerSec = float64(m.arrivals) / span
 	if !r.OpenLoop {
 		r.AskedPerSec = r.DonePerSec
 	}
+
 	period := r.Checkpoints.PeriodSeconds
 	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
 	r.Volumes = sumVolumes(s, p, span)
@@ -41,15 +44,19 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	r.Caveats = caveats(sc, r, len(cycles))
 	r.Objectives = objectives(sc, r)
 	r.Mattered = s.mattered()
+
 	for _, w := range sc.Warnings {
 		r.Warnings = append(r.Warnings, w.Problem.Error())
 	}
+
 	if text := processorText(r); text != "" {
 		r.Warnings = append(r.Warnings, text)
 	}
+
 	if series {
 		r.Series = plots(s, m, p, cycles)
 	}
+
 	return r
 }
 
@@ -75,34 +82,42 @@ func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
 	var out Cycles
 	var took, apart []float64
 	dirty := math.NaN()
+
 	var covered vtime.Instant
 	for i, c := range cycles {
 		covered += max(min(c.End, m.end)-max(c.Start, m.from), 0)
 		if i > 0 {
 			apart = append(apart, float64(c.Start-cycles[i-1].Start)/1e9)
 		}
+
 		if c.Start >= m.from {
 			dirty = max(float64(c.Dirty), zeroIfNaN(dirty))
 		}
+
 		if c.End > m.end { // still running, and this is the least that it takes
 			out.RunningSeconds = float64(m.end-c.Start) / 1e9
 			continue
 		}
+
 		out.Count++
 		if c.Requested {
 			out.Requested++
 		}
+
 		took = append(took, float64(c.End-c.Start)/1e9)
 		out.WrittenBytes += float64(c.Written)
 	}
+
 	out.DirtyBytesMax = known(dirty)
 	out.MedianSeconds, out.PeriodSeconds = median(took), median(apart)
 	if len(took) > 0 {
 		out.MaxSeconds = known(slices.Max(took))
 	}
+
 	if x := out.RunningSeconds; x > 0 && (out.MaxSeconds == nil || x > *out.MaxSeconds) {
 		out.MaxSeconds = known(x)
 	}
+
 	out.ShareOfTime = float64(covered) / float64(m.end-m.from)
 	return out
 }
@@ -126,6 +141,7 @@ func median(x []float64) *float64 {
 // sumWaits summarises where writes waited. The last row is time that no wait accounts for.
 func sumWaits(m *meter, all *Latency) []WaitResult {
 	var every, slow waitSum
+
 	// The classes at and above the p99's, from the top.
 	atLeast := (all.Operations + 99) / 100
 	for c := latency.Classes - 1; c >= 0; c-- {
@@ -135,10 +151,12 @@ func sumWaits(m *meter, all *Latency) []WaitResult {
 		}
 		every.add(w)
 	}
+
 	out := []WaitResult{}
 	if every.latency == 0 {
 		return out
 	}
+
 	row := func(name string, of, cause func(*waitSum) int64) {
 		r := WaitResult{Name: name, Share: float64(of(&every)) / float64(every.latency)}
 		r.SlowShare = float64(of(&slow)) / float64(max(slow.latency, 1))
@@ -149,9 +167,12 @@ func sumWaits(m *meter, all *Latency) []WaitResult {
 			out = append(out, r)
 		}
 	}
+
 	for k := range engine.NumWaits {
-		row(engine.Wait(k).String(), func(w *waitSum) int64 { return w.waits[k] }, func(w *waitSum) int64 { return w.causes[k] })
+		row(engine.Wait(k).String(), func(w *waitSum) int64 { return w.waits[k] },
+			func(w *waitSum) int64 { return w.causes[k] })
 	}
+
 	row("unexplained", (*waitSum).unexplained, (*waitSum).unexplained)
 	slices.SortStableFunc(out, func(a, b WaitResult) int { return cmp.Compare(b.SlowShare, a.SlowShare) })
 	return out
@@ -214,5 +235,6 @@ func (r *Result) Figure(name string) *float64 {
 	case "checkpoint":
 		return r.Checkpoints.MaxSeconds
 	}
+
 	return nil
 }

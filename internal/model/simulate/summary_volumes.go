@@ -18,24 +18,30 @@ func sumVolumes(s *system, p *sampler, span float64) []VolumeResult {
 			IOPSMax: t.iopsMax, BytesPerSecMax: t.bytesMax,
 			BytesPerSec: (n(diskReadBytes) + n(diskWrittenBytes)) / span,
 			Busy:        min(n(diskBusy)/span, 1), BusyMax: t.busyMax, QueueMean: n(diskQueued) / span,
-			AwaitSeconds:     per(n(diskReadTime)+n(diskWriteTime), n(diskReads)+n(diskWrites)),
-			ReadAwaitSeconds: per(n(diskReadTime), n(diskReads)), WriteAwaitSeconds: per(n(diskWriteTime), n(diskWrites)),
-			HeldBy: []HeldBy{},
+			AwaitSeconds:      per(n(diskReadTime)+n(diskWriteTime), n(diskReads)+n(diskWrites)),
+			ReadAwaitSeconds:  per(n(diskReadTime), n(diskReads)),
+			WriteAwaitSeconds: per(n(diskWriteTime), n(diskWrites)),
+			HeldBy:            []HeldBy{},
 		}
+
 		v.IOPS = v.ReadIOPS + v.WriteIOPS
 		if t.busyMax == 0 {
 			v.BusyMax = v.Busy // the run lasted less than ten seconds
 		}
+
 		for l := range volume.Limit(volume.Limits) {
 			if held := state.HeldBy[l] - t.before.HeldBy[l]; held > 0 {
 				v.HeldBy = append(v.HeldBy, HeldBy{Name: l.String(), Seconds: float64(held) / 1e9})
 			}
 		}
+
 		if state.HasCredits {
 			v.Credits = known(float64(state.Credits))
 		}
+
 		out = append(out, v)
 	}
+
 	return out
 }
 
@@ -61,13 +67,15 @@ func bill(r *Result, sc *scenario.Scenario) {
 // plots are the series over the measured time.
 func plots(s *system, m *meter, p *sampler, cycles []engine.Cycle) *Series {
 	cells := len(m.series.Cells)
-	out := &Series{EngineDirty: make([]*float64, cells), HostDirty: make([]*float64, cells), Busy: map[string][]*float64{}}
+	out := &Series{EngineDirty: make([]*float64, cells), HostDirty: make([]*float64, cells),
+		Busy: map[string][]*float64{}}
 	for i := range cells {
 		if p.dirtyAt >= 0 {
 			out.EngineDirty[i] = known(p.engineDirty[i])
 		}
 		out.HostDirty[i] = known(p.hostDirty[i])
 	}
+
 	for i, d := range s.devices {
 		busy := make([]*float64, cells)
 		for k, x := range p.volumes[i].series {
@@ -75,6 +83,7 @@ func plots(s *system, m *meter, p *sampler, cycles []engine.Cycle) *Series {
 		}
 		out.Busy[d.Name()] = busy
 	}
+
 	out.latencies(m)
 	out.checkpoints(m, cycles)
 	return out

@@ -32,23 +32,29 @@ func build(sc *scenario.Scenario, connections int, client engine.Client) (*syste
 		if err != nil {
 			return nil, err
 		}
+
 		m := engine.Member{Name: sc.MemberName(k), Host: kernel.NewHost(sc.Host.Config, &s.clock, sc.Seed)}
 		for i, v := range sc.VolumesOf(k) {
 			m.Volumes = append(m.Volumes, m.Host.Attach(label(v.Name), volumes[i]))
 		}
+
 		var own []string
 		if m.Name != "" {
 			own = []string{"instance", m.Name}
 		}
+
 		members = append(members, m)
 		s.devices = append(s.devices, m.Volumes...)
 		s.hosts, s.labels = append(s.hosts, m.Host), append(s.labels, own)
 	}
-	env := &engine.Env{Clock: &s.clock, Host: s.hosts[0], Seed: sc.Seed, Client: client, Volumes: s.devices, Members: members, Connections: connections}
+
+	env := &engine.Env{Clock: &s.clock, Host: s.hosts[0], Seed: sc.Seed, Client: client, Volumes: s.devices,
+		Members: members, Connections: connections}
 	var err error
 	if s.engine, err = sc.Engine.NewModel(sc.Engine.Config, env); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
+
 	return s, nil
 }
 

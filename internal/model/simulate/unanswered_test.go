@@ -15,6 +15,7 @@ func TestUnanswered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var u unanswered
 		var want []vtime.Instant
+
 		now := vtime.Instant(0)
 		for range rapid.IntRange(0, 200).Draw(t, "steps") {
 			switch now++; rapid.IntRange(0, 3).Draw(t, "what") {
@@ -32,11 +33,13 @@ func TestUnanswered(t *testing.T) {
 				}
 			}
 		}
+
 		var got []vtime.Instant
 		u.older(now+1, func(at vtime.Instant, _ bool) { got = append(got, at) })
 		if len(got) != len(want) {
 			t.Fatalf("%v wait, want %v", got, want)
 		}
+
 		for i := range got {
 			if got[i] != want[i] {
 				t.Fatalf("%v wait, want %v", got, want)
@@ -52,6 +55,7 @@ func TestUnfinishedCounts(t *testing.T) {
 	m := newMeter(0, 10_000*ms)
 	cycles := []engine.Cycle{{Start: 1000 * ms, End: 1187 * ms}, {Start: 6200 * ms, End: vtime.Never}}
 	m.cycles = func() []engine.Cycle { return cycles }
+
 	for i := range 1000 {
 		op := workload.Op{At: vtime.Instant(i) * ms, Kind: workload.Update}
 		m.arrived(&op)
@@ -59,13 +63,16 @@ func TestUnfinishedCounts(t *testing.T) {
 			m.done(op.At+3*ms, &op, &engine.Waits{}, nil, false)
 		}
 	}
+
 	m.finish()
 	if got := m.sorted.Writes.All().Max(); got < int64(9000*ms) {
 		t.Errorf("write_max is %v ns with seven writes unanswered for over 9 s", got)
 	}
+
 	if got := m.sorted.Writes.All().Percentile(50); got > int64(4*ms) {
 		t.Errorf("median %v ns", got)
 	}
+
 	if got := sumCycles(cycles, m); got.MaxSeconds == nil || *got.MaxSeconds != 3.8 || got.Count != 1 {
 		t.Errorf("%+v: want a checkpoint of 3.8 s, and one that ended", got)
 	}

@@ -34,6 +34,7 @@ func ArrivalsOf(sc *scenario.Scenario) Arrivals {
 	if load == nil || load.IsClosed() {
 		return Arrivals{}
 	}
+
 	a := Arrivals{Known: true, scenario: sc}
 	a.each(func(op *workload.Op, measured bool) {
 		switch {
@@ -44,6 +45,7 @@ func ArrivalsOf(sc *scenario.Scenario) Arrivals {
 			a.Reads++
 		}
 	})
+
 	return a
 }
 
@@ -82,7 +84,8 @@ type MissedError struct {
 
 // Error is which bound and when.
 func (e *MissedError) Error() string {
-	return fmt.Sprintf("%s over %s: certain after %s", e.Bound.Name, e.Bound.Most, units.Seconds(e.After.Seconds()))
+	return fmt.Sprintf("%s over %s: certain after %s", e.Bound.Name, e.Bound.Most,
+		units.Seconds(e.After.Seconds()))
 }
 
 // quantiles are the objectives on a percentile of writes or reads. 100 is the maximum.
@@ -90,8 +93,10 @@ var quantiles = map[string]struct {
 	reads   bool
 	percent float64
 }{
-	"write_p50": {false, 50}, "write_p95": {false, 95}, "write_p99": {false, 99}, "write_p999": {false, 99.9}, "write_max": {false, 100},
-	"read_p50": {true, 50}, "read_p95": {true, 95}, "read_p99": {true, 99}, "read_p999": {true, 99.9}, "read_max": {true, 100},
+	"write_p50": {false, 50}, "write_p95": {false, 95}, "write_p99": {false, 99}, "write_p999": {false, 99.9},
+	"write_max": {false, 100},
+	"read_p50":  {true, 50}, "read_p95": {true, 95}, "read_p99": {true, 99}, "read_p999": {true, 99.9},
+	"read_max": {true, 100},
 }
 
 // A watch counts the operations over each wanted bound.
@@ -122,6 +127,7 @@ func newWatch(w *Wanted, from vtime.Instant) *watch {
 	if w == nil || len(w.Bounds) == 0 {
 		return nil
 	}
+
 	out := &watch{from: from}
 	for _, b := range w.Bounds {
 		q, ok := quantiles[b.Name]
@@ -136,6 +142,7 @@ func newWatch(w *Wanted, from vtime.Instant) *watch {
 			out.bounds = append(out.bounds, watched{Bound: b, reads: q.reads, allowed: above(n, q.percent)})
 		}
 	}
+
 	return out
 }
 
@@ -166,8 +173,9 @@ func (w *watch) done(write bool, took int64) {
 	}
 }
 
-// missed returns the bound that can no longer be kept, or nil. It counts operations without an answer as soon as they have waited longer than a bound, and
-// likewise a checkpoint that is still running.
+// missed returns the bound that can no longer be kept, or nil. It counts operations without an
+// answer as soon as they have waited longer than a bound, and likewise a checkpoint that is still
+// running.
 func (w *watch) missed(s *system, open *unanswered, now, end vtime.Instant) *MissedError {
 	for i := range w.bounds {
 		b := &w.bounds[i]
@@ -178,9 +186,11 @@ func (w *watch) missed(s *system, open *unanswered, now, end vtime.Instant) *Mis
 			}
 		})
 		if over > b.allowed {
-			return &MissedError{Bound: b.Bound, After: time.Duration(now - w.from), Over: over, Allowed: b.allowed, Mattered: s.mattered()}
+			return &MissedError{Bound: b.Bound, After: time.Duration(now - w.from), Over: over, Allowed: b.allowed,
+				Mattered: s.mattered()}
 		}
 	}
+
 	for _, b := range w.cycles {
 		for _, c := range cyclesIn(s.engine.Cycles(), w.from) {
 			if until := min(c.End, now, end); int64(until-c.Start) > int64(b.Most) {
@@ -188,5 +198,6 @@ func (w *watch) missed(s *system, open *unanswered, now, end vtime.Instant) *Mis
 			}
 		}
 	}
+
 	return nil
 }

@@ -34,14 +34,17 @@ func TestMissIsCertain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	whole, err := simulate.Run(t.Context(), sc, simulate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	come := simulate.ArrivalsOf(sc)
 	if n := come.Writes + come.Reads; float64(n) != whole.AskedPerSec*whole.Seconds {
 		t.Fatalf("%d arrivals expected, %v/s for %v s in the result", n, whole.AskedPerSec, whole.Seconds)
 	}
+
 	early, kept := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"write_p50", "write_p95", "write_p99", "write_p999", "write_max", "read_p50", "read_p99", "read_max", "checkpoint"}).Draw(t, "name")
@@ -49,10 +52,12 @@ func TestMissIsCertain(t *testing.T) {
 		if got == nil {
 			t.Fatalf("no %s", name)
 		}
+
 		// Bounds close to the run's own figure, where the decision is hardest.
 		most := units.Duration(*got * 1e9 * rapid.Float64Range(0.5, 1.5).Draw(t, "times"))
 		wanted := &simulate.Wanted{Bounds: []scenario.Bound{{Name: name, Most: most}}, Arrivals: come}
 		r, err := simulate.Run(t.Context(), sc, simulate.Options{Wanted: wanted})
+
 		var missed *simulate.MissedError
 		switch {
 		case errors.As(err, &missed):
@@ -69,6 +74,7 @@ func TestMissIsCertain(t *testing.T) {
 			}
 		}
 	})
+
 	if early == 0 || kept == 0 {
 		t.Errorf("%d runs ended early, %d did not: want some of each", early, kept)
 	}

@@ -58,9 +58,11 @@ func (a *account) charge(c *charge, r Request, live bool) {
 		}
 		return
 	}
+
 	if !a.merge && r.Length <= a.carries {
 		return
 	}
+
 	rest := r.Length
 	c.operations = 0
 	if live && a.merge && r.Length > 0 && a.room > 0 && r.Op == a.op && r.Offset == a.end {
@@ -71,6 +73,7 @@ func (a *account) charge(c *charge, r Request, live bool) {
 	} else {
 		a.room = 0
 	}
+
 	if rest > 0 || r.Length == 0 {
 		n := units.Size(1)
 		if rest > a.carries {
@@ -83,5 +86,6 @@ func (a *account) charge(c *charge, r Request, live bool) {
 	} else {
 		c.headBytes = 0 // it is itself the last part
 	}
+
 	a.op, a.end = r.Op, r.Offset+r.Length
 }

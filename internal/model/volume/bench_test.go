@@ -14,6 +14,7 @@ func BenchmarkSubmit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	base := gp3
 	base.Latency = [Ops]Latency{latency, latency, {}}
 	gp2, slotted, ill := base, base, base
@@ -28,6 +29,7 @@ func BenchmarkSubmit(b *testing.B) {
 		}
 		return i
 	}
+
 	stripe := func(n int) Volume {
 		s, err := StripeOf(n, 64*units.KiB, base, 1, nil)
 		if err != nil {
@@ -35,6 +37,7 @@ func BenchmarkSubmit(b *testing.B) {
 		}
 		return s
 	}
+
 	for _, c := range []struct {
 		name    string
 		volume  Volume

@@ -84,18 +84,22 @@ func (c *calendar) second(s int64) *[kinds]int64 {
 func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Limit) {
 	need := [kinds]int64{cost.operations * thousand, cost.bytes * thousand}
 	at := max(int64(from/sliceNs), c.first)
+
 	bound, waited := 0, false
 	for {
 		at, bound, waited = c.find(at, bound, waited)
 		if at-c.first >= slicesMax {
 			return c.late(from, at, need)
 		}
+
 		if at-c.first >= int64(len(c.ring)) {
 			c.grow(at)
 		}
+
 		s := c.slot(at)
 		c.end = max(c.end, at+1)
 		second := c.second(at)
+
 		room := [kinds]int64{
 			c.limits[operations].room(s.used[operations], second[operations]),
 			c.limits[bytes].room(s.used[bytes], second[bytes]),
@@ -105,6 +109,7 @@ func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Lim
 			c.limits[bytes].take(&s.used[bytes], &second[bytes], need[bytes])
 			return c.passes(from, at, s, cost, bound, waited)
 		}
+
 		bound, waited = c.fill(s, second, room, &need), true
 		at++
 	}
@@ -117,13 +122,16 @@ func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 		if at >= c.lateFrom && at < c.lateTo {
 			at = c.lateTo
 		}
+
 		if at >= c.end {
 			return at, bound, waited
 		}
+
 		s := c.slot(at)
 		if s.skip == 0 {
 			return at, bound, waited
 		}
+
 		to := at + int64(s.skip)
 		bound, waited = int(c.slot(to-1).kind), true
 		if to < c.end {
@@ -131,6 +139,7 @@ func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 				s.skip += more
 			}
 		}
+
 		at = to
 	}
 }
@@ -139,10 +148,12 @@ func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 // full of the kind that it returns.
 func (c *calendar) fill(s *slice, second *[kinds]int64, room [kinds]int64, need *[kinds]int64) int {
 	kind := operations
+
 	// Which of the two would last longer? The shares are compared as fractions.
 	if float64(room[bytes])*float64(need[operations]) < float64(room[operations])*float64(need[bytes]) {
 		kind = bytes
 	}
+
 	if room[kind] > 0 {
 		share := float64(room[kind]) / float64(need[kind])
 		for k := range need {
@@ -156,13 +167,15 @@ func (c *calendar) fill(s *slice, second *[kinds]int64, room [kinds]int64, need 
 			}
 		}
 	}
+
 	s.skip, s.kind = 1, uint8(kind)
 	return kind
 }
 
 // passes returns when the last part of a charge passes whose final bit a slice took. Room is used
 // from the start of a slice on, and a request passes at the start of what it uses.
-func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, bound int, waited bool) (vtime.Instant, Limit) {
+func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, bound int,
+	waited bool) (vtime.Instant, Limit) {
 	o, b := &c.limits[operations], &c.limits[bytes]
 	ends := max(o.ns(s.used[operations]), b.ns(s.used[bytes]))
 	takes := max(o.ns(cost.lastOperations()*thousand), b.ns(cost.lastBytes()*thousand))
@@ -208,6 +221,7 @@ func (c *calendar) late(from vtime.Instant, at int64, need [kinds]int64) (vtime.
 	} else {
 		c.lateFrom = int64(passes / sliceNs)
 	}
+
 	var ns float64
 	kind := operations
 	for k := range need {
@@ -215,13 +229,16 @@ func (c *calendar) late(from vtime.Instant, at int64, need [kinds]int64) (vtime.
 			ns, kind = float64(need[k])*l.baseNs, k
 		}
 	}
+
 	c.lateAt = vtime.Never
 	if ns < float64(vtime.Never-passes) {
 		c.lateAt = passes + vtime.Instant(ns)
 	}
+
 	c.lateTo = int64(c.lateAt/sliceNs) + 1
 	if passes == from {
 		return from, Unlimited
 	}
+
 	return passes, c.limit(kind)
 }

@@ -48,7 +48,8 @@ var (
 		Source:  "fio, 2,300-byte appends with fdatasync, one at a time, gp3 of 3,000 IOPS on m6i.xlarge: a published case of a key-value store, 2022; 6,000 IOPS gave a mean of 0.61 ms, max 3.92",
 		Assumed: "quantiles between minimum and maximum, chosen to give the mean and the deviation",
 		Mean:    700_240, Deviation: 240_460, Min: 327 * us, Max: 5087 * us,
-		quantiles: []Quantile{{0, 327 * us}, {.05, 490 * us}, {.5, 650 * us}, {.9, 870 * us}, {.99, 1380 * us}, {.999, 2600 * us}, {.9999, 4000 * us}, {1, 5087 * us}},
+		quantiles: []Quantile{{0, 327 * us}, {.05, 490 * us}, {.5, 650 * us}, {.9, 870 * us}, {.99, 1380 * us},
+			{.999, 2600 * us}, {.9999, 4000 * us}, {1, 5087 * us}},
 	}
 	// GP2 is Amazon's gp2, while it has credits. Its distribution has two humps, like IBM's
 	// measurement of etcd's appends (p50 0.78 ms, p60 1.55, p90 2.18, p99 2.38; 2020).
@@ -57,7 +58,8 @@ var (
 		Source:  "fio, 2,300-byte appends with fdatasync, one at a time, gp2 of 300 GB on m6i.xlarge: a published case of a key-value store, 2022; p99.9 of the table of fio runs above, which is a bound",
 		Assumed: "quantiles between, chosen to give the mean and the deviation",
 		Mean:    1_422_540, Deviation: 727_830, Min: 476 * us, P99: 2671 * us, P999: 6750 * us, Max: 10320 * us,
-		quantiles: []Quantile{{0, 476 * us}, {.15, 600 * us}, {.5, 1350 * us}, {.85, 2130 * us}, {.99, 2671 * us}, {.999, 6750 * us}, {.9999, 9000 * us}, {1, 10320 * us}},
+		quantiles: []Quantile{{0, 476 * us}, {.15, 600 * us}, {.5, 1350 * us}, {.85, 2130 * us}, {.99, 2671 * us},
+			{.999, 6750 * us}, {.9999, 9000 * us}, {1, 10320 * us}},
 	}
 	// IO2BlockExpress is Amazon's io2 on Nitro, and what is known about the latency of io1.
 	IO2BlockExpress = Calibration{
@@ -65,7 +67,8 @@ var (
 		Source:  "Amazon EBS user guide, EBS optimization, 2025: under 500 us on average at 16 KiB, and ten times fewer operations over 800 us than on general purpose volumes",
 		Assumed: "a mean of 0.4 ms, and all quantiles: some 23 % of GP3's operations take over 800 us, and 0.9 % of these",
 		Mean:    500 * us, MeanBelow: true,
-		quantiles: []Quantile{{0, 200 * us}, {.05, 280 * us}, {.5, 380 * us}, {.9, 500 * us}, {.99, 750 * us}, {.999, 1200 * us}, {1, 3000 * us}},
+		quantiles: []Quantile{{0, 200 * us}, {.05, 280 * us}, {.5, 380 * us}, {.9, 500 * us}, {.99, 750 * us},
+			{.999, 1200 * us}, {1, 3000 * us}},
 	}
 	// LocalNVMeRead and LocalNVMeWrite are a disk of the host with a cache that survives a power
 	// loss, as server disks have. A consumer disk without one takes 1.6 ms for an fdatasync
@@ -75,7 +78,8 @@ var (
 		Source:  "under 100 us at moderate load on i3 (techblog.cloudperf.net, 2017-04-04)",
 		Assumed: "a mean of 89 us, and all quantiles",
 		Mean:    100 * us, MeanBelow: true,
-		quantiles: []Quantile{{0, 45 * us}, {.05, 65 * us}, {.5, 80 * us}, {.9, 100 * us}, {.99, 200 * us}, {.999, 500 * us}, {1, 2000 * us}},
+		quantiles: []Quantile{{0, 45 * us}, {.05, 65 * us}, {.5, 80 * us}, {.9, 100 * us}, {.99, 200 * us},
+			{.999, 500 * us}, {1, 2000 * us}},
 	}
 	// LocalNVMeWrite: see LocalNVMeRead.
 	LocalNVMeWrite = Calibration{
@@ -83,7 +87,8 @@ var (
 		Source:  "under 100 us at moderate load on i3 (techblog.cloudperf.net, 2017-04-04)",
 		Assumed: "a mean of 28 us, a write being done when it is in the cache, and all quantiles",
 		Mean:    100 * us, MeanBelow: true,
-		quantiles: []Quantile{{0, 10 * us}, {.05, 13 * us}, {.5, 20 * us}, {.9, 35 * us}, {.99, 100 * us}, {.999, 400 * us}, {1, 2000 * us}},
+		quantiles: []Quantile{{0, 10 * us}, {.05, 13 * us}, {.5, 20 * us}, {.9, 35 * us}, {.99, 100 * us},
+			{.999, 400 * us}, {1, 2000 * us}},
 	}
 	// HyperdiskThroughput is Google's.
 	HyperdiskThroughput = Calibration{
@@ -91,14 +96,16 @@ var (
 		Source:  "Google Cloud documentation, \"About Hyperdisk Throughput\", 2025: 10 to 30 ms on average for reads, as of a hard disk",
 		Assumed: "a mean of 20 ms, the same for writes, and all quantiles",
 		Mean:    30_000 * us, MeanBelow: true,
-		quantiles: []Quantile{{0, 2000 * us}, {.05, 5000 * us}, {.5, 15_500 * us}, {.9, 32_000 * us}, {.99, 70_000 * us}, {.999, 150_000 * us}, {1, 300_000 * us}},
+		quantiles: []Quantile{{0, 2000 * us}, {.05, 5000 * us}, {.5, 15_500 * us}, {.9, 32_000 * us},
+			{.99, 70_000 * us}, {.999, 150_000 * us}, {1, 300_000 * us}},
 	}
 	// HDD is Amazon's st1 and sc1. No figures are published for them.
 	HDD = Calibration{
-		Name:      "st1, sc1",
-		Source:    "none",
-		Assumed:   "everything: a disk of 7,200 turns a minute waits 4.2 ms for half a turn and seeks for as long or longer, behind a cache that hides some of it",
-		quantiles: []Quantile{{0, 600 * us}, {.5, 5000 * us}, {.9, 12000 * us}, {.99, 25000 * us}, {.999, 60000 * us}, {1, 150000 * us}},
+		Name:    "st1, sc1",
+		Source:  "none",
+		Assumed: "everything: a disk of 7,200 turns a minute waits 4.2 ms for half a turn and seeks for as long or longer, behind a cache that hides some of it",
+		quantiles: []Quantile{{0, 600 * us}, {.5, 5000 * us}, {.9, 12000 * us}, {.99, 25000 * us},
+			{.999, 60000 * us}, {1, 150000 * us}},
 	}
 )
 

@@ -7,8 +7,10 @@ import "plimsoll/internal/base/units"
 const (
 	kubica     = "tkubica12/cloud-storage-tests, 2022-02"
 	kubicaV2   = "tkubica12/cloud-storage-tests, 2022-09"
-	disksAlone = "fio, random 4 KiB past the page cache, one at a time for 30 s, disk of 1 TiB on a Standard_D16as_v4, West Europe: " + kubica
-	diskV2     = "fio, random 4 KiB past the page cache, one at a time for 30 s, disk of 1 TiB on a Standard_D16ds_v5, West Europe: " + kubicaV2
+	disksAlone = "fio, random 4 KiB past the page cache, one at a time for 30 s, disk of 1 TiB on a Standard_D16as_v4, West Europe: " +
+		kubica
+	diskV2 = "fio, random 4 KiB past the page cache, one at a time for 30 s, disk of 1 TiB on a Standard_D16ds_v5, West Europe: " +
+		kubicaV2
 )
 
 // The calibrations of Azure's and Google's volumes. Public measurements of them are few. What they
@@ -37,8 +39,9 @@ var (
 	// succession, and took 2.3 to 4.3 ms on average, 5.6 to 9.8 at p99, 16.8 to 31 at p99.99. A test
 	// adds up two of these.
 	PremiumSSDWrite = Calibration{
-		Name:    "Premium SSD, write",
-		Source:  disksAlone + "; tail: fio, 2,300-byte appends with fdatasync in 26 regions, Red Hat, \"Azure Disk performance by region\", 2021",
+		Name: "Premium SSD, write",
+		Source: disksAlone +
+			"; tail: fio, 2,300-byte appends with fdatasync in 26 regions, Red Hat, \"Azure Disk performance by region\", 2021",
 		By:      kubica + ", and Red Hat, 2021",
 		Spread:  "one run, and 26 regions, which differ by a factor of 1.9",
 		Assumed: "that a sync is two writes, and that the regions' disks are of this type",
@@ -87,7 +90,8 @@ var (
 )
 
 var premiumWrites = []Quantile{
-	{0, 550 * us}, {.05, 750 * us}, {.5, 1020 * us}, {.9, 1600 * us}, {.99, 4200 * us}, {.999, 8500 * us}, {.9999, 14_000 * us}, {1, 30_000 * us},
+	{0, 550 * us}, {.05, 750 * us}, {.5, 1020 * us}, {.9, 1600 * us}, {.99, 4200 * us}, {.999, 8500 * us},
+	{.9999, 14_000 * us}, {1, 30_000 * us},
 }
 
 // scaled returns the quantiles of a distribution that takes k times as long.

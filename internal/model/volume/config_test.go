@@ -36,6 +36,7 @@ func TestConfigRefuses(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
+
 	for want, cfg := range map[string]volume.InstanceConfig{
 		`instance "x": baseline IOPS of`:                        {Name: "x", Baseline: volume.Rate{IOPS: -1}},
 		`maximum throughput of -1`:                              {Maximum: volume.Rate{Throughput: -1}},
@@ -47,12 +48,15 @@ func TestConfigRefuses(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
+
 	if _, err := volume.NewStripe(units.KiB); err == nil || !strings.Contains(err.Error(), "a stripe of 0 volumes: from 1 to 128") {
 		t.Errorf("a stripe of nothing: %v", err)
 	}
+
 	if _, err := volume.StripeOf(200, units.KiB, ssd, 1, nil); err == nil || !strings.Contains(err.Error(), `volume "data": a stripe of 200 volumes`) {
 		t.Errorf("a stripe of 200: %v", err)
 	}
+
 	if _, err := volume.StripeOf(2, 511, ssd, 1, nil); err == nil || !strings.Contains(err.Error(), "a stripe unit of 511 bytes: from 512B") {
 		t.Errorf("a stripe unit under a sector: %v", err)
 	}

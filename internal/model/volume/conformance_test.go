@@ -61,12 +61,14 @@ func TestConformance(t *testing.T) {
 			volumetest.Run(t, func(testing.TB) volume.Volume { return volume.MustNew(c.cfg, 1, nil) }, c.want)
 		})
 	}
+
 	t.Run("stripe of 4", func(t *testing.T) {
 		want := volumetest.Expectations{
 			Limits: volume.Rate{IOPS: 4 * ssd.Sustained.IOPS, Throughput: 4 * ssd.Sustained.Throughput}, Operation: ssd.Operation, Members: 4,
 		}
 		volumetest.Run(t, func(testing.TB) volume.Volume { return striped(t, 4, ssd, nil) }, want)
 	})
+
 	small := volume.InstanceConfig{Name: "small", Baseline: volume.Rate{IOPS: 1000, Throughput: 30 * units.MiBps}}
 	capped := volumetest.Expectations{Limits: small.Baseline, Operation: ssd.Operation, Slack: units.Duration(time.Millisecond)}
 	t.Run("instance", func(t *testing.T) {
@@ -77,6 +79,7 @@ func TestConformance(t *testing.T) {
 		burst.Baseline, burst.Maximum = volume.Rate{IOPS: 500, Throughput: 10 * units.MiBps}, small.Baseline
 		volumetest.Run(t, func(testing.TB) volume.Volume { return volume.MustNew(ssd, 1, instance(t, burst)) }, capped)
 	})
+
 	t.Run("stripe of 4 on an instance", func(t *testing.T) {
 		want := capped
 		want.Members = 4

@@ -20,7 +20,8 @@ type episodes struct {
 type span struct{ from, to vtime.Instant }
 
 func newEpisodes(c Episodes, seed random.Seed, name string) *episodes {
-	e := &episodes{config: c, times: seed.Stream(name + ".episodes"), felt: seed.Stream(name + ".episodes.latency")}
+	e := &episodes{config: c, times: seed.Stream(name + ".episodes"),
+		felt: seed.Stream(name + ".episodes.latency")}
 	for i := range e.known {
 		e.known[i] = span{-1, -1}
 	}
@@ -58,6 +59,7 @@ func (e *episodes) bad(at vtime.Instant) bool {
 		}
 		return false
 	}
+
 	for i := 0; at >= latest.to && latest.to < vtime.Never; i++ {
 		after := latest.to
 		if i == skipped {
@@ -69,6 +71,7 @@ func (e *episodes) bad(at vtime.Instant) bool {
 			break
 		}
 	}
+
 	return at >= latest.from && at < latest.to
 }
 

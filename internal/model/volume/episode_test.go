@@ -27,9 +27,11 @@ func TestEpisodesShare(t *testing.T) {
 			}
 		}
 	}
+
 	share := float64(bad) / float64(all)
 	chance := 1 - math.Pow(1-share, 768)
 	t.Logf("degraded %.3f %% of the time; of 768 one is, with a chance of %.2f %% (published: 99.65)", 100*share, 100*chance)
+
 	if share < .0068 || share > .0078 {
 		t.Errorf("degraded %.3f %% of the time, published as 0.734", 100*share)
 	}
@@ -43,6 +45,7 @@ func TestEpisodesStrike(t *testing.T) {
 	e := volume.PlanetScaleEpisodes
 	cfg.Episodes = &e
 	ill := volume.MustNew(cfg, 3, nil)
+
 	struck := 0
 	for now := vtime.Instant(0); now < vtime.At(48*time.Hour); now = now.Add(10 * time.Second) {
 		r := volume.Request{Op: volume.Op(now / vtime.At(10*time.Second) % 3), Length: 4096}
@@ -53,11 +56,13 @@ func TestEpisodesStrike(t *testing.T) {
 			}
 			continue
 		}
+
 		struck++
 		if took := units.Duration(b.Done.Sub(b.Issued)); took < e.Latency[0] || took > e.Latency[1] || b.Held != volume.Degraded {
 			t.Fatalf("%v at %.0f s, in an episode: %v, held by %v", r.Op, now.Seconds(), took, b.Held)
 		}
 	}
+
 	if struck == 0 {
 		t.Error("no episode in two days")
 	}

@@ -17,6 +17,7 @@ func FuzzSubmit(f *testing.F) {
 		b := binary.LittleEndian.AppendUint64([]byte{op}, uint64(offset))
 		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, uint64(length)), uint64(now))
 	}
+
 	f.Add(entry(1, 0, 4096, 0))
 	f.Add(append(entry(1, math.MaxInt64, math.MaxInt64, math.MaxInt64), entry(0, math.MinInt64, math.MinInt64, 0)...))
 	f.Add(append(entry(2, 0, 0, 1e9), entry(200, 5, 1<<50, 1e18)...))
@@ -31,6 +32,7 @@ func FuzzSubmit(f *testing.F) {
 		})
 		v := striped(t, 2, cfg, on)
 		var now vtime.Instant
+
 		var operations int64
 		for n := 0; len(data) >= 25 && n < 50; n++ {
 			r := volume.Request{
@@ -38,17 +40,21 @@ func FuzzSubmit(f *testing.F) {
 				Offset: units.Size(binary.LittleEndian.Uint64(data[1:])),
 				Length: units.Size(binary.LittleEndian.Uint64(data[9:])),
 			}
+
 			at := vtime.Instant(binary.LittleEndian.Uint64(data[17:]))
 			data = data[25:]
 			c := v.Submit(at, r)
+
 			now = max(now, at)
 			if c.Admitted < now || c.Issued < c.Admitted || c.Done < c.Issued || c.Operations < 0 || c.Held >= volume.Limits {
 				t.Fatalf("%+v at %d: %+v", r, at, c)
 			}
+
 			s := v.State(now)
 			if s.Operations < operations || s.Credits < 0 || s.Credits > 1 {
 				t.Fatalf("%+v at %d: %+v", r, at, s)
 			}
+
 			operations = s.Operations
 		}
 	})

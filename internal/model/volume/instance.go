@@ -64,7 +64,8 @@ func NewInstance(cfg InstanceConfig) (*Instance, error) {
 	i := &Instance{}
 	i.calendar.init()
 	i.calendar.limits[operations] = newAllowance(float64(cfg.Baseline.IOPS), float64(cfg.Maximum.IOPS), lasts)
-	i.calendar.limits[bytes] = newAllowance(float64(cfg.Baseline.Throughput), float64(cfg.Maximum.Throughput), lasts)
+	i.calendar.limits[bytes] = newAllowance(float64(cfg.Baseline.Throughput),
+		float64(cfg.Maximum.Throughput), lasts)
 	return i, nil
 }
 
@@ -73,17 +74,24 @@ func (c *InstanceConfig) Check() error {
 	if err := c.Baseline.check(); err != nil {
 		return fmt.Errorf("instance %q: baseline %w", c.Name, err)
 	}
+
 	if err := c.Maximum.check(); err != nil {
 		return fmt.Errorf("instance %q: maximum %w", c.Name, err)
 	}
+
 	switch {
 	case c.Maximum.IOPS != 0 && (c.Baseline.IOPS == 0 || c.Maximum.IOPS < c.Baseline.IOPS):
-		return fmt.Errorf("instance %q: maximum IOPS of %v: at least the baseline's %v, which must be given with it", c.Name, c.Maximum.IOPS, c.Baseline.IOPS)
-	case c.Maximum.Throughput != 0 && (c.Baseline.Throughput == 0 || c.Maximum.Throughput < c.Baseline.Throughput):
-		return fmt.Errorf("instance %q: maximum throughput of %v: at least the baseline's %v, which must be given with it", c.Name, c.Maximum.Throughput, c.Baseline.Throughput)
+		return fmt.Errorf("instance %q: maximum IOPS of %v: at least the baseline's %v, which must be given with it",
+			c.Name, c.Maximum.IOPS, c.Baseline.IOPS)
+	case c.Maximum.Throughput != 0 && (c.Baseline.Throughput == 0 ||
+		c.Maximum.Throughput < c.Baseline.Throughput):
+		return fmt.Errorf("instance %q: maximum throughput of %v: at least the baseline's %v, which must be given with it",
+			c.Name, c.Maximum.Throughput, c.Baseline.Throughput)
 	case c.BurstFor != 0 && (c.BurstFor < burstMin || c.BurstFor > burstMax):
-		return fmt.Errorf("instance %q: a burst of %v: 0, which is %v, or from %v to %v", c.Name, c.BurstFor, burstFor, burstMin, burstMax)
+		return fmt.Errorf("instance %q: a burst of %v: 0, which is %v, or from %v to %v", c.Name, c.BurstFor,
+			burstFor, burstMin, burstMax)
 	}
+
 	return nil
 }
 

@@ -42,16 +42,20 @@ func TestTogetherNeverOverTheInstance(t *testing.T) {
 			IOPS:       units.Frequency(rapid.IntRange(100, 20_000).Draw(t, "instance IOPS")),
 			Throughput: units.Throughput(rapid.IntRange(1_000_000, 1_000_000_000).Draw(t, "instance throughput")),
 		}
+
 		on, err := volume.NewInstance(volume.InstanceConfig{Baseline: limits})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		const n = 3
 		var volumes [n]*volume.Queue
 		var last [n]vtime.Instant
+
 		for i := range volumes {
 			volumes[i] = volume.MustNew(volume.Config{Sustained: rates(t), Operation: ssd.Operation}, 1, on)
 		}
+
 		var operations, bytes []weighted
 		var largest float64
 		for i, a := range arrivals(t, 100) {
@@ -66,9 +70,11 @@ func TestTogetherNeverOverTheInstance(t *testing.T) {
 			operations = append(operations, weighted{c.Issued, float64(c.Operations)})
 			bytes = append(bytes, weighted{c.Issued, float64(a.r.Length)})
 		}
+
 		if over, most := overshoot(operations, float64(limits.IOPS)), float64(limits.IOPS)/1000+n+.1; over > most {
 			t.Fatalf("%.2f operations at once over %v, at most %.2f", over, limits.IOPS, most)
 		}
+
 		if over, most := overshoot(bytes, float64(limits.Throughput)), float64(limits.Throughput)/1000+n*largest+1000; over > most {
 			t.Fatalf("%.0f bytes at once over %v, at most %.0f", over, limits.Throughput, most)
 		}
@@ -83,8 +89,10 @@ func TestInstanceIsWorkConserving(t *testing.T) {
 		for i := range volumes {
 			volumes[i] = volume.MustNew(volume.Config{Sustained: volume.Rate{IOPS: 16000}}, 1, on)
 		}
+
 		const requests = 60_000
 		var issued vtime.Instant
+
 		var operations []weighted
 		for i := range requests {
 			c := volumes[i%n].Submit(0, volume.Request{Op: volume.Write, Length: 4096})
@@ -94,10 +102,12 @@ func TestInstanceIsWorkConserving(t *testing.T) {
 			issued = max(issued, c.Issued)
 			operations = append(operations, weighted{c.Issued, 1})
 		}
+
 		t.Logf("%d volumes: %.1f a second", n, requests/issued.Seconds())
 		if off := issued - vtime.At(requests*time.Second/6000); off < -2e6 || off > 1e6 {
 			t.Errorf("%d volumes: the last of %d is issued at %v", n, requests, issued.Seconds())
 		}
+
 		if over := overshoot(operations, 6000); over > 6+float64(n) {
 			t.Errorf("%d volumes: %.1f at once", n, over)
 		}
@@ -110,13 +120,16 @@ func TestBacklogLeavesRoom(t *testing.T) {
 	on := instance(t, volume.InstanceConfig{Baseline: volume.Rate{IOPS: 6000, Throughput: 100 * units.MBps}})
 	slow := volume.MustNew(volume.Config{Name: "data", Sustained: volume.Rate{Throughput: 48 * units.MBps}, Operation: ssd.Operation}, 1, on)
 	wal := volume.MustNew(volume.Config{Name: "wal", Sustained: volume.Rate{IOPS: 3000}}, 1, on)
+
 	var last vtime.Instant
 	for i := range units.Size(1640) {
 		last = slow.Submit(0, volume.Request{Op: volume.Write, Offset: 2 * i * units.MiB, Length: 256 * units.KiB}).Issued
 	}
+
 	if s := last.Seconds(); s < 8.9 || s > 9 {
 		t.Fatalf("the backlog is issued over %.3f s", s)
 	}
+
 	for now := vtime.Instant(0); now < last; now = now.Add(time.Millisecond) {
 		c := wal.Submit(now, volume.Request{Op: volume.Write, Length: 4096})
 		// At worst it meets one large request passing at the instance's rate: 2.6 ms.
@@ -143,25 +156,31 @@ func TestInstanceBurst(t *testing.T) {
 			}
 		}
 	}
+
 	first, now := drain(0)
 	if off := first - 30*time.Minute; off.Abs() > 2*time.Second {
 		t.Errorf("the maximum lasts %v, want 30m", first)
 	}
+
 	start := now
 	for range 3000 {
 		now = max(now, q.Submit(now, volume.Request{Op: volume.Write, Length: 4096}).Issued)
 	}
+
 	if rate := 3000 / now.Sub(start).Seconds(); rate < 49.9 || rate > 50.1 {
 		t.Errorf("%.1f a second after the burst, want the baseline's 50", rate)
 	}
+
 	if s := on.State(now); s.IOPSCredits > .001 || !s.HasIOPSCredits || s.HasThroughputCredits {
 		t.Errorf("state after the burst: %+v", s)
 	}
+
 	// Half the day's rest is half the burst.
 	now = now.Add(11*time.Hour + 45*time.Minute)
 	if c := on.State(now).IOPSCredits; c < .499 || c > .501 {
 		t.Errorf("credits after half of the rest: %v", c)
 	}
+
 	now = now.Add(11*time.Hour + 46*time.Minute)
 	if again, _ := drain(now); (again - 30*time.Minute).Abs() > 2*time.Second {
 		t.Errorf("a day later the maximum lasts %v, want 30m", again)
@@ -175,6 +194,7 @@ func TestFartherThanTheCalendar(t *testing.T) {
 	slow := volume.MustNew(volume.Config{Name: "slow", Sustained: volume.Rate{IOPS: 1}}, 1, on)
 	other := volume.MustNew(volume.Config{Name: "other", Sustained: volume.Rate{IOPS: 1}}, 1, on)
 	var last vtime.Instant
+
 	var issued []weighted
 	for range 3000 { // 50 minutes
 		for _, v := range []*volume.Queue{slow, other} {
@@ -182,9 +202,11 @@ func TestFartherThanTheCalendar(t *testing.T) {
 			issued = append(issued, weighted{last, 1})
 		}
 	}
+
 	if over := overshoot(issued, 1000); over > 4 {
 		t.Errorf("%.1f at once", over)
 	}
+
 	quick := volume.MustNew(volume.Config{Name: "quick"}, 1, on)
 	for now := vtime.Instant(0); now < vtime.At(2*time.Hour); now = now.Add(time.Minute) {
 		c := quick.Submit(now, volume.Request{Op: volume.Write, Length: 4096})

@@ -52,22 +52,28 @@ func NewLatency(quantiles ...Quantile) (Latency, error) {
 	if len(quantiles) == 0 {
 		return Latency{}, nil
 	}
+
 	for i, q := range quantiles {
 		switch {
 		case !(q.Share >= 0 && q.Share <= 1):
 			return Latency{}, fmt.Errorf("latency: quantile %v: from 0 to 1", float64(q.Share))
 		case q.Takes < 0 || q.Takes > latencyMax:
-			return Latency{}, fmt.Errorf("latency: %v at quantile %v: from 0s to %v", q.Takes, float64(q.Share), latencyMax)
+			return Latency{}, fmt.Errorf("latency: %v at quantile %v: from 0s to %v", q.Takes,
+				float64(q.Share), latencyMax)
 		case i > 0 && q.Share <= quantiles[i-1].Share:
-			return Latency{}, fmt.Errorf("latency: quantile %v after %v: they ascend", float64(q.Share), float64(quantiles[i-1].Share))
+			return Latency{}, fmt.Errorf("latency: quantile %v after %v: they ascend", float64(q.Share),
+				float64(quantiles[i-1].Share))
 		case i > 0 && q.Takes < quantiles[i-1].Takes:
-			return Latency{}, fmt.Errorf("latency: %v at quantile %v, less than %v at %v: they ascend", q.Takes, float64(q.Share), quantiles[i-1].Takes, float64(quantiles[i-1].Share))
+			return Latency{}, fmt.Errorf("latency: %v at quantile %v, less than %v at %v: they ascend", q.Takes,
+				float64(q.Share), quantiles[i-1].Takes, float64(quantiles[i-1].Share))
 		}
 	}
+
 	l := Latency{new([tableLen]int64)}
 	for i := range l.table {
 		l.table[i] = interpolate(quantiles, cellBegins(i))
 	}
+
 	return l, nil
 }
 

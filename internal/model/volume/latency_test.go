@@ -23,6 +23,7 @@ func TestCalibrations(t *testing.T) {
 		latency := c.Latency()
 		chance := random.Seed(1).Stream(c.Name)
 		drawn := make([]units.Duration, draws)
+
 		var sum, squares float64
 		for i := range drawn {
 			d := latency.Draw(chance)
@@ -30,12 +31,14 @@ func TestCalibrations(t *testing.T) {
 			sum += float64(d)
 			squares += float64(d) * float64(d)
 		}
+
 		slices.Sort(drawn)
 		mean := sum / draws
 		is := map[string]float64{
 			"mean": mean, "deviation": math.Sqrt(squares/draws - mean*mean), "min": float64(drawn[0]),
 			"p99": float64(drawn[draws*99/100]), "p99.9": float64(drawn[draws*999/1000]), "max": float64(drawn[draws-1]),
 		}
+
 		for _, f := range []struct {
 			name      string
 			published units.Duration
@@ -49,6 +52,7 @@ func TestCalibrations(t *testing.T) {
 			if f.published != 0 {
 				published = fmt.Sprintf("%.3f ms", said/1e6)
 			}
+
 			t.Logf("%-18s %-9s published %10s, drawn %8.3f ms", c.Name, f.name, published, was/1e6)
 			switch {
 			case f.published == 0:
@@ -60,6 +64,7 @@ func TestCalibrations(t *testing.T) {
 				t.Errorf("%s: %s of %.0f us, published %.0f", c.Name, f.name, was/1e3, said/1e3)
 			}
 		}
+
 		if m := float64(latency.Mean()); math.Abs(m/mean-1) > .005 {
 			t.Errorf("%s: Mean says %v, drawn %.0f ns", c.Name, latency.Mean(), mean)
 		}
@@ -71,11 +76,13 @@ func TestPremiumSSDSyncs(t *testing.T) {
 	const draws = 400_000
 	latency, chance := PremiumSSDWrite.Latency(), random.Seed(1).Stream("syncs")
 	syncs := make([]units.Duration, draws)
+
 	var sum units.Duration
 	for i := range syncs {
 		syncs[i] = latency.Draw(chance) + latency.Draw(chance)
 		sum += syncs[i]
 	}
+
 	slices.Sort(syncs)
 	for _, f := range []struct {
 		name     string
@@ -106,6 +113,7 @@ func TestIO2HasFewerOutliers(t *testing.T) {
 		}
 		return 1 - lo
 	}
+
 	gp3, io2 := over(GP3.Latency()), over(IO2BlockExpress.Latency())
 	t.Logf("over 800 us: gp3 %.2f %%, io2 %.2f %%", 100*gp3, 100*io2)
 	if io2*10 > gp3 {
@@ -119,16 +127,19 @@ func TestLatencyGoesThroughItsQuantiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "n")
 		var quantiles []Quantile
+
 		share, takes := 0, 0
 		for range n {
 			share += rapid.IntRange(1, 120).Draw(t, "share")
 			takes += rapid.IntRange(0, 10_000_000).Draw(t, "takes")
 			quantiles = append(quantiles, Quantile{units.Ratio(share) / 1000, units.Duration(takes)})
 		}
+
 		l, err := NewLatency(quantiles...)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		first, last := quantiles[0], quantiles[n-1]
 		for _, q := range quantiles {
 			near := units.Ratio(1.0 / 256)
@@ -139,12 +150,14 @@ func TestLatencyGoesThroughItsQuantiles(t *testing.T) {
 				t.Fatalf("%v a cell after quantile %v, which is %v", got, float64(q.Share), q.Takes)
 			}
 		}
+
 		s := random.Seed(rapid.Uint64().Draw(t, "seed")).Stream("x")
 		for range 100 {
 			if d := l.Draw(s); d < first.Takes || d > last.Takes {
 				t.Fatalf("%v drawn, from %v to %v", d, first.Takes, last.Takes)
 			}
 		}
+
 		if l.Quantile(0) != first.Takes || l.Quantile(1) != last.Takes {
 			t.Fatalf("from %v to %v, want %v to %v", l.Quantile(0), l.Quantile(1), first.Takes, last.Takes)
 		}

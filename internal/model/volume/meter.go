@@ -27,7 +27,8 @@ type meter struct {
 
 // newMeter lets perSecond pass per second; whatever Config.Check accepts fits in a price.
 func newMeter(perSecond float64, slack units.Duration, bytes bool, limit Limit) meter {
-	return meter{price: uint64(math.Ceil(1e9 * (1 << 32) / perSecond)), slack: int64(slack), bytes: bytes, limit: limit}
+	return meter{price: uint64(math.Ceil(1e9 * (1 << 32) / perSecond)), slack: int64(slack), bytes: bytes,
+		limit: limit}
 }
 
 // paid returns the instant up to which everything is paid for, rounded up to nanoseconds.

@@ -34,6 +34,7 @@ func TestPlots(t *testing.T) {
 			for _, a := range d.CmdArgs {
 				arguments[a.Key] = strings.Join(a.Vals, ",")
 			}
+
 			a := args{t, arguments}
 			switch d.Cmd {
 			case "instance":
@@ -48,6 +49,7 @@ func TestPlots(t *testing.T) {
 			case "load":
 				return s.load(a)
 			}
+
 			t.Fatalf("%s: no command %q", d.Pos, d.Cmd)
 			return ""
 		})
@@ -100,6 +102,7 @@ func (s *stage) make(a args) {
 		Operation: a.size("operation"),
 		Slots:     a.int("slots"),
 	}
+
 	cfg.Merge = cfg.Operation > 0
 	if a.has("capacity") {
 		cfg.Burst = &volume.Burst{
@@ -108,14 +111,17 @@ func (s *stage) make(a args) {
 			Bytes: a.has("bytes"),
 		}
 	}
+
 	if a.has("latency") {
 		cfg.Latency[volume.Write] = volume.GP3.Latency()
 	}
+
 	if a.has("episodes") {
 		e := volume.PlanetScaleEpisodes
 		e.Every = units.Duration(a.time("episodes"))
 		cfg.Episodes = &e
 	}
+
 	s.now = 0
 	if a.has("stripe") {
 		stripe, err := volume.StripeOf(a.int("stripe"), a.size("unit"), cfg, 1, s.on)
@@ -125,10 +131,12 @@ func (s *stage) make(a args) {
 		s.volume = stripe
 		return
 	}
+
 	v, err := volume.New(cfg, 1, s.on)
 	if err != nil {
 		a.t.Fatal(err)
 	}
+
 	s.volume = v
 }
 
@@ -145,30 +153,37 @@ func (s *stage) load(a args) string {
 	from, length, wide := s.now, a.time("for"), a.time("bucket")
 	buckets := make([]bucket, length/wide)
 	size, every := a.size("size"), a.time("every")
+
 	inFlight := make([]vtime.Instant, max(a.int("depth"), 1))
 	for i := range inFlight {
 		inFlight[i] = from
 	}
+
 	seen := -1
 	for n := 0; ; n++ {
 		now := s.now
 		if every == 0 {
 			now = max(now, inFlight[n%len(inFlight)]) // they finish in order except for the latency: close enough
 		}
+
 		if now-from >= length {
 			break
 		}
+
 		r := volume.Request{Op: volume.Write, Offset: s.offset, Length: size}
 		s.offset += size
 		if !a.has("sequential") {
 			s.offset += units.GiB
 		}
+
 		c := s.volume.Submit(now, r)
 		inFlight[n%len(inFlight)] = c.Done
 		s.now = max(now, c.Admitted)
+
 		if every > 0 {
 			s.now = max(now+every, c.Admitted)
 		}
+
 		if i := int((c.Issued - from) / wide); i < len(buckets) {
 			b := &buckets[i]
 			b.issued += float64(c.Operations)
@@ -177,11 +192,13 @@ func (s *stage) load(a args) string {
 			b.held[c.Held]++
 			b.slowest = max(b.slowest, c.Done.Sub(now))
 		}
+
 		if i := int((now - from) / wide); i > seen && i < len(buckets) {
 			seen = i
 			buckets[i].state = s.volume.State(now)
 		}
 	}
+
 	s.now = from + length
 	return plot(a.all["plot"], buckets, wide)
 }
@@ -197,36 +214,45 @@ func plot(what string, buckets []bucket, wide vtime.Instant) string {
 		}
 		return b.issued / wide.Seconds()
 	}
+
 	unit := map[string]string{"throughput": "MiB/s", "latency": "ms at most"}[what]
 	if unit == "" {
 		unit = "IOPS"
 	}
+
 	var top float64
 	for i := range buckets {
 		top = max(top, value(&buckets[i]))
 	}
+
 	var out strings.Builder
 	for i := range buckets {
 		b := &buckets[i]
 		v := value(b)
 		bar := strings.Repeat("#", int(v/max(top, 1e-9)*40+.5))
 		fmt.Fprintf(&out, "%8.6g s |%-40s| %.5g %s", (vtime.Instant(i) * wide).Seconds(), bar, v, unit)
+
 		if b.state.HasCredits {
 			fmt.Fprintf(&out, ", credits %.1f %%", 100*float64(b.state.Credits))
 		}
+
 		if b.state.Degraded {
 			out.WriteString(", degraded")
 		}
+
 		most := volume.Limit(0)
 		for l := range b.held {
 			if b.held[l] > b.held[most] {
 				most = volume.Limit(l)
 			}
 		}
+
 		if most != volume.Unlimited {
 			fmt.Fprintf(&out, ", held by %v", most)
 		}
+
 		out.WriteString("\n")
 	}
+
 	return out.String()
 }

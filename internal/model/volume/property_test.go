@@ -64,11 +64,13 @@ func (f *reference) submit(now vtime.Instant, length units.Size) vtime.Instant {
 			big.NewRat(1e9, int64(f.rate.IOPS)),
 			big.NewRat(1e9*int64(min(ssd.Operation, length-done)), int64(f.rate.Throughput)),
 		}
+
 		for _, paid := range f.paid {
 			if ready := new(big.Rat).Sub(paid, new(big.Rat).SetInt64(f.slack)); ready.Cmp(at) > 0 {
 				at = ready
 			}
 		}
+
 		for i := range costs {
 			if f.paid[i].Cmp(at) < 0 {
 				f.paid[i].Set(at)
@@ -76,6 +78,7 @@ func (f *reference) submit(now vtime.Instant, length units.Size) vtime.Instant {
 			f.paid[i].Add(f.paid[i], costs[i])
 		}
 	}
+
 	ceiling := new(big.Int).Add(at.Num(), new(big.Int).Sub(at.Denom(), big.NewInt(1)))
 	return vtime.Instant(ceiling.Div(ceiling, at.Denom()).Int64())
 }
@@ -133,10 +136,12 @@ func TestStripeOfOne(t *testing.T) {
 		cfg := ssd
 		cfg.Slots = rapid.IntRange(0, 4).Draw(t, "slots")
 		one := volume.MustNew(cfg, 7, nil)
+
 		stripe, err := volume.NewStripe(units.Size(rapid.IntRange(512, 1<<20).Draw(t, "unit")), volume.MustNew(cfg, 7, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var now vtime.Instant
 		for i, a := range arrivals(t, 60) {
 			if i%3 == 0 {
@@ -150,6 +155,7 @@ func TestStripeOfOne(t *testing.T) {
 				t.Fatalf("request %d, %+v: %+v, by the stripe %+v", i, a.r, c, s)
 			}
 		}
+
 		if c, s := one.State(now), stripe.State(now); c != s {
 			t.Fatalf("state %+v, of the stripe %+v", c, s)
 		}
@@ -163,26 +169,31 @@ func TestStripeConservesBytes(t *testing.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "n")
 		unit := units.Size(rapid.IntRange(512, 100_000).Draw(t, "unit"))
 		seen := map[units.Size]bool{}
+
 		members := make([]volume.Volume, n)
 		for i := range members {
 			members[i] = &recorder{Volume: volume.MustNew(volume.Config{}, 1, nil), place: func(at units.Size) units.Size {
 				return (at/unit*units.Size(n)+units.Size(i))*unit + at%unit
 			}, seen: seen}
 		}
+
 		s, err := volume.NewStripe(unit, members...)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r := volume.Request{
 			Op:     volume.Write,
 			Offset: units.Size(rapid.IntRange(0, 1<<20).Draw(t, "offset")), Length: units.Size(rapid.IntRange(1, 1<<14).Draw(t, "length")),
 		}
+
 		s.Submit(0, r)
 		for at := r.Offset; at < r.Offset+r.Length; at++ {
 			if !seen[at] {
 				t.Fatalf("byte %d of %+v was not written", at, r)
 			}
 		}
+
 		if len(seen) != int(r.Length) {
 			t.Fatalf("%d bytes of %d were written", len(seen), r.Length)
 		}
@@ -224,6 +235,7 @@ func TestAccounting(t *testing.T) {
 		cfg := ssd
 		cfg.Merge = c.merge
 		q := volume.MustNew(cfg, 1, nil)
+
 		var got int64
 		for i := range units.Size(c.n) {
 			r := volume.Request{Op: volume.Write, Offset: i * c.length, Length: c.length}
@@ -232,10 +244,12 @@ func TestAccounting(t *testing.T) {
 			}
 			got += q.Submit(0, r).Operations
 		}
+
 		if got != c.want {
 			t.Errorf("%s: %d operations, want %d", c.name, got, c.want)
 		}
 	}
+
 	// In succession, each waiting for the last, they are sequential too, but there is nothing left
 	// to merge with.
 	q := volume.MustNew(ssd, 1, nil)
@@ -243,6 +257,7 @@ func TestAccounting(t *testing.T) {
 	for i := range units.Size(8) {
 		now = q.Submit(now, volume.Request{Op: volume.Write, Offset: i * 4096, Length: 4096}).Done + 1
 	}
+
 	if n := q.State(now).Operations; n != 8 {
 		t.Errorf("8 sequential writes one after another: %d operations, want 8", n)
 	}
@@ -253,15 +268,18 @@ func TestMergingConserves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := volume.MustNew(ssd, 1, nil)
 		var end units.Size
+
 		var operations int64
 		for range rapid.IntRange(1, 30).Draw(t, "n") {
 			length := units.Size(rapid.IntRange(1, 600_000).Draw(t, "length"))
 			operations += q.Submit(0, volume.Request{Op: volume.Write, Offset: end, Length: length}).Operations
 			end += length
 		}
+
 		if want := int64((end + ssd.Operation - 1) / ssd.Operation); operations != want {
 			t.Fatalf("%d bytes in order are %d operations, want %d", end, operations, want)
 		}
+
 		if s := q.State(0); s.Bytes != int64(end) {
 			t.Fatalf("%d bytes charged of %d", s.Bytes, end)
 		}
@@ -275,6 +293,7 @@ func TestSlots(t *testing.T) {
 		cfg := ssd
 		cfg.Slots = rapid.IntRange(1, 9).Draw(t, "slots")
 		q := volume.MustNew(cfg, rapidSeed(t), nil)
+
 		var inFlight []vtime.Instant
 		for i, a := range arrivals(t, 80) {
 			c := q.Submit(a.now, a.r)
@@ -282,16 +301,20 @@ func TestSlots(t *testing.T) {
 			if len(inFlight) == cfg.Slots {
 				want = max(want, slices.Min(inFlight))
 			}
+
 			if c.Admitted != want {
 				t.Fatalf("request %d at %d is admitted at %d, want %d", i, a.now, c.Admitted, want)
 			}
+
 			if c.Admitted > a.now && c.Held == volume.Unlimited {
 				t.Fatalf("request %d waited for nothing", i)
 			}
+
 			if len(inFlight) == cfg.Slots {
 				i := slices.Index(inFlight, slices.Min(inFlight))
 				inFlight = slices.Delete(inFlight, i, i+1)
 			}
+
 			inFlight = append(inFlight, c.Done)
 		}
 	})

@@ -52,6 +52,7 @@ func New(cfg Config, seed random.Seed, on *Instance) (*Queue, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
+
 	name := "volumes." + cfg.Name
 	q := &Queue{
 		account:     account{carries: cfg.Operation, merge: cfg.Merge},
@@ -61,12 +62,15 @@ func New(cfg Config, seed random.Seed, on *Instance) (*Queue, error) {
 		chance:      seed.Stream(name + ".latency"),
 		flushQueues: cfg.FlushIsOperation,
 	}
+
 	if cfg.Episodes != nil {
 		q.bad = newEpisodes(*cfg.Episodes, seed, name)
 	}
+
 	if i := cfg.Initialization; i != nil {
 		q.fresh = &snapshot{Initialization: *i, there: map[int64]vtime.Instant{}}
 	}
+
 	q.limit(&cfg)
 	return q, nil
 }
@@ -91,24 +95,31 @@ func (q *Queue) limit(cfg *Config) {
 		} else {
 			shared.IOPS = 0
 		}
+
 		if b.At.IOPS != 0 {
 			shared.IOPS = b.At.IOPS
 		}
+
 		if b.At.Throughput != 0 {
 			shared.Throughput = b.At.Throughput
 		}
+
 		at := float64(b.At.IOPS)
 		if b.Bytes {
 			at = float64(b.At.Throughput)
 		}
+
 		q.bucket(b.Capacity, b.Initial, refill, at, b.Bytes)
 		if b.BytesCapacity > 0 {
-			q.bucket(b.BytesCapacity, b.BytesCapacity, float64(cfg.Sustained.Throughput), float64(b.At.Throughput), true)
+			q.bucket(b.BytesCapacity, b.BytesCapacity, float64(cfg.Sustained.Throughput),
+				float64(b.At.Throughput), true)
 		}
 	}
+
 	q.pass(cfg.Slack, shared, Read, Write, Flush)
 	q.pass(cfg.Slack, cfg.ReadOnly, Read)
 	q.pass(cfg.Slack, cfg.WriteOnly, Write, Flush)
+
 	if q.on == nil && shared == (Rate{}) && cfg.Burst == nil {
 		q.line[Write], q.line[Flush] = 1, 1
 	}
@@ -155,16 +166,19 @@ func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 	r = r.clamped()
 	q.state.Submitted[r.Op]++
 	c := Completion{Admitted: now}
+
 	if q.slots.most > 0 {
 		if free := q.slots.free(now); free > now {
 			c.Admitted, c.Held = free, Slots
 			q.held(Slots, now, free)
 		}
 	}
+
 	c.Issued = c.Admitted
 	if r.Op != Flush || q.flushQueues {
 		q.issue(&c, r)
 	}
+
 	begins := c.Issued
 	if q.fresh != nil {
 		if begins = q.fresh.touch(c.Issued, r); begins > c.Issued {
@@ -172,13 +186,16 @@ func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 			q.held(FirstTouch, c.Issued, begins)
 		}
 	}
+
 	c.Done = begins.Add(q.takes(r.Op, &c).Std())
 	if q.slots.most > 0 {
 		q.slots.take(c.Done)
 	}
+
 	if c.Operations > 0 {
 		q.mergeUntil = c.Done
 	}
+
 	return c
 }
 
@@ -188,10 +205,12 @@ func (q *Queue) issue(c *Completion, r Request) {
 	q.account.charge(&cost, r, c.Admitted <= q.mergeUntil)
 	meters := q.meters[r.Op]
 	line := &q.last[q.line[r.Op]]
+
 	first, held, waits := c.Admitted, Unlimited, false
 	if line.issued > first {
 		first, held = line.issued, line.held
 	}
+
 	for _, m := range meters {
 		if all, _ := cost.of(m); all > 0 && (m.bytes || !cost.joins) {
 			if t := m.ready(); t > first {
@@ -199,17 +218,21 @@ func (q *Queue) issue(c *Completion, r Request) {
 			}
 		}
 	}
+
 	if waits { // only for the last of them: the others were over by then
 		q.state.Mattered[held] = true
 	}
+
 	at := first
 	if cost.headBytes > 0 || cost.headOperations > 0 {
 		at, held = q.head(meters, &cost, first, held)
 	}
+
 	if held != Unlimited {
 		c.Held = held
 		q.held(held, c.Admitted, at)
 	}
+
 	if q.on != nil {
 		if passed, by := q.on.pass(q.now, first, &cost); passed > at {
 			c.Held = by
@@ -217,13 +240,16 @@ func (q *Queue) issue(c *Completion, r Request) {
 			at, held = passed, by
 		}
 	}
+
 	for _, m := range meters {
 		all, head := cost.of(m)
 		m.pay(at, all-head)
 	}
+
 	for k := range q.buckets {
 		q.buckets[k].mark(at)
 	}
+
 	line.issued, line.held = at, held
 	c.Issued = at
 	c.Operations = cost.operations

@@ -28,10 +28,12 @@ func TestClosedLoop(t *testing.T) {
 		offset += units.MiB
 		return q.Submit(now, Request{Read, offset, 4 * units.KiB}).Done
 	}
+
 	var inFlight []vtime.Instant
 	for range 32 {
 		inFlight = append(inFlight, submit(0))
 	}
+
 	var took []time.Duration
 	for inFlight[0] < vtime.At(10*time.Second) {
 		now := inFlight[0]
@@ -39,12 +41,15 @@ func TestClosedLoop(t *testing.T) {
 		took = append(took, done.Sub(now))
 		inFlight = append(inFlight[1:], done)
 	}
+
 	slices.Sort(took)
 	p50 := took[len(took)/2]
 	t.Logf("%d in 10 s, p50 %v, p99 %v", len(took), p50, took[len(took)*99/100])
+
 	if n := len(took); n < 29_990 || n > 30_010 {
 		t.Errorf("%d requests in 10 s, want 30,000", n)
 	}
+
 	if want := 32 * time.Second / 3000; (p50 - want).Abs() > 10*time.Microsecond {
 		t.Errorf("p50 %v, want %v", p50, want)
 	}
@@ -55,10 +60,12 @@ func TestCreditsDuringABacklog(t *testing.T) {
 	cfg := gp3
 	cfg.Sustained.IOPS = 300
 	cfg.Burst = &Burst{At: Rate{IOPS: 3000}, Capacity: 54_000, Initial: 27_000} // half full, for 10 s
+
 	q := MustNew(cfg, 1, nil)
 	for i := range units.Size(60_000) {
 		q.Submit(0, Request{Write, 2 * i * units.MiB, 4096})
 	}
+
 	for _, c := range []struct {
 		at   time.Duration
 		want float64

@@ -40,8 +40,10 @@ func (s *slots) take(done vtime.Instant) {
 		s.sink(done)
 		return
 	}
+
 	i := len(s.done)
 	s.done = append(s.done, done)
+
 	for i > 0 {
 		parent := (i - 1) / 4
 		if s.done[parent] <= done {
@@ -50,6 +52,7 @@ func (s *slots) take(done vtime.Instant) {
 		s.done[i] = s.done[parent]
 		i = parent
 	}
+
 	s.done[i] = done
 }
 
@@ -89,6 +92,7 @@ func (s *slots) sink(done vtime.Instant) {
 		if first >= n {
 			break
 		}
+
 		least, at := first, h[first]
 		if first+4 <= n { // nearly always, in a large heap: without a bounds check for each
 			c := h[first : first+4 : first+4]
@@ -108,11 +112,14 @@ func (s *slots) sink(done vtime.Instant) {
 				}
 			}
 		}
+
 		if at >= done {
 			break
 		}
+
 		h[i] = at
 		i = least
 	}
+
 	h[i] = done
 }

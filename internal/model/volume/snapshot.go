@@ -58,18 +58,23 @@ func (s *snapshot) fetch(at vtime.Instant, block int64) vtime.Instant {
 	if t, ok := s.there[block]; ok {
 		return t
 	}
+
 	byRate := vtime.Never
 	if s.Rate > 0 {
-		if ns := (float64(block) + 1) * (1e9 * float64(SnapshotBlock) / float64(s.Rate)); ns < float64(vtime.Never) {
+		if ns := (float64(block) + 1) * (1e9 * float64(SnapshotBlock) / float64(s.Rate)); ns < float64(
+			vtime.Never) {
 			byRate = vtime.Instant(ns)
 		}
 	}
+
 	if byRate <= at {
 		return byRate
 	}
+
 	begins := max(at, s.next)
 	s.next = begins.Add(units.Duration(1e9 * float64(SnapshotBlock) / float64(s.OnDemand)).Std())
 	t := min(byRate, begins.Add(s.Takes.Std()))
 	s.there[block] = t
+
 	return t
 }

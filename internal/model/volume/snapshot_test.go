@@ -24,14 +24,17 @@ func TestFirstTouch(t *testing.T) {
 	if c.Held != volume.FirstTouch || c.Done != vtime.At(50*time.Millisecond) {
 		t.Fatalf("first access: held by %v, done at %v", c.Held, c.Done.Seconds())
 	}
+
 	at := vtime.At(20 * time.Millisecond)
 	if c := v.Submit(at, read); c.Done != vtime.At(50*time.Millisecond) {
 		t.Errorf("access while it is fetched: done at %v", c.Done.Seconds())
 	}
+
 	at = vtime.At(time.Second)
 	if c := v.Submit(at, read); c.Done != at || c.Held != volume.Unlimited {
 		t.Errorf("second access: held by %v, done after %v", c.Held, c.Done.Sub(at))
 	}
+
 	if held := v.State(at).HeldBy[volume.FirstTouch]; held != units.Duration(80*time.Millisecond) {
 		t.Errorf("held for %v in all", held)
 	}

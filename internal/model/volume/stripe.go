@@ -29,7 +29,8 @@ func NewStripe(unit units.Size, members ...Volume) (*Stripe, error) {
 		return nil, fmt.Errorf("a stripe of %d volumes: from 1 to %d", len(members), membersMax)
 	}
 	if unit < 512 || unit > units.GiB {
-		return nil, fmt.Errorf("a stripe unit of %d bytes: from 512B, a sector, to %s; LVM's default is 64KiB", int64(unit), units.GiB.Exact())
+		return nil, fmt.Errorf("a stripe unit of %d bytes: from 512B, a sector, to %s; LVM's default is 64KiB",
+			int64(unit), units.GiB.Exact())
 	}
 	return &Stripe{members: members, unit: unit}, nil
 }
@@ -40,6 +41,7 @@ func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance
 	if n < 1 || n > membersMax {
 		return nil, fmt.Errorf("volume %q: a stripe of %d volumes: from 1 to %d", cfg.Name, n, membersMax)
 	}
+
 	members := make([]Volume, n)
 	name := cfg.Name
 	for i := range members {
@@ -52,6 +54,7 @@ func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance
 		}
 		members[i] = v
 	}
+
 	return NewStripe(unit, members...)
 }
 
@@ -69,6 +72,7 @@ func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 	s.now = now
 	r = r.clamped()
 	s.submitted[r.Op]++
+
 	if r.Op == Flush {
 		c := s.members[0].Submit(now, r)
 		for _, m := range s.members[1:] {
@@ -76,30 +80,37 @@ func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 		}
 		return c
 	}
+
 	n := units.Size(len(s.members))
 	if r.Offset < 0 {
 		r.Offset = 0
 	}
+
 	r.Length = min(r.Length, 1<<63-1-r.Offset)
 	chunk, within := r.Offset/s.unit, r.Offset%s.unit
 	if within+r.Length <= s.unit {
 		r.Offset = chunk/n*s.unit + within
 		return s.members[chunk%n].Submit(now, r)
 	}
+
 	var c Completion
 	end := r.Offset + r.Length
+
 	last, rest := (end-1)/s.unit, (end-1)%s.unit+1
 	for i := range min(n, last-chunk+1) {
 		from := chunk + i          // the first chunk on this member
 		to := last - (last-from)%n // its last
 		part := Request{Op: r.Op, Offset: from / n * s.unit}
 		partEnd := (to/n + 1) * s.unit
+
 		if i == 0 {
 			part.Offset += within
 		}
+
 		if to == last {
 			partEnd += rest - s.unit
 		}
+
 		part.Length = partEnd - part.Offset
 		d := s.members[from%n].Submit(now, part)
 		if i == 0 {
@@ -108,6 +119,7 @@ func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 			c.join(d)
 		}
 	}
+
 	return c
 }
 
@@ -140,6 +152,7 @@ func (s *Stripe) State(now vtime.Instant) State {
 		}
 		sum.Degraded = sum.Degraded || one.Degraded
 	}
+
 	sum.Submitted = s.submitted
 	return sum
 }

@@ -70,7 +70,8 @@ const (
 func (l Limit) String() string {
 	return [...]string{
 		"nothing", "queue slots", "volume IOPS", "volume throughput", "volume burst credits",
-		"instance IOPS", "instance throughput", "instance burst credits", "degraded volume", "first touch of a snapshot's block",
+		"instance IOPS", "instance throughput", "instance burst credits",
+		"degraded volume", "first touch of a snapshot's block",
 	}[l]
 }
 
@@ -127,7 +128,8 @@ func (r Request) Check(size units.Size) error {
 	case r.Offset < 0 || r.Length <= 0:
 		return fmt.Errorf("%s of %d bytes at %d", r.Op, r.Length, r.Offset)
 	case size > 0 && r.Length > size-r.Offset:
-		return fmt.Errorf("%s of %d bytes at %d goes over the end of a volume of %s", r.Op, r.Length, r.Offset, size.Exact())
+		return fmt.Errorf("%s of %d bytes at %d goes over the end of a volume of %s", r.Op, r.Length, r.Offset,
+			size.Exact())
 	}
 	return nil
 }

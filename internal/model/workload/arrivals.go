@@ -65,7 +65,8 @@ func swinging(d *Daily) []piece {
 	before, now := cosHalf, cosHalf // of -1/2 and 1/2 step
 	for i := range dailyPieces {
 		rate := float64(d.Low) + float64(float64(d.High-d.Low)*(1-now)/2)
-		out = append(out, piece{time.Duration(float64(d.Period) * float64(i+1) / dailyPieces), units.Frequency(rate)})
+		out = append(out, piece{time.Duration(float64(d.Period) * float64(i+1) / dailyPieces),
+			units.Frequency(rate)})
 		before, now = now, float64(2*cosStep*now)-before
 	}
 	out[dailyPieces-1].until = time.Duration(d.Period)
@@ -110,22 +111,27 @@ func (a *arrivals) advance(now vtime.Instant) {
 	if a.i++; a.i == len(a.pieces) {
 		a.i, a.origin = 0, now
 	}
+
 	p := a.pieces[a.i]
 	a.until = a.origin.Add(p.until)
 	if a.i == len(a.pieces)-1 && !a.repeats {
 		a.until = vtime.Never
 	}
+
 	a.due, a.duePart, a.gap = now, 0, 0
 	if p.rate < RateMin {
 		return
 	}
+
 	distance := 1e9 / float64(p.rate)
 	whole := math.Floor(distance)
 	a.gap, a.gapPart = time.Duration(whole), uint32((distance-whole)*(1<<32))
+
 	if a.poisson {
 		a.mean = time.Duration(math.Round(distance * (1 << meanBits)))
 		return
 	}
+
 	hi, lo := bits.Mul64(uint64(a.gap), a.left)
 	a.due = now.Add(time.Duration(hi<<32 | lo>>32))
 }
@@ -136,6 +142,7 @@ func (a *arrivals) next() (vtime.Instant, bool) {
 		if a.gap > 0 && a.poisson {
 			a.due = a.due.Add(a.stream.Exponential(a.mean) >> meanBits)
 		}
+
 		if t := a.due; a.gap > 0 && t < a.until {
 			if !a.poisson {
 				before := a.duePart
@@ -146,16 +153,19 @@ func (a *arrivals) next() (vtime.Instant, bool) {
 			}
 			return t, true
 		}
+
 		if a.until == vtime.Never {
 			a.ended = true
 			break
 		}
+
 		// The piece ends first. A Poisson process has no memory: it starts again. If evenly spaced,
 		// the remaining share of the distance is waited at the next rate.
 		if a.gap > 0 && !a.poisson {
 			over := uint64(a.due - a.until)
 			a.left, _ = bits.Div64(over>>32, over<<32, uint64(a.gap))
 		}
+
 		a.advance(a.until)
 	}
 	return 0, false

@@ -42,6 +42,7 @@ func drawArrivals(t *rapid.T) *Arrivals {
 		}
 		a.Steps = append(a.Steps, Step{Rate: rate(freq("last", 1)), For: second})
 	}
+
 	return a
 }
 
@@ -53,12 +54,15 @@ func TestArrivalsFollowTheRate(t *testing.T) {
 		w := resolved(t, Spec{Arrivals: a, Mix: &Mix{Insert: 1}, Document: &Document{Size: 1}})
 		from := rapid.Int64Range(0, 3e9).Draw(rt, "window's beginning")
 		to := from + rapid.Int64Range(1, 3e9).Draw(rt, "window")
+
 		if w.Duration() > 0 {
 			to = min(to, int64(w.Duration()))
 			from = min(from, to)
 		}
+
 		when := newArrivals(w.schedule, random.Seed(rapid.Uint64().Draw(rt, "seed")))
 		var before vtime.Instant
+
 		n := 0.0
 		for {
 			at, ok := when.next()
@@ -72,11 +76,13 @@ func TestArrivalsFollowTheRate(t *testing.T) {
 				n++
 			}
 		}
+
 		want := w.schedule.expected(to) - w.schedule.expected(from)
 		within := 2.0
 		if w.schedule.poisson {
 			within = 6*math.Sqrt(want) + 6
 		}
+
 		if math.Abs(n-want) > within {
 			rt.Errorf("%+v: %.0f arrivals in %d ... %d ns, want %.1f", *a, n, from, to, want)
 		}
@@ -103,6 +109,7 @@ func TestPoissonDistances(t *testing.T) {
 	const n = 400_000
 	when := newArrivals(schedule{poisson: true, pieces: []piece{{math.MaxInt64, 1e6}}}, 11)
 	var before vtime.Instant
+
 	var sum, squares, over1, over3 float64
 	for range n {
 		at, _ := when.next()
@@ -116,6 +123,7 @@ func TestPoissonDistances(t *testing.T) {
 			over3++
 		}
 	}
+
 	for _, tt := range []struct {
 		name                  string
 		got, want, deviations float64
@@ -139,18 +147,22 @@ func TestPlots(t *testing.T) {
 			if err := yaml.UnmarshalWithOptions([]byte(d.Input), &spec, yaml.DisallowUnknownField()); err != nil {
 				return err.Error() + "\n"
 			}
+
 			w, problems := spec.Resolve(testFile)
 			if len(problems) > 0 {
 				return problems.Error() + "\n"
 			}
+
 			var seconds int
 			d.ScanArgs(t, "seconds", &seconds)
+
 			switch d.Cmd {
 			case "rate":
 				return plotRate(w, seconds)
 			case "bucket":
 				return plotBucket(w, seconds)
 			}
+
 			t.Fatalf("no command %s", d.Cmd)
 			return ""
 		})
@@ -166,8 +178,10 @@ func plotRate(w *Workload, seconds int) string {
 	for i := range counts {
 		counts[i] = make([]float64, len(w.Classes()))
 	}
+
 	run(w, 1, vtime.At(cell*plotRows), func(op *Op) { counts[int(time.Duration(op.At)/cell)][op.Class]++ })
 	var most float64
+
 	rates := make([]float64, plotRows)
 	for i := range counts {
 		for _, n := range counts[i] {
@@ -175,11 +189,14 @@ func plotRate(w *Workload, seconds int) string {
 		}
 		most = max(most, rates[i])
 	}
+
 	var b strings.Builder
 	fmt.Fprintf(&b, "%7s %9s\n", "s", "ops/s")
+
 	for i, r := range rates {
 		fmt.Fprintf(&b, "%7.1f %9.1f |%s\n", (time.Duration(i) * cell).Seconds(), r, bar(r, most))
 	}
+
 	return b.String()
 }
 
@@ -202,12 +219,15 @@ func plotBucket(w *Workload, seconds int) string {
 			pushes[i]++
 		}
 	})
+
 	var b strings.Builder
 	fmt.Fprintf(&b, "%7s %8s %8s %9s\n", "s", "inserts", "pushes", "document")
+
 	most := float64(w.DocumentSize())
 	for i := range size {
 		mean := size[i] / float64(max(1, inserts[i]+pushes[i]))
 		fmt.Fprintf(&b, "%7.0f %8d %8d %9s |%s\n", (time.Duration(i) * cell).Seconds(), inserts[i], pushes[i], units.Size(mean), bar(mean, most))
 	}
+
 	return b.String()
 }

@@ -50,18 +50,22 @@ func (b *buckets) reading(op *Op, k *keys) {
 	if b.next++; b.next == uint64(len(b.sensors)) {
 		b.next = 0
 	}
+
 	span := b.spanOf(op.At)
 	op.Kind = Push
 	if s.entries == 0 {
 		b.begun++
 	}
+
 	if s.entries == 0 || s.span != span {
 		*s = bucket{key: k.insert(), span: span}
 		op.Kind = Insert
 	}
+
 	s.entries++
 	op.Key, op.Size = s.key, b.Entry
 	op.Document = b.size(s.entries)
+
 	if op.Kind == Insert {
 		op.Size = op.Document
 	}

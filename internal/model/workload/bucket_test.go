@@ -28,6 +28,7 @@ func TestBucketDay(t *testing.T) {
 			}
 			largest = max(largest, op.Document)
 		})
+
 		if inserts != tt.documents || largest != tt.full || w.DocumentSize() != tt.full {
 			t.Errorf("%v: %d documents of up to %d (said to be %d), want %d of %d",
 				tt.span, inserts, largest, w.DocumentSize(), tt.documents, tt.full)
@@ -44,10 +45,12 @@ func TestBuckets(t *testing.T) {
 			Span: units.Duration(rapid.Int64Range(1e8, 3e9).Draw(rt, "span")), Entry: 40, Base: 60,
 			FilledFor: units.Duration(rapid.Int64Range(0, 5e9).Draw(rt, "filled for")),
 		}
+
 		s := Spec{Mix: &Mix{Push: 0.8, Read: 0.2}, Buckets: b, Keys: &Keys{Distribution: "latest"}}
 		if rapid.Bool().Draw(rt, "irregular") {
 			s.Arrivals = &Arrivals{Poisson: rate(units.Frequency(rapid.Float64Range(1, 2000).Draw(rt, "rate")))}
 		}
+
 		w := resolved(t, s)
 		size, span := map[uint64]units.Size{}, map[uint64]int64{}
 		entries := b.FilledFor % b.Span / b.Interval
@@ -56,6 +59,7 @@ func TestBuckets(t *testing.T) {
 				size[k], span[k] = 60+40*units.Size(entries), int64(b.FilledFor/b.Span)
 			}
 		}
+
 		next := uint64(w.Documents())
 		run(w, 1, vtime.At(5*time.Second), func(op *Op) {
 			checkOp(rt, w, op)

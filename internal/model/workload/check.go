@@ -44,17 +44,23 @@ func (c *checker) add(p diagnostics.Problem) { *c.problems = append(*c.problems,
 // parts checks that the required parts are there.
 func (c *checker) parts() {
 	if c.Arrivals == nil {
-		c.problems.Addf("arrivals", "missing: say when operations come, {poisson: 2000/s} for instance, or name a preset")
+		c.problems.Addf(
+			"arrivals", "missing: say when operations come, {poisson: 2000/s} for instance, or name a preset")
 	}
+
 	if c.Mix == nil {
 		c.problems.Addf("mix", "missing: say what operations do, {insert: 100%%} for instance, or name a preset")
 	}
+
 	if c.Document == nil && c.Buckets == nil {
-		c.problems.Addf("document", "missing: say how large documents are, {size: 1kB} for instance, or name a preset")
+		c.problems.Addf(
+			"document", "missing: say how large documents are, {size: 1kB} for instance, or name a preset")
 	}
+
 	c.between("connections", c.Connections, connectionsMax)
 	if d := c.Duration; d < 0 || d > durationMax {
-		c.add(diagnostics.Problem{Field: "duration", Text: d.String() + " is over a month", Limit: "31 days", Source: sourceProgram, Nearest: "31d"})
+		c.add(diagnostics.Problem{Field: "duration", Text: d.String() + " is over a month", Limit: "31 days",
+			Source: sourceProgram, Nearest: "31d"})
 	}
 }
 
@@ -66,7 +72,8 @@ func (c *checker) between(field string, n, most int) {
 	if n > most {
 		near = most
 	}
-	c.add(diagnostics.Problem{Field: field, Text: fmt.Sprintf("%d is none of 1 ... %d", n, most), Source: sourceProgram, Nearest: fmt.Sprint(near)})
+	c.add(diagnostics.Problem{Field: field, Text: fmt.Sprintf("%d is none of 1 ... %d", n, most),
+		Source: sourceProgram, Nearest: fmt.Sprint(near)})
 }
 
 // rate checks a rate; a pause is a rate of 0.
@@ -78,9 +85,11 @@ func (c *checker) rate(field string, f units.Frequency, pause bool) {
 		if f == 0 {
 			text = "a rate of 0 asks for nothing"
 		}
-		c.add(diagnostics.Problem{Field: field, Text: text, Limit: "at least 1/d", Source: sourceProgram, Nearest: "1/d"})
+		c.add(diagnostics.Problem{Field: field, Text: text, Limit: "at least 1/d", Source: sourceProgram,
+			Nearest: "1/d"})
 	case f > RateMax:
-		c.add(diagnostics.Problem{Field: field, Text: f.String() + " is more than any one server does", Limit: "at most 10,000,000/s", Source: sourceProgram, Nearest: "10000000/s"})
+		c.add(diagnostics.Problem{Field: field, Text: f.String() + " is more than any one server does",
+			Limit: "at most 10,000,000/s", Source: sourceProgram, Nearest: "10000000/s"})
 	}
 }
 
@@ -89,16 +98,22 @@ func (c *checker) arrivals() {
 	if a == nil {
 		return
 	}
+
 	kinds := 0
-	for _, given := range []bool{a.Poisson != nil, a.Constant != nil, len(a.Steps) > 0, a.Ramp != nil, a.Daily != nil, a.Recorded != "", a.Clients != 0} {
+	for _, given := range []bool{a.Poisson != nil, a.Constant != nil, len(a.Steps) > 0, a.Ramp != nil,
+		a.Daily != nil, a.Recorded != "", a.Clients != 0} {
 		if given {
 			kinds++
 		}
 	}
+
 	if kinds != 1 {
-		c.problems.Addf("arrivals", "%d ways to arrive: give one of poisson, constant, steps, ramp, daily, recorded and clients", kinds)
+		c.problems.Addf(
+			"arrivals", "%d ways to arrive: give one of poisson, constant, steps, ramp, daily, recorded and clients",
+			kinds)
 		return
 	}
+
 	switch a.Spacing {
 	case "", poissonSpacing, constantSpacing:
 	default:
@@ -107,6 +122,7 @@ func (c *checker) arrivals() {
 			Nearest: diagnostics.Nearest(a.Spacing, []string{poissonSpacing, constantSpacing}),
 		})
 	}
+
 	switch {
 	case a.Poisson != nil:
 		c.rate("arrivals.poisson", *a.Poisson, false)
@@ -127,6 +143,7 @@ func (c *checker) arrivals() {
 			c.problems.Addf("arrivals.daily.low", "%s is over high, %s", a.Daily.Low, a.Daily.High)
 		}
 	}
+
 	c.steps(a)
 	c.closed(a)
 }
@@ -134,21 +151,27 @@ func (c *checker) arrivals() {
 func (c *checker) length(field string, d, least units.Duration) {
 	switch {
 	case d < least:
-		c.add(diagnostics.Problem{Field: field, Text: d.String() + " is too short", Limit: "at least " + least.String(), Source: sourceProgram, Nearest: least.Std().String()})
+		c.add(diagnostics.Problem{Field: field, Text: d.String() + " is too short",
+			Limit: "at least " + least.String(), Source: sourceProgram, Nearest: least.Std().String()})
 	case d > durationMax:
-		c.add(diagnostics.Problem{Field: field, Text: d.String() + " is over a month", Limit: "31 days", Source: sourceProgram, Nearest: "31d"})
+		c.add(diagnostics.Problem{Field: field, Text: d.String() + " is over a month", Limit: "31 days",
+			Source: sourceProgram, Nearest: "31d"})
 	}
 }
 
 func (c *checker) steps(a *Arrivals) {
 	if len(a.Steps) > stepsMax {
-		c.add(diagnostics.Problem{Field: "arrivals.steps", Text: fmt.Sprintf("%d steps: give a recorded rate as a file", len(a.Steps)), Limit: fmt.Sprint(stepsMax), Source: sourceProgram})
+		c.add(diagnostics.Problem{Field: "arrivals.steps",
+			Text: fmt.Sprintf("%d steps: give a recorded rate as a file", len(a.Steps)), Limit: fmt.Sprint(stepsMax),
+			Source: sourceProgram})
 		return
 	}
+
 	clients, pauses := 0, 0
 	for i, s := range a.Steps {
 		field := fmt.Sprintf("arrivals.steps[%d]", i)
 		c.length(field+".for", s.For, stepMin)
+
 		switch {
 		case s.Rate != nil && s.Clients != 0, s.Rate == nil && s.Clients == 0:
 			c.problems.Addf(field, "a step is either a rate or a number of clients")
@@ -162,9 +185,11 @@ func (c *checker) steps(a *Arrivals) {
 			c.between(field+".clients", s.Clients, clientsMax)
 		}
 	}
+
 	switch {
 	case clients > 0 && clients < len(a.Steps):
-		c.problems.Addf("arrivals.steps", "some are rates and some are numbers of clients: the loop is open or closed, not both")
+		c.problems.Addf(
+			"arrivals.steps", "some are rates and some are numbers of clients: the loop is open or closed, not both")
 	case len(a.Steps) > 0 && pauses == len(a.Steps):
 		c.problems.Addf("arrivals.steps", "all of them are pauses")
 	case len(a.Steps) > 0 && c.stepsLast() > durationMax:
@@ -177,16 +202,21 @@ func (c *checker) closed(a *Arrivals) {
 	if a.Clients != 0 {
 		c.between("arrivals.clients", a.Clients, clientsMax)
 	}
+
 	closed := a.Clients != 0 || (len(a.Steps) > 0 && a.Steps[0].Rate == nil)
 	if a.Rate != nil && closed {
 		c.rate("arrivals.rate", *a.Rate, false)
 	}
+
 	if a.Rate != nil && !closed {
-		c.problems.Addf("arrivals.rate", "is the limit of a closed loop's rate, beside clients; an open loop has poisson or constant")
+		c.problems.Addf(
+			"arrivals.rate", "is the limit of a closed loop's rate, beside clients; an open loop has poisson or constant")
 	}
+
 	if a.Think != 0 && !closed {
 		c.problems.Addf("arrivals.think", "is a closed loop's pause, beside clients; nobody waits in an open loop")
 	}
+
 	if a.Think < 0 || a.Think > durationMax {
 		c.length("arrivals.think", a.Think, 0)
 	}
@@ -196,18 +226,23 @@ func (c *checker) mix() {
 	if c.Mix == nil {
 		return
 	}
+
 	var sum float64
 	for k, share := range c.Mix.shares() {
 		if !(share >= 0 && share <= 1) {
-			c.add(diagnostics.Problem{Field: "mix." + Kind(k).String(), Text: share.String() + " is no share", Limit: "0 % ... 100 %", Nearest: "100%"})
+			c.add(diagnostics.Problem{Field: "mix." + Kind(k).String(), Text: share.String() + " is no share",
+				Limit: "0 % ... 100 %", Nearest: "100%"})
 			return
 		}
 		sum += float64(share)
 	}
+
 	if math.Abs(sum-1) > sharesTolerant {
 		c.add(diagnostics.Problem{Field: "mix", Text: "shares sum to " + units.Percent(sum) + ", not 100 %"})
 	}
+
 	if n := c.Mix.ScanDocuments; n > 1_000_000 {
-		c.add(diagnostics.Problem{Field: "mix.scan_documents", Text: n.String() + " documents are no short scan", Limit: "1M", Source: sourceProgram, Nearest: "1M"})
+		c.add(diagnostics.Problem{Field: "mix.scan_documents", Text: n.String() + " documents are no short scan",
+			Limit: "1M", Source: sourceProgram, Nearest: "1M"})
 	}
 }

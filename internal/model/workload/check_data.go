@@ -15,32 +15,40 @@ func (c *checker) keys() {
 	switch k.Distribution {
 	case zipfKeys, latestKeys:
 		if !(k.Theta > 0 && k.Theta <= random.ZipfThetaMax) {
-			c.add(diagnostics.Problem{Field: "keys.theta", Text: fmt.Sprintf("%g is no exponent of zipf", k.Theta), Limit: fmt.Sprintf("over 0, at most %d", random.ZipfThetaMax), Source: sourceProgram, Nearest: "0.99"})
+			c.add(diagnostics.Problem{Field: "keys.theta", Text: fmt.Sprintf("%g is no exponent of zipf", k.Theta),
+				Limit: fmt.Sprintf("over 0, at most %d", random.ZipfThetaMax), Source: sourceProgram, Nearest: "0.99"})
 		}
 	case hotsetKeys:
 		c.share("keys.hot_operations", k.HotOperations)
 		c.share("keys.hot_keys", k.HotKeys)
 	case uniformKeys, sequentialKeys:
 	default:
-		c.add(diagnostics.Problem{Field: "keys.distribution", Text: "there is no " + k.Distribution + ", but uniform, zipf, latest, hotset and sequential", Nearest: diagnostics.Nearest(k.Distribution, names)})
+		c.add(diagnostics.Problem{Field: "keys.distribution",
+			Text:    "there is no " + k.Distribution + ", but uniform, zipf, latest, hotset and sequential",
+			Nearest: diagnostics.Nearest(k.Distribution, names)})
 	}
+
 	if k.Count > CountMax {
-		c.add(diagnostics.Problem{Field: "keys.count", Text: k.Count.String() + " are too many", Limit: fmt.Sprint(uint64(CountMax)), Source: sourceProgram, Nearest: fmt.Sprint(uint64(CountMax))})
+		c.add(diagnostics.Problem{Field: "keys.count", Text: k.Count.String() + " are too many",
+			Limit: fmt.Sprint(uint64(CountMax)), Source: sourceProgram, Nearest: fmt.Sprint(uint64(CountMax))})
 	}
 }
 
 func (c *checker) share(field string, r units.Ratio) {
 	if !(r > 0 && r <= 1) {
-		c.add(diagnostics.Problem{Field: field, Text: r.String() + " is no share of them", Limit: "over 0 %, at most 100 %", Nearest: "100%"})
+		c.add(diagnostics.Problem{Field: field, Text: r.String() + " is no share of them",
+			Limit: "over 0 %, at most 100 %", Nearest: "100%"})
 	}
 }
 
 func (c *checker) size(field string, s units.Size) {
 	switch {
 	case s < 1:
-		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is no size of a document", Limit: "at least 1 B", Nearest: "1B"})
+		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is no size of a document",
+			Limit: "at least 1 B", Nearest: "1B"})
 	case s > documentMax:
-		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is more than engines take", Limit: documentMax.Exact(), Source: sourceField, Nearest: documentMax.Exact()})
+		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is more than engines take",
+			Limit: documentMax.Exact(), Source: sourceField, Nearest: documentMax.Exact()})
 	}
 }
 
@@ -49,12 +57,14 @@ func (c *checker) document() {
 	if d == nil {
 		return
 	}
+
 	ways := 0
 	for _, given := range []bool{d.Size != 0, d.Uniform != nil, len(d.Quantiles) > 0} {
 		if given {
 			ways++
 		}
 	}
+
 	switch {
 	case ways != 1:
 		c.problems.Addf("document", "%d ways to say a size: give one of size, uniform and quantiles", ways)
@@ -69,22 +79,29 @@ func (c *checker) document() {
 	default:
 		c.size("document.size", d.Size)
 	}
+
 	if d.Change < 0 || d.Change > documentMax {
 		c.size("document.change", d.Change)
 	}
+
 	if d.Growth == 0 {
 		return
 	}
+
 	c.size("document.growth", d.Growth)
 	c.size("document.largest", d.Largest)
 	if n := c.documents(); n > growingMax {
-		c.add(diagnostics.Problem{Field: "document.growth", Text: fmt.Sprintf("is remembered for each document, and %s are many", n), Limit: fmt.Sprintf("%d documents", growingMax), Source: sourceProgram})
+		c.add(diagnostics.Problem{Field: "document.growth",
+			Text:  fmt.Sprintf("is remembered for each document, and %s are many", n),
+			Limit: fmt.Sprintf("%d documents", growingMax), Source: sourceProgram})
 	}
 }
 
 func (c *checker) quantiles(q []SizeQuantile) {
 	if len(q) < 2 || len(q) > quantilesMax || q[0].Share != 0 || q[len(q)-1].Share != 1 {
-		c.problems.Addf("document.quantiles", "give 2 to %d of them, the first at 0%% (the smallest), the last at 100%% (the largest)", quantilesMax)
+		c.problems.Addf(
+			"document.quantiles", "give 2 to %d of them, the first at 0%% (the smallest), the last at 100%% (the largest)",
+			quantilesMax)
 		return
 	}
 	for i := range q {
@@ -104,33 +121,45 @@ func (c *checker) buckets() {
 	if b == nil {
 		return
 	}
+
 	if b.Sensors < 1 || b.Sensors > sensorsMax {
-		c.add(diagnostics.Problem{Field: "buckets.sensors", Text: b.Sensors.String() + " is none of 1 ... 1M", Source: sourceProgram, Nearest: min(max(b.Sensors, 1), sensorsMax).String()})
+		c.add(diagnostics.Problem{Field: "buckets.sensors", Text: b.Sensors.String() + " is none of 1 ... 1M",
+			Source: sourceProgram, Nearest: min(max(b.Sensors, 1), sensorsMax).String()})
 	}
+
 	c.length("buckets.interval", b.Interval, stepMin)
 	c.length("buckets.span", b.Span, stepMin)
 	c.size("buckets.entry", b.Entry)
+
 	if b.Base < 0 || b.Base > bsonMax {
 		c.size("buckets.base", b.Base)
 	}
+
 	if b.FilledFor < 0 || b.FilledFor > durationMax {
 		c.length("buckets.filled_for", b.FilledFor, 0)
 	}
+
 	switch {
 	case c.Document != nil:
-		c.problems.Addf("document", "stands beside buckets, which have a size of their own: buckets.base and buckets.entry")
+		c.problems.Addf(
+			"document", "stands beside buckets, which have a size of their own: buckets.base and buckets.entry")
 	case b.Interval <= 0 || b.Span <= 0:
 	case b.Span < b.Interval:
-		c.add(diagnostics.Problem{Field: "buckets.span", Text: fmt.Sprintf("%s is shorter than the interval of the readings, %s", b.Span, b.Interval), Nearest: b.Interval.Std().String()})
+		c.add(diagnostics.Problem{Field: "buckets.span",
+			Text:    fmt.Sprintf("%s is shorter than the interval of the readings, %s", b.Span, b.Interval),
+			Nearest: b.Interval.Std().String()})
 	case b.Entry > 0 && units.Size(b.Span/b.Interval) > (bsonMax-min(b.Base, bsonMax))/b.Entry:
 		longest := units.Duration((bsonMax-min(b.Base, bsonMax))/b.Entry) * b.Interval
 		c.add(diagnostics.Problem{
-			Field: "buckets.span", Text: fmt.Sprintf("%d readings of %s are larger than a document may be", b.Span/b.Interval, b.Entry),
+			Field: "buckets.span", Text: fmt.Sprintf("%d readings of %s are larger than a document may be",
+				b.Span/b.Interval, b.Entry),
 			Limit: bsonMax.Exact(), Source: sourceBSON, Nearest: max(longest, b.Interval).Std().String(),
 		})
 	}
+
 	if m := c.Mix; m != nil && (m.Insert > 0 || m.Update > 0 || m.Scan > 0) {
-		c.problems.Addf("mix", "of buckets is push, and read beside it: a sensor's first reading of a span is the insert")
+		c.problems.Addf(
+			"mix", "of buckets is push, and read beside it: a sensor's first reading of a span is the insert")
 	}
 }
 
@@ -140,24 +169,31 @@ func (c *checker) together() {
 	if m == nil || (c.Document == nil && c.Buckets == nil) {
 		return
 	}
+
 	mean := c.meanSize()
 	switch {
 	case c.WorkingSet > 0 && c.Keys.Count > 0 && c.Buckets == nil:
 		c.problems.Addf("working_set", "says how many documents there are, and so does keys.count: give one")
 		return
 	case c.WorkingSet > 0 && c.WorkingSet < mean:
-		c.add(diagnostics.Problem{Field: "working_set", Text: fmt.Sprintf("%s is less than one document, %s", c.WorkingSet, mean), Limit: "one document", Nearest: mean.Exact()})
+		c.add(diagnostics.Problem{Field: "working_set",
+			Text: fmt.Sprintf("%s is less than one document, %s", c.WorkingSet, mean), Limit: "one document",
+			Nearest: mean.Exact()})
 		return
 	case c.WorkingSet < 0:
 		c.problems.Addf("working_set", "may not be negative")
 		return
 	}
+
 	if c.Keys.Count = c.documents(); c.Keys.Count > CountMax {
 		c.problems.Addf("working_set", "makes %d documents: %d is the most", uint64(c.Keys.Count), uint64(CountMax))
 	}
+
 	if c.Keys.Count == 0 && c.Buckets == nil && (m.Read > 0 || m.Update > 0 || m.Push > 0 || m.Scan > 0) {
-		c.problems.Addf("keys.count", "missing: of no documents none can be read or changed; give it, or working_set")
+		c.problems.Addf(
+			"keys.count", "missing: of no documents none can be read or changed; give it, or working_set")
 	}
+
 	if m.Push > 0 && c.Buckets == nil && (c.Document == nil || c.Document.Growth == 0) {
 		c.problems.Addf("mix.push", "lets documents grow: say by how much, document.growth, or give buckets")
 	}
@@ -183,7 +219,8 @@ func (c *checker) meanSize() units.Size {
 		return b.full()
 	}
 	d := Document{Size: c.Document.Size, Uniform: c.Document.Uniform, Quantiles: c.Document.Quantiles}
-	if len(d.Quantiles) == 1 || len(d.Quantiles) > quantilesMax || (d.Uniform != nil && d.Uniform.From > d.Uniform.To) {
+	if len(d.Quantiles) == 1 || len(d.Quantiles) > quantilesMax ||
+		(d.Uniform != nil && d.Uniform.From > d.Uniform.To) {
 		return 0
 	}
 	return newDocuments(&d, 0, 0).mean()

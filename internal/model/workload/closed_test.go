@@ -59,6 +59,7 @@ func TestClosedLoop(t *testing.T) {
 			}
 			busy[client] = op.At.Add(10 * time.Millisecond)
 		})
+
 		if n != tt.want {
 			t.Errorf("%s: %d operations in 10 s, want %d", tt.name, n, tt.want)
 		}

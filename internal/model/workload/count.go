@@ -30,6 +30,7 @@ func ParseCount(s string) (Count, error) {
 		if !ok {
 			continue
 		}
+
 		x, err := strconv.ParseFloat(digits, 64)
 		product := float64(x * u.of)
 		switch n := math.Round(product); {
@@ -43,6 +44,7 @@ func ParseCount(s string) (Count, error) {
 			return Count(n), nil
 		}
 	}
+
 	return 0, nil // unreachable: every text ends with the last unit, which is empty
 }
 

@@ -29,6 +29,7 @@ func newDocuments(d *Document, count Count, seed random.Seed) *documents {
 		size: d.Size, salt: seed.Stream("workload.documents").Uint64(),
 		change: d.Change, growth: d.Growth, largest: d.Largest,
 	}
+
 	switch {
 	case d.Uniform != nil:
 		out.table = []units.Size{d.Uniform.From, d.Uniform.To}
@@ -38,9 +39,11 @@ func newDocuments(d *Document, count Count, seed random.Seed) *documents {
 			out.table[i] = quantile(d.Quantiles, float64(i)/(1<<sizeBits))
 		}
 	}
+
 	if d.Growth > 0 {
 		out.updates = make([]uint16, count)
 	}
+
 	return out
 }
 
@@ -52,8 +55,10 @@ func quantile(q []SizeQuantile, share float64) units.Size {
 	for i < len(q)-1 && float64(q[i].Share) < share {
 		i++
 	}
+
 	low, high := float64(q[i-1].Size), float64(q[i].Size)
 	t := (share - float64(q[i-1].Share)) / float64(q[i].Share-q[i-1].Share)
+
 	size, root := low, high/low
 	for range 30 {
 		root = math.Sqrt(root)
@@ -62,6 +67,7 @@ func quantile(q []SizeQuantile, share float64) units.Size {
 			size *= root
 		}
 	}
+
 	return units.Size(math.Round(min(max(size, low), high)))
 }
 

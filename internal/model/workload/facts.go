@@ -51,7 +51,8 @@ func (w *Workload) DocumentSize() units.Size {
 	if w.spec.Buckets != nil {
 		return w.spec.Buckets.full()
 	}
-	return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform, Quantiles: w.spec.Document.Quantiles}, 0, 0).mean()
+	return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform,
+		Quantiles: w.spec.Document.Quantiles}, 0, 0).mean()
 }
 
 // Sizes returns how large each document is when the run begins, for those who have to create them.
@@ -60,12 +61,15 @@ func (w *Workload) DocumentSize() units.Size {
 func (w *Workload) Sizes(seed random.Seed) func(key uint64) units.Size {
 	b := w.spec.Buckets
 	if b == nil {
-		return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform, Quantiles: w.spec.Document.Quantiles}, 0, seed).original
+		return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform,
+			Quantiles: w.spec.Document.Quantiles}, 0, seed).original
 	}
+
 	full, newest, open := b.full(), b.full(), uint64(0)
 	if entries := b.FilledFor % b.Span / b.Interval; entries > 0 {
 		newest, open = b.Base+b.Entry*units.Size(entries), uint64(b.Sensors)
 	}
+
 	return func(key uint64) units.Size {
 		if key+open >= uint64(w.spec.Keys.Count) {
 			return newest

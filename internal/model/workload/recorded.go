@@ -29,6 +29,7 @@ func readRecorded(r io.Reader) ([]piece, error) {
 	var rows []piece // at first, until is when it begins
 	var first, last float64
 	headed := false
+
 	n := 0
 	for lines.Scan() {
 		n++
@@ -36,6 +37,7 @@ func readRecorded(r io.Reader) ([]piece, error) {
 		if text == "" || text[0] == '#' {
 			continue
 		}
+
 		at, rate, err := recordedRow(text)
 		if err != nil {
 			if len(rows) == 0 && !headed && !strings.ContainsAny(text[:1], "0123456789+-.") {
@@ -44,6 +46,7 @@ func readRecorded(r io.Reader) ([]piece, error) {
 			}
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
+
 		switch {
 		case len(rows) == 0:
 			first = at
@@ -54,9 +57,11 @@ func readRecorded(r io.Reader) ([]piece, error) {
 		case len(rows) == recordedRowsMax:
 			return nil, fmt.Errorf("line %d: over %d rates: thin them out", n, recordedRowsMax)
 		}
+
 		last = at
 		rows = append(rows, piece{time.Duration(math.Round((at - first) * 1e9)), rate})
 	}
+
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
 		return nil, fmt.Errorf("line %d: longer than %d bytes", n+1, recordedLineBytesMax)
@@ -65,6 +70,7 @@ func readRecorded(r io.Reader) ([]piece, error) {
 	case len(rows) < 2:
 		return nil, fmt.Errorf("%d rates: two lines at least say for how long", len(rows))
 	}
+
 	return endings(rows)
 }
 

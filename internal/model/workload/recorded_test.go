@@ -21,15 +21,18 @@ func TestRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []piece{{60 * time.Second, 10}, {120500 * time.Millisecond, 0}, {181 * time.Second, 20.25}}
 	if len(got) != len(want) {
 		t.Fatalf("%v", got)
 	}
+
 	for i := range want {
 		if got[i] != want[i] {
 			t.Errorf("piece %d: %v, want %v", i, got[i], want[i])
 		}
 	}
+
 	for _, tt := range []struct{ text, want string }{
 		{"", "0 rates"},
 		{"seconds,rate\n0,5\n", "1 rates"},
@@ -62,6 +65,7 @@ func FuzzRecorded(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		before := time.Duration(-1)
 		for i, p := range pieces {
 			if p.until < before || p.until < 0 || !(p.rate >= 0 && p.rate <= RateMax) {
@@ -69,6 +73,7 @@ func FuzzRecorded(f *testing.F) {
 			}
 			before = p.until
 		}
+
 		when := newArrivals(schedule{pieces: pieces, poisson: len(b)%2 == 0}, 1)
 		for range 1000 {
 			if _, ok := when.next(); !ok {

@@ -32,6 +32,7 @@ func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
 	if w.spec.fromPreset(&problems); len(problems) > 0 {
 		return nil, problems // without the preset, its fields would be reported as missing
 	}
+
 	w.spec.fillDefaults()
 	c := checker{&w.spec, &problems}
 	c.parts()
@@ -41,9 +42,11 @@ func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
 	c.document()
 	c.buckets()
 	c.together()
+
 	if len(problems) > 0 {
 		return nil, problems
 	}
+
 	w.spec.WorkingSet = 0 // it has become keys.count
 	w.schedule = scheduled(w.spec.Arrivals)
 	if name := w.spec.Arrivals.Recorded; name != "" {
@@ -54,17 +57,20 @@ func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
 		}
 		w.schedule.pieces = pieces
 	}
+
 	if w.spec.Duration == 0 {
 		w.spec.Duration = w.spec.stepsLast()
 		if w.spec.Arrivals.Recorded != "" {
 			w.spec.Duration = units.Duration(w.schedule.pieces[len(w.schedule.pieces)-1].until)
 		}
 	}
+
 	for k, share := range w.spec.Mix.shares() {
 		if share > 0 {
 			w.kinds = append(w.kinds, Kind(k))
 		}
 	}
+
 	return w, nil
 }
 
@@ -87,6 +93,7 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 	if s.Preset == "" {
 		return
 	}
+
 	presets := Presets()
 	i := slices.IndexFunc(presets, func(p Preset) bool { return p.Name == s.Preset })
 	if i < 0 {
@@ -95,10 +102,12 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 			names[i] = p.Name
 		}
 		*problems = append(*problems, diagnostics.Problem{
-			Field: "preset", Text: "there is no preset " + s.Preset + ", but " + strings.Join(names, ", "), Nearest: diagnostics.Nearest(s.Preset, names),
+			Field: "preset", Text: "there is no preset " + s.Preset + ", but " + strings.Join(names, ", "),
+			Nearest: diagnostics.Nearest(s.Preset, names),
 		})
 		return
 	}
+
 	p := presets[i].Spec
 	if s.Arrivals == nil {
 		s.Arrivals = p.Arrivals
@@ -106,21 +115,25 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 			s.Duration = p.Duration
 		}
 	}
+
 	// The kind of documents is written as a whole: a preset's buckets do not apply beside a written
 	// document, nor the other way round.
 	if s.Document != nil {
 		p.Buckets, p.Mix = nil, without(p.Mix, p.Buckets != nil)
 	}
+
 	if s.Buckets != nil && p.Buckets == nil {
 		p.Document, p.Mix, p.Keys, p.WorkingSet = nil, nil, nil, 0
 		if s.Arrivals == p.Arrivals {
 			s.Arrivals = nil
 		}
 	}
+
 	s.Mix, s.Document = either(s.Mix, p.Mix), either(s.Document, p.Document)
 	if s.Keys == nil || s.Keys.Count == 0 {
 		s.WorkingSet = first(s.WorkingSet, p.WorkingSet)
 	}
+
 	s.Keys, s.Buckets = overKeys(s.Keys, p.Keys, s.WorkingSet > 0), overBuckets(s.Buckets, p.Buckets)
 	s.Connections = first(s.Connections, p.Connections)
 }
@@ -153,9 +166,11 @@ func overKeys(a, b *Keys, workingSet bool) *Keys {
 	if a == nil {
 		a = &Keys{}
 	}
+
 	if b == nil {
 		b = &Keys{}
 	}
+
 	out := &Keys{
 		Distribution:  first(a.Distribution, b.Distribution),
 		Count:         first(a.Count, b.Count),
@@ -163,9 +178,11 @@ func overKeys(a, b *Keys, workingSet bool) *Keys {
 		HotOperations: first(a.HotOperations, b.HotOperations),
 		HotKeys:       first(a.HotKeys, b.HotKeys),
 	}
+
 	if workingSet {
 		out.Count = a.Count
 	}
+
 	return out
 }
 
@@ -190,27 +207,33 @@ func (s *Spec) fillDefaults() {
 	if s.Keys != nil {
 		keys = *s.Keys
 	}
+
 	keys.Distribution = first(keys.Distribution, uniformKeys)
 	if keys.Distribution == zipfKeys || keys.Distribution == latestKeys {
 		keys.Theta = first(keys.Theta, 0.99)
 	}
+
 	if keys.Distribution == hotsetKeys {
 		keys.HotOperations, keys.HotKeys = first(keys.HotOperations, 0.8), first(keys.HotKeys, 0.2)
 	}
+
 	s.Keys = &keys
 	if s.Buckets != nil {
 		s.bucketDefaults()
 	}
+
 	if s.Document != nil && s.Document.Growth != 0 {
 		d := *s.Document
 		d.Largest = first(d.Largest, 16*units.MiB)
 		s.Document = &d
 	}
+
 	if s.Mix != nil && s.Mix.Scan > 0 {
 		m := *s.Mix
 		m.ScanDocuments = first(m.ScanDocuments, 100)
 		s.Mix = &m
 	}
+
 	if s.Arrivals != nil {
 		a := *s.Arrivals
 		if len(a.Steps) > 0 || a.Ramp != nil || a.Daily != nil || a.Recorded != "" {
@@ -223,6 +246,7 @@ func (s *Spec) fillDefaults() {
 		}
 		s.Arrivals = &a
 	}
+
 	s.Connections = first(s.Connections, 100)
 }
 
@@ -262,6 +286,7 @@ func scheduled(a *Arrivals) schedule {
 			s.pieces = append(s.pieces, piece{until.Std(), *step.Rate})
 		}
 	}
+
 	return s
 }
 

@@ -19,14 +19,17 @@ func TestProblems(t *testing.T) {
 			if err := yaml.UnmarshalWithOptions([]byte(d.Input), &spec, yaml.DisallowUnknownField()); err != nil {
 				return err.Error() + "\n"
 			}
+
 			w, problems := spec.Resolve(testFile)
 			if len(problems) > 0 {
 				return problems.Error() + "\n"
 			}
+
 			out, err := yaml.Marshal(w.Spec())
 			if err != nil {
 				return err.Error() + "\n"
 			}
+
 			return string(out)
 		})
 	})
@@ -38,16 +41,19 @@ func TestResolvedIsResolved(t *testing.T) {
 	for _, p := range Presets() {
 		specs = append(specs, Spec{Preset: p.Name})
 	}
+
 	for _, s := range specs {
 		w := resolved(t, s)
 		text, err := yaml.Marshal(w.Spec())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var read Spec
 		if err := yaml.UnmarshalWithOptions(text, &read, yaml.DisallowUnknownField()); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
+
 		again := resolved(t, read)
 		if diff := cmp.Diff(w.Spec(), again.Spec()); diff != "" {
 			t.Errorf("%s\n%s", text, diff)
@@ -63,15 +69,19 @@ func TestResolveLeavesItsArgument(t *testing.T) {
 			Arrivals: &Arrivals{Daily: &Daily{High: 5}}, Connections: 3,
 		}
 	}
+
 	s := make()
 	before := Presets()
 	w := resolved(t, s)
+
 	if diff := cmp.Diff(make(), s); diff != "" {
 		t.Error(diff)
 	}
+
 	if diff := cmp.Diff(before, Presets()); diff != "" {
 		t.Error(diff)
 	}
+
 	if k := w.Spec().Keys; k.Count != 5 || k.Distribution != "zipf" || k.Theta != 0.99 {
 		t.Errorf("keys %+v: want the count that is written, and the preset's zipf", *k)
 	}
@@ -82,6 +92,7 @@ func FuzzSpec(f *testing.F) {
 	for _, p := range Presets() {
 		f.Add("preset: " + p.Name)
 	}
+
 	for _, s := range varied() {
 		text, err := yaml.Marshal(s)
 		if err != nil {
@@ -89,6 +100,7 @@ func FuzzSpec(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
+
 	f.Add("preset: telemetry\nworking_set: 1B\nkeys: {count: 5}")
 	f.Add("arrivals: {steps: [{rate: -1/s}, {clients: -5, for: 1ns}]}\nmix: {push: 200%}\nbuckets: {span: 0s, interval: 1d}")
 	f.Add("arrivals: {constant: 1e300/s}\nmix: {insert: 1}\ndocument: {quantiles: [{share: 0, size: 1B}, {share: 1, size: 1B}]}")
@@ -96,22 +108,27 @@ func FuzzSpec(f *testing.F) {
 		if len(text) > 4096 || strings.ContainsAny(text, "&*") { // the YAML reader bounds aliases
 			return
 		}
+
 		var spec Spec
 		if yaml.UnmarshalWithOptions([]byte(text), &spec, yaml.DisallowUnknownField()) != nil {
 			return
 		}
+
 		w, problems := spec.Resolve(nil)
 		for _, p := range problems {
 			if p.Field == "" || p.Text == "" {
 				t.Errorf("a problem without a field or a text: %+v", p)
 			}
 		}
+
 		if len(problems) > 0 {
 			return
 		}
+
 		if r := w.Rate(); r < 0 || r > RateMax+1 {
 			t.Errorf("rate %v", r)
 		}
+
 		var op Op
 		if c := w.Closed(1); c != nil {
 			for i := range min(1000, c.Clients()) {
@@ -121,6 +138,7 @@ func FuzzSpec(f *testing.F) {
 			}
 			return
 		}
+
 		src := w.Open(1)
 		for range 1000 {
 			if !src.Next(&op) {

@@ -28,23 +28,27 @@ func (w *Workload) operations(seed random.Seed) *operations {
 		kinds: w.kinds,
 		below: make([]uint64, len(w.kinds)),
 	}
+
 	shares := w.spec.Mix.shares()
 	var sum float64
 	for i, k := range o.kinds {
 		sum += float64(shares[k])
 		o.below[i] = chance(sum)
 	}
+
 	o.below[len(o.below)-1] = math.MaxUint64 // shares are 100 % except for rounding
 	o.scanMost = uint64(w.spec.Mix.ScanDocuments)
 	var err error
 	if o.keys, err = newKeys(w.spec.Keys, seed); err != nil {
 		panic("a checked workload: " + err.Error()) // Resolve checked the bounds of NewZipf
 	}
+
 	if b := w.spec.Buckets; b != nil {
 		o.buckets = newBuckets(b, o.keys)
 	} else {
 		o.document = newDocuments(w.spec.Document, w.spec.Keys.Count, seed)
 	}
+
 	return o
 }
 
@@ -57,6 +61,7 @@ func (o *operations) fill(op *Op, at vtime.Instant) {
 			class++
 		}
 	}
+
 	op.At, op.Class, op.Kind = at, uint8(class), o.kinds[class]
 	if o.buckets != nil {
 		if op.Kind == Push {
@@ -66,11 +71,13 @@ func (o *operations) fill(op *Op, at vtime.Instant) {
 		}
 		return
 	}
+
 	if op.Kind == Insert {
 		op.Key = o.keys.insert()
 	} else {
 		op.Key = o.keys.draw()
 	}
+
 	switch op.Kind {
 	case Update:
 		op.Size, op.Document = o.document.update(op.Key)
@@ -117,14 +124,17 @@ func (w *Workload) Closed(seed random.Seed) *Closed {
 	if !w.IsClosed() {
 		return nil
 	}
+
 	a := w.spec.Arrivals
 	c := &Closed{what: w.operations(seed), think: a.Think.Std(), end: w.end()}
 	if a.Rate != nil {
 		c.distance = time.Duration(math.Round(1e9 / float64(*a.Rate)))
 	}
+
 	if a.Clients > 0 {
 		c.crowd = []crowd{{vtime.Never, a.Clients}}
 	}
+
 	var until vtime.Instant
 	for i, s := range a.Steps {
 		if until = until.Add(s.For.Std()); i == len(a.Steps)-1 {
@@ -132,9 +142,11 @@ func (w *Workload) Closed(seed random.Seed) *Closed {
 		}
 		c.crowd = append(c.crowd, crowd{until, s.Clients})
 	}
+
 	for _, s := range c.crowd {
 		c.clients = max(c.clients, s.clients)
 	}
+
 	c.begun = make([]bool, c.clients)
 	return c
 }

@@ -40,14 +40,17 @@ func TestPresets(t *testing.T) {
 		if seen[p.Name] || p.About == "" || p.Source == "" {
 			t.Errorf("%s: twice, or without a word about it", p.Name)
 		}
+
 		seen[p.Name] = true
 		w := resolved(t, Spec{Preset: p.Name})
 		if (w.Open(1) == nil) == (w.Closed(1) == nil) {
 			t.Errorf("%s: neither an open nor a closed loop, or both", p.Name)
 		}
+
 		if w.DocumentSize() <= 0 || w.Connections() <= 0 {
 			t.Errorf("%s: documents of %v, %d connections", p.Name, w.DocumentSize(), w.Connections())
 		}
+
 		var op Op
 		if c := w.Closed(1); c != nil {
 			for client := range c.Clients() {
@@ -56,8 +59,10 @@ func TestPresets(t *testing.T) {
 			}
 			continue
 		}
+
 		n := 0
 		run(w, 1, vtime.At(time.Second), func(op *Op) { n++; checkOp(t, w, op) })
+
 		// A second of a Poisson process: within five deviations of its rate.
 		if rate := float64(w.Rate()); math.Abs(float64(n)-rate) > 5*math.Sqrt(rate)+1 {
 			t.Errorf("%s: %d operations in a second, want about %.0f", p.Name, n, rate)
@@ -114,9 +119,11 @@ func TestOperationsAreForever(t *testing.T) {
 		}
 		run(w, 1, vtime.At(5*time.Second), func(op *Op) { fmt.Fprintln(h, *op) })
 	}
+
 	for _, s := range varied() {
 		run(resolved(t, s), 1, vtime.At(5*time.Second), func(op *Op) { fmt.Fprintln(h, *op) })
 	}
+
 	if got, want := fmt.Sprintf("%x", h.Sum64()), "9d6d8e83cbe6c835"; got != want {
 		t.Errorf("the operations of seed 1 are others than ever before: %s, want %s", got, want)
 	}
@@ -153,6 +160,7 @@ func TestPartsAreIndependent(t *testing.T) {
 	larger, faster := base, base
 	larger.Document = &Document{Uniform: &SizeRange{1, 1000}}
 	faster.Arrivals = &Arrivals{Poisson: rate(5000)}
+
 	a, b, c := resolved(t, base).Open(9), resolved(t, larger).Open(9), resolved(t, faster).Open(9)
 	for range 1000 {
 		var x, y, z Op
@@ -193,6 +201,7 @@ func TestShares(t *testing.T) {
 			}
 			got[op.Kind]++
 		})
+
 		// Six deviations of a binomial: once in a billion shares.
 		for k, share := range w.Spec().Mix.shares() {
 			p := float64(share)
@@ -216,6 +225,7 @@ func TestKeyDistributions(t *testing.T) {
 		})
 		return float64(hits) / n
 	}
+
 	reads := &Mix{Read: 1}
 	near := func(name string, got, want float64) {
 		t.Helper()
@@ -223,6 +233,7 @@ func TestKeyDistributions(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
+
 	near("uniform: a tenth of the keys", share(&Keys{}, reads, func(_ int, k uint64) bool { return k < count/10 }), 0.1)
 	near("sequential: its turn", share(&Keys{Distribution: "sequential"}, reads, func(i int, k uint64) bool { return k == uint64(i%count) }), 1)
 
@@ -231,11 +242,13 @@ func TestKeyDistributions(t *testing.T) {
 	for k := 1; k <= count; k++ {
 		sum += math.Pow(float64(k), -0.99)
 	}
+
 	near("latest: the newest key", share(&Keys{Distribution: "latest"}, reads, func(_ int, k uint64) bool { return k == count-1 }), 1/sum)
 	counts := make([]int, count)
 	share(&Keys{Distribution: "zipf"}, reads, func(_ int, k uint64) bool { counts[k]++; return true })
 	top := slices.Index(counts, slices.Max(counts))
 	near("zipf: the most popular key", float64(counts[top])/n, 1/sum)
+
 	if top == 0 {
 		t.Error("zipf: the most popular key is the first: not scrambled")
 	}
@@ -244,10 +257,12 @@ func TestKeyDistributions(t *testing.T) {
 	clear(counts)
 	share(&Keys{Distribution: "hotset"}, reads, func(_ int, k uint64) bool { counts[k]++; return true })
 	slices.Sort(counts)
+
 	hot := 0
 	for _, c := range counts[count*8/10:] {
 		hot += c
 	}
+
 	near("hotset: the hottest fifth", float64(hot)/n, 0.8)
 
 	// With inserts, the newest moves on.
@@ -266,6 +281,7 @@ func TestDocumentSizes(t *testing.T) {
 	d := newDocuments(&Document{Quantiles: []SizeQuantile{{0, 100}, {0.5, 1000}, {1, 4000}}}, 0, 3)
 	const n = 100_000
 	var sizes []units.Size
+
 	var sum units.Size
 	for k := range uint64(n) {
 		s := d.now(k)
@@ -275,6 +291,7 @@ func TestDocumentSizes(t *testing.T) {
 		sizes = append(sizes, s)
 		sum += s
 	}
+
 	slices.Sort(sizes)
 	for _, tt := range []struct {
 		share float64
@@ -285,6 +302,7 @@ func TestDocumentSizes(t *testing.T) {
 			t.Errorf("quantile %v: %v, want %v", tt.share, got, tt.want)
 		}
 	}
+
 	if got := float64(sum) / n; math.Abs(got/float64(d.mean())-1) > 0.01 {
 		t.Errorf("mean %v, said to be %v", got, d.mean())
 	}
@@ -297,6 +315,7 @@ func TestSizes(t *testing.T) {
 		Arrivals: &Arrivals{Constant: rate(1000)}, Mix: &Mix{Read: 1}, Keys: &Keys{Count: 50},
 		Document: &Document{Uniform: &SizeRange{From: 100, To: 9000}},
 	})
+
 	sizes, seen := w.Sizes(seed), map[units.Size]bool{}
 	run(w, seed, vtime.At(time.Second), func(op *Op) {
 		if op.Document != sizes(op.Key) {
@@ -304,6 +323,7 @@ func TestSizes(t *testing.T) {
 		}
 		seen[op.Document] = true
 	})
+
 	if len(seen) < 25 {
 		t.Errorf("%d sizes", len(seen))
 	}
@@ -314,6 +334,7 @@ func TestSizes(t *testing.T) {
 	if sizes(79) != 60+60*40 || sizes(80) != 60+10*40 {
 		t.Errorf("a full bucket of %d, a new one of %d", sizes(79), sizes(80))
 	}
+
 	run(w, seed, vtime.At(time.Second), func(op *Op) {
 		if op.Kind != Push || op.Document != sizes(op.Key)+40 {
 			t.Fatalf("%+v after %d", *op, sizes(op.Key))
@@ -328,6 +349,7 @@ func TestGrowth(t *testing.T) {
 		Arrivals: &Arrivals{Constant: rate(1000)}, Mix: &Mix{Read: 0.5, Update: 0.5}, Keys: &Keys{Count: 20},
 		Document: &Document{Size: 100, Growth: 7, Largest: 200, Change: 30},
 	})
+
 	updates := map[uint64]units.Size{}
 	largest := units.Size(0)
 	run(w, 1, vtime.At(2*time.Second), func(op *Op) {
@@ -342,6 +364,7 @@ func TestGrowth(t *testing.T) {
 		}
 		largest = max(largest, op.Document)
 	})
+
 	if largest != 200 {
 		t.Errorf("largest %v: nothing grew up", largest)
 	}

@@ -13,18 +13,22 @@ func (d *diagnosed) doNow() *document.Section {
 	if len(d.Actions) == 0 {
 		return nil
 	}
+
 	title := "Do now"
 	if len(d.Incidents) > 1 {
 		title += " about incident " + strconv.Itoa(d.Incident)
 	}
+
 	parts := []document.Part{{Tasks: []document.Task{action(&d.Actions[0], 1)}}}
 	if rest := d.Actions[1:]; len(rest) > 0 {
 		var names []string
 		for i := range rest {
 			names = append(names, lowerFirst(rest[i].Title))
 		}
-		parts = append(parts, document.Part{Text: "If that is not enough: " + strings.Join(names, "; ") + ". One at a time, each proved before the next; the commands are further down."})
+		parts = append(parts, document.Part{Text: "If that is not enough: " + strings.Join(names, "; ") +
+			". One at a time, each proved before the next; the commands are further down."})
 	}
+
 	return &document.Section{ID: "do", Title: title, Parts: parts}
 }
 
@@ -37,12 +41,14 @@ func (d *diagnosed) then() []document.Section {
 	for i := range d.Actions[1:] {
 		all = append(all, action(&d.Actions[i+1], i+2))
 	}
-	return []document.Section{{ID: "then", Title: "If that is not enough", Aside: "one at a time, each proved before the next", Parts: []document.Part{{Tasks: all}}}}
+	return []document.Section{{ID: "then", Title: "If that is not enough",
+		Aside: "one at a time, each proved before the next", Parts: []document.Part{{Tasks: all}}}}
 }
 
 // places are the places in words.
 var places = map[string]string{
-	"host": "on the host", "docker": "with Docker", "kubernetes": "with Kubernetes", "rds": "on Amazon RDS", "managed": "at its provider",
+	"host": "on the host", "docker": "with Docker", "kubernetes": "with Kubernetes", "rds": "on Amazon RDS",
+	"managed": "at its provider",
 }
 
 func action(a *diagnose.Action, n int) document.Task {
@@ -52,6 +58,7 @@ func action(a *diagnose.Action, n int) document.Task {
 			out.Steps = append(out.Steps, document.Step{Label: label, Commands: commands, Text: text})
 		}
 	}
+
 	add("look", a.Look, "")
 	add("run", a.Do, "")
 	add("check", a.Check, "")
@@ -60,11 +67,13 @@ func action(a *diagnose.Action, n int) document.Task {
 	add("for", nil, a.Rule+" ("+a.Subject+"): "+a.Expect)
 	add("costs", nil, a.Cost)
 	where := places[a.Place]
+
 	if !a.PlaceKnown {
 		where = "the sources do not show where it runs: these are the commands for a Linux host"
 	} else if a.Host != "" {
 		where += " " + a.Host
 	}
+
 	add("where", nil, where)
 	for i, note := range a.Notes {
 		label := ""
@@ -73,9 +82,11 @@ func action(a *diagnose.Action, n int) document.Task {
 		}
 		add(label, nil, note)
 	}
+
 	if len(a.Do) > 0 {
 		add("prove", nil, a.Judged())
 	}
+
 	add("", a.Prove, "")
 	return out
 }

@@ -29,7 +29,8 @@ func (d *diagnosed) seconds(t time.Time) float64 {
 // cuts are the gaps that the axis leaves out.
 func (d *diagnosed) cuts() (out []document.Cut) {
 	for i := 1; i < len(d.Runs); i++ {
-		out = append(out, document.Cut{AtS: d.seconds(d.Runs[i].From), SkippedS: d.Runs[i].From.Sub(d.Runs[i-1].To).Seconds()})
+		out = append(out, document.Cut{AtS: d.seconds(d.Runs[i].From),
+			SkippedS: d.Runs[i].From.Sub(d.Runs[i-1].To).Seconds()})
 	}
 	return out
 }
@@ -42,6 +43,7 @@ func (d *diagnosed) series(c *document.Chart, tracks []diagnose.Track, toS float
 		if x.StepS != c.StepS || !(x.StepS > 0) || len(d.Runs) == 0 && !x.From.Equal(tracks[0].From) {
 			continue // from another grid, so it does not fit this axis
 		}
+
 		i, ok := at[x.Name]
 		if !ok || len(d.Runs) == 0 {
 			i = len(c.Series)
@@ -56,6 +58,7 @@ func (d *diagnosed) series(c *document.Chart, tracks []diagnose.Track, toS float
 			}
 			c.Series = append(c.Series, s)
 		}
+
 		first := int(math.Round((d.seconds(x.From) - c.FromS) / c.StepS))
 		for k, v := range x.Values {
 			if v == nil || first+k < 0 || first+k >= len(c.Series[i].Values) {

@@ -48,6 +48,7 @@ func (c Clock) Window(from, to time.Time) string {
 	case to.IsZero():
 		return "from " + c.At(from)
 	}
+
 	a, b := c.At(from), c.At(to)
 	switch {
 	case a == b:
@@ -57,6 +58,7 @@ func (c Clock) Window(from, to time.Time) string {
 	case sameDay(from.In(c.loc), to.In(c.loc)):
 		return a + "-" + to.In(c.loc).Format("15:04:05")
 	}
+
 	return a + " - " + b
 }
 

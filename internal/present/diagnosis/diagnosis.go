@@ -49,32 +49,47 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	if opt.Location == nil {
 		opt.Location = time.UTC
 	}
-	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, live: opt.Live, queries: NewQueries(opt.Pack), pack: opt.Pack}
-	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict), Host: cmp.Or(hosts(r.Sources), opt.Host)}
+
+	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, live: opt.Live,
+		queries: NewQueries(opt.Pack), pack: opt.Pack}
+	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict),
+		Host: cmp.Or(hosts(r.Sources), opt.Host)}
 	p.Verdict, p.Lead = d.verdict()
+
 	for _, l := range d.Lost {
-		p.Lead = append(p.Lead, fmt.Sprintf("LOST: %s of the samples of %s are missing, so the worst may be among them: %s.", units.Percent(l.Share), l.Source, l.Text))
+		p.Lead = append(p.Lead,
+			fmt.Sprintf("LOST: %s of the samples of %s are missing, so the worst may be among them: %s.",
+				units.Percent(l.Share), l.Source, l.Text))
 	}
+
 	p.Lead = append(p.Lead, d.headroomLines()...)
 	d.nameServer(p)
 	if d.charts = d.timeline(); d.charts != nil {
 		p.Timeline = d.charts
-		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Parts: []document.Part{{Timeline: d.charts}}})
+		p.Sections = append(p.Sections,
+			document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note,
+				Parts: []document.Part{{Timeline: d.charts}}})
 	}
+
 	p.Now = d.doNow()
 	p.Facts, p.Summary = d.facts(), d.summary()
 	p.Sections = append(p.Sections, d.marks()...)
 	p.Sections = append(p.Sections, d.others()...)
 	p.Sections = append(p.Sections, d.incidents()...)
 	p.Sections = append(p.Sections, d.periods()...)
+
 	calm := r.Stalls.Seconds == 0
 	if calm { // then what comes next matters most
 		p.Sections = append(p.Sections, d.headroom()...)
 	}
+
 	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
 	if len(causes)+len(symptoms) == 0 && r.Stalls.Of > 0 {
-		p.Sections = append(p.Sections, document.Section{ID: "why", Title: "Findings", Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
+		p.Sections = append(p.Sections,
+			document.Section{ID: "why", Title: "Findings",
+				Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
 	}
+
 	p.Sections = append(p.Sections, d.findings("why", "Why", "", causes, 0)...)
 	p.Sections = append(p.Sections, d.findings("hurts", "What hurts", "", symptoms, len(causes))...)
 	p.Sections = append(p.Sections, d.elsewhere()...)
@@ -83,16 +98,22 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Sections = append(p.Sections, d.measured()...)
 	p.Sections = append(p.Sections, d.account()...)
 	p.Sections = append(p.Sections, d.latency()...)
-	p.Sections = append(p.Sections, d.findings("not", "What it is not", "What not to spend money on.", d.ofKind(diagnose.Refutation), len(causes)+len(symptoms))...)
+	p.Sections = append(p.Sections,
+		d.findings("not", "What it is not", "What not to spend money on.", d.ofKind(diagnose.Refutation),
+			len(causes)+len(symptoms))...)
+
 	if !calm {
 		p.Sections = append(p.Sections, d.headroom()...)
 	}
+
 	p.Sections = append(p.Sections, d.gaps()...)
 	p.Sections = append(p.Sections, d.sources())
 	p.Sections = append(p.Sections, d.queries.Section()...)
+
 	if len(r.Findings) > 0 {
 		p.Next = "More on a finding: plimsoll rules show " + r.Findings[0].Rule
 	}
+
 	return p
 }
 
@@ -101,11 +122,14 @@ func (d *diagnosed) elsewhere() []document.Section {
 	if len(d.Elsewhere) == 0 {
 		return nil
 	}
-	t := &document.Table{Caption: "Devices that do not bear the database's files", Columns: []document.Column{{Text: "device"}, {Text: "what was found"}}}
+	t := &document.Table{Caption: "Devices that do not bear the database's files",
+		Columns: []document.Column{{Text: "device"}, {Text: "what was found"}}}
 	for _, f := range d.Elsewhere {
-		t.Rows = append(t.Rows, []document.Cell{{Text: f.Subject, Roles: "code"}, {Text: f.Title + ": " + f.Summary}})
+		t.Rows = append(t.Rows, []document.Cell{{Text: f.Subject, Roles: "code"},
+			{Text: f.Title + ": " + f.Summary}})
 	}
-	return []document.Section{{ID: "elsewhere", Title: "Elsewhere on this host", Parts: []document.Part{{Table: t}}}}
+	return []document.Section{{ID: "elsewhere", Title: "Elsewhere on this host",
+		Parts: []document.Part{{Table: t}}}}
 }
 
 // hostsMax bounds the hosts named in a heading.
@@ -140,36 +164,49 @@ func (d *diagnosed) facts() []document.Fact {
 	s := d.Stalls
 	out := d.now()
 	timelineLink := ""
+
 	if d.charts != nil {
 		timelineLink = "#timeline"
 	}
+
 	switch {
 	case s.Of <= 0:
-		out = append(out, document.Fact{Label: "Stalled", Value: "not known", Note: "no source reports how long clients' writes took"})
+		out = append(out, document.Fact{Label: "Stalled", Value: "not known",
+			Note: "no source reports how long clients' writes took"})
 	case s.Seconds <= 0:
-		out = append(out, document.Fact{Label: "Stalled", Value: "0 s", Note: "of " + units.Seconds(s.Of) + " of " + s.Signal, Level: "good", Href: timelineLink})
+		out = append(out, document.Fact{Label: "Stalled", Value: "0 s",
+			Note: "of " + units.Seconds(s.Of) + " of " + s.Signal, Level: "good", Href: timelineLink})
 	default:
-		out = append(out, document.Fact{Label: "Stalled", Value: units.Seconds(s.Seconds), Level: "critical", Href: timelineLink,
+		out = append(out, document.Fact{Label: "Stalled", Value: units.Seconds(s.Seconds), Level: "critical",
+			Href: timelineLink,
 			Note: fmt.Sprintf("of %s, %s", units.Seconds(s.Of), units.Percent(s.Seconds/s.Of))})
 		note := "longest " + units.Seconds(s.LongestS)
 		if s.PeriodS > 0 {
 			note += ", every " + units.Seconds(s.PeriodS)
 		}
-		out = append(out, document.Fact{Label: "Episodes", Value: strconv.Itoa(s.Episodes), Note: note, Href: timelineLink})
+		out = append(out, document.Fact{Label: "Episodes", Value: strconv.Itoa(s.Episodes), Note: note,
+			Href: timelineLink})
 	}
+
 	if worst := highest(d.Timeline); worst > 0 {
-		out = append(out, document.Fact{Label: "Worst mean latency", Value: units.Seconds(worst), Note: "of an interval, " + s.Signal, Href: timelineLink})
+		out = append(out, document.Fact{Label: "Worst mean latency", Value: units.Seconds(worst),
+			Note: "of an interval, " + s.Signal, Href: timelineLink})
 	}
+
 	out = append(out, d.percentileFacts()...)
 	for i, f := range d.ofKind(diagnose.Cause) {
 		if i == 0 && f.Weight > 0 && s.Seconds > 0 {
-			out = append(out, document.Fact{Label: "First cause", Value: units.Percent(f.Weight), Note: "of the stall: " + f.Title, Level: level(f.Severity), Href: "#f1"})
+			out = append(out, document.Fact{Label: "First cause", Value: units.Percent(f.Weight),
+				Note: "of the stall: " + f.Title, Level: level(f.Severity), Href: "#f1"})
 		}
 	}
+
 	out = append(out, d.headroomFacts()...)
 	if !d.Span.From.IsZero() && !d.Span.To.IsZero() {
-		out = append(out, document.Fact{Label: "Watched", Value: units.Seconds(d.watchedS()), Note: d.clock.Whole(d.Span), Href: "#sources"})
+		out = append(out, document.Fact{Label: "Watched", Value: units.Seconds(d.watchedS()),
+			Note: d.clock.Whole(d.Span), Href: "#sources"})
 	}
+
 	return out
 }
 
@@ -178,6 +215,7 @@ func (d *diagnosed) percentileFacts() []document.Fact {
 	if d.Detail == nil || d.charts == nil {
 		return nil
 	}
+
 	for i, x := range d.Detail.Latencies {
 		h, _ := d.densityOfSpread(x)
 		all := h.Everything("")
@@ -188,8 +226,10 @@ func (d *diagnosed) percentileFacts() []document.Fact {
 		if i > 0 {
 			href += strconv.Itoa(i + 1)
 		}
-		return []document.Fact{{Label: "p99 of " + x.Subject, Value: h.Told(all, document.P99), Note: "of all " + document.Counted(all.Total()) + ", median " + h.Told(all, document.Median), Href: href}}
+		return []document.Fact{{Label: "p99 of " + x.Subject, Value: h.Told(all, document.P99),
+			Note: "of all " + document.Counted(all.Total()) + ", median " + h.Told(all, document.Median), Href: href}}
 	}
+
 	return nil
 }
 
@@ -211,26 +251,33 @@ func (d *diagnosed) timeline() *document.Timeline {
 	if !d.Span.To.After(d.Span.From) {
 		return nil
 	}
+
 	from, to := d.Span.From, d.Span.To
 	if n := len(d.Runs); n > 0 {
 		from, to = d.Runs[0].From, d.Runs[n-1].To
 	}
-	t := &document.Timeline{FromS: d.seconds(from), ToS: d.seconds(to), Cuts: d.cuts(), Zone: d.Span.From.In(d.loc).Format("MST")}
+
+	t := &document.Timeline{FromS: d.seconds(from), ToS: d.seconds(to), Cuts: d.cuts(),
+		Zone: d.Span.From.In(d.loc).Format("MST")}
 	var slot float64
 	add := func(p diagnose.Plot) {
-		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: p.Title, Unit: p.Unit, Limit: p.LimitS, Href: d.queries.Link(p.Signal),
+		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: p.Title, Unit: p.Unit, Limit: p.LimitS,
+			Href:  d.queries.Link(p.Signal),
 			FromS: d.seconds(p.Tracks[0].From), StepS: p.Tracks[0].StepS}
 		d.series(&c, p.Tracks, t.ToS)
 		if len(c.Series) == 0 {
 			return
 		}
+
 		if p.Percentiles {
 			percentiles(&c, p)
 		} else {
 			slot = max(slot, c.StepS)
 		}
+
 		t.Charts = append(t.Charts, c)
 	}
+
 	if d.Detail != nil {
 		d.band(t, "stall", "stalled", d.Detail.Stalled)
 		d.band(t, "checkpoint", "checkpoint running", d.Detail.Checkpoints)
@@ -250,12 +297,16 @@ func (d *diagnosed) timeline() *document.Timeline {
 			add(p)
 		}
 	}
+
 	if len(t.Charts) == 0 {
 		return nil
 	}
+
 	for _, m := range d.Marks {
-		t.Marks = append(t.Marks, document.Mark{AtS: min(d.seconds(m.At), t.ToS), Text: m.Text, Clock: d.clock.At(m.At)})
+		t.Marks = append(t.Marks, document.Mark{AtS: min(d.seconds(m.At), t.ToS), Text: m.Text,
+			Clock: d.clock.At(m.At)})
 	}
+
 	t.Note = d.pointsNote(slot, t)
 	t.From, t.To = d.clock.At(from), d.clock.At(to)
 	return t
@@ -292,6 +343,7 @@ func (d *diagnosed) account() []document.Section {
 	if len(d.Account) == 0 {
 		return nil
 	}
+
 	aside, unit := "", "seconds"
 	if of := d.Account[0].Of; of > 0 {
 		if math.Abs(of-d.Stalls.Seconds) > 1e-9 {
@@ -301,22 +353,27 @@ func (d *diagnosed) account() []document.Section {
 			aside = "of " + units.Seconds(of)
 		}
 	}
+
 	shares := &document.Shares{Caption: "Where the stalled time went", Under: units.Percent(smallShare)}
 	for _, s := range d.Account {
-		row := document.SharePart{Name: s.Share, Amount: units.Value(s.Seconds, unit), Note: s.Note, Overlaps: s.Overlaps}
+		row := document.SharePart{Name: s.Share, Amount: units.Value(s.Seconds, unit), Note: s.Note,
+			Overlaps: s.Overlaps}
 		if s.Of > 0 {
 			row.Part = s.Seconds / s.Of
 			row.Minor = s.Seconds < smallShare*s.Of && s.Share != "unexplained"
 		}
 		shares.Rows = append(shares.Rows, row)
 	}
-	return []document.Section{{ID: "accounting", Title: "Where the stalled time went", Aside: aside, Parts: []document.Part{{Shares: shares}}}}
+
+	return []document.Section{{ID: "accounting", Title: "Where the stalled time went", Aside: aside,
+		Parts: []document.Part{{Shares: shares}}}}
 }
 
 // densityOfSpread prepares a spread for drawing, with those of its operations that are shown
 // separately.
 func (d *diagnosed) densityOfSpread(x *diagnose.Spread) (h document.Density, parts []document.Population) {
-	h = document.Density{FromS: d.seconds(x.From), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations, Unseen: x.Unseen}
+	h = document.Density{FromS: d.seconds(x.From), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations,
+		Unseen: x.Unseen}
 	if x.Stalled != nil {
 		stalled := document.Population{Name: "in stalled intervals", Counts: x.Stalled, Unseen: x.StalledUnseen}
 		parts = []document.Population{stalled, h.Everything("").Without("otherwise", stalled)}
@@ -329,6 +386,7 @@ func (d *diagnosed) latency() []document.Section {
 	if d.Detail == nil || d.charts == nil {
 		return nil
 	}
+
 	var out []document.Section
 	for _, x := range d.Detail.Latencies {
 		h, stalled := d.densityOfSpread(x)
@@ -336,28 +394,37 @@ func (d *diagnosed) latency() []document.Section {
 		if len(out) > 0 {
 			id += strconv.Itoa(len(out) + 1)
 		}
+
 		var parts []document.Part
 		if x.Signal != "" {
-			parts = append(parts, document.Part{Source: &document.Cell{Text: x.Signal, Href: d.queries.Link(x.Signal)}})
+			parts = append(parts, document.Part{Source: &document.Cell{Text: x.Signal,
+				Href: d.queries.Link(x.Signal)}})
 		}
-		for _, f := range []*document.Figure{h.HeatMap(d.charts, x.Subject), h.Distribution(x.Subject, stalled...)} {
+
+		for _, f := range []*document.Figure{h.HeatMap(d.charts, x.Subject),
+			h.Distribution(x.Subject, stalled...)} {
 			if f != nil {
 				f.ID += strings.TrimPrefix(id, "latency")
 				parts = append(parts, document.Part{Figure: f})
 			}
 		}
+
 		if len(parts) < 2 {
 			continue
 		}
+
 		note := "Each operation counts individually, from the source's histogram."
 		if x.SlowestOf > 1 {
 			note += " This is the one of " + strconv.Itoa(x.SlowestOf) + " with the highest p99."
 		}
+
 		if x.Signal == "" {
 			note = "These are means: only each interval's mean latency is known, and each of its operations counts with that. Individual operations were slower or faster."
 		}
+
 		out = append(out, document.Section{ID: id, Title: "Latency of " + x.Subject, Note: note, Parts: parts})
 	}
+
 	return out
 }
 
@@ -367,30 +434,40 @@ func (d *diagnosed) gaps() []document.Section {
 	if len(all) == 0 {
 		return nil
 	}
-	return []document.Section{{ID: "gaps", Title: "Not measurable here", Aside: "neither found nor ruled out", Parts: []document.Part{{Gaps: all, Brief: d.Stalls.Of > 0}}}}
+	return []document.Section{{ID: "gaps", Title: "Not measurable here", Aside: "neither found nor ruled out",
+		Parts: []document.Part{{Gaps: all, Brief: d.Stalls.Of > 0}}}}
 }
 
 // sources say what was looked at.
 func (d *diagnosed) sources() document.Section {
-	tab := &document.Table{Caption: "Sources", Columns: []document.Column{{Text: "source"}, {Text: "what it is"}, {Text: "samples", Number: true}, {Text: "from"}, {Text: "to"}}}
+	tab := &document.Table{Caption: "Sources",
+		Columns: []document.Column{{Text: "source"}, {Text: "what it is"}, {Text: "samples", Number: true},
+			{Text: "from"}, {Text: "to"}}}
 	for _, s := range d.allSources() {
 		what := strings.TrimSpace(s.Kind + " " + strings.TrimSpace(s.Engine+" "+s.Version))
 		if s.Host != "" {
 			what += ", host " + s.Host
 		}
+
 		samples := ""
 		if s.Samples > 0 {
 			samples = units.Number(float64(s.Samples))
 		}
-		row := []document.Cell{{Text: s.Name, Roles: "code long", Note: facts(s.Facts)}, {Text: what}, {Text: samples, Number: true}, {}, {}}
+
+		row := []document.Cell{{Text: s.Name, Roles: "code long", Note: facts(s.Facts)}, {Text: what},
+			{Text: samples, Number: true}, {}, {}}
 		if s.PeriodS > 0 {
 			row[2].Note = units.Seconds(s.PeriodS) + " apart"
 		}
+
 		if !s.From.IsZero() && !s.To.IsZero() {
 			row[3].Text, row[4].Text = s.From.In(d.loc).Format(time.DateTime), s.To.In(d.loc).Format(time.DateTime)
 		}
+
 		tab.Rows = append(tab.Rows, row)
 	}
+
 	tab.Notes = d.Notes
-	return document.Section{ID: "sources", Title: "Sources", Only: document.Page | document.Markdown, Parts: []document.Part{{Table: tab}}}
+	return document.Section{ID: "sources", Title: "Sources", Only: document.Page | document.Markdown,
+		Parts: []document.Part{{Table: tab}}}
 }

@@ -25,23 +25,31 @@ func (d *diagnosed) findings(id, title, note string, all []diagnose.Finding, bef
 }
 
 func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
-	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: level(f.Severity), Word: string(f.Severity), Title: f.Title, Subject: f.Subject,
-		Summary: f.Summary, Cause: f.Cause, Rule: f.Rule, Condition: condition(d.pack, f.Rule), Essential: f.Rule == evidenceRule}
+	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: level(f.Severity),
+		Word: string(f.Severity), Title: f.Title, Subject: f.Subject,
+		Summary: f.Summary, Cause: f.Cause, Rule: f.Rule, Condition: condition(d.pack, f.Rule),
+		Essential: f.Rule == evidenceRule}
+
 	if f.Kind == diagnose.Refutation {
 		out.Level, out.Word = document.Not, "not this"
 	}
+
 	if f.Kind == diagnose.Cause && f.Weight > 0 && d.Stalls.Seconds > 0 {
 		out.Weight = "in " + units.Percent(f.Weight) + " of the stall"
 	}
+
 	for _, w := range f.Windows {
 		out.When = append(out.When, d.when(w))
 	}
+
 	if f.PeriodS > 0 {
 		out.Period = "every " + units.Seconds(f.PeriodS)
 	}
+
 	for _, x := range f.Fixes {
 		out.Fixes = append(out.Fixes, document.Fix{Summary: x.Summary, Expect: x.Expect, Cost: x.TradeOff})
 	}
+
 	if out.Condition != "" {
 		if e, err := rules.Parse(out.Condition); err == nil {
 			for _, name := range rules.Names(e) {
@@ -49,10 +57,15 @@ func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 			}
 		}
 	}
+
 	for _, e := range f.Evidence {
-		out.Observations = append(out.Observations, document.Observation{Value: figure(e), Text: e.Text, Metric: e.Metric, Signal: strings.TrimPrefix(e.Metric, rules.SignalPrefix),
-			Href: d.queries.Link(e.Metric), When: d.when(diagnose.Span{From: e.From, To: e.To}), Whole: d.throughout(e)})
+		out.Observations = append(out.Observations,
+			document.Observation{Value: figure(e), Text: e.Text, Metric: e.Metric,
+				Signal: strings.TrimPrefix(e.Metric, rules.SignalPrefix),
+				Href:   d.queries.Link(e.Metric), When: d.when(diagnose.Span{From: e.From, To: e.To}),
+				Whole: d.throughout(e)})
 	}
+
 	return out
 }
 

@@ -32,7 +32,8 @@ func (d *diagnosed) headroomLines() (out []string) {
 		case h.Limit == nil:
 		case h.Ends != nil && h.Ends.InS <= endsSoonS:
 			out = append(out, d.endLine(h))
-		case h.Bursts != nil && h.LimitFrom != headroom.Seen && h.Bursts.MinuteRatio < hiddenRatio && d.Stalls.Seconds == 0:
+		case h.Bursts != nil && h.LimitFrom != headroom.Seen && h.Bursts.MinuteRatio < hiddenRatio &&
+			d.Stalls.Seconds == 0:
 			out = append(out, d.burstLine(h))
 		}
 	}
@@ -45,7 +46,8 @@ func (d *diagnosed) headroomFacts() []document.Fact {
 		return nil
 	}
 	h := d.Headroom[0]
-	return []document.Fact{{Label: "First limit", Value: "in " + headroom.Ahead(h.Ends.InS), Note: h.Title + " of " + h.Subject, Level: document.Warning, Href: "#headroom"}}
+	return []document.Fact{{Label: "First limit", Value: "in " + headroom.Ahead(h.Ends.InS),
+		Note: h.Title + " of " + h.Subject, Level: document.Warning, Href: "#headroom"}}
 }
 
 // hiddenRatio is the share of a limit in the worst minute under which a burst at the limit is hidden
@@ -59,11 +61,13 @@ func (d *diagnosed) endLine(h headroom.Headroom) string {
 
 func (d *diagnosed) burstLine(h headroom.Headroom) string {
 	b := h.Bursts
-	text := fmt.Sprintf("Headroom of %s: %s at the limit for %s at a time", h.Subject, h.Title, units.Seconds(b.LongestS))
+	text := fmt.Sprintf("Headroom of %s: %s at the limit for %s at a time", h.Subject, h.Title,
+		units.Seconds(b.LongestS))
 	if b.PeriodS > 0 {
 		text += ", every " + units.Seconds(b.PeriodS)
 	}
-	return text + fmt.Sprintf(", %s in all. A mean of a minute shows %s of the limit at most.", units.Seconds(b.Seconds), units.Percent(b.MinuteRatio))
+	return text + fmt.Sprintf(", %s in all. A mean of a minute shows %s of the limit at most.",
+		units.Seconds(b.Seconds), units.Percent(b.MinuteRatio))
 }
 
 // headroom lists what is used of each limit.
@@ -71,13 +75,18 @@ func (d *diagnosed) headroom() []document.Section {
 	if len(d.Headroom) == 0 {
 		return nil
 	}
+
 	t := &document.Table{Caption: "Headroom", Short: headroomShort, Columns: []document.Column{
-		{Text: "limit of"}, {Text: "what"}, {Text: "limit", Number: true, Drop: 2}, {Text: "most used", Number: true, Drop: 1}, {Text: "share", Number: true},
-		{Text: "when", Drop: 5}, {Text: "usual", Number: true, Drop: 4}, {Text: "grows", Number: true, Drop: 3}, {Text: "ends in", Number: true}}}
+		{Text: "limit of"}, {Text: "what"}, {Text: "limit", Number: true, Drop: 2},
+		{Text: "most used", Number: true, Drop: 1}, {Text: "share", Number: true},
+		{Text: "when", Drop: 5}, {Text: "usual", Number: true, Drop: 4}, {Text: "grows", Number: true, Drop: 3},
+		{Text: "ends in", Number: true}}}
+
 	var unknown []string
 	for _, h := range d.Headroom {
 		if h.Limit == nil {
-			known := slices.ContainsFunc(d.Headroom, func(o headroom.Headroom) bool { return o.Subject == h.Subject && o.Limit != nil })
+			known := slices.ContainsFunc(d.Headroom,
+				func(o headroom.Headroom) bool { return o.Subject == h.Subject && o.Limit != nil })
 			if !known && !slices.Contains(unknown, h.Subject) {
 				unknown = append(unknown, h.Subject)
 			}
@@ -85,28 +94,38 @@ func (d *diagnosed) headroom() []document.Section {
 		}
 		t.Rows = append(t.Rows, d.headroomRow(h))
 	}
+
 	for _, h := range d.Headroom {
 		if h.NotSeen != "" {
 			t.Notes = append(t.Notes, "Not seen: "+strings.ToLower(h.NotSeen[:1])+h.NotSeen[1:])
 			break
 		}
 	}
+
 	if len(unknown) > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("Not known: the limits of %s. Give them with --volume %s=TYPE,SIZE, such as gp3,500GiB.", strings.Join(unknown, ", "), unknown[0]))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("Not known: the limits of %s. Give them with --volume %s=TYPE,SIZE, such as gp3,500GiB.",
+				strings.Join(unknown, ", "), unknown[0]))
 	}
-	s := document.Section{ID: "headroom", Title: "Headroom", Aside: "the most used of each limit, in the finest intervals there are", Parts: []document.Part{{Table: t}}}
+
+	s := document.Section{ID: "headroom", Title: "Headroom",
+		Aside: "the most used of each limit, in the finest intervals there are", Parts: []document.Part{{Table: t}}}
 	if len(t.Rows) == 0 {
 		s.Aside, s.Parts = "no limit is known here", nil
 		for _, n := range t.Notes {
 			s.Parts = append(s.Parts, document.Part{Text: n})
 		}
 	}
+
 	return []document.Section{s}
 }
 
 func (d *diagnosed) headroomRow(h headroom.Headroom) []document.Cell {
-	row := []document.Cell{{Text: h.Subject, Roles: "code"}, {Text: h.Title, Detail: h.LimitText}, {Text: quantity(*h.Limit, h.Unit), Number: true}, {Text: "not measured", Number: true}, {Text: "–", Number: true},
+	row := []document.Cell{{Text: h.Subject, Roles: "code"}, {Text: h.Title, Detail: h.LimitText},
+		{Text: quantity(*h.Limit, h.Unit), Number: true}, {Text: "not measured", Number: true},
+		{Text: "–", Number: true},
 		{Text: "–"}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Text: "–", Number: true}}
+
 	if m := h.Most; m != nil {
 		step := time.Duration(h.IntervalS * float64(time.Second))
 		row[3].Text = quantity(m.Value, h.Unit)
@@ -115,13 +134,17 @@ func (d *diagnosed) headroomRow(h headroom.Headroom) []document.Cell {
 			row[4].Text = units.Percent(*m.Ratio)
 		}
 	}
+
 	if h.UsualRatio != nil {
 		row[6].Text = units.Percent(*h.UsualRatio)
 	}
+
 	if t := h.Trend; t != nil {
 		row[7].Text = growth(t.PerS, h.Unit)
-		row[7].Detail = fmt.Sprintf("%s to %s, of %s over %s", growth(t.Low, h.Unit), growth(t.High, h.Unit), t.Of, headroom.Ahead(t.OverS))
+		row[7].Detail = fmt.Sprintf("%s to %s, of %s over %s", growth(t.Low, h.Unit), growth(t.High, h.Unit), t.Of,
+			headroom.Ahead(t.OverS))
 	}
+
 	if e := h.Ends; e != nil {
 		if row[8].Text = headroom.Ahead(e.InS); e.InS <= 0 {
 			row[8].Text = "now"
@@ -131,12 +154,15 @@ func (d *diagnosed) headroomRow(h headroom.Headroom) []document.Cell {
 		}
 		row[8].Detail = e.Assumes
 	}
+
 	if b := h.Bursts; b != nil {
-		row[3].Detail = fmt.Sprintf("%s at the limit, longest %s", units.Seconds(b.Seconds), units.Seconds(b.LongestS))
+		row[3].Detail = fmt.Sprintf("%s at the limit, longest %s", units.Seconds(b.Seconds),
+			units.Seconds(b.LongestS))
 		if b.PeriodS > 0 {
 			row[3].Detail += ", every " + units.Seconds(b.PeriodS)
 		}
 	}
+
 	return row
 }
 

@@ -42,6 +42,7 @@ func TestHeadroomIsInTheHeadline(t *testing.T) {
 	if err := text.Write(&b, Document(limited(), Options{Pack: pack}), text.Options{Width: 120}); err != nil {
 		t.Fatal(err)
 	}
+
 	out := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
 		"Headroom of nvme1n1: burst credits used up in 8h42m at the present rate, on 2026-07-20 22:42 UTC, if the bucket was full when the recording began. Then the limit falls to 150 IOPS.",
@@ -54,6 +55,7 @@ func TestHeadroomIsInTheHeadline(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
+
 	// Bursts that a mean of a minute hides are told where nothing more urgent is.
 	r := limited()
 	r.Headroom = r.Headroom[2:]

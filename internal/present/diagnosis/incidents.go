@@ -31,6 +31,7 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 		}
 		return verdict, nil
 	}
+
 	rest := d.Verdict
 	var closing []string
 	for _, f := range d.Findings {
@@ -42,12 +43,15 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 			closing = append(closing, f.Closing)
 		}
 	}
+
 	for _, x := range d.Incidents[:min(len(d.Incidents), incidentsTold)] {
 		lead = append(lead, strconv.Itoa(x.ID)+": "+x.Verdict)
 	}
+
 	if more := len(d.Incidents) + d.MoreIncidents - incidentsTold; more > 0 {
 		lead = append(lead, fmt.Sprintf("And %d more.", more))
 	}
+
 	return document.FirstSentence(rest), append(lead, closing...)
 }
 
@@ -56,29 +60,42 @@ func (d *diagnosed) incidents() []document.Section {
 	if len(d.Incidents) < 2 {
 		return nil
 	}
+
 	t := &document.Table{Caption: "Incidents, the most harmful first", Columns: []document.Column{
-		{Text: "no."}, {Text: "when"}, {Text: "who was hurt"}, {Text: "stalled", Number: true}, {Text: "worst", Number: true},
+		{Text: "no."}, {Text: "when"}, {Text: "who was hurt"}, {Text: "stalled", Number: true},
+		{Text: "worst", Number: true},
 		{Text: "operations", Number: true, Drop: 2}, {Text: "every", Number: true, Drop: 1}, {Text: "why"}}}
+
 	for _, x := range d.Incidents {
-		row := []document.Cell{{Text: strconv.Itoa(x.ID), Number: true}, d.when(diagnose.Span{From: x.From, To: x.To}), {Text: hurtNames(x)},
-			{Text: units.Seconds(x.Stalls.Seconds), Number: true}, {Text: worst(x), Number: true}, {Text: operations(x), Number: true}, {Number: true}, {Text: whyOf(x)}}
+		row := []document.Cell{{Text: strconv.Itoa(x.ID), Number: true},
+			d.when(diagnose.Span{From: x.From, To: x.To}), {Text: hurtNames(x)},
+			{Text: units.Seconds(x.Stalls.Seconds), Number: true}, {Text: worst(x), Number: true},
+			{Text: operations(x), Number: true}, {Number: true}, {Text: whyOf(x)}}
+
 		if x.Kind == diagnose.Worse {
 			row[3].Text = "slower"
 		}
+
 		if x.Stalls.PeriodS > 0 {
 			row[6].Text = units.Seconds(x.Stalls.PeriodS)
 		}
+
 		if d.live {
 			row[1].Text = nowOrEarlier(x) + ", " + row[1].Text
 		}
+
 		t.Rows = append(t.Rows, row)
 	}
-	note := "What follows is of incident " + strconv.Itoa(d.Incident) + ". --incident N shows another one in full."
+
+	note := "What follows is of incident " + strconv.Itoa(d.Incident) +
+		". --incident N shows another one in full."
 	if d.MoreIncidents > 0 {
 		note += fmt.Sprintf(" %d lesser ones were not judged.", d.MoreIncidents)
 	}
+
 	t.Notes = []string{note}
-	return []document.Section{{ID: "incidents", Title: "Incidents", Note: "The most harmful first.", Parts: []document.Part{{Table: t}}}}
+	return []document.Section{{ID: "incidents", Title: "Incidents", Note: "The most harmful first.",
+		Parts: []document.Part{{Table: t}}}}
 }
 
 func hurtNames(x diagnose.Incident) string {
@@ -124,8 +141,10 @@ func whyOf(x diagnose.Incident) string {
 			not = f.Title
 		}
 	}
+
 	if not != "" {
 		why += ". " + not
 	}
+
 	return why
 }

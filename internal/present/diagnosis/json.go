@@ -60,6 +60,7 @@ func contract(r *diagnose.Report) *diagnose.Report {
 		s.From, s.To = utc(s.From), utc(s.To)
 		return s
 	})
+
 	out.Actions = mapped(r.Actions, actionArrays)
 	out.Findings, out.Account = mapped(r.Findings, finding), mapped(r.Account, same)
 	out.Incidents = mapped(r.Incidents, func(x diagnose.Incident) diagnose.Incident {
@@ -73,39 +74,47 @@ func contract(r *diagnose.Report) *diagnose.Report {
 		x.Stalls.Windows = mapped(x.Stalls.Windows, utcSpan)
 		return x
 	})
+
 	out.Missing = mapped(r.Missing, func(m diagnose.NotMeasured) diagnose.NotMeasured {
 		m.Missing = mapped(m.Missing, same)
 		return m
 	})
+
 	out.Timeline = mapped(r.Timeline, func(t diagnose.Track) diagnose.Track {
 		t.From, t.To = utc(t.From), utc(t.To)
 		t.Values = mapped(t.Values, finite)
 		return t
 	})
+
 	if r.Runs != nil {
 		out.Runs = mapped(r.Runs, utcSpan)
 	}
+
 	if r.Periods != nil {
 		out.Periods = mapped(r.Periods, func(p diagnose.Period) diagnose.Period {
 			p.From, p.To = utc(p.From), utc(p.To)
 			return p
 		})
 	}
+
 	if r.WorstMinutes != nil {
 		out.WorstMinutes = mapped(r.WorstMinutes, func(m diagnose.Minute) diagnose.Minute {
 			m.From = utc(m.From)
 			return m
 		})
 	}
+
 	if r.Marks != nil {
 		out.Marks = mapped(r.Marks, func(m diagnose.Marked) diagnose.Marked {
 			m.At, m.Before, m.After = utc(m.At), side(m.Before), side(m.After)
 			return m
 		})
 	}
+
 	out.Judged, out.NotSeen = mapped(r.Judged, same), mapped(r.NotSeen, same)
 	out.Stalls.Windows = mapped(r.Stalls.Windows, utcSpan)
 	out.Headroom = mapped(r.Headroom, limit)
+
 	return &out
 }
 

@@ -42,13 +42,16 @@ func TestJSONConforms(t *testing.T) {
 		if c.name == "empty" {
 			continue // no version: nothing writes such a report
 		}
+
 		var doc any
 		if err := json.Unmarshal([]byte(renderJSON(t, c.report())), &doc); err != nil {
 			t.Fatal(err)
 		}
+
 		if c.name == "hostile" || strings.HasPrefix(c.name, "hostile_") {
 			continue // an unknown severity and negative seconds: see TestSchemaRejects
 		}
+
 		for _, problem := range s.check("", s.root, doc) {
 			t.Errorf("%s: %s", c.name, problem)
 		}
@@ -67,6 +70,7 @@ func TestSchemaRejects(t *testing.T) {
 		}
 		return doc
 	}
+
 	for name, c := range map[string]struct {
 		doc  any
 		want string

@@ -11,17 +11,25 @@ func (d *diagnosed) marks() []document.Section {
 	if len(d.Marks) == 0 {
 		return nil
 	}
-	t := &document.Table{Caption: "What was marked, with the time before and after it", Columns: []document.Column{
-		{Text: "changed here"}, {Text: "at"}, {Text: "stalled before", Number: true}, {Text: "after", Number: true},
-		{Text: "mean before", Number: true, Drop: 1}, {Text: "after", Number: true, Drop: 1}, {Text: "completed before", Number: true, Drop: 2}, {Text: "after", Number: true, Drop: 2}}}
+
+	t := &document.Table{Caption: "What was marked, with the time before and after it",
+		Columns: []document.Column{
+			{Text: "changed here"}, {Text: "at"}, {Text: "stalled before", Number: true},
+			{Text: "after", Number: true},
+			{Text: "mean before", Number: true, Drop: 1}, {Text: "after", Number: true, Drop: 1},
+			{Text: "completed before", Number: true, Drop: 2}, {Text: "after", Number: true, Drop: 2}}}
+
 	for _, m := range d.Marks {
 		row := []document.Cell{{Text: m.Text}, {Text: d.clock.At(m.At)}}
 		for _, of := range []func(s diagnose.Side) string{stalledOf, meanOf, rateOf} {
-			row = append(row, document.Cell{Text: of(m.Before), Number: true}, document.Cell{Text: of(m.After), Number: true})
+			row = append(row, document.Cell{Text: of(m.Before), Number: true},
+				document.Cell{Text: of(m.After), Number: true})
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = []string{"Of " + d.Stalls.Signal + ", from the mark before to the next one. Whether the change made it better: plimsoll prove SOURCE --at-mark."}
+
+	t.Notes = []string{"Of " + d.Stalls.Signal +
+		", from the mark before to the next one. Whether the change made it better: plimsoll prove SOURCE --at-mark."}
 	return []document.Section{{ID: "marks", Title: "Marks", Parts: []document.Part{{Table: t}}}}
 }
 

@@ -15,22 +15,30 @@ func (d *diagnosed) measured() []document.Section {
 	if m == nil {
 		return nil
 	}
+
 	shares := &document.Shares{Caption: "Explained by measurement", Under: units.Percent(smallShare)}
 	for _, w := range m.Waits {
-		shares.Rows = append(shares.Rows, document.SharePart{Name: w.Text, Part: w.Share, Amount: units.Seconds(w.Seconds), Minor: w.Share < smallShare})
+		shares.Rows = append(shares.Rows,
+			document.SharePart{Name: w.Text, Part: w.Share, Amount: units.Seconds(w.Seconds),
+				Minor: w.Share < smallShare})
 	}
+
 	var stages []string
 	for _, s := range m.Stages {
 		if s.Share >= smallShare {
 			stages = append(stages, units.Percent(s.Share)+" "+strings.ReplaceAll(s.Stage, "_", " "))
 		}
 	}
-	return []document.Section{{ID: "measured", Title: "Explained by measurement", Aside: measuredOf(m, d.Stalls.Seconds),
-		Parts: []document.Part{{Shares: shares}, {Text: "The same time by stage: " + strings.Join(stages, ", ") + "."}}}}
+
+	return []document.Section{{ID: "measured", Title: "Explained by measurement",
+		Aside: measuredOf(m, d.Stalls.Seconds),
+		Parts: []document.Part{{Shares: shares},
+			{Text: "The same time by stage: " + strings.Join(stages, ", ") + "."}}}}
 }
 
 // measuredOf says what was measured, and for how long.
 func measuredOf(m *diagnose.Measured, stalledS float64) string {
-	return fmt.Sprintf("%s that calls of %s over %s waited; a trace ran in %s of the %s stalled", units.Seconds(m.WaitedS), m.Who(),
+	return fmt.Sprintf("%s that calls of %s over %s waited; a trace ran in %s of the %s stalled",
+		units.Seconds(m.WaitedS), m.Who(),
 		units.Seconds(m.SlowerS), units.Seconds(m.StalledS), units.Seconds(stalledS))
 }

@@ -10,9 +10,10 @@ import (
 )
 
 var (
-	wayIostat = rules.Way{Kind: "iostat", Text: "`S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log` on the database's host"}
-	wayHost   = rules.Way{Kind: "host", Text: "`plimsoll record host` on the database's host"}
-	wayNode   = rules.Way{Text: "node_exporter's metrics"}
+	wayIostat = rules.Way{Kind: "iostat",
+		Text: "`S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log` on the database's host"}
+	wayHost = rules.Way{Kind: "host", Text: "`plimsoll record host` on the database's host"}
+	wayNode = rules.Way{Text: "node_exporter's metrics"}
 )
 
 // providers provide the metrics that belong to no engine. If one prefix begins another, the longer
@@ -22,7 +23,8 @@ var providers = []rules.Provider{
 	{Prefix: "node_", Ways: []rules.Way{wayHost, wayNode}},
 	{Prefix: "container_", Ways: []rules.Way{{Text: "cAdvisor's metrics (the kubelet's /metrics/cadvisor)"}}},
 	{Prefix: "aws_ebs_csi_", Ways: []rules.Way{{Text: "the metrics of the AWS EBS CSI driver's node service"}}},
-	{Prefix: "plimsoll_trace_", Ways: []rules.Way{{Kind: "trace", Text: "`sudo plimsoll trace --record DIR` during a stall, or `--trace auto`"}}},
+	{Prefix: "plimsoll_trace_", Ways: []rules.Way{{Kind: "trace",
+		Text: "`sudo plimsoll trace --record DIR` during a stall, or `--trace auto`"}}},
 	{Prefix: "fio_", Ways: []rules.Way{{Kind: "fio", Text: "the JSON output of a fio run"}}},
 }
 
@@ -46,6 +48,7 @@ func gaps(r *diagnose.Report, pack *rules.Pack) []document.Gap {
 	for _, s := range r.Sources {
 		k.given[s.Kind] = true
 	}
+
 	var out []document.Gap
 	for _, m := range r.Missing {
 		advice := k.recordFor(m.Missing)
@@ -56,6 +59,7 @@ func gaps(r *diagnose.Report, pack *rules.Pack) []document.Gap {
 		}
 		out[i].Rules = append(out[i].Rules, document.Unjudged{Rule: m.Rule, Missing: m.Missing})
 	}
+
 	return out
 }
 
@@ -75,12 +79,14 @@ func (k known) recordFor(missing []string) string {
 			all = slices.DeleteFunc(slices.Clone(all), func(w rules.Way) bool { return !slices.Contains(ways, w) })
 		}
 	}
+
 	if len(all) > 0 {
 		return joinWays(all)
 	}
 	if len(each) == 0 {
 		return "a source with these metrics"
 	}
+
 	return strings.Join(each, "; and ")
 }
 
@@ -101,12 +107,14 @@ func (k known) waysTo(metric string) []rules.Way {
 			}
 		}
 	}
+
 	switch {
 	case len(ways) > 0:
 		return ways
 	case listed:
 		return []rules.Way{{Text: "nothing: these versions of the sources do not report it"}}
 	}
+
 	return []rules.Way{{Text: "a source with " + metric}}
 }
 

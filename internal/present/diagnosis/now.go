@@ -10,6 +10,7 @@ func (d *diagnosed) now() []document.Fact {
 	if !d.live || d.Stalls.Of <= 0 {
 		return nil
 	}
+
 	var last, current *diagnose.Incident
 	for i, x := range d.Incidents {
 		if x.Ongoing && (current == nil || x.To.After(current.To)) {
@@ -19,13 +20,17 @@ func (d *diagnosed) now() []document.Fact {
 			last = &d.Incidents[i]
 		}
 	}
+
 	if current != nil {
-		return []document.Fact{{Label: "Now", Value: "under way", Note: current.Subject + ": " + whyOf(*current), Level: document.Critical, Href: "#timeline"}}
+		return []document.Fact{{Label: "Now", Value: "under way", Note: current.Subject + ": " + whyOf(*current),
+			Level: document.Critical, Href: "#timeline"}}
 	}
+
 	f := document.Fact{Label: "Now", Value: "no stall", Note: "none in this window", Level: document.Good}
 	if last != nil {
 		f.Note = "since " + d.clock.At(last.To) + "; what follows was earlier"
 	}
+
 	return []document.Fact{f}
 }
 

@@ -23,6 +23,7 @@ func percentiles(c *document.Chart, p diagnose.Plot) {
 			}
 		}
 	}
+
 	c.About = "of " + units.Seconds(c.StepS) + " each"
 	if len(known) > 0 {
 		slices.Sort(known)

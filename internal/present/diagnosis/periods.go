@@ -22,32 +22,51 @@ func (d *diagnosed) periods() []document.Section {
 		if d.Periods[0].To.Sub(d.Periods[0].From) > time.Hour {
 			title, layout = "By the day", time.DateOnly
 		}
-		t := &document.Table{Caption: title, Fold: title, Short: periodsShort, Columns: []document.Column{{Text: "from"}, {Text: "watched", Number: true, Drop: 2}, {Text: "stalled", Number: true}, {Text: "share", Number: true}, {Text: "worst", Number: true}, {Text: "operations", Number: true, Drop: 1}}}
+
+		t := &document.Table{Caption: title, Fold: title, Short: periodsShort,
+			Columns: []document.Column{{Text: "from"}, {Text: "watched", Number: true, Drop: 2},
+				{Text: "stalled", Number: true}, {Text: "share", Number: true}, {Text: "worst", Number: true},
+				{Text: "operations", Number: true, Drop: 1}}}
+
 		for _, p := range d.Periods {
 			part := p.StalledS / p.WatchedS
 			at := d.when(diagnose.Span{From: p.From, To: p.To})
 			at.Text = p.From.In(d.loc).Format(layout)
-			row := []document.Cell{at, {Text: units.Seconds(p.WatchedS), Number: true}, {Text: "–", Number: true}, {Number: true, Bar: &part}, {Text: "–", Number: true}, {Text: document.Counted(p.Operations), Number: true}}
+			row := []document.Cell{at, {Text: units.Seconds(p.WatchedS), Number: true}, {Text: "–", Number: true},
+				{Number: true, Bar: &part}, {Text: "–", Number: true},
+				{Text: document.Counted(p.Operations), Number: true}}
+
 			if p.StalledS > 0 {
 				row[2].Text, row[3].Text = units.Seconds(p.StalledS), units.Percent(part)
 			}
+
 			if p.WorstS != nil {
 				row[4].Text = units.Seconds(*p.WorstS)
 			}
+
 			t.Rows = append(t.Rows, row)
 		}
-		out = append(out, document.Section{ID: "periods", Title: title, Aside: "of UTC; worst is the highest mean of an interval", Parts: []document.Part{{Table: t}}})
+
+		out = append(out, document.Section{ID: "periods", Title: title,
+			Aside: "of UTC; worst is the highest mean of an interval", Parts: []document.Part{{Table: t}}})
 	}
+
 	if len(d.WorstMinutes) > 0 {
-		t := &document.Table{Caption: "The worst minutes", Short: minutesShort, Columns: []document.Column{{Text: "minute"}, {Text: "who"}, {Text: "waited in all", Number: true}, {Text: "worst mean", Number: true}}}
+		t := &document.Table{Caption: "The worst minutes", Short: minutesShort,
+			Columns: []document.Column{{Text: "minute"}, {Text: "who"}, {Text: "waited in all", Number: true},
+				{Text: "worst mean", Number: true}}}
 		for _, m := range d.WorstMinutes {
-			row := []document.Cell{d.when(diagnose.Span{From: m.From, To: m.From.Add(time.Minute)}), {Text: m.Signal}, {Text: units.Value(m.WaitedS, units.OpSeconds), Number: true}, {Text: "–", Number: true}}
+			row := []document.Cell{d.when(diagnose.Span{From: m.From, To: m.From.Add(time.Minute)}), {Text: m.Signal},
+				{Text: units.Value(m.WaitedS, units.OpSeconds), Number: true}, {Text: "–", Number: true}}
 			if m.WorstS != nil {
 				row[3].Text = units.Seconds(*m.WorstS)
 			}
 			t.Rows = append(t.Rows, row)
 		}
-		out = append(out, document.Section{ID: "minutes", Title: "The worst minutes", Parts: []document.Part{{Table: t}}})
+
+		out = append(out, document.Section{ID: "minutes", Title: "The worst minutes",
+			Parts: []document.Part{{Table: t}}})
 	}
+
 	return out
 }

@@ -13,7 +13,10 @@ const queryWindow = "1m"
 
 // NewQueries returns an empty collection of queries, for a pack's signals and for plain metrics.
 func NewQueries(pack *rules.Pack) *document.Queries {
-	return &document.Queries{Describe: func(metric string) (name, help string, promQL []string) { return describe(pack, metric) }}
+	return &document.Queries{Describe: func(metric string) (name, help string,
+		promQL []string) {
+		return describe(pack, metric)
+	}}
 }
 
 func describe(pack *rules.Pack, metric string) (name, help string, promQL []string) {

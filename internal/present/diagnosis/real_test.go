@@ -29,14 +29,17 @@ func TestRealDiagnosesConform(t *testing.T) {
 			if _, err := os.Stat(file); err != nil {
 				t.Skip("this capture is not beside the checkout")
 			}
+
 			r := diagnoseFile(t, file)
 			var doc any
 			if err := json.Unmarshal([]byte(renderJSON(t, r)), &doc); err != nil {
 				t.Fatal(err)
 			}
+
 			for _, problem := range s.check("", s.root, doc) {
 				t.Error(problem)
 			}
+
 			for _, opt := range []text.Options{{}, {Verbose: true, ASCII: true, Width: 60}} {
 				out := render(t, r, opt)
 				checkCharacters(t, file, out, opt)
@@ -63,13 +66,16 @@ func diagnoseFile(t *testing.T, file string) *diagnose.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m := recording.NewMemory(recording.MemoryOptions{})
 	if err := in.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(pack), Location: time.UTC}); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := diagnose.Run(ctx, []recording.Reader{m}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }

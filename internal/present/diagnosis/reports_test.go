@@ -74,6 +74,7 @@ func checkpointReport() *diagnose.Report {
 		},
 		Stalls: diagnose.StallSummary{Signal: "mongodb writes", ThresholdS: 0.02, Seconds: 70, Of: 300, Episodes: 5, LongestS: 14, PeriodS: 60, Windows: windows},
 	}
+
 	r.Findings = []diagnose.Finding{
 		iopsCapped(windows),
 		checkpointStall(windows),
@@ -85,6 +86,7 @@ func checkpointReport() *diagnose.Report {
 			Windows:  windows},
 		cacheIsLarge(),
 	}
+
 	return r
 }
 
@@ -168,6 +170,7 @@ func refutedReport() *diagnose.Report {
 		Fixes:   []diagnose.Fix{{Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; it saves money"}},
 		Windows: []diagnose.Span{span(42, 296)},
 	}}
+
 	r.Timeline = r.Timeline[:1]
 	r.Missing = nil
 	return r
@@ -207,10 +210,12 @@ func damagedReport() *diagnose.Report {
 		},
 		Windows: []diagnose.Span{span(60, 120), span(200, 208)},
 	}}
+
 	r.Timeline = []diagnose.Track{blankOut(r.Timeline[0], 30, 60), blankOut(blankOut(r.Timeline[3], 30, 60), 100, 104)}
 	r.Timeline[1].Values[110] = &nan
 	r.Timeline = append(r.Timeline, diagnose.Track{Name: "never measured", Unit: "bytes", From: start, To: at(300), StepS: 100, Values: []*float64{nil, nil, nil}})
 	r.Account, r.Missing = nil, nil
+
 	return r
 }
 
@@ -219,9 +224,11 @@ func hostileReport() *diagnose.Report {
 	long := strings.Repeat("very-long-volume-name-without-any-space", 6)
 	r := checkpointReport()
 	r.Sources = []diagnose.Source{{Kind: "ftdc", Name: "\x1b[2J\x1b]0;owned\x07/データ/診断/" + long, Engine: "mongodb", Version: "\xff\xfe", Host: "\u202egnp.exe"}}
+
 	for i := range 7 {
 		r.Sources = append(r.Sources, diagnose.Source{Kind: "iostat", Name: "日誌-" + string(rune('a'+i)) + ".log"})
 	}
+
 	r.Verdict = "書き込みが停滞しました。" + strings.Repeat("ディスクの上限に達しています。", 8)
 	f := iopsCapped(nil)
 	f.Subject, f.Title, f.Summary = long, strings.Repeat("Größenwahn ", 12), "a\nb\tc "+strings.Repeat("👩‍👩‍👧 family ", 12)
@@ -231,6 +238,7 @@ func hostileReport() *diagnose.Report {
 	r.Timeline = []diagnose.Track{wave("データベースの書き込み待ち時間", "seconds", 0, 3, 10, 20), wave(long, "1/s", -5, math.Inf(1), 10, 20)}
 	r.Account = []diagnose.Share{{Share: "待ち" + long, Seconds: 500, Of: 100, Note: long}, {Share: "none", Of: 0}, {Share: "negative", Seconds: -1, Of: 100}}
 	r.Missing = []diagnose.NotMeasured{{Rule: long, Missing: []string{long}}}
+
 	return r
 }
 

@@ -40,6 +40,7 @@ func (s schemaChecker) check(at string, schema map[string]any, doc any) (problem
 		}
 		return s.check(at, def, doc)
 	}
+
 	for keyword, arg := range schema {
 		switch keyword {
 		case "$schema", "$defs", "title", "description", "properties", "additionalProperties":
@@ -81,6 +82,7 @@ func (s schemaChecker) check(at string, schema map[string]any, doc any) (problem
 			report("the checker does not know the keyword %s", keyword)
 		}
 	}
+
 	return append(problems, s.checkProperties(at, schema, doc)...)
 }
 
@@ -89,6 +91,7 @@ func (s schemaChecker) checkProperties(at string, schema map[string]any, doc any
 	if !ok {
 		return nil
 	}
+
 	properties, _ := schema["properties"].(map[string]any)
 	additional, _ := schema["additionalProperties"].(map[string]any)
 	for name, value := range obj {
@@ -101,6 +104,7 @@ func (s schemaChecker) checkProperties(at string, schema map[string]any, doc any
 			problems = append(problems, at+": "+name+" is not in the schema")
 		}
 	}
+
 	return problems
 }
 
@@ -108,6 +112,7 @@ func hasType(want, doc any) bool {
 	if list, ok := want.([]any); ok {
 		return slices.ContainsFunc(list, func(w any) bool { return hasType(w, doc) })
 	}
+
 	switch x := doc.(type) {
 	case nil:
 		return want == "null"
@@ -122,5 +127,6 @@ func hasType(want, doc any) bool {
 	case map[string]any:
 		return want == "object"
 	}
+
 	return false
 }

@@ -16,8 +16,10 @@ func (d *diagnosed) nameServer(p *document.Document) {
 	if d.Server == nil || len(d.Others) == 0 {
 		return
 	}
+
 	p.Title = d.Server.Name + ": " + p.Title
 	p.Verdict = d.Server.Name + ": " + p.Verdict
+
 	told := 0
 	for _, o := range d.Others {
 		if o.StalledS() > 0 && told < othersTold {
@@ -25,11 +27,15 @@ func (d *diagnosed) nameServer(p *document.Document) {
 			told++
 		}
 	}
+
 	what := "1 other is"
 	if n := len(d.Others); n > 1 {
 		what = fmt.Sprintf("%d others are", n)
 	}
-	p.Lead = append(p.Lead, fmt.Sprintf("Each server was judged on its own. This is the most harmful one; %s under OTHER SERVERS.", what))
+
+	p.Lead = append(p.Lead,
+		fmt.Sprintf("Each server was judged on its own. This is the most harmful one; %s under OTHER SERVERS.",
+			what))
 }
 
 // others are the verdicts on the other servers.
@@ -37,7 +43,9 @@ func (d *diagnosed) others() []document.Section {
 	if len(d.Others) == 0 {
 		return nil
 	}
-	t := &document.Table{Caption: "Other servers, the most harmful first", Columns: []document.Column{{Text: "server"}, {Text: "what it is", Drop: 1}, {Text: "verdict"}}}
+
+	t := &document.Table{Caption: "Other servers, the most harmful first",
+		Columns: []document.Column{{Text: "server"}, {Text: "what it is", Drop: 1}, {Text: "verdict"}}}
 	for _, o := range d.Others {
 		what := o.Server.Engine
 		if what == "" {
@@ -48,6 +56,7 @@ func (d *diagnosed) others() []document.Section {
 			t.Notes = append(t.Notes, o.Server.Name+": "+n)
 		}
 	}
+
 	t.Notes = append(t.Notes, "Give the sources of one server, or --selector, to see it in full.")
 	return []document.Section{{ID: "servers", Title: "Other servers", Parts: []document.Part{{Table: t}}}}
 }
@@ -57,7 +66,8 @@ func (d *diagnosed) allSources() []diagnose.Source {
 	var out []diagnose.Source
 	for _, r := range d.All() {
 		for _, s := range r.Sources {
-			if !slices.ContainsFunc(out, func(o diagnose.Source) bool { return o.Name == s.Name && o.Kind == s.Kind }) {
+			if !slices.ContainsFunc(out,
+				func(o diagnose.Source) bool { return o.Name == s.Name && o.Kind == s.Kind }) {
 				out = append(out, s)
 			}
 		}

@@ -16,9 +16,11 @@ func (d *diagnosed) summary() []document.Term {
 	if len(d.Sources) == 1 {
 		sources.Label = "source"
 	}
+
 	for _, s := range d.Sources {
 		sources.Lines = append(sources.Lines, document.Line{Text: sourceLine(s), Detail: facts(s.Facts)})
 	}
+
 	span := "unknown"
 	if !d.Span.From.IsZero() && !d.Span.To.IsZero() {
 		span = fmt.Sprintf("%s (%s)", d.clock.Whole(d.Span), units.Seconds(d.Span.Seconds()))
@@ -26,7 +28,9 @@ func (d *diagnosed) summary() []document.Term {
 			span += ", " + units.Seconds(watched) + " of it watched"
 		}
 	}
-	out := []document.Term{sources, {Label: "span", Lines: []document.Line{{Text: span}}}, {Label: "stalled", Lines: []document.Line{stalled(d.Stalls)}}}
+
+	out := []document.Term{sources, {Label: "span", Lines: []document.Line{{Text: span}}},
+		{Label: "stalled", Lines: []document.Line{stalled(d.Stalls)}}}
 	out = append(out, d.claim()...)
 	if len(d.Notes) > 0 {
 		notes := document.Term{Label: "identity"}
@@ -35,6 +39,7 @@ func (d *diagnosed) summary() []document.Term {
 		}
 		out = append(out, notes)
 	}
+
 	return out
 }
 
@@ -54,14 +59,17 @@ func (d *diagnosed) claim() (out []document.Term) {
 	if d.Stalls.Seconds > 0 || len(d.Judged) == 0 {
 		return nil
 	}
+
 	watched := document.Term{Label: "watched"}
 	for _, x := range d.Judged {
-		text := fmt.Sprintf("%s: %s in %s, in means of %s", x.Signal, plural(int(math.Round(x.Operations)), "operation"), units.Seconds(x.Seconds), units.Seconds(x.StepS))
+		text := fmt.Sprintf("%s: %s in %s, in means of %s", x.Signal,
+			plural(int(math.Round(x.Operations)), "operation"), units.Seconds(x.Seconds), units.Seconds(x.StepS))
 		if x.ThresholdS > 0 {
 			text += ", stalled from " + units.Seconds(x.ThresholdS)
 		}
 		watched.Lines = append(watched.Lines, document.Line{Text: text})
 	}
+
 	out = append(out, watched)
 	if len(d.NotSeen) > 0 {
 		unseen := document.Term{Label: "not seen"}
@@ -70,6 +78,7 @@ func (d *diagnosed) claim() (out []document.Term) {
 		}
 		out = append(out, unseen)
 	}
+
 	return out
 }
 
@@ -80,15 +89,18 @@ func sourceLine(s diagnose.Source) string {
 	if what := strings.TrimSpace(s.Engine + " " + s.Version); what != "" {
 		b.WriteString(", " + what)
 	}
+
 	if s.Host != "" {
 		b.WriteString(", host " + s.Host)
 	}
+
 	if s.Samples > 0 {
 		b.WriteString(", " + plural(int(s.Samples), "sample"))
 		if s.PeriodS > 0 {
 			b.WriteString(" " + units.Seconds(s.PeriodS) + " apart")
 		}
 	}
+
 	b.WriteString(")")
 	return b.String()
 }
@@ -108,9 +120,12 @@ func stalled(s diagnose.StallSummary) document.Line {
 			out.Text += ", every " + units.Seconds(s.PeriodS)
 		}
 	}
+
 	if s.ThresholdS > 0 {
-		out.Note = fmt.Sprintf("(judged by %s: an interval counts as stalled at a mean latency of %s or more)", s.Signal, units.Seconds(s.ThresholdS))
+		out.Note = fmt.Sprintf("(judged by %s: an interval counts as stalled at a mean latency of %s or more)",
+			s.Signal, units.Seconds(s.ThresholdS))
 	}
+
 	return out
 }
 

@@ -33,24 +33,34 @@ func (d *diagnosed) supportCase(id string, f diagnose.Finding) document.Section 
 	if x.Volume != "" {
 		volume += " (" + x.Volume + ")"
 	}
+
 	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
-	text := volume + " was slow from " + at(x.From) + " to " + at(x.To) + " UTC, for " + units.Seconds(x.SlowS) + " in all. " + f.Summary
-	t := &document.Table{Caption: "Counters of " + volume + " and of its peers, medians", Columns: []document.Column{{Text: "device"}, {Text: "counter"}, {Text: "while slow", Number: true}, {Text: "when it did as much", Number: true}},
+	text := volume + " was slow from " + at(x.From) + " to " + at(x.To) + " UTC, for " + units.Seconds(x.SlowS) +
+		" in all. " + f.Summary
+	t := &document.Table{Caption: "Counters of " + volume + " and of its peers, medians",
+		Columns: []document.Column{{Text: "device"}, {Text: "counter"}, {Text: "while slow", Number: true},
+			{Text: "when it did as much", Number: true}},
 		Notes: []string{"The last column is of the time in which the device did at least as much, quickly."}}
+
 	value := func(v *float64, unit string) document.Cell {
 		if v == nil {
 			return document.Cell{Text: "–", Number: true}
 		}
 		return document.Cell{Text: units.Value(*v, unit), Number: true}
 	}
+
 	for _, r := range x.Counters {
-		t.Rows = append(t.Rows, []document.Cell{{Text: r.Device}, {Text: r.Counter, Href: d.queries.Link(r.Metric)}, value(r.Slow, r.Unit), value(r.Usual, r.Unit)})
+		t.Rows = append(t.Rows, []document.Cell{{Text: r.Device}, {Text: r.Counter, Href: d.queries.Link(r.Metric)},
+			value(r.Slow, r.Unit), value(r.Usual, r.Unit)})
 	}
+
 	parts := []document.Part{{Text: text}, {Table: t}}
 	for _, e := range x.Excluded {
 		parts = append(parts, document.Part{Text: "Excluded. " + e})
 	}
-	return document.Section{ID: id, Title: "Evidence for a support case", Aside: x.Device, Note: "Attach this to a support case, with the volume's id.", Parts: parts}
+
+	return document.Section{ID: id, Title: "Evidence for a support case", Aside: x.Device,
+		Note: "Attach this to a support case, with the volume's id.", Parts: parts}
 }
 
 // utcCase is an evidence pack as the contract has it.

@@ -75,15 +75,18 @@ func (h Density) Width() string {
 		ratio := h.BoundsS[class] / h.BoundsS[class-1]
 		least, most = min(least, ratio), max(most, ratio)
 	}
+
 	upTo := ""
 	if most > alike*least {
 		upTo = "up to "
 	}
+
 	switch {
 	case most == 1:
 		return "one class"
 	case most >= doubled:
 		return "classes " + upTo + "a factor of " + strings.TrimSuffix(fmt.Sprintf("%.1f", most), ".0") + " wide"
 	}
+
 	return "classes " + upTo + units.Percent(math.Sqrt(least*most)-1) + " wide"
 }

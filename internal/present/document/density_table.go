@@ -15,7 +15,9 @@ const (
 func (h Density) Tabulate(t *Timeline, subject string) *Table {
 	first, last, _ := h.Used()
 	ends := h.groups(first, last)
-	out := &Table{Caption: "Operations by time and latency: " + subject, Fold: "Data as a table", Columns: []Column{{Text: "from"}}}
+	out := &Table{Caption: "Operations by time and latency: " + subject, Fold: "Data as a table",
+		Columns: []Column{{Text: "from"}}}
+
 	from := first
 	for _, end := range ends {
 		text := h.Between(end)
@@ -27,10 +29,12 @@ func (h Density) Tabulate(t *Timeline, subject string) *Table {
 		out.Columns = append(out.Columns, Column{Text: text, Number: true})
 		from = end + 1
 	}
+
 	per := (len(h.Counts) + heatRows - 1) / heatRows
 	for i := 0; i < len(h.Counts); i += per {
 		at := Window{h.FromS + float64(i)*h.StepS, min(t.ToS, h.FromS+float64(i+per)*h.StepS)}
 		row := []Cell{{Text: t.Clock(at.From), Zoom: &at, Href: "#timeline"}}
+
 		class := first
 		for _, end := range ends {
 			sum := 0.0
@@ -41,8 +45,10 @@ func (h Density) Tabulate(t *Timeline, subject string) *Table {
 			}
 			row = append(row, Cell{Text: Counted(sum), Number: true})
 		}
+
 		out.Rows = append(out.Rows, row)
 	}
+
 	return out
 }
 

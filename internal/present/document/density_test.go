@@ -17,13 +17,16 @@ func TestQuantilesInWords(t *testing.T) {
 			t.Errorf("the quantile %v is %s, want %s", q, got, want)
 		}
 	}
+
 	if all.Enough(0.999) != true || all.Enough(0.9999) || (Population{Counts: []float64{99}}).Enough(0.99) {
 		t.Error("a p99.9 takes a thousand operations, a p99 a hundred")
 	}
+
 	h.Unseen = 1000
 	if half, p99 := h.Told(h.Everything(""), 0.5), h.Told(h.Everything(""), 0.99); half != "too quick to be seen" || p99 != "90.0 ms" {
 		t.Errorf("where half was too quick to be seen, the median is %s and the p99 %s", half, p99)
 	}
+
 	if f := (Density{BoundsS: []float64{1, 2}, Counts: [][]float64{{0, 0, 0}}}).HeatMap(&Timeline{ToS: 1}, "x"); f != nil {
 		t.Error("a heat map of no operation")
 	}
@@ -52,18 +55,22 @@ func TestHeatMapTable(t *testing.T) {
 		for b := 1e-5; b < 100; b *= factor {
 			h.BoundsS = append(h.BoundsS, b)
 		}
+
 		first := rapid.IntRange(0, len(h.BoundsS)).Draw(r, "first")
 		last := rapid.IntRange(first, len(h.BoundsS)).Draw(r, "last")
 		h.Counts[0] = make([]float64, len(h.BoundsS)+1)
 		h.Counts[0][first], h.Counts[0][last] = 1, 1
+
 		ends := h.groups(first, last)
 		if !slices.IsSorted(ends) || ends[len(ends)-1] != last || len(ends) > heatGroups {
 			r.Fatalf("classes %d to %d end at %v", first, last, ends)
 		}
+
 		tab := h.Tabulate(&Timeline{ToS: 1, Elapsed: true}, "writes")
 		if len(tab.Columns) != len(tab.Rows[0]) {
 			r.Fatalf("%d columns, %d cells", len(tab.Columns), len(tab.Rows[0]))
 		}
+
 		for _, c := range tab.Columns[1:] {
 			if c.Text == "" {
 				r.Fatal("a column without its latency")

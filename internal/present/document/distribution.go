@@ -68,6 +68,7 @@ func (h Density) Quantile(p Population, q float64) (x float64, class int) {
 	if p.Unseen >= rank {
 		return 0, -1
 	}
+
 	sum := p.Unseen
 	for class, n := range p.Counts {
 		if n <= 0 || sum+n < rank*(1-1e-12) {
@@ -82,6 +83,7 @@ func (h Density) Quantile(p Population, q float64) (x float64, class int) {
 		}
 		return h.BoundsS[class-1] + (h.BoundsS[class]-h.BoundsS[class-1])*min(1, (rank-sum)/n), class
 	}
+
 	return math.NaN(), -1
 }
 
@@ -99,9 +101,11 @@ func (h Density) Told(p Population, q float64) string {
 
 // Describe says what a distribution rests on.
 func (h Density) Describe(all Population) string {
-	caption := "How many took at most so long: " + Counted(all.Total()) + " operations, in " + h.Width() + ". The scale is of nines, so that the slowest have room. Within its class, which stands below it, a figure is interpolated as Prometheus' histogram_quantile does."
+	caption := "How many took at most so long: " + Counted(all.Total()) + " operations, in " + h.Width() +
+		". The scale is of nines, so that the slowest have room. Within its class, which stands below it, a figure is interpolated as Prometheus' histogram_quantile does."
 	if h.Unseen > 0 {
-		caption += " In intervals with " + units.Percent(h.Unseen/all.Total()) + " of them nobody was seen waiting, by a source that looks now and then: they begin the curve."
+		caption += " In intervals with " + units.Percent(h.Unseen/all.Total()) +
+			" of them nobody was seen waiting, by a source that looks now and then: they begin the curve."
 	}
 	return caption
 }

@@ -88,7 +88,8 @@ func (h Density) HeatMap(t *Timeline, subject string) *Figure {
 	if last < 0 || len(h.BoundsS) < 2 {
 		return nil
 	}
-	return &Figure{ID: "heat", Title: "Latency of " + subject + " over time", Plot: HeatMap{h, t, subject}, Table: h.Tabulate(t, subject),
+	return &Figure{ID: "heat", Title: "Latency of " + subject + " over time", Plot: HeatMap{h, t, subject},
+		Table: h.Tabulate(t, subject),
 		Caption: fmt.Sprintf("Each field holds the operations of %s at that latency; the stronger its colour, the more, up to %s. A level is about five times the one before.",
 			units.Seconds(h.StepS), Counted(most))}
 }
@@ -99,16 +100,20 @@ func (h Density) Distribution(subject string, parts ...Population) *Figure {
 	if _, last, _ := h.Used(); last < 0 || len(h.BoundsS) < 2 {
 		return nil
 	}
+
 	all := h.Everything("all")
 	shown := append([]Population{all}, parts...)
-	tab := &Table{Caption: "Latency by share of operations: " + subject, Columns: []Column{{Text: "share of operations"}}}
+	tab := &Table{Caption: "Latency by share of operations: " + subject,
+		Columns: []Column{{Text: "share of operations"}}}
 	row := []Cell{{Text: "operations"}}
+
 	var names []string
 	for _, p := range shown {
 		names = append(names, p.Name)
 		tab.Columns = append(tab.Columns, Column{Text: p.Name, Number: true})
 		row = append(row, Cell{Text: Counted(p.Total()), Number: true})
 	}
+
 	tab.Rows = append(tab.Rows, row)
 	for _, q := range Quantiles {
 		row := []Cell{{Text: q.Name}}
@@ -117,10 +122,13 @@ func (h Density) Distribution(subject string, parts ...Population) *Figure {
 		}
 		tab.Rows = append(tab.Rows, row)
 	}
+
 	if len(names) == 1 {
 		names = nil // one curve needs no key
 	}
-	return &Figure{ID: "cdf", Title: "Distribution of the latency of " + subject, Plot: Distribution{h, shown, subject}, Table: tab, Keys: names, Caption: h.Describe(all)}
+
+	return &Figure{ID: "cdf", Title: "Distribution of the latency of " + subject,
+		Plot: Distribution{h, shown, subject}, Table: tab, Keys: names, Caption: h.Describe(all)}
 }
 
 // quantileCell is a quantile with its class.

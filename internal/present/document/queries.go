@@ -29,17 +29,21 @@ func (q *Queries) Link(metric string) string {
 	if metric == "" {
 		return ""
 	}
+
 	if q.index == nil {
 		q.index = map[string]int{}
 	}
+
 	i, ok := q.index[metric]
 	if !ok {
 		i = len(q.list)
 		q.index[metric] = i
 		name, help, promQL := q.Describe(metric)
-		id := "q" + strconv.Itoa(i+1) + "-" + strings.Trim(notInID.ReplaceAllString(strings.ToLower(name), "-"), "-")
+		id := "q" + strconv.Itoa(i+1) + "-" +
+			strings.Trim(notInID.ReplaceAllString(strings.ToLower(name), "-"), "-")
 		q.list = append(q.list, Query{ID: id, Name: metric, Help: help, PromQL: promQL})
 	}
+
 	return "#" + q.list[i].ID
 }
 

@@ -121,12 +121,14 @@ func (t *Timeline) Clock(s float64) string {
 	if t.Elapsed {
 		return elapsed(s)
 	}
+
 	skipped := 0.0
 	for _, c := range t.Cuts {
 		if s >= c.AtS {
 			skipped += c.SkippedS
 		}
 	}
+
 	at := time.UnixMilli(int64(math.Round((s + skipped) * 1000))).UTC()
 	if len(t.Cuts) > 0 {
 		return at.Format("2006-01-02 15:04")
@@ -134,6 +136,7 @@ func (t *Timeline) Clock(s float64) string {
 	if t.ToS-t.FromS >= 86400 {
 		return at.Format("01-02 15:04")
 	}
+
 	return at.Format("15:04:05")
 }
 
@@ -151,11 +154,13 @@ const tableRows = 48
 
 // Tabulate is the charts' values as a table: the highest of each stretch.
 func (t *Timeline) Tabulate() *Table {
-	out := &Table{Caption: "The charts' values, the highest of each stretch of time", Fold: "Data as a table", Columns: []Column{{Text: "from"}}}
+	out := &Table{Caption: "The charts' values, the highest of each stretch of time", Fold: "Data as a table",
+		Columns: []Column{{Text: "from"}}}
 	whole := t.ToS - t.FromS
 	if !(whole > 0) {
 		return nil
 	}
+
 	grid := make([][]float64, tableRows)
 	for _, c := range t.Charts {
 		for _, s := range c.Series {
@@ -163,10 +168,12 @@ func (t *Timeline) Tabulate() *Table {
 			if len(c.Series) > 1 {
 				name += " " + s.Name
 			}
+
 			out.Columns = append(out.Columns, Column{Text: name, Number: true})
 			for i := range grid {
 				grid[i] = append(grid[i], math.NaN())
 			}
+
 			for k, v := range s.Values {
 				i := int((c.FromS + float64(k)*c.StepS - t.FromS) / whole * tableRows)
 				if i < 0 || i >= tableRows || math.IsNaN(v) {
@@ -181,9 +188,11 @@ func (t *Timeline) Tabulate() *Table {
 			out.Columns = append(out.Columns, Column{Text: "operations", Number: true})
 		}
 	}
+
 	for i, values := range grid {
 		from := t.FromS + float64(i)*whole/tableRows
 		row := []Cell{{Text: t.Clock(from), Href: "#timeline", Zoom: &Window{from, from + whole/tableRows}}}
+
 		k := 0
 		for _, c := range t.Charts {
 			for range c.Series {
@@ -198,8 +207,10 @@ func (t *Timeline) Tabulate() *Table {
 				row = append(row, Cell{Text: Counted(t.operations(c, from, from+whole/tableRows)), Number: true})
 			}
 		}
+
 		out.Rows = append(out.Rows, row)
 	}
+
 	return out
 }
 

@@ -26,8 +26,10 @@ func Visible(s string) string {
 		default:
 			b.WriteRune(r)
 		}
+
 		i += n
 	}
+
 	return b.String()
 }
 

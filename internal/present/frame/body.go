@@ -26,6 +26,7 @@ func (s *screen) body(m *Moment, room int) {
 	if m.To.IsZero() {
 		all = all[:1] // nothing is known yet, not even what is not measured
 	}
+
 	all = slices.DeleteFunc(all, func(x section) bool { return len(x.rows) == 0 })
 	given := make([]int, len(all))
 	use := func(i, n int) {
@@ -42,9 +43,11 @@ func (s *screen) body(m *Moment, room int) {
 			n--
 		}
 	}
+
 	for i, x := range all {
 		use(i, x.min)
 	}
+
 	for grown := true; grown && room > 0; {
 		grown = false
 		for i := range all {
@@ -53,6 +56,7 @@ func (s *screen) body(m *Moment, room int) {
 			grown = grown || room < before
 		}
 	}
+
 	for i, x := range all {
 		if given[i] == 0 {
 			continue
@@ -77,14 +81,18 @@ func (s *screen) now(m *Moment) section {
 		}
 		text = head + text
 	}
+
 	out.rows = append(out.rows, Line{{text, levels[m.Now.Level]}})
 	if m.Server != "" {
 		out.min++
-		out.rows = append(out.rows, Line{{"server ", Dim}, {s.clean(m.Server), Bold}, {"   others: " + s.clean(strings.Join(m.Others, ", ")), Plain}})
+		out.rows = append(out.rows, Line{{"server ", Dim}, {s.clean(m.Server), Bold},
+			{"   others: " + s.clean(strings.Join(m.Others, ", ")), Plain}})
 	}
+
 	if m.Now.Fix != "" {
 		out.rows = append(out.rows, Line{{"  fix  ", Dim}, {s.clean(m.Now.Fix), Plain}})
 	}
+
 	if len(m.Host) > 0 {
 		var l Line
 		for i, f := range m.Host {
@@ -95,10 +103,13 @@ func (s *screen) now(m *Moment) section {
 		}
 		out.rows = append(out.rows, l)
 	}
+
 	if len(m.Marks) > 0 {
 		x := m.Marks[0]
-		out.rows = append(out.rows, Line{{"changed ", Dim}, {x.At.In(s.Zone).Format("15:04:05") + " " + s.clean(x.Text), Accent}})
+		out.rows = append(out.rows, Line{{"changed ", Dim},
+			{x.At.In(s.Zone).Format("15:04:05") + " " + s.clean(x.Text), Accent}})
 	}
+
 	return out
 }
 
@@ -126,22 +137,30 @@ func (s *screen) clients(m *Moment) section {
 	if spark >= sparkLeast {
 		out.head = append(out.head, Part{"  " + s.left("last minute", spark), Bold})
 	}
+
 	for _, c := range m.Clients {
 		style := Plain
 		if c.Stalled {
 			style = Bad
 		}
-		l := Line{{s.left(c.Name, nameColumns), style}, {s.right(number(c.Rate, ""), figureColumns) + s.right(number(c.Mean, "seconds"), figureColumns), style},
-			{s.right(number(c.Worst, "seconds"), figureColumns) + s.right(number(c.Usual, "seconds"), figureColumns) + s.right(units.Seconds(c.StalledS), figureColumns), Plain}}
+
+		l := Line{{s.left(c.Name, nameColumns), style},
+			{s.right(number(c.Rate, ""), figureColumns) + s.right(number(c.Mean, "seconds"), figureColumns), style},
+			{s.right(number(c.Worst, "seconds"), figureColumns) + s.right(number(c.Usual, "seconds"), figureColumns) +
+				s.right(units.Seconds(c.StalledS), figureColumns), Plain}}
+
 		if spark >= sparkLeast {
 			l = append(l, Part{"  " + s.spark(c.Recent, c.Threshold, spark), Accent})
 		}
+
 		out.rows = append(out.rows, l)
 	}
+
 	if len(out.rows) == 0 {
 		out.head = nil
 		out.rows = []Line{{{"clients: not measured; no source reports how long operations take", Dim}}}
 	}
+
 	return out
 }
 
@@ -158,10 +177,12 @@ func (s *screen) spark(values []float64, threshold float64, width int) string {
 			full = max(full, v)
 		}
 	}
+
 	chars := blocks
 	if s.ASCII {
 		chars = ramp
 	}
+
 	n := min(width, len(values))
 	out := []rune(strings.Repeat(" ", width-n))
 	for i := range n {
@@ -171,6 +192,7 @@ func (s *screen) spark(values []float64, threshold float64, width int) string {
 				high = v
 			}
 		}
+
 		switch {
 		case math.IsNaN(high):
 			out = append(out, ' ')
@@ -180,6 +202,7 @@ func (s *screen) spark(values []float64, threshold float64, width int) string {
 			out = append(out, chars[min(len(chars)-1, int(math.Round(min(high, full)/full*float64(len(chars)-1))))])
 		}
 	}
+
 	return string(out)
 }
 
@@ -214,17 +237,20 @@ func (s *screen) devices(m *Moment) section {
 	}{{"IOPS", 7}, {"of limit", 9}, {"moved", 10}, {"of limit", 9}, {"queue", 7}, {"await", 9}} {
 		head += s.right(h.text, h.n)
 	}
+
 	out := section{min: 3, head: Line{{head, Bold}}}
 	all := slices.Clone(m.Devices)
 	slices.SortStableFunc(all, func(a, b Device) int {
 		return cmp.Or(cmp.Compare(order(b, s.Sort), order(a, s.Sort)), strings.Compare(a.Name, b.Name))
 	})
+
 	idle := 0
 	for _, d := range all {
 		if d.Idle && len(all) > 1 {
 			idle++
 			continue
 		}
+
 		style := Plain
 		switch most := max(known(d.Busy), known(d.SharedIOPS), known(d.SharedBytesS)); {
 		case known(d.SharedIOPS) >= full, known(d.SharedBytesS) >= full:
@@ -232,16 +258,24 @@ func (s *screen) devices(m *Moment) section {
 		case most >= nearly:
 			style = Warn
 		}
-		out.rows = append(out.rows, Line{{s.left(d.Name, deviceColumns), Plain}, {"[" + s.bar(d.Busy, busyColumns) + "]", style}, {s.right(share(d.Busy), 6), style},
-			{s.right(number(d.IOPS, ""), 7), Plain}, {s.right(ofLimit(d.SharedIOPS), 9), style}, {s.right(number(d.BytesS, "bytes/s"), 10), Plain},
-			{s.right(ofLimit(d.SharedBytesS), 9), style}, {s.right(number(d.Queue, ""), 7) + s.right(number(d.AwaitS, "seconds"), 9), Plain}})
+
+		out.rows = append(out.rows, Line{{s.left(d.Name, deviceColumns), Plain},
+			{"[" + s.bar(d.Busy, busyColumns) + "]", style}, {s.right(share(d.Busy), 6), style},
+			{s.right(number(d.IOPS, ""), 7), Plain}, {s.right(ofLimit(d.SharedIOPS), 9), style},
+			{s.right(number(d.BytesS, "bytes/s"), 10), Plain},
+			{s.right(ofLimit(d.SharedBytesS), 9), style},
+			{s.right(number(d.Queue, ""), 7) + s.right(number(d.AwaitS, "seconds"), 9), Plain}})
 	}
+
 	if len(all) == 0 {
-		out.head, out.rows = nil, []Line{{{"devices: not measured; give host beside a database on this machine", Dim}}}
+		out.head, out.rows = nil,
+			[]Line{{{"devices: not measured; give host beside a database on this machine", Dim}}}
 	}
+
 	if idle > 0 {
 		out.rows = append(out.rows, Line{{fmt.Sprintf("and %d that did nothing", idle), Dim}})
 	}
+
 	return out
 }
 
@@ -277,18 +311,21 @@ func ofLimit(x float64) string {
 func (s *screen) limits(m *Moment) section {
 	out := section{min: 1, head: Line{{s.left("LIMITS, most used", spentColumns), Bold}}}
 	names := min(spentColumns, s.Width/2)
+
 	bars := max(8, min(20, s.Width-names-9))
 	for _, x := range m.Limits {
 		style := Accent
 		if x.Part >= nearly {
 			style = Warn
 		}
-		l := Line{{s.left(x.Subject+": "+x.Title, names), Plain}, {"[" + s.bar(x.Part, bars) + "]", style}, {s.right(share(x.Part), 6), style}}
+		l := Line{{s.left(x.Subject+": "+x.Title, names), Plain}, {"[" + s.bar(x.Part, bars) + "]", style},
+			{s.right(share(x.Part), 6), style}}
 		if !math.IsNaN(x.EndsS) {
 			l = append(l, Part{"  ends in " + units.Seconds(x.EndsS), Warn})
 		}
 		out.rows = append(out.rows, l)
 	}
+
 	return out
 }
 
@@ -300,33 +337,43 @@ func (s *screen) spent(m *Moment) section {
 	if m.Spent.Incident == 0 {
 		return out
 	}
+
 	out.head = Line{{fmt.Sprintf("WHERE THE STALLED TIME OF INCIDENT %d WENT", m.Spent.Incident), Bold}}
 	names := min(spentColumns, s.Width/2)
+
 	bars := max(8, min(40, s.Width-names-9))
 	for _, x := range m.Spent.Rows {
 		name := x.Name
 		if x.Overlaps {
 			name += " *"
 		}
-		out.rows = append(out.rows, Line{{s.left(name, names), Plain}, {"[" + s.bar(x.Part, bars) + "]", Accent}, {s.right(share(x.Part), 6), Plain}})
+		out.rows = append(out.rows, Line{{s.left(name, names), Plain}, {"[" + s.bar(x.Part, bars) + "]", Accent},
+			{s.right(share(x.Part), 6), Plain}})
 	}
+
 	return out
 }
 
 func (s *screen) incidents(m *Moment) section {
-	out := section{min: 2, head: Line{{s.left("INCIDENT", clockColumns) + s.left("from", clockColumns) + s.left("to", clockColumns) +
+	out := section{min: 2, head: Line{{s.left("INCIDENT", clockColumns) + s.left("from", clockColumns) +
+		s.left("to", clockColumns) +
 		s.right("stalled", figureColumns) + s.right("worst", figureColumns) + "  who and why", Bold}}}
 	skip := max(0, min(s.Skip, len(m.Incidents)-1))
 	if skip > 0 {
 		out.head = append(out.head, Part{fmt.Sprintf("  (%d newer)", skip), Dim})
 	}
+
 	for _, x := range m.Incidents[min(skip, len(m.Incidents)):] {
 		until, style := x.To.In(s.Zone).Format(time.TimeOnly), Plain
 		if x.Now {
 			until, style = "now", Bad
 		}
-		out.rows = append(out.rows, Line{{s.left(strconv.Itoa(x.ID), clockColumns) + s.left(x.From.In(s.Zone).Format(time.TimeOnly), clockColumns), Plain}, {s.left(until, clockColumns), style},
-			{s.right(units.Seconds(x.StalledS), figureColumns) + s.right(number(x.WorstS, "seconds"), figureColumns) + "  ", Plain}, {s.clean(x.Who + ": " + x.Why), Plain}})
+		out.rows = append(out.rows, Line{{s.left(strconv.Itoa(x.ID), clockColumns) +
+			s.left(x.From.In(s.Zone).Format(time.TimeOnly), clockColumns), Plain},
+			{s.left(until, clockColumns), style},
+			{s.right(units.Seconds(x.StalledS), figureColumns) + s.right(number(x.WorstS, "seconds"), figureColumns) +
+				"  ", Plain}, {s.clean(x.Who + ": " + x.Why), Plain}})
 	}
+
 	return out
 }

@@ -29,6 +29,7 @@ func busy() *frame.Moment {
 			recent[i] = 0.8
 		}
 	}
+
 	recent[20] = nan
 	return &frame.Moment{
 		At: noon, From: noon.Add(-15 * time.Minute), To: noon,
@@ -65,6 +66,7 @@ func fits(t interface {
 	if v.Height > 0 && len(lines) > v.Height {
 		t.Errorf("%d x %d: %d lines", v.Width, v.Height, len(lines))
 	}
+
 	width := &runewidth.Condition{StrictEmojiNeutral: true}
 	for _, l := range lines {
 		text := ""
@@ -130,10 +132,12 @@ func stalling(t *testing.T, from, to, seconds int) recording.Reader {
 		{"node_disk_io_time_seconds_total", "device", "nvme1n1"}, {"node_disk_writes_completed_total", "device", "nvme1n1"},
 		{"node_disk_written_bytes_total", "device", "nvme1n1"}, {"node_disk_write_time_seconds_total", "device", "nvme1n1"}, {"node_disk_io_time_weighted_seconds_total", "device", "nvme1n1"},
 	}
+
 	b := recording.Batch{}
 	for _, s := range series {
 		b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(append([]string{"__name__"}, s...)...)})
 	}
+
 	took, ops, active, writes := 0.0, 0.0, 0.0, 0.0
 	for s := range seconds {
 		n, latency, share, w := 500.0, 0.002, 0.3, 800.0
@@ -146,9 +150,11 @@ func stalling(t *testing.T, from, to, seconds int) recording.Reader {
 			b.Columns[i].Values = append(b.Columns[i].Values, v)
 		}
 	}
+
 	if err := mem.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
+
 	return mem
 }
 
@@ -159,10 +165,12 @@ func TestAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := diagnose.Run(t.Context(), in, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, of := range []struct {
 		second    int
 		level     frame.Level
@@ -182,6 +190,7 @@ func TestAt(t *testing.T) {
 			t.Errorf("second %d: devices %+v", of.second, m.Devices)
 		}
 	}
+
 	// Without a diagnosis the stall itself is known.
 	if m := frame.At(c, nil, noon.Add(220*time.Second)); m.Now.Level != frame.Critical || !strings.Contains(m.Now.Text, "the cause is being looked for") {
 		t.Errorf("%+v", m.Now)

@@ -16,21 +16,27 @@ import (
 func (a *cursor) clients() (out []Client) {
 	order := slices.Clone(a.Symptoms)
 	slices.SortStableFunc(order, func(x, y rules.Stall) int { return cmp.Compare(rankOf(x), rankOf(y)) })
+
 	for _, s := range order {
 		if !s.IsDatabase {
 			continue
 		}
-		c := Client{Name: s.Subject, Rate: a.recent(s.Ops), Mean: a.recent(s.Latency), Worst: timeline.Max(a.last(s.Latency, worstSpan)),
+
+		c := Client{Name: s.Subject, Rate: a.recent(s.Ops), Mean: a.recent(s.Latency),
+			Worst: timeline.Max(a.last(s.Latency, worstSpan)),
 			Usual: math.NaN(), Recent: slices.Clone(a.last(s.Latency, recentSpan)), Threshold: s.Threshold}
 		if a.k < len(s.Latency) {
 			c.Usual = timeline.Quantile(s.Latency[:a.k+1], 0.5)
 		}
+
 		if a.k < len(s.Cells) {
 			c.StalledS = a.Seconds(s.Cells[:a.k+1])
 			c.Stalled = s.Cells[max(0, a.k+1-a.Cells(stalledSpan)):a.k+1].Count() > 0
 		}
+
 		out = append(out, c)
 	}
+
 	return out
 }
 
@@ -56,16 +62,21 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 			}
 		}
 	}
+
 	caps := capsOf(r)
 	for _, dev := range names {
 		at := func(s *rules.Signal) float64 { return a.recent(a.For(s, "device", dev)) }
-		d := Device{Name: dev, Busy: at(rules.DiskBusy), IOPS: at(rules.DiskOps), BytesS: at(rules.DiskMoved), Queue: at(rules.DiskQueue),
-			AwaitS: await(at(rules.DiskReads), at(rules.DiskReadAwait), at(rules.DiskWrites), at(rules.DiskWriteAwait)), LimitIOPS: math.NaN(), LimitBytesS: math.NaN()}
+		d := Device{Name: dev, Busy: at(rules.DiskBusy), IOPS: at(rules.DiskOps), BytesS: at(rules.DiskMoved),
+			Queue: at(rules.DiskQueue),
+			AwaitS: await(at(rules.DiskReads), at(rules.DiskReadAwait), at(rules.DiskWrites),
+				at(rules.DiskWriteAwait)), LimitIOPS: math.NaN(), LimitBytesS: math.NaN()}
+
 		moved, ops := a.For(rules.DiskMoved, "device", dev), a.For(rules.DiskOps, "device", dev)
 		d.Idle = !(timeline.Max(upTo(moved, a.k)) > 0 || timeline.Max(upTo(ops, a.k)) > 0)
 		if x, ok := caps[dev]; ok {
 			d.LimitIOPS, d.LimitBytesS = limit(x.IOPS), limit(x.Throughput)
 		}
+
 		for _, h := range headroomOf(r) {
 			switch {
 			case h.Limit == nil || h.Subject != dev:
@@ -75,9 +86,11 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 				d.LimitBytesS = limit(*h.Limit)
 			}
 		}
+
 		d.SharedIOPS, d.SharedBytesS = d.IOPS/d.LimitIOPS, d.BytesS/d.LimitBytesS
 		out = append(out, d)
 	}
+
 	return out
 }
 
@@ -103,16 +116,19 @@ func headroomOf(r *diagnose.Report) []headroom.Headroom {
 // limits are the other limits that are known, the most urgent first.
 func limits(r *diagnose.Report) (out []Limit) {
 	for _, h := range headroomOf(r) {
-		if h.Limit == nil || h.Most == nil || h.Most.Ratio == nil || h.Resource == volumeIOPS || h.Resource == volumeThroughput {
+		if h.Limit == nil || h.Most == nil || h.Most.Ratio == nil || h.Resource == volumeIOPS ||
+			h.Resource == volumeThroughput {
 			continue
 		}
 		if *h.Most.Ratio < shownRatio && h.Ends == nil {
 			continue
 		}
+
 		l := Limit{Subject: h.Subject, Title: h.Title, Part: *h.Most.Ratio, EndsS: math.NaN()}
 		if h.Ends != nil {
 			l.EndsS = h.Ends.InS
 		}
+
 		out = append(out, l)
 	}
 	return out
@@ -145,10 +161,12 @@ func capsOf(r *diagnose.Report) map[string]rules.Cap {
 	if r == nil {
 		return out
 	}
+
 	all := slices.Clone(r.Findings)
 	for _, x := range r.Incidents {
 		all = append(all, x.Findings...)
 	}
+
 	for _, f := range all {
 		if f.Cap == nil {
 			continue
@@ -157,6 +175,7 @@ func capsOf(r *diagnose.Report) map[string]rules.Cap {
 		x.IOPS, x.Throughput = max(x.IOPS, f.Cap.IOPS), max(x.Throughput, f.Cap.Throughput)
 		out[f.Subject] = x
 	}
+
 	return out
 }
 
@@ -170,15 +189,19 @@ func (a *cursor) host() (out []Figure) {
 			out = append(out, Figure{label, units.Value(v, unit)})
 		}
 	}
+
 	add("CPUs", rules.CPUBusy.Unit, a.recent(a.One(rules.CPUBusy)))
 	add("page cache dirty", rules.MemoryDirty.Unit, a.recent(a.One(rules.MemoryDirty)))
+
 	for _, e := range a.Pack.Engines() {
 		for _, p := range e.Plots {
 			add(p.Title, p.Signal.Unit, a.recent(a.One(p.Signal)))
 		}
 	}
+
 	if cycles := a.Cycles(); len(cycles) > 0 && a.k < len(cycles[0].Cells) && cycles[0].Cells[a.k] {
 		out = append(out, Figure{"checkpoint", "running"})
 	}
+
 	return out
 }

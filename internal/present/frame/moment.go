@@ -139,11 +139,13 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 		m.Now = Now{Text: "waiting for samples"}
 		return m
 	}
+
 	m.From, m.To = c.Whole().From, c.Whole().To
 	a := &cursor{Case: c, k: cellAt(c, at)}
 	m.At = c.Grid.Time(a.k)
 	m.Clients, m.Devices, m.Host = a.clients(), a.devices(r), a.host()
 	m.Server, m.Others = servers(r)
+
 	if r != nil {
 		m.Incidents, m.Limits = incidentsAt(r, m.At), limits(r)
 		for _, x := range r.Incidents {
@@ -155,9 +157,11 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 			}
 		}
 	}
+
 	current := underWay(r, m.At)
 	m.Now = now(m, r, current)
 	m.Spent = spent(r, current)
+
 	return m
 }
 

@@ -93,36 +93,45 @@ func Render(m *Moment, v View) []Line {
 	if v.Zone == nil {
 		v.Zone = time.UTC
 	}
+
 	if v.Width < WidthLeast || v.Height > 0 && v.Height < HeightLeast {
 		return small(v)
 	}
+
 	s := &screen{View: v}
 	s.title(m)
 	last := Line{{s.clean(v.Message), Warn}}
+
 	if v.Message == "" {
 		last = Line{{"m mark  space freeze  ←→ 1 s  PgUp/PgDn 1 min  End now  s sort  ? help  q quit", Dim}}
 	}
+
 	room := v.Height - 1 // of the title
 	if v.Keys || v.Message != "" {
 		room--
 	}
+
 	if v.Height == 0 {
 		room = 1 << 20
 	}
+
 	if v.Help {
 		s.lines = append(s.lines, s.help(room)...)
 	} else {
 		s.body(m, room)
 	}
+
 	if v.Keys || v.Message != "" {
 		for v.Height > 0 && len(s.lines) < v.Height-1 {
 			s.lines = append(s.lines, nil)
 		}
 		s.lines = append(s.lines, last)
 	}
+
 	for i := range s.lines {
 		s.lines[i] = s.fit(s.lines[i])
 	}
+
 	return s.lines
 }
 
@@ -157,17 +166,21 @@ func (s *screen) fit(l Line) Line {
 		if s.ASCII {
 			p.Text = plainer.Replace(p.Text)
 		}
+
 		if w := cells.StringWidth(p.Text); w > left {
 			p.Text = cells.Truncate(p.Text, left, s.ellipsis(left))
 		}
+
 		left -= cells.StringWidth(p.Text)
 		if p.Text != "" {
 			out = append(out, p)
 		}
+
 		if left <= 0 {
 			break
 		}
 	}
+
 	return out
 }
 

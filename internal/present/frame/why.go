@@ -67,6 +67,7 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 	case len(m.Clients) == 0 && len(m.Devices) == 0:
 		return Now{Unknown, "nothing that could stall is reported by these sources", ""}
 	}
+
 	if r != nil {
 		for _, f := range r.Findings {
 			if f.Kind == diagnose.Cause && f.Severity == diagnose.Warning && f.Ongoing && !m.At.Before(m.To) {
@@ -75,13 +76,16 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 			}
 		}
 	}
+
 	n := Now{Good, "no stall", ""}
 	if len(m.Clients) == 0 {
 		n.Text = "no stall of devices; no source reports how long clients wait"
 	}
+
 	if len(m.Incidents) > 0 {
 		n.Text += " since " + units.Seconds(m.At.Sub(m.Incidents[0].To).Seconds())
 	}
+
 	return n
 }
 
@@ -131,15 +135,23 @@ func incidentsAt(r *diagnose.Report, at time.Time) (out []Incident) {
 		if x.From.After(at) {
 			continue
 		}
+
 		why, _ := why(x.Findings)
-		in := Incident{ID: x.ID, From: x.From, To: x.To, Now: isNow(x, at), Who: x.Subject, Why: why, StalledS: x.Stalls.Seconds, WorstS: math.NaN()}
+		in := Incident{ID: x.ID, From: x.From, To: x.To, Now: isNow(x, at), Who: x.Subject, Why: why,
+			StalledS: x.Stalls.Seconds, WorstS: math.NaN()}
 		for _, h := range x.Hurt {
 			if h.WorstS != nil && !(in.WorstS >= *h.WorstS) {
 				in.WorstS = *h.WorstS
 			}
 		}
+
 		out = append(out, in)
 	}
-	slices.SortStableFunc(out, func(a, b Incident) int { return cmp.Compare(b.To.UnixMilli(), a.To.UnixMilli()) })
+
+	slices.SortStableFunc(out, func(a,
+		b Incident) int {
+		return cmp.Compare(b.To.UnixMilli(), a.To.UnixMilli())
+	})
+
 	return out
 }

@@ -44,9 +44,11 @@ func chromium(t *testing.T) context.Context {
 			path = found
 		}
 	}
+
 	if path == "" {
 		t.Skip("no Chromium: Debian's package is chromium-headless-shell")
 	}
+
 	// Without a sandbox of its own, which root and user namespaces cannot have: the pages are this
 	// test's.
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
@@ -55,9 +57,11 @@ func chromium(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
+
 	if err := chromedp.Do(ctx); err != nil {
 		t.Skipf("Chromium does not start here: %v", err)
 	}
+
 	return ctx
 }
 
@@ -99,15 +103,19 @@ func open(browser context.Context, t *testing.T, page string, before ...step) *t
 	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
 	p := &tab{T: t, ctx: ctx, path: path, loaded: make(chan struct{}, 8)}
+
 	if err := chromedp.Listen(ctx, p.listen); err != nil {
 		t.Fatal(err)
 	}
+
 	p.run(command(cdppage.BringToFront, cdp.Empty{}), command(network.Enable, network.EnableParams{}), command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}), screen(1280, 900, false), media("", "light"))
 	p.run(append(slices.Clone(before), chromedp.Navigate("file://"+path))...)
 	p.load()
+
 	return p
 }
 
@@ -126,6 +134,7 @@ func (p *tab) load() {
 func (p *tab) listen(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	switch e := event.(type) {
 	case *cdppage.EventLoadEventFired:
 		p.loaded <- struct{}{}
@@ -187,6 +196,7 @@ func TestInChromium(t *testing.T) {
 			t.Run(name, func(t *testing.T) { loads(browser, t, page) })
 		}
 	})
+
 	t.Run("zoom", func(t *testing.T) { zooms(browser, t, all["hour"]) })
 	t.Run("reload", func(t *testing.T) { remembers(browser, t, all["hour"]) })
 	t.Run("theme", func(t *testing.T) { toggles(browser, t, all["diagnosis"]) })
@@ -198,10 +208,12 @@ func TestInChromium(t *testing.T) {
 		}
 		p.quiet()
 	})
+
 	t.Run("long names", func(t *testing.T) {
 		page := pageOf(t, diagnosis.Document(stalledReport(120, "eviction_dirty_target=5,"+strings.Repeat("/a_path_without_a_space", 9)), diagnosis.Options{Pack: pack}))
 		loads(browser, t, page)
 	})
+
 	t.Run("paper", func(t *testing.T) {
 		prints(browser, t, all["diagnosis"])
 		for name, page := range all {
@@ -210,6 +222,7 @@ func TestInChromium(t *testing.T) {
 			}
 		}
 	})
+
 	t.Run("no scripts", func(t *testing.T) {
 		p := open(browser, t, all["diagnosis"], command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 		if !js[bool](p, `document.querySelector(".still svg").getBoundingClientRect().height > 50`) {
@@ -223,13 +236,16 @@ func loads(browser context.Context, t *testing.T, page string) {
 	if len(page) > pageBytesMax {
 		t.Errorf("%d bytes, more than %d", len(page), pageBytesMax)
 	}
+
 	p := open(browser, t, page)
 	ms := js[float64](p, `performance.getEntriesByType("navigation")[0].duration`)
 	charts := js[int](p, `document.querySelectorAll(".live canvas").length`)
 	t.Logf("%d kB, loaded in %.0f ms, %d charts", len(page)/1000, ms, charts)
+
 	if want := strings.Count(page, `class="live"`); charts != want {
 		t.Errorf("%d charts are drawn, of %d", charts, want)
 	}
+
 	for _, width := range []int64{390, 1280} {
 		p.run(screen(width, 844, width < 500))
 		if got := p.settledWidth(width); got > width {
@@ -241,6 +257,7 @@ func loads(browser context.Context, t *testing.T, page string) {
 			t.Errorf("%d wide, parts of these tables are out of sight: %q", width, hidden)
 		}
 	}
+
 	p.quiet()
 }
 
@@ -292,6 +309,7 @@ func zooms(browser context.Context, t *testing.T, page string) {
 			t.Errorf("%s: %.0f s to %.0f s is shown, want %.0f to %.0f", what, from, to, wantFrom, wantTo)
 		}
 	}
+
 	near("at first", 0, 3600)
 	box := js[[]float64](p, `(() => { const c = document.querySelectorAll(".live .u-over")[1]; c.scrollIntoView({block: "center", behavior: "instant"}); const r = c.getBoundingClientRect(); return [r.left, r.top, r.width, r.height] })()`)
 	x := func(share float64) float64 { return box[0] + share*box[2] }
@@ -299,18 +317,22 @@ func zooms(browser context.Context, t *testing.T, page string) {
 	p.run(chromedp.DragAndDropXY(x(0.25), y, x(0.5), y, 5))
 	near("dragged over the second quarter", 900, 1800)
 	p.run(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x(0.5), y))
+
 	if read := js[[]string](p, `[...document.querySelectorAll(".chart output")].map(x => x.textContent)`); slices.Contains(read, "") {
 		t.Errorf("the cursor is shared, but not all charts show its value: %q", read)
 	}
+
 	p.run(chromedp.Focus(chromedp.CSS(".live")), chromedp.KeyEvent("+"))
 	near("+ shows half of it", 1125, 1575)
 	p.run(chromedp.KeyEvent(kb.ArrowRight))
 	near("right, by a quarter", 1237, 1687)
 	p.run(chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("-"))
 	near("back, and all of it", 900, 1800)
+
 	if outline := js[string](p, `getComputedStyle(document.activeElement).outlineStyle`); outline == "none" {
 		t.Error("the chart in focus is not marked")
 	}
+
 	p.run(chromedp.KeyEvent("0"))
 	near("0", 0, 3600)
 	p.run(chromedp.Click(chromedp.CSS(`[data-do="in"]`)))
@@ -354,6 +376,7 @@ func remembers(browser context.Context, t *testing.T, page string) {
 			t.Errorf("%s: the button of the logarithmic axis says %s, want %s", what, got, wantLog)
 		}
 	}
+
 	shown("at first", 0, 3600, "false")
 	p.run(chromedp.Click(chromedp.CSS(`[data-do="in"]`)), chromedp.Click(chromedp.CSS(`[data-do="log"]`)))
 	p.reload()
@@ -368,6 +391,7 @@ func remembers(browser context.Context, t *testing.T, page string) {
 		}
 		p.reload()
 	}
+
 	later(3660)
 	shown("a minute later", 1860, 3660, "false")
 	p.run(chromedp.Focus(chromedp.CSS(".live")), chromedp.KeyEvent(kb.ArrowLeft))
@@ -393,25 +417,31 @@ func toggles(browser context.Context, t *testing.T, page string) {
 		p.settle()
 		return js[string](p, `document.querySelector(".live canvas").toDataURL()`)
 	}
+
 	light, drawn := ground(), line()
 	kept := witness.change()
 	p.run(chromedp.Click(chromedp.CSS("#theme")))
+
 	dark, redrawn := ground(), line()
 	if light == dark || drawn == redrawn {
 		t.Errorf("the ground is %s and then %s; the chart is redrawn: %v", light, dark, drawn != redrawn)
 	}
+
 	kept()
 	p.reload()
 	if got := ground(); got != dark {
 		t.Errorf("after a reload the ground is %s: the theme was not remembered", got)
 	}
+
 	kept = witness.change()
 	p.run(chromedp.Evaluate[chromedp.Void](`localStorage.clear()`), media("", "dark"))
 	kept()
 	p.reload()
+
 	if got := ground(); got != dark {
 		t.Errorf("where the system is dark and nothing was chosen, the ground is %s", got)
 	}
+
 	p.quiet()
 }
 

@@ -25,12 +25,14 @@ func TestCaseEnds(t *testing.T) {
 		k := exampleWalk(t)
 		c.change(k)
 		page := pageOf(t, results.Case(pack, k, results.Origin{}))
+
 		var ids []string
 		for _, id := range strings.Fields(whole) {
 			if strings.Contains(page, "<section "+id) {
 				ids = append(ids, id)
 			}
 		}
+
 		if got := strings.Join(ids, " "); got != c.ids || !strings.Contains(page, c.says) {
 			t.Errorf("%s: sections %s, want %s and the words %q", c.name, got, c.ids, c.says)
 		}

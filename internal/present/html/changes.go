@@ -32,6 +32,7 @@ func changes(c document.Changes) template.HTML {
 			}
 		}
 	}
+
 	reach = min(reach*1.15, changesMost)
 	height := 14 + changesRow*float64(len(rows)) + 20
 	d := newDrawing(changesWidth, height, fmt.Sprintf("Changes of %d figures with their intervals", len(rows)))
@@ -39,20 +40,24 @@ func changes(c document.Changes) template.HTML {
 	bottom := height - 18
 	d.rect("margin", x.at(1-c.Margin), 6, x.at(1/(1-c.Margin))-x.at(1-c.Margin), bottom-6)
 	d.text("tick", "middle", x.at(1), height-4, "as before")
+
 	named := []float64{x.at(1)}
 	for _, tick := range []float64{10, 0.1, 100, 0.01, 2, 0.5, 1.1, 0.9, 1000, 0.001} {
 		at := x.at(tick)
-		if tick > reach || tick < 1/reach || slices.ContainsFunc(named, func(other float64) bool { return math.Abs(other-at) < changesTick }) {
+		if tick > reach || tick < 1/reach ||
+			slices.ContainsFunc(named, func(other float64) bool { return math.Abs(other-at) < changesTick }) {
 			continue
 		}
 		named = append(named, at)
 		d.line("grid", at, 6, at, bottom)
 		d.text("tick", "middle", at, height-4, strings.TrimSuffix(units.Change(tick), ".0"))
 	}
+
 	d.line("axis", x.at(1), 6, x.at(1), bottom)
 	for i, f := range rows {
 		d.change(f, x, 18+changesRow*float64(i))
 	}
+
 	return d.done()
 }
 
@@ -63,9 +68,11 @@ func (d *drawing) change(f document.RatioRow, x scale, y float64) {
 	if f.Low != nil && *f.Low > 0 {
 		low = inside(*f.Low)
 	}
+
 	if f.High != nil {
 		high = inside(*f.High)
 	}
+
 	class := "told"
 	switch {
 	case !f.Certain:
@@ -75,12 +82,14 @@ func (d *drawing) change(f document.RatioRow, x scale, y float64) {
 	case f.Level == document.Critical:
 		class = "told-bad"
 	}
+
 	d.text("strong", "end", changesLeft-10, y+4, f.Title)
 	if f.Interval {
 		d.line("interval "+class, x.at(low), y, x.at(high), y)
 		d.line("interval "+class, x.at(low), y-4, x.at(low), y+4)
 		d.line("interval "+class, x.at(high), y-4, x.at(high), y+4)
 	}
+
 	at := x.at(inside(f.Ratio))
 	fmt.Fprintf(&d.b, `<circle class="dot %s" cx="%s" cy="%s" r="4.2"/>`, class, coordinate(at), coordinate(y))
 	d.text("tick", "start", changesWidth-changesRight+8, y+4, f.Verdict)

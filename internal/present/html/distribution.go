@@ -36,6 +36,7 @@ func distribution(p document.Distribution) template.HTML {
 	top := min(ninesMost, max(1, ninesOf(1-1/all.Total())))
 	d := newDrawing(densityWidth, distributionHeight, "Distribution of the latency of "+p.Subject)
 	x := scale{from: h.Lower(first), to: h.Upper(last), start: densityLeft, end: densityWidth - 26, log: true}
+
 	y := scale{from: 0, to: top, start: distributionHeight - distributionBottom, end: distributionTop}
 	for _, share := range []float64{0, 0.5, 0.9, 0.99, 0.999, 0.9999} {
 		if at := ninesOf(share); at <= top+1e-9 {
@@ -43,13 +44,16 @@ func distribution(p document.Distribution) template.HTML {
 			d.text("tick", "end", densityLeft-6, y.at(at)+4, strconv.FormatFloat(100*share, 'g', 4, 64)+" %")
 		}
 	}
+
 	for _, v := range x.decades(44) {
 		d.line("grid", x.at(v), y.start, x.at(v), y.end)
 		d.text("tick", "middle", x.at(v), distributionHeight-6, units.Tick(v, "seconds"))
 	}
+
 	for i, shown := range p.Shown {
 		d.path("series series"+number(i%document.SeriesStyles+1), curve(shown, h, x, y))
 	}
+
 	for _, q := range document.Quantiles {
 		for i, shown := range p.Shown {
 			value, class := h.Quantile(shown, q.Q)
@@ -58,6 +62,7 @@ func distribution(p document.Distribution) template.HTML {
 			}
 		}
 	}
+
 	return d.done()
 }
 
@@ -68,9 +73,11 @@ func curve(p document.Population, h document.Density, x, y scale) string {
 	if !(all > 0) {
 		return ""
 	}
+
 	place := func(share float64) string { return coordinate(y.at(min(y.to, ninesOf(share)))) }
 	var trace strings.Builder
 	trace.WriteString("M" + coordinate(x.start) + " " + place(p.Unseen/all))
+
 	sum := p.Unseen
 	for class, n := range p.Counts {
 		if class >= first && class <= last {
@@ -87,6 +94,7 @@ func curve(p document.Population, h document.Density, x, y scale) string {
 		}
 		sum += n
 	}
+
 	return trace.String()
 }
 

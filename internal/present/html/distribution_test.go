@@ -16,6 +16,7 @@ func TestCurveMeetsPercentiles(t *testing.T) {
 	x := scale{from: h.Lower(0), to: h.Upper(2), start: 0, end: 1000, log: true}
 	y := scale{from: 0, to: 3, start: 1000, end: 0}
 	value, _ := h.Quantile(p, 0.5)
+
 	var before, after [2]float64
 	for _, at := range places(t, curve(p, h, x, y)) {
 		if at[0] <= x.at(value) {
@@ -24,6 +25,7 @@ func TestCurveMeetsPercentiles(t *testing.T) {
 			after = at
 		}
 	}
+
 	part := (x.at(value) - before[0]) / (after[0] - before[0])
 	if got, want := before[1]+part*(after[1]-before[1]), y.at(ninesOf(0.5)); math.Abs(got-want) > 8 {
 		t.Errorf("at the median the curve is at %v, of a thousand, and the median's mark at %v", got, want)

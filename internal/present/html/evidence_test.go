@@ -21,25 +21,30 @@ func TestFiguresHaveEvidence(t *testing.T) {
 		figures  = regexp.MustCompile(`<td (?:[^>]* )?class="number[^"]*">(.*?)</td>`)
 		item     = regexp.MustCompile(`<li id="(e\d+)">`)
 	)
+
 	all := pages(t)
 	for _, name := range simulatedPages {
 		page := all[name]
 		_, top, _ := strings.Cut(page, `<dl class="facts">`)
+
 		top, _, _ = strings.Cut(top, "</dl>")
 		for _, m := range fact.FindAllStringSubmatch(top, -1) {
 			if !ref.MatchString(m[2]) && !strings.HasPrefix(m[1], "published claims") { // which is a count of the page's own
 				t.Errorf("%s: %s has no evidence: %s", name, m[1], m[2])
 			}
 		}
+
 		found := ref.FindAllStringSubmatch(page, -1)
 		if len(found) == 0 || len(found) != len(anything.FindAllString(page, -1)) {
 			t.Errorf("%s: %d references of %d are well formed", name, len(found), len(anything.FindAllString(page, -1)))
 		}
+
 		for _, m := range found {
 			if m[1] != m[2] || m[1] != m[3] {
 				t.Errorf("%s: %s leads elsewhere than it says", name, m[0])
 			}
 		}
+
 		numbers := 0
 		for _, m := range tables.FindAllStringSubmatch(page, -1) {
 			if strings.HasPrefix(m[1], "The charts") || strings.HasPrefix(m[1], "Operations by") || m[1] == "Latency by percentile" || strings.HasPrefix(m[1], "Figures before") ||
@@ -57,13 +62,16 @@ func TestFiguresHaveEvidence(t *testing.T) {
 				}
 			}
 		}
+
 		if numbers < 10 {
 			t.Errorf("%s: only %d numbers were looked at", name, numbers)
 		}
+
 		pieces := item.FindAllStringSubmatch(page, -1)
 		if len(pieces) == 0 {
 			t.Errorf("%s has no evidence", name)
 		}
+
 		for i, m := range pieces {
 			if m[1] != "e"+number(i+1) {
 				t.Errorf("%s: evidence %d has the id %s", name, i+1, m[1])

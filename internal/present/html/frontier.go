@@ -21,29 +21,38 @@ const (
 func frontier(f document.Frontier) template.HTML {
 	all := f.Points
 	cheapest, dearest := all[0].MonthlyUSD, all[0].MonthlyUSD
+
 	low, high := f.MostSeconds, f.MostSeconds
 	for _, x := range all {
 		cheapest, dearest = min(cheapest, x.MonthlyUSD), max(dearest, x.MonthlyUSD)
 		low, high = min(low, x.LowSeconds), max(high, x.HighSeconds)
 	}
+
 	if low <= 0 {
 		low = all[len(all)-1].Seconds / 10
 	}
+
 	margin := max((dearest-cheapest)*0.06, 1)
-	d := newDrawing(frontierWidth, frontierHeight, fmt.Sprintf("Price against %s: %d layouts from %s to %s a month", f.Objective, len(all), units.Dollars(cheapest), units.Dollars(dearest)))
+	d := newDrawing(frontierWidth, frontierHeight,
+		fmt.Sprintf("Price against %s: %d layouts from %s to %s a month", f.Objective, len(all),
+			units.Dollars(cheapest), units.Dollars(dearest)))
 	x := scale{from: max(0, cheapest-margin), to: dearest + margin, start: frontierLeft, end: frontierWidth - 28}
+
 	y := scale{from: low / 1.3, to: high * 1.3, start: frontierHeight - frontierBottom, end: 10, log: true}
 	for _, v := range y.decades(16) {
 		d.line("grid", x.start, y.at(v), x.end, y.at(v))
 		d.text("tick", "end", frontierLeft-6, y.at(v)+4, units.Tick(v, "seconds"))
 	}
+
 	for _, v := range between(x.from, x.to, 6) {
 		d.line("grid", x.at(v), y.start, x.at(v), y.end)
 		d.text("tick", "middle", x.at(v), frontierHeight-frontierBottom+15, units.Dollars(v))
 	}
+
 	d.text("tick", "end", x.end, frontierHeight-4, "a month")
 	d.line("limit", x.start, y.at(f.MostSeconds), x.end, y.at(f.MostSeconds))
 	d.text("mark-text", "end", x.end, y.at(f.MostSeconds)-4, f.Objective+" < "+units.Seconds(f.MostSeconds))
+
 	var steps strings.Builder
 	for i, p := range all {
 		if i == 0 {
@@ -52,6 +61,7 @@ func frontier(f document.Frontier) template.HTML {
 		}
 		fmt.Fprintf(&steps, "H%sV%s", coordinate(x.at(p.MonthlyUSD)), coordinate(y.at(p.Seconds)))
 	}
+
 	d.path("series series1", steps.String())
 	for i, p := range all {
 		at, value := x.at(p.MonthlyUSD), y.at(p.Seconds)
@@ -66,6 +76,7 @@ func frontier(f document.Frontier) template.HTML {
 		}
 		d.text("mark-text", "start", at+7, value-6, number(i+1))
 	}
+
 	return d.done()
 }
 

@@ -23,14 +23,18 @@ const (
 func heatMap(m document.HeatMap) template.HTML {
 	h, t := m.Density, m.Time
 	first, last, most := h.Used()
-	d := newDrawing(densityWidth, densityHeight, fmt.Sprintf("Heat map of the latency of %s over time; the slowest took %s",
-		m.Subject, h.Between(last)))
+	d := newDrawing(densityWidth, densityHeight,
+		fmt.Sprintf("Heat map of the latency of %s over time; the slowest took %s",
+			m.Subject, h.Between(last)))
 	x := scale{from: t.FromS, to: t.ToS, start: densityLeft, end: densityWidth - 4}
-	y := scale{from: h.Lower(first), to: h.Upper(last), start: densityHeight - densityBottom, end: densityTop, log: true}
+
+	y := scale{from: h.Lower(first), to: h.Upper(last), start: densityHeight - densityBottom,
+		end: densityTop, log: true}
 	for _, v := range y.decades(16) {
 		d.line("grid", x.start, y.at(v), x.end, y.at(v))
 		d.text("tick", "end", densityLeft-6, y.at(v)+4, units.Tick(v, "seconds"))
 	}
+
 	traces := make([]strings.Builder, heatLevels)
 	for i, column := range h.Counts {
 		left := x.at(h.FromS + float64(i)*h.StepS)
@@ -40,12 +44,15 @@ func heatMap(m document.HeatMap) template.HTML {
 				continue
 			}
 			top, bottom := y.at(h.Upper(class)), y.at(h.Lower(class))
-			fmt.Fprintf(&traces[heatLevel(n, most)], "M%s %sH%sV%sH%sZ", coordinate(left), coordinate(top), coordinate(right), coordinate(bottom), coordinate(left))
+			fmt.Fprintf(&traces[heatLevel(n, most)], "M%s %sH%sV%sH%sZ", coordinate(left), coordinate(top),
+				coordinate(right), coordinate(bottom), coordinate(left))
 		}
 	}
+
 	for i := range traces {
 		d.path("heat heat"+number(i+1), traces[i].String())
 	}
+
 	d.text("tick", "start", x.start, densityHeight-4, t.Clock(t.FromS))
 	d.text("tick", "end", x.end, densityHeight-4, t.Clock(t.ToS))
 	return d.done()

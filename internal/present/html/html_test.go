@@ -48,11 +48,13 @@ func TestLinksLead(t *testing.T) {
 			}
 			there[m[1]] = true
 		}
+
 		for _, m := range href.FindAllStringSubmatch(page, -1) {
 			if !there[m[1]] {
 				t.Errorf("%s: #%s leads nowhere", name, m[1])
 			}
 		}
+
 		last := 0
 		for _, m := range regexp.MustCompile(`<h([1-6])`).FindAllStringSubmatch(page, -1) {
 			level, err := strconv.Atoi(m[1])
@@ -69,6 +71,7 @@ func TestLinksLead(t *testing.T) {
 func shape(t testing.TB, page string) string {
 	t.Helper()
 	var b strings.Builder
+
 	z := html.NewTokenizer(strings.NewReader(page))
 	for {
 		switch z.Next() {
@@ -98,6 +101,7 @@ func TestNamesAreText(t *testing.T) {
 			t.Errorf("a device called %q changes the page's markup", name)
 		}
 	}
+
 	parts := rapid.SliceOfN(rapid.SampledFrom([]string{"<", ">", "/", "\"", "'", "`", "&", "&lt;", "script", "svg", "a", " ", "=", "onload", "\\u003c", "</", "-->", "\xff", "x"}), 1, 12)
 	rapid.Check(t, func(r *rapid.T) {
 		name := "n" + strings.Join(parts.Draw(r, "name"), "")
@@ -115,9 +119,11 @@ func TestPoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if want := `[0,1,1500,0.001235,3.142,123500000,1e-9,null,null,-2.5,100000]`; string(text) != want {
 		t.Errorf("%s, want %s", text, want)
 	}
+
 	rapid.Check(t, func(r *rapid.T) {
 		x := rapid.Float64Range(-1e12, 1e12).Draw(r, "x")
 		text, err := json.Marshal(points{x})

@@ -18,22 +18,27 @@ func TestMarksOnThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	page := string(text)
 	for _, want := range []string{`class="moment"`, `"marks":[{"at":5,"text":"\u003c/script\u003e\u003cb\u003e"}]`, "changed here"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
+
 	if !strings.Contains(Policy(d), "form-action 'none'") {
 		t.Error("any page may send forms")
 	}
+
 	if strings.Contains(page, "</script><b>") || strings.Contains(page, "<form") {
 		t.Error("a mark is markup, or the page has a form that nobody takes")
 	}
+
 	d.Action = &document.Action{Label: "Mark", Path: "/mark"}
 	if text, err = render(d); err != nil {
 		t.Fatal(err)
 	}
+
 	if page = string(text); !strings.Contains(Policy(d), "form-action 'self'") || !strings.Contains(page, `<form method="post" action="/mark">`) {
 		t.Error("the page has no button, or may not send it")
 	}

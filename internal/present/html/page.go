@@ -79,7 +79,8 @@ func code(p *document.Document) (style, early string, scripts []string) {
 	if p.Timeline != nil {
 		scripts = []string{asset("uplot/uPlot.iife.min.js"), asset("assets/charts.js")}
 	}
-	return asset("uplot/uPlot.min.css") + "\n" + themes() + asset("assets/page.css"), asset("assets/theme.js"), scripts
+	return asset("uplot/uPlot.min.css") + "\n" + themes() + asset("assets/page.css"),
+		asset("assets/theme.js"), scripts
 }
 
 // Policy is the Content-Security-Policy of a document's page, for a server that sends it as a header
@@ -99,17 +100,21 @@ func render(p *document.Document) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	r := rendered{Document: p, Policy: Policy(p)}
+
 	// The conversions make html/template leave these unchanged. They are files of this package, and
 	// JSON whose angle brackets are escaped, and the policy's hashes are of exactly these bytes.
 	r.Style, r.Early, r.Data = template.CSS(style), template.JS(early), template.JS(data) //nolint:gosec // see above
 	for _, s := range scripts {
 		r.Scripts = append(r.Scripts, template.JS(s)) //nolint:gosec // a file of this package
 	}
+
 	var b bytes.Buffer
 	if err := pageTemplate().Execute(&b, r); err != nil {
 		return nil, err
 	}
+
 	return b.Bytes(), nil
 }
 

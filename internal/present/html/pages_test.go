@@ -40,15 +40,19 @@ func stalledReport(seconds int, name string) *diagnose.Report {
 			}
 			t.Values = append(t.Values, &v)
 		}
+
 		if seconds > 20 {
 			t.Values[17] = nil
 		}
+
 		return t
 	}
+
 	var windows []diagnose.Span
 	for s := 42; s < seconds; s += 60 {
 		windows = append(windows, diagnose.Span{From: at(float64(s)), To: at(float64(min(s+14, seconds)))})
 	}
+
 	operations := track("operations", "", 900, 150)
 	r := &diagnose.Report{
 		Version: diagnose.Version,
@@ -81,6 +85,7 @@ func stalledReport(seconds int, name string) *diagnose.Report {
 			},
 		},
 	}
+
 	r.Findings = []diagnose.Finding{{
 		Rule: "disk/iops-capped", Severity: diagnose.Critical, Kind: diagnose.Cause, Subject: name, Title: "The volume's IOPS cap binds", Weight: 0.94,
 		Summary: name + " stands at 3,003 IOPS and goes no higher.", Cause: "A rented volume serves so many requests a second.",
@@ -97,6 +102,7 @@ func stalledReport(seconds int, name string) *diagnose.Report {
 		Rule: "wiredtiger/cache-pressure", Severity: diagnose.Info, Kind: diagnose.Refutation, Subject: "mongodb", Title: "The cache is large enough", Summary: "It was 71 % full.",
 		Evidence: []diagnose.Evidence{{Text: "cache fill, most", Metric: "plimsoll:wt_cache_fill:ratio", Value: pointer(0.71), Unit: "ratio", From: start, To: at(float64(seconds))}},
 	}}
+
 	return r
 }
 
@@ -117,6 +123,7 @@ func simulated(variant string, slower float64) *simulate.Result {
 		Objectives: []simulate.ObjectiveResult{{Name: "write_p99", Wanted: 0.025, Got: pointer(2.44 * slower), Met: slower < 0.01, Unit: "seconds"}}, ModelError: "half of the p99s were off by less than 18 %",
 		Warnings: []string{"the volume is faster than its instance"},
 	}
+
 	cells := latency.NewSeries(0, vtime.Instant(40e9))
 	x := &simulate.Series{StepSeconds: 1, Busy: map[string][]*float64{"data": nil}, Checkpoints: [][2]float64{{5, 8.1}, {25, 28.4}}}
 	for k := range 40 {
@@ -131,6 +138,7 @@ func simulated(variant string, slower float64) *simulate.Result {
 		x.HostDirty, x.EngineDirty = append(x.HostDirty, pointer(float64(k%20)*2e7)), append(x.EngineDirty, nil)
 		x.Busy["data"] = append(x.Busy["data"], pointer(min(1, 200*slow)))
 	}
+
 	x.Writes, r.Series = cells.Cells, x
 	return r
 }
@@ -142,9 +150,11 @@ func examplePlan() *plan.Plan {
 			"operations_per_second": {Value: 2000, Low: 1740, High: 2301},
 		}}
 	}
+
 	now, apart, dear := layout(180, 2.44), layout(180.8, 0.0048, "volumes.journal={type: gp3}"), layout(441, 0.00269, "volumes.journal={type: io2}")
 	apart.Changes = []plan.Change{{Path: "volumes.journal", To: "{type: gp3}", USD: 0.8, Needs: "new volume"}}
 	apart.Risks = []plan.Risk{{Kind: "snapshot", Text: "a snapshot of one volume is no backup any more"}}
+
 	return &plan.Plan{
 		Scenario: plan.Document{File: "telemetry.yaml"}, Region: "us-east-1", Objectives: []plan.Objective{{Name: "write_p99", MostSeconds: 0.025}},
 		Now: now, Chosen: apart, Frontier: []*plan.Layout{now, apart, dear},
@@ -185,6 +195,7 @@ func exampleWalk(t testing.TB) *casebook.Walk {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	k := &casebook.Walk{Case: c, Diagnosis: &casebook.Diagnosis{Verdict: "Writes stall.", Rules: []string{"disk/iops-capped"}}}
 	for _, s := range c.Steps {
 		w := casebook.WalkedStep{Step: s.Step, Text: s.Text}
@@ -193,14 +204,17 @@ func exampleWalk(t testing.TB) *casebook.Walk {
 		}
 		k.Steps = append(k.Steps, w)
 	}
+
 	for _, x := range c.Corrections {
 		k.Corrections = append(k.Corrections, casebook.WalkedCorrection{Claim: x.Claim, Truth: x.Truth})
 	}
+
 	p := examplePlan()
 	k.Plan = &casebook.Planned{Objectives: p.Objectives, Now: p.Now, Chosen: p.Chosen, Frontier: p.Frontier, Statements: p.Statements, Searched: p.Searched, ErrorBar: p.ErrorBar(),
 		Sizing: &plan.Sizing{Rows: []plan.SizingRow{{Text: "data", Bytes: 800e9}, {Text: "needed", Bytes: 2341e9, Sum: true}}}}
 	k.Files = []casebook.Written{{Path: "README.md"}, {Path: "kubernetes/storageclass-journal.yaml", Lines: []string{`iops: "3000"`, "type: gp3 </pre><script>"}}}
 	k.Proof = exampleProof()
+
 	return k
 }
 
@@ -243,6 +257,7 @@ func documents(t testing.TB) map[string]*document.Document {
 			Sets: [][]string{nil, {"volumes.journal={type: gp3, size: 10 GiB}"}}, Command: command,
 			Prices: []results.Price{{Product: "gp3", Source: "price list, 2026"}, {Product: "io2", Source: "price list, 2026"}, {Product: "m6i.xlarge", Source: "on-demand prices, 2026-07-20"}}}
 	}
+
 	written, faster := simulated("", 1), simulated("journal apart", 0.002)
 	out := map[string]*document.Document{
 		"diagnosis":  diagnosis.Document(stalledReport(300, "nvme1n1"), diagnosis.Options{Pack: pack}),
@@ -257,9 +272,11 @@ func documents(t testing.TB) map[string]*document.Document {
 		"proof": results.Proof(pack, exampleProof(), nil),
 		"case":  results.Case(pack, exampleWalk(t), of("casebook", "1")),
 	}
+
 	for _, d := range out {
 		d.Program = "plimsoll 1.0.0"
 	}
+
 	return out
 }
 

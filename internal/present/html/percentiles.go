@@ -20,18 +20,22 @@ func percentiles(p document.Percentiles) template.HTML {
 			}
 		}
 	}
+
 	const width, height, left, bottom, top = densityWidth, 210.0, 66.0, 20.0, 8.0
 	d := newDrawing(width, height, "Latency by percentile")
 	x := scale{from: -0.3, to: float64(len(p.Names)) - 0.7, start: left, end: width - 8}
+
 	y := scale{from: low / 1.5, to: high * 1.5, start: height - bottom, end: top, log: true}
 	for _, v := range y.decades(16) {
 		d.line("grid", x.start, y.at(v), x.end, y.at(v))
 		d.text("tick", "end", left-6, y.at(v)+4, units.Tick(v, "seconds"))
 	}
+
 	for i, name := range p.Names {
 		d.line("grid", x.at(float64(i)), y.start, x.at(float64(i)), y.end)
 		d.text("tick", "middle", x.at(float64(i)), height-5, name)
 	}
+
 	for i, c := range p.Curves {
 		var trace strings.Builder
 		for k, value := range c.Seconds {
@@ -45,8 +49,10 @@ func percentiles(p document.Percentiles) template.HTML {
 			trace.WriteString(move + coordinate(x.at(float64(k))) + " " + coordinate(y.at(*value)))
 			d.marker(i, x.at(float64(k)), y.at(*value))
 		}
+
 		d.path("series series"+number(i%document.SeriesStyles+1), trace.String())
 	}
+
 	return d.done()
 }
 
@@ -57,13 +63,16 @@ func (d *drawing) marker(i int, x, y float64) {
 	const r = 3.4
 	switch i % document.SeriesStyles {
 	case 0:
-		fmt.Fprintf(&d.b, `<circle class="%s" cx="%s" cy="%s" r="%s"/>`, class, coordinate(x), coordinate(y), coordinate(r))
+		fmt.Fprintf(&d.b, `<circle class="%s" cx="%s" cy="%s" r="%s"/>`, class, coordinate(x), coordinate(y),
+			coordinate(r))
 	case 1:
 		d.rect(class, x-r, y-r, 2*r, 2*r)
 	case 2:
-		d.path(class, fmt.Sprintf("M%s %sl%s %sh-%sZ", coordinate(x), coordinate(y-r-0.6), coordinate(r+0.6), coordinate(2*r), coordinate(2*r+1.2)))
+		d.path(class, fmt.Sprintf("M%s %sl%s %sh-%sZ", coordinate(x), coordinate(y-r-0.6), coordinate(r+0.6),
+			coordinate(2*r), coordinate(2*r+1.2)))
 	default:
-		d.path(class, fmt.Sprintf("M%s %sl%s %sl-%s %sl-%s -%sZ", coordinate(x), coordinate(y-r-1), coordinate(r+1), coordinate(r+1), coordinate(r+1), coordinate(r+1), coordinate(r+1), coordinate(r+1)))
+		d.path(class, fmt.Sprintf("M%s %sl%s %sl-%s %sl-%s -%sZ", coordinate(x), coordinate(y-r-1), coordinate(r+1),
+			coordinate(r+1), coordinate(r+1), coordinate(r+1), coordinate(r+1), coordinate(r+1)))
 	}
 }
 
@@ -71,7 +80,9 @@ func (d *drawing) marker(i int, x, y float64) {
 func legend(names []string) template.HTML {
 	d := &drawing{}
 	for i, name := range names {
-		fmt.Fprintf(&d.b, `<li><svg viewBox="0 0 26 10" class="key" aria-hidden="true"><path class="series series%d" d="M0 5H26"/>`, i%document.SeriesStyles+1)
+		fmt.Fprintf(
+			&d.b, `<li><svg viewBox="0 0 26 10" class="key" aria-hidden="true"><path class="series series%d" d="M0 5H26"/>`,
+			i%document.SeriesStyles+1)
 		d.marker(i, 13, 5)
 		d.b.WriteString("</svg>" + template.HTMLEscapeString(name) + "</li>")
 	}

@@ -20,7 +20,8 @@ type drawing struct {
 // newDrawing starts a drawing with a description for screen readers.
 func newDrawing(width, height float64, label string) *drawing {
 	d := &drawing{width: width, height: height}
-	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %s %s" role="img" aria-label="%s">`, coordinate(width), coordinate(height), escaped(label))
+	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %s %s" role="img" aria-label="%s">`, coordinate(width),
+		coordinate(height), escaped(label))
 	return d
 }
 
@@ -48,16 +49,19 @@ func coordinate(x float64) string {
 func number(i int) string { return strconv.Itoa(i) }
 
 func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
-	fmt.Fprintf(&d.b, `<path class="%s" d="M%s %sL%s %s"/>`, class, coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2))
+	fmt.Fprintf(&d.b, `<path class="%s" d="M%s %sL%s %s"/>`, class, coordinate(x1), coordinate(y1),
+		coordinate(x2), coordinate(y2))
 }
 
 func (d *drawing) rect(class string, x, y, w, h float64) {
-	fmt.Fprintf(&d.b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, coordinate(x), coordinate(y), coordinate(w), coordinate(h))
+	fmt.Fprintf(&d.b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, coordinate(x),
+		coordinate(y), coordinate(w), coordinate(h))
 }
 
 // text writes words at a point; anchor is start, middle or end.
 func (d *drawing) text(class, anchor string, x, y float64, words string) {
-	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coordinate(x), coordinate(y), escaped(words))
+	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coordinate(x),
+		coordinate(y), escaped(words))
 }
 
 // path draws what was collected in a trace.
@@ -73,6 +77,7 @@ func niceSteps(high float64, atMost int) (steps []float64, top float64) {
 	if !(high > 0) || math.IsInf(high, 0) {
 		return []float64{0, 1}, 1
 	}
+
 	size := math.Pow(10, math.Floor(math.Log10(high/float64(atMost))))
 	for _, m := range []float64{1, 2, 2.5, 5, 10, 20} {
 		if step := size * m; high <= step*float64(atMost) {
@@ -85,6 +90,7 @@ func niceSteps(high float64, atMost int) (steps []float64, top float64) {
 			}
 		}
 	}
+
 	return []float64{0, high}, high
 }
 

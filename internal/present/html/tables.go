@@ -28,7 +28,9 @@ func draw(p document.Plot) (template.HTML, error) {
 
 // sharesTable is shares of a whole as a table with bars.
 func sharesTable(s *document.Shares) *document.Table {
-	out := &document.Table{Caption: s.Caption, Columns: []document.Column{{Text: "where"}, {Text: "share"}, {Text: "", Number: true}, {Text: "time", Number: true}}}
+	out := &document.Table{Caption: s.Caption,
+		Columns: []document.Column{{Text: "where"}, {Text: "share"}, {Text: "", Number: true},
+			{Text: "time", Number: true}}}
 	overlaps := false
 	for _, x := range s.Rows {
 		if x.Minor {
@@ -38,46 +40,57 @@ func sharesTable(s *document.Shares) *document.Table {
 		if x.Overlaps {
 			name, overlaps = name+" *", true
 		}
-		out.Rows = append(out.Rows, []document.Cell{{Text: name, Note: x.Note}, {Bar: new(x.Part)}, {Text: units.Percent(x.Part), Number: true}, {Text: x.Amount, Number: true}})
+		out.Rows = append(out.Rows, []document.Cell{{Text: name, Note: x.Note}, {Bar: new(x.Part)},
+			{Text: units.Percent(x.Part), Number: true}, {Text: x.Amount, Number: true}})
 	}
+
 	if overlaps {
 		out.Notes = append(out.Notes, "* "+document.Overlap)
 	}
+
 	if minor := s.Minor(); len(minor) > 0 {
 		out.Notes = append(out.Notes, "under "+s.Under+" each: "+strings.Join(minor, ", "))
 	}
+
 	return out
 }
 
 // gapsTable is the rules that could not be judged, each with what it lacks.
 func gapsTable(all []document.Gap) *document.Table {
-	out := &document.Table{Caption: "Rules that could not be judged", Columns: []document.Column{{Text: "rule"}, {Text: "what it lacks"}, {Text: "what to record the next time"}}}
+	out := &document.Table{Caption: "Rules that could not be judged",
+		Columns: []document.Column{{Text: "rule"}, {Text: "what it lacks"}, {Text: "what to record the next time"}}}
 	for _, g := range all {
 		for i, m := range g.Rules {
 			advice := "the same"
 			if i == 0 {
 				advice = g.Advice
 			}
-			out.Rows = append(out.Rows, []document.Cell{{Text: m.Rule, Roles: "code"}, {Text: strings.Join(m.Missing, "; "), Roles: "code long"}, {Text: advice}})
+			out.Rows = append(out.Rows, []document.Cell{{Text: m.Rule, Roles: "code"},
+				{Text: strings.Join(m.Missing, "; "), Roles: "code long"}, {Text: advice}})
 		}
 	}
+
 	out.Fold = fmt.Sprintf("%d rules could not be judged: what to record the next time", len(out.Rows))
 	if len(out.Rows) == 1 {
 		out.Fold = "1 rule could not be judged: what to record the next time"
 	}
+
 	return out
 }
 
 // observationsTable is the numbers that a finding rests on, each with its query.
 func observationsTable(f document.Finding) *document.Table {
-	out := &document.Table{Caption: "Evidence of: " + f.Title, Columns: []document.Column{{Text: "figure", Number: true}, {Text: "what it is"}, {Text: "when"}, {Text: "read from"}}}
+	out := &document.Table{Caption: "Evidence of: " + f.Title,
+		Columns: []document.Column{{Text: "figure", Number: true}, {Text: "what it is"}, {Text: "when"},
+			{Text: "read from"}}}
 	for _, o := range f.Observations {
 		when := o.When
 		if o.Whole {
 			when = document.Cell{Text: "throughout"}
 		}
 		when.Roles = "word"
-		out.Rows = append(out.Rows, []document.Cell{{Text: o.Value, Number: true, Roles: "figure", Href: o.Href}, {Text: o.Text}, when, {Text: o.Signal, Roles: "code long", Href: o.Href}})
+		out.Rows = append(out.Rows, []document.Cell{{Text: o.Value, Number: true, Roles: "figure", Href: o.Href},
+			{Text: o.Text}, when, {Text: o.Signal, Roles: "code long", Href: o.Href}})
 	}
 	return out
 }
@@ -107,8 +120,10 @@ func stacks(t *document.Table) bool {
 			}
 			widest = max(widest, len(row[i].Text))
 		}
+
 		sum += widest + 2
 	}
+
 	return sum > phoneColumns && (text || len(t.Columns) <= numberColumns && len(t.Rows) <= numberRows)
 }
 

@@ -20,6 +20,7 @@ func TestStacks(t *testing.T) {
 		}
 		return out
 	}
+
 	text, number := document.Column{Text: "what"}, document.Column{Text: "n", Number: true}
 	for name, c := range map[string]struct {
 		t    *document.Table
@@ -57,10 +58,12 @@ func TestPageNamesItsHost(t *testing.T) {
 		s := r.Sources[0]
 		s.Host = ""
 		r.Sources = nil
+
 		for _, h := range append([]string{""}, c.hosts...) {
 			s.Host = h
 			r.Sources = append(r.Sources, s)
 		}
+
 		page := pageOf(t, diagnosis.Document(r, diagnosis.Options{Pack: pack, Host: c.opt}))
 		if !strings.Contains(page, "<title>"+c.want+": ") || !strings.Contains(page, "<span>diagnosis of "+c.want+"</span>") {
 			t.Errorf("%v, %q: %s is not named", c.hosts, c.opt, c.want)

@@ -14,6 +14,7 @@ func luminance(t *testing.T, color string) float64 {
 	if err != nil || len(color) != 7 {
 		t.Fatalf("%q is no colour", color)
 	}
+
 	sum := 0.0
 	for i, weight := range []float64{0.0722, 0.7152, 0.2126} {
 		c := float64(n>>(8*i)&255) / 255
@@ -24,6 +25,7 @@ func luminance(t *testing.T, color string) float64 {
 		}
 		sum += weight * c
 	}
+
 	return sum
 }
 
@@ -39,16 +41,19 @@ func TestContrast(t *testing.T) {
 	const text, graphic = 4.5, 3.0
 	least := map[string]float64{"text": text, "muted": text, "link": text, "critical": text, "warning": text, "good": text, "info": text,
 		"frame": graphic, "focus": graphic, "stall": graphic, "s1": graphic, "s2": graphic, "s3": graphic, "s4": graphic, "heat4": graphic}
+
 	colors := map[string]tint{}
 	for _, c := range palette {
 		colors[c.name] = c
 	}
+
 	for name, want := range least {
 		c, ok := colors[name]
 		if !ok {
 			t.Errorf("no colour %s", name)
 			continue
 		}
+
 		for _, ground := range []string{"ground", "raised"} {
 			g := colors[ground]
 			if got := contrast(t, c.light, g.light); got < want {

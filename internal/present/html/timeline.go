@@ -56,19 +56,24 @@ func dataOf(t *document.Timeline) sharedTime {
 	for _, c := range t.Cuts {
 		out.Cuts = append(out.Cuts, [2]float64{c.AtS, c.SkippedS})
 	}
+
 	for _, b := range t.Bands {
 		out.Bands = append(out.Bands, bandData(b))
 	}
+
 	for _, m := range t.Marks {
 		out.Marks = append(out.Marks, markData{m.AtS, document.Visible(m.Text)})
 	}
+
 	for _, c := range t.Charts {
-		data := chartData{ID: c.ID, Title: c.Title, Unit: c.Unit, Limit: c.Limit, FromS: c.FromS, StepS: c.StepS, Log: c.Log, Counts: c.Counts}
+		data := chartData{ID: c.ID, Title: c.Title, Unit: c.Unit, Limit: c.Limit, FromS: c.FromS, StepS: c.StepS,
+			Log: c.Log, Counts: c.Counts}
 		for _, s := range c.Series {
 			data.Series = append(data.Series, seriesData{s.Name, s.Style, s.Values})
 		}
 		out.Charts = append(out.Charts, data)
 	}
+
 	return out
 }
 
@@ -96,17 +101,21 @@ func shortest(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e4 {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
+
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 3, 64), 64)
 	if err != nil {
 		rounded = x
 	}
+
 	if math.Abs(rounded) >= 1e-4 && math.Abs(rounded) < 1e7 {
 		return strconv.FormatFloat(rounded, 'f', -1, 64)
 	}
+
 	text, err := json.Marshal(rounded)
 	if err != nil {
 		return "null"
 	}
+
 	return string(text)
 }
 
@@ -127,6 +136,7 @@ func still(t *document.Timeline, c document.Chart) template.HTML {
 	if c.Unit == "ratio" && c.High() > 0.5 && c.High() <= 1 {
 		steps, top = []float64{0, 0.5, 1}, 1
 	}
+
 	x := scale{from: t.FromS, to: t.ToS, start: stillLeft, end: stillWidth - 4}
 	y := scale{from: 0, to: top, start: stillHeight - stillBottom, end: stillTop}
 	if low := c.Low(); c.Log && low > 0 {
@@ -134,6 +144,7 @@ func still(t *document.Timeline, c document.Chart) template.HTML {
 		y.from, y.to = decadesAround(low, c.High())
 		steps, top = y.decades(16), y.to
 	}
+
 	for _, b := range t.Bands {
 		for _, s := range b.Spans {
 			from, to := x.at(s[0]), x.at(s[1])
@@ -145,22 +156,28 @@ func still(t *document.Timeline, c document.Chart) template.HTML {
 			}
 		}
 	}
+
 	for _, v := range steps {
 		d.line("grid", x.start, y.at(v), x.end, y.at(v))
 		d.text("tick", "end", stillLeft-6, y.at(v)+4, units.Tick(v, c.Unit))
 	}
+
 	if c.Limit > y.from && c.Limit < top {
 		d.line("limit", x.start, y.at(c.Limit), x.end, y.at(c.Limit))
 	}
+
 	for _, cut := range t.Cuts {
 		d.line("grid", x.at(cut.AtS), y.start, x.at(cut.AtS), y.end)
 	}
+
 	for _, m := range t.Marks {
 		d.line("moment", x.at(m.AtS), y.start, x.at(m.AtS), y.end)
 	}
+
 	for _, s := range c.Series {
 		d.path("series series"+number(s.Style), trace(t, c, s, x, y))
 	}
+
 	d.text("tick", "start", stillLeft, stillHeight-3, t.Clock(t.FromS))
 	d.text("tick", "end", stillWidth-4, stillHeight-3, t.Clock(t.ToS))
 	return d.done()
@@ -190,22 +207,26 @@ func trace(t *document.Timeline, c document.Chart, s document.Series, x, y scale
 	for i := range columns {
 		columns[i] = math.NaN()
 	}
+
 	whole := t.ToS - t.FromS
 	if !(whole > 0) {
 		return ""
 	}
+
 	for k, v := range s.Values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
 		from := (c.FromS + float64(k)*c.StepS - t.FromS) / whole * stillSlots
 		to := from + c.StepS/whole*stillSlots
-		for i := max(0, int(from+1e-9)); i <= min(stillSlots-1, max(int(from+1e-9), int(math.Ceil(to-1e-9))-1)); i++ {
+		for i := max(0, int(from+1e-9)); i <= min(stillSlots-1,
+			max(int(from+1e-9), int(math.Ceil(to-1e-9))-1)); i++ {
 			if math.IsNaN(columns[i]) || v > columns[i] {
 				columns[i] = v
 			}
 		}
 	}
+
 	var out []byte
 	pen := false
 	for i, v := range columns {
@@ -213,14 +234,17 @@ func trace(t *document.Timeline, c document.Chart, s document.Series, x, y scale
 			pen = false
 			continue
 		}
+
 		at := x.start + (float64(i)+0.5)/stillSlots*(x.end-x.start)
 		if pen {
 			out = append(out, 'L')
 		} else {
 			out = append(out, 'M')
 		}
+
 		out = append(append(append(out, coordinate(at)...), ' '), coordinate(y.at(v))...)
 		pen = true
 	}
+
 	return string(out)
 }

@@ -34,6 +34,7 @@ func inline(s string) string {
 			b.WriteRune(r)
 		}
 	}
+
 	return b.String()
 }
 
@@ -73,9 +74,11 @@ func code(s string) string {
 	if s == "" {
 		return ""
 	}
+
 	if !strings.ContainsAny(s, "|`\\") {
 		return "`" + s + "`"
 	}
+
 	var b strings.Builder
 	for _, r := range s {
 		if r <= unicode.MaxASCII && !alphanumeric(r) && r != ' ' && r != '/' && r != '.' && r != ':' {
@@ -84,6 +87,7 @@ func code(s string) string {
 			b.WriteRune(r)
 		}
 	}
+
 	return "<code>" + b.String() + "</code>"
 }
 
@@ -102,6 +106,7 @@ func (p *page) fence(language string, lines []string) {
 		}
 		b.WriteString(l + "\n")
 	}
+
 	marks := strings.Repeat("`", max(3, longest+1))
 	p.para(marks + language + "\n" + b.String() + marks)
 }

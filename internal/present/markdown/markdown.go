@@ -25,26 +25,33 @@ const blockColumns = 100
 func Write(w io.Writer, d *document.Document) error {
 	p := &page{}
 	p.para("**" + inline(d.Verdict) + "**")
+
 	for _, t := range d.Lead {
 		p.para(line(t))
 	}
+
 	if d.Now != nil {
 		p.section(*d.Now)
 	}
+
 	if len(d.Facts) > 0 {
 		p.facts(d.Facts)
 	} else {
 		p.terms(d.Summary)
 	}
+
 	for _, s := range d.Sections {
 		p.section(s)
 	}
+
 	if d.Program != "" {
 		p.para("<sub>" + inline(d.Kind+", written by "+d.Program) + "</sub>")
 	}
+
 	if _, err := io.WriteString(w, p.out.String()); err != nil {
 		return fmt.Errorf("writing the Markdown: %w", err)
 	}
+
 	return nil
 }
 
@@ -73,22 +80,27 @@ func (p *page) section(s document.Section) {
 	if !s.Only.Has(document.Markdown) {
 		return
 	}
+
 	from := p.out.Len()
 	if s.Title != "" {
 		p.para("## " + inline(s.Title))
 	}
+
 	if s.Aside != "" {
 		p.para(line(document.Sentence(s.Aside)))
 	}
+
 	if s.Note != "" && s.ID != "timeline" { // whose note explains its zooming
 		p.para(line(s.Note))
 	}
+
 	before := p.out.Len()
 	for _, x := range s.Parts {
 		if x.Only.Has(document.Markdown) {
 			p.part(x)
 		}
 	}
+
 	if p.out.Len() == before { // nothing of it can be written: no heading either
 		kept := p.out.String()[:from]
 		p.out.Reset()
@@ -102,35 +114,44 @@ func (p *page) part(x document.Part) {
 	if x.Quote != "" {
 		p.para("> " + line(x.Quote))
 	}
+
 	p.terms(x.Terms)
 	if len(x.Commands) > 0 {
 		p.fence("sh", x.Commands)
 	}
+
 	if len(x.PromQL) > 0 {
 		p.fence("promql", x.PromQL)
 	}
+
 	if x.Timeline != nil {
 		p.fence("", strings.Split(strings.Trim(text.Timeline(x.Timeline, blockColumns), "\n"), "\n"))
 	}
+
 	if x.Figure != nil && x.Figure.Table != nil && x.Figure.Table.Fold == "" {
 		p.para("**" + inline(x.Figure.Title) + "**")
 		p.table(x.Figure.Table)
 	}
+
 	p.findings(x.Findings)
 	p.tasks(x.Tasks)
 	if x.Shares != nil {
 		p.shares(x.Shares)
 	}
+
 	p.gaps(x.Gaps)
 	if x.Table != nil {
 		p.table(x.Table)
 	}
+
 	if len(x.Queries) > 0 {
 		p.folded("PromQL", func() { p.queries(x.Queries) })
 	}
+
 	if len(x.Evidence) > 0 {
 		p.folded("How these figures are made again", func() { p.evidence(x.Evidence) })
 	}
+
 	for _, f := range x.Files {
 		p.para("- " + code(f.Path))
 		if len(f.Lines) > 0 {
@@ -143,7 +164,8 @@ func (p *page) part(x document.Part) {
 func (p *page) facts(all []document.Fact) {
 	t := &document.Table{Columns: []document.Column{{}, {Number: true}, {}}}
 	for _, f := range all {
-		t.Rows = append(t.Rows, []document.Cell{{Text: f.Label}, {Text: f.Value, Number: true, Roles: "strong"}, {Text: f.Note}})
+		t.Rows = append(t.Rows, []document.Cell{{Text: f.Label}, {Text: f.Value, Number: true, Roles: "strong"},
+			{Text: f.Note}})
 	}
 	p.table(t)
 }
@@ -164,6 +186,7 @@ func (p *page) terms(all []document.Term) {
 			b.WriteByte('\n')
 		}
 	}
+
 	p.para(strings.TrimSuffix(b.String(), "\n"))
 }
 
@@ -174,26 +197,33 @@ func (p *page) findings(all []document.Finding) {
 		if f.Subject != "" {
 			about = append(about, inline(f.Subject))
 		}
+
 		about = append(about, code(f.Rule))
 		if f.Weight != "" {
 			about = append(about, inline(f.Weight))
 		}
+
 		p.para(guard(strings.Join(about, ", ")))
 		p.para(line(f.Summary))
 		p.para(line(f.Cause))
+
 		if len(f.Among) > 0 {
 			p.para("In " + inline(strings.Join(f.Among, ", ")))
 		}
+
 		var when []string
 		for _, w := range f.When {
 			when = append(when, inline(w.Text))
 		}
+
 		if f.Period != "" {
 			when = append(when, inline(f.Period))
 		}
+
 		if len(when) > 0 {
 			p.para("When: " + strings.Join(when, ", "))
 		}
+
 		p.fixes(f.Fixes)
 		if len(f.Observations) > 0 {
 			p.folded("Evidence", func() { p.observations(f.Observations) })
@@ -217,13 +247,15 @@ func (p *page) fixes(all []document.Fix) {
 }
 
 func (p *page) observations(all []document.Observation) {
-	t := &document.Table{Columns: []document.Column{{Text: "figure", Number: true}, {Text: "what it is"}, {Text: "when"}, {Text: "read from"}}}
+	t := &document.Table{Columns: []document.Column{{Text: "figure", Number: true}, {Text: "what it is"},
+		{Text: "when"}, {Text: "read from"}}}
 	for _, o := range all {
 		when := o.When.Text
 		if o.Whole {
 			when = "throughout"
 		}
-		t.Rows = append(t.Rows, []document.Cell{{Text: o.Value, Number: true}, {Text: o.Text}, {Text: when}, {Text: o.Signal, Roles: "code"}})
+		t.Rows = append(t.Rows, []document.Cell{{Text: o.Value, Number: true}, {Text: o.Text}, {Text: when},
+			{Text: o.Signal, Roles: "code"}})
 	}
 	p.table(t)
 }
@@ -257,22 +289,26 @@ func (p *page) evidence(all []*document.Evidence) {
 		if e.Text != "" {
 			head += " " + inline(e.Text)
 		}
+
 		for i, f := range e.Fields {
 			if i == 0 {
 				head += " Field"
 			}
 			head += " " + code(f)
 		}
+
 		for i, l := range e.Lines {
 			if i == 0 {
 				head += " By"
 			}
 			head += " " + code(l.Text)
 		}
+
 		p.para(head)
 		if len(e.Commands) > 0 {
 			p.fence("sh", e.Commands)
 		}
+
 		if len(e.PromQL) > 0 {
 			p.fence("promql", e.PromQL)
 		}

@@ -66,6 +66,7 @@ func shape(source string) string {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
+
 		switch n := n.(type) {
 		case *ast.Text, *ast.String, *ast.CodeSpan:
 			return ast.WalkSkipChildren, nil
@@ -82,9 +83,11 @@ func shape(source string) string {
 				b.WriteString("| ")
 			}
 		}
+
 		b.WriteString(n.Kind().String() + "\n")
 		return ast.WalkContinue, nil
 	})
+
 	return b.String()
 }
 
@@ -113,6 +116,7 @@ func TestNamesAreText(t *testing.T) {
 			t.Errorf("something called %q changes the Markdown:\n%s", name, write(t, example(name)))
 		}
 	}
+
 	parts := rapid.SliceOfN(rapid.SampledFrom([]string{"|", "\\", "`", "``", "*", "_", "<", ">", "/", "b", "[", "]", "(", ")", "#", "-", "+", "1.", " ", "\n", "&", ";", "~", "$", "!", "@", "=", ":", "\"", "'", "é", "\xff"}), 1, 10)
 	rapid.Check(t, func(r *rapid.T) {
 		name := strings.Join(parts.Draw(r, "name"), "")
@@ -134,13 +138,16 @@ func TestCellsSayWhatTheyAre(t *testing.T) {
 		out := write(t, &document.Document{Sections: []document.Section{{Title: "T", Parts: []document.Part{{Table: &document.Table{
 			Columns: []document.Column{{Text: "a"}, {Text: "b"}}, Rows: [][]document.Cell{{{Text: name, Roles: roles}, {Text: "end"}}}}}}}}})
 		var b strings.Builder
+
 		if err := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Convert([]byte(out), &b); err != nil {
 			r.Fatal(err)
 		}
+
 		doc, err := html.Parse(strings.NewReader(b.String()))
 		if err != nil {
 			r.Fatal(err)
 		}
+
 		var cells []string
 		for n := range doc.Descendants() {
 			if n.Type == html.ElementNode && n.Data == "td" {
@@ -153,9 +160,11 @@ func TestCellsSayWhatTheyAre(t *testing.T) {
 				cells = append(cells, text)
 			}
 		}
+
 		if roles == "code" && strings.Contains(out, "<code>") {
 			return // raw HTML, which this parser leaves out
 		}
+
 		if len(cells) != 2 || strings.Join(strings.Fields(cells[0]), " ") != strings.Join(strings.Fields(name), " ") || cells[1] != "end" {
 			r.Fatalf("%q became %q", name, cells)
 		}

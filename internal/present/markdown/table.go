@@ -14,12 +14,14 @@ func (p *page) table(t *document.Table) {
 	if len(t.Rows) == 0 {
 		return
 	}
+
 	if t.Fold != "" {
 		unfolded := *t
 		unfolded.Fold = ""
 		p.folded(t.Fold, func() { p.table(&unfolded) })
 		return
 	}
+
 	var keep []int
 	for i := range t.Columns {
 		if slices.ContainsFunc(t.Rows, func(row []document.Cell) bool {
@@ -28,6 +30,7 @@ func (p *page) table(t *document.Table) {
 			keep = append(keep, i)
 		}
 	}
+
 	var head, rule, b strings.Builder
 	for _, i := range keep {
 		c := t.Columns[i]
@@ -38,6 +41,7 @@ func (p *page) table(t *document.Table) {
 			rule.WriteString("| --- ")
 		}
 	}
+
 	b.WriteString(head.String() + "|\n" + rule.String() + "|\n")
 	for _, row := range t.Rows {
 		for _, i := range keep {
@@ -49,6 +53,7 @@ func (p *page) table(t *document.Table) {
 		}
 		b.WriteString("|\n")
 	}
+
 	p.para(strings.TrimSuffix(b.String(), "\n"))
 	for _, n := range t.Notes {
 		p.para(line(n))
@@ -65,16 +70,20 @@ func cell(c document.Cell) string {
 	case slices.Contains(roles, "strong"), slices.Contains(roles, "figure"):
 		out = "**" + out + "**"
 	}
+
 	if c.Bar != nil {
 		out = strings.TrimSpace(bar(*c.Bar) + " " + out)
 	}
+
 	out += reference(c.Ref)
 	if c.Note != "" {
 		out += "<br>" + inline(c.Note)
 	}
+
 	if c.Detail != "" {
 		out += "<br>" + inline(c.Detail)
 	}
+
 	return out
 }
 
@@ -100,7 +109,8 @@ func bar(part float64) string {
 
 // shares are a table with bars.
 func (p *page) shares(s *document.Shares) {
-	t := &document.Table{Columns: []document.Column{{Text: "where"}, {Text: "share"}, {Text: "time", Number: true}}}
+	t := &document.Table{Columns: []document.Column{{Text: "where"}, {Text: "share"},
+		{Text: "time", Number: true}}}
 	overlaps := false
 	for _, x := range s.Rows {
 		if x.Minor {
@@ -110,13 +120,17 @@ func (p *page) shares(s *document.Shares) {
 		if x.Overlaps {
 			name, overlaps = name+" *", true
 		}
-		t.Rows = append(t.Rows, []document.Cell{{Text: name, Note: x.Note}, {Text: units.Percent(x.Part), Bar: &x.Part}, {Text: x.Amount, Number: true}})
+		t.Rows = append(t.Rows, []document.Cell{{Text: name, Note: x.Note},
+			{Text: units.Percent(x.Part), Bar: &x.Part}, {Text: x.Amount, Number: true}})
 	}
+
 	if minor := s.Minor(); len(minor) > 0 {
 		t.Notes = append(t.Notes, "under "+s.Under+" each: "+strings.Join(minor, ", "))
 	}
+
 	if overlaps {
 		t.Notes = append(t.Notes, "* "+document.Overlap)
 	}
+
 	p.table(t)
 }

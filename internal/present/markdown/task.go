@@ -14,6 +14,7 @@ func (p *page) tasks(all []document.Task) {
 		if a.About != "" {
 			p.para(inline(document.Sentence(a.About)))
 		}
+
 		for _, s := range a.Steps {
 			text := "**" + inline(s.Label) + "**"
 			if s.Text != "" {

@@ -40,7 +40,8 @@ type line struct {
 }
 
 func newLines(in io.Reader, out io.Writer) *lines {
-	return &lines{in: in, out: out, read: make(chan line), closed: make(chan struct{}), broken: make(chan struct{}),
+	return &lines{in: in, out: out, read: make(chan line), closed: make(chan struct{}),
+		broken:  make(chan struct{}),
 		pending: map[jsonrpc.ID]bool{}, changed: make(chan struct{})}
 }
 
@@ -134,19 +135,23 @@ func decode(next line) (jsonrpc.Message, []byte) {
 	var any json.RawMessage
 	switch err := json.Unmarshal(next.text, &any); {
 	case next.long:
-		return nil, refusal(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the request is longer than %d bytes", requestMax))
+		return nil, refusal(nil, jsonrpc.CodeInvalidRequest,
+			fmt.Sprintf("the request is longer than %d bytes", requestMax))
 	case err != nil:
 		return nil, refusal(nil, jsonrpc.CodeParseError, "not JSON: "+err.Error())
 	case any[0] != '{':
 		return nil, refusal(nil, jsonrpc.CodeInvalidRequest, "not a request: want one JSON object per line")
 	}
+
 	message, err := jsonrpc.DecodeMessage(next.text)
 	if r, ok := message.(*jsonrpc.Response); ok && r.Result == nil && r.Error == nil {
 		err = errors.New("it has no method")
 	}
+
 	if err != nil {
 		return nil, refusal(idOf(next.text), jsonrpc.CodeInvalidRequest, "not a request: "+err.Error())
 	}
+
 	return message, nil
 }
 
@@ -229,9 +234,11 @@ func (l *lines) waitForAnswers(ctx context.Context) {
 		l.mu.Lock()
 		n, changed := len(l.pending), l.changed
 		l.mu.Unlock()
+
 		if n == 0 {
 			return
 		}
+
 		select {
 		case <-changed:
 		case <-ctx.Done():

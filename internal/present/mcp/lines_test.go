@@ -107,6 +107,7 @@ func TestNoRequest(t *testing.T) {
 			t.Fatalf("after %.60q: %+v", line, a)
 		}
 	}
+
 	if err := errors.Join(w.in.Close(), <-w.served); err != nil {
 		t.Error(err)
 	}
@@ -120,16 +121,20 @@ func TestAnswersAfterTheInputEnds(t *testing.T) {
 		<-finish
 		return "done", nil
 	}
+
 	w := newWire(t, run, options())
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rule","arguments":{}}}`)
 	<-began
+
 	if err := w.in.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	close(finish)
 	if a := w.answer(); a.ID != 1.0 || len(a.Result.Content) != 1 || a.Result.Content[0].Text != "done" {
 		t.Errorf("answered %+v", a)
 	}
+
 	if err := <-w.served; err != nil {
 		t.Error(err)
 	}
@@ -148,6 +153,7 @@ func TestCallThatDoesNotEnd(t *testing.T) {
 		}
 		return "", nil
 	}
+
 	opt := options()
 	opt.TimeMax = time.Millisecond
 	w := newWire(t, run, opt)
@@ -159,17 +165,21 @@ func TestCallThatDoesNotEnd(t *testing.T) {
 		}
 		return a.Result.Content[0].Text
 	}
+
 	if got := call("rule", "x"); !strings.Contains(got, "a bug") {
 		t.Errorf("a panic: %s", got)
 	}
+
 	for range 4 {
 		if got := call("rule", ""); !strings.Contains(got, "not done within 1ms") {
 			t.Errorf("a call that does not end: %s", got)
 		}
 	}
+
 	if got := call("rule", ""); !strings.Contains(got, "4 calls are still running after their time") {
 		t.Errorf("one more: %s", got)
 	}
+
 	close(finish)
 	if err := errors.Join(w.in.Close(), <-w.served); err != nil {
 		t.Error(err)
@@ -203,9 +213,11 @@ func TestBaseNames(t *testing.T) {
 		path = filepath.Join(dir, filepath.FromSlash(path))
 		sources = append(sources, mcp.Source{Name: path, Argument: path})
 	}
+
 	write(t, filepath.Join(dir, "captures", "one.json"))
 	folder := filepath.Join(dir, "captures")
 	sources = append(sources, mcp.Source{Name: folder, Argument: folder}, mcp.Source{Name: "http://db-1/metrics", Argument: "http://db-1/metrics"})
+
 	s := connect(t, echo, options(sources...))
 	for name, want := range map[string]string{
 		"day.json":          filepath.Join(dir, "b", "day.json"),

@@ -61,7 +61,8 @@ func Serve(ctx context.Context, run Command, opt Options, in io.Reader, out io.W
 }
 
 func newServer(run Command, opt Options) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "plimsoll", Version: opt.Version}, &sdk.ServerOptions{Instructions: instructions})
+	s := sdk.NewServer(&sdk.Implementation{Name: "plimsoll", Version: opt.Version},
+		&sdk.ServerOptions{Instructions: instructions})
 	t := &tools{run: run, opt: opt, slots: make(chan struct{}, max(opt.AtOnce, 1)), late: &atomic.Int32{}}
 	t.add(s)
 	return s
@@ -87,15 +88,19 @@ const (
 func (t *tools) call(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.opt.TimeMax)
 	defer cancel()
+
 	select {
 	case t.slots <- struct{}{}:
 		defer func() { <-t.slots }()
 	case <-ctx.Done():
-		return "", fmt.Errorf("%d other calls were still running after %s: try again later", cap(t.slots), t.opt.TimeMax)
+		return "", fmt.Errorf("%d other calls were still running after %s: try again later", cap(t.slots),
+			t.opt.TimeMax)
 	}
+
 	if n := t.late.Load(); n >= lateMax {
 		return "", fmt.Errorf("%d calls are still running after their time: try again later", n)
 	}
+
 	text, err := t.inTime(ctx, args)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -103,6 +108,7 @@ func (t *tools) call(ctx context.Context, args ...string) (string, error) {
 	case err != nil:
 		return "", err
 	}
+
 	return t.bound(text), nil
 }
 
@@ -113,6 +119,7 @@ func (t *tools) inTime(ctx context.Context, args []string) (string, error) {
 		text string
 		err  error
 	}
+
 	done := make(chan result, 1)
 	var over atomic.Bool // it ended, or was left to itself, whichever came first
 	go func() {
@@ -152,7 +159,8 @@ func (t *tools) bound(text string) string {
 	if len(text) <= t.opt.AnswerMax {
 		return text
 	}
-	note := fmt.Sprintf("\n(cut: %d of %d bytes; ask for less: a shorter span, one incident, fewer series)\n", t.opt.AnswerMax, len(text))
+	note := fmt.Sprintf("\n(cut: %d of %d bytes; ask for less: a shorter span, one incident, fewer series)\n",
+		t.opt.AnswerMax, len(text))
 	cut := text[:max(t.opt.AnswerMax-len(note), 0)]
 	if i := strings.LastIndexByte(cut, '\n'); i >= 0 {
 		cut = cut[:i]

@@ -27,10 +27,12 @@ func connect(t *testing.T, run mcp.Command, opt mcp.Options) *sdk.ClientSession 
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { served <- mcp.Serve(ctx, run, opt, fromClient, toClient) }()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+
 	session, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := session.Close(); err != nil {
 			t.Error(err)
@@ -40,6 +42,7 @@ func connect(t *testing.T, run mcp.Command, opt mcp.Options) *sdk.ClientSession 
 			t.Error(err)
 		}
 	})
+
 	return session
 }
 
@@ -69,6 +72,7 @@ func TestToolsAreVerbs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "night.json"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	s := connect(t, echo, options(mcp.Source{Name: "db", Argument: "mongodb://u:secret@db-1"}, mcp.Source{Name: "captures", Argument: dir}))
 	for _, c := range []struct {
 		tool string
@@ -90,10 +94,12 @@ func TestToolsAreVerbs(t *testing.T) {
 			t.Errorf("%s %v: %q, want %q", c.tool, c.args, got, c.want)
 		}
 	}
+
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tool := range list.Tools {
 		if tool.Annotations == nil || !tool.Annotations.ReadOnlyHint {
 			t.Errorf("%s does not say that it only reads", tool.Name)
@@ -108,9 +114,11 @@ func TestOnlyWhatIsListed(t *testing.T) {
 	if err := os.WriteFile(secret, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink(secret, filepath.Join(dir, "link")); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
+
 	run := func(context.Context, []string) (string, error) { return "", errors.New("it ran") }
 	s := connect(t, run, options(mcp.Source{Name: "db", Argument: "mongodb://u:secret@db-1"}, mcp.Source{Name: "captures", Argument: dir}))
 	for _, name := range []string{secret, "captures/link", "captures/../" + filepath.Base(outside) + "/secret", "captures/none", "mongodb://db-2", "host", "db/x", ""} {
@@ -118,6 +126,7 @@ func TestOnlyWhatIsListed(t *testing.T) {
 			t.Errorf("source %q: %s", name, got)
 		}
 	}
+
 	for _, args := range []map[string]any{
 		{"scenario": "workload: {arrivals: {recorded: /etc/passwd}}"},
 		{"scenario": `workload: {arrivals: {"\u0072ecorded": /etc/passwd}}`},
@@ -131,6 +140,7 @@ func TestOnlyWhatIsListed(t *testing.T) {
 			t.Errorf("%v: %s", args, got)
 		}
 	}
+
 	if got, _ := call(t, s, "sources", nil); got != "db\ncaptures\n  captures/link\n" {
 		t.Errorf("sources: %q", got)
 	}
@@ -145,11 +155,13 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 		return strings.Repeat("a line with é\n", 1000), nil
 	}
+
 	s := connect(t, run, options(mcp.Source{Name: "db", Argument: "x"}))
 	got, _ := call(t, s, "diagnose", map[string]any{"sources": []string{"db"}})
 	if len(got) > 4096 || !strings.Contains(got, "of 15000 bytes") {
 		t.Errorf("%d bytes, ending %q", len(got), got[max(len(got)-120, 0):])
 	}
+
 	got, _ = call(t, s, "incidents", map[string]any{"sources": []string{"db"}})
 	if len(got) > 4096 || !strings.HasSuffix(got, `"not_shown":6}`) {
 		t.Errorf("%d bytes, ending %q", len(got), got[max(len(got)-120, 0):])
@@ -172,14 +184,18 @@ func TestErrors(t *testing.T) {
 		}
 		return "", fmt.Errorf("no type %q\nhint: plimsoll catalog list", args[len(args)-1])
 	}
+
 	opt := options()
 	opt.TimeMax = 50 * time.Millisecond
 	s := connect(t, run, opt)
+
 	if got, failed := call(t, s, "rule", nil); !failed || !strings.Contains(got, "not done within 50ms") {
 		t.Errorf("%s", got)
 	}
+
 	opt.TimeMax = time.Minute
 	s = connect(t, run, opt)
+
 	var asking sync.WaitGroup
 	for range 2 {
 		asking.Go(func() {
@@ -193,5 +209,6 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
+
 	asking.Wait()
 }

@@ -23,33 +23,43 @@ func (t *tools) argument(name string) (string, error) {
 			return s.Argument, nil
 		}
 	}
+
 	based := t.based(name)
 	switch {
 	case len(based) == 1:
 		return based[0].Argument, nil
 	case len(based) > 1:
-		return "", fmt.Errorf("source %q: %d sources are called so: use the whole name, one of %s", name, len(based), t.names())
+		return "", fmt.Errorf("source %q: %d sources are called so: use the whole name, one of %s", name,
+			len(based), t.names())
 	}
+
 	for _, s := range t.opt.Sources {
 		below, ok := strings.CutPrefix(name, strings.TrimSuffix(s.Name, "/")+"/")
-		if first, rest, cut := strings.Cut(name, "/"); !ok && cut && len(t.based(first)) == 1 && t.based(first)[0] == s {
+		if first, rest, cut := strings.Cut(name, "/"); !ok && cut && len(t.based(first)) == 1 &&
+			t.based(first)[0] == s {
 			below, ok = rest, true
 		}
+
 		if info, err := os.Stat(s.Argument); !ok || err != nil || !info.IsDir() {
 			continue
 		}
+
 		root, err := os.OpenRoot(s.Argument)
 		if err != nil {
 			return "", fmt.Errorf("source %q: its folder cannot be read", name)
 		}
+
 		_, err = root.Stat(filepath.FromSlash(below)) // follows no link out of the folder
 		_ = root.Close()
 		if err != nil {
 			return "", fmt.Errorf("source %q: no such file in the folder %q", name, s.Name)
 		}
+
 		return filepath.Join(s.Argument, filepath.FromSlash(below)), nil
 	}
-	return "", fmt.Errorf("no source %q: the sources are %s; more are given where plimsoll mcp is started", name, t.names())
+
+	return "", fmt.Errorf("no source %q: the sources are %s; more are given where plimsoll mcp is started",
+		name, t.names())
 }
 
 // based are the files and folders with a base name.
@@ -99,6 +109,7 @@ func (t *tools) list() string {
 		if err != nil {
 			continue // a file or an address
 		}
+
 		for i, e := range entries {
 			if i == listed {
 				fmt.Fprintf(&b, "  and %d more\n", len(entries)-listed)
@@ -107,8 +118,10 @@ func (t *tools) list() string {
 			fmt.Fprintf(&b, "  %s/%s\n", strings.TrimSuffix(s.Name, "/"), e.Name())
 		}
 	}
+
 	if b.Len() == 0 {
 		return "There are no sources: name them where plimsoll mcp is started. Scenarios can be simulated without.\n"
 	}
+
 	return b.String()
 }

@@ -67,33 +67,49 @@ type nothing struct{}
 func (t *tools) add(s *sdk.Server) {
 	tool(t, s, "sources", "List what can be read: recordings, captures, servers.",
 		func(context.Context, nothing) (string, error) { return t.bound(t.list()), nil })
-	tool(t, s, "diagnose", "Find why a database stalls: the verdict, its causes with their evidence, what is refuted and what fixes it.",
+	tool(t,
+		s,
+		"diagnose", "Find why a database stalls: the verdict, its causes with their evidence, what is refuted and what fixes it.",
 		func(ctx context.Context, in judging) (string, error) { return t.diagnose(ctx, in, "markdown") })
-	tool(t, s, "incidents", "List what happened in a recording as JSON, the most harmful first: when, who was hurt and how much, causes.", t.incidents)
-	tool(t, s, "metrics", "List the metrics of sources with their units and spans.", func(ctx context.Context, in matching) (string, error) {
-		return t.read(ctx, in.reading, optional([]string{"metrics", "-o", "markdown"}, "--match=", in.Match))
-	})
+
+	tool(t,
+		s,
+		"incidents", "List what happened in a recording as JSON, the most harmful first: when, who was hurt and how much, causes.",
+		t.incidents)
+
+	tool(t, s, "metrics", "List the metrics of sources with their units and spans.",
+		func(ctx context.Context, in matching) (string, error) {
+			return t.read(ctx, in.reading, optional([]string{"metrics", "-o", "markdown"}, "--match=", in.Match))
+		})
+
 	tool(t, s, "query", "Evaluate a PromQL expression over sources.", t.query)
-	tool(t, s, "simulate", "Simulate a scenario: latencies, checkpoints, volumes, stalls.", func(ctx context.Context, in running) (string, error) {
-		return t.scenario(ctx, in, []string{"simulate", "-o", "markdown"})
-	})
-	tool(t, s, "plan", "Find the cheapest storage layout and settings that meet an objective.", func(ctx context.Context, in planning) (string, error) {
-		args := each([]string{"plan", "-o", "markdown"}, "--objective=", in.Objective)
-		args = each(args, "--keep=", in.Keep)
-		return t.scenario(ctx, in.running, optional(args, "--budget=", in.Budget))
-	})
-	tool(t, s, "catalog", "Show volume and instance types: limits and prices.", func(ctx context.Context, in named) (string, error) {
-		if in.Name == "" {
-			return t.call(ctx, "catalog", "list")
-		}
-		return t.call(ctx, "catalog", "show", "--", in.Name)
-	})
-	tool(t, s, "rule", "Explain a rule: when it holds, why, how to fix it.", func(ctx context.Context, in named) (string, error) {
-		if in.Name == "" {
-			return t.call(ctx, "rules", "list")
-		}
-		return t.call(ctx, "rules", "show", "--", in.Name)
-	})
+	tool(t, s, "simulate", "Simulate a scenario: latencies, checkpoints, volumes, stalls.",
+		func(ctx context.Context, in running) (string, error) {
+			return t.scenario(ctx, in, []string{"simulate", "-o", "markdown"})
+		})
+
+	tool(t, s, "plan", "Find the cheapest storage layout and settings that meet an objective.",
+		func(ctx context.Context, in planning) (string, error) {
+			args := each([]string{"plan", "-o", "markdown"}, "--objective=", in.Objective)
+			args = each(args, "--keep=", in.Keep)
+			return t.scenario(ctx, in.running, optional(args, "--budget=", in.Budget))
+		})
+
+	tool(t, s, "catalog", "Show volume and instance types: limits and prices.",
+		func(ctx context.Context, in named) (string, error) {
+			if in.Name == "" {
+				return t.call(ctx, "catalog", "list")
+			}
+			return t.call(ctx, "catalog", "show", "--", in.Name)
+		})
+
+	tool(t, s, "rule", "Explain a rule: when it holds, why, how to fix it.",
+		func(ctx context.Context, in named) (string, error) {
+			if in.Name == "" {
+				return t.call(ctx, "rules", "list")
+			}
+			return t.call(ctx, "rules", "show", "--", in.Name)
+		})
 }
 
 // tool adds a tool that only reads and answers with text.
@@ -126,16 +142,19 @@ func (t *tools) incidents(ctx context.Context, in reading) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	var report struct {
 		Incidents []json.RawMessage `json:"incidents"`
 	}
 	if err := json.Unmarshal([]byte(text), &report); err != nil {
 		return "", fmt.Errorf("reading the diagnosis: %w", err)
 	}
+
 	out := struct {
 		Incidents []json.RawMessage `json:"incidents"`
 		NotShown  int               `json:"not_shown"`
 	}{Incidents: []json.RawMessage{}}
+
 	size := 100
 	for i, x := range report.Incidents {
 		if size += len(x) + 1; size > t.opt.AnswerMax {
@@ -144,6 +163,7 @@ func (t *tools) incidents(ctx context.Context, in reading) (string, error) {
 		}
 		out.Incidents = append(out.Incidents, x)
 	}
+
 	list, err := json.Marshal(out)
 	return string(list), err
 }
@@ -177,8 +197,10 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 		return "", errors.New("give either scenario, as YAML, or source, the name of its file")
 	}
 	if namesFile(in) {
-		return "", errors.New("arrivals.recorded reads a file: put the scenario beside it in a folder and name it in source")
+		return "",
+			errors.New("arrivals.recorded reads a file: put the scenario beside it in a folder and name it in source")
 	}
+
 	file, err := in.Source, error(nil)
 	if in.Source != "" {
 		file, err = t.argument(in.Source)
@@ -190,9 +212,11 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 			err = os.WriteFile(file, []byte(in.Scenario), 0o600)
 		}
 	}
+
 	if err != nil {
 		return "", err
 	}
+
 	args = append(each(args, "--set=", in.Set), "--", file)
 	text, err := t.call(ctx, args...)
 	if in.Source == "" { // the file's name means nothing to the client
@@ -201,6 +225,7 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 			err = errors.New(strings.ReplaceAll(err.Error(), file, "scenario.yaml"))
 		}
 	}
+
 	return text, err
 }
 

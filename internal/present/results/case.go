@@ -20,19 +20,24 @@ func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document 
 	c := k.Case
 	title := strings.ToUpper(c.Title[:min(1, len(c.Title))]) + c.Title[min(1, len(c.Title)):]
 	p := &document.Document{Kind: "Case", Title: title, Verdict: title, Lead: []string{c.Published}}
+
 	for _, v := range c.Variants {
 		origin.Sets = append(origin.Sets, v.Set)
 	}
+
 	g, queries := newLedger(origin), diagnosis.NewQueries(pack)
 	g.page("This walk")
 	if found := planVerdict(k.Plan); found != "" {
 		p.Verdict += ": " + found
 	}
+
 	p.Facts = caseFacts(k, g)
 	for i, s := range k.Steps {
-		out := document.Section{ID: "step" + strconv.Itoa(i+1), Title: sentenceCase(s.Step), Parts: []document.Part{{Text: s.Text}}}
+		out := document.Section{ID: "step" + strconv.Itoa(i+1), Title: sentenceCase(s.Step),
+			Parts: []document.Part{{Text: s.Text}}}
 		if s.Step == "cause" && k.Diagnosis != nil {
-			out.Parts = append(out.Parts, document.Part{Text: "Diagnosing the simulated recording says: " + k.Diagnosis.Verdict},
+			out.Parts = append(out.Parts, document.Part{Text: "Diagnosing the simulated recording says: " +
+				k.Diagnosis.Verdict},
 				document.Part{Text: "Rules that hold: " + strings.Join(k.Diagnosis.Rules, ", ") + "."})
 		}
 		if len(s.Figures) > 0 {
@@ -40,6 +45,7 @@ func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document 
 		}
 		p.Sections = append(p.Sections, out)
 	}
+
 	p.Sections = append(p.Sections, caseEnd(k, queries, g)...)
 	if len(k.Corrections) > 0 {
 		out := document.Section{ID: "wrong", Title: "Where the published claim is wrong"}
@@ -51,24 +57,30 @@ func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document 
 		}
 		p.Sections = append(p.Sections, out)
 	}
+
 	if len(c.Server) > 0 {
 		p.Sections = append(p.Sections, serverSection(c.Server))
 	}
+
 	if len(k.Tried) > 0 {
 		p.Sections = append(p.Sections, triedSection(k.Tried, g))
 	}
+
 	if len(k.Results) > 0 && k.Results[0] != nil {
 		g.runs(k.Results)
 		p.Sections = append(p.Sections, compareSection(k.Results, g))
 		first := len(p.Sections)
 		resultSections(p, k.Results, g)
 		for i := range p.Sections[first:] {
-			p.Sections[first+i].Only = document.Page | document.Markdown // plimsoll simulate shows them, variant by variant
+			// plimsoll simulate shows them, variant by variant
+			p.Sections[first+i].Only = document.Page | document.Markdown
 		}
 	}
+
 	p.Sections = append(p.Sections, caseTrust(k, g))
 	p.Sections = append(p.Sections, g.section()...)
 	p.Sections = append(p.Sections, queries.Section()...)
+
 	return p
 }
 
@@ -85,16 +97,21 @@ func caseFacts(k *casebook.Walk, g *ledger) []document.Fact {
 	for i, s := range k.Steps {
 		for _, f := range s.Figures {
 			if len(out) < 4 && len(f.Published) > 0 && f.Got != nil {
-				out = append(out, document.Fact{Label: figureLabel(f), Value: units.Value(*f.Got, f.Unit), Note: "published " + publishedText(f), Href: "#step" + strconv.Itoa(i+1), Ref: g.walked(k.Case, f)})
+				out = append(out, document.Fact{Label: figureLabel(f), Value: units.Value(*f.Got, f.Unit),
+					Note: "published " + publishedText(f), Href: "#step" + strconv.Itoa(i+1), Ref: g.walked(k.Case, f)})
 			}
 		}
 	}
+
 	if f, ok := planFact(k.Plan, g); ok {
 		out = append(out, f)
 	}
+
 	if n := len(k.Corrections); n > 0 {
-		out = append(out, document.Fact{Label: "published claims that are wrong", Value: strconv.Itoa(n), Href: "#wrong"})
+		out = append(out, document.Fact{Label: "published claims that are wrong", Value: strconv.Itoa(n),
+			Href: "#wrong"})
 	}
+
 	return out
 }
 
@@ -114,37 +131,49 @@ func publishedText(f casebook.WalkedFigure) string {
 }
 
 func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *document.Table {
-	tab := &document.Table{Caption: "Published figures beside the model's", Columns: []document.Column{{}, {Text: "published", Number: true}, {Text: "model", Number: true}, {Text: "deviation", Number: true}}}
+	tab := &document.Table{Caption: "Published figures beside the model's",
+		Columns: []document.Column{{}, {Text: "published", Number: true}, {Text: "model", Number: true},
+			{Text: "deviation", Number: true}}}
 	for _, f := range figures {
 		published, got, deviation, source, told := "–", "not modelled", "–", "", g.walked(c, f)
 		if len(f.Published) > 0 {
 			published, source = publishedText(f), g.published(c)
 		}
+
 		if f.Got != nil {
 			got = units.Value(*f.Got, f.Unit)
 		} else if f.Model != "" {
 			got = "not measurable"
 		}
+
 		if f.Deviation != nil {
 			deviation = fmt.Sprintf("%+.0f %%", 100**f.Deviation)
 			if len(f.Published) == 2 && *f.Deviation == 0 {
 				deviation = "within"
 			}
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: figureLabel(f), Note: f.Note, Ref: told}, {Text: published, Number: true, Href: source}, {Text: got, Number: true, Href: told}, {Text: deviation, Number: true, Href: told}})
+
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: figureLabel(f), Note: f.Note, Ref: told},
+			{Text: published, Number: true, Href: source}, {Text: got, Number: true, Href: told},
+			{Text: deviation, Number: true, Href: told}})
 	}
+
 	return tab
 }
 
 // triedSection is what the real engine made of the case's advice.
 func triedSection(all []casebook.Tried, g *ledger) document.Section {
-	tab := &document.Table{Caption: "The advice, tried with a real engine", Columns: []document.Column{{Text: "advice"}, {Text: "does it hold"}, {Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true}}}
+	tab := &document.Table{Caption: "The advice, tried with a real engine",
+		Columns: []document.Column{{Text: "advice"}, {Text: "does it hold"}, {Text: "figure"},
+			{Text: "before", Number: true}, {Text: "after", Number: true}}}
 	for _, x := range all {
 		claim := ""
 		if x.Claim != "" {
 			claim = "claimed: " + x.Claim
 		}
-		row := []document.Cell{{Text: x.Says, Note: claim}, {Text: string(x.Holds)}, {}, {Number: true}, {Number: true}}
+
+		row := []document.Cell{{Text: x.Says, Note: claim}, {Text: string(x.Holds)}, {}, {Number: true},
+			{Number: true}}
 		for i, r := range []*measuredtable.Row{x.Before, x.After} {
 			if r != nil {
 				row[2].Text = r.Figure
@@ -152,8 +181,10 @@ func triedSection(all []casebook.Tried, g *ledger) document.Section {
 				row[3+i].Text, row[3+i].Note = optional(r.Lab, r.Unit), "model "+optional(r.Model, r.Unit)
 			}
 		}
+
 		tab.Rows = append(tab.Rows, row)
 	}
+
 	return document.Section{ID: "tried", Title: "Tried with a real engine", Parts: []document.Part{
 		{Text: "On emulated volumes, at a fraction of the published size (plimsoll lab table examples/lab): the figures are not the publication's; whether it helps should be."}, {Table: tab}}}
 }
@@ -175,9 +206,12 @@ func caseTrust(k *casebook.Walk, g *ledger) document.Section {
 
 // Cases is the list of the embedded cases.
 func Cases(all []casebook.Entry) *document.Document {
-	tab := &document.Table{Caption: "Published cases", Columns: []document.Column{{Text: "number", Number: true}, {Text: "name"}, {Text: "variants", Number: true}, {Text: "figures", Number: true}, {Text: "title"}}}
+	tab := &document.Table{Caption: "Published cases",
+		Columns: []document.Column{{Text: "number", Number: true}, {Text: "name"}, {Text: "variants", Number: true},
+			{Text: "figures", Number: true}, {Text: "title"}}}
 	for _, e := range all {
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(e.Number), Number: true}, {Text: e.Name, Roles: "code"}, {Text: strconv.Itoa(e.Variants), Number: true},
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(e.Number), Number: true},
+			{Text: e.Name, Roles: "code"}, {Text: strconv.Itoa(e.Variants), Number: true},
 			{Text: strconv.Itoa(e.Figures), Number: true}, {Text: e.Title}})
 	}
 	return list("Published cases", tab)

@@ -29,38 +29,47 @@ func caseEnd(k *casebook.Walk, q *document.Queries, g *ledger) []document.Sectio
 
 // planOf is a case's plan as the page of a plan takes it.
 func planOf(n *casebook.Planned) *plan.Plan {
-	return &plan.Plan{Objectives: n.Objectives, Now: n.Now, Chosen: n.Chosen, Frontier: n.Frontier, Statements: n.Statements, Sizing: n.Sizing, Searched: n.Searched}
+	return &plan.Plan{Objectives: n.Objectives, Now: n.Now, Chosen: n.Chosen, Frontier: n.Frontier,
+		Statements: n.Statements, Sizing: n.Sizing, Searched: n.Searched}
 }
 
 // casePlan has the parts of a plan's page under one heading.
 func casePlan(n *casebook.Planned, p *plan.Plan, g *ledger) document.Section {
-	text := fmt.Sprintf("To reach %s at the least price; %d layouts were simulated.", goal(p.Objectives), p.Searched.Simulated)
+	text := fmt.Sprintf("To reach %s at the least price; %d layouts were simulated.", goal(p.Objectives),
+		p.Searched.Simulated)
 	switch {
 	case p.Chosen == nil:
 		text = "No layout that was looked at reaches " + goal(p.Objectives) + "."
 	case len(p.Chosen.Changes) == 0:
-		text = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal(p.Objectives), units.Dollars(p.Chosen.MonthlyUSD))
+		text = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal(p.Objectives),
+			units.Dollars(p.Chosen.MonthlyUSD))
 	}
+
 	out := document.Section{ID: "plan", Title: "Plan", Parts: []document.Part{{Text: text}}}
 	if p.Chosen != nil && len(p.Chosen.Changes) > 0 {
 		out.Parts = append(out.Parts, document.Part{Table: changesTable(p, p.Chosen, g)})
 	}
+
 	predicted := predictedSection(p, g)
 	if len(predicted.Parts) > 0 && predicted.Parts[0].Table != nil && n.ErrorBar != "" {
 		predicted.Parts[0].Table.Notes = append(predicted.Parts[0].Table.Notes, "Error bar: "+n.ErrorBar+".")
 	}
+
 	out.Parts = append(out.Parts, predicted.Parts...)
 	if s, ok := frontierSection(p, g); ok {
 		out.Parts = append(out.Parts, s.Parts...)
 	}
+
 	for _, s := range planWords(p, g) {
 		out.Parts = append(out.Parts, s.Parts...)
 	}
+
 	return out
 }
 
 func caseFiles(files []casebook.Written) document.Section {
-	out := document.Section{ID: "files", Title: "Files", Note: "What plimsoll emit writes for the plan, and the lines that decide."}
+	out := document.Section{ID: "files", Title: "Files",
+		Note: "What plimsoll emit writes for the plan, and the lines that decide."}
 	if len(files) == 0 {
 		out.Note = ""
 		out.Parts = []document.Part{{Text: "None: what changes is for the application to change."}}
@@ -78,20 +87,30 @@ func caseFiles(files []casebook.Written) document.Section {
 func caseProof(k *casebook.Walk, chosen *plan.Layout, q *document.Queries) document.Section {
 	r := *k.Proof
 	r.Figures = k.ProofFigures()
-	beside := &document.Table{Caption: "The published change and the plan's", Columns: []document.Column{{Text: "by"}, {Text: "before and after"}}}
+	beside := &document.Table{Caption: "The published change and the plan's",
+		Columns: []document.Column{{Text: "by"}, {Text: "before and after"}}}
+
 	if k.Case.Layout != nil && k.Case.Layout.Published != "" {
-		beside.Rows = append(beside.Rows, []document.Cell{{Text: "published"}, {Text: document.Sentence(k.Case.Layout.Published)}})
+		beside.Rows = append(beside.Rows,
+			[]document.Cell{{Text: "published"}, {Text: document.Sentence(k.Case.Layout.Published)}})
 	}
-	beside.Rows = append(beside.Rows, []document.Cell{{Text: "the plan, by recordings"}, {Text: r.Sentence, Note: "with " + changedText(chosen) + ": " + costOf(k.Plan)}})
+
+	beside.Rows = append(beside.Rows,
+		[]document.Cell{{Text: "the plan, by recordings"},
+			{Text: r.Sentence, Note: "with " + changedText(chosen) + ": " + costOf(k.Plan)}})
 	const how = "The scenario was recorded in simulation, as it is and with the plan, by other seeds; the two are compared as plimsoll prove compares those of production."
-	out := document.Section{ID: "recorded", Title: "Proof by recordings", Parts: []document.Part{{Text: how}, {Table: beside}}}
+
+	out := document.Section{ID: "recorded", Title: "Proof by recordings",
+		Parts: []document.Part{{Text: how}, {Table: beside}}}
 	for _, w := range r.Warnings {
 		out.Parts = append(out.Parts, document.Part{Text: "⚠ " + w})
 	}
+
 	out.Parts = append(out.Parts, figuresSection(&r, q).Parts...)
 	if len(r.Requirements) > 0 {
 		out.Parts = append(out.Parts, requirementsSection(&r).Parts...)
 	}
+
 	out.Parts = append(out.Parts, document.Part{Text: methodText(&r)})
 	return out
 }
@@ -112,7 +131,8 @@ func planVerdict(n *casebook.Planned) string {
 	if !known || !also {
 		return ""
 	}
-	return fmt.Sprintf("in the model %s brings %s from %s to %s, %s.", changedText(n.Chosen), plainName(name), units.Seconds(before.Value),
+	return fmt.Sprintf("in the model %s brings %s from %s to %s, %s.", changedText(n.Chosen), plainName(name),
+		units.Seconds(before.Value),
 		units.Seconds(after.Value), morePrice(planOf(n), n.Chosen.MonthlyUSD))
 }
 
@@ -130,5 +150,6 @@ func planFact(n *casebook.Planned, g *ledger) (document.Fact, bool) {
 	if before, ok := n.Now.Predicted[name+"_seconds"]; ok {
 		note = "now " + units.Seconds(before.Value) + "; " + note
 	}
-	return document.Fact{Label: plainName(name) + ", planned", Value: units.Seconds(f.Value), Note: note, Href: "#plan", Ref: g.layout(n.Chosen), Level: "good"}, true
+	return document.Fact{Label: plainName(name) + ", planned", Value: units.Seconds(f.Value), Note: note,
+		Href: "#plan", Ref: g.layout(n.Chosen), Level: "good"}, true
 }

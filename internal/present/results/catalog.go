@@ -16,32 +16,40 @@ const unknown = "–"
 
 // Volumes is the list of volume types.
 func Volumes(all []*catalog.VolumeType) *document.Document {
-	tab := &document.Table{Caption: "Volume types", Columns: []document.Column{{Text: "type"}, {Text: "of"}, {Text: "size"}, {Text: "IOPS"}, {Text: "throughput"},
-		{Text: "USD a month"}, {Text: "in"}, {Text: "what"}}}
+	tab := &document.Table{Caption: "Volume types",
+		Columns: []document.Column{{Text: "type"}, {Text: "of"}, {Text: "size"}, {Text: "IOPS"},
+			{Text: "throughput"},
+			{Text: "USD a month"}, {Text: "in"}, {Text: "what"}}}
+
 	for _, t := range all {
 		iops, throughput := t.Range()
 		size := ""
 		if t.SizeMin.Known() {
 			size = t.SizeMin.Value.Exact() + " - " + t.SizeMax.Value.Exact()
 		}
+
 		price, region := "price not known", catalog.DefaultRegion(t.Provider)
 		for _, p := range catalog.Current().Prices(t) {
 			if p.Region == region {
 				price = p.Short()
 			}
 		}
+
 		switch {
 		case t.Local:
 			price, region = "included in the instance's", unknown
 		case t.Name == "custom":
 			price, region = unknown, unknown
 		}
+
 		row := []document.Cell{{Text: t.Name, Roles: "code"}}
 		for _, text := range []string{t.Provider, size, iops, throughput, price, region, t.Title} {
 			row = append(row, document.Cell{Text: orUnknown(text)})
 		}
+
 		tab.Rows = append(tab.Rows, row)
 	}
+
 	return list("Volume types", tab)
 }
 
@@ -55,9 +63,11 @@ func orUnknown(text string) string {
 // Instances is the list of instance types.
 func Instances(all []*catalog.InstanceType) *document.Document {
 	tab := &document.Table{Caption: "Instance types", Columns: []document.Column{{Text: "instance"}}}
-	for _, head := range []string{"vCPU", "memory", "IOPS", "MB/s", "30 min IOPS", "30 min MB/s", "local disks", "USD/h"} {
+	for _, head := range []string{"vCPU", "memory", "IOPS", "MB/s", "30 min IOPS", "30 min MB/s",
+		"local disks", "USD/h"} {
 		tab.Columns = append(tab.Columns, document.Column{Text: head, Number: true})
 	}
+
 	for _, t := range all {
 		texts := []string{fmt.Sprint(t.VCPU), t.Memory.Exact(), "", "", "", "", "", ""}
 		if t.HasEBS {
@@ -66,18 +76,23 @@ func Instances(all []*catalog.InstanceType) *document.Document {
 				texts[4], texts[5] = catalog.IOPS(t.Maximum.IOPS).String(), megabytes(t.Maximum.Throughput)
 			}
 		}
+
 		if t.Disk.Count > 0 {
 			texts[6] = fmt.Sprintf("%d x %s", t.Disk.Count, t.Disk.Size.Exact())
 		}
+
 		if p, ok := t.Hourly(""); ok {
 			texts[7] = fmt.Sprintf("%.4g", float64(p.Hourly))
 		}
+
 		row := []document.Cell{{Text: t.Name, Roles: "code"}}
 		for _, text := range texts {
 			row = append(row, document.Cell{Text: orUnknown(text), Number: true})
 		}
+
 		tab.Rows = append(tab.Rows, row)
 	}
+
 	return list("Instance types", tab)
 }
 
@@ -144,11 +159,14 @@ func Volume(t *catalog.VolumeType) (*document.Document, error) {
 	for _, f := range t.Facts() {
 		facts = append(facts, p.fact(f))
 	}
+
 	p.section("figures", "Figures", document.Part{Terms: facts})
 	prices, none, region := catalog.Current().Prices(t), "", ""
 	for _, x := range prices {
-		costs = append(costs, p.fact(catalog.Fact{Name: x.Region, Value: x.String(), Source: x.Source, Note: x.Note}))
+		costs = append(costs, p.fact(catalog.Fact{Name: x.Region, Value: x.String(), Source: x.Source,
+			Note: x.Note}))
 	}
+
 	switch {
 	case t.Local:
 		none = "Included in the price of the instance."
@@ -157,13 +175,16 @@ func Volume(t *catalog.VolumeType) (*document.Document, error) {
 	case len(prices) == 0:
 		none = "Price not known: plimsoll catalog import --help says how to get it."
 	}
+
 	if len(prices) > 0 {
 		region = prices[0].Region
 	}
+
 	p.prices("Monthly prices", costs, none)
 	if err := p.example(t.Example(), region); err != nil {
 		return nil, err
 	}
+
 	return p.done(), nil
 }
 
@@ -173,8 +194,10 @@ func (p *product) example(o *catalog.Order, region string) error {
 	if err != nil {
 		return err
 	}
+
 	parts := []document.Part{{Text: o.String()}, {Text: strings.Join(gives, "; ")}}
 	bill, err := o.Monthly(region)
+
 	var missing *catalog.NoPriceError
 	switch {
 	case errors.As(err, &missing):
@@ -182,15 +205,19 @@ func (p *product) example(o *catalog.Order, region string) error {
 	case err != nil:
 		return err
 	default:
-		tab := &document.Table{Caption: "The cost of the example", Columns: []document.Column{{Text: "USD a month", Number: true}, {Text: "for"}}}
+		tab := &document.Table{Caption: "The cost of the example",
+			Columns: []document.Column{{Text: "USD a month", Number: true}, {Text: "for"}}}
 		for _, l := range bill.Lines {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.2f", float64(l.Amount)), Number: true}, {Text: l.Text}})
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.2f", float64(l.Amount)), Number: true},
+				{Text: l.Text}})
 		}
 		if len(bill.Lines) > 1 {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.2f", float64(bill.Total)), Number: true, Roles: "strong"}, {Text: "in all"}})
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.2f", float64(bill.Total)), Number: true,
+				Roles: "strong"}, {Text: "in all"}})
 		}
 		parts = append(parts, document.Part{Table: tab})
 	}
+
 	p.section("example", "Example", parts...)
 	return nil
 }
@@ -203,20 +230,25 @@ func Instance(i *catalog.InstanceType) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p.section("figures", "Figures", document.Part{Terms: facts})
 	var costs []document.Term
 	for _, x := range i.Prices {
-		value := fmt.Sprintf("%v USD an hour, %.2f a month of %d hours", float64(x.Hourly), float64(x.Hourly)*catalog.Hours, catalog.Hours)
+		value := fmt.Sprintf("%v USD an hour, %.2f a month of %d hours", float64(x.Hourly),
+			float64(x.Hourly)*catalog.Hours, catalog.Hours)
 		costs = append(costs, p.fact(catalog.Fact{Name: x.Region, Value: value, Source: x.Source}))
 	}
+
 	none := ""
 	if len(i.Prices) == 0 {
 		none = "Price not known: plimsoll catalog import reads price lists."
 	}
+
 	p.prices("Prices, on demand with Linux", costs, none)
 	if i.HasEBS {
 		p.section("example", "Example: all volumes together, sustained", document.Part{Table: firstLimits(i)})
 	}
+
 	return p.done(), nil
 }
 
@@ -234,6 +266,7 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 			add(volumes+" burst", "none", "", i.Source)
 		}
 	}
+
 	volumes := networkVolumes(i)
 	switch {
 	case i.HasEBS:
@@ -241,6 +274,7 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 	case len(i.Lanes) == 0:
 		add(volumes+" limits", "not known", "", i.Source)
 	}
+
 	for _, l := range i.Lanes {
 		name := strings.Join(strings.Fields(l.Volumes), " and ")
 		if l.Volumes == "cached" {
@@ -248,19 +282,28 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 		}
 		lane(name, "all of them together", l.Baseline, l.Maximum)
 	}
+
 	if i.Cards > 1 {
-		add("EBS cards", fmt.Sprint(i.Cards), "each lets an equal part of this pass to the volumes attached to it: card in a scenario", i.Source)
+		add("EBS cards", fmt.Sprint(i.Cards),
+			"each lets an equal part of this pass to the volumes attached to it: card in a scenario", i.Source)
 	}
+
 	if w, err := i.Weighted(weighted); err == nil && i.Weighting {
-		add("with bandwidth weighting "+weighted, rateText(w.Baseline), "at the network's cost, and free: host.bandwidth_weighting in a scenario", i.Source)
+		add("with bandwidth weighting "+weighted, rateText(w.Baseline),
+			"at the network's cost, and free: host.bandwidth_weighting in a scenario", i.Source)
 	}
+
 	if i.Attachments > 0 {
-		add("volumes", fmt.Sprintf("%d at most", i.Attachments), "on some types network interfaces count as well", i.Source)
+		add("volumes", fmt.Sprintf("%d at most", i.Attachments),
+			"on some types network interfaces count as well", i.Source)
 	}
+
 	d := i.Disk
 	if d.Count > 0 {
-		add("local disks", fmt.Sprintf("%d x %s", d.Count, d.Size.Exact()), "lost when the instance stops", i.Source)
+		add("local disks", fmt.Sprintf("%d x %s", d.Count, d.Size.Exact()),
+			"lost when the instance stops", i.Source)
 	}
+
 	if d.Count > 0 && d.Measured() {
 		o := catalog.Order{Type: catalog.LocalType}
 		gives, err := o.Gives(i)
@@ -273,6 +316,7 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 		}
 		add("each measured", strings.Join(gives, "; "), "", limits.Source)
 	}
+
 	return out, nil
 }
 
@@ -304,14 +348,17 @@ func rateText(r volume.Rate) string {
 
 // firstLimits shows which limit is reached first at usual block sizes.
 func firstLimits(i *catalog.InstanceType) *document.Table {
-	tab := &document.Table{Caption: "Which limit is reached first", Columns: []document.Column{{Text: "each", Number: true}, {Text: "a second", Number: true}, {Text: "MB/s", Number: true}, {Text: "limited by"}}}
+	tab := &document.Table{Caption: "Which limit is reached first",
+		Columns: []document.Column{{Text: "each", Number: true}, {Text: "a second", Number: true},
+			{Text: "MB/s", Number: true}, {Text: "limited by"}}}
 	for _, kib := range []int64{4, 8, 16, 64, 256} {
 		byRate := float64(i.Baseline.Throughput) / float64(kib*1024)
 		iops, by := float64(i.Baseline.IOPS), "IOPS"
 		if byRate < iops {
 			iops, by = byRate, "throughput"
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%d KiB", kib), Number: true}, {Text: catalog.IOPS(iops).String(), Number: true},
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%d KiB", kib), Number: true},
+			{Text: catalog.IOPS(iops).String(), Number: true},
 			{Text: fmt.Sprintf("%.6g", float64(int64(iops)*kib*1024)/1e6), Number: true}, {Text: by}})
 	}
 	return tab

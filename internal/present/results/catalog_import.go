@@ -16,7 +16,9 @@ func Import(all []catalog.ImportReport) *document.Document {
 	for i := range all {
 		r := &all[i]
 		n := map[string]int{}
-		tab := &document.Table{Caption: "Changes from " + r.File, Columns: []document.Column{{}, {Text: "of"}, {Text: "is now"}, {Text: "was"}}}
+
+		tab := &document.Table{Caption: "Changes from " + r.File,
+			Columns: []document.Column{{}, {Text: "of"}, {Text: "is now"}, {Text: "was"}}}
 		for _, kind := range []string{"added", "changed"} {
 			for _, c := range r.Changes {
 				if c.Kind != kind {
@@ -30,12 +32,16 @@ func Import(all []catalog.ImportReport) *document.Document {
 				tab.Notes = append(tab.Notes, fmt.Sprintf("and %d more %s", more, kind))
 			}
 		}
-		s := document.Section{ID: fmt.Sprintf("file%d", i+1), Parts: []document.Part{{Text: fmt.Sprintf("%s: %d added, %d changed, %d unchanged; %d entries skipped",
-			r.File, n["added"], n["changed"], len(r.Changes)-n["added"]-n["changed"], r.Skipped)}}}
+
+		s := document.Section{ID: fmt.Sprintf("file%d", i+1),
+			Parts: []document.Part{{Text: fmt.Sprintf("%s: %d added, %d changed, %d unchanged; %d entries skipped",
+				r.File, n["added"], n["changed"], len(r.Changes)-n["added"]-n["changed"], r.Skipped)}}}
 		if len(tab.Rows) > 0 {
 			s.Parts = append(s.Parts, document.Part{Table: tab})
 		}
+
 		d.Sections = append(d.Sections, s)
 	}
+
 	return d
 }

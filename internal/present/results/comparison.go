@@ -21,24 +21,39 @@ func comparedFigures(results []*simulate.Result, g *ledger) []compared {
 	class := func(kind, part string) func() string { return func() string { return g.classTold(r, kind, part) } }
 	cycles := func() string { return g.cyclesTold(r) }
 	rows := []compared{
-		{"done", "1/s", func(r *simulate.Result) *float64 { return &r.DonePerSec }, func() string { return g.doneTold(r) }},
-		{"write p50", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P50Seconds }, class("write", "all")},
-		{"write p99", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P99Seconds }, class("write", "all")},
-		{"write p99 in a " + cycleWord(r), "seconds", func(r *simulate.Result) *float64 { return r.Writes.DuringCheckpoint.P99Seconds }, class("write", "during_checkpoint")},
+		{"done", "1/s", func(r *simulate.Result) *float64 { return &r.DonePerSec },
+			func() string { return g.doneTold(r) }},
+		{"write p50", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P50Seconds },
+			class("write", "all")},
+		{"write p99", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P99Seconds },
+			class("write", "all")},
+		{"write p99 in a " + cycleWord(r), "seconds",
+			func(r *simulate.Result) *float64 { return r.Writes.DuringCheckpoint.P99Seconds },
+			class("write", "during_checkpoint")},
 		{"write p99 outside", "seconds", outsideCycles, class("write", "outside_checkpoint")},
-		{"slowest write", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.MaxSeconds }, class("write", "all")},
-		{"read p50", "seconds", func(r *simulate.Result) *float64 { return r.Reads.All.P50Seconds }, class("read", "all")},
-		{"read p99", "seconds", func(r *simulate.Result) *float64 { return r.Reads.All.P99Seconds }, class("read", "all")},
-		{cycleWord(r) + ", median", "seconds", func(r *simulate.Result) *float64 { return r.Checkpoints.MedianSeconds }, cycles},
-		{"page cache dirty, most", "bytes", func(r *simulate.Result) *float64 { return &r.Host.DirtyBytesMax }, func() string { return g.dirtyTold(r) }},
+		{"slowest write", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.MaxSeconds },
+			class("write", "all")},
+		{"read p50", "seconds", func(r *simulate.Result) *float64 { return r.Reads.All.P50Seconds },
+			class("read", "all")},
+		{"read p99", "seconds", func(r *simulate.Result) *float64 { return r.Reads.All.P99Seconds },
+			class("read", "all")},
+		{cycleWord(r) + ", median", "seconds",
+			func(r *simulate.Result) *float64 { return r.Checkpoints.MedianSeconds }, cycles},
+		{"page cache dirty, most", "bytes", func(r *simulate.Result) *float64 { return &r.Host.DirtyBytesMax },
+			func() string { return g.dirtyTold(r) }},
 	}
+
 	for _, name := range volumesCompared(results) {
 		told := func() string { return g.volumeTold(having(results, name), name) }
-		rows = append(rows, compared{name + " IO/s", "", ofVolume(name, func(v *simulate.VolumeResult) *float64 { return &v.IOPS }), told},
-			compared{name + " busy, worst 10 s", "ratio", ofVolume(name, func(v *simulate.VolumeResult) *float64 { return &v.BusyMax }), told})
+		rows = append(rows, compared{name + " IO/s", "",
+			ofVolume(name, func(v *simulate.VolumeResult) *float64 { return &v.IOPS }), told},
+			compared{name + " busy, worst 10 s", "ratio",
+				ofVolume(name, func(v *simulate.VolumeResult) *float64 { return &v.BusyMax }), told})
 	}
+
 	return append(rows,
-		compared{"volumes a month", "USD", func(r *simulate.Result) *float64 { return r.MonthlyVolumesUSD }, g.priced},
+		compared{"volumes a month", "USD",
+			func(r *simulate.Result) *float64 { return r.MonthlyVolumesUSD }, g.priced},
 		compared{"all a month", "USD", func(r *simulate.Result) *float64 { return r.MonthlyUSD }, g.priced})
 }
 
@@ -81,19 +96,23 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 	base := results[0]
 	tab := &document.Table{Caption: "Variants side by side", Columns: []document.Column{{}}, Repeat: 2}
 	for _, r := range results {
-		tab.Columns = append(tab.Columns, document.Column{Text: variantName(r), Number: true, Ref: g.ran[r.Variant]})
+		tab.Columns = append(tab.Columns,
+			document.Column{Text: variantName(r), Number: true, Ref: g.ran[r.Variant]})
 	}
+
 	for _, f := range comparedFigures(results, g) {
 		row, some := []document.Cell{{Text: f.name}}, false
 		for _, r := range results {
 			x := f.of(r)
 			some = some || x != nil
-			row = append(row, document.Cell{Text: optional(x, f.unit), Number: true, Note: change(f.of(base), x, f.unit)})
+			row = append(row, document.Cell{Text: optional(x, f.unit), Number: true,
+				Note: change(f.of(base), x, f.unit)})
 		}
 		if some {
 			tab.Rows = append(tab.Rows, rests(f.told(), row))
 		}
 	}
+
 	for i, o := range base.Objectives {
 		row := []document.Cell{{Text: o.Name + " within " + units.Value(o.Wanted, o.Unit)}}
 		for _, r := range results {
@@ -105,5 +124,7 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 		}
 		tab.Rows = append(tab.Rows, rests(g.objectiveTold(), row))
 	}
-	return document.Section{ID: "variants", Title: "Variants", Note: "Below each figure: its change from the scenario as written.", Parts: []document.Part{{Table: tab}}}
+
+	return document.Section{ID: "variants", Title: "Variants",
+		Note: "Below each figure: its change from the scenario as written.", Parts: []document.Part{{Table: tab}}}
 }

@@ -20,23 +20,35 @@ func Emit(r *emit.Report) *document.Document {
 	var written, files []document.File
 	for _, f := range r.Files {
 		written = append(written, document.File{Path: filepath.Join(r.Dir, filepath.FromSlash(f.Path))})
-		files = append(files, document.File{Path: path.Join(filepath.ToSlash(r.Dir), f.Path), Lines: strings.Split(strings.TrimRight(f.Text, "\n"), "\n")})
+		files = append(files, document.File{Path: path.Join(filepath.ToSlash(r.Dir), f.Path),
+			Lines: strings.Split(strings.TrimRight(f.Text, "\n"), "\n")})
 	}
+
 	if r.Written {
-		d.Sections = append(d.Sections, document.Section{ID: "written", Only: document.Terminal, Parts: []document.Part{{Files: written}}})
+		d.Sections = append(d.Sections,
+			document.Section{ID: "written", Only: document.Terminal, Parts: []document.Part{{Files: written}}})
 	}
+
 	if len(r.Changes) > 0 {
-		tab := &document.Table{Caption: "What the layout changes", Columns: []document.Column{{Text: "change"}, {Text: "from"}, {Text: "to"}, {Text: "applied by"}}}
+		tab := &document.Table{Caption: "What the layout changes",
+			Columns: []document.Column{{Text: "change"}, {Text: "from"}, {Text: "to"}, {Text: "applied by"}}}
 		for _, c := range r.Changes {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: c.Path, Roles: "code"}, {Text: orUnknown(c.From)}, {Text: c.To}, {Text: orUnknown(strings.Join(c.By, ", "))}})
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: c.Path, Roles: "code"}, {Text: orUnknown(c.From)},
+				{Text: c.To}, {Text: orUnknown(strings.Join(c.By, ", "))}})
 		}
-		s := document.Section{ID: "changes", Title: "Changes", Only: elsewhere, Parts: []document.Part{{Table: tab}}}
+
+		s := document.Section{ID: "changes", Title: "Changes", Only: elsewhere,
+			Parts: []document.Part{{Table: tab}}}
 		for _, name := range r.Idle {
-			s.Parts = append(s.Parts, document.Part{Text: fmt.Sprintf("The layout changes nothing that %s applies.", name)})
+			s.Parts = append(s.Parts,
+				document.Part{Text: fmt.Sprintf("The layout changes nothing that %s applies.", name)})
 		}
+
 		d.Sections = append(d.Sections, s)
 	}
-	d.Sections = append(d.Sections, document.Section{ID: "files", Title: "Files", Only: elsewhere, Parts: []document.Part{{Files: files}}})
+
+	d.Sections = append(d.Sections,
+		document.Section{ID: "files", Title: "Files", Only: elsewhere, Parts: []document.Part{{Files: files}}})
 	return d
 }
 
@@ -44,7 +56,9 @@ func Emit(r *emit.Report) *document.Document {
 func EmitDiff(r *emit.Report) *document.Document {
 	d := &document.Document{Kind: "Layout", Title: "How " + r.Dir + " would change"}
 	if r.Diff != "" {
-		d.Sections = []document.Section{{ID: "diff", Parts: []document.Part{{Files: []document.File{{Path: r.Dir, Lines: strings.Split(strings.TrimRight(r.Diff, "\n"), "\n")}}}}}}
+		d.Sections = []document.Section{{ID: "diff",
+			Parts: []document.Part{{Files: []document.File{{Path: r.Dir,
+				Lines: strings.Split(strings.TrimRight(r.Diff, "\n"), "\n")}}}}}}
 	}
 	return d
 }

@@ -13,26 +13,35 @@ import (
 func ErrorTable(rows []table.Row, advice []table.Verdict) *document.Document {
 	const none = "Nothing was compared."
 	d := &document.Document{Kind: "Error table", Title: "The model beside real engines", Verdict: none}
+
 	summary := table.Summarise(rows)
 	for _, s := range summary {
-		text := fmt.Sprintf("Half of the model's figures of %s are off by less than %s, the worst by %s.", s.Kind, table.FactorText(s.Off), table.FactorText(s.Worst))
+		text := fmt.Sprintf("Half of the model's figures of %s are off by less than %s, the worst by %s.", s.Kind,
+			table.FactorText(s.Off), table.FactorText(s.Worst))
 		if s.Kind == table.P99 || d.Verdict == none { // what clients feel, if it was compared
 			d.Verdict = text
 		}
 	}
+
 	d.Sections = []document.Section{
 		{ID: "kinds", Title: "By kind of figure", Parts: []document.Part{{Table: ErrorSummary(summary)}}},
 		{ID: "rows", Title: "The model beside real engines", Parts: []document.Part{{Table: ErrorRows(rows)}}},
 	}
+
 	if len(advice) > 0 {
-		d.Sections = append(d.Sections, document.Section{ID: "advice", Title: "Published advice, tried", Parts: []document.Part{{Table: AdviceTable(advice)}}})
+		d.Sections = append(d.Sections,
+			document.Section{ID: "advice", Title: "Published advice, tried",
+				Parts: []document.Part{{Table: AdviceTable(advice)}}})
 	}
+
 	return d
 }
 
 // ErrorRows are the figures of each scenario, in the laboratory and in the model.
 func ErrorRows(rows []table.Row) *document.Table {
-	tab := &document.Table{Caption: "Figures in the laboratory and in the model", Columns: []document.Column{{Text: "scenario"}, {Text: "figure"}, {Text: "lab", Number: true}, {Text: "model", Number: true}, {Text: "error", Number: true}}}
+	tab := &document.Table{Caption: "Figures in the laboratory and in the model",
+		Columns: []document.Column{{Text: "scenario"}, {Text: "figure"}, {Text: "lab", Number: true},
+			{Text: "model", Number: true}, {Text: "error", Number: true}}}
 	last := ""
 	for i := range rows {
 		r := &rows[i]
@@ -40,29 +49,41 @@ func ErrorRows(rows []table.Row) *document.Table {
 		if name == last {
 			name = ""
 		}
+
 		last = r.Scenario
 		doubt := ""
 		if r.Doubtful {
 			doubt = "saturated: does not count"
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: name}, {Text: r.Figure, Note: doubt}, {Text: r.LabText(), Number: true}, {Text: r.ModelText(), Number: true}, {Text: r.ErrorText(), Number: true}})
+
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: name}, {Text: r.Figure, Note: doubt},
+			{Text: r.LabText(), Number: true}, {Text: r.ModelText(), Number: true},
+			{Text: r.ErrorText(), Number: true}})
 	}
+
 	return tab
 }
 
 // ErrorSummary is how far each kind of figure is off.
 func ErrorSummary(all []table.Summary) *document.Table {
-	tab := &document.Table{Caption: "How far each kind of figure is off", Columns: []document.Column{{Text: "figures"}, {Text: "rows", Number: true}, {Text: "half are off by less than", Number: true}, {Text: "the worst by", Number: true}}}
+	tab := &document.Table{Caption: "How far each kind of figure is off",
+		Columns: []document.Column{{Text: "figures"}, {Text: "rows", Number: true},
+			{Text: "half are off by less than", Number: true}, {Text: "the worst by", Number: true}}}
 	for _, s := range all {
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: string(s.Kind)}, {Text: units.Count(int64(s.Rows)), Number: true}, {Text: table.FactorText(s.Off), Number: true}, {Text: table.FactorText(s.Worst), Number: true}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: string(s.Kind)},
+			{Text: units.Count(int64(s.Rows)), Number: true}, {Text: table.FactorText(s.Off), Number: true},
+			{Text: table.FactorText(s.Worst), Number: true}})
 	}
 	return tab
 }
 
 // AdviceTable is what became of advice.
 func AdviceTable(all []table.Verdict) *document.Table {
-	tab := &document.Table{Caption: "Published advice, tried", Columns: []document.Column{{Text: "advice"}, {Text: "figure"}, {Text: "lab before", Number: true}, {Text: "lab after", Number: true},
-		{Text: "model before", Number: true}, {Text: "model after", Number: true}, {Text: "it"}}}
+	tab := &document.Table{Caption: "Published advice, tried",
+		Columns: []document.Column{{Text: "advice"}, {Text: "figure"}, {Text: "lab before", Number: true},
+			{Text: "lab after", Number: true},
+			{Text: "model before", Number: true}, {Text: "model after", Number: true}, {Text: "it"}}}
+
 	for _, v := range all {
 		var before, after table.Row
 		if v.Before != nil {
@@ -71,8 +92,11 @@ func AdviceTable(all []table.Verdict) *document.Table {
 		if v.After != nil {
 			after = *v.After
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: v.Says}, {Text: v.Figure}, {Text: before.LabText(), Number: true}, {Text: after.LabText(), Number: true},
-			{Text: before.ModelText(), Number: true}, {Text: after.ModelText(), Number: true}, {Text: string(v.Holds), Roles: "strong"}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: v.Says}, {Text: v.Figure},
+			{Text: before.LabText(), Number: true}, {Text: after.LabText(), Number: true},
+			{Text: before.ModelText(), Number: true}, {Text: after.ModelText(), Number: true},
+			{Text: string(v.Holds), Roles: "strong"}})
 	}
+
 	return tab
 }

@@ -13,31 +13,44 @@ import (
 // Fit is a scenario that was fitted to a recording: what each value rests on, and the file.
 func Fit(f *fit.Fitted) *document.Document {
 	count := map[fit.Known]int{}
-	tab := &document.Table{Caption: "Values of the scenario", Columns: []document.Column{{Text: "value"}, {Text: "is"}, {Text: "between"}, {Text: "known"}, {Text: "evidence"}}}
+	tab := &document.Table{Caption: "Values of the scenario",
+		Columns: []document.Column{{Text: "value"}, {Text: "is"}, {Text: "between"}, {Text: "known"},
+			{Text: "evidence"}}}
 	for i := range f.Values {
 		v := &f.Values[i]
 		count[v.Known]++
 		value := document.Cell{Text: orUnknown(v.Text)}
+
 		if v.Default {
 			value.Note = "the default"
 		}
+
 		evidence := document.Cell{Text: document.Sentence(v.Evidence)}
 		if v.Measure != "" {
 			evidence.Note = "To measure it: " + v.Measure
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: v.Key, Roles: "code"}, value, {Text: bounds(v)}, {Text: string(v.Known)}, evidence})
+
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: v.Key, Roles: "code"}, value, {Text: bounds(v)},
+			{Text: string(v.Known)}, evidence})
 	}
+
 	d := &document.Document{Kind: "Fit", Title: f.Name,
-		Verdict: fmt.Sprintf("%s: %d values are measured, %d inferred, %d assumed.", f.Name, count[fit.Measured], count[fit.Inferred], count[fit.Assumed]),
-		Lead:    []string{fmt.Sprintf("Fitted to a recording of %s (%s).", units.Seconds(f.To.Sub(f.From).Seconds()), f.From.UTC().Format(time.RFC3339))}}
+		Verdict: fmt.Sprintf("%s: %d values are measured, %d inferred, %d assumed.", f.Name, count[fit.Measured],
+			count[fit.Inferred], count[fit.Assumed]),
+		Lead: []string{fmt.Sprintf("Fitted to a recording of %s (%s).",
+			units.Seconds(f.To.Sub(f.From).Seconds()), f.From.UTC().Format(time.RFC3339))}}
+
 	for _, r := range f.Remarks {
 		d.Lead = append(d.Lead, document.Sentence(r))
 	}
+
 	lines := strings.Split(strings.TrimRight(string(f.YAML()), "\n"), "\n")
 	d.Sections = []document.Section{
 		{ID: "values", Title: "Values", Parts: []document.Part{{Table: tab}}},
-		{ID: "scenario", Title: "The scenario", Parts: []document.Part{{Files: []document.File{{Path: "scenario.yaml", Lines: lines}}}}},
+		{ID: "scenario", Title: "The scenario",
+			Parts: []document.Part{{Files: []document.File{{Path: "scenario.yaml", Lines: lines}}}}},
 	}
+
 	return d
 }
 

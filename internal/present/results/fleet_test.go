@@ -39,6 +39,7 @@ func exampleFleet() *fleet.Report {
 		Missing: []fleet.Missing{{Rule: "disk/instance-capped", Databases: 25, Metrics: []string{"aws_ebs_csi_ec2_exceeded_iops_seconds_total"}}},
 		Notes:   []string{"two series had gaps"},
 	}
+
 	for i := range 23 {
 		name := "prod-" + string(rune('a'+i)) + "/db-1"
 		if i < 22 {
@@ -50,6 +51,7 @@ func exampleFleet() *fleet.Report {
 		}
 		r.Databases = append(r.Databases, d)
 	}
+
 	r.Databases = append(r.Databases, fleet.Database{Name: "prod-calm/db-1", WatchedS: 86400}, fleet.Database{Name: "prod-calm/db-2", WatchedS: 86400}, fleet.Database{Name: "prod-gone/db-1", Problem: "the server answered 422"})
 	return r
 }

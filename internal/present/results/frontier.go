@@ -22,19 +22,27 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 	if p.Unpriced || len(p.Frontier) < 2 || len(p.Objectives) == 0 {
 		return document.Section{}, false
 	}
+
 	objective := p.Objectives[0]
 	name := objective.Name + "_seconds"
+
 	var all []pointed
 	for _, l := range p.Frontier {
 		if f, ok := l.Predicted[name]; ok && f.Value > 0 {
-			all = append(all, pointed{l, f, slices.Equal(l.Sets, p.Now.Sets), p.Chosen != nil && slices.Equal(l.Sets, p.Chosen.Sets)})
+			all = append(all, pointed{l, f, slices.Equal(l.Sets, p.Now.Sets),
+				p.Chosen != nil && slices.Equal(l.Sets, p.Chosen.Sets)})
 		}
 	}
+
 	if len(all) < 2 {
 		return document.Section{}, false
 	}
-	tab := &document.Table{Caption: "Price against " + objective.Name, Columns: []document.Column{{Text: "", Number: true}, {Text: "a month", Number: true}, {Text: plainName(objective.Name), Number: true},
-		{Text: "with the model's error", Number: true}, {Text: "layout"}}}
+
+	tab := &document.Table{Caption: "Price against " + objective.Name,
+		Columns: []document.Column{{Text: "", Number: true}, {Text: "a month", Number: true},
+			{Text: plainName(objective.Name), Number: true},
+			{Text: "with the model's error", Number: true}, {Text: "layout"}}}
+
 	drawn := document.Frontier{Objective: objective.Name, MostSeconds: objective.MostSeconds}
 	for i, x := range all {
 		word := ""
@@ -46,6 +54,7 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		case x.now:
 			word = "now"
 		}
+
 		name := setsText(x.Layout)
 		switch {
 		case x.chosen:
@@ -53,13 +62,21 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		case x.now && len(x.Sets) > 0:
 			name += " (now)"
 		}
-		drawn.Points = append(drawn.Points, document.FrontierPoint{Name: name, MonthlyUSD: x.MonthlyUSD, Seconds: x.figure.Value, LowSeconds: x.figure.Low, HighSeconds: x.figure.High, Now: x.now, Chosen: x.chosen})
+
+		drawn.Points = append(drawn.Points,
+			document.FrontierPoint{Name: name, MonthlyUSD: x.MonthlyUSD, Seconds: x.figure.Value,
+				LowSeconds: x.figure.Low, HighSeconds: x.figure.High, Now: x.now, Chosen: x.chosen})
 		run := g.layout(x.Layout)
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(i + 1), Number: true, Ref: run}, {Text: units.Dollars(x.MonthlyUSD), Number: true, Href: g.priced()}, {Text: units.Seconds(x.figure.Value), Number: true, Href: run},
-			{Text: units.Seconds(x.figure.Low) + " to " + units.Seconds(x.figure.High), Number: true, Href: g.accurate()}, {Text: setsText(x.Layout), Roles: "code long", Note: word}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(i + 1), Number: true, Ref: run},
+			{Text: units.Dollars(x.MonthlyUSD), Number: true, Href: g.priced()},
+			{Text: units.Seconds(x.figure.Value), Number: true, Href: run},
+			{Text: units.Seconds(x.figure.Low) + " to " + units.Seconds(x.figure.High), Number: true,
+				Href: g.accurate()}, {Text: setsText(x.Layout), Roles: "code long", Note: word}})
 	}
+
 	const none = "Of the layouts that were run to their end, none is both cheaper and better than one of these."
 	return document.Section{ID: "frontier", Title: "Price against " + plainName(objective.Name), Note: none,
-		Parts: []document.Part{{Figure: &document.Figure{ID: "frontier-plot", Title: "What more money buys", Plot: drawn, Table: tab, TerminalCaption: none + " The bars' scale is logarithmic.",
+		Parts: []document.Part{{Figure: &document.Figure{ID: "frontier-plot", Title: "What more money buys",
+			Plot: drawn, Table: tab, TerminalCaption: none + " The bars' scale is logarithmic.",
 			Caption: "A bar is the model's error. The dotted line is the objective; a square is now, a diamond what was chosen."}}}}, true
 }

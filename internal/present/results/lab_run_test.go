@@ -43,14 +43,17 @@ func TestLabRunOfExistingServer(t *testing.T) {
 	r.Lab.Existing = &run.Existing{Address: "etcd at db1:2379", Database: "plimsoll/"}
 	var b strings.Builder
 	d := LabRunOf(r, Origin{Command: []string{"lab", "run", "telemetry.yaml"}})
+
 	if err := text.Write(&b, d, text.Options{Width: 100, Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, s := range d.Sections {
 		if s.ID == "volumes" {
 			t.Error("volumes that nobody measured")
 		}
 	}
+
 	if strings.Contains(b.String(), "wal") || !strings.Contains(b.String(), "A server that runs already: etcd at db1:2379 (etcd 3.6); plimsoll/ was made for this, and removed.") {
 		t.Errorf("%s", b.String())
 	}

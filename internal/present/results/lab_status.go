@@ -23,35 +23,43 @@ func LabStatus(all ...*mount.Status) *document.Document {
 		if s.Backing != "memory" {
 			backing = "in " + s.Backing
 		}
+
 		for i := range s.Volumes {
 			v := &s.Volumes[i]
-			row(v.Name, v.Dir, fmt.Sprintf("%s, %s on %s, image %s", units.Size(v.Size).Exact(), v.FileSystem, v.Device, backing))
+			row(v.Name, v.Dir, fmt.Sprintf("%s, %s on %s, image %s", units.Size(v.Size).Exact(), v.FileSystem,
+				v.Device, backing))
 			if v.Problem != "" {
 				row("", "PROBLEM", v.Problem)
 			}
+
 			row("", "gives", strings.Join(v.Gives, "; "))
 			row("", "did", volumeDid(v))
 			if v.Refused > 0 {
 				row("", "full", fmt.Sprintf("%d writes were refused: no space is left for the image", v.Refused))
 			}
+
 			if v.Requests["read"]+v.Requests["write"] == 0 {
 				continue
 			}
+
 			state := "emulated"
 			if v.Saturated {
 				state = "SATURATED"
 			}
+
 			row("", state, Lateness(v))
 			if v.Kernel != nil {
 				row("", "kernel", pathText(v))
 			}
 		}
 	}
+
 	return list("Volumes of the lab", tab)
 }
 
 func volumeDid(v *mount.VolumeStatus) string {
-	out := fmt.Sprintf("%d reads, %d writes, %d flushes; the image takes %s", v.Requests["read"], v.Requests["write"], v.Requests["flush"], units.Size(v.Resident).String())
+	out := fmt.Sprintf("%d reads, %d writes, %d flushes; the image takes %s", v.Requests["read"],
+		v.Requests["write"], v.Requests["flush"], units.Size(v.Resident).String())
 	if v.Credits != nil {
 		out += "; credits " + units.Percent(*v.Credits)
 	}
@@ -86,13 +94,17 @@ func LabSecond(at time.Time, before, now *mount.Status) []string {
 				line += fmt.Sprintf(" %-9s", units.Throughput(n).String())
 			}
 		}
+
 		if v.Credits != nil {
 			line += "  credits " + units.Percent(*v.Credits)
 		}
+
 		if v.Degraded {
 			line += "  in a bad episode"
 		}
+
 		out = append(out, line+"  late p99 "+units.Seconds(v.LateP99))
 	}
+
 	return out
 }

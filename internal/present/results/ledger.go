@@ -43,8 +43,9 @@ type ledger struct {
 	again string            // the address of how to make the page again
 	ran   map[string]string // addresses of results' runs, by variant
 	first string            // of the first one's
-	real  bool              // a real engine ran: the model's names of devices and cycles are not those of its recording
-	ruled bool              // some of it is PromQL
+	// a real engine ran: the model's names of devices and cycles are not those of its recording
+	real  bool
+	ruled bool // some of it is PromQL
 }
 
 func newLedger(o Origin) *ledger {
@@ -87,17 +88,21 @@ func (g *ledger) section() []document.Section {
 	if len(g.list) == 0 {
 		return nil
 	}
+
 	out := document.Section{ID: "evidence", Title: "Evidence", Parts: []document.Part{{Evidence: g.list}},
 		Note: "A number in brackets refers to this list."}
 	if g.ruled {
 		out.Note += " Fields are in the JSON that the run prints; PromQL queries its recording, at the end."
 	}
+
 	if g.Made != "" {
 		out.Note += " To create the scenario: " + g.Made
 	}
+
 	if lines := g.lines(); len(lines) > 0 {
 		out.Parts = append(out.Parts, document.Part{Scenario: &document.Scenario{File: g.File, Lines: lines}})
 	}
+
 	return []document.Section{out}
 }
 
@@ -114,6 +119,7 @@ func (g *ledger) lines() []string {
 	if text == "" {
 		return nil
 	}
+
 	var out []string
 	for line := range strings.Lines(text) {
 		if len(out) == linesMax {
@@ -125,6 +131,7 @@ func (g *ledger) lines() []string {
 		}
 		out = append(out, line)
 	}
+
 	return out
 }
 
@@ -146,10 +153,12 @@ func (g *ledger) where(keys ...string) []document.Cell {
 				entry = "" // the next key begins
 			}
 		}
+
 		if at > 0 {
 			out = append(out, document.Cell{Text: g.File + ":" + strconv.Itoa(at), Href: "#line" + strconv.Itoa(at)})
 		}
 	}
+
 	return out
 }
 
@@ -180,6 +189,7 @@ func call(words ...string) string {
 func (g *ledger) priced() string {
 	e := document.Evidence{Name: "Prices"}
 	var sources []string
+
 	products := map[string][]string{}
 	for _, p := range g.Prices {
 		if products[p.Source] == nil {
@@ -188,15 +198,18 @@ func (g *ledger) priced() string {
 		products[p.Source] = append(products[p.Source], p.Product)
 		e.Commands = append(e.Commands, call("catalog", "show", p.Product))
 	}
+
 	for i, s := range sources {
 		sources[i] = strings.Join(products[s], ", ") + ": " + s
 	}
+
 	if len(sources) > 0 {
 		e.Text = strings.Join(sources, "; ") + "."
 	} else {
 		e.Text = "From the catalogue, which lists each price with its source and date."
 		e.Commands = []string{call("catalog", "list")}
 	}
+
 	e.Lines = g.where("volumes", "host")
 	return g.cite(e)
 }

@@ -46,10 +46,11 @@ func (g *ledger) layout(l *plan.Layout) string {
 	return g.cite(document.Evidence{Name: name, Commands: []string{g.simulated(l.Sets)}})
 }
 
-// lost is the evidence of rejected layouts: their rows hold the assignments beyond those of the present layout,
-// which include a longer run if the plan needed one.
+// lost is the evidence of rejected layouts: their rows hold the assignments beyond those of the
+// present layout, which include a longer run if the plan needed one.
 func (g *ledger) lost(now []string) string {
-	return g.cite(document.Evidence{Name: "Layouts that lost", Text: "Append the row's assignments to this:", Commands: []string{g.simulated(now)}})
+	return g.cite(document.Evidence{Name: "Layouts that lost", Text: "Append the row's assignments to this:",
+		Commands: []string{g.simulated(now)}})
 }
 
 // orderText is a layout as the arguments that make it.
@@ -80,5 +81,6 @@ func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 // published is the source of a case's published figures.
 func (g *ledger) published(c *casebook.Case) string {
 	file := filepath.Join(filepath.Dir(g.File), "case.yaml") // beside the scenario
-	return g.cite(document.Evidence{Name: "Published", Text: document.Sentence(c.Published) + " Each figure is in " + file + "."})
+	return g.cite(document.Evidence{Name: "Published",
+		Text: document.Sentence(c.Published) + " Each figure is in " + file + "."})
 }

@@ -28,7 +28,8 @@ func (g *ledger) sets(i int) []string {
 // run is how one result is made again.
 func (g *ledger) run(r *simulate.Result, sets []string) string {
 	again := g.simulated(sets)
-	ran := g.cite(document.Evidence{Name: "Run: " + variantName(r), Commands: []string{again + " -o json", again + " --record DIR"}})
+	ran := g.cite(document.Evidence{Name: "Run: " + variantName(r),
+		Commands: []string{again + " -o json", again + " --record DIR"}})
 	if g.ran[r.Variant] = ran; g.first == "" {
 		g.first = ran
 	}
@@ -47,12 +48,14 @@ type told struct {
 // figure is the evidence of a figure of the runs.
 func (g *ledger) figure(f told) string {
 	if g.real {
-		f.promQL = slices.DeleteFunc(f.promQL, func(q string) bool { return !strings.Contains(q, "plimsoll_client_latency") })
+		f.promQL = slices.DeleteFunc(f.promQL,
+			func(q string) bool { return !strings.Contains(q, "plimsoll_client_latency") })
 		if len(f.promQL) == 0 {
 			f.text = ""
 		}
 	}
-	return g.cite(document.Evidence{Name: f.name, Text: f.text, Fields: f.fields, PromQL: f.promQL, Lines: g.where(f.keys...)})
+	return g.cite(document.Evidence{Name: f.name, Text: f.text, Fields: f.fields, PromQL: f.promQL,
+		Lines: g.where(f.keys...)})
 }
 
 // spanOf is a result's measured time as a range of PromQL.
@@ -60,10 +63,12 @@ func spanOf(r *simulate.Result) string { return strconv.FormatFloat(r.Seconds, '
 
 // classTold is of latencies: kind is "write" or "read", and class a part of them.
 func (g *ledger) classTold(r *simulate.Result, kind, class string) string {
-	f := told{name: "Latency of " + kind + "s", fields: []string{kind + "s." + class}, keys: []string{"workload", "engine"}}
+	f := told{name: "Latency of " + kind + "s", fields: []string{kind + "s." + class},
+		keys: []string{"workload", "engine"}}
 	switch class {
 	case "all":
-		f.promQL = []string{fmt.Sprintf(`histogram_quantile(0.99, sum by (le) (increase(plimsoll_client_latency_seconds_bucket{kind=%q}[%s])))`, kind, spanOf(r))}
+		f.promQL = []string{fmt.Sprintf(`histogram_quantile(0.99, sum by (le) (increase(plimsoll_client_latency_seconds_bucket{kind=%q}[%s])))`,
+			kind, spanOf(r))}
 		f.text = "Latency counts from each operation's intended start. The recording's buckets are 12 % wide; for another percentile, replace 0.99."
 	case "during_checkpoint":
 		f.name += " in a " + cycleWord(r)
@@ -72,13 +77,16 @@ func (g *ledger) classTold(r *simulate.Result, kind, class string) string {
 	default:
 		f.name += " by the time since a " + cycleWord(r)
 	}
+
 	return g.figure(f)
 }
 
 // doneTold is of operations a second.
 func (g *ledger) doneTold(r *simulate.Result) string {
-	return g.figure(told{name: "Operations a second", fields: []string{"done_per_second", "asked_per_second"}, keys: []string{"workload"},
-		promQL: []string{"sum(increase(plimsoll_client_latency_seconds_count[" + spanOf(r) + "])) / " + strconv.FormatFloat(r.Seconds, 'f', -1, 64)}})
+	return g.figure(told{name: "Operations a second", fields: []string{"done_per_second", "asked_per_second"},
+		keys: []string{"workload"},
+		promQL: []string{"sum(increase(plimsoll_client_latency_seconds_count[" + spanOf(r) + "])) / " +
+			strconv.FormatFloat(r.Seconds, 'f', -1, 64)}})
 }
 
 // cyclesTold is of checkpoints, or what the engine has of the kind.
@@ -103,7 +111,8 @@ func (g *ledger) dirtyTold(r *simulate.Result) string {
 
 // engineDirtyTold is of the engine's own cache.
 func (g *ledger) engineDirtyTold(r *simulate.Result) string {
-	f := told{name: "Dirty in the engine's cache", fields: []string{"checkpoints.dirty_bytes_max"}, keys: []string{"engine"}}
+	f := told{name: "Dirty in the engine's cache", fields: []string{"checkpoints.dirty_bytes_max"},
+		keys: []string{"engine"}}
 	if q := r.Queries.DirtyMax; q != "" {
 		f.promQL = []string{overRun(q, r)}
 	}
@@ -117,23 +126,28 @@ func (g *ledger) volumeTold(r *simulate.Result, name string) string {
 	if i < 0 {
 		return g.figure(f)
 	}
+
 	f.text = "Requests a second, and busy in its worst 10 s."
 	if run := g.ran[r.Variant]; len(g.ran) > 1 && run != "" && run != g.first {
 		f.text += " In the run of [" + document.EvidenceNumber(run) + "]."
 	}
+
 	f.fields = []string{"volumes[" + strconv.Itoa(i) + "]"}
 	of := func(counter string) string { return fmt.Sprintf("node_disk_%s{device=%q}", counter, name) }
 	span := spanOf(r)
 	f.promQL = []string{
-		fmt.Sprintf("rate(%s[%s]) + rate(%s[%s])", of("reads_completed_total"), span, of("writes_completed_total"), span),
+		fmt.Sprintf("rate(%s[%s]) + rate(%s[%s])", of("reads_completed_total"), span,
+			of("writes_completed_total"), span),
 		fmt.Sprintf("max_over_time(rate(%s[10s])[%s:1s])", of("io_time_seconds_total"), span),
 	}
+
 	return g.figure(f)
 }
 
 // waitsTold is of where writes waited, which no exporter tells.
 func (g *ledger) waitsTold() string {
-	return g.figure(told{name: "Where writes waited", fields: []string{"waits"}, text: "No exporter reports it: it is only in the result."})
+	return g.figure(told{name: "Where writes waited", fields: []string{"waits"},
+		text: "No exporter reports it: it is only in the result."})
 }
 
 // objectiveTold is of an objective.
@@ -143,5 +157,6 @@ func (g *ledger) objectiveTold() string {
 
 // hostTold is of the engine's own figures and the machine.
 func (g *ledger) hostTold() string {
-	return g.figure(told{name: "Host and engine", fields: []string{"host", "engine_figures"}, keys: []string{"host", "engine"}})
+	return g.figure(told{name: "Host and engine", fields: []string{"host", "engine_figures"},
+		keys: []string{"host", "engine"}})
 }

@@ -19,6 +19,7 @@ func TestEvidenceNamesLines(t *testing.T) {
 			t.Errorf("%s stands at %q, want %q", path, got, want)
 		}
 	}
+
 	long := newLedger(Origin{File: "s.yaml", Text: []byte(strings.Repeat("a: "+strings.Repeat("x", 2*lineBytesMax)+"\n", 2*linesMax))})
 	if lines := long.lines(); len(lines) != linesMax || len(lines[0]) > lineBytesMax+3 {
 		t.Errorf("of a long scenario %d lines are shown, the first of %d bytes", len(lines), len(lines[0]))

@@ -17,5 +17,6 @@ type Marked struct {
 // Mark says where and when a mark was set.
 func Mark(r *Marked, zone *time.Location) *document.Document {
 	return &document.Document{Kind: "Mark", Title: r.Text,
-		Verdict: fmt.Sprintf("Marked %q at %s in %s.", r.Text, r.At.In(zone).Format("2006-01-02 15:04:05 MST"), r.Where)}
+		Verdict: fmt.Sprintf("Marked %q at %s in %s.", r.Text,
+			r.At.In(zone).Format("2006-01-02 15:04:05 MST"), r.Where)}
 }

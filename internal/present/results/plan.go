@@ -20,9 +20,11 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	if origin.File == "" {
 		origin.File = p.Scenario.File
 	}
+
 	g := newLedger(origin)
 	out := &document.Document{Kind: "Plan", Title: "Plan: " + goal}
 	g.page("This plan")
+
 	c := p.Chosen
 	switch {
 	case c == nil:
@@ -30,32 +32,43 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	case len(c.Changes) == 0 && p.Unpriced:
 		out.Verdict = "Nothing has to change for " + goal + "." + caveatOf("", c)
 	case len(c.Changes) == 0:
-		out.Verdict = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal, units.Dollars(c.MonthlyUSD)) + caveatOf("", c)
+		out.Verdict = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal,
+			units.Dollars(c.MonthlyUSD)) + caveatOf("", c)
 	default:
-		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, changedText(c), morePrice(p, c.MonthlyUSD)) + caveatOf("", c)
+		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, changedText(c), morePrice(p, c.MonthlyUSD)) +
+			caveatOf("", c)
 	}
+
 	where := "in " + p.Region
 	if p.Unpriced {
 		where = "without prices"
 	}
-	out.Lead = []string{fmt.Sprintf("%s, %s. %s layouts there are; %d were simulated, %d ruled out without.", p.Scenario.File, where, units.Count(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
+
+	out.Lead = []string{fmt.Sprintf("%s, %s. %s layouts there are; %d were simulated, %d ruled out without.",
+		p.Scenario.File, where, units.Count(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
 	out.Facts = planFacts(p, g)
 	if c != nil && len(c.Changes) > 0 {
-		out.Sections = append(out.Sections, document.Section{ID: "changes", Title: "What to change", Parts: []document.Part{{Table: changesTable(p, c, g)}}})
+		out.Sections = append(out.Sections,
+			document.Section{ID: "changes", Title: "What to change",
+				Parts: []document.Part{{Table: changesTable(p, c, g)}}})
 	}
+
 	out.Sections = append(out.Sections, predictedSection(p, g))
 	if s, ok := frontierSection(p, g); ok {
 		out.Sections = append(out.Sections, s)
 	}
+
 	out.Sections = append(out.Sections, planWords(p, g)...)
 	if s, ok := budgetSection(p, g); ok {
 		out.Sections = append(out.Sections, s)
 	}
+
 	out.Sections = append(out.Sections, document.Section{ID: "trust", Title: "How far to trust it",
 		Parts: []document.Part{{Text: "Error bar: " + p.ErrorBar() + ".", Ref: g.accurate()}}})
 	if c != nil && len(c.Sets) > 0 {
 		out.Sections = append(out.Sections, applySection(p, c, g))
 	}
+
 	out.Sections = append(out.Sections, g.section()...)
 	return out
 }
@@ -67,7 +80,8 @@ func caveatOf(prefix string, l *plan.Layout) string {
 	}
 	c := l.Caveats[0]
 	if c.HoldsSeconds > 0 {
-		return " " + document.Sentence(fmt.Sprintf("%sMet for %s, then not: %s", prefix, units.Seconds(c.HoldsSeconds), c.Text))
+		return " " + document.Sentence(fmt.Sprintf("%sMet for %s, then not: %s", prefix,
+			units.Seconds(c.HoldsSeconds), c.Text))
 	}
 	return " " + document.Sentence(prefix+c.Text)
 }
@@ -90,14 +104,19 @@ func applySection(p *plan.Plan, c *plan.Layout, g *ledger) document.Section {
 	if g.Made != "" {
 		again = g.Made + " && " + again
 	}
-	files := document.Part{Text: "Write the files that apply it:", Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --help"}}
+
+	files := document.Part{Text: "Write the files that apply it:",
+		Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --help"}}
 	switch {
 	case g.Folder != "":
-		files = document.Part{Text: "The files that apply it are written; their README says how:", Commands: []string{"less " + shellword.Quote(filepath.Join(g.Folder, "README.md"))}}
+		files = document.Part{Text: "The files that apply it are written; their README says how:",
+			Commands: []string{"less " + shellword.Quote(filepath.Join(g.Folder, "README.md"))}}
 	case p.To != "":
 		files.Commands = []string{g.called() + " --emit layout"}
 	}
-	return document.Section{ID: "apply", Title: "How to go on", Parts: []document.Part{{Text: "Run it again:", Commands: []string{again}}, files}}
+
+	return document.Section{ID: "apply", Title: "How to go on",
+		Parts: []document.Part{{Text: "Run it again:", Commands: []string{again}}, files}}
 }
 
 // morePrice is what a layout costs beside now's.
@@ -134,31 +153,42 @@ func planFacts(p *plan.Plan, g *ledger) []document.Fact {
 	if shown == nil {
 		shown, word = p.Nearest, "nearest"
 	}
+
 	var out []document.Fact
 	if !p.Unpriced {
-		out = append(out, document.Fact{Label: "now, a month", Value: units.Dollars(p.Now.MonthlyUSD), Ref: g.priced()})
+		out = append(out, document.Fact{Label: "now, a month", Value: units.Dollars(p.Now.MonthlyUSD),
+			Ref: g.priced()})
 	}
+
 	if shown == nil {
 		return out
 	}
+
 	if !p.Unpriced {
-		out = append(out, document.Fact{Label: word + ", a month", Value: units.Dollars(shown.MonthlyUSD), Note: againstNow(p.Now, shown), Href: "#frontier", Ref: g.priced()})
+		out = append(out, document.Fact{Label: word + ", a month", Value: units.Dollars(shown.MonthlyUSD),
+			Note: againstNow(p.Now, shown), Href: "#frontier", Ref: g.priced()})
 	}
+
 	for _, o := range p.Objectives {
 		f, ok := shown.Predicted[o.Name+"_seconds"]
 		if !ok {
 			continue
 		}
+
 		level := document.Critical
 		if f.Value <= o.MostSeconds {
 			level = document.Good
 		}
+
 		note := units.Seconds(f.Low) + " to " + units.Seconds(f.High) + " with the model's error"
 		if before, ok := p.Now.Predicted[o.Name+"_seconds"]; ok {
 			note += "; now " + units.Seconds(before.Value)
 		}
-		out = append(out, document.Fact{Label: plainName(o.Name) + ", " + word, Value: units.Seconds(f.Value), Note: note, Level: level, Href: "#predicted", Ref: g.layout(shown)})
+
+		out = append(out, document.Fact{Label: plainName(o.Name) + ", " + word, Value: units.Seconds(f.Value),
+			Note: note, Level: level, Href: "#predicted", Ref: g.layout(shown)})
 	}
+
 	return out
 }
 
@@ -175,11 +205,14 @@ func againstNow(now, then *plan.Layout) string {
 }
 
 func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
-	tab := &document.Table{Caption: "Changes", Columns: []document.Column{{Text: "setting"}, {Text: "now"}, {Text: "then"}, {Text: "a month", Number: true}, {Text: "what it needs"}}}
+	tab := &document.Table{Caption: "Changes",
+		Columns: []document.Column{{Text: "setting"}, {Text: "now"}, {Text: "then"},
+			{Text: "a month", Number: true}, {Text: "what it needs"}}}
 	for _, x := range c.Changes {
 		if x.From == "" && x.To == "" {
 			continue
 		}
+
 		cost := "free"
 		switch {
 		case x.USD > 0:
@@ -187,12 +220,16 @@ func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
 		case x.USD < 0:
 			cost = "−" + units.Dollars(-x.USD)
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: x.Path, Roles: "code"}, {Text: orWord(x.From, "–"), Roles: "code"}, {Text: orWord(x.To, "(not set)"), Roles: "code"},
+
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: x.Path, Roles: "code"},
+			{Text: orWord(x.From, "–"), Roles: "code"}, {Text: orWord(x.To, "(not set)"), Roles: "code"},
 			priceCell(p, cost, g), {Text: needText(x.Needs)}})
 	}
+
 	for _, r := range c.Risks {
 		tab.Notes = append(tab.Notes, "Risk: "+strings.TrimSuffix(r.Text, ".")+".")
 	}
+
 	return tab
 }
 
@@ -222,30 +259,40 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 	if shown == nil {
 		shown, word = p.Nearest, "nearest"
 	}
+
 	now, then, off := g.layout(p.Now), "", ""
 	if shown != nil {
 		then, off = g.layout(shown), g.accurate()
 	}
-	tab := &document.Table{Caption: "Predicted figures", Columns: []document.Column{{}, {Text: "now", Number: true, Ref: now}, {Text: word, Number: true, Ref: then}, {Text: "with the model's error", Number: true, Ref: off}, {Text: "change", Number: true}}}
+
+	tab := &document.Table{Caption: "Predicted figures",
+		Columns: []document.Column{{}, {Text: "now", Number: true, Ref: now}, {Text: word, Number: true, Ref: then},
+			{Text: "with the model's error", Number: true, Ref: off}, {Text: "change", Number: true}}}
 	var names []string
 	for _, o := range p.Objectives {
 		names = append(names, o.Name+"_seconds")
 	}
-	for _, n := range []string{"write_p50_seconds", "write_p99_seconds", "write_max_seconds", "read_p99_seconds", "checkpoint_median_seconds", "operations_per_second"} {
+
+	for _, n := range []string{"write_p50_seconds", "write_p99_seconds", "write_max_seconds", "read_p99_seconds",
+		"checkpoint_median_seconds", "operations_per_second"} {
 		if !slices.Contains(names, n) {
 			names = append(names, n)
 		}
 	}
+
 	for _, name := range names {
 		unit, label := "seconds", plainName(name)
 		if name == "operations_per_second" {
 			unit = "1/s"
 		}
+
 		before, was := p.Now.Predicted[name]
-		row := []document.Cell{{Text: label}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Number: true}, {Number: true}}
+		row := []document.Cell{{Text: label}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Number: true},
+			{Number: true}}
 		if was {
 			row[1].Text, row[1].Href = units.Value(before.Value, unit), now
 		}
+
 		is := false
 		if shown != nil {
 			var f plan.Prediction
@@ -257,16 +304,19 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 				}
 			}
 		}
+
 		if was || is {
 			tab.Rows = append(tab.Rows, row)
 		}
 	}
+
 	if shown == nil {
 		tab.Columns = tab.Columns[:2]
 		for i, row := range tab.Rows {
 			tab.Rows[i] = row[:2]
 		}
 	}
+
 	return document.Section{ID: "predicted", Title: "Now and then", Parts: []document.Part{{Table: tab}}}
 }
 
@@ -280,36 +330,55 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 		}
 		out = append(out, s)
 	}
+
 	if size := p.Sizing; size != nil {
 		sized := g.page("This plan")
-		tab := &document.Table{Caption: "Size", Columns: []document.Column{{Text: "what"}, {Text: "size", Number: true}, {Text: "how"}}, Notes: size.Limits}
+		tab := &document.Table{Caption: "Size",
+			Columns: []document.Column{{Text: "what"}, {Text: "size", Number: true}, {Text: "how"}},
+			Notes:   size.Limits}
 		for _, r := range size.Rows {
 			text := r.Text
 			if r.Sum {
 				text = "= " + text
 			}
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: text}, {Text: units.Number(float64(r.Bytes)/1e9) + " GB", Number: true, Href: sized}, {Text: r.How}})
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: text},
+				{Text: units.Number(float64(r.Bytes)/1e9) + " GB", Number: true, Href: sized}, {Text: r.How}})
 		}
+
 		out = append(out, document.Section{ID: "size", Title: "Size", Parts: []document.Part{{Table: tab}}})
 	}
+
 	if len(p.Rejected) > 0 {
-		tab := &document.Table{Caption: "Layouts that are preferred but not enough", Columns: []document.Column{{Text: "layout", Ref: g.lost(p.Now.Sets)}, {Text: "a month", Number: true}, {Text: "why not"}}}
+		tab := &document.Table{Caption: "Layouts that are preferred but not enough",
+			Columns: []document.Column{{Text: "layout", Ref: g.lost(p.Now.Sets)}, {Text: "a month", Number: true},
+				{Text: "why not"}}}
 
 		shown := slices.Clone(p.Rejected)
-		slices.SortStableFunc(shown, func(a, b plan.Rejected) int { return len(a.Layout.Sets) - len(b.Layout.Sets) })
+		slices.SortStableFunc(shown, func(a,
+			b plan.Rejected) int {
+			return len(a.Layout.Sets) - len(b.Layout.Sets)
+		})
+
 		for _, r := range shown {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: orderText(r.Layout), Roles: "code long"}, priceCell(p, units.Dollars(r.Layout.MonthlyUSD), g), {Text: r.Reason}})
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: orderText(r.Layout), Roles: "code long"},
+				priceCell(p, units.Dollars(r.Layout.MonthlyUSD), g), {Text: r.Reason}})
 		}
+
 		if len(shown) > rejectedUnfolded {
 			tab.Fold = fmt.Sprintf("%d layouts, those that change least first", len(shown))
 		}
-		rejected := document.Section{ID: "rejected", Title: "Preferred, but not enough", Parts: []document.Part{{Table: tab}}}
+
+		rejected := document.Section{ID: "rejected", Title: "Preferred, but not enough",
+			Parts: []document.Part{{Table: tab}}}
 		if len(shown) > rejectedUnfolded+1 {
 			tab.Short = rejectedUnfolded
-			rejected.Parts = append(rejected.Parts, document.Part{Only: document.Terminal, Text: "-o json has all of them."})
+			rejected.Parts = append(rejected.Parts,
+				document.Part{Only: document.Terminal, Text: "-o json has all of them."})
 		}
+
 		out = append(out, rejected)
 	}
+
 	return out
 }
 

@@ -13,28 +13,38 @@ func budgetSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 	if shown == nil {
 		shown = p.Nearest
 	}
+
 	if shown == nil || len(shown.Budget) == 0 {
 		return document.Section{}, false
 	}
+
 	made := g.page("This plan")
 	tab := &document.Table{Caption: "I/O budget", Columns: []document.Column{
-		{Text: "volume"}, {Text: "IOPS", Number: true}, {Text: "limited by"}, {Text: "throughput", Number: true}, {Text: "limited by"},
-	}, Notes: []string{"Each figure is the least of what the volume, the machine and the time after a burst allow. Pace checkpoints and cleaning by it."}}
+		{Text: "volume"}, {Text: "IOPS", Number: true}, {Text: "limited by"}, {Text: "throughput", Number: true},
+		{Text: "limited by"},
+	},
+		Notes: []string{"Each figure is the least of what the volume, the machine and the time after a burst allow. Pace checkpoints and cleaning by it."}}
+
 	for _, b := range shown.Budget {
 		iops, bytes := "–", "–"
 		if b.IOPS > 0 {
 			iops = units.Count(int64(b.IOPS))
 		}
+
 		if b.BytesPerSec > 0 {
 			bytes = units.Value(b.BytesPerSec, "bytes/s")
 		}
+
 		tab.Rows = append(tab.Rows, []document.Cell{
-			{Text: "volumes." + b.Volume, Roles: "code"}, {Text: iops, Number: true, Href: made}, {Text: limitedBy(b.IOPSBy, iops)},
+			{Text: "volumes." + b.Volume, Roles: "code"}, {Text: iops, Number: true, Href: made},
+			{Text: limitedBy(b.IOPSBy, iops)},
 			{Text: bytes, Number: true, Href: made}, {Text: limitedBy(b.BytesBy, bytes)},
 		})
 	}
+
 	return document.Section{ID: "budget", Title: "What the engine may count on", Parts: []document.Part{
-		{Table: tab}, {Text: "As settings of the engine and of the kernel:", Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --to budget"}},
+		{Table: tab}, {Text: "As settings of the engine and of the kernel:",
+			Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --to budget"}},
 	}}, true
 }
 

@@ -19,20 +19,28 @@ func Probe(r *probe.Result) *document.Document {
 	if device == "" {
 		device = "no block device"
 	}
-	d := &document.Document{Kind: "Probe", Title: r.Profile + " on " + r.Path, Verdict: document.Sentence("To blame: " + r.Blame.Text)}
+
+	d := &document.Document{Kind: "Probe", Title: r.Profile + " on " + r.Path,
+		Verdict: document.Sentence("To blame: " + r.Blame.Text)}
 	d.Lead = []string{fmt.Sprintf("%s on %s (%s), %s.", r.Profile, r.Path, device, units.Seconds(r.Seconds))}
 	if v := r.Criterion; v != nil {
 		word, level := met(v.Met)
-		d.Facts = append(d.Facts, document.Fact{Label: "criterion", Value: word, Level: level, Note: v.Text, Href: "#criterion"})
+		d.Facts = append(d.Facts, document.Fact{Label: "criterion", Value: word, Level: level, Note: v.Text,
+			Href: "#criterion"})
 		d.Sections = append(d.Sections, criterionSection(v))
 	}
+
 	d.Facts = append(d.Facts, limitsFact(&r.Limits))
-	d.Sections = append(d.Sections, document.Section{ID: "stages", Title: "Stages", Parts: []document.Part{{Table: stagesTable(r.Stages)}}})
+	d.Sections = append(d.Sections,
+		document.Section{ID: "stages", Title: "Stages", Parts: []document.Part{{Table: stagesTable(r.Stages)}}})
 	if r.Fitted != nil {
-		d.Sections = append(d.Sections, document.Section{ID: "volume", Title: "As a volume of a scenario", Parts: []document.Part{
-			{Text: "A burst's credits, if there are any, are in it."},
-			{Files: []document.File{{Path: "scenario.yaml", Lines: strings.Split(strings.TrimRight(r.Fitted.YAML, "\n"), "\n")}}}}})
+		d.Sections = append(d.Sections,
+			document.Section{ID: "volume", Title: "As a volume of a scenario", Parts: []document.Part{
+				{Text: "A burst's credits, if there are any, are in it."},
+				{Files: []document.File{{Path: "scenario.yaml",
+					Lines: strings.Split(strings.TrimRight(r.Fitted.YAML, "\n"), "\n")}}}}})
 	}
+
 	return d
 }
 
@@ -45,16 +53,20 @@ func met(ok bool) (word string, level document.Level) {
 }
 
 func criterionSection(v *probe.Verdict) document.Section {
-	tab := &document.Table{Caption: "The criterion in each stage", Columns: []document.Column{{Text: "stage"}, {Text: "measured", Number: true}, {Text: "criterion"}}}
+	tab := &document.Table{Caption: "The criterion in each stage",
+		Columns: []document.Column{{Text: "stage"}, {Text: "measured", Number: true}, {Text: "criterion"}}}
 	for _, s := range v.Stages {
 		word, level := met(s.Met)
 		role := "bad"
 		if level == document.Good {
 			role = "good"
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: s.Stage}, {Text: optional(s.Seconds, "seconds"), Number: true}, {Text: word, Roles: role}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: s.Stage},
+			{Text: optional(s.Seconds, "seconds"), Number: true}, {Text: word, Roles: role}})
 	}
-	return document.Section{ID: "criterion", Title: "Criterion", Parts: []document.Part{{Text: document.Sentence(v.Text)}, {Table: tab}, {Text: "Source: " + document.Sentence(v.Source)}}}
+	return document.Section{ID: "criterion", Title: "Criterion",
+		Parts: []document.Part{{Text: document.Sentence(v.Text)}, {Table: tab},
+			{Text: "Source: " + document.Sentence(v.Source)}}}
 }
 
 // limitsFact is which limits of the volume and its instance were exceeded.
@@ -67,8 +79,10 @@ func limitsFact(l *probe.Limits) document.Fact {
 		out.Value, out.Note = "none exceeded", "neither the volume's nor the instance's"
 	default:
 		out.Value, out.Level = "exceeded", document.Warning
-		out.Note = fmt.Sprintf("%s (IOPS %s, throughput %s; instance: IOPS %s, throughput %s)", strings.Join(bit, ", "),
-			units.Seconds(l.VolumeIOPS), units.Seconds(l.VolumeThroughput), units.Seconds(l.InstanceIOPS), units.Seconds(l.InstanceThroughput))
+		out.Note = fmt.Sprintf("%s (IOPS %s, throughput %s; instance: IOPS %s, throughput %s)",
+			strings.Join(bit, ", "),
+			units.Seconds(l.VolumeIOPS), units.Seconds(l.VolumeThroughput), units.Seconds(l.InstanceIOPS),
+			units.Seconds(l.InstanceThroughput))
 	}
 	return out
 }
@@ -76,16 +90,22 @@ func limitsFact(l *probe.Limits) document.Fact {
 // stagesTable has a row for each stream of each stage, and for what was measured while a companion
 // was on and while it was not.
 func stagesTable(stages []probe.StageResult) *document.Table {
-	tab := &document.Table{Caption: "What each stream did", Repeat: 2, Columns: []document.Column{{Text: "stage"}, {Text: "stream"}, {Text: "IOPS", Number: true},
-		{Text: "bytes/s", Number: true}, {Text: "p50", Number: true}, {Text: "p95", Number: true}, {Text: "p99", Number: true}, {Text: "p99.9", Number: true}, {Text: "max", Number: true},
-		{Text: "fdatasync p99", Number: true}, {Text: "of the time"}}}
+	tab := &document.Table{Caption: "What each stream did", Repeat: 2,
+		Columns: []document.Column{{Text: "stage"}, {Text: "stream"}, {Text: "IOPS", Number: true},
+			{Text: "bytes/s", Number: true}, {Text: "p50", Number: true}, {Text: "p95", Number: true},
+			{Text: "p99", Number: true}, {Text: "p99.9", Number: true}, {Text: "max", Number: true},
+			{Text: "fdatasync p99", Number: true}, {Text: "of the time"}}}
+
 	row := func(stage, stream, iops, bytes string, l *latency.Latency, sync, shares string) {
-		cells := []document.Cell{{Text: stage}, {Text: stream}, {Text: iops, Number: true}, {Text: bytes, Number: true}}
+		cells := []document.Cell{{Text: stage}, {Text: stream}, {Text: iops, Number: true},
+			{Text: bytes, Number: true}}
 		for _, x := range []*float64{l.P50Seconds, l.P95Seconds, l.P99Seconds, l.P999Seconds, l.MaxSeconds} {
 			cells = append(cells, document.Cell{Text: optional(x, "seconds"), Number: true})
 		}
-		tab.Rows = append(tab.Rows, append(cells, document.Cell{Text: sync, Number: true}, document.Cell{Text: shares}))
+		tab.Rows = append(tab.Rows, append(cells, document.Cell{Text: sync, Number: true},
+			document.Cell{Text: shares}))
 	}
+
 	for _, st := range stages {
 		for i := range st.Streams {
 			s := &st.Streams[i]
@@ -93,13 +113,17 @@ func stagesTable(stages []probe.StageResult) *document.Table {
 			if i > 0 {
 				name = ""
 			}
+
 			if s.Fdatasync != nil {
 				sync = optional(s.Fdatasync.P99Seconds, "seconds")
 			}
-			row(name, s.Name, units.Number(s.IOPS), units.Throughput(s.BytesPerSecond).String(), &s.Latency, sync, streamShares(s))
+
+			row(name, s.Name, units.Number(s.IOPS), units.Throughput(s.BytesPerSecond).String(), &s.Latency, sync,
+				streamShares(s))
 			if i > 0 {
 				continue
 			}
+
 			for j := range st.While {
 				if w := &st.While[j]; w.Off.Operations > 0 {
 					row("", "while "+w.Companion+" on", "", "", &w.On, "", "")
@@ -108,6 +132,7 @@ func stagesTable(stages []probe.StageResult) *document.Table {
 			}
 		}
 	}
+
 	return tab
 }
 
@@ -124,8 +149,10 @@ func streamShares(s *probe.StreamResult) string {
 			}
 		}
 	}
+
 	if s.Missed > 0 {
 		parts = append(parts, fmt.Sprintf("%d not begun in time", s.Missed))
 	}
+
 	return strings.Join(parts, ", ")
 }

@@ -29,9 +29,11 @@ func TestProbeText(t *testing.T) {
 		Limits:    probe.Limits{Reason: "it needs root"},
 		Fitted:    &probe.Fitted{YAML: "type: custom\niops: 3000\n"},
 	}
+
 	var b strings.Builder
 	if err := text.Write(&b, Probe(r), text.Options{Width: 120}); err != nil {
 		t.Fatal(err)
 	}
+
 	golden.Compare(t, "probe.golden", b.String())
 }

@@ -31,7 +31,8 @@ func Version(b *Build) *document.Document {
 		}
 		text += ")"
 	}
-	return &document.Document{Kind: "Version", Title: "plimsoll " + b.Version, Verdict: fmt.Sprintf("%s, %s, %s", text, b.Go, b.Platform)}
+	return &document.Document{Kind: "Version", Title: "plimsoll " + b.Version,
+		Verdict: fmt.Sprintf("%s, %s, %s", text, b.Go, b.Platform)}
 }
 
 // A Recorded is what was recorded. Its JSON is a contract: that of `plimsoll record -o json`.
@@ -67,7 +68,8 @@ type Pushed struct {
 
 // Push is what was pushed to a receiver.
 func Push(r *Pushed) *document.Document {
-	return recorded("Push", r.RemoteWrite, fmt.Sprintf("%s samples pushed", units.Number(float64(r.Samples))), r.To.Sub(r.From), r.Interrupted)
+	return recorded("Push", r.RemoteWrite, fmt.Sprintf("%s samples pushed", units.Number(float64(r.Samples))),
+		r.To.Sub(r.From), r.Interrupted)
 }
 
 func recorded(kind, where, what string, span time.Duration, interrupted bool) *document.Document {

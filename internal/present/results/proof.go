@@ -19,30 +19,38 @@ func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location) *document.Doc
 	if zone == nil {
 		zone = time.UTC
 	}
+
 	queries := diagnosis.NewQueries(pack)
-	p := &document.Document{Kind: "Before and after", Title: document.FirstSentence(r.Sentence), Verdict: r.Sentence}
+	p := &document.Document{Kind: "Before and after", Title: document.FirstSentence(r.Sentence),
+		Verdict: r.Sentence}
 	for _, w := range r.Warnings {
 		p.Lead = append(p.Lead, "⚠ "+w)
 	}
+
 	p.Facts = proofFacts(r)
 	p.Sections = append(p.Sections, figuresSection(r, queries))
 	if len(r.Requirements) > 0 {
 		p.Sections = append(p.Sections, requirementsSection(r))
 	}
+
 	p.Sections = append(p.Sections, recordSection(r)...)
 	p.Sections = append(p.Sections, settingsSection(r)...)
 	p.Sections = append(p.Sections, sidesSection(r, zone))
 	p.Sections = append(p.Sections, methodSection(r))
 	p.Sections = append(p.Sections, queries.Section()...)
+
 	return p
 }
 
 func proofFacts(r *prove.Report) []document.Fact {
-	level := map[prove.Verdict]document.Level{prove.Better: document.Good, prove.Worse: document.Critical, prove.Mixed: document.Warning}
-	out := []document.Fact{{Label: "Verdict", Value: string(r.Verdict), Level: level[r.Verdict], Note: "of what clients feel, at " + prove.Percent(r.Confidence) + " confidence"}}
+	level := map[prove.Verdict]document.Level{prove.Better: document.Good, prove.Worse: document.Critical,
+		prove.Mixed: document.Warning}
+	out := []document.Fact{{Label: "Verdict", Value: string(r.Verdict), Level: level[r.Verdict],
+		Note: "of what clients feel, at " + prove.Percent(r.Confidence) + " confidence"}}
 	if f, ok := requiredFact(r.Requirements); ok {
 		out = append(out, f)
 	}
+
 	shown := 0
 	for i := range r.Figures {
 		f := &r.Figures[i]
@@ -50,15 +58,20 @@ func proofFacts(r *prove.Report) []document.Fact {
 			continue
 		}
 		shown++
-		out = append(out, document.Fact{Label: f.Title, Value: f.After.Text(f.Unit), Note: "before " + f.Before.Text(f.Unit) + "; " + string(f.Verdict), Level: level[f.Verdict], Href: "#figures"})
+		out = append(out, document.Fact{Label: f.Title, Value: f.After.Text(f.Unit),
+			Note: "before " + f.Before.Text(f.Unit) + "; " + string(f.Verdict), Level: level[f.Verdict],
+			Href: "#figures"})
 	}
+
 	if c := r.Cost; c != nil && c.ChangeUSD != nil {
 		value := "+" + units.Dollars(*c.ChangeUSD)
 		if *c.ChangeUSD < 0 {
 			value = "−" + units.Dollars(-*c.ChangeUSD)
 		}
-		out = append(out, document.Fact{Label: "a month", Value: value, Note: optional(c.BeforeUSD, "USD") + " to " + optional(c.AfterUSD, "USD")})
+		out = append(out, document.Fact{Label: "a month", Value: value,
+			Note: optional(c.BeforeUSD, "USD") + " to " + optional(c.AfterUSD, "USD")})
 	}
+
 	return out
 }
 
@@ -67,6 +80,7 @@ func requiredFact(all []prove.Requirement) (document.Fact, bool) {
 	if len(all) == 0 {
 		return document.Fact{}, false
 	}
+
 	out := document.Fact{Label: "Required", Value: "met", Level: "good", Note: all[0].Text, Href: "#required"}
 	met := 0
 	for i := range all {
@@ -76,9 +90,11 @@ func requiredFact(all []prove.Requirement) (document.Fact, bool) {
 			out.Value, out.Level, out.Note = string(all[i].Outcome), "critical", all[i].Text
 		}
 	}
+
 	if len(all) > 1 {
 		out.Note += fmt.Sprintf("; %d of %d are met", met, len(all))
 	}
+
 	return out, true
 }
 
@@ -95,8 +111,11 @@ func verdictClass(v prove.Verdict) string {
 
 // figuresSection links each figure's name to the first query that it was read with.
 func figuresSection(r *prove.Report, q *document.Queries) document.Section {
-	tab := &document.Table{Caption: "Figures before and after", Columns: []document.Column{{Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true}, {Text: "change", Number: true},
-		{Text: prove.Percent(r.Confidence) + " interval", Number: true}, {Text: "verdict"}}}
+	tab := &document.Table{Caption: "Figures before and after",
+		Columns: []document.Column{{Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true},
+			{Text: "change", Number: true},
+			{Text: prove.Percent(r.Confidence) + " interval", Number: true}, {Text: "verdict"}}}
+
 	for i := range r.Figures {
 		f := &r.Figures[i]
 		name := document.Cell{Text: f.Title}
@@ -105,36 +124,47 @@ func figuresSection(r *prove.Report, q *document.Queries) document.Section {
 				name.Href = link
 			}
 		}
+
 		from := name.Href
-		tab.Rows = append(tab.Rows, []document.Cell{name, {Text: f.Before.Text(f.Unit), Number: true, Href: from, Detail: within(f.Before, f.Unit)},
-			{Text: f.After.Text(f.Unit), Number: true, Href: from, Detail: within(f.After, f.Unit)}, {Text: changeOf(f), Number: true, Href: from}, {Text: f.Interval(), Number: true},
+		tab.Rows = append(tab.Rows, []document.Cell{name,
+			{Text: f.Before.Text(f.Unit), Number: true, Href: from, Detail: within(f.Before, f.Unit)},
+			{Text: f.After.Text(f.Unit), Number: true, Href: from, Detail: within(f.After, f.Unit)},
+			{Text: changeOf(f), Number: true, Href: from}, {Text: f.Interval(), Number: true},
 			{Text: string(f.Verdict), Roles: strings.TrimSpace("word " + verdictClass(f.Verdict))}})
 	}
+
 	out := document.Section{ID: "figures", Title: "Before and after"}
 	if drawn := changesOf(r); len(drawn.Rows) > 0 {
 		const marks = "A filled mark is a verdict, a hollow one cannot be told yet."
 		interval := prove.Percent(r.Confidence) + " interval"
-		out.Parts = append(out.Parts, document.Part{Figure: &document.Figure{ID: "changes", Title: "Changes with their intervals", Plot: drawn,
-			Caption: "After over before; as far to the left as to the right is as much less as more, and small changes have more room than large ones. A bar is the " + interval + ", the grey band is no change (" + prove.Percent(r.Method.Margin) +
+		out.Parts = append(out.Parts, document.Part{Figure: &document.Figure{ID: "changes",
+			Title: "Changes with their intervals", Plot: drawn,
+			Caption: "After over before; as far to the left as to the right is as much less as more, and small changes have more room than large ones. A bar is the " +
+				interval + ", the grey band is no change (" +
+				prove.Percent(r.Method.Margin) +
 				" either way). " + marks,
 			TerminalCaption: "After over before, each with its " + interval + ". " + marks}})
 	}
+
 	out.Parts = append(out.Parts, document.Part{Table: tab})
 	return out
 }
 
 // recordSection says how long to record for the figures that are not yet measurable.
 func recordSection(r *prove.Report) []document.Section {
-	tab := &document.Table{Caption: "How long to record", Columns: []document.Column{{Text: "figure"}, {Text: "record both", Number: true}, {Text: "to tell"}}}
+	tab := &document.Table{Caption: "How long to record",
+		Columns: []document.Column{{Text: "figure"}, {Text: "record both", Number: true}, {Text: "to tell"}}}
 	for i := range r.Figures {
 		if f := &r.Figures[i]; f.Record != nil {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: f.Title}, {Text: units.Seconds(f.Record.Seconds), Number: true}, {Text: f.Record.For}})
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: f.Title},
+				{Text: units.Seconds(f.Record.Seconds), Number: true}, {Text: f.Record.For}})
 		}
 	}
 	if len(tab.Rows) == 0 {
 		return nil
 	}
-	return []document.Section{{ID: "record", Title: "To tell more, record longer", Parts: []document.Part{{Table: tab}}}}
+	return []document.Section{{ID: "record", Title: "To tell more, record longer",
+		Parts: []document.Part{{Table: tab}}}}
 }
 
 // within is an estimate's interval; "" where it has none.
@@ -157,20 +187,26 @@ func changeOf(f *prove.Figure) string {
 }
 
 func requirementsSection(r *prove.Report) document.Section {
-	tab := &document.Table{Caption: "Requirements", Columns: []document.Column{{Text: "required"}, {Text: "outcome"}, {Text: "after", Number: true}, {Text: "between", Number: true}, {Text: "to tell, record"}}}
+	tab := &document.Table{Caption: "Requirements",
+		Columns: []document.Column{{Text: "required"}, {Text: "outcome"}, {Text: "after", Number: true},
+			{Text: "between", Number: true}, {Text: "to tell, record"}}}
 	for i := range r.Requirements {
 		q := &r.Requirements[i]
 		class, mark := "bad", "✕ "
 		if q.Outcome == prove.Met {
 			class, mark = "good", "✓ "
 		}
+
 		record := ""
 		if q.Record != nil {
 			record = units.Seconds(q.Record.Seconds)
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: q.Text, Roles: "code"}, {Text: mark + string(q.Outcome), Roles: class}, {Text: q.After.Text(q.Unit), Number: true},
+
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: q.Text, Roles: "code"},
+			{Text: mark + string(q.Outcome), Roles: class}, {Text: q.After.Text(q.Unit), Number: true},
 			{Text: within(q.After, q.Unit), Number: true}, {Text: record}})
 	}
+
 	return document.Section{ID: "required", Title: "Required", Parts: []document.Part{{Table: tab}}}
 }
 
@@ -179,11 +215,15 @@ func settingsSection(r *prove.Report) []document.Section {
 	if len(r.Settings) == 0 {
 		return nil
 	}
-	tab := &document.Table{Caption: "Settings that changed", Columns: []document.Column{{Text: "setting"}, {Text: "before", Number: true}, {Text: "after", Number: true}}}
+	tab := &document.Table{Caption: "Settings that changed",
+		Columns: []document.Column{{Text: "setting"}, {Text: "before", Number: true},
+			{Text: "after", Number: true}}}
 	for _, s := range r.Settings {
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: s.Name, Roles: "code"}, {Text: s.Before, Number: true}, {Text: s.After, Number: true}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: s.Name, Roles: "code"}, {Text: s.Before, Number: true},
+			{Text: s.After, Number: true}})
 	}
-	return []document.Section{{ID: "settings", Title: "What was set differently", Parts: []document.Part{{Table: tab}}}}
+	return []document.Section{{ID: "settings", Title: "What was set differently",
+		Parts: []document.Part{{Table: tab}}}}
 }
 
 // sidesSection says what was compared, and whether both had the same load.
@@ -197,56 +237,72 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 		for _, src := range s.Sources {
 			from = append(from, fmt.Sprintf("%s (%s)", src.Name, src.Kind))
 		}
+
 		of := orWord(strings.Join(from, ", "), "no source")
 		if s.Server != nil && !strings.Contains(of, s.Server.Name) {
 			of = s.Server.Engine + " " + s.Server.Name + ": " + of
 		}
+
 		unit := units.Count(int64(s.Units)) + " intervals of " + units.Seconds(s.UnitSeconds)
 		if s.CyclesOfOwn {
 			unit = units.Count(int64(s.Units)) + " whole checkpoint cycles of " + units.Seconds(s.UnitSeconds)
 		}
+
 		unit += ", " + units.Seconds(s.UsedSeconds) + " in all"
 		if s.LeftSeconds >= s.StepSeconds && s.LeftSeconds > 0 {
 			unit += "; " + units.Seconds(s.LeftSeconds) + " outside them not used"
 		}
+
 		sides = append(sides, document.Term{Label: s.name, Lines: []document.Line{{Text: of},
-			{Text: s.Span.From.In(loc).Format(time.DateTime) + " to " + s.Span.To.In(loc).Format("2006-01-02 15:04:05 MST")}, {Text: unit}}})
+			{Text: s.Span.From.In(loc).Format(time.DateTime) + " to " +
+				s.Span.To.In(loc).Format("2006-01-02 15:04:05 MST")}, {Text: unit}}})
 	}
-	checks := &document.Table{Caption: "Whether the same was asked of both", Columns: []document.Column{{Text: "workload"}, {Text: "before and after"}, {Text: "alike"}}}
+
+	checks := &document.Table{Caption: "Whether the same was asked of both",
+		Columns: []document.Column{{Text: "workload"}, {Text: "before and after"}, {Text: "alike"}}}
 	for _, c := range r.Workload.Checks {
 		word, class := "✓ yes", "good"
 		if !c.OK {
 			word, class = "✕ no", "bad"
 		}
-		checks.Rows = append(checks.Rows, []document.Cell{{Text: c.Name}, {Text: c.Text}, {Text: word, Roles: class}})
+		checks.Rows = append(checks.Rows,
+			[]document.Cell{{Text: c.Name}, {Text: c.Text}, {Text: word, Roles: class}})
 	}
+
 	parts := []document.Part{{Terms: sides}}
 	if len(checks.Rows) > 0 {
 		parts = append(parts, document.Part{Table: checks})
 	}
+
 	return document.Section{ID: "sides", Title: "What was compared", Parts: parts}
 }
 
 // basisTable lists what figures were computed from, each with its figures.
 func basisTable(r *prove.Report) *document.Table {
-	tab := &document.Table{Caption: "What the figures were computed from", Columns: []document.Column{{Text: "figures"}, {Text: "computed from"}}}
+	tab := &document.Table{Caption: "What the figures were computed from",
+		Columns: []document.Column{{Text: "figures"}, {Text: "computed from"}}}
 	index := map[string]int{}
 	for i := range r.Figures {
 		f := &r.Figures[i]
 		if f.Basis == "" {
 			continue
 		}
+
 		text := document.Sentence(f.Basis)
 		if f.Resolution != 0 {
-			text += fmt.Sprintf(" Its classes are %.0f %% wide there, which the intervals hold; no change is one within %s beside that.", 100*f.Resolution, prove.Percent(r.Method.Margin))
+			text += fmt.Sprintf(" Its classes are %.0f %% wide there, which the intervals hold; no change is one within %s beside that.",
+				100*f.Resolution, prove.Percent(r.Method.Margin))
 		}
+
 		if k, ok := index[text]; ok {
 			tab.Rows[k][0].Text += ", " + f.Title
 			continue
 		}
+
 		index[text] = len(tab.Rows)
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: f.Title}, {Text: text}})
 	}
+
 	return tab
 }
 
@@ -257,7 +313,8 @@ func methodText(r *prove.Report) string {
 		of = r.Method.Units + ", in runs as long as they depend on each other"
 	}
 	return fmt.Sprintf("Intervals: a block bootstrap over %s; %s of a figure alone. Verdicts: a permutation test, %s's correction over %d figures: the chance of any false better or worse here is %s at most. No change: within %s.",
-		of, prove.Percent(r.Confidence), r.Method.Correction, r.Method.Family, prove.Percent(1-r.Confidence), prove.Percent(r.Method.Margin))
+		of, prove.Percent(r.Confidence), r.Method.Correction, r.Method.Family, prove.Percent(1-r.Confidence),
+		prove.Percent(r.Method.Margin))
 }
 
 func methodSection(r *prove.Report) document.Section {
@@ -265,16 +322,21 @@ func methodSection(r *prove.Report) document.Section {
 	if basis := basisTable(r); len(basis.Rows) > 0 {
 		parts = append(parts, document.Part{Table: basis})
 	}
+
 	for _, a := range r.Method.Assumptions {
 		parts = append(parts, document.Part{Text: "Assumed: " + document.Sentence(a)})
 	}
+
 	if len(r.OnlyBefore) > 0 {
 		parts = append(parts, document.Part{Text: "Told only before: " + strings.Join(r.OnlyBefore, ", ") + "."})
 	}
+
 	if len(r.OnlyAfter) > 0 {
 		parts = append(parts, document.Part{Text: "Told only after: " + strings.Join(r.OnlyAfter, ", ") + "."})
 	}
-	parts = append(parts, document.Part{Text: fmt.Sprintf("Seed %d: the same recordings give the same report.", r.Seed)})
+
+	parts = append(parts,
+		document.Part{Text: fmt.Sprintf("Seed %d: the same recordings give the same report.", r.Seed)})
 	return document.Section{ID: "trust", Title: "How far to trust it", Parts: parts}
 }
 
@@ -286,7 +348,9 @@ func changesOf(r *prove.Report) document.Changes {
 		if f.Ratio.Value == nil || !(*f.Ratio.Value >= 0) {
 			continue
 		}
-		row := document.RatioRow{Title: f.Title, Verdict: string(f.Verdict), Ratio: *f.Ratio.Value, Low: f.Ratio.Low, High: f.Ratio.High,
+
+		row := document.RatioRow{Title: f.Title, Verdict: string(f.Verdict), Ratio: *f.Ratio.Value,
+			Low: f.Ratio.Low, High: f.Ratio.High,
 			Interval: f.P != nil, Certain: f.Verdict != prove.CantTell}
 		switch f.Verdict {
 		case prove.Better:
@@ -294,7 +358,9 @@ func changesOf(r *prove.Report) document.Changes {
 		case prove.Worse:
 			row.Level = document.Critical
 		}
+
 		out.Rows = append(out.Rows, row)
 	}
+
 	return out
 }

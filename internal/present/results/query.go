@@ -19,7 +19,9 @@ const shortRows = 40
 // Query is the answer to a PromQL expression: a row per series, with the value of one moment, or
 // the least, mean, greatest and last of many.
 func Query(r *query.Result, zone *time.Location) *document.Document {
-	d := &document.Document{Kind: "Query", Title: r.Expr, Verdict: document.Sentence(fmt.Sprintf("%s series %s", units.Count(int64(len(r.Series))), momentsOf(r, zone)))}
+	d := &document.Document{Kind: "Query", Title: r.Expr,
+		Verdict: document.Sentence(fmt.Sprintf("%s series %s", units.Count(int64(len(r.Series))),
+			momentsOf(r, zone)))}
 	if len(r.Series) == 0 {
 		d.Lead = []string{"The metrics exist, but the expression has no value in this time: look at its labels and comparisons."}
 		return d
@@ -27,7 +29,8 @@ func Query(r *query.Result, zone *time.Location) *document.Document {
 	if !r.From.Equal(r.To) {
 		d.Next = "-o csv writes every value, -o json as Prometheus does"
 	}
-	d.Sections = []document.Section{{ID: "series", Title: "Series", Parts: []document.Part{{Table: seriesTable(r)}}}}
+	d.Sections = []document.Section{{ID: "series", Title: "Series",
+		Parts: []document.Part{{Table: seriesTable(r)}}}}
 	return d
 }
 
@@ -37,19 +40,24 @@ func momentsOf(r *query.Result, zone *time.Location) string {
 	if r.From.Equal(r.To) {
 		return "at " + r.From.In(zone).Format(layout)
 	}
-	return fmt.Sprintf("from %s to %s, every %s", r.From.In(zone).Format(layout), r.To.In(zone).Format(layout), units.Seconds(r.Step.Seconds()))
+	return fmt.Sprintf("from %s to %s, every %s", r.From.In(zone).Format(layout), r.To.In(zone).Format(layout),
+		units.Seconds(r.Step.Seconds()))
 }
 
 func seriesTable(r *query.Result) *document.Table {
-	tab := &document.Table{Caption: "Values of each series", Short: shortRows, Repeat: 1, Columns: []document.Column{{Text: "series"}}}
+	tab := &document.Table{Caption: "Values of each series", Short: shortRows, Repeat: 1,
+		Columns: []document.Column{{Text: "series"}}}
 	moment := r.From.Equal(r.To)
 	heads := []string{"min", "mean", "max", "last"}
+
 	if moment {
 		heads = []string{"value"}
 	}
+
 	for _, h := range heads {
 		tab.Columns = append(tab.Columns, document.Column{Text: h, Number: true})
 	}
+
 	for _, s := range r.Series {
 		last := s.Points[len(s.Points)-1].F
 		values := []float64{last}
@@ -63,6 +71,7 @@ func seriesTable(r *query.Result) *document.Table {
 		}
 		tab.Rows = append(tab.Rows, row)
 	}
+
 	return tab
 }
 
@@ -97,21 +106,30 @@ func Metrics(all []recording.Metric, zone *time.Location) *document.Document {
 	for _, m := range all {
 		series += m.Series
 	}
-	d := &document.Document{Kind: "Metrics", Verdict: fmt.Sprintf("%s metrics, %s series.", units.Count(int64(len(all))), units.Count(int64(series)))}
+
+	d := &document.Document{Kind: "Metrics",
+		Verdict: fmt.Sprintf("%s metrics, %s series.", units.Count(int64(len(all))), units.Count(int64(series)))}
 	tab := &document.Table{Caption: "Metrics", Columns: []document.Column{{Text: "metric"}, {Text: "unit"},
-		{Text: "series", Number: true}, {Text: "period", Number: true}, {Text: "first sample", Drop: 2}, {Text: "last sample", Drop: 1}}}
+		{Text: "series", Number: true}, {Text: "period", Number: true}, {Text: "first sample", Drop: 2},
+		{Text: "last sample", Drop: 1}}}
+
 	const layout = "2006-01-02 15:04:05"
-	for _, m := range slices.SortedFunc(slices.Values(all), func(a, b recording.Metric) int { return cmp.Compare(a.Name, b.Name) }) {
+	for _, m := range slices.SortedFunc(slices.Values(all),
+		func(a, b recording.Metric) int { return cmp.Compare(a.Name, b.Name) }) {
 		period := "–"
 		if m.Period > 0 {
 			period = units.Seconds(m.Period.Seconds())
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: m.Name, Roles: "code long"}, {Text: cmp.Or(query.Unit(m.Name), "–")}, {Text: units.Count(int64(m.Series)), Number: true},
-			{Text: period, Number: true}, {Text: m.From.In(zone).Format(layout)}, {Text: m.To.In(zone).Format(layout)}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: m.Name, Roles: "code long"},
+			{Text: cmp.Or(query.Unit(m.Name), "–")}, {Text: units.Count(int64(m.Series)), Number: true},
+			{Text: period, Number: true}, {Text: m.From.In(zone).Format(layout)},
+			{Text: m.To.In(zone).Format(layout)}})
 	}
+
 	if len(tab.Rows) > 0 {
 		d.Sections = []document.Section{{ID: "metrics", Title: "Metrics", Parts: []document.Part{{Table: tab}}}}
 		d.Next = "plimsoll query SOURCE 'METRIC' shows the values of one"
 	}
+
 	return d
 }

@@ -22,18 +22,23 @@ func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 	g.runs(results)
 	p := &document.Document{Kind: "Simulation", Title: r.Scenario + ": simulation", Verdict: verdictOf(r)}
 	p.Lead = []string{loadText(r)}
+
 	if bad := unsettled(r); bad != "" {
 		p.Lead = append(p.Lead, bad)
 	}
+
 	p.Facts = resultFacts(r, g)
 	if len(results) > 1 {
 		p.Sections = append(p.Sections, compareSection(results, g))
 	}
+
 	first := len(p.Sections)
 	resultSections(p, results, g)
+
 	for i := first; i < len(p.Sections) && len(results) > 1; i++ {
 		p.Sections[i].Only = document.Page | document.Markdown // in a terminal the table of variants is all
 	}
+
 	p.Sections = append(p.Sections, aboutSection(r, g))
 	p.Sections = append(p.Sections, g.section()...)
 	return p
@@ -43,7 +48,9 @@ func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 func resultSections(p *document.Document, results []*simulate.Result, g *ledger) {
 	r := results[0]
 	if p.Timeline = simulatedTimeline(results, g); p.Timeline != nil {
-		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: p.Timeline.Note, Parts: []document.Part{{Timeline: p.Timeline}}})
+		p.Sections = append(p.Sections,
+			document.Section{ID: "timeline", Title: "Timeline", Note: p.Timeline.Note,
+				Parts: []document.Part{{Timeline: p.Timeline}}})
 	}
 	p.Sections = append(p.Sections, latencySection(results, p.Timeline, g))
 	p.Sections = append(p.Sections, cyclesSection(r, g)...)
@@ -59,21 +66,28 @@ func cyclesSection(r *simulate.Result, g *ledger) []document.Section {
 	if c.Count == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s completed, median %s, longest %s; running %s of the time", units.Count(int64(c.Count)), optional(c.MedianSeconds, "seconds"),
+
+	text := fmt.Sprintf("%s completed, median %s, longest %s; running %s of the time",
+		units.Count(int64(c.Count)), optional(c.MedianSeconds, "seconds"),
 		optional(c.MaxSeconds, "seconds"), units.Percent(c.ShareOfTime))
 	if c.PeriodSeconds != nil {
 		text += "; one starts every " + units.Seconds(*c.PeriodSeconds)
 	}
+
 	if c.Requested > 0 {
 		text += fmt.Sprintf("; %d were requested early", c.Requested)
 	}
+
 	if c.DirtyBytesMax != nil {
 		text += fmt.Sprintf("; up to %s dirty at the start", units.Bytes(*c.DirtyBytesMax))
 	}
+
 	if c.WrittenBytes > 0 { // of a real engine it is not known
 		text += fmt.Sprintf("; %s written in total", units.Bytes(c.WrittenBytes))
 	}
-	return []document.Section{{ID: "cycles", Title: sentenceCase(cycleWord(r)) + "s", Parts: []document.Part{{Text: text + ".", Ref: g.cyclesTold(r)}}}}
+
+	return []document.Section{{ID: "cycles", Title: sentenceCase(cycleWord(r)) + "s",
+		Parts: []document.Part{{Text: text + ".", Ref: g.cyclesTold(r)}}}}
 }
 
 // verdictOf is a result in a sentence: its objectives first.
@@ -84,6 +98,7 @@ func verdictOf(r *simulate.Result) string {
 		if o.Got != nil {
 			got = units.Value(*o.Got, o.Unit)
 		}
+
 		text := fmt.Sprintf("%s is %s, wanted within %s", o.Name, got, units.Value(o.Wanted, o.Unit))
 		switch {
 		case o.Met:
@@ -94,6 +109,7 @@ func verdictOf(r *simulate.Result) string {
 			missed = append(missed, text)
 		}
 	}
+
 	switch {
 	case len(missed) > 0:
 		return "Objective not met: " + strings.Join(append(missed, caveatTexts(r)...), "; ") + "."
@@ -102,14 +118,18 @@ func verdictOf(r *simulate.Result) string {
 	case len(met) > 0:
 		return "Objective met: " + strings.Join(met, "; ") + "."
 	case r.Writes.All.Operations > 0:
-		return fmt.Sprintf("Writes take %s at the median and %s at p99.", optional(r.Writes.All.P50Seconds, "seconds"), optional(r.Writes.All.P99Seconds, "seconds"))
+		return fmt.Sprintf("Writes take %s at the median and %s at p99.",
+			optional(r.Writes.All.P50Seconds, "seconds"), optional(r.Writes.All.P99Seconds, "seconds"))
 	case r.Reads.All.Operations > 0:
-		return fmt.Sprintf("Reads take %s at the median and %s at p99.", optional(r.Reads.All.P50Seconds, "seconds"), optional(r.Reads.All.P99Seconds, "seconds"))
+		return fmt.Sprintf("Reads take %s at the median and %s at p99.",
+			optional(r.Reads.All.P50Seconds, "seconds"), optional(r.Reads.All.P99Seconds, "seconds"))
 	}
+
 	if r.DonePerSec > 0 {
 		return fmt.Sprintf("It does not keep up: %s operations a second completed, and all of them began during warm-up; no operation of the measured %s did.",
 			units.Number(r.DonePerSec), units.Seconds(r.Seconds))
 	}
+
 	return "No operation completed."
 }
 
@@ -141,15 +161,21 @@ func loadText(r *simulate.Result) string {
 	if r.Host.Machine != "" {
 		text += " on " + r.Host.Machine
 	}
-	text += fmt.Sprintf(", %s measured after %s of warm-up. ", units.Seconds(r.Seconds), units.Seconds(r.WarmupSeconds))
+
+	text += fmt.Sprintf(", %s measured after %s of warm-up. ", units.Seconds(r.Seconds),
+		units.Seconds(r.WarmupSeconds))
 	if r.OpenLoop {
-		text += fmt.Sprintf("Open loop: %s/s arrived, %s/s completed", units.Number(r.AskedPerSec), units.Number(r.DonePerSec))
+		text += fmt.Sprintf("Open loop: %s/s arrived, %s/s completed", units.Number(r.AskedPerSec),
+			units.Number(r.DonePerSec))
 	} else {
-		text += fmt.Sprintf("Closed loop: %s/s, each client waits for its answer; it does not show what users would feel during a stall", units.Number(r.DonePerSec))
+		text += fmt.Sprintf("Closed loop: %s/s, each client waits for its answer; it does not show what users would feel during a stall",
+			units.Number(r.DonePerSec))
 	}
+
 	if r.Unanswered > 0 {
 		text += fmt.Sprintf("; %s unanswered at the end", units.Count(r.Unanswered))
 	}
+
 	return text + "."
 }
 
@@ -158,7 +184,8 @@ func loadText(r *simulate.Result) string {
 const unsettledShare = 0.01
 
 func unsettled(r *simulate.Result) string {
-	if r.OpenLoop && float64(r.Unanswered) > unsettledShare*float64(r.Writes.All.Operations+r.Reads.All.Operations) {
+	if r.OpenLoop && float64(r.Unanswered) > unsettledShare*float64(
+		r.Writes.All.Operations+r.Reads.All.Operations) {
 		return "More than 1 % of operations are still unanswered: percentiles are lower bounds, and the run may never settle."
 	}
 	return ""
@@ -168,15 +195,19 @@ func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
 	var out []document.Fact
 	add := func(label string, x *float64, unit, note, href string, ref func() string) {
 		if x != nil {
-			out = append(out, document.Fact{Label: label, Value: units.Value(*x, unit), Note: note, Href: href, Ref: ref()})
+			out = append(out, document.Fact{Label: label, Value: units.Value(*x, unit), Note: note, Href: href,
+				Ref: ref()})
 		}
 	}
+
 	name, class := "write", &r.Writes
 	if class.All.Operations == 0 {
 		name, class = "read", &r.Reads
 	}
+
 	latencies := func() string { return g.classTold(r, name, "all") }
-	add(name+" p99", class.All.P99Seconds, "seconds", "median "+optional(class.All.P50Seconds, "seconds"), "#latency", latencies)
+	add(name+" p99", class.All.P99Seconds, "seconds", "median "+optional(class.All.P50Seconds, "seconds"),
+		"#latency", latencies)
 	if len(out) > 0 {
 		for _, o := range r.Objectives {
 			if o.Name == name+"_p99" && o.Met {
@@ -186,20 +217,28 @@ func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
 			}
 		}
 	}
-	add("slowest "+name, class.All.MaxSeconds, "seconds", "of "+units.Count(class.All.Operations), "#latency", latencies)
+
+	add("slowest "+name, class.All.MaxSeconds, "seconds", "of "+units.Count(class.All.Operations),
+		"#latency", latencies)
 	if r.Checkpoints.Count > 0 {
-		add(cycleWord(r)+", median", r.Checkpoints.MedianSeconds, "seconds", units.Percent(r.Checkpoints.ShareOfTime)+" of the time", "#timeline", func() string { return g.cyclesTold(r) })
+		add(cycleWord(r)+", median", r.Checkpoints.MedianSeconds, "seconds",
+			units.Percent(r.Checkpoints.ShareOfTime)+" of the time", "#timeline",
+			func() string { return g.cyclesTold(r) })
 	}
+
 	for i := range r.Volumes {
 		if v := &r.Volumes[i]; i < 2 {
-			add(v.Name+" busy", &v.BusyMax, "ratio", "in the worst 10 s; "+units.Number(v.IOPS)+" IO/s on average", "#volumes", func() string { return g.volumeTold(r, v.Name) })
+			add(v.Name+" busy", &v.BusyMax, "ratio", "in the worst 10 s; "+units.Number(v.IOPS)+" IO/s on average",
+				"#volumes", func() string { return g.volumeTold(r, v.Name) })
 		}
 	}
+
 	if r.MonthlyUSD != nil {
 		add("a month", r.MonthlyUSD, "USD", "volumes "+optional(r.MonthlyVolumesUSD, "USD"), "", g.priced)
 	} else {
 		add("volumes a month", r.MonthlyVolumesUSD, "USD", "", "", g.priced)
 	}
+
 	return out
 }
 
@@ -212,53 +251,72 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 	if r.Series == nil || !(r.Seconds > 0) || !(r.Series.StepSeconds > 0) {
 		return nil
 	}
+
 	t := &document.Timeline{ToS: r.Seconds, Elapsed: true}
 	if len(r.Series.Checkpoints) > 0 {
-		t.Bands = []document.Band{{Kind: "checkpoint", Name: cycleWord(r) + " running", Spans: r.Series.Checkpoints}}
+		t.Bands = []document.Band{{Kind: "checkpoint", Name: cycleWord(r) + " running",
+			Spans: r.Series.Checkpoints}}
 	}
+
 	shown := results[:min(len(results), chartedMax)]
 	add := func(title, unit string, limit float64, ref func() string, of func(s *simulate.Series) []*float64) {
-		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: title, Unit: unit, Limit: limit, StepS: r.Series.StepSeconds}
+		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: title, Unit: unit, Limit: limit,
+			StepS: r.Series.StepSeconds}
 		for i, x := range shown {
 			if x.Series == nil || x.Series.StepSeconds != c.StepS {
 				continue
 			}
 			if values := known(of(x.Series)); values != nil {
-				c.Series = append(c.Series, document.Series{Name: variantName(x), Style: i%document.SeriesStyles + 1, Values: values})
+				c.Series = append(c.Series, document.Series{Name: variantName(x), Style: i%document.SeriesStyles + 1,
+					Values: values})
 			}
 		}
+
 		if len(c.Series) > 0 {
 			c.Href = ref()
 			t.Charts = append(t.Charts, c)
 		}
 	}
+
 	limit := 0.0
 	for _, o := range r.Objectives {
 		if o.Name == "write_p99" {
 			limit = o.Wanted
 		}
 	}
+
 	writes := func() string { return g.classTold(r, "write", "all") }
 	add("write p99", "seconds", limit, writes, func(s *simulate.Series) []*float64 { return s.WriteP99 })
 	add("slowest write", "seconds", 0, writes, func(s *simulate.Series) []*float64 { return s.WriteMax })
+
 	for i := range t.Charts {
 		t.Charts[i].Log = true // a stall of seconds beside writes of a millisecond
 	}
-	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyTold(r) }, func(s *simulate.Series) []*float64 { return s.EngineDirty })
-	add("page cache dirty", "bytes", 0, func() string { return g.dirtyTold(r) }, func(s *simulate.Series) []*float64 { return s.HostDirty })
+
+	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyTold(r) },
+		func(s *simulate.Series) []*float64 { return s.EngineDirty })
+	add("page cache dirty", "bytes", 0, func() string { return g.dirtyTold(r) },
+		func(s *simulate.Series) []*float64 { return s.HostDirty })
+
 	for _, name := range volumesOf(shown) {
-		add(name+" busy", "ratio", 0, func() string { return g.volumeTold(having(shown, name), name) }, func(s *simulate.Series) []*float64 { return s.Busy[name] })
+		add(name+" busy", "ratio", 0, func() string { return g.volumeTold(having(shown, name), name) },
+			func(s *simulate.Series) []*float64 { return s.Busy[name] })
 	}
+
 	if len(t.Charts) == 0 {
 		return nil
 	}
-	t.Note = fmt.Sprintf("Each point covers %s of the measured time; a latency is plotted at its operation's intended start.", units.Seconds(r.Series.StepSeconds))
+
+	t.Note = fmt.Sprintf("Each point covers %s of the measured time; a latency is plotted at its operation's intended start.",
+		units.Seconds(r.Series.StepSeconds))
 	if len(results) > chartedMax {
 		t.Note += fmt.Sprintf(" The first %d of %d are drawn.", chartedMax, len(results))
 	}
+
 	if len(results) > 1 && len(t.Bands) > 0 {
 		t.Note += " Bands show the scenario as written."
 	}
+
 	t.From, t.To = "0", units.Seconds(r.Seconds)
 	return t
 }
@@ -309,36 +367,55 @@ func variantName(r *simulate.Result) string {
 }
 
 func waitSection(r *simulate.Result, g *ledger) document.Section {
-	tab := &document.Table{Caption: "Where writes waited", Columns: []document.Column{{Text: "where"}, {Text: "slowest 1 %"}, {Text: "", Number: true}, {Text: "all writes", Number: true},
-		{Text: "per slow write", Number: true}, {Text: "root wait", Number: true}}}
+	tab := &document.Table{Caption: "Where writes waited",
+		Columns: []document.Column{{Text: "where"}, {Text: "slowest 1 %"}, {Text: "", Number: true},
+			{Text: "all writes", Number: true},
+			{Text: "per slow write", Number: true}, {Text: "root wait", Number: true}}}
+
 	for _, w := range r.Waits {
 		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
 			continue
 		}
-		tab.Rows = append(tab.Rows, rests(g.waitsTold(), []document.Cell{{Text: w.Name}, {Bar: new(w.SlowShare)}, {Text: units.Percent(w.SlowShare), Number: true},
-			{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true}, {Text: units.Percent(w.SlowCauseShare), Number: true}}))
+		tab.Rows = append(tab.Rows, rests(g.waitsTold(),
+			[]document.Cell{{Text: w.Name}, {Bar: new(w.SlowShare)}, {Text: units.Percent(w.SlowShare), Number: true},
+				{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true},
+				{Text: units.Percent(w.SlowCauseShare), Number: true}}))
 	}
+
 	tab.Notes = []string{"Root wait: the slowest 1 %. Time spent waiting for a connection or for a sync in progress counts towards whatever its holder was waiting for."}
 	return document.Section{ID: "waits", Title: "Where writes waited", Parts: []document.Part{{Table: tab}}}
 }
 
 func volumeSection(r *simulate.Result, g *ledger) document.Section {
-	tab := &document.Table{Caption: "Volumes", Columns: []document.Column{{Text: "volume"}, {Text: "IO/s", Number: true}, {Text: "busiest second", Number: true}, {Text: "bytes", Number: true},
-		{Text: "busiest second", Number: true, Drop: 2}, {Text: "busy", Number: true}, {Text: "worst 10 s", Number: true}, {Text: "queue", Number: true, Drop: 1}, {Text: "await", Number: true}}}
+	tab := &document.Table{Caption: "Volumes",
+		Columns: []document.Column{{Text: "volume"}, {Text: "IO/s", Number: true},
+			{Text: "busiest second", Number: true}, {Text: "bytes", Number: true},
+			{Text: "busiest second", Number: true, Drop: 2}, {Text: "busy", Number: true},
+			{Text: "worst 10 s", Number: true}, {Text: "queue", Number: true, Drop: 1}, {Text: "await", Number: true}}}
+
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
-		tab.Rows = append(tab.Rows, rests(g.volumeTold(r, v.Name), []document.Cell{{Text: v.Name, Note: heldText(v, r.Seconds)}, {Text: units.Number(v.IOPS), Number: true}, {Text: units.Number(v.IOPSMax), Number: true},
-			{Text: units.Value(v.BytesPerSec, "bytes/s"), Number: true}, {Text: units.Value(v.BytesPerSecMax, "bytes/s"), Number: true}, {Text: units.Percent(v.Busy), Number: true},
-			{Text: units.Percent(v.BusyMax), Number: true}, {Text: units.Number(v.QueueMean), Number: true}, {Text: optional(v.AwaitSeconds, "seconds"), Number: true}}))
+		tab.Rows = append(tab.Rows, rests(g.volumeTold(r, v.Name),
+			[]document.Cell{{Text: v.Name, Note: heldText(v, r.Seconds)}, {Text: units.Number(v.IOPS), Number: true},
+				{Text: units.Number(v.IOPSMax), Number: true},
+				{Text: units.Value(v.BytesPerSec, "bytes/s"), Number: true},
+				{Text: units.Value(v.BytesPerSecMax, "bytes/s"), Number: true},
+				{Text: units.Percent(v.Busy), Number: true},
+				{Text: units.Percent(v.BusyMax), Number: true}, {Text: units.Number(v.QueueMean), Number: true},
+				{Text: optional(v.AwaitSeconds, "seconds"), Number: true}}))
 	}
-	host := []string{"page cache up to " + units.Bytes(r.Host.DirtyBytesMax) + " dirty", "cores " + units.Percent(r.Host.CPUBusy) + " busy"}
+
+	host := []string{"page cache up to " + units.Bytes(r.Host.DirtyBytesMax) + " dirty",
+		"cores " + units.Percent(r.Host.CPUBusy) + " busy"}
 	for _, name := range slices.Sorted(maps.Keys(r.EngineFigures)) {
 		if x := r.EngineFigures[name]; x != nil {
 			host = append(host, strings.ReplaceAll(name, "_", " ")+" "+units.Value(*x, r.FigureUnits[name]))
 		}
 	}
+
 	tab.Notes = []string{"Host: " + strings.Join(host, "; ") + "."}
-	return document.Section{ID: "volumes", Title: "Volumes and host", Parts: []document.Part{{Table: tab}, {Source: &document.Cell{Text: "host and engine", Href: g.hostTold()}}}}
+	return document.Section{ID: "volumes", Title: "Volumes and host",
+		Parts: []document.Part{{Table: tab}, {Source: &document.Cell{Text: "host and engine", Href: g.hostTold()}}}}
 }
 
 // heldText says which limits held a volume's requests back, without those that hardly did.
@@ -347,12 +424,14 @@ func heldText(v *simulate.VolumeResult, seconds float64) string {
 	for _, h := range v.HeldBy {
 		sum += h.Seconds
 	}
+
 	var parts []string
 	for _, h := range v.HeldBy {
 		if sum > 0 && h.Seconds >= 0.02*sum {
 			parts = append(parts, h.Name+" "+units.Percent(h.Seconds/sum))
 		}
 	}
+
 	text := ""
 	if len(parts) > 0 {
 		text = "held back for " + units.Value(sum, units.OpSeconds) + " in total"
@@ -361,9 +440,11 @@ func heldText(v *simulate.VolumeResult, seconds float64) string {
 		}
 		text += ": " + strings.Join(parts, ", ")
 	}
+
 	if v.Credits != nil {
 		text = strings.TrimPrefix(text+"; "+units.Percent(*v.Credits)+" of its burst credits left", "; ")
 	}
+
 	return text
 }
 

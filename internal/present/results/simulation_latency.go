@@ -32,22 +32,28 @@ const coarse = 8
 // densityOf counts writes in columns of time that are wide enough to be seen.
 func densityOf(s *simulate.Series) document.Density {
 	per := (len(s.Writes) + heatColumns - 1) / heatColumns
-	out := document.Density{StepS: float64(per) * s.StepSeconds, Counts: make([][]float64, (len(s.Writes)+per-1)/per)}
+	out := document.Density{StepS: float64(per) * s.StepSeconds,
+		Counts: make([][]float64, (len(s.Writes)+per-1)/per)}
+
 	classes := 1
 	for i := range s.Writes {
 		classes = max(classes, (len(s.Writes[i].Counts())+coarse-1)/coarse)
 	}
+
 	for i := range classes {
 		out.BoundsS = append(out.BoundsS, float64(latency.ClassTop((i+1)*coarse-1)+1)/1e9)
 	}
+
 	for i := range out.Counts {
 		out.Counts[i] = make([]float64, classes+1)
 	}
+
 	for i := range s.Writes {
 		for class, n := range s.Writes[i].Counts() {
 			out.Counts[i/per][class/coarse] += float64(n)
 		}
 	}
+
 	return out
 }
 
@@ -86,7 +92,8 @@ func curves(results []*simulate.Result) []curve {
 	r := results[0]
 	out = append(out, curve{"writes", &r.Writes.All})
 	if r.Writes.DuringCheckpoint.Operations > 0 {
-		out = append(out, curve{"writes in a " + cycleWord(r), &r.Writes.DuringCheckpoint}, curve{"writes outside", &r.Writes.OutsideCheckpoint})
+		out = append(out, curve{"writes in a " + cycleWord(r), &r.Writes.DuringCheckpoint},
+			curve{"writes outside", &r.Writes.OutsideCheckpoint})
 	}
 	return append(out, curve{"reads", &r.Reads.All})
 }
@@ -95,16 +102,20 @@ func curves(results []*simulate.Result) []curve {
 func percentilePlot(results []*simulate.Result) *document.Figure {
 	out := &document.Figure{ID: "percentiles", Title: "Latency by percentile"}
 	drawn := document.Percentiles{}
-	tab := &document.Table{Caption: "Latency by percentile", Fold: "Data as a table", Columns: []document.Column{{Text: ""}}}
+
+	tab := &document.Table{Caption: "Latency by percentile", Fold: "Data as a table",
+		Columns: []document.Column{{Text: ""}}}
 	for _, n := range nines {
 		drawn.Names = append(drawn.Names, n.name)
 		tab.Columns = append(tab.Columns, document.Column{Text: n.name, Number: true})
 	}
+
 	some := false
 	for _, c := range curves(results) {
 		if c.of.Operations == 0 || c.of.P50Seconds == nil {
 			continue
 		}
+
 		curve, row := document.Curve{Name: c.name}, []document.Cell{{Text: c.name}}
 		for _, n := range nines {
 			x := n.of(c.of)
@@ -112,23 +123,28 @@ func percentilePlot(results []*simulate.Result) *document.Figure {
 			curve.Seconds = append(curve.Seconds, x)
 			row = append(row, document.Cell{Text: optional(x, "seconds"), Number: true})
 		}
+
 		drawn.Curves = append(drawn.Curves, curve)
 		tab.Rows = append(tab.Rows, row)
 		out.Keys = append(out.Keys, c.name)
 	}
+
 	if !some {
 		return nil
 	}
+
 	out.Plot, out.Table = drawn, tab
 	return out
 }
 
 // latencyTable is a result's latencies by kind and by phase of the cycle.
 func latencyTable(r *simulate.Result, g *ledger) *document.Table {
-	tab := &document.Table{Caption: "Latencies", Columns: []document.Column{{Text: ""}, {Text: "operations", Number: true}}}
+	tab := &document.Table{Caption: "Latencies",
+		Columns: []document.Column{{Text: ""}, {Text: "operations", Number: true}}}
 	for _, n := range nines {
 		tab.Columns = append(tab.Columns, document.Column{Text: n.name, Number: true})
 	}
+
 	add := func(name, kind, part string, l *simulate.Latency) {
 		if l.Operations == 0 {
 			return
@@ -139,6 +155,7 @@ func latencyTable(r *simulate.Result, g *ledger) *document.Table {
 		}
 		tab.Rows = append(tab.Rows, rests(g.classTold(r, kind, part), row))
 	}
+
 	for _, c := range []struct {
 		name, kind string
 		class      *simulate.Class
@@ -149,17 +166,22 @@ func latencyTable(r *simulate.Result, g *ledger) *document.Table {
 			add(c.name+" outside", c.kind, "outside_checkpoint", &c.class.OutsideCheckpoint)
 		}
 	}
+
 	main, kind := &r.Writes, "write"
 	if main.All.Operations == 0 {
 		main, kind = &r.Reads, "read"
 	}
+
 	if len(main.SinceCheckpoint) > 0 {
-		tab.Notes = []string{"Rows with a time span: " + kind + "s by intended start, counted from the start of a " + cycleWord(r) + "."}
+		tab.Notes = []string{"Rows with a time span: " + kind +
+			"s by intended start, counted from the start of a " + cycleWord(r) + "."}
 	}
+
 	for i := range main.SinceCheckpoint {
 		p := &main.SinceCheckpoint[i]
 		add(kind+"s "+phaseText(p), kind, "since_checkpoint", &p.Latency)
 	}
+
 	return tab
 }
 

@@ -16,20 +16,27 @@ import (
 // Trace is what slow system calls waited for: who was in the way, the stages, and the worst calls.
 func Trace(r *chain.Report) *document.Document {
 	h := r.Header
-	d := &document.Document{Kind: "Trace", Title: "trace of " + h.Target, Verdict: traceVerdict(r), Lead: traceLead(r)}
+	d := &document.Document{Kind: "Trace", Title: "trace of " + h.Target, Verdict: traceVerdict(r),
+		Lead: traceLead(r)}
 	causes := r.Causes()
 	d.Facts = traceFacts(r, causes)
+
 	if r.Slow > 0 {
 		d.Sections = append(d.Sections,
-			document.Section{ID: "causes", Title: "Who was in the way", Parts: []document.Part{{Table: causesTable(causes)}}},
+			document.Section{ID: "causes", Title: "Who was in the way",
+				Parts: []document.Part{{Table: causesTable(causes)}}},
 			document.Section{ID: "stages", Title: "Stages", Parts: []document.Part{{Shares: stageShares(r)}}},
-			document.Section{ID: "places", Title: "Where in the call", Parts: []document.Part{{Table: placesTable(r)}}},
+			document.Section{ID: "places", Title: "Where in the call",
+				Parts: []document.Part{{Table: placesTable(r)}}},
 			document.Section{ID: "timeline", Title: "The longest call", Only: document.Page, Parts: longest(d, r)},
 			document.Section{ID: "worst", Title: "Worst calls", Parts: []document.Part{{Table: worstTable(r)}}})
 	}
+
 	if len(r.Kinds) > 0 {
-		d.Sections = append(d.Sections, document.Section{ID: "calls", Title: "Calls", Parts: []document.Part{{Table: callsTable(r)}}})
+		d.Sections = append(d.Sections,
+			document.Section{ID: "calls", Title: "Calls", Parts: []document.Part{{Table: callsTable(r)}}})
 	}
+
 	return d
 }
 
@@ -42,8 +49,10 @@ func traceVerdict(r *chain.Report) string {
 		if most == 0 {
 			return fmt.Sprintf("No call of %s that can be traced within %s.", h.Target, traceTime(h.Lasted))
 		}
-		return fmt.Sprintf("No call of %s took over %s in %s; the slowest took %s, a call of %s.", h.Target, slower, traceTime(h.Lasted), traceTime(most), kind)
+		return fmt.Sprintf("No call of %s took over %s in %s; the slowest took %s, a call of %s.", h.Target, slower,
+			traceTime(h.Lasted), traceTime(most), kind)
 	}
+
 	var parts []string
 	for i, c := range r.Causes() {
 		if i == 4 || i > 0 && c.Share < 0.01 {
@@ -51,7 +60,9 @@ func traceVerdict(r *chain.Report) string {
 		}
 		parts = append(parts, units.Percent(c.Share)+" "+causePhrase(&c))
 	}
-	return fmt.Sprintf("%s of %s waited over %s, %s in all: %s.", callsPhrase(r), callerPhrase(r), slower, traceTime(r.SlowTime), strings.Join(parts, "; "))
+
+	return fmt.Sprintf("%s of %s waited over %s, %s in all: %s.", callsPhrase(r), callerPhrase(r), slower,
+		traceTime(r.SlowTime), strings.Join(parts, "; "))
 }
 
 // callsPhrase is the number and kind of the slow calls: "412 fdatasyncs".
@@ -63,13 +74,16 @@ func callsPhrase(r *chain.Report) string {
 			only = k.Kind
 		}
 	}
+
 	name := "call"
 	if kinds == 1 {
 		name = only.String()
 	}
+
 	if r.Slow == 1 {
 		return "1 " + name
 	}
+
 	return units.Count(int64(r.Slow)) + " " + name + "s"
 }
 
@@ -127,10 +141,12 @@ func culpritPhrase(c *chain.Culprit) string {
 	default:
 		file = ""
 	}
+
 	who := c.Comm
 	if c.PID != 0 && c.Comm == "" {
 		who = fmt.Sprintf("process %d", c.PID)
 	}
+
 	pages := "pages of " + file
 	if c.Self {
 		pages = "its own pages"
@@ -138,14 +154,17 @@ func culpritPhrase(c *chain.Culprit) string {
 			pages = "its own pages of " + file
 		}
 	}
+
 	written := ""
 	if who != "" && !c.Self {
 		written = " that " + who + " wrote"
 	}
+
 	and := " that"
 	if written != "" {
 		and = written + " and"
 	}
+
 	switch c.Why {
 	case chain.WhyBackground:
 		return pages + and + " the kernel flushed because too much memory was dirty"
@@ -182,6 +201,7 @@ func culpritPhrase(c *chain.Culprit) string {
 	case chain.WhyHandle:
 		return fmt.Sprintf("a transaction that %s (%d) kept open", who, c.PID)
 	}
+
 	return who
 }
 
@@ -203,32 +223,42 @@ func traceLead(r *chain.Report) []string {
 		}
 		disks = append(disks, text)
 	}
-	out := []string{fmt.Sprintf("Traced %s for %s on %s; %s.", h.Target, traceTime(h.Lasted), strings.Join(disks, ", "), h.Kernel)}
+
+	out := []string{fmt.Sprintf("Traced %s for %s on %s; %s.", h.Target, traceTime(h.Lasted),
+		strings.Join(disks, ", "), h.Kernel)}
 	if h.Totals.Lost > 0 {
-		out = append(out, fmt.Sprintf("%s events were lost: the ring was full. Shares are less certain.", units.Count(int64(h.Totals.Lost))))
+		out = append(out, fmt.Sprintf("%s events were lost: the ring was full. Shares are less certain.",
+			units.Count(int64(h.Totals.Lost))))
 	}
+
 	if h.Cut {
 		out = append(out, "There were more events than are kept: the longest calls may be explained in part.")
 	}
+
 	for _, m := range h.Missing {
 		out = append(out, "This kernel does not show "+m+".")
 	}
+
 	for _, n := range r.Notes {
 		out = append(out, document.Sentence(n))
 	}
+
 	return out
 }
 
 func traceFacts(r *chain.Report, causes []chain.Cause) []document.Fact {
 	kind, most := r.Header.Totals.Slowest()
-	out := []document.Fact{{Label: "slow calls", Value: units.Count(int64(r.Slow)), Note: "over " + traceTime(r.Header.Slower), Href: "#calls"}}
+	out := []document.Fact{{Label: "slow calls", Value: units.Count(int64(r.Slow)),
+		Note: "over " + traceTime(r.Header.Slower), Href: "#calls"}}
 	if most > 0 {
 		out = append(out, document.Fact{Label: "slowest", Value: traceTime(most), Note: kind.String()})
 	}
 	if len(causes) > 0 {
 		c := &causes[0]
-		out = append(out, document.Fact{Label: "most of it", Value: units.Percent(c.Share), Note: causePhrase(c), Href: "#causes", Level: document.Warning})
-		out = append(out, document.Fact{Label: "unexplained", Value: units.Percent(r.Of(chain.Unexplained)), Href: "#stages"})
+		out = append(out, document.Fact{Label: "most of it", Value: units.Percent(c.Share), Note: causePhrase(c),
+			Href: "#causes", Level: document.Warning})
+		out = append(out, document.Fact{Label: "unexplained", Value: units.Percent(r.Of(chain.Unexplained)),
+			Href: "#stages"})
 	}
 	return out
 }
@@ -237,74 +267,99 @@ func traceFacts(r *chain.Report, causes []chain.Cause) []document.Fact {
 const causesShown = 12
 
 func causesTable(causes []chain.Cause) *document.Table {
-	tab := &document.Table{Caption: "What the slow calls waited for", Short: 6, Columns: []document.Column{{Text: "share", Number: true}, {Text: "time", Number: true},
-		{Text: "requests ahead", Number: true, Drop: 2}, {Text: "bytes ahead", Number: true, Drop: 1}, {Text: "what"}, {Text: "process", Drop: 3}}}
+	tab := &document.Table{Caption: "What the slow calls waited for", Short: 6,
+		Columns: []document.Column{{Text: "share", Number: true}, {Text: "time", Number: true},
+			{Text: "requests ahead", Number: true, Drop: 2}, {Text: "bytes ahead", Number: true, Drop: 1},
+			{Text: "what"}, {Text: "process", Drop: 3}}}
+
 	for i := range causes {
 		c := &causes[i]
 		if i == causesShown {
 			break
 		}
+
 		requests, size, process := "", "", ""
 		if c.Requests > 0 {
 			requests, size = units.Count(int64(c.Requests)), units.Bytes(float64(c.Bytes))
 		}
+
 		if c.Culprit.PID != 0 {
 			process = fmt.Sprintf("%s %d", c.Culprit.Comm, c.Culprit.PID)
 			if c.Culprit.Cgroup != "" {
 				process += " in " + c.Culprit.Cgroup
 			}
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: units.Percent(c.Share), Number: true}, {Text: traceTime(c.Time), Number: true},
-			{Text: requests, Number: true}, {Text: size, Number: true}, {Text: causePhrase(c)}, {Text: process, Roles: "long"}})
+
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: units.Percent(c.Share), Number: true},
+			{Text: traceTime(c.Time), Number: true},
+			{Text: requests, Number: true}, {Text: size, Number: true}, {Text: causePhrase(c)},
+			{Text: process, Roles: "long"}})
 	}
+
 	return tab
 }
 
 // stageWords name the stages.
 var stageWords = map[chain.Stage]string{
-	chain.DeviceQueue: "device: behind other requests", chain.DeviceOwn: "device: the request itself", chain.DeviceFlush: "device: flush",
-	chain.Scheduler: "block layer: scheduler", chain.TagWait: "block layer: no free request", chain.WBT: "block layer: writeback throttling",
-	chain.CgroupWait: "block layer: cgroup limit", chain.Throttle: "throttled: too many dirty pages", chain.LockWait: "lock",
-	chain.HandleWait: "journal: open transaction", chain.Submission: "request not made yet", chain.Completion: "after the request's completion",
-	chain.Running: "running", chain.Runnable: "ready to run, without a processor", chain.Unexplained: "unexplained",
+	chain.DeviceQueue: "device: behind other requests", chain.DeviceOwn: "device: the request itself",
+	chain.DeviceFlush: "device: flush",
+	chain.Scheduler:   "block layer: scheduler", chain.TagWait: "block layer: no free request",
+	chain.WBT:        "block layer: writeback throttling",
+	chain.CgroupWait: "block layer: cgroup limit", chain.Throttle: "throttled: too many dirty pages",
+	chain.LockWait:   "lock",
+	chain.HandleWait: "journal: open transaction", chain.Submission: "request not made yet",
+	chain.Completion: "after the request's completion",
+	chain.Running:    "running", chain.Runnable: "ready to run, without a processor",
+	chain.Unexplained: "unexplained",
 }
 
 func stageShares(r *chain.Report) *document.Shares {
-	out := &document.Shares{Caption: "Stages of the slow calls; they add up to their time", Under: units.Percent(0.01)}
+	out := &document.Shares{Caption: "Stages of the slow calls; they add up to their time",
+		Under: units.Percent(0.01)}
 	for _, s := range r.Stages {
-		out.Rows = append(out.Rows, document.SharePart{Name: stageWords[s.Stage], Part: s.Share, Amount: traceTime(s.Time), Minor: s.Share < 0.01})
+		out.Rows = append(out.Rows, document.SharePart{Name: stageWords[s.Stage], Part: s.Share,
+			Amount: traceTime(s.Time), Minor: s.Share < 0.01})
 	}
 	return out
 }
 
 // placeWords name the places.
 var placeWords = map[chain.Place]string{
-	chain.InCall: "the call's own work", chain.Pages: "its pages", chain.JournalWait: "journal: commit not begun", chain.JournalPrev: "journal: the commit before",
-	chain.JournalLock: "journal: locking", chain.JournalData: "journal: ordered data", chain.JournalLog: "journal: log", chain.JournalEnd: "journal: barrier",
-	chain.JournalBegin: "journal: closed to changes", chain.JournalFull: "journal: full", chain.XFSLog: "XFS log", chain.Throttled: "dirty throttling",
-	chain.Direct: "its direct I/O", chain.Reading: "reading", chain.Flushing: "device flush", chain.Metadata: "metadata", chain.Locked: "lock",
+	chain.InCall: "the call's own work", chain.Pages: "its pages",
+	chain.JournalWait: "journal: commit not begun", chain.JournalPrev: "journal: the commit before",
+	chain.JournalLock: "journal: locking", chain.JournalData: "journal: ordered data",
+	chain.JournalLog: "journal: log", chain.JournalEnd: "journal: barrier",
+	chain.JournalBegin: "journal: closed to changes", chain.JournalFull: "journal: full",
+	chain.XFSLog: "XFS log", chain.Throttled: "dirty throttling",
+	chain.Direct: "its direct I/O", chain.Reading: "reading", chain.Flushing: "device flush",
+	chain.Metadata: "metadata", chain.Locked: "lock",
 }
 
 func placesTable(r *chain.Report) *document.Table {
-	tab := &document.Table{Caption: "The slow calls' time by what the call was doing and the stage", Short: 8, Columns: []document.Column{{Text: "share", Number: true}, {Text: "time", Number: true}, {Text: "in the call"}, {Text: "stage"}}}
+	tab := &document.Table{Caption: "The slow calls' time by what the call was doing and the stage", Short: 8,
+		Columns: []document.Column{{Text: "share", Number: true}, {Text: "time", Number: true},
+			{Text: "in the call"}, {Text: "stage"}}}
 	for _, p := range r.Places() {
 		if p.Share < 0.005 || len(tab.Rows) == causesShown {
 			break
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: units.Percent(p.Share), Number: true}, {Text: traceTime(p.Time), Number: true}, {Text: placeWords[p.Place]}, {Text: stageWords[p.Stage]}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: units.Percent(p.Share), Number: true},
+			{Text: traceTime(p.Time), Number: true}, {Text: placeWords[p.Place]}, {Text: stageWords[p.Stage]}})
 	}
 	return tab
 }
 
 func worstTable(r *chain.Report) *document.Table {
-	tab := &document.Table{Caption: "The longest calls, each as a chain", Columns: []document.Column{{Text: "took", Number: true}, {Text: "call"}, {Text: "chain"}}}
+	tab := &document.Table{Caption: "The longest calls, each as a chain",
+		Columns: []document.Column{{Text: "took", Number: true}, {Text: "call"}, {Text: "chain"}}}
 	for i := range r.Worst {
 		c := &r.Worst[i]
 		name := c.Call.Kind.String()
 		if c.File != "" {
 			name += " " + path.Base(c.File)
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: traceTime(c.Took()), Number: true}, {Text: name}, {Text: chainLine(c)}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: traceTime(c.Took()), Number: true}, {Text: name},
+			{Text: chainLine(c)}})
 	}
 	return tab
 }
@@ -329,6 +384,7 @@ func chainLine(c *chain.Chain) string {
 		if len(s.Shares) > 0 && s.Stage != chain.DeviceOwn {
 			l.culprit, l.requests, l.bytes = s.Shares[0].Culprit, s.Shares[0].Requests, s.Shares[0].Bytes
 		}
+
 		k := slices.IndexFunc(links, func(o link) bool {
 			return o.place == l.place && o.stage == l.stage && o.culprit == l.culprit && o.stack == l.stack
 		})
@@ -336,10 +392,12 @@ func chainLine(c *chain.Chain) string {
 			links = append(links, l)
 			continue
 		}
+
 		links[k].took += l.took
 		links[k].requests += l.requests
 		links[k].bytes += l.bytes
 	}
+
 	var parts []string
 	rest := time.Duration(0)
 	for i := range links {
@@ -349,9 +407,11 @@ func chainLine(c *chain.Chain) string {
 		}
 		parts = append(parts, links[i].String())
 	}
+
 	if rest > 0 {
 		parts = append(parts, traceTime(rest)+" in small parts")
 	}
+
 	return strings.Join(parts, " > ")
 }
 
@@ -360,30 +420,38 @@ func (l *link) String() string {
 	if l.place != chain.InCall {
 		text += placeWords[l.place] + ": "
 	}
+
 	text += stageWords[l.stage]
 	if l.stage == chain.Unexplained && l.stack != "" {
 		first, _, _ := strings.Cut(l.stack, " < ")
 		text += " in " + first
 	}
+
 	if l.culprit == (chain.Culprit{}) {
 		return text
 	}
+
 	text += " (" + culpritPhrase(&l.culprit)
 	if l.requests > 1 {
 		text += fmt.Sprintf(", %d requests, %s", l.requests, units.Bytes(float64(l.bytes)))
 	}
+
 	return text + ")"
 }
 
 func callsTable(r *chain.Report) *document.Table {
-	tab := &document.Table{Caption: "All traced calls that waited", Columns: []document.Column{{Text: "call"}, {Text: "calls", Number: true}, {Text: "mean", Number: true}, {Text: "slowest", Number: true}, {Text: "slow", Number: true}, {Text: "time in slow ones", Number: true}}}
+	tab := &document.Table{Caption: "All traced calls that waited",
+		Columns: []document.Column{{Text: "call"}, {Text: "calls", Number: true}, {Text: "mean", Number: true},
+			{Text: "slowest", Number: true}, {Text: "slow", Number: true}, {Text: "time in slow ones", Number: true}}}
 	for _, k := range r.Kinds {
 		mean := ""
 		if k.Calls > 0 {
 			mean = traceTime(k.Time / time.Duration(k.Calls))
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: k.Kind.String()}, {Text: units.Count(int64(k.Calls)), Number: true}, {Text: mean, Number: true},
-			{Text: traceTime(k.Most), Number: true}, {Text: units.Count(int64(k.Slow)), Number: true}, {Text: traceTime(k.SlowTime), Number: true}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: k.Kind.String()},
+			{Text: units.Count(int64(k.Calls)), Number: true}, {Text: mean, Number: true},
+			{Text: traceTime(k.Most), Number: true}, {Text: units.Count(int64(k.Slow)), Number: true},
+			{Text: traceTime(k.SlowTime), Number: true}})
 	}
 	return tab
 }

@@ -13,43 +13,56 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 	if len(r.Worst) == 0 || r.Worst[0].Queue == nil || len(r.Worst[0].Queue.Owners) == 0 {
 		return []document.Part{{Text: "No requests were seen around it."}}
 	}
+
 	c := &r.Worst[0]
 	q := c.Queue
 	seconds := func(ns int64) float64 { return float64(ns-q.From) / 1e9 }
-	d.Timeline = &document.Timeline{ToS: seconds(q.To), Elapsed: true, From: "0 s", To: traceTime(c.Took() * 12 / 10),
+	d.Timeline = &document.Timeline{ToS: seconds(q.To), Elapsed: true, From: "0 s",
+		To:   traceTime(c.Took() * 12 / 10),
 		Note: fmt.Sprintf("%s of %s (%s), %s", c.Call.Kind, c.Process, path.Base(c.File), traceTime(c.Took()))}
-	bands := []document.Band{{Kind: "stall", Name: "behind others"}, {Kind: "checkpoint", Name: "the rest of the call"}}
+
+	bands := []document.Band{{Kind: "stall", Name: "behind others"},
+		{Kind: "checkpoint", Name: "the rest of the call"}}
 	for i := range c.Segments {
 		s := &c.Segments[i]
 		band := &bands[1]
 		switch s.Stage {
-		case chain.DeviceQueue, chain.Scheduler, chain.TagWait, chain.WBT, chain.CgroupWait, chain.Throttle, chain.LockWait, chain.HandleWait:
+		case chain.DeviceQueue, chain.Scheduler, chain.TagWait, chain.WBT, chain.CgroupWait, chain.Throttle,
+			chain.LockWait, chain.HandleWait:
 			band = &bands[0]
 		default:
 		}
+
 		from, to := seconds(s.From), seconds(s.To)
 		if n := len(band.Spans); n > 0 && band.Spans[n-1][1] >= from {
 			band.Spans[n-1][1] = to
 			continue
 		}
+
 		band.Spans = append(band.Spans, [2]float64{from, to})
 	}
+
 	for _, b := range bands {
 		if len(b.Spans) > 0 {
 			d.Timeline.Bands = append(d.Timeline.Bands, b)
 		}
 	}
-	chart := document.Chart{ID: "queue", Title: "Requests at the disks", StepS: float64(q.Step()) / 1e9, About: "from their making to their completion, by owner"}
+
+	chart := document.Chart{ID: "queue", Title: "Requests at the disks", StepS: float64(q.Step()) / 1e9,
+		About: "from their making to their completion, by owner"}
 	for i, name := range q.Owners {
 		chart.Series = append(chart.Series, document.Series{Name: name, Style: i + 1, Values: q.Requests[i]})
 	}
+
 	d.Timeline.Charts = []document.Chart{chart}
 	return []document.Part{{Timeline: d.Timeline}, {Table: longestTable(c)}}
 }
 
 // longestTable is the longest call's stages in their order.
 func longestTable(c *chain.Chain) *document.Table {
-	tab := &document.Table{Caption: "Its stages, in the order of time", Columns: []document.Column{{Text: "after", Number: true}, {Text: "took", Number: true}, {Text: "in the call"}, {Text: "stage"}, {Text: "behind"}}}
+	tab := &document.Table{Caption: "Its stages, in the order of time",
+		Columns: []document.Column{{Text: "after", Number: true}, {Text: "took", Number: true},
+			{Text: "in the call"}, {Text: "stage"}, {Text: "behind"}}}
 	for i := range c.Segments {
 		s := &c.Segments[i]
 		if float64(s.Took()) < 0.01*float64(c.Took()) {
@@ -59,8 +72,10 @@ func longestTable(c *chain.Chain) *document.Table {
 		if len(s.Shares) > 0 && s.Shares[0].Culprit != (chain.Culprit{}) {
 			behind = culpritPhrase(&s.Shares[0].Culprit)
 		}
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.1f ms", float64(s.From-c.Call.Enter)/1e6), Number: true}, {Text: traceTime(s.Took()), Number: true},
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.1f ms", float64(s.From-c.Call.Enter)/1e6),
+			Number: true}, {Text: traceTime(s.Took()), Number: true},
 			{Text: placeWords[s.Place]}, {Text: stageWords[s.Stage]}, {Text: behind}})
 	}
+
 	return tab
 }

@@ -34,11 +34,13 @@ func change(base, x *float64, unit string) string {
 	case *x/(*base) >= 10:
 		return "× " + units.Number(*x/(*base))
 	}
+
 	if percent := math.Round(100 * (*x/(*base) - 1)); percent > 0 {
 		return fmt.Sprintf("+%.0f %%", percent)
 	} else if percent < 0 {
 		return fmt.Sprintf("−%.0f %%", -percent)
 	}
+
 	return ""
 }
 

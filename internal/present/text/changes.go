@@ -36,11 +36,13 @@ func (p *page) changes(c document.Changes) bool {
 	if wide < changesLeast || len(c.Rows) == 0 {
 		return false
 	}
+
 	a := changesAxis{columns: wide, reach: reachOf(c.Rows)}
 	marks := changeMarks{certain: '●', uncertain: '○', line: '─', from: '├', to: '┤', axis: '│'}
 	if p.ascii {
 		marks = changeMarks{certain: '*', uncertain: 'o', line: '-', from: '[', to: ']', axis: '|'}
 	}
+
 	for _, r := range c.Rows {
 		st := plain
 		switch r.Level {
@@ -49,6 +51,7 @@ func (p *page) changes(c document.Changes) bool {
 		}
 		p.line(indent3, p.pad(r.Title, changesName), " ", p.paint(marks.row(r, a), st))
 	}
+
 	p.line(indent3, strings.Repeat(" ", changesName+1), p.paint(a.ticks(), dim))
 	return true
 }
@@ -99,6 +102,7 @@ func (a changesAxis) ticks() string {
 		}
 		copy(out[start:], []rune(text))
 	}
+
 	put(1, "as before")
 	for _, pair := range append([][2]float64{{1 / a.reach, a.reach}}, changesTicks...) {
 		if pair[1] > a.reach {
@@ -108,6 +112,7 @@ func (a changesAxis) ticks() string {
 			put(x, strings.TrimSuffix(units.Change(x), ".0")) // a tick is exact
 		}
 	}
+
 	return strings.TrimRight(string(out), " ")
 }
 
@@ -117,34 +122,43 @@ func (m changeMarks) row(r document.RatioRow, a changesAxis) string {
 	out[a.columns/2] = m.axis
 	last, value := a.columns-1, a.column(r.Ratio)
 	low, high := value, value
+
 	if r.Interval {
 		low, high = -1, a.columns
 		if r.Low != nil {
 			low = a.column(*r.Low)
 		}
+
 		if r.High != nil {
 			high = a.column(*r.High)
 		}
+
 		for i := max(low, 0); i <= min(high, last); i++ {
 			out[i] = m.line
 		}
+
 		if low >= 0 && low <= last {
 			out[low] = m.from
 		}
+
 		if high >= 0 && high <= last {
 			out[high] = m.to
 		}
 	}
+
 	mark := m.certain
 	if !r.Certain {
 		mark = m.uncertain
 	}
+
 	out[min(max(value, 0), last)] = mark
 	if low < 0 {
 		out[0] = '<'
 	}
+
 	if high > last {
 		out[last] = '>'
 	}
+
 	return strings.TrimRight(string(out), " ")
 }

@@ -26,6 +26,7 @@ func TestPlotOfChanges(t *testing.T) {
 		changed("operations", true, 0.997, 0.981, 1.014),
 		changed("await", true, 22, 19.7, 24.9),
 	}}
+
 	for _, x := range []struct {
 		page page
 		want string
@@ -48,6 +49,7 @@ func TestPlotOfChanges(t *testing.T) {
 			t.Errorf("%d columns:\n%s\nwant%s", x.page.width, x.page.out.String(), x.want)
 		}
 	}
+
 	narrow := page{width: 42}
 	if narrow.changes(c) || narrow.out.Len() > 0 {
 		t.Errorf("too narrow to show anything:\n%s", narrow.out.String())

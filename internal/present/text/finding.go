@@ -30,6 +30,7 @@ func (p *page) findings(all []document.Finding) {
 		if i > 0 {
 			p.blank()
 		}
+
 		if f.Level == document.Not {
 			p.finding(p.paint("x", red)+"  ", f)
 			if p.verbose && f.Cause != "" {
@@ -39,7 +40,9 @@ func (p *page) findings(all []document.Finding) {
 			p.fixes(f)
 			continue
 		}
-		p.finding(p.pad(strconv.Itoa(f.Number), findingIndent)+p.paint(strings.ToUpper(p.clean(f.Word)), styleOf(f.Level))+"  ", f)
+
+		p.finding(p.pad(strconv.Itoa(f.Number), findingIndent)+
+			p.paint(strings.ToUpper(p.clean(f.Word)), styleOf(f.Level))+"  ", f)
 		switch {
 		case p.verbose || f.Full || f.Number <= fullMax && f.Word != string(document.Info):
 			if f.Cause != "" {
@@ -79,6 +82,7 @@ func (p *page) windows(f document.Finding) {
 	if len(f.When) == 0 {
 		return
 	}
+
 	var parts []string
 	for i, w := range f.When {
 		if i == windowsMax && !p.verbose && len(f.When) > windowsMax+1 {
@@ -88,10 +92,12 @@ func (p *page) windows(f document.Finding) {
 		}
 		parts = append(parts, w.Text)
 	}
+
 	text := strings.Join(parts, ", ")
 	if f.Period != "" {
 		text += "; " + f.Period
 	}
+
 	p.labelled(findingIndent, bodyColumn, "when", text, plain)
 }
 
@@ -101,27 +107,33 @@ func (p *page) observations(f document.Finding) {
 	for _, o := range f.Observations {
 		wide = max(wide, columns(p.clean(o.Value)))
 	}
+
 	for i, o := range f.Observations {
 		label := ""
 		if i == 0 {
 			label = "evidence"
 		}
+
 		if i == observationsMax && !p.verbose && len(f.Observations) > observationsMax+1 {
 			p.labelled(findingIndent, bodyColumn, label, fmt.Sprintf("and %d more", len(f.Observations)-i), dim)
 			p.shortened = true
 			return
 		}
+
 		text := o.Text
 		if o.When.Text != "" && !o.Whole {
 			text += " (" + o.When.Text + ")"
 		}
+
 		if p.verbose && o.Metric != "" {
 			text += " [" + o.Metric + "]"
 		}
+
 		if o.Value == "" {
 			p.labelled(findingIndent, bodyColumn, label, text, plain)
 			continue
 		}
+
 		value := right(p.fit(o.Value, p.width/3), min(wide, p.width/3))
 		column := bodyColumn + columns(value) + 2
 		pad := strings.Repeat(" ", max(1, bodyColumn-findingIndent-len(label)))
@@ -154,23 +166,27 @@ func (p *page) gaps(all []document.Gap, brief bool) {
 			rules += len(gap.Rules)
 		}
 		p.shortened = true
-		p.para(indent3, indent3, fmt.Sprintf("%d rules: -v lists them, with what to record the next time", rules), plain)
+		p.para(indent3, indent3, fmt.Sprintf("%d rules: -v lists them, with what to record the next time",
+			rules), plain)
 		return
 	}
 	for i, gap := range all {
 		if i > 0 && p.verbose {
 			p.blank()
 		}
+
 		var ids []string
 		for _, m := range gap.Rules {
 			ids = append(ids, m.Rule)
 		}
+
 		p.para(indent3, indent3, strings.Join(ids, ", "), plain)
 		p.labelled(5, bodyColumn, "record", gap.Advice, dim)
 		if !p.verbose {
 			p.shortened = true
 			continue
 		}
+
 		for _, m := range gap.Rules {
 			p.labelled(5, bodyColumn, "metrics", m.Rule+": "+strings.Join(m.Missing, "; "), dim)
 		}

@@ -17,6 +17,7 @@ func (p *page) frontier(f document.Frontier) bool {
 	if len(f.Points) == 0 {
 		return false
 	}
+
 	prices, values := 0, 0
 	least, most := math.Inf(1), 0.0
 	for _, x := range f.Points {
@@ -24,20 +25,24 @@ func (p *page) frontier(f document.Frontier) bool {
 		values = max(values, columns(units.Seconds(x.Seconds)))
 		least, most = min(least, x.Seconds), max(most, x.Seconds)
 	}
+
 	bars := min(frontierBars, p.width/3)
 	mark := "█"
 	if p.ascii {
 		mark = "#"
 	}
+
 	for _, x := range f.Points {
 		n := bars
 		if most > least && least > 0 {
 			n = 1 + int(math.Round(float64(bars-1)*math.Log(x.Seconds/least)/math.Log(most/least)))
 		}
 		bar := strings.Repeat(mark, n) + strings.Repeat(" ", bars-n)
-		first := indent3 + right(units.Dollars(x.MonthlyUSD), prices) + "  " + right(units.Seconds(x.Seconds), values) +
+		first := indent3 + right(units.Dollars(x.MonthlyUSD), prices) + "  " +
+			right(units.Seconds(x.Seconds), values) +
 			"  " + p.paint(bar, cyan) + "  "
 		p.para(first, strings.Repeat(" ", columns(first)), x.Name, plain)
 	}
+
 	return true
 }

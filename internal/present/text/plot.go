@@ -36,23 +36,30 @@ func (p *page) timeline(t *document.Timeline) {
 			names = max(names, columns(p.clean(r.name)))
 		}
 	}
+
 	for _, b := range t.Bands {
 		names = max(names, columns(p.clean(b.Name)))
 	}
+
 	names = min(names, nameColumns)
 	slots := p.width - 2 - names - 2 - 2 - mostColumns
 	if slots < 10 || !(t.ToS > t.FromS) {
 		return // too narrow to show anything by its shape
 	}
+
 	p.blank()
-	if r := slices.IndexFunc(rows, func(r row) bool { return r.chart.Log && len(r.chart.Series) == 1 }); r >= 0 && p.tall(t, rows[r], names, slots) {
+	if r := slices.IndexFunc(rows,
+		func(r row) bool { return r.chart.Log && len(r.chart.Series) == 1 }); r >= 0 &&
+		p.tall(t, rows[r], names, slots) {
 		rows = slices.Delete(rows, r, r+1)
 	}
+
 	for _, b := range t.Bands {
 		if b.Kind != "stall" { // which the series show
 			p.line("  ", p.pad(b.Name, names), "  ", p.paint(p.marks(t, b, slots), cyan))
 		}
 	}
+
 	for i, r := range rows {
 		if i == rowsMax && !p.verbose {
 			p.shortened = true
@@ -61,11 +68,13 @@ func (p *page) timeline(t *document.Timeline) {
 		drawn, most := p.draw(t, r, slots)
 		p.line("  ", p.pad(r.name, names), "  ", p.paint(drawn, cyan), "  ", most)
 	}
+
 	p.marked(t, names, slots)
 	from, to := p.clean(t.From), p.clean(t.To)
 	if gap := slots - columns(from) - columns(to); gap > 0 {
 		column := units.Seconds((t.ToS-t.FromS)/float64(slots)) + "/column"
-		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim), "  ", p.paint(p.fit(column, mostColumns), dim))
+		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim), "  ",
+			p.paint(p.fit(column, mostColumns), dim))
 	}
 }
 
@@ -74,16 +83,20 @@ func (p *page) marked(t *document.Timeline, names, slots int) {
 	if len(t.Marks) == 0 {
 		return
 	}
+
 	at, pointer := make([]rune, slots), '▲'
 	if p.ascii {
 		pointer = '^'
 	}
+
 	for i := range at {
 		at[i] = ' '
 	}
+
 	for _, m := range t.Marks {
 		at[max(0, min(slots-1, int((m.AtS-t.FromS)/(t.ToS-t.FromS)*float64(slots))))] = pointer
 	}
+
 	p.line("  ", p.pad("changed here", names), "  ", p.paint(string(at), yellow))
 	for _, m := range t.Marks[max(0, len(t.Marks)-marksNamed):] {
 		p.line(strings.Repeat(" ", names+4), p.fit(m.Clock+" "+p.clean(m.Text), slots))
@@ -106,17 +119,21 @@ func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string)
 			high = max(high, v)
 		}
 	}
+
 	if math.IsInf(high, -1) {
 		return strings.Repeat(" ", slots), "not measured"
 	}
+
 	full := high
 	if r.chart.Unit == "ratio" && high > 0.5 {
 		full = max(1, high) // a share is drawn against the whole
 	}
+
 	ramp := blocks
 	if p.ascii {
 		ramp = ascii
 	}
+
 	var b strings.Builder
 	for _, v := range vals {
 		switch {
@@ -128,9 +145,11 @@ func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string)
 			b.WriteRune(ramp[min(len(ramp)-1, int(math.Round(v/full*float64(len(ramp)-1))))])
 		}
 	}
+
 	if isFlag(r) {
 		return b.String(), ""
 	}
+
 	return b.String(), p.fit("max "+units.Value(high, r.chart.Unit), mostColumns)
 }
 
@@ -157,6 +176,7 @@ func slotMax(t *document.Timeline, r row, slots int) []float64 {
 	for i := range out {
 		out[i] = math.NaN()
 	}
+
 	step := r.chart.StepS
 	at := func(s float64) float64 { return (s - t.FromS) / (t.ToS - t.FromS) * float64(slots) }
 	for k, v := range r.series.Values {
@@ -172,6 +192,7 @@ func slotMax(t *document.Timeline, r row, slots int) []float64 {
 			}
 		}
 	}
+
 	return out
 }
 

@@ -20,27 +20,33 @@ func (p *page) shares(s *document.Shares) {
 	for _, x := range s.Rows {
 		names = max(names, columns(p.clean(x.Name)))
 	}
+
 	bars := min(barColumnsMax, p.width/4)
 	names = min(names, shareColumns, p.width-bars-fixedColumns)
+
 	overlaps := false
 	for _, x := range s.Rows {
 		if x.Minor && !p.verbose {
 			continue
 		}
+
 		mark := " "
 		if x.Overlaps {
 			mark, overlaps = "*", true
 		}
+
 		p.line(indent3, p.pad(x.Name, names), " ", mark, " ", p.paint(p.bar(x.Part, bars), cyan), " ",
 			right(p.fit(units.Percent(x.Part), 6), 6), "  ", right(p.fit(x.Amount, 10), 10))
 		if x.Note != "" {
 			p.para("     ", "     ", x.Note, dim)
 		}
 	}
+
 	if minor := s.Minor(); len(minor) > 0 && !p.verbose {
 		p.shortened = true
 		p.para(indent3, indent3, "under "+s.Under+" each: "+strings.Join(minor, ", "), dim)
 	}
+
 	if overlaps {
 		p.para(indent3+"* ", indent3+"  ", document.Overlap, dim)
 	}

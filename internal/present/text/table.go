@@ -23,17 +23,21 @@ func (p *page) table(t *document.Table) {
 	if t.Repeat > 0 {
 		pieces = p.pieces(g)
 	}
+
 	for i, piece := range pieces {
 		if i > 0 {
 			p.blank()
 		}
+
 		if t.Repeat == 0 {
 			piece = p.dropped(g, piece)
 		}
+
 		g := g.copied()
 		p.cut(g, piece)
 		p.widen(g, piece)
 		p.headings(g, piece)
+
 		for i, row := range t.Rows {
 			if i == t.Short && t.Short > 0 && !p.verbose && len(t.Rows) > t.Short+1 {
 				p.line(p.indent, p.paint(fmt.Sprintf("and %s more", units.Count(int64(len(t.Rows)-i))), dim))
@@ -43,6 +47,7 @@ func (p *page) table(t *document.Table) {
 			p.row(g, row, piece)
 		}
 	}
+
 	for _, n := range t.Notes {
 		p.para(p.indent, p.indent, n, dim)
 	}
@@ -68,10 +73,12 @@ func (p *page) grid(t *document.Table) grid {
 		if p.filled(t, i) {
 			g.columns = append(g.columns, i)
 		}
+
 		w := min(columns(p.clean(c.Text)), headMax)
 		for _, word := range words(p.clean(c.Text)) {
 			w = max(w, min(columns(word), headMax))
 		}
+
 		for _, row := range t.Rows {
 			if i >= len(row) {
 				continue
@@ -84,8 +91,10 @@ func (p *page) grid(t *document.Table) grid {
 				w, g.bar[i] = max(w, min(barColumnsMax, p.width/4)), true
 			}
 		}
+
 		g.widths[i] = w
 	}
+
 	return g
 }
 
@@ -202,6 +211,7 @@ func (p *page) headings(g grid, some []int) {
 			lines = max(lines, len(heads[i]))
 		}
 	}
+
 	for l := range lines {
 		var b strings.Builder
 		for _, i := range some {
@@ -228,14 +238,17 @@ func (p *page) row(g grid, row []document.Cell, some []int) {
 	set := make(map[int][]string, len(some))
 	lines := 1
 	below := make(map[int][]string, len(some))
+
 	var notes, details []string
 	for _, i := range some {
 		c := document.Cell{}
 		if i < len(row) {
 			c = row[i]
 		}
+
 		set[i] = p.cell(g, c, i)
 		lines = max(lines, len(set[i]))
+
 		switch {
 		case c.Note == "":
 		case g.number(i):
@@ -243,19 +256,24 @@ func (p *page) row(g grid, row []document.Cell, some []int) {
 		default:
 			notes = append(notes, c.Note)
 		}
+
 		if p.verbose && c.Detail != "" {
 			details = append(details, g.Columns[i].Text+" "+c.Detail)
 		}
 	}
+
 	if len(details) > 0 {
 		notes = append(notes, strings.Join(details, "; "))
 	}
+
 	for l := range lines {
 		p.across(g, set, some, l)
 	}
+
 	if len(below) > 0 {
 		p.across(g, below, some, 0)
 	}
+
 	for _, n := range notes {
 		p.para(p.indent+"  ", p.indent+"  ", n, dim)
 	}
@@ -279,6 +297,7 @@ func (p *page) cell(g grid, c document.Cell, i int) []string {
 	if c.Bar != nil {
 		return []string{p.paint(p.bar(*c.Bar, g.widths[i]), cyan)}
 	}
+
 	st := plain
 	for role := range strings.FieldsSeq(c.Roles) {
 		switch role {
@@ -288,12 +307,15 @@ func (p *page) cell(g grid, c document.Cell, i int) []string {
 			st = green
 		}
 	}
+
 	if c.Number || g.Columns[i].Number {
 		return []string{p.paint(right(p.fit(c.Text, g.widths[i]), g.widths[i]), st)}
 	}
+
 	out := wrap(p.clean(c.Text), g.widths[i], g.widths[i])
 	for k := range out {
 		out[k] = p.paint(p.fit(out[k], g.widths[i]), st)
 	}
+
 	return out
 }

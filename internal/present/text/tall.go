@@ -21,26 +21,32 @@ func (p *page) tall(t *document.Timeline, r row, names, slots int) bool {
 			low, high = min(low, x), max(high, x)
 		}
 	}
+
 	if high == 0 {
 		return false
 	}
+
 	bottom, top := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
 	if top <= bottom {
 		top = bottom + 1
 	}
+
 	perRow := (top - bottom) / tallRows
 	labels := make([]string, tallRows)
 	for d := bottom; d <= top; d++ {
 		labels[min(int((d-bottom)/perRow+0.5), tallRows-1)] = units.Tick(math.Pow(10, d), r.chart.Unit)
 	}
+
 	for i := tallRows - 1; i >= 0; i-- {
 		name, most := "", ""
 		if i == tallRows-1 {
 			name, most = r.name, "max "+units.Value(high, r.chart.Unit)
 		}
 		label := right(labels[i], names-columns(p.clean(name)))
-		p.line("  ", p.clean(name), label, "  ", p.paint(p.slice(values, i, bottom, perRow), cyan), "  ", p.fit(most, mostColumns))
+		p.line("  ", p.clean(name), label, "  ", p.paint(p.slice(values, i, bottom, perRow), cyan), "  ",
+			p.fit(most, mostColumns))
 	}
+
 	return true
 }
 
@@ -50,12 +56,14 @@ func (p *page) slice(values []float64, i int, bottom, perRow float64) string {
 	if p.ascii {
 		full, parts = "#", []rune(".:#")
 	}
+
 	var b strings.Builder
 	for _, x := range values {
 		height := 0.0
 		if x > 0 {
 			height = (math.Log10(x)-bottom)/perRow - float64(i)
 		}
+
 		switch {
 		case !(x > 0) || height <= 0 && i > 0:
 			b.WriteByte(' ')
@@ -65,6 +73,7 @@ func (p *page) slice(values []float64, i int, bottom, perRow float64) string {
 			b.WriteRune(parts[max(min(int(height*float64(len(parts))), len(parts)-1), 0)])
 		}
 	}
+
 	return b.String()
 }
 

@@ -18,10 +18,12 @@ func (p *page) tasks(all []document.Task) {
 		if i > 0 {
 			p.blank()
 		}
+
 		title := a.Title
 		if a.About != "" {
 			title += " (" + a.About + ")"
 		}
+
 		p.para(p.pad(strconv.Itoa(a.Number), findingIndent), indent, title, bold)
 		for _, s := range a.Steps {
 			label := s.Label
@@ -33,6 +35,7 @@ func (p *page) tasks(all []document.Task) {
 					pad = strings.Repeat(" ", stepColumn-findingIndent)
 				}
 			}
+
 			if s.Text != "" {
 				p.labelled(findingIndent, stepColumn, label, s.Text, plain)
 			}

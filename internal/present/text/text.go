@@ -38,16 +38,21 @@ func Write(w io.Writer, d *document.Document, opt Options) error {
 	if opt.Width == 0 {
 		opt.Width = widthDefault
 	}
-	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose, indent: indent3}
+
+	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose,
+		indent: indent3}
 	if d.Verdict != "" {
 		p.para("", "", d.Verdict, bold)
 	}
+
 	for _, text := range d.Lead {
 		p.para("", "", text, plain)
 	}
+
 	if d.Now != nil {
 		p.section(*d.Now)
 	}
+
 	if len(d.Summary) > 0 {
 		p.blank()
 		p.terms(d.Summary)
@@ -55,9 +60,11 @@ func Write(w io.Writer, d *document.Document, opt Options) error {
 		p.blank()
 		p.facts(d.Facts)
 	}
+
 	for _, s := range d.Sections {
 		p.section(s)
 	}
+
 	if d.Next != "" {
 		p.blank()
 		text := d.Next
@@ -66,9 +73,11 @@ func Write(w io.Writer, d *document.Document, opt Options) error {
 		}
 		p.para("", "", text, dim)
 	}
+
 	if _, err := io.WriteString(w, p.out.String()); err != nil {
 		return fmt.Errorf("writing the text: %w", err)
 	}
+
 	return nil
 }
 
@@ -80,9 +89,11 @@ func (p *page) section(s document.Section) {
 			parts = append(parts, x)
 		}
 	}
+
 	if !s.Only.Has(document.Terminal) || len(parts) == 0 {
 		return
 	}
+
 	p.indent = indent3
 	switch {
 	case s.Title == "":
@@ -93,6 +104,7 @@ func (p *page) section(s document.Section) {
 	case len(parts) > 1 || parts[0].Timeline == nil: // a timeline needs no heading
 		p.heading(strings.ToUpper(s.Title), s.Aside)
 	}
+
 	for i, x := range parts {
 		if i > 0 && (block(x) || block(parts[i-1])) {
 			p.blank()
@@ -119,31 +131,39 @@ func (p *page) part(x document.Part) {
 	if x.Text != "" {
 		p.para(p.indent, p.indent, x.Text, plain)
 	}
+
 	for _, l := range x.Prose {
 		p.line(p.indent, p.clean(l))
 	}
+
 	if x.Quote != "" {
 		p.para(p.indent+"> ", p.indent+"> ", x.Quote, dim)
 	}
+
 	for _, c := range slices.Concat(x.Commands, x.PromQL) {
 		p.line(p.indent, p.clean(c)) // never wrapped: it is to be copied
 	}
+
 	p.terms(x.Terms)
 	if x.Table != nil {
 		p.table(x.Table)
 	}
+
 	if x.Figure != nil {
 		p.figure(x.Figure)
 	}
+
 	p.findings(x.Findings)
 	p.tasks(x.Tasks)
 	if x.Shares != nil {
 		p.shares(x.Shares)
 	}
+
 	p.gaps(x.Gaps, x.Brief)
 	if x.Timeline != nil {
 		p.timeline(x.Timeline)
 	}
+
 	for _, f := range x.Files {
 		p.line(p.indent, p.paint(p.clean(f.Path), bold))
 		for _, l := range f.Lines {
@@ -175,6 +195,7 @@ func (p *page) terms(all []document.Term) {
 	for _, t := range all {
 		column = max(column, 2+columns(p.clean(t.Label))+2)
 	}
+
 	column = min(column, p.width/3)
 	for _, t := range all {
 		for i, l := range t.Lines {
@@ -182,15 +203,18 @@ func (p *page) terms(all []document.Term) {
 			if i == 0 {
 				label = t.Label
 			}
+
 			if i == termLinesMax && !p.verbose && len(t.Lines) > termLinesMax+1 {
 				p.labelled(2, column, label, fmt.Sprintf("and %d more", len(t.Lines)-i), plain)
 				p.shortened = true
 				break
 			}
+
 			p.labelled(2, column, label, l.Text, plain)
 			if l.Note != "" {
 				p.labelled(2, column, "", l.Note, dim)
 			}
+
 			if p.verbose && l.Detail != "" {
 				p.labelled(2, column, "", l.Detail, dim)
 			}

@@ -45,6 +45,7 @@ func (p *page) clean(s string) string {
 func wrap(text string, first, rest int) []string {
 	width, rest := max(first, 8), max(rest, 8)
 	var lines []string
+
 	line, used := "", 0
 	for _, word := range words(text) {
 		w := cells.StringWidth(word)
@@ -52,9 +53,11 @@ func wrap(text string, first, rest int) []string {
 			lines = append(lines, line)
 			line, used, width = "", 0, rest
 		}
+
 		if used > 0 {
 			line, used = line+" ", used+1
 		}
+
 		for w > width {
 			head := cells.Truncate(word, width, "")
 			if head == "" {
@@ -64,8 +67,10 @@ func wrap(text string, first, rest int) []string {
 			word = word[len(head):]
 			w = cells.StringWidth(word)
 		}
+
 		line, used = line+word, used+w
 	}
+
 	return append(lines, line)
 }
 
@@ -103,7 +108,8 @@ func endsInDigit(s string) bool { return s[len(s)-1] >= '0' && s[len(s)-1] <= '9
 
 func isUnit(word string) bool {
 	switch strings.TrimRight(word, ".,;:)") {
-	case "us", "ms", "s", "min", "h", "%", "B", "kB", "MB", "GB", "TB", "MiB", "GiB", "B/s", "kB/s", "MB/s", "GB/s", "MiB/s", "IOPS":
+	case "us", "ms", "s", "min", "h", "%", "B", "kB", "MB", "GB", "TB", "MiB", "GiB", "B/s", "kB/s", "MB/s",
+		"GB/s", "MiB/s", "IOPS":
 		return true
 	}
 	return false

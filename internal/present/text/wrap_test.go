@@ -19,6 +19,7 @@ func TestSlotKeepsTheMaximum(t *testing.T) {
 		}
 		r.series.Values = append(r.series.Values, v)
 	}
+
 	got := slotMax(&document.Timeline{FromS: start, ToS: start + 300}, r, 30)
 	for i, v := range got {
 		want := 1.0

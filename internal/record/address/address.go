@@ -47,28 +47,35 @@ func Parse(text string) (*Address, error) {
 	if !ok {
 		return nil, ErrScheme
 	}
+
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, ErrControl
 	}
+
 	a := &Address{Scheme: strings.ToLower(scheme)}
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {
 		authority, tail = rest[:i], rest[i:]
 	}
+
 	if strings.ContainsRune(tail, '@') {
 		return nil, ErrAt
 	}
+
 	a.Path, a.Query, _ = strings.Cut(tail, "?")
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		a.UserInfo, authority = authority[:i], authority[i+1:]
 	}
+
 	if err := a.credentials(); err != nil {
 		return nil, err
 	}
+
 	a.Hosts = strings.Split(authority, ",")
 	if strings.ContainsAny(authority, " \"'<>\\^`{|}#") {
 		return nil, ErrHost
 	}
+
 	a.Secrets.parameters(a.Query)
 	return a, nil
 }
@@ -143,12 +150,15 @@ func ParseURL(text string) (*url.URL, error) {
 		}
 		return u, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	u, err := url.Parse(a.Canonical())
 	if err != nil || u.Host == "" {
 		return nil, ErrHost
 	}
+
 	return u, nil
 }

@@ -14,13 +14,16 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := fmt.Sprint(a.Scheme, " ", a.User, " ", a.Password, " ", a.HasPassword, " ", a.Hosts, " ", a.Path, " ", a.Query)
 	if want := "postgresql me p@ss true [a:1 [::1]:2] /db sslpassword=q%26r&x=y"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
+
 	if got := a.Secrets.Hide("p%40ss p@ss q%26r q&r y"); got != "*** *** *** *** y" {
 		t.Error(got)
 	}
+
 	for text, want := range map[string]error{
 		"db:5432": ErrScheme, "x://h\n": ErrControl, "x://%zz@h": ErrUser, "x://u:s3cret%zz@h": ErrPassword, "x://a b": ErrHost,
 		"x://u:s3/cret@h": ErrAt, "x://u:s3?cret@h": ErrAt, "x://u:s3#cret": ErrHost,
@@ -55,19 +58,23 @@ func FuzzSecrets(f *testing.F) {
 		if strings.ContainsAny(scheme, ":/?#@") {
 			return
 		}
+
 		const first, last = "qZx7", "w9Kv"
 		password := first + filling + last
+
 		text := scheme + "://me:" + password + "@" + rest
 		for _, shown := range []string{Public(text), Public(scheme + "://me:" + url.PathEscape(password) + "@" + rest)} {
 			if strings.Contains(shown, first) || strings.Contains(shown, last) {
 				t.Errorf("%q is shown as %s", text, shown)
 			}
 		}
+
 		if u, err := url.Parse(text); err == nil && u.User != nil {
 			if shown := PublicURL(u); strings.Contains(shown, first) || strings.Contains(shown, last) {
 				t.Errorf("%q is shown as %s", text, shown)
 			}
 		}
+
 		a, err := Parse(text)
 		if err != nil {
 			if strings.Contains(err.Error(), first) || strings.Contains(err.Error(), last) {
@@ -75,6 +82,7 @@ func FuzzSecrets(f *testing.F) {
 			}
 			return
 		}
+
 		shown := a.Scheme + strings.Join(a.Hosts, ",") + a.User + a.Secrets.Hide("the driver says "+text+" and "+a.Password)
 		if strings.Contains(shown, first) || strings.Contains(shown, last) {
 			t.Errorf("%q shows %s", text, shown)

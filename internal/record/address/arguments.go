@@ -62,6 +62,7 @@ func (s *Secrets) argument(arg string) {
 	if !hasScheme {
 		rest = arg
 	}
+
 	rest = strings.TrimLeft(rest, "/")
 	tail := rest
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
@@ -70,6 +71,7 @@ func (s *Secrets) argument(arg string) {
 			s.password(password, arg[:len(arg)-len(rest)]+tail)
 		}
 	}
+
 	if _, query, ok := strings.Cut(tail, "?"); ok && hasScheme {
 		s.parameters(query)
 	}
@@ -82,14 +84,18 @@ func (s *Secrets) password(written, public string) {
 	if plain, err := url.PathUnescape(written); err == nil {
 		meant = plain
 	}
+
 	all := []string{written, meant}
 	for _, p := range []string{written, meant} {
 		quoted := strconv.Quote(p)
-		all = append(all, quoted[1:len(quoted)-1], url.PathEscape(p), url.QueryEscape(p), escape(p), url.UserPassword("", p).String()[1:])
+		all = append(all, quoted[1:len(quoted)-1], url.PathEscape(p), url.QueryEscape(p), escape(p),
+			url.UserPassword("", p).String()[1:])
 		all = append(all, strings.FieldsFunc(p, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.!~*$+,;", r)
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+				!strings.ContainsRune("-_.!~*$+,;", r)
 		})...)
 	}
+
 	for _, p := range all {
 		if len(p) >= pieceMin && !strings.Contains(public, p) {
 			s.Add(p)

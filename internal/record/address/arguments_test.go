@@ -24,10 +24,12 @@ func TestOfArguments(t *testing.T) {
 			}
 		}
 	}
+
 	s := OfArguments([]string{"postgres://postgres:postgres@db:5432/postgres", "iostat.log", "http://h:9090/x"})
 	if text := "postgres://db:5432/postgres and iostat.log"; s.Hide(text) != text {
 		t.Error(s.Hide(text))
 	}
+
 	var out bytes.Buffer
 	if n, err := io.WriteString(OfArguments([]string{"x://me:s3cret@h"}).Writer(&out), "a s3cret\n"); n != 9 || err != nil || out.String() != "a ***\n" {
 		t.Errorf("%d, %v, %q", n, err, out.String())
@@ -44,15 +46,19 @@ func FuzzArguments(f *testing.F) {
 		if strings.ContainsAny(scheme, ":/@?#-= ") || strings.ContainsAny(rest, "@=") || strings.Contains(rest, "qZx7") || strings.Contains(rest, "w9Kv") {
 			return
 		}
+
 		text := scheme + "://me:qZx7" + filling + "w9Kv@" + rest
 		s := OfArguments([]string{text})
+
 		said := []string{text, strconv.Quote(text), fmt.Sprintf("%+q", text), url.PathEscape(text), url.QueryEscape(text)}
 		for _, cut := range []string{"/", "?", "#", "@", ":", "=", "&"} {
 			said = append(said, strings.Split(text, cut)...)
 		}
+
 		if _, err := url.Parse(text); err != nil {
 			said = append(said, err.Error())
 		}
+
 		for _, x := range said {
 			if shown := s.Hide(x); strings.Contains(shown, "qZx7") || strings.Contains(shown, "w9Kv") {
 				t.Errorf("%q: %q is shown as %q", text, x, shown)

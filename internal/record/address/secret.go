@@ -78,16 +78,20 @@ func Public(arg string) string {
 	if !ok {
 		return arg
 	}
+
 	authority, path := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		authority, path = rest[:i], rest[i:]
 	}
+
 	if strings.ContainsRune(path, '@') { // what ended the host may have been a character of a password
 		return scheme + "://..."
 	}
+
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}
+
 	return scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:] + path
 }
 
@@ -109,6 +113,7 @@ func PublicURL(u *url.URL) string {
 	if strings.ContainsRune(u.EscapedPath()+u.RawQuery+u.Fragment, '@') {
 		return u.Scheme + "://..."
 	}
+
 	v := *u
 	v.User, v.Fragment = nil, ""
 	if v.RawQuery != "" {
@@ -120,5 +125,6 @@ func PublicURL(u *url.URL) string {
 		}
 		v.RawQuery = strings.Join(parts, "&")
 	}
+
 	return v.String()
 }

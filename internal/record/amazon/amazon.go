@@ -84,6 +84,7 @@ func parse(arg string) (target, error) {
 	if err != nil || u.User != nil || u.Fragment != "" {
 		return target{}, errors.New("the address is not valid: " + forms)
 	}
+
 	var t target
 	switch path := u.Path; {
 	case volumeID.MatchString(u.Host) && path == "":
@@ -93,8 +94,10 @@ func parse(arg string) (target, error) {
 	case u.Host == "rds" && len(path) > 1 && databaseID.MatchString(path[1:]):
 		t.kind, t.id = database, path[1:]
 	default:
-		return target{}, fmt.Errorf("aws://%s%s is neither a volume, nor an instance, nor a database: %s", u.Host, path, forms)
+		return target{}, fmt.Errorf("aws://%s%s is neither a volume, nor an instance, nor a database: %s", u.Host,
+			path, forms)
 	}
+
 	for name, values := range u.Query() {
 		switch {
 		case name == "region" && regionName.MatchString(values[0]):
@@ -107,6 +110,7 @@ func parse(arg string) (target, error) {
 			return target{}, fmt.Errorf("?%s= is not a parameter: there are region and profile", name)
 		}
 	}
+
 	return t, nil
 }
 
@@ -147,31 +151,42 @@ const loginWithin = 15 * time.Second
 func login(ctx context.Context, region, profile string) (aws.Config, error) {
 	ctx, cancel := context.WithTimeout(ctx, loginWithin)
 	defer cancel()
-	options := []func(*config.LoadOptions) error{config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(answerWithin)), config.WithLogger(logging.Nop{})}
+	options := []func(*config.LoadOptions) error{config.WithHTTPClient(
+		awshttp.NewBuildableClient().WithTimeout(answerWithin)), config.WithLogger(logging.Nop{})}
+
 	if profile != "" {
 		options = append(options, config.WithSharedConfigProfile(profile))
 	}
+
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if missing := (config.SharedConfigProfileNotExistError{}); errors.As(err, &missing) {
-		return cfg, fmt.Errorf("AWS: there is no profile %q: aws configure list-profiles names them", missing.Profile)
+		return cfg, fmt.Errorf("AWS: there is no profile %q: aws configure list-profiles names them",
+			missing.Profile)
 	}
+
 	if err != nil {
 		return cfg, fmt.Errorf("AWS: its configuration cannot be read: %w", err)
 	}
+
 	if region != "" {
 		cfg.Region = region
 	}
+
 	if cfg.Region == "" {
 		if at, err := metadata(ctx, cfg); err == nil {
 			cfg.Region = at.Region
 		}
 	}
+
 	if cfg.Region == "" {
-		return cfg, errors.New("AWS: no region is set: give ?region=eu-central-1 in the address, or AWS_REGION, or a profile with one")
+		return cfg,
+			errors.New("AWS: no region is set: give ?region=eu-central-1 in the address, or AWS_REGION, or a profile with one")
 	}
+
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
 		return cfg, explainLogin(err)
 	}
+
 	return cfg, nil
 }
 
@@ -180,6 +195,7 @@ func (s *service) Describe(ctx context.Context, d *cloud.Description) (err error
 	if s.cfg, err = login(ctx, s.target.region, s.target.profile); err != nil {
 		return err
 	}
+
 	d.Fact("region", s.cfg.Region)
 	look := &lookup{query: newQuery(s.cfg, s.cloud, s.bill), d: d, knows: s.cloud.Knows}
 	switch s.target.kind {
@@ -200,6 +216,7 @@ func (s *service) Describe(ctx context.Context, d *cloud.Description) (err error
 		}
 		s.has = inventory{volumes: ids, instances: look.attachedTo}
 	}
+
 	return err
 }
 

@@ -60,11 +60,13 @@ func (l *lookup) volumes(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
+
 	ids = ids[:min(len(ids), volumesMax)]
 	parameters := url.Values{}
 	for i, id := range ids {
 		parameters.Set(fmt.Sprintf("VolumeId.%d", i+1), id)
 	}
+
 	var answer struct {
 		Volumes []volumeItem `xml:"volumeSet>item"`
 	}
@@ -74,11 +76,13 @@ func (l *lookup) volumes(ctx context.Context, ids []string) error {
 		l.d.Note("%v; without it, the volumes' limits are not known: give them with --volume", err)
 		return nil
 	case errors.Is(err, cloud.ErrNotFound):
-		l.d.Absent = fmt.Errorf("AWS: there is no volume %s in %s for this account: check its id, ?region= and ?profile=", strings.Join(ids, ", "), l.query.cfg.Region)
+		l.d.Absent = fmt.Errorf("AWS: there is no volume %s in %s for this account: check its id, ?region= and ?profile=",
+			strings.Join(ids, ", "), l.query.cfg.Region)
 		return nil
 	case err != nil:
 		return err
 	}
+
 	for _, v := range answer.Volumes {
 		l.d.Volume(v.ID, v.known())
 		l.d.Fact("from_snapshot."+v.ID, v.Snapshot)
@@ -89,6 +93,7 @@ func (l *lookup) volumes(ctx context.Context, ids []string) error {
 			}
 		}
 	}
+
 	return l.modifications(ctx, ids)
 }
 
@@ -102,6 +107,7 @@ func (l *lookup) modifications(ctx context.Context, ids []string) error {
 	for i, id := range ids {
 		parameters.Set(fmt.Sprintf("Filter.1.Value.%d", i+1), id)
 	}
+
 	var answer struct {
 		Items []modification `xml:"volumeModificationSet>item"`
 	}
@@ -115,6 +121,7 @@ func (l *lookup) modifications(ctx context.Context, ids []string) error {
 	case err != nil:
 		return err
 	}
+
 	for _, m := range answer.Items {
 		switch {
 		case m.State == "modifying" || m.State == "optimizing":
@@ -125,6 +132,7 @@ func (l *lookup) modifications(ctx context.Context, ids []string) error {
 				m.ID, m.before(), m.after(), m.Began.UTC().Format(time.RFC3339), m.Ended.UTC().Format(time.RFC3339))
 		}
 	}
+
 	return nil
 }
 
@@ -173,6 +181,7 @@ func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
 			Volumes []string `xml:"blockDeviceMapping>item>ebs>volumeId"`
 		} `xml:"reservationSet>item>instancesSet>item"`
 	}
+
 	err := l.query.call(ctx, "ec2", "DescribeInstances", url.Values{"InstanceId.1": {id}}, &answer)
 	switch {
 	case errors.Is(err, cloud.ErrDenied) && volumes:
@@ -182,11 +191,13 @@ func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
 		l.d.Note("%v; without it, the instance's type and limits are not known: give --instance", err)
 		return nil
 	case errors.Is(err, cloud.ErrNotFound):
-		l.d.Absent = fmt.Errorf("AWS: there is no instance %s in %s for this account: check its id, ?region= and ?profile=", id, l.query.cfg.Region)
+		l.d.Absent = fmt.Errorf("AWS: there is no instance %s in %s for this account: check its id, ?region= and ?profile=",
+			id, l.query.cfg.Region)
 		return nil
 	case err != nil:
 		return err
 	}
+
 	for _, i := range answer.Instances {
 		if err := l.machine(ctx, i.Type); err != nil {
 			return err
@@ -199,6 +210,7 @@ func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -208,6 +220,7 @@ func (l *lookup) machine(ctx context.Context, kind string) error {
 		l.d.Machine(kind, cloud.Machine{})
 		return nil
 	}
+
 	var answer struct {
 		Types []struct {
 			BaselineIOPS float64 `xml:"baselineIops"`
@@ -216,18 +229,24 @@ func (l *lookup) machine(ctx context.Context, kind string) error {
 			MaximumMBps  float64 `xml:"maximumThroughputInMBps"`
 		} `xml:"instanceTypeSet>item>ebsInfo>ebsOptimizedInfo"`
 	}
+
 	err := l.query.call(ctx, "ec2", "DescribeInstanceTypes", url.Values{"InstanceType.1": {kind}}, &answer)
 	if err != nil && !errors.Is(err, cloud.ErrDenied) && !errors.Is(err, cloud.ErrNotFound) {
 		return err
 	}
+
 	if err != nil || len(answer.Types) == 0 {
-		l.d.Note("the EBS limits of %s are not known: it is not in the catalogue, and ec2:DescribeInstanceTypes gives none", kind)
+		l.d.Note("the EBS limits of %s are not known: it is not in the catalogue, and ec2:DescribeInstanceTypes gives none",
+			kind)
 		l.d.Machine(kind, cloud.Machine{})
 		return nil //nolint:nilerr // the note says so
 	}
+
 	const megabyte = 1e6
 	x := answer.Types[0]
-	l.d.Machine(kind, cloud.Machine{IOPS: x.BaselineIOPS, BytesPerS: x.BaselineMBps * megabyte, MostIOPS: x.MaximumIOPS, MostBytesPerS: x.MaximumMBps * megabyte})
+	l.d.Machine(kind, cloud.Machine{IOPS: x.BaselineIOPS, BytesPerS: x.BaselineMBps * megabyte,
+		MostIOPS: x.MaximumIOPS, MostBytesPerS: x.MaximumMBps * megabyte})
+
 	return nil
 }
 
@@ -245,28 +264,33 @@ func (l *lookup) database(ctx context.Context, name string) error {
 			Throughput int64  `xml:"StorageThroughput"`
 		} `xml:"DescribeDBInstancesResult>DBInstances>DBInstance"`
 	}
+
 	err := l.query.call(ctx, "rds", "DescribeDBInstances", url.Values{"DBInstanceIdentifier": {name}}, &answer)
 	switch {
 	case errors.Is(err, cloud.ErrDenied):
 		l.d.Note("%v; without it, the storage's limits are not known: give them with --volume", err)
 		return nil
 	case errors.Is(err, cloud.ErrNotFound):
-		l.d.Absent = fmt.Errorf("AWS: there is no RDS instance %s in %s for this account: check its name, ?region= and ?profile=", name, l.query.cfg.Region)
+		l.d.Absent = fmt.Errorf("AWS: there is no RDS instance %s in %s for this account: check its name, ?region= and ?profile=",
+			name, l.query.cfg.Region)
 		return nil
 	case err != nil:
 		return err
 	}
+
 	for _, x := range answer.Databases {
 		v := volumeItem{Type: x.Type, SizeGiB: x.SizeGiB, IOPS: x.IOPS, Throughput: x.Throughput}
 		l.d.Volume(name, v.known())
 		l.d.Fact("rds_engine", strings.TrimSpace(x.Engine+" "+x.Version))
 		if x.Status == "storage-optimization" || x.Status == "modifying" {
-			l.d.Note("the storage of %s is being modified (%s): until that is completed it may be slower", name, x.Status)
+			l.d.Note("the storage of %s is being modified (%s): until that is completed it may be slower",
+				name, x.Status)
 		}
 		// A class is an instance type with a prefix: db.m6i.xlarge.
 		if err := l.machine(ctx, strings.TrimPrefix(x.Class, "db.")); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

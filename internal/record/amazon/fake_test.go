@@ -37,23 +37,29 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if form, err := url.ParseQuery(string(body)); err == nil && !json {
 		action = form.Get("Action")
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, action)
+
 	all := f.replies[action]
 	if len(all) == 0 {
 		all = usually[action]
 	}
+
 	if len(all) == 0 || !strings.Contains(r.Header.Get("Authorization"), "/"+region+"/") {
 		http.Error(w, "no reply to "+action, http.StatusInternalServerError)
 		return
 	}
+
 	if len(all) > 1 {
 		f.replies[action] = all[1:]
 	}
+
 	if json {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	}
+
 	w.WriteHeader(all[0].status)
 	_, _ = io.WriteString(w, all[0].body)
 }
@@ -154,6 +160,7 @@ func TestRefusals(t *testing.T) {
 			server := httptest.NewServer(&fake{replies: x.replies})
 			defer server.Close()
 			usual(t, server.URL)
+
 			w, _, err := read(t, Cloud{}, x.address, source.Options{})
 			switch {
 			case x.failed == "" && err != nil:
@@ -173,13 +180,16 @@ func TestFacts(t *testing.T) {
 	server := httptest.NewServer(f)
 	defer server.Close()
 	usual(t, server.URL)
+
 	w, s, err := read(t, Cloud{}, "aws://i-0123456789abcdef0", source.Options{Want: func(name string) bool { return name == "aws_ebs_volume_read_ops_sum" }})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got, want := values(t, w, "aws_ebs_volume_read_ops_sum", began), "-1:60 0:120 1:60 2:120"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
+
 	for name, want := range map[string]string{"volume." + id: "gp2,100GiB", "size." + id: "107374182400", "from_snapshot." + id: "snap-0123456789abcdef0", "instance_type": "m9z.large",
 		"instance.iops": "3600", "instance.throughput": "81250000", "instance.burst_iops": "40000", "instance.burst_throughput": "1250000000",
 		"requests": "6 API calls, 2 metrics requested, 2e-05 USD at list price"} {
@@ -187,6 +197,7 @@ func TestFacts(t *testing.T) {
 			t.Errorf("%s is %q, not %q", name, got, want)
 		}
 	}
+
 	if _, s, err = read(t, Cloud{}, "aws://rds/orders", source.Options{}); err != nil || s.Describe().Facts["volume.orders"] != "gp3,400GiB,12000IOPS,500MiB/s" || s.Describe().Facts["rds_engine"] != "postgres 16.4" {
 		t.Errorf("%v, %v", s.Describe().Facts, err)
 	}
@@ -262,6 +273,7 @@ func TestHost(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 		}
 	}))
+
 	defer metadata.Close()
 	c := Cloud{Backoff: atOnce}
 
@@ -269,17 +281,21 @@ func TestHost(t *testing.T) {
 	if len(facts) != 0 || len(noted) != 1 || !strings.HasPrefix(noted[0], "the instance metadata service does not answer") {
 		t.Errorf("where it is disabled: %v, %v", facts, noted)
 	}
+
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "")
 	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", metadata.URL)
+
 	facts, noted = c.DescribeHost(t.Context(), []string{id})
 	for name, want := range map[string]string{"instance_id": "i-0123456789abcdef0", "instance_type": "m9z.large", "region": "eu-central-1", "volume." + id: "gp2,100GiB", "instance.iops": "3600"} {
 		if facts[name] != want {
 			t.Errorf("%s is %q, not %q", name, facts[name], want)
 		}
 	}
+
 	if len(noted) > 0 {
 		t.Error(noted)
 	}
+
 	// Without it, a source's region comes from the same place.
 	if _, s, err := read(t, Cloud{}, "aws://"+id, source.Options{}); err != nil || s.Describe().Facts["region"] != region {
 		t.Errorf("%v, %v", s.Describe().Facts, err)
@@ -290,6 +306,7 @@ func TestHost(t *testing.T) {
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer silent.Close()
 	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", silent.URL)
+
 	if _, noted = c.DescribeHost(t.Context(), []string{id}); len(noted) != 1 || !strings.Contains(noted[0], "does not answer") {
 		t.Error(noted)
 	}

@@ -37,32 +37,40 @@ func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[st
 	d := &cloud.Description{}
 	ctx, cancel := context.WithTimeout(ctx, loginWithin)
 	defer cancel()
+
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		d.Note("AWS: its configuration cannot be read: %v", err)
 		return d.Facts, d.Notes
 	}
+
 	this, err := metadata(ctx, cfg)
 	if err != nil {
 		d.Note("the instance metadata service does not answer (from a container it takes a hop limit of 2), so the volumes' limits are not known: give --volume and --instance")
 		return d.Facts, d.Notes
 	}
+
 	d.Fact("instance_id", this.InstanceID)
 	d.Fact("instance_type", this.InstanceType)
 	d.Fact("region", this.Region)
+
 	if cfg, err = login(ctx, this.Region, ""); err != nil {
 		d.Note("%v; without them, the volumes' limits are not known: give --volume", err)
 		return d.Facts, d.Notes
 	}
+
 	l := &lookup{query: newQuery(cfg, c, &cloud.Bill{}), d: d, knows: c.Knows}
 	if err = l.volumes(ctx, volumes); err == nil {
 		err = l.machine(ctx, this.InstanceType)
 	}
+
 	if err == nil {
 		err = d.Absent
 	}
+
 	if err != nil {
 		d.Note("%v; the volumes' limits are not known: give --volume", err)
 	}
+
 	return d.Facts, d.Notes
 }

@@ -27,10 +27,12 @@ func TestSilent(t *testing.T) {
 			r.Body = io.NopCloser(strings.NewReader(string(body)))
 			usually.ServeHTTP(w, r)
 		}))
+
 		usual(t, server.URL)
 		_, _, err := read(t, Cloud{Within: 100 * time.Millisecond}, "aws://"+id, source.Options{})
 		close(over)
 		server.Close()
+
 		host := strings.TrimPrefix(server.URL, "http://")
 		if err == nil || !strings.Contains(err.Error(), silent+" in eu-central-1 gets no answer from "+host) || asked != 1 {
 			t.Errorf("%s: %v after %d requests", silent, err, asked)

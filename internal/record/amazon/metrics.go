@@ -97,19 +97,24 @@ func (has inventory) requests(period time.Duration, want func(string) bool) []re
 				}
 				out = append(out, request{
 					labels: labels.FromStrings(labels.MetricName, m.as, of.label, id),
-					query: types.MetricDataQuery{Id: aws.String(fmt.Sprintf("m%d", len(out))), ReturnData: aws.Bool(true), MetricStat: &types.MetricStat{
-						Metric: &types.Metric{Namespace: aws.String(of.namespace), MetricName: aws.String(m.name), Dimensions: []types.Dimension{{Name: aws.String(of.dimension), Value: aws.String(id)}}},
-						Period: aws.Int32(int32(period / time.Second)), Stat: aws.String(m.statistic)}},
+					query: types.MetricDataQuery{Id: aws.String(fmt.Sprintf("m%d", len(out))), ReturnData: aws.Bool(true),
+						MetricStat: &types.MetricStat{
+							Metric: &types.Metric{Namespace: aws.String(of.namespace), MetricName: aws.String(m.name),
+								Dimensions: []types.Dimension{{Name: aws.String(of.dimension), Value: aws.String(id)}}},
+							Period: aws.Int32(int32(period / time.Second)), Stat: aws.String(m.statistic)}},
 				})
 			}
 		}
 	}
+
 	return out
 }
 
 // Samples implements [cloud.Service].
-func (s *service) Samples(ctx context.Context, span cloud.Span, want func(string) bool, take func([]cloud.Series) error) error {
-	client := newClient(bounded(s.cfg, cmp.Or(s.cloud.Within, answerWithin)), newRetryer(s.cloud.Backoff, s.bill))
+func (s *service) Samples(ctx context.Context, span cloud.Span,
+	want func(string) bool, take func([]cloud.Series) error) error {
+	client := newClient(bounded(s.cfg, cmp.Or(s.cloud.Within, answerWithin)),
+		newRetryer(s.cloud.Backoff, s.bill))
 	for group := range slices.Chunk(s.has.requests(span.Period, want), queriesMax) {
 		step := time.Duration(pointsMax/len(group)) * span.Period
 		for from := span.From; from.Before(span.To); from = from.Add(step) {
@@ -126,6 +131,7 @@ func (s *service) Samples(ctx context.Context, span cloud.Span, want func(string
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -139,36 +145,47 @@ func newClient(cfg aws.Config, r aws.Retryer) *cloudwatch.Client {
 }
 
 // part reads a span that fits into one answer, however many pages AWS makes of it.
-func (s *service) part(ctx context.Context, client *cloudwatch.Client, group []request, from, to time.Time) ([]cloud.Series, error) {
+func (s *service) part(ctx context.Context, client *cloudwatch.Client, group []request, from,
+	to time.Time) ([]cloud.Series, error) {
 	in := &cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: &to, ScanBy: types.ScanByTimestampAscending}
 	at := map[string]int{}
+
 	out := make([]cloud.Series, len(group))
 	for i, r := range group {
 		in.MetricDataQueries = append(in.MetricDataQueries, r.query)
 		at[*r.query.Id], out[i].Labels = i, r.labels
 	}
+
 	points := 0
 	for range pagesMax {
 		answer, err := client.GetMetricData(ctx, in)
 		if err != nil {
 			return nil, explain(err, "cloudwatch:GetMetricData", s.cfg.Region)
 		}
+
 		s.bill.Call(len(group))
 		for _, r := range answer.MetricDataResults {
 			i, ok := at[aws.ToString(r.Id)]
 			if !ok || len(r.Timestamps) != len(r.Values) {
-				return nil, fmt.Errorf("AWS: CloudWatch answers with a series %q that was not requested", aws.ToString(r.Id))
+				return nil, fmt.Errorf("AWS: CloudWatch answers with a series %q that was not requested",
+					aws.ToString(r.Id))
 			}
+
 			if points += len(r.Values); points > pointsMax {
-				return nil, fmt.Errorf("AWS: CloudWatch gives more than %d values for one request, which is its own limit", pointsMax)
+				return nil,
+					fmt.Errorf("AWS: CloudWatch gives more than %d values for one request, which is its own limit",
+						pointsMax)
 			}
+
 			for k, t := range r.Timestamps {
 				out[i].BeginMs, out[i].Values = append(out[i].BeginMs, t.UnixMilli()), append(out[i].Values, r.Values[k])
 			}
 		}
+
 		if in.NextToken = answer.NextToken; aws.ToString(in.NextToken) == "" {
 			return out, nil
 		}
 	}
+
 	return nil, fmt.Errorf("AWS: CloudWatch gives more than %d pages for one request", pagesMax)
 }

@@ -58,16 +58,19 @@ func withMoto(t *testing.T) *query {
 	if moto.at == "" {
 		t.Skip(moto.why)
 	}
+
 	usual(t, moto.at)
 	r, err := http.Post(moto.at+"/moto-api/reset", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.Body.Close()
 	cfg, err := config.LoadDefaultConfig(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	q := newQuery(cfg, Cloud{Backoff: atOnce, Within: patience}, &cloud.Bill{})
 	do(t, q, "ec2", "DescribeRegions") // repeated until moto has loaded what it needs
 	return q
@@ -93,24 +96,29 @@ func startMoto() {
 	if err != nil {
 		program, err = exec.LookPath("moto_server")
 	}
+
 	if err != nil {
 		moto.why = "no moto_server: make moto installs PyPI's moto[server]"
 		return
 	}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		moto.why = err.Error()
 		return
 	}
+
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, program, "-H", "127.0.0.1", "-p", port)
+
 	if err := cmd.Start(); err != nil {
 		cancel()
 		moto.why = err.Error()
 		return
 	}
+
 	moto.end = func() { cancel(); _ = cmd.Wait() }
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if r, err := http.Get("http://127.0.0.1:" + port + "/moto-api/data.json"); err == nil {
@@ -119,6 +127,7 @@ func startMoto() {
 			return
 		}
 	}
+
 	moto.why = "moto_server does not answer"
 }
 
@@ -210,6 +219,7 @@ func TestVolume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	begin = begin.Add(time.Second)
 	for selector, want := range map[string]string{
 		`aws_ebs_volume_write_ops_sum{volume_id="` + v + `"}`:       "1:6000 2:12000 3:18000",
@@ -221,22 +231,27 @@ func TestVolume(t *testing.T) {
 			t.Errorf("%s: %s, not %s", selector, got, want)
 		}
 	}
+
 	d := s.Describe()
 	for name, want := range map[string]string{"region": region, "instance_type": "m6i.xlarge", "attached." + v: i + " /dev/sdf"} {
 		if d.Facts[name] != want {
 			t.Errorf("%s is %q, not %q", name, d.Facts[name], want)
 		}
 	}
+
 	if got := d.Facts["volume."+v]; !strings.HasPrefix(got, "gp3,600GiB,") {
 		t.Errorf("the volume is %s", got)
 	}
+
 	if d.Kind != "cloudwatch" || d.Period != time.Minute || d.Samples != 3 || s.Live() {
 		t.Errorf("%+v", d)
 	}
+
 	// DescribeVolumes, its modifications, DescribeInstances, and one GetMetricData of 18 metrics.
 	if got, want := s.(source.Charged).Charge(), "4 API calls, 18 metrics requested, 0.00018 USD at list price"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
+
 	t.Log(notes(w))
 
 	// Two volumes of a machine in one address ask for its metrics once.
@@ -246,6 +261,7 @@ func TestVolume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if d := s.Describe(); !strings.HasPrefix(d.Facts["volume."+other], "gp3,10GiB,") || !strings.HasPrefix(d.Facts["requests"], "4 API calls, 30 metrics requested") {
 		t.Errorf("%v", d.Facts)
 	}

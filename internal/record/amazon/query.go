@@ -97,7 +97,8 @@ func bounded(cfg aws.Config, within time.Duration) aws.Config {
 func newQuery(cfg aws.Config, c Cloud, bill *cloud.Bill) *query {
 	within := cmp.Or(c.Within, answerWithin)
 	cfg = bounded(cfg, within)
-	return &query{cfg: cfg, signer: v4.NewSigner(), retryer: newRetryer(c.Backoff, bill), bill: bill, within: within}
+	return &query{cfg: cfg, signer: v4.NewSigner(), retryer: newRetryer(c.Backoff, bill), bill: bill,
+		within: within}
 }
 
 // apiVersions are the versions of the APIs that this was written for.
@@ -124,24 +125,30 @@ func (q *query) call(ctx context.Context, service, action string, parameters url
 	parameters.Set("Action", action)
 	parameters.Set("Version", apiVersions[service])
 	body := []byte(parameters.Encode())
+
 	var err error
 	for attempt := 1; ; attempt++ {
-		if err = q.once(ctx, service, body, into); err == nil || attempt == attemptsMax || !q.retryer.IsErrorRetryable(err) {
+		if err = q.once(ctx, service, body, into); err == nil || attempt == attemptsMax ||
+			!q.retryer.IsErrorRetryable(err) {
 			break
 		}
+
 		delay, delayErr := q.retryer.RetryDelay(attempt, err)
 		if delayErr != nil {
 			break
 		}
+
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+
 	if err != nil {
 		return explain(err, service+":"+action, q.cfg.Region)
 	}
+
 	return nil
 }
 
@@ -152,29 +159,37 @@ func (q *query) once(ctx context.Context, service string, body []byte, into any)
 	if err != nil {
 		return err
 	}
+
 	limited := httpclient.WithBounds(ctx, httpclient.Bounds{Bytes: answerBytesMax})
-	r, err := http.NewRequestWithContext(limited, http.MethodPost, q.endpoint(service)+"/", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(limited, http.MethodPost, q.endpoint(service)+"/",
+		bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
+
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	sum := sha256.Sum256(body)
-	if err := q.signer.SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, q.cfg.Region, time.Now()); err != nil {
+	if err := q.signer.SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, q.cfg.Region,
+		time.Now()); err != nil {
 		return err
 	}
+
 	answer, err := q.cfg.HTTPClient.Do(r)
 	if err != nil {
 		return &smithyhttp.RequestSendError{Err: err}
 	}
+
 	defer answer.Body.Close()
 	q.bill.Call(0)
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return err
 	}
+
 	if answer.StatusCode != http.StatusOK {
 		return refusal(answer.StatusCode, text)
 	}
+
 	return xml.Unmarshal(text, into)
 }
 

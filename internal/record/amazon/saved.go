@@ -80,6 +80,7 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 	if err != nil {
 		return fmt.Errorf("answer of CloudWatch %s: %w", s.from.Path, err)
 	}
+
 	series, unknown, err := a.series()
 	if err != nil {
 		return fmt.Errorf("answer of CloudWatch %s: %w", s.from.Path, err)
@@ -94,6 +95,7 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 			unknown = append(unknown, name)
 			continue
 		}
+
 		b := &recording.Batch{}
 		var values []float64
 		for _, p := range x.points {
@@ -105,30 +107,41 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 				}
 			}
 		}
+
 		if len(b.TimesMs) == 0 {
 			continue
 		}
+
 		b.Columns = []recording.Column{{Labels: x.labels, Values: values}}
 		if err := w.Append(ctx, b); err != nil {
 			return err
 		}
+
 		from, to := time.UnixMilli(b.TimesMs[0]).UTC(), time.UnixMilli(b.TimesMs[len(b.TimesMs)-1]).UTC()
 		if d.From.IsZero() || from.Before(d.From) {
 			d.From = from
 		}
+
 		if to.After(d.To) {
 			d.To = to
 		}
 	}
+
 	if len(moments) == 0 && len(unknown) == len(series) {
-		return fmt.Errorf("answer of CloudWatch %s: no rule reads %s: %s", s.from.Path, strings.Join(unknown, ", "), savedAsk)
+		return fmt.Errorf("answer of CloudWatch %s: no rule reads %s: %s", s.from.Path,
+			strings.Join(unknown, ", "), savedAsk)
 	}
+
 	d.Samples = int64(len(moments))
 	s.SetDescription(d)
 	w.Source(d)
+
 	if len(unknown) > 0 {
-		w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path, Text: "left out of CloudWatch's answer, because no rule reads them or they cannot be told apart: " + strings.Join(unknown, ", ")})
+		w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path,
+			Text: "left out of CloudWatch's answer, because no rule reads them or they cannot be told apart: " +
+				strings.Join(unknown, ", ")})
 	}
+
 	return nil
 }
 
@@ -137,6 +150,7 @@ func (s *saved) answer() (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, savedBytesMax+1))
 	switch {
@@ -145,10 +159,12 @@ func (s *saved) answer() (*answer, error) {
 	case len(text) > savedBytesMax:
 		return nil, fmt.Errorf("it has over %d MiB: ask for fewer metrics or a shorter time", savedBytesMax>>20)
 	}
+
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {
 		return nil, fmt.Errorf("it is not whole JSON (%w): save it again", err)
 	}
+
 	return &a, nil
 }
 
@@ -178,6 +194,7 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 	for _, r := range a.Results {
 		all = append(all, r.Label)
 	}
+
 	all = append(all, a.Label)
 	add := func(id, label, statistic string, points []point) {
 		m, of := lookUp(label, statistic, all)
@@ -185,12 +202,14 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 			unknown = append(unknown, cmp.Or(label, "a metric without a label"))
 			return
 		}
+
 		ls := labels.NewBuilder(of).Set(labels.MetricName, m).Labels()
 		i := slices.IndexFunc(out, func(x *savedSeries) bool { return labels.Equal(x.labels, ls) })
 		switch {
 		case i >= 0 && out[i].id != id:
 			// Of another volume, perhaps: they are not pooled.
-			unknown = append(unknown, label+" (of a second query with the same label: give each a label with its volume)")
+			unknown = append(unknown, label+
+				" (of a second query with the same label: give each a label with its volume)")
 			return
 		case i < 0 && len(points) == 0:
 			return
@@ -198,6 +217,7 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 			i = len(out)
 			out = append(out, &savedSeries{id: id, labels: ls})
 		}
+
 		x := out[i]
 		x.points = append(x.points, points...)
 		slices.SortFunc(x.points, func(p, q point) int { return p.begin.Compare(q.begin) })
@@ -214,6 +234,7 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 		}
 		add(r.ID, r.Label, "", points)
 	}
+
 	for _, statistic := range []string{"Sum", "Average", "Maximum", "Minimum"} {
 		points, err := pointsOf(a.Datapoints, statistic)
 		if err != nil {
@@ -223,10 +244,12 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 			add("", a.Label, statistic, points)
 		}
 	}
+
 	if len(out) == 0 {
 		return nil, nil, fmt.Errorf("it has no values of a metric that a rule reads (it has: %s): %s",
 			cmp.Or(strings.Join(unknown, ", "), "nothing"), savedAsk)
 	}
+
 	return out, unknown, nil
 }
 
@@ -253,6 +276,7 @@ func pointsOf(data []map[string]any, statistic string) (points []point, err erro
 func lookUp(label, statistic string, all []string) (name string, of labels.Labels) {
 	words := strings.Fields(label)
 	var found []kind
+
 	var as string
 	for k := range spaces {
 		for _, m := range spaces[k].metrics {
@@ -268,6 +292,7 @@ func lookUp(label, statistic string, all []string) (name string, of labels.Label
 			}
 		}
 	}
+
 	if len(found) == 0 {
 		return "", labels.EmptyLabels()
 	}
@@ -279,6 +304,7 @@ func lookUp(label, statistic string, all []string) (name string, of labels.Label
 			id = w
 		}
 	}
+
 	return as, labels.FromStrings(spaces[k].label, id)
 }
 

@@ -52,10 +52,12 @@ func TestSaved(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		all, err := m.Samples(t.Context(), `{__name__=~".+"}`, time.UnixMilli(0), time.UnixMilli(1<<45))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var got []string
 		for _, x := range all {
 			line := strings.ReplaceAll(x.Labels.Get("__name__")+labels.NewBuilder(x.Labels).Del("__name__").Labels().String(), ", ", ",")
@@ -64,12 +66,15 @@ func TestSaved(t *testing.T) {
 			}
 			got = append(got, line)
 		}
+
 		if strings.Join(got, "\n") != strings.Join(c.series, "\n") {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(c.series, "\n"))
 		}
+
 		if p := s.Describe().Period; p != c.period {
 			t.Errorf("%s: a period of %s, want %s", name, p, c.period)
 		}
+
 		if n := fmt.Sprint(m.Notes()); (c.dropped == "") != (len(m.Notes()) == 0) || !strings.Contains(n, c.dropped) {
 			t.Errorf("%s: notes %s", name, n)
 		}

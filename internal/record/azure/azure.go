@@ -58,10 +58,12 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 	id := "/" + strings.TrimLeft(strings.TrimPrefix(arg, "azure://"), "/")
 	m := resource.FindStringSubmatch(id)
 	if m == nil {
-		return nil, errors.New("an azure:// address is the id of a disk or a virtual machine: azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/disks/D, as az disk list --query '[].id' prints it")
+		return nil,
+			errors.New("an azure:// address is the id of a disk or a virtual machine: azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/disks/D, as az disk list --query '[].id' prints it")
 	}
 	bill := &cloud.Bill{}
-	s := &service{id: id, name: m[2], isDisk: strings.EqualFold(m[1], "disks"), at: c.Endpoint, credential: c.Credential}
+	s := &service{id: id, name: m[2], isDisk: strings.EqualFold(m[1], "disks"), at: c.Endpoint,
+		credential: c.Credential}
 	if s.at == "" {
 		s.at = management
 	}
@@ -149,10 +151,13 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 			Copied  *float64 `json:"completionPercent"` // of a background copy
 		} `json:"properties"`
 	}
-	err := s.explain(s.rest.Get(ctx, s.at+id+"?api-version="+versionDisks, &disk), "Microsoft.Compute/disks/read", id)
+
+	err := s.explain(s.rest.Get(ctx, s.at+id+"?api-version="+versionDisks, &disk),
+		"Microsoft.Compute/disks/read", id)
 	if ok, err := d.Answered(err, "the disk's limits are not known: give them with --volume"); !ok {
 		return err
 	}
+
 	kind, _, _ := strings.Cut(disk.SKU.Name, "_")
 	v := cloud.Volume{Type: products[kind], SizeGiB: disk.Properties.SizeGiB}
 	if kind == "PremiumV2" || kind == "UltraSSD" {
@@ -161,18 +166,24 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 			v.Throughput = fmt.Sprintf("%dMB/s", disk.Properties.MBps)
 		}
 	}
+
 	d.Volume(name, v)
 	d.Fact("sku."+name, disk.SKU.Name)
+
 	switch p := disk.Properties; {
 	case p.State == "Updating" || p.State == "Creating":
-		d.Note("%s is being modified (%s): until that is completed it gives what it gave before, or something in between", name, p.State)
+		d.Note("%s is being modified (%s): until that is completed it gives what it gave before, or something in between",
+			name, p.State)
 	case p.Copied != nil && *p.Copied < 100:
-		d.Note("%s is still being filled from a snapshot (%.0f %%): blocks that are not copied yet take longer to read", name, *p.Copied)
+		d.Note("%s is still being filled from a snapshot (%.0f %%): blocks that are not copied yet take longer to read",
+			name, *p.Copied)
 	}
+
 	if id == s.id {
 		s.machine = disk.ManagedBy
 		d.Fact("region", region(disk.Location))
 	}
+
 	return nil
 }
 
@@ -196,14 +207,18 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 			} `json:"storageProfile"`
 		} `json:"properties"`
 	}
-	err := s.explain(s.rest.Get(ctx, s.at+s.machine+"?api-version="+versionMachines, &vm), "Microsoft.Compute/virtualMachines/read", s.machine)
+
+	err := s.explain(s.rest.Get(ctx, s.at+s.machine+"?api-version="+versionMachines, &vm),
+		"Microsoft.Compute/virtualMachines/read", s.machine)
 	if ok, err := d.Answered(err, "the machine's size and its disks are not known"); !ok {
 		return err
 	}
+
 	d.Machine(vm.Properties.Hardware.Size, cloud.Machine{})
 	if all {
 		d.Fact("region", region(vm.Location))
 	}
+
 	for _, x := range vm.Properties.Storage.Disks[:min(len(vm.Properties.Storage.Disks), disksMax)] {
 		if !all && !strings.EqualFold(x.Managed.ID, s.id) {
 			continue
@@ -216,6 +231,7 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -232,12 +248,14 @@ func (*service) Period(time.Duration) time.Duration { return time.Minute }
 const perRequest = 24 * time.Hour
 
 // Samples implements [cloud.Service].
-func (s *service) Samples(ctx context.Context, span cloud.Span, want func(string) bool, take func([]cloud.Series) error) error {
+func (s *service) Samples(ctx context.Context, span cloud.Span,
+	want func(string) bool, take func([]cloud.Series) error) error {
 	for from := span.From; from.Before(span.To); from = from.Add(perRequest) {
 		to := from.Add(perRequest)
 		if to.After(span.To) {
 			to = span.To
 		}
+
 		var part []cloud.Series
 		for _, of := range s.groups() {
 			found, err := s.read(ctx, of, from, to, want)
@@ -246,6 +264,7 @@ func (s *service) Samples(ctx context.Context, span cloud.Span, want func(string
 			}
 			part = append(part, found...)
 		}
+
 		if err := take(part); err != nil {
 			return err
 		}
@@ -254,32 +273,40 @@ func (s *service) Samples(ctx context.Context, span cloud.Span, want func(string
 }
 
 // read asks for a group's metrics, in one request.
-func (s *service) read(ctx context.Context, of group, from, to time.Time, want func(string) bool) ([]cloud.Series, error) {
+func (s *service) read(ctx context.Context, of group, from, to time.Time,
+	want func(string) bool) ([]cloud.Series, error) {
 	var names []string
 	for _, m := range of.metrics {
 		if want(m.as) {
 			names = append(names, m.name)
 		}
 	}
+
 	if len(names) == 0 {
 		return nil, nil
 	}
-	q := url.Values{"api-version": {versionMetrics}, "interval": {"PT1M"}, "aggregation": {"Average"}, "metricnames": {strings.Join(names, ",")},
-		"timespan": {from.UTC().Format(time.RFC3339) + "/" + to.UTC().Format(time.RFC3339)}}
+
+	q := url.Values{"api-version": {versionMetrics}, "interval": {"PT1M"}, "aggregation": {"Average"},
+		"metricnames": {strings.Join(names, ",")},
+		"timespan":    {from.UTC().Format(time.RFC3339) + "/" + to.UTC().Format(time.RFC3339)}}
 	if of.byLUN {
 		q.Set("$filter", "LUN eq '*'")
 	}
+
 	var answer metrics
-	err := s.rest.Get(ctx, s.at+of.resource+"/providers/Microsoft.Insights/metrics?"+strings.ReplaceAll(q.Encode(), "+", "%20"), &answer)
+	err := s.rest.Get(ctx, s.at+of.resource+"/providers/Microsoft.Insights/metrics?"+
+		strings.ReplaceAll(q.Encode(), "+", "%20"), &answer)
 	if err = s.explain(err, "Microsoft.Insights/metrics/read", of.resource); err != nil {
 		return nil, err
 	}
+
 	var out []cloud.Series
 	for _, v := range answer.Value {
 		m, ok := of.find(v.Name.Value)
 		if !ok {
 			continue
 		}
+
 		for _, series := range v.Series {
 			device := s.name
 			if of.byLUN {
@@ -287,15 +314,18 @@ func (s *service) read(ctx context.Context, of group, from, to time.Time, want f
 					continue
 				}
 			}
+
 			x := cloud.Series{Labels: labels.FromStrings(labels.MetricName, m.as, "device", device)}
 			for _, p := range series.Data {
 				if p.Average != nil {
 					x.BeginMs, x.Values = append(x.BeginMs, p.At.UnixMilli()), append(x.Values, *p.Average)
 				}
 			}
+
 			out = append(out, x)
 		}
 	}
+
 	return out, nil
 }
 
@@ -305,6 +335,7 @@ func (s *service) explain(err error, action, id string) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
+
 	said := func(kind error, format string, args ...any) error {
 		return cloud.Refuse(kind, "Azure: "+format, args...)
 	}
@@ -314,11 +345,16 @@ func (s *service) explain(err error, action, id string) error {
 	case refused.Code == "ExpiredAuthenticationToken" || strings.Contains(refused.Message, "expired"):
 		return said(nil, "the credentials have expired: az login makes new ones")
 	case refused.Status == http.StatusUnauthorized:
-		return said(nil, "it does not accept the credentials (%s): check the tenant by az account show", refused.Code)
+		return said(nil, "it does not accept the credentials (%s): check the tenant by az account show",
+			refused.Code)
 	case refused.Status == http.StatusForbidden:
-		return said(cloud.ErrDenied, "the permission %s is missing for these credentials on %s: docs/clouds.md has a role that suffices", action, id)
+		return said(
+			cloud.ErrDenied, "the permission %s is missing for these credentials on %s: docs/clouds.md has a role that suffices",
+			action, id)
 	case refused.Status == http.StatusNotFound:
-		return said(cloud.ErrNotFound, "there is no resource %s: check the subscription, the group and the name", id)
+		return said(cloud.ErrNotFound,
+			"there is no resource %s: check the subscription, the group and the name", id)
 	}
+
 	return said(nil, "%s: %v", action, refused)
 }

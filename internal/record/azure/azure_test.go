@@ -67,10 +67,12 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.mu.Unlock()
 	key := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	f.asked = append(f.asked, key)
+
 	if r.Header.Get("Authorization") != "Bearer token" || r.URL.Query().Get("api-version") == "" {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
+
 	if all := f.replies[key]; len(all) > 0 {
 		if len(all) > 1 {
 			f.replies[key] = all[1:]
@@ -79,6 +81,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, all[0].body)
 		return
 	}
+
 	asks := r.URL.Query().Get("metricnames")
 	switch {
 	case key == "data-1":
@@ -127,6 +130,7 @@ func TestDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for selector, want := range map[string]string{
 			"azure_microsoft_compute_disks_composite_disk_write_operations_sec_average_countpersecond": "data-1 1:4000 data-1 3:5000",
 			"azure_microsoft_compute_virtualmachines_data_disk_queue_depth_average_count":              "data-1 1:7",
@@ -135,6 +139,7 @@ func TestDisk(t *testing.T) {
 				t.Errorf("%s: %q, not %q", selector, got, want)
 			}
 		}
+
 		d := s.Describe()
 		for name, want := range map[string]string{"volume.data-1": "premium-v2,512GiB,5000IOPS,200MB/s", "region": "westeurope", "instance_type": "Standard_D8s_v5", "caching.data-1": "None", "requests": "5 API calls"} {
 			if d.Facts[name] != want {
@@ -150,6 +155,7 @@ func TestDisk(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	denied := reply{403, `{"error":{"code":"AuthorizationFailed","message":"The client 'a' with object id 'b' does not have authorization to perform action 'Microsoft.Insights/metrics/read' over scope '/subscriptions/...' or the scope is invalid."}}`}
 	busy := reply{429, `{"error":{"code":"TooManyRequests","message":"The request was throttled."}}`}
+
 	absent := reply{404, `{"error":{"code":"ResourceNotFound","message":"The Resource was not found."}}`}
 	for name, x := range map[string]struct {
 		replies       map[string][]reply

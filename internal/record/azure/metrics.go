@@ -30,7 +30,8 @@ func named(kind string, units map[string][]string) []metric {
 	var out []metric
 	for _, unit := range []string{"CountPerSecond", "BytesPerSecond", "Count", "MilliSeconds", "Percent"} {
 		for _, name := range units[unit] {
-			out = append(out, metric{name, strings.ToLower("azure_microsoft_compute_" + kind + "_" + spelled.Replace(name) + "_average_" + unit)})
+			out = append(out, metric{name,
+				strings.ToLower("azure_microsoft_compute_" + kind + "_" + spelled.Replace(name) + "_average_" + unit)})
 		}
 	}
 	return out
@@ -49,7 +50,9 @@ var (
 		"Percent":        {"Data Disk IOPS Consumed Percentage", "Data Disk Bandwidth Consumed Percentage"},
 	})
 	ofMachine = named("virtualmachines", map[string][]string{
-		"Percent": {"Percentage CPU", "VM Uncached IOPS Consumed Percentage", "VM Uncached Bandwidth Consumed Percentage", "VM Cached IOPS Consumed Percentage", "VM Cached Bandwidth Consumed Percentage"},
+		"Percent": {"Percentage CPU", "VM Uncached IOPS Consumed Percentage",
+			"VM Uncached Bandwidth Consumed Percentage",
+			"VM Cached IOPS Consumed Percentage", "VM Cached Bandwidth Consumed Percentage"},
 	})
 )
 

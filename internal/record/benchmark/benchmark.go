@@ -61,18 +61,22 @@ func (r *report) Read(ctx context.Context, w recording.Writer, opt source.Option
 	if err != nil {
 		return err
 	}
+
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, BytesMax+1))
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", r.path, err)
 	}
+
 	if len(text) > BytesMax {
 		return fmt.Errorf("%s: a report of %s is at most %d bytes", r.path, r.format.Name, BytesMax)
 	}
+
 	figures, err := r.format.Parse(string(text))
 	if err == nil && len(figures) == 0 {
 		err = errors.New("no figure in it")
 	}
+
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", r.path, r.format.Name, err)
 	}
@@ -81,18 +85,24 @@ func (r *report) Read(ctx context.Context, w recording.Writer, opt source.Option
 	if err != nil {
 		return err
 	}
+
 	to := info.ModTime().Add(opt.ClockOffset).Truncate(time.Second)
 	from := to.Add(-r.format.Took)
+
 	b := &recording.Batch{TimesMs: []int64{from.UnixMilli(), to.UnixMilli()}}
 	for _, x := range figures {
 		l := labels.FromStrings(append([]string{labels.MetricName, x.Name}, x.Labels...)...)
 		b.Columns = append(b.Columns, recording.Column{Labels: l, Values: []float64{x.Value, x.Value}})
 	}
+
 	if err := w.Append(ctx, b); err != nil {
 		return err
 	}
-	d := recording.Source{Kind: Kind, Name: r.path, Version: r.format.Name, From: from.UTC(), To: to.UTC(), Period: r.format.Took, Samples: 2}
+
+	d := recording.Source{Kind: Kind, Name: r.path, Version: r.format.Name, From: from.UTC(), To: to.UTC(),
+		Period: r.format.Took, Samples: 2}
 	r.SetDescription(d)
 	w.Source(d)
+
 	return nil
 }

@@ -57,5 +57,6 @@ func (b *Bill) Text() string {
 	if b.usd == 0 {
 		return text
 	}
-	return text + fmt.Sprintf(", %d %s, %s USD at list price", b.units, b.unit, strconv.FormatFloat(float64(b.units)*b.usd, 'g', 3, 64))
+	return text + fmt.Sprintf(", %d %s, %s USD at list price", b.units, b.unit,
+		strconv.FormatFloat(float64(b.units)*b.usd, 'g', 3, 64))
 }

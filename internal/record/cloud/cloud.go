@@ -118,38 +118,49 @@ func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Option
 	if err := s.service.Describe(ctx, &about); err != nil {
 		return err
 	}
+
 	span, note := s.span(opt)
 	if note != "" {
 		about.Note("%s", note)
 	}
+
 	want := opt.Want
 	if want == nil {
 		want = func(string) bool { return true }
 	}
+
 	t := &taking{ctx: ctx, w: w, opt: opt, span: span}
 	err := s.service.Samples(ctx, span, want, t.take)
 	if err == nil && t.samples == 0 {
-		err = cmp.Or(about.Absent, fmt.Errorf("%s: there are no samples from %s to %s: the metrics begin when a volume is attached to a running machine",
-			desc.Name, span.From.UTC().Format(time.RFC3339), span.To.UTC().Format(time.RFC3339)))
+		err = cmp.Or(about.Absent,
+			fmt.Errorf("%s: there are no samples from %s to %s: the metrics begin when a volume is attached to a running machine",
+				desc.Name, span.From.UTC().Format(time.RFC3339), span.To.UTC().Format(time.RFC3339)))
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if about.Absent != nil {
 		about.Note("%v; its metrics are still there", about.Absent)
 	}
+
 	if n := s.bill.Throttled(); n > 0 {
-		about.Note("the provider throttled %d of the requests; they were repeated with growing waits, and nothing is missing", n)
+		about.Note("the provider throttled %d of the requests; they were repeated with growing waits, and nothing is missing",
+			n)
 	}
+
 	about.Fact("requests", s.bill.Text())
 	desc.Facts = about.Facts
 	desc.From, desc.To = time.UnixMilli(t.fromMs).UTC(), time.UnixMilli(t.toMs).UTC()
 	desc.Period, desc.Samples = span.Period, int64(len(t.moments))
 	s.SetDescription(desc)
 	w.Source(desc)
+
 	for _, text := range about.Notes {
 		w.Note(recording.Note{Kind: recording.NoteLimit, Source: desc.Name, Text: text})
 	}
+
 	return nil
 }
 
@@ -160,19 +171,25 @@ func (s *Source) span(opt source.Options) (Span, string) {
 	if out.To.IsZero() {
 		out.To = now.Add(opt.ClockOffset)
 	}
+
 	if out.From.IsZero() {
 		out.From = out.To.Add(-spanUnasked)
 	}
+
 	out.From, out.To = out.From.Add(-opt.ClockOffset), out.To.Add(-opt.ClockOffset)
 	if out.To.After(now) {
 		out.To = now
 	}
+
 	finest := s.service.Period(0)
 	out.Period = s.service.Period(now.Sub(out.From))
 	out.From = out.From.Truncate(out.Period)
+
 	if out.Period > finest {
-		return out, fmt.Sprintf("the provider keeps means of %s only for a while: these are of %s", finest, out.Period)
+		return out, fmt.Sprintf("the provider keeps means of %s only for a while: these are of %s",
+			finest, out.Period)
 	}
+
 	return out, ""
 }
 
@@ -197,6 +214,7 @@ func (t *taking) take(all []Series) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	shift := t.span.Period.Milliseconds()
+
 	var times []int64
 	for _, s := range all {
 		if !slices.IsSorted(s.BeginMs) || len(s.BeginMs) != len(s.Values) {
@@ -208,11 +226,13 @@ func (t *taking) take(all []Series) error {
 			}
 		}
 	}
+
 	slices.Sort(times)
 	times = slices.Compact(times)
 	if len(times) == 0 {
 		return nil
 	}
+
 	b := recording.Batch{TimesMs: times}
 	for _, s := range all {
 		if col, n := column(s, times, shift); n > 0 {
@@ -220,13 +240,16 @@ func (t *taking) take(all []Series) error {
 			t.samples += n
 		}
 	}
+
 	if t.moments == nil {
 		t.moments, t.fromMs = map[int64]bool{}, math.MaxInt64
 	}
+
 	for i := range times {
 		times[i] += t.opt.ClockOffset.Milliseconds()
 		t.moments[times[i]] = true
 	}
+
 	t.fromMs, t.toMs = min(t.fromMs, times[0]), max(t.toMs, times[len(times)-1])
 	return t.w.Append(t.ctx, &b)
 }

@@ -47,7 +47,8 @@ func (d *Description) Machine(kind string, m Machine) {
 	for _, x := range []struct {
 		name  string
 		value float64
-	}{{"iops", m.IOPS}, {"throughput", m.BytesPerS}, {"burst_iops", m.MostIOPS}, {"burst_throughput", m.MostBytesPerS}} {
+	}{{"iops", m.IOPS}, {"throughput", m.BytesPerS}, {"burst_iops", m.MostIOPS},
+		{"burst_throughput", m.MostBytesPerS}} {
 		if x.value > 0 {
 			d.Fact("instance."+x.name, strconv.FormatFloat(x.value, 'f', -1, 64))
 		}

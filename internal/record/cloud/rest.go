@@ -56,7 +56,8 @@ func (e *StatusError) Throttled() bool { return e.Status == http.StatusTooManyRe
 
 // NewClient returns a client whose answers are bounded; nil takes Go's own transport.
 func NewClient(base *http.Client) *http.Client {
-	o := httpclient.Options{Redirects: redirectsMax, Most: httpclient.Bounds{Bytes: answerBytesMax, Objects: answerObjectsMax}}
+	o := httpclient.Options{Redirects: redirectsMax,
+		Most: httpclient.Bounds{Bytes: answerBytesMax, Objects: answerObjectsMax}}
 	if base != nil {
 		o.Base = base.Transport
 	}
@@ -79,17 +80,21 @@ func (r *REST) get(ctx context.Context, url string, into any) error {
 	if err != nil {
 		return err
 	}
+
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
+
 	request.Header.Set("Authorization", "Bearer "+token)
 	answer, err := r.client.Do(request)
 	if err != nil {
 		return silent(ctx, request, err)
 	}
+
 	defer answer.Body.Close()
 	r.Bill.Call(1)
+
 	text, err := io.ReadAll(answer.Body)
 	switch {
 	case err != nil:
@@ -97,13 +102,16 @@ func (r *REST) get(ctx context.Context, url string, into any) error {
 	case answer.StatusCode == http.StatusOK:
 		return json.Unmarshal(text, into)
 	}
+
 	refused := refusalOf(answer.StatusCode, text)
 	if refused.Throttled() {
 		r.Bill.Throttle()
 	}
+
 	if refused.Throttled() || refused.Status >= http.StatusInternalServerError {
 		return &httpclient.DeferredError{Err: refused, After: httpclient.RetryAfter(answer.Header, time.Now())}
 	}
+
 	return refused
 }
 
@@ -114,7 +122,8 @@ func silent(ctx context.Context, to *http.Request, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s gives no answer within %s: check the network, proxies and firewalls", to.URL.Host, answerWithin)
+		return fmt.Errorf("%s gives no answer within %s: check the network, proxies and firewalls", to.URL.Host,
+			answerWithin)
 	}
 	return fmt.Errorf("%s: %w", to.URL.Host, err)
 }
@@ -127,14 +136,17 @@ func refusalOf(status int, text []byte) *StatusError {
 		Status  string `json:"status"`
 		Message string `json:"message"`
 	}
+
 	var found struct {
 		detail
 		Error detail `json:"error"`
 	}
+
 	out := &StatusError{Status: status, Code: http.StatusText(status)}
 	if json.Unmarshal(text, &found) != nil {
 		return out
 	}
+
 	for _, d := range []detail{found.Error, found.detail} {
 		if word, ok := d.Code.(string); ok {
 			out.Code, out.Message = word, d.Message
@@ -145,5 +157,6 @@ func refusalOf(status int, text []byte) *StatusError {
 			break
 		}
 	}
+
 	return out
 }

@@ -77,19 +77,25 @@ func Open(o Options) (*Client, error) {
 	over.Context.Namespace = o.Namespace
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(files, over)
 	config, err := loader.ClientConfig()
+
 	if absent := absentFile(o.Kubeconfig, err); absent != nil {
 		return nil, absent
 	}
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, &AccessError{Text: "no Kubernetes cluster is configured here", Next: "--kubeconfig FILE, or set KUBECONFIG; in a pod, its service account is used"}
+		return nil, &AccessError{Text: "no Kubernetes cluster is configured here",
+			Next: "--kubeconfig FILE, or set KUBECONFIG; in a pod, its service account is used"}
 	}
 	if err != nil {
-		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), Next: "kubectl config get-contexts lists the contexts", err: err}
+		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(),
+			Next: "kubectl config get-contexts lists the contexts", err: err}
 	}
+
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), Next: "-n NAMESPACE", err: err}
+		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(),
+			Next: "-n NAMESPACE", err: err}
 	}
+
 	config.Timeout = cmp.Or(o.Within, config.Timeout, answerWithin)
 	return open(config, namespace, cmp.Or(o.PerSecond, requestsPerSecond))
 }
@@ -100,19 +106,24 @@ func absentFile(named string, err error) error {
 	of := clientcmd.RecommendedConfigPathEnvVar
 	switch {
 	case named != "" && errors.Is(err, fs.ErrNotExist):
-		return &AccessError{Text: "the kubeconfig " + named + " does not exist", Next: "--kubeconfig FILE, or leave it out: then it is $" + of + " or ~/.kube/config", err: err}
+		return &AccessError{Text: "the kubeconfig " + named + " does not exist",
+			Next: "--kubeconfig FILE, or leave it out: then it is $" + of + " or ~/.kube/config", err: err}
 	case named != "" || !clientcmd.IsEmptyConfig(err):
 		return nil
 	}
+
 	files := slices.DeleteFunc(filepath.SplitList(os.Getenv(of)), func(f string) bool { return f == "" })
 	if len(files) == 0 || slices.ContainsFunc(files, exists) {
 		return nil
 	}
+
 	text := of + " names " + files[0] + ", which does not exist"
 	if len(files) > 1 {
 		text = of + " names " + strings.Join(files, ", ") + ", and none of them exists"
 	}
-	return &AccessError{Text: text, Next: "set it to a kubeconfig, or unset it: then it is ~/.kube/config", err: err}
+
+	return &AccessError{Text: text,
+		Next: "set it to a kubeconfig, or unset it: then it is ~/.kube/config", err: err}
 }
 
 func exists(file string) bool {
@@ -132,22 +143,27 @@ func open(config *rest.Config, namespace string, perSecond int) (*Client, error)
 	config.UserAgent = "plimsoll"
 	config.QPS, config.Burst = float32(perSecond), 2*perSecond
 	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
-		return httpclient.Transport(httpclient.Options{Base: rt, Most: httpclient.Bounds{Bytes: answerBytesMax, Objects: answerObjectsMax}})
+		return httpclient.Transport(httpclient.Options{Base: rt,
+			Most: httpclient.Bounds{Bytes: answerBytesMax, Objects: answerObjectsMax}})
 	})
+
 	sender, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), err: err}
 	}
+
 	// An API server redirects nothing; client-go would send the token wherever it is led.
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client, err := rest.UnversionedRESTClientForConfigAndClient(config, sender)
 	if err != nil {
 		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), err: err}
 	}
+
 	host := config.Host
 	if u, err := url.Parse(host); err == nil && u.Host != "" {
 		host = u.Host
 	}
+
 	return &Client{Host: host, Namespace: namespace, rest: client}, nil
 }
 
@@ -160,9 +176,11 @@ var statuses = func() runtime.NegotiatedSerializer {
 
 // Wait calls look every so often until it is done, fails, or ctx ends. What is still missing is
 // look's words, for the error of a wait that took too long.
-func Wait(ctx context.Context, every, most time.Duration, look func(context.Context) (missing string, err error)) error {
+func Wait(ctx context.Context, every, most time.Duration,
+	look func(context.Context) (missing string, err error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, errTooLong)
 	defer cancel()
+
 	last := "nothing was seen yet"
 	for {
 		missing, err := look(ctx)
@@ -176,6 +194,7 @@ func Wait(ctx context.Context, every, most time.Duration, look func(context.Cont
 		case ctx.Err() == nil:
 			last = err.Error()
 		}
+
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errTooLong) {

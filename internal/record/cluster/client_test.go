@@ -17,9 +17,11 @@ func TestKubeconfig(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	here := filepath.Join(dir, "empty")
+
 	if err := os.WriteFile(here, []byte("apiVersion: v1\nkind: Config\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	both := strings.Join([]string{"/nowhere/a", "/nowhere/b"}, string(os.PathListSeparator))
 	for name, x := range map[string]struct{ variable, flag, want, next string }{
 		"nothing":            {"", "", "no Kubernetes cluster is configured here", "--kubeconfig FILE"},
@@ -52,20 +54,25 @@ func TestThrottled(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too many requests, please try again later","reason":"TooManyRequests","details":{"retryAfterSeconds":0},"code":429}`))
 	}))
+
 	defer server.Close()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	config := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: \"" + server.URL + "\"}}]\nusers: [{name: u, user: {token: t}}]\ncontexts: [{name: c, context: {cluster: c, user: u, namespace: db}}]\ncurrent-context: c\n"
+
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := cluster.Open(cluster.Options{Kubeconfig: path})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = cluster.Pods.Get(t.Context(), c, "db", "mongo-0")
 	if err == nil || !strings.HasPrefix(err.Error(), "get pods mongo-0: the cluster at 127.0.0.1:") || !strings.Contains(err.Error(), " throttles requests") {
 		t.Errorf("%v", err)
 	}
+
 	if asked != 11 {
 		t.Errorf("it was asked %d times, and says 11", asked)
 	}

@@ -45,7 +45,8 @@ func (e *DeniedError) Hint() string {
 	if e.Namespace != "" {
 		in = " -n " + e.Namespace
 	}
-	return fmt.Sprintf("kubectl auth can-i %s %s%s asks the same; docs/kubernetes.md has a role with what is needed", e.Verb, e.Resource, in)
+	return fmt.Sprintf("kubectl auth can-i %s %s%s asks the same; docs/kubernetes.md has a role with what is needed",
+		e.Verb, e.Resource, in)
 }
 
 func (e *DeniedError) where() string {
@@ -76,7 +77,8 @@ func passes(err error) bool {
 	if !errors.As(err, &status) {
 		return errors.As(err, new(*url.Error)) // the connection's
 	}
-	return apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
+	return apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
 }
 
 func timedOut(err error) bool {
@@ -98,16 +100,20 @@ func (c *Client) explain(verb, resource, namespace, name string, err error) erro
 	case apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "exceeded quota"):
 		return &DeniedError{Verb: verb, Resource: resource, Namespace: namespace, err: err}
 	case apierrors.IsUnauthorized(err):
-		return &AccessError{Text: fmt.Sprintf("the cluster at %s does not accept the credentials: they are wrong or have expired", c.Host), Next: "kubectl get pods says the same; log in to the cluster again", err: err}
+		return &AccessError{Text: fmt.Sprintf("the cluster at %s does not accept the credentials: they are wrong or have expired",
+			c.Host), Next: "kubectl get pods says the same; log in to the cluster again", err: err}
 	case apierrors.IsTooManyRequests(err):
-		return &AccessError{Text: fmt.Sprintf("%s: the cluster at %s throttles requests, also after %d attempts with the waits that it asked for", what, c.Host, attempts),
+		return &AccessError{Text: fmt.Sprintf("%s: the cluster at %s throttles requests, also after %d attempts with the waits that it asked for",
+			what, c.Host, attempts),
 			Next: "try again later: others use up its rate (API priority and fairness)", err: err}
 	case errors.As(err, &large):
 		return fmt.Errorf("%s: the cluster at %s: %w: is this a Kubernetes API server?", what, c.Host, large)
 	case errors.Is(err, context.DeadlineExceeded), timedOut(err):
-		return fmt.Errorf("%s: the cluster at %s gives no answer in time: check the network, and the API server's load", what, c.Host)
+		return fmt.Errorf("%s: the cluster at %s gives no answer in time: check the network, and the API server's load",
+			what, c.Host)
 	case apierrors.ReasonForError(err) != "":
 		return fmt.Errorf("%s: %w", what, err)
 	}
+
 	return fmt.Errorf("%s: the cluster at %s cannot be asked: %w", what, c.Host, err)
 }

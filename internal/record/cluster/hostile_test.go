@@ -34,6 +34,7 @@ func opened(t *testing.T, within time.Duration, h http.HandlerFunc) *cluster.Cli
 func TestListIsBounded(t *testing.T) {
 	item := `{"metadata":{"name":"x","annotations":{"a":"` + strings.Repeat("a", 40_000) + `"}}}`
 	page := `{"metadata":{"continue":"more"},"items":[` + strings.Repeat(item+",", 99) + item + `]}`
+
 	empty := `{"metadata":{"continue":"more"},"items":[` + strings.Repeat("{},", 200_000) + `{}]}`
 	for name, x := range map[string]struct {
 		answer func(w http.ResponseWriter)
@@ -81,6 +82,7 @@ func TestNamesAreSegments(t *testing.T) {
 		asked = append(asked, r.URL.Path)
 		http.Redirect(w, r, "/elsewhere", http.StatusFound)
 	})
+
 	for _, name := range []string{"../../../secrets/s", "..", ".", "a/b", "a%2fb", ""} {
 		if _, err := cluster.Claims.Get(t.Context(), c, "db", name); err == nil {
 			t.Errorf("%q is taken for a name", name)
@@ -89,9 +91,11 @@ func TestNamesAreSegments(t *testing.T) {
 			t.Errorf("%q is taken for a namespace", name)
 		}
 	}
+
 	if len(asked) > 0 {
 		t.Error("requested:", asked)
 	}
+
 	if _, err := cluster.Claims.Get(t.Context(), c, "db", "data-0"); err == nil || len(asked) != 1 {
 		t.Errorf("%v; requested: %s", err, asked)
 	}

@@ -28,16 +28,20 @@ type Kind[T any] struct {
 
 // The kinds that concern a database's storage.
 var (
-	StatefulSets      = Kind[appsv1.StatefulSet]{"apps", "v1", "StatefulSet", "statefulsets", true}
-	Pods              = Kind[corev1.Pod]{"", "v1", "Pod", "pods", true}
-	Claims            = Kind[corev1.PersistentVolumeClaim]{"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", true}
-	ConfigMaps        = Kind[corev1.ConfigMap]{"", "v1", "ConfigMap", "configmaps", true}
-	Volumes           = Kind[corev1.PersistentVolume]{"", "v1", "PersistentVolume", "persistentvolumes", false}
-	Nodes             = Kind[corev1.Node]{"", "v1", "Node", "nodes", false}
-	StorageClasses    = Kind[storagev1.StorageClass]{"storage.k8s.io", "v1", "StorageClass", "storageclasses", false}
-	AttributesClasses = Kind[storagev1.VolumeAttributesClass]{"storage.k8s.io", "v1", "VolumeAttributesClass", "volumeattributesclasses", false}
+	StatefulSets = Kind[appsv1.StatefulSet]{"apps", "v1", "StatefulSet", "statefulsets", true}
+	Pods         = Kind[corev1.Pod]{"", "v1", "Pod", "pods", true}
+	Claims       = Kind[corev1.PersistentVolumeClaim]{"", "v1", "PersistentVolumeClaim",
+		"persistentvolumeclaims", true}
+	ConfigMaps     = Kind[corev1.ConfigMap]{"", "v1", "ConfigMap", "configmaps", true}
+	Volumes        = Kind[corev1.PersistentVolume]{"", "v1", "PersistentVolume", "persistentvolumes", false}
+	Nodes          = Kind[corev1.Node]{"", "v1", "Node", "nodes", false}
+	StorageClasses = Kind[storagev1.StorageClass]{"storage.k8s.io", "v1", "StorageClass",
+		"storageclasses", false}
+	AttributesClasses = Kind[storagev1.VolumeAttributesClass]{"storage.k8s.io", "v1", "VolumeAttributesClass",
+		"volumeattributesclasses", false}
 
-	reviews = Kind[authorizationv1.SelfSubjectAccessReview]{"authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false}
+	reviews = Kind[authorizationv1.SelfSubjectAccessReview]{"authorization.k8s.io", "v1",
+		"SelfSubjectAccessReview", "selfsubjectaccessreviews", false}
 )
 
 // NewKind returns another kind, for those that one alone needs.
@@ -55,17 +59,20 @@ func (k Kind[T]) path(namespace string, name ...string) ([]string, error) {
 	if k.group != "" {
 		out = []string{"apis", k.group, k.version}
 	}
+
 	if k.namespaced {
 		if err := segment("namespace", namespace); err != nil {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
 		out = append(out, "namespaces", namespace)
 	}
+
 	for _, n := range name {
 		if err := segment("name", n); err != nil {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
 	}
+
 	return append(append(out, k.resource), name...), nil
 }
 
@@ -108,9 +115,11 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) 
 	if err != nil {
 		return nil, err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
-	ctx = httpclient.WithBudget(ctx, httpclient.NewBudget(httpclient.Bounds{Bytes: listBytesMax, Objects: listObjectsMax}))
+	ctx = httpclient.WithBudget(ctx,
+		httpclient.NewBudget(httpclient.Bounds{Bytes: listBytesMax, Objects: listObjectsMax}))
 
 	var out []T
 	for next := ""; ; {
@@ -119,13 +128,16 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) 
 		if err != nil {
 			return nil, k.explain(c, "list", namespace, "", err)
 		}
+
 		var page struct {
 			metav1.ListMeta `json:"metadata"`
 			Items           []T `json:"items"`
 		}
+
 		if err := json.Unmarshal(text, &page); err != nil {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
+
 		out = append(out, page.Items...)
 		if next = page.Continue; next == "" {
 			return out, nil
@@ -162,7 +174,8 @@ func (k Kind[T]) Update(ctx context.Context, c *Client, namespace, name string, 
 	if err != nil {
 		return nil, err
 	}
-	text, err := answer(c.rest.Put().AbsPath(at...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
+	text, err := answer(c.rest.Put().AbsPath(at...).SetHeader("Content-Type",
+		runtime.ContentTypeJSON).Body(body).Do(ctx))
 	return k.decode(text, k.explain(c, "update", namespace, name, err))
 }
 
@@ -176,7 +189,8 @@ func (k Kind[T]) UpdateStatus(ctx context.Context, c *Client, namespace, name st
 	if err != nil {
 		return nil, err
 	}
-	text, err := answer(c.rest.Put().AbsPath(at...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx))
+	text, err := answer(c.rest.Put().AbsPath(at...).SetHeader("Content-Type",
+		runtime.ContentTypeJSON).Body(body).Do(ctx))
 	return k.decode(text, k.explain(c, "update", namespace, name, err))
 }
 
@@ -197,7 +211,8 @@ func (k Kind[T]) Merge(ctx context.Context, c *Client, namespace, name string, p
 
 // Delete removes the object with this UID, and no other of its name. With orphan, what it owns
 // stays.
-func (k Kind[T]) Delete(ctx context.Context, c *Client, namespace, name string, uid types.UID, orphan bool) error {
+func (k Kind[T]) Delete(ctx context.Context, c *Client, namespace, name string, uid types.UID,
+	orphan bool) error {
 	how := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
 	if orphan {
 		keep := metav1.DeletePropagationOrphan
@@ -209,10 +224,12 @@ func (k Kind[T]) Delete(ctx context.Context, c *Client, namespace, name string, 
 // DeleteNow removes the object with this UID at once, as a kubelet removes a pod that has ended.
 func (k Kind[T]) DeleteNow(ctx context.Context, c *Client, namespace, name string, uid types.UID) error {
 	now := int64(0)
-	return k.remove(ctx, c, namespace, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: &now})
+	return k.remove(ctx, c, namespace, name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, GracePeriodSeconds: &now})
 }
 
-func (k Kind[T]) remove(ctx context.Context, c *Client, namespace, name string, how metav1.DeleteOptions) error {
+func (k Kind[T]) remove(ctx context.Context, c *Client, namespace, name string,
+	how metav1.DeleteOptions) error {
 	how.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"}
 	at, err := k.path(namespace, name)
 	if err != nil {
@@ -222,7 +239,8 @@ func (k Kind[T]) remove(ctx context.Context, c *Client, namespace, name string, 
 	if err != nil {
 		return err
 	}
-	err = c.rest.Delete().AbsPath(at...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
+	err = c.rest.Delete().AbsPath(at...).SetHeader("Content-Type",
+		runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 	return k.explain(c, "delete", namespace, name, err)
 }
 
@@ -232,9 +250,13 @@ func (k Kind[T]) Allowed(ctx context.Context, c *Client, verb, namespace, name s
 	if !k.namespaced {
 		namespace = ""
 	}
-	review, err := reviews.Create(ctx, c, "", &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: k.group, Version: k.version, Resource: k.resource, Namespace: namespace, Name: name},
-	}}, false)
+
+	review, err := reviews.Create(ctx, c, "",
+		&authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: k.group, Version: k.version,
+				Resource: k.resource, Namespace: namespace, Name: name},
+		}}, false)
+
 	switch {
 	case IsDenied(err):
 		return nil
@@ -243,6 +265,7 @@ func (k Kind[T]) Allowed(ctx context.Context, c *Client, verb, namespace, name s
 	case !review.Status.Allowed:
 		return &DeniedError{Verb: verb, Resource: k.String(), Namespace: namespace}
 	}
+
 	return nil
 }
 
@@ -257,7 +280,8 @@ func answer(r rest.Result) ([]byte, error) {
 // encode writes an object with its kind, which objects that were read in a list lack.
 func (k Kind[T]) encode(object *T) ([]byte, error) {
 	if o, ok := any(object).(runtime.Object); ok {
-		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Group: k.group, Version: k.version, Kind: k.kind})
+		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Group: k.group, Version: k.version,
+			Kind: k.kind})
 	}
 	return json.Marshal(object)
 }

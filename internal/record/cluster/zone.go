@@ -11,15 +11,19 @@ func Zone(pv *corev1.PersistentVolume) string {
 	if pv == nil {
 		return ""
 	}
+
 	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
 		for _, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
 			for _, e := range term.MatchExpressions {
-				if e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 && (e.Key == corev1.LabelTopologyZone || strings.HasPrefix(e.Key, "topology.") && strings.HasSuffix(e.Key, "/zone")) {
+				if e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 &&
+					(e.Key == corev1.LabelTopologyZone || strings.HasPrefix(e.Key, "topology.") &&
+						strings.HasSuffix(e.Key, "/zone")) {
 					return e.Values[0]
 				}
 			}
 		}
 	}
+
 	return pv.Labels[corev1.LabelTopologyZone]
 }
 

@@ -95,22 +95,27 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if err != nil {
 		return fmt.Errorf("diskstats: %w", err)
 	}
+
 	defer in.Close()
 
 	r := &reader{w: w, opt: opt, path: f.from.Path, devices: map[string]int{}, period: map[int64]int{}}
 	if r.opt.Location == nil {
 		r.opt.Location = time.Local
 	}
+
 	if err := r.read(ctx, in); err != nil {
 		return fmt.Errorf("diskstats %s: %w", f.from.Path, err)
 	}
 	if r.samples < 2 {
-		return fmt.Errorf("diskstats %s: it has %d samples with a time and a device's row, and a rate needs two: keep them with: while sleep 1; do date +%%s.%%N; cat /proc/diskstats; done", f.from.Path, r.samples)
+		return fmt.Errorf("diskstats %s: it has %d samples with a time and a device's row, and a rate needs two: keep them with: while sleep 1; do date +%%s.%%N; cat /proc/diskstats; done",
+			f.from.Path, r.samples)
 	}
 
-	d := recording.Source{Kind: "diskstats", Name: f.from.Path, Samples: r.samples, From: time.UnixMilli(r.firstMs).UTC(), To: time.UnixMilli(r.lastMs).UTC(), Period: r.usualPeriod()}
+	d := recording.Source{Kind: "diskstats", Name: f.from.Path, Samples: r.samples,
+		From: time.UnixMilli(r.firstMs).UTC(), To: time.UnixMilli(r.lastMs).UTC(), Period: r.usualPeriod()}
 	f.SetDescription(d)
 	w.Source(d)
+
 	return nil
 }
 
@@ -144,12 +149,14 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 			r.offset += int64(len(line))
 			line, err = br.ReadSlice('\n')
 		}
+
 		r.line++
 		if len(line) > 0 && (err == nil || len(line) < lineBytesMax) {
 			if e := r.take(ctx, line, err == nil); e != nil {
 				return e
 			}
 		}
+
 		r.offset += int64(len(line))
 
 		switch {
@@ -177,6 +184,7 @@ func (r *reader) take(ctx context.Context, line []byte, whole bool) error {
 		r.at, r.now = at.Add(r.opt.ClockOffset), map[int][]float64{}
 		return nil
 	}
+
 	row := strings.TrimSpace(string(line))
 	switch {
 	case row == "" || r.now == nil:
@@ -185,6 +193,7 @@ func (r *reader) take(ctx context.Context, line []byte, whole bool) error {
 	default:
 		r.takeRow(row)
 	}
+
 	return nil
 }
 
@@ -193,9 +202,11 @@ func (r *reader) takeRow(row string) {
 	if err != nil {
 		r.damage(err.Error())
 	}
+
 	if !ok {
 		return
 	}
+
 	counters := make([]float64, columns)
 	busy := false
 	for i := range counters {
@@ -220,6 +231,7 @@ func (r *reader) takeRow(row string) {
 		r.names = append(r.names, d.Name)
 		r.counters = append(r.counters, nil)
 	}
+
 	r.now[device] = counters
 }
 
@@ -228,13 +240,15 @@ func (r *reader) sampled(ctx context.Context) error {
 	ms := r.at.UnixMilli()
 	now := r.now
 	r.now = nil
+
 	switch {
 	case len(now) == 0:
 		return nil
 	case r.samples > 0 && ms <= r.lastMs:
 		r.back++
 		if r.back == 1 {
-			r.w.Note(recording.Note{Kind: recording.NoteClock, Source: r.path, File: r.path, From: r.at.UTC(), Text: "samples that were not later than the previous one were skipped: the host's clock was set back, or files were joined out of order"})
+			r.w.Note(recording.Note{Kind: recording.NoteClock, Source: r.path, File: r.path, From: r.at.UTC(),
+				Text: "samples that were not later than the previous one were skipped: the host's clock was set back, or files were joined out of order"})
 		}
 		return nil
 	case !r.opt.From.IsZero() && r.at.Before(r.opt.From), !r.opt.To.IsZero() && r.at.After(r.opt.To):
@@ -246,8 +260,10 @@ func (r *reader) sampled(ctx context.Context) error {
 	} else if len(r.period) < devicesMax {
 		r.period[ms-r.lastMs]++
 	}
+
 	r.samples++
 	r.lastMs = ms
+
 	for i := range r.names {
 		values, ok := now[i]
 		if !ok {
@@ -259,9 +275,11 @@ func (r *reader) sampled(ctx context.Context) error {
 		}
 		r.counters[i] = append(r.counters[i], values...)
 	}
+
 	if r.times = append(r.times, ms); len(r.times) == batchTimes {
 		return r.flush(ctx)
 	}
+
 	return nil
 }
 
@@ -270,6 +288,7 @@ func (r *reader) flush(ctx context.Context) error {
 	if len(r.times) == 0 {
 		return nil
 	}
+
 	b := &recording.Batch{TimesMs: r.times}
 	for i, name := range r.names {
 		if r.isPartOf(name) {
@@ -279,24 +298,30 @@ func (r *reader) flush(ctx context.Context) error {
 			if r.opt.Want != nil && !r.opt.Want(x.Metric) {
 				continue
 			}
+
 			values := make([]float64, len(r.times))
 			some := false
 			for k := range values {
 				values[k] = r.counters[i][k*columns+c]
 				some = some || !math.IsNaN(values[k])
 			}
+
 			if some {
-				b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(labels.MetricName, x.Metric, "device", name), Values: values})
+				b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(labels.MetricName, x.Metric,
+					"device", name), Values: values})
 			}
 		}
 	}
+
 	if err := r.w.Append(ctx, b); err != nil {
 		return err
 	}
+
 	r.times = r.times[:0]
 	for i := range r.counters {
 		r.counters[i] = r.counters[i][:0]
 	}
+
 	return nil
 }
 
@@ -328,6 +353,7 @@ func (r *reader) usualPeriod() time.Duration {
 // damage reports the first place that could not be read, and counts the others.
 func (r *reader) damage(what string) {
 	if r.damaged++; r.damaged == 1 {
-		r.w.Note(recording.Note{Kind: recording.NoteDamage, Source: r.path, File: r.path, Offset: r.offset, Text: fmt.Sprintf("line %d could not be read and was skipped: %s", r.line, what)})
+		r.w.Note(recording.Note{Kind: recording.NoteDamage, Source: r.path, File: r.path, Offset: r.offset,
+			Text: fmt.Sprintf("line %d could not be read and was skipped: %s", r.line, what)})
 	}
 }

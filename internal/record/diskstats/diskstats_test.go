@@ -58,20 +58,25 @@ func TestRead(t *testing.T) {
 		if !diskstats.Sniff("", []byte(text)) {
 			t.Errorf("%q is not recognised", times[0])
 		}
+
 		m, src, err := read(t, text)
 		if err != nil {
 			t.Errorf("%q: %v", times[0], err)
 			continue
 		}
+
 		if got := fmt.Sprint(last(t, m, "node_disk_writes_completed_total")); got != "map[nvme0n1:150 sda3:5]" {
 			t.Errorf("%q: writes %v", times[0], got)
 		}
+
 		if got := fmt.Sprint(last(t, m, "node_disk_written_bytes_total")); got != "map[nvme0n1:819200 sda3:4096]" {
 			t.Errorf("%q: bytes %v", times[0], got)
 		}
+
 		if got := fmt.Sprint(last(t, m, "node_disk_flush_requests_total")); got != "map[nvme0n1:7]" {
 			t.Errorf("%q: flushes %v", times[0], got)
 		}
+
 		if d := src.Describe(); d.Period != time.Second || d.To.Format(time.TimeOnly) != "10:00:01" {
 			t.Errorf("%q: %+v", times[0], d)
 		}
@@ -86,13 +91,16 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	notes := ""
 	for _, n := range m.Notes() {
 		notes += n.Text + "\n"
 	}
+
 	if !strings.Contains(notes, "line 6") || !strings.Contains(notes, `"three"`) || !strings.Contains(notes, "skipped") {
 		t.Errorf("notes: %s", notes)
 	}
+
 	if _, _, err := read(t, sample("1767607200", 1)); err == nil || !strings.Contains(err.Error(), "a rate needs two") {
 		t.Errorf("one sample: %v", err)
 	}

@@ -46,6 +46,7 @@ func Volumes(root string) []Volume {
 	if err != nil {
 		return nil
 	}
+
 	var out []Volume
 	for _, e := range entries {
 		at := filepath.Join(dir, e.Name(), "device")
@@ -58,6 +59,7 @@ func Volumes(root string) []Volume {
 		}
 		out = append(out, Volume{Device: e.Name(), ID: "vol-" + m[1]})
 	}
+
 	slices.SortFunc(out, func(a, b Volume) int { return strings.Compare(a.Device, b.Device) })
 	return out
 }

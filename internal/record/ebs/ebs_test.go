@@ -31,10 +31,12 @@ func TestVolumes(t *testing.T) {
 			}
 		}
 	}
+
 	want := []Volume{{"nvme0n1", "vol-0123456789abcdef0"}, {"nvme1n1", "vol-0aa11bb22cc33dd44"}}
 	if got := Volumes(root); !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
+
 	if got := Volumes(t.TempDir()); got != nil {
 		t.Errorf("a machine without /sys has %v", got)
 	}

@@ -36,6 +36,7 @@ func Read(device string) (*StatsPage, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	page := make([]byte, statsBytes)
 	c := passthru{opcode: getLogPage, namespace: 1, length: statsBytes, timeoutMs: 5000}
@@ -44,12 +45,15 @@ func Read(device string) (*StatsPage, error) {
 	defer pin.Unpin()
 	c.address = uint64(uintptr(unsafe.Pointer(&page[0])))
 	c.dword10 = statsPage | (statsBytes/4-1)<<16 // the number of 4-byte words, minus one
+
 	status, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), ioctlAdmin, uintptr(unsafe.Pointer(&c)))
 	if errno != 0 {
 		return nil, fmt.Errorf("%s: log page 0xD0: %w", device, errno)
 	}
+
 	if status != 0 {
 		return nil, fmt.Errorf("%s has no log page 0xD0 (NVMe status %#x)", device, status)
 	}
+
 	return ParseStats(page)
 }

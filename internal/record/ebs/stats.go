@@ -38,9 +38,11 @@ func ParseStats(page []byte) (*StatsPage, error) {
 	if len(page) < statsBytes {
 		return nil, fmt.Errorf("log page 0xD0 has %d bytes of %d", len(page), statsBytes)
 	}
+
 	if m := binary.LittleEndian.Uint32(page); m != statsMagic {
 		return nil, fmt.Errorf("log page 0xD0 begins with %#x, not Amazon EBS' %#x", m, statsMagic)
 	}
+
 	s := &StatsPage{}
 	for i, to := range []*uint64{
 		&s.ReadOps, &s.WriteOps, &s.ReadBytes, &s.WriteBytes, &s.ReadUs, &s.WriteUs,
@@ -48,13 +50,16 @@ func ParseStats(page []byte) (*StatsPage, error) {
 	} {
 		*to = binary.LittleEndian.Uint64(page[statsFirst+8*i:])
 	}
+
 	var err error
 	if s.Reads, err = parseBins(page[statsReads:]); err == nil {
 		s.Writes, err = parseBins(page[statsWrites:])
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return s, nil
 }
 
@@ -67,7 +72,8 @@ func parseBins(b []byte) ([]StatsBin, error) {
 	for i := range out {
 		at := b[8+24*i:]
 		// The count is 4 bytes, followed by 4 reserved ones.
-		out[i] = StatsBin{binary.LittleEndian.Uint64(at), binary.LittleEndian.Uint64(at[8:]), uint64(binary.LittleEndian.Uint32(at[16:]))}
+		out[i] = StatsBin{binary.LittleEndian.Uint64(at), binary.LittleEndian.Uint64(at[8:]),
+			uint64(binary.LittleEndian.Uint32(at[16:]))}
 	}
 	return out, nil
 }

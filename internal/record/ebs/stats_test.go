@@ -11,9 +11,11 @@ import (
 func page() []byte {
 	b := make([]byte, statsBytes)
 	binary.LittleEndian.PutUint32(b, 0x3C23B510)
+
 	for i := range uint64(11) {
 		binary.LittleEndian.PutUint64(b[8+8*i:], 1_000_000*(i+1))
 	}
+
 	for i, at := range []int{512, 2056} {
 		binary.LittleEndian.PutUint64(b[at:], 2)
 		for bin := range 2 {
@@ -23,6 +25,7 @@ func page() []byte {
 			binary.LittleEndian.PutUint32(x[16:], uint32(10*i+bin+1))
 		}
 	}
+
 	return b
 }
 

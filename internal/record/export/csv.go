@@ -34,7 +34,8 @@ func (c *csvWriter) metric(name string, _ map[string]bool) error {
 func (c *csvWriter) series(l labels.Labels, points []promql.FPoint) error {
 	words := pairs(l, strconv.Quote)
 	for _, p := range points {
-		if err := c.w.Write([]string{time.UnixMilli(p.T).UTC().Format(timeFormat), c.name, words, number(p.F)}); err != nil {
+		if err := c.w.Write([]string{time.UnixMilli(p.T).UTC().Format(timeFormat), c.name, words,
+			number(p.F)}); err != nil {
 			return err
 		}
 	}
@@ -54,9 +55,11 @@ func WriteWide(w io.Writer, series []recording.Series) error {
 	for _, s := range series {
 		head = append(head, s.Labels.String())
 	}
+
 	if err := out.Write(head); err != nil {
 		return err
 	}
+
 	next := make([]int, len(series)) // of each series, its first point that is not written
 	for line := make([]string, len(head)); ; {
 		now, found := int64(0), false
@@ -65,9 +68,11 @@ func WriteWide(w io.Writer, series []recording.Series) error {
 				now, found = s.Points[next[i]].T, true
 			}
 		}
+
 		if !found {
 			break
 		}
+
 		line[0] = time.UnixMilli(now).UTC().Format(timeFormat)
 		for i, s := range series {
 			line[i+1] = ""
@@ -76,10 +81,12 @@ func WriteWide(w io.Writer, series []recording.Series) error {
 				next[i]++
 			}
 		}
+
 		if err := out.Write(line); err != nil {
 			return err
 		}
 	}
+
 	out.Flush()
 	return out.Error()
 }

@@ -74,15 +74,18 @@ func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt O
 	if err != nil {
 		return Summary{}, err
 	}
+
 	all, err := r.Metrics(ctx)
 	if err != nil {
 		return Summary{}, err
 	}
+
 	metrics := slices.DeleteFunc(slices.Clone(all), func(m recording.Metric) bool { return !sel.Wants(m.Name) })
 	names := map[string]bool{}
 	for _, m := range metrics {
 		names[m.Name] = true
 	}
+
 	var sum Summary
 	for i, m := range metrics {
 		if opt.Progress != nil {
@@ -92,43 +95,53 @@ func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt O
 			return sum, err
 		}
 	}
+
 	if sum.Samples == 0 {
 		return sum, ErrNothing
 	}
+
 	return sum, out.close()
 }
 
 // one exports one metric.
-func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Selection, opt Options, out writer, names map[string]bool, sum *Summary) error {
+func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Selection, opt Options, out writer,
+	names map[string]bool, sum *Summary) error {
 	from, to := m.From, m.To
 	if !opt.From.IsZero() {
 		from = opt.From
 	}
+
 	if !opt.To.IsZero() {
 		to = opt.To
 	}
+
 	if to.Before(from) {
 		return nil
 	}
+
 	var last labels.Labels
 	begun := false
-	return recording.Walk(ctx, r, recording.Selector(m.Name), from, to, func(l labels.Labels, points []promql.FPoint) error {
-		if !sel.labels(l) {
-			return nil
-		}
-		if !begun {
-			if err := out.metric(m.Name, names); err != nil {
-				return err
+	return recording.Walk(ctx, r, recording.Selector(m.Name), from, to,
+		func(l labels.Labels, points []promql.FPoint) error {
+			if !sel.labels(l) {
+				return nil
 			}
-			sum.Metrics++
-		}
-		if !begun || !labels.Equal(last, l) {
-			sum.Series++
-		}
-		begun, last = true, l
-		sum.add(points)
-		return out.series(l.DropReserved(func(n string) bool { return n == labels.MetricName }), points)
-	})
+
+			if !begun {
+				if err := out.metric(m.Name, names); err != nil {
+					return err
+				}
+				sum.Metrics++
+			}
+
+			if !begun || !labels.Equal(last, l) {
+				sum.Series++
+			}
+
+			begun, last = true, l
+			sum.add(points)
+			return out.series(l.DropReserved(func(n string) bool { return n == labels.MetricName }), points)
+		})
 }
 
 func (sum *Summary) add(points []promql.FPoint) {
@@ -162,7 +175,8 @@ func Select(match []string) (Selection, error) {
 
 // Wants reports whether series of a metric may be selected.
 func (sel Selection) Wants(name string) bool {
-	return len(sel) == 0 || slices.ContainsFunc(sel, func(m []*labels.Matcher) bool { return recording.Accepts(m, name) })
+	return len(sel) == 0 || slices.ContainsFunc(sel,
+		func(m []*labels.Matcher) bool { return recording.Accepts(m, name) })
 }
 
 // labels reports whether a series is selected.

@@ -41,14 +41,17 @@ func samples(t *rapid.T) []sample {
 		if v := odd.Draw(t, "device"); v != "" {
 			b.Add("device", v)
 		}
+
 		if v := odd.Draw(t, "instance"); v != "" {
 			b.Add("instance", v)
 		}
+
 		b.Sort()
 		l := b.Labels()
 		if seen[l.String()] {
 			continue
 		}
+
 		seen[l.String()] = true
 		at := int64(1_700_000_000_000)
 		for range rapid.IntRange(1, 5).Draw(t, "points") {
@@ -57,6 +60,7 @@ func samples(t *rapid.T) []sample {
 			out = append(out, sample{l.String(), at, v})
 		}
 	}
+
 	return out
 }
 
@@ -92,6 +96,7 @@ func labelsOf(text string) (labels.Labels, error) {
 		b.Add(name, value)
 		text = rest[len(quoted):]
 	}
+
 	b.Sort()
 	return b.Labels(), nil
 }
@@ -106,21 +111,26 @@ func readCSV(data []byte) (out []sample, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for _, line := range lines[1:] {
 		at, err := time.Parse(time.RFC3339Nano, line[0])
 		if err != nil {
 			return nil, err
 		}
+
 		v, err := strconv.ParseFloat(line[3], 64)
 		if err != nil {
 			return nil, err
 		}
+
 		l, err := labelsOf(line[2])
 		if err != nil {
 			return nil, err
 		}
+
 		out = append(out, sample{withName(l, line[1]), at.UnixMilli(), v})
 	}
+
 	return out, nil
 }
 
@@ -135,9 +145,11 @@ func readOpenMetrics(data []byte) (out []sample, err error) {
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		if e == textparse.EntrySeries {
 			_, at, v := p.Series()
 			var l labels.Labels
@@ -171,13 +183,16 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
+
 			if sum.Samples != int64(len(want)) {
 				rt.Errorf("%d samples reported, want %d", sum.Samples, len(want))
 			}
+
 			got, err := read(b.Bytes())
 			if err != nil {
 				rt.Fatalf("%v\n%s", err, b.String())
 			}
+
 			equal(rt, got, want)
 		}))
 	}
@@ -190,13 +205,16 @@ func equal(t *rapid.T, got, want []sample) {
 		series string
 		ms     int64
 	}
+
 	values := map[key]float64{}
 	for _, s := range want {
 		values[key{s.series, s.ms}] = s.value
 	}
+
 	if len(got) != len(want) {
 		t.Errorf("%d samples, want %d", len(got), len(want))
 	}
+
 	for _, s := range got {
 		v, ok := values[key{s.series, s.ms}]
 		if !ok || math.Float64bits(v) != math.Float64bits(s.value) && v != s.value {
@@ -234,12 +252,14 @@ func TestMatchAndTime(t *testing.T) {
 			if _, err := export.Write(t.Context(), &b, record(t, all), export.CSV, c.opt); err != nil {
 				t.Fatal(err)
 			}
+
 			var got []string
 			for line := range strings.Lines(b.String()) {
 				if v := line[strings.LastIndexByte(line, ',')+1:]; v != "value\n" {
 					got = append(got, strings.TrimSpace(v))
 				}
 			}
+
 			if strings.Join(got, " ") != strings.Join(c.want, " ") {
 				t.Errorf("values %v, want %v", got, c.want)
 			}

@@ -45,12 +45,14 @@ func (o *openMetricsWriter) series(l labels.Labels, points []promql.FPoint) erro
 	case words != "":
 		head += "{" + words + "}"
 	}
+
 	for _, p := range points {
 		at := strconv.FormatFloat(float64(p.T)/1000, 'f', -1, 64)
 		if _, err := o.w.WriteString(head + " " + number(p.F) + " " + at + "\n"); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

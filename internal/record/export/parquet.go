@@ -25,7 +25,8 @@ type parquetWriter struct {
 
 func newParquet(w io.Writer) (*parquetWriter, error) {
 	p := &parquetWriter{
-		times: parquet.NewTimes("time"), names: parquet.NewTexts("metric"), labels: parquet.NewMaps("labels"), values: parquet.NewDoubles("value"),
+		times: parquet.NewTimes("time"), names: parquet.NewTexts("metric"), labels: parquet.NewMaps("labels"),
+		values: parquet.NewDoubles("value"),
 	}
 	var err error
 	p.w, err = parquet.New(w, p.times, p.names, p.labels, p.values)
@@ -40,6 +41,7 @@ func (p *parquetWriter) metric(name string, _ map[string]bool) error {
 func (p *parquetWriter) series(l labels.Labels, points []promql.FPoint) error {
 	var pairs []string
 	l.Range(func(l labels.Label) { pairs = append(pairs, l.Name, l.Value) })
+
 	for _, pt := range points {
 		p.times.Add(pt.T)
 		p.names.Add(p.name)
@@ -52,6 +54,7 @@ func (p *parquetWriter) series(l labels.Labels, points []promql.FPoint) error {
 			p.held = 0
 		}
 	}
+
 	return nil
 }
 

@@ -15,17 +15,21 @@ func TestChurn(t *testing.T) {
 		for i := range pages {
 			var b strings.Builder
 			fmt.Fprintf(&b, "steady %d\n", i)
+
 			for k := range fresh {
 				fmt.Fprintf(&b, "churn{id=\"%d-%d\"} 1\n", i, k)
 			}
+
 			samples, bad := p.parse([]byte(b.String()), textType)
 			if want := map[bool]int{true: fresh + 1, false: 1}[wanted]; len(samples) != want || len(bad) > 0 {
 				t.Fatalf("page %d has %d samples, want %d (%v)", i, len(samples), want, bad)
 			}
+
 			if len(p.series) > (deadPages+2)*(fresh+1)+seriesSpare {
 				t.Fatalf("page %d: %d series are remembered", i, len(p.series))
 			}
 		}
+
 		if p.dropped > 0 {
 			t.Errorf("%d samples were dropped", p.dropped)
 		}

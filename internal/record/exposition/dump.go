@@ -31,11 +31,13 @@ type dump struct {
 func detectDump(head []byte) (d dump) {
 	var last []byte
 	var at float64
+
 	lines := 0
 	for line := range bytes.Lines(head) {
 		if line[len(line)-1] != '\n' || lines == detectLines {
 			break // it may be cut short
 		}
+
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 || line[0] == '#' {
 			continue
@@ -46,19 +48,23 @@ func detectDump(head []byte) (d dump) {
 		if len(fields) != 2 {
 			return dump{}
 		}
+
 		t, err := strconv.ParseFloat(string(fields[1]), 64)
 		if err != nil || math.IsNaN(t) {
 			return dump{}
 		}
+
 		seconds := t >= secondsMin && t < secondsMax
 		if lines > 0 && seconds != d.seconds {
 			return dump{}
 		}
+
 		d.seconds = seconds
 		d.series = d.series || bytes.Equal(series, last) && t > at
 		last, at = series, t
 		lines++
 	}
+
 	return d
 }
 
@@ -71,10 +77,12 @@ func nameFirst(line []byte) []byte {
 	if len(line) == 0 || line[0] != '{' {
 		return line // nearly all
 	}
+
 	rest, ok := bytes.CutPrefix(line, nameLabel)
 	if !ok {
 		return line
 	}
+
 	name, rest, ok := bytes.Cut(rest, []byte(`"`))
 	if !ok || bytes.IndexByte(name, '\\') >= 0 {
 		return line
@@ -87,6 +95,7 @@ func nameFirst(line []byte) []byte {
 			return append(out, rest...)
 		}
 	}
+
 	rest = bytes.TrimPrefix(rest, []byte(","))
 	return append(append(append(out, name...), '{'), bytes.TrimLeft(rest, " ")...)
 }

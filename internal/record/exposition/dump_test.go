@@ -13,6 +13,7 @@ import (
 func TestDump(t *testing.T) {
 	const s = 1795226400 // 2026-11-21 02:00:00 UTC
 	names := map[string]string{`writes{device="sda"}`: `{__name__="writes", device="sda"}`, `dirty`: `{__name__="dirty"}`, `http.time`: `{__name__="http.time"}`}
+
 	var open, own strings.Builder
 	for _, name := range []string{`writes{device="sda"}`, `dirty`, `http.time`} {
 		plain := name
@@ -24,20 +25,24 @@ func TestDump(t *testing.T) {
 			fmt.Fprintf(&own, "%s %d %d250\n", names[name], 100*i+7, s+10*i)
 		}
 	}
+
 	for kind, text := range map[string]string{"dump-openmetrics": open.String() + "# EOF\n", "without an end": open.String(), "dump": own.String()} {
 		m, d, err := readText(t, text, source.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", kind, err)
 			continue
 		}
+
 		for _, name := range []string{`writes{device="sda"}`, `dirty`, `{"http.time"}`} {
 			if got, want := points(t, m, name), "0.25:7 10.25:107 20.25:207 30.25:307"; got != want {
 				t.Errorf("%s: %s is %s, want %s", kind, name, got, want)
 			}
 		}
+
 		if d.Samples != 4 || d.Period.Seconds() != 10 {
 			t.Errorf("%s: %d samples %s apart, want 4 every 10s", kind, d.Samples, d.Period)
 		}
+
 		if n := m.Notes(); len(n) != 0 {
 			t.Errorf("%s: notes %v", kind, n)
 		}
@@ -51,13 +56,16 @@ func TestLongDump(t *testing.T) {
 	for i := range samples {
 		fmt.Fprintf(&text, "node_memory_Dirty_bytes{instance=\"db-1:9100\"} %d %d\n", i, 1795226400+i)
 	}
+
 	if text.Len() < 3*dumpPageBytes {
 		t.Fatal("the dump is too short to be cut")
 	}
+
 	m, _, err := readText(t, text.String(), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := strings.Count(points(t, m, "node_memory_Dirty_bytes"), ":"); got != samples {
 		t.Errorf("%d of %d samples", got, samples)
 	}

@@ -59,6 +59,7 @@ func Sniff(_ string, head []byte) bool {
 	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
 		head = head[:i+1] // whole lines
 	}
+
 	samples := 0
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimSpace(line)
@@ -76,6 +77,7 @@ func Sniff(_ string, head []byte) bool {
 			}
 		}
 	}
+
 	return samples > 0
 }
 
@@ -84,13 +86,16 @@ func isSample(line []byte) bool {
 	if bytes.HasPrefix(line, nameLabel) {
 		line = append([]byte("x"), line...) // the name is among the labels
 	}
+
 	n := 0
 	for n < len(line) && isNameByte(line[n], n > 0) {
 		n++
 	}
+
 	if n == 0 {
 		return false
 	}
+
 	rest := line[n:]
 	if len(rest) > 0 && rest[0] == '{' {
 		end := bytes.LastIndexByte(rest, '}')
@@ -99,15 +104,18 @@ func isSample(line []byte) bool {
 		}
 		rest = rest[end+1:]
 	}
+
 	fields := bytes.Fields(rest)
 	if len(fields) < 1 || len(fields) > 2 || rest[0] != ' ' && rest[0] != '\t' {
 		return false
 	}
+
 	for _, f := range fields {
 		if !isFloat(f) {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -135,9 +143,11 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if loc == nil {
 		loc = time.Local
 	}
+
 	if err := f.detect(); err != nil {
 		return err
 	}
+
 	pages, first := 0, false
 	var stretches segments
 	dated, err := f.each(ctx, opt, loc, 0, before, func(p *page) error {
@@ -149,27 +159,33 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if err != nil {
 		return err
 	}
+
 	where := none
 	if first {
 		where = before
 	} else if dated {
 		where = after
 	}
-	r := &fileReader{f: f, w: w, opt: opt, pages: pages, period: opt.Period, parser: newParser(f.exporters, opt.Want)}
+
+	r := &fileReader{f: f, w: w, opt: opt, pages: pages, period: opt.Period,
+		parser: newParser(f.exporters, opt.Want)}
 	if r.period <= 0 {
 		r.period = time.Second
 	}
+
 	r.period = max(r.period, f.period)
 	r.saved = pages == len(f.parts) && f.savedApart()
 	ordered := stretches.ordered()
 	if where != before || ordered == nil {
 		ordered = []segment{{to: pages}}
 	}
+
 	for i, part := range ordered {
 		lost := r.noteLost
 		if i > 0 {
 			lost = nil // it was noted
 		}
+
 		index := 0
 		if _, err := f.each(ctx, opt, loc, 1, where, func(p *page) error {
 			if index++; index <= part.from || index > part.to {
@@ -180,9 +196,11 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			return err
 		}
 	}
+
 	if r.parser.samples == 0 {
 		return f.nothing(r)
 	}
+
 	r.describe()
 	return nil
 }
@@ -207,18 +225,22 @@ func (f *file) detect() error {
 // nothing is the error of a file without a single sample.
 func (f *file) nothing(r *fileReader) error {
 	if r.damage.Text != "" {
-		return fmt.Errorf("metrics file %s: no sample could be read; first at byte %d: %s; save a page with: curl -s http://host:port/metrics", f.path(), r.damage.Offset, r.damage.Text)
+		return fmt.Errorf("metrics file %s: no sample could be read; first at byte %d: %s; save a page with: curl -s http://host:port/metrics",
+			f.path(), r.damage.Offset, r.damage.Text)
 	}
-	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics", f.path())
+	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics",
+		f.path())
 }
 
 // each passes the pages of the file to visit, in order, and reports whether any of them had a date. lost,
 // if not nil, is called if reading failed before the newest page had a sample.
-func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates, visit func(*page) error, lost func(at int64, why error)) (dated bool, err error) {
+func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates,
+	visit func(*page) error, lost func(at int64, why error)) (dated bool, err error) {
 	var done, total int64
 	for _, part := range f.parts {
 		total += part.Bytes
 	}
+
 	for _, part := range f.parts {
 		progress := func(pos int64) {
 			if opt.Progress != nil {
@@ -232,21 +254,25 @@ func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location,
 		dated = dated || d
 		done += part.Bytes
 	}
+
 	return dated, nil
 }
 
 // eachOf is each, of one part.
-func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location, where dates, visit func(*page) error, lost func(at int64, why error), progress func(int64)) (dated bool, err error) {
+func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location, where dates,
+	visit func(*page) error, lost func(at int64, why error), progress func(int64)) (dated bool, err error) {
 	in, err := part.Open()
 	if err != nil {
 		return false, fmt.Errorf("metrics file: %w", err)
 	}
+
 	defer in.Close()
 	s := &splitter{br: bufio.NewReaderSize(in, lineBytesMax), loc: loc, dates: where, dump: f.dump}
 	for {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
+
 		p, err := s.next()
 		if errors.Is(err, io.EOF) {
 			if s.lost && lost != nil {
@@ -254,13 +280,16 @@ func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location,
 			}
 			return s.dated, nil
 		}
+
 		if err != nil {
 			return false, fmt.Errorf("metrics file %s: read failed after %d bytes: %w", part.Path, s.pos, err)
 		}
+
 		p.path, p.saved = part.Path, part.Modified
 		if err := visit(p); err != nil {
 			return false, err
 		}
+
 		progress(s.pos)
 	}
 }
@@ -290,18 +319,22 @@ func (r *fileReader) take(ctx context.Context, p *page) error {
 	if !known && r.parser.nodeTime > 0 {
 		at, known = time.UnixMilli(int64(r.parser.nodeTime*1000)), true
 	}
+
 	if !known && r.saved {
 		at, known = p.saved, true
 		r.dated++
 	}
+
 	if !known {
 		at = r.guess()
 		if slices.ContainsFunc(samples, func(s sample) bool { return s.ms == 0 }) {
 			r.guessed++
 		}
 	}
+
 	r.index++
 	r.prev = at
+
 	for _, b := range batches(samples, at.UnixMilli()) {
 		b = clip(b, r.opt)
 		if len(b.TimesMs) == 0 {
@@ -312,6 +345,7 @@ func (r *fileReader) take(ctx context.Context, p *page) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -357,33 +391,46 @@ func (r *fileReader) describe() {
 		Engine: r.parser.engine(), Version: r.parser.version, Host: r.parser.host,
 		Samples: r.span.n, Period: r.span.period(),
 	}
+
 	if r.span.n > 0 {
 		d.From, d.To = time.UnixMilli(r.span.firstMs).UTC(), time.UnixMilli(r.span.lastMs).UTC()
 	}
+
 	r.f.SetDescription(d)
 	r.w.Source(d)
 	note := func(n recording.Note) {
 		n.Source, n.File = r.f.path(), cmp.Or(n.File, r.f.path())
 		r.w.Note(n)
 	}
+
 	if r.damaged > 0 {
 		r.damage.Kind = recording.NoteDamage
-		r.damage.Text = fmt.Sprintf("%d lines could not be read and were left out, the first at byte %d: %s", r.damaged, r.damage.Offset, r.damage.Text)
+		r.damage.Text = fmt.Sprintf("%d lines could not be read and were left out, the first at byte %d: %s",
+			r.damaged, r.damage.Offset, r.damage.Text)
 		note(r.damage)
 	}
+
 	if len(r.f.parts) > 1 {
 		note(recording.Note{Kind: recording.NoteLimit, Text: r.f.joinedText()})
 	}
+
 	if r.dated > 0 {
-		note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf("%d of %d pages carry no time: the times at which their files were saved are taken", r.dated, r.pages)})
+		note(recording.Note{Kind: recording.NoteLimit,
+			Text: fmt.Sprintf("%d of %d pages carry no time: the times at which their files were saved are taken",
+				r.dated, r.pages)})
 	}
+
 	if r.guessed > 0 {
 		note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(
-			"%d of %d pages carry no time: they were placed %s apart by the file's modification time; write one before each: date +'# scraped %%s'", r.guessed, r.pages, r.period)})
+			"%d of %d pages carry no time: they were placed %s apart by the file's modification time; write one before each: date +'# scraped %%s'",
+			r.guessed, r.pages, r.period)})
 	}
+
 	if r.span.n == 1 {
-		note(recording.Note{Kind: recording.NoteLimit, Text: "the file holds one moment only: no rate can be told from it; put several pages, taken a second apart, into one file"})
+		note(recording.Note{Kind: recording.NoteLimit,
+			Text: "the file holds one moment only: no rate can be told from it; put several pages, taken a second apart, into one file"})
 	}
+
 	if r.parser.dropped > 0 {
 		note(recording.Note{Kind: recording.NoteDropped, Text: overSeries(r.parser.dropped)})
 	}

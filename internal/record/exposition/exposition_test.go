@@ -111,12 +111,15 @@ func TestPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := points(t, m, "etcd_disk_wal_fsync_duration_seconds_count"); got != tt.want {
 				t.Errorf("samples %s, want %s", got, tt.want)
 			}
+
 			if n := m.Notes(); len(n) != tt.notes {
 				t.Errorf("notes %v, want %d", n, tt.notes)
 			}
+
 			if d.Engine != "etcd" || d.Kind != "openmetrics" {
 				t.Errorf("described as %+v", d)
 			}
@@ -164,22 +167,27 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := points(t, m, "etcd_disk_wal_fsync_duration_seconds_count"); got != "2608:7 2609:8 2610:9" {
 		t.Errorf("count %s", got)
 	}
+
 	if got := points(t, m, "etcd_disk_wal_fsync_duration_seconds_sum"); got != "2608:0.5 2610:0.5" {
 		t.Errorf("sum %s", got)
 	}
+
 	notes := m.Notes()
 	at := int64(strings.Index(page1(7)+torn, "etcd_disk_wal_fsync_dura etcd_"))
 	if len(notes) != 2 || notes[0].Kind != recording.NoteDamage || notes[0].Offset != at {
 		t.Errorf("notes %+v, want damage at byte %d", notes, at)
 	}
+
 	// The last line may have lost digits.
 	m, _, err = readText(t, "a_x 1\nb_x 2\na_x 3\nb_x 40", source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := points(t, m, "b_x"); got != "2609:2" {
 		t.Errorf("torn last line: %s", got)
 	}
@@ -214,6 +222,7 @@ func TestOptions(t *testing.T) {
 	for i := range 5 {
 		text += fmt.Sprintf("# scraped %d\nnode_a %d\nnode_b 1\n", 1795226400+i, i)
 	}
+
 	base := time.Unix(1795226400, 0)
 	m, d, err := readText(t, text, source.Options{
 		ClockOffset: 10 * time.Second, From: base.Add(11 * time.Second), To: base.Add(13 * time.Second),
@@ -222,6 +231,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := points(t, m, "node_a"); got != "11:1 12:2 13:3" || points(t, m, "node_b") != "" || d.Samples != 3 {
 		t.Errorf("samples %s, described as %+v", got, d)
 	}

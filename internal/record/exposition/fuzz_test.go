@@ -21,6 +21,7 @@ func TestWhateverIsWrittenIsRead(t *testing.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{2,6}_[a-z]{1,8}`), 1, 6, rapid.ID[string]).Draw(t, "names")
 		n := rapid.IntRange(1, 8).Draw(t, "pages")
 		var text strings.Builder
+
 		want := make([][]float64, len(names))
 		for i := range n {
 			fmt.Fprintf(&text, "# scraped %d\n", 1795226400+i)
@@ -33,11 +34,13 @@ func TestWhateverIsWrittenIsRead(t *testing.T) {
 				text.WriteString("# EOF\n")
 			}
 		}
+
 		src := New(source.File{Path: "x", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text.String())), nil }}, nil)
 		m := recording.NewMemory(recording.MemoryOptions{})
 		if err := src.Read(context.Background(), m, source.Options{Location: time.UTC}); err != nil {
 			t.Fatalf("%v in\n%s", err, text.String())
 		}
+
 		for k, name := range names {
 			series, err := m.Samples(context.Background(), name, time.Unix(0, 0), time.Unix(1<<33, 0))
 			if err != nil || len(series) != 1 || len(series[0].Points) != n {

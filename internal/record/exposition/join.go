@@ -57,6 +57,7 @@ func Joined(all []source.Source) {
 				others = append(others, one)
 			}
 		}
+
 		left = others
 		slices.SortStableFunc(same, func(a, b *single) int { return cmp.Compare(a.sum, b.sum) })
 		if len(same) < 2 || !rising(same) || apart(same) > apartMax {
@@ -68,6 +69,7 @@ func Joined(all []source.Source) {
 			all[one.index] = nil
 			joined.parts = append(joined.parts, one.file.parts...)
 		}
+
 		joined.period = apart(same)
 		joined.SetDescription(first.file.Describe())
 		all[first.index] = joined
@@ -92,6 +94,7 @@ func readSingle(f *file) *single {
 	if f.parts[0].Bytes > joinedBytesMax {
 		return nil
 	}
+
 	one := &single{file: f, series: map[string]bool{}, counters: map[string]float64{}}
 	pages := 0
 	_, err := f.each(context.Background(), source.Options{}, time.UTC, 0, before, func(p *page) error {
@@ -104,6 +107,7 @@ func readSingle(f *file) *single {
 	if err != nil || pages != 1 {
 		return nil
 	}
+
 	return one
 }
 
@@ -118,6 +122,7 @@ func (o *single) read(body []byte) {
 			}
 			continue
 		}
+
 		series := identity(line)
 		if len(series) == 0 || line[0] == '#' {
 			continue
@@ -126,21 +131,26 @@ func (o *single) read(body []byte) {
 		text := string(series)
 		o.series[text] = true
 		name, _, _ := bytes.Cut(series, []byte("{"))
+
 		fields := bytes.Fields(line[len(series):])
 		if len(fields) == 0 {
 			continue
 		}
+
 		switch {
 		case string(name) == "process_start_time_seconds", string(name) == "node_boot_time_seconds":
 			o.began += text + string(fields[0])
 		case bytes.HasSuffix(name, []byte("_info")): // the host's name, among others
 			o.began += text
 		}
+
 		v, err := strconv.ParseFloat(string(fields[0]), 64)
 		if err != nil || v != v {
 			continue
 		}
-		if typed[string(name)] || bytes.HasSuffix(name, []byte("_total")) || bytes.HasSuffix(name, []byte("_count")) || bytes.HasSuffix(name, []byte("_bucket")) {
+
+		if typed[string(name)] || bytes.HasSuffix(name, []byte("_total")) ||
+			bytes.HasSuffix(name, []byte("_count")) || bytes.HasSuffix(name, []byte("_bucket")) {
 			o.counters[text] = v
 			o.sum += v
 		}
@@ -172,6 +182,7 @@ func rising(pages []*single) bool {
 			}
 			compared, rises = compared+1, rises || now > was
 		}
+
 		if compared < countersMin || !rises {
 			return false
 		}
@@ -196,10 +207,12 @@ func apart(pages []*single) time.Duration {
 				most = max(most, now-was)
 			}
 		}
+
 		for _, seconds := range processors {
 			most = max(most, seconds)
 		}
 	}
+
 	return time.Duration(math.Round(most*1000)) * time.Millisecond
 }
 

@@ -55,14 +55,17 @@ func TestJoined(t *testing.T) {
 				left = append(left, s)
 			}
 		}
+
 		if len(left) != c.left {
 			t.Errorf("%s: %d sources are left, want %d", name, len(left), c.left)
 			continue
 		}
+
 		m := recording.NewMemory(recording.MemoryOptions{})
 		if err := left[0].Read(t.Context(), m, source.Options{Location: time.UTC}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+
 		if got := points(t, m, "requests_total"); got != c.points {
 			t.Errorf("%s: %s, want %s", name, got, c.points)
 		}

@@ -53,9 +53,11 @@ func Several(all []source.Source) {
 			at[u.Host] = true
 		}
 	}
+
 	if len(at) < 2 {
 		return
 	}
+
 	for _, i := range pages {
 		page := all[i].(*metricsURL)
 		u, _ := url.Parse(page.Describe().Name) // parsed above
@@ -90,6 +92,7 @@ func (l *labelling) Append(ctx context.Context, b *recording.Batch) error {
 	out := *b
 	out.Columns = slices.Clone(b.Columns)
 	l.mu.Lock()
+
 	for i := range out.Columns {
 		c := &out.Columns[i]
 		hash := c.Labels.Hash()
@@ -104,8 +107,10 @@ func (l *labelling) Append(ctx context.Context, b *recording.Batch) error {
 			}
 			l.known[hash] = with
 		}
+
 		c.Labels = with
 	}
+
 	l.mu.Unlock()
 	return l.Writer.Append(ctx, &out)
 }

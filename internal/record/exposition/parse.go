@@ -107,10 +107,12 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 			p.tidy(deadPages)
 		}
 	}()
+
 	p.lines = 0
 	if contentType == "" {
 		contentType = textType // as from a shell script behind a web server
 	}
+
 	// The text parser appends a newline: with room for it, it does not copy the page, and run can
 	// locate a series.
 	body = slices.Grow(body, 1)
@@ -122,11 +124,13 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 		if tp == nil {
 			return out, append(bad, badLine{offset: offset, text: err.Error()})
 		}
+
 		var good int
 		out, good, err = p.run(tp, body, out)
 		if err == nil {
 			return out, bad
 		}
+
 		// The line after the last good one is skipped. It may be a description rather than the bad
 		// line itself; then the next round reaches that.
 		skip := bytes.IndexByte(body[good:], '\n') + 1
@@ -134,13 +138,16 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 		if skip == 0 {
 			return out, bad
 		}
+
 		body = body[good+skip:]
 		offset += int64(good + skip)
 		if len(body) == 0 || bytes.Equal(bytes.TrimSpace(body), eofLine) {
 			return out, bad
 		}
 	}
-	return out, append(bad, badLine{offset: offset, text: "the rest of the page, after too many lines that could not be read"})
+
+	return out, append(bad, badLine{offset: offset,
+		text: "the rest of the page, after too many lines that could not be read"})
 }
 
 // run reads until the end or a bad line; good is the start of the line after the last readable one.
@@ -150,25 +157,31 @@ func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample
 		if errors.Is(err, io.EOF) {
 			return out, len(body), nil
 		}
+
 		if err != nil {
 			return out, good, err
 		}
 		if entry != textparse.EntrySeries {
 			continue
 		}
+
 		text, ts, v := tp.Series()
+
 		// text is a part of body, so the capacities give its offset.
 		end := cap(body) - cap(text) + len(text)
 		if end < good || end > len(body) {
 			end = good
 		}
+
 		if nl := bytes.IndexByte(body[end:], '\n'); nl >= 0 {
 			good = end + nl + 1
 		}
+
 		ms := int64(0)
 		if ts != nil {
 			ms = *ts
 		}
+
 		s, ok := p.sample(tp, text, ms, v)
 		switch {
 		case ok && (p.most == 0 || len(out) < p.most):
@@ -187,32 +200,40 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 			p.tidy(0)
 			room = p.room.take(len(text))
 		}
+
 		if !room {
 			p.dropped++
 			return sample{}, false
 		}
+
 		var l labels.Labels
 		tp.Labels(&l)
 		k = &known{name: strings.Clone(l.Get(labels.MetricName))}
 		p.learn(k.name, l)
+
 		if p.want == nil || p.want(k.name) {
 			k.labels = l
 		}
+
 		p.series[string(text)] = k
 	}
+
 	if k.name == "node_time_seconds" {
 		p.nodeTime = v
 	}
+
 	p.samples++
 	p.lines++
 	again := k.page == p.page && k.ms == ms && k.valued
 	valued := v == v
 	k.valued = valued || k.page == p.page && k.valued
 	k.page, k.ms = p.page, ms
+
 	// If a series occurs twice in a page with the same time, the first value is kept.
 	if k.labels.IsEmpty() || !valued || again {
 		return sample{}, false
 	}
+
 	return sample{labels: k.labels, ms: ms, value: v}, true
 }
 
@@ -244,12 +265,14 @@ func (p *parser) engine() string {
 func batches(samples []sample, ms int64) []recording.Batch {
 	byTime := map[int64]*recording.Batch{}
 	var times []int64
+
 	values := make([]float64, len(samples))
 	for i, s := range samples {
 		t := s.ms
 		if t == 0 {
 			t = ms
 		}
+
 		b := byTime[t]
 		if b == nil {
 			b = &recording.Batch{TimesMs: []int64{t}}
@@ -259,14 +282,17 @@ func batches(samples []sample, ms int64) []recording.Batch {
 			byTime[t] = b
 			times = append(times, t)
 		}
+
 		values[i] = s.value
 		b.Columns = append(b.Columns, recording.Column{Labels: s.labels, Values: values[i : i+1 : i+1]})
 	}
+
 	slices.Sort(times)
 	out := make([]recording.Batch, len(times))
 	for i, t := range times {
 		out[i] = *byTime[t]
 	}
+
 	return out
 }
 

@@ -11,7 +11,8 @@ const (
 	largePage = 4 << 20
 	// seriesBytesMax bounds the text of all series that are remembered: 600 bytes for each of seriesMax.
 	seriesBytesMax = 128 << 20
-	// samplesMax bounds the samples of one page of a server. Only series with times of their own can have several.
+	// samplesMax bounds the samples of one page of a server. Only series with times of their own can
+	// have several.
 	samplesMax = 2 * seriesMax
 )
 

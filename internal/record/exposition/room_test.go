@@ -21,19 +21,24 @@ func TestRoom(t *testing.T) {
 		}
 		return []byte(b.String())
 	}
+
 	room := NewRoom()
 	first, second := newParser(nil, nil), newParser(nil, nil)
 	first.room, second.room = room, room
+
 	if out, _ := first.parse(page(0, seriesMax-10), textType); len(out) != seriesMax-10 {
 		t.Fatal(len(out))
 	}
+
 	if out, _ := second.parse(page(0, 30), textType); len(out) != 10 || second.dropped != 20 {
 		t.Errorf("%d samples, %d dropped", len(out), second.dropped)
 	}
+
 	first.leave()
 	if out, _ := second.parse(page(0, 30), textType); len(out) != 30 {
 		t.Errorf("%d samples after the other page is gone", len(out))
 	}
+
 	second.leave()
 	if room.series.Load() != 0 || room.bytes.Load() != 0 {
 		t.Errorf("%d series, %d bytes are left", room.series.Load(), room.bytes.Load())
@@ -43,6 +48,7 @@ func TestRoom(t *testing.T) {
 	for k := range 2 * seriesBytesMax / lineBytesMax {
 		second.parse([]byte(strings.Replace(long, "xx", fmt.Sprint(k), 1)), textType)
 	}
+
 	if room.bytes.Load() > seriesBytesMax {
 		t.Errorf("%d MiB of series", room.bytes.Load()>>20)
 	}
@@ -57,15 +63,18 @@ func TestSamplesOfAPage(t *testing.T) {
 			fmt.Fprintf(w, "x 1 %d\n", now-k)
 		}
 	}))
+
 	defer s.Close()
 	src, err := OpenURL(s.URL+"/metrics", URLOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := recording.NewMemory(recording.MemoryOptions{})
 	if err := src.Read(t.Context(), w, source.Options{Period: time.Second, For: time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
+
 	if d := src.(source.Dropper).Dropped(); d != 7 {
 		t.Errorf("%d samples are reported as dropped", d)
 	}

@@ -78,6 +78,7 @@ func (s *splitter) next() (*page, error) {
 	s.first, s.samples, s.large = s.first[:0], false, false
 	s.timed = false
 	s.done = page{offset: s.pos}
+
 	if len(s.carry) > 0 {
 		s.done.offset = s.carryPos
 		line := s.carry
@@ -86,6 +87,7 @@ func (s *splitter) next() (*page, error) {
 			return s.finish(), nil
 		}
 	}
+
 	for s.err == nil {
 		line, at := s.readLine()
 		if line == nil {
@@ -99,17 +101,20 @@ func (s *splitter) next() (*page, error) {
 			return s.finish(), nil
 		}
 	}
+
 	if !errors.Is(s.err, io.EOF) {
 		// The compressed bytes are torn; what came before them is still valid.
 		s.done.torn = "reading failed there: " + s.err.Error()
 		s.failure, s.err = s.err, io.EOF
 	}
+
 	if s.samples {
 		return s.finish(), nil
 	}
 	if s.failure != nil && s.pages == 0 {
 		return nil, s.failure
 	}
+
 	s.lost = s.failure != nil
 	return nil, io.EOF
 }
@@ -133,12 +138,14 @@ func (s *splitter) readLine() (line []byte, at int64) {
 	at = s.pos
 	b, err := s.br.ReadSlice('\n')
 	s.pos += int64(len(b))
+
 	for errors.Is(err, bufio.ErrBufferFull) {
 		s.done.torn = fmt.Sprintf("a line of more than %d bytes", lineBytesMax)
 		b, err = s.br.ReadSlice('\n')
 		s.pos += int64(len(b))
 		b = nil
 	}
+
 	if err != nil {
 		s.err = err
 		if err != io.EOF {
@@ -149,6 +156,7 @@ func (s *splitter) readLine() (line []byte, at int64) {
 			return nil, at
 		}
 	}
+
 	return b, at
 }
 
@@ -180,25 +188,31 @@ func (s *splitter) take(line []byte) (ends bool) {
 		s.body.WriteString("# EOF\n")
 		return s.dates != after
 	}
+
 	if t, ok := parseTime(text, s.loc); ok {
 		s.pageTime, s.timed, s.dated = t, true, true
 		return s.samples && s.dates == after
 	}
+
 	if s.done.eof || s.large {
 		return false
 	}
+
 	if s.body.Len()+len(text)+1 > PageBytesMax {
 		s.large = true
 		return false
 	}
+
 	meta := len(text) > 0 && text[0] == '#'
 	s.samples = s.samples || len(bytes.TrimSpace(text)) > 0 && !meta
 	if len(s.first) == 0 && len(text) > 0 {
 		s.first = append(s.first, identity(text)...)
 	}
+
 	if len(text) == 0 && (s.body.Len() == 0 || s.dump.seconds) {
 		return false // OpenMetrics has no empty lines
 	}
+
 	s.body.Write(nameFirst(text))
 	s.body.WriteByte('\n')
 	return false
@@ -241,7 +255,8 @@ var layouts = []string{
 	time.ANSIC,
 }
 
-var weekdays = map[string]bool{"Mon": true, "Tue": true, "Wed": true, "Thu": true, "Fri": true, "Sat": true, "Sun": true}
+var weekdays = map[string]bool{"Mon": true, "Tue": true, "Wed": true, "Thu": true, "Fri": true, "Sat": true,
+	"Sun": true}
 
 // parseTime reads a line that is a date, or a number of seconds, milliseconds, microseconds or
 // nanoseconds since 1970, perhaps after a # and one word ("scraped", "time:").
@@ -274,11 +289,13 @@ func parseMoment(text string, loc *time.Location) (time.Time, bool) {
 	if len(text) < 9 || (text[0] < '0' || text[0] > '9') && !weekdays[text[:3]] {
 		return time.Time{}, false // most lines are not dates
 	}
+
 	if c := text[0]; c >= '0' && c <= '9' {
 		if t, ok := parseEpoch(text); ok {
 			return t, true
 		}
 	}
+
 	for _, layout := range layouts {
 		t, err := time.ParseInLocation(layout, text, loc)
 		if err != nil {
@@ -286,11 +303,13 @@ func parseMoment(text string, loc *time.Location) (time.Time, bool) {
 		}
 		// An abbreviation that loc does not know ("CEST") is parsed as a name without an offset.
 		// The wall clock is then the best estimate.
-		if name, offset := t.Zone(); strings.Contains(layout, "MST") && offset == 0 && name != "UTC" && name != "GMT" {
+		if name, offset := t.Zone(); strings.Contains(layout, "MST") && offset == 0 && name != "UTC" &&
+			name != "GMT" {
 			t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, loc)
 		}
 		return t, true
 	}
+
 	return time.Time{}, false
 }
 

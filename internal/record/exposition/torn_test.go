@@ -27,9 +27,11 @@ func TestTornAtAnyByte(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	for n := packed.Len() - 1; n > 0; n-- {
 		src := New(source.File{Path: "torn.gz", Modified: modified, Open: func() (io.ReadCloser, error) {
 			r, err := gzip.NewReader(bytes.NewReader(packed.Bytes()[:n]))
@@ -38,14 +40,17 @@ func TestTornAtAnyByte(t *testing.T) {
 			}
 			return r, nil
 		}}, nil)
+
 		m := recording.NewMemory(recording.MemoryOptions{})
 		if err := src.Read(t.Context(), m, source.Options{Location: time.UTC}); err != nil {
 			continue // refused, with the reason
 		}
+
 		damaged := false
 		for _, note := range m.Notes() {
 			damaged = damaged || note.Kind == recording.NoteDamage
 		}
+
 		if !damaged {
 			t.Fatalf("the first %d of %d bytes were read without a note: %+v", n, packed.Len(), m.Notes())
 		}

@@ -68,31 +68,41 @@ type metricsURL struct {
 func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	u, err := address.ParseURL(raw)
 	if errors.Is(err, address.ErrScheme) || errors.Is(err, address.ErrHost) {
-		return nil, fmt.Errorf("%s is not an http or https URL: give one such as http://host:9100/metrics", address.Public(raw))
+		return nil, fmt.Errorf("%s is not an http or https URL: give one such as http://host:9100/metrics",
+			address.Public(raw))
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("the metrics URL is not valid (%w): give one such as http://host:9100/metrics", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%s is not an http or https URL: give one such as http://host:9100/metrics", address.PublicURL(u))
+		return nil, fmt.Errorf("%s is not an http or https URL: give one such as http://host:9100/metrics",
+			address.PublicURL(u))
 	}
+
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
-	m := &metricsURL{name: address.PublicURL(u), auth: credentials(u, opt.Getenv), exporters: opt.Exporters, within: cmp.Or(opt.Within, scrapeTimeoutMin)}
+
+	m := &metricsURL{name: address.PublicURL(u), auth: credentials(u, opt.Getenv), exporters: opt.Exporters,
+		within: cmp.Or(opt.Within, scrapeTimeoutMin)}
 	u.User, u.Fragment = nil, ""
 	m.url = u
 	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name}).AnswerWithin(m.within)
+
 	if opt.Transport == nil {
 		t := httpclient.Base(opt.Insecure)
 		t.DisableCompression = onThisHost(u)
 		opt.Transport = t
 	}
+
 	if opt.Room == nil {
 		opt.Room = NewRoom()
 	}
+
 	m.room = opt.Room
-	m.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: u, Credentials: m.auth, Redirects: redirectsMax, Most: httpclient.Bounds{Bytes: PageBytesMax}})
+	m.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: u, Credentials: m.auth,
+		Redirects: redirectsMax, Most: httpclient.Bounds{Bytes: PageBytesMax}})
 	return m, nil
 }
 
@@ -157,28 +167,34 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 	if err != nil {
 		return nil, err
 	}
+
 	if s.page.Cap() > largePage {
 		s.page = bytes.Buffer{}
 		defer runtime.GC() // another page of this size waits for its turn, and they must not add up
 	}
+
 	before, dropped := s.parser.samples, s.parser.dropped
 	samples, bad := s.parser.parse(body, contentType)
 	if err := s.m.judge(s.parser.samples-before, bad); err != nil {
 		return nil, err
 	}
+
 	if n := s.parser.dropped - dropped; n > 0 {
 		s.m.Drop(n)
 		if dropped == 0 { // reported immediately, and counted at the end
 			s.w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.m.name, From: at, Text: overSeries(n)})
 		}
 	}
+
 	if len(bad) > 0 && s.bad == 0 {
 		s.badText = bad[0].text
 	}
+
 	s.bad += len(bad)
 	if samples = s.newer(samples); len(samples) == 0 {
 		return nil, source.ErrNothingNew
 	}
+
 	ms := at.UnixMilli()
 	for i := range samples {
 		// The request time of a live page is known; an exporter that forwards older samples gives
@@ -187,6 +203,7 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 			samples[i].ms = ms
 		}
 	}
+
 	return batches(samples, ms), nil
 }
 
@@ -206,6 +223,7 @@ func (s *scraping) newer(samples []sample) []sample {
 		}
 		kept = append(kept, x)
 	}
+
 	s.given = given
 	return kept
 }
@@ -216,31 +234,39 @@ func (s *scraping) Tell(d *recording.Source) {
 }
 
 // get requests the page once; the returned bytes are those of page.
-func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, contentType string, err error) {
+func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, contentType string,
+	err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url.String(), nil)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", m.name, err)
 	}
+
 	req.Header.Set("Accept", openMetricsType+", "+textType+";q=0.8, */*;q=0.1")
 	resp, err := m.client.Do(req)
 	if err != nil {
 		return nil, "", m.unreachable(err)
 	}
+
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return nil, "", m.refused(resp.StatusCode)
 	}
+
 	contentType = resp.Header.Get("Content-Type")
 	if strings.HasPrefix(contentType, "text/html") {
-		return nil, "", notMetrics(m.name + " returns a web page, not metrics: the path is usually " + usualPath(m.exporters))
+		return nil, "", notMetrics(m.name + " returns a web page, not metrics: the path is usually " +
+			usualPath(m.exporters))
 	}
+
 	page.Reset()
 	var large *httpclient.TooLargeError
 	if _, err := page.ReadFrom(resp.Body); errors.As(err, &large) {
-		return nil, "", fmt.Errorf("%s returns more than %d MiB: is this the page's address?", m.name, PageBytesMax>>20)
+		return nil, "", fmt.Errorf("%s returns more than %d MiB: is this the page's address?", m.name,
+			PageBytesMax>>20)
 	} else if err != nil {
 		return nil, "", m.unreachable(err)
 	}
+
 	return page.Bytes(), contentType, nil
 }
 
@@ -267,25 +293,31 @@ func Probe(ctx context.Context, src source.Source) error {
 	if of, ok := src.(*member); ok {
 		src = of.metricsURL
 	}
+
 	m, ok := src.(*metricsURL)
 	if !ok {
 		return errors.New("exposition: Probe wants a source made by OpenURL")
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, m.within)
 	defer cancel()
 	ctx, end := m.room.turns.Begin(ctx)
 	defer end()
+
 	body, contentType, err := m.get(ctx, &bytes.Buffer{})
 	if err != nil {
 		return err
 	}
+
 	if len(body) > largePage {
 		defer runtime.GC() // as for samples
 	}
+
 	p := newParser(nil, nil)
 	p.room, p.most = m.room, samplesMax
 	defer p.leave()
 	_, bad := p.parse(body, contentType)
+
 	return m.judge(p.samples, bad)
 }
 
@@ -304,7 +336,8 @@ func (m *metricsURL) refused(status int) error {
 	hint := "check the address"
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		hint = "give credentials in the URL, in " + EnvUser + " and " + EnvPassword + ", or a bearer token in " + EnvToken
+		hint = "give credentials in the URL, in " + EnvUser + " and " + EnvPassword +
+			", or a bearer token in " + EnvToken
 		for _, e := range m.exporters {
 			if e.Refused != "" && strings.HasPrefix(m.url.Path, e.Below) {
 				hint = e.Refused
@@ -313,7 +346,9 @@ func (m *metricsURL) refused(status int) error {
 	case http.StatusNotFound:
 		hint = "check the path: it is usually " + usualPath(m.exporters)
 	}
-	return &Refused{Status: status, text: fmt.Sprintf("%s responds with %d %s: %s", m.name, status, http.StatusText(status), hint)}
+
+	return &Refused{Status: status,
+		text: fmt.Sprintf("%s responds with %d %s: %s", m.name, status, http.StatusText(status), hint)}
 }
 
 // unreachable adds what to check. The client's own error repeats the URL, and with it secrets.
@@ -323,6 +358,7 @@ func (m *metricsURL) unreachable(err error) error {
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
+
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -334,5 +370,6 @@ func (m *metricsURL) unreachable(err error) error {
 	case errors.Is(err, http.ErrSchemeMismatch):
 		hint = "it does not speak TLS: try http://"
 	}
+
 	return fmt.Errorf("%s cannot be read: %w: %s", m.name, err, hint)
 }

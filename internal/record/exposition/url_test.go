@@ -62,34 +62,42 @@ func TestSchedule(t *testing.T) {
 				return 200, textType, fmt.Sprintf("etcd_a %d\n", n), 20 * time.Millisecond
 			}
 		})
+
 		m := recording.NewMemory(recording.MemoryOptions{})
 		if err := src.Read(t.Context(), m, source.Options{Period: time.Second, For: 9 * time.Second}); err != nil {
 			t.Fatal(err)
 		}
+
 		ms := func(n ...int) (out []time.Duration) {
 			for _, v := range n {
 				out = append(out, time.Duration(v)*time.Millisecond)
 			}
 			return out
 		}
+
 		if want := ms(0, 700, 1700, 3700, 4700, 5700, 6700, 7700, 8700); !slices.Equal(asked, want) {
 			t.Errorf("asked at %v, want %v", asked, want)
 		}
+
 		series, err := m.Samples(t.Context(), "etcd_a", begin, begin.Add(time.Minute))
 		if err != nil || len(series) != 1 {
 			t.Fatal(series, err)
 		}
+
 		got := ""
 		for _, p := range series[0].Points {
 			got += fmt.Sprintf(" %d:%v", p.T-begin.UnixMilli(), p.F)
 		}
+
 		if want := " 0:1 700:2 1700:3 3700:4 6700:7 7700:8 8700:9"; got != want {
 			t.Errorf("samples%s, want%s", got, want)
 		}
+
 		notes := m.Notes()
 		if len(notes) != 1 || notes[0].Kind != recording.NoteGap || notes[0].From.Sub(begin) != 3700*time.Millisecond || notes[0].To.Sub(begin) != 6700*time.Millisecond {
 			t.Errorf("notes %+v, want a gap from 3.7 to 6.7 s", notes)
 		}
+
 		if d := src.Describe(); d.Engine != "etcd" || d.Period != time.Second || d.Samples != 7 || !src.Live() {
 			t.Errorf("described as %+v", d)
 		}
@@ -132,17 +140,21 @@ func TestSecrets(t *testing.T) {
 				got = r.Header.Get("Authorization")
 				return status, textType, "up 1\n", 0
 			})
+
 			m := recording.NewMemory(recording.MemoryOptions{})
 			if err := src.Read(t.Context(), m, source.Options{For: time.Nanosecond}); err != nil {
 				t.Fatal(err)
 			}
+
 			texts := fmt.Sprint(src.Describe(), m.Sources(), m.Notes())
 			for _, status = range []int{0, 401, 404, 500} {
 				texts += fmt.Sprint(src.Read(t.Context(), m, source.Options{}))
 			}
+
 			if got != tt.want {
 				t.Errorf("sent %q, want %q", got, tt.want)
 			}
+
 			for _, secret := range []string{"s3cret", "t0ken", "YW5u", "annika"} {
 				if strings.Contains(texts, secret) {
 					t.Errorf("%q appears in %s", secret, texts)
@@ -182,6 +194,7 @@ func TestURLErrors(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	}))
+
 	defer plain.Close()
 	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "up 1\n") }))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -189,6 +202,7 @@ func TestURLErrors(t *testing.T) {
 	defer secure.Close()
 	gone := httptest.NewServer(nil)
 	gone.Close()
+
 	for url, want := range map[string]string{
 		plain.URL + "/html":    "a web page",
 		plain.URL + "/empty":   "returns no metrics",
@@ -215,13 +229,16 @@ func TestURLErrors(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", url, err, want)
 		}
 	}
+
 	src, err := OpenURL(secure.URL, URLOptions{Insecure: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := src.Read(t.Context(), recording.NewMemory(recording.MemoryOptions{}), source.Options{For: 1}); err != nil {
 		t.Errorf("with Insecure: %v", err)
 	}
+
 	for _, raw := range []string{"ftp://host/metrics", "http://", "host:9100"} {
 		if _, err := OpenURL(raw, URLOptions{}); err == nil {
 			t.Errorf("OpenURL(%q) took it", raw)
@@ -237,6 +254,7 @@ func TestCredentialsDoNotFollowRedirects(t *testing.T) {
 		got = append(got, r.Header.Get("Authorization"))
 		io.WriteString(w, "up 1\n")
 	}))
+
 	defer other.Close()
 	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != "s3#cret" {
@@ -244,14 +262,17 @@ func TestCredentialsDoNotFollowRedirects(t *testing.T) {
 		}
 		http.Redirect(w, r, other.URL, http.StatusFound)
 	}))
+
 	defer first.Close()
 	src, err := OpenURL(strings.Replace(first.URL, "http://", "http://me:s3#cret@", 1), URLOptions{Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Probe(t.Context(), src); err != nil {
 		t.Fatal(err)
 	}
+
 	if len(got) != 1 || got[0] != "" {
 		t.Errorf("the other server was sent %q", got)
 	}
@@ -268,13 +289,16 @@ func TestFederatedPage(t *testing.T) {
 				other := scraped.Add(-time.Second)
 				return 200, textType, fmt.Sprintf("etcd_a 1 %d\netcd_b 2 %d\n%s", scraped.UnixMilli(), other.UnixMilli(), live), 0
 			})
+
 			m := recording.NewMemory(recording.MemoryOptions{})
 			if err := src.Read(t.Context(), m, source.Options{Period: time.Second, For: 14 * time.Second}); err != nil {
 				t.Fatal(err)
 			}
+
 			for _, n := range m.Notes() {
 				t.Errorf("a note: %+v", n)
 			}
+
 			for name, want := range map[string]int{"etcd_a": 3, "etcd_b": 3, "own_age_seconds": 15 * min(1, len(live))} {
 				series, err := m.Samples(t.Context(), name, begin.Add(-time.Minute), begin.Add(time.Minute))
 				if err != nil {
@@ -288,6 +312,7 @@ func TestFederatedPage(t *testing.T) {
 					t.Errorf("%d samples of %s, want %d", got, name, want)
 				}
 			}
+
 			if want := map[bool]int64{true: 3, false: 15}[live == ""]; src.Describe().Samples != want {
 				t.Errorf("described with %d samples, want %d", src.Describe().Samples, want)
 			}

@@ -83,25 +83,31 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if err != nil {
 		return fmt.Errorf("fio JSON: %w", err)
 	}
+
 	defer in.Close()
 	e := &emitter{ctx: ctx, w: w, opt: opt, jobs: map[string]*history{}}
 	s := &scanner{br: bufio.NewReaderSize(in, 64<<10)}
+
 	var bad *recording.Note
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
 		text, err := s.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
+
 		if opt.Progress != nil {
 			opt.Progress(s.pos, f.from.Bytes)
 		}
+
 		var r result
 		if err == nil {
 			err = decode(text, &r)
 		}
+
 		if err == nil {
 			err = e.add(&r)
 		} else {
@@ -111,20 +117,25 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			}
 			continue
 		}
+
 		if err != nil {
 			return err
 		}
 	}
+
 	if e.reports == 0 {
 		why := "it contains no report that starts with {"
 		if bad != nil {
 			why = bad.Text
 		}
-		return fmt.Errorf("fio JSON %s: %s; make one with: fio --output-format=json --output=job.json JOBFILE", f.from.Path, why)
+		return fmt.Errorf("fio JSON %s: %s; make one with: fio --output-format=json --output=job.json JOBFILE",
+			f.from.Path, why)
 	}
+
 	if err := e.logs(filepath.Dir(f.from.Path)); err != nil {
 		return err
 	}
+
 	f.describe(e, bad)
 	return nil
 }
@@ -134,27 +145,33 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 		Kind: "fio", Name: f.from.Path, Version: e.version,
 		Samples: int64(len(e.times)), Facts: map[string]string{},
 	}
+
 	if len(e.times) > 0 {
 		times := make([]int64, 0, len(e.times))
 		for ms := range e.times {
 			times = append(times, ms)
 		}
+
 		slices.Sort(times)
 		d.From, d.To = time.UnixMilli(times[0]).UTC(), time.UnixMilli(times[len(times)-1]).UTC()
+
 		var steps []int64
 		for i := 1; i < len(times); i++ {
 			steps = append(steps, times[i]-times[i-1])
 		}
+
 		slices.Sort(steps)
 		if len(steps) > 0 {
 			d.Period = time.Duration(steps[len(steps)/2]) * time.Millisecond
 		}
 	}
+
 	f.SetDescription(d)
 	e.w.Source(d)
 	if bad != nil {
 		e.notes = append(e.notes, *bad)
 	}
+
 	for _, n := range e.notes {
 		n.Source = f.from.Path
 		e.w.Note(n)
@@ -176,6 +193,7 @@ var errTorn = errors.New("the report ends before its closing bracket: fio was st
 func (s *scanner) next() ([]byte, error) {
 	s.buf = s.buf[:0]
 	lineStart, inObject, inString, escaped := true, false, false, false
+
 	depth := 0
 	for {
 		c, err := s.br.ReadByte()
@@ -183,6 +201,7 @@ func (s *scanner) next() ([]byte, error) {
 			if s.over {
 				return nil, io.EOF
 			}
+
 			s.over = true
 			switch {
 			case err != io.EOF: // torn compressed bytes
@@ -191,8 +210,10 @@ func (s *scanner) next() ([]byte, error) {
 			case inObject:
 				return nil, errTorn
 			}
+
 			return nil, io.EOF
 		}
+
 		s.pos++
 		if !inObject {
 			if lineStart && c == '{' {
@@ -202,9 +223,11 @@ func (s *scanner) next() ([]byte, error) {
 				continue
 			}
 		}
+
 		if len(s.buf) < reportBytesMax {
 			s.buf = append(s.buf, c)
 		}
+
 		switch {
 		case escaped:
 			escaped = false
@@ -228,9 +251,11 @@ func decode(text []byte, r *result) error {
 	if len(text) >= reportBytesMax {
 		return fmt.Errorf("it is larger than %d bytes", reportBytesMax)
 	}
+
 	if err := json.Unmarshal(text, r); err != nil {
 		return err
 	}
+
 	switch {
 	case r.Version == "":
 		return errors.New(`it has no "fio version": is it from fio?`)
@@ -241,6 +266,7 @@ func decode(text []byte, r *result) error {
 	case len(r.Jobs) > jobsMax:
 		return fmt.Errorf("it has %d jobs, more than %d", len(r.Jobs), jobsMax)
 	}
+
 	return nil
 }
 
@@ -286,27 +312,32 @@ func (e *emitter) flush(v values) error {
 	if e.times == nil {
 		e.times = map[int64]bool{}
 	}
+
 	var times []int64
 	for ms := range v {
 		times = append(times, ms)
 	}
+
 	slices.Sort(times)
 	for _, t := range times {
 		ms := t + e.opt.ClockOffset.Milliseconds()
 		if !e.opt.From.IsZero() && ms < e.opt.From.UnixMilli() || !e.opt.To.IsZero() && ms > e.opt.To.UnixMilli() {
 			continue
 		}
+
 		cols := slices.DeleteFunc(v[t], func(c recording.Column) bool {
 			return e.opt.Want != nil && !e.opt.Want(c.Labels.Get(labels.MetricName))
 		})
 		if len(cols) == 0 {
 			continue
 		}
+
 		e.times[ms] = true
 		if err := e.w.Append(e.ctx, &recording.Batch{TimesMs: []int64{ms}, Columns: cols}); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -83,20 +83,25 @@ func TestSerialAppends(t *testing.T) {
 			}
 		}
 	}
+
 	if d.Version != "fio-3.33" || d.From.IsZero() {
 		t.Errorf("described as %+v", d)
 	}
+
 	// The log beside it has a row for each append: none may be lost, nor counted twice.
 	sum := 0.0
 	for _, v := range samplesOf(t, m, "fio_log_write_iops") {
 		sum += v // slots of one second
 	}
+
 	if sum != 1823 {
 		t.Errorf("the log's slots hold %v requests, want 1823", sum)
 	}
+
 	if top := samplesOf(t, m, `fio_log_write_latency_seconds{quantile="1"}`); len(top) == 0 || top[0] != maxOfLog(t, "testdata/wal_lat.1.log")/1e9 {
 		t.Errorf("largest latency %v, want %v", top, maxOfLog(t, "testdata/wal_lat.1.log")/1e9)
 	}
+
 	if n := m.Notes(); len(n) != 0 {
 		t.Errorf("notes %v", n)
 	}
@@ -127,33 +132,42 @@ func TestStatusInterval(t *testing.T) {
 	if len(iops) != 5 || len(ios) != 5 || ios[0] != 0 {
 		t.Fatalf("iops %v, ios %v: want the start and four reports", iops, ios)
 	}
+
 	for _, v := range iops[:4] { // the last one is of 109 ms
 		if v < 2900 || v > 3100 {
 			t.Errorf("rate %v, fio was held to 3,000", v)
 		}
 	}
+
 	if depth := samplesOf(t, m, `fio_job_iodepth{job="randwrite"}`); depth[0] != 32 {
 		t.Errorf("depth of randwrite %v, want 32", depth)
 	}
+
 	if depth := samplesOf(t, m, `fio_job_iodepth{job="readers"}`); depth[0] != 2 {
 		t.Errorf("depth of readers %v, want 2 processes x 1", depth)
 	}
+
 	reads := samplesOf(t, m, `fio_read_ios_total{job="readers"}`)
 	if last := reads[len(reads)-1]; last < 1190 || last > 1210 {
 		t.Errorf("%v reads, want 2 processes x 200/s x 3 s", last)
 	}
+
 	if logs := samplesOf(t, m, `fio_log_write_iops{job="randwrite",process="1"}`); len(logs) != 4 || math.Abs(logs[0]-3002) > 5 {
 		t.Errorf("the IOPS log's seconds %v, want 3,002 first", logs)
 	}
+
 	if logs := samplesOf(t, m, `fio_log_read_latency_mean_seconds{job="readers",process="3"}`); len(logs) < 3 || math.Abs(logs[0]-(107392+115229)/2e9) > 1e-12 {
 		t.Errorf("the third process's latency log %v, want %v first", logs, (107392+115229)/2e9)
 	}
+
 	if q := samplesOf(t, m, `fio_log_write_latency_seconds`); q != nil {
 		t.Errorf("quantiles %v of windows' means", q)
 	}
+
 	if n := m.Notes(); len(n) != 1 || !strings.Contains(n[0].Text, "upper bound") {
 		t.Errorf("notes %v, want one about quantiles of several processes", n)
 	}
+
 	if d.To.Sub(d.From) < 2*time.Second || d.Samples < 5 {
 		t.Errorf("described as %+v", d)
 	}
@@ -165,15 +179,18 @@ func TestTextAround(t *testing.T) {
 	if got := samplesOf(t, m, "fio_write_ios_total"); len(got) != 2 || got[1] < 8900 {
 		t.Errorf("writes %v", got)
 	}
+
 	text, err := os.ReadFile("testdata/serial.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	noisy := append([]byte("fio: this platform does not support {process shared} mutexes\nnote: both iodepth >= 1\n"), text...)
 	noisy = append(noisy, "\nRun status group 0 (all jobs):\n  WRITE: {x}\n"...)
 	if !Sniff("x", noisy[:2000]) {
 		t.Error("not recognised after warnings")
 	}
+
 	m, _, err = readText(noisy, source.Options{})
 	if err != nil || len(samplesOf(t, m, "fio_write_iops")) != 2 {
 		t.Errorf("error %v", err)
@@ -185,18 +202,22 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// Cut within the last report.
 	m, _, err := readText(two[:len(two)-500], source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := samplesOf(t, m, `fio_write_ios_total{job="randwrite"}`); len(got) != 4 {
 		t.Errorf("writes %v, want the start and three reports", got)
 	}
+
 	n := m.Notes()
 	if at := bytes.LastIndex(two, []byte("\n{")) + 1; len(n) != 2 || n[1].Kind != recording.NoteDamage || n[1].Offset != int64(at) {
 		t.Errorf("notes %+v, want damage at byte %d", n, at)
 	}
+
 	for text, want := range map[string]string{
 		"":                                      "no report",
 		"{}":                                    "fio version",
@@ -228,12 +249,15 @@ func TestRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := fmt.Sprint(samplesOf(t, m, "fio_write_ios_total")); got != "[0 100 300 0 50]" {
 		t.Errorf("writes %s, want [0 100 300 0 50]", got)
 	}
+
 	if got := fmt.Sprint(samplesOf(t, m, "fio_write_iops")); got != "[100 100 200 25 25]" {
 		t.Errorf("rates %s, want [100 100 200 25 25]", got)
 	}
+
 	if want := time.UnixMilli(1_795_000_000_000); !d.From.Equal(want) || d.Samples != 5 {
 		t.Errorf("described as %+v, want from %v", d, want)
 	}
@@ -248,10 +272,12 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	metrics, err := m.Metrics(context.Background())
 	if err != nil || len(metrics) != 1 || d.Samples != 1 || !d.From.Equal(time.UnixMilli(1_795_003_601_000)) {
 		t.Errorf("metrics %v, error %v, described as %+v", metrics, err, d)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := onDisk("testdata/serial.json").Read(ctx, m, source.Options{}); !errors.Is(err, context.Canceled) {
@@ -271,13 +297,16 @@ func TestBadLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	m, _ := readPath(t, filepath.Join(dir, "x.json"), source.Options{})
 	if got := fmt.Sprint(samplesOf(t, m, "fio_log_write_iops")); got != "[2 1]" {
 		t.Errorf("seconds %s, want [2 1]", got)
 	}
+
 	if got := fmt.Sprint(samplesOf(t, m, `fio_log_write_latency_seconds{quantile="0.5"}`)); got != "[5e-06 9e-06]" {
 		t.Errorf("medians %s", got)
 	}
+
 	if n := m.Notes(); len(n) != 1 || !strings.Contains(n[0].Text, "line 2") {
 		t.Errorf("notes %v, want one about line 2", n)
 	}
@@ -307,6 +336,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add(text)
 		f.Add(text[:len(text)/2])
 	}
+
 	f.Add([]byte(report(1_795_000_001_000, 1000, 100) + report(1_795_000_000_500, 2000, 300)))
 	f.Add([]byte(`{"fio version":"x","timestamp_ms":1,"jobs":[{"jobname":"a","job_runtime":-5,"write":{"total_ios":1e308,"runtime":9223372036854775807,"lat_ns":{"N":1e308,"mean":1e308,"percentile":{"1e999":1,"0.1":2,"0.10":3}}}},{"jobname":"a","write":{"total_ios":1e308,"lat_ns":{"N":1e308,"mean":1e308}}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

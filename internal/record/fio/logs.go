@@ -81,19 +81,23 @@ func (e *emitter) logs(dir string) error {
 			e.limit(fmt.Sprintf("logs of more than %d processes were not read", logsPerJob))
 			break
 		}
+
 		h := e.jobs[p.job]
 		if h == nil {
 			continue
 		}
+
 		measured := false // requests per second are known from another log
 		for _, kind := range logKinds {
 			prefix := h.options[kind.option]
 			if prefix == "" {
 				continue
 			}
+
 			if prefix == "1" || prefix == "(null)" {
 				prefix = p.job // the option without a value
 			}
+
 			for _, name := range kind.names {
 				// Only the base name: the JSON may have been moved here with its logs.
 				path := filepath.Join(dir, fmt.Sprintf("%s_%s.%d.log", filepath.Base(prefix), name, i+1))
@@ -122,14 +126,17 @@ type logReader struct {
 }
 
 // read writes the log second by second; found is false if it does not exist or is empty.
-func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, int64, int, *slot)) (found bool, err error) {
+func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, int64, int, *slot)) (found bool,
+	err error) {
 	f, err := safefile.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
+
 	if err != nil {
 		return false, fmt.Errorf("fio log: %w", err)
 	}
+
 	defer f.Close()
 	br := bufio.NewReaderSize(f, logLineMax)
 	v := values{}
@@ -143,25 +150,31 @@ func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, in
 			r.slots[d].reset()
 		}
 	}
+
 	for {
 		text, err := br.ReadSlice('\n')
 		if err == io.EOF {
 			break // a last line without its end may have lost digits
 		}
+
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return false, fmt.Errorf("fio log %s: %w", r.path, err)
 		}
+
 		if line++; line%65536 == 0 && r.e.ctx.Err() != nil {
 			return false, r.e.ctx.Err()
 		}
+
 		x, ok := parseRow(string(text))
 		if !ok {
 			if bad++; bad == 1 {
 				r.e.notes = append(r.e.notes, recording.Note{Kind: recording.NoteDamage, File: r.path,
-					Text: fmt.Sprintf("line %d is not \"msec, value, direction, bytes, offset\": it and similar lines were skipped", line)})
+					Text: fmt.Sprintf("line %d is not \"msec, value, direction, bytes, offset\": it and similar lines were skipped",
+						line)})
 			}
 			continue
 		}
+
 		// A window's row has the time of the window's end, a request's row that of its completion.
 		// With several requests in flight, rows may be slightly out of order.
 		if s := (max(x.ms, 1) - 1) / slotMs; s > current {
@@ -176,12 +189,15 @@ func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, in
 				clear(v)
 			}
 		}
+
 		found = true
 		take(&r.slots[x.dir], x)
 	}
+
 	if current >= 0 {
 		end()
 	}
+
 	return found, r.e.flush(v)
 }
 
@@ -190,6 +206,7 @@ func parseRow(line string) (r row, ok bool) {
 	if len(f) < 4 {
 		return r, false
 	}
+
 	var n [4]int64
 	for i := range n {
 		v, err := strconv.ParseInt(strings.TrimSpace(f[i]), 10, 64)
@@ -198,9 +215,11 @@ func parseRow(line string) (r row, ok bool) {
 		}
 		n[i] = v
 	}
+
 	if n[0] > logMsMax || n[2] >= directions {
 		return r, false
 	}
+
 	return row{ms: n[0], value: float64(n[1]), dir: int(n[2]), bytes: float64(n[3])}, true
 }
 
@@ -218,7 +237,8 @@ func (r *logReader) emitLatency(v values, ms int64, dir int, s *slot) {
 	for _, q := range []float64{0.5, 0.9, 0.99, 0.999, 1} {
 		// The smallest value that at least q of them do not exceed.
 		i := max(int(q*float64(len(s.latencies))+0.999999)-1, 0)
-		v.add(ms, seconds(s.latencies[min(i, len(s.latencies)-1)]), prefix+"_latency_seconds", r.pairs("quantile", strconv.FormatFloat(q, 'f', -1, 64))...)
+		v.add(ms, seconds(s.latencies[min(i, len(s.latencies)-1)]), prefix+"_latency_seconds",
+			r.pairs("quantile", strconv.FormatFloat(q, 'f', -1, 64))...)
 	}
 	r.emitRates(v, ms, prefix, s)
 }

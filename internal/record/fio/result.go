@@ -115,11 +115,13 @@ func (j *job) merge(o *job) {
 		a.Clat.merge(&b.Clat)
 		a.Lat.merge(&b.Lat)
 	}
+
 	j.Sync.Lat.merge(&o.Sync.Lat)
 	j.Runtime = max(j.runtimeMs(), o.runtimeMs())
 	if o.Start > 0 && (j.Start == 0 || o.Start < j.Start) {
 		j.Start = o.Start
 	}
+
 	j.Error = cmp.Or(j.Error, o.Error)
 }
 
@@ -143,20 +145,25 @@ func (e *emitter) add(r *result) error {
 	e.version = r.Version
 	end := r.endMs()
 	jobs, count, order := group(r.Jobs)
+
 	if e.procs == nil {
 		e.number(r)
 	}
+
 	v := values{}
 	for _, name := range order {
 		j := jobs[name]
 		if count[name] > 1 {
-			e.limit(fmt.Sprintf("job %s has several processes: its quantiles are their largest (an upper bound); run fio with --group_reporting for the job's own", name))
+			e.limit(
+				fmt.Sprintf("job %s has several processes: its quantiles are their largest (an upper bound); run fio with --group_reporting for the job's own",
+					name))
 		}
 		if j.Error != 0 {
 			e.limit(fmt.Sprintf("job %s ended with error %d: its figures cover the time before that", name, j.Error))
 		}
 		e.job(v, j, count[name], j.settings(r.Global), end)
 	}
+
 	return e.flush(v)
 }
 
@@ -200,7 +207,8 @@ func numjobs(options map[string]string) int {
 }
 
 // infoLabels are the options in fio_job_info.
-var infoLabels = []string{"rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "fdatasync", "fsync", "rate_iops", "size"}
+var infoLabels = []string{"rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "fdatasync", "fsync",
+	"rate_iops", "size"}
 
 // job adds one job's figures from a report to v.
 func (e *emitter) job(v values, j *job, processes int, options map[string]string, end int64) {
@@ -212,21 +220,26 @@ func (e *emitter) job(v values, j *job, processes int, options map[string]string
 		if old != nil && start == old.lastMs {
 			h.startMs, h.lastMs = start+1, start+1
 		}
+
 		e.jobs[j.Name] = h
 		if old == nil {
 			e.order = append(e.order, j.Name)
 		}
+
 		if h.startMs < end {
 			e.figures(v, j, h, h.startMs, true)
 			e.constants(v, j, processes, options, h.startMs)
 		}
 	}
+
 	if end <= h.lastMs && end != h.startMs {
 		return // the same moment again
 	}
+
 	e.figures(v, j, h, end, false)
 	e.constants(v, j, processes, options, end)
 	h.lastMs = end
+
 	for d := range directions {
 		h.ios[d], h.runtime[d] = j.direction(d).IOs, j.direction(d).Runtime
 	}
@@ -255,22 +268,27 @@ func (e *emitter) figures(v values, j *job, h *history, ms int64, start bool) {
 		if dir.IOs <= 0 {
 			continue // the job has no such requests
 		}
+
 		ios, bytes := dir.IOs, dir.Bytes
 		if start {
 			ios, bytes = 0, 0
 		}
+
 		prefix := "fio_" + name
 		v.add(ms, ios, prefix+"_ios_total", "job", j.Name)
 		v.add(ms, bytes, prefix+"_bytes_total", "job", j.Name)
 		v.add(ms, e.iops(dir, d, h), prefix+"_iops", "job", j.Name)
+
 		q := dir.Lat
 		if len(q.Percentile) == 0 {
 			q = dir.Clat
 		}
+
 		whole := dir.Lat
 		if whole.N == 0 {
 			whole = dir.Clat // disable_lat was set
 		}
+
 		e.latencies(v, ms, prefix, j.Name, whole, q.Percentile)
 	}
 	if s := j.Sync.Lat; s.N > 0 {
@@ -293,16 +311,20 @@ func (e *emitter) iops(dir *direction, d int, h *history) float64 {
 	return dir.IOPS
 }
 
-func (e *emitter) latencies(v values, ms int64, prefix, job string, l latency, percentiles map[string]float64) {
+func (e *emitter) latencies(v values, ms int64, prefix, job string, l latency,
+	percentiles map[string]float64) {
 	if l.N <= 0 {
 		return
 	}
+
 	v.add(ms, seconds(l.Mean), prefix+"_latency_mean_seconds", "job", job)
 	v.add(ms, seconds(l.Max), prefix+"_latency_max_seconds", "job", job)
+
 	keys := make([]string, 0, len(percentiles))
 	for k := range percentiles {
 		keys = append(keys, k)
 	}
+
 	slices.Sort(keys)
 	seen := map[string]bool{}
 	for _, k := range keys {

@@ -59,19 +59,22 @@ func (f *textFile) Read(ctx context.Context, w recording.Writer, opt source.Opti
 	if err != nil {
 		return fmt.Errorf("fio text: %w", err)
 	}
+
 	defer in.Close()
 	p := &textParser{modified: f.from.Modified, options: map[string]map[string]any{}}
 	if err := p.read(ctx, io.LimitReader(in, textBytesMax+1)); err != nil {
 		return fmt.Errorf("fio text %s: %w", f.from.Path, err)
 	}
 	if len(p.jobs) == 0 {
-		return fmt.Errorf("fio text %s: no job has a result: give the report from \"(groupid=\" on, or run fio with --output-format=json", f.from.Path)
+		return fmt.Errorf("fio text %s: no job has a result: give the report from \"(groupid=\" on, or run fio with --output-format=json",
+			f.from.Path)
 	}
 
 	e := &emitter{ctx: ctx, w: w, opt: opt, jobs: map[string]*history{}}
 	if err := e.add(p.result()); err != nil {
 		return err
 	}
+
 	f.describe(e, nil)
 	return nil
 }
@@ -117,27 +120,34 @@ func (p *textParser) line(s string) error {
 	case len(p.jobs) == 0:
 		return nil
 	}
+
 	if m := textNew.FindStringSubmatch(s); m != nil {
 		return p.direction(m[1], m[2], m[3], m[4], m[5], m[6])
 	}
+
 	if m := textOld.FindStringSubmatch(s); m != nil {
 		return p.direction(m[1], m[4], m[2], m[3], m[5], m[6])
 	}
+
 	if m := textLatency.FindStringSubmatch(s); m != nil {
 		return p.latency(m)
 	}
+
 	if m := textQuants.FindStringSubmatch(s); m != nil {
 		p.quant, p.scale = p.latencyOf(m[1]), nanoseconds[m[2]]
 		return nil
 	}
+
 	if p.quant != nil && strings.HasPrefix(s, "|") {
 		return p.percentiles(s)
 	}
+
 	if m := textIssued.FindStringSubmatch(s); m != nil && m[4] != "" {
 		if syncs, err := strconv.ParseFloat(m[4], 64); err == nil {
 			p.jobs[len(p.jobs)-1].Sync.Lat.N = syncs
 		}
 	}
+
 	return nil
 }
 
@@ -158,14 +168,17 @@ func (p *textParser) begin(m []string) error {
 	if len(p.jobs) >= jobsMax {
 		return fmt.Errorf("more than %d jobs", jobsMax)
 	}
+
 	code, err := strconv.Atoi(m[3])
 	if err != nil {
 		return fmt.Errorf("error %q: want a number", m[3])
 	}
+
 	options := map[string]any{"numjobs": m[2]}
 	for k, v := range p.options[m[1]] {
 		options[k] = v
 	}
+
 	p.jobs = append(p.jobs, job{Name: m[1], Error: code, Options: options})
 	p.ddir, p.quant = nil, nil
 
@@ -173,6 +186,7 @@ func (p *textParser) begin(m []string) error {
 	if at, err := time.Parse("Mon Jan _2 15:04:05 2006", m[4]); err == nil && at.After(p.ended) {
 		p.ended = at
 	}
+
 	return nil
 }
 
@@ -189,23 +203,29 @@ func (p *textParser) direction(name, iops, amount, unit, runtime, inUnit string)
 	if err != nil {
 		return err
 	}
+
 	bytes, err := number(amount)
 	if err != nil {
 		return err
 	}
+
 	ms, err := strconv.ParseInt(runtime, 10, 64)
 	if err != nil {
 		return fmt.Errorf("runtime %q: want a number", runtime)
 	}
+
 	if inUnit == "sec" {
 		ms *= 1000
 	}
+
 	if ms < 0 || ms > yearsMs {
 		return errors.New("runtime out of range")
 	}
+
 	p.ddir.IOPS, p.ddir.Bytes, p.ddir.Runtime = rate, bytes*amounts[unit[0]], ms
 	p.ddir.IOs = rate * float64(ms) / 1000
 	j.Runtime = max(j.Runtime, ms)
+
 	return nil
 }
 
@@ -229,22 +249,27 @@ func (p *textParser) latency(m []string) error {
 	if to == nil {
 		return nil
 	}
+
 	most, err := number(m[4])
 	if err != nil {
 		return err
 	}
+
 	mean, err := number(m[5])
 	if err != nil {
 		return err
 	}
+
 	to.Max, to.Mean = most*nanoseconds[m[2]], mean*nanoseconds[m[2]]
 	if to.N == 0 && p.ddir != nil {
 		to.N = p.ddir.IOs
 	}
+
 	// A sync job without submission latency prints no lat: the completion's is the whole.
 	if m[1] == "clat" && p.ddir != nil && p.ddir.Lat.N == 0 {
 		p.ddir.Lat = latency{Max: to.Max, Mean: to.Mean, N: to.N}
 	}
+
 	return nil
 }
 
@@ -254,13 +279,16 @@ func (p *textParser) percentiles(s string) error {
 		if err != nil {
 			return err
 		}
+
 		q, err := strconv.ParseFloat(m[1], 64)
 		if err != nil || q < 0 || q > 100 {
 			return fmt.Errorf("percentile %q: want 0 to 100", m[1])
 		}
+
 		if p.quant.Percentile == nil {
 			p.quant.Percentile = map[string]float64{}
 		}
+
 		p.quant.Percentile[fmt.Sprintf("%.6f", q)] = value * p.scale
 	}
 	return nil

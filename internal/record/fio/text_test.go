@@ -80,10 +80,12 @@ func TestText(t *testing.T) {
 			t.Errorf("%s: %g, want %g", x.name, got, x.want)
 		}
 	}
+
 	m, err := readText(t, fio2)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if s, _ := m.Samples(t.Context(), `fio_sync_latency_mean_seconds`, time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs)); len(s) != 0 {
 		t.Error("syncs that the report does not have")
 	}

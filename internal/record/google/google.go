@@ -58,10 +58,12 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 	id := strings.TrimLeft(strings.TrimPrefix(arg, "gcp://"), "/")
 	m := resource.FindStringSubmatch(id)
 	if m == nil {
-		return nil, errors.New("a gcp:// address is gcp://projects/PROJECT/zones/ZONE/disks/DISK or .../instances/INSTANCE, as gcloud compute disks list --uri prints it")
+		return nil,
+			errors.New("a gcp:// address is gcp://projects/PROJECT/zones/ZONE/disks/DISK or .../instances/INSTANCE, as gcloud compute disks list --uri prints it")
 	}
 	bill := &cloud.Bill{}
-	s := &service{id: id, project: m[1], region: m[2][:max(0, strings.LastIndexByte(m[2], '-'))], isDisk: m[3] == "disks", name: m[4], compute: c.Compute, monitoring: c.Monitoring, provider: c.Token}
+	s := &service{id: id, project: m[1], region: m[2][:max(0, strings.LastIndexByte(m[2], '-'))],
+		isDisk: m[3] == "disks", name: m[4], compute: c.Compute, monitoring: c.Monitoring, provider: c.Token}
 	if s.compute == "" {
 		s.compute, s.monitoring = "https://compute.googleapis.com", "https://monitoring.googleapis.com"
 	}
@@ -92,16 +94,24 @@ func (s *service) token(ctx context.Context) (string, error) {
 				Scopes: []string{"https://www.googleapis.com/auth/monitoring.read", "https://www.googleapis.com/auth/compute.readonly"}})
 		}
 	})
+
 	if s.loginErr != nil {
-		return "", cloud.Refuse(nil, "Google Cloud: there are no credentials: gcloud auth application-default login makes them, or GOOGLE_APPLICATION_CREDENTIALS names a key file")
+		return "",
+			cloud.Refuse(
+				nil, "Google Cloud: there are no credentials: gcloud auth application-default login makes them, or GOOGLE_APPLICATION_CREDENTIALS names a key file")
 	}
+
 	t, err := s.provider.Token(ctx)
 	if err != nil {
-		if text := err.Error(); strings.Contains(text, "invalid_grant") || strings.Contains(text, "expired") || strings.Contains(text, "invalid_rapt") {
-			return "", cloud.Refuse(nil, "Google Cloud: the credentials have expired: gcloud auth application-default login makes new ones")
+		if text := err.Error(); strings.Contains(text, "invalid_grant") || strings.Contains(text, "expired") ||
+			strings.Contains(text, "invalid_rapt") {
+			return "",
+				cloud.Refuse(
+					nil, "Google Cloud: the credentials have expired: gcloud auth application-default login makes new ones")
 		}
 		return "", cloud.Refuse(nil, "Google Cloud: the credentials cannot be had: %v", err)
 	}
+
 	return t.Value, nil
 }
 
@@ -112,24 +122,31 @@ func (s *service) Describe(ctx context.Context, d *cloud.Description) error {
 	if !s.isDisk {
 		return s.describeInstance(ctx, d, s.id, true)
 	}
+
 	instance, err := s.describeDisk(ctx, d, s.id)
 	if err != nil {
 		return err
 	}
+
 	if instance == "" {
 		if d.Absent == nil {
-			d.Absent = cloud.Refuse(nil, "Google Cloud: %s is attached to no instance, or may not be read, so it has no metrics that can be found", s.id)
+			d.Absent = cloud.Refuse(
+				nil, "Google Cloud: %s is attached to no instance, or may not be read, so it has no metrics that can be found",
+				s.id)
 		}
 		return nil
 	}
+
 	return s.describeInstance(ctx, d, instance, false)
 }
 
 // chosen are the types whose IOPS, or throughput, one chooses.
-var chosen = []string{"hyperdisk-balanced", "hyperdisk-balanced-ha", "hyperdisk-extreme", "hyperdisk-throughput", "hyperdisk-ml"}
+var chosen = []string{"hyperdisk-balanced", "hyperdisk-balanced-ha", "hyperdisk-extreme",
+	"hyperdisk-throughput", "hyperdisk-ml"}
 
 // describeDisk describes a disk and returns the first instance that it is attached to.
-func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id string) (instance string, err error) {
+func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id string) (instance string,
+	err error) {
 	var disk struct {
 		Type       string   `json:"type"`
 		SizeGiB    int64    `json:"sizeGb,string"`
@@ -139,10 +156,12 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 		Users      []string `json:"users"`
 		Status     string   `json:"status"`
 	}
+
 	err = s.explain(s.rest.Get(ctx, s.compute+"/compute/v1/"+id, &disk), "compute.disks.get", id)
 	if ok, err := d.Answered(err, "the disk's limits are not known: give them with --volume"); !ok {
 		return "", err
 	}
+
 	name := path.Base(id)
 	v := cloud.Volume{Type: path.Base(disk.Type), SizeGiB: disk.SizeGiB}
 	if slices.Contains(chosen, v.Type) {
@@ -151,21 +170,28 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 			v.Throughput = fmt.Sprintf("%dMiB/s", disk.Throughput)
 		}
 	}
+
 	d.Volume(name, v)
+
 	// That its performance is being changed, Google does not say.
 	if disk.Status != "" && disk.Status != "READY" {
-		d.Note("%s is being modified (%s): until that is completed what is known of it may not be what it gives", name, disk.Status)
+		d.Note("%s is being modified (%s): until that is completed what is known of it may not be what it gives",
+			name, disk.Status)
 	}
+
 	if disk.Snapshot != "" {
 		d.Fact("from_snapshot."+name, path.Base(disk.Snapshot))
 	}
+
 	if len(disk.Users) == 0 {
 		return "", nil
 	}
+
 	_, instance, _ = strings.Cut(disk.Users[0], "/compute/v1/")
 	if !resource.MatchString(instance) {
 		return "", nil
 	}
+
 	return instance, nil
 }
 
@@ -182,19 +208,24 @@ func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id
 			Source string `json:"source"`
 		} `json:"disks"`
 	}
+
 	err := s.explain(s.rest.Get(ctx, s.compute+"/compute/v1/"+id, &vm), "compute.instances.get", id)
 	if errors.Is(err, cloud.ErrNotFound) || errors.Is(err, cloud.ErrDenied) {
 		d.Absent = err // metrics are found by the instance's number
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if _, err := strconv.ParseUint(vm.ID, 10, 64); err != nil {
 		return cloud.Refuse(nil, "Google Cloud: %s has no number", id)
 	}
+
 	s.instance = vm.ID
 	d.Machine(path.Base(vm.Type), cloud.Machine{})
+
 	for _, x := range vm.Disks[:min(len(vm.Disks), disksMax)] {
 		_, disk, _ := strings.Cut(x.Source, "/compute/v1/")
 		if !resource.MatchString(disk) || !all && disk != s.id {
@@ -207,6 +238,7 @@ func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -220,7 +252,8 @@ func (*service) Period(age time.Duration) time.Duration {
 }
 
 // kinds are the metrics of compute.googleapis.com/instance/disk that are read.
-var kinds = []string{"read_ops_count", "write_ops_count", "read_bytes_count", "write_bytes_count", "throttled_read_ops_count", "throttled_write_ops_count",
+var kinds = []string{"read_ops_count", "write_ops_count", "read_bytes_count", "write_bytes_count",
+	"throttled_read_ops_count", "throttled_write_ops_count",
 	"average_io_latency", "average_io_queue_depth"}
 
 // pagesMax bounds the pages of one answer.
@@ -230,15 +263,18 @@ const pagesMax = 100
 const perRequest = 24 * time.Hour
 
 // Samples implements [cloud.Service]. Each metric is a request.
-func (s *service) Samples(ctx context.Context, span cloud.Span, want func(string) bool, take func([]cloud.Series) error) error {
+func (s *service) Samples(ctx context.Context, span cloud.Span,
+	want func(string) bool, take func([]cloud.Series) error) error {
 	if s.instance == "" {
 		return nil
 	}
+
 	for from := span.From; from.Before(span.To); from = from.Add(perRequest) {
 		to := from.Add(perRequest)
 		if to.After(span.To) {
 			to = span.To
 		}
+
 		for _, kind := range kinds {
 			name := "stackdriver_gce_instance_compute_googleapis_com_instance_disk_" + kind
 			if !want(name) {
@@ -253,6 +289,7 @@ func (s *service) Samples(ctx context.Context, span cloud.Span, want func(string
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -277,10 +314,14 @@ type list struct {
 
 // read asks for one metric of the instance's disks, however many pages that takes. A page goes on
 // where the one before ended, also within a series; points come newest first.
-func (s *service) read(ctx context.Context, kind, name string, from, to time.Time, period time.Duration) ([]cloud.Series, error) {
-	q := url.Values{"filter": {fmt.Sprintf(`metric.type = "compute.googleapis.com/instance/disk/%s" AND resource.labels.instance_id = "%s"`, kind, s.instance)},
+func (s *service) read(ctx context.Context, kind, name string, from, to time.Time,
+	period time.Duration) ([]cloud.Series, error) {
+	q := url.Values{"filter": {fmt.Sprintf(`metric.type = "compute.googleapis.com/instance/disk/%s" AND resource.labels.instance_id = "%s"`,
+		kind, s.instance)},
 		// The interval is closed, and its first moment ends the part before.
-		"interval.startTime": {from.Add(time.Second).UTC().Format(time.RFC3339)}, "interval.endTime": {to.UTC().Format(time.RFC3339)}, "view": {"FULL"}}
+		"interval.startTime": {from.Add(time.Second).UTC().Format(time.RFC3339)},
+		"interval.endTime":   {to.UTC().Format(time.RFC3339)}, "view": {"FULL"}}
+
 	points := map[string]map[int64]float64{}
 	for range pagesMax {
 		var answer list
@@ -288,14 +329,17 @@ func (s *service) read(ctx context.Context, kind, name string, from, to time.Tim
 		if err = s.explain(err, "monitoring.timeSeries.list", "projects/"+s.project); err != nil {
 			return nil, err
 		}
+
 		for _, x := range answer.Series {
 			device := s.disks[x.Metric.Labels["device_name"]]
 			if device == "" {
 				continue
 			}
+
 			if points[device] == nil {
 				points[device] = map[int64]float64{}
 			}
+
 			for _, p := range x.Points {
 				value := math.NaN()
 				switch {
@@ -310,11 +354,14 @@ func (s *service) read(ctx context.Context, kind, name string, from, to time.Tim
 				points[device][p.Interval.End.UnixMilli()] = value
 			}
 		}
+
 		if answer.Next == "" {
 			return laid(name, points, period), nil
 		}
+
 		q.Set("pageToken", answer.Next)
 	}
+
 	return nil, cloud.Refuse(nil, "Google Cloud: more than %d pages for one request", pagesMax)
 }
 

@@ -58,6 +58,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
+
 	if all := f.replies[key]; len(all) > 0 {
 		if len(all) > 1 {
 			f.replies[key] = all[1:]
@@ -66,6 +67,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, all[0].body)
 		return
 	}
+
 	base := `"https://www.googleapis.com/compute/v1/`
 	switch filter := r.URL.Query().Get("filter"); {
 	case key == "db-data":
@@ -104,10 +106,12 @@ func TestDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		found, err := w.Samples(t.Context(), "stackdriver_gce_instance_compute_googleapis_com_instance_disk_write_ops_count", began, began.Add(time.Hour))
 		if err != nil || len(found) != 1 || found[0].Labels.Get("device_name") != "db-data" || len(found[0].Points) != 3 || found[0].Points[2].F != 300 || found[0].Points[2].T != began.Add(3*time.Minute).UnixMilli() {
 			t.Errorf("%v, %v", found, err)
 		}
+
 		for name, want := range map[string]string{"volume.db-data": "hyperdisk-balanced,500GiB,6000IOPS,290MiB/s", "instance_type": "n4-standard-8", "region": "europe-west1", "requests": "12 API calls"} {
 			if got := s.Describe().Facts[name]; got != want {
 				t.Errorf("%s is %q, not %q", name, got, want)
@@ -119,6 +123,7 @@ func TestDisk(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	denied := reply{403, `{"error":{"code":403,"message":"Permission monitoring.timeSeries.list denied (or the resource may not exist).","status":"PERMISSION_DENIED"}}`}
 	busy := reply{429, `{"error":{"code":429,"message":"Quota exceeded for quota metric 'Time series queries'","status":"RESOURCE_EXHAUSTED"}}`}
+
 	absent := reply{404, `{"error":{"code":404,"message":"The resource was not found","errors":[{"message":"The resource was not found","domain":"global","reason":"notFound"}]}}`}
 	for name, x := range map[string]struct {
 		replies       map[string][]reply

@@ -21,22 +21,28 @@ func parse(arg string) (address, error) {
 	if !ok {
 		return address{}, nil
 	}
+
 	const want = "want host, host?pid=4711 or host?cgroup=/system.slice/db.service"
 	values, err := url.ParseQuery(query)
 	if err != nil || len(values) != 1 {
 		return address{}, fmt.Errorf("%q does not name a cgroup: %s", arg, want)
 	}
+
 	if path := values.Get("cgroup"); path != "" {
 		path = strings.TrimPrefix(path, "/sys/fs/cgroup")
 		if !strings.HasPrefix(path, "/") || strings.Contains(path+"/", "/../") {
-			return address{}, fmt.Errorf("cgroup=%s is not a cgroup's path: give the path in /proc/PID/cgroup, starting with /", path)
+			return address{},
+				fmt.Errorf("cgroup=%s is not a cgroup's path: give the path in /proc/PID/cgroup, starting with /",
+					path)
 		}
 		return address{cgroup: path}, nil
 	}
+
 	pid, err := strconv.Atoi(values.Get("pid"))
 	if err != nil || pid <= 0 {
 		return address{}, fmt.Errorf("%q does not name a process: %s", arg, want)
 	}
+
 	return address{pid: pid}, nil
 }
 
@@ -51,20 +57,25 @@ func (a address) find(root string) (cgroup, error) {
 		}
 		g := memberOf(root, replaced(string(member), a.cgroup), true)
 		if !g.there() {
-			return g, fmt.Errorf("there is no cgroup %s with memory, cpu, blkio or io: see /sys/fs/cgroup, or /proc/PID/cgroup of the database", a.cgroup)
+			return g,
+				fmt.Errorf("there is no cgroup %s with memory, cpu, blkio or io: see /sys/fs/cgroup, or /proc/PID/cgroup of the database",
+					a.cgroup)
 		}
 		return g, nil
 	case a.pid != 0:
 		member, err := readFile(root, "proc/"+strconv.Itoa(a.pid)+"/cgroup")
 		if err != nil {
-			return cgroup{}, fmt.Errorf("there is no process %d (a process in a container has another PID outside it)", a.pid)
+			return cgroup{}, fmt.Errorf("there is no process %d (a process in a container has another PID outside it)",
+				a.pid)
 		}
 		g := memberOf(root, string(member), true)
 		if !g.there() {
-			return g, errors.New("the cgroup of process " + strconv.Itoa(a.pid) + " cannot be seen from here: run this on the node, outside of containers")
+			return g, errors.New("the cgroup of process " + strconv.Itoa(a.pid) +
+				" cannot be seen from here: run this on the node, outside of containers")
 		}
 		return g, nil
 	}
+
 	g := findCgroup(root)
 	g.ours = g.holdsOnly(root, os.Getpid())
 	return g, nil
@@ -77,6 +88,7 @@ func (g cgroup) holdsOnly(root string, pid int) bool {
 	for _, c := range controllers {
 		dirs = append(dirs, g.dir[c])
 	}
+
 	alone := false
 	for _, dir := range dirs {
 		if dir == "" {
@@ -88,6 +100,7 @@ func (g cgroup) holdsOnly(root string, pid int) bool {
 		}
 		alone = true
 	}
+
 	return alone
 }
 

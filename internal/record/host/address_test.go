@@ -31,6 +31,7 @@ func TestAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, x := range []struct {
 		arg, id, limit, iops, refused string
 	}{
@@ -55,15 +56,18 @@ func TestAddresses(t *testing.T) {
 			if err == nil {
 				g, err = a.find(root)
 			}
+
 			if x.refused != "" {
 				if err == nil || !strings.Contains(err.Error(), x.refused) {
 					t.Errorf("error %v, want %q", err, x.refused)
 				}
 				return
 			}
+
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			f := map[string]string{}
 			groupFacts(root, g, f)
 			if g.id != x.id || f["cgroup.memory.limit_in_bytes"] != x.limit || f["cgroup.blkio.write_iops"] != x.iops {
@@ -99,13 +103,16 @@ func TestOwnCgroup(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			g, err := address{}.find(root)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			s := newSampler(root, nil)
 			s.group = g
 			defer s.files.close()
+
 			if _, sampled := sampled(t, s)[`{__name__="container_cpu_cfs_periods_total", id="`+g.id+`"}`]; sampled == c.ours {
 				t.Errorf("its own: %v, and sampled: %v", c.ours, sampled)
 			}

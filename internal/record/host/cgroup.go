@@ -44,16 +44,19 @@ func memberOf(root, member string, strictly bool) cgroup {
 		dir := within(root, mount, path)
 		return dir, !strictly || dir == strings.TrimSuffix(mount+path, "/")
 	}
+
 	for _, m := range procfs.Memberships(member) {
 		if slices.Contains(strings.Split(m.Path, "/"), "..") {
 			continue // a path outside the mounts begins with ..
 		}
+
 		if m.Controllers == "" {
 			if dir, ok := at(unifiedMount, m.Path); ok && exists(root, dir+"/cgroup.controllers") {
 				g.v2, g.id = dir, m.Path
 			}
 			continue
 		}
+
 		for c := range strings.SplitSeq(m.Controllers, ",") {
 			if !slices.Contains(controllers, c) {
 				continue
@@ -70,9 +73,11 @@ func memberOf(root, member string, strictly bool) cgroup {
 			}
 		}
 	}
+
 	if g.id == "" {
 		g.id = "/"
 	}
+
 	return g
 }
 
@@ -99,21 +104,26 @@ func (s *sampler) groups() {
 	if s.group.ours {
 		return
 	}
+
 	if s.group.v2 != "" {
 		unified(s.levels(s.group.v2, unifiedMount))
 	}
+
 	levels := map[string][]level{}
 	for _, c := range controllers {
 		if dir := s.group.dir[c]; dir != "" {
 			levels[c] = s.levels(dir, s.group.on[c])
 		}
 	}
+
 	if memory := levels["memory"]; memory != nil {
 		withBinding(memory, level.bytesV1, level.memoryV1)
 	}
+
 	if cpu := levels["cpu"]; cpu != nil {
 		withBinding(cpu, level.cpusV1, level.cpuV1)
 	}
+
 	if used := levels["cpuacct"]; used != nil {
 		used[0].cpuacctV1()
 		if cpu := levels["cpu"]; cpu != nil {
@@ -126,6 +136,7 @@ func (s *sampler) groups() {
 			}
 		}
 	}
+
 	if io := levels["blkio"]; io != nil {
 		io[0].blkioV1()
 	}

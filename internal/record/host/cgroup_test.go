@@ -100,6 +100,7 @@ func TestContainers(t *testing.T) {
 			}
 			return fmt.Sprintf(`{__name__=%q, id=%q}`, metric, name)
 		}
+
 		for series, want := range map[string]float64{
 			of("container_spec_memory_limit_bytes"):                                  4 << 30,
 			of("container_memory_usage_bytes"):                                       4_100_000_000,
@@ -124,6 +125,7 @@ func TestContainers(t *testing.T) {
 				t.Errorf("%s is %v, %v; not %v", series, x, ok, want)
 			}
 		}
+
 		for series := range got {
 			if strings.Contains(series, "memory_high") || strings.Contains(series, "limit_read") {
 				t.Errorf("%s is reported, and there is no such limit", series)
@@ -156,6 +158,7 @@ func TestFacts(t *testing.T) {
 	sampled(t, s)
 	var d recording.Source
 	s.Tell(&d)
+
 	for name, want := range map[string]string{
 		"mount./var/lib/db data": "ext4 rw,noatime,data=ordered /dev/nvme1n1",
 		"scheduler.nvme1n1":      "none",
@@ -170,10 +173,12 @@ func TestFacts(t *testing.T) {
 			t.Errorf("%s = %q, not %q", name, d.Facts[name], want)
 		}
 	}
+
 	old := t.TempDir()
 	lay(t, old, legacyTree)
 	d = recording.Source{}
 	newSampler(old, nil).Tell(&d)
+
 	if d.Facts["cgroup.version"] != "1" || d.Facts["cgroup.blkio.write_iops"] != "259:0 3000" {
 		t.Errorf("%v", d.Facts)
 	}
@@ -188,6 +193,7 @@ func TestVolumesAreAsked(t *testing.T) {
 	if len(s.ebs) != 0 {
 		t.Fatalf("devices of a /proc that is elsewhere would be asked: %v", s.ebs)
 	}
+
 	s.ebs = []ebs.Volume{{Device: "nvme1n1", ID: "vol-1"}, {Device: "nvme2n1", ID: "vol-2"}}
 	s.askVolume = func(device string) (*ebs.StatsPage, error) {
 		if device == "nvme2n1" {
@@ -195,19 +201,23 @@ func TestVolumesAreAsked(t *testing.T) {
 		}
 		return &ebs.StatsPage{VolumeIOPSUs: 1_500_000, InstanceThroughputUs: 250_000, QueueLength: 7}, nil
 	}
+
 	got := sampled(t, s)
 	sampled(t, s)
+
 	for metric, want := range map[string]float64{"exceeded_iops_seconds_total": 1.5, "ec2_exceeded_tp_seconds_total": 0.25, "volume_queue_length": 7} {
 		if x := got[fmt.Sprintf(`{__name__="aws_ebs_csi_%s", device="nvme1n1", volume_id="vol-1"}`, metric)]; x != want {
 			t.Errorf("%s is %v, not %v", metric, x, want)
 		}
 	}
+
 	told := 0
 	for _, text := range s.absent {
 		if strings.Contains(text, "vol-2") {
 			told++
 		}
 	}
+
 	if told != 1 {
 		t.Errorf("the volume that refuses is reported %d times: %q", told, s.absent)
 	}
@@ -220,6 +230,7 @@ func FuzzContainer(f *testing.F) {
 			f.Add(name, text)
 		}
 	}
+
 	f.Add("sys/fs/cgroup/io.stat", "8:0 rios=1\n8:0 rios=2\n8:0\nrios=\n")
 	f.Add("proc/self/cgroup", "0::/../../x\n5:memory:/../..\n:::\n4:cpu,,cpu:/\n")
 	f.Add("proc/self/mountinfo", "1 2 3 4 5 6 - ext4 - -\n")
@@ -228,9 +239,11 @@ func FuzzContainer(f *testing.F) {
 		if _, ok := legacyTree[name]; ok {
 			tree = legacyTree
 		}
+
 		if _, ok := tree[name]; !ok || name == "proc/diskstats" {
 			return
 		}
+
 		root := t.TempDir()
 		lay(t, root, tree)
 		lay(t, root, map[string]string{name: text})

@@ -16,6 +16,7 @@ func (l level) bytesV1() (float64, bool) {
 
 func (l level) memoryV1() {
 	stat := flat(l.file("memory.stat"))
+
 	// The totals include the groups below it, as in version 2.
 	l.each(stat, 1, map[string]string{
 		"total_cache":     "container_memory_cache",
@@ -23,13 +24,16 @@ func (l level) memoryV1() {
 		"total_dirty":     "plimsoll_container_memory_file_dirty_bytes",
 		"total_writeback": "plimsoll_container_memory_file_writeback_bytes",
 	})
+
 	if used, ok := count(l.file("memory.usage_in_bytes")); ok {
 		l.of(used, "container_memory_usage_bytes")
 		l.of(max(0, used-stat["total_inactive_file"]), "container_memory_working_set_bytes")
 	}
+
 	if v, ok := count(l.file("memory.limit_in_bytes")); ok && v < unlimitedBytes {
 		l.of(v, "container_spec_memory_limit_bytes")
 	}
+
 	if v, ok := count(l.file("memory.failcnt")); ok {
 		l.of(v, "container_memory_failcnt")
 	}
@@ -79,7 +83,8 @@ func (l level) blkioV1() {
 			}
 		}
 	}
-	for _, x := range [][2]string{{"read_iops", "reads"}, {"write_iops", "writes"}, {"read_bps", "read_bytes"}, {"write_bps", "write_bytes"}} {
+	for _, x := range [][2]string{{"read_iops", "reads"}, {"write_iops", "writes"}, {"read_bps", "read_bytes"},
+		{"write_bps", "write_bytes"}} {
 		devices := 0
 		for line := range strings.Lines(l.file("blkio.throttle." + x[0] + "_device")) {
 			f := strings.Fields(line) // 8:0 3000

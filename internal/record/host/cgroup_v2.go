@@ -34,22 +34,27 @@ func (l level) memoryV2() {
 		"file_dirty":     "plimsoll_container_memory_file_dirty_bytes",
 		"file_writeback": "plimsoll_container_memory_file_writeback_bytes",
 	})
+
 	if used, ok := count(l.file("memory.current")); ok {
 		l.of(used, "container_memory_usage_bytes")
 		l.of(max(0, used-stat["inactive_file"]), "container_memory_working_set_bytes")
 	}
+
 	if v, ok := count(l.file("memory.max")); ok {
 		l.of(v, "container_spec_memory_limit_bytes")
 	}
+
 	if v, ok := count(l.file("memory.high")); ok {
 		l.of(v, "plimsoll_container_memory_high_bytes")
 	}
+
 	events := flat(l.file("memory.events"))
 	for _, e := range []string{"high", "max", "oom", "oom_kill"} {
 		if v, ok := events[e]; ok {
 			l.of(v, "plimsoll_container_memory_events_total", "event", e)
 		}
 	}
+
 	l.pressure("memory")
 }
 
@@ -74,17 +79,21 @@ func (l level) cpuV2() {
 		"usage_usec":     "container_cpu_usage_seconds_total",
 		"throttled_usec": "container_cpu_cfs_throttled_seconds_total",
 	})
+
 	l.each(flat(l.file("cpu.stat")), 1, map[string]string{
 		"nr_periods":   "container_cpu_cfs_periods_total",
 		"nr_throttled": "container_cpu_cfs_throttled_periods_total",
 	})
+
 	quota, period, ok := strings.Cut(l.file("cpu.max"), " ")
 	if !ok {
 		return
 	}
+
 	if v, ok := count(period); ok {
 		l.of(v, "container_spec_cpu_period")
 	}
+
 	if v, ok := count(quota); ok {
 		l.of(v, "container_spec_cpu_quota")
 	}
@@ -92,8 +101,10 @@ func (l level) cpuV2() {
 
 // ioMax are the limits that a line of io.max may have.
 var ioMax = map[string]string{
-	"riops": "plimsoll_container_io_limit_reads_per_second", "wiops": "plimsoll_container_io_limit_writes_per_second",
-	"rbps": "plimsoll_container_io_limit_read_bytes_per_second", "wbps": "plimsoll_container_io_limit_write_bytes_per_second"}
+	"riops": "plimsoll_container_io_limit_reads_per_second",
+	"wiops": "plimsoll_container_io_limit_writes_per_second",
+	"rbps":  "plimsoll_container_io_limit_read_bytes_per_second",
+	"wbps":  "plimsoll_container_io_limit_write_bytes_per_second"}
 
 var ioStat = map[string]string{
 	"rios": "container_fs_reads_total", "wios": "container_fs_writes_total",
@@ -107,6 +118,7 @@ func ioV2(levels []level) {
 		at    int
 		value float64
 	}
+
 	binding := map[limit]place{}
 	for i, l := range levels {
 		visit(l.file("io.max"), func(device, key string, v float64) {
@@ -116,6 +128,7 @@ func ioV2(levels []level) {
 			}
 		})
 	}
+
 	for i, l := range levels {
 		limited := map[string]bool{}
 		visit(l.file("io.max"), func(device, key string, v float64) {
@@ -124,14 +137,17 @@ func ioV2(levels []level) {
 				l.of(v, ioMax[key], "device", l.s.device(device))
 			}
 		})
+
 		if i > 0 && len(limited) == 0 {
 			continue
 		}
+
 		visit(l.file("io.stat"), func(device, key string, v float64) {
 			if name := ioStat[key]; name != "" && (i == 0 || limited[device]) {
 				l.of(v, name, "device", l.s.device(device))
 			}
 		})
+
 		l.pressure("io")
 	}
 }
@@ -144,9 +160,11 @@ func visit(text string, take func(device, key string, v float64)) {
 		if len(f) == 0 {
 			continue
 		}
+
 		if devices++; devices > devicesMax {
 			return
 		}
+
 		for _, pair := range f[1:] {
 			key, value, _ := strings.Cut(pair, "=")
 			if v, ok := count(value); ok {

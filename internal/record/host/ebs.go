@@ -15,10 +15,13 @@ func (s *sampler) volumes() {
 		if err != nil {
 			if name := "ebs " + v.Device; !s.told[name] {
 				s.told[name] = true
-				s.absent = append(s.absent, fmt.Sprintf("the volume %s does not report which limit holds it back (this needs root): %v", v.ID, err))
+				s.absent = append(s.absent,
+					fmt.Sprintf("the volume %s does not report which limit holds it back (this needs root): %v",
+						v.ID, err))
 			}
 			continue
 		}
+
 		for _, x := range []struct {
 			metric string
 			value  float64
@@ -35,7 +38,8 @@ func (s *sampler) volumes() {
 			{"ec2_exceeded_tp_seconds_total", float64(page.InstanceThroughputUs) / 1e6},
 			{"volume_queue_length", float64(page.QueueLength)},
 		} {
-			s.add(x.value, seriesKey{metric: "aws_ebs_csi_" + x.metric, label: "device", value: v.Device, label2: "volume_id", value2: v.ID})
+			s.add(x.value, seriesKey{metric: "aws_ebs_csi_" + x.metric, label: "device", value: v.Device,
+				label2: "volume_id", value2: v.ID})
 		}
 	}
 }

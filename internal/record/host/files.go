@@ -35,15 +35,18 @@ func (f *files) read(name string) ([]byte, error) {
 		_ = file.Close()
 		delete(f.open, name)
 	}
+
 	file, err := os.Open(filepath.Join(f.root, filepath.FromSlash(name)))
 	if err != nil {
 		return nil, err
 	}
+
 	b, err := f.from(file)
 	if err != nil || len(f.open) >= filesMax {
 		_ = file.Close() // it was only read
 		return b, err
 	}
+
 	f.open[name] = file
 	return b, nil
 }
@@ -64,6 +67,7 @@ func (f *files) from(file *os.File) ([]byte, error) {
 		if n > fileBytesMax {
 			return nil, fmt.Errorf("%s: more than %d bytes", file.Name(), fileBytesMax)
 		}
+
 		f.buffer = append(f.buffer, make([]byte, len(f.buffer))...)
 	}
 }

@@ -101,18 +101,23 @@ func open(root string, a address, describe Describer) (source.Source, error) {
 	if _, err := os.Stat(filepath.Join(root, "proc", "diskstats")); err != nil {
 		return nil, fmt.Errorf("host: %w: the host source needs Linux with /proc mounted", err)
 	}
+
 	name := "host"
 	if root != "/" {
 		name = "host " + root
 	}
+
 	group, err := a.find(root)
 	if err != nil {
 		return nil, fmt.Errorf("host: %w", err)
 	}
+
 	if a != (address{}) {
 		name += " " + group.id
 	}
-	return &machine{Polled: source.NewPolled(recording.Source{Kind: "host", Name: name}), root: root, group: group, describe: describe}, nil
+
+	return &machine{Polled: source.NewPolled(recording.Source{Kind: "host", Name: name}), root: root,
+		group: group, describe: describe}, nil
 }
 
 // machine is a /proc that is read repeatedly; it implements source.Source.
@@ -165,16 +170,20 @@ func (s *sampler) Tell(d *recording.Source) {
 	machineFacts(s.root, f)
 	volumeFacts(s.ebs, f)
 	f["cores"] = strconv.Itoa(s.cores)
+
 	if s.memTotal > 0 {
 		f["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
 	}
+
 	s.tellDescribed()
 	maps.Copy(f, s.said)
+
 	for name, value := range d.Facts {
 		if _, known := f[name]; !known && len(f) < factsMax && !strings.HasPrefix(name, writerFact) {
 			f[name] = value
 		}
 	}
+
 	d.Facts = f
 	d.Host = readText(s.root, "proc/sys/kernel/hostname")
 }
@@ -255,9 +264,12 @@ type seriesKey struct{ metric, label, value, label2, value2 string }
 
 func newSampler(root string, want func(string) bool) *sampler {
 	return &sampler{
-		root: root, files: newFiles(root), want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{},
-		group: findCgroup(root), above: map[string][]level{}, ebs: volumesOf(root), askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
-		names: map[string]string{}, spaces: newSpaces(root), writers: &writers{root: root}, given: map[seriesKey]bool{},
+		root: root, files: newFiles(root), want: want, series: map[seriesKey]labels.Labels{},
+		active: map[string]bool{}, told: map[string]bool{},
+		group: findCgroup(root), above: map[string][]level{}, ebs: volumesOf(root),
+		askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
+		names:     map[string]string{}, spaces: newSpaces(root), writers: &writers{root: root},
+		given: map[seriesKey]bool{},
 	}
 }
 
@@ -267,31 +279,40 @@ func (s *sampler) sample(at time.Time) error {
 	s.batch.TimesMs = append(s.batch.TimesMs[:0], at.UnixMilli())
 	s.batch.Columns = s.batch.Columns[:0]
 	clear(s.given)
+
 	b, err := s.files.read("proc/diskstats")
 	if err != nil {
 		return err
 	}
+
 	if err := s.diskstats(b); err != nil {
 		return err
 	}
+
 	if len(s.names) == 0 && !s.told["devices"] {
 		s.told["devices"] = true
-		s.absent = append(s.absent, "the host does not show its devices: /proc/diskstats is empty, as in a sandbox without the node's /proc; run this on the node")
+		s.absent = append(
+			s.absent, "the host does not show its devices: /proc/diskstats is empty, as in a sandbox without the node's /proc; run this on the node")
 	}
+
 	s.optional("proc/stat", "CPU times", s.stat)
 	s.optional("proc/meminfo", "dirty memory", s.meminfo)
 	s.optional("proc/vmstat", "write-back counters", s.vmstat)
+
 	for _, resource := range []string{"io", "memory", "cpu"} {
 		s.optional("proc/pressure/"+resource, resource+" pressure (a kernel with CONFIG_PSI, and psi=1)",
 			func(b []byte) error { return s.pressure(resource, b) })
 	}
+
 	if !s.group.ours {
 		s.regroup(at)
 	}
+
 	s.groups()
 	s.volumes()
 	s.filesystems(at)
 	s.writers.look(at)
+
 	return nil
 }
 
@@ -315,6 +336,7 @@ func (s *sampler) add(value float64, k seriesKey) {
 	if s.given[k] {
 		return // a file that contains something twice
 	}
+
 	s.given[k] = true
 	l, ok := s.series[k]
 	if !ok {
@@ -330,6 +352,7 @@ func (s *sampler) add(value float64, k seriesKey) {
 		}
 		s.series[k] = l
 	}
+
 	if !l.IsEmpty() {
 		s.batch.Columns = append(s.batch.Columns, recording.Column{Labels: l, Values: []float64{value}})
 	}

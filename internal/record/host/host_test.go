@@ -85,24 +85,30 @@ func TestReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		time.Sleep(250 * time.Millisecond)
 		begin := time.Now()
 		m := recording.NewMemory(recording.MemoryOptions{})
 		w := &stepper{Memory: m, after: func(n int) { tree(t, root, n) }}
+
 		if err := src.Read(t.Context(), w, source.Options{Period: time.Second, For: 2 * time.Second}); err != nil {
 			t.Fatal(err)
 		}
+
 		series, err := m.Samples(t.Context(), `node_disk_writes_completed_total{device="nvme1n1"}`, begin, begin.Add(time.Minute))
 		if err != nil || len(series) != 1 {
 			t.Fatal(series, err)
 		}
+
 		got := ""
 		for _, p := range series[0].Points {
 			got += fmt.Sprintf(" %d:%v", p.T-begin.UnixMilli(), p.F)
 		}
+
 		if want := " 0:0 750:3100 1750:6200"; got != want {
 			t.Errorf("samples%s, want%s", got, want)
 		}
+
 		for selector, want := range map[string]string{
 			`node_disk_written_bytes_total{device="nvme1n1"}`:               "[0 5.07904e+07 1.015808e+08]",
 			`node_disk_write_time_seconds_total{device="nvme1n1"}`:          "[0 38.75 77.5]",
@@ -133,11 +139,13 @@ func TestReplay(t *testing.T) {
 				t.Errorf("%s = %s, want %s", selector, got, want)
 			}
 		}
+
 		d := src.Describe()
 		if d.Host != "db1" || d.Samples != 3 || d.Facts["cores"] != "2" || d.Facts["memory_bytes"] != "24576000000" ||
 			d.Facts["vm.dirty_background_ratio"] != "10" || d.Facts["vm.dirty_background_bytes"] != "0" {
 			t.Errorf("described as %+v", d)
 		}
+
 		if n := m.Notes(); len(n) != 1 || !strings.Contains(n[0].Text, "memory pressure") {
 			t.Errorf("notes %v, want one: memory pressure is missing", n)
 		}
@@ -149,6 +157,7 @@ func TestBadProc(t *testing.T) {
 	if _, err := Open(root); err == nil || !strings.Contains(err.Error(), "diskstats") {
 		t.Errorf("no /proc: %v", err)
 	}
+
 	for name, tt := range map[string]struct{ file, text, want string }{
 		"short line":   {"proc/diskstats", "8 0 sda 1 2\n", "line 1: 5 fields, not 14 or more"},
 		"not a count":  {"proc/diskstats", "8 0 sda 1 2 3 4 5 6 x 8 9 10 11\n", `line 1: field 10 is "x"`},
@@ -162,9 +171,11 @@ func TestBadProc(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(filepath.Join(root, tt.file), []byte(tt.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		m := recording.NewMemory(recording.MemoryOptions{})
 		err = src.Read(t.Context(), m, source.Options{For: 1})
 		if tt.want == "note" {
@@ -200,17 +211,21 @@ func TestThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no /proc here")
 	}
+
 	src, err := Open("")
 	if err != nil {
 		t.Skip("no readable /proc/diskstats here:", err)
 	}
+
 	m := recording.NewMemory(recording.MemoryOptions{})
 	if err := src.Read(t.Context(), m, source.Options{For: 1}); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := values(t, m, "node_memory_MemTotal_bytes"); len(got) != 1 || got[0] < 1<<20 {
 		t.Errorf("MemTotal %v", got)
 	}
+
 	if got := values(t, m, `node_cpu_seconds_total{cpu="0",mode="idle"}`); len(got) != 1 {
 		t.Errorf("idle time of CPU 0: %v", got)
 	}

@@ -81,6 +81,7 @@ func TestLimitsAbove(t *testing.T) {
 		}
 		return fmt.Sprintf(`{__name__=%q, id=%q}`, metric, id)
 	}
+
 	const writes, limit = "container_fs_writes_total", "plimsoll_container_io_limit_writes_per_second"
 	none := -1.0 // is not reported
 	for name, c := range map[string]struct {
@@ -147,12 +148,14 @@ func TestLimitsAbove(t *testing.T) {
 			lay(t, root, c.tree)
 			s := newSampler(root, nil)
 			sampled(t, s)
+
 			got := sampled(t, s) // again, as it goes on
 			for series, want := range c.want {
 				if x, ok := got[series]; ok != (want != none) || ok && x != want {
 					t.Errorf("%s is %v, %v; not %v", series, x, ok, want)
 				}
 			}
+
 			if name == "a namespace" {
 				for series := range got {
 					if strings.Contains(series, "pod1") {

@@ -26,12 +26,15 @@ func (s *sampler) diskstats(b []byte) error {
 		if err != nil {
 			return fmt.Errorf("/proc/diskstats line %d: %w", n, err)
 		}
+
 		if !ok {
 			continue
 		}
+
 		if len(s.names) < devicesMax {
 			s.names[d.Numbers] = d.Name
 		}
+
 		if partition.MatchString(d.Name) {
 			continue
 		}
@@ -42,10 +45,12 @@ func (s *sampler) diskstats(b []byte) error {
 			}
 			s.active[d.Name] = true
 		}
+
 		for i := range d.Known {
 			s.add(d.Value(i), seriesKey{metric: procfs.DiskColumns[i].Metric, label: "device", value: d.Name})
 		}
 	}
+
 	return nil
 }
 
@@ -65,7 +70,8 @@ func (s *sampler) stat(b []byte) error {
 		}
 		cores++
 		for i, t := range ticks {
-			s.add(float64(t)/procfs.UserHz, seriesKey{"node_cpu_seconds_total", "cpu", cpu, "mode", procfs.CPUModes[i]})
+			s.add(float64(t)/procfs.UserHz,
+				seriesKey{"node_cpu_seconds_total", "cpu", cpu, "mode", procfs.CPUModes[i]})
 		}
 	}, func(name string, value uint64) {
 		if metric, ok := statGauges[name]; ok {
@@ -75,6 +81,7 @@ func (s *sampler) stat(b []byte) error {
 	if err == nil {
 		s.cores = cores
 	}
+
 	return err
 }
 

@@ -69,32 +69,42 @@ func (s *sampler) regroup(at time.Time) {
 	if len(dirs) == 0 {
 		return
 	}
+
 	if slices.ContainsFunc(dirs, func(dir string) bool { return exists(s.root, dir) }) {
 		if r.program == "" && r.tried.IsZero() {
 			r.program, r.tried = s.group.mainProgram(s.root), at
 		}
 		if !r.gone.IsZero() { // a group of the same name, as a service that was restarted has
-			s.tell(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at, Text: fmt.Sprintf("the cgroup %s was removed and made again: its process was restarted", s.group.id)})
+			s.tell(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at,
+				Text: fmt.Sprintf("the cgroup %s was removed and made again: its process was restarted", s.group.id)})
 			r.gone = time.Time{}
 		}
 		return
 	}
+
 	if r.gone.IsZero() {
 		r.gone, r.tried = at, time.Time{}
 		r.since = ticks(readText(s.root, "proc/uptime")) - int64(regroupOverlap.Seconds())*procfs.UserHz
 	}
+
 	if at.Sub(r.tried) < regroupEvery {
 		return
 	}
+
 	first := r.tried.IsZero()
 	r.tried = at
 	if g, ok := s.successor(); ok {
-		s.tell(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at, Text: fmt.Sprintf("the cgroup %s was removed, as when a container is restarted: %s, in which %s runs now, is sampled from here on", s.group.id, g.id, r.program)})
+		s.tell(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at,
+			Text: fmt.Sprintf("the cgroup %s was removed, as when a container is restarted: %s, in which %s runs now, is sampled from here on",
+				s.group.id, g.id, r.program)})
 		s.group, r.gone = g, time.Time{}
 		return
 	}
+
 	if first {
-		s.tell(recording.Note{Kind: recording.NoteLimit, From: r.gone, Text: fmt.Sprintf("the cgroup %s was removed, as when a container is restarted: its memory, CPU and I/O are unknown until a cgroup with the same program appears", s.group.id)})
+		s.tell(recording.Note{Kind: recording.NoteLimit, From: r.gone,
+			Text: fmt.Sprintf("the cgroup %s was removed, as when a container is restarted: its memory, CPU and I/O are unknown until a cgroup with the same program appears",
+				s.group.id)})
 	}
 }
 
@@ -114,39 +124,49 @@ func (s *sampler) successor() (cgroup, bool) {
 	if s.regrouping.program == "" {
 		return cgroup{}, false
 	}
+
 	proc := filepath.Join(s.root, "proc")
 	pids, err := procfs.PIDs(proc)
 	if err != nil {
 		return cgroup{}, false
 	}
+
 	var found []cgroup
 	for _, pid := range pids[:min(len(pids), processesMax)] {
 		if readText(s.root, "proc/"+strconv.Itoa(pid)+"/comm") != s.regrouping.program {
 			continue
 		}
+
 		p, err := procfs.ProcessOf(proc, pid)
 		if err != nil {
 			continue
 		}
+
 		if began, err := strconv.ParseInt(p.Start, 10, 64); err != nil || began < s.regrouping.since {
 			continue
 		}
+
 		member, err := readFile(s.root, "proc/"+strconv.Itoa(pid)+"/cgroup")
 		if err != nil {
 			continue
 		}
+
 		g := memberOf(s.root, string(member), true)
 		if !g.there() || slices.ContainsFunc(found, func(o cgroup) bool { return o.id == g.id }) {
 			continue
 		}
+
 		if path.Dir(g.id) == path.Dir(s.group.id) {
 			return g, true
 		}
+
 		found = append(found, g)
 	}
+
 	if len(found) == 1 {
 		return found[0], true
 	}
+
 	return cgroup{}, false
 }
 

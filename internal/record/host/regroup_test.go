@@ -27,6 +27,7 @@ func TestFactsOfWhatIsAttachedLater(t *testing.T) {
 		"sys/fs/cgroup/memory.max":           "8589934592\n",
 		"sys/block/nvme9n1/queue/read_ahead": "128\n",
 	})
+
 	s.Tell(&d)
 	for name, want := range map[string]string{
 		"mount./var/lib/later":   "xfs rw,noatime /dev/nvme9n1",
@@ -39,6 +40,7 @@ func TestFactsOfWhatIsAttachedLater(t *testing.T) {
 			t.Errorf("%s = %q, not %q", name, d.Facts[name], want)
 		}
 	}
+
 	if before["scheduler.nvme9n1"] != "" || before["cgroup.memory.max"] != "4294967296" {
 		t.Errorf("facts that were handed out have changed: %v", before)
 	}
@@ -47,6 +49,7 @@ func TestFactsOfWhatIsAttachedLater(t *testing.T) {
 		lay(t, root, map[string]string{"proc/self/mountinfo": fmt.Sprintf("30 27 259:2 / /pod/%d rw - xfs /dev/nvme9n1 rw\n", i)})
 		s.Tell(&d)
 	}
+
 	if len(d.Facts) > factsMax || d.Facts[fmt.Sprintf("mount./pod/%d", 2*factsMax-1)] == "" {
 		t.Errorf("%d facts, want at most %d with the newest mount", len(d.Facts), factsMax)
 	}
@@ -109,10 +112,12 @@ func TestRestartedContainer(t *testing.T) {
 	tree["sys/fs/cgroup/kubepods/pod1/pause/cgroup.controllers"] = "cpu io memory\n"
 	tree["sys/fs/cgroup/kubepods/pod2/x/cgroup.controllers"] = "cpu io memory\n"
 	lay(t, root, tree)
+
 	group, err := address{pid: 4711}.find(root)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := newSampler(root, nil)
 	s.group = group
 	var notes []recording.Note
@@ -130,6 +135,7 @@ func TestRestartedContainer(t *testing.T) {
 		}
 		return ids
 	}
+
 	if ids := sampledIn(0); len(ids) != 1 || ids[0] != "/kubepods/pod1/old" {
 		t.Fatalf("sampled %v, want the container's cgroup", ids)
 	}
@@ -139,9 +145,11 @@ func TestRestartedContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for second := 1; second < 5; second++ {
 		sampledIn(second)
 	}
+
 	if len(notes) != 1 || notes[0].Kind != recording.NoteLimit || !strings.Contains(notes[0].Text, "pod1/old was removed") {
 		t.Fatalf("notes %+v, want one that the cgroup was removed", notes)
 	}
@@ -150,9 +158,11 @@ func TestRestartedContainer(t *testing.T) {
 	delete(again, "sys/fs/cgroup/kubepods/pod1/pause")
 	lay(t, root, again)
 	sampledIn(12)
+
 	if ids := sampledIn(13); len(ids) != 1 || ids[0] != "/kubepods/pod1/new" {
 		t.Errorf("sampled %v, want the new container's cgroup", ids)
 	}
+
 	if len(notes) != 2 || notes[1].Kind != recording.NoteGap || !notes[1].From.Equal(start.Add(time.Second)) || !strings.Contains(notes[1].Text, "pod1/new, in which postgres runs now") {
 		t.Errorf("notes %+v, want a gap from the first missing sample on", notes)
 	}

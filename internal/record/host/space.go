@@ -50,6 +50,7 @@ func (s *sampler) filesystems(at time.Time) {
 	if p.ask == nil || s.want != nil && !s.want("node_filesystem_avail_bytes") {
 		return
 	}
+
 	if !p.underWay && at.Sub(p.asked) >= spaceEvery {
 		p.asked, p.underWay = at, true
 		go func(mounts []mount) { p.answers <- p.all(mounts) }(onceEach(mountsOf(s.root)))
@@ -62,6 +63,7 @@ func (s *sampler) filesystems(at time.Time) {
 		}
 		return
 	}
+
 	select {
 	case list := <-p.answers: // a late one
 		s.answered(list)

@@ -18,10 +18,13 @@ func statfs(path string) (space, error) {
 			return space{}, fmt.Errorf("statfs: %w", err)
 		}
 	}
+
 	unit := float64(st.Frsize)
 	if unit <= 0 {
 		unit = float64(st.Bsize)
 	}
-	return space{size: float64(st.Blocks) * unit, free: float64(st.Bfree) * unit, available: float64(st.Bavail) * unit,
-		files: float64(st.Files), filesFree: float64(st.Ffree)}, nil
+
+	return space{size: float64(st.Blocks) * unit, free: float64(st.Bfree) * unit,
+		available: float64(st.Bavail) * unit,
+		files:     float64(st.Files), filesFree: float64(st.Ffree)}, nil
 }

@@ -80,26 +80,33 @@ func diskFacts(root string, f map[string]string) {
 	if err != nil {
 		return
 	}
+
 	n := 0
 	for _, e := range entries {
 		if virtual.MatchString(e.Name()) {
 			continue
 		}
+
 		if n++; n > disksMax {
 			return
 		}
+
 		at := "sys/block/" + e.Name()
-		if n, err := strconv.ParseInt(readText(root, at+"/size"), 10, 64); err == nil && n > 0 && n <= math.MaxInt64/procfs.SectorBytes {
+		if n, err := strconv.ParseInt(readText(root, at+"/size"), 10, 64); err == nil && n > 0 &&
+			n <= math.MaxInt64/procfs.SectorBytes {
 			f["size."+e.Name()] = strconv.FormatInt(n*procfs.SectorBytes, 10)
 		}
+
 		if v := readText(root, at+"/device/model"); v != "" {
 			f["model."+e.Name()] = v
 		}
+
 		layerFacts(root, e.Name(), f)
 		queue := at + "/queue/"
 		if v := chosen(readText(root, queue+"scheduler")); v != "" {
 			f["scheduler."+e.Name()] = v
 		}
+
 		for _, name := range []string{"nr_requests", "max_sectors_kb", "write_cache", "wbt_lat_usec"} {
 			if v := readText(root, queue+name); v != "" {
 				f[name+"."+e.Name()] = v
@@ -118,9 +125,11 @@ func layerFacts(root, device string, f map[string]string) {
 	if err != nil || len(parts) == 0 {
 		return
 	}
+
 	if len(parts) > 1 {
 		f["parts."+device] = strconv.Itoa(len(parts))
 	}
+
 	var below []string
 	for _, p := range parts {
 		name := p.Name()
@@ -135,7 +144,9 @@ func layerFacts(root, device string, f map[string]string) {
 			below = append(below, name)
 		}
 	}
+
 	f["below."+device] = strings.Join(below, " ")
+
 	// Device-mapper's uuid begins with who made the device: CRYPT-LUKS2-..., LVM-..., mpath-....
 	kind, _, made := strings.Cut(readText(root, at+"/dm/uuid"), "-")
 	if level := readText(root, at+"/md/level"); level != "" {
@@ -143,6 +154,7 @@ func layerFacts(root, device string, f map[string]string) {
 	} else if made {
 		f["layer."+device] = strings.ToLower(kind)
 	}
+
 	for fact, file := range map[string]string{"called.": "/dm/name", "sync.": "/md/sync_action"} {
 		if v := readText(root, at+file); v != "" {
 			f[fact+device] = v
@@ -201,17 +213,21 @@ func groupFacts(root string, g cgroup, f map[string]string) {
 			f["cgroup."+fact] = strings.ReplaceAll(v, "\n", "; ")
 		}
 	}
+
 	for _, name := range []string{"memory.max", "memory.high", "cpu.max", "io.max"} {
 		tell(name, g.v2, name)
 	}
+
 	tell("memory.limit_in_bytes", g.dir["memory"], "memory.limit_in_bytes")
 	if v, ok := count(f["cgroup.memory.limit_in_bytes"]); ok && v >= unlimitedBytes {
 		delete(f, "cgroup.memory.limit_in_bytes")
 	}
+
 	tell("cpu.cfs_quota_us", g.dir["cpu"], "cpu.cfs_quota_us") // -1: none
 	for _, name := range []string{"read_iops", "write_iops", "read_bps", "write_bps"} {
 		tell("blkio."+name, g.dir["blkio"], "blkio.throttle."+name+"_device")
 	}
+
 	switch {
 	case g.v2 != "":
 		f["cgroup.version"] = "2"

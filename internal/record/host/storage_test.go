@@ -21,6 +21,7 @@ func TestMachineFacts(t *testing.T) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		for name, text := range map[string]string{"sys_vendor": c.vendor, "product_name": c.product} {
 			if text == "" {
 				continue
@@ -29,6 +30,7 @@ func TestMachineFacts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		f := map[string]string{}
 		if machineFacts(root, f); f["instance_type"] != c.want {
 			t.Errorf("%q of %q is taken for %q, not %q", c.product, c.vendor, f["instance_type"], c.want)
@@ -50,10 +52,12 @@ func TestLayerFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for name, text := range map[string]string{"sda/size": "8", "sdb/size": "8", "nvme0n1/size": "8",
 		"md0/md/level": "raid5", "md0/md/sync_action": "check", "dm-0/dm/uuid": "CRYPT-LUKS2-0123-data", "dm-0/dm/name": "data"} {
 		write(name, text)
 	}
+
 	for link, to := range map[string]string{
 		"md0/slaves/sda1":     "../../../../pci0000:00/ata1/block/sda/sda1",
 		"md0/slaves/sdb1":     "../../../../pci0000:00/ata2/block/sdb/sdb1",
@@ -67,10 +71,12 @@ func TestLayerFacts(t *testing.T) {
 			t.Skip("no symbolic links here: ", err)
 		}
 	}
+
 	f := map[string]string{}
 	for _, device := range []string{"sda", "md0", "dm-0"} {
 		layerFacts(root, device, f)
 	}
+
 	want := map[string]string{"parts.md0": "2", "below.md0": "sda sdb", "layer.md0": "raid5", "sync.md0": "check",
 		"below.dm-0": "nvme0n1", "layer.dm-0": "crypt", "called.dm-0": "data"}
 	if !maps.Equal(f, want) {

@@ -60,12 +60,14 @@ func (w *writers) look(at time.Time) {
 	if at.Sub(w.asked) < writersEvery && w.began != nil {
 		return
 	}
+
 	w.asked = at
 	proc := filepath.Join(w.root, "proc")
 	pids, err := procfs.PIDs(proc)
 	if err != nil {
 		return
 	}
+
 	first := w.began == nil
 	if first {
 		w.began = map[process]int64{}
@@ -76,22 +78,27 @@ func (w *writers) look(at time.Time) {
 		parent int
 		bytes  int64
 	}
+
 	all := map[int]seen{}
 	for _, pid := range pids {
 		if len(all) == processesMax {
 			break
 		}
+
 		stat, err := procfs.ProcessOf(proc, pid)
 		written, shown := writeBytes(w.root, pid)
 		if err != nil || !shown {
 			continue
 		}
+
 		p := process{pid, stat.Start}
 		if first {
 			w.began[p] = written
 		}
+
 		all[pid] = seen{stat.Name, stat.Parent, written - w.began[p]}
 	}
+
 	if first {
 		return
 	}
@@ -101,6 +108,7 @@ func (w *writers) look(at time.Time) {
 	for own, x := range all {
 		pid := own
 		total += x.bytes
+
 		for range 8 { // a loop of parents is not possible; this bounds a torn reading
 			up, ok := all[x.parent]
 			if !ok || up.name != x.name {
@@ -108,14 +116,17 @@ func (w *writers) look(at time.Time) {
 			}
 			pid, x.parent = x.parent, up.parent
 		}
+
 		if of[pid] == nil {
 			of[pid] = &program{name: x.name, pid: pid}
 		}
+
 		of[pid].bytes += x.bytes
 		if x.bytes > 0 || own == pid {
 			of[pid].pids = append(of[pid].pids, own)
 		}
 	}
+
 	w.report(of, total)
 }
 
@@ -123,15 +134,19 @@ func (w *writers) look(at time.Time) {
 // device=nvme1n1,nvme2n1 port=5432".
 func (w *writers) report(of map[int]*program, total int64) {
 	list := slices.Collect(maps.Values(of))
-	slices.SortFunc(list, func(a, b *program) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.pid, b.pid)) })
+	slices.SortFunc(list,
+		func(a, b *program) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.pid, b.pid)) })
 	w.facts = map[string]string{}
+
 	for i, p := range list[:min(len(list), writersMost)] {
 		share := float64(p.bytes) / float64(max(1, total))
 		if share < writersLeast {
 			break
 		}
+
 		text := fmt.Sprintf("%s pid=%d share=%.2f", strings.ReplaceAll(p.name, " ", "_"), p.pid, share)
 		slices.Sort(p.pids)
+
 		var devices []string
 		for _, pid := range p.pids[:min(len(p.pids), filesOfMost)] {
 			paths, _ := openFiles(w.root, pid)
@@ -141,13 +156,16 @@ func (w *writers) report(of map[int]*program, total int64) {
 				}
 			}
 		}
+
 		if len(devices) > 0 {
 			text += " device=" + strings.Join(devices, ",")
 		}
+
 		_, sockets := openFiles(w.root, p.pid)
 		if port := listensAt(w.root, p.pid, sockets); port > 0 {
 			text += " port=" + strconv.Itoa(port)
 		}
+
 		w.facts["writer."+strconv.Itoa(i+1)] = text
 	}
 }
@@ -180,10 +198,12 @@ func openFiles(root string, pid int) (paths []string, sockets map[string]bool) {
 	if cwd, err := os.Readlink(filepath.Join(dir, "cwd")); err == nil {
 		paths = append(paths, cwd) // a server's data folder, often
 	}
+
 	entries, err := os.ReadDir(filepath.Join(dir, "fd"))
 	if err != nil {
 		return paths, sockets
 	}
+
 	for _, e := range entries[:min(len(entries), descriptorsMax)] {
 		to, err := os.Readlink(filepath.Join(dir, "fd", e.Name()))
 		switch inode, isSocket := strings.CutPrefix(to, "socket:["); {
@@ -194,6 +214,7 @@ func openFiles(root string, pid int) (paths []string, sockets map[string]bool) {
 			paths = append(paths, to)
 		}
 	}
+
 	return paths, sockets
 }
 
@@ -204,6 +225,7 @@ func devicesOf(root string, pid int, paths []string) (out []string) {
 	if err != nil {
 		return nil
 	}
+
 	mounts := parseMounts(string(b))
 	votes, ofRoot := map[string]int{}, map[string]bool{}
 	for _, p := range paths {
@@ -219,12 +241,15 @@ func devicesOf(root string, pid int, paths []string) (out []string) {
 			ofRoot[device] = inner.at == "/"
 		}
 	}
+
 	for device := range votes {
 		if len(votes) == 1 || !ofRoot[device] {
 			out = append(out, device)
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(a, b)) })
+
+	slices.SortFunc(out,
+		func(a, b string) int { return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(a, b)) })
 	return out
 }
 
@@ -250,6 +275,7 @@ func listensAt(root string, pid int, sockets map[string]bool) int {
 		if err != nil {
 			continue
 		}
+
 		for line := range strings.Lines(string(b)) {
 			f := strings.Fields(line)
 			if len(f) < 10 || f[3] != "0A" || !sockets[f[9]] {
@@ -261,5 +287,6 @@ func listensAt(root string, pid int, sockets map[string]bool) int {
 			}
 		}
 	}
+
 	return lowest
 }

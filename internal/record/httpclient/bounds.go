@@ -22,7 +22,8 @@ type Bounds struct {
 
 // within returns the stricter of two bounds.
 func (b Bounds) within(other Bounds) Bounds {
-	return Bounds{Bytes: stricter(b.Bytes, other.Bytes), Objects: stricter(b.Objects, other.Objects), Hint: b.Hint}
+	return Bounds{Bytes: stricter(b.Bytes, other.Bytes), Objects: stricter(b.Objects, other.Objects),
+		Hint: b.Hint}
 }
 
 func stricter(a, b int64) int64 {
@@ -164,22 +165,28 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.bytes += int64(n)
 	fields := int64(0)
+
 	if b.most.Objects > 0 {
 		fields = objectFields*int64(bytes.Count(p[:n], []byte{'{'})) + int64(bytes.Count(p[:n], []byte{':'}))
 	}
+
 	b.fields += fields
 	if err := b.most.check(b.bytes, b.fields, ""); err != nil {
 		return 0, err
 	}
+
 	if b.budget != nil {
-		if err := b.budget.most.check(b.budget.bytes.Add(int64(n)), b.budget.fields.Add(fields), " together with those before it"); err != nil {
+		if err := b.budget.most.check(b.budget.bytes.Add(int64(n)), b.budget.fields.Add(fields),
+			" together with those before it"); err != nil {
 			return 0, err
 		}
 	}
+
 	if b.turn != nil && b.bytes > b.turn.from {
 		if err := b.turn.wait(b.ctx); err != nil {
 			return 0, err
 		}
 	}
+
 	return n, err
 }

@@ -57,19 +57,24 @@ func (c Credentials) Authorization() (string, error) {
 	if c.file == "" {
 		return c.header, nil
 	}
+
 	f, err := os.Open(c.file)
 	if err != nil {
 		return "", fmt.Errorf("the bearer token of %s: %w", c.fileName, err)
 	}
+
 	defer f.Close()
 
 	text, err := io.ReadAll(io.LimitReader(f, tokenBytesMax+1))
 	if err != nil {
 		return "", fmt.Errorf("the bearer token of %s: %w", c.fileName, err)
 	}
+
 	token := strings.TrimSpace(string(text))
 	if token == "" || len(text) > tokenBytesMax || strings.ContainsAny(token, " \r\n\t") {
-		return "", fmt.Errorf("the bearer token of %s: %s is empty: want one line with the token", c.fileName, c.file)
+		return "", fmt.Errorf("the bearer token of %s: %s is empty: want one line with the token",
+			c.fileName, c.file)
 	}
+
 	return "Bearer " + token, nil
 }

@@ -54,9 +54,10 @@ func Base(insecure bool) *http.Transport {
 
 // New makes a client.
 func New(o Options) *http.Client {
-	return &http.Client{Transport: Transport(o), CheckRedirect: func(req *http.Request, via []*http.Request) error {
-		return checkRedirect(req, via, o.Redirects)
-	}}
+	return &http.Client{Transport: Transport(o),
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			return checkRedirect(req, via, o.Redirects)
+		}}
 }
 
 var (
@@ -95,6 +96,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", agent)
 	}
+
 	req.Header.Del("Referer")
 	if t.To == nil || req.URL.Host == t.To.Host && req.URL.Scheme == t.To.Scheme {
 		if err := t.authorize(req); err != nil {
@@ -108,9 +110,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if a, ok := req.Context().Value(answerKey{}).(*Answer); ok {
 		a.set(resp)
 	}
+
 	resp.Body = bound(req.Context(), resp.Body, t.Most)
 	return resp, nil
 }

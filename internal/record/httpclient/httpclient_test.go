@@ -55,6 +55,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	})
+
 	for name, c := range map[string]struct {
 		most Bounds
 		want string
@@ -67,6 +68,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %v, not %s", name, err, c.want)
 		}
 	}
+
 	client := New(Options{Most: Bounds{Bytes: 1 << 30}})
 	_, err := read(t, WithBounds(t.Context(), Bounds{Bytes: 10}), client, packed)
 	if err == nil || !strings.Contains(err.Error(), "larger than 10 bytes") {
@@ -94,6 +96,7 @@ func TestTurns(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(make([]byte, size[r.URL.Path])) })
 	turns, client := NewTurns(1000), New(Options{})
 	first, end := turns.Begin(t.Context())
+
 	if _, err := read(t, first, client, at.JoinPath("large")); err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +106,7 @@ func TestTurns(t *testing.T) {
 	if _, err := read(t, small, client, at.JoinPath("small")); err != nil {
 		t.Error(err)
 	}
+
 	done := make(chan error)
 	go func() {
 		second, endSecond := turns.Begin(t.Context())
@@ -110,11 +114,13 @@ func TestTurns(t *testing.T) {
 		_, err := read(t, second, client, at.JoinPath("large"))
 		done <- err
 	}()
+
 	select {
 	case err := <-done:
 		t.Error("two large answers at the same time", err)
 	default:
 	}
+
 	end()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -125,6 +131,7 @@ func TestTurns(t *testing.T) {
 	if _, err := read(t, third, client, at.JoinPath("large")); err != nil {
 		t.Fatal(err)
 	}
+
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := (&turn{Turns: turns}).wait(ended); !errors.Is(err, context.Canceled) {
@@ -142,14 +149,17 @@ func TestSecretsStay(t *testing.T) {
 		here <- r.Header
 		http.Redirect(w, r, other.String(), http.StatusFound)
 	})
+
 	to.RawQuery = "token=s3cret"
 	client := New(Options{To: to, Credentials: Bearer("s3cret"), Header: http.Header{"X-Scope-Orgid": {"s3cret"}}, Redirects: 1})
 	if _, err := read(t, t.Context(), client, to); err != nil {
 		t.Fatal(err)
 	}
+
 	if h := <-here; h.Get("Authorization") != "Bearer s3cret" || h.Get("X-Scope-Orgid") != "s3cret" || h.Get("User-Agent") != agent {
 		t.Error("not sent:", h)
 	}
+
 	for name, values := range <-elsewhere {
 		if strings.Contains(strings.Join(values, " "), "s3cret") || name == "Referer" {
 			t.Errorf("%s: %s is sent to another server", name, values)
@@ -163,15 +173,19 @@ func TestRedirects(t *testing.T) {
 	if _, err := read(t, t.Context(), New(Options{Redirects: 3}), at); !errors.Is(err, errRedirects) {
 		t.Error(err)
 	}
+
 	if _, err := read(t, t.Context(), New(Options{}), at); err != nil {
 		t.Error("a redirect that is not to be followed is an answer:", err)
 	}
+
 	secure := httptest.NewTLSServer(http.RedirectHandler(at.String(), http.StatusFound))
 	defer secure.Close()
 	u, _ := url.Parse(secure.URL)
+
 	if _, err := read(t, t.Context(), New(Options{Base: Base(true), Redirects: 3}), u); !errors.Is(err, errDowngrade) {
 		t.Error(err)
 	}
+
 	_, err := read(t, t.Context(), New(Options{}), u)
 	if better := Untrusted(Cause(err)); better == nil || !strings.Contains(better.Error(), "SSL_CERT_FILE") {
 		t.Error(err)
@@ -200,6 +214,7 @@ func TestRetry(t *testing.T) {
 			}
 		})
 	}
+
 	if err := (Retry{}).Do(t.Context(), func(context.Context) error { return refusal }); err != refusal { //nolint:errorlint // that one
 		t.Error(err)
 	}

@@ -43,24 +43,29 @@ func (r Retry) Do(ctx context.Context, request func(context.Context) error) erro
 	if most == 0 {
 		most = afterMax
 	}
+
 	for attempt := 1; ; attempt++ {
 		err := request(ctx)
 		var later *DeferredError
 		if !errors.As(err, &later) {
 			return err
 		}
+
 		pause := min(max(wait, later.After), most)
 		if r.Pause != nil {
 			pause = r.Pause(attempt)
 		}
+
 		if r.Attempts > 0 && attempt >= r.Attempts || r.Patience > 0 && time.Since(begun)+pause > r.Patience {
 			return later.Err
 		}
+
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+
 		wait = min(2*wait, most)
 	}
 }

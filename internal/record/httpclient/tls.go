@@ -18,10 +18,12 @@ func Untrusted(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
+
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%w: give the CA's file in SSL_CERT_FILE=ca.pem, or accept any certificate with --insecure", err)
+		return fmt.Errorf("%w: give the CA's file in SSL_CERT_FILE=ca.pem, or accept any certificate with --insecure",
+			err)
 	case errors.As(err, &name):
 		return fmt.Errorf("%w: use a name that is in it, or accept any certificate with --insecure", err)
 	case errors.As(err, &invalid):
@@ -29,5 +31,6 @@ func Untrusted(err error) error {
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%w: it does not speak TLS: try http://", err)
 	}
+
 	return nil
 }

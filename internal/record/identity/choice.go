@@ -12,7 +12,8 @@ import (
 )
 
 // choosing are the labels that select one part of a recording, in the order in which they are tried.
-var choosing = [][]string{{"server"}, {"instance"}, {"namespace", "pod"}, {"pod"}, {"cluster", "instance"}, {"cluster"}, {"job"}}
+var choosing = [][]string{{"server"}, {"instance"}, {"namespace", "pod"}, {"pod"}, {"cluster", "instance"},
+	{"cluster"}, {"job"}}
 
 // choice finds how the user can give one part of the recordings alone: the names of its sources if
 // the part is not in all of them, and a selector if these hold other parts as well.
@@ -22,6 +23,7 @@ func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 	for _, n := range nodes {
 		readers[n.reader], own[n] = true, true
 	}
+
 	if len(readers) < len(s.in) {
 		for _, i := range slices.Sorted(maps.Keys(readers)) {
 			sources = append(sources, s.shortName(i, recording.Source{}))
@@ -37,6 +39,7 @@ func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 			mine[l.Hash()] = true
 		}
 	}
+
 	for _, n := range s.nodes {
 		if !readers[n.reader] || own[n] {
 			continue
@@ -47,15 +50,18 @@ func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 			}
 		}
 	}
+
 	if len(others) == 0 {
 		return sources, ""
 	}
+
 	for _, names := range choosing {
 		matchers := matchersOf(all, names)
 		if !slices.ContainsFunc(others, func(l labels.Labels) bool { return matchesAll(matchers, l) }) {
 			return sources, recording.SelectorOf(matchers)
 		}
 	}
+
 	return sources, ""
 }
 
@@ -67,16 +73,20 @@ func matchersOf(series []labels.Labels, names []string) []*labels.Matcher {
 		for _, l := range series {
 			values[l.Get(name)] = true
 		}
+
 		if len(values) == 1 {
 			out[i] = labels.MustNewMatcher(labels.MatchEqual, name, slices.Sorted(maps.Keys(values))[0])
 			continue
 		}
+
 		var quoted []string
 		for _, v := range slices.Sorted(maps.Keys(values)) {
 			quoted = append(quoted, regexp.QuoteMeta(v))
 		}
+
 		out[i] = labels.MustNewMatcher(labels.MatchRegexp, name, strings.Join(quoted, "|"))
 	}
+
 	return out
 }
 

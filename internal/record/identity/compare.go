@@ -46,24 +46,29 @@ func (s *splitter) compare(a, b *node) (relation, error) {
 	if len(pairs) == 0 {
 		return elsewhere, nil
 	}
+
 	votes := map[relation]int{}
 	integrated := s.integrated(a) || s.integrated(b)
+
 	read := 0
 	for _, p := range pairs[:min(len(pairs), comparedMax)] {
 		x, err := s.points(a, p[0])
 		if err != nil {
 			return unknown, err
 		}
+
 		y, err := s.points(b, p[1])
 		if err != nil {
 			return unknown, err
 		}
+
 		votes[relate(x, y, integrated)]++
 		read += len(x) + len(y)
 		if votes[same]+votes[different]+votes[follows]+votes[apart] >= decidingMost || read > readMost {
 			break
 		}
 	}
+
 	switch meet, part := votes[same]+votes[different], votes[follows]+votes[apart]; {
 	case meet+part == 0:
 		return unknown, nil
@@ -74,6 +79,7 @@ func (s *splitter) compare(a, b *node) (relation, error) {
 	case float64(votes[follows]) >= continued*float64(part):
 		return follows, nil
 	}
+
 	return apart, nil
 }
 
@@ -85,18 +91,22 @@ func (s *splitter) integrated(n *node) bool {
 // pairs are the series that two nodes have in common, but for the labels that tell nodes apart.
 func (s *splitter) pairs(a, b *node) [][2]labels.Labels {
 	bare := func(l labels.Labels) string {
-		return string(labels.NewBuilder(l).Del("instance", "server", "namespace", "pod", "cluster", "job", "node", "nodename", "host", "hostname").Labels().Bytes(nil))
+		return string(labels.NewBuilder(l).Del("instance", "server", "namespace", "pod", "cluster", "job", "node",
+			"nodename", "host", "hostname").Labels().Bytes(nil))
 	}
+
 	of := map[string]labels.Labels{}
 	for _, l := range b.series {
 		of[bare(l)] = l
 	}
+
 	var out [][2]labels.Labels
 	for _, l := range a.series {
 		if o, ok := of[bare(l)]; ok {
 			out = append(out, [2]labels.Labels{l, o})
 		}
 	}
+
 	return out
 }
 
@@ -106,15 +116,18 @@ func (s *splitter) points(n *node, l labels.Labels) ([]promql.FPoint, error) {
 	l.Range(func(x labels.Label) {
 		matchers = append(matchers, labels.MustNewMatcher(labels.MatchEqual, x.Name, x.Value))
 	})
-	series, err := s.in[n.reader].Samples(s.ctx, recording.SelectorOf(matchers), time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
+	series, err := s.in[n.reader].Samples(s.ctx, recording.SelectorOf(matchers), time.UnixMilli(0),
+		time.UnixMilli(recording.TimeMaxMs))
 	if err != nil {
 		return nil, err
 	}
+
 	for _, x := range series {
 		if labels.Equal(x.Labels, l) {
 			return x.Points, nil
 		}
 	}
+
 	return nil, nil
 }
 
@@ -150,11 +163,13 @@ func succession(x, y []promql.FPoint, integrated bool) relation {
 	if integrated {
 		return unknown
 	}
+
 	rate := func(p []promql.FPoint) float64 {
 		return (p[len(p)-1].F - p[0].F) / math.Max(1, float64(p[len(p)-1].T-p[0].T))
 	}
 	last := x[len(x)-1]
 	grown, passed := y[0].F-last.F, float64(y[0].T-last.T)
+
 	most := math.Max(rate(x), rate(y))
 	switch {
 	case most == 0 && grown == 0:
@@ -162,6 +177,7 @@ func succession(x, y []promql.FPoint, integrated bool) relation {
 	case grown < 0 || grown > faster*most*passed:
 		return apart
 	}
+
 	return follows
 }
 
@@ -170,6 +186,7 @@ func succession(x, y []promql.FPoint, integrated bool) relation {
 func meeting(x, y []promql.FPoint) relation {
 	from, to := max(x[0].T, y[0].T), min(x[len(x)-1].T, y[len(y)-1].T)
 	seen, bad := 0, 0
+
 	k := 0
 	for _, p := range y {
 		if p.T < from || p.T > to {
@@ -184,6 +201,7 @@ func meeting(x, y []promql.FPoint) relation {
 			bad++
 		}
 	}
+
 	switch {
 	case seen < 2:
 		return unknown
@@ -192,6 +210,7 @@ func meeting(x, y []promql.FPoint) relation {
 	case x[0].F == x[len(x)-1].F && y[0].F == y[len(y)-1].F:
 		return unknown
 	}
+
 	return same
 }
 
@@ -226,9 +245,11 @@ func at(p []promql.FPoint, t int64) float64 {
 	if found || i == 0 {
 		return p[min(i, len(p)-1)].F
 	}
+
 	if i == len(p) {
 		return p[len(p)-1].F
 	}
+
 	a, b := p[i-1], p[i]
 	return a.F + (b.F-a.F)*float64(t-a.T)/float64(b.T-a.T)
 }

@@ -148,11 +148,13 @@ func (s *splitter) list(i int) error {
 	if err != nil {
 		return err
 	}
+
 	s.total = append(s.total, len(all))
 
 	// Series of each engine, and the rest.
 	of := make([][]labels.Labels, len(s.opt.Engines))
 	var rest []labels.Labels
+
 	known := map[string]int{}
 	for _, l := range all {
 		metric := l.Get(labels.MetricName)
@@ -167,12 +169,14 @@ func (s *splitter) list(i int) error {
 		}
 		of[e] = append(of[e], l)
 	}
+
 	var found []*node
 	for e, series := range of {
 		if len(series) > 0 {
 			found = append(found, s.serverNodes(i, e, series)...)
 		}
 	}
+
 	s.nodes = append(s.nodes, found...)
 	s.nodes = append(s.nodes, s.hostNodes(i, found, rest)...)
 	return nil
@@ -188,16 +192,19 @@ func (s *splitter) serverNodes(i, e int, series []labels.Labels) []*node {
 			keys = append(keys, k)
 		}
 	}
+
 	for _, l := range series {
 		if slices.Contains(anchors, l.Get(labels.MetricName)) {
 			add(l, true)
 		}
 	}
+
 	if len(keys) == 0 {
 		for _, l := range series {
 			add(l, false)
 		}
 	}
+
 	keys = specific(keys)
 
 	out := make([]*node, len(keys))
@@ -205,11 +212,13 @@ func (s *splitter) serverNodes(i, e int, series []labels.Labels) []*node {
 		out[n] = &node{reader: i, engine: e, key: k}
 		s.nameServer(out[n], len(keys))
 	}
+
 	for _, l := range series {
 		for _, n := range fitting(out, keyOf(l, true)) {
 			n.series = append(n.series, l)
 		}
 	}
+
 	return out
 }
 
@@ -245,9 +254,11 @@ func (s *splitter) hostNodes(i int, found []*node, series []labels.Labels) []*no
 				own = true
 			}
 		}
+
 		if own {
 			continue
 		}
+
 		hk := key{cluster: k.cluster, instance: cmp.Or(k.instance, nodeLabel(l))}
 		at := slices.IndexFunc(out, func(n *node) bool { return n.key == hk })
 		if at < 0 {
@@ -256,14 +267,17 @@ func (s *splitter) hostNodes(i int, found []*node, series []labels.Labels) []*no
 			s.nameHost(n)
 			out = append(out, n)
 		}
+
 		out[at].series = append(out[at].series, l)
 	}
+
 	return out
 }
 
 // devices reports whether a node has a block device's series.
 func (s *splitter) devices(n *node) bool {
-	return slices.ContainsFunc(n.series, func(l labels.Labels) bool { return s.opt.Devices(l.Get(labels.MetricName)) })
+	return slices.ContainsFunc(n.series,
+		func(l labels.Labels) bool { return s.opt.Devices(l.Get(labels.MetricName)) })
 }
 
 // parts makes the result.
@@ -272,22 +286,28 @@ func (s *splitter) parts() ([]Part, error) {
 		Part
 		nodes []*node
 	}
+
 	var all []wanted
 	for _, v := range s.servers {
-		p := wanted{Part: Part{Engine: s.opt.Engines[v.engine].Name, Name: s.serverName(v), Notes: v.notes}, nodes: slices.Clone(v.nodes)}
+		p := wanted{Part: Part{Engine: s.opt.Engines[v.engine].Name, Name: s.serverName(v), Notes: v.notes},
+			nodes: slices.Clone(v.nodes)}
 		for _, at := range s.places {
 			if slices.Contains(at.servers, v) {
 				p.nodes = append(p.nodes, at.nodes...)
 			}
 		}
+
 		for _, n := range p.nodes {
 			if p.Host == "" && len(n.hosts) > 0 {
 				p.Host = n.hosts[0]
 			}
 		}
+
 		all = append(all, p)
 	}
-	judged := len(s.servers) > 0 || slices.ContainsFunc(s.places, func(at *place) bool { return slices.ContainsFunc(at.nodes, s.devices) })
+
+	judged := len(s.servers) > 0 ||
+		slices.ContainsFunc(s.places, func(at *place) bool { return slices.ContainsFunc(at.nodes, s.devices) })
 	for _, at := range s.places {
 		if len(at.servers) > 0 {
 			continue
@@ -301,6 +321,7 @@ func (s *splitter) parts() ([]Part, error) {
 		}
 		all = append(all, p)
 	}
+
 	switch {
 	case len(all) == 0:
 		return []Part{{Readers: s.in}}, nil
@@ -308,6 +329,7 @@ func (s *splitter) parts() ([]Part, error) {
 		all[0].Readers = s.in
 		return []Part{all[0].Part}, nil
 	}
+
 	out := make([]Part, len(all))
 	for i, p := range all {
 		var err error
@@ -318,11 +340,14 @@ func (s *splitter) parts() ([]Part, error) {
 			at.ctx = ctx
 			return at.readers(nodes)
 		}
+
 		if p.Readers, err = s.readers(p.nodes); err != nil {
 			return nil, err
 		}
+
 		out[i] = p.Part
 	}
+
 	return unique(out), nil
 }
 
@@ -339,6 +364,7 @@ func (s *splitter) readers(nodes []*node) ([]recording.Reader, error) {
 				}
 			}
 		}
+
 		switch {
 		case len(keep) == 0:
 			continue
@@ -346,12 +372,15 @@ func (s *splitter) readers(nodes []*node) ([]recording.Reader, error) {
 			out = append(out, r)
 			continue
 		}
+
 		part, err := s.pick(i, keep)
 		if err != nil {
 			return nil, err
 		}
+
 		out = append(out, part)
 	}
+
 	return out, nil
 }
 

@@ -36,6 +36,7 @@ func of(t *testing.T, s recording.Source, lines ...string) recording.Reader {
 		if _, err := fmt.Sscan(line, &text, &start, &rate, &from); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
+
 		name, rest, _ := strings.Cut(strings.TrimSuffix(text, "}"), "{")
 		b := labels.NewBuilder(labels.FromStrings(labels.MetricName, name))
 		for pair := range strings.SplitSeq(rest, ",") {
@@ -43,15 +44,18 @@ func of(t *testing.T, s recording.Source, lines ...string) recording.Reader {
 				b.Set(k, v)
 			}
 		}
+
 		batch := recording.Batch{Columns: []recording.Column{{Labels: b.Labels()}}}
 		for i := range 100 {
 			batch.TimesMs = append(batch.TimesMs, t0+1000*int64(from)+1000*int64(i))
 			batch.Columns[0].Values = append(batch.Columns[0].Values, start+rate*float64(i))
 		}
+
 		if err := m.Append(context.Background(), &batch); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	s.From, s.To = time.UnixMilli(t0).UTC(), time.UnixMilli(t0+100_000).UTC()
 	m.Source(s)
 	return m
@@ -64,6 +68,7 @@ func split(t *testing.T, opt Options, in ...recording.Reader) (out []string, not
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, p := range parts {
 		n := 0
 		for _, r := range p.Readers {
@@ -73,13 +78,16 @@ func split(t *testing.T, opt Options, in ...recording.Reader) (out []string, not
 			}
 			n += len(all)
 		}
+
 		kind := p.Engine
 		if kind == "" {
 			kind = "host"
 		}
+
 		out = append(out, fmt.Sprintf("%s %s: %d", kind, p.Name, n))
 		notes += strings.Join(p.Notes, "\n")
 	}
+
 	slices.Sort(out)
 	return out, notes
 }
@@ -89,6 +97,7 @@ func TestSplit(t *testing.T) {
 	capture := func(name, host string) recording.Source {
 		return recording.Source{Kind: "ftdc", Name: name, Host: host, Engine: "db"}
 	}
+
 	iostat := func(host string) recording.Source {
 		return recording.Source{Kind: "iostat", Name: "iostat.log", Host: host}
 	}
@@ -184,9 +193,11 @@ func TestSplit(t *testing.T) {
 			opt.Hosts = x.hosts
 			got, notes := split(t, opt, x.in...)
 			slices.Sort(x.want)
+
 			if !slices.Equal(got, x.want) {
 				t.Errorf("got  %q\nwant %q\nnotes %s", got, x.want, notes)
 			}
+
 			if !strings.Contains(notes, x.note) || x.note == "" && notes != "" {
 				t.Errorf("notes %q, want %q in them", notes, x.note)
 			}
@@ -231,6 +242,7 @@ func TestLabel(t *testing.T) {
 				}
 				return
 			}
+
 			all := recording.NewMemory(recording.MemoryOptions{})
 			for i, r := range x.in {
 				w := l.Writer(i, all)
@@ -238,6 +250,7 @@ func TestLabel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				for _, s := range series {
 					b := recording.Batch{Columns: []recording.Column{{Labels: s.Labels}}}
 					for _, p := range s.Points {
@@ -247,11 +260,14 @@ func TestLabel(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+
 				w.Source(r.Sources()[0])
 			}
+
 			if notes := all.Notes(); len(notes) > 0 {
 				t.Errorf("samples were dropped: %v", notes)
 			}
+
 			if got, notes := split(t, options, all); !slices.Equal(got, x.want) {
 				t.Errorf("got  %q\nwant %q\n%s", got, x.want, notes)
 			}
@@ -276,6 +292,7 @@ func TestDevicesOfASetsHosts(t *testing.T) {
 			if err != nil || len(parts) != 1 {
 				t.Fatalf("%d parts, %v", len(parts), err)
 			}
+
 			var got []string
 			for _, r := range parts[0].Readers {
 				all, err := recording.ListSeries(t.Context(), r, func(m string) bool { return m == "disk_io" })
@@ -286,6 +303,7 @@ func TestDevicesOfASetsHosts(t *testing.T) {
 					got = append(got, l.Get("device"))
 				}
 			}
+
 			slices.Sort(got)
 			if !slices.Equal(got, x.want) {
 				t.Errorf("devices %q, want %q", got, x.want)

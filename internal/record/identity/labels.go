@@ -34,12 +34,14 @@ func keyOf(l labels.Labels, ofServer bool) key {
 // label that only one of them has does not count.
 func (k key) fits(o key) bool {
 	same := func(a, b string) bool { return a == "" || b == "" || a == b }
-	return same(k.cluster, o.cluster) && same(k.namespace, o.namespace) && same(k.pod, o.pod) && same(k.instance, o.instance) && same(k.server, o.server)
+	return same(k.cluster, o.cluster) && same(k.namespace, o.namespace) && same(k.pod, o.pod) &&
+		same(k.instance, o.instance) && same(k.server, o.server)
 }
 
 // local reports whether a key has an address, and only such as mean the machine that was recorded.
 func (k key) local() bool {
-	return k.pod == "" && k.instance+k.server != "" && (k.instance == "" || local(k.instance)) && (k.server == "" || local(k.server))
+	return k.pod == "" && k.instance+k.server != "" && (k.instance == "" || local(k.instance)) &&
+		(k.server == "" || local(k.server))
 }
 
 // target is the part of a key that whoever scraped the series gave all of them.
@@ -52,7 +54,8 @@ func (k key) target() key {
 // of several servers has a few series without.
 func specific(keys []key) []key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool {
-		return k.server == "" && slices.ContainsFunc(keys, func(o key) bool { return o.server != "" && o.target() == k })
+		return k.server == "" && slices.ContainsFunc(keys,
+			func(o key) bool { return o.server != "" && o.target() == k })
 	})
 }
 
@@ -109,6 +112,7 @@ func (s *splitter) nameServer(n *node, servers int) {
 	e := s.opt.Engines[n.engine]
 	k := n.key
 	var own recording.Source // the source of this engine, if there is only one
+
 	count := 0
 	for _, x := range s.sources[n.reader] {
 		if x.Engine == e.Name || len(s.sources[n.reader]) == 1 {
@@ -117,10 +121,12 @@ func (s *splitter) nameServer(n *node, servers int) {
 			}
 		}
 	}
+
 	n.name = cmp.Or(s.shortName(n.reader, own), e.Name)
 	if count != 1 {
 		own = recording.Source{}
 	}
+
 	address := ""
 	switch {
 	case k.server != "" && !local(k.server):
@@ -128,6 +134,7 @@ func (s *splitter) nameServer(n *node, servers int) {
 	case k.instance != "" && !local(k.instance):
 		address = k.instance
 	}
+
 	switch {
 	case k.pod != "":
 		n.global = strings.Join([]string{k.cluster, k.namespace, k.pod, k.server}, "\x00")
@@ -144,9 +151,11 @@ func (s *splitter) nameServer(n *node, servers int) {
 	case servers > 1 && (k.instance != "" || k.server != ""):
 		n.name = cmp.Or(k.server, k.instance) + " in " + n.name
 	}
+
 	if k.cluster != "" {
 		n.name = k.cluster + "/" + n.name
 	}
+
 	switch h := hostOf(address); {
 	case s.given(n, own):
 	case h != "" && !ofExporter(h):
@@ -188,8 +197,10 @@ func captured(own recording.Source) []string {
 	if own.Host != "" && !local(own.Host) {
 		out = append(out, hostOf(own.Host))
 	}
+
 	// The address of a database or of a page of metrics is its host's; a cloud's or a server's is not.
-	live := strings.Contains(own.Name, "://") && (own.Kind == "metrics-url" || own.Engine != "" && own.Kind != "prometheus")
+	live := strings.Contains(own.Name, "://") && (own.Kind == "metrics-url" ||
+		own.Engine != "" && own.Kind != "prometheus")
 	if host := hostOf(own.Name); live && !strings.Contains(host, ",") {
 		if local(own.Name) {
 			out = append(out, thisMachine)
@@ -197,9 +208,11 @@ func captured(own recording.Source) []string {
 			out = append(out, host)
 		}
 	}
+
 	if own.Kind == "host" || own.Kind == "trace" {
 		out = append(out, thisMachine)
 	}
+
 	return out
 }
 
@@ -208,9 +221,11 @@ func (s *splitter) shortName(reader int, own recording.Source) string {
 	if own.Name == "" && len(s.sources[reader]) > 0 {
 		own = s.sources[reader][0]
 	}
+
 	if strings.Contains(own.Name, "://") {
 		return own.Name
 	}
+
 	base := path.Base(own.Name)
 	for i, r := range s.in {
 		if i == reader {
@@ -222,9 +237,11 @@ func (s *splitter) shortName(reader int, own recording.Source) string {
 			}
 		}
 	}
+
 	if own.Name == "" {
 		return ""
 	}
+
 	return base
 }
 

@@ -43,10 +43,12 @@ func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error)
 	if err != nil {
 		return nil, err
 	}
+
 	metrics, err := part.Metrics(s.ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	var from, to time.Time
 	var period time.Duration
 	for _, m := range metrics {
@@ -60,6 +62,7 @@ func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error)
 			period = cmp.Or(min(period, m.Period), m.Period)
 		}
 	}
+
 	for _, x := range s.sources[i] {
 		if x.To.Before(from) || x.From.After(to) {
 			continue
@@ -72,8 +75,10 @@ func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error)
 		}
 		part.Source(x)
 	}
+
 	for _, n := range r.Notes() {
 		part.Note(n)
 	}
+
 	return picked{part, r, metrics}, nil
 }

@@ -15,14 +15,17 @@ func (s *splitter) unite() error {
 		if n.engine < 0 {
 			continue
 		}
+
 		into, err := s.serverOf(n)
 		if err != nil {
 			return err
 		}
+
 		if into == nil {
 			into = &server{engine: n.engine}
 			s.servers = append(s.servers, into)
 		}
+
 		into.nodes = append(into.nodes, n)
 	}
 	return nil
@@ -59,6 +62,7 @@ func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
 	if a.reader == b.reader {
 		return false, "", nil // their labels differ
 	}
+
 	switch {
 	case a.global != "" && b.global != "" && a.global != b.global:
 		// A capture and an exporter may name the ports that they use.
@@ -68,16 +72,21 @@ func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
 	case a.global == "" && b.global == "" && a.key != b.key && a.key != (key{}) && b.key != (key{}):
 		return false, "", nil
 	}
+
 	rel, err := s.compare(a, b)
 	if err != nil {
 		return false, "", err
 	}
+
 	x, y := s.sourceName(a), s.sourceName(b)
 	switch sameID := a.global != "" && a.global == b.global; {
 	case rel == same:
-		return true, fmt.Sprintf("%s and %s hold the same server (%s): samples that both have count once", x, y, a.name), nil
+		return true, fmt.Sprintf("%s and %s hold the same server (%s): samples that both have count once", x, y,
+			a.name), nil
 	case rel == different && sameID:
-		return false, fmt.Sprintf("%s and %s both name %s, but their counters contradict each other: they are judged as two servers", x, y, a.name), nil
+		return false,
+			fmt.Sprintf("%s and %s both name %s, but their counters contradict each other: they are judged as two servers",
+				x, y, a.name), nil
 	case rel == different:
 		return false, "", nil
 	case sameID:
@@ -87,6 +96,7 @@ func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
 	case rel == elsewhere && (a.global == "" || b.global == ""):
 		return true, fmt.Sprintf("%s and %s have no metric in common: taken for parts of one server", x, y), nil
 	}
+
 	return false, "", nil
 }
 
@@ -104,6 +114,7 @@ func (s *splitter) settle() error {
 			}
 		}
 	}
+
 	for _, at := range s.places {
 		for _, v := range s.servers {
 			if s.certainly(v, at) {
@@ -111,6 +122,7 @@ func (s *splitter) settle() error {
 			}
 		}
 	}
+
 	switch len(s.servers) {
 	case 0:
 		s.onlyHosts()
@@ -119,6 +131,7 @@ func (s *splitter) settle() error {
 	default:
 		s.several()
 	}
+
 	return nil
 }
 
@@ -131,20 +144,24 @@ func (s *splitter) place(n *node) error {
 				at.nodes = append(at.nodes, n)
 				return nil
 			}
+
 			if named || n.reader == o.reader {
 				continue
 			}
+
 			// One of them has no name: the same samples are of the same host.
 			rel, err := s.compare(o, n)
 			if err != nil {
 				return err
 			}
+
 			if rel == same || rel == follows {
 				at.nodes = append(at.nodes, n)
 				return nil
 			}
 		}
 	}
+
 	s.places = append(s.places, &place{nodes: []*node{n}})
 	return nil
 }
@@ -167,7 +184,8 @@ func (s *splitter) certainly(v *server, at *place) bool {
 			if sameHost(n.hosts, o.hosts) && n.key.fits(key{cluster: o.key.cluster}) {
 				return true
 			}
-			if n.reader == o.reader && len(o.hosts) == 0 && (s.alone(n, o.key == key{}) || n.key.local() && (o.key == key{} || o.key.local())) {
+			if n.reader == o.reader && len(o.hosts) == 0 && (s.alone(n, o.key == key{}) ||
+				n.key.local() && (o.key == key{} || o.key.local())) {
 				return true
 			}
 		}
@@ -180,6 +198,7 @@ func (s *splitter) alone(n *node, bare bool) bool {
 	if bare && n.key.target() != (key{}) {
 		bare = false
 	}
+
 	var of *server
 	for _, v := range s.servers {
 		for _, o := range v.nodes {
@@ -192,6 +211,7 @@ func (s *splitter) alone(n *node, bare bool) bool {
 			of = v
 		}
 	}
+
 	return true
 }
 
@@ -244,9 +264,11 @@ func (s *splitter) onlyServer(v *server) {
 			joined = p
 		}
 	}
+
 	if joined == nil && slices.ContainsFunc(v.nodes, s.devices) {
 		joined = &place{nodes: v.nodes} // its own series have devices
 	}
+
 	var named, nameless []*place
 	for _, p := range s.places {
 		switch {
@@ -257,19 +279,23 @@ func (s *splitter) onlyServer(v *server) {
 			nameless = append(nameless, p)
 		}
 	}
+
 	if joined == nil && len(named) == 1 && s.mayRunOn(v, named[0]) {
 		joined = named[0]
 		joined.servers = append(joined.servers, v)
 		v.notes = append(v.notes, s.assumed(v, joined))
 		named = nil
 	}
+
 	if joined == nil && (len(named) > 1 || s.contradictory(nameless)) {
 		v.notes = append(v.notes, s.ask(v, slices.Concat(named, nameless)))
 		return
 	}
+
 	if joined != nil && len(named) == 1 {
 		s.otherwiseNamed(v, named[0])
 	}
+
 	for _, p := range nameless {
 		if joined != nil && s.contradict(joined, p) {
 			v.notes = append(v.notes, s.ask(v, []*place{p}))
@@ -281,6 +307,7 @@ func (s *splitter) onlyServer(v *server) {
 			joined = p
 		}
 	}
+
 	if joined == nil && len(named) == 1 {
 		v.notes = append(v.notes, s.ask(v, named))
 	}
@@ -290,18 +317,22 @@ func (s *splitter) onlyServer(v *server) {
 func (s *splitter) otherwiseNamed(v *server, p *place) {
 	at := p.named()
 	i := slices.IndexFunc(v.nodes, func(n *node) bool { return len(n.hosts) > 0 && !n.labelled })
-	if i < 0 || at.labelled || slices.ContainsFunc(v.nodes, func(n *node) bool { return n.reader == at.reader }) {
+	if i < 0 || at.labelled || slices.ContainsFunc(v.nodes,
+		func(n *node) bool { return n.reader == at.reader }) {
 		return
 	}
-	v.notes = append(v.notes, fmt.Sprintf("%s names the host %s and %s the host %s: judged as two hosts; --host %s=%s says that they are one",
-		s.serverName(v), v.nodes[i].hosts[0], s.sourceName(at), at.hosts[0], s.sourceName(at), v.nodes[i].hosts[0]))
+	v.notes = append(v.notes,
+		fmt.Sprintf("%s names the host %s and %s the host %s: judged as two hosts; --host %s=%s says that they are one",
+			s.serverName(v), v.nodes[i].hosts[0], s.sourceName(at), at.hosts[0], s.sourceName(at),
+			v.nodes[i].hosts[0]))
 }
 
 // traced reports whether a place is known from a trace of system calls only.
 func (s *splitter) traced(p *place) bool {
 	return !slices.ContainsFunc(p.nodes, func(n *node) bool {
 		from := s.sources[n.reader]
-		return len(from) == 0 || slices.ContainsFunc(from, func(x recording.Source) bool { return x.Kind != "trace" })
+		return len(from) == 0 || slices.ContainsFunc(from,
+			func(x recording.Source) bool { return x.Kind != "trace" })
 	})
 }
 
@@ -335,9 +366,11 @@ func (s *splitter) several() {
 			left = append(left, p)
 		}
 	}
+
 	if len(left) == 0 {
 		return
 	}
+
 	for _, v := range s.servers {
 		placed := slices.ContainsFunc(s.places, func(p *place) bool { return slices.Contains(p.servers, v) })
 		if !placed && !slices.ContainsFunc(v.nodes, s.devices) {
@@ -352,11 +385,14 @@ func (s *splitter) assumed(v *server, p *place) string {
 	db, at := v.nodes[0].hosts, p.named()
 	switch {
 	case at == nil:
-		return fmt.Sprintf("%s does not name its host: taken for the host of %s, the only database here", x, s.serverName(v))
+		return fmt.Sprintf("%s does not name its host: taken for the host of %s, the only database here", x,
+			s.serverName(v))
 	case len(db) == 0:
-		return fmt.Sprintf("%s does not name its host: taken for %s, the only one here (%s)", s.serverName(v), at.hosts[0], x)
+		return fmt.Sprintf("%s does not name its host: taken for %s, the only one here (%s)", s.serverName(v),
+			at.hosts[0], x)
 	}
-	return fmt.Sprintf("%s names the host %s and %s the host %s: taken for one, as there is no other", s.serverName(v), db[0], x, at.hosts[0])
+	return fmt.Sprintf("%s names the host %s and %s the host %s: taken for one, as there is no other",
+		s.serverName(v), db[0], x, at.hosts[0])
 }
 
 // ask says which flag joins a server and a host.
@@ -366,8 +402,10 @@ func (s *splitter) ask(v *server, left []*place) string {
 		names = append(names, s.placeName(p))
 	}
 	how := fmt.Sprintf("--host %s=NAME says which host a source is of", s.sourceName(left[0].nodes[0]))
-	if at := left[0].nodes[0].reader; slices.ContainsFunc(v.nodes, func(n *node) bool { return n.reader == at }) {
+	if at := left[0].nodes[0].reader; slices.ContainsFunc(v.nodes,
+		func(n *node) bool { return n.reader == at }) {
 		how = "the label instance of both has to name the same host"
 	}
-	return fmt.Sprintf("it is not known whether %s runs on %s: judged without it; %s", s.serverName(v), strings.Join(names, " or "), how)
+	return fmt.Sprintf("it is not known whether %s runs on %s: judged without it; %s", s.serverName(v),
+		strings.Join(names, " or "), how)
 }

@@ -40,20 +40,25 @@ func Label(ctx context.Context, in []recording.Reader, opt Options) (*Labeller, 
 			return nil, err
 		}
 	}
+
 	if err := s.unite(); err != nil {
 		return nil, err
 	}
+
 	if err := s.settle(); err != nil {
 		return nil, err
 	}
+
 	out := &Labeller{opt: opt, nodes: make([][]*node, len(in)), names: map[*node]string{}}
 	for _, n := range s.nodes {
 		out.nodes[n.reader] = append(out.nodes[n.reader], n)
 	}
+
 	out.several = out.name(s) > 1
 	if !out.share(s) && !out.several {
 		return nil, nil
 	}
+
 	return out, nil
 }
 
@@ -62,13 +67,16 @@ func Label(ctx context.Context, in []recording.Reader, opt Options) (*Labeller, 
 func (x *Labeller) share(s *splitter) (any bool) {
 	seen := map[uint64][]int{}
 	x.shared = make([]map[uint64]bool, len(s.in))
+
 	for i := range s.in {
 		x.sources = append(x.sources, s.shortName(i, recording.Source{}))
 		x.shared[i] = map[uint64]bool{}
+
 		for _, n := range x.nodes[i] {
 			for _, l := range n.series {
 				hash := x.withInstance(i, l).Hash()
-				if slices.ContainsFunc(seen[hash], func(k int) bool { return k != i && overlap(s.sources[i], s.sources[k]) }) {
+				if slices.ContainsFunc(seen[hash],
+					func(k int) bool { return k != i && overlap(s.sources[i], s.sources[k]) }) {
 					x.shared[i][hash] = true
 					any = true
 				}
@@ -78,6 +86,7 @@ func (x *Labeller) share(s *splitter) (any bool) {
 			}
 		}
 	}
+
 	return any
 }
 
@@ -103,6 +112,7 @@ func (x *Labeller) name(s *splitter) (parts int) {
 		taken[name] = true
 		return name
 	}
+
 	hosts := map[*server]string{}
 	for _, v := range s.servers {
 		parts++
@@ -114,26 +124,32 @@ func (x *Labeller) name(s *splitter) (parts int) {
 				name = n.key.instance
 			}
 		}
+
 		if name != "" {
 			taken[name] = true
 		} else {
 			name = free(s.serverName(v))
 		}
+
 		for _, n := range v.nodes {
 			if _, ok := x.names[n]; !ok {
 				x.names[n] = name
 			}
 		}
+
 		hosts[v] = hostOf(name)
 	}
+
 	for _, p := range s.places {
 		if len(p.servers) == 0 {
 			parts++
 		}
+
 		name := s.placeName(p)
 		if len(p.servers) == 1 && p.named() == nil {
 			name = hosts[p.servers[0]] // so that the two are joined again
 		}
+
 		for _, n := range p.nodes {
 			x.names[n] = name
 			if n.key.instance != "" && !local(n.key.instance) {
@@ -141,6 +157,7 @@ func (x *Labeller) name(s *splitter) (parts int) {
 			}
 		}
 	}
+
 	return parts
 }
 
@@ -174,18 +191,23 @@ func (x *Labeller) nameOf(i int, l labels.Labels) string {
 	metric := l.Get(labels.MetricName)
 	e := slices.IndexFunc(x.opt.Engines, func(e Engine) bool { return e.Metrics(metric) })
 	k := keyOf(l, e >= 0)
+
 	var same []*node
 	for _, n := range x.nodes[i] {
 		if n.engine == e {
 			same = append(same, n)
 		}
 	}
+
 	if found := fitting(same, k); len(found) == 1 {
 		return x.names[found[0]]
 	}
-	if found := fitting(x.nodes[i], k); len(found) > 0 && !slices.ContainsFunc(found, func(n *node) bool { return x.names[n] != x.names[found[0]] }) {
+
+	if found := fitting(x.nodes[i], k); len(found) > 0 &&
+		!slices.ContainsFunc(found, func(n *node) bool { return x.names[n] != x.names[found[0]] }) {
 		return x.names[found[0]]
 	}
+
 	return ""
 }
 
@@ -211,6 +233,7 @@ func (x *Labeller) Writer(i int, w recording.Writer) recording.Writer {
 func (w *labelWriter) Append(ctx context.Context, b *recording.Batch) error {
 	out := recording.Batch{TimesMs: b.TimesMs, Columns: slices.Clone(b.Columns)}
 	w.mu.Lock()
+
 	for k := range out.Columns {
 		c := &out.Columns[k]
 		hash := c.Labels.Hash()
@@ -223,6 +246,7 @@ func (w *labelWriter) Append(ctx context.Context, b *recording.Batch) error {
 		}
 		c.Labels = to
 	}
+
 	w.mu.Unlock()
 	return w.Writer.Append(ctx, &out)
 }

@@ -24,6 +24,7 @@ func (s *splitter) oneSet(a, b *node) (bool, error) {
 	if !e.Sets || a.key.instance == b.key.instance && a.key.pod == b.key.pod {
 		return false, nil
 	}
+
 	if a.key.cluster != "" && b.key.cluster != "" {
 		return a.key.cluster == b.key.cluster, nil
 	}
@@ -37,6 +38,7 @@ func (s *splitter) oneSet(a, b *node) (bool, error) {
 	}) {
 		return true, nil
 	}
+
 	agree, known, err := s.agree(a, b)
 	if err != nil || known {
 		return agree, err
@@ -52,7 +54,8 @@ func (s *splitter) oneSet(a, b *node) (bool, error) {
 func (s *splitter) agree(a, b *node) (agree, known bool, err error) {
 	metrics := s.opt.Engines[a.engine].Agreed
 	of := func(n *node) (last float64, err error) {
-		i := slices.IndexFunc(n.series, func(l labels.Labels) bool { return slices.Contains(metrics, l.Get(labels.MetricName)) })
+		i := slices.IndexFunc(n.series,
+			func(l labels.Labels) bool { return slices.Contains(metrics, l.Get(labels.MetricName)) })
 		if i < 0 {
 			return math.NaN(), nil
 		}
@@ -62,14 +65,17 @@ func (s *splitter) agree(a, b *node) (agree, known bool, err error) {
 		}
 		return p[len(p)-1].F, nil
 	}
+
 	x, err := of(a)
 	if err != nil {
 		return false, false, err
 	}
+
 	y, err := of(b)
 	if err != nil || math.IsNaN(x) || math.IsNaN(y) {
 		return false, false, err
 	}
+
 	return math.Abs(x-y) <= max(agreedSlack, agreedWithin*max(x, y)), true, nil
 }
 
@@ -90,6 +96,7 @@ func (s *splitter) deviceHosts(nodes []*node) map[*node]string {
 	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.engine >= 0 && s.opt.Engines[n.engine].Sets }) {
 		return nil
 	}
+
 	of := map[string][]*node{} // the nodes that have a device
 	for _, n := range nodes {
 		for _, l := range n.series {
@@ -98,6 +105,7 @@ func (s *splitter) deviceHosts(nodes []*node) map[*node]string {
 			}
 		}
 	}
+
 	out := map[*node]string{}
 	for _, all := range of {
 		for _, n := range all {
@@ -106,5 +114,6 @@ func (s *splitter) deviceHosts(nodes []*node) map[*node]string {
 			}
 		}
 	}
+
 	return out
 }

@@ -61,6 +61,7 @@ func TestBatchesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	report := text[bytes.Index(text, []byte("avg-cpu")):]
 	src, err := New(source.File{Path: "big.log", Modified: modified, Open: func() (io.ReadCloser, error) {
 		return io.NopCloser(&endless{report: report, left: 4000}), nil
@@ -68,13 +69,16 @@ func TestBatchesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var s sink
 	if err := src.Read(context.Background(), &s, source.Options{Location: time.UTC}); err != nil {
 		t.Fatal(err)
 	}
+
 	if d := src.Describe(); d.Samples != 6*4000 {
 		t.Errorf("%d samples, want %d", d.Samples, 6*4000)
 	}
+
 	if s.maxValues > 2*batchValuesMax || s.values < 6*4000*20 {
 		t.Errorf("%d values, at most %d in one batch", s.values, s.maxValues)
 	}
@@ -85,6 +89,7 @@ func BenchmarkRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	report := text[bytes.Index(text, []byte("avg-cpu")):]
 	const repeat = 2000
 	src, err := New(source.File{Path: "big.log", Modified: modified, Open: func() (io.ReadCloser, error) {
@@ -93,8 +98,10 @@ func BenchmarkRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	b.SetBytes(int64(len(report)) * repeat)
 	b.ReportAllocs()
+
 	for b.Loop() {
 		if err := src.Read(context.Background(), &sink{}, source.Options{Location: time.UTC}); err != nil {
 			b.Fatal(err)

@@ -29,11 +29,13 @@ func newClock(s *survey, opt source.Options, modified time.Time) *clock {
 	if c.loc == nil {
 		c.loc = time.Local
 	}
+
 	c.order, c.guess = s.dateOrder(c.loc, modified)
 	day, hasDay := s.found.date.midnight(c.order, c.loc)
 	if s.found.date.hasDate && hasDay {
 		c.day = day
 	}
+
 	if s.stamped == 0 {
 		c.anchor = modified.Truncate(time.Second).Add(-time.Duration(s.reports-1) * c.period)
 		// A copied file's modification time is the copy's; the banner's date shows it.
@@ -41,6 +43,7 @@ func newClock(s *survey, opt source.Options, modified time.Time) *clock {
 			c.anchor, c.dated = c.day, true
 		}
 	}
+
 	return c
 }
 
@@ -73,15 +76,18 @@ func (c *clock) place(r *report) (time.Time, bool) {
 	case c.day.IsZero():
 		return time.Time{}, false
 	}
+
 	// A time without a date: the first moment with this time of day after the one before.
 	base := c.day
 	if c.prev.After(base) {
 		base = c.prev
 	}
+
 	t := time.Date(base.Year(), base.Month(), base.Day(), r.stamp.hour, r.stamp.min, r.stamp.sec, 0, c.loc)
 	if t.Before(c.prev) {
 		t = t.AddDate(0, 0, 1)
 	}
+
 	return t, true
 }
 
@@ -94,6 +100,7 @@ func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder,
 	if len(s.dates) == 0 {
 		return yearMonthDay, ""
 	}
+
 	d := s.dates[0]
 	switch {
 	case d.digits[0] == 4:
@@ -103,6 +110,7 @@ func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder,
 	case !d.slash:
 		return dayMonthYear, "" // de_DE, nl_NL (21-11-26), and others
 	}
+
 	us, usSpan := s.fits(monthDayYear, loc)
 	eu, euSpan := s.fits(dayMonthYear, loc)
 	switch {
@@ -123,12 +131,14 @@ func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder,
 		}
 		return monthDayYear, ""
 	}
+
 	last := s.dates[len(s.dates)-1]
 	usDay, _ := last.midnight(monthDayYear, loc)
 	euDay, _ := last.midnight(dayMonthYear, loc)
 	if usDay.Equal(euDay) {
 		return monthDayYear, ""
 	}
+
 	if !modified.IsZero() {
 		near := func(t time.Time) bool { return modified.Sub(t).Abs() < 48*time.Hour }
 		switch {
@@ -140,6 +150,7 @@ func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder,
 			return dayMonthYear, "only that order gives dates before the file was last written"
 		}
 	}
+
 	return monthDayYear, "nothing in the log distinguishes month and day"
 }
 
@@ -169,16 +180,23 @@ func (c *clock) notes(s *survey) []recording.Note {
 			how = "the first one at midnight of the banner's date, because the file was written on another day"
 		}
 		out = append(out, recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(
-			"the log has no times (iostat without -t), so reports were placed %s apart, %s; record with S_TIME_FORMAT=ISO iostat -xt 1, or give the period", c.period, how)})
+			"the log has no times (iostat without -t), so reports were placed %s apart, %s; record with S_TIME_FORMAT=ISO iostat -xt 1, or give the period",
+			c.period, how)})
 	}
+
 	if c.guess != "" && !c.dated {
-		as := map[dateOrder]string{yearMonthDay: "year-month-day", monthDayYear: "month/day", dayMonthYear: "day/month"}[c.order]
+		as := map[dateOrder]string{yearMonthDay: "year-month-day", monthDayYear: "month/day",
+			dayMonthYear: "day/month"}[c.order]
 		out = append(out, recording.Note{Kind: recording.NoteClock, Text: fmt.Sprintf(
 			"the log's dates were read as %s, but %s; record with S_TIME_FORMAT=ISO to be sure", as, c.guess)})
 	}
+
 	if c.back > 0 {
-		out = append(out, recording.Note{Kind: recording.NoteClock, From: c.from.UTC(), Lost: float64(c.back) / float64(s.reports), Text: fmt.Sprintf(
-			"%d reports were not later than the previous one and were skipped: the host's clock was set back, or logs were joined out of order", c.back)})
+		out = append(out, recording.Note{Kind: recording.NoteClock, From: c.from.UTC(),
+			Lost: float64(c.back) / float64(s.reports), Text: fmt.Sprintf(
+				"%d reports were not later than the previous one and were skipped: the host's clock was set back, or logs were joined out of order",
+				c.back)})
 	}
+
 	return out
 }

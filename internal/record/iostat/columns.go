@@ -87,14 +87,18 @@ var columns = map[string]column{
 	"rkb/s": rate(readBytes, kib), "wkb/s": rate(writtenBytes, kib), "dkb/s": rate(discardedSectors, kib/sector),
 	"rmb/s": rate(readBytes, mib), "wmb/s": rate(writtenBytes, mib), "dmb/s": rate(discardedSectors, mib/sector),
 
-	"blk_read/s": rate(readBytes, sector), "blk_wrtn/s": rate(writtenBytes, sector), "blk_dscd/s": rate(discardedSectors, 1),
-	"kb_read/s": rate(readBytes, kib), "kb_wrtn/s": rate(writtenBytes, kib), "kb_dscd/s": rate(discardedSectors, kib/sector),
-	"mb_read/s": rate(readBytes, mib), "mb_wrtn/s": rate(writtenBytes, mib), "mb_dscd/s": rate(discardedSectors, mib/sector),
+	"blk_read/s": rate(readBytes, sector), "blk_wrtn/s": rate(writtenBytes, sector),
+	"blk_dscd/s": rate(discardedSectors, 1),
+	"kb_read/s":  rate(readBytes, kib), "kb_wrtn/s": rate(writtenBytes, kib),
+	"kb_dscd/s": rate(discardedSectors, kib/sector),
+	"mb_read/s": rate(readBytes, mib), "mb_wrtn/s": rate(writtenBytes, mib),
+	"mb_dscd/s": rate(discardedSectors, mib/sector),
 
 	"r_await": await(readTime), "w_await": await(writeTime),
 	"d_await": await(discardTime), "f_await": await(flushTime),
 
-	"tps": rate(requests, 1), "kb/s": rate(movedBytes, kib), "mb/s": rate(movedBytes, mib), "await": await(requestTime),
+	"tps": rate(requests, 1), "kb/s": rate(movedBytes, kib), "mb/s": rate(movedBytes, mib),
+	"await":    await(requestTime),
 	"rd_sec/s": rate(readBytes, sector), "wr_sec/s": rate(writtenBytes, sector), // sar
 
 	"aqu-sz": rate(ioTimeWeighted, 1), "avgqu-sz": rate(ioTimeWeighted, 1),
@@ -134,6 +138,7 @@ func (r *rates) finish() {
 	if both := r[reads] + r[writes]; both == both {
 		r[requests] = both
 	}
+
 	r[requestTime] *= r[requests]
 	if r[writeTime] == r[writeTime] {
 		r[requests], r[requestTime] = math.NaN(), math.NaN()

@@ -27,6 +27,7 @@ func TestSinceBoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got := irates(t, m, "node_disk_writes_completed_total")
 		seven := 0
 		for _, r := range got {
@@ -34,6 +35,7 @@ func TestSinceBoot(t *testing.T) {
 				seven++
 			}
 		}
+
 		if len(got) != tt.want || seven != tt.want-2 {
 			t.Errorf("%s: rates %v, want %d of them", name, got, tt.want)
 		}
@@ -51,36 +53,44 @@ func TestMissingDevice(t *testing.T) {
 		}
 		return tm.UnixMilli()
 	}
+
 	// No zero row anywhere: -z. sdb did nothing in report 2.
 	m, _, err := read(t, "z.log", xlog(banner, stamps, sda+sdb, sda+sdb, sda, sda+sdb), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := irates(t, m, `node_disk_writes_completed_total{device="sdb"}`)
 	if r, ok := got[at(2)]; !ok || r != 0 || math.Abs(got[at(3)]-10) > 1e-9 {
 		t.Errorf("-z: rates %v, want 0 at %d and 10 after it", got, at(2))
 	}
+
 	// A row of zeros rules -z out: sdb was not there.
 	zero := "sda 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
 	m, _, err = read(t, "z.log", xlog(banner, stamps, sda+sdb, sda+sdb, zero, sda+sdb), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got = irates(t, m, `node_disk_writes_completed_total{device="sdb"}`)
 	if _, ok := got[at(2)]; ok {
 		t.Errorf("without -z: a sample at the hole: %v", got)
 	}
+
 	if math.Abs(got[at(3)]-10) > 1e-9 {
 		t.Errorf("without -z: rate %v after the hole, want 10", got[at(3)])
 	}
+
 	if n := m.Notes(); len(n) != 1 || n[0].Kind != recording.NoteLimit {
 		t.Errorf("notes %v, want one about the hole", n)
 	}
+
 	// A device plugged in later starts where its first interval does.
 	m, _, err = read(t, "z.log", xlog(banner, stamps, zero, zero, sda+sdb), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := irates(t, m, `node_disk_writes_completed_total{device="sdb"}`); len(got) != 1 || math.Abs(got[at(2)]-10) > 1e-9 {
 		t.Errorf("new device: rates %v, want 10 at %d", got, at(2))
 	}
@@ -94,19 +104,23 @@ func TestTwoRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := irates(t, m, "node_disk_writes_completed_total")
 	if len(got) != 3 {
 		t.Errorf("rates %v, want two of the first run and one of the second", got)
 	}
+
 	for ms, r := range got {
 		if math.Abs(r-100) > 1e-9 {
 			t.Errorf("%d: %v writes/s, want 100", ms, r)
 		}
 	}
+
 	n := m.Notes()
 	if len(n) != 1 || n[0].Kind != recording.NoteGap || n[0].From.Format(time.TimeOnly) != "02:15:02" || n[0].To.Format(time.TimeOnly) != "05:00:00" {
 		t.Errorf("notes %+v, want one gap", n)
 	}
+
 	if d := src.Describe(); d.Samples != 5 || d.Period != time.Second {
 		t.Errorf("%d samples every %v, want 5 every second", d.Samples, d.Period)
 	}
@@ -119,13 +133,16 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n := m.Notes()
 	if len(n) < 1 || n[0].Kind != recording.NoteDamage || n[0].Offset == 0 || !strings.Contains(n[0].Text, "line 15") {
 		t.Errorf("notes %+v, want damage in line 15", n)
 	}
+
 	if got := irates(t, m, `node_disk_writes_completed_total{device="sdb"}`); len(got) != 1 {
 		t.Errorf("the row after the damaged one: %v", got)
 	}
+
 	// A torn last line is not a smaller number.
 	torn := xlog(banner, stamps, sda, sda)
 	torn = torn[:bytes.LastIndex(torn, []byte("50.00"))+1]
@@ -133,9 +150,11 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := irates(t, m, "node_disk_io_time_seconds_total"); len(got) != 0 {
 		t.Errorf("torn row read as %v", got)
 	}
+
 	if n := m.Notes(); len(n) != 1 || !strings.Contains(n[0].Text, "middle of a line") {
 		t.Errorf("notes %+v", n)
 	}
@@ -167,13 +186,16 @@ func TestRunsInAnotherOrder(t *testing.T) {
 		}
 		return text
 	}
+
 	m, _, err := read(t, "joined.log", []byte(run(30, 30)+run(10, 10)+run(20, 20)), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := firstOf(t, m, "node_disk_writes_completed_total"); got != "0 10 20 0 20 40 0 30 60" {
 		t.Errorf("writes are %s", got)
 	}
+
 	for _, n := range m.Notes() {
 		if n.Lost > 0 || n.Kind == recording.NoteClock {
 			t.Errorf("note %q", n.Text)

@@ -17,10 +17,12 @@ func fuzz(t *testing.T, text []byte) {
 	if err != nil {
 		return
 	}
+
 	series, err := m.Samples(context.Background(), `{__name__=~"(node|sysstat)_.+"}`, time.UnixMilli(math.MinInt32), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, s := range series {
 		for i, p := range s.Points {
 			if p.F < 0 || math.IsInf(p.F, 0) {

@@ -4,7 +4,8 @@ import "bytes"
 
 // isHumanHeading recognises iostat -h, which puts the device last and makes several tables of a report.
 func isHumanHeading(line []byte) bool {
-	return bytes.HasSuffix(bytes.TrimRight(line, " "), []byte(" Device")) && (bytes.Contains(line, []byte("/s")) || bytes.Contains(line, []byte("util")))
+	return bytes.HasSuffix(bytes.TrimRight(line, " "), []byte(" Device")) &&
+		(bytes.Contains(line, []byte("/s")) || bytes.Contains(line, []byte("util")))
 }
 
 // unitBytes are the units of --human (sysstat: cprintf_unit), in bytes.

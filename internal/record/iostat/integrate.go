@@ -70,7 +70,8 @@ func newIntegrator(ctx context.Context, w recording.Writer, opt source.Options, 
 }
 
 func (it *integrator) newCounters(n int, name func(int) labels.Labels) *counters {
-	c := &counters{labels: make([]labels.Labels, n), value: make([]float64, n), has: make([]bool, n), cols: make([][]float64, n)}
+	c := &counters{labels: make([]labels.Labels, n), value: make([]float64, n), has: make([]bool, n),
+		cols: make([][]float64, n)}
 	for i := range n {
 		l := name(i)
 		if it.opt.Want == nil || it.opt.Want(l.Get(labels.MetricName)) {
@@ -106,9 +107,11 @@ func (it *integrator) add(r *report, ms int64) error {
 			return nil
 		}
 	}
+
 	if err := it.baselines(r); err != nil {
 		return err
 	}
+
 	it.row(ms)
 	if r.hasCPU {
 		dt := seconds(it.cpu.lastMs, ms)
@@ -117,30 +120,37 @@ func (it *integrator) add(r *report, ms int64) error {
 		}
 		it.cpu.lastMs = ms
 	}
+
 	for i := range r.devices {
 		d := &r.devices[i]
 		c := it.device(d.name)
 		if c == nil || c.report == ms {
 			continue // over the bound, or a row printed twice
 		}
+
 		dt := seconds(c.lastMs, ms)
 		for q, rate := range d.rates {
 			if rate == rate {
 				it.move(c, q, rate*dt)
 			}
 		}
+
 		if c.lastMs != it.lastRep {
 			it.holes++
 		}
+
 		c.lastMs, c.report = ms, ms
 	}
+
 	if it.idle && r.hasDevices && !r.torn {
 		it.idleDevices(ms)
 	}
+
 	it.lastRep = ms
 	if len(it.times) >= batchTimesMax || it.size >= batchValuesMax {
 		return it.flush()
 	}
+
 	return nil
 }
 
@@ -165,30 +175,38 @@ func (it *integrator) startRun(r *report, ms int64) error {
 	if err := it.flush(); err != nil {
 		return err
 	}
+
 	base := ms
 	if !r.sinceBoot {
 		base = ms - it.period.Milliseconds()
 	}
+
 	if it.run >= 0 && it.started {
-		it.gaps = append(it.gaps, recording.Note{Kind: recording.NoteGap, From: it.clockTime(it.lastRep), To: it.clockTime(base),
+		it.gaps = append(it.gaps, recording.Note{Kind: recording.NoteGap, From: it.clockTime(it.lastRep),
+			To:   it.clockTime(base),
 			Text: "no reports between two runs of iostat: what happened then is not known"})
 		base = max(base, it.lastRep+1)
 	}
+
 	it.run, it.started = r.run, true
 	it.lastRep = base
+
 	for _, c := range it.order {
 		clear(c.value)
 		c.live = false
 	}
+
 	it.row(base)
 	if r.hasCPU {
 		it.begin(it.cpu, base, nil)
 	}
+
 	for i := range r.devices {
 		if c := it.device(r.devices[i].name); c != nil && !c.live {
 			it.begin(c, base, &r.devices[i].rates)
 		}
 	}
+
 	return it.flush()
 }
 
@@ -210,21 +228,26 @@ func (it *integrator) baselines(r *report) error {
 	for i := range r.devices {
 		any = any || fresh(it.device(r.devices[i].name))
 	}
+
 	if !any {
 		return nil
 	}
+
 	if err := it.flush(); err != nil {
 		return err
 	}
+
 	it.row(it.lastRep)
 	if r.hasCPU && fresh(it.cpu) {
 		it.begin(it.cpu, it.lastRep, nil)
 	}
+
 	for i := range r.devices {
 		if c := it.device(r.devices[i].name); fresh(c) {
 			it.begin(c, it.lastRep, &r.devices[i].rates)
 		}
 	}
+
 	return it.flush()
 }
 
@@ -255,24 +278,30 @@ func (it *integrator) flush() error {
 	if len(it.times) == 0 {
 		return nil
 	}
+
 	defer it.drop()
 	offset := it.opt.ClockOffset.Milliseconds()
+
 	lo, hi := 0, len(it.times)
 	for lo < hi && !it.opt.From.IsZero() && it.times[lo]+offset < it.opt.From.UnixMilli() {
 		lo++
 	}
+
 	for hi > lo && !it.opt.To.IsZero() && it.times[hi-1]+offset > it.opt.To.UnixMilli() {
 		hi--
 	}
+
 	it.outside += int64(len(it.times) - (hi - lo))
 	if lo == hi {
 		return nil
 	}
+
 	b := recording.Batch{TimesMs: make([]int64, 0, hi-lo)}
 	for _, ms := range it.times[lo:hi] {
 		b.TimesMs = append(b.TimesMs, ms+offset)
 		it.count(ms + offset)
 	}
+
 	for _, c := range it.order {
 		for i, col := range c.cols {
 			if len(col) <= lo {
@@ -285,6 +314,7 @@ func (it *integrator) flush() error {
 			b.Columns = append(b.Columns, recording.Column{Labels: c.labels[i], Values: col[lo:hi]})
 		}
 	}
+
 	return it.w.Append(it.ctx, &b)
 }
 
@@ -320,8 +350,10 @@ func (it *integrator) notes(s *survey) []recording.Note {
 	limit := func(text string) { out = append(out, recording.Note{Kind: recording.NoteLimit, Text: text}) }
 	if d := s.found.damage; d.count > 0 {
 		out = append(out, recording.Note{Kind: recording.NoteDamage, Offset: d.offset,
-			Text: fmt.Sprintf("%d places in the log could not be read and were skipped, the first at %s: %s", d.count, d.where(), d.what)})
+			Text: fmt.Sprintf("%d places in the log could not be read and were skipped, the first at %s: %s", d.count,
+				d.where(), d.what)})
 	}
+
 	switch {
 	case !s.disks || s.awaits:
 	case s.together:
@@ -331,26 +363,39 @@ func (it *integrator) notes(s *survey) []recording.Note {
 	default:
 		limit("the log has no await: device latency cannot be judged; record with iostat -xt 1")
 	}
+
 	if !s.disks {
 		limit("the log has only CPU reports (iostat -c): devices cannot be judged; record with iostat -xt 1")
 	}
+
 	if it.cpu.has[0] && s.found.cpus == 0 {
 		limit("the log does not contain the number of CPUs: its CPU seconds are those of one")
 	}
+
 	if it.holes > 0 && !it.idle {
-		limit(strconv.FormatInt(it.holes, 10) + " times a device was missing in reports and came back: its rates in between are those of the report in which it came back")
+		limit(strconv.FormatInt(it.holes, 10) +
+			" times a device was missing in reports and came back: its rates in between are those of the report in which it came back")
 	}
+
 	if it.tooMany > 0 {
-		out = append(out, recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d rows of devices beyond the first %d were dropped", it.tooMany, devicesMax)})
+		out = append(out, recording.Note{Kind: recording.NoteDropped,
+			Text: fmt.Sprintf("%d rows of devices beyond the first %d were dropped", it.tooMany, devicesMax)})
 	}
+
 	if s.found.human {
 		limit("the log was made with -h or --human: its throughput is rounded to two or three digits")
 	}
+
 	if n := len(s.parts); n > 0 {
-		limit(fmt.Sprintf("%d partitions (iostat -p; %s the first) were left out: their disks are in the log too, and count the same requests", n, s.parts[0]))
+		limit(
+			fmt.Sprintf("%d partitions (iostat -p; %s the first) were left out: their disks are in the log too, and count the same requests",
+				n, s.parts[0]))
 	}
+
 	if s.found.groups > 0 {
-		limit(fmt.Sprintf("%d rows of device groups (iostat -g) were skipped: they repeat their devices", s.found.groups))
+		limit(fmt.Sprintf("%d rows of device groups (iostat -g) were skipped: they repeat their devices",
+			s.found.groups))
 	}
+
 	return out
 }

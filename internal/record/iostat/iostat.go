@@ -84,19 +84,25 @@ func New(from source.File) (source.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("iostat log: %w", err)
 	}
+
 	defer r.Close()
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(r, head)
 	if n == 0 && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("iostat log %s: %w", from.Path, err)
 	}
+
 	head = head[:n]
 	if !Sniff(from.Path, head) {
-		return nil, fmt.Errorf("%s is not an iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", from.Path, n)
+		return nil,
+			fmt.Errorf("%s is not an iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log",
+				from.Path, n)
 	}
+
 	out := &log{from: from, json: isJSON(head), prefix: lineprefix.Detect(head)}
 	out.sar = !out.json && isSar(head) || out.json && isSadf(head)
 	out.SetDescription(recording.Source{Kind: out.kind(), Name: from.Path})
+
 	return out, nil
 }
 
@@ -104,17 +110,20 @@ func New(from source.File) (source.Source, error) {
 func Sniff(_ string, head []byte) bool {
 	if isJSON(head) {
 		return bytes.Contains(head, []byte(`"sysstat"`)) && (isSadf(head) ||
-			bytes.Contains(head, []byte(`"avg-cpu"`)) || bytes.Contains(head, []byte(`"disk_device"`))) // not mpstat's or pidstat's
+			// not mpstat's or pidstat's
+			bytes.Contains(head, []byte(`"avg-cpu"`)) || bytes.Contains(head, []byte(`"disk_device"`)))
 	}
 	if isSar(head) {
 		return true
 	}
+
 	for line := range bytes.Lines(lineprefix.Strip(head)) {
 		line = bytes.TrimRight(line, "\r\n")
 		if isCPUHeading(line) || isDeviceHeading(line) || isHumanHeading(line) {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -192,10 +201,12 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	if err != nil {
 		return err
 	}
+
 	sv.sar = l.sar
 	if err := sv.usable(l.from.Path); err != nil {
 		return err
 	}
+
 	ck := newClock(sv, opt, l.from.Modified)
 	it := newIntegrator(ctx, w, opt, sv)
 	place := func(r *report) error {
@@ -205,10 +216,12 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 		}
 		return it.add(sv.withoutPartitions(r), ms)
 	}
+
 	runs := sv.runs(ck.order, ck.loc)
 	if runs == nil {
 		err = l.each(ctx, opt, 1, place)
 	}
+
 	for _, run := range runs {
 		if err == nil {
 			err = l.each(ctx, opt, 1, func(r *report) error {
@@ -219,16 +232,21 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 			})
 		}
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if err := it.flush(); err != nil {
 		return err
 	}
+
 	l.describe(w, sv, ck, it)
 	if it.samples == 0 && it.outside == 0 {
-		return fmt.Errorf("iostat log %s: none of its %d reports could be placed in time; record again with: S_TIME_FORMAT=ISO iostat -xt 1", l.from.Path, sv.reports)
+		return fmt.Errorf("iostat log %s: none of its %d reports could be placed in time; record again with: S_TIME_FORMAT=ISO iostat -xt 1",
+			l.from.Path, sv.reports)
 	}
+
 	return nil
 }
 
@@ -238,15 +256,18 @@ func (l *log) each(ctx context.Context, opt source.Options, pass int64, visit fu
 }
 
 // eachOf is each, but first passes the reader on; its findings grow as it reads.
-func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64, start func(reports), visit func(*report) error) error {
+func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64,
+	start func(reports), visit func(*report) error) error {
 	f, err := l.from.Open()
 	if err != nil {
 		return fmt.Errorf("iostat log: %w", err)
 	}
+
 	defer f.Close()
 	count := &counter{r: f}
 	rs := l.reports(count)
 	start(rs)
+
 	for n := 0; ; n++ {
 		if n%1024 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -257,10 +278,12 @@ func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64, start 
 				opt.Progress((pass*l.from.Bytes+count.n)/2, l.from.Bytes)
 			}
 		}
+
 		r, ok := rs.next()
 		if !ok {
 			return nil
 		}
+
 		if err := visit(r); err != nil {
 			return err
 		}
@@ -285,17 +308,22 @@ func (l *log) describe(w recording.Writer, sv *survey, ck *clock, it *integrator
 		Kind: l.kind(), Name: l.from.Path, Host: sv.found.host,
 		Period: ck.period, Samples: it.samples, Facts: map[string]string{},
 	}
+
 	if it.samples > 0 {
 		d.From, d.To = time.UnixMilli(it.firstMs).UTC(), time.UnixMilli(it.lastMs).UTC()
 	}
+
 	if sv.found.kernel != "" {
 		d.Facts["os"], d.Facts["kernel"] = strings.Fields(sv.found.kernel)[0], sv.found.kernel
 	}
+
 	if sv.found.cpus > 0 {
 		d.Facts["cores"] = fmt.Sprint(sv.found.cpus)
 	}
+
 	l.SetDescription(d)
 	w.Source(d)
+
 	for _, n := range append(ck.notes(sv), it.notes(sv)...) {
 		n.Source, n.File = l.from.Path, l.from.Path
 		w.Note(n)

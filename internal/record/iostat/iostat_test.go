@@ -42,6 +42,7 @@ func read(t testing.TB, path string, text []byte, opt source.Options) (*recordin
 	if opt.Location == nil {
 		opt.Location = time.UTC
 	}
+
 	src, err := New(source.File{
 		Path:     path,
 		Open:     func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
@@ -51,6 +52,7 @@ func read(t testing.TB, path string, text []byte, opt source.Options) (*recordin
 	if err != nil {
 		return nil, nil, err
 	}
+
 	m := recording.NewMemory(recording.MemoryOptions{})
 	return m, src, src.Read(context.Background(), m, opt)
 }
@@ -62,6 +64,7 @@ func irates(t testing.TB, m *recording.Memory, selector string) map[int64]float6
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[int64]float64{}
 	for _, s := range series {
 		for i := 1; i < len(s.Points); i++ {
@@ -71,6 +74,7 @@ func irates(t testing.TB, m *recording.Memory, selector string) map[int64]float6
 			}
 		}
 	}
+
 	return out
 }
 
@@ -81,17 +85,20 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n := 0
 	for _, path := range logs {
 		if ext := filepath.Ext(path); ext != ".log" && ext != ".json" {
 			continue
 		}
+
 		n++
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			golden := path + ".golden"
 			got := dump(t, path, text)
 			if *update {
@@ -99,15 +106,18 @@ func TestGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			want, err := os.ReadFile(golden)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
+
 	if n < 15 {
 		t.Errorf("only %d logs under testdata", n)
 	}
@@ -120,21 +130,26 @@ func dump(t *testing.T, path string, text []byte) string {
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
+
 	d := src.Describe()
 	fmt.Fprintf(&b, "%s host %q, %d samples every %v, %s to %s, %v\n", d.Kind, d.Host, d.Samples, d.Period,
 		d.From.Format(time.RFC3339), d.To.Format(time.RFC3339), d.Facts)
+
 	for _, n := range m.Notes() {
 		fmt.Fprintf(&b, "%s: %s\n", n.Kind, n.Text)
 	}
+
 	metrics, err := m.Metrics(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, metric := range metrics {
 		series, err := m.Samples(context.Background(), metric.Name, time.UnixMilli(0), time.UnixMilli(1<<45))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, s := range series {
 			fmt.Fprintf(&b, "%s", s.Labels)
 			for i := 1; i < len(s.Points); i++ {
@@ -144,6 +159,7 @@ func dump(t *testing.T, path string, text []byte) string {
 			b.WriteByte('\n')
 		}
 	}
+
 	return b.String()
 }
 
@@ -155,10 +171,12 @@ func TestRatesAreTheLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		m, _, err := read(t, path, text, source.Options{Location: loc})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for heading, want := range map[string]struct {
 			metric string
 			factor float64
@@ -176,10 +194,12 @@ func TestRatesAreTheLogs(t *testing.T) {
 			if values == nil {
 				continue
 			}
+
 			got := irates(t, m, want.metric+`{device="vda"}`)
 			if len(got) != len(values)-1 {
 				t.Fatalf("%s %s: %d intervals for %d reports", path, heading, len(got), len(values))
 			}
+
 			times := slices.Sorted(mapKeys(got))
 			for i, ms := range times {
 				expect := values[i+1] * want.factor
@@ -220,6 +240,7 @@ func columnByHand(text, heading string) []float64 {
 			out = append(out, v)
 		}
 	}
+
 	return out
 }
 
@@ -254,13 +275,16 @@ func TestOldHeadings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d := src.Describe()
 	if d.Host != "db1" || d.Facts["cores"] != "4" || d.Period != time.Second || d.Samples != 3 {
 		t.Errorf("described as %+v", d)
 	}
+
 	if want := time.Date(2014, 2, 12, 0, 0, 0, 0, time.UTC); !d.To.Equal(want) {
 		t.Errorf("ends at %v, want %v", d.To, want)
 	}
+
 	at := time.Date(2014, 2, 11, 23, 59, 59, 0, time.UTC).UnixMilli()
 	for selector, want := range map[string]float64{
 		"node_disk_writes_completed_total":         3100,
@@ -275,6 +299,7 @@ func TestOldHeadings(t *testing.T) {
 			t.Errorf("irate of %s = %v, want %v", selector, got, want)
 		}
 	}
+
 	if n := m.Notes(); len(n) != 0 {
 		t.Errorf("notes %v, want none", n)
 	}
@@ -291,19 +316,24 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	metrics, err := m.Metrics(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(metrics) != 1 || metrics[0].Name != "node_disk_io_time_seconds_total" {
 		t.Errorf("metrics %v, want the one asked for", metrics)
 	}
+
 	if d := src.Describe(); d.Samples != 2 || !d.From.Equal(begin.Add(2*time.Second)) || !d.To.Equal(begin.Add(3*time.Second)) {
 		t.Errorf("described as %+v", d)
 	}
+
 	if got := irates(t, m, "node_disk_io_time_seconds_total"); len(got) != 1 || math.Abs(got[begin.Add(3*time.Second).UnixMilli()]-0.5) > 1e-9 {
 		t.Errorf("rates %v, want 0.5 at the second sample", got)
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := src.Read(ctx, m, source.Options{}); !errors.Is(err, context.Canceled) {
@@ -318,6 +348,7 @@ func TestJSONSaysTheSame(t *testing.T) {
 		var text, js strings.Builder
 		text.WriteString("Linux 6.1.0 (db1) \t2026-11-21 \t_x86_64_\t(2 CPU)\n\n")
 		js.WriteString(`{"sysstat":{"hosts":[{"nodename":"db1","release":"6.1.0","number-of-cpus":2,"date":"2026-11-21","statistics":[`)
+
 		var want []float64
 		for i := range n {
 			w := float64(rapid.IntRange(0, 9_999_999).Draw(t, "w")) / 100
@@ -329,16 +360,19 @@ func TestJSONSaysTheSame(t *testing.T) {
 			}
 			fmt.Fprintf(&js, `{"timestamp":"2026-11-21 02:00:%02d","disk":[{"disk_device":"sda","w/s":%.2f,"w_await":%.2f,"util":1.00}]}`, i, w, await)
 		}
+
 		js.WriteString(`]}]}}`)
 		for _, in := range []string{text.String(), js.String()} {
 			src, err := New(source.File{Path: "x", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(in)), nil }, Modified: modified})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			m := recording.NewMemory(recording.MemoryOptions{})
 			if err := src.Read(context.Background(), m, source.Options{Location: time.UTC}); err != nil {
 				t.Fatal(err)
 			}
+
 			for k, metric := range []string{"node_disk_writes_completed_total", "node_disk_write_time_seconds_total"} {
 				series, err := m.Samples(context.Background(), metric, time.UnixMilli(0), time.UnixMilli(1<<45))
 				if err != nil || len(series) != 1 || len(series[0].Points) != n {

@@ -104,9 +104,11 @@ func (j *jsonReports) next() (*report, bool) {
 					j.fill(&s)
 					return &j.rep, true
 				}
+
 				var wrong *json.UnmarshalTypeError
 				if errors.As(err, &wrong) {
-					j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("report %d has a %s where %s should be", j.n+1, wrong.Value, wrong.Field))
+					j.found.damage.add(0, j.dec.InputOffset(),
+						fmt.Sprintf("report %d has a %s where %s should be", j.n+1, wrong.Value, wrong.Field))
 					j.n++
 					continue
 				}
@@ -118,9 +120,11 @@ func (j *jsonReports) next() (*report, bool) {
 		} else {
 			err = j.header()
 		}
+
 		if err == nil {
 			continue
 		}
+
 		j.over = true
 		if j.in.err != nil {
 			j.found.damage.add(0, j.dec.InputOffset(), "reading failed there: "+j.in.err.Error())
@@ -145,6 +149,7 @@ func (j *jsonReports) header() error {
 	if err != nil {
 		return err
 	}
+
 	switch tok {
 	case "nodename":
 		return j.dec.Decode(&j.found.host)
@@ -173,6 +178,7 @@ func (j *jsonReports) header() error {
 		j.found.runs++
 		j.skip = j.emptyLine()
 	}
+
 	return nil
 }
 
@@ -190,15 +196,18 @@ func (j *jsonReports) fill(s *jsonStatistics) {
 	j.rep.line = j.n
 	j.rep.run = j.found.runs
 	j.rep.sinceBoot = j.first && !j.skip
+
 	if s.Timestamp.sadf {
 		j.rep.sinceBoot = false
 		s.CPU = allCPUs(s.Load)
 	}
+
 	j.first = false
 	if st, ok := parseStamp([]byte(s.Timestamp.text)); ok {
 		j.rep.stamp = st
 		j.rep.stamp.hasZone = st.hasZone || s.Timestamp.utc
 	}
+
 	j.rep.hasCPU = len(s.CPU) > 0
 	for i, mode := range cpuModes {
 		v, ok := s.CPU[mode]
@@ -207,9 +216,11 @@ func (j *jsonReports) fill(s *jsonStatistics) {
 		}
 		j.rep.cpu[i] = v
 	}
+
 	if s.Disk == nil {
 		return
 	}
+
 	j.rep.hasDevices = true
 	for _, row := range *s.Disk {
 		if len(j.rep.devices) >= devicesMax {
@@ -226,6 +237,7 @@ func allCPUs(load []map[string]any) map[string]float64 {
 		if row["cpu"] != "all" {
 			continue
 		}
+
 		out := map[string]float64{}
 		for key, value := range row {
 			if v, ok := value.(float64); ok {
@@ -234,6 +246,7 @@ func allCPUs(load []map[string]any) map[string]float64 {
 				}
 			}
 		}
+
 		return out
 	}
 	return nil
@@ -255,18 +268,22 @@ func (j *jsonReports) row(row map[string]any) {
 	if !ok {
 		name, ok = row["disk-device"].(string) // sadf
 	}
+
 	if !ok || name == "" {
 		j.rep.torn = true
 		j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("a device without a name in report %d", j.n))
 		return
 	}
+
 	r := noRates()
+
 	// In order of names: sadf has some figures in two units, rd_sec beside rkB.
 	for _, key := range slices.Sorted(maps.Keys(row)) {
 		if v, ok := row[key].(float64); ok && v >= 0 && v < rateMax && !math.IsNaN(v) {
 			r.set(jsonColumn(key), v)
 		}
 	}
+
 	r.finish()
 	j.rep.devices = append(j.rep.devices, device{name: name, rates: r})
 }

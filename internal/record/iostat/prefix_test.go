@@ -16,11 +16,13 @@ func prefixedLog(prefix func(at time.Time) string) (prefixed, plain string) {
 	begin := time.Date(2026, 12, 31, 23, 59, 58, 0, time.UTC)
 	head := "Linux 6.1.0 (db1) \t12/31/2026 \t_x86_64_\t(2 CPU)\n\n"
 	plain = head
+
 	for _, line := range strings.SplitAfter(head, "\n") {
 		if line != "" {
 			prefixed += prefix(begin) + line
 		}
 	}
+
 	for i := range 5 {
 		at := begin.Add(time.Duration(i) * time.Second)
 		table := fmt.Sprintf("Device            r/s     w/s     wkB/s w_await  %%util\nsda 0.00 %d.00 40.00 1.00 5.00\n\n", 10+i)
@@ -31,6 +33,7 @@ func prefixedLog(prefix func(at time.Time) string) (prefixed, plain string) {
 			}
 		}
 	}
+
 	return prefixed, plain
 }
 
@@ -50,10 +53,12 @@ func TestPrefixIsTheTime(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		want, _, err := read(t, "q.log", []byte(plain), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		a, b := irates(t, got, "node_disk_writes_completed_total"), irates(t, want, "node_disk_writes_completed_total")
 		if len(b) != 4 || !maps.Equal(a, b) {
 			t.Errorf("%s: %v, want %v", name, a, b)
@@ -77,11 +82,13 @@ func TestDateLines(t *testing.T) {
 				text += fmt.Sprintf("Device            r/s     w/s     wkB/s w_await  %%util\nsda 0.00 %d.00 40.00 1.00 5.00\n\n", writes)
 			}
 		}
+
 		m, _, err := read(t, "d.log", []byte(text), source.Options{Location: time.UTC})
 		if err != nil {
 			t.Error(err)
 			continue
 		}
+
 		got := irates(t, m, "node_disk_writes_completed_total")
 		for i := range 3 {
 			at := begin.Add(time.Duration(i)*time.Minute + time.Second).UnixMilli()
@@ -121,10 +128,12 @@ sda              8.00   12.00    222.1k      1.5M   8.3%    2.40   0.04   3.2%
 
 `
 	}
+
 	m, _, err := read(t, "human.log", []byte(text), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for metric, want := range map[string]float64{
 		"node_disk_read_bytes_total": 222.1 * 1024, "node_disk_written_bytes_total": 1.5 * 1024 * 1024,
 		"node_disk_io_time_seconds_total": 0.032, `node_cpu_seconds_total{mode="nice"}`: 0.798,
@@ -139,10 +148,12 @@ sda              8.00   12.00    222.1k      1.5M   8.3%    2.40   0.04   3.2%
 			}
 		}
 	}
+
 	notes := ""
 	for _, n := range m.Notes() {
 		notes += n.Text
 	}
+
 	if !strings.Contains(notes, "rounded") {
 		t.Errorf("no note that the figures are rounded: %s", notes)
 	}
@@ -159,14 +170,17 @@ func TestFieldPrefixes(t *testing.T) {
 		if os.IsNotExist(err) {
 			t.Skip("no " + folder + ": the logs from public threads are not part of the project")
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_, src, err := read(t, name, text, source.Options{Location: time.UTC})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		if to := src.Describe().To.UTC().Format(time.RFC3339); !strings.HasPrefix(to, want) {
 			t.Errorf("%s ends at %s, want %s", name, to, want)
 		}

@@ -20,6 +20,7 @@ func (s *survey) runs(o dateOrder, loc *time.Location) []int {
 	if len(s.starts) < 2 || len(s.starts) > runsOrdered {
 		return nil
 	}
+
 	at := make([]time.Time, len(s.starts))
 	order := make([]int, len(s.starts))
 	for i, x := range s.starts {
@@ -29,12 +30,15 @@ func (s *survey) runs(o dateOrder, loc *time.Location) []int {
 		}
 		at[i], order[i] = t, i
 	}
+
 	slices.SortStableFunc(order, func(a, b int) int { return at[a].Compare(at[b]) })
 	if slices.IsSorted(order) {
 		return nil
 	}
+
 	for i, k := range order {
 		order[i] = s.starts[k].run
 	}
+
 	return order
 }

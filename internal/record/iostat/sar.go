@@ -52,7 +52,8 @@ type sarHeading struct {
 }
 
 func newSarReports(r io.Reader) *sarReports {
-	return &sarReports{in: bufio.NewReaderSize(r, lineBytesMax), at: map[sarKey]*report{}, heading: sarHeading{device: -1}}
+	return &sarReports{in: bufio.NewReaderSize(r, lineBytesMax), at: map[sarKey]*report{},
+		heading: sarHeading{device: -1}}
 }
 
 func (s *sarReports) about() *findings { return &s.found }
@@ -63,7 +64,8 @@ func (s *sarReports) next() (*report, bool) {
 		s.whole = true
 		s.readAll()
 		slices.SortFunc(s.order, func(a, b sarKey) int {
-			return cmp.Or(cmp.Compare(a.banner, b.banner), cmp.Compare(a.restart, b.restart), cmp.Compare(a.second, b.second))
+			return cmp.Or(cmp.Compare(a.banner, b.banner), cmp.Compare(a.restart, b.restart),
+				cmp.Compare(a.second, b.second))
 		})
 	}
 	if s.given == len(s.order) {
@@ -79,6 +81,7 @@ func (s *sarReports) readAll() {
 		b, err := s.in.ReadSlice('\n')
 		s.offset += int64(len(b))
 		s.line++
+
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			s.damaged("a line of more than " + strconv.Itoa(lineBytesMax) + " bytes")
@@ -93,9 +96,11 @@ func (s *sarReports) readAll() {
 			s.damaged("the file ends in the middle of a line")
 			b = nil
 		}
+
 		if err == nil || len(b) > 0 {
 			s.take(bytes.TrimRight(b, "\r\n"))
 		}
+
 		if err != nil {
 			return
 		}
@@ -113,7 +118,8 @@ func (s *sarReports) take(line []byte) {
 		var t textReports
 		t.takeBanner(line)
 		if s.found.kernel == "" {
-			s.found = findings{host: t.found.host, kernel: t.found.kernel, cpus: t.found.cpus, date: t.found.date, damage: s.found.damage}
+			s.found = findings{host: t.found.host, kernel: t.found.kernel, cpus: t.found.cpus, date: t.found.date,
+				damage: s.found.damage}
 		}
 		s.banner = t.found.date
 		s.key = sarKey{banner: s.key.banner + 1}
@@ -134,11 +140,13 @@ func (s *sarReports) take(line []byte) {
 	if !ok {
 		return
 	}
+
 	if bytes.Contains(rest, []byte("LINUX RESTART")) {
 		s.key.restart++
 		s.clock, s.day = 0, 0
 		return
 	}
+
 	fields := bytes.Fields(rest)
 	if h, ok := sarHeadingOf(fields); ok {
 		if h.text != s.heading.text {
@@ -147,6 +155,7 @@ func (s *sarReports) take(line []byte) {
 		s.heading = h
 		return
 	}
+
 	if s.heading.device < 0 && s.heading.cpu == nil || len(fields) != len(s.heading.columns) {
 		return
 	}
@@ -155,12 +164,15 @@ func (s *sarReports) take(line []byte) {
 	if second < s.clock {
 		s.day++ // past midnight
 	}
+
 	s.clock = second
 	key := s.key
 	key.second = int64(s.day)*86400 + int64(second)
+
 	if s.found.runs > 1 && s.banner.hasDate {
 		stamp.date, stamp.digits, stamp.slash, stamp.hasDate = s.banner.date, s.banner.digits, s.banner.slash, true
 	}
+
 	s.row(key, stamp, fields)
 }
 
@@ -188,6 +200,7 @@ func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 		if string(fields[0]) != "all" && string(fields[0]) != "-1" {
 			return
 		}
+
 		var cpu [6]float64
 		for i, mode := range h.cpu {
 			v, comma, ok := figure(fields[i])
@@ -196,9 +209,11 @@ func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 				s.commaIn(key, comma)
 			}
 		}
+
 		if r := s.report(key, at); r != nil {
 			r.cpu, r.hasCPU = cpu, true
 		}
+
 		return
 	}
 
@@ -216,6 +231,7 @@ func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 		comma = comma || withComma
 		rates.set(c, v)
 	}
+
 	rates.finish()
 	if r := s.report(key, at); r != nil {
 		r.hasDevices, r.comma = true, r.comma || comma
@@ -255,11 +271,13 @@ func (s *sarReports) takePairs(fields [][]byte) {
 	if !ok || !c.known || !number {
 		return
 	}
+
 	s.found.host = string(fields[0])
 	r := s.report(sarKey{second: at.unix()}, at)
 	if r == nil {
 		return
 	}
+
 	r.hasDevices = true
 	name := string(fields[3])
 	i := slices.IndexFunc(r.devices, func(d device) bool { return d.name == name })
@@ -267,10 +285,12 @@ func (s *sarReports) takePairs(fields [][]byte) {
 		i = len(r.devices)
 		r.devices = append(r.devices, device{name: name, rates: noRates()})
 	}
+
 	d := &r.devices[i].rates
 	if c.q == requestTime {
 		v *= d[requests] // tps comes first
 	}
+
 	d.set(c, v)
 }
 
@@ -280,12 +300,15 @@ func sarTime(line []byte) (at stamp, rest []byte, ok bool) {
 	if !ok {
 		return at, line, false
 	}
+
 	trimmed := bytes.TrimLeft(rest, " \t")
 	if len(trimmed) == len(rest) {
 		return at, line, false
 	}
+
 	for _, half := range []string{"AM", "PM"} {
-		if after, ok := bytes.CutPrefix(trimmed, []byte(half)); ok && len(after) > 0 && (after[0] == ' ' || after[0] == '\t') {
+		if after, ok := bytes.CutPrefix(trimmed, []byte(half)); ok && len(after) > 0 &&
+			(after[0] == ' ' || after[0] == '\t') {
 			at.ampm = true
 			at.hour %= 12
 			if half == "PM" {
@@ -294,6 +317,7 @@ func sarTime(line []byte) (at stamp, rest []byte, ok bool) {
 			trimmed = bytes.TrimLeft(after, " \t")
 		}
 	}
+
 	return at, trimmed, true
 }
 
@@ -321,13 +345,15 @@ func (s stamp) unix() int64 {
 // sarModes are sar's names of a processor's states, in the order of cpuModes. Interrupts are the
 // system's.
 var sarModes = map[string]int{
-	"%user": 0, "%usr": 0, "%nice": 1, "%system": 2, "%sys": 2, "%irq": 2, "%soft": 2, "%iowait": 3, "%steal": 4, "%idle": 5,
+	"%user": 0, "%usr": 0, "%nice": 1, "%system": 2, "%sys": 2, "%irq": 2, "%soft": 2, "%iowait": 3,
+	"%steal": 4, "%idle": 5,
 }
 
 // sarHeadingOf recognises a table's heading, without the time before it. Of other activities it is known
 // that a table begins.
 func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
-	h = sarHeading{text: string(bytes.Join(fields, []byte(" "))), device: slices.IndexFunc(fields, func(f []byte) bool { return string(f) == "DEV" })}
+	h = sarHeading{text: string(bytes.Join(fields, []byte(" "))),
+		device: slices.IndexFunc(fields, func(f []byte) bool { return string(f) == "DEV" })}
 	units, digits := 0, false
 	for _, f := range fields {
 		c := columnOf(string(f))
@@ -337,6 +363,7 @@ func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
 		}
 		digits = digits || f[0] >= '0' && f[0] <= '9'
 	}
+
 	switch {
 	case len(fields) < 2 || digits:
 		return sarHeading{device: -1}, false
@@ -352,6 +379,7 @@ func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
 		}
 		return h, true
 	}
+
 	h.device = -1
 	return h, true
 }
@@ -366,20 +394,24 @@ func isSar(head []byte) bool {
 		if bytes.HasPrefix(line, []byte("# hostname;interval;timestamp;")) {
 			return true
 		}
+
 		if f := bytes.Split(line, []byte("\t")); len(f) == 6 && columnOf(string(f[4])).known {
 			if _, ok := sadfTime(f[2]); ok {
 				return true
 			}
 		}
+
 		_, rest, ok := sarTime(line)
 		if !ok {
 			continue
 		}
+
 		h, ok := sarHeadingOf(bytes.Fields(rest))
 		if ok && (h.device >= 0 || banner && (h.cpu != nil && !ofMpstat.Match(rest) || ofSar.Match(rest))) {
 			return true
 		}
 	}
+
 	return false
 }
 

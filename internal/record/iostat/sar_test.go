@@ -20,14 +20,17 @@ func TestSar(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		m, src, err := read(t, name, text, source.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		if d := src.Describe(); d.Kind != "sar" || d.Host != "db-1" || d.Samples != 5 {
 			t.Errorf("%s: %s of %s, %d samples", name, d.Kind, d.Host, d.Samples)
 		}
+
 		for metric, want := range map[string]string{
 			`sysstat_disk_requests_total{device="vda"}`:              "0 4807 5254.52 5254.52 5386.52",
 			`sysstat_disk_request_seconds_total{device="vda"}`:       "0 1.82666 2.077271 2.077271 2.093111",
@@ -93,6 +96,7 @@ func TestSarForms(t *testing.T) {
 			t.Errorf("%s is taken for sar's", name)
 		}
 	}
+
 	_, _, err := read(t, "memory", []byte(banner+"10:00:00    kbmemfree kbmemused  %memused\n10:00:10    100 100 50.00\n"), source.Options{})
 	if err == nil || !strings.Contains(err.Error(), "has no statistics of devices or processors: make it with sar -d -u") {
 		t.Errorf("a report without devices: %v", err)
@@ -106,13 +110,16 @@ func TestOneAwait(t *testing.T) {
 		"sda               0.00     0.00    0.00    1.00     0.00     8.00     8.00     0.00    1.00   1.00   0.10\n\n" +
 		"11/21/2026 02:15:02 AM\nDevice:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await  svctm  %util\n" +
 		"sda               0.00     0.00   30.00   70.00     0.00     8.00     8.00   142.00 1420.00  10.00 100.00\n\n"
+
 	m, _, err := read(t, "old.log", []byte(text), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := firstOf(t, m, "sysstat_disk_requests_total") + ", " + firstOf(t, m, "sysstat_disk_request_seconds_total"); got != "0 100, 0 142" {
 		t.Errorf("requests and their time are %s", got)
 	}
+
 	if n := fmt.Sprint(m.Notes()); !strings.Contains(n, "one await for reads and writes together") {
 		t.Errorf("notes %s", n)
 	}

@@ -32,20 +32,24 @@ func parseStamp(line []byte) (s stamp, ok bool) {
 	if at, ok := lineprefix.Line(line); ok {
 		return stampOf(at, at.Year), true
 	}
+
 	line = bytes.TrimSpace(line)
 	rest, old := bytes.CutPrefix(line, []byte("Time: "))
 	if len(line) > stampBytesMax || len(rest) < 8 || rest[0] < '0' || rest[0] > '9' {
 		return s, false
 	}
+
 	if !old {
 		if rest, ok = s.takeDate(rest); !ok {
 			return s, false
 		}
 	}
+
 	rest, ok = s.takeTime(rest)
 	if !ok {
 		return s, false
 	}
+
 	return s, s.takeTail(rest)
 }
 
@@ -65,18 +69,23 @@ func (s *stamp) takeDate(b []byte) (rest []byte, ok bool) {
 		if digits == 0 || digits > 4 {
 			return b, false
 		}
+
 		s.date[i], s.digits[i] = n, digits
 		b = b[digits:]
+
 		sep := 0
 		for sep < len(b) && (b[sep] == '/' || b[sep] == '.' || b[sep] == '-' || b[sep] >= 0x80) {
 			s.slash = s.slash || b[sep] == '/'
 			sep++
 		}
+
 		if i < 2 && sep == 0 {
 			return b, false
 		}
+
 		b = b[sep:]
 	}
+
 	s.hasDate = true
 	return b, true
 }
@@ -89,17 +98,22 @@ func (s *stamp) takeTime(b []byte) (rest []byte, ok bool) {
 		if digits == 0 || digits > 2 || n > 60 {
 			return b, false
 		}
+
 		*part = n
 		b = b[digits:]
+
 		sep := 0
 		for sep < len(b) && (b[sep] == ':' || b[sep] == '.' || b[sep] >= 0x80) {
 			sep++
 		}
+
 		if i < 2 && sep == 0 {
 			return b, false
 		}
+
 		b = b[sep:]
 	}
+
 	s.hasTime = s.hour < 24
 	return b, s.hasTime
 }
@@ -135,6 +149,7 @@ func (s *stamp) takeTail(b []byte) bool {
 		}
 		return true
 	}
+
 	return false
 }
 
@@ -165,6 +180,7 @@ func (s stamp) day(o dateOrder) (year, month, day int, ok bool) {
 	if s.digits[0] == 4 {
 		o = yearMonthDay
 	}
+
 	switch o {
 	case yearMonthDay:
 		year, month, day = s.date[0], s.date[1], s.date[2]
@@ -173,9 +189,11 @@ func (s stamp) day(o dateOrder) (year, month, day int, ok bool) {
 	case dayMonthYear:
 		year, month, day = s.date[2], s.date[1], s.date[0]
 	}
+
 	if year < 100 {
 		year += 2000
 	}
+
 	ok = year >= 1990 && year < 2200 && month >= 1 && month <= 12 && day >= 1 && day <= 31
 	return year, month, day, ok
 }
@@ -194,18 +212,22 @@ func (s stamp) time(o dateOrder, loc *time.Location, notBefore time.Time) (time.
 	if !ok {
 		return time.Time{}, false
 	}
+
 	if s.hasZone {
 		loc = time.FixedZone("", s.zone)
 	}
+
 	t := time.Date(y, time.Month(m), d, s.hour, s.min, s.sec, 0, loc)
 	if s.hasZone {
 		return t, true
 	}
+
 	for _, shift := range []time.Duration{-time.Hour, 0, time.Hour} {
 		u := t.Add(shift)
 		if u.Hour() == s.hour && u.Minute() == s.min && u.After(notBefore) {
 			return u, true
 		}
 	}
+
 	return t, true
 }

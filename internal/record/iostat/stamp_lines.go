@@ -21,6 +21,7 @@ func (t *textReports) prefixed(line []byte) []byte {
 	if t.prefix == nil {
 		return line
 	}
+
 	at, rest, ok := t.prefix.Cut(line)
 	if !ok {
 		return line
@@ -36,10 +37,12 @@ func (t *textReports) prefixed(line []byte) []byte {
 			t.year = d.date[2]
 		}
 	}
+
 	day := 31*int(at.Month) + at.Day
 	if day < t.day-halfYear {
 		t.year++
 	}
+
 	t.day = day
 	t.at = stampOf(at, t.year)
 	return rest

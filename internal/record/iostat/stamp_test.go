@@ -91,26 +91,31 @@ func TestDateNearModification(t *testing.T) {
 
 func TestNoTimes(t *testing.T) {
 	rows := []string{sda, sda, sda}
+
 	// Written to on the banner's day: the last report is the file's last second.
 	text := xlog("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n", nil, rows...)
 	from, to, notes := clockOf(t, text, nil)
 	if !to.Equal(modified) || to.Sub(from) != 2*time.Second || len(notes) != 1 || !strings.Contains(notes[0].Text, "without -t") {
 		t.Errorf("%v to %v, notes %v", from, to, notes)
 	}
+
 	// A copied file: the banner's date is all there is.
 	text = xlog("Linux 6.1.0 (db1) \t11/01/26 \t_x86_64_\t(2 CPU)\n\n", nil, rows...)
 	from, _, notes = clockOf(t, text, nil)
 	if want := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC); !from.Equal(want) || len(notes) != 1 || !strings.Contains(notes[0].Text, "midnight") {
 		t.Errorf("from %v, want %v; notes %v", from, want, notes)
 	}
+
 	// Another period than a second.
 	m, src, err := read(t, "t.log", text, source.Options{Period: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if d := src.Describe(); d.Period != 5*time.Second || d.To.Sub(d.From) != 10*time.Second {
 		t.Errorf("period %v, %v to %v", d.Period, d.From, d.To)
 	}
+
 	for ms, r := range irates(t, m, "node_disk_writes_completed_total") {
 		if math.Abs(r-100) > 1e-9 {
 			t.Errorf("%d: %v writes/s, want 100", ms, r)

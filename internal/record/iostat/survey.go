@@ -47,11 +47,13 @@ func (l *log) survey(ctx context.Context, opt source.Options) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s.found = *about
 	s.findPartitions()
 	if d := s.found.date; d.hasDate {
 		s.dates = append([]stamp{d}, s.dates...)
 	}
+
 	return s, nil
 }
 
@@ -83,32 +85,39 @@ func (s *survey) add(r *report) {
 	s.comma = s.comma || r.comma
 	s.cpu = s.cpu || r.hasCPU
 	s.addStamp(r)
+
 	if r.hasDevices {
 		s.disks = true
 		if len(r.devices) == 0 && !r.torn {
 			s.missing = true
 		}
 	}
+
 	known := 0
 	for i := range r.devices {
 		d := &r.devices[i]
 		s.split = s.split || d.rates[writes] == d.rates[writes]
 		s.awaits = s.awaits || d.rates[writeTime] == d.rates[writeTime]
 		s.together = s.together || d.rates[requestTime] == d.rates[requestTime]
+
 		run, ok := s.seen[d.name]
 		if ok && run == r.run {
 			known++
 		}
+
 		if len(s.seen) < devicesMax || ok {
 			s.seen[d.name] = r.run
 		}
+
 		if !r.sinceBoot && d.rates.idle() {
 			s.zeroRow = true
 		}
 	}
+
 	if r.sinceBoot {
 		return
 	}
+
 	s.counted++
 	if r.hasDevices && !r.torn && known < s.inRun(r.run) {
 		s.missing = true
@@ -135,22 +144,27 @@ func (s *survey) addStamp(r *report) {
 	if !st.hasTime {
 		return
 	}
+
 	if n := len(s.starts); n <= runsOrdered && (n == 0 || s.starts[n-1].run != r.run) {
 		s.starts = append(s.starts, runStart{r.run, st})
 	}
+
 	s.stamped++
 	s.ampm = s.ampm || st.ampm
 	if !s.first.hasTime {
 		s.first = st
 	}
+
 	if n := len(s.dates); st.hasDate && n < datesKept && (n == 0 || s.dates[n-1].date != st.date) {
 		s.dates = append(s.dates, st)
 	}
+
 	if s.prev.hasTime && s.prevRun == r.run && len(s.stepsSec) < stampsKept {
 		// The step needs no date: a run's steps are far below a day.
 		step := (st.secondOfDay() - s.prev.secondOfDay() + 86400) % 86400
 		s.stepsSec = append(s.stepsSec, step)
 	}
+
 	s.prev, s.prevRun, s.last = st, r.run, st
 }
 
@@ -178,15 +192,18 @@ func (s *survey) usable(path string) error {
 	const again = "record again with: S_TIME_FORMAT=ISO iostat -xt 1"
 	switch {
 	case s.sar && !s.disks && !s.cpu:
-		return fmt.Errorf("sar's report %s has no statistics of devices or processors: make it with sar -d -u -f FILE, or sadf -j FILE -- -d -u", path)
+		return fmt.Errorf("sar's report %s has no statistics of devices or processors: make it with sar -d -u -f FILE, or sadf -j FILE -- -d -u",
+			path)
 	case s.counted > 0:
 		return nil
 	case s.reports > 0:
 		return fmt.Errorf("iostat log %s contains only the average since boot, no interval: %s", path, again)
 	case s.found.damage.count > 0:
 		d := s.found.damage
-		return fmt.Errorf("iostat log %s contains no readable report; first at %s: %s; %s", path, d.where(), d.what, again)
+		return fmt.Errorf("iostat log %s contains no readable report; first at %s: %s; %s", path, d.where(),
+			d.what, again)
 	}
+
 	return fmt.Errorf("iostat log %s contains headings but no report: %s", path, again)
 }
 

@@ -95,6 +95,7 @@ func (t *textReports) next() (*report, bool) {
 			t.damaged("reading failed there: " + t.err.Error())
 			continue
 		}
+
 		if !whole {
 			// A last line without its end may have lost digits: 34.0 of 340.00.
 			if len(line) > 0 {
@@ -102,6 +103,7 @@ func (t *textReports) next() (*report, bool) {
 			}
 			continue
 		}
+
 		if t.take(line) {
 			t.cur, t.done = t.done, t.cur
 			if t.done.begun() {
@@ -114,11 +116,13 @@ func (t *textReports) next() (*report, bool) {
 			t.open(line)
 		}
 	}
+
 	if t.cur.begun() {
 		t.cur, t.done = t.done, t.cur
 		t.cur.reset()
 		return t.done, true
 	}
+
 	return nil, false
 }
 
@@ -129,6 +133,7 @@ func (t *textReports) readLine() (line []byte, whole bool) {
 	t.from = t.pos
 	t.pos += int64(len(b))
 	t.line++
+
 	if errors.Is(err, bufio.ErrBufferFull) {
 		t.damaged("a line of more than " + strconv.Itoa(lineBytesMax) + " bytes")
 		for errors.Is(err, bufio.ErrBufferFull) {
@@ -140,10 +145,12 @@ func (t *textReports) readLine() (line []byte, whole bool) {
 			return b, true
 		}
 	}
+
 	if err != nil {
 		t.err = err
 		return b, false
 	}
+
 	return t.prefixed(bytes.TrimRight(b, "\r\n")), true
 }
 
@@ -162,6 +169,7 @@ func (t *textReports) take(line []byte) (begins bool) {
 		}
 		return false
 	}
+
 	switch {
 	case t.rows == cpuRow && t.takeCPU(line):
 		return false
@@ -186,6 +194,7 @@ func (t *textReports) take(line []byte) (begins bool) {
 			}
 		}
 	}
+
 	t.open(line)
 	return false
 }
@@ -247,10 +256,12 @@ func isBanner(line []byte) bool {
 func (t *textReports) takeBanner(line []byte) {
 	t.found.runs++
 	t.banner, t.first, t.blanks = true, true, 0
+
 	for i, f := range bytes.Fields(line) {
 		if i == 1 && t.found.kernel == "" {
 			t.found.kernel = "Linux " + string(f)
 		}
+
 		if host, ok := bytes.CutPrefix(f, []byte("(")); ok {
 			if h, ok := bytes.CutSuffix(host, []byte(")")); ok && t.found.host == "" {
 				t.found.host = string(h)
@@ -258,6 +269,7 @@ func (t *textReports) takeBanner(line []byte) {
 				t.found.cpus = n // "(2 CPU)"
 			}
 		}
+
 		// Not the kernel's version: 6.1.0 looks like a date too.
 		if s, ok := parseDate(f); ok && i > 1 && !t.found.date.hasDate {
 			t.found.date = s
@@ -272,6 +284,7 @@ func (t *textReports) takeCPU(line []byte) bool {
 	if len(fields) != len(t.cur.cpu) {
 		return false
 	}
+
 	var cpu [len(t.cur.cpu)]float64
 	comma := false
 	for i, f := range fields {
@@ -282,6 +295,7 @@ func (t *textReports) takeCPU(line []byte) bool {
 		}
 		cpu[i], comma = v, comma || c
 	}
+
 	t.cur.cpu, t.cur.hasCPU, t.cur.comma = cpu, true, t.cur.comma || comma
 	return true
 }
@@ -292,10 +306,12 @@ func (t *textReports) takeDevice(line []byte) bool {
 	if len(fields) != len(t.columns)+1 {
 		return false
 	}
+
 	name, figures := fields[0], fields[1:]
 	if t.last {
 		name, figures = fields[len(fields)-1], fields[:len(fields)-1]
 	}
+
 	r := noRates()
 	for i, c := range t.columns {
 		digits, unit := human(figures[i])
@@ -307,11 +323,13 @@ func (t *textReports) takeDevice(line []byte) bool {
 		t.cur.comma = t.cur.comma || comma
 		r.set(c.in(unit), v)
 	}
+
 	if !t.last && line[0] == ' ' {
 		// -g prints the sum of a group's devices, indented. It would count them twice.
 		t.found.groups++
 		return true
 	}
+
 	r.finish()
 	if t.last {
 		for i := range t.cur.devices {
@@ -321,10 +339,12 @@ func (t *textReports) takeDevice(line []byte) bool {
 			}
 		}
 	}
+
 	if len(t.cur.devices) >= devicesMax {
 		t.damaged("more than " + strconv.Itoa(devicesMax) + " devices in one report")
 		return true
 	}
+
 	t.cur.devices = append(t.cur.devices, device{name: t.name(name), rates: r})
 	return true
 }
@@ -357,9 +377,11 @@ func (t *textReports) split(line []byte) [][]byte {
 			start = i
 		}
 	}
+
 	if start >= 0 {
 		t.fields = append(t.fields, line[start:])
 	}
+
 	return t.fields
 }
 
@@ -385,13 +407,16 @@ func figure(b []byte) (v float64, comma, ok bool) {
 			return 0, false, false
 		}
 	}
+
 	decimals := 0
 	if point >= 0 {
 		decimals = len(b) - point - 1
 	}
+
 	if len(b) == 0 || decimals >= len(tens) || point == len(b)-1 {
 		return 0, false, false
 	}
+
 	v = float64(mantissa) / tens[decimals]
 	return v, comma, v < rateMax
 }

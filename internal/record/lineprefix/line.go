@@ -11,7 +11,8 @@ const lineBytesMax = 64
 
 // dateLayouts are those of date(1) without a format, in the C and the English locales.
 var dateLayouts = []string{
-	"Mon Jan _2 15:04:05 MST 2006", "Mon Jan _2 03:04:05 PM MST 2006", "Mon _2 Jan 15:04:05 MST 2006", "Mon _2 Jan 03:04:05 PM MST 2006",
+	"Mon Jan _2 15:04:05 MST 2006", "Mon Jan _2 03:04:05 PM MST 2006",
+	"Mon _2 Jan 15:04:05 MST 2006", "Mon _2 Jan 03:04:05 PM MST 2006",
 }
 
 // Line reads a line that is only a time, as date prints it: in its own format, in ISO 8601, or as
@@ -21,12 +22,14 @@ func Line(line []byte) (at Time, ok bool) {
 	if len(line) == 0 || len(line) > lineBytesMax {
 		return at, false
 	}
+
 	for _, take := range []func([]byte) ([]byte, bool){at.takeEpoch, at.takeCalendar} {
 		at = Time{}
 		if rest, ok := take(line); ok && len(rest) == 0 {
 			return at, true
 		}
 	}
+
 	if line[0] < 'A' || line[0] > 'Z' {
 		return Time{}, false
 	}
@@ -41,6 +44,7 @@ func Line(line []byte) (at Time, ok bool) {
 			}, true
 		}
 	}
+
 	return Time{}, false
 }
 

@@ -53,6 +53,7 @@ func Detect(head []byte) *Form {
 	for _, clock := range []clockForm{calendar, syslog, epoch} {
 		f, lines := Form{clock, true}, 0
 		plain := Form{clock, false}
+
 		ok := true
 		for line := range bytes.Lines(head) {
 			if line[len(line)-1] != '\n' {
@@ -67,6 +68,7 @@ func Detect(head []byte) *Form {
 			}
 			lines++
 		}
+
 		if ok && lines >= linesMin {
 			return &f
 		}
@@ -101,22 +103,27 @@ func (f *Form) Cut(line []byte) (at Time, rest []byte, ok bool) {
 	case epoch:
 		rest, ok = at.takeEpoch(rest)
 	}
+
 	if !ok {
 		return at, line, false
 	}
+
 	if bracket {
 		if rest, ok = bytes.CutPrefix(rest, []byte("]")); !ok {
 			return at, line, false
 		}
 	}
+
 	if rest, ok = cutSpace(rest); !ok {
 		return at, line, false
 	}
+
 	if f.tagged {
 		if rest, ok = cutTag(rest); !ok {
 			return at, line, false
 		}
 	}
+
 	return at, rest, true
 }
 
@@ -151,16 +158,21 @@ func (t *Time) takeCalendar(b []byte) ([]byte, bool) {
 	if b, ok = take(b, &t.Year, 4, '-'); !ok || t.Year < 1970 {
 		return b, false
 	}
+
 	if b, ok = take(b, &month, 2, '-'); !ok || month < 1 || month > 12 {
 		return b, false
 	}
+
 	t.Month = time.Month(month)
-	if b, ok = take(b, &t.Day, 2, 0); !ok || t.Day < 1 || t.Day > 31 || len(b) == 0 || b[0] != 'T' && b[0] != ' ' {
+	if b, ok = take(b, &t.Day, 2, 0); !ok || t.Day < 1 || t.Day > 31 || len(b) == 0 ||
+		b[0] != 'T' && b[0] != ' ' {
 		return b, false
 	}
+
 	if b, ok = t.takeClock(b[1:]); !ok {
 		return b, false
 	}
+
 	return t.takeZone(b), true
 }
 
@@ -169,18 +181,22 @@ func (t *Time) takeSyslog(b []byte) ([]byte, bool) {
 	if len(b) < len("Jan 15 10:00:00") {
 		return b, false
 	}
+
 	if t.Month = monthOf(b[:3]); t.Month == 0 || b[3] != ' ' {
 		return b, false
 	}
+
 	b = bytes.TrimLeft(b[4:], " ")
 	digits := 2
 	if len(b) > 1 && b[1] == ' ' {
 		digits = 1
 	}
+
 	b, ok := take(b, &t.Day, digits, ' ')
 	if !ok || t.Day < 1 || t.Day > 31 {
 		return b, false
 	}
+
 	return t.takeClock(b)
 }
 
@@ -231,22 +247,27 @@ func (t *Time) takeZone(b []byte) []byte {
 		t.HasZone = true
 		return b[1:]
 	}
+
 	if len(b) < len("+0000") || b[0] != '+' && b[0] != '-' {
 		return b
 	}
+
 	var hours, minutes int
 	rest, ok := take(b[1:], &hours, 2, 0)
 	if !ok {
 		return b
 	}
+
 	rest = bytes.TrimPrefix(rest, []byte(":"))
 	if rest, ok = take(rest, &minutes, 2, 0); !ok {
 		return b
 	}
+
 	t.ZoneS, t.HasZone = (hours*60+minutes)*60, true
 	if b[0] == '-' {
 		t.ZoneS = -t.ZoneS
 	}
+
 	return rest
 }
 
@@ -255,6 +276,7 @@ func take(b []byte, n *int, digits int, then byte) ([]byte, bool) {
 	if len(b) < digits {
 		return b, false
 	}
+
 	*n = 0
 	for _, c := range b[:digits] {
 		if c < '0' || c > '9' {
@@ -262,6 +284,7 @@ func take(b []byte, n *int, digits int, then byte) ([]byte, bool) {
 		}
 		*n = *n*10 + int(c-'0')
 	}
+
 	b = b[digits:]
 	if then == 0 {
 		return b, true
@@ -269,6 +292,7 @@ func take(b []byte, n *int, digits int, then byte) ([]byte, bool) {
 	if len(b) == 0 || b[0] != then {
 		return b, false
 	}
+
 	return b[1:], true
 }
 

@@ -30,13 +30,16 @@ func TestCut(t *testing.T) {
 			t.Errorf("%s: not recognised", name)
 			continue
 		}
+
 		at, rest, ok := f.Cut([]byte(c.prefix + lines[3]))
 		if !ok || string(rest) != lines[3] || at != c.want {
 			t.Errorf("%s: %v, %q, %v; want %+v", name, at, rest, ok, c.want)
 		}
+
 		if got := string(Strip([]byte(text))); got != strings.Join(lines, "\n")+"\n" {
 			t.Errorf("%s: %q", name, got)
 		}
+
 		// An editor removed the blanks at the ends of lines.
 		bare := strings.ReplaceAll(text, c.prefix+"\n", strings.TrimRight(c.prefix, " \t")+"\n")
 		if got := string(Strip([]byte(bare))); got != strings.Join(lines, "\n")+"\n" {

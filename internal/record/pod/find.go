@@ -26,32 +26,41 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	pod, err := cluster.Pods.Get(ctx, c, s.namespace, s.name)
 	if cluster.IsMissing(err) {
-		return nil, &cluster.AccessError{Text: fmt.Sprintf("there is no pod %s in namespace %s", s.name, s.namespace),
-			Next: "kubectl get pods -n " + s.namespace + " names them; those of a StatefulSet NAME are NAME-0, NAME-1, and so on"}
+		return nil, &cluster.AccessError{Text: fmt.Sprintf("there is no pod %s in namespace %s", s.name,
+			s.namespace),
+			Next: "kubectl get pods -n " + s.namespace +
+				" names them; those of a StatefulSet NAME are NAME-0, NAME-1, and so on"}
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	out := &finding{facts: map[string]string{}}
 	var ebs []string
 	region := ""
+
 	asked := map[string]bool{}
 	for _, v := range pod.Spec.Volumes {
 		claim := claimOf(pod, &v)
 		if claim == "" || asked[claim] {
 			continue // a pod may use one claim as several volumes
 		}
+
 		if len(asked) >= claimsMax {
 			out.notes = append(out.notes, fmt.Sprintf("more than %d claims: the others are not read", claimsMax))
 			break
 		}
+
 		asked[claim] = true
 		pv, err := s.bound(ctx, c, claim)
 		if err != nil {
 			return nil, err
 		}
+
 		at := locate(pv)
 		switch {
 		case at.why != "":
@@ -62,8 +71,10 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 		default:
 			out.addresses = append(out.addresses, at.address)
 		}
+
 		out.facts[at.device] = claim + mounts(pod, v.Name)
 	}
+
 	if len(ebs) > 0 { // together: they share their instance
 		address := "aws://" + strings.Join(ebs, ",")
 		if region != "" {
@@ -71,13 +82,17 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 		}
 		out.addresses = append(out.addresses, address)
 	}
+
 	switch {
 	case len(out.addresses) > 0:
 		return out, nil
 	case len(out.notes) > 0:
 		return nil, errors.New(strings.Join(out.notes, "; "))
 	}
-	return nil, fmt.Errorf("pod %s has no claims: its volumes are the node's, and no provider measures them apart", s.name)
+
+	return nil,
+		fmt.Errorf("pod %s has no claims: its volumes are the node's, and no provider measures them apart",
+			s.name)
 }
 
 // claimsMax bounds the claims of a pod that are read: nodes attach 128 volumes at most.
@@ -95,13 +110,15 @@ func claimOf(pod *corev1.Pod, v *corev1.Volume) string {
 }
 
 // bound reads the volume of a claim.
-func (s *volumes) bound(ctx context.Context, c *cluster.Client, name string) (*corev1.PersistentVolume, error) {
+func (s *volumes) bound(ctx context.Context, c *cluster.Client,
+	name string) (*corev1.PersistentVolume, error) {
 	claim, err := cluster.Claims.Get(ctx, c, s.namespace, name)
 	if err != nil {
 		return nil, err
 	}
 	if claim.Spec.VolumeName == "" {
-		return nil, &cluster.AccessError{Text: fmt.Sprintf("claim %s is not bound to a volume", name), Next: fmt.Sprintf("kubectl describe pvc %s -n %s says why", name, s.namespace)}
+		return nil, &cluster.AccessError{Text: fmt.Sprintf("claim %s is not bound to a volume", name),
+			Next: fmt.Sprintf("kubectl describe pvc %s -n %s says why", name, s.namespace)}
 	}
 	return cluster.Volumes.Get(ctx, c, "", claim.Spec.VolumeName)
 }
@@ -118,21 +135,26 @@ type place struct {
 func locate(pv *corev1.PersistentVolume) place {
 	csi := pv.Spec.CSI
 	if csi == nil {
-		return place{why: "its volume " + pv.Name + " is of no CSI driver, so its provider's name for it is not known"}
+		return place{why: "its volume " + pv.Name +
+			" is of no CSI driver, so its provider's name for it is not known"}
 	}
+
 	handle := csi.VolumeHandle
 	switch csi.Driver {
 	case "ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com":
 		return place{device: handle, ebs: true}
 	case "pd.csi.storage.gke.io":
 		if !strings.Contains(handle, "/zones/") {
-			return place{why: "its disk " + handle + " is in two zones; Google measures it where it is attached: give gcp://projects/P/zones/Z/instances/I"}
+			return place{why: "its disk " + handle +
+				" is in two zones; Google measures it where it is attached: give gcp://projects/P/zones/Z/instances/I"}
 		}
 		return place{address: "gcp://" + handle, device: path.Base(handle)}
 	case "disk.csi.azure.com":
 		return place{address: "azure://" + handle, device: path.Base(handle)}
 	}
-	return place{why: "its driver " + csi.Driver + " is none whose provider can be asked (AWS, Azure, Google Cloud)"}
+
+	return place{why: "its driver " + csi.Driver +
+		" is none whose provider can be asked (AWS, Azure, Google Cloud)"}
 }
 
 // mounts says where a pod mounts a volume.

@@ -40,17 +40,21 @@ func TestClaimsOfAPod(t *testing.T) {
 				asked = append(asked, r.URL.Path)
 				fmt.Fprint(w, `{"metadata":{"name":"x"},"spec":{"volumeName":"v"}}`)
 			}))
+
 			defer server.Close()
 			path := filepath.Join(t.TempDir(), "kubeconfig")
 			config := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: \"" + server.URL + "\"}}]\nusers: [{name: u, user: {token: t}}]\ncontexts: [{name: c, context: {cluster: c, user: u, namespace: db}}]\ncurrent-context: c\n"
+
 			if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			t.Setenv("KUBECONFIG", path)
 			s, err := pod.Cloud{}.Open(t.Context(), "k8s://db/p-0")
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			err = s.Read(t.Context(), recording.NewMemory(recording.MemoryOptions{}), source.Options{})
 			if err == nil || !strings.Contains(err.Error(), x.want) || len(asked) != x.asked {
 				t.Errorf("%.300v; %d requests", err, len(asked))

@@ -51,19 +51,23 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 	if err != nil || u.User != nil || u.Fragment != "" {
 		return nil, errors.New(form)
 	}
+
 	s := &volumes{cloud: c, namespace: u.Host, name: strings.Trim(u.Path, "/")}
 	if s.name == "" {
 		s.namespace, s.name = "", u.Host
 	}
+
 	if !name.MatchString(s.name) || s.namespace != "" && !name.MatchString(s.namespace) {
 		return nil, errors.New(form)
 	}
+
 	for key, values := range u.Query() {
 		if key != "context" {
 			return nil, fmt.Errorf("?%s= is not a parameter: there is context", key)
 		}
 		s.context = values[0]
 	}
+
 	s.SetDescription(recording.Source{Kind: "kubernetes", Name: strings.TrimSuffix("k8s://"+u.Host+u.Path, "/")})
 	return s, nil
 }
@@ -98,12 +102,14 @@ func (s *volumes) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	if err != nil {
 		return err
 	}
+
 	note := func(format string, args ...any) {
 		w.Note(recording.Note{Kind: recording.NoteLimit, Source: desc.Name, Text: fmt.Sprintf(format, args...)})
 	}
 	for _, text := range found.notes {
 		note("%s", text)
 	}
+
 	var failed error
 	good := 0
 	for _, a := range found.addresses {
@@ -117,12 +123,15 @@ func (s *volumes) Read(ctx context.Context, w recording.Writer, opt source.Optio
 			failed = errors.Join(failed, err)
 		}
 	}
+
 	if good == 0 {
 		return failed
 	}
+
 	if failed != nil {
 		note("%v", failed)
 	}
+
 	return nil
 }
 

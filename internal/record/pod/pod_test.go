@@ -63,12 +63,14 @@ func put(t *testing.T, c *cluster.Client, name, driver, handle, zone string) {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: handle}}}}
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: pv.Spec.AccessModes, Resources: corev1.VolumeResourceRequirements{Requests: size}}}
+
 	if handle != "" {
 		claim.Spec.VolumeName = pv.Name
 		if _, err := cluster.Volumes.Create(t.Context(), c, "", pv, false); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if _, err := cluster.Claims.Create(t.Context(), c, "db", claim, false); err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +115,7 @@ func TestPod(t *testing.T) {
 	if _, err := read(t, refused, "", new([]string)); err == nil || err.Error() != "no permission to get pods in namespace db" {
 		t.Errorf("%v", err)
 	}
+
 	s.Grant(t, clustertest.Guest, []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"persistentvolumes", "persistentvolumeclaims", "pods"}, Verbs: []string{"get"}}})
 
 	for name, x := range map[string]struct{ address, fails, asked, failed, noted, claim string }{
@@ -133,13 +136,16 @@ func TestPod(t *testing.T) {
 			if got := strings.Join(asked, " "); got != x.asked {
 				t.Errorf("asked %s, not %s", got, x.asked)
 			}
+
 			said, claim := "", ""
 			for _, n := range w.Notes() {
 				said += n.Text + "\n"
 			}
+
 			for _, d := range w.Sources() {
 				claim += d.Facts["claim.vol-0123456789abcdef0"]
 			}
+
 			switch {
 			case x.failed == "" && err != nil, x.failed != "" && (err == nil || !strings.Contains(err.Error(), x.failed)):
 				t.Errorf("%v, not %q", err, x.failed)

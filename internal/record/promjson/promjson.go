@@ -69,11 +69,13 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if err != nil {
 		return fmt.Errorf("response of Prometheus: %w", err)
 	}
+
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, bytesMax+1))
 	if err != nil {
 		return fmt.Errorf("response of Prometheus %s: %w", f.from.Path, err)
 	}
+
 	streams, err := parse(text)
 	if err != nil {
 		return fmt.Errorf("response of Prometheus %s: %w", f.from.Path, err)
@@ -81,6 +83,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 	d := recording.Source{Kind: "prometheus response", Name: f.from.Path}
 	steps := map[int64]int{}
+
 	unnamed := 0
 	for _, g := range grouped(streams) {
 		together := g.streams
@@ -93,38 +96,48 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 				}
 			}
 		}
+
 		for i := 1; i < len(b.TimesMs); i++ {
 			if b.TimesMs[i] <= b.TimesMs[i-1] {
-				return fmt.Errorf("response of Prometheus %s: the times of %s do not ascend", f.from.Path, together[0].labels)
+				return fmt.Errorf("response of Prometheus %s: the times of %s do not ascend", f.from.Path,
+					together[0].labels)
 			}
 			steps[b.TimesMs[i]-b.TimesMs[i-1]]++
 		}
+
 		for _, s := range together {
 			name := s.labels.Get(labels.MetricName)
 			switch {
 			case name == "":
 				unnamed++
 			case opt.Want == nil || opt.Want(name):
-				b.Columns = append(b.Columns, recording.Column{Labels: s.labels, Values: s.values(b.TimesMs, opt.ClockOffset)})
+				b.Columns = append(b.Columns, recording.Column{Labels: s.labels,
+					Values: s.values(b.TimesMs, opt.ClockOffset)})
 			}
 		}
+
 		if len(b.TimesMs) == 0 || len(b.Columns) == 0 {
 			continue
 		}
+
 		if err := w.Append(ctx, b); err != nil {
 			return err
 		}
+
 		d.Samples += int64(len(b.TimesMs) * len(b.Columns))
 		from, to := time.UnixMilli(b.TimesMs[0]).UTC(), time.UnixMilli(b.TimesMs[len(b.TimesMs)-1]).UTC()
 		if d.From.IsZero() || from.Before(d.From) {
 			d.From = from
 		}
+
 		if to.After(d.To) {
 			d.To = to
 		}
 	}
+
 	if unnamed > 0 {
-		text := fmt.Sprintf("%d of %d series have no metric name, because they are the result of an expression: query the metrics themselves, such as {instance=\"db:9100\"}", unnamed, len(streams))
+		text := fmt.Sprintf("%d of %d series have no metric name, because they are the result of an expression: query the metrics themselves, such as {instance=\"db:9100\"}",
+			unnamed, len(streams))
 		if unnamed == len(streams) {
 			return fmt.Errorf("response of Prometheus %s: %s", f.from.Path, text)
 		}
@@ -134,6 +147,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	d.Period = usual(steps)
 	f.SetDescription(d)
 	w.Source(d)
+
 	return nil
 }
 
@@ -142,6 +156,7 @@ func parse(text []byte) ([]stream, error) {
 	if len(text) > bytesMax {
 		return nil, fmt.Errorf("it has over %d MiB: query fewer series or a shorter time", bytesMax>>20)
 	}
+
 	var r response
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("it is not whole JSON (%w): save it again", err)
@@ -171,11 +186,14 @@ func parse(text []byte) ([]stream, error) {
 			out = append(out, stream{labelsOf(s.Metric), []model.SamplePair{{Timestamp: s.Timestamp, Value: s.Value}}})
 		}
 	default:
-		return nil, fmt.Errorf("its result is a %.20q: want a matrix (query_range) or a vector (query)", r.Data.Kind)
+		return nil, fmt.Errorf("its result is a %.20q: want a matrix (query_range) or a vector (query)",
+			r.Data.Kind)
 	}
+
 	if len(out) == 0 {
 		return nil, errors.New("it has no series with floating-point samples")
 	}
+
 	return out, nil
 }
 
@@ -199,7 +217,8 @@ func grouped(all []stream) []*group {
 	var out []*group
 	places := map[string][]*group{}
 	for _, s := range all {
-		key, id := fmt.Sprint(len(s.points), s.points[0].Timestamp, s.points[len(s.points)-1].Timestamp), string(s.labels.Bytes(nil))
+		key, id := fmt.Sprint(len(s.points), s.points[0].Timestamp, s.points[len(s.points)-1].Timestamp),
+			string(s.labels.Bytes(nil))
 		i := slices.IndexFunc(places[key], func(g *group) bool { return !g.has[id] && sameTimes(g.streams[0], s) })
 		if i < 0 {
 			i = len(places[key])
@@ -209,11 +228,13 @@ func grouped(all []stream) []*group {
 		g := places[key][i]
 		g.streams, g.has[id] = append(g.streams, s), true
 	}
+
 	return out
 }
 
 func sameTimes(a, b stream) bool {
-	return slices.EqualFunc(a.points, b.points, func(p, q model.SamplePair) bool { return p.Timestamp == q.Timestamp })
+	return slices.EqualFunc(a.points, b.points,
+		func(p, q model.SamplePair) bool { return p.Timestamp == q.Timestamp })
 }
 
 // values returns the points at given times, which are a part of the series' own.

@@ -35,6 +35,7 @@ func all(t *testing.T, m *recording.Memory, metric string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out []string
 	for _, s := range series {
 		line := s.Labels.Get("device")
@@ -43,6 +44,7 @@ func all(t *testing.T, m *recording.Memory, metric string) string {
 		}
 		out = append(out, line)
 	}
+
 	slices.Sort(out)
 	return strings.Join(out, "\n")
 }

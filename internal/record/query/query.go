@@ -30,13 +30,18 @@ func Parse(text string) (Expr, error) {
 	if err := recording.CheckExpr(text); err != nil {
 		return Expr{}, err
 	}
+
 	e, err := parser.NewParser(parser.Options{}).ParseExpr(text)
 	if err != nil {
 		return Expr{}, fmt.Errorf("PromQL %q: %w", text, err)
 	}
+
 	if t := e.Type(); t == parser.ValueTypeMatrix || t == parser.ValueTypeString {
-		return Expr{}, fmt.Errorf("PromQL %q is a %s; want an expression with one value per moment, such as rate(%s)", text, parser.DocumentedType(t), text)
+		return Expr{},
+			fmt.Errorf("PromQL %q is a %s; want an expression with one value per moment, such as rate(%s)",
+				text, parser.DocumentedType(t), text)
 	}
+
 	out := Expr{text: text}
 	parser.Inspect(e, func(n parser.Node, path []parser.Node) error {
 		if v, ok := n.(*parser.VectorSelector); ok {
@@ -45,6 +50,7 @@ func Parse(text string) (Expr, error) {
 		}
 		return nil
 	})
+
 	return out, nil
 }
 
@@ -57,6 +63,7 @@ func lookback(v *parser.VectorSelector, path []parser.Node) time.Duration {
 	if v.Timestamp != nil || v.StartOrEnd != 0 {
 		return anyTime
 	}
+
 	reach := v.OriginalOffset + instantLookback
 	for _, n := range path {
 		switch n := n.(type) {
@@ -69,6 +76,7 @@ func lookback(v *parser.VectorSelector, path []parser.Node) time.Duration {
 			reach += n.Range + n.OriginalOffset
 		}
 	}
+
 	return max(reach, 0)
 }
 
@@ -80,7 +88,8 @@ func (e Expr) Lookback() time.Duration { return e.lookback }
 
 // Wants reports whether the expression selects series of a metric.
 func (e Expr) Wants(metric string) bool {
-	return slices.ContainsFunc(e.selectors, func(s []*labels.Matcher) bool { return recording.Accepts(s, metric) })
+	return slices.ContainsFunc(e.selectors,
+		func(s []*labels.Matcher) bool { return recording.Accepts(s, metric) })
 }
 
 // Options bound a query in time. The zero value covers all that the expression's metrics have.
@@ -120,30 +129,38 @@ func Run(ctx context.Context, r recording.Reader, e Expr, opt Options) (*Result,
 	if err != nil {
 		return nil, err
 	}
+
 	span, err := e.span(metrics, opt.Names)
 	if err != nil {
 		return nil, err
 	}
+
 	out := &Result{Expr: e.text, From: opt.From, To: opt.To, Step: opt.Step}
 	if !opt.At.IsZero() {
 		out.From, out.To, out.Step = opt.At, opt.At, 0
 	}
+
 	if out.From.IsZero() {
 		out.From = span.from
 	}
+
 	if out.To.IsZero() {
 		out.To = span.to
 	}
+
 	if out.From.IsZero() || out.To.IsZero() {
 		return nil, fmt.Errorf("PromQL %q selects no series: give the time it is for", e.text)
 	}
 	if out.To.Before(out.From) {
-		return nil, fmt.Errorf("PromQL %q: its metrics have samples from %s to %s, which is outside of the time requested",
-			e.text, span.from.UTC().Format(time.RFC3339), span.to.UTC().Format(time.RFC3339))
+		return nil,
+			fmt.Errorf("PromQL %q: its metrics have samples from %s to %s, which is outside of the time requested",
+				e.text, span.from.UTC().Format(time.RFC3339), span.to.UTC().Format(time.RFC3339))
 	}
+
 	if opt.At.IsZero() && out.Step <= 0 {
 		out.Step = stepFor(out.To.Sub(out.From), span.period)
 	}
+
 	out.Series, err = r.Range(ctx, e.text, out.From, out.To, out.Step, 0)
 	return out, err
 }
@@ -180,10 +197,12 @@ func (e Expr) span(metrics []recording.Metric, names []string) (span, error) {
 			}
 			out.period = max(out.period, m.Period)
 		}
+
 		if !found {
 			return span{}, missing(s, metrics, names)
 		}
 	}
+
 	return out, nil
 }
 
@@ -195,16 +214,20 @@ func missing(s []*labels.Matcher, metrics []recording.Metric, names []string) er
 			name = m.Value
 		}
 	}
+
 	if name == "" {
 		return fmt.Errorf("%w: no name fits %s", ErrNoMetric, labelsOf(s))
 	}
+
 	names = slices.Clone(names)
 	for _, m := range metrics {
 		names = append(names, m.Name)
 	}
+
 	if near := diagnostics.Nearest(name, names); near != "" {
 		return fmt.Errorf("%w: %s; the nearest is %s", ErrNoMetric, name, near)
 	}
+
 	return fmt.Errorf("%w: %s", ErrNoMetric, name)
 }
 

@@ -25,12 +25,14 @@ func twoPeriods(t *testing.T) recording.Reader {
 			t.Fatal(err)
 		}
 	}
+
 	for s := range 60 {
 		add("writes_total", s, float64(5*s))
 		if s%10 == 0 {
 			add("dirty_bytes", s, float64(s))
 		}
 	}
+
 	return m
 }
 
@@ -55,16 +57,20 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			r, err := query.Run(t.Context(), twoPeriods(t), e, c.opt)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if r.Step != c.step || !r.From.Equal(base.Add(c.first)) || !r.To.Equal(base.Add(c.end)) {
 				t.Errorf("from %s to %s every %s; want %s to %s every %s", r.From.Sub(base), r.To.Sub(base), r.Step, c.first, c.end, c.step)
 			}
+
 			if len(r.Series) != 1 {
 				t.Fatalf("%d series, want 1", len(r.Series))
 			}
+
 			if p := r.Series[0].Points; p[len(p)-1].F != c.last {
 				t.Errorf("the last value is %v, want %v", p[len(p)-1].F, c.last)
 			}

@@ -5,8 +5,10 @@ import "strings"
 // units are the suffixes of metrics' names that name a unit, by the conventions of OpenMetrics and
 // of Prometheus (prometheus.io/docs/practices/naming).
 var units = []struct{ suffix, unit string }{
-	{"_milliseconds", "ms"}, {"_microseconds", "µs"}, {"_micros", "µs"}, {"_millis", "ms"}, {"_ms", "ms"}, {"_us", "µs"},
-	{"_seconds", "s"}, {"_bytes", "bytes"}, {"_ratio", "ratio"}, {"_percent", "%"}, {"_pages", "pages"}, {"_info", "info"},
+	{"_milliseconds", "ms"}, {"_microseconds", "µs"}, {"_micros", "µs"}, {"_millis", "ms"}, {"_ms", "ms"},
+	{"_us", "µs"},
+	{"_seconds", "s"}, {"_bytes", "bytes"}, {"_ratio", "ratio"}, {"_percent", "%"}, {"_pages", "pages"},
+	{"_info", "info"},
 }
 
 // Unit is the unit that a metric's name ends with, before the suffixes _total, _sum, _count and
@@ -22,6 +24,7 @@ func Unit(metric string) string {
 			}
 		}
 	}
+
 	for _, u := range units {
 		if strings.HasSuffix(name, u.suffix) {
 			if counter {
@@ -30,8 +33,10 @@ func Unit(metric string) string {
 			return u.unit
 		}
 	}
+
 	if counter {
 		return "counter"
 	}
+
 	return ""
 }

@@ -23,14 +23,17 @@ func benchDay(series int, emit func(*Batch)) {
 	b := &Batch{TimesMs: make([]int64, chunk)}
 	values := make([][]float64, series)
 	total := make([]float64, series)
+
 	for i := range series {
 		values[i] = make([]float64, chunk)
 		b.Columns = append(b.Columns, Column{Labels: labels.FromStrings(labels.MetricName, fmt.Sprintf("metric_%d_total", i), "device", "d0")})
 	}
+
 	for at := 0; at < daySeconds; at += chunk {
 		for k := range chunk {
 			b.TimesMs[k] = dayStart.UnixMilli() + int64(at+k)*1000
 		}
+
 		for i := range series {
 			v := values[i]
 			for k := range v {
@@ -47,11 +50,13 @@ func benchDay(series int, emit func(*Batch)) {
 				}
 				v[k] = total[i]
 			}
+
 			b.Columns[i].Values = v
 			if i%10 < 4 {
 				b.Columns[i].Values = v[:1]
 			}
 		}
+
 		emit(b)
 	}
 }
@@ -126,6 +131,7 @@ func BenchmarkMemoryRangeDay(b *testing.B) { benchRange(b, benchMemory(b, 150)) 
 func BenchmarkDiskIngestDay150(b *testing.B) {
 	batches := benchBatches(150)
 	b.ReportAllocs()
+
 	var closing time.Duration
 	for b.Loop() {
 		d := mustCreate(b, b.TempDir(), DiskOptions{})
@@ -138,6 +144,7 @@ func BenchmarkDiskIngestDay150(b *testing.B) {
 		mustClose(b, d)
 		closing += time.Since(start)
 	}
+
 	b.ReportMetric(150*daySeconds*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msamples/s")
 	b.ReportMetric(closing.Seconds()/float64(b.N), "s-closing")
 }
@@ -216,10 +223,12 @@ func BenchmarkSamplesDay(b *testing.B) {
 func BenchmarkDiskAppendRow(b *testing.B) {
 	d := mustCreate(b, b.TempDir(), DiskOptions{})
 	defer mustClose(b, d)
+
 	row := Batch{TimesMs: []int64{0}}
 	for i := range 150 {
 		row.Columns = append(row.Columns, Column{named(fmt.Sprintf("metric_%d", i)), []float64{0}})
 	}
+
 	for k := 0; b.Loop(); k++ {
 		row.TimesMs[0] = int64(k) * 1000
 		for i := range row.Columns {

@@ -45,68 +45,85 @@ func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error
 	if len(views) == 0 {
 		return nil
 	}
+
 	slices.SortStableFunc(views, func(a, b *memoryView) int { return labels.Compare(a.labels, b.labels) })
 	id, err := ulid.New(ulid.Now(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("name a block: %w", err)
 	}
+
 	final := filepath.Join(dir, id.String())
 	temporary := final + temporarySuffix
 	if err := os.Mkdir(temporary, 0o755); err != nil {
 		return fmt.Errorf("write block: %w", err)
 	}
+
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("write block %s: %w", final, err), os.RemoveAll(temporary))
 		}
 	}()
+
 	meta := tsdb.BlockMeta{ULID: id, Version: 1}
 	meta.Compaction.Level = 1
 	meta.Compaction.Sources = []ulid.ULID{id}
+
 	if err := writeBlockData(ctx, temporary, views, &meta); err != nil {
 		return err
 	}
+
 	if _, err := tombstones.WriteFile(silent, temporary, tombstones.NewMemTombstones()); err != nil {
 		return err
 	}
+
 	text, err := json.MarshalIndent(&meta, "", "\t")
 	if err != nil {
 		return err
 	}
-	if err := safefile.Write(filepath.Join(temporary, "meta.json"), text, safefile.Options{New: true}); err != nil {
+
+	if err := safefile.Write(filepath.Join(temporary, "meta.json"), text,
+		safefile.Options{New: true}); err != nil {
 		return err
 	}
+
 	if err := syncDir(temporary); err != nil {
 		return err
 	}
+
 	if err := os.Rename(temporary, final); err != nil {
 		return err
 	}
+
 	return syncDir(dir)
 }
 
 // writeBlockData writes a block's chunks and index and counts them in meta.
 func writeBlockData(ctx context.Context, dir string, views []*memoryView, meta *tsdb.BlockMeta) (err error) {
-	chunkWriter, err := chunks.NewWriter(filepath.Join(dir, chunksDirName), chunks.WithSegmentSize(chunkFileBytes(views)))
+	chunkWriter, err := chunks.NewWriter(filepath.Join(dir, chunksDirName),
+		chunks.WithSegmentSize(chunkFileBytes(views)))
 	if err != nil {
 		return err
 	}
+
 	defer func() { err = errors.Join(err, chunkWriter.Close()) }()
 	indexWriter, err := index.NewWriter(ctx, filepath.Join(dir, "index"))
 	if err != nil {
 		return err
 	}
+
 	defer func() { err = errors.Join(err, indexWriter.Close()) }()
 	for _, symbol := range symbols(views) {
 		if err := indexWriter.AddSymbol(symbol); err != nil {
 			return err
 		}
 	}
+
 	var it chunkenc.Iterator
 	for len(views) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
 		series := views[0].labels
 		var metas []chunks.Meta
 		for len(views) > 0 && labels.Equal(views[0].labels, series) {
@@ -116,14 +133,18 @@ func writeBlockData(ctx context.Context, dir string, views []*memoryView, meta *
 			}
 			views = views[1:]
 		}
+
 		if err := chunkWriter.WriteChunks(metas...); err != nil {
 			return err
 		}
+
 		if err := indexWriter.AddSeries(storage.SeriesRef(meta.Stats.NumSeries), series, metas...); err != nil {
 			return err
 		}
+
 		count(meta, metas)
 	}
+
 	return nil
 }
 
@@ -160,6 +181,7 @@ func encodeChunks(metas []chunks.Meta, it chunkenc.Iterator) ([]chunks.Meta, err
 		app   chunkenc.Appender
 		err   error
 	)
+
 	for it.Next() != chunkenc.ValNone {
 		t, v := it.At()
 		if chunk == nil || chunk.NumSamples() == chunkSamples {
@@ -172,6 +194,7 @@ func encodeChunks(metas []chunks.Meta, it chunkenc.Iterator) ([]chunks.Meta, err
 		app.Append(0, t, v)
 		metas[len(metas)-1].MaxTime = t
 	}
+
 	return metas, it.Err()
 }
 
@@ -209,35 +232,43 @@ func blockDirs(dir string) ([]string, error) {
 
 // eachBlockSeries calls f with the labels and the first and last sample's time (ms) of each series
 // of a block. It reads only the index.
-func eachBlockSeries(ctx context.Context, b tsdb.BlockReader, f func(l labels.Labels, firstMs, lastMs int64)) error {
+func eachBlockSeries(ctx context.Context, b tsdb.BlockReader,
+	f func(l labels.Labels, firstMs, lastMs int64)) error {
 	reader, err := b.Index()
 	if err != nil {
 		return err
 	}
+
 	defer reader.Close()
 	name, value := index.AllPostingsKey()
 	postings, err := reader.Postings(ctx, name, value)
 	if err != nil {
 		return err
 	}
+
 	var (
 		builder labels.ScratchBuilder
 		metas   []chunks.Meta
 	)
+
 	for postings.Next() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
 		err := reader.Series(postings.At(), &builder, &metas)
 		if errors.Is(err, storage.ErrNotFound) {
 			continue // damaged
 		}
+
 		if err != nil {
 			return err
 		}
+
 		if len(metas) > 0 {
 			f(builder.Labels().Copy(), metas[0].MinTime, metas[len(metas)-1].MaxTime)
 		}
 	}
+
 	return postings.Err()
 }

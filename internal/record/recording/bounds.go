@@ -26,20 +26,25 @@ func (m *Memory) timeless(b *Batch, last int64) *Batch {
 	if b.TimesMs[0] >= 0 && b.TimesMs[n-1] <= last {
 		return b
 	}
+
 	from, _ := slices.BinarySearch(b.TimesMs, 0)
 	to, _ := slices.BinarySearch(b.TimesMs, last+1)
 	metric := ""
+
 	if len(b.Columns) > 0 {
 		metric = b.Columns[0].Labels.Get(labels.MetricName)
 	}
+
 	count := func(of []int64) {
 		if len(of) > 0 {
 			m.dropFar(metric, len(of)*len(b.Columns), of[0], of[len(of)-1])
 		}
 	}
+
 	count(b.TimesMs[:from])
 	count(b.TimesMs[to:])
 	part := b.Part(from, to)
+
 	return &part
 }
 
@@ -106,9 +111,11 @@ func (m *Memory) makeRoom() bool {
 	if m.making == makeNone || m.newest-m.roomAt < roomEveryMs {
 		return false
 	}
+
 	m.roomAt = m.newest
 	sources, _, _ := m.all()
 	cut := m.newest - max(deadAfterMs, 3*coarsestPeriod(sources).Milliseconds())
+
 	full := 0 // dead, but their samples are needed
 	for name, series := range m.byName {
 		kept := slices.DeleteFunc(series, func(s *memorySeries) bool {
@@ -125,8 +132,10 @@ func (m *Memory) makeRoom() bool {
 			delete(m.byName, name)
 			continue
 		}
+
 		m.byName[name] = kept
 	}
+
 	m.recount()
 	m.crowded = full > m.opt.MaxSeries/8
 	return m.series < m.opt.MaxSeries

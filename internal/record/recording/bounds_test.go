@@ -30,16 +30,19 @@ func TestPoisonedRingHeals(t *testing.T) {
 				d.Source(Source{Kind: "host", Name: "host", From: t0, To: year2100, Samples: 601})
 				mustAppend(t, d, year2100, "k", 7)
 				mustAppend(t, d, year2100, "other", 7)
+
 				if closed {
 					mustClose(t, d)
 				} else {
 					killed(t, d)
 				}
+
 				markRing(t, dir)
 				d = mustCreate(t, dir, DiskOptions{Keep: time.Hour})
 				mustAppend(t, d, second(601), "k", 601)
 				d.Source(Source{Kind: "host", Name: "host", From: second(601), To: second(601), Period: time.Second, Samples: 1})
 				mustClose(t, d)
+
 				// A second restart has nothing to heal.
 				mustClose(t, mustCreate(t, dir, DiskOptions{Keep: time.Hour}))
 
@@ -49,25 +52,31 @@ func TestPoisonedRingHeals(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				if p := one(t, out); len(p) != 601 || p[0].F != 0 || p[600].F != 601 {
 					t.Errorf("%d samples, the last %v", len(p), p[len(p)-1])
 				}
+
 				metrics, err := r.Metrics(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				for _, m := range metrics {
 					if m.To.After(second(601)) {
 						t.Errorf("%s reaches to %s", m.Name, m.To)
 					}
 				}
+
 				if s := r.Sources(); len(s) != 1 || s[0].To.After(second(601)) {
 					t.Errorf("sources %+v", s)
 				}
+
 				told := false
 				for _, n := range r.Notes() {
 					told = told || n.Kind == NoteDropped && strings.Contains(n.Text, "ahead of this machine's clock")
 				}
+
 				if !told {
 					t.Errorf("notes %+v", r.Notes())
 				}
@@ -96,6 +105,7 @@ func TestRecordingIsNoRing(t *testing.T) {
 	d := mustCreate(t, dir, DiskOptions{})
 	feedRing(t, d, 0, 600)
 	mustClose(t, d)
+
 	before, err := os.ReadFile(filepath.Join(dir, ManifestName))
 	if err != nil {
 		t.Fatal(err)
@@ -105,14 +115,17 @@ func TestRecordingIsNoRing(t *testing.T) {
 	if none := (*NoRingError)(nil); !errors.As(err, &none) || none.Hint() == "" {
 		t.Fatal(err)
 	}
+
 	after, err := os.ReadFile(filepath.Join(dir, ManifestName))
 	if err != nil || string(after) != string(before) {
 		t.Errorf("recording.json changed, %v", err)
 	}
+
 	r := mustOpen(t, dir)
 	if first, last := counted(t, r); first != 0 || last != 599 {
 		t.Errorf("samples %d to %d are left", first, last)
 	}
+
 	mustClose(t, r)
 
 	ring := t.TempDir()
@@ -142,15 +155,18 @@ func TestClockSetBack(t *testing.T) {
 			want++
 			elapsed += time.Second
 		}
+
 		for range 60 {
 			sample()
 		}
+
 		for _, step := range steps {
 			offset += step
 			for range 60 {
 				sample()
 			}
 		}
+
 		mustClose(t, d)
 
 		r := mustOpen(t, dir)
@@ -158,9 +174,11 @@ func TestClockSetBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if p := one(t, out); len(p) != want {
 			t.Errorf("after steps of %v the ring has %d of %d samples", steps, len(p), want)
 		}
+
 		mustClose(t, r)
 	}
 }
@@ -177,10 +195,12 @@ func TestRingTakesNoFutureSample(t *testing.T) {
 		mustClose(t, d)
 		r := mustOpen(t, dir)
 		defer mustClose(t, r)
+
 		out, err := r.Samples(t.Context(), "k", t0, forever)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if p := one(t, out); len(p) != 601 || p[600].F != 600 {
 			t.Errorf("%d samples", len(p))
 		}
@@ -193,6 +213,7 @@ func TestImpossibleTimes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	d := mustCreate(t, dir, DiskOptions{})
 	m := NewMemory(MemoryOptions{})
+
 	far := time.UnixMilli(math.MaxInt64 / 2)
 	for _, w := range []interface {
 		Writer
@@ -210,18 +231,22 @@ func TestImpossibleTimes(t *testing.T) {
 		w.Note(Note{Kind: NoteClock, Source: "host", From: far, To: far, Text: "x"})
 		mustClose(t, w)
 	}
+
 	for _, r := range []Reader{mustOpen(t, dir), m} {
 		out, err := r.Samples(t.Context(), "a", time.UnixMilli(math.MinInt64/2), far)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if p := one(t, out); len(p) != 2 || p[0].F != 3 || p[1].F != 8 {
 			t.Errorf("samples %v", p)
 		}
+
 		told := false
 		for _, n := range r.Notes() {
 			told = told || n.Kind == NoteDropped && strings.HasPrefix(n.Text, "8 samples were dropped because of their time")
 		}
+
 		if !told {
 			t.Errorf("notes %+v", r.Notes())
 		}
@@ -240,10 +265,12 @@ func TestSeriesChurn(t *testing.T) {
 		}
 		return b
 	}
+
 	dir := filepath.Join(t.TempDir(), "rec")
 	d := mustCreate(t, dir, DiskOptions{MaxSeries: most})
 	ring := filepath.Join(t.TempDir(), "ring")
 	k := mustCreate(t, ring, DiskOptions{MaxSeries: most, Keep: 240 * time.Hour})
+
 	m := NewMemory(MemoryOptions{MaxSeries: most, Rolling: true})
 	for i := range scrapes {
 		for _, w := range []Writer{d, k, m} {
@@ -255,24 +282,30 @@ func TestSeriesChurn(t *testing.T) {
 			t.Fatalf("%d and %d series", m.series, d.live.series)
 		}
 	}
+
 	mustClose(t, d)
 	mustClose(t, k)
+
 	for name, r := range map[string]Reader{"recording": mustOpen(t, dir), "ring": mustOpen(t, ring), "window": m} {
 		out, err := r.Samples(t.Context(), "steady", t0, at(scrapes))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if p := one(t, out); len(p) != scrapes {
 			t.Errorf("%s: %d samples of the series that lives", name, len(p))
 		}
+
 		if out, err = r.Samples(t.Context(), "churn", at(scrapes-1), at(scrapes)); err != nil || len(out) != fresh {
 			t.Errorf("%s: %d of the newest series (%v)", name, len(out), err)
 		}
+
 		if name != "window" {
 			if out, err = r.Samples(t.Context(), "churn", t0, at(scrapes)); err != nil || len(out) != fresh*scrapes {
 				t.Errorf("%s: %d of all series (%v)", name, len(out), err)
 			}
 		}
+
 		for _, n := range r.Notes() {
 			t.Errorf("%s: note %+v", name, n)
 		}

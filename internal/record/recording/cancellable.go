@@ -29,7 +29,8 @@ type cancellableQuerier struct {
 	ctx context.Context
 }
 
-func (q cancellableQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q cancellableQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	return cancellableSet{q.Querier.Select(ctx, sorted, hints, matchers...), q.ctx}
 }
 

@@ -33,6 +33,7 @@ func conformMetrics(t *testing.T, r Reader) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []Metric{
 		{Name: "c_total", Series: 2, Period: time.Second},
 		{Name: "constant", Series: 1, Period: time.Second},
@@ -41,6 +42,7 @@ func conformMetrics(t *testing.T, r Reader) {
 		{Name: "seconds_total", Series: 1, Period: time.Second},
 		{Name: "zero", Series: 1, Period: time.Second},
 	}
+
 	_, isRemote := r.(*Server)
 	for i := range want {
 		want[i].From, want[i].To = t0, second(feedSeconds-1)
@@ -52,6 +54,7 @@ func conformMetrics(t *testing.T, r Reader) {
 			want[i].To = second(594)
 		}
 	}
+
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("metrics (-want +got):\n%s", d)
 	}
@@ -94,6 +97,7 @@ func conformGap(t *testing.T, r Reader) {
 				t.Errorf("at %g s: %g, want %g", at(p), p.F, want)
 			}
 		}
+
 		for s := 190.25; s <= 270; s += 0.5 {
 			if want := s < c.lost || s >= gapTo; answered[s] != want {
 				t.Errorf("lookback %s at %g s: answered %v, want %v", c.lookback, s, answered[s], want)
@@ -112,12 +116,15 @@ func conformMissing(t *testing.T, r Reader) {
 			t.Errorf("holes at %d s: %g", s, p.F)
 		}
 	}
+
 	if n := len(one(t, ask(t, r, `holes`, 0, 199, time.Second, 500*time.Millisecond))); n != 100 {
 		t.Errorf("holes: %d points, want 100", n)
 	}
+
 	if out := ask(t, r, `missing`, 0, 199, time.Second, time.Minute); len(out) != 0 {
 		t.Errorf("a series with only NaN values was returned: %v", out)
 	}
+
 	for name, want := range map[string]float64{"constant": 42, "zero": 0} {
 		points := one(t, ask(t, r, name, 0, 199, time.Second, time.Second))
 		if len(points) != 200 {
@@ -136,24 +143,29 @@ func conformIrate(t *testing.T, r Reader) {
 	if len(out) != 2 {
 		t.Fatalf("%d series, want 2", len(out))
 	}
+
 	for i, want := range []float64{10, 20} {
 		if d := cmp.Diff(labels.FromStrings("device", string(rune('a'+i))).String(), out[i].Labels.String()); d != "" {
 			t.Errorf("labels %s", d)
 		}
+
 		// Two samples within 3.9 s are required: up to 201 s, and again from 261 s.
 		if n := len(out[i].Points); n != 201-2+1+599-261+1 {
 			t.Errorf("series %d: %d points", i, n)
 		}
+
 		for _, p := range out[i].Points {
 			if math.Abs(p.F-want) > 1e-9 {
 				t.Fatalf("at %g s: %g, want %g", at(p), p.F, want)
 			}
 		}
 	}
+
 	fast := one(t, ask(t, r, `irate(fast_total[390ms])`, 1, 50, 100*time.Millisecond, 0))
 	if len(fast) != 491 {
 		t.Errorf("fast: %d points, want 491", len(fast))
 	}
+
 	for _, p := range fast {
 		if math.Abs(p.F-50) > 1e-6 {
 			t.Fatalf("fast at %g s: %g, want 50", at(p), p.F)
@@ -185,9 +197,11 @@ func conformExpressions(t *testing.T, r Reader) {
 		if got := out[0].Labels.String(); got != c.labels {
 			t.Errorf("%s: labels %s, want %s", c.expr, got, c.labels)
 		}
+
 		if len(points) != 51 {
 			t.Errorf("%s: %d points, want 51", c.expr, len(points))
 		}
+
 		for _, p := range points {
 			if want := c.want(at(p)); math.Abs(p.F-want) > 1e-9*max(1, math.Abs(want)) {
 				t.Errorf("%s at %g s: %g, want %g", c.expr, at(p), p.F, want)
@@ -195,6 +209,7 @@ func conformExpressions(t *testing.T, r Reader) {
 			}
 		}
 	}
+
 	if n := len(one(t, ask(t, r, `constant`, 100, 100, 0, lookback))); n != 1 {
 		t.Errorf("a query of one instant without a step: %d points", n)
 	}
@@ -205,21 +220,26 @@ func conformSamples(t *testing.T, r Reader) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := []promql.FPoint{}
 	for _, s := range []float64{198, 199, 260, 261} {
 		want = append(want, promql.FPoint{T: second(s).UnixMilli(), F: 10 * s})
 	}
+
 	if d := cmp.Diff(want, one(t, out)); d != "" {
 		t.Errorf("samples (-want +got):\n%s", d)
 	}
+
 	// Late samples were dropped, missing ones are absent.
 	out, err = r.Samples(t.Context(), `{__name__=~"c_total|holes|missing"}`, second(580), second(599))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(out) != 3 {
 		t.Fatalf("%d series, want 3", len(out))
 	}
+
 	for i, n := range []int{20, 20, 10} {
 		if len(out[i].Points) != n {
 			t.Errorf("%s: %d samples, want %d", out[i].Labels, len(out[i].Points), n)
@@ -251,11 +271,13 @@ func conformErrors(t *testing.T, r Reader) {
 			t.Errorf("%s: error %v, want one with %q", c.expr, err, c.want)
 		}
 	}
+
 	for _, s := range []string{`rate(c_total[4s])`, `c_total offset 1s`, `c_total[1m]`, `c_total{`} {
 		if _, err := r.Samples(t.Context(), s, t0, second(1)); err == nil || !strings.Contains(err.Error(), "selector") {
 			t.Errorf("samples of %s: error %v", s, err)
 		}
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := r.Range(ctx, `c_total`, t0, second(1), time.Second, time.Second); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
@@ -282,6 +304,7 @@ func conformConcurrent(t *testing.T, r Reader) {
 			}
 		})
 	}
+
 	group.Wait()
 }
 
@@ -292,13 +315,16 @@ func conformKept(t *testing.T, r Reader) {
 	if len(sources) != 1 || sources[0].Name != "suite" || sources[0].Engine != "mongodb" || sources[0].Period != time.Second {
 		t.Errorf("sources %+v", sources)
 	}
+
 	kinds := map[NoteKind]Note{}
 	for _, n := range r.Notes() {
 		kinds[n.Kind] = n
 	}
+
 	if n := kinds[NoteGap]; !n.From.Equal(second(199)) || !n.To.Equal(second(260)) {
 		t.Errorf("note of the gap: %+v", n)
 	}
+
 	if n := kinds[NoteDropped]; !strings.HasPrefix(n.Text, "2 samples ") || !strings.Contains(n.Text, "c_total") || n.Source != "suite" {
 		t.Errorf("note of dropped samples: %+v", n)
 	}
@@ -333,6 +359,7 @@ func TestConformDisk(t *testing.T) {
 			dir := t.TempDir()
 			d := mustCreate(t, dir, c.opt)
 			feed(t, d)
+
 			if c.close {
 				mustClose(t, d)
 			} else {
@@ -342,6 +369,7 @@ func TestConformDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			r := mustOpen(t, dir)
 			defer mustClose(t, r)
 			other := mustOpen(t, dir)

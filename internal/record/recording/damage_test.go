@@ -16,14 +16,17 @@ func TestLogDamaged(t *testing.T) {
 	d := mustCreate(t, dir, DiskOptions{})
 	defer mustClose(t, d)
 	feed(t, d)
+
 	whole, err := os.ReadFile(filepath.Join(dir, walDirName, "00000000"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	manifest, err := os.ReadFile(filepath.Join(dir, ManifestName))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, size := range []int{0, 1, 6, 7, 100, len(whole) / 3, len(whole) / 2, len(whole) - 1} {
 		for _, flip := range []bool{false, true} {
 			text := append([]byte(nil), whole[:size]...)
@@ -31,10 +34,12 @@ func TestLogDamaged(t *testing.T) {
 				text = append(text, whole[size:]...)
 				text[size] ^= 0x55
 			}
+
 			left := t.TempDir()
 			if err := os.Mkdir(filepath.Join(left, walDirName), 0o777); err != nil {
 				t.Fatal(err)
 			}
+
 			mustWrite(t, filepath.Join(left, walDirName, "00000000"), text)
 			mustWrite(t, filepath.Join(left, ManifestName), manifest)
 			r, err := Open(left)
@@ -42,15 +47,18 @@ func TestLogDamaged(t *testing.T) {
 				t.Errorf("cut at %d: %v", size, err)
 				continue
 			}
+
 			var damage *Note
 			for _, n := range r.Notes() {
 				if n.Kind == NoteDamage {
 					damage = &n
 				}
 			}
+
 			if flip && size > 0 && (damage == nil || damage.File != filepath.Join(walDirName, "00000000")) {
 				t.Errorf("damage at %d: note %+v", size, damage)
 			}
+
 			for _, s := range ask(t, r, `c_total{device="a"}`, 0, 599, time.Second, 900*time.Millisecond) {
 				for _, p := range s.Points {
 					if p.F != 10*at(p) {
@@ -58,6 +66,7 @@ func TestLogDamaged(t *testing.T) {
 					}
 				}
 			}
+
 			mustClose(t, r)
 		}
 	}
@@ -68,10 +77,12 @@ func FuzzLog(f *testing.F) {
 	dir := f.TempDir()
 	d := mustCreate(f, dir, DiskOptions{})
 	feed(f, d)
+
 	whole, err := os.ReadFile(filepath.Join(dir, walDirName, "00000000"))
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	mustClose(f, d)
 	f.Add(whole[:min(len(whole), 4096)])
 	f.Add(whole[:100])
@@ -81,14 +92,17 @@ func FuzzLog(f *testing.F) {
 		if err := os.Mkdir(filepath.Join(left, walDirName), 0o777); err != nil {
 			t.Fatal(err)
 		}
+
 		mustWrite(t, filepath.Join(left, walDirName, "00000000"), text)
 		m := NewMemory(MemoryOptions{MaxBytes: 1 << 20})
 		if _, err := readWAL(t.Context(), left, m, TimeMaxMs); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := m.Samples(t.Context(), `{__name__=~".+"}`, time.UnixMilli(math.MinInt64/2), time.UnixMilli(math.MaxInt64/2)); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := m.Metrics(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -101,6 +115,7 @@ func FuzzManifest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(text)
 	f.Add([]byte(`{"format":"plimsoll recording","version":1,"sources":[{"period_ns":1e99}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -93,31 +93,38 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 	if err := opt.validate(); err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
+
 	opt = opt.withDefaults()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
+
 	lock, err := lockDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
+
 	place, err := newPlace(dir)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.release())
 	}
+
 	d := &Disk{
 		dir: dir, opt: opt, lock: lock, place: place, created: time.Now().UTC(),
 		live:   NewMemory(MemoryOptions{MaxSeries: opt.MaxSeries, MaxBytes: math.MaxInt64, Tail: opt.tail()}),
 		writer: make(chan []*memoryView, 1),
 		stop:   make(chan struct{}),
 	}
+
 	d.ring.begun = time.Now()
 	d.ring.clock.read = systemClock()
 	d.live.rolling = opt.forgets()
 	d.live.making = makeEmpty
+
 	if err := d.start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.release())
 	}
+
 	d.writer <- nil
 	d.stopped.Go(d.keepManifest)
 	return d, nil
@@ -145,6 +152,7 @@ func (d *Disk) start() error {
 	if err != nil {
 		return err
 	}
+
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
 		// A process killed in its very first step, or a file system of its own.
 		return safefile.IsLeftover(e.Name()) || e.Name() == "lost+found"
@@ -154,12 +162,15 @@ func (d *Disk) start() error {
 			return err
 		}
 	}
+
 	if err := removeTemporary(d.dir); err != nil {
 		return err
 	}
+
 	if err := d.saveManifest(stateRecording); err != nil {
 		return err
 	}
+
 	d.wal, err = newWAL(d.dir)
 	return err
 }
@@ -171,53 +182,67 @@ func (d *Disk) resume() error {
 	if err != nil {
 		return err
 	}
+
 	if d.opt.forgets() && !m.Ring {
 		return &NoRingError{Dir: d.dir}
 	}
+
 	d.isRing = m.Ring
 	d.created = m.Created
 	if d.opt.forgets() && len(m.Sources) > sourcesMax {
 		m.Sources = m.Sources[len(m.Sources)-sourcesMax:]
 	}
+
 	for _, s := range m.Sources {
 		d.live.source(s)
 	}
+
 	for _, n := range m.Notes {
 		d.live.note(n)
 	}
+
 	if err := ownWAL(d.dir); err != nil {
 		return err
 	}
+
 	blocks, err := blockDirs(d.dir)
 	if err != nil {
 		return err
 	}
+
 	if err := d.heal(blocks); err != nil {
 		return err
 	}
+
 	blocks, err = blockDirs(d.dir)
 	if err != nil {
 		return err
 	}
+
 	for _, b := range blocks {
 		if err := d.seed(b); err != nil {
 			d.live.note(lostBlock(d.dir, b, err))
 		}
 	}
+
 	damage, err := readWAL(context.Background(), d.dir, d.live, d.lastMs())
 	if err != nil {
 		return err
 	}
+
 	for _, w := range damage {
 		d.live.note(w.note(d.dir))
 	}
+
 	d.remember()
 	if err := d.forget(d.live.newestMs()); err != nil {
 		return err
 	}
+
 	if err := writeBlock(context.Background(), d.dir, d.live.take()); err != nil {
 		return err
 	}
+
 	return emptyWAL(d.dir)
 }
 
@@ -243,7 +268,8 @@ func removeTemporary(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.IsDir() && (strings.HasSuffix(e.Name(), temporarySuffix) || strings.HasSuffix(e.Name(), deletedSuffix)) {
+		if e.IsDir() && (strings.HasSuffix(e.Name(), temporarySuffix) ||
+			strings.HasSuffix(e.Name(), deletedSuffix)) {
 			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
@@ -258,41 +284,50 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
 	if err := b.validate(); err != nil {
 		return err
 	}
 	if len(b.TimesMs) == 0 {
 		return nil
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return errClosed
 	}
+
 	d.forgotten()
 	if err := cmp.Or(d.place.err(), d.stuck()); err != nil {
 		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}
+
 	if b = d.live.timeless(b, d.lastMs()); len(b.TimesMs) == 0 {
 		return nil
 	}
+
 	d.live.nextBatch()
 	if err := d.logBatch(b); err != nil {
 		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}
+
 	d.live.handed.Add(int64(len(b.Columns)) * int64(len(b.TimesMs)))
 	runs := &batchRuns{m: d.live, times: b.TimesMs, alone: len(b.Columns) == 1}
 	for i, s := range d.batch {
 		if s == nil {
-			d.live.dropOver(b.Columns[i].Labels.Get(labels.MetricName), len(b.TimesMs), b.TimesMs[0], b.TimesMs[len(b.TimesMs)-1])
+			d.live.dropOver(b.Columns[i].Labels.Get(labels.MetricName), len(b.TimesMs), b.TimesMs[0],
+				b.TimesMs[len(b.TimesMs)-1])
 			continue
 		}
 		d.live.appendColumn(s, b.TimesMs, b.Columns[i].Values, runs)
 	}
+
 	d.samples += int64(len(b.TimesMs)) * int64(len(b.Columns))
 	if d.due() {
 		return d.beginBlock()
 	}
+
 	return nil
 }
 
@@ -303,21 +338,26 @@ func (d *Disk) logBatch(b *Batch) error {
 		c := &b.Columns[i]
 		s := d.live.lookup(i, c.Labels)
 		d.batch = append(d.batch, s)
+
 		if s == nil {
 			continue
 		}
+
 		skip := s.notNewer(b.TimesMs)
 		if skip == len(b.TimesMs) {
 			continue
 		}
+
 		values := c.Values
 		if len(values) > 1 {
 			values = values[skip:]
 		}
+
 		if err := d.wal.add(s, b.TimesMs[skip:], values); err != nil {
 			return err
 		}
 	}
+
 	return d.wal.flush()
 }
 
@@ -332,6 +372,7 @@ func (d *Disk) beginBlock() error {
 		d.setStuck(err)
 		return fmt.Errorf("record to %s: write-ahead log: %w", d.dir, err)
 	}
+
 	views := append(unwritten, d.live.take()...)
 	d.samples, d.ring.begun = 0, time.Now()
 	newest := d.live.newestMs()
@@ -340,17 +381,22 @@ func (d *Disk) beginBlock() error {
 		if err == nil {
 			err = writeBlock(context.Background(), d.dir, views)
 		}
+
 		if err == nil {
 			views = nil
 			err = d.wal.log.Truncate(segment)
 		}
+
 		d.setStuck(err)
 		if err != nil {
 			// Nothing is lost: the log still has the samples, and the next block tries again.
-			d.live.note(Note{Kind: NoteLimit, Source: d.dir, Text: fmt.Sprintf("a block could not be written (%v): free space on the recording's disk", err)})
+			d.live.note(Note{Kind: NoteLimit, Source: d.dir,
+				Text: fmt.Sprintf("a block could not be written (%v): free space on the recording's disk", err)})
 		}
+
 		d.writer <- views
 	}()
+
 	return nil
 }
 
@@ -367,6 +413,7 @@ func (d *Disk) Source(s Source) { d.live.source(d.continued(s)) }
 func (d *Disk) keepManifest() {
 	tick := time.NewTicker(manifestTick)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-d.stop:
@@ -395,16 +442,19 @@ func (d *Disk) saveManifest(state string) error {
 		Format: formatName, Version: FormatVersion, State: state, Ring: d.isRing || d.opt.forgets(),
 		Created: d.created, Updated: now, Sources: sources, Notes: notes,
 	}
+
 	if state == stateClosed {
 		var err error
 		if m.Blocks, err = blockEntries(d.dir); err != nil {
 			return err
 		}
 	}
+
 	d.savedAt = now
 	if err := m.write(d.dir); err != nil {
 		return err
 	}
+
 	d.saved, d.savedSources = version, len(sources)
 	return nil
 }
@@ -417,6 +467,7 @@ func (d *Disk) Close() error {
 	if d.closed {
 		return nil
 	}
+
 	d.closed = true
 	close(d.stop)
 	d.stopped.Wait()
@@ -424,14 +475,18 @@ func (d *Disk) Close() error {
 	err := writeBlock(context.Background(), d.dir, views)
 	err = errors.Join(err, d.wal.log.Close())
 	state := stateRecording
+
 	if err == nil {
 		if err = emptyWAL(d.dir); err == nil {
 			state = stateClosed
 		}
 	}
+
 	err = errors.Join(err, d.saveManifest(state), d.lock.release())
 	if err != nil {
-		return fmt.Errorf("close recording %s: %w: what was recorded is in its log and can be read; recording to it again repairs it", d.dir, err)
+		return fmt.Errorf("close recording %s: %w: what was recorded is in its log and can be read; recording to it again repairs it",
+			d.dir, err)
 	}
+
 	return nil
 }

@@ -25,21 +25,25 @@ func listing(t testing.TB, dir string) string {
 		if err != nil {
 			return err
 		}
+
 		info, err := e.Info()
 		if err != nil {
 			return err
 		}
+
 		rel, _ := filepath.Rel(dir, path)
 		size := info.Size()
 		if e.IsDir() {
 			size = 0
 		}
+
 		fmt.Fprintf(&b, "%s %d %s\n", rel, size, info.ModTime())
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return b.String()
 }
 
@@ -50,24 +54,30 @@ func TestClosedIsPrometheusBlocks(t *testing.T) {
 	feed(t, d)
 	mustClose(t, d)
 	mustClose(t, d) // a second call is not an error
+
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(entries) != 3 { // with an empty wal
 		t.Errorf("the folder holds:\n%s", listing(t, dir))
 	}
+
 	db, err := tsdb.OpenDBReadOnly(dir, t.TempDir(), silent)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer mustClose(t, db)
 	q, err := db.Querier(math.MinInt64, math.MaxInt64)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer mustClose(t, q)
 	set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, "c_total"))
+
 	series, samples := 0, 0
 	for set.Next() {
 		series++
@@ -77,6 +87,7 @@ func TestClosedIsPrometheusBlocks(t *testing.T) {
 			}
 		}
 	}
+
 	if set.Err() != nil || series != 2 || samples != 2*540 {
 		t.Errorf("%d series, %d samples, error %v; want 2, 1080", series, samples, set.Err())
 	}
@@ -88,38 +99,47 @@ func TestContinue(t *testing.T) {
 		d := mustCreate(t, dir, DiskOptions{})
 		d.Source(Source{Kind: "host", Name: "h", Samples: int64(i)})
 		d.Note(Note{Kind: NoteLimit, Text: strconv.Itoa(i)})
+
 		// Each time the old samples are repeated with other values, plus ten new ones.
 		b := Batch{Columns: []Column{{Labels: named("x")}, {named("y", "session", strconv.Itoa(i)), []float64{1}}}}
 		for k := range 10 * (i + 1) {
 			b.TimesMs = append(b.TimesMs, second(float64(k)).UnixMilli())
 			b.Columns[0].Values = append(b.Columns[0].Values, float64(100*i+k))
 		}
+
 		if err := d.Append(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
+
 		mustClose(t, d)
 	}
+
 	r := mustOpen(t, dir)
 	defer mustClose(t, r)
 	out, err := r.Samples(t.Context(), "x", t0, second(100))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	points := one(t, out)
 	if len(points) != 30 {
 		t.Fatalf("%d samples, want 30", len(points))
 	}
+
 	for k, p := range points {
 		if want := float64(100*(k/10) + k); p.F != want {
 			t.Errorf("sample %d: %g, want %g", k, p.F, want)
 		}
 	}
+
 	if out = ask(t, r, "y", 5, 5, 0, time.Second); len(out) != 3 {
 		t.Errorf("%d series of y, want 3", len(out))
 	}
+
 	if s := r.Sources(); len(s) != 1 || s[0].Samples != 2 {
 		t.Errorf("sources %+v", s)
 	}
+
 	var limits, dropped int
 	for _, n := range r.Notes() {
 		switch n.Kind {
@@ -129,6 +149,7 @@ func TestContinue(t *testing.T) {
 			dropped++
 		}
 	}
+
 	if limits != 3 || dropped != 2 {
 		t.Errorf("notes %+v", r.Notes())
 	}
@@ -142,6 +163,7 @@ func TestFolderRefused(t *testing.T) {
 		}
 		return dir
 	}
+
 	for _, c := range []struct{ dir, want string }{
 		{write("mongod.conf", ""), "is not a recording: it has no recording.json"},
 		{write(ManifestName, `{"format": "plimsoll recording", "version": 2}`), "version 2 is newer than 1"},
@@ -162,6 +184,7 @@ func TestFolderRefused(t *testing.T) {
 			t.Errorf("a refused folder was changed:\n%s", listing(t, c.dir))
 		}
 	}
+
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("open of a missing folder: %v", err)
 	}
@@ -194,21 +217,26 @@ func TestOpenWhileRecording(t *testing.T) {
 				return
 			default:
 			}
+
 			b := Batch{Columns: []Column{{Labels: named("k")}}}
 			for i := range 100 {
 				b.TimesMs = append(b.TimesMs, second(float64(k+i)).UnixMilli())
 				b.Columns[0].Values = append(b.Columns[0].Values, float64(k+i))
 			}
+
 			if err := d.Append(context.Background(), &b); err != nil {
 				t.Error(err)
 				return
 			}
+
 			appended.Store(int64(k + 100))
 		}
 	}()
+
 	for appended.Load() < 1 {
 		time.Sleep(time.Millisecond)
 	}
+
 	for range 30 {
 		before := appended.Load()
 		r, err := Open(dir)
@@ -218,22 +246,27 @@ func TestOpenWhileRecording(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
+
 		out, err := r.Samples(t.Context(), "k", t0, t0.AddDate(10, 0, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		points := one(t, out)
 		if int64(len(points)) < before {
 			t.Fatalf("%d samples, %d were appended before", len(points), before)
 		}
+
 		for i, p := range points {
 			if p.F != float64(i) {
 				t.Fatalf("sample %d is %g", i, p.F)
 			}
 		}
+
 		for _, n := range r.Notes() {
 			t.Errorf("note %+v", n)
 		}
+
 		mustClose(t, r)
 	}
 }
@@ -259,12 +292,14 @@ func TestReadOnlyFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, f := range folders {
 			if err := os.Chmod(f, folder); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+
 	chmod(0o555, 0o444)
 	defer chmod(0o755, 0o644)
 	before := listing(t, dir)
@@ -272,6 +307,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	conformGap(t, r)
 	conformMetrics(t, r)
 	mustClose(t, r)
+
 	// Root may write all the same; that nothing was is what counts.
 	if after := listing(t, dir); before != after {
 		t.Errorf("reading changed the folder:\n%s\nto:\n%s", before, after)
@@ -283,17 +319,21 @@ func TestBlockAndLogOverlap(t *testing.T) {
 	dir, saved := t.TempDir(), t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})
 	feed(t, d)
+
 	if err := os.CopyFS(filepath.Join(saved, walDirName), os.DirFS(filepath.Join(dir, walDirName))); err != nil {
 		t.Fatal(err)
 	}
+
 	mustClose(t, d)
 	if err := os.CopyFS(filepath.Join(dir, walDirName), os.DirFS(filepath.Join(saved, walDirName))); err != nil {
 		t.Fatal(err)
 	}
+
 	r := mustOpen(t, dir)
 	conform(t, r)
 	mustClose(t, r)
 	mustClose(t, mustCreate(t, dir, DiskOptions{}))
+
 	if blocks, err := blockDirs(dir); err != nil || len(blocks) != 1 {
 		t.Errorf("%d blocks, error %v: the same samples were written again", len(blocks), err)
 	}

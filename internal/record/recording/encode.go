@@ -95,10 +95,12 @@ func newSegment(r *run, values []float64) segment {
 	if len(values) == 1 {
 		return segment{run: r, base: values[0]}
 	}
+
 	same, missing := survey(values)
 	if same && !missing {
 		return segment{run: r, base: values[0]}
 	}
+
 	seg := segment{run: r, missing: missing}
 	for s := unscaled; s < scales; s++ {
 		if low, high, ok := s.span(values); ok {
@@ -110,11 +112,14 @@ func newSegment(r *run, values []float64) segment {
 			break
 		}
 	}
+
 	seg.width = raw
 	seg.data = make([]byte, 8*len(values))
+
 	for i, v := range values {
 		binary.LittleEndian.PutUint64(seg.data[8*i:], math.Float64bits(v))
 	}
+
 	return seg
 }
 
@@ -141,16 +146,20 @@ func (s scale) span(values []float64) (low, high float64, ok bool) {
 		if v != v {
 			continue
 		}
+
 		n := s.integer(v)
 		if !(n > -exactInteger && n < exactInteger) || n != math.Trunc(n) {
 			return 0, 0, false
 		}
+
 		// low + (n - low), as decoding does it, turns a negative zero into zero.
 		if math.Float64bits(s.apply(n+0)) != math.Float64bits(v) {
 			return 0, 0, false
 		}
+
 		low, high = min(low, n), max(high, n)
 	}
+
 	return low + 0, high, true
 }
 
@@ -175,6 +184,7 @@ func offsets(values []float64, low float64, w width, s scale) []byte {
 		if v == v {
 			off = uint32(s.integer(v) - low)
 		}
+
 		switch w {
 		case bits8:
 			data[i] = uint8(off)
@@ -184,6 +194,7 @@ func offsets(values []float64, low float64, w width, s scale) []byte {
 			binary.LittleEndian.PutUint32(data[4*i:], off)
 		}
 	}
+
 	return data
 }
 
@@ -213,21 +224,25 @@ func (g *segment) decode(dst []float64) []float64 {
 		}
 		return dst
 	}
+
 	tail := dst[len(dst)-n:]
 	if g.missing {
 		g.blank(tail)
 	}
+
 	if g.scale != unscaled {
 		for i, v := range tail {
 			tail[i] = g.scale.apply(v)
 		}
 	}
+
 	return dst
 }
 
 // blank writes NaN where the offset means missing.
 func (g *segment) blank(values []float64) {
-	largest := g.base + [...]float64{bits8: math.MaxUint8, bits16: math.MaxUint16, bits32: math.MaxUint32}[g.width]
+	largest := g.base + [...]float64{bits8: math.MaxUint8, bits16: math.MaxUint16,
+		bits32: math.MaxUint32}[g.width]
 	for i, v := range values {
 		if v == largest {
 			values[i] = math.NaN()

@@ -20,10 +20,12 @@ const (
 // too deeply to be parsed. Expressions of the program itself may be longer.
 func CheckExpr(text string) error {
 	if len(text) > exprBytesMax {
-		return fmt.Errorf("the PromQL expression has %d bytes, over the limit of %d: split it into several queries", len(text), exprBytesMax)
+		return fmt.Errorf("the PromQL expression has %d bytes, over the limit of %d: split it into several queries",
+			len(text), exprBytesMax)
 	}
 	if depth := nesting(text); depth > exprDepthMax {
-		return fmt.Errorf("the PromQL expression is nested %d levels deep, over the limit of %d: remove parentheses or split it", depth, exprDepthMax)
+		return fmt.Errorf("the PromQL expression is nested %d levels deep, over the limit of %d: remove parentheses or split it",
+			depth, exprDepthMax)
 	}
 	return nil
 }
@@ -56,6 +58,7 @@ func nesting(text string) int {
 		}
 		most = max(most, open+signs)
 	}
+
 	return most
 }
 
@@ -82,6 +85,7 @@ func checkSubqueries(expr string, span, every time.Duration) error {
 	if !strings.ContainsRune(expr, ':') || !strings.ContainsRune(expr, '[') {
 		return nil
 	}
+
 	tree, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 	if err != nil {
 		return fmt.Errorf("query %q: %w", expr, err)
@@ -94,6 +98,7 @@ func checkSubqueries(expr string, span, every time.Duration) error {
 		if !ok || over != nil {
 			return over
 		}
+
 		covered, step := coveredMs(sub, path, span), stepMs(sub)
 		written := fmt.Sprintf("[%s:%s]", model.Duration(sub.Range), durationMs(step))
 		if steps := covered/step + 1; steps > stepsMax {
@@ -109,8 +114,10 @@ func checkSubqueries(expr string, span, every time.Duration) error {
 			over = fmt.Errorf("query %q: the subquery %s is read at %.0f steps, %.0f values in all, over the limit of %d: use a step of %s or more",
 				expr, written, around, reads, subqueryReadsMax, durationMs(niceMs(wider)))
 		}
+
 		return over
 	})
+
 	return over
 }
 
@@ -136,6 +143,7 @@ func coveredMs(sub *parser.SubqueryExpr, path []parser.Node, span time.Duration)
 	if fixed(sub) {
 		return covered
 	}
+
 	for i := len(path) - 1; i >= 0; i-- {
 		around, ok := path[i].(*parser.SubqueryExpr)
 		if !ok {
@@ -146,6 +154,7 @@ func coveredMs(sub *parser.SubqueryExpr, path []parser.Node, span time.Duration)
 			return covered
 		}
 	}
+
 	return covered + span.Milliseconds()
 }
 
@@ -171,7 +180,8 @@ const subqueryStep = time.Minute
 
 // niceMs rounds milliseconds up to a step that a person would write, such as 200ms, 30s or 5m.
 func niceMs(ms int64) int64 {
-	for _, nice := range []int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 20e3, 30e3, 60e3, 120e3, 300e3, 600e3, 1200e3, 1800e3, 3600e3, 7200e3, 21600e3, 43200e3} {
+	for _, nice := range []int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 20e3, 30e3, 60e3,
+		120e3, 300e3, 600e3, 1200e3, 1800e3, 3600e3, 7200e3, 21600e3, 43200e3} {
 		if nice >= ms {
 			return nice
 		}

@@ -29,6 +29,7 @@ func feed(t testing.TB, w Writer) {
 	t.Helper()
 	w.Source(Source{Kind: "ftdc", Name: "suite", Engine: "mongodb", From: t0, To: second(feedSeconds - 1), Period: time.Second, Samples: feedSeconds - 60})
 	w.Note(Note{Kind: NoteGap, Source: "suite", From: second(gapFrom - 1), To: second(gapTo), Text: "a minute is missing"})
+
 	for at := 0; at < feedSeconds; {
 		n := min(70, feedSeconds-at) // some batches make segments, others collect in tails
 		if at < gapFrom {
@@ -39,17 +40,20 @@ func feed(t testing.TB, w Writer) {
 			at = gapTo
 		}
 	}
+
 	// Samples not newer than the last are dropped.
 	late := Batch{TimesMs: []int64{second(590).UnixMilli(), second(598).UnixMilli()},
 		Columns: []Column{{named("c_total", "device", "a"), []float64{1e9}}}}
 	if err := w.Append(t.Context(), &late); err != nil {
 		t.Fatal(err)
 	}
+
 	fast := Batch{Columns: []Column{{Labels: named("fast_total")}}}
 	for k := range 600 {
 		fast.TimesMs = append(fast.TimesMs, second(float64(k)/10).UnixMilli())
 		fast.Columns[0].Values = append(fast.Columns[0].Values, float64(5*k))
 	}
+
 	if err := w.Append(t.Context(), &fast); err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +71,7 @@ func feedBatch(t testing.TB, w Writer, at, n int) {
 		{Labels: named("holes")},
 		{Labels: named("seconds_total")},
 	}}
+
 	for k := at; k < at+n; k++ {
 		b.TimesMs = append(b.TimesMs, second(float64(k)).UnixMilli())
 		hole := float64(k)
@@ -77,12 +82,15 @@ func feedBatch(t testing.TB, w Writer, at, n int) {
 			b.Columns[i].Values = append(b.Columns[i].Values, v)
 		}
 	}
+
 	if err := w.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range b.TimesMs {
 		b.TimesMs[i] = -1
 	}
+
 	for _, c := range b.Columns {
 		for i := range c.Values {
 			c.Values[i] = -1

@@ -51,6 +51,7 @@ func (m *Memory) recount() {
 	clear(m.byHash)
 	m.hint = nil
 	m.series, m.bytes, m.seriesBytes = 0, 0, 0
+
 	runs := map[*run]bool{}
 	for _, series := range m.byName {
 		for _, s := range series {
@@ -59,6 +60,7 @@ func (m *Memory) recount() {
 			m.series++
 			m.seriesBytes += seriesBytes + int64(s.labels.ByteSize())
 			m.bytes += 16 * int64(cap(s.tailT))
+
 			for i := range s.segments {
 				g := &s.segments[i]
 				m.bytes += segmentBytes + int64(len(g.data))
@@ -69,6 +71,7 @@ func (m *Memory) recount() {
 			}
 		}
 	}
+
 	m.bytes += m.seriesBytes
 }
 
@@ -99,16 +102,19 @@ func (l *ledger) forget(before time.Time) {
 		changed = changed || gone
 		return gone
 	})
+
 	for _, d := range []*drops{&l.late, &l.over} {
 		if d.samples > 0 && d.toMs < before.UnixMilli() {
 			*d, changed = drops{}, true
 		}
 	}
+
 	for i := range l.sources {
 		if s := &l.sources[i]; !s.From.IsZero() && s.From.Before(before) {
 			s.From, changed = before, true
 		}
 	}
+
 	if changed {
 		l.version++
 	}

@@ -18,6 +18,7 @@ func (d *Disk) heal(blocks []string) error {
 	if !d.opt.forgets() {
 		return nil
 	}
+
 	last := d.lastMs()
 	for _, dir := range blocks {
 		meta, err := readBlockMeta(dir)
@@ -29,8 +30,10 @@ func (d *Disk) heal(blocks []string) error {
 			return fmt.Errorf("heal block %s: %w: remove that folder to continue without its samples", dir, err)
 		}
 		d.live.note(Note{Kind: NoteDropped, Source: d.dir, From: time.UnixMilli(last).UTC(),
-			Text: fmt.Sprintf("%d samples of an earlier recorder were dated ahead of this machine's clock and were removed: set the clock that dated them right", dropped)})
+			Text: fmt.Sprintf("%d samples of an earlier recorder were dated ahead of this machine's clock and were removed: set the clock that dated them right",
+				dropped)})
 	}
+
 	return nil
 }
 
@@ -41,18 +44,22 @@ func (d *Disk) healBlock(dir string, last int64) (dropped uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
+
 	whole := b.Meta().Stats.NumSamples
 	m := NewMemory(MemoryOptions{MaxSeries: math.MaxInt, MaxBytes: math.MaxInt64, Tail: ringTail})
 	kept, err := copyBlock(b, m, last)
 	if closing := b.Close(); err == nil {
 		err = closing
 	}
+
 	if err == nil {
 		err = writeBlock(context.Background(), d.dir, m.take())
 	}
+
 	if err == nil {
 		err = removeBlock(dir)
 	}
+
 	return whole - min(whole, kept), err
 }
 
@@ -62,10 +69,13 @@ func copyBlock(b *sturdyBlock, m *Memory, last int64) (kept uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
+
 	defer q.Close()
-	set := q.Select(context.Background(), false, nil, labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+"))
+	set := q.Select(context.Background(), false, nil,
+		labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, ".+"))
 	var it chunkenc.Iterator
 	var times []int64
+
 	var values []float64
 	for set.Next() {
 		series := set.At()
@@ -74,13 +84,16 @@ func copyBlock(b *sturdyBlock, m *Memory, last int64) (kept uint64, err error) {
 			t, v := it.At()
 			times, values = append(times, t), append(values, v)
 		}
+
 		if err := it.Err(); err != nil {
 			return kept, err
 		}
+
 		if len(times) > 0 {
 			m.appendRun(m.find(series.Labels().Copy()), times, values)
 			kept += uint64(len(times))
 		}
 	}
+
 	return kept, set.Err()
 }

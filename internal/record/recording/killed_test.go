@@ -33,6 +33,7 @@ func childRecorder(dir string) {
 		fmt.Println("error", err)
 		return
 	}
+
 	for k := 0; ; k++ {
 		b := Batch{TimesMs: []int64{second(float64(k)).UnixMilli()},
 			Columns: []Column{{named("k"), []float64{float64(k)}}, {named("constant"), []float64{42}}}}
@@ -54,18 +55,22 @@ func TestKilled(t *testing.T) {
 			last := runChild(t, dir, batches)
 			before := listing(t, dir)
 			checkKilled(t, dir, last)
+
 			if after := listing(t, dir); before != after {
 				t.Errorf("reading changed the folder:\n%s\nto:\n%s", before, after)
 			}
+
 			d := mustCreate(t, dir, DiskOptions{})
 			b := Batch{TimesMs: []int64{second(1e6).UnixMilli()}, Columns: []Column{{named("k"), []float64{-1}}}}
 			if err := d.Append(t.Context(), &b); err != nil {
 				t.Fatal(err)
 			}
+
 			mustClose(t, d)
 			if got := listing(t, dir); strings.Contains(got, walDirName+"/") || strings.Contains(got, temporarySuffix) {
 				t.Errorf("left over:\n%s", got)
 			}
+
 			checkKilled(t, dir, last)
 		})
 	}
@@ -80,9 +85,11 @@ func runChild(t *testing.T, dir string, batches int) (last int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	lines := bufio.NewScanner(out)
 	for range batches {
 		if !lines.Scan() {
@@ -92,17 +99,21 @@ func runChild(t *testing.T, dir string, batches int) (last int) {
 			t.Fatal(lines.Text())
 		}
 	}
+
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	for lines.Scan() { // printed before it was killed
 		if last, err = strconv.Atoi(lines.Text()); err != nil {
 			t.Fatal(lines.Text())
 		}
 	}
+
 	if err := cmd.Wait(); err == nil {
 		t.Fatal("the recorder was not killed")
 	}
+
 	return last
 }
 
@@ -110,19 +121,23 @@ func checkKilled(t *testing.T, dir string, last int) {
 	t.Helper()
 	r := mustOpen(t, dir)
 	defer mustClose(t, r)
+
 	out, err := r.Samples(t.Context(), "k", t0, second(1e5))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	points := one(t, out)
 	if len(points) < last+1 || len(points) > last+2 { // one may be written but not printed
 		t.Fatalf("%d samples, %d were printed", len(points), last+1)
 	}
+
 	for k, p := range points {
 		if p.F != float64(k) || p.T != second(float64(k)).UnixMilli() {
 			t.Fatalf("sample %d: %g at %d ms", k, p.F, p.T)
 		}
 	}
+
 	for range 3 { // more than one query
 		if n := len(one(t, ask(t, r, "constant", 0, float64(last), time.Second, time.Second))); n != last+1 {
 			t.Errorf("constant: %d points, want %d", n, last+1)
@@ -140,10 +155,12 @@ func TestSourceIsWrittenImmediately(t *testing.T) {
 		d.Source(Source{Kind: "host", Name: "host"})
 		time.Sleep(manifestTick)
 		synctest.Wait()
+
 		m, err := readManifest(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(m.Sources) != 1 || m.Sources[0].Name != "host" {
 			t.Errorf("recording.json names the sources %v, want the host", m.Sources)
 		}

@@ -69,17 +69,21 @@ func (l *ledger) note(n Note) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n.From, n.To = clock(n.From), clock(n.To)
+
 	if l.rolling && slices.Contains(l.notes, n) {
 		return
 	}
+
 	l.version++
 	if l.rolling && len(l.notes) >= notesMax {
 		l.notes = slices.Delete(l.notes, 0, 1)
 	}
+
 	if len(l.notes) >= notesMax {
 		l.more++
 		return
 	}
+
 	l.notes = append(l.notes, n)
 }
 
@@ -121,9 +125,11 @@ func (l *ledger) all() ([]Source, []Note, int) {
 	defer l.mu.Unlock()
 	notes := slices.Clone(l.notes)
 	name := ""
+
 	if len(l.sources) == 1 {
 		name = l.sources[0].Name
 	}
+
 	dropped := func(d drops, text string) {
 		if d.samples == 0 {
 			return
@@ -135,16 +141,22 @@ func (l *ledger) all() ([]Source, []Note, int) {
 			Lost: min(float64(d.samples)/float64(max(l.handed.Load(), 1)), 1),
 		})
 	}
-	dropped(l.late, "%d samples were not newer than the last one of their series and were dropped, the first in %s: "+
-		"give sources that overlap in time as one, or one at a time")
-	dropped(l.over, "%d samples were dropped because the recording reached its bound on series or memory, the first in %s: "+
-		"record fewer metrics or a shorter time")
-	dropped(l.far, "%d samples were dropped because of their time: before 1970, after 2199 or, in a ring, ahead of this machine's clock, the first in %s: "+
-		"set the clock that dated them right")
+
+	dropped(l.late,
+		"%d samples were not newer than the last one of their series and were dropped, the first in %s: "+
+			"give sources that overlap in time as one, or one at a time")
+	dropped(l.over,
+		"%d samples were dropped because the recording reached its bound on series or memory, the first in %s: "+
+			"record fewer metrics or a shorter time")
+	dropped(l.far,
+		"%d samples were dropped because of their time: before 1970, after 2199 or, in a ring, ahead of this machine's clock, the first in %s: "+
+			"set the clock that dated them right")
+
 	if l.more > 0 {
 		notes = append(notes, Note{Kind: NoteDropped, Source: name,
 			Text: fmt.Sprintf("%d more notes were dropped", l.more)})
 	}
+
 	return slices.Clone(l.sources), notes, l.version
 }
 

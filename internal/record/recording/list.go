@@ -27,6 +27,7 @@ func ListSeries(ctx context.Context, r Reader, wants func(metric string) bool) (
 	if err != nil {
 		return nil, err
 	}
+
 	var out []labels.Labels
 	for _, m := range metrics {
 		if !wants(m.Name) {
@@ -40,6 +41,7 @@ func ListSeries(ctx context.Context, r Reader, wants func(metric string) bool) (
 			out = append(out, s.Labels)
 		}
 	}
+
 	slices.SortFunc(out, labels.Compare)
 	return out, nil
 }
@@ -53,6 +55,7 @@ func Selector(metric string) string {
 func (m *Memory) ListSeries(_ context.Context, wants func(metric string) bool) ([]labels.Labels, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+
 	var out []labels.Labels
 	for name, series := range m.byName {
 		if !wants(name) {
@@ -64,35 +67,43 @@ func (m *Memory) ListSeries(_ context.Context, wants func(metric string) bool) (
 			}
 		}
 	}
+
 	slices.SortFunc(out, labels.Compare)
 	return out, nil
 }
 
 // ListSeries implements [Lister].
-func (f *folder) ListSeries(ctx context.Context, wants func(metric string) bool) (out []labels.Labels, err error) {
+func (f *folder) ListSeries(ctx context.Context,
+	wants func(metric string) bool) (out []labels.Labels, err error) {
 	defer recovered(&err)
 	metrics, err := f.Metrics(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	q, err := f.Querier(math.MinInt64, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
+
 	defer q.Close()
 	for _, m := range metrics {
 		if !wants(m.Name) {
 			continue
 		}
+
 		is := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, m.Name)
-		set := q.Select(ctx, false, &storage.SelectHints{Start: math.MinInt64, End: math.MaxInt64, Func: "series"}, is)
+		set := q.Select(ctx, false, &storage.SelectHints{Start: math.MinInt64, End: math.MaxInt64,
+			Func: "series"}, is)
 		for set.Next() {
 			out = append(out, set.At().Labels())
 		}
+
 		if err := set.Err(); err != nil {
 			return nil, err
 		}
 	}
+
 	slices.SortFunc(out, labels.Compare)
 	return out, nil
 }
@@ -112,19 +123,23 @@ func (r *Server) ListSeries(ctx context.Context, wants func(metric string) bool)
 
 // Pick returns the series of a recording that keep accepts, under the labels that it returns, as a
 // recording in memory. Of a [Memory] it shares the samples. The caller has to add sources and notes.
-func Pick(ctx context.Context, r Reader, wants func(metric string) bool, keep func(labels.Labels) (as labels.Labels, ok bool)) (*Memory, error) {
+func Pick(ctx context.Context, r Reader,
+	wants func(metric string) bool, keep func(labels.Labels) (as labels.Labels, ok bool)) (*Memory, error) {
 	if m, ok := r.(*Memory); ok {
 		return m.pick(wants, keep), nil
 	}
+
 	metrics, err := r.Metrics(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	out := NewMemory(MemoryOptions{})
 	for _, m := range metrics {
 		if !wants(m.Name) {
 			continue
 		}
+
 		err := Walk(ctx, r, Selector(m.Name), m.From, m.To, func(l labels.Labels, points []promql.FPoint) error {
 			as, ok := keep(l)
 			if !ok {
@@ -136,12 +151,14 @@ func Pick(ctx context.Context, r Reader, wants func(metric string) bool, keep fu
 			return nil, err
 		}
 	}
+
 	return out, nil
 }
 
 // seriesBatch is a batch of one series.
 func seriesBatch(l labels.Labels, points []promql.FPoint) *Batch {
-	b := &Batch{TimesMs: make([]int64, len(points)), Columns: []Column{{Labels: l, Values: make([]float64, len(points))}}}
+	b := &Batch{TimesMs: make([]int64, len(points)),
+		Columns: []Column{{Labels: l, Values: make([]float64, len(points))}}}
 	for i, p := range points {
 		b.TimesMs[i], b.Columns[0].Values[i] = p.T, p.F
 	}
@@ -150,10 +167,12 @@ func seriesBatch(l labels.Labels, points []promql.FPoint) *Batch {
 
 // pick makes a recording of some series as they are now. Segments are immutable, and a tail that is
 // lent is not written to again, so both recordings may use them.
-func (m *Memory) pick(wants func(metric string) bool, keep func(labels.Labels) (as labels.Labels, ok bool)) *Memory {
+func (m *Memory) pick(wants func(metric string) bool,
+	keep func(labels.Labels) (as labels.Labels, ok bool)) *Memory {
 	out := NewMemory(m.opt)
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+
 	for name, series := range m.byName {
 		if !wants(name) {
 			continue
@@ -162,19 +181,23 @@ func (m *Memory) pick(wants func(metric string) bool, keep func(labels.Labels) (
 			if len(s.segments)+len(s.tailT) == 0 {
 				continue
 			}
+
 			as, ok := keep(s.labels)
 			if !ok {
 				continue
 			}
+
 			own := out.find(as)
 			own.segments, own.any, own.lastMs = slices.Clip(s.segments), s.any, s.lastMs
 			if len(s.tailT) > 0 {
 				s.lent.Store(true)
 				own.tailT, own.tailV = slices.Clip(s.tailT), slices.Clip(s.tailV)
 			}
+
 			out.newest = max(out.newest, s.lastMs)
 		}
 	}
+
 	out.closed = true // its samples are shared: nothing may be appended
 	return out
 }

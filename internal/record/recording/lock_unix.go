@@ -21,6 +21,7 @@ func lockDir(dir string) (*dirLock, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	// A reader that checks whether the folder is being written holds the lock for an instant.
 	for try := 0; ; try++ {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -29,16 +30,20 @@ func lockDir(dir string) (*dirLock, error) {
 		}
 		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // a tenth of a second at most; nothing to cancel
 	}
+
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		f.Close()
-		return nil, fmt.Errorf("another process is recording to %s: wait for it to end, or give another folder", dir)
-	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF):
+		return nil, fmt.Errorf("another process is recording to %s: wait for it to end, or give another folder",
+			dir)
+	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL),
+		errors.Is(err, unix.EBADF):
 		// On a file system without locks, continue without one.
 	case err != nil:
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
+
 	return &dirLock{f}, nil
 }
 
@@ -61,7 +66,8 @@ func lockMarks(f *os.File) error {
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
-		case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF):
+		case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL),
+			errors.Is(err, unix.EBADF):
 			return nil // on a file system without locks, continue without one
 		}
 		return err

@@ -71,27 +71,34 @@ func (m *manifest) missing(dir string) (out []Note) {
 	if m.State != stateClosed {
 		return nil
 	}
+
 	all := uint64(0)
 	for _, b := range m.Blocks {
 		all += b.SampleCount
 	}
+
 	for _, b := range m.Blocks {
-		note := Note{Kind: NoteDamage, Source: dir, File: b.ID, From: time.UnixMilli(b.FromMs).UTC(), To: time.UnixMilli(b.ToMs).UTC()}
+		note := Note{Kind: NoteDamage, Source: dir, File: b.ID, From: time.UnixMilli(b.FromMs).UTC(),
+			To: time.UnixMilli(b.ToMs).UTC()}
 		meta, err := readBlockMeta(filepath.Join(dir, b.ID))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			note.Text = fmt.Sprintf("block %s of the recording, with %d samples, is missing: restore it from a copy", b.ID, b.SampleCount)
+			note.Text = fmt.Sprintf("block %s of the recording, with %d samples, is missing: restore it from a copy",
+				b.ID, b.SampleCount)
 			note.Lost = float64(b.SampleCount) / float64(max(all, 1))
 		case err != nil:
 			continue // opening it reports why
 		case meta.MinTime != b.FromMs || meta.MaxTime-1 != b.ToMs || meta.Stats.NumSamples != b.SampleCount:
 			note.Text = fmt.Sprintf("block %s of the recording has %d samples from %s to %s, but had %d in the time given here when the recording was closed: restore it from a copy",
-				b.ID, meta.Stats.NumSamples, time.UnixMilli(meta.MinTime).UTC().Format(time.DateTime), time.UnixMilli(meta.MaxTime-1).UTC().Format(time.DateTime), b.SampleCount)
+				b.ID, meta.Stats.NumSamples, time.UnixMilli(meta.MinTime).UTC().Format(time.DateTime),
+				time.UnixMilli(meta.MaxTime-1).UTC().Format(time.DateTime), b.SampleCount)
 		default:
 			continue
 		}
+
 		out = append(out, note)
 	}
+
 	return out
 }
 
@@ -111,37 +118,50 @@ func readManifest(dir string) (*manifest, error) {
 		}
 		return nil, fmt.Errorf("%s is not a recording: it has no %s", dir, ManifestName)
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, manifestMax+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
+
 	if len(text) > manifestMax {
 		return nil, fmt.Errorf("%s is larger than %d bytes: not the file of a recording", file, manifestMax)
 	}
+
 	var head struct {
 		Format  string `json:"format"`
 		Version int    `json:"version"`
 	}
+
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, manifestError(file, text, err)
 	}
 	if head.Format != formatName {
-		return nil, fmt.Errorf("%s: format is %q, want %q: this is not a recording of plimsoll", file, head.Format, formatName)
+		return nil, fmt.Errorf("%s: format is %q, want %q: this is not a recording of plimsoll", file,
+			head.Format, formatName)
 	}
+
 	switch {
 	case head.Version > FormatVersion:
-		return nil, fmt.Errorf("%s: format version %d is newer than %d, the one this program knows: use a newer plimsoll", file, head.Version, FormatVersion)
+		return nil,
+			fmt.Errorf("%s: format version %d is newer than %d, the one this program knows: use a newer plimsoll",
+				file, head.Version, FormatVersion)
 	case head.Version < FormatVersion:
-		return nil, fmt.Errorf("%s: format version %d is older than %d, the one this program knows: record again or use an older plimsoll", file, head.Version, FormatVersion)
+		return nil,
+			fmt.Errorf("%s: format version %d is older than %d, the one this program knows: record again or use an older plimsoll",
+				file, head.Version, FormatVersion)
 	}
+
 	var m manifest
 	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, manifestError(file, text, err)
 	}
+
 	return &m, nil
 }
 

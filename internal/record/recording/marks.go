@@ -63,7 +63,8 @@ func NewMark(at time.Time, text string) (Mark, error) {
 // OneLine is text without control and format characters, and with single spaces.
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' ||
+			r == utf8.RuneError {
 			return ' '
 		}
 		return r
@@ -97,7 +98,10 @@ func Folder(r Reader) (dir string, growing bool) {
 // MergeMarks are marks of several places in time order, each once, and of too many the newest.
 func MergeMarks(all ...[]Mark) []Mark {
 	out := slices.Concat(all...)
-	slices.SortStableFunc(out, func(a, b Mark) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Text, b.Text)) })
+	slices.SortStableFunc(out, func(a,
+		b Mark) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Text, b.Text))
+	})
 	out = slices.CompactFunc(out, func(a, b Mark) bool { return a.At.Equal(b.At) && a.Text == b.Text })
 	return out[max(0, len(out)-MarksMax):]
 }
@@ -108,16 +112,20 @@ func AddMark(dir string, m Mark) error {
 	if err != nil {
 		return err
 	}
+
 	if !IsRecording(dir) {
 		return fmt.Errorf("%s is not a recording: it has no %s", dir, ManifestName)
 	}
+
 	line, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("mark: %w", err)
 	}
+
 	if err := appendMark(filepath.Join(dir, MarksName), append(line, '\n')); err != nil {
 		return fmt.Errorf("mark in %s: %w", dir, err)
 	}
+
 	return nil
 }
 
@@ -127,18 +135,22 @@ func appendMark(file string, line []byte) error {
 	if err := safefile.NoLink(file); err != nil {
 		return err
 	}
+
 	if err := safefile.IsFile(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	f, err := openMarks(file)
 	if err != nil {
 		return err
 	}
+
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
+
 	if info.Size() > marksBytesFull {
 		var b bytes.Buffer
 		for _, m := range readMarks(file) {
@@ -151,6 +163,7 @@ func appendMark(file string, line []byte) error {
 		b.Write(line)
 		return safefile.Write(file, b.Bytes(), safefile.Options{})
 	}
+
 	// Whoever was interrupted left half a line.
 	last := []byte{'\n'}
 	if info.Size() > 0 {
@@ -158,9 +171,11 @@ func appendMark(file string, line []byte) error {
 			return err
 		}
 	}
+
 	if last[0] != '\n' {
 		line = append([]byte{'\n'}, line...)
 	}
+
 	_, err = f.Write(line) // in one call, for file systems without locks
 	return errors.Join(err, f.Sync())
 }
@@ -173,16 +188,20 @@ func openMarks(file string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if err := lockMarks(f); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
+
 		opened, err := f.Stat()
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
+
 		if there, err := os.Lstat(file); err == nil && os.SameFile(opened, there) {
 			return f, nil
 		}
+
 		if err := f.Close(); err != nil {
 			return nil, err
 		}
@@ -205,16 +224,19 @@ func readMarks(file string) []Mark {
 	if err != nil {
 		return nil
 	}
+
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return nil
 	}
+
 	from := max(0, info.Size()-marksBytesMax)
 	text, err := io.ReadAll(io.NewSectionReader(f, from, marksBytesMax))
 	if err != nil {
 		return nil
 	}
+
 	return parseMarks(text)
 }
 

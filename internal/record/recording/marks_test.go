@@ -19,10 +19,12 @@ func TestMarks(t *testing.T) {
 	if err := AddMark(t.TempDir(), Mark{At: marked}); err == nil {
 		t.Error("a folder that is no recording takes a mark")
 	}
+
 	d, err := Create(dir, DiskOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var adding sync.WaitGroup
 	for i := range 20 {
 		adding.Go(func() {
@@ -31,14 +33,17 @@ func TestMarks(t *testing.T) {
 			}
 		})
 	}
+
 	adding.Wait()
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer r.Close()
 	all := Marks(r)
 	if len(all) != 20 || !all[0].At.Equal(marked.Add(time.Second)) || all[0].Text != "a [2Jb c" {
@@ -52,16 +57,20 @@ func TestMarksOfADamagedFile(t *testing.T) {
 	mustRecord(t, dir)
 	file := filepath.Join(dir, MarksName)
 	mustWrite(t, file, []byte("{\"at\":\"2026-07-20T12:00:00Z\",\"text\":\"first\"}\nnull\n[1]\n{\"at\":\"9999-01-01T00:00:00Z\"}\n\xff\xfe\n{\"at\":\"2026-07-20T12:0"))
+
 	if err := AddMark(dir, Mark{At: marked.Add(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
+
 	all := ReadMarks(dir)
 	if len(all) != 2 || all[0].Text != "first" || all[1].Text != MarkTextDefault {
 		t.Errorf("%+v", all)
 	}
+
 	if err := AddMark(dir, Mark{At: marked, Text: strings.Repeat("x", MarkTextMax+1)}); err == nil {
 		t.Error("a text of any length is taken")
 	}
+
 	if err := AddMark(dir, Mark{At: time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
 		t.Error("a time of any year is taken")
 	}
@@ -72,14 +81,17 @@ func TestMarksAreBounded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	mustRecord(t, dir)
 	text := strings.Repeat("y", MarkTextMax)
+
 	var lines strings.Builder
 	for i := range 2000 {
 		lines.WriteString(`{"at":"` + marked.Add(time.Duration(i)*time.Second).Format(time.RFC3339) + `","text":"` + text + "\"}\n")
 	}
+
 	mustWrite(t, filepath.Join(dir, MarksName), []byte(lines.String()))
 	if err := AddMark(dir, Mark{At: marked.Add(time.Hour), Text: "last"}); err != nil {
 		t.Fatal(err)
 	}
+
 	all := ReadMarks(dir)
 	info, err := os.Stat(filepath.Join(dir, MarksName))
 	if err != nil || len(all) != MarksMax || all[MarksMax-1].Text != "last" || info.Size() > marksBytesFull {
@@ -130,6 +142,7 @@ func TestMarksSetAtTheSameTime(t *testing.T) {
 
 	const setters, each = 10, 20
 	failed := make([]error, setters)
+
 	var group sync.WaitGroup
 	for i := range setters {
 		group.Go(func() {
@@ -138,10 +151,12 @@ func TestMarksSetAtTheSameTime(t *testing.T) {
 			}
 		})
 	}
+
 	group.Wait()
 	if err := errors.Join(failed...); err != nil {
 		t.Fatal(err)
 	}
+
 	if all := ReadMarks(dir); len(all) != setters*each+1 {
 		t.Errorf("%d marks, want the old one and the %d that were acknowledged", len(all), setters*each)
 	}

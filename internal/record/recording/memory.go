@@ -68,21 +68,26 @@ func NewMemory(opt MemoryOptions) *Memory {
 	if opt.MaxSeries <= 0 {
 		opt.MaxSeries = 200_000
 	}
+
 	if opt.MaxBytes <= 0 {
 		opt.MaxBytes = 4 << 30
 	}
+
 	if opt.Tail <= 0 || opt.Tail > segmentMax {
 		opt.Tail = segmentMax
 	}
+
 	m := &Memory{
 		opt:     opt,
 		queries: newQueries(opt.Query),
 		byHash:  map[uint64]*memorySeries{},
 		byName:  map[string][]*memorySeries{},
 	}
+
 	if opt.Rolling {
 		m.making = makeAny
 	}
+
 	return m
 }
 
@@ -91,22 +96,27 @@ func (m *Memory) Append(ctx context.Context, b *Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
 	if err := b.validate(); err != nil {
 		return err
 	}
 	if len(b.TimesMs) == 0 {
 		return nil
 	}
+
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return errClosed
 	}
+
 	if b = m.timeless(b, TimeMaxMs); len(b.TimesMs) == 0 {
 		return nil
 	}
+
 	m.handed.Add(int64(len(b.Columns)) * int64(len(b.TimesMs)))
 	m.nextBatch()
+
 	runs := &batchRuns{m: m, times: b.TimesMs, alone: len(b.Columns) == 1}
 	for i := range b.Columns {
 		c := &b.Columns[i]
@@ -117,6 +127,7 @@ func (m *Memory) Append(ctx context.Context, b *Batch) error {
 		}
 		m.appendColumn(s, b.TimesMs, c.Values, runs)
 	}
+
 	return nil
 }
 
@@ -131,6 +142,7 @@ func (b *Batch) validate() error {
 				i, b.TimesMs[i], b.TimesMs[i-1])
 		}
 	}
+
 	for i := range b.Columns {
 		if n := len(b.Columns[i].Values); n != len(b.TimesMs) && n != 1 {
 			return fmt.Errorf("recording: column %s has %d values for %d times: give one for each, or a single one",
@@ -140,6 +152,7 @@ func (b *Batch) validate() error {
 			return fmt.Errorf("recording: column %d with labels %s has no metric name", i, b.Columns[i].Labels)
 		}
 	}
+
 	return nil
 }
 
@@ -166,11 +179,13 @@ func (m *Memory) Bytes() int64 {
 func (m *Memory) Metrics(ctx context.Context) ([]Metric, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+
 	out := make([]Metric, 0, len(m.byName))
 	for name, series := range m.byName {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+
 		var sum metricSummary
 		for _, s := range series {
 			if len(s.segments)+len(s.tailT) == 0 {
@@ -183,16 +198,19 @@ func (m *Memory) Metrics(ctx context.Context) ([]Metric, error) {
 				sum.look(s.snapshot().clip(end, s.lastMs).Iterator(nil), periodLast)
 			}
 		}
+
 		if sum.series > 0 {
 			out = append(out, sum.metric(name))
 		}
 	}
+
 	slices.SortFunc(out, func(a, b Metric) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
 // Range implements [Reader].
-func (m *Memory) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
+func (m *Memory) Range(ctx context.Context, expr string, from, to time.Time, step,
+	lookback time.Duration) ([]Series, error) {
 	if lookback <= 0 {
 		var err error
 		if lookback, err = m.defaultLookback(ctx); err != nil {

@@ -49,11 +49,13 @@ func (v *memoryView) clip(mint, maxt int64) *memoryView {
 
 func (v *memoryView) empty() bool { return len(v.segments) == 0 && v.tail == nil }
 
-func (q *memoryQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q *memoryQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
 	mint, maxt := q.mint, q.maxt
 	if hints != nil {
 		mint, maxt = max(mint, hints.Start), min(maxt, hints.End)
 	}
+
 	var out []storage.Series
 	q.m.mu.RLock()
 	err := q.m.each(ctx, matchers, func(s *memorySeries) {
@@ -61,13 +63,16 @@ func (q *memoryQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 			out = append(out, v)
 		}
 	})
+
 	q.m.mu.RUnlock()
 	if err != nil {
 		return storage.ErrSeriesSet(err)
 	}
+
 	if sorted {
 		slices.SortFunc(out, func(a, b storage.Series) int { return labels.Compare(a.Labels(), b.Labels()) })
 	}
+
 	return &memorySet{series: out, at: -1}
 }
 
@@ -84,23 +89,27 @@ func (m *Memory) each(ctx context.Context, matchers []*labels.Matcher, f func(*m
 			f(s)
 		}
 	}
+
 	for _, k := range matchers {
 		if k.Name == labels.MetricName && k.Type == labels.MatchEqual {
 			visit(m.byName[k.Value])
 			return ctx.Err()
 		}
 	}
+
 	for _, series := range m.byName {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		visit(series)
 	}
+
 	return nil
 }
 
 // LabelValues implements storage.LabelQuerier.
-func (q *memoryQuerier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *memoryQuerier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints,
+	matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	return q.gather(ctx, hints, matchers, func(s *memorySeries, found map[string]struct{}) {
 		if v := s.labels.Get(name); v != "" {
 			found[v] = struct{}{}
@@ -109,13 +118,15 @@ func (q *memoryQuerier) LabelValues(ctx context.Context, name string, hints *sto
 }
 
 // LabelNames implements storage.LabelQuerier.
-func (q *memoryQuerier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (q *memoryQuerier) LabelNames(ctx context.Context, hints *storage.LabelHints,
+	matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	return q.gather(ctx, hints, matchers, func(s *memorySeries, found map[string]struct{}) {
 		s.labels.Range(func(l labels.Label) { found[l.Name] = struct{}{} })
 	})
 }
 
-func (q *memoryQuerier) gather(ctx context.Context, hints *storage.LabelHints, matchers []*labels.Matcher, f func(*memorySeries, map[string]struct{})) ([]string, annotations.Annotations, error) {
+func (q *memoryQuerier) gather(ctx context.Context, hints *storage.LabelHints, matchers []*labels.Matcher,
+	f func(*memorySeries, map[string]struct{})) ([]string, annotations.Annotations, error) {
 	found := map[string]struct{}{}
 	q.m.mu.RLock()
 	err := q.m.each(ctx, matchers, func(s *memorySeries) {
@@ -123,18 +134,22 @@ func (q *memoryQuerier) gather(ctx context.Context, hints *storage.LabelHints, m
 			f(s, found)
 		}
 	})
+
 	q.m.mu.RUnlock()
 	if err != nil {
 		return nil, nil, err
 	}
+
 	out := make([]string, 0, len(found))
 	for v := range found {
 		out = append(out, v)
 	}
+
 	slices.Sort(out)
 	if hints != nil && hints.Limit > 0 && len(out) > hints.Limit {
 		out = out[:hints.Limit]
 	}
+
 	return out, nil, nil
 }
 
@@ -208,21 +223,25 @@ func (it *memoryIterator) Seek(t timestampMs) chunkenc.ValueType {
 	if it.at >= 0 && it.at < len(it.times) && it.times[it.at] >= t {
 		return chunkenc.ValFloat
 	}
+
 	if len(it.times) > 0 && it.times[len(it.times)-1] >= t {
 		it.within(t)
 		return chunkenc.ValFloat
 	}
+
 	v := it.view
 	next := it.segment + 1
 	if next < len(v.segments) && v.segments[next].run.last() < t {
 		next += sort.Search(len(v.segments)-next, func(i int) bool { return v.segments[next+i].run.last() >= t })
 	}
+
 	for ; it.load(next); next++ {
 		if n := len(it.times); n > 0 && it.times[n-1] >= t {
 			it.within(t)
 			return chunkenc.ValFloat
 		}
 	}
+
 	return chunkenc.ValNone
 }
 
@@ -246,6 +265,7 @@ func (it *memoryIterator) load(i int) bool {
 	v := it.view
 	it.at, it.segment = 0, i
 	it.times, it.values = nil, nil
+
 	missing := false
 	switch {
 	case i < len(v.segments):
@@ -258,17 +278,21 @@ func (it *memoryIterator) load(i int) bool {
 		it.segment = len(v.segments) + 1
 		return false
 	}
+
 	if it.times[0] < v.mint {
 		n, _ := slices.BinarySearch(it.times, v.mint)
 		it.times, it.values = it.times[n:], it.values[n:]
 	}
+
 	if n := len(it.times); n > 0 && it.times[n-1] > v.maxt {
 		n, _ = slices.BinarySearch(it.times, v.maxt+1)
 		it.times, it.values = it.times[:n], it.values[:n]
 	}
+
 	if missing {
 		it.dropMissing()
 	}
+
 	return true
 }
 

@@ -41,16 +41,20 @@ func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
 		m.hint[column].batch = m.batches
 		return m.hint[column]
 	}
+
 	s := m.find(l)
 	if s != nil {
 		s.batch = m.batches
 	}
+
 	for len(m.hint) <= column && len(m.hint) < m.opt.MaxSeries {
 		m.hint = append(m.hint, nil)
 	}
+
 	if column < len(m.hint) {
 		m.hint[column] = s
 	}
+
 	return s
 }
 
@@ -61,15 +65,18 @@ func (m *Memory) find(l labels.Labels) *memorySeries {
 	for s != nil && !labels.Equal(s.labels, l) {
 		s = s.sameHash
 	}
+
 	if s != nil || m.series >= m.opt.MaxSeries && !m.makeRoom() {
 		return s
 	}
+
 	s = &memorySeries{labels: l, name: l.Get(labels.MetricName), sameHash: m.byHash[hash]}
 	m.byHash[hash] = s
 	m.byName[s.name] = append(m.byName[s.name], s)
 	m.series++
 	m.bytes += seriesBytes + int64(l.ByteSize())
 	m.seriesBytes += seriesBytes + int64(l.ByteSize())
+
 	return s
 }
 
@@ -91,17 +98,21 @@ func (m *Memory) appendColumn(s *memorySeries, times []int64, values []float64, 
 	if skip > 0 {
 		m.dropLate(s.name, skip, times[0], times[skip-1])
 	}
+
 	if skip == len(times) {
 		return
 	}
+
 	same := len(values) == 1
 	if same && values[0] != values[0] {
 		return // missing in the whole batch
 	}
+
 	if len(times)-skip < tailMax {
 		m.appendTail(s, times[skip:], values, skip, same)
 		return
 	}
+
 	m.seal(s)
 	for _, r := range runs.from(skip) {
 		n := len(r.times)
@@ -138,15 +149,19 @@ func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, sk
 		if !same {
 			v = values[skip+i]
 		}
+
 		if v != v {
 			continue
 		}
+
 		if len(s.tailT) >= m.opt.Tail {
 			m.seal(s)
 		}
+
 		s.tailT, s.tailV = append(s.tailT, t), append(s.tailV, v)
 		s.any, s.lastMs = true, t
 	}
+
 	m.newest = max(m.newest, s.lastMs)
 	m.bytes += 16 * int64(cap(s.tailT)-before)
 }

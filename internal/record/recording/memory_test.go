@@ -19,6 +19,7 @@ func TestSegmentLossless(t *testing.T) {
 			rapid.Map(rapid.Int64Range(-1<<54, 1<<54), func(i int64) float64 { return float64(i) }),
 			rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.MaxFloat64, 5e-324, 1 << 53}),
 		).Draw(t, "base")
+
 		reach := rapid.SampledFrom([]int64{0, 1, 100, 254, 255, 256, 65534, 65535, 65536, 1<<32 - 2, 1<<32 - 1, 1 << 32, 1 << 52}).Draw(t, "reach")
 		shape := rapid.SampledFrom([]func(float64) float64{
 			func(v float64) float64 { return v },
@@ -28,6 +29,7 @@ func TestSegmentLossless(t *testing.T) {
 			func(v float64) float64 { return v * 1e-6 },
 			math.Sqrt,
 		}).Draw(t, "shape")
+
 		holes := rapid.Bool().Draw(t, "holes")
 		values := make([]float64, n)
 		for i := range values {
@@ -36,12 +38,14 @@ func TestSegmentLossless(t *testing.T) {
 				values[i] = math.NaN()
 			}
 		}
+
 		times := make([]int64, n)
 		g := newSegment(&run{times: times}, values)
 		got := g.decode(nil)
 		if len(got) != n {
 			t.Fatalf("%d values of %d", len(got), n)
 		}
+
 		for i := range values {
 			if values[i] != values[i] && got[i] != got[i] {
 				continue
@@ -104,13 +108,16 @@ func TestMemoryBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if metrics, err := m.Metrics(t.Context()); err != nil || len(metrics) != 2 {
 		t.Errorf("%d metrics, error %v, want 2", len(metrics), err)
 	}
+
 	notes := m.Notes()
 	if len(notes) != 1 || notes[0].Kind != NoteDropped || !strings.Contains(notes[0].Text, "first in c") {
 		t.Errorf("notes %+v, want one about c", notes)
 	}
+
 	if !notes[0].From.Equal(time.UnixMilli(1000)) || !notes[0].To.Equal(time.UnixMilli(2000)) {
 		t.Errorf("note spans %s to %s", notes[0].From, notes[0].To)
 	}
@@ -121,10 +128,12 @@ func TestMemoryBounds(t *testing.T) {
 func TestTailsShareTimes(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	const series, samples = 20, 2000
+
 	b := Batch{TimesMs: []int64{0}}
 	for i := range series {
 		b.Columns = append(b.Columns, Column{labels.FromStrings(labels.MetricName, "m", "i", string(rune('a'+i))), []float64{0}})
 	}
+
 	for k := range samples {
 		b.TimesMs[0] = int64(k) * 1000
 		for i := range b.Columns {
@@ -134,15 +143,18 @@ func TestTailsShareTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	s := m.byName["m"]
 	if len(s) != series || len(s[3].segments) == 0 {
 		t.Fatalf("%d series, %d segments", len(s), len(s[3].segments))
 	}
+
 	for i := range s[3].segments {
 		if s[3].segments[i].run != s[4].segments[i].run {
 			t.Errorf("segment %d: times are not shared", i)
 		}
 	}
+
 	if max := int64(series * samples * 10); m.Bytes() > max {
 		t.Errorf("%d bytes for %d samples", m.Bytes(), series*samples)
 	}

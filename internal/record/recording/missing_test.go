@@ -33,25 +33,30 @@ func TestMissingBlock(t *testing.T) {
 		d := mustCreate(t, dir, DiskOptions{})
 		feed(t, d)
 		mustClose(t, d)
+
 		blocks, err := blockDirs(dir)
 		if err != nil || len(blocks) != 1 {
 			t.Fatalf("%v, %v", blocks, err)
 		}
+
 		c.harm(t, blocks[0])
 
 		r, err := Open(dir)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		text := ""
 		for _, n := range r.Notes() {
 			if n.Kind == NoteDamage {
 				text += n.Text + "\n"
 			}
 		}
+
 		if c.want == "" && text != "" || !strings.Contains(text, c.want) {
 			t.Errorf("%s: %q, want %q", name, text, c.want)
 		}
+
 		mustClose(t, r)
 	}
 }
@@ -64,15 +69,19 @@ func rewriteMeta(t *testing.T, block string, change func(map[string]any)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var m map[string]any
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
+
 	if err := dec.Decode(&m); err != nil {
 		t.Fatal(err)
 	}
+
 	change(m)
 	if text, err = json.Marshal(m); err != nil {
 		t.Fatal(err)
 	}
+
 	mustWrite(t, file, text)
 }

@@ -34,7 +34,9 @@ func Open(dir string) (Reader, error) {
 		}
 		f.Close()
 	}
-	return nil, fmt.Errorf("open recording: %s changed each of the %d times it was read: wait for its recorder to finish", dir, openTries)
+	return nil,
+		fmt.Errorf("open recording: %s changed each of the %d times it was read: wait for its recorder to finish",
+			dir, openTries)
 }
 
 const openTries = 5
@@ -61,24 +63,31 @@ func open(dir string) (f *folder, again bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	f = &folder{dir: dir, state: m.State, queries: newQueries(QueryOptions{}), recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: append(m.Notes, m.missing(dir)...), marks: ReadMarks(dir)}
+
+	f = &folder{dir: dir, state: m.State, queries: newQueries(QueryOptions{}),
+		recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: append(m.Notes, m.missing(dir)...),
+		marks: ReadMarks(dir)}
 	before, err := blockDirs(dir)
 	if err != nil {
 		return nil, false, err
 	}
+
 	for _, b := range before {
 		block, err := openBlock(b)
 		if _, gone := os.Stat(b); err != nil && errors.Is(gone, fs.ErrNotExist) {
 			return f, true, nil // a ring has just removed it
 		}
+
 		if errors.Is(err, fs.ErrPermission) {
 			f.Close()
 			return nil, false, fmt.Errorf("block: %w", err)
 		}
+
 		if err != nil {
 			f.notes = append(f.notes, lostBlock(dir, b, err))
 			continue
 		}
+
 		if meta := block.Meta(); meta.MaxTime <= meta.MinTime {
 			f.notes = append(f.notes, lostBlock(dir, b, errors.New("its last sample is before its first")))
 			if err := block.Close(); err != nil {
@@ -86,22 +95,27 @@ func open(dir string) (f *folder, again bool, err error) {
 			}
 			continue
 		}
+
 		f.blocks = append(f.blocks, block)
 	}
+
 	damage, err := readWAL(context.Background(), dir, f.recent, TimeMaxMs)
 	vanished := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !vanished {
 		f.Close()
 		return nil, false, err
 	}
+
 	after, err := blockDirs(dir)
 	if err != nil {
 		f.Close()
 		return nil, false, err
 	}
+
 	if vanished || !slices.Equal(before, after) {
 		return f, true, nil
 	}
+
 	f.tellDamage(damage, m.State)
 	return f, false, nil
 }
@@ -115,15 +129,18 @@ func (f *folder) tellDamage(damage []walDamage, state string) {
 		}
 		f.notes = append(f.notes, w.note(f.dir))
 	}
+
 	_, dropped, _ := f.recent.all()
 	f.notes = append(f.notes, dropped...)
 	if state != stateRecording {
 		return
 	}
+
 	if !live {
 		f.notes = append(f.notes, Note{Kind: NoteLimit, Source: f.dir,
 			Text: "the recorder did not shut down cleanly: the sources' last details and the batch being written then may be missing"})
 	}
+
 	if from, to, ok := f.span(); ok && len(f.sources) == 1 {
 		// Sources are saved only occasionally; the samples are more accurate.
 		s := &f.sources[0]
@@ -149,11 +166,13 @@ func (f *folder) sampleTimes() (n int64) {
 			n = max(n, own)
 		}
 	}
+
 	for _, b := range f.blocks {
 		if stats := b.Meta().Stats; stats.NumSeries > 0 {
 			n += int64(stats.NumSamples / stats.NumSeries)
 		}
 	}
+
 	return n
 }
 
@@ -190,6 +209,7 @@ func (f *folder) Querier(mint, maxt int64) (storage.Querier, error) {
 		}
 		queriers = append(queriers, q)
 	}
+
 	if f.recent.series > 0 {
 		q, err := f.recent.Querier(mint, maxt)
 		if err != nil {
@@ -197,6 +217,7 @@ func (f *folder) Querier(mint, maxt int64) (storage.Querier, error) {
 		}
 		queriers = append(queriers, q)
 	}
+
 	return storage.NewMergeQuerier(queriers, nil, storage.ChainedSeriesMerge), nil
 }
 
@@ -248,11 +269,13 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 		}
 		names[name][key] = extent{firstMs, lastMs}
 	}
+
 	for _, b := range f.blocks {
 		if err := eachBlockSeries(ctx, b, add); err != nil {
 			return nil, err
 		}
 	}
+
 	for _, series := range f.recent.byName {
 		for _, s := range series {
 			if len(s.segments)+len(s.tailT) > 0 {
@@ -260,17 +283,21 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 			}
 		}
 	}
+
 	start, err := f.Querier(math.MinInt64, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
+
 	defer start.Close()
+
 	// The end gets a separate querier: seeking there would decode the whole series.
 	_, to, _ := f.span()
 	end, err := f.Querier(to.Add(-endSpan).UnixMilli(), math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
+
 	defer end.Close()
 	out = make([]Metric, 0, len(names))
 	for name, extents := range names {
@@ -280,6 +307,7 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 		}
 		out = append(out, m)
 	}
+
 	slices.SortFunc(out, func(a, b Metric) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
@@ -288,11 +316,13 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 const endSpan = time.Minute
 
 // summarize reads some samples of a metric to find its period.
-func summarize(ctx context.Context, start, end storage.Querier, name string, extents map[string]extent) (Metric, error) {
+func summarize(ctx context.Context, start, end storage.Querier, name string,
+	extents map[string]extent) (Metric, error) {
 	var sum metricSummary
 	for _, e := range extents {
 		sum.add(e.first, e.last)
 	}
+
 	is := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name)
 	for _, part := range []struct {
 		data    storage.Querier
@@ -306,6 +336,7 @@ func summarize(ctx context.Context, start, end storage.Querier, name string, ext
 			return Metric{}, err
 		}
 	}
+
 	return sum.metric(name), nil
 }
 
@@ -315,7 +346,8 @@ func (f *folder) Samples(ctx context.Context, selector string, from, to time.Tim
 }
 
 // Range implements [Reader].
-func (f *folder) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
+func (f *folder) Range(ctx context.Context, expr string, from, to time.Time, step,
+	lookback time.Duration) ([]Series, error) {
 	if lookback <= 0 {
 		period := coarsestPeriod(f.sources)
 		if period == 0 {

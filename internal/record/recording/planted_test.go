@@ -33,24 +33,30 @@ func TestPlantedLinks(t *testing.T) {
 			mustWrite(t, precious, mustRead(t, filepath.Join(dir, ManifestName)))
 			at := filepath.Join(dir, c.at)
 			target := precious
+
 			if c.folder {
 				target = away
 			}
+
 			if err := os.RemoveAll(at); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := os.Symlink(target, at); err != nil {
 				t.Fatal(err)
 			}
+
 			before := mustRead(t, precious)
 			d, err := Create(dir, DiskOptions{})
 			if err == nil {
 				err = d.Close()
 			}
+
 			var link *safefile.NotFileError
 			if refused := errors.As(err, &link); refused != c.refused || refused && !strings.Contains(err.Error(), "symbolic link") {
 				t.Errorf("refused: %v, want %v: %v", refused, c.refused, err)
 			}
+
 			if after := mustRead(t, precious); string(after) != string(before) {
 				t.Errorf("what the link points at was written to: %q", after)
 			}
@@ -65,6 +71,7 @@ func TestPipeInAFilesPlace(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "rec")
 			mustRecord(t, dir)
 			at := filepath.Join(dir, of)
+
 			if of != ManifestName && !strings.HasPrefix(of, "wal") {
 				blocks, err := blockDirs(dir)
 				if err != nil || len(blocks) != 1 {
@@ -72,12 +79,15 @@ func TestPipeInAFilesPlace(t *testing.T) {
 				}
 				at = filepath.Join(blocks[0], of)
 			}
+
 			if err := os.RemoveAll(at); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := syscall.Mkfifo(at, 0o644); err != nil {
 				t.Fatal(err)
 			}
+
 			r, err := Open(dir)
 			text := ""
 			if err != nil {
@@ -88,9 +98,11 @@ func TestPipeInAFilesPlace(t *testing.T) {
 				}
 				r.Close()
 			}
+
 			if !strings.Contains(text, "named pipe") || !strings.Contains(text, filepath.Base(of)) {
 				t.Errorf("no word of the pipe: %s", text)
 			}
+
 			if d, err := Create(dir, DiskOptions{}); err == nil { // neither does the recorder wait
 				d.Close()
 			}
@@ -105,15 +117,18 @@ func mustRecord(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b := &Batch{Columns: []Column{{Labels: named("m", "a", "1")}, {Labels: named("m", "a", "2")}}}
 	for i := range 2000 {
 		b.TimesMs = append(b.TimesMs, 1_700_000_000_000+1000*int64(i))
 		b.Columns[0].Values = append(b.Columns[0].Values, float64(i*i%977))
 		b.Columns[1].Values = append(b.Columns[1].Values, float64(i*i%313))
 	}
+
 	if err := d.Append(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
+
 	d.Source(Source{Kind: "host", Name: "host", Samples: 2000})
 	if err := d.Close(); err != nil {
 		t.Fatal(err)

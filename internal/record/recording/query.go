@@ -39,9 +39,11 @@ func newQueries(opt QueryOptions) *queries {
 	if opt.MaxSamples <= 0 {
 		opt.MaxSamples = 50_000_000
 	}
+
 	if opt.Timeout <= 0 {
 		opt.Timeout = 5 * time.Minute
 	}
+
 	return &queries{maxSamples: opt.MaxSamples, engine: promql.NewEngine(promql.EngineOpts{
 		MaxSamples:               opt.MaxSamples,
 		Timeout:                  opt.Timeout,
@@ -53,47 +55,60 @@ func newQueries(opt QueryOptions) *queries {
 	})}
 }
 
-// checkRange reports what is wrong with the times of a query and of its subqueries. A query of one instant needs no step.
+// checkRange reports what is wrong with the times of a query and of its subqueries. A query of one
+// instant needs no step.
 func checkRange(expr string, from, to time.Time, step time.Duration) (time.Duration, error) {
 	if to.Before(from) {
-		return 0, fmt.Errorf("query %q: ends at %s, before it starts at %s", expr, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+		return 0, fmt.Errorf("query %q: ends at %s, before it starts at %s", expr, to.UTC().Format(time.RFC3339),
+			from.UTC().Format(time.RFC3339))
 	}
+
 	if step <= 0 {
 		if !from.Equal(to) {
 			return 0, fmt.Errorf("query %q: step %s: give one above zero", expr, step)
 		}
 		step = time.Second
 	}
+
 	if step < time.Millisecond {
 		return 0, fmt.Errorf("query %q: step %s is below 1 ms, the resolution of a recording", expr, step)
 	}
+
 	if steps := to.Sub(from)/step + 1; steps > stepsMax {
-		return 0, fmt.Errorf("query %q: %d steps from %s to %s are more than %d: give a longer step or a shorter time",
-			expr, steps, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), stepsMax)
+		return 0,
+			fmt.Errorf("query %q: %d steps from %s to %s are more than %d: give a longer step or a shorter time",
+				expr, steps, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), stepsMax)
 	}
+
 	return step, checkSubqueries(expr, to.Sub(from), step)
 }
 
 // run evaluates expr over a range.
-func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
+func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, from, to time.Time, step,
+	lookback time.Duration) ([]Series, error) {
 	step, err := checkRange(expr, from, to, step)
 	if err != nil {
 		return nil, err
 	}
-	q, err := e.engine.NewRangeQuery(ctx, cancellable{data, ctx}, promql.NewPrometheusQueryOpts(false, lookback), expr, from, to, step)
+
+	q, err := e.engine.NewRangeQuery(ctx, cancellable{data, ctx}, promql.NewPrometheusQueryOpts(false, lookback),
+		expr, from, to, step)
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expr, err)
 	}
+
 	// The query is not closed: Close would return the answer's memory to a pool, but the answer
 	// belongs to the caller.
 	result := q.Exec(ctx)
 	if result.Err != nil {
 		return nil, queryError(ctx, expr, result.Err)
 	}
+
 	matrix, err := result.Matrix()
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expr, err)
 	}
+
 	out := make([]Series, 0, len(matrix))
 	for _, s := range matrix {
 		if len(s.Floats) == 0 {
@@ -105,6 +120,7 @@ func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, 
 		}
 		out = append(out, Series{Labels: s.Metric, Points: points})
 	}
+
 	return out, nil
 }
 
@@ -136,50 +152,62 @@ func matchersOf(selector string) ([]*labels.Matcher, error) {
 	}
 	vector, ok := expr.(*parser.VectorSelector)
 	if !ok || vector.OriginalOffset != 0 || vector.Timestamp != nil || vector.StartOrEnd != 0 {
-		return nil, fmt.Errorf("selector %q: raw samples need a plain selector such as name{label=\"value\"}, without functions, offset, @ or range", selector)
+		return nil,
+			fmt.Errorf("selector %q: raw samples need a plain selector such as name{label=\"value\"}, without functions, offset, @ or range",
+				selector)
 	}
 	return vector.LabelMatchers, nil
 }
 
 // samples returns the raw samples of the selected series, from <= t <= to.
-func (e *queries) samples(ctx context.Context, data storage.Queryable, selector string, from, to time.Time) (out []Series, err error) {
+func (e *queries) samples(ctx context.Context, data storage.Queryable, selector string, from,
+	to time.Time) (out []Series, err error) {
 	defer recovered(&err)
 	matchers, err := matchersOf(selector)
 	if err != nil {
 		return nil, err
 	}
+
 	if to.Before(from) {
-		return nil, fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector,
+			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
+
 	mint, maxt := ceilMs(from), to.UnixMilli()
 	q, err := data.Querier(mint, maxt)
 	if err != nil {
 		return nil, fmt.Errorf("selector %q: %w", selector, err)
 	}
+
 	defer q.Close()
 	var (
 		it   chunkenc.Iterator
 		kept int
 	)
+
 	set := q.Select(ctx, true, &storage.SelectHints{Start: mint, End: maxt}, matchers...)
 	for set.Next() {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("selector %q: %w", selector, err)
 		}
+
 		s := set.At()
 		it = s.Iterator(it)
 		points, err := e.collect(it, mint, maxt, e.maxSamples-kept)
 		if err != nil {
 			return nil, fmt.Errorf("selector %q: %w", selector, err)
 		}
+
 		kept += len(points)
 		if len(points) > 0 {
 			out = append(out, Series{Labels: s.Labels(), Points: points})
 		}
 	}
+
 	if err := set.Err(); err != nil {
 		return nil, fmt.Errorf("selector %q: %w", selector, err)
 	}
+
 	return out, nil
 }
 
@@ -190,18 +218,22 @@ func (e *queries) collect(it chunkenc.Iterator, mint, maxt int64, limit int) ([]
 		if v != chunkenc.ValFloat {
 			continue // native histograms of a server's blocks
 		}
+
 		t, f := it.At()
 		if t > maxt {
 			break
 		}
+
 		if f != f {
 			continue
 		}
 		if len(points) == limit {
 			return nil, &TooManyError{Max: e.maxSamples}
 		}
+
 		points = append(points, promql.FPoint{T: t, F: f})
 	}
+
 	return points, it.Err()
 }
 

@@ -85,9 +85,11 @@ func (o RemoteOptions) withDefaults() RemoteOptions {
 	if o.To.IsZero() {
 		o.To = time.Now()
 	}
+
 	if o.From.IsZero() {
 		o.From = o.To.Add(-time.Hour)
 	}
+
 	// Servers count in milliseconds.
 	o.From, o.To = time.UnixMilli(ceilMs(o.From)).UTC(), o.To.Truncate(time.Millisecond).UTC()
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
@@ -96,6 +98,7 @@ func (o RemoteOptions) withDefaults() RemoteOptions {
 	o.MaxSamples = cmp.Or(o.MaxSamples, 20_000_000)
 	o.Retries = cmp.Or(o.Retries, 4)
 	o.RetryWait = cmp.Or(o.RetryWait, 500*time.Millisecond)
+
 	return o
 }
 
@@ -132,25 +135,33 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 	if errors.Is(err, address.ErrScheme) {
 		return nil, errors.New("prometheus: this is not an http or https URL: give one such as http://host:9090")
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("prometheus: the URL is not valid (%w): give one such as http://host:9090", err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: give one such as http://host:9090", address.PublicURL(u))
+		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: give one such as http://host:9090",
+			address.PublicURL(u))
 	}
+
 	opt = opt.withDefaults()
 	if opt.To.Before(opt.From) {
-		return nil, fmt.Errorf("prometheus: the requested time ends at %s, before it starts at %s", opt.To.Format(time.RFC3339), opt.From.Format(time.RFC3339))
+		return nil, fmt.Errorf("prometheus: the requested time ends at %s, before it starts at %s",
+			opt.To.Format(time.RFC3339), opt.From.Format(time.RFC3339))
 	}
+
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
-	r := &Server{name: address.PublicURL(u), opt: opt, who: auth, turns: httpclient.NewTurns(largeBytes), slots: make(chan struct{}, opt.Parallel)}
+	r := &Server{name: address.PublicURL(u), opt: opt, who: auth, turns: httpclient.NewTurns(largeBytes),
+		slots: make(chan struct{}, opt.Parallel)}
+
 	if opt.Selector != "" {
 		if r.matchers, err = matchersOf(opt.Selector); err != nil {
 			return nil, fmt.Errorf("prometheus: %w", err)
 		}
 	}
+
 	client, err := api.NewClient(api.Config{Address: u.String(), Client: httpclient.New(httpclient.Options{
 		Base: opt.Transport, To: u, Credentials: auth, Header: opt.Header, Redirects: redirectsMax,
 		Most: httpclient.Bounds{Bytes: opt.MaxBytes, Objects: objectsMax, Hint: tooLarge},
@@ -158,6 +169,7 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 	if err != nil {
 		return nil, fmt.Errorf("prometheus %s: %w", r.name, err)
 	}
+
 	r.api = v1.NewAPI(client)
 	err = r.callOnce(ctx, min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
 		_, _, err := r.api.Query(httpclient.WithBounds(ctx, httpclient.Bounds{Bytes: probeBytesMax}), "1", opt.To)
@@ -166,6 +178,7 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 	if err != nil {
 		return nil, err
 	}
+
 	return r, nil
 }
 
@@ -184,7 +197,8 @@ func (r *Server) Notes() []Note {
 	defer r.mu.Unlock()
 	var out []Note
 	for _, w := range r.warnings {
-		out = append(out, Note{Kind: NoteLimit, Source: r.name, Text: "the server warns that its response may be incomplete: " + w})
+		out = append(out, Note{Kind: NoteLimit, Source: r.name,
+			Text: "the server warns that its response may be incomplete: " + w})
 	}
 	return out
 }
@@ -204,43 +218,53 @@ func (r *Server) warned(ws v1.Warnings) {
 func (r *Server) Close() error { return nil }
 
 // Range implements [Reader].
-func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
+func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, step,
+	lookback time.Duration) ([]Series, error) {
 	step, err := checkRange(expr, from, to, step)
 	if err != nil {
 		return nil, err
 	}
+
 	if lookback <= 0 {
 		if lookback, err = r.defaultLookback(ctx); err != nil {
 			return nil, err
 		}
 	}
+
 	bounded, err := boundLookback(expr, lookback)
 	if err != nil {
 		return nil, err
 	}
+
 	if from.Before(r.opt.From) { // go on to the first step within the bounds
 		from = from.Add((r.opt.From.Sub(from) + step - 1).Truncate(step))
 	}
+
 	if to.After(r.opt.To) {
 		to = r.opt.To
 	}
+
 	if to.Before(from) {
 		return nil, nil
 	}
+
 	steps := int64(to.Sub(from)/step) + 1
 	ask := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
 		return r.api.QueryRange(ctx, bounded, v1.Range{
 			Start: from.Add(time.Duration(first) * step), End: from.Add(time.Duration(last) * step), Step: step,
 		}, v1.WithLookbackDelta(lookback), v1.WithTimeout(r.opt.Timeout))
 	}
+
 	parts, err := r.inParts(ctx, 0, steps-1, requestSteps, ask)
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expr, err)
 	}
+
 	out, err := r.join(parts)
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expr, err)
 	}
+
 	return out, nil
 }
 
@@ -251,9 +275,11 @@ func (r *Server) Samples(ctx context.Context, selector string, from, to time.Tim
 		return nil, err
 	}
 	if to.Before(from) {
-		return nil, fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector,
+			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
-	out, err := r.rawSamples(ctx, matchers, max(ceilMs(from), r.opt.From.UnixMilli()), min(to.UnixMilli(), r.opt.To.UnixMilli()))
+	out, err := r.rawSamples(ctx, matchers, max(ceilMs(from), r.opt.From.UnixMilli()),
+		min(to.UnixMilli(), r.opt.To.UnixMilli()))
 	if err != nil {
 		return nil, fmt.Errorf("selector %q: %w", selector, err)
 	}
@@ -264,10 +290,12 @@ func (r *Server) Samples(ctx context.Context, selector string, from, to time.Tim
 const rawWindowMs = int64(requestSteps) * 1000
 
 // rawSamples requests range selectors of a few hours each.
-func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fromMs, toMs int64) ([]Series, error) {
+func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fromMs,
+	toMs int64) ([]Series, error) {
 	if toMs < fromMs {
 		return nil, nil
 	}
+
 	ask := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
 		// Since Prometheus 3 a range is open on its left; before, it was closed. So ask for one
 		// millisecond more and drop the excess.
@@ -281,12 +309,15 @@ func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 				s.Values = slices.DeleteFunc(s.Values, func(p model.SamplePair) bool { return p.Value != p.Value })
 			}
 		}
+
 		return value, warnings, err
 	}
+
 	parts, err := r.inParts(ctx, fromMs, toMs, rawWindowMs, ask)
 	if err != nil {
 		return nil, err
 	}
+
 	return r.join(parts)
 }
 
@@ -311,14 +342,17 @@ func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 		out    []Series
 		points int
 	)
+
 	for _, part := range parts {
 		for _, s := range part {
 			if len(s.Values) == 0 {
 				continue // native histograms only
 			}
+
 			if points += len(s.Values); points > r.opt.MaxSamples {
 				return nil, r.tooManyPoints()
 			}
+
 			l := labelsOf(s.Metric)
 			key := string(l.Bytes(nil))
 			at, ok := found[key]
@@ -327,13 +361,16 @@ func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 				found[key] = at
 				out = append(out, Series{Labels: l})
 			}
+
 			out[at].Points = slices.Grow(out[at].Points, len(s.Values))
 			for _, p := range s.Values {
 				out[at].Points = append(out[at].Points, promql.FPoint{T: int64(p.Timestamp), F: float64(p.Value)})
 			}
+
 			s.Values = nil // its memory is needed for the next
 		}
 	}
+
 	slices.SortFunc(out, func(a, b Series) int { return labels.Compare(a.Labels, b.Labels) })
 	return out, nil
 }

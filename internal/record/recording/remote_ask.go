@@ -55,24 +55,30 @@ func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Lab
 	var out []labels.Labels
 	name := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, AnyOf(metrics))
 	match := []string{r.Narrow(name)}
+
 	err := r.call(ctx, func(ctx context.Context) error {
-		sets, warnings, err := r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
+		sets, warnings, err := r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To,
+			v1.WithLimit(seriesMax))
 		if err != nil {
 			return err
 		}
+
 		r.warned(warnings)
 		if len(sets) >= seriesMax {
 			return fmt.Errorf("%d series or more of %s: narrow the selector", seriesMax, strings.Join(metrics, ", "))
 		}
+
 		out = make([]labels.Labels, 0, len(sets))
 		for _, s := range sets {
 			out = append(out, labelsOf(model.Metric(s)))
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("series: %w", err)
 	}
+
 	slices.SortFunc(out, labels.Compare)
 	return out, nil
 }
@@ -93,20 +99,24 @@ func (r *Server) Count(ctx context.Context, selector string, by []string, at tim
 		if err != nil {
 			return err
 		}
+
 		r.warned(warnings)
 		vector, ok := value.(model.Vector)
 		if !ok {
 			return errors.New("the server returned something other than a vector for a count")
 		}
+
 		out = make([]Counted, 0, len(vector))
 		for _, s := range vector {
 			out = append(out, Counted{Labels: labelsOf(s.Metric), Series: int(s.Value)})
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count: %w", err)
 	}
+
 	slices.SortFunc(out, func(a, b Counted) int { return labels.Compare(a.Labels, b.Labels) })
 	return out, nil
 }

@@ -35,18 +35,21 @@ func FuzzRemoteAnswers(f *testing.F) {
 	} {
 		f.Add([]byte(`{"status":"success","data":` + result + `}`))
 	}
+
 	f.Add([]byte(`{"status":"error","errorType":"bad_data","error":"` + strings.Repeat("x", 500) + `"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := Dial(t.Context(), "http://me:s3cret@h", RemoteOptions{From: t0, To: t0.Add(time.Minute), Retries: -1, Transport: &saying{text: text}})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var errs [5]error
 		_, errs[0] = r.Range(t.Context(), "a", t0, t0.Add(time.Minute), time.Second, time.Minute)
 		_, errs[1] = r.Samples(t.Context(), "a", t0, t0.Add(time.Minute))
 		_, errs[2] = r.Metrics(t.Context())
 		_, errs[3] = r.LabelSets(t.Context(), "a")
 		_, errs[4] = r.Count(t.Context(), "a", []string{"job"}, t0)
+
 		for _, err := range errs {
 			if err != nil && (len(err.Error()) > 2000 || strings.Contains(err.Error(), "s3cret")) {
 				t.Fatalf("%.3000s", err)

@@ -64,18 +64,22 @@ func TestPushToNoReceiver(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { requests++; c.answer(w, req) }))
 			defer s.Close()
 			url := strings.Replace(s.URL, "http://", "http://me:s3#cret@", 1)
+
 			p, err := NewPusher(t.Context(), url, PushOptions{Header: http.Header{"X-Scope-Orgid": {"s3cret"}}, Patience: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			b := &Batch{TimesMs: []int64{1}, Columns: []Column{{Labels: labels.FromStrings("__name__", "up"), Values: []float64{1}}}}
 			if err := p.Append(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
+
 			err = p.Close()
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), strings.TrimPrefix(s.URL, "http://")) || p.Sent() != 0 || requests != 1 {
 				t.Errorf("%v; %d sent, %d requests", err, p.Sent(), requests)
 			}
+
 			if err != nil && (strings.Contains(err.Error(), "s3") || strings.Contains(err.Error(), "cret")) {
 				t.Errorf("it shows a secret: %v", err)
 			}
@@ -94,28 +98,34 @@ func TestRemoteBomb(t *testing.T) {
 			_, _ = w.Write([]byte(`{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`))
 			return
 		}
+
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
 		_, _ = z.Write([]byte(`{"status":"success","data":{"resultType":"matrix","result":[`))
+
 		for line := []byte(strings.Repeat(series, 1000)); ; {
 			if _, err := z.Write(line); err != nil {
 				return
 			}
 		}
 	}))
+
 	defer s.Close()
 	r, err := Dial(t.Context(), s.URL, RemoteOptions{From: t0, To: t0.Add(time.Minute), MaxBytes: most})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)
 	before := heap[0].Value.Uint64()
 	_, err = r.Range(t.Context(), "a", t0, t0.Add(time.Minute), time.Second, time.Minute)
 	metrics.Read(heap)
+
 	if err == nil || !strings.Contains(err.Error(), "larger than 8388608 bytes") || !strings.Contains(err.Error(), s.URL) {
 		t.Error(err)
 	}
+
 	if after := heap[0].Value.Uint64(); after > before+16*most {
 		t.Errorf("%d MiB for an answer of at most %d", (after-before)>>20, most>>20)
 	}

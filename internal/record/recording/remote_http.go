@@ -42,6 +42,7 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+
 	a := new(httpclient.Answer)
 	limited, cancel := context.WithTimeout(httpclient.WithAnswer(ctx, a), limit)
 	defer cancel()
@@ -52,29 +53,37 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 	if err == nil {
 		return nil
 	}
+
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
+
 	failed := fmt.Errorf("prometheus %s: %w", r.name, explain(limited, r.who, limit, a.Status(), err))
 	kind, _ := said(err)
 	slow := kind == v1.ErrTimeout // a retry would be as slow
-	if limited.Err() == nil && !slow && (a.Status() == http.StatusTooManyRequests || a.Status() == http.StatusServiceUnavailable) {
+	if limited.Err() == nil && !slow && (a.Status() == http.StatusTooManyRequests ||
+		a.Status() == http.StatusServiceUnavailable) {
 		return &httpclient.DeferredError{Err: failed, After: a.After()}
 	}
+
 	return failed
 }
 
 // explain says what a failed request means and what to do.
-func explain(ctx context.Context, who httpclient.Credentials, limit time.Duration, status int, err error) error {
+func explain(ctx context.Context, who httpclient.Credentials, limit time.Duration, status int,
+	err error) error {
 	var large *httpclient.TooLargeError
 	if errors.As(err, &large) {
 		return large
 	}
+
 	if ctx.Err() != nil {
 		return fmt.Errorf("no response within %s: request a shorter time or fewer series", limit)
 	}
+
 	var told *v1.Error
 	isAPI := errors.As(err, &told)
+
 	kind, words := said(err)
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -82,13 +91,17 @@ func explain(ctx context.Context, who httpclient.Credentials, limit time.Duratio
 	case isAPI && wantsTLS(status, told.Detail+told.Msg):
 		return errWantsTLS
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
-		return fmt.Errorf("%s: there is no Prometheus API here: give the base URL, the one before /api/v1", statusText(status))
+		return fmt.Errorf("%s: there is no Prometheus API here: give the base URL, the one before /api/v1",
+			statusText(status))
 	case kind == v1.ErrTimeout:
-		return fmt.Errorf("the server aborted the query (%s): request a shorter time or fewer series, or raise the server's limit (Prometheus: --query.timeout)", words)
+		return fmt.Errorf("the server aborted the query (%s): request a shorter time or fewer series, or raise the server's limit (Prometheus: --query.timeout)",
+			words)
 	case status == http.StatusTooManyRequests:
-		return fmt.Errorf("%s: %s; retried several times: allow fewer concurrent requests (--parallel), or try later", statusText(status), words)
+		return fmt.Errorf("%s: %s; retried several times: allow fewer concurrent requests (--parallel), or try later",
+			statusText(status), words)
 	case isAPI && told.Type == v1.ErrExec && status == http.StatusUnprocessableEntity:
-		return fmt.Errorf("the server cannot answer the query (%s): if this is one of its limits, request a shorter time or fewer series", words)
+		return fmt.Errorf("the server cannot answer the query (%s): if this is one of its limits, request a shorter time or fewer series",
+			words)
 	case isAPI && told.Type == v1.ErrBadResponse:
 		return errors.New("the response is not JSON of the Prometheus API: give the base URL, the one before /api/v1")
 	case isAPI && (told.Type == v1.ErrClient || told.Type == v1.ErrServer):
@@ -96,6 +109,7 @@ func explain(ctx context.Context, who httpclient.Credentials, limit time.Duratio
 	case isAPI:
 		return fmt.Errorf("%s: %s", told.Type, told.Msg)
 	}
+
 	err = httpclient.Cause(err)
 	if better := httpclient.Untrusted(err); better != nil {
 		return better
@@ -103,6 +117,7 @@ func explain(ctx context.Context, who httpclient.Credentials, limit time.Duratio
 	if status == 0 {
 		return fmt.Errorf("cannot be reached: %w", err)
 	}
+
 	return err
 }
 
@@ -113,16 +128,19 @@ func said(err error) (kind v1.ErrorType, words string) {
 	if !errors.As(err, &told) {
 		return "", firstLine(err.Error())
 	}
+
 	var body struct {
 		Kind  v1.ErrorType `json:"errorType"`
 		Error string       `json:"error"`
 	}
+
 	switch {
 	case told.Detail == "":
 		return told.Type, firstLine(told.Msg)
 	case json.Unmarshal([]byte(told.Detail), &body) == nil && body.Error != "":
 		return body.Kind, firstLine(body.Error)
 	}
+
 	return told.Type, firstLine(told.Detail)
 }
 

@@ -32,13 +32,16 @@ func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 	r.mu.Lock()
 	known := r.metrics
 	r.mu.Unlock()
+
 	if known != nil {
 		return slices.Clone(known), nil
 	}
+
 	names, err := r.names(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
+
 	series, err := r.listSeries(ctx)
 	if err != nil {
 		if ended := ctx.Err(); ended != nil {
@@ -46,10 +49,12 @@ func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 		}
 		series = nil // too many for the server or for us; the names matter more
 	}
+
 	periods, err := r.samplePeriods(ctx, names, series)
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
+
 	out := make([]Metric, 0, len(names))
 	var coarsest time.Duration
 	for _, name := range names {
@@ -57,10 +62,12 @@ func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 		coarsest = max(coarsest, p)
 		out = append(out, Metric{Name: name, Series: len(series[name]), Period: p, From: r.opt.From, To: r.opt.To})
 	}
+
 	slices.SortFunc(out, func(a, b Metric) int { return cmp.Compare(a.Name, b.Name) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.metrics, r.period = out, coarsest
+
 	return slices.Clone(out), nil
 }
 
@@ -81,7 +88,8 @@ func (r *Server) selectors() []string {
 // names returns the metric names that the selector matches.
 func (r *Server) names(ctx context.Context) (names []string, err error) {
 	err = r.call(ctx, func(ctx context.Context) error {
-		values, warnings, err := r.api.LabelValues(atMost(ctx, namesBytesMax), labels.MetricName, r.selectors(), r.opt.From, r.opt.To)
+		values, warnings, err := r.api.LabelValues(atMost(ctx, namesBytesMax), labels.MetricName, r.selectors(),
+			r.opt.From, r.opt.To)
 		r.warned(warnings)
 		for _, v := range values {
 			names = append(names, string(v))
@@ -99,39 +107,49 @@ func (r *Server) listSeries(ctx context.Context) (map[string][]model.LabelSet, e
 	if match == nil {
 		match = []string{`{__name__=~".+"}`}
 	}
+
 	out := map[string][]model.LabelSet{}
 	err := r.call(ctx, func(ctx context.Context) error {
-		sets, warnings, err := r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
+		sets, warnings, err := r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To,
+			v1.WithLimit(seriesMax))
 		if err != nil {
 			return err
 		}
+
 		if len(sets) >= seriesMax {
 			return errTooManySeries
 		}
+
 		r.warned(warnings)
 		for _, s := range sets {
 			name := string(s[labels.MetricName])
 			out[name] = append(out[name], s)
 		}
+
 		return nil
 	})
+
 	return out, err
 }
 
 // samplePeriods finds the period of each exporter from one of its series.
-func (r *Server) samplePeriods(ctx context.Context, names []string, series map[string][]model.LabelSet) (map[string]time.Duration, error) {
+func (r *Server) samplePeriods(ctx context.Context, names []string,
+	series map[string][]model.LabelSet) (map[string]time.Duration, error) {
 	first := map[string]string{}
 	for _, name := range names {
 		if _, ok := first[exporterOf(name)]; !ok {
 			first[exporterOf(name)] = name
 		}
 	}
+
 	groups := make([]string, 0, len(first))
 	for g := range first {
 		groups = append(groups, g)
 	}
+
 	slices.Sort(groups)
 	groups = groups[:min(len(groups), groupsMax)]
+
 	periods := make([]time.Duration, len(groups))
 	for i, g := range groups {
 		name := first[g]
@@ -145,15 +163,18 @@ func (r *Server) samplePeriods(ctx context.Context, names []string, series map[s
 		} else {
 			matchers = append(matchers, r.matchers...)
 		}
+
 		var err error
 		if periods[i], err = r.samplePeriod(ctx, matchers); err != nil {
 			return nil, err
 		}
 	}
+
 	out := map[string]time.Duration{}
 	for i, g := range groups {
 		out[g] = periods[i]
 	}
+
 	return out, nil
 }
 
@@ -168,16 +189,19 @@ func (r *Server) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (
 		if err != nil {
 			return 0, err
 		}
+
 		var distances []int64
 		for _, s := range series[:min(len(series), periodSeries)] {
 			for i := 1; i < len(s.Points); i++ {
 				distances = append(distances, s.Points[i].T-s.Points[i-1].T)
 			}
 		}
+
 		if len(distances) > 0 {
 			return median(distances), nil
 		}
 	}
+
 	return 0, nil
 }
 

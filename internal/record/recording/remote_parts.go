@@ -26,6 +26,7 @@ func (r *Server) inParts(ctx context.Context, first, last, each int64, ask askin
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.opt.Parallel)
 	parts := make([][]model.Matrix, (last-first)/each+1)
+
 	var points atomic.Int64
 	for i := range parts {
 		from := first + int64(i)*each
@@ -34,18 +35,22 @@ func (r *Server) inParts(ctx context.Context, first, last, each int64, ask askin
 			return err
 		})
 	}
+
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+
 	var out []model.Matrix
 	for _, p := range parts {
 		out = append(out, p...)
 	}
+
 	return out, nil
 }
 
 // part requests one stretch, in halves if its answer is too large. points counts those of the whole query.
-func (r *Server) part(ctx context.Context, first, last int64, points *atomic.Int64, halvings int, ask asking) ([]model.Matrix, error) {
+func (r *Server) part(ctx context.Context, first, last int64, points *atomic.Int64, halvings int,
+	ask asking) ([]model.Matrix, error) {
 	var matrix model.Matrix
 	err := r.call(ctx, func(ctx context.Context) error {
 		value, warnings, err := ask(ctx, first, last)
@@ -67,6 +72,7 @@ func (r *Server) part(ctx context.Context, first, last int64, points *atomic.Int
 		after, err := r.part(ctx, middle+1, last, points, halvings-1, ask)
 		return append(before, after...), err
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +80,11 @@ func (r *Server) part(ctx context.Context, first, last int64, points *atomic.Int
 	for _, s := range matrix {
 		points.Add(int64(len(s.Values)))
 	}
+
 	if points.Load() > int64(r.opt.MaxSamples) {
 		return nil, r.tooManyPoints()
 	}
+
 	return []model.Matrix{matrix}, nil
 }
 

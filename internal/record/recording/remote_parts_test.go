@@ -17,24 +17,30 @@ import (
 func TestRemoteHalves(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	b := Batch{Columns: []Column{{Labels: named("c_total")}}}
+
 	const seconds = 8000
 	for k := range seconds {
 		b.TimesMs = append(b.TimesMs, second(float64(k)).UnixMilli())
 		b.Columns[0].Values = append(b.Columns[0].Values, float64(k))
 	}
+
 	if err := m.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
+
 	s, base := serve(t, m)
 	r := mustRemote(t, base, RemoteOptions{From: t0, To: second(seconds), MaxBytes: 64 << 10})
 	s.requests.Store(0)
+
 	points := one(t, ask(t, r, "c_total", 0, seconds-1, time.Second, 900*time.Millisecond))
 	if len(points) != seconds {
 		t.Errorf("%d points", len(points))
 	}
+
 	if n := s.requests.Load(); n != 7 && n != 15 { // by how long the server writes a point
 		t.Errorf("%d requests", n)
 	}
+
 	samples, err := r.Samples(t.Context(), "c_total", t0, second(seconds))
 	if err != nil || len(one(t, samples)) != seconds {
 		t.Errorf("%v", err)
@@ -71,15 +77,18 @@ func TestPushParameters(t *testing.T) {
 		asked.Store(req.URL.RawQuery)
 		http.Redirect(w, req, "/elsewhere?k=s3cret", http.StatusFound)
 	}))
+
 	defer s.Close()
 	p, err := NewPusher(t.Context(), s.URL+"/write?tenant=s3cret", PushOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b := &Batch{TimesMs: []int64{1}, Columns: []Column{{Labels: labels.FromStrings("__name__", "up"), Values: []float64{1}}}}
 	if err := p.Append(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
+
 	err = p.Close()
 	if err == nil || strings.Contains(err.Error()+p.Name(), "s3cret") || p.Name() != s.URL+"/write" || asked.Load() != "tenant=s3cret" {
 		t.Errorf("%v, %s, asked with %v", err, p.Name(), asked.Load())
@@ -97,19 +106,23 @@ func TestPushToSilence(t *testing.T) {
 				<-over
 			}
 		}))
+
 		p, err := NewPusher(t.Context(), s.URL, PushOptions{Timeout: 200 * time.Millisecond, RetryWait: time.Millisecond, Samples: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for k := range before + 1 {
 			b := &Batch{TimesMs: []int64{int64(k)}, Columns: []Column{{Labels: labels.FromStrings("__name__", "up"), Values: []float64{1}}}}
 			if err := p.Append(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		err = p.Close()
 		close(over)
 		s.Close()
+
 		switch {
 		case before == 0 && (err == nil || !strings.Contains(err.Error(), s.URL+"/api/v1/write: no response within 200ms") || asked.Load() != 1):
 			t.Errorf("%v after %d requests", err, asked.Load())

@@ -17,21 +17,26 @@ const pushStride = 10 * time.Minute
 // Push copies the samples of readers between from and to (zero: all of them) to a Writer, usually a
 // [Pusher], in the order of time over all readers; into returns that of each reader. progress, if not
 // nil, receives how much of the time is done.
-func Push(ctx context.Context, readers []Reader, into func(reader int) Writer, from, to time.Time, progress func(done, total time.Duration)) error {
+func Push(ctx context.Context, readers []Reader,
+	into func(reader int) Writer, from, to time.Time, progress func(done, total time.Duration)) error {
 	first, last, err := covered(ctx, readers)
 	if err != nil {
 		return err
 	}
+
 	if !from.IsZero() && from.After(first) {
 		first = from
 	}
+
 	if !to.IsZero() && to.Before(last) {
 		last = to
 	}
+
 	writers := make([]Writer, len(readers))
 	for i := range readers {
 		writers[i] = into(i)
 	}
+
 	for at := first; !at.After(last); at = at.Add(pushStride) {
 		if progress != nil {
 			progress(at.Sub(first), last.Sub(first))
@@ -44,6 +49,7 @@ func Push(ctx context.Context, readers []Reader, into func(reader int) Writer, f
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -71,6 +77,7 @@ func covered(ctx context.Context, readers []Reader) (first, last time.Time, err 
 		if err != nil {
 			return first, last, fmt.Errorf("push: %w", err)
 		}
+
 		for _, m := range metrics {
 			if first.IsZero() || m.From.Before(first) {
 				first = m.From

@@ -38,6 +38,7 @@ func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper)
 	if err != nil {
 		t.Skip("prometheus is not installed: apt-get install prometheus")
 	}
+
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
@@ -46,41 +47,50 @@ func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper)
 		}
 		return file
 	}
+
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cert := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pkcs, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	write("cert.pem", string(certPEM))
 	write("key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs})))
 	web := write("web.yml", "tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n"+sealedUsers)
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	at := l.Addr().String()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.Command(path, "--config.file="+write("prometheus.yml", "{}\n"), "--web.config.file="+web, "--web.listen-address="+at,
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.enable-remote-write-receiver", "--log.level=error")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
 	})
+
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(certPEM)
 	trust := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
@@ -89,11 +99,13 @@ func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper)
 	defer cancel()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
+
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+at+"/-/ready", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		req.SetBasicAuth("sre", "anchor")
 		resp, err := trust.RoundTrip(req)
 		if err == nil {
@@ -102,6 +114,7 @@ func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper)
 				return at, trust
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			t.Fatalf("prometheus is not ready: %v", err)
@@ -117,10 +130,12 @@ func TestSealedPrometheus(t *testing.T) {
 	for _, name := range []string{recording.EnvUser, recording.EnvPassword, recording.EnvToken, recording.EnvTokenFile} {
 		t.Setenv(name, "")
 	}
+
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("t0ken-s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	push := func(address string, transport http.RoundTripper) error {
 		p, err := recording.NewPusher(t.Context(), address, recording.PushOptions{Transport: transport, Patience: 10 * time.Second})
 		if err != nil {
@@ -132,6 +147,7 @@ func TestSealedPrometheus(t *testing.T) {
 		}
 		return p.Close()
 	}
+
 	for _, c := range []struct {
 		name, address string
 		env           map[string]string
@@ -154,6 +170,7 @@ func TestSealedPrometheus(t *testing.T) {
 			for k, v := range c.env {
 				t.Setenv(k, v)
 			}
+
 			_, asked := recording.Dial(t.Context(), c.address, recording.RemoteOptions{From: time.Now().Add(-time.Hour), Transport: c.transport})
 			for what, err := range map[string]error{"asking": asked, "pushing": push(c.address, c.transport)} {
 				if len(c.want) == 0 && err != nil {
@@ -176,15 +193,18 @@ func TestTokenFile(t *testing.T) {
 		got = append(got, req.Header.Get("Authorization"))
 		_, _ = w.Write([]byte(`{"status":"success","data":[]}`))
 	})}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	go func() { _ = s.Serve(l) }()
 	defer s.Close()
 	file := filepath.Join(t.TempDir(), "token")
 	t.Setenv(recording.EnvToken, "")
 	t.Setenv(recording.EnvTokenFile, file)
+
 	for _, token := range []string{"first", "second"} {
 		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -192,6 +212,7 @@ func TestTokenFile(t *testing.T) {
 		// the server is not a Prometheus
 		_, _ = recording.Dial(t.Context(), "http://"+l.Addr().String(), recording.RemoteOptions{From: time.Now().Add(-time.Hour)})
 	}
+
 	if want := "Bearer first, Bearer second"; strings.Join(got, ", ") != want {
 		t.Errorf("asked as %q, want %q", got, want)
 	}

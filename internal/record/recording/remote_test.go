@@ -42,6 +42,7 @@ func (s *testServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		data any
 		err  error
 	)
+
 	switch req.URL.Path {
 	case "/prom/api/v1/query":
 		data, err = s.query(req)
@@ -55,12 +56,14 @@ func (s *testServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
+
 	w.Header().Set("Content-Type", "application/json")
 	if err != nil {
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		json.NewEncoder(w).Encode(map[string]any{"status": "error", "errorType": "execution", "error": err.Error()})
 		return
 	}
+
 	json.NewEncoder(w).Encode(map[string]any{"status": "success", "data": data})
 }
 
@@ -87,22 +90,27 @@ func (s *testServer) queryRange(req *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	step := time.Duration(seconds * float64(time.Second))
 	if to.Sub(from)/step > 11000 {
 		return nil, fmt.Errorf("exceeded maximum resolution of 11,000 points per timeseries")
 	}
+
 	q, err := s.queries.engine.NewRangeQuery(req.Context(), s.data, nil, req.FormValue("query"), from, to, step)
 	if err != nil {
 		return nil, err
 	}
+
 	res := q.Exec(req.Context())
 	if res.Err != nil {
 		return nil, res.Err
 	}
+
 	matrix, err := res.Matrix()
 	if matrix == nil {
 		matrix = promql.Matrix{}
 	}
+
 	return map[string]any{"resultType": "matrix", "result": matrix}, err
 }
 
@@ -176,30 +184,37 @@ func TestConformPrometheus(t *testing.T) {
 	if err != nil {
 		t.Skip("no prometheus on the PATH: install Debian's package prometheus to run this")
 	}
+
 	dir := t.TempDir()
 	d := mustCreate(t, filepath.Join(dir, "data"), DiskOptions{})
 	feed(t, d)
 	mustClose(t, d)
 	config := filepath.Join(dir, "prometheus.yml")
+
 	if err := os.WriteFile(config, []byte("{}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+
 	listen, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	address := listen.Addr().String()
 	listen.Close()
 	cmd := exec.CommandContext(t.Context(), program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--storage.tsdb.retention.time=50y", "--web.listen-address="+address)
 	cmd.Stderr = io.Discard
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() {
 		_ = cmd.Process.Kill() // it may already have ended
 		_ = cmd.Wait()
 	}()
+
 	var r Reader
 	for try := 0; ; try++ { // until it is up
 		if r, err = Remote(t.Context(), "http://"+address, RemoteOptions{From: t0, To: second(599)}); err == nil {
@@ -210,6 +225,7 @@ func TestConformPrometheus(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	conform(t, r)
 }
 
@@ -217,43 +233,53 @@ func TestConformPrometheus(t *testing.T) {
 func TestRemoteSplits(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	b := Batch{Columns: []Column{{Labels: named("c_total")}}}
+
 	const seconds = 40_000
 	for k := range seconds {
 		b.TimesMs = append(b.TimesMs, second(float64(k)).UnixMilli())
 		b.Columns[0].Values = append(b.Columns[0].Values, float64(k))
 	}
+
 	if err := m.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
+
 	s, base := serve(t, m)
 	r := mustRemote(t, base, RemoteOptions{From: second(10), To: second(seconds - 11)})
 	s.requests.Store(0)
+
 	// Times beyond the options are not requested; steps stay where they were.
 	points := one(t, ask(t, r, "c_total", -5.5, 50_000, time.Second, 900*time.Millisecond))
 	if n := s.requests.Load(); n != 4 {
 		t.Errorf("%d requests for %d steps, want 4", n, seconds)
 	}
+
 	if len(points) != seconds-21 {
 		t.Errorf("%d points, want %d", len(points), seconds-21)
 	}
+
 	for i, p := range points {
 		if want := float64(i + 10); p.F != want || at(p) != want+0.5 {
 			t.Fatalf("point %d: %g at %g s, want %g at %g s", i, p.F, at(p), want, want+0.5)
 		}
 	}
+
 	out, err := r.Samples(t.Context(), "c_total", t0, second(seconds))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	samples := one(t, out)
 	if len(samples) != seconds-20 {
 		t.Errorf("%d samples, want %d", len(samples), seconds-20)
 	}
+
 	for i, p := range samples {
 		if want := float64(i + 10); p.F != want || at(p) != want {
 			t.Fatalf("sample %d: %g at %g s, want %g", i, p.F, at(p), want)
 		}
 	}
+
 	if out, err := r.Range(t.Context(), "c_total", second(-100), second(-50), time.Second, time.Second); err != nil || out != nil {
 		t.Errorf("outside of the bounds: %v, error %v", out, err)
 	}
@@ -283,6 +309,7 @@ func TestRemoteErrors(t *testing.T) {
 			io.WriteString(w, body)
 		}
 	}
+
 	for _, c := range []struct {
 		name    string
 		handler http.HandlerFunc
@@ -309,19 +336,24 @@ func TestRemoteErrors(t *testing.T) {
 		server := httptest.NewServer(c.handler)
 		u, _ := url.Parse(server.URL)
 		u.User = url.UserPassword("admin", secret)
+
 		_, err := Remote(t.Context(), u.String(), RemoteOptions{Timeout: 300 * time.Millisecond, MaxBytes: 1000})
 		if c.name == "redirect" && err != nil {
 			err = fmt.Errorf("%w", err)
 			c.want = "127.0.0.1:1"
 		}
+
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), u.Host) {
 			t.Errorf("%s: error %v, want one with %q and the host", c.name, err, c.want)
 		}
+
 		if err != nil && strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: the error contains the password: %v", c.name, err)
 		}
+
 		server.Close()
 	}
+
 	for _, bad := range []string{"http://admin:" + secret + "@[::1", "ftp://admin:" + secret + "@host", "http://admin:" + secret + "@127.0.0.1:1", "db1:9090", "http://"} {
 		_, err := Remote(t.Context(), bad, RemoteOptions{})
 		if err == nil || strings.Contains(err.Error(), secret) || !strings.HasPrefix(err.Error(), "prometheus") {
@@ -358,9 +390,11 @@ func TestRemoteCredentials(t *testing.T) {
 		got, tenant = req.Header.Get("Authorization"), req.Header.Get("X-Scope-OrgID")
 		s.ServeHTTP(w, req)
 	}))
+
 	defer server.Close()
 	base := server.URL + "/prom"
 	withUser := strings.Replace(base, "http://", "http://ann:secret@", 1)
+
 	const basicAnn = "Basic YW5uOnNlY3JldA=="
 	for _, c := range []struct {
 		name, url string

@@ -89,11 +89,17 @@ type Pusher struct {
 func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, error) {
 	u, err := address.ParseURL(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("remote write: the URL is not valid (%w): give one such as http://prometheus:9090/api/v1/write", err)
+		return nil,
+			fmt.Errorf("remote write: the URL is not valid (%w): give one such as http://prometheus:9090/api/v1/write",
+				err)
 	}
+
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write", address.Bare(u))
+		return nil,
+			fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write",
+				address.Bare(u))
 	}
+
 	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
 	opt.Patience = cmp.Or(opt.Patience, 5*time.Minute)
 	opt.RetryWait = cmp.Or(opt.RetryWait, 500*time.Millisecond)
@@ -103,15 +109,20 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 		gather: map[string]*prompb.TimeSeries{}, queue: make(chan []*prompb.TimeSeries, pushQueue),
 		ended: make(chan struct{}), failed: make(chan struct{}),
 	}
+
 	u.User = nil
 	if u.Path == "" || u.Path == "/" { // a base URL, as for the other verbs
 		u.Path = "/api/v1/write"
 	}
+
 	p.url, p.name = u.String(), address.Bare(u)
+
 	// No redirects: samples, headers and credentials would go to another server.
-	p.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: u, Credentials: p.auth, Header: opt.Header})
+	p.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: u, Credentials: p.auth,
+		Header: opt.Header})
 	ctx, p.cancel = context.WithCancel(ctx)
 	go p.run(ctx)
+
 	return p, nil
 }
 
@@ -133,11 +144,13 @@ func (p *Pusher) Append(ctx context.Context, b *Batch) error {
 	if err := b.validate(); err != nil {
 		return err
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return errClosed
 	}
+
 	for _, c := range b.Columns {
 		ts := p.series(c.Labels)
 		for i, t := range b.TimesMs {
@@ -154,6 +167,7 @@ func (p *Pusher) Append(ctx context.Context, b *Batch) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -203,15 +217,18 @@ func (p *Pusher) Close() error {
 		p.mu.Unlock()
 		return nil
 	}
+
 	p.closed = true
 	err := p.flush(context.Background())
 	p.mu.Unlock()
 	close(p.queue)
 	<-p.ended
 	p.cancel()
+
 	if err == nil {
 		err = p.err
 	}
+
 	return err
 }
 
@@ -222,15 +239,18 @@ func (p *Pusher) run(ctx context.Context) {
 		if p.err != nil {
 			continue // Append returns the error; queued requests are dropped
 		}
+
 		n := 0
 		for _, ts := range series {
 			n += len(ts.Samples)
 		}
+
 		if err := p.send(ctx, series); err != nil {
 			p.err = fmt.Errorf("remote write %s: %w", p.name, err)
 			close(p.failed)
 			continue
 		}
+
 		p.sent.Add(int64(n))
 	}
 }
@@ -241,17 +261,21 @@ func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 	for i, ts := range series {
 		req.Timeseries[i] = *ts
 	}
+
 	raw, err := req.Marshal()
 	if err != nil {
 		return err
 	}
+
 	body := s2.EncodeSnappy(nil, raw)
 	retry := httpclient.Retry{Patience: p.opt.Patience, Wait: p.opt.RetryWait}
 	err = retry.Do(ctx, func(ctx context.Context) error { return p.post(ctx, body) })
+
 	var gone *unavailableError
 	if errors.As(err, &gone) {
 		return fmt.Errorf("%w (tried for %s)", err, p.opt.Patience)
 	}
+
 	return err
 }
 
@@ -272,13 +296,16 @@ func (p *Pusher) post(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
+
 	req.Header.Set("Content-Type", "application/x-protobuf")
 	req.Header.Set("Content-Encoding", "snappy")
 	req.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
+
 	resp, err := p.client.Do(req)
 	if err != nil {
 		return p.unreachable(ctx, limited, httpclient.Cause(err))
 	}
+
 	defer resp.Body.Close()
 
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, pushAnswerMax)) // an explanation, if there is one
@@ -290,7 +317,8 @@ func (p *Pusher) post(ctx context.Context, body []byte) error {
 	case status/100 == 2:
 		return nil
 	case status == http.StatusTooManyRequests || status/100 == 5:
-		return deferred(fmt.Errorf("%s: %s", statusText(status), firstLine(string(said))), httpclient.RetryAfter(resp.Header, time.Now()))
+		return deferred(fmt.Errorf("%s: %s", statusText(status), firstLine(string(said))),
+			httpclient.RetryAfter(resp.Header, time.Now()))
 	default:
 		return refused(p.auth, status, firstLine(string(said)))
 	}
@@ -303,15 +331,18 @@ func (p *Pusher) unreachable(ctx, limited context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		silent := fmt.Errorf("no response within %s: check the address, and the receiver's load and log", p.opt.Timeout)
+		silent := fmt.Errorf("no response within %s: check the address, and the receiver's load and log",
+			p.opt.Timeout)
 		if p.sent.Load() == 0 {
 			return silent
 		}
 		return deferred(silent, 0)
 	}
+
 	if better := httpclient.Untrusted(err); better != nil {
 		return better
 	}
+
 	return deferred(fmt.Errorf("cannot be reached: %w", err), 0)
 }
 
@@ -321,7 +352,8 @@ func redirected(resp *http.Response) error {
 	if u, err := resp.Location(); err == nil {
 		to = "to " + address.Bare(u)
 	}
-	return fmt.Errorf("%s: it redirects %s, where nothing is sent: give the receiver's own address", statusText(resp.StatusCode), firstLine(to))
+	return fmt.Errorf("%s: it redirects %s, where nothing is sent: give the receiver's own address",
+		statusText(resp.StatusCode), firstLine(to))
 }
 
 // refused says what a receiver's refusal means and what to do.
@@ -335,12 +367,16 @@ func refused(sent httpclient.Credentials, status int, said string) error {
 		return denied(sent, status)
 	case wantsTLS(status, said):
 		return errWantsTLS
-	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || contains("remote write receiver"):
-		return fmt.Errorf("%s: there is no receiver at this address: start Prometheus with --web.enable-remote-write-receiver, and its path is /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)", statusText(status))
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed ||
+		contains("remote write receiver"):
+		return fmt.Errorf("%s: there is no receiver at this address: start Prometheus with --web.enable-remote-write-receiver, and its path is /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)",
+			statusText(status))
 	case contains("out of order", "out of bounds", "too old", "too far in the past", "duplicate sample"):
-		return fmt.Errorf("the receiver has newer samples and accepts no older ones (%s): configure a window for them (Prometheus: storage.tsdb.out_of_order_time_window; Thanos receive: --tsdb.out-of-order.time-window), other labels (--label), or an empty receiver", said)
+		return fmt.Errorf("the receiver has newer samples and accepts no older ones (%s): configure a window for them (Prometheus: storage.tsdb.out_of_order_time_window; Thanos receive: --tsdb.out-of-order.time-window), other labels (--label), or an empty receiver",
+			said)
 	case contains("external labels", "tenant"):
 		return fmt.Errorf("%s: %s: add what it requires as --label or --header", statusText(status), said)
 	}
+
 	return fmt.Errorf("%s: %s", statusText(status), said)
 }

@@ -30,6 +30,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.heads = append(r.heads, req.Header)
+
 	if len(r.refuse) > 0 {
 		f := r.refuse[0]
 		r.refuse = r.refuse[1:]
@@ -37,16 +38,20 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return
 		}
 	}
+
 	body, _ := io.ReadAll(req.Body)
 	raw, err := s2.Decode(nil, body)
 	var m prompb.WriteRequest
+
 	if err == nil {
 		err = m.Unmarshal(raw)
 	}
+
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+
 	for _, ts := range m.Timeseries {
 		l := ts.ToLabels(&labels.ScratchBuilder{}, nil)
 		for _, s := range ts.Samples {
@@ -76,41 +81,51 @@ func newReceiver(t *testing.T) (*receiver, string) {
 func TestPush(t *testing.T) {
 	ctx := context.Background()
 	a, b := NewMemory(MemoryOptions{}), NewMemory(MemoryOptions{})
+
 	var want int64
 	for i, m := range []*Memory{a, b} {
 		batch := &Batch{Columns: []Column{
 			{Labels: labels.FromStrings("__name__", "up", "instance", fmt.Sprint(i)), Values: nil},
 			{Labels: labels.FromStrings("__name__", "hour", "cluster", "own", "instance", fmt.Sprint(i)), Values: []float64{7}},
 		}}
+
 		for k := range 2000 {
 			batch.TimesMs = append(batch.TimesMs, int64(k)*1000)
 			batch.Columns[0].Values = append(batch.Columns[0].Values, float64(k))
 		}
+
 		if err := m.Append(ctx, batch); err != nil {
 			t.Fatal(err)
 		}
+
 		want += 4000
 	}
+
 	r, url := newReceiver(t)
 	p, err := NewPusher(ctx, url, PushOptions{Labels: labels.FromStrings("cluster", "prod"), Samples: 300, Token: "secret", Header: http.Header{"X-Scope-Orgid": {"team"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Push(ctx, []Reader{a, b}, func(int) Writer { return p }, time.Time{}, time.Time{}, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	if p.Sent() != want {
 		t.Errorf("%d sent, want %d", p.Sent(), want)
 	}
+
 	for selector, n := range map[string]int{`up{cluster="prod"}`: 2, `hour{cluster="own"}`: 2, `hour{cluster="prod"}`: 0} {
 		got, err := r.memory.Samples(ctx, selector, time.UnixMilli(0), time.UnixMilli(1<<40))
 		if err != nil || len(got) != n || n > 0 && len(got[0].Points) != 2000 {
 			t.Errorf("%s: %d series, %v; want %d of 2000 samples", selector, len(got), err, n)
 		}
 	}
+
 	if h := r.heads[0]; h.Get("Authorization") != "Bearer secret" || h.Get("X-Scope-Orgid") != "team" || h.Get("X-Prometheus-Remote-Write-Version") != "0.1.0" {
 		t.Errorf("headers %v", h)
 	}
@@ -141,10 +156,12 @@ func TestPushIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			b := &Batch{TimesMs: []int64{1}, Columns: []Column{{Labels: labels.FromStrings("__name__", "up"), Values: []float64{1}}}}
 			if err := p.Append(context.Background(), b); err != nil {
 				t.Fatal(err)
 			}
+
 			err = p.Close()
 			if c.want == "" && (err != nil || p.Sent() != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%v, %d sent; want %q", err, p.Sent(), c.want)
@@ -161,15 +178,18 @@ func TestPushWithoutReceiver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for k := range 3 * pushQueue {
 		b := &Batch{TimesMs: []int64{int64(k)}, Columns: []Column{{Labels: labels.FromStrings("__name__", "up"), Values: []float64{1}}}}
 		if err = p.Append(context.Background(), b); err != nil {
 			break
 		}
 	}
+
 	if closed := p.Close(); err == nil || closed == nil || !strings.Contains(err.Error(), "cannot be reached") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("append: %v, close: %v", err, closed)
 	}
+
 	for _, bad := range []string{"prometheus:9090", "ftp://x", "http://%zz:secret@x"} {
 		if _, err := NewPusher(context.Background(), bad, PushOptions{}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", bad, err)
@@ -200,6 +220,7 @@ func TestRemoteRetries(t *testing.T) {
 					fmt.Fprint(w, `{"status":"success","data":{"resultType":"scalar","result":[0,"1"]}}`)
 					return
 				}
+
 				if asked++; asked <= len(c.answers) {
 					code, body, _ := strings.Cut(c.answers[asked-1], " ")
 					n, err := strconv.Atoi(code)
@@ -210,17 +231,21 @@ func TestRemoteRetries(t *testing.T) {
 					fmt.Fprint(w, body)
 					return
 				}
+
 				fmt.Fprint(w, `{"status":"success","data":{"resultType":"matrix","result":[]},"warnings":["a store is away"]}`)
 			}))
+
 			defer s.Close()
 			r, err := Remote(context.Background(), s.URL, RemoteOptions{RetryWait: time.Millisecond, From: time.Unix(0, 0), To: time.Unix(60, 0)})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			_, err = r.Samples(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || asked != c.asked {
 				t.Errorf("%v after %d requests; want %q after %d", err, asked, c.want, c.asked)
 			}
+
 			if notes := r.Notes(); c.want == "" && (len(notes) != 1 || !strings.Contains(notes[0].Text, "a store is away")) {
 				t.Errorf("notes %v", notes)
 			}

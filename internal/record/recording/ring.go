@@ -123,7 +123,8 @@ func (d *Disk) due() bool {
 	case d.live.crowded:
 		d.live.crowded = false
 		return true
-	case d.samples >= d.opt.BlockSamples, d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes+d.opt.seriesBytes*int64(d.live.series):
+	case d.samples >= d.opt.BlockSamples,
+		d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes+d.opt.seriesBytes*int64(d.live.series):
 		return true
 	case d.opt.BlockTime > 0 && time.Since(d.ring.begun) >= d.opt.BlockTime:
 		return true
@@ -137,18 +138,22 @@ func (d *Disk) stuck() error {
 	if !d.opt.forgets() {
 		return nil
 	}
+
 	d.ring.mu.Lock()
 	err, at := d.ring.stuck, d.ring.stuckAt
 	d.ring.mu.Unlock()
+
 	if err == nil {
 		return nil
 	}
+
 	if time.Since(at) >= stuckPause && len(d.writer) > 0 {
 		d.setStuck(err) // not again before the next pause is over
 		if again := d.beginBlock(); again != nil {
 			err = again
 		}
 	}
+
 	return err
 }
 
@@ -172,14 +177,17 @@ func (d *Disk) forget(newestMs int64) error {
 	if !d.opt.forgets() {
 		return nil
 	}
+
 	blocks, err := storedBlocks(d.dir)
 	if err != nil {
 		return err
 	}
+
 	// A sample from the future, if there is one, does not say what is old.
 	last := d.lastMs()
 	newestMs = min(newestMs, last)
 	slices.SortStableFunc(blocks, func(a, b storedBlock) int { return cmp.Compare(a.lastMs, b.lastMs) })
+
 	var bytes int64
 	for _, b := range blocks {
 		bytes += b.bytes
@@ -187,28 +195,35 @@ func (d *Disk) forget(newestMs int64) error {
 			newestMs = max(newestMs, min(b.lastMs, last))
 		}
 	}
+
 	cut := int64(0)
 	if d.opt.Keep > 0 {
 		cut = newestMs - d.opt.Keep.Milliseconds()
 	}
+
 	for i, b := range blocks {
 		old := d.opt.Keep > 0 && b.lastMs < cut
 		large := d.opt.KeepBytes > 0 && bytes > d.opt.blocksBudget()
 		if !old && !large && len(blocks)-i <= d.opt.blocks {
 			continue
 		}
+
 		if !old && !large {
 			d.noteCrowded(b)
 		}
+
 		if err := removeBlock(b.dir); err != nil {
 			return err
 		}
+
 		bytes -= b.bytes
 		cut = max(cut, min(b.lastMs, last)+1)
 	}
+
 	if cut > 0 {
 		d.ring.cut.Store(cut)
 	}
+
 	return nil
 }
 
@@ -236,6 +251,7 @@ func storedBlocks(dir string) ([]storedBlock, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := make([]storedBlock, 0, len(dirs))
 	for _, b := range dirs {
 		meta, err := readBlockMeta(b)
@@ -250,6 +266,7 @@ func storedBlocks(dir string) ([]storedBlock, error) {
 		}
 		out = append(out, storedBlock{dir: b, lastMs: meta.MaxTime - 1, known: known, bytes: bytes})
 	}
+
 	return out, nil
 }
 
@@ -283,6 +300,7 @@ func folderSize(dir string) (bytes int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+
 	for _, e := range entries {
 		if e.IsDir() {
 			below, err := folderSize(filepath.Join(dir, e.Name()))
@@ -294,6 +312,7 @@ func folderSize(dir string) (bytes int64, err error) {
 			bytes += info.Size()
 		}
 	}
+
 	return bytes, nil
 }
 
@@ -309,18 +328,22 @@ func (d *Disk) continued(s Source) Source {
 	if !ok || s.From.IsZero() || b.source.To.IsZero() {
 		return s
 	}
+
 	if !d.opt.forgets() && !s.From.After(b.source.To) {
 		return s // a file that is recorded again
 	}
+
 	if !b.told && s.From.Sub(b.source.To) > max(ringGapMin, 3*s.Period) {
 		d.live.note(Note{Kind: NoteGap, Source: s.Name, From: b.source.To, To: s.From,
 			Text: "nothing was recorded between the end of one recorder and the start of the next"})
 	}
+
 	b.told = true
 	s.Samples += b.source.Samples
 	if b.source.From.Before(s.From) {
 		s.From = b.source.From
 	}
+
 	return s
 }
 

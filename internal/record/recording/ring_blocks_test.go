@@ -24,10 +24,12 @@ func TestRingOfManySeries(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{Keep: 24 * time.Hour})
 	const series, seconds = 17_000, 80
+
 	b := Batch{TimesMs: make([]int64, 1)}
 	for i := range series {
 		b.Columns = append(b.Columns, Column{Labels: named("x", "n", fmt.Sprint(i)), Values: make([]float64, 1)})
 	}
+
 	for s := range seconds {
 		b.TimesMs[0] = second(float64(s)).UnixMilli()
 		for i := range b.Columns {
@@ -37,11 +39,13 @@ func TestRingOfManySeries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	settled(d)
 	blocks, err := blockDirs(dir)
 	if err != nil || len(blocks) != 0 {
 		t.Errorf("%d blocks after %d s (%v), want none", len(blocks), seconds, err)
 	}
+
 	mustClose(t, d)
 }
 
@@ -53,13 +57,16 @@ func TestRingOfTooManyBlocks(t *testing.T) {
 		feedRing(t, d, 20*k, 20)
 		settled(d)
 	}
+
 	mustClose(t, d)
 	r := mustOpen(t, dir)
 	defer mustClose(t, r)
+
 	first, last := counted(t, r)
 	if last != 159 || first < 60 {
 		t.Errorf("holds %d to %d, want the newest 4 blocks of 20", first, last)
 	}
+
 	notes := slices.DeleteFunc(r.Notes(), func(n Note) bool { return !strings.Contains(n.Text, "3 blocks") })
 	if len(notes) != 1 || notes[0].Kind != NoteLimit || !strings.Contains(notes[0].Text, "which it was to keep") {
 		t.Errorf("notes %+v, want one about the blocks", notes)

@@ -54,19 +54,23 @@ func TestRingKeepsTime(t *testing.T) {
 	for run := range 3 {
 		d := mustCreate(t, dir, opt)
 		d.Source(Source{Kind: "host", Name: "h", From: second(float64(1000 * run)), Period: time.Second})
+
 		for k := range 15 {
 			feedRing(t, d, 1000*run+20*k, 20)
 			settled(d)
 		}
+
 		mustClose(t, d)
 		r := mustOpen(t, dir)
 		first, last := counted(t, r)
 		if want := 1000*run + 299; last != want || last-first < 100 || last-first > 100+2*20 {
 			t.Errorf("run %d: holds %d to %d; want 100 to 140 samples up to %d", run, first, last, want)
 		}
+
 		if s := r.Sources(); len(s) != 1 || s[0].From.Before(second(float64(last-160))) {
 			t.Errorf("run %d: sources %+v include a time that was removed", run, s)
 		}
+
 		mustClose(t, r)
 	}
 }
@@ -79,12 +83,14 @@ func TestRingKeepsBytes(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{KeepBytes: RingBytesMin})
 	rng := rand.New(rand.NewPCG(1, 2))
+
 	var most, given int64
 	for at := 0; at < 18_000; at += 300 {
 		b := Batch{}
 		for i := range 300 {
 			b.TimesMs = append(b.TimesMs, second(float64(at+i)).UnixMilli())
 		}
+
 		for _, name := range strings.Split("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "") {
 			c := Column{Labels: named("x", "n", name)}
 			for range b.TimesMs {
@@ -96,15 +102,19 @@ func TestRingKeepsBytes(t *testing.T) {
 				b.Columns = append(b.Columns, c)
 			}
 		}
+
 		if err := d.Append(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
+
 		bytes, err := d.Bytes()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		most = max(most, bytes)
 	}
+
 	mustClose(t, d)
 	if 4*given < 2*RingBytesMin || most > RingBytesMin+beyond || most < RingBytesMin/4 {
 		t.Errorf("of %d bytes of values the folder had %d at most; it may have %d", 4*given, most, RingBytesMin)
@@ -121,6 +131,7 @@ func TestRingForgetsUnderReader(t *testing.T) {
 	r := mustOpen(t, dir)
 	defer mustClose(t, r)
 	first, last := counted(t, r)
+
 	for k := range 30 {
 		feedRing(t, d, 100+20*k, 20)
 		settled(d)
@@ -130,6 +141,7 @@ func TestRingForgetsUnderReader(t *testing.T) {
 		}
 		mustClose(t, again)
 	}
+
 	if f, l := counted(t, r); f != first || l != last {
 		t.Errorf("the reader saw %d to %d, then %d to %d", first, last, f, l)
 	}
@@ -140,6 +152,7 @@ func TestRingForgetsSeries(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{Keep: 100 * time.Second, BlockSamples: 40, MaxSeries: 50})
 	defer mustClose(t, d)
+
 	for k := range 800 {
 		// A label that changes every second, such as a session's number.
 		b := Batch{TimesMs: []int64{second(float64(k)).UnixMilli()},
@@ -152,11 +165,13 @@ func TestRingForgetsSeries(t *testing.T) {
 			settled(d)
 		}
 	}
+
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, notes, _ := d.live.all(); len(notes) > 200 {
 		t.Errorf("%d notes are left, the last one %+v", len(notes), notes[len(notes)-1])
 	}
+
 	if d.live.series > 40 || d.live.over.samples > 0 {
 		t.Errorf("%d series are left, %d samples were dropped for too many of them", d.live.series, d.live.over.samples)
 	}
@@ -172,14 +187,17 @@ func TestRingNotesItsPause(t *testing.T) {
 			feedRing(t, d, from, 100)
 			mustClose(t, d)
 		}
+
 		r := mustOpen(t, dir)
 		notes := r.Notes()
 		if len(notes) != 1 || notes[0].Kind != NoteGap || !notes[0].From.Equal(second(99)) || !notes[0].To.Equal(second(114)) {
 			t.Errorf("%s: notes %+v, want one gap from 99 s to 114 s", name, notes)
 		}
+
 		if s := r.Sources(); len(s) != 1 || !s[0].From.Equal(t0) || s[0].Samples != 200 {
 			t.Errorf("%s: sources %+v, want one from the first recorder's first sample on", name, s)
 		}
+
 		mustClose(t, r)
 	}
 }
@@ -196,29 +214,37 @@ func TestFolderRemovedWhileRecording(t *testing.T) {
 			d.place.look() // as each second
 			return d.Append(t.Context(), &Batch{TimesMs: []int64{second(float64(k)).UnixMilli()}, Columns: []Column{{named("k"), []float64{float64(k)}}}})
 		}
+
 		if err := os.Rename(dir, away); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := add(10); !errors.Is(err, errGone) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("moved away: %v, want %v", err, errGone)
 		}
+
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := add(10); !errors.Is(err, errGone) {
 			t.Errorf("another folder in its place: %v, want %v", err, errGone)
 		}
+
 		if err := errors.Join(os.Remove(dir), os.Rename(away, dir)); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := add(10); err != nil {
 			t.Errorf("back in its place: %v", err)
 		}
+
 		mustClose(t, d)
 		r := mustOpen(t, dir)
 		if first, last := counted(t, r); first != 0 || last != 10 {
 			t.Errorf("holds %d to %d, want 0 to 10", first, last)
 		}
+
 		mustClose(t, r)
 	}
 }
@@ -229,6 +255,7 @@ func TestRingStuck(t *testing.T) {
 		time.Sleep(time.Until(t0)) // a bubble starts in the year 2000
 		dir := t.TempDir()
 		d := mustCreate(t, dir, DiskOptions{Keep: time.Hour, BlockSamples: 10})
+
 		// Blocks are written to a folder that does not exist.
 		whole := d.dir
 		moved := func(to string) {
@@ -238,9 +265,11 @@ func TestRingStuck(t *testing.T) {
 			defer d.manifestMu.Unlock()
 			d.dir = to
 		}
+
 		moved(filepath.Join(dir, "gone", "gone\x00"))
 		feedRing(t, d, 0, 10)
 		settled(d)
+
 		refused := 0
 		for k := 10; k < 100; k++ {
 			time.Sleep(time.Second)
@@ -253,17 +282,21 @@ func TestRingStuck(t *testing.T) {
 				refused++
 			}
 		}
+
 		mustClose(t, d)
+
 		// Refused from 10 s on, retried every 30 s, accepted after the attempt at 60 s.
 		if refused != 60 {
 			t.Errorf("%d batches were refused", refused)
 		}
+
 		r := mustOpen(t, dir)
 		defer mustClose(t, r)
 		out, err := r.Samples(t.Context(), "k", t0, second(math.MaxInt16))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if p := one(t, out); len(p) != 100-refused || p[9].F != 9 {
 			t.Errorf("%d samples are kept", len(p))
 		}
@@ -283,9 +316,11 @@ func TestRingRemovalCutOff(t *testing.T) {
 	d := mustCreate(t, dir, DiskOptions{Keep: time.Hour})
 	feedRing(t, d, 0, 10)
 	mustClose(t, d)
+
 	if err := os.MkdirAll(filepath.Join(dir, "01KA8Q2W9Z0000000000000000"+deletedSuffix, "chunks"), 0o777); err != nil {
 		t.Fatal(err)
 	}
+
 	mustClose(t, mustCreate(t, dir, DiskOptions{Keep: time.Hour}))
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, deletedSuffix) {
@@ -313,14 +348,17 @@ func TestMemoryForgets(t *testing.T) {
 			bytes = append(bytes, m.Bytes())
 		}
 	}
+
 	first, last := counted(t, m)
 	if last != 19_999 || last-first < 900 || last-first > 900+segmentMax {
 		t.Errorf("holds %d to %d", first, last)
 	}
+
 	early, late := bytes[15], bytes[len(bytes)-1]
 	if late > 2*early {
 		t.Errorf("%d bytes after 1,600 s and %d after 20,000 s", early, late)
 	}
+
 	metrics, err := m.Metrics(t.Context())
 	if err != nil || len(metrics) != 2 || metrics[1].Series > 16 {
 		t.Errorf("metrics %+v, %v", metrics, err)

@@ -46,23 +46,28 @@ type damaged struct {
 func openBlock(dir string) (b *sturdyBlock, err error) {
 	defer recovered(&err)
 	for _, name := range []string{"meta.json", "index", "tombstones"} {
-		if err := safefile.IsFile(filepath.Join(dir, name)); err != nil && (name != "tombstones" || !errors.Is(err, fs.ErrNotExist)) {
+		if err := safefile.IsFile(filepath.Join(dir, name)); err != nil &&
+			(name != "tombstones" || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, err
 		}
 	}
+
 	parts, err := os.ReadDir(filepath.Join(dir, chunksDirName))
 	if err != nil {
 		return nil, err
 	}
+
 	for _, e := range parts {
 		if err := safefile.IsFile(filepath.Join(dir, chunksDirName, e.Name())); err != nil {
 			return nil, err
 		}
 	}
+
 	block, err := tsdb.OpenBlock(silent, dir, nil, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	return &sturdyBlock{Block: block, seen: map[chunks.ChunkRef]bool{}, lost: map[storage.SeriesRef]bool{}}, nil
 }
 
@@ -71,7 +76,8 @@ const chunksDirName = "chunks"
 // lostBlock is the note about a block that cannot be opened.
 func lostBlock(recording, dir string, err error) Note {
 	n := Note{Kind: NoteDamage, Source: recording, File: filepath.Base(dir),
-		Text: fmt.Sprintf("a block of the recording cannot be read (%v): its samples are missing; restore it from a copy", err)}
+		Text: fmt.Sprintf("a block of the recording cannot be read (%v): its samples are missing; restore it from a copy",
+			err)}
 	if meta, err := readBlockMeta(dir); err == nil && meta.MaxTime > meta.MinTime {
 		n.From, n.To = time.UnixMilli(meta.MinTime).UTC(), time.UnixMilli(meta.MaxTime-1).UTC()
 	} else if id, err := ulid.ParseStrict(filepath.Base(dir)); err == nil {
@@ -88,13 +94,16 @@ func (b *sturdyBlock) notes(recording string) (out []Note) {
 		if d.parts == 0 {
 			return
 		}
-		n := Note{Kind: NoteDamage, Source: recording, File: filepath.Join(filepath.Base(b.Dir()), d.file), Offset: d.offset,
-			Text: fmt.Sprintf("%d %s cannot be read, the first because: %v; their samples are missing, all others are there", d.parts, what, d.err)}
+		n := Note{Kind: NoteDamage, Source: recording, File: filepath.Join(filepath.Base(b.Dir()), d.file),
+			Offset: d.offset,
+			Text: fmt.Sprintf("%d %s cannot be read, the first because: %v; their samples are missing, all others are there",
+				d.parts, what, d.err)}
 		if d.toMs > 0 {
 			n.From, n.To = time.UnixMilli(d.fromMs).UTC(), time.UnixMilli(d.toMs).UTC()
 		}
 		out = append(out, n)
 	}
+
 	add(b.chunks, "chunks of samples")
 	add(b.index, "entries of the index")
 	return out
@@ -182,7 +191,8 @@ type sturdyIndex struct {
 }
 
 // Series implements tsdb.IndexReader.
-func (r *sturdyIndex) Series(ref storage.SeriesRef, builder *labels.ScratchBuilder, metas *[]chunks.Meta) error {
+func (r *sturdyIndex) Series(ref storage.SeriesRef, builder *labels.ScratchBuilder,
+	metas *[]chunks.Meta) error {
 	err := r.series(ref, builder, metas)
 	if err != nil {
 		r.block.lostIndex(ref, err)
@@ -191,7 +201,8 @@ func (r *sturdyIndex) Series(ref storage.SeriesRef, builder *labels.ScratchBuild
 	return nil
 }
 
-func (r *sturdyIndex) series(ref storage.SeriesRef, builder *labels.ScratchBuilder, metas *[]chunks.Meta) (err error) {
+func (r *sturdyIndex) series(ref storage.SeriesRef, builder *labels.ScratchBuilder,
+	metas *[]chunks.Meta) (err error) {
 	defer recovered(&err)
 	return r.IndexReader.Series(ref, builder, metas)
 }
@@ -206,7 +217,8 @@ func (r *sturdyIndex) Postings(ctx context.Context, name string, values ...strin
 	return p, err
 }
 
-func (r *sturdyIndex) postings(ctx context.Context, name string, values ...string) (p index.Postings, err error) {
+func (r *sturdyIndex) postings(ctx context.Context, name string, values ...string) (p index.Postings,
+	err error) {
 	defer recovered(&err)
 	return r.IndexReader.Postings(ctx, name, values...)
 }

@@ -17,6 +17,7 @@ func TestTornBlock(t *testing.T) {
 	if err != nil || len(blocks) != 1 {
 		t.Fatal(blocks, err)
 	}
+
 	chunk := mustRead(t, filepath.Join(blocks[0], "chunks", "000001"))
 	index := mustRead(t, filepath.Join(blocks[0], "index"))
 	for _, c := range []struct {
@@ -38,12 +39,14 @@ func TestTornBlock(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
 				t.Fatal(err)
 			}
+
 			// A second block, which is whole.
 			d := mustCreate(t, dir, DiskOptions{})
 			b := &Batch{TimesMs: []int64{1_700_003_000_000, 1_700_003_001_000}, Columns: []Column{{Labels: named("other"), Values: []float64{1, 2}}}}
 			if err := d.Append(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
+
 			mustClose(t, d)
 			file := filepath.Join(dir, filepath.Base(blocks[0]), c.file)
 			mustWrite(t, file, c.damage())
@@ -52,9 +55,11 @@ func TestTornBlock(t *testing.T) {
 				t.Helper()
 				r := mustOpen(t, dir)
 				defer r.Close()
+
 				if _, err := r.Metrics(t.Context()); err != nil {
 					t.Fatal(err)
 				}
+
 				n := 0
 				for _, metric := range []string{"m", "other"} {
 					series, err := r.Samples(t.Context(), metric, time.UnixMilli(0), time.UnixMilli(1_800_000_000_000))
@@ -65,22 +70,27 @@ func TestTornBlock(t *testing.T) {
 						n += len(s.Points)
 					}
 				}
+
 				if n < c.least+2 || n >= 4002 {
 					t.Errorf("%d samples are left", n)
 				}
+
 				var told []Note
 				for _, n := range r.Notes() {
 					if n.Kind == NoteDamage {
 						told = append(told, n)
 					}
 				}
+
 				if len(told) == 0 || !strings.Contains(told[0].Text, c.text) || !strings.HasPrefix(told[0].File, filepath.Base(blocks[0])) || strings.Contains(told[0].Text, "0000000000") {
 					t.Errorf("notes %+v", told)
 				} else if c.file != "meta.json" && c.file != "index" && (told[0].From.IsZero() || !told[0].To.After(told[0].From)) {
 					t.Errorf("its time is %s to %s", told[0].From, told[0].To)
 				}
 			}
+
 			check()
+
 			// It can be recorded to again.
 			mustClose(t, mustCreate(t, dir, DiskOptions{}))
 			check()

@@ -65,6 +65,7 @@ func (w *walWriter) add(s *memorySeries, times []int64, values []float64) error 
 		s.ref, s.logged = w.nextRef, w.segment
 		w.series = append(w.series, record.RefSeries{Ref: chunks.HeadSeriesRef(s.ref), Labels: s.labels})
 	}
+
 	v := values[0]
 	for i, t := range times {
 		if len(values) > 1 {
@@ -78,9 +79,11 @@ func (w *walWriter) add(s *memorySeries, times []int64, values []float64) error 
 			w.encode()
 		}
 	}
+
 	if w.bytes > logBytes {
 		return w.flush()
 	}
+
 	return nil
 }
 
@@ -115,18 +118,22 @@ func (w *walWriter) flush() error {
 	w.encode()
 	records := w.records
 	w.records, w.bytes = w.records[:0], 0
+
 	if len(records) == 0 {
 		return nil
 	}
+
 	if w.torn {
 		if _, err := w.log.NextSegment(); err != nil {
 			return w.failed(err)
 		}
 		w.torn = false
 	}
+
 	if err := w.log.Log(records...); err != nil {
 		return w.failed(err)
 	}
+
 	return nil
 }
 
@@ -159,7 +166,8 @@ func (w walDamage) note(dir string) Note {
 	if err != nil {
 		file = w.file
 	}
-	text := fmt.Sprintf("the write-ahead log is damaged here (%v): what was written after this point in the file may be missing", w.err)
+	text := fmt.Sprintf("the write-ahead log is damaged here (%v): what was written after this point in the file may be missing",
+		w.err)
 	if w.last {
 		text = fmt.Sprintf("the recorder was interrupted in its last write (%v): that batch is lost", w.err)
 	}
@@ -173,10 +181,13 @@ func readWAL(ctx context.Context, dir string, m *Memory, lastMs int64) ([]walDam
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && last < 0) {
 		return nil, nil
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("write-ahead log %s: %w", walDir, err)
 	}
-	r := &walReader{m: m, lastMs: lastMs, series: map[chunks.HeadSeriesRef]*memorySeries{}, decoder: record.NewDecoder(nil, silent)}
+
+	r := &walReader{m: m, lastMs: lastMs, series: map[chunks.HeadSeriesRef]*memorySeries{},
+		decoder: record.NewDecoder(nil, silent)}
 	var damage []walDamage
 	for i := first; i <= last; i++ {
 		file := wlog.SegmentName(walDir, i)
@@ -191,6 +202,7 @@ func readWAL(ctx context.Context, dir string, m *Memory, lastMs int64) ([]walDam
 			damage = append(damage, walDamage{file, offset, i == last, err})
 		}
 	}
+
 	return damage, nil
 }
 
@@ -211,12 +223,15 @@ func (r *walReader) segment(ctx context.Context, file string) (offset int64, err
 	if err := safefile.IsFile(file); err != nil {
 		return 0, err
 	}
+
 	segment, err := wlog.OpenReadSegment(file)
 	if err != nil {
 		return 0, err
 	}
+
 	source := wlog.NewSegmentBufReader(segment)
 	defer source.Close()
+
 	reader := wlog.NewReader(source)
 	for reader.Next() {
 		if err := ctx.Err(); err != nil {
@@ -226,6 +241,7 @@ func (r *walReader) segment(ctx context.Context, file string) (offset int64, err
 			return reader.Offset(), err
 		}
 	}
+
 	return reader.Offset(), reader.Err()
 }
 
@@ -265,6 +281,7 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 		r.m.dropOver("a series of the write-ahead log", len(samples), samples[0].T, samples[len(samples)-1].T)
 		return
 	}
+
 	r.times, r.values = r.times[:0], r.values[:0]
 	last, any := s.lastMs, s.any
 	for _, x := range samples {
@@ -278,6 +295,7 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 		r.times, r.values = append(r.times, x.T), append(r.values, x.V)
 		last, any = x.T, true
 	}
+
 	if len(r.times) > 0 {
 		r.m.appendRun(s, r.times, r.values)
 	}
@@ -291,21 +309,26 @@ func ownWAL(dir string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%w: remove it", &safefile.NotFileError{Path: walDir, Mode: info.Mode()})
 	}
+
 	if err != nil {
 		return err
 	}
+
 	entries, err := os.ReadDir(walDir)
 	if err != nil {
 		return err
 	}
+
 	for _, e := range entries {
 		if !e.Type().IsRegular() {
 			return &safefile.NotFileError{Path: filepath.Join(walDir, e.Name()), Mode: e.Type()}
 		}
 	}
+
 	return nil
 }
 

@@ -59,7 +59,9 @@ func Walk(ctx context.Context, r Reader, selector string, from, to time.Time, vi
 
 // walkStretches walks a Reader that can only return whole series. It keeps the samples packed, so that
 // a series is complete before the next one begins.
-func walkStretches(ctx context.Context, samples func(context.Context, string, time.Time, time.Time) ([]Series, error), selector string, from, to time.Time, visit Visit) error {
+func walkStretches(ctx context.Context,
+	samples func(context.Context, string, time.Time, time.Time) ([]Series, error), selector string, from,
+	to time.Time, visit Visit) error {
 	if !to.After(from.Add(walkStretch)) {
 		series, err := samples(ctx, selector, from, to)
 		if err == nil {
@@ -77,14 +79,17 @@ func walkStretches(ctx context.Context, samples func(context.Context, string, ti
 		if end.After(to) {
 			end = to
 		}
+
 		series, err := samples(ctx, selector, at, end)
 		if IsTooMany(err) && stretch > walkStretchMin {
 			stretch /= 2
 			continue
 		}
+
 		if err != nil {
 			return err
 		}
+
 		for _, s := range series {
 			if len(s.Points) == 0 {
 				continue
@@ -93,11 +98,15 @@ func walkStretches(ctx context.Context, samples func(context.Context, string, ti
 				return fmt.Errorf("selector %q: %w", selector, err)
 			}
 		}
+
 		if packed.Bytes() > walkBytesMax {
-			return fmt.Errorf("selector %q: its samples take more than %d MiB of memory: %w", selector, walkBytesMax>>20, errTooManyPoints)
+			return fmt.Errorf("selector %q: its samples take more than %d MiB of memory: %w", selector,
+				walkBytesMax>>20, errTooManyPoints)
 		}
+
 		at = end.Add(time.Millisecond)
 	}
+
 	return packed.Walk(ctx, selector, from, to, visit)
 }
 
@@ -140,24 +149,30 @@ func (r *Server) Walk(ctx context.Context, selector string, from, to time.Time, 
 }
 
 // walk visits the raw samples of the selected series, from <= t <= to.
-func walk(ctx context.Context, data storage.Queryable, selector string, from, to time.Time, visit Visit) (err error) {
+func walk(ctx context.Context, data storage.Queryable, selector string, from, to time.Time,
+	visit Visit) (err error) {
 	defer recovered(&err)
 	matchers, err := matchersOf(selector)
 	if err != nil {
 		return err
 	}
+
 	if to.Before(from) {
-		return fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+		return fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector,
+			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
+
 	mint, maxt := ceilMs(from), to.UnixMilli()
 	q, err := data.Querier(mint, maxt)
 	if err != nil {
 		return fmt.Errorf("selector %q: %w", selector, err)
 	}
+
 	defer q.Close()
 
 	var it chunkenc.Iterator
 	var points []promql.FPoint
+
 	set := q.Select(ctx, true, &storage.SelectHints{Start: mint, End: maxt}, matchers...)
 	for set.Next() {
 		s := set.At()
@@ -166,26 +181,32 @@ func walk(ctx context.Context, data storage.Queryable, selector string, from, to
 			return err
 		}
 	}
+
 	if err := set.Err(); err != nil {
 		return fmt.Errorf("selector %q: %w", selector, err)
 	}
+
 	return nil
 }
 
 // walkSeries visits the samples of one series. It uses and returns the memory of points.
-func walkSeries(ctx context.Context, l labels.Labels, it chunkenc.Iterator, mint, maxt int64, points []promql.FPoint, visit Visit) ([]promql.FPoint, error) {
+func walkSeries(ctx context.Context, l labels.Labels, it chunkenc.Iterator, mint, maxt int64,
+	points []promql.FPoint, visit Visit) ([]promql.FPoint, error) {
 	points = points[:0]
 	for v := it.Seek(mint); v != chunkenc.ValNone; v = it.Next() {
 		if v != chunkenc.ValFloat {
 			continue // native histograms of a server's blocks
 		}
+
 		t, f := it.At()
 		if t > maxt {
 			break
 		}
+
 		if f != f {
 			continue
 		}
+
 		if len(points) == walkPiece {
 			if err := ctx.Err(); err != nil {
 				return points, err
@@ -195,13 +216,17 @@ func walkSeries(ctx context.Context, l labels.Labels, it chunkenc.Iterator, mint
 			}
 			points = points[:0]
 		}
+
 		points = append(points, promql.FPoint{T: t, F: f})
 	}
+
 	if err := it.Err(); err != nil {
 		return points, fmt.Errorf("series %s: %w", l, err)
 	}
+
 	if err := ctx.Err(); err != nil || len(points) == 0 {
 		return points, err
 	}
+
 	return points, visit(l, points)
 }

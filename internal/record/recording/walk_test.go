@@ -27,6 +27,7 @@ func manySamples(t *testing.T, w recording.Writer) {
 		for s := range 10_000 {
 			b.TimesMs = append(b.TimesMs, int64(from+s+1)*1000)
 		}
+
 		for cpu := range 3 {
 			c := recording.Column{Labels: labels.FromStrings("__name__", "node_cpu_seconds_total", "cpu", fmt.Sprint(cpu))}
 			for s := range 10_000 {
@@ -34,14 +35,17 @@ func manySamples(t *testing.T, w recording.Writer) {
 			}
 			b.Columns = append(b.Columns, c)
 		}
+
 		if err := w.Append(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	few := &recording.Batch{Columns: []recording.Column{{Labels: labels.FromStrings("__name__", "node_cpu_seconds_total", "cpu", "few"), Values: []float64{1}}}}
 	for s := range 10 {
 		few.TimesMs = append(few.TimesMs, int64(s+1)*1000)
 	}
+
 	if err := w.Append(t.Context(), few); err != nil {
 		t.Fatal(err)
 	}
@@ -73,20 +77,25 @@ func TestWalkBeyondTheLimitOfSamples(t *testing.T) {
 	all := recording.NewMemory(recording.MemoryOptions{})
 	limited := recording.NewMemory(recording.MemoryOptions{Query: recording.QueryOptions{MaxSamples: walkLimit}})
 	dir := filepath.Join(t.TempDir(), "rec")
+
 	disk, err := recording.Create(dir, recording.DiskOptions{BlockSamples: 50_000})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, w := range []recording.Writer{all, limited, disk} {
 		manySamples(t, w)
 	}
+
 	if err := disk.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	folder, err := recording.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer folder.Close()
 
 	for _, span := range [][2]int64{{0, 80_000_000}, {1500, 66_000_000}, {3000, 3000}} {
@@ -95,9 +104,11 @@ func TestWalkBeyondTheLimitOfSamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := limited.Samples(t.Context(), "node_cpu_seconds_total", from, to); span[1] > span[0] && !recording.IsTooMany(err) {
 			t.Fatalf("from %v to %v: Samples is not limited: %v", span[0], span[1], err)
 		}
+
 		for name, r := range map[string]recording.Reader{"memory": limited, "folder": folder, "whole series": whole{limited}} {
 			got := walked(t, r, from, to)
 			if !slices.EqualFunc(got, want, func(a, b recording.Series) bool {
@@ -115,6 +126,7 @@ func TestWalkEnds(t *testing.T) {
 	manySamples(t, m)
 	enough := errors.New("enough")
 	calls := 0
+
 	err := recording.Walk(t.Context(), m, "node_cpu_seconds_total", time.UnixMilli(0), time.UnixMilli(80_000_000), func(labels.Labels, []promql.FPoint) error {
 		calls++
 		return enough
@@ -151,6 +163,7 @@ func TestPickAndPushBeyondTheLimitOfSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if n := count(picked); n != samples {
 		t.Errorf("picked %d samples of %d", n, samples)
 	}
@@ -159,6 +172,7 @@ func TestPickAndPushBeyondTheLimitOfSamples(t *testing.T) {
 	if err := recording.Push(t.Context(), []recording.Reader{limited}, func(int) recording.Writer { return pushed }, time.Time{}, time.Time{}, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if n := count(pushed); n != samples {
 		t.Errorf("pushed %d samples of %d", n, samples)
 	}

@@ -18,6 +18,7 @@ func TestBudget(t *testing.T) {
 			}
 		}
 	}()
+
 	b := NewBudget(1000)
 	c := b.Conn(ours)
 	for range 3 {

@@ -80,7 +80,9 @@ func (g *group) reads(m Source, now bool) {
 func (g *group) Read(ctx context.Context, w recording.Writer, opt Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &groupReading{group: g, ctx: ctx, cancel: cancel, w: w, opt: opt, begun: time.Now(), ends: map[Source]func(){}, done: make(chan struct{})}
+
+	r := &groupReading{group: g, ctx: ctx, cancel: cancel, w: w, opt: opt, begun: time.Now(),
+		ends: map[Source]func(){}, done: make(chan struct{})}
 	for i, m := range g.members {
 		own := opt
 		if i > 0 {
@@ -88,13 +90,16 @@ func (g *group) Read(ctx context.Context, w recording.Writer, opt Options) error
 		}
 		r.add(m, own)
 	}
+
 	var following sync.WaitGroup
 	if g.follow != nil {
 		following.Go(func() { g.follow(ctx, r) })
 	}
+
 	<-r.done
 	cancel()
 	following.Wait()
+
 	return r.outcome()
 }
 
@@ -127,6 +132,7 @@ func (r *groupReading) add(m Source, opt Options) {
 	if r.over || r.ends[m] != nil {
 		return
 	}
+
 	ctx, end := context.WithCancel(r.ctx)
 	r.ends[m] = end
 	r.active++
@@ -185,11 +191,15 @@ func (r *groupReading) outcome() error {
 		}
 		errs = append(errs, f.err)
 	}
+
 	if len(errs) == r.all {
 		return errors.Join(errs...)
 	}
+
 	for _, f := range r.failed {
-		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: f.member.Describe().Name, Text: fmt.Sprintf("it gave no sample: %v", f.err)})
+		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: f.member.Describe().Name,
+			Text: fmt.Sprintf("it gave no sample: %v", f.err)})
 	}
+
 	return nil
 }

@@ -126,10 +126,12 @@ func (e writeError) Unwrap() error { return e.error }
 // Times are this machine's and ascend strictly. If its clock is set back, a note says so, and
 // samples continue on the old clock.
 func (l *Polled) Poll(ctx context.Context, w recording.Writer, opt Options, s Sampler) error {
-	p := &polling{live: l, w: w, opt: opt, sampler: s, period: cmp.Or(max(opt.Period, 0), periodUnasked), now: l.clock}
+	p := &polling{live: l, w: w, opt: opt, sampler: s, period: cmp.Or(max(opt.Period, 0), periodUnasked),
+		now: l.clock}
 	if p.now == nil {
 		p.now = machineClock()
 	}
+
 	defer p.progress()()
 	for {
 		if err := p.once(ctx); err != nil {
@@ -139,6 +141,7 @@ func (l *Polled) Poll(ctx context.Context, w recording.Writer, opt Options, s Sa
 			break
 		}
 	}
+
 	return p.end(ctx)
 }
 
@@ -177,21 +180,26 @@ func (p *polling) once(ctx context.Context) error {
 	at, step := p.stamps.next(p.now())
 	p.stepped(at, step)
 	p.resumed(at)
+
 	if p.last.IsZero() {
 		p.last = at.Add(p.opt.ClockOffset).UTC()
 	}
+
 	inner, cancel := context.WithTimeout(ctx, max(p.period, cmp.Or(p.live.within, answerWithin)))
 	defer cancel()
 	batches, err := p.sampler.Sample(inner, at)
+
 	if ctx.Err() != nil {
 		return nil // the last sample says how it is
 	}
 	if errors.Is(err, ErrNothingNew) {
 		return nil
 	}
+
 	if err == nil {
 		batches, err = p.timely(batches)
 	}
+
 	if err != nil {
 		if p.samples == 0 && !p.live.patient {
 			return err
@@ -200,6 +208,7 @@ func (p *polling) once(ctx context.Context) error {
 		p.failure = err
 		return nil
 	}
+
 	for i := range batches {
 		b := &batches[i]
 		if n := len(b.TimesMs); n > 0 && (i == 0 || time.UnixMilli(b.TimesMs[n-1]).After(at)) {
@@ -212,6 +221,7 @@ func (p *polling) once(ctx context.Context) error {
 			return writeError{err}
 		}
 	}
+
 	p.taken(at)
 	return nil
 }
@@ -222,11 +232,13 @@ func (p *polling) timely(batches []recording.Batch) ([]recording.Batch, error) {
 	if p.stamps.last.After(wall) { // a clock that was set back
 		wall = p.stamps.last
 	}
+
 	had := len(batches)
 	batches, u := timely(batches, wall, p.opt.ClockOffset)
 	if u.values == 0 {
 		return batches, nil
 	}
+
 	p.live.Drop(u.values)
 	if p.late.values == 0 {
 		p.late = u
@@ -234,29 +246,35 @@ func (p *polling) timely(batches []recording.Batch) ([]recording.Batch, error) {
 		p.w.Note(recording.Note{Kind: recording.NoteDropped, Source: p.name(), From: p.last,
 			Text: "values with an impossible time are dropped: " + u.text()})
 	}
+
 	p.late.values += u.values
 	if had > 0 && len(batches) == 0 {
 		return nil, fmt.Errorf("%s: every value has an impossible time: %s", p.name(), u.text())
 	}
+
 	return batches, nil
 }
 
 // taken counts a sample.
 func (p *polling) taken(at time.Time) {
 	at = at.Add(p.opt.ClockOffset).UTC()
+
 	// A recorder may be killed: what it tells of its source is never much older than its samples.
 	_, elapsed := p.now()
 	tell := p.samples == 0 || p.failed > 0 || elapsed-p.told >= describeEvery
 	p.endGap(at)
+
 	if p.samples == 0 {
 		p.first = at
 	}
+
 	p.last = at
 	p.samples++
 	p.live.mu.Lock()
 	d := &p.live.desc
 	d.From, d.To, d.Samples, d.Period = p.first, p.last, p.samples, p.period
 	p.live.mu.Unlock()
+
 	if tell {
 		p.tell()
 	}
@@ -290,11 +308,14 @@ func (p *polling) stepped(at time.Time, step time.Duration) {
 	if step == 0 {
 		return
 	}
-	text := fmt.Sprintf("this machine's clock went back by %s; samples go on in the time from before", step.Abs().Round(time.Millisecond))
+	text := fmt.Sprintf("this machine's clock went back by %s; samples go on in the time from before",
+		step.Abs().Round(time.Millisecond))
 	if step > 0 {
-		text = fmt.Sprintf("this machine's clock went forward by %s; the rates of that interval are too low", step.Round(time.Millisecond))
+		text = fmt.Sprintf("this machine's clock went forward by %s; the rates of that interval are too low",
+			step.Round(time.Millisecond))
 	}
-	p.w.Note(recording.Note{Kind: recording.NoteClock, Source: p.name(), From: p.last, To: at.Add(p.opt.ClockOffset).UTC(), Text: text})
+	p.w.Note(recording.Note{Kind: recording.NoteClock, Source: p.name(), From: p.last,
+		To: at.Add(p.opt.ClockOffset).UTC(), Text: text})
 }
 
 func (p *polling) name() string { return p.live.Describe().Name }
@@ -316,8 +337,10 @@ func (p *polling) wait(ctx context.Context) bool {
 	if p.opt.For > 0 && elapsed+until > p.opt.For {
 		return false
 	}
+
 	t := time.NewTimer(until)
 	defer t.Stop()
+
 	select {
 	case <-t.C:
 		_, now := p.now()
@@ -334,8 +357,10 @@ func (p *polling) resumed(at time.Time) {
 	if p.paused < pausedMin || p.failed > 0 {
 		return
 	}
-	p.w.Note(recording.Note{Kind: recording.NoteGap, Source: p.name(), From: p.last, To: at.Add(p.opt.ClockOffset).UTC(),
-		Text: fmt.Sprintf("this program did not run for %s: it was stopped, or its machine was, or had no CPU for it", p.paused.Round(100*time.Millisecond))})
+	p.w.Note(recording.Note{Kind: recording.NoteGap, Source: p.name(), From: p.last,
+		To: at.Add(p.opt.ClockOffset).UTC(),
+		Text: fmt.Sprintf("this program did not run for %s: it was stopped, or its machine was, or had no CPU for it",
+			p.paused.Round(100*time.Millisecond))})
 }
 
 // end reports the final description.
@@ -362,6 +387,7 @@ func (p *polling) progress() (stop func()) {
 	if p.opt.Progress == nil {
 		return func() {}
 	}
+
 	ended := make(chan struct{})
 	var told sync.WaitGroup
 	told.Go(func() {
@@ -377,6 +403,7 @@ func (p *polling) progress() (stop func()) {
 			}
 		}
 	})
+
 	return func() { close(ended); told.Wait() }
 }
 

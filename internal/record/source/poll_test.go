@@ -104,10 +104,12 @@ func TestSchedule(t *testing.T) {
 			}
 			return 20 * time.Millisecond, nil
 		}}
+
 		opt := Options{For: 6 * time.Second, Progress: func(done, total int64) { told = append(told, done/1e6, total/1e9) }}
 		if err := source().Poll(t.Context(), w, opt, s); err != nil {
 			t.Fatal(err)
 		}
+
 		w.is(t, `
 300ms
 db asked 1: 1 from 300ms to 300ms
@@ -116,6 +118,7 @@ db asked 1: 1 from 300ms to 300ms
 5s
 6s
 db asked 5: 5 from 300ms to 6s`)
+
 		// Progress is reported also while an answer is awaited.
 		if got := fmt.Sprint(told); got != "[0 6 1000 6 2000 6 3000 6 4000 6 5000 6]" {
 			t.Errorf("progress %s", got)
@@ -135,9 +138,11 @@ func TestRestart(t *testing.T) {
 			}
 			return 0, nil
 		}}
+
 		if err := source().Poll(t.Context(), w, Options{For: 17 * time.Second, ClockOffset: time.Minute}, s); err != nil {
 			t.Fatal(err)
 		}
+
 		w.is(t, `
 1m0s
 db asked 1: 1 from 1m0s to 1m0s
@@ -164,12 +169,15 @@ func TestBackoff(t *testing.T) {
 			}
 			return 0, nil
 		}}
+
 		if err := source().Poll(t.Context(), w, Options{For: time.Minute}, s); err != nil {
 			t.Fatal(err)
 		}
+
 		if got, want := strings.Join(asked, " "), "0s 1s 2s 3s 4s 5s 6s 7s 8s 9s 10s 11s 12s 16s 24s 30s 45s 1m0s"; got != want {
 			t.Errorf("asked at %s, want %s", got, want)
 		}
+
 		w.is(t, `
 0s
 db asked 1: 1 from 0s to 0s
@@ -189,17 +197,21 @@ func TestFirstSample(t *testing.T) {
 				return 0, nil
 			}}
 		}
+
 		w := &paper{}
 		if err := source().Poll(t.Context(), w, Options{}, away(1)); !errors.Is(err, errAway) || len(w.lines) > 0 {
 			t.Errorf("%v, %q", err, w.lines)
 		}
+
 		if err := source().Patient().Poll(t.Context(), w, Options{For: 3 * time.Second}, away(1000)); !errors.Is(err, errAway) || len(w.lines) > 0 {
 			t.Errorf("a source that never answered: %v, %q", err, w.lines)
 		}
+
 		time.Sleep(time.Until(midnight.Add(10 * time.Second)))
 		if err := source().Patient().Poll(t.Context(), w, Options{For: 2 * time.Second}, away(2)); err != nil {
 			t.Error(err)
 		}
+
 		w.is(t, `
 12s
 gap 10s to 12s: 2 samples in a row could not be taken, the last because: connection refused
@@ -244,9 +256,11 @@ func TestClockStep(t *testing.T) {
 			}
 			return wall, elapsed
 		}
+
 		if err := src.Poll(t.Context(), w, Options{For: 9 * time.Second, Period: 2 * time.Second}, &server{}); err != nil {
 			t.Fatal(err)
 		}
+
 		w.is(t, `
 0s
 db asked 1: 1 from 0s to 0s
@@ -277,9 +291,11 @@ func TestStopped(t *testing.T) {
 			}
 			return wall.Add(stopped), elapsed + stopped
 		}
+
 		if err := src.Poll(t.Context(), w, Options{For: 24 * time.Second}, &server{}); err != nil {
 			t.Fatal(err)
 		}
+
 		w.is(t, `
 0s
 db asked 1: 1 from 0s to 0s
@@ -307,6 +323,7 @@ func TestStamps(t *testing.T) {
 			if rapid.Bool().Draw(t, "steady") {
 				set = 0
 			}
+
 			wall, elapsed = wall.Add(passed+set), elapsed+passed
 			at, step := s.next(wall, elapsed)
 			if !last.IsZero() {
@@ -317,6 +334,7 @@ func TestStamps(t *testing.T) {
 					t.Fatalf("a clock that was set by %s: %s was reported", set, step)
 				}
 			}
+
 			last = at
 		}
 	})
@@ -331,10 +349,12 @@ func TestGroup(t *testing.T) {
 		away := func(int) (time.Duration, error) { return 0, errAway }
 		slow := func(int) (time.Duration, error) { return 5 * time.Second, nil }
 		w := &paper{}
+
 		g := NewGroup(recording.Source{Name: "cluster"}, []Source{member("a", away), member("b", nil), member("c", slow)}, nil)
 		if err := g.Read(t.Context(), w, Options{For: 2 * time.Second}); err != nil || !g.Live() || g.Describe().Name != "cluster" {
 			t.Error(err, g)
 		}
+
 		w.is(t, `
 0s
 b asked 1: 1 from 0s to 0s
@@ -345,9 +365,11 @@ b asked 3: 3 from 0s to 2s
 c asked 1: 1 from 0s to 0s
 c asked 1: 1 from 0s to 0s
 gap ? to ?: it gave no sample: connection refused`)
+
 		if err := NewGroup(recording.Source{}, []Source{member("a", away), member("b", away)}, nil).Read(t.Context(), w, Options{For: time.Second}); !errors.Is(err, errAway) {
 			t.Errorf("a cluster that is away: %v", err)
 		}
+
 		if err := NewGroup(recording.Source{}, []Source{member("a", away), member("b", nil)}, nil).Read(t.Context(), &paper{full: true}, Options{}); err == nil || !isWriteError(err) {
 			t.Errorf("a full disk: %v", err)
 		}

@@ -78,6 +78,7 @@ type Part interface {
 func Join(all []Source) {
 	firsts := map[string]Part{}
 	parts := map[string][]int{}
+
 	given := map[string]bool{}
 	for i, s := range all {
 		p, ok := s.(Part)
@@ -90,6 +91,7 @@ func Join(all []Source) {
 		}
 		parts[p.Whole()] = append(parts[p.Whole()], i)
 	}
+
 	for whole, at := range parts {
 		if len(at) < 2 {
 			continue

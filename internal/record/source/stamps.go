@@ -32,6 +32,7 @@ func (t *stamps) next(wall time.Time, elapsed time.Duration) (at time.Time, step
 			at = least
 		}
 	}
+
 	t.begun, t.last, t.ahead, t.elapsed = true, at, at.Sub(wall), elapsed
 	return at, step
 }

@@ -52,19 +52,23 @@ func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]r
 		with := ms + offset.Milliseconds()
 		return (ms > hi || ms < lo) && (offset == 0 || with > now.UnixMilli()+spreadMax.Milliseconds() || with < lo)
 	}
+
 	out := batches[:0]
 	for _, b := range batches {
 		if n := len(b.TimesMs); n == 0 || !bad(b.TimesMs[0]) && !bad(b.TimesMs[n-1]) {
 			out = append(out, b)
 			continue
 		}
+
 		from, to := 0, len(b.TimesMs)
 		for from < to && bad(b.TimesMs[from]) {
 			from++
 		}
+
 		for to > from && bad(b.TimesMs[to-1]) {
 			to--
 		}
+
 		if u.values == 0 && len(b.Columns) > 0 {
 			first := b.TimesMs[0]
 			if from == 0 {
@@ -74,11 +78,13 @@ func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]r
 			u.first = time.UnixMilli(max(0, min(first, recording.TimeMaxMs))).UTC()
 			u.off = u.first.Sub(now)
 		}
+
 		u.values += int64(len(b.TimesMs)-(to-from)) * int64(len(b.Columns))
 		if from < to {
 			out = append(out, b.Part(from, to))
 		}
 	}
+
 	return out, u
 }
 
@@ -87,10 +93,12 @@ func usual(batches []recording.Batch) int64 {
 	if len(batches) == 1 && len(batches[0].TimesMs) == 1 {
 		return batches[0].TimesMs[0]
 	}
+
 	type weight struct {
 		ms     int64
 		values int
 	}
+
 	var all []weight
 	half := 0 // twice the values up to the middle
 	for _, b := range batches {
@@ -99,6 +107,7 @@ func usual(batches []recording.Batch) int64 {
 			half += len(b.Columns)
 		}
 	}
+
 	slices.SortFunc(all, func(a, b weight) int {
 		switch {
 		case a.ms < b.ms:
@@ -108,10 +117,12 @@ func usual(batches []recording.Batch) int64 {
 		}
 		return 0
 	})
+
 	for _, w := range all {
 		if half -= 2 * w.values; half <= 0 {
 			return w.ms
 		}
 	}
+
 	return 0
 }

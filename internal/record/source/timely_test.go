@@ -53,9 +53,11 @@ func TestImpossibleTimes(t *testing.T) {
 			}
 			return []recording.Batch{values(now.Add(5*time.Minute), 10)} // a clock that is ahead
 		}}
+
 		if err := src.Poll(t.Context(), w, Options{For: 3 * time.Second}, s); err != nil {
 			t.Fatal(err)
 		}
+
 		w.is(t, `
 dropped 0s to ?: values with an impossible time are dropped: the first, odd, is dated 2100-01-01T00:00:00Z, 36525 days ahead of this machine's clock: set the wrong clock right, or give --offset
 0s
@@ -66,6 +68,7 @@ db : 1 from 0s to 0s
 5m3s
 dropped 0s to 5m3s: 5 values with an impossible time were dropped; the first, odd, is dated 2100-01-01T00:00:00Z, 36525 days ahead of this machine's clock: set the wrong clock right, or give --offset
 db : 4 from 0s to 5m3s`)
+
 		if src.Dropped() != 5 {
 			t.Errorf("%d dropped", src.Dropped())
 		}
@@ -83,10 +86,12 @@ func TestWrongClock(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "db: every value has an impossible time: the first, odd, is dated 2000-01-01T03:00:00Z, 3h0m0s ahead of this machine's clock: set the wrong clock right, or give --offset") {
 			t.Errorf("error %v", err)
 		}
+
 		w := &paper{}
 		if err := source().Poll(t.Context(), w, Options{For: time.Second, ClockOffset: -3 * time.Hour}, ahead); err != nil || strings.Contains(strings.Join(w.lines, ""), "dropped") {
 			t.Errorf("with the offset: %v, %q", err, w.lines)
 		}
+
 		// An offset for times of this machine's own clock, which is wrong.
 		w = &paper{}
 		if err := source().Poll(t.Context(), w, Options{For: time.Second, ClockOffset: 3 * time.Hour}, &server{}); err != nil || strings.Contains(strings.Join(w.lines, ""), "dropped") {
@@ -104,12 +109,14 @@ func TestGroupDropped(t *testing.T) {
 				return []recording.Batch{values(now, 4), values(now.Add(time.Hour), 1)}
 			}}}
 		}
+
 		g := NewGroup(recording.Source{Name: "g"}, []Source{bad(), bad()}, nil)
 		for range 2 {
 			if err := g.Read(t.Context(), &paper{}, Options{For: 500 * time.Millisecond}); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		if n := g.(Dropper).Dropped(); n != 4 {
 			t.Errorf("%d dropped", n)
 		}

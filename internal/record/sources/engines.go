@@ -160,6 +160,7 @@ func For(engines []Engine) *Opener {
 		o.exporters = append(o.exporters, e.Exporters...)
 		o.looks = append(o.looks, e.Looks...)
 	}
+
 	return o
 }
 

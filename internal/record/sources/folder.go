@@ -24,18 +24,24 @@ func (o *Opener) Expand(arg string) ([]string, error) {
 	if !isFolder(arg) || recording.IsRecording(arg) {
 		return []string{arg}, nil // Open reports what is wrong with it
 	}
+
 	paths := entries(arg)
 	capture := o.capture(arg, nil) != nil
-	if capture && !slices.ContainsFunc(paths, func(path string) bool { return isFolder(path) && o.isSource(path) }) {
+	if capture && !slices.ContainsFunc(paths,
+		func(path string) bool { return isFolder(path) && o.isSource(path) }) {
 		return []string{arg}, nil
 	}
+
 	found := slices.DeleteFunc(paths, func(path string) bool { return !o.isSource(path) })
 	switch {
 	case len(found) == 0, capture && (len(found) == 1 || len(found) > folderSourcesMax):
 		return []string{arg}, nil
 	case len(found) > folderSourcesMax:
-		return nil, fmt.Errorf("%s contains %d sources, more than the limit of %d for one incident: name those that belong together", arg, len(found), folderSourcesMax)
+		return nil,
+			fmt.Errorf("%s contains %d sources, more than the limit of %d for one incident: name those that belong together",
+				arg, len(found), folderSourcesMax)
 	}
+
 	return found, nil
 }
 
@@ -70,14 +76,17 @@ func (o *Opener) isSource(path string) bool {
 	case !info.Mode().IsRegular():
 		return false
 	}
+
 	in, err := o.openFile(path, info)
 	if err != nil {
 		return false
 	}
+
 	if in.Reader != nil {
 		// A recording's own manifest: its folder was checked already.
 		_ = in.Reader.Close()
 		return false
 	}
+
 	return true
 }

@@ -27,20 +27,24 @@ func TestExpand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	write("README.md", "# What happened\n")
 	write("make.sh", "#!/bin/sh\n")
 	write("empty", "")
 	write("node.prom", "# scraped 1763692501000\nnode_memory_Dirty_bytes 4096\n")
 	write("iostat.log", iostatLog)
 	got, err := opener.Expand(dir)
+
 	want := []string{filepath.Join(dir, "iostat.log"), filepath.Join(dir, "node.prom")}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("Expand gives %v, %v; want %v", got, err, want)
 	}
+
 	one := filepath.Join(dir, "README.md")
 	if got, err := opener.Expand(one); err != nil || !slices.Equal(got, []string{one}) {
 		t.Errorf("a file stands for itself, not for %v, %v", got, err)
 	}
+
 	if got, err := opener.Expand(t.TempDir()); err != nil || len(got) != 1 {
 		t.Errorf("Open must report an empty folder; got %v, %v", got, err)
 	}
@@ -53,15 +57,18 @@ func TestExpandCapture(t *testing.T) {
 	if err := os.CopyFS(capture, os.DirFS("../../../examples/mongodb-checkpoint/diagnostic.data")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, one := range []string{dir, capture} {
 		if got, err := opener.Expand(one); err != nil || !slices.Equal(got, []string{one}) {
 			t.Errorf("%s stands for %v, %v; want itself", one, got, err)
 		}
 	}
+
 	log := filepath.Join(dir, "iostat.log")
 	if err := os.WriteFile(log, []byte(iostatLog), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, err := opener.Expand(dir); err != nil || !slices.Equal(got, []string{capture, log}) {
 		t.Errorf("a dbPath with a log in it stands for %v, %v; want both", got, err)
 	}

@@ -102,18 +102,23 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
+
 	if opt.Transport == nil && opt.Insecure {
 		opt.Transport = httpclient.Base(opt.Insecure)
 	}
+
 	if scheme, _, ok := strings.Cut(arg, "://"); ok {
 		return o.openURL(ctx, arg, strings.ToLower(scheme), opt)
 	}
+
 	switch {
 	case arg == "":
 		return Input{}, errors.New("an argument is empty: give a file, a folder, a URL or host")
 	case arg == "-":
-		return Input{}, errors.New("standard input cannot be a source (logs are read twice): write it to a file and give that file")
+		return Input{},
+			errors.New("standard input cannot be a source (logs are read twice): write it to a file and give that file")
 	}
+
 	info, err := os.Stat(arg)
 	switch {
 	case err != nil && host.Sniff(arg, nil):
@@ -125,8 +130,11 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 	case info.IsDir():
 		return o.openFolder(arg)
 	case !info.Mode().IsRegular():
-		return Input{}, fmt.Errorf("%s is %s, not a file or folder: give a file, a diagnostic.data folder, a recording, a URL or host", arg, special(info.Mode()))
+		return Input{},
+			fmt.Errorf("%s is %s, not a file or folder: give a file, a diagnostic.data folder, a recording, a URL or host",
+				arg, special(info.Mode()))
 	}
+
 	return o.openFile(arg, info)
 }
 
@@ -196,26 +204,31 @@ func (o *Opener) insteadOf(dir string) string {
 		}
 		return "it cannot be listed: " + err.Error()
 	}
+
 	defer f.Close()
 	entries, err := f.ReadDir(200)
 	if len(entries) == 0 {
 		return "it is empty"
 	}
+
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		info, err := os.Stat(path)
 		if err != nil {
 			continue
 		}
+
 		if info.IsDir() && (recording.IsRecording(path) || o.capture(path, nil) != nil) {
 			return "did you mean " + path + "?"
 		}
+
 		if info.Mode().IsRegular() {
 			if _, err := o.openFile(path, info); err == nil {
 				return "give one of its files, such as " + path
 			}
 		}
 	}
+
 	_ = err // check what was listed
 	return "give a diagnostic.data folder, a recording, or a file"
 }
@@ -225,22 +238,27 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 	if filepath.Base(path) == recording.ManifestName && recording.IsRecording(filepath.Dir(path)) {
 		return asReader(recording.Open(filepath.Dir(path)))
 	}
+
 	p, err := openPacked(path, info)
 	if err != nil {
 		return Input{}, err
 	}
+
 	head := p.head
 	if isTar(head) {
 		return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
 	}
+
 	if len(head) > 0 {
 		switch c := o.capture(path, head); {
 		case c != nil && p.kind == plain:
 			return asInput(c.Open(path))
 		case c != nil:
-			return Input{}, fmt.Errorf("%s is %s compressed with %s: decompress it, or give %s", path, c.Name, p.kind, c.Whole)
+			return Input{}, fmt.Errorf("%s is %s compressed with %s: decompress it, or give %s", path, c.Name,
+				p.kind, c.Whole)
 		}
 	}
+
 	from := source.File{Path: path, Open: p.open, Bytes: p.bytes, Modified: p.modified}
 	switch {
 	case iostat.Sniff(path, head):
@@ -256,11 +274,13 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 	case exposition.Sniff(path, head):
 		return asInput(exposition.New(from, o.exporters), nil)
 	}
+
 	for _, c := range o.saved {
 		if c.IsSaved(head) {
 			return Input{Source: c.Saved(from)}, nil
 		}
 	}
+
 	return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
 }
 
@@ -275,17 +295,23 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 			return asInput(cloud.Open(ctx, arg))
 		}
 		if engine := o.live[scheme]; engine != nil {
-			return asInput(engine.Open(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within, Room: opt.Room}))
+			return asInput(engine.Open(ctx, arg,
+				LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within, Room: opt.Room}))
 		}
-		return Input{}, fmt.Errorf("%q is not a scheme of a source: give %s, a file or a folder", scheme, o.addresses())
+		return Input{}, fmt.Errorf("%q is not a scheme of a source: give %s, a file or a folder", scheme,
+			o.addresses())
 	}
+
 	u, err := address.ParseURL(arg)
 	if err != nil || u.Host == "" {
-		return Input{}, errors.New("the URL is not valid (special characters in a password must be percent-encoded): give one such as http://host:9216/metrics")
+		return Input{},
+			errors.New("the URL is not valid (special characters in a password must be percent-encoded): give one such as http://host:9216/metrics")
 	}
+
 	if isMetricsPath(u.Path) {
 		return o.openMetrics(ctx, arg, opt)
 	}
+
 	return o.openServer(ctx, arg, u, opt)
 }
 
@@ -313,7 +339,9 @@ func isMetricsPath(path string) bool {
 }
 
 func (o *Opener) openMetrics(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
-	src, err := exposition.OpenURL(arg, exposition.URLOptions{Insecure: opt.Insecure, Transport: opt.Transport, Getenv: opt.Getenv, Exporters: o.exporters, Within: opt.Within, Room: opt.Room})
+	src, err := exposition.OpenURL(arg,
+		exposition.URLOptions{Insecure: opt.Insecure, Transport: opt.Transport, Getenv: opt.Getenv,
+			Exporters: o.exporters, Within: opt.Within, Room: opt.Room})
 	if err != nil {
 		return Input{}, err
 	}
@@ -330,6 +358,7 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 		in  Input
 		err error
 	}
+
 	pages := make(chan answer, 1)
 	go func() {
 		v := *u
@@ -342,6 +371,7 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 		}
 		pages <- answer{in, err}
 	}()
+
 	r, apiErr := recording.Remote(ctx, arg, remoteOptions(opt))
 	page := <-pages
 	if apiErr == nil {
@@ -350,29 +380,37 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 	if page.err == nil {
 		return page.in, nil
 	}
+
 	if err := ctx.Err(); err != nil {
 		return Input{}, err
 	}
+
 	var refused *exposition.Refused
 	answered := errors.As(page.err, &refused) || errors.Is(page.err, exposition.ErrNotMetrics)
-	denied := refused != nil && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
+	denied := refused != nil && (refused.Status == http.StatusUnauthorized ||
+		refused.Status == http.StatusForbidden)
 	if !answered || denied {
 		if s := o.ports[u.Port()]; s != "" && refused == nil {
 			return Input{}, fmt.Errorf("%w; for the database itself write %s://%s", page.err, s, u.Host)
 		}
 		return Input{}, page.err
 	}
+
 	if strings.Contains(apiErr.Error(), recording.EnvToken) { // it asks for credentials
 		return Input{}, apiErr
 	}
-	return Input{}, fmt.Errorf("%s responds, but not with Prometheus's API (/api/v1/query) or metrics (/metrics): give the address of a page of metrics or of a Prometheus server",
-		address.PublicURL(u))
+
+	return Input{},
+		fmt.Errorf("%s responds, but not with Prometheus's API (/api/v1/query) or metrics (/metrics): give the address of a page of metrics or of a Prometheus server",
+			address.PublicURL(u))
 }
 
 // remoteOptions pass on the general credentials if there are none specific to Prometheus.
 func remoteOptions(opt OpenOptions) recording.RemoteOptions {
-	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport, Timeout: opt.Within, Getenv: opt.Getenv}
-	if opt.Getenv(recording.EnvToken) == "" && opt.Getenv(recording.EnvTokenFile) == "" && opt.Getenv(recording.EnvUser) == "" {
+	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport,
+		Timeout: opt.Within, Getenv: opt.Getenv}
+	if opt.Getenv(recording.EnvToken) == "" && opt.Getenv(recording.EnvTokenFile) == "" &&
+		opt.Getenv(recording.EnvUser) == "" {
 		o.Token = opt.Getenv(exposition.EnvToken)
 		o.User, o.Password = opt.Getenv(exposition.EnvUser), opt.Getenv(exposition.EnvPassword)
 	}

@@ -115,16 +115,20 @@ func TestRecognised(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		if got := in.Describe().Kind; got != tt.kind {
 			t.Errorf("%s recognised as %q, want %q", name, got, tt.kind)
 		}
+
 		m := recording.NewMemory(recording.MemoryOptions{})
 		if err := in.Source.Read(t.Context(), m, source.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+
 		if torn := hasDamage(m.Notes()); torn != strings.HasPrefix(name, "cut.") {
 			t.Errorf("%s: notes %v", name, m.Notes())
 		}
+
 		if list, err := m.Metrics(t.Context()); err != nil || len(list) == 0 {
 			t.Errorf("%s: metrics %v, error %v", name, list, err)
 		}
@@ -156,16 +160,19 @@ func TestCapture(t *testing.T) {
 	if _, err := os.Stat(capture); err != nil {
 		t.Skip("no capture of a real server here:", err)
 	}
+
 	text := file(t, capture)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "diagnostic.data", "metrics.2024-01-01T00-00-00Z-00000"), text)
 	write(t, filepath.Join(dir, "WiredTiger"), []byte("WiredTiger 11\n"))
+
 	for _, arg := range []string{dir, filepath.Join(dir, "diagnostic.data"), filepath.Join(dir, "diagnostic.data", "metrics.2024-01-01T00-00-00Z-00000")} {
 		in, err := open(t, arg)
 		if err != nil || in.Describe().Kind != "ftdc" {
 			t.Errorf("%s: %+v, error %v", arg, in, err)
 		}
 	}
+
 	if _, err := open(t, write(t, filepath.Join(t.TempDir(), "m.gz"), gzipped(t, text, time.Time{}))); err == nil || !strings.Contains(err.Error(), "compressed with gzip") {
 		t.Errorf("compressed capture: error %v", err)
 	}
@@ -177,14 +184,17 @@ func TestRecordingFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, arg := range []string{dir, filepath.Join(dir, recording.ManifestName)} {
 		if in, err := open(t, arg); err != nil || in.Reader == nil {
 			t.Errorf("%s: %+v, error %v", arg, in, err)
 		}
 	}
+
 	if _, err := open(t, filepath.Dir(dir)); err == nil || !strings.Contains(err.Error(), "did you mean "+dir) {
 		t.Errorf("the folder above: error %v", err)
 	}
@@ -195,6 +205,7 @@ func TestNotRecognised(t *testing.T) {
 	dir := t.TempDir()
 	tar := make([]byte, 1024)
 	copy(tar[257:], "ustar")
+
 	logged := append(bytes.Clone(tar), file(t, "../iostat/testdata/xmt_c.log")...)
 	for name, tt := range map[string]struct {
 		text []byte
@@ -241,10 +252,12 @@ func TestNotRecognised(t *testing.T) {
 			t.Errorf("%s: error %v, want one line with %q", name, err, tt.want)
 		}
 	}
+
 	empty := filepath.Join(dir, "sub", "folder")
 	if err := os.MkdirAll(empty, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	logs := write(t, filepath.Join(dir, "logs", "z.log"), file(t, "../iostat/testdata/xmt_c.log"))
 	for arg, want := range map[string]string{
 		"":                       "argument is empty",
@@ -296,6 +309,7 @@ func server(t *testing.T, prometheus, pages bool, denied int) string {
 			http.NotFound(w, r)
 		}
 	}))
+
 	t.Cleanup(s.Close)
 	return s.URL
 }
@@ -328,6 +342,7 @@ func TestURLs(t *testing.T) {
 			t.Errorf("%s: %+v, error %v; want %s", arg, in.Describe(), err, want)
 		}
 	}
+
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := opener.Open(ctx, exporter+"/metrics", sources.OpenOptions{Getenv: noEnv}); err == nil {

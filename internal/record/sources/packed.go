@@ -57,35 +57,44 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
+
 	defer f.Close()
 	magic := make([]byte, 4)
 	n, err := io.ReadFull(f, magic)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("open source %s: %w", path, err)
 	}
+
 	for _, m := range magics {
 		if bytes.HasPrefix(magic[:n], []byte(m.bytes)) {
 			p.kind, p.bytes = m.kind, 0
 		}
 	}
+
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("open source %s: %w", path, err)
 	}
+
 	r, err := p.unpack(f)
 	if err != nil {
 		return nil, err
 	}
+
 	defer r.Close()
 	p.head = make([]byte, headBytes)
 	n, err = io.ReadFull(r, p.head)
 	p.head = p.head[:n]
+
 	// A truncated file is still recognised by its beginning.
 	if n == 0 && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s starts like a file compressed with %s but cannot be decompressed: %w", path, p.kind, err)
+		return nil, fmt.Errorf("%s starts like a file compressed with %s but cannot be decompressed: %w", path,
+			p.kind, err)
 	}
+
 	if p.stripped = decorated(p.head); p.stripped {
 		p.head, _ = io.ReadAll(newUndecorated(bytes.NewReader(p.head)))
 	}
+
 	return p, nil
 }
 
@@ -106,8 +115,10 @@ func (p *packed) open() (io.ReadCloser, error) {
 func (p *packed) unpack(f *os.File) (io.ReadCloser, error) {
 	fail := func(err error) (io.ReadCloser, error) {
 		f.Close()
-		return nil, fmt.Errorf("%s starts like a file compressed with %s but cannot be decompressed: %w", p.path, p.kind, err)
+		return nil, fmt.Errorf("%s starts like a file compressed with %s but cannot be decompressed: %w", p.path,
+			p.kind, err)
 	}
+
 	switch p.kind {
 	case gz:
 		z, err := gzip.NewReader(f)
@@ -127,6 +138,7 @@ func (p *packed) unpack(f *os.File) (io.ReadCloser, error) {
 	case bz2:
 		return &unpacked{Reader: bzip2.NewReader(f), close: func() { f.Close() }}, nil
 	}
+
 	return f, nil
 }
 

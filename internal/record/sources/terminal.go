@@ -39,6 +39,7 @@ func (u *undecorated) Read(p []byte) (n int, err error) {
 		if n > 0 && u.br.Buffered() == 0 {
 			break // what there is goes first
 		}
+
 		c, err := u.br.ReadByte()
 		if err != nil {
 			if n > 0 {
@@ -46,12 +47,15 @@ func (u *undecorated) Read(p []byte) (n int, err error) {
 			}
 			return 0, err
 		}
+
 		if c == 0x1b && u.skip() {
 			continue
 		}
+
 		p[n] = c
 		n++
 	}
+
 	return n, nil
 }
 
@@ -60,11 +64,13 @@ func (u *undecorated) skip() bool {
 	if next, _ := u.br.Peek(1); len(next) == 0 || next[0] != '[' {
 		return false
 	}
+
 	for i := 1; i < sequenceBytesMax; i++ {
 		seen, _ := u.br.Peek(i + 1)
 		if len(seen) <= i {
 			return false
 		}
+
 		// 0x40 to 0x7e end a sequence, 0x20 to 0x3f are its parameters.
 		switch c := seen[i]; {
 		case c >= 0x40 && c <= 0x7e:
@@ -74,5 +80,6 @@ func (u *undecorated) skip() bool {
 			return false
 		}
 	}
+
 	return false
 }

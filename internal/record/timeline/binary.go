@@ -12,17 +12,21 @@ func (ev *evaluator) binary(e *parser.BinaryExpr) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
+
 	rhs, err := ev.eval(e.RHS)
 	if err != nil {
 		return value{}, err
 	}
+
 	if e.Op.IsSetOperator() {
 		return ev.set(e, lhs, rhs)
 	}
+
 	op, ok := operators[e.Op]
 	if !ok {
 		return value{}, unsupported(e, e.Op.String())
 	}
+
 	f := op.apply
 	if op.compares && !e.ReturnBool && !(lhs.scalar && rhs.scalar) {
 		// A comparison keeps the vector's value where it holds.
@@ -44,6 +48,7 @@ func (ev *evaluator) binary(e *parser.BinaryExpr) (value, error) {
 			return op.apply(a, b)
 		}
 	}
+
 	switch {
 	case lhs.scalar && rhs.scalar:
 		return value{scalar: true, number: f(lhs.number, rhs.number)}, nil
@@ -52,6 +57,7 @@ func (ev *evaluator) binary(e *parser.BinaryExpr) (value, error) {
 	case rhs.scalar:
 		return mapped(lhs, func(x float64) float64 { return f(x, rhs.number) }), nil
 	}
+
 	return ev.match(e, lhs.tracks, rhs.tracks, f)
 }
 
@@ -91,17 +97,21 @@ func matchKey(m *parser.VectorMatching) func(labels.Labels) labels.Labels {
 }
 
 // match joins two vectors one-to-one, or many-to-one with group_left.
-func (ev *evaluator) match(e *parser.BinaryExpr, lhs, rhs []Track, f func(a, b float64) float64) (value, error) {
+func (ev *evaluator) match(e *parser.BinaryExpr, lhs, rhs []Track,
+	f func(a, b float64) float64) (value, error) {
 	if m := e.VectorMatching; m != nil && m.Card == parser.CardOneToMany {
 		return value{}, unsupported(e, "group_right")
 	}
+
 	many := e.VectorMatching != nil && e.VectorMatching.Card == parser.CardManyToOne
 	key := matchKey(e.VectorMatching)
+
 	right := map[string][]Track{}
 	for _, t := range rhs {
 		k := key(t.Labels).String()
 		right[k] = append(right[k], t)
 	}
+
 	var out []Track
 	for _, l := range lhs {
 		ls := key(l.Labels)
@@ -116,6 +126,7 @@ func (ev *evaluator) match(e *parser.BinaryExpr, lhs, rhs []Track, f func(a, b f
 			out = append(out, Track{Labels: ls, Values: vals})
 		}
 	}
+
 	return value{tracks: merged(out)}, nil
 }
 
@@ -131,12 +142,14 @@ func merged(tracks []Track) []Track {
 			out = append(out, t)
 			continue
 		}
+
 		for c, x := range t.Values {
 			if math.IsNaN(out[i].Values[c]) {
 				out[i].Values[c] = x
 			}
 		}
 	}
+
 	return out
 }
 
@@ -145,6 +158,7 @@ func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
 	if lhs.scalar || rhs.scalar {
 		return value{}, unsupported(e, "a set operator on a number")
 	}
+
 	key := matchKey(e.VectorMatching)
 	known := func(tracks []Track) map[string]Mask {
 		m := map[string]Mask{}
@@ -154,6 +168,7 @@ func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
 		}
 		return m
 	}
+
 	var out []Track
 	keep := func(t Track, other Mask, where bool) {
 		vals := nans(ev.g.N)
@@ -164,6 +179,7 @@ func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
 		}
 		out = append(out, Track{Labels: t.Labels, Values: vals})
 	}
+
 	switch e.Op {
 	case parser.LAND, parser.LUNLESS:
 		right := known(rhs.tracks)
@@ -180,6 +196,7 @@ func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
 	default:
 		return value{}, unsupported(e, e.Op.String())
 	}
+
 	return value{tracks: out}, nil
 }
 

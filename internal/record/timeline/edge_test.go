@@ -26,6 +26,7 @@ func TestPlateauChance(t *testing.T) {
 			}
 		}
 	}
+
 	r := rand.New(rand.NewPCG(1, 1))
 	if p, ok := timeline.FindPlateau(rates(r, 30, 0.004), all(30), 0.05, 5, 1); !ok || p.Chance > most {
 		t.Errorf("a limit is not recognized: %+v", p)

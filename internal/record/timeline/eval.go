@@ -64,6 +64,7 @@ func (ev *evaluator) eval(e parser.Expr) (value, error) {
 		}
 		return ev.collect(f)
 	}
+
 	switch e := e.(type) {
 	case *parser.ParenExpr:
 		return ev.eval(e.Expr)
@@ -80,6 +81,7 @@ func (ev *evaluator) eval(e parser.Expr) (value, error) {
 	case *parser.Call:
 		return ev.call(e)
 	}
+
 	return value{}, unsupported(e, fmt.Sprintf("%T", e))
 }
 
@@ -124,14 +126,17 @@ func (ev *evaluator) call(e *parser.Call) (value, error) {
 		if err != nil {
 			return v, err
 		}
+
 		bound, err := ev.eval(e.Args[1])
 		if err != nil || !bound.scalar {
 			return value{}, errors.Join(err, unsupported(e, "a bound that is no number"))
 		}
+
 		clamp := math.Max
 		if e.Func.Name == "clamp_max" {
 			clamp = math.Min
 		}
+
 		return mapped(v, func(x float64) float64 { return clamp(x, bound.number) }), nil
 	case "label_replace":
 		return ev.labelReplace(e)
@@ -158,14 +163,17 @@ func (ev *evaluator) rate(e *parser.Call) (*leaf, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f := &leaf{sel: sel, counter: true}
 	if e.Func.Name == "irate" {
 		return f, nil
 	}
+
 	scale := 1.0
 	if e.Func.Name == "increase" {
 		scale = rng.Seconds()
 	}
+
 	cells := max(int(rng.Milliseconds()/ev.g.StepMs), 1)
 	f.then = func(vals []float64) []float64 {
 		return trailing(vals, cells, func(w []float64) float64 { return Mean(w) * scale })
@@ -178,6 +186,7 @@ func (ev *evaluator) overTime(e *parser.Call) (*leaf, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	reduce := map[string]func([]float64) float64{
 		"max_over_time": Max,
 		"avg_over_time": Mean,
@@ -197,6 +206,7 @@ func (ev *evaluator) overTime(e *parser.Call) (*leaf, error) {
 			return math.NaN()
 		},
 	}[e.Func.Name]
+
 	cells := max(int(rng.Milliseconds()/ev.g.StepMs), 1)
 	return &leaf{sel: sel, then: func(vals []float64) []float64 { return trailing(vals, cells, reduce) }}, nil
 }
@@ -221,10 +231,12 @@ func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
 	if e.Param != nil {
 		return value{}, unsupported(e, e.Op.String())
 	}
+
 	key := grouping(e.Grouping, !e.Without)
 	var out []Track
 	var counts [][]float64
 	index := map[string]int{}
+
 	err := ev.each(e.Expr, func(t Track) error {
 		ls := key(t.Labels)
 		i, seen := index[ls.String()]
@@ -239,6 +251,7 @@ func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
+
 	for i := range out {
 		for k, n := range counts[i] {
 			switch {
@@ -250,6 +263,7 @@ func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
 			}
 		}
 	}
+
 	return value{tracks: out}, nil
 }
 
@@ -258,8 +272,10 @@ func accumulate(e *parser.AggregateExpr, acc, counts, vals []float64) error {
 		if math.IsNaN(x) {
 			continue
 		}
+
 		first := counts[k] == 0
 		counts[k]++
+
 		switch e.Op {
 		case parser.SUM, parser.AVG, parser.COUNT:
 			if first {

@@ -48,8 +48,10 @@ func drawWorld(t *rapid.T) world {
 			return float64(rapid.IntRange(-100, 100).Draw(t, "gauge"))
 		})
 	}
+
 	w.add(t, labels.FromStrings("__name__", "g_one"), func(int) float64 { return float64(rapid.IntRange(0, 3).Draw(t, "one")) })
 	les := []string{"0.001", "0.002", "0.004", "0.008", "+Inf"}
+
 	counts := make([][]float64, len(les))
 	for k := range seconds {
 		var below float64
@@ -62,9 +64,11 @@ func drawWorld(t *rapid.T) world {
 			counts[i] = append(counts[i], last+below)
 		}
 	}
+
 	for i, le := range les {
 		w.add(t, labels.FromStrings("__name__", "h_bucket", "le", le, "instance", "db-1"), func(k int) float64 { return counts[i][k] })
 	}
+
 	return w
 }
 
@@ -137,9 +141,11 @@ func drawExpr(t *rapid.T, depth int) string {
 		`label_replace(irate(c_b[2s]), "device", "x-$1", "device", "nvme(.*)")`,
 		"g_a > bool 10", "abs(g_a)", "clamp_min(g_a, 5)", "clamp_max(g_a, 5)", "-g_a",
 	})
+
 	if depth <= 0 {
 		return leaf.Draw(t, "leaf")
 	}
+
 	sub := func() string { return "(" + drawExpr(t, depth-1) + ")" }
 	switch rapid.SampledFrom([]string{"leaf", "arith", "scalar", "compare", "set", "aggregate", "on"}).Draw(t, "node") {
 	case "arith":
@@ -166,6 +172,7 @@ func drawExpr(t *rapid.T, depth int) string {
 	case "on":
 		return sub() + " and on() (" + rapid.SampledFrom([]string{"max", "sum", "min"}).Draw(t, "aggregate") + sub() + " > " + n() + ")"
 	}
+
 	return leaf.Draw(t, "leaf")
 }
 
@@ -217,10 +224,12 @@ func TestNothingOverNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		tracks, err := timeline.Eval(w.grid, e, leaves{w})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, tr := range tracks {
 			if n := timeline.Count(tr.Values); n > 0 {
 				t.Fatalf("0/0 is known in %d cells", n)
@@ -237,17 +246,21 @@ func compare(t *rapid.T, w world, expr string) {
 	if err != nil {
 		t.Fatalf("%s: %v", expr, err)
 	}
+
 	want, err := w.mem.Range(context.Background(), expr, w.grid.Time(0), w.grid.Time(seconds-1), time.Second, time.Second)
 	if err != nil {
 		return // a many-to-many match, which the grid need not refuse
 	}
+
 	tracks, err := timeline.Eval(w.grid, e, leaves{w})
 	if err != nil {
 		t.Fatalf("%s: %v", expr, err)
 	}
+
 	if again, err := timeline.Eval(w.grid, e, streamed{leaves{w}}); err != nil || !sameTracks(again, tracks) {
 		t.Fatalf("%s: one series at a time, it is something else: %v", expr, err)
 	}
+
 	got := map[string][]float64{}
 	for _, tr := range tracks {
 		k := labels.NewBuilder(tr.Labels).Del("__name__").Labels().String()
@@ -256,6 +269,7 @@ func compare(t *rapid.T, w world, expr string) {
 		}
 		got[k] = tr.Values
 	}
+
 	const from = 5
 	seen := map[string][]float64{}
 	for _, s := range want {
@@ -268,10 +282,12 @@ func compare(t *rapid.T, w world, expr string) {
 			}
 			seen[k] = vals
 		}
+
 		for _, p := range s.Points {
 			vals[(p.T-startMs)/1000] = p.F
 		}
 	}
+
 	for k, vals := range seen {
 		for i := from; i < seconds; i++ {
 			g := math.NaN()
@@ -283,6 +299,7 @@ func compare(t *rapid.T, w world, expr string) {
 			}
 		}
 	}
+
 	for k, vals := range got {
 		for i := from; i < seconds; i++ {
 			if seen[k] == nil && !math.IsNaN(vals[i]) {

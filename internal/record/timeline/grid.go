@@ -121,7 +121,8 @@ func (s spacing) hole(pts []promql.FPoint, i int) bool {
 		return false
 	}
 	before, after := interval(pts, i-1), interval(pts, i+1)
-	usual := max(s.medianMs, min(before, after), min(before, interval(pts, i-2)), min(after, interval(pts, i+2)), 1)
+	usual := max(s.medianMs, min(before, after), min(before, interval(pts, i-2)),
+		min(after, interval(pts, i+2)), 1)
 	return dt > holePeriods*usual
 }
 
@@ -148,6 +149,7 @@ func (g Grid) rate(pts []promql.FPoint, sp spacing) []float64 {
 		}
 		g.spread(out, cover, a.T, b.T, dv/float64(dt)*1000)
 	}
+
 	for k := range out {
 		// A cell is unknown if half of it is.
 		if cover[k] < 0.5 {
@@ -156,6 +158,7 @@ func (g Grid) rate(pts []promql.FPoint, sp spacing) []float64 {
 			out[k] /= float64(cover[k])
 		}
 	}
+
 	return out
 }
 
@@ -184,6 +187,7 @@ func (g Grid) gauge(pts []promql.FPoint, sp spacing) []float64 {
 	for k := range out {
 		out[k] = math.NaN()
 	}
+
 	for i, p := range pts {
 		until := p.T + max(sp.medianMs, 1)*5/2
 		if i+1 < len(pts) {
@@ -191,14 +195,17 @@ func (g Grid) gauge(pts []promql.FPoint, sp spacing) []float64 {
 				until = pts[i+1].T
 			}
 		}
+
 		for k := max(g.cell(p.T), 0); k < g.N && g.end(k) < until; k++ {
 			out[k] = p.F
 		}
+
 		// The cell that contains the next sample is overwritten by it; a sample exactly at a cell's
 		// end must be seen even if until equals it.
 		if k := g.cell(p.T); k >= 0 && k < g.N {
 			out[k] = p.F
 		}
 	}
+
 	return out
 }

@@ -23,12 +23,14 @@ func TestPeriodChanges(t *testing.T) {
 		}
 		return pts
 	}
+
 	seconds := func(n int) (out []int64) {
 		for range n {
 			out = append(out, 1)
 		}
 		return out
 	}
+
 	for _, c := range []struct {
 		name  string
 		steps []int64
@@ -41,10 +43,12 @@ func TestPeriodChanges(t *testing.T) {
 		pts := at(c.steps...)
 		last := pts[len(pts)-1].T
 		g := timeline.NewGrid(time.UnixMilli(1000), time.UnixMilli(last), time.Second)
+
 		known := timeline.Count(g.Rate(pts))
 		if known < c.known-1 || known > c.known+1 {
 			t.Errorf("%s: the rate of %d seconds is known, want %d", c.name, known, c.known)
 		}
+
 		thinned := timeline.NewThinned(g, true)
 		thinned.Add(pts)
 		if got := timeline.Count(thinned.Values()); got != known {
@@ -73,6 +77,7 @@ func TestQuantileWithAnUnknownBucket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	g := timeline.Grid{StepMs: 1000, N: 1}
 	quantile := func(c classes) float64 {
 		tracks, err := timeline.Eval(g, e, c)
@@ -81,6 +86,7 @@ func TestQuantileWithAnUnknownBucket(t *testing.T) {
 		}
 		return tracks[0].Values[0]
 	}
+
 	for missing := range map[string]bool{"0.01": true, "0.02": true, "0.04": true} {
 		all := classes{"0.01": 0, "0.02": 90, "0.04": 100, "0.08": 100, "+Inf": 100}
 		without := classes{}

@@ -18,16 +18,19 @@ func (ev *evaluator) labelReplace(e *parser.Call) (value, error) {
 	if err != nil {
 		return v, err
 	}
+
 	arg := func(i int) string {
 		if s, ok := e.Args[i].(*parser.StringLiteral); ok {
 			return s.Val
 		}
 		return ""
 	}
+
 	re, err := regexp.Compile("^(?s:" + arg(4) + ")$")
 	if err != nil {
 		return value{}, fmt.Errorf("in %q: %w", e.String(), err)
 	}
+
 	out := make([]Track, len(v.tracks))
 	for i, t := range v.tracks {
 		out[i] = t
@@ -38,6 +41,7 @@ func (ev *evaluator) labelReplace(e *parser.Call) (value, error) {
 			out[i].Labels = b.Labels()
 		}
 	}
+
 	return value{tracks: out}, nil
 }
 
@@ -53,12 +57,15 @@ func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 	if err != nil || !phi.scalar {
 		return value{}, unsupported(e, "a quantile that is no number")
 	}
+
 	v, err := ev.eval(e.Args[1])
 	if err != nil {
 		return v, err
 	}
+
 	groups := map[string][]bucket{}
 	var order []labels.Labels
+
 	strip := grouping([]string{model.BucketLabel}, false)
 	for _, t := range v.tracks {
 		le, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
@@ -71,6 +78,7 @@ func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 		}
 		groups[ls.String()] = append(groups[ls.String()], bucket{le, t.Values})
 	}
+
 	var out []Track
 	for _, ls := range order {
 		bs := groups[ls.String()]
@@ -81,6 +89,7 @@ func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 		}
 		out = append(out, Track{Labels: ls, Values: vals})
 	}
+
 	return value{tracks: out}, nil
 }
 
@@ -91,32 +100,39 @@ func bucketQuantile(phi float64, all []bucket, k int) float64 {
 	if slices.ContainsFunc(all, func(b bucket) bool { return math.IsNaN(b.values[k]) }) {
 		bs = slices.DeleteFunc(slices.Clone(all), func(b bucket) bool { return math.IsNaN(b.values[k]) })
 	}
+
 	last := len(bs) - 1
 	if last < 1 || !math.IsInf(bs[last].le, 1) {
 		return math.NaN()
 	}
+
 	total := bs[last].values[k]
 	if !(total > 0) {
 		return math.NaN()
 	}
+
 	rank := phi * total
 	i, below := 0, 0.0
 	for i < last && !(bs[i].values[k] >= rank) {
 		below = max(below, bs[i].values[k])
 		i++
 	}
+
 	if i == last {
 		return bs[last-1].le
 	}
+
 	lo := 0.0
 	if i > 0 {
 		lo = bs[i-1].le
 	} else if bs[0].le <= 0 {
 		return bs[0].le
 	}
+
 	in := bs[i].values[k] - below
 	if !(in > 0) {
 		return bs[i].le
 	}
+
 	return lo + (bs[i].le-lo)*(rank-below)/in
 }

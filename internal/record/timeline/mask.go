@@ -157,41 +157,52 @@ func Recurrence(episodes []Episode) (Period, bool) {
 	for _, e := range episodes {
 		starts = append(starts, float64(e.First))
 	}
+
 	for range 3 {
 		if len(starts) < 3 {
 			return Period{}, false
 		}
+
 		d := distances(starts)
 		limit := Quantile(d, 0.75) / 3
+
 		kept := starts[:1:1]
 		for _, s := range starts[1:] {
 			if s-kept[len(kept)-1] >= limit {
 				kept = append(kept, s)
 			}
 		}
+
 		if len(kept) == len(starts) {
 			break
 		}
+
 		starts = kept
 	}
+
 	if len(starts) < 3 {
 		return Period{}, false
 	}
+
 	d := distances(starts)
 	med := Quantile(d, 0.5)
+
 	dev := make([]float64, len(d))
 	for i, x := range d {
 		dev[i] = math.Abs(x - med)
 	}
+
 	p := Period{Cells: med, N: len(d)}
 	if med > 0 {
 		p.Spread = Quantile(dev, 0.75) / med
 	}
+
 	// With few distances, a coincidence is likely: they must agree closely.
 	spread := maxPeriodSpread
 	if p.N < fewDistances {
 		spread = maxFewSpread
 	}
+
 	return p, med >= 3 && p.Spread <= spread
 }
 

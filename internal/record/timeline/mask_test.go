@@ -56,6 +56,7 @@ func TestMaskProperties(t *testing.T) {
 		if got := timeline.MaskOf(len(m), m.Episodes()); picture(got) != picture(m) {
 			t.Fatalf("%s became %s", picture(m), picture(got))
 		}
+
 		before, after := rapid.IntRange(0, 5).Draw(t, "before"), rapid.IntRange(0, 5).Draw(t, "after")
 		wide := m.Widen(before, after)
 		for i := range m {
@@ -67,13 +68,16 @@ func TestMaskProperties(t *testing.T) {
 				t.Fatalf("%s widened by %d and %d is %s", picture(m), before, after, picture(wide))
 			}
 		}
+
 		n := 0
 		for _, e := range m.Episodes() {
 			n += e.Cells()
 		}
+
 		if n != m.Count() {
 			t.Fatalf("%d cells in episodes, %d in %s", n, m.Count(), picture(m))
 		}
+
 		if x := rapid.IntRange(0, 4).Draw(t, "hole"); picture(m.Close(x).Close(x)) != picture(m.Close(x)) {
 			t.Fatalf("closing %s twice is not closing it once", picture(m))
 		}

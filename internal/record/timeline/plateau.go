@@ -69,9 +69,9 @@ const (
 	alternates = -0.3
 )
 
-// edgeChance is the probability that a rate without a limit is over its most frequent level as seldom
-// as this one, or as often at it. Samples that are a few milliseconds late give one interval what they take from the next,
-// so the means of two neighbours may show what single values do not.
+// edgeChance is the probability that a rate without a limit is over its most frequent level as
+// seldom as this one, or as often at it. Samples that are a few milliseconds late give one interval
+// what they take from the next, so the means of two neighbours may show what single values do not.
 func edgeChance(values []float64, where Mask, lo, hi float64, perSample int) float64 {
 	var single, means []float64
 	last := -2 * perSample
@@ -88,10 +88,12 @@ func edgeChance(values []float64, where Mask, lo, hi float64, perSample int) flo
 		}
 		last = k
 	}
+
 	chance := 1.0
 	if n := len(single); n > 2 && Correlation(single[:n-1], single[1:]) <= alternates {
 		chance = overChance(means, edgeOverMean)
 	}
+
 	return min(1, 3*min(overChance(single, edgeOver), chance, peakChance(single, hi)))
 }
 
@@ -119,7 +121,8 @@ func lowerTail(n, k int, p float64) (tail float64) {
 		return x
 	}
 	for i := 0; i <= min(k, n); i++ {
-		tail += math.Exp(lnFactorial(n) - lnFactorial(i) - lnFactorial(n-i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+		tail += math.Exp(lnFactorial(n) - lnFactorial(i) - lnFactorial(n-i) + float64(i)*math.Log(p) +
+			float64(n-i)*math.Log1p(-p))
 	}
 	return min(1, tail)
 }

@@ -39,12 +39,14 @@ func series(t *testing.T, text string) []float64 {
 		if !ok || err != nil {
 			t.Fatalf("%q: want COUNTxVALUE", word)
 		}
+
 		from, swing, to := rest, "0", ""
 		if a, b, ok := strings.Cut(rest, "~"); ok {
 			from, swing = a, b
 		} else if a, b, ok := strings.Cut(rest, ">"); ok {
 			from, to = a, b
 		}
+
 		for i := range n {
 			if rest == "?" {
 				out = append(out, math.NaN())
@@ -57,6 +59,7 @@ func series(t *testing.T, text string) []float64 {
 			out = append(out, x)
 		}
 	}
+
 	return out
 }
 
@@ -83,6 +86,7 @@ func plot(values []float64, m timeline.Mask) string {
 			if x > 0 {
 				h = max(1, int(math.Round(x/top*plotRows)))
 			}
+
 			switch {
 			case h < row:
 				line += " "
@@ -92,7 +96,9 @@ func plot(values []float64, m timeline.Mask) string {
 				line += "o"
 			}
 		}
+
 		fmt.Fprintf(&b, "%8.0f |%s\n", top*float64(row)/plotRows, strings.TrimRight(line, " "))
 	}
+
 	return b.String()
 }

@@ -15,18 +15,22 @@ func Quantile(values []float64, q float64) float64 {
 			v = append(v, x)
 		}
 	}
+
 	if len(v) == 0 {
 		return math.NaN()
 	}
+
 	slices.Sort(v)
 	pos := q * float64(len(v)-1)
 	i := int(math.Floor(pos))
 	if i >= len(v)-1 {
 		return v[len(v)-1]
 	}
+
 	if i < 0 {
 		return v[0]
 	}
+
 	frac := pos - float64(i)
 	return v[i]*(1-frac) + v[i+1]*frac
 }
@@ -84,9 +88,11 @@ func Correlation(a, b []float64) float64 {
 			sb += b[i]
 		}
 	}
+
 	if n < 8 {
 		return math.NaN()
 	}
+
 	ma, mb := sa/n, sb/n
 	var cov, va, vb float64
 	for i := range a {
@@ -96,9 +102,11 @@ func Correlation(a, b []float64) float64 {
 			vb += (b[i] - mb) * (b[i] - mb)
 		}
 	}
+
 	if va == 0 || vb == 0 {
 		return math.NaN()
 	}
+
 	return cov / math.Sqrt(va*vb)
 }
 
@@ -138,6 +146,7 @@ func UsualAround(values []float64, span int, atMost float64) []float64 {
 	if len(values) <= span {
 		return []float64{all}
 	}
+
 	out := make([]float64, len(values))
 	for from := 0; from < len(values); from += block {
 		to := min(from+block, len(values))
@@ -152,5 +161,6 @@ func UsualAround(values []float64, span int, atMost float64) []float64 {
 			out[k] = usual
 		}
 	}
+
 	return out
 }

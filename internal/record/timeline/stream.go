@@ -62,6 +62,7 @@ func (ev *evaluator) eachOf(f *leaf, visit func(Track) error) error {
 		}
 		return visit(t)
 	}
+
 	if s, ok := ev.l.(Streamer); ok {
 		if f.counter {
 			return s.EachRate(f.sel, laid)
@@ -73,10 +74,12 @@ func (ev *evaluator) eachOf(f *leaf, visit func(Track) error) error {
 	if f.counter {
 		of = ev.l.Rate
 	}
+
 	tracks, err := of(f.sel)
 	if err != nil {
 		return err
 	}
+
 	return visitTracks(tracks, laid)
 }
 

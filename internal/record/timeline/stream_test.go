@@ -58,6 +58,7 @@ func TestAggregationHoldsOneSeries(t *testing.T) {
 		shared[0] = float64(i)
 		return shared
 	}}
+
 	for text, want := range map[string]map[string]float64{
 		`sum(irate(x[2s]))`:                  {"{}": 1999 * 2000 / 2},
 		`sum by (mode) ((x))`:                {`{mode="idle"}`: 999 * 1000, `{mode="user"}`: 1000 * 1000},
@@ -69,9 +70,11 @@ func TestAggregationHoldsOneSeries(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
+
 		if len(tracks) != len(want) {
 			t.Errorf("%s: %d tracks, want %d", text, len(tracks), len(want))
 		}
+
 		for _, tr := range tracks {
 			if got := tr.Values[0]; math.Abs(got-want[tr.Labels.String()]) > 1e-9 {
 				t.Errorf("%s: %s is %g, want %g", text, tr.Labels, got, want[tr.Labels.String()])

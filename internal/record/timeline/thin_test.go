@@ -24,12 +24,14 @@ func TestThinned(t *testing.T) {
 		value += 10 + 5*math.Sin(float64(s)/300)
 		pts = append(pts, promql.FPoint{T: s*1000 + 3, F: value})
 	}
+
 	g := timeline.Grid{FromMs: 0, StepMs: 10_000, N: 401}
 	for _, counter := range []bool{true, false} {
 		want := g.Gauge(pts)
 		if counter {
 			want = g.Rate(pts)
 		}
+
 		for _, part := range []int{1, 7, 977, len(pts)} {
 			thin := timeline.NewThinned(g, counter)
 			for at := 0; at < len(pts); at += part {

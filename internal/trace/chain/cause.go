@@ -50,9 +50,11 @@ func kindOf(b *Behind) CauseKind {
 	case Unexplained:
 		return NotKnown
 	}
+
 	if b.Culprit == (Culprit{}) {
 		return NobodyKnown
 	}
+
 	return Others
 }
 
@@ -64,31 +66,37 @@ func (r *Report) Causes() []Cause {
 		comm, file, cgroup string
 		inode              uint64
 	}
+
 	at := map[id]int{}
 	var out []Cause
 	for i := range r.Behind { // the greatest first, so it decides about the reason
 		b := &r.Behind[i]
 		k := id{kind: kindOf(b)}
 		var who Culprit
+
 		if k.kind == Others || k.kind == TheLimit {
 			who = b.Culprit
 			k.self, k.comm, k.file, k.cgroup, k.inode = who.Self, who.Comm, who.File, who.Cgroup, who.Inode
 		}
+
 		n, ok := at[k]
 		if !ok {
 			n = len(out)
 			at[k] = n
 			out = append(out, Cause{Kind: k.kind, Culprit: who})
 		}
+
 		c := &out[n]
 		c.Time += b.Time
 		c.Share += b.Share
 		c.Calls = max(c.Calls, b.Calls)
+
 		if k.kind == Others {
 			c.Requests += b.Requests
 			c.Bytes += b.Bytes
 		}
 	}
+
 	slices.SortStableFunc(out, func(a, b Cause) int { return cmp.Compare(b.Time, a.Time) })
 	return out
 }

@@ -28,15 +28,18 @@ func whole(t *testing.T, c *Chain) {
 		if s.From != at || s.To <= s.From {
 			t.Fatalf("call at %d: segment %d is from %d to %d, not from %d", c.Call.Enter, i, s.From, s.To, at)
 		}
+
 		at = s.To
 		var sum time.Duration
 		for _, x := range s.Shares {
 			sum += x.Time
 		}
+
 		if sum > s.Took() {
 			t.Fatalf("shares of %v in a segment of %v: %+v", sum, s.Took(), s)
 		}
 	}
+
 	if at != c.Call.Exit {
 		t.Fatalf("call until %d is explained until %d", c.Call.Exit, at)
 	}
@@ -68,29 +71,36 @@ func TestRecorded(t *testing.T) {
 			h, b := load(t, x.name)
 			w := NewWindow(h)
 			w.Add(b)
+
 			for i := range b.Calls {
 				c := w.Explain(&b.Calls[i])
 				whole(t, &c)
 			}
+
 			r := Replay(h, b)
 			if r.Slow != x.slow || len(r.Worst) != min(x.slow, WorstChains) {
 				t.Errorf("%d slow calls, %d of them in full", r.Slow, len(r.Worst))
 			}
+
 			if got := behind(r, "dd"); got < x.behind {
 				t.Errorf("%.3f of the time behind dd, want %.2f: %+v", got, x.behind, r.Causes())
 			}
+
 			if u := r.Of(Unexplained); u > 0.03 {
 				t.Errorf("%.3f is unexplained", u)
 			}
+
 			for _, p := range x.places {
 				if !slices.ContainsFunc(r.Places(), func(q PlaceTime) bool { return q.Place == p && q.Stage == DeviceQueue && q.Share > 0.2 }) {
 					t.Errorf("no fifth of the time in %s at the device: %+v", p, r.Places())
 				}
 			}
+
 			sum := 0.0
 			for _, s := range r.Stages {
 				sum += s.Share
 			}
+
 			if sum < 0.999999 || sum > 1.000001 {
 				t.Errorf("the stages add up to %f", sum)
 			}
@@ -112,6 +122,7 @@ func TestEventsMissing(t *testing.T) {
 			b.Files = sample(all.Files, rng, share)
 			w := NewWindow(h)
 			w.Add(b)
+
 			for i := range b.Calls {
 				c := w.Explain(&b.Calls[i])
 				whole(t, &c)
@@ -134,17 +145,21 @@ func sample[T any](all []T, rng *rand.Rand, share float64) []T {
 func TestBatches(t *testing.T) {
 	h, all := load(t, "ext4-dd")
 	want := Replay(h, all)
+
 	w, tally := NewWindow(h), NewTally()
 	for i := 0; i < len(all.Requests); i += 7 {
 		w.Add(&events.Batch{Requests: all.Requests[i:min(i+7, len(all.Requests))]})
 	}
+
 	for i := len(all.Waits); i > 0; i -= min(i, 5) {
 		w.Add(&events.Batch{Waits: all.Waits[max(i-5, 0):i]})
 	}
+
 	w.Add(&events.Batch{Commits: all.Commits, Handles: all.Handles, Files: all.Files})
 	for i := range all.Calls {
 		tally.Add(w.Explain(&all.Calls[i]))
 	}
+
 	got := tally.Report(h)
 	if len(got.Places()) == 0 || got.Of(DeviceQueue) < want.Of(DeviceQueue)-0.02 || got.Of(DeviceQueue) > want.Of(DeviceQueue)+0.02 {
 		t.Errorf("%v\n%v", got.Places(), want.Places())

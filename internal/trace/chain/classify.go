@@ -152,7 +152,8 @@ func isJournal(r *events.Request) bool { return strings.HasPrefix(r.Comm, "jbd2/
 // heldBack reports whether a limit of a cgroup held a request back: a worker of the kernel submits it
 // then, which is not the flusher.
 func heldBack(r *events.Request) bool {
-	return r.Kernel && r.Reason == events.NoReason && strings.HasPrefix(r.Comm, "kworker") && !isLog(r) && !r.Flush() && !r.Metadata
+	return r.Kernel && r.Reason == events.NoReason && strings.HasPrefix(r.Comm, "kworker") && !isLog(r) &&
+		!r.Flush() && !r.Metadata
 }
 
 // isFlush reports whether a request makes the device flush its cache.

@@ -33,6 +33,7 @@ func (w *Window) owner(r *events.Request, call *events.Call) Culprit {
 	case same && r.TID == call.TID:
 		return Culprit{Self: true, Why: WhyDirect}
 	}
+
 	return Culprit{Comm: r.Comm, PID: r.PID, Why: WhyDirect, Cgroup: w.groups[r.PID]}
 }
 
@@ -50,18 +51,23 @@ func (w *Window) writer(r *events.Request, call *events.Call) Culprit {
 	if c.File == "" {
 		c.Inode = r.File.Inode
 	}
+
 	if r.File == call.File {
 		c.Self = true
 	}
+
 	if !r.Kernel {
 		c.Comm, c.PID = r.Comm, r.PID
 	}
+
 	if u := w.user(r.File, r.First); u != nil {
 		c.Comm, c.PID = u.Comm, u.PID
 	}
+
 	if c.PID == 0 && c.Comm == "" {
 		c.Comm = kernelName(r.Comm)
 	}
+
 	c.Cgroup = w.groups[c.PID]
 	return c
 }
@@ -93,11 +99,13 @@ func whyOf(r *events.Request) Why {
 	default:
 		return WhyOtherFlush
 	}
+
 	switch {
 	case isJournal(r):
 		return WhyJournal
 	case r.Kernel:
 		return WhyOtherFlush
 	}
+
 	return WhyFsync
 }

@@ -65,18 +65,21 @@ func (w *Window) baseline(r *events.Request, ahead []events.Request) int64 {
 			return sorted[len(sorted)/2]
 		}
 	}
+
 	last := r.Started()
 	for i := range ahead {
 		if q := &ahead[i]; q.Started() <= r.Started() {
 			last = max(last, q.Done)
 		}
 	}
+
 	least := r.Done - last
 	for _, q := range w.completed(r.Dev, r.Done-int64(10*time.Second), r.Done) {
 		if took := q.Done - q.Started(); q.Op() == r.Op() && q.Bytes <= 2*r.Bytes && took > 0 {
 			least = min(least, took)
 		}
 	}
+
 	return least
 }
 
@@ -117,9 +120,11 @@ func (w *Window) shares(rs []events.Request, took time.Duration, call *events.Ca
 	for i := range rs {
 		sum += weight(&rs[i])
 	}
+
 	if sum == 0 {
 		return nil
 	}
+
 	var out []Share
 	at := map[Culprit]int{}
 	for i := range rs {
@@ -134,11 +139,13 @@ func (w *Window) shares(rs []events.Request, took time.Duration, call *events.Ca
 		out[k].Requests++
 		out[k].Bytes += int64(rs[i].Bytes)
 	}
+
 	slices.SortStableFunc(out, func(a, b Share) int { return cmp.Compare(b.Time, a.Time) })
 	var all time.Duration
 	for _, s := range out {
 		all += s.Time
 	}
+
 	out[0].Time += took - all // what rounding lost
 	return out
 }
@@ -179,10 +186,12 @@ func (e *explainer) queued(r *events.Request, from, to int64, p Place) {
 			}
 		}
 	}
+
 	rs := e.w.completed(r.Dev, from, to)
 	if len(rs) == 0 {
 		rs = e.w.inFlight(r, from)
 	}
+
 	e.put(from, to, p, Scheduler, e.w.shares(rs, timeOf(from, to), e.call)...)
 }
 

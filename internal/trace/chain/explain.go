@@ -56,7 +56,8 @@ func (e *explainer) put(from, to int64, p Place, s Stage, shares ...Share) {
 
 func (e *explainer) unexplained(from, to int64, p Place, stack []string) {
 	if to > from {
-		e.out = append(e.out, Segment{From: from, To: to, Place: p, Stage: Unexplained, Stack: strings.Join(stack[:min(len(stack), 6)], " < ")})
+		e.out = append(e.out, Segment{From: from, To: to, Place: p, Stage: Unexplained,
+			Stack: strings.Join(stack[:min(len(stack), 6)], " < ")})
 	}
 }
 
@@ -68,21 +69,25 @@ func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
 			e.put(at, x.Out, p, Running)
 			at = x.Out
 		}
+
 		end := x.Wake
 		if x.Preempted {
 			end = at
 		} else if end == 0 {
 			end = x.In // a timeout woke it
 		}
+
 		if end = min(end, to); end > at {
 			e.wait(&x, at, end, p, depth)
 			at = end
 		}
+
 		if end = min(x.In, to); end > at {
 			e.put(at, end, p, Runnable)
 			at = end
 		}
 	}
+
 	e.put(at, to, p, Running)
 }
 
@@ -104,7 +109,8 @@ func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
 	case commitWait:
 		e.commits(from, to, depth)
 	case blockWait:
-		e.request(x, from, to, p.within(JournalLog), func(r *events.Request) bool { return isJournal(r) || r.Metadata || r.Flush() }, depth)
+		e.request(x, from, to, p.within(JournalLog),
+			func(r *events.Request) bool { return isJournal(r) || r.Metadata || r.Flush() }, depth)
 	case updatesWait:
 		e.handles(from, to, JournalLock)
 	case handleWait, journalFull:
@@ -120,7 +126,8 @@ func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
 			return r.TID == x.TID || r.First == x.Request && heldBack(r)
 		}, depth)
 	case readWait:
-		e.request(x, from, to, p.or(Reading), func(r *events.Request) bool { return r.Op() == events.OpRead }, depth)
+		e.request(x, from, to, p.or(Reading),
+			func(r *events.Request) bool { return r.Op() == events.OpRead }, depth)
 	case lockWait:
 		e.lock(x, from, to, p, depth)
 	default:
@@ -150,21 +157,25 @@ func orPlace(p Place, stack []string) Place {
 	if p != InCall {
 		return p
 	}
+
 	for _, f := range stack {
 		switch {
 		case f == "jbd2_journal_commit_transaction":
 			return JournalLog
 		case strings.HasSuffix(f, "_direct_IO") || f == "__iomap_dio_rw":
 			return Direct
-		case strings.HasSuffix(f, "writepages") || strings.HasSuffix(f, "write_cache_pages") || f == "__filemap_fdatawrite_range" || f == "filemap_fdatawrite_wbc":
+		case strings.HasSuffix(f, "writepages") || strings.HasSuffix(f, "write_cache_pages") ||
+			f == "__filemap_fdatawrite_range" || f == "filemap_fdatawrite_wbc":
 			return Pages
 		}
 	}
+
 	return p
 }
 
 // request follows a wait to the request that ended it.
-func (e *explainer) request(x *events.Wait, from, to int64, p Place, wanted func(*events.Request) bool, depth int) {
+func (e *explainer) request(x *events.Wait, from, to int64, p Place,
+	wanted func(*events.Request) bool, depth int) {
 	may := func(r *events.Request) bool {
 		if !wanted(r) {
 			return false
@@ -172,10 +183,12 @@ func (e *explainer) request(x *events.Wait, from, to int64, p Place, wanted func
 		// A wait of the call's own thread for pages is for those of its file.
 		return p != Pages || x.TID != e.call.TID || e.call.File.Inode == 0 || r.File == e.call.File
 	}
+
 	r := e.w.known(x.Request)
 	if r == nil || !wanted(r) || r.Done > x.Wake+slackNs {
 		r = e.w.last(e.call.File.Dev, from, to+slackNs, may)
 	}
+
 	switch {
 	case r != nil:
 		e.follow(x, r, from, to, p, depth)
@@ -194,8 +207,10 @@ const endsNs = 1_000_000
 // the thread's own or reads blocks of the file system's own.
 func (e *explainer) other(x *events.Wait, from, to int64, p Place, depth int) {
 	r := e.w.known(x.Request)
-	if r == nil || r.Done <= from || r.Done > x.Wake+slackNs || r.TID != x.TID && !(r.Metadata && r.Op() == events.OpRead) {
-		r = e.w.last(e.call.File.Dev, from, to+slackNs, func(r *events.Request) bool { return r.TID == x.TID && r.Op() == events.OpRead })
+	if r == nil || r.Done <= from || r.Done > x.Wake+slackNs ||
+		r.TID != x.TID && !(r.Metadata && r.Op() == events.OpRead) {
+		r = e.w.last(e.call.File.Dev, from, to+slackNs,
+			func(r *events.Request) bool { return r.TID == x.TID && r.Op() == events.OpRead })
 	}
 	if r == nil {
 		e.worker(x, from, to, p, depth)
@@ -222,19 +237,23 @@ func (e *explainer) follow(x *events.Wait, r *events.Request, from, to int64, p 
 	if p == JournalLog && r.Flags&(events.FlagPreflush|events.FlagFUA) != 0 {
 		p = JournalEnd
 	}
+
 	at := from
 	if begin := min(r.Begin(), to); begin > at {
 		e.before(x, r, at, begin, p, depth)
 		at = begin
 	}
+
 	if start := min(r.Started(), to); start > at {
 		e.queued(r, at, start, p)
 		at = start
 	}
+
 	if done := min(r.Done, to); done > at {
 		e.device(r, at, done, p)
 		at = done
 	}
+
 	if to > at {
 		e.completion(x, at, to, p, depth)
 	}
@@ -246,31 +265,39 @@ func (e *explainer) before(x *events.Wait, r *events.Request, from, to int64, p 
 		e.put(from, to, p, CgroupWait, Share{Culprit: Culprit{Self: true, Cgroup: e.w.groups[e.call.PID]}})
 		return
 	}
+
 	if depth < deepest && r.TID != 0 && r.TID != x.TID && len(e.w.waitsOf(r.TID, from, to)) > 0 {
 		e.thread(r.TID, from, to, p, depth+1)
 		e.rename(from, Running, Submission, e.w.owner(r, e.call))
 		return
 	}
+
 	// An earlier request of the same kind may have been in the way.
 	if isLog(r) || isJournal(r) || r.Flush() {
-		if prev := e.w.last(e.call.File.Dev, from, to+slackNs, func(q *events.Request) bool { return isLog(q) || isJournal(q) || q.Flush() }); prev != nil && prev.First != r.First && depth < deepest {
+		if prev := e.w.last(e.call.File.Dev, from, to+slackNs,
+			func(q *events.Request) bool { return isLog(q) || isJournal(q) || q.Flush() }); prev != nil &&
+			prev.First != r.First && depth < deepest {
 			at := from
 			if start := min(prev.Begin(), to); start > at {
 				e.put(at, start, p, Submission, Share{Culprit: e.w.owner(prev, e.call)})
 				at = start
 			}
+
 			if start := min(prev.Started(), to); start > at {
 				e.queued(prev, at, start, p)
 				at = start
 			}
+
 			if done := min(prev.Done, to); done > at {
 				e.device(prev, at, done, p)
 				at = done
 			}
+
 			e.put(at, to, p, Submission, Share{Culprit: e.w.owner(r, e.call)})
 			return
 		}
 	}
+
 	e.put(from, to, p, Submission, Share{Culprit: e.w.owner(r, e.call)})
 }
 
@@ -286,7 +313,8 @@ func (e *explainer) rename(from int64, old, stage Stage, c Culprit) {
 
 // completion explains the time between a request's completion and the wait's end.
 func (e *explainer) completion(x *events.Wait, from, to int64, p Place, depth int) {
-	if x.Waker.TID != 0 && depth < deepest && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 && strings.HasPrefix(x.Waker.Comm, "kworker") {
+	if x.Waker.TID != 0 && depth < deepest && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 &&
+		strings.HasPrefix(x.Waker.Comm, "kworker") {
 		e.thread(x.Waker.TID, from, to, p, depth+1)
 		e.rename(from, Running, Completion, Culprit{})
 		return
@@ -296,7 +324,8 @@ func (e *explainer) completion(x *events.Wait, from, to int64, p Place, depth in
 
 // worker explains a wait that no request ended, by what the thread did that ended it.
 func (e *explainer) worker(x *events.Wait, from, to int64, p Place, depth int) {
-	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
+	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID &&
+		len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
 		e.thread(x.Waker.TID, from, to, p, depth+1)
 		return
 	}
@@ -306,8 +335,10 @@ func (e *explainer) worker(x *events.Wait, from, to int64, p Place, depth int) {
 // lock explains a wait for a lock: by what its holder waited for, as far as that was traced.
 func (e *explainer) lock(x *events.Wait, from, to int64, p Place, depth int) {
 	p = p.or(Locked)
-	holder := Share{Culprit: Culprit{Comm: x.Waker.Comm, PID: x.Waker.PID, TID: x.Waker.TID, Why: WhyLock, Cgroup: e.w.groups[x.Waker.PID]}}
-	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
+	holder := Share{Culprit: Culprit{Comm: x.Waker.Comm, PID: x.Waker.PID, TID: x.Waker.TID, Why: WhyLock,
+		Cgroup: e.w.groups[x.Waker.PID]}}
+	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID &&
+		len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
 		e.thread(x.Waker.TID, from, to, p, depth+1)
 		e.rename(from, Running, LockWait, holder.Culprit)
 		return
@@ -349,6 +380,7 @@ func add(a, b []Share) []Share {
 				break
 			}
 		}
+
 		if !found {
 			a = append(a, x)
 		}

@@ -51,9 +51,11 @@ func of(c *Chain, p Place, s Stage, comm string) (sum int64) {
 		if x.Stage != s || x.Place != p {
 			continue
 		}
+
 		if comm == "" {
 			sum += x.Took().Milliseconds()
 		}
+
 		for _, b := range x.Shares {
 			if comm != "" && b.Culprit.Comm == comm {
 				sum += b.Time.Milliseconds()
@@ -87,17 +89,20 @@ func expectGroup(t *testing.T, c *Chain, s Stage) {
 
 func TestPagesBehindNeighbour(t *testing.T) {
 	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range", "ext4_sync_file")
+
 	// The device takes 2 ms for a request alone; 39 of the neighbour's are in front.
 	for i := range int64(5) {
 		r := request(caller, file, -100+10*i, -100+10*i, -98+10*i)
 		r.Alone = true
 		b.Requests = append(b.Requests, r)
 	}
+
 	for i := range int64(39) {
 		r := request(other, big, 5, 5, 10+2*(i+1))
 		r.First += i // no two are the same
 		b.Requests = append(b.Requests, r)
 	}
+
 	b.Requests = append(b.Requests, request(caller, file, 10, 10, 90))
 	x := explained(t, c, b)
 	expect(t, &x, Pages, DeviceQueue, "neighbour", 78)
@@ -174,6 +179,7 @@ func TestJournal(t *testing.T) {
 		events.Wait{Task: journal, Kernel: true, Out: 1031 * ms, Wake: 1060 * ms, In: 1060 * ms, Stack: []string{"folio_wait_writeback", "jbd2_journal_finish_inode_data_buffers", "jbd2_journal_commit_transaction"}},
 		events.Wait{Task: journal, Kernel: true, Out: 1061 * ms, Wake: 1070 * ms, In: 1070 * ms, Stack: []string{"__wait_on_buffer", "jbd2_journal_commit_transaction"}},
 		events.Wait{Task: journal, Kernel: true, Out: 1071 * ms, Wake: 1089 * ms, In: 1089 * ms, Stack: []string{"__wait_on_buffer", "jbd2_journal_commit_transaction"}})
+
 	b.Files = []events.File{{Task: other, ID: big, At: 900 * ms, Dirtied: true, Names: []string{"big", "/"}}, inGroup(other)}
 	x := explained(t, c, b)
 	expectGroup(t, &x, HandleWait)

@@ -44,7 +44,8 @@ type place struct {
 func NewWindow(h *events.Header) *Window {
 	return &Window{header: h, disks: map[uint32][]events.Request{}, waits: map[uint32][]events.Wait{},
 		commit: map[uint32][]events.Commit{}, first: map[int64]place{}, names: map[events.FileID]string{},
-		users: map[events.FileID][]events.File{}, alone: map[sizeClass]*latencies{}, groups: map[uint32]string{}, programs: map[uint32]string{}}
+		users: map[events.FileID][]events.File{}, alone: map[sizeClass]*latencies{}, groups: map[uint32]string{},
+		programs: map[uint32]string{}}
 }
 
 // Add takes events. Calls are not among what it keeps.
@@ -58,16 +59,20 @@ func (w *Window) Add(b *events.Batch) {
 		}
 		w.waits[x.TID] = append(w.waits[x.TID], *x)
 	}
+
 	for tid, from := range touched {
 		sortFrom(w.waits[tid], from, func(x *events.Wait) int64 { return x.Out })
 	}
+
 	for _, c := range b.Commits {
 		w.commit[c.Dev] = append(w.commit[c.Dev], c)
 	}
+
 	w.handle = append(w.handle, b.Handles...)
 	for _, f := range b.Files {
 		w.file(f)
 	}
+
 	w.size += b.Len()
 	if w.size > eventsMax {
 		w.lost = max(w.lost, w.middle())
@@ -111,29 +116,36 @@ func (w *Window) file(f events.File) {
 	if f.Group != "" {
 		w.groups[f.PID] = f.Group
 	}
+
 	if f.ID.Inode == 0 {
 		if f.TID == f.PID && f.Comm != "" && len(w.programs) < filesMax {
 			w.programs[f.PID] = f.Comm
 		}
 		return // only the task's name and cgroup are told
 	}
+
 	if _, known := w.names[f.ID]; !known && len(w.names) >= filesMax {
 		return
 	}
+
 	if p := w.path(&f); p != "" {
 		w.names[f.ID] = p
 	}
+
 	if !f.Dirtied || f.Comm == "" || strings.HasPrefix(f.Comm, "kworker/") {
 		return
 	}
+
 	users := w.users[f.ID]
 	if i := slices.IndexFunc(users, func(u events.File) bool { return u.PID == f.PID }); i >= 0 {
 		users[i].At = f.At
 		return
 	}
+
 	if len(users) == usersMax {
 		users = users[1:]
 	}
+
 	w.users[f.ID] = append(users, f)
 }
 
@@ -162,14 +174,17 @@ func (w *Window) middle() int64 {
 			all = append(all, rs[n/2].Done)
 		}
 	}
+
 	for _, xs := range w.waits {
 		if n := len(xs); n > 0 {
 			all = append(all, xs[n/2].In)
 		}
 	}
+
 	if len(all) == 0 {
 		return 0
 	}
+
 	return slices.Max(all)
 }
 
@@ -193,6 +208,7 @@ func (w *Window) forget(before int64) {
 		w.disks[dev] = slices.Delete(rs, 0, i) // in place: what comes next needs the room again
 		w.size -= i
 	}
+
 	for tid, xs := range w.waits {
 		i := sort.Search(len(xs), func(i int) bool { return xs[i].In >= before })
 		w.size -= i
@@ -202,9 +218,11 @@ func (w *Window) forget(before int64) {
 			w.waits[tid] = slices.Delete(xs, 0, i)
 		}
 	}
+
 	for dev, cs := range w.commit {
 		w.commit[dev] = slices.DeleteFunc(cs, func(c events.Commit) bool { return c.End < before })
 	}
+
 	w.handle = slices.DeleteFunc(w.handle, func(h events.Handle) bool { return h.End < before })
 }
 

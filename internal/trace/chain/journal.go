@@ -35,10 +35,12 @@ func (e *explainer) commits(from, to int64, depth int) {
 		earlier := i < len(all)-1 && c.End < to-slackNs && all[i+1].Start < to
 		at = e.commitPhases(c, at, min(c.End, to), earlier, depth)
 	}
+
 	if len(all) == 0 {
 		e.unexplained(at, to, JournalWait, nil)
 		return
 	}
+
 	if to > at {
 		e.put(at, to, JournalEnd, Completion)
 	}
@@ -52,6 +54,7 @@ func (e *explainer) commitPhases(c *events.Commit, from, to int64, earlier bool,
 		}
 		return p
 	}
+
 	at := from
 	if locked := min(c.Flushing, to); c.Flushing > 0 && locked > at {
 		if depth < deepest && len(e.w.waitsOf(c.TID, at, locked)) > 0 {
@@ -61,10 +64,12 @@ func (e *explainer) commitPhases(c *events.Commit, from, to int64, earlier bool,
 		}
 		at = locked
 	}
+
 	if to > at {
 		e.thread(c.TID, at, to, place(JournalLog), depth+1)
 		at = to
 	}
+
 	return at
 }
 
@@ -80,11 +85,15 @@ func (e *explainer) handles(from, to int64, p Place) {
 			worst = h
 		}
 	}
+
 	if worst == nil {
 		e.put(from, to, p, HandleWait)
 		return
 	}
-	e.put(from, to, p, HandleWait, Share{Culprit: Culprit{Comm: worst.Comm, PID: worst.PID, TID: worst.TID, Why: WhyHandle, Cgroup: e.w.groups[worst.PID]}})
+
+	e.put(from, to, p, HandleWait,
+		Share{Culprit: Culprit{Comm: worst.Comm, PID: worst.PID, TID: worst.TID, Why: WhyHandle,
+			Cgroup: e.w.groups[worst.PID]}})
 }
 
 // change explains why ext4's journal took no change of the call: a commit holds the transaction or
@@ -94,6 +103,7 @@ func (e *explainer) change(c class, x *events.Wait, from, to int64, depth int) {
 	if c == journalFull {
 		place = JournalFull
 	}
+
 	if len(e.w.commitsIn(e.call.File.Dev, from, to)) == 0 {
 		// The commit that holds the block may end long after the block was written.
 		if slices.Contains(x.Stack, "do_get_write_access") {
@@ -103,8 +113,10 @@ func (e *explainer) change(c class, x *events.Wait, from, to int64, depth int) {
 		e.worker(x, from, to, place, depth)
 		return
 	}
+
 	n := len(e.out)
 	e.commits(from, to, depth)
+
 	for i := range e.out[n:] {
 		e.out[n+i].Place = place
 	}

@@ -95,28 +95,40 @@ const behindMax = 100
 // JSON is the report as it is written for programs.
 func (r *Report) JSON() *JSON {
 	h := r.Header
-	out := &JSON{Target: h.Target, Kernel: h.Kernel, Began: h.Began, Seconds: h.Lasted.Seconds(), SlowerSeconds: h.Slower.Seconds(),
-		Slow: r.Slow, SlowSeconds: r.SlowTime.Seconds(), Disks: h.Disks, LostEvents: h.Totals.Lost, EventsCut: h.Cut,
-		NotSeen: h.Missing, Notes: r.Notes, UnexplainedPct: r.Of(Unexplained)}
+	out := &JSON{Target: h.Target, Kernel: h.Kernel, Began: h.Began, Seconds: h.Lasted.Seconds(),
+		SlowerSeconds: h.Slower.Seconds(),
+		Slow:          r.Slow, SlowSeconds: r.SlowTime.Seconds(), Disks: h.Disks, LostEvents: h.Totals.Lost,
+		EventsCut: h.Cut,
+		NotSeen:   h.Missing, Notes: r.Notes, UnexplainedPct: r.Of(Unexplained)}
+
 	for _, k := range r.Kinds {
-		out.Calls = append(out.Calls, jsonKind{k.Kind.String(), k.Calls, k.Time.Seconds(), k.Most.Seconds(), k.Slow, k.SlowTime.Seconds()})
+		out.Calls = append(out.Calls, jsonKind{k.Kind.String(), k.Calls, k.Time.Seconds(), k.Most.Seconds(), k.Slow,
+			k.SlowTime.Seconds()})
 	}
+
 	for _, c := range r.Causes() {
-		out.Causes = append(out.Causes, jsonCause{c.Kind, pointer(c.Culprit), c.Time.Seconds(), c.Share, c.Requests, c.Bytes})
+		out.Causes = append(out.Causes,
+			jsonCause{c.Kind, pointer(c.Culprit), c.Time.Seconds(), c.Share, c.Requests, c.Bytes})
 	}
+
 	for _, s := range r.Stages {
 		out.Stages = append(out.Stages, jsonStage{s.Stage, s.Time.Seconds(), s.Share})
 	}
+
 	for i := range r.Behind[:min(len(r.Behind), behindMax)] {
 		b := &r.Behind[i]
-		out.Behind = append(out.Behind, jsonBehind{b.Place, b.Stage, pointer(b.Culprit), b.Time.Seconds(), b.Share, b.Calls, b.Requests, b.Bytes})
+		out.Behind = append(out.Behind,
+			jsonBehind{b.Place, b.Stage, pointer(b.Culprit), b.Time.Seconds(), b.Share, b.Calls, b.Requests, b.Bytes})
 	}
+
 	for i := range r.Worst {
 		out.Worst = append(out.Worst, r.Worst[i].json(h))
 	}
+
 	for _, c := range r.Callers[:min(len(r.Callers), behindMax)] {
 		out.Processes = append(out.Processes, jsonCaller{c.Comm, c.PID, c.Calls, c.Time.Seconds(), c.Files})
 	}
+
 	return out
 }
 
@@ -128,14 +140,17 @@ func pointer(c Culprit) *Culprit {
 }
 
 func (c *Chain) json(h *events.Header) jsonChain {
-	out := jsonChain{Call: c.Call.Kind.String(), Process: c.Process, PID: c.Call.PID, TID: c.Call.TID, File: c.File,
-		At: h.Clock(c.Call.Enter), Seconds: c.Took().Seconds()}
+	out := jsonChain{Call: c.Call.Kind.String(), Process: c.Process, PID: c.Call.PID, TID: c.Call.TID,
+		File: c.File,
+		At:   h.Clock(c.Call.Enter), Seconds: c.Took().Seconds()}
 	if c.Call.Comm != c.Process {
 		out.Thread = c.Call.Comm
 	}
+
 	for i := range c.Segments {
 		s := &c.Segments[i]
-		x := jsonSegment{Place: s.Place, Stage: s.Stage, FromS: time.Duration(s.From - c.Call.Enter).Seconds(), Seconds: s.Took().Seconds(), Stack: s.Stack}
+		x := jsonSegment{Place: s.Place, Stage: s.Stage, FromS: time.Duration(s.From - c.Call.Enter).Seconds(),
+			Seconds: s.Took().Seconds(), Stack: s.Stack}
 		for _, b := range s.Shares {
 			if b.Culprit == (Culprit{}) {
 				continue
@@ -144,9 +159,12 @@ func (c *Chain) json(h *events.Header) jsonChain {
 			if s.Took() > 0 {
 				share = float64(b.Time) / float64(s.Took())
 			}
-			x.Behind = append(x.Behind, jsonBehind{Stage: s.Stage, Culprit: pointer(b.Culprit), Seconds: b.Time.Seconds(), Share: share, Calls: 1, Requests: b.Requests, Bytes: b.Bytes})
+			x.Behind = append(x.Behind, jsonBehind{Stage: s.Stage, Culprit: pointer(b.Culprit),
+				Seconds: b.Time.Seconds(), Share: share, Calls: 1, Requests: b.Requests, Bytes: b.Bytes})
 		}
+
 		out.Segments = append(out.Segments, x)
 	}
+
 	return out
 }

@@ -32,15 +32,18 @@ func (w *Window) Queue(c *events.Call) *Queue {
 	if step <= 0 {
 		return nil
 	}
+
 	by := map[string][]float64{}
 	total := map[string]float64{}
 	around := *c
 	around.Enter, around.Exit = q.From, q.To
+
 	for _, r := range w.Around(&around) {
 		name := w.Label(&r)
 		if by[name] == nil {
 			by[name] = make([]float64, queueSteps)
 		}
+
 		for i := max(0, (r.Begin()-q.From)/step); i < queueSteps; i++ {
 			from := q.From + i*step
 			within := min(r.Done, from+step) - max(r.Begin(), from)
@@ -51,10 +54,16 @@ func (w *Window) Queue(c *events.Call) *Queue {
 			total[name] += float64(within)
 		}
 	}
+
 	for name := range by {
 		q.Owners = append(q.Owners, name)
 	}
-	slices.SortFunc(q.Owners, func(a, b string) int { return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b)) })
+
+	slices.SortFunc(q.Owners, func(a,
+		b string) int {
+		return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b))
+	})
+
 	others := make([]float64, queueSteps)
 	for i, name := range q.Owners {
 		if i < queueOwners {
@@ -65,10 +74,12 @@ func (w *Window) Queue(c *events.Call) *Queue {
 			others[k] += v
 		}
 	}
+
 	if len(q.Owners) > queueOwners {
 		q.Owners = append(q.Owners[:queueOwners], "others")
 		q.Requests = append(q.Requests, others)
 	}
+
 	return q
 }
 

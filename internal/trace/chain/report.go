@@ -110,6 +110,7 @@ func (t *Tally) Add(c Chain) {
 	k.Slow++
 	k.SlowTime += took
 	t.call(&c, took)
+
 	counted := map[key]bool{}
 	for i := range c.Segments {
 		s := &c.Segments[i]
@@ -123,6 +124,7 @@ func (t *Tally) Add(c Chain) {
 			t.add(key{s.Place, s.Stage, Culprit{}}, Share{Time: rest}, counted)
 		}
 	}
+
 	worst := t.report.Worst
 	if len(worst) < WorstChains || took > worst[len(worst)-1].Took() {
 		worst = append(worst, c)
@@ -161,9 +163,11 @@ func (t *Tally) add(k key, x Share, counted map[key]bool) {
 			t.by[k] = b
 		}
 	}
+
 	b.Time += x.Time
 	b.Requests += x.Requests
 	b.Bytes += x.Bytes
+
 	if !counted[k] {
 		counted[k] = true
 		b.Calls++
@@ -174,6 +178,7 @@ func (t *Tally) add(k key, x Share, counted map[key]bool) {
 func (t *Tally) Report(h *events.Header) *Report {
 	r := t.report
 	r.Header = h
+
 	for k := range t.kinds {
 		x := t.kinds[k]
 		x.Kind = events.Kind(k)
@@ -183,15 +188,18 @@ func (t *Tally) Report(h *events.Header) *Report {
 			r.Kinds = append(r.Kinds, x)
 		}
 	}
+
 	share := func(d time.Duration) float64 {
 		if r.SlowTime == 0 {
 			return 0
 		}
 		return float64(d) / float64(r.SlowTime)
 	}
+
 	for s, d := range t.stages {
 		r.Stages = append(r.Stages, StageTime{s, d, share(d)})
 	}
+
 	slices.SortFunc(r.Stages, func(a, b StageTime) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Stage, b.Stage))
 	})
@@ -200,14 +208,22 @@ func (t *Tally) Report(h *events.Header) *Report {
 		x.Share = share(x.Time)
 		r.Behind = append(r.Behind, x)
 	}
+
 	slices.SortFunc(r.Behind, func(a, b Behind) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Place, b.Place),
-			cmp.Compare(a.Culprit.Comm, b.Culprit.Comm), cmp.Compare(a.Culprit.File, b.Culprit.File), cmp.Compare(a.Culprit.Why, b.Culprit.Why))
+			cmp.Compare(a.Culprit.Comm, b.Culprit.Comm), cmp.Compare(a.Culprit.File, b.Culprit.File),
+			cmp.Compare(a.Culprit.Why, b.Culprit.Why))
 	})
+
 	for _, c := range t.caller {
 		r.Callers = append(r.Callers, *c)
 	}
-	slices.SortFunc(r.Callers, func(a, b Caller) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.PID, b.PID)) })
+
+	slices.SortFunc(r.Callers, func(a,
+		b Caller) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.PID, b.PID))
+	})
+
 	return &r
 }
 

@@ -294,7 +294,8 @@ type Header struct {
 // Elsewhere reports whether a file is in none of the traced folders. Its name may not be known: "".
 func (h *Header) Elsewhere(file string) bool {
 	return len(h.Folders) > 0 && file != "" &&
-		!slices.ContainsFunc(h.Folders, func(dir string) bool { return strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/") })
+		!slices.ContainsFunc(h.Folders,
+			func(dir string) bool { return strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/") })
 }
 
 // Disk finds a disk.

@@ -33,25 +33,32 @@ func Save(w io.Writer, h *Header, b *Batch) error {
 	z := gzip.NewWriter(w)
 	enc := json.NewEncoder(z)
 	h.Version = Version
+
 	errs := []error{enc.Encode(h)}
 	for i := range b.Files {
 		errs = append(errs, enc.Encode(line{File: &b.Files[i]}))
 	}
+
 	for i := range b.Commits {
 		errs = append(errs, enc.Encode(line{Commit: &b.Commits[i]}))
 	}
+
 	for i := range b.Handles {
 		errs = append(errs, enc.Encode(line{Handle: &b.Handles[i]}))
 	}
+
 	for i := range b.Requests {
 		errs = append(errs, enc.Encode(line{Request: &b.Requests[i]}))
 	}
+
 	for i := range b.Waits {
 		errs = append(errs, enc.Encode(line{Wait: &b.Waits[i]}))
 	}
+
 	for i := range b.Calls {
 		errs = append(errs, enc.Encode(line{Call: &b.Calls[i]}))
 	}
+
 	return errors.Join(append(errs, z.Close())...)
 }
 
@@ -74,14 +81,18 @@ func Load(r io.Reader) (*Header, *Batch, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("not a saved trace: %w", err)
 	}
+
 	dec := json.NewDecoder(z)
 	h, b := &Header{}, &Batch{}
 	if err := dec.Decode(h); err != nil || h.Version == 0 {
 		return nil, nil, errors.Join(errors.New("not a saved trace"), err)
 	}
+
 	if h.Version != Version {
-		return nil, nil, fmt.Errorf("a saved trace of version %d: this program reads version %d", h.Version, Version)
+		return nil, nil, fmt.Errorf("a saved trace of version %d: this program reads version %d",
+			h.Version, Version)
 	}
+
 	for n := 0; ; n++ {
 		var l line
 		if err := dec.Decode(&l); errors.Is(err, io.EOF) {

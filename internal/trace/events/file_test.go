@@ -19,20 +19,24 @@ func TestSaveLoad(t *testing.T) {
 		Commits:  []Commit{{Dev: 1, Start: 1, End: 9}}, Handles: []Handle{{Dev: 1, Jiffies: 3}},
 		Files: []File{{ID: FileID{1, 2}, Names: []string{"a", "/"}}},
 	}
+
 	var buf bytes.Buffer
 	if err := Save(&buf, h, b); err != nil {
 		t.Fatal(err)
 	}
+
 	whole := buf.Bytes()
 	gotHeader, got, err := Load(bytes.NewReader(whole))
 	if err != nil || !reflect.DeepEqual(h, gotHeader) || !reflect.DeepEqual(b, got) {
 		t.Errorf("%v\n%+v\n%+v", err, gotHeader, got)
 	}
+
 	for n := range whole {
 		if _, _, err := Load(bytes.NewReader(whole[:n])); err == nil {
 			t.Fatalf("%d of %d bytes were accepted", n, len(whole))
 		}
 	}
+
 	if _, _, err := Load(strings.NewReader("plain text")); err == nil || !strings.Contains(err.Error(), "not a saved trace") {
 		t.Error(err)
 	}
@@ -50,6 +54,7 @@ func TestSaveFileKeepsWhatIsThere(t *testing.T) {
 	if err := SaveFile(path, &Header{Target: "second", Began: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}, &Batch{}); err == nil {
 		t.Fatal("a header with a time before the year 0 was saved")
 	}
+
 	if h, _, err := LoadFile(path); err != nil || h.Target != "first" {
 		t.Errorf("what was there is gone: %+v, %v", h, err)
 	}
@@ -58,9 +63,11 @@ func TestSaveFileKeepsWhatIsThere(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Skip(err)
 	}
+
 	if err := SaveFile(link, &Header{Target: "third"}, &Batch{}); err == nil {
 		t.Error("a trace was saved through a link")
 	}
+
 	if h, _, err := LoadFile(path); err != nil || h.Target != "first" {
 		t.Errorf("what the link points at was overwritten: %+v, %v", h, err)
 	}

@@ -34,7 +34,8 @@ type event struct {
 const diskBase = 1 << 30
 
 // Write writes calls, and the requests that were on disks at the time.
-func Write(w io.Writer, h *events.Header, calls []chain.Chain, requests []events.Request, owner func(*events.Request) string) error {
+func Write(w io.Writer, h *events.Header, calls []chain.Chain, requests []events.Request,
+	owner func(*events.Request) string) error {
 	p := &page{h: h, tracks: map[string]uint32{}}
 	for i := range calls {
 		p.call(&calls[i])
@@ -69,10 +70,13 @@ func (p *page) call(c *chain.Chain) {
 	p.name("process_name", c.Process, c.Call.PID, c.Call.PID)
 	p.name("thread_name", c.Call.Comm, c.Call.PID, c.Call.TID)
 	args := map[string]any{"file": c.File}
+
 	if c.Call.Result != 0 { // it is not known of most calls
 		args["result"] = c.Call.Result
 	}
-	p.out = append(p.out, event{Name: c.Call.Kind.String(), Cat: "call", Phase: "X", TS: p.us(c.Call.Enter), Dur: float64(c.Took()) / 1000,
+
+	p.out = append(p.out, event{Name: c.Call.Kind.String(), Cat: "call", Phase: "X", TS: p.us(c.Call.Enter),
+		Dur: float64(c.Took()) / 1000,
 		PID: c.Call.PID, TID: c.Call.TID, Args: args})
 	for i := range c.Segments {
 		s := &c.Segments[i]
@@ -80,14 +84,18 @@ func (p *page) call(c *chain.Chain) {
 		if s.Place != chain.InCall {
 			name = string(s.Place) + ": " + name
 		}
+
 		args := map[string]any{}
 		if len(s.Shares) > 0 {
 			args["behind"] = s.Shares
 		}
+
 		if s.Stack != "" {
 			args["stack"] = s.Stack
 		}
-		p.out = append(p.out, event{Name: name, Cat: "stage", Phase: "X", TS: p.us(s.From), Dur: float64(s.Took()) / 1000, PID: c.Call.PID, TID: c.Call.TID, Args: args})
+
+		p.out = append(p.out, event{Name: name, Cat: "stage", Phase: "X", TS: p.us(s.From),
+			Dur: float64(s.Took()) / 1000, PID: c.Call.PID, TID: c.Call.TID, Args: args})
 	}
 }
 
@@ -100,8 +108,10 @@ func (p *page) request(r *events.Request, n int, owner string) {
 	pid := diskBase + r.Dev%diskBase
 	p.name("process_name", "disk "+disk, pid, 0)
 	id := fmt.Sprintf("r%d", n)
-	args := map[string]any{"sector": r.Sector, "bytes": r.Bytes, "flags": fmt.Sprintf("%#x", r.Flags), "submitted by": fmt.Sprintf("%s %d", r.Comm, r.TID),
-		"waited_us": float64(r.Started()-r.Begin()) / 1000, "device_us": float64(r.Done-r.Started()) / 1000}
-	p.out = append(p.out, event{Name: owner, Cat: disk, Phase: "b", TS: p.us(r.Begin()), ID: id, PID: pid, Args: args},
+	args := map[string]any{"sector": r.Sector, "bytes": r.Bytes, "flags": fmt.Sprintf("%#x", r.Flags),
+		"submitted by": fmt.Sprintf("%s %d", r.Comm, r.TID),
+		"waited_us":    float64(r.Started()-r.Begin()) / 1000, "device_us": float64(r.Done-r.Started()) / 1000}
+	p.out = append(p.out, event{Name: owner, Cat: disk, Phase: "b", TS: p.us(r.Begin()), ID: id, PID: pid,
+		Args: args},
 		event{Name: owner, Cat: disk, Phase: "e", TS: p.us(r.Done), ID: id, PID: pid})
 }

@@ -15,20 +15,24 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := chain.NewWindow(h)
 	w.Add(b)
 	r := chain.Replay(h, b)
 	requests := w.Around(&r.Worst[0].Call)
 	var out bytes.Buffer
+
 	if err := Write(&out, h, r.Worst[:1], requests, w.Label); err != nil {
 		t.Fatal(err)
 	}
+
 	var file struct {
 		TraceEvents []event `json:"traceEvents"`
 	}
 	if err := json.Unmarshal(out.Bytes(), &file); err != nil {
 		t.Fatal(err)
 	}
+
 	var call *event
 	stages, begun, ended := 0.0, 0, 0
 	for i := range file.TraceEvents {
@@ -46,9 +50,11 @@ func TestWrite(t *testing.T) {
 			ended++
 		}
 	}
+
 	if call == nil || stages < 0.9999*call.Dur || stages > 1.0001*call.Dur {
 		t.Fatalf("stages of %.0f us in %+v", stages, call)
 	}
+
 	if begun == 0 || begun != len(requests) || ended != begun {
 		t.Errorf("%d requests, %d begin, %d end", len(requests), begun, ended)
 	}

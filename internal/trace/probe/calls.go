@@ -10,7 +10,8 @@ import (
 
 // ringOperations are those that do the same through io_uring, by their numbers (linux/io_uring.h).
 var ringOperations = map[int]events.Kind{
-	1: events.Read, 2: events.Write, 3: events.Fsync, 4: events.Read, 5: events.Write, 8: events.SyncFileRange, 22: events.Read, 23: events.Write,
+	1: events.Read, 2: events.Write, 3: events.Fsync, 4: events.Read, 5: events.Write, 8: events.SyncFileRange,
+	22: events.Read, 23: events.Write,
 }
 
 // systemCalls are the traced ones, by their numbers on this processor.

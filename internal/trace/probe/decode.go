@@ -135,15 +135,18 @@ func (d *decoder) wait(r *record) events.Wait {
 	w.Preempted = r.u32() != 0
 	frames := min(int(r.u32())/8, stackMax)
 	w.Comm, w.Waker.Comm = r.text(commBytes), r.text(commBytes)
+
 	if len(d.stack)+frames > cap(d.stack) {
 		d.stack = make([]string, 0, 128*stackMax)
 	}
+
 	from := len(d.stack)
 	for range frames {
 		if a := r.u64(); a != 0 {
 			d.stack = append(d.stack, d.name(a))
 		}
 	}
+
 	w.Stack = slices.Clip(d.stack[from:])
 	return w
 }

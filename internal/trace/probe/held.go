@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// A held keeps records as they came while no call lasts for long. On a volume where a sync takes milliseconds nearly
-// all that happens beside it would explain it if it became slow, and hardly any sync does.
+// A held keeps records as they came while no call lasts for long. On a volume where a sync takes
+// milliseconds nearly all that happens beside it would explain it if it became slow, and hardly any
+// sync does.
 type held struct {
 	all     bool          // every record is wanted
 	slow    time.Duration // a call that takes less is counted only
@@ -37,8 +38,8 @@ const (
 	lengthBytes = 4
 )
 
-// add takes a record. It reports whether that is wanted whatever comes: slow calls, and the names of files, which the
-// programs tell only now and then.
+// add takes a record. It reports whether that is wanted whatever comes: slow calls, and the names
+// of files, which the programs tell only now and then.
 func (h *held) add(record []byte) (wanted bool) {
 	kind := kindOf(record)
 	if h.all || kind == eventCall || kind == eventFile {
@@ -49,21 +50,25 @@ func (h *held) add(record []byte) (wanted bool) {
 	return false
 }
 
-// release hands over what is wanted, by when a call lasted last: all that is held, or of what ended before any call
-// that is under way began the requests that had their disk for themselves. They tell how long it takes.
+// release hands over what is wanted, by when a call lasted last: all that is held, or of what ended
+// before any call that is under way began the requests that had their disk for themselves. They
+// tell how long it takes.
 func (h *held) release(now, lasted int64, to func(record []byte)) {
 	h.looks = append(h.looks, look{now, len(h.records)})
 	wanted := lasted != 0 && lasted > h.looked-wantedFor.Nanoseconds() || len(h.records) > heldMost
 	h.looked = now
+
 	// No call under way has lasted for half of what makes it slow: it has begun since.
 	before := now - h.slow.Nanoseconds()/2 - heldBefore.Nanoseconds()
 	n := len(h.looks)
 	if !wanted {
 		n, _ = slices.BinarySearchFunc(h.looks, before, func(l look, t int64) int { return cmp.Compare(l.at, t) })
 	}
+
 	if n == 0 {
 		return
 	}
+
 	end := h.looks[n-1].end
 	for at := 0; at < end; {
 		from := at + lengthBytes
@@ -72,10 +77,12 @@ func (h *held) release(now, lasted int64, to func(record []byte)) {
 			to(r)
 		}
 	}
+
 	h.records, h.looks = slices.Delete(h.records, 0, end), slices.Delete(h.looks, 0, n)
 	for i := range h.looks {
 		h.looks[i].end -= end
 	}
+
 	if cap(h.records) > heldCalm && len(h.records) < heldCalm/2 {
 		h.records = slices.Clone(h.records)
 	}

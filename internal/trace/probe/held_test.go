@@ -39,18 +39,22 @@ func TestHeld(t *testing.T) {
 	} {
 		h := held{slow: 2 * half}
 		var got strings.Builder
+
 		number, last, before := uint32(0), int64(0), -1
 		for i, c := range x.lasted {
 			now := int64(i)*pollCalm.Nanoseconds() + 1
 			if c == 'x' {
 				last = now
 			}
+
 			if h.add(recordOf(eventWait, number, false)) || h.add(recordOf(eventRequest, number, i == 0)) {
 				t.Fatal("wanted whatever comes")
 			}
+
 			if !h.add(recordOf(eventCall, number, false)) || !h.add(recordOf(eventFile, number, false)) {
 				t.Fatal("a slow call or a name is held")
 			}
+
 			number++
 			h.release(now, last, func(r []byte) {
 				n := int(binary.LittleEndian.Uint32(r[4:]))
@@ -62,11 +66,13 @@ func TestHeld(t *testing.T) {
 				case kind == eventWait:
 					fmt.Fprintf(&got, ", %d", n)
 				}
+
 				if kindOf(r) == eventWait {
 					before = n
 				}
 			})
 		}
+
 		if s := strings.TrimPrefix(got.String(), ", "); s != x.want {
 			t.Errorf("%s: %s, want %s", x.name, s, x.want)
 		}

@@ -87,7 +87,8 @@ const (
 // Available says why this process cannot trace; nil if nothing is known to be in the way.
 func Available() error {
 	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
-		return &UnavailableError{"this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs Linux 5.10 or newer with CONFIG_DEBUG_INFO_BTF", withoutKernel}
+		return &UnavailableError{"this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs Linux 5.10 or newer with CONFIG_DEBUG_INFO_BTF",
+			withoutKernel}
 	}
 	if missing := missingRights(); len(missing) > 0 {
 		return &UnavailableError{"it needs " + strings.Join(missing, " and "), withoutRights}
@@ -102,19 +103,23 @@ func missingRights() []string {
 	if err := unix.Capget(&header, &data[0]); err != nil {
 		return nil // the kernel will say
 	}
+
 	has := func(c int) bool { return data[c/32].Effective&(1<<(c%32)) != 0 }
 	if has(unix.CAP_SYS_ADMIN) {
 		return nil // includes the others
 	}
+
 	var missing []string
 	for _, c := range []struct {
 		bit  int
 		name string
-	}{{unix.CAP_BPF, "CAP_BPF"}, {unix.CAP_PERFMON, "CAP_PERFMON"}, {unix.CAP_SYSLOG, "CAP_SYSLOG"}, {unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}} {
+	}{{unix.CAP_BPF, "CAP_BPF"}, {unix.CAP_PERFMON, "CAP_PERFMON"}, {unix.CAP_SYSLOG, "CAP_SYSLOG"},
+		{unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}} {
 		if !has(c.bit) {
 			missing = append(missing, c.name)
 		}
 	}
+
 	return missing
 }
 
@@ -165,30 +170,36 @@ func (t *kernelTypes) casts() bool {
 
 // choose removes from the object the programs that do not fit the kernel. It returns what cannot be
 // seen therefore, and fails if too little remains.
-func choose(spec *ebpf.CollectionSpec, arguments func(tracepoint string) int, casts bool) (missing []string, err error) {
+func choose(spec *ebpf.CollectionSpec,
+	arguments func(tracepoint string) int, casts bool) (missing []string, err error) {
 	fits := map[string]bool{} // tracepoints for which there is a program
 	for _, p := range programs {
 		cast, varies := castVariants[p.name]
-		if n := arguments(p.tracepoint); (!varies || cast == casts) && n >= 0 && (p.arguments == 0 || p.arguments == n) {
+		if n := arguments(p.tracepoint); (!varies || cast == casts) && n >= 0 &&
+			(p.arguments == 0 || p.arguments == n) {
 			fits[p.tracepoint] = true
 			continue
 		}
 		delete(spec.Programs, p.name)
 	}
+
 	for _, p := range programs {
 		if fits[p.tracepoint] || p.without == "" {
 			continue
 		}
 		if p.required {
-			return nil, &UnavailableError{fmt.Sprintf("this kernel lacks the BTF tracepoint %s: %s cannot be seen", p.tracepoint, p.without), withoutKernel}
+			return nil, &UnavailableError{fmt.Sprintf("this kernel lacks the BTF tracepoint %s: %s cannot be seen",
+				p.tracepoint, p.without), withoutKernel}
 		}
 		if !slices.Contains(missing, p.without) {
 			missing = append(missing, p.without)
 		}
 	}
+
 	if !fits["writeback_dirty_folio"] && !fits["writeback_dirty_page"] {
 		missing = append(missing, "who makes pages dirty")
 	}
+
 	return missing, nil
 }
 
@@ -197,26 +208,32 @@ func load(c *Config) (coll *ebpf.Collection, missing []string, err error) {
 	if err := Available(); err != nil {
 		return nil, nil, err
 	}
+
 	_ = rlimit.RemoveMemlock() // only kernels before 5.11 need it; the load fails if it was needed
 	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
 	if err != nil {
 		return nil, nil, fmt.Errorf("the eBPF object: %w", err)
 	}
+
 	types, err := readTypes()
 	if err != nil {
 		return nil, nil, err
 	}
+
 	missing, err = choose(spec, types.arguments, types.casts())
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if err := c.set(spec); err != nil {
 		return nil, nil, err
 	}
+
 	coll, err = ebpf.NewCollection(spec)
 	if err != nil {
 		return nil, nil, refused("load", err)
 	}
+
 	return coll, missing, nil
 }
 
@@ -224,10 +241,12 @@ func load(c *Config) (coll *ebpf.Collection, missing []string, err error) {
 func refused(what string, err error) error {
 	var verifier *ebpf.VerifierError
 	if errors.As(err, &verifier) {
-		return &UnavailableError{fmt.Sprintf("this kernel's verifier does not accept the eBPF programs, which is a defect of plimsoll: %v", err), withoutKernel}
+		return &UnavailableError{fmt.Sprintf("this kernel's verifier does not accept the eBPF programs, which is a defect of plimsoll: %v",
+			err), withoutKernel}
 	}
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-		return &UnavailableError{fmt.Sprintf("the kernel refuses to %s its eBPF programs (%v): a container's seccomp profile, lockdown or missing rights", what, err), withoutRights}
+		return &UnavailableError{fmt.Sprintf("the kernel refuses to %s its eBPF programs (%v): a container's seccomp profile, lockdown or missing rights",
+			what, err), withoutRights}
 	}
 	return &UnavailableError{fmt.Sprintf("the kernel cannot %s an eBPF program: %v", what, err), withoutKernel}
 }
@@ -241,19 +260,24 @@ func (c *Config) set(spec *ebpf.CollectionSpec) error {
 	for number, kind := range systemCalls {
 		kinds[number] = uint8(kind)
 	}
+
 	var rings [64]uint8
 	for operation, kind := range ringOperations {
 		rings[operation] = uint8(kind)
 	}
+
 	var errs []error
-	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()), "early_ns": c.early(), "early_shift": uint32(c.spanBits()), "early_spans": c.earlySpans(),
-		"by_device": c.ByDevice, "check_stacks": c.checkStacks, "stack_bytes": stackBytes(), "kinds": kinds, "ring_kinds": rings} {
+	for name, v := range map[string]any{"slow_ns": uint64(c.Slower), "wait_ns": uint64(c.minWait()),
+		"early_ns": c.early(), "early_shift": uint32(c.spanBits()), "early_spans": c.earlySpans(),
+		"by_device": c.ByDevice, "check_stacks": c.checkStacks, "stack_bytes": stackBytes(), "kinds": kinds,
+		"ring_kinds": rings} {
 		variable := spec.Variables[name]
 		if variable == nil {
 			return fmt.Errorf("the eBPF object has no %s", name)
 		}
 		errs = append(errs, variable.Set(v))
 	}
+
 	spec.Maps["events"].MaxEntries = c.ringBytes()
 	return errors.Join(errs...)
 }

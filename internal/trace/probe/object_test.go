@@ -23,26 +23,32 @@ func TestObjectIsOfSource(t *testing.T) {
 	if err != nil {
 		t.Skip("clang is not installed")
 	}
+
 	want := comment(t, object)
 	out := filepath.Join(t.TempDir(), "trace.o")
 	cmd := exec.CommandContext(t.Context(), "sh", "../../../.ci/bpf", out)
 	cmd.Env = append(os.Environ(), "CLANG="+clang)
+
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+
 	built, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := comment(t, built); got != want {
 		t.Skipf("the object was made by %s, and this is %s", want, got)
 	}
+
 	a, b := instructions(t, object), instructions(t, built)
 	for name, text := range b {
 		if a[name] != text {
 			t.Errorf("program %s in the object is not of the source: make bpf", name)
 		}
 	}
+
 	if len(a) != len(b) {
 		t.Errorf("the object has %d programs, the source %d: make bpf", len(a), len(b))
 	}
@@ -89,6 +95,7 @@ func TestPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, p := range spec.Programs {
 		i := slices.IndexFunc(programs, func(x program) bool { return x.name == name })
 		if i < 0 {
@@ -99,6 +106,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("program %s is on %s, not on %s", name, p.AttachTo, programs[i].tracepoint)
 		}
 	}
+
 	if len(spec.Programs) != len(programs) {
 		t.Errorf("%d programs, %d in the table", len(spec.Programs), len(programs))
 	}
@@ -111,6 +119,7 @@ func TestChoose(t *testing.T) {
 		"block_io_start": 1, "block_rq_complete": 3, "writeback_start": 2, "writeback_written": 2, "writeback_dirty_folio": 2,
 		"jbd2_start_commit": 2, "jbd2_commit_locking": 2, "jbd2_commit_flushing": 2, "jbd2_commit_logging": 2, "jbd2_end_commit": 2, "jbd2_handle_stats": 8, "io_uring_submit_req": 1,
 	}
+
 	with := func(change map[string]int) func(string) int {
 		return func(name string) int {
 			if n, ok := change[name]; ok {
@@ -122,6 +131,7 @@ func TestChoose(t *testing.T) {
 			return -1
 		}
 	}
+
 	v510 := map[string]int{"sched_switch": 3, "block_rq_insert": 2, "block_rq_issue": 2, "block_rq_merge": 2, "block_io_start": -1,
 		"writeback_dirty_folio": -1, "writeback_dirty_page": 2, "io_uring_submit_req": -1, "io_uring_submit_sqe": 5}
 	for _, x := range []struct {
@@ -149,6 +159,7 @@ func TestChoose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			missing, err := choose(spec, with(x.change), slices.Contains(x.has, "switched_cast"))
 			if x.err != "" {
 				if err == nil || !strings.Contains(err.Error(), x.err) {
@@ -156,14 +167,17 @@ func TestChoose(t *testing.T) {
 				}
 				return
 			}
+
 			if err != nil || len(missing) != x.missing {
 				t.Errorf("%v, %v", missing, err)
 			}
+
 			for _, name := range x.has {
 				if spec.Programs[name] == nil {
 					t.Errorf("%s was left out", name)
 				}
 			}
+
 			for _, name := range x.not {
 				if spec.Programs[name] != nil {
 					t.Errorf("%s was kept", name)

@@ -27,8 +27,9 @@ type Config struct {
 	// RingBytes is the size of the ring between the kernel and this process, a power of two; 0 is
 	// 16 MiB.
 	RingBytes int
-	// All hands over everything that the programs do. Otherwise it is what calls that last for half of what makes them
-	// slow may wait for, and, while there are none, the names of files and how long disks take.
+	// All hands over everything that the programs do. Otherwise it is what calls that last for half of
+	// what makes them slow may wait for, and, while there are none, the names of files and how long
+	// disks take.
 	All bool
 	// checkStacks has the kernel read the stacks that the programs know, too, and counts those that differ.
 	checkStacks bool
@@ -57,7 +58,8 @@ func (c *Config) early() uint64 { return max(uint64(c.Slower)/earlyShare, 2) }
 // spanBits is the power of two by which the programs tell ages apart, of a quarter to half of that age.
 func (c *Config) spanBits() int { return bits.Len64(c.early()) - 2 }
 
-// earlySpans is how many of these a call may have begun in that is not as old: the one that has just begun is in part over.
+// earlySpans is how many of these a call may have begun in that is not as old: the one that has
+// just begun is in part over.
 func (c *Config) earlySpans() uint32 { return uint32((c.early()-1)>>c.spanBits()) + 2 }
 
 func (c *Config) ringBytes() uint32 {
@@ -97,34 +99,45 @@ func Start(c Config) (*Probe, error) {
 		}
 		return nil, &UnavailableError{err.Error(), withoutRights}
 	}
+
 	coll, missing, err := load(&c)
 	if err != nil {
 		return nil, err
 	}
+
 	r, err := ringbuf.NewReader(coll.Maps["events"])
 	if err != nil {
 		coll.Close()
 		return nil, fmt.Errorf("trace: the ring of events: %w", err)
 	}
+
 	rings, err := newBell(coll.Maps["events"])
 	if err != nil {
 		coll.Close()
 		return nil, errors.Join(err, r.Close())
 	}
-	p := &Probe{coll: coll, reader: r, bell: rings, every: pollEvery, held: held{all: c.All, slow: c.Slower}, Missing: missing, known: map[string]int{},
+
+	p := &Probe{coll: coll, reader: r, bell: rings, every: pollEvery, held: held{all: c.All, slow: c.Slower},
+		Missing: missing, known: map[string]int{},
 		marks:  map[string]*[1024]uint8{"targets": {}, "fsdevs": {}, "devs": {}},
 		decode: decoder{symbol: syms.name, names: map[uint64]string{}, texts: namer{}}}
-	p.wakers = wakers{program: coll.Programs[wakersProgram], progress: coll.Variables["in_progress"], began: coll.Variables["began"], last: coll.Variables["last_lasted"], watched: coll.Variables["wakers_watched"],
-		shift: c.spanBits(), slow: c.Slower}
+
+	p.wakers = wakers{program: coll.Programs[wakersProgram], progress: coll.Variables["in_progress"],
+		began: coll.Variables["began"], last: coll.Variables["last_lasted"],
+		watched: coll.Variables["wakers_watched"],
+		shift:   c.spanBits(), slow: c.Slower}
+
 	err = p.attach()
 	if err == nil {
 		now := Clock()
 		err = p.wakers.look(now, now) // the beginning of a trace may be within a stall
 	}
+
 	if err != nil {
 		_ = p.Close() // err is the reason
 		return nil, err
 	}
+
 	return p, nil
 }
 
@@ -143,19 +156,23 @@ func (p *Probe) forget() error {
 	threads, state := p.coll.Maps["threads"], p.coll.Maps[".bss"]
 	if p.none == nil {
 		n := threads.MaxEntries()
-		p.none = &nothing{keys: make([]uint32, n), values: make([][threadBytes]byte, n), state: make([]byte, state.ValueSize())}
+		p.none = &nothing{keys: make([]uint32, n), values: make([][threadBytes]byte, n),
+			state: make([]byte, state.ValueSize())}
 		for i := range p.none.keys {
 			p.none.keys[i] = uint32(i)
 		}
 	}
+
 	// One call for all: what tens of thousands leave behind would be collected while others are measured.
 	_, err := threads.BatchUpdate(p.none.keys, p.none.values, nil)
 	if err := errors.Join(err, state.Put(uint32(0), p.none.state)); err != nil {
 		return fmt.Errorf("trace: forgetting calls: %w", err)
 	}
+
 	if err := p.coll.Variables["watched_since"].Set(uint64(Clock())); err != nil {
 		return fmt.Errorf("trace: the time: %w", err)
 	}
+
 	return p.Watch(nil, nil, nil) // the marks
 }
 
@@ -222,16 +239,19 @@ func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
 			more = true
 		}
 	}
+
 	if more {
 		if err := p.coll.Variables["watched_since"].Set(uint64(Clock())); err != nil {
 			return fmt.Errorf("trace: the time: %w", err)
 		}
 	}
+
 	for variable, of := range map[string]string{"marks": "fsdevs", "process_marks": "targets"} {
 		if err := p.coll.Variables[variable].Set(p.marks[of]); err != nil {
 			return fmt.Errorf("trace: %s: %w", variable, err)
 		}
 	}
+
 	return nil
 }
 
@@ -254,6 +274,7 @@ func (p *Probe) CountsRings() bool {
 func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 	p.reader.SetDeadline(time.Now()) // a read never waits
 	ended := func() bool { return ctx.Err() != nil }
+
 	var rec ringbuf.Record
 	for looked := Clock(); ; {
 		last := ended()
@@ -262,13 +283,16 @@ func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 		if err != nil {
 			return err
 		}
+
 		now := Clock()
 		lasted := p.wakers.lasted(now)
 		if err := p.wakers.look(now, lasted); err != nil {
 			return err
 		}
+
 		p.held.release(now, lasted, func(record []byte) { p.decode.add(record, b) })
 		to(b)
+
 		switch {
 		case full, !last && ended():
 		case last:
@@ -282,12 +306,13 @@ func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 				return err
 			}
 		}
+
 		looked = now
 	}
 }
 
-// drain takes what is in the ring, in bytes, and adds to a batch what is wanted whatever comes. It is full if there is
-// more.
+// drain takes what is in the ring, in bytes, and adds to a batch what is wanted whatever comes. It
+// is full if there is more.
 func (p *Probe) drain(rec *ringbuf.Record, b *events.Batch) (bytes int, full bool, err error) {
 	for range batchEvents {
 		err := p.reader.ReadInto(rec)
@@ -317,6 +342,7 @@ func (p *Probe) Totals() (events.Totals, error) {
 		if err := m.Lookup(uint32(kind), &each); err != nil {
 			return t, fmt.Errorf("trace: the counts: %w", err)
 		}
+
 		for _, c := range each {
 			at := &t.Counts[kind]
 			at.Calls += c.Calls
@@ -326,6 +352,7 @@ func (p *Probe) Totals() (events.Totals, error) {
 			t.Lost += c.Lost
 		}
 	}
+
 	return t, nil
 }
 

@@ -26,11 +26,13 @@ func readSymbols() (*symbols, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	type entry struct {
 		address uint64
 		name    string
 	}
+
 	var all []entry
 	in := bufio.NewScanner(f)
 	for in.Scan() {
@@ -40,20 +42,25 @@ func readSymbols() (*symbols, error) {
 		if kind != "t" && kind != "T" && kind != "w" && kind != "W" {
 			continue
 		}
+
 		address, err := strconv.ParseUint(word, 16, 64)
 		if err != nil || address == 0 {
 			continue
 		}
+
 		name, _, _ = strings.Cut(name, "\t")
 		name, _, _ = strings.Cut(name, ".") // what the compiler appends: .isra.0, .part.1
 		all = append(all, entry{address, strings.Clone(name)})
 	}
+
 	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", symbolsPath, err)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s hides the addresses: it needs CAP_SYSLOG, or kernel.kptr_restrict below 2", symbolsPath)
+		return nil, fmt.Errorf("%s hides the addresses: it needs CAP_SYSLOG, or kernel.kptr_restrict below 2",
+			symbolsPath)
 	}
+
 	slices.SortStableFunc(all, func(a, b entry) int {
 		switch {
 		case a.address < b.address:
@@ -63,11 +70,13 @@ func readSymbols() (*symbols, error) {
 		}
 		return 0
 	})
+
 	s := &symbols{}
 	for _, e := range all {
 		s.addresses = append(s.addresses, e.address)
 		s.names = append(s.names, e.name)
 	}
+
 	return s, nil
 }
 

@@ -28,10 +28,11 @@ const spans = 2048
 type wakers struct {
 	program         *ebpf.Program
 	progress, began *ebpf.Variable // of the programs: calls under way, in all and by when they began
-	last            *ebpf.Variable // of the programs: when a call had lasted last, as it ended or a wait of it did
-	watched         *ebpf.Variable // says to them that this one is attached
-	shift           int            // of a time to its element of began
-	slow            time.Duration  // a call that takes less is counted only
+	// of the programs: when a call had lasted last, as it ended or a wait of it did
+	last    *ebpf.Variable
+	watched *ebpf.Variable // says to them that this one is attached
+	shift   int            // of a time to its element of began
+	slow    time.Duration  // a call that takes less is counted only
 
 	mu      sync.Mutex
 	link    link.Link // nil: it is detached
@@ -40,13 +41,15 @@ type wakers struct {
 	paused  int64 // when all programs were detached
 }
 
-// look attaches the program if a call lasted a moment ago, by [wakers.lasted], and detaches it if none did for a while.
+// look attaches the program if a call lasted a moment ago, by [wakers.lasted], and detaches it if
+// none did for a while.
 func (w *wakers) look(now, lasted int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.allowed {
 		return nil
 	}
+
 	w.needed = max(w.needed, lasted)
 	switch on := w.needed != 0 && now-w.needed < wakersFor.Nanoseconds(); {
 	case on && w.link == nil:
@@ -60,6 +63,7 @@ func (w *wakers) look(now, lasted int64) error {
 		w.detach()
 		return w.tell(0)
 	}
+
 	return nil
 }
 
@@ -72,15 +76,18 @@ func (w *wakers) tell(attached uint8) error {
 	return nil
 }
 
-// lasted is when a call was under way last that had taken half of what makes it slow: now, or as it ended or one of its
-// waits did; 0 if there was none. Calls that were under way as the programs were detached do not last.
+// lasted is when a call was under way last that had taken half of what makes it slow: now, or as it
+// ended or one of its waits did; 0 if there was none. Calls that were under way as the programs
+// were detached do not last.
 func (w *wakers) lasted(now int64) int64 {
 	w.mu.Lock()
 	allowed := w.allowed
 	w.mu.Unlock()
+
 	if !allowed {
 		return 0
 	}
+
 	// What is read may be of two moments. A call that lasts does so at all of them.
 	const readings = 3
 	for range readings {
@@ -92,12 +99,15 @@ func (w *wakers) lasted(now int64) int64 {
 		if w.old(now, min(before, all), &began) {
 			continue
 		}
+
 		var last int64 // read now: if one has just ended, it is here
 		if err := w.last.Get(&last); err != nil {
 			return now
 		}
+
 		return last
 	}
+
 	return now
 }
 

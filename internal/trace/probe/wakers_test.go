@@ -23,6 +23,7 @@ func TestWakers(t *testing.T) {
 	if w.link == nil {
 		t.Error("it was not attached at the start")
 	}
+
 	at := func(d time.Duration) int64 { return now + d.Nanoseconds() }
 	for _, x := range []struct {
 		name     string
@@ -45,20 +46,25 @@ func TestWakers(t *testing.T) {
 			t.Errorf("%s: attached %v", x.name, got)
 		}
 	}
+
 	last := at(10 * wakersFor)
 	if err := w.look(last, last); err != nil {
 		t.Fatal(err)
 	}
+
 	p.Detach()
 	if err := w.look(last, last); err != nil || w.link != nil {
 		t.Errorf("attached without the other programs: %v", err)
 	}
+
 	if err := w.progress.Set(uint32(1)); err != nil { // a call was under way
 		t.Fatal(err)
 	}
+
 	if w.lasted(last) != 0 {
 		t.Error("a call lasts without the programs")
 	}
+
 	for _, x := range []struct {
 		name      string
 		off, left time.Duration
@@ -108,18 +114,22 @@ func TestWokenUp(t *testing.T) {
 	p.every = time.Hour
 	dir := t.TempDir()
 	var st unix.Stat_t
+
 	if err := unix.Stat(dir, &st); err != nil {
 		t.Fatal(err)
 	}
+
 	dev := unix.Major(st.Dev)<<20 | unix.Minor(st.Dev)
 	if err := p.Watch([]uint32{uint32(os.Getpid())}, []uint32{dev}, []uint32{dev}); err != nil {
 		t.Fatal(err)
 	}
+
 	w := &p.wakers
 	w.needed = 0 // by the start
 	if err := w.look(Clock(), 0); err != nil || w.link != nil {
 		t.Fatal("it is attached: ", err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begin, failed := make(chan struct{}), make(chan error, 1)
@@ -136,6 +146,7 @@ func TestWokenUp(t *testing.T) {
 		}
 		failed <- errors.Join(err, f.Close())
 	}()
+
 	looks := 0
 	if err := p.Run(ctx, func(*events.Batch) {
 		switch looks++; looks {
@@ -147,6 +158,7 @@ func TestWokenUp(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := <-failed; err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 func TestBatchesOfALongTrace(t *testing.T) {
 	c := New()
 	began := time.Unix(1_800_000_000, 0)
+
 	const minutes = 95
 	for m := -1; m < minutes; m++ { // the first ends before the trace began: the clock was set back
 		for k := range m%3 + 1 {
@@ -25,15 +26,18 @@ func TestBatchesOfALongTrace(t *testing.T) {
 			c.Add(&chain.Chain{Call: call}, began.Add(time.Duration(m)*time.Minute))
 		}
 	}
+
 	of, to := Trace{Target: "db", Slower: 20 * time.Millisecond}, began.Add(minutes*time.Minute)
 
 	whole := c.Batch(of, began, to)
 	var times []int64
 	values := map[string][]float64{}
+
 	err := c.Batches(of, began, to, func(b *recording.Batch) error {
 		if len(b.TimesMs) > batchSeconds {
 			t.Errorf("a batch of %d seconds, want at most %d", len(b.TimesMs), batchSeconds)
 		}
+
 		times = append(times, b.TimesMs...)
 		for _, col := range b.Columns {
 			v := col.Values
@@ -42,14 +46,17 @@ func TestBatchesOfALongTrace(t *testing.T) {
 			}
 			values[col.Labels.String()] = append(values[col.Labels.String()], v...)
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !slices.Equal(times, whole.TimesMs) || len(times) != minutes*60+3 {
 		t.Errorf("%d seconds in batches, %d in one, want %d", len(times), len(whole.TimesMs), minutes*60+3)
 	}
+
 	for _, col := range whole.Columns {
 		want := col.Values
 		if len(want) == 1 {
@@ -62,6 +69,7 @@ func TestBatchesOfALongTrace(t *testing.T) {
 			t.Error("no call was counted")
 		}
 	}
+
 	if len(values) != len(whole.Columns) {
 		t.Errorf("%d series in batches, want %d", len(values), len(whole.Columns))
 	}

@@ -62,10 +62,12 @@ func (c *Collector) Add(x *chain.Chain, end time.Time) {
 	call := x.Call.Kind.String()
 	c.count(at, 1, "plimsoll_trace_slow_calls_total", "call", call)
 	c.count(at, x.Took().Seconds(), "plimsoll_trace_slow_seconds_total", "call", call)
+
 	began := end.UnixNano() - x.Call.Exit // of the events' clock
 	for i := range x.Segments {
 		s := &x.Segments[i]
 		c.count(at, s.Took().Seconds(), "plimsoll_trace_stage_seconds_total", "stage", string(s.Stage))
+
 		rest := s.Took()
 		for _, b := range s.Shares {
 			c.waited(x, s, b.Culprit, b.Time, began)
@@ -76,6 +78,7 @@ func (c *Collector) Add(x *chain.Chain, end time.Time) {
 			why := []string{"why", string(b.Culprit.Why)}
 			c.count(at, b.Time.Seconds(), culpritSeconds, c.bounded(culpritSeconds, why, "process", b.Culprit.Comm)...)
 		}
+
 		if rest > 0 {
 			c.waited(x, s, chain.Culprit{}, rest, began)
 		}
@@ -100,12 +103,15 @@ func (c *Collector) bounded(name string, pairs []string, programs ...string) []s
 }
 
 // waited counts a part of a segment in the seconds in which the segment passed.
-func (c *Collector) waited(x *chain.Chain, s *chain.Segment, who chain.Culprit, took time.Duration, began int64) {
+func (c *Collector) waited(x *chain.Chain, s *chain.Segment, who chain.Culprit, took time.Duration,
+	began int64) {
 	program := c.program(x.Call.Task)
-	pairs := []string{"wait", string(chain.WaitOf(s.Stage, who)), "stage", string(s.Stage), "why", string(who.Why)}
+	pairs := []string{"wait", string(chain.WaitOf(s.Stage, who)), "stage", string(s.Stage), "why",
+		string(who.Why)}
 	if c.Device != nil {
 		pairs = append(pairs, "device", c.Device(x.Call.File.Dev))
 	}
+
 	behind := ""
 	switch {
 	case who.Self, who == (chain.Culprit{}):
@@ -114,6 +120,7 @@ func (c *Collector) waited(x *chain.Chain, s *chain.Segment, who chain.Culprit, 
 	default:
 		behind = c.program(events.Task{PID: who.PID, TID: who.TID, Comm: who.Comm})
 	}
+
 	pairs = c.bounded(waitSeconds, pairs, "program", program, "behind", behind)
 	from, to := began+s.From, began+s.To
 	for at := from; at < to; {
@@ -208,6 +215,7 @@ func (c *Collector) batch(of Trace, order []int32, sums []float64, first, from, 
 	for s := from; s <= to; s++ {
 		b.TimesMs = append(b.TimesMs, s*1000)
 	}
+
 	for _, i := range order {
 		values := make([]float64, len(b.TimesMs))
 		for k := range values {
@@ -218,7 +226,9 @@ func (c *Collector) batch(of Trace, order []int32, sums []float64, first, from, 
 		}
 		b.Columns = append(b.Columns, recording.Column{Labels: c.series[i], Values: values})
 	}
-	b.Columns = append(b.Columns, recording.Column{Values: slices.Repeat([]float64{of.Slower.Seconds()}, len(b.TimesMs)),
+
+	b.Columns = append(b.Columns, recording.Column{Values: slices.Repeat([]float64{of.Slower.Seconds()},
+		len(b.TimesMs)),
 		Labels: labels.FromStrings(labels.MetricName, "plimsoll_trace_slower_than_seconds", "target", of.Target)})
 	return b
 }

@@ -14,15 +14,19 @@ func TestSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := chain.NewWindow(h)
 	w.Add(b)
+
 	c := New()
 	for i := range b.Calls {
 		x := w.Explain(&b.Calls[i])
 		c.Add(&x, h.Clock(x.Call.Exit))
 	}
+
 	r := chain.Replay(h, b)
 	got := c.Batch(Trace{Target: h.Target, Slower: h.Slower}, h.Began, h.Began.Add(h.Lasted))
+
 	sums := map[string]float64{}
 	for _, column := range got.Columns {
 		if len(column.Values) != len(got.TimesMs) || column.Values[0] != 0 && column.Labels.Get("target") == "" {
@@ -35,14 +39,17 @@ func TestSeries(t *testing.T) {
 		}
 		sums[column.Labels.Get("__name__")] += column.Values[len(column.Values)-1]
 	}
+
 	if n := sums["plimsoll_trace_slow_calls_total"]; n != float64(r.Slow) {
 		t.Errorf("%v calls, want %d", n, r.Slow)
 	}
+
 	for _, name := range []string{"plimsoll_trace_slow_seconds_total", "plimsoll_trace_stage_seconds_total", waitSeconds} {
 		if d := sums[name] - r.SlowTime.Seconds(); d > 1e-6 || d < -1e-6 {
 			t.Errorf("%s is %v, want %v", name, sums[name], r.SlowTime.Seconds())
 		}
 	}
+
 	if s := sums["plimsoll_trace_culprit_seconds_total"]; s < 0.7*r.SlowTime.Seconds() || s > r.SlowTime.Seconds() {
 		t.Errorf("culprits have %v of %v", s, r.SlowTime.Seconds())
 	}

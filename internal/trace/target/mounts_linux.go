@@ -18,21 +18,26 @@ func readMounts(pid int) ([]events.Mount, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []events.Mount
 	for _, x := range mounts {
 		dev := uint32(x.Major)<<20 | uint32(x.Minor)
 		if x.Root != "/" && slices.ContainsFunc(out, func(m events.Mount) bool { return m.Dev == dev }) {
 			continue // a bind mount of what is already there
 		}
+
 		m := events.Mount{Dev: dev, Path: x.Mountpoint, FSType: x.FSType}
 		if strings.HasPrefix(x.Source, "/dev/") {
 			m.Source = x.Source
 		}
+
 		if m.FSType == "overlay" {
 			m.Upper, m.Below = upper(x.VFSOptions)
 		}
+
 		out = append(out, m)
 	}
+
 	return out, nil
 }
 

@@ -22,7 +22,8 @@ func namespaced(link string) bool {
 var inContainer = sync.OnceValue(func() bool { return namespaced("/proc/self/ns/pid") })
 
 func errNamespaced(c Choice) *Error {
-	return &Error{fmt.Sprintf("%s is not known by its number to the kernel's programs: this is a container with its own processes", c),
+	return &Error{fmt.Sprintf("%s is not known by its number to the kernel's programs: this is a container with its own processes",
+		c),
 		"run it with the host's processes: docker run --pid=host, hostPID: true in a pod, or on the host; or --path FOLDER, which traces by device"}
 }
 

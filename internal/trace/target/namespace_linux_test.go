@@ -33,6 +33,7 @@ func TestInAContainer(t *testing.T) {
 		if os.Getpid() != 1 {
 			t.Fatalf("this is process %d, not the first of a namespace", os.Getpid())
 		}
+
 		for _, c := range []Choice{{PID: 1}, {Command: "postgres"}, {Unit: "postgresql.service"}} {
 			_, err := Find(c)
 			var refused *Error
@@ -40,21 +41,27 @@ func TestInAContainer(t *testing.T) {
 				t.Errorf("%s: %v, want a refusal that names --pid=host", c, err)
 			}
 		}
+
 		if name := Program(1); name != "" {
 			t.Errorf("the host's process 1 is named %q, as this container's", name)
 		}
+
 		return
 	}
+
 	if inContainer() {
 		t.Skip("already in a container")
 	}
+
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInAContainer$", "-test.v")
 	cmd.Env = append(os.Environ(), inside+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {
 		t.Skip("no right to make a PID namespace: ", err)
 	}
+
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -24,7 +24,8 @@ func processes(c Choice) ([]int, error) {
 	switch {
 	case c.PID != 0:
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", c.PID)); err != nil {
-			return nil, &Error{fmt.Sprintf("there is no process %d", c.PID), "pgrep NAME lists some, or use --command NAME"}
+			return nil, &Error{fmt.Sprintf("there is no process %d",
+				c.PID), "pgrep NAME lists some, or use --command NAME"}
 		}
 		return []int{c.PID}, nil
 	case c.Unit != "":
@@ -39,6 +40,7 @@ func command(name string) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []int
 	for _, pid := range pids {
 		if pid == os.Getpid() {
@@ -50,9 +52,12 @@ func command(name string) ([]int, error) {
 			out = append(out, pid)
 		}
 	}
+
 	if len(out) == 0 {
-		return nil, &Error{fmt.Sprintf("no process runs the command %q", name), "ps -e lists them; the name is that of the program, without arguments"}
+		return nil, &Error{fmt.Sprintf("no process runs the command %q",
+			name), "ps -e lists them; the name is that of the program, without arguments"}
 	}
+
 	return out, nil
 }
 
@@ -60,14 +65,18 @@ func command(name string) ([]int, error) {
 func unit(name string) ([]int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	text, err := exec.CommandContext(ctx, "systemctl", "show", "-p", "ControlGroup", "--value", "--", name).Output()
+	text, err := exec.CommandContext(ctx, "systemctl", "show", "-p", "ControlGroup", "--value", "--",
+		name).Output()
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("systemctl does not answer for unit %s: %v", name, err), "use --pid or --command"}
+		return nil, &Error{fmt.Sprintf("systemctl does not answer for unit %s: %v", name,
+			err), "use --pid or --command"}
 	}
+
 	group := strings.TrimSpace(string(text))
 	if group == "" || group == "/" {
 		return nil, &Error{fmt.Sprintf("unit %s does not run", name), "systemctl list-units lists them"}
 	}
+
 	var out []int
 	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"} {
 		err := filepath.WalkDir(root+group, func(path string, d os.DirEntry, err error) error {
@@ -77,12 +86,14 @@ func unit(name string) ([]int, error) {
 			if d.Name() != "cgroup.procs" {
 				return nil
 			}
+
 			pids, _ := os.ReadFile(path) // gone in between: none
 			for _, word := range strings.Fields(string(pids)) {
 				if pid, err := strconv.Atoi(word); err == nil {
 					out = append(out, pid)
 				}
 			}
+
 			return nil
 		})
 		if err == nil && len(out) > 0 {
@@ -90,6 +101,7 @@ func unit(name string) ([]int, error) {
 			return slices.Compact(out), nil
 		}
 	}
+
 	return nil, &Error{fmt.Sprintf("unit %s has no processes", name), "systemctl status " + name}
 }
 
@@ -103,6 +115,7 @@ func Writers(on []events.Mount, at int64) []events.File {
 	if err != nil {
 		return nil
 	}
+
 	var out []events.File
 	for _, pid := range pids {
 		dir := fmt.Sprintf("/proc/%d/fd/", pid)
@@ -119,6 +132,7 @@ func Writers(on []events.Mount, at int64) []events.File {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -128,14 +142,17 @@ func opened(link string, on []events.Mount) *events.File {
 	if unix.Stat(link, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil
 	}
+
 	id := events.FileID{Dev: kernelDev(st.Dev), Inode: st.Ino}
 	if !slices.ContainsFunc(on, func(m events.Mount) bool { return m.Dev == id.Dev }) {
 		return nil
 	}
+
 	path, err := os.Readlink(link)
 	if err != nil {
 		return nil
 	}
+
 	// The link's permissions are those that it was opened with.
 	var l unix.Stat_t
 	writes := unix.Lstat(link, &l) == nil && l.Mode&unix.S_IWUSR != 0

@@ -51,22 +51,27 @@ func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
 	if c.Path != "" {
 		return findPath(c.Path)
 	}
+
 	pids, err := processes(c)
 	if err != nil {
 		return nil, err
 	}
+
 	first, f := pids[0], &Found{}
 	pids = slices.DeleteFunc(pids, func(p int) bool { return known[uint32(p)] })
 	if len(pids) == 0 {
 		return f, nil
 	}
+
 	for _, p := range pids {
 		f.Processes = append(f.Processes, uint32(p))
 	}
+
 	mounts, err := readMounts(first)
 	if err != nil {
 		return nil, &Error{fmt.Sprintf("process %d ended", first), "name a running process"}
 	}
+
 	devs := map[uint32]bool{}
 	for _, p := range pids {
 		o := filesOf(p, mounts)
@@ -79,6 +84,7 @@ func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
 			f.Notes = append(f.Notes, noAIO)
 		}
 	}
+
 	for _, m := range mounts {
 		if !devs[m.Dev] {
 			continue
@@ -87,6 +93,7 @@ func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
 			f.Notes = append(f.Notes, fmt.Sprintf("%s is %s: %s", m.Path, m.FSType, what))
 		}
 	}
+
 	// Without open files on a disk, the target may open some later: all disks are watched.
 	f.Mounts = onDisks(mounts, func(m *events.Mount) bool { return devs[m.Dev] })
 	if len(f.Mounts) == 0 && len(f.Disks) == 0 {
@@ -95,10 +102,13 @@ func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
 		}
 		f.Mounts = onDisks(mounts, func(*events.Mount) bool { return true })
 	}
+
 	f.complete(mounts)
 	if len(f.Disks) == 0 {
-		return nil, &Error{fmt.Sprintf("%s has no files on a block device that can be seen here", c), "trace on the host whose disks it uses"}
+		return nil, &Error{fmt.Sprintf("%s has no files on a block device that can be seen here",
+			c), "trace on the host whose disks it uses"}
 	}
+
 	return f, nil
 }
 
@@ -110,7 +120,8 @@ func findAll() (*Found, error) {
 	f := &Found{ByDevice: true, Mounts: onDisks(mounts, func(*events.Mount) bool { return true })}
 	f.complete(mounts)
 	if len(f.Disks) == 0 {
-		return nil, &Error{"no file system here is on a block device that can be seen", "trace on the host whose disks it uses"}
+		return nil,
+			&Error{"no file system here is on a block device that can be seen", "trace on the host whose disks it uses"}
 	}
 	return f, nil
 }
@@ -120,17 +131,21 @@ func findPath(path string) (*Found, error) {
 	if err == nil {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
+
 	if err != nil {
 		return nil, &Error{fmt.Sprintf("--path %s: %v", path, errors.Unwrap(err)), "name a folder that exists"}
 	}
+
 	var st unix.Stat_t
 	if err := unix.Stat(abs, &st); err != nil {
 		return nil, &Error{fmt.Sprintf("--path %s: %v", path, err), "name a folder that exists"}
 	}
+
 	mounts, err := readMounts(os.Getpid())
 	if err != nil {
 		return nil, err
 	}
+
 	dev := mountDev(mounts, kernelDev(st.Dev), abs)
 	f := &Found{ByDevice: true}
 	for i := range mounts {
@@ -138,28 +153,35 @@ func findPath(path string) (*Found, error) {
 		if m.Dev != dev || !strings.HasPrefix(abs+"/", strings.TrimSuffix(m.Path, "/")+"/") {
 			continue
 		}
+
 		what, fatal := Unseen(m.FSType)
 		if m.Below != 0 {
 			what, fatal = "", false
 		}
+
 		if fatal {
 			return nil, &Error{fmt.Sprintf("%s is on %s: %s", path, m.FSType, what), "name a folder on a disk"}
 		}
+
 		if what != "" {
 			f.Notes = append(f.Notes, fmt.Sprintf("%s is %s: %s", m.Path, m.FSType, what))
 		}
+
 		f.Mounts = onDisks([]events.Mount{*m}, func(*events.Mount) bool { return true })
 		if abs != m.Path {
 			f.Folders = []string{abs}
 		}
+
 		if m.Below != 0 { // its files have two names, and others are on the file system below
 			f.Folders = []string{abs, filepath.Join(m.Upper, strings.TrimPrefix(abs, m.Path))}
 		}
 	}
+
 	f.complete(mounts)
 	if len(f.Disks) == 0 {
 		return nil, withoutDisk(path, typeOf(abs))
 	}
+
 	return f, nil
 }
 
@@ -178,7 +200,8 @@ func withoutDisk(path, fsType string) *Error {
 	what, fatal := Unseen(fsType)
 	switch {
 	case fatal:
-		return &Error{fmt.Sprintf("%s is on %s: %s", path, strings.TrimSuffix(fsType, "."), what), "name a folder on a disk"}
+		return &Error{fmt.Sprintf("%s is on %s: %s", path, strings.TrimSuffix(fsType, "."),
+			what), "name a folder on a disk"}
 	case what != "":
 		return &Error{fmt.Sprintf("%s is on %s, and which disks it has is not known here; %s", path, fsType, what),
 			"--pid or --command: without a folder, the requests of all disks are watched"}
@@ -200,11 +223,13 @@ func (f *Found) complete(all []events.Mount) {
 			all = slices.Concat(all, own)
 		}
 	}
+
 	for _, m := range f.Mounts {
 		for _, d := range m.Disks {
 			f.disk(d)
 		}
 	}
+
 	for _, m := range onDisks(all, func(*events.Mount) bool { return true }) {
 		shares := slices.ContainsFunc(m.Disks, func(d uint32) bool {
 			return slices.ContainsFunc(f.Disks, func(x events.Disk) bool { return x.Dev == d })
@@ -242,13 +267,16 @@ func mountDev(mounts []events.Mount, dev uint32, path string) uint32 {
 		if m.Dev == dev {
 			return dev
 		}
-		if strings.HasPrefix(path+"/", strings.TrimSuffix(m.Path, "/")+"/") && (best == nil || len(m.Path) >= len(best.Path)) {
+		if strings.HasPrefix(path+"/", strings.TrimSuffix(m.Path, "/")+"/") &&
+			(best == nil || len(m.Path) >= len(best.Path)) {
 			best = m
 		}
 	}
+
 	if best != nil && best.FSType == "btrfs" {
 		return best.Dev
 	}
+
 	return dev
 }
 
@@ -275,6 +303,7 @@ func filesOf(pid int, mounts []events.Mount) (o open) {
 	if err != nil {
 		return o
 	}
+
 	for _, e := range entries {
 		link, _ := os.Readlink(dir + "/" + e.Name()) // closed meanwhile: the stat fails too
 		o.rings = o.rings || link == "anon_inode:[io_uring]"
@@ -282,6 +311,7 @@ func filesOf(pid int, mounts []events.Mount) (o open) {
 		if unix.Stat(dir+"/"+e.Name(), &st) != nil {
 			continue
 		}
+
 		switch st.Mode & unix.S_IFMT {
 		case unix.S_IFREG:
 			o.files[mountDev(mounts, kernelDev(st.Dev), link)] = true
@@ -289,6 +319,7 @@ func filesOf(pid int, mounts []events.Mount) (o open) {
 			o.disks = append(o.disks, disksBelow(kernelDev(st.Rdev))...)
 		}
 	}
+
 	return o
 }
 
@@ -301,8 +332,10 @@ func disksOf(m *events.Mount) []uint32 {
 	if m.FSType != "btrfs" {
 		return disksBelow(m.Dev)
 	}
+
 	names := []string{m.Source}
-	if all, err := filepath.Glob("/sys/fs/btrfs/*/devices/" + filepath.Base(m.Source)); err == nil && len(all) == 1 {
+	if all, err := filepath.Glob("/sys/fs/btrfs/*/devices/" + filepath.Base(m.Source)); err == nil &&
+		len(all) == 1 {
 		if entries, err := os.ReadDir(filepath.Dir(all[0])); err == nil {
 			names = nil
 			for _, e := range entries {
@@ -310,6 +343,7 @@ func disksOf(m *events.Mount) []uint32 {
 			}
 		}
 	}
+
 	var out []uint32
 	for _, name := range names {
 		var st unix.Stat_t
@@ -317,6 +351,7 @@ func disksOf(m *events.Mount) []uint32 {
 			out = append(out, disksBelow(kernelDev(st.Rdev))...)
 		}
 	}
+
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -327,24 +362,29 @@ func disksBelow(dev uint32) []uint32 {
 	if err != nil {
 		return nil
 	}
+
 	if _, err := os.Stat(dir + "/partition"); err == nil {
 		dir = filepath.Dir(dir)
 	}
+
 	slaves, err := os.ReadDir(dir + "/slaves")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	var out []uint32
 	for _, s := range slaves {
 		if d, ok := readDev(dir + "/slaves/" + s.Name()); ok && d != dev {
 			out = append(out, disksBelow(d)...)
 		}
 	}
+
 	if len(out) == 0 {
 		if d, ok := readDev(dir); ok {
 			out = []uint32{d}
 		}
 	}
+
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -373,14 +413,17 @@ func describeDisk(dev uint32) events.Disk {
 	if err != nil {
 		return d
 	}
+
 	d.Name = filepath.Base(dir)
 	if text, err := os.ReadFile(dir + "/queue/scheduler"); err == nil {
 		if _, rest, ok := strings.Cut(string(text), "["); ok {
 			d.Scheduler, _, _ = strings.Cut(rest, "]")
 		}
 	}
+
 	if text, err := os.ReadFile(dir + "/queue/nr_requests"); err == nil {
 		d.NrRequests, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 	}
+
 	return d
 }

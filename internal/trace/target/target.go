@@ -49,21 +49,28 @@ func Unseen(fsType string) (what string, fatal bool) {
 	case fsType == "tmpfs" || fsType == "ramfs" || fsType == "devtmpfs":
 		return "its files are in memory: a sync there waits for no device", true
 	case fsType == "overlay":
-		return "it passes syncs on to another file system, whose folder cannot be reached from here: trace on the host, or name a folder on that one, for example the container's volume", true
-	case fsType == "nfs" || fsType == "nfs4" || fsType == "cifs" || fsType == "9p" || strings.HasPrefix(fsType, "fuse."):
+		return "it passes syncs on to another file system, whose folder cannot be reached from here: trace on the host, or name a folder on that one, for example the container's volume",
+			true
+	case fsType == "nfs" || fsType == "nfs4" || fsType == "cifs" || fsType == "9p" ||
+		strings.HasPrefix(fsType, "fuse."):
 		return "its requests go to a server or a program, not to a block device: trace there", true
 	case fsType == "zfs":
-		return "ZFS has its own cache, log and scheduler, without BTF tracepoints: only calls, lock waits and the disks' requests are seen, and not which file a request belongs to", false
+		return "ZFS has its own cache, log and scheduler, without BTF tracepoints: only calls, lock waits and the disks' requests are seen, and not which file a request belongs to",
+			false
 	case fsType == "btrfs":
-		return "btrfs's log and transaction commits are not followed: only calls, pages and the disks' requests are seen", false
+		return "btrfs's log and transaction commits are not followed: only calls, pages and the disks' requests are seen",
+			false
 	case fsType == "bcachefs" || fsType == "f2fs":
-		return "its journal or checkpoints are not followed: only calls, pages and the disks' requests are seen", false
+		return "its journal or checkpoints are not followed: only calls, pages and the disks' requests are seen",
+			false
 	}
 	return "", false
 }
 
 // magics are the numbers by which statfs(2) tells the types of which [Unseen] knows something.
 var magics = map[int64]string{
-	0x01021994: "tmpfs", 0x858458f6: "ramfs", 0x794c7630: "overlay", 0x6969: "nfs", 0xff534d42: "cifs", 0xfe534d42: "cifs",
-	0x01021997: "9p", 0x65735546: "fuse.", 0x2fc12fc1: "zfs", 0x9123683e: "btrfs", 0xca451a4e: "bcachefs", 0xf2f52010: "f2fs",
+	0x01021994: "tmpfs", 0x858458f6: "ramfs", 0x794c7630: "overlay", 0x6969: "nfs", 0xff534d42: "cifs",
+	0xfe534d42: "cifs",
+	0x01021997: "9p", 0x65735546: "fuse.", 0x2fc12fc1: "zfs", 0x9123683e: "btrfs", 0xca451a4e: "bcachefs",
+	0xf2f52010: "f2fs",
 }

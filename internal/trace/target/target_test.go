@@ -85,6 +85,7 @@ func TestMagics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, m := range mounts {
 		got := typeOf(m.Path)
 		if at, err := os.Stat(m.Path); err != nil || kernelDev(at.Sys().(*syscall.Stat_t).Dev) != m.Dev {
@@ -106,11 +107,13 @@ func TestWriters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 	mounts, err := readMounts(os.Getpid())
 	if err != nil || len(mounts) == 0 {
 		t.Fatal(mounts, err)
 	}
+
 	all := Writers(mounts, 7)
 	if !slices.ContainsFunc(all, func(x events.File) bool {
 		return x.Path == path && x.PID == uint32(os.Getpid()) && x.Dirtied && x.At == 7 && x.ID.Inode != 0

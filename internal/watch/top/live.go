@@ -38,7 +38,8 @@ func NewLive(inputs []watch.Input, opt LiveOptions) *Live {
 	for i := range inputs {
 		inputs[i].Source = guarded{inputs[i].Source, l.panics}
 	}
-	l.w = watch.New(inputs, watch.Options{Pack: opt.Pack, Window: opt.Window, Every: liveEvery, Known: opt.Known, Tracing: opt.Tracing, Check: opt.Check})
+	l.w = watch.New(inputs, watch.Options{Pack: opt.Pack, Window: opt.Window, Every: liveEvery, Known: opt.Known,
+		Tracing: opt.Tracing, Check: opt.Check})
 	return l
 }
 

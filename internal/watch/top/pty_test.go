@@ -77,22 +77,27 @@ func begin(t *testing.T, what string, env ...string) *session {
 	t.Helper()
 	s := &session{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0]), read: make(chan struct{})}
 	s.cmd.Env = append(os.Environ(), append([]string{childEnv + "=" + what, "TERM=xterm-256color"}, env...)...)
+
 	master, slave, err := pty.Open()
 	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
+
 	s.tty = master
 	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
 		t.Fatal(err)
 	}
+
 	if s.before, err = term.GetState(int(slave.Fd())); err != nil {
 		t.Fatal(err)
 	}
+
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { slave.Close(); master.Close() })
 	go func() {
 		defer close(s.read)
@@ -107,6 +112,7 @@ func begin(t *testing.T, what string, env ...string) *session {
 			}
 		}
 	}()
+
 	return s
 }
 
@@ -149,14 +155,17 @@ func (s *session) restored() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	if *s.before != *after {
 		s.t.Errorf("the terminal's settings are %+v, were %+v", after, s.before)
 	}
+
 	s.await(leave)
 	text := s.text()
 	if strings.Count(text, enter) != strings.Count(text, leave) || strings.LastIndex(text, leave) < strings.LastIndex(text, enter) {
 		s.t.Errorf("the alternate screen is entered %d times and left %d times", strings.Count(text, enter), strings.Count(text, leave))
 	}
+
 	if strings.LastIndex(text, unhide) < strings.LastIndex(text, hide) {
 		s.t.Error("the cursor stays hidden")
 	}
@@ -182,15 +191,18 @@ func TestTerminalIsRestored(t *testing.T) {
 			if what == "" {
 				what = "wait"
 			}
+
 			s := begin(t, what)
 			if c.end != nil {
 				s.await("quit")
 				c.end(s)
 			}
+
 			s.restored()
 			if got := s.cmd.ProcessState.ExitCode(); got != c.code {
 				t.Errorf("exit code %d, want %d: %q", got, c.code, s.text())
 			}
+
 			s.await(c.shows)
 			if _, after, _ := strings.Cut(s.text(), leave); !strings.Contains(after, c.shows) {
 				t.Errorf("after the screen was left it shows %q, want %q", after, c.shows)
@@ -206,9 +218,11 @@ func TestTerminalIsResized(t *testing.T) {
 	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 10, Cols: 50}); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := s.cmd.Process.Signal(syscall.SIGWINCH); err != nil {
 		t.Fatal(err)
 	}
+
 	s.await("…") // the keys, cut at 50 columns
 	s.send("?")
 	s.await("something")

@@ -51,28 +51,34 @@ type ReplayOptions struct {
 
 // NewReplay replays recordings of the same stretch of time.
 func NewReplay(ctx context.Context, in []recording.Reader, opt ReplayOptions) (*Replay, error) {
-	r := &Replay{pack: opt.Pack, from: opt.From, to: opt.To, folder: opt.Folder, known: opt.Known, step: replayStep}
+	r := &Replay{pack: opt.Pack, from: opt.From, to: opt.To, folder: opt.Folder, known: opt.Known,
+		step: replayStep}
 	var err error
 	if r.parts, err = diagnose.Servers(ctx, in, diagnose.Options{Pack: opt.Pack, Hosts: opt.Hosts}); err != nil {
 		return nil, err
 	}
+
 	for _, reader := range in {
 		for _, s := range reader.Sources() {
 			r.step = max(r.step, coarse*s.Period)
 		}
+
 		metrics, err := reader.Metrics(ctx)
 		if err != nil {
 			return nil, err
 		}
+
 		for _, m := range metrics {
 			if opt.Pack.Wants(m.Name) && !m.From.IsZero() && !m.To.IsZero() {
 				r.widen(m.From, m.To, opt)
 			}
 		}
 	}
+
 	if r.from.IsZero() || !r.to.After(r.from) {
 		return nil, diagnose.ErrNothing
 	}
+
 	return r, nil
 }
 
@@ -97,7 +103,8 @@ func (r *Replay) window(at time.Time) (from, to time.Time) {
 		return r.from, r.to
 	}
 	from = at.Truncate(r.step)
-	return clamp(from.Add(-max(replayBefore, r.step)), r.from, r.to), clamp(from.Add(r.step+replayAfter), r.from, r.to)
+	return clamp(from.Add(-max(replayBefore, r.step)), r.from, r.to),
+		clamp(from.Add(r.step+replayAfter), r.from, r.to)
 }
 
 // Load implements [Feed].
@@ -106,15 +113,18 @@ func (r *Replay) Load(ctx context.Context, at time.Time) (*rules.Case, *diagnose
 	if r.last.c != nil && from.Equal(r.loadedFrom) && to.Equal(r.loadedTo) {
 		return r.last.c, r.last.r, nil
 	}
+
 	opt := diagnose.Options{Pack: r.pack, From: from, To: to, Known: r.known}
 	report, worst, err := diagnose.Judge(ctx, r.parts, opt)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	c, err := diagnose.Lay(ctx, worst.Readers, opt)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	r.last, r.loadedFrom, r.loadedTo = loaded{c: c, r: report}, from, to
 	return c, report, nil
 }

@@ -56,9 +56,11 @@ func (d *display) run(ctx context.Context) error {
 		at := d.state.wanted()
 		go func() { arrived <- load(ctx, d.Feed, at) }()
 	}
+
 	tick := time.NewTicker(frameEvery)
 	defer tick.Stop()
 	ask()
+
 	for {
 		d.draw()
 		select {
@@ -115,9 +117,11 @@ func (d *display) take(got loaded) error {
 	case got.err != nil:
 		return got.err
 	}
+
 	if d.state.live && !d.state.Follow && d.have.c != nil {
 		return nil // it was asked for before the screen was frozen
 	}
+
 	d.have = got
 	return nil
 }
@@ -132,14 +136,17 @@ func (d *display) event(ev tcell.Event) (quit bool) {
 			d.term.Sync()
 			return false
 		}
+
 		if ev.Key() == tcell.KeyCtrlZ {
 			suspend(d.term)
 			return false
 		}
+
 		a := d.state.Press(keyOf(ev), d.shown)
 		if a.Mark != nil {
 			d.mark(*a.Mark)
 		}
+
 		return a.Quit
 	}
 	return false
@@ -169,6 +176,7 @@ func (d *display) draw() {
 	v.Width, v.Height = d.term.Size()
 	d.shown = d.state.moment(d.have)
 	d.term.Clear()
+
 	for y, l := range frame.Render(d.shown, v) {
 		x := 0
 		for _, p := range l {
@@ -181,14 +189,16 @@ func (d *display) draw() {
 			}
 		}
 	}
+
 	d.term.Show()
 }
 
 // styles are the frame's styles as the terminal has them.
 func styles(colored bool) map[frame.Style]tcell.Style {
 	plain := tcell.StyleDefault
-	out := map[frame.Style]tcell.Style{frame.Dim: plain.Dim(true), frame.Bold: plain.Bold(true), frame.Reverse: plain.Reverse(true),
-		frame.Bad: plain.Bold(true), frame.Warn: plain.Bold(true)}
+	out := map[frame.Style]tcell.Style{frame.Dim: plain.Dim(true), frame.Bold: plain.Bold(true),
+		frame.Reverse: plain.Reverse(true),
+		frame.Bad:     plain.Bold(true), frame.Warn: plain.Bold(true)}
 	if colored {
 		out[frame.Ok], out[frame.Warn] = plain.Foreground(color.Green), plain.Foreground(color.Yellow)
 		out[frame.Bad], out[frame.Accent] = plain.Foreground(color.Red).Bold(true), plain.Foreground(color.Teal)
@@ -197,8 +207,10 @@ func styles(colored bool) map[frame.Style]tcell.Style {
 }
 
 var keys = map[tcell.Key]Key{
-	tcell.KeyLeft: Left, tcell.KeyRight: Right, tcell.KeyUp: Up, tcell.KeyDown: Down, tcell.KeyPgUp: PgUp, tcell.KeyPgDn: PgDn,
-	tcell.KeyHome: Home, tcell.KeyEnd: End, tcell.KeyEnter: Enter, tcell.KeyEsc: Escape, tcell.KeyBackspace: Backspace, tcell.KeyBackspace2: Backspace,
+	tcell.KeyLeft: Left, tcell.KeyRight: Right, tcell.KeyUp: Up, tcell.KeyDown: Down, tcell.KeyPgUp: PgUp,
+	tcell.KeyPgDn: PgDn,
+	tcell.KeyHome: Home, tcell.KeyEnd: End, tcell.KeyEnter: Enter, tcell.KeyEsc: Escape,
+	tcell.KeyBackspace: Backspace, tcell.KeyBackspace2: Backspace,
 	tcell.KeyCtrlC: Interrupt, tcell.KeyF1: "?", tcell.KeyF10: "q",
 }
 

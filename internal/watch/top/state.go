@@ -104,6 +104,7 @@ func (s *State) view(v frame.View) frame.View {
 	if s.typing {
 		v.Message = "mark, Enter sets it, Esc does not: " + s.typed + "_"
 	}
+
 	switch {
 	case s.live && s.Follow:
 		v.State = "live"
@@ -116,6 +117,7 @@ func (s *State) view(v frame.View) frame.View {
 	default:
 		v.State = "PAUSED"
 	}
+
 	return v
 }
 
@@ -128,6 +130,7 @@ func (s *State) Press(k Key, m *frame.Moment) (a Action) {
 	if s.typing {
 		return s.typeKey(k)
 	}
+
 	switch k {
 	case "q", "Q":
 		return Action{Quit: true}
@@ -152,6 +155,7 @@ func (s *State) Press(k Key, m *frame.Moment) (a Action) {
 	default:
 		s.move(k, m)
 	}
+
 	return Action{}
 }
 
@@ -178,9 +182,11 @@ func (s *State) move(k Key, m *frame.Moment) {
 	if s.live {
 		from, to = m.From, m.To
 	}
+
 	if to.IsZero() {
 		return
 	}
+
 	at := m.At
 	switch k {
 	case Left:
@@ -204,6 +210,7 @@ func (s *State) move(k Key, m *frame.Moment) {
 	default:
 		return
 	}
+
 	s.Follow, s.At = false, clamp(at, from, to)
 }
 
@@ -219,12 +226,14 @@ func (s *State) incident(after bool, m *frame.Moment) time.Time {
 			best = at
 		}
 	}
+
 	if best.Equal(m.At) {
 		s.Message = "no incident before this moment"
 		if after {
 			s.Message = "no incident after this moment"
 		}
 	}
+
 	return best
 }
 

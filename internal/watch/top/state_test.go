@@ -45,6 +45,7 @@ func TestReplayKeys(t *testing.T) {
 			s.Press(k, at(s, noon))
 		}
 	}
+
 	for _, step := range []struct {
 		keys   []Key
 		want   time.Duration
@@ -66,10 +67,12 @@ func TestReplayKeys(t *testing.T) {
 			t.Errorf("%q: at %s, follow %v", step.keys, s.At.Sub(noon), s.Follow)
 		}
 	}
+
 	press(" ")
 	for range 3 {
 		s.tick()
 	}
+
 	if !s.At.Equal(noon.Add(3*time.Second)) || s.view(frame.View{}).State != "replay" {
 		t.Errorf("after three seconds at %s, %q", s.At.Sub(noon), s.view(frame.View{}).State)
 	}
@@ -82,14 +85,17 @@ func TestLiveKeys(t *testing.T) {
 	if s.wanted() != (time.Time{}) || s.view(frame.View{}).State != "live" {
 		t.Errorf("%+v", s)
 	}
+
 	s.Press(Left, at(s, newest))
 	if !s.At.Equal(newest.Add(-time.Second)) || s.view(frame.View{}).State != "FROZEN" {
 		t.Errorf("%+v", s)
 	}
+
 	s.Press(End, at(s, newest))
 	if s.wanted() != (time.Time{}) {
 		t.Errorf("%+v", s)
 	}
+
 	s.Press(" ", at(s, newest))
 	if !s.wanted().Equal(newest) {
 		t.Errorf("%+v", s)
@@ -105,27 +111,34 @@ func TestMarkKeys(t *testing.T) {
 		}
 		return a
 	}
+
 	if a := enter("m", "q", " ", "ü", Left, "x", Backspace, "\x1b", Enter); a.Mark == nil || *a.Mark != "q ü" || a.Quit {
 		t.Errorf("%+v", a)
 	}
+
 	if a := enter("m", "q", Escape); a.Mark != nil || a.Quit {
 		t.Errorf("%+v", a)
 	}
+
 	if a := enter("m", Backspace, Backspace, Enter); a.Mark == nil || *a.Mark != "" {
 		t.Errorf("%+v", a)
 	}
+
 	enter("m")
 	for range 500 {
 		enter("x")
 	}
+
 	if a := enter(Enter); len(*a.Mark) != 200 {
 		t.Errorf("a text of %d bytes", len(*a.Mark))
 	}
+
 	for _, k := range []Key{"q", Interrupt} {
 		if a := enter(k); !a.Quit {
 			t.Errorf("%s does not quit", k)
 		}
 	}
+
 	if a := enter("m", Interrupt); !a.Quit {
 		t.Error("Ctrl-C does not quit while a mark is typed")
 	}

@@ -85,6 +85,7 @@ func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
 	if !opt.Feed.Live() && frames == 1 && opt.At.IsZero() {
 		_, s.At = opt.Feed.Bounds()
 	}
+
 	began := time.Now()
 	for printed := 0; frames == 0 || printed < frames; {
 		got := load(ctx, opt.Feed, s.wanted())
@@ -96,6 +97,7 @@ func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
 		case got.err != nil && !errors.Is(got.err, ErrWaiting):
 			return got.err
 		}
+
 		ready := got.r != nil && got.c != nil && got.c.Grid.N >= onceCells
 		if ready || printed > 0 || time.Since(began) > onceWithin {
 			if printed > 0 {
@@ -103,15 +105,19 @@ func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
 					return fmt.Errorf("writing a frame: %w", err)
 				}
 			}
+
 			m := s.moment(got)
 			if _, err := io.WriteString(w, frame.Text(frame.Render(m, s.view(opt.View)), opt.Color)); err != nil {
 				return fmt.Errorf("writing a frame: %w", err)
 			}
+
 			if printed++; printed == frames || s.atEnd() {
 				return nil
 			}
+
 			s.tick()
 		}
+
 		if opt.Feed.Live() || !ready {
 			t := time.NewTimer(frameEvery)
 			select {
@@ -124,5 +130,6 @@ func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
 			}
 		}
 	}
+
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 func TestOnACluster(t *testing.T) {
 	s := clustertest.Run(t)
 	s.Grant(t, roller, clustertest.RulesIn(t, "../../../../docs/kubernetes.md"))
+
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *clustertest.Server)
@@ -56,18 +57,22 @@ func killed(t *testing.T, s *clustertest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.hasMoved(kept)
 	w.changedOnly(s.Changes(t, roller)[earlier:])
 	w.start()
+
 	backPoints, _, err := w.attempt(0, w.again(undo))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.isBack(kept)
 	forward, back := chosen(points), chosen(backPoints)
 	t.Logf("%d of %d points forward, %d of %d back", len(forward), len(points), len(back), len(backPoints))
 	all := &rollouttest.Kills{}
 	t.Cleanup(func() { t.Log(all.Table()) }) // these tests are parallel, and end later than this function
+
 	for i, n := range forward {
 		for k, act := range []func(*pods.Rollout) error{resume, undo} {
 			if i%2 != k && !everyPoint() {
@@ -87,18 +92,22 @@ func killed(t *testing.T, s *clustertest.Server) {
 			})
 		}
 	}
+
 	for _, n := range back {
 		t.Run(fmt.Sprintf("back at %s", backPoints[n-1]), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, s, fmt.Sprintf("b%d", n))
 			kept := w.claims()
+
 			if _, _, err := w.attempt(0, w.begin(whole...)); err != nil {
 				t.Fatal(err)
 			}
+
 			w.killedAt(n, w.again(undo))
 			if _, _, err := w.attempt(0, w.again(resume)); err != nil { // it keeps the direction
 				t.Fatal(err)
 			}
+
 			w.isBack(kept)
 			all.Add("back", stepAt(backPoints[:n]), "resume", w.play.Acknowledged())
 			w.rest()
@@ -202,9 +211,11 @@ func claimsInPlace(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "tuned")
 	kept := w.claims()
 	w.quick("data-tuned-0")
+
 	if _, _, err := w.attempt(0, w.begin("volumes.data.iops=6000", "volumes.data.size=200GiB")); err != nil {
 		t.Fatal(err)
 	}
+
 	is := func(classes ...string) {
 		t.Helper()
 		for i, want := range classes {
@@ -213,19 +224,24 @@ func claimsInPlace(t *testing.T, s *clustertest.Server) {
 			}
 		}
 	}
+
 	const now, old = "tuned-data-gp3-6000-125", "tuned-data-gp3-3000-125"
 	is(now, now, now)
 	none := map[string]any{"spec": map[string]any{"volumeAttributesClassName": nil}}
+
 	if _, err := cluster.Claims.Merge(t.Context(), w.c, "db", "data-tuned-1", none); err == nil {
 		t.Error("the server takes a class from a claim: going back can do that too")
 	}
+
 	if _, _, err := w.attempt(0, w.again(undo)); err != nil {
 		t.Fatal(err)
 	}
+
 	is("quick", old, old)
 	if _, onData := w.settle(kept); onData != 3 {
 		t.Errorf("%d of three logs are with the data", onData)
 	}
+
 	for pod, n := range w.play.Restarts {
 		if n != 1 {
 			t.Errorf("%s was started %d times", pod, n)
@@ -240,22 +256,27 @@ func infeasible(t *testing.T, s *clustertest.Server) {
 	w.play.Infeasible = "refusing-data-gp3-6000-125"
 	w.start()
 	_, _, err := w.attempt(0, w.begin("volumes.data.iops=6000"))
+
 	const want = `stopped at "data-refusing-0", action failed: the driver cannot give claim data-refusing-0 the class refusing-data-gp3-6000-125`
 	if err == nil || err.Error() != want {
 		t.Fatalf("%v", err)
 	}
+
 	var h interface{ Hint() string }
 	if !errors.As(err, &h) || !strings.HasPrefix(h.Hint(), "kubectl describe pvc data-refusing-0 -n db says why. Then plimsoll rollout --on k8s://db/refusing --resume") {
 		t.Errorf("the hint is %v", h)
 	}
+
 	if _, _, err := w.attempt(0, w.again(undo)); err != nil {
 		t.Fatal(err)
 	}
+
 	for i, want := range []string{"refusing-data-gp3-3000-125", "", ""} {
 		if class, _ := w.claim(fmt.Sprintf("data-refusing-%d", i)); class != want {
 			t.Errorf("claim %d has the class %q", i, class)
 		}
 	}
+
 	w.rest()
 }
 
@@ -285,19 +306,24 @@ func noRoom(t *testing.T, s *clustertest.Server) {
 		kept := w.claims()
 		w.play.Full.Store(true)
 		_, _, err := w.attempt(0, w.begin(whole...))
+
 		want := fmt.Sprintf("stopped at %q, action failed: the log of pod %[1]s did not move, and its database does not start: its init container plimsoll-log ended with exit code 1", name+"-0")
 		if err == nil || err.Error() != want {
 			t.Fatalf("%v, want %s", err, want)
 		}
+
 		if _, _, err := w.attempt(0, w.again(resume)); err == nil {
 			t.Error("it went on without room")
 		}
+
 		if name == "full-on" {
 			w.play.Full.Store(false)
 		}
+
 		if _, _, err := w.attempt(0, w.again(act)); err != nil {
 			t.Fatal(err)
 		}
+
 		if name == "full-on" {
 			w.hasMoved(kept)
 		} else {

@@ -36,15 +36,18 @@ var onDelete = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSet
 
 // put makes the cluster's set one of those that this rollout knows, with a strategy. It looks at what
 // is there, so that it can be run again after it was cut off.
-func (r *Rollout) put(ctx context.Context, want *appsv1.StatefulSet, strategy appsv1.StatefulSetUpdateStrategy) error {
+func (r *Rollout) put(ctx context.Context, want *appsv1.StatefulSet,
+	strategy appsv1.StatefulSetUpdateStrategy) error {
 	return r.retry(func() error { return r.putOnce(ctx, want, strategy) })
 }
 
-func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet, strategy appsv1.StatefulSetUpdateStrategy) error {
+func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet,
+	strategy appsv1.StatefulSetUpdateStrategy) error {
 	live, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
 	if err != nil && !cluster.IsMissing(err) {
 		return err
 	}
+
 	if err == nil && live.DeletionTimestamp == nil {
 		switch {
 		case same(live, want) && reflect.DeepEqual(live.Spec.UpdateStrategy, strategy):
@@ -60,27 +63,36 @@ func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet, strateg
 			r.point("updated the set")
 			return nil
 		}
-		if err := cluster.StatefulSets.Delete(ctx, r.c, r.at.Namespace, r.at.Name, live.UID, true); err != nil && !cluster.IsMissing(err) {
+
+		if err := cluster.StatefulSets.Delete(ctx, r.c, r.at.Namespace, r.at.Name, live.UID, true); err != nil &&
+			!cluster.IsMissing(err) {
 			return err
 		}
+
 		r.point("deleted the set")
 	}
+
 	if err := r.gone(ctx); err != nil {
 		return err
 	}
+
 	r.point("the set is gone")
 	next := &appsv1.StatefulSet{ObjectMeta: carried(want), Spec: *want.Spec.DeepCopy()}
 	next.Spec.UpdateStrategy = strategy
+
 	if _, err = cluster.StatefulSets.Create(ctx, r.c, r.at.Namespace, next, false); err != nil {
 		return err
 	}
+
 	r.point("made the set")
 	return nil
 }
 
 // changed says that the cluster's set is not what this rollout made.
 func (r *Rollout) changed(live *appsv1.StatefulSet) error {
-	return steps.Inputf(fmt.Sprintf("kubectl get statefulset %s -n %s -o yaml shows it; the rollout goes on or back when it is as before", r.at.Name, r.at.Namespace),
+	return steps.Inputf(
+		fmt.Sprintf("kubectl get statefulset %s -n %s -o yaml shows it; the rollout goes on or back when it is as before",
+			r.at.Name, r.at.Namespace),
 		"somebody else changed the StatefulSet %s meanwhile (generation %d)", r.at.Name, live.Generation)
 }
 
@@ -111,10 +123,13 @@ func sameTemplates(a, b *appsv1.StatefulSet) bool {
 func (r *Rollout) replace() steps.Step {
 	what := "updates the StatefulSet's template"
 	if r.state.Change.Log != "" {
-		what = "deletes the StatefulSet without its pods (--cascade=orphan), and makes it again with the claim template " + r.state.Change.Log + " and an init container that moves the log"
+		what = "deletes the StatefulSet without its pods (--cascade=orphan), and makes it again with the claim template " +
+			r.state.Change.Log + " and an init container that moves the log"
 	}
+
 	return steps.Step{
-		Name: "statefulset", What: what + ". The pods run on as they are; until all are renewed, the cluster restarts none by itself (OnDelete)",
+		Name: "statefulset", What: what +
+			". The pods run on as they are; until all are renewed, the cluster restarts none by itself (OnDelete)",
 		Needs:  "every pod is ready, and nobody else changed the StatefulSet",
 		Checks: "the StatefulSet is there, and every pod still is",
 		Undoes: "makes the StatefulSet again as it was, and renews the pods that have moved, one by one",
@@ -153,12 +168,18 @@ func (r *Rollout) replace() steps.Step {
 // renew makes one pod anew, by which its log moves.
 func (r *Rollout) renew(member int) steps.Step {
 	name := r.pod(member)
-	what, undo := "deletes pod "+name+"; the new one has the new template", "nothing: the pod is renewed once the StatefulSet is as it was"
+	what, undo := "deletes pod "+name+
+		"; the new one has the new template", "nothing: the pod is renewed once the StatefulSet is as it was"
 	if r.state.Change.Log != "" {
 		from, to := logPaths(r.state.Change.After)
-		what = "deletes pod " + name + "; before the database of the new one starts, its init container copies the log from " + from + " to " + to + ", compares the two, and leaves a link. The old log stays as " + from + ".plimsoll-old"
+		what = "deletes pod " + name +
+			"; before the database of the new one starts, its init container copies the log from " +
+			from + " to " +
+			to + ", compares the two, and leaves a link. The old log stays as " +
+			from + ".plimsoll-old"
 		undo = "deletes the pod; the init container of the new one moves the log back, with all that was written since"
 	}
+
 	return steps.Step{
 		Name: name, Member: name, What: what,
 		Needs:  "every pod is ready, and nobody else changed the StatefulSet",
@@ -169,13 +190,16 @@ func (r *Rollout) renew(member int) steps.Step {
 			if err != nil {
 				return err
 			}
+
 			out := r.unready(o)
 			if !r.stands(o.Set, r.state.Change.After) {
 				out = append(out, r.changed(o.Set))
 			}
+
 			if data := r.state.Change.Data; data != "" {
 				out = append(out, r.bound(o, data, member)...)
 			}
+
 			return together(out)
 		},
 		Do: func(ctx context.Context) error { return r.restart(ctx, member, r.state.Change.After) },
@@ -193,19 +217,24 @@ func (r *Rollout) renew(member int) steps.Step {
 			if r.state.Change.Back == nil {
 				return nil
 			}
+
 			if err := r.revive(ctx, member); err != nil {
 				return err
 			}
+
 			if err := r.put(ctx, r.state.Change.Back, onDelete); err != nil {
 				return err
 			}
+
 			pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, name)
 			if err == nil && fits(pod, r.state.Before) {
 				return nil // it was never deleted
 			}
+
 			if err != nil && !cluster.IsMissing(err) {
 				return err
 			}
+
 			return r.restart(ctx, member, r.state.Change.Back)
 		},
 	}
@@ -257,8 +286,10 @@ func (r *Rollout) oneZone(o *discover.Objects, member int) []error {
 // restarted.
 func (r *Rollout) strategy() steps.Step {
 	return steps.Step{
-		Name: "strategy", What: "sets the StatefulSet's update strategy back to " + string(r.state.Before.Spec.UpdateStrategy.Type),
-		Needs: "every pod is ready and has the new template", Undoes: "nothing: the pods' undo sets it to OnDelete again",
+		Name: "strategy", What: "sets the StatefulSet's update strategy back to " +
+			string(r.state.Before.Spec.UpdateStrategy.Type),
+		Needs:  "every pod is ready and has the new template",
+		Undoes: "nothing: the pods' undo sets it to OnDelete again",
 		Require: func(ctx context.Context) error {
 			o, err := r.objects(ctx)
 			if err != nil {
@@ -288,27 +319,33 @@ func fits(p *corev1.Pod, set *appsv1.StatefulSet) bool {
 		}
 		return nil
 	}
+
 	template := &set.Spec.Template.Spec
 	if !slices.Equal(mover(p.Spec.InitContainers), mover(template.InitContainers)) {
 		return false
 	}
+
 	for i := range template.Containers {
 		want := &template.Containers[i]
 		at := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == want.Name })
 		if at < 0 {
 			return false
 		}
+
 		is := &p.Spec.Containers[at]
 		memory, wanted := is.Resources.Limits[corev1.ResourceMemory], want.Resources.Limits[corev1.ResourceMemory]
 		if memory.Cmp(wanted) != 0 {
 			return false
 		}
+
 		for _, m := range want.VolumeMounts {
-			if !slices.ContainsFunc(is.VolumeMounts, func(has corev1.VolumeMount) bool { return has.Name == m.Name && has.MountPath == m.MountPath }) {
+			if !slices.ContainsFunc(is.VolumeMounts,
+				func(has corev1.VolumeMount) bool { return has.Name == m.Name && has.MountPath == m.MountPath }) {
 				return false
 			}
 		}
 	}
+
 	return true
 }
 
@@ -325,17 +362,20 @@ func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSe
 	if err != nil && !cluster.IsMissing(err) {
 		return err
 	}
+
 	failed := failures(pod)
 	if err == nil && pod.DeletionTimestamp == nil && !fits(pod, of) {
 		if err := r.othersReady(ctx, member, of); err != nil {
 			return fmt.Errorf("pod %s is not deleted: %w", name, err)
 		}
 		err := cluster.Pods.Delete(ctx, r.c, r.at.Namespace, name, pod.UID, false)
-		if err != nil && !cluster.IsMissing(err) && !cluster.IsConflict(err) { // a conflict: there is another pod of its name already
+		// a conflict: there is another pod of its name already
+		if err != nil && !cluster.IsMissing(err) && !cluster.IsConflict(err) {
 			return err
 		}
 		r.point("deleted " + name)
 	}
+
 	return r.awaitReady(ctx, member, of, failed)
 }
 
@@ -355,13 +395,16 @@ func (r *Rollout) othersReady(ctx context.Context, member int, of *appsv1.Statef
 				return fmt.Sprintf("pod %s is not there", r.pod(i)), nil
 			}
 		}
+
 		live, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
 		if err != nil {
 			return "", err
 		}
+
 		if !r.stands(live, of) {
 			return "", r.changed(live)
 		}
+
 		return "", nil
 	})
 }

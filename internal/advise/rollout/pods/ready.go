@@ -13,14 +13,16 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// failures are the attempts of a pod's init container to move the log that have failed, by their containers' ids.
+// failures are the attempts of a pod's init container to move the log that have failed, by their
+// containers' ids.
 func failures(pod *corev1.Pod) map[string]int32 {
 	out := map[string]int32{}
 	if pod == nil {
 		return out
 	}
 	for _, s := range pod.Status.InitContainerStatuses {
-		for _, ended := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+		for _, ended := range []*corev1.ContainerStateTerminated{s.State.Terminated,
+			s.LastTerminationState.Terminated} {
 			if s.Name == emit.Mover && s.State.Running == nil && ended != nil && ended.ExitCode != 0 {
 				out[ended.ContainerID] = ended.ExitCode
 			}
@@ -31,7 +33,8 @@ func failures(pod *corev1.Pod) map[string]int32 {
 
 // awaitReady waits until a pod is ready and, if a set is given, has its template. It fails at once
 // if the init container does: but not for attempts that failed earlier, since the cluster tries again.
-func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.StatefulSet, earlier map[string]int32) error {
+func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.StatefulSet,
+	earlier map[string]int32) error {
 	name := r.pod(member)
 	return cluster.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
 		pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, name)
@@ -45,12 +48,16 @@ func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.Statefu
 		case discover.Ready(pod):
 			return "pod " + name + " still has the old template", nil
 		}
+
 		for id, code := range failures(pod) {
 			if _, known := earlier[id]; !known {
-				return "", steps.Inputf(fmt.Sprintf("kubectl logs -n %s %s -c %s says why", r.at.Namespace, name, emit.Mover),
-					"the log of pod %s did not move, and its database does not start: its init container %s ended with exit code %d", name, emit.Mover, code)
+				return "", steps.Inputf(fmt.Sprintf("kubectl logs -n %s %s -c %s says why", r.at.Namespace, name,
+					emit.Mover),
+					"the log of pod %s did not move, and its database does not start: its init container %s ended with exit code %d",
+					name, emit.Mover, code)
 			}
 		}
+
 		return fmt.Sprintf("pod %s is not ready: %s", name, trouble(pod)), nil
 	})
 }

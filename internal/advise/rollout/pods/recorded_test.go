@@ -47,18 +47,22 @@ func recorded(t *testing.T, s *clustertest.Server) {
 			return steps.Proof{Verdict: steps.Better, Text: string(a) + string(b)}, errors.Join(err, errAfter)
 		},
 	}
+
 	with := func(opt pods.Options) pods.Options { // a process that resumes has only the recorder
 		opt.Recorder = recorder
 		return opt
 	}
+
 	begin := func(opt pods.Options) error {
 		opt.Sources, opt.Dir, opt.RecordFor = []string{page.URL}, dir, time.Minute
 		return w.begin(whole...)(with(opt))
 	}
+
 	points, killed, err := w.attempt(4, begin)
 	if err != nil || !killed || points[3] != "begun record before" {
 		t.Fatalf("%v, %v, %q", killed, err, points)
 	}
+
 	resumed := func(opt pods.Options) error { return w.again(resume)(with(opt)) }
 	points, _, err = w.attempt(0, func(opt pods.Options) error {
 		at := opt.At
@@ -73,21 +77,26 @@ func recorded(t *testing.T, s *clustertest.Server) {
 	if err != nil || points[len(points)-1] != "begun prove" {
 		t.Fatalf("%v, %q", err, points)
 	}
+
 	if first, last := slices.Index(points, "done record before"), slices.Index(points, "begun record after"); first < 0 || slices.Index(points, "begun classes") < first || slices.Index(points, "done strategy") > last {
 		t.Errorf("it recorded at the wrong time: %q", points)
 	}
+
 	if _, _, err := w.attempt(0, resumed); err != nil {
 		t.Fatal(err)
 	}
+
 	w.hasMoved(kept)
 	r, err := pods.Open(t.Context(), w.by, w.at, with(w.options(nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	report := r.Report(t.Context(), false)
 	if report.Proof != steps.Better || report.ProofText != "scrapes_total 1\nscrapes_total 2\n" || report.Recordings.Before != filepath.Join(dir, "before") {
 		t.Errorf("the report has %q, %q, %+v", report.Proof, report.ProofText, report.Recordings)
 	}
+
 	if len(report.OldLog) != 3 || !strings.HasPrefix(report.OldLog[1], "kubectl exec -n db recorded-1 -c mongod -- rm -r ") {
 		t.Errorf("to remove the old logs: %q", report.OldLog)
 	}

@@ -23,14 +23,17 @@ func refused(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "refused")
 	w.rest() // what is spoilt stays so
 	ctx := t.Context()
+
 	r, err := pods.New(ctx, w.by, w.at, &emit.Plan{File: "plan.json", Text: w.scenario(), Sets: []string{"volumes.data.size=200GiB", whole[0]}}, w.options(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	problems := func() []string { return r.Report(ctx, true).Problems }
 	if p := problems(); len(p) > 0 {
 		t.Fatalf("problems are %q", p)
 	}
+
 	for _, tt := range []struct {
 		name, want  string
 		spoil, mend func()
@@ -120,9 +123,11 @@ func refused(t *testing.T, s *clustertest.Server) {
 			tt.mend()
 		})
 	}
+
 	if got := problems(); len(got) > 0 {
 		t.Fatalf("problems are left: %q", got)
 	}
+
 	if changes := s.Changes(t, roller); slices.ContainsFunc(changes, func(c string) bool { return strings.Contains(c, "refused") }) {
 		t.Errorf("it changed %q", changes)
 	}
@@ -187,10 +192,12 @@ func permissions(t *testing.T, s *clustertest.Server) {
 	w.quick("data-guarded-0")
 	w.rest()
 	rules := clustertest.RulesIn(t, "../../../../docs/kubernetes.md")
+
 	// "expired" is no token that the server knows.
 	if text := w.dry(s.Client(t, "expired", "db")); !strings.HasSuffix(text, "does not accept the credentials: they are wrong or have expired") {
 		t.Errorf("with credentials that have expired: %q", text)
 	}
+
 	n := 0
 	for i, rule := range rules {
 		for _, resource := range rule.Resources {
@@ -209,6 +216,7 @@ func permissions(t *testing.T, s *clustertest.Server) {
 			}
 		}
 	}
+
 	if n < 15 {
 		t.Errorf("the documentation has %d permissions", n)
 	}
@@ -257,10 +265,13 @@ func stopsForOthers(t *testing.T, s *clustertest.Server) {
 	if err == nil || !strings.Contains(err.Error(), `stopped at "shared-1", precondition failed: somebody else changed the StatefulSet shared meanwhile (generation `) {
 		t.Fatalf("%v", err)
 	}
+
 	if slices.Contains(points, "deleted shared-1") {
 		t.Error("another pod was deleted")
 	}
+
 	w.minReady("shared", nil)
+
 	// Of two processes that go on, the one that saves later stops.
 	_, _, err = w.attempt(0, func(opt pods.Options) error {
 		first := true
@@ -274,11 +285,13 @@ func stopsForOthers(t *testing.T, s *clustertest.Server) {
 			}
 			at(point)
 		}
+
 		return w.again(resume)(opt)
 	})
 	if err == nil || !strings.Contains(err.Error(), "another process works on the rollout") {
 		t.Errorf("%v", err)
 	}
+
 	w.rest()
 }
 
@@ -304,6 +317,7 @@ func changedBetween(t *testing.T, s *clustertest.Server) {
 	if err != nil || points[len(points)-1] != "begun between-1" {
 		t.Fatal(points, err)
 	}
+
 	w.minReady("between", 3)
 	for name, act := range map[string]func(*pods.Rollout) error{"resume": resume, "undo": undo} {
 		points, _, err := w.attempt(0, w.again(act))
@@ -311,11 +325,13 @@ func changedBetween(t *testing.T, s *clustertest.Server) {
 			t.Errorf("%s: %v, %q", name, err, points)
 		}
 	}
+
 	w.minReady("between", nil)
 	kept := w.claims()
 	if _, _, err := w.attempt(0, w.again(undo)); err != nil {
 		t.Fatal(err)
 	}
+
 	w.isBack(kept)
 }
 
@@ -334,8 +350,10 @@ func stopsForAnotherClass(t *testing.T, s *clustertest.Server) {
 	if err == nil || err.Error() != `stopped at "data-classed-1", action failed: somebody else gave claim data-classed-1 the class quick meanwhile` {
 		t.Errorf("%v", err)
 	}
+
 	if class, _ := w.claim("data-classed-1"); class != "quick" {
 		t.Errorf("the claim has the class %s", class)
 	}
+
 	w.rest()
 }

@@ -13,8 +13,10 @@ import (
 // keeps it from beginning.
 func (r *Rollout) Report(ctx context.Context, look bool) *rollout.Report {
 	out := &rollout.Report{
-		Version: 1, Engine: r.state.Engine, On: r.at.String(), Direction: r.state.Direction, Done: r.Done(), Left: r.state.Left, Problems: []string{},
-		Proof: r.state.Proof, ProofText: r.state.ProofText, Recordings: rollout.Folders(r.recordings()), OldLog: r.oldLog(),
+		Version: 1, Engine: r.state.Engine, On: r.at.String(), Direction: r.state.Direction, Done: r.Done(),
+		Left: r.state.Left, Problems: []string{},
+		Proof: r.state.Proof, ProofText: r.state.ProofText, Recordings: rollout.Folders(r.recordings()),
+		OldLog: r.oldLog(),
 	}
 	if look {
 		for _, err := range r.Problems(ctx) {
@@ -33,7 +35,8 @@ func (r *Rollout) oldLog() []string {
 	from, _ := logPaths(r.state.Change.After)
 	var out []string
 	for i := range discover.Replicas(r.state.Before) {
-		out = append(out, fmt.Sprintf("kubectl exec -n %s %s -c %s -- rm -r %s.plimsoll-old", r.at.Namespace, r.pod(i), r.state.Change.Container, from))
+		out = append(out, fmt.Sprintf("kubectl exec -n %s %s -c %s -- rm -r %s.plimsoll-old", r.at.Namespace,
+			r.pod(i), r.state.Change.Container, from))
 	}
 	return out
 }

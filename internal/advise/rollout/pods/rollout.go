@@ -60,32 +60,42 @@ func Open(ctx context.Context, c *cluster.Client, at discover.Address, opt Optio
 
 // New prepares the rollout of a plan. It changes nothing: the server only checks what it would be
 // given.
-func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit.Plan, opt Options) (*Rollout, error) {
+func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit.Plan,
+	opt Options) (*Rollout, error) {
 	r := newRollout(c, at, opt)
 	old, err := r.store.load(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	if old.active() {
-		return nil, steps.Inputf("--resume goes on, --undo goes back", "a rollout of %s was begun already (%s)", at, old.Direction)
+		return nil, steps.Inputf("--resume goes on, --undo goes back", "a rollout of %s was begun already (%s)", at,
+			old.Direction)
 	}
+
 	set, err := discover.Find(ctx, c, at)
 	if err != nil {
 		return nil, err
 	}
+
 	layout, err := plan.Layout(opt.Engines)
 	if err != nil {
 		return nil, err
 	}
+
 	text, err := emit.StatefulSetText(set)
 	if err != nil {
 		return nil, err
 	}
-	change, err := layout.InPlace(&emit.Options{StatefulSet: text, StatefulSetFile: at.String(), Container: opt.Container, Claims: opt.Claims})
+
+	change, err := layout.InPlace(&emit.Options{StatefulSet: text, StatefulSetFile: at.String(),
+		Container: opt.Container, Claims: opt.Claims})
 	if err != nil {
 		return nil, err
 	}
-	r.state = &State{Version: stateVersion, Started: time.Now().UTC(), Plan: plan.File, Engine: layout.After.Engine.Name(), Direction: Forward, Before: set, Change: change, Left: []emit.Change{}}
+
+	r.state = &State{Version: stateVersion, Started: time.Now().UTC(), Plan: plan.File,
+		Engine: layout.After.Engine.Name(), Direction: Forward, Before: set, Change: change, Left: []emit.Change{}}
 	r.state.Before.ManagedFields = nil
 	if len(opt.Sources) > 0 {
 		if err := steps.Unused(opt.Dir); err != nil {
@@ -93,17 +103,24 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 		}
 		r.state.Recorded = &Recorded{Sources: opt.Sources, Dir: opt.Dir, For: opt.RecordFor.String()}
 	}
+
 	for _, ch := range layout.Changes() {
-		if !slices.ContainsFunc(change.Paths, func(p string) bool { return ch.Path == p || strings.HasPrefix(ch.Path, p+".") }) {
+		if !slices.ContainsFunc(change.Paths,
+			func(p string) bool { return ch.Path == p || strings.HasPrefix(ch.Path, p+".") }) {
 			r.state.Left = append(r.state.Left, ch)
 		}
 	}
+
 	if len(change.Paths) == 0 {
-		return nil, steps.Inputf("plimsoll emit writes the files of the other changes", "the plan has nothing that a rollout makes in Kubernetes")
+		return nil,
+			steps.Inputf(
+				"plimsoll emit writes the files of the other changes", "the plan has nothing that a rollout makes in Kubernetes")
 	}
+
 	if r.state.Had, err = r.attributes(ctx); err != nil {
 		return nil, err
 	}
+
 	r.label(change)
 	for _, s := range []**appsv1.StatefulSet{&change.After, &change.Back} {
 		if *s == nil {
@@ -113,6 +130,7 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 			return nil, fmt.Errorf("the cluster would not take the changed StatefulSet: %w", err)
 		}
 	}
+
 	return r, r.build()
 }
 
@@ -146,6 +164,7 @@ func (r *Rollout) attributes(ctx context.Context) (map[string]string, error) {
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -185,17 +204,21 @@ func (r *Rollout) asServer(ctx context.Context, set *appsv1.StatefulSet) (*appsv
 
 // carried is what of a set's metadata a new set of its name gets.
 func carried(set *appsv1.StatefulSet) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: set.Name, Namespace: set.Namespace, Labels: set.Labels, Annotations: set.Annotations, OwnerReferences: set.OwnerReferences, Finalizers: set.Finalizers}
+	return metav1.ObjectMeta{Name: set.Name, Namespace: set.Namespace, Labels: set.Labels,
+		Annotations: set.Annotations, OwnerReferences: set.OwnerReferences, Finalizers: set.Finalizers}
 }
 
 // build makes the steps from the state.
 func (r *Rollout) build() error {
-	r.course = &steps.Course{Say: r.opt.Say, At: r.opt.At, With: " --on " + r.at.String(), Save: func() error { return r.store.save(context.Background(), r.state) }}
+	r.course = &steps.Course{Say: r.opt.Say, At: r.opt.At, With: " --on " + r.at.String(),
+		Save: func() error { return r.store.save(context.Background(), r.state) }}
 	rec := r.recordings()
 	r.course.Steps = append(r.course.Steps, r.check())
+
 	if rec != nil {
 		r.course.Steps = append(r.course.Steps, rec.Before())
 	}
+
 	r.course.Steps = append(r.course.Steps, r.classes())
 	n := discover.Replicas(r.state.Before)
 	for i := range n {
@@ -205,6 +228,7 @@ func (r *Rollout) build() error {
 			}
 		}
 	}
+
 	if r.state.Change.After != nil {
 		r.course.Steps = append(r.course.Steps, r.replace())
 		for i := range n {
@@ -212,9 +236,11 @@ func (r *Rollout) build() error {
 		}
 		r.course.Steps = append(r.course.Steps, r.strategy())
 	}
+
 	if rec != nil {
 		r.course.Steps = append(r.course.Steps, rec.After(), rec.Compare())
 	}
+
 	err := r.course.Begin(r.state.Steps)
 	r.state.Steps = r.course.Stand
 	return err
@@ -226,8 +252,10 @@ func (r *Rollout) recordings() *steps.Recordings {
 	if is == nil {
 		return nil
 	}
+
 	out := &steps.Recordings{
-		Dir: is.Dir, Sources: is.Sources, Of: strings.Join(is.Sources, ", "), Keeps: "the old log", Say: r.course.Say,
+		Dir: is.Dir, Sources: is.Sources, Of: strings.Join(is.Sources, ", "), Keeps: "the old log",
+		Say: r.course.Say,
 		Grew: func(long time.Duration) error {
 			is.For = long.String()
 			return r.course.Save()
@@ -237,9 +265,11 @@ func (r *Rollout) recordings() *steps.Recordings {
 			return r.course.Save()
 		},
 	}
+
 	if r.opt.Recorder != nil {
 		out.Recorder = *r.opt.Recorder
 	}
+
 	out.Long, _ = time.ParseDuration(is.For) // it was written by String
 	return out
 }

@@ -79,21 +79,28 @@ func (s *store) load(ctx context.Context) (*State, error) {
 	if cluster.IsMissing(err) {
 		return nil, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	var of struct{ Version int }
 	out := &State{}
 	err = json.Unmarshal([]byte(m.Data[stateKey]), &of) // first: a later version may have other fields
 	if err == nil && of.Version != stateVersion {
-		return nil, steps.Inputf("use the plimsoll that made it", "ConfigMap %s is of version %d, this program reads %d", s.name(), of.Version, stateVersion)
+		return nil, steps.Inputf("use the plimsoll that made it",
+			"ConfigMap %s is of version %d, this program reads %d", s.name(), of.Version, stateVersion)
 	}
+
 	if err == nil {
 		err = json.Unmarshal([]byte(m.Data[stateKey]), out)
 	}
+
 	if err != nil {
-		return nil, steps.Inputf("restore it; without it nothing is known of the rollout", "ConfigMap %s cannot be read: %v", s.name(), err)
+		return nil, steps.Inputf("restore it; without it nothing is known of the rollout",
+			"ConfigMap %s cannot be read: %v", s.name(), err)
 	}
+
 	s.version = m.ResourceVersion
 	return out, nil
 }
@@ -104,22 +111,28 @@ func (s *store) save(ctx context.Context, state *State) error {
 	if err != nil {
 		return err
 	}
+
 	m := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: s.name(), Namespace: s.at.Namespace, ResourceVersion: s.version, Labels: map[string]string{"app.kubernetes.io/managed-by": "plimsoll"}},
-		Data:       map[string]string{stateKey: string(text)},
+		ObjectMeta: metav1.ObjectMeta{Name: s.name(), Namespace: s.at.Namespace, ResourceVersion: s.version,
+			Labels: map[string]string{"app.kubernetes.io/managed-by": "plimsoll"}},
+		Data: map[string]string{stateKey: string(text)},
 	}
+
 	var out *corev1.ConfigMap
 	if s.version == "" {
 		out, err = cluster.ConfigMaps.Create(ctx, s.c, s.at.Namespace, m, false)
 	} else {
 		out, err = cluster.ConfigMaps.Update(ctx, s.c, s.at.Namespace, s.name(), m)
 	}
+
 	if cluster.IsConflict(err) || cluster.IsThere(err) {
 		return fmt.Errorf("another process works on the rollout of %s: %w", s.at, errors.Join(errTaken, err))
 	}
+
 	if err == nil {
 		s.version = out.ResourceVersion
 	}
+
 	return err
 }
 

@@ -59,12 +59,14 @@ func newWorld(t *testing.T, s *clustertest.Server, name string) *world {
 	w := &world{t: t, c: s.Client(t, clustertest.Admin, "db"), by: s.As(t, roller, "db"), at: discover.Address{Namespace: "db", Name: name}}
 	ctx := t.Context()
 	yes := true
+
 	_, err := cluster.StorageClasses.Create(ctx, w.c, "", &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com", AllowVolumeExpansion: &yes, Parameters: map[string]string{"type": "gp3"},
 	}, false)
 	if err != nil && !cluster.IsThere(err) {
 		t.Fatal(err)
 	}
+
 	for i := range 3 {
 		_, err := cluster.Nodes.Create(ctx, w.c, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), Labels: map[string]string{
 			corev1.LabelTopologyZone: "eu-1a", corev1.LabelInstanceTypeStable: "m6i.xlarge",
@@ -73,17 +75,21 @@ func newWorld(t *testing.T, s *clustertest.Server, name string) *world {
 			t.Fatal(err)
 		}
 	}
+
 	text, err := os.ReadFile("testdata/mongo.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	set := &appsv1.StatefulSet{}
 	if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(string(text), "NAME", name)), set); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := cluster.StatefulSets.Create(ctx, w.c, "db", set, false); err != nil {
 		t.Fatal(err)
 	}
+
 	w.play = &clustertest.Play{C: w.c, Name: name, Dir: t.TempDir(), Provider: "ebs.csi.aws.com", Zone: "eu-1a", Nodes: "node-", Log: "/data/db/journal", File: "WiredTigerLog.0000000001"}
 	w.start()
 	t.Cleanup(func() {
@@ -91,6 +97,7 @@ func newWorld(t *testing.T, s *clustertest.Server, name string) *world {
 			_ = w.stop() // it is checked where it matters
 		}
 	})
+
 	w.await("three ready pods", func() bool { return len(w.ready()) == 3 })
 	return w
 }
@@ -241,12 +248,14 @@ func (w *world) claim(name string) (class, size string) {
 func (w *world) settle(kept map[string]string) (onLog, onData int) {
 	w.t.Helper()
 	w.await("three ready pods", func() bool { return len(w.ready()) == 3 })
+
 	now := w.claims()
 	for name, uid := range kept {
 		if now[name] != uid {
 			w.t.Fatalf("claim %s is gone or another one", name)
 		}
 	}
+
 	w.rest()
 	for i := range 3 {
 		pod := fmt.Sprintf("%s-%d", w.at.Name, i)
@@ -259,6 +268,7 @@ func (w *world) settle(kept map[string]string) (onLog, onData int) {
 			w.t.Fatalf("the log of %s is at %s", pod, place)
 		}
 	}
+
 	return onLog, onData
 }
 

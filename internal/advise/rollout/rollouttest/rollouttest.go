@@ -51,10 +51,12 @@ func child(dir string, e *parts.Engine) error {
 	if err != nil {
 		return err
 	}
+
 	state, err := folder.Load()
 	if err != nil {
 		return err
 	}
+
 	if state == nil {
 		plan, err := os.ReadFile(dir + ".plan")
 		if err != nil {
@@ -66,11 +68,13 @@ func child(dir string, e *parts.Engine) error {
 		}
 		state = rollout.NewState("plan.json", string(plan), "site.yaml", string(site), 0)
 	}
+
 	point, nth := os.Getenv(envPoint), 0
 	wanted, err := strconv.Atoi(os.Getenv(envNth))
 	if err != nil {
 		return err
 	}
+
 	r, err := rollout.New(parts.List{e}.Rollouts(), folder, state, rollout.Options{
 		Say: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		At: func(at string) {
@@ -87,9 +91,11 @@ func child(dir string, e *parts.Engine) error {
 	if err != nil {
 		return err
 	}
+
 	if os.Getenv(envAct) == "undo" {
 		return r.Undo(context.Background())
 	}
+
 	return r.Run(context.Background())
 }
 
@@ -129,18 +135,23 @@ func (c *Case) points() (forward, back []point) {
 			back = append(back, point{"undoing " + name, 1}, point{"undid " + name, 1}, point{"undone " + name, 1})
 		}
 	}
+
 	for n := range c.Members {
-		for _, p := range []string{"copied", "compared", "named", "linked", "before exchanging", "exchanged", "kept"} {
+		for _, p := range []string{"copied", "compared", "named", "linked", "before exchanging",
+			"exchanged", "kept"} {
 			forward = append(forward, point{p, n + 1})
 		}
-		for _, p := range []string{"copied", "compared", "named", "before exchanging back", "before exchanging", "exchanged back"} {
+		for _, p := range []string{"copied", "compared", "named", "before exchanging back", "before exchanging",
+			"exchanged back"} {
 			back = append(back, point{p, n + 1})
 		}
 	}
+
 	for _, nth := range []int{1, 2, 5, 9} { // in the middle of the copy, and of reading it back
 		forward = append(forward, point{"copy", nth}, point{"read", nth})
 		back = append(back, point{"copy", nth}, point{"read", nth})
 	}
+
 	return forward, append(back, point{"removed", 1}, point{"removed", 3})
 }
 
@@ -155,11 +166,13 @@ func (c *Case) Kill(t *testing.T) {
 	r.Shuffle(len(back), func(i, j int) { back[i], back[j] = back[j], back[i] })
 	full := os.Getenv("CI_FULL") != ""
 	count := max(len(forward), len(back))
+
 	if !full {
 		const some = 3
 		r.Shuffle(len(forward), func(i, j int) { forward[i], forward[j] = forward[j], forward[i] })
 		count = some
 	}
+
 	all := &Kills{}
 	for n := range count {
 		p, q := forward[n%len(forward)], back[n%len(back)]
@@ -172,6 +185,7 @@ func (c *Case) Kill(t *testing.T) {
 			})
 		}
 	}
+
 	t.Log(all.Table())
 }
 
@@ -184,24 +198,29 @@ func (c *Case) killOnce(t *testing.T, dir, act string, p, q point, all *Kills) {
 	c.whole(t, dir, act)
 	said := fmt.Sprintf("killed at %q (%d): %s", p.name, p.nth, act)
 	diedBack := false
+
 	if act == "resume" {
 		c.layout(t, true)
 		diedBack = c.killed(t, dir, "undo", q)
 		c.whole(t, dir, "resume")
 		said += fmt.Sprintf("; undo killed at %q (%d): resumed", q.name, q.nth)
 	}
+
 	c.layout(t, false)
 	acknowledged, err := c.Check()
 	if err != nil {
 		t.Fatalf("%s: %v", said, err)
 	}
+
 	t.Logf("%s; %d acknowledged, none lost", said, acknowledged)
 	if died {
 		all.Add("forward", p.step(), act, 0)
 	}
+
 	if diedBack {
 		all.Add("back", q.backStep(), "resume", 0)
 	}
+
 	all.Acknowledged = acknowledged
 }
 
@@ -240,7 +259,8 @@ func (c *Case) whole(t *testing.T, dir, act string) {
 
 func (c *Case) run(dir, act string, p point) (string, error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$") //nolint:gosec // ourselves
-	cmd.Env = append(os.Environ(), envDir+"="+dir, envAct+"="+act, envPoint+"="+p.name, envNth+"="+strconv.Itoa(p.nth))
+	cmd.Env = append(os.Environ(), envDir+"="+dir, envAct+"="+act, envPoint+"="+p.name,
+		envNth+"="+strconv.Itoa(p.nth))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

@@ -41,8 +41,8 @@ type Kills struct {
 	count map[string]map[string]int
 }
 
-// Add notes a rollout that was killed in a step while it went forward or back, and what was done then: "resume"
-// or "undo". acknowledged writes are added to the others.
+// Add notes a rollout that was killed in a step while it went forward or back, and what was done
+// then: "resume" or "undo". acknowledged writes are added to the others.
 func (k *Kills) Add(direction, step, then string, acknowledged int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -58,8 +58,8 @@ func (k *Kills) Add(direction, step, then string, acknowledged int) {
 	k.count[at][then]++
 }
 
-// Table is the counts in Markdown. A rollout that lost a write, or did not end as a whole, fails the test and is
-// not in it.
+// Table is the counts in Markdown. A rollout that lost a write, or did not end as a whole, fails
+// the test and is not in it.
 func (k *Kills) Table() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

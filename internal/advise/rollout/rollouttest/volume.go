@@ -27,40 +27,49 @@ func Volume(t *testing.T, dir, name, fs string) (path string, real bool) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if os.Geteuid() != 0 {
 		return path, false
 	}
+
 	image := path + ".image"
 	f, err := os.Create(image)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := errors.Join(f.Truncate(volumeBytes), f.Close()); err != nil {
 		t.Fatal(err)
 	}
+
 	device, err := output("losetup", "--show", "-f", image)
 	if err != nil {
 		t.Logf("plain folders: %v", err)
 		return path, false
 	}
+
 	t.Cleanup(func() {
 		if out, err := output("losetup", "-d", device); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
+
 	for _, command := range [][]string{{"mkfs." + fs, "-q", device}, {"mount", device, path}} {
 		if out, err := output(command[0], command[1:]...); err != nil {
 			t.Skipf("%s: %v: %s", command[0], err, out)
 		}
 	}
+
 	t.Cleanup(func() {
 		if out, err := output("umount", path); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
+
 	if err := os.Chmod(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	return path, true
 }
 
@@ -74,6 +83,7 @@ func Unused(dir string) error {
 	const within = 30 * time.Second
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
+
 	end := time.After(within)
 	for {
 		who, err := rollout.Holders(dir)

@@ -91,13 +91,15 @@ func (r *Recordings) Before() Step {
 	dir, _ := r.Folders()
 	return Step{
 		Name: "record before", Patient: true,
-		What:   fmt.Sprintf("records %s for %s into %s, and longer if that holds too few checkpoints to compare", r.Of, short(r.Long), dir),
+		What: fmt.Sprintf("records %s for %s into %s, and longer if that holds too few checkpoints to compare",
+			r.Of, short(r.Long), dir),
 		Undoes: "leaves the recording",
 		Do: func(ctx context.Context) error {
-			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long, Past: true}, "", func(long time.Duration) error {
-				r.Long = long
-				return r.Grew(long)
-			})
+			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long, Past: true}, "",
+				func(long time.Duration) error {
+					r.Long = long
+					return r.Grew(long)
+				})
 		},
 	}
 }
@@ -109,17 +111,20 @@ func (r *Recordings) After() Step {
 	settle := min(settleMost, r.Long/settleShare)
 	return Step{
 		Name: "record after", Patient: true,
-		What: fmt.Sprintf("waits %s, because a server that has just started reads what it had in its cache; then records %s for as long as before, "+
-			"and longer if that holds too few checkpoints to compare, into %s", short(settle), r.Of, dir),
+		What: fmt.Sprintf(
+			"waits %s, because a server that has just started reads what it had in its cache; then records %s for as long as before, "+
+				"and longer if that holds too few checkpoints to compare, into %s", short(settle), r.Of, dir),
 		Undoes: "leaves the recording",
 		Do: func(ctx context.Context) error {
-			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long, Settle: settle}, before, func(time.Duration) error { return nil })
+			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long, Settle: settle}, before,
+				func(time.Duration) error { return nil })
 		},
 	}
 }
 
 // enough records, and goes on for as long as comparing needs. grew is told each time it is longer.
-func (r *Recordings) enough(ctx context.Context, p Period, beside string, grew func(time.Duration) error) error {
+func (r *Recordings) enough(ctx context.Context, p Period, beside string,
+	grew func(time.Duration) error) error {
 	if err := os.RemoveAll(p.Dir); err != nil {
 		return err
 	}
@@ -127,14 +132,18 @@ func (r *Recordings) enough(ctx context.Context, p Period, beside string, grew f
 		if err := r.Record(ctx, p); err != nil {
 			return err
 		}
+
 		least, err := r.Least(ctx, p.Dir, beside)
 		if err != nil || least <= long || long >= RecordMost {
 			return err
 		}
+
 		least = min(least, RecordMost)
-		r.say(fmt.Sprintf("record %s: for another %s, because %s hold too few checkpoints to compare", filepath.Base(p.Dir), short(least-long), short(long)))
+		r.say(fmt.Sprintf("record %s: for another %s, because %s hold too few checkpoints to compare",
+			filepath.Base(p.Dir), short(least-long), short(long)))
 		p.Long, p.Past, p.Settle = least-long, false, 0
 		long = least
+
 		if err := grew(long); err != nil {
 			return err
 		}

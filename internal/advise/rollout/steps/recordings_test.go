@@ -58,20 +58,25 @@ func TestRecordsForLongEnough(t *testing.T) {
 			r := &recorder{enough: tt.enough}
 			rec, grew, _ := r.recordings(t.TempDir(), nil)
 			before, after := rec.Before(), rec.After()
+
 			if err := before.Do(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			if r.total != tt.before || len(r.periods) != tt.parts || tt.parts > 1 && *grew != tt.before {
 				t.Errorf("recorded %v in %d parts, saved %v", r.total, len(r.periods), *grew)
 			}
+
 			for i, p := range r.periods {
 				if p.Past != (i == 0) || p.Settle != 0 {
 					t.Errorf("part %d: the past will do is %v, it waits %v", i, p.Past, p.Settle)
 				}
 			}
+
 			if err := after.Do(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			if last := r.periods[len(r.periods)-1]; last.Long != tt.before || last.Past || last.Settle != time.Minute || filepath.Base(last.Dir) != "after" {
 				t.Errorf("after: %+v", last)
 			}

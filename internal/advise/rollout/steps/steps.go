@@ -169,10 +169,12 @@ func (e *StepError) Hint() string {
 	case Saving:
 		next = command + " --resume goes on in the same direction, once the state can be saved"
 	}
+
 	var h interface{ Hint() string }
 	if errors.As(e.Err, &h) && h.Hint() != "" {
 		return h.Hint() + ". Then " + next
 	}
+
 	return next
 }
 
@@ -186,9 +188,11 @@ func (c *Course) Forward(ctx context.Context) error {
 		if is.Phase == Done {
 			continue
 		}
+
 		if down := i > 0 && c.Steps[i-1].Down; ctx.Err() != nil && !down {
 			return fmt.Errorf("%w, before %q: %w", ErrInterrupted, s.Name, ctx.Err())
 		}
+
 		if err := c.step(ctx, i); err != nil {
 			if s.Patient && ctx.Err() != nil {
 				return fmt.Errorf("%w, in %q: %w", ErrInterrupted, s.Name, ctx.Err())
@@ -204,6 +208,7 @@ func (c *Course) step(ctx context.Context, i int) error {
 	if !s.Patient {
 		ctx = context.WithoutCancel(ctx) // it ends at a safe point only
 	}
+
 	fail := func(stage string, err error) error {
 		return &StepError{Step: s.Name, Stage: stage, Engine: c.standing(i), With: c.With, Err: err}
 	}
@@ -213,19 +218,24 @@ func (c *Course) step(ctx context.Context, i int) error {
 			return fail("precondition", err)
 		}
 	}
+
 	if err := c.enter(is, Begun); err != nil {
 		return fail(Saving, err)
 	}
+
 	if err := call(ctx, s.Do); err != nil {
 		return fail("action", err)
 	}
+
 	c.at("did " + s.Name)
 	if err := call(ctx, s.Check); err != nil {
 		return fail("check", err)
 	}
+
 	if err := c.enter(is, Done); err != nil {
 		return fail(Saving, err)
 	}
+
 	return nil
 }
 
@@ -236,19 +246,23 @@ func (c *Course) Back(ctx context.Context) error {
 		if is.Phase == "" || is.Phase == Undone {
 			continue
 		}
+
 		if s.Undo != nil {
 			c.say("undo " + s.Name)
 		}
+
 		fail := func(stage string, err error) error {
 			return &StepError{Step: s.Name, Stage: stage, Engine: c.standing(i), With: c.With, Err: err}
 		}
 		if err := c.enter(is, Undoing); err != nil {
 			return fail(Saving, err)
 		}
+
 		// An engine that is stopped meanwhile must run again before this may end.
 		if err := call(context.WithoutCancel(ctx), s.Undo); err != nil {
 			return fail("undo", err)
 		}
+
 		c.at("undid " + s.Name)
 		if err := c.enter(is, Undone); err != nil {
 			return fail(Saving, err)

@@ -48,10 +48,12 @@ func memberSettings(p *discover.Process) []discover.Setting {
 		n, err := strconv.ParseFloat(text, 64)
 		return fit.Duration(n / 1000), err
 	}
+
 	count := func(text string) (fit.Quantity, error) {
 		n, err := strconv.ParseFloat(text, 64)
 		return fit.Count(n), err
 	}
+
 	var out []discover.Setting
 	for _, s := range []struct {
 		key, name, older string
@@ -79,6 +81,7 @@ func memberSettings(p *discover.Process) []discover.Setting {
 			out = append(out, discover.Setting{Key: s.key, Value: q, From: cmp.Or(from, s.name) + " " + value})
 		}
 	}
+
 	return out
 }
 

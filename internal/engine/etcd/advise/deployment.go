@@ -22,13 +22,15 @@ func Deployment() emit.Deployment {
 			"data": {Mount: "/var/lib/etcd", Tell: "--data-dir"},
 			"wal": {
 				Mount: walMount, Tell: "--wal-dir, with a folder in it that etcd creates itself",
-				Bring: "Stop the member to move the log: copy `member/wal` of its data directory to `" + walDir + "` (`rsync -a` keeps owner and mode 0700), move the old folder away, and start with `--wal-dir`. " +
+				Bring: "Stop the member to move the log: copy `member/wal` of its data directory to `" + walDir +
+					"` (`rsync -a` keeps owner and mode 0700), move the old folder away, and start with `--wal-dir`. " +
 					"Do one member after another, and wait until each is healthy (`etcdctl endpoint health`).",
 			},
 		},
 		Reasons: reasons,
 		Elsewhere: []emit.Elsewhere{
-			{Setting: "members", Text: "etcdctl member add or remove; --to kubernetes --statefulset FILE for the replicas"},
+			{Setting: "members",
+				Text: "etcdctl member add or remove; --to kubernetes --statefulset FILE for the replicas"},
 			{Setting: "wal_segment", Text: "compiled into etcd"},
 			{Setting: "max_message", Text: "compiled into etcd"},
 			{Setting: "max_inflight", Text: "compiled into etcd"},

@@ -21,27 +21,37 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 		path, flag          string
 		before, env, inFile string
 	}
+
 	at := func(name string) string { return "engine.etcd." + name }
 	number := func(path, flag string, was, is int64) option {
-		return option{at(path), flag, strconv.FormatInt(was, 10), strconv.FormatInt(is, 10), strconv.FormatInt(is, 10)}
+		return option{at(path), flag, strconv.FormatInt(was, 10), strconv.FormatInt(is, 10),
+			strconv.FormatInt(is, 10)}
 	}
+
 	all := []option{
-		number("heartbeat", "heartbeat-interval", b.Heartbeat.Std().Milliseconds(), a.Heartbeat.Std().Milliseconds()),
+		number("heartbeat", "heartbeat-interval", b.Heartbeat.Std().Milliseconds(),
+			a.Heartbeat.Std().Milliseconds()),
 		number("election", "election-timeout", b.Election.Std().Milliseconds(), a.Election.Std().Milliseconds()),
-		{at("batch_interval"), "backend-batch-interval", b.BatchInterval.Std().String(), a.BatchInterval.Std().String(), strconv.FormatInt(a.BatchInterval.Std().Nanoseconds(), 10)},
+		{at("batch_interval"), "backend-batch-interval", b.BatchInterval.Std().String(),
+			a.BatchInterval.Std().String(), strconv.FormatInt(a.BatchInterval.Std().Nanoseconds(), 10)},
 		number("batch_limit", "backend-batch-limit", int64(b.BatchLimit), int64(a.BatchLimit)),
 		number("snapshot_count", "snapshot-count", int64(b.SnapshotCount), int64(a.SnapshotCount)),
 		number("catchup_entries", "snapshot-catchup-entries", int64(b.CatchUp), int64(a.CatchUp)),
 		number("quota", "quota-backend-bytes", int64(b.Quota), int64(a.Quota)),
 	}
+
 	for _, v := range l.NewVolumes() {
 		if v.Volume == "wal" && !slices.ContainsFunc(all, func(o option) bool { return o.flag == "wal-dir" }) {
 			all = append(all, option{v.Path, "wal-dir", "in the data directory", walDir, strconv.Quote(walDir)})
 		}
 	}
+
 	p := &emit.Part{}
-	env := l.Head("#", "Settings of etcd for its environment: an EnvironmentFile of systemd, or a container's.", "etcd ignores them if it is started with --config-file.")
-	conf := l.Head("#", "Settings of etcd for its configuration file (--config-file).", "Merge them into your existing file: with a file, etcd ignores flags and environment.")
+	env := l.Head("#",
+		"Settings of etcd for its environment: an EnvironmentFile of systemd, or a container's.", "etcd ignores them if it is started with --config-file.")
+	conf := l.Head("#",
+		"Settings of etcd for its configuration file (--config-file).", "Merge them into your existing file: with a file, etcd ignores flags and environment.")
+
 	var back []string
 	for _, o := range all {
 		if o.before == o.env {
@@ -56,9 +66,11 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 		back = append(back, fmt.Sprintf("`--%s` %s", o.flag, o.before))
 		p.Applies = append(p.Applies, o.path)
 	}
+
 	if len(p.Applies) == 0 {
 		return nil, nil
 	}
+
 	p.Files = []emit.File{emit.Text("etcd/etcd.env", env), emit.Text("etcd/etcd.conf.yml", conf)}
 	p.Apply = []string{"Use `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), depending on how the members are started. Do one member after another, followers first; " +
 		"`etcdctl endpoint health --cluster` before the next."}
@@ -66,8 +78,11 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 	p.Verify = []string{"`etcd_disk_wal_fsync_duration_seconds` p99 under 10 ms and `etcd_disk_backend_commit_duration_seconds` p99 under 25 ms (etcd's own criteria); " +
 		"the member's first log lines repeat its settings."}
 	p.Back = []string{"Restart the members with the old values: " + strings.Join(back, ", ") + "."}
+
 	if l.Changed(at("heartbeat")) || l.Changed(at("election")) {
-		p.Risks = append(p.Risks, "Heartbeat and election timeout should be the same on all members: change them in one round.")
+		p.Risks = append(
+			p.Risks, "Heartbeat and election timeout should be the same on all members: change them in one round.")
 	}
+
 	return p, nil
 }

@@ -26,10 +26,12 @@ func LogSyncs(f *fit.Fitting) float64 { return f.Mean(judge.WALFsyncs) }
 func (f fitting) fit() error {
 	committed := f.byInstance(judge.ProposalsCommitted)
 	var puts []float64
+
 	var instances []string
 	for _, t := range f.Signal(judge.WALFsyncs) {
 		instances = append(instances, t.Labels.Get("instance"))
 	}
+
 	slices.Sort(instances)
 	lead := Leader(f.Fitting)
 	if puts = committed[lead]; puts == nil {
@@ -39,35 +41,48 @@ func (f fitting) fit() error {
 			break
 		}
 	}
+
 	if puts == nil {
-		return &fit.MissingError{What: "what is asked of the cluster", Metrics: []string{"etcd_server_proposals_committed_total"},
-			From: "etcd's own page gives it: http://MEMBER:2379/metrics, of all members at once if you can"}
+		return &fit.MissingError{What: "what is asked of the cluster",
+			Metrics: []string{"etcd_server_proposals_committed_total"},
+			From:    "etcd's own page gives it: http://MEMBER:2379/metrics, of all members at once if you can"}
 	}
+
 	if err := f.EnoughForRates(puts); err != nil {
 		return err
 	}
+
 	f.members(instances, lead)
 	key := "engine.etcd."
 	reads := f.Mean(judge.Ranges)
-	l := fit.Load{Shares: []fit.Share{{Kind: "insert", Rate: timeline.Mean(puts)}, {Kind: "read", Rate: reads}}, Ops: puts, How: fit.Measured,
+	l := fit.Load{Shares: []fit.Share{{Kind: "insert", Rate: timeline.Mean(puts)}, {Kind: "read", Rate: reads}},
+		Ops: puts, How: fit.Measured,
 		RateOf: "proposals that " + lead + " committed", MixOf: "proposals are puts; ranges are reads"}
+
 	if math.IsNaN(reads) {
-		l.How, l.MixOf = fit.Assumed, "how many reads there are (etcd_mvcc_range_total): none taken, for they do not touch the disk"
+		l.How,
+			l.MixOf = fit.Assumed, "how many reads there are (etcd_mvcc_range_total): none taken, for they do not touch the disk"
 	}
+
 	if err := f.Arrivals(l); err != nil {
 		return err
 	}
+
 	f.entries(lead, timeline.Mean(puts))
 	if q := f.Gauge(judge.Quota); q > 0 {
 		f.Add(key+"quota", fit.Exactly(q), fit.Measured, "the backend's quota")
 	}
+
 	if rtt := timeline.Quantile(f.One(judge.PeerRoundTrip), 0.5); rtt > 0 && len(instances) > 1 {
 		f.Add(key+"rtt", fit.Duration(rtt), fit.Measured, "the round trip between members, median")
 	} else if len(instances) > 1 {
-		f.Add(key+"rtt", fit.Duration(model.Defaults().RTT.Std().Seconds()), fit.Assumed, "the round trip between members; that within a zone taken").AsDefault().
+		f.Add(key+"rtt", fit.Duration(model.Defaults().RTT.Std().Seconds()), fit.Assumed,
+			"the round trip between members; that within a zone taken").AsDefault().
 			ToKnow("etcd_network_peer_round_trip_time_seconds, or ping")
 	}
-	f.Add(key+"snapshot_count", fit.Count(10_000), fit.Assumed, "--snapshot-count; 10,000 taken, as etcd 3.6 has it (100,000 before)").AsDefault()
+
+	f.Add(key+"snapshot_count", fit.Count(10_000), fit.Assumed,
+		"--snapshot-count; 10,000 taken, as etcd 3.6 has it (100,000 before)").AsDefault()
 	return nil
 }
 
@@ -87,6 +102,7 @@ func (f fitting) members(instances []string, lead string) {
 	if odd%2 == 0 {
 		odd++
 	}
+
 	v := f.Add("engine.etcd.members", fit.Count(float64(odd)), fit.Measured, "%d members tell of themselves", n)
 	if n == 1 {
 		v.Known = fit.Assumed
@@ -96,26 +112,32 @@ func (f fitting) members(instances []string, lead string) {
 		v.Known = fit.Inferred
 		v.Evidence = fmt.Sprintf("%d members tell of themselves, and a cluster has an odd number", n)
 	}
+
 	if i := slices.Index(instances, lead); i > 0 {
 		f.Add("engine.etcd.leader", fit.Count(float64(i+1)), fit.Measured, "%s led", lead)
 	}
+
 	if n > 1 && f.Device(0) != "" && strings.Contains(f.Device(0), "/") {
-		f.Remark("the volumes are those of the leader, %s; a member whose volumes are slower goes under members", lead)
+		f.Remark("the volumes are those of the leader, %s; a member whose volumes are slower goes under members",
+			lead)
 	}
 }
 
 // entries enters how large a put is: what the log grew by for each.
 func (f fitting) entries(lead string, puts float64) {
-	f.Add("workload.connections", fit.Count(100), fit.Assumed, "how many requests clients have under way at most; 100 taken").AsDefault().ToKnow("the clients' concurrency")
+	f.Add("workload.connections", fit.Count(100), fit.Assumed,
+		"how many requests clients have under way at most; 100 taken").AsDefault().ToKnow("the clients' concurrency")
 	const ask = "etcdctl get KEY, or etcd_debugging_mvcc_total_put_size_in_bytes over etcd_mvcc_put_total"
 	overhead := float64(model.Defaults().Overhead)
 	each := fit.Per(timeline.Mean(f.byInstance(judge.WALWritten)[lead]), puts)
 	if math.IsNaN(each) || each <= overhead+1 {
-		f.Add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed, "the size of keys and values together; 1 KiB taken").ToKnow(ask)
+		f.Add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed,
+			"the size of keys and values together; 1 KiB taken").ToKnow(ask)
 		return
 	}
 	size := each - overhead
-	f.Add("workload.document.size", fit.About(size), fit.Inferred, "the log grew by %s a proposal, of which some %s are headers", units.Bytes(each), units.Bytes(overhead)).
+	f.Add("workload.document.size", fit.About(size), fit.Inferred,
+		"the log grew by %s a proposal, of which some %s are headers", units.Bytes(each), units.Bytes(overhead)).
 		Between(max(size-overhead, 1), each).ToKnow(ask)
 }
 

@@ -21,7 +21,8 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 		},
 	}
 	if c.BatchInterval < units.Duration(500*time.Millisecond) {
-		p.Settings = []plan.Setting{{Name: "batch_interval", Values: []plan.Value{{Key: "batch_interval", Value: "500ms"}}, Need: plan.Restart}}
+		p.Settings = []plan.Setting{{Name: "batch_interval",
+			Values: []plan.Value{{Key: "batch_interval", Value: "500ms"}}, Need: plan.Restart}}
 	}
 	return p
 }

@@ -94,6 +94,7 @@ func othersWell(ctx context.Context, m *rollout.Member) error {
 	if err != nil {
 		return err
 	}
+
 	var list struct {
 		Header struct {
 			MemberID string `json:"member_id"`
@@ -105,34 +106,42 @@ func othersWell(ctx context.Context, m *rollout.Member) error {
 			IsLearner  bool     `json:"isLearner"`
 		} `json:"members"`
 	}
+
 	if err := json.Unmarshal(body, &list); err != nil {
 		return fmt.Errorf("the members of the cluster: %w", err)
 	}
+
 	voters, well := 0, 0
 	var ill []error
 	for _, o := range list.Members {
 		if o.IsLearner {
 			continue
 		}
+
 		voters++
 		if o.ID == list.Header.MemberID {
 			continue
 		}
+
 		err := errors.New(o.Name + " was never started")
 		for _, at := range o.ClientURLs {
 			if err = healthyAt(ctx, m, at); err == nil {
 				break
 			}
 		}
+
 		if err == nil {
 			well++
 		} else {
 			ill = append(ill, err)
 		}
 	}
+
 	if majority := voters/2 + 1; well < majority && len(ill) > 0 {
-		return fmt.Errorf("the cluster has %d voters and only %d are well without this member: %w", voters, well, errors.Join(ill...))
+		return fmt.Errorf("the cluster has %d voters and only %d are well without this member: %w", voters, well,
+			errors.Join(ill...))
 	}
+
 	return nil
 }
 
@@ -148,41 +157,53 @@ func call(ctx context.Context, m *rollout.Member, at, path string, body []byte) 
 	if !strings.Contains(at, "://") {
 		at = "http://" + at
 	}
+
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s: %q is not an address such as http://127.0.0.1:2379, or https:// with TLS", m.Name, at)
+		return nil, fmt.Errorf("%s: %q is not an address such as http://127.0.0.1:2379, or https:// with TLS",
+			m.Name, at)
 	}
-	files := endpoint.Files{Cert: os.Getenv("ETCDCTL_CERT"), Key: os.Getenv("ETCDCTL_KEY"), CACert: os.Getenv("ETCDCTL_CACERT")}
+
+	files := endpoint.Files{Cert: os.Getenv("ETCDCTL_CERT"), Key: os.Getenv("ETCDCTL_KEY"),
+		CACert: os.Getenv("ETCDCTL_CACERT")}
 	secure := u.Scheme == "https"
 	if !secure {
 		files = endpoint.Files{}
 	}
-	config, err := files.Config(endpoint.Names{Both: "ETCDCTL_CERT and ETCDCTL_KEY", Client: "ETCDCTL_CERT", Authority: "ETCDCTL_CACERT"}, secure, false)
+
+	config, err := files.Config(endpoint.Names{Both: "ETCDCTL_CERT and ETCDCTL_KEY", Client: "ETCDCTL_CERT",
+		Authority: "ETCDCTL_CACERT"}, secure, false)
 	if err != nil {
 		return nil, err
 	}
+
 	method := http.MethodGet
 	if body != nil {
 		method = http.MethodPost
 	}
+
 	u.Host, u.Path = endpoint.WithPort(u.Host), path
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
+
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
 	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		return nil, err
 	}
+
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, answerBytesMax))
 	if err != nil {
 		return nil, err
 	}
+
 	if resp.StatusCode != http.StatusOK {
 		return nil, &statusError{fmt.Sprintf("%s says %s: %s", u, resp.Status, strings.TrimSpace(string(text)))}
 	}
+
 	return text, nil
 }
 
@@ -193,6 +214,7 @@ func configure(file string, text []byte, dir string) ([]byte, error) {
 	if e := filepath.Ext(file); e == ".yml" || e == ".yaml" {
 		key, line = "wal-dir:", "wal-dir: "+strconv.Quote(dir)
 	}
+
 	var out []string
 	set := false
 	for l := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n") {
@@ -204,8 +226,10 @@ func configure(file string, text []byte, dir string) ([]byte, error) {
 		}
 		out = append(out, l)
 	}
+
 	if !set {
 		out = append(out, line)
 	}
+
 	return []byte(strings.Join(out, "\n") + "\n"), nil
 }

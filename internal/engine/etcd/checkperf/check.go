@@ -27,7 +27,8 @@ func New(use existing.Options, load existing.PerfLoad) (*existing.PerfCheck, err
 	if err != nil {
 		return nil, err
 	}
-	c := &check{server, use, Options{Load: of, Duration: load.Duration, Seed: load.Seed, Progress: load.Progress}}
+	c := &check{server, use, Options{Load: of, Duration: load.Duration, Seed: load.Seed,
+		Progress: load.Progress}}
 	return &existing.PerfCheck{Inspect: c.inspect, Run: c.run}, nil
 }
 

@@ -111,6 +111,7 @@ func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err err
 	if err != nil {
 		return nil, err
 	}
+
 	defer func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
@@ -118,9 +119,11 @@ func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err err
 			r, err = nil, errors.Join(err, e)
 		}
 	}()
+
 	if err := v.Begin(load.Connections(), ValueSize, load.Connections()); err != nil {
 		return nil, err
 	}
+
 	before, missing := v.Histograms(ctx, fsyncMetric, commitMetric)
 	end := vtime.At(opt.Duration + grace)
 	d := loadgen.New(loadgen.Config{Server: v, Workload: load, Seed: opt.Seed, End: end})
@@ -130,14 +133,17 @@ func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err err
 	err = d.Run(ctx, end, nil)
 	close(done)
 	<-told
+
 	if err != nil {
 		return nil, err
 	}
+
 	asked, _ := d.Result() // which operations failed is a criterion here
 	after, gone := v.Histograms(ctx, fsyncMetric, commitMetric)
 	if missing == nil {
 		missing = gone
 	}
+
 	return judge(v.Describe(), &opt, asked, before, after, missing), nil
 }
 
@@ -145,7 +151,8 @@ func (o *Options) workload() (*workload.Workload, error) {
 	rate := o.Load.Rate
 	spec := workload.Spec{
 		Arrivals: &workload.Arrivals{Constant: &rate}, Mix: &workload.Mix{Insert: 1}, Keys: &workload.Keys{},
-		Document: &workload.Document{Size: ValueSize}, Connections: o.Load.Clients, Duration: units.Duration(o.Duration),
+		Document: &workload.Document{Size: ValueSize}, Connections: o.Load.Clients,
+		Duration: units.Duration(o.Duration),
 	}
 	w, problems := spec.Resolve(nil)
 	return w, problems.Err()
@@ -154,6 +161,7 @@ func (o *Options) workload() (*workload.Workload, error) {
 func (o *Options) tell(d *loadgen.Generator, done <-chan struct{}) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
+
 	last := int64(0)
 	for {
 		select {
@@ -190,12 +198,15 @@ func figuresOf(ops []latency.Operation, within time.Duration) figures {
 			f.inside++
 		}
 	}
+
 	for i := range ops {
 		x := float64(ops[i].Took)/1e9 - sum/n
 		f.stddev += float64(x * x)
 	}
+
 	if n > 0 {
 		f.stddev = math.Sqrt(f.stddev / n)
 	}
+
 	return f
 }

@@ -25,32 +25,39 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	opt := Options{Load: Load{"s", 150, 50}, Duration: 2 * time.Second, Seed: 1}
 	v, err := etcd.NewExisting(existing.Options{Address: a, Name: "plimsoll_lab_test"}, KeyBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err = v.InspectFor(t.Context(), ValueSize, opt.Puts()); err != nil {
 		t.Fatal(err)
 	}
+
 	told := false
 	opt.Progress = func(_, all time.Duration, _ units.Frequency, _ units.Duration) { told = all == 2*time.Second }
 	r, err := Run(t.Context(), v, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if r.Puts+r.Unanswered != 300 || r.Failed != 0 || !told || !strings.HasPrefix(r.Server, "etcd 3.") {
 		t.Errorf("%+v, told %v", r, told)
 	}
+
 	for _, c := range append(r.Etcdctl, r.P99s...) {
 		if c.Value == nil || c.Passed == nil || *c.Value < 0 {
 			t.Errorf("%s was not judged: %+v, %q", c.Name, c, r.Remarks)
 		}
 	}
+
 	again, err := etcd.NewExisting(existing.Options{Address: a, Name: "plimsoll_lab_test"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := again.InspectFor(t.Context(), ValueSize, 1); err != nil { // keys that are left would be in the way
 		t.Error(err)
 	}
@@ -72,14 +79,17 @@ func ops(n int, took time.Duration, slow map[int]time.Duration) []latency.Operat
 func TestJudge(t *testing.T) {
 	opt := &Options{Load: Load{"m", 1000, 200}, Duration: time.Second}
 	none := errors.New("no /metrics")
+
 	late := map[int]time.Duration{}
 	for i := range 200 {
 		late[i] = 300 * time.Millisecond
 	}
+
 	few := map[int]time.Duration{}
 	for i := range 15 {
 		few[100+i] = 150 * time.Millisecond
 	}
+
 	for name, c := range map[string]struct {
 		asked  loadgen.Result
 		failed string
@@ -103,9 +113,11 @@ func TestJudge(t *testing.T) {
 					failed = append(failed, x.Name)
 				}
 			}
+
 			if got := strings.Join(failed, " "); got != c.failed || r.Passed != (c.failed == "") {
 				t.Errorf("failed: %q, passed %v; not %q", got, r.Passed, c.failed)
 			}
+
 			if !strings.Contains(strings.Join(r.Remarks, ";"), "no /metrics") {
 				t.Error("nobody was told that the log's fsync was not judged")
 			}

@@ -65,22 +65,29 @@ func criterion(name string, value, bound float64, unit string, passed, least boo
 	return Criterion{Name: name, Value: &value, Bound: bound, Unit: unit, AtLeast: least, Passed: &passed}
 }
 
-func judge(server string, opt *Options, asked *loadgen.Result, before, after *etcd.Histograms, missing error) *Result {
+func judge(server string, opt *Options, asked *loadgen.Result, before, after *etcd.Histograms,
+	missing error) *Result {
 	f := figuresOf(asked.Operations, opt.Duration)
 	rate := float64(opt.Load.Rate)
 	r := &Result{
-		Version: ResultVersion, Server: server, Load: opt.Load.Name, Rate: rate, Clients: opt.Load.Clients, Seconds: opt.Duration.Seconds(),
-		Puts: int64(len(asked.Operations)), Failed: asked.Failed, Errors: asked.Errors, Remarks: []string{},
-		P50: float64(f.dist.Percentile(50)) / 1e9, P99: float64(f.dist.Percentile(99)) / 1e9, Max: float64(f.slowest) / 1e9,
+		Version: ResultVersion, Server: server, Load: opt.Load.Name, Rate: rate, Clients: opt.Load.Clients,
+		Seconds: opt.Duration.Seconds(),
+		Puts:    int64(len(asked.Operations)), Failed: asked.Failed, Errors: asked.Errors, Remarks: []string{},
+		P50: float64(f.dist.Percentile(50)) / 1e9, P99: float64(f.dist.Percentile(99)) / 1e9,
+		Max:    float64(f.slowest) / 1e9,
 		Behind: asked.Behind, LateP99: float64(asked.LateP99) / 1e9,
 	}
 	if r.Errors == nil {
 		r.Errors = map[string]int64{}
 	}
+
 	if r.Unanswered = max(asked.Asked-r.Puts-r.Failed, 0); r.Unanswered > 0 {
 		r.Max = max(r.Max, grace.Seconds()) // they took longer than that
-		r.Remarks = append(r.Remarks, fmt.Sprintf("%d puts had no response a second after the last was due: they count as slower than that", r.Unanswered))
+		r.Remarks = append(r.Remarks,
+			fmt.Sprintf("%d puts had no response a second after the last was due: they count as slower than that",
+				r.Unanswered))
 	}
+
 	done := float64(f.inside) / opt.Duration.Seconds()
 	r.Etcdctl = []Criterion{
 		criterion("errors", float64(r.Failed), 0, "", r.Failed == 0, false),
@@ -88,6 +95,7 @@ func judge(server string, opt *Options, asked *loadgen.Result, before, after *et
 		most("slowest", r.Max, slowestMost),
 		most("stddev", f.stddev, deviationMost),
 	}
+
 	for _, h := range []struct {
 		name, metric string
 		bound        time.Duration
@@ -98,13 +106,18 @@ func judge(server string, opt *Options, asked *loadgen.Result, before, after *et
 		}
 		r.P99s = append(r.P99s, c)
 	}
+
 	r.P99s = append(r.P99s, most("put_p99", r.P99, putMost))
 	if missing != nil {
-		r.Remarks = append(r.Remarks, "the log's fsync and the backend's commit could not be judged: "+missing.Error())
+		r.Remarks = append(r.Remarks, "the log's fsync and the backend's commit could not be judged: "+
+			missing.Error())
 	}
+
 	if r.Behind {
-		r.Remarks = append(r.Remarks, "puts began late: this machine's cores were busy, which is a part of these latencies; run it from another one")
+		r.Remarks = append(
+			r.Remarks, "puts began late: this machine's cores were busy, which is a part of these latencies; run it from another one")
 	}
+
 	r.Passed = passed(r.Etcdctl) && passed(r.P99s)
 	return r
 }

@@ -58,23 +58,30 @@ func Run(t testing.TB) *Server {
 	client, peer, port := free(t), free(t), free(t)
 	s.url = fmt.Sprintf("https://127.0.0.1:%d", port)
 	store := fmt.Sprintf("http://127.0.0.1:%d", client)
-	start(t, etcd, "--data-dir", filepath.Join(s.Dir, "etcd"), "--listen-client-urls", store, "--advertise-client-urls", store,
+	start(t, etcd, "--data-dir", filepath.Join(s.Dir, "etcd"), "--listen-client-urls", store,
+		"--advertise-client-urls", store,
 		"--listen-peer-urls", fmt.Sprintf("http://127.0.0.1:%d", peer), "--unsafe-no-fsync", "--log-level", "error")
 	key, tokens := filepath.Join(s.Dir, "key.pem"), filepath.Join(s.Dir, "tokens.csv")
+
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
 	put(t, key, string(text))
 	put(t, tokens, "admin,admin,1,system:masters\nguest,guest,2\n")
 	policy := filepath.Join(s.Dir, "audit.yaml")
 	put(t, policy, auditPolicy)
-	log := start(t, api, "--etcd-servers", store, "--cert-dir", filepath.Join(s.Dir, "certs"), "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
-		"--secure-port", fmt.Sprint(port), "--service-cluster-ip-range", "10.0.0.0/24", "--token-auth-file", tokens, "--authorization-mode", "RBAC",
-		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
+	log := start(t, api, "--etcd-servers", store, "--cert-dir",
+		filepath.Join(s.Dir, "certs"), "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
+		"--secure-port", fmt.Sprint(port), "--service-cluster-ip-range", "10.0.0.0/24", "--token-auth-file",
+		tokens, "--authorization-mode", "RBAC",
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key,
+		"--service-account-signing-key-file", key,
 		"--disable-admission-plugins", "ServiceAccount", "--endpoint-reconciler-type", "none",
 		"--audit-policy-file", policy, "--audit-log-path", s.auditLog(), "--audit-log-mode", "blocking")
+
 	c := s.Client(t, Admin, "db")
 	deadline := time.Now().Add(patience)
 	for {
@@ -82,12 +89,15 @@ func Run(t testing.TB) *Server {
 		if err == nil {
 			err = s.namespaced(t.Context(), c)
 		}
+
 		if err == nil {
 			return s
 		}
+
 		if time.Now().After(deadline) {
 			t.Fatalf("the API server does not serve after %s: %v\n%s", patience, err, log())
 		}
+
 		select {
 		case <-t.Context().Done():
 			t.Fatal(t.Context().Err())
@@ -127,7 +137,8 @@ current-context: test
 // Client is a user's.
 func (s *Server) Client(t testing.TB, token, namespace string) *cluster.Client {
 	t.Helper()
-	c, err := cluster.Open(cluster.Options{Kubeconfig: s.Kubeconfig(t, token, namespace), PerSecond: perSecond, Within: patience})
+	c, err := cluster.Open(cluster.Options{Kubeconfig: s.Kubeconfig(t, token, namespace), PerSecond: perSecond,
+		Within: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

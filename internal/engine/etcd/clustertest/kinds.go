@@ -13,8 +13,11 @@ import (
 var (
 	Namespaces   = cluster.NewKind[corev1.Namespace]("", "v1", "Namespace", "namespaces", false)
 	Roles        = cluster.NewKind[rbacv1.Role]("rbac.authorization.k8s.io", "v1", "Role", "roles", true)
-	ClusterRoles = cluster.NewKind[rbacv1.ClusterRole]("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false)
+	ClusterRoles = cluster.NewKind[rbacv1.ClusterRole]("rbac.authorization.k8s.io", "v1", "ClusterRole",
+		"clusterroles", false)
 	// ClusterRoleBindings give them to users.
-	ClusterRoleBindings = cluster.NewKind[rbacv1.ClusterRoleBinding]("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", false)
-	RoleBindings        = cluster.NewKind[rbacv1.RoleBinding]("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", true)
+	ClusterRoleBindings = cluster.NewKind[rbacv1.ClusterRoleBinding]("rbac.authorization.k8s.io", "v1",
+		"ClusterRoleBinding", "clusterrolebindings", false)
+	RoleBindings = cluster.NewKind[rbacv1.RoleBinding]("rbac.authorization.k8s.io", "v1", "RoleBinding",
+		"rolebindings", true)
 )

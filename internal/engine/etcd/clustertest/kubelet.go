@@ -23,13 +23,16 @@ func (p *Play) kubelet(ctx context.Context, pod *corev1.Pod) error {
 	if pod.DeletionTimestamp != nil {
 		return Now(ctx, p.C, pod)
 	}
+
 	if ready(pod) {
 		p.write(pod)
 		return nil
 	}
+
 	if err := p.alone(ctx, pod); err != nil {
 		return err
 	}
+
 	folders := map[string]string{} // of the mounts
 	for _, v := range pod.Spec.Volumes {
 		if v.PersistentVolumeClaim == nil {
@@ -44,20 +47,27 @@ func (p *Play) kubelet(ctx context.Context, pod *corev1.Pod) error {
 			return err
 		}
 	}
+
 	status := pod.Status.DeepCopy()
 	status.Phase = corev1.PodRunning
-	status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+	status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+		LastTransitionTime: metav1.Now()}}
+
 	for i := range pod.Spec.InitContainers {
 		if code, out := p.run(&pod.Spec.InitContainers[i], folders); code != 0 {
 			status.Phase = corev1.PodPending
 			status.Conditions[0].Status, status.Conditions[0].Message = corev1.ConditionFalse, out
-			status.InitContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.InitContainers[i].Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code), ContainerID: p.attempt()}}}}
+			status.InitContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.InitContainers[i].Name,
+				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: int32(code),
+					ContainerID: p.attempt()}}}}
 			break
 		}
 	}
+
 	if status.Phase == corev1.PodRunning {
 		p.begin(pod, folders)
 	}
+
 	pod.Status = *status
 	_, err := cluster.Pods.UpdateStatus(ctx, p.C, ns, pod.Name, pod)
 	return err
@@ -108,11 +118,13 @@ func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, ou
 			args[i] = on(c, folders, args[i])
 		}
 	}
+
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "PATH="+p.tools()+":"+os.Getenv("PATH"))
 	if p.Full.Load() {
 		cmd.Env = append(cmd.Env, "PATH="+p.full()+":"+p.tools()+":"+os.Getenv("PATH"))
 	}
+
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
@@ -121,6 +133,7 @@ func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, ou
 	case errors.As(err, &exit):
 		return exit.ExitCode(), string(text)
 	}
+
 	return -1, err.Error()
 }
 
@@ -128,7 +141,8 @@ func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, ou
 // writes, and these tests end no machine.
 func (p *Play) tools() string {
 	dir := filepath.Join(p.Dir, "tools")
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "sync"), []byte("#!/bin/sh\n"), 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "sync"), []byte("#!/bin/sh\n"), 0o700)); err != nil {
 		p.Lost = append(p.Lost, err.Error())
 	}
 	return dir
@@ -144,7 +158,8 @@ func (p *Play) attempt() string {
 func (p *Play) full() string {
 	const cp = "#!/bin/sh\nmkdir -p \"$3\"\necho part >\"$3/part\"\necho 'cp: error writing: No space left on device' >&2\nexit 1\n"
 	dir := filepath.Join(p.Dir, "full")
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "cp"), []byte(cp), 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "cp"), []byte(cp), 0o700)); err != nil {
 		p.Lost = append(p.Lost, err.Error())
 	}
 	return dir
@@ -156,20 +171,25 @@ func (p *Play) begin(pod *corev1.Pod, folders map[string]string) {
 	if p.Log == "" {
 		return // a database that no test starts
 	}
+
 	log := on(&pod.Spec.Containers[0], folders, p.Log)
 	if log == "" {
 		p.Lost = append(p.Lost, pod.Name+" started with its log on no volume")
 		return
 	}
+
 	text, err := os.ReadFile(filepath.Join(log, p.File))
 	switch {
 	case p.acked[pod.Name] == "": // a new member
-		if err := errors.Join(os.MkdirAll(log, 0o700), os.WriteFile(filepath.Join(filepath.Dir(log), "database"), []byte("db"), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(log, 0o700),
+			os.WriteFile(filepath.Join(filepath.Dir(log), "database"), []byte("db"), 0o600)); err != nil {
 			p.Lost = append(p.Lost, err.Error())
 		}
 	case err != nil || string(text) != p.acked[pod.Name]:
-		p.Lost = append(p.Lost, fmt.Sprintf("%s started on %q (%v), and %q was acknowledged", pod.Name, text, err, p.acked[pod.Name]))
+		p.Lost = append(p.Lost, fmt.Sprintf("%s started on %q (%v), and %q was acknowledged", pod.Name, text, err,
+			p.acked[pod.Name]))
 	}
+
 	p.logs[pod.Name] = log
 	p.write(pod)
 }
@@ -180,6 +200,7 @@ func (p *Play) write(pod *corev1.Pod) {
 	if log == "" {
 		return
 	}
+
 	p.n++
 	text := fmt.Sprintf("%d ", p.n)
 	f, err := os.OpenFile(filepath.Join(log, p.File), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -187,10 +208,12 @@ func (p *Play) write(pod *corev1.Pod) {
 		_, err = f.WriteString(text)
 		err = errors.Join(err, f.Close())
 	}
+
 	if err != nil {
 		p.Lost = append(p.Lost, err.Error())
 		return
 	}
+
 	p.acked[pod.Name] += text
 }
 

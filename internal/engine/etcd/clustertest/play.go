@@ -72,32 +72,41 @@ const ns = "db"
 // Turn does one round. It is called again and again.
 func (p *Play) Turn(ctx context.Context) error {
 	if p.acked == nil {
-		p.acked, p.logs, p.Restarts, p.underway = map[string]string{}, map[string]string{}, map[string]int{}, map[types.UID]bool{}
+		p.acked, p.logs, p.Restarts, p.underway = map[string]string{}, map[string]string{}, map[string]int{},
+			map[types.UID]bool{}
 	}
+
 	set, err := cluster.StatefulSets.Get(ctx, p.C, ns, p.Name)
 	if err != nil && !cluster.IsMissing(err) {
 		return err
 	}
+
 	pods, err2 := cluster.Pods.List(ctx, p.C, ns, "app="+p.Name)
 	if err2 != nil {
 		return err2
 	}
+
 	if err := p.collect(ctx, pods); err != nil && !cluster.IsConflict(err) && !cluster.IsMissing(err) {
 		return fmt.Errorf("garbage collector: %w", err)
 	}
+
 	if err == nil {
-		if err := p.control(ctx, set, pods); err != nil && !cluster.IsConflict(err) && !cluster.IsThere(err) && !cluster.IsMissing(err) {
+		if err := p.control(ctx, set, pods); err != nil && !cluster.IsConflict(err) && !cluster.IsThere(err) &&
+			!cluster.IsMissing(err) {
 			return fmt.Errorf("controller: %w", err)
 		}
 	}
+
 	if err := p.drive(ctx); err != nil && !cluster.IsConflict(err) && !cluster.IsMissing(err) {
 		return fmt.Errorf("driver: %w", err)
 	}
+
 	for i := range pods {
 		if err := p.kubelet(ctx, &pods[i]); err != nil && !cluster.IsConflict(err) && !cluster.IsMissing(err) {
 			return fmt.Errorf("kubelet: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -107,44 +116,53 @@ func (p *Play) control(ctx context.Context, set *appsv1.StatefulSet, pods []core
 	if set.DeletionTimestamp != nil {
 		return p.orphan(ctx, set, pods)
 	}
+
 	if err := p.report(ctx, set, pods); err != nil {
 		return err
 	}
+
 	byName := map[string]*corev1.Pod{}
 	for i := range pods {
 		pod := &pods[i]
 		byName[pod.Name] = pod
 		if metav1.GetControllerOf(pod) == nil && pod.DeletionTimestamp == nil {
-			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
+			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set,
+				appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
 			if _, err := cluster.Pods.Update(ctx, p.C, ns, pod.Name, pod); err != nil {
 				return err
 			}
 		}
 	}
+
 	for i := range int(*set.Spec.Replicas) {
 		name := fmt.Sprintf("%s-%d", p.Name, i)
 		pod := byName[name]
 		if pod == nil {
 			return p.create(ctx, set, name, i)
 		}
+
 		if pod.DeletionTimestamp != nil || !ready(pod) {
 			return nil // it waits for this one first
 		}
+
 		for _, t := range set.Spec.VolumeClaimTemplates {
 			if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == t.Name }) {
 				return p.refused(ctx, pod, t.Name)
 			}
 		}
 	}
+
 	if set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return nil
 	}
+
 	for i := int(*set.Spec.Replicas) - 1; i >= 0; i-- {
 		pod := byName[fmt.Sprintf("%s-%d", p.Name, i)]
 		if pod.Labels[appsv1.StatefulSetRevisionLabel] != revision(set) {
 			return cluster.Pods.Delete(ctx, p.C, ns, pod.Name, pod.UID, false)
 		}
 	}
+
 	return nil
 }
 
@@ -167,13 +185,16 @@ func (p *Play) collect(ctx context.Context, pods []corev1.Pod) error {
 		if owner == nil || pod.DeletionTimestamp != nil {
 			continue
 		}
+
 		set, err := cluster.StatefulSets.Get(ctx, p.C, ns, owner.Name)
 		if err != nil && !cluster.IsMissing(err) {
 			return err
 		}
+
 		if err == nil && set.UID == owner.UID {
 			continue
 		}
+
 		if err := cluster.Pods.Delete(ctx, p.C, ns, pod.Name, pod.UID, false); err != nil {
 			return err
 		}
@@ -202,7 +223,8 @@ func (p *Play) orphan(ctx context.Context, set *appsv1.StatefulSet, pods []corev
 
 // report writes the set's status, if it changed.
 func (p *Play) report(ctx context.Context, set *appsv1.StatefulSet, pods []corev1.Pod) error {
-	is := appsv1.StatefulSetStatus{ObservedGeneration: set.Generation, Replicas: int32(len(pods)), UpdateRevision: revision(set)}
+	is := appsv1.StatefulSetStatus{ObservedGeneration: set.Generation, Replicas: int32(len(pods)),
+		UpdateRevision: revision(set)}
 	for i := range pods {
 		if ready(&pods[i]) {
 			is.ReadyReplicas++
@@ -212,14 +234,17 @@ func (p *Play) report(ctx context.Context, set *appsv1.StatefulSet, pods []corev
 			is.UpdatedReplicas++
 		}
 	}
+
 	if reflect.DeepEqual(set.Status, is) {
 		return nil
 	}
+
 	set.Status = is
 	written, err := cluster.StatefulSets.UpdateStatus(ctx, p.C, ns, p.Name, set)
 	if err == nil {
 		*set = *written
 	}
+
 	return err
 }
 
@@ -233,15 +258,20 @@ func revision(set *appsv1.StatefulSet) string {
 }
 
 func claimVolume(name, claim string) corev1.Volume {
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
+	return corev1.Volume{Name: name,
+		VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
 }
 
 // create makes a pod and the claims that it lacks.
 func (p *Play) create(ctx context.Context, set *appsv1.StatefulSet, name string, ordinal int) error {
-	pod := &corev1.Pod{ObjectMeta: *set.Spec.Template.ObjectMeta.DeepCopy(), Spec: *set.Spec.Template.Spec.DeepCopy()}
+	pod := &corev1.Pod{ObjectMeta: *set.Spec.Template.ObjectMeta.DeepCopy(),
+		Spec: *set.Spec.Template.Spec.DeepCopy()}
 	pod.Name, pod.Namespace = name, ns
 	pod.Labels[appsv1.StatefulSetRevisionLabel] = revision(set)
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set,
+		appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
+
 	for _, t := range set.Spec.VolumeClaimTemplates {
 		claim := t.DeepCopy()
 		claim.Name, claim.Namespace = fmt.Sprintf("%s-%s", t.Name, name), ns
@@ -251,6 +281,7 @@ func (p *Play) create(ctx context.Context, set *appsv1.StatefulSet, name string,
 		}
 		pod.Spec.Volumes = append(pod.Spec.Volumes, claimVolume(t.Name, claim.Name))
 	}
+
 	pod.Spec.NodeName = fmt.Sprintf("%s%d", p.Nodes, ordinal)
 	_, err := cluster.Pods.Create(ctx, p.C, ns, pod, false)
 	return err
@@ -280,6 +311,7 @@ func (p *Play) Go(t testing.TB) (stop func() error) {
 		}
 		done <- nil
 	}()
+
 	return func() error {
 		cancel()
 		return <-done

@@ -26,6 +26,7 @@ func TestDeletedWithItsPods(t *testing.T) {
 	ctx := t.Context()
 	one := int32(1)
 	labels := map[string]string{"app": "gone"}
+
 	set, err := cluster.StatefulSets.Create(ctx, c, ns, &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "gone"},
 		Spec: appsv1.StatefulSetSpec{
@@ -36,6 +37,7 @@ func TestDeletedWithItsPods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &Play{C: c, Name: "gone", Dir: t.TempDir(), Nodes: "node-"}
 	until := func(what string, want int) {
 		t.Helper()
@@ -53,10 +55,12 @@ func TestDeletedWithItsPods(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
+
 	until("a pod", 1)
 	if err := cluster.StatefulSets.Delete(ctx, c, ns, "gone", set.UID, false); err != nil {
 		t.Fatal(err)
 	}
+
 	until("none", 0)
 }
 

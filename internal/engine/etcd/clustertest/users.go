@@ -31,7 +31,8 @@ func (s *Server) auditLog() string { return filepath.Join(s.Dir, "audit.log") }
 // As is the client of a user of this name, who may do what a test grants.
 func (s *Server) As(t testing.TB, user, namespace string) *cluster.Client {
 	t.Helper()
-	c, err := cluster.Open(cluster.Options{Kubeconfig: s.kubeconfig(t, "token: "+Admin+", as: "+user, namespace), PerSecond: perSecond, Within: patience})
+	c, err := cluster.Open(cluster.Options{Kubeconfig: s.kubeconfig(t, "token: "+Admin+", as: "+user, namespace),
+		PerSecond: perSecond, Within: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +43,11 @@ func (s *Server) As(t testing.TB, user, namespace string) *cluster.Client {
 func (s *Server) Grant(t testing.TB, user string, rules []rbacv1.PolicyRule) {
 	t.Helper()
 	ctx, admin := t.Context(), s.Client(t, Admin, ns)
-	if _, err := ClusterRoles.Create(ctx, admin, "", &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}, false); err != nil {
+	if _, err := ClusterRoles.Create(ctx, admin, "",
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}, false); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := ClusterRoleBindings.Create(ctx, admin, "", &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
@@ -52,9 +55,11 @@ func (s *Server) Grant(t testing.TB, user string, rules []rbacv1.PolicyRule) {
 	}, false); err != nil {
 		t.Fatal(err)
 	}
+
 	c := s.As(t, user, ns)
 	last := rules[len(rules)-1]
 	kind := cluster.NewKind[rbacv1.Role](last.APIGroups[0], "v1", "", last.Resources[0], true)
+
 	err := cluster.Wait(ctx, 20*time.Millisecond, patience, func(ctx context.Context) (string, error) {
 		err := kind.Allowed(ctx, c, last.Verbs[0], ns, "")
 		if cluster.IsDenied(err) {
@@ -74,6 +79,7 @@ func RulesIn(t testing.TB, page string) (out []rbacv1.PolicyRule) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, block := range strings.Split(string(text), "```yaml\n")[1:] {
 		block, _, _ = strings.Cut(block, "```")
 		role := &rbacv1.ClusterRole{}
@@ -85,6 +91,7 @@ func RulesIn(t testing.TB, page string) (out []rbacv1.PolicyRule) {
 		}
 		out = append(out, role.Rules...)
 	}
+
 	return out
 }
 
@@ -96,6 +103,7 @@ func (s *Server) Changes(t testing.TB, user string) (out []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range bytes.Lines(text) {
 		var e struct {
 			Verb, RequestURI string
@@ -103,13 +111,19 @@ func (s *Server) Changes(t testing.TB, user string) (out []string) {
 			ObjectRef        struct{ Resource, Name, Subresource string }
 			ResponseStatus   struct{ Code int }
 		}
+
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.ImpersonatedUser.Username != user || e.ResponseStatus.Code >= 300 || strings.Contains(e.RequestURI, "dryRun=") || e.ObjectRef.Resource == "selfsubjectaccessreviews" {
+
+		if e.ImpersonatedUser.Username != user || e.ResponseStatus.Code >= 300 ||
+			strings.Contains(e.RequestURI, "dryRun=") || e.ObjectRef.Resource == "selfsubjectaccessreviews" {
 			continue
 		}
-		out = append(out, e.Verb+" "+strings.Trim(e.ObjectRef.Resource+"/"+e.ObjectRef.Name+"/"+e.ObjectRef.Subresource, "/"))
+
+		out = append(out, e.Verb+" "+strings.Trim(e.ObjectRef.Resource+"/"+e.ObjectRef.Name+"/"+
+			e.ObjectRef.Subresource, "/"))
 	}
+
 	return out
 }

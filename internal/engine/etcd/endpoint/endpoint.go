@@ -40,10 +40,12 @@ func (f *Files) Config(names Names, secure, insecure bool) (*tls.Config, error) 
 	if !secure && *f == (Files{}) {
 		return nil, nil
 	}
+
 	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} //nolint:gosec // a person asked for it by a flag
 	if (f.Cert == "") != (f.Key == "") {
 		return nil, errors.New("a client's certificate needs its key, and the key its certificate: " + names.Both)
 	}
+
 	if f.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 		if err != nil {
@@ -51,6 +53,7 @@ func (f *Files) Config(names Names, secure, insecure bool) (*tls.Config, error) 
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
+
 	if f.CACert != "" {
 		text, err := os.ReadFile(f.CACert)
 		if err != nil {
@@ -61,5 +64,6 @@ func (f *Files) Config(names Names, secure, insecure bool) (*tls.Config, error) 
 			return nil, fmt.Errorf("%s: %s has no certificate in PEM", names.Authority, f.CACert)
 		}
 	}
+
 	return c, nil
 }

@@ -86,9 +86,11 @@ func start(dir string, members int, sealed bool, flags []string) (*Cluster, erro
 	if err != nil {
 		return nil, ErrMissing
 	}
+
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+
 	c := &Cluster{}
 	scheme := "http"
 	if sealed {
@@ -97,34 +99,46 @@ func start(dir string, members int, sealed bool, flags []string) (*Cluster, erro
 			return nil, err
 		}
 	}
+
 	ports, err := freePorts(3 * members)
 	if err != nil {
 		return nil, err
 	}
+
 	var initial []string
 	for k := range members {
 		initial = append(initial, fmt.Sprintf("m%d=http://%s", k+1, ports[3*k+1]))
 	}
+
 	for k := range members {
 		client, peer, metrics := ports[3*k], "http://"+ports[3*k+1], ports[3*k+2]
 		name := fmt.Sprintf("m%d", k+1)
-		args := []string{"--name=" + name, "--data-dir=" + filepath.Join(dir, name), "--logger=zap", "--log-level=error", "--unsafe-no-fsync", "--strict-reconfig-check=false",
+		args := []string{"--name=" + name, "--data-dir=" +
+			filepath.Join(dir,
+				name), "--logger=zap", "--log-level=error", "--unsafe-no-fsync", "--strict-reconfig-check=false",
 			"--listen-client-urls=" + scheme + "://" + client, "--advertise-client-urls=" + scheme + "://" + client,
-			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--listen-metrics-urls=http://" + metrics,
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+			"--listen-metrics-urls=http://" + metrics,
 			"--initial-cluster=" + strings.Join(initial, ","), "--initial-cluster-token=" + dir}
+
 		if sealed {
-			args = append(args, "--cert-file="+c.Files.ServerCert, "--key-file="+c.Files.ServerKey, "--client-cert-auth", "--trusted-ca-file="+c.Files.CA)
+			args = append(args, "--cert-file="+c.Files.ServerCert, "--key-file="+c.Files.ServerKey,
+				"--client-cert-auth", "--trusted-ca-file="+c.Files.CA)
 		}
+
 		p, err := process.Start(process.Options{Path: path, Args: append(args, flags...)})
 		if err != nil {
 			return nil, errors.Join(err, c.Stop())
 		}
+
 		c.procs = append(c.procs, p)
 		c.Endpoints, c.Metrics = append(c.Endpoints, client), append(c.Metrics, metrics)
 	}
+
 	if err := c.wait(); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
+
 	return c, nil
 }
 
@@ -134,6 +148,7 @@ func (c *Cluster) wait() error {
 	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
+
 	for k, at := range c.Metrics {
 		for !healthy(ctx, at) {
 			select {
@@ -145,6 +160,7 @@ func (c *Cluster) wait() error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -170,19 +186,26 @@ func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 	if err != nil {
 		return "", ErrMissing
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	conn, err := grpc.NewClient("passthrough:///"+c.Endpoints[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:///"+c.Endpoints[0],
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return "", err
 	}
+
 	defer conn.Close()
 	api := etcdserverpb.NewClusterClient(conn)
 	at := func(url string) func(*etcdserverpb.Member) bool {
-		return func(m *etcdserverpb.Member) bool { return slices.Contains(append(m.ClientURLs, m.PeerURLs...), url) }
+		return func(m *etcdserverpb.Member) bool {
+			return slices.Contains(append(m.ClientURLs, m.PeerURLs...), url)
+		}
 	}
+
 	old := at("http://" + c.Endpoints[k])
-	left, err := change(ctx, api, func(list []*etcdserverpb.Member) bool { return !slices.ContainsFunc(list, old) },
+	left,
+		err := change(ctx, api, func(list []*etcdserverpb.Member) bool { return !slices.ContainsFunc(list, old) },
 		func(ctx context.Context, list []*etcdserverpb.Member) {
 			id := list[slices.IndexFunc(list, old)].ID
 			_, _ = api.MemberRemove(ctx, &etcdserverpb.MemberRemoveRequest{ID: id})
@@ -190,27 +213,38 @@ func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	var initial []string
 	for _, m := range left {
 		initial = append(initial, m.Name+"="+m.PeerURLs[0])
 	}
+
 	ports, err := freePorts(2)
 	if err != nil {
 		return "", err
 	}
+
 	peer := "http://" + ports[1]
-	if _, err := change(ctx, api, func(list []*etcdserverpb.Member) bool { return slices.ContainsFunc(list, at(peer)) },
+	if _,
+		err := change(ctx, api,
+		func(list []*etcdserverpb.Member) bool { return slices.ContainsFunc(list, at(peer)) },
 		func(ctx context.Context, _ []*etcdserverpb.Member) {
 			_, _ = api.MemberAdd(ctx, &etcdserverpb.MemberAddRequest{PeerURLs: []string{peer}})
 		}); err != nil {
 		return "", err
 	}
-	p, err := process.Start(process.Options{Path: path, Args: []string{"--name=added", "--data-dir=" + filepath.Join(dir, "added"), "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
-		"--listen-client-urls=http://" + ports[0], "--advertise-client-urls=http://" + ports[0], "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
-		"--initial-cluster=" + strings.Join(append(initial, "added="+peer), ","), "--initial-cluster-state=existing"}})
+
+	p, err := process.Start(process.Options{Path: path,
+		Args: []string{"--name=added",
+			"--data-dir=" + filepath.Join(dir, "added"), "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
+			"--listen-client-urls=http://" + ports[0], "--advertise-client-urls=http://" + ports[0],
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+			"--initial-cluster=" + strings.Join(append(initial,
+				"added="+peer), ","), "--initial-cluster-state=existing"}})
 	if err != nil {
 		return "", err
 	}
+
 	c.procs = append(c.procs, p)
 	return ports[0], nil
 }
@@ -255,6 +289,7 @@ func freePorts(n int) ([]string, error) {
 			_ = l.Close()
 		}
 	}()
+
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -263,5 +298,6 @@ func freePorts(n int) ([]string, error) {
 		held = append(held, l)
 		out = append(out, l.Addr().String())
 	}
+
 	return out, nil
 }

@@ -28,13 +28,16 @@ func newFiles(dir string) (*Files, error) {
 		ClientCert: filepath.Join(dir, "client.pem"), ClientKey: filepath.Join(dir, "client-key.pem")}
 	ca := template(1, "authority")
 	ca.IsCA, ca.KeyUsage = true, x509.KeyUsageCertSign
+
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := sign(ca, ca, caKey, caKey, f.CA, ""); err != nil {
 		return nil, err
 	}
+
 	for i, cert := range []string{f.ServerCert, f.ClientCert} {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
@@ -47,12 +50,15 @@ func newFiles(dir string) (*Files, error) {
 			return nil, err
 		}
 	}
+
 	return f, nil
 }
 
 func template(serial int64, name string) *x509.Certificate {
-	return &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name}, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature}
+	return &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature}
 }
 
 // sign writes a certificate and, if it has a place, its key.
@@ -61,7 +67,8 @@ func sign(t, by *x509.Certificate, key, byKey *ecdsa.PrivateKey, certAt, keyAt s
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(certAt, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil || keyAt == "" {
+	if err := os.WriteFile(certAt, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		0o600); err != nil || keyAt == "" {
 		return err
 	}
 	pkcs, err := x509.MarshalPKCS8PrivateKey(key)

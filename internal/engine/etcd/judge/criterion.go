@@ -60,7 +60,8 @@ func writesDoNotWaitFor(c *rules.Case, k criterion, instance string) bool {
 	members := c.Signal(k.p99)
 	quick := 0
 	for _, m := range members {
-		if rules.Share(timeline.Where(m.Values, func(x float64) bool { return x > k.limit }), timeline.Known(m.Values)) < minShare {
+		if rules.Share(timeline.Where(m.Values, func(x float64) bool { return x > k.limit }),
+			timeline.Known(m.Values)) < minShare {
 			quick++
 		}
 	}
@@ -68,7 +69,8 @@ func writesDoNotWaitFor(c *rules.Case, k criterion, instance string) bool {
 }
 
 // overCriterion judges one of etcd's p99s against its criterion, member by member.
-func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criterion, explain func(f *rules.Finding, instance string, over timeline.Mask)) []rules.Finding {
+func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criterion,
+	explain func(f *rules.Finding, instance string, over timeline.Mask)) []rules.Finding {
 	var out []rules.Finding
 	for _, h := range held {
 		inst := h.Labels.Get("instance")
@@ -76,40 +78,51 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 		over := timeline.Known(h.Values)
 		seen := timeline.Known(p99)
 		slow := c.For(k.slow, "instance", inst)
+
 		late := timeline.Sum(slow) * c.Grid.StepSeconds()
 		if rules.Share(over, seen) < minShare || slow != nil && late < minSlowSyncs {
 			continue
 		}
+
 		f := r.Finding(subjectOf(inst))
 		share, typical := rules.Share(over, seen), timeline.Quantile(timeline.At(p99, over), 0.5)
 		f.Weight = share
+
 		if c.Stall.Any() {
 			f.Weight = rules.Share(over, c.Stall.Cells)
 		}
+
 		f.Severity = rules.Warning
 		follows := false
 		if share >= 0.3 && typical >= 2*k.limit || typical >= heartbeat {
 			f.Severity = rules.Critical
 		}
+
 		if f.Severity == rules.Critical && writesDoNotWaitFor(c, k, inst) {
 			f.Severity = rules.Warning
 			follows = true
 		}
+
 		f.Windows = c.Windows(over)
 		f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
-		f.Say("over", rules.Values{"what": rules.Called(k.what), "limit": rules.Seconds(k.limit), "share": rules.Part(share),
+		f.Say("over", rules.Values{"what": rules.Called(k.what), "limit": rules.Seconds(k.limit),
+			"share":   rules.Part(share),
 			"typical": rules.Seconds(typical), "worst": rules.Seconds(timeline.Max(p99))})
+
 		if follows {
 			f.Say("follower", nil)
 		}
+
 		f.Evidence = []rules.Evidence{
 			c.Figure("p99 over 30 s, median", k.p99, timeline.Quantile(p99, 0.5), "seconds", seen),
 			c.Figure("p99 over 30 s, worst", k.p99, timeline.Max(p99), "seconds", seen),
 			c.Figure("criterion", nil, k.limit, "seconds", seen),
 		}
+
 		if slow != nil {
 			f.Evidence = append(f.Evidence, c.Figure("how many took over "+k.edge, k.slow, math.Round(late), "", seen))
 		}
+
 		// If most calls are slow, and not only some of them, that is the headline.
 		if k.judge(c, inst) == rules.MissesBulk {
 			f.Foremost = true
@@ -119,9 +132,11 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 			}
 			f.Entitle("title, bulk", rules.Values{"calls": rules.Called(k.calls), "most": most})
 		}
+
 		explain(&f, inst, over)
 		out = append(out, f)
 	}
+
 	return out
 }
 

@@ -16,7 +16,8 @@ const (
 // two samples, and the histogram is credited only at the end: together they have both.
 func defragmenting(sig *rules.Signals, t rules.Time, instance string) timeline.Mask {
 	cells := timeline.Where(sig.For(Defragmenting, "instance", instance), func(x float64) bool { return x > 0 })
-	ended := timeline.Where(t.Credited(sig.For(DefragmentTime, "instance", instance)), func(x float64) bool { return x > 0.01 })
+	ended := timeline.Where(t.Credited(sig.For(DefragmentTime, "instance", instance)),
+		func(x float64) bool { return x > 0.01 })
 	out := make(timeline.Mask, t.Grid.N)
 	return out.Or(fit(cells, t.Grid.N)).Or(fit(ended, t.Grid.N))
 }
@@ -44,10 +45,20 @@ func defragmentation() rules.Rule {
 			"quick":        "Nothing waited for it noticeably.",
 		},
 		Advice: map[string]rules.Advice{
-			"when":  {Summary: "Defragment one member at a time, when little is written, the leader last and after move-leader", Expect: "writes wait for no member", TradeOff: "none", Do: []*rules.Remedy{moveLeader}},
-			"less":  {Summary: "Do not defragment by a timer: only if much of the file is free (etcd_mvcc_db_total_size_in_use_in_bytes against etcd_mvcc_db_total_size_in_bytes); freed pages are used again", Expect: "fewer pauses", TradeOff: "the file keeps its size", NoCommand: "the job that gives the command has to change"},
-			"split": {Summary: "From 3.6 on --feature-gates=StopGRPCServiceOnDefrag=true makes clients fail over to another member", Expect: "clients with several endpoints do not wait", TradeOff: "clients with one endpoint get errors", NoCommand: "each member restarts for it"},
+			"when": {Summary: "Defragment one member at a time, when little is written, the leader last and after move-leader",
+				Expect:   "writes wait for no member",
+				TradeOff: "none",
+				Do:       []*rules.Remedy{moveLeader}},
+			"less": {Summary: "Do not defragment by a timer: only if much of the file is free (etcd_mvcc_db_total_size_in_use_in_bytes against etcd_mvcc_db_total_size_in_bytes); freed pages are used again",
+				Expect:    "fewer pauses",
+				TradeOff:  "the file keeps its size",
+				NoCommand: "the job that gives the command has to change"},
+			"split": {Summary: "From 3.6 on --feature-gates=StopGRPCServiceOnDefrag=true makes clients fail over to another member",
+				Expect:    "clients with several endpoints do not wait",
+				TradeOff:  "clients with one endpoint get errors",
+				NoCommand: "each member restarts for it"},
 		}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, inst := range instancesOf(c, Defragmenting, DefragmentTime) {
@@ -57,6 +68,7 @@ func defragmentation() rules.Rule {
 		}
 		return out
 	}
+
 	return r
 }
 
@@ -88,12 +100,14 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 	if c.Stall.Any() {
 		f.Weight = rules.Share(cells.Widen(0, 1), c.Stall.Cells)
 	}
+
 	switch {
 	case pending >= waitingLeast && took >= 5*briefS:
 		f.Severity = rules.Critical
 	case took > briefS && (led || pending >= waitingLeast || f.Weight >= rules.MinAttributable):
 		f.Severity = rules.Warning
 	}
+
 	if !c.Stall.Any() && f.Severity != rules.Info {
 		f.Weight = 1
 	}
@@ -102,20 +116,26 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 	if n := len(cells.Episodes()); n > 1 {
 		times = rules.Things(n, "time")
 	}
+
 	f.Say("not the disk", nil)
 	f.Say("took", rules.Values{"for": rules.Seconds(took), "times": times})
 	if pending >= 1 {
 		f.Say("pending", rules.Values{"pending": counted(pending)})
-		f.Evidence = append(f.Evidence, c.Figure("most proposals pending meanwhile", ProposalsPending, pending, "", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("most proposals pending meanwhile", ProposalsPending, pending, "", cells))
 	}
+
 	if led {
 		f.Say("leads", nil)
 	} else if f.Severity == rules.Info {
 		f.Say("quick", nil)
 	}
-	f.Evidence = append([]rules.Evidence{c.Figure("time in which it defragmented", Defragmenting, took, "seconds", cells)}, f.Evidence...)
+
+	f.Evidence = append([]rules.Evidence{c.Figure("time in which it defragmented", Defragmenting, took,
+		"seconds", cells)}, f.Evidence...)
 	f.Advise("when", nil)
 	f.Advise("less", nil)
 	f.Advise("split", nil)
+
 	return f
 }

@@ -27,6 +27,7 @@ func elections(c *rules.Case, instance string) float64 {
 	if c.SinceStart {
 		return max(0, timeline.Max(seen)-1)
 	}
+
 	n, last := 0.0, math.NaN()
 	for _, x := range seen {
 		if math.IsNaN(x) {
@@ -37,6 +38,7 @@ func elections(c *rules.Case, instance string) float64 {
 		}
 		last = x
 	}
+
 	return n
 }
 
@@ -63,7 +65,8 @@ func longSyncs(c *rules.Case) (n float64, member string) {
 }
 
 func electionsWithoutDisk() rules.Rule {
-	r := rules.Rule{ID: "etcd/elections-without-disk", Title: "Leaders change, and the disk is not why", Kind: rules.Cause, Sums: true,
+	r := rules.Rule{ID: "etcd/elections-without-disk", Title: "Leaders change, and the disk is not why",
+		Kind: rules.Cause, Sums: true,
 		When:    "plimsoll:etcd_leader_changes:rate > 0 or plimsoll:etcd_peer_round_trip:seconds > 0.1",
 		Needs:   []*rules.Signal{LeaderChangesSeen, WALFsyncs, WALFsyncClasses},
 		Refutes: rules.DiskResources,
@@ -84,11 +87,23 @@ func electionsWithoutDisk() rules.Rule {
 			"unknown":      "What made the heartbeats late is not in these sources: a restart, move-leader, the network or CPU are possible.",
 		},
 		Advice: map[string]rules.Advice{
-			"network": {Summary: "Find the slow or lossy path between the members: ping and mtr between their peer addresses, drops in `ip -s link`, and CPU steal on both ends", Expect: "round trips of a few milliseconds at most within a region, and no elections", TradeOff: "none", NoCommand: "the path has to be found first"},
-			"timeout": {Summary: "If the members are that far apart on purpose, set --heartbeat-interval to about the round trip and --election-timeout to ten times that, on all members", Expect: "a late heartbeat costs no leader", TradeOff: "a leader that dies is noticed later", NoCommand: "all members take it together, where each is configured, and each restarts for it"},
-			"CPU":     {Summary: "Give etcd dedicated CPU: fewer neighbours on the host, a higher CPU request or limit", Expect: "heartbeats leave on time", TradeOff: "the instance's price", NoCommand: "what uses the CPUs decides"},
-			"look":    {Summary: "Read the members' logs at those times: \"lost leader\", \"elected leader\", \"dropped message\" and restarts name the member and the reason", Expect: "the reason for each election", TradeOff: "none", NoCommand: "the logs are where the members run"},
+			"network": {Summary: "Find the slow or lossy path between the members: ping and mtr between their peer addresses, drops in `ip -s link`, and CPU steal on both ends",
+				Expect:    "round trips of a few milliseconds at most within a region, and no elections",
+				TradeOff:  "none",
+				NoCommand: "the path has to be found first"},
+			"timeout": {Summary: "If the members are that far apart on purpose, set --heartbeat-interval to about the round trip and --election-timeout to ten times that, on all members",
+				Expect:    "a late heartbeat costs no leader",
+				TradeOff:  "a leader that dies is noticed later",
+				NoCommand: "all members take it together, where each is configured, and each restarts for it"},
+			"CPU": {Summary: "Give etcd dedicated CPU: fewer neighbours on the host, a higher CPU request or limit",
+				Expect: "heartbeats leave on time", TradeOff: "the instance's price",
+				NoCommand: "what uses the CPUs decides"},
+			"look": {Summary: "Read the members' logs at those times: \"lost leader\", \"elected leader\", \"dropped message\" and restarts name the member and the reason",
+				Expect:    "the reason for each election",
+				TradeOff:  "none",
+				NoCommand: "the logs are where the members run"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		changes, _ := mostElections(c)
 		cells := anyHeld(c, held)
@@ -99,15 +114,18 @@ func electionsWithoutDisk() rules.Rule {
 		}
 		return []rules.Finding{electionFinding(r, c, cells, changes, rtt, to)}
 	}
+
 	return r
 }
 
-func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, rtt float64, to string) rules.Finding {
+func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, rtt float64,
+	to string) rules.Finding {
 	f := r.Finding("etcd")
 	all, members := 0.0, c.Signal(WALFsyncs)
 	for _, m := range members {
 		all += math.Round(timeline.Sum(m.Values) * c.Grid.StepSeconds())
 	}
+
 	size := clusterSize(c, len(members))
 	unread := size - len(members)
 
@@ -119,16 +137,20 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 	known := serious || summed(c, PeerSendFailures) > 0
 	restarted := restarts(c)
 	f.Severity = rules.Info
+
 	switch {
 	case changes >= manyChanges && serious && unread == 0:
 		f.Severity = rules.Critical
-	case changes >= manyChanges && changes > restarted, changes > 0 && serious, slow && (late > 0 || refused > 0):
+	case changes >= manyChanges && changes > restarted, changes > 0 && serious,
+		slow && (late > 0 || refused > 0):
 		f.Severity = rules.Warning
 	}
+
 	f.Foremost = true
 	if f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells); !c.Stall.Any() && changes > 0 {
 		f.Weight = 1
 	}
+
 	if !c.SinceStart {
 		f.Windows = c.Windows(cells)
 	}
@@ -143,19 +165,24 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 	} else {
 		f.Say("round trip", rules.Values{"rtt": rules.Seconds(rtt)})
 	}
+
 	f.Say("syncs", rules.Values{"all": counted(all), "read": rules.Things(len(members), "member")})
 	if unread > 0 {
-		f.Say("unread", rules.Values{"unread": rules.Called(strconv.Itoa(unread)), "size": rules.Called(strconv.Itoa(size))})
+		f.Say("unread", rules.Values{"unread": rules.Called(strconv.Itoa(unread)),
+			"size": rules.Called(strconv.Itoa(size))})
 	}
+
 	if restarted > 0 {
 		f.Say("restarts", rules.Values{"restarts": counted(restarted)})
 		known = true
 	}
+
 	sayWhy(&f, c, changes, rtt, to, known)
 	f.Evidence = append([]rules.Evidence{
 		c.Figure("leader changes", LeaderChangesSeen, changes, "", cells),
 		c.Figure("WAL syncs of over 512 ms", WALFsyncClasses, 0, "", cells),
 	}, f.Evidence...)
+
 	return f
 }
 
@@ -180,23 +207,30 @@ func sayWhy(f *rules.Finding, c *rules.Case, changes, rtt float64, to string, kn
 		f.Advise("network", nil)
 		f.Advise("timeout", nil)
 	}
+
 	if !math.IsNaN(rtt) {
-		f.Evidence = append(f.Evidence, c.Figure("round trip to the slowest peer, mean", PeerRoundTrip, rtt, "seconds", whole))
+		f.Evidence = append(f.Evidence,
+			c.Figure("round trip to the slowest peer, mean", PeerRoundTrip, rtt, "seconds", whole))
 	}
+
 	lost := rules.Value("")
 	if n := summed(c, PeersLost); n > 0 {
 		lost = counted(n)
 	}
-	count("messages to peers that could not be sent", "failures", PeerSendFailures, "failed", rules.Values{"lost": lost})
+
+	count("messages to peers that could not be sent", "failures", PeerSendFailures, "failed",
+		rules.Values{"lost": lost})
 	if busy := timeline.Mean(c.One(rules.CPUBusy)); busy > busyCPU {
 		f.Say("CPU", rules.Values{"busy": rules.Part(busy)})
 		f.Advise("CPU", nil)
 	}
+
 	count("heartbeats sent late", "late", HeartbeatFailures, "late", nil)
 	count("proposals that failed", "failed", ProposalsFailed, "failed", nil)
 	if !known && changes > 0 {
 		f.Say("unknown", nil)
 	}
+
 	f.Advise("look", nil)
 }
 

@@ -20,14 +20,17 @@ func Knowledge() rules.Knowledge {
 		Signals: signals,
 		Rules: []rules.Rule{walFsyncSlow(), walFsyncTail(), backendCommitSlow(), missesCriterion(), slowMember(),
 			electionsWithoutDisk(), noSpace(), defragmentation(), slowApply(), compactionPauses(), snapshotSent()},
-		Scripts:   scripts,
-		Stalls:    stalls,
-		Felt:      felt,
-		Log:       rules.Log{Late: late, Serial: serial},
-		Latencies: []rules.Latency{{Classes: WALFsyncClasses, Subject: "etcd WAL fdatasync"}, {Classes: BackendCommitClasses, Subject: "etcd backend commits"}},
-		Criteria:  criteria,
-		Bounds: []rules.Bound{{Resource: "backend_quota", Title: "backend quota", Used: DatabaseSize, Limit: Quota, Fills: true,
-			Text: "--quota-backend-bytes, as the member reports", Then: "the cluster takes no writes until it is compacted, defragmented and the alarm is disarmed"}},
+		Scripts: scripts,
+		Stalls:  stalls,
+		Felt:    felt,
+		Log:     rules.Log{Late: late, Serial: serial},
+		Latencies: []rules.Latency{{Classes: WALFsyncClasses, Subject: "etcd WAL fdatasync"},
+			{Classes: BackendCommitClasses, Subject: "etcd backend commits"}},
+		Criteria: criteria,
+		Bounds: []rules.Bound{{Resource: "backend_quota", Title: "backend quota", Used: DatabaseSize, Limit: Quota,
+			Fills: true,
+			Text:  "--quota-backend-bytes, as the member reports",
+			Then:  "the cluster takes no writes until it is compacted, defragmented and the alarm is disarmed"}},
 		Compared:  compared,
 		Counters:  counters,
 		Providers: []rules.Provider{{Prefix: "etcd_", Ways: []rules.Way{{Text: "etcd's own /metrics"}}}},
@@ -60,7 +63,8 @@ func serial(sig *rules.Signals, cells timeline.Mask) []rules.Evidence {
 			fsync := sig.For(WALFsync, "instance", t.Labels.Get("instance"))
 			out = append(out,
 				sig.Figure("share of the time etcd's WAL was in fdatasync", WALFsyncTime, in, "ratio", cells),
-				sig.Figure("mean fdatasync of etcd's WAL", WALFsync, timeline.Quantile(timeline.At(fsync, cells), 0.5), "seconds", cells))
+				sig.Figure("mean fdatasync of etcd's WAL", WALFsync, timeline.Quantile(timeline.At(fsync, cells), 0.5),
+					"seconds", cells))
 		}
 	}
 	return out

@@ -30,9 +30,16 @@ func compactionPauses() rules.Rule {
 			"disk":     "The backend's commits are slow otherwise too ({{.commit}}): each batch waits for them.",
 		},
 		Advice: map[string]rules.Advice{
-			"often":   {Summary: "Compact more often and less each time: --auto-compaction-mode=periodic with a short --auto-compaction-retention (Kubernetes compacts every 5 min by itself)", Expect: "shorter compactions", TradeOff: "less history for watchers", NoCommand: "who compacts decides"},
-			"batches": {Summary: "From 3.6 on: a smaller --compaction-batch-limit and a longer --compaction-sleep-interval (--experimental-... before)", Expect: "shorter pauses", TradeOff: "a compaction takes longer", NoCommand: "each member restarts for it"},
+			"often": {Summary: "Compact more often and less each time: --auto-compaction-mode=periodic with a short --auto-compaction-retention (Kubernetes compacts every 5 min by itself)",
+				Expect:    "shorter compactions",
+				TradeOff:  "less history for watchers",
+				NoCommand: "who compacts decides"},
+			"batches": {Summary: "From 3.6 on: a smaller --compaction-batch-limit and a longer --compaction-sleep-interval (--experimental-... before)",
+				Expect:    "shorter pauses",
+				TradeOff:  "a compaction takes longer",
+				NoCommand: "each member restarts for it"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
@@ -45,16 +52,20 @@ func compactionPauses() rules.Rule {
 			}
 			out = append(out, pauseFinding(r, c, inst, cells, long, share))
 		}
+
 		return out
 	}
+
 	return r
 }
 
-func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask, long, share float64) rules.Finding {
+func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask, long,
+	share float64) rules.Finding {
 	f := r.Finding(subjectOf(inst))
 	f.Severity = rules.Warning
 	together := cells.Close(c.Cells(oneBurst))
 	f.Windows, f.PeriodS = c.Windows(together), c.Period(together)
+
 	if c.Stall.Any() {
 		f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 		f.Severity = c.SeverityOf(f.Weight)
@@ -64,8 +75,10 @@ func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask,
 	if f.PeriodS > 0 {
 		every = rules.Seconds(f.PeriodS)
 	}
+
 	commit := timeline.Quantile(timeline.At(c.For(BackendCommit, "instance", inst), together.Not()), 0.5)
 	f.Say("pauses", rules.Values{"long": counted(long), "every": every, "share": rules.Part(min(share, 1))})
+
 	switch {
 	case commit > commitCriterionS:
 		f.Say("disk", rules.Values{"commit": rules.Seconds(commit)})
@@ -73,17 +86,21 @@ func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask,
 		f.Foremost = true
 		f.Say("not disk", rules.Values{"commit": rules.Seconds(commit)})
 	}
+
 	f.Evidence = []rules.Evidence{
 		c.Figure("pauses of over 128 ms", CompactionLongPauses, long, "", cells),
-		c.Figure("share of these times in which a compaction held the backend", CompactionPauseTime, share, "ratio", cells),
+		c.Figure("share of these times in which a compaction held the backend", CompactionPauseTime, share,
+			"ratio", cells),
 	}
+
 	f.Advise("often", nil)
 	f.Advise("batches", nil)
 	return f
 }
 
 func snapshotSent() rules.Rule {
-	r := rules.Rule{ID: "etcd/snapshot-sent", Title: "The leader sends a member its whole database", Kind: rules.Cause,
+	r := rules.Rule{ID: "etcd/snapshot-sent", Title: "The leader sends a member its whole database",
+		Kind:    rules.Cause,
 		When:    "plimsoll:etcd_snapshots_sending:count > 0",
 		Needs:   []*rules.Signal{SnapshotsSending},
 		NoAlert: "a new member is sent one, as it should be",
@@ -93,9 +110,14 @@ func snapshotSent() rules.Rule {
 			"again": "It recurs: the member does not catch up. Look at its disk and at its network.",
 		},
 		Advice: map[string]rules.Advice{
-			"once":  {Summary: "If a member was added or was down for long: wait, it is sent one snapshot", Expect: "it catches up", TradeOff: "none", NoCommand: "there is nothing to change"},
-			"again": {Summary: "If it recurs, find why that member falls behind (etcd/slow-member, the network), and raise --snapshot-catchup-entries (--experimental-... before 3.6)", Expect: "it catches up from the log", TradeOff: "the leader keeps more entries in memory", NoCommand: "the slow member has to be found first"},
+			"once": {Summary: "If a member was added or was down for long: wait, it is sent one snapshot",
+				Expect: "it catches up", TradeOff: "none", NoCommand: "there is nothing to change"},
+			"again": {Summary: "If it recurs, find why that member falls behind (etcd/slow-member, the network), and raise --snapshot-catchup-entries (--experimental-... before 3.6)",
+				Expect:    "it catches up from the log",
+				TradeOff:  "the leader keeps more entries in memory",
+				NoCommand: "the slow member has to be found first"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
@@ -103,31 +125,40 @@ func snapshotSent() rules.Rule {
 			cells := timeline.Known(h.Values)
 			f := r.Finding(subjectOf(inst))
 			f.Severity, f.Windows = rules.Info, c.Windows(cells)
+
 			if c.Stall.Any() {
 				f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 			}
+
 			times := len(cells.Episodes())
 			v := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "times": "", "size": ""}
 			if times > 1 {
 				v["times"] = rules.Things(times, "time")
 			}
+
 			if size := timeline.Max(timeline.At(c.For(DatabaseSize, "instance", inst), cells)); size > 0 {
 				v["size"] = rules.Bytes(size)
 			}
+
 			f.Say("sent", v)
-			f.Evidence = []rules.Evidence{c.Figure("time with a snapshot on its way", SnapshotsSending, c.Seconds(cells), "seconds", cells)}
+			f.Evidence = []rules.Evidence{c.Figure("time with a snapshot on its way", SnapshotsSending,
+				c.Seconds(cells), "seconds", cells)}
 			if f.Weight >= rules.MinAttributable || times > 1 {
 				f.Severity = rules.Warning
 			}
+
 			if times > 1 {
 				f.Say("again", nil)
 				f.Advise("again", nil)
 			} else {
 				f.Advise("once", nil)
 			}
+
 			out = append(out, f)
 		}
+
 		return out
 	}
+
 	return r
 }

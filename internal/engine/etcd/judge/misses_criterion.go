@@ -5,18 +5,26 @@ import "plimsoll/internal/judge/rules"
 // criteria are etcd's own (etcd.io, FAQ, "What does the etcd warning ... mean", and the hardware
 // page): 99 % of the WAL's fdatasyncs under 10 ms, of the backend's commits under 25 ms.
 var criteria = []rules.Criterion{
-	{Key: "wal_fsync", What: "the WAL's fdatasync", Calls: "WAL fdatasyncs", Quantile: 0.99, LimitS: fsyncCriterionS, SlowS: heartbeat,
+	{Key: "wal_fsync", What: "the WAL's fdatasync", Calls: "WAL fdatasyncs", Quantile: 0.99,
+		LimitS: fsyncCriterionS, SlowS: heartbeat,
 		Source: "etcd.io, FAQ", Classes: WALFsyncClasses, Count: WALFsyncs, Sync: true},
-	{Key: "backend_commit", What: "the backend's commit", Calls: "backend commits", Quantile: 0.99, LimitS: commitCriterionS, SlowS: heartbeat,
+	{Key: "backend_commit", What: "the backend's commit", Calls: "backend commits", Quantile: 0.99,
+		LimitS: commitCriterionS, SlowS: heartbeat,
 		Source: "etcd.io, FAQ", Classes: BackendCommitClasses, Count: BackendCommits},
 }
 
 func missesCriterion() rules.Rule {
 	return rules.MissesCriterion("etcd/misses-criterion", "etcd", criteria, map[string]rules.Advice{
-		"when": {Summary: "Find out whether it is still so, and when: record the metrics every second for an hour, with the device's (iostat)", Expect: "all the time: the volume's latency; now and then: what else writes at these times", TradeOff: "none",
+		"when": {Summary: "Find out whether it is still so, and when: record the metrics every second for an hour, with the device's (iostat)",
+			Expect:    "all the time: the volume's latency; now and then: what else writes at these times",
+			TradeOff:  "none",
 			NoCommand: "a recording comes first"},
-		"latency": {Summary: "If it is so all the time, choose the volume by the latency of one fdatasync, not by IOPS: local NVMe, io2 Block Express; `plimsoll probe` measures a candidate", Expect: "fdatasync takes what the device takes", TradeOff: "the volume's price; local NVMe is lost with the instance",
+		"latency": {Summary: "If it is so all the time, choose the volume by the latency of one fdatasync, not by IOPS: local NVMe, io2 Block Express; `plimsoll probe` measures a candidate",
+			Expect:    "fdatasync takes what the device takes",
+			TradeOff:  "the volume's price; local NVMe is lost with the instance",
 			NoCommand: "a member on another kind of volume is a new member: plimsoll plan and emit write the steps"},
-		"apart": {Summary: "Give etcd's WAL (--wal-dir) a volume of its own", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member", Do: []*rules.Remedy{rules.LogApart}},
+		"apart": {Summary: "Give etcd's WAL (--wal-dir) a volume of its own",
+			Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member",
+			Do: []*rules.Remedy{rules.LogApart}},
 	})
 }

@@ -11,7 +11,8 @@ import (
 const spaceToGain = 0.1
 
 func noSpace() rules.Rule {
-	r := rules.Rule{ID: "etcd/no-space", Title: "Writes are refused: the database is at its quota", Kind: rules.Cause, Whole: true, Sums: true,
+	r := rules.Rule{ID: "etcd/no-space", Title: "Writes are refused: the database is at its quota",
+		Kind: rules.Cause, Whole: true, Sums: true,
 		When:    "plimsoll:etcd_database_size:bytes >= plimsoll:etcd_quota:bytes or plimsoll:etcd_no_space_alarm:bool > 0",
 		Needs:   []*rules.Signal{DatabaseSize},
 		AnyOf:   []*rules.Signal{QuotaSetting, NoSpaceAlarm},
@@ -27,11 +28,18 @@ func noSpace() rules.Rule {
 			"fell":         "Proposals fell from {{.before}} to {{.now}} per second.",
 		},
 		Advice: map[string]rules.Advice{
-			"compact": {Summary: "Compact the history, defragment each member, then disarm the alarm", Expect: "the file shrinks to what is in use, and writes are accepted again as soon as the alarm is disarmed", TradeOff: "old revisions are gone for watchers and readers; a member does not answer while it defragments",
-				Do: []*rules.Remedy{disarm}},
-			"disarm": {Summary: "Disarm the alarm: there is room", Expect: "writes are accepted again", TradeOff: "none", Do: []*rules.Remedy{disarm}},
-			"quota":  {Summary: "Find what fills it (events, leases without a TTL, large values) and turn on --auto-compaction-retention; a quota of up to 8 GiB is an option", Expect: "it does not fill again", TradeOff: "a larger database takes longer to defragment, to snapshot and to load", NoCommand: "the writers decide, and each member restarts for a new quota"},
+			"compact": {Summary: "Compact the history, defragment each member, then disarm the alarm",
+				Expect:   "the file shrinks to what is in use, and writes are accepted again as soon as the alarm is disarmed",
+				TradeOff: "old revisions are gone for watchers and readers; a member does not answer while it defragments",
+				Do:       []*rules.Remedy{disarm}},
+			"disarm": {Summary: "Disarm the alarm: there is room", Expect: "writes are accepted again",
+				TradeOff: "none", Do: []*rules.Remedy{disarm}},
+			"quota": {Summary: "Find what fills it (events, leases without a TTL, large values) and turn on --auto-compaction-retention; a quota of up to 8 GiB is an option",
+				Expect:    "it does not fill again",
+				TradeOff:  "a larger database takes longer to defragment, to snapshot and to load",
+				NoCommand: "the writers decide, and each member restarts for a new quota"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, t := range c.Signal(DatabaseSize) {
@@ -41,20 +49,24 @@ func noSpace() rules.Rule {
 		}
 		return out
 	}
+
 	return r
 }
 
 func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Finding, bool) {
 	inst := size.Labels.Get("instance")
 	quota, alarm := c.For(Quota, "instance", inst), c.For(NoSpaceAlarm, "instance", inst)
+
 	full := make(timeline.Mask, c.Grid.N)
 	for k, x := range size.Values {
 		full[k] = quota != nil && x >= quota[k]
 	}
+
 	raised := make(timeline.Mask, c.Grid.N)
 	if alarm != nil {
 		raised = timeline.Where(alarm, func(x float64) bool { return x > 0 })
 	}
+
 	cells := full.Or(raised)
 	if cells.Count() == 0 {
 		return rules.Finding{}, false
@@ -64,6 +76,7 @@ func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Fin
 	f.Severity, f.Foremost, f.Weight = rules.Critical, true, 1
 	f.Say("not the disk", nil)
 	at, most := timeline.Max(timeline.At(size.Values, cells)), timeline.Max(timeline.At(quota, cells))
+
 	v := rules.Values{"size": rules.Bytes(at), "quota": rules.Bytes(most), "for": rules.Seconds(c.Seconds(full))}
 	switch {
 	case full.Count() > 0 && c.SinceStart:
@@ -73,15 +86,19 @@ func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Fin
 	default:
 		f.Say("alarm", v)
 	}
+
 	if !c.SinceStart {
 		f.Windows = c.Windows(cells)
 	}
-	f.Evidence = []rules.Evidence{c.Figure("size of the database's file", DatabaseSize, at, "bytes", cells), c.Figure("quota", Quota, most, "bytes", cells)}
+
+	f.Evidence = []rules.Evidence{c.Figure("size of the database's file", DatabaseSize, at, "bytes", cells),
+		c.Figure("quota", Quota, most, "bytes", cells)}
 
 	used := timeline.Quantile(timeline.At(c.For(DatabaseInUse, "instance", inst), cells), 0.5)
 	if !math.IsNaN(used) {
 		f.Evidence = append(f.Evidence, c.Figure("of it in use", DatabaseInUse, used, "bytes", cells))
 	}
+
 	switch {
 	case full.Count() == 0:
 		f.Advise("disarm", nil)
@@ -94,14 +111,18 @@ func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Fin
 	default:
 		f.Advise("compact", nil)
 	}
+
 	f.Advise("quota", nil)
 
 	if rate := c.For(ProposalsCommitted, "instance", inst); rate != nil && !c.SinceStart {
-		before, now := timeline.Quantile(timeline.At(rate, cells.Not()), 0.5), timeline.Quantile(timeline.At(rate, cells), 0.5)
+		before, now := timeline.Quantile(timeline.At(rate, cells.Not()), 0.5),
+			timeline.Quantile(timeline.At(rate, cells), 0.5)
 		if now < before/2 {
 			f.Say("fell", rules.Values{"before": rules.Number(before), "now": rules.Number(now)})
-			f.Evidence = append(f.Evidence, c.Figure("proposals committed, median", ProposalsCommitted, now, "1/s", cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("proposals committed, median", ProposalsCommitted, now, "1/s", cells))
 		}
 	}
+
 	return f, true
 }

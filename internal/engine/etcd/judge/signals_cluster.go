@@ -22,21 +22,25 @@ var (
 		`sum by (instance) (etcd_network_active_peers) + 1`)
 	PeersLost = signal("etcd_peers_lost:rate", "1/s", "connections to other members lost per second",
 		`sum by (instance) (irate(etcd_network_disconnected_peers_total[$w]))`)
-	PeerSendFailures = signal("etcd_peer_send_failures:rate", "1/s", "messages to other members that could not be sent, per second",
+	PeerSendFailures = signal("etcd_peer_send_failures:rate",
+		"1/s", "messages to other members that could not be sent, per second",
 		`sum by (instance) (irate(etcd_network_peer_sent_failures_total[$w]))`)
-	PeerRoundTripTo = signals.Add(rules.Signal{Name: rules.SignalPrefix + "etcd_peer_round_trip_to:seconds", Unit: "seconds", By: []string{"instance", "To"},
+	PeerRoundTripTo = signals.Add(rules.Signal{Name: rules.SignalPrefix + "etcd_peer_round_trip_to:seconds",
+		Unit: "seconds", By: []string{"instance", "To"},
 		Help:  "mean round trip to each other member",
 		Exprs: []string{`irate(etcd_network_peer_round_trip_time_seconds_sum[$w]) / irate(etcd_network_peer_round_trip_time_seconds_count[$w])`}})
 
 	// 100 ms by default, --warning-apply-duration (3.4.0). Reads that take so long count too.
-	SlowApplies = signal("etcd_slow_applies:rate", "1/s", "requests that took over 100 ms to apply or to read, per second",
+	SlowApplies = signal("etcd_slow_applies:rate",
+		"1/s", "requests that took over 100 ms to apply or to read, per second",
 		`irate(etcd_server_slow_apply_total[$w])`)
 	RangeTime = signal("etcd_range_time:ratio", "s/s", "ranges being read concurrently, on average (3.6)",
 		`sum by (instance) (irate(etcd_server_range_duration_seconds_sum[$w]))`)
 	ClientBytesSent = signal("etcd_client_bytes_sent:bytes", "bytes/s", "bytes sent to clients per second",
 		`irate(etcd_network_client_grpc_sent_bytes_total[$w])`)
 
-	DatabaseInUse = signal("etcd_database_in_use:bytes", "bytes", "what of the database's file is in use; a defragmentation gives the rest back",
+	DatabaseInUse = signal("etcd_database_in_use:bytes",
+		"bytes", "what of the database's file is in use; a defragmentation gives the rest back",
 		`etcd_mvcc_db_total_size_in_use_in_bytes`)
 	// Each member lists the alarms of all (3.6, apply/metrics.go).
 	NoSpaceAlarm = signal("etcd_no_space_alarm:bool", "", "1 while a NOSPACE alarm is raised",
@@ -46,18 +50,24 @@ var (
 	Defragmenting = signal("etcd_defragmenting:bool", "", "1 while the member defragments",
 		`etcd_disk_defrag_inflight`)
 	// The histogram is credited when a defragmentation ends (3.4.0).
-	DefragmentTime = signal("etcd_defragment_time:ratio", "s/s", "duration of the defragmentations that ended, per second",
+	DefragmentTime = signal("etcd_defragment_time:ratio",
+		"s/s", "duration of the defragmentations that ended, per second",
 		`irate(etcd_disk_backend_defrag_duration_seconds_sum[$w])`)
 
 	// Both histograms are in milliseconds, whatever their suffix of a second would be elsewhere.
-	CompactionPauseTime = signal("etcd_compaction_pause_time:ratio", "s/s", "share of the time in which a compaction held the backend's lock, and committed",
+	CompactionPauseTime = signal("etcd_compaction_pause_time:ratio",
+		"s/s", "share of the time in which a compaction held the backend's lock, and committed",
 		`irate(etcd_debugging_mvcc_db_compaction_pause_duration_milliseconds_sum[$w]) / 1000`)
-	CompactionPauses = signal("etcd_compaction_pauses:rate", "1/s", "batches of a compaction per second, each with a pause",
+	CompactionPauses = signal("etcd_compaction_pauses:rate",
+		"1/s", "batches of a compaction per second, each with a pause",
 		`irate(etcd_debugging_mvcc_db_compaction_pause_duration_milliseconds_count[$w])`)
-	CompactionLongPauses = signal("etcd_compaction_long_pauses:rate", "1/s", "pauses of a compaction of over 128 ms per second",
+	CompactionLongPauses = signal("etcd_compaction_long_pauses:rate",
+		"1/s", "pauses of a compaction of over 128 ms per second",
 		`irate(etcd_debugging_mvcc_db_compaction_pause_duration_milliseconds_count[$w]) - ignoring(le) irate(etcd_debugging_mvcc_db_compaction_pause_duration_milliseconds_bucket{le="128"}[$w])`)
-	SnapshotsSending = signal("etcd_snapshots_sending:count", "", "snapshots of the database being sent to other members",
+	SnapshotsSending = signal("etcd_snapshots_sending:count",
+		"", "snapshots of the database being sent to other members",
 		`sum by (instance) (etcd_network_snapshot_send_inflights_total)`)
-	SnapshotTime = signal("etcd_snapshot_time:ratio", "s/s", "duration of the snapshots of the backend that ended, per second",
+	SnapshotTime = signal("etcd_snapshot_time:ratio",
+		"s/s", "duration of the snapshots of the backend that ended, per second",
 		`irate(etcd_disk_backend_snapshot_duration_seconds_sum[$w])`)
 )

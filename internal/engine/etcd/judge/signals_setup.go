@@ -13,7 +13,8 @@ var (
 		`etcd_server_quota_backend_bytes > 0`)
 	QuotaSetting = signal("etcd_quota_setting:bytes", "bytes", "--quota-backend-bytes; zero or less is no quota",
 		`etcd_server_quota_backend_bytes`)
-	DatabaseSize = signal("etcd_database_size:bytes", "bytes", "size of the database's file, which counts against the quota",
+	DatabaseSize = signal("etcd_database_size:bytes",
+		"bytes", "size of the database's file, which counts against the quota",
 		`etcd_mvcc_db_total_size_in_bytes`,
 		`etcd_debugging_mvcc_db_total_size_in_bytes`)
 	PeerRoundTrip = signal("etcd_peer_round_trip:seconds", "seconds", "mean round trip between members",

@@ -19,7 +19,8 @@ const (
 )
 
 func slowApply() rules.Rule {
-	r := rules.Rule{ID: "etcd/slow-apply", Title: "Requests take long to apply, and the disk is not why", Kind: rules.Cause,
+	r := rules.Rule{ID: "etcd/slow-apply", Title: "Requests take long to apply, and the disk is not why",
+		Kind:    rules.Cause,
 		When:    "plimsoll:etcd_slow_applies:rate > 0.1",
 		Needs:   []*rules.Signal{SlowApplies, BackendCommitP99},
 		Refutes: rules.DiskResources,
@@ -34,10 +35,18 @@ func slowApply() rules.Rule {
 			"CPU":          "The CPUs were {{.busy}} busy meanwhile.",
 		},
 		Advice: map[string]rules.Advice{
-			"find": {Summary: "Find the requests: etcd logs each one as \"apply request took too long\" with its key and the number of keys it returned", Expect: "one client that lists everything, or one key that is large", TradeOff: "none", NoCommand: "the log is where the member runs"},
-			"page": {Summary: "Let that client ask for pages (limit, and continue in Kubernetes), watch instead of listing, and split large values", Expect: "the requests behind it do not wait", TradeOff: "work in the client", NoCommand: "the client has to change"},
-			"CPU":  {Summary: "Give etcd more CPU", Expect: "the same requests take less time", TradeOff: "the instance's price", NoCommand: "what uses the CPUs decides"},
+			"find": {Summary: "Find the requests: etcd logs each one as \"apply request took too long\" with its key and the number of keys it returned",
+				Expect:    "one client that lists everything, or one key that is large",
+				TradeOff:  "none",
+				NoCommand: "the log is where the member runs"},
+			"page": {Summary: "Let that client ask for pages (limit, and continue in Kubernetes), watch instead of listing, and split large values",
+				Expect:    "the requests behind it do not wait",
+				TradeOff:  "work in the client",
+				NoCommand: "the client has to change"},
+			"CPU": {Summary: "Give etcd more CPU", Expect: "the same requests take less time",
+				TradeOff: "the instance's price", NoCommand: "what uses the CPUs decides"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
@@ -47,14 +56,17 @@ func slowApply() rules.Rule {
 		}
 		return out
 	}
+
 	return r
 }
 
 func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.Finding, bool) {
 	inst := held.Labels.Get("instance")
 	cells := timeline.Known(held.Values)
-	slow := math.Round(timeline.Sum(timeline.At(c.For(SlowApplies, "instance", inst), cells)) * c.Grid.StepSeconds())
-	if slow < slowApplyLeast || rules.Share(cells, timeline.Known(c.For(SlowApplies, "instance", inst))) < minShare {
+	slow := math.Round(timeline.Sum(timeline.At(c.For(SlowApplies, "instance", inst),
+		cells)) * c.Grid.StepSeconds())
+	if slow < slowApplyLeast || rules.Share(cells,
+		timeline.Known(c.For(SlowApplies, "instance", inst))) < minShare {
 		return rules.Finding{}, false
 	}
 
@@ -70,35 +82,48 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 	f := r.Finding(subjectOf(inst))
 	f.Severity, f.Foremost = rules.Warning, true
 	f.Windows = c.Windows(cells.Close(c.Cells(oneBurst)))
+
 	if f.Weight = rules.Share(cells, timeline.Known(c.For(SlowApplies, "instance", inst))); c.Stall.Any() {
 		f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 	}
-	f.Say("not the disk", nil)
-	f.Say("slow", rules.Values{"slow": counted(slow), "commit": rules.Seconds(commit), "fsync": rules.Seconds(fsync)})
-	f.Evidence = []rules.Evidence{c.Figure("requests that took over 100 ms", SlowApplies, slow, "", cells), c.Figure("p99 of the backend's commits meanwhile, median", BackendCommitP99, commit, "seconds", cells)}
 
-	if backlog := timeline.Max(timeline.At(c.For(ApplyBacklog, "instance", inst), cells)); backlog >= applyBacklogMuch {
+	f.Say("not the disk", nil)
+	f.Say("slow", rules.Values{"slow": counted(slow), "commit": rules.Seconds(commit),
+		"fsync": rules.Seconds(fsync)})
+	f.Evidence = []rules.Evidence{c.Figure("requests that took over 100 ms", SlowApplies, slow, "", cells),
+		c.Figure("p99 of the backend's commits meanwhile, median", BackendCommitP99, commit, "seconds", cells)}
+
+	if backlog := timeline.Max(timeline.At(c.For(ApplyBacklog, "instance", inst),
+		cells)); backlog >= applyBacklogMuch {
 		full := rules.Value("")
 		if backlog >= applyBacklogFull {
 			full, f.Severity = "yes", rules.Critical
 		}
 		f.Say("backlog", rules.Values{"backlog": counted(backlog), "full": full})
-		f.Evidence = append(f.Evidence, c.Figure("most proposals committed and not applied", ApplyBacklog, backlog, "", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("most proposals committed and not applied", ApplyBacklog, backlog, "", cells))
 	}
+
 	if ranges := timeline.Mean(timeline.At(c.For(RangeTime, "instance", inst), cells)); ranges >= minShare {
 		f.Say("ranges", rules.Values{"share": rules.Part(ranges)})
-		f.Evidence = append(f.Evidence, c.Figure("ranges being read concurrently, mean", RangeTime, ranges, "", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("ranges being read concurrently, mean", RangeTime, ranges, "", cells))
 	}
+
 	sent := c.For(ClientBytesSent, "instance", inst)
-	if now, usual := timeline.Mean(timeline.At(sent, cells)), timeline.Quantile(timeline.At(sent, cells.Not()), 0.5); now >= largeAnswers && now > 3*usual {
+	if now, usual := timeline.Mean(timeline.At(sent, cells)),
+		timeline.Quantile(timeline.At(sent, cells.Not()), 0.5); now >= largeAnswers && now > 3*usual {
 		f.Say("sent", rules.Values{"sent": rules.Bytes(now), "usual": rules.Bytes(usual)})
-		f.Evidence = append(f.Evidence, c.Figure("bytes sent to clients, mean", ClientBytesSent, now, "bytes/s", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("bytes sent to clients, mean", ClientBytesSent, now, "bytes/s", cells))
 	}
+
 	f.Advise("find", nil)
 	f.Advise("page", nil)
 	if busy := timeline.Mean(timeline.At(c.One(rules.CPUBusy), cells)); busy > busyCPU {
 		f.Say("CPU", rules.Values{"busy": rules.Part(busy)})
 		f.Advise("CPU", nil)
 	}
+
 	return f, true
 }

@@ -16,7 +16,8 @@ const (
 )
 
 func slowMember() rules.Rule {
-	r := rules.Rule{ID: "etcd/slow-member", Title: "One member's disk is slower than the others'", Kind: rules.Cause, Sums: true,
+	r := rules.Rule{ID: "etcd/slow-member", Title: "One member's disk is slower than the others'",
+		Kind: rules.Cause, Sums: true,
 		When:    "plimsoll:etcd_wal_fsync:seconds > on() group_left() (3 * min(plimsoll:etcd_wal_fsync:seconds)) and plimsoll:etcd_wal_fsync:seconds > 0.002",
 		Needs:   []*rules.Signal{WALFsyncs},
 		NoAlert: "it compares members with each other over the whole time",
@@ -30,7 +31,11 @@ func slowMember() rules.Rule {
 			"led":         "It led in {{.led}} of the time: a leader syncs its own WAL before it takes up the next batch, so every write waited for it.",
 			"minority":    "Of the {{.read}} members read {{.fast}} are fast, a majority: writes do not wait for this one unless it leads or a fast one fails.",
 		},
-		Advice: map[string]rules.Advice{"move": {Summary: "Move the member to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)", Expect: "the next failure of a fast member costs nothing", TradeOff: "the volume's price", Do: []*rules.Remedy{moveLeader}}}}
+		Advice: map[string]rules.Advice{"move": {Summary: "Move the member to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)",
+			Expect:   "the next failure of a fast member costs nothing",
+			TradeOff: "the volume's price",
+			Do:       []*rules.Remedy{moveLeader}}}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		all := memberSyncs(c)
 		q := quorum{members: clusterSize(c, len(all)), read: len(all)}
@@ -39,17 +44,21 @@ func slowMember() rules.Rule {
 				q.slow++
 			}
 		}
+
 		if len(all) < 2 || q.slow == 0 {
 			return nil
 		}
+
 		var out []rules.Finding
 		for _, m := range all {
 			if m.slow() {
 				out = append(out, slowMemberFinding(r, c, m, q))
 			}
 		}
+
 		return out
 	}
+
 	return r
 }
 
@@ -68,22 +77,28 @@ func memberSyncs(c *rules.Case) []memberSync {
 	best, bestP99 := math.Inf(1), math.Inf(1)
 	for _, t := range c.Signal(WALFsyncs) {
 		inst := t.Labels.Get("instance")
-		m := memberSync{track: t, median: timeline.Quantile(c.For(WALFsync, "instance", inst), 0.5), p99: c.P99(WALFsyncClasses, inst)}
+		m := memberSync{track: t, median: timeline.Quantile(c.For(WALFsync, "instance", inst), 0.5),
+			p99: c.P99(WALFsyncClasses, inst)}
 		if !(timeline.Sum(t.Values) > 0) || math.IsNaN(m.median) && math.IsNaN(m.p99) {
 			continue
 		}
+
 		if m.median < best {
 			best = m.median
 		}
+
 		if m.p99 < bestP99 {
 			bestP99 = m.p99
 		}
+
 		out = append(out, m)
 	}
+
 	for i := range out {
 		out[i].best, out[i].bestP99 = best, bestP99
 		out[i].onlyTail = !isSlow(out[i].median, best)
 	}
+
 	return out
 }
 
@@ -104,11 +119,13 @@ func slowMemberFinding(r rules.Rule, c *rules.Case, m memberSync, q quorum) rule
 	inst := m.track.Labels.Get("instance")
 	f := r.Finding(subjectOf(inst))
 	led := timeline.Mean(c.For(IsLeader, "instance", inst))
+
 	if m.onlyTail {
 		f.Say("tail", rules.Values{"p99": rules.Seconds(m.p99), "best": rules.Seconds(m.bestP99)})
 	} else {
 		f.Say("syncs", rules.Values{"took": rules.Seconds(m.median), "best": rules.Seconds(m.best)})
 	}
+
 	q.judge(&f, m, led)
 	f.Say("by name", nil)
 
@@ -117,13 +134,17 @@ func slowMemberFinding(r rules.Rule, c *rules.Case, m memberSync, q quorum) rule
 		c.Figure("median fdatasync of this member", WALFsync, m.median, "seconds", whole),
 		c.Figure("median fdatasync of the fastest member", WALFsync, m.best, "seconds", whole),
 	}
+
 	if !math.IsNaN(m.p99) {
-		f.Evidence = append(f.Evidence, c.Figure("p99 of this member's fdatasyncs", WALFsyncClasses, m.p99, "seconds", whole),
+		f.Evidence = append(f.Evidence,
+			c.Figure("p99 of this member's fdatasyncs", WALFsyncClasses, m.p99, "seconds", whole),
 			c.Figure("p99 of the fastest member's", WALFsyncClasses, m.bestP99, "seconds", whole))
 	}
+
 	if !math.IsNaN(led) {
 		f.Evidence = append(f.Evidence, c.Figure("share of the time it led", IsLeader, led, "ratio", whole))
 	}
+
 	f.Advise("move", nil)
 	return f
 }
@@ -133,13 +154,17 @@ func (q quorum) judge(f *rules.Finding, m memberSync, led float64) {
 	whole := func(n int) rules.Value { return rules.Called(strconv.Itoa(n)) }
 	majority, unread := q.members/2+1, q.members-q.read
 	quick := q.read - q.slow
-	v := rules.Values{"members": whole(q.members), "slow": whole(q.slow), "fast": whole(quick), "read": whole(q.read), "unread": whole(unread), "are": "are", "is": "are"}
+	v := rules.Values{"members": whole(q.members), "slow": whole(q.slow), "fast": whole(quick),
+		"read": whole(q.read), "unread": whole(unread), "are": "are", "is": "are"}
+
 	if q.slow == 1 {
 		v["are"] = "is"
 	}
+
 	if unread == 1 {
 		v["is"] = "is"
 	}
+
 	f.Severity = rules.Warning
 	switch {
 	case quick+unread < majority:

@@ -24,17 +24,21 @@ const commitFloorS = 0.025
 // election, a defragmentation, a member without CPU. Many pending proposals that are applied as usual
 // are a busy cluster. It returns false if the member reports no pending proposals.
 func waiting(sig *rules.Signals, member string) (rules.Stall, bool) {
-	s := rules.Stall{Rule: "etcd/proposals-waiting", Subject: rules.SubjectOn("etcd proposals", member), Class: rules.Writing, IsDatabase: true, Aside: true,
+	s := rules.Stall{Rule: "etcd/proposals-waiting", Subject: rules.SubjectOn("etcd proposals", member),
+		Class: rules.Writing, IsDatabase: true, Aside: true,
 		Of: []*rules.Signal{ProposalsPending, ProposalsApplied}}
 	pending := sig.For(ProposalsPending, "instance", member)
+
 	for _, done := range []*rules.Signal{ProposalsApplied, ProposalsCommitted} {
 		if s.Ops == nil {
 			s.Ops = sig.For(done, "instance", member)
 		}
 	}
+
 	if pending == nil || s.Ops == nil {
 		return s, false
 	}
+
 	s, ok := rules.ByThroughput(sig.Time, s, pending, waitingLeast)
 	if !ok {
 		return s, false
@@ -51,18 +55,27 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	var out []rules.Stall
 	for _, t := range sig.Signal(WALFsyncTime) {
 		member := t.Labels.Get("instance")
-		out = append(out, rules.Found(rules.ByLatencyUpTo(sig.Time, fsyncFloorS, fsyncCeilingS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: rules.SubjectOn("etcd WAL fdatasync", member),
-			Class: rules.Syncing, IsDatabase: true, OfLog: true, Waiting: t.Values, Ops: sig.For(WALFsyncs, "instance", member),
-			Of: []*rules.Signal{WALFsyncTime, WALFsyncs}, Queued: sig.For(ProposalsPending, "instance", member)}))...)
+		out = append(out, rules.Found(rules.ByLatencyUpTo(sig.Time, fsyncFloorS, fsyncCeilingS,
+			rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: rules.SubjectOn("etcd WAL fdatasync", member),
+				Class: rules.Syncing, IsDatabase: true, OfLog: true, Waiting: t.Values,
+				Ops:    sig.For(WALFsyncs, "instance", member),
+				Of:     []*rules.Signal{WALFsyncTime, WALFsyncs},
+				Queued: sig.For(ProposalsPending, "instance", member)}))...)
 	}
+
 	for _, t := range sig.Signal(BackendCommitTime) {
 		member := t.Labels.Get("instance")
-		out = append(out, rules.Found(rules.ByLatency(sig.Time, commitFloorS, rules.Stall{Rule: "etcd/backend-commit-slow", Subject: rules.SubjectOn("etcd backend commits", member), Class: rules.Committing,
-			IsDatabase: true, OfLog: true, Aside: true, Waiting: t.Values, Ops: sig.For(BackendCommits, "instance", member),
-			Of: []*rules.Signal{BackendCommitTime, BackendCommits}}))...)
+		out = append(out, rules.Found(rules.ByLatency(sig.Time, commitFloorS,
+			rules.Stall{Rule: "etcd/backend-commit-slow", Subject: rules.SubjectOn("etcd backend commits", member),
+				Class:      rules.Committing,
+				IsDatabase: true, OfLog: true, Aside: true, Waiting: t.Values,
+				Ops: sig.For(BackendCommits, "instance", member),
+				Of:  []*rules.Signal{BackendCommitTime, BackendCommits}}))...)
 	}
+
 	for _, t := range sig.Signal(ProposalsPending) {
 		out = append(out, rules.Found(waiting(sig, t.Labels.Get("instance")))...)
 	}
+
 	return out
 }

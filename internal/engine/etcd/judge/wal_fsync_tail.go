@@ -38,6 +38,7 @@ func tailOf(c *rules.Case, instance string) tail {
 	t := tail{instance: instance}
 	step := c.Grid.StepSeconds()
 	t.all = math.Round(timeline.Sum(c.For(WALFsyncs, "instance", instance)) * step)
+
 	for _, x := range c.Signal(WALFsyncClasses) {
 		edge, err := strconv.ParseFloat(x.Labels.Get(model.BucketLabel), 64)
 		if err != nil || math.IsInf(edge, 0) || x.Labels.Get("instance") != instance || edge < lateEdgeS-1e-9 {
@@ -46,15 +47,18 @@ func tailOf(c *rules.Case, instance string) tail {
 		t.edges = append(t.edges, edge)
 		t.above = append(t.above, max(0, math.Round(t.all-timeline.Sum(x.Values)*step)))
 	}
+
 	order := make([]int, len(t.edges))
 	for i := range order {
 		order[i] = i
 	}
+
 	slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, t.edges[a]-t.edges[b])) })
 	edges, above := slices.Clone(t.edges), slices.Clone(t.above)
 	for i, from := range order {
 		t.edges[i], t.above[i] = edges[from], above[from]
 	}
+
 	for i, n := range t.above {
 		below := 0.0
 		if i > 0 {
@@ -68,6 +72,7 @@ func tailOf(c *rules.Case, instance string) tail {
 			t.lost = n
 		}
 	}
+
 	return t
 }
 
@@ -104,7 +109,8 @@ func counted(n float64) rules.Value {
 }
 
 func walFsyncTail() rules.Rule {
-	r := rules.Rule{ID: "etcd/wal-fsync-tail", Title: "A few syncs of the WAL take longer than a heartbeat", Kind: rules.Cause, Sums: true,
+	r := rules.Rule{ID: "etcd/wal-fsync-tail", Title: "A few syncs of the WAL take longer than a heartbeat",
+		Kind: rules.Cause, Sums: true,
 		When:  "plimsoll:etcd_wal_late_fsyncs:rate > 0",
 		Needs: []*rules.Signal{WALLateFsyncs, WALFsyncClasses},
 		Cause: "A leader that is in fdatasync sends no heartbeats. One sync in a thousand is in no p99, but a cluster makes a hundred a second: a sync of more than a heartbeat's interval every ten seconds, and one of an election's timeout costs the leader.",
@@ -121,28 +127,44 @@ func walFsyncTail() rules.Rule {
 			"process":     "These are all syncs since the process began: when the slow ones were is not known.",
 		},
 		Advice: map[string]rules.Advice{
-			"when":    {Summary: "Find out when they are: record the metrics every second for an hour, beside the device's", Expect: "something that recurs: a compaction, a snapshot, a backup, credits that end", TradeOff: "none", NoCommand: "what recurs has to be found first"},
-			"apart":   {Summary: "Give etcd's WAL (--wal-dir) a volume of its own, without other writers", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member", Do: []*rules.Remedy{rules.LogApart}},
-			"move":    {Summary: "If only this member has them, move it to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)", Expect: "its syncs cost a minority nothing", TradeOff: "the volume's price", Do: []*rules.Remedy{moveLeader}},
-			"timeout": {Summary: "Until then let elections wait longer: --heartbeat-interval=300 --election-timeout=3000 on all members", Expect: "a sync of a second costs no leader", TradeOff: "a leader that dies is noticed later", NoCommand: "all members take it together, where each is configured, and each restarts for it"},
+			"when": {Summary: "Find out when they are: record the metrics every second for an hour, beside the device's",
+				Expect:    "something that recurs: a compaction, a snapshot, a backup, credits that end",
+				TradeOff:  "none",
+				NoCommand: "what recurs has to be found first"},
+			"apart": {Summary: "Give etcd's WAL (--wal-dir) a volume of its own, without other writers",
+				Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member",
+				Do: []*rules.Remedy{rules.LogApart}},
+			"move": {Summary: "If only this member has them, move it to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)",
+				Expect:   "its syncs cost a minority nothing",
+				TradeOff: "the volume's price",
+				Do:       []*rules.Remedy{moveLeader}},
+			"timeout": {Summary: "Until then let elections wait longer: --heartbeat-interval=300 --election-timeout=3000 on all members",
+				Expect:    "a sync of a second costs no leader",
+				TradeOff:  "a leader that dies is noticed later",
+				NoCommand: "all members take it together, where each is configured, and each restarts for it"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var all []tail
 		for _, m := range c.Signal(WALFsyncs) {
 			all = append(all, tailOf(c, m.Labels.Get("instance")))
 		}
+
 		most := 0.0
 		for _, t := range all {
 			most = max(most, t.seconds)
 		}
+
 		var out []rules.Finding
 		for _, t := range all {
 			if t.kills() {
 				out = append(out, tailFinding(r, c, t, all, most, held))
 			}
 		}
+
 		return out
 	}
+
 	return r
 }
 
@@ -172,7 +194,8 @@ func (x role) severity(t tail) rules.Severity {
 	follows, lost := x.led == 0, t.lost >= tailLost
 	recurs := t.lost >= tailRecurs || t.late >= tailLate && t.late >= tailLateShare*t.all
 	switch {
-	case !follows && x.counted && x.changes > 0 && (lost || recurs), !x.counted && !follows && t.lost >= tailRecurs:
+	case !follows && x.counted && x.changes > 0 && (lost || recurs),
+		!x.counted && !follows && t.lost >= tailRecurs:
 		return rules.Critical
 	case !recurs && x.counted && x.changes == 0:
 		return rules.Info
@@ -196,41 +219,51 @@ func (x role) say(f *rules.Finding) {
 	}
 }
 
-func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64, held []timeline.Track) rules.Finding {
+func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
+	held []timeline.Track) rules.Finding {
 	f := r.Finding(subjectOf(t.instance))
 	f.Foremost = true
+
 	cells := make(timeline.Mask, c.Grid.N)
 	for _, h := range held {
 		if h.Labels.Get("instance") == t.instance {
 			cells = timeline.Known(h.Values)
 		}
 	}
+
 	f.Weight = t.seconds / most
 	if c.Stall.Any() {
 		f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 	}
+
 	role := roleOf(c, t.instance)
 	f.Severity = role.severity(t)
-	v := rules.Values{"late": counted(t.late), "all": counted(t.all), "share": rules.Part(t.late / t.all), "lost": "", "slowest": rules.Seconds(t.slowest())}
+	v := rules.Values{"late": counted(t.late), "all": counted(t.all), "share": rules.Part(t.late / t.all),
+		"lost": "", "slowest": rules.Seconds(t.slowest())}
+
 	if t.lost > 0 {
 		v["lost"] = counted(t.lost)
 	}
+
 	f.Say("late", v)
 	totals := c.TotalsOf(WALFsyncClasses, WALFsyncs, t.instance)
 	p99 := totals.Quantile(0.99)
 	from, to := totals.Within(0.99)
+
 	bulk := criteria[0].Judge(totals) == rules.MissesBulk
 	if bulk {
 		// Most syncs are slow: these few are not what to begin with.
 		f.Foremost, f.Weight = false, f.Weight/2
 		f.Say("bulk", rules.Values{"median": rules.Seconds(totals.Quantile(0.5))})
 	}
+
 	switch {
 	case p99 < lateEdgeS && from == 0:
 		f.Say("p99 at most", rules.Values{"p99": rules.Seconds(to)})
 	case p99 < lateEdgeS && !bulk:
 		f.Say("p99", rules.Values{"p99": rules.Seconds(p99)})
 	}
+
 	role.say(&f)
 	peer := tail{late: -1}
 	for _, o := range all {
@@ -238,15 +271,19 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64, 
 			peer = o
 		}
 	}
+
 	if peer.late >= 0 {
 		f.Say("peers", rules.Values{"most": counted(peer.late), "which": rules.Called(peer.instance)})
 	}
+
 	f.Evidence = append(f.Evidence, c.Figure("syncs", WALFsyncs, t.all, "", cells))
 	for i, n := range t.above {
 		if n > 0 {
-			f.Evidence = append(f.Evidence, c.Figure("syncs that took over "+string(rules.Seconds(t.edges[i])), WALFsyncClasses, n, "", cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("syncs that took over "+string(rules.Seconds(t.edges[i])), WALFsyncClasses, n, "", cells))
 		}
 	}
+
 	f.Evidence = append(f.Evidence, c.Figure("p99 over all of them", WALFsyncClasses, p99, "seconds", cells))
 	if c.SinceStart {
 		f.Say("process", nil)
@@ -254,10 +291,12 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64, 
 	} else {
 		f.Windows = c.Windows(cells)
 	}
+
 	f.Advise("apart", nil)
 	if peer.late >= 0 && peer.late*10 < t.late {
 		f.Advise("move", nil)
 	}
+
 	f.Advise("timeout", nil)
 	return f
 }

@@ -40,22 +40,28 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	if len(text) > addressBytesMax {
 		return nil, fmt.Errorf("an etcd:// address has at most %d bytes", addressBytesMax)
 	}
+
 	parsed, err := location.Parse(text)
 	if err != nil || parsed.Scheme != "etcd" && parsed.Scheme != "etcds" {
 		return nil, errAddress
 	}
+
 	a := &address{
 		within: askWithin,
 		secure: parsed.Scheme == "etcds",
-		files:  endpoint.Files{CACert: getenv("ETCDCTL_CACERT"), Cert: getenv("ETCDCTL_CERT"), Key: getenv("ETCDCTL_KEY")},
+		files: endpoint.Files{CACert: getenv("ETCDCTL_CACERT"), Cert: getenv("ETCDCTL_CERT"),
+			Key: getenv("ETCDCTL_KEY")},
 	}
+
 	if strings.Trim(parsed.Path, "/") != "" {
 		return nil, errors.New("an etcd:// address has no path: give only the members' hosts and ports")
 	}
+
 	a.credentials(parsed, getenv)
 	if err := a.parameters(parsed.Query); err != nil {
 		return nil, err
 	}
+
 	for _, host := range parsed.Hosts {
 		e, err := endpointOf(host)
 		if err != nil {
@@ -63,9 +69,12 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		}
 		a.endpoints = append(a.endpoints, e)
 	}
+
 	if len(a.endpoints) > membersMax {
-		return nil, fmt.Errorf("an etcd:// address of %d members: at most %d are read", len(a.endpoints), membersMax)
+		return nil, fmt.Errorf("an etcd:// address of %d members: at most %d are read",
+			len(a.endpoints), membersMax)
 	}
+
 	a.secure = a.secure || a.files != endpoint.Files{}
 	return a, nil
 }
@@ -92,6 +101,7 @@ func (a *address) parameters(query string) error {
 	if err != nil {
 		return errAddress
 	}
+
 	for key, v := range values {
 		value := v[len(v)-1]
 		switch key {
@@ -103,7 +113,8 @@ func (a *address) parameters(query string) error {
 			a.files.Key = value
 		case "metrics":
 			u, err := url.Parse(value)
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" {
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.User != nil ||
+				u.Path != "" || u.RawQuery != "" {
 				return errors.New("the etcd:// address's metrics= must be an address such as http://:2381")
 			}
 			a.metrics = u
@@ -111,13 +122,15 @@ func (a *address) parameters(query string) error {
 			return errors.New("the etcd:// address has an unknown parameter: want cacert, cert, key or metrics")
 		}
 	}
+
 	return nil
 }
 
 // endpointOf returns a host with its port.
 func endpointOf(host string) (string, error) {
 	name, port, err := net.SplitHostPort(endpoint.WithPort(host))
-	if err != nil || name == "" || port == "" || strings.Contains(name, "%") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
+	if err != nil || name == "" || port == "" || strings.Contains(name, "%") ||
+		strings.Contains(name, ":") && net.ParseIP(name) == nil {
 		return "", errAddress
 	}
 	return net.JoinHostPort(name, port), nil

@@ -52,6 +52,7 @@ func FuzzParse(f *testing.F) {
 		const secret = "qZx7-s3cret"
 		a, err := parse(strings.ReplaceAll(text, "s3cret", secret), none)
 		told := fmt.Sprint(err)
+
 		if err == nil {
 			if len(a.endpoints) == 0 || len(a.endpoints) > membersMax {
 				t.Fatalf("%q has %d members", text, len(a.endpoints))
@@ -63,6 +64,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
+
 		if strings.Contains(text, ":s3cret@") && strings.Count(text, "s3cret") == 1 && strings.Contains(told, secret) {
 			t.Errorf("%q shows the secret: %s", text, told)
 		}

@@ -47,6 +47,7 @@ func (m *member) facts() map[string]string {
 	if m.id == 0 {
 		return nil
 	}
+
 	role := "follower"
 	switch {
 	case m.learns:
@@ -54,13 +55,16 @@ func (m *member) facts() map[string]string {
 	case m.leads:
 		role = "leader"
 	}
+
 	f := map[string]string{"etcd.member_id": strconv.FormatUint(m.id, 16), "etcd.role": role}
 	if m.name != "" {
 		f["etcd.member"] = m.name
 	}
+
 	if m.bytes > 0 {
 		f["etcd.db_size_bytes"] = strconv.FormatInt(m.bytes, 10)
 	}
+
 	return f
 }
 
@@ -71,18 +75,22 @@ func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, e
 	members := make([]*member, len(a.endpoints))
 	lists := make([]*roll, len(a.endpoints))
 	errs := make([]error, len(a.endpoints))
+
 	var asking sync.WaitGroup
 	for i, e := range a.endpoints {
 		members[i] = &member{endpoint: e}
 		asking.Go(func() { lists[i], errs[i] = a.ask(ctx, config, members[i]) })
 	}
+
 	asking.Wait()
 	best := slices.IndexFunc(lists, func(l *roll) bool { return l != nil })
 	if best < 0 {
 		return members, errs[0]
 	}
+
 	for _, x := range lists[best].members {
-		i := slices.IndexFunc(members, func(m *member) bool { return m.id == x.ID || m.id == 0 && serves(x, m.endpoint) })
+		i := slices.IndexFunc(members,
+			func(m *member) bool { return m.id == x.ID || m.id == 0 && serves(x, m.endpoint) })
 		if i < 0 {
 			e := firstEndpoint(x)
 			if e == "" || len(members) >= membersMax {
@@ -91,8 +99,11 @@ func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, e
 			members = append(members, &member{endpoint: e})
 			i = len(members) - 1
 		}
-		members[i].id, members[i].name, members[i].learns, members[i].leads = x.ID, x.Name, x.IsLearner, x.ID == lists[best].leader
+
+		members[i].id, members[i].name, members[i].learns, members[i].leads = x.ID, x.Name, x.IsLearner,
+			x.ID == lists[best].leader
 	}
+
 	return members, nil
 }
 
@@ -134,16 +145,20 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 	ctx, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
 	secured := insecure.NewCredentials()
+
 	if config != nil {
 		secured = credentials.NewTLS(config)
 	}
+
 	c, err := grpc.NewClient("passthrough:///"+m.endpoint,
 		grpc.WithTransportCredentials(secured), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: time.Second}, MinConnectTimeout: a.within}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond,
+			Multiplier: 1.6, MaxDelay: time.Second}, MinConnectTimeout: a.within}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
 	if err != nil {
 		return nil, err
 	}
+
 	defer c.Close()
 	var refused error
 	for try := range tokenTries {
@@ -151,6 +166,7 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 		if err != nil {
 			return nil, err
 		}
+
 		var list *roll
 		if list, refused = m.identify(withToken(ctx, a.token.get()), c); refused == nil {
 			return list, nil
@@ -158,8 +174,10 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 		if !kept || try > 0 || !staleToken(refused) {
 			break
 		}
+
 		a.token.set("") // it has expired, or users were changed
 	}
+
 	return nil, a.explain(m.endpoint, refused)
 }
 
@@ -173,7 +191,8 @@ func (a *address) authenticate(ctx context.Context, c *grpc.ClientConn, m *membe
 	if a.user == "" || a.token.get() != "" {
 		return a.user != "", nil
 	}
-	got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx, &etcdserverpb.AuthenticateRequest{Name: a.user, Password: a.password})
+	got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx,
+		&etcdserverpb.AuthenticateRequest{Name: a.user, Password: a.password})
 	switch {
 	case err == nil:
 		a.token.set(got.Token)
@@ -208,7 +227,8 @@ func withToken(ctx context.Context, token string) context.Context {
 // error.go: ErrInvalidAuthToken, ErrAuthOldRevision).
 func staleToken(err error) bool {
 	text := status.Convert(err).Message()
-	return strings.Contains(text, "invalid auth token") || strings.Contains(text, "revision of auth store is old")
+	return strings.Contains(text, "invalid auth token") ||
+		strings.Contains(text, "revision of auth store is old")
 }
 
 // A keptToken is a user's token.
@@ -235,16 +255,20 @@ func (a *address) explain(endpoint string, err error) error {
 	if a.password != "" {
 		text = strings.ReplaceAll(text, a.password, "***")
 	}
+
 	switch {
 	case strings.Contains(text, "authentication failed"):
-		return fmt.Errorf("%s denies access to user %s: check ETCDCTL_USER, or the user and password in the address", endpoint, a.user)
-	case strings.Contains(text, "user name is empty"), strings.Contains(text, "permission denied"), strings.Contains(text, "invalid auth token"):
+		return fmt.Errorf("%s denies access to user %s: check ETCDCTL_USER, or the user and password in the address",
+			endpoint, a.user)
+	case strings.Contains(text, "user name is empty"), strings.Contains(text, "permission denied"),
+		strings.Contains(text, "invalid auth token"):
 		return fmt.Errorf("%s requires a user (%s): set ETCDCTL_USER=name:password", endpoint, text)
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return errors.New(endpoint + ": " + aboutTLS(text))
 	case status.Code(err) == codes.DeadlineExceeded:
 		return fmt.Errorf("%s does not respond within %s", endpoint, a.within)
 	}
+
 	return fmt.Errorf("%s: %s", endpoint, text)
 }
 

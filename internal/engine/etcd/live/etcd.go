@@ -34,7 +34,8 @@ type Options struct {
 }
 
 // Exporter describes etcd's own page of metrics.
-var Exporter = exposition.Exporter{Engine: "etcd", Prefix: "etcd", VersionMetric: "etcd_server_version", VersionLabel: "server_version"}
+var Exporter = exposition.Exporter{Engine: "etcd", Prefix: "etcd", VersionMetric: "etcd_server_version",
+	VersionLabel: "server_version"}
 
 // A cluster is sampled repeatedly; it implements source.Source.
 type cluster struct {
@@ -55,18 +56,22 @@ func Open(text string, opt Options) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
+
 	a, err := parse(text, opt.Getenv)
 	if err != nil {
 		return nil, err
 	}
+
 	a.within = cmp.Or(opt.Within, askWithin)
 	config, err := a.files.Config(called, a.secure, opt.Insecure)
 	if err != nil {
 		return nil, err
 	}
+
 	if opt.Room == nil {
 		opt.Room = exposition.NewRoom()
 	}
+
 	return &cluster{address: a, config: config, room: opt.Room, within: opt.Within, every: followEvery,
 		desc: recording.Source{Kind: "etcd", Name: a.name(), Engine: "etcd"}}, nil
 }
@@ -83,18 +88,23 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the end of the context ends a live source without an error
 	}
+
 	if err != nil {
-		w.Note(recording.Note{Kind: recording.NoteLimit, Source: c.desc.Name, Text: fmt.Sprintf("the list of members could not be read: %v", err)})
+		w.Note(recording.Note{Kind: recording.NoteLimit, Source: c.desc.Name,
+			Text: fmt.Sprintf("the list of members could not be read: %v", err)})
 	}
+
 	pages := make([]source.Source, len(members))
 	for i, m := range members {
 		if pages[i], err = c.open(m); err != nil {
 			return err
 		}
 	}
+
 	if err := c.probe(ctx, pages, w); err != nil {
 		return err
 	}
+
 	f := &follower{c: c, w: w, members: members, pages: pages}
 	return source.NewGroup(c.desc, pages, f.follow).Read(ctx, w, opt)
 }
@@ -115,9 +125,11 @@ func (c *cluster) open(m *member) (source.Source, error) {
 		}
 		maps.Copy(d.Facts, m.facts())
 	}}
+
 	// etcd must not receive the credentials for other exporters.
 	return exposition.OpenMember(c.address.page(m.endpoint), about, exposition.URLOptions{
-		Transport: transport, Within: c.within, Room: c.room, Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{Exporter},
+		Transport: transport, Within: c.within, Room: c.room, Getenv: func(string) string { return "" },
+		Exporters: []exposition.Exporter{Exporter},
 	})
 }
 
@@ -129,31 +141,39 @@ func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.
 	for i, p := range pages {
 		asking.Go(func() { errs[i] = exposition.Probe(ctx, p) })
 	}
+
 	asking.Wait()
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // likewise
 	}
+
 	if slices.Contains(errs, nil) {
 		for i, err := range errs {
 			if err != nil {
-				w.Note(recording.Note{Kind: recording.NoteGap, Source: pages[i].Describe().Name, Text: "this member's metrics were not available at first: " + err.Error()})
+				w.Note(recording.Note{Kind: recording.NoteGap, Source: pages[i].Describe().Name,
+					Text: "this member's metrics were not available at first: " + err.Error()})
 			}
 		}
 		return nil
 	}
+
 	err := errs[0]
 	var refused *exposition.Refused
 	switch text := err.Error(); {
-	case errors.As(err, &refused), errors.Is(err, exposition.ErrNotMetrics), strings.Contains(text, "malformed HTTP"):
-		return fmt.Errorf("%s: %w; etcd may serve its metrics at another address (--listen-metrics-urls): give etcd://...?metrics=http://:2381", c.desc.Name, err)
+	case errors.As(err, &refused), errors.Is(err, exposition.ErrNotMetrics),
+		strings.Contains(text, "malformed HTTP"):
+		return fmt.Errorf("%s: %w; etcd may serve its metrics at another address (--listen-metrics-urls): give etcd://...?metrics=http://:2381",
+			c.desc.Name, err)
 	case c.config == nil && errors.Is(err, io.EOF):
-		return fmt.Errorf("%s: it closes the connection without a response: it may require TLS, which is etcds://", c.desc.Name)
+		return fmt.Errorf("%s: it closes the connection without a response: it may require TLS, which is etcds://",
+			c.desc.Name)
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return fmt.Errorf("%s: %s", c.desc.Name, aboutTLS(text))
 	case c.address.secure && c.address.files.Cert == "" && hungUp(err):
 		// Its TLS alert was lost, because the connection was closed before the alert was read.
 		return fmt.Errorf("%s: it closes the connection: %s", c.desc.Name, aboutTLS("certificate required"))
 	}
+
 	return fmt.Errorf("%s: %w", c.desc.Name, err)
 }
 

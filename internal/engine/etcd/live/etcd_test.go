@@ -30,6 +30,7 @@ type page struct {
 func (p *page) Append(_ context.Context, b *recording.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	for _, c := range b.Columns {
 		switch c.Labels.Get("__name__") {
 		case "etcd_server_is_leader":
@@ -41,9 +42,11 @@ func (p *page) Append(_ context.Context, b *recording.Batch) error {
 			}
 		}
 	}
+
 	if p.each != nil {
 		p.each(p)
 	}
+
 	return nil
 }
 
@@ -105,13 +108,16 @@ func TestTheQuorum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := slices.Sorted(slices.Values(c.Endpoints))
 	if got := slices.Sorted(maps.Keys(p.leaders)); !slices.Equal(got, want) {
 		t.Errorf("samples of %v, not %v", got, want)
 	}
+
 	if text := strings.Join(p.notes, "\n"); !strings.Contains(text, "samples in a row could not be taken") || !strings.Contains(text, c.Endpoints[2]) {
 		t.Errorf("no note about the member that died: %s", text)
 	}
+
 	roles := map[string]int{}
 	for _, s := range p.sources {
 		roles[s.Facts["etcd.role"]]++
@@ -119,6 +125,7 @@ func TestTheQuorum(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
+
 	if roles["leader"] != 1 || roles["follower"] != 2 {
 		t.Errorf("roles: %v", roles)
 	}
@@ -143,6 +150,7 @@ func TestTLS(t *testing.T) {
 	c := etcdtest.Run(t, 1, true)
 	at := c.Endpoints[0]
 	full := map[string]string{"ETCDCTL_CACERT": c.Files.CA, "ETCDCTL_CERT": c.Files.ClientCert, "ETCDCTL_KEY": c.Files.ClientKey}
+
 	_, port, _ := strings.Cut(c.Metrics[0], ":")
 	for _, x := range []struct {
 		name, address string
@@ -160,6 +168,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%s: no samples", x.name)
 		}
 	}
+
 	for _, x := range []struct {
 		name, address, want string
 		env                 map[string]string
@@ -187,6 +196,7 @@ func TestUsers(t *testing.T) {
 	if err != nil {
 		t.Skip("etcdctl is not installed: apt-get install etcd-client")
 	}
+
 	c := etcdtest.Run(t, 1, false)
 	for _, args := range []string{"user add root:r00t-s3cret", "auth enable"} {
 		cmd := exec.CommandContext(t.Context(), ctl, append([]string{"--endpoints=" + c.Endpoints[0]}, strings.Fields(args)...)...)
@@ -195,6 +205,7 @@ func TestUsers(t *testing.T) {
 			t.Fatalf("%s: %v: %s", args, err, out)
 		}
 	}
+
 	for _, x := range []struct {
 		address string
 		env     map[string]string
@@ -226,6 +237,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	src.(*cluster).every = 50 * time.Millisecond //nolint:forcetypeassert // it is one
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -248,12 +260,15 @@ func TestMembersComeAndGo(t *testing.T) {
 			cancel()
 		}
 	}
+
 	if err := src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := <-changed; err != nil {
 		t.Fatal(err)
 	}
+
 	notes := strings.Join(p.notes, "\n")
 	if p.samples[added] == 0 || !strings.Contains(notes, "("+added+") has joined") || !strings.Contains(notes, "("+gone+") has left") {
 		t.Errorf("of the member %s there are %d samples; notes:\n%s", added, p.samples[added], notes)

@@ -59,14 +59,17 @@ func (m *member) is(x *etcdserverpb.Member) bool {
 func (f *follower) join(list []*etcdserverpb.Member, group source.Membership) {
 	for _, x := range list {
 		e := firstEndpoint(x)
-		if e == "" || len(f.members) >= membersMax || slices.ContainsFunc(f.members, func(m *member) bool { return m.is(x) }) {
+		if e == "" || len(f.members) >= membersMax ||
+			slices.ContainsFunc(f.members, func(m *member) bool { return m.is(x) }) {
 			continue
 		}
+
 		m := &member{endpoint: e, id: x.ID, name: x.Name, learns: x.IsLearner}
 		page, err := f.c.open(m)
 		if err != nil {
 			continue // its address is not valid
 		}
+
 		f.members, f.pages = append(f.members, m), append(f.pages, page)
 		f.note(fmt.Sprintf("member %s (%s) has joined the cluster, and is read from now on", x.Name, e))
 		group.Join(page)

@@ -32,10 +32,12 @@ func TestRealNoSpace(t *testing.T) {
 	c := etcdtest.Run(t, 3, false, "--quota-backend-bytes=16777216")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	conn, err := grpc.NewClient("passthrough:///"+c.Endpoints[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer conn.Close()
 	kv := etcdserverpb.NewKVClient(conn)
 	put := func(n byte) error {
@@ -45,6 +47,7 @@ func TestRealNoSpace(t *testing.T) {
 		}
 		return err
 	}
+
 	// A put is refused if it would not fit, so the last of some one after another may leave the file below
 	// its quota. Of many at once, the quota is compared before any of them is written.
 	var atOnce sync.WaitGroup
@@ -55,6 +58,7 @@ func TestRealNoSpace(t *testing.T) {
 			}
 		})
 	}
+
 	atOnce.Wait()
 	for n := byte(20); ; n++ {
 		if err := put(n); errors.Is(err, errFull) {
@@ -68,15 +72,18 @@ func TestRealNoSpace(t *testing.T) {
 	pack := rules.NewPack([]rules.Knowledge{judge.Knowledge()})
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
+
 	var page, verdict string
 	for {
 		page = pageOf(ctx, t, c.Metrics[0])
 		if verdict, err = judgePage(ctx, pack, page); err != nil {
 			t.Fatal(err)
 		}
+
 		if strings.HasPrefix(verdict, "Writes are refused: the database is at its quota") {
 			break
 		}
+
 		select {
 		case <-look.C:
 		case <-ctx.Done():
@@ -94,6 +101,7 @@ func TestRealNoSpace(t *testing.T) {
 			missing = append(missing, name)
 		}
 	}
+
 	// Older servers than 3.4.18 and 3.5.2 do not show that they defragment.
 	missing = slices.DeleteFunc(missing, func(n string) bool { return n == "etcd_disk_defrag_inflight" })
 	if len(missing) > 0 {
@@ -110,15 +118,18 @@ func pageOf(ctx context.Context, t *testing.T, at string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(text)
 }
 

@@ -63,6 +63,7 @@ func TestTokenIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l := &lockedMember{refuse: "etcdserver: invalid auth token"}
 	server := grpc.NewServer()
 	etcdserverpb.RegisterAuthServer(server, l)
@@ -85,9 +86,11 @@ func TestTokenIsKept(t *testing.T) {
 			t.Errorf("authenticated %d times, want %d", l.asked, wantAsked)
 		}
 	}
+
 	for range 5 {
 		look(1)
 	}
+
 	for i, refuse := range []string{"etcdserver: invalid auth token", "etcdserver: revision of auth store is old"} {
 		l.valid, l.refuse = "another", refuse
 		look(2 + i)

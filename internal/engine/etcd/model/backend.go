@@ -67,16 +67,19 @@ func (c *Cluster) memberApplied(now vtime.Instant, m *member, to uint64) {
 	b.pending += int(to - m.applied)
 	b.pendingBytes += c.log.bytes(b.counted, to)
 	b.counted, m.applied = to, to
+
 	if to >= b.snapshotAt+uint64(c.cfg.SnapshotCount) {
 		b.snapshotAt = to
 		b.snap.Write(0, snapshotSize)
 		b.snap.Sync(c, event(ignored, m.index, 0))
 		b.asked = true // a snapshot commits the backend first
 	}
+
 	if b.asked || b.pending >= c.cfg.BatchLimit {
 		b.asked = true
 		c.backendStart(now, m)
 	}
+
 	if !b.scheduled && !b.committing {
 		b.scheduled = true
 		c.at(max(now, b.ended.Add(c.cfg.BatchInterval.Std())), commitDue, m, 0)
@@ -96,6 +99,7 @@ func (c *Cluster) backendStart(now vtime.Instant, m *member) {
 	if b.committing {
 		return
 	}
+
 	b.committing, b.began = true, now
 	pages := (b.pendingBytes+leafFill-1)/leafFill + pathPages
 	if m == c.leader {
@@ -103,9 +107,11 @@ func (c *Cluster) backendStart(now vtime.Instant, m *member) {
 			c.cycles = append(c.cycles[:0], c.cycles[cyclesMax/2:]...)
 		}
 		c.cycles = append(c.cycles, engine.Cycle{
-			Start: now, End: vtime.Never, Dirty: int64(pages * pageSize), Written: int64((pages + 1) * pageSize), Requested: b.asked,
+			Start: now, End: vtime.Never, Dirty: int64(pages * pageSize), Written: int64((pages + 1) * pageSize),
+			Requested: b.asked,
 		})
 	}
+
 	b.asked = false
 	_, done := m.host.CPU(now, (c.cfg.CPU.Commit + units.Duration(pages)*c.cfg.CPU.Page).Std())
 	c.at(done, commitCPU, m, 0)
@@ -116,6 +122,7 @@ func (c *Cluster) backendWrite(m *member) {
 	b := &m.backend
 	leaves := (b.pendingBytes + leafFill - 1) / leafFill * pageSize
 	b.pending, b.pendingBytes = 0, 0
+
 	for leaves > 0 {
 		if grow := min(leaves, b.quota-b.grown); grow > 0 {
 			b.file.Append(grow)
@@ -123,17 +130,21 @@ func (c *Cluster) backendWrite(m *member) {
 			leaves -= grow
 			continue
 		}
+
 		if b.next >= b.quota {
 			b.next = 0
 		}
+
 		again := min(leaves, b.quota-b.next)
 		b.file.Write(b.next, again)
 		b.next += again
 		leaves -= again
 	}
+
 	for range pathPages {
 		b.file.Write(units.Size(b.chance.Below(uint64(max(b.grown/pageSize, 1))))*pageSize, pageSize)
 	}
+
 	b.file.Sync(c, event(commitPages, m.index, 0))
 }
 
@@ -150,9 +161,11 @@ func (c *Cluster) backendDone(now vtime.Instant, m *member) {
 	b := &m.backend
 	b.committing, b.ended = false, now
 	b.seconds.observe(now.Sub(b.began))
+
 	if m == c.leader {
 		c.cycles[len(c.cycles)-1].End = now
 	}
+
 	if b.asked || b.pending >= c.cfg.BatchLimit {
 		b.asked = true
 		c.backendStart(now, m)
@@ -160,6 +173,7 @@ func (c *Cluster) backendDone(now vtime.Instant, m *member) {
 		b.scheduled = true
 		c.at(now.Add(c.cfg.BatchInterval.Std()), commitDue, m, 0)
 	}
+
 	if m == c.leader {
 		c.applyNext(now)
 	}

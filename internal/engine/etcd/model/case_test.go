@@ -113,6 +113,7 @@ func (c *checker) Fire(now vtime.Instant, _ uint64) {
 func TestCheckPerf(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-9s %-4s %9s %9s %9s  %s\n", "volume", "load", "put/s", "slowest", "stddev", "verdict")
+
 	for _, vc := range []volume.Config{gp2(t), gp3(t, 3000)} {
 		for _, load := range []struct {
 			name           string
@@ -130,11 +131,13 @@ func TestCheckPerf(t *testing.T) {
 			rate := float64(c.n) / seconds
 			pass := rate/float64(load.limit) > 0.9 && c.slowest <= 500*time.Millisecond && deviation <= 0.1
 			fmt.Fprintf(&out, "%-9s %-4s %9.0f %9v %7.1fms  %s\n", vc.Name, load.name, rate, c.slowest.Round(100*time.Microsecond), deviation*1000, map[bool]string{true: "PASS", false: "FAIL"}[pass])
+
 			if load.name == "s" && !pass {
 				t.Errorf("%s fails at s", vc.Name)
 			}
 		}
 	}
+
 	t.Log("\n" + out.String())
 }
 
@@ -153,7 +156,9 @@ func TestSlowLeader(t *testing.T) {
 		}
 		return newBed(t, bc).closedLoop(1, 5*time.Second)
 	}
+
 	none, follower, leader := rate(0), rate(5), rate(1)
+
 	// (Among four fast followers the second is a little faster than among three.)
 	if follower < 0.93*none || leader > none/5 {
 		t.Errorf("put/s: %.0f, with a slow follower %.0f, with a slow leader %.0f", none, follower, leader)
@@ -191,6 +196,7 @@ func TestSnapshotToFollower(t *testing.T) {
 		}
 		return vc
 	}
+
 	bc.config.MaxInflight = 16
 	b := newBed(t, bc)
 	snapshots := 0
@@ -199,13 +205,16 @@ func TestSnapshotToFollower(t *testing.T) {
 			snapshots++
 		}
 	}
+
 	b.closedLoop(50, 10*time.Second)
 	if snapshots == 0 {
 		t.Error("it was never sent the database")
 	}
+
 	if n := len(b.cluster.log.ring); n > 4096 {
 		t.Errorf("the log holds %d entries", n)
 	}
+
 	if lag := b.cluster.leader.applied - b.cluster.members[4].synced; lag > 50_000 {
 		t.Errorf("it is %d entries behind", lag)
 	}
@@ -216,6 +225,7 @@ func TestCheck(t *testing.T) {
 	if l := cfg.Check(); len(l) > 0 {
 		t.Fatal(l)
 	}
+
 	cfg.Members, cfg.Leader, cfg.Election, cfg.Quota, cfg.CPU.Ready = 4, 5, cfg.Heartbeat, 0, -1
 	got := cfg.Check().Error()
 	for _, want := range []string{
@@ -227,6 +237,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
+
 	if _, err := New(cfg, &engine.Env{Seed: random.Seed(1)}, nil); err == nil {
 		t.Error("New takes it")
 	}

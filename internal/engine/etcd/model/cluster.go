@@ -53,6 +53,7 @@ func New(cfg Config, env *engine.Env, members []Member) (*Cluster, error) {
 	if env.Client == nil || env.Clock == nil {
 		return nil, errors.New("etcd: needs a clock and a client")
 	}
+
 	c := &Cluster{cfg: cfg, clock: env.Clock, client: env.Client, members: make([]member, cfg.Members)}
 	for i := range c.members {
 		m := members[i]
@@ -61,6 +62,7 @@ func New(cfg Config, env *engine.Env, members []Member) (*Cluster, error) {
 		}
 		c.members[i].init(&c.cfg, i, m, env.Seed)
 	}
+
 	c.leader = &c.members[cfg.Leader-1]
 	c.log.init()
 	return c, nil

@@ -102,6 +102,7 @@ func (c *Config) Check() diagnostics.List {
 			Nearest: strconv.Itoa(min(max(n, least), most)),
 		})
 	}
+
 	span := func(field string, d, least units.Duration) {
 		if d < least || d > units.Duration(durationMax) {
 			nearest := min(max(d, least), units.Duration(durationMax))
@@ -111,6 +112,7 @@ func (c *Config) Check() diagnostics.List {
 			})
 		}
 	}
+
 	size := func(field string, s, least, most units.Size) {
 		if s < least || s > most {
 			l = append(l, diagnostics.Problem{
@@ -119,22 +121,28 @@ func (c *Config) Check() diagnostics.List {
 			})
 		}
 	}
+
 	count("members", c.Members, 1, membersMax, "members: etcd's FAQ recommends 7 at most")
 	if c.Members > 0 && c.Members <= membersMax && c.Members%2 == 0 {
 		l = append(l, diagnostics.Problem{
-			Field: "members", Text: strconv.Itoa(c.Members) + " members bear no more failures than " + strconv.Itoa(c.Members-1),
-			Limit: "an odd number", Source: "etcd documentation, FAQ, \"Why an odd number of cluster members?\"", Nearest: strconv.Itoa(c.Members - 1),
+			Field: "members", Text: strconv.Itoa(c.Members) + " members bear no more failures than " +
+				strconv.Itoa(c.Members-1),
+			Limit: "an odd number", Source: "etcd documentation, FAQ, \"Why an odd number of cluster members?\"",
+			Nearest: strconv.Itoa(c.Members - 1),
 		})
 	}
+
 	count("leader", c.Leader, 1, max(1, min(c.Members, membersMax)), "is none of the members")
 	span("rtt", c.RTT, 0)
 	span("heartbeat", c.Heartbeat, units.Duration(time.Millisecond))
+
 	if c.Election < 5*c.Heartbeat {
 		l = append(l, diagnostics.Problem{
 			Field: "election", Text: c.Election.Std().String() + " is under five heartbeats", Limit: "5 x heartbeat",
 			Source: "etcd server/embed/config.go, Validate", Nearest: (5 * c.Heartbeat).Std().String(),
 		})
 	}
+
 	span("batch_interval", c.BatchInterval, units.Duration(time.Millisecond))
 	count("batch_limit", c.BatchLimit, 1, entryMax, "puts a commit")
 	count("snapshot_count", c.SnapshotCount, 1, entryMax, "entries a snapshot")
@@ -144,6 +152,7 @@ func (c *Config) Check() diagnostics.List {
 	count("max_inflight", c.MaxInflight, 1, 1<<16, "messages in flight")
 	size("entry_overhead", c.Overhead, 0, units.MiB)
 	size("quota", c.Quota, 16*units.MiB, quotaMax)
+
 	return append(l, c.CPU.check().Under("cpu")...)
 }
 
@@ -163,5 +172,6 @@ func (c *CPU) check() diagnostics.List {
 			})
 		}
 	}
+
 	return l
 }

@@ -20,21 +20,26 @@ import (
 func (b *bed) record(clients, seconds int) *recording.Memory {
 	b.t.Helper()
 	var batch recording.Batch
+
 	column := func(name string, pairs []string) {
 		batch.Columns = append(batch.Columns, recording.Column{Labels: labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...)})
 	}
 	for _, x := range b.cluster.Metrics() {
 		column(x.Name, x.Labels)
 	}
+
 	own := len(batch.Columns)
 	for _, x := range b.hosts[0].Metrics() {
 		column(x.Name, x.Labels)
 	}
+
 	row := make([]float64, len(batch.Columns))
 	b.closed = true
+
 	for range clients {
 		b.put()
 	}
+
 	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	for s := range seconds {
 		b.clock.Run(vtime.At(time.Duration(s) * time.Second))
@@ -45,14 +50,17 @@ func (b *bed) record(clients, seconds int) *recording.Memory {
 			batch.Columns[k].Values = append(batch.Columns[k].Values, x)
 		}
 	}
+
 	m := recording.NewMemory(recording.MemoryOptions{})
 	if err := m.Append(context.Background(), &batch); err != nil {
 		b.t.Fatal(err)
 	}
+
 	m.Source(recording.Source{Kind: "simulation", Name: b.t.Name(), Engine: "etcd"})
 	if err := m.Close(); err != nil {
 		b.t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -97,22 +105,27 @@ func TestDiagnosed(t *testing.T) {
 			bc.config.Members, bc.shared, bc.host.Cores = run.members, true, 4*run.members
 			bc.volumes = run.wal
 			b := newBed(t, bc)
+
 			r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(1, 90)}, diagnose.Options{Pack: pack})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var found []string
 			for _, f := range r.Findings {
 				found = append(found, f.Rule)
 			}
+
 			if !slices.Contains(found, run.want) {
 				t.Errorf("found %q, not %s", found, run.want)
 			}
+
 			for _, lack := range run.lack {
 				if slices.Contains(found, lack) {
 					t.Errorf("found %s, which it is not", lack)
 				}
 			}
+
 			for _, n := range r.Missing {
 				// The model has no maintenance.
 				maintenance := slices.Contains([]string{"etcd/defragmentation", "etcd/compaction-pauses", "etcd/snapshot-sent"}, n.Rule)

@@ -31,24 +31,29 @@ func (c *Cluster) send(now vtime.Instant, f *member) {
 	if s.snapshot {
 		return
 	}
+
 	if m.applied > s.match+uint64(c.cfg.SnapshotCount+c.cfg.CatchUp) {
 		c.sendSnapshot(f)
 		return
 	}
+
 	for s.next < m.received {
 		room := c.cfg.MaxInflight - s.inflight
 		if room <= 0 || s.count == len(s.flights) {
 			s.behind = true
 			return
 		}
+
 		last, weight := m.received, 1
 		if !s.behind {
 			last = min(last, s.next+uint64(room))
 		}
+
 		last = c.log.within(s.next, last, c.cfg.MaxMessage)
 		if !s.behind {
 			weight = int(last - s.next)
 		}
+
 		n := units.Duration(last - s.next)
 		_, out := m.host.CPU(now, (c.cfg.CPU.Message + n*c.cfg.CPU.Replicate).Std())
 		s.flights[(s.head+s.count)%len(s.flights)] = flight{last, weight}
@@ -57,6 +62,7 @@ func (c *Cluster) send(now vtime.Instant, f *member) {
 		s.next = last
 		c.at(out.Add(c.cfg.RTT.Std()/2), arrived, f, last)
 	}
+
 	s.behind = false
 }
 

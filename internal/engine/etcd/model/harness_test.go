@@ -51,16 +51,19 @@ func newBed(t testing.TB, bc bedConfig) *bed {
 	t.Helper()
 	b := &bed{t: t, clock: new(vtime.Clock), payload: 256, chance: bc.seed.Stream("test")}
 	var members []Member
+
 	made := map[string]*kernel.Device{}
 	for k := 1; k <= bc.config.Members; k++ {
 		if len(b.hosts) == 0 || !bc.shared {
 			b.hosts = append(b.hosts, kernel.NewHost(bc.host, b.clock, bc.seed))
 		}
+
 		host := b.hosts[len(b.hosts)-1]
 		attach := func(vc volume.Config, name string) *kernel.Device {
 			if !bc.together {
 				vc.Name = "m" + strconv.Itoa(k) + name
 			}
+
 			d := made[vc.Name]
 			if d == nil {
 				v, err := volume.New(vc, bc.seed, nil)
@@ -72,19 +75,24 @@ func newBed(t testing.TB, bc bedConfig) *bed {
 				made[vc.Name] = d
 				b.devices = append(b.devices, d)
 			}
+
 			return d
 		}
+
 		if bc.data == nil {
 			d := attach(bc.volumes(k), "/data")
 			members = append(members, Member{Host: host, WAL: d, Data: d})
 			continue
 		}
+
 		members = append(members, Member{Host: host, WAL: attach(bc.volumes(k), "/wal"), Data: attach(bc.data(k), "/data")})
 	}
+
 	c, err := New(bc.config, b.env(), members)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b.cluster = c
 	return b
 }
@@ -101,6 +109,7 @@ func (b *bed) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	took := now.Sub(op.At)
 	b.latency = append(b.latency, took)
 	b.at = append(b.at, now)
+
 	sum := int64(0)
 	for i, x := range w {
 		sum += x
@@ -109,12 +118,15 @@ func (b *bed) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 			b.over++
 		}
 	}
+
 	if sum != int64(took) { // the model explains all of it
 		b.over++
 	}
+
 	if b.check != nil {
 		b.check(now)
 	}
+
 	if b.closed && (b.quota == 0 || b.issued < b.quota) {
 		b.put()
 	}

@@ -48,15 +48,19 @@ func (c *Cluster) kick(now vtime.Instant) {
 	if m.busy || (m.synced == c.log.last && l.picked == l.committed) {
 		return
 	}
+
 	m.busy = true
 	l.since, l.from = now, m.synced
 	m.to = c.log.within(m.synced, c.log.last, c.cfg.MaxMessage)
+
 	for i := m.synced + 1; i <= m.to; i++ {
 		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitLogTurn)
 	}
+
 	for i := l.picked + 1; i <= l.committed; i++ {
 		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitLogTurn)
 	}
+
 	l.picked = l.committed
 	n := units.Duration(m.to - m.synced)
 	_, done := m.host.CPU(now, (c.cfg.CPU.Ready + n*c.cfg.CPU.Entry + l.owed).Std())
@@ -71,26 +75,31 @@ func (c *Cluster) ready(now vtime.Instant) {
 	for i := l.handed + 1; i <= l.picked; i++ {
 		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitCPU)
 	}
+
 	for i := m.synced + 1; i <= m.to; i++ {
 		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitCPU)
 	}
+
 	m.received = m.to
 	for k := range c.members {
 		if f := &c.members[k]; f != m {
 			c.send(now, f)
 		}
 	}
+
 	l.handed = l.picked
 	c.applyNext(now)
 	if m.to == m.synced {
 		c.loopFree(now)
 		return
 	}
+
 	resume := m.wal.append(now, c.log.bytes(m.synced, m.to))
 	if resume > now {
 		c.at(resume, held, m, 0)
 		return
 	}
+
 	c.sync(now, m)
 }
 
@@ -113,10 +122,12 @@ func (c *Cluster) walSynced(now vtime.Instant, m *member) {
 		c.followerSynced(now, m)
 		return
 	}
+
 	// The sync's time in parts: behind others' I/O, behind its own rate, and what is left is
 	// latency, that of the file system's journal with it.
 	stats := m.wal.file.LastSync()
 	queue := min(max(int64(stats.Queue), 0), int64(took))
+
 	limit := min(max(int64(stats.Limit), 0), int64(took)-queue)
 	for i := m.synced + 1; i <= m.to; i++ {
 		s := c.slots.At(c.log.at(i).slot)
@@ -125,12 +136,14 @@ func (c *Cluster) walSynced(now vtime.Instant, m *member) {
 		s.Waits[engine.WaitLogDevice] += int64(took) - queue - limit
 		s.Mark = now
 	}
+
 	m.synced = m.to
 	if now.Sub(c.loop.since) > 2*c.cfg.Heartbeat.Std() {
 		// Heartbeats pass through the same loop; etcd counts one a follower
 		// (server/etcdserver/raft.go, processMessages).
 		c.done.heartbeatsLate += int64(len(c.members) - 1)
 	}
+
 	c.commit(now)
 	c.loopFree(now)
 }
@@ -156,21 +169,25 @@ func (c *Cluster) commit(now vtime.Instant) {
 		matches[i] = x
 		n++
 	}
+
 	quorum := matches[n/2] // n odd: n/2+1 members have this or more
 	l := &c.loop
 	if quorum <= l.committed {
 		return
 	}
+
 	// Entries whose own sync on the leader is not done yet wait for that, not for others.
 	for i := l.committed + 1; i <= min(quorum, c.leader.synced); i++ {
 		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitQuorum)
 	}
+
 	l.committed = quorum
 	for k := range c.members {
 		if f := &c.members[k]; f != c.leader {
 			c.notify(now, f)
 		}
 	}
+
 	if !c.leader.busy {
 		c.kick(now)
 	}
@@ -189,8 +206,10 @@ func (c *Cluster) applyNext(now vtime.Instant) {
 	if a.busy || m.backend.committing || m.applied == c.loop.handed {
 		return
 	}
+
 	a.busy, a.since = true, now
 	a.to = min(c.loop.handed, m.applied+uint64(c.cfg.BatchLimit))
+
 	for i := m.applied + 1; i <= a.to; i++ {
 		s := c.slots.At(c.log.at(i).slot)
 		if i == m.applied+1 && now.Sub(s.Mark) > slowApply {
@@ -203,6 +222,7 @@ func (c *Cluster) applyNext(now vtime.Instant) {
 		}
 		s.Spend(now, engine.WaitCPU)
 	}
+
 	_, done := m.host.CPU(now, (units.Duration(a.to-m.applied) * c.cfg.CPU.Apply).Std())
 	c.at(done, applied, m, 0)
 }

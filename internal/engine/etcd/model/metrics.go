@@ -43,10 +43,12 @@ func (c *Cluster) Metrics() []engine.Metric {
 				engine.Metric{Name: name + "_count", Labels: []string{"instance", instance}},
 			)
 		}
+
 		for _, name := range plain {
 			out = append(out, engine.Metric{Name: name, Labels: []string{"instance", instance}})
 		}
 	}
+
 	return out
 }
 
@@ -58,6 +60,7 @@ func (c *Cluster) Sample(values []float64) {
 			h.sample(values[:histogramSeries])
 			values = values[histogramSeries:]
 		}
+
 		// The database reuses pages before it is at its quota: the alarm of a full one is not in the model.
 		lead, pending, slow, late := 0.0, 0.0, 0.0, 0.0
 		committed := min(c.loop.committed, m.synced)
@@ -66,12 +69,14 @@ func (c *Cluster) Sample(values []float64) {
 			slow, late = float64(c.done.slowApplies), float64(c.done.heartbeatsLate)
 			committed = c.loop.committed
 		}
+
 		for i, x := range [len(plain)]float64{
 			float64(m.wal.bytes), 1, lead, 1, float64(committed), float64(m.applied),
 			pending, slow, late, float64(min(m.backend.grown, m.backend.quota-pageSize)), float64(m.backend.quota),
 		} {
 			values[i] = x
 		}
+
 		values = values[len(plain):]
 	}
 }

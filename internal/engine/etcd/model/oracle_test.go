@@ -19,6 +19,7 @@ func lab(t testing.TB, members int, slow ...int) bedConfig {
 	cfg.RTT = units.Duration(60 * time.Microsecond) // loopback, assumed
 	host := kernel.Defaults()
 	host.Cores, host.Memory, host.FileSystem = 2, 24*units.GiB, kernel.Ext4
+
 	return bedConfig{config: cfg, host: host, shared: true, together: true, cache: true, seed: 1, volumes: func(k int) volume.Config {
 		vc := volume.Config{Name: "fast", FlushIsOperation: true}
 		vc.Latency[volume.Write] = always(t, 100*time.Microsecond)
@@ -49,6 +50,7 @@ func TestOracle(t *testing.T) {
 		puts     float64 // measured
 		perFsync float64
 	}
+
 	rows := []row{
 		{"1 member", 1, nil, 1, 2353, 1.0},
 		{"1 member", 1, nil, 10, 8440, 3.5},
@@ -69,29 +71,36 @@ func TestOracle(t *testing.T) {
 		{"1 member, slow", 1, []int{1}, 100, 1690, 0},
 		{"1 member, slow", 1, []int{1}, 1000, 10927, 0},
 	}
+
 	model := map[string]float64{}
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-18s %7s | %9s %9s %5s | %8s %8s | %s\n", "case", "clients", "measured", "model", "ratio", "puts/sync", "model", "I/Os a put")
+
 	for _, r := range rows {
 		bed := newBed(t, lab(t, r.members, r.slow...))
 		bed.clock.Run(0)
 		puts := bed.closedLoop(r.clients, 10*time.Second)
+
 		var ios int64
 		for _, d := range bed.devices {
 			s := d.Stats()
 			ios += s.Writes + s.Flushes
 		}
+
 		per := float64(bed.cluster.loop.committed) / float64(bed.fsyncs())
 		fmt.Fprintf(&out, "%-18s %7d | %9.0f %9.0f %5.2f | %8.1f %8.1f | %.2f\n", r.name, r.clients, r.puts, puts, puts/r.puts, r.perFsync, per, float64(ios)/float64(bed.cluster.loop.committed))
 		if ratio := puts / r.puts; ratio > 1.5 || ratio < 1/1.5 {
 			t.Errorf("%s, %d clients: %.0f put/s measured, %.0f by the model", r.name, r.clients, r.puts, puts)
 		}
+
 		model[fmt.Sprint(r.name, r.clients)] = puts
 		if bed.over > 0 {
 			t.Errorf("%s, %d clients: %d waits over the latency", r.name, r.clients, bed.over)
 		}
 	}
+
 	t.Log("\n" + out.String())
+
 	// In kind: a slow minority costs nothing, a slow majority costs all but a few percent.
 	for _, clients := range []int{1, 100} {
 		all := model[fmt.Sprint("5 members", clients)]

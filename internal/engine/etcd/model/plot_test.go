@@ -37,6 +37,7 @@ func TestPlot(t *testing.T) {
 		var clients int
 		var slow []int
 		d.ScanArgs(t, "clients", &clients)
+
 		if d.HasArg("slow") {
 			for _, arg := range d.CmdArgs {
 				if arg.Key != "slow" {
@@ -49,9 +50,11 @@ func TestPlot(t *testing.T) {
 				}
 			}
 		}
+
 		cfg := Defaults()
 		cfg.Members = 5
 		b := &bed{t: t, clock: new(vtime.Clock), payload: 256, chance: bedConfig{seed: 1}.seed.Stream("test"), closed: true}
+
 		var members []Member
 		for k := 1; k <= cfg.Members; k++ {
 			vc := gp3(t, 3000)
@@ -65,14 +68,17 @@ func TestPlot(t *testing.T) {
 			dev := host.Attach(vc.Name, v)
 			members = append(members, Member{Host: host, WAL: dev, Data: dev})
 		}
+
 		c, err := New(cfg, b.env(), members)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		b.cluster = c
 		for range clients {
 			b.put()
 		}
+
 		return b.plot(11)
 	})
 }
@@ -81,15 +87,18 @@ func TestPlot(t *testing.T) {
 func (b *bed) plot(seconds int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%2s %7s  %-26s %s\n", "s", "put/s", "1 ms    10 ms   100 ms p99", "mean fdatasync of m1 ... m5, ms")
+
 	last := make([]histogram, len(b.cluster.members))
 	for s := range seconds {
 		b.latency = b.latency[:0]
 		b.clock.Run(vtime.At(time.Duration(s+1) * time.Second))
 		p99 := b.quantile(0.99)
+
 		decades := 0
 		for x := 1e6; x < float64(p99) && decades < 26; x *= 1.3335 { // eight to a decade
 			decades++
 		}
+
 		var syncs []string
 		for k := range b.cluster.members {
 			h := &b.cluster.members[k].wal.fsync
@@ -100,6 +109,7 @@ func (b *bed) plot(seconds int) string {
 			last[k] = *h
 			syncs = append(syncs, fmt.Sprintf("%5.1f", (sum/time.Duration(max(n, 1))).Seconds()*1000))
 		}
+
 		if s > 0 {
 			// Two figures: a picture, not a measurement.
 			unit := math.Pow(10, math.Floor(math.Log10(float64(max(len(b.latency), 10))))-1)
@@ -107,5 +117,6 @@ func (b *bed) plot(seconds int) string {
 			fmt.Fprintf(&out, "%2d %7.0f  %-26s %s\n", s, puts, strings.Repeat("#", decades), strings.Join(syncs, "  "))
 		}
 	}
+
 	return out.String()
 }

@@ -33,6 +33,7 @@ func drawn(t testing.TB, rt *rapid.T) bedConfig {
 	host.Cores = rapid.IntRange(1, 4).Draw(rt, "cores")
 	latencies := rapid.SliceOfN(rapid.IntRange(0, 40_000), 5, 5).Draw(rt, "latency µs")
 	iops := rapid.SampledFrom([]units.Frequency{0, 300, 3000}).Draw(rt, "iops")
+
 	return bedConfig{config: cfg, host: host, shared: rapid.Bool().Draw(rt, "shared"), seed: random.Seed(rapid.Uint64().Draw(rt, "seed")),
 		volumes: func(k int) volume.Config {
 			vc := volume.Config{Name: "v"}
@@ -72,18 +73,22 @@ func (a *arrivals) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 		}
 		sum += x
 	}
+
 	if took := int64(now.Sub(op.At)); sum != took {
 		a.rt.Fatalf("put %d took %d ns, its waits are %d: %v", op.Key, took, sum, *w)
 	}
+
 	c := a.bed.cluster
 	var on []uint64
 	for k := range c.members {
 		on = append(on, c.members[k].synced)
 	}
+
 	slices.Sort(on)
 	if quorum := on[len(on)/2]; c.loop.committed > quorum || c.leader.applied > c.loop.committed {
 		a.rt.Fatalf("applied %d, committed %d, on a majority's disks %d", c.leader.applied, c.loop.committed, quorum)
 	}
+
 	a.trace = append(a.trace, int64(now), int64(op.Key), sum)
 }
 
@@ -102,6 +107,7 @@ func TestProperties(t *testing.T) {
 		n := rapid.IntRange(1, 300).Draw(rt, "puts")
 		gap := rapid.SampledFrom([]int{0, 50, 1000, 20_000}).Draw(rt, "gap µs")
 		ops := make([]workload.Op, n)
+
 		at := vtime.Instant(0)
 		for i := range ops {
 			at = at.Add(time.Duration(rapid.IntRange(0, gap).Draw(rt, "gap")) * time.Microsecond)
@@ -111,18 +117,21 @@ func TestProperties(t *testing.T) {
 			}
 			ops[i] = workload.Op{At: at, Kind: kind, Key: uint64(i), Size: units.Size(rapid.IntRange(0, 5000).Draw(rt, "size"))}
 		}
+
 		a := run(t, rt, bc, ops)
 		for key, n := range a.seen {
 			if n != 1 {
 				rt.Fatalf("put %d was acknowledged %d times", key, n)
 			}
 		}
+
 		c := a.bed.cluster
 		for k := range c.members {
 			if m := &c.members[k]; m.synced != c.log.last || m.applied != c.log.last || m.backend.pending != 0 {
 				rt.Fatalf("idle at last, member %d has %d of %d on disk, %d applied, %d not committed", k+1, m.synced, c.log.last, m.applied, m.backend.pending)
 			}
 		}
+
 		if again := run(t, rt, bc, ops); !slices.Equal(a.trace, again.trace) {
 			rt.Fatal("the same run twice differs")
 		}
@@ -133,10 +142,12 @@ func TestMetrics(t *testing.T) {
 	b := newBed(t, lab(t, 3))
 	b.closedLoop(4, 3*time.Second)
 	metrics := b.cluster.Metrics()
+
 	values := make([]float64, len(metrics))
 	for i := range values {
 		values[i] = math.Inf(1)
 	}
+
 	b.cluster.Sample(values)
 	got := map[string]float64{}
 	for i, m := range metrics {
@@ -149,19 +160,24 @@ func TestMetrics(t *testing.T) {
 		}
 		got[name] = values[i]
 	}
+
 	const fsync = "etcd_disk_wal_fsync_duration_seconds"
 	if n, inf := got[fsync+"_count{instance,m1}"], got[fsync+"_bucket{instance,m1,le,+Inf}"]; n == 0 || n != inf {
 		t.Errorf("%v syncs counted, %v in the last bucket", n, inf)
 	}
+
 	if got[fsync+"_bucket{instance,m1,le,0.008}"] < got[fsync+"_bucket{instance,m1,le,0.001}"] {
 		t.Error("buckets are not cumulative")
 	}
+
 	if got["etcd_server_is_leader{instance,m1}"] != 1 || got["etcd_server_is_leader{instance,m2}"] != 0 {
 		t.Error("the leader does not learn of it")
 	}
+
 	if x := got["etcd_server_proposals_committed_total{instance,m1}"]; x < 1000 {
 		t.Errorf("%v proposals committed", x)
 	}
+
 	if len(b.cluster.Cycles()) < 20 {
 		t.Errorf("%d backend commits in 4 s", len(b.cluster.Cycles()))
 	}

@@ -25,7 +25,8 @@ var Spec = scenario.Engine{
 		return &c
 	},
 	NewModel: newModel,
-	Evidence: engine.Evidence{Measured: true, Text: "puts a second are within a factor of 1.5 of eighteen measured runs of etcd 3.6, of which eight set its CPU costs"},
+	Evidence: engine.Evidence{Measured: true,
+		Text: "puts a second are within a factor of 1.5 of eighteen measured runs of etcd 3.6, of which eight set its CPU costs"},
 	Cluster: &scenario.Cluster{
 		Members: func(cfg scenario.Config) int { return cfg.(*Config).Members },
 		Leader:  func(cfg scenario.Config) int { return cfg.(*Config).Leader },

@@ -42,10 +42,13 @@ const passes = 0.9
 func parse(text string) ([]benchmark.Figure, error) {
 	var out []benchmark.Figure
 	add := func(metric string, value float64) {
-		out = append(out, benchmark.Figure{Name: metric, Value: value, Labels: []string{"benchmark", name, "engine", "etcd"}})
+		out = append(out, benchmark.Figure{Name: metric, Value: value,
+			Labels: []string{"benchmark", name, "engine", "etcd"}})
 	}
+
 	lines := bufio.NewScanner(strings.NewReader(text))
 	lines.Buffer(nil, benchmark.BytesMax+1)
+
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		number := func(s string) (float64, error) {
@@ -55,19 +58,23 @@ func parse(text string) ([]benchmark.Figure, error) {
 			}
 			return x, nil
 		}
+
 		for _, m := range []struct {
 			re   *regexp.Regexp
 			name string
 			at   int
-		}{{throughput, "bench_writes_per_second", 2}, {slowest, "bench_write_slowest_seconds", 1}, {stddev, "bench_write_stddev_seconds", 1}, {errs, "bench_errors", 2}} {
+		}{{throughput, "bench_writes_per_second", 2}, {slowest, "bench_write_slowest_seconds", 1},
+			{stddev, "bench_write_stddev_seconds", 1}, {errs, "bench_errors", 2}} {
 			found := m.re.FindStringSubmatch(line)
 			if found == nil {
 				continue
 			}
+
 			x, err := number(found[m.at])
 			if err != nil {
 				return nil, err
 			}
+
 			add(m.name, x)
 			if m.re == throughput {
 				asked, clients := load(x, strings.HasPrefix(found[1], "PASS"))
@@ -75,6 +82,7 @@ func parse(text string) ([]benchmark.Figure, error) {
 				add("bench_clients", clients)
 			}
 		}
+
 		if m := verdict.FindStringSubmatch(line); m != nil {
 			passed := 0.0
 			if m[1] == "PASS" {
@@ -83,6 +91,7 @@ func parse(text string) ([]benchmark.Figure, error) {
 			add("bench_passed", passed)
 		}
 	}
+
 	return out, lines.Err()
 }
 

@@ -69,6 +69,7 @@ func loop(b *testing.B, conns int, do func(conn int, n uint64) error) {
 	var all sync.WaitGroup
 	b.ResetTimer()
 	begun := time.Now()
+
 	for conn := range conns {
 		all.Go(func() {
 			for {
@@ -85,11 +86,13 @@ func loop(b *testing.B, conns int, do func(conn int, n uint64) error) {
 			}
 		})
 	}
+
 	all.Wait()
 	b.ReportMetric(float64(b.N)/time.Since(begun).Seconds(), "op/s")
 	b.StopTimer()
 	times := slices.Concat(took...)
 	slices.Sort(times)
+
 	for _, q := range []int{50, 99} {
 		if len(times) > 0 {
 			b.ReportMetric(float64(times[len(times)*q/100].Microseconds())/1000, fmt.Sprintf("p%d-ms", q))

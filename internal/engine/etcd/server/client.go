@@ -40,7 +40,8 @@ func dial(p *place) (*grpc.ClientConn, error) {
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.6, MaxDelay: 200 * time.Millisecond},
+			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.6,
+				MaxDelay: 200 * time.Millisecond},
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
@@ -61,6 +62,7 @@ func connect(places []place, leader, n int) (*links, error) {
 		}
 		l.members = append(l.members, c)
 	}
+
 	for range n {
 		c, err := dial(&places[leader])
 		if err != nil {
@@ -68,6 +70,7 @@ func connect(places []place, leader, n int) (*links, error) {
 		}
 		l.leader = append(l.leader, c)
 	}
+
 	return l, nil
 }
 
@@ -160,7 +163,8 @@ func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
 
 // perform puts or gets. mean is the mean size of a document, which converts a scan's bytes to
 // documents.
-func perform(ctx context.Context, kv etcdserverpb.KVClient, k keys, w *writer, mean units.Size, op *lab.Op) error {
+func perform(ctx context.Context, kv etcdserverpb.KVClient, k keys, w *writer, mean units.Size,
+	op *lab.Op) error {
 	var err error
 	switch {
 	case op.Kind.Writes():
@@ -180,9 +184,11 @@ func explain(err error) error {
 	case err == nil:
 		return nil
 	case strings.Contains(err.Error(), "database space exceeded"):
-		return fmt.Errorf("%w: the database has reached engine.etcd.quota, raise it, or run for a shorter time", err)
+		return fmt.Errorf("%w: the database has reached engine.etcd.quota, raise it, or run for a shorter time",
+			err)
 	case strings.Contains(err.Error(), "request is too large"), strings.Contains(err.Error(), "larger than max"):
-		return fmt.Errorf("%w: etcd accepts at most %s per request, so use smaller documents", err, requestBytes.Exact())
+		return fmt.Errorf("%w: etcd accepts at most %s per request, so use smaller documents", err,
+			requestBytes.Exact())
 	}
 	return err
 }

@@ -65,7 +65,8 @@ var Addresses = existing.Addresses{
 }
 
 // called are the names of the flags for TLS files.
-var called = endpoint.Names{Both: "give both --cert and --key", Client: "--cert and --key", Authority: "--cacert"}
+var called = endpoint.Names{Both: "give both --cert and --key", Client: "--cert and --key",
+	Authority: "--cacert"}
 
 // NewExisting prepares a run's use of a cluster, without connecting. Keys are keyBytes long, prefix
 // included; 0: not padded.
@@ -112,14 +113,18 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 
 // InspectFor identifies the cluster, and checks whether there is room for this many writes of a
 // size.
-func (v *Existing) InspectFor(ctx context.Context, size units.Size, writes int64) (*existing.Inspection, error) {
+func (v *Existing) InspectFor(ctx context.Context, size units.Size,
+	writes int64) (*existing.Inspection, error) {
 	if size > requestBytes {
-		return nil, fmt.Errorf("documents of %s: etcd accepts at most %s per request", size.Exact(), requestBytes.Exact())
+		return nil, fmt.Errorf("documents of %s: etcd accepts at most %s per request", size.Exact(),
+			requestBytes.Exact())
 	}
+
 	l, err := v.connect(1)
 	if err != nil {
 		return nil, v.explain(err)
 	}
+
 	defer func() { _ = l.close() }()
 	for i := range l.members {
 		asking, cancel := context.WithTimeout(ctx, answerWithin)
@@ -130,32 +135,42 @@ func (v *Existing) InspectFor(ctx context.Context, size units.Size, writes int64
 		}
 		v.version, v.least = s.Version, max(v.least, s.DbSize)
 	}
+
 	asking, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	got, err := l.kv(0).Range(asking, &etcdserverpb.RangeRequest{Key: []byte(v.keys.prefix), RangeEnd: v.keys.end(), CountOnly: true})
+
+	got, err := l.kv(0).Range(asking,
+		&etcdserverpb.RangeRequest{Key: []byte(v.keys.prefix), RangeEnd: v.keys.end(), CountOnly: true})
 	switch {
 	case err != nil:
 		return nil, v.explain(err)
 	case got.Count > 0:
-		return nil, fmt.Errorf("%d keys already begin with %s: use another name, or remove them (etcdctl del --prefix %s)", got.Count, v.keys.prefix, v.keys.prefix)
+		return nil,
+			fmt.Errorf("%d keys already begin with %s: use another name, or remove them (etcdctl del --prefix %s)",
+				got.Count, v.keys.prefix, v.keys.prefix)
 	}
+
 	v.readQuota(ctx)
 	inspection := &existing.Inspection{
 		Server: v.Describe(), Least: v.leastPrivilege(), Remove: "etcdctl del --prefix " + v.keys.prefix,
 		Notes: []string{"etcd keeps each revision until it is compacted, and the space until it is defragmented: both are yours to do"},
 	}
+
 	note, err := v.room(size, writes)
 	if err != nil {
 		return nil, err
 	}
+
 	if note != "" {
 		inspection.Notes = append(inspection.Notes, note)
 	}
+
 	return inspection, nil
 }
 
 func (v *Existing) leastPrivilege() string {
-	return "with authentication on, a role that may do no more: etcdctl role grant-permission ROLE readwrite " + existing.NamePrefix + " --prefix=true"
+	return "with authentication on, a role that may do no more: etcdctl role grant-permission ROLE readwrite " +
+		existing.NamePrefix + " --prefix=true"
 }
 
 // explain says what to do about a refusal.
@@ -166,9 +181,11 @@ func (v *Existing) explain(err error) error {
 	err = v.opt.Address.Redact(err)
 	switch text := err.Error(); {
 	case strings.Contains(text, "permission denied"):
-		return fmt.Errorf("%w: the user has no access to keys that begin with %s (%s)", err, v.keys.prefix, v.leastPrivilege())
+		return fmt.Errorf("%w: the user has no access to keys that begin with %s (%s)", err, v.keys.prefix,
+			v.leastPrivilege())
 	case strings.Contains(text, "user name is empty"):
-		return fmt.Errorf("%w: the cluster requires a user: etcd://USER@host:2379, with the password in $%s", err, existing.EnvPassword)
+		return fmt.Errorf("%w: the cluster requires a user: etcd://USER@host:2379, with the password in $%s", err,
+			existing.EnvPassword)
 	}
 	return explain(err)
 }
@@ -178,7 +195,8 @@ func (v *Existing) unreachable(ctx context.Context, host string, err error) erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if text := err.Error(); strings.Contains(text, "permission denied") || strings.Contains(text, "user name is empty") || strings.Contains(text, "authenticating as") {
+	if text := err.Error(); strings.Contains(text, "permission denied") ||
+		strings.Contains(text, "user name is empty") || strings.Contains(text, "authenticating as") {
 		return v.explain(err)
 	}
 	hint := "is it an etcd, and is the port its clients'?"
@@ -240,7 +258,8 @@ func (v *Existing) Sources() []source.Source {
 }
 
 func (v *Existing) source(host string) (source.Source, error) {
-	opt, scheme := exposition.URLOptions{Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{live.Exporter}}, "http"
+	opt, scheme := exposition.URLOptions{Getenv: func(string) string { return "" },
+		Exporters: []exposition.Exporter{live.Exporter}}, "http"
 	if v.tls != nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.TLSClientConfig, t.Proxy = v.tls.Clone(), nil
@@ -283,7 +302,8 @@ func (v *Existing) Stop(ctx context.Context) error {
 	var err error
 	if v.made && !v.opt.Keep {
 		if err = v.remove(ctx, l); err != nil {
-			err = fmt.Errorf("keys that begin with %s are still in %s (etcdctl del --prefix %s): %w", v.keys.prefix, v.opt.Address, v.keys.prefix, v.explain(err))
+			err = fmt.Errorf("keys that begin with %s are still in %s (etcdctl del --prefix %s): %w", v.keys.prefix,
+				v.opt.Address, v.keys.prefix, v.explain(err))
 		}
 	}
 	return errors.Join(err, l.close())
@@ -292,12 +312,14 @@ func (v *Existing) Stop(ctx context.Context) error {
 func (v *Existing) remove(ctx context.Context, l *links) error {
 	kv := l.kv(0)
 	for {
-		got, err := kv.Range(ctx, &etcdserverpb.RangeRequest{Key: []byte(v.keys.prefix), RangeEnd: v.keys.end(), Limit: removeAtOnce, KeysOnly: true})
+		got, err := kv.Range(ctx, &etcdserverpb.RangeRequest{Key: []byte(v.keys.prefix), RangeEnd: v.keys.end(),
+			Limit: removeAtOnce, KeysOnly: true})
 		if err != nil || len(got.Kvs) == 0 {
 			return err
 		}
 		last := append(slices.Clone(got.Kvs[len(got.Kvs)-1].Key), 0)
-		if _, err := kv.DeleteRange(ctx, &etcdserverpb.DeleteRangeRequest{Key: got.Kvs[0].Key, RangeEnd: last}); err != nil {
+		if _, err := kv.DeleteRange(ctx,
+			&etcdserverpb.DeleteRangeRequest{Key: got.Kvs[0].Key, RangeEnd: last}); err != nil {
 			return err
 		}
 	}

@@ -36,13 +36,15 @@ func dialTo(host string, config *tls.Config, t *token) (*grpc.ClientConn, error)
 	if config != nil {
 		secured = credentials.NewTLS(config)
 	}
+
 	return grpc.NewClient("passthrough:///"+host,
 		grpc.WithTransportCredentials(secured),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithUnaryInterceptor(t.intercept),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, MaxDelay: time.Second},
+			Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6,
+				MaxDelay: time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
@@ -64,24 +66,30 @@ const tokenField = "token"
 // refused recognises the errors for an expired token (etcd, api/v3rpc/rpctypes, error.go, 3.4 to
 // 3.7).
 func refused(err error) bool {
-	return strings.Contains(err.Error(), "invalid auth token") || strings.Contains(err.Error(), "revision of auth store is old")
+	return strings.Contains(err.Error(), "invalid auth token") ||
+		strings.Contains(err.Error(), "revision of auth store is old")
 }
 
-func (t *token) intercept(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (t *token) intercept(ctx context.Context, method string, req, reply any, c *grpc.ClientConn,
+	call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if t.user == "" || strings.HasSuffix(method, "/Authenticate") {
 		return call(ctx, method, req, reply, c, opts...)
 	}
+
 	value, err := t.get(ctx, c, "")
 	if err != nil {
 		return err
 	}
+
 	err = call(metadata.AppendToOutgoingContext(ctx, tokenField, value), method, req, reply, c, opts...)
 	if err == nil || !refused(err) {
 		return err
 	}
+
 	if value, err = t.get(ctx, c, value); err != nil {
 		return err
 	}
+
 	return call(metadata.AppendToOutgoingContext(ctx, tokenField, value), method, req, reply, c, opts...)
 }
 
@@ -92,13 +100,16 @@ func (t *token) get(ctx context.Context, c *grpc.ClientConn, not string) (string
 	if t.value != "" && t.value != not {
 		return t.value, nil
 	}
-	got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx, &etcdserverpb.AuthenticateRequest{Name: t.user, Password: t.password})
+
+	got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx,
+		&etcdserverpb.AuthenticateRequest{Name: t.user, Password: t.password})
 	switch {
 	case err != nil && strings.Contains(err.Error(), "authentication is not enabled"):
 		return "", nil // authentication is off, so none is needed
 	case err != nil:
 		return "", fmt.Errorf("authenticating as %s: %w", t.user, err)
 	}
+
 	t.value = got.Token
 	return t.value, nil
 }

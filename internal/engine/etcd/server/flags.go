@@ -21,7 +21,8 @@ import (
 const EnvBinary = "PLIMSOLL_ETCD"
 
 // errMissing says how to get etcd.
-var errMissing = errors.New("etcd is not installed: apt-get install etcd-server, or give a binary in " + EnvBinary + " (make etcd builds a current one)")
+var errMissing = errors.New("etcd is not installed: apt-get install etcd-server, or give a binary in " +
+	EnvBinary + " (make etcd builds a current one)")
 
 // find returns etcd's path: what the user asked for, what the environment names, or the one on
 // PATH.
@@ -33,6 +34,7 @@ func find(asked string) (string, error) {
 		}
 		return filepath.Abs(path) // members run in folders of their own
 	}
+
 	if name := os.Getenv(EnvBinary); name != "" {
 		path, err := exec.LookPath(name)
 		if err != nil {
@@ -40,10 +42,12 @@ func find(asked string) (string, error) {
 		}
 		return filepath.Abs(path)
 	}
+
 	path, err := exec.LookPath("etcd")
 	if err != nil {
 		return "", errMissing
 	}
+
 	return path, nil
 }
 
@@ -104,6 +108,7 @@ func flags(cfg *etcd.Config, version string, all []place, k int) []string {
 	for _, p := range all {
 		cluster = append(cluster, p.name+"=http://"+address(p.peer))
 	}
+
 	p := all[k]
 	client, peer := "http://"+address(p.client), "http://"+address(p.peer)
 	out := []string{
@@ -121,12 +126,15 @@ func flags(cfg *etcd.Config, version string, all []place, k int) []string {
 		"--quota-backend-bytes=" + strconv.FormatInt(int64(cfg.Quota), 10),
 		"--logger=zap",
 	}
+
 	if p.wal != "" {
 		out = append(out, "--wal-dir="+p.wal)
 	}
+
 	if name := catchUpFlag(version); name != "" && cfg.CatchUp != etcd.Defaults().CatchUp {
 		out = append(out, "--"+name+"="+strconv.Itoa(cfg.CatchUp))
 	}
+
 	return out
 }
 
@@ -141,14 +149,19 @@ func compiledIn(cfg *etcd.Config, version string) []string {
 	fixed := etcd.Defaults()
 	differs := func(setting, said, is string) {
 		if said != is {
-			out = append(out, fmt.Sprintf("engine.etcd.%s is %s in the scenario, and compiled into etcd: it is %s here", setting, said, is))
+			out = append(out,
+				fmt.Sprintf("engine.etcd.%s is %s in the scenario, and compiled into etcd: it is %s here",
+					setting, said, is))
 		}
 	}
+
 	differs("wal_segment", cfg.Segment.Exact(), fixed.Segment.Exact())
 	differs("max_message", cfg.MaxMessage.Exact(), fixed.MaxMessage.Exact())
 	differs("max_inflight", strconv.Itoa(cfg.MaxInflight), strconv.Itoa(fixed.MaxInflight))
+
 	if catchUpFlag(version) == "" {
 		differs("catchup_entries", strconv.Itoa(cfg.CatchUp), strconv.Itoa(fixed.CatchUp))
 	}
+
 	return out
 }

@@ -52,12 +52,14 @@ func TestCompiledIn(t *testing.T) {
 func TestCatchUpFlag(t *testing.T) {
 	cfg := etcd.Defaults()
 	member := []place{{name: "m1", data: "/data/etcd-m1", client: 20001, peer: 20002}}
+
 	last := func(version string) string { all := flags(&cfg, version, member, 0); return all[len(all)-1] }
 	for _, version := range []string{"3.4.23", "3.5.21", "3.7.3"} {
 		if got := last(version); got != "--logger=zap" {
 			t.Errorf("%s with the default: %s", version, got)
 		}
 	}
+
 	cfg.CatchUp = 70
 	for version, want := range map[string]string{
 		"3.4.23": "--logger=zap", "3.5.21": "--experimental-snapshot-catchup-entries=70", "3.6.16": "--snapshot-catchup-entries=70",
@@ -76,9 +78,11 @@ func TestFind(t *testing.T) {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Chdir(dir)
 	t.Setenv("PATH", dir)
 	t.Setenv(EnvBinary, "")
+
 	for _, asked := range []string{"./my-etcd", "my-etcd", path} {
 		if got, err := find(asked); got != path || err != nil {
 			t.Errorf("asked for %s: %s, %v", asked, got, err)
@@ -107,9 +111,11 @@ func TestKeysAndValues(t *testing.T) {
 	if got := string(keyOf(0xfedcba9876543210)); got != "fedcba9876543210" {
 		t.Errorf("key %s", got)
 	}
+
 	if a, b := string(keyOf(9)), string(keyOf(10)); a >= b || len(a) != 16 {
 		t.Errorf("%s does not sort before %s", a, b)
 	}
+
 	var w writer
 	for _, size := range []units.Size{0, 3, 8, 9, 300, 20} {
 		v := w.value(size, 77)
@@ -118,9 +124,11 @@ func TestKeysAndValues(t *testing.T) {
 			t.Errorf("a value of %d bytes has %d, is of write %d, %v", size, len(v), seq, err)
 		}
 	}
+
 	if _, err := seqOf([]byte("short")); err == nil {
 		t.Error("a value of 5 bytes has a number")
 	}
+
 	v := slices.Clone(w.value(4096, 1)[SeqBytes:])
 	slices.Sort(v)
 	if n := len(slices.Compact(v)); n != 256 {

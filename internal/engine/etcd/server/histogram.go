@@ -32,12 +32,14 @@ func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms
 		if err != nil {
 			return h, err
 		}
+
 		page, err := scrape(ctx, src, func(metric string) bool {
 			return slices.ContainsFunc(names, func(n string) bool { return metric == n+"_bucket" })
 		})
 		if err != nil {
 			return h, err
 		}
+
 		for _, s := range page {
 			most, err := strconv.ParseFloat(s.labels.Get("le"), 64)
 			name := s.labels.Get(labels.MetricName)
@@ -48,16 +50,19 @@ func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms
 			h.of[key] = append(h.of[key], bucket{most, s.value})
 		}
 	}
+
 	for _, b := range h.of {
 		slices.SortFunc(b, func(x, y bucket) int { return cmp.Compare(x.most, y.most) })
 	}
+
 	return h, nil
 }
 
 // Percentile returns that of the durations since before, at the endpoint where it is highest; ok is
 // false if there were none. It interpolates within a bucket, like Prometheus' histogram_quantile;
 // in the last, unbounded bucket it returns the lower bound.
-func (h *Histograms) Percentile(before *Histograms, name string, percentile float64) (d units.Duration, ok bool) {
+func (h *Histograms) Percentile(before *Histograms, name string,
+	percentile float64) (d units.Duration, ok bool) {
 	for key, now := range h.of {
 		if key[1] != name {
 			continue
@@ -80,6 +85,7 @@ func quantile(now, before []bucket, q float64) (float64, bool) {
 	if len(now) == 0 || at(len(now)-1) <= 0 {
 		return 0, false
 	}
+
 	rank := q * at(len(now)-1)
 	low, below := 0.0, 0.0
 	for i := range now {
@@ -92,5 +98,6 @@ func quantile(now, before []bucket, q float64) (float64, bool) {
 		}
 		low, below = now[i].most, n
 	}
+
 	return low, true
 }

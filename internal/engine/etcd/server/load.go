@@ -29,7 +29,8 @@ func batch(size units.Size) uint64 {
 // load puts the documents that exist before the run.
 func (s *Server) load(ctx context.Context, l *links, documents uint64, progress lab.Progress) error {
 	if s.mean > requestBytes {
-		return fmt.Errorf("documents of %s: etcd accepts at most %s per request", s.mean.Exact(), requestBytes.Exact())
+		return fmt.Errorf("documents of %s: etcd accepts at most %s per request", s.mean.Exact(),
+			requestBytes.Exact())
 	}
 	if all := float64(documents) * float64(s.mean); all > float64(s.cfg.Quota) {
 		return fmt.Errorf("%d documents of %s are more than engine.etcd.quota of %s: raise it, or use fewer",
@@ -39,11 +40,13 @@ func (s *Server) load(ctx context.Context, l *links, documents uint64, progress 
 }
 
 // put puts documents of a size, with some transactions in flight.
-func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint64, atOnce int, progress lab.Progress) error {
+func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint64, atOnce int,
+	progress lab.Progress) error {
 	var at atomic.Uint64
 	var mu sync.Mutex
 	var done uint64
 	each := batch(mean + units.Size(k.bytes))
+
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range atOnce {
 		group.Go(func() error {
@@ -53,24 +56,30 @@ func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint6
 				if from >= documents {
 					return nil
 				}
+
 				to := min(from+each, documents)
 				txn := &etcdserverpb.TxnRequest{}
 				for key := from; key < to; key++ {
 					put := &etcdserverpb.PutRequest{Key: k.of(key), Value: w.value(mean, 0)}
-					txn.Success = append(txn.Success, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}})
+					txn.Success = append(txn.Success,
+						&etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}})
 				}
+
 				if _, err := kv.Txn(ctx, txn); err != nil {
 					return fmt.Errorf("putting documents %d to %d: %w", from, to-1, explain(err))
 				}
+
 				mu.Lock()
 				done += to - from
 				if progress != nil {
 					progress("putting documents", int64(done), int64(documents))
 				}
+
 				mu.Unlock()
 			}
 		})
 	}
+
 	return group.Wait()
 }
 
@@ -79,6 +88,7 @@ func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint6
 func (s *Server) lead(ctx context.Context, l *links) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
+
 	want, last := s.cfg.Leader-1, errors.New("no member reports a leader")
 	for ctx.Err() == nil {
 		ids := make([]uint64, len(l.members))
@@ -94,6 +104,7 @@ func (s *Server) lead(ctx context.Context, l *links) error {
 				leader = status.Leader
 			}
 		}
+
 		for k, id := range ids {
 			if id == 0 || id != leader {
 				continue
@@ -101,9 +112,13 @@ func (s *Server) lead(ctx context.Context, l *links) error {
 			if k == want {
 				return nil
 			}
-			_, last = etcdserverpb.NewMaintenanceClient(l.members[k]).MoveLeader(ctx, &etcdserverpb.MoveLeaderRequest{TargetID: ids[want]})
+			_, last = etcdserverpb.NewMaintenanceClient(l.members[k]).MoveLeader(ctx,
+				&etcdserverpb.MoveLeaderRequest{TargetID: ids[want]})
 		}
+
 		pause(ctx, movePause)
 	}
-	return fmt.Errorf("member %d does not become the leader: %w", s.cfg.Leader, cmp.Or(errors.Join(ctx.Err(), last), errors.New("another one stays it")))
+
+	return fmt.Errorf("member %d does not become the leader: %w", s.cfg.Leader,
+		cmp.Or(errors.Join(ctx.Err(), last), errors.New("another one stays it")))
 }

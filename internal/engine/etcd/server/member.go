@@ -31,6 +31,7 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 		if data == "" {
 			return nil, fmt.Errorf("member %d of etcd has no volume: the scenario needs one named data", k+1)
 		}
+
 		p.data = filepath.Join(data, "etcd-"+p.name)
 		owned := []string{p.data}
 		if wal != "" && wal != data {
@@ -39,6 +40,7 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 			p.wal = filepath.Join(above, "wal")
 			owned = append(owned, above)
 		}
+
 		for _, dir := range owned {
 			if err := user.Own(dir); err != nil {
 				return nil, err
@@ -48,13 +50,16 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 			}
 		}
 	}
+
 	ports, err := freePorts(2 * n)
 	if err != nil {
 		return nil, err
 	}
+
 	for k := range out {
 		out[k].client, out[k].peer = ports[2*k], ports[2*k+1]
 	}
+
 	return out, nil
 }
 
@@ -69,6 +74,7 @@ const (
 func freePorts(n int) ([]int, error) {
 	var out []int
 	span := portLast - portFirst
+
 	from := os.Getpid() * 37 % span
 	for i := 0; i < span && len(out) < n; i++ {
 		port := portFirst + (from+i)%span
@@ -79,9 +85,12 @@ func freePorts(n int) ([]int, error) {
 		defer l.Close() // hold all until all are found
 		out = append(out, port)
 	}
+
 	if len(out) < n {
-		return nil, fmt.Errorf("%d free ports are not available between %d and %d on 127.0.0.1", n, portFirst, portLast)
+		return nil, fmt.Errorf("%d free ports are not available between %d and %d on 127.0.0.1", n,
+			portFirst, portLast)
 	}
+
 	return out, nil
 }
 
@@ -92,16 +101,19 @@ func healthy(ctx context.Context, p *place, proc *process.Process) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
+
 	for {
 		err := health(ctx, client, "http://"+address(p.client)+"/health")
 		if err == nil {
 			return nil
 		}
+
 		select {
 		case <-proc.Done():
 			return fmt.Errorf("member %s: %w", p.name, proc.Err())
 		case <-ctx.Done():
-			return fmt.Errorf("member %s does not serve (%w): %w; its log ends: %s", p.name, err, ctx.Err(), proc.Tail())
+			return fmt.Errorf("member %s does not serve (%w): %w; its log ends: %s", p.name, err, ctx.Err(),
+				proc.Tail())
 		case <-pause.C:
 		}
 	}
@@ -115,20 +127,24 @@ func health(ctx context.Context, client *http.Client, url string) error {
 	if err != nil {
 		return err
 	}
+
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}
+
 	defer resp.Body.Close()
 	var answer struct {
 		Health string `json:"health"`
 		Reason string `json:"reason"`
 	}
+
 	if err := json.NewDecoder(io.LimitReader(resp.Body, healthBytesMax)).Decode(&answer); err != nil {
 		return err
 	}
 	if answer.Health != "true" {
 		return fmt.Errorf("its health is %q %s", answer.Health, answer.Reason)
 	}
+
 	return nil
 }

@@ -47,10 +47,12 @@ func (v *Existing) room(size units.Size, writes int64) (note string, err error) 
 		whose = "quota (assumed: /metrics does not tell it)"
 	}
 	if float64(v.least+more) > quotaAsk*float64(v.quota) {
-		return "", fmt.Errorf("etcd's database has %v and would get up to %v more; %.0f %% of its %s are %v: over the quota the whole cluster refuses writes. Compact and defragment it, or run with less",
-			units.Size(v.least), units.Size(more), quotaAsk*100, whose, units.Size(float64(v.quota)*quotaAsk))
+		return "",
+			fmt.Errorf("etcd's database has %v and would get up to %v more; %.0f %% of its %s are %v: over the quota the whole cluster refuses writes. Compact and defragment it, or run with less",
+				units.Size(v.least), units.Size(more), quotaAsk*100, whose, units.Size(float64(v.quota)*quotaAsk))
 	}
-	return fmt.Sprintf("its database of %v grows by up to %v; its %s is %v", units.Size(v.least), units.Size(more), whose, units.Size(v.quota)), nil
+	return fmt.Sprintf("its database of %v grows by up to %v; its %s is %v", units.Size(v.least),
+		units.Size(more), whose, units.Size(v.quota)), nil
 }
 
 // readQuota takes the quota from the first /metrics that has it.
@@ -61,10 +63,12 @@ func (v *Existing) readQuota(ctx context.Context) {
 		if err != nil {
 			continue
 		}
+
 		page, err := scrape(ctx, src, func(name string) bool { return name == "etcd_server_quota_backend_bytes" })
 		if err != nil {
 			continue
 		}
+
 		for _, s := range page {
 			if s.value > 0 {
 				v.quota, v.known = int64(s.value), true
@@ -138,12 +142,14 @@ func watchRoom(c *grpc.ClientConn, most int64) *guard {
 			}
 			s, err := client.Status(ctx, &etcdserverpb.StatusRequest{})
 			if err == nil && s.DbSize > most {
-				err = fmt.Errorf("stopped: etcd's database has grown to %v, near its quota, over which the whole cluster would refuse writes", units.Size(s.DbSize))
+				err = fmt.Errorf("stopped: etcd's database has grown to %v, near its quota, over which the whole cluster would refuse writes",
+					units.Size(s.DbSize))
 				g.passed.Store(&err)
 				return
 			}
 		}
 	})
+
 	return g
 }
 

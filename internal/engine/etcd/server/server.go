@@ -80,23 +80,29 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	if work == nil {
 		return errors.New("etcd: the scenario was not made by Parse or Load")
 	}
+
 	s.m, s.mean, s.writers = m, work.DocumentSize(), make([]writer, work.Connections())
 	for _, line := range compiledIn(&s.cfg, s.version) {
 		s.log(line)
 	}
+
 	var err error
 	if s.user, err = process.Unprivileged("nobody"); err != nil {
 		s.log("etcd runs as root: " + err.Error())
 	}
+
 	if err := s.user.Admit(s.path); err != nil {
 		return fmt.Errorf("starting etcd: %w", err)
 	}
+
 	if s.places, err = lay(m, s.cfg.Members, s.user); err != nil {
 		return fmt.Errorf("starting etcd: %w", err)
 	}
+
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
+
 	return s.load(ctx, s.links.Load(), uint64(work.Documents()), progress)
 }
 
@@ -121,17 +127,21 @@ func (s *Server) begin(ctx context.Context) error {
 		}
 		s.procs = append(s.procs, p)
 	}
+
 	err := s.each(func(k int, p *process.Process) error { return healthy(ctx, &s.places[k], p) })
 	if err != nil {
 		return fmt.Errorf("starting etcd: %w", err)
 	}
+
 	l, err := connect(s.places, s.cfg.Leader-1, min(max(len(s.writers), 1), s.shared))
 	if err != nil {
 		return fmt.Errorf("starting etcd: %w", err)
 	}
+
 	if err := s.lead(ctx, l); err != nil {
 		return errors.Join(fmt.Errorf("starting etcd: %w", err), l.close())
 	}
+
 	s.links.Store(l)
 	return nil
 }

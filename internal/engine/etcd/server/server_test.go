@@ -54,12 +54,14 @@ func start(t testing.TB, dir string, cfg etcd.Config, text string, names ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b := &bench{m: &lab.Machine{Dirs: map[string]string{}, Scratch: filepath.Join(dir, "scratch"), Scenario: sc}}
 	b.m.Log = func(line string) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.lines = append(b.lines, line)
 	}
+
 	for _, name := range append(names, "scratch") {
 		at := filepath.Join(dir, name)
 		if err := os.MkdirAll(at, 0o755); err != nil {
@@ -67,17 +69,21 @@ func start(t testing.TB, dir string, cfg etcd.Config, text string, names ...stri
 		}
 		b.m.Dirs[name] = at
 	}
+
 	server, err := New(cfg)
 	if errors.Is(err, errMissing) {
 		t.Skip(err)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b.Server = server.(*Server)
 	if sharedByTest > 0 {
 		b.shared = sharedByTest
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	t.Cleanup(func() {
@@ -89,14 +95,17 @@ func start(t testing.TB, dir string, cfg etcd.Config, text string, names ...stri
 			}
 		}
 	})
+
 	var last [2]int64
 	err = b.Start(ctx, b.m, func(_ string, done, total int64) { last = [2]int64{done, total} })
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if n := int64(sc.Workloads().Documents()); last != [2]int64{n, n} {
 		t.Errorf("the last progress was %v of %d documents", last, n)
 	}
+
 	return b
 }
 
@@ -119,20 +128,25 @@ func TestOneMember(t *testing.T) {
 	if !strings.HasPrefix(b.Describe(), "etcd 3.") || strings.Contains(b.Describe(), "loopback") {
 		t.Errorf("it describes itself as %q", b.Describe())
 	}
+
 	b.mu.Lock()
 	lines := slices.Clone(b.lines)
 	b.mu.Unlock()
+
 	if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "engine.etcd.wal_segment is 32MB") }) {
 		t.Error("no message that the segment's size is compiled in")
 	}
+
 	logs, err := filepath.Glob(filepath.Join(b.m.Dirs["wal"], "etcd-m1", "wal", "*.wal"))
 	if err != nil || len(logs) == 0 {
 		t.Errorf("there is no log on its volume: %v %v", logs, err)
 	}
+
 	ctx := t.Context()
 	for _, key := range []uint64{0, 299} {
 		b.reads(t, key, 0, true)
 	}
+
 	b.reads(t, 300, 0, false)
 	b.do(t, 0, workload.Update, 7, 1001, 300)
 	b.do(t, 1, workload.Insert, 300, 1002, 5000)
@@ -140,13 +154,16 @@ func TestOneMember(t *testing.T) {
 	b.do(t, 3, workload.Read, 7, 0, 300)
 	b.do(t, 3, workload.Scan, 0, 0, 3000)
 	b.do(t, 0, workload.Update, 9, 1<<63+5, 3)
+
 	got, err := b.links.Load().kv(0).Range(ctx, &etcdserverpb.RangeRequest{Key: keyOf(300)})
 	if err != nil || len(got.Kvs) != 1 || len(got.Kvs[0].Value) != 5000 {
 		t.Errorf("the inserted document: %v, %v", got.GetCount(), err)
 	}
+
 	if err := b.Do(ctx, 4, &lab.Op{}); err == nil || !strings.Contains(err.Error(), "connection 4 of 4") {
 		t.Errorf("a connection too many: %v", err)
 	}
+
 	b.crash(t, func() {
 		b.reads(t, 7, 1001, true)
 		b.reads(t, 300, 1002, true)
@@ -154,6 +171,7 @@ func TestOneMember(t *testing.T) {
 		b.reads(t, 9, 1<<63+5, true)
 		b.reads(t, 10, 0, true)
 	})
+
 	big := &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 2 * units.MiB, Document: 2 * units.MiB}}
 	if err := b.Do(ctx, 0, big); err == nil || !strings.Contains(err.Error(), "use smaller documents") {
 		t.Errorf("a document that is too large: %v", err)
@@ -167,20 +185,25 @@ func (b *bench) crash(t *testing.T, after func()) {
 	for _, p := range b.procs {
 		family = append(family, p.PID())
 	}
+
 	if err := b.Crash(); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, pid := range family {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
 			t.Errorf("process %d lives", pid)
 		}
 	}
+
 	if err := b.Do(t.Context(), 0, &lab.Op{}); err == nil {
 		t.Error("a dead cluster answers")
 	}
+
 	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	after()
 }
 
@@ -202,6 +225,7 @@ func (b *bench) reads(t *testing.T, key, want uint64, there bool) {
 func TestThreeMembers(t *testing.T) {
 	cfg := etcd.Defaults()
 	cfg.Members, cfg.Leader = 3, 3
+
 	// keeps the test short
 	cfg.Heartbeat, cfg.Election = units.Duration(50*time.Millisecond), units.Duration(500*time.Millisecond)
 	b := start(t, folder(t, t.TempDir()), cfg, strings.Replace(text, "etcd: {}", "etcd: {members: 3, leader: 3}", 1), "m1/data", "m2/data", "m3/data", "m3/wal")
@@ -211,9 +235,11 @@ func TestThreeMembers(t *testing.T) {
 		b.led(t, 2)
 		b.reads(t, 1, 11, true)
 	})
+
 	if !strings.Contains(b.Describe(), "3 members over loopback: the scenario's round trip of 200 us is not emulated") {
 		t.Errorf("it describes itself as %q", b.Describe())
 	}
+
 	for k, src := range b.Sources() {
 		m := gather(t, src)
 		want := fmt.Sprintf(`{__name__="etcd_server_is_leader", instance="m%d"}`, k+1)
@@ -221,6 +247,7 @@ func TestThreeMembers(t *testing.T) {
 			t.Errorf("%s is %v, %v", want, v, ok)
 		}
 	}
+
 	cycles, err := b.Cycles(t.Context())
 	if cycles != nil || err != nil {
 		t.Errorf("cycles: %v, %v", cycles, err)
@@ -271,9 +298,11 @@ func TestModelAndServerAgreeOnNames(t *testing.T) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(series, `{__name__="`), `"`)
 		have[name] = true
 	}
+
 	// etcd 3.6 and newer have metrics that 3.4 and 3.5 lack.
 	major, minor := release(b.version)
 	old := major == 3 && minor < 6
+
 	later := map[string]bool{"etcd_disk_wal_write_duration_seconds": old, "etcd_disk_wal_write_bytes_total": old}
 	for name := range modelled(t) {
 		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
@@ -288,53 +317,66 @@ func TestStartFails(t *testing.T) {
 	defer cancel()
 	bad := etcd.Defaults()
 	bad.Members = 2
+
 	if _, err := New(bad); err == nil || !strings.Contains(err.Error(), "members") {
 		t.Errorf("two members: %v", err)
 	}
+
 	t.Setenv(EnvBinary, "/nowhere/etcd")
 	if _, err := New(etcd.Defaults()); err == nil || !strings.Contains(err.Error(), EnvBinary) {
 		t.Errorf("a missing binary: %v", err)
 	}
+
 	if _, err := NewAt("/nowhere/asked", etcd.Defaults()); err == nil || !strings.Contains(err.Error(), "the etcd asked for") || !strings.Contains(err.Error(), "/nowhere/asked") {
 		t.Errorf("a binary that was asked for: %v", err)
 	}
+
 	t.Setenv(EnvBinary, "")
 	t.Setenv("PATH", "/nowhere")
 	if _, err := New(etcd.Defaults()); !errors.Is(err, errMissing) || !strings.Contains(err.Error(), "apt-get install etcd-server") {
 		t.Errorf("no etcd: %v", err)
 	}
+
 	fake := filepath.Join(folder(t, t.TempDir()), "etcd")
 	script := "#!/bin/sh\n[ \"$1\" = --version ] && echo 'etcd Version: 9.9' || echo no such flag >&2\nexit 0\n"
 	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Setenv(EnvBinary, fake)
 	server, err := New(etcd.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	sc, err := language.Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := folder(t, t.TempDir())
 	m := &lab.Machine{Dirs: map[string]string{}, Scratch: dir, Scenario: sc}
 	if err := server.Start(ctx, m, nil); err == nil || !strings.Contains(err.Error(), "has no volume") {
 		t.Errorf("no volume: %v", err)
 	}
+
 	m.Dirs["data"] = filepath.Join(dir, "data")
 	if err := os.Mkdir(m.Dirs["data"], 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := server.Start(ctx, m, nil); err == nil || !strings.Contains(err.Error(), "no such flag") {
 		t.Errorf("a server that ends at once: %v", err)
 	}
+
 	if err := server.Stop(ctx); err != nil {
 		t.Errorf("stopping after a failed start: %v", err)
 	}
+
 	if _, _, err := server.Read(ctx, 1); !errors.Is(err, errNotRunning) {
 		t.Errorf("reading from it: %v", err)
 	}
+
 	if err := server.Restart(ctx); !errors.Is(err, errNotRunning) {
 		t.Errorf("restarting after a stop: %v", err)
 	}
@@ -347,10 +389,12 @@ func modelled(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := &page{values: map[string]float64{}, cancel: func() {}}
 	if _, err := simulate.Run(t.Context(), sc, simulate.Options{Record: w}); err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[string]bool{}
 	for series := range w.values {
 		if name, ok := strings.CutPrefix(series, `{__name__="etcd_`); ok {
@@ -358,8 +402,10 @@ func modelled(t *testing.T) map[string]bool {
 			out["etcd_"+name] = true
 		}
 	}
+
 	if len(out) < 10 {
 		t.Fatalf("the model has only %d names", len(out))
 	}
+
 	return out
 }

@@ -12,6 +12,8 @@ import (
 // engine/etcd.
 func newSource(p *place) (source.Source, error) {
 	// Our own process: it must not receive credentials for other exporters.
-	opt := exposition.URLOptions{Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{live.Exporter}}
-	return exposition.OpenMember("http://"+address(p.client)+"/metrics", exposition.Member{Instance: p.name}, opt)
+	opt := exposition.URLOptions{Getenv: func(string) string { return "" },
+		Exporters: []exposition.Exporter{live.Exporter}}
+	return exposition.OpenMember("http://"+address(p.client)+"/metrics",
+		exposition.Member{Instance: p.name}, opt)
 }

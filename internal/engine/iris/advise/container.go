@@ -5,5 +5,6 @@ import "plimsoll/internal/advise/discover"
 // Container is how an instance runs in a container. Its configuration is in its own file, which is no
 // Kubernetes object.
 func Container() discover.Container {
-	return discover.Container{Images: []string{"iris", "irishealth", "iris-community", "irishealth-community"}, Programs: []string{"iris"}}
+	return discover.Container{Images: []string{"iris", "irishealth", "iris-community", "irishealth-community"},
+		Programs: []string{"iris"}}
 }

@@ -26,7 +26,8 @@ func Deployment() emit.Deployment {
 		Elsewhere: []emit.Elsewhere{
 			{Setting: "buffers", Text: "--to iris"},
 			{Setting: "synchronous_commit", Text: "--to iris"},
-			{Setting: "cycle", Text: "InterSystems documents no parameter for the write daemon's cycle: ask their support, or plan with --keep engine.iris.cycle"},
+			{Setting: "cycle",
+				Text: "InterSystems documents no parameter for the write daemon's cycle: ask their support, or plan with --keep engine.iris.cycle"},
 			{Setting: "", Text: "it only affects the model, or is a parameter that InterSystems does not document"},
 		},
 		Containers: []string{"iris"},

@@ -22,26 +22,37 @@ func Fit(f *fit.Fitting) error { return fitting{f}.fit() }
 func (f fitting) fit() error {
 	updates := f.One(judge.GlobalUpdates)
 	if updates == nil {
-		return &fit.MissingError{What: "what is asked of the database", Metrics: []string{"iris_glo_update_per_sec"}, From: irisPage}
+		return &fit.MissingError{What: "what is asked of the database",
+			Metrics: []string{"iris_glo_update_per_sec"}, From: irisPage}
 	}
+
 	d := model.Defaults()
-	cycle := timeline.Quantile(f.One(judge.WriteDaemonCycle), 0.5) + timeline.Quantile(f.One(judge.WriteDaemonSleep), 0.5)
+	cycle := timeline.Quantile(f.One(judge.WriteDaemonCycle), 0.5) +
+		timeline.Quantile(f.One(judge.WriteDaemonSleep), 0.5)
 	f.PeriodS = cycle
+
 	if math.IsNaN(cycle) || cycle <= 0 {
 		f.PeriodS = d.Cycle.Std().Seconds()
 	}
-	if err := f.Enough(updates, fit.Two(f.PeriodS), "two cycles of the write daemon, which begin every "+units.Seconds(f.PeriodS)); err != nil {
+
+	if err := f.Enough(updates, fit.Two(f.PeriodS), "two cycles of the write daemon, which begin every "+
+		units.Seconds(f.PeriodS)); err != nil {
 		return err
 	}
+
 	key := "engine.iris."
 	if cycle > 0 {
 		step := f.Grid.StepSeconds()
-		f.Add(key+"cycle", fit.Duration(max(cycle, time.Second.Seconds())), fit.Measured, "a cycle's work and the sleep before it, medians").Between(cycle-step, cycle+step)
+		f.Add(key+"cycle", fit.Duration(max(cycle, time.Second.Seconds())), fit.Measured,
+			"a cycle's work and the sleep before it, medians").Between(cycle-step, cycle+step)
 	} else {
-		f.Add(key+"cycle", fit.Duration(f.PeriodS), fit.Assumed, "the write daemon's cycle (iris_wd_cycle_time, iris_wd_sleep); IRIS' usual one taken").AsDefault()
+		f.Add(key+"cycle", fit.Duration(f.PeriodS), fit.Assumed,
+			"the write daemon's cycle (iris_wd_cycle_time, iris_wd_sleep); IRIS' usual one taken").AsDefault()
 	}
+
 	mean := timeline.Mean(updates)
-	l := fit.Load{Shares: []fit.Share{{Kind: "update", Rate: mean}}, Ops: updates, How: fit.Measured, RateOf: "global updates", MixOf: "global references that are no updates are reads"}
+	l := fit.Load{Shares: []fit.Share{{Kind: "update", Rate: mean}}, Ops: updates, How: fit.Measured,
+		RateOf: "global updates", MixOf: "global references that are no updates are reads"}
 	if refs := f.Mean(judge.GlobalReferences); refs > 0 {
 		l.Shares = append(l.Shares, fit.Share{Kind: "read", Rate: max(refs-mean, 0)})
 		l.RateOf, l.Ops = "global references", f.One(judge.GlobalReferences)
@@ -51,28 +62,37 @@ func (f fitting) fit() error {
 			l.MixOf += ", though " + units.Number(n) + " blocks a second were read"
 		}
 	}
+
 	if err := f.Arrivals(l); err != nil {
 		return err
 	}
+
 	f.blocks(key, mean, d)
 	return nil
 }
 
 // blocks enters the databases: blocks that the write daemon writes again and again are few.
 func (f fitting) blocks(key string, updates float64, d model.Config) {
-	f.Add(key+"buffers", fit.Exactly(float64(d.Buffers)), fit.Assumed, "the global buffers; %s taken", d.Buffers.Exact()).ToKnow("iris.cpf, [config] globals")
+	f.Add(key+"buffers", fit.Exactly(float64(d.Buffers)), fit.Assumed, "the global buffers; %s taken",
+		d.Buffers.Exact()).ToKnow("iris.cpf, [config] globals")
 	written := f.Mean(judge.PhysicalWrites)
 	n := fit.Distinct(written*f.PeriodS, updates*f.PeriodS)
 	block := float64(model.BlockSize)
 	const ask = "the sizes of IRIS.DAT files, and how much of them is in use"
+
 	if n > 0 && !math.IsInf(n, 1) && n*block >= float64(units.MiB) {
 		f.Data = n * block
-		f.Add(key+"database", fit.About(f.Data), fit.Inferred, "%s updates of a cycle wrote %s blocks, as of %s that are asked for evenly: what is in use",
-			units.Number(updates*f.PeriodS), units.Number(written*f.PeriodS), units.Number(n)).Between(written*f.PeriodS*block, math.NaN()).ToKnow(ask)
+		f.Add(key+"database", fit.About(f.Data),
+			fit.Inferred, "%s updates of a cycle wrote %s blocks, as of %s that are asked for evenly: what is in use",
+			units.Number(updates*f.PeriodS), units.Number(written*f.PeriodS),
+			units.Number(n)).Between(written*f.PeriodS*block, math.NaN()).ToKnow(ask)
 	} else {
 		f.Data = float64(d.Database)
-		f.Add(key+"database", fit.Exactly(f.Data), fit.Assumed, "how large the databases are; %s taken", d.Database.Exact()).ToKnow(ask)
+		f.Add(key+"database", fit.Exactly(f.Data), fit.Assumed, "how large the databases are; %s taken",
+			d.Database.Exact()).ToKnow(ask)
 	}
+
 	f.Skew()
-	f.Add(key+"synchronous_commit", fit.Boolean(false), fit.Assumed, "whether updates wait for the journal; that they do not taken").AsDefault()
+	f.Add(key+"synchronous_commit", fit.Boolean(false), fit.Assumed,
+		"whether updates wait for the journal; that they do not taken").AsDefault()
 }

@@ -16,8 +16,10 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	return plan.Profile{
 		DirectIO: true, FixedFileSystem: true, LogWait: c.Synchronous,
 		// The write image journal holds a cycle's blocks at most, so all buffers.
-		Apart:      []plan.Apart{plan.NewApart("wij", c.Buffers), plan.NewApart("journal", c.Buffers)},
-		FirstReads: func(come simulate.Arrivals) int64 { return firstReads(uint64(c.Database/model.BlockSize), come) },
+		Apart: []plan.Apart{plan.NewApart("wij", c.Buffers), plan.NewApart("journal", c.Buffers)},
+		FirstReads: func(come simulate.Arrivals) int64 {
+			return firstReads(uint64(c.Database/model.BlockSize), come)
+		},
 	}
 }
 
@@ -43,11 +45,13 @@ func firstReads(blocks uint64, come simulate.Arrivals) int64 {
 	if !known {
 		return 0
 	}
+
 	n, last := 0, uint64(0) // whether the block in front of a word's first is touched
 	for i := range within {
 		touched := before[i] | within[i]
 		n += bits.OnesCount64(within[i] &^ before[i] &^ (touched<<1 | last))
 		last = touched >> 63
 	}
+
 	return int64(n)
 }

@@ -32,6 +32,7 @@ func TestFirstReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		come, blocks := simulate.ArrivalsOf(sc), uint64(scenario.ConfigOf[*model.Config](sc).Database/model.BlockSize)
 		before, within := map[uint64]bool{}, map[uint64]bool{}
 		known := come.Each(func(key uint64, measured bool) {
@@ -41,12 +42,14 @@ func TestFirstReads(t *testing.T) {
 				before[key%blocks] = true
 			}
 		})
+
 		want := int64(0)
 		for b := range within {
 			if !before[b] && (b == 0 || !before[b-1] && !within[b-1]) {
 				want++
 			}
 		}
+
 		if got := advise.Plan(sc).FirstReads(come); !known || want < 100 || got != want {
 			t.Errorf("databases of %s: %d, want %d", size, got, want)
 		}

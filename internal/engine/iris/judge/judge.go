@@ -21,12 +21,15 @@ func Knowledge() rules.Knowledge {
 		Scripts:  scripts,
 		Compared: compared,
 		Bounds: []rules.Bound{
-			{Resource: "write_daemon_cycle", Title: "write daemon's cycle", Used: WriteDaemonCycle, At: cycleEveryS, Text: "the write daemon begins a cycle every 80 s",
+			{Resource: "write_daemon_cycle", Title: "write daemon's cycle", Used: WriteDaemonCycle, At: cycleEveryS,
+				Text: "the write daemon begins a cycle every 80 s",
 				Then: "changed blocks pile up, and reads queue behind the daemon"},
-			{Resource: "database_space", Title: "space of its directory", Used: DirectoryFull, At: 1, Text: "what the instance reports of the directory's disk", Then: "writes fail", Fills: true},
+			{Resource: "database_space", Title: "space of its directory", Used: DirectoryFull, At: 1,
+				Text: "what the instance reports of the directory's disk", Then: "writes fail", Fills: true},
 		},
-		Providers: []rules.Provider{{Prefix: "iris_", Ways: []rules.Way{{Text: "InterSystems IRIS' /api/monitor/metrics"}}}},
-		Exporter:  "its own /api/monitor/metrics",
+		Providers: []rules.Provider{{Prefix: "iris_",
+			Ways: []rules.Way{{Text: "InterSystems IRIS' /api/monitor/metrics"}}}},
+		Exporter: "its own /api/monitor/metrics",
 
 		Remedies: remedies,
 	}

@@ -10,6 +10,8 @@ const inPortal = "the Management Portal sets the directories, and the files have
 
 // remedies are IRIS' ways. The databases are read and written directly, past the page cache.
 var remedies = map[*rules.Remedy]*rules.Remedy{
-	rules.LogApart: {Name: "wij-apart", Title: "Put WIJ and journal on volumes of their own", Relieves: []rules.Resource{rules.OwnVolume},
-		Recipes: []rules.Recipe{{None: inPortal}}, Money: "two more volumes", Wait: 10 * time.Minute, Until: "some cycles of the write daemon have passed"},
+	rules.LogApart: {Name: "wij-apart", Title: "Put WIJ and journal on volumes of their own",
+		Relieves: []rules.Resource{rules.OwnVolume},
+		Recipes:  []rules.Recipe{{None: inPortal}}, Money: "two more volumes", Wait: 10 * time.Minute,
+		Until: "some cycles of the write daemon have passed"},
 }

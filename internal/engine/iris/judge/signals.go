@@ -11,13 +11,16 @@ func signal(name, unit, help string, exprs ...string) *rules.Signal {
 
 // Signals of InterSystems IRIS (/api/monitor/metrics).
 var (
-	WriteDaemonCycle = signal("iris_write_daemon_cycle:seconds", "seconds", "duration of the write daemon's last cycle",
+	WriteDaemonCycle = signal("iris_write_daemon_cycle:seconds",
+		"seconds", "duration of the write daemon's last cycle",
 		`max(iris_wd_cycle_time) / 1000`)
-	WriteDaemonWrite = signal("iris_write_daemon_write:seconds", "seconds", "time of its last cycle spent writing databases",
+	WriteDaemonWrite = signal("iris_write_daemon_write:seconds",
+		"seconds", "time of its last cycle spent writing databases",
 		`max(iris_wd_write_time) / 1000`)
 	WIJ = signal("iris_wij:seconds", "seconds", "time of its last cycle spent writing the WIJ",
 		`max(iris_wdwij_time) / 1000`)
-	WriteDaemonSleep = signal("iris_write_daemon_sleep:seconds", "seconds", "time the write daemon slept before its last cycle",
+	WriteDaemonSleep = signal("iris_write_daemon_sleep:seconds",
+		"seconds", "time the write daemon slept before its last cycle",
 		`max(iris_wd_sleep) / 1000`)
 	DatabaseLatency = signal("iris_database_latency:seconds", "seconds", "time of a random read from a database",
 		`max(iris_db_latency) / 1000`)

@@ -5,9 +5,11 @@ import "plimsoll/internal/judge/rules"
 // Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a
 // scenario of a recording.
 var (
-	GlobalReferences = signal("iris_global_references:rate", "1/s", "global references per second, updates among them",
+	GlobalReferences = signal("iris_global_references:rate",
+		"1/s", "global references per second, updates among them",
 		`max(iris_glo_ref_per_sec)`)
-	DirectoryFull = signals.Add(rules.Signal{Name: rules.SignalPrefix + "iris_directory_full:ratio", Unit: "ratio", By: []string{"id"},
+	DirectoryFull = signals.Add(rules.Signal{Name: rules.SignalPrefix + "iris_directory_full:ratio",
+		Unit: "ratio", By: []string{"id"},
 		Help:  "part of the disk of a database's directory that is used",
 		Exprs: []string{`max by (id) (iris_disk_percent_full) / 100`}})
 )

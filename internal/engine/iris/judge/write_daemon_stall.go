@@ -13,32 +13,49 @@ const cycleAlertS = 90.0
 const cycleEveryS = 80.0
 
 func writeDaemonStall() rules.Rule {
-	r := rules.Rule{ID: "iris/write-daemon-stall", Title: "The write daemon cannot finish its cycle", Kind: rules.Cause,
+	r := rules.Rule{ID: "iris/write-daemon-stall", Title: "The write daemon cannot finish its cycle",
+		Kind:  rules.Cause,
 		When:  "plimsoll:iris_write_daemon_cycle:seconds >= 90",
 		Needs: []*rules.Signal{WriteDaemonCycle},
 		Cause: "About every 80 s the write daemon writes all changed blocks twice: to the write image journal, then to the databases. When a cycle takes longer than that, changed blocks pile up; reads queue on the volume behind the daemon, and with too few clean buffers global updates are held back. (A queue that never reaches zero is normal.)",
 		Words: rules.Words{"cycle": "The write daemon's cycle took up to {{.longest}}, and {{.alert}} or more in {{.share}} of the time."},
 		Advice: map[string]rules.Advice{
-			"apart":  {Summary: "Put the WIJ, the journal and the databases on volumes of their own", Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together", NoCommand: inPortal},
-			"WIJ":    {Summary: "The WIJ takes the longer part: give it a volume of its own with throughput (it is written in 256 KB blocks, sequentially)", Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together", NoCommand: inPortal},
-			"stripe": {Summary: "Stripe the database volume (LVM, gp3): it lowers read latency as well as raising the caps", Expect: "shorter write phases, fewer read spikes while the daemon writes", TradeOff: "losing one volume loses the stripe", NoCommand: "the databases have to be copied onto it first: plimsoll emit writes the commands for the volumes"},
+			"apart": {Summary: "Put the WIJ, the journal and the databases on volumes of their own",
+				Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together",
+				NoCommand: inPortal},
+			"WIJ": {Summary: "The WIJ takes the longer part: give it a volume of its own with throughput (it is written in 256 KB blocks, sequentially)",
+				Expect:    "the phases stop queueing behind each other",
+				TradeOff:  "more volumes to snapshot together",
+				NoCommand: inPortal},
+			"stripe": {Summary: "Stripe the database volume (LVM, gp3): it lowers read latency as well as raising the caps",
+				Expect:    "shorter write phases, fewer read spikes while the daemon writes",
+				TradeOff:  "losing one volume loses the stripe",
+				NoCommand: "the databases have to be copied onto it first: plimsoll emit writes the commands for the volumes"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cycle := c.One(WriteDaemonCycle)
 		over := timeline.Where(cycle, func(x float64) bool { return x >= cycleAlertS })
 		seen := timeline.Known(cycle)
+
 		if over.Count() == 0 {
 			return nil
 		}
+
 		f := r.Finding("write daemon")
 		f.Weight = rules.Share(over, seen)
 		f.Severity = rules.Warning
+
 		if f.Weight >= 0.3 {
 			f.Severity = rules.Critical
 		}
+
 		f.Windows = c.Windows(over)
-		f.Say("cycle", rules.Values{"longest": rules.Seconds(timeline.Max(cycle)), "alert": rules.Seconds(cycleAlertS), "share": rules.Part(f.Weight)})
-		f.Evidence = []rules.Evidence{c.FigureOf("longest cycle", "iris_wd_cycle_time", timeline.Max(cycle), "seconds", over)}
+		f.Say("cycle", rules.Values{"longest": rules.Seconds(timeline.Max(cycle)),
+			"alert": rules.Seconds(cycleAlertS), "share": rules.Part(f.Weight)})
+		f.Evidence = []rules.Evidence{c.FigureOf("longest cycle", "iris_wd_cycle_time", timeline.Max(cycle),
+			"seconds", over)}
+
 		for _, s := range []struct {
 			signal             *rules.Signal
 			metric, text, unit string
@@ -52,14 +69,17 @@ func writeDaemonStall() rules.Rule {
 				f.Evidence = append(f.Evidence, c.FigureOf(s.text, s.metric, timeline.Max(v), s.unit, timeline.Known(v)))
 			}
 		}
+
 		wij, db := timeline.Max(c.One(WIJ)), timeline.Max(c.One(WriteDaemonWrite))
 		if wij > db {
 			f.Advise("WIJ", nil)
 		} else {
 			f.Advise("apart", nil)
 		}
+
 		f.Advise("stripe", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }

@@ -63,11 +63,13 @@ func (b *buffers) admit(block uint32) {
 		*s |= referenced
 		return
 	}
+
 	*s |= resident | referenced
 	if len(b.frames) < b.room {
 		b.frames = append(b.frames, block)
 		return
 	}
+
 	for {
 		if b.hand%nearBlocks == 0 {
 			b.near(b.frames[b.hand:min(b.hand+nearBlocks, len(b.frames))])
@@ -81,6 +83,7 @@ func (b *buffers) admit(block uint32) {
 		}
 		b.hand = (b.hand + 1) % len(b.frames)
 	}
+
 	*b.state(b.frames[b.hand]) &^= resident
 	b.frames[b.hand] = block
 	b.hand = (b.hand + 1) % len(b.frames)

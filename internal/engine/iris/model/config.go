@@ -86,6 +86,7 @@ func (c *Config) Check() diagnostics.List {
 			})
 		}
 	}
+
 	span := func(field string, d units.Duration, least, most time.Duration) {
 		if d.Std() < least || d.Std() > most {
 			l = append(l, diagnostics.Problem{
@@ -94,17 +95,23 @@ func (c *Config) Check() diagnostics.List {
 			})
 		}
 	}
+
 	size("database", c.Database, units.MiB, databasesMax)
 	size("buffers", c.Buffers, 128*BlockSize, databasesMax)
 	span("cycle", c.Cycle, time.Second, intervalMax)
+
 	if !(c.WakeDirty > 0 && c.WakeDirty <= c.HoldDirty) {
-		l.Addf("wake_dirty", "%v of the buffers: above 0, up to hold_dirty (%v)", float64(c.WakeDirty), float64(c.HoldDirty))
+		l.Addf("wake_dirty", "%v of the buffers: above 0, up to hold_dirty (%v)", float64(c.WakeDirty),
+			float64(c.HoldDirty))
 	}
+
 	if !(c.HoldDirty > 0 && c.HoldDirty <= 0.95) {
 		l = append(l, diagnostics.Problem{
-			Field: "hold_dirty", Text: c.HoldDirty.String() + " of the buffers leaves none for reads", Limit: "95%", Nearest: "95%",
+			Field: "hold_dirty", Text: c.HoldDirty.String() + " of the buffers leaves none for reads", Limit: "95%",
+			Nearest: "95%",
 		})
 	}
+
 	for _, n := range []struct {
 		field string
 		n     int
@@ -113,6 +120,7 @@ func (c *Config) Check() diagnostics.List {
 			l.Addf(n.field, "%d writes in flight: 1 to %d", n.n, inFlightMax)
 		}
 	}
+
 	size("wij_request", c.WIJRequest, BlockSize, 4*units.MiB)
 	span("pause", c.Pause, 0, time.Second)
 	span("journal_interval", c.JournalInterval, 10*time.Millisecond, intervalMax)
@@ -120,5 +128,6 @@ func (c *Config) Check() diagnostics.List {
 	size("journal_overhead", c.JournalOverhead, 0, units.MiB)
 	span("cpu.read", c.CPU.Read, 0, time.Second)
 	span("cpu.update", c.CPU.Update, 0, time.Second)
+
 	return l
 }

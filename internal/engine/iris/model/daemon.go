@@ -76,11 +76,14 @@ func (x *Instance) startCycle(now vtime.Instant, early bool) {
 	d.list = x.buffers.take(d.spare)
 	d.next, d.inFlight = 0, 0
 	bytes := int64(len(d.list)) * int64(BlockSize)
+
 	if len(d.cycles) >= cyclesMax {
 		d.cycles = append(d.cycles[:0], d.cycles[cyclesMax/2:]...)
 	}
+
 	// Each block is written twice, to the WIJ and to its database.
-	d.cycles = append(d.cycles, engine.Cycle{Start: now, End: vtime.Never, Dirty: bytes, Written: 2 * bytes, Requested: early})
+	d.cycles = append(d.cycles, engine.Cycle{Start: now, End: vtime.Never, Dirty: bytes, Written: 2 * bytes,
+		Requested: early})
 	x.clock.At(d.pausedUntil, x, event(paused, 0))
 }
 
@@ -166,7 +169,8 @@ func (x *Instance) nextBlock() {
 	d.next++
 	d.inFlight++
 	x.count().writes++
-	c := x.data.device.Do(volume.Request{Op: volume.Write, Offset: x.data.start + units.Size(block)*BlockSize, Length: BlockSize})
+	c := x.data.device.Do(volume.Request{Op: volume.Write, Offset: x.data.start + units.Size(block)*BlockSize,
+		Length: BlockSize})
 	x.clock.At(c.Done, x, event(dbWritten, uint64(block)))
 }
 

@@ -45,15 +45,18 @@ func newBed(t testing.TB, cfg Config, data volume.Volume, other func(name string
 	b.host = kernel.NewHost(hc, &b.clock, 1)
 	b.data = b.host.Attach("data", data)
 	env := &engine.Env{Clock: &b.clock, Host: b.host, Seed: 1, Client: b, Volumes: []*kernel.Device{b.data}}
+
 	if other != nil {
 		for _, name := range []string{"wij", "journal"} {
 			env.Volumes = append(env.Volumes, b.host.Attach(name, other(name)))
 		}
 	}
+
 	x, err := New(cfg, env)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b.instance = x
 	return b
 }

@@ -49,13 +49,16 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 	if l := cfg.Check(); len(l) > 0 {
 		return nil, fmt.Errorf("iris: %w", l.Err())
 	}
+
 	data := env.Volume("data")
 	if data == nil {
 		return nil, errors.New(`iris: there is no volume "data" for the databases`)
 	}
+
 	if env.Client == nil || env.Clock == nil || env.Host == nil {
 		return nil, errors.New("iris: needs a clock, a host and a client")
 	}
+
 	x := &Instance{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client}
 	x.parsed = env.Clock.Line(x)
 	wij, journal := env.Volume("wij", "data"), env.Volume("journal", "data")
@@ -63,12 +66,15 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 	x.data = extent{data, 0, wij == data || journal == data}
 	x.daemon.wij = extent{device: wij, shared: wij == data || wij == journal}
 	x.journal.at = extent{device: journal, shared: journal == data || journal == wij}
+
 	if wij == data {
 		x.daemon.wij.start = size
 	}
+
 	if journal == data || journal == wij {
 		x.journal.at.start = 2 * size
 	}
+
 	blocks := uint64(cfg.Database / BlockSize)
 	room := int(min(cfg.Buffers/BlockSize, units.Size(blocks)))
 	x.buffers.init(blocks, room)
@@ -76,6 +82,7 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 	x.wake = max(1, int(float64(room)*float64(cfg.WakeDirty)))
 	x.daemon.last.none()
 	x.clock.After(cfg.Cycle.Std(), x, event(cycleDue, 0))
+
 	return x, nil
 }
 
@@ -160,7 +167,8 @@ func (x *Instance) work(now vtime.Instant, i uint32) {
 		x.inMemory(now, i)
 		return
 	}
-	c := x.data.device.Do(volume.Request{Op: volume.Read, Offset: x.data.start + units.Size(block)*BlockSize, Length: BlockSize})
+	c := x.data.device.Do(volume.Request{Op: volume.Read, Offset: x.data.start + units.Size(block)*BlockSize,
+		Length: BlockSize})
 	x.clock.At(c.Done, x, event(fetched, uint64(i)))
 }
 
@@ -189,26 +197,31 @@ func (x *Instance) update(now vtime.Instant, i uint32) {
 		x.clock.At(x.daemon.pausedUntil, x, event(resumed, uint64(i)))
 		return
 	}
+
 	if x.buffers.unclean() >= x.hold || x.starved.Len() > 0 && !x.feeding {
 		x.starved.Push(&x.slots, i)
 		x.wakeDaemon(now)
 		return
 	}
+
 	block := x.block(s)
 	if *x.buffers.state(block)&resident == 0 {
 		x.buffers.admit(block) // it went while the update was held; its read is not repeated
 	}
+
 	x.buffers.change(block)
 	x.count().updates++
 	if len(x.buffers.dirty) >= x.wake {
 		x.wakeDaemon(now)
 	}
+
 	x.append(now, max(s.Op.Size, 0)+x.cfg.JournalOverhead)
 	if x.cfg.Synchronous {
 		x.journal.waiting.Push(&x.slots, i)
 		x.syncJournal(now)
 		return
 	}
+
 	x.acknowledge(now, i)
 }
 

@@ -59,13 +59,17 @@ func (x *Instance) syncJournal(now vtime.Instant) {
 		j.again = true
 		return
 	}
+
 	j.running, j.again, j.began = true, false, now
 	j.syncing, j.waiting = j.waiting, j.syncing
+
 	for i := range j.syncing.All(&x.slots) {
 		x.slots.At(i).Spend(now, engine.WaitLogTurn)
 	}
+
 	left := (j.buffered + journalAlign - 1) / journalAlign * journalAlign
 	j.buffered = 0
+
 	at, issued := now, now
 	for left > 0 {
 		n := min(left, x.host.Config().MaxRequest)
@@ -77,6 +81,7 @@ func (x *Instance) syncJournal(now vtime.Instant) {
 		left -= n
 		at, issued, j.limit = max(at, c.Done), max(issued, c.Issued), c.Held
 	}
+
 	j.queued = issued.Sub(now)
 	x.clock.At(at, x, event(journaled, 0))
 }
@@ -86,11 +91,14 @@ func (x *Instance) journaled(now vtime.Instant) {
 	j := &x.journal
 	queued := min(int64(j.queued), int64(now.Sub(j.began)))
 	held := engine.WaitLogLimit
+
 	if j.at.shared || j.limit == volume.Slots {
 		held = engine.WaitLogQueue
 	}
+
 	forDaemon := j.forDaemon && x.daemon.journalAsked <= j.began
 	j.running = false
+
 	for j.syncing.Len() > 0 {
 		i := j.syncing.Pop(&x.slots)
 		s := x.slots.At(i)
@@ -99,10 +107,12 @@ func (x *Instance) journaled(now vtime.Instant) {
 		s.Mark = now
 		x.acknowledge(now, i)
 	}
+
 	if forDaemon {
 		j.forDaemon = false
 		x.writeDatabases(now)
 	}
+
 	if j.again {
 		x.syncJournal(now)
 	}

@@ -60,9 +60,11 @@ func (x *Instance) Sample(values []float64) {
 	x.window.roll(x.clock.Now(), &x.counters)
 	is, was, d := &x.window.start, &x.window.last, &x.daemon.last
 	latency := math.NaN()
+
 	if n := is.reads - was.reads; n > 0 {
 		latency = milliseconds(is.readTime-was.readTime) / float64(n)
 	}
+
 	for i, v := range [len(names)]float64{
 		d.cycle, d.sleep, d.wij, d.database, d.queued, d.written,
 		float64(is.wijWrites - was.wijWrites), float64(is.reads - was.reads),

@@ -23,16 +23,20 @@ func TestPlot(t *testing.T) {
 		d.ScanArgs(t, "from", &from)
 		d.ScanArgs(t, "to", &to)
 		s := systems[0]
+
 		if stripe > 1 {
 			s = systems[1]
 		}
+
 		cfg := caseConfig()
 		cfg.Cycle = units.Duration(8 * time.Second)
 		s.constant = true // a picture of queues, not of chance
+
 		b := s.bed(t, cfg)
 		for range readers {
 			b.read()
 		}
+
 		b.hot, b.gap, b.until = uint64(hot), time.Second/time.Duration(updates), 1<<60
 		b.clock.At(0, b, 0)
 		return b.plot(from, to)
@@ -45,6 +49,7 @@ func (b *bed) plot(from, to int) string {
 	fmt.Fprintf(&out, "%3s %5s %7s %9s %9s %9s %8s  %s\n", "s", "phase", "dirty", "WIJ MB/s", "writes/s", "reads/s", "p99", "0.5 1   2   4   8 ms")
 	wij := b.instance.daemon.wij.device
 	bytes := units.Size(0)
+
 	var before counters
 	for s := range to {
 		b.run(time.Second)
@@ -58,5 +63,6 @@ func (b *bed) plot(from, to int) string {
 		}
 		bytes, before = written, now
 	}
+
 	return strings.ReplaceAll(out.String(), " \n", "\n")
 }

@@ -83,34 +83,42 @@ func (a *trial) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 		}
 		sum += x
 	}
+
 	if took := int64(now.Sub(op.At)); sum != took {
 		a.rt.Fatalf("operation took %d ns, its waits are %d: %v", took, sum, *w)
 	}
+
 	if b := &a.x.buffers; b.unclean() > max(a.x.hold, 1) || len(b.frames) > b.room {
 		a.rt.Fatalf("%d of %d buffers are unclean, over %d; %d in use", b.unclean(), b.room, a.x.hold, len(b.frames))
 	}
+
 	if op.Kind.Writes() {
 		a.updated = append(a.updated, now)
 	}
+
 	a.trace = append(a.trace, int64(now), int64(op.Class), sum)
 }
 
 func try(t testing.TB, rt *rapid.T, cfg Config, latency, wijLatency volume.Latency, iops units.Frequency, ops []workload.Op) *trial {
 	a := &trial{rt: rt, ops: ops, seen: make([]int, 256)}
 	host := kernel.NewHost(kernel.Defaults(), &a.clock, 1)
+
 	var devices []*kernel.Device
 	for i, l := range []volume.Latency{latency, wijLatency} {
 		name := []string{"data", "wij"}[i]
 		vc := volume.Config{Name: name, Sustained: volume.Rate{IOPS: iops}, Latency: [volume.Ops]volume.Latency{l, l, l}}
 		devices = append(devices, host.Attach(name, watched{volume.MustNew(vc, 1, nil), name, &a.ios}))
 	}
+
 	x, err := New(cfg, &engine.Env{Clock: &a.clock, Host: host, Seed: 1, Client: a, Volumes: devices})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	a.x = x
 	a.clock.At(ops[0].At, a, 0)
 	a.clock.Run(vtime.At(2 * time.Hour))
+
 	return a
 }
 
@@ -131,28 +139,34 @@ func TestProperties(t *testing.T) {
 			}
 			return l
 		}
+
 		data, wij := draw("latency"), draw("wij latency")
 		iops := rapid.SampledFrom([]units.Frequency{0, 500}).Draw(rt, "iops")
 		ops := make([]workload.Op, rapid.IntRange(1, 256).Draw(rt, "operations"))
 		at := vtime.Instant(0)
+
 		gap := rapid.SampledFrom([]int{0, 100, 100_000}).Draw(rt, "gap µs")
 		for i := range ops {
 			at = at.Add(time.Duration(rapid.IntRange(0, gap).Draw(rt, "gap")) * time.Microsecond)
 			ops[i] = workload.Op{At: at, Kind: workload.Kind(rapid.IntRange(0, 2).Draw(rt, "kind")), Key: rapid.Uint64Range(0, 600).Draw(rt, "key"), Size: 100, Class: uint8(i)}
 		}
+
 		a := try(t, rt, cfg, data, wij, iops, ops)
 		for i := range ops {
 			if a.seen[i] != 1 {
 				rt.Fatalf("operation %d was acknowledged %d times", i, a.seen[i])
 			}
 		}
+
 		if n := a.x.buffers.unclean(); n != 0 {
 			rt.Fatalf("%d buffers unclean at last", n)
 		}
+
 		a.imageFirst(rt)
 		if !cfg.Synchronous { // else an update is acknowledged when its record is durable
 			a.journalFirst(rt)
 		}
+
 		if again := try(t, rt, cfg, data, wij, iops, ops); !slices.Equal(a.trace, again.trace) {
 			rt.Fatal("the same run twice differs")
 		}
@@ -165,6 +179,7 @@ func (a *trial) imageFirst(rt *rapid.T) {
 	var image units.Size // bytes in the WIJ since its last mark
 	var blocks int       // written to databases since
 	var imageDone, marked, written vtime.Instant
+
 	valid := false
 	for _, i := range a.ios {
 		switch {
@@ -190,6 +205,7 @@ func (a *trial) imageFirst(rt *rapid.T) {
 			written = max(written, i.done)
 		}
 	}
+
 	if valid {
 		rt.Fatal("a WIJ is valid at last")
 	}
@@ -205,6 +221,7 @@ func (a *trial) journalFirst(rt *rapid.T) {
 				update = max(update, at)
 			}
 		}
+
 		durable := vtime.Never
 		for _, i := range a.ios {
 			switch {

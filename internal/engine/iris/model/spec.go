@@ -27,7 +27,10 @@ var Spec = scenario.Engine{
 		c := Defaults()
 		return &c
 	},
-	NewModel:    func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return New(*cfg.(*Config), env) },
+	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+		error) {
+		return New(*cfg.(*Config), env)
+	},
 	Evidence:    engine.Evidence{Text: "no instance of IRIS could be run: documentation and one published case are all it rests on"},
 	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Cycle.Std() },
 	Queries: engine.Queries{

@@ -34,6 +34,7 @@ storage:
       %s
       configString: "io_capacity=(total=%dMB)"
 `, comment, mib)
+
 	return []emit.File{emit.Text("budget/mongod.conf", text)},
 		"`budget/mongod.conf`: merge it into mongod.conf and restart one member after another. It paces eviction, checkpoints, the journal and reads of the files together (5, 50, 30 and 55 % of it; idle shares are lent); without it a checkpoint writes as fast as it can. Try it on a secondary first: a bound below what the load needs lets the cache fill and slows reads down.",
 		"each mongod, one member after another, the primary last: configString is read when it starts."

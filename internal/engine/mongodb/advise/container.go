@@ -14,7 +14,8 @@ import (
 // Container is how a mongod runs in a container: its command line, which goes before its file.
 func Container() discover.Container {
 	return discover.Container{
-		Images:   []string{"mongo", "mongodb", "mongodb-community-server", "mongodb-enterprise-server", "percona-server-mongodb"},
+		Images: []string{"mongo", "mongodb", "mongodb-community-server",
+			"mongodb-enterprise-server", "percona-server-mongodb"},
 		Programs: []string{"mongod"}, Settings: mongodSettings,
 	}
 }
@@ -43,6 +44,7 @@ func mongodSettings(p *discover.Process) []discover.Setting {
 	if yaml.Unmarshal([]byte(text), &conf) != nil {
 		object = "" // mongod would not start with it
 	}
+
 	var out []discover.Setting
 	add := func(key, flag, option string, inFile any, read func(float64) fit.Quantity) bool {
 		value, from := p.Flag(flag)
@@ -56,14 +58,19 @@ func mongodSettings(p *discover.Process) []discover.Setting {
 		out = append(out, discover.Setting{Key: key, Value: read(x), From: from + " " + value})
 		return true
 	}
+
 	gib := func(x float64) fit.Quantity { return fit.Exactly(x * float64(units.GiB)) }
 	seconds := fit.Duration
-	if !add("cache", "--wiredTigerCacheSizeGB", "storage.wiredTiger.engineConfig.cacheSizeGB", conf.Storage.WiredTiger.EngineConfig.CacheSizeGB, gib) && p.Memory > 0 {
+	if !add("cache", "--wiredTigerCacheSizeGB", "storage.wiredTiger.engineConfig.cacheSizeGB",
+		conf.Storage.WiredTiger.EngineConfig.CacheSizeGB, gib) && p.Memory > 0 {
 		cache := max((p.Memory-units.GiB)/2, cacheLeast)
 		out = append(out, discover.Setting{Key: "cache", Value: fit.Exactly(float64(cache)), Derived: true,
-			From: fmt.Sprintf("no cache size is set; mongod takes half of the memory over 1 GiB, of %s", p.Memory.Exact())})
+			From: fmt.Sprintf("no cache size is set; mongod takes half of the memory over 1 GiB, of %s",
+				p.Memory.Exact())})
 	}
+
 	add("checkpoint", "--syncdelay", "storage.syncPeriodSecs", conf.Storage.SyncPeriodSecs, seconds)
-	add("journal_interval", "--journalCommitInterval", "storage.journal.commitIntervalMs", conf.Storage.Journal.CommitIntervalMs, func(x float64) fit.Quantity { return seconds(x / 1000) })
+	add("journal_interval", "--journalCommitInterval", "storage.journal.commitIntervalMs",
+		conf.Storage.Journal.CommitIntervalMs, func(x float64) fit.Quantity { return seconds(x / 1000) })
 	return out
 }

@@ -9,18 +9,22 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// journalMount is where the journal's volume is. No option says where the journal is, but that it is the folder
-// journal of dbPath, which becomes a link to a folder on the volume.
+// journalMount is where the journal's volume is. No option says where the journal is, but that it
+// is the folder journal of dbPath, which becomes a link to a folder on the volume.
 const journalMount = "/var/lib/mongodb-journal"
 
 // Deployment is how a mongod is deployed, as Debian's packages and MongoDB's own images have it.
 func Deployment() emit.Deployment {
 	return emit.Deployment{
-		Targets: []emit.Target{{Name: "mongod", About: "mongod.conf, and commands for settings that can change at run time", Write: mongod}},
+		Targets: []emit.Target{{Name: "mongod",
+			About: "mongod.conf, and commands for settings that can change at run time",
+			Write: mongod}},
 		Places: map[string]emit.Place{
 			"data": {Mount: "/var/lib/mongodb", Tell: "dbPath"},
-			"journal": {Mount: journalMount, Bring: "Stop mongod in order (`db.adminCommand({shutdown: 1})`) to move the journal: copy it to `" + journalMount + "/journal` (`rsync -a` keeps owner and mode), " +
-				"the same with `-nci` after `-a` must then list nothing, and start. Do one member of the replica set after another, the primary last."},
+			"journal": {Mount: journalMount,
+				Bring: "Stop mongod in order (`db.adminCommand({shutdown: 1})`) to move the journal: copy it to `" +
+					journalMount + "/journal` (`rsync -a` keeps owner and mode), " +
+					"the same with `-nci` after `-a` must then list nothing, and start. Do one member of the replica set after another, the primary last."},
 		},
 		Reasons: reasons,
 		Elsewhere: []emit.Elsewhere{
@@ -34,7 +38,8 @@ func Deployment() emit.Deployment {
 		Move: &emit.LogMove{Unit: "mongod", Data: "/var/lib/mongodb",
 			Next: "one member of the replica set after another, the primary last, after `rs.stepDown()`; begin with the next when `rs.status()` calls this one SECONDARY"},
 		Renew: func(bring string) string {
-			return bring + " In a pod, use the container's paths. In a replica set there is a simpler way: delete the claims and the pod of one secondary, let it sync (`rs.status()`), then do the next; do the primary last, after `rs.stepDown()`. The oplog must cover the time of a sync."
+			return bring +
+				" In a pod, use the container's paths. In a replica set there is a simpler way: delete the claims and the pod of one secondary, let it sync (`rs.status()`), then do the next; do the primary last, after `rs.stepDown()`. The oplog must cover the time of a sync."
 		},
 		BesideCache: units.GiB,
 		Budget:      ioBudget,

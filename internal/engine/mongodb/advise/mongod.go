@@ -23,13 +23,16 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	conf := &mongodConf{}
 	engine := wiredTigerStrings(b, a, l)
 	var live, back []string
+
 	if path := "engine.wiredtiger.cache"; l.Changed(path) {
 		mib := int64(a.Cache / units.MiB)
-		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache), l.Comments(path)+"# mongod counts in GiB.\n")
+		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache),
+			l.Comments(path)+"# mongod counts in GiB.\n")
 		live = append(live, fmt.Sprintf("cache_size=%dMB", mib))
 		back = append(back, fmt.Sprintf("cache_size=%dMB", int64(b.Cache/units.MiB)))
 		p.Applies = append(p.Applies, path)
 	}
+
 	if len(engine) > 0 {
 		comment, values := "", []string{}
 		for _, e := range engine {
@@ -40,57 +43,78 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 		}
 		live = append(live, values...)
 		conf.set("storage.wiredTiger.engineConfig.configString", strings.Join(values, ","),
-			comment+"# mongod passes this to WiredTiger after its own settings. If you already have a configString, join the two with a comma.\n")
+			comment+
+				"# mongod passes this to WiredTiger after its own settings. If you already have a configString, join the two with a comma.\n")
 	}
+
 	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
 	if path := "engine.wiredtiger.checkpoint"; l.Changed(path) {
 		conf.set("storage.syncPeriodSecs", seconds(a.Checkpoint), l.Comments(path))
 		p.Applies = append(p.Applies, path)
 	}
+
 	if path := "engine.wiredtiger.journal_interval"; l.Changed(path) {
-		conf.set("storage.journal.commitIntervalMs", strconv.FormatInt(a.JournalInterval.Std().Milliseconds(), 10), l.Comments(path))
+		conf.set("storage.journal.commitIntervalMs", strconv.FormatInt(a.JournalInterval.Std().Milliseconds(), 10),
+			l.Comments(path))
 		p.Applies = append(p.Applies, path)
 	}
+
 	if conf.err != nil {
 		return nil, conf.err
 	}
+
 	text := l.Head("#", "Options of mongod: merge them into your mongod.conf.")
 	for _, v := range l.NewVolumes() {
 		if v.Volume == "journal" {
-			text += "\n# " + v.Why + "\n# There is no option for the journal's location: it is the folder journal in dbPath, which becomes a link to a\n# folder on its volume (" + journalMount + "/journal). README.md says how it moves.\n"
+			text += "\n# " + v.Why +
+				"\n# There is no option for the journal's location: it is the folder journal in dbPath, which becomes a link to a\n# folder on its volume (" +
+				journalMount + "/journal). README.md says how it moves.\n"
 		}
 	}
+
 	if len(conf.values) == 0 {
 		return nil, nil
 	}
+
 	options, err := conf.yaml()
 	if err != nil {
 		return nil, err
 	}
+
 	p.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+options)}
 	p.Apply = []string{"Merge `mongod/mongod.conf` into each member's own; it takes effect at the next start."}
 	if script := runtimeScript(l, live, a); script != "" {
 		p.Files = append(p.Files, emit.Text("mongod/runtime.js", script))
-		p.Apply = append(p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It lasts until the next restart; from then on the file applies.")
+		p.Apply = append(
+			p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It lasts until the next restart; from then on the file applies.")
 	}
+
 	p.Restarts = []string{"mongod, if you do not use `runtime.js`."}
 	p.Verify = []string{"`db.serverStatus().wiredTiger.cache`: `maximum bytes configured`, `tracked dirty bytes in the cache`, pages evicted by application threads; " +
 		"`db.serverStatus().wiredTiger` `checkpoint` (before 8.0 `transaction`) `most recent time (msecs)`."}
 	p.Back = []string{"Remove the options and restart"}
+
 	if len(back) > 0 {
-		p.Back[0] += ", or immediately: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" + strings.Join(back, ",") + "\"})`"
+		p.Back[0] += ", or immediately: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" +
+			strings.Join(back, ",") + "\"})`"
 	}
+
 	if l.Changed("engine.wiredtiger.checkpoint") {
 		p.Back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(b.Checkpoint) + "})`"
 	}
+
 	if l.Changed("engine.wiredtiger.journal_interval") {
-		p.Back[0] += ", and `db.adminCommand({setParameter: 1, journalCommitInterval: " + strconv.FormatInt(b.JournalInterval.Std().Milliseconds(), 10) + "})`"
+		p.Back[0] += ", and `db.adminCommand({setParameter: 1, journalCommitInterval: " +
+			strconv.FormatInt(b.JournalInterval.Std().Milliseconds(), 10) + "})`"
 	}
+
 	p.Back[0] += "."
 	p.Risks = []string{"`configString` is an option that mongod accepts but does not document: with a word that WiredTiger does not know, mongod does not start. Try it on one secondary first."}
 	if a.Cache > b.Cache {
-		p.Risks = append(p.Risks, "A larger cache reduces the page cache, and in a container counts towards its memory limit: mongod needs about 1 GiB more than the cache, plus some for each connection.")
+		p.Risks = append(
+			p.Risks, "A larger cache reduces the page cache, and in a container counts towards its memory limit: mongod needs about 1 GiB more than the cache, plus some for each connection.")
 	}
+
 	return p, nil
 }
 
@@ -108,9 +132,11 @@ func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerStri
 	was := b.EvictionShares()
 	for i, s := range a.EvictionShares() {
 		if path := "engine.wiredtiger." + s.Name; l.Changed(path) {
-			out = append(out, wiredTigerString{path, []string{path}, s.Name + "=" + wtShare(s.Of, a.Cache), s.Name + "=" + wtShare(was[i].Of, b.Cache)})
+			out = append(out, wiredTigerString{path, []string{path}, s.Name + "=" + wtShare(s.Of, a.Cache),
+				s.Name + "=" + wtShare(was[i].Of, b.Cache)})
 		}
 	}
+
 	least, most := "engine.wiredtiger.eviction_threads_min", "engine.wiredtiger.eviction_threads_max"
 	if l.Changed(least) || l.Changed(most) {
 		path := most
@@ -118,14 +144,17 @@ func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerStri
 			path = least
 		}
 		threads := func(c *wiredtiger.Config) string {
-			return fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", c.EvictionThreadsMin, max(c.EvictionThreadsMin, c.EvictionThreadsMax))
+			return fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", c.EvictionThreadsMin,
+				max(c.EvictionThreadsMin, c.EvictionThreadsMax))
 		}
 		out = append(out, wiredTigerString{path, []string{least, most}, threads(a), threads(b)})
 	}
+
 	if path := "engine.wiredtiger.io_capacity"; l.Changed(path) {
 		total := func(t units.Throughput) string { return fmt.Sprintf("io_capacity=(total=%d)", int64(t)) }
 		out = append(out, wiredTigerString{path, []string{path}, total(a.IOCapacity), total(b.IOCapacity)})
 	}
+
 	return out
 }
 
@@ -148,17 +177,25 @@ func gib(s units.Size) string {
 func runtimeScript(l *emit.Layout, live []string, after *wiredtiger.Config) string {
 	var b strings.Builder
 	if len(live) > 0 {
-		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: %q}));\n", strings.Join(live, ","))
+		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: %q}));\n",
+			strings.Join(live, ","))
 	}
+
 	if l.Changed("engine.wiredtiger.checkpoint") {
-		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %s}));\n", strconv.FormatFloat(after.Checkpoint.Std().Seconds(), 'f', -1, 64))
+		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %s}));\n",
+			strconv.FormatFloat(after.Checkpoint.Std().Seconds(), 'f', -1, 64))
 	}
+
 	// storage_parameters.idl: set_at startup and runtime.
 	if l.Changed("engine.wiredtiger.journal_interval") {
-		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, journalCommitInterval: %d}));\n", after.JournalInterval.Std().Milliseconds())
+		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, journalCommitInterval: %d}));\n",
+			after.JournalInterval.Std().Milliseconds())
 	}
+
 	if b.Len() == 0 {
 		return ""
 	}
-	return l.Head("//", "Run-time settings of mongod, for mongosh. They last until its next restart.") + "\n" + b.String()
+
+	return l.Head("//", "Run-time settings of mongod, for mongosh. They last until its next restart.") +
+		"\n" + b.String()
 }

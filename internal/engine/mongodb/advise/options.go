@@ -34,16 +34,20 @@ func (o *mongodOption) check(value string) error {
 	if o.kind == "string" {
 		return nil
 	}
+
 	x, err := strconv.ParseFloat(value, 64)
 	if err == nil && o.kind == "integer" {
 		_, err = strconv.Atoi(value)
 	}
+
 	if err != nil {
 		return fmt.Errorf("%s: %q is no %s", o.path, value, o.kind)
 	}
 	if x < o.least || x > o.most {
-		return emit.Inputf("choose another value, or leave out --to mongod", "mongod takes no %s of %s: it has %v to %v", o.path, value, o.least, o.most)
+		return emit.Inputf("choose another value, or leave out --to mongod",
+			"mongod takes no %s of %s: it has %v to %v", o.path, value, o.least, o.most)
 	}
+
 	return nil
 }
 
@@ -66,19 +70,24 @@ func (c *mongodConf) set(path, value, comment string) {
 		c.err = fmt.Errorf("mongod has no option %s", path)
 		return
 	}
+
 	if err := mongodOptions[i].check(value); err != nil && c.err == nil {
 		c.err = err
 	}
+
 	if mongodOptions[i].kind == "string" {
 		value = strconv.Quote(value)
 	}
+
 	if c.values == nil {
 		c.values, c.comments = map[string]literal{}, yaml.CommentMap{}
 	}
+
 	var lines []string
 	for line := range strings.Lines(comment) {
 		lines = append(lines, strings.TrimSuffix(strings.TrimPrefix(line, "#"), "\n"))
 	}
+
 	c.values[path] = literal(value)
 	c.comments["$."+path] = []*yaml.Comment{yaml.HeadComment(lines...)}
 }

@@ -22,20 +22,24 @@ func TestMongodTakesItsOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &emit.Plan{File: "telemetry.yaml", Text: string(text), Sets: []string{"engine.wiredtiger.cache=6GB", "engine.wiredtiger.eviction_dirty_target=0.02", "engine.wiredtiger.checkpoint=30s", "engine.wiredtiger.journal_interval=50ms"}}
 	l, err := p.Layout(parts.List{&mongodb.Engine}.Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := emit.Files(l, []string{"mongod"}, emit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	i := slices.IndexFunc(r.Files, func(f emit.File) bool { return f.Path == "mongod/mongod.conf" })
 	var tree map[string]any
 	if err := yaml.UnmarshalStrict(r.Files[i].Text, &tree); err != nil {
 		t.Fatal(err)
 	}
+
 	seen := 0
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
@@ -45,20 +49,24 @@ func TestMongodTakesItsOptions(t *testing.T) {
 			}
 			return
 		}
+
 		seen++
 		i := slices.IndexFunc(advise.Options, func(o advise.Option) bool { return o.Path() == path })
 		if i < 0 {
 			t.Errorf("mongod has no option %s", path)
 			return
 		}
+
 		_, number := v.(float64)
 		if number != (advise.Options[i].Kind() != "string") {
 			t.Errorf("%s is %T %v, want a %s", path, v, v, advise.Options[i].Kind())
 		}
+
 		if err := advise.Options[i].Check(fmt.Sprint(v)); err != nil {
 			t.Error(err)
 		}
 	}
+
 	walk("", tree)
 	if seen != len(advise.Options) {
 		t.Errorf("%d options are written, want all %d", seen, len(advise.Options))

@@ -18,7 +18,9 @@ const oplogSeconds = 24 * 3600
 func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	is := func(b *bool) bool { return b == nil || *b }
-	p := plan.Profile{LogWait: is(c.Journal) && is(c.JournalEach), LogRecord: c.LogBytes, Throttling: rules.Throttling(judge.Throttled)}
+	p := plan.Profile{LogWait: is(c.Journal) && is(c.JournalEach), LogRecord: c.LogBytes,
+		Throttling: rules.Throttling(judge.Throttled)}
+
 	// The trigger stays: operations are drafted from it on, and half of it is the updates trigger
 	// (WiredTiger's conn_cache.c).
 	if c.EvictionDirtyTarget > 0.02 {
@@ -26,16 +28,21 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 			Name: "eviction_dirty_target", Values: []plan.Value{{Key: "eviction_dirty_target", Value: "2%"}},
 		})
 	}
+
 	p.Settings = append(p.Settings,
-		plan.Setting{Name: "checkpoint", Values: []plan.Value{{Key: "checkpoint", Value: (c.Checkpoint / 2).Std().String()}}, Need: plan.Restart},
+		plan.Setting{Name: "checkpoint",
+			Values: []plan.Value{{Key: "checkpoint", Value: (c.Checkpoint / 2).Std().String()}}, Need: plan.Restart},
 		// Half of the memory less 1 GB is mongod's own default.
 		plan.CacheSetting("cache", c.Cache, (sc.Host.Memory-units.GiB)/2))
+
 	if is(c.Journal) {
 		p.Apart = []plan.Apart{plan.NewApart("journal", 10*c.LogFile)}
 	}
+
 	if !is(c.Oplog) {
 		return p
 	}
+
 	w := sc.Workloads()
 	rate, record := float64(w.Rate())*float64(w.Writes()), w.DocumentSize()+c.LogRecord
 	p.KeptLog = units.Size(rate*float64(record)*oplogSeconds) / units.GB * units.GB
@@ -46,5 +53,6 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 		}
 		return "Without its journal the member does not start, and must sync again from the others"
 	}
+
 	return p
 }

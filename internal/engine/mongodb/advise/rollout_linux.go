@@ -55,6 +55,7 @@ func ready(ctx context.Context, m *rollout.Member) error {
 	if m.Address == "" {
 		return nil
 	}
+
 	_, err := ask(ctx, m, func(ctx context.Context, c *mongo.Client) error {
 		var status struct {
 			Members []struct {
@@ -63,15 +64,18 @@ func ready(ctx context.Context, m *rollout.Member) error {
 				State string `bson:"stateStr"`
 			} `bson:"members"`
 		}
+
 		err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "replSetGetStatus", Value: 1}}).Decode(&status)
 		const noReplication = 76
 		var refused mongo.CommandError
 		if errors.As(err, &refused) && refused.HasErrorCode(noReplication) {
 			return nil
 		}
+
 		if err != nil {
 			return fmt.Errorf("replSetGetStatus (the role clusterMonitor allows it): %w", err)
 		}
+
 		well := 0
 		var ill []string
 		for _, o := range status.Members {
@@ -83,19 +87,26 @@ func ready(ctx context.Context, m *rollout.Member) error {
 				ill = append(ill, o.Name+" is "+o.State)
 			}
 		}
+
 		if well < len(status.Members)/2+1 && len(ill) > 0 {
-			return fmt.Errorf("the replica set has %d members and only %d are well without this one: %s", len(status.Members), well, strings.Join(ill, ", "))
+			return fmt.Errorf("the replica set has %d members and only %d are well without this one: %s",
+				len(status.Members), well, strings.Join(ill, ", "))
 		}
+
 		return nil
 	})
+
 	return err
 }
 
 // ask connects to this mongod alone, asks what it is, and then more.
-func ask(ctx context.Context, m *rollout.Member, more func(context.Context, *mongo.Client) error) (h hello, err error) {
+func ask(ctx context.Context, m *rollout.Member,
+	more func(context.Context, *mongo.Client) error) (h hello, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	c, err := mongo.Connect(options.Client().ApplyURI(m.Address).SetAppName("plimsoll").SetDirect(true).SetServerSelectionTimeout(answerWithin / 2))
+	c,
+		err := mongo.Connect(options.Client().ApplyURI(m.Address).SetAppName("plimsoll").SetDirect(
+		true).SetServerSelectionTimeout(answerWithin / 2))
 	if err != nil {
 		return h, err
 	}

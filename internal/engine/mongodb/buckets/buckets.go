@@ -81,17 +81,22 @@ func (c *Config) Check() diagnostics.List {
 	if len(c.Entries) == 0 || len(c.Entries) > granularitiesMax {
 		l.Addf("entries", "1 to %d granularities can be measured, not %d", granularitiesMax, len(c.Entries))
 	}
+
 	for _, n := range c.Entries {
 		if n < CheckpointRounds || n > entriesMax {
-			l.Addf("entries", "%d readings are no bucket: want %d (a minute of them) to %d", n, CheckpointRounds, entriesMax)
+			l.Addf("entries", "%d readings are no bucket: want %d (a minute of them) to %d", n,
+				CheckpointRounds, entriesMax)
 		}
 	}
+
 	if c.Sensors < sensorsMin || c.Sensors > sensorsMax {
 		l.Addf("sensors", "%d sensors: want %d to %d", c.Sensors, sensorsMin, sensorsMax)
 	}
+
 	if c.Sustained <= 0 || c.Sustained > sustainedMax {
 		l.Addf("sustained", "%s is no time to push for: want more than none, up to %s", c.Sustained, sustainedMax)
 	}
+
 	return l
 }
 

@@ -41,9 +41,11 @@ func config(t *testing.T) Config {
 	if err := blockdev.Available(); err != nil {
 		t.Skip(err)
 	}
+
 	if _, err := exec.LookPath("mkfs.xfs"); err != nil {
 		t.Skip("mkfs.xfs is not installed")
 	}
+
 	if os.Getenv("PLIMSOLL_WIREDTIGER") == "" {
 		built, err := filepath.Abs("../../../../bin/plimsoll-wiredtiger")
 		if err != nil {
@@ -54,13 +56,16 @@ func config(t *testing.T) Config {
 		}
 		t.Setenv("PLIMSOLL_WIREDTIGER", built)
 	}
+
 	before := mount.Root
 	mount.Root = t.TempDir()
+
 	for _, dir := range []string{mount.Root, filepath.Dir(mount.Root)} { // the engine is not root
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	t.Setenv("PLIMSOLL_TEST_LAB_ROOT", mount.Root)
 	t.Cleanup(func() {
 		mounts, err := os.ReadFile("/proc/self/mounts")
@@ -72,6 +77,7 @@ func config(t *testing.T) Config {
 		}
 		mount.Root = before
 	})
+
 	return Config{
 		Language: language,
 		Entries:  []int{12, 60}, Sensors: sensorsMin, Sustained: units.Duration(100 * time.Millisecond),
@@ -85,17 +91,21 @@ func TestMeasured(t *testing.T) {
 	cfg := config(t)
 	said := 0
 	cfg.Progress = func(string, int, int) { said++ }
+
 	r, err := Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(r.Rows) != 3 || said < 3 || !strings.HasPrefix(r.Server, "WiredTiger ") || r.Path <= 0 || len(r.Notes) < 3 {
 		t.Fatalf("%d words of progress; %+v", said, r)
 	}
+
 	for _, row := range r.Rows {
 		if len(row.Fills) != 3 || row.PushesPerSecond <= 0 {
 			t.Fatalf("%+v", row)
 		}
+
 		for i, f := range row.Fills {
 			if f.Name != []string{"first", "half", "full"}[i] || f.P50 <= 0 || f.P99 < f.P50 || f.From < 1 || f.To > row.Entries {
 				t.Errorf("%d readings: %+v", row.Entries, f)
@@ -104,6 +114,7 @@ func TestMeasured(t *testing.T) {
 				t.Errorf("%d readings, %s: %v bytes reached the volume for each push of %v", row.Entries, f.Name, f.PerPush, Entry)
 			}
 		}
+
 		if least := float64(row.DocumentsPerDay * row.DocumentBytes); row.StoragePerDay < least {
 			t.Errorf("%d readings: files of %v bytes a day for documents of %v", row.Entries, row.StoragePerDay, least)
 		}
@@ -140,6 +151,7 @@ func TestSegments(t *testing.T) {
 				fills[s.fill(e)]++
 			}
 		}
+
 		if last != n || len(fills) != 3 {
 			t.Errorf("%d: until %d, %v", n, last, fills)
 		}

@@ -19,14 +19,18 @@ func (r *Result) JSON() any {
 // Document implements lab.BucketResult.
 func (r *Result) Document() *document.Document {
 	d := &document.Document{Kind: "Buckets", Title: "What bucket documents cost",
-		Verdict: fmt.Sprintf("Buckets in %s on %s; a reading of %s every %s", r.Server, strings.Join(r.Volume, "; "), Entry.Exact(), Interval.Std())}
+		Verdict: fmt.Sprintf("Buckets in %s on %s; a reading of %s every %s", r.Server,
+			strings.Join(r.Volume, "; "), Entry.Exact(), Interval.Std())}
 	for _, n := range r.Notes {
 		d.Lead = append(d.Lead, document.Sentence(n))
 	}
+
 	last := 0
 	d.Sections = []document.Section{
-		r.section("pushes", "Pushes", pushCells, "written", "document", "p50 / p99: first", "half", "full", "published"),
-		r.section("volume", "To the volume", volumeCells, "written", "a push: first", "half", "full", "writes a push, full", "pushes/s"),
+		r.section("pushes", "Pushes",
+			pushCells, "written", "document", "p50 / p99: first", "half", "full", "published"),
+		r.section("volume", "To the volume",
+			volumeCells, "written", "a push: first", "half", "full", "writes a push, full", "pushes/s"),
 		r.section("day", "By the day", func(row *Row) []string {
 			if row.Entries == last {
 				return nil // it is the same, however pushes are written
@@ -35,11 +39,13 @@ func (r *Result) Document() *document.Document {
 			return dayCells(row)
 		}, "documents", "storage", "published", "a day of one sensor reads", "with a leaf each"),
 	}
+
 	published := document.Section{ID: "published", Title: "What is published", Parts: []document.Part{
 		{Text: "Published is case 4's (plimsoll casebook bucket-granularity), on hardware that it does not name. What is wrong in it:"}}}
 	for _, c := range Corrections() {
 		published.Parts = append(published.Parts, document.Part{Text: "- " + c})
 	}
+
 	d.Sections = append(d.Sections, published)
 	return d
 }
@@ -50,6 +56,7 @@ func (r *Result) section(id, title string, cells func(*Row) []string, heads ...s
 	for _, head := range heads {
 		tab.Columns = append(tab.Columns, document.Column{Text: head, Number: true})
 	}
+
 	for i := range r.Rows {
 		all := cells(&r.Rows[i])
 		if all == nil {
@@ -61,6 +68,7 @@ func (r *Result) section(id, title string, cells func(*Row) []string, heads ...s
 		}
 		tab.Rows = append(tab.Rows, row)
 	}
+
 	return document.Section{ID: id, Title: title, Parts: []document.Part{{Table: tab}}}
 }
 
@@ -69,7 +77,8 @@ func pushCells(row *Row) []string {
 	if p := row.Published; p != nil {
 		said = fmt.Sprintf("%s at %d", units.Seconds(p.Push), p.PushEntries)
 	}
-	return []string{row.Written(), units.Bytes(float64(row.DocumentBytes)), pushText(row, "first"), pushText(row, "half"), pushText(row, "full"), said}
+	return []string{row.Written(), units.Bytes(float64(row.DocumentBytes)), pushText(row, "first"),
+		pushText(row, "half"), pushText(row, "full"), said}
 }
 
 func volumeCells(row *Row) []string {
@@ -77,7 +86,8 @@ func volumeCells(row *Row) []string {
 	if f := fillOf(row, "full"); f != nil {
 		requests = units.Number(f.Requests)
 	}
-	return []string{row.Written(), bytesText(row, "first"), bytesText(row, "half"), bytesText(row, "full"), requests, units.Number(row.PushesPerSecond)}
+	return []string{row.Written(), bytesText(row, "first"), bytesText(row, "half"), bytesText(row, "full"),
+		requests, units.Number(row.PushesPerSecond)}
 }
 
 func dayCells(row *Row) []string {
@@ -85,7 +95,8 @@ func dayCells(row *Row) []string {
 	if p := row.Published; p != nil && p.StoragePerDay > 0 {
 		said = units.Bytes(float64(p.StoragePerDay))
 	}
-	return []string{units.Count(row.DocumentsPerDay), units.Bytes(row.StoragePerDay), said, units.Count(row.DayDocuments) + " documents", units.Bytes(float64(row.DayBytes))}
+	return []string{units.Count(row.DocumentsPerDay), units.Bytes(row.StoragePerDay), said,
+		units.Count(row.DayDocuments) + " documents", units.Bytes(float64(row.DayBytes))}
 }
 
 // span is what a bucket spans: "5 min".

@@ -70,13 +70,16 @@ func (b *bench) lay(ctx context.Context) error {
 	if err := b.insert(ctx, 0, b.row.Entries); err != nil {
 		return err
 	}
+
 	if err := b.settle(ctx); err != nil {
 		return err
 	}
+
 	files, err := filepath.Glob(filepath.Join(b.server.Home(), "*.wt"))
 	if err != nil {
 		return err
 	}
+
 	var bytes int64
 	for _, f := range files {
 		switch filepath.Base(f) {
@@ -88,8 +91,10 @@ func (b *bench) lay(ctx context.Context) error {
 			bytes += st.Size()
 		}
 	}
+
 	b.row.StoragePerDay = float64(bytes) / float64(b.cfg.Sensors) * float64(b.row.DocumentsPerDay)
 	b.row.DayBytes = b.row.DayDocuments * int64(max(pageBytes, units.Size(b.row.DocumentBytes)))
+
 	for _, s := range segments(b.row.Entries) {
 		if s.from > 1 {
 			if err := b.insert(ctx, s.group, s.from-1); err != nil {
@@ -97,6 +102,7 @@ func (b *bench) lay(ctx context.Context) error {
 			}
 		}
 	}
+
 	return b.settle(ctx)
 }
 
@@ -125,7 +131,8 @@ func together(f func(conn int) error) error {
 	return errors.Join(errs...)
 }
 
-func (b *bench) do(ctx context.Context, conn int, kind workload.Kind, key uint64, entries int, seq uint64) error {
+func (b *bench) do(ctx context.Context, conn int, kind workload.Kind, key uint64, entries int,
+	seq uint64) error {
 	op := lab.Op{Op: workload.Op{Kind: kind, Key: key, Size: Entry, Document: size(entries)}, Seq: seq}
 	if kind == workload.Insert {
 		op.Size = op.Document
@@ -187,12 +194,14 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 	if err != nil {
 		return err
 	}
+
 	n, pushes := uint64(b.cfg.Sensors), 0
 	for entries := s.from; entries <= s.to; entries++ {
 		kind := workload.Push
 		if entries == 1 {
 			kind = workload.Insert // a document's first reading makes it
 		}
+
 		for i := range n {
 			begin := time.Now()
 			if err := b.do(ctx, 0, kind, s.group*n+i, entries, uint64(entries)); err != nil {
@@ -204,22 +213,28 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 			}
 			pushes++
 		}
+
 		if (entries-s.from+1)%CheckpointRounds == 0 || entries == s.to {
 			if err := b.settle(ctx); err != nil {
 				return err
 			}
 		}
 	}
+
 	bytesNow, requestsNow, err := b.wrote(ctx)
 	if err != nil {
 		return err
 	}
+
 	for _, name := range []string{"first", "half", "full"} {
 		if len(took[name]) == 0 {
 			continue
 		}
-		f := Fill{Name: name, PerPush: float64(bytesNow-bytes) / float64(pushes), Requests: float64(requestsNow-requests) / float64(pushes)}
+
+		f := Fill{Name: name, PerPush: float64(bytesNow-bytes) / float64(pushes),
+			Requests: float64(requestsNow-requests) / float64(pushes)}
 		f.P50, f.P99 = quantile(took[name], 0.5), quantile(took[name], 0.99)
+
 		for entries := s.from; entries <= s.to; entries++ {
 			if s.fill(entries) == name {
 				f.To = entries
@@ -228,8 +243,10 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 				}
 			}
 		}
+
 		b.row.Fills = append(b.row.Fills, f)
 	}
+
 	return nil
 }
 
@@ -256,16 +273,19 @@ func (b *bench) sustained(ctx context.Context) error {
 					return err
 				}
 			}
+
 			if err := b.do(ctx, conn, workload.Push, i%n, b.row.Entries, 2+i); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+
 	err = errors.Join(err, waitFor(running))
 	if err == nil {
 		err = b.settle(ctx) // what was written last is written too
 	}
+
 	b.row.PushesPerSecond = float64(next.Load()) / time.Since(begin).Seconds()
 	return err
 }

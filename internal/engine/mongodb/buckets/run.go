@@ -36,28 +36,36 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
+
 	sc, err := cfg.Language.NewFile(scenarioName, Scenario).Parse(cfg.Sets)
 	if err != nil {
 		return nil, err
 	}
+
 	if scenario.ConfigOf[*wiredtigermodel.Config](sc) == nil {
 		return nil, errors.New("buckets are measured on WiredTiger: --set cannot choose another engine")
 	}
+
 	if _, err := wiredtiger.NewBench(*scenario.ConfigOf[*wiredtigermodel.Config](sc), false); err != nil {
 		return nil, err
 	}
+
 	if err := blockdev.Available(); err != nil {
 		return nil, err
 	}
+
 	r := &Result{Version: 1, Sensors: cfg.Sensors, Cores: runtime.NumCPU(), Rows: []Row{}}
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, int, int) {}
 	}
+
 	// Two at a time would take each other's cores.
-	unlock, err := mount.Lock(ctx, "lab-run", func() { cfg.Progress("waiting for another run on this machine to end", 0, 0) })
+	unlock, err := mount.Lock(ctx, "lab-run",
+		func() { cfg.Progress("waiting for another run on this machine to end", 0, 0) })
 	if err != nil {
 		return nil, err
 	}
+
 	defer unlock()
 	var rows []Row
 	for _, n := range cfg.Entries {
@@ -66,12 +74,15 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 			rows = append(rows, rowOf(n, false))
 		}
 	}
+
 	for i := range rows {
-		cfg.Progress(fmt.Sprintf("measuring buckets of %d readings, %s: row", rows[i].Entries, rows[i].Written()), i+1, len(rows))
+		cfg.Progress(fmt.Sprintf("measuring buckets of %d readings, %s: row", rows[i].Entries, rows[i].Written()),
+			i+1, len(rows))
 		if err := measure(ctx, &cfg, sc, r, &rows[i]); err != nil {
 			return nil, fmt.Errorf("buckets of %d readings: %w", rows[i].Entries, err)
 		}
 	}
+
 	r.Rows = rows
 	r.Notes = notes(r)
 	return r, nil
@@ -96,7 +107,8 @@ func rowOf(n int, whole bool) Row {
 	span := Interval * units.Duration(n)
 	row := Row{
 		Entries: n, SpanSeconds: span.Std().Seconds(), Whole: whole, DocumentBytes: int64(size(n)),
-		DocumentsPerDay: Sensors * int64(day) / int64(span), DayDocuments: (int64(day) + int64(span) - 1) / int64(span),
+		DocumentsPerDay: Sensors * int64(day) / int64(span),
+		DayDocuments:    (int64(day) + int64(span) - 1) / int64(span),
 	}
 	if p, ok := published[n]; ok {
 		row.Published = &p
@@ -106,25 +118,31 @@ func rowOf(n int, whole bool) Row {
 
 // measure fills in a row, on a machine of its own.
 func measure(ctx context.Context, cfg *Config, sc *scenario.Scenario, r *Result, row *Row) (err error) {
-	m, err := mount.Start(ctx, mount.Options{File: scenarioName, Text: Scenario, Sets: cfg.Sets, Command: cfg.Daemon, Log: cfg.Log})
+	m, err := mount.Start(ctx, mount.Options{File: scenarioName, Text: Scenario, Sets: cfg.Sets,
+		Command: cfg.Daemon, Log: cfg.Log})
 	if err != nil {
 		return err
 	}
+
 	server, err := wiredtiger.NewBench(*scenario.ConfigOf[*wiredtigermodel.Config](sc), row.Whole)
 	if err == nil {
 		b := &bench{cfg: cfg, sc: sc, mount: m, server: server, row: row}
 		err = b.run(ctx, r)
 	}
+
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 	defer cancel()
 	closed := []error{m.Pace(end, false)} // what is dirty need not wait
+
 	if server != nil {
 		closed = append(closed, server.Crash()) // its files are not needed afterwards
 	}
+
 	closed = append(closed, m.Close(end, true))
 	if err != nil {
 		return err
 	}
+
 	return errors.Join(closed...)
 }
 
@@ -141,55 +159,73 @@ func (b *bench) run(ctx context.Context, r *Result) error {
 	if err := b.mount.Pace(ctx, false); err != nil {
 		return err
 	}
-	machine := &lab.Machine{Dirs: b.mount.Dirs, Devices: b.mount.Devices, Scratch: b.mount.Scratch, Scenario: b.sc, Log: b.cfg.Log}
+
+	machine := &lab.Machine{Dirs: b.mount.Dirs, Devices: b.mount.Devices, Scratch: b.mount.Scratch,
+		Scenario: b.sc, Log: b.cfg.Log}
 	if err := b.server.Start(ctx, machine, nil); err != nil {
 		return err
 	}
+
 	if err := b.lay(ctx); err != nil {
 		return err
 	}
+
 	if err := b.mount.Pace(ctx, true); err != nil {
 		return err
 	}
+
 	path, err := b.path(ctx)
 	if err != nil {
 		return err
 	}
+
 	for _, s := range segments(b.row.Entries) {
 		if err := b.segment(ctx, s); err != nil {
 			return err
 		}
 	}
+
 	if err := b.sustained(ctx); err != nil {
 		return err
 	}
+
 	s, err := b.mount.Status(ctx)
 	if err != nil {
 		return err
 	}
+
 	v := s.Volumes[0]
 	r.Server, r.Volume, r.Saturated = b.server.Describe(), v.Gives, r.Saturated || v.Saturated
 	if v.Refused > 0 {
-		return fmt.Errorf("%d writes failed because memory for the volume's image ran out: measure fewer sensors", v.Refused)
+		return fmt.Errorf("%d writes failed because memory for the volume's image ran out: measure fewer sensors",
+			v.Refused)
 	}
+
 	if r.Path == 0 || path < r.Path {
 		r.Path = path
 	}
+
 	return nil
 }
 
 // notes are what is to be known of a table.
 func notes(r *Result) []string {
 	out := []string{
-		fmt.Sprintf("Scaled down: %d sensors instead of %d; a checkpoint after each %d readings of a sensor, which would be 60 s, however soon they are made. "+
-			"By the day is computed for %d sensors.", r.Sensors, Sensors, CheckpointRounds, Sensors),
-		fmt.Sprintf("A push does not wait for the journal (w: 1). Its time has the path to the engine and back in it, %s of an operation that does nothing; mongod adds BSON and the network.", units.Seconds(r.Path)),
+		fmt.Sprintf(
+			"Scaled down: %d sensors instead of %d; a checkpoint after each %d readings of a sensor, which would be 60 s, however soon they are made. "+
+				"By the day is computed for %d sensors.", r.Sensors, Sensors, CheckpointRounds, Sensors),
+		fmt.Sprintf("A push does not wait for the journal (w: 1). Its time has the path to the engine and back in it, %s of an operation that does nothing; mongod adds BSON and the network.",
+			units.Seconds(r.Path)),
 	}
+
 	if slices.ContainsFunc(r.Rows, func(row Row) bool { return !differs(row.Entries) }) {
 		out = append(out, "Documents of up to 1 KiB are handed over whole: there is no difference to measure.")
 	}
+
 	if r.Saturated {
-		out = append(out, "The emulator could not keep up on this machine: pushes a second are lower than they would be.")
+		out = append(
+			out, "The emulator could not keep up on this machine: pushes a second are lower than they would be.")
 	}
+
 	return out
 }

@@ -46,6 +46,7 @@ func BenchmarkRead(b *testing.B) {
 			captures = append(captures, struct{ name, path string }{name, repeated(b, path, 16)})
 		}
 	}
+
 	for _, c := range captures {
 		schema, size := survey(b, c.path)
 		b.Run(c.name+"/inflate/cores=1", func(b *testing.B) {
@@ -57,6 +58,7 @@ func BenchmarkRead(b *testing.B) {
 			}
 			reportCPU(b, size, before)
 		})
+
 		for _, how := range []struct {
 			name string
 			want func(string) bool
@@ -66,6 +68,7 @@ func BenchmarkRead(b *testing.B) {
 					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 					b.SetBytes(size)
 					before := cpuSeconds()
+
 					for b.Loop() {
 						src, err := Open(c.path)
 						if err != nil {
@@ -75,6 +78,7 @@ func BenchmarkRead(b *testing.B) {
 							b.Fatal(err)
 						}
 					}
+
 					reportCPU(b, size, before)
 				})
 			}
@@ -110,20 +114,24 @@ func syntheticFolder(tb testing.TB, metrics, files, chunks int) string {
 	dir := tb.TempDir()
 	s := ftdctest.NewServer(1)
 	s.Metrics = metrics
+
 	for i := range files {
 		var file bytes.Buffer
 		if err := s.Metadata(&file); err != nil {
 			tb.Fatal(err)
 		}
+
 		for range chunks {
 			if err := s.Chunk(&file); err != nil {
 				tb.Fatal(err)
 			}
 		}
+
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("metrics.2026-01-01T00-00-%02dZ-00000", i)), file.Bytes(), 0o644); err != nil {
 			tb.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -133,15 +141,18 @@ func survey(tb testing.TB, path string) (schema *Schema, size int64) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		info, err := f.Stat()
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		size += info.Size()
 		for s := NewScanner(name, f); schema == nil; {
 			e, err := s.Next()
@@ -152,8 +163,10 @@ func survey(tb testing.TB, path string) (schema *Schema, size int64) {
 				schema = e.Chunk.Schema
 			}
 		}
+
 		f.Close()
 	}
+
 	return schema, size
 }
 
@@ -163,12 +176,14 @@ func inflateAll(tb testing.TB, path string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	var inf inflater
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		for s := newStream(name, f); ; {
 			d, err := s.next()
 			if err != nil {
@@ -180,6 +195,7 @@ func inflateAll(tb testing.TB, path string) {
 				}
 			}
 		}
+
 		f.Close()
 	}
 }

@@ -25,6 +25,7 @@ func TestBombs(t *testing.T) {
 	if underRace {
 		t.Skip("hundreds of megabytes of samples; made without the race detector")
 	}
+
 	const limit = 400 << 20 // of the collector
 	for _, b := range []struct {
 		name  string
@@ -44,25 +45,31 @@ func TestBombs(t *testing.T) {
 			defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 			runtime.GC()
 			before, allocated := heap()
+
 			src, err := Open(file)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			m := recording.NewMemory(recording.MemoryOptions{})
 			err = src.Read(t.Context(), m, source.Options{Parallel: 2})
 			_, allocatedNow := heap()
 			runtime.GC()
 			now, _ := heap()
+
 			if err == nil || !strings.Contains(err.Error(), b.text) || !strings.Contains(err.Error(), file) {
 				t.Errorf("error %v, want one with %q and the file", err, b.text)
 			}
+
 			t.Logf("%d bytes of file: %d MB live, %d MB allocated, the recording says %d MB", size, (now-before)>>20, (allocatedNow-allocated)>>20, m.Bytes()>>20)
 			if now-before > b.alive {
 				t.Errorf("%d MB are live after a file of %d bytes", (now-before)>>20, size)
 			}
+
 			if got := allocatedNow - allocated; got > 5*limit {
 				t.Errorf("%d MB were allocated", got>>20)
 			}
+
 			runtime.KeepAlive(m)
 		})
 	}
@@ -105,12 +112,15 @@ func flood(width, chunks, ups int) []byte {
 		for k := range width {
 			sample = append(sample, ftdctest.Field{Key: fmt.Sprint("m", k), Value: int64(i)})
 		}
+
 		reference := ftdctest.Doc{
 			{Key: "start", Value: t0 + ftdctest.Date(i*MaxSamples)},
 			{Key: "serverStatus", Value: sample},
 		}.Marshal()
+
 		b := binary.LittleEndian.AppendUint32(reference, uint32(width+1))
 		b = binary.LittleEndian.AppendUint32(b, MaxSamples-1)
+
 		b = append(b, bytes.Repeat([]byte{1}, MaxSamples-1)...)
 		for range width {
 			n := min(ups, MaxSamples-1)
@@ -119,8 +129,10 @@ func flood(width, chunks, ups int) []byte {
 				b = binary.AppendUvarint(append(b, 0), uint64(rest-1))
 			}
 		}
+
 		out.Write(ftdctest.RawChunk(t0+ftdctest.Date(i*MaxSamples), b))
 	}
+
 	return out.Bytes()
 }
 
@@ -132,26 +144,31 @@ func TestCapturesAreNoBombs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, file := range files {
 			src, err := Open(file)
 			if err != nil {
 				continue
 			}
+
 			counted := &counter{}
 			if err := src.Read(t.Context(), counted, source.Options{}); err != nil {
 				t.Errorf("%s: %v", file, err)
 				continue
 			}
+
 			info, err := os.Stat(file)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			found++
 			if share := float64(counted.values) / float64(info.Size()); share > valuesPerByte/4 || math.IsNaN(share) {
 				t.Errorf("%s: %.1f values a byte, the bound is %d", file, share, valuesPerByte)
 			}
 		}
 	}
+
 	if found == 0 {
 		t.Skip("no captures of real servers are here")
 	}

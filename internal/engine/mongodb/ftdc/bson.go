@@ -132,6 +132,7 @@ func valueLen(k kind, b []byte) (int, error) {
 		if len(b) < 4 {
 			return 0, errShort
 		}
+
 		n := int64(int32(binary.LittleEndian.Uint32(b)))
 		switch k {
 		case kindBinary:
@@ -142,9 +143,11 @@ func valueLen(k kind, b []byte) (int, error) {
 		default:
 			n += 4
 		}
+
 		if n < 5 || n > int64(len(b)) {
 			return 0, errShort
 		}
+
 		return int(n), nil
 	case 0x0B: // regular expression: two C strings
 		for range 2 {
@@ -157,9 +160,11 @@ func valueLen(k kind, b []byte) (int, error) {
 	default:
 		return 0, fmt.Errorf("unknown BSON type 0x%02x", byte(k))
 	}
+
 	if size > len(b) {
 		return 0, errShort
 	}
+
 	return size, nil
 }
 
@@ -221,9 +226,11 @@ func decimalInteger(v []byte) int64 {
 		}
 		return 0
 	}
+
 	exp := int(hi>>49&0x3fff) - 6176 // the bias of decimal128
 	c := new(big.Int).SetUint64(hi & (1<<49 - 1))
 	c.Lsh(c, 64).Or(c, new(big.Int).SetUint64(lo))
+
 	switch {
 	case c.Sign() == 0 || c.Cmp(pow10(34)) >= 0 || exp < -36:
 		return 0 // over 34 digits counts as zero; below 10^-2 rounds to it
@@ -240,12 +247,15 @@ func decimalInteger(v []byte) int64 {
 		}
 		c = q
 	}
+
 	if hi>>63 != 0 {
 		c.Neg(c)
 	}
+
 	if !c.IsInt64() {
 		return math.MinInt64
 	}
+
 	return c.Int64()
 }
 

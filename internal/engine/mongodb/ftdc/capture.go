@@ -46,6 +46,7 @@ func Open(path string) (source.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open FTDC: %w", err)
 	}
+
 	var first error
 	for _, f := range files {
 		err := sniffFile(f)
@@ -59,6 +60,7 @@ func Open(path string) (source.Source, error) {
 			first = err
 		}
 	}
+
 	return nil, fmt.Errorf("open FTDC: %w", first)
 }
 
@@ -97,24 +99,30 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	c.mu.Lock()
 	c.desc.From, c.desc.To, c.desc.Period, c.desc.Samples = time.Time{}, time.Time{}, 0, 0
 	c.mu.Unlock()
+
 	parallel := opt.Parallel
 	if parallel <= 0 {
 		parallel = runtime.GOMAXPROCS(0)
 	}
+
 	in := &input{capture: c, files: c.files, weight: semaphore.NewWeighted(inflightBytes)}
 	defer in.close()
+
 	for _, f := range c.files {
 		if info, err := os.Stat(f); err == nil {
 			in.total += info.Size()
 		}
 	}
+
 	out := &output{w: w, opt: opt, name: c.desc.Name, total: in.total}
 	cache := &schemaCache{plan: func(s *Schema) *plan { return makePlan(s, opt.Want) }}
 	group, ctx := errgroup.WithContext(ctx)
 	workers := parallel
+
 	if parallel > 1 {
 		workers++ // a worker that waits to deliver does not decode
 	}
+
 	for range workers {
 		group.Go(func() error {
 			wk := &worker{in: in, out: out}
@@ -122,23 +130,29 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 			return wk.run(ctx)
 		})
 	}
+
 	err := group.Wait()
 	out.finish()
 	c.mu.Lock()
 	c.desc.Samples, c.desc.Period = out.samples, out.order.period()
+
 	if out.samples > 0 {
 		c.desc.From, c.desc.To = time.UnixMilli(out.first).UTC(), time.UnixMilli(out.last).UTC()
 	}
+
 	c.mu.Unlock()
 	w.Source(c.Describe())
+
 	switch {
 	case err != nil:
 		return fmt.Errorf("read FTDC: %w", err)
 	case out.chunks == 0 && out.firstDamage != nil:
 		return fmt.Errorf("read FTDC: no samples could be read: %w", out.firstDamage)
 	case out.chunks == 0:
-		return fmt.Errorf("read FTDC: %s: no samples, only metadata; the server had not written any yet", c.desc.Name)
+		return fmt.Errorf("read FTDC: %s: no samples, only metadata; the server had not written any yet",
+			c.desc.Name)
 	}
+
 	return nil
 }
 
@@ -177,10 +191,12 @@ type input struct {
 func (in *input) take(ctx context.Context, data []byte) (job, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+
 	for {
 		if err := ctx.Err(); err != nil {
 			return job{}, err
 		}
+
 		if in.stream == nil {
 			if in.next == len(in.files) {
 				return job{}, io.EOF
@@ -189,6 +205,7 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 				return in.place(job{file: in.files[in.next-1], damage: err}), nil
 			}
 		}
+
 		d, err := in.stream.next()
 		var damage *DamageError
 		switch {
@@ -205,17 +222,21 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 			in.capture.learn(readMetadata(d), false)
 			continue
 		}
+
 		j := job{file: in.stream.file, offset: d.offset, date: d.date, first: in.chunks == 0}
 		in.chunks++
 		j.data = append(data[:0], d.payload()...)
+
 		n, err := inflatedLen(j.data)
 		if err != nil {
 			j.damage = err
 			return in.place(j), nil
 		}
+
 		if err := in.weight.Acquire(ctx, int64(n)); err != nil {
 			return job{}, err
 		}
+
 		j.weight = int64(n)
 		return in.place(j), nil
 	}

@@ -62,22 +62,26 @@ func (s *sink) Append(_ context.Context, b *recording.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.append++
+
 	for i := 1; i < len(b.TimesMs); i++ {
 		if b.TimesMs[i] <= b.TimesMs[i-1] {
 			s.t.Errorf("batch %d: time %d after %d", s.append, b.TimesMs[i], b.TimesMs[i-1])
 		}
 	}
+
 	seen := map[string]bool{}
 	for _, c := range b.Columns {
 		key := c.Labels.String()
 		if seen[key] {
 			s.t.Errorf("batch %d: two columns %s", s.append, key)
 		}
+
 		seen[key] = true
 		if len(c.Values) != 1 && len(c.Values) != len(b.TimesMs) {
 			s.t.Errorf("batch %d: %s: %d values for %d times", s.append, key, len(c.Values), len(b.TimesMs))
 			continue
 		}
+
 		s.names[key] = c.Labels.Get(labels.MetricName)
 		had := s.series[key]
 		for i, ms := range b.TimesMs {
@@ -86,8 +90,10 @@ func (s *sink) Append(_ context.Context, b *recording.Batch) error {
 			}
 			had = append(had, sample{ms, c.Values[min(i, len(c.Values)-1)]})
 		}
+
 		s.series[key] = had
 	}
+
 	return nil
 }
 
@@ -137,10 +143,12 @@ func TestReal8(t *testing.T) {
 	if s.Samples != 600 || s.Period != time.Second || s.Engine != "mongodb" || s.Kind != "ftdc" {
 		t.Errorf("samples %d, period %v, engine %q, kind %q", s.Samples, s.Period, s.Engine, s.Kind)
 	}
+
 	// Three of the 3,479 metrics repeat a path: two mounts of one name.
 	if len(w.series) != 3476 {
 		t.Errorf("%d series, want 3476", len(w.series))
 	}
+
 	for key, want := range map[string]string{
 		"cores": "8", "storage_engine": "wiredTiger", "os_type": "Linux", "process": "mongod",
 		"memory_bytes": "33026998272", "parameter.syncdelay": "1", "journal_commit_interval_ms": "100",
@@ -149,9 +157,11 @@ func TestReal8(t *testing.T) {
 			t.Errorf("fact %s is %q, want %q", key, s.Facts[key], want)
 		}
 	}
+
 	if got := w.last("mongodb_ss_wt_cache_pages_evicted_by_application_threads"); got != 1466668 {
 		t.Errorf("%v application evictions, want 1466668", got)
 	}
+
 	if len(w.notes) != 0 {
 		t.Errorf("notes: %+v", w.notes)
 	}
@@ -162,9 +172,11 @@ func TestParallel(t *testing.T) {
 	path := realPath(t, "v3.6.3")
 	one := read(t, path, source.Options{Parallel: 1})
 	four := read(t, path, source.Options{Parallel: 4})
+
 	if one.source.Samples != 4458+241 {
 		t.Errorf("%d samples, %+v", one.source.Samples, one.notes)
 	}
+
 	if !maps.EqualFunc(one.series, four.series, func(a, b []sample) bool {
 		if len(a) != len(b) {
 			return false

@@ -32,29 +32,36 @@ func (r *chunkReader) read(data []byte) (*Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	b := padded[:len(padded)-deltaPad]
 	n, err := documentLen(b)
 	if err != nil {
 		return nil, fmt.Errorf("reference document: %w", err)
 	}
+
 	if len(b) < n+8 {
 		return nil, errors.New("chunk ends before its counts of metrics and samples")
 	}
+
 	metrics, deltaCount := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
 	if deltaCount >= MaxSamples {
 		return nil, fmt.Errorf("chunk of %d samples; at most %d are read", uint64(deltaCount)+1, MaxSamples)
 	}
+
 	schema, first, err := r.layout.read(b[:n], r.first)
 	if err != nil {
 		return nil, err
 	}
+
 	r.first = first
 	if n := int64(schema.Len()) * (int64(deltaCount) + 1); n > MaxValues {
-		return nil, fmt.Errorf("chunk of %d metrics and %d samples; at most %d values are read", schema.Len(), int64(deltaCount)+1, MaxValues)
+		return nil, fmt.Errorf("chunk of %d metrics and %d samples; at most %d values are read", schema.Len(),
+			int64(deltaCount)+1, MaxValues)
 	}
 	if int64(metrics) != int64(schema.Len()) {
 		return nil, fmt.Errorf("chunk states %d metrics, but its reference document has %d", metrics, schema.Len())
 	}
+
 	return &Chunk{
 		Schema:    schema,
 		Reference: b[:n],
@@ -83,6 +90,7 @@ func (c *Chunk) Column(i int) ([]int64, error) {
 				return nil, fmt.Errorf("metric %d of %d: %w", i+1, len(columns), err)
 			}
 		}
+
 		c.columns = columns
 	}
 	return c.columns[i], nil

@@ -44,10 +44,12 @@ func (d *deltas) constant(n int) bool {
 		}
 		d.pos, d.zeros = p+size, more+1
 	}
+
 	if d.zeros >= uint64(n) {
 		d.zeros -= uint64(n)
 		return true
 	}
+
 	return false
 }
 
@@ -58,11 +60,13 @@ func column[T int64 | float64](d *deltas, first int64, out []T) error {
 	out[0] = T(first)
 	buf, p := d.buf, d.pos
 	j := 1
+
 	if d.zeros > 0 {
 		n := min(d.zeros, uint64(len(out)-1))
 		d.zeros -= n
 		j += fill(out[1:1+n], T(first))
 	}
+
 	for j < len(out) {
 		b := buf[p]
 		if b-1 < 0x7f { // 1 ... 127: most deltas that are not zero
@@ -72,6 +76,7 @@ func column[T int64 | float64](d *deltas, first int64, out []T) error {
 			j++
 			continue
 		}
+
 		if b2 := buf[p+1]; b >= 0x80 && b2 < 0x80 {
 			p += 2
 			v += uint64(b&0x7f) | uint64(b2)<<7
@@ -79,9 +84,11 @@ func column[T int64 | float64](d *deltas, first int64, out []T) error {
 			j++
 			continue
 		}
+
 		if p >= d.end {
 			return errDeltasEnd
 		}
+
 		if b == 0 {
 			more, size := uint64(buf[p+1]), 1
 			if more >= 0x80 {
@@ -89,31 +96,38 @@ func column[T int64 | float64](d *deltas, first int64, out []T) error {
 					return errDeltaLength
 				}
 			}
+
 			if p += 1 + size; p > d.end {
 				return errDeltasEnd
 			}
+
 			left := uint64(len(out) - j)
 			if more >= left { // the run covers the rest of the column and more
 				d.zeros = more - left + 1
 				fill(out[j:], T(int64(v)))
 				break
 			}
+
 			j += fill(out[j:j+int(more)+1], T(int64(v)))
 			continue
 		}
+
 		delta, size := longVarint(buf[p:])
 		if p += size; size <= 0 {
 			return errDeltaLength
 		} else if p > d.end {
 			return errDeltasEnd
 		}
+
 		v += delta
 		out[j] = T(int64(v))
 		j++
 	}
+
 	if p > d.end {
 		return errDeltasEnd
 	}
+
 	d.pos = p
 	return nil
 }
@@ -137,21 +151,26 @@ func (d *deltas) skip(n uint64) error {
 		d.zeros -= n
 		return nil
 	}
+
 	n -= d.zeros
 	d.zeros = 0
 	buf, p := d.buf, d.pos
+
 	mid := false // p is inside a delta
 	for n > 0 {
 		if p >= d.end {
 			return errDeltasEnd
 		}
+
 		w := binary.LittleEndian.Uint64(buf[p:])
 		ends := ^w & highBits // the bytes that end a delta
+
 		// Zero bytes, exact up to the first one; only nonzero deltas come before it.
 		zero := (w - lowBits) & ends
 		if zero != 0 {
 			ends &= zero&-zero - 1
 		}
+
 		if k := uint64(bits.OnesCount64(ends)); k >= n {
 			for ; n > 1; n-- {
 				ends &= ends - 1
@@ -163,35 +182,43 @@ func (d *deltas) skip(n uint64) error {
 			mid = w>>63 != 0
 			continue
 		}
+
 		if k := bits.TrailingZeros64(zero) / 8; k > 0 {
 			p += k
 			mid = buf[p-1] >= 0x80
 		}
+
 		if p >= d.end {
 			return errDeltasEnd
 		}
+
 		if mid { // a redundant last byte, which no server writes
 			p++
 			n--
 			mid = false
 			continue
 		}
+
 		more, size := uint64(buf[p+1]), 1
 		if more >= 0x80 {
 			if more, size = uvarint(buf[p+1:]); size <= 0 {
 				return errDeltaLength
 			}
 		}
+
 		p += 1 + size
 		if more >= n {
 			d.zeros = more - n + 1
 			break
 		}
+
 		n -= more + 1
 	}
+
 	if p > d.end {
 		return errDeltasEnd
 	}
+
 	d.pos = p
 	return nil
 }

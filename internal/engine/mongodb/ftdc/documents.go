@@ -54,25 +54,31 @@ func (d *Documents) Read(doc []byte) (Sampled, error) {
 	if err != nil {
 		return Sampled{}, err
 	}
+
 	d.first = first
 	if schema.Len() > MaxMetrics {
 		return Sampled{}, fmt.Errorf("a document of %d metrics; at most %d are read", schema.Len(), MaxMetrics)
 	}
+
 	s := Sampled{}
 	if i := schema.timeAt; i >= 0 && first[i] > 0 && first[i] <= timeMax {
 		s.Time = time.UnixMilli(first[i]).UTC()
 	}
+
 	if i := schema.uptimeAt; i >= 0 {
 		s.Uptime = time.Duration(first[i]) * time.Millisecond
 	}
+
 	d.out = d.out[:0]
 	if n := len(schema.plan.steps); len(d.values) < n {
 		d.values = make([]float64, n)
 	}
+
 	for i, st := range schema.plan.steps {
 		d.values[i] = float64(first[st.metric])
 		d.out = append(d.out, recording.Column{Labels: st.labels, Values: d.values[i : i+1 : i+1]})
 	}
+
 	s.Columns = d.out
 	return s, nil
 }

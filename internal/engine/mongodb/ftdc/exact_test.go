@@ -45,8 +45,10 @@ func drawShape(t *rapid.T, depth int) ftdctest.Doc {
 		case depth < 4:
 			v = drawShape(t, depth+1)
 		}
+
 		doc = append(doc, ftdctest.Field{Key: key, Value: v})
 	}
+
 	return doc
 }
 
@@ -122,6 +124,7 @@ func TestExact(t *testing.T) {
 		var file bytes.Buffer
 		enc := ftdctest.NewEncoder(&file, rapid.IntRange(1, 50).Draw(t, "samples a chunk"))
 		var want [][]int64
+
 		from := int64(1_700_000_000_000)
 		for range rapid.IntRange(1, 3).Draw(t, "schemas") {
 			for _, s := range drawSamples(t, from) {
@@ -133,9 +136,11 @@ func TestExact(t *testing.T) {
 				from += 1000
 			}
 		}
+
 		if err := enc.Flush(); err != nil {
 			t.Fatal(err)
 		}
+
 		got := decodeAll(t, file.Bytes())
 		if !slices.EqualFunc(got, want, slices.Equal) {
 			t.Fatalf("decoded %v, encoded %v", got, want)
@@ -151,16 +156,20 @@ func decodeAll(t interface{ Fatal(...any) }, file []byte) (samples [][]int64) {
 		if errors.Is(err, io.EOF) {
 			return samples
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if e.Chunk == nil {
 			continue
 		}
+
 		first := len(samples)
 		for range e.Chunk.Samples() {
 			samples = append(samples, make([]int64, 0, e.Chunk.Schema.Len()))
 		}
+
 		for i := range e.Chunk.Schema.Len() {
 			col, err := e.Chunk.Column(i)
 			if err != nil {
@@ -185,16 +194,20 @@ func TestWanted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if err := enc.Flush(); err != nil {
 			t.Fatal(err)
 		}
+
 		path := filepath.Join(dir, "metrics.x")
 		if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		all := read(t, path, source.Options{})
 		mask := rapid.Uint64().Draw(t, "wanted")
 		wanted := func(name string) bool { return mask>>(hash(name)%64)&1 != 0 }
+
 		some := read(t, path, source.Options{Want: wanted, Parallel: 2})
 		for key, col := range all.series {
 			name := all.names[key]
@@ -204,6 +217,7 @@ func TestWanted(t *testing.T) {
 				t.Fatalf("%s was not asked for", key)
 			}
 		}
+
 		if len(some.series) > len(all.series) {
 			t.Fatal("more series than when asked for all")
 		}
@@ -288,6 +302,7 @@ func TestServerMix(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	var columns, constant, deltas, zeros, decreases, gauges, one, two, three, others int
 	s := NewScanner("server", &b)
 	for {
@@ -295,18 +310,22 @@ func TestServerMix(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i := range e.Chunk.Schema.Len() {
 			col, err := e.Chunk.Column(i)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if columns++; len(col) == 1 {
 				constant++
 				continue
 			}
+
 			gauge := 0
 			for k := 1; k < len(col); k++ {
 				deltas++
@@ -326,9 +345,11 @@ func TestServerMix(t *testing.T) {
 					others++
 				}
 			}
+
 			gauges += gauge
 		}
 	}
+
 	changes := deltas - zeros
 	for _, m := range []struct {
 		what      string

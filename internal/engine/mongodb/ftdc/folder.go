@@ -22,16 +22,19 @@ func Files(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if !info.IsDir() {
 		if info.Size() == 0 && info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s: empty file; copy the capture again, or give its folder", path)
 		}
 		return []string{path}, nil
 	}
+
 	files, err := metricsFiles(path)
 	if err != nil {
 		return nil, err
 	}
+
 	if len(files) == 0 {
 		inner := filepath.Join(path, "diagnostic.data")
 		if info, err := os.Stat(inner); err == nil && info.IsDir() {
@@ -40,9 +43,13 @@ func Files(path string) ([]string, error) {
 			}
 		}
 	}
+
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no metrics.* files with data in this folder; give the diagnostic.data folder (inside dbPath)", path)
+		return nil,
+			fmt.Errorf("%s: no metrics.* files with data in this folder; give the diagnostic.data folder (inside dbPath)",
+				path)
 	}
+
 	return files, nil
 }
 
@@ -51,23 +58,27 @@ func metricsFiles(folder string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var archive, interim []string // names sorted by ReadDir
 	for _, e := range entries {
 		name := e.Name()
 		if !strings.HasPrefix(name, "metrics.") {
 			continue
 		}
+
 		// Stat, not the entry's type: a capture may consist of links.
 		path := filepath.Join(folder, name)
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 			continue
 		}
+
 		if strings.HasPrefix(name, "metrics.interim") {
 			interim = append(interim, path)
 		} else {
 			archive = append(archive, path)
 		}
 	}
+
 	return slices.Concat(archive, interim), nil
 }
 

@@ -21,6 +21,7 @@ func scan(t *testing.T, file []byte) (chunks int) {
 		if entries > len(file) {
 			t.Fatalf("over %d entries in a file of %d bytes", entries, len(file))
 		}
+
 		e, err := s.Next()
 		var damage *DamageError
 		switch {
@@ -34,6 +35,7 @@ func scan(t *testing.T, file []byte) (chunks int) {
 		case err != nil:
 			t.Fatal(err)
 		}
+
 		if e.Chunk != nil && e.Chunk.Samples()*e.Chunk.Schema.Len() < 1<<22 {
 			chunks++
 			agree(t, e.Chunk)
@@ -48,19 +50,23 @@ func agree(t *testing.T, c *Chunk) {
 			return
 		}
 	}
+
 	want := func(name string) bool { return hash(name)%3 == 0 }
 	d := c.deltas
+
 	n := c.Samples()
 	for _, st := range makePlan(c.Schema, want).steps {
 		if err := d.skip(uint64(st.skip) * uint64(n-1)); err != nil {
 			t.Fatalf("metrics before %d cannot be passed over: %v", st.metric, err)
 		}
+
 		got := make([]float64, n)
 		if d.constant(n - 1) {
 			fill(got, float64(c.first[st.metric]))
 		} else if err := column(&d, c.first[st.metric], got); err != nil {
 			t.Fatal(err)
 		}
+
 		all, _ := c.Column(st.metric)
 		for k, v := range got {
 			if v != float64(all[min(k, len(all)-1)]) {
@@ -77,14 +83,17 @@ func hostile() map[string][]byte {
 		b := binary.LittleEndian.AppendUint32(bytes.Clone(ref), metrics)
 		return append(binary.LittleEndian.AppendUint32(b, deltas), rest...)
 	}
+
 	deep := ftdctest.Doc{{Key: "x", Value: int64(1)}}
 	for range 2000 {
 		deep = ftdctest.Doc{{Key: "x", Value: deep}}
 	}
+
 	many := make(ftdctest.Doc, 0, MaxMetrics+1)
 	for range cap(many) {
 		many = append(many, ftdctest.Field{Key: "m", Value: true})
 	}
+
 	longRun := binary.AppendUvarint([]byte{0}, 1<<63)
 	return map[string][]byte{
 		"over 65536 metrics":                      append(many.Marshal(), 0, 0, 0, 0, 0, 0, 0, 0),
@@ -128,9 +137,11 @@ func TestHostile(t *testing.T) {
 		"has no length":                     ftdctest.ChunkDocument(t0, []byte{1}),
 		"inflate: ":                         ftdctest.ChunkDocument(t0, []byte("\x10\x00\x00\x00no zlib stream")),
 	}
+
 	for want, inflated := range hostile() {
 		files[want] = ftdctest.RawChunk(t0, inflated)
 	}
+
 	for want, file := range files {
 		e, err := NewScanner("hostile", bytes.NewReader(file)).Next()
 		if err == nil {
@@ -181,11 +192,13 @@ func FuzzChunk(f *testing.F) {
 			f.Add(b)
 		}
 	}
+
 	s := NewScanner("seed", bytes.NewReader(capturedTicks(f, 40)))
 	e, err := s.Next()
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	d := e.Chunk.deltas
 	f.Add(bytes.Clone(d.buf[:d.end]))
 	f.Fuzz(func(t *testing.T, inflated []byte) {
@@ -204,17 +217,21 @@ func FuzzSkip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, n uint8) {
 		padded := append(bytes.Clone(b), make([]byte, deltaPad)...)
 		one, other := newDeltas(padded, 0), newDeltas(padded, 0)
+
 		out := make([]int64, int(n)+1)
 		for range 1000 { // metrics: a run of zeros may be longer than can be looked at
 			if column(&one, 0, out) != nil {
 				return
 			}
+
 			if err := other.skip(uint64(n)); err != nil {
 				t.Fatalf("decoded, but not passed over: %v", err)
 			}
+
 			if one.pos != other.pos || one.zeros != other.zeros {
 				t.Fatalf("decoded to %d and %d zeros, passed over to %d and %d", one.pos, one.zeros, other.pos, other.zeros)
 			}
+
 			if one.pos == one.end {
 				return
 			}

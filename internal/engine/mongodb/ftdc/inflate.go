@@ -48,25 +48,30 @@ func (f *inflater) inflate(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(f.buf) > inflateKeep {
 		f.buf = nil
 	}
+
 	f.src.Reset(data[4:])
 	if f.zlib == nil {
 		f.zlib, err = zlib.NewReader(&f.src)
 	} else {
 		err = f.zlib.(zlib.Resetter).Reset(&f.src, nil)
 	}
+
 	if err != nil {
 		f.zlib = nil
 		return nil, fmt.Errorf("inflate: %w", err)
 	}
+
 	got := 0
 	for {
 		// Reading one extra byte detects a longer stream, and makes the reader verify the checksum.
 		if space := min(want+1, max(2*got, inflateFirst)); len(f.buf) < space+deltaPad {
 			f.buf = append(make([]byte, 0, space+deltaPad), f.buf[:got]...)[:space+deltaPad]
 		}
+
 		n, err := f.zlib.Read(f.buf[got:min(want+1, len(f.buf)-deltaPad)])
 		got += n
 		switch {

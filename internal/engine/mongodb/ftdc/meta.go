@@ -62,6 +62,7 @@ func identity(doc []byte) Metadata {
 		}
 		return ""
 	}
+
 	m.Version, m.Host = first(names.Server.Version), first(names.Server.Host)
 	for _, f := range names.Server.Facts {
 		e, ok := inSections(doc, f.Path)
@@ -76,6 +77,7 @@ func identity(doc []byte) Metadata {
 			m.Facts[f.Name] = v
 		}
 	}
+
 	for _, name := range names.Server.Parameters {
 		for _, in := range names.Server.ParametersIn {
 			if e, ok := inSections(doc, in+"."+name); ok {
@@ -86,6 +88,7 @@ func identity(doc []byte) Metadata {
 			}
 		}
 	}
+
 	return m
 }
 

@@ -37,6 +37,7 @@ func TestSchemas(t *testing.T) {
 		// No "start" at the top: a section's will do.
 		{field("common", doc{start(9), field("number", int64(9))})},
 	})}), source.Options{})
+
 	want := map[string][]sample{
 		`{__name__="mongodb_number"}`:                                                          {{0, 1}, {1, 1 << 40}, {2, math.MinInt64}, {3, 3}, {4, 4}, {5, 5}, {9, 9}},
 		`{__name__="mongodb_same"}`:                                                            {{0, 5}, {1, 5}, {2, 5}},
@@ -46,6 +47,7 @@ func TestSchemas(t *testing.T) {
 		`{__name__="mongodb_a_b"}`:                                                             {{7, 1}},
 		`{__name__="mongodb_sys_disks_PhysicalDisk_Disk_Write_Bytes_sec", device_name="0 C:"}`: {{8, 77}},
 	}
+
 	for key, col := range want {
 		for i := range col {
 			col[i].ms = t0 + col[i].ms*1000
@@ -54,6 +56,7 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("%s is %v, want %v", key, w.series[key], col)
 		}
 	}
+
 	if k := w.kinds(); k[recording.NoteLimit] != 1 || len(w.notes) != 1 || !strings.Contains(w.notes[0].Text, "a-b") {
 		t.Errorf("notes %+v, want one of the name that two metrics have", w.notes)
 	}
@@ -66,12 +69,14 @@ func TestMetadata(t *testing.T) {
 	if err := server.Metadata(&b); err != nil {
 		t.Fatal(err)
 	}
+
 	enc := ftdctest.NewEncoder(&b, 10)
 	parameter := func(count int, fields ...ftdctest.Field) {
 		if err := enc.Settings(t0, count, doc{{Key: "start", Value: ftdctest.Date(t0)}, {Key: "getParameter", Value: doc(fields)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	parameter(0, ftdctest.Field{Key: "syncdelay", Value: 60.0}, ftdctest.Field{Key: "journalCommitInterval", Value: int32(100)})
 	parameter(1, ftdctest.Field{Key: "syncdelay", Value: 20.0})
 	b.Write(file(t, []doc{{
@@ -79,10 +84,12 @@ func TestMetadata(t *testing.T) {
 		{Key: "serverStatus", Value: doc{{Key: "host", Value: "another.example"}, {Key: "version", Value: "1.0"}, {Key: "process", Value: "mongod"}, {Key: "storageEngine", Value: doc{{Key: "name", Value: "wiredTiger"}}}}},
 		{Key: "n", Value: int64(1)},
 	}}))
+
 	s := read(t, folder(t, map[string][]byte{"metrics.1": b.Bytes()}), source.Options{}).source
 	if s.Version != "8.0.4" || s.Host != "db0.example" {
 		t.Errorf("version %q, host %q", s.Version, s.Host)
 	}
+
 	for key, want := range map[string]string{
 		"os": "Ubuntu", "os_type": "Linux", "kernel": "6.8.0", "cores": "8", "memory_bytes": "34359738368", "page_size_bytes": "4096",
 		"cache_bytes": "8589934592", "dbpath": "/data/db", "replica_set": "rs0", "parameter.syncdelay": "20",

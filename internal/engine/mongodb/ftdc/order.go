@@ -56,19 +56,23 @@ func (o *order) admit(times []int64) admission {
 			o.recent = slices.Delete(o.recent, 0, 1)
 		}
 	}
+
 	if !o.begun {
 		o.begun, o.last = true, times[0]
 		a.lo = 0
 	} else if i := slices.IndexFunc(times, func(t int64) bool { return t > o.last }); i >= 0 {
 		a.lo = i
 	}
+
 	if a.lo > 0 && !repeated {
 		a.back = &gap{o.last, times[0]}
 		a.dropped = a.lo
 	}
+
 	if a.lo == len(times) {
 		return a
 	}
+
 	o.diffs = o.diffs[:0]
 	newest := o.last
 	for i := a.lo; i < len(times); i++ {
@@ -86,17 +90,22 @@ func (o *order) admit(times []int64) admission {
 			a.dropped++
 			continue
 		}
+
 		if a.keep != nil {
 			a.keep = append(a.keep, i)
 		}
+
 		if t > newest {
 			o.diffs = append(o.diffs, t-newest)
 		}
+
 		newest = t
 	}
+
 	if len(o.diffs) > 0 {
 		a.gaps = o.measure(o.last)
 	}
+
 	o.last = newest
 	return a
 }
@@ -108,6 +117,7 @@ func (o *order) measure(from int64) []gap {
 	if o.intervals == nil {
 		o.intervals = map[int64]int64{}
 	}
+
 	for i := 0; i < len(o.sorted); {
 		k := i + 1
 		for k < len(o.sorted) && o.sorted[k] == o.sorted[i] {
@@ -120,12 +130,15 @@ func (o *order) measure(from int64) []gap {
 		}
 		i = k
 	}
+
 	var gaps []gap
+
 	// No interval over three times the lower quartile: nothing to examine further.
 	quartile := max(1, o.sorted[len(o.sorted)/4])
 	if o.median > 0 {
 		quartile = min(quartile, o.median)
 	}
+
 	if o.sorted[len(o.sorted)-1] > gapPeriods*quartile {
 		at := from
 		for i, d := range o.diffs {
@@ -135,9 +148,11 @@ func (o *order) measure(from int64) []gap {
 			at += d
 		}
 	}
+
 	if len(o.diffs) > 1 {
 		o.median = o.sorted[len(o.sorted)/2]
 	}
+
 	return gaps
 }
 

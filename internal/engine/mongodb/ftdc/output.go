@@ -73,9 +73,11 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 		o.remark(d)
 		o.bound(d)
 	}
+
 	for _, path := range d.collisions {
 		o.collision(path)
 	}
+
 	keep := d.times[d.took.lo:]
 	if d.took.keep != nil {
 		keep = d.times[:0:0]
@@ -83,31 +85,39 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 			keep = append(keep, d.times[i])
 		}
 	}
+
 	if len(keep) == 0 || len(wk.batch.Columns) == 0 {
 		return nil
 	}
+
 	if err := o.weigh(d.job, wk.batch.Columns, len(keep)); err != nil {
 		return err
 	}
+
 	wk.shift = wk.shift[:0]
 	for _, t := range keep {
 		wk.shift = append(wk.shift, t+o.opt.ClockOffset.Milliseconds())
 	}
+
 	wk.batch.TimesMs = wk.shift
 	for i := range wk.batch.Columns {
 		col := &wk.batch.Columns[i]
 		if len(col.Values) == 1 {
 			continue
 		}
+
 		if d.took.keep == nil {
 			col.Values = col.Values[d.took.lo : d.took.lo+len(keep)]
 			continue
 		}
+
 		for to, from := range d.took.keep {
 			col.Values[to] = col.Values[from]
 		}
+
 		col.Values = col.Values[:len(keep)]
 	}
+
 	return o.w.Append(ctx, &wk.batch)
 }
 
@@ -132,8 +142,10 @@ func (o *output) bound(d *delivery) {
 	a := &d.took
 	in := func(i int) bool {
 		t := d.times[i] + o.opt.ClockOffset.Milliseconds()
-		return (o.opt.From.IsZero() || t >= o.opt.From.UnixMilli()) && (o.opt.To.IsZero() || t <= o.opt.To.UnixMilli())
+		return (o.opt.From.IsZero() || t >= o.opt.From.UnixMilli()) &&
+			(o.opt.To.IsZero() || t <= o.opt.To.UnixMilli())
 	}
+
 	if a.keep != nil {
 		kept := a.keep[:0]
 		for _, i := range a.keep {
@@ -152,18 +164,22 @@ func (o *output) bound(d *delivery) {
 		}
 		d.times = d.times[:hi]
 	}
+
 	n := len(d.times) - a.lo
 	at := func(i int) int64 { return d.times[a.lo+i] }
 	if a.keep != nil {
 		n = len(a.keep)
 		at = func(i int) int64 { return d.times[a.keep[i]] }
 	}
+
 	if n == 0 {
 		return
 	}
+
 	if o.samples == 0 {
 		o.first = at(0) + o.opt.ClockOffset.Milliseconds()
 	}
+
 	o.last = at(n-1) + o.opt.ClockOffset.Milliseconds()
 	o.samples += int64(n)
 }
@@ -176,15 +192,19 @@ func (o *output) remark(d *delivery) {
 		if i == 0 && restarted && g.to == d.times[d.took.lo] {
 			text += "; the server was restarted in between, and its counters started again"
 		}
-		o.note(recording.Note{Kind: recording.NoteGap, File: d.job.file, Offset: d.job.offset, From: o.time(g.from), To: o.time(g.to), Text: text})
+		o.note(recording.Note{Kind: recording.NoteGap, File: d.job.file, Offset: d.job.offset, From: o.time(g.from),
+			To: o.time(g.to), Text: text})
 	}
+
 	if d.uptime > 0 {
 		o.uptime = d.uptime
 	}
+
 	if b := d.took.back; b != nil {
 		o.note(recording.Note{
 			Kind: recording.NoteClock, File: d.job.file, Offset: d.job.offset, From: o.time(b.to), To: o.time(b.from),
-			Text: fmt.Sprintf("the clock went back by %s; %d samples until it caught up were skipped", spell(b.from-b.to), d.took.dropped),
+			Text: fmt.Sprintf("the clock went back by %s; %d samples until it caught up were skipped",
+				spell(b.from-b.to), d.took.dropped),
 		})
 	}
 }
@@ -209,7 +229,8 @@ func (o *output) collision(path []string) {
 		o.collided[joined] = true
 	}
 	l, _ := names.Metric(path)
-	o.note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf("%s is skipped: an earlier metric has the same name, %s", limited(joined), l)})
+	o.note(recording.Note{Kind: recording.NoteLimit,
+		Text: fmt.Sprintf("%s is skipped: an earlier metric has the same name, %s", limited(joined), l)})
 }
 
 // damaged notes what could not be read.
@@ -220,6 +241,7 @@ func (o *output) damaged(j job, err error) {
 			o.firstDamage = fmt.Errorf("%s: byte %d: %w", j.file, j.offset, err)
 		}
 	}
+
 	n := recording.Note{Kind: recording.NoteDamage, File: j.file, Offset: j.offset}
 	var damage *DamageError
 	if errors.As(err, &damage) {
@@ -227,9 +249,11 @@ func (o *output) damaged(j job, err error) {
 	} else {
 		n.Text = err.Error() + "; its samples are missing"
 	}
+
 	if !j.date.IsZero() && j.date.UnixMilli() >= 0 && j.date.UnixMilli() <= timeMax {
 		n.From = o.time(j.date.UnixMilli())
 	}
+
 	o.note(n)
 }
 
@@ -257,9 +281,11 @@ func (o *output) finish() {
 	if o.opt.Progress != nil && o.told < o.total {
 		o.opt.Progress(o.total, o.total)
 	}
-	for _, kind := range []recording.NoteKind{recording.NoteGap, recording.NoteDamage, recording.NoteClock, recording.NoteLimit} {
+	for _, kind := range []recording.NoteKind{recording.NoteGap, recording.NoteDamage, recording.NoteClock,
+		recording.NoteLimit} {
 		if more := o.notes[kind] - notesMax; more > 0 {
-			o.w.Note(recording.Note{Kind: kind, Source: o.name, Text: fmt.Sprintf("%d more notes of this kind (%s) are not listed", more, kind)})
+			o.w.Note(recording.Note{Kind: kind, Source: o.name,
+				Text: fmt.Sprintf("%d more notes of this kind (%s) are not listed", more, kind)})
 		}
 	}
 }

@@ -17,6 +17,7 @@ func TestFilesOfAFolder(t *testing.T) {
 	if err != nil || len(paths) < 2 {
 		t.Fatalf("%d files: %v", len(paths), err)
 	}
+
 	slices.Reverse(paths)
 	open := func(path string) source.Source {
 		t.Helper()
@@ -31,13 +32,16 @@ func TestFilesOfAFolder(t *testing.T) {
 	for _, p := range append(paths, paths[0]) {
 		all = append(all, open(p))
 	}
+
 	source.Join(all)
 	if all[0] == nil || all[1] != nil || all[2] == nil {
 		t.Fatalf("%v is left", all)
 	}
+
 	if got, want := all[0].Describe().Name, folder; got != want {
 		t.Errorf("it is called %s, want %s", got, want)
 	}
+
 	samples := func(t *testing.T, s source.Source) int64 {
 		t.Helper()
 		if err := s.Read(t.Context(), recording.NewMemory(recording.MemoryOptions{}), source.Options{}); err != nil {
@@ -45,6 +49,7 @@ func TestFilesOfAFolder(t *testing.T) {
 		}
 		return s.Describe().Samples
 	}
+
 	if got, want := samples(t, all[0]), samples(t, open(folder)); got != want || got == 0 {
 		t.Errorf("%d samples, the folder has %d", got, want)
 	}

@@ -25,24 +25,29 @@ type step struct {
 func makePlan(s *Schema, want func(metric string) bool) *plan {
 	p := &plan{}
 	seen := make(map[uint64][]int, len(s.paths)) // hash of labels to steps
+
 	next := 0
 	for i := range s.paths {
 		if s.twin[i] {
 			continue
 		}
+
 		l, ok := names.Metric(s.paths[i])
 		if !ok || want != nil && !want(l.Get(labels.MetricName)) {
 			continue
 		}
+
 		h := l.Hash()
 		if p.has(seen[h], l) {
 			p.collisions = append(p.collisions, i)
 			continue
 		}
+
 		seen[h] = append(seen[h], len(p.steps))
 		p.steps = append(p.steps, step{skip: i - next, metric: i, labels: l})
 		next = i + 1
 	}
+
 	return p
 }
 

@@ -36,11 +36,13 @@ func TestCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ctx, cancel := context.WithCancel(context.Background())
 		w := &stopper{cancel: cancel}
 		if err := src.Read(ctx, w, source.Options{Parallel: parallel}); !errors.Is(err, context.Canceled) {
 			t.Errorf("parallel %d: error %v", parallel, err)
 		}
+
 		// A writer's error ends the reading too, and is returned.
 		if err := src.Read(context.Background(), &stopper{err: io.ErrShortWrite}, source.Options{Parallel: parallel}); !errors.Is(err, io.ErrShortWrite) {
 			t.Errorf("parallel %d: error %v", parallel, err)
@@ -57,25 +59,30 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range 100 {
 		if err := os.Symlink(files[i%2], fmt.Sprintf("%s/metrics.9%02d", dir, i)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	src, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	before := m.HeapAlloc
 	w := &weigher{}
+
 	// Each file's samples are the same, so only the first are passed on; progress covers all.
 	err = src.Read(context.Background(), w, source.Options{Parallel: 2, Progress: func(int64, int64) { w.weigh() }})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if w.calls < 10 || w.peak > before+growthMax {
 		t.Errorf("heap grew from %d to %d bytes in %d looks, at most %d more are allowed", before, w.peak, w.calls, growthMax)
 	}

@@ -35,16 +35,19 @@ func (s *Scanner) Next() (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+
 	e := Entry{Offset: d.offset, Date: d.date}
 	if d.kind != docChunk {
 		m := readMetadata(d)
 		e.Metadata = &m
 		return e, nil
 	}
+
 	c, err := s.chunks.read(d.payload())
 	if err != nil {
 		return Entry{}, &DamageError{File: s.stream.file, Offset: d.offset, Bytes: int64(len(d.raw)), Err: err}
 	}
+
 	e.Chunk = c
 	return e, nil
 }

@@ -100,9 +100,11 @@ func (l *layout) read(doc []byte, values []int64) (*Schema, []int64, error) {
 			return nil, nil, err
 		}
 	}
+
 	if cap(values) < len(l.slots) {
 		values = make([]int64, len(l.slots))
 	}
+
 	values = values[:len(l.slots)]
 	for i, s := range l.slots {
 		switch {
@@ -114,6 +116,7 @@ func (l *layout) read(doc []byte, values []int64) (*Schema, []int64, error) {
 			values[i] = metricValue(s.kind, doc[s.at:])
 		}
 	}
+
 	return l.schema, values, nil
 }
 
@@ -160,17 +163,21 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 	if depth > MaxDepth {
 		return fmt.Errorf("offset %d: nested deeper than %d", at, MaxDepth)
 	}
+
 	n, err := documentLen(doc[at:])
 	if err != nil {
 		return fmt.Errorf("offset %d: %w", at, err)
 	}
+
 	for pos, end := at+4, at+n-1; pos < end; {
 		e, next, err := nextElement(doc, pos, end)
 		if err != nil {
 			return err
 		}
+
 		pos = next
 		s := slot{at: int32(e.at), kind: e.kind}
+
 		mark := byte(shapeNumber)
 		switch e.kind {
 		case kindDouble, kindInt32, kindInt64, kindDecimal, kindBool:
@@ -188,15 +195,18 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 		default:
 			continue
 		}
+
 		l.name(mark, e.key)
 		l.slots = append(l.slots, s)
 		if mark == shapeTimestamp {
 			l.slots = append(l.slots, slot{at: s.at, kind: s.kind, inc: true})
 		}
+
 		if err := l.bound(pathBytes + len(e.key)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -233,13 +243,16 @@ func (c *schemaCache) get(shape []byte) *Schema {
 	if s, ok := c.byShape[string(shape)]; ok {
 		return s
 	}
+
 	s := newSchema(shape)
 	if c.plan != nil {
 		s.plan = c.plan(s)
 	}
+
 	if c.byShape == nil || c.metrics+s.Len() > schemaCacheMetrics {
 		c.byShape, c.metrics = map[string]*Schema{}, 0
 	}
+
 	c.byShape[string(shape)] = s
 	c.metrics += s.Len()
 	return s
@@ -263,6 +276,7 @@ func newSchema(shape []byte) *Schema {
 		s.remember(p, date)
 		s.paths = append(s.paths, p)
 	}
+
 	for len(shape) > 0 {
 		mark := shape[0]
 		if mark == shapeUp {
@@ -271,9 +285,11 @@ func newSchema(shape []byte) *Schema {
 			shape = shape[1:]
 			continue
 		}
+
 		n := bytes.IndexByte(shape, 0)
 		key := string(shape[1:n])
 		shape = shape[n+1:]
+
 		switch mark {
 		case shapeDown:
 			marks = append(marks, len(joined))
@@ -286,6 +302,7 @@ func newSchema(shape []byte) *Schema {
 			add(mark == shapeDate, key)
 		}
 	}
+
 	return s
 }
 

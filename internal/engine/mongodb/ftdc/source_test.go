@@ -83,21 +83,26 @@ func TestFolderOrder(t *testing.T) {
 		"mongod.log":                         []byte("not FTDC"),
 		"metrics.empty":                      nil,
 	})
+
 	w := read(t, dir, source.Options{})
 	if got := times(w, "mongodb_n"); !slices.Equal(got, span(0, 25)) {
 		t.Errorf("times %v", got)
 	}
+
 	if w.source.Samples != 25 || w.source.Period != time.Second || !w.source.From.Equal(time.UnixMilli(t0)) || !w.source.To.Equal(time.UnixMilli(t0+24000)) {
 		t.Errorf("source %+v", w.source)
 	}
+
 	if len(w.notes) > 0 {
 		t.Errorf("notes %+v", w.notes)
 	}
+
 	// The parent folder of diagnostic.data is accepted.
 	db := t.TempDir()
 	if err := os.Rename(dir, filepath.Join(db, "diagnostic.data")); err != nil {
 		t.Fatal(err)
 	}
+
 	if w := read(t, db, source.Options{}); w.source.Samples != 25 {
 		t.Errorf("%d samples by way of the parent", w.source.Samples)
 	}
@@ -158,13 +163,16 @@ func TestClockSetBack(t *testing.T) {
 			ticks(0, append(append(span(0, 10), 6, 7, 8, 9), span(10, 15)...)...),
 			ticks(0, span(12, 20)...)),
 	}), source.Options{})
+
 	if got := times(w, "mongodb_n"); !slices.Equal(got, span(0, 20)) {
 		t.Errorf("times %v", got)
 	}
+
 	// "n" counts samples: those left out are missing in it.
 	if got := w.last("mongodb_n"); got != 7 {
 		t.Errorf("last value %v, want 7", got)
 	}
+
 	if k := w.kinds(); k[recording.NoteClock] != 2 || len(w.notes) != 2 {
 		t.Errorf("notes %+v", w.notes)
 	}
@@ -192,6 +200,7 @@ func TestDamage(t *testing.T) {
 		b[at] ^= 0x55
 		return b
 	}
+
 	lost := append(span(0, 10), span(20, 30)...)
 	for _, tt := range []struct {
 		name   string

@@ -86,9 +86,11 @@ func (s *stream) want(n int) error {
 			s.buf = s.buf[:copy(s.buf, s.rest())]
 			s.pos = 0
 		}
+
 		if len(s.buf) == cap(s.buf) {
 			s.buf = append(make([]byte, 0, 2*cap(s.buf)), s.buf...)
 		}
+
 		got, err := s.src.Read(s.buf[len(s.buf):cap(s.buf)])
 		s.buf = s.buf[:len(s.buf)+got]
 		if errors.Is(err, io.EOF) {
@@ -109,23 +111,29 @@ func (s *stream) next() (document, error) {
 	if len(s.rest()) == 0 {
 		return document{}, io.EOF
 	}
+
 	kind, n, err := parseHead(s.rest())
 	if err != nil {
 		return document{}, s.resync(err)
 	}
+
 	if err := s.want(n); err != nil {
 		return document{}, err
 	}
+
 	if have := len(s.rest()); have < n {
 		return document{}, s.resync(fmt.Errorf("torn: the file ends %d bytes into a document of %d", have, n))
 	}
+
 	raw := s.rest()[:n:n]
 	if err := checkBody(kind, raw); err != nil {
 		return document{}, s.resync(err)
 	}
+
 	date := int64(binary.LittleEndian.Uint64(raw[4+len(headID):]))
 	doc := document{kind: kind, date: time.UnixMilli(date).UTC(), offset: s.offset(), raw: raw}
 	s.pos += n
+
 	return doc, nil
 }
 
@@ -134,18 +142,22 @@ func parseHead(b []byte) (docType, int, error) {
 	if len(b) < headLen {
 		return 0, 0, fmt.Errorf("torn: %d bytes are not a document", len(b))
 	}
+
 	n := int(int32(binary.LittleEndian.Uint32(b)))
 	at := 4 + len(headID) + 8
 	if !bytes.HasPrefix(b[4:], headID) || !bytes.HasPrefix(b[at:], headType) {
 		return 0, 0, errors.New("not an FTDC document: it must start with a date _id and an int32 type")
 	}
+
 	kind := docType(binary.LittleEndian.Uint32(b[at+len(headType):]))
 	if kind < docMetadata || kind > docMetadataDelta {
 		return 0, 0, fmt.Errorf("document of unknown type %d", kind)
 	}
+
 	if n <= headLen || n > MaxDocument {
 		return 0, 0, fmt.Errorf("document of stated length %d; %d to %d are read", n, headLen+1, MaxDocument)
 	}
+
 	return kind, n, nil
 }
 
@@ -169,27 +181,33 @@ func (s *stream) resync(cause error) error {
 	damage := &DamageError{File: s.file, Offset: s.offset(), Err: cause}
 	defer func() { damage.Bytes = s.offset() - damage.Offset }()
 	s.pos++
+
 	for {
 		if err := s.want(headLen); err != nil {
 			return err
 		}
+
 		rest := s.rest()
 		if len(rest) < headLen {
 			s.pos = len(s.buf)
 			return damage
 		}
+
 		i := bytes.Index(rest[4:], headID)
 		if i < 0 {
 			s.pos += len(rest) - headLen + 1
 			continue
 		}
+
 		s.pos += i
 		if err := s.want(headLen); err != nil {
 			return err
 		}
+
 		if _, _, err := parseHead(s.rest()); err == nil {
 			return damage
 		}
+
 		s.pos++
 	}
 }

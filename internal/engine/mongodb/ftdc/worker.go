@@ -62,12 +62,15 @@ func (wk *worker) run(ctx context.Context) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
+
 		if j.data != nil {
 			wk.data = j.data
 		}
+
 		if err := wk.do(ctx, j); err != nil {
 			return err
 		}
@@ -82,6 +85,7 @@ func (wk *worker) do(ctx context.Context, j job) error {
 		}
 		close(j.done)
 	}()
+
 	d := delivery{job: j}
 	damage := j.damage
 	if damage == nil {
@@ -90,12 +94,15 @@ func (wk *worker) do(ctx context.Context, j job) error {
 			return err
 		}
 	}
+
 	if err := d.await(ctx); err != nil {
 		return err
 	}
+
 	if damage != nil {
 		wk.out.damaged(j, damage)
 	}
+
 	wk.out.progress(j.end)
 	return nil
 }
@@ -106,23 +113,29 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 	if damage != nil {
 		return damage, nil
 	}
+
 	if wk.times, damage = c.times(wk.times); damage != nil {
 		return damage, nil
 	}
+
 	if d.job.first {
 		wk.in.capture.learn(identity(c.Reference), true)
 	}
+
 	d.times = wk.times
 	if i := c.Schema.uptimeAt; i >= 0 {
 		d.uptime = c.first[i]
 	}
+
 	wk.arena.reset()
 	wk.batch.Columns = wk.batch.Columns[:0]
+
 	n := c.samples
 	for _, st := range c.Schema.plan.steps {
 		if damage := c.deltas.skip(uint64(st.skip) * uint64(n-1)); damage != nil {
 			return columnDamage(st.metric, damage), wk.deliver(ctx, d)
 		}
+
 		var values []float64
 		if c.deltas.constant(n - 1) {
 			values = wk.arena.take(1)
@@ -138,8 +151,10 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 				return columnDamage(st.metric, damage), wk.deliver(ctx, d)
 			}
 		}
+
 		wk.batch.Columns = append(wk.batch.Columns, recording.Column{Labels: st.labels, Values: values})
 	}
+
 	d.collisions = c.collisions()
 	return nil, wk.deliver(ctx, d)
 }
@@ -162,25 +177,30 @@ func (c *Chunk) times(buf []int64) ([]int64, error) {
 	if at < 0 {
 		return buf, errNoTime
 	}
+
 	n := c.samples
 	if cap(buf) < n {
 		buf = make([]int64, n)
 	}
+
 	buf = buf[:n]
 	d := c.deltas
 	if err := d.skip(uint64(at) * uint64(n-1)); err != nil {
 		return buf, err
 	}
+
 	if d.constant(n - 1) {
 		fill(buf, c.first[at])
 	} else if err := column(&d, c.first[at], buf); err != nil {
 		return buf, err
 	}
+
 	for i, t := range buf {
 		if t < 0 || t > timeMax {
 			return buf, fmt.Errorf("sample %d has the impossible time %d ms since 1970", i+1, t)
 		}
 	}
+
 	return buf, nil
 }
 

@@ -94,6 +94,7 @@ func appendField(b []byte, key string, value any) []byte {
 	default:
 		panic(fmt.Sprintf("ftdctest: field %q of type %T", key, value))
 	}
+
 	return b
 }
 
@@ -143,6 +144,7 @@ func (d Doc) Metrics() (values []int64, schema string) {
 		default:
 			continue
 		}
+
 		schema += fmt.Sprintf("%q:%s,", f.Key, kind)
 	}
 	return values, schema

@@ -41,18 +41,21 @@ func (e *Encoder) Flush() error {
 	if len(e.samples) == 0 {
 		return nil
 	}
+
 	columns := make([][]int64, len(e.samples[0]))
 	for i := range columns {
 		for _, s := range e.samples {
 			columns[i] = append(columns[i], s[i])
 		}
 	}
+
 	date := Date(0)
 	for _, f := range e.first {
 		if d, ok := f.Value.(Date); ok && f.Key == "start" {
 			date = d
 		}
 	}
+
 	_, err := e.w.Write(Chunk(date, e.first.Marshal(), columns))
 	e.samples = e.samples[:0]
 	return err
@@ -117,6 +120,7 @@ func AppendDeltas(b []byte, columns [][]int64) []byte {
 			zeros = 0
 		}
 	}
+
 	for _, c := range columns {
 		for i := 1; i < len(c); i++ {
 			d := uint64(c[i]) - uint64(c[i-1])
@@ -128,6 +132,7 @@ func AppendDeltas(b []byte, columns [][]int64) []byte {
 			b = binary.AppendUvarint(b, d)
 		}
 	}
+
 	flush()
 	return b
 }

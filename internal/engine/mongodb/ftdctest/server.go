@@ -55,7 +55,8 @@ func (s *Server) Metadata(w io.Writer) error {
 			{"storage", Doc{{"dbPath", "/data/db"}, {"wiredTiger", Doc{{"engineConfig", Doc{{"cacheSizeGB", 8.0}}}}}}},
 		}}}},
 		{"hostInfo", Doc{
-			{"system", Doc{{"hostname", "db0.example"}, {"memSizeMB", int64(32768)}, {"numCores", int32(8)}, {"cpuArch", "x86_64"}}},
+			{"system", Doc{{"hostname", "db0.example"}, {"memSizeMB", int64(32768)}, {"numCores", int32(8)},
+				{"cpuArch", "x86_64"}}},
 			{"os", Doc{{"type", "Linux"}, {"name", "Ubuntu"}, {"version", "24.04"}}},
 			{"extra", Doc{{"kernelVersion", "6.8.0"}, {"pageSize", int64(4096)}}},
 		}},
@@ -132,22 +133,28 @@ func (s *Server) stamp(d Doc, at *int) Doc {
 			*at++
 		}
 	}
+
 	return out
 }
 
 // layOut decides the metrics: their names, nested as a server's, and courses.
 func (s *Server) layOut() {
 	names := append(make([][]string, 0, s.Metrics), realMetrics...)
-	things := []string{"pages read", "bytes written", "time (usecs)", "calls", "cursor operations", "eviction walks"}
+	things := []string{"pages read", "bytes written", "time (usecs)", "calls",
+		"cursor operations", "eviction walks"}
 	for i := len(names); i < s.Metrics; i++ {
 		group := fmt.Sprintf("subsystem %02d", i/64)
-		names = append(names, []string{"serverStatus", "metrics", group, fmt.Sprintf("%s %04d", things[i%len(things)], i)})
+		names = append(names, []string{"serverStatus", "metrics", group,
+			fmt.Sprintf("%s %04d", things[i%len(things)], i)})
 	}
+
 	s.doc = Doc{{"start", Date(0)}}
 	s.metrics = []*course{{isTime: true}}
+
 	for _, path := range names {
 		s.doc = insert(s.doc, path)
 	}
+
 	s.doc = append(s.doc, Field{"end", Date(0)})
 	for _, path := range names {
 		c := s.draw()
@@ -156,8 +163,10 @@ func (s *Server) layOut() {
 		}
 		s.metrics = append(s.metrics, c)
 	}
+
 	s.metrics = append(s.metrics, &course{isTime: true})
 	s.columns = make([][]int64, len(s.metrics))
+
 	for i := range s.columns {
 		s.columns[i] = make([]int64, s.Samples)
 	}
@@ -169,6 +178,7 @@ func (s *Server) draw() *course {
 	if s.rng.Float64() >= 0.21 {
 		return c
 	}
+
 	switch q := s.rng.Float64(); {
 	case q < 0.3:
 		c.zeros = 0
@@ -179,6 +189,7 @@ func (s *Server) draw() *course {
 	default:
 		c.zeros = 0.87 + 0.12*s.rng.Float64()
 	}
+
 	c.gauge = s.rng.Float64() < 0.18
 	switch q := s.rng.Float64(); {
 	case q < 0.32:
@@ -190,6 +201,7 @@ func (s *Server) draw() *course {
 	default:
 		c.bits = [2]int{20, 29}
 	}
+
 	return c
 }
 

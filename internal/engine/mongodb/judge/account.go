@@ -49,7 +49,8 @@ var outsideTicket = []waitCounter{
 	{"queue for a write ticket", TicketWait, partOfWrites, false, ""},
 	{"queue for a read ticket", ReadTicketWait, partOfReads, false, ""},
 	{"flow control", FlowControlWait, partOfWrites, false, ""},
-	{"waiting for the write concern", ReplicationWait, partOfWrites, false, "the journal's sync and the other members"},
+	{"waiting for the write concern", ReplicationWait, partOfWrites,
+		false, "the journal's sync and the other members"},
 }
 
 var insideTicket = []waitCounter{
@@ -78,32 +79,38 @@ func account(c *rules.Case) []rules.Spent {
 				continue
 			}
 			of = whole
-			out = append(out, rules.Spent{Share: w.name, Seconds: seconds, Of: whole, Overlaps: w.overlaps, Note: w.note})
+			out = append(out, rules.Spent{Share: w.name, Seconds: seconds, Of: whole, Overlaps: w.overlaps,
+				Note: w.note})
 			if !w.overlaps {
 				sum += seconds
 			}
 		}
 		return sum
 	}
+
 	outside = take(outsideTicket)
 	inside = take(insideTicket)
 
 	journal := ""
 	if s, ok := journalShare(c, of); ok && c.Stall.Class != rules.Reading {
 		out = append(out, s)
-		journal = fmt.Sprintf("; up to %s s of it may be the journal's fdatasync", units.Number(min(s.Seconds, max(0, of-outside-inside))))
+		journal = fmt.Sprintf("; up to %s s of it may be the journal's fdatasync",
+			units.Number(min(s.Seconds, max(0, of-outside-inside))))
 	}
+
 	if of <= 0 {
 		return out
 	}
 
 	// The version counts the time with a ticket: what is left of it is known to be execution.
 	if work := min(of, worked(c)); work > inside {
-		out = append(out, rules.Spent{Share: "executing otherwise", Seconds: work - inside, Of: of, Note: executing(c)})
+		out = append(out, rules.Spent{Share: "executing otherwise", Seconds: work - inside, Of: of,
+			Note: executing(c)})
 		inside = work
 		out = append(out, rules.Spent{Share: "unexplained", Seconds: max(0, of-outside-inside), Of: of})
 		return out
 	}
+
 	return append(out, rules.Spent{Share: "unexplained", Seconds: max(0, of-outside-inside), Of: of,
 		Note: "executing, or waiting for something this version does not count" + journal})
 }

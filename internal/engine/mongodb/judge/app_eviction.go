@@ -18,27 +18,35 @@ func appEviction() rules.Rule {
 			"not measured": "; this version does not report how long it took them.",
 		},
 		Advice: map[string]rules.Advice{"earlier": {Summary: "Let the background start earlier: eviction_dirty_target=2,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are",
-			Expect: "application threads stop evicting; a stall behind the journal's fdatasync stays as it is", TradeOff: "CPU; more page writes", Do: []*rules.Remedy{evictEarlier}}}}
+			Expect:   "application threads stop evicting; a stall behind the journal's fdatasync stays as it is",
+			TradeOff: "CPU; more page writes", Do: []*rules.Remedy{evictEarlier}}}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		rate := c.One(AppEvictions)
 		if len(held) == 0 || c.Seconds(timeline.Known(held[0].Values)) < 2 {
 			return nil
 		}
+
 		pages := timeline.Sum(rate) * c.Grid.StepSeconds()
 		share, seconds, of, measured := ofAll(c, AppEvictTime)
 		f := r.Finding("wiredtiger cache")
 		f.Weight = share
+
 		cells := timeline.Known(held[0].Values)
 		if !measured && c.Contrasts(cells) {
 			f.Weight, _, _ = c.Attributable(cells)
 		}
+
 		f.Severity = c.SeverityOf(f.Weight)
 		if !measured {
 			f.Severity = c.SeverityIn(cells, f.Weight)
 		}
+
 		f.Windows = c.Windows(cells.Close(3))
 		f.Say("evicted", rules.Values{"pages": rules.Number(pages), "most": rules.Number(timeline.Max(rate))})
-		took := rules.Values{"took": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)}
+
+		took := rules.Values{"took": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds),
+			"share": rules.Part(share)}
 		switch {
 		case measured && share < rules.MinWaitShare:
 			f.Say("a sign", took)
@@ -49,15 +57,21 @@ func appEviction() rules.Rule {
 		default:
 			f.Say("not measured", nil)
 		}
+
 		f.Evidence = []rules.Evidence{
 			c.Figure("pages evicted by application threads", AppEvictions, pages, "pages", cells),
 			c.Figure("most in one interval", AppEvictions, timeline.Max(rate), "1/s", cells),
 		}
+
 		if measured {
-			f.Evidence = append(f.Evidence, c.Figure("time it took the stalled operations beyond what is usual, summed", AppEvictTime, seconds, units.OpSeconds, c.Stall.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("time it took the stalled operations beyond what is usual, summed", AppEvictTime, seconds,
+					units.OpSeconds, c.Stall.Cells))
 		}
+
 		f.Advise("earlier", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }

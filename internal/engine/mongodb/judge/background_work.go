@@ -12,7 +12,8 @@ var (
 	// IndexBuilds counts builds that began and have not been committed, dropped builds included until they fail.
 	IndexBuilds = signal("mongodb_index_builds:count", "", "index builds in progress (7.0 and later)",
 		`clamp_min(mongodb_ss_indexBuilds_total - mongodb_ss_indexBuilds_phases_commit, 0)`)
-	Migrated = signal("mongodb_migrated:rate", "1/s", "documents per second that chunk migrations copied or cleaned up",
+	Migrated = signal("mongodb_migrated:rate",
+		"1/s", "documents per second that chunk migrations copied or cleaned up",
 		`sum(irate({__name__=~"mongodb_ss_shardingStatistics_(countDocsClonedOnDonor|countDocsClonedOnRecipient|countDocsDeletedByRangeDeleter|countDocsDeletedOnDonor)"}[$w]))`)
 	OwnState = signal("mongodb_own_state:state", "", "this member's state by its number (5: initial sync)",
 		`mongodb_rs_myState`)
@@ -33,7 +34,8 @@ var backgroundWork = []struct {
 }
 
 func backgroundRule() rules.Rule {
-	r := rules.Rule{ID: "mongodb/background-work", Title: "mongod's own work takes the cache and the disk", Kind: rules.Cause,
+	r := rules.Rule{ID: "mongodb/background-work", Title: "mongod's own work takes the cache and the disk",
+		Kind:    rules.Cause,
 		When:    "plimsoll:mongodb_ttl_deletes:rate > 100 or plimsoll:mongodb_index_builds:count >= 1 or plimsoll:mongodb_migrated:rate > 100",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{TTLDeletes, IndexBuilds, Migrated, OwnState},
@@ -43,40 +45,63 @@ func backgroundRule() rules.Rule {
 			"ran": "{{.share}} of the stalled time fell into times in which {{.what}}: {{.in}} of the time stalled then, {{.out}} otherwise.",
 		},
 		Advice: map[string]rules.Advice{
-			"ttl":      {Summary: "Spread the deletes: expire at different times, drop whole collections or partitions by time, or set ttlMonitorSleepSecs lower so that each pass deletes less", Expect: "each pass is short", TradeOff: "expired documents may be kept a little longer", NoCommand: "how documents expire is the application's"},
-			"index":    {Summary: "Build indexes at quiet times or member by member (rolling), with a lower maxIndexBuildMemoryUsageMegabytes if it spills", Expect: "no build runs next to the peak", TradeOff: "a rolling build needs a step down", NoCommand: "when it is built is yours to plan"},
-			"balancer": {Summary: "Give the balancer a window at quiet times (sh.setBalancerState, activeWindow), and a rangeDeleterBatchDelayMS", Expect: "chunks move when no client waits", TradeOff: "shards stay uneven for longer", NoCommand: "when it is quiet, only you can say"},
-			"sync":     {Summary: "Read from other members until the sync is done; seed new members from a snapshot", Expect: "no client waits for a member that copies everything", TradeOff: "a snapshot has to be taken and kept", NoCommand: "which member clients read from is set in their drivers"},
+			"ttl": {Summary: "Spread the deletes: expire at different times, drop whole collections or partitions by time, or set ttlMonitorSleepSecs lower so that each pass deletes less",
+				Expect:    "each pass is short",
+				TradeOff:  "expired documents may be kept a little longer",
+				NoCommand: "how documents expire is the application's"},
+			"index": {Summary: "Build indexes at quiet times or member by member (rolling), with a lower maxIndexBuildMemoryUsageMegabytes if it spills",
+				Expect:    "no build runs next to the peak",
+				TradeOff:  "a rolling build needs a step down",
+				NoCommand: "when it is built is yours to plan"},
+			"balancer": {Summary: "Give the balancer a window at quiet times (sh.setBalancerState, activeWindow), and a rangeDeleterBatchDelayMS",
+				Expect:    "chunks move when no client waits",
+				TradeOff:  "shards stay uneven for longer",
+				NoCommand: "when it is quiet, only you can say"},
+			"sync": {Summary: "Read from other members until the sync is done; seed new members from a snapshot",
+				Expect:    "no client waits for a member that copies everything",
+				TradeOff:  "a snapshot has to be taken and kept",
+				NoCommand: "which member clients read from is set in their drivers"},
 		}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, w := range backgroundWork {
-			cells := timeline.Where(c.One(w.signal), func(x float64) bool { return x >= w.from && (w.signal != OwnState || x == w.from) })
+			cells := timeline.Where(c.One(w.signal),
+				func(x float64) bool { return x >= w.from && (w.signal != OwnState || x == w.from) })
 			if len(cells) == 0 || !c.Stall.Any() {
 				continue
 			}
+
 			near := cells.Widen(0, c.Cells(rules.AftermathS*1e9))
 			fraction, pIn, pOut := c.Attributable(near)
 			if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(near) {
 				continue
 			}
+
 			f := r.Finding(w.name)
 			f.Weight = fraction
 			if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
-				f.Severity = rules.Warning // that it coincides is known; by which way it makes clients wait, other findings say
+				// that it coincides is known; by which way it makes clients wait, other findings say
+				f.Severity = rules.Warning
 			}
+
 			f.Windows = c.Windows(near.And(c.Stall.Cells))
 			f.PeriodS = c.Period(cells.Close(c.Cells(5e9)))
-			f.Say("ran", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "what": rules.Called(w.name), "in": rules.Part(pIn), "out": rules.Part(pOut)})
+			f.Say("ran", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)),
+				"what": rules.Called(w.name), "in": rules.Part(pIn), "out": rules.Part(pOut)})
 			f.Evidence = []rules.Evidence{
 				c.Figure("share of the time that stalled while it ran", w.signal, pIn, "ratio", near),
 				c.Figure("share of the time that stalled while it did not", w.signal, pOut, "ratio", near.Not()),
-				c.Figure("most while stalled", w.signal, timeline.Max(timeline.At(c.One(w.signal), c.Stall.Cells.Widen(1, 1))), w.unit, c.Stall.Cells),
+				c.Figure("most while stalled", w.signal,
+					timeline.Max(timeline.At(c.One(w.signal), c.Stall.Cells.Widen(1, 1))), w.unit, c.Stall.Cells),
 			}
+
 			f.Advise(w.advice, nil)
 			out = append(out, f)
 		}
+
 		return out
 	}
+
 	return r
 }

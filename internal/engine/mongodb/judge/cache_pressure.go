@@ -7,7 +7,8 @@ import (
 )
 
 func cachePressure() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/cache-pressure", Title: "Operations wait for room in the cache", Kind: rules.Cause,
+	r := rules.Rule{ID: "wiredtiger/cache-pressure", Title: "Operations wait for room in the cache",
+		Kind: rules.Cause,
 		// The levels are WiredTiger's defaults: an expression does not see what is configured. So they
 		// count only where no source says how long operations waited. Judge uses the configured ones.
 		When: "plimsoll:wt_cache_wait:ratio > 1 or" +
@@ -25,22 +26,30 @@ func cachePressure() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"pins": {Summary: "Find what keeps old versions: db.currentOp({\"transaction.timeOpenMicros\": {$gt: 1e7}}), long reads, open cursors, a lagging majority; end it or bound it (transactionLifetimeLimitSeconds, maxTimeMS)",
-				Expect: "updates can be evicted again, and fall below their trigger", TradeOff: "the transaction or query that is ended is lost", NoCommand: "what is ended loses its work: look at it first"},
+				Expect:    "updates can be evicted again, and fall below their trigger",
+				TradeOff:  "the transaction or query that is ended is lost",
+				NoCommand: "what is ended loses its work: look at it first"},
 			"fuller": {Summary: "Let background eviction keep more of the cache free, with more threads: eviction_target=70,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are",
-				Expect: "fill stays below its trigger if the threads can keep up", TradeOff: "fewer pages stay cached: more reads from the disk", Do: []*rules.Remedy{evictFuller}},
+				Expect:   "fill stays below its trigger if the threads can keep up",
+				TradeOff: "fewer pages stay cached: more reads from the disk", Do: []*rules.Remedy{evictFuller}},
 			"earlier": {Summary: "Start eviction earlier and with more threads: eviction_dirty_target=2,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are: a lower one makes operations evict sooner",
-				Expect: "background threads do the work operations do now", TradeOff: "CPU: felt on 4 cores, not on 16; more page writes", Do: []*rules.Remedy{evictEarlier}},
+				Expect:   "background threads do the work operations do now",
+				TradeOff: "CPU: felt on 4 cores, not on 16; more page writes", Do: []*rules.Remedy{evictEarlier}},
 			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
-				Expect: "fill falls under the trigger", TradeOff: "less page cache for the OS; larger checkpoints", NoCommand: "how large the working set is, only you can say; cache_size can be changed at run time, and more than the memory that is free ends in the OOM killer"},
+				Expect: "fill falls under the trigger", TradeOff: "less page cache for the OS; larger checkpoints",
+				NoCommand: "how large the working set is, only you can say; cache_size can be changed at run time, and more than the memory that is free ends in the OOM killer"},
 		}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		over := overTrigger(c, cacheTriggers...)
 		share, seconds, of, measured := ofAll(c, CacheWait)
 		weight := share
+
 		suspect, byEviction := over, !measured && !c.Comparable(over)
 		if byEviction {
 			suspect = over.And(evicting(c))
 		}
+
 		if !measured {
 			// Without the wait counter only the coincidence of triggers and stalls is left.
 			if weight, _, _ = c.Attributable(suspect); !c.Contrasts(suspect) {
@@ -50,37 +59,50 @@ func cachePressure() rules.Rule {
 				return []rules.Finding{f}
 			}
 		}
+
 		if weight < rules.MinWaitShare || !measured && weight < rules.MinAttributable {
 			return nil
 		}
+
 		f := r.Finding("wiredtiger cache")
 		f.Weight, f.Severity = weight, c.SeverityOf(weight)
 		if !measured {
 			f.Severity = c.SeverityIn(suspect, weight)
 		}
+
 		if f.Windows = c.Windows(suspect.And(c.Stall.Cells)); len(f.Windows) == 0 {
 			// Fill is sampled, waiting is counted: a short spell over a trigger shows in the latter
 			// only.
 			waits := timeline.Where(c.One(CacheWait), func(x float64) bool { return x > 0.5 })
 			f.Windows = c.Windows(waits.And(c.Stall.Cells))
 		}
+
 		cacheLevels(c, &f)
 		if measured {
-			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)})
-			f.Evidence = append(f.Evidence, c.Figure("the stalled operations' waiting for the cache beyond what is usual, summed", CacheWait, seconds, units.OpSeconds, c.Stall.Cells))
+			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
+				"of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)})
+			f.Evidence = append(f.Evidence,
+				c.Figure("the stalled operations' waiting for the cache beyond what is usual, summed", CacheWait, seconds,
+					units.OpSeconds, c.Stall.Cells))
 		} else {
 			if byEviction {
 				f.Say("evicting", nil)
 			}
 			f.Say("by coincidence", nil)
 		}
-		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time over a trigger", nil, rules.Share(over, c.Stall.Cells), "ratio", c.Stall.Cells))
+
+		f.Evidence = append(f.Evidence,
+			c.Figure("share of the stalled time over a trigger", nil, rules.Share(over, c.Stall.Cells), "ratio",
+				c.Stall.Cells))
 		if maxBytes := c.One(CacheMax); maxBytes != nil {
-			f.Evidence = append(f.Evidence, c.Figure("configured cache", CacheMax, timeline.Max(maxBytes), "bytes", timeline.Known(maxBytes)))
+			f.Evidence = append(f.Evidence,
+				c.Figure("configured cache", CacheMax, timeline.Max(maxBytes), "bytes", timeline.Known(maxBytes)))
 		}
+
 		adviseCache(c, &f)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -90,19 +112,24 @@ func adviseCache(c *rules.Case, f *rules.Finding) {
 	reached := func(t cacheTrigger) bool { return t.where(c).Count() > 0 }
 	full, dirty, updates := reached(fillTrigger), reached(dirtyTrigger), reached(updatesTrigger)
 	p := pinnedIn(c)
+
 	pinned := p.long() && p.presses(c)
 	if updates || pinned {
 		f.Advise("pins", nil)
 	}
+
 	if pinned && !dirty && !full {
 		return // what cannot be dropped, more eviction does not drop
 	}
+
 	if dirty || updates || !full {
 		f.Advise("earlier", nil)
 	}
+
 	if full {
 		f.Advise("fuller", nil)
 	}
+
 	if full || !updates {
 		f.Advise("larger", nil)
 	}
@@ -141,18 +168,23 @@ func alwaysFull(r rules.Rule, c *rules.Case, over timeline.Mask) (rules.Finding,
 	known := timeline.Known(c.One(CacheFill))
 	rate := c.One(AppEvictions)
 	evict := timeline.Where(rate, func(x float64) bool { return x >= leastEvicted })
-	if c.Stall.Any() || c.Grid.StepSeconds() < coarseS || rules.Share(over, known) < alwaysOver || rules.Share(evict, known) < alwaysOver {
+	if c.Stall.Any() || c.Grid.StepSeconds() < coarseS || rules.Share(over, known) < alwaysOver ||
+		rules.Share(evict, known) < alwaysOver {
 		return rules.Finding{}, false
 	}
+
 	f := r.Finding("wiredtiger cache")
 	f.Weight, f.Severity = rules.Share(over, known), rules.Warning
 	f.Foremost = true
 	f.Windows = c.Windows(over)
 	cacheLevels(c, &f)
 	pages := timeline.Quantile(timeline.At(rate, over), 0.5)
-	f.Say("always", rules.Values{"share": rules.Part(f.Weight), "pages": rules.Number(pages), "step": rules.Seconds(c.Grid.StepSeconds())})
-	f.Evidence = append(f.Evidence, c.Figure("pages evicted by operations, median", AppEvictions, pages, "1/s", over))
+	f.Say("always", rules.Values{"share": rules.Part(f.Weight), "pages": rules.Number(pages),
+		"step": rules.Seconds(c.Grid.StepSeconds())})
+	f.Evidence = append(f.Evidence,
+		c.Figure("pages evicted by operations, median", AppEvictions, pages, "1/s", over))
 	adviseCache(c, &f)
+
 	return f, true
 }
 
@@ -161,6 +193,7 @@ func alwaysFull(r rules.Rule, c *rules.Case, over timeline.Mask) (rules.Finding,
 func cacheLevels(c *rules.Case, f *rules.Finding) {
 	f.Say("levels", nil)
 	reached := false
+
 	var next rules.Value
 	for _, t := range cacheTriggers {
 		v := c.One(t.signal)
@@ -168,15 +201,19 @@ func cacheLevels(c *rules.Case, f *rules.Finding) {
 		if timeline.Count(v) == 0 {
 			continue
 		}
+
 		var over rules.Value
 		at, _ := t.level(c.Facts)
 		if high >= at {
 			over, reached = rules.Part(at), true
 		}
-		f.Say("level", rules.Values{"next": next, "high": rules.Part(high), "what": rules.Called(t.what), "over": over})
+
+		f.Say("level", rules.Values{"next": next, "high": rules.Part(high), "what": rules.Called(t.what),
+			"over": over})
 		next = rules.Called(t.what)
 		f.Evidence = append(f.Evidence, c.Figure(t.text(at), t.signal, high, "ratio", timeline.Known(v)))
 	}
+
 	if !reached {
 		f.Say("no trigger", nil)
 	}

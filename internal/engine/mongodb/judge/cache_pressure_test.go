@@ -28,6 +28,7 @@ func TestCachePressureByConfiguredTriggers(t *testing.T) {
 			}
 			return []timeline.Track{{Values: v}}
 		}
+
 		tracks := map[*rules.Signal][]timeline.Track{
 			CacheFill: series(0.5, 0.5), DirtyRatio: series(0.04, 0.12), CacheUpdatesRatio: series(0.02, 0.08), CacheWait: series(0, 40),
 		}
@@ -43,9 +44,11 @@ func TestCachePressureByConfiguredTriggers(t *testing.T) {
 		if len(found) != 1 {
 			t.Fatalf("%q: %d findings", config, len(found))
 		}
+
 		if err := r.Write(&found[0]); err != nil {
 			t.Fatal(err)
 		}
+
 		if !strings.Contains(found[0].Summary, want) {
 			t.Errorf("%q: no %q in %q", config, want, found[0].Summary)
 		}

@@ -30,7 +30,8 @@ func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
 const mostlyInCheckpoints = 0.55
 
 func checkpointStall() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: rules.Cause, Traced: rules.BehindCheckpoint,
+	r := rules.Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: rules.Cause,
+		Traced:  rules.BehindCheckpoint,
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{CheckpointRunning, CheckpointTime},
@@ -57,35 +58,45 @@ func checkpointStall() rules.Rule {
 				Expect:   "the checkpoint's writes reach the volume as they are made, not in one fsync; measured on the storage engine alone, a 3,000 IOPS volume: longest checkpoint 7.6 s to 1.1 s, write p99 7.9 s to 0.27 s; on a whole mongod 5.0.7, 1,000 IOPS and 40 MiB/s: checkpoints 11.1 s to 5.7 s, write p99 129 ms to 98 ms",
 				TradeOff: "about 40 % more bytes to the device", Do: []*rules.Remedy{rules.BoundDirtyBytes}},
 			"smaller": {Summary: "Lower the dirty target so that less is left for the checkpoint: eviction_dirty_target=1 (wiredTigerEngineRuntimeConfig). Leave the triggers as they are: operations would evict from a quarter of the usual level on",
-				Expect: "smaller checkpoints; measured on the storage engine alone, a 3,000 IOPS volume: a fifth off the p99 by itself, 7.9 s to 0.17 s together with bounded OS dirty bytes; not measured on a whole mongod", TradeOff: "more CPU and more page writes between checkpoints", Do: []*rules.Remedy{smallerCheckpoints}},
+				Expect:   "smaller checkpoints; measured on the storage engine alone, a 3,000 IOPS volume: a fifth off the p99 by itself, 7.9 s to 0.17 s together with bounded OS dirty bytes; not measured on a whole mongod",
+				TradeOff: "more CPU and more page writes between checkpoints",
+				Do:       []*rules.Remedy{smallerCheckpoints}},
 			"apart": apartAdvice,
 		}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		running, ok := CheckpointCells(&c.Signals)
 		if !ok {
 			return nil
 		}
+
 		near := c.WithAftermath(running)
 		fraction, pIn, pOut := c.Attributable(near)
 		if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(near) {
 			return harmless(r, c, running, near)
 		}
+
 		f := r.Finding("wiredtiger")
 		if c.Stall.Rule == "mongodb/slow-reads" {
 			f.Entitle("reads", nil)
 		}
+
 		f.Weight = fraction
 		f.Severity = c.SeverityIn(near, fraction)
 		f.Windows = c.Windows(near.And(c.Stall.Cells))
 		f.PeriodS = c.Period(running)
 		last := c.One(CheckpointLast)
-		f.Say("during", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(pIn), "out": rules.Part(pOut)})
+		f.Say("during", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(pIn),
+			"out": rules.Part(pOut)})
+
 		if d := timeline.Max(last); d > 0 {
 			f.Say("longest", rules.Values{"longest": rules.Seconds(d)})
 		}
+
 		if f.PeriodS > 0 {
 			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
 		}
+
 		switch {
 		case c.PageCacheStood():
 			f.Severity = rules.Info
@@ -94,14 +105,17 @@ func checkpointStall() rules.Rule {
 			f.Severity = rules.Info
 			f.Say("some", nil)
 		}
+
 		f.Evidence = append(f.Evidence,
 			c.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, pIn, "ratio", near),
 			c.Figure("share of the time that stalled while none ran", CheckpointRunning, pOut, "ratio", near.Not()),
 			c.Figure("checkpoints", nil, float64(len(running.Episodes())), "", running))
+
 		checkpointFigures(c, &f, running)
 		checkpointFixes(c, &f, near.And(c.Stall.Cells))
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -123,15 +137,18 @@ func harmless(r rules.Rule, c *rules.Case, running, near timeline.Mask) []rules.
 			longest = max(longest, float64(e.Cells())*c.Grid.StepSeconds())
 		}
 	}
+
 	loaded := running.And(c.Stall.Active)
 	stalled := rules.Share(c.Stall.Cells, loaded)
 	if c.Stall.Rule != "mongodb/slow-writes" || !(longest >= longCheckpointS) ||
 		c.Seconds(loaded) < longLeastS || loaded.Count()*2 < running.Count() || stalled > harmlessShare {
 		return nil
 	}
+
 	if stalled > 0 && (!c.Comparable(near) || c.ChanceToMeet(near) <= rules.MaxChance) {
 		return nil
 	}
+
 	f := r.Finding("wiredtiger")
 	f.Kind, f.Severity = rules.Refutation, rules.Info
 	f.Entitle("harmless", nil)
@@ -139,23 +156,29 @@ func harmless(r rules.Rule, c *rules.Case, running, near timeline.Mask) []rules.
 	f.Say("harmless in", rules.Values{"longest": rules.Seconds(longest), "in": rules.Part(stalled),
 		"out": rules.Part(rules.Share(c.Stall.Cells, c.Stall.Active.Without(running)))})
 	f.Evidence = []rules.Evidence{
-		c.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, stalled, "ratio", loaded),
+		c.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, stalled,
+			"ratio", loaded),
 		c.Figure("checkpoints", nil, float64(len(running.Episodes())), "", running),
 		c.Figure("longest checkpoint", CheckpointLast, longest, "seconds", running),
 	}
+
 	if sat, ok := c.Saturated(); ok {
 		share := rules.Share(sat, loaded)
-		f.Evidence = append(f.Evidence, c.Figure("share of the checkpoints' time in which a device was saturated", rules.DiskBusy, share, "ratio", loaded))
+		f.Evidence = append(f.Evidence,
+			c.Figure("share of the checkpoints' time in which a device was saturated", rules.DiskBusy, share,
+				"ratio", loaded))
 		if share >= rules.IdleSaturation {
 			f.Say("harmless saturated", rules.Values{"share": rules.Part(share)})
 		}
 	}
+
 	return []rules.Finding{f}
 }
 
 func checkpointFigures(c *rules.Case, f *rules.Finding, running timeline.Mask) {
 	if last := c.One(CheckpointLast); last != nil {
-		f.Evidence = append(f.Evidence, c.Figure("longest checkpoint", CheckpointLast, timeline.Max(last), "seconds", timeline.Known(last)))
+		f.Evidence = append(f.Evidence,
+			c.Figure("longest checkpoint", CheckpointLast, timeline.Max(last), "seconds", timeline.Known(last)))
 	}
 	if written := c.One(CheckpointWritten); written != nil {
 		n := float64(max(1, len(running.Episodes())))
@@ -163,7 +186,8 @@ func checkpointFigures(c *rules.Case, f *rules.Finding, running timeline.Mask) {
 			timeline.Sum(written)*c.Grid.StepSeconds()/n, "bytes", running))
 	}
 	if dirty := c.One(Dirty); dirty != nil {
-		f.Evidence = append(f.Evidence, c.Figure("most dirty bytes in the cache", Dirty, timeline.Max(dirty), "bytes", timeline.Known(dirty)))
+		f.Evidence = append(f.Evidence,
+			c.Figure("most dirty bytes in the cache", Dirty, timeline.Max(dirty), "bytes", timeline.Known(dirty)))
 	}
 }
 
@@ -172,7 +196,9 @@ func checkpointFigures(c *rules.Case, f *rules.Finding, running timeline.Mask) {
 func checkpointFixes(c *rules.Case, f *rules.Finding, stalled timeline.Mask) {
 	share, ok := c.QueuedShare(stalled)
 	if ok {
-		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time in checkpoints in which a device was saturated", rules.DiskBusy, share, "ratio", stalled))
+		f.Evidence = append(f.Evidence,
+			c.Figure("share of the stalled time in checkpoints in which a device was saturated", rules.DiskBusy, share,
+				"ratio", stalled))
 		if share < rules.IdleSaturation {
 			f.Say("not saturated", rules.Values{"share": rules.Part(share)})
 			f.Advise("smaller", nil)
@@ -182,6 +208,7 @@ func checkpointFixes(c *rules.Case, f *rules.Finding, stalled timeline.Mask) {
 	} else {
 		f.Say("not measured", nil)
 	}
+
 	f.Advise("bound", nil)
 	f.Advise("smaller", nil)
 	adviseApart(c, f)

@@ -13,7 +13,8 @@ const (
 )
 
 func collectionScans() rules.Rule {
-	r := rules.Rule{ID: "mongodb/collection-scans", Title: "Queries examine many documents for each result", Kind: rules.Cause,
+	r := rules.Rule{ID: "mongodb/collection-scans", Title: "Queries examine many documents for each result",
+		Kind:  rules.Cause,
 		When:  "plimsoll:mongodb_scanned_objects:rate > 20000 and on() (plimsoll:mongodb_scanned_objects:rate > 100 * plimsoll:mongodb_returned_objects:rate)",
 		Needs: []*rules.Signal{ScannedObjects, ReturnedObjects},
 		Cause: "A query without an index examines every document of its collection, and an aggregation, a sort or a skip by an index may examine as many. It uses a core for as long as it runs, and it reads the collection through the cache, so that pages which others need are evicted and read again.",
@@ -30,45 +31,65 @@ func collectionScans() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"less": {Summary: "Find the queries (the log's slow queries, by docsExamined over nreturned, or db.system.profile): keep what they aggregate, use an index that selects more, page by a value instead of a skip; until then bound them with maxTimeMS or send them to a secondary",
-				Expect: "fewer documents are examined for each result", TradeOff: "what is kept has to be kept up to date by each write", NoCommand: "which query it is and what it needs depends on the application: explain shows it"},
+				Expect:    "fewer documents are examined for each result",
+				TradeOff:  "what is kept has to be kept up to date by each write",
+				NoCommand: "which query it is and what it needs depends on the application: explain shows it"},
 			"index": {Summary: "Find the queries (log lines with planSummary: COLLSCAN, or db.system.profile) and give them an index; until then bound them with maxTimeMS or send them to a secondary",
-				Expect: "a lookup instead of a scan; the cores and the cache are the writers' again", TradeOff: "an index costs memory and a write with each change of its keys", NoCommand: "which index helps depends on the queries: explain shows it"},
+				Expect:    "a lookup instead of a scan; the cores and the cache are the writers' again",
+				TradeOff:  "an index costs memory and a write with each change of its keys",
+				NoCommand: "which index helps depends on the queries: explain shows it"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
 		}
+
 		if c.Seconds(cells) < leastScanS {
 			return nil
 		}
+
 		f := r.Finding("queries")
 		f.Severity = rules.Info
-		if fraction, pIn, pOut := c.Attributable(cells); fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut && c.Contrasts(cells) {
+		if fraction, pIn, pOut := c.Attributable(cells); fraction >= rules.MinAttributable &&
+			pIn >= rules.StallRatio*pOut && c.Contrasts(cells) {
 			f.Weight, f.Severity = fraction, c.SeverityIn(cells, fraction)
-			f.Evidence = append(f.Evidence, c.Figure("share of the time that stalled while so many documents were examined", ScannedObjects, pIn, "ratio", cells),
-				c.Figure("share of the time that stalled while they were not", ScannedObjects, pOut, "ratio", cells.Not()))
+			f.Evidence = append(f.Evidence,
+				c.Figure("share of the time that stalled while so many documents were examined", ScannedObjects, pIn,
+					"ratio", cells),
+				c.Figure("share of the time that stalled while they were not", ScannedObjects, pOut, "ratio",
+					cells.Not()))
 		}
+
 		if c.Stall.Class == rules.Reading && c.Stall.Any() && !c.MeetsByChance(cells) {
 			// The scans are the reads that are slow: there may be no others to compare with.
 			f.Weight = max(f.Weight, rules.Share(cells, c.Stall.Cells))
 			f.Severity = c.SeverityIn(cells, f.Weight)
 		}
+
 		f.Windows = c.Windows(cells.Close(3))
 		mean := func(s *rules.Signal) float64 { return timeline.Mean(timeline.At(c.One(s), cells)) }
-		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "scanned": rules.Number(mean(ScannedObjects)), "returned": rules.Number(mean(ReturnedObjects)), "scans": ""}
+		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "scanned": rules.Number(mean(ScannedObjects)),
+			"returned": rules.Number(mean(ReturnedObjects)), "scans": ""}
+
 		if n := mean(CollectionScans); n > 0 {
 			said["scans"] = rules.Number(n)
 		}
+
 		f.Say("scanned", said)
 		did, advice := scanned(c, &f, cells)
-		f.Evidence = append(f.Evidence, c.Figure("documents examined per second, mean", ScannedObjects, mean(ScannedObjects), "1/s", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("documents examined per second, mean", ScannedObjects, mean(ScannedObjects), "1/s", cells))
+
 		if felt, then, usual := scansFelt(c, &f, cells); felt && f.Severity == rules.Info {
 			f.Close("closing", rules.Values{"did": did, "for": said["for"], "then": then, "usual": usual})
 		}
+
 		f.Advise(advice, nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -90,28 +111,35 @@ func scanned(c *rules.Case, f *rules.Finding, cells timeline.Mask) (did rules.Va
 
 // scansFelt compares the time of the scans with the rest: writes, CPUs and cache. It reports
 // whether writes took longer, and their median latencies.
-func scansFelt(c *rules.Case, f *rules.Finding, cells timeline.Mask) (felt bool, during, otherwise rules.Value) {
+func scansFelt(c *rules.Case, f *rules.Finding, cells timeline.Mask) (felt bool, during,
+	otherwise rules.Value) {
 	compare := func(s *rules.Signal, q float64) (then, usual float64, ok bool) {
 		v := c.One(s)
 		other := timeline.Known(v).Without(cells)
 		then, usual = timeline.Quantile(timeline.At(v, cells), q), timeline.Quantile(timeline.At(v, other), q)
 		return then, usual, then == then && usual == usual && usual > 0
 	}
+
 	if then, usual, ok := compare(WriteLatency, 0.5); ok {
 		words := "same"
 		if then >= scanFeltFrom*usual {
 			words, felt = "writes", true
 		}
 		during, otherwise = rules.Seconds(then), rules.Seconds(usual)
-		f.Say(words, rules.Values{"then": rules.Seconds(then), "usual": rules.Seconds(usual), "times": rules.Number(then / usual)})
-		f.Evidence = append(f.Evidence, c.Figure("mean latency of writes in such an interval, median", WriteLatency, then, "seconds", cells),
+		f.Say(words, rules.Values{"then": rules.Seconds(then), "usual": rules.Seconds(usual),
+			"times": rules.Number(then / usual)})
+		f.Evidence = append(f.Evidence,
+			c.Figure("mean latency of writes in such an interval, median", WriteLatency, then, "seconds", cells),
 			c.Figure("the same otherwise", WriteLatency, usual, "seconds", cells.Not()))
 	}
+
 	if then, usual, ok := compare(rules.CPUBusy, 0.5); ok {
 		f.Say("cpu", rules.Values{"then": rules.Part(then), "usual": rules.Part(usual)})
 	}
+
 	if then, usual, ok := compare(CacheRead, 0.5); ok && then >= scanFeltFrom*usual {
 		f.Say("cache", rules.Values{"then": rules.Bytes(then), "usual": rules.Bytes(usual)})
 	}
+
 	return felt, during, otherwise
 }

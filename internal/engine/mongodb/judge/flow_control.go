@@ -15,34 +15,49 @@ func flowControl() rules.Rule {
 			"absent":  "Not confirming meanwhile: {{.members}}.",
 			"lagging": "Member {{.member}} lagged by up to {{.lag}}, more than usual.",
 		},
-		Advice: map[string]rules.Advice{"secondaries": {Summary: "Diagnose the lagging secondaries: hand over their diagnostic.data", Expect: "writes here are released when they catch up", TradeOff: "disabling flow control lets the lag grow instead", NoCommand: onSecondaries}}}
+		Advice: map[string]rules.Advice{"secondaries": {Summary: "Diagnose the lagging secondaries: hand over their diagnostic.data",
+			Expect:    "writes here are released when they catch up",
+			TradeOff:  "disabling flow control lets the lag grow instead",
+			NoCommand: onSecondaries}}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		share, seconds, of, ok := ofWrites(c, FlowControlWait)
 		if !ok || share < rules.MinWaitShare {
 			return nil
 		}
+
 		f := r.Finding("replica set")
 		f.Weight = share
 		f.Severity = c.SeverityOf(share)
+
 		if len(held) > 0 {
 			f.Windows = c.Windows(timeline.Known(held[0].Values).Close(3))
 		}
-		f.Say("held", rules.Values{"held": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
-		f.Evidence = []rules.Evidence{c.Figure("time writes were held in the stalled time, summed", FlowControlWait, seconds, units.OpSeconds, c.Stall.Cells)}
+
+		f.Say("held", rules.Values{"held": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+			"of": rules.Of(of, units.OpSeconds)})
+		f.Evidence = []rules.Evidence{c.Figure("time writes were held in the stalled time, summed", FlowControlWait,
+			seconds, units.OpSeconds, c.Stall.Cells)}
 		if lagged := c.One(FlowControlLagged); lagged != nil {
-			f.Evidence = append(f.Evidence, c.Figure("share of the stalled time in which flow control saw a majority lagging", FlowControlLagged,
-				timeline.Mean(timeline.At(lagged, c.Stall.Cells)), "ratio", c.Stall.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("share of the stalled time in which flow control saw a majority lagging", FlowControlLagged,
+					timeline.Mean(timeline.At(lagged, c.Stall.Cells)), "ratio", c.Stall.Cells))
 		}
+
 		if members := absent(c); members != "" {
 			f.Say("absent", rules.Values{"members": rules.Called(members)})
 			f.Evidence = append(f.Evidence, c.Remark("members that confirm nothing: "+members))
 		}
+
 		if lagging, lag := laggingMember(c); lag > 0 {
 			f.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
-			f.Evidence = append(f.Evidence, c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
 		}
+
 		f.Advise("secondaries", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }

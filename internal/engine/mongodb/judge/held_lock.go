@@ -26,45 +26,59 @@ func heldLock() rules.Rule {
 		Refutes: rules.DiskResources,
 		Cause:   "An operation holds a lock that others need, and they queue until it is released: fsyncLock (a backup), an index build's or another schema change's exclusive phase, a change of the member's role, or a transaction that such a change waits for. No volume, cache or CPU makes a difference meanwhile.",
 		Words:   heldLockWords, Advice: heldLockAdvice}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
 		}
+
 		// A lock is counted from the moment that operations wait for it, a stall from a sample later.
 		stalled := cells.And(c.Stall.Cells.Widen(1, 0))
 		if c.Seconds(stalled) < heldLockS {
 			return nil
 		}
+
 		share, seconds, of, measured := ofAll(c, LockWait)
 		weight := max(share, rules.Share(cells, c.Stall.Cells))
 		if weight < heldLockShare {
 			return nil
 		}
+
 		which, resource := heldResource(c, stalled)
 		f := r.Finding(which + " lock")
 		f.Weight, f.Severity = weight, c.SeverityOf(weight)
 		at := stalled.Close(1)
 		f.Windows = c.Windows(at)
+
 		longest := 0
 		for _, e := range at.Episodes() {
 			longest = max(longest, e.Cells())
 		}
-		f.Say("held", rules.Values{"which": rules.Called(which), "for": rules.Seconds(c.Seconds(at)), "longest": rules.Seconds(float64(longest) * c.Grid.StepSeconds()),
-			"times": rules.Things(len(at.Episodes()), "time")})
+
+		f.Say("held", rules.Values{"which": rules.Called(which), "for": rules.Seconds(c.Seconds(at)),
+			"longest": rules.Seconds(float64(longest) * c.Grid.StepSeconds()),
+			"times":   rules.Things(len(at.Episodes()), "time")})
 		if measured {
-			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
+			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+				"of": rules.Of(of, units.OpSeconds)})
 		}
+
 		holder(c, &f, which, stalled)
 		if weight >= noVolumeFrom {
 			f.Close("closing", nil)
 		}
+
 		f.Evidence = append(f.Evidence,
-			c.Figure("operations waiting for a lock while it was held, mean", LockWait, timeline.Mean(timeline.At(c.One(LockWait), stalled)), "", stalled),
-			c.Figure("of that for the "+which+" lock", resource, timeline.Mean(timeline.At(c.One(resource), stalled)), "", stalled))
+			c.Figure("operations waiting for a lock while it was held, mean", LockWait,
+				timeline.Mean(timeline.At(c.One(LockWait), stalled)), "", stalled),
+			c.Figure("of that for the "+which+" lock", resource, timeline.Mean(timeline.At(c.One(resource), stalled)),
+				"", stalled))
+
 		whileHeld(c, &f, stalled)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -87,13 +101,21 @@ var heldLockWords = rules.Words{
 
 var heldLockAdvice = map[string]rules.Advice{
 	"unlock": {Summary: "Back up without fsyncLock: a snapshot of one volume that holds data and journal needs no lock; else lock a hidden secondary. Now: db.currentOp().fsyncLock shows the lock, db.fsyncUnlock() ends it (once for each lock)",
-		Expect: "writes go on as soon as it is released", TradeOff: "a backup that relied on the lock is not consistent", NoCommand: "whether a backup still needs the lock, only you can say"},
+		Expect:    "writes go on as soon as it is released",
+		TradeOff:  "a backup that relied on the lock is not consistent",
+		NoCommand: "whether a backup still needs the lock, only you can say"},
 	"who": {Summary: "Find who holds it: db.currentOp({$or: [{waitingForLock: true}, {active: true, secs_running: {$gt: 1}}]}); end it with db.killOp(opid)",
-		Expect: "the others go on as soon as it is released", TradeOff: "the killed operation's work is lost; an index build starts again", NoCommand: "what is killed loses its work: look at it first"},
+		Expect:    "the others go on as soon as it is released",
+		TradeOff:  "the killed operation's work is lost; an index build starts again",
+		NoCommand: "what is killed loses its work: look at it first"},
 	"role": {Summary: "Find why the role changed: rs.status(), and the log's lines of components ELECTION and REPL at these times. Commit or abort prepared transactions, bound long operations (maxTimeMS), and step down at quiet times",
-		Expect: "a role change waits milliseconds for the operations in progress", TradeOff: "operations are killed at a stepdown, and clients retry", NoCommand: "what forced the change decides"},
+		Expect:    "a role change waits milliseconds for the operations in progress",
+		TradeOff:  "operations are killed at a stepdown, and clients retry",
+		NoCommand: "what forced the change decides"},
 	"quiet": {Summary: "Change collections and indexes at quiet times or member by member (rolling), and bound transactions (transactionLifetimeLimitSeconds, maxTimeMS)",
-		Expect: "an exclusive phase finds nothing to wait for and lasts milliseconds", TradeOff: "a rolling change needs a step down and more time; long transactions are aborted", NoCommand: "when changes are made is yours to plan"},
+		Expect:    "an exclusive phase finds nothing to wait for and lasts milliseconds",
+		TradeOff:  "a rolling change needs a step down and more time; long transactions are aborted",
+		NoCommand: "when changes are made is yours to plan"},
 }
 
 // heldResource is the kind of lock that operations waited for most.
@@ -143,6 +165,7 @@ func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) 
 	if shared {
 		f.Advise("unlock", nil)
 	}
+
 	f.Advise("who", nil)
 	switch {
 	case which == roleLock:
@@ -153,28 +176,38 @@ func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) 
 }
 
 // lockWords are the words for locks with one kind of holder.
-var lockWords = map[string]string{"oplog application": "batch", "feature compatibility": "fcv", "transactions barrier": "fcv"}
+var lockWords = map[string]string{"oplog application": "batch", "feature compatibility": "fcv",
+	"transactions barrier": "fcv"}
 
 // whileHeld adds that nothing else moved either.
 func whileHeld(c *rules.Case, f *rules.Finding, cells timeline.Mask) {
 	said := rules.Values{"done": rules.Number(timeline.Quantile(timeline.At(c.One(Writes), cells), 0.5)),
-		"usual": rules.Number(timeline.Quantile(timeline.At(c.One(Writes), c.NotStalled()), 0.5)), "syncs": "", "busy": ""}
+		"usual": rules.Number(timeline.Quantile(timeline.At(c.One(Writes), c.NotStalled()), 0.5)),
+		"syncs": "", "busy": ""}
 	if syncs := c.One(LogSyncs); syncs != nil {
 		x := timeline.Quantile(timeline.At(syncs, cells), 0.5)
 		said["syncs"] = rules.Number(x)
-		f.Evidence = append(f.Evidence, c.Figure("journal syncs while it was held, median", LogSyncs, x, "1/s", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("journal syncs while it was held, median", LogSyncs, x, "1/s", cells))
 	}
+
 	busiest := -1.0
 	for _, t := range c.Signal(rules.DiskBusy) {
 		busiest = max(busiest, timeline.Quantile(timeline.At(t.Values, cells), 0.5))
 	}
+
 	if busiest >= 0 {
 		said["busy"] = rules.Part(busiest)
-		f.Evidence = append(f.Evidence, c.Figure("busy share of the busiest device while it was held, median", rules.DiskBusy, busiest, "ratio", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("busy share of the busiest device while it was held, median", rules.DiskBusy, busiest,
+				"ratio", cells))
 	}
+
 	if q := c.One(QueuedWriters); q != nil {
-		f.Evidence = append(f.Evidence, c.Figure("writers queued, most", QueuedWriters, timeline.Max(timeline.At(q, cells)), "", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("writers queued, most", QueuedWriters, timeline.Max(timeline.At(q, cells)), "", cells))
 	}
+
 	if said["done"] != "" && said["usual"] != "" {
 		f.Say("nothing", said)
 	}

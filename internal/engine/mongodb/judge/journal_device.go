@@ -25,15 +25,18 @@ func mayHoldJournal(c *rules.Case, device string) bool {
 	if syncs == nil || writes == nil {
 		return true
 	}
+
 	step := c.Grid.StepSeconds()
 	calm := c.NotStalled().And(timeline.Known(writes)).And(timeline.Known(syncs))
 	n := timeline.Sum(timeline.At(syncs, calm))
 	if !(n*step >= minSyncs) {
 		return true
 	}
+
 	if timeline.Sum(timeline.At(writes, calm)) < writesPerSync*n {
 		return false
 	}
+
 	synced, without := 0, 0
 	for k, in := range calm {
 		if !in || syncs[k]*step < syncsPerCell {
@@ -45,6 +48,7 @@ func mayHoldJournal(c *rules.Case, device string) bool {
 			without++
 		}
 	}
+
 	return synced < minSyncCells || float64(without) < withoutWrites*float64(synced)
 }
 
@@ -103,9 +107,11 @@ func journalApart(c *rules.Case) (busiest, journal string, apart bool) {
 			busiest, most = t.Labels.Get("device"), s
 		}
 	}
+
 	if len(tracks) < 2 || mayHoldJournal(c, busiest) {
 		return "", "", false
 	}
+
 	n := 0
 	for _, t := range tracks {
 		if d := t.Labels.Get("device"); mayHoldJournal(c, d) && c.For(rules.DiskWrites, "device", d) != nil {
@@ -113,9 +119,11 @@ func journalApart(c *rules.Case) (busiest, journal string, apart bool) {
 			n++
 		}
 	}
+
 	if n != 1 {
 		journal = ""
 	}
+
 	return busiest, journal, true
 }
 
@@ -125,15 +133,21 @@ func behindApart(c *rules.Case, busiest, journal string, on timeline.Mask, f *ru
 		f.Say("elsewhere", rules.Values{"busiest": rules.Called(busiest)})
 		return
 	}
+
 	busy := c.For(rules.DiskBusy, "device", journal)
 	queue := c.For(rules.DiskQueue, "device", journal)
-	full := timeline.Where(busy, func(x float64) bool { return x > 0.9 }).And(timeline.Where(queue, func(x float64) bool { return x > 2 }))
+	full := timeline.Where(busy, func(x float64) bool { return x > 0.9 }).And(timeline.Where(queue,
+		func(x float64) bool { return x > 2 }))
 	share := rules.Share(full, on)
-	f.Evidence = append(f.Evidence, c.Figure("share of the slow syncs' time in which "+journal+" was saturated", rules.DiskBusy, share, "ratio", on))
+	f.Evidence = append(f.Evidence,
+		c.Figure("share of the slow syncs' time in which "+journal+" was saturated", rules.DiskBusy, share,
+			"ratio", on))
 	f.Say("own device", rules.Values{"journal": rules.Called(journal), "busiest": rules.Called(busiest)})
 	words := "own saturated"
+
 	if share < rules.IdleSaturation {
 		words = "own idle"
 	}
+
 	f.Say(words, rules.Values{"share": rules.Part(share)})
 }

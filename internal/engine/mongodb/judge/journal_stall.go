@@ -28,29 +28,36 @@ func journalStall() rules.Rule {
 		Needs: []*rules.Signal{LogSyncTime, LogSyncs},
 		Cause: "A write that waits for the journal waits for its fdatasync, one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes.",
 		Words: journalWords, Advice: journalAdvice}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		each := c.One(LogSync)
 		if !c.Stall.Any() || each == nil { // nil: nothing was synced
 			return nil
 		}
+
 		on, slow := slowJournalSyncs(&c.Signals)
 		fraction, pIn, pOut := c.Attributable(on)
 		cover := rules.Share(on, c.Stall.Cells)
+
 		compared := c.Contrasts(on) && fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut
 		if !compared && (cover < minJournalCover || c.Contrasts(on)) {
 			return nil
 		}
+
 		f := r.Finding("wiredtiger journal")
 		f.Weight = fraction
 		if !compared {
 			f.Weight = cover / 2 // coincidence alone: nothing to compare with
 		}
+
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows = c.Windows(on.And(c.Stall.Cells))
 		f.PeriodS = c.Period(on.Close(c.Cells(5e9)))
 		calm := timeline.Quantile(timeline.At(each, c.NotStalled()), 0.5)
 		longest := longestSync(&c.Signals, slow)
-		f.Say("under way", rules.Values{"cover": rules.Part(cover), "longest": rules.Seconds(longest), "calm": rules.Seconds(calm)})
+		f.Say("under way", rules.Values{"cover": rules.Part(cover), "longest": rules.Seconds(longest),
+			"calm": rules.Seconds(calm)})
+
 		switch {
 		case behind(c, on, &f):
 			f.Advise("own", nil)
@@ -62,19 +69,29 @@ func journalStall() rules.Rule {
 			adviseApart(c, &f)
 			f.Advise("bound", nil)
 		}
+
 		f.Evidence = append(f.Evidence,
-			c.Figure("share of the time that stalled while a slow journal sync was under way", LogSyncTime, pIn, "ratio", on),
+			c.Figure("share of the time that stalled while a slow journal sync was under way", LogSyncTime, pIn,
+				"ratio", on),
 			c.Figure("share of the time that stalled while none was", LogSyncTime, pOut, "ratio", on.Not()),
 			c.Figure("longest time in journal syncs credited to one interval", LogSyncTime, longest, "seconds", slow),
-			c.Figure("longest mean journal fdatasync of an interval", LogSync, timeline.Max(wholeSyncs(&c.Signals, each)), "seconds", slow))
+			c.Figure("longest mean journal fdatasync of an interval", LogSync,
+				timeline.Max(wholeSyncs(&c.Signals, each)), "seconds", slow))
+
 		if !math.IsNaN(calm) {
-			f.Evidence = append(f.Evidence, c.Figure("journal fdatasync outside the stalls, median", LogSync, calm, "seconds", c.NotStalled()))
+			f.Evidence = append(f.Evidence,
+				c.Figure("journal fdatasync outside the stalls, median", LogSync, calm, "seconds", c.NotStalled()))
 		}
+
 		if n := c.One(FsyncsInProgress); n != nil {
-			f.Evidence = append(f.Evidence, c.Figure("fsync calls in progress while stalled, mean", FsyncsInProgress, timeline.Mean(timeline.At(n, c.Stall.Cells)), "", c.Stall.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("fsync calls in progress while stalled, mean", FsyncsInProgress,
+					timeline.Mean(timeline.At(n, c.Stall.Cells)), "", c.Stall.Cells))
 		}
+
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -103,9 +120,13 @@ var journalWords = rules.Words{
 
 var journalAdvice = map[string]rules.Advice{
 	"apart": apartAdvice,
-	"bound": {Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate", Expect: "the storage engine alone: p99 7.9 s to 0.27 s in the same measurement; a whole mongod 5.0.7 on 1,000 IOPS and 40 MiB/s, throttling of writeback on: 129 ms to 98 ms", TradeOff: "about 40 % more bytes to the device", Do: []*rules.Remedy{rules.BoundDirtyBytes}},
+	"bound": {Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate",
+		Expect:   "the storage engine alone: p99 7.9 s to 0.27 s in the same measurement; a whole mongod 5.0.7 on 1,000 IOPS and 40 MiB/s, throttling of writeback on: 129 ms to 98 ms",
+		TradeOff: "about 40 % more bytes to the device",
+		Do:       []*rules.Remedy{rules.BoundDirtyBytes}},
 	"own": {Summary: "The journal is on a volume of its own already: look at that volume's latency, and at the host's CPUs in these seconds",
-		Expect: "what delays the sync is found", TradeOff: "none", NoCommand: "what delays it has to be found first"},
+		Expect: "what delays the sync is found", TradeOff: "none",
+		NoCommand: "what delays it has to be found first"},
 }
 
 // slowJournalSyncs is where a slow sync was under way, and the cells it is credited to. An
@@ -116,21 +137,25 @@ func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
 	interval := sig.ResolutionS(LogSyncTime, LogSyncs)
 	usual := timeline.Quantile(each, 0.5)
 	slow := make([]float64, len(credit))
+
 	credited = make(timeline.Mask, len(credit))
 	for k, x := range credit {
 		slow[k] = x
 		if math.IsNaN(x) {
 			continue
 		}
+
 		excess := 0.0
 		if k < len(syncs) && !math.IsNaN(syncs[k]) && !math.IsNaN(usual) {
 			excess = x - syncs[k]*usual
 		}
+
 		credited[k] = each[k] >= slowSyncS || excess*interval >= excessSyncS && excess >= excessSyncShare
 		if !credited[k] {
 			slow[k] = 0
 		}
 	}
+
 	least := sig.LeastOfCell(syncOnShare, LogSyncTime)
 	return timeline.Where(sig.Credited(slow), func(x float64) bool { return x >= least }), credited
 }
@@ -168,17 +193,22 @@ func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 	inCkpt := 0.0
 	if known {
 		inCkpt = rules.Share(ckpt.Widen(0, 1), on)
-		f.Evidence = append(f.Evidence, c.Figure("share of the slow syncs' time in which a checkpoint ran", CheckpointRunning, inCkpt, "ratio", on))
+		f.Evidence = append(f.Evidence,
+			c.Figure("share of the slow syncs' time in which a checkpoint ran", CheckpointRunning, inCkpt,
+				"ratio", on))
 	}
+
 	if busiest, journal, apart := journalApart(c); apart {
 		behindApart(c, busiest, journal, on, f)
 		return true
 	}
+
 	written, wt := c.MostWritten(on), c.One(BlocksWritten)
 	if written != nil && wt == nil {
 		f.Say("engine not measured", nil)
 		return false
 	}
+
 	if written == nil {
 		switch {
 		case known && inCkpt >= mostlyCheckpoint:
@@ -190,6 +220,7 @@ func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 		}
 		return false
 	}
+
 	// A checkpoint hands its bytes to the OS first and syncs them then: what it handed
 	// over since it began belongs to the syncs that wait at its end.
 	span := on
@@ -199,17 +230,21 @@ func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 			span = span.Or(m)
 		}
 	}
+
 	step := c.Grid.StepSeconds()
 	toDevice := timeline.Sum(timeline.At(written, span)) * step
 	handed := timeline.Sum(timeline.At(wt, span)) * step
 	handed += timeline.Sum(timeline.At(c.One(LogPayload), span)) * step
 	f.Evidence = append(f.Evidence,
-		c.Figure("written to the device from the start of these checkpoints or syncs to their end", rules.DiskWritten, toDevice, "bytes", span),
+		c.Figure("written to the device from the start of these checkpoints or syncs to their end",
+			rules.DiskWritten, toDevice, "bytes", span),
 		c.Figure("handed to the OS by WiredTiger meanwhile", BlocksWritten, handed, "bytes", span))
+
 	if share, ok := c.QueuedShare(on); ok && share < rules.IdleSaturation {
 		f.Say("idle", rules.Values{"share": rules.Part(share)})
 		return false
 	}
+
 	switch {
 	case toDevice > flushedElsewhere*handed:
 		f.Say("page cache", rules.Values{"written": rules.Bytes(toDevice), "handed": rules.Bytes(handed)})
@@ -220,5 +255,6 @@ func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 	default:
 		f.Say("mixed", nil)
 	}
+
 	return false
 }

@@ -22,7 +22,8 @@ func Knowledge() rules.Knowledge {
 		Database: "mongodb", Product: "MongoDB", Programs: []string{"mongod", "plimsoll-wiredt"},
 		Anchor: CacheMax,
 		// A write with j: true, which w: "majority" implies, waits for a sync of the journal.
-		Synced:  &rules.Synced{Does: "gets at most %s journaled writes per second", Source: "a write with j: true waits for one sync of the journal"},
+		Synced: &rules.Synced{Does: "gets at most %s journaled writes per second",
+			Source: "a write with j: true waits for one sync of the journal"},
 		Signals: signals,
 		Host:    hostSignals,
 		Rules: []rules.Rule{
@@ -58,16 +59,19 @@ func Knowledge() rules.Knowledge {
 		Handed:    handed,
 		Folder:    "dbpath",
 		Throttled: Throttled,
-		Latencies: []rules.Latency{{Classes: WriteClasses, Subject: "MongoDB writes"}, {Classes: ReadClasses, Subject: "MongoDB reads"}},
-		Bounds:    bounds,
-		Plots:     []rules.Plot{{Title: "WiredTiger dirty", Signal: DirtyRatio}},
-		Compared:  compared,
-		Counters:  counters,
-		Providers: []rules.Provider{{Prefix: "mongodb_sys_", Ways: []rules.Way{captured}}, {Prefix: "mongodb_", Ways: []rules.Way{captured, {Text: "mongodb_exporter's metrics"}}}},
+		Latencies: []rules.Latency{{Classes: WriteClasses, Subject: "MongoDB writes"},
+			{Classes: ReadClasses, Subject: "MongoDB reads"}},
+		Bounds:   bounds,
+		Plots:    []rules.Plot{{Title: "WiredTiger dirty", Signal: DirtyRatio}},
+		Compared: compared,
+		Counters: counters,
+		Providers: []rules.Provider{{Prefix: "mongodb_sys_", Ways: []rules.Way{captured}},
+			{Prefix: "mongodb_", Ways: []rules.Way{captured, {Text: "mongodb_exporter's metrics"}}}},
 		Exporter:  "percona/mongodb_exporter with --collector.diagnosticdata",
 		CacheHint: "mongod: cacheSizeGB half of the limit",
 
-		Remedies: remedies, Client: client, SettingFacts: []string{"parameter.", "cache_bytes", "journal_commit_interval_ms"},
+		Remedies: remedies, Client: client,
+		SettingFacts: []string{"parameter.", "cache_bytes", "journal_commit_interval_ms"},
 		ManagedHosts: []string{".mongodb.net"},
 	}
 }

@@ -11,16 +11,19 @@ import (
 
 // Signals of a replica set's members, as the recorded one sees them.
 var (
-	MemberState = signals.Add(rules.Signal{Name: rules.SignalPrefix + "mongodb_member_state:state", By: []string{"member_idx"},
+	MemberState = signals.Add(rules.Signal{Name: rules.SignalPrefix + "mongodb_member_state:state",
+		By:    []string{"member_idx"},
 		Help:  "a member's state by its number (1 primary, 2 secondary, 7 arbiter, 8 down)",
 		Exprs: []string{`mongodb_rs_members_state`}})
-	OwnLag = signal("mongodb_own_lag:seconds", "seconds", "how far this member's last write is behind the newest one",
+	OwnLag = signal("mongodb_own_lag:seconds",
+		"seconds", "how far this member's last write is behind the newest one",
 		`max((0 - (mongodb_rs_members_optimeDate - on() group_left() max(mongodb_rs_members_optimeDate))) / 1000 and on(member_idx) (mongodb_rs_members_self == 1))`)
 )
 
 // states are the numbers of replSetGetStatus in which a member confirms no write (manual: Replica Set
 // Member States).
-var states = map[float64]string{0: "STARTUP", 3: "RECOVERING", 5: "STARTUP2 (initial sync)", 6: "UNKNOWN", 8: "DOWN", 9: "ROLLBACK", 10: "REMOVED"}
+var states = map[float64]string{0: "STARTUP", 3: "RECOVERING", 5: "STARTUP2 (initial sync)", 6: "UNKNOWN",
+	8: "DOWN", 9: "ROLLBACK", 10: "REMOVED"}
 
 // absentShare is the part of the stalled time for which a member has to be absent.
 const absentShare = 0.2
@@ -35,16 +38,20 @@ func absent(c *rules.Case) string {
 		if rules.Share(gone, c.Stall.Cells) < absentShare {
 			continue
 		}
+
 		word := states[state]
 		if word == "" {
 			word = "not there at times"
 		}
+
 		name := "a member"
 		if idx := t.Labels.Get("member_idx"); idx != "" {
 			name = "member " + idx
 		}
+
 		out = append(out, name+" "+word)
 	}
+
 	slices.Sort(out)
 	return strings.Join(out, ", ")
 }

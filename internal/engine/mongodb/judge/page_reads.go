@@ -14,7 +14,8 @@ const minPageReadShare = 0.15
 const minWrites = 0.25
 
 func pageReads() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/page-reads", Title: "Operations wait for pages to be read", Kind: rules.Cause,
+	r := rules.Rule{ID: "wiredtiger/page-reads", Title: "Operations wait for pages to be read",
+		Kind:  rules.Cause,
 		When:  "plimsoll:wt_app_page_reads_time:ratio > 1",
 		Cause: "An operation whose page is not in the cache reads it from the data files, and an update needs its page too. Such a read waits in the queue of the data's volume behind whatever is written there; a journal on a volume of its own makes no difference to it.",
 		Words: rules.Words{
@@ -24,35 +25,47 @@ func pageReads() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"writes": {Summary: "Keep the writes from filling the volume's queue: bounded dirty bytes, or the kernel's writeback throttling (see host/writeback-throttling and host/writeback-backlog)",
-				Expect: "reads pass in the time of a few writes", TradeOff: "see there", Do: []*rules.Remedy{rules.BoundDirtyBytes}},
+				Expect: "reads pass in the time of a few writes", TradeOff: "see there",
+				Do: []*rules.Remedy{rules.BoundDirtyBytes}},
 			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
-				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints", NoCommand: "how large the working set is, only you can say; more than the memory that is free ends in the OOM killer"},
+				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints",
+				NoCommand: "how large the working set is, only you can say; more than the memory that is free ends in the OOM killer"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		share, seconds, of, ok := ofAll(c, AppPageReadsTime)
 		if !ok || share < minPageReadShare {
 			return nil
 		}
+
 		f := r.Finding("wiredtiger cache")
 		f.Weight, f.Severity = share, c.SeverityOf(share)
 		if len(held) > 0 {
 			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
 		}
+
 		around := c.Stall.Cells.Widen(1, 1)
-		said := rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds), "each": "", "calm": ""}
+		said := rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+			"of": rules.Of(of, units.OpSeconds), "each": "", "calm": ""}
 		each := func(m timeline.Mask) float64 {
 			n := timeline.Sum(timeline.At(c.One(AppPageReads), m))
 			return timeline.Sum(timeline.At(c.One(AppPageReadsTime), m)) / n
 		}
+
 		if n := timeline.Sum(timeline.At(c.One(AppPageReads), around)); n > 0 {
 			said["each"] = rules.Seconds(each(around))
 			if calm := c.NotStalled(); timeline.Sum(timeline.At(c.One(AppPageReads), calm)) > 0 {
 				said["calm"] = rules.Seconds(each(calm))
 			}
-			f.Evidence = append(f.Evidence, c.Figure("pages read by operations in the stalled time", AppPageReads, n*c.Grid.StepSeconds(), "pages", around))
+			f.Evidence = append(f.Evidence,
+				c.Figure("pages read by operations in the stalled time", AppPageReads, n*c.Grid.StepSeconds(),
+					"pages", around))
 		}
+
 		f.Say("read", said)
-		f.Evidence = append(f.Evidence, c.Figure("time the stalled operations read pages beyond what is usual, summed", AppPageReadsTime, seconds, units.OpSeconds, c.Stall.Cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("time the stalled operations read pages beyond what is usual, summed", AppPageReadsTime, seconds,
+				units.OpSeconds, c.Stall.Cells))
 		if sat, known := c.Saturated(); known {
 			if in := rules.Share(sat, c.Stall.Cells); in >= minPageReadShare {
 				writes := writesOfSaturated(c)
@@ -64,9 +77,11 @@ func pageReads() rules.Rule {
 				f.Say("idle", nil)
 			}
 		}
+
 		f.Advise("larger", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 

@@ -20,25 +20,31 @@ const (
 // Signals of old versions that cannot be dropped. A timestamp has its seconds in the
 // upper 32 bits, hence the division.
 var (
-	PinnedByReader = signal("wt_pinned_by_reader:seconds", "seconds", "how far back the oldest read timestamp of an open snapshot is",
+	PinnedByReader = signal("wt_pinned_by_reader:seconds",
+		"seconds", "how far back the oldest read timestamp of an open snapshot is",
 		`mongodb_ss_wt_txn_transaction_range_of_timestamps_pinned_by_the_oldest_active_read_timestamp / 4294967296`)
-	PinnedByOldest = signal("wt_pinned_by_oldest:seconds", "seconds", "how far back the oldest timestamp is that the server keeps (history window, majority commit point)",
+	PinnedByOldest = signal("wt_pinned_by_oldest:seconds",
+		"seconds", "how far back the oldest timestamp is that the server keeps (history window, majority commit point)",
 		`mongodb_ss_wt_txn_transaction_range_of_timestamps_pinned_by_the_oldest_timestamp / 4294967296`)
-	PinnedIDs = signal("wt_pinned_ids:count", "", "transactions since the oldest one that is still open, without a checkpoint's own",
+	PinnedIDs = signal("wt_pinned_ids:count",
+		"", "transactions since the oldest one that is still open, without a checkpoint's own",
 		`clamp_min(mongodb_ss_wt_txn_transaction_range_of_IDs_currently_pinned - mongodb_ss_wt_txn_transaction_range_of_IDs_currently_pinned_by_a_checkpoint, 0)`,
 		`mongodb_ss_wt_txn_transaction_range_of_IDs_currently_pinned`)
-	HistoryInserts = signal("wt_history_inserts:rate", "1/s", "old versions moved from the cache to the history store per second",
+	HistoryInserts = signal("wt_history_inserts:rate",
+		"1/s", "old versions moved from the cache to the history store per second",
 		`irate(mongodb_ss_wt_cache_history_store_table_insert_calls[$w])`,
 		`irate(mongodb_ss_wt_cache_cache_overflow_table_insert_calls[$w])`,
 		`irate(mongodb_ss_wt_cache_lookaside_table_insert_calls[$w])`)
 	HistorySize = signal("wt_history_size:bytes", "bytes", "size of the history store's file",
 		`mongodb_ss_wt_cache_history_store_table_on_disk_size`)
-	InactiveTransactions = signal("mongodb_inactive_transactions:count", "", "transactions open between two operations",
+	InactiveTransactions = signal("mongodb_inactive_transactions:count",
+		"", "transactions open between two operations",
 		`mongodb_ss_transactions_currentInactive`)
 )
 
 func pinnedSnapshot() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/pinned-snapshot", Title: "An open snapshot keeps old versions in the cache", Kind: rules.Cause,
+	r := rules.Rule{ID: "wiredtiger/pinned-snapshot", Title: "An open snapshot keeps old versions in the cache",
+		Kind: rules.Cause,
 		When: "(plimsoll:wt_pinned_by_reader:seconds > 20 or plimsoll:wt_pinned_by_oldest:seconds > 360) and on() (plimsoll:wt_cache_wait:ratio > 1)",
 		// Either shows how long; whether operations wait for the cache has to be known as well.
 		Needs: []*rules.Signal{CacheFill},
@@ -55,12 +61,18 @@ func pinnedSnapshot() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"end": {Summary: "Find it and end it: db.currentOp({$or: [{\"transaction.timeOpenMicros\": {$gt: 1e7}}, {active: true, secs_running: {$gt: 10}}]}); db.killOp(opid), or killSessions for a transaction between two operations",
-				Expect: "old versions are dropped as soon as it is gone", TradeOff: "its work is lost; a report starts again", NoCommand: "what is ended loses its work: look at it first"},
+				Expect:    "old versions are dropped as soon as it is gone",
+				TradeOff:  "its work is lost; a report starts again",
+				NoCommand: "what is ended loses its work: look at it first"},
 			"bound": {Summary: "Bound them: transactionLifetimeLimitSeconds (60 by default), maxTimeMS on long reads, no noCursorTimeout; run reports and exports on a hidden secondary",
-				Expect: "no snapshot is open long enough to fill the cache", TradeOff: "long transactions are aborted and have to be made smaller", NoCommand: "which limits the application can live with, only you can say"},
+				Expect:    "no snapshot is open long enough to fill the cache",
+				TradeOff:  "long transactions are aborted and have to be made smaller",
+				NoCommand: "which limits the application can live with, only you can say"},
 			"member": {Summary: "Bring the member back that the majority lacks; in a primary-secondary-arbiter set replace the arbiter by a data-bearing member",
-				Expect: "the commit point moves, and with it the oldest version", TradeOff: "one more data-bearing member", NoCommand: "why it is down, its own host shows"},
+				Expect:   "the commit point moves, and with it the oldest version",
+				TradeOff: "one more data-bearing member", NoCommand: "why it is down, its own host shows"},
 		}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		p := pinnedIn(c)
 		share, seconds, of, measured := ofAll(c, CacheWait)
@@ -76,6 +88,7 @@ func pinnedSnapshot() rules.Rule {
 				weight = 0
 			}
 		}
+
 		if weight < rules.MinAttributable || !p.presses(c) {
 			return nil
 		}
@@ -85,22 +98,30 @@ func pinnedSnapshot() rules.Rule {
 		if !measured {
 			f.Severity = c.SeverityIn(over, weight)
 		}
+
 		f.Windows = c.Windows(p.cells.And(c.Stall.Cells))
 		p.say(c, &f)
 		if measured {
-			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
-			f.Evidence = append(f.Evidence, c.Figure("the stalled operations' waiting for the cache beyond what is usual, summed", CacheWait, seconds, units.OpSeconds, c.Stall.Cells))
+			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+				"of": rules.Of(of, units.OpSeconds)})
+			f.Evidence = append(f.Evidence,
+				c.Figure("the stalled operations' waiting for the cache beyond what is usual, summed", CacheWait, seconds,
+					units.OpSeconds, c.Stall.Cells))
 		}
+
 		if weight >= noVolumeFrom {
 			f.Close("closing", nil)
 		}
+
 		if p.majority {
 			f.Advise("member", nil)
 		}
+
 		f.Advise("end", nil)
 		f.Advise("bound", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -131,14 +152,17 @@ func pinnedIn(c *rules.Case) pin {
 			read = ids
 		}
 	}
+
 	if read.long() {
 		return read
 	}
+
 	majority := pinBy(c, PinnedByOldest, c.One(PinnedByOldest))
 	majority.majority = true
 	if majority.long() && !(majority.most < longerPinned*majority.usual) {
 		return majority
 	}
+
 	return read
 }
 
@@ -148,7 +172,8 @@ const pinBefore = 3
 
 func pinBy(c *rules.Case, of *rules.Signal, seconds []float64) pin {
 	near := c.Stall.Cells.Widen(pinBefore, 0)
-	p := pin{signal: of, seconds: seconds, most: timeline.Max(timeline.At(seconds, near)), usual: timeline.Quantile(seconds, 0.5)}
+	p := pin{signal: of, seconds: seconds, most: timeline.Max(timeline.At(seconds, near)),
+		usual: timeline.Quantile(seconds, 0.5)}
 	p.cells = timeline.Where(seconds, func(x float64) bool { return x >= leastPinnedS })
 	if len(p.cells) < c.Grid.N {
 		p.cells = make(timeline.Mask, c.Grid.N)
@@ -186,7 +211,8 @@ func (p pin) presses(c *rules.Case) bool {
 func (p pin) say(c *rules.Case, f *rules.Finding) {
 	near := c.Stall.Cells.Widen(pinBefore, 0)
 	if p.majority {
-		f.Say("majority", rules.Values{"pinned": rules.Seconds(p.most), "window": rules.Seconds(historyWindowS), "down": rules.Called(absent(c))})
+		f.Say("majority", rules.Values{"pinned": rules.Seconds(p.most), "window": rules.Seconds(historyWindowS),
+			"down": rules.Called(absent(c))})
 	} else {
 		usual := rules.Value("")
 		if p.most >= longerPinned*p.usual {
@@ -194,21 +220,26 @@ func (p pin) say(c *rules.Case, f *rules.Finding) {
 		}
 		f.Say("pinned", rules.Values{"pinned": rules.Seconds(p.most), "usual": usual})
 	}
+
 	f.Evidence = append(f.Evidence, c.Figure("longest pin around the stalls", p.signal, p.most, "seconds", near))
 
 	if updates := timeline.Max(timeline.At(c.One(CacheUpdatesRatio), near)); updates == updates {
 		trigger, _ := updatesTrigger.level(c.Facts)
 		f.Say("updates", rules.Values{"updates": rules.Part(updates), "trigger": rules.Part(trigger)})
-		f.Evidence = append(f.Evidence, c.Figure(updatesTrigger.text(trigger), CacheUpdatesRatio, updates, "ratio", near))
+		f.Evidence = append(f.Evidence,
+			c.Figure(updatesTrigger.text(trigger), CacheUpdatesRatio, updates, "ratio", near))
 	}
+
 	if inserts := timeline.Quantile(timeline.At(c.One(HistoryInserts), p.cells), 0.5); inserts > 0 {
 		size := rules.Value("")
 		if v := c.One(HistorySize); timeline.Max(v) > 0 {
 			size = rules.Bytes(timeline.Max(v))
 		}
 		f.Say("history", rules.Values{"inserts": rules.Number(inserts), "size": size})
-		f.Evidence = append(f.Evidence, c.Figure("versions moved to the history store, median", HistoryInserts, inserts, "1/s", p.cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("versions moved to the history store, median", HistoryInserts, inserts, "1/s", p.cells))
 	}
+
 	if open := timeline.Max(timeline.At(c.One(OpenTransactions), near)); open >= 1 {
 		idle := rules.Value("")
 		if n := timeline.Max(timeline.At(c.One(InactiveTransactions), near)); n >= 1 {

@@ -28,7 +28,8 @@ func client(at rules.ClientAt, statements []string) []string {
 	if n, err := strconv.ParseUint(at.Facts["server.port"], 10, 16); err != nil || n == 0 {
 		port = `"${PORT:?net.port of mongod}"`
 	}
-	return []string{shell + " --port " + port + " --quiet --eval " + shellword.Quote(strings.Join(statements, "; "))}
+	return []string{shell + " --port " + port + " --quiet --eval " +
+		shellword.Quote(strings.Join(statements, "; "))}
 }
 
 const (
@@ -52,12 +53,16 @@ func runtime(config, target string, byDefault string) []rules.Recipe {
 			`s = db.adminCommand({getCmdLineOpts: 1}).parsed.storage || {}`,
 			`c = (((s.wiredTiger || {}).engineConfig || {}).configString || "") + "," + (p.wiredTigerEngineRuntimeConfig || "")`,
 			`f = function(k, d) { m = c.match(new RegExp("(^|[,(])" + k + "=[^,()]+", "g")); return m ? m.pop().replace(/^[,(]/, "") : k + "=" + d }`,
-			`print(f("`+target+`", `+byDefault+`) + ",eviction=(" + f("threads_min", 4) + "," + f("threads_max", 4) + ")")`),
-			Do:    rules.Ask(set(config)),
-			Check: rules.Ask(`c = db.serverStatus().wiredTiger.cache`, `m = c["maximum bytes configured"]`, `[c["bytes currently in the cache"] / m, c["tracked dirty bytes in the cache"] / m, (c["bytes allocated for updates"] || 0) / m]`),
-			Undo:  rules.Restore(stateOf(target), set(rules.Saved)),
-			Kept:  "a restart forgets it; in mongod.conf it is storage.wiredTiger.engineConfig.configString: " + config,
-			Notes: []string{"On each member. MongoDB asks to change this only with its support's advice.", withCredentials}},
+			`print(f("`+target+`", `+byDefault+
+				`) + ",eviction=(" + f("threads_min", 4) + "," + f("threads_max", 4) + ")")`),
+			Do: rules.Ask(set(config)),
+			Check: rules.Ask(`c = db.serverStatus().wiredTiger.cache`,
+				`m = c["maximum bytes configured"]`, `[c["bytes currently in the cache"] / m, c["tracked dirty bytes in the cache"] / m, (c["bytes allocated for updates"] || 0) / m]`),
+			Undo: rules.Restore(stateOf(target), set(rules.Saved)),
+			Kept: "a restart forgets it; in mongod.conf it is storage.wiredTiger.engineConfig.configString: " +
+				config,
+			Notes: []string{"On each member. MongoDB asks to change this only with its support's advice.",
+				withCredentials}},
 	}
 }
 
@@ -67,7 +72,8 @@ func stateOf(target string) string { return "mongodb-" + strings.ReplaceAll(targ
 // setAlready reports whether the recording says that a configuration is set.
 func setAlready(config string) func(*rules.Case, rules.Values) bool {
 	return func(c *rules.Case, _ rules.Values) bool {
-		return !strings.Contains(c.Facts[runtimeConfig], config) && !strings.Contains(c.Facts["engine_config"], config)
+		return !strings.Contains(c.Facts[runtimeConfig], config) &&
+			!strings.Contains(c.Facts["engine_config"], config)
 	}
 }
 
@@ -76,13 +82,17 @@ func setAlready(config string) func(*rules.Case, rules.Values) bool {
 // (conn_cache.c): with updates at 8 % of the cache, eviction_dirty_trigger=10 makes all operations evict
 // all the time.
 var (
-	evictEarlier = evictionRemedy("eviction-earlier", "Let background eviction begin earlier, with more threads", "eviction_dirty_target", "2",
+	evictEarlier = evictionRemedy("eviction-earlier", "Let background eviction begin earlier, with more threads",
+		"eviction_dirty_target", "2",
 		`p.wiredTigerEvictionDirtyTargetGB > 0 ? Math.round(1024 * p.wiredTigerEvictionDirtyTargetGB) + "MB" : 5`)
 	// smallerCheckpoints leaves less for the checkpoint; nothing bounds the rate at which it writes.
-	smallerCheckpoints = evictionRemedy("checkpoint-smaller", "Leave less for the checkpoint: lower the dirty target", "eviction_dirty_target", "1",
+	smallerCheckpoints = evictionRemedy("checkpoint-smaller",
+		"Leave less for the checkpoint: lower the dirty target", "eviction_dirty_target", "1",
 		`p.wiredTigerEvictionDirtyTargetGB > 0 ? Math.round(1024 * p.wiredTigerEvictionDirtyTargetGB) + "MB" : 5`)
 	// evictFuller keeps a full cache further from its trigger.
-	evictFuller = evictionRemedy("eviction-fill", "Let background eviction keep more of the cache free, with more threads", "eviction_target", "70", "80")
+	evictFuller = evictionRemedy(
+		"eviction-fill", "Let background eviction keep more of the cache free, with more threads",
+		"eviction_target", "70", "80")
 )
 
 // evictionRemedy sets one target of eviction, in percent, and more threads. byDefault is the target that
@@ -104,11 +114,14 @@ var cacheWithin = &rules.Remedy{Name: "cache-within", Title: "Set the cache to h
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
 		{Look: rules.Save("cache-within", "cache_size",
 			`print("cache_size=" + Math.round(db.serverStatus().wiredTiger.cache["maximum bytes configured"] / 1048576) + "M")`),
-			Do:    rules.Ask(`db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "cache_size={{.mib}}M"})`),
-			Check: rules.Ask(`c = db.serverStatus().wiredTiger.cache`, `[c["maximum bytes configured"], c["bytes currently in the cache"]]`),
-			Undo:  rules.Restore("cache-within", `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "`+rules.Saved+`"})`),
-			Kept:  "a restart forgets it; in mongod.conf it is storage.wiredTiger.engineConfig.cacheSizeGB: {{.gib}}",
-			Notes: []string{"The cache shrinks by eviction: operations may wait for it meanwhile. Do it when the load is low.", withCredentials}},
+			Do: rules.Ask(`db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "cache_size={{.mib}}M"})`),
+			Check: rules.Ask(
+				`c = db.serverStatus().wiredTiger.cache`, `[c["maximum bytes configured"], c["bytes currently in the cache"]]`),
+			Undo: rules.Restore("cache-within", `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "`+
+				rules.Saved+`"})`),
+			Kept: "a restart forgets it; in mongod.conf it is storage.wiredTiger.engineConfig.cacheSizeGB: {{.gib}}",
+			Notes: []string{"The cache shrinks by eviction: operations may wait for it meanwhile. Do it when the load is low.",
+				withCredentials}},
 	},
 	Cost: "more reads from the disk if the working set no longer fits",
 	Wait: 10 * time.Minute, Until: "the cache has shrunk to it",
@@ -137,7 +150,8 @@ func sizeCache(c *rules.Case, _ *rules.Finding) rules.Values {
 	if !(wanted >= cacheLeast) || !(was > wanted*mib) {
 		return rules.Values{"mib": "", "gib": ""}
 	}
-	return rules.Values{"mib": rules.Value(fmt.Sprintf("%.0f", wanted)), "gib": rules.Value(fmt.Sprintf("%.2f", wanted/1024))}
+	return rules.Values{"mib": rules.Value(fmt.Sprintf("%.0f", wanted)),
+		"gib": rules.Value(fmt.Sprintf("%.2f", wanted/1024))}
 }
 
 // The folders and the unit are those of the sources. What they do not show is not guessed: the command
@@ -148,7 +162,8 @@ const (
 	newVolume  = `{{ask .device "DEVICE" "the new, empty volume, /dev/..."}}`
 	journalDir = `/srv/mongodb-journal`
 	unit       = `{{ask .unit "UNIT" "the unit of mongod, which the first command showed"}}`
-	fstabLine  = `{ echo "UUID=$(sudo blkid -s UUID -o value ` + newVolume + `) ` + journalDir + ` xfs noatime 0 2"; }`
+	fstabLine  = `{ echo "UUID=$(sudo blkid -s UUID -o value ` + newVolume + `) ` + journalDir +
+		` xfs noatime 0 2"; }`
 )
 
 // journalOnVolume moves the journal as the script of emit does: to a folder on its own volume, to which
@@ -166,20 +181,28 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 			Look: rules.OnShell(`systemctl show -p Id -p MainPID 'mongo*'`,
 				`grep -E '^ *dbPath:' /etc/mongod.conf; lsblk -f `+newVolume+`; df -h `+journal+`; ls -ld `+journal),
 			Do: rules.OnShell(
-				`test ! -e `+journalDir+` && sudo mkfs.xfs `+newVolume+` && sudo mkdir `+journalDir+` && `+fstabLine+` | sudo tee -a /etc/fstab && sudo mount `+journalDir,
-				`mountpoint -q `+journalDir+` && test ! -L `+journal+` && sudo systemctl stop `+unit+` && sudo cp -a `+journal+` `+journalDir+`/journal`+
-					` && sudo mv `+journal+` `+journal+`.before && sudo ln -s `+journalDir+`/journal `+journal+` && sudo systemctl start `+unit),
+				`test ! -e `+journalDir+` && sudo mkfs.xfs `+newVolume+` && sudo mkdir `+journalDir+` && `+fstabLine+
+					` | sudo tee -a /etc/fstab && sudo mount `+journalDir,
+				`mountpoint -q `+journalDir+` && test ! -L `+journal+` && sudo systemctl stop `+unit+` && sudo cp -a `+
+					journal+` `+journalDir+`/journal`+
+					` && sudo mv `+journal+` `+journal+`.before && sudo ln -s `+journalDir+`/journal `+journal+
+					` && sudo systemctl start `+unit),
 			Kept:  "it lasts: fstab has the volume",
 			Check: rules.OnShell(`systemctl is-active ` + unit + `; findmnt ` + journalDir + `; ls -l ` + journal),
-			Undo: rules.OnShell(`test -L ` + journal + ` && sudo systemctl stop ` + unit + ` && sudo cp -a ` + journalDir + `/journal ` + journal + `.back && sudo rm ` + journal +
-				` && sudo mv ` + journal + `.back ` + journal + ` && sudo systemctl start ` + unit + ` && sudo umount ` + journalDir + ` && sudo rmdir ` + journalDir +
+			Undo: rules.OnShell(`test -L ` + journal + ` && sudo systemctl stop ` + unit + ` && sudo cp -a ` +
+				journalDir + `/journal ` + journal + `.back && sudo rm ` + journal +
+				` && sudo mv ` + journal + `.back ` + journal + ` && sudo systemctl start ` + unit + ` && sudo umount ` +
+				journalDir + ` && sudo rmdir ` + journalDir +
 				` && sudo sed -i.before '\# ` + journalDir + ` #d' /etc/fstab`),
 			Restart: "mongod, for as long as the copy takes; a secondary first, the primary last, after rs.stepDown()",
 			Notes: []string{"mkfs.xfs refuses a device that holds a file system. Attach the volume first; plimsoll emit writes that, and the same move as a script.",
-				"With SELinux or AppArmor enforcing, allow mongod " + journalDir + " first (semanage fcontext -a -e " + `{{or .dbpath "the dbPath"}}` + " " + journalDir + "; restorecon).",
+				"With SELinux or AppArmor enforcing, allow mongod " + journalDir + " first (semanage fcontext -a -e " +
+					`{{or .dbpath "the dbPath"}}` + " " + journalDir + "; restorecon).",
 				"journal.before is out of date once mongod has started: delete it, never put it back."}},
-		{Places: []rules.Place{rules.Kubernetes}, None: "a StatefulSet's claims cannot be added to in place: plimsoll emit writes the manifests and the steps"},
-		{Places: []rules.Place{rules.Docker}, None: "the container has to be made anew, with a volume mounted at journal in its dbPath that holds a copy of the journal"},
+		{Places: []rules.Place{rules.Kubernetes},
+			None: "a StatefulSet's claims cannot be added to in place: plimsoll emit writes the manifests and the steps"},
+		{Places: []rules.Place{rules.Docker},
+			None: "the container has to be made anew, with a volume mounted at journal in its dbPath that holds a copy of the journal"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
 	},
 	Cost:  "a snapshot of a single volume is no backup any more; the checkpoint takes as long as before",

@@ -22,7 +22,8 @@ const (
 )
 
 func saturatedServer() rules.Rule {
-	r := rules.Rule{ID: "mongodb/saturated-server", Title: "The server is saturated", Kind: rules.Symptom, Whole: true,
+	r := rules.Rule{ID: "mongodb/saturated-server", Title: "The server is saturated", Kind: rules.Symptom,
+		Whole: true,
 		When: "plimsoll:cpu_busy:ratio > 0.85 and on() (plimsoll:mongodb_active_connections:count > 0.8 * plimsoll:mongodb_connections:count)" +
 			" and on() (plimsoll:mongodb_operations_in_progress:ratio > 0.5 * plimsoll:mongodb_active_connections:count)",
 		Needs: []*rules.Signal{rules.CPUBusy, ActiveConnections, Connections, OperationsInProgress, Writes},
@@ -34,50 +35,68 @@ func saturatedServer() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"cpu": {Summary: "Ask less of the CPUs (see what scans, sorts or compresses), or use an instance with more cores",
-				Expect: "it completes more per second, and the wait in front shrinks", TradeOff: "the instance's price", NoCommand: "what uses the CPUs decides"},
+				Expect: "it completes more per second, and the wait in front shrinks", TradeOff: "the instance's price",
+				NoCommand: "what uses the CPUs decides"},
 			"bound": {Summary: "Bound what may wait in front: maxPoolSize and waitQueueTimeoutMS in the driver, and shed load there",
-				Expect: "clients fail early instead of waiting for seconds", TradeOff: "errors that the application has to handle; more connections would only move the wait into the server", NoCommand: "the drivers' options and the application decide"},
+				Expect:    "clients fail early instead of waiting for seconds",
+				TradeOff:  "errors that the application has to handle; more connections would only move the wait into the server",
+				NoCommand: "the drivers' options and the application decide"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
 		}
+
 		ops := completions(c)
 		usual := timeline.Quantile(ops, 0.5)
 		goesOn := timeline.Where(ops, func(x float64) bool { return x >= saturatedGoesOn*usual })
 		many := timeline.Where(c.One(Connections), func(x float64) bool { return x >= leastConnections })
 		cells = cells.And(goesOn).And(many)
+
 		share := rules.Share(cells, c.Stall.Active)
 		if c.Seconds(cells) < saturatedS || share < rules.MinAttributable {
 			return nil
 		}
+
 		at := func(v []float64, q float64) float64 { return timeline.Quantile(timeline.At(v, cells), q) }
 		f := r.Finding("mongodb")
 		f.Weight, f.Severity = share, rules.Warning
 		f.Windows = c.Windows(cells.Close(3))
-		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "share": rules.Part(share), "watched": rules.Seconds(c.Seconds(c.Stall.Active)),
-			"active": whole(at(c.One(ActiveConnections), 0.5)), "connections": whole(at(c.One(Connections), 0.5)), "cpu": rules.Part(at(c.One(rules.CPUBusy), 0.5)),
+		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "share": rules.Part(share),
+			"watched": rules.Seconds(c.Seconds(c.Stall.Active)),
+			"active":  whole(at(c.One(ActiveConnections), 0.5)), "connections": whole(at(c.One(Connections), 0.5)),
+			"cpu": rules.Part(at(c.One(rules.CPUBusy), 0.5)),
 			"ops": rules.Number(at(ops, 0.5)), "most": rules.Number(at(ops, 0.95))}
+
 		f.Say("busy", said)
-		waited, writes := timeline.Sum(timeline.At(c.One(WriteWaiting), cells)), timeline.Sum(timeline.At(c.One(Writes), cells))
+		waited, writes := timeline.Sum(timeline.At(c.One(WriteWaiting), cells)),
+			timeline.Sum(timeline.At(c.One(Writes), cells))
 		if latency := waited / writes; writes > 0 && latency == latency {
 			f.Say("in front", rules.Values{"latency": rules.Seconds(latency)})
-			f.Evidence = append(f.Evidence, c.Figure("mean latency of writes there, as the server counts it", WriteLatency, latency, "seconds", cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("mean latency of writes there, as the server counts it", WriteLatency, latency,
+					"seconds", cells))
 		}
+
 		if share >= saturatedMostly {
 			f.Severity = rules.Critical
 			f.Open("opening", said)
 		}
+
 		f.Evidence = append(f.Evidence,
-			c.Figure("connections with an operation in progress, median", ActiveConnections, at(c.One(ActiveConnections), 0.5), "", cells),
+			c.Figure("connections with an operation in progress, median", ActiveConnections,
+				at(c.One(ActiveConnections), 0.5), "", cells),
 			c.Figure("clients' connections, median", Connections, at(c.One(Connections), 0.5), "", cells),
 			c.Figure("operations completed, median", nil, at(ops, 0.5), "1/s", cells),
 			c.Figure("CPU use, median", rules.CPUBusy, at(c.One(rules.CPUBusy), 0.5), "ratio", cells))
+
 		f.Advise("cpu", nil)
 		f.Advise("bound", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 

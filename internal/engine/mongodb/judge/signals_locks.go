@@ -12,30 +12,36 @@ import (
 func lockWait(of string) string {
 	var modes []string
 	for _, mode := range []string{"r", "w", "R", "W"} {
-		modes = append(modes, `label_replace(irate({__name__=~"mongodb_ss_locks_`+of+`_timeAcquiringMicros_`+mode+`"}[$w]), "mode", "`+mode+`", "", "")`)
+		modes = append(modes, `label_replace(irate({__name__=~"mongodb_ss_locks_`+of+`_timeAcquiringMicros_`+mode+
+			`"}[$w]), "mode", "`+mode+`", "", "")`)
 	}
 	return "sum(" + strings.Join(modes, " or ") + ") / 1e6"
 }
 
 func lockSignal(name, of, help string) *rules.Signal {
-	return signal("mongodb_"+name+"_lock_wait:ratio", "s/s", "operations waiting for "+help+": seconds credited per second", lockWait(of))
+	return signal("mongodb_"+name+"_lock_wait:ratio", "s/s",
+		"operations waiting for "+help+": seconds credited per second", lockWait(of))
 }
 
 // Signals of the waiting for each kind of lock.
 var (
-	BatchLockWait = lockSignal("batch", "ParallelBatchWriterMode", "the application of oplog batches (up to 7.0)")
-	FCVLockWait   = lockSignal("fcv", "FeatureCompatibilityVersion", "a change of the feature compatibility version (up to 7.2)")
-	BarrierWait   = lockSignal("barrier", "MultiDocumentTransactionsBarrier", "the barrier for transactions (7.3 and later)")
-	RoleLockWait  = lockSignal("role", "ReplicationStateTransition", "a change of the member's role")
+	BatchLockWait = lockSignal("batch",
+		"ParallelBatchWriterMode", "the application of oplog batches (up to 7.0)")
+	FCVLockWait = lockSignal("fcv",
+		"FeatureCompatibilityVersion", "a change of the feature compatibility version (up to 7.2)")
+	BarrierWait = lockSignal("barrier",
+		"MultiDocumentTransactionsBarrier", "the barrier for transactions (7.3 and later)")
+	RoleLockWait = lockSignal("role", "ReplicationStateTransition", "a change of the member's role")
 
 	GlobalLockWait     = lockSignal("global", "Global", "the global lock")
 	DatabaseLockWait   = lockSignal("database", "Database", "a database's lock")
 	CollectionLockWait = lockSignal("collection", "Collection", "a collection's lock")
 	OplogLockWait      = lockSignal("oplog", "oplog", "the oplog's lock")
 	DDLLockWait        = lockSignal("ddl", "DDLDatabase", "another DDL operation on a database (7.1 and later)")
-	DDLOneLockWait     = lockSignal("ddl_collection", "DDLCollection", "another DDL operation on a collection (7.1 and later)")
-	MetadataLockWait   = lockSignal("metadata", "Metadata", "a lock of metadata")
-	MutexLockWait      = lockSignal("mutex", "Mutex", "an internal mutex")
+	DDLOneLockWait     = lockSignal("ddl_collection",
+		"DDLCollection", "another DDL operation on a collection (7.1 and later)")
+	MetadataLockWait = lockSignal("metadata", "Metadata", "a lock of metadata")
+	MutexLockWait    = lockSignal("mutex", "Mutex", "an internal mutex")
 )
 
 // locks are all kinds, in the order in which an operation takes them: flow control's ticket first,

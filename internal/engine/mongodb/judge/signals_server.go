@@ -4,7 +4,8 @@ package judge
 // not report these, and have none: 0 times the count takes their place.
 func connections(kind string) string {
 	of := `mongodb_ss_connections{conn_type="` + kind + `"}`
-	return `clamp_min(sum(` + of + `) - sum(mongodb_ss_connections{conn_type="awaitingTopologyChanges"} or ` + of + ` * 0), 0)`
+	return `clamp_min(sum(` + of + `) - sum(mongodb_ss_connections{conn_type="awaitingTopologyChanges"} or ` +
+		of + ` * 0), 0)`
 }
 
 // Signals of what a server does around its storage engine: locks, connections, scans, and pages that
@@ -14,32 +15,39 @@ var (
 		`sum(mongodb_ss_globalLock_currentQueue{count_type="readers"})`)
 	FsyncCommands = signal("mongodb_fsync_commands:rate", "1/s", "fsync commands per second (fsyncLock is one)",
 		`irate(mongodb_ss_metrics_commands_fsync_total[$w])`)
-	SchemaCommands = signal("mongodb_schema_commands:rate", "1/s", "commands per second that change collections or indexes",
+	SchemaCommands = signal("mongodb_schema_commands:rate",
+		"1/s", "commands per second that change collections or indexes",
 		`sum(irate({__name__=~"mongodb_ss_metrics_commands_(create|createIndexes|collMod|drop|dropDatabase|dropIndexes|renameCollection|convertToCapped|compact)_total"}[$w]))`)
 	OpenTransactions = signal("mongodb_open_transactions:count", "", "transactions open",
 		`mongodb_ss_transactions_currentOpen`)
 	// Drivers and members keep connections on which a hello waits up to ten seconds for a change of
 	// the topology (4.4 and later). connections.active counts them, although nothing runs there.
-	ActiveConnections = signal("mongodb_active_connections:count", "", "clients' connections with an operation in progress, without hellos that wait for a change of the topology",
+	ActiveConnections = signal("mongodb_active_connections:count",
+		"", "clients' connections with an operation in progress, without hellos that wait for a change of the topology",
 		connections("active"))
-	Connections = signal("mongodb_connections:count", "", "clients' connections, without hellos that wait for a change of the topology",
+	Connections = signal("mongodb_connections:count",
+		"", "clients' connections, without hellos that wait for a change of the topology",
 		connections("current"))
 	// connections.active also counts getMores that wait for new data (change streams, members that
 	// tail the oplog). opLatencies pauses its clock in both waits, so by Little's law it counts the
 	// operations that are really in progress.
-	OperationsInProgress = signal("mongodb_operations_in_progress:ratio", "s/s", "operations in progress, from the latencies of reads, writes and commands that ended",
+	OperationsInProgress = signal("mongodb_operations_in_progress:ratio",
+		"s/s", "operations in progress, from the latencies of reads, writes and commands that ended",
 		`sum(irate(mongodb_ss_opLatencies_latency{op_type=~"reads|writes|commands"}[$w])) / 1e6`)
 	PreparedTransactions = signal("mongodb_prepared_transactions:count", "", "transactions prepared",
 		`mongodb_ss_transactions_currentPrepared`)
 	// Scans by tailable cursors are left out: change streams and members read the oplog so, which has no index.
-	CollectionScans = signal("mongodb_collection_scans:rate", "1/s", "queries per second that read a whole collection, without tailable cursors (4.4 and later)",
+	CollectionScans = signal("mongodb_collection_scans:rate",
+		"1/s", "queries per second that read a whole collection, without tailable cursors (4.4 and later)",
 		`irate(mongodb_ss_metrics_queryExecutor_collectionScans_nonTailable[$w])`)
 	ScannedObjects = signal("mongodb_scanned_objects:rate", "1/s", "documents examined by queries per second",
 		`irate(mongodb_ss_metrics_queryExecutor_scannedObjects[$w])`)
-	ReturnedObjects = signal("mongodb_returned_objects:rate", "1/s", "documents returned, updated or deleted per second",
+	ReturnedObjects = signal("mongodb_returned_objects:rate",
+		"1/s", "documents returned, updated or deleted per second",
 		`sum(irate(mongodb_ss_metrics_document{doc_op_type=~"returned|updated|deleted"}[$w]))`)
 	CacheRead = signal("wt_cache_read:bytes", "bytes/s", "bytes read into the cache per second",
 		`irate(mongodb_ss_wt_cache_bytes_read_into_cache[$w])`)
-	AppPageReads = signal("wt_app_page_reads:rate", "1/s", "pages that application threads read from disk per second",
+	AppPageReads = signal("wt_app_page_reads:rate",
+		"1/s", "pages that application threads read from disk per second",
 		`irate(mongodb_ss_wt_cache_application_threads_page_read_from_disk_to_cache_count[$w])`)
 )

@@ -11,11 +11,14 @@ var (
 		`irate(mongodb_ss_wt_cache_pages_read_into_cache[$w])`)
 	CacheUpdates = signal("wt_updates:bytes", "bytes", "changes in the cache that are not on a page's image yet",
 		`mongodb_ss_wt_cache_bytes_allocated_for_updates`)
-	SessionWrites = signal("mongodb_session_writes:rate", "1/s", "writes to config.transactions per second: one for each retryable write",
+	SessionWrites = signal("mongodb_session_writes:rate",
+		"1/s", "writes to config.transactions per second: one for each retryable write",
 		`irate(mongodb_ss_transactions_transactionsCollectionWriteCount[$w])`)
-	OplogPages = signal("mongodb_oplog_pages:rate", "1/s", "pages of the oplog written from the cache per second",
+	OplogPages = signal("mongodb_oplog_pages:rate",
+		"1/s", "pages of the oplog written from the cache per second",
 		`irate(mongodb_oplog_stats_wt_cache_pages_written_from_cache[$w])`)
-	OplogCompressor = signal("mongodb_oplog_compressor:rate", "1/s", "pages of the oplog that a compressor was asked for per second",
+	OplogCompressor = signal("mongodb_oplog_compressor:rate",
+		"1/s", "pages of the oplog that a compressor was asked for per second",
 		`irate(mongodb_oplog_stats_wt_compression_compressed_pages_written[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_failed_to_compress[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_was_too_small_to_compress[$w])`,
 		`irate(mongodb_oplog_stats_wt_compression_pages_written_to_disk[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_to_disk_failed_to_compress[$w]) + irate(mongodb_oplog_stats_wt_compression_page_written_to_disk_was_too_small_to_compress[$w])`)
 )

@@ -55,12 +55,20 @@ func ticketQueueLength(kind string) []string {
 
 // Signals of execution tickets: how many operations may be inside the storage engine.
 var (
-	WriteTicketsAvailable = signal("mongodb_write_tickets_available:count", "", "write tickets free", tickets("write", "available")...)
-	WriteTickets          = signal("mongodb_write_tickets:count", "", "write tickets in all", tickets("write", "totalTickets")...)
-	WriteTicketsOut       = signal("mongodb_write_tickets_out:count", "", "write tickets in use", tickets("write", "out")...)
-	WriteQueue            = signal("mongodb_write_queue:count", "", "writes queued for a ticket", ticketQueueLength("write")...)
-	ReadTicketsAvailable  = signal("mongodb_read_tickets_available:count", "", "read tickets free", tickets("read", "available")...)
-	ReadTickets           = signal("mongodb_read_tickets:count", "", "read tickets in all", tickets("read", "totalTickets")...)
-	ReadTicketsOut        = signal("mongodb_read_tickets_out:count", "", "read tickets in use", tickets("read", "out")...)
-	ReadQueue             = signal("mongodb_read_queue:count", "", "reads queued for a ticket", ticketQueueLength("read")...)
+	WriteTicketsAvailable = signal("mongodb_write_tickets_available:count", "", "write tickets free",
+		tickets("write", "available")...)
+	WriteTickets = signal("mongodb_write_tickets:count", "", "write tickets in all",
+		tickets("write", "totalTickets")...)
+	WriteTicketsOut = signal("mongodb_write_tickets_out:count", "", "write tickets in use",
+		tickets("write", "out")...)
+	WriteQueue = signal("mongodb_write_queue:count", "", "writes queued for a ticket",
+		ticketQueueLength("write")...)
+	ReadTicketsAvailable = signal("mongodb_read_tickets_available:count", "", "read tickets free",
+		tickets("read", "available")...)
+	ReadTickets = signal("mongodb_read_tickets:count", "", "read tickets in all",
+		tickets("read", "totalTickets")...)
+	ReadTicketsOut = signal("mongodb_read_tickets_out:count", "", "read tickets in use",
+		tickets("read", "out")...)
+	ReadQueue = signal("mongodb_read_queue:count", "", "reads queued for a ticket",
+		ticketQueueLength("read")...)
 )

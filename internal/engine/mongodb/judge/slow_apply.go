@@ -20,13 +20,15 @@ const (
 
 // Signals of a secondary that applies the oplog.
 var (
-	ApplyTime = signal("mongodb_apply_time:ratio", "s/s", "applying batches of the oplog: seconds credited per second, when a batch ends",
+	ApplyTime = signal("mongodb_apply_time:ratio",
+		"s/s", "applying batches of the oplog: seconds credited per second, when a batch ends",
 		`irate(mongodb_ss_metrics_repl_apply_batches_totalMillis[$w]) / 1e3`)
 	ApplyBatches = signal("mongodb_apply_batches:rate", "1/s", "batches of the oplog applied per second",
 		`irate(mongodb_ss_metrics_repl_apply_batches_num[$w])`)
 	ApplyOps = signal("mongodb_apply_operations:rate", "1/s", "operations of the oplog applied per second",
 		`irate(mongodb_ss_metrics_repl_apply_ops[$w])`)
-	ApplyBuffer = signal("mongodb_apply_buffer:count", "", "operations of the oplog that were fetched and wait to be applied",
+	ApplyBuffer = signal("mongodb_apply_buffer:count",
+		"", "operations of the oplog that were fetched and wait to be applied",
 		`mongodb_ss_metrics_repl_buffer_apply_count`,
 		`mongodb_ss_metrics_repl_buffer_count`)
 )
@@ -35,11 +37,14 @@ var (
 // far longer than usual, and the lag grows or operations wait in its buffer. A member that is delayed on
 // purpose lags as well, with an idle applier; a large batch takes long, without any lag.
 func applyStall(sig *rules.Signals) []rules.Stall {
-	s := rules.Stall{Rule: "mongodb/slow-apply", Subject: "MongoDB's oplog application", Class: Applying, IsDatabase: true,
-		Waiting: sig.One(ApplyTime), Ops: sig.One(ApplyBatches), Of: []*rules.Signal{ApplyTime, ApplyBatches}}
-	if timeline.Max(s.Ops) == 0 || !sig.Measured(ApplyBuffer) && !sig.Measured(OwnLag) && !sig.Measured(MemberLag) {
+	s := rules.Stall{Rule: "mongodb/slow-apply", Subject: "MongoDB's oplog application", Class: Applying,
+		IsDatabase: true,
+		Waiting:    sig.One(ApplyTime), Ops: sig.One(ApplyBatches), Of: []*rules.Signal{ApplyTime, ApplyBatches}}
+	if timeline.Max(s.Ops) == 0 || !sig.Measured(ApplyBuffer) && !sig.Measured(OwnLag) &&
+		!sig.Measured(MemberLag) {
 		return nil // a primary, or nothing shows whether it is behind
 	}
+
 	s, ok := rules.ByUsual(sig.Time, rules.StallCeilingS, s)
 	if !ok {
 		return nil
@@ -47,12 +52,14 @@ func applyStall(sig *rules.Signals) []rules.Stall {
 
 	busy := timeline.Where(s.Waiting, func(x float64) bool { return x >= applierBusy })
 	slow := s.Cells.Or(busy).And(s.Observed)
+
 	var kept []timeline.Episode
 	for _, e := range slow.Close(sig.Cells(batchGap)).Episodes() {
 		if fallsBehind(sig, timeline.MaskOf(sig.Grid.N, []timeline.Episode{e})) {
 			kept = append(kept, e)
 		}
 	}
+
 	s.Cells = timeline.MaskOf(sig.Grid.N, kept).And(s.Observed)
 
 	// The applier is one thread: what it waits is not summed over clients.
@@ -71,6 +78,7 @@ func fallsBehind(sig *rules.Signals, in timeline.Mask) bool {
 		worst := timeline.Max(timeline.At(own, in))
 		return worst >= behindS && worst < maxLagS
 	}
+
 	if sig.Measured(MemberLag) {
 		for _, t := range sig.Signal(MemberLag) {
 			worst := timeline.Max(timeline.At(t.Values, in))
@@ -80,6 +88,7 @@ func fallsBehind(sig *rules.Signals, in timeline.Mask) bool {
 		}
 		return false
 	}
+
 	waiting := timeline.Where(sig.One(ApplyBuffer), func(x float64) bool { return x > 0 }).And(in)
 	return sig.Seconds(waiting) >= behindS
 }
@@ -96,9 +105,11 @@ func slowApply() rules.Rule {
 		"buffer":  "Up to {{.buffer}} operations waited in its buffer.",
 		"ops":     "It applied {{.ops}} operations per second, otherwise {{.usual}}.",
 	}
+
 	for name, text := range rules.SymptomRule("", "", "", "").Words {
 		r.Words[name] = text
 	}
+
 	symptoms := r.Judge
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		out := symptoms(c, held)
@@ -107,6 +118,7 @@ func slowApply() rules.Rule {
 		}
 		return out
 	}
+
 	return r
 }
 
@@ -118,6 +130,7 @@ func sayBehind(c *rules.Case, f *rules.Finding) {
 			cells = s.Cells
 		}
 	}
+
 	if lag := timeline.Max(timeline.At(c.One(OwnLag), cells)); lag == lag {
 		v := rules.Values{"lag": rules.Seconds(lag), "member": ""}
 		f.Say("lag", v)
@@ -131,12 +144,16 @@ func sayBehind(c *rules.Case, f *rules.Finding) {
 		if f.Severity != rules.Info {
 			f.Open("opening", v)
 		}
-		f.Evidence = append(f.Evidence, c.Figure("lag of member "+member+", most", MemberLag, lag, "seconds", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("lag of member "+member+", most", MemberLag, lag, "seconds", cells))
 	}
+
 	if buffer := timeline.Max(timeline.At(c.One(ApplyBuffer), cells)); buffer > 0 {
 		f.Say("buffer", rules.Values{"buffer": rules.Number(buffer)})
-		f.Evidence = append(f.Evidence, c.Figure("operations fetched and not applied, most", ApplyBuffer, buffer, "", cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("operations fetched and not applied, most", ApplyBuffer, buffer, "", cells))
 	}
+
 	if ops := c.One(ApplyOps); ops != nil {
 		then, usual := timeline.Mean(timeline.At(ops, cells)), timeline.Quantile(timeline.At(ops, cells.Not()), 0.5)
 		if then == then && usual == usual {

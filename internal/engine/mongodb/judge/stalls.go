@@ -9,26 +9,34 @@ import (
 )
 
 // felt are the signals that stalls reads.
-var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters, QueuedWriters, ActiveWriters, ActiveConnections, Connections, OperationsInProgress,
+var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters,
+	QueuedWriters, ActiveWriters, ActiveConnections, Connections, OperationsInProgress,
 	ApplyTime, ApplyBatches, ApplyBuffer, OwnLag, MemberLag}
 
 // stalls are those of writes and of reads, by their latency, and of commands, among which are some
 // that wait by nature (for a change, for a heartbeat): only what is far from usual stalls. Before
 // 3.4, which tells no latency, they are those of writes by their completions.
 func stalls(sig *rules.Signals) []rules.Stall {
-	writes := rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", Class: rules.Writing, IsDatabase: true, Foremost: true}
-	reads := rules.Stall{Rule: "mongodb/slow-reads", Subject: "MongoDB reads", Class: rules.Reading, IsDatabase: true, Waiting: sig.One(ReadWaiting), Ops: sig.One(Reads), Of: []*rules.Signal{ReadWaiting, Reads}}
-	commands := rules.Stall{Rule: "mongodb/slow-commands", Subject: "MongoDB commands", Class: rules.Commanding, IsDatabase: true, Aside: true, Waiting: sig.One(CommandWaiting), Ops: sig.One(Commands),
+	writes := rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", Class: rules.Writing,
+		IsDatabase: true, Foremost: true}
+	reads := rules.Stall{Rule: "mongodb/slow-reads", Subject: "MongoDB reads", Class: rules.Reading,
+		IsDatabase: true, Waiting: sig.One(ReadWaiting), Ops: sig.One(Reads),
+		Of: []*rules.Signal{ReadWaiting, Reads}}
+	commands := rules.Stall{Rule: "mongodb/slow-commands", Subject: "MongoDB commands", Class: rules.Commanding,
+		IsDatabase: true, Aside: true, Waiting: sig.One(CommandWaiting), Ops: sig.One(Commands),
 		Of: []*rules.Signal{CommandWaiting, Commands}}
 	timed := writes
-	timed.Waiting, timed.Ops, timed.Of = sig.One(WriteWaiting), sig.One(Writes), []*rules.Signal{WriteWaiting, Writes}
+	timed.Waiting, timed.Ops, timed.Of = sig.One(WriteWaiting), sig.One(Writes),
+		[]*rules.Signal{WriteWaiting, Writes}
 	timed.Queued = waitingWriters(sig)
 	front := usedUp(sig)
+
 	out := slices.Concat(slowOr(front, sig, timed), slowOr(front, sig, reads),
 		rules.Found(rules.ByUsual(sig.Time, rules.StallCeilingS, commands)), applyStall(sig))
 	if len(out) > 0 {
 		return out
 	}
+
 	writes.Ops, writes.Of = sig.One(WriteCounters), []*rules.Signal{WriteCounters, QueuedWriters}
 	return rules.Found(rules.ByThroughput(sig.Time, writes, sig.One(QueuedWriters), 1))
 }
@@ -39,7 +47,8 @@ func usedUp(sig *rules.Signals) timeline.Mask {
 	progress := around(sig.One(OperationsInProgress), sig.Cells(littleS))
 	used := make(timeline.Mask, sig.Grid.N)
 	for k := range min(len(active), len(all), len(progress)) {
-		used[k] = all[k] >= leastConnections && active[k] > saturatedConnections*all[k] && progress[k] >= borneOut*active[k]
+		used[k] = all[k] >= leastConnections && active[k] > saturatedConnections*all[k] &&
+			progress[k] >= borneOut*active[k]
 	}
 	return used
 }
@@ -53,7 +62,8 @@ const littleS = 5 * time.Second
 func around(values []float64, cells int) []float64 {
 	out := make([]float64, len(values))
 	for k := range values {
-		before, after := timeline.Mean(values[max(0, k-cells+1):k+1]), timeline.Mean(values[k:min(len(values), k+cells)])
+		before, after := timeline.Mean(values[max(0, k-cells+1):k+1]),
+			timeline.Mean(values[k:min(len(values), k+cells)])
 		if out[k] = before; !(before >= after) && after == after {
 			out[k] = after
 		}

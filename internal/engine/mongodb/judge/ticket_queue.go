@@ -36,10 +36,15 @@ func ticketQueue() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{
 			"causes": {Summary: "Remove what makes the operations inside slow (the other causes); do not raise the tickets",
-				Expect: "the queue goes with its cause", TradeOff: "more tickets move the wait from the queue into the engine and make cache pressure worse", NoCommand: "it follows its cause"},
+				Expect:    "the queue goes with its cause",
+				TradeOff:  "more tickets move the wait from the queue into the engine and make cache pressure worse",
+				NoCommand: "it follows its cause"},
 			"long reads": {Summary: "Find the reads that hold the tickets: db.currentOp({active: true, secs_running: {$gte: 1}}); give them an index, bound them with maxTimeMS, or send them to a secondary",
-				Expect: "tickets become free sooner, and the queue goes", TradeOff: "an index costs memory and a write with each change of its keys", NoCommand: "which reads they are, the server shows while it lasts"},
+				Expect:    "tickets become free sooner, and the queue goes",
+				TradeOff:  "an index costs memory and a write with each change of its keys",
+				NoCommand: "which reads they are, the server shows while it lasts"},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		if len(held) == 0 || !c.Stall.Any() {
 			return nil
@@ -53,6 +58,7 @@ func ticketQueue() rules.Rule {
 		}
 		return out
 	}
+
 	return r
 }
 
@@ -67,9 +73,11 @@ func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	share, seconds, of, measured := s.by(c, s.wait)
 	exhausted := rules.Share(none, c.Stall.Cells)
 	weight := share
+
 	if !measured && c.Contrasts(none) {
 		weight, _, _ = c.Attributable(none)
 	}
+
 	if measured && share < rules.MinWaitShare || !measured && exhausted < rules.MinAttributable {
 		return rules.Finding{}, false
 	}
@@ -79,22 +87,29 @@ func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical {
 		f.Severity = rules.Warning // a multiplier, not an origin
 	}
+
 	waited := timeline.Where(c.One(s.wait), func(x float64) bool { return x > 1 })
 	f.Windows = c.Windows(none.Or(waited).And(c.Stall.Cells).Close(2))
-	f.Entitle("title", rules.Values{"kind": rules.Called(map[string]string{"read": "Read", "write": "Write"}[s.kind])})
+	f.Entitle("title", rules.Values{"kind": rules.Called(map[string]string{"read": "Read",
+		"write": "Write"}[s.kind])})
 
 	if measured {
-		f.Say("queued", rules.Values{"queued": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds), "kind": rules.Called(s.kind)})
-		f.Evidence = append(f.Evidence, c.Figure("time queued for a "+s.kind+" ticket in the stalled time beyond what is usual, summed", s.wait, seconds, units.OpSeconds, c.Stall.Cells))
+		f.Say("queued", rules.Values{"queued": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+			"of": rules.Of(of, units.OpSeconds), "kind": rules.Called(s.kind)})
+		f.Evidence = append(f.Evidence,
+			c.Figure("time queued for a "+s.kind+" ticket in the stalled time beyond what is usual, summed", s.wait,
+				seconds, units.OpSeconds, c.Stall.Cells))
 	} else {
 		f.Say("not measured", nil)
 	}
+
 	s.say(c, &f, exhausted)
 
 	f.Advise("causes", nil)
 	if s.kind == "read" {
 		f.Advise("long reads", nil)
 	}
+
 	return f, true
 }
 
@@ -107,16 +122,20 @@ func (s ticketSide) say(c *rules.Case, f *rules.Finding, exhausted float64) {
 			v["longest"] = rules.Number(longest)
 		}
 		f.Say("none free", v)
-		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time without a free "+s.kind+" ticket", s.available, exhausted, "ratio", c.Stall.Cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("share of the stalled time without a free "+s.kind+" ticket", s.available, exhausted, "ratio",
+				c.Stall.Cells))
 	}
 
 	if total := c.One(s.total); total != nil {
 		fewest := timeline.Quantile(total, 0)
-		f.Evidence = append(f.Evidence, c.Figure(s.kind+" tickets, fewest", s.total, fewest, "", timeline.Known(total)))
+		f.Evidence = append(f.Evidence,
+			c.Figure(s.kind+" tickets, fewest", s.total, fewest, "", timeline.Known(total)))
 		if fewest < timeline.Max(total) {
 			f.Say("dynamic", rules.Values{"fewest": rules.Number(fewest)})
 		}
 	}
+
 	if longest == longest {
 		f.Evidence = append(f.Evidence, c.Figure("longest queue", s.queue, longest, "", c.Stall.Cells))
 	}

@@ -23,9 +23,11 @@ type cacheTrigger struct {
 // The defaults are WiredTiger's (dist/api_data.py): mongod sets none of them. That of the updates is half
 // the dirty trigger (conn_cache.c, WT 4.4 to 8.x): it falls with a lower dirty trigger.
 var (
-	fillTrigger    = cacheTrigger{signal: CacheFill, what: "full", key: "eviction_trigger", byDef: 0.95}
-	dirtyTrigger   = cacheTrigger{signal: DirtyRatio, what: "dirty", key: "eviction_dirty_trigger", byDef: 0.20, gigabytes: []string{"parameter.wiredTigerEvictionDirtyMaxGB", "eviction_dirty_trigger_gb"}}
-	updatesTrigger = cacheTrigger{signal: CacheUpdatesRatio, what: "held by updates", key: "eviction_updates_trigger", byDef: 0.10, gigabytes: []string{"eviction_updates_trigger_gb"}}
+	fillTrigger  = cacheTrigger{signal: CacheFill, what: "full", key: "eviction_trigger", byDef: 0.95}
+	dirtyTrigger = cacheTrigger{signal: DirtyRatio, what: "dirty", key: "eviction_dirty_trigger", byDef: 0.20,
+		gigabytes: []string{"parameter.wiredTigerEvictionDirtyMaxGB", "eviction_dirty_trigger_gb"}}
+	updatesTrigger = cacheTrigger{signal: CacheUpdatesRatio, what: "held by updates",
+		key: "eviction_updates_trigger", byDef: 0.10, gigabytes: []string{"eviction_updates_trigger_gb"}}
 
 	cacheTriggers = []cacheTrigger{fillTrigger, dirtyTrigger, updatesTrigger}
 )
@@ -63,11 +65,13 @@ func (t cacheTrigger) own(facts map[string]string) (level float64, set bool) {
 			}
 		}
 	}
+
 	for _, name := range t.gigabytes {
 		if gb, err := strconv.ParseFloat(facts[name], 64); err == nil && gb > 0 && cache > 0 {
 			return gb * (1 << 30) / cache, true
 		}
 	}
+
 	return t.byDef, false
 }
 
@@ -88,7 +92,8 @@ func overTrigger(c *rules.Case, triggers ...cacheTrigger) timeline.Mask {
 
 // text is a figure's text.
 func (t cacheTrigger) text(level float64) string {
-	most := map[string]string{"full": "fullest", "dirty": "most dirty", "held by updates": "most held by updates"}[t.what]
+	most := map[string]string{"full": "fullest", "dirty": "most dirty",
+		"held by updates": "most held by updates"}[t.what]
 	return most + " (trigger " + units.Percent(level) + ")"
 }
 
@@ -96,11 +101,14 @@ func (t cacheTrigger) text(level float64) string {
 func (t cacheTrigger) fact(facts map[string]string) (float64, bool) { return t.level(facts) }
 
 // bytesOf are the units that WiredTiger's configuration takes.
-var bytesOf = map[string]float64{"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "G": 1 << 30, "GB": 1 << 30, "T": 1 << 40, "TB": 1 << 40}
+var bytesOf = map[string]float64{"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "M": 1 << 20, "MB": 1 << 20,
+	"G": 1 << 30, "GB": 1 << 30, "T": 1 << 40, "TB": 1 << 40}
 
 // configured finds a number in a configuration of WiredTiger. The last of several counts.
 func configured(config, key string) (float64, bool) {
-	all := regexp.MustCompile(`(?:^|[,(\s])`+key+`\s*[=:]\s*"?(\d+(?:\.\d+)?)\s*([KMGTkmgt]?[Bb]?)"?(?:[,)\s]|$)`).FindAllStringSubmatch(strings.ReplaceAll(config, ",", ",,"), -1)
+	all := regexp.MustCompile(`(?:^|[,(\s])`+key+
+		`\s*[=:]\s*"?(\d+(?:\.\d+)?)\s*([KMGTkmgt]?[Bb]?)"?(?:[,)\s]|$)`).FindAllStringSubmatch(
+		strings.ReplaceAll(config, ",", ",,"), -1)
 	if len(all) == 0 {
 		return 0, false
 	}

@@ -23,13 +23,18 @@ func usecs(counters ...string) string {
 // Signals of waits inside WiredTiger that no volume makes.
 var (
 	// ForcedEviction is counted up to 8.0.
-	ForcedEviction = signal("wt_forced_eviction:ratio", "s/s", "operations evicting single pages that grew too large: seconds credited per second (up to 8.0)",
-		usecs("cache_forced_eviction_pages_evicted_that_were_dirty_time", "cache_forced_eviction_pages_evicted_that_were_clean_time"),
+	ForcedEviction = signal("wt_forced_eviction:ratio",
+		"s/s", "operations evicting single pages that grew too large: seconds credited per second (up to 8.0)",
+		usecs(
+			"cache_forced_eviction_pages_evicted_that_were_dirty_time", "cache_forced_eviction_pages_evicted_that_were_clean_time"),
 		usecs("cache_forced_eviction_pages_evicted_that_were_dirty_time"))
-	ForcedPages = signal("wt_forced_pages:rate", "1/s", "pages selected for eviction by the operation that found them too large, per second",
+	ForcedPages = signal("wt_forced_pages:rate",
+		"1/s", "pages selected for eviction by the operation that found them too large, per second",
 		`irate(mongodb_ss_wt_cache_forced_eviction_pages_selected_count[$w])`)
-	HandleLocks = signal("wt_handle_locks:ratio", "s/s", "operations waiting for WiredTiger's data handle, schema and checkpoint locks: seconds credited per second",
-		usecs("lock_dhandle_lock_application_thread_time_waiting", "lock_schema_lock_application_thread_wait_time", "lock_checkpoint_lock_application_thread_wait_time"),
+	HandleLocks = signal("wt_handle_locks:ratio",
+		"s/s", "operations waiting for WiredTiger's data handle, schema and checkpoint locks: seconds credited per second",
+		usecs("lock_dhandle_lock_application_thread_time_waiting",
+			"lock_schema_lock_application_thread_wait_time", "lock_checkpoint_lock_application_thread_wait_time"),
 		usecs("lock_dhandle_lock_application_thread_time_waiting", "lock_schema_lock_application_thread_wait_time"),
 		usecs("lock_dhandle_lock_application_thread_time_waiting"),
 		usecs("lock_schema_lock_application_thread_wait_time", "lock_checkpoint_lock_application_thread_wait_time"),
@@ -37,7 +42,8 @@ var (
 )
 
 // waitedInside is a rule about one wait counter: its share of the stalled waiting.
-func waitedInside(r rules.Rule, counter *rules.Signal, figure string, more func(*rules.Case, *rules.Finding)) rules.Rule {
+func waitedInside(r rules.Rule, counter *rules.Signal, figure string,
+	more func(*rules.Case, *rules.Finding)) rules.Rule {
 	r.Kind = rules.Cause
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		share, seconds, of, ok := ofAll(c, counter)
@@ -50,17 +56,23 @@ func waitedInside(r rules.Rule, counter *rules.Signal, figure string, more func(
 		if len(held) > 0 {
 			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
 		}
-		f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
+
+		f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+			"of": rules.Of(of, units.OpSeconds)})
 		f.Evidence = []rules.Evidence{c.Figure(figure, counter, seconds, units.OpSeconds, c.Stall.Cells)}
 		more(c, &f)
+
 		if share >= noVolumeFrom {
 			f.Close("closing", nil)
 		}
+
 		for _, name := range r.AdviceNames() {
 			f.Advise(name, nil)
 		}
+
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -74,12 +86,14 @@ func forcedEviction() rules.Rule {
 			"pages":   "{{.pages}} such pages were selected per second.",
 		},
 		Advice: map[string]rules.Advice{"spread": {Summary: "Spread what changes on one page: a hot counter over several documents, a queue that is deleted from its head over several collections or by dropping whole ones; end snapshots that keep the versions (see wiredtiger/pinned-snapshot)",
-			Expect: "pages stay below their bound, and eviction's own threads write them", TradeOff: "reads have to add up the parts", NoCommand: "the documents and the application decide"}}}
-	return waitedInside(r, ForcedEviction, "time in forced eviction beyond what is usual, summed", func(c *rules.Case, f *rules.Finding) {
-		if n := timeline.Mean(timeline.At(c.One(ForcedPages), c.Stall.Cells)); n > 0 {
-			f.Say("pages", rules.Values{"pages": rules.Number(n)})
-		}
-	})
+			Expect:   "pages stay below their bound, and eviction's own threads write them",
+			TradeOff: "reads have to add up the parts", NoCommand: "the documents and the application decide"}}}
+	return waitedInside(r, ForcedEviction, "time in forced eviction beyond what is usual, summed",
+		func(c *rules.Case, f *rules.Finding) {
+			if n := timeline.Mean(timeline.At(c.One(ForcedPages), c.Stall.Cells)); n > 0 {
+				f.Say("pages", rules.Values{"pages": rules.Number(n)})
+			}
+		})
 }
 
 func handleLocks() rules.Rule {
@@ -92,10 +106,12 @@ func handleLocks() rules.Rule {
 			"open":    "{{.handles}} collections and indexes are open.",
 		},
 		Advice: map[string]rules.Advice{"fewer": {Summary: "Have fewer tables: drop indexes that are not used and collections that are empty, keep tenants or days in one collection by a field, or spread them over more servers; create and drop at quiet times",
-			Expect: "the locks are held for milliseconds", TradeOff: "a migration of the data model", NoCommand: "which collections can go, only you can say"}}}
-	return waitedInside(r, HandleLocks, "time waited for these locks beyond what is usual, summed", func(c *rules.Case, f *rules.Finding) {
-		if n := timeline.Quantile(c.One(DataHandles), 0.5); n > 0 {
-			f.Say("open", rules.Values{"handles": rules.Number(n)})
-		}
-	})
+			Expect: "the locks are held for milliseconds", TradeOff: "a migration of the data model",
+			NoCommand: "which collections can go, only you can say"}}}
+	return waitedInside(r, HandleLocks, "time waited for these locks beyond what is usual, summed",
+		func(c *rules.Case, f *rules.Finding) {
+			if n := timeline.Quantile(c.One(DataHandles), 0.5); n > 0 {
+				f.Say("open", rules.Values{"handles": rules.Number(n)})
+			}
+		})
 }

@@ -13,14 +13,18 @@ const (
 )
 
 func writeAmplification() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/write-amplification", Title: "Each changed byte is written many times", Kind: rules.Cause,
+	r := rules.Rule{ID: "wiredtiger/write-amplification", Title: "Each changed byte is written many times",
+		Kind:    rules.Cause,
 		When:    "plimsoll:wt_blocks_written:bytes > 5 * plimsoll:wt_log_payload:bytes",
 		Needs:   []*rules.Signal{BlocksWritten, LogPayload},
 		NoAlert: "it is judged by sums over the whole time; at a checkpoint the condition always holds",
 		Cause:   "WiredTiger rewrites a whole leaf page (32 KB) however little of it changed, once between two checkpoints or evictions. Small updates spread over many pages are written many times over; large documents that grow are rewritten whole.",
 		Words:   rules.Words{"written": "{{.blocks}} were written to data files for {{.payload}} of logged changes: {{.times}} times as much."},
 		Advice: map[string]rules.Advice{"fewer pages": {Summary: "Write fewer pages: group documents that change together, drop unused indexes, smaller bucket documents, a longer checkpoint interval where recovery time allows",
-			Expect: "more changes share a page write", TradeOff: "a day's query may read more documents; recovery replays more journal", NoCommand: "the documents and indexes decide"}}}
+			Expect:    "more changes share a page write",
+			TradeOff:  "a day's query may read more documents; recovery replays more journal",
+			NoCommand: "the documents and indexes decide"}}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		blocks := timeline.Sum(c.One(BlocksWritten)) * step
@@ -28,24 +32,32 @@ func writeAmplification() rules.Rule {
 		if payload <= 0 || blocks < minAmplifiedBytes || blocks < minAmplification*payload {
 			return nil
 		}
+
 		// Every random update is amplified; it matters where the volume has no room for it.
 		if !writesMatter(c) {
 			return nil
 		}
+
 		f := r.Finding("wiredtiger")
 		f.Severity = rules.Info
 		all := timeline.Known(c.One(BlocksWritten))
-		f.Say("written", rules.Values{"blocks": rules.Bytes(blocks), "payload": rules.Bytes(payload), "times": rules.Number(blocks / payload)})
+		f.Say("written", rules.Values{"blocks": rules.Bytes(blocks), "payload": rules.Bytes(payload),
+			"times": rules.Number(blocks / payload)})
 		f.Evidence = []rules.Evidence{
 			c.Figure("written by the block manager", BlocksWritten, blocks, "bytes", all),
 			c.Figure("changes logged in the journal", LogPayload, payload, "bytes", all),
 		}
+
 		if ckpt := c.One(CheckpointWritten); ckpt != nil {
-			f.Evidence = append(f.Evidence, c.Figure("of it for checkpoints (the rest by eviction)", CheckpointWritten, min(1, timeline.Sum(ckpt)*step/blocks), "ratio", all))
+			f.Evidence = append(f.Evidence,
+				c.Figure("of it for checkpoints (the rest by eviction)", CheckpointWritten,
+					min(1, timeline.Sum(ckpt)*step/blocks), "ratio", all))
 		}
+
 		f.Advise("fewer pages", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -53,7 +65,8 @@ func writeAmplification() rules.Rule {
 // the stalled time, or something stalled and no device's counters tell.
 func writesMatter(c *rules.Case) bool {
 	sat, measured := c.Saturated()
-	if measured && sat.Count() > 0 && rules.Share(sat, timeline.Known(c.One(BlocksWritten))) >= rules.MinAttributable {
+	if measured && sat.Count() > 0 && rules.Share(sat,
+		timeline.Known(c.One(BlocksWritten))) >= rules.MinAttributable {
 		return true
 	}
 	return c.Stall.Any() && (!measured || rules.Share(sat, c.Stall.Cells) >= rules.MinAttributable)

@@ -13,7 +13,8 @@ const minConcernShare = 0.15
 const weakerConcern = "a weaker write concern (w: 1) hides the wait and risks a rollback at failover"
 
 func writeConcernWait() rules.Rule {
-	r := rules.Rule{ID: "mongodb/write-concern-wait", Title: "Writes wait for their write concern", Kind: rules.Cause,
+	r := rules.Rule{ID: "mongodb/write-concern-wait", Title: "Writes wait for their write concern",
+		Kind: rules.Cause,
 		When: "plimsoll:mongodb_replication_wait:ratio > 1",
 		// getLastError.wtime covers awaitReplication only (write_concern.cpp).
 		Cause: "The write is done here and waits until other members have it (w: 2 and more) or a majority has journaled it (w: majority, on one member its own journal). A slow disk on a secondary, the network, a member that is down, or this member's own journal is what it waits for. A write with w: 1 and j: true waits for its journal only, and is not counted here.",
@@ -33,22 +34,30 @@ func writeConcernWait() rules.Rule {
 			"all members": {Summary: "Diagnose the secondaries: hand over their diagnostic.data; look at this member's journal too",
 				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern, NoCommand: onSecondaries},
 		}}
+
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		share, seconds, of, ok := ofWrites(c, ReplicationWait)
 		if !ok || share < minConcernShare {
 			return nil
 		}
+
 		f := r.Finding("mongodb writes")
 		f.Weight = share
 		f.Severity = c.SeverityOf(share)
+
 		if len(held) > 0 {
 			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
 		}
-		f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
-		f.Evidence = []rules.Evidence{c.Figure("time waited for the write concern in the stalled time, summed", ReplicationWait, seconds, units.OpSeconds, c.Stall.Cells)}
+
+		f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
+			"of": rules.Of(of, units.OpSeconds)})
+		f.Evidence = []rules.Evidence{c.Figure("time waited for the write concern in the stalled time, summed",
+			ReplicationWait, seconds, units.OpSeconds, c.Stall.Cells)}
 		waitedFor(c, &f)
+
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -58,19 +67,25 @@ func waitedFor(c *rules.Case, f *rules.Finding) {
 	sync := c.Credited(c.One(LogSyncTime))
 	each := timeline.Quantile(timeline.At(c.One(LogSync), c.Stall.Cells), 0.5)
 	journalQuick := each < slowSyncS // false for NaN
+
 	if each == each {
 		f.Evidence = append(f.Evidence,
 			c.Figure("this member's journal fdatasync while stalled, median", LogSync, each, "seconds", c.Stall.Cells),
-			c.Figure("share of the stalled time one was under way", LogSyncTime, timeline.Mean(timeline.At(sync, c.Stall.Cells)), "ratio", c.Stall.Cells))
+			c.Figure("share of the stalled time one was under way", LogSyncTime,
+				timeline.Mean(timeline.At(sync, c.Stall.Cells)), "ratio", c.Stall.Cells))
 	}
+
 	if members := absent(c); members != "" {
 		f.Say("absent", rules.Values{"members": rules.Called(members)})
 		f.Evidence = append(f.Evidence, c.Remark("members that confirm nothing: "+members))
 	}
+
 	if lagging, lag := laggingMember(c); lag > 0 {
 		f.Say("lagging", rules.Values{"member": rules.Called(lagging), "lag": rules.Seconds(lag)})
-		f.Evidence = append(f.Evidence, c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
+		f.Evidence = append(f.Evidence,
+			c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
 	}
+
 	took := rules.Values{"sync": rules.Seconds(each)}
 	switch {
 	case alone && journalQuick:

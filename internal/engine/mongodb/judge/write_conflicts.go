@@ -15,11 +15,13 @@ const (
 
 // WriteConflicts counts attempts that another transaction's change of the same document made futile. The
 // server tries again by itself.
-var WriteConflicts = signal("mongodb_write_conflicts:rate", "1/s", "writes per second that conflicted with another one of the same document, and were tried again",
+var WriteConflicts = signal("mongodb_write_conflicts:rate",
+	"1/s", "writes per second that conflicted with another one of the same document, and were tried again",
 	`irate(mongodb_ss_metrics_operation_writeConflicts[$w])`)
 
 func writeConflicts() rules.Rule {
-	r := rules.Rule{ID: "mongodb/write-conflicts", Title: "Writes of the same documents conflict", Kind: rules.Cause,
+	r := rules.Rule{ID: "mongodb/write-conflicts", Title: "Writes of the same documents conflict",
+		Kind:  rules.Cause,
 		When:  "plimsoll:mongodb_write_conflicts:rate > 20 and on() (plimsoll:mongodb_write_conflicts:rate > 0.5 * plimsoll:mongodb_writes:rate)",
 		Cause: "Two operations change the same document at the same time: one wins, the other drops its work and tries again, after a pause that grows. With many clients at one document (a counter, a queue's head) most attempts are futile. Anything that makes operations slow makes conflicts more frequent too.",
 		Words: rules.Words{
@@ -27,16 +29,22 @@ func writeConflicts() rules.Rule {
 			"conflicts": "No volume fixes this. {{.then}} conflicts per second while stalled, {{.each}} for each write that completed{{with .usual}} (usually {{.}} per second){{end}}.",
 		},
 		Advice: map[string]rules.Advice{"spread": {Summary: "Find the hot document (the log's slow operations with many writeConflicts) and spread it: several counters that are summed, one document for each client, $inc in batches; shorter transactions",
-			Expect: "attempts succeed the first time", TradeOff: "reads have to add up the parts", NoCommand: "the documents and the application decide"}}}
+			Expect: "attempts succeed the first time", TradeOff: "reads have to add up the parts",
+			NoCommand: "the documents and the application decide"}}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		rate, writes := c.One(WriteConflicts), c.One(Writes)
 		usual := timeline.Quantile(timeline.At(rate, c.NotStalled()), 0.5)
+
 		cells := make(timeline.Mask, c.Grid.N)
 		for k := range min(len(rate), len(writes)) {
-			cells[k] = rate[k] >= leastConflicts && rate[k] >= conflictsAWrite*writes[k] && !(rate[k] < conflictsUnusual*usual)
+			cells[k] = rate[k] >= leastConflicts && rate[k] >= conflictsAWrite*writes[k] &&
+				!(rate[k] < conflictsUnusual*usual)
 		}
+
 		fraction, pIn, pOut := c.Attributable(cells)
-		if !c.Stall.Any() || c.Stall.Class != rules.Writing || fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(cells) {
+		if !c.Stall.Any() || c.Stall.Class != rules.Writing || fraction < rules.MinAttributable ||
+			pIn < rules.StallRatio*pOut || !c.Contrasts(cells) {
 			return nil
 		}
 
@@ -45,24 +53,31 @@ func writeConflicts() rules.Rule {
 		if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
 			f.Severity = rules.Warning // slow operations conflict more: it may follow another cause
 		}
+
 		f.Windows = c.Windows(cells.And(c.Stall.Cells))
 		at := cells.And(c.Stall.Cells)
 		then := timeline.Mean(timeline.At(rate, at))
-		said := rules.Values{"then": rules.Number(then), "each": rules.Number(then / max(timeline.Mean(timeline.At(writes, at)), 1)), "usual": ""}
+		said := rules.Values{"then": rules.Number(then),
+			"each": rules.Number(then / max(timeline.Mean(timeline.At(writes, at)), 1)), "usual": ""}
+
 		if usual > 0 {
 			said["usual"] = rules.Number(usual)
 		}
+
 		f.Say("conflicts", said)
 		f.Evidence = []rules.Evidence{
 			c.Figure("conflicts per second while stalled, mean", WriteConflicts, then, "1/s", at),
 			c.Figure("share of the time that stalled with so many conflicts", WriteConflicts, pIn, "ratio", cells),
 			c.Figure("share of the time that stalled without", WriteConflicts, pOut, "ratio", cells.Not()),
 		}
+
 		if fraction >= noVolumeFrom {
 			f.Close("closing", nil)
 		}
+
 		f.Advise("spread", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }

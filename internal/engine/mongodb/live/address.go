@@ -33,19 +33,23 @@ type address struct {
 // parse reads a connection string. A missing user or password is taken from the environment.
 func parse(text string, getenv func(string) string) (*address, error) {
 	parsed, err := location.Parse(text)
-	if err != nil || len(text) > addressBytesMax || parsed.Scheme != "mongodb" && parsed.Scheme != "mongodb+srv" ||
+	if err != nil || len(text) > addressBytesMax || parsed.Scheme != "mongodb" &&
+		parsed.Scheme != "mongodb+srv" ||
 		slices.Contains(parsed.Hosts, "") || strings.ContainsRune(parsed.UserInfo, '@') {
 		return nil, errAddress
 	}
+
 	a := &address{srv: parsed.Scheme == "mongodb+srv", hosts: parsed.Hosts, hidden: parsed.Secrets}
 	if a.options, err = url.ParseQuery(parsed.Query); err != nil {
 		return nil, errAddress
 	}
+
 	a.option(&a.set, "replicaSet")
 	user, err := a.credentials(parsed, getenv)
 	if err != nil {
 		return nil, err
 	}
+
 	hosts, tail := strings.Join(a.hosts, ","), parsed.Path
 	if parsed.Query != "" {
 		if tail == "" { // the driver requires a slash before it
@@ -53,14 +57,17 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		}
 		tail += "?" + parsed.Query
 	}
+
 	a.secret = parsed.Scheme + "://" + user + hosts + tail
 	a.name = parsed.Scheme + "://" + hosts + "/"
 	if a.set != "" {
 		a.name += "?replicaSet=" + a.set
 	}
+
 	if a.user {
 		a.hidden.Add(a.secret)
 	}
+
 	return a, nil
 }
 
@@ -94,9 +101,11 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 	if _, raw, _ := strings.Cut(parsed.UserInfo, ":"); strings.ContainsRune(raw, ':') {
 		return "", errAddress
 	}
+
 	name, password, has := parsed.User, parsed.Password, parsed.HasPassword
 	mechanism := ""
 	a.option(&mechanism, "authMechanism")
+
 	if mechanism == "" && !has { // other mechanisms have no password, or take it from elsewhere
 		if name == "" {
 			name = getenv(source.EnvUser)
@@ -105,9 +114,11 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 			password, has = getenv(source.EnvPassword), true
 		}
 	}
+
 	if name == "" {
 		return "", nil
 	}
+
 	a.user = true
 	out := url.User(name).String()
 	if has {
@@ -115,6 +126,7 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 		_, escaped, _ := strings.Cut(out, ":")
 		a.hidden.Add(password, escaped)
 	}
+
 	return out + "@", nil
 }
 

@@ -33,6 +33,7 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%s is %s, %s, one server %v; not %+v", text, a.name, a.secret, a.one(), want)
 		}
 	}
+
 	for _, text := range []string{
 		"", "db", "http://db", "mongodb://", "mongodb://@", "mongodb://u:s3cret@", "mongodb://a,,b", "mongodb://u:s3cret%@h", "mongodb://u:s3:cret@h", "mongodb://u:s3/cret@h",
 		"mongodb://u:s3@cret@h", "mongodb://h/?a=%zz", "mongodb://h h", "mongodb://h\n", "mongodb://" + strings.Repeat("h", addressBytesMax),
@@ -56,9 +57,11 @@ func FuzzAddress(f *testing.F) {
 			}
 			return
 		}
+
 		if said := a.errorf(nil, "the driver says %s", a.secret).Error(); a.user && strings.Contains(said, a.secret) {
 			t.Fatalf("%q is shown: %s", text, said)
 		}
+
 		if u, err := url.Parse(text); err == nil && u.User != nil {
 			if p, _ := u.User.Password(); len(p) > 3 && strings.Contains(a.name, p) && !strings.Contains(u.Host+u.RawQuery, p) {
 				t.Fatalf("%q is shown as %s", text, a.name)

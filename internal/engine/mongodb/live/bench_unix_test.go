@@ -36,24 +36,29 @@ func sample(b *testing.B, without string, want func(string) bool) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	defer l.Close()
 	reply := r.Answer(func() time.Time { at++; return r.Times[at%len(r.Times)] })
 	go (&mongotest.Server{Version: "8.2.1", Refuse: map[string]bool{without: true}, Reply: reply}).Serve(l)
+
 	src, err := Open(b.Context(), "mongodb://"+l.Addr().String(), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	m := src.(*server)
 	link, err := connect(b.Context(), m.address, m.opt, againWithin)
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	defer link.close()
 	s := newSampler(m, link, nowhere{recording.NewMemory(recording.MemoryOptions{})}, source.Options{Want: want, Period: time.Second})
 	var before, after syscall.Rusage
 	columns := 0
 	b.ReportAllocs()
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+
 	for b.Loop() {
 		// makes the repeated capture look new
 		s.phase, s.last, s.start = 0, time.Time{}, time.Time{}
@@ -63,6 +68,7 @@ func sample(b *testing.B, without string, want func(string) bool) {
 		}
 		columns = len(batches[0].Columns)
 	}
+
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
 	for _, name := range []string{"getDiagnosticData", "serverStatus"} {
 		if d, err := bson.Marshal(reply(name, nil)); err == nil && name != without {
@@ -70,6 +76,7 @@ func sample(b *testing.B, without string, want func(string) bool) {
 			break
 		}
 	}
+
 	used := time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
 	b.ReportMetric(float64(used.Microseconds())/float64(b.N), "cpu-us/op")
 	b.ReportMetric(float64(bytes), "wire-bytes/op")

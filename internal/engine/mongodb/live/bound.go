@@ -38,18 +38,22 @@ func (d *boundedDialer) DialContext(ctx context.Context, network, address string
 	if err != nil {
 		return nil, err
 	}
+
 	if d.tls == nil {
 		return &framed{Conn: c}, nil
 	}
+
 	config := d.tls.Clone()
 	if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
 		config.ServerName = host
 	}
+
 	secure := tls.Client(c, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = c.Close() // it was never used
 		return nil, err
 	}
+
 	return &framed{Conn: secure}, nil
 }
 
@@ -72,11 +76,13 @@ func (c *framed) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+
 	if len(c.ready) > 0 {
 		n := copy(p, c.ready)
 		c.ready = c.ready[n:]
 		return n, nil
 	}
+
 	until := int64(4)
 	switch {
 	case c.at >= int64(len(c.head)):
@@ -84,14 +90,17 @@ func (c *framed) Read(p []byte) (int, error) {
 	case c.at >= 4:
 		until = min(c.length, int64(len(c.head)))
 	}
+
 	n, err := c.Conn.Read(p[:min(int64(len(p)), until-c.at)])
 	if c.at < int64(len(c.head)) {
 		copy(c.head[c.at:], p[:n])
 	}
+
 	c.at += int64(n)
 	if e := c.look(); e != nil {
 		return 0, e
 	}
+
 	return n, err
 }
 

@@ -56,69 +56,88 @@ func connect(ctx context.Context, a *address, opt Options, within time.Duration)
 	if err != nil {
 		return nil, err
 	}
+
 	l.seeds = len(o.Hosts)
 	if d, ok := o.Dialer.(*boundedDialer); ok {
 		l.tls = d.tls != nil
 	}
+
 	if t := o.ServerSelectionTimeout; t != nil && a.has("serverSelectionTimeoutMS") {
 		l.within = max(l.within, *t+againWithin)
 	}
+
 	o.SetServerMonitor(&event.ServerMonitor{
 		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) { l.beat(e.ConnectionID, nil, e.Failure) },
 		ServerHeartbeatSucceeded: func(e *event.ServerHeartbeatSucceededEvent) {
 			l.beat(e.ConnectionID, &e.Reply, nil)
 		},
 	})
+
 	if l.Client, err = mongo.Connect(o); err != nil {
 		return nil, a.errorf(err, "cannot be read: %v", err)
 	}
+
 	return l, nil
 }
 
 // clientOptions are the address's options, with our defaults.
-func clientOptions(ctx context.Context, a *address, opt Options, within time.Duration) (*options.ClientOptions, error) {
+func clientOptions(ctx context.Context, a *address, opt Options,
+	within time.Duration) (*options.ClientOptions, error) {
 	type made struct {
 		o   *options.ClientOptions
 		err error
 	}
+
 	done := make(chan made, 1)
 	go func() { // resolves mongodb+srv names
 		o := options.Client().ApplyURI(a.secret)
 		done <- made{o, o.Validate()}
 	}()
+
 	var m made
 	wait := time.NewTimer(resolveWithin)
 	defer wait.Stop()
+
 	select {
 	case m = <-done:
 	case <-wait.C:
-		return nil, a.errorf(context.DeadlineExceeded, "cannot be resolved: no answer within %s: check the name and this machine's DNS server", resolveWithin)
+		return nil,
+			a.errorf(
+				context.DeadlineExceeded, "cannot be resolved: no answer within %s: check the name and this machine's DNS server",
+				resolveWithin)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+
 	o, err := m.o, m.err
 	if err != nil {
 		return nil, a.unresolved(err)
 	}
+
 	o.SetAppName("plimsoll").SetMaxPoolSize(connections).SetRetryReads(false).SetServerMonitoringMode("poll")
 	if !a.has("serverSelectionTimeoutMS") {
 		o.SetServerSelectionTimeout(min(within, opt.within()))
 	}
+
 	if !a.has("connectTimeoutMS") {
 		o.SetConnectTimeout(min(connectWithin, opt.within()))
 	}
+
 	if a.one() {
 		o.SetDirect(true)
 	} else {
 		o.SetReadPreference(readpref.Primary())
 	}
+
 	if opt.Insecure && o.TLSConfig != nil {
 		o.TLSConfig.InsecureSkipVerify = true
 	}
+
 	var dialer options.ContextDialer = &net.Dialer{}
 	if opt.dialer != nil {
 		dialer = opt.dialer
 	}
+
 	o.SetDialer(&boundedDialer{next: dialer, tls: o.TLSConfig})
 	o.TLSConfig = nil
 	return o, nil
@@ -130,9 +149,11 @@ func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
+
 	server, _, _ := strings.Cut(id, "[")
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	if err != nil {
 		l.failed[server] = err
 		if l.seen != nil && l.seen.Addr.String() == server {
@@ -145,6 +166,7 @@ func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 		delete(l.failed, server)
 		l.seen = reply
 	}
+
 	if l.hopeless != nil && l.seen == nil && len(l.failed) >= l.seeds {
 		l.hopeless(err)
 	}

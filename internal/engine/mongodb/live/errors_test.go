@@ -44,16 +44,19 @@ func pair(t *testing.T, name string) (tls.Certificate, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	long := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
 	der, err := x509.CreateCertificate(rand.Reader, long, long, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
@@ -66,6 +69,7 @@ func TestErrors(t *testing.T) {
 		return bson.D{{Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: most}}
 	}
 	secondary := bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "ismaster", Value: false}, {Key: "secondary", Value: true}}
+
 	only := mongotest.Server{User: "me", Password: "s3cret"}
 	for name, c := range map[string]struct {
 		server  *mongotest.Server // at db:27017; nil: no server
@@ -111,17 +115,20 @@ func TestErrors(t *testing.T) {
 						defer w.Start("other:27017", s)()
 					}
 				}
+
 				begin := time.Now()
 				src, err := Open(t.Context(), c.address, Options{dialer: &w, Getenv: func(k string) string { return c.env[k] }})
 				if took := time.Since(begin); took > 6*time.Second {
 					t.Errorf("a person waited for %s", took)
 				}
+
 				if c.want == "" && err == nil {
 					if n := src.Describe().Name; strings.Contains(n, "s3cret") || strings.Contains(n, "me") {
 						t.Errorf("%s shows secrets", n)
 					}
 					return
 				}
+
 				if err == nil || c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "\n") {
 					t.Errorf("error %v, not %q", err, c.want)
 				}
@@ -167,6 +174,7 @@ func TestNoMongoDB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer l.Close()
 	go func() {
 		for {
@@ -179,6 +187,7 @@ func TestNoMongoDB(t *testing.T) {
 			c.Close()
 		}
 	}()
+
 	_, err = Open(t.Context(), "mongodb://"+l.Addr().String(), Options{})
 	if err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("%v", err)

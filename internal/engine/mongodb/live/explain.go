@@ -39,23 +39,29 @@ var tooOld = regexp.MustCompile(`reports wire version (\d+), but .* requires at 
 func (l *link) explain(err error) error {
 	a := l.address
 	seen, failure := l.last()
-	if err == nil || errors.As(err, new(*location.ShownError)) || errors.Is(err, context.Canceled) && failure == nil {
+	if err == nil || errors.As(err, new(*location.ShownError)) ||
+		errors.Is(err, context.Canceled) && failure == nil {
 		return err
 	}
+
 	if strange, ok := greetingErrorOf(err, failure, l.before()); ok {
 		return a.errorf(err, "%s: it is no MongoDB that can be read: check the address", strange)
 	}
+
 	text := err.Error()
 	switch codes := mongo.ErrorCodes(err); {
 	case tooOld.MatchString(text):
-		return a.errorf(err, "is a MongoDB older than %s, which the driver does not speak to: give its diagnostic.data folder, which is read from 3.2 on, or its exporter's /metrics address",
+		return a.errorf(
+			err, "is a MongoDB older than %s, which the driver does not speak to: give its diagnostic.data folder, which is read from 3.2 on, or its exporter's /metrics address",
 			tooOld.FindStringSubmatch(text)[2])
 	case seen != nil && seen.Kind == "RSArbiter":
 		return a.arbiter(err, seen.Hosts)
 	case hungInLogin(err), hungInLogin(failure):
 		return l.hangs(err)
-	case slices.Contains(codes, codeAuthenticationFailed), strings.Contains(text, authError), failure != nil && strings.Contains(failure.Error(), authError):
-		return a.errorf(err, "does not accept user and password: check them (they may stand in %s and %s too), and ?authSource=, which names the database that knows the user (admin unless said)",
+	case slices.Contains(codes, codeAuthenticationFailed), strings.Contains(text, authError),
+		failure != nil && strings.Contains(failure.Error(), authError):
+		return a.errorf(
+			err, "does not accept user and password: check them (they may stand in %s and %s too), and ?authSource=, which names the database that knows the user (admin unless said)",
 			source.EnvUser, source.EnvPassword)
 	case slices.Contains(codes, codeUnauthorized):
 		return a.refusal(err)
@@ -72,6 +78,7 @@ func (l *link) explain(err error) error {
 	case mongo.IsNetworkError(err):
 		return l.unreachable(err)
 	}
+
 	return a.errorf(err, "answers with an error: %v", err)
 }
 
@@ -84,20 +91,25 @@ func hungInLogin(err error) bool {
 		return false
 	}
 	return mongo.IsTimeout(err) || isTimeout(err) || errors.Is(err, context.DeadlineExceeded) ||
-		strings.Contains(err.Error(), "i/o timeout") || strings.Contains(err.Error(), context.DeadlineExceeded.Error())
+		strings.Contains(err.Error(), "i/o timeout") ||
+		strings.Contains(err.Error(), context.DeadlineExceeded.Error())
 }
 
 // hangs is about a server that takes connections and answers nothing.
 func (l *link) hangs(err error) error {
-	return l.address.errorf(err, "takes the connection, but does not answer within %s: it stalls, or it is no MongoDB: check its log, and the port", l.within)
+	return l.address.errorf(
+		err, "takes the connection, but does not answer within %s: it stalls, or it is no MongoDB: check its log, and the port",
+		l.within)
 }
 
 func (a *address) refusal(err error) error {
 	if !a.user {
-		return a.errorf(err, "wants to know who asks: give user and password in the address or by %s and %s; a user that may ask all that is needed is made by %s",
+		return a.errorf(
+			err, "wants to know who asks: give user and password in the address or by %s and %s; a user that may ask all that is needed is made by %s",
 			source.EnvUser, source.EnvPassword, Least)
 	}
-	return a.errorf(err, `does not let this user ask for serverStatus: grant it the role clusterMonitor (db.getSiblingDB("admin").grantRolesToUser(USER, ["clusterMonitor"]))`)
+	return a.errorf(
+		err, `does not let this user ask for serverStatus: grant it the role clusterMonitor (db.getSiblingDB("admin").grantRolesToUser(USER, ["clusterMonitor"]))`)
 }
 
 func (a *address) arbiter(err error, hosts []string) error {
@@ -127,14 +139,18 @@ func (a *address) noPrimary(err error, seen *event.ServerDescription) error {
 	case seen.SetName == "":
 		return a.errorf(err, "is of no replica set: give it alone, mongodb://%s", seen.Addr)
 	}
-	return a.errorf(err, "has no primary at the moment: give one member alone, such as mongodb://%s, to read that", seen.Addr)
+	return a.errorf(
+		err, "has no primary at the moment: give one member alone, such as mongodb://%s, to read that",
+		seen.Addr)
 }
 
 // unresolved is about an address that the driver does not accept.
 func (a *address) unresolved(err error) error {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
-		return a.errorf(err, "cannot be resolved: %s: check the name; mongodb+srv:// wants the name of SRV records (_mongodb._tcp.NAME), without a port", dns.Err)
+		return a.errorf(
+			err, "cannot be resolved: %s: check the name; mongodb+srv:// wants the name of SRV records (_mongodb._tcp.NAME), without a port",
+			dns.Err)
 	}
 	text := err.Error()
 	for _, prefix := range []string{"error parsing uri: ", "error validating uri: "} {
@@ -146,7 +162,9 @@ func (a *address) unresolved(err error) error {
 // unreachable says what to check if no connection was made.
 func (l *link) unreachable(err error) error {
 	a := l.address
-	why, hint := innermost(err), "check host and port, that mongod runs and listens there (net.bindIp), and firewalls between"
+	why,
+		hint := innermost(
+		err), "check host and port, that mongod runs and listens there (net.bindIp), and firewalls between"
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -154,7 +172,9 @@ func (l *link) unreachable(err error) error {
 	var alert tls.AlertError
 	var record tls.RecordHeaderError
 	var much *source.TooMuchError
-	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+
+	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 	switch {
 	case errors.As(err, &much), strings.Contains(why, "malformed"), strings.Contains(why, "cannot decode"):
 		hint = "it is no MongoDB: check the port"
@@ -175,6 +195,7 @@ func (l *link) unreachable(err error) error {
 	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
 		hint = "nothing answers there: check host and port, and firewalls between"
 	}
+
 	return a.errorf(err, "cannot be reached: %s: %s", why, hint)
 }
 

@@ -35,10 +35,12 @@ func FuzzAnswers(f *testing.F) {
 		if d.Validate() != nil {
 			return // the driver refuses it
 		}
+
 		a, err := parse("mongodb://a,b/", func(string) string { return "" })
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		m := &server{address: a, Polled: source.NewPolled(recording.Source{})}
 		s := newSampler(m, &link{address: a}, nowhere{recording.NewMemory(recording.MemoryOptions{})}, source.Options{})
 		hosts(d)
@@ -59,6 +61,7 @@ func FuzzFraming(f *testing.F) {
 		b = binary.LittleEndian.AppendUint32(append(b, make([]byte, 8)...), code)
 		return append(b, more...)
 	}
+
 	f.Add(message(20, 2013, 1, 2, 3, 4), 3)
 	f.Add(message(30, opCompressed, 0, 0, 0, 0, 255, 255, 255, 127, 2, 0, 0, 0, 0, 0), 7)
 	f.Add(message(1<<30, 1), 100)
@@ -69,9 +72,11 @@ func FuzzFraming(f *testing.F) {
 			_, _ = theirs.Write(text)
 			_ = theirs.Close()
 		}()
+
 		defer ours.Close()
 		c := &framed{Conn: ours}
 		b := make([]byte, max(1, min(step, 4096)))
+
 		var got []byte
 		for {
 			n, err := c.Read(b)
@@ -83,6 +88,7 @@ func FuzzFraming(f *testing.F) {
 				return
 			}
 		}
+
 		if string(got) != string(text) {
 			t.Errorf("%q came as %q", text, got)
 		}

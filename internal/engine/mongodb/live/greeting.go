@@ -43,7 +43,8 @@ func greetingErrorOf(errs ...error) (greetingError, bool) {
 
 // greetings are the commands whose answers are looked at as a whole: hello, by both of its names, and those
 // of a login.
-var greetings = [][]byte{[]byte("hello\x00"), []byte("isMaster\x00"), []byte("ismaster\x00"), []byte("saslStart\x00"), []byte("saslContinue\x00")}
+var greetings = [][]byte{[]byte("hello\x00"), []byte("isMaster\x00"), []byte("ismaster\x00"),
+	[]byte("saslStart\x00"), []byte("saslContinue\x00")}
 
 // commandWithin is where a request has its command's name: behind the heads of the message and of the
 // document.
@@ -64,13 +65,17 @@ func (c *framed) greet() error {
 	if _, err := io.ReadFull(c.Conn, head); err != nil {
 		return err
 	}
+
 	length := int64(int32(binary.LittleEndian.Uint32(head))) //nolint:gosec // the protocol has it signed
 	if length > messageBytesMax {
 		return &source.TooMuchError{Max: messageBytesMax, Unit: messageTooLarge}
 	}
+
 	if length > greetingBytesMax {
-		return greetingError(fmt.Sprintf("it says who it is in %d bytes; at most %d are read", length, greetingBytesMax))
+		return greetingError(fmt.Sprintf("it says who it is in %d bytes; at most %d are read", length,
+			greetingBytesMax))
 	}
+
 	c.ready = head
 	if length > headerBytes {
 		c.ready = make([]byte, length)
@@ -80,6 +85,7 @@ func (c *framed) greet() error {
 			return err
 		}
 	}
+
 	return plausible(c.ready)
 }
 
@@ -93,6 +99,7 @@ func plausible(message []byte) error {
 	if at == 0 || len(message) <= at {
 		return nil
 	}
+
 	doc := bson.Raw(message[at:])
 	hosts := 0
 	for _, of := range []string{"hosts", "passives", "arbiters"} {
@@ -100,14 +107,18 @@ func plausible(message []byte) error {
 		values, _ := list.Values() // empty if it is no list
 		hosts += len(values)
 	}
+
 	if hosts > setHostsMax {
 		return greetingError(fmt.Sprintf("it says that its set has %d members; MongoDB's have 50 at most", hosts))
 	}
+
 	for _, path := range [][]string{{"payload"}, {"speculativeAuthenticate", "payload"}} {
 		if _, payload, ok := doc.Lookup(path...).BinaryOK(); ok && iterations(payload) > iterationsMax {
-			return greetingError(fmt.Sprintf("it wants the password to be hashed %d times; at most %d are computed", iterations(payload), iterationsMax))
+			return greetingError(fmt.Sprintf("it wants the password to be hashed %d times; at most %d are computed",
+				iterations(payload), iterationsMax))
 		}
 	}
+
 	return nil
 }
 

@@ -52,25 +52,30 @@ func Open(ctx context.Context, text string, opt Options) (source.Source, error) 
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
+
 	a, err := parse(text, opt.Getenv)
 	if err != nil {
 		return nil, err
 	}
+
 	l, err := connect(ctx, a, opt, openWithin)
 	if err != nil {
 		return nil, err
 	}
+
 	defer l.close()
 	impatient, patient := l.impatient(ctx)
 	defer patient()
 	m := &server{address: a, opt: opt}
 	d := recording.Source{Kind: "mongodb", Name: a.name, Engine: "mongodb"}
+
 	if err := m.look(impatient, l, &d); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		return nil, l.explain(err)
 	}
+
 	m.Polled = source.NewPolled(d).AnswerWithin(opt.Within)
 	return m, nil
 }
@@ -81,23 +86,29 @@ func (m *server) look(ctx context.Context, l *link, d *recording.Source) error {
 	if err != nil {
 		return err
 	}
+
 	if arbiter, _ := who.Lookup("arbiterOnly").BooleanOK(); arbiter {
 		return m.address.arbiter(nil, hosts(who))
 	}
+
 	if msg, _ := who.Lookup("msg").StringValueOK(); msg == "isdbgrid" {
 		if len(m.address.hosts) > 1 {
-			return m.address.errorf(nil, "are several mongos, which would be asked in turn: give one of them, or better a shard's member")
+			return m.address.errorf(
+				nil, "are several mongos, which would be asked in turn: give one of them, or better a shard's member")
 		}
 		m.router = true
 	}
+
 	status, err := l.ask(ctx, "serverStatus", leftOut...)
 	if err != nil {
 		return err
 	}
+
 	m.limits = identify(ctx, l, status, d)
 	if m.router {
 		m.limits = append(m.limits, routed(ctx, l))
 	}
+
 	return nil
 }
 
@@ -119,8 +130,10 @@ func routed(ctx context.Context, l *link) string {
 	if err != nil {
 		return text + " (sh.status() lists them)"
 	}
+
 	list, _ := answer.Lookup("shards").ArrayOK()
 	values, _ := list.Values()
+
 	var shards []string
 	for _, v := range values {
 		if d, ok := v.DocumentOK(); ok {
@@ -129,9 +142,11 @@ func routed(ctx context.Context, l *link) string {
 			}
 		}
 	}
+
 	if len(shards) == 0 {
 		return text
 	}
+
 	return text + ": " + strings.Join(shards, "; ")
 }
 
@@ -148,9 +163,12 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 	}{{"buildInfo", 1}, {"hostInfo", 1}, {"getCmdLineOpts", 1}, {"getParameter", "*"}} {
 		answer, err := l.run(ctx, "admin", bson.D{{Key: c.command, Value: c.value}})
 		if mongo.IsTimeout(err) { // nor will it answer the next
-			limits = append(limits, fmt.Sprintf("the server does not answer %s in time: cores, memory, kernel or settings are not known", c.command))
+			limits = append(limits,
+				fmt.Sprintf("the server does not answer %s in time: cores, memory, kernel or settings are not known",
+					c.command))
 			break
 		}
+
 		switch {
 		case err == nil:
 			sections = append(sections, ftdc.Section{Name: c.command, Answer: answer})
@@ -158,11 +176,15 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 			denied = append(denied, c.command)
 		}
 	}
+
 	m := ftdc.Identify(ftdc.Join(sections...))
 	d.Version, d.Host, d.Facts = m.Version, m.Host, m.Facts
 	if len(denied) > 0 {
-		limits = append(limits, fmt.Sprintf("this user may not run %s: cores, memory, kernel and settings of the server are not known; the role clusterMonitor allows it", strings.Join(denied, ", ")))
+		limits = append(limits,
+			fmt.Sprintf("this user may not run %s: cores, memory, kernel and settings of the server are not known; the role clusterMonitor allows it",
+				strings.Join(denied, ", ")))
 	}
+
 	return limits
 }
 
@@ -175,20 +197,24 @@ func (m *server) Read(ctx context.Context, w recording.Writer, opt source.Option
 		}
 		return err
 	}
+
 	defer l.close()
 	s := newSampler(m, l, w, opt)
 	for _, text := range m.limits {
 		s.limit(text)
 	}
+
 	beside, cancel := context.WithCancel(ctx)
 	weighed := make(chan struct{})
 	go func() {
 		defer close(weighed)
 		s.weigh(beside)
 	}()
+
 	err = m.Poll(ctx, w, opt, s)
 	cancel()
 	<-weighed
+
 	return err
 }
 
@@ -197,7 +223,8 @@ func (m *server) Read(ctx context.Context, w recording.Writer, opt source.Option
 // include the oplog's first and last time.
 var leftOut = []bson.E{
 	{Key: "sharding", Value: false}, {Key: "timing", Value: false}, {Key: "defaultRWConcern", Value: false},
-	{Key: "tenantMigrationAccessBlocker", Value: false}, {Key: "tcmalloc", Value: false}, {Key: "oplog", Value: true},
+	{Key: "tenantMigrationAccessBlocker", Value: false}, {Key: "tcmalloc", Value: false},
+	{Key: "oplog", Value: true},
 }
 
 // pause waits; false if the context ended.

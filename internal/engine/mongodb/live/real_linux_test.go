@@ -46,17 +46,21 @@ func startMongod(t *testing.T, args ...string) *mongod {
 	if path == "" {
 		t.Skip(envMongod + " names no mongod")
 	}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	m := &mongod{t: t, path: path, dir: t.TempDir(), port: port, args: args}
 	m.start()
 	t.Cleanup(func() { m.end(syscall.SIGKILL) })
+
 	return m
 }
 
@@ -172,11 +176,13 @@ func TestRealLeastPrivilege(t *testing.T) {
 		}
 		run(t, c, bson.D{{Key: "createUser", Value: user}, {Key: "pwd", Value: "s3cret"}, {Key: "roles", Value: roles}})
 	}
+
 	m.end(syscall.SIGTERM)
 	key := filepath.Join(m.dir, "key")
 	if err := os.WriteFile(key, []byte(strings.Repeat("key", 20)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	m.start("--auth", "--keyFile", key)
 	primary(t, m.client())
 
@@ -188,10 +194,12 @@ func TestRealLeastPrivilege(t *testing.T) {
 		}
 		t.Logf("%s: %d metrics of %s", mechanism, len(metrics), seen.Sources()[0].Version)
 	}
+
 	seen := read(t, openReal(t, "mongodb://status:s3cret@"+m.address()), source.Options{For: 4 * time.Second})
 	if n := notes(seen); !strings.Contains(n, "the role clusterMonitor gives it") || len(points(t, seen, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache")) < 2 {
 		t.Errorf("with serverStatus alone:\n%s", n)
 	}
+
 	for user, want := range map[string]string{
 		"nobody:s3cret@": "grant it the role clusterMonitor", "monitor:wrong@": "does not accept user and password", "": "wants to know who asks",
 	} {
@@ -208,6 +216,7 @@ func TestRealMembers(t *testing.T) {
 	settled(t, c, 1, "SECONDARY")
 	settled(t, c, 2, "SECONDARY")
 	src := openReal(t, "mongodb://"+first.address()+","+second.address()+"/?replicaSet=rs0")
+
 	seen := read(t, src, source.Options{For: 3 * time.Second})
 	for i, want := range []float64{1, 2, 2} {
 		p := points(t, seen, fmt.Sprintf(`mongodb_rs_members_state{member_idx="%d"}`, i))
@@ -215,12 +224,15 @@ func TestRealMembers(t *testing.T) {
 			t.Errorf("member %d: %v, not %v; notes:\n%s", i, p, want, notes(seen))
 		}
 	}
+
 	third.end(syscall.SIGKILL)
 	settled(t, c, 2, "(not reachable/healthy)")
 	seen = read(t, src, source.Options{For: 3 * time.Second})
+
 	if p := points(t, seen, `mongodb_rs_members_state{member_idx="2"}`); len(p) == 0 || p[len(p)-1].F != 8 {
 		t.Errorf("a member that was killed: %v", p)
 	}
+
 	second.end(syscall.SIGKILL) // the majority
 	for end := time.Now().Add(realPatience); ; time.Sleep(time.Second) {
 		if _, err := Open(t.Context(), "mongodb://"+first.address()+","+second.address()+"/?replicaSet=rs0", Options{}); err != nil {
@@ -233,6 +245,7 @@ func TestRealMembers(t *testing.T) {
 			t.Fatal("a primary without a majority")
 		}
 	}
+
 	openReal(t, "mongodb://"+first.address()) // one member alone can be read
 }
 
@@ -262,6 +275,7 @@ func TestRealInterrupted(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- src.Read(ctx, seen, source.Options{For: time.Hour}) }()
 	const metric = "mongodb_ss_uptime"
+
 	// after returns once samples have arrived that are later than now.
 	after := func(what string) time.Time {
 		t.Helper()
@@ -280,25 +294,31 @@ func TestRealInterrupted(t *testing.T) {
 			}
 		}
 	}
+
 	after("at first")
 	if err := m.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+
 	time.Sleep(5 * time.Second)
 	if err := m.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
+
 	after("SIGSTOP")
 	if n := notes(seen); strings.Contains(n, "restarted") {
 		t.Errorf("a stopped server is no restarted one:\n%s", n)
 	}
+
 	longest := time.Duration(0)
 	for p, i := points(t, seen, metric), 1; i < len(p); i++ {
 		longest = max(longest, time.Duration(p[i].T-p[i-1].T)*time.Millisecond)
 	}
+
 	if longest < 4*time.Second {
 		t.Errorf("no gap of five seconds: the longest interval is %s", longest)
 	}
+
 	for i, signal := range []os.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		m.end(signal)
 		time.Sleep(2 * time.Second)
@@ -309,10 +329,12 @@ func TestRealInterrupted(t *testing.T) {
 			t.Errorf("%s: %d restarts noted, not %d:\n%s", signal, n, i+1, notes(seen))
 		}
 	}
+
 	cancel()
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+
 	t.Logf("the longest interval at SIGSTOP: %s; notes:\n%s", longest, notes(seen))
 }
 
@@ -332,6 +354,7 @@ func TestRealCost(t *testing.T) {
 	n := len(points(t, seen, "mongodb_ss_uptime"))
 	each := (sampled - idle) / time.Duration(max(n, 1))
 	t.Logf("%d samples: %s of the server's CPU each (%s in %s without, %s with)", n, each, idle, period, sampled)
+
 	if n < 5 || each > 50*time.Millisecond {
 		t.Errorf("%d samples cost %s each", n, each)
 	}

@@ -50,14 +50,17 @@ func TestSameAsCapture(t *testing.T) {
 	const samples = 300
 	r := capture(t, busy, samples)
 	file := filepath.Join("../../../../../shared/data/ftdc", busy)
+
 	src, err := ftdc.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	stored := recording.NewMemory(recording.MemoryOptions{})
 	if err := src.Read(t.Context(), stored, source.Options{Want: diagnose.Wants(pack), To: r.Times[samples-1]}); err != nil {
 		t.Fatal(err)
 	}
+
 	live := recording.NewMemory(recording.MemoryOptions{})
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(r.Times[0]))
@@ -72,20 +75,25 @@ func TestSameAsCapture(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+
 	for _, n := range live.Notes() {
 		t.Error(n)
 	}
+
 	want, got := verdict(t, stored), verdict(t, live)
 	if len(want.Findings) == 0 {
 		t.Fatal("the capture has no findings")
 	}
+
 	sameRemedy := cmp.Comparer(func(a, b *rules.Remedy) bool { return a == b }) // they contain functions
 	if d := cmp.Diff(want.Findings, got.Findings, sameRemedy); d != "" {
 		t.Errorf("findings, stored (-) and live (+):\n%s", d)
 	}
+
 	if d := cmp.Diff(want.Account, got.Account); d != "" {
 		t.Errorf("where the time went, stored (-) and live (+):\n%s", d)
 	}
+
 	if d := live.Sources()[0]; d.Kind != "mongodb" || d.Samples < samples-1 || !strings.HasPrefix(d.Version, "8.0") || d.Facts["cores"] != "4" {
 		t.Errorf("described as %+v", d)
 	}

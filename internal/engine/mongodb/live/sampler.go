@@ -120,14 +120,18 @@ func (s *sampler) sample(ctx context.Context, at time.Time, now func() time.Time
 		}
 		at = now()
 	}
+
 	if err := s.asked(ctx, at); err != nil {
 		return err
 	}
+
 	if s.rich && s.fine && at.Sub(s.since) >= collectedEvery {
-		if err := s.collected(ctx, now, "mongodb_ss_"); err != nil && !errors.Is(err, errUnsaid) && !errors.Is(err, source.ErrNothingNew) {
+		if err := s.collected(ctx, now, "mongodb_ss_"); err != nil && !errors.Is(err, errUnsaid) &&
+			!errors.Is(err, source.ErrNothingNew) {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -137,6 +141,7 @@ func (s *sampler) collected(ctx context.Context, now func() time.Time, without s
 	if !s.start.IsZero() && s.phase > 0 && !pause(ctx, s.phase) {
 		return ctx.Err()
 	}
+
 	answer, err := s.l.ask(ctx, "getDiagnosticData")
 	if err != nil {
 		code := mongo.ErrorCodes(err)
@@ -149,41 +154,50 @@ func (s *sampler) collected(ctx context.Context, now func() time.Time, without s
 		}
 		return err
 	}
+
 	data, ok := answer.Lookup("data").DocumentOK()
 	if !ok {
 		return errUnsaid
 	}
+
 	s.host(data)
 	read, err := s.reader("collected"+without, without).Read(data)
 	if err != nil {
 		return fmt.Errorf("getDiagnosticData: %w", err)
 	}
+
 	if read.Time.IsZero() {
 		return errUnsaid
 	}
 	if read.Time.Equal(s.start) {
 		return s.nothingNew(now())
 	}
+
 	at, err := s.place(ctx, read.Time, now)
 	if err != nil {
 		return err
 	}
+
 	s.phased(read.Time)
 	s.start, s.since = read.Time, now()
 	if !at.After(s.last) && without == "" {
 		return source.ErrNothingNew
 	}
+
 	s.batches = append(s.batches, recording.Batch{TimesMs: []int64{at.UnixMilli()}, Columns: read.Columns})
 	if without == "" {
 		s.restarted(ctx, read.Uptime, at)
 	}
+
 	return nil
 }
 
 // nothingNew handles a document that was already read.
 func (s *sampler) nothingNew(now time.Time) error {
 	if now.Sub(s.since) >= max(staleAfter, s.opt.Period) {
-		s.limit(fmt.Sprintf("the server has collected no diagnostic data for more than %s (diagnosticDataCollectionEnabled, diagnosticDataCollectionPeriodMillis): serverStatus is read instead, which does not contain disks", staleAfter))
+		s.limit(
+			fmt.Sprintf("the server has collected no diagnostic data for more than %s (diagnosticDataCollectionEnabled, diagnosticDataCollectionPeriodMillis): serverStatus is read instead, which does not contain disks",
+				staleAfter))
 		return errUnsaid
 	}
 	s.shift()
@@ -217,16 +231,19 @@ func (s *sampler) place(ctx context.Context, start time.Time, now func() time.Ti
 	if s.measured && settled && start.After(s.start) && at.Before(now().Add(skewMax)) {
 		return at, nil
 	}
+
 	before := now()
 	who, err := s.l.ask(ctx, "hello")
 	if err != nil {
 		return at, err
 	}
+
 	after := now()
 	theirs, ok := who.Lookup("localTime").TimeOK()
 	if !ok {
 		return at, nil
 	}
+
 	s.measure(before, after, theirs)
 	return start.Add(s.skew), nil
 }
@@ -239,13 +256,16 @@ func (s *sampler) measure(before, after, theirs time.Time) {
 	skew := before.Add(trip / 2).Sub(theirs)
 	possible := skewMax + trip/2
 	s.skewAt = after
+
 	if s.measured && trip >= s.trip && (skew-s.skew).Abs() < possible {
 		return
 	}
+
 	s.trip = trip
 	if skew.Abs() < possible {
 		skew = 0
 	}
+
 	if skew != s.skew || !s.measured {
 		s.measured = true
 		if (skew - s.skew).Abs() >= skewMax {
@@ -262,9 +282,11 @@ func (s *sampler) clock(skew time.Duration, at time.Time) {
 		if skew < 0 {
 			word = "ahead of"
 		}
-		text = fmt.Sprintf("the server's clock is %s %s this machine's; its samples get this machine's time", skew.Abs().Round(100*time.Millisecond), word)
+		text = fmt.Sprintf("the server's clock is %s %s this machine's; its samples get this machine's time",
+			skew.Abs().Round(100*time.Millisecond), word)
 	}
-	s.w.Note(recording.Note{Kind: recording.NoteClock, Source: s.m.address.name, From: s.moment(at), To: s.moment(at), Text: text})
+	s.w.Note(recording.Note{Kind: recording.NoteClock, Source: s.m.address.name, From: s.moment(at),
+		To: s.moment(at), Text: text})
 }
 
 // moment converts a time to the recording's.
@@ -276,18 +298,22 @@ func (s *sampler) asked(ctx context.Context, at time.Time) error {
 	if err != nil {
 		return err
 	}
+
 	doc := bson.Raw(ftdc.Join(ftdc.Section{Name: "serverStatus", Answer: answer}))
 	s.host(doc)
 	read, err := s.reader("status", "").Read(doc)
 	if err != nil {
 		return fmt.Errorf("serverStatus: %w", err)
 	}
+
 	ms := []int64{at.UnixMilli()}
 	s.batches = append(s.batches, recording.Batch{TimesMs: ms, Columns: read.Columns})
 	s.restarted(ctx, read.Uptime, at)
+
 	if (s.rich && s.fine) || s.m.router || at.Sub(s.members) < membersEvery {
 		return nil
 	}
+
 	s.members = at
 	members, err := s.l.ask(ctx, "replSetGetStatus", bson.E{Key: "initialSync", Value: 0})
 	if err != nil {
@@ -296,10 +322,12 @@ func (s *sampler) asked(ctx context.Context, at time.Time) error {
 		}
 		return nil // it is standalone, or denies it
 	}
+
 	set, err := s.reader("members", "").Read(ftdc.Join(ftdc.Section{Name: "replSetGetStatus", Answer: members}))
 	if err == nil {
 		s.batches = append(s.batches, recording.Batch{TimesMs: []int64{ms[0]}, Columns: set.Columns})
 	}
+
 	return nil
 }
 
@@ -308,18 +336,22 @@ func (s *sampler) host(doc bson.Raw) {
 	if s.m.address.one() || s.m.router {
 		return
 	}
-	for _, path := range [][]string{{"serverStatus", "host"}, {"shard", "serverStatus", "host"}, {"common", "serverStatus", "host"}} {
+	for _, path := range [][]string{{"serverStatus", "host"}, {"shard", "serverStatus", "host"},
+		{"common", "serverStatus", "host"}} {
 		name, ok := textAt(doc, path)
 		if !ok {
 			continue
 		}
+
 		if was := *s.instance.Load(); name != was {
 			if !s.last.IsZero() {
-				s.w.Note(recording.Note{Kind: recording.NoteGap, Source: s.m.address.name, From: s.moment(s.last), Text: fmt.Sprintf("the primary was %s, and is %s from here on", was, name)})
+				s.w.Note(recording.Note{Kind: recording.NoteGap, Source: s.m.address.name, From: s.moment(s.last),
+					Text: fmt.Sprintf("the primary was %s, and is %s from here on", was, name)})
 				s.changed = true
 			}
 			s.is(name)
 		}
+
 		return
 	}
 }
@@ -351,9 +383,11 @@ func (s *sampler) startedAgain(uptime time.Duration, at time.Time) bool {
 func (s *sampler) restarted(ctx context.Context, uptime time.Duration, at time.Time) {
 	if s.startedAgain(uptime, at) {
 		s.changed = true
-		s.w.Note(recording.Note{Kind: recording.NoteGap, Source: s.m.address.name, From: s.moment(s.last), To: s.moment(at),
+		s.w.Note(recording.Note{Kind: recording.NoteGap, Source: s.m.address.name, From: s.moment(s.last),
+			To:   s.moment(at),
 			Text: "the server was restarted in between, and its counters started again"})
 	}
+
 	if s.changed {
 		s.changed = false
 		if status, err := s.l.ask(ctx, "serverStatus", leftOut...); err == nil {
@@ -362,6 +396,7 @@ func (s *sampler) restarted(ctx context.Context, uptime time.Duration, at time.T
 			s.desc = &d
 		}
 	}
+
 	s.uptime, s.last = uptime, at
 }
 

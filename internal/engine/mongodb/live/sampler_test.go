@@ -66,15 +66,19 @@ func TestLeastPrivilege(t *testing.T) {
 		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now),
 			Refuse: map[string]bool{"getDiagnosticData": true, "hostInfo": true, "getParameter": true, "getCmdLineOpts": true}})()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 12 * time.Second})
+
 		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 1 2 3 4 5 6 7 8 9 10 11 12" {
 			t.Errorf("serverStatus at %s", got)
 		}
+
 		if got := times(t, m, `mongodb_rs_members_state{member_idx="0"}`, begin); got != "db: 0 10" {
 			t.Errorf("replSetGetStatus at %s", got)
 		}
+
 		if got := times(t, m, "mongodb_sys_disks_io_time_ms", begin); got != "" {
 			t.Errorf("disks that serverStatus does not know: %s", got)
 		}
+
 		for _, want := range []string{"limit: getDiagnosticData may not be asked for: disks, memory and pressure", "limit: this user may not run hostInfo, getCmdLineOpts, getParameter", "the role clusterMonitor gives it"} {
 			if !strings.Contains(notes(m), want) {
 				t.Errorf("notes without %q:\n%s", want, notes(m))
@@ -92,12 +96,15 @@ func TestFinePeriod(t *testing.T) {
 		var w mongotest.Wire
 		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now)})()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 2 * time.Second, Period: 500 * time.Millisecond})
+
 		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 0.5 1 1.5 2" {
 			t.Errorf("serverStatus at %s", got)
 		}
+
 		if got := times(t, m, `mongodb_sys_vmstat_pgfault`, begin); got != "db: 0 1 2" {
 			t.Errorf("the rest at %s", got)
 		}
+
 		if notes(m) != "" {
 			t.Error(notes(m))
 		}
@@ -118,17 +125,21 @@ func TestStale(t *testing.T) {
 			}
 			return now(name, c)
 		}}
+
 		var w mongotest.Wire
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 18 * time.Second})
+
 		// After five seconds without anything new. The document is requested first, between two
 		// seconds.
 		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 1 2 3 8.75 9.75 10.75 11.75 12.75 13.75 14 15 16 17 18" {
 			t.Errorf("serverStatus at %s", got)
 		}
+
 		if got := times(t, m, `mongodb_sys_vmstat_pgfault`, begin); got != "db: 0 1 2 3 14 15 16 17 18" {
 			t.Errorf("the rest at %s", got)
 		}
+
 		if n := notes(m); !strings.Contains(n, "limit: the server has collected no diagnostic data for more than 5s (diagnosticDataCollectionEnabled") {
 			t.Errorf("notes:\n%s", n)
 		}
@@ -151,16 +162,19 @@ func TestRestart(t *testing.T) {
 			// Its uptime restarts at that of the capture's beginning.
 			stop = w.Start("db:27017", &mongotest.Server{Version: "8.0.1", Reply: again(r, begin)})
 		}()
+
 		m := read(t, src, source.Options{For: 20 * time.Second})
 		stop()
 		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); !strings.HasPrefix(got, "db: 0 1 2 3 4 12") && !strings.HasPrefix(got, "db: 0 1 2 3 4 11") {
 			t.Errorf("samples at %s", got)
 		}
+
 		for _, want := range []string{"gap: ", "connection refused", "gap: the server was restarted in between, and its counters started again"} {
 			if !strings.Contains(notes(m), want) {
 				t.Errorf("notes without %q:\n%s", want, notes(m))
 			}
 		}
+
 		if v := m.Sources()[0].Version; v != "8.0.1" {
 			t.Errorf("after the restart it is %s", v)
 		}
@@ -181,6 +195,7 @@ func TestRestartOfAYoungServer(t *testing.T) {
 				return bson.D{{Key: "host", Value: "db"}, {Key: "version", Value: "8.0.4"}, {Key: "uptimeMillis", Value: time.Since(begin).Milliseconds() + 1}, {Key: "ok", Value: 1.0}}
 			}})
 		}
+
 		stop := up()
 		src := open(t, &w, "mongodb://db")
 		go func() {
@@ -191,6 +206,7 @@ func TestRestartOfAYoungServer(t *testing.T) {
 				stop = up()
 			}
 		}()
+
 		m := read(t, src, source.Options{For: 40 * time.Second})
 		stop()
 		if n := strings.Count(notes(m), "the server was restarted in between"); n != 3 {
@@ -217,6 +233,7 @@ func again(r *mongotest.Replay, begin time.Time) func(string, bson.Raw) any {
 			}
 			return bson.D{{Key: "data", Value: data}, {Key: "ok", Value: 1.0}}
 		}
+
 		return a
 	}
 }
@@ -234,14 +251,17 @@ func TestSkew(t *testing.T) {
 			}
 			return time.Now().Add(-time.Hour)
 		}
+
 		s := &mongotest.Server{Version: "8.0.0", Reply: r.Answer(clock), Clock: clock}
 		var w mongotest.Wire
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 14 * time.Second})
+
 		got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin)
 		if got != "db: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14" {
 			t.Errorf("samples at %s", got)
 		}
+
 		if n := notes(m); !strings.Contains(n, "clock: the server's clock is 1h0m0s behind this machine's") || !strings.Contains(n, "clock: the server's clock is 59m40s behind") {
 			t.Errorf("notes:\n%s", n)
 		}
@@ -267,20 +287,25 @@ func TestSlowHello(t *testing.T) {
 				}
 				return answer(name, c)
 			}}
+
 			var w mongotest.Wire
 			defer w.Start("db:27017", s)()
 			m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 40 * time.Second})
+
 			if hellos.Load() != 2 {
 				t.Fatal("no answer was slow")
 			}
+
 			series, err := m.Samples(t.Context(), "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin.Add(-time.Hour), begin.Add(time.Hour))
 			if err != nil || len(series) != 1 {
 				t.Fatal(series, err)
 			}
+
 			points := series[0].Points
 			if at := time.UnixMilli(points[len(points)-1].T).Sub(begin); at < 38*time.Second || at > 41*time.Second {
 				t.Errorf("clock off by %v: the last sample is at %v, want 40 s", off, at)
 			}
+
 			if n := notes(m); strings.Contains(n, "clock") != (off != 0) {
 				t.Errorf("clock off by %v: notes:\n%s", off, n)
 			}
@@ -314,14 +339,17 @@ func TestElection(t *testing.T) {
 				return reply(name, c)
 			}}
 		}
+
 		var w mongotest.Wire
 		defer w.Start("a:27017", member("a:27017", func() bool { return !moved() }))()
 		defer w.Start("b:27017", member("b:27017", moved))()
 		m := read(t, open(t, &w, "mongodb://a,b/?replicaSet=rs0"), source.Options{For: 20 * time.Second})
+
 		got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin)
 		if !strings.HasPrefix(got, "a:27017: 0 1 2 3b:27017: ") || !strings.HasSuffix(got, " 18 19 20") {
 			t.Errorf("samples at %s", got)
 		}
+
 		if n := notes(m); !strings.Contains(n, "gap: the primary was a:27017, and is b:27017 from here on") {
 			t.Errorf("notes:\n%s", n)
 		}
@@ -334,6 +362,7 @@ func named(doc bson.Raw, host string) any {
 	if err := bson.Unmarshal(doc, &data); err != nil {
 		return err
 	}
+
 	for i, e := range data {
 		if status, ok := e.Value.(bson.D); ok && e.Key == "serverStatus" {
 			for k := range status {
@@ -344,6 +373,7 @@ func named(doc bson.Raw, host string) any {
 			data[i].Value = status
 		}
 	}
+
 	return bson.D{{Key: "data", Value: data}, {Key: "ok", Value: 1.0}}
 }
 
@@ -359,9 +389,11 @@ func TestRouter(t *testing.T) {
 			}
 			return reply(name, c)
 		}
+
 		var w mongotest.Wire
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 2 * time.Second})
+
 		if n := notes(m); !strings.Contains(n, "it is a mongos, which has no storage: journal, cache, checkpoints and disks are told by the shards' own members: rs0/a:27018,b:27018") {
 			t.Errorf("notes:\n%s", n)
 		}
@@ -390,9 +422,11 @@ func TestSizes(t *testing.T) {
 			}
 			return reply(name, c)
 		}
+
 		var w mongotest.Wire
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 5 * time.Second})
+
 		series, err := m.Samples(t.Context(), "mongodb_dbstats_indexSize", time.Now().Add(-time.Hour), time.Now())
 		if err != nil || len(series) != databasesMax-1 || series[0].Labels.Get("database") != "d04" || series[0].Points[0].F != 1e8 {
 			t.Errorf("%v, %v", series, err)

@@ -23,7 +23,8 @@ const (
 )
 
 // sizes are the fields of dbStats that are kept; all but the first three are in bytes.
-var sizes = []string{"collections", "indexes", "objects", "dataSize", "indexSize", "storageSize", "totalSize", "fsUsedSize", "fsTotalSize"}
+var sizes = []string{"collections", "indexes", "objects", "dataSize", "indexSize", "storageSize", "totalSize",
+	"fsUsedSize", "fsTotalSize"}
 
 // weigh reads the sizes of databases now and then, concurrently with the samples, until the context
 // ends.
@@ -37,7 +38,8 @@ func (s *sampler) weigh(ctx context.Context) {
 			if err != nil {
 				continue // it was dropped, takes too long, or is denied
 			}
-			if err := s.w.Append(ctx, weighed(answer, *s.instance.Load(), name, time.Now().Add(s.opt.ClockOffset))); err != nil {
+			if err := s.w.Append(ctx, weighed(answer, *s.instance.Load(), name,
+				time.Now().Add(s.opt.ClockOffset))); err != nil {
 				return // the sampler gets the same error
 			}
 		}
@@ -55,21 +57,26 @@ func (s *sampler) largest(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
+
 	type database struct {
 		Name string `bson:"name"`
 		Size int64  `bson:"sizeOnDisk"`
 	}
+
 	var list struct {
 		Databases []database `bson:"databases"`
 	}
 	if bson.Unmarshal(answer, &list) != nil {
 		return nil
 	}
-	slices.SortFunc(list.Databases, func(a, b database) int { return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name)) })
+
+	slices.SortFunc(list.Databases,
+		func(a, b database) int { return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name)) })
 	var out []string
 	for _, d := range list.Databases[:min(databasesMax, len(list.Databases))] {
 		out = append(out, d.Name)
 	}
+
 	return out
 }
 

@@ -66,7 +66,8 @@ func newTail(instance string) *tail {
 			if k < len(classBounds) {
 				le = strconv.FormatFloat(float64(classBounds[k])/1e6, 'g', -1, 64)
 			}
-			t.labels[i] = append(t.labels[i], labels.FromStrings(labels.MetricName, latencyMetric, "instance", instance, "le", le, "op_type", op))
+			t.labels[i] = append(t.labels[i],
+				labels.FromStrings(labels.MetricName, latencyMetric, "instance", instance, "le", le, "op_type", op))
 		}
 	}
 	return t
@@ -93,10 +94,13 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 	if t.never != "" || s.opt.Want != nil && !s.opt.Want(latencyMetric) {
 		return
 	}
+
 	request := t.ask
 	if request == nil {
-		request = append([]bson.E{{Key: "opLatencies", Value: bson.D{{Key: "histograms", Value: true}}}}, leftOut...)
+		request = append([]bson.E{{Key: "opLatencies", Value: bson.D{{Key: "histograms", Value: true}}}},
+			leftOut...)
 	}
+
 	answer, err := s.l.ask(ctx, "serverStatus", request...)
 	if err != nil {
 		if refused(err) {
@@ -105,19 +109,23 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 		}
 		return
 	}
+
 	if t.ask == nil {
 		t.ask = alone(answer)
 	}
+
 	if t.never = t.read(answer); t.never != "" {
 		s.limit(t.never)
 		return
 	}
+
 	b := recording.Batch{TimesMs: []int64{at.UnixMilli()}}
 	for i := range histogramsOf {
 		for k := range t.values[i] {
 			b.Columns = append(b.Columns, recording.Column{Labels: t.labels[i][k], Values: t.values[i][k : k+1 : k+1]})
 		}
 	}
+
 	s.batches = append(s.batches, b)
 }
 
@@ -131,12 +139,15 @@ func (t *tail) read(answer bson.Raw) (never string) {
 		if !ok {
 			return "the server tells no histograms of latencies (opLatencies): percentiles are not known, only means"
 		}
+
 		classes, err := list.Values()
 		if err != nil {
 			return unreadable
 		}
+
 		counts := t.values[i]
 		clear(counts)
+
 		for _, c := range classes {
 			d, ok := c.DocumentOK()
 			if !ok {
@@ -150,10 +161,12 @@ func (t *tail) read(answer bson.Raw) (never string) {
 			}
 			counts[k] += float64(n)
 		}
+
 		for k := 1; k < len(counts); k++ {
 			counts[k] += counts[k-1]
 		}
 	}
+
 	return ""
 }
 

@@ -23,11 +23,13 @@ func stalling(begin time.Time) func(name string, command bson.Raw) any {
 		if name != "serverStatus" {
 			return nil
 		}
+
 		s := int64(time.Since(begin) / time.Second)
 		slow := min(max(0, s-30), 5) * 10
 		quick := 200*s - slow
 		writes := bson.D{{Key: "latency", Value: quick*700 + slow*2_000_000}, {Key: "ops", Value: quick + slow}}
 		none := bson.D{{Key: "latency", Value: int64(0)}, {Key: "ops", Value: int64(0)}}
+
 		if yes, _ := command.Lookup("opLatencies", "histograms").BooleanOK(); yes {
 			classes := map[int64]int64{512: quick}
 			if slow > 0 {
@@ -36,6 +38,7 @@ func stalling(begin time.Time) func(name string, command bson.Raw) any {
 			writes = append(bson.D{{Key: "histogram", Value: mongotest.Histogram(classes)}}, writes...)
 			none = append(bson.D{{Key: "histogram", Value: bson.A{}}}, none...)
 		}
+
 		out := bson.D{{Key: "host", Value: "db"}, {Key: "uptimeMillis", Value: s*1000 + 1000}}
 		for _, section := range []bson.E{
 			{Key: "mem", Value: bson.D{{Key: "resident", Value: int64(1)}}},
@@ -45,6 +48,7 @@ func stalling(begin time.Time) func(name string, command bson.Raw) any {
 				out = append(out, section)
 			}
 		}
+
 		return append(out, bson.E{Key: "$clusterTime", Value: bson.D{}}, bson.E{Key: "ok", Value: 1.0})
 	}
 }
@@ -72,27 +76,33 @@ func TestPercentiles(t *testing.T) {
 					}
 				}
 			}})()
+
 		src := open(t, &w, "mongodb://db")
 		if err := src.Read(t.Context(), m, source.Options{Want: diagnose.Wants(pack), For: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 	})
+
 	if asked["with all else"] != 1 || asked["alone"] != 60 || len(asked) != 2 {
 		t.Errorf("the histograms were asked for %v", asked)
 	}
+
 	rep, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack, Slots: 600})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var drawn *diagnose.Plot
 	for i, p := range rep.Detail.Plots {
 		if p.Percentiles {
 			drawn = &rep.Detail.Plots[i]
 		}
 	}
+
 	if drawn == nil || drawn.Title != "MongoDB writes on db, latency" || drawn.Signal != "plimsoll:mongodb_write_classes:rate" || drawn.Tracks[1].Name != "p99" {
 		t.Fatalf("percentiles are drawn as %+v", drawn)
 	}
+
 	// 1,024 us is the end of the 700 us class. 1.57 to 2.10 s is that of two seconds; ten of 200
 	// are the slowest 5 %.
 	slow := 0
@@ -107,9 +117,11 @@ func TestPercentiles(t *testing.T) {
 			t.Errorf("a p99 of %v s is in a class without writes", *v)
 		}
 	}
+
 	if slow != 5 {
 		t.Errorf("%d seconds have a p99 of two seconds, want 5", slow)
 	}
+
 	if s := rep.Detail.Latencies[0]; len(rep.Detail.Latencies) != 1 || s.Signal != drawn.Signal || s.Stalled == nil || s.Unseen != 0 {
 		t.Errorf("the heat map is of %+v", rep.Detail.Latencies)
 	}
@@ -145,11 +157,13 @@ func TestNoPercentiles(t *testing.T) {
 					}
 					return bson.D{{Key: "uptimeMillis", Value: int64(1)}, {Key: "opLatencies", Value: c.latencies}, {Key: "ok", Value: 1.0}}
 				}})()
+
 				begin := time.Now()
 				m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 3 * time.Second})
 				if n := notes(m); !strings.Contains(n, c.want) || !strings.Contains(n, "only means") || asked != 1 {
 					t.Errorf("asked %d times, notes:\n%s", asked, n)
 				}
+
 				if got := times(t, m, latencyMetric, begin); got != "" {
 					t.Errorf("histograms at %s", got)
 				}
@@ -183,14 +197,17 @@ func FuzzTail(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(good)
 	asked, err := bson.Marshal(bson.D{{Key: "opLatencies", Value: bson.D{{Key: "histograms", Value: true}}}})
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	if good, err = bson.Marshal(stalling(time.Now().Add(-time.Minute))("serverStatus", asked)); err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(good)
 	f.Add([]byte("0000\x03opLatencies\x00\x00\x00\x00\x00"))
 	f.Add([]byte("\x26\x00\x00\x00\x03opLatencies\x00\x14\x00\x00\x00\x03reads\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
@@ -200,6 +217,7 @@ func FuzzTail(f *testing.F) {
 		if s.read(answer) != "" {
 			return
 		}
+
 		for _, of := range s.values {
 			for k, n := range of {
 				if n < 0 || k > 0 && n < of[k-1] {

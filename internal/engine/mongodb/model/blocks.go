@@ -49,15 +49,18 @@ func (b *blocks) give(at, units int32) {
 		b.starts, b.live = make([][]int32, lengthsMax), make([]int32, lengthsMax)
 		b.some = make([]uint64, lengthsMax/64)
 	}
+
 	if left, ok := b.begin[at]; ok {
 		n := b.length[left]
 		b.remove(left, n)
 		at, units = left, units+n
 	}
+
 	if n, ok := b.length[at+units]; ok {
 		b.remove(at+units, n)
 		units += n
 	}
+
 	b.insert(at, units)
 }
 
@@ -94,10 +97,12 @@ func (b *blocks) insert(at, length int32) {
 		b.some[k/64] |= 1 << (k % 64)
 		b.starts[k] = b.starts[k][:0]
 	}
+
 	h := &b.starts[k]
 	if len(*h) > 64 && len(*h) > 4*int(b.live[k]) {
 		b.tidy(h, k)
 	}
+
 	*h = append(*h, at)
 	for i := len(*h) - 1; i > 0; {
 		up := (i - 1) / 2
@@ -133,6 +138,7 @@ func (b *blocks) pop(h *[]int32) {
 	last := len(*h) - 1
 	(*h)[0] = (*h)[last]
 	*h = (*h)[:last]
+
 	for i := 0; ; {
 		least := i
 		for c := 2*i + 1; c <= 2*i+2 && c < last; c++ {

@@ -13,15 +13,18 @@ func TestBlocks(t *testing.T) {
 	if _, ok := b.take(1); ok {
 		t.Error("something is free in a new file")
 	}
+
 	for _, x := range [][2]int32{{0, 4}, {10, 2}, {20, 2}, {4, 2}, {30, 9}} {
 		b.give(x[0], x[1])
 	}
+
 	// Free are 0 to 6, 10, 20 and 30.
 	for _, x := range [][2]int32{{2, 10}, {1, 20}, {1, 21}, {5, 0}, {1, 5}, {9, 30}} {
 		if at, ok := b.take(x[0]); !ok || at != x[1] {
 			t.Errorf("%d units at %d, %v: not at %d", x[0], at, ok, x[1])
 		}
 	}
+
 	if at, ok := b.take(1); ok {
 		t.Errorf("%d is free at the end", at)
 	}
@@ -34,6 +37,7 @@ func TestBlocksKeepAll(t *testing.T) {
 	b.give(0, units)
 	chance := random.Seed(1).Stream("blocks")
 	owned := make([]bool, units)
+
 	var taken [][2]int32
 	for range 20_000 {
 		n := int32(1 + chance.Below(40))
@@ -48,6 +52,7 @@ func TestBlocksKeepAll(t *testing.T) {
 		} else if ok {
 			b.give(at, n)
 		}
+
 		if i := int(chance.Below(uint64(len(taken) + 1))); i < len(taken) && chance.Below(2) == 0 {
 			x := taken[i]
 			taken[i] = taken[len(taken)-1]
@@ -58,9 +63,11 @@ func TestBlocksKeepAll(t *testing.T) {
 			b.give(x[0], x[1])
 		}
 	}
+
 	for _, x := range taken {
 		b.give(x[0], x[1])
 	}
+
 	if at, ok := b.take(units); !ok || at != 0 {
 		t.Errorf("not all is one extent again: %d, %v", at, ok)
 	}

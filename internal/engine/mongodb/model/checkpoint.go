@@ -123,6 +123,7 @@ func (k *checkpoint) write(now vtime.Instant) {
 			k.tree, k.at = k.tree+1, 0
 			continue
 		}
+
 		k.at = i + 1
 		if t.pages[i].state&dirty != 0 { // else eviction has written it
 			if until := e.prepare(k.tree, i); until > now {
@@ -135,11 +136,13 @@ func (k *checkpoint) write(now vtime.Instant) {
 			pages++
 		}
 	}
+
 	if k.tree < len(e.trees) {
 		_, done := e.env.Host.CPU(now, time.Duration(pages)*e.cfg.CPU.Page.Std())
 		e.env.Clock.At(max(done, e.paced()), k, 0)
 		return
 	}
+
 	// Blocks that were written since the last checkpoint are free as soon as their page is written
 	// again, by this checkpoint too: they become part of it when it has written all pages (WT:
 	// __ckpt_process). So it writes to the holes that they leave, page by page. A trace of the engine
@@ -150,6 +153,7 @@ func (k *checkpoint) write(now vtime.Instant) {
 			t.taken()
 		}
 	}
+
 	k.phase, k.tree = syncing, 0
 	k.sync()
 }
@@ -179,17 +183,20 @@ func (k *checkpoint) end(now vtime.Instant) {
 		}
 		t.checkpointed()
 	}
+
 	c := &k.cycles[len(k.cycles)-1]
 	c.End, c.Written = now, e.c.written-k.written
 	k.took = now.Sub(c.Start)
 	k.sum += k.took
 	k.phase = pausing
 	pause := e.cfg.Checkpoint.Std()
+
 	if k.asked {
 		k.asked = false
 		e.env.Host.Sync()
 		pause = max(pause-e.cfg.Loading.Std()-time.Duration(now), 0)
 	}
+
 	e.env.Clock.After(pause, k, 0)
 }
 

@@ -169,7 +169,8 @@ func (c *Config) EvictionShares() []Share {
 	return []Share{
 		{"eviction_target", c.EvictionTarget}, {"eviction_trigger", c.EvictionTrigger},
 		{"eviction_dirty_target", c.EvictionDirtyTarget}, {"eviction_dirty_trigger", c.EvictionDirtyTrigger},
-		{"eviction_updates_target", c.EvictionUpdatesTarget}, {"eviction_updates_trigger", c.EvictionUpdatesTrigger},
+		{"eviction_updates_target", c.EvictionUpdatesTarget},
+		{"eviction_updates_trigger", c.EvictionUpdatesTrigger},
 		{"eviction_checkpoint_target", c.EvictionCheckpointTarget},
 	}
 }
@@ -178,11 +179,15 @@ func (c *Config) EvictionShares() []Share {
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List
 	add := func(field, text, limit, nearest string) {
-		l = append(l, diagnostics.Problem{Field: field, Text: text, Limit: limit, Source: "WiredTiger configuration reference, 11.3", Nearest: nearest})
+		l = append(l, diagnostics.Problem{Field: field, Text: text, Limit: limit,
+			Source: "WiredTiger configuration reference, 11.3", Nearest: nearest})
 	}
+
 	if c.Cache < units.MiB || c.Cache > 10*units.TiB {
-		add("cache", c.Cache.Exact()+" is no cache size", "1MiB to 10TiB", min(max(c.Cache, units.MiB), 10*units.TiB).Exact())
+		add("cache", c.Cache.Exact()+" is no cache size", "1MiB to 10TiB",
+			min(max(c.Cache, units.MiB), 10*units.TiB).Exact())
 	}
+
 	for _, p := range []struct {
 		name            string
 		target, trigger units.Ratio
@@ -194,39 +199,53 @@ func (c *Config) Check() diagnostics.List {
 			add(p.name+"_target", p.target.String()+" is no target", "over 0 to 100 %", "")
 		}
 		if p.trigger <= p.target || p.trigger > 1 {
-			add(p.name+"_trigger", p.trigger.String()+" is not over the target of "+p.target.String(), "over the target, to 100 %", "")
+			add(p.name+"_trigger", p.trigger.String()+" is not over the target of "+
+				p.target.String(), "over the target, to 100 %", "")
 		}
 	}
-	if c.EvictionThreadsMin < 1 || c.EvictionThreadsMin > 20 || c.EvictionThreadsMax < 1 || c.EvictionThreadsMax > 20 {
+
+	if c.EvictionThreadsMin < 1 || c.EvictionThreadsMin > 20 || c.EvictionThreadsMax < 1 ||
+		c.EvictionThreadsMax > 20 {
 		add("eviction_threads_max", "eviction has 1 to 20 threads", "20", "20")
 	}
+
 	if c.LeafPage < 512 || c.LeafPage > 512*units.MiB {
 		add("leaf_page", c.LeafPage.Exact()+" is no leaf page", "512B to 512MiB", "32KiB")
 	}
+
 	if c.Compression <= 0 || c.Compression > 1 {
 		add("compression", c.Compression.String()+" is left of no page", "over 0 to 100 %", "100%")
 	}
+
 	if c.Checkpoint < units.Duration(100*time.Millisecond) {
 		add("checkpoint", c.Checkpoint.String()+" is no pause between checkpoints", "100ms at least", "100ms")
 	}
+
 	if c.CPU.Busy < 0 || c.CPU.Busy > 1 {
 		add("cpu.busy", c.CPU.Busy.String()+" is left of no cost", "0 to 100 %", "100%")
 	}
+
 	if c.IOCapacity != 0 && c.IOCapacity < 1024*1024 {
 		add("io_capacity", c.IOCapacity.String()+" is too little", "1MB/s at least", "1MiB/s")
 	}
+
 	if c.LogFile < 100*units.KB || c.LogFile > 2*units.GiB {
 		add("log_file", c.LogFile.Exact()+" is no log file", "100kB to 2GiB", "100MB")
 	}
+
 	if c.Indexes < 0 || c.Indexes > indexesMax {
 		add("indexes", "a collection has at most 64 indexes", "64 (MongoDB limits, 8.0)", "64")
 	}
+
 	if c.DocumentSize < 0 || c.DocumentSize > 16*units.MiB {
 		add("document_size", c.DocumentSize.Exact()+" is no document", "16MiB (BSON)", "16MiB")
 	}
-	if pages := uint64(max(c.DocumentSize, 1)) * c.Documents / uint64(max(c.LeafPage, 1)); c.Documents > 1<<40 || pages > pagesMax {
+
+	if pages := uint64(max(c.DocumentSize, 1)) * c.Documents / uint64(max(c.LeafPage, 1)); c.Documents > 1<<40 ||
+		pages > pagesMax {
 		add("documents", "more documents than are modelled", "8 TiB of leaf pages of 32 KiB", "")
 	}
+
 	return l
 }
 

@@ -60,6 +60,7 @@ func TestAccounts(t *testing.T) {
 			Keys:     &workload.Keys{Count: 4000},
 			Document: &workload.Document{Size: units.Size(rapid.IntRange(100, 40_000).Draw(t, "document"))},
 		}
+
 		b := g.run(&testing.T{}, 0, 8*time.Second)
 		var memory, dirtyBytes, updates int64
 		for _, tree := range b.engine.trees {
@@ -71,12 +72,14 @@ func TestAccounts(t *testing.T) {
 				} else if p.state&dirty != 0 || p.updates != 0 {
 					t.Fatal("a dirty page that is not in the cache")
 				}
+
 				if p.state&dirty != 0 {
 					dirtyBytes += p.memory()
 					if p.state&queued == 0 {
 						t.Fatal("a dirty page that eviction does not know")
 					}
 				}
+
 				updates += int64(p.updates)
 				for u := range int32(p.length) {
 					if p.block >= 0 && owner[p.block+u] {
@@ -86,10 +89,12 @@ func TestAccounts(t *testing.T) {
 				}
 			}
 		}
+
 		e := b.engine
 		if memory != e.memory || dirtyBytes != e.dirtyBytes || updates != e.updates {
 			t.Fatalf("pages: %d in memory, %d dirty, %d updates; the engine believes %d, %d, %d", memory, dirtyBytes, updates, e.memory, e.dirtyBytes, e.updates)
 		}
+
 		if len(b.unexpected) > 0 {
 			t.Fatal(b.unexpected)
 		}

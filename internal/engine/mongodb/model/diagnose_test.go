@@ -17,16 +17,19 @@ import (
 func (b *bench) record(t *testing.T, length time.Duration) *recording.Memory {
 	t.Helper()
 	var batch recording.Batch
+
 	column := func(name string, pairs []string) {
 		batch.Columns = append(batch.Columns, recording.Column{Labels: labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...)})
 	}
 	for _, x := range b.engine.Metrics() {
 		column(x.Name, x.Labels)
 	}
+
 	n := len(batch.Columns)
 	for _, x := range b.host.Metrics() {
 		column(x.Name, x.Labels)
 	}
+
 	row := make([]float64, len(batch.Columns))
 	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	for end := b.clock.Now().Add(length); b.clock.Now() < end; {
@@ -38,14 +41,17 @@ func (b *bench) record(t *testing.T, length time.Duration) *recording.Memory {
 		}
 		b.clock.Run(b.clock.Now() + vtime.At(time.Second))
 	}
+
 	m := recording.NewMemory(recording.MemoryOptions{})
 	if err := m.Append(context.Background(), &batch); err != nil {
 		t.Fatal(err)
 	}
+
 	m.Source(recording.Source{Kind: "simulation", Name: t.Name(), Engine: "mongodb"})
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -65,20 +71,24 @@ func TestDiagnosed(t *testing.T) {
 		g := lab()
 		c.change(&g)
 		b := g.run(t, 2*time.Minute, 0)
+
 		r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(t, 6*time.Minute)}, diagnose.Options{Pack: pack})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var rules []string
 		for _, f := range r.Findings {
 			rules = append(rules, f.Rule)
 		}
+
 		t.Logf("%s: %s %v", c.name, r.Verdict, rules)
 		for _, want := range c.named {
 			if !slices.Contains(rules, want) {
 				t.Errorf("%s: %s is not found", c.name, want)
 			}
 		}
+
 		for _, bad := range c.not {
 			for _, f := range r.Findings {
 				if f.Rule == bad && f.Severity != diagnose.Info {
@@ -86,6 +96,7 @@ func TestDiagnosed(t *testing.T) {
 				}
 			}
 		}
+
 		if stalled := r.Stalls.Seconds > 0; stalled != c.stalled {
 			t.Errorf("%s: %v stalled seconds", c.name, r.Stalls.Seconds)
 		}

@@ -33,7 +33,8 @@ func (e *Engine) pressure() float64 {
 		return 1
 	}
 	worst = max(worst, between(share, target, float64(e.cfg.EvictionDirtyTrigger)))
-	return max(worst, between(float64(e.updates)/cache, float64(e.cfg.EvictionUpdatesTarget), float64(e.cfg.EvictionUpdatesTrigger)))
+	return max(worst, between(float64(e.updates)/cache, float64(e.cfg.EvictionUpdatesTarget),
+		float64(e.cfg.EvictionUpdatesTrigger)))
 }
 
 func between(x, from, to float64) float64 { return max(0, (x-from)/(to-from)) }
@@ -64,13 +65,17 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 		v.awake, v.credit = false, 0
 		return
 	}
-	least, most := float64(e.cfg.EvictionThreadsMin), float64(max(e.cfg.EvictionThreadsMax, e.cfg.EvictionThreadsMin))
+
+	least, most := float64(e.cfg.EvictionThreadsMin),
+		float64(max(e.cfg.EvictionThreadsMax, e.cfg.EvictionThreadsMin))
 	threads := least + float64((most-least)*pressure)
+
 	// The nearer to the trigger, the harder they try.
 	// A thread that waits for a page of the history store does nothing else.
 	threads = max(threads-float64(v.waiting), 0)
 	v.credit += float64(float64(now.Sub(v.last)) / float64(e.cfg.CPU.Eviction) * threads * pressure)
 	v.last = now
+
 	pages, next := 0, now.Add(evictionTurn)
 	for v.credit >= 1 && e.pressure() > 0 {
 		v.credit--
@@ -79,6 +84,7 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 			v.credit = 0
 			break
 		}
+
 		pages++
 		if until > now {
 			v.waiting++
@@ -88,11 +94,13 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 			}
 		}
 	}
+
 	if pages > 0 {
 		e.c.evicted += int64(pages)
 		_, done := e.env.Host.CPU(now, time.Duration(pages)*e.cfg.CPU.Page.Std())
 		next = max(next, done, e.paced())
 	}
+
 	e.env.Clock.At(next, v, 0)
 }
 
@@ -104,29 +112,35 @@ func (e *Engine) evict() (until vtime.Instant, ok bool) {
 	if float64(e.memory) > float64(e.cfg.Cache)*float64(e.cfg.EvictionTarget) && e.drop() {
 		return now, true
 	}
+
 	for range 2*e.queue.n + 1 {
 		x, ok := e.queue.pop()
 		if !ok {
 			return now, false
 		}
+
 		t := e.trees[x.tree]
 		p := &t.pages[x.page]
 		if p.state&dirty == 0 {
 			p.state &^= queued
 			continue
 		}
+
 		if p.state&touched != 0 {
 			p.state &^= touched
 			e.queue.push(x)
 			continue
 		}
+
 		p.state &^= queued
 		if until := e.prepare(int(x.tree), int(x.page)); until > now {
 			return until, true
 		}
+
 		e.write(t, int(x.page))
 		return now, true
 	}
+
 	return now, false
 }
 
@@ -143,17 +157,21 @@ func (e *Engine) drop() bool {
 			e.hand = (e.hand + 1) % len(e.trees)
 			continue
 		}
+
 		p := &t.pages[t.hand]
 		if p.state&(cached|dirty) != cached {
 			continue
 		}
+
 		if p.state&touched != 0 {
 			p.state &^= touched
 			continue
 		}
+
 		if t == e.oplog && e.chance.Float() >= dropOplog {
 			continue
 		}
+
 		p.state &^= cached
 		e.memory -= p.memory()
 		return true
@@ -187,8 +205,10 @@ func (e *Engine) makeRoom(p *pending) {
 	if !e.overTrigger() {
 		return
 	}
+
 	now := e.env.Clock.Now()
 	pages := 0
+
 	from := max(now, p.ready)
 	for pages < appPagesMax && e.overTrigger() {
 		until, ok := e.evict()
@@ -201,6 +221,7 @@ func (e *Engine) makeRoom(p *pending) {
 			break
 		}
 	}
+
 	_, done := e.env.Host.CPU(from, time.Duration(pages)*e.cfg.CPU.Page.Std())
 	done = max(done, min(e.paced(), done.Add(time.Second)))
 	p.waits[engine.WaitCache] += int64(done.Sub(p.ready))

@@ -57,31 +57,37 @@ func (j *journal) Fire(now vtime.Instant, prepared uint64) {
 		j.e.env.Clock.After(j.e.cfg.JournalInterval.Std(), j, 0)
 		return
 	}
+
 	if j.e.oplog != nil && prepared == 0 {
 		_, done := j.e.env.Host.CPU(now, j.e.cfg.CPU.Round.Std())
 		j.e.env.Clock.At(done, j, 1)
 		return
 	}
+
 	n := 0
 	for n < len(j.waiting) && j.waiting[n].ready <= now {
 		n++
 	}
+
 	if n == len(j.waiting) { // as mostly
 		j.syncing, j.waiting = j.waiting, j.syncing[:0]
 	} else {
 		j.syncing = append(j.syncing[:0], j.waiting[:n]...)
 		j.waiting = j.waiting[:copy(j.waiting, j.waiting[n:])]
 	}
+
 	// A record that is not ready yet may go along: there is one buffer.
 	bytes := (j.buffered + 127) / 128 * 128
 	if j.e.oplog != nil {
 		bytes += truncatePoint
 	}
+
 	j.buffered = 0
 	if j.off += bytes; j.off > j.e.cfg.LogFile {
 		j.off = bytes
 		j.file.Rewind(0)
 	}
+
 	j.file.Append(bytes)
 	j.e.c.logBytes += int64(bytes)
 	j.began = now
@@ -98,25 +104,30 @@ func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 	s := j.file.LastSync()
 	e.c.syncs++
 	e.c.syncTime += int64(now.Sub(j.began))
+
 	for _, p := range j.syncing {
 		p.waits[engine.WaitLogTurn] = int64(max(j.began.Sub(p.ready), 0))
 		p.waits[engine.WaitLogQueue] = int64(s.Queue)
 		p.waits[engine.WaitLogLimit] = int64(s.Limit)
 		p.waits[engine.WaitLogDevice] = int64(s.Device)
 		p.ready = now
+
 		if e.oplog != nil {
 			_, p.ready = e.env.Host.CPU(now, e.serverWork(e.cfg.CPU.Reply))
 			p.waits[engine.WaitCPU] += int64(p.ready.Sub(now))
 			e.acknowledge(p)
 			continue
 		}
+
 		e.finish(p)
 	}
+
 	j.syncing = j.syncing[:0]
 	j.busy = false
 	if !is(e.cfg.JournalEach) {
 		e.env.Clock.After(max(e.cfg.JournalInterval.Std()-now.Sub(j.began), time.Microsecond), j, 0)
 		return
 	}
+
 	j.next()
 }

@@ -11,18 +11,22 @@ func TestHalvedLeaves(t *testing.T) {
 	tr := &tree{perPage: 6}
 	tr.halve()
 	const keys = 9 * 1000
+
 	on := map[int]uint64{}
 	for key := range uint64(keys) {
 		on[tr.key(key)]++
 	}
+
 	if n := tr.leaves(keys); n != 2000 || len(on) != n {
 		t.Fatalf("%d leaves, of which %d have keys, not 2,000", n, len(on))
 	}
+
 	for i, n := range on {
 		if want := []uint64{6, 3}[i%2]; n != want || tr.on(i) != want {
 			t.Fatalf("leaf %d has %d keys and says %d, not %d", i, n, tr.on(i), want)
 		}
 	}
+
 	for _, key := range []uint64{8999, 0, 6, 5, 9, 8} { // not in order
 		if got, want := tr.key(key), int(key/9*2+key%9/6); got != want {
 			t.Errorf("key %d is on leaf %d, not %d", key, got, want)

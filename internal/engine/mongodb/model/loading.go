@@ -10,10 +10,12 @@ func (e *Engine) loaded() {
 	if e.oplog != nil {
 		record += OplogEntry
 	}
+
 	left, written := e.onDisk, record.Times(e.cfg.Documents)
 	if limit := e.env.Host.BackgroundLimit(); left > limit {
 		left = max(limit, left-written)
 	}
+
 	for _, t := range e.trees {
 		end := units.Size(t.end) * unit
 		dirty := units.Size(float64(end) * float64(left) / float64(max(e.onDisk, 1)))

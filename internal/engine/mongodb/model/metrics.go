@@ -35,11 +35,13 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 		put("mongodb_ss_opLatencies_latency", us(e.c.latency[kind]), "op_type", name)
 		put("mongodb_ss_opLatencies_ops", float64(e.c.ops[kind]), "op_type", name)
 	}
+
 	if e.env.Connections > 0 {
 		active := e.inside[0] + e.inside[1]
 		put("mongodb_ss_connections", float64(max(active, int64(e.env.Connections))), "conn_type", "current")
 		put("mongodb_ss_connections", float64(active), "conn_type", "active")
 	}
+
 	put("mongodb_ss_opcounters", float64(e.c.inserts), "legacy_op_type", "insert")
 	put("mongodb_ss_opcounters", float64(e.c.updates), "legacy_op_type", "update")
 	put("mongodb_ss_opcounters", float64(e.c.ops[0]), "legacy_op_type", "query")
@@ -53,10 +55,12 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 	put(cache+"application_threads_page_read_from_disk_to_cache_time_usecs", us(e.c.readTime))
 	put("mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs", us(e.c.appTime))
 	put("mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs", us(e.c.appTime))
+
 	running := 0.0
 	if e.checkpoint.running() {
 		running = 1
 	}
+
 	txn := "mongodb_ss_wt_txn_transaction_checkpoint_"
 	put(txn+"currently_running", running)
 	put(txn+"most_recent_time_msecs", float64(e.checkpoint.took.Milliseconds()))
@@ -67,8 +71,10 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 	put("mongodb_ss_wt_log_log_sync_operations", float64(e.c.syncs))
 	put("mongodb_ss_wt_log_log_bytes_of_payload_data", float64(e.c.logBytes))
 	put("mongodb_ss_wt_connection_total_fsync_I_Os", float64(e.c.fsyncs+e.c.syncs))
+
 	for kind, name := range []string{"read", "write"} {
-		put("mongodb_ss_wt_concurrentTransactions_available", float64(max(tickets-e.inside[kind], 0)), "txn_rw_type", name)
+		put("mongodb_ss_wt_concurrentTransactions_available", float64(max(tickets-e.inside[kind], 0)),
+			"txn_rw_type", name)
 		put("mongodb_ss_wt_concurrentTransactions_out", float64(min(e.inside[kind], tickets)), "txn_rw_type", name)
 		put("mongodb_ss_wt_concurrentTransactions_totalTickets", tickets, "txn_rw_type", name)
 	}
@@ -109,13 +115,15 @@ func (e *Engine) Figures() []engine.Figure {
 		}
 		return float64(n) / by
 	}
+
 	return []engine.Figure{
 		{Name: "app_evictions_per_second", Value: per(e.c.appEvicted-e.mark.appEvicted, seconds), Unit: "1/s"},
 		{Name: "evictions_per_second", Value: per(e.c.evicted-e.mark.evicted, seconds), Unit: "1/s"},
 		{Name: "cache_fill_max", Value: e.fillMax, Unit: "ratio"},
 		{Name: "written_bytes_per_write", Value: per(e.c.written-e.mark.written, writes), Unit: "bytes"},
 		{Name: "journal_bytes_per_write", Value: per(e.c.logBytes-e.mark.logBytes, writes), Unit: "bytes"},
-		{Name: "writes_per_journal_sync", Value: per(e.c.ops[1]-e.mark.ops[1], float64(e.c.syncs-e.mark.syncs)), Unit: ""},
+		{Name: "writes_per_journal_sync",
+			Value: per(e.c.ops[1]-e.mark.ops[1], float64(e.c.syncs-e.mark.syncs)), Unit: ""},
 		{Name: "pages_read_per_second", Value: per(e.c.readIn-e.mark.readIn, seconds), Unit: "1/s"},
 	}
 }

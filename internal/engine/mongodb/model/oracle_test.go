@@ -34,15 +34,18 @@ type bench struct {
 func (b *bench) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	b.done++
 	latency := int64(now.Sub(op.At))
+
 	sum := int64(0)
 	for k, x := range w {
 		if sum += x; x < 0 && len(b.unexpected) < 5 {
 			b.unexpected = append(b.unexpected, engine.Wait(k).String()+" below 0")
 		}
 	}
+
 	if sum > latency && len(b.unexpected) < 5 {
 		b.unexpected = append(b.unexpected, "waits of "+time.Duration(sum).String()+" in a latency of "+time.Duration(latency).String())
 	}
+
 	if op.At >= b.from {
 		b.latencies = append(b.latencies, latency)
 		b.sum += latency
@@ -50,12 +53,14 @@ func (b *bench) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 			b.waits[k] += x
 		}
 	}
+
 	if len(b.queue) > 0 {
 		next := b.queue[0]
 		b.queue = b.queue[1:]
 		b.engine.Do(next)
 		return
 	}
+
 	b.free++
 }
 
@@ -85,6 +90,7 @@ func (r rig) run(t testing.TB, warm, length time.Duration) *bench {
 	b := &bench{from: vtime.At(warm)}
 	seed := random.Seed(1)
 	b.host = kernel.NewHost(r.host, &b.clock, seed)
+
 	for _, name := range []string{"data", "journal"} {
 		if cfg, ok := r.volumes[name]; ok {
 			cfg.Name = name
@@ -93,25 +99,31 @@ func (r rig) run(t testing.TB, warm, length time.Duration) *bench {
 			b.devices = append(b.devices, d)
 		}
 	}
+
 	w, problems := r.load.Resolve(nil)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
+
 	if r.cfg.Documents == 0 {
 		r.cfg.Documents, r.cfg.DocumentSize = uint64(w.Documents()), w.DocumentSize()
 	}
+
 	e, err := New(r.cfg, engine.Env{Clock: &b.clock, Host: b.host, Seed: seed, Client: b, Volumes: b.devices})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b.engine, b.source, b.free = e, w.Open(seed), w.Connections()
 	if b.source.Next(&b.op) {
 		b.clock.At(b.op.At, b, 0)
 	}
+
 	b.clock.Run(b.from)
 	e.ResetFigures()
 	b.clock.Run(vtime.At(warm + length))
 	slices.Sort(b.latencies)
+
 	return b
 }
 
@@ -174,6 +186,7 @@ func TestMeasuredRuns(t *testing.T) {
 		c.EvictionThreadsMin, c.EvictionThreadsMax = 20, 20
 		c.EvictionDirtyTarget, c.EvictionDirtyTrigger = 0.01, 0.05
 	}
+
 	rows := []struct {
 		name             string
 		change           func(*rig)
@@ -196,8 +209,10 @@ func TestMeasuredRuns(t *testing.T) {
 			tuned(&r.cfg)
 		}, 5.0, 100, 525, 21.7, 576, 2, 1.6},
 	}
+
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
 	t.Logf("%-26s %21s %21s %21s %13s %13s", "measured | model", "p99 ms", "max ms", "checkpoint max ms", "MB/s", "IO/s")
+
 	p99 := map[string]float64{}
 	for _, r := range rows {
 		g := lab()
@@ -210,22 +225,28 @@ func TestMeasuredRuns(t *testing.T) {
 			"%-26s %10.1f %10.1f %10.0f %10.0f %10.0f %10.0f %6.1f %6.1f %6.0f %6.0f", r.name, r.p99, p99[r.name],
 			r.max, ms(b.quantile(1)), r.checkpoint, longest, r.mbps, float64(s.WrittenBytes)/seconds/1e6, r.iops, float64(b.writes())/seconds,
 		)
+
 		if f := p99[r.name] / r.p99; f > r.within || f < 1/r.within {
 			t.Errorf("%s: p99 %.1f ms, measured %.1f: more than a factor of %v", r.name, p99[r.name], r.p99, r.within)
 		}
+
 		if f := longest / r.checkpoint; f > r.withinCheckpoint || f < 1/r.withinCheckpoint {
 			t.Errorf("%s: checkpoint %.0f ms, measured %.0f: more than a factor of %v", r.name, longest, r.checkpoint, r.withinCheckpoint)
 		}
+
 		if f := float64(b.writes()) / seconds / r.iops; len(b.devices) == 1 && (f > 1.25 || f < 0.8) {
 			t.Errorf("%s: %.0f writes/s, measured %.0f", r.name, f*r.iops, r.iops)
 		}
+
 		if rate := float64(s.WrittenBytes) / seconds / 1e6; rate < r.mbps*0.8 || rate > r.mbps*1.2 {
 			t.Errorf("%s: %.1f MB/s, measured %.1f", r.name, rate, r.mbps)
 		}
+
 		for _, u := range b.unexpected {
 			t.Error(r.name, u)
 		}
 	}
+
 	// What the runs taught, whatever the figures: what helps, what does not, and by how much.
 	for _, c := range []struct {
 		less, more string
@@ -241,6 +262,7 @@ func TestMeasuredRuns(t *testing.T) {
 			t.Errorf("%s (%.1f ms) is not %v times better than %s (%.1f ms)", c.less, p99[c.less], c.by, c.more, p99[c.more])
 		}
 	}
+
 	if p99["eviction tuning alone"] < p99["baseline"]/2 {
 		t.Error("eviction tuning alone helps: it did not")
 	}

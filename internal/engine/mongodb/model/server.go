@@ -145,17 +145,21 @@ func (e *Engine) keepHistory(t *tree, i int, replaced int32) {
 		}
 		return
 	}
+
 	if t != e.trees[0] || replaced == 0 {
 		return
 	}
+
 	e.kept += e.cfg.kept(units.Size(replaced))
 	had := len(e.history.pages)
 	j := e.historyLeaf(i)
+
 	// A leaf that is full is split, and its new half is written too.
 	for k := had; k < len(e.history.pages); k++ {
 		e.dirtyPage(e.historyAt, k, e.historyLeafSize()/2, 0)
 		e.history.pages[k].state &^= touched
 	}
+
 	h := &e.history.pages[j]
 	e.dirtyPage(e.historyAt, j, max(e.historyLeafSize()-units.Size(h.image), 0), 0)
 	h.state &^= touched

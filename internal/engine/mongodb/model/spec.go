@@ -27,8 +27,12 @@ var Spec = scenario.Engine{
 		c := Defaults()
 		return &c
 	},
-	NewModel:    func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return New(*cfg.(*Config), *env) },
-	Evidence:    engine.Evidence{Measured: true, Text: "WiredTiger 3.2.1 and 11.3.1 had p99s of 0.8 to 1.4 times the model's in the six measured kinds of runs that stalled"},
+	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+		error) {
+		return New(*cfg.(*Config), *env)
+	},
+	Evidence: engine.Evidence{Measured: true,
+		Text: "WiredTiger 3.2.1 and 11.3.1 had p99s of 0.8 to 1.4 times the model's in the six measured kinds of runs that stalled"},
 	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Checkpoint.Std() },
 	Lacks:       func(cfg scenario.Config, volume string) bool { return cfg.(*Config).lacks(volume) },
 	SourceFacts: func(cfg scenario.Config) map[string]string { return cfg.(*Config).sourceFacts() },

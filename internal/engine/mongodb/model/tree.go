@@ -177,9 +177,11 @@ func (t *tree) write(p *page, epoch uint16, compression units.Ratio) (n units.Si
 			t.deferred = append(t.deferred, b)
 		}
 	}
+
 	p.block, p.length, p.epoch = t.place(length), length, epoch
 	n = units.Size(length) * unit
 	t.file.Write(units.Size(p.block)*unit, n)
 	t.unsynced += n
+
 	return n
 }

@@ -56,27 +56,34 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
+
 	cfg.complete()
 	e := &Engine{cfg: cfg, env: env, device: env.Volume("data"), chance: env.Seed.Stream("wiredtiger")}
 	e.ends = env.Clock.Line((*acknowledged)(e))
+
 	log := env.Volume("journal", "data")
 	if e.device == nil || log == nil {
 		return nil, errors.New("wiredtiger needs a volume called data (and may have one called journal)")
 	}
+
 	e.addTree("collection", cfg.Documents, cfg.DocumentSize)
 	for range cfg.Indexes {
 		e.addTree("index", cfg.Documents, cfg.IndexEntry)
 	}
+
 	if is(cfg.Oplog) {
 		e.addServer()
 	}
+
 	e.warm()
 	if cfg.Loading > 0 {
 		e.loaded()
 	}
+
 	e.journal.start(e, log)
 	e.evictor.e = e
 	e.checkpoint.start(e)
+
 	return e, nil
 }
 
@@ -89,12 +96,15 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 	if is(e.cfg.Oplog) {
 		leaf, size = e.cfg.leaf(), size+cellBytes
 	}
+
 	t := &tree{perPage: uint64(max(leaf/max(size, 1), 1))}
 	if is(e.cfg.Oplog) && len(e.trees) == 0 && !is(e.cfg.Compressor) {
 		t.halve()
 	}
+
 	n := t.leaves(entries)
 	t.pages = make([]page, n, n+n/4+1024) // with room for what inserts add
+
 	for i := range t.pages {
 		image := int32(min(units.Size(t.on(i))*size, 1<<30))
 		length := uint16(min(max((units.Size(float64(image)*float64(e.cfg.Compression))+unit-1)/unit, 1), 1<<16-1))
@@ -103,10 +113,12 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 		e.inFiles += int64(image)
 		e.onDisk += units.Size(length) * unit
 	}
+
 	// Room to grow by half, and 64 GB: files are behind each other on the volume.
 	t.file = e.env.Host.Create(name, e.device, units.Size(t.end)*unit*3/2+64*units.GiB)
 	t.file.SetAllocated(units.Size(t.end) * unit)
 	e.trees = append(e.trees, t)
+
 	return t
 }
 
@@ -115,13 +127,16 @@ func (e *Engine) warm() {
 	whole, disk := float64(e.inFiles), float64(e.onDisk)
 	room := float64(float64(e.cfg.Cache) * float64(e.cfg.EvictionTarget)) // a product: never fused with a sum
 	share := 1.0
+
 	if whole > room {
 		share = room / whole
 	}
+
 	ofOplog := share
 	if e.oplog != nil && share < 1 {
 		share, ofOplog = e.warmServer(room)
 	}
+
 	for _, t := range e.trees {
 		if t == e.oplog {
 			share = ofOplog
@@ -133,6 +148,7 @@ func (e *Engine) warm() {
 			}
 		}
 	}
+
 	// What the cache leaves of the memory, less a gigabyte for the rest, holds files' pages.
 	left := float64(e.env.Host.Config().Memory - e.cfg.Cache - units.GiB)
 	if is(e.cfg.PageCache) && disk > 0 && left > 0 {
@@ -147,11 +163,13 @@ func (e *Engine) Do(op workload.Op) {
 	if op.Kind.Writes() {
 		kind = 1
 	}
+
 	e.inside[kind]++
 	takes := e.cfg.CPU.Operation.Std()
 	if e.oplog != nil {
 		takes += e.serverWork(e.cfg.CPU.Request)
 	}
+
 	_, ready := e.env.Host.CPU(now, takes)
 	p := e.underway.take()
 	p.op, p.since, p.ready = op, now, ready
@@ -167,6 +185,7 @@ func (e *Engine) reach(p *pending, part int) {
 	if i >= pagesMax {
 		i = pagesMax - 1
 	}
+
 	t.grow(i)
 	if part == 0 {
 		pg := &t.pages[i]
@@ -180,6 +199,7 @@ func (e *Engine) reach(p *pending, part int) {
 		}
 		pg.state |= touched
 	}
+
 	e.perform(p, i)
 }
 
@@ -193,12 +213,14 @@ func (e *Engine) read(t *tree, i int) (done vtime.Instant) {
 	e.evictor.wake()
 	held := e.inPageCache(p)
 	p.passed = e.seconds()
+
 	if held && e.oplog != nil {
 		return t.file.Read(now)
 	}
 	if held {
 		return now
 	}
+
 	length := max(units.Size(p.length)*unit, unit)
 	r := volume.Request{Op: volume.Read, Offset: units.Size(p.block) * unit, Length: length}
 	if e.oplog != nil { // the page cache has part of it: two pieces are missing
@@ -206,10 +228,12 @@ func (e *Engine) read(t *tree, i int) (done vtime.Instant) {
 		done = e.device.Do(r).Done
 		r.Offset += length / 2
 	}
+
 	done = max(done, e.device.Do(r).Done)
 	if e.oplog != nil {
 		done = t.file.Read(done)
 	}
+
 	e.c.readTime += int64(done.Sub(now))
 	return done
 }
@@ -245,15 +269,18 @@ func (e *Engine) change(op *workload.Op, i int) {
 	case workload.Push:
 		grown = op.Size
 	}
+
 	// mongod gives the engine a difference instead of the document if that is over 1 KB and the
 	// difference is no more than a tenth of it.
 	if op.Kind != workload.Insert && size > units.KiB && 10*op.Size <= size {
 		carried = op.Size
 	}
+
 	e.dirtyPage(0, i, grown, carried)
 	if op.Kind != workload.Insert {
 		e.trees[0].pages[i].state |= replacing
 	}
+
 	if op.Kind == workload.Insert {
 		for k := range e.cfg.Indexes {
 			t := e.trees[1+k]
@@ -267,6 +294,7 @@ func (e *Engine) change(op *workload.Op, i int) {
 			e.dirtyPage(1+k, j, e.cfg.IndexEntry, e.cfg.IndexEntry)
 		}
 	}
+
 	if e.oplog != nil {
 		entry := carried + OplogEntry
 		e.oplogFill += entry
@@ -278,10 +306,12 @@ func (e *Engine) change(op *workload.Op, i int) {
 		}
 		e.dirtyPage(e.oplogAt, j, entry, entry)
 	}
+
 	e.c.writes++
 	if e.journal.file == nil {
 		return
 	}
+
 	// Once, also with an oplog: in a replica set the tables of collections are not journalled, only
 	// the oplog is (MongoDB source, wiredtiger_util.cpp, useTableLogging; since 4.0).
 	n := e.cfg.LogBytes
@@ -291,6 +321,7 @@ func (e *Engine) change(op *workload.Op, i int) {
 			n += OplogEntry
 		}
 	}
+
 	e.journal.buffered += n
 }
 
@@ -302,6 +333,7 @@ func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 		p.state |= cached
 		e.memory += p.memory()
 	}
+
 	if p.state&dirty == 0 {
 		p.state |= dirty
 		e.trees[tree].mark(i)
@@ -311,6 +343,7 @@ func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 			e.queue.push(entry{int32(tree), int32(i)})
 		}
 	}
+
 	p.state |= touched
 	limit := units.Size(1<<30) - units.Size(p.memory())
 	grown, carried = min(grown, limit/2), min(carried, limit/2)
@@ -328,6 +361,7 @@ func (e *Engine) clean(t *tree, i int) units.Size {
 	if p.state&replacing != 0 {
 		replaced = p.updates
 	}
+
 	e.dirtyBytes -= p.memory()
 	e.updates -= int64(p.updates)
 	e.memory -= int64(p.updates)
@@ -337,6 +371,7 @@ func (e *Engine) clean(t *tree, i int) units.Size {
 	p.passed = e.seconds()
 	e.c.written += int64(n)
 	e.keepHistory(t, i, replaced)
+
 	return n
 }
 
@@ -370,6 +405,7 @@ func (e *Engine) finish(p *pending) {
 			e.c.updates++
 		}
 	}
+
 	e.inside[kind]--
 	e.c.ops[kind]++
 	e.c.latency[kind] += int64(now.Sub(p.since))

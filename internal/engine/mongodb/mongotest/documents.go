@@ -39,10 +39,14 @@ func (s *Server) Spaces() []string {
 
 func (s *Server) list(name, db string, c *command) bson.D {
 	if name == "listCollections" {
-		return fine(bson.E{Key: "cursor", Value: bson.D{{Key: "firstBatch", Value: bson.A{}}, {Key: "id", Value: int64(0)}, {Key: "ns", Value: db + ".$cmd.listCollections"}}})
+		return fine(bson.E{Key: "cursor",
+			Value: bson.D{{Key: "firstBatch", Value: bson.A{}}, {Key: "id", Value: int64(0)},
+				{Key: "ns", Value: db + ".$cmd.listCollections"}}})
 	}
+
 	wanted, _ := c.Lookup("filter", "name").StringValueOK()
 	out := bson.A{}
+
 	seen := map[string]bool{}
 	for space := range s.data {
 		if d, _, _ := strings.Cut(space, "."); !seen[d] && (wanted == "" || wanted == d) {
@@ -50,6 +54,7 @@ func (s *Server) list(name, db string, c *command) bson.D {
 			out = append(out, bson.D{{Key: "name", Value: d}})
 		}
 	}
+
 	return fine(bson.E{Key: "databases", Value: out})
 }
 
@@ -68,16 +73,21 @@ func (s *Server) insert(space string, c *command) bson.D {
 		if err := bson.Unmarshal(raw, &d); err != nil || !ok {
 			return refused(2, "document %d cannot be kept here", i)
 		}
+
 		if _, there := all[id]; there {
-			failed = append(failed, bson.D{{Key: "index", Value: int32(i)}, {Key: "code", Value: int32(11000)}, {Key: "errmsg", Value: fmt.Sprintf("E11000 duplicate key error collection: %s", space)}})
+			failed = append(failed, bson.D{{Key: "index", Value: int32(i)}, {Key: "code", Value: int32(11000)},
+				{Key: "errmsg", Value: fmt.Sprintf("E11000 duplicate key error collection: %s", space)}})
 			continue
 		}
+
 		all[id] = d
 		n++
 	}
+
 	if len(failed) > 0 {
 		return fine(bson.E{Key: "n", Value: n}, bson.E{Key: "writeErrors", Value: failed})
 	}
+
 	return fine(bson.E{Key: "n", Value: n})
 }
 
@@ -88,22 +98,26 @@ func (s *Server) update(space string, c *command) bson.D {
 		if !ok {
 			return refused(2, "update %d: only by _id", i)
 		}
+
 		d, there := all[id]
 		if upsert, _ := u.Lookup("upsert").BooleanOK(); !there && !upsert {
 			continue
 		} else if !there {
 			d = bson.D{{Key: "_id", Value: id}}
 		}
+
 		changes, _ := u.Lookup("u").DocumentOK()
 		operators, err := changes.Elements()
 		if err != nil {
 			return refused(2, "update %d: %v", i, err)
 		}
+
 		for _, o := range operators {
 			var fields bson.D
 			if err := o.Value().Unmarshal(&fields); err != nil {
 				return refused(2, "update %d: %v", i, err)
 			}
+
 			for _, f := range fields {
 				switch o.Key() {
 				case "$set":
@@ -116,9 +130,11 @@ func (s *Server) update(space string, c *command) bson.D {
 				}
 			}
 		}
+
 		all[id] = d
 		n++
 	}
+
 	return fine(bson.E{Key: "n", Value: n}, bson.E{Key: "nModified", Value: n})
 }
 
@@ -157,21 +173,26 @@ func (s *Server) find(space string, c *command) bson.D {
 				ids = append(ids, id)
 			}
 		}
+
 		slices.Sort(ids)
 		if limit := c.Lookup("limit").AsInt64(); limit > 0 && int(limit) < len(ids) {
 			ids = ids[:limit]
 		}
+
 		for _, id := range ids {
 			found = append(found, all[id])
 		}
 	} else {
 		return refused(2, "unknown filter")
 	}
+
 	id := int64(0)
 	if len(found) > firstBatch {
 		s.next++
 		id = s.next
 		s.cursors[id], found = found[firstBatch:], found[:firstBatch]
 	}
-	return fine(bson.E{Key: "cursor", Value: bson.D{{Key: "firstBatch", Value: found}, {Key: "id", Value: id}, {Key: "ns", Value: space}}})
+
+	return fine(bson.E{Key: "cursor",
+		Value: bson.D{{Key: "firstBatch", Value: found}, {Key: "id", Value: id}, {Key: "ns", Value: space}}})
 }

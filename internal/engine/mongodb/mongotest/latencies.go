@@ -51,17 +51,22 @@ func (r *Replay) classes() [][]bson.A {
 				if !ok {
 					continue
 				}
+
 				var now sums
 				now.ops, _ = d.Lookup(kind, "ops").AsInt64OK()
 				now.latency, _ = d.Lookup(kind, "latency").AsInt64OK()
+
 				if counts[k] == nil {
 					counts[k] = map[int64]int64{}
 				}
+
 				if n := now.ops - last[k].ops; n > 0 {
 					counts[k][ClassOf((now.latency-last[k].latency)/n)] += n
 				}
+
 				last[k], row[k] = now, Histogram(counts[k])
 			}
+
 			r.histograms = append(r.histograms, row)
 		}
 	})
@@ -75,10 +80,12 @@ func (r *Replay) status(i int, command bson.Raw) any {
 	if !ok {
 		return refused(76, "not running with --replSet")
 	}
+
 	elements, err := all.Elements()
 	if err != nil {
 		return refused(1, "%v", err)
 	}
+
 	out := bson.D{}
 	for _, e := range elements {
 		asked := command.Lookup(e.Key())
@@ -93,6 +100,7 @@ func (r *Replay) status(i int, command bson.Raw) any {
 		}
 		out = append(out, bson.E{Key: e.Key(), Value: value})
 	}
+
 	return out
 }
 

@@ -13,7 +13,8 @@ type login struct {
 }
 
 // before are the commands that need no login.
-var before = map[string]bool{"hello": true, "isMaster": true, "ismaster": true, "saslStart": true, "saslContinue": true}
+var before = map[string]bool{"hello": true, "isMaster": true, "ismaster": true, "saslStart": true,
+	"saslContinue": true}
 
 const iterations = 4096 // of PBKDF2: the least that clients accept
 
@@ -35,14 +36,18 @@ func (s *Server) begin(c bson.Raw, who *login) bson.D {
 	if m, _ := c.Lookup("mechanism").StringValueOK(); m != "SCRAM-SHA-256" {
 		return refused(334, "Mechanism %s is not enabled", m)
 	}
+
 	client, err := scram.SHA256.NewClient(s.User, s.Password, "")
 	if err != nil {
 		return refused(18, "Authentication failed.")
 	}
-	kept, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "salt of the tests", Iters: iterations})
+
+	kept, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "salt of the tests",
+		Iters: iterations})
 	if err != nil {
 		return refused(18, "Authentication failed.")
 	}
+
 	server, err := scram.SHA256.NewServer(func(user string) (scram.StoredCredentials, error) {
 		if user != s.User {
 			return scram.StoredCredentials{}, errShort
@@ -52,6 +57,7 @@ func (s *Server) begin(c bson.Raw, who *login) bson.D {
 	if err != nil {
 		return refused(18, "Authentication failed.")
 	}
+
 	who.conversation = server.NewConversation()
 	return s.step(c, who)
 }
@@ -62,6 +68,7 @@ func (s *Server) step(c bson.Raw, who *login) bson.D {
 	if !ok || who.conversation == nil {
 		return refused(18, "Authentication failed.")
 	}
+
 	answer := ""
 	if !who.conversation.Done() { // else the client only says that it saw the end
 		var err error
@@ -69,8 +76,10 @@ func (s *Server) step(c bson.Raw, who *login) bson.D {
 			return refused(18, "Authentication failed.")
 		}
 	}
+
 	who.open = who.conversation.Valid()
-	return fine(bson.E{Key: "conversationId", Value: int32(1)}, bson.E{Key: "done", Value: who.conversation.Done()},
+	return fine(bson.E{Key: "conversationId", Value: int32(1)},
+		bson.E{Key: "done", Value: who.conversation.Done()},
 		bson.E{Key: "payload", Value: bson.Binary{Data: []byte(answer)}})
 }
 

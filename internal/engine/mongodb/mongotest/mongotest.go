@@ -79,6 +79,7 @@ func Answers(file string) ([]bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	var out []bson.Raw
 	for s := ftdc.NewScanner(file, f); ; {
@@ -86,16 +87,19 @@ func Answers(file string) ([]bson.Raw, error) {
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
+
 		if err != nil {
 			return nil, err
 		}
 		if e.Chunk == nil {
 			continue
 		}
+
 		status, ok := bson.Raw(e.Chunk.Reference).Lookup("serverStatus").DocumentOK()
 		if !ok {
 			return nil, fmt.Errorf("%s: a sample without serverStatus", file)
 		}
+
 		out = append(out, append(bson.Raw(nil), status...))
 	}
 }
@@ -121,30 +125,37 @@ func (s *Server) answer(c net.Conn) error {
 	if s.TLS != nil {
 		c = tls.Server(c, s.TLS)
 	}
+
 	in := bufio.NewReader(c)
 	who := &login{open: s.User == ""}
 	head := make([]byte, headerBytes)
+
 	le := binary.LittleEndian
 	for {
 		if _, err := io.ReadFull(in, head); err != nil {
 			return err
 		}
+
 		n, id, kind := le.Uint32(head), le.Uint32(head[4:]), le.Uint32(head[12:])
 		if n < headerBytes || n > messageMax {
 			return fmt.Errorf("a message of %d bytes", n)
 		}
+
 		body := make([]byte, n-headerBytes)
 		if _, err := io.ReadFull(in, body); err != nil {
 			return err
 		}
+
 		command, err := parse(kind, body)
 		if err != nil {
 			return err
 		}
+
 		reply, err := bson.Marshal(s.do(command, who))
 		if err != nil {
 			return err
 		}
+
 		var out []byte
 		put := func(x uint32) { out = le.AppendUint32(out, x) }
 		if kind == opQuery {
@@ -163,6 +174,7 @@ func (s *Server) answer(c net.Conn) error {
 			put(0)
 			out = append(out, 0)
 		}
+
 		if _, err := c.Write(append(out, reply...)); err != nil {
 			return err
 		}
@@ -180,17 +192,20 @@ func (c *command) list(name string) []bson.Raw {
 	if l, ok := c.beside[name]; ok {
 		return l
 	}
+
 	array, _ := c.Lookup(name).ArrayOK()
 	values, err := array.Values()
 	if err != nil {
 		return nil
 	}
+
 	var out []bson.Raw
 	for _, v := range values {
 		if d, ok := v.DocumentOK(); ok {
 			out = append(out, d)
 		}
 	}
+
 	return out
 }
 
@@ -224,6 +239,7 @@ func parse(kind uint32, body []byte) (*command, error) {
 	if len(body) < 4 {
 		return nil, errShort
 	}
+
 	b := body[4:]
 	switch kind {
 	case opQuery:
@@ -237,6 +253,7 @@ func parse(kind uint32, body []byte) (*command, error) {
 	default:
 		return nil, fmt.Errorf("a message of kind %d", kind)
 	}
+
 	for len(b) > 0 {
 		section := b[0]
 		b = b[1:]
@@ -247,17 +264,21 @@ func parse(kind uint32, body []byte) (*command, error) {
 			}
 			continue
 		}
+
 		if section != 1 || len(b) < 4 {
 			return nil, errShort
 		}
+
 		n := binary.LittleEndian.Uint32(b)
 		if n < 4 || uint64(n) > uint64(len(b)) {
 			return nil, errShort
 		}
+
 		name, docs, err := text(b[4:n])
 		if err != nil {
 			return nil, err
 		}
+
 		for b = b[n:]; len(docs) > 0; {
 			var d bson.Raw
 			if d, docs, err = document(docs); err != nil {
@@ -266,14 +287,17 @@ func parse(kind uint32, body []byte) (*command, error) {
 			c.beside[name] = append(c.beside[name], d)
 		}
 	}
+
 	if c.Raw == nil {
 		return nil, errShort
 	}
+
 	return c, nil
 }
 
 func refused(code int32, format string, args ...any) bson.D {
-	return bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: code}, {Key: "errmsg", Value: fmt.Sprintf(format, args...)}}
+	return bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: code},
+		{Key: "errmsg", Value: fmt.Sprintf(format, args...)}}
 }
 
 func fine(more ...bson.E) bson.D { return append(bson.D(more), bson.E{Key: "ok", Value: 1.0}) }
@@ -283,25 +307,31 @@ func (s *Server) do(c *command, who *login) any {
 	if err != nil || len(elements) == 0 {
 		return refused(9, "no command")
 	}
+
 	name := elements[0].Key()
 	if s.Saw != nil {
 		s.Saw(name, c.Raw)
 	}
+
 	if answer := s.authenticate(name, c, who); answer != nil {
 		return answer
 	}
+
 	if s.Reply != nil && !s.Refuse[name] {
 		if answer := s.Reply(name, c.Raw); answer != nil {
 			return answer
 		}
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Refuse[name] {
 		return refused(13, "not authorized to execute command %s", name)
 	}
+
 	db, _ := c.Lookup("$db").StringValueOK()
 	of, _ := elements[0].Value().StringValueOK()
+
 	space := db + "." + of
 	switch name {
 	case "hello", "isMaster", "ismaster":
@@ -318,7 +348,9 @@ func (s *Server) do(c *command, who *login) any {
 		if s.Privileges != nil {
 			users = bson.A{bson.D{{Key: "user", Value: "me"}, {Key: "db", Value: "admin"}}}
 		}
-		return fine(bson.E{Key: "authInfo", Value: bson.D{{Key: "authenticatedUsers", Value: users}, {Key: "authenticatedUserPrivileges", Value: s.Privileges}}})
+		return fine(bson.E{Key: "authInfo",
+			Value: bson.D{{Key: "authenticatedUsers", Value: users},
+				{Key: "authenticatedUserPrivileges", Value: s.Privileges}}})
 	case "serverStatus":
 		return s.status()
 	case "listDatabases", "listCollections":
@@ -333,7 +365,8 @@ func (s *Server) do(c *command, who *login) any {
 		id := elements[0].Value().AsInt64()
 		rest := s.cursors[id]
 		delete(s.cursors, id)
-		return fine(bson.E{Key: "cursor", Value: bson.D{{Key: "nextBatch", Value: rest}, {Key: "id", Value: int64(0)}, {Key: "ns", Value: space}}})
+		return fine(bson.E{Key: "cursor",
+			Value: bson.D{{Key: "nextBatch", Value: rest}, {Key: "id", Value: int64(0)}, {Key: "ns", Value: space}}})
 	case "dropDatabase":
 		for k := range s.data {
 			if len(k) > len(db) && k[:len(db)+1] == db+"." {
@@ -342,6 +375,7 @@ func (s *Server) do(c *command, who *login) any {
 		}
 		return fine()
 	}
+
 	return refused(59, "no such command: '%s'", name)
 }
 
@@ -350,18 +384,25 @@ func (s *Server) hello(c *command, who *login) bson.D {
 	if clock == nil {
 		clock = time.Now
 	}
+
 	d := bson.D{
-		{Key: "isWritablePrimary", Value: !s.Fresh}, {Key: "ismaster", Value: !s.Fresh}, {Key: "helloOk", Value: true}, {Key: "maxBsonObjectSize", Value: int32(16 << 20)},
+		{Key: "isWritablePrimary", Value: !s.Fresh}, {Key: "ismaster", Value: !s.Fresh},
+		{Key: "helloOk", Value: true}, {Key: "maxBsonObjectSize", Value: int32(16 << 20)},
 		{Key: "maxMessageSizeBytes", Value: int32(messageMax)}, {Key: "maxWriteBatchSize", Value: int32(100_000)},
-		{Key: "localTime", Value: bson.NewDateTimeFromTime(clock())}, {Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(25)},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(clock())}, {Key: "minWireVersion", Value: int32(0)},
+		{Key: "maxWireVersion", Value: int32(25)},
 		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)}, {Key: "readOnly", Value: false},
 	}
+
 	if s.Set != "" && !s.Fresh {
-		d = append(d, bson.E{Key: "setName", Value: s.Set}, bson.E{Key: "hosts", Value: bson.A{s.at}}, bson.E{Key: "primary", Value: s.at}, bson.E{Key: "me", Value: s.at})
+		d = append(d, bson.E{Key: "setName", Value: s.Set}, bson.E{Key: "hosts", Value: bson.A{s.at}},
+			bson.E{Key: "primary", Value: s.at}, bson.E{Key: "me", Value: s.at})
 	}
+
 	for _, e := range s.Hello {
 		d = set(d, e.Key, e.Value)
 	}
+
 	return fine(s.offer(d, c, who)...)
 }
 

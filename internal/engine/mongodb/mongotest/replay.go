@@ -33,6 +33,7 @@ func Load(file string, samples int) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	r := &Replay{}
 	for s := ftdc.NewScanner(file, f); len(r.Times) < samples; {
@@ -40,15 +41,18 @@ func Load(file string, samples int) (*Replay, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		if e.Chunk != nil {
 			if err := r.chunk(e.Chunk, samples-len(r.Times)); err != nil {
 				return nil, fmt.Errorf("%s: byte %d: %w", file, e.Offset, err)
 			}
 		}
 	}
+
 	return r, nil
 }
 
@@ -58,20 +62,24 @@ func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
 	if err != nil {
 		return err
 	}
+
 	doc, err := widen(c.Reference)
 	if err != nil {
 		return err
 	}
+
 	slots, err := numbers(doc, nil)
 	if err != nil {
 		return err
 	}
+
 	columns := make([][]int64, c.Schema.Len())
 	for i := range columns {
 		if columns[i], err = c.Column(i); err != nil {
 			return err
 		}
 	}
+
 	for i := range min(most, c.Samples()) {
 		metric := 0
 		for _, s := range slots {
@@ -82,12 +90,15 @@ func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
 			}
 			put(s, value)
 		}
+
 		if metric != len(columns) {
 			return fmt.Errorf("%d numbers of %d metrics", metric, len(columns))
 		}
+
 		r.Times = append(r.Times, time.UnixMilli(times[i]))
 		r.Documents = append(r.Documents, slices.Clone(doc))
 	}
+
 	return nil
 }
 
@@ -98,6 +109,7 @@ func widen(doc bson.Raw) (bson.Raw, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := make([]byte, 4, len(doc)+len(doc)/4)
 	for _, e := range elements {
 		v := e.Value()
@@ -107,11 +119,14 @@ func widen(doc bson.Raw) (bson.Raw, error) {
 				return nil, err
 			}
 		case bson.TypeInt32:
-			v = bson.RawValue{Type: bson.TypeInt64, Value: binary.LittleEndian.AppendUint64(nil, uint64(int64(v.Int32())))}
+			v = bson.RawValue{Type: bson.TypeInt64,
+				Value: binary.LittleEndian.AppendUint64(nil, uint64(int64(v.Int32())))}
 		}
+
 		out = append(append(append(out, byte(v.Type)), e.Key()...), 0)
 		out = append(out, v.Value...)
 	}
+
 	out = append(out, 0)
 	binary.LittleEndian.PutUint32(out, uint32(len(out)))
 	return out, nil
@@ -123,6 +138,7 @@ func numbers(doc bson.Raw, out []bson.RawValue) ([]bson.RawValue, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for _, e := range elements {
 		v := e.Value()
 		switch v.Type {
@@ -134,6 +150,7 @@ func numbers(doc bson.Raw, out []bson.RawValue) ([]bson.RawValue, error) {
 			out = append(out, v)
 		}
 	}
+
 	return out, nil
 }
 
@@ -181,8 +198,10 @@ func (r *Replay) Answer(clock func() time.Time) func(name string, command bson.R
 			}
 			return d
 		case "hostInfo":
-			return fine(bson.E{Key: "system", Value: bson.D{{Key: "numCores", Value: int32(4)}, {Key: "memSizeMB", Value: int64(16384)}}})
+			return fine(bson.E{Key: "system",
+				Value: bson.D{{Key: "numCores", Value: int32(4)}, {Key: "memSizeMB", Value: int64(16384)}}})
 		}
+
 		return nil
 	}
 }

@@ -19,6 +19,7 @@ func (w *Wire) DialContext(ctx context.Context, _, address string) (net.Conn, er
 	w.mu.Lock()
 	l := w.servers[address]
 	w.mu.Unlock()
+
 	if l != nil {
 		near, far := net.Pipe()
 		select {
@@ -30,6 +31,7 @@ func (w *Wire) DialContext(ctx context.Context, _, address string) (net.Conn, er
 			return nil, ctx.Err()
 		}
 	}
+
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: addr(address), Err: syscall.ECONNREFUSED}
 }
 
@@ -40,10 +42,12 @@ func (w *Wire) Start(address string, s *Server) (stop func()) {
 	if w.servers == nil {
 		w.servers = map[string]*listener{}
 	}
+
 	w.servers[address] = l
 	w.mu.Unlock()
 	done := make(chan struct{})
 	go func() { defer close(done); s.Serve(l) }()
+
 	return func() {
 		w.mu.Lock()
 		delete(w.servers, address)

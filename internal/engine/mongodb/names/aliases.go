@@ -43,26 +43,38 @@ func renamed(now, was string) []Alias {
 // 8.0 does.
 var Aliases = []Idea{
 	// 8.x tells the state of the checkpoint's progress, above 0 while one runs.
-	{"checkpoint running", "bool", renamed("mongodb_ss_wt_checkpoint_progress_state", "mongodb_ss_wt_txn_transaction_checkpoint_currently_running")},
-	{"checkpoint most recent time", "ms", renamed("mongodb_ss_wt_checkpoint_most_recent_time_msecs", "mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs")},
-	{"checkpoint total time", "ms", renamed("mongodb_ss_wt_checkpoint_total_time_msecs", "mongodb_ss_wt_txn_transaction_checkpoint_total_time_msecs")},
-	{"checkpoints", "count", renamed("mongodb_ss_wt_checkpoint_total_succeed_number_of_checkpoints", "mongodb_ss_wt_txn_transaction_checkpoints")},
+	{"checkpoint running", "bool",
+		renamed(
+			"mongodb_ss_wt_checkpoint_progress_state", "mongodb_ss_wt_txn_transaction_checkpoint_currently_running")},
+	{"checkpoint most recent time", "ms",
+		renamed(
+			"mongodb_ss_wt_checkpoint_most_recent_time_msecs", "mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs")},
+	{"checkpoint total time", "ms",
+		renamed(
+			"mongodb_ss_wt_checkpoint_total_time_msecs", "mongodb_ss_wt_txn_transaction_checkpoint_total_time_msecs")},
+	{"checkpoints", "count",
+		renamed(
+			"mongodb_ss_wt_checkpoint_total_succeed_number_of_checkpoints", "mongodb_ss_wt_txn_transaction_checkpoints")},
 	{"checkpoint fsync time", "us", []Alias{
 		{"mongodb_ss_wt_checkpoint_fsync_duration_after_allocating_the_transaction_ID_usecs", v80, ""},
-		{"mongodb_ss_wt_txn_transaction_fsync_duration_for_checkpoint_after_allocating_the_transaction_ID_usecs", v32, v70},
+		{"mongodb_ss_wt_txn_transaction_fsync_duration_for_checkpoint_after_allocating_the_transaction_ID_usecs",
+			v32, v70},
 	}},
-	{"bytes written for checkpoints", "bytes", since(v34, "mongodb_ss_wt_block_manager_bytes_written_for_checkpoint")},
+	{"bytes written for checkpoints", "bytes",
+		since(v34, "mongodb_ss_wt_block_manager_bytes_written_for_checkpoint")},
 
 	{"application evictions", "count", []Alias{
 		{"mongodb_ss_wt_cache_page_evict_attempts_by_application_threads", v82, ""},
 		{"mongodb_ss_wt_cache_pages_evicted_by_application_threads", v32, v80},
 	}},
-	{"application eviction failures", "count", since(v82, "mongodb_ss_wt_cache_page_evict_failures_by_application_threads")},
+	{"application eviction failures", "count",
+		since(v82, "mongodb_ss_wt_cache_page_evict_failures_by_application_threads")},
 	{"application time evicting", "us", []Alias{
 		{"mongodb_ss_wt_cache_application_thread_time_evicting_usecs", v80, ""},
 		{"mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs", v34, v70},
 	}},
-	{"application time waiting for cache", "us", since(v34, "mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs")},
+	{"application time waiting for cache", "us",
+		since(v34, "mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs")},
 
 	// From 8.0 on these are queues.execution; the exporter keeps their name.
 	{"tickets available", "count", always("mongodb_ss_wt_concurrentTransactions_available")},

@@ -108,25 +108,31 @@ func Metric(path []string) (labels.Labels, bool) {
 	if len(path) == 0 {
 		return labels.EmptyLabels(), false
 	}
+
 	joined := strings.Join(path, ".")
 	var pairs [4]string // at most two labels
 	named := pairs[:0]
 	parent := joined[:len(joined)-len(path[len(path)-1])]
+
 	if label, ok := leafLabels[strings.TrimSuffix(parent, ".")]; ok && len(path) > 1 {
 		named = append(named, label, path[len(path)-1])
 		joined = parent
 	} else {
 		joined, named = cutNodes(path, joined, named)
 	}
+
 	name := metricName(joined)
 	if name == metricPrefix {
 		return labels.EmptyLabels(), false
 	}
+
 	b := labels.NewScratchBuilder(3)
 	b.Add(labels.MetricName, name)
+
 	for i := 0; i < len(named); i += 2 {
 		b.Add(named[i], strings.ToValidUTF8(named[i+1], "\uFFFD"))
 	}
+
 	b.Sort()
 	return b.Labels(), true
 }
@@ -141,15 +147,19 @@ func cutNodes(path []string, joined string, named []string) (string, []string) {
 		if !ok || node.only != nil && (len(path) != i+2 || !slices.Contains(node.only, path[i+1])) {
 			continue
 		}
+
 		named = append(named, node.label, path[i])
 		rest := joined[at+1+len(path[i])+1:]
+
 		// A pool of connections lists its hosts under their addresses, beside its totals.
 		if node.label == "pool" && i+2 < len(path) && strings.Contains(path[i+1], ":") {
 			named = append(named, "host", path[i+1])
 			rest = rest[len(path[i+1])+1:]
 		}
+
 		return joined[:at+1] + rest, named
 	}
+
 	return joined, named
 }
 
@@ -162,8 +172,10 @@ func metricName(joined string) string {
 			break
 		}
 	}
+
 	b := make([]byte, 0, len(metricPrefix)+len(joined))
 	b = append(b, metricPrefix...)
+
 	gap := true // the prefix ends in '_'
 	for i := range len(joined) {
 		c := joined[i]
@@ -175,8 +187,10 @@ func metricName(joined string) string {
 			gap = true
 		}
 	}
+
 	if gap && len(b) > len(metricPrefix) {
 		b = b[:len(b)-1]
 	}
+
 	return string(b)
 }

@@ -98,9 +98,11 @@ func realSchemas(t *testing.T, name string) (all []*ftdc.Schema) {
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skipf("the real capture %s is not here (looked for at ../shared/data/ftdc from the repository's root)", name)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 	s := ftdc.NewScanner(name, f)
 	for {
@@ -150,6 +152,7 @@ func TestAliases(t *testing.T) {
 					given[l.Get(labels.MetricName)] = true
 				}
 			}
+
 			for _, idea := range names.Aliases {
 				for _, a := range idea.Names {
 					expected := compareVersions(a.Since, c.version) <= 0 && (a.Until == "" || compareVersions(c.version, a.Until) <= 0)
@@ -175,6 +178,7 @@ func TestAliasTable(t *testing.T) {
 		if seen[idea.Name] || idea.Unit == "" || len(idea.Names) == 0 {
 			t.Errorf("%+v is not one idea", idea)
 		}
+
 		seen[idea.Name] = true
 		for i, a := range idea.Names {
 			if a.Until != "" && compareVersions(a.Since, a.Until) > 0 {

@@ -25,15 +25,18 @@ const (
 // 8.2.1).
 var (
 	countOf = [][]string{
-		{"wiredTiger", "transaction", "transaction checkpoints"}, {"wiredTiger", "checkpoint", "total succeed number of checkpoints"},
+		{"wiredTiger", "transaction", "transaction checkpoints"},
+		{"wiredTiger", "checkpoint", "total succeed number of checkpoints"},
 		{"wiredTiger", "checkpoint", "number of checkpoints"},
 	}
 	lastedOf = [][]string{
-		{"wiredTiger", "transaction", "transaction checkpoint most recent time (msecs)"}, {"wiredTiger", "checkpoint", "most recent time (msecs)"},
+		{"wiredTiger", "transaction", "transaction checkpoint most recent time (msecs)"},
+		{"wiredTiger", "checkpoint", "most recent time (msecs)"},
 		{"wiredTiger", "checkpoint", "transaction checkpoint most recent time (msecs)"},
 	}
 	runningOf = [][]string{
-		{"wiredTiger", "transaction", "transaction checkpoint currently running"}, {"wiredTiger", "checkpoint", "progress state"},
+		{"wiredTiger", "transaction", "transaction checkpoint currently running"},
+		{"wiredTiger", "checkpoint", "progress state"},
 		{"wiredTiger", "checkpoint", "currently running"},
 	}
 )
@@ -64,10 +67,12 @@ func (c *cycles) look(at time.Time, d bson.Raw) {
 	if !ok {
 		return // a mongos, or another storage engine
 	}
+
 	lasted, _ := first(d, lastedOf)
 	running, _ := first(d, runningOf)
 	length := time.Duration(lasted * float64(time.Millisecond))
 	another := c.known && lasted != c.lasted
+
 	open := len(c.all) > 0 && c.all[len(c.all)-1].To.IsZero()
 	switch {
 	case open && (running == 0 || another):
@@ -79,9 +84,11 @@ func (c *cycles) look(at time.Time, d bson.Raw) {
 	case !open && (another || c.known && count > c.count && running == 0):
 		c.add(lab.Cycle{From: at.Add(-length), To: at}) // it began and ended between two looks
 	}
+
 	if running > 0 && !open {
 		c.add(lab.Cycle{From: at})
 	}
+
 	c.count, c.lasted, c.known = count, lasted, true
 }
 

@@ -20,10 +20,12 @@ func TestCycles(t *testing.T) {
 		return bson.D{{Key: "transaction", Value: bson.D{{Key: "transaction checkpoints", Value: n},
 			{Key: "transaction checkpoint most recent time (msecs)", Value: ms}, {Key: "transaction checkpoint currently running", Value: running}}}}
 	}
+
 	recent := func(n, ms, running int) bson.D {
 		return bson.D{{Key: "checkpoint", Value: bson.D{{Key: "total succeed number of checkpoints", Value: n},
 			{Key: "most recent time (msecs)", Value: ms}, {Key: "progress state", Value: running}}}}
 	}
+
 	for name, version := range map[string]func(n, ms, running int) bson.D{"3.6": old, "8.2": recent} {
 		t.Run(name, func(t *testing.T) {
 			var c cycles
@@ -34,6 +36,7 @@ func TestCycles(t *testing.T) {
 				}
 				c.look(at(ms), d)
 			}
+
 			look(0, 7, 999, 0) // earlier ones do not count
 			look(500, 7, 999, 0)
 			look(1000, 8, 120, 0) // began and ended between two looks
@@ -41,6 +44,7 @@ func TestCycles(t *testing.T) {
 			look(2000, 8, 120, 1)
 			look(3000, 9, 1400, 0) // its beginning was seen
 			look(3500, 9, 1400, 1)
+
 			want := []lab.Cycle{{From: at(880), To: at(1000)}, {From: at(1500), To: at(2900)}, {From: at(3500)}}
 			if !slices.EqualFunc(c.all, want, func(a, b lab.Cycle) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) }) {
 				t.Errorf("%v, not %v", c.all, want)
@@ -53,6 +57,7 @@ func TestCycles(t *testing.T) {
 func TestCyclesCountedAsTheyBegin(t *testing.T) {
 	start := time.Date(2026, 11, 22, 13, 14, 0, 0, time.UTC)
 	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+
 	var c cycles
 	for _, x := range []struct {
 		s                  float64
@@ -70,6 +75,7 @@ func TestCyclesCountedAsTheyBegin(t *testing.T) {
 		}
 		c.look(at(x.s), d)
 	}
+
 	want := []lab.Cycle{{From: at(1), To: at(12)}, {From: at(72), To: at(103.1)}}
 	if !slices.EqualFunc(c.all, want, func(a, b lab.Cycle) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) }) {
 		t.Errorf("%v, not %v", c.all, want)

@@ -68,7 +68,8 @@ func (v *Existing) explain(err error) error {
 	case slices.Contains(codes, unauthorized):
 		return fmt.Errorf("%w: %s", out, v.least())
 	case slices.Contains(codes, authenticationFailed), strings.Contains(err.Error(), "auth error"):
-		return fmt.Errorf("%w: a password may be in $%s; give the user's database with ?authSource=", out, existing.EnvPassword)
+		return fmt.Errorf("%w: a password may be in $%s; give the user's database with ?authSource=", out,
+			existing.EnvPassword)
 	}
 	return out
 }
@@ -80,8 +81,10 @@ const (
 )
 
 func (v *Existing) least() string {
-	return fmt.Sprintf("the user needs readWrite and dbAdmin on %s (name one with --database, and grant them there: db.grantRolesToUser(USER, "+
-		"[{role: \"readWrite\", db: NAME}, {role: \"dbAdmin\", db: NAME}])), or readWriteAnyDatabase and dbAdminAnyDatabase; and clusterMonitor for statistics", v.opt.Name)
+	return fmt.Sprintf(
+		"the user needs readWrite and dbAdmin on %s (name one with --database, and grant them there: db.grantRolesToUser(USER, "+
+			"[{role: \"readWrite\", db: NAME}, {role: \"dbAdmin\", db: NAME}])), or readWriteAnyDatabase and dbAdminAnyDatabase; and clusterMonitor for statistics",
+		v.opt.Name)
 }
 
 // Inspect implements existing.Server.
@@ -92,42 +95,59 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	if err != nil {
 		return nil, v.explain(err)
 	}
+
 	defer func() { _ = c.Disconnect(ctx) }()
 	who, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Raw()
 	if err != nil {
 		return nil, v.unreachable(ctx, err)
 	}
+
 	build, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Raw()
 	if err != nil {
 		return nil, v.explain(err)
 	}
+
 	v.version, _ = build.Lookup("version").StringValueOK()
 	_, waits := concern(&v.cfg)
 	inspection := &existing.Inspection{
-		Server: v.Describe(), Least: v.least(), Remove: fmt.Sprintf("db.getSiblingDB(%q).dropDatabase()", v.opt.Name),
-		Notes: []string{"settings are the server's own, whatever engine.wiredtiger says; writes wait for " + waits},
+		Server: v.Describe(), Least: v.least(),
+		Remove: fmt.Sprintf("db.getSiblingDB(%q).dropDatabase()", v.opt.Name),
+		Notes: []string{"settings are the server's own, whatever engine.wiredtiger says; writes wait for " +
+			waits},
 	}
+
 	if err := v.allowed(ctx, c); err != nil {
 		return nil, err
 	}
-	if names, err := c.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: v.opt.Name}}, options.ListDatabases().SetAuthorizedDatabases(true)); err == nil && len(names) > 0 {
-		return nil, fmt.Errorf("the database %s already exists: use another name, or remove it (%s)", v.opt.Name, inspection.Remove)
+
+	if names, err := c.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: v.opt.Name}},
+		options.ListDatabases().SetAuthorizedDatabases(true)); err == nil && len(names) > 0 {
+		return nil, fmt.Errorf("the database %s already exists: use another name, or remove it (%s)", v.opt.Name,
+			inspection.Remove)
 	}
+
 	d, err := serverStatus(ctx, c)
 	_, tells := first(d, countOf)
 	switch {
 	case err != nil:
 		v.blind = true
-		inspection.Notes = append(inspection.Notes, "MongoDB's own statistics are not recorded, and its checkpoints not seen: the user has no clusterMonitor")
+		inspection.Notes = append(
+			inspection.Notes, "MongoDB's own statistics are not recorded, and its checkpoints not seen: the user has no clusterMonitor")
 	case !tells:
-		inspection.Notes = append(inspection.Notes, "checkpoints are not seen: it is a mongos, or its engine is another than WiredTiger")
+		inspection.Notes = append(
+			inspection.Notes, "checkpoints are not seen: it is a mongos, or its engine is another than WiredTiger")
 	}
+
 	if v.cfg.Indexes > 0 {
 		inspection.Notes = append(inspection.Notes, noIndexes)
 	}
+
 	if set, ok := who.Lookup("setName").StringValueOK(); ok {
-		inspection.Notes = append(inspection.Notes, fmt.Sprintf("it is of replica set %s: its members copy all of it, and it pushes as much out of their oplogs", set))
+		inspection.Notes = append(inspection.Notes,
+			fmt.Sprintf("it is of replica set %s: its members copy all of it, and it pushes as much out of their oplogs",
+				set))
 	}
+
 	return inspection, nil
 }
 
@@ -144,42 +164,50 @@ var needed = []string{"find", "insert", "update", "dropDatabase"}
 // allowed returns which privilege is missing. Without authentication it cannot know; then the
 // server's own refusal says it.
 func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
-	got, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Raw()
+	got, err := c.Database("admin").RunCommand(ctx,
+		bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Raw()
 	if err != nil {
 		return nil //nolint:nilerr // an old server, or a proxy: it refuses by itself
 	}
+
 	users, _ := got.Lookup("authInfo", "authenticatedUsers").ArrayOK()
 	if names, err := users.Values(); err != nil || len(names) == 0 {
 		_, err := c.Database(v.opt.Name).ListCollectionNames(ctx, bson.D{})
 		return v.explain(err)
 	}
+
 	privileges, _ := got.Lookup("authInfo", "authenticatedUserPrivileges").ArrayOK()
 	values, err := privileges.Values()
 	if err != nil {
 		return nil //nolint:nilerr // it does not say
 	}
+
 	have := map[string]bool{}
 	for _, p := range values {
 		d, ok := p.DocumentOK()
 		if !ok || !v.covers(d.Lookup("resource")) {
 			continue
 		}
+
 		actions, _ := d.Lookup("actions").ArrayOK()
 		all, err := actions.Values()
 		if err != nil {
 			continue
 		}
+
 		for _, a := range all {
 			if text, ok := a.StringValueOK(); ok {
 				have[text] = true
 			}
 		}
 	}
+
 	for _, action := range needed {
 		if !have[action] && !have["anyAction"] {
 			return fmt.Errorf("the user may not %s in database %s: %s", action, v.opt.Name, v.least())
 		}
 	}
+
 	return nil
 }
 
@@ -204,19 +232,24 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 			return err
 		}
 	}
+
 	c, err := connect(v.opt.Address.Secret(), m.Scenario.Workloads().Connections(), nil)
 	if err != nil {
 		return v.explain(err)
 	}
+
 	s := newStore(c, v.opt.Name, &v.cfg, m.Scenario)
 	v.store.Store(s)
 	v.made = true
+
 	if err := s.load(ctx, m.Scenario, progress); err != nil {
 		return v.explain(err)
 	}
+
 	if !v.blind {
 		s.watch()
 	}
+
 	return nil
 }
 
@@ -271,7 +304,8 @@ func (v *Existing) Stop(ctx context.Context) error {
 	var err error
 	if v.made && !v.opt.Keep {
 		if err = s.of.Database().Drop(ctx); err != nil {
-			err = fmt.Errorf("database %s is still in %s (db.getSiblingDB(%q).dropDatabase()): %w", v.opt.Name, v.opt.Address, v.opt.Name, v.explain(err))
+			err = fmt.Errorf("database %s is still in %s (db.getSiblingDB(%q).dropDatabase()): %w", v.opt.Name,
+				v.opt.Address, v.opt.Name, v.explain(err))
 		}
 	}
 	return errors.Join(err, s.close(ctx))

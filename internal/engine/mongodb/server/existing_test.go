@@ -100,16 +100,19 @@ func inspected(t *testing.T, s *mongotest.Server, text string) (*Existing, *exis
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v, err := NewExisting(*scenario.ConfigOf[*wiredtigermodel.Config](sc), existing.Options{Address: address, Name: "plimsoll_lab_test"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	inspection, err := v.Inspect(ctx, sc)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		for range 2 { // a second call must do no harm
 			if err := v.Stop(context.Background()); err != nil {
@@ -117,9 +120,11 @@ func inspected(t *testing.T, s *mongotest.Server, text string) (*Existing, *exis
 			}
 		}
 	})
+
 	if err := v.Start(ctx, &lab.Machine{Scenario: sc}, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	return v, inspection
 }
 
@@ -149,9 +154,11 @@ func TestExisting(t *testing.T) {
 		!strings.Contains(strings.Join(inspection.Notes, "; "), "no clusterMonitor") {
 		t.Errorf("%+v", inspection)
 	}
+
 	if n := s.Count(space); n != 1500 {
 		t.Errorf("%d documents were loaded", n)
 	}
+
 	reads(t, v, 0, 0, true)
 	reads(t, v, 1500, 0, false)
 	do(t, v, workload.Update, 7, 11, 300, 300)
@@ -163,29 +170,37 @@ func TestExisting(t *testing.T) {
 	do(t, v, workload.Read, 9999, 0, 300, 300)
 	do(t, v, workload.Scan, 1000, 0, 60_000, 60_000) // 200 documents: more than a batch
 	do(t, v, workload.Update, 9, 1<<63+5, 300, 300)
+
 	for key, seq := range map[uint64]uint64{7: 11, 1500: 12, 8: 13, 1700: 15, 9: 1<<63 + 5, 10: 0} {
 		reads(t, v, key, seq, true)
 	}
+
 	for _, c := range seen.of("update") {
 		if w, _ := c.Lookup("writeConcern", "w").StringValueOK(); w != "majority" || !c.Lookup("writeConcern", "j").Boolean() {
 			t.Fatalf("an update's write concern: %v", c)
 		}
 	}
+
 	if n := len(seen.of("getMore")); n != 1 {
 		t.Errorf("a scan of 200 documents asked %d times for more", n)
 	}
+
 	if src := v.Sources(); src != nil {
 		t.Errorf("statistics that may not be asked for: %v", src)
 	}
+
 	if err := v.Crash(); !errors.Is(err, existing.ErrNotOurs) {
 		t.Errorf("killing somebody's server: %v", err)
 	}
+
 	if err := v.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	if left := s.Spaces(); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+
 	if err := v.Do(t.Context(), 0, &lab.Op{}); !errors.Is(err, errNotRunning) {
 		t.Errorf("asking after the end: %v", err)
 	}
@@ -206,18 +221,23 @@ func TestSizes(t *testing.T) {
 			v, _ := inspected(t, s, strings.Replace(text, "{size: 300B}", c.document, 1))
 			before := len(marshal(t, s.Document(space, 5)))
 			op := &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 5, Size: units.Size(c.after), Document: units.Size(c.after)}, Seq: 3}
+
 			if strings.Contains(c.document, "change") {
 				op.Size = 100 + units.Size(c.after-c.whole)
 			}
+
 			if err := v.Do(t.Context(), 0, op); err != nil {
 				t.Fatal(err)
 			}
+
 			if after := len(marshal(t, s.Document(space, 5))); before != c.whole || after != c.after {
 				t.Errorf("%d bytes, and %d after an update; not %d and %d", before, after, c.whole, c.after)
 			}
+
 			do(t, v, workload.Push, 6, 4, 40, 340)
 			with := len(marshal(t, s.Document(space, 6)))
 			do(t, v, workload.Push, 6, 5, 40, 380)
+
 			// depends on the digits of its index
 			if grew := len(marshal(t, s.Document(space, 6))) - with; grew < 36 || grew > 40 {
 				t.Errorf("an entry of 40 bytes made it grow by %d", grew)
@@ -259,6 +279,7 @@ func TestLeastPrivilege(t *testing.T) {
 		}
 		return bson.A{bson.D{{Key: "resource", Value: bson.D{{Key: "db", Value: db}, {Key: "collection", Value: ""}}}, {Key: "actions", Value: list}}}
 	}
+
 	for name, c := range map[string]struct {
 		privileges bson.A
 		want       string
@@ -275,14 +296,17 @@ func TestLeastPrivilege(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			v, err := NewExisting(*scenario.ConfigOf[*wiredtigermodel.Config](sc), existing.Options{Address: address, Name: "plimsoll_lab_test"})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			_, err = v.Inspect(t.Context(), sc)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, not %q", err, c.want)
 			}
+
 			if left := s.Spaces(); len(left) > 0 {
 				t.Errorf("looking wrote %v", left)
 			}
@@ -295,29 +319,36 @@ func TestNameIsTaken(t *testing.T) {
 	s := &mongotest.Server{Version: "8.2.1"}
 	at := serve(t, s)
 	sc := parse(t, text)
+
 	address, err := existing.Kinds{Addresses}.Parse("mongodb://"+at+"/?directConnection=true", func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	opt := existing.Options{Address: address, Name: "plimsoll_lab_test", Keep: true}
 	first, err := NewExisting(*scenario.ConfigOf[*wiredtigermodel.Config](sc), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := first.Start(t.Context(), &lab.Machine{Scenario: sc}, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := first.Stop(t.Context()); err != nil || s.Count(space) != 1500 {
 		t.Errorf("kept: %d documents, %v", s.Count(space), err)
 	}
+
 	opt.Keep = false
 	second, err := NewExisting(*scenario.ConfigOf[*wiredtigermodel.Config](sc), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := second.Inspect(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a name in use: %v", err)
 	}
+
 	if err := second.Stop(t.Context()); err != nil || s.Count(space) != 1500 {
 		t.Errorf("somebody's database: %d documents are left, %v", s.Count(space), err)
 	}
@@ -352,12 +383,15 @@ func TestStatistics(t *testing.T) {
 			defer cancel()
 			p := &page{values: map[string]float64{}, enough: cancel}
 			src := v.Sources()[0]
+
 			if err := src.Read(ctx, p, source.Options{}); err != nil {
 				t.Fatal(err)
 			}
+
 			if d := src.Describe(); d.Engine != "mongodb" || d.Version != "8.2.1" || d.Samples != 1 || len(p.values) < 300 {
 				t.Errorf("%+v, %d series", d, len(p.values))
 			}
+
 			for _, series := range wants {
 				if _, ok := p.values[series]; !ok {
 					t.Errorf("there is no %s", series)

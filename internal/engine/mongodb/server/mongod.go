@@ -22,7 +22,9 @@ import (
 func find(asked string) (string, error) {
 	path, err := exec.LookPath(asked)
 	if err != nil {
-		return "", fmt.Errorf("the requested mongod: %w: MongoDB's packages have it (www.mongodb.com/try/download/community)", err)
+		return "",
+			fmt.Errorf("the requested mongod: %w: MongoDB's packages have it (www.mongodb.com/try/download/community)",
+				err)
 	}
 	return filepath.Abs(path) // it runs in another folder
 }
@@ -87,25 +89,30 @@ func conf(cfg *wiredtiger.Config, at place) string {
 	line(1, "wiredTiger:")
 	line(2, "engineConfig:")
 	line(3, "cacheSizeGB: %s", decimal(float64(max(cfg.Cache, cacheLeast))/float64(units.GiB)))
+
 	if text := engineConfig(cfg); text != "" {
 		line(3, "configString: %q", text)
 	}
+
 	line(2, "collectionConfig:")
 	compressor := "snappy"
 	if cfg.Compressor != nil && !*cfg.Compressor {
 		compressor = "none"
 	}
+
 	line(3, "blockCompressor: %s", compressor)
 	if cfg.Oplog == nil || *cfg.Oplog {
 		line(0, "replication:")
 		line(1, "replSetName: %s", replicaSet)
 		line(1, "oplogSizeMB: %d", 990) // mongod's own minimum
 	}
+
 	line(0, "# the lab's")
 	line(0, "net:")
 	line(1, "bindIp: 127.0.0.1")
 	line(1, "port: %d", at.port)
 	line(1, "unixDomainSocket: {enabled: false}")
+
 	return b.String()
 }
 
@@ -114,18 +121,23 @@ func conf(cfg *wiredtiger.Config, at place) string {
 func engineConfig(cfg *wiredtiger.Config) string {
 	fixed := wiredtiger.Defaults()
 	var set []string
+
 	usual := fixed.EvictionShares()
 	for i, s := range cfg.EvictionShares() {
 		if s != usual[i] {
 			set = append(set, s.Name+"="+rounded(float64(s.Of)*100))
 		}
 	}
+
 	if cfg.EvictionThreadsMin != fixed.EvictionThreadsMin || cfg.EvictionThreadsMax != fixed.EvictionThreadsMax {
-		set = append(set, fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", cfg.EvictionThreadsMin, cfg.EvictionThreadsMax))
+		set = append(set, fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", cfg.EvictionThreadsMin,
+			cfg.EvictionThreadsMax))
 	}
+
 	if cfg.IOCapacity != 0 {
 		set = append(set, fmt.Sprintf("io_capacity=(total=%d)", int64(cfg.IOCapacity)))
 	}
+
 	return strings.Join(set, ",")
 }
 
@@ -142,20 +154,29 @@ const noIndexes = "engine.wiredtiger.indexes are left out: the collection has _i
 func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	if cfg.Journal != nil && !*cfg.Journal {
 		if major, minor := release(version); major > 6 || major == 6 && minor >= 1 {
-			return nil, errors.New("journal: false: mongod has not supported this since 6.1; plimsoll's own WiredTiger worker does (leave --mongod out)")
+			return nil,
+				errors.New("journal: false: mongod has not supported this since 6.1; plimsoll's own WiredTiger worker does (leave --mongod out)")
 		}
-		return nil, errors.New("journal: false: with mongod the lab always has a journal; plimsoll's own WiredTiger worker can run without one (leave --mongod out)")
+		return nil,
+			errors.New("journal: false: with mongod the lab always has a journal; plimsoll's own WiredTiger worker can run without one (leave --mongod out)")
 	}
+
 	var out []string
 	if cfg.Cache < cacheLeast {
-		out = append(out, fmt.Sprintf("engine.wiredtiger.cache is %s in the scenario, and %s is the least that mongod takes: it has that here", cfg.Cache.Exact(), cacheLeast.Exact()))
+		out = append(out,
+			fmt.Sprintf("engine.wiredtiger.cache is %s in the scenario, and %s is the least that mongod takes: it has that here",
+				cfg.Cache.Exact(), cacheLeast.Exact()))
 	}
+
 	if cfg.Indexes > 0 {
 		out = append(out, noIndexes)
 	}
+
 	fixed := wiredtiger.Defaults()
 	if cfg.LeafPage != fixed.LeafPage || cfg.LogFile != fixed.LogFile {
-		out = append(out, "engine.wiredtiger.leaf_page and log_file are compiled into mongod: 32 KB and 100 MB here")
+		out = append(
+			out, "engine.wiredtiger.leaf_page and log_file are compiled into mongod: 32 KB and 100 MB here")
 	}
+
 	return out, nil
 }

@@ -38,27 +38,33 @@ func standIn(t *testing.T, env ...string) (path, dir string) {
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	self, err := os.Open(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer self.Close()
 	binary := filepath.Join(dir, "stand-in")
 	f, err := os.OpenFile(binary, os.O_CREATE|os.O_WRONLY, 0o755)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := io.Copy(f, self); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	path = filepath.Join(dir, "mongod")
 	script := "#!/bin/sh\nPLIMSOLL_TEST_MONGOD=1 " + strings.Join(env, " ") + " exec " + binary + " \"$@\"\n"
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	return path, dir
 }
 
@@ -86,9 +92,11 @@ func TestMongod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if s.Describe() != "MongoDB "+mongotest.Version {
 		t.Errorf("it describes itself as %q", s.Describe())
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	t.Cleanup(func() {
@@ -96,39 +104,50 @@ func TestMongod(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	if err := s.Start(ctx, m, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if at, err := os.Readlink(filepath.Join(m.Dirs["data"], "mongodb", "journal")); err != nil || at != filepath.Join(m.Dirs["journal"], "journal") {
 		t.Errorf("the journal is at %q, %v", at, err)
 	}
+
 	if _, err := os.Stat(filepath.Join(m.Dirs["data"], "mongodb", "mongod.lock")); err != nil {
 		t.Error("mongod did not run on the data's volume:", err)
 	}
+
 	do(t, s, workload.Update, 3, 21, 300, 300)
 	reads(t, s, 3, 21, true)
 	reads(t, s, 1499, 0, true)
 	pid := s.proc.PID()
+
 	if err := s.Crash(); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
 		t.Error("it lives")
 	}
+
 	if err := s.Do(ctx, 0, &lab.Op{}); !errors.Is(err, errNotRunning) {
 		t.Errorf("asking a dead server: %v", err)
 	}
+
 	// The stand-in stores nothing, so it must be made a replica set again.
 	if err := os.Remove(s.file); err != nil {
 		t.Fatal(err)
 	}
+
 	s.cfg.Oplog = new(bool)
 	if err := os.WriteFile(s.file, []byte(conf(&s.cfg, s.at)), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := s.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
+
 	reads(t, s, 3, 0, false)
 }
 
@@ -137,33 +156,42 @@ func TestStartFails(t *testing.T) {
 	if _, err := New("/nowhere/mongod", cfg); err == nil || !strings.Contains(err.Error(), "the requested mongod") {
 		t.Errorf("a missing binary: %v", err)
 	}
+
 	if _, err := New("true", cfg); err == nil || !strings.Contains(err.Error(), "this is not mongod") {
 		t.Errorf("another program: %v", err)
 	}
+
 	path, dir := standIn(t, mongotest.EnvFail+"='Failed to set up listener: Address already in use'")
 	no := cfg
 	no.Journal = new(bool)
+
 	if _, err := New(path, no); err == nil || !strings.Contains(err.Error(), "has not supported this since 6.1") {
 		t.Errorf("no journal: %v", err)
 	}
+
 	s, err := New(path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m := machine(t, dir, text)
 	if err := s.Start(t.Context(), m, nil); err == nil || !strings.Contains(err.Error(), "there is no volume") {
 		t.Errorf("no volume: %v", err)
 	}
+
 	m.Dirs["data"] = filepath.Join(dir, "data")
 	if err := os.Mkdir(m.Dirs["data"], 0o777); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := s.Start(t.Context(), m, nil); err == nil || !strings.Contains(err.Error(), "Address already in use") {
 		t.Errorf("a server that ends at once: %v", err)
 	}
+
 	if err := s.Stop(t.Context()); err != nil {
 		t.Errorf("stopping after a failed start: %v", err)
 	}
+
 	if err := s.Restart(t.Context()); !errors.Is(err, errNotRunning) {
 		t.Errorf("restarting after a stop: %v", err)
 	}

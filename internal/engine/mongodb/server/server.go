@@ -54,17 +54,21 @@ func New(path string, cfg wiredtiger.Config) (*Server, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
+
 	path, err := find(path)
 	if err != nil {
 		return nil, err
 	}
+
 	v, err := version(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}
+
 	if _, err := cannot(&cfg, v); err != nil {
 		return nil, err
 	}
+
 	return &Server{cfg: cfg, path: path, version: v}, nil
 }
 
@@ -83,34 +87,43 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	if m.Scenario.Workloads() == nil {
 		return fail(errors.New("the scenario was not made by Parse or Load"))
 	}
+
 	s.m = m
 	said, err := cannot(&s.cfg, s.version)
 	if err != nil {
 		return fail(err)
 	}
+
 	for _, line := range said {
 		s.log(line)
 	}
+
 	if s.user, err = process.Unprivileged("mongodb", "nobody"); err != nil {
 		s.log("mongod runs as root: " + err.Error())
 	}
+
 	if err := s.lay(); err != nil {
 		return fail(err)
 	}
+
 	if err := s.begin(ctx, true); err != nil {
 		return fail(err)
 	}
+
 	if err := s.store.Load().load(ctx, m.Scenario, progress); err != nil {
 		return fail(err)
 	}
+
 	if progress != nil {
 		progress("checkpoint", 0, 0)
 	}
+
 	// fsync ends with a checkpoint, so that the run does not have to write the loaded documents.
 	c := s.store.Load().client
 	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
 		return fail(fmt.Errorf("the checkpoint after loading: %w", err))
 	}
+
 	s.store.Load().watch()
 	return nil
 }
@@ -122,29 +135,35 @@ func (s *Server) lay() error {
 	if data == "" {
 		return errors.New("there is no volume: the scenario needs one named data")
 	}
+
 	s.at.data = filepath.Join(data, "mongodb")
 	folders := []string{s.at.data}
 	if journal != "" && journal != data {
 		s.at.journal = filepath.Join(journal, "journal")
 		folders = append(folders, s.at.journal)
 	}
+
 	for _, dir := range folders {
 		if err := errors.Join(s.user.Own(dir), s.user.Admit(dir)); err != nil {
 			return err
 		}
 	}
+
 	if s.at.journal != "" {
 		if err := os.Symlink(s.at.journal, filepath.Join(s.at.data, "journal")); err != nil {
 			return err
 		}
 	}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
+
 	s.at.port = l.Addr().(*net.TCPAddr).Port
 	s.file = filepath.Join(s.m.Scratch, "mongod.conf")
-	return errors.Join(l.Close(), os.WriteFile(s.file, []byte(conf(&s.cfg, s.at)), 0o644), s.user.Admit(s.m.Scratch))
+	return errors.Join(l.Close(), os.WriteFile(s.file, []byte(conf(&s.cfg, s.at)), 0o644),
+		s.user.Admit(s.m.Scratch))
 }
 
 // arguments returns mongod's command line.
@@ -161,6 +180,7 @@ func (s *Server) begin(ctx context.Context, first bool) error {
 	if err != nil {
 		return err
 	}
+
 	s.proc = p
 	uri := "mongodb://127.0.0.1:" + strconv.Itoa(s.at.port) + "/?directConnection=true"
 	c, err := connect(uri, s.m.Scenario.Workloads().Connections(), func(o *options.ClientOptions) {
@@ -171,9 +191,11 @@ func (s *Server) begin(ctx context.Context, first bool) error {
 	if err != nil {
 		return err
 	}
+
 	if err := s.ready(ctx, c, first); err != nil {
 		return errors.Join(err, c.Disconnect(context.WithoutCancel(ctx)))
 	}
+
 	s.store.Store(newStore(c, "plimsoll", &s.cfg, s.m.Scenario))
 	return nil
 }
@@ -198,13 +220,15 @@ func (s *Server) ready(ctx context.Context, c *mongo.Client, first bool) error {
 			err := admin.RunCommand(ctx, bson.D{{Key: "replSetInitiate", Value: set}}).Err()
 			if first = err != nil; err != nil {
 				last = err
-				if refused := (mongo.CommandError{}); errors.As(err, &refused) && refused.HasErrorCode(alreadyInitialized) {
+				if refused := (mongo.CommandError{}); errors.As(err, &refused) &&
+					refused.HasErrorCode(alreadyInitialized) {
 					first = false
 				}
 			}
 		} else {
 			last = errors.New("it is not primary yet")
 		}
+
 		select {
 		case <-s.proc.Done():
 			return s.proc.Err()

@@ -95,10 +95,12 @@ func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Pr
 	if s.mean > documentMost {
 		return fmt.Errorf("documents of %s: MongoDB accepts at most %s", s.mean.Exact(), documentMost.Exact())
 	}
+
 	each := uint64(min(max(loadBytes/max(s.mean, 1), 1), loadMost))
 	var at atomic.Uint64
 	var mu sync.Mutex
 	var done int64
+
 	group, ctx := errgroup.WithContext(ctx)
 	for range loaders {
 		group.Go(func() error {
@@ -107,22 +109,27 @@ func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Pr
 				if from >= documents {
 					return nil
 				}
+
 				batch := make([]any, 0, each)
 				for key := from; key < min(from+each, documents); key++ {
 					batch = append(batch, s.make.document(key, 0, size(key)))
 				}
+
 				if _, err := s.of.InsertMany(ctx, batch, options.InsertMany().SetOrdered(false)); err != nil {
 					return fmt.Errorf("inserting documents from %d on: %w", from, err)
 				}
+
 				mu.Lock()
 				done += int64(len(batch))
 				if progress != nil {
 					progress("inserting documents", done, int64(documents))
 				}
+
 				mu.Unlock()
 			}
 		})
 	}
+
 	return group.Wait()
 }
 

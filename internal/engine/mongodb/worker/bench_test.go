@@ -33,9 +33,11 @@ volumes: {data: {type: gp3, size: 100GiB}}
 host: {memory: 8GiB, cores: 2}
 engine: {wiredtiger: {cache: 1GiB, checkpoint: 1h, journal_each_write: `+tt.journal+`}}
 workload: {arrivals: {clients: 64}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 1kB}}`), options{})
+
 			took := make([][]time.Duration, tt.clients)
 			var all sync.WaitGroup
 			b.ResetTimer()
+
 			for conn := range tt.clients {
 				all.Go(func() {
 					for i := conn; i < b.N; i += tt.clients {
@@ -49,6 +51,7 @@ workload: {arrivals: {clients: 64}, mix: {update: 100%}, keys: {count: 20000}, d
 					}
 				})
 			}
+
 			all.Wait()
 			b.StopTimer()
 			every := slices.Sorted(slices.Values(slices.Concat(took...)))
@@ -78,8 +81,10 @@ volumes: {data: {type: gp3, size: 100GiB}}
 host: {memory: 8GiB, cores: 2}
 engine: {wiredtiger: {cache: 1GiB, checkpoint: 1h, journal_each_write: false`+tt.log+`}}
 workload: {arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 2000}, document: {size: 26000B}}`), tt.opt)
+
 			before := engineStatistics(b, s)
 			b.ResetTimer()
+
 			for i := range b.N {
 				round := units.Size(i/documents + 1)
 				write(b, s, workload.Push, uint64(i%documents), uint64(i)+1, entry, size+round*entry)
@@ -87,6 +92,7 @@ workload: {arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 2000},
 					checkpoint(b, s)
 				}
 			}
+
 			checkpoint(b, s)
 			b.StopTimer()
 			after := engineStatistics(b, s)

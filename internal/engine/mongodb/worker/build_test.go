@@ -47,18 +47,22 @@ func build(t testing.TB) string {
 			built.skip = "no gcc to build the worker with"
 			return
 		}
+
 		if built.dir, built.err = os.MkdirTemp("", "plimsoll-worker"); built.err != nil {
 			return
 		}
+
 		// If the tests run as root, another user runs the worker.
 		if built.err = os.Chmod(built.dir, 0o755); built.err != nil {
 			return
 		}
+
 		sources, err := filepath.Glob("c/*.c")
 		if err != nil || len(sources) == 0 {
 			built.err = fmt.Errorf("no sources of the worker: %w", err)
 			return
 		}
+
 		args := []string{"-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", filepath.Join(built.dir, workerName)}
 		out, err := exec.Command(gcc, append(append(args, sources...), "-lwiredtiger", "-lpthread")...).CombinedOutput()
 		switch text := string(out); {
@@ -71,12 +75,15 @@ func build(t testing.TB) string {
 			built.err = fmt.Errorf("%w: %s", err, text)
 		}
 	})
+
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
+
 	if built.skip != "" {
 		t.Skip(built.skip)
 	}
+
 	path := filepath.Join(built.dir, workerName)
 	t.Setenv(variable, path)
 	return path
@@ -116,14 +123,17 @@ func started(t testing.TB, m *lab.Machine, opt options) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := s.Crash(); err != nil {
 			t.Error(err)
 		}
 	})
+
 	if err := s.Start(t.Context(), m, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	return s
 }
 

@@ -60,43 +60,53 @@ type options struct {
 }
 
 // configure translates a scenario's settings into the engine's.
-func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt options) (c configuration, warnings []string, err error) {
+func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt options) (c configuration,
+	warnings []string, err error) {
 	snappy := ""
 	if cfg.Compression < 1 {
 		if snappy, err = findSnappy(); err != nil {
 			return c, nil, err
 		}
 	}
+
 	c = configuration{
 		home: at.home, threads: min(max(connections, 1), tickets),
 		checkpointMs: ms(cfg.Checkpoint), syncMs: ms(cfg.JournalInterval), log: journaled(cfg), whole: opt.whole,
-		randomPercent: randomPercent(cfg.Compression), indexes: uint32(cfg.Indexes), indexEntry: uint32(min(cfg.IndexEntry, 1<<15)),
-		oplogRecord: uint32(min(max(cfg.LogRecord, 0), documentBytesMax)), oplogBytes: uint32(min(max(cfg.LogBytes, 0), documentBytesMax)),
-		warm: units.Size(float64(cfg.Cache) * float64(cfg.EvictionTarget)),
+		randomPercent: randomPercent(cfg.Compression), indexes: uint32(cfg.Indexes),
+		indexEntry:  uint32(min(cfg.IndexEntry, 1<<15)),
+		oplogRecord: uint32(min(max(cfg.LogRecord, 0), documentBytesMax)),
+		oplogBytes:  uint32(min(max(cfg.LogBytes, 0), documentBytesMax)),
+		warm:        units.Size(float64(cfg.Cache) * float64(cfg.EvictionTarget)),
 	}
 	if c.oplogSize = opt.oplog; c.oplogSize == 0 {
 		c.oplogSize = oplogSize
 	}
+
 	if c.connection, warnings, err = connection(cfg, at, 2*c.threads+sessionsBeside, major, snappy); err != nil {
 		return c, nil, err
 	}
+
 	compressor, logged, unlogged := "", "", ""
 	if snappy != "" {
 		compressor = ",block_compressor=snappy"
 	}
+
 	if c.log {
 		logged, unlogged = ",log=(enabled=true)", ",log=(enabled=false)"
 	}
+
 	unit := 4 * units.KiB
 	if cfg.LeafPage < unit {
 		unit = 512
 	}
+
 	leaf := (cfg.LeafPage + unit - 1) / unit * unit
 	table := fmt.Sprintf(tableFormat, unit, unit, leaf, max(10*units.MiB, 4*leaf)) + compressor
 	oplog := cfg.Oplog == nil || *cfg.Oplog
 	if oplog {
 		c.oplog, logged = table+logged, unlogged
 	}
+
 	c.documents, c.index = table+logged, indexFormat+compressor+logged
 	return c, warnings, nil
 }
@@ -105,13 +115,16 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 func journaled(cfg *wiredtiger.Config) bool { return cfg.Journal == nil || *cfg.Journal }
 
 // connection returns the configuration for wiredtiger_open.
-func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy string) (string, []string, error) {
+func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy string) (string,
+	[]string, error) {
 	var warnings []string
 	set := []string{
 		"create", "config_base=false", "statistics=(fast)",
 		fmt.Sprintf("cache_size=%d", cfg.Cache), fmt.Sprintf("session_max=%d", sessions),
-		fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", cfg.EvictionThreadsMin, max(cfg.EvictionThreadsMin, cfg.EvictionThreadsMax)),
+		fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", cfg.EvictionThreadsMin,
+			max(cfg.EvictionThreadsMin, cfg.EvictionThreadsMax)),
 	}
+
 	share := func(name string, r units.Ratio, least int64) {
 		set = append(set, name+"="+strconv.FormatInt(threshold(r, cfg.Cache, least), 10))
 	}
@@ -120,31 +133,41 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 	share("eviction_dirty_target", cfg.EvictionDirtyTarget, 1)
 	share("eviction_dirty_trigger", cfg.EvictionDirtyTrigger, 1)
 	share("eviction_checkpoint_target", cfg.EvictionCheckpointTarget, 0)
+
 	if cfg.EvictionUpdatesTarget != 0 || cfg.EvictionUpdatesTrigger != 0 {
 		if major < 10 { // MongoDB 4.2 has 3.2.1; 4.4 and later have 10.0
-			warnings = append(warnings, fmt.Sprintf("this WiredTiger, %d.x, has no eviction_updates_target and _trigger: they are left out", major))
+			warnings = append(warnings,
+				fmt.Sprintf("this WiredTiger, %d.x, has no eviction_updates_target and _trigger: they are left out",
+					major))
 		} else {
 			share("eviction_updates_target", cfg.EvictionUpdatesTarget, 0)
 			share("eviction_updates_trigger", cfg.EvictionUpdatesTrigger, 0)
 		}
 	}
+
 	if cfg.IOCapacity != 0 {
 		set = append(set, fmt.Sprintf("io_capacity=(total=%d)", int64(cfg.IOCapacity)))
 	}
+
 	if snappy != "" {
 		set = append(set, "extensions=["+snappy+"]")
 	}
+
 	if !journaled(cfg) {
 		return strings.Join(append(set, "log=(enabled=false)"), ","), warnings, nil
 	}
 	if strings.ContainsAny(at.journal, "\"\\\n") {
-		return "", nil, fmt.Errorf("WiredTiger takes no quotation mark, backslash or line feed in the journal's path: choose another folder than %q", at.journal)
+		return "", nil,
+			fmt.Errorf("WiredTiger takes no quotation mark, backslash or line feed in the journal's path: choose another folder than %q",
+				at.journal)
 	}
+
 	// Old log files are removed by default; the setting's name changed between versions.
 	log := fmt.Sprintf(`log=(enabled=true,file_max=%d,path="%s"`, cfg.LogFile, at.journal)
 	if snappy != "" {
 		log += ",compressor=snappy"
 	}
+
 	return strings.Join(append(set, log+")"), ","), warnings, nil
 }
 
@@ -189,7 +212,8 @@ func findSnappy() (string, error) {
 	}
 	found = slices.DeleteFunc(found, func(p string) bool { return strings.ContainsAny(p, `,"[]() `) })
 	if len(found) == 0 {
-		return "", errors.New("compression under 100 % asks for snappy, and " + snappyName + " is in no folder for libraries: install it (Debian: libwiredtiger0), or set compression: 100%")
+		return "", errors.New("compression under 100 % asks for snappy, and " + snappyName +
+			" is in no folder for libraries: install it (Debian: libwiredtiger0), or set compression: 100%")
 	}
 	return found[0], nil
 }

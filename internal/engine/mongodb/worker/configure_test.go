@@ -55,10 +55,12 @@ func TestConfigure(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&cfg)
 			}
+
 			at := tt.at
 			if at.home == "" {
 				at = place{"/d", "/j"}
 			}
+
 			c, warnings, err := configure(&cfg, at, max(tt.connections, 1), max(tt.major, 3), tt.opt)
 			if tt.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.wrong) {
@@ -66,23 +68,29 @@ func TestConfigure(t *testing.T) {
 				}
 				return
 			}
+
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, want := range tt.connection {
 				if !strings.Contains(c.connection, want) {
 					t.Errorf("%s is not in %s", want, c.connection)
 				}
 			}
+
 			if tt.without != "" && strings.Contains(c.connection, tt.without) {
 				t.Errorf("%s is in %s", tt.without, c.connection)
 			}
+
 			if !strings.Contains(c.documents, tt.documents) || (c.oplog != "") != tt.oplog {
 				t.Errorf("documents %q, oplog %q", c.documents, c.oplog)
 			}
+
 			if got := strings.Join(warnings, " "); (got != "") != (tt.warned != "") || !strings.Contains(got, tt.warned) {
 				t.Errorf("warned: %q", got)
 			}
+
 			if tt.wantThreads != 0 && c.threads != tt.wantThreads {
 				t.Errorf("%d threads", c.threads)
 			}

@@ -36,6 +36,7 @@ func TestAcknowledgedIsDurable(t *testing.T) {
 					t.Skip(err)
 				}
 			}
+
 			s := started(t, m, tt.opt)
 			for round := range uint64(2) {
 				last := acknowledge(t, s, round*1000)
@@ -48,6 +49,7 @@ func TestAcknowledgedIsDurable(t *testing.T) {
 					}
 				}
 			}
+
 			if dir := m.Dirs["journal"]; dir != "" {
 				if files, err := filepath.Glob(filepath.Join(dir, "journal", "WiredTigerLog.*")); err != nil || len(files) == 0 {
 					t.Errorf("no log on the journal's volume: %v", err)
@@ -65,6 +67,7 @@ func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	last := map[uint64]uint64{}
+
 	enough := make(chan struct{}, connections)
 	for conn := range connections {
 		all.Go(func() {
@@ -78,18 +81,22 @@ func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 				case 3:
 					op.Kind, op.Key = workload.Insert, 10_000+op.Seq*connections+uint64(conn)
 				}
+
 				if err := s.Do(t.Context(), conn, &op); err != nil {
 					return
 				}
+
 				mu.Lock()
 				last[op.Key] = op.Seq
 				mu.Unlock()
+
 				if i == before/connections {
 					enough <- struct{}{}
 				}
 			}
 		})
 	}
+
 	for range connections {
 		select {
 		case <-enough:
@@ -97,9 +104,11 @@ func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 			t.Fatal("nothing was acknowledged")
 		}
 	}
+
 	if err := s.Crash(); err != nil {
 		t.Fatal(err)
 	}
+
 	all.Wait()
 	return last
 }
@@ -112,14 +121,17 @@ func TestWithoutALog(t *testing.T) {
 			for key := range uint64(50) {
 				write(t, s, workload.Update, key, 1, 4000, 4000)
 			}
+
 			checkpoint(t, s)
 			for key := range uint64(50) {
 				write(t, s, workload.Update, key, 2, 4000, 4100)
 				write(t, s, workload.Insert, 2000+key, 2, 100, 100)
 			}
+
 			if n := syncs(t, s); n != 0 {
 				t.Errorf("a log that does not exist was synced %d times", n)
 			}
+
 			restart(t, s)
 			for key := range uint64(50) {
 				has(t, s, key, 1, true)

@@ -21,14 +21,17 @@ func TestBadSettings(t *testing.T) {
 	t.Setenv(variable, filepath.Join(t.TempDir(), "none"))
 	m := machine(t, yaml(updates, "checkpoint: 60s"))
 	cfg := *scenario.ConfigOf[*wiredtigermodel.Config](m.Scenario)
+
 	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "make worker") {
 		t.Errorf("no worker: %v", err)
 	}
+
 	t.Setenv(variable, "")
 	t.Setenv("PATH", t.TempDir())
 	if _, err := New(cfg); !errors.Is(err, errWorker) || !strings.Contains(err.Error(), "libwiredtiger-dev") {
 		t.Errorf("no worker: %v", err)
 	}
+
 	other := filepath.Join(t.TempDir(), "other")
 	for text, want := range map[string]string{
 		"#!/bin/sh\necho hello\n": "is no plimsoll-wiredtiger",
@@ -43,6 +46,7 @@ func TestBadSettings(t *testing.T) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
+
 	cfg.LeafPage = 1
 	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "leaf_page") {
 		t.Errorf("a leaf of a byte: %v", err)
@@ -55,25 +59,31 @@ func TestStartFails(t *testing.T) {
 	if err := s.Start(t.Context(), m, nil); err == nil {
 		t.Error("it starts twice")
 	}
+
 	again, err := newServer(s.cfg, options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := again.Start(t.Context(), m, nil); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("on a database: %v", err)
 	}
+
 	if err := again.Stop(t.Context()); err != nil {
 		t.Errorf("stopped after it did not start: %v", err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	late, err := newServer(s.cfg, options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := late.Start(ctx, machine(t, yaml(updates, "checkpoint: 60s")), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a start that was given up: %v", err)
 	}
+
 	if late.current() != nil {
 		t.Error("it left a worker")
 	}
@@ -84,9 +94,11 @@ func TestWorkerDies(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 60s")), options{})
 	w := s.current()
 	op := lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 100, Document: 100}, Seq: 1}
+
 	if err := w.send([]byte{1, 0, 0, 0}); err != nil {
 		t.Fatal(err)
 	}
+
 	for end := time.Now().Add(patience); ; {
 		err := s.Do(t.Context(), 0, &op)
 		if err != nil {
@@ -99,15 +111,19 @@ func TestWorkerDies(t *testing.T) {
 			t.Fatal("it lives")
 		}
 	}
+
 	if err := s.Stop(t.Context()); err != nil {
 		t.Errorf("stopping after it ended: %v", err)
 	}
+
 	if err := s.Do(t.Context(), 0, &op); err == nil {
 		t.Error("it does without a worker")
 	}
+
 	if err := s.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	has(t, s, 0, 0, true)
 }
 

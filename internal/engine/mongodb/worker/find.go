@@ -20,7 +20,8 @@ const (
 )
 
 // errWorker says how to get a worker.
-var errWorker = errors.New("no " + workerName + " beside this program or on PATH, and " + variable + " is not set: make worker builds it " +
+var errWorker = errors.New("no " + workerName + " beside this program or on PATH, and " + variable +
+	" is not set: make worker builds it " +
 	"(Debian: apt-get install gcc libc6-dev libwiredtiger-dev)")
 
 // findWorker finds the program that contains WiredTiger.
@@ -35,16 +36,19 @@ func findWorker() (string, error) {
 		}
 		return path, nil
 	}
+
 	if self, err := os.Executable(); err == nil {
 		path := filepath.Join(filepath.Dir(self), workerName)
 		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
 			return path, nil
 		}
 	}
+
 	path, err := exec.LookPath(workerName)
 	if err != nil {
 		return "", errWorker
 	}
+
 	return filepath.Abs(path)
 }
 
@@ -61,13 +65,17 @@ func askVersion(path string) (string, error) {
 		}
 		return "", fmt.Errorf("%s --version: %w", path, err)
 	}
+
 	said := versions.FindSubmatch(out)
 	if said == nil {
 		return "", fmt.Errorf("%s is no %s: asked for its version it says %.80q", path, workerName, out)
 	}
+
 	if p, err := strconv.Atoi(string(said[1])); err != nil || p != protocol {
-		return "", fmt.Errorf("%s speaks version %s of the protocol, this program version %d: make worker", path, said[1], protocol)
+		return "", fmt.Errorf("%s speaks version %s of the protocol, this program version %d: make worker", path,
+			said[1], protocol)
 	}
+
 	return string(said[2]), nil
 }
 

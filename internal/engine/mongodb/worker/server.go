@@ -61,7 +61,8 @@ func newServer(cfg wiredtiger.Config, opt options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server{cfg: cfg, opt: opt, path: path, version: version, each: cfg.JournalEach == nil || *cfg.JournalEach}, nil
+	return &server{cfg: cfg, opt: opt, path: path, version: version, each: cfg.JournalEach == nil ||
+		*cfg.JournalEach}, nil
 }
 
 func (s *server) Describe() string { return "WiredTiger " + s.version }
@@ -73,36 +74,46 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	if s.current() != nil || s.machine != nil {
 		return errors.New("it was started already")
 	}
+
 	load := m.Scenario.Workloads()
 	if load == nil {
 		return errors.New("the scenario has no workload")
 	}
+
 	at, err := s.makeFolders(m)
 	if err != nil {
 		return err
 	}
+
 	config, warnings, err := configure(&s.cfg, at, load.Connections(), majorOf(s.version), s.opt)
 	if err != nil {
 		return err
 	}
+
 	for _, text := range warnings {
 		s.log(m, text)
 	}
+
 	s.config, s.machine = config, m
 	s.callers = make([]*caller, load.Connections())
+
 	for i := range s.callers {
 		s.callers[i] = newCaller()
 	}
+
 	w, err := s.run(ctx)
 	if err == nil {
 		err = s.load(ctx, w, load, progress)
 	}
+
 	if err == nil {
 		err = s.serve(ctx, w)
 	}
+
 	if err != nil {
 		return errors.Join(err, s.Crash())
 	}
+
 	return nil
 }
 
@@ -119,14 +130,17 @@ func (s *server) makeFolders(m *lab.Machine) (place, error) {
 	if data == "" {
 		return place{}, errors.New("WiredTiger needs a volume called data (and may have one called journal)")
 	}
+
 	user, err := process.Unprivileged("mongodb", "nobody")
 	if err != nil {
 		return place{}, err
 	}
+
 	s.user = user
 	if data, err = filepath.Abs(data); err != nil {
 		return place{}, err
 	}
+
 	at := place{home: filepath.Join(data, "db")}
 	at.journal = filepath.Join(at.home, "journal")
 	if dir := m.Dir("journal"); dir != "" {
@@ -135,6 +149,7 @@ func (s *server) makeFolders(m *lab.Machine) (place, error) {
 		}
 		at.journal = filepath.Join(dir, "journal")
 	}
+
 	for _, dir := range []string{at.home, at.journal} {
 		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && dir == at.home {
 			return place{}, fmt.Errorf("%s is not empty: a database is made on empty volumes", dir)
@@ -143,6 +158,7 @@ func (s *server) makeFolders(m *lab.Machine) (place, error) {
 			return place{}, err
 		}
 	}
+
 	return at, nil
 }
 
@@ -155,14 +171,17 @@ func (s *server) run(ctx context.Context) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s.worker.Store(w)
 	again, err := w.open(ctx, &s.config)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", s.config.home, err)
 	}
+
 	if again > 0 {
 		s.log(s.machine, fmt.Sprintf("%d writes since the last checkpoint were done again from the oplog", again))
 	}
+
 	return w, nil
 }
 
@@ -173,9 +192,11 @@ func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, p
 	if s.cfg.DocumentSize != load.DocumentSize() && s.cfg.DocumentSize > 0 {
 		size = func(uint64) units.Size { return s.cfg.DocumentSize } // the scenario sets the size
 	}
+
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
+
 	c := newCaller()
 	for first := uint64(0); first < s.cfg.Documents; {
 		n := min(loadMax, s.cfg.Documents-first)
@@ -191,9 +212,11 @@ func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, p
 		if err != nil {
 			return fmt.Errorf("loading documents: %w", err)
 		}
+
 		first += n
 		progress("documents", int64(first), int64(s.cfg.Documents))
 	}
+
 	progress("indexes, a checkpoint, and documents into the cache", 0, 0)
 	_, err := w.call(ctx, c, kindLoaded, func(b []byte) ([]byte, error) {
 		return binary.LittleEndian.AppendUint64(b, uint64(s.config.warm)), nil
@@ -201,6 +224,7 @@ func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, p
 	if err != nil {
 		return fmt.Errorf("the checkpoint after loading: %w", err)
 	}
+
 	return nil
 }
 
@@ -211,7 +235,8 @@ func (s *server) serve(ctx context.Context, w *worker) error {
 
 // kinds maps operations to the protocol's.
 var kinds = [workload.Kinds]kind{
-	workload.Read: kindRead, workload.Insert: kindInsert, workload.Update: kindUpdate, workload.Push: kindPush, workload.Scan: kindScan,
+	workload.Read: kindRead, workload.Insert: kindInsert, workload.Update: kindUpdate, workload.Push: kindPush,
+	workload.Scan: kindScan,
 }
 
 func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
@@ -219,14 +244,18 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	if w == nil {
 		return errKilled
 	}
+
 	size, document := op.Size, max(op.Document, op.Size)
 	if op.Kind == workload.Scan {
 		size = min(size, documentBytesMax)
 		document = size
 	}
+
 	if op.Key >= keyEnd || document > documentBytesMax {
-		return fmt.Errorf("document %d of %s: WiredTiger's worker takes keys under 2^62 and documents up to 64 MiB", op.Key, document)
+		return fmt.Errorf("document %d of %s: WiredTiger's worker takes keys under 2^62 and documents up to 64 MiB",
+			op.Key, document)
 	}
+
 	begin := time.Now()
 	body, err := w.call(ctx, s.callers[conn], kinds[op.Kind], func(b []byte) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint64(b, op.Key)
@@ -242,24 +271,29 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 			}
 			return append(b, 0), nil
 		}
+
 		return b, nil
 	})
 	if err != nil {
 		return err
 	}
+
 	if op.Kind == workload.Read {
 		if _, _, _, err := parseRead(body); err != nil {
 			return err
 		}
 	}
+
 	which := 0
 	if op.Kind.Writes() {
 		which = 1
 	}
+
 	s.ops[which].Add(1)
 	if op.Kind == workload.Insert {
 		s.inserts.Add(1)
 	}
+
 	s.latency[which].Add(int64(time.Since(begin)))
 	return nil
 }

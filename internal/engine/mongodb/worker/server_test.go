@@ -70,12 +70,14 @@ func TestOperations(t *testing.T) {
 	if !strings.HasPrefix(s.Describe(), "WiredTiger ") {
 		t.Errorf("it is %q", s.Describe())
 	}
+
 	for _, key := range []uint64{0, 1, 999} {
 		has(t, s, key, 0, true)
 		if n := size(t, s, key); n != 4000 {
 			t.Errorf("document %d is loaded with %v", key, n)
 		}
 	}
+
 	has(t, s, 1000, 0, false)
 	write(t, s, workload.Update, 7, 1, 4000, 4000)
 	write(t, s, workload.Insert, 1000, 2, 500, 500)
@@ -86,26 +88,32 @@ func TestOperations(t *testing.T) {
 	has(t, s, 7, 5, true)
 	has(t, s, 1000, 2, true)
 	has(t, s, 1001, 3, true)
+
 	for key, want := range map[uint64]units.Size{7: 4100, 1000: 500, 1001: 600, 8: 3000} {
 		if n := size(t, s, key); n != want {
 			t.Errorf("document %d has %v, not %v", key, n, want)
 		}
 	}
+
 	for _, kind := range []workload.Kind{workload.Read, workload.Scan} {
 		op := lab.Op{Op: workload.Op{Kind: kind, Key: 990, Size: 40_000, Document: 40_000}}
 		if err := s.Do(t.Context(), 3, &op); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error("stopped twice:", err)
 	}
+
 	if err := s.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	has(t, s, 7, 5, true)
 }
 
@@ -114,14 +122,17 @@ func TestCompression(t *testing.T) {
 	if _, err := findSnappy(); err != nil {
 		t.Skip(err)
 	}
+
 	loaded := func(compression string) float64 {
 		s := started(t, machine(t, yaml(updates, "compression: "+compression)), options{})
 		return float64(engineStatistics(t, s)["block-manager: bytes written"])
 	}
+
 	whole := loaded("100%")
 	if whole < 1000*4000 {
 		t.Errorf("%v bytes were written of 4 MB loaded", whole)
 	}
+
 	for compression, want := range map[string]float64{"70%": 0.7, "40%": 0.4} {
 		if got := loaded(compression) / whole; got < want-0.08 || got > want+0.08 {
 			t.Errorf("%s: %.2f is left", compression, got)
@@ -153,6 +164,7 @@ func engineStatistics(t testing.TB, s *server) map[string]int64 {
 func TestCycles(t *testing.T) {
 	begin := time.Now()
 	s := started(t, machine(t, yaml(updates, "checkpoint: 100ms")), options{})
+
 	var cycles []lab.Cycle
 	for end := time.Now().Add(patience); len(cycles) < 3; time.Sleep(10 * time.Millisecond) {
 		var err error
@@ -163,9 +175,11 @@ func TestCycles(t *testing.T) {
 			t.Fatalf("%d checkpoints", len(cycles))
 		}
 	}
+
 	if err := s.Crash(); err != nil {
 		t.Fatal(err)
 	}
+
 	cycles, _ = s.Cycles(t.Context())
 	last := begin
 	for i, c := range cycles {
@@ -188,6 +202,7 @@ func TestOplogIsTruncated(t *testing.T) {
 		t.Fatal("no statistic of truncations")
 		return 0
 	}
+
 	seq := uint64(0)
 	for end := time.Now().Add(patience); truncated() < 5; {
 		for key := range uint64(20) {
@@ -198,6 +213,7 @@ func TestOplogIsTruncated(t *testing.T) {
 			t.Fatal("the oplog grows")
 		}
 	}
+
 	restart(t, s)
 	for key := range uint64(20) {
 		has(t, s, key, seq-19+key, true)

@@ -64,26 +64,32 @@ func (b *batch) take(ctx context.Context, s *server) error {
 	if w == nil {
 		return errKilled
 	}
+
 	body, err := w.call(ctx, newCaller(), kindStatistics, nil)
 	if err != nil {
 		return err
 	}
+
 	at, lines, err := parseTime(body)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBad, err)
 	}
+
 	b.TimesMs, b.Columns, b.seen = []int64{at.UnixMilli()}, b.Columns[:0], map[uint64]bool{}
 	for op, name := range []string{"reads", "writes"} {
 		b.put("mongodb_ss_opLatencies_latency", float64(s.latency[op].Load()/1000), "op_type", name)
 		b.put("mongodb_ss_opLatencies_ops", float64(s.ops[op].Load()), "op_type", name)
 	}
+
 	inserts, writes := s.inserts.Load(), s.ops[1].Load()
 	b.put("mongodb_ss_opcounters", float64(inserts), "legacy_op_type", "insert")
 	b.put("mongodb_ss_opcounters", float64(max(writes-inserts, 0)), "legacy_op_type", "update")
 	b.put("mongodb_ss_opcounters", float64(s.ops[0].Load()), "legacy_op_type", "query")
+
 	if err := parseStatistics(lines, b.statistic); err != nil {
 		return fmt.Errorf("%w: %w", errBad, err)
 	}
+
 	return nil
 }
 

@@ -98,6 +98,7 @@ func TestSources(t *testing.T) {
 	ended := make(chan error, 1)
 	src := s.Sources()[0]
 	go func() { ended <- src.Read(ctx, g, source.Options{Period: 50 * time.Millisecond}) }()
+
 	before := g.wait(t, 1)
 	for _, m := range (&model.Engine{}).Metrics() {
 		l := labels.FromStrings(append([]string{labels.MetricName, m.Name}, m.Labels...)...).String()
@@ -105,6 +106,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("the model has %s, but the engine does not", l)
 		}
 	}
+
 	const writes = 50
 	for i := range uint64(writes) {
 		write(t, s, workload.Update, i, 1, 4000, 4000)
@@ -113,10 +115,12 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	checkpoint(t, s)
 	for len(g.more) > 0 { // samples taken meanwhile
 		<-g.more
 	}
+
 	after := g.wait(t, 3)
 	rose := func(name string) float64 { return after[name] - before[name] }
 	for name, least := range map[string]float64{
@@ -132,22 +136,28 @@ func TestSources(t *testing.T) {
 			t.Errorf("%s rose by %v, not by %v", name, rose(name), least)
 		}
 	}
+
 	if n := rose(`{__name__="mongodb_ss_wt_log_log_bytes_of_payload_data"}`); n > 1.5*writes*4000 {
 		t.Errorf("%v bytes were journaled: documents too", n)
 	}
+
 	if n := after[`{__name__="mongodb_ss_wt_concurrentTransactions_available", txn_rw_type="write"}`]; n != tickets {
 		t.Errorf("%v tickets are available without operations", n)
 	}
+
 	// Without an engine there are no samples; afterwards there are again.
 	restart(t, s)
 	g.wait(t, 5)
 	cancel()
+
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+
 	if d := src.Describe(); g.source.Engine != "mongodb" || d.Samples < 9 || d.From.IsZero() || !src.Live() {
 		t.Errorf("%+v", d)
 	}
+
 	if !slices.IsSorted(g.times) {
 		t.Error("times are not in order")
 	}

@@ -70,20 +70,24 @@ func readFrame(r *bufio.Reader) (frame, error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return frame{}, err
 	}
+
 	length := binary.LittleEndian.Uint32(head[:])
 	if length < headBytes || length > answerBytesMax {
 		return frame{}, fmt.Errorf("a frame of %d bytes, not %d to %d", length, headBytes, answerBytesMax)
 	}
+
 	f := frame{id: binary.LittleEndian.Uint64(head[4:]), status: status(head[12])}
 	if f.status > statusEnded {
 		return frame{}, fmt.Errorf("a frame of status %d, which there is not", f.status)
 	}
+
 	if length > headBytes {
 		f.body = make([]byte, length-headBytes)
 		if _, err := io.ReadFull(r, f.body); err != nil {
 			return frame{}, io.ErrUnexpectedEOF
 		}
 	}
+
 	return f, nil
 }
 
@@ -123,7 +127,8 @@ func parseHello(f frame) (string, error) {
 		return "", errors.New("it is no plimsoll-wiredtiger: it did not say hello")
 	}
 	if v := binary.LittleEndian.Uint16(f.body[4:]); v != protocol {
-		return "", fmt.Errorf("it speaks version %d of the protocol, this program version %d: make worker", v, protocol)
+		return "", fmt.Errorf("it speaks version %d of the protocol, this program version %d: make worker",
+			v, protocol)
 	}
 	version := f.body[8:]
 	if int(binary.LittleEndian.Uint16(f.body[6:])) != len(version) || len(version) > versionBytesMax {

@@ -35,15 +35,19 @@ func TestFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if v, err := parseHello(f); v != "3.2.1" || err != nil {
 		t.Errorf("hello: %q, %v", v, err)
 	}
+
 	if f, err = readFrame(r); err != nil || f.id != 1<<40 || f.status != statusDone || f.body != nil {
 		t.Errorf("%+v, %v", f, err)
 	}
+
 	if f, err = readFrame(r); err != nil || f.id != 3 || f.status != statusFailed || string(f.body) != "no room" {
 		t.Errorf("%+v, %v", f, err)
 	}
+
 	if _, err = readFrame(r); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)
 	}
@@ -63,11 +67,13 @@ func TestBadFrames(t *testing.T) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
+
 	for _, body := range [][]byte{nil, hello("3.2.1")[:9], append(hello("3.2.1"), 1), hello(strings.Repeat("1", 65)), make([]byte, 8)} {
 		if v, err := parseHello(frame{status: statusHello, body: body}); err == nil {
 			t.Errorf("%q: version %q", body, v)
 		}
 	}
+
 	other := hello("3.2.1")
 	other[4]++
 	if _, err := parseHello(frame{status: statusHello, body: other}); err == nil || !strings.Contains(err.Error(), "make worker") {
@@ -102,23 +108,29 @@ func FuzzFrames(f *testing.F) {
 			if err != nil {
 				return
 			}
+
 			read += 4 + headBytes + len(f.body)
 			if read > len(text) || !bytes.Equal(said(f.id, f.status, f.body), text[read-4-headBytes-len(f.body):read]) {
 				t.Fatalf("%+v is not what was sent", f)
 			}
+
 			if v, err := parseHello(f); err == nil && (len(v) > versionBytesMax || !bytes.Equal(f.body, hello(v))) {
 				t.Fatalf("version %q of %q", v, f.body)
 			}
+
 			if seq, size, found, err := parseRead(f.body); err == nil && len(f.body) != 13 {
 				t.Fatalf("%d, %d, %v of %q", seq, size, found, f.body)
 			}
+
 			at, lines, err := parseTime(f.body)
 			if err != nil {
 				continue
 			}
+
 			if uint64(at.UnixNano()) != binary.LittleEndian.Uint64(f.body) {
 				t.Fatalf("%v of %q", at, f.body)
 			}
+
 			n := 0
 			if err := parseStatistics(lines, func(statistic) { n++ }); err == nil && n != bytes.Count(lines, []byte("\n")) {
 				t.Fatalf("%d statistics of %q", n, lines)
@@ -134,20 +146,25 @@ func hostile(t *testing.T, path string, in []byte) (exit int, stderr string) {
 	cmd := exec.Command(path)
 	var errs strings.Builder
 	cmd.Stderr = &errs
+
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	// stdin stays open: it must end because of the frame.
 	go func() { _, _ = stdin.Write(in) }()
 	hangs := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 	_ = cmd.Wait()
+
 	if !hangs.Stop() {
 		t.Fatalf("it hangs after %.80q", in)
 	}
+
 	return cmd.ProcessState.ExitCode(), errs.String()
 }
 
@@ -161,6 +178,7 @@ func TestHostileFrames(t *testing.T) {
 		change(b)
 		return ask(1, kindOpen, b...)
 	}
+
 	for name, in := range map[string][]byte{
 		"length 0":         {0, 0, 0, 0},
 		"length 8":         {8, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1},
@@ -214,19 +232,24 @@ func TestOutOfOrder(t *testing.T) {
 	load := func(b []byte) ([]byte, error) {
 		return append(b, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0), nil
 	}
+
 	if _, err := w.call(t.Context(), newCaller(), kindLoad, load); err == nil || !strings.Contains(err.Error(), "loaded once") {
 		t.Errorf("loading again: %v", err)
 	}
+
 	if _, err := w.open(t.Context(), &s.config); err == nil || !strings.Contains(err.Error(), "it is open") {
 		t.Errorf("opening again: %v", err)
 	}
+
 	closed, err := spawn(t.Context(), spawning{path: s.path, user: s.user})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := closed.call(t.Context(), newCaller(), kindStatistics, nil); err == nil || !strings.Contains(err.Error(), "open a database first") {
 		t.Errorf("without documents: %v", err)
 	}
+
 	if err := closed.kill(); err != nil {
 		t.Error(err)
 	}

@@ -53,35 +53,43 @@ func spawn(ctx context.Context, s spawning) (*worker, error) {
 	if err := s.user.Admit(s.path); err != nil {
 		return nil, err
 	}
+
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
+
 	out, stdout, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close(), in.Close())
 	}
+
 	opt := process.Options{Path: s.path, User: s.user, Line: s.line, Stdin: stdin, Stdout: stdout}
 	if dirs := os.Getenv("LD_LIBRARY_PATH"); dirs != "" {
 		opt.Env = []string{"LD_LIBRARY_PATH=" + dirs} // where the user's own WiredTiger is
 	}
+
 	p, err := process.Start(opt)
 	_, _ = stdin.Close(), stdout.Close()
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
+
 	w := newWorker(in)
 	w.process, w.checkpoint = p, s.checkpoint
 	hello := make(chan error, 1)
 	go w.listen(out, hello)
+
 	select {
 	case err = <-hello:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
+
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", s.path, err), w.kill())
 	}
+
 	return w, nil
 }
 
@@ -99,12 +107,14 @@ func (w *worker) listen(out *os.File, hello chan<- error) {
 	} else if p := w.process.Err(); errors.Is(err, io.EOF) && p != nil {
 		err = p
 	}
+
 	hello <- err
 	for err == nil {
 		if f, err = readFrame(r); err == nil {
 			err = w.take(f)
 		}
 	}
+
 	w.end(err)
 }
 
@@ -120,13 +130,16 @@ func (w *worker) take(f frame) error {
 		}
 		return err
 	}
+
 	w.mu.Lock()
 	c, ok := w.waiting[f.id]
 	delete(w.waiting, f.id)
 	w.mu.Unlock()
+
 	if ok { // otherwise the caller has given up
 		c <- f
 	}
+
 	return nil
 }
 
@@ -141,6 +154,7 @@ func (w *worker) end(err error) {
 			err = p
 		}
 	}
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended == nil {
@@ -169,17 +183,20 @@ type caller struct{ answer chan frame }
 func newCaller() *caller { return &caller{make(chan frame, 1)} }
 
 // call sends a request and waits for its answer. fill appends the body.
-func (w *worker) call(ctx context.Context, c *caller, k kind, fill func([]byte) ([]byte, error)) ([]byte, error) {
+func (w *worker) call(ctx context.Context, c *caller, k kind,
+	fill func([]byte) ([]byte, error)) ([]byte, error) {
 	w.mu.Lock()
 	if w.ended != nil {
 		defer w.mu.Unlock()
 		return nil, w.ended
 	}
+
 	w.next++
 	id := w.next
 	w.waiting[id] = c.answer
 	w.mu.Unlock()
 	b := request(id, k)
+
 	if fill != nil {
 		var err error
 		if b, err = fill(b); err != nil {
@@ -187,9 +204,11 @@ func (w *worker) call(ctx context.Context, c *caller, k kind, fill func([]byte) 
 			return nil, err
 		}
 	}
+
 	if err := w.send(sealed(b)); err != nil {
 		w.endWith(err)
 	}
+
 	select {
 	case f := <-c.answer:
 		if f.status == statusFailed {
@@ -225,11 +244,14 @@ func (w *worker) send(b []byte) error {
 	w.sending.Lock()
 	defer w.sending.Unlock()
 	w.out = append(w.out, b...)
+
 	if w.writes {
 		return nil
 	}
+
 	w.writes = true
 	defer func() { w.writes = false }()
+
 	for len(w.out) > 0 {
 		p := w.out
 		w.out = w.spare[:0]
@@ -242,6 +264,7 @@ func (w *worker) send(b []byte) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -253,25 +276,31 @@ func (w *worker) open(ctx context.Context, c *configuration) (again uint64, err 
 				b = binary.LittleEndian.AppendUint32(b, x)
 			}
 		}
+
 		put(uint32(c.threads), uint32(c.threads), c.checkpointMs, c.syncMs)
 		flags := byte(0)
 		if c.log {
 			flags |= 1
 		}
+
 		if c.whole {
 			flags |= 2
 		}
+
 		b = append(b, flags, c.randomPercent)
 		put(c.indexes, c.indexEntry, c.oplogRecord, c.oplogBytes)
 		b = binary.LittleEndian.AppendUint64(b, uint64(c.oplogSize))
+
 		return texts(b, c.home, c.connection, c.documents, c.index, c.oplog)
 	})
 	if err != nil {
 		return 0, err
 	}
+
 	if len(body) != 8 {
 		return 0, errShort
 	}
+
 	return binary.LittleEndian.Uint64(body), nil
 }
 

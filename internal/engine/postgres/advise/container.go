@@ -11,7 +11,8 @@ import (
 
 // Container is how a server runs in a container: its command line, which goes before its files.
 func Container() discover.Container {
-	return discover.Container{Images: []string{"postgres", "postgresql", "postgis", "timescaledb", "spilo"}, Programs: []string{"postgres"}, Settings: serverSettings}
+	return discover.Container{Images: []string{"postgres", "postgresql", "postgis", "timescaledb", "spilo"},
+		Programs: []string{"postgres"}, Settings: serverSettings}
 }
 
 // A parameter is a setting of the server with the unit of a bare number (PostgreSQL documentation,
@@ -58,6 +59,7 @@ func serverSettings(p *discover.Process) []discover.Setting {
 			}
 		}
 	}
+
 	for i, arg := range p.Args {
 		setting, long := strings.CutPrefix(arg, "--")
 		if i > 0 && p.Args[i-1] == "-c" {
@@ -71,6 +73,7 @@ func serverSettings(p *discover.Process) []discover.Setting {
 			all[name] = given{value, "-c " + name}
 		}
 	}
+
 	var out []discover.Setting
 	for _, is := range parameters {
 		g, ok := all[is.name]
@@ -81,6 +84,7 @@ func serverSettings(p *discover.Process) []discover.Setting {
 			out = append(out, discover.Setting{Key: is.name, Value: q, From: g.from + " " + g.value})
 		}
 	}
+
 	return out
 }
 
@@ -117,14 +121,16 @@ func suffixed(text string, bare float64, of map[string]float64) (float64, bool) 
 
 func memory(bare units.Size) func(string) (fit.Quantity, bool) {
 	return func(text string) (fit.Quantity, bool) {
-		x, ok := suffixed(text, float64(bare), map[string]float64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40})
+		x, ok := suffixed(text, float64(bare),
+			map[string]float64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40})
 		return fit.Exactly(x), ok
 	}
 }
 
 func timeOf(bare float64) func(string) (fit.Quantity, bool) {
 	return func(text string) (fit.Quantity, bool) {
-		x, ok := suffixed(text, bare, map[string]float64{"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400})
+		x, ok := suffixed(text, bare, map[string]float64{"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600,
+			"d": 86400})
 		return fit.Duration(x), ok
 	}
 }

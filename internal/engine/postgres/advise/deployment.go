@@ -19,14 +19,16 @@ func Deployment() emit.Deployment {
 			"data": {Mount: "/var/lib/postgresql", Tell: "data_directory"},
 			"wal": {
 				Mount: walMount, Tell: "pg_wal is a symbolic link to it",
-				Bring: "Stop PostgreSQL in order to move the WAL: copy `pg_wal` to `" + walMount + "/pg_wal` (`rsync -a` keeps owner and mode 0700), replace it in the data directory by a symbolic link, and start.",
+				Bring: "Stop PostgreSQL in order to move the WAL: copy `pg_wal` to `" + walMount +
+					"/pg_wal` (`rsync -a` keeps owner and mode 0700), replace it in the data directory by a symbolic link, and start.",
 			},
 		},
 		Reasons:    reasons,
 		Budget:     ioBudget,
 		Containers: []string{"postgres", "postgresql", "database"},
 		Log:        &emit.LogInPod{Mount: walMount, Dir: walIn, Files: "????????????????????????"},
-		Move:       &emit.LogMove{Unit: "postgresql@15-main", Data: "/var/lib/postgresql/15/main", Next: "standbys first"},
+		Move: &emit.LogMove{Unit: "postgresql@15-main", Data: "/var/lib/postgresql/15/main",
+			Next: "standbys first"},
 	}
 }
 

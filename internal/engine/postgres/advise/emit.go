@@ -28,26 +28,39 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 	at := func(name string) string { return "engine.postgres." + name }
 	all := []setting{
 		{at("shared_buffers"), "shared_buffers", pgSize(a.SharedBuffers), pgSize(b.SharedBuffers), true},
-		{at("max_connections"), "max_connections", strconv.Itoa(a.MaxConnections), strconv.Itoa(b.MaxConnections), true},
-		{at("checkpoint_timeout"), "checkpoint_timeout", pgTime(a.CheckpointTimeout), pgTime(b.CheckpointTimeout), false},
-		{at("checkpoint_completion_target"), "checkpoint_completion_target", pgNumber(a.CheckpointCompletionTarget), pgNumber(b.CheckpointCompletionTarget), false},
-		{at("checkpoint_flush_after"), "checkpoint_flush_after", pgSize(a.CheckpointFlushAfter), pgSize(b.CheckpointFlushAfter), false},
+		{at("max_connections"), "max_connections", strconv.Itoa(a.MaxConnections),
+			strconv.Itoa(b.MaxConnections), true},
+		{at("checkpoint_timeout"), "checkpoint_timeout", pgTime(a.CheckpointTimeout),
+			pgTime(b.CheckpointTimeout), false},
+		{at("checkpoint_completion_target"), "checkpoint_completion_target", pgNumber(a.CheckpointCompletionTarget),
+			pgNumber(b.CheckpointCompletionTarget), false},
+		{at("checkpoint_flush_after"), "checkpoint_flush_after", pgSize(a.CheckpointFlushAfter),
+			pgSize(b.CheckpointFlushAfter), false},
 		{at("max_wal_size"), "max_wal_size", pgMegabytes(a.MaxWALSize), pgMegabytes(b.MaxWALSize), false},
 		{at("min_wal_size"), "min_wal_size", pgMegabytes(a.MinWALSize), pgMegabytes(b.MinWALSize), false},
 		{at("full_page_writes"), "full_page_writes", onOff(a.FullPageWrites), onOff(b.FullPageWrites), false},
 		{at("wal_buffers"), "wal_buffers", pgAuto(a.WALBuffers), pgAuto(b.WALBuffers), true},
-		{at("synchronous_commit"), "synchronous_commit", onOff(a.SynchronousCommit), onOff(b.SynchronousCommit), false},
+		{at("synchronous_commit"), "synchronous_commit", onOff(a.SynchronousCommit),
+			onOff(b.SynchronousCommit), false},
 		{at("wal_writer_delay"), "wal_writer_delay", pgTime(a.WALWriterDelay), pgTime(b.WALWriterDelay), false},
-		{at("commit_delay"), "commit_delay", strconv.FormatInt(a.CommitDelay.Std().Microseconds(), 10), strconv.FormatInt(b.CommitDelay.Std().Microseconds(), 10), false},
-		{at("commit_siblings"), "commit_siblings", strconv.Itoa(a.CommitSiblings), strconv.Itoa(b.CommitSiblings), false},
+		{at("commit_delay"), "commit_delay", strconv.FormatInt(a.CommitDelay.Std().Microseconds(), 10),
+			strconv.FormatInt(b.CommitDelay.Std().Microseconds(), 10), false},
+		{at("commit_siblings"), "commit_siblings", strconv.Itoa(a.CommitSiblings),
+			strconv.Itoa(b.CommitSiblings), false},
 		{at("bgwriter_delay"), "bgwriter_delay", pgTime(a.BgwriterDelay), pgTime(b.BgwriterDelay), false},
-		{at("bgwriter_lru_maxpages"), "bgwriter_lru_maxpages", strconv.Itoa(a.BgwriterLRUMaxpages), strconv.Itoa(b.BgwriterLRUMaxpages), false},
-		{at("bgwriter_lru_multiplier"), "bgwriter_lru_multiplier", pgNumber(a.BgwriterLRUMultiplier), pgNumber(b.BgwriterLRUMultiplier), false},
-		{at("bgwriter_flush_after"), "bgwriter_flush_after", pgSize(a.BgwriterFlushAfter), pgSize(b.BgwriterFlushAfter), false},
-		{at("backend_flush_after"), "backend_flush_after", pgSize(a.BackendFlushAfter), pgSize(b.BackendFlushAfter), false},
+		{at("bgwriter_lru_maxpages"), "bgwriter_lru_maxpages", strconv.Itoa(a.BgwriterLRUMaxpages),
+			strconv.Itoa(b.BgwriterLRUMaxpages), false},
+		{at("bgwriter_lru_multiplier"), "bgwriter_lru_multiplier", pgNumber(a.BgwriterLRUMultiplier),
+			pgNumber(b.BgwriterLRUMultiplier), false},
+		{at("bgwriter_flush_after"), "bgwriter_flush_after", pgSize(a.BgwriterFlushAfter),
+			pgSize(b.BgwriterFlushAfter), false},
+		{at("backend_flush_after"), "backend_flush_after", pgSize(a.BackendFlushAfter),
+			pgSize(b.BackendFlushAfter), false},
 	}
+
 	p := &emit.Part{}
 	text := l.Head("#", "Settings of PostgreSQL, for conf.d: the last one to set a parameter wins.")
+
 	var restart, back []string
 	for _, s := range all {
 		if s.value == s.before {
@@ -62,30 +75,43 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 		back = append(back, "`"+s.name+" = "+s.before+"`")
 		p.Applies = append(p.Applies, s.path)
 	}
+
 	if len(p.Applies) == 0 {
 		return nil, nil
 	}
+
 	const name = "90-plimsoll.conf"
 	p.Files = []emit.File{emit.Text("postgres/"+name, text)}
-	p.Apply = []string{"Copy `postgres/" + name + "` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf), check " +
+	p.Apply = []string{"Copy `postgres/" + name +
+		"` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf), check " +
 		"`SELECT name, setting, applied, error FROM pg_file_settings WHERE NOT applied OR error IS NOT NULL`, which reads the files again without applying them, then `SELECT pg_reload_conf()`. " +
 		"Settings made by `ALTER SYSTEM` override this file: remove them with `ALTER SYSTEM RESET`."}
+
 	if len(restart) > 0 {
-		p.Restarts = []string{"PostgreSQL, for " + strings.Join(restart, ", ") + ". `SELECT name FROM pg_settings WHERE pending_restart` shows which settings wait for a restart."}
+		p.Restarts = []string{"PostgreSQL, for " + strings.Join(restart, ", ") +
+			". `SELECT name FROM pg_settings WHERE pending_restart` shows which settings wait for a restart."}
 	} else {
 		p.Restarts = []string{"PostgreSQL: nothing, a reload is enough."}
 	}
+
 	p.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` shows how long checkpoints write and sync."}
-	p.Back = []string{"Remove `" + name + "` from `conf.d` and reload (or restart). The old values: " + strings.Join(back, ", ") + ", as far as the scenario knew them."}
+	p.Back = []string{"Remove `" + name + "` from `conf.d` and reload (or restart). The old values: " +
+		strings.Join(back, ", ") + ", as far as the scenario knew them."}
 	if l.Changed(at("full_page_writes")) && !a.FullPageWrites {
-		p.Risks = append(p.Risks, "`full_page_writes = off`: a crash can leave torn pages, which means data loss, unless the file system never tears 8 kB.")
+		p.Risks = append(
+			p.Risks, "`full_page_writes = off`: a crash can leave torn pages, which means data loss, unless the file system never tears 8 kB.")
 	}
+
 	if l.Changed(at("synchronous_commit")) && !a.SynchronousCommit {
-		p.Risks = append(p.Risks, "`synchronous_commit = off`: a crash loses acknowledged commits of up to three times `wal_writer_delay`.")
+		p.Risks = append(
+			p.Risks, "`synchronous_commit = off`: a crash loses acknowledged commits of up to three times `wal_writer_delay`.")
 	}
+
 	if l.Changed(at("checkpoint_timeout")) || l.Changed(at("max_wal_size")) {
-		p.Risks = append(p.Risks, "More WAL between checkpoints makes recovery after a crash longer, and takes room on its volume.")
+		p.Risks = append(
+			p.Risks, "More WAL between checkpoints makes recovery after a crash longer, and takes room on its volume.")
 	}
+
 	return p, nil
 }
 

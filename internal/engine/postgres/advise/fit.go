@@ -25,12 +25,16 @@ func Fit(f *fit.Fitting) error { return fitting{f}.fit() }
 func (f fitting) fit() error {
 	commits := f.One(judge.Commits)
 	if commits == nil {
-		return &fit.MissingError{What: "what is asked of the database", Metrics: []string{"pg_stat_database_xact_commit", "pg_stat_database_xact_commit_total"}, From: postgresExporter}
+		return &fit.MissingError{What: "what is asked of the database",
+			Metrics: []string{"pg_stat_database_xact_commit", "pg_stat_database_xact_commit_total"},
+			From:    postgresExporter}
 	}
+
 	key := "engine.postgres."
 	c := f.Cycles(sum(f.One(judge.CheckpointWrite), f.One(judge.CheckpointSync)), nil)
 	timeout := f.Gauge(judge.CheckpointTimeout)
 	f.PeriodS = c.PeriodS
+
 	switch {
 	case !math.IsNaN(c.PeriodS):
 	case timeout > 0:
@@ -38,13 +42,18 @@ func (f fitting) fit() error {
 	default:
 		f.PeriodS = model.Defaults().CheckpointTimeout.Std().Seconds()
 	}
+
 	if err := f.Enough(commits, fit.Two(f.PeriodS), fit.Every(f.PeriodS)); err != nil {
 		return err
 	}
+
 	f.settings(key, timeout, c)
-	updated, inserted, deleted := f.Mean(judge.RowsUpdated), f.Mean(judge.RowsInserted), f.Mean(judge.RowsDeleted)
+	updated, inserted, deleted := f.Mean(judge.RowsUpdated), f.Mean(judge.RowsInserted),
+		f.Mean(judge.RowsDeleted)
 	total := timeline.Mean(commits)
-	l := fit.Load{Ops: commits, How: fit.Measured, RateOf: "transactions ended", MixOf: "rows updated, inserted and deleted, of which a transaction is taken to change one"}
+
+	l := fit.Load{Ops: commits, How: fit.Measured, RateOf: "transactions ended",
+		MixOf: "rows updated, inserted and deleted, of which a transaction is taken to change one"}
 	switch {
 	case math.IsNaN(updated) && math.IsNaN(inserted):
 		l.How, l.MixOf = fit.Assumed, "what transactions do (pg_stat_database_tup_*): each is taken for an update"
@@ -54,11 +63,14 @@ func (f fitting) fit() error {
 		u := min(updated+fit.Zero(deleted), total)
 		i := min(max(inserted-u, 0), total-u)
 		f.history(key, u, inserted)
-		l.Shares = []fit.Share{{Kind: "update", Rate: u}, {Kind: "insert", Rate: i}, {Kind: "read", Rate: max(total-u-i, 0)}}
+		l.Shares = []fit.Share{{Kind: "update", Rate: u}, {Kind: "insert", Rate: i},
+			{Kind: "read", Rate: max(total-u-i, 0)}}
 	}
+
 	if err := f.Arrivals(l); err != nil {
 		return err
 	}
+
 	f.rows(l.Shares)
 	return nil
 }
@@ -84,28 +96,37 @@ func (f fitting) settings(key string, timeout float64, c fit.Cycles) {
 	tell := func(field string, signal *rules.Signal, as func(float64) fit.Quantity, otherwise fit.Quantity) {
 		x := f.Gauge(signal)
 		if math.IsNaN(x) {
-			f.Add(key+field, otherwise, fit.Assumed, "%s; PostgreSQL's default taken", field).AsDefault().ToKnow("SHOW " + field)
+			f.Add(key+field, otherwise, fit.Assumed, "%s; PostgreSQL's default taken",
+				field).AsDefault().ToKnow("SHOW " + field)
 			return
 		}
 		f.Add(key+field, as(x), fit.Measured, said)
 	}
+
 	d := model.Defaults()
 	switch {
 	case timeout > 0:
 		f.Add(key+"checkpoint_timeout", fit.Duration(timeout), fit.Measured, said)
 	case !math.IsNaN(c.PeriodS):
-		f.Add(key+"checkpoint_timeout", fit.Duration(c.PeriodS), fit.Inferred, "%d checkpoints ended every %s (median)", c.N, units.Seconds(c.PeriodS)).ToKnow("SHOW checkpoint_timeout")
+		f.Add(key+"checkpoint_timeout", fit.Duration(c.PeriodS), fit.Inferred,
+			"%d checkpoints ended every %s (median)", c.N, units.Seconds(c.PeriodS)).ToKnow("SHOW checkpoint_timeout")
 	default:
-		f.Add(key+"checkpoint_timeout", fit.Duration(d.CheckpointTimeout.Std().Seconds()), fit.Assumed, "checkpoint_timeout; PostgreSQL's default taken").AsDefault().ToKnow("SHOW checkpoint_timeout")
+		f.Add(key+"checkpoint_timeout", fit.Duration(d.CheckpointTimeout.Std().Seconds()), fit.Assumed,
+			"checkpoint_timeout; PostgreSQL's default taken").AsDefault().ToKnow("SHOW checkpoint_timeout")
 	}
+
 	tell("shared_buffers", judge.SharedBuffers, fit.Exactly, fit.Exactly(float64(d.SharedBuffers)))
-	tell("checkpoint_completion_target", judge.CheckpointCompletionTarget, fit.Ratio, fit.Ratio(float64(d.CheckpointCompletionTarget)))
-	tell("checkpoint_flush_after", judge.CheckpointFlushAfter, fit.Exactly, fit.Exactly(float64(d.CheckpointFlushAfter)))
+	tell("checkpoint_completion_target", judge.CheckpointCompletionTarget, fit.Ratio,
+		fit.Ratio(float64(d.CheckpointCompletionTarget)))
+	tell("checkpoint_flush_after", judge.CheckpointFlushAfter, fit.Exactly,
+		fit.Exactly(float64(d.CheckpointFlushAfter)))
 	tell("max_wal_size", judge.MaxWALSize, fit.Exactly, fit.Exactly(float64(d.MaxWALSize)))
 	tell("min_wal_size", judge.MinWALSize, fit.Exactly, fit.Exactly(float64(d.MinWALSize)))
-	tell("bgwriter_flush_after", judge.BgwriterFlushAfter, fit.Exactly, fit.Exactly(float64(d.BgwriterFlushAfter)))
+	tell("bgwriter_flush_after", judge.BgwriterFlushAfter, fit.Exactly,
+		fit.Exactly(float64(d.BgwriterFlushAfter)))
 	tell("wal_buffers", judge.WALBuffers, fit.Exactly, fit.Exactly(float64(d.SharedBuffers/32)))
-	tell("full_page_writes", judge.FullPageWrites, func(x float64) fit.Quantity { return fit.Boolean(x > 0) }, fit.Boolean(d.FullPageWrites))
+	tell("full_page_writes", judge.FullPageWrites, func(x float64) fit.Quantity { return fit.Boolean(x > 0) },
+		fit.Boolean(d.FullPageWrites))
 	tell("max_connections", judge.MaxConnections, fit.Count, fit.Count(float64(d.MaxConnections)))
 }
 
@@ -114,7 +135,8 @@ func (f fitting) history(key string, updated, inserted float64) {
 	d := model.Defaults()
 	const with = 0.5 // of the updates
 	if updated > 0 && inserted >= with*updated {
-		f.Add(key+"history_row", fit.Exactly(float64(d.HistoryRow)), fit.Inferred, "%s rows were inserted a second beside %s updates: one with each, as pgbench does; its size is pgbench's",
+		f.Add(key+"history_row", fit.Exactly(float64(d.HistoryRow)),
+			fit.Inferred, "%s rows were inserted a second beside %s updates: one with each, as pgbench does; its size is pgbench's",
 			units.Number(inserted), units.Number(updated))
 		return
 	}
@@ -126,36 +148,46 @@ func (f fitting) history(key string, updated, inserted float64) {
 func (f fitting) rows(shares []fit.Share) {
 	d := model.Defaults()
 	row := float64(d.Row - tupleHeader)
-	f.Add("workload.document.size", fit.Exactly(row), fit.Assumed, "the size of a row; pgbench's taken").ToKnow("SELECT avg(pg_column_size(t.*)) FROM table t")
+	f.Add("workload.document.size", fit.Exactly(row), fit.Assumed,
+		"the size of a row; pgbench's taken").ToKnow("SELECT avg(pg_column_size(t.*)) FROM table t")
 	perPage := math.Floor(float64(model.PageSize-tupleHeader) / (math.Ceil(float64(d.Row)/8)*8 + 4))
+
 	var updates float64
 	for _, s := range shares {
 		if s.Kind == "update" {
 			updates = s.Rate
 		}
 	}
+
 	const ask = "SELECT relname, n_live_tup FROM pg_stat_user_tables"
-	written := f.Mean(judge.BuffersCheckpoint) + fit.Zero(f.Mean(judge.BuffersClean)) + fit.Zero(f.Mean(judge.BuffersBackend))
+	written := f.Mean(judge.BuffersCheckpoint) + fit.Zero(f.Mean(judge.BuffersClean)) +
+		fit.Zero(f.Mean(judge.BuffersBackend))
 	pages := fit.Distinct(written*f.PeriodS, updates*f.PeriodS)
+
 	size := f.Mean(judge.Database)
 	switch {
 	case size > 0:
 		pages = size / float64(model.PageSize)
-		f.Add("workload.keys.count", fit.Count(fit.Significant(pages*perPage)), fit.Inferred, "the databases are of %s, at %s rows a page", units.Bytes(size), units.Number(perPage)).
+		f.Add("workload.keys.count", fit.Count(fit.Significant(pages*perPage)), fit.Inferred,
+			"the databases are of %s, at %s rows a page", units.Bytes(size), units.Number(perPage)).
 			Between(math.NaN(), pages*perPage).ToKnow(ask)
 	case pages > 0 && !math.IsInf(pages, 1):
-		f.Add("workload.keys.count", fit.Count(fit.Significant(pages*perPage)), fit.Inferred, "%s updates between two checkpoints wrote %s pages, as of %s that are asked for evenly, at %s rows a page",
-			units.Number(updates*f.PeriodS), units.Number(written*f.PeriodS), units.Number(pages), units.Number(perPage)).
+		f.Add("workload.keys.count", fit.Count(fit.Significant(pages*perPage)),
+			fit.Inferred, "%s updates between two checkpoints wrote %s pages, as of %s that are asked for evenly, at %s rows a page",
+			units.Number(updates*f.PeriodS), units.Number(written*f.PeriodS), units.Number(pages),
+			units.Number(perPage)).
 			Between(written*f.PeriodS*perPage/3, math.NaN()).ToKnow(ask)
 	default:
 		pages = float64(d.Rows) / perPage
-		v := f.Add("workload.keys.count", fit.Count(float64(d.Rows)), fit.Assumed, "how many rows there are; pgbench's at scale 100 taken").ToKnow(ask)
+		v := f.Add("workload.keys.count", fit.Count(float64(d.Rows)), fit.Assumed,
+			"how many rows there are; pgbench's at scale 100 taken").ToKnow(ask)
 		if updates > 0 && written > 0 {
 			pages = max(pages, updates*f.PeriodS)
 			v.Set(fit.Count(fit.Significant(pages * perPage)))
 			v.Evidence = "how many rows there are; nearly every update between two checkpoints met another page, so there are many"
 		}
 	}
+
 	f.Data = 1.5 * pages * float64(model.PageSize) // with its index
 	f.Skew()
 	f.Connections("how many operations clients have under way at most; 100 taken")

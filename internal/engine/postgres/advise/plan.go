@@ -15,15 +15,18 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	if c.CheckpointCompletionTarget < 0.9 {
 		paced = append(paced, plan.Value{Key: "checkpoint_completion_target", Value: "0.9"})
 	}
+
 	if c.CheckpointFlushAfter == 0 {
 		paced = append(paced, plan.Value{Key: "checkpoint_flush_after", Value: "256KiB"})
 	}
+
 	return plan.Profile{
 		Settings: []plan.Setting{
 			{Name: "checkpoint_completion_target", Values: paced},
 			// Fewer checkpoints: the WAL must have room for them.
 			{Name: "checkpoint_timeout", Values: []plan.Value{
-				{Key: "checkpoint_timeout", Value: (2 * c.CheckpointTimeout).Std().String()}, {Key: "max_wal_size", Value: (2 * c.MaxWALSize).Exact()},
+				{Key: "checkpoint_timeout", Value: (2 * c.CheckpointTimeout).Std().String()},
+				{Key: "max_wal_size", Value: (2 * c.MaxWALSize).Exact()},
 			}},
 			plan.CacheSetting("shared_buffers", c.SharedBuffers, sc.Host.Memory/4),
 		},

@@ -39,16 +39,22 @@ func running(m *rollout.Member) (string, error) {
 	if err != nil || len(lines) == 0 {
 		return "", err
 	}
+
 	pid, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(lines[0]), "-"))
 	if err != nil || pid <= 1 {
-		return "", fmt.Errorf("%s begins with %q, which is no process", filepath.Join(m.Data, "postmaster.pid"), lines[0])
+		return "", fmt.Errorf("%s begins with %q, which is no process",
+			filepath.Join(m.Data, "postmaster.pid"), lines[0])
 	}
+
 	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 		return "", nil // left by a crash
 	}
-	if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && !strings.HasPrefix(string(comm), "post") {
+
+	if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil &&
+		!strings.HasPrefix(string(comm), "post") {
 		return "", nil // the id was reused
 	}
+
 	return fmt.Sprintf("process %d", pid), nil
 }
 
@@ -98,22 +104,28 @@ func healthy(ctx context.Context, m *rollout.Member) error {
 		}
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	c, err := connect(ctx, m)
 	if err != nil {
 		return err
 	}
+
 	defer c.Close(ctx)
 	row, err := ask(ctx, c, "SELECT system_identifier, pg_is_in_recovery() FROM pg_control_system()")
 	if err != nil {
 		return err
 	}
+
 	if err := isOf(m, row[0]); err != nil || row[1] == "t" {
 		return err // a standby writes what its primary sends
 	}
+
 	// The commit of a transaction that has a record of its own waits for the WAL's fsync.
-	_, err = ask(ctx, c, "SET synchronous_commit = on; SELECT pg_logical_emit_message(true, 'plimsoll', 'rollout')")
+	_,
+		err = ask(ctx,
+		c, "SET synchronous_commit = on; SELECT pg_logical_emit_message(true, 'plimsoll', 'rollout')")
 	return err
 }
 
@@ -123,6 +135,7 @@ func ask(ctx context.Context, c *pgconn.PgConn, statements string) ([]string, er
 	if err != nil {
 		return nil, err
 	}
+
 	var row []string
 	for _, r := range results {
 		for _, values := range r.Rows {
@@ -132,9 +145,11 @@ func ask(ctx context.Context, c *pgconn.PgConn, statements string) ([]string, er
 			}
 		}
 	}
+
 	if len(row) == 0 {
 		return nil, fmt.Errorf("no answer to %q", statements)
 	}
+
 	return row, nil
 }
 
@@ -149,7 +164,8 @@ func isOf(m *rollout.Member, identifier string) error {
 		return errors.New("pg_control is cut off")
 	}
 	if here := strconv.FormatUint(binary.NativeEndian.Uint64(text), 10); here != identifier {
-		return fmt.Errorf("the server at the address has the system identifier %s, the data folder %s has %s: they do not belong together", identifier, m.Data, here)
+		return fmt.Errorf("the server at the address has the system identifier %s, the data folder %s has %s: they do not belong together",
+			identifier, m.Data, here)
 	}
 	return nil
 }

@@ -42,21 +42,28 @@ func parse(text string) ([]benchmark.Figure, error) {
 	within := !section.MatchString(text) && !strings.Contains(text, "Compare ")
 	lines := bufio.NewScanner(strings.NewReader(text))
 	lines.Buffer(nil, benchmark.BytesMax+1)
+
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
-		if strings.HasPrefix(line, "Compare ") || strings.HasPrefix(line, "Test ") || strings.HasPrefix(line, "Non-sync") {
+		if strings.HasPrefix(line, "Compare ") || strings.HasPrefix(line, "Test ") ||
+			strings.HasPrefix(line, "Non-sync") {
 			within = section.MatchString(line)
 			continue
 		}
+
 		m := row.FindStringSubmatch(line)
 		if m == nil || !within {
 			continue
 		}
+
 		rate, err := strconv.ParseFloat(m[2], 64)
 		if err != nil || !(rate > 0) {
 			return nil, fmt.Errorf("line %d: %q is not a rate", n, m[2])
 		}
-		out = append(out, benchmark.Figure{Name: "bench_sync_latency_mean_seconds", Labels: []string{"benchmark", name, "method", m[1]}, Value: 1 / rate})
+
+		out = append(out, benchmark.Figure{Name: "bench_sync_latency_mean_seconds",
+			Labels: []string{"benchmark", name, "method", m[1]}, Value: 1 / rate})
 	}
+
 	return out, lines.Err()
 }

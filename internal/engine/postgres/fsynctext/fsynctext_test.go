@@ -19,6 +19,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	have := map[string]float64{}
 	for _, x := range got {
 		name := x.Name
@@ -32,6 +33,7 @@ func TestParse(t *testing.T) {
 		}
 		have[name] = x.Value
 	}
+
 	for _, want := range []struct {
 		name  string
 		value float64
@@ -58,14 +60,17 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte(good), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := Format.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m := recording.NewMemory(recording.MemoryOptions{})
 	if err := s.Read(t.Context(), m, source.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	if d := s.Describe(); d.Samples != 2 || !d.From.Before(d.To) {
 		t.Errorf("%+v", d)
 	}

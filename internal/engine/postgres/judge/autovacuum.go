@@ -21,7 +21,8 @@ const (
 )
 
 func autovacuum() rules.Rule {
-	r := rules.Rule{ID: "postgres/autovacuum", Title: "Autovacuum keeps the device busy", Kind: rules.Cause, Storage: true,
+	r := rules.Rule{ID: "postgres/autovacuum", Title: "Autovacuum keeps the device busy", Kind: rules.Cause,
+		Storage: true,
 		When:    "plimsoll:postgres_autovacuum:count > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{Autovacuum, AutovacuumMoved},
@@ -34,24 +35,37 @@ func autovacuum() rules.Rule {
 			"age":        "The oldest unfrozen transaction is {{.age}} transactions old; autovacuum_freeze_max_age is {{.most}}.",
 		},
 		Advice: map[string]rules.Advice{
-			"bound":   {Summary: "Let autovacuum move less per second: autovacuum_vacuum_cost_limit = {{.cost}}, half of now", Expect: "half of its bytes per second, for all workers together", TradeOff: "a vacuum takes twice as long; too slow a one lets tables bloat", Do: []*rules.Remedy{slowerAutovacuum}},
-			"earlier": {Summary: "Let it come earlier and do less each time: a smaller autovacuum_vacuum_scale_factor (and from 13 on autovacuum_vacuum_insert_scale_factor) for the large tables", Expect: "short vacuums instead of one that reads a whole table", TradeOff: "more often", NoCommand: "which tables are large and how they change, you know: ALTER TABLE ... SET (autovacuum_vacuum_scale_factor = 0.02)"},
-			"finish":  {Summary: "Let it finish, and freeze the other old tables at a quiet time with VACUUM (FREEZE)", Expect: "the next freeze comes when you choose", TradeOff: "reads of the whole table at that time", NoCommand: "when it is quiet, you know; age(relfrozenxid) of pg_class shows the oldest tables"},
+			"bound": {Summary: "Let autovacuum move less per second: autovacuum_vacuum_cost_limit = {{.cost}}, half of now",
+				Expect:   "half of its bytes per second, for all workers together",
+				TradeOff: "a vacuum takes twice as long; too slow a one lets tables bloat",
+				Do:       []*rules.Remedy{slowerAutovacuum}},
+			"earlier": {Summary: "Let it come earlier and do less each time: a smaller autovacuum_vacuum_scale_factor (and from 13 on autovacuum_vacuum_insert_scale_factor) for the large tables",
+				Expect:    "short vacuums instead of one that reads a whole table",
+				TradeOff:  "more often",
+				NoCommand: "which tables are large and how they change, you know: ALTER TABLE ... SET (autovacuum_vacuum_scale_factor = 0.02)"},
+			"finish": {Summary: "Let it finish, and freeze the other old tables at a quiet time with VACUUM (FREEZE)",
+				Expect: "the next freeze comes when you choose", TradeOff: "reads of the whole table at that time",
+				NoCommand: "when it is quiet, you know; age(relfrozenxid) of pg_class shows the oldest tables"},
 		}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
+
 		f, ok := movedMost(r, c)
 		if !ok && !c.Measured(AutovacuumMoved) {
 			f, ok = vacuumCoincides(r, c)
 		}
+
 		if !ok {
 			return nil
 		}
+
 		adviseVacuum(c, &f)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -76,10 +90,12 @@ func movedMost(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	if moved == nil || device == "" {
 		return rules.Finding{}, false
 	}
+
 	bytes := timeline.Sum(timeline.At(moved, around)) * c.Grid.StepSeconds()
 	share := math.Min(1, bytes/all)
 	work := vacuuming(c).Widen(0, c.Cells(rules.AftermathS*1e9))
 	cells := work.And(c.Stall.Cells)
+
 	queued, ok := c.QueuedShare(cells)
 	if !ok || share < leastMoved || queued < queuedDevice || c.MeetsByChance(work) {
 		return rules.Finding{}, false
@@ -90,12 +106,15 @@ func movedMost(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	f.Severity = c.SeverityIn(work, f.Weight)
 	f.Foremost = share >= mainWriter // a cap that it fills is the way by which it makes commits wait
 	f.Windows = c.Windows(cells)
-	f.Say("moved", rules.Values{"bytes": rules.Bytes(bytes), "share": rules.Part(share), "device": rules.Called(device), "queued": rules.Part(queued)})
+	f.Say("moved", rules.Values{"bytes": rules.Bytes(bytes), "share": rules.Part(share),
+		"device": rules.Called(device), "queued": rules.Part(queued)})
 	f.Evidence = []rules.Evidence{
-		c.Figure("bytes that autovacuum read and wrote, mean while stalled", AutovacuumMoved, timeline.Mean(timeline.At(moved, c.Stall.Cells)), "bytes/s", c.Stall.Cells),
+		c.Figure("bytes that autovacuum read and wrote, mean while stalled", AutovacuumMoved,
+			timeline.Mean(timeline.At(moved, c.Stall.Cells)), "bytes/s", c.Stall.Cells),
 		c.Figure("of what "+device+" moved", rules.DiskMoved, share, "ratio", around),
 		c.Figure("share of the stalled time with a device's queue full", rules.DiskQueue, queued, "ratio", cells),
 	}
+
 	return f, f.Weight >= rules.MinAttributable
 }
 
@@ -115,8 +134,10 @@ func vacuumCoincides(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	work := vacuuming(c)
 	near := work.Widen(0, c.Cells(rules.AftermathS*1e9))
 	fraction, in, out := c.Attributable(near)
+
 	queued, ok := c.QueuedShare(near.And(c.Stall.Cells))
-	if !ok || queued < queuedDevice || fraction < rules.MinAttributable || in < rules.StallRatio*out || !c.Contrasts(near) {
+	if !ok || queued < queuedDevice || fraction < rules.MinAttributable || in < rules.StallRatio*out ||
+		!c.Contrasts(near) {
 		return rules.Finding{}, false
 	}
 
@@ -125,13 +146,17 @@ func vacuumCoincides(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
 		f.Severity = rules.Warning
 	}
+
 	f.Windows = c.Windows(near.And(c.Stall.Cells))
-	f.Say("coincides", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in), "out": rules.Part(out), "queued": rules.Part(queued)})
+	f.Say("coincides", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in),
+		"out": rules.Part(out), "queued": rules.Part(queued)})
 	f.Evidence = []rules.Evidence{
 		c.Figure("share of the time that stalled while autovacuum was at work", Autovacuum, in, "ratio", near),
 		c.Figure("share of the time that stalled otherwise", Autovacuum, out, "ratio", near.Not()),
-		c.Figure("most workers at work while stalled", Autovacuum, timeline.Max(timeline.At(c.One(Autovacuum), c.Stall.Cells)), "", c.Stall.Cells),
+		c.Figure("most workers at work while stalled", Autovacuum,
+			timeline.Max(timeline.At(c.One(Autovacuum), c.Stall.Cells)), "", c.Stall.Cells),
 	}
+
 	return f, true
 }
 
@@ -142,17 +167,22 @@ func adviseVacuum(c *rules.Case, f *rules.Finding) {
 	if freezes {
 		f.Say("wraparound", nil)
 	}
+
 	if age > most {
 		f.Say("age", rules.Values{"age": rules.Number(age), "most": rules.Number(most)})
-		f.Evidence = append(f.Evidence, c.Figure("age of the oldest unfrozen transaction", UnfrozenAge, age, "", timeline.Known(c.One(UnfrozenAge))))
+		f.Evidence = append(f.Evidence,
+			c.Figure("age of the oldest unfrozen transaction", UnfrozenAge, age, "",
+				timeline.Known(c.One(UnfrozenAge))))
 	}
 
 	// Slowing down what has to freeze moves the server towards refusing writes.
 	if cost := sizeAutovacuum(c, f)["cost"]; cost != "" && !(age > hastyAge) {
 		f.Advise("bound", rules.Values{"cost": cost})
 	}
+
 	if freezes || age > most {
 		f.Advise("finish", nil)
 	}
+
 	f.Advise("earlier", nil)
 }

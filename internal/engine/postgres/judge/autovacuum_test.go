@@ -28,6 +28,7 @@ func TestAutovacuumIsNotSlowedDown(t *testing.T) {
 				}
 				return nil
 			})
+
 			of.Stall.Cells = timeline.Mask{true}
 
 			var f rules.Finding
@@ -36,6 +37,7 @@ func TestAutovacuumIsNotSlowedDown(t *testing.T) {
 			if slower != c.slower {
 				t.Errorf("slowing it down is advised: %v, want %v", slower, c.slower)
 			}
+
 			if !slices.ContainsFunc(f.Asked.Advises, func(a rules.Saying) bool { return a.Name == "finish" }) {
 				t.Error("it is not advised to let it finish")
 			}

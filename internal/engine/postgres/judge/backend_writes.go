@@ -24,40 +24,56 @@ func backendWrites() rules.Rule {
 			"wrote":  "Backends wrote {{.backend}} buffers, {{.share}} of all; checkpoints wrote {{.checkpoint}}, the background writer {{.clean}}.",
 			"synced": "They had to fsync files themselves {{.fsyncs}} times: the checkpointer's queue of fsync requests was full.",
 		},
-		Advice: map[string]rules.Advice{"clean": {Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit", Expect: "clean buffers are ready when a query needs one", TradeOff: "some pages are written more than once", Do: []*rules.Remedy{cleanEarlier}},
-			"queue": {Summary: "Shorten the checkpoint's fsync (pace it), and raise shared_buffers: the queue of fsync requests has one entry per buffer", Expect: "the queue no longer fills while the checkpointer is in a sync", TradeOff: "a restart for shared_buffers", Do: []*rules.Remedy{paceCheckpoints}}}}
+		Advice: map[string]rules.Advice{"clean": {Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit",
+			Expect:   "clean buffers are ready when a query needs one",
+			TradeOff: "some pages are written more than once",
+			Do:       []*rules.Remedy{cleanEarlier}},
+			"queue": {Summary: "Shorten the checkpoint's fsync (pace it), and raise shared_buffers: the queue of fsync requests has one entry per buffer",
+				Expect:   "the queue no longer fills while the checkpointer is in a sync",
+				TradeOff: "a restart for shared_buffers",
+				Do:       []*rules.Remedy{paceCheckpoints}}}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		total := func(s *rules.Signal) float64 { return timeline.Sum(c.One(s)) * step }
 		backend, clean, ckpt := total(BuffersBackend), total(BuffersClean), total(BuffersCheckpoint)
 		all := backend + clean + ckpt
+
 		fsyncs := total(BackendFsyncs)
 		if (backend < minBackendBuffers || backend < minBackendShare*all) && fsyncs < 1 {
 			return nil
 		}
+
 		f := r.Finding("postgres")
 		f.Severity = rules.Info
 		if fsyncs >= 1 {
 			f.Severity = rules.Warning
 		}
+
 		seen := timeline.Known(c.One(BuffersBackend))
-		f.Say("wrote", rules.Values{"backend": rules.Number(backend), "share": rules.Part(backend / max(all, 1)), "checkpoint": rules.Number(ckpt), "clean": rules.Number(clean)})
+		f.Say("wrote", rules.Values{"backend": rules.Number(backend), "share": rules.Part(backend / max(all, 1)),
+			"checkpoint": rules.Number(ckpt), "clean": rules.Number(clean)})
 		if fsyncs >= 1 {
 			f.Say("synced", rules.Values{"fsyncs": whole(fsyncs)})
 		}
+
 		f.Evidence = []rules.Evidence{
 			c.Figure("buffers written by backends", BuffersBackend, backend, "", seen),
 			c.Figure("of all buffers written", nil, backend/max(all, 1), "ratio", seen),
 			c.Figure("fsyncs backends had to do themselves", BackendFsyncs, math.Round(fsyncs), "", seen),
 		}
+
 		if backend >= minBackendBuffers && backend >= minBackendShare*all {
 			f.Advise("clean", nil)
 		}
+
 		if fsyncs >= 1 {
 			// CheckpointerShmemSize (checkpointer.c, 10 to 17): NBuffers entries; 18 bounds them at 10 million.
 			f.Advise("queue", nil)
 		}
+
 		return []rules.Finding{f}
 	}
+
 	return r
 }

@@ -10,12 +10,17 @@ import (
 // bounds are the limits of PostgreSQL's own: WAL and time between checkpoints, sessions, and the age
 // from which tables are frozen whatever else is to be done.
 var bounds = []rules.Bound{
-	{Resource: "wal_since_checkpoint", Title: "WAL since the checkpoint", Used: WALGenerated, Level: sinceCheckpoint, Unit: "bytes", Limit: WALToCheckpoint,
+	{Resource: "wal_since_checkpoint", Title: "WAL since the checkpoint", Used: WALGenerated,
+		Level: sinceCheckpoint, Unit: "bytes", Limit: WALToCheckpoint,
 		Text: "max_wal_size / (1 + checkpoint_completion_target)", Then: "a checkpoint begins before its time"},
-	{Resource: "checkpoint_time", Title: "time of a checkpoint", Used: CheckpointWrite, Level: checkpointTook, Unit: "seconds", Limit: CheckpointTimeout,
-		Text: "checkpoint_timeout; by design a checkpoint is paced to take checkpoint_completion_target of it", Then: "checkpoints follow one another without a pause"},
-	{Resource: "connections", Title: "sessions", Used: Sessions, Limit: MaxConnections, Text: "max_connections, of which a few are kept for superusers", Then: "connections are refused"},
-	{Resource: "freeze_age", Title: "age of unfrozen transactions", Used: UnfrozenAge, Limit: FreezeMaxAge, Text: "autovacuum_freeze_max_age",
+	{Resource: "checkpoint_time", Title: "time of a checkpoint", Used: CheckpointWrite, Level: checkpointTook,
+		Unit: "seconds", Limit: CheckpointTimeout,
+		Text: "checkpoint_timeout; by design a checkpoint is paced to take checkpoint_completion_target of it",
+		Then: "checkpoints follow one another without a pause"},
+	{Resource: "connections", Title: "sessions", Used: Sessions, Limit: MaxConnections,
+		Text: "max_connections, of which a few are kept for superusers", Then: "connections are refused"},
+	{Resource: "freeze_age", Title: "age of unfrozen transactions", Used: UnfrozenAge, Limit: FreezeMaxAge,
+		Text: "autovacuum_freeze_max_age",
 		Then: "autovacuum reads whole tables to freeze them, whatever the load"},
 }
 
@@ -24,6 +29,7 @@ var bounds = []rules.Bound{
 func sinceCheckpoint(sig *rules.Signals, generated []float64) []float64 {
 	timed, requested := sig.One(CheckpointsTimed), sig.One(CheckpointsRequested)
 	out := make([]float64, len(generated))
+
 	sum, step := math.NaN(), sig.Grid.StepSeconds()
 	for k, rate := range generated {
 		began := timed != nil && timed[k] > 0 || requested != nil && requested[k] > 0
@@ -37,6 +43,7 @@ func sinceCheckpoint(sig *rules.Signals, generated []float64) []float64 {
 			out[k] = sum
 		}
 	}
+
 	return out
 }
 

@@ -9,14 +9,17 @@ import (
 )
 
 func checkpointRequested() rules.Rule {
-	r := rules.Rule{ID: "postgres/checkpoint-requested", Title: "Checkpoints come because the WAL is full", Kind: rules.Cause, Storage: true,
+	r := rules.Rule{ID: "postgres/checkpoint-requested", Title: "Checkpoints come because the WAL is full",
+		Kind: rules.Cause, Storage: true,
 		When:    "plimsoll:postgres_checkpoints_requested:rate > 0",
 		Needs:   []*rules.Signal{CheckpointsRequested, CheckpointsTimed},
 		NoAlert: "it is judged by sums over the whole time; one requested checkpoint is no fault",
 		Cause:   "When max_wal_size is reached a checkpoint starts immediately, and is paced by the WAL still to come if that is faster than the clock. Each is followed by full-page images of every page touched, which fill the WAL sooner: it feeds itself.",
 		Words:   rules.Words{"requested": "{{.requested}} of {{.all}} checkpoints were requested, not timed{{with .every}}, one every {{.}}{{end}}: the WAL reached its size before checkpoint_timeout did{{if not .known}}, or they were asked for by hand (CHECKPOINT, a base backup, CREATE DATABASE): how much WAL there was is not known{{end}}.{{with .hand}} {{.}} more were asked for by hand, with little WAL since the one before.{{end}}"},
 		Advice: map[string]rules.Advice{"more WAL": {Summary: "Raise max_wal_size until checkpoints come by checkpoint_timeout{{with .need}}: about {{.}} at this rate of writing{{end}}",
-			Expect: "fewer checkpoints and less WAL", TradeOff: "disk for WAL, a longer recovery", Do: []*rules.Remedy{moreWAL}}}}
+			Expect: "fewer checkpoints and less WAL", TradeOff: "disk for WAL, a longer recovery",
+			Do: []*rules.Remedy{moreWAL}}}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		timed := timeline.Sum(c.One(CheckpointsTimed)) * step
@@ -28,42 +31,58 @@ func checkpointRequested() rules.Rule {
 		f := r.Finding("postgres")
 		when := timeline.Where(c.One(CheckpointsRequested), func(x float64) bool { return x > 0 })
 		f.Severity = rules.Info
+
 		if ck, ok := findCheckpoints(&c.Signals); ok && c.Stall.Any() {
 			if f.Weight = worstPhase(c, ck).fraction; f.Weight >= rules.MinAttributable {
 				f.Severity = rules.Warning
 			}
 		}
+
 		f.Windows = c.Windows(when)
 		f.PeriodS = c.Period(when)
-		said := rules.Values{"requested": whole(requested), "all": whole(requested + byHand + timed), "every": "", "known": "", "hand": ""}
+		said := rules.Values{"requested": whole(requested), "all": whole(requested + byHand + timed), "every": "",
+			"known": "", "hand": ""}
+
 		if trigger > 0 {
 			said["known"] = rules.Called("known")
 		}
+
 		if byHand >= 1 {
 			said["hand"] = whole(byHand)
 		}
+
 		if f.PeriodS > 0 {
 			said["every"] = rules.Seconds(f.PeriodS)
 		}
+
 		f.Say("requested", said)
 		f.Evidence = []rules.Evidence{
 			c.Figure("checkpoints requested", CheckpointsRequested, math.Round(requested), "", when),
 			c.Figure("checkpoints by the clock", CheckpointsTimed, math.Round(timed), "", when),
 		}
+
 		if wal := c.One(WALGenerated); wal != nil {
-			f.Evidence = append(f.Evidence, c.Figure("WAL generated, mean", WALGenerated, timeline.Mean(wal), "bytes/s", timeline.Known(wal)))
+			f.Evidence = append(f.Evidence,
+				c.Figure("WAL generated, mean", WALGenerated, timeline.Mean(wal), "bytes/s", timeline.Known(wal)))
 		}
+
 		if m := c.One(MaxWALSize); m != nil {
-			f.Evidence = append(f.Evidence, c.Figure("max_wal_size", MaxWALSize, timeline.Max(m), "bytes", timeline.Known(m)))
+			f.Evidence = append(f.Evidence,
+				c.Figure("max_wal_size", MaxWALSize, timeline.Max(m), "bytes", timeline.Known(m)))
 		}
+
 		advice := rules.Values{"need": ""}
 		if need := walNeeded(c, requested); need > 0 {
 			advice["need"] = rules.Bytes(need)
-			f.Evidence = append(f.Evidence, c.Figure("max_wal_size at which checkpoint_timeout would come first, at this rate", MaxWALSize, need, "bytes", when))
+			f.Evidence = append(f.Evidence,
+				c.Figure("max_wal_size at which checkpoint_timeout would come first, at this rate", MaxWALSize, need,
+					"bytes", when))
 		}
+
 		f.Advise("more WAL", advice)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -84,10 +103,12 @@ func byWAL(c *rules.Case) (requested, byHand, trigger float64) {
 	if generated == nil || !(size > 0) {
 		return all, 0, 0
 	}
+
 	target := timeline.Max(c.One(CheckpointCompletionTarget))
 	if math.IsNaN(target) {
 		target = 0.9 // the default from 14 on
 	}
+
 	trigger = size / (1 + target)
 
 	unknown := 0.0
@@ -110,6 +131,7 @@ func byWAL(c *rules.Case) (requested, byHand, trigger float64) {
 	} else {
 		byHand += unknown
 	}
+
 	return requested, byHand, trigger
 }
 

@@ -63,6 +63,7 @@ const (
 func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timeline.Mask) {
 	open, syncing = make(timeline.Mask, sig.Grid.N), make(timeline.Mask, sig.Grid.N)
 	did := checkpointer(sig)
+
 	last, idle := len(did)-1, sig.Cells(creditLate)
 	for ; last >= 0 && did[last] < checkpointerWorks; last-- {
 		if did[last] == checkpointerIsIdle {
@@ -72,17 +73,20 @@ func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timel
 			return open, syncing
 		}
 	}
+
 	first := last + 1
 	for k := last; k >= 0 && did[k] != checkpointerIsIdle && !(credited[k] > 0); k-- {
 		if did[k] != checkpointerUnknown { // no sample: it goes on if it did before
 			first = k
 		}
 	}
+
 	synced := false
 	for k := first; k <= last; k++ {
 		synced = synced || did[k] == checkpointerSyncs
 		open[k], syncing[k] = true, synced
 	}
+
 	return open, syncing
 }
 
@@ -97,12 +101,14 @@ func checkpointer(sig *rules.Signals) []checkpointerState {
 		case checkpointerSyncing:
 			state = checkpointerSyncs
 		}
+
 		for k, n := range t.Values {
 			if n > 0 && !math.IsNaN(n) {
 				did[k] = max(did[k], state)
 			}
 		}
 	}
+
 	return did
 }
 

@@ -29,6 +29,7 @@ func TestPostgresCheckpoints(t *testing.T) {
 			}
 			tracks[signal] = append(tracks[signal], x)
 		}
+
 		for _, sign := range []byte(".ws") {
 			if d.Cmd == "exporter" { // which does not tell of the checkpointer
 				break
@@ -43,6 +44,7 @@ func TestPostgresCheckpoints(t *testing.T) {
 				return 0
 			})
 		}
+
 		track(CheckpointWrite, labels.EmptyLabels(), func(int) float64 { return 0 })
 		track(CheckpointSync, labels.EmptyLabels(), func(k int) float64 {
 			x, err := strconv.Atoi(credits[k : k+1])
@@ -51,15 +53,18 @@ func TestPostgresCheckpoints(t *testing.T) {
 			}
 			return float64(x)
 		})
+
 		c := rules.NewCase(nil, timeline.Grid{StepMs: 1000, N: n}, func(s *rules.Signal) []timeline.Track { return tracks[s] })
 		ran, ok := cycle(&c.Signals)
 		if !ok {
 			return "not known\n"
 		}
+
 		var b strings.Builder
 		for _, on := range ran.Cells {
 			b.WriteByte(map[bool]byte{true: '#', false: '-'}[on])
 		}
+
 		return b.String() + "\n"
 	})
 }

@@ -31,13 +31,18 @@ func commitDelay() rules.Rule {
 			"no volume": "No volume fixes this: commits wait for commit_delay.",
 		},
 		Advice: map[string]rules.Advice{
-			"zero": {Summary: "Set commit_delay to 0, its default, or to half of a WAL fsync ({{with .half}}{{.}}; {{end}}in microseconds)", Expect: "a commit waits for its sync and not for a sleep", TradeOff: "more syncs under load, each for fewer commits", Do: []*rules.Remedy{noCommitDelay}},
+			"zero": {Summary: "Set commit_delay to 0, its default, or to half of a WAL fsync ({{with .half}}{{.}}; {{end}}in microseconds)",
+				Expect:   "a commit waits for its sync and not for a sleep",
+				TradeOff: "more syncs under load, each for fewer commits",
+				Do:       []*rules.Remedy{noCommitDelay}},
 		}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		delay := timeline.Max(c.One(CommitDelay))
 		if !c.Stall.IsDatabase || !c.Stall.Any() || !(delay >= feltDelayS) {
 			return nil
 		}
+
 		sync := meanSync(c, c.Stall.Cells)
 		if sync*sensibleDelay >= delay {
 			return nil
@@ -48,9 +53,11 @@ func commitDelay() rules.Rule {
 		share, calm, known := sessionShare(c, walQueue)
 		io, _, _ := sessionShare(c, walIO)
 		syncing := sync / (sync + delay)
+
 		if math.IsNaN(sync) {
 			syncing = io * waitsIn(c, c.Stall.Cells).of / float64(c.Stall.Cells.Count())
 		}
+
 		if !known || share-calm < leastWaitShare || syncing >= mostlySyncing {
 			return nil
 		}
@@ -60,18 +67,25 @@ func commitDelay() rules.Rule {
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows = c.Windows(c.Stall.Cells)
 		half := sync / 2
-		f.Say("delay", rules.Values{"delay": rules.Seconds(delay), "sync": rules.Seconds(sync), "share": rules.Part(share), "calm": rules.Part(calm), "io": rules.Part(io)})
+		f.Say("delay", rules.Values{"delay": rules.Seconds(delay), "sync": rules.Seconds(sync),
+			"share": rules.Part(share), "calm": rules.Part(calm), "io": rules.Part(io)})
 		f.Evidence = []rules.Evidence{
 			c.Figure("commit_delay", CommitDelay, delay, "seconds", c.Stall.Cells),
-			c.Figure("of the sessions executing while stalled, those that waited for the lock WALWrite", Waiting, share, "ratio", c.Stall.Cells),
-			c.Figure("of the sessions executing while stalled, those that waited for the WAL's write or sync", Waiting, io, "ratio", c.Stall.Cells),
+			c.Figure("of the sessions executing while stalled, those that waited for the lock WALWrite", Waiting,
+				share, "ratio", c.Stall.Cells),
+			c.Figure("of the sessions executing while stalled, those that waited for the WAL's write or sync", Waiting,
+				io, "ratio", c.Stall.Cells),
 		}
+
 		if sync > 0 {
-			f.Evidence = append(f.Evidence, c.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, sync, "seconds", c.Stall.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, sync, "seconds", c.Stall.Cells))
 		}
+
 		f.Open("no volume", nil)
 		f.Advise("zero", rules.Values{"half": rules.Seconds(half)})
 		return []rules.Finding{f}
 	}
+
 	return r
 }

@@ -20,6 +20,7 @@ func commitStall() rules.Rule {
 		"untyped": "The exporter does not report backend_type (postgres_exporter 0.17.0 does): autovacuum and parallel workers may be among the few sessions counted.",
 		"waiting": "Meanwhile {{.share}} of the sessions executing waited for {{.what}}.",
 	})
+
 	judge := r.Judge
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		out := judge(c, held)
@@ -36,8 +37,10 @@ func commitStall() rules.Rule {
 				out[i].Evidence = slices.Concat(used, waits, walSyncs(c, s.Cells), out[i].Evidence)
 			}
 		}
+
 		return out
 	}
+
 	return r
 }
 
@@ -58,21 +61,25 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	if active == nil || all == nil {
 		return nil
 	}
+
 	out, idle := make(timeline.Mask, sig.Grid.N), false
 	for k := range out {
 		// Whoever asks is a session that executes.
 		out[k] = all[k] > usedUpSessions && active[k]-1 >= usedUpShare*(all[k]-1)
 		idle = idle || active[k] < all[k]
 	}
+
 	if idle {
 		return out
 	}
+
 	// Arrivals make a count vary. One that stands at its highest in most looks is a pool's size.
 	most := timeline.Max(active)
 	top := timeline.Where(active, func(x float64) bool { return x >= most })
 	if !(most > usedUpSessions) || rules.Share(top, timeline.Known(active)) < poolShare {
 		return nil
 	}
+
 	return timeline.Where(active, func(x float64) bool { return x-1 >= usedUpShare*(most-1) })
 }
 
@@ -84,8 +91,10 @@ func usedUpInStall(c *rules.Case, cells timeline.Mask, f *rules.Finding) []rules
 		return nil
 	}
 	all := timeline.Max(timeline.At(c.One(Sessions), used.And(cells))) - 1
-	f.Say("used up", rules.Values{"for": rules.Seconds(c.Seconds(used.And(cells))), "sessions": rules.Called(fmt.Sprintf("%.0f", all))})
-	return []rules.Evidence{c.Figure("share of the stalled time in which every session was executing", Sessions, share, "ratio", cells)}
+	f.Say("used up", rules.Values{"for": rules.Seconds(c.Seconds(used.And(cells))),
+		"sessions": rules.Called(fmt.Sprintf("%.0f", all))})
+	return []rules.Evidence{c.Figure("share of the stalled time in which every session was executing", Sessions,
+		share, "ratio", cells)}
 }
 
 // fewSessions is up to how many executing sessions may be background workers: three of autovacuum
@@ -94,7 +103,8 @@ const fewSessions = 11
 
 // unsureCount reports whether what was counted in a stall may be background workers.
 func unsureCount(c *rules.Case, s rules.Stall) bool {
-	return !c.Measured(SessionTypes) && c.Measured(Active) && timeline.Quantile(timeline.At(s.Waiting, s.Cells), 0.5) <= fewSessions
+	return !c.Measured(SessionTypes) && c.Measured(Active) &&
+		timeline.Quantile(timeline.At(s.Waiting, s.Cells), 0.5) <= fewSessions
 }
 
 const (
@@ -118,7 +128,8 @@ func waits(c *rules.Case, cells timeline.Mask, f *rules.Finding) (out []rules.Ev
 	}
 	for _, w := range all.kinds[:min(len(all.kinds), waitsTold)] {
 		if w.share >= toldWaitShare {
-			out = append(out, c.Figure(fmt.Sprintf("of the sessions executing while stalled, those that waited for %s", w.name), Waiting, w.share, "ratio", cells))
+			out = append(out, c.Figure(fmt.Sprintf("of the sessions executing while stalled, those that waited for %s",
+				w.name), Waiting, w.share, "ratio", cells))
 		}
 	}
 	return out
@@ -131,7 +142,8 @@ func walSyncs(c *rules.Case, cells timeline.Mask) []rules.Evidence {
 	if !(mean > 0) {
 		return nil
 	}
-	return []rules.Evidence{c.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, mean, "seconds", cells)}
+	return []rules.Evidence{c.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, mean,
+		"seconds", cells)}
 }
 
 // meanSync is the mean duration of the WAL fsyncs of some cells. If none ended there, it is of those

@@ -19,7 +19,8 @@ const (
 )
 
 func fullPageImages() rules.Rule {
-	r := rules.Rule{ID: "postgres/full-page-images", Title: "Full-page images after a checkpoint fill the WAL", Kind: rules.Cause, Storage: true,
+	r := rules.Rule{ID: "postgres/full-page-images", Title: "Full-page images after a checkpoint fill the WAL",
+		Kind: rules.Cause, Storage: true,
 		When:    "plimsoll:postgres_full_page_images:rate * 8192 / plimsoll:postgres_wal:bytes > 0.5",
 		Needs:   []*rules.Signal{FullPageImages, WALGenerated},
 		NoAlert: "its condition holds after each checkpoint, which is no fault",
@@ -29,18 +30,28 @@ func fullPageImages() rules.Rule {
 			"ckpt":  "A checkpoint had begun at most {{.after}} before each surge.",
 		},
 		Advice: map[string]rules.Advice{
-			"compress": {Summary: "Compress full-page images: wal_compression = on (lz4 from 15 on costs less CPU)", Expect: "the images take a half to a third of the WAL, depending on the data", TradeOff: "CPU in the sessions that write", Do: []*rules.Remedy{compressWAL}},
-			"seldom":   {Summary: "Let checkpoints come less often: checkpoint_timeout and max_wal_size", Expect: "each page is written whole once per checkpoint, so less often", TradeOff: "a longer recovery after a crash; disk for WAL", Do: []*rules.Remedy{seldomCheckpoints}},
-			"never":    {Summary: "Do not switch full_page_writes off: it is safe only on a volume that writes 8 kB atomically, through the file system too", Expect: "a crash damages no page", TradeOff: "none", NoCommand: "it is something not to do"},
+			"compress": {Summary: "Compress full-page images: wal_compression = on (lz4 from 15 on costs less CPU)",
+				Expect:   "the images take a half to a third of the WAL, depending on the data",
+				TradeOff: "CPU in the sessions that write", Do: []*rules.Remedy{compressWAL}},
+			"seldom": {Summary: "Let checkpoints come less often: checkpoint_timeout and max_wal_size",
+				Expect:   "each page is written whole once per checkpoint, so less often",
+				TradeOff: "a longer recovery after a crash; disk for WAL", Do: []*rules.Remedy{seldomCheckpoints}},
+			"never": {Summary: "Do not switch full_page_writes off: it is safe only on a volume that writes 8 kB atomically, through the file system too",
+				Expect:    "a crash damages no page",
+				TradeOff:  "none",
+				NoCommand: "it is something not to do"},
 		}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
+
 		s, ok := findSurges(c)
 		if !ok {
 			return nil
 		}
+
 		near := s.cells.Widen(0, c.Cells(rules.AftermathS*1e9))
 		fraction, in, out := c.Attributable(near)
 		if fraction < rules.MinAttributable || in < rules.StallRatio*out || !c.Contrasts(near) {
@@ -50,23 +61,32 @@ func fullPageImages() rules.Rule {
 		f := r.Finding("postgres")
 		f.Weight, f.Severity = fraction, c.SeverityIn(near, fraction)
 		f.Windows, f.PeriodS = c.Windows(near.And(c.Stall.Cells)), c.Period(s.cells.Close(c.Cells(3e9)))
-		f.Say("surge", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in), "out": rules.Part(out),
-			"surge": rules.Of(s.rate, "bytes/s"), "times": rules.Number(s.rate / s.usual), "images": rules.Part(s.images)})
+		f.Say("surge", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in),
+			"out":   rules.Part(out),
+			"surge": rules.Of(s.rate, "bytes/s"), "times": rules.Number(s.rate / s.usual),
+			"images": rules.Part(s.images)})
+
 		if after, ok := afterCheckpoint(c, s.cells); ok {
 			f.Say("ckpt", rules.Values{"after": rules.Seconds(after)})
 		}
+
 		f.Evidence = []rules.Evidence{
-			c.Figure("share of the time that stalled in surges of full-page images", FullPageImages, in, "ratio", near),
+			c.Figure("share of the time that stalled in surges of full-page images", FullPageImages, in,
+				"ratio", near),
 			c.Figure("share of the time that stalled otherwise", FullPageImages, out, "ratio", near.Not()),
 			c.Figure("WAL generated in the surges, median", WALGenerated, s.rate, "bytes/s", s.cells),
 			c.Figure("WAL generated otherwise, median", WALGenerated, s.usual, "bytes/s", s.cells.Not()),
-			c.Figure("full-page images in the surges, mean", FullPageImages, timeline.Mean(timeline.At(c.One(FullPageImages), s.cells)), "1/s", s.cells),
+			c.Figure("full-page images in the surges, mean", FullPageImages,
+				timeline.Mean(timeline.At(c.One(FullPageImages), s.cells)), "1/s", s.cells),
 		}
+
 		f.Advise("compress", nil)
 		f.Advise("seldom", nil)
 		f.Advise("never", nil)
+
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -89,7 +109,8 @@ func findSurges(c *rules.Case) (surges, bool) {
 		return surges{}, false
 	}
 	of := timeline.Sum(timeline.At(images, cells)) * imageBytes / timeline.Sum(timeline.At(wal, cells))
-	return surges{cells: cells, rate: timeline.Quantile(timeline.At(wal, cells), 0.5), usual: usual, images: math.Min(1, of)}, true
+	return surges{cells: cells, rate: timeline.Quantile(timeline.At(wal, cells), 0.5), usual: usual,
+		images: math.Min(1, of)}, true
 }
 
 // afterCheckpoint is the longest time from the begin of a checkpoint to a surge, where each surge has
@@ -100,6 +121,7 @@ func afterCheckpoint(c *rules.Case, surging timeline.Mask) (longest float64, ok 
 	if timed == nil || requested == nil {
 		return 0, false
 	}
+
 	for _, e := range surging.Close(c.Cells(3e9)).Episodes() {
 		k := e.First
 		for k >= 0 && !(timed[k] > 0) && !(requested[k] > 0) {
@@ -111,5 +133,6 @@ func afterCheckpoint(c *rules.Case, surging timeline.Mask) (longest float64, ok 
 		}
 		longest = math.Max(longest, after)
 	}
+
 	return math.Max(longest, c.Grid.StepSeconds()), true
 }

@@ -23,6 +23,7 @@ func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
+
 		share, calm := waitedShare(c, class)
 		if share-calm < leastWaitShare {
 			return nil
@@ -32,9 +33,11 @@ func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 		f.Weight = share - calm
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows = c.Windows(c.Stall.Cells)
-		f.Say("waited", rules.Values{"share": rules.Part(share), "what": rules.Called(waitsIn(c, c.Stall.Cells).first(class)), "calm": rules.Part(calm)})
+		f.Say("waited", rules.Values{"share": rules.Part(share),
+			"what": rules.Called(waitsIn(c, c.Stall.Cells).first(class)), "calm": rules.Part(calm)})
 		f.Evidence = []rules.Evidence{
-			c.Figure("of the sessions executing while stalled, those held up so", Waiting, share, "ratio", c.Stall.Cells),
+			c.Figure("of the sessions executing while stalled, those held up so", Waiting, share, "ratio",
+				c.Stall.Cells),
 			c.Figure("of the sessions executing otherwise", Waiting, calm, "ratio", c.NotStalled()),
 		}
 
@@ -47,14 +50,18 @@ func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 		} else if f.Severity != rules.Info {
 			f.Open("no volume", nil)
 		}
+
 		if class == onLock {
 			lockEvidence(c, &f)
 		}
+
 		for _, name := range advice {
 			f.Advise(name, nil)
 		}
+
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -88,7 +95,8 @@ func lockEvidence(c *rules.Case, f *rules.Finding) {
 	f.Say("idle", rules.Values{"most": whole(most), "oldest": rules.Seconds(oldest)})
 	f.Evidence = append(f.Evidence,
 		c.Figure("sessions idle in a transaction while stalled, most", IdleInTransaction, most, "", c.Stall.Cells),
-		c.Figure("age of the oldest of their transactions while stalled", IdleInTransactionAge, oldest, "seconds", c.Stall.Cells))
+		c.Figure("age of the oldest of their transactions while stalled", IdleInTransactionAge, oldest, "seconds",
+			c.Stall.Cells))
 }
 
 // waitAlert is the condition that most sessions, and at least four, wait so.
@@ -107,9 +115,13 @@ func lockWait() rules.Rule {
 			"no volume": "No volume fixes this: clients waited for locks.",
 		},
 		Advice: map[string]rules.Advice{
-			"end": {Summary: "Find the session that holds the lock with pg_blocking_pids() and end it with pg_cancel_backend() or pg_terminate_backend()", Expect: "the queue behind it ends within a second", TradeOff: "its transaction is rolled back", Do: []*rules.Remedy{endBlocker}},
+			"end": {Summary: "Find the session that holds the lock with pg_blocking_pids() and end it with pg_cancel_backend() or pg_terminate_backend()",
+				Expect:   "the queue behind it ends within a second",
+				TradeOff: "its transaction is rolled back",
+				Do:       []*rules.Remedy{endBlocker}},
 			"limit": {Summary: "End sessions that stay idle in a transaction (idle_in_transaction_session_timeout), and run DDL with a lock_timeout of a few seconds and retries",
-				Expect: "no lock is kept longer than that by a client that does nothing", TradeOff: "such a client loses its connection, and its transaction", Do: []*rules.Remedy{endIdle}}},
+				Expect:   "no lock is kept longer than that by a client that does nothing",
+				TradeOff: "such a client loses its connection, and its transaction", Do: []*rules.Remedy{endIdle}}},
 	}, onLock, "end", "limit")
 }
 
@@ -123,8 +135,13 @@ func standbyWait() rules.Rule {
 			"no volume": "No volume of this host fixes this: commits waited for a synchronous standby.",
 		},
 		Advice: map[string]rules.Advice{
-			"standby": {Summary: "Diagnose the standby: record it and its host at the same time; its WAL's fsync and the network's round trip make each commit", Expect: "the cause is found where it is", TradeOff: "none", NoCommand: "pg_stat_replication shows which standby: sync_state, flush_lag, replay_lag"},
-			"quorum": {Summary: "With two standbys or more, wait for any one of them: synchronous_standby_names = 'ANY 1 (...)'", Expect: "one slow standby no longer holds up commits", TradeOff: "one more server; which standby has a commit is known only by its LSN",
+			"standby": {Summary: "Diagnose the standby: record it and its host at the same time; its WAL's fsync and the network's round trip make each commit",
+				Expect:    "the cause is found where it is",
+				TradeOff:  "none",
+				NoCommand: "pg_stat_replication shows which standby: sync_state, flush_lag, replay_lag"},
+			"quorum": {Summary: "With two standbys or more, wait for any one of them: synchronous_standby_names = 'ANY 1 (...)'",
+				Expect:    "one slow standby no longer holds up commits",
+				TradeOff:  "one more server; which standby has a commit is known only by its LSN",
 				NoCommand: "the names are those of the standbys' application_name; the value replaces the list that is set now"}},
 	}, onStandby, "standby", "quorum")
 }
@@ -139,6 +156,9 @@ func clientWait() rules.Rule {
 			"no volume": "No volume fixes this: clients did not take their results.",
 		},
 		Advice: map[string]rules.Advice{
-			"client": {Summary: "Look at the clients' hosts and the network: CPU, retransmissions (ss -ti), the instance's network limit; fetch fewer rows, or with a cursor", Expect: "results leave the server as they are made", TradeOff: "none", NoCommand: "it is a change of the application or of the network"}},
+			"client": {Summary: "Look at the clients' hosts and the network: CPU, retransmissions (ss -ti), the instance's network limit; fetch fewer rows, or with a cursor",
+				Expect:    "results leave the server as they are made",
+				TradeOff:  "none",
+				NoCommand: "it is a change of the application or of the network"}},
 	}, onClient, "client")
 }

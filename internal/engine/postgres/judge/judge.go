@@ -18,9 +18,12 @@ func Knowledge() rules.Knowledge {
 		Database: "postgres", Product: "PostgreSQL", Programs: []string{"postgres"},
 		Anchor: Commits,
 		// A commit waits for a flush of the WAL; commits at the same time share one (xlog.c, XLogFlush).
-		Synced:    &rules.Synced{Does: "commits at most %s times per second", Source: "a commit waits for one flush of the WAL"},
-		Signals:   signals,
-		Rules:     []rules.Rule{commitStall(), checkpointsNotSeen(), lockWait(), standbyWait(), clientWait(), checkpointBurst(), checkpointRequested(), walFlush(), commitDelay(), walBuffers(), fullPageImages(), autovacuum(), tempFiles(), walKept(), backendWrites()},
+		Synced: &rules.Synced{Does: "commits at most %s times per second",
+			Source: "a commit waits for one flush of the WAL"},
+		Signals: signals,
+		Rules: []rules.Rule{commitStall(), checkpointsNotSeen(), lockWait(), standbyWait(), clientWait(),
+			checkpointBurst(), checkpointRequested(), walFlush(), commitDelay(), walBuffers(), fullPageImages(),
+			autovacuum(), tempFiles(), walKept(), backendWrites()},
 		Scripts:   scripts,
 		Stalls:    stalls,
 		Felt:      felt,
@@ -46,7 +49,8 @@ func Knowledge() rules.Knowledge {
 // had shown the opposite: 1.88 s with it, 0.60 s without.
 var Throttled = []rules.Throttled{
 	{Filesystem: "xfs", OnS: 0.124, OffS: 0.314, Where: "two checkpoints in 60 s, 3,000 IOPS and 48 MB/s"},
-	{Filesystem: "ext4", OnS: 0.104, OffS: 0.348, Where: "two checkpoints in 60 s, 3,000 IOPS and 48 MB/s", Disagree: true},
+	{Filesystem: "ext4", OnS: 0.104, OffS: 0.348, Where: "two checkpoints in 60 s, 3,000 IOPS and 48 MB/s",
+		Disagree: true},
 }
 
 // handed is the WAL: each byte of it is synced, while a page may be written several times before the
@@ -66,12 +70,14 @@ func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 		took[k] = p.write[k] + p.sync[k]
 	}
 	left := timeline.Max(sig.One(CheckpointFlushAfter)) == 0
-	return rules.Cycle{Cells: p.all(), Took: took, Before: 1, After: 1, Flushes: "postgres/checkpoint-burst", Left: left}, true
+	return rules.Cycle{Cells: p.all(), Took: took, Before: 1, After: 1, Flushes: "postgres/checkpoint-burst",
+		Left: left}, true
 }
 
 // providers name the collectors of postgres_exporter that are off by default (up to 0.20.1).
 var providers = []rules.Provider{
-	{Prefix: "pg_stat_checkpointer_", Ways: []rules.Way{{Text: "for PostgreSQL 17 and later postgres_exporter's --collector.stat_checkpointer (0.17.1)"}}},
+	{Prefix: "pg_stat_checkpointer_",
+		Ways: []rules.Way{{Text: "for PostgreSQL 17 and later postgres_exporter's --collector.stat_checkpointer (0.17.1)"}}},
 	{Prefix: "pg_stat_wal_", Ways: []rules.Way{{Text: "postgres_exporter's --collector.stat_wal"}}},
 	{Prefix: "plimsoll_postgres_", Ways: []rules.Way{{Kind: "postgres", Text: "a `postgres://` address"}}},
 	{Prefix: "pg_", Ways: []rules.Way{{Text: "postgres_exporter's metrics"}}},

@@ -40,9 +40,11 @@ func client(at rules.ClientAt, statements []string) []string {
 		arg("-U", at.Facts["server.user"])
 		arg("-d", at.Facts["server.database"])
 	}
+
 	for _, s := range statements {
 		words = append(words, "-c", sqlWord(s))
 	}
+
 	return []string{strings.Join(words, " ")}
 }
 
@@ -84,24 +86,35 @@ func reloaded(all ...setting) []rules.Recipe {
 	for _, s := range all {
 		names = append(names, "'"+s.name+"'")
 		set = append(set, "ALTER SYSTEM SET "+s.name+" = "+s.value)
-		parameters = append(parameters, "'ParameterName="+s.name+",ParameterValue="+s.inRDS+",ApplyMethod=immediate'")
+		parameters = append(parameters, "'ParameterName="+s.name+",ParameterValue="+s.inRDS+
+			",ApplyMethod=immediate'")
 		all2 = append(all2, "'ParameterName="+s.name+",ApplyMethod=immediate'")
 	}
-	const reload, group = "SELECT pg_reload_conf()", ` --db-parameter-group-name {{ask .group "GROUP" "the parameter group of the instance"}}`
+
+	const reload,
+		group = "SELECT pg_reload_conf()", ` --db-parameter-group-name {{ask .group "GROUP" "the parameter group of the instance"}}`
 	show, file := showSettings(names), "postgres-"+all[0].name
 
 	// The parameters that somebody set are in the file; an empty one says that none was.
 	kept := `~/plimsoll-rds-` + all[0].name + `.before`
-	inGroup := `aws rds describe-db-parameters` + group + ` --source user --query "Parameters[?contains('` + strings.ReplaceAll(strings.Join(names, " "), "'", "") + `', ParameterName)].[ParameterName,ParameterValue]" --output text`
+	inGroup := `aws rds describe-db-parameters` + group + ` --source user --query "Parameters[?contains('` +
+		strings.ReplaceAll(strings.Join(names, " "), "'", "") +
+		`', ParameterName)].[ParameterName,ParameterValue]" --output text`
 	return []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker, rules.Kubernetes},
 			Look: slices.Concat(rules.Ask(show...), rules.Save(file, " *ALTER SYSTEM", formerly(names))),
 			Do:   rules.Ask(append(slices.Clone(set), reload)...), Check: rules.Ask(show...),
-			Undo: slices.Concat(rules.Restore(file, rules.Saved), rules.Ask(reload)), Kept: "ALTER SYSTEM keeps it, in postgresql.auto.conf", Notes: []string{operatorSets, commandLine}},
+			Undo: slices.Concat(rules.Restore(file, rules.Saved), rules.Ask(reload)),
+			Kept: "ALTER SYSTEM keeps it, in postgresql.auto.conf", Notes: []string{operatorSets, commandLine}},
 		{Places: []rules.Place{rules.RDS},
-			Look: rules.Tool(`test -e ` + kept + ` || { ` + inGroup + ` >` + kept + `.new && mv ` + kept + `.new ` + kept + `; }; cat ` + kept), Do: rules.Tool(`aws rds modify-db-parameter-group` + group + ` --parameters ` + strings.Join(parameters, " ")),
-			Check: rules.Ask(show...), Undo: rules.Tool(`test -e ` + kept + ` && aws rds reset-db-parameter-group` + group + ` --parameters ` + strings.Join(all2, " ") +
-				` && (while read -r n v; do aws rds modify-db-parameter-group` + group + ` --parameters "ParameterName=$n,ParameterValue=$v,ApplyMethod=immediate" </dev/null || exit 1; done <` + kept + `) && rm ` + kept),
+			Look: rules.Tool(`test -e ` + kept + ` || { ` + inGroup + ` >` + kept + `.new && mv ` + kept + `.new ` +
+				kept + `; }; cat ` + kept), Do: rules.Tool(`aws rds modify-db-parameter-group` + group +
+				` --parameters ` + strings.Join(parameters, " ")),
+			Check: rules.Ask(show...), Undo: rules.Tool(`test -e ` + kept + ` && aws rds reset-db-parameter-group` +
+				group + ` --parameters ` + strings.Join(all2, " ") +
+				` && (while read -r n v; do aws rds modify-db-parameter-group` + group +
+				` --parameters "ParameterName=$n,ParameterValue=$v,ApplyMethod=immediate" </dev/null || exit 1; done <` +
+				kept + `) && rm ` + kept),
 			Kept: "the parameter group keeps it", Notes: []string{ownGroup, aurora}},
 		{Places: []rules.Place{rules.Managed}, None: ofProvider},
 	}
@@ -110,7 +123,8 @@ func reloaded(all ...setting) []rules.Recipe {
 // showSettings show which server this is, and settings with where they are set.
 func showSettings(names []string) []string {
 	return []string{"SELECT name, setting FROM pg_settings WHERE name IN ('data_directory', 'port', 'cluster_name')",
-		"SELECT name, setting, unit, source, pending_restart FROM pg_settings WHERE name IN (" + strings.Join(names, ", ") + ")"}
+		"SELECT name, setting, unit, source, pending_restart FROM pg_settings WHERE name IN (" +
+			strings.Join(names, ", ") + ")"}
 }
 
 // formerly are the statements that bring back what ALTER SYSTEM had set: the last line of a name in
@@ -129,7 +143,8 @@ func recorded(c *rules.Case) rules.Values {
 		signal *rules.Signal
 		text   func(float64) string
 	}{
-		{"target", CheckpointCompletionTarget, func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }},
+		{"target", CheckpointCompletionTarget,
+			func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }},
 		{"flush", CheckpointFlushAfter, func(x float64) string { return fmt.Sprintf("%.0fkB", x/1024) }},
 		{"timeout", CheckpointTimeout, func(x float64) string { return fmt.Sprintf("%.0fs", x) }},
 		{"wal", MaxWALSize, func(x float64) string { return fmt.Sprintf("%.0fMB", x/mib) }},
@@ -140,6 +155,7 @@ func recorded(c *rules.Case) rules.Values {
 			out[s.name] = rules.Value(s.text(x))
 		}
 	}
+
 	return out
 }
 
@@ -147,23 +163,28 @@ const mib = 1 << 20
 
 var (
 	paceCheckpoints = &rules.Remedy{Name: "pace-checkpoint", Title: "Pace the checkpoint",
-		Recipes: reloaded(setting{"checkpoint_completion_target", "0.9", "target", "0.9"}, setting{"checkpoint_flush_after", "'256kB'", "flush", "32"}),
-		Cost:    "the checkpoint takes most of the interval by design",
-		Wait:    10 * time.Minute, Until: "the checkpoint that runs has ended and another has passed",
-		Raises:   []string{"checkpoint"},
-		Settings: []string{"postgresql.checkpoint_completion_target", "postgresql.checkpoint_flush_after", CheckpointCompletionTarget.Name, CheckpointFlushAfter.Name},
-		Size:     func(c *rules.Case, _ *rules.Finding) rules.Values { return recorded(c) },
+		Recipes: reloaded(setting{"checkpoint_completion_target", "0.9", "target", "0.9"},
+			setting{"checkpoint_flush_after", "'256kB'", "flush", "32"}),
+		Cost: "the checkpoint takes most of the interval by design",
+		Wait: 10 * time.Minute, Until: "the checkpoint that runs has ended and another has passed",
+		Raises: []string{"checkpoint"},
+		Settings: []string{"postgresql.checkpoint_completion_target", "postgresql.checkpoint_flush_after",
+			CheckpointCompletionTarget.Name, CheckpointFlushAfter.Name},
+		Size: func(c *rules.Case, _ *rules.Finding) rules.Values { return recorded(c) },
 		Needed: func(c *rules.Case, _ rules.Values) bool {
-			return !(timeline.Max(c.One(CheckpointCompletionTarget)) >= 0.9 && timeline.Max(c.One(CheckpointFlushAfter)) > 0)
+			return !(timeline.Max(c.One(CheckpointCompletionTarget)) >= 0.9 &&
+				timeline.Max(c.One(CheckpointFlushAfter)) > 0)
 		}}
 
 	seldomCheckpoints = &rules.Remedy{Name: "seldom-checkpoint", Title: "Let checkpoints come less often",
-		Recipes: reloaded(setting{"checkpoint_timeout", "'15min'", "timeout", "900"}, setting{"max_wal_size", "'{{.need}}MB'", "wal", "{{.need}}"}),
-		Cost:    "a longer recovery after a crash; {{.need}} MB of disk for WAL, and more in a burst: look that it is free",
-		Wait:    45 * time.Minute, Until: "three checkpoints have passed",
-		Raises:   []string{"checkpoint"},
-		Settings: []string{"postgresql.checkpoint_timeout", "postgresql.max_wal_size", CheckpointTimeout.Name, MaxWALSize.Name},
-		Size:     sizeWAL(15 * time.Minute),
+		Recipes: reloaded(setting{"checkpoint_timeout", "'15min'", "timeout", "900"},
+			setting{"max_wal_size", "'{{.need}}MB'", "wal", "{{.need}}"}),
+		Cost: "a longer recovery after a crash; {{.need}} MB of disk for WAL, and more in a burst: look that it is free",
+		Wait: 45 * time.Minute, Until: "three checkpoints have passed",
+		Raises: []string{"checkpoint"},
+		Settings: []string{"postgresql.checkpoint_timeout", "postgresql.max_wal_size", CheckpointTimeout.Name,
+			MaxWALSize.Name},
+		Size: sizeWAL(15 * time.Minute),
 		Needed: func(c *rules.Case, _ rules.Values) bool {
 			return !(timeline.Max(c.One(CheckpointTimeout)) >= 900)
 		}, Example: rules.Values{"need": "8192"}}
@@ -173,7 +194,8 @@ var (
 		Cost:    "a longer recovery after a crash; {{.need}} MB of disk for WAL, and more in a burst: look that it is free",
 		Wait:    15 * time.Minute, Until: "two checkpoints have come by the clock",
 		Raises:   []string{"checkpoint"},
-		Settings: []string{"postgresql.max_wal_size", MaxWALSize.Name}, Size: sizeWAL(0), Example: rules.Values{"need": "8192"}}
+		Settings: []string{"postgresql.max_wal_size", MaxWALSize.Name}, Size: sizeWAL(0),
+		Example: rules.Values{"need": "8192"}}
 
 	endIdle = &rules.Remedy{Name: "idle-in-transaction", Title: "End sessions that stay idle in a transaction",
 		Recipes: reloaded(setting{"idle_in_transaction_session_timeout", "'60s'", "idle", "60000"}),
@@ -183,9 +205,10 @@ var (
 
 	endBlocker = &rules.Remedy{Name: "end-blocker", Title: "End the session that holds the lock",
 		Recipes: []rules.Recipe{{
-			Look:  rules.Ask("SELECT pid, state, now() - xact_start AS age, left(query, 60) AS query FROM pg_stat_activity WHERE pid IN (SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity) ORDER BY age DESC"),
-			Do:    rules.Ask(`SELECT pg_terminate_backend({{ask .pid "PID" "the pid that look shows first, once you know what it does"}})`),
-			Check: rules.Ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"), Kept: "it is one session; idle_in_transaction_session_timeout and lock_timeout keep others from it",
+			Look:   rules.Ask("SELECT pid, state, now() - xact_start AS age, left(query, 60) AS query FROM pg_stat_activity WHERE pid IN (SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity) ORDER BY age DESC"),
+			Do:     rules.Ask(`SELECT pg_terminate_backend({{ask .pid "PID" "the pid that look shows first, once you know what it does"}})`),
+			Check:  rules.Ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
+			Kept:   "it is one session; idle_in_transaction_session_timeout and lock_timeout keep others from it",
 			NoUndo: "the transaction is rolled back, and its client has to run it again"}},
 		Cost: "that session's transaction is rolled back",
 		Wait: time.Minute, Until: "the queue has ended"}
@@ -210,9 +233,11 @@ var (
 	// A slot cannot be made again with what it kept.
 	dropSlot = &rules.Remedy{Name: "drop-slot", Title: "Drop a replication slot that nobody uses any more",
 		Recipes: []rules.Recipe{{
-			Look:  rules.Ask("SELECT slot_name, slot_type, database, active, pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)) AS keeps FROM pg_replication_slots ORDER BY pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) DESC NULLS LAST"),
-			Do:    rules.Ask(`SELECT pg_drop_replication_slot('{{ask .slot "SLOT" "a slot that look shows as not active, once you know that its consumer will not come back"}}')`),
-			Check: rules.Ask("SELECT slot_name, active FROM pg_replication_slots", "SELECT pg_size_pretty(sum(size)) AS pg_wal FROM pg_ls_waldir()"), Kept: "a slot that is dropped stays dropped",
+			Look: rules.Ask("SELECT slot_name, slot_type, database, active, pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)) AS keeps FROM pg_replication_slots ORDER BY pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) DESC NULLS LAST"),
+			Do:   rules.Ask(`SELECT pg_drop_replication_slot('{{ask .slot "SLOT" "a slot that look shows as not active, once you know that its consumer will not come back"}}')`),
+			Check: rules.Ask("SELECT slot_name, active FROM pg_replication_slots",
+				"SELECT pg_size_pretty(sum(size)) AS pg_wal FROM pg_ls_waldir()"),
+			Kept:   "a slot that is dropped stays dropped",
 			NoUndo: "its consumer cannot continue: a standby has to be made anew or to restore WAL from the archive, a logical subscriber to copy its tables again"}},
 		Cost: "whoever used the slot has to start from the beginning",
 		Wait: 10 * time.Minute, Until: "a checkpoint has passed, which removes the WAL"}
@@ -221,25 +246,32 @@ var (
 		Recipes: reloaded(setting{"max_slot_wal_keep_size", "'{{.keep}}MB'", "keep", "{{.keep}}"}),
 		Cost:    "a slot that is further behind is lost, and its consumer has to start from the beginning",
 		Wait:    10 * time.Minute, Until: "a checkpoint has passed",
-		Settings: []string{"postgresql.max_slot_wal_keep_size", MaxSlotKept.Name}, Size: sizeSlots, Example: rules.Values{"keep": "16384"},
-		Needed: func(c *rules.Case, _ rules.Values) bool { return !(timeline.Max(c.One(MaxSlotKept)) > 0) }}
+		Settings: []string{"postgresql.max_slot_wal_keep_size", MaxSlotKept.Name}, Size: sizeSlots,
+		Example: rules.Values{"keep": "16384"},
+		Needed:  func(c *rules.Case, _ rules.Values) bool { return !(timeline.Max(c.One(MaxSlotKept)) > 0) }}
 
-	logTempFiles = &rules.Remedy{Name: "log-temp-files", Title: "Log the queries that write large temporary files",
+	logTempFiles = &rules.Remedy{Name: "log-temp-files",
+		Title:   "Log the queries that write large temporary files",
 		Recipes: reloaded(setting{"log_temp_files", "'64MB'", "temp", "65536"}),
 		Cost:    "a line in the server's log for each such file",
 		Wait:    30 * time.Minute, Until: "what stalls usually would have come again"}
 
-	slowerAutovacuum = &rules.Remedy{Name: "slower-autovacuum", Title: "Let autovacuum read and write less per second",
-		Recipes: reloaded(setting{"autovacuum_vacuum_cost_limit", "{{.cost}}", "cost", "{{.cost}}"}),
-		Cost:    "a vacuum takes twice as long: look that tables do not bloat and that the age of unfrozen transactions does not keep growing",
-		Wait:    30 * time.Minute, Until: "autovacuum has been at work again; up to version 15 a worker takes the new limit with its next table",
+	slowerAutovacuum = &rules.Remedy{Name: "slower-autovacuum",
+		Title:    "Let autovacuum read and write less per second",
+		Recipes:  reloaded(setting{"autovacuum_vacuum_cost_limit", "{{.cost}}", "cost", "{{.cost}}"}),
+		Cost:     "a vacuum takes twice as long: look that tables do not bloat and that the age of unfrozen transactions does not keep growing",
+		Wait:     30 * time.Minute,
+		Until:    "autovacuum has been at work again; up to version 15 a worker takes the new limit with its next table",
 		Settings: []string{AutovacuumCostLimit.Name}, Size: sizeAutovacuum, Example: rules.Values{"cost": "100"},
 		Needed: func(_ *rules.Case, v rules.Values) bool { return v["cost"] != "" }}
 
-	cleanEarlier = &rules.Remedy{Name: "background-writer", Title: "Let the background writer clean more buffers",
-		Recipes: reloaded(setting{"bgwriter_lru_maxpages", "1000", "pages", "1000"}, setting{"bgwriter_delay", "'50ms'", "delay", "50"}, setting{"bgwriter_lru_multiplier", "4.0", "multiplier", "4.0"}),
-		Cost:    "some pages are written more than once between two checkpoints",
-		Wait:    10 * time.Minute, Until: "a checkpoint has passed",
+	cleanEarlier = &rules.Remedy{Name: "background-writer",
+		Title: "Let the background writer clean more buffers",
+		Recipes: reloaded(setting{"bgwriter_lru_maxpages", "1000", "pages", "1000"},
+			setting{"bgwriter_delay", "'50ms'", "delay", "50"},
+			setting{"bgwriter_lru_multiplier", "4.0", "multiplier", "4.0"}),
+		Cost: "some pages are written more than once between two checkpoints",
+		Wait: 10 * time.Minute, Until: "a checkpoint has passed",
 		Raises: []string{"iops", "throughput", "utilisation"}}
 )
 
@@ -253,16 +285,19 @@ func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Valu
 		if seconds == 0 {
 			seconds = timeline.Max(c.One(CheckpointTimeout))
 		}
+
 		need := 2 * rate * seconds / mib
 		if !(need > 0) {
 			need = 4096
 		}
+
 		if more := have / mib; more > 0 {
 			if timeout == 0 {
 				more *= 2 // it binds
 			}
 			need = max(need, more)
 		}
+
 		out["need"] = rules.Value(fmt.Sprintf("%.0f", math.Ceil(need/1024)*1024))
 		return out
 	}
@@ -307,12 +342,17 @@ const (
 // way: cp into a folder that exists would nest, and the link would lead to old WAL. The copy gets its
 // name once it is complete. If it fails the server starts again on what it had.
 const (
-	moveWAL = `sudo test ! -L ` + pgdata + `/pg_wal && sudo test ! -e ` + walPath + `/pg_wal && sudo systemctl stop ` + service +
-		` && { { sudo cp -a ` + pgdata + `/pg_wal ` + walPath + `/pg_wal.new && sync && sudo mv ` + walPath + `/pg_wal.new ` + walPath + `/pg_wal` +
-		` && sudo mv ` + pgdata + `/pg_wal ` + pgdata + `/pg_wal.before.$(date +%s) && sudo ln -s ` + walPath + `/pg_wal ` + pgdata + `/pg_wal; }` +
+	moveWAL = `sudo test ! -L ` + pgdata + `/pg_wal && sudo test ! -e ` + walPath +
+		`/pg_wal && sudo systemctl stop ` + service +
+		` && { { sudo cp -a ` + pgdata + `/pg_wal ` + walPath + `/pg_wal.new && sync && sudo mv ` + walPath +
+		`/pg_wal.new ` + walPath + `/pg_wal` +
+		` && sudo mv ` + pgdata + `/pg_wal ` + pgdata + `/pg_wal.before.$(date +%s) && sudo ln -s ` + walPath +
+		`/pg_wal ` + pgdata + `/pg_wal; }` +
 		` || sudo rm -rf ` + walPath + `/pg_wal.new; } && sudo systemctl start ` + service
-	moveBack = `sudo test -L ` + pgdata + `/pg_wal && sudo test ! -e ` + pgdata + `/pg_wal.back && sudo systemctl stop ` + service +
-		` && { { sudo cp -a ` + walPath + `/pg_wal ` + pgdata + `/pg_wal.back && sync && sudo rm ` + pgdata + `/pg_wal && sudo mv ` + pgdata + `/pg_wal.back ` + pgdata + `/pg_wal` +
+	moveBack = `sudo test -L ` + pgdata + `/pg_wal && sudo test ! -e ` + pgdata +
+		`/pg_wal.back && sudo systemctl stop ` + service +
+		` && { { sudo cp -a ` + walPath + `/pg_wal ` + pgdata + `/pg_wal.back && sync && sudo rm ` + pgdata +
+		`/pg_wal && sudo mv ` + pgdata + `/pg_wal.back ` + pgdata + `/pg_wal` +
 		` && sudo mv ` + walPath + `/pg_wal ` + walPath + `/pg_wal.undone.$(date +%s); }` +
 		` || sudo rm -rf ` + pgdata + `/pg_wal.back; } && sudo systemctl start ` + service
 )
@@ -323,14 +363,18 @@ var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a volume o
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host},
-			Look:  append(rules.Ask("SHOW data_directory"), rules.OnShell(`findmnt -T `+walPath+`; sudo du -sh `+pgdata+`/pg_wal`)...),
-			Do:    rules.OnShell(moveWAL),
-			Check: rules.OnShell(`sudo ls -ld ` + pgdata + `/pg_wal; systemctl is-active ` + service),
-			Undo:  rules.OnShell(moveBack),
-			Kept:  "the link keeps it; the mount has to be in /etc/fstab", Restart: "PostgreSQL, for as long as the copy takes",
-			Notes: []string{"Attach, format and mount the volume first: plimsoll emit writes that, and the same move as a script.", "What is left as pg_wal.before.TIME or pg_wal.undone.TIME is out of date once the server has started: delete it, never put it back."}},
-		{Places: []rules.Place{rules.Kubernetes}, None: "the operator makes the volume: such as spec.walStorage; plimsoll emit writes the manifests of a plain StatefulSet"},
-		{Places: []rules.Place{rules.Docker}, None: "the container has to be made anew, with a volume for pg_wal that holds a copy of it"},
+			Look: append(rules.Ask("SHOW data_directory"),
+				rules.OnShell(`findmnt -T `+walPath+`; sudo du -sh `+pgdata+`/pg_wal`)...),
+			Do:      rules.OnShell(moveWAL),
+			Check:   rules.OnShell(`sudo ls -ld ` + pgdata + `/pg_wal; systemctl is-active ` + service),
+			Undo:    rules.OnShell(moveBack),
+			Kept:    "the link keeps it; the mount has to be in /etc/fstab",
+			Restart: "PostgreSQL, for as long as the copy takes",
+			Notes:   []string{"Attach, format and mount the volume first: plimsoll emit writes that, and the same move as a script.", "What is left as pg_wal.before.TIME or pg_wal.undone.TIME is out of date once the server has started: delete it, never put it back."}},
+		{Places: []rules.Place{rules.Kubernetes},
+			None: "the operator makes the volume: such as spec.walStorage; plimsoll emit writes the manifests of a plain StatefulSet"},
+		{Places: []rules.Place{rules.Docker},
+			None: "the container has to be made anew, with a volume for pg_wal that holds a copy of it"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service has one volume for both"},
 	},
 	Cost:  "the volume has to be in every snapshot together with the data",
@@ -339,16 +383,22 @@ var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a volume o
 	Raises: []string{"checkpoint"},
 }
 
-var cacheWithin = &rules.Remedy{Name: "shared-buffers", Title: "Set shared_buffers to a quarter of the memory limit",
+var cacheWithin = &rules.Remedy{Name: "shared-buffers",
+	Title: "Set shared_buffers to a quarter of the memory limit",
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker},
-			Look: slices.Concat(rules.Ask("SHOW data_directory", "SHOW shared_buffers", "SHOW max_connections", "SHOW work_mem"), rules.Save("postgres-shared_buffers", " *ALTER SYSTEM", formerly([]string{"'shared_buffers'"}))),
+			Look: slices.Concat(rules.Ask("SHOW data_directory", "SHOW shared_buffers", "SHOW max_connections",
+				"SHOW work_mem"), rules.Save("postgres-shared_buffers", " *ALTER SYSTEM",
+				formerly([]string{"'shared_buffers'"}))),
 			// Without the reload pending_restart stays false.
 			Do:    rules.Ask("ALTER SYSTEM SET shared_buffers = '{{.mib}}MB'", "SELECT pg_reload_conf()"),
 			Check: rules.Ask(showSettings([]string{"'shared_buffers'"})...),
-			Undo:  slices.Concat(rules.Restore("postgres-shared_buffers", rules.Saved), rules.Ask("SELECT pg_reload_conf()")),
-			Kept:  "ALTER SYSTEM keeps it, in postgresql.auto.conf", Restart: "PostgreSQL, after it and after the undo: until then nothing changes"},
-		{Places: []rules.Place{rules.Kubernetes}, None: "the operator's resource sets shared_buffers, and restarts the servers for it"},
+			Undo: slices.Concat(rules.Restore("postgres-shared_buffers", rules.Saved),
+				rules.Ask("SELECT pg_reload_conf()")),
+			Kept:    "ALTER SYSTEM keeps it, in postgresql.auto.conf",
+			Restart: "PostgreSQL, after it and after the undo: until then nothing changes"},
+		{Places: []rules.Place{rules.Kubernetes},
+			None: "the operator's resource sets shared_buffers, and restarts the servers for it"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service sizes it by the instance"},
 	},
 	Cost: "more reads from the disk if the working set no longer fits",
@@ -374,18 +424,25 @@ var cacheWithin = &rules.Remedy{Name: "shared-buffers", Title: "Set shared_buffe
 var largerWALBuffers = &rules.Remedy{Name: "wal-buffers", Title: "Set wal_buffers to 64 MB",
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker},
-			Look:  slices.Concat(rules.Ask("SHOW data_directory", "SHOW wal_buffers"), rules.Save("postgres-wal_buffers", " *ALTER SYSTEM", formerly([]string{"'wal_buffers'"}))),
+			Look: slices.Concat(rules.Ask("SHOW data_directory", "SHOW wal_buffers"),
+				rules.Save("postgres-wal_buffers", " *ALTER SYSTEM", formerly([]string{"'wal_buffers'"}))),
 			Do:    rules.Ask("ALTER SYSTEM SET wal_buffers = '64MB'", "SELECT pg_reload_conf()"),
 			Check: rules.Ask(showSettings([]string{"'wal_buffers'"})...),
-			Undo:  slices.Concat(rules.Restore("postgres-wal_buffers", rules.Saved), rules.Ask("SELECT pg_reload_conf()")),
-			Kept:  "ALTER SYSTEM keeps it, in postgresql.auto.conf", Restart: "PostgreSQL, after it and after the undo: until then nothing changes"},
-		{Places: []rules.Place{rules.Kubernetes}, None: "the operator's resource sets wal_buffers, and restarts the servers for it"},
-		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the parameter group sets wal_buffers (in blocks of 8 kB: 8192), and the instance restarts for it"},
+			Undo: slices.Concat(rules.Restore("postgres-wal_buffers", rules.Saved),
+				rules.Ask("SELECT pg_reload_conf()")),
+			Kept:    "ALTER SYSTEM keeps it, in postgresql.auto.conf",
+			Restart: "PostgreSQL, after it and after the undo: until then nothing changes"},
+		{Places: []rules.Place{rules.Kubernetes},
+			None: "the operator's resource sets wal_buffers, and restarts the servers for it"},
+		{Places: []rules.Place{rules.RDS, rules.Managed},
+			None: "the parameter group sets wal_buffers (in blocks of 8 kB: 8192), and the instance restarts for it"},
 	},
 	Cost: "64 MB of shared memory",
 	Wait: 15 * time.Minute, Until: "what stalls usually would have come again",
 	Settings: []string{"postgresql.wal_buffers", WALBuffers.Name},
-	Needed:   func(c *rules.Case, _ rules.Values) bool { return !(timeline.Max(c.One(WALBuffers)) >= largeWALBuffers) }}
+	Needed: func(c *rules.Case, _ rules.Values) bool {
+		return !(timeline.Max(c.One(WALBuffers)) >= largeWALBuffers)
+	}}
 
 // remedies are PostgreSQL's ways.
 var remedies = map[*rules.Remedy]*rules.Remedy{
@@ -394,5 +451,6 @@ var remedies = map[*rules.Remedy]*rules.Remedy{
 
 // settings are what a change is seen by.
 var settings = []*rules.Signal{
-	CheckpointCompletionTarget, CheckpointFlushAfter, CheckpointTimeout, MaxWALSize, MinWALSize, SharedBuffers, WALBuffers, BgwriterFlushAfter, FullPageWrites, MaxConnections, CommitDelay,
+	CheckpointCompletionTarget, CheckpointFlushAfter, CheckpointTimeout, MaxWALSize, MinWALSize, SharedBuffers,
+	WALBuffers, BgwriterFlushAfter, FullPageWrites, MaxConnections, CommitDelay,
 }

@@ -64,6 +64,7 @@ func observers(sig *rules.Signals, active []float64) float64 {
 func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown timeline.Mask) {
 	out, unknown = make([]float64, sig.Grid.N), make(timeline.Mask, sig.Grid.N)
 	counts := sig.Signal(Applications)
+
 	step := sig.Grid.StepSeconds()
 	for _, age := range sig.Signal(ApplicationAge) {
 		count := countOf(counts, age)
@@ -75,13 +76,16 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 
 			began := max(0, k-int(math.Round(a/step)))
 			window := max(began, k-int(math.Ceil(longS/step)))
+
 			fewest, before := math.Inf(1), 0.0
 			for j := window; j <= k; j++ {
 				fewest = min(fewest, known(count, j))
 			}
+
 			if began > 0 {
 				before = known(count, began-1)
 			}
+
 			n := min(max(1, fewest-before), max(1, known(count, k)))
 
 			// It was the same session in all of the minute, and before it was a minute old.
@@ -90,11 +94,13 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 				long[j] = true
 			}
 		}
+
 		for k := range out {
 			out[k] += here[k]
 			unknown[k] = unknown[k] || here[k] > 0 && known(count, k) > here[k]
 		}
 	}
+
 	return out, unknown
 }
 
@@ -127,21 +133,25 @@ func oldestOf(sig *rules.Signals, unknown timeline.Mask) []float64 {
 	if queued == nil && len(ages) == 0 {
 		return sig.One(OldestTransaction)
 	}
+
 	out := make([]float64, sig.Grid.N)
 	for k := range out {
 		out[k] = math.NaN()
 		if k < len(queued) {
 			out[k] = queued[k]
 		}
+
 		for _, t := range ages {
 			// An application's age is that of its oldest session.
 			if x := t.Values[k]; x < longS && !(out[k] >= x) {
 				out[k] = x
 			}
 		}
+
 		if unknown[k] {
 			out[k] = math.NaN()
 		}
 	}
+
 	return out
 }

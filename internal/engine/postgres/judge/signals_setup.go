@@ -29,13 +29,16 @@ var (
 		`pg_settings_max_connections`)
 	Database = signal("postgres_database:bytes", "bytes", "size of all databases",
 		`sum(pg_database_size_bytes)`)
-	WALToCheckpoint = signal("postgres_wal_to_checkpoint:bytes", "bytes", "WAL after which a checkpoint is requested",
+	WALToCheckpoint = signal("postgres_wal_to_checkpoint:bytes",
+		"bytes", "WAL after which a checkpoint is requested",
 		`pg_settings_max_wal_size_bytes / (1 + pg_settings_checkpoint_completion_target)`)
-	UnfrozenAge = signal("postgres_unfrozen_age:count", "", "age in transactions of the oldest one that is not frozen",
+	UnfrozenAge = signal("postgres_unfrozen_age:count",
+		"", "age in transactions of the oldest one that is not frozen",
 		`max(pg_database_wraparound_age_datfrozenxid_seconds)`, // it counts transactions, whatever its name says
 		`max(plimsoll_postgres_unfrozen_age)`)
 	// -1 is vacuum_cost_limit, and -1 of max_slot_wal_keep_size is no bound (13 and later).
-	AutovacuumCostLimit = signal("postgres_autovacuum_cost_limit:count", "", "cost that autovacuum's workers may run up together before they sleep",
+	AutovacuumCostLimit = signal("postgres_autovacuum_cost_limit:count",
+		"", "cost that autovacuum's workers may run up together before they sleep",
 		`(pg_settings_autovacuum_vacuum_cost_limit > 0) or pg_settings_vacuum_cost_limit`)
 	MaxSlotKept = signal("postgres_max_slot_kept:bytes", "bytes", "max_slot_wal_keep_size; -1 is no bound",
 		`pg_settings_max_slot_wal_keep_size_bytes`)

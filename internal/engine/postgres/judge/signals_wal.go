@@ -9,14 +9,17 @@ var (
 		`irate(pg_stat_wal_wal_sync[$w])`,
 		`irate(pg_stat_wal_sync_total[$w])`,
 		`sum(irate(pg_stat_io_fsync_total{object="wal"}[$w]))`)
-	WALSyncTime = signal("postgres_wal_sync:ratio", "s/s", "WAL fsyncs: seconds per second (track_wal_io_timing)",
+	WALSyncTime = signal("postgres_wal_sync:ratio",
+		"s/s", "WAL fsyncs: seconds per second (track_wal_io_timing)",
 		`irate(pg_stat_wal_wal_sync_time[$w]) / 1000`,
 		`irate(pg_stat_wal_sync_time_total[$w]) / 1000`,
 		`sum(irate(pg_stat_io_fsync_time_total{object="wal"}[$w])) / 1000`)
-	WALBuffersFull = signal("postgres_wal_buffers_full:rate", "1/s", "times per second that WAL was written because wal_buffers were full",
+	WALBuffersFull = signal("postgres_wal_buffers_full:rate",
+		"1/s", "times per second that WAL was written because wal_buffers were full",
 		`irate(pg_stat_wal_wal_buffers_full[$w])`,
 		`irate(pg_stat_wal_buffers_full_total[$w])`)
-	FullPageImages = signal("postgres_full_page_images:rate", "1/s", "full-page images written to the WAL per second",
+	FullPageImages = signal("postgres_full_page_images:rate",
+		"1/s", "full-page images written to the WAL per second",
 		`irate(pg_stat_wal_wal_fpi[$w])`,
 		`irate(pg_stat_wal_fpi_total[$w])`)
 	WALRecords = signal("postgres_wal_records:rate", "1/s", "WAL records per second",
@@ -29,10 +32,12 @@ var (
 		`count(pg_replication_slot_slot_is_active) - sum(pg_replication_slot_slot_is_active)`,
 		`sum(plimsoll_postgres_inactive_slots)`)
 	// A slot in use keeps WAL as well, as much as its consumer is behind.
-	SlotKept = signal("postgres_slot_kept:bytes", "bytes", "WAL that the slot without a consumer that is furthest behind keeps",
+	SlotKept = signal("postgres_slot_kept:bytes",
+		"bytes", "WAL that the slot without a consumer that is furthest behind keeps",
 		`max(pg_replication_slots_pg_wal_lsn_diff unless on(slot_name) (pg_replication_slots_active == 1)) or 0 * max(pg_replication_slots_pg_wal_lsn_diff)`,
 		`max(plimsoll_postgres_slot_kept_bytes)`)
-	ArchiveFailed = signal("postgres_archive_failed:rate", "1/s", "attempts to archive a WAL file that failed, per second",
+	ArchiveFailed = signal("postgres_archive_failed:rate",
+		"1/s", "attempts to archive a WAL file that failed, per second",
 		`irate(pg_stat_archiver_failed_count[$w])`,
 		`irate(pg_stat_archiver_failed_count_total[$w])`)
 	Archived = signal("postgres_archived:rate", "1/s", "WAL files archived per second",

@@ -8,7 +8,8 @@ import (
 )
 
 // felt are the signals that stalls reads.
-var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction, ObserverLeftOut, Applications, ApplicationAge, QueuedAge}
+var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction, ObserverLeftOut, Applications,
+	ApplicationAge, QueuedAge}
 
 // sampledFloorS is the latency from which a commit may be stalled: it is computed from a count of
 // sessions sampled now and then.
@@ -25,10 +26,12 @@ const (
 // the sessions executing (without the exporter's own, reports and dumps) divided by the commits per
 // second. A second without any commit has no such quotient; there the fall of completions shows it.
 func stalls(sig *rules.Signals) []rules.Stall {
-	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing, IsDatabase: true, Sampled: true,
+	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing,
+		IsDatabase: true, Sampled: true,
 		Of: []*rules.Signal{Commits, Active}, Ops: sig.One(Commits), Connected: sig.One(Sessions)}
 	who := findClients(sig)
 	fallen, ok := rules.ByThroughput(sig.Time, s, pressure(sig, who), rules.StallCeilingS)
+
 	if s.Waiting = who.executing; s.Waiting == nil || s.Ops == nil {
 		return rules.Found(fallen, ok)
 	}
@@ -36,18 +39,22 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	slow, ok := rules.ByLatency(sig.Time, sampledFloorS, s)
 	atMostTheOldest(sig, who.oldest, slow.Latency)
 	slow.Cells = slow.Cells.And(oldEnough(sig, who.oldest))
+
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, min(2*timeline.Quantile(s.Waiting, 0.5), manySessions))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
 	long, inFront := usedUp(sig, slow), make(timeline.Mask, sig.Grid.N)
+
 	if all := SessionsUsedUp(sig); all != nil {
 		// In a stall all sessions execute anyway.
 		inFront = sig.InFront(all.Without(slow.Cells))
 	}
+
 	measured := long.Or(inFront).Or(fallen.Cells)
 	slow.Unsure = long.And(shorter(slow)).Without(slow.Cells.Or(inFront).Or(fallen.Cells))
 	slow.Cells = slow.Cells.Or(measured)
 	slow.Observed = slow.Observed.Or(fallen.Observed).Or(slow.Cells)
+
 	return rules.Found(slow, ok)
 }
 
@@ -69,18 +76,21 @@ func pressure(sig *rules.Signals, who clientSessions) []float64 {
 	if oldest == nil || commits == nil {
 		return oldest
 	}
+
 	var completing []float64
 	for _, x := range commits {
 		if x > 0 {
 			completing = append(completing, x)
 		}
 	}
+
 	usual := timeline.Quantile(completing, 0.5)
 	busy := timeline.Where(commits, func(x float64) bool { return x >= rules.ThroughputDrop*usual })
 	usuallyActive := timeline.Quantile(timeline.At(who.executing, busy), 0.5)
 
 	step, period := sig.Grid.StepSeconds(), sig.ResolutionS(Commits, OldestTransaction)
 	out := make([]float64, len(oldest))
+
 	dropped := 0.0
 	for k := range out {
 		if dropped += step; busy[k] {
@@ -92,6 +102,7 @@ func pressure(sig *rules.Signals, who clientSessions) []float64 {
 		if who.oldest != nil && !math.IsNaN(who.oldest[k]) {
 			age = who.oldest[k]
 		}
+
 		piled := who.executing != nil && who.executing[k] >= max(minPiledUp, usuallyActive)
 		began := func(age float64) bool { return math.Abs(age-dropped) <= period+aroundTheDrop }
 		switch {
@@ -101,6 +112,7 @@ func pressure(sig *rules.Signals, who clientSessions) []float64 {
 			out[k] = oldest[k]
 		}
 	}
+
 	return out
 }
 

@@ -93,21 +93,28 @@ func waitsIn(c *rules.Case, cells timeline.Mask) (out waiters) {
 			// statement and waits for the next.
 			continue
 		}
-		k := waitKind{name: "a CPU, or nothing that PostgreSQL reports", class: classOf(kind, event), share: timeline.Sum(timeline.At(t.Values, cells))}
+
+		k := waitKind{name: "a CPU, or nothing that PostgreSQL reports", class: classOf(kind, event),
+			share: timeline.Sum(timeline.At(t.Values, cells))}
 		if kind != "" {
 			k.name = kind + " " + event
 			out.known = true
 		}
+
 		out.of += k.share
 		out.kinds = append(out.kinds, k)
 	}
+
 	if !out.known || out.of == 0 {
 		return waiters{}
 	}
+
 	for i := range out.kinds {
 		out.kinds[i].share /= out.of
 	}
-	slices.SortStableFunc(out.kinds, func(a, b waitKind) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.name, b.name)) })
+
+	slices.SortStableFunc(out.kinds,
+		func(a, b waitKind) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.name, b.name)) })
 	return out
 }
 
@@ -132,5 +139,6 @@ func heldUp(c *rules.Case) (rules.HeldUp, bool) {
 	default:
 		h.By = w.first(onLock) + ", another session's lock"
 	}
+
 	return h, true
 }

@@ -34,15 +34,23 @@ func walBuffers() rules.Rule {
 			"size":  "wal_buffers is {{.size}}.",
 		},
 		Advice: map[string]rules.Advice{
-			"larger":  {Summary: "Set wal_buffers to 64 MB", Expect: "a session finds room without writing first", TradeOff: "a restart; that much of shared memory", Do: []*rules.Remedy{largerWALBuffers}},
-			"smaller": {Summary: "Load in smaller transactions, and with COPY instead of single inserts", Expect: "less WAL at once, and the buffers are written at commits", TradeOff: "a load that fails has to be continued", NoCommand: "it is a change of the application"},
-			"quicker": {Summary: "Look at the WAL's volume: larger buffers only move the wait to the commit if it does not keep up", Expect: "WAL leaves the buffers as it comes", TradeOff: "none", NoCommand: "other findings say what holds the volume up; plimsoll trace shows what a write waits for"},
+			"larger": {Summary: "Set wal_buffers to 64 MB", Expect: "a session finds room without writing first",
+				TradeOff: "a restart; that much of shared memory", Do: []*rules.Remedy{largerWALBuffers}},
+			"smaller": {Summary: "Load in smaller transactions, and with COPY instead of single inserts",
+				Expect:   "less WAL at once, and the buffers are written at commits",
+				TradeOff: "a load that fails has to be continued", NoCommand: "it is a change of the application"},
+			"quicker": {Summary: "Look at the WAL's volume: larger buffers only move the wait to the commit if it does not keep up",
+				Expect:    "WAL leaves the buffers as it comes",
+				TradeOff:  "none",
+				NoCommand: "other findings say what holds the volume up; plimsoll trace shows what a write waits for"},
 		}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		full := c.One(WALBuffersFull)
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
+
 		in, out := timeline.Mean(timeline.At(full, c.Stall.Cells)), timeline.Mean(timeline.At(full, c.NotStalled()))
 		if !(in >= leastFull) || out*fullRise > in {
 			return nil
@@ -64,29 +72,38 @@ func walBuffers() rules.Rule {
 				f.Severity = rules.Warning // that it coincides is known, not that sessions waited for it
 			}
 		}
+
 		if !(f.Weight >= rules.MinAttributable) {
 			return nil
 		}
+
 		f.Windows = c.Windows(c.Stall.Cells)
 		f.Say("full", rules.Values{"in": rules.Number(in), "out": rules.Number(out)})
 		f.Evidence = []rules.Evidence{
 			c.Figure("times that the WAL buffers were full while stalled", WALBuffersFull, in, "1/s", c.Stall.Cells),
 			c.Figure("times that they were full otherwise", WALBuffersFull, out, "1/s", c.NotStalled()),
 		}
+
 		if known {
 			f.Say("waits", rules.Values{"share": rules.Part(share), "calm": rules.Part(calm)})
-			f.Evidence = append(f.Evidence, c.Figure("of the sessions executing while stalled, those that waited for room in them", Waiting, share, "ratio", c.Stall.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("of the sessions executing while stalled, those that waited for room in them", Waiting, share,
+					"ratio", c.Stall.Cells))
 		}
+
 		size := timeline.Max(c.One(WALBuffers))
 		if size > 0 {
 			f.Say("size", rules.Values{"size": rules.Bytes(size)})
 		}
+
 		if !(size >= largeWALBuffers) {
 			f.Advise("larger", nil)
 		}
+
 		f.Advise("smaller", nil)
 		f.Advise("quicker", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }

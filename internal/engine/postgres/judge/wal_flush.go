@@ -35,12 +35,19 @@ func walFlush() rules.Rule {
 			"queued": "A device's queue was full in {{.queued}} of that time.",
 		},
 		Advice: map[string]rules.Advice{
-			"apart": {Summary: "Put pg_wal on a separate volume with a low latency of single writes", Expect: "a sync no longer waits behind data files' writes", TradeOff: "one more volume", Do: []*rules.Remedy{rules.LogApart}},
-			"fewer": {Summary: "Commit more rows per transaction, or set synchronous_commit = off for those that may be lost in a crash", Expect: "fewer syncs; none that a client waits for", TradeOff: "with off, up to three times wal_writer_delay of commits is lost in a crash, without corruption", NoCommand: "it is a change of the application"}}}
+			"apart": {Summary: "Put pg_wal on a separate volume with a low latency of single writes",
+				Expect: "a sync no longer waits behind data files' writes", TradeOff: "one more volume",
+				Do: []*rules.Remedy{rules.LogApart}},
+			"fewer": {Summary: "Commit more rows per transaction, or set synchronous_commit = off for those that may be lost in a crash",
+				Expect:    "fewer syncs; none that a client waits for",
+				TradeOff:  "with off, up to three times wal_writer_delay of commits is lost in a crash, without corruption",
+				NoCommand: "it is a change of the application"}}}
+
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
+
 		f := r.Finding("postgres")
 		in, out := meanSync(c, c.Stall.Cells), meanSync(c, c.NotStalled().Without(c.Stall.Cells.Widen(1, 1)))
 		slow := in >= slowSyncS && !(out > in/slowSyncFactor)
@@ -56,9 +63,11 @@ func walFlush() rules.Rule {
 		default:
 			f.Weight = min(1, timeline.Mean(timeline.At(c.Credited(c.One(WALSyncTime)), c.Stall.Cells)))
 		}
+
 		if !(f.Weight >= rules.MinAttributable) {
 			return nil
 		}
+
 		f.Severity, f.Effect = c.SeverityOf(f.Weight), true
 		f.Windows = c.Windows(c.Stall.Cells)
 		if slow {
@@ -67,17 +76,23 @@ func walFlush() rules.Rule {
 				c.Figure("mean duration of a WAL fsync while stalled", WALSyncTime, in, "seconds", c.Stall.Cells),
 				c.Figure("mean duration of a WAL fsync otherwise", WALSyncTime, out, "seconds", c.NotStalled()))
 		}
+
 		if known {
 			f.Say("waits", rules.Values{"share": rules.Part(share), "calm": rules.Part(calm)})
-			f.Evidence = append(f.Evidence, c.Figure("of the sessions executing while stalled, those that waited for the WAL", Waiting, share, "ratio", c.Stall.Cells))
+			f.Evidence = append(f.Evidence,
+				c.Figure("of the sessions executing while stalled, those that waited for the WAL", Waiting, share,
+					"ratio", c.Stall.Cells))
 		}
+
 		if queued, ok := c.QueuedShare(c.Stall.Cells); ok {
 			f.Say("queued", rules.Values{"queued": rules.Part(queued)})
 		}
+
 		f.Advise("apart", nil)
 		f.Advise("fewer", nil)
 		return []rules.Finding{f}
 	}
+
 	return r
 }
 
@@ -92,11 +107,13 @@ func sessionShare(c *rules.Case, waits *regexp.Regexp) (share, calm float64, kno
 		}
 		return s
 	}
+
 	in, out := waitsIn(c, c.Stall.Cells), waitsIn(c, c.NotStalled())
 	share = of(in)
 	if in.of > 0 && out.of > 0 {
 		perCell := in.of / float64(c.Stall.Cells.Count())
 		calm = min(share, of(out)*out.of/float64(c.NotStalled().Count())/perCell)
 	}
+
 	return share, calm, in.known
 }

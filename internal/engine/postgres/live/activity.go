@@ -37,6 +37,7 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 	for _, g := range a.groups {
 		g.count, g.age = 0, 0
 	}
+
 	for _, r := range rows {
 		count, err := number(r[len(activityLabels)])
 		if err != nil {
@@ -50,6 +51,7 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 		g.count += count
 		g.age = max(g.age, age)
 	}
+
 	var out []recording.Column
 	for _, key := range a.order {
 		g := a.groups[key]
@@ -58,10 +60,12 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 			value  float64
 		}{{activityCount, g.count}, {activityAge, g.age}} {
 			if a.s.wants(x.metric) {
-				out = append(out, recording.Column{Labels: a.s.labelled(x.metric, activityLabels, g.labels), Values: []float64{x.value}})
+				out = append(out, recording.Column{Labels: a.s.labelled(x.metric, activityLabels, g.labels),
+					Values: []float64{x.value}})
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -72,14 +76,19 @@ func (a *activity) group(values [][]byte) *group {
 	if g, ok := a.groups[key]; ok {
 		return g
 	}
+
 	if len(a.groups) >= groupsMax && len(values[3]) > 0 {
-		a.s.limit(fmt.Sprintf("sessions are in more than %d groups of database, state, type and wait event: the waits of the others are not recorded", groupsMax))
+		a.s.limit(
+			fmt.Sprintf("sessions are in more than %d groups of database, state, type and wait event: the waits of the others are not recorded",
+				groupsMax))
 		return a.group([][]byte{values[0], values[1], values[2], nil, nil})
 	}
+
 	g := &group{}
 	for _, v := range values {
 		g.labels = append(g.labels, slices.Clone(v))
 	}
+
 	a.groups[key] = g
 	a.order = append(a.order, key)
 	return g

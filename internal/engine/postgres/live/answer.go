@@ -43,9 +43,12 @@ func (s *sampler) ask(ctx context.Context, statements string) (out [][][][]byte,
 	defer func() {
 		if p := recover(); p != nil {
 			_ = s.conn.Conn().Close() // nothing that it says is of use any more
-			out, err = nil, fmt.Errorf("its answers are out of order: it is no PostgreSQL, or something in between changes what it sends (the driver says %q)", fmt.Sprint(p))
+			out, err = nil,
+				fmt.Errorf("its answers are out of order: it is no PostgreSQL, or something in between changes what it sends (the driver says %q)",
+					fmt.Sprint(p))
 		}
 	}()
+
 	all := s.conn.Exec(ctx, statements)
 	n := 0
 	for all.NextResult() {
@@ -59,6 +62,7 @@ func (s *sampler) ask(ctx context.Context, statements string) (out [][][][]byte,
 		}
 		out = append(out, rows)
 	}
+
 	return out, all.Close()
 }
 

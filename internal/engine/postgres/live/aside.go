@@ -50,7 +50,8 @@ func newAside(t *target, note func(recording.Note)) *aside {
 	own.config = t.config.Copy()
 	own.budget = newBudget()
 	own.config.DialFunc = dial(t.dialer, own.budget, own.bare)
-	return &aside{free: newSampler(&own, nil, note), answers: make(chan asideAnswer, 1), wait: map[*question]time.Duration{}}
+	return &aside{free: newSampler(&own, nil, note), answers: make(chan asideAnswer, 1),
+		wait: map[*question]time.Duration{}}
 }
 
 // take adds to a sample what was answered since the last one, and asks the next query that is due.
@@ -67,6 +68,7 @@ func (a *aside) take(s *sampler, at time.Time) []recording.Column {
 	if a.inFlight {
 		return columns
 	}
+
 	for _, q := range a.questions {
 		if q.asked.IsZero() || at.Sub(q.asked) >= max(q.every, a.wait[q]) {
 			q.asked = at
@@ -74,6 +76,7 @@ func (a *aside) take(s *sampler, at time.Time) []recording.Column {
 			break
 		}
 	}
+
 	return columns
 }
 
@@ -86,6 +89,7 @@ func (a *aside) read(s *sampler, got asideAnswer) []recording.Column {
 	if err == nil {
 		columns, err = q.read(got.rows)
 	}
+
 	switch {
 	case err == nil:
 		delete(a.wait, q)
@@ -94,8 +98,10 @@ func (a *aside) read(s *sampler, got asideAnswer) []recording.Column {
 		a.drop(q)
 	default:
 		a.wait[q] = min(asideBackoffMost, max(2*a.wait[q], 2*q.every))
-		s.limit(fmt.Sprintf("%s could not be read at times: it lists files, which takes long while the disk stalls", q.name))
+		s.limit(fmt.Sprintf("%s could not be read at times: it lists files, which takes long while the disk stalls",
+			q.name))
 	}
+
 	return columns
 }
 
@@ -141,5 +147,6 @@ func (s *sampler) askAlone(ctx context.Context, query string) ([][][]byte, error
 		s.close()
 		return nil, fmt.Errorf("%d answers to one question", len(answers))
 	}
+
 	return answers[0], nil
 }

@@ -22,6 +22,7 @@ func TestSlowFilesDoNotStopSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	defer func() {
 		if _, err := s.Exec("DROP SCHEMA slow CASCADE"); err != nil {
 			t.Error(err)
@@ -33,12 +34,15 @@ func TestSlowFilesDoNotStopSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if p.n < samples {
 		t.Errorf("%d samples, want %d", p.n, samples)
 	}
+
 	if !p.has("pg_up") || p.has("pg_wal_size_bytes") {
 		t.Errorf("pg_up %v, pg_wal_size_bytes %v", p.has("pg_up"), p.has("pg_wal_size_bytes"))
 	}
+
 	if text := p.told(); strings.Contains(text, "gap") {
 		t.Errorf("samples are missing: %s", text)
 	}

@@ -37,12 +37,15 @@ func (c *checkpointer) take(rows [][][]byte) ([]recording.Column, error) {
 			c.waits = append(c.waits, [][]byte{slices.Clone(r[0]), slices.Clone(r[1])})
 		}
 	}
+
 	out := make([]recording.Column, len(c.waits))
 	for i, w := range c.waits {
-		out[i] = recording.Column{Labels: c.s.labelled(checkpointerCount, checkpointerLabels, w), Values: []float64{0}}
+		out[i] = recording.Column{Labels: c.s.labelled(checkpointerCount, checkpointerLabels, w),
+			Values: []float64{0}}
 		if i == now {
 			out[i].Values[0] = 1
 		}
 	}
+
 	return out, nil
 }

@@ -18,14 +18,17 @@ func TestCheckpointInProgress(t *testing.T) {
 	} else if len(has) == 0 {
 		t.Skip("before 15, sleeps of a paced checkpoint are not reported")
 	}
+
 	if _, err := s.Exec("DROP TABLE IF EXISTS dirty; CREATE TABLE dirty AS SELECT generate_series(1, 200000) AS x"); err != nil {
 		t.Fatal(err)
 	}
+
 	paced := make(chan error, 1)
 	go func() {
 		_, err := s.Exec("SELECT pg_backup_start('paced', false)")
 		paced <- err
 	}()
+
 	defer func() {
 		if _, err := s.Exec("CHECKPOINT; DROP TABLE dirty"); err != nil {
 			t.Error(err)
@@ -34,10 +37,12 @@ func TestCheckpointInProgress(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+
 	src, err := Open(s.Address("monitor:m0nit0r-s3cret", "postgres"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	at := fmt.Sprintf("127.0.0.1:%d", s.Port)
@@ -60,9 +65,11 @@ func TestCheckpointInProgress(t *testing.T) {
 			cancel()
 		}
 	}
+
 	if err := src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
+
 	if !underWay || !over {
 		t.Errorf("under way %v, over %v: %v", underWay, over, p.told())
 	}

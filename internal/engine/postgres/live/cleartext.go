@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// A listening connection watches whether a server without TLS wants the password in clear text: everyone on the way
-// can read that. (PostgreSQL, protocol: AuthenticationCleartextPassword.)
+// A listening connection watches whether a server without TLS wants the password in clear text:
+// everyone on the way can read that. (PostgreSQL, protocol: AuthenticationCleartextPassword.)
 type listening struct {
 	net.Conn
 	asked *atomic.Bool

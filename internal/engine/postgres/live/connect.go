@@ -20,55 +20,74 @@ func (s *sampler) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	s.conn = c
 	if s.target.bare.Load() && s.target.remote() {
 		s.limit("the password was sent in clear text: the server wants it so, over a connection without TLS; ?sslmode=require prevents it, and password_encryption = scram-sha-256 with scram-sha-256 in pg_hba.conf ends it")
 	}
+
 	if err := s.oldEnough(); err != nil {
 		return err
 	}
+
 	got := c.ExecParams(ctx, sightQuery, nil, nil, nil, nil).Read()
 	if got.Err != nil {
 		if missing(got.Err) {
-			return &explained{s.target.name + ": this is no PostgreSQL of 10 or later, though it speaks its protocol (" + s.target.hide(root(got.Err).Error()) + ")", got.Err}
+			return &explained{s.target.name +
+				": this is no PostgreSQL of 10 or later, though it speaks its protocol (" +
+				s.target.hide(root(got.Err).Error()) + ")", got.Err}
 		}
 		return got.Err
 	}
+
 	if len(got.Rows) != 1 || len(got.Rows[0]) != 7 {
 		return fmt.Errorf("it does not report its version")
 	}
+
 	row := got.Rows[0]
-	if full := string(row[2]); !strings.HasPrefix(full, "PostgreSQL ") && !strings.HasPrefix(full, "EnterpriseDB ") {
+	if full := string(row[2]); !strings.HasPrefix(full, "PostgreSQL ") &&
+		!strings.HasPrefix(full, "EnterpriseDB ") {
 		product, _, _ := strings.Cut(clipped(full), " ")
-		return &explained{fmt.Sprintf("%s: this is %s, which speaks PostgreSQL's protocol but has no statistics of its kind: give the /metrics address that it has", s.target.name, product), nil}
+		return &explained{fmt.Sprintf("%s: this is %s, which speaks PostgreSQL's protocol but has no statistics of its kind: give the /metrics address that it has",
+			s.target.name, product), nil}
 	}
+
 	if s.version, err = strconv.Atoi(string(row[0])); err != nil {
 		return fmt.Errorf("its version: %w", err)
 	}
+
 	s.text, _, _ = strings.Cut(clipped(string(row[1])), " ")
 	databases, err := strconv.Atoi(string(row[5]))
 	if err != nil {
 		return fmt.Errorf("its databases: %w", err)
 	}
+
 	total := databases > databasesMax
 	if total {
-		s.limit(fmt.Sprintf("its %d databases are summed up: beyond %d they are not read separately", databases, databasesMax))
+		s.limit(fmt.Sprintf("its %d databases are summed up: beyond %d they are not read separately", databases,
+			databasesMax))
 	}
+
 	if string(row[3]) == "t" {
 		s.limit("it is a standby: commits, and the checkpoints that stall them, are its primary's; give that one too")
 	}
+
 	if string(row[4]) != "t" {
 		s.limit("what sessions of other users do is hidden: " + s.grant())
 	}
+
 	if string(row[6]) != "on" {
 		s.limit("track_activities is off: how many sessions execute, and what they wait for, is not told")
 	}
+
 	// The address, without secrets, so that printed commands reach this server.
 	s.facts = map[string]string{"postgresql.standby": strconv.FormatBool(string(row[3]) == "t"),
 		"server.user": s.target.config.User, "server.database": s.target.config.Database}
 	if !s.target.socket() {
-		s.facts["server.host"], s.facts["server.host_port"] = s.target.config.Host, strconv.Itoa(int(s.target.config.Port))
+		s.facts["server.host"], s.facts["server.host_port"] = s.target.config.Host,
+			strconv.Itoa(int(s.target.config.Port))
 	}
+
 	return s.prepare(ctx, total)
 }
 
@@ -77,14 +96,16 @@ func (s *sampler) connect(ctx context.Context) error {
 func (s *sampler) oldEnough() error {
 	text := s.conn.ParameterStatus("server_version")
 	if strings.Contains(text, "bouncer") {
-		return &explained{s.target.name + ": this is PgBouncer's own database: give the address of the server behind it", nil}
+		return &explained{s.target.name +
+			": this is PgBouncer's own database: give the address of the server behind it", nil}
 	}
 	digits := text // "15.18 (Debian ...)", "18beta1"
 	if i := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
 		digits = digits[:i]
 	}
 	if major, err := strconv.Atoi(digits); err == nil && major < v10/10000 {
-		return &explained{fmt.Sprintf("%s: it is version %s, and statistics are read from version 10 on: use postgres_exporter's /metrics address", s.target.name, clipped(text)), nil}
+		return &explained{fmt.Sprintf("%s: it is version %s, and statistics are read from version 10 on: use postgres_exporter's /metrics address",
+			s.target.name, clipped(text)), nil}
 	}
 	return nil
 }
@@ -100,6 +121,7 @@ func (s *sampler) prepare(ctx context.Context, total bool) error {
 	if s.activity == nil {
 		s.activity, s.checkpointer = newActivity(s), &checkpointer{s: s}
 	}
+
 	var all []*question
 	for _, v := range viewsOf(total) {
 		if v.in(s.version) {
@@ -108,23 +130,31 @@ func (s *sampler) prepare(ctx context.Context, total bool) error {
 			}
 		}
 	}
+
 	if s.wants(activityCount) || s.wants(activityAge) {
-		all = append(all, &question{name: "pg_stat_activity", query: activityOf(total), columns: len(activityLabels) + 2, take: s.activity.take})
+		all = append(all, &question{name: "pg_stat_activity", query: activityOf(total),
+			columns: len(activityLabels) + 2, take: s.activity.take})
 	}
+
 	if s.wants(checkpointerCount) {
-		all = append(all, &question{name: "the checkpointer's row of pg_stat_activity", query: checkpointerQuery, columns: len(checkpointerLabels), take: s.checkpointer.take})
+		all = append(all, &question{name: "the checkpointer's row of pg_stat_activity", query: checkpointerQuery,
+			columns: len(checkpointerLabels), take: s.checkpointer.take})
 	}
+
 	all = append(all, s.aboutItself()...)
 	s.aside = newAside(s.target, s.note)
+
 	for _, q := range all {
 		if q.aside {
 			s.aside.questions = append(s.aside.questions, q)
 			continue
 		}
+
 		answers, err := s.ask(ctx, q.query)
 		if err == nil && len(answers) == 1 {
 			_, err = q.read(answers[0])
 		}
+
 		switch {
 		case err == nil:
 			s.questions = append(s.questions, q)
@@ -134,5 +164,6 @@ func (s *sampler) prepare(ctx context.Context, total bool) error {
 			return err
 		}
 	}
+
 	return nil
 }

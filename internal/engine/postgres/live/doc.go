@@ -16,8 +16,8 @@
 //
 // Names are those of postgres_exporter, such as pg_stat_bgwriter_checkpoint_sync_time_total. Where
 // its releases differ, they are those of Debian 12's release (0.11), plus backend_type,
-// wait_event_type and wait_event on pg_stat_activity_count, which 0.17.0 added. The label server is host:port. These
-// have no name there:
+// wait_event_type and wait_event on pg_stat_activity_count, which 0.17.0 added. The label server is
+// host:port. These have no name there:
 //
 //	plimsoll_postgres_wal_position_bytes       how far WAL was written or, on a standby, replayed (before 14)
 //	plimsoll_postgres_inactive_slots           replication slots without a consumer

@@ -34,13 +34,16 @@ func (t *target) explain(err error) error {
 	if err == nil {
 		return nil
 	}
+
 	var done *explained
 	if errors.As(err, &done) {
 		return err
 	}
+
 	if spent := t.budget.Err(); spent != nil {
 		err = spent
 	}
+
 	pg := (*pgconn.PgError)(nil)
 	text := ""
 	if errors.As(err, &pg) {
@@ -48,6 +51,7 @@ func (t *target) explain(err error) error {
 	} else {
 		text = t.trouble(err)
 	}
+
 	return &explained{t.name + ": " + text, err}
 }
 
@@ -74,24 +78,33 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 		if t.config.Password == "" {
 			return fmt.Sprintf("user %s needs a password: put it in $PGPASSWORD, ~/.pgpass or $%s", user, EnvPassword)
 		}
-		return fmt.Sprintf("the password of user %s is wrong: it came from the address, $PGPASSWORD, ~/.pgpass or $%s", user, EnvPassword)
+		return fmt.Sprintf("the password of user %s is wrong: it came from the address, $PGPASSWORD, ~/.pgpass or $%s",
+			user, EnvPassword)
 	case "28000":
 		switch {
 		case strings.Contains(message, "no encryption"), strings.Contains(message, "SSL off"):
-			return fmt.Sprintf("pg_hba.conf admits user %s only with TLS, if at all (%s): add ?sslmode=require", user, message)
+			return fmt.Sprintf("pg_hba.conf admits user %s only with TLS, if at all (%s): add ?sslmode=require",
+				user, message)
 		case strings.Contains(message, "pg_hba.conf"):
-			return fmt.Sprintf("pg_hba.conf does not admit user %s from here (%s): add a line for it there", user, message)
+			return fmt.Sprintf("pg_hba.conf does not admit user %s from here (%s): add a line for it there",
+				user, message)
 		}
+
 		if strings.HasSuffix(message, "does not exist") {
-			return message + ": give an existing user, as in postgres://USER@HOST/; on the server's own machine, run this as the system user that is one, which is usually: sudo -u postgres plimsoll ..."
+			return message +
+				": give an existing user, as in postgres://USER@HOST/; on the server's own machine, run this as the system user that is one, which is usually: sudo -u postgres plimsoll ..."
 		}
+
 		return message + ": check the user"
 	case "3D000":
-		return fmt.Sprintf("there is no database %s: give an existing one after the last slash, such as /postgres", database)
+		return fmt.Sprintf("there is no database %s: give an existing one after the last slash, such as /postgres",
+			database)
 	case "42501":
-		return fmt.Sprintf("user %s has no permission for this (%s): GRANT pg_monitor TO %s, and CONNECT on the database", user, message, quoted(user))
+		return fmt.Sprintf("user %s has no permission for this (%s): GRANT pg_monitor TO %s, and CONNECT on the database",
+			user, message, quoted(user))
 	case "53300":
-		return fmt.Sprintf("no connection is left (%s): close idle ones, raise max_connections, or let user %s use reserved ones", message, user)
+		return fmt.Sprintf("no connection is left (%s): close idle ones, raise max_connections, or let user %s use reserved ones",
+			message, user)
 	case "57P03":
 		return "it does not take connections now (" + message + "): try again in a moment"
 	case "57P01", "57P02":
@@ -103,6 +116,7 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 			return "this is PgBouncer (" + message + "): give the address of the server behind it"
 		}
 	}
+
 	return fmt.Sprintf("it responds: %s (SQLSTATE %s)", message, pg.Code)
 }
 
@@ -113,6 +127,7 @@ func (t *target) trouble(err error) string {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var alert tls.AlertError
+
 	var much *source.TooMuchError
 	switch {
 	case errors.As(err, &dns):
@@ -126,31 +141,41 @@ func (t *target) trouble(err error) string {
 	case errors.As(err, &unknown):
 		return "its certificate is signed by nobody known here: name the authority's file by ?sslrootcert=FILE, or use sslmode=require"
 	case errors.As(err, &name):
-		return "its certificate is for other names (" + name.Error() + "): give one of them, or use sslmode=verify-ca"
+		return "its certificate is for other names (" + name.Error() +
+			"): give one of them, or use sslmode=verify-ca"
 	case errors.As(err, &invalid):
 		return "its certificate is not valid (" + invalid.Error() + ")"
 	case errors.As(err, &alert):
-		return "it ends the TLS handshake (" + alert.Error() + "): it may want a certificate of ours (sslcert=, sslkey=)"
+		return "it ends the TLS handshake (" + alert.Error() +
+			"): it may want a certificate of ours (sslcert=, sslkey=)"
 	case errors.As(err, &much):
-		return fmt.Sprintf("it sends more than the %d %s that are read of an answer: it is no PostgreSQL, or something before it is none", much.Max, much.Unit)
+		return fmt.Sprintf("it sends more than the %d %s that are read of an answer: it is no PostgreSQL, or something before it is none",
+			much.Max, much.Unit)
 	case strings.Contains(err.Error(), "refused TLS") && !t.plain():
 		return "it offers no TLS: use sslmode=disable if the way to it is safe, or turn ssl on there"
 	case errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "failed to receive message"):
-		return fmt.Sprintf("it takes the connection, but does not finish the login within %s: it stalls, or it is no PostgreSQL: check the server's log, and the port", t.config.ConnectTimeout)
+		return fmt.Sprintf("it takes the connection, but does not finish the login within %s: it stalls, or it is no PostgreSQL: check the server's log, and the port",
+			t.config.ConnectTimeout)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("it does not answer within %s: it stalls, a firewall drops what is sent, or it is no PostgreSQL", t.within)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return fmt.Sprintf("it does not answer within %s: it stalls, a firewall drops what is sent, or it is no PostgreSQL",
+			t.within)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EPIPE):
 		return "it closes the connection without an answer: check the server's log, and that PostgreSQL listens on this port"
-	case strings.Contains(err.Error(), "unexpected message"), strings.Contains(err.Error(), "unknown message type"), strings.Contains(err.Error(), "body len"),
-		strings.Contains(err.Error(), "invalid message length"), strings.Contains(err.Error(), "body is invalid"), strings.Contains(err.Error(), "does not look like a TLS handshake"):
+	case strings.Contains(err.Error(), "unexpected message"),
+		strings.Contains(err.Error(), "unknown message type"), strings.Contains(err.Error(), "body len"),
+		strings.Contains(err.Error(), "invalid message length"), strings.Contains(err.Error(), "body is invalid"),
+		strings.Contains(err.Error(), "does not look like a TLS handshake"):
 		return "what listens there does not speak PostgreSQL's protocol: check the port"
 	}
+
 	return t.hide(root(err).Error())
 }
 
 // plain tells whether the server is also tried without TLS.
 func (t *target) plain() bool {
-	return t.config.TLSConfig == nil || slices.ContainsFunc(t.config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
+	return t.config.TLSConfig == nil ||
+		slices.ContainsFunc(t.config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
 }
 
 // root returns the error at the end of a chain: the driver wraps each in the address and the user.

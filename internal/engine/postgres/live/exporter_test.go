@@ -25,18 +25,22 @@ func exporterPage(t *testing.T, dsn string) *page {
 	if err != nil {
 		t.Skip("postgres_exporter is not installed: apt-get install prometheus-postgres-exporter")
 	}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	at := l.Addr().String()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := process.Start(process.Options{Path: path, Args: []string{"--web.listen-address=" + at, "--log.level=error"}, Env: []string{"DATA_SOURCE_NAME=" + dsn}})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -44,12 +48,15 @@ func exporterPage(t *testing.T, dsn string) *page {
 			t.Log(err) // the signal ended it
 		}
 	})
+
 	src, err := exposition.OpenURL("http://"+at+"/metrics", exposition.URLOptions{Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
+
 	for exposition.Probe(t.Context(), src) != nil {
 		select {
 		case <-look.C:
@@ -57,12 +64,15 @@ func exporterPage(t *testing.T, dsn string) *page {
 			t.Fatal(p.Tail())
 		}
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got := &page{each: func(int) { cancel() }}
+
 	if err := src.Read(ctx, got, source.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	return got
 }
 
@@ -103,23 +113,28 @@ func TestSameAsTheExporter(t *testing.T) {
 	if _, err := s.Exec("CREATE TABLE IF NOT EXISTS busy AS SELECT generate_series(1, 1000) AS i; UPDATE busy SET i = i + 1; CHECKPOINT"); err != nil {
 		t.Fatal(err)
 	}
+
 	ours := func() map[string]float64 {
 		// Sizes come with a later sample: they are asked on another connection.
 		p, err := read(t, address, 1, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		later, err := readUntil(t, address, func(p *page) bool { return p.has("pg_database_size_bytes") })
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for name, v := range later.values {
 			if strings.Contains(name, "pg_database_size_bytes") {
 				p.values[name] = v
 			}
 		}
+
 		return byName(p)
 	}
+
 	before := ours()
 	theirs := byName(exporterPage(t, fmt.Sprintf("postgresql://monitor@:%d/postgres?host=%s&sslmode=disable", s.Port, s.Dir)))
 	after := ours()
@@ -131,10 +146,12 @@ func TestSameAsTheExporter(t *testing.T) {
 		if !strings.HasPrefix(f, "pg_") || leftOut.MatchString(f) {
 			continue
 		}
+
 		families[f] = true
 		if strings.Contains(name, `datid="0"`) || f == "pg_up" {
 			continue // the exporter's label of a database that is none
 		}
+
 		lo, ok := before[name]
 		hi, there := after[name]
 		if !ok && !there {
@@ -143,19 +160,23 @@ func TestSameAsTheExporter(t *testing.T) {
 			}
 			continue // a group with nobody in it since we look
 		}
+
 		gauge := f == activityCount || f == activityAge || strings.HasSuffix(f, "numbackends")
 		compared++
 		if !gauge && (x < lo || x > hi) {
 			t.Errorf("%s is %v with the exporter, %v before and %v after", name, x, lo, hi)
 		}
 	}
+
 	for name := range after {
 		if f := family(name); !families[f] && !onlyOurs.MatchString(f) && !leftOut.MatchString(f) {
 			t.Errorf("we have %s, and the exporter has no %s", name, f)
 		}
 	}
+
 	if compared < 300 {
 		t.Errorf("%d series were compared", compared)
 	}
+
 	t.Logf("%d series of %d families compared", compared, len(families))
 }

@@ -46,9 +46,11 @@ func FuzzAnswers(f *testing.F) {
 		}
 		return append(out, end...)
 	}
+
 	for columns := range 6 {
 		f.Add(true, append(shape(columns), append(rowOf(make([]string, columns)...), end...)...))
 	}
+
 	f.Add(true, answer(rowOf("1", "2", "3")))
 	f.Add(true, answer(said('D', 0, 1, 255, 255, 255, 255)))
 	f.Add(true, said('E', []byte("SERROR\x00C42501\x00Mno\x00\x00")...))
@@ -66,11 +68,13 @@ func FuzzAnswers(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		dialled := false
 		tg.config.DialFunc = dial(func(context.Context, string, string) (net.Conn, error) {
 			if dialled {
 				return nil, errors.New("no more")
 			}
+
 			dialled = true
 			ours, theirs := net.Pipe()
 			go func() { _, _ = io.Copy(io.Discard, theirs) }()
@@ -87,10 +91,13 @@ func FuzzAnswers(f *testing.F) {
 				}
 				_ = theirs.Close()
 			}()
+
 			return ours, nil
 		}, tg.budget, tg.bare)
+
 		s := newSampler(tg, nil, func(recording.Note) {})
 		defer s.close()
+
 		for range 2 {
 			if _, err := s.Sample(t.Context(), time.Now()); err != nil {
 				if len(err.Error()) > 1000 {

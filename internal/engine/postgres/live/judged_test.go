@@ -44,30 +44,37 @@ const clients = 8
 // benchOf starts a server with a table, or skips.
 func benchOf(t *testing.T, conf string) *bench {
 	t.Helper()
+
 	// In memory if there is room: what else the machine's disk does is not what is tested.
 	const memory = "/dev/shm"
 	parent := ""
 	if _, err := os.Stat(memory); err == nil {
 		parent = memory
 	}
+
 	dir, err := os.MkdirTemp(parent, "plimsoll-judged-")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{Conf: conf})
 	if errors.Is(err, postgrestest.ErrMissing) {
 		t.Skip(err)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = s.Stop() })
 	b := &bench{t: t, server: s, mem: recording.NewMemory(recording.MemoryOptions{}), seen: map[string]float64{}, changed: make(chan struct{}), errs: make(chan error, clients+1)}
 	b.exec(fmt.Sprintf("CREATE TABLE accounts AS SELECT id, 0 AS balance FROM generate_series(1, %d) AS id", clients))
+
 	return b
 }
 
@@ -105,6 +112,7 @@ const patience = 40
 func (b *bench) until(more int, holds func() bool) {
 	b.t.Helper()
 	b.mu.Lock()
+
 	first := b.taken
 	for b.taken < first+more || holds != nil && !holds() {
 		changed, given := b.changed, b.taken-first
@@ -119,6 +127,7 @@ func (b *bench) until(more int, holds func() bool) {
 		}
 		b.mu.Lock()
 	}
+
 	b.mu.Unlock()
 }
 
@@ -128,19 +137,23 @@ func (b *bench) commit(ctx context.Context, row int) error {
 	if err != nil {
 		return err
 	}
+
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
+
 		began := time.Now()
 		if _, err := c.Exec(ctx, fmt.Sprintf("UPDATE accounts SET balance = balance + 1 WHERE id = %d", row)).ReadAll(); err != nil && ctx.Err() == nil {
 			return err
 		}
+
 		b.mu.Lock()
 		b.worst = max(b.worst, time.Since(began))
 		b.mu.Unlock()
@@ -155,24 +168,30 @@ func (b *bench) judged(incident func()) *diagnose.Report {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(b.t.Context())
 	defer cancel()
+
 	for row := range clients {
 		go func() { b.errs <- b.commit(ctx, row+1) }()
 	}
+
 	go func() { b.errs <- src.Read(ctx, b, source.Options{Period: time.Second}) }()
 
 	incident()
 	cancel()
+
 	for range clients + 1 {
 		if err := <-b.errs; err != nil {
 			b.t.Fatal(err)
 		}
 	}
+
 	r, err := diagnose.Run(context.WithoutCancel(ctx), []recording.Reader{b.mem}, diagnose.Options{Pack: rules.NewPack([]rules.Knowledge{judge.Knowledge()})})
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -218,6 +237,7 @@ func TestRealStalls(t *testing.T) {
 			if got := foremost(r); got != x.cause || !strings.HasPrefix(r.Verdict, x.verdict) {
 				t.Errorf("the foremost cause is %s, want %s; the verdict is %q", got, x.cause, r.Verdict)
 			}
+
 			for _, f := range r.Findings {
 				if strings.HasPrefix(f.Rule, "disk/") && f.Kind == "cause" || f.Rule == "postgres/checkpoint-burst" && f.Severity != "info" {
 					t.Errorf("the storage is accused: %s", f.Summary)
@@ -238,13 +258,16 @@ func (b *bench) hold(begin, end string) func() {
 		set(begin)
 		return func() { set(end) }
 	}
+
 	c, err := pgconn.Connect(b.t.Context(), b.server.Socket("postgres", "postgres"))
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	if _, err := c.Exec(b.t.Context(), "BEGIN; LOCK TABLE accounts IN ACCESS EXCLUSIVE MODE").ReadAll(); err != nil {
 		b.t.Fatal(err)
 	}
+
 	return func() { _ = c.Close(context.WithoutCancel(b.t.Context())) }
 }
 
@@ -253,8 +276,10 @@ func TestRealBackgroundIsNoStall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some twenty seconds")
 	}
+
 	t.Run("autovacuum", func(t *testing.T) {
 		t.Parallel()
+
 		// A worker that sleeps for most of the time is seen in many samples.
 		b := benchOf(t, "fsync = off\nautovacuum_naptime = 1\nautovacuum_vacuum_cost_limit = 10\nautovacuum_vacuum_cost_delay = 20\nautovacuum_vacuum_threshold = 10\n")
 		b.exec("CREATE TABLE dead AS SELECT id, repeat('x', 500) AS filler FROM generate_series(1, 50000) AS id")
@@ -265,8 +290,10 @@ func TestRealBackgroundIsNoStall(t *testing.T) {
 			b.until(1, workers)
 			b.until(stalled, workers)
 		})
+
 		b.quiet(r)
 	})
+
 	t.Run("a slot that nobody reads", func(t *testing.T) {
 		t.Parallel()
 		b := benchOf(t, "fsync = off\nwal_init_zero = off\nmax_wal_size = 128MB\n")
@@ -279,6 +306,7 @@ func TestRealBackgroundIsNoStall(t *testing.T) {
 			}
 			b.until(calm, func() bool { return b.seen["plimsoll_postgres_slot_kept_bytes "] > 1<<30 })
 		})
+
 		b.quiet(r)
 		if !slices.ContainsFunc(r.Findings, func(f diagnose.Finding) bool { return f.Rule == "postgres/wal-kept" }) {
 			t.Errorf("the slot is not named: %s", r.Verdict)

@@ -96,36 +96,46 @@ func newTarget(address string, opt Options) (*target, error) {
 	if len(address) > addressBytesMax {
 		return nil, fmt.Errorf("a postgres:// address has at most %d bytes", addressBytesMax)
 	}
+
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
+
 	parsed, err := location.Parse(address)
 	if err != nil {
 		return nil, errAddress
 	}
+
 	cfg, err := pgconn.ParseConfig(parsed.Canonical())
 	if err != nil {
 		return nil, misread(err)
 	}
-	t := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin), budget: newBudget(), dialer: cfg.DialFunc, bare: new(atomic.Bool)}
+
+	t := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin),
+		budget: newBudget(), dialer: cfg.DialFunc, bare: new(atomic.Bool)}
 	if cfg.Password == "" {
 		if p := opt.Getenv(EnvPassword); p != "" {
 			cfg.Password = p
 		}
 	}
-	if u := opt.Getenv(EnvUser); u != "" && parsed.User == "" && !strings.Contains("&"+parsed.Query, "&user=") && os.Getenv("PGUSER") == "" {
+
+	if u := opt.Getenv(EnvUser); u != "" && parsed.User == "" && !strings.Contains("&"+parsed.Query, "&user=") &&
+		os.Getenv("PGUSER") == "" {
 		cfg.User = u
 	}
+
 	t.secrets.Add(cfg.Password)
 	if _, escaped, ok := strings.Cut(parsed.Userinfo(), ":"); ok {
 		t.secrets.Add(escaped)
 	}
+
 	cfg.ConnectTimeout = min(connectWithin, t.within*4/5)
 	cfg.DialFunc = dial(cfg.DialFunc, t.budget, t.bare)
 	cfg.MaxProtocolMessageBodyLen = messageBytesMax
 	cfg.RuntimeParams["application_name"] = "plimsoll"
 	cfg.RuntimeParams["default_transaction_read_only"] = "on"
 	cfg.RuntimeParams["statement_timeout"] = strconv.FormatInt(statementTimeout.Milliseconds(), 10)
+
 	if opt.Insecure {
 		accept := func(c *tls.Config) {
 			if c != nil {
@@ -137,6 +147,7 @@ func newTarget(address string, opt Options) (*target, error) {
 			accept(f.TLSConfig)
 		}
 	}
+
 	t.server = net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))
 	if t.socket() {
 		t.server = cfg.Host + ":" + strconv.Itoa(int(cfg.Port))
@@ -144,6 +155,7 @@ func newTarget(address string, opt Options) (*target, error) {
 	} else {
 		t.name = "postgres://" + t.server + "/" + url.PathEscape(cfg.Database)
 	}
+
 	return t, nil
 }
 

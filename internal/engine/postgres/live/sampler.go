@@ -55,7 +55,8 @@ type sampler struct {
 }
 
 func newSampler(t *target, want func(string) bool, note func(recording.Note)) *sampler {
-	return &sampler{target: t, want: want, note: note, server: t.server, told: map[string]bool{}, series: map[string]labels.Labels{}}
+	return &sampler{target: t, want: want, note: note, server: t.server, told: map[string]bool{},
+		series: map[string]labels.Labels{}}
 }
 
 func (s *sampler) wants(metric string) bool { return s.want == nil || s.want(metric) }
@@ -99,6 +100,7 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 			return nil, err
 		}
 	}
+
 	var due []*question
 	var text []string
 	for _, q := range s.questions {
@@ -106,15 +108,18 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 			due, text = append(due, q), append(text, q.query)
 		}
 	}
+
 	answers, err := s.ask(ctx, strings.Join(text, ";\n"))
 	if err == nil && len(answers) != len(due) {
 		err = fmt.Errorf("%d answers to %d questions", len(answers), len(due))
 	}
+
 	if err != nil {
 		// Privileges or extensions may have changed: find out again what can be read.
 		s.close()
 		return nil, s.target.explain(err)
 	}
+
 	batch := recording.Batch{TimesMs: []int64{at.UnixMilli()}, Columns: s.plain(nil, "pg_up", 1)}
 	for i, q := range due {
 		q.asked = at
@@ -124,9 +129,11 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 		}
 		batch.Columns = append(batch.Columns, columns...)
 	}
+
 	if s.aside != nil {
 		batch.Columns = append(batch.Columns, s.aside.take(s, at)...)
 	}
+
 	batch.Columns = append(batch.Columns, s.settings...)
 	return []recording.Batch{batch}, nil
 }
@@ -145,6 +152,7 @@ func (s *sampler) labelled(metric string, names []string, values [][]byte) label
 		v = v[:min(len(v), labelBytesMax)]
 		key += "\x00" + string(v)
 	}
+
 	l, ok := s.series[key]
 	if !ok {
 		b := labels.NewBuilder(labels.FromStrings(labels.MetricName, metric, "server", s.server))
@@ -156,6 +164,7 @@ func (s *sampler) labelled(metric string, names []string, values [][]byte) label
 			s.series[key] = l
 		}
 	}
+
 	return l
 }
 
@@ -173,26 +182,31 @@ func (s *sampler) questionOf(v *view) *question {
 	for _, c := range of {
 		wanted = wanted || s.wants(c.metric)
 	}
+
 	if !wanted {
 		return nil
 	}
-	return &question{name: v.name, query: v.query(s.version), every: v.every, aside: v.every > 0, needs: v.needs, columns: skip + len(of), take: func(rows [][][]byte) ([]recording.Column, error) {
-		var out []recording.Column
-		for _, r := range rows {
-			for i, c := range of {
-				value := r[skip+i]
-				if value == nil || !s.wants(c.metric) {
-					continue // pg_stat_io has NULL for what cannot happen
+
+	return &question{name: v.name, query: v.query(s.version), every: v.every, aside: v.every > 0, needs: v.needs,
+		columns: skip + len(of), take: func(rows [][][]byte) ([]recording.Column, error) {
+			var out []recording.Column
+			for _, r := range rows {
+				for i, c := range of {
+					value := r[skip+i]
+					if value == nil || !s.wants(c.metric) {
+						continue // pg_stat_io has NULL for what cannot happen
+					}
+					x, err := number(value)
+					if err != nil {
+						return nil, fmt.Errorf("column %s: %w", c.name, err)
+					}
+					out = append(out, recording.Column{Labels: s.labelled(c.metric, v.labels, r[:skip]),
+						Values: []float64{x}})
 				}
-				x, err := number(value)
-				if err != nil {
-					return nil, fmt.Errorf("column %s: %w", c.name, err)
-				}
-				out = append(out, recording.Column{Labels: s.labelled(c.metric, v.labels, r[:skip]), Values: []float64{x}})
 			}
-		}
-		return out, nil
-	}}
+
+			return out, nil
+		}}
 }
 
 // number parses a number in PostgreSQL's format.
@@ -222,5 +236,6 @@ func denied(err error) bool {
 // missing reports whether the queried object does not exist: forks of PostgreSQL leave out views.
 func missing(err error) bool {
 	pg := (*pgconn.PgError)(nil)
-	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "42703" || pg.Code == "42883" || pg.Code == "0A000")
+	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "42703" || pg.Code == "42883" ||
+		pg.Code == "0A000")
 }

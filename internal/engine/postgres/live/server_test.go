@@ -72,12 +72,15 @@ func real(t testing.TB) *postgrestest.Server {
 		if cert, key, failed = certificate(); failed != nil {
 			return
 		}
+
 		if folder, failed = os.MkdirTemp("", "plimsoll-pg-"); failed != nil {
 			return
 		}
+
 		if failed = os.Chmod(folder, 0o755); failed != nil {
 			return
 		}
+
 		server, failed = postgrestest.Start(filepath.Join(folder, "pg"), postgrestest.Options{
 			Conf:  "ssl = on\nmax_connections = 12\nshared_preload_libraries = 'pg_stat_statements'\nfsync = off\n",
 			HBA:   "hostssl all sealed 127.0.0.1/32 scram-sha-256\nhostnossl all sealed 127.0.0.1/32 reject",
@@ -87,16 +90,20 @@ func real(t testing.TB) *postgrestest.Server {
 			_, failed = server.Exec(`CREATE ROLE monitor LOGIN PASSWORD 'm0nit0r-s3cret' IN ROLE pg_monitor;
 				CREATE ROLE weak LOGIN PASSWORD 'w3ak-s3cret'; CREATE ROLE sealed LOGIN PASSWORD 's3aled-s3cret' IN ROLE pg_monitor`)
 		}
+
 		if failed == nil {
 			_, failed = server.Exec("CREATE EXTENSION pg_stat_statements")
 		}
 	})
+
 	if errors.Is(failed, postgrestest.ErrMissing) {
 		t.Skip(failed)
 	}
+
 	if failed != nil {
 		t.Fatal(failed)
 	}
+
 	return server
 }
 
@@ -174,12 +181,15 @@ func TestMonitorRoleSeesAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(p.notes) > 0 {
 		t.Errorf("notes: %+v", p.notes)
 	}
+
 	if d := p.source; d.Engine != "postgres" || !strings.HasPrefix(d.Version, "1") || d.Facts["postgresql.max_connections"] != "12" || d.Facts["postgresql.standby"] != "false" {
 		t.Errorf("%+v", d)
 	}
+
 	at := fmt.Sprintf("127.0.0.1:%d", s.Port)
 	for name, least := range map[string]float64{
 		series("pg_up", at):                       1,
@@ -194,6 +204,7 @@ func TestMonitorRoleSeesAll(t *testing.T) {
 			t.Errorf("%s is %v, %v; not %v or more", name, got, ok, least)
 		}
 	}
+
 	if strings.Contains(p.told(), "s3cret") {
 		t.Error("a password is recorded")
 	}
@@ -207,17 +218,20 @@ func TestUnprivilegedUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := fmt.Sprint(p.notes)
 	for _, want := range []string{"sessions of other users do is hidden", "pg_ls_waldir is skipped", `GRANT pg_monitor TO "weak"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no note says %q: %s", want, text)
 		}
 	}
+
 	for name := range p.values {
 		if strings.Contains(name, "pg_wal_size_bytes") || strings.Contains(name, checkpointerCount) {
 			t.Errorf("%s is there", name)
 		}
 	}
+
 	if strings.Contains(p.told(), "s3cret") {
 		t.Error("a password is recorded")
 	}
@@ -226,6 +240,7 @@ func TestUnprivilegedUser(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	s := real(t)
 	none := func(string) string { return "" }
+
 	missing := filepath.Join(t.TempDir(), "nowhere")
 	for _, x := range []struct {
 		name, address, want string
@@ -256,6 +271,7 @@ func TestRefusals(t *testing.T) {
 			case strings.Contains(err.Error(), "\n"):
 				t.Errorf("more than a line: %v", err)
 			}
+
 			if text := fmt.Sprint(err) + p.told(); strings.Contains(text, "s3cret") {
 				t.Errorf("a password is shown: %s", text)
 			}
@@ -281,6 +297,7 @@ func TestNoConnectionIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var all []*sampler
 	defer func() {
 		for _, c := range all {
@@ -294,6 +311,7 @@ func TestNoConnectionIsLeft(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+
 	for range 12 {
 		c := newSampler(tg, nil, func(recording.Note) {})
 		all = append(all, c)
@@ -301,6 +319,7 @@ func TestNoConnectionIsLeft(t *testing.T) {
 			break
 		}
 	}
+
 	if err == nil || !strings.Contains(err.Error(), "no connection is left") {
 		t.Errorf("%v", err)
 	}
@@ -313,6 +332,7 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	stop, restarted := make(chan struct{}), make(chan struct{})
@@ -330,20 +350,25 @@ func TestRestart(t *testing.T) {
 		default:
 		}
 	}
+
 	done := make(chan error, 1)
 	go func() { done <- src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond}) }()
+
 	select {
 	case <-stop:
 	case err := <-done:
 		t.Fatalf("it ended before the restart: %v", err)
 	}
+
 	if err := errors.Join(s.Stop(), s.Start()); err != nil {
 		t.Fatal(err)
 	}
+
 	close(restarted)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
+
 	if after < 3 || len(p.notes) == 0 || p.notes[0].Kind != recording.NoteGap || !strings.Contains(p.notes[0].Text, "could") {
 		t.Errorf("%d samples after it; %+v", after, p.notes)
 	}
@@ -354,20 +379,25 @@ func TestStandby(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
+
 	signal := filepath.Join(s.Dir, "data", "standby.signal")
 	if err := os.WriteFile(signal, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	p, err := read(t, s.Socket("monitor", "postgres"), 1, Options{})
 	if err != nil {
 		t.Error(err)
 	}
+
 	if !strings.Contains(fmt.Sprint(p.notes), "it is a standby") || p.values[series("pg_replication_is_replica", fmt.Sprintf("%s:%d", s.Dir, s.Port))] != 1 {
 		t.Errorf("%+v", p.notes)
 	}
+
 	if _, err := s.Exec("SELECT pg_promote()"); err != nil {
 		t.Fatal(err)
 	}
@@ -380,11 +410,13 @@ func TestSessionTypes(t *testing.T) {
 	if _, err := s.Exec("SELECT pg_create_physical_replication_slot('left_behind', true)"); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if _, err := s.Exec("SELECT pg_drop_replication_slot('left_behind')"); err != nil {
 			t.Error(err)
 		}
 	})
+
 	p, err := read(t, s.Socket("monitor", "postgres"), 1, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -401,6 +433,7 @@ func TestSessionTypes(t *testing.T) {
 			t.Errorf("%s is recorded", name)
 		}
 	}
+
 	if clients < 1 || slots != 1 {
 		t.Errorf("%v clients, of which this is one; %v inactive slots", clients, slots)
 	}

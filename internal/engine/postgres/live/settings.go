@@ -31,28 +31,34 @@ func metricOfSetting(name, setting, unit, vartype string) (metric string, value 
 		}
 		return metric, value, setting == "on" || setting == "off"
 	}
+
 	value, err := strconv.ParseFloat(setting, 64)
 	if err != nil {
 		return "", 0, false
 	}
+
 	if unit == "" {
 		return metric, value, true
 	}
+
 	count, base := 1.0, strings.TrimLeft(unit, "0123456789")
 	if digits := strings.TrimSuffix(unit, base); digits != "" {
 		if count, err = strconv.ParseFloat(digits, 64); err != nil {
 			return "", 0, false
 		}
 	}
+
 	suffix := "_seconds"
 	scale, known := seconds[base]
 	if !known {
 		suffix = "_bytes"
 		scale, known = bytes[base]
 	}
+
 	if !known {
 		return metric, value, true
 	}
+
 	switch {
 	case value == -1:
 	case base == "ms": // 1500/1000 is the double nearest to 1.5, 1500*0.001 may not be
@@ -60,6 +66,7 @@ func metricOfSetting(name, setting, unit, vartype string) (metric string, value 
 	default:
 		value *= count * scale
 	}
+
 	return metric + suffix, value, true
 }
 
@@ -68,9 +75,12 @@ const factsQuery = "SELECT name, current_setting(name) FROM pg_settings WHERE na
 
 // factNames are the settings that determine how a server writes.
 var factNames = []string{
-	"shared_buffers", "checkpoint_timeout", "checkpoint_completion_target", "checkpoint_flush_after", "bgwriter_flush_after", "backend_flush_after",
-	"max_wal_size", "min_wal_size", "full_page_writes", "wal_compression", "wal_buffers", "wal_sync_method", "synchronous_commit", "fsync", "commit_delay",
-	"max_connections", "track_io_timing", "track_wal_io_timing", "huge_pages", "effective_io_concurrency", "io_method", "data_checksums",
+	"shared_buffers", "checkpoint_timeout", "checkpoint_completion_target", "checkpoint_flush_after",
+	"bgwriter_flush_after", "backend_flush_after",
+	"max_wal_size", "min_wal_size", "full_page_writes", "wal_compression", "wal_buffers", "wal_sync_method",
+	"synchronous_commit", "fsync", "commit_delay",
+	"max_connections", "track_io_timing", "track_wal_io_timing", "huge_pages", "effective_io_concurrency",
+	"io_method", "data_checksums",
 }
 
 // addressNames are the settings by which a client on the server's own host reaches it. They are no
@@ -99,7 +109,8 @@ func (s *sampler) takeSettings(rows [][][]byte) ([]recording.Column, error) {
 	for _, r := range rows {
 		metric, value, ok := metricOfSetting(string(r[0]), string(r[1]), string(r[2]), string(r[3]))
 		if ok && s.wants(metric) {
-			s.settings = append(s.settings, recording.Column{Labels: s.labelled(metric, nil, nil), Values: []float64{value}})
+			s.settings = append(s.settings,
+				recording.Column{Labels: s.labelled(metric, nil, nil), Values: []float64{value}})
 		}
 	}
 	return nil, nil

@@ -93,8 +93,10 @@ const (
 )
 
 var databaseColumns = join(
-	named("pg_stat_database_", "", "numbackends", "xact_commit", "xact_rollback", "blks_read", "blks_hit", "tup_returned", "tup_fetched",
-		"tup_inserted", "tup_updated", "tup_deleted", "conflicts", "temp_files", "temp_bytes", "deadlocks", "blk_read_time", "blk_write_time"),
+	named("pg_stat_database_", "", "numbackends", "xact_commit", "xact_rollback", "blks_read", "blks_hit",
+		"tup_returned", "tup_fetched",
+		"tup_inserted", "tup_updated", "tup_deleted", "conflicts", "temp_files", "temp_bytes", "deadlocks",
+		"blk_read_time", "blk_write_time"),
 	between(v12, 0, named("pg_stat_database_", "", "checksum_failures")),
 	between(v14, 0, named("pg_stat_database_", "", "session_time", "active_time", "idle_in_transaction_time",
 		"sessions", "sessions_abandoned", "sessions_fatal", "sessions_killed")))
@@ -117,45 +119,62 @@ func viewsOf(total bool) []view {
 	databases := view{name: "pg_stat_database", labels: []string{"datid", "datname"}, of: databaseColumns,
 		from: "pg_stat_database WHERE datname IS NOT NULL"}
 	sizes := view{name: "pg_database_size", every: time.Minute, labels: []string{"datname"}, needs: monitor,
-		of: []column{{name: "pg_database_size(oid)", metric: "pg_database_size_bytes"}}, from: "pg_database WHERE has_database_privilege(oid, 'CONNECT') OR pg_has_role('pg_read_all_stats', 'usage')"}
+		of:   []column{{name: "pg_database_size(oid)", metric: "pg_database_size_bytes"}},
+		from: "pg_database WHERE has_database_privilege(oid, 'CONNECT') OR pg_has_role('pg_read_all_stats', 'usage')"}
 	if total {
 		databases.labels, databases.of = nil, summed(databaseColumns)
 		sizes.labels, sizes.of = nil, summed(sizes.of)
 	}
+
 	return []view{
 		databases,
 		{name: "pg_stat_bgwriter", from: "pg_stat_bgwriter", of: join(
 			named("pg_stat_bgwriter_", "_total", "buffers_clean", "maxwritten_clean", "buffers_alloc"),
-			between(0, v17, named("pg_stat_bgwriter_", "_total", "checkpoints_timed", "checkpoints_req", "checkpoint_write_time", "checkpoint_sync_time",
-				"buffers_checkpoint", "buffers_backend", "buffers_backend_fsync")))},
+			between(0, v17,
+				named("pg_stat_bgwriter_", "_total", "checkpoints_timed", "checkpoints_req",
+					"checkpoint_write_time", "checkpoint_sync_time",
+					"buffers_checkpoint", "buffers_backend", "buffers_backend_fsync")))},
 		{name: "pg_stat_checkpointer", since: v17, from: "pg_stat_checkpointer", of: join(
-			named("pg_stat_checkpointer_", "_total", "num_timed", "num_requested", "restartpoints_timed", "restartpoints_req", "restartpoints_done",
+			named("pg_stat_checkpointer_", "_total", "num_timed", "num_requested", "restartpoints_timed",
+				"restartpoints_req", "restartpoints_done",
 				"write_time", "sync_time", "buffers_written"))},
 		{name: "pg_stat_wal", since: v14, from: "pg_stat_wal", of: join(
 			named("pg_stat_wal_", "", "wal_records", "wal_fpi", "wal_bytes", "wal_buffers_full"),
 			between(0, v18, named("pg_stat_wal_", "", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time")))},
-		{name: "pg_stat_io", since: v16, from: "pg_stat_io", labels: []string{"backend_type", "object", "context"}, of: join(
-			[]column{
-				{name: "reads", metric: "pg_stat_io_reads_total"}, {name: "read_time", metric: "pg_stat_io_read_time_total"},
-				{name: "writes", metric: "pg_stat_io_writes_total"}, {name: "write_time", metric: "pg_stat_io_writes_time_total"},
-				{name: "writebacks", metric: "pg_stat_io_write_back_total"}, {name: "writeback_time", metric: "pg_stat_io_write_back_time_total"},
-				{name: "extends", metric: "pg_stat_io_extends_total"}, {name: "extend_time", metric: "pg_stat_io_extends_time_total"},
-				{name: "fsyncs", metric: "pg_stat_io_fsync_total"}, {name: "fsync_time", metric: "pg_stat_io_fsync_time_total"},
-			},
-			named("pg_stat_io_", "_total", "hits", "evictions", "reuses"),
-			between(v18, 0, named("pg_stat_io_", "_total", "read_bytes", "write_bytes", "extend_bytes")))},
-		{name: "pg_ls_waldir", every: 10 * time.Second, needs: monitor, from: "pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", of: []column{
-			{name: "count(*)", metric: "pg_wal_segments"}, {name: "coalesce(sum(size), 0)", metric: "pg_wal_size_bytes"}}},
-		{name: "the position in WAL", until: v14, from: "(SELECT) AS x", of: []column{{metric: "plimsoll_postgres_wal_position_bytes",
-			name: "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, '0/0')"}}},
-		{name: "whether it is a standby", from: "(SELECT) AS x", of: []column{{metric: "pg_replication_is_replica", name: "pg_is_in_recovery()::int"}}},
+		{name: "pg_stat_io", since: v16, from: "pg_stat_io",
+			labels: []string{"backend_type", "object", "context"}, of: join(
+				[]column{
+					{name: "reads", metric: "pg_stat_io_reads_total"},
+					{name: "read_time", metric: "pg_stat_io_read_time_total"},
+					{name: "writes", metric: "pg_stat_io_writes_total"},
+					{name: "write_time", metric: "pg_stat_io_writes_time_total"},
+					{name: "writebacks", metric: "pg_stat_io_write_back_total"},
+					{name: "writeback_time", metric: "pg_stat_io_write_back_time_total"},
+					{name: "extends", metric: "pg_stat_io_extends_total"},
+					{name: "extend_time", metric: "pg_stat_io_extends_time_total"},
+					{name: "fsyncs", metric: "pg_stat_io_fsync_total"},
+					{name: "fsync_time", metric: "pg_stat_io_fsync_time_total"},
+				},
+				named("pg_stat_io_", "_total", "hits", "evictions", "reuses"),
+				between(v18, 0, named("pg_stat_io_", "_total", "read_bytes", "write_bytes", "extend_bytes")))},
+		{name: "pg_ls_waldir", every: 10 * time.Second, needs: monitor,
+			from: "pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", of: []column{
+				{name: "count(*)", metric: "pg_wal_segments"},
+				{name: "coalesce(sum(size), 0)", metric: "pg_wal_size_bytes"}}},
+		{name: "the position in WAL", until: v14, from: "(SELECT) AS x",
+			of: []column{{metric: "plimsoll_postgres_wal_position_bytes",
+				name: "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, '0/0')"}}},
+		{name: "whether it is a standby", from: "(SELECT) AS x",
+			of: []column{{metric: "pg_replication_is_replica", name: "pg_is_in_recovery()::int"}}},
 		// The exporter has one of each database, named seconds, which it is not.
 		{name: "the age of unfrozen transactions", from: "pg_database WHERE datallowconn", of: []column{
 			{name: "max(age(datfrozenxid))", metric: "plimsoll_postgres_unfrozen_age"}}},
 		// Whoever may not see a worker's query sees no such worker, which is no zero.
-		{name: "what autovacuum workers do", from: "pg_stat_activity WHERE backend_type = 'autovacuum worker'", of: []column{{metric: "plimsoll_postgres_wraparound_workers",
-			name: "CASE WHEN pg_has_role('pg_read_all_stats', 'usage') THEN count(*) FILTER (WHERE query LIKE '%(to prevent wraparound)%') END"}}},
-		{name: "pg_stat_archiver", from: "pg_stat_archiver", of: named("pg_stat_archiver_", "", "archived_count", "failed_count")},
+		{name: "what autovacuum workers do", from: "pg_stat_activity WHERE backend_type = 'autovacuum worker'",
+			of: []column{{metric: "plimsoll_postgres_wraparound_workers",
+				name: "CASE WHEN pg_has_role('pg_read_all_stats', 'usage') THEN count(*) FILTER (WHERE query LIKE '%(to prevent wraparound)%') END"}}},
+		{name: "pg_stat_archiver", from: "pg_stat_archiver",
+			of: named("pg_stat_archiver_", "", "archived_count", "failed_count")},
 		// What a slot keeps is counted from its restart_lsn; a standby's own slots from what it replayed.
 		{name: "pg_replication_slots", from: "pg_replication_slots", of: []column{
 			{name: "count(*) FILTER (WHERE NOT active)", metric: "plimsoll_postgres_inactive_slots"},

@@ -14,6 +14,7 @@ func TestQueriesOfVersions(t *testing.T) {
 	datadriven.RunTest(t, "testdata/queries", func(t *testing.T, d *datadriven.TestData) string {
 		var version int
 		d.ScanArgs(t, "version", &version)
+
 		var b strings.Builder
 		for _, v := range viewsOf(d.HasArg("total")) {
 			if !v.in(version) {
@@ -26,6 +27,7 @@ func TestQueriesOfVersions(t *testing.T) {
 				}
 			}
 		}
+
 		return b.String()
 	})
 }
@@ -82,6 +84,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s is called %q, not %q", x.address, d.Name, x.name)
 		}
 	}
+
 	for address, want := range map[string]string{
 		"postgres://me:s3cret%zz@db/x":                          "percent-encoded",
 		"postgres://me:s3cret@db:port/x":                        "give one such as",

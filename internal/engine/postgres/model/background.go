@@ -38,32 +38,39 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 	if e.cfg.BgwriterLRUMaxpages == 0 {
 		return
 	}
+
 	needed, known := e.demand()
 	reusable, written, scanned := known, 0, 0
 	for left := uint64(len(s.all)) - (g.passed - s.swept); left > 0 && reusable < needed; left-- {
 		b := int32(g.passed % uint64(len(s.all)))
 		g.passed++
 		scanned++
+
 		f := &s.all[b]
 		if f.pins > 0 || f.usage > 0 || f.ready > now {
 			continue
 		}
+
 		reusable++
 		if !f.dirty || f.lsn > e.wal.durable {
 			continue
 		}
+
 		resume := e.write(f.page)
 		s.clean(b)
 		g.out.add(e, f.page)
 		e.n.buffersClean++
+
 		if written++; written >= e.cfg.BgwriterLRUMaxpages {
 			e.n.maxWrittenClean++
 			break
 		}
+
 		if resume > now {
 			break // held for having dirtied too much: on in the next round
 		}
 	}
+
 	if found := reusable - known; found > 0 { // of this round, as its scan
 		g.density += float64((float64(scanned)/found - g.density) / smoothingSamples)
 	}
@@ -76,18 +83,22 @@ func (e *Engine) demand() (needed, known float64) {
 	recent := float64(e.n.allocated - g.allocated)
 	delta := float64(s.swept - g.swept)
 	g.allocated, g.swept = e.n.allocated, s.swept
+
 	if g.passed < s.swept {
 		g.passed = s.swept // the sweep overtook it
 	}
+
 	if delta > 0 && recent > 0 {
 		g.density += float64((delta/recent - g.density) / smoothingSamples)
 	}
+
 	known = float64(g.passed-s.swept) / max(g.density, 1)
 	if g.demand <= recent {
 		g.demand = recent
 	} else {
 		g.demand += float64((recent - g.demand) / smoothingSamples)
 	}
+
 	least := float64(len(s.all)) * float64(e.cfg.BgwriterDelay) / float64(scanWholePool)
 	return max(float64(g.demand*float64(e.cfg.BgwriterLRUMultiplier)), least+known), known
 }

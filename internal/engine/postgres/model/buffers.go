@@ -98,6 +98,7 @@ func (s *buffers) victim(now vtime.Instant, durable int64) (b int32, held, ok bo
 		s.used++
 		return int32(s.used - 1), false, true
 	}
+
 	n := uint64(len(s.all))
 	at := int(s.swept % n)
 	for range (usageMax + 1) * len(s.all) {
@@ -106,6 +107,7 @@ func (s *buffers) victim(now vtime.Instant, durable int64) (b int32, held, ok bo
 		if at++; at == len(s.all) {
 			at = 0
 		}
+
 		s.swept++
 		switch {
 		case f.pins > 0 || f.ready > now:
@@ -116,6 +118,7 @@ func (s *buffers) victim(now vtime.Instant, durable int64) (b int32, held, ok bo
 			return b, true, true
 		}
 	}
+
 	return 0, false, false
 }
 

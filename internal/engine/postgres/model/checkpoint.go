@@ -105,20 +105,24 @@ func (e *Engine) beginCheckpoint(now vtime.Instant, requested bool) {
 	c.kept, c.redo = c.redo, e.wal.inserted
 	c.pages, c.next, c.skipped = c.pages[:0], 0, 0
 	e.scheduleCheckpoint()
+
 	if requested {
 		e.n.checkpointsRequested++
 	} else {
 		e.n.checkpointsTimed++
 	}
+
 	for r := range e.tables {
 		clear(e.tables[r].imaged)
 	}
+
 	for b := range e.buffers.all {
 		if f := &e.buffers.all[b]; f.dirty {
 			f.marked = true
 			c.pages = append(c.pages, f.page)
 		}
 	}
+
 	slices.Sort(c.pages)
 	e.cycles = append(e.cycles, engine.Cycle{
 		Start: now, End: vtime.Never, Dirty: int64(len(c.pages)) * int64(PageSize), Requested: requested,
@@ -163,10 +167,12 @@ func (e *Engine) writePages(now vtime.Instant) {
 			}
 			continue
 		}
+
 		if c.lsn = e.buffers.all[b].lsn; c.lsn > e.wal.durable {
 			e.awaitLog(now)
 			return
 		}
+
 		resume := e.write(p)
 		e.buffers.clean(b)
 		c.out.add(e, p)
@@ -174,16 +180,19 @@ func (e *Engine) writePages(now vtime.Instant) {
 		n++
 		e.n.buffersCheckpoint++
 		cycle.Written += int64(PageSize)
+
 		if e.onSchedule(now) {
 			e.clock.At(max(resume, now.Add(checkpointNap)), e, evCheckpointStep)
 			return
 		}
+
 		if n == checkpointBatch || resume > now {
 			_, done := e.host.CPU(now, time.Duration(n)*pageWriteCPU)
 			e.clock.At(max(resume, done), e, evCheckpointStep)
 			return
 		}
 	}
+
 	c.out.flush(e)
 	c.phase, c.syncFrom = syncing, now
 	c.relation, c.segment = 0, 0
@@ -216,6 +225,7 @@ func (e *Engine) syncNextFile(now vtime.Instant) {
 			}
 		}
 	}
+
 	c.writtenAt, c.phase = now, finishing
 	e.n.walRecords++
 	e.insertLog(recordCheckpoint)

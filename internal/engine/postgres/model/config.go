@@ -112,16 +112,19 @@ func (c *Config) Check() diagnostics.List {
 			l = append(l, outside(field, v.Exact(), least.Exact(), most.Exact(), v < least, source))
 		}
 	}
+
 	duration := func(field string, v units.Duration, least, most time.Duration, source string) {
 		if v.Std() < least || v.Std() > most {
 			l = append(l, outside(field, v.Std().String(), least.String(), most.String(), v.Std() < least, source))
 		}
 	}
+
 	number := func(field string, v, least, most float64, source string) {
 		if !(v >= least && v <= most) {
 			l = append(l, outside(field, exact(v), exact(least), exact(most), !(v > most), source))
 		}
 	}
+
 	const model = "a bound of this model"
 	number("max_connections", float64(c.MaxConnections), 1, connectionsMax, model)
 	pinned := PageSize * units.Size(min(max(c.MaxConnections, 1), connectionsMax)*pinsPerOp)
@@ -132,9 +135,11 @@ func (c *Config) Check() diagnostics.List {
 	size("checkpoint_flush_after", c.CheckpointFlushAfter, 0, 2*units.MiB, docPage)
 	size("max_wal_size", c.MaxWALSize, 2*WALSegment, 16*units.TiB, docPage)
 	size("min_wal_size", c.MinWALSize, 2*WALSegment, 16*units.TiB, docPage)
+
 	if c.WALBuffers != 0 {
 		size("wal_buffers", c.WALBuffers, 32*units.KiB, units.GiB, docPage)
 	}
+
 	duration("wal_writer_delay", c.WALWriterDelay, time.Millisecond, 10*time.Second, docPage)
 	duration("commit_delay", c.CommitDelay, 0, 100*time.Millisecond, docPage)
 	number("commit_siblings", float64(c.CommitSiblings), 0, 1000, docPage)
@@ -143,16 +148,20 @@ func (c *Config) Check() diagnostics.List {
 	number("bgwriter_lru_multiplier", float64(c.BgwriterLRUMultiplier), 0, 10, docPage)
 	size("bgwriter_flush_after", c.BgwriterFlushAfter, 0, 2*units.MiB, docPage)
 	size("backend_flush_after", c.BackendFlushAfter, 0, 2*units.MiB, docPage)
-	size("row", c.Row, 24, 2032, "the TOAST threshold, PostgreSQL 15 documentation, 73.2; larger rows are not modelled")
+	size("row", c.Row, 24,
+		2032, "the TOAST threshold, PostgreSQL 15 documentation, 73.2; larger rows are not modelled")
 	number("fillfactor", float64(c.FillFactor), 0.1, 1, "PostgreSQL 15 documentation, CREATE TABLE")
+
 	if c.HistoryRow != 0 {
 		size("history_row", c.HistoryRow, 24, 2032, "the TOAST threshold, PostgreSQL 15 documentation, 73.2")
 	}
+
 	duration("cpu", c.CPU, 0, time.Second, model)
 	if len(l) == 0 {
 		most := float64(int64(tableSizeMax/PageSize) * c.rowsPerPage())
 		number("rows", float64(c.Rows), 1, most, "a bound of this model: a table of "+tableSizeMax.Exact())
 	}
+
 	return l
 }
 

@@ -22,18 +22,22 @@ func (b *bench) record(t *testing.T, seconds int) *recording.Memory {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	engineMetrics, hostMetrics := b.engine.Metrics(), b.host.Metrics()
 	batch := recording.Batch{}
+
 	column := func(name string, pairs []string) {
 		batch.Columns = append(batch.Columns, recording.Column{Labels: labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...)})
 	}
 	for _, x := range engineMetrics {
 		column(x.Name, x.Labels)
 	}
+
 	for _, x := range hostMetrics {
 		column(x.Name, x.Labels)
 	}
+
 	row := make([]float64, len(engineMetrics)+len(hostMetrics))
 	b.until = vtime.At(time.Duration(seconds) * time.Second)
 	b.clock.At(0, b, 0)
+
 	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	for s := range seconds {
 		b.clock.Run(vtime.At(time.Duration(s) * time.Second))
@@ -44,13 +48,16 @@ func (b *bench) record(t *testing.T, seconds int) *recording.Memory {
 			batch.Columns[k].Values = append(batch.Columns[k].Values, x)
 		}
 	}
+
 	if err := m.Append(context.Background(), &batch); err != nil {
 		t.Fatal(err)
 	}
+
 	m.Source(recording.Source{Kind: "simulation", Name: t.Name(), Engine: "postgres"})
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return m
 }
 
@@ -70,17 +77,21 @@ func TestDiagnosed(t *testing.T) {
 			cfg := exampleConfig()
 			run.change(&cfg)
 			b := newBench(t, cfg, labHost(), labVolume(), 600, 1)
+
 			r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(t, 200)}, diagnose.Options{Pack: pack})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var found []string
 			for _, f := range r.Findings {
 				found = append(found, f.Rule)
 			}
+
 			if run.want != "" && !slices.Contains(found, run.want) || run.lack != "" && slices.Contains(found, run.lack) {
 				t.Errorf("found %q: want %q and not %q", found, run.want, run.lack)
 			}
+
 			for _, n := range r.Missing {
 				// The model's sessions wait for its own storage only, so it reports no wait events. It has no
 				// slots, no archiver and no queries that spill.

@@ -36,10 +36,12 @@ type bench struct {
 func (b *bench) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	b.done++
 	latency := int64(now.Sub(op.At))
+
 	second := int(now / 1e9)
 	for len(b.by) <= second {
 		b.by = append(b.by, nil)
 	}
+
 	b.by[second] = append(b.by[second], latency)
 	sum := int64(0)
 	for k, x := range w {
@@ -49,9 +51,11 @@ func (b *bench) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 			b.errors = append(b.errors, "a wait below 0: "+engine.Wait(k).String())
 		}
 	}
+
 	if sum > latency {
 		b.errors = append(b.errors, "waits of "+time.Duration(sum).String()+" in a latency of "+time.Duration(latency).String())
 	}
+
 	if b.waiting != nil {
 		if !b.waiting[op.Size] {
 			b.errors = append(b.errors, "acknowledged twice, or never sent")
@@ -96,15 +100,18 @@ func newBench(t testing.TB, cfg Config, host kernel.Config, v volume.Volume, tps
 	b := &bench{every: time.Duration(1e9 / tps), chance: seed.Stream("test")}
 	b.host = kernel.NewHost(host, &b.clock, seed)
 	b.device = b.host.Attach("data", v)
+
 	devices := []*kernel.Device{b.device}
 	for _, v := range log {
 		devices = append(devices, b.host.Attach("wal", v))
 	}
+
 	b.env = engine.Env{Clock: &b.clock, Host: b.host, Seed: seed, Client: b, Volumes: devices}
 	e, err := New(cfg, b.env)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b.engine = e
 	return b
 }

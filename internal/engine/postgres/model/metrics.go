@@ -60,15 +60,19 @@ func (e *Engine) each(f func(name string, value float64, labels ...string)) {
 	f("pg_stat_database_tup_updated", float64(n.updated), "datname", database)
 	f("pg_stat_database_blks_hit", float64(n.hits), "datname", database)
 	f("pg_stat_database_blks_read", float64(n.reads), "datname", database)
+
 	oldest := 0.0
 	if e.oldest != none {
 		oldest = e.clock.Now().Sub(e.ops[e.oldest].begun).Seconds()
 	}
+
 	f("pg_stat_activity_count", float64(e.active), "datname", database, "state", "active")
 	f("pg_stat_activity_max_tx_duration", oldest, "datname", database, "state", "active")
 	if e.connections > 0 {
-		f("pg_stat_activity_count", float64(max(0, min(e.connections, e.cfg.MaxConnections)-e.active)), "datname", database, "state", "idle")
+		f("pg_stat_activity_count", float64(max(0, min(e.connections, e.cfg.MaxConnections)-e.active)), "datname",
+			database, "state", "idle")
 	}
+
 	f("pg_stat_bgwriter_buffers_alloc_total", float64(n.allocated))
 	f("pg_stat_bgwriter_buffers_backend_fsync_total", 0) // the checkpointer's queue never overflows here
 	f("pg_stat_bgwriter_buffers_backend_total", float64(n.buffersBackend))

@@ -17,6 +17,7 @@ func TestCheck(t *testing.T) {
 	if err := cfg.Check().Err(); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
+
 	for _, bad := range []struct {
 		field, nearest string
 		change         func(*Config)
@@ -103,13 +104,16 @@ func TestLogVolume(t *testing.T) {
 	apart := newBench(t, cfg, labHost(), labVolume(), 600, 1, labVolume())
 	together.run(100*time.Second, 30*time.Second)
 	apart.run(100*time.Second, 30*time.Second)
+
 	p1, p2 := quantile(together.latencies(), 0.99), quantile(apart.latencies(), 0.99)
 	if p1 < time.Second || p2 > 10*time.Millisecond {
 		t.Errorf("p99 %v on one volume, %v on two: want seconds, and milliseconds", p1, p2)
 	}
+
 	if s1, s2 := together.engine.n.checkpointSyncMs, apart.engine.n.checkpointSyncMs; s2 < 0.6*s1 {
 		t.Errorf("a checkpoint syncs for %g ms on one volume and %g ms on two", s1, s2)
 	}
+
 	if together.waits[engine.WaitLogQueue]+together.waits[engine.WaitLogTurn]+together.waits[engine.WaitLogLimit] < together.waits[engine.WaitCPU] {
 		t.Errorf("where stalled transactions waited: %v", together.waits)
 	}
@@ -140,14 +144,17 @@ func TestRequestedCheckpoints(t *testing.T) {
 	cfg.MaxWALSize = 20 * WALSegment
 	b := newBench(t, cfg, labHost(), labVolume(), 600, 1)
 	b.run(120*time.Second, 0)
+
 	e := b.engine
 	if e.n.checkpointsRequested < 3 || e.n.checkpointsTimed != 0 {
 		t.Fatalf("%d requested and %d timed", e.n.checkpointsRequested, e.n.checkpointsTimed)
 	}
+
 	per := float64(e.n.walBytes) / float64(e.n.checkpointsRequested) / float64(WALSegment)
 	if per < 8.5 || per > 11.5 { // 20 / 1.9 = 10 segments, less one
 		t.Errorf("%.1f segments a checkpoint", per)
 	}
+
 	if most := 21 * WALSegment; e.walSize() > int64(most) {
 		t.Errorf("the log takes %d of %d", e.walSize(), most)
 	}
@@ -181,17 +188,21 @@ func TestColdReads(t *testing.T) {
 	b := newBench(t, cfg, host, labVolume(), 100, 1)
 	b.kind = func(*random.Stream) workload.Kind { return workload.Read }
 	b.run(20*time.Second, time.Second)
+
 	e := b.engine
 	if got := b.device.Stats().Reads; got < b.done/2 || got > e.n.reads || e.n.walBytes > recordCheckpoint {
 		t.Errorf("%d reads of the volume, %d of buffers, %d B of log for %d transactions", got, e.n.reads, e.n.walBytes, b.done)
 	}
+
 	if b.waits[engine.WaitRead] == 0 {
 		t.Error("nobody waited for a read")
 	}
+
 	before := e.n.reads
 	for range 5 {
 		e.Do(workload.Op{At: b.clock.Now(), Kind: workload.Read, Key: 77_777_777})
 	}
+
 	b.clock.Run(b.clock.Now().Add(time.Second))
 	if n := e.n.reads - before; n > 2 {
 		t.Errorf("five readers of one row read %d pages", n)
@@ -226,11 +237,13 @@ func TestFullPageWrites(t *testing.T) {
 			b.engine.Do(workload.Op{At: b.clock.Now(), Kind: workload.Update, Key: 5})
 			b.clock.Run(b.clock.Now().Add(time.Second))
 		}
+
 		update()
 		update()
 		first := b.engine.n.walImages
 		b.clock.Run(vtime.At(61 * time.Second))
 		update()
+
 		if second := b.engine.n.walImages - first; on && (first != 1 || second != 1) || !on && first+second != 0 {
 			t.Errorf("full_page_writes %t: %d images, and %d after a checkpoint", on, first, second)
 		}

@@ -79,6 +79,7 @@ func TestOracle(t *testing.T) {
 			t.Errorf("%s: %s is %s in the model, measured %s", run, figure, units.Number(model), units.Number(measured))
 		}
 	}
+
 	p99 := make([]time.Duration, len(runs))
 	for k := range runs {
 		m := &runs[k]
@@ -87,9 +88,11 @@ func TestOracle(t *testing.T) {
 		n := &b.engine.n
 		p99[k] = quantile(all, 0.99)
 		checkpoints := float64(n.checkpointsTimed + n.checkpointsRequested)
+
 		if b.engine.checkpoint.phase != idle {
 			checkpoints--
 		}
+
 		least, most := 1/2.5, 2.5
 		switch {
 		case m.paced: // on the machine measured other programs ran; here none does
@@ -97,19 +100,23 @@ func TestOracle(t *testing.T) {
 		case m.slots == 0:
 			least, most = 1.0/4, 4
 		}
+
 		row(m.name, "p99, ms", m.p99.Seconds()*1e3, p99[k].Seconds()*1e3, least, most)
 		row(m.name, "slowest, ms", m.max.Seconds()*1e3, quantile(all, 1).Seconds()*1e3, least, most)
 		row(m.name, "sync of a checkpoint, s", m.sync.Seconds(), n.checkpointSyncMs/1e3/checkpoints, 0.5, 1.5)
 		row(m.name, "log a transaction, B", m.walBytes, float64(n.walBytes)/float64(n.commits), 0.8, 1.2)
 		row(m.name, "images a transaction", m.images, float64(n.walImages)/float64(n.commits), 0.9, 1.1)
 		row(m.name, "pages a checkpoint", m.pages, float64(b.engine.cycles[1].Written)/float64(PageSize), 0.9, 1.1)
+
 		if m.paced && n.checkpointSyncMs > n.checkpointWriteMs/100 {
 			t.Errorf("a paced checkpoint wrote for %g ms and synced for %g ms: want nearly nothing left to sync", n.checkpointWriteMs, n.checkpointSyncMs)
 		}
 	}
+
 	if min(p99[1], p99[2], p99[3]) < 100*p99[0] {
 		t.Errorf("p99 is %v paced and %v unpaced: want milliseconds against seconds", p99[0], p99[1:])
 	}
+
 	t.Log("\n" + out.String())
 }
 

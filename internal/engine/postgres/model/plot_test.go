@@ -27,13 +27,16 @@ func TestPlot(t *testing.T) {
 		d.ScanArgs(t, "to", &to)
 		d.ScanArgs(t, "target", &target)
 		d.ScanArgs(t, "flush_after", &flush)
+
 		after, err := units.ParseSize(flush)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		cfg.CheckpointCompletionTarget, cfg.CheckpointFlushAfter = units.Ratio(target), after
 		v := labVolume()
 		d.ScanArgs(t, "slots", &v.slots)
+
 		return newBench(t, cfg, labHost(), v, tps, 1).plot(from, to)
 	})
 }
@@ -46,11 +49,13 @@ func (b *bench) plot(from, to int) string {
 	b.clock.At(0, b, 0)
 	samples := make([]float64, len(b.host.Metrics()))
 	disk := slices.IndexFunc(b.host.Metrics(), func(m kernel.Metric) bool { return m.Name == "node_disk_written_bytes_total" })
+
 	written := 0.0
 	for s := range to {
 		b.clock.Run(vtime.At(time.Duration(s+1) * time.Second))
 		b.host.Sample(samples)
 		now := samples[disk] // completed: what was submitted may wait for seconds
+
 		if s >= from {
 			p99, bar := "-", ""
 			if s < len(b.by) && len(b.by[s]) > 0 {
@@ -60,8 +65,10 @@ func (b *bench) plot(from, to int) string {
 			fmt.Fprintf(&out, "%4d %9s %-32s %9.0f %10.0f %6.1f\n", s, p99, bar, float64(b.engine.buffers.dirty)*8.192e-3,
 				float64(b.host.DirtyBytes())/1e6, (now-written)/1e6)
 		}
+
 		written = now
 	}
+
 	return strings.ReplaceAll(out.String(), " \n", "\n")
 }
 

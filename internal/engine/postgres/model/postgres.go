@@ -70,15 +70,20 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client, connections: env.Connections, data: env.Volume("data")}
+
+	e := &Engine{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client, connections: env.Connections,
+		data: env.Volume("data")}
 	logVolume := env.Volume("wal", "data")
 	if e.data == nil {
 		return nil, errors.New(`postgres: there is no volume "data"; the log may have one of its own, "wal"`)
 	}
+
 	memory := env.Host.Config().Memory
 	if cfg.SharedBuffers >= memory {
-		return nil, fmt.Errorf("postgres: shared_buffers of %s do not fit a memory of %s", cfg.SharedBuffers.Exact(), memory.Exact())
+		return nil, fmt.Errorf("postgres: shared_buffers of %s do not fit a memory of %s",
+			cfg.SharedBuffers.Exact(), memory.Exact())
 	}
+
 	e.begun = env.Clock.Line(e)
 	e.cached = env.Seed.Stream("postgres.pagecache")
 	e.layTables()
@@ -105,10 +110,12 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	for i := range e.ops {
 		e.ops[i].next = int32(i) + 1
 	}
+
 	e.ops[len(e.ops)-1].next = none
 	e.oldest, e.newest = none, none
 	e.countSegments()
 	e.metrics = e.names()
+
 	return e, nil
 }
 
@@ -132,11 +139,13 @@ func (e *Engine) begin(now, came vtime.Instant, o *workload.Op) {
 	t := &e.ops[i]
 	e.free = t.next
 	*t = op{op: *o, begun: now, older: e.newest, newer: none, held: none}
+
 	if e.newest == none {
 		e.oldest = i
 	} else {
 		e.ops[e.newest].newer = i
 	}
+
 	e.newest = i
 	e.active++
 	_, done := e.host.CPU(now, e.cfg.CPU.Std())
@@ -153,22 +162,27 @@ func (e *Engine) acknowledge(now vtime.Instant, i int32) {
 	} else {
 		e.ops[t.older].newer = t.newer
 	}
+
 	if t.newer == none {
 		e.newest = t.older
 	} else {
 		e.ops[t.newer].older = t.older
 	}
+
 	e.active--
 	e.n.commits++
 	if t.op.Kind.Writes() {
 		e.countRows(t.op.Kind)
 	}
+
 	e.done.op, e.done.waits, e.done.lsn = t.op, t.waits, t.lsn
 	t.next = e.free
 	e.free = i
+
 	if q, ok := e.queue.pop(); ok {
 		e.begin(now, q.came, &q.op)
 	}
+
 	e.client.Done(now, &e.done.op, &e.done.waits)
 }
 

@@ -51,6 +51,7 @@ func drawConfig(t *rapid.T) Config {
 	c.FullPageWrites = rapid.Bool().Draw(t, "full_page_writes")
 	c.SynchronousCommit = rapid.Bool().Draw(t, "synchronous_commit")
 	c.CommitDelay = units.Duration(rapid.IntRange(0, 1).Draw(t, "commit_delay")) * units.Duration(time.Millisecond)
+
 	return c
 }
 
@@ -74,22 +75,28 @@ func (e *Engine) check(t interface{ Errorf(string, ...any) }) {
 		} else if f.marked {
 			t.Errorf("buffer %d is clean and still to be written by the checkpoint", b)
 		}
+
 		if f.marked {
 			marked++
 		}
+
 		if got := e.buffers.find(f.page); got != int32(b) {
 			t.Errorf("page %d is in buffer %d and is looked up in %d", f.page, b, got)
 		}
 	}
+
 	if dirty != e.buffers.dirty || dirty > len(e.buffers.all) {
 		t.Errorf("%d dirty buffers of %d, counted %d", dirty, len(e.buffers.all), e.buffers.dirty)
 	}
+
 	if marked > 0 && e.checkpoint.phase != writing {
 		t.Errorf("%d pages wait for a checkpoint that does not write", marked)
 	}
+
 	if s := &e.segments; (e.wal.durable-1)/int64(WALSegment) > s.last || s.first > s.last || s.awaited && !s.making {
 		t.Errorf("the log is durable to %d in segments %d to %d, one being made: %v, waited for: %v", e.wal.durable, s.first, s.last, s.making, s.awaited)
 	}
+
 	if w := &e.wal; w.durable > w.written || w.written > w.inserted {
 		t.Errorf("the log is durable to %d, written to %d, inserted to %d", w.durable, w.written, w.inserted)
 	}
@@ -102,6 +109,7 @@ func TestProperties(t *testing.T) {
 		values, before := make([]float64, len(e.Metrics())), make([]float64, len(e.Metrics()))
 		b.until = vtime.At(40 * time.Second)
 		b.clock.At(0, b, 0)
+
 		for s := time.Second; s < 40*time.Second; s += 3 * time.Second {
 			b.clock.Run(vtime.At(s))
 			e.check(rt)
@@ -113,6 +121,7 @@ func TestProperties(t *testing.T) {
 			}
 			copy(before, values)
 		}
+
 		// Without load everything ends, and a checkpoint leaves nothing dirty.
 		for range 100 {
 			b.clock.Run(b.clock.Now().Add(30 * time.Second))
@@ -120,18 +129,22 @@ func TestProperties(t *testing.T) {
 				break
 			}
 		}
+
 		e.check(rt)
 		for _, text := range b.errors {
 			rt.Error(text)
 		}
+
 		if b.done != b.sent || len(b.waiting) != 0 || e.active != 0 || e.oldest != none {
 			rt.Errorf("%d sent, %d acknowledged, %d active", b.sent, b.done, e.active)
 		}
+
 		for i := range e.buffers.all {
 			if e.buffers.all[i].pins != 0 {
 				rt.Fatalf("buffer %d is pinned %d times by nobody", i, e.buffers.all[i].pins)
 			}
 		}
+
 		checkCycles(rt, e)
 	})
 }
@@ -151,14 +164,17 @@ func checkCycles(t *rapid.T, e *Engine) {
 			t.Errorf("checkpoint %d wrote %d of %d dirty bytes", k, c.Written, c.Dirty)
 		}
 	}
+
 	if n := len(e.cycles); n > 0 && end != vtime.Never {
 		if c, p := e.cycles[n-1], &e.checkpoint; c.Dirty != c.Written+p.skipped*int64(PageSize) {
 			t.Errorf("the last checkpoint found %d bytes dirty, wrote %d and left %d pages to others", c.Dirty, c.Written, p.skipped)
 		}
 	}
+
 	if written != e.n.buffersCheckpoint*int64(PageSize) {
 		t.Errorf("checkpoints wrote %d bytes, counted %d buffers", written, e.n.buffersCheckpoint)
 	}
+
 	if e.n.checkpointsTimed+e.n.checkpointsRequested != int64(len(e.cycles))+e.checkpoint.unneeded {
 		t.Errorf("%d checkpoints, counted %d and %d", len(e.cycles), e.n.checkpointsTimed, e.n.checkpointsRequested)
 	}
@@ -182,11 +198,13 @@ func TestSameSeedSameBytes(t *testing.T) {
 			b.engine.Sample(values)
 			return values, slices.Concat(b.by...)
 		}
+
 		v1, l1 := run(time.Second)
 		v2, l2 := run(13 * time.Second)
 		if d := cmp.Diff(v1, v2); d != "" {
 			rt.Error(d)
 		}
+
 		if !slices.Equal(l1, l2) {
 			rt.Error("latencies differ")
 		}
@@ -205,19 +223,24 @@ func TestBuffersAsAMap(t *testing.T) {
 			if !ok {
 				want = none
 			}
+
 			if got := s.find(p); got != want {
 				rt.Fatalf("page %d is looked up in %d, is in %d", p, got, want)
 			}
+
 			if ok {
 				continue
 			}
+
 			b, held, found := s.victim(0, math.MaxInt64)
 			if !found {
 				rt.Fatal("no victim among buffers that are all free")
 			}
+
 			if held {
 				delete(at, s.all[b].page)
 			}
+
 			s.assign(b, p, held).usage = uint8(rapid.IntRange(0, usageMax).Draw(rt, "usage"))
 			at[p] = b
 		}

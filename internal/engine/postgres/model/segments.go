@@ -66,19 +66,23 @@ func (e *Engine) recycleTo(redo int64) int64 {
 // present one is nearly full (PreallocXlogFiles).
 func (e *Engine) recycle(now vtime.Instant) {
 	s, c, w := &e.segments, &e.checkpoint, &e.wal
+
 	// UpdateCheckPointDistanceEstimate: up immediately, down slowly.
 	if distance := float64(c.redo - c.kept); distance > s.estimate {
 		s.estimate = distance
 	} else {
 		s.estimate = float64(0.9*s.estimate) + float64(0.1*distance)
 	}
+
 	to := e.recycleTo(c.redo)
 	for ; s.first < c.redo/int64(WALSegment); s.first++ {
 		if s.last < to {
 			s.last++
 		}
 	}
-	if at := max(w.inserted-1, 0); at/int64(WALSegment) >= s.last && at%int64(WALSegment) >= int64(WALSegment)*3/4 {
+
+	if at := max(w.inserted-1, 0); at/int64(WALSegment) >= s.last &&
+		at%int64(WALSegment) >= int64(WALSegment)*3/4 {
 		e.makeSegment(now)
 	}
 }

@@ -25,10 +25,12 @@ func TestSegmentsOfAFreshServer(t *testing.T) {
 	b := newBench(t, segmentsConfig(), labHost(), labVolume(), 400, 1)
 	b.until = vtime.At(130 * time.Second)
 	b.clock.At(0, b, 0)
+
 	s := &b.engine.segments
 	if s.last != 8 {
 		t.Errorf("loading left segments up to the %d.", s.last)
 	}
+
 	made, recycled := 0, []int64{}
 	for was := *s; b.clock.Now() < b.until; was = *s {
 		b.clock.Run(b.clock.Now().Add(10 * time.Millisecond))
@@ -42,12 +44,15 @@ func TestSegmentsOfAFreshServer(t *testing.T) {
 			}
 		}
 	}
+
 	if made != 2 {
 		t.Errorf("%d segments are made, two were", made)
 	}
+
 	if len(recycled) != 3 || min(recycled[0], recycled[1], recycled[2]) < 4 || max(recycled[0], recycled[1], recycled[2]) > 6 {
 		t.Errorf("checkpoints recycle %v segments, five each did", recycled)
 	}
+
 	all := b.latencies() // a slice of the throttle passes at its beginning
 	if least := time.Duration(WALSegment) * time.Second / 48_000_000; quantile(all, 1) < least-slice || quantile(all, 1) > 2*least {
 		t.Errorf("the slowest commit took %v, a segment takes %v to write", quantile(all, 1), least)

@@ -27,7 +27,10 @@ var Spec = scenario.Engine{
 		c := Defaults()
 		return &c
 	},
-	NewModel:    func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return New(*cfg.(*Config), *env) },
+	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+		error) {
+		return New(*cfg.(*Config), *env)
+	},
 	Evidence:    engine.Evidence{Measured: true, Text: "below 10 ms a latency is a lower bound"},
 	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).CheckpointTimeout.Std() },
 	Loaded:      func(cfg scenario.Config) int64 { return cfg.(*Config).Rows },

@@ -73,18 +73,22 @@ func (e *Engine) layTables() {
 	e.tables[heap].pages = (e.cfg.Rows + e.rowsPerPage - 1) / e.rowsPerPage
 	e.tables[index].pages = (e.cfg.Rows + leafEntries - 1) / leafEntries
 	e.tables[heap].perPage, e.tables[index].perPage = e.rowsPerPage, leafEntries
+
 	if e.cfg.HistoryRow > 0 {
 		e.tables[history].perPage = e.cfg.historyPerPage()
 	}
+
 	var base units.Size
 	for r := range e.tables {
 		t := &e.tables[r]
 		t.name, t.base = names[r], base
 		t.rows = t.perPage // the last page is full: the next row makes a new one
 		base += units.Size(t.pages) * PageSize
+
 		for at := int64(0); at < t.pages; at += pagesPerFile {
 			e.addFile(t, units.Size(min(t.pages-at, pagesPerFile))*PageSize)
 		}
+
 		if r == int(heap) && e.cfg.FillFactor < 1 {
 			for b := range t.pages {
 				t.roomy.set(b)

@@ -53,23 +53,27 @@ func (d *throttle) Submit(now vtime.Instant, r volume.Request) volume.Completion
 		c.Done = max(d.last, now).Add(d.latency.Std())
 		return c
 	}
+
 	if d.slots > 0 {
 		if d.done == nil {
 			d.done = make([]vtime.Instant, d.slots)
 		}
 		c.Admitted = max(now, d.done[d.next])
 	}
+
 	c.Issued = d.passed[r.Op].pass(d, c.Admitted, int64(r.Length))
 	c.Operations = 1
 	if c.Issued > now {
 		c.Held = volume.VolumeIOPS
 	}
+
 	c.Done = c.Issued.Add(d.latency.Std())
 	d.last = max(d.last, c.Done)
 	if d.slots > 0 {
 		d.done[d.next] = d.last
 		d.next = (d.next + 1) % d.slots
 	}
+
 	return c
 }
 

@@ -55,16 +55,19 @@ func (e *Engine) execute(now vtime.Instant, i int32) {
 			return
 		}
 	}
+
 	for t.step < t.steps {
 		s := &t.plan[t.step]
 		if t.held == none && !e.pin(now, t, i, s) {
 			return
 		}
+
 		f := &e.buffers.all[t.held]
 		if t.unread && f.ready <= now {
 			t.unread = false
 			f.ready = e.read(now, s.page)
 		}
+
 		if f.ready > now {
 			on := engine.WaitRead
 			if s.fresh || t.unread {
@@ -73,10 +76,12 @@ func (e *Engine) execute(now vtime.Instant, i int32) {
 			e.resumeAt(t, i, on, now, f.ready)
 			return
 		}
+
 		f.usage = min(f.usage+1, usageMax)
 		t.pinned[t.step], t.held = t.held, none
 		t.step++
 	}
+
 	e.change(now, i)
 }
 
@@ -111,6 +116,7 @@ func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 		e.flushLog(now)
 		return none
 	}
+
 	e.n.allocated++
 	resume := now
 	if held && e.buffers.all[b].dirty {
@@ -120,6 +126,7 @@ func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 		e.backends.add(e, old)
 		e.n.buffersBackend++
 	}
+
 	f := e.buffers.assign(b, s.page, held)
 	switch {
 	case s.fresh:
@@ -132,6 +139,7 @@ func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 		e.n.reads++
 		f.ready = e.read(now, s.page)
 	}
+
 	return b
 }
 
@@ -158,14 +166,17 @@ func (e *Engine) planPages(t *op) (resume vtime.Instant) {
 		t.plan[t.steps] = step{p, fresh, dirty}
 		t.steps++
 	}
+
 	grown := func(r relation) {
 		p, fresh, held := e.reserve(r)
 		resume = max(resume, held)
 		add(p, fresh, true)
 	}
+
 	key := keyOf(&t.op)
 	block := e.block(key)
 	t.leaf = e.leaf(key)
+
 	if t.op.Kind == workload.Insert {
 		if key >= e.cfg.Rows { // ascending keys go to the last leaf
 			grown(index)
@@ -175,17 +186,21 @@ func (e *Engine) planPages(t *op) (resume vtime.Instant) {
 		grown(heap)
 		return resume
 	}
+
 	writes := t.op.Kind.Writes()
 	moves := writes && !e.tables[heap].roomy.has(block)
 	add(index.page(t.leaf), false, moves)
 	add(heap.page(block), false, writes)
+
 	if moves {
 		e.tables[heap].roomy.set(block) // what the old version leaves is pruned
 		grown(heap)
 	}
+
 	if writes && e.cfg.HistoryRow > 0 {
 		grown(history)
 	}
+
 	return resume
 }
 
@@ -197,11 +212,13 @@ func (e *Engine) change(now vtime.Instant, i int32) {
 		e.acknowledge(now, i)
 		return
 	}
+
 	if !e.logFits(recordCommit + int64(t.steps)*(int64(PageSize)+recordIndex)) {
 		t.wait(engine.WaitLogTurn, now)
 		e.wal.room.push(e, i)
 		return
 	}
+
 	for k := range t.steps {
 		s := &t.plan[k]
 		if !s.dirty {
@@ -210,14 +227,17 @@ func (e *Engine) change(now vtime.Instant, i int32) {
 		e.log(s.page, e.record(t, s), e.usedBytes(s.page))
 		e.buffers.change(t.pinned[k], e.wal.inserted)
 	}
+
 	e.n.walRecords++
 	e.insertLog(recordCommit)
 	t.lsn = e.wal.inserted
 	e.unpin(t)
+
 	if !e.cfg.SynchronousCommit {
 		e.acknowledge(now, i)
 		return
 	}
+
 	t.wait(engine.WaitLogTurn, now)
 	e.wal.waiting.push(e, i)
 	e.flushLog(now)
@@ -237,6 +257,7 @@ func (e *Engine) record(t *op, s *step) int64 {
 	case history:
 		return recordInsert + int64(e.cfg.HistoryRow)
 	}
+
 	switch {
 	case t.op.Kind == workload.Insert:
 		return recordInsert + int64(e.cfg.Row)
@@ -245,6 +266,7 @@ func (e *Engine) record(t *op, s *step) int64 {
 	case s.page == t.plan[1].page:
 		return 0 // the old version's page is named in the record of the new one
 	}
+
 	return recordUpdate + int64(e.cfg.Row)
 }
 
@@ -262,9 +284,11 @@ func (e *Engine) usedBytes(p pageID) int64 {
 		}
 		return pageHeader + n*itemBytes(e.cfg.HistoryRow)
 	}
+
 	n := e.rowsPerPage
 	if last {
 		n = t.rows
 	}
+
 	return pageHeader + n*itemBytes(e.cfg.Row)
 }

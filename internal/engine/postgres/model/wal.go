@@ -164,6 +164,7 @@ func (e *Engine) logSynced(now vtime.Instant) {
 	w := &e.wal
 	w.durable = w.target
 	w.busy = false
+
 	stats := w.file.LastSync()
 	for i := w.served.take(); i != none; {
 		next := e.ops[i].next
@@ -171,21 +172,25 @@ func (e *Engine) logSynced(now vtime.Instant) {
 		e.acknowledge(now, i)
 		i = next
 	}
+
 	for i := w.room.take(); i != none; {
 		next := e.ops[i].next
 		e.ops[i].waited(now)
 		e.change(now, i)
 		i = next
 	}
+
 	for i := w.victims.take(); i != none; {
 		next := e.ops[i].next
 		e.execute(now, i)
 		i = next
 	}
+
 	if e.checkpoint.needsLog {
 		e.checkpoint.needsLog = false
 		e.checkpointStep(now)
 	}
+
 	if e.wal.waiting.head != none || e.checkpoint.needsLog {
 		e.flushLog(now)
 	}

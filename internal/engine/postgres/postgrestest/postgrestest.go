@@ -59,20 +59,25 @@ func Start(dir string, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	user, err := process.Unprivileged("postgres", "nobody")
 	if err != nil {
 		return nil, fmt.Errorf("%w: PostgreSQL refuses to be root: %w", ErrMissing, err)
 	}
+
 	s := &Server{Dir: dir, bin: bin, user: user}
 	if err := errors.Join(user.Own(dir), user.Admit(dir)); err != nil {
 		return nil, err
 	}
+
 	if s.Port, err = freePort(); err != nil {
 		return nil, err
 	}
+
 	if err := s.make(opt); err != nil {
 		return nil, err
 	}
+
 	return s, s.Start()
 }
 
@@ -116,34 +121,44 @@ func (s *Server) make(opt Options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	word := filepath.Join(s.Dir, "password")
+
 	if err := os.WriteFile(word, []byte(Password), 0o644); err != nil {
 		return err
 	}
+
 	p, err := process.Start(process.Options{Path: filepath.Join(s.bin, "initdb"), User: s.user, Args: []string{
-		"--pgdata=" + s.data(), "--username=postgres", "--pwfile=" + word, "--auth-local=trust", "--auth-host=scram-sha-256",
+		"--pgdata=" + s.data(), "--username=postgres", "--pwfile=" +
+			word, "--auth-local=trust", "--auth-host=scram-sha-256",
 		"--encoding=UTF8", "--locale=C", "--no-instructions", "--no-sync"}})
 	if err != nil {
 		return err
 	}
+
 	if err := p.Finish(ctx); err != nil {
 		return err
 	}
-	conf := fmt.Sprintf("listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = '%s'\n%s\n", s.Port, s.Dir, opt.Conf)
+
+	conf := fmt.Sprintf("listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = '%s'\n%s\n",
+		s.Port, s.Dir, opt.Conf)
 	if err := s.add("postgresql.conf", conf); err != nil {
 		return err
 	}
+
 	hba, err := os.ReadFile(filepath.Join(s.data(), "pg_hba.conf"))
 	if err != nil {
 		return err
 	}
+
 	if err := s.write("pg_hba.conf", append([]byte(opt.HBA+"\n"), hba...)); err != nil {
 		return err
 	}
+
 	for name, content := range opt.Files {
 		if err := s.write(name, content); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -176,11 +191,13 @@ func (s *Server) Start() error {
 	if err != nil {
 		return err
 	}
+
 	s.proc = p
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
+
 	for {
 		_, err := s.Exec("SELECT 1")
 		if err == nil {
@@ -226,14 +243,17 @@ func (s *Server) Exec(sql string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer func() { _ = c.Close(ctx) }()
 	answers, err := c.Exec(ctx, strings.TrimSpace(sql)).ReadAll()
 	if err != nil || len(answers) == 0 {
 		return nil, err
 	}
+
 	var out []string
 	for _, r := range answers[len(answers)-1].Rows {
 		out = append(out, string(r[0]))
 	}
+
 	return out, nil
 }

@@ -45,10 +45,12 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 	last := 0.0
 	t := time.NewTicker(clockEvery)
 	defer t.Stop()
+
 	for {
 		if c == nil || c.IsClosed() {
 			c, _ = dial(ctx, "plimsoll-checkpoints") // retried in a quarter of a second
 		}
+
 		if c != nil {
 			if began, now, err := lookAt(ctx, c); err == nil {
 				if last != 0 && began > last {
@@ -59,13 +61,16 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 				break // without the privilege no checkpoints are seen
 			}
 		}
+
 		select {
 		case <-t.C:
 			continue
 		case <-ctx.Done():
 		}
+
 		break
 	}
+
 	if c != nil {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()

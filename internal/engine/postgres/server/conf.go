@@ -29,9 +29,11 @@ func conf(c *postgres.Config, socket string) string {
 	set("max_wal_size", size(c.MaxWALSize))
 	set("min_wal_size", size(c.MinWALSize))
 	set("full_page_writes", on(c.FullPageWrites))
+
 	if c.WALBuffers > 0 {
 		set("wal_buffers", size(c.WALBuffers))
 	}
+
 	set("synchronous_commit", on(c.SynchronousCommit))
 	set("wal_writer_delay", span(c.WALWriterDelay))
 	set("commit_delay", strconv.FormatInt(c.CommitDelay.Std().Microseconds(), 10)) // microseconds
@@ -49,6 +51,7 @@ func conf(c *postgres.Config, socket string) string {
 	set("log_timezone", "'UTC'")
 	set("lc_messages", "'C'")
 	set("logging_collector", "off")
+
 	return b.String()
 }
 

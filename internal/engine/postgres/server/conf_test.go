@@ -63,19 +63,23 @@ func TestRowsAreWhole(t *testing.T) {
 		}
 		reported = done
 	}}
+
 	all, err := io.ReadAll(io.LimitReader(r, 1<<20))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	lines := strings.Split(strings.TrimSuffix(string(all), "\n"), "\n")
 	if len(lines) != 2500 || reported != 2500 {
 		t.Fatalf("%d rows, reported %d", len(lines), reported)
 	}
+
 	for i, line := range lines {
 		if want := fmt.Sprintf("%d\t0\tabc", i); line != want {
 			t.Fatalf("row %d is %q, not %q", i, line, want)
 		}
 	}
+
 	if n, err := (&rowsReader{}).Read(make([]byte, 10)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("no rows: %d, %v", n, err)
 	}
@@ -93,12 +97,15 @@ func TestFind(t *testing.T) {
 		}
 		return filepath.Dir(at)
 	}
+
 	pattern := filepath.Join(dir, "lib", "*", "bin")
 	t.Setenv(EnvBin, "")
 	t.Setenv("PATH", filepath.Join(dir, "path"))
+
 	if _, err := find(pattern); !errors.Is(err, errMissing) || !strings.Contains(err.Error(), "apt-get install postgresql") {
 		t.Errorf("without an installation: %v", err)
 	}
+
 	program("path", "initdb")
 	if got, err := find(pattern); got != program("path", "postgres") || err != nil {
 		// The last program was made for the comparison; it is used once more below.
@@ -106,18 +113,22 @@ func TestFind(t *testing.T) {
 			t.Errorf("on PATH: %s, %v", got, err)
 		}
 	}
+
 	for _, v := range []string{"9.6", "9", "15"} {
 		program("lib", v, "bin", "initdb")
 		program("lib", v, "bin", "postgres")
 	}
+
 	program("lib", "16", "bin", "postgres") // without initdb: what a client leaves behind
 	if got, err := find(pattern); got != filepath.Join(dir, "lib", "15", "bin") || err != nil {
 		t.Errorf("Debian's newest: %s, %v", got, err)
 	}
+
 	t.Setenv(EnvBin, filepath.Join(dir, "lib", "9", "bin"))
 	if got, err := find(pattern); got != filepath.Join(dir, "lib", "9", "bin") || err != nil {
 		t.Errorf("by name: %s, %v", got, err)
 	}
+
 	t.Setenv(EnvBin, dir)
 	if _, err := find(pattern); err == nil || !strings.Contains(err.Error(), EnvBin) {
 		t.Errorf("a name that matches nothing: %v", err)
@@ -147,6 +158,7 @@ func TestCheckpointsOfALog(t *testing.T) {
 	for line := range strings.Lines(sampleLog) {
 		c.hear(strings.TrimSuffix(line, "\n"))
 	}
+
 	at := func(text string) time.Time {
 		v, err := time.Parse("15:04:05.000", text)
 		if err != nil {
@@ -154,18 +166,22 @@ func TestCheckpointsOfALog(t *testing.T) {
 		}
 		return v.AddDate(2026, 10, 20)
 	}
+
 	want := []lab.Cycle{{From: at("03:10:34.589"), To: at("03:10:36.678")}, {From: at("03:11:34.734")}}
 	same := func(a, b lab.Cycle) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) }
 	if got := c.list(); !slices.EqualFunc(got, want, same) {
 		t.Errorf("%v, not %v", got, want)
 	}
+
 	want[1].To = at("03:12:00.000")
 	c.broken(want[1].To)
 	c.broken(at("03:13:00.000"))
 	c.hear("2026-11-21 03:14:36.678 UTC LOG:  checkpoint complete: of which nobody saw the beginning")
+
 	if got := c.list(); !slices.EqualFunc(got, want, same) {
 		t.Errorf("after a crash: %v, not %v", got, want)
 	}
+
 	c.all = make([]lab.Cycle, cyclesMax)
 	c.hear("2026-11-21 03:15:00.000 UTC LOG:  checkpoint starting: time")
 	if n := len(c.list()); n != cyclesMax {
@@ -177,6 +193,7 @@ func FuzzParseLine(f *testing.F) {
 	for line := range strings.Lines(sampleLog) {
 		f.Add(strings.TrimSuffix(line, "\n"))
 	}
+
 	f.Add("2026-13-21 03:10:34.589 UTC LOG:  checkpoint starting: time")
 	f.Add("2026-11-21 03:10:34.589 UTC [27700] LOG:  checkpoint starting: time")
 	f.Add("0000-01-01  0:00:00,000 UTCLOG:  checkpoint starting:")
@@ -189,9 +206,11 @@ func FuzzParseLine(f *testing.F) {
 			}
 			return
 		}
+
 		if !strings.Contains(line, "checkpoint ") || at.Location() != time.UTC {
 			t.Errorf("%q was parsed as a checkpoint at %v", line, at)
 		}
+
 		if written := at.Format(stampLayout); !strings.HasPrefix(line, written) {
 			t.Errorf("%q is at %s", line, written)
 		}

@@ -105,8 +105,10 @@ func (l *link) do(ctx context.Context, op *lab.Op, mean units.Size) error {
 	if err := l.ready(ctx); err != nil {
 		return err
 	}
+
 	binary.BigEndian.PutUint64(l.id[:], op.Key)
 	binary.BigEndian.PutUint64(l.seq[:], op.Seq)
+
 	switch op.Kind {
 	case workload.Update, workload.Push:
 		rows, err := l.update(ctx)
@@ -143,6 +145,7 @@ func (l *link) update(ctx context.Context) (rows int64, err error) {
 		}
 		batch.ExecPrepared(past, values, formats, nil)
 	}
+
 	results := l.conn.ExecBatch(ctx, &batch)
 	for first := true; results.NextResult(); first = false {
 		tag, err := results.ResultReader().Close()
@@ -153,6 +156,7 @@ func (l *link) update(ctx context.Context) (rows int64, err error) {
 			rows = tag.RowsAffected()
 		}
 	}
+
 	return rows, results.Close()
 }
 

@@ -90,17 +90,21 @@ func (v *Existing) explain(err error) error {
 	if err == nil {
 		return nil
 	}
+
 	pg := (*pgconn.PgError)(nil)
 	if !errors.As(err, &pg) {
 		return v.opt.Address.Redact(err)
 	}
+
 	err = v.opt.Address.Redact(err)
 	switch pg.Code { // PostgreSQL 15 documentation, appendix A
 	case "53300":
-		return fmt.Errorf("%w: it has no connection left; raise max_connections, or lower workload.connections", err)
+		return fmt.Errorf("%w: it has no connection left; raise max_connections, or lower workload.connections",
+			err)
 	case "28P01", "28000":
 		return fmt.Errorf("%w: a password may be in $%s, $PGPASSWORD or ~/.pgpass", err, existing.EnvPassword)
 	}
+
 	return err
 }
 
@@ -121,38 +125,50 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	if err != nil {
 		return nil, err
 	}
+
 	defer func() { _ = c.Close(ctx) }()
 	got := c.ExecParams(ctx, inspectionQuery, [][]byte{[]byte(v.opt.Name)}, nil, nil, nil).Read()
 	if got.Err != nil {
 		return nil, v.explain(got.Err)
 	}
+
 	row := got.Rows[0]
 	v.version, _, _ = strings.Cut(string(row[0]), " ")
 	user := quotedName(string(row[2]))
+
 	if v.free, err = strconv.Atoi(string(row[3])); err != nil {
 		return nil, err
 	}
+
 	inspection := &existing.Inspection{
 		Server: v.Describe(), Remove: "DROP DATABASE " + v.opt.Name,
 		Least: "the user needs CREATEDB (ALTER ROLE " + user + " CREATEDB), and pg_monitor for all statistics",
 		Notes: []string{"settings are the server's own, whatever engine.postgres says"},
 	}
+
 	switch {
 	case string(row[4]) == "t":
 		return nil, errors.New("it is a standby, which does not accept writes")
 	case string(row[1]) != "t":
 		return nil, fmt.Errorf("the user may not create a database: ALTER ROLE %s CREATEDB", user)
 	case string(row[5]) != "0":
-		return nil, fmt.Errorf("the database %s already exists: use another name, or remove it (%s)", v.opt.Name, inspection.Remove)
+		return nil, fmt.Errorf("the database %s already exists: use another name, or remove it (%s)", v.opt.Name,
+			inspection.Remove)
 	case v.free < 2*beside:
-		return nil, fmt.Errorf("it has %d connections left, and a run needs %d: raise max_connections there", max(v.free, 0), 2*beside)
+		return nil, fmt.Errorf("it has %d connections left, and a run needs %d: raise max_connections there",
+			max(v.free, 0), 2*beside)
 	}
+
 	if n := sc.Workloads().Connections(); n > v.most() {
-		inspection.Notes = append(inspection.Notes, fmt.Sprintf("the workload's %d connections share %d, which is half of what it has left", n, v.most()))
+		inspection.Notes = append(inspection.Notes,
+			fmt.Sprintf("the workload's %d connections share %d, which is half of what it has left", n, v.most()))
 	}
+
 	if string(row[6]) != "t" {
-		inspection.Notes = append(inspection.Notes, "the size of its WAL is not recorded: the user is no member of pg_monitor")
+		inspection.Notes = append(
+			inspection.Notes, "the size of its WAL is not recorded: the user is no member of pg_monitor")
 	}
+
 	return inspection, nil
 }
 
@@ -171,25 +187,31 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 			return err
 		}
 	}
+
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
+
 	home, err := v.dialer("")(ctx, "plimsoll-load")
 	if err != nil {
 		return err
 	}
+
 	v.made = true // assume so: an answer may be lost
+
 	// template1 may contain somebody's objects, and be in use.
 	err = execute(ctx, home, "CREATE DATABASE "+v.opt.Name+" TEMPLATE template0")
 	_ = home.Close(ctx)
 	if err != nil {
 		return v.explain(err)
 	}
+
 	own := v.dialer(v.opt.Name)
 	c, err := own(ctx, "plimsoll-load")
 	if err != nil {
 		return err
 	}
+
 	err = v.schema.fill(ctx, c, max(v.cfg.Rows, int64(work.Documents())), progress)
 	if err == nil {
 		progress("checkpoint", 0, 0)
@@ -197,14 +219,17 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 			m.Log("what was loaded is written by the server's next checkpoint: " + e.Error())
 		}
 	}
+
 	_ = c.Close(ctx)
 	if err != nil {
 		return v.explain(err)
 	}
+
 	v.reader = &link{dial: own, schema: &v.schema}
 	p := newPool(own, &v.schema, work.Connections(), v.most())
 	v.pool.Store(p)
 	v.clock = watchCheckpoints(own)
+
 	return v.explain(p.connect(ctx))
 }
 
@@ -227,7 +252,8 @@ func (v *Existing) Read(ctx context.Context, key uint64) (seq uint64, found bool
 
 // Sources implements lab.Server.
 func (v *Existing) Sources() []source.Source {
-	return []source.Source{&statistics{dial: v.dialer(v.opt.Name), database: v.opt.Name, version: v.version, spare: true}}
+	return []source.Source{&statistics{dial: v.dialer(v.opt.Name), database: v.opt.Name, version: v.version,
+		spare: true}}
 }
 
 // Cycles implements lab.Server: the checkpoints that ended during the run.
@@ -249,27 +275,35 @@ func (v *Existing) Stop(ctx context.Context) error {
 	if p := v.pool.Swap(nil); p != nil {
 		p.close(ctx)
 	}
+
 	if v.reader != nil {
 		v.reader.close(ctx)
 		v.reader = nil
 	}
+
 	if v.clock != nil {
 		v.clock.stop()
 	}
+
 	if !v.made || v.opt.Keep {
 		return nil
 	}
+
 	c, err := v.dialer("")(ctx, "plimsoll-drop")
 	if err == nil {
 		// Connections of an interrupted run may still exist. They are ours, so end them.
 		err = errors.Join(
-			execute(ctx, c, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+v.opt.Name+"' AND usename = current_user",
+			execute(ctx, c, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+v.opt.Name+
+				"' AND usename = current_user",
 				"DROP DATABASE IF EXISTS "+v.opt.Name),
 			c.Close(ctx))
 	}
+
 	if err != nil {
-		return fmt.Errorf("database %s is still in %s (DROP DATABASE %s): %w", v.opt.Name, v.opt.Address, v.opt.Name, v.explain(err))
+		return fmt.Errorf("database %s is still in %s (DROP DATABASE %s): %w", v.opt.Name, v.opt.Address,
+			v.opt.Name, v.explain(err))
 	}
+
 	v.made = false
 	return nil
 }

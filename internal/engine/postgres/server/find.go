@@ -21,7 +21,9 @@ const EnvBin = "PLIMSOLL_PG_BIN"
 // debianFolders are Debian's folders of PostgreSQL's programs, one for each major version.
 const debianFolders = "/usr/lib/postgresql/*/bin"
 
-var errMissing = errors.New("PostgreSQL's server is not installed: apt-get install postgresql, or give the folder of initdb and postgres in " + EnvBin)
+var errMissing = errors.New(
+	"PostgreSQL's server is not installed: apt-get install postgresql, or give the folder of initdb and postgres in " +
+		EnvBin)
 
 // find returns the folder of PostgreSQL's programs: the one in the environment, Debian's newest, or
 // the one on PATH.
@@ -32,17 +34,21 @@ func find(pattern string) (string, error) {
 		}
 		return dir, nil
 	}
+
 	dirs, err := filepath.Glob(pattern)
 	if err != nil {
 		return "", err
 	}
+
 	slices.SortFunc(dirs, func(a, b string) int { return major(b) - major(a) })
 	if path, err := exec.LookPath("postgres"); err == nil {
 		dirs = append(dirs, filepath.Dir(path))
 	}
+
 	if i := slices.IndexFunc(dirs, complete); i >= 0 {
 		return dirs[i], nil
 	}
+
 	return "", errMissing
 }
 

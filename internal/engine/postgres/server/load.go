@@ -30,6 +30,7 @@ func (r *rowsReader) Read(p []byte) (int, error) {
 		if r.at == r.end {
 			return 0, io.EOF
 		}
+
 		r.buffer = r.buffer[:0]
 		for n := 0; n < rowsAtOnce && r.at < r.end; n++ {
 			r.buffer = strconv.AppendInt(r.buffer, r.at, 10)
@@ -37,11 +38,13 @@ func (r *rowsReader) Read(p []byte) (int, error) {
 			r.buffer = append(append(r.buffer, r.text...), '\n')
 			r.at++
 		}
+
 		r.rest = r.buffer
 		if r.progress != nil {
 			r.progress("copying rows", r.at, r.end)
 		}
 	}
+
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
@@ -53,17 +56,21 @@ func (s *Server) load(ctx context.Context, rows int64, progress lab.Progress) er
 	if err != nil {
 		return err
 	}
+
 	defer func() { _ = c.Close(ctx) }()
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
+
 	if err := s.schema.fill(ctx, c, rows, progress); err != nil {
 		return err
 	}
+
 	progress("filling shared buffers", 0, 0)
 	if err := s.prewarm(ctx, c); err != nil {
 		s.log("shared buffers stay as the load left them: " + err.Error())
 	}
+
 	progress("checkpoint", 0, 0)
 	return execute(ctx, c, "CHECKPOINT")
 }
@@ -80,7 +87,9 @@ func (s *schema) fill(ctx context.Context, c *pgconn.PgConn, rows int64, progres
 		return fmt.Errorf("copying %d rows: %w", rows, err)
 	}
 	progress("making the index", 0, 0)
-	return execute(ctx, c, "COMMIT", "SET maintenance_work_mem = '256MB'", "ALTER TABLE pgbench_accounts ADD PRIMARY KEY (id)", "VACUUM ANALYZE pgbench_accounts")
+	return execute(ctx,
+		c, "COMMIT", "SET maintenance_work_mem = '256MB'",
+		"ALTER TABLE pgbench_accounts ADD PRIMARY KEY (id)", "VACUUM ANALYZE pgbench_accounts")
 }
 
 // prewarm fills shared buffers with the index and as much of the table as fits.

@@ -32,6 +32,7 @@ func parseLine(line string) (at time.Time, what moment) {
 	if len(line) <= len(stampLayout) {
 		return time.Time{}, none
 	}
+
 	text, ok := strings.CutPrefix(line[len(stampLayout):], " LOG:  checkpoint ")
 	switch {
 	case !ok:
@@ -43,11 +44,14 @@ func parseLine(line string) (at time.Time, what moment) {
 	default:
 		return time.Time{}, none
 	}
+
 	at, err := time.ParseInLocation(stampLayout, line[:len(stampLayout)], time.UTC)
+
 	// Parse accepts more than PostgreSQL writes
 	if err != nil || at.Format(stampLayout) != line[:len(stampLayout)] {
 		return time.Time{}, none
 	}
+
 	return at, what
 }
 
@@ -62,8 +66,10 @@ func (c *checkpoints) hear(line string) {
 	if what == none {
 		return
 	}
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	switch n := len(c.all); {
 	case what == starting:
 		if n == cyclesMax {

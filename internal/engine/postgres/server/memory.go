@@ -37,6 +37,7 @@ func memoryOf(p *process.Process) (memory, error) {
 	if err != nil {
 		return m, err
 	}
+
 	for _, pid := range family {
 		f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/maps")
 		if err != nil {
@@ -49,21 +50,25 @@ func memoryOf(p *process.Process) (memory, error) {
 		}
 		m.segments, m.files = append(m.segments, one.segments...), append(m.files, one.files...)
 	}
+
 	slices.Sort(m.segments)
 	slices.Sort(m.files)
 	m.segments, m.files = slices.Compact(m.segments), slices.Compact(m.files)
+
 	return m, nil
 }
 
 func parseMaps(r io.Reader) (memory, error) {
 	var m memory
 	seen := map[string]bool{}
+
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		f := strings.Fields(lines.Text()) // address, permissions, offset, device, inode, path
 		if len(f) < 6 || seen[f[5]+f[4]] {
 			continue
 		}
+
 		switch {
 		case strings.HasPrefix(f[5], "/SYSV"):
 			id, err := strconv.Atoi(f[4])
@@ -76,8 +81,10 @@ func parseMaps(r io.Reader) (memory, error) {
 		default:
 			continue
 		}
+
 		seen[f[5]+f[4]] = true
 	}
+
 	return m, lines.Err()
 }
 
@@ -85,7 +92,8 @@ func parseMaps(r io.Reader) (memory, error) {
 func (m *memory) remove() error {
 	var errs []error
 	for _, id := range m.segments {
-		if _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EIDRM) {
+		if _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil && !errors.Is(err, unix.EINVAL) &&
+			!errors.Is(err, unix.EIDRM) {
 			errs = append(errs, fmt.Errorf("shared memory %d: %w", id, err))
 		}
 	}

@@ -85,25 +85,31 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	if work == nil {
 		return fail(errors.New("the scenario was not made by Parse or Load"))
 	}
+
 	s.m, s.mean = m, work.DocumentSize()
 	var err error
 	if s.user, err = process.Unprivileged("postgres", "nobody"); err != nil {
 		return fail(err) // it refuses to run as root
 	}
+
 	if err := s.make(ctx); err != nil {
 		return fail(err)
 	}
+
 	if err := s.begin(ctx); err != nil {
 		return fail(err)
 	}
+
 	if err := s.load(ctx, max(s.cfg.Rows, int64(work.Documents())), progress); err != nil {
 		return fail(err)
 	}
+
 	p := newPool(dialSocket(s.socket), &s.schema, work.Connections(), s.cfg.MaxConnections)
 	s.pool.Store(p)
 	if err := p.connect(ctx); err != nil {
 		return fail(err)
 	}
+
 	return nil
 }
 
@@ -113,17 +119,22 @@ func (s *Server) make(ctx context.Context) error {
 	if data == "" {
 		return errors.New("there is no volume: the scenario needs one named data")
 	}
+
 	s.data = filepath.Join(data, "postgres")
 	folders := []string{s.data}
-	args := []string{"--pgdata=" + s.data, "--username=" + superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions"}
+	args := []string{"--pgdata=" + s.data, "--username=" +
+		superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions"}
+
 	if wal != "" {
 		wal = filepath.Join(wal, "pg_wal")
 		folders, args = append(folders, wal), append(args, "--waldir="+wal)
 	}
+
 	var err error
 	if s.socket, err = s.socketFolder(); err != nil {
 		return err
 	}
+
 	for _, dir := range append(folders, s.socket) {
 		if err := s.user.Own(dir); err != nil {
 			return err
@@ -132,17 +143,22 @@ func (s *Server) make(ctx context.Context) error {
 			return err
 		}
 	}
-	p, err := process.Start(process.Options{Path: filepath.Join(s.bin, "initdb"), Args: args, User: s.user, Line: s.log})
+
+	p, err := process.Start(process.Options{Path: filepath.Join(s.bin, "initdb"), Args: args, User: s.user,
+		Line: s.log})
 	if err != nil {
 		return err
 	}
+
 	if err := p.Finish(ctx); err != nil {
 		return err
 	}
+
 	f, err := os.OpenFile(filepath.Join(s.data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
+
 	_, err = f.WriteString(conf(&s.cfg, s.socket))
 	return errors.Join(err, f.Close())
 }
@@ -163,11 +179,13 @@ func (s *Server) socketFolder() (string, error) {
 func (s *Server) begin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
+
 	// Its writer has ended. A power loss may have left it empty, which the server would not
 	// tolerate.
 	if err := os.Remove(filepath.Join(s.data, "postmaster.pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	p, err := process.Start(process.Options{
 		Path: filepath.Join(s.bin, "postgres"), Args: []string{"-D", s.data}, User: s.user,
 		DeathSignal: syscall.SIGQUIT, // the postmaster then ends its children
@@ -177,10 +195,12 @@ func (s *Server) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	s.proc = p
 	s.reader = &link{dial: dialSocket(s.socket), schema: &s.schema}
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
+
 	for {
 		c, err := dial(ctx, s.socket, "plimsoll-start")
 		if err == nil {
@@ -239,17 +259,21 @@ func (s *Server) Restart(ctx context.Context) error {
 	if s.proc == nil || p == nil {
 		return errNotRunning
 	}
+
 	if err := s.Crash(); err != nil { // a server that still runs
 		return err
 	}
+
 	p.close(ctx)
 	s.reader.close(ctx)
 	if err := s.begin(ctx); err != nil {
 		return fmt.Errorf("restarting PostgreSQL: %w", err)
 	}
+
 	if err := p.connect(ctx); err != nil {
 		return fmt.Errorf("restarting PostgreSQL: %w", err)
 	}
+
 	return nil
 }
 
@@ -260,6 +284,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	if p := s.pool.Swap(nil); p != nil {
 		p.close(ctx)
 	}
+
 	var err error
 	if s.proc != nil {
 		s.reader.close(ctx)
@@ -270,9 +295,11 @@ func (s *Server) Stop(ctx context.Context) error {
 		}
 		s.proc, s.reader = nil, nil
 	}
+
 	if s.short != "" {
 		err = errors.Join(err, os.RemoveAll(s.short))
 		s.short = ""
 	}
+
 	return err
 }

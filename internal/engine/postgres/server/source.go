@@ -53,20 +53,28 @@ func labelled(of []column, pairs ...string) []column {
 func viewsOf(database string) []view {
 	return []view{
 		{"", "SELECT xact_commit, xact_rollback, blks_hit, blks_read, tup_inserted, tup_updated FROM pg_stat_database WHERE datname = current_database()",
-			labelled(columns("pg_stat_database_", "", "xact_commit", "xact_rollback", "blks_hit", "blks_read", "tup_inserted", "tup_updated"), "datname", database)},
-		{"", "SELECT count(*) AS count, coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0) AS max_tx_duration FROM pg_stat_activity" +
-			" WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()",
-			labelled(columns("pg_stat_activity_", "", "count", "max_tx_duration"), "datname", database, "state", "active")},
+			labelled(columns("pg_stat_database_", "", "xact_commit", "xact_rollback", "blks_hit", "blks_read",
+				"tup_inserted", "tup_updated"), "datname", database)},
+		{"",
+			"SELECT count(*) AS count, coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0) AS max_tx_duration FROM pg_stat_activity" +
+				" WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()",
+			labelled(columns("pg_stat_activity_", "", "count", "max_tx_duration"), "datname",
+				database, "state", "active")},
 		{"", "SELECT count(*) AS count FROM pg_stat_activity WHERE state = 'idle' AND datname = current_database() AND pid <> pg_backend_pid()",
 			labelled(columns("pg_stat_activity_", "", "count"), "datname", database, "state", "idle")},
 		{"pg_stat_bgwriter", "SELECT * FROM pg_stat_bgwriter",
-			columns("pg_stat_bgwriter_", "_total", "buffers_alloc", "buffers_backend_fsync", "buffers_backend", "buffers_checkpoint", "buffers_clean",
-				"checkpoint_sync_time", "checkpoint_write_time", "checkpoints_req", "checkpoints_timed", "maxwritten_clean")},
+			columns("pg_stat_bgwriter_", "_total", "buffers_alloc", "buffers_backend_fsync", "buffers_backend",
+				"buffers_checkpoint", "buffers_clean",
+				"checkpoint_sync_time", "checkpoint_write_time", "checkpoints_req",
+				"checkpoints_timed", "maxwritten_clean")},
 		{"pg_stat_checkpointer", "SELECT * FROM pg_stat_checkpointer",
-			columns("pg_stat_checkpointer_", "_total", "num_timed", "num_requested", "write_time", "sync_time", "buffers_written")},
+			columns("pg_stat_checkpointer_", "_total", "num_timed", "num_requested", "write_time",
+				"sync_time", "buffers_written")},
 		{"pg_stat_wal", "SELECT * FROM pg_stat_wal",
-			columns("pg_stat_wal_", "", "wal_records", "wal_fpi", "wal_bytes", "wal_buffers_full", "wal_write", "wal_sync")},
-		{"", "SELECT coalesce(sum(size), 0) AS wal_size_bytes FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", columns("pg_", "", "wal_size_bytes")},
+			columns("pg_stat_wal_", "", "wal_records", "wal_fpi", "wal_bytes", "wal_buffers_full",
+				"wal_write", "wal_sync")},
+		{"", "SELECT coalesce(sum(size), 0) AS wal_size_bytes FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'",
+			columns("pg_", "", "wal_size_bytes")},
 	}
 }
 
@@ -93,7 +101,8 @@ func (s *statistics) Describe() recording.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.desc.Kind == "" {
-		s.desc = recording.Source{Kind: "postgres", Name: "PostgreSQL's statistics", Engine: "postgres", Version: s.version}
+		s.desc = recording.Source{Kind: "postgres", Name: "PostgreSQL's statistics", Engine: "postgres",
+			Version: s.version}
 	}
 	return s.desc
 }
@@ -113,28 +122,35 @@ func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Op
 	if period <= 0 {
 		period = time.Second
 	}
+
 	r := &reading{s: s, w: w, opt: opt}
 	defer r.close()
+
 	begin := time.Now()
 	for {
 		at := time.Now()
 		if err := r.once(ctx, at, max(period, answerWithin)); err != nil && ctx.Err() == nil {
 			return err
 		}
+
 		if opt.Progress != nil {
 			opt.Progress(int64(time.Since(begin)), int64(opt.For))
 		}
+
 		next := time.Now().Truncate(period).Add(period)
 		if ctx.Err() != nil || opt.For > 0 && next.After(begin.Add(opt.For)) {
 			break
 		}
+
 		t := time.NewTimer(time.Until(next))
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 		}
+
 		t.Stop()
 	}
+
 	r.gap(time.Now())
 	r.describe(period)
 	return nil
@@ -172,10 +188,12 @@ func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) 
 	asking, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	batch := recording.Batch{TimesMs: []int64{at.Add(r.opt.ClockOffset).UnixMilli()}}
+
 	err := r.connect(asking)
 	if err == nil {
 		batch.Columns, err = r.sample(asking)
 	}
+
 	if err != nil {
 		r.close()
 		if ctx.Err() != nil {
@@ -188,10 +206,12 @@ func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) 
 		r.failure = err
 		return nil
 	}
+
 	r.gap(at)
 	if r.n++; r.n == 1 {
 		r.first = at
 	}
+
 	r.last = at
 	return r.w.Append(ctx, &batch)
 }
@@ -201,14 +221,17 @@ func (r *reading) connect(ctx context.Context) error {
 	if r.conn != nil && !r.conn.IsClosed() {
 		return nil
 	}
+
 	c, err := r.s.dial(ctx, "plimsoll-watch")
 	if err != nil {
 		return err
 	}
+
 	r.conn, r.ask, r.of, r.own = c, "", nil, nil
 	for _, v := range viewsOf(r.s.database) {
 		if v.relation != "" {
-			there := c.ExecParams(ctx, "SELECT to_regclass($1) IS NOT NULL", [][]byte{[]byte("pg_catalog." + v.relation)}, nil, nil, nil).Read()
+			there := c.ExecParams(ctx, "SELECT to_regclass($1) IS NOT NULL",
+				[][]byte{[]byte("pg_catalog." + v.relation)}, nil, nil, nil).Read()
 			if there.Err != nil {
 				return there.Err
 			}
@@ -216,19 +239,23 @@ func (r *reading) connect(ctx context.Context) error {
 				continue
 			}
 		}
+
 		if r.s.spare {
 			if err := c.Exec(ctx, v.query).Close(); denied(err) {
 				r.leaveOut(v, err)
 				continue
 			}
 		}
+
 		r.ask += v.query + ";"
 		r.of = append(r.of, v)
 	}
+
 	set := c.ExecParams(ctx, settings, nil, nil, nil, nil).Read()
 	if set.Err != nil {
 		return set.Err
 	}
+
 	r.add(&r.own, "pg_up", labels.EmptyLabels(), 1)
 	for _, row := range set.Rows {
 		x, err := strconv.ParseFloat(string(row[1]), 64)
@@ -237,6 +264,7 @@ func (r *reading) connect(ctx context.Context) error {
 		}
 		r.add(&r.own, "pg_settings_"+string(row[0])+string(row[2]), labels.EmptyLabels(), x)
 	}
+
 	return nil
 }
 
@@ -253,7 +281,8 @@ func (r *reading) leaveOut(v view, err error) {
 	}
 	if metric := v.columns[0].metric; !r.out[metric] {
 		r.out[metric] = true
-		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: r.s.Describe().Name, Text: metric + " is skipped: " + err.Error() + " (the role pg_monitor allows it)"})
+		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: r.s.Describe().Name,
+			Text: metric + " is skipped: " + err.Error() + " (the role pg_monitor allows it)"})
 	}
 }
 
@@ -273,9 +302,11 @@ func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(results) != len(r.of) {
 		return nil, fmt.Errorf("%d answers to %d questions", len(results), len(r.of))
 	}
+
 	for i, v := range r.of {
 		if len(results[i].Rows) != 1 {
 			return nil, fmt.Errorf("%d rows where one was asked for: %.60s", len(results[i].Rows), v.query)
@@ -293,6 +324,7 @@ func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
 			}
 		}
 	}
+
 	return out, nil
 }
 

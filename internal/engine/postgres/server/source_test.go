@@ -49,34 +49,42 @@ func TestModelAndServerAgreeOnNames(t *testing.T) {
 	if !strings.HasPrefix(b.version, "15.") && !strings.HasPrefix(b.version, "14.") && !strings.HasPrefix(b.version, "16.") {
 		t.Skip("the model is of PostgreSQL 15: others have other statistics")
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	got := &page{values: map[string]float64{}, each: func(int) { cancel() }}
+
 	src := b.Sources()[0]
 	if !src.Live() || src.Describe().Engine != "postgres" {
 		t.Errorf("source: %+v", src.Describe())
 	}
+
 	if err := src.Read(ctx, got, source.Options{}); err != nil {
 		t.Fatal(err)
 	}
+
 	sc, err := language.Parse("test.yaml", []byte(text), []string{"run={duration: 1s, warmup: 1s}"})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := &page{values: map[string]float64{}}
 	if _, err := simulate.Run(t.Context(), sc, simulate.Options{Record: want}); err != nil {
 		t.Fatal(err)
 	}
+
 	maps.DeleteFunc(want.values, func(series string, _ float64) bool { return !strings.Contains(series, `__name__="pg_`) })
 	names := func(m map[string]float64) []string { return slices.Sorted(maps.Keys(m)) }
 	if d := cmp.Diff(names(want.values), names(got.values)); d != "" {
 		t.Errorf("model - server +:\n%s", d)
 	}
+
 	for series, value := range want.values {
 		if strings.Contains(series, "pg_settings_") && got.values[series] != value {
 			t.Errorf("%s is %v, and %v in the model", series, got.values[series], value)
 		}
 	}
+
 	if src.Describe().Samples != 1 {
 		t.Errorf("source: %+v", src.Describe())
 	}
@@ -96,29 +104,37 @@ func TestStatisticsOverACrash(t *testing.T) {
 			cancel()
 		}
 	}
+
 	done := make(chan error, 1)
 	want := func(metric string) bool { return metric == "pg_up" || metric == "pg_stat_wal_wal_bytes" }
 	src := b.Sources()[0]
 	go func() { done <- src.Read(ctx, p, source.Options{Period: 10 * time.Millisecond, Want: want}) }()
 	<-down
+
 	if err := b.Crash(); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := b.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
+
 	if len(p.notes) == 0 || !strings.Contains(p.notes[0], "samples in a row could not be taken") {
 		t.Errorf("notes: %q", p.notes)
 	}
+
 	if len(p.values) != 2 {
 		t.Errorf("want two series: %v", p.values)
 	}
+
 	if err := b.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := src.Read(t.Context(), p, source.Options{}); err == nil || !strings.Contains(err.Error(), "asking PostgreSQL for its statistics") {
 		t.Errorf("without a server: %v", err)
 	}

@@ -53,30 +53,40 @@ type schema struct {
 func newSchema(c *postgres.Config) schema {
 	s := schema{text: filler(c.Row, 2), hasPast: c.HistoryRow > 0}
 	percent := strconv.Itoa(int(math.Round(float64(c.FillFactor) * 100)))
+
 	// EXTERNAL keeps the server from compressing texts that must have their size.
 	s.create = []string{
-		"CREATE TABLE pgbench_accounts (id bigint NOT NULL, seq bigint NOT NULL, filler text NOT NULL) WITH (fillfactor = " + percent + ")",
+		"CREATE TABLE pgbench_accounts (id bigint NOT NULL, seq bigint NOT NULL, filler text NOT NULL) WITH (fillfactor = " +
+			percent + ")",
 		"ALTER TABLE pgbench_accounts ALTER filler SET STORAGE EXTERNAL",
 	}
+
 	s.statements = [][2]string{
 		{update, "UPDATE pgbench_accounts SET seq = $2, filler = $3 WHERE id = $1"},
 		{insert, "INSERT INTO pgbench_accounts VALUES ($1, $2, $3)"},
 		{read, "SELECT seq, filler FROM pgbench_accounts WHERE id = $1"},
 		{scan, "SELECT seq, filler FROM pgbench_accounts WHERE id >= $1 ORDER BY id LIMIT $2"},
 	}
+
 	if !s.hasPast {
 		return s
 	}
+
 	s.pastText = filler(c.HistoryRow, 3)
 	more, value := "", ""
 	if s.pastText > 0 {
 		more, value = ", filler text NOT NULL", ", $3"
 	}
-	s.create = append(s.create, "CREATE TABLE pgbench_history (id bigint NOT NULL, seq bigint NOT NULL, mtime timestamptz NOT NULL"+more+")")
+
+	s.create = append(s.create,
+		"CREATE TABLE pgbench_history (id bigint NOT NULL, seq bigint NOT NULL, mtime timestamptz NOT NULL"+
+			more+")")
 	if more != "" {
 		s.create = append(s.create, "ALTER TABLE pgbench_history ALTER filler SET STORAGE EXTERNAL")
 	}
-	s.statements = append(s.statements, [2]string{past, "INSERT INTO pgbench_history VALUES ($1, $2, now()" + value + ")"})
+
+	s.statements = append(s.statements,
+		[2]string{past, "INSERT INTO pgbench_history VALUES ($1, $2, now()" + value + ")"})
 	return s
 }
 

@@ -64,17 +64,21 @@ func newBurst(t *testing.T, slots, depth int, apart, prewritten bool) *burst {
 	b.data = b.host.Attach("data", volume.MustNew(v, 1, nil))
 	b.device = b.data
 	devices := []*kernel.Device{b.data}
+
 	if apart {
 		b.device = b.host.Attach("wal", volume.MustNew(v, 1, nil))
 		devices = append(devices, b.device)
 	}
+
 	b.file = b.host.Create("tables", b.data, burstFile)
 	cfg := Defaults()
 	cfg.Prewritten, cfg.File = prewritten, units.GiB
+
 	x, err := New(cfg, engine.Env{Clock: &b.clock, Host: b.host, Seed: 1, Client: b, Volumes: devices})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b.streams = x
 	return b
 }
@@ -111,6 +115,7 @@ func (b *burst) plot(from, to int) string {
 	b.op, b.until = workload.Op{Kind: workload.Insert, Size: 2300}, vtime.At(time.Hour)
 	b.clock.At(vtime.At(2*time.Second+burstStep/2), b, 0) // not between two lines
 	b.ask()
+
 	written := units.Size(0)
 	for s := range to {
 		b.answers = b.answers[:0]
@@ -121,6 +126,7 @@ func (b *burst) plot(from, to int) string {
 		}
 		written = now
 	}
+
 	return out.String()
 }
 
@@ -133,20 +139,24 @@ func (b *burst) line(out *strings.Builder, s int, sent units.Size) {
 			waits[k] += x
 		}
 	}
+
 	sum := 0.0
 	for _, x := range waits {
 		sum += float64(x)
 	}
+
 	share := func(w engine.Wait) string {
 		if sum == 0 {
 			return "-"
 		}
 		return fmt.Sprintf("%.0f %%", 100*float64(waits[w])/sum)
 	}
+
 	text, bar := "-", 0
 	if longest > 0 {
 		text, bar = units.Duration(longest).String(), max(0, int(math.Round(3*math.Log2(float64(longest)/5e5))))
 	}
+
 	fmt.Fprintf(out, "%3d %8d %9s  %-40s %6s %6s %8s %8.1f %8.1f\n", s, len(b.answers), text, strings.Repeat("#", bar),
 		share(engine.WaitLogQueue), share(engine.WaitLogLimit), share(engine.WaitLogDevice), float64(b.host.DirtyBytes())/1e6, float64(sent)/1e6)
 }

@@ -35,6 +35,7 @@ func TestAppendsAreArithmetic(t *testing.T) {
 
 		there := map[units.Size]bool{} // pages that were written
 		end, mapped, fresh := units.Size(0), units.Size(0), false
+
 		size := rapid.OneOf(rapid.IntRange(1, 9000), rapid.IntRange(1, 1<<20), rapid.IntRange(1<<20-6000, 1<<20), rapid.Just(3<<19))
 		for range rapid.IntRange(1, 60).Draw(rt, "appends") {
 			n := units.Size(size.Draw(rt, "size"))
@@ -43,18 +44,22 @@ func TestAppendsAreArithmetic(t *testing.T) {
 					mapped = 0
 				}
 			}
+
 			first, last := end/kernel.PageSize, (end+n-1)/kernel.PageSize
 			end += n
+
 			fresh = false
 			for page := first; page <= last; page++ {
 				fresh = fresh || !there[page]
 				there[page] = true
 			}
+
 			pages := last - first + 1
 			want := kernel.DeviceStats{Writes: int64((pages + 63) / 64), WrittenBytes: pages * kernel.PageSize}
 			if fs == kernel.XFS && !cfg.Prewritten && fresh && first < mapped && mapped <= last {
 				want.Writes = int64((mapped-first+63)/64 + (last-mapped+64)/64) // see File.submit
 			}
+
 			mapped = max(mapped, last+1)
 			takes := write
 			if fresh && !cfg.Prewritten {
@@ -66,11 +71,13 @@ func TestAppendsAreArithmetic(t *testing.T) {
 				} else {
 					want.WrittenBytes += units.KiB
 				}
+
 				if cache {
 					want.Flushes++
 					takes += flush
 				}
 			}
+
 			if cache {
 				want.Flushes++
 				takes += flush
@@ -79,10 +86,12 @@ func TestAppendsAreArithmetic(t *testing.T) {
 			before := l.device.Stats()
 			a := l.one(workload.Op{Kind: workload.Insert, Size: n})
 			after := l.device.Stats()
+
 			got := kernel.DeviceStats{Writes: after.Writes - before.Writes, Flushes: after.Flushes - before.Flushes, WrittenBytes: after.WrittenBytes - before.WrittenBytes}
 			if got != want {
 				rt.Fatalf("an append of %d up to %d cost %+v, arithmetic says %+v", n, end, got, want)
 			}
+
 			if (a.waits != engine.Waits{engine.WaitLogDevice: int64(takes)}) || a.took() != takes {
 				rt.Fatalf("an append of %d up to %d took %v, waiting %v; arithmetic says %v", n, end, a.took(), a.waits, takes)
 			}
@@ -113,11 +122,13 @@ func TestWaitsAddUp(t *testing.T) {
 		gap := rapid.SampledFrom([]int{0, 400, 3000}).Draw(rt, "gap us")
 		chance := random.Seed(rapid.Uint64().Draw(rt, "seed")).Stream("arrivals")
 		ops := make([]workload.Op, rapid.IntRange(1, 200).Draw(rt, "operations"))
+
 		at := vtime.Instant(0)
 		for i := range ops {
 			at = at.Add(time.Duration(chance.Below(uint64(gap)+1)) * time.Microsecond)
 			ops[i] = workload.Op{At: at, Kind: workload.Kind(chance.Below(workload.Kinds)), Key: uint64(i), Size: 2300}
 		}
+
 		run := func() *openLoop {
 			o := &openLoop{newLoop(rt, cfg, v, kernel.XFS), ops}
 			for i, op := range ops {
@@ -126,14 +137,17 @@ func TestWaitsAddUp(t *testing.T) {
 			o.clock.Run(vtime.At(time.Hour))
 			return o
 		}
+
 		o := run()
 		checkWaits(rt, o.answers, takes, cfg.RandomWrites)
 		if len(o.answers) != len(ops) {
 			rt.Fatalf("%d operations have %d answers", len(ops), len(o.answers))
 		}
+
 		if !cfg.RandomWrites {
 			checkTurns(rt, o)
 		}
+
 		if again := run(); !slices.Equal(o.answers, again.answers) {
 			rt.Fatal("the same run twice differs")
 		}
@@ -148,6 +162,7 @@ func checkWaits(rt *rapid.T, answers []answer, takes time.Duration, randomWrites
 		if seen[a.op.Key] {
 			rt.Fatalf("operation %d was answered twice", a.op.Key)
 		}
+
 		seen[a.op.Key] = true
 		sum, w := int64(0), a.waits
 		for _, x := range w {
@@ -156,9 +171,11 @@ func checkWaits(rt *rapid.T, answers []answer, takes time.Duration, randomWrites
 			}
 			sum += x
 		}
+
 		if sum != int64(a.took()) {
 			rt.Fatalf("operation %d took %v and waited %v: %v", a.op.Key, a.took(), time.Duration(sum), w)
 		}
+
 		log := w[engine.WaitLogTurn] + w[engine.WaitLogQueue] + w[engine.WaitLogLimit] + w[engine.WaitLogDevice]
 		switch {
 		case !a.op.Kind.Writes():
@@ -183,11 +200,13 @@ func checkTurns(rt *rapid.T, o *openLoop) {
 		if !a.op.Kind.Writes() {
 			continue
 		}
+
 		came := a.op.At.Add(time.Duration(a.waits[engine.WaitCPU]))
 		start := came.Add(time.Duration(a.waits[engine.WaitLogTurn]))
 		if key > a.op.Key {
 			rt.Fatalf("append %d is answered before %d", key, a.op.Key)
 		}
+
 		key = a.op.Key
 		if a.done != ended || syncs == 0 {
 			if start < ended {
@@ -198,10 +217,12 @@ func checkTurns(rt *rapid.T, o *openLoop) {
 			}
 			syncs, began, ended = syncs+1, start, a.done
 		}
+
 		if start != began || came > began {
 			rt.Fatalf("append %d, that came at %d, is answered by the fdatasync of %d; it says %d", key, came, began, start)
 		}
 	}
+
 	if n := o.device.Stats().Flushes; n != syncs {
 		rt.Fatalf("%d fdatasyncs of blocks that were there cost %d flushes", syncs, n)
 	}

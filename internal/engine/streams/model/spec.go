@@ -16,7 +16,8 @@ var fieldDocs []byte
 var Spec = scenario.Engine{
 	Traits: engine.Traits{
 		Key: "streams", Product: "I/O streams", Cycle: "checkpoint",
-		Volumes:   []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true}, {Name: "journal", Log: true}},
+		Volumes: []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true},
+			{Name: "journal", Log: true}},
 		About:     "Streams is no database but the I/O that benchmark tools make. Volumes: wal, data, or both.",
 		FieldDocs: fieldDocs,
 	},
@@ -24,8 +25,12 @@ var Spec = scenario.Engine{
 		c := Defaults()
 		return &c
 	},
-	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model, error) { return New(*cfg.(*Config), *env) },
-	Evidence: engine.Evidence{Measured: true, Text: "the volume's latency is calibrated on published measurements"},
+	NewModel: func(cfg scenario.Config, env *engine.Env) (engine.Model,
+		error) {
+		return New(*cfg.(*Config), *env)
+	},
+	Evidence: engine.Evidence{Measured: true,
+		Text: "the volume's latency is calibrated on published measurements"},
 }
 
 // Ask asks for blocks of the file.

@@ -44,24 +44,33 @@ type Config struct {
 
 // Defaults are fio's in etcd's recipe (--size=22m), and RANREAD's blocks; 10 us a call (assumed).
 func Defaults() Config {
-	return Config{File: 22 * units.MiB, Prewritten: true, Block: 8 * units.KiB, Data: 100 * units.GiB, CPU: units.Duration(10 * time.Microsecond)}
+	return Config{File: 22 * units.MiB, Prewritten: true, Block: 8 * units.KiB, Data: 100 * units.GiB,
+		CPU: units.Duration(10 * time.Microsecond)}
 }
 
 // Check finds what cannot be.
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List
 	if c.Block < 512 || c.Block > 16*units.MiB {
-		l = append(l, diagnostics.Problem{Field: "block", Text: c.Block.Exact() + " is no block", Limit: "512B to 16MiB", Nearest: min(max(c.Block, 512), 16*units.MiB).Exact()})
+		l = append(l, diagnostics.Problem{Field: "block", Text: c.Block.Exact() + " is no block",
+			Limit: "512B to 16MiB", Nearest: min(max(c.Block, 512), 16*units.MiB).Exact()})
 	}
+
 	if c.File < units.MiB {
-		l = append(l, diagnostics.Problem{Field: "file", Text: c.File.Exact() + " is too small for a log's file", Limit: "1MiB at least", Nearest: "1MiB"})
+		l = append(l, diagnostics.Problem{Field: "file", Text: c.File.Exact() + " is too small for a log's file",
+			Limit: "1MiB at least", Nearest: "1MiB"})
 	}
+
 	if c.Data < c.Block {
-		l = append(l, diagnostics.Problem{Field: "data", Text: c.Data.Exact() + " is smaller than one block", Nearest: c.Block.Exact()})
+		l = append(l, diagnostics.Problem{Field: "data", Text: c.Data.Exact() + " is smaller than one block",
+			Nearest: c.Block.Exact()})
 	}
+
 	if d := c.CPU.Std(); d < 0 || d > time.Second {
-		l = append(l, diagnostics.Problem{Field: "cpu", Text: d.String() + " of CPU a call", Limit: "0s to 1s", Nearest: min(max(d, 0), time.Second).String()})
+		l = append(l, diagnostics.Problem{Field: "cpu", Text: d.String() + " of CPU a call", Limit: "0s to 1s",
+			Nearest: min(max(d, 0), time.Second).String()})
 	}
+
 	return l
 }
 

@@ -149,9 +149,11 @@ func TestClosedLoopIsArithmetic(t *testing.T) {
 				want += int((span-first)/turn) + 1
 			}
 		}
+
 		if len(l.answers) != want {
 			rt.Errorf("%d processes, one read each %v at most, %v each: %d reads in %v, arithmetic says %d", clients, gap, takes, len(l.answers), span, want)
 		}
+
 		for i := range l.answers {
 			took, expected := l.answers[i].took(), turn
 			if i < clients {
@@ -181,22 +183,27 @@ func TestAppendsCost(t *testing.T) {
 		cfg.Prewritten, cfg.CPU = c.prewritten, 0
 		l := newLoop(t, cfg, steady(0, 600*time.Microsecond), c.fs)
 		op := workload.Op{Kind: workload.Insert, Size: 2300}
+
 		const appends = 5014
 		for range appends {
 			l.one(op)
 		}
+
 		s := l.device.Stats()
 		t.Logf("%-22s %6d writes, %5d flushes, p50 %v", c.name, s.Writes, s.Flushes, l.median())
 		if c.prewritten && (s.Writes != appends || s.Flushes != appends) {
 			t.Errorf("%s: %d writes and %d flushes, want one of each an append", c.name, s.Writes, s.Flushes)
 		}
+
 		if l.median() != c.p50 {
 			t.Errorf("%s: an append takes %v in the median, arithmetic says %v", c.name, l.median(), c.p50)
 		}
+
 		writes := int64(10_646)
 		if c.fs == kernel.XFS {
 			writes -= 5 // appends that begin in no block, see the kernel's test of these counts
 		}
+
 		if !c.prewritten && (s.Writes != writes || s.Flushes != 7_830) {
 			t.Errorf("%s: %d writes and %d flushes, want %d and 7,830", c.name, s.Writes, s.Flushes, writes)
 		}
@@ -230,6 +237,7 @@ func TestCheck(t *testing.T) {
 	if l := cfg.Check(); len(l) > 0 {
 		t.Fatal(l)
 	}
+
 	cfg.Block, cfg.File, cfg.Data, cfg.CPU = 0, 0, -1, units.Duration(-time.Microsecond)
 	got := cfg.Check().Error()
 	for _, want := range []string{
@@ -240,6 +248,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
+
 	if _, err := New(cfg, engine.Env{}); err == nil {
 		t.Error("New takes what Check does not")
 	}

@@ -32,12 +32,15 @@ type blockFile struct {
 	locks [64]sync.Mutex    // serializes the writes of a block
 }
 
-func createBlocks(ctx context.Context, path string, block, extent int64, progress func(done, total int64)) (*blockFile, error) {
-	f := &blockFile{path: path, block: block, blocks: uint64(extent / block), gone: map[uint64]uint64{}, owner: map[uint64]record{}}
+func createBlocks(ctx context.Context, path string, block, extent int64,
+	progress func(done, total int64)) (*blockFile, error) {
+	f := &blockFile{path: path, block: block, blocks: uint64(extent / block), gone: map[uint64]uint64{},
+		owner: map[uint64]record{}}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_DIRECT, 0o600)
 	if err != nil {
 		return nil, err
 	}
+
 	total, written := ioloop.Aligned(extent), int64(0)
 	err = ioloop.Lay(ctx, file, total, nil, func(n int64) {
 		written += n
@@ -46,6 +49,7 @@ func createBlocks(ctx context.Context, path string, block, extent int64, progres
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("laying out the data: %w", err), file.Close())
 	}
+
 	f.file = file
 	return f, nil
 }
@@ -77,18 +81,22 @@ func (f *blockFile) write(b []byte, r record) error {
 	if err != nil {
 		return err
 	}
+
 	at := f.blockOf(r.key)
 	lock := &f.locks[at%uint64(len(f.locks))]
 	lock.Lock()
 	defer lock.Unlock()
 	r.put(b)
 	f.mu.Lock()
+
 	if was, ok := f.owner[at]; ok && was.key != r.key {
 		f.gone[was.key] = max(f.gone[was.key], was.seq)
 	}
+
 	f.owner[at] = r
 	f.mu.Unlock()
 	_, err = file.WriteAt(b, int64(at)*f.block)
+
 	return err
 }
 
@@ -109,18 +117,23 @@ func (f *blockFile) open(find bool) error {
 	if err != nil {
 		return err
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.file = file
+
 	if !find {
 		return nil
 	}
+
 	plain, err := os.Open(f.path)
 	if err != nil {
 		return err
 	}
+
 	defer plain.Close()
 	clear(f.owner)
+
 	b := make([]byte, f.block)
 	for at := range f.blocks {
 		if _, err := io.ReadFull(plain, b); err != nil {
@@ -130,6 +143,7 @@ func (f *blockFile) open(find bool) error {
 			f.owner[at] = r
 		}
 	}
+
 	return nil
 }
 

@@ -79,16 +79,19 @@ func (l *logFile) append(r record, length int64) error {
 		l.mu.Unlock()
 		return errDown
 	}
+
 	if err := l.write(r, length); err != nil {
 		l.mu.Unlock()
 		return fmt.Errorf("appending to the log: %w", err)
 	}
+
 	mine := make(chan turn, 1)
 	l.waiting = append(l.waiting, waiter{mine, l.file})
 	if !l.busy {
 		l.busy = true
 		mine <- turn{lead: true}
 	}
+
 	l.mu.Unlock()
 	for t := range mine {
 		if !t.lead {
@@ -96,6 +99,7 @@ func (l *logFile) append(r record, length int64) error {
 		}
 		l.sync()
 	}
+
 	return nil
 }
 
@@ -104,6 +108,7 @@ func (l *logFile) write(r record, length int64) error {
 	if length > l.size {
 		l.size = length // as in the model: the file is at least as large as its largest record
 	}
+
 	if l.end+length > l.size {
 		for _, p := range l.older {
 			l.forget(p)
@@ -111,20 +116,25 @@ func (l *logFile) write(r record, length int64) error {
 		l.older, l.laid, l.end = l.laid, nil, 0
 		l.lap++
 	}
+
 	r.lap = l.lap
 	b := make([]byte, length)
 	r.put(b)
+
 	at := l.end
 	for len(l.older) > 0 && l.older[0].at < at+length {
 		l.forget(l.older[0])
 		l.older = l.older[1:]
 	}
+
 	if _, err := l.file.WriteAt(b, at); err != nil {
 		return err
 	}
+
 	l.end += length
 	l.laid = append(l.laid, placed{r, at, l.end})
 	l.newest[r.key] = max(l.newest[r.key], r.seq)
+
 	return nil
 }
 
@@ -138,15 +148,18 @@ func (l *logFile) sync() {
 	l.waiting = nil
 	l.mu.Unlock()
 	err := errDown
+
 	if file != nil {
 		err = datasync(file)
 	}
+
 	l.mu.Lock()
 	if len(l.waiting) > 0 {
 		l.waiting[0].told <- turn{lead: true}
 	} else {
 		l.busy = false
 	}
+
 	l.mu.Unlock()
 	for _, w := range served {
 		if w.file != file {
@@ -190,20 +203,25 @@ func (l *logFile) open(path string) error {
 	if err != nil {
 		return err
 	}
+
 	text, err := io.ReadAll(io.LimitReader(f, l.size))
 	if err != nil {
 		return errors.Join(fmt.Errorf("scanning the log: %w", err), f.Close())
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.file, l.end = f, 0
 	found := scan(text)
+
 	last := uint32(0)
 	for _, p := range found {
 		last = max(last, p.lap)
 	}
+
 	l.lap = max(l.lap, last)
 	l.older, l.laid = nil, nil
+
 	seqs := maps.Clone(l.gone)
 	for _, p := range found {
 		if p.lap == last {
@@ -211,11 +229,13 @@ func (l *logFile) open(path string) error {
 		}
 		seqs[p.key] = max(seqs[p.key], p.seq)
 	}
+
 	for _, p := range found {
 		if p.lap != last && p.at >= l.end {
 			l.older = append(l.older, p)
 		}
 	}
+
 	l.newest = seqs
 	return nil
 }
@@ -229,15 +249,18 @@ func scan(text []byte) []placed {
 		if i < 0 {
 			break
 		}
+
 		at += i
 		r, n, ok := take(text[at:])
 		if !ok {
 			at++
 			continue
 		}
+
 		out = append(out, placed{r, int64(at), int64(at + n)})
 		at += n
 	}
+
 	return out
 }
 

@@ -45,10 +45,12 @@ func take(b []byte) (r record, length int, ok bool) {
 		return record{}, 0, false
 	}
 	n := binary.LittleEndian.Uint32(b[8:])
-	if n < headerBytes || uint64(n) > uint64(len(b)) || crc32.Checksum(b[8:n], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
+	if n < headerBytes || uint64(n) > uint64(len(b)) ||
+		crc32.Checksum(b[8:n], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
 		return record{}, 0, false
 	}
-	return record{binary.LittleEndian.Uint32(b[12:]), binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])}, int(n), true
+	return record{binary.LittleEndian.Uint32(b[12:]), binary.LittleEndian.Uint64(b[16:]),
+		binary.LittleEndian.Uint64(b[24:])}, int(n), true
 }
 
 // mix spreads a number over 64 bits: splitmix64's finaliser (Steele, Lea, Flood, OOPSLA 2014).

@@ -48,7 +48,9 @@ func New(cfg streams.Config) (lab.Server, error) {
 		return nil, err
 	}
 	if cfg.Block%512 != 0 {
-		return nil, fmt.Errorf("streams: block: %s past the page cache must be a multiple of 512 bytes: 8KiB, for example", cfg.Block.Exact())
+		return nil,
+			fmt.Errorf("streams: block: %s past the page cache must be a multiple of 512 bytes: 8KiB, for example",
+				cfg.Block.Exact())
 	}
 	return &server{cfg: cfg, conns: map[int]*connection{}}, nil
 }
@@ -65,14 +67,17 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	if wal == "" || data == "" {
 		return errStart
 	}
+
 	if m.Scenario != nil {
 		s.seed = m.Scenario.Seed
 	}
+
 	tell := func(done, total int64) {
 		if progress != nil {
 			progress("writing what is read", done, total)
 		}
 	}
+
 	s.logPath = filepath.Join(wal, "stream.log")
 	var err error
 	if !s.cfg.RandomWrites {
@@ -80,13 +85,16 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 			return fmt.Errorf("streams: %w", err)
 		}
 	}
+
 	extent, err := s.extent(data)
 	if err == nil {
 		s.data, err = createBlocks(ctx, filepath.Join(data, "stream.data"), int64(s.cfg.Block), extent, tell)
 	}
+
 	if err != nil {
 		return errors.Join(fmt.Errorf("streams: %w", err), s.Stop(ctx))
 	}
+
 	return nil
 }
 
@@ -127,6 +135,7 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	if s.data == nil {
 		return errDown
 	}
+
 	r := record{key: op.Key, seq: op.Seq}
 	if op.Kind.Writes() && !s.cfg.RandomWrites {
 		if op.Size > units.GiB {
@@ -134,18 +143,22 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 		}
 		return s.log.append(r, max(int64(op.Size), headerBytes))
 	}
+
 	c, err := s.connection(conn)
 	if err != nil {
 		return fmt.Errorf("streams: %w", err)
 	}
+
 	if op.Kind.Writes() {
 		err = s.data.write(c.buffer, r)
 	} else {
 		err = s.data.read(c.buffer, c.chance)
 	}
+
 	if err != nil {
 		return fmt.Errorf("streams: %w", err)
 	}
+
 	return nil
 }
 

@@ -29,22 +29,27 @@ func started(t *testing.T, cfg streams.Config) (lab.Server, string) {
 	if err != nil {
 		t.Skipf("no direct I/O here: %v", err)
 	}
+
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m := &lab.Machine{Dirs: map[string]string{"data": dir}, Scenario: &scenario.Scenario{Seed: 7}}
 	if err := s.Start(context.Background(), m, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := s.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+
 	return s, dir
 }
 
@@ -71,6 +76,7 @@ func TestAcknowledgedIsFound(t *testing.T) {
 	ctx := context.Background()
 	s, _ := started(t, small())
 	const conns, each = 4, 300
+
 	var g sync.WaitGroup
 	for c := range uint64(conns) {
 		g.Go(func() {
@@ -83,6 +89,7 @@ func TestAcknowledgedIsFound(t *testing.T) {
 			}
 		})
 	}
+
 	g.Wait()
 	want := map[uint64]uint64{}
 	for c := range uint64(conns) {
@@ -91,28 +98,36 @@ func TestAcknowledgedIsFound(t *testing.T) {
 			want[k] = max(want[k], i+1)
 		}
 	}
+
 	if err := s.Crash(); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := s.Do(ctx, 0, write(1, 1, 100)); !errors.Is(err, errDown) {
 		t.Errorf("a write after the crash: %v", err)
 	}
+
 	if err := s.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
+
 	for k, seq := range want {
 		expect(t, s, k, seq)
 	}
+
 	if _, found, _ := s.Read(ctx, 1<<40); found {
 		t.Error("a key that was never written is found")
 	}
+
 	// It continues from there, and can crash again.
 	if err := s.Do(ctx, 0, write(1, 9000, 2300)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := errors.Join(s.Crash(), s.Restart(ctx)); err != nil {
 		t.Fatal(err)
 	}
+
 	want[1] = 9000
 	for k, seq := range want {
 		expect(t, s, k, seq)
@@ -126,6 +141,7 @@ func TestCrashInProgress(t *testing.T) {
 	s, _ := started(t, small())
 	var g sync.WaitGroup
 	acknowledged := make([]uint64, 4)
+
 	begun := make(chan struct{}, len(acknowledged))
 	for c := range acknowledged {
 		g.Go(func() {
@@ -139,16 +155,20 @@ func TestCrashInProgress(t *testing.T) {
 			}
 		})
 	}
+
 	for range acknowledged {
 		<-begun
 	}
+
 	if err := s.Crash(); err != nil {
 		t.Fatal(err)
 	}
+
 	g.Wait()
 	if err := s.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
+
 	for c, seq := range acknowledged {
 		if got, found, err := s.Read(ctx, uint64(c)); err != nil || !found || got < seq || got > seq+1 {
 			t.Errorf("key %d has seq %d, %v, %v; %d was acknowledged", c, got, found, err, seq)
@@ -165,17 +185,21 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := s.Crash(); err != nil {
 		t.Fatal(err)
 	}
+
 	f, err := os.OpenFile(filepath.Join(dir, "stream.log"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = f.WriteAt(make([]byte, 100), 2500) // torn in the middle
 	if err := errors.Join(err, f.Close(), s.Restart(ctx)); err != nil {
 		t.Fatal(err)
 	}
+
 	expect(t, s, 5, 2)
 }
 
@@ -183,15 +207,18 @@ func TestRandomWrites(t *testing.T) {
 	ctx := context.Background()
 	cfg := small()
 	cfg.RandomWrites = true
+
 	s, _ := started(t, cfg)
 	for key := range uint64(600) { // over 256 blocks: some share one
 		if err := s.Do(ctx, 0, write(key, key+1, 100)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := errors.Join(s.Crash(), s.Restart(ctx)); err != nil {
 		t.Fatal(err)
 	}
+
 	for key := range uint64(600) {
 		expect(t, s, key, key+1)
 	}
@@ -218,15 +245,19 @@ func TestNotStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := s.Start(ctx, &lab.Machine{}, nil); err == nil || !strings.Contains(err.Error(), "no volume called data") {
 		t.Errorf("no volume: %v", err)
 	}
+
 	if err := s.Do(ctx, 0, write(1, 1, 1)); !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
+
 	if err := errors.Join(s.Stop(ctx), s.Stop(ctx)); err != nil {
 		t.Error(err)
 	}
+
 	bad := small()
 	bad.Block = 1000
 	if _, err := New(bad); err == nil {

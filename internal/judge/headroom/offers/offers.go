@@ -13,14 +13,18 @@ import (
 // Known is what a user said: orders by the name of a device or a volume, the devices of volumes, and
 // the machine's type, "" if it was not given.
 func Known(orders map[string]catalog.Order, devices map[string]string, instance string) headroom.Known {
-	known := headroom.Known{Volumes: map[string]headroom.Offer{}, Devices: devices, Machine: func(kind string) (headroom.Machine, bool) {
-		if kind == "" {
-			kind = instance
-		}
-		return machine(kind)
-	}, Described: described}
+	known := headroom.Known{Volumes: map[string]headroom.Offer{}, Devices: devices,
+		Machine: func(kind string) (headroom.Machine, bool) {
+			if kind == "" {
+				kind = instance
+			}
+			return machine(kind)
+		}, Described: described}
 	for name, o := range orders {
-		known.Volumes[name] = func(sizeBytes int64) (headroom.Volume, error) { return volume(name, o, units.Size(sizeBytes)) }
+		known.Volumes[name] = func(sizeBytes int64) (headroom.Volume,
+			error) {
+			return volume(name, o, units.Size(sizeBytes))
+		}
 	}
 	return known
 }
@@ -31,7 +35,8 @@ func described(text string) (headroom.Offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(sizeBytes int64) (headroom.Volume, error) { return volume(o.Type, o, units.Size(sizeBytes)) }, nil
+	return func(sizeBytes int64) (headroom.Volume, error) { return volume(o.Type, o, units.Size(sizeBytes)) },
+		nil
 }
 
 // volume is what an order gives, with the size of its device if it has none of its own.
@@ -39,28 +44,36 @@ func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, err
 	if o.Size == 0 {
 		o.Size = size
 	}
+
 	kind, err := catalog.Type(o.Type)
 	if err != nil {
-		return headroom.Volume{}, fmt.Errorf("the type of the volume is not known: --volume %s=TYPE,SIZE gives it", name)
+		return headroom.Volume{}, fmt.Errorf("the type of the volume is not known: --volume %s=TYPE,SIZE gives it",
+			name)
 	}
+
 	text := kind.Name
 	if o.Size > 0 {
 		text += fmt.Sprintf(" of %s GiB", units.Number(float64(o.Size)/float64(units.GiB)))
 	}
+
 	if err := o.Check().Err(); err != nil {
 		return headroom.Volume{}, fmt.Errorf("%s: %w", text, err)
 	}
+
 	cfg, err := o.Config(name, nil)
 	if err != nil {
 		return headroom.Volume{}, err
 	}
+
 	out := headroom.Volume{Text: text, Operation: float64(cfg.Operation),
 		Sustained: headroom.Rate{IOPS: float64(cfg.Sustained.IOPS), Throughput: float64(cfg.Sustained.Throughput)}}
 	out.Burst = out.Sustained
+
 	// A spinning disk's operation is 1 MiB, so its IOPS are MiB/s and its credits bytes.
 	if out.Bytes = cfg.Operation >= units.MiB; out.Bytes {
 		out.Operation, out.Sustained.IOPS, out.Burst.IOPS = 0, 0, 0
 	}
+
 	if b := cfg.Burst; b != nil {
 		out.Credits = float64(b.Capacity)
 		if out.Bytes {
@@ -73,6 +86,7 @@ func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, err
 		}
 		out.ByteCredits = float64(b.BytesCapacity)
 	}
+
 	return out, nil
 }
 

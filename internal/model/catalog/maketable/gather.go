@@ -19,22 +19,27 @@ func gather(data fs.FS) ([]catalog.InstanceType, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var described map[string]json.RawMessage
 	if err := json.Unmarshal(text, &described); err != nil {
 		return nil, fmt.Errorf("aws_instance_types.json: %w", err)
 	}
+
 	price, err := prices(data)
 	if err != nil {
 		return nil, err
 	}
+
 	measured, err := disks(data)
 	if err != nil {
 		return nil, err
 	}
+
 	names := make([]string, 0, len(described))
 	for name := range described {
 		names = append(names, name)
 	}
+
 	slices.Sort(names)
 	rows := make([]catalog.InstanceType, len(names))
 	for i, name := range names {
@@ -46,6 +51,7 @@ func gather(data fs.FS) ([]catalog.InstanceType, error) {
 			rows[i].Prices = []catalog.InstancePrice{p}
 		}
 	}
+
 	return rows, nil
 }
 
@@ -56,13 +62,16 @@ func measure(d *catalog.LocalDisk, name string, measured map[string]catalog.Loca
 	if !ok {
 		m, ok = measured[family+".ALL"]
 	}
+
 	if !ok || d.Count == 0 {
 		return
 	}
+
 	each := 1
 	if ofAll[family] {
 		each = d.Count
 	}
+
 	set(&d.Read.IOPS, float64(m.Read.IOPS)/float64(each))
 	set(&d.Read.Throughput, float64(m.Read.Throughput)/float64(each))
 	set(&d.Write.IOPS, float64(m.Write.IOPS)/float64(each))
@@ -83,18 +92,22 @@ func prices(data fs.FS) (map[string]catalog.InstancePrice, error) {
 	if err != nil || len(files) != 1 {
 		return nil, fmt.Errorf("aws_ondemand_us-east-1_*.csv: %d files match, want one", len(files))
 	}
+
 	text, err := fs.ReadFile(data, files[0])
 	if err != nil {
 		return nil, err
 	}
+
 	list, err := catalog.ReadImport(files[0], text, "")
 	if err != nil {
 		return nil, err
 	}
+
 	out := make(map[string]catalog.InstancePrice, len(list.InstancePrices))
 	for _, p := range list.InstancePrices {
 		out[p.Instance] = p.Price
 	}
+
 	return out, nil
 }
 
@@ -105,9 +118,11 @@ func disks(data fs.FS) (map[string]catalog.LocalDisk, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer f.Close()
 	out := map[string]catalog.LocalDisk{}
 	instance := ""
+
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		key, value, found := strings.Cut(strings.TrimSpace(lines.Text()), ":")
@@ -119,6 +134,7 @@ func disks(data fs.FS) (map[string]catalog.LocalDisk, error) {
 			instance = key
 			continue
 		}
+
 		x, err := strconv.ParseFloat(value, 64)
 		d := out[instance]
 		switch key {
@@ -133,10 +149,13 @@ func disks(data fs.FS) (map[string]catalog.LocalDisk, error) {
 		default:
 			err = errors.New("unknown key")
 		}
+
 		if err != nil || instance == "" {
 			return nil, fmt.Errorf("%s:%d: %q: %w", name, n, lines.Text(), err)
 		}
+
 		out[instance] = d
 	}
+
 	return out, lines.Err()
 }

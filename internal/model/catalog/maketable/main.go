@@ -24,22 +24,27 @@ func main() {
 
 func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("maketable", flag.ContinueOnError)
-	data := flags.String("data", "", "folder with aws_instance_types.json, aws_ondemand_us-east-1_*.csv, scylla_aws_io_params.yaml")
+	data := flags.String("data",
+		"", "folder with aws_instance_types.json, aws_ondemand_us-east-1_*.csv, scylla_aws_io_params.yaml")
 	to := flags.String("to", "", "file to write; without it the standard output")
+
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *data == "" {
 		return fmt.Errorf("-data is missing: the folder with the public data")
 	}
+
 	rows, err := gather(os.DirFS(*data))
 	if err != nil {
 		return err
 	}
+
 	table := catalog.EncodeTable(rows)
 	if *to == "" {
 		_, err = stdout.Write(table)
 		return err
 	}
+
 	return os.WriteFile(*to, table, 0o644)
 }

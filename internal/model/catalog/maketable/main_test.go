@@ -14,14 +14,17 @@ func TestTableIsMadeOfItsData(t *testing.T) {
 	if _, err := os.Stat(data); err != nil {
 		t.Skip("no public data here to make the table of:", err)
 	}
+
 	want, err := os.ReadFile("../instances.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got bytes.Buffer
 	if err := run([]string{"-data", data}, &got); err != nil {
 		t.Fatal(err)
 	}
+
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("the table is not what go run ./internal/model/catalog/maketable makes: %d bytes, want %d", len(want), got.Len())
 	}
@@ -35,6 +38,7 @@ func TestGather(t *testing.T) {
 		"aws_ondemand_us-east-1_x.csv": "region,instance_type,usd_per_hour\nus-east-1,x.large,0.5\n",
 		"scylla_aws_io_params.yaml":    "x.ALL:\n  read_iops: 10\n  write_iops: 5\n",
 	}
+
 	tree := func(change, to string) fstest.MapFS {
 		out := fstest.MapFS{}
 		for name, text := range files {
@@ -45,10 +49,12 @@ func TestGather(t *testing.T) {
 		}
 		return out
 	}
+
 	rows, err := gather(tree("", ""))
 	if err != nil || len(rows) != 1 || rows[0].Disk.Read.IOPS != 10 || rows[0].Prices[0].Hourly != .5 {
 		t.Fatalf("%+v, %v", rows, err)
 	}
+
 	for _, c := range []struct{ file, text, says string }{
 		{"aws_instance_types.json", "{", "aws_instance_types.json"},
 		{"aws_instance_types.json", `{"x": {}}`, "memory"},
@@ -60,6 +66,7 @@ func TestGather(t *testing.T) {
 			t.Errorf("%s: %q: %v, want %q", c.file, c.text, err, c.says)
 		}
 	}
+
 	if run(nil, nil) == nil {
 		t.Error("no -data is no error")
 	}

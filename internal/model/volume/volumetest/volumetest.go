@@ -45,14 +45,17 @@ func Run(t *testing.T, fresh func(testing.TB) volume.Volume, want Expectations) 
 	t.Run("takes any request", func(t *testing.T) { takesAnything(t, fresh(t)) })
 	t.Run("time does not go back", func(t *testing.T) { forward(t, fresh(t), fresh(t)) })
 	t.Run("flushes after what was done", func(t *testing.T) { flushes(t, fresh(t)) })
+
 	if want.Operation > 0 {
 		t.Run("splits", func(t *testing.T) { splits(t, fresh(t), want) })
 	}
+
 	if want.Limits.IOPS > 0 {
 		t.Run("IOPS", func(t *testing.T) {
 			limited(t, fresh(t), want, 4*units.KiB, float64(want.Limits.IOPS), 1)
 		})
 	}
+
 	if want.Limits.Throughput > 0 {
 		length := want.Operation
 		if length == 0 {
@@ -78,7 +81,9 @@ func (l *load) next() (vtime.Instant, volume.Request) {
 	if l.s.Below(4) == 0 {
 		l.now = l.now.Add(time.Duration(l.s.Below(uint64(2 * time.Millisecond))))
 	}
-	r := volume.Request{Op: volume.Write, Offset: units.Size(l.s.Below(1<<20)) * 4096, Length: units.Size(1+l.s.Below(128)) * 4096}
+
+	r := volume.Request{Op: volume.Write, Offset: units.Size(l.s.Below(1<<20)) * 4096,
+		Length: units.Size(1+l.s.Below(128)) * 4096}
 	switch l.s.Below(10) {
 	case 0:
 		return l.now, volume.Request{Op: volume.Flush}
@@ -87,6 +92,7 @@ func (l *load) next() (vtime.Instant, volume.Request) {
 	case 4, 5:
 		r.Offset = l.end
 	}
+
 	l.end = r.Offset + r.Length
 	return l.now, r
 }
@@ -126,6 +132,7 @@ func deterministic(t *testing.T, a, b volume.Volume) {
 func addsUp(t *testing.T, v volume.Volume) {
 	l := newLoad(3)
 	var submitted [volume.Ops]int64
+
 	var operations, bytes int64
 	for range 5000 {
 		now, r := l.next()
@@ -133,14 +140,17 @@ func addsUp(t *testing.T, v volume.Volume) {
 		bytes += int64(r.Length)
 		submitted[r.Op]++
 	}
+
 	s := v.State(l.now)
 	if s.Submitted != submitted || s.Operations != operations || s.Bytes != bytes {
 		t.Errorf("state tells of %v requests, %d operations, %d bytes; there were %v, %d, %d",
 			s.Submitted, s.Operations, s.Bytes, submitted, operations, bytes)
 	}
+
 	if s.HeldBy[volume.Unlimited] != 0 || slices.Min(s.HeldBy[:]) < 0 {
 		t.Errorf("waits of %v", s.HeldBy)
 	}
+
 	if s.Credits < 0 || s.Credits > 1 {
 		t.Errorf("a bucket filled to %v", s.Credits)
 	}
@@ -159,6 +169,7 @@ func takesAnything(t *testing.T, v volume.Volume) {
 			}
 		}
 	}
+
 	for _, now := range []vtime.Instant{vtime.Never - 1, vtime.Never} {
 		if c := v.Submit(now, volume.Request{Op: volume.Write, Length: 4096}); c.Done < now {
 			t.Fatalf("at %d: done at %d", now, c.Done)
@@ -208,6 +219,7 @@ func limited(t *testing.T, v volume.Volume, want Expectations, length units.Size
 	const requests = 20_000
 	s := random.Seed(4).Stream("volumetest")
 	issued := make([]vtime.Instant, requests)
+
 	var now vtime.Instant
 	for i := range issued {
 		r := volume.Request{Op: volume.Op(i % 2), Offset: units.Size(s.Below(1<<24)) * 2 * length, Length: length}
@@ -215,8 +227,10 @@ func limited(t *testing.T, v volume.Volume, want Expectations, length units.Size
 		now = c.Admitted
 		issued[i] = c.Issued
 	}
+
 	slices.Sort(issued)
 	members := float64(max(want.Members, 1))
+
 	// What passes immediately: one request per member, the slack, and rounding to nanoseconds.
 	depth := members*each + float64(perSecond*want.Slack.Std().Seconds()) + each/1000
 	var level float64
@@ -229,13 +243,17 @@ func limited(t *testing.T, v volume.Volume, want Expectations, length units.Size
 				i, length, at.Seconds(), level, perSecond, depth)
 		}
 	}
+
 	took, ideal := issued[requests-1].Seconds(), (requests-1)*each/perSecond-want.Slack.Std().Seconds()
 	spread := 0.001
 	if members > 1 {
 		spread = 0.05
 	}
-	t.Logf("%d requests of %s in %.3f s: %.1f a second of %.1f", requests, length, took, requests*each/took, perSecond)
+
+	t.Logf("%d requests of %s in %.3f s: %.1f a second of %.1f", requests, length, took,
+		requests*each/took, perSecond)
 	if want.Slots == 0 && took > ideal*(1+spread)+want.Slack.Std().Seconds()+.001 {
-		t.Errorf("the last of %d requests of %s is issued at %.3f s, at the limit at %.3f", requests, length, took, ideal)
+		t.Errorf("the last of %d requests of %s is issued at %.3f s, at the limit at %.3f", requests, length,
+			took, ideal)
 	}
 }

@@ -69,7 +69,8 @@ func (t *Times) empty()          { t.ms = t.ms[:0] }
 func (t *Times) schema() []format.SchemaElement {
 	e := t.leaf.element()
 	e.ConvertedType = thrift.New(deprecated.TimestampMillis)
-	e.LogicalType.Value = &format.TimestampType{IsAdjustedToUTC: true, Unit: format.TimeUnit{Value: &format.MilliSeconds{}}}
+	e.LogicalType.Value = &format.TimestampType{IsAdjustedToUTC: true,
+		Unit: format.TimeUnit{Value: &format.MilliSeconds{}}}
 	return []format.SchemaElement{e}
 }
 
@@ -82,9 +83,10 @@ type Doubles struct {
 // NewDoubles returns a column of numbers.
 func NewDoubles(name string) *Doubles {
 	d := &Doubles{}
-	d.leaf = &leaf{path: []string{name}, kind: format.Double, encoding: format.Plain, values: d.rows, page: func() ([]byte, error) {
-		return new(plain.Encoding).EncodeDouble(nil, d.v)
-	}}
+	d.leaf = &leaf{path: []string{name}, kind: format.Double, encoding: format.Plain, values: d.rows,
+		page: func() ([]byte, error) {
+			return new(plain.Encoding).EncodeDouble(nil, d.v)
+		}}
 	return d
 }
 
@@ -125,6 +127,7 @@ func newTexts(path ...string) *Texts {
 		},
 		bounds: func() (least, most []byte) { return bounds(x.words, func(w string) []byte { return []byte(w) }) },
 	}
+
 	return x
 }
 
@@ -158,13 +161,15 @@ type Maps struct {
 	name         string
 	keys, values *Texts
 	n            int
-	again        []uint8 // of each pair: 1 if it is of the same row as the one before. An empty map has a 0 and no pair
-	present      []uint8 // of each: 1 if it is a pair, 0 if it stands for an empty map
+	// of each pair: 1 if it is of the same row as the one before. An empty map has a 0 and no pair
+	again   []uint8
+	present []uint8 // of each: 1 if it is a pair, 0 if it stands for an empty map
 }
 
 // NewMaps returns a column of maps.
 func NewMaps(name string) *Maps {
-	m := &Maps{name: name, keys: newTexts(name, "key_value", "key"), values: newTexts(name, "key_value", "value")}
+	m := &Maps{name: name, keys: newTexts(name, "key_value", "key"),
+		values: newTexts(name, "key_value", "value")}
 	for _, x := range []*Texts{m.keys, m.values} {
 		words := x.leaf.page
 		x.leaf.values = func() int { return len(m.again) }
@@ -182,6 +187,7 @@ func NewMaps(name string) *Maps {
 			return append(out, body...), err
 		}
 	}
+
 	return m
 }
 
@@ -212,7 +218,8 @@ func (m *Maps) schema() []format.SchemaElement {
 		Name: m.name, RepetitionType: thrift.New(format.Required), NumChildren: thrift.New(int32(1)),
 		ConvertedType: thrift.New(deprecated.Map), LogicalType: format.LogicalType{Value: &format.MapType{}},
 	}
-	pair := format.SchemaElement{Name: "key_value", RepetitionType: thrift.New(format.Repeated), NumChildren: thrift.New(int32(2))}
+	pair := format.SchemaElement{Name: "key_value", RepetitionType: thrift.New(format.Repeated),
+		NumChildren: thrift.New(int32(2))}
 	return slices.Concat([]format.SchemaElement{outer, pair}, m.keys.schema(), m.values.schema())
 }
 

@@ -69,12 +69,15 @@ func (w *Writer) Group() error {
 			return errors.New("columns of a Parquet file have different numbers of rows")
 		}
 	}
+
 	if rows == 0 {
 		return nil
 	}
+
 	if err := w.begin(); err != nil {
 		return err
 	}
+
 	g := format.RowGroup{NumRows: int64(rows), FileOffset: w.at}
 	for _, c := range w.columns {
 		for _, l := range c.leaves() {
@@ -88,6 +91,7 @@ func (w *Writer) Group() error {
 		}
 		c.empty()
 	}
+
 	w.rows += g.NumRows
 	w.groups = append(w.groups, g)
 	return nil
@@ -107,9 +111,11 @@ func (w *Writer) chunk(l *leaf) (format.ColumnMetaData, error) {
 		Type: l.kind, PathInSchema: l.path, Codec: format.Zstd, NumValues: int64(l.values()),
 		Encoding: []format.Encoding{l.encoding, format.RLE},
 	}
+
 	if l.bounds != nil {
 		m.Statistics.MinValue, m.Statistics.MaxValue = l.bounds()
 	}
+
 	if l.dictionary != nil {
 		words, body := l.dictionary()
 		m.DictionaryPageOffset = w.at
@@ -122,10 +128,12 @@ func (w *Writer) chunk(l *leaf) (format.ColumnMetaData, error) {
 			return m, err
 		}
 	}
+
 	body, err := l.page()
 	if err != nil {
 		return m, err
 	}
+
 	m.DataPageOffset = w.at
 	return m, w.page(&m, body, format.PageHeader{
 		Type: format.DataPage,
@@ -157,23 +165,28 @@ func (w *Writer) Close() error {
 	if err := w.Group(); err != nil {
 		return err
 	}
+
 	if err := w.begin(); err != nil {
 		return err
 	}
+
 	m := format.FileMetaData{
 		Version: version, CreatedBy: "plimsoll", NumRows: w.rows, RowGroups: w.groups,
 		Schema: []format.SchemaElement{{Name: "schema", NumChildren: thrift.New(int32(len(w.columns)))}}, //nolint:gosec // a few
 	}
+
 	for _, c := range w.columns {
 		m.Schema = append(m.Schema, c.schema()...)
 		for range c.leaves() {
 			m.ColumnOrders = append(m.ColumnOrders, format.ColumnOrder{Value: &format.TypeDefinedOrder{}})
 		}
 	}
+
 	b, err := thrift.Marshal(new(thrift.CompactProtocol), m)
 	if err != nil {
 		return err
 	}
+
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(b))) //nolint:gosec // a file's metadata is kilobytes
 	return w.write(append(b, magic...))
 }

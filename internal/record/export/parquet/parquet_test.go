@@ -40,17 +40,21 @@ func write(t rapid.TB, all []row, group int) []byte {
 	t.Helper()
 	times, names, labels, values := parquet.NewTimes("time"), parquet.NewTexts("name"), parquet.NewMaps("labels"), parquet.NewDoubles("value")
 	var b bytes.Buffer
+
 	w, err := parquet.New(&b, times, names, labels, values)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, r := range all {
 		times.Add(r.Time)
 		names.Add(r.Name)
+
 		var pairs []string
 		for _, k := range slices.Sorted(maps.Keys(r.Labels)) {
 			pairs = append(pairs, k, r.Labels[k])
 		}
+
 		labels.Add(pairs...)
 		values.Add(r.Value)
 		if (i+1)%group == 0 {
@@ -59,9 +63,11 @@ func write(t rapid.TB, all []row, group int) []byte {
 			}
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
@@ -74,9 +80,11 @@ func TestRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(got) != len(want) {
 			t.Fatalf("%d rows, want %d", len(got), len(want))
 		}
+
 		for i, g := range got {
 			w := want[i]
 			if g.Time != w.Time || g.Name != w.Name || math.Float64bits(g.Value) != math.Float64bits(w.Value) || !maps.Equal(g.Labels, w.Labels) {
@@ -93,6 +101,7 @@ func TestBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, g := range f.Metadata().RowGroups {
 		for _, c := range []int{0, 1} {
@@ -100,6 +109,7 @@ func TestBounds(t *testing.T) {
 			got = append(got, string(s.MinValue), string(s.MaxValue))
 		}
 	}
+
 	least, most := "\xfd\xff\xff\xff\xff\xff\xff\xff", "\x05\x00\x00\x00\x00\x00\x00\x00"
 	want := []string{least, most, "b", "c", "\x08\x00\x00\x00\x00\x00\x00\x00", "\x09\x00\x00\x00\x00\x00\x00\x00", "a", "a"}
 	if !slices.Equal(got, want) {
@@ -111,15 +121,18 @@ func TestErrors(t *testing.T) {
 	if _, err := parquet.New(nil); err == nil {
 		t.Error("a file without columns was begun")
 	}
+
 	times, values := parquet.NewTimes("time"), parquet.NewDoubles("value")
 	w, err := parquet.New(failing{}, times, values)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	times.Add(1)
 	if err := w.Close(); err == nil || errors.Is(err, errFull) {
 		t.Errorf("columns of different lengths: %v", err)
 	}
+
 	values.Add(1)
 	if err := w.Close(); !errors.Is(err, errFull) {
 		t.Errorf("%v, want the writer's error", err)
