@@ -83,6 +83,7 @@ generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 	$(GO) test -count=1 ./internal/model/scenario -run FieldDocs -update
 	$(GO) test -count=1 ./internal/judge/act -run PagesHave -update
 	$(GO) test -count=1 ./internal/check/archtest -run TestTree -update
+	$(GO) run ./internal/check/prose vocabulary
 
 .PHONY: arc
 arc: build ## the arc with a real engine, as root: ENGINE=mongodb (PLIMSOLL_MONGOD) or postgres
@@ -127,6 +128,11 @@ lint: ## check formatting and run the linters of .golangci.yml
 	@unformatted="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):" $$unformatted; exit 1; fi
 	$(LINT) run ./...
+
+.PHONY: prose
+prose: ## look for words that CONTRIBUTING.md avoids, in documents, comments and messages
+	$(GO) run ./internal/check/prose mirror build/prose
+	$(GO) tool -modfile=tools/vale/go.mod vale --no-wrap --output=line $$(git ls-files '*.md') build/prose
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME seconds (10)

@@ -21,6 +21,7 @@ var layers = []Layer{
 	}},
 
 	{"check/archtest", "holds the repository to this table, to its sizes, and each engine to its folder", nil},
+	{"check/prose", "extracts the sentences of the code, for Vale and for people who read samples of them", nil},
 	{"check/golden", "golden files of tests, and how they are written anew", nil},
 	{"check/portable", "finds what would make a model's result differ between machines", nil},
 
