@@ -84,6 +84,7 @@ generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 	$(GO) test -count=1 ./internal/judge/act -run PagesHave -update
 	$(GO) test -count=1 ./internal/check/archtest -run TestTree -update
 	$(GO) run ./internal/check/prose vocabulary
+	$(GO) test -count=1 ./docs -run 'TestSamples|TestGenerated' -update
 
 .PHONY: arc
 arc: build ## the arc with a real engine, as root: ENGINE=mongodb (PLIMSOLL_MONGOD) or postgres

@@ -14,7 +14,7 @@ import (
 // root is the repository's root, relative to this package's folder.
 const root = "../../.."
 
-var update = flag.Bool("update", false, "write the table of packages into ARCHITECTURE.md anew")
+var update = flag.Bool("update", false, "write the table of packages anew")
 
 // engines lists the words by which code would know an engine. Whatever is specific to one engine
 // belongs in its folder.
@@ -33,14 +33,14 @@ var engines = []EngineName{
 // writePage writes the table into the page, in the repository and in the checked tree.
 func writePage(t *testing.T, tree *Tree) {
 	for i, f := range tree.Texts {
-		if f.Path != architecturePage {
+		if f.Path != packagesPage {
 			continue
 		}
 		text, err := WithTable(string(f.Data), layers)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path.Join(root, architecturePage), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path.Join(root, packagesPage), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		tree.Texts[i].Data = []byte(text)
@@ -173,9 +173,9 @@ func TestChecksCanFail(t *testing.T) {
 		{"a URL is no path", map[string]string{"docs/a.md": "https://example.com" + home}, nil},
 		{"no text", map[string]string{"docs/a.bin": "\x00 " + home}, nil},
 
-		{"page", map[string]string{"units/a.go": doc("units"), "ARCHITECTURE.md": "# A\n" + tableBegin + PageTable(some) + tableEnd + "more\n"}, nil},
-		{"page with another table", map[string]string{"ARCHITECTURE.md": tableBegin + "| `units` | u | - |\n" + tableEnd}, []string{"ARCHITECTURE.md: the table of packages is not that"}},
-		{"page without a table", map[string]string{"ARCHITECTURE.md": "# A\n"}, []string{"ARCHITECTURE.md: ARCHITECTURE.md has no lines"}},
+		{"page", map[string]string{"units/a.go": doc("units"), packagesPage: "# A\n" + tableBegin + PageTable(some) + tableEnd + "more\n"}, nil},
+		{"page with another table", map[string]string{packagesPage: tableBegin + "| `units` | u | - |\n" + tableEnd}, []string{packagesPage + ": the table of packages is not that"}},
+		{"page without a table", map[string]string{packagesPage: "# A\n"}, []string{packagesPage + ": " + packagesPage + " has no lines"}},
 
 		{"an engine in its folder", map[string]string{"internal/engine/log/a.go": doc("log") + "var mongo = \"mongod\"\n"}, nil},
 		{"an engine in the list", map[string]string{"internal/engine/a.go": doc("engine") + "var mongo = 1\n"}, nil},

@@ -8,13 +8,13 @@ import (
 const (
 	// tableFile holds the table of layers.
 	tableFile = "internal/check/archtest/table_test.go"
-	// architecturePage presents it to people.
-	architecturePage = "ARCHITECTURE.md"
-	tableBegin       = "<!-- packages: make generate -->\n"
-	tableEnd         = "<!-- end of packages -->\n"
+	// packagesPage presents it to people.
+	packagesPage = "docs/internals/packages.md"
+	tableBegin   = "<!-- packages: make generate -->\n"
+	tableEnd     = "<!-- end of packages -->\n"
 )
 
-// PageTable returns the table of layers as it is in ARCHITECTURE.md, one table per room.
+// PageTable returns the table of layers for packagesPage, one table per room.
 func PageTable(layers []Layer) string {
 	var b strings.Builder
 	wing := ""
@@ -32,22 +32,21 @@ func PageTable(layers []Layer) string {
 	return b.String() + "\n"
 }
 
-// WithTable returns ARCHITECTURE.md with the table of layers replaced. The error says that the page
-// has no place for it.
+// WithTable returns packagesPage with the table of layers replaced. It fails if the page lacks the marks.
 func WithTable(page string, layers []Layer) (string, error) {
 	head, rest, begun := strings.Cut(page, tableBegin)
 	_, tail, ended := strings.Cut(rest, tableEnd)
 	if !begun || !ended {
-		return "", fmt.Errorf("%s has no lines %q and %q, between which the table of packages stands",
-			architecturePage, tableBegin, tableEnd)
+		return "", fmt.Errorf("%s has no lines %q and %q to mark the table of packages",
+			packagesPage, tableBegin, tableEnd)
 	}
 	return head + tableBegin + PageTable(layers) + tableEnd + tail, nil
 }
 
-// page reports whether ARCHITECTURE.md has a different table.
+// page reports whether packagesPage has a different table.
 func page(t *Tree, layers []Layer) []Problem {
 	for _, f := range t.Texts {
-		if f.Path != architecturePage {
+		if f.Path != packagesPage {
 			continue
 		}
 		want, err := WithTable(string(f.Data), layers)
