@@ -36,17 +36,25 @@ func Paths(t *Tree) []Problem {
 }
 
 var (
-	link   = regexp.MustCompile(`\]\(([^()\s]+)\)`)
-	scheme = regexp.MustCompile(`^[a-z]+:`)
+	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	scheme  = regexp.MustCompile(`^[a-z]+:`)
+	heading = regexp.MustCompile(`^#{1,6} +(.*)$`)
+	// notInAnchor are the characters of a heading that its anchor lacks on GitHub.
+	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// Links reports links in Markdown pages to files that are not in the tree. It does not follow links
-// to other sites: a test that needs the network fails for unrelated reasons.
+// Links reports links in Markdown pages to files that are not in the tree, and to headings that their
+// page does not have. It does not follow links to other sites: a test that needs the network fails for
+// unrelated reasons.
 func Links(t *Tree) []Problem {
 	there := map[string]bool{".": true}
+	anchors := map[string]map[string]bool{}
 	for _, f := range t.Texts {
 		for name := f.Path; !there[name]; name = path.Dir(name) {
 			there[name] = true
+		}
+		if path.Ext(f.Path) == ".md" {
+			anchors[f.Path] = anchorsOf(string(f.Data))
 		}
 	}
 
@@ -57,15 +65,58 @@ func Links(t *Tree) []Problem {
 		}
 		for i, line := range strings.Split(string(f.Data), "\n") {
 			for _, m := range link.FindAllStringSubmatch(line, -1) {
-				to, _, _ := strings.Cut(m[1], "#")
-				if to != "" && !scheme.MatchString(to) && !there[path.Join(path.Dir(f.Path), to)] {
-					out = append(out, Problem{Path: f.Path, Line: i + 1,
-						Text: fmt.Sprintf("link to %s, which is not in the repository", m[1])})
+				if text := linkProblem(f.Path, m[1], there, anchors); text != "" {
+					out = append(out, Problem{Path: f.Path, Line: i + 1, Text: text})
 				}
 			}
 		}
 	}
 
+	return out
+}
+
+// linkProblem reports why a link of a page leads nowhere; "" if it does lead somewhere.
+func linkProblem(page, to string, there map[string]bool, anchors map[string]map[string]bool) string {
+	if scheme.MatchString(to) {
+		return ""
+	}
+
+	file, anchor, _ := strings.Cut(to, "#")
+	target := page
+	if file != "" {
+		target = path.Join(path.Dir(page), file)
+	}
+
+	switch {
+	case !there[target]:
+		return fmt.Sprintf("link to %s, which is not in the repository", to)
+	case anchor != "" && anchors[target] != nil && !anchors[target][anchor]:
+		return fmt.Sprintf("link to %s: %s has no such heading", to, target)
+	}
+	return ""
+}
+
+// anchorsOf returns the anchors of a page's headings as GitHub makes them.
+func anchorsOf(page string) map[string]bool {
+	out := map[string]bool{}
+	fenced := false
+	for line := range strings.Lines(page) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		m := heading.FindStringSubmatch(line)
+		if m == nil || fenced {
+			continue
+		}
+
+		anchor := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), ""), " ", "-")
+		name := anchor
+		for n := 1; out[name]; n++ {
+			name = fmt.Sprintf("%s-%d", anchor, n)
+		}
+		out[name] = true
+	}
 	return out
 }
 
