@@ -110,7 +110,8 @@ func anchorsOf(page string) map[string]bool {
 			continue
 		}
 
-		anchor := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), ""), " ", "-")
+		text := strings.ToLower(strings.TrimSpace(m[1]))
+		anchor := strings.ReplaceAll(notInAnchor.ReplaceAllString(text, ""), " ", "-")
 		name := anchor
 		for n := 1; out[name]; n++ {
 			name = fmt.Sprintf("%s-%d", anchor, n)

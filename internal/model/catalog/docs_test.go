@@ -11,7 +11,7 @@ import (
 // The documentation's table of limits and prices has each product with its limit, and names the regions
 // whose prices are known.
 func TestDocumentedLimits(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/clouds.md")
+	page, err := os.ReadFile("../../../docs/volumes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
