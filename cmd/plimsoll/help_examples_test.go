@@ -56,7 +56,7 @@ var ends = map[string]end{
 	"plimsoll rollout plan.json --site site.yaml --dry-run": {code: exitFailure, stderr: `it cannot begin yet`},
 	"plimsoll rollout plan.json --on":                       {code: exitFailure, stderr: `no Kubernetes cluster is configured`},
 	"plimsoll rollout --on":                                 {code: exitFailure, stderr: `no Kubernetes cluster is configured`},
-	"plimsoll rollout --":                                   {code: exitUsage, stderr: `holds no rollout`},
+	"plimsoll rollout --":                                   {code: exitUsage, stderr: `no rollout in`},
 
 	"plimsoll lab table examples/lab --measured":                    {code: exitFine},
 	"plimsoll casebook ":                                            {slow: true},

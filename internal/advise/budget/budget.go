@@ -1,7 +1,7 @@
-// Package budget says what the disk of a deployment really gives: the least of what a volume was
-// ordered with, what its machine lets pass, and what remains when bursts are used up. Engines have
-// settings for it (how fast a checkpoint may write, how many pages a second are cleaned), and the
-// figures that people put there are the volume's alone, or a benchmark's of ten minutes.
+// Package budget computes the sustained limits of a deployment's volumes: the minimum of a volume's
+// provisioned limits and its machine's limits, after bursts are used up. Engines have settings for that
+// (how fast a checkpoint may write, how many pages are cleaned per second), but people often set them to
+// the volume's limits alone, or to the result of a ten-minute benchmark.
 package budget
 
 import (
@@ -11,21 +11,21 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Budget is what one volume gives for ever, and for a while. 0 is no limit.
+// A Budget is a volume's limits, sustained and during bursts. 0: no limit.
 type Budget struct {
-	Volume      string  `json:"volume"` // as the scenario names it
+	Volume      string  `json:"volume"` // by its name in the scenario
 	IOPS        float64 `json:"iops"`
 	BytesPerSec float64 `json:"bytes_per_second"`
-	// Limited by: "volume", "machine", or "burst": the volume bursts higher for a while.
+	// What limits it: "volume", "machine", or "burst" if the volume is faster while its burst lasts.
 	IOPSBy  string `json:"iops_by,omitempty"`
 	BytesBy string `json:"bytes_by,omitempty"`
-	// While bursts last; the same as above without any.
+	// Limits while bursts last; the same as above without bursts.
 	BurstIOPS        float64 `json:"burst_iops"`
 	BurstBytesPerSec float64 `json:"burst_bytes_per_second"`
 }
 
-// Of returns the budgets of member k's volumes (k from 1), in the order of the scenario. A volume
-// that has none, because nothing bounds it, is left out.
+// Of returns the budgets of member k's volumes (k from 1), in the order of the scenario, without volumes
+// that have no limit.
 func Of(sc *scenario.Scenario, k int) []Budget {
 	var out []Budget
 	for _, v := range sc.VolumesOf(k) {
@@ -41,10 +41,10 @@ func Of(sc *scenario.Scenario, k int) []Budget {
 	return out
 }
 
-// of is the budget of an order on a machine, nil if there is none.
+// of returns the budget of an order on a machine.
 func of(o *catalog.Order, l catalog.Limits, on *catalog.InstanceType) Budget {
 	n := float64(o.Members())
-	own := lower(l.Sustained, l.WriteOnly) // what an engine paces is what it writes
+	own := lower(l.Sustained, l.WriteOnly) // engines use the budget for pacing writes
 	b := Budget{IOPS: n * float64(own.IOPS), BytesPerSec: n * float64(own.Throughput), IOPSBy: "volume",
 		BytesBy: "volume"}
 	b.BurstIOPS, b.BurstBytesPerSec = b.IOPS, b.BytesPerSec
@@ -72,7 +72,7 @@ func of(o *catalog.Order, l catalog.Limits, on *catalog.InstanceType) Budget {
 	return b
 }
 
-// least lowers a figure to the machine's, if the machine has a limit.
+// least lowers a figure to the machine's limit, if there is one.
 func least(figure *float64, by *string, machine float64) {
 	if machine <= 0 || *figure > 0 && *figure <= machine {
 		return
@@ -83,7 +83,7 @@ func least(figure *float64, by *string, machine float64) {
 	}
 }
 
-// lower is the lower of two limits, of which 0 is none.
+// lower returns the lower of two limits; 0 means no limit.
 func lower(a, b volume.Rate) volume.Rate {
 	if b.IOPS > 0 && (a.IOPS == 0 || b.IOPS < a.IOPS) {
 		a.IOPS = b.IOPS
@@ -94,21 +94,20 @@ func lower(a, b volume.Rate) volume.Rate {
 	return a
 }
 
-// A second's worth of writes is what a writer may wait behind: more dirty data than that in the
-// page cache keeps everything that waits for the disk waiting for longer. A tenth of it starts the
-// writing in the background. Both are chosen, not measured.
+// The page cache may hold one second's worth of dirty data: with more, everything that waits for the disk
+// waits longer than that. Background writeback starts at a tenth of it. Both are chosen, not measured.
 const (
 	dirtySeconds      = 1.0
 	backgroundSeconds = 0.1
 )
 
-// Dirty is how much dirty data the kernel may keep: where it starts to write, and where writers
-// must wait; both 0 if the throughput has no limit.
+// Dirty returns how much dirty data the kernel should keep before background writeback starts, and before
+// writers must wait; both are 0 if the throughput has no limit.
 func (b *Budget) Dirty() (background, most units.Size) {
 	return units.Size(float64(b.BytesPerSec * backgroundSeconds)),
 		units.Size(float64(b.BytesPerSec * dirtySeconds))
 }
 
-// Background is the IOPS for work that may wait, checkpoints and cleaning: half of all, so that the
-// other half is left to the log and to reads (assumed).
+// Background returns the IOPS for deferrable work such as checkpoints and cleaning: half of the total, which
+// leaves the other half to the log and to reads (assumed).
 func (b *Budget) Background() float64 { return b.IOPS / 2 }

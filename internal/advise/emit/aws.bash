@@ -1,11 +1,11 @@
 tool=aws
-login='aws sts get-caller-identity shows as whom'
-limits='EBS takes a modification once the last one of the volume is completed, and at most four in 24 hours'
+login='check with aws sts get-caller-identity'
+limits='EBS accepts a modification after the previous one is completed, and at most four in 24 hours'
 changes_type=true
 poll=${POLL_SECONDS:-15}
 made=''
 
-# select_disk DISK: the options that find it: an id, or the name that create gave it.
+# select_disk DISK: set the options that find it by its id, or by the name that create gave it.
 select_disk() {
 	options=(--volume-ids "$1")
 	[[ $1 == vol-* ]] || options=(--filters "Name=tag:Name,Values=$1" "Name=status,Values=creating,available,in-use")
@@ -17,43 +17,43 @@ describe() {
 	aws ec2 describe-volumes "${options[@]}" --output text --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]'
 }
 
-# exists DISK: print the id of the one with this name if there is one; fail if that cannot be asked.
+# exists DISK: print the id of the disk with this name, if there is one; fail if the query fails.
 exists() {
 	local ids
 	select_disk "$1"
 	ids=$(aws ec2 describe-volumes "${options[@]}" --output text --query 'Volumes[].VolumeId') || return
-	[[ $ids != *[[:space:]]* ]] || refuse "$ids all have the name $1: rename those that are not meant"
+	[[ $ids != *[[:space:]]* ]] || refuse "$ids all have the name $1: rename the other volumes"
 	printf '%s\n' "$ids"
 }
 
-# machines DISK: print the instances that it is attached to.
+# machines DISK: print the instances that the disk is attached to.
 machines() {
 	select_disk "$1"
 	aws ec2 describe-volumes "${options[@]}" --output text --query 'Volumes[].Attachments[].InstanceId'
 }
 
-# figures TYPE GIB IOPS MIBPS: the options for these; 0 cannot be chosen for this type.
+# figures TYPE GIB IOPS MIBPS: set the options for these; 0 means not applicable to the type.
 figures() {
 	options=(--volume-type "$1" --size "$2")
 	(($3 == 0)) || options+=(--iops "$3")
 	(($4 == 0)) || options+=(--throughput "$4")
 }
 
-# change VOLUME GIB-NOW TYPE GIB IOPS MIBPS: all of it is one modification. Wait until its new figures apply.
+# change VOLUME GIB-NOW TYPE GIB IOPS MIBPS: make all changes in one modification, and wait until they apply.
 change() {
 	local id=$1 state started
-	# For a volume that was never modified the command fails.
+	# The command fails for a volume that was never modified.
 	read -r state started < <(aws ec2 describe-volumes-modifications --volume-ids "$id" --output text \
 		--query 'VolumesModifications[0].[ModificationState,StartTime]' 2>/dev/null || echo none) || true
 	case $state in
-	modifying | optimizing) refuse "$id is being modified ($state since $started): EBS takes the next modification when this one is completed" ;;
+	modifying | optimizing) refuse "$id is being modified ($state since $started): EBS accepts the next modification after this one is completed" ;;
 	esac
 	figures "${@:3}"
 	run aws ec2 modify-volume --volume-id "$id" "${options[@]}" --output text || return
 	$dry_run || $checking || wait_modified "$id"
 }
 
-# wait_modified VOLUME: wait until it is being optimized; from then on its new figures apply.
+# wait_modified VOLUME: wait until it is being optimized; its new figures apply from then on.
 wait_modified() {
 	local state silent=0
 	while :; do
@@ -65,14 +65,14 @@ wait_modified() {
 			return
 			;;
 		failed) refuse "the modification of $1 failed: aws ec2 describe-volumes-modifications --volume-ids $1" ;;
-		'') ((++silent < 8)) || refuse "$1 is being modified, and EBS does not say how far it is, for the reason above: run this again" ;;
+		'') ((++silent < 8)) || refuse "$1 is being modified, but EBS does not report its progress, for the reason above: run this again" ;;
 		esac
 		say "$1 is ${state:-unknown}"
 		sleep "$poll"
 	done
 }
 
-# free_device INSTANCE: print the first free device name of those that Amazon recommends for EBS.
+# free_device INSTANCE: print the first free device name among those that Amazon recommends for EBS.
 free_device() {
 	local taken name
 	taken=$(aws ec2 describe-instances --instance-ids "$1" --output text --query 'Reservations[0].Instances[0].BlockDeviceMappings[].DeviceName') || return
@@ -82,11 +82,11 @@ free_device() {
 			return
 		fi
 	done
-	refuse "nothing more can be attached to $1"
+	refuse "$1 has no free device name: no more volumes can be attached"
 }
 
-# create INSTANCE NAME TYPE GIB IOPS MIBPS [SNAPSHOT MIBPS]: a volume, empty or from a snapshot that is fetched
-# at a rate (0: on access). The token makes a second call return the first call's volume.
+# create INSTANCE NAME TYPE GIB IOPS MIBPS [SNAPSHOT MIBPS]: create a volume, empty or from a snapshot that is
+# loaded at a rate (0: on access). The client token makes a second call return the first call's volume.
 create() {
 	local instance=$1 name=$2 zone token
 	shift 2
@@ -101,7 +101,7 @@ create() {
 		--tag-specifications "ResourceType=volume,Tags=[{Key=Name,Value=$name}]" --output text --query VolumeId)
 }
 
-# attach INSTANCE NAME: the volume that was just made, or the one with this name.
+# attach INSTANCE NAME: attach the volume that was just created, or the one with this name.
 attach() {
 	local id=$made device
 	made=''
@@ -120,8 +120,8 @@ detach() {
 	run aws ec2 wait volume-available --volume-ids "$id"
 }
 
-# stopped INSTANCE TYPE-WAS TYPE WEIGHTING-WAS WEIGHTING: a machine's type and the weighting of its bandwidth,
-# which change while it is stopped; - for one that stays. Local disks lose what is on them.
+# stopped INSTANCE TYPE-WAS TYPE WEIGHTING-WAS WEIGHTING: stop the instance and change its type and bandwidth
+# weighting; - means no change. Local disks lose their data.
 stopped() {
 	local id=$1 type=$3 weighting=$5 is=() steps=()
 	read -r -a is < <(aws ec2 describe-instances --instance-ids "$id" --output text \
@@ -132,7 +132,7 @@ stopped() {
 	[[ $weighting == - || $weighting == "${is[1]}" ]] || steps+=(weighting)
 	case $verb in
 	look)
-		say "$id: ${is[*]}; before this layout $2 $4, with it $3 $5 (- stays)"
+		say "$id: ${is[*]}; before this layout $2 $4, with it $3 $5 (-: no change)"
 		return
 		;;
 	check)
@@ -140,11 +140,11 @@ stopped() {
 		[[ ${is[2]} == running ]] || { say "$id is ${is[2]}" && wrong=1; }
 		return
 		;;
-	undo) ((${#steps[@]} < 2)) || steps=(weighting type) ;; # the type of before may have no weighting
+	undo) ((${#steps[@]} < 2)) || steps=(weighting type) ;; # the old type may not support weighting
 	esac
 	if ((${#steps[@]} == 0)); then
 		say "$id is unchanged: ${is[*]}"
-		[[ ${is[2]} == running ]] || say "$id is ${is[2]}: aws ec2 start-instances --instance-ids $id starts it"
+		[[ ${is[2]} == running ]] || say "$id is ${is[2]}: start it with aws ec2 start-instances --instance-ids $id"
 		return
 	fi
 	say "$id: ${is[0]} ${is[1]} -> $type $weighting, stopping it for this"
@@ -161,6 +161,6 @@ stopped() {
 	run aws ec2 wait instance-running --instance-ids "$id" || halted "$id"
 }
 
-# halted INSTANCE: say that it may be stopped. The provider's own words are above.
-halted() { refuse "$1 is stopped or stopping, for the reason above. Run this again, or start it as it is: aws ec2 start-instances --instance-ids $1"; }
+# halted INSTANCE: report that it may be stopped. The provider's own message is above.
+halted() { refuse "$1 is stopped or stopping, for the reason above. Run this again, or start it without the change: aws ec2 start-instances --instance-ids $1"; }
 

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// awsScript is what the script can do, before the lines that describe it.
+// awsScript is the common part of the script.
 //
 //go:embed aws.bash
 var awsScript string
 
-// aws writes a script of `aws ec2` commands: volumes modified in place, volumes created and
-// attached, the instance's type.
+// aws writes a script of `aws ec2` commands that modify volumes in place, create and attach volumes, and
+// change the instance's type.
 func aws(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	var b, ids strings.Builder
 
 	needsInstance := false
 	for _, d := range l.disks {
-		if d.fate == removed {
+		if d.action == removed {
 			continue
 		}
 
@@ -32,10 +32,10 @@ func aws(l *Layout, o *Options) (*Part, error) {
 
 		p.Applies = append(p.Applies, d.path)
 		fmt.Fprintf(&b, "\n# %s\n", d.why())
-		if d.fate == modified {
+		if d.action == modified {
 			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_VOLUMES"
 			fmt.Fprintf(
-				&ids, "#   %-16s ids of the volumes %q to modify, separated by spaces: those of each machine%s\n",
+				&ids, "#   %-16s ids of the volumes %q of each machine to modify, separated by spaces%s\n",
 				variable, d.name, ofStripe(d.after.width))
 			fmt.Fprintf(&b, "for id in ${%s:?ids of the volumes %s}; do\n\tmodified \"$id\" %s  %s\ndone\n", variable,
 				d.name, d.before.figures(), d.after.figures())
@@ -54,7 +54,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 			fmt.Fprintf(&b, "\tfresh \"$instance\" \"$instance-%s\" %s", name, d.after.figures())
 			if d.after.snapshot {
 				variable := d.snapshotOf(n, strings.ToUpper) + "_SNAPSHOT"
-				fmt.Fprintf(&ids, "#   %-16s id of the snapshot that the volume %q is made from%s\n", variable, d.name,
+				fmt.Fprintf(&ids, "#   %-16s id of the snapshot to create the volume %q from%s\n", variable, d.name,
 					numbered(n, d.after.width))
 				fmt.Fprintf(&b, " \"${%s:?id of the snapshot for %s}\" %d", variable, d.name, d.after.fetch)
 			}
@@ -80,15 +80,15 @@ func aws(l *Layout, o *Options) (*Part, error) {
 
 	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "",
 		"It reads these environment variables:") + ids.String() +
-		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION.\n# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" +
+		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION.\n# It has four verbs: look, apply, check, undo; apply and undo accept --dry-run.\nset -euo pipefail\n\n" +
 		withFunctions(cloudScript) + "\n" +
 		awsScript + "layout() {" +
 		indented(b.String()) + "}\n\nmain \"$@\"\n"
 
 	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
-	p.told("aws/volumes.sh",
-		ids.String(), "It can be run again: it leaves alone what is already done, and refuses a volume whose last modification is not completed before it has changed anything.",
-		"`aws ec2 describe-volumes-modifications --volume-ids VOLUME` shows how far a modification is. In the state *optimizing*, performance is at least that of the old figures and not always that of the new ones: prove it once that says *completed*.")
+	p.describe("aws/volumes.sh",
+		ids.String(), "You can run it again: it skips what is already done. Before it changes anything, it checks everything, and refuses a volume whose last modification is not completed.",
+		"`aws ec2 describe-volumes-modifications --volume-ids VOLUME` shows the progress of a modification. In the state *optimizing*, performance is at least the old one but may not reach the new one: compare only after it says *completed*.")
 	p.Risks = append(p.Risks, ebsRisks(l)...)
 
 	return p, nil
@@ -113,8 +113,8 @@ func ofStripe(width int) string {
 	return fmt.Sprintf(", all %d of its stripe", width)
 }
 
-// awsMachine writes what changes a machine, which is stopped for it: its type, and the weighting of its
-// bandwidth. It reports whether anything does.
+// awsMachine writes the changes that require stopping a machine: of its type, and of its bandwidth
+// weighting. It reports whether there are any.
 func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
 	const stays = "-"
 	was, will, why := [2]string{stays, stays}, [2]string{stays, stays}, []string{}
@@ -126,9 +126,9 @@ func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
 		why = append(why, "# "+l.Because("host.instance"))
 		p.Applies = append(p.Applies, "host.instance", "host.cores", "host.memory")
 		p.Restarts = append(
-			p.Restarts, "each instance is stopped and started, because its type changes. Do one member at a time: run the script with one id in `INSTANCES`.")
+			p.Restarts, "each instance stops and starts, because its type changes. Do one member at a time: run the script with one id in `INSTANCES`.")
 		p.Risks = append(
-			p.Risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
+			p.Risks, "A stopped instance loses the data on its local NVMe disks and, without an Elastic IP, its public address.")
 	}
 
 	if l.Changed("host.bandwidth_weighting") {
@@ -136,12 +136,12 @@ func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
 		why = append(why,
 			"# "+
 				l.Because(
-					"host.bandwidth_weighting"), "# The weighting costs nothing, and the network has that much less.")
+					"host.bandwidth_weighting"), "# The weighting is free, but the network loses the same bandwidth.")
 		p.Applies = append(p.Applies, "host.bandwidth_weighting")
 		p.Restarts = append(
-			p.Restarts, "each instance is stopped and started, because its bandwidth is weighted anew. Do one member at a time.")
+			p.Restarts, "each instance stops and starts, because its bandwidth weighting changes. Do one member at a time.")
 		p.Risks = append(
-			p.Risks, "host.bandwidth_weighting: the network's baseline loses what EBS gains (Amazon EC2 user guide, \"EC2 instance bandwidth weighting configuration\"): look at the network's use first.")
+			p.Risks, "host.bandwidth_weighting: the network's baseline loses what EBS gains (Amazon EC2 user guide, \"EC2 instance bandwidth weighting configuration\"): check the network's utilisation first.")
 	}
 
 	if len(why) == 0 {
@@ -149,12 +149,12 @@ func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
 	}
 
 	fmt.Fprintf(
-		b, "\n%s\n# The instance is stopped for this: the data on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tstopped \"$instance\" %s %s  %s %s\ndone\n",
+		b, "\n%s\n# This stops the instance: the data on its local NVMe disks is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tstopped \"$instance\" %s %s  %s %s\ndone\n",
 		strings.Join(why, "\n"), was[0], will[0], was[1], will[1])
 	return true
 }
 
-// weighting is the provider's word for that of a machine's bandwidth.
+// weighting returns the provider's name of a bandwidth weighting.
 func weighting(w string) string {
 	if w == "" {
 		return "default"

@@ -152,7 +152,7 @@ func TestAWSScript(t *testing.T) {
 		t.Errorf("applied twice, it did\n%s", w.get("log"))
 	}
 
-	if says := w.succeeds("undo"); !strings.Contains(says, "vol-1 keeps its 120 GiB: a disk cannot shrink") {
+	if says := w.succeeds("undo"); !strings.Contains(says, "vol-1 keeps its 120 GiB: disks cannot shrink") {
 		t.Errorf("undo says nothing of the size:\n%s", says)
 	}
 
@@ -188,16 +188,16 @@ func TestAWSScriptRefuses(t *testing.T) {
 		code              int
 	}{
 		{name: "unchanged", is: "gp3 120 4000 250", verb: "apply", says: "vol-1 is unchanged"},
-		{name: "larger", is: "gp3 200 3000 250", verb: "apply", says: "a disk cannot shrink", code: 1},
+		{name: "larger", is: "gp3 200 3000 250", verb: "apply", says: "disks cannot shrink", code: 1},
 		{name: "under way", env: []string{"FAKE_MODIFIED=optimizing 2020-01-01T00:00:00Z"}, verb: "apply", says: "is being modified (optimizing since 2020-01-01T00:00:00Z)", code: 1},
 		{name: "under way, going back", is: "gp3 120 4000 250", env: []string{"FAKE_MODIFIED=modifying 2020-01-01T00:00:00Z"}, verb: "undo", says: "is being modified", code: 1},
-		{name: "missing", is: "None", verb: "apply", says: "vol-1 cannot be described", code: 1},
-		{name: "expired", env: []string{"FAKE_FAILS=describe-volumes", "FAKE_SAYS=RequestExpired"}, verb: "undo", says: "are you logged in (aws sts get-caller-identity", code: 1},
+		{name: "missing", is: "None", verb: "apply", says: "cannot query vol-1", code: 1},
+		{name: "expired", env: []string{"FAKE_FAILS=describe-volumes", "FAKE_SAYS=RequestExpired"}, verb: "undo", says: "are you logged in (check with aws sts get-caller-identity", code: 1},
 		{name: "modified too often", env: []string{"FAKE_FAILS=" + changed, "FAKE_SAYS=VolumeModificationRateExceeded"}, verb: "apply", says: "at most four in 24 hours", code: 1},
-		{name: "no permission", env: []string{"FAKE_FAILS=" + changed, "FAKE_SAYS=UnauthorizedOperation: ec2:ModifyVolume"}, verb: "apply", says: "if you may not, that names the permission", code: 1},
-		{name: "throttled", env: []string{"FAKE_FAILS=" + changed, "FAKE_SAYS=RequestLimitExceeded"}, verb: "apply", says: "What was done before stays: run this again", code: 1},
+		{name: "no permission", env: []string{"FAKE_FAILS=" + changed, "FAKE_SAYS=UnauthorizedOperation: ec2:ModifyVolume"}, verb: "apply", says: "if you lack a permission, the message names it", code: 1},
+		{name: "throttled", env: []string{"FAKE_FAILS=" + changed, "FAKE_SAYS=RequestLimitExceeded"}, verb: "apply", says: "Earlier changes stay: run this again", code: 1},
 		{name: "no ids", env: []string{"WIJ_VOLUMES="}, verb: "apply", says: "ids of the volumes wij", code: 1},
-		{name: "no such machine", machine: "None", verb: "apply", says: "i-1 cannot be described", code: 1},
+		{name: "no such machine", machine: "None", verb: "apply", says: "cannot query i-1", code: 1},
 		{name: "stopped", is: "gp3 120 4000 250", machine: "m8g.8xlarge ebs-1 stopped", verb: "check", says: "i-1 is stopped", code: 1},
 	} {
 		w := newAWSWorld(t, text)
@@ -226,12 +226,12 @@ func TestAWSScriptStopped(t *testing.T) {
 	for _, fails := range []string{"modify-instance-attribute", "bandwidth-weighting ebs-1", "start-instances"} {
 		w := newAWSWorld(t, awsLayout(t))
 		says, code := w.run([]string{"FAKE_FAILS=" + fails, "FAKE_SAYS=InsufficientInstanceCapacity"}, "apply")
-		if code != 1 || !strings.Contains(says, "start it as it is: aws ec2 start-instances --instance-ids i-1") {
+		if code != 1 || !strings.Contains(says, "start it without the change: aws ec2 start-instances --instance-ids i-1") {
 			t.Errorf("%s: exit code %d\n%s", fails, code, says)
 		}
 		says = w.succeeds("apply")
-		if fails == "start-instances" && !strings.Contains(says, "i-1 is stopped: aws ec2 start-instances --instance-ids i-1 starts it") {
-			t.Errorf("a machine that did not start stays stopped without a word:\n%s", says)
+		if fails == "start-instances" && !strings.Contains(says, "i-1 is stopped: start it with aws ec2 start-instances --instance-ids i-1") {
+			t.Errorf("no message about a machine that is still stopped:\n%s", says)
 		}
 	}
 }

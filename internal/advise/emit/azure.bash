@@ -10,10 +10,10 @@ describe() {
 		--query "join(' ', [sku.name, to_string(not_null(diskSizeGB, diskSizeGb)), to_string(not_null(diskIOPSReadWrite, diskIopsReadWrite)), to_string(not_null(diskMBpsReadWrite, diskMbpsReadWrite))])"
 }
 
-# exists DISK: print its name if there is one; fail if that cannot be asked.
+# exists DISK: print its name, if it exists; fail if the query fails.
 exists() { az disk list --resource-group "$group" --output tsv --query "[?name=='$1'].name"; }
 
-# figures IOPS MBPS: the options for these.
+# figures IOPS MBPS: set the options for these.
 figures() {
 	options=()
 	(($1 == 0)) || options+=(--disk-iops-read-write "$1")
@@ -29,37 +29,38 @@ change() {
 	run az disk update --resource-group "$group" --name "$1" "${options[@]}" --output none
 }
 
-# bursting DISK WAS WANT: whether a disk bursts on demand. It begins only while the disk is in no running machine.
+# bursting DISK WAS WANT: turn on-demand bursting on or off. It can only be turned on while the disk is not in a
+# running machine.
 bursting() {
 	local disk=$1 want=$3 is state
 	read -r is state < <(az disk show --resource-group "$group" --name "$disk" --output tsv --query "join(' ', [to_string(not_null(burstingEnabled, \`false\`)), diskState])") || true
 	[[ -n $is ]] || unknown "$disk"
 	case $verb in
 	look)
-		say "$disk bursts on demand: $is; before this layout $2, with it $3"
+		say "$disk: on-demand bursting is $is; before this layout $2, with it $3"
 		return
 		;;
 	check)
-		[[ $is == "$3" ]] || { say "$disk bursts on demand: $is, not yet $3" && wrong=1; }
+		[[ $is == "$3" ]] || { say "$disk: on-demand bursting is $is, not yet $3" && wrong=1; }
 		return
 		;;
 	undo) want=$2 ;;
 	esac
 	if [[ $is == "$want" ]]; then
-		say "$disk bursts on demand already as wanted: $is"
+		say "$disk is unchanged: on-demand bursting is $is"
 		return
 	fi
-	[[ $want == false || $state != Attached ]] || refuse "$disk is in a running machine: deallocate it (az vm deallocate) or detach the disk, then run this again; on-demand bursting begins only then"
-	say "$disk bursts on demand: $is -> $want"
+	[[ $want == false || $state != Attached ]] || refuse "$disk is in a running machine: deallocate it (az vm deallocate) or detach the disk, then run this again; on-demand bursting can only be turned on then"
+	say "$disk: on-demand bursting $is -> $want"
 	run az disk update --resource-group "$group" --name "$disk" --enable-bursting "$want" --output none || failed "$disk"
 }
 
-# cached DISK WAS WANT: how the host caches a disk. Azure detaches the disk and attaches it again to change that.
+# cached DISK WAS WANT: change a disk's host caching. For that, Azure detaches the disk and attaches it again.
 cached() {
 	local disk=$1 want=$3 machine lun is state
 	machine=$(machines "$disk") || unknown "$disk"
 	if [[ -z $machine ]]; then
-		say "$disk is attached to no machine, and its host caching belongs to the attachment"
+		say "$disk is not attached to any machine, so it has no host caching"
 		[[ $verb == look ]] || wrong=1
 		return
 	fi
@@ -67,26 +68,26 @@ cached() {
 	[[ -n $is ]] || unknown "$disk"
 	case $verb in
 	look)
-		say "$disk is cached by the host of $machine: $is; before this layout $2, with it $3"
+		say "$disk on $machine: host caching is $is; before this layout $2, with it $3"
 		return
 		;;
 	check)
-		[[ $is == "$3" ]] || { say "$disk is cached by the host of $machine: $is, not yet $3" && wrong=1; }
+		[[ $is == "$3" ]] || { say "$disk on $machine: host caching is $is, not yet $3" && wrong=1; }
 		return
 		;;
 	undo) want=$2 ;;
 	esac
 	if [[ $is == "$want" ]]; then
-		say "$disk is cached by the host already as wanted: $is"
+		say "$disk is unchanged: host caching is $is"
 		return
 	fi
 	state=$(az disk show --resource-group "$group" --name "$disk" --output tsv --query diskState) || unknown "$disk"
-	[[ $state != Attached || ${UNMOUNTED:-} == yes ]] || refuse "$disk is in the running machine $machine, and Azure detaches it for this: deallocate the machine (az vm deallocate); or stop the database, unmount the file system, and set UNMOUNTED=yes"
-	say "$disk is cached by the host of $machine: $is -> $want"
+	[[ $state != Attached || ${UNMOUNTED:-} == yes ]] || refuse "$disk is in the running machine $machine, and Azure would detach it for this: either deallocate the machine (az vm deallocate), or stop the database, unmount the file system, and set UNMOUNTED=yes"
+	say "$disk on $machine: host caching $is -> $want"
 	run az vm update --resource-group "$group" --name "$machine" --disk-caching "$lun=$want" --output none || failed "$disk"
 }
 
-# create MACHINE DISK TYPE GIB IOPS MBPS [OPTION...]: in the machine's location and zone.
+# create MACHINE DISK TYPE GIB IOPS MBPS [OPTION...]: create a disk in the machine's location and zone.
 create() {
 	local location zone
 	read -r location zone < <(az vm show --resource-group "$group" --name "$1" --output tsv --query "join(' ', [location, not_null(zones[0], '')])") || true
@@ -95,14 +96,14 @@ create() {
 	run az disk create --resource-group "$group" --name "$2" --location "$location" --sku "$3" --size-gb "$4" "${options[@]}" "${@:7}" --output none
 }
 
-# machines DISK: print the one that it is attached to: the end of its id.
+# machines DISK: print the machine that the disk is attached to: the last part of its id.
 machines() {
 	local id
 	id=$(az disk show --resource-group "$group" --name "$1" --output tsv --query managedBy) || return
 	printf '%s\n' "${id##*/}"
 }
 
-# attach MACHINE DISK: with the host's caching in $caching.
+# attach MACHINE DISK: attach the disk with the host caching in $caching.
 attach() { run az vm disk attach --resource-group "$group" --vm-name "$1" --name "$2" --caching "${caching:-None}" --output none; }
 
 detach() { run az vm disk detach --resource-group "$group" --vm-name "$1" --name "$2" --output none; }

@@ -10,16 +10,16 @@ import (
 // budgetTarget is the only target that needs no change.
 const budgetTarget = "budget"
 
-// budgets writes what the volumes really give, as the settings of the engine, of the kernel and of
-// other databases that have settings for it. It needs no change: it describes the layout as it will be.
+// budgets writes the volumes' sustained limits as settings of the engine, the kernel and other databases.
+// It does not depend on changes: it describes the final layout.
 func budgets(l *Layout, _ *Options) (*Part, error) {
 	all := budget.Of(l.After, 1)
 	if len(all) == 0 {
 		return nil, nil
 	}
 
-	p := &Part{Apply: []string{"`budget/volumes.yaml` has what each volume gives for ever: the least of the volume, the machine and what remains when bursts are used up. " +
-		"An engine that is told more plans for I/O that does not come."}}
+	p := &Part{Apply: []string{"`budget/volumes.yaml` has each volume's sustained limits: the minimum of the volume's and the machine's, after bursts are used up. " +
+		"An engine with higher settings plans for I/O that the volume cannot deliver."}}
 	data := all[0]
 	for _, b := range all {
 		if b.Volume == "data" {
@@ -28,7 +28,7 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 	}
 
 	p.Files = append(p.Files, Text("budget/volumes.yaml",
-		l.Head("#", "What the volumes give.")+volumesText(all)))
+		l.Head("#", "The volumes' sustained limits.")+volumesText(all)))
 	if own := l.deployment.Budget; own != nil {
 		files, apply, restarts := own(l, data)
 		p.Files, p.Apply, p.Restarts = append(p.Files, files...), append(p.Apply, apply),
@@ -38,10 +38,10 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 	if text := l.dirtyText(&data); text != "" {
 		p.Files = append(p.Files, Text("budget/90-dirty-bytes.conf", text))
 		p.Apply = append(
-			p.Apply, "`budget/90-dirty-bytes.conf` is for /etc/sysctl.d: no more dirty data in the page cache than the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst).")
+			p.Apply, "`budget/90-dirty-bytes.conf` is for /etc/sysctl.d: it limits dirty data in the page cache to what the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst).")
 	}
 
-	sysctl := "Linux takes the dirty limits from `sysctl --system`."
+	sysctl := "Linux applies the dirty limits with `sysctl --system`, without a restart."
 	if l.others != nil {
 		files, apply, restarts := l.others(l, data)
 		p.Files, p.Apply = append(p.Files, files...), append(p.Apply, apply...)
@@ -49,8 +49,8 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 	}
 
 	p.Restarts = append(p.Restarts, sysctl)
-	p.Verify = []string{"`iostat -x 1`: in a checkpoint the volume stays below the figures of `budget/volumes.yaml`."}
-	p.Back = []string{"The settings that were there before; none of these files changes data."}
+	p.Verify = []string{"`iostat -x 1`: during a checkpoint the volume stays below the limits in `budget/volumes.yaml`."}
+	p.Back = []string{"Restore the previous settings; none of these files changes data."}
 
 	return p, nil
 }
@@ -72,23 +72,23 @@ func volumesText(all []budget.Budget) string {
 	return b.String()
 }
 
-// limitedBy says what a figure is the limit of.
+// limitedBy describes where a limit comes from.
 func limitedBy(by string, burst float64) string {
 	switch by {
 	case "machine":
-		return "the machine's baseline, for all its volumes together"
+		return "the machine's baseline, for the total of its volumes"
 	case "burst":
-		return fmt.Sprintf("without the volume's burst, which gives %.0f for a while", burst)
+		return fmt.Sprintf("without the volume's burst of %.0f for a limited time", burst)
 	}
-	return "the volume's own"
+	return "the volume's own limit"
 }
 
-// dirtyText is the kernel's limits, unless the layout has its own.
+// dirtyText returns the kernel's limits, or "" if the layout has its own.
 func (l *Layout) dirtyText(b *budget.Budget) string {
 	background, most := b.Dirty()
 	if h := &l.After.Host; background == 0 || h.DirtyBackground != 0 || h.Dirty != 0 {
 		return ""
 	}
-	return l.Head("#", "Limits on dirty pages: what the volume writes in a tenth of a second and in a second.") +
+	return l.Head("#", "Limits on dirty pages: as much as the volume writes in a tenth of a second and in a second.") +
 		fmt.Sprintf("\nvm.dirty_background_bytes = %d\nvm.dirty_bytes = %d\n", int64(background), int64(most))
 }

@@ -39,10 +39,10 @@ func TestBurstingIsEmitted(t *testing.T) {
 
 	for file, wants := range map[string][]string{
 		"azure/volumes.sh":                     {"\tbursting \"$disk\" false true\n", "fresh \"$machine\" \"$machine-telemetry-platform-journal\" Premium_LRS 1024 0 0 --enable-bursting true\n"},
-		"terraform/volumes.tf":                 {"It can be switched on only while the disk is detached"},
+		"terraform/volumes.tf":                 {"It can be turned on only while the disk is detached"},
 		"kubernetes/storageclass-data.yaml":    {"name: telemetry-platform-data-premium-ssd-xfs-bursting\n", "  enableBursting: \"true\"\n"},
 		"kubernetes/storageclass-journal.yaml": {"  enableBursting: \"true\"\n"},
-		"README.md":                            {"`az disk update --resource-group GROUP --name DISK --enable-bursting true`", "costs a fee a month"},
+		"README.md":                            {"`az disk update --resource-group GROUP --name DISK --enable-bursting true`", "costs a monthly fee"},
 	} {
 		text := fileOf(t, r, file)
 		for _, want := range wants {

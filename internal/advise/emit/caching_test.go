@@ -44,13 +44,13 @@ func TestHostCachingIsEmitted(t *testing.T) {
 		},
 		"terraform/volumes.tf": {
 			"resource \"azurerm_virtual_machine_data_disk_attachment\" \"data\"", "  caching = \"ReadOnly\"", "  caching = \"ReadWrite\"",
-			"ignore_changes  = [lun, managed_disk_id, virtual_machine_id]", "Host caching belongs to the attachment. It is there already: import it",
+			"ignore_changes  = [lun, managed_disk_id, virtual_machine_id]", "Host caching belongs to the attachment, which already exists: import it",
 		},
 		"kubernetes/storageclass-data.yaml":    {"name: telemetry-platform-data-premium-ssd-xfs-read-only\n", "  cachingMode: ReadOnly\n"},
 		"kubernetes/storageclass-journal.yaml": {"  cachingMode: ReadWrite\n"},
 		"README.md": {
 			"`terraform import 'azurerm_virtual_machine_data_disk_attachment.data[\"NAME\"]' ID_OF_THE_MACHINE/dataDisks/NAME_OF_THE_DISK`",
-			"a volume's `cachingMode` is fixed when its claim is bound", "the database stops and its file system is unmounted",
+			"a volume's `cachingMode` cannot change after its claim is bound", "stop the database and unmount its file system",
 			"| `volumes.data.caching` | - | read-only | terraform, azure, kubernetes |", "the host acknowledges writes that are not on the disk yet",
 		},
 	} {
@@ -76,7 +76,7 @@ spec:
   volumeClaimTemplates: [{metadata: {name: data}}]
 `
 	_, err := cachingLayout(t).InPlace(&emit.Options{StatefulSet: []byte(set), StatefulSetFile: "set.yaml"})
-	if err == nil || !strings.Contains(err.Error(), "host's caching of a claim in use cannot change") {
+	if err == nil || !strings.Contains(err.Error(), "host caching of a claim in use cannot change") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -14,12 +14,12 @@ import (
 // A Change is one value that differs in the new layout.
 type Change struct {
 	Path string `json:"path"` // in the scenario: "volumes.data.iops"
-	// as a scenario writes it; "" if it was not set, or the product's default
+	// in the scenario's syntax; "": not set, or the product's default
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// String is the change as comments show it.
+// String formats the change for comments.
 func (c Change) String() string {
 	return oneLine(fmt.Sprintf("%s: from %s to %s", c.Path, said(c.From), said(c.To)))
 }
@@ -37,7 +37,7 @@ func (c Change) within(path string) bool {
 	return ok && (rest == "" || rest[0] == '.')
 }
 
-// compare finds the differences of two scenarios that concern the deployment: the length of a run,
+// compare returns the differences between two scenarios that affect the deployment. The length of a run,
 // its seed and its objectives do not.
 func compare(before, after *scenario.Scenario) []Change {
 	var out []Change
@@ -52,9 +52,9 @@ func compare(before, after *scenario.Scenario) []Change {
 	return out
 }
 
-// walk compares two values of a type, and reports leaves that differ. optional says that zero means
-// not set.
-func walk(before, after reflect.Value, path string, optional bool, tell func(Change)) {
+// walk compares two values of a type and calls report for each leaf that differs. optional: a zero value
+// means not set.
+func walk(before, after reflect.Value, path string, optional bool, report func(Change)) {
 	leaf := func(from, to string) {
 		if optional && before.IsZero() {
 			from = ""
@@ -63,7 +63,7 @@ func walk(before, after reflect.Value, path string, optional bool, tell func(Cha
 			to = ""
 		}
 		if from != to {
-			tell(Change{path, from, to})
+			report(Change{path, from, to})
 		}
 	}
 
@@ -78,15 +78,15 @@ func walk(before, after reflect.Value, path string, optional bool, tell func(Cha
 		switch {
 		case before.IsNil() && after.IsNil():
 		case !before.IsNil() && !after.IsNil():
-			walk(before.Elem(), after.Elem(), path, false, tell)
+			walk(before.Elem(), after.Elem(), path, false, report)
 		default:
-			tell(Change{path, shown(before), shown(after)})
+			report(Change{path, shown(before), shown(after)})
 		}
 	case reflect.Struct:
-		// of one engine: a layout has only one
+		// both sides have the same engine: NewLayout has checked that
 		if b, ok := before.Interface().(scenario.Chosen); ok {
 			a, _ := after.Interface().(scenario.Chosen)
-			walk(reflect.ValueOf(b.Config), reflect.ValueOf(a.Config), join(path, b.Name()), false, tell)
+			walk(reflect.ValueOf(b.Config), reflect.ValueOf(a.Config), join(path, b.Name()), false, report)
 			return
 		}
 		for i := range before.NumField() {
@@ -96,27 +96,27 @@ func walk(before, after reflect.Value, path string, optional bool, tell func(Cha
 			case !f.IsExported() || key == "-":
 				continue
 			case key == "" && options == "inline":
-				walk(before.Field(i), after.Field(i), path, false, tell)
+				walk(before.Field(i), after.Field(i), path, false, report)
 				continue
 			case key == "":
 				key = strings.ToLower(f.Name)
 			}
 
-			walk(before.Field(i), after.Field(i), join(path, key), strings.Contains(options, "omitempty"), tell)
+			walk(before.Field(i), after.Field(i), join(path, key), strings.Contains(options, "omitempty"), report)
 		}
 	case reflect.Slice:
 		if isKeyed(before.Type()) {
-			walkKeyed(before, after, path, tell)
+			walkKeyed(before, after, path, report)
 		} else if !reflect.DeepEqual(before.Interface(), after.Interface()) {
-			tell(Change{path, shown(before), shown(after)})
+			report(Change{path, shown(before), shown(after)})
 		}
 	default:
 		leaf(fmt.Sprint(before.Interface()), fmt.Sprint(after.Interface()))
 	}
 }
 
-// walkKeyed compares a scenario's ordered mappings, entry by entry.
-func walkKeyed(before, after reflect.Value, path string, tell func(Change)) {
+// walkKeyed compares ordered mappings of a scenario entry by entry.
+func walkKeyed(before, after reflect.Value, path string, report func(Change)) {
 	find := func(v reflect.Value, name string) (reflect.Value, bool) {
 		for i := range v.Len() {
 			if v.Index(i).Field(0).String() == name {
@@ -136,22 +136,23 @@ func walkKeyed(before, after reflect.Value, path string, tell func(Change)) {
 	for _, name := range all {
 		b, hadOne := find(before, name)
 		a, hasOne := find(after, name)
+		// A volume that appears or disappears is one change, not one per field.
 		if _, order := b.Interface().(catalog.Order); order && hadOne != hasOne {
-			tell(Change{join(path, name), shown(b), shown(a)})
+			report(Change{join(path, name), shown(b), shown(a)})
 			continue
 		}
-		walk(b, a, join(path, name), false, tell)
+		walk(b, a, join(path, name), false, report)
 	}
 }
 
-// isKeyed recognises scenario.Keyed of any type by its shape: entries with a name and a value.
+// isKeyed recognises any scenario.Keyed by its shape: entries with a name and a value.
 func isKeyed(t reflect.Type) bool {
 	e := t.Elem()
 	return e.Kind() == reflect.Struct && e.NumField() == 2 && e.Field(0).Name == "Name" &&
 		e.Field(1).Name == "Value"
 }
 
-// text formats a quantity as a scenario does.
+// text formats a quantity in the scenario's syntax.
 func text(v reflect.Value) (string, bool) {
 	m, ok := v.Interface().(encoding.TextMarshaler)
 	if !ok || v.Kind() == reflect.Pointer {
@@ -167,7 +168,7 @@ func text(v reflect.Value) (string, bool) {
 	return string(b), true
 }
 
-// plainly formats a time as a scenario would: 5m for 5m0s, 100us for 100µs.
+// plainly formats a duration in the scenario's syntax: 5m for 5m0s, 100us for 100µs.
 func plainly(d string) string {
 	d = strings.ReplaceAll(d, "µs", "us")
 	for _, none := range []string{"m0s", "h0m"} {
@@ -178,7 +179,7 @@ func plainly(d string) string {
 	return d
 }
 
-// shown formats a value that exists as a whole or not at all.
+// shown formats a value that either exists as a whole or not at all.
 func shown(v reflect.Value) string {
 	if v.IsZero() {
 		return ""

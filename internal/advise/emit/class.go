@@ -11,29 +11,29 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// A Class is what the parameters of a StorageClass or of a VolumeAttributesClass order. Zero values
-// are not given.
+// A Class is what the parameters of a StorageClass or VolumeAttributesClass request. Zero values are
+// not specified.
 type Class struct {
 	Provider   string // aws, gcp, azure
-	Type       string // the catalogue's name of the product, or the provider's where it has none
+	Type       string // the catalogue's name of the product, or otherwise the provider's
 	IOPS       int64
 	IOPSPerGB  int64
 	Throughput units.Throughput
 	FileSystem string
-	Caching    catalog.Caching // of Azure's hosts
+	Caching    catalog.Caching // by Azure's hosts
 }
 
-// older are the provisioners from before CSI, which their drivers took over.
+// older maps the provisioners from before CSI, which the CSI drivers replaced, to their providers.
 var older = map[string]string{"kubernetes.io/aws-ebs": "aws", "kubernetes.io/gce-pd": "gcp",
 	"kubernetes.io/azure-disk": "azure"}
 
-// usual are the types that a class without one gets: docs/parameters.md of aws-ebs-csi-driver,
+// usual are the default types of classes that specify none: docs/parameters.md of aws-ebs-csi-driver,
 // pkg/parameters of gcp-compute-persistent-disk-csi-driver, docs/driver-parameters.md of
-// azuredisk-csi-driver (2026-08). In the tree, EBS's was gp2.
+// azuredisk-csi-driver (2026-08). The in-tree EBS provisioner's default was gp2.
 var usual = map[string]string{"aws": "gp3", "gcp": "pd-standard", "azure": "StandardSSD_LRS",
 	"kubernetes.io/aws-ebs": "gp2"}
 
-// DriverOf returns the provider whose CSI driver or older provisioner has a name; "" for others.
+// DriverOf returns the provider of a CSI driver or older provisioner; "" for unknown ones.
 func DriverOf(name string) string {
 	for provider, d := range drivers {
 		if d.name == name {
@@ -43,9 +43,9 @@ func DriverOf(name string) string {
 	return older[name]
 }
 
-// ReadClass reads the parameters of a class of a driver, in any spelling of their keys: what a
-// StorageClass makes, or with modify what a VolumeAttributesClass changes, which leaves out what
-// stays. ok is false for drivers that are not known.
+// ReadClass parses the parameters of a driver's class, ignoring the case of their keys: those of a
+// StorageClass, or with modify those of a VolumeAttributesClass, which only has what changes. ok is
+// false for unknown drivers.
 func ReadClass(driverName string, parameters map[string]string, modify bool) (c Class, ok bool) {
 	c.Provider = DriverOf(driverName)
 	d, ok := drivers[c.Provider]
@@ -70,6 +70,7 @@ func ReadClass(driverName string, parameters map[string]string, modify bool) (c 
 	}
 
 	for ours, theirs := range kinds {
+		// Azure's zone-redundant variants count as the same product.
 		if strings.EqualFold(c.Type, theirs) ||
 			strings.EqualFold(c.Type, strings.TrimSuffix(theirs, "_LRS")+"_ZRS") {
 			c.Type = ours
@@ -103,7 +104,7 @@ func ReadClass(driverName string, parameters map[string]string, modify bool) (c 
 	return c, true
 }
 
-// whole reads a number with the unit that Google's driver takes behind it; 0 if it is none.
+// whole parses a number, with the optional unit of Google's driver; 0 if it is invalid.
 func whole(text string) int64 {
 	n, err := strconv.ParseInt(strings.TrimSuffix(text, "Mi"), 10, 64)
 	if err != nil || n < 0 {

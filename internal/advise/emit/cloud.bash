@@ -1,34 +1,34 @@
 verb=''
 dry_run=false
-checking=false # apply and undo first run without doing anything, so that they refuse before they have changed anything
+checking=false # apply and undo first run without doing anything, so that they refuse before they change anything
 wrong=0
 
 . ./say.bash
 
 . ./run.bash
 
-# same IS... WANT...: whether a disk's four figures are those wanted; a wanted 0 is not chosen.
+# same IS... WANT...: succeed if a disk's four figures are the wanted ones; a wanted 0 matches anything.
 same() {
 	[[ $1 == "$5" && $2 == "$6" ]] && { (($7 == 0)) || [[ $3 == "$7" ]]; } && { (($8 == 0)) || [[ $4 == "$8" ]]; }
 }
 
-# unknown DISK: say that the provider does not tell about it. Its own words are above.
-unknown() { refuse "$1 cannot be described: does it exist there, are you logged in ($login), and may you see it?"; }
+# unknown DISK: report that the disk cannot be queried. The provider's own message is above.
+unknown() { refuse "cannot query $1: does it exist, are you logged in ($login), and do you have permission to see it?"; }
 
-# failed DISK: say that a change was not made. The provider's own words are above.
-failed() { refuse "$1 is as it was, for the reason above. If it was changed too often or is being changed now, wait ($limits); if you may not, that names the permission. What was done before stays: run this again"; }
+# failed DISK: report that a change failed. The provider's own message is above.
+failed() { refuse "$1 was not changed, for the reason above. If it was changed too often or is being changed now, wait ($limits); if you lack a permission, the message names it. Earlier changes stay: run this again"; }
 
-# attached MACHINE DISK: whether it is.
+# attached MACHINE DISK: succeed if it is attached.
 attached() {
 	local on one
 	on=$(machines "$2") || unknown "$2"
-	for one in ${on//;/ }; do # gcloud joins several with ;
+	for one in ${on//;/ }; do # gcloud joins several machines with ;
 		[[ $one != "$1" ]] || return 0
 	done
 	return 1
 }
 
-# modified DISK WAS... WANT...: a disk that is changed in use; each four figures: type, GiB, IOPS, throughput.
+# modified DISK WAS... WANT...: change a disk in use; four figures each: type, GiB, IOPS, throughput.
 modified() {
 	local disk=$1 was=("${@:2:4}") want=("${@:6:4}") is=()
 	read -r -a is < <(describe "$disk") || true
@@ -44,24 +44,24 @@ modified() {
 		;;
 	undo)
 		want=("${was[0]}" "${is[1]}" "${was[2]}" "${was[3]}")
-		((is[1] <= was[1])) || say "$disk keeps its ${is[1]} GiB: a disk cannot shrink"
+		((is[1] <= was[1])) || say "$disk keeps its ${is[1]} GiB: disks cannot shrink"
 		;;
 	esac
 	if same "${is[@]}" "${want[@]}"; then
 		say "$disk is unchanged: ${is[*]}"
 		return
 	fi
-	$changes_type || [[ ${is[0]} == "${want[0]}" ]] || refuse "$disk is ${is[0]}, and its type is not changed in use"
-	((is[1] <= want[1])) || refuse "$disk has ${is[1]} GiB: a disk cannot shrink, but the layout has ${want[1]}"
+	$changes_type || [[ ${is[0]} == "${want[0]}" ]] || refuse "$disk is ${is[0]}, and its type cannot change in use"
+	((is[1] <= want[1])) || refuse "$disk has ${is[1]} GiB, but the layout has ${want[1]}: disks cannot shrink"
 	say "$disk: ${is[*]} -> ${want[*]}"
 	change "$disk" "${is[1]}" "${want[@]}" || failed "$disk"
 }
 
-# fresh MACHINE DISK TYPE GIB IOPS THROUGHPUT [OPTION...]: a new disk, made with these options as well, and its
-# attachment to a machine.
+# fresh MACHINE DISK TYPE GIB IOPS THROUGHPUT [OPTION...]: create a disk, also with these options, and attach it
+# to a machine.
 fresh() {
 	local machine=$1 disk=$2 is=() found
-	found=$(exists "$disk") || unknown "$disk" # one that cannot be seen is not one that is missing
+	found=$(exists "$disk") || unknown "$disk" # a failed query does not mean that the disk is missing
 	if [[ -n $found ]]; then
 		read -r -a is < <(describe "$disk") || true
 		((${#is[@]} == 4)) || unknown "$disk"
@@ -90,7 +90,7 @@ fresh() {
 		;;
 	undo)
 		if ((${#is[@]} == 4)) && attached "$machine" "$disk"; then
-			say "$disk: detached from $machine; it must be unmounted there. It is not deleted: that is for you, once nothing on it is needed"
+			say "$disk: detaching it from $machine, where it must be unmounted. It is not deleted: delete it yourself once you no longer need its data"
 			detach "$machine" "$disk" || failed "$disk"
 		fi
 		;;

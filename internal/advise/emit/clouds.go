@@ -8,8 +8,7 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// What the scripts for Google Cloud and Azure can do: the part that both have, and the commands of
-// each.
+// The scripts for Google Cloud and Azure: the common part, and the commands of each.
 var (
 	//go:embed cloud.bash
 	cloudScript string
@@ -23,31 +22,31 @@ var (
 type cloud struct {
 	provider string
 	about    string
-	commands string // of its command line, as functions
-	needs    string // environment variables, a line each
+	commands string // shell functions that call its command line
+	needs    string // environment variables, one per line
 	look     string // the command that shows a disk
-	limits   string // on how often a disk is changed
+	limits   string // on how often a disk can be changed
 }
 
 var clouds = []cloud{
 	{"gcp", "Commands of gcloud for Google Cloud's disks.", gcpScript,
 		"#   ZONE             the zone of the machines and their disks\n",
 		"`gcloud compute disks describe DISK --zone ZONE`",
-		"a Hyperdisk's size and figures can be changed once in four hours (Google Cloud documentation, \"Hyperdisk\"): change all of it at once, as the script does; the undo waits for that, too"},
+		"a Hyperdisk's size, IOPS and throughput can be changed once every four hours (Google Cloud documentation, \"Hyperdisk\"): change all of them in one step, as the script does; an undo has to wait too"},
 	{"azure", "Commands of the Azure CLI for managed disks.", azureScript,
 		"#   RESOURCE_GROUP   the resource group of the machines and their disks\n",
 		"`az disk show --resource-group GROUP --name DISK`",
-		"IOPS and throughput of Premium SSD v2 and Ultra Disks can be changed four times in 24 hours, of which making a Premium SSD v2 is one; a change of an Ultra Disk takes up to an hour, and fails if Azure has no capacity for it (Azure documentation, managed disk types)"},
+		"IOPS and throughput of Premium SSD v2 and Ultra Disks can be changed four times in 24 hours, and creating a Premium SSD v2 counts as one; a change of an Ultra Disk takes up to an hour, and fails if Azure has no capacity for it (Azure documentation, managed disk types)"},
 }
 
-// kinds are the providers' own names of products that the catalogue calls otherwise.
+// kinds are the providers' names of products that have a different name in the catalogue.
 var kinds = map[string]string{
 	"hyperdisk-balanced-ha": "hyperdisk-balanced-high-availability",
 	"premium-v2":            "PremiumV2_LRS", "ultra": "UltraSSD_LRS", "premium-ssd": "Premium_LRS",
 	"standard-ssd": "StandardSSD_LRS", "standard-hdd": "Standard_LRS",
 }
 
-// sold is what the provider calls the volume's type.
+// sold returns the provider's name of the volume's type.
 func (s *spec) sold() string {
 	if name := kinds[s.kind]; name != "" {
 		return name
@@ -55,19 +54,19 @@ func (s *spec) sold() string {
 	return s.kind
 }
 
-// figures are a volume's for a script's functions: type, GiB, IOPS, throughput; 0 for those not
-// chosen.
+// figures returns a volume's arguments for a script's functions: type, GiB, IOPS, throughput; 0 for those
+// not chosen.
 func (s *spec) figures() string { return fmt.Sprintf("%s %d %d %d", s.sold(), s.gib, s.iops, s.rate) }
 
-// write writes the script: disks changed in use, and disks that are made and attached. Its verbs
-// look, apply, check and undo what it did.
+// write writes the script. It changes disks in use, and creates and attaches new ones, with the verbs
+// look, apply, check and undo.
 func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	var steps, ids strings.Builder
 
 	fresh := false
 	for _, d := range l.disks {
-		if d.fate == removed {
+		if d.action == removed {
 			continue
 		}
 
@@ -80,9 +79,9 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 
 		p.Applies = append(p.Applies, d.path)
 		fmt.Fprintf(&steps, "\n# %s\n", d.why())
-		if d.fate == modified {
+		if d.action == modified {
 			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_DISKS"
-			fmt.Fprintf(&ids, "#   %-16s names of the disks %q, separated by spaces: those of each machine%s\n",
+			fmt.Fprintf(&ids, "#   %-16s names of the disks %q of each machine, separated by spaces%s\n",
 				variable, d.name, ofStripe(d.after.width))
 			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\n",
 				variable, d.name, d.before.figures(), d.after.figures())
@@ -95,7 +94,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 			if d.switched {
 				fmt.Fprintf(&steps, "\tbursting \"$disk\" %t %t\n", d.before.bursting, d.after.bursting)
 				p.Restarts = append(p.Restarts,
-					d.path+": each machine is deallocated, or its disk detached, while on-demand bursting is switched on.")
+					d.path+": each machine has to be deallocated, or its disk detached, to turn on-demand bursting on.")
 			}
 
 			steps.WriteString("done\n")
@@ -144,75 +143,75 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 	file := c.provider + "/volumes.sh"
 	text := "#!/bin/bash\n" + l.Head("#", c.about, "", "It reads these environment variables:") +
 		c.needs + ids.String() +
-		"# It has four verbs: look, apply, check, undo; apply and undo take --dry-run.\nset -euo pipefail\n\n" +
+		"# It has four verbs: look, apply, check, undo; apply and undo accept --dry-run.\nset -euo pipefail\n\n" +
 		withFunctions(cloudScript) + "\n" + c.commands + "layout() {" + indented(steps.String()) +
 		"}\n\nmain \"$@\"\n"
 
 	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
-	p.told(file,
-		c.needs+ids.String(), "It can be run again: it leaves alone what is already done, and refuses before it has changed anything.",
-		c.look+" shows one.")
+	p.describe(file,
+		c.needs+ids.String(), "You can run it again: it skips what is already done, and checks everything before it changes anything.",
+		c.look+" shows a disk.")
 	p.Risks = append(p.Risks, cloudRisks(l)...)
 
 	return p, nil
 }
 
-// told adds what the README says of a script with the verbs look, apply, check and undo: the lines
-// of its head that name the variables it needs, how it behaves when it is applied, and what else
-// shows the result.
-func (p *Part) told(file, needs, applied, shown string) {
+// describe adds the README's text on a script with the verbs look, apply, check and undo. needs are the
+// lines of its header that name its variables, applied describes how apply behaves, and shown is what
+// else shows the result.
+func (p *Part) describe(file, needs, applied, shown string) {
 	export := "export"
 	for line := range strings.Lines(needs) {
 		export += " " + strings.Fields(line)[1] + "="
 	}
 	p.Apply = append(
-		[]string{"Fill in what the script needs; its head says what each is. `look` shows the disks as they are, `--dry-run` what would be done:\n\n    " +
+		[]string{"Set the variables that the script needs; its header explains each. `look` shows the current disks, `--dry-run` what the script would do:\n\n    " +
 			export + "\n    " +
 			file + " look\n    " + file + " apply --dry-run\n    " + file + " apply\n\n" + applied}, p.Apply...)
 	p.Verify = append(p.Verify,
-		"Exit code 0 of this says that every disk has its new figures and is attached:\n\n    "+
+		"This exits with code 0 if every disk has its new type, size, IOPS and throughput and is attached:\n\n    "+
 			file+" check\n\n"+shown)
 	p.Back = append(p.Back,
-		"Unmount new disks first. This gives the others their old type, IOPS and throughput, and detaches new ones; `undo --dry-run` shows it. A disk that has grown keeps its size, which no provider takes back, and nothing is deleted:\n\n    "+
+		"Unmount new disks first. This restores the type, IOPS and throughput of the others, and detaches new ones; `undo --dry-run` shows it. A disk that has grown keeps its size, because no provider can shrink one, and nothing is deleted:\n\n    "+
 			file+" undo")
 }
 
-// azureNeeds says what an Azure disk needs of its machine (Azure documentation, "Using Azure Ultra Disks" and
-// "Deploy a Premium SSD v2", 2026).
+// azureNeeds returns what an Azure disk requires of its machine (Azure documentation, "Using Azure Ultra
+// Disks" and "Deploy a Premium SSD v2", 2026).
 func azureNeeds(d *disk) []string {
 	var out []string
 	add := func(text string) { out = append(out, d.path+": "+text) }
 	switch {
 	case d.after.kind == "ultra" && d.isNew():
-		add("a machine takes Ultra Disks only if its size has them in its region and zone (`az vm list-skus --location LOCATION --size SIZE --all` shows `UltraSSDAvailable`), and once that is enabled, for which it is deallocated: `az vm deallocate --resource-group GROUP --name MACHINE && az vm update --resource-group GROUP --name MACHINE --ultra-ssd-enabled true && az vm start --resource-group GROUP --name MACHINE` (Azure documentation, \"Using Azure Ultra Disks\").")
+		add("a machine supports Ultra Disks only if its size does in its region and zone (`az vm list-skus --location LOCATION --size SIZE --all` shows `UltraSSDAvailable`), and after they are enabled, for which the machine has to be deallocated: `az vm deallocate --resource-group GROUP --name MACHINE && az vm update --resource-group GROUP --name MACHINE --ultra-ssd-enabled true && az vm start --resource-group GROUP --name MACHINE` (Azure documentation, \"Using Azure Ultra Disks\").")
 	case d.after.kind == "ultra" && d.resized:
-		add("an Ultra Disk grows only while it is detached or its machine deallocated (Azure documentation, \"Using Azure Ultra Disks\").")
+		add("an Ultra Disk can only grow while it is detached or its machine is deallocated (Azure documentation, \"Using Azure Ultra Disks\").")
 	case d.after.kind == "premium-v2" && d.isNew():
-		add("in most regions with zones a machine takes Premium SSD v2 only if it is in a zone itself: `az vm show --resource-group GROUP --name MACHINE --query zones` names it (Azure documentation, \"Deploy a Premium SSD v2\").")
+		add("in most regions with zones, a machine supports Premium SSD v2 only if the machine itself is in a zone: `az vm show --resource-group GROUP --name MACHINE --query zones` shows it (Azure documentation, \"Deploy a Premium SSD v2\").")
 	}
 	return out
 }
 
-// burstingRule is when on-demand bursting can be switched (Azure documentation, "Enable on-demand
-// bursting", 2026).
-const burstingRule = "It can be switched on only while the disk is detached or its machine deallocated, and off 12 hours later (Azure documentation, \"Enable on-demand bursting\")"
+// burstingRule is when on-demand bursting can be turned on and off (Azure documentation, "Enable
+// on-demand bursting", 2026).
+const burstingRule = "It can be turned on only while the disk is detached or its machine is deallocated, and turned off again no sooner than 12 hours later (Azure documentation, \"Enable on-demand bursting\")"
 
-// cachings are Azure's words for host caching (azurerm_virtual_machine_data_disk_attachment's caching,
+// cachings are Azure's names for host caching (azurerm_virtual_machine_data_disk_attachment's caching,
 // az vm disk attach's --caching, azuredisk-csi-driver's cachingMode).
 var cachings = map[catalog.Caching]string{"": "None", catalog.CachedReads: "ReadOnly",
 	catalog.CachedBoth: "ReadWrite"}
 
-// hostCaching is the provider's word for the host's caching of a disk.
+// hostCaching returns the provider's name for the host's caching of a disk.
 func (s *spec) hostCaching() string { return cachings[s.caching] }
 
-// cachingRule is what changing a disk's host caching does (Azure documentation, "High performance
+// cachingRule is the effect of changing a disk's host caching (Azure documentation, "High performance
 // design", section "Disk caching", 2026).
-const cachingRule = "Azure detaches the disk and attaches it again to change its host caching. Under a running database that can corrupt data (Azure documentation, \"High performance design\")"
+const cachingRule = "To change a disk's host caching, Azure detaches the disk and attaches it again. Under a running database that can corrupt data (Azure documentation, \"High performance design\")"
 
-// cachingRestart is what stops for it.
-const cachingRestart = "on each machine, the database stops and its file system is unmounted, or the machine is deallocated, while host caching changes. Do one member at a time."
+// cachingRestart is what has to stop for it.
+const cachingRestart = "on each machine, either stop the database and unmount its file system, or deallocate the machine, while host caching changes. Do one member at a time."
 
-// cloudRisks are the risks of changing volumes, by provider.
+// cloudRisks returns the risks of changing volumes, by provider.
 func cloudRisks(l *Layout) []string {
 	var out []string
 	for i := range l.disks {
@@ -223,12 +222,12 @@ func cloudRisks(l *Layout) []string {
 		}
 
 		for _, c := range clouds {
-			if c.provider == d.after.provider && d.fate == modified && d.tuned {
+			if c.provider == d.after.provider && d.action == modified && d.tuned {
 				out = append(out, d.path+": "+c.limits+".")
 			}
 		}
 
-		if d.fate == modified && d.resized {
+		if d.action == modified && d.resized {
 			out = append(out,
 				d.path+
 					": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
@@ -237,14 +236,14 @@ func cloudRisks(l *Layout) []string {
 		out = append(out, azureNeeds(d)...)
 		if d.after.bursting && (d.switched || d.isNew()) {
 			out = append(out,
-				d.path+": on-demand bursting costs a fee a month and each operation over the disk's own figures. "+
+				d.path+": on-demand bursting costs a monthly fee, and a fee for each operation beyond the disk's own limits. "+
 					burstingRule+".")
 		}
 
 		if d.after.caching != "" && (d.recached || d.isNew()) {
 			out = append(out,
 				d.path+
-					": host caching puts the disk under the machine's limits for cached disks, which may be lower than those for uncached ones."+
+					": with host caching, the machine's limits for cached disks apply, which may be lower than those for uncached ones."+
 					writeBack(d.after.caching))
 		}
 
@@ -252,17 +251,17 @@ func cloudRisks(l *Layout) []string {
 			out = append(out, d.path+": "+cachingRule+".")
 		}
 
-		if d.fate == created && d.volume != "data" {
+		if d.action == created && d.volume != "data" {
 			out = append(out,
 				d.path+
-					": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time, or block writes while you do.")
+					": a snapshot of one volume is no longer a backup. Take snapshots of all volumes of the database at the same time, or block writes while you take them.")
 		}
 	}
 
 	return out
 }
 
-// writeBack warns of a host that keeps writes (Azure documentation, "High performance design").
+// writeBack warns about hosts that cache writes (Azure documentation, "High performance design").
 func writeBack(c catalog.Caching) string {
 	if c != catalog.CachedBoth {
 		return ""

@@ -165,10 +165,10 @@ esac
 	// What the provider refuses is said in its words, with what to do, and nothing else is done.
 	for what, c := range map[string]struct{ fails, says, want, verb string }{
 		"expired":              {"describe", "Reauthentication failed", "are you logged in (gcloud auth login)", "apply"},
-		"expired, going back":  {"list", "Reauthentication failed", "db-telemetry-platform-journal cannot be described", "undo"},
-		"no permission":        {"disks update", "Required 'compute.disks.update' permission", "db-data is as it was, for the reason above", "apply"},
-		"being modified":       {"disks update", "resourceNotReady", "is being changed now, wait (a Hyperdisk: once in four hours)", "apply"},
-		"throttled":            {"describe", "Quota exceeded for quota metric 'Read requests per minute'", "db-data cannot be described", "apply"},
+		"expired, going back":  {"list", "Reauthentication failed", "cannot query db-telemetry-platform-journal", "undo"},
+		"no permission":        {"disks update", "Required 'compute.disks.update' permission", "db-data was not changed, for the reason above", "apply"},
+		"being modified":       {"disks update", "resourceNotReady", "is being changed now, wait (Hyperdisk: once every four hours)", "apply"},
+		"throttled":            {"describe", "Quota exceeded for quota metric 'Read requests per minute'", "cannot query db-data", "apply"},
 		"attachment not known": {"users.basename", "Quota exceeded", "", "check"},
 	} {
 		fails, says = c.fails, c.says
@@ -207,7 +207,7 @@ func TestAzureScriptRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if readme := fileOf(t, r, "README.md"); !strings.Contains(readme, "only if it is in a zone itself") || !strings.Contains(readme, "of which making a Premium SSD v2 is one") {
+	if readme := fileOf(t, r, "README.md"); !strings.Contains(readme, "only if the machine itself is in a zone") || !strings.Contains(readme, "creating a Premium SSD v2 counts as one") {
 		t.Errorf("the README does not say what Premium SSD v2 needs:\n%s", readme)
 	}
 
@@ -242,10 +242,10 @@ esac
 	}
 
 	for what, c := range map[string]struct{ fails, says, want string }{
-		"being modified": {"disk update", "(Conflict) Disk 'db-data' is being modified: another operation is in progress", "db-data is as it was, for the reason above. If it was changed too often or is being changed now, wait (Premium SSD v2 and Ultra: four times in 24 hours)"},
+		"being modified": {"disk update", "(Conflict) Disk 'db-data' is being modified: another operation is in progress", "db-data was not changed, for the reason above. If it was changed too often or is being changed now, wait (Premium SSD v2 and Ultra: four times in 24 hours)"},
 		"expired":        {"disk show", "AADSTS700082: The refresh token has expired", "are you logged in (az login)"},
-		"no permission":  {"disk update", "(AuthorizationFailed) does not have authorization to perform action 'Microsoft.Compute/disks/write'", "if you may not, that names the permission"},
-		"throttled":      {"disk list", "(TooManyRequests)", "cannot be described"},
+		"no permission":  {"disk update", "(AuthorizationFailed) does not have authorization to perform action 'Microsoft.Compute/disks/write'", "if you lack a permission, the message names it"},
+		"throttled":      {"disk list", "(TooManyRequests)", "cannot query"},
 	} {
 		fails, says = c.fails, c.says
 		if out := run(1, "apply"); !strings.Contains(out, c.want) || !strings.Contains(out, c.says) || strings.Contains(out, "done:") {

@@ -231,7 +231,7 @@ func TestReadPlan(t *testing.T) {
 		{`{"version":1,"scenario":{"text":"x"}}`, `lacks "chosen"`},
 		{strings.Replace(good, `"version":1`, `"version":2`, 1), "version 2"},
 		{strings.Replace(good, `["volumes.data.iops=6000"]`, `[5]`, 1), "chosen"},
-		{good + good, "goes on"},
+		{good + good, "text after the plan"},
 		{strings.Repeat(`{"a":`, 20_000), "not a plan"},
 	} {
 		if _, err := emit.ReadPlan("p.json", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {

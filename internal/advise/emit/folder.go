@@ -16,37 +16,37 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// manifestName is the file that lists what was written to a folder, with checksums.
+// manifestName is the file that lists the emitted files of a folder, with checksums.
 const manifestName = ".plimsoll-emit.json"
 
-// Bounds of a folder that is read.
+// Bounds for reading a folder.
 const (
 	manifestBytesMax = 1 << 20
-	// fileBytesMax is the largest file that is compared; a larger one was not written here.
+	// fileBytesMax is the maximum size of a file that is compared; emit writes no larger one.
 	fileBytesMax = 4 << 20
-	// entriesMax is how many files a folder may have.
+	// entriesMax bounds the number of files in a folder.
 	entriesMax = 1000
 )
 
-// checksums is the content of that file.
+// checksums is the content of the manifest.
 type checksums struct {
 	Version int               `json:"version"`
 	Files   map[string]string `json:"files"` // path below the folder to SHA-256
-	// Before is the same of the files as they were when a write began that has not ended: until
-	// then a file may be either.
+	// Before has the checksums from before a write that has not ended. Until it ends, each file may be in
+	// either version.
 	Before map[string]string `json:"before,omitempty"`
 }
 
-// A Folder is one to write into, in its present state.
+// A Folder is a target folder in its current state.
 type Folder struct {
 	path     string // without symbolic links
 	ours     checksums
 	manifest []byte            // its text; nil: there is none
-	is       map[string][]byte // files that are there; of a long one that is not ours, nothing
+	is       map[string][]byte // existing files; nil for a large one that emit did not write
 }
 
-// OpenFolder reads a folder: a new one, an empty one, or one that was written here before. It
-// refuses any other with an *[InputError], so that it never overwrites files of others.
+// OpenFolder reads a folder that is new, empty, or was written by emit before. It refuses any other with
+// an *[InputError], so that emit never overwrites foreign files.
 func OpenFolder(dir string) (*Folder, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	real, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Lstat(abs); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return nil, Inputf("name a new folder", "--dir %s is a symbolic link to nothing", dir)
+			return nil, Inputf("use a new folder", "--dir %s is a dangling symbolic link", dir)
 		}
 		return f, nil
 	}
@@ -73,20 +73,20 @@ func OpenFolder(dir string) (*Folder, error) {
 	}
 
 	if !info.IsDir() {
-		return nil, Inputf("name a new folder", "--dir %s is not a folder", dir)
+		return nil, Inputf("use a new folder", "--dir %s is not a folder", dir)
 	}
 
 	return f, f.read(dir)
 }
 
-// read reads the present files.
+// read reads the existing files.
 func (f *Folder) read(dir string) error {
 	text, err := readMost(filepath.Join(f.path, manifestName), manifestBytesMax)
 	mine := err == nil
 	if mine {
 		if err := json.Unmarshal(text, &f.ours); err != nil || f.ours.Version != 1 {
-			return Inputf("delete the folder, or name another one",
-				"%s: %s is damaged, so edited files cannot be recognised", dir, manifestName)
+			return Inputf("delete the folder, or use another one",
+				"%s: %s is damaged, so emit cannot recognise edited files", dir, manifestName)
 		}
 		f.manifest = text
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -107,13 +107,13 @@ func (f *Folder) read(dir string) error {
 		switch {
 		case !mine:
 			return Inputf(
-				"name a new folder", "--dir %s has files that were not written by emit (%s), and is not touched",
+				"use a new folder", "--dir %s has files that emit did not write (%s), so emit does not use it",
 				dir, oneLine(name))
 		case !e.Type().IsRegular():
-			return Inputf("move it elsewhere, or name another folder",
-				"%s is not a regular file: emit writes among regular files only", p)
+			return Inputf("move it elsewhere, or use another folder",
+				"%s is not a regular file: emit only writes to folders of regular files", p)
 		case len(f.is) >= entriesMax:
-			return Inputf("name another folder", "--dir %s has more than %d files", dir, entriesMax)
+			return Inputf("use another folder", "--dir %s has more than %d files", dir, entriesMax)
 		}
 
 		if info, err := e.Info(); err == nil && info.Size() > fileBytesMax && !f.wrote(name) {
@@ -126,12 +126,12 @@ func (f *Folder) read(dir string) error {
 	})
 }
 
-// wrote reports whether a file is one that was written here.
+// wrote reports whether emit wrote a file.
 func (f *Folder) wrote(name string) bool {
 	return f.ours.Files[name] != "" || f.ours.Before[name] != ""
 }
 
-// edited reports whether a file that was written here has another text since.
+// edited reports whether a file has changed since emit wrote it.
 func (f *Folder) edited(name string) bool {
 	sum := checksum(f.is[name])
 	return f.wrote(name) && sum != f.ours.Files[name] && sum != f.ours.Before[name]
@@ -145,13 +145,13 @@ func readMost(path string, most int64) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = Inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: emit did not write it",
+		err = Inputf("move it elsewhere, or use another folder", "%s has more than %d MiB: emit did not write it",
 			path, most>>20)
 	}
 	return text, err
 }
 
-// Edited returns files that would be overwritten or removed although they were edited.
+// Edited returns the edited files that a write would overwrite or remove.
 func (f *Folder) Edited(files []File) []string {
 	var out []string
 	for name, text := range f.is {
@@ -195,13 +195,13 @@ func (f *Folder) Diff(files []File) string {
 	return b.String()
 }
 
-// checksum is a file's SHA-256.
+// checksum returns the SHA-256 of a text in hexadecimal.
 func checksum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Checksum is the file's SHA-256, in hexadecimal.
+// Checksum returns the file's SHA-256 in hexadecimal.
 func (f File) Checksum() string { return checksum(f.Text) }
 
 // Print writes files one after another, each under a line with its name.

@@ -143,7 +143,7 @@ func TestForeignFolders(t *testing.T) {
 
 	t.Chdir(root)
 	for name, says := range map[string]string{
-		"theirs": "not written by emit", "damaged": "damaged", "linked": "is not a regular file", "file": "not a folder", "dangling": "symbolic link to nothing", ".": "not written by emit",
+		"theirs": "emit did not write", "damaged": "damaged", "linked": "is not a regular file", "file": "not a folder", "dangling": "dangling symbolic link", ".": "emit did not write",
 	} {
 		if _, err := OpenFolder(name); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", name, err, says)

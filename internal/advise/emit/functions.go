@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Functions that scripts have alike. Each is where the script has the line that would read it from a
-// file: what is emitted is one file.
+// Functions that several scripts share. withFunctions replaces the lines that source them from files,
+// because an emitted script must be a single file.
 var (
 	//go:embed say.bash
 	sayFunctions string
@@ -14,7 +14,7 @@ var (
 	runFunction string
 )
 
-// withFunctions is a script with the functions that it has alike with others.
+// withFunctions returns a script with the shared functions inserted.
 func withFunctions(script string) string {
 	script = strings.Replace(script, ". ./say.bash\n", sayFunctions, 1)
 	return strings.Replace(script, ". ./run.bash\n", runFunction, 1)

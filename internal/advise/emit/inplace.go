@@ -10,32 +10,31 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A ClusterChange is what a layout changes in a cluster, as objects: what the files of the target
-// kubernetes say in words and patches.
+// A ClusterChange is a layout's changes to a cluster as objects. The files of the target kubernetes have
+// the same as text and patches.
 type ClusterChange struct {
-	// Classes are made for new volumes.
+	// Classes are the new volumes' classes, to be created.
 	Classes []*storagev1.StorageClass `json:"classes,omitempty"`
-	// Claims change while they are in use.
+	// Claims are changes of claims in use.
 	Claims []ClaimChange `json:"claims,omitempty"`
 	// After is the StatefulSet with the log's claim template and mount, and the init container that
-	// moves the log there; nil: the set does not change. Back is the same with the one that moves it
-	// back; nil: no log moves. Both update OnDelete.
+	// moves the log there; nil: the set does not change. Back is the same with the init container that
+	// moves it back; nil: no log moves. Both have the update strategy OnDelete.
 	After *appsv1.StatefulSet `json:"after,omitempty"`
 	Back  *appsv1.StatefulSet `json:"back,omitempty"`
 	// Log is the claim template that the log moves to, and Data the one that it comes from.
 	Log  string `json:"log,omitempty"`
 	Data string `json:"data,omitempty"`
-	// Container is the database's.
+	// Container is the database's container.
 	Container string `json:"container"`
-	// Paths are the changes that are made so, by their paths in the scenario.
+	// Paths are the changes that this covers, by their paths in the scenario.
 	Paths []string `json:"paths"`
 }
 
 // Mover is the name of the init container that moves a log.
 const Mover = moverName
 
-// Where the command of the init container has the log's paths: the one it moves from, and the one on
-// the new volume.
+// Indices of the log's old path and its path on the new volume in the init container's command.
 const (
 	MoverFrom = 4
 	MoverTo   = 5
@@ -45,17 +44,17 @@ const (
 type ClaimChange struct {
 	Volume   string `json:"volume"`
 	Template string `json:"template"`         // of the claims
-	Member   int    `json:"member,omitempty"` // from 1; 0: every one
-	// Attributes is the class to give, and Old one with the figures that the scenario has now; nil:
-	// the figures stay.
+	Member   int    `json:"member,omitempty"` // from 1; 0: all members
+	// Attributes is the new class, and Old a class with the current figures; nil: the figures stay the
+	// same.
 	Attributes *storagev1.VolumeAttributesClass `json:"attributes,omitempty"`
 	Old        *storagev1.VolumeAttributesClass `json:"old,omitempty"`
-	// Size is the size to grow to; nil: it stays.
+	// Size is the new, larger size; nil: it stays the same.
 	Size *resource.Quantity `json:"size,omitempty"`
 }
 
-// InPlace makes the objects of a layout's changes to the StatefulSet in the options. What takes new
-// claims for data that exists is refused: the error says what does that.
+// InPlace returns a layout's changes to the StatefulSet in the options as objects. It refuses changes
+// that need new claims for existing data; the error's hint is how to make them.
 func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 	s, err := readStatefulSet(l, o)
 	if err != nil {
@@ -65,7 +64,7 @@ func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 	c := &ClusterChange{Data: s.templates["data"], Container: s.container.Name}
 	for i := range l.disks {
 		d := &l.disks[i]
-		if d.fate == removed {
+		if d.action == removed {
 			continue
 		}
 		if err := d.carries("kubernetes"); err != nil {
@@ -96,30 +95,30 @@ func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 
 // inPlace adds the change of one disk.
 func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
-	const steps = "plimsoll emit --to kubernetes --statefulset FILE writes the steps"
+	const steps = "use plimsoll emit --to kubernetes --statefulset FILE, which writes the steps"
 	switch {
-	case d.fate == created && d.after.snapshot:
-		return Inputf(steps, "%s is made from a snapshot, and a log moves to an empty volume", d.path)
+	case d.action == created && d.after.snapshot:
+		return Inputf(steps, "%s is created from a snapshot, but a log can only move to an empty volume", d.path)
 	case d.recached:
 		return Inputf(
-			steps, "%s: the host's caching of a claim in use cannot change: its volume's cachingMode is fixed",
+			steps, "%s: the host caching of a claim in use cannot change, because its volume's cachingMode is immutable",
 			d.path)
 	case d.switched:
-		return Inputf("az disk update --enable-bursting switches it on each disk, while its machine is deallocated",
-			"%s: the driver does not switch on-demand bursting of a claim in use", d.path)
-	case d.fate == created && s.moves(d):
+		return Inputf("use az disk update --enable-bursting for each disk, while its machine is deallocated",
+			"%s: the driver cannot turn on-demand bursting of a claim in use on or off", d.path)
+	case d.action == created && s.moves(d):
 		c.Classes = append(c.Classes, l.storageClass(d))
 		c.Paths = append(c.Paths, d.path)
 		return s.claim(d)
-	case d.fate == created:
-		return Inputf(steps, "%s is new, and only the log moves to a new volume by itself", d.path)
-	case d.fate != modified:
+	case d.action == created:
+		return Inputf(steps, "%s is new, but only a log can move to a new volume automatically", d.path)
+	case d.action != modified:
 		return Inputf(
-			steps, "%s: a claim in use cannot become this, it takes new claims, and the data has to come to them",
+			steps, "%s: a claim in use cannot be changed to this; it needs new claims, and the data has to move to them",
 			d.why())
 	case s.templates[d.volume] == "":
 		return Inputf("name it: --claim "+d.volume+"=NAME",
-			"which claim template of the StatefulSet %s is volume %s cannot be determined", s.manifest.Name, d.volume)
+			"cannot determine the claim template of volume %[2]s in the StatefulSet %[1]s", s.manifest.Name, d.volume)
 	}
 
 	change := ClaimChange{Volume: d.volume, Template: s.templates[d.volume], Member: d.member}
@@ -136,8 +135,7 @@ func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
 	return nil
 }
 
-// after is the set with everything that changes, and a script in its init container if the log
-// moves.
+// after returns the set with all changes, and with a script in its init container if the log moves.
 func (s *statefulSet) after(script string, memory *corev1.Container) *appsv1.StatefulSet {
 	out := s.manifest.DeepCopy()
 	out.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
@@ -169,7 +167,7 @@ func (s *statefulSet) after(script string, memory *corev1.Container) *appsv1.Sta
 	return out
 }
 
-// StatefulSetText is a set as the options take it.
+// StatefulSetText returns a set in the form that Options.StatefulSet expects.
 func StatefulSetText(set *appsv1.StatefulSet) ([]byte, error) {
 	copied := set.DeepCopy()
 	copied.APIVersion, copied.Kind = "apps/v1", "StatefulSet"

@@ -16,17 +16,17 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A driver is a provider's CSI driver, with the keys of its classes' parameters.
+// A driver is a provider's CSI driver, with the parameter keys of its classes.
 type driver struct {
 	name, kind string // the key of the type
-	// Keys of IOPS and throughput in a StorageClass and in a VolumeAttributesClass, and what
-	// follows a throughput's number.
+	// Keys of IOPS and throughput in a StorageClass and in a VolumeAttributesClass, and the suffix of a
+	// throughput's number.
 	iops, rate, attributeIOPS, attributeRate, suffix string
 	fixed                                            map[string]string // parameters of each StorageClass
-	// the key of the host's caching; "": it has none
+	// the key of the host's caching; "": not supported
 	caching string
-	retypes bool   // a VolumeAttributesClass names the type
-	check   string // how to see that a change is complete
+	retypes bool   // a VolumeAttributesClass can change the type
+	check   string // how to verify that a change is complete
 }
 
 // drivers are the providers' CSI drivers. Keys of aws-ebs-csi-driver: its docs/parameters.md and
@@ -38,7 +38,7 @@ var drivers = map[string]driver{
 		name: "ebs.csi.aws.com", kind: "type", iops: "iops", rate: "throughput", attributeIOPS: "iops",
 		attributeRate: "throughput",
 		fixed:         map[string]string{"encrypted": "true"}, retypes: true,
-		check: "`aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*",
+		check: "`aws ec2 describe-volumes-modifications` shows *optimizing*, then *completed*",
 	},
 	"gcp": {
 		name: "pd.csi.storage.gke.io", kind: "type", iops: "provisioned-iops-on-create",
@@ -54,7 +54,7 @@ var drivers = map[string]driver{
 	},
 }
 
-// rates puts IOPS and throughput among a class's parameters, where the type lets one choose them.
+// rates adds IOPS and throughput to a class's parameters, if they can be chosen for the type.
 func (d *driver) rates(s *spec, parameters map[string]string, iops, rate string) {
 	if s.iops > 0 {
 		parameters[iops] = strconv.FormatInt(s.iops, 10)
@@ -64,10 +64,9 @@ func (d *driver) rates(s *spec, parameters map[string]string, iops, rate string)
 	}
 }
 
-// kubernetes writes a StorageClass for volumes that are to be made, a VolumeAttributesClass
-// (storage.k8s.io/v1, from Kubernetes 1.34 on) for those that are modified in use, and a patch of
-// the StatefulSet if there is its manifest. Parameters of both classes are immutable, so a class
-// carries its figures in its name.
+// kubernetes writes a StorageClass for new volumes, a VolumeAttributesClass (storage.k8s.io/v1, since
+// Kubernetes 1.34) for volumes modified in use, and a patch of the StatefulSet if its manifest is given.
+// The parameters of both classes are immutable, so a class's name includes its figures.
 func kubernetes(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	defer func() { p.Back = append(p.Back, l.unmake(p)...) }()
@@ -83,7 +82,7 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 	claims := &claims{l: l, set: set}
 	for i := range l.disks {
 		d := &l.disks[i]
-		if d.fate == removed || d.member > 0 && d.isNew() { // a claim template is every member's
+		if d.action == removed || d.member > 0 && d.isNew() { // a claim template applies to every member
 			continue
 		}
 
@@ -124,25 +123,25 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 
 	if set == nil && len(l.disks) > 0 {
 		p.Apply = append(
-			p.Apply, "Claim templates, mounts and memory limits are missing: run emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
+			p.Apply, "These files have no claim templates, mounts or memory limits: run emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
 	}
 
 	return p, nil
 }
 
-// unmake says how the StorageClasses of a part are removed. That is the last step back.
+// unmake returns how to remove a part's StorageClasses. That is the last step of going back.
 func (l *Layout) unmake(p *Part) (out []string) {
 	for _, f := range p.Files {
 		if strings.HasPrefix(f.Path, storageClassPath) {
 			out = append(out,
 				"Last, and only if `kubectl get pvc -A` shows no claim of its class: `kubectl delete -f "+
-					f.Path+"`. Claims that have it run on without it, but can no longer grow.")
+					f.Path+"`. Claims of the class keep working without it, but can no longer grow.")
 		}
 	}
 	return out
 }
 
-// className names a class after its figures.
+// className returns a class name that includes the figures.
 func (l *Layout) className(d *disk, s *spec, with ...string) string {
 	parts := append([]string{l.slug(), d.volume, s.kind}, with...)
 	if s.iops > 0 {
@@ -154,7 +153,7 @@ func (l *Layout) className(d *disk, s *spec, with ...string) string {
 	return strings.Join(parts, "-")
 }
 
-// storageClassName names the class of a disk's new claims.
+// storageClassName returns the name of the class of a disk's new claims.
 func (l *Layout) storageClassName(d *disk) string {
 	with := []string{d.after.fs}
 	if d.after.bursting {
@@ -166,7 +165,7 @@ func (l *Layout) storageClassName(d *disk) string {
 	return l.className(d, d.after, with...)
 }
 
-// storageClassPath begins the files of StorageClasses; the volume's name follows.
+// storageClassPath is the prefix of the StorageClasses' files; the volume's name follows.
 const storageClassPath = "kubernetes/storageclass-"
 
 // classes writes a disk's classes.
@@ -178,8 +177,8 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 		}
 
 		head := l.Head("#", "A StorageClass for "+d.name+".", d.why(),
-			"It waits for the first consumer, so that the volume is created in the pod's zone. It keeps the volume",
-			"if its claim is deleted: a typing error must not delete the last copy of a database.")
+			"It waits for the first consumer, so that the volume is created in the pod's zone. It retains the volume",
+			"if its claim is deleted: a typo must not delete the last copy of a database.")
 		p.Files = append(p.Files, File{Path: storageClassPath + d.name + ".yaml", Text: []byte(head + text),
 			Mode: plain})
 		p.Apply = append(p.Apply, "`kubectl apply -f "+storageClassPath+d.name+
@@ -210,9 +209,9 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 	}
 
 	head := l.Head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).",
-		d.why(), "The driver modifies volumes in use if their claims name this class.")
+		d.why(), "The driver modifies volumes in use when their claims get this class.")
 	path := "kubernetes/volumeattributesclass-" + d.name + ".yaml"
-	p.Files = append(p.Files, File{Path: path, Text: []byte(head + text + "---\n# To go back.\n" + old),
+	p.Files = append(p.Files, File{Path: path, Text: []byte(head + text + "---\n# For going back.\n" + old),
 		Mode: plain})
 	p.Apply = append(p.Apply, "`kubectl apply -f "+path+"`")
 	p.Risks = append(p.Risks, cloudRisks(&Layout{disks: []disk{*d}})...)
@@ -220,21 +219,21 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 	return nil
 }
 
-// renewing says how pods come to a claim that is made anew: a claim's class cannot be changed, and
-// none becomes smaller. A log that gets its first volume moves with the patch of the set.
+// renewing returns how pods get new claims, because a claim can neither change its class nor shrink. A
+// log that gets its first separate volume moves with the patch of the set.
 func (l *Layout) renewing(d *disk, set *statefulSet) []string {
-	if d.fate == created && l.deployment.Log != nil && d.volume == l.log {
+	if d.action == created && l.deployment.Log != nil && d.volume == l.log {
 		if set != nil {
 			return nil
 		}
-		return []string{"Do not mount the new, empty volume in place of the log. Run emit again with `--statefulset FILE`: its patch adds an init container that moves the log while the pod's database is stopped, and does not let it start on an empty log."}
+		return []string{"Do not mount the new, empty volume in place of the log. Run emit again with `--statefulset FILE`: its patch adds an init container that moves the log while the pod's database is stopped, and does not let the database start on an empty log."}
 	}
-	const what = "A claim in use can grow (if its class has `allowVolumeExpansion`) and change its VolumeAttributesClass. It can neither change its StorageClass nor shrink, so this needs new claims: "
+	const what = "A claim in use can grow (if its class has `allowVolumeExpansion`) and change its VolumeAttributesClass. It can neither change its StorageClass nor shrink, so this change needs new claims: "
 	if renew := l.deployment.Renew; renew != nil {
 		return []string{what + renew(l.bring(d.volume))}
 	}
 	return []string{what + l.bring(d.volume) +
-		" In a pod, use the container's paths. If replicas can be rebuilt, there is a simpler way: delete the pod and claims of one, let it copy its data, then do the next."}
+		" In a pod, use the container's paths. If replicas can be rebuilt, there is a simpler way: delete the pod and claims of one replica, let it copy its data, then do the next."}
 }
 
 func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
@@ -277,7 +276,7 @@ func (l *Layout) attributesClass(d *disk, s *spec) *storagev1.VolumeAttributesCl
 	}
 }
 
-// claims describes how existing claims are changed.
+// claims writes how to change existing claims.
 type claims struct {
 	l   *Layout
 	set *statefulSet // nil: not given
@@ -291,16 +290,16 @@ func (c *claims) add(p *Part, d *disk) error {
 		}
 	}
 
-	if d.fate != modified {
+	if d.action != modified {
 		return nil
 	}
 
 	if d.recached {
 		p.Apply = append(p.Apply,
-			fmt.Sprintf("%s: a volume's `cachingMode` is fixed when its claim is bound, and the driver applies it at each attachment. For `%s` a member needs a new claim of the class %s: %s",
+			fmt.Sprintf("%s: a volume's `cachingMode` cannot change after its claim is bound, and the driver applies it at each attachment. For `%s`, a member needs a new claim of the class %s: %s",
 				d.path, d.after.hostCaching(), c.l.storageClassName(d), c.l.bring(d.volume)))
 		p.Back = append(p.Back, d.path+
-			": keep the old claims until the new ones have proved themselves; back is the same with their class.")
+			": keep the old claims until you are satisfied with the new ones. To go back, do the same with their class.")
 		if !d.tuned && !d.resized && !d.switched {
 			return nil
 		}
@@ -308,7 +307,7 @@ func (c *claims) add(p *Part, d *disk) error {
 
 	if d.switched {
 		p.Apply = append(p.Apply,
-			fmt.Sprintf("%s: the driver does not switch on-demand bursting of disks that exist. For each disk: `az disk update --resource-group GROUP --name DISK --enable-bursting %t`. %s.",
+			fmt.Sprintf("%s: the driver does not change on-demand bursting of existing disks. For each disk: `az disk update --resource-group GROUP --name DISK --enable-bursting %t`. %s.",
 				d.path, d.after.bursting, burstingRule))
 		p.Back = append(p.Back, fmt.Sprintf("%s: the same with `--enable-bursting %t`.", d.path, d.before.bursting))
 		if !d.tuned && !d.resized {
@@ -334,7 +333,7 @@ func (c *claims) add(p *Part, d *disk) error {
 	_, namespace := c.names(d)
 	p.Apply = append(p.Apply, fmt.Sprintf("For each claim of %s, one member first:\n\n%s\n"+
 		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when the change is complete. "+
-		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target on the volumes themselves.",
+		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target for the volumes instead.",
 		d.path, patch, namespace, d.after.provider))
 
 	if err := c.back(p, d); err != nil {
@@ -342,11 +341,11 @@ func (c *claims) add(p *Part, d *disk) error {
 	}
 
 	p.Verify = append(p.Verify, d.path+": "+drivers[d.after.provider].check+
-		"; `iostat -x 1` on its node exceeds the old limit.")
+		"; `iostat -x 1` on its node shows rates above the old limit.")
 	return nil
 }
 
-// back says how a disk's claims get what they had.
+// back writes how to restore a disk's claims.
 func (c *claims) back(p *Part, d *disk) error {
 	const stays = "A claim cannot shrink again."
 	if !d.tuned {
@@ -360,7 +359,7 @@ func (c *claims) back(p *Part, d *disk) error {
 	}
 
 	text := d.path +
-		": once the modification is completed, the claims get a class with the figures of before, which is in the same file (Kubernetes takes a class from no claim that has one):\n\n" +
+		": once the modification is completed, give the claims a class with the old figures, which is in the same file (Kubernetes does not allow removing a claim's class):\n\n" +
 		patch
 	if d.resized {
 		text += "\n" + stays
@@ -402,8 +401,8 @@ func (c *claims) names(d *disk) (claims, namespace string) {
 // quantity formats a size for Kubernetes.
 func quantity(s units.Size) string { return resource.NewQuantity(int64(s), resource.BinarySI).String() }
 
-// manifest formats an object as YAML, without fields that were not set: the API's types write a
-// status and empty maps.
+// manifest formats an object as YAML without unset fields: the API's types also write a status and empty
+// maps.
 func manifest(object any) (string, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -419,8 +418,8 @@ func manifest(object any) (string, error) {
 }
 
 // prune removes unset fields that the API's types write anyway: status, null, empty maps, an empty
-// service name. It does not touch a user's claim templates, in which an empty class or label means
-// something.
+// service name. It leaves the user's claim templates alone, because an empty class or label is significant
+// there.
 func prune(v any) bool {
 	switch v := v.(type) {
 	case nil:

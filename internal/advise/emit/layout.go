@@ -18,25 +18,25 @@ import (
 // A Layout is a deployment before and after a change.
 type Layout struct {
 	Before, After *scenario.Scenario
-	File          string   // the scenario's, for comments
-	Sets          []string // what turns Before into After, in the grammar of `simulate --set`
+	File          string   // the scenario's file, for comments
+	Sets          []string // the assignments from Before to After, in the grammar of `simulate --set`
 
 	targets    targets
 	others     func(l *Layout, data budget.Budget) (files []File, apply []string, restarts string)
 	deployment Deployment
-	log        string // the volume that the engine's log may have for itself; "" if none
+	log        string // the engine's separate log volume; "" if it has none
 	changes    []Change
 	disks      []disk
 }
 
-// NewLayout returns the layout that leads from one scenario to another. name is the scenario's file,
-// and sets are the assignments between the two: both are for comments. The error is an *[InputError]
-// if the engine changes, and an *[engine.LackError] if emit does not support the engine.
+// NewLayout returns the layout between two scenarios. name is the scenario's file name, and sets are the
+// assignments between the two: both are only for comments. The error is an *[InputError] if the engine
+// changes, and an *[engine.LackError] if emit does not support the engine.
 func NewLayout(of Engines, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
 	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(of.Deployments),
 		others: of.Others}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
-		return nil, Inputf("emit a layout of one engine",
+		return nil, Inputf("use two scenarios with the same engine",
 			"the engine changes from %s to %s: emit cannot move a database between engines", b, a)
 	}
 
@@ -54,8 +54,8 @@ func NewLayout(of Engines, before, after *scenario.Scenario, name string, sets [
 	return l, nil
 }
 
-// Changes returns all differences of the deployment, by path, including those of the workload,
-// which the application must make.
+// Changes returns all differences of the deployment, including those of the workload, which the
+// application must make.
 func (l *Layout) Changes() []Change { return l.changes }
 
 // Changed reports whether a path of the scenario, or anything below it, has changed.
@@ -73,7 +73,7 @@ func (l *Layout) Because(path string) string {
 	return ""
 }
 
-// slug is the scenario's name for use in names of resources: a-z, 0-9 and hyphens, at most 30.
+// slug returns the scenario's name for use in resource names: a-z, 0-9 and hyphens, at most 30.
 func (l *Layout) slug() string {
 	name := l.After.Name
 	if name == l.File {
@@ -101,11 +101,11 @@ func (l *Layout) slug() string {
 	return s
 }
 
-// title names the layout in comments, always in one line.
+// title returns the layout's name for comments, always on one line.
 func (l *Layout) title() string { return oneLine(l.After.Name) }
 
-// oneLine makes foreign text safe for a comment: a line feed would end the comment, and the rest
-// would be executed.
+// oneLine makes untrusted text safe for a comment: a line feed would end the comment, and the shell would
+// execute the rest.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' ||
@@ -121,11 +121,10 @@ func oneLine(s string) string {
 	return s
 }
 
-// fileSystem returns that of one side of the layout.
+// fileSystem returns the file system of a scenario.
 func fileSystem(s *scenario.Scenario) string { return string(s.Host.FileSystem) }
 
-// mountOptions returns those of one side of the layout; by default, reads do not update a file's
-// access time.
+// mountOptions returns the mount options of a scenario. By default, reads do not update access times.
 func mountOptions(s *scenario.Scenario) []string {
 	if s.Host.MountOptions == "" {
 		return []string{"noatime"}
@@ -133,21 +132,21 @@ func mountOptions(s *scenario.Scenario) []string {
 	return s.Host.MountOptions.List()
 }
 
-// A spec is a volume as it is ordered: the figures for the provider.
+// A spec is a volume as ordered from the provider.
 type spec struct {
 	kind     string // the catalogue's name of the product
-	local    bool   // one of the machine's own disks
-	provider string // whose: aws, gcp, azure, any
-	gib      int64  // of each
-	iops     int64  // of each, 0: not chosen
-	rate     int64  // throughput of each in the provider's unit, 0: not chosen
-	width    int    // of the stripe, 1 without
+	local    bool   // on the machine's local disks
+	provider string // aws, gcp, azure, any
+	gib      int64  // of each volume
+	iops     int64  // of each volume; 0: not chosen
+	rate     int64  // throughput of each volume in the provider's unit; 0: not chosen
+	width    int    // of the stripe; 1: no stripe
 	unit     units.Size
 	fs       string
-	bursting bool            // on demand: Azure's
-	caching  catalog.Caching // of Azure's hosts, "" without
-	snapshot bool            // it is made from one: EBS
-	fetch    int64           // the rate of its initialization in MiB/s, 0: not ordered
+	bursting bool            // Azure's on-demand bursting
+	caching  catalog.Caching // by Azure's hosts; "": none
+	snapshot bool            // created from a snapshot (EBS only)
+	fetch    int64           // initialization rate in MiB/s; 0: not ordered
 }
 
 // stripeUnitDefault is LVM's default (lvcreate(8), --stripesize), in a scenario's unit.
@@ -195,7 +194,7 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 	return s, nil
 }
 
-// unitOfRate is what the provider counts throughput in.
+// unitOfRate returns the provider's unit of throughput.
 func (s *spec) unitOfRate() units.Throughput {
 	if s.provider == "azure" {
 		return units.MBps
@@ -251,32 +250,31 @@ func (s *spec) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// A fate is what happens to a volume.
-type fate int
+// A diskAction is what happens to a volume.
+type diskAction int
 
 const (
-	created  fate = iota // it did not exist
-	removed              // it will not exist
-	modified             // the provider changes it while it is in use
-	remade               // it cannot be changed: a new one gets the data
+	created  diskAction = iota // it did not exist before
+	removed                    // it will not exist afterwards
+	modified                   // the provider changes it while it is in use
+	remade                     // it cannot be changed: the data moves to a new volume
 )
 
 // A disk is a volume that changes.
 type disk struct {
-	name   string // in names of files and resources: "data", "m3-wal"
-	volume string // the engine's name of it
+	name   string // for file and resource names: "data", "m3-wal"
+	volume string // the engine's name for it
 	path   string // in the scenario
-	member int    // the member that it belongs to, 0: all
+	member int    // the member that it belongs to; 0: all members
 	before *spec
 	after  *spec
-	fate   fate
-	// resized means a different size; tuned a different type, IOPS or throughput. Both are done
-	// online. switched means that on-demand bursting begins or ends, recached that the host's caching
-	// changes.
+	action diskAction
+	// Which properties of a modified disk change: resized the size; tuned the type, IOPS or throughput;
+	// switched on-demand bursting; recached the host's caching. The first two change online.
 	resized, tuned, switched, recached bool
 }
 
-// compareDisks finds the volumes that change.
+// compareDisks returns the volumes that change.
 func (l *Layout) compareDisks() ([]disk, error) {
 	var out []disk
 	add := func(d disk, before, after *catalog.Order) error {
@@ -292,7 +290,7 @@ func (l *Layout) compareDisks() ([]disk, error) {
 			return nil
 		}
 
-		if d.judge(); d.fate == modified {
+		if d.judge(); d.action == modified {
 			d.after.snapshot, d.after.fetch = d.before.snapshot, d.before.fetch
 		}
 
@@ -332,7 +330,8 @@ func (l *Layout) compareDisks() ([]disk, error) {
 	return out, nil
 }
 
-// isSame reports whether nothing happens to a disk. What a disk was made from never changes.
+// isSame reports whether a disk does not change. The origin of a disk (a snapshot) never counts as a
+// change.
 func (d *disk) isSame() bool {
 	if d.before == nil || d.after == nil {
 		return d.before == d.after
@@ -342,56 +341,56 @@ func (d *disk) isSame() bool {
 	return *d.before == after
 }
 
-// judge determines what happens to a disk. EBS changes type, IOPS, throughput and size of a volume
-// in use, but never makes it smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes
-// operations"). Google and Azure do the same, but for the type (Google Cloud documentation, "Change
-// the disk type": by a snapshot; Azure's conversions need the machine stopped). A file system and a
-// stripe are made once.
+// judge determines what happens to a disk. EBS can change the type, IOPS, throughput and size of a volume
+// in use, but never shrink it (Amazon EBS user guide, "Modify a volume using Elastic Volumes
+// operations"). Google and Azure can do the same except for the type (Google Cloud documentation, "Change
+// the disk type": it needs a snapshot; Azure's conversions require stopping the machine). File systems
+// and stripes cannot be changed in place.
 func (d *disk) judge() {
 	b, a := d.before, d.after
 	switch {
 	case b == nil:
-		d.fate = created
+		d.action = created
 	case a == nil:
-		d.fate = removed
+		d.action = removed
 	case b.provider == a.provider && !b.local && !a.local &&
 		(a.provider == "aws" || a.kind == b.kind && a.provider != "any") && a.gib >= b.gib && a.width == b.width &&
 		a.unit == b.unit && a.fs == b.fs:
-		d.fate = modified
+		d.action = modified
 		d.resized = a.gib != b.gib
 		d.tuned = a.kind != b.kind || a.iops != b.iops || a.rate != b.rate
 		d.switched = a.bursting != b.bursting
 		d.recached = a.caching != b.caching
 	default:
-		d.fate = remade
+		d.action = remade
 	}
 }
 
-// A NewVolume is one that did not exist before.
+// A NewVolume is a volume that did not exist before.
 type NewVolume struct {
-	Volume string // the engine's name of it
+	Volume string // the engine's name for it
 	Path   string // in the scenario
-	Why    string // the change in one line
+	Why    string // the change on one line
 }
 
-// NewVolumes returns those that did not exist before, without those that replace another.
+// NewVolumes returns the volumes that did not exist before, without those that replace another.
 func (l *Layout) NewVolumes() []NewVolume {
 	var out []NewVolume
 	for _, d := range l.disks {
-		if d.fate == created {
+		if d.action == created {
 			out = append(out, NewVolume{d.volume, d.path, d.why()})
 		}
 	}
 	return out
 }
 
-// isNew reports whether volumes must be rented, and so file systems made.
-func (d *disk) isNew() bool { return d.fate == created || d.fate == remade }
+// isNew reports whether the volume has to be created, with a new file system.
+func (d *disk) isNew() bool { return d.action == created || d.action == remade }
 
-// why returns the disk's change in one line.
+// why returns the disk's change on one line.
 func (d *disk) why() string { return fmt.Sprintf("%s: from %s to %s", d.path, d.before, d.after) }
 
-// local reports whether the new volume is on the instance's own disks.
+// local reports whether the new volume is on the instance's local disks.
 func (d *disk) local() bool { return d.after != nil && d.after.local }
 
 func names[T any](k scenario.Keyed[T]) []string {
@@ -402,7 +401,7 @@ func names[T any](k scenario.Keyed[T]) []string {
 	return out
 }
 
-// union returns a, followed by what only b has.
+// union returns a, followed by the elements that only b has.
 func union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, x := range b {

@@ -8,18 +8,18 @@ usage: $0 look DATA | move DATA | check DATA | back DATA
 
 DATA is the database's data folder, with its log in $log_in.
 
-look   says where the log is, and which processes use it
-move   copies the log to $mount_at, compares, and leaves a link in its place; the old folder stays
-       beside it
-check  exit code 0 if the log is on its volume
-back   brings the log back, with everything written since, and removes the old folder
+look   shows where the log is, and which processes use it
+move   copies the log to $mount_at, compares both, and leaves a link in its place; the old folder
+       stays next to it
+check  exits with code 0 if the log is on its volume
+back   moves the log back, with everything written since, and removes the old folder
 
 move and back refuse while a process uses the database's files: stop it first. Both can be run again
-after they were cut off anywhere.
+after an interruption at any point.
 END
 }
 
-# users FOLDER...: print the processes that have a file of these folders open, or work in one.
+# users FOLDER...: print the processes that have a file in these folders open, or their working directory there.
 users() {
 	local pid
 	{
@@ -32,23 +32,23 @@ users() {
 		done
 }
 
-# unused: fail while a process uses the database's files. A supervisor may have started it meanwhile.
+# unused: fail if a process uses the database's files. A supervisor may have started the database again.
 unused() {
 	local who folders=("$data")
 	[[ ! -d $new ]] || folders+=("$new")
 	who=$(users "${folders[@]}")
-	[[ -z $who ]] || refuse "${who% } uses $data: stop the database, and pause what starts it again"
+	[[ -z $who ]] || refuse "${who% } uses $data: stop the database, and pause whatever restarts it"
 }
 
-# room FROM AT: fail unless a folder fits at another place.
+# room FROM AT: fail unless a folder fits in another place.
 room() {
 	local need free
 	need=$(du -sb "$1" | cut -f 1)
 	free=$(df -B1 --output=avail "$2" | tail -n 1)
-	((need < free)) || refuse "$1 has $need bytes, and $2 has room for $free"
+	((need < free)) || refuse "$1 has $need bytes, but $2 only has room for $free"
 }
 
-# The steps of both ways. They are those of the init containers in Kubernetes.
+# The steps for both directions are those of the init containers in Kubernetes.
 move_log() {
 	. ./podmove.sh
 }
@@ -77,7 +77,7 @@ main() {
 		du -shL "$log"
 		local who
 		who=$(users "$data")
-		say "used by: ${who:-nobody}"
+		say "used by: ${who:-no process}"
 		return
 		;;
 	check)
@@ -87,7 +87,7 @@ main() {
 		return
 		;;
 	esac
-	((EUID == 0)) || refuse "this needs root: others do not see which processes use the log"
+	((EUID == 0)) || refuse "this needs root: other users cannot see which processes use the log"
 	mountpoint -q "$mount_at" || refuse "nothing is mounted at $mount_at"
 	unused
 	if [[ $verb == move ]]; then

@@ -82,7 +82,7 @@ func (m *machine) refuses(verb, says string) {
 // The script of a machine moves the log, says where it is, and brings it back with what was written since.
 func TestLogOfAMachine(t *testing.T) {
 	m := newMachine(t)
-	m.mustRun("look", "used by: nobody")
+	m.mustRun("look", "used by: no process")
 	m.mustRun("move", "the log moved to "+m.to)
 	m.mustRun("check", "the log is in "+m.to)
 	m.mustRun("move", "the log is in "+m.to) // again

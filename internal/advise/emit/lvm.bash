@@ -4,7 +4,7 @@ read_all=false
 new_volume=false # made by this run
 devices=()
 
-# What is read of a device, in bytes (see usage).
+# How much of a device is read, in bytes (see usage).
 readonly edge=$((64 << 20)) piece=$((1 << 20)) pieces=256
 
 . ./say.bash
@@ -13,18 +13,18 @@ usage() {
 	cat <<END
 usage: $0 [--dry-run] [--read-all] DEVICE...
 
-Makes one logical volume of $width device(s), formats it as $filesystem and mounts it at
+Creates one logical volume on $width device(s), formats it as $filesystem and mounts it at
 $mount_at (or at MOUNT=...), with a line in $fstab.
 
 A device that is not blank - it has a file system, a partition, a volume group, a mount, or
 bytes that are not zero - is refused and not changed. There is no --force.
 
-For such bytes the first and last $((edge >> 20)) MiB are read, and $((piece >> 20)) MiB at each of $pieces places
-between them, which finds whatever fills a $pieces-th of the device; --read-all reads all of it.
+To find such bytes, the script reads the first and last $((edge >> 20)) MiB, and $((piece >> 20)) MiB at each of $pieces places
+in between, which finds data that fills at least a $pieces-th of the device; --read-all reads all of it.
 END
 }
 
-# run COMMAND...: run it, or with --dry-run only print it.
+# run COMMAND...: run the command, or with --dry-run only print it.
 run() {
 	if $dry_run; then
 		printf 'would run:'
@@ -36,7 +36,7 @@ run() {
 	$dry_run || "$@" </dev/null
 }
 
-# needs COMMAND PACKAGE: refuse to run without a program.
+# needs COMMAND PACKAGE: refuse to run without a command.
 needs() {
 	command -v "$1" >/dev/null && return
 	if $dry_run; then
@@ -52,15 +52,15 @@ group_of() {
 	pvs --noheadings -o vg_name "$1" 2>/dev/null | tr -d '[:space:]' || true
 }
 
-# check_blank DEVICE: refuse it if something on it can be recognised.
+# check_blank DEVICE: refuse the device if it has recognisable contents.
 check_blank() {
 	local device=$1 found status=0
 	found=$(findmnt -rno TARGET -S "$device" || true)
 	[[ -z $found ]] || refuse "$device is mounted at $found"
-	found=$(lsblk -nro NAME "$device") || refuse "$device cannot be inspected"
+	found=$(lsblk -nro NAME "$device") || refuse "cannot inspect $device"
 	[[ $(wc -l <<<"$found") == 1 ]] || refuse "$device has partitions, or is in use: $(tr '\n' ' ' <<<"$found")"
 	grep -q "^$device " /proc/swaps && refuse "$device is used for swap"
-	found=$(wipefs --no-act --noheadings "$device") || refuse "$device cannot be read"
+	found=$(wipefs --no-act --noheadings "$device") || refuse "cannot read $device"
 	[[ -z $found ]] || refuse "$device has a signature: $(tr -s '[:space:]' ' ' <<<"$found"). Is it the right device? Nothing was changed"
 	# 2: nothing recognised. 0: something. 8: several contradictory signatures.
 	blkid -p "$device" >/dev/null 2>&1 || status=$?
@@ -71,21 +71,21 @@ check_blank() {
 zero() {
 	local status=0
 	cmp -s -i "$2:0" -n "$3" "$1" /dev/zero || status=$?
-	((status < 2)) || refuse "$1 cannot be read at byte $2"
+	((status < 2)) || refuse "cannot read $1 at byte $2"
 	((status == 0)) || refuse "$1 has bytes that are not zero (in $3 bytes from byte $2): $4"
 }
 
-# check_zero DEVICE HINT: refuse it if it has other bytes where usage says they are looked for.
+# check_zero DEVICE HINT: refuse the device if it has non-zero bytes in the places that usage describes.
 check_zero() {
 	local device=$1 hint=$2 size n
-	size=$(blockdev --getsize64 "$device") || refuse "$device cannot be looked at"
+	size=$(blockdev --getsize64 "$device") || refuse "cannot get the size of $device"
 	if $read_all || ((size <= 2 * edge + pieces * piece)); then
 		zero "$device" 0 "$size" "$hint"
 		return
 	fi
 	zero "$device" 0 "$edge" "$hint"
 	zero "$device" $((size - edge)) "$edge" "$hint"
-	# Copies of ext4's superblock; those of XFS are at quarters, which are among the pieces.
+	# Copies of ext4's superblock. Those of XFS are at quarters of the device, which are among the pieces.
 	for n in 1 3 5 7 9 25 27 49 81 125; do
 		((n * (128 << 20) + piece > size)) || zero "$device" $((n * (128 << 20))) "$piece" "$hint"
 	done
@@ -94,14 +94,14 @@ check_zero() {
 	done
 }
 
-# check_size DEVICE: refuse one that is smaller than in the layout.
+# check_size DEVICE: refuse a device that is smaller than in the layout.
 check_size() {
 	local bytes
 	bytes=$(blockdev --getsize64 "$1")
 	((bytes >= size_gib * 1024 * 1024 * 1024)) || refuse "$1 has $((bytes / 1024 / 1024)) MiB, the layout has $size_gib GiB: is it the right device?"
 }
 
-# make_volume: make the volume group and its one logical volume, unless they exist.
+# make_volume: create the volume group and its only logical volume, unless they exist.
 make_volume() {
 	local device in_group=0 count stripes=()
 	for device in "${devices[@]}"; do
@@ -116,7 +116,7 @@ make_volume() {
 			check_blank "$device"
 		done
 		for device in "${devices[@]}"; do
-			check_zero "$device" "a new volume is blank. If they are not needed, clear them: blkdiscard, or dd from /dev/zero"
+			check_zero "$device" "a new volume should be blank. If the data is not needed, clear it with blkdiscard, or with dd from /dev/zero"
 		done
 		run vgcreate "$group" "${devices[@]}"
 	else
@@ -133,7 +133,7 @@ make_volume() {
 	fi
 }
 
-# make_filesystem DEVICE: format it, unless that was done before; refuse anything else on it.
+# make_filesystem DEVICE: format the device, unless it already has the file system; refuse any other contents.
 make_filesystem() {
 	local device=$1 type='' status=2 aligned=()
 	if [[ -b $device ]]; then
@@ -144,10 +144,10 @@ make_filesystem() {
 		say "$device already has $filesystem"
 		return
 	fi
-	((status == 2)) || refuse "$device carries something that is not $filesystem: ${type:-unknown}"
+	((status == 2)) || refuse "$device contains something other than $filesystem: ${type:-unknown}"
 	if ! $new_volume && [[ -b $device ]]; then
-		say "$device was there before and has no file system: all of it is read, since it may be somebody's data"
-		read_all=true check_zero "$device" "if an interrupted run of this script made it, and nobody needs it: lvremove $group/$volume"
+		say "$device already existed and has no file system: reading all of it, because it may contain data"
+		read_all=true check_zero "$device" "if an interrupted run of this script created it, and its data is not needed: lvremove $group/$volume"
 	fi
 	case $filesystem in
 	xfs) ((width == 1)) || aligned=(-d "su=${unit_kib}k,sw=$width") ;;
@@ -186,11 +186,11 @@ mount_by_uuid() {
 	fi
 	if mountpoint -q "$mount_at"; then
 		[[ $(findmnt -rno UUID "$mount_at") == "$uuid" ]] || refuse "something else is mounted at $mount_at"
-		say "it is already mounted at $mount_at"
+		say "the volume is already mounted at $mount_at"
 		return
 	fi
 	if [[ -d $mount_at && -n $(ls -A "$mount_at") ]]; then
-		refuse "$mount_at is not empty: mounting would hide its contents, and the next boot will, by the line in $fstab. Move the contents, then run this again"
+		refuse "$mount_at is not empty: mounting would hide its contents, and the line in $fstab will do that at the next boot. Move the contents, then run this again"
 	fi
 	run mkdir -p "$mount_at"
 	run mount --fstab "$fstab" "$mount_at"

@@ -10,23 +10,23 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// lvmScript is what each script does, after the lines that name its volume.
+// lvmScript is the common part of each script, after the lines that define its volume.
 //
 //go:embed lvm.bash
 var lvmScript string
 
-// lvm writes a script for each new volume: a volume group, a logical volume over all of its
-// devices, a file system, a line of fstab.
+// lvm writes a script for each new volume that creates a volume group, a logical volume on all of its
+// devices, a file system, and a line in fstab.
 func lvm(l *Layout, _ *Options) (*Part, error) {
 	p := &Part{}
 	for _, d := range l.disks {
-		if !d.isNew() || d.after.snapshot { // a snapshot's volume has its file system
+		if !d.isNew() || d.after.snapshot { // a volume from a snapshot already has a file system
 			continue
 		}
 
 		// lvcreate(8): a power of two from 4 KiB up to an extent, which is 4 MiB by default.
 		if u := d.after.unit; d.after.width > 1 && (u < 4*units.KiB || u > 4*units.MiB || u&(u-1) != 0) {
-			return nil, Inputf("choose 64KiB, or another power of two",
+			return nil, Inputf("use 64KiB, or another power of two",
 				"%s.stripe_unit: LVM does not support stripes of %s, only powers of two from 4KiB to 4MiB",
 				d.path, u.Exact())
 		}
@@ -37,7 +37,7 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 		devices := strings.Repeat(" DEVICE", min(d.after.width, 3))
 
 		if d.after.width > 3 {
-			devices = fmt.Sprintf(" DEVICE... (%d of them)", d.after.width)
+			devices = fmt.Sprintf(" DEVICE... (%d devices)", d.after.width)
 		}
 
 		who := ""
@@ -45,14 +45,14 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 			who = fmt.Sprintf(" of member %d", d.member)
 		}
 
-		which := "with the new volumes attached (`lsblk -o NAME,SIZE,SERIAL` identifies them: the serial is the volume's id)"
+		which := "with the new volumes attached (identify them with `lsblk -o NAME,SIZE,SERIAL`: the serial is the volume's id)"
 		if d.local() {
-			which = "on the instance's own disks (`lsblk -o NAME,SIZE,MODEL`: their model is Amazon EC2 NVMe Instance Storage)"
+			which = "on the instance's local disks (`lsblk -o NAME,SIZE,MODEL`: their model is Amazon EC2 NVMe Instance Storage)"
 			p.Risks = append(p.Risks,
 				fmt.Sprintf(
-					"%s: the disks are empty after the instance was stopped, lost, or moved to other hardware, but survive a reboot. The line in fstab has `nofail`, so the machine boots without the volume: "+
-						"make the engine's unit require the mount (`RequiresMountsFor=%s`), or it starts on an empty folder of the root volume. Then run the script again, and let the member sync again; without another copy the data is lost. "+
-						"Such disks have no snapshots: back up with the engine.", d.path, l.place(d.volume).Mount))
+					"%s: the disks are empty after the instance stops, fails or moves to other hardware; they survive a reboot. The line in fstab has `nofail`, so the machine boots without the volume: "+
+						"make the engine's unit require the mount (`RequiresMountsFor=%s`), or the engine starts on an empty folder of the root volume. After a loss, run the script again and let the member resync; without another copy the data is lost. "+
+						"Local disks have no snapshots: use the engine's backups.", d.path, l.place(d.volume).Mount))
 		}
 
 		p.Apply = append(p.Apply, fmt.Sprintf("On the machine%s, as root, %s: "+
@@ -69,7 +69,7 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 			}
 			p.Risks = append(p.Risks,
 				fmt.Sprintf(
-					"%s: losing one of %d volumes loses the whole stripe: %d times a volume's annual failure rate%s. "+
+					"%s: losing one of %d volumes loses the whole stripe: %d times the annual failure rate of one volume%s. "+
 						"Take snapshots of all of them at the same time%s.", d.path, d.after.width, d.after.width, rate, how))
 		}
 	}
@@ -83,14 +83,15 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 	if slices.ContainsFunc(l.disks,
 		func(d disk) bool { return d.isNew() && !d.after.snapshot && !l.moves(&d) }) {
 		p.Back = append(
-			p.Back, "The old volume is unchanged and can be mounted again: remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since then is only on the new one.")
-		p.Restarts = append(p.Restarts, "the engine: it is stopped while its data is moved to the new volume.")
+			p.Back, "The old volume is unchanged and can be mounted again: stop the engine, remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since the move is only on the new volume.")
+		p.Restarts = append(p.Restarts, "the engine: it has to stop while its data moves to the new volume.")
 	}
 
 	return p, nil
 }
 
-// brings continues the text on a new volume with how it gets its data. A log moves by a script.
+// brings returns how a new volume gets its data, as a continuation of its text; "" for a log that a script
+// moves.
 func (l *Layout) brings(d *disk) string {
 	if l.moves(d) {
 		return ""
@@ -108,11 +109,11 @@ func (l *Layout) lvmOf(d *disk) string {
 
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\n")
-	b.WriteString(l.Head("#", "Makes the volume "+d.name+": "+what+", "+s.fs+".", d.why()))
-	b.WriteString("# Run it with --dry-run first. A second run does only what is left to do.\nset -euo pipefail\n\n")
+	b.WriteString(l.Head("#", "Creates the volume "+d.name+": "+what+", "+s.fs+".", d.why()))
+	b.WriteString("# Run it with --dry-run first. A second run only does what is left to do.\nset -euo pipefail\n\n")
 	mount := append([]string{"defaults"}, mountOptions(l.After)...)
 
-	if d.local() { // it may be missing when the machine boots
+	if d.local() { // may be missing after the instance stopped
 		mount = append(mount, "nofail")
 	}
 

@@ -9,17 +9,17 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// A carrier is what a target can carry out of a volume's change. This is the only place that says
-// so: the targets refuse by it, and a plan asks it through [Platform].
+// A carrier defines which volume changes a target can carry out. This is the single source of truth: the
+// targets refuse changes based on it, and plans query it through [Platform].
 type carrier struct {
-	providers []string // whose network volumes it makes and changes
-	stripes   bool     // over several of them
-	local     bool     // on the machine's own disks
-	not       []string // types that it cannot make nevertheless: they need more than a zone
-	afterOnly bool     // what was there before does not matter to it
+	providers []string // whose network volumes it creates and changes
+	stripes   bool     // supports stripes of several volumes
+	local     bool     // supports the machine's local disks
+	not       []string // types that it cannot create, because they span zones
+	afterOnly bool     // only the new volume matters to it
 }
 
-// carriers are the targets that make or change volumes, by name.
+// carriers are the targets that create or change volumes, by name.
 var carriers = map[string]carrier{
 	"terraform": {providers: []string{"aws", "gcp", "azure"}, stripes: true,
 		not: []string{"hyperdisk-balanced-ha"}},
@@ -35,13 +35,13 @@ type refusal int
 
 const (
 	carried    refusal = iota
-	isLocal            // the volume is on the machine's own disks
-	elsewhere          // the volume is of a provider that the target does not know
+	isLocal            // the volume is on the machine's local disks
+	elsewhere          // the target does not support the volume's provider
 	isStripe           // the volume is a stripe
-	isRegional         // the volume is in two zones
+	isRegional         // the volume spans two zones
 )
 
-// refuses says why a target cannot turn one volume into another; either may be nil.
+// refuses returns why a target cannot change one volume to another; either may be nil.
 func (c *carrier) refuses(before, after *spec) refusal {
 	for _, s := range []*spec{before, after} {
 		switch {
@@ -62,54 +62,54 @@ func (c *carrier) refuses(before, after *spec) refusal {
 	return carried
 }
 
-// carries refuses volumes that a target cannot make or change.
+// carries returns an error if a target cannot create or change the volume.
 func (d *disk) carries(target string) error {
 	c := carriers[target]
 	refused := c.refuses(d.before, d.after)
 	switch refused {
 	case isLocal:
-		next := "leave out --to " + target + "; --to lvm makes the file system on them"
+		next := "leave out --to " + target + "; --to lvm creates the file system on them"
 		if target == "kubernetes" {
 			next += "; pods get them as local volumes (the local volume static provisioner, sigs.k8s.io/sig-storage-local-static-provisioner), which bind a pod to its machine"
 		}
-		return Inputf(next, "%s is the instance's own disks, which come with the machine: %s makes %s volumes only",
+		return Inputf(next, "%s is on the instance's local disks, which come with the machine: %s only creates %s volumes",
 			d.path, target, c.whose())
 	case elsewhere:
 		kind := d.before
 		if kind == nil || slices.Contains(c.providers, kind.provider) {
 			kind = d.after
 		}
-		return Inputf("leave out --to "+target, "%s is %s: %s is written for %s volumes only", d.path, kind.kind,
+		return Inputf("leave out --to "+target, "%s is %s: %s only supports %s volumes", d.path, kind.kind,
 			target, c.whose())
 	case isRegional:
 		return Inputf("leave out --to "+target, "%s: %s", d.path, refused.text(target, &c))
 	case isStripe:
-		return Inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 goes to 80,000 IOPS)",
+		return Inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 supports up to 80,000 IOPS)",
 			"%s is a stripe of %d: %s", d.path, d.after.width, refused.text(target, &c))
 	}
 
 	return nil
 }
 
-// text is a refusal in a few words.
+// text describes a refusal in a few words.
 func (r refusal) text(target string, c *carrier) string {
 	switch r {
 	case isLocal:
-		return "the machine's own disks come with the machine"
+		return "local disks come with the machine"
 	case elsewhere:
 		if len(c.providers) == 0 {
-			return "nothing is rented there"
+			return "the platform has no network volumes"
 		}
-		return target + " is written for " + c.whose() + " volumes only"
+		return target + " only supports " + c.whose() + " volumes"
 	case isRegional:
-		return target + " makes disks in one zone, and this type is in two"
+		return target + " creates disks in one zone, but this type spans two"
 	case isStripe:
-		return "a claim is one volume, and Kubernetes has no stripes"
+		return "a claim is one volume, and Kubernetes does not support stripes"
 	}
 	return ""
 }
 
-// products are what the providers' network volumes are called.
+// products are the names of the providers' network volumes.
 var products = map[string]string{"aws": "Amazon EBS", "gcp": "Google Cloud", "azure": "Azure"}
 
 func (c *carrier) whose() string {
@@ -123,20 +123,19 @@ func (c *carrier) whose() string {
 	return strings.Join(names, "")
 }
 
-// A Platform is where a layout is carried out, with the targets that do it. It is what a plan asks
-// so that it searches only what can be carried out there.
+// A Platform is where a layout is carried out, with the targets for it. Plans use it to search only
+// feasible layouts.
 type Platform struct {
 	name string
-	// volumes are the targets that make or change volumes there; one of them is enough.
+	// volumes are the targets that create or change volumes there; it is enough if one supports a change.
 	volumes []string
-	// others are further targets that are of use there, whatever the engine.
+	// others are further targets that are useful there with any engine.
 	others []string
-	// refused are values that nothing there can change, with the reason.
+	// refused are values that cannot be changed there, with the reason.
 	refused map[string]string
 }
 
-// everywhere are the platforms. A cloud's machines have local disks, which lvm makes file systems
-// on.
+// everywhere are the platforms. Clouds include lvm, which creates file systems on local disks.
 var everywhere = []Platform{
 	{name: "kubernetes", volumes: []string{"kubernetes"}, others: []string{"sysctl", "udev", budgetTarget}},
 	{name: "aws", volumes: []string{"aws", "lvm"}, others: []string{"sysctl", "udev", budgetTarget}},
@@ -144,12 +143,12 @@ var everywhere = []Platform{
 	{name: "azure", volumes: []string{"azure", "lvm"}, others: []string{"sysctl", "udev", budgetTarget}},
 	{name: "bare", volumes: []string{"lvm"}, others: []string{"sysctl", "udev", budgetTarget},
 		refused: map[string]string{
-			"host.instance":   "no machine is rented there",
-			"host.filesystem": "another file system needs another volume, and none is rented there",
+			"host.instance":   "its machines cannot be replaced",
+			"host.filesystem": "another file system needs another volume, and the platform has no network volumes",
 		}},
 }
 
-// PlatformNames are the names of all platforms.
+// PlatformNames returns the names of all platforms.
 func PlatformNames() []string {
 	var out []string
 	for _, p := range everywhere {
@@ -166,15 +165,15 @@ func PlatformNamed(name string) (*Platform, error) {
 		if near := diagnostics.Nearest(name, PlatformNames()); near != "" {
 			next = "did you mean " + near + "?"
 		}
-		return nil, Inputf(next, "--to %q is not a platform: one of %s", name, strings.Join(PlatformNames(), ", "))
+		return nil, Inputf(next, "--to %q is not a platform: want one of %s", name, strings.Join(PlatformNames(), ", "))
 	}
 	return &everywhere[i], nil
 }
 
-// Name is the platform's, as in --to.
+// Name returns the platform's name, as in --to.
 func (p *Platform) Name() string { return p.name }
 
-// Targets are those whose files carry out a layout there: the platform's, and the engine's own.
+// Targets returns the targets that carry out a layout there: the platform's, and the engine's own.
 func (p *Platform) Targets(l *Layout) []string {
 	out := slices.Concat(p.volumes, p.others)
 	for _, t := range l.targets {
@@ -185,14 +184,13 @@ func (p *Platform) Targets(l *Layout) []string {
 	return out
 }
 
-// Volume says in a few words why a volume cannot become another one there, "" if it can. before is
-// nil for a volume that does not exist yet. A volume that stays must only be one that the platform
-// has.
+// Volume returns why a volume cannot be changed to another one there, or "" if it can. before is nil for
+// a volume that does not exist yet. A volume that stays the same must only exist on the platform.
 func (p *Platform) Volume(before, after *catalog.Order) string {
 	b, err1 := specOf(before, "")
 	a, err2 := specOf(after, "")
 	if err1 != nil || err2 != nil || a == nil {
-		return "" // the catalogue refuses it
+		return "" // the catalogue rejects it
 	}
 
 	stays, why := reflect.DeepEqual(b, a), ""
@@ -210,11 +208,10 @@ func (p *Platform) Volume(before, after *catalog.Order) string {
 	return why
 }
 
-// rents reports whether network volumes can be rented there.
+// rents reports whether the platform has network volumes.
 func (p *Platform) rents() bool {
 	return slices.ContainsFunc(p.volumes, func(name string) bool { return len(carriers[name].providers) > 0 })
 }
 
-// Value says in a few words why a value cannot be changed there, "" if it can. Volumes' values are
-// Volume's.
+// Value returns why a value outside the volumes cannot be changed there, or "" if it can.
 func (p *Platform) Value(path string) string { return p.refused[path] }

@@ -21,17 +21,17 @@ func TestPlatformSaysWhatItsTargetsDo(t *testing.T) {
 		refused       string // part of the reason; "" if it can be carried out
 	}{
 		{"kubernetes", gp3(0), &catalog.Order{Type: "io2", Size: 500 * units.GiB, IOPS: 6000}, ""},
-		{"kubernetes", gp3(0), gp3(8), "Kubernetes has no stripes"},
+		{"kubernetes", gp3(0), gp3(8), "Kubernetes does not support stripes"},
 		{"kubernetes", gp3(8), gp3(8), ""}, // it stays as it is
 		{"kubernetes", nil, local, "come with the machine"},
 		{"aws", gp3(0), gp3(8), ""},
 		{"aws", gp3(0), local, ""}, // lvm makes a file system there
 		{"aws", nil, gp3(0), ""},
 		{"aws", local, local, ""},
-		{"aws", &catalog.Order{Type: "ultra", Size: units.TiB, IOPS: 9000, Throughput: 1000 * units.MBps}, &catalog.Order{Type: "ultra", Size: units.TiB, IOPS: 9000, Throughput: 1000 * units.MBps}, "Amazon EBS volumes only"},
+		{"aws", &catalog.Order{Type: "ultra", Size: units.TiB, IOPS: 9000, Throughput: 1000 * units.MBps}, &catalog.Order{Type: "ultra", Size: units.TiB, IOPS: 9000, Throughput: 1000 * units.MBps}, "only supports Amazon EBS volumes"},
 		{"bare", gp3(0), gp3(0), ""},
-		{"bare", gp3(0), gp3(2), "nothing is rented"},
-		{"bare", nil, gp3(0), "nothing is rented"},
+		{"bare", gp3(0), gp3(2), "no network volumes"},
+		{"bare", nil, gp3(0), "no network volumes"},
 		{"bare", nil, local, ""},
 	} {
 		p, err := PlatformNamed(c.platform)

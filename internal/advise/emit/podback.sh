@@ -1,6 +1,6 @@
 # shellcheck shell=sh source-path=SCRIPTDIR
-# Moves a database's log back from its volume to the data, while the database does not run: this is
-# an init container. It can be run again after it was cut off anywhere.
+# Runs in an init container: moves a database's log back from its volume to the data folder while the
+# database is stopped. It can be run again after an interruption at any point.
 set -eu
 log=$1 new=$2 files=$3
 . ./podlog.sh
@@ -19,7 +19,7 @@ if [ ! -e "$log" ] && [ -d "$log.plimsoll-back" ]; then
   mv "$log.plimsoll-back" "$log"
   sync
 fi
-if [ ! -e "$log" ] && [ -d "$log.plimsoll-old" ]; then # the move was cut off between the two names
+if [ ! -e "$log" ] && [ -d "$log.plimsoll-old" ]; then # the move was interrupted between its renames
   same "$log.plimsoll-old" "$new" || refuse "$log.plimsoll-old and $new differ"
   mv "$log.plimsoll-old" "$log"
   sync
@@ -29,5 +29,5 @@ if has "$log"; then
   say "the log is in $log"
   exit 0
 fi
-if has "$new"; then refuse "there is a log in $new, and none in $log"; fi
+if has "$new"; then refuse "there is a log in $new, but none in $log"; fi
 say "there is no log: a new member"

@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2154 # files is set by the script that this becomes a part of
+# shellcheck shell=sh disable=SC2154 # files is set by the script that includes this
 say() { echo "plimsoll: $*"; }
 refuse() { say "$*: the database is not started" >&2; exit 1; }
 has() { [ -d "$1" ] && [ -n "$(find "$1/." -type f -name "$files" -size +0c | head -n 1)" ]; }

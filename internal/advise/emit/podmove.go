@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// The scripts of the init containers that move a log to its volume and back, in POSIX sh, and the functions
-// that both name by a line of their own.
+// The scripts, in POSIX sh, of the init containers that move a log to its volume and back, and the
+// functions that both source.
 var (
 	//go:embed podlog.sh
 	podLog string
@@ -27,40 +27,41 @@ var (
 	podBack = podScript(backSteps)
 )
 
-// podScript puts the functions into a script: a container has no second file. The first line of each
-// part is for shellcheck.
+// podScript inserts the functions into a script, because the container has no second file to source. The
+// first line of each part is for shellcheck.
 func podScript(steps string) string {
 	_, steps, _ = strings.Cut(steps, "\n")
 	_, functions, _ := strings.Cut(podLog, "\n")
 	return strings.Replace(steps, ". ./podlog.sh\n", functions, 1)
 }
 
-// moverName is the init container's.
+// moverName is the name of the init container.
 const moverName = "plimsoll-log"
 
-// A LogInPod is where an engine's container has its log, and how to tell a log from an empty folder.
+// A LogInPod describes where an engine's container has its log, and how to distinguish a log from an
+// empty folder.
 type LogInPod struct {
-	// Mount is where the log's own volume is mounted.
+	// Mount is the mount point of the separate log volume.
 	Mount string
-	// Dir returns the engine's data folder and the log's in it, given where its data is mounted, its
-	// arguments and its environment.
+	// Dir returns the engine's data folder and the log folder in it, given the data's mount point and the
+	// container's arguments and environment.
 	Dir func(mounted string, args []string, getenv func(string) string) (data, log string)
-	// Files is a shell pattern that every log has a file of.
+	// Files is a shell pattern that at least one file of every log matches.
 	Files string
-	// Image has the shell that moves the log, if the engine's own image has none.
+	// Image is an image with a shell to move the log, if the engine's own image has none.
 	Image string
 }
 
-// moves reports whether a disk is the log's first volume of its own, to which a pod moves its log.
+// moves reports whether a disk is the log's first separate volume, to which the pods move their logs.
 func (s *statefulSet) moves(d *disk) bool {
-	return d.fate == created && d.member == 0 && s.l.deployment.Log != nil && d.volume == s.l.log
+	return d.action == created && d.member == 0 && s.l.deployment.Log != nil && d.volume == s.l.log
 }
 
-// moverFile is the patch that moves the logs back.
+// moverFile is the path of the patch that moves the logs back.
 const moverFile = "kubernetes-patch/log-back.yaml"
 
-// mover returns the init container that runs a script. It sees the data where the engine's container
-// sees it, so that a link means the same to both.
+// mover returns the init container that runs a script. It mounts the data at the same path as the engine's
+// container, so that a link resolves to the same place in both.
 func (s *statefulSet) mover(script string) corev1.Container {
 	from, to, data := s.logPaths()
 	in := s.l.deployment.Log
@@ -84,7 +85,7 @@ func (s *statefulSet) mover(script string) corev1.Container {
 	return c
 }
 
-// logPaths are the container's: the log's now, the log's on its own volume, and the data's.
+// logPaths returns paths in the container: the current log, the log on its separate volume, and the data.
 func (s *statefulSet) logPaths() (from, to, data string) {
 	in := s.l.deployment.Log
 	data, from = in.Dir(s.data, append(append([]string{}, s.container.Command...), s.container.Args...),
@@ -99,8 +100,8 @@ func (s *statefulSet) logPaths() (from, to, data string) {
 	return from, path.Join(in.Mount, path.Base(from)), data
 }
 
-// Argument returns the value of a flag in a container's command line, as --flag=value or --flag
-// value; "" if it is not there.
+// Argument returns the value of a flag in a container's command line, given as --flag=value or --flag
+// value; "" if it is missing.
 func Argument(args []string, flag string) string {
 	for i, arg := range args {
 		if v, ok := strings.CutPrefix(arg, flag+"="); ok {
@@ -113,46 +114,46 @@ func Argument(args []string, flag string) string {
 	return ""
 }
 
-// tellMove writes how pods move their logs, one after the other, and how they move back.
-func (s *statefulSet) tellMove(p *Part, ns string) {
+// describeMove writes how pods move their logs, one after the other, and how they move back.
+func (s *statefulSet) describeMove(p *Part, ns string) {
 	name, container := s.manifest.Name, s.container.Name
 	from, to, _ := s.logPaths()
 	pod := fmt.Sprintf("%s-%d", name, s.first())
-	renew := fmt.Sprintf("    kubectl%[1]s get pods%[2]s              # all ready, or stop here\n"+
+	renew := fmt.Sprintf("    kubectl%[1]s get pods%[2]s              # stop unless all are ready\n"+
 		"    kubectl%[1]s delete pod %[3]s &&\n"+
 		"    kubectl%[1]s wait --for=create pod/%[3]s --timeout=5m &&\n"+
 		"    kubectl%[1]s wait --for=condition=Ready pod/%[3]s --timeout=30m\n"+
 		"    kubectl%[1]s logs %[3]s -c %[4]s\n\n", ns, s.selected(), pod, moverName)
 
 	p.Apply = append(p.Apply,
-		"Then one pod after another, **from the lowest ordinal on**: the controller cannot give an older pod the new claim, and makes no pod anew behind one that lacks it (kubernetes issue 141876). The strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
+		"Then one pod after another, **starting with the lowest ordinal**: the controller cannot give an existing pod the new claim, and does not recreate any pod with a higher ordinal than one that lacks it (kubernetes issue 141876). The update strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
 			renew+
 			fmt.Sprintf(
 				"The new pod gets its claim. Before the database starts, the init container `%[1]s` copies `%[2]s` to `%[3]s`, compares the two, keeps the old folder as `%[2]s.plimsoll-old` and leaves a link. "+
-					"It does not let the database start on an empty log. Go on with the next pod when the database itself says that this one is well and has caught up.",
+					"It does not let the database start on an empty log. Continue with the next pod once the database itself reports that this member is healthy and has caught up.",
 				moverName, from, to))
 
 	p.Verify = append(p.Verify,
 		fmt.Sprintf(
-			"`kubectl%s exec %s -c %s -- readlink %s` prints `%s`; so in each pod. Once all pods have moved, the strategy can be what it was, which restarts none:\n\n"+
+			"`kubectl%s exec %s -c %s -- readlink %s` prints `%s` in each pod. Once the logs of all pods have moved, restore the update strategy, which restarts no pod:\n\n"+
 				"    kubectl%[1]s patch statefulset %[6]s --type merge -p '%[7]s'\n\n"+
-				"When all is proved, in each pod: `kubectl%[1]s exec %[2]s -c %[3]s -- rm -r %[4]s.plimsoll-old`.", ns,
+				"Once the improvement is proved, in each pod: `kubectl%[1]s exec %[2]s -c %[3]s -- rm -r %[4]s.plimsoll-old`.", ns,
 			pod,
 			container, from, to, name, s.strategyBefore()))
 
 	p.Back = append(p.Back,
 		fmt.Sprintf(
-			"The log moves back while its volume is still mounted. A patch gives the StatefulSet an init container that brings the log back, and the strategy `OnDelete`:\n\n"+
+			"The log moves back while its volume is still mounted. A patch gives the StatefulSet an init container that moves the log back, and the update strategy `OnDelete`:\n\n"+
 				"    kubectl%[1]s patch statefulset %[2]s --type strategic --patch-file %[3]s\n\n"+
-				"Then one pod after another, from the lowest ordinal on:\n\n"+renew+
-				"Its log has everything written since. **Never remove the volume first, and never rename `%[4]s.plimsoll-old` back: it is out of date.**",
+				"Then one pod after another, starting with the lowest ordinal:\n\n"+renew+
+				"The log then includes everything written since the move. **Never remove the volume first, and never rename `%[4]s.plimsoll-old` back: it is stale.**",
 			ns, name, moverFile, from))
 
 	p.Restarts = append(p.Restarts, "each pod of "+name+
 		", one at a time, when you delete it; its database is stopped while its log is copied.")
 }
 
-// first is the lowest ordinal.
+// first returns the lowest ordinal.
 func (s *statefulSet) first() int32 {
 	if o := s.manifest.Spec.Ordinals; o != nil {
 		return o.Start
@@ -160,7 +161,8 @@ func (s *statefulSet) first() int32 {
 	return 0
 }
 
-// selected are the options that choose the set's pods; "" if it selects them by expressions.
+// selected returns the kubectl options that select the set's pods; "" if the set selects them by
+// expressions.
 func (s *statefulSet) selected() string {
 	if s.manifest.Spec.Selector == nil || len(s.manifest.Spec.Selector.MatchLabels) == 0 {
 		return ""
@@ -168,7 +170,7 @@ func (s *statefulSet) selected() string {
 	return " -l " + labels.Set(s.manifest.Spec.Selector.MatchLabels).String()
 }
 
-// strategyBefore is a merge patch with the update strategy that the manifest has.
+// strategyBefore returns a merge patch with the update strategy of the manifest.
 func (s *statefulSet) strategyBefore() string {
 	is := s.manifest.Spec.UpdateStrategy
 	if is.Type == "" {
@@ -181,8 +183,8 @@ func (s *statefulSet) strategyBefore() string {
 	return string(text)
 }
 
-// replacing lets a patch replace the update strategy: the server fills in rollingUpdate, which
-// OnDelete does not take.
+// replacing makes a patch replace the update strategy instead of merging it: the server has filled in
+// rollingUpdate, which OnDelete does not allow.
 func replacing(text string) string {
 	return strings.Replace(text, "  updateStrategy:\n", "  updateStrategy:\n    $patch: replace\n", 1)
 }
@@ -199,8 +201,8 @@ func (s *statefulSet) back(p *Part) error {
 	if err != nil {
 		return err
 	}
-	head := s.l.Head("#", "To go back: a strategic merge patch of the StatefulSet "+s.manifest.Name+
-		" after the move. README.md says how.")
+	head := s.l.Head("#", "For going back: a strategic merge patch of the StatefulSet "+s.manifest.Name+
+		" after the move. README.md explains how.")
 	p.Files = append(p.Files, File{Path: moverFile, Text: []byte(head + replacing(text)), Mode: plain})
 	return nil
 }

@@ -100,7 +100,7 @@ func TestLogInPodKilled(t *testing.T) {
 		}
 
 		if beside, err := filepath.Glob(p.log + ".*"); err != nil || len(beside) > 0 {
-			t.Fatalf("beside the log there are %q, %v", beside, err)
+			t.Fatalf("leftovers next to the log: %q, %v", beside, err)
 		}
 
 		if !killed && !alsoKilled {
@@ -146,9 +146,9 @@ func TestLogInPodRefuses(t *testing.T) {
 		"no volume behind the link": {func(p *pod) error { return errors.Join(os.RemoveAll(p.log), os.Symlink(p.new, p.log)) }, "there is no log in"},
 		"no log at all":             {func(p *pod) error { return os.RemoveAll(p.log) }, "there is a database in"},
 		"an empty log":              {func(p *pod) error { return os.Remove(filepath.Join(p.log, "WiredTigerLog.1")) }, "there is a database in"},
-		"log on the volume alone":   {func(p *pod) error { return os.Rename(p.log, p.new) }, "and none in"},
+		"log on the volume alone":   {func(p *pod) error { return os.Rename(p.log, p.new) }, "but none in"},
 		"link to elsewhere":         {func(p *pod) error { return errors.Join(os.RemoveAll(p.log), os.Symlink("/etc", p.log)) }, "something other than"},
-		"an earlier move":           {func(p *pod) error { return os.Mkdir(p.log+".plimsoll-old", 0o700) }, "from an earlier move"},
+		"an earlier move":           {func(p *pod) error { return os.Mkdir(p.log+".plimsoll-old", 0o700) }, "an earlier move left"},
 		"a new member":              {func(p *pod) error { return os.RemoveAll(p.data) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

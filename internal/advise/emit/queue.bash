@@ -10,21 +10,21 @@ usage() {
 	cat <<END
 usage: $0 [--look | --dry-run | --undo] DEVICE...
 
-Sets ${settings[*]} of each device, at once and, by a
-line in $rules, after each boot.
+Sets ${settings[*]} of each device, immediately and, through
+a line in $rules, after each boot.
 
---look prints what is set. --undo writes back what was set before (kept in $saved)
+--look prints the current settings. --undo restores the previous ones (kept in $saved)
 and removes the line.
 END
 }
 
-# queue_of DEVICE: set name and queue of a whole disk; refuse what has no such settings.
+# queue_of DEVICE: set name and queue for a whole disk; refuse devices without these settings.
 queue_of() {
 	local real under=()
 	real=$(readlink -f "$1") || refuse "$1 does not exist"
 	name=${real##*/}
 	if [[ ! -d $sys/block/$name ]]; then
-		refuse "$1 is not a whole disk: lsblk -s $1 shows which it is a part of"
+		refuse "$1 is not a whole disk: lsblk -s $1 shows which disk it belongs to"
 	fi
 	if [[ -d $sys/block/$name/slaves ]]; then
 		mapfile -t under < <(ls "$sys/block/$name/slaves")
@@ -35,7 +35,7 @@ queue_of() {
 	queue=$sys/block/$name/queue
 }
 
-# value SETTING: print what is set.
+# value SETTING: print the current value.
 value() {
 	local text
 	text=$(cat "$queue/$1" 2>/dev/null) || return 1
@@ -46,7 +46,7 @@ value() {
 	printf '%s\n' "$text"
 }
 
-# check DEVICE: refuse what the kernel would not do.
+# check DEVICE: refuse settings that the kernel would not accept.
 check() {
 	local setting scheduler
 	scheduler=$(value scheduler || true)
@@ -54,25 +54,25 @@ check() {
 		[[ $setting != scheduler=* ]] || scheduler=${setting#*=}
 	done
 	for setting in "${settings[@]}"; do
-		value "${setting%%=*}" >/dev/null || refuse "$1: this kernel has no ${setting%%=*} for it ($queue/${setting%%=*})"
+		value "${setting%%=*}" >/dev/null || refuse "$1: this kernel has no setting ${setting%%=*} for it ($queue/${setting%%=*})"
 		if [[ $setting == wbt_lat_usec=* && $scheduler == bfq ]]; then
 			refuse "$1: its scheduler is bfq, which turns writeback throttling off"
 		fi
 	done
 	case $(uname -r) in
-	4.18.*) say "note: some 4.18 kernels hang with writeback throttling; look for your vendor's advice first" ;;
+	4.18.*) say "note: some 4.18 kernels hang with writeback throttling; check your vendor's advice first" ;;
 	esac
 }
 
-# serial: print the disk's serial, which for EBS is the volume's id; nothing if it has none. A name can be
-# another disk's after a boot.
+# serial: print the disk's serial, which for EBS is the volume's id; nothing if it has none. Device names can
+# change at boot.
 serial() {
 	local text
 	text=$(udevadm info --query=property --name="$name" 2>/dev/null | sed -n 's/^ID_SERIAL=//p' || true)
 	[[ ! $text =~ ^[A-Za-z0-9._-]+$ ]] || printf '%s\n' "$text"
 }
 
-# matching: print how udev recognises the disk: by its serial if it has one.
+# matching: print the udev match for the disk: by its serial if it has one, otherwise by its name.
 matching() {
 	local known
 	known=$(serial)
@@ -83,7 +83,7 @@ matching() {
 	fi
 }
 
-# key: print what the disk's former values are kept under.
+# key: print the key of the disk's saved values.
 key() {
 	local known
 	known=$(serial)
@@ -108,7 +108,7 @@ apply() {
 			printf '%s %s %s\n' "$key" "${setting%%=*}" "$old" >>"$saved"
 		fi
 		printf '%s\n' "${setting#*=}" >"$queue/${setting%%=*}"
-		[[ $(value "${setting%%=*}") == "${setting#*=}" ]] || refuse "the kernel did not take ${setting} for $name"
+		[[ $(value "${setting%%=*}") == "${setting#*=}" ]] || refuse "the kernel did not accept ${setting} for $name"
 		say "$name: ${setting%%=*} was $old, is ${setting#*=}"
 	done
 	if [[ $action == dry-run ]]; then
@@ -125,7 +125,7 @@ undo() {
 	while read -r device setting old; do
 		[[ $device == "$key" ]] || continue
 		printf '%s\n' "$old" >"$queue/$setting"
-		say "$name: $setting is $old again"
+		say "$name: restored $setting to $old"
 	done < <([[ ! -f $saved ]] || cat "$saved")
 	if [[ -f $saved ]]; then
 		kept=$(awk -v key="$key" '$1 != key' "$saved")
@@ -171,7 +171,7 @@ main() {
 		case $action in
 		look)
 			for setting in "${settings[@]}"; do
-				printf '%s %s %s\n' "$name" "${setting%%=*}" "$(value "${setting%%=*}" || echo "not there")"
+				printf '%s %s %s\n' "$name" "${setting%%=*}" "$(value "${setting%%=*}" || echo "not supported")"
 			done
 			;;
 		undo) undo ;;

@@ -11,16 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// queueScript is what the script does, after the line with the settings.
+// queueScript is the common part of the script, after the line with the settings.
 //
 //go:embed queue.bash
 var queueScript string
 
-// A queueSetting is one of a device's queue in /sys/block that a layout changes.
+// A queueSetting is a setting of a device's queue in /sys/block that a layout changes.
 type queueSetting struct{ path, name, value string }
 
-// queueSettings are those that change, in the order in which the kernel takes them: a scheduler may
-// turn writeback throttling off.
+// queueSettings returns the settings that change, in the order in which to set them: changing the
+// scheduler may turn writeback throttling off, so the scheduler comes first.
 func (l *Layout) queueSettings() []queueSetting {
 	h := &l.After.Host
 	var out []queueSetting
@@ -29,7 +29,7 @@ func (l *Layout) queueSettings() []queueSetting {
 		{"host.nr_requests", "nr_requests", strconv.Itoa(h.NrRequests)},
 		{"host.wbt_lat_usec", "wbt_lat_usec", strconv.Itoa(h.WbtLatUsec)},
 	} {
-		// a kernel has no queue without a bound
+		// 0 means unlimited in a scenario, but the kernel has no such value
 		if l.Changed(s.path) && (s.name != "nr_requests" || h.NrRequests > 0) {
 			out = append(out, s)
 		}
@@ -37,19 +37,19 @@ func (l *Layout) queueSettings() []queueSetting {
 	return out
 }
 
-// queueRisks are what one accepts with writeback throttling as the layout has it.
+// queueRisks returns the risks of the layout's writeback throttling.
 func (l *Layout) queueRisks() []string {
 	switch {
 	case !l.Changed("host.wbt_lat_usec"):
 		return nil
 	case l.After.Host.WbtLatUsec == 0:
-		return []string{"Without writeback throttling a flush of the page cache fills the device's queue, and everything else on that device waits behind it: other programs, and reads."}
+		return []string{"Without writeback throttling, a flush of the page cache fills the device's queue, and everything else on that device queues behind it: other programs, and reads."}
 	}
-	return []string{"Writeback throttling bounds the page cache's writes that a device has in flight. A restore, a bulk load or an initial sync through the page cache may take longer with it: take it back before, and apply it again after. " +
+	return []string{"Writeback throttling limits how many of the page cache's writes are in flight at a device. A restore, a bulk load or an initial sync through the page cache may take longer: undo it first, and apply it again afterwards. " +
 		"Some 4.18 kernels of RHEL 8 hang with it."}
 }
 
-// udev writes a script that sets the volumes' queues at once, and a rule of udev that keeps that
+// udev writes a script that sets the volumes' queues immediately, and a udev rule that makes this permanent
 // (Documentation/ABI/stable/sysfs-block; udev(7)).
 func udev(l *Layout, _ *Options) (*Part, error) {
 	settings := l.queueSettings()
@@ -60,29 +60,29 @@ func udev(l *Layout, _ *Options) (*Part, error) {
 	p := &Part{}
 	var words []string
 
-	text := "#!/bin/bash\n" + l.Head("#", "Sets the queue of the volumes' devices, at once and after each boot.")
+	text := "#!/bin/bash\n" + l.Head("#", "Sets the queues of the volumes' devices, immediately and after each boot.")
 	for _, s := range settings {
 		text += l.Comments(s.path)
 		words = append(words, s.name+"="+s.value)
 		p.Applies = append(p.Applies, s.path)
 	}
 
-	text += fmt.Sprintf("# A second run changes nothing more.\nset -euo pipefail\n\nreadonly settings=(%s)\n\n",
+	text += fmt.Sprintf("# It is safe to run again.\nset -euo pipefail\n\nreadonly settings=(%s)\n\n",
 		strings.Join(words, " ")) + withFunctions(queueScript)
 	const file = "udev/queue.sh"
 	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
-	p.Apply = []string{"On each machine, as root, for the devices of the database's volumes (`lsblk -o NAME,SIZE,SERIAL,MOUNTPOINT`; of a stripe those under it):\n\n" +
+	p.Apply = []string{"On each machine, as root, for the devices of the database's volumes (`lsblk -o NAME,SIZE,SERIAL,MOUNTPOINT`; for a stripe, its member devices):\n\n" +
 		"    " + file + " --look DEVICE...\n    " + file + " --dry-run DEVICE...\n    " + file + " DEVICE..."}
 	p.Verify = []string{"`" + file +
-		" --look DEVICE...`, also after the next boot. `iostat -x 1` shows how long the queue (`aqu-sz`) is during a checkpoint."}
-	p.Back = []string{"`" + file + " --undo DEVICE...` writes back what was set before, and removes the rule."}
+		" --look DEVICE...`, also after the next boot. `iostat -x 1` shows the queue length (`aqu-sz`) during a checkpoint."}
+	p.Back = []string{"`" + file + " --undo DEVICE...` restores the previous values and removes the rule."}
 	p.Risks = l.queueRisks()
 
 	return p, nil
 }
 
-// queueDaemonSet makes pods that keep the queues of a labelled node's disks set: a pod's own
-// manifest cannot, because they belong to the node.
+// queueDaemonSet writes a DaemonSet that keeps the queues of labelled nodes' disks set. The database's own
+// manifest cannot do that, because the queues belong to the node.
 func (l *Layout) queueDaemonSet(p *Part) error {
 	settings := l.queueSettings()
 	if len(settings) == 0 {
@@ -129,28 +129,28 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 	}
 
 	const path = "kubernetes/queue.yaml"
-	head := l.Head("#", "Keeps the queues of a node's disks set, for nodes with the label plimsoll.io/queue="+
+	head := l.Head("#", "Keeps the queue settings of nodes' disks, on nodes with the label plimsoll.io/queue="+
 		l.slug()+".",
-		"It is privileged, because these settings belong to the node: every disk of it gets them.")
+		"It is privileged, because these settings belong to the node, and it applies them to every disk of the node.")
 	p.Files = append(p.Files, File{Path: path, Text: []byte(head + comments + text), Mode: plain})
 	p.Apply = append(p.Apply, "`kubectl label node NODE... plimsoll.io/queue="+l.slug()+
 		"` for the nodes that run the database and little else, then `kubectl apply -f "+path+"`. "+
-		"Where privileged pods are not allowed, put the same into the node group's configuration: a udev rule (`--to udev` writes one) in its image or user data.")
+		"If privileged pods are not allowed, configure the node group instead: add a udev rule (`--to udev` writes one) to its image or user data.")
 	p.Verify = append(p.Verify, "`kubectl logs daemonset/"+name+
-		"` names each disk that it has set; 60 s at the latest after a volume is attached.")
+		"` lists each disk that it has set, at most 60 s after a volume was attached.")
 
 	var before []string
 	for _, s := range settings {
 		before = append(before, s.name+" "+said(l.from(s.path)))
 	}
 
-	p.Back = append(p.Back, "Change the values in "+path+" to what they were ("+strings.Join(before, ", ")+
-		"), apply it, wait a minute, then `kubectl delete -f "+path+"`: disks keep what was set last.")
+	p.Back = append(p.Back, "Change the values in "+path+" back to the previous ones ("+strings.Join(before, ", ")+
+		"), apply it, wait a minute, then `kubectl delete -f "+path+"`: disks keep the last setting.")
 	p.Risks = append(p.Risks, l.queueRisks()...)
 	return nil
 }
 
-// from is a changed value as it was.
+// from returns the old value of a change.
 func (l *Layout) from(path string) string {
 	for _, c := range l.changes {
 		if c.Path == path {

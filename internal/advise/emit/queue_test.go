@@ -84,7 +84,7 @@ func TestQueueScript(t *testing.T) {
 		t.Errorf("--undo: %v, %s: %q, %q", err, out, read(setting), read(rules))
 	}
 
-	for device, why := range map[string]string{"disk2": "its scheduler is bfq", "disk3": "this kernel has no wbt_lat_usec", "dm-0": "name /dev/disk1", "nothing": "is not a whole disk"} {
+	for device, why := range map[string]string{"disk2": "its scheduler is bfq", "disk3": "this kernel has no setting wbt_lat_usec", "dm-0": "name /dev/disk1", "nothing": "is not a whole disk"} {
 		if out, err := run(device); err == nil || !strings.Contains(out, why) {
 			t.Errorf("%s: %v, %s", device, err, out)
 		}

@@ -8,12 +8,12 @@ import (
 	"plimsoll/internal/base/shellword"
 )
 
-// readme explains what the files do, in which order to apply them, how to check, how to go back,
-// and what may go wrong.
+// readme writes the README: what the files change, in which order to apply them, how to verify, how to
+// go back, and the risks.
 func readme(l *Layout, parts []*Part, r *Result) []byte {
 	var b strings.Builder
 	fmt.Fprintf(
-		&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing has been applied yet. These files contain only what changes.\n",
+		&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing has been applied yet. These files contain only the changes.\n",
 		l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))
 	b.WriteString("\n## What changes\n\n| what | from | to | by |\n|---|---|---|---|\n")
 
@@ -59,25 +59,25 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 
 	section("Apply",
 		ways(parts)+
-			"First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes trouble.",
+			"First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes the problem.",
 		func(p *Part) []string { return p.Apply }, "Nothing.")
 
 	section("Verify",
-		"Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what improved, by how much and with what confidence."+
+		"Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` shows what improved, by how much and with what confidence."+
 			goals(l),
 		func(p *Part) []string { return p.Verify }, "Nothing more.")
 
-	slices.Reverse(parts) // what was applied last goes first: a log comes back before its disk is detached
+	slices.Reverse(parts) // undo in reverse order: the log moves back before its disk is detached
 	section("Go back", "", func(p *Part) []string { return p.Back }, "Nothing more.")
 	slices.Reverse(parts)
 	section("What restarts", "", func(p *Part) []string { return p.Restarts }, "Nothing.")
 	section("Risks", "", func(p *Part) []string { return p.Risks }, "None known.")
-	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --dir` uses them to recognise files that you have edited, and does not overwrite those.\n")
+	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --dir` uses them to recognise files that you have edited, and does not overwrite them.\n")
 
 	return []byte(b.String())
 }
 
-// ways says which targets are alternatives: applying all of them would apply a change twice.
+// ways returns a warning if targets are alternatives: using more than one would apply a change twice.
 func ways(parts []*Part) string {
 	var same []string
 	for _, p := range parts {
@@ -89,10 +89,10 @@ func ways(parts []*Part) string {
 		return ""
 	}
 	return "For volumes, " + strings.Join(same, " and ") +
-		" make the same change: **use only the one that created the volumes.**\n\n"
+		" make the same change: **use only the tool that created the volumes.**\n\n"
 }
 
-// goals are the scenario's objectives.
+// goals lists the scenario's objectives.
 func goals(l *Layout) string {
 	var out []string
 	for _, bound := range l.After.Objective.Bounds() {
@@ -104,7 +104,7 @@ func goals(l *Layout) string {
 	return " The objective: " + strings.Join(out, ", ") + "."
 }
 
-// otherwise says who makes a change that none of the files applies.
+// otherwise returns how to make a change that none of the files applies.
 func otherwise(l *Layout, c Change) string {
 	for _, d := range l.disks {
 		if !c.within(d.path) {
@@ -112,11 +112,11 @@ func otherwise(l *Layout, c Change) string {
 		}
 
 		switch {
-		case d.fate == removed:
-			return "stop the engine, move its contents back to the data volume, then delete the volume"
+		case d.action == removed:
+			return "stop the engine, move the volume's contents back to the data volume, then delete the volume"
 		case d.isNew() && d.member > 0:
 			return "--to lvm, terraform or " + l.rentedFrom() +
-				"; in a StatefulSet a claim template applies to every member: for one member, create a PersistentVolumeClaim with that member's claim name before its pod"
+				"; in a StatefulSet, a claim template applies to every member: for a single member, create a PersistentVolumeClaim with that member's claim name before its pod"
 		case d.isNew():
 			return "--to lvm, terraform, " + l.rentedFrom() + " or kubernetes"
 		}
@@ -129,12 +129,12 @@ func otherwise(l *Layout, c Change) string {
 		{"host.dirty_background_bytes", "--to sysctl"}, {"host.dirty_background_ratio", "--to sysctl"},
 		{"host.dirty_bytes", "--to sysctl"}, {"host.dirty_ratio", "--to sysctl"},
 		{"host.dirty_expire", "--to sysctl"}, {"host.writeback_interval", "--to sysctl"},
-		{"host.instance", "--to aws, or --to kubernetes --statefulset FILE; in Terraform instance_type of your aws_instance"},
-		{"host.bandwidth_weighting", "--to aws; in Terraform network_performance_options of your aws_instance"},
+		{"host.instance", "--to aws, or --to kubernetes --statefulset FILE; in Terraform, instance_type of your aws_instance"},
+		{"host.bandwidth_weighting", "--to aws; in Terraform, network_performance_options of your aws_instance"},
 		{"host.cores", "set by the instance, or by the container's CPU limit"},
 		{"host.memory", "set by the instance, or --to kubernetes --statefulset FILE"},
 		{"host.filesystem", "needs a new volume: --to lvm or kubernetes"},
-		{"host.mount_options", "for new volumes, in fstab or a StorageClass (--to lvm or kubernetes); for a mounted one, mount -o remount, then change its line in fstab"},
+		{"host.mount_options", "for new volumes, in fstab or a StorageClass (--to lvm or kubernetes); for a mounted volume, use mount -o remount, then change its line in fstab"},
 		{"host.scheduler", "--to udev"}, {"host.nr_requests", "--to udev"},
 		{"host.wbt_lat_usec", "--to udev, or kubernetes"},
 		{"host", "a setting of the block layer in /sys/block/DEVICE/queue"},
@@ -153,14 +153,14 @@ func otherwise(l *Layout, c Change) string {
 
 	for _, t := range l.targets {
 		if t.engine != "" && c.within("engine."+t.engine) {
-			return "--to " + t.name + ", if it is one of its settings; otherwise it only affects the model"
+			return "--to " + t.name + ", if it is one of the engine's settings; otherwise it only affects the model"
 		}
 	}
 
 	return "it only affects the model"
 }
 
-// cell escapes text for a table.
+// cell escapes text for a Markdown table.
 func cell(s string) string {
 	if s == "" {
 		return "-"
@@ -168,7 +168,7 @@ func cell(s string) string {
 	return strings.NewReplacer("|", "\\|", "`", "'").Replace(oneLine(s))
 }
 
-// indent indents further lines of a list item.
+// indent indents the further lines of a list item.
 func indent(s string) string {
 	var b strings.Builder
 	for i, line := range strings.Split(s, "\n") {

@@ -1,7 +1,7 @@
 package emit
 
-// A Report is what was emitted. Its JSON is a contract, that of `plimsoll emit -o json`: fields may be
-// added, never changed.
+// A Report is the emitted files. Its JSON is the output of `plimsoll emit -o json` and a contract:
+// fields may be added, never changed.
 type Report struct {
 	Version int              `json:"version"`
 	Dir     string           `json:"dir,omitempty"`
@@ -9,7 +9,7 @@ type Report struct {
 	Files   []ReportedFile   `json:"files"`
 	Changes []ReportedChange `json:"changes"`
 	Idle    []string         `json:"idle,omitempty"` // targets with nothing to do
-	Diff    string           `json:"diff,omitempty"` // against the folder before it was written
+	Diff    string           `json:"diff,omitempty"` // compared with the folder before the write
 }
 
 // A ReportedFile is one of the files.
@@ -20,13 +20,13 @@ type ReportedFile struct {
 	Text       string `json:"text"`
 }
 
-// A ReportedChange is a change and the targets that apply it; none if the files do not.
+// A ReportedChange is a change with the targets that apply it; none if the files do not.
 type ReportedChange struct {
 	Change
 	By []string `json:"by"`
 }
 
-// Report reports on the files of a layout; the caller adds what became of them.
+// Report returns the report on a layout's files; the caller adds whether they were written.
 func (r *Result) Report(l *Layout) *Report {
 	out := &Report{Version: 1, Idle: r.Idle, Files: []ReportedFile{}, Changes: []ReportedChange{}}
 	for _, f := range r.Files {
@@ -38,7 +38,7 @@ func (r *Result) Report(l *Layout) *Report {
 	return out
 }
 
-// Left are the paths of the changes that no file applies.
+// Left returns the paths of the changes that no file applies.
 func (r *Report) Left() []string {
 	var out []string
 	for _, c := range r.Changes {

@@ -1,4 +1,4 @@
-# run COMMAND...: run it, or only print it.
+# run COMMAND...: run the command, or only print it.
 run() {
 	if $checking; then
 		return

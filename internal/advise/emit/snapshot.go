@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// snapshotOf is the name of volume n of a stripe in names of variables, in capitals or not.
+// snapshotOf returns the name of volume n of a stripe for variables, converted by letters.
 func (d *disk) snapshotOf(n int, letters func(string) string) string {
 	name := letters(strings.ReplaceAll(d.name, "-", "_"))
 	if d.after.width > 1 {
@@ -14,7 +14,7 @@ func (d *disk) snapshotOf(n int, letters func(string) string) string {
 	return name
 }
 
-// numbered says which volume of a stripe is meant.
+// numbered identifies a volume of a stripe.
 func numbered(n, width int) string {
 	if width == 1 {
 		return ""
@@ -22,7 +22,7 @@ func numbered(n, width int) string {
 	return fmt.Sprintf(", number %d of its stripe", n)
 }
 
-// arrival says how a new volume comes into use.
+// arrival describes how to start using a new volume.
 func (l *Layout) arrival(d *disk) string {
 	if !d.after.snapshot {
 		return l.arrives(d)
@@ -31,17 +31,17 @@ func (l *Layout) arrival(d *disk) string {
 	if d.after.width > 1 {
 		stripe = " The snapshots of a stripe must have been taken at the same time (`aws ec2 create-snapshots`); `vgchange --activate y` finds its volume group."
 	}
-	return fmt.Sprintf("%s is made from a snapshot, whose id you fill in. It is at least as large as that, and has its file system and data already: mount it at `%s`, and do not make a new one.%s",
+	return fmt.Sprintf("%s is created from a snapshot, whose id you fill in. It is at least as large as the snapshot, and already has its file system and data: mount it at `%s`, and do not create a new file system.%s",
 		d.path, l.place(d.volume).Mount, stripe)
 }
 
-// snapshotClaims says how claims are made from a snapshot.
+// snapshotClaims describes how to create claims from a snapshot.
 func (l *Layout) snapshotClaims(d *disk) string {
 	rate := ""
 	if d.after.fetch > 0 {
-		rate = fmt.Sprintf(" The rate of its initialization, %d MiB/s, is not among the parameters of a StorageClass: create the volumes with the `aws` target instead if you need it.",
+		rate = fmt.Sprintf(" A StorageClass has no parameter for its initialization rate of %d MiB/s: create the volumes with the `aws` target instead if you need it.",
 			d.after.fetch)
 	}
-	return fmt.Sprintf("%s is made from a snapshot: fill in its VolumeSnapshot as `dataSource` of the claim template (`{apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: NAME}`), before any claim is made.%s",
+	return fmt.Sprintf("%s is created from a snapshot: fill in its VolumeSnapshot as `dataSource` of the claim template (`{apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: NAME}`), before any claim is created.%s",
 		d.path, rate)
 }

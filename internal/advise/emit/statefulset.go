@@ -22,29 +22,29 @@ import (
 
 // Bounds of a StatefulSet's manifest.
 const (
-	// StatefulSetBytesMax is its largest size: etcd accepts no object of more than 1.5 MiB.
+	// StatefulSetBytesMax is the maximum size: etcd accepts no object of more than 1.5 MiB.
 	StatefulSetBytesMax = 2 << 20
-	// replicasMax is more than any database has.
+	// replicasMax exceeds the replicas of any database.
 	replicasMax = 100
 )
 
-// A statefulSet is the one that runs the database, with the changes to it.
+// A statefulSet is the StatefulSet that runs the database, with its changes.
 type statefulSet struct {
 	l         *Layout
 	manifest  *appsv1.StatefulSet
 	container *corev1.Container
-	data      string            // where the container has the data
+	data      string            // the data's mount point in the container
 	templates map[string]string // maps the engine's volumes to claim templates
 
 	claims  []corev1.PersistentVolumeClaim // after the change
-	changed bool                           // one of them changed
+	changed bool                           // any of them changed
 	mounts  []corev1.VolumeMount           // to add
-	moving  bool                           // the log moves to one of them
+	moving  bool                           // the log moves to one of the claims
 }
 
 // readStatefulSet finds the set, the engine's container and its claims in a manifest.
 func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
-	const how = "kubectl get statefulset NAME -o yaml > statefulset.yaml writes one"
+	const how = "create one with kubectl get statefulset NAME -o yaml > statefulset.yaml"
 	name := o.StatefulSetFile
 	if len(o.StatefulSet) > StatefulSetBytesMax {
 		return nil, Inputf(how, "%s is longer than any StatefulSet (%d MiB)", name, StatefulSetBytesMax>>20)
@@ -66,7 +66,7 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 		if err := yaml.Unmarshal(doc, &kind); err != nil {
 			next := how
 			if bytes.Contains(doc, []byte("{{")) {
-				next = "a chart's template is no manifest yet: helm template, or " + how
+				next = "a chart's template is not a manifest yet: use helm template, or " + how
 			}
 			return nil, Inputf(next, "%s is not YAML: %s", name, oneLine(err.Error()))
 		}
@@ -75,26 +75,26 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 			continue
 		}
 		if s.manifest != nil {
-			return nil, Inputf("give a file with one",
-				"%s has two StatefulSets, and which one runs the database cannot be determined", name)
+			return nil, Inputf("use a file with only one",
+				"%s has two StatefulSets: cannot determine which one runs the database", name)
 		}
 
 		s.manifest = &appsv1.StatefulSet{}
 		if err := yaml.Unmarshal(doc, s.manifest); err != nil {
-			return nil, Inputf(how, "%s: the StatefulSet cannot be read: %s", name, oneLine(err.Error()))
+			return nil, Inputf(how, "%s: cannot parse the StatefulSet: %s", name, oneLine(err.Error()))
 		}
 	}
 
 	switch {
 	case s.manifest == nil:
-		return nil, Inputf(how, "there is no StatefulSet in %s", name)
+		return nil, Inputf(how, "no StatefulSet in %s", name)
 	case s.manifest.APIVersion != "apps/v1":
-		return nil, Inputf(how, "%s: the StatefulSet is of %q, not of apps/v1", name,
+		return nil, Inputf(how, "%s: the StatefulSet's apiVersion is %q, want apps/v1", name,
 			oneLine(s.manifest.APIVersion))
 	case !isName(s.manifest.Name) || s.manifest.Namespace != "" && !isName(s.manifest.Namespace):
-		return nil, Inputf(how, "%s: the StatefulSet has no name that Kubernetes would take", name)
+		return nil, Inputf(how, "%s: the StatefulSet's name is not valid in Kubernetes", name)
 	case s.replicas() < 0 || s.replicas() > replicasMax:
-		return nil, Inputf(how, "%s: %d replicas", name, s.replicas())
+		return nil, Inputf(how, "%s: %d replicas out of range", name, s.replicas())
 	}
 
 	if err := s.findContainer(name, o.Container); err != nil {
@@ -104,7 +104,8 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 	return s, s.findClaims(name, o.Claims)
 }
 
-// isName reports whether Kubernetes accepts a name (RFC 1123 subdomains): it appears in commands.
+// isName reports whether Kubernetes accepts a name (RFC 1123 subdomains). Names appear in commands, so
+// they must not contain anything that a shell would interpret.
 func isName(s string) bool {
 	return s != "" && len(s) <= 253 && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.'
@@ -144,7 +145,7 @@ func (s *statefulSet) findContainer(file, asked string) error {
 
 	switch {
 	case asked != "":
-		return Inputf("--container names one of them", "the StatefulSet %s in %s has no container %q: %s",
+		return Inputf("use --container to name one of them", "the StatefulSet %s in %s has no container %q: %s",
 			s.manifest.Name, file, asked, oneLine(among))
 	case len(all) == 1:
 		s.container = &all[0]
@@ -152,11 +153,11 @@ func (s *statefulSet) findContainer(file, asked string) error {
 	}
 
 	return Inputf(
-		"name it: --container NAME", "which container of the StatefulSet %s in %s is %s cannot be determined: %s",
+		"name it: --container NAME", "cannot determine which container of the StatefulSet %s in %s runs %s: %s",
 		s.manifest.Name, file, s.l.engine(), oneLine(among))
 }
 
-// findClaims finds the templates of the existing volumes: by --claim, by name, or because there is
+// findClaims finds the claim templates of the existing volumes: by --claim, by name, or because there is
 // only one.
 func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 	s.claims = slices.Clone(s.manifest.Spec.VolumeClaimTemplates)
@@ -175,7 +176,7 @@ func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 	volumes := names(s.l.Before.Volumes)
 	for volume := range asked {
 		if !slices.Contains(volumes, volume) {
-			return Inputf("", "--claim %s: the scenario has no volume of that name, it has %s", oneLine(volume),
+			return Inputf("", "--claim %s: the scenario has no volume of that name, only %s", oneLine(volume),
 				strings.Join(volumes, ", "))
 		}
 	}
@@ -184,7 +185,7 @@ func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 		name := asked[v]
 		switch {
 		case name != "" && !slices.Contains(mounted, name):
-			return Inputf("", "--claim %s=%s: container %s of %s mounts no claim template of that name, it mounts %s",
+			return Inputf("", "--claim %s=%s: container %s of %s mounts no claim template of that name, only %s",
 				v, oneLine(name), s.container.Name, file, orNone(mounted))
 		case name != "":
 		default:
@@ -193,11 +194,11 @@ func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 
 		if name == "" && s.l.Changed("volumes."+v) {
 			return Inputf("name it: --claim "+v+
-				"=NAME", "which claim template of %s in %s is volume %s cannot be determined: container %s mounts %s",
+				"=NAME", "cannot determine the claim template of volume %[3]s in the StatefulSet %[1]s of %[2]s: container %[4]s mounts %[5]s",
 				s.manifest.Name, file, v, s.container.Name, orNone(mounted))
 		}
 		if name != "" && !isName(name) {
-			return Inputf("", "%s: a claim template has no name that Kubernetes would take", file)
+			return Inputf("", "%s: a claim template's name is not valid in Kubernetes", file)
 		}
 
 		s.templates[v] = name
@@ -209,7 +210,8 @@ func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 	return nil
 }
 
-// likely returns the claim template that probably belongs to a volume; "" if that is unclear.
+// likely returns the claim template that probably belongs to a volume; "" if it is ambiguous. It tries
+// the strictest rule first.
 func likely(volume string, volumes, mounted []string) string {
 	for _, fits := range []func(string) bool{
 		func(n string) bool { return n == volume },
@@ -237,8 +239,8 @@ func orNone(names []string) string {
 	return oneLine(strings.Join(names, ", "))
 }
 
-// claim changes or adds the template of a disk. A single member's volume has none: a template
-// applies to every member.
+// claim changes or adds the claim template of a disk. A volume of a single member has none, because a
+// template applies to every member.
 func (s *statefulSet) claim(d *disk) error {
 	if d.member != 0 {
 		return nil
@@ -248,11 +250,11 @@ func (s *statefulSet) claim(d *disk) error {
 	s.changed = true
 	class := s.l.storageClassName(d)
 
-	if d.fate == created {
+	if d.action == created {
 		mount := s.mountOf(d)
 		if s.has(d.volume, mount) {
 			return Inputf(
-				"add its present values under volumes in the scenario", "%s is new by the scenario, and container %s of the StatefulSet %s has a volume %s, or something at %s, already",
+				"add its current values under volumes in the scenario", "%s is new in the scenario, but container %s of the StatefulSet %s already has a volume %s or something mounted at %s",
 				d.path, s.container.Name, s.manifest.Name, d.volume, oneLine(mount))
 		}
 
@@ -284,7 +286,7 @@ func (s *statefulSet) claim(d *disk) error {
 	}
 
 	c.Spec.Resources.Requests[corev1.ResourceStorage] = *size
-	if d.fate == remade || d.recached {
+	if d.action == remade || d.recached {
 		c.Spec.StorageClassName = &class
 	}
 
@@ -306,7 +308,7 @@ func (s *statefulSet) has(name, mount string) bool {
 			func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == mount })
 }
 
-// mountOf returns where the container mounts an additional volume.
+// mountOf returns the mount point of an additional volume in the container.
 func (s *statefulSet) mountOf(d *disk) string {
 	if s.moves(d) {
 		return s.l.deployment.Log.Mount
@@ -328,7 +330,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	if i := s.l.After.Instance(); i != nil && s.l.Changed("host.instance") {
 		pod.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: i.Spelling()}
 		comments = append(comments, s.l.Because("host.instance")+
-			": such nodes must exist, or the pods stay pending.")
+			": nodes of this type must exist, or the pods stay pending.")
 		p.Applies = append(p.Applies, "host.instance", "host.cores")
 		p.Restarts = append(p.Restarts, "each pod moves to a node of type "+i.Spelling()+".")
 	}
@@ -344,7 +346,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 
 	if len(pod.Containers) > 0 && !s.moving {
 		p.Restarts = append(p.Restarts, "each pod of "+s.manifest.Name+
-			", the last ordinal first (a rolling update), because its template changes.")
+			", starting with the highest ordinal (a rolling update), because its template changes.")
 	}
 
 	if members := s.l.setting(s.l.deployment.Members); s.l.deployment.Members != "" && s.l.Changed(members) {
@@ -369,7 +371,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 
 	text = replacing(text)
 	for _, d := range s.l.disks {
-		if d.fate != removed && d.member == 0 {
+		if d.action != removed && d.member == 0 {
 			comments = append(comments, d.why())
 		}
 	}
@@ -378,11 +380,11 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	if s.changed {
 		comments = append(
 			comments,
-			"volumeClaimTemplates are immutable, and a patch replaces the whole list, so it contains all of them. README.md", "explains how to replace a StatefulSet without touching its pods and claims.")
+			"volumeClaimTemplates are immutable, and a patch replaces the whole list, so it contains all of them. README.md", "explains how to replace a StatefulSet without affecting its pods and claims.")
 	}
 
 	head := s.l.Head("#", "A strategic merge patch of the StatefulSet "+s.manifest.Name+
-		". It is not a manifest by itself.", comments...)
+		". It is not a complete manifest.", comments...)
 	p.Files = append(p.Files, File{Path: file, Text: []byte(head + text), Mode: plain})
 	if s.moving {
 		if err := s.back(p); err != nil {
@@ -390,12 +392,12 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 		}
 	}
 
-	s.tell(p, file)
+	s.describe(p, file)
 	return true, nil
 }
 
-// memory limits the container, if the scenario's memory is a container's and the memory or the
-// cache changes.
+// memory sets the container's memory limit, if the scenario's memory is a container's and it changes. If
+// only the cache changes, it warns if the cache does not fit the limit.
 func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 	l := s.l
 	limit := l.After.Host.Memory
@@ -406,7 +408,7 @@ func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 			cache := l.After.Engine.Config.CacheSize()
 			if is, ok := s.container.Resources.Limits[corev1.ResourceMemory]; ok && is.Value() < int64(cache+beside) {
 				p.Risks = append(p.Risks,
-					fmt.Sprintf("Container %s is limited to %s of memory, but a cache of %s needs about %d GiB on top: it would be killed. Raise the limit (`host.memory` in the scenario).",
+					fmt.Sprintf("Container %s is limited to %s of memory, but with a cache of %s the engine needs about %d GiB in addition: it would be killed. Raise the limit (`host.memory` in the scenario).",
 						s.container.Name, is.String(), cache.Exact(), beside/units.GiB))
 			}
 		}
@@ -421,11 +423,11 @@ func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 
 	p.Applies = append(p.Applies, "host.memory")
 	return []string{l.Because("host.memory"), l.why("host.memory") +
-		" Request and limit are the same, so that no other pod can take it."}
+		" Request and limit are equal, so that no other pod can use the memory."}
 }
 
-// tell writes how to apply the patch, and how to undo it.
-func (s *statefulSet) tell(p *Part, file string) {
+// describe writes how to apply the patch, and how to undo it.
+func (s *statefulSet) describe(p *Part, file string) {
 	ns := ""
 	if s.manifest.Namespace != "" {
 		ns = " -n " + s.manifest.Namespace
@@ -434,12 +436,12 @@ func (s *statefulSet) tell(p *Part, file string) {
 	name := s.manifest.Name
 	for _, m := range s.mounts {
 		if s.moving && m.Name == s.l.log {
-			continue // a link leads to it
+			continue // the link leads to it, so the engine needs no configuration
 		}
-		if tell := s.l.place(m.Name).Tell; tell != "" {
+		if how := s.l.place(m.Name).Tell; how != "" {
 			p.Apply = append(p.Apply,
 				fmt.Sprintf("In the container the volume %s is mounted at `%s`: configure %s accordingly (%s).",
-					m.Name, m.MountPath, s.l.engine(), tell))
+					m.Name, m.MountPath, s.l.engine(), how))
 		}
 	}
 
@@ -452,27 +454,27 @@ func (s *statefulSet) tell(p *Part, file string) {
 
 	p.Apply = append(p.Apply,
 		fmt.Sprintf(
-			"The StatefulSet's claim templates cannot be changed, so it is replaced while its pods and claims stay (`--cascade=orphan`):\n\n"+
+			"The StatefulSet's claim templates are immutable, so replace it and keep its pods and claims (`--cascade=orphan`):\n\n"+
 				"    kubectl%[1]s get statefulset %[2]s -o yaml > before.yaml &&\n"+
 				"    kubectl%[1]s patch --local -f before.yaml --type strategic --patch-file %[3]s -o yaml > after.yaml &&\n"+
 				"    sed 's/^  name: %[2]s$/  name: %[2]s-check/' after.yaml | kubectl%[1]s apply --dry-run=server -f - &&\n"+
 				"    kubectl%[1]s delete statefulset %[2]s --cascade=orphan &&\n"+
 				"    kubectl%[1]s apply -f after.yaml\n\n"+
-				"The third line lets the server check the new one, under another name, and makes nothing; if it refuses, nothing was changed. The pods keep running as they are. An operator that owns the StatefulSet would undo this: change its own resource instead.",
+				"The third line makes the server validate the new StatefulSet under another name, without creating it; if that fails, nothing was changed. The pods keep running. If an operator owns the StatefulSet, it would revert this: change the operator's resource instead.",
 			ns, name, file))
 
 	if s.moving {
-		s.tellMove(p, ns)
+		s.describeMove(p, ns)
 	}
 
 	first := ""
 	if s.moving {
-		first = "Only when every pod has its log back: "
+		first = "Only after the logs of all pods have moved back: "
 	}
 
 	p.Back = append(p.Back,
-		first+fmt.Sprintf("`kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml` replaces the StatefulSet again. The cluster then renews the pods by its own strategy. Claims that are no longer used stay until you delete them.",
+		first+fmt.Sprintf("`kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml` restores the StatefulSet. The cluster then recreates the pods according to its update strategy. Unused claims stay until you delete them.",
 			ns, name))
 	p.Risks = append(
-		p.Risks, "Between `delete --cascade=orphan` and `apply`, a pod that dies is not restarted. Run both in immediate succession.")
+		p.Risks, "Between `delete --cascade=orphan` and `apply`, the cluster does not recreate a pod that dies. Run both in immediate succession.")
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // sysctl writes a file for /etc/sysctl.d with the kernel's limits on dirty pages
-// (Documentation/admin-guide/sysctl/vm.rst). The kernel uses either bytes or ratio, whichever was
-// written last, so only one of each pair is written.
+// (Documentation/admin-guide/sysctl/vm.rst). The kernel uses whichever of bytes and ratio was set last,
+// so the file has only one of each pair.
 func sysctl(l *Layout, _ *Options) (*Part, error) {
 	b, a := &l.Before.Host, &l.After.Host
 	p := &Part{}
@@ -22,10 +22,10 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 			return
 		}
 
-		// A fraction of a percent would be another limit, and 0 turns the ratio off.
+		// Rounding to a whole percent would change the limit, and to 0 would turn it off.
 		if percent := 100 * float64(isRatio); is == 0 && math.Abs(percent-math.Round(percent)) > 1e-9 {
-			wrong = Inputf("or "+path+"_bytes, which is exact",
-				"%s_ratio: the kernel takes whole percents, and %s is none", path, isRatio)
+			wrong = Inputf("or use "+path+"_bytes, which is exact",
+				"%s_ratio: the kernel only accepts whole percentages, not %s", path, isRatio)
 		}
 
 		at := path + "_bytes"
@@ -61,19 +61,19 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 
 	const name = "90-plimsoll.conf"
 	p.Files = []File{{Path: "sysctl/" + name, Text: []byte(text), Mode: plain}}
-	p.Apply = []string{"On each machine (in Kubernetes on each node: containers do not have these settings), as root:\n\n" +
+	p.Apply = []string{"On each machine (in Kubernetes on each node, because containers do not have these settings), as root:\n\n" +
 		"    install -m 644 sysctl/" + name + " /etc/sysctl.d/" + name + "\n    sysctl -p /etc/sysctl.d/" + name}
 	p.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
 	p.Back = []string{"`rm /etc/sysctl.d/" + name +
-		"`, and restore the previous values (as far as the scenario knew them):\n\n" +
+		"`, and restore the previous values (as far as the scenario has them):\n\n" +
 		undo[:len(undo)-1]}
-	p.Risks = []string{"The limits apply to the whole machine: anything else that writes heavily, a backup for example, is slowed down too. " +
-		"Writing out earlier merges fewer writes: in the lab, a limit of 8 MB gave the volume 40 % more bytes."}
+	p.Risks = []string{"The limits apply to the whole machine: they also slow down anything else that writes heavily, a backup for example. " +
+		"Earlier writeback merges fewer writes: in the lab, a limit of 8 MB made the volume write 40 % more bytes."}
 
 	return p, nil
 }
 
-// limit returns a line that sets one of a pair: bytes, or a whole percentage.
+// limit returns the line that sets one of a pair: bytes, or a whole percentage.
 func limit(name string, bytes units.Size, ratio units.Ratio) string {
 	if bytes != 0 {
 		return fmt.Sprintf("%s_bytes = %d\n", name, int64(bytes))
@@ -81,7 +81,7 @@ func limit(name string, bytes units.Size, ratio units.Ratio) string {
 	return fmt.Sprintf("%s_ratio = %d\n", name, int64(math.Round(float64(ratio)*100)))
 }
 
-// inWords turns a line into an assignment.
+// inWords turns a line of sysctl.d into an argument of sysctl -w.
 func inWords(line string) string {
 	var name, value string
 	if _, err := fmt.Sscanf(line, "%s = %s", &name, &value); err != nil {

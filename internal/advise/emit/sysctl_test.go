@@ -7,10 +7,10 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// TestRatioIsWholePercents: the kernel would take 0.4 % for 0, which turns the limit off.
-func TestRatioIsWholePercents(t *testing.T) {
+// The kernel would round 0.4 % to 0, which turns the limit off.
+func TestRatioIsWholePercentage(t *testing.T) {
 	l := layoutOf(t, "telemetry.yaml", "host.dirty_background_bytes=", "host.dirty_background_ratio=0.4%")
-	if _, err := emit.Files(l, []string{"sysctl"}, emit.Options{}); err == nil || !strings.Contains(err.Error(), "whole percents") {
+	if _, err := emit.Files(l, []string{"sysctl"}, emit.Options{}); err == nil || !strings.Contains(err.Error(), "whole percentages") {
 		t.Errorf("0.4 %%: %v", err)
 	}
 	files := filesOf(t, layoutOf(t, "telemetry.yaml", "host.dirty_background_bytes=", "host.dirty_background_ratio=4%"), emit.Options{}, "sysctl")

@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// A File is one of those that apply a layout.
+// A File is one of the files that apply a layout.
 type File struct {
-	Path string // below the folder, with slashes
+	Path string // relative to the folder, with slashes
 	Text []byte
 	Mode fs.FileMode
 }
 
-// Text makes a file that is not executable.
+// Text returns a file that is not executable.
 func Text(path, text string) File { return File{Path: path, Text: []byte(text), Mode: plain} }
 
 const (
@@ -25,27 +25,26 @@ const (
 	executable fs.FileMode = 0o755
 )
 
-// A Part is what a target makes of a layout.
+// A Part is a target's output for a layout.
 type Part struct {
 	Files   []File
-	Applies []string // paths of the scenario whose changes these files apply
-	// Lines of the README, as Markdown.
+	Applies []string // paths in the scenario of the changes that these files apply
+	// Items of the README, in Markdown.
 	Apply, Verify, Back, Restarts, Risks []string
 
 	target string
 }
 
-// Options are a target's input besides the layout.
+// Options are a target's input in addition to the layout.
 type Options struct {
-	// Skip leaves out volumes that a target cannot make or change, instead of refusing them: for
-	// targets of which another one can.
+	// Skip skips volumes that a target cannot create or change, instead of failing, because another of the
+	// chosen targets can.
 	Skip bool
-	// StatefulSet is the manifest of the one that runs the database, with its name for errors.
-	// Kubernetes only.
+	// StatefulSet is the manifest of the StatefulSet that runs the database, and StatefulSetFile its file
+	// name for errors. Kubernetes only.
 	StatefulSet     []byte
 	StatefulSetFile string
-	// Container is the engine's container in it; "" for the one named like the engine, or the only
-	// one.
+	// Container is the engine's container in it; "": the one named after the engine, or the only one.
 	Container string
 	// Claims maps volume names to claim templates, if their mounts do not show it.
 	Claims map[string]string
@@ -55,26 +54,26 @@ type Options struct {
 type target struct {
 	name   string
 	about  string
-	engine string // the only engine that it is for, "" for all
+	engine string // the only engine that it is for; "": all
 	emit   func(*Layout, *Options) (*Part, error)
 }
 
-// platforms are the targets of every engine.
+// platforms are the targets for every engine.
 var platforms = []target{
 	{"terraform", "disks of AWS, Google Cloud and Azure, and their attachment", "", terraform},
 	{"aws", "a script of aws ec2 commands", "", aws},
 	{"gcp", "a script of gcloud commands", "", clouds[0].write},
 	{"azure", "a script of az commands", "", clouds[1].write},
-	{"lvm", "a script that makes stripes and file systems", "", lvm},
+	{"lvm", "a script that creates stripes and file systems", "", lvm},
 	{"kubernetes", "StorageClass, VolumeAttributesClass, a patch of the StatefulSet", "", kubernetes},
-	{"sysctl", "vm.dirty_* of the kernel", "", sysctl},
-	{budgetTarget, "what the volumes give, as settings of the engine, the kernel and other databases",
+	{"sysctl", "the kernel's vm.dirty_* settings", "", sysctl},
+	{budgetTarget, "the volumes' sustained limits as settings of the engine, the kernel and other databases",
 		"", budgets},
 	{"udev", "a script and a udev rule for the devices' queues: writeback throttling, scheduler", "", udev},
 }
 
-// targets are those available with some engines, in the order in which a layout is applied: the
-// machine's storage first, the engine last.
+// targets are the available targets in the order in which to apply a layout: the machine's storage first,
+// the engine last.
 type targets []target
 
 func targetsOf(able []engine.With[Deployment]) targets {
@@ -96,7 +95,7 @@ func (all targets) names() []string {
 	return out
 }
 
-// of returns those that fit an engine.
+// of returns the targets for an engine.
 func (all targets) of(engine string) targets {
 	return slices.DeleteFunc(slices.Clone(all),
 		func(t target) bool { return t.engine != "" && t.engine != engine })
@@ -105,7 +104,7 @@ func (all targets) of(engine string) targets {
 // A TargetInfo is a target's name and a short description of what it writes.
 type TargetInfo struct{ Name, About string }
 
-// Targets returns all targets available with some engines.
+// Targets returns all targets available with the given engines.
 func Targets(able []engine.With[Deployment]) []TargetInfo {
 	var out []TargetInfo
 	for _, t := range targetsOf(able) {
@@ -114,18 +113,18 @@ func Targets(able []engine.With[Deployment]) []TargetInfo {
 	return out
 }
 
-// A Result is the files that apply a layout, and what they do not apply.
+// A Result is the files that apply a layout, and which changes they apply.
 type Result struct {
 	Files []File
-	// By has the targets that apply each change, in the order of Layout.Changes; none if no chosen
-	// target can apply it.
+	// By has the targets that apply each change, in the order of Layout.Changes; nil if no chosen target
+	// can.
 	By [][]string
-	// Idle are chosen targets that have nothing to do.
+	// Idle are the chosen targets that have nothing to do.
 	Idle []string
 }
 
-// Files makes the files of some targets, and a README. The error is of type *[InputError] if a
-// target does not fit the engine or the volumes, or if there is nothing to do.
+// Files returns the files of the named targets, and a README. The error is of type *[InputError] if a
+// target does not support the engine or the volumes, or if there is nothing to do.
 func Files(l *Layout, names []string, o Options) (*Result, error) {
 	chosen, err := choose(l, names, &o)
 	if err != nil {
@@ -134,8 +133,8 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 
 	if len(l.changes) == 0 && !slices.Contains(names, budgetTarget) {
 		return nil, &InputError{
-			Text: "nothing changes, so there is nothing to emit: the layout is the scenario itself",
-			Next: "give changes with --set, or a plan that chose some", Unchanged: true,
+			Text: "nothing to emit: the layout does not differ from the scenario",
+			Next: "specify changes with --set, or use a plan that chose some", Unchanged: true,
 		}
 	}
 
@@ -164,41 +163,41 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 	}
 
 	if len(parts) == 0 && len(l.changes) == 0 {
-		return nil, Inputf("give volumes whose limits are known",
-			"--to %s has nothing to do: no volume has a limit", strings.Join(r.Idle, ", "))
+		return nil, Inputf("use volumes with known limits",
+			"--to %s has nothing to do: no volume has a known limit", strings.Join(r.Idle, ", "))
 	}
 	if len(parts) == 0 {
 		return nil, Inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]),
-			"--to %s has nothing to do: what changes is %s", strings.Join(r.Idle, ", "), l.inShort())
+			"--to %s has nothing to do: the layout only changes %s", strings.Join(r.Idle, ", "), l.inShort())
 	}
 
 	r.Files = append([]File{{Path: "README.md", Text: readme(l, parts, r), Mode: plain}}, r.Files...)
 	return r, nil
 }
 
-// choose finds the targets by name, in the order of application.
+// choose returns the named targets in the order of application.
 func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	fits := l.targets.of(l.engine()).names()
 	if len(names) == 0 {
-		return nil, Inputf("for example --to "+fits[0]+" --to "+fits[len(fits)-1], "which files? --to %s fit %s",
+		return nil, Inputf("for example --to "+fits[0]+" --to "+fits[len(fits)-1], "no target given: --to accepts %s for %s",
 			strings.Join(fits, ", "), l.engine())
 	}
 
 	for _, name := range names {
 		i := slices.IndexFunc(l.targets, func(t target) bool { return t.name == name })
 		if i < 0 {
-			return nil, Inputf(meant(name, l.targets.names()), "--to %q is not a target: one of %s", name,
+			return nil, Inputf(meant(name, l.targets.names()), "--to %q is not a target: want one of %s", name,
 				strings.Join(l.targets.names(), ", "))
 		}
 		if e := l.targets[i].engine; e != "" && e != l.engine() {
-			return nil, Inputf("for it there are --to "+strings.Join(fits, ", "),
-				"--to %s does not fit: the scenario's engine is %s", name, l.engine())
+			return nil, Inputf("the targets for it are "+strings.Join(fits, ", "),
+				"--to %s is for another engine: the scenario's engine is %s", name, l.engine())
 		}
 	}
 
 	if !slices.Contains(names, "kubernetes") && (o.StatefulSet != nil || o.Container != "" ||
 		len(o.Claims) > 0) {
-		return nil, Inputf("add --to kubernetes", "--statefulset, --container and --claim are for --to kubernetes")
+		return nil, Inputf("add --to kubernetes", "--statefulset, --container and --claim require --to kubernetes")
 	}
 
 	var out []target
@@ -211,7 +210,7 @@ func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	return out, nil
 }
 
-// inShort returns the changes in one line.
+// inShort returns the paths of the changes on one line.
 func (l *Layout) inShort() string {
 	var paths []string
 	for _, c := range l.changes {
@@ -223,7 +222,7 @@ func (l *Layout) inShort() string {
 	return strings.Join(paths, ", ")
 }
 
-// meant suggests the target that was probably meant, "" if there is none.
+// meant suggests the target that was probably meant; "" if there is none.
 func meant(name string, among []string) string {
 	if near := diagnostics.Nearest(name, among); near != "" {
 		return "did you mean " + near + "?"
@@ -231,10 +230,10 @@ func meant(name string, among []string) string {
 	return ""
 }
 
-// Head returns the comment at the beginning of a file, with a mark before each line.
+// Head returns the header comment of a file, with a mark before each line.
 func (l *Layout) Head(mark, what string, more ...string) string {
 	lines := append([]string{what, "For the layout of " + l.title() +
-		", written by plimsoll emit. README.md says how to apply it."}, more...)
+		", written by plimsoll emit. README.md explains how to apply it."}, more...)
 	var b strings.Builder
 	for _, line := range lines {
 		b.WriteString(strings.TrimRight(mark+" "+line, " ") + "\n")

@@ -10,9 +10,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// terraform writes aws_ebs_volume and aws_volume_attachment, or what Google Cloud and Azure have
-// for them, for each volume that is new or changes, one for each machine of a map that the user
-// fills in. Attributes: the AWS provider's documentation of these two resources, 6.0.
+// terraform writes aws_ebs_volume and aws_volume_attachment, or their counterparts for Google Cloud and
+// Azure, for each new or changed volume. Each has one instance per machine of a map that the user fills
+// in. Attributes: the AWS provider's documentation of these two resources, 6.0.
 func terraform(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	title := "EBS volumes for Terraform's AWS provider."
@@ -28,7 +28,7 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 
 	slot := 0
 	for _, d := range l.disks {
-		if d.fate == removed {
+		if d.action == removed {
 			continue
 		}
 
@@ -46,8 +46,8 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 
 		for n := 1; n <= d.after.width; n++ {
 			name := strings.ReplaceAll(d.name, "-", "_")
-			if d.fate == remade {
-				name += "_new" // the old one stays, and its name may well be data
+			if d.action == remade {
+				name += "_new" // the old volume stays, and its resource is probably called data
 			}
 
 			if d.after.width > 1 {
@@ -89,15 +89,15 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 	}
 
 	p.Apply = append(
-		[]string{"Name the machines in `var.plimsoll_machines`. Terraform must know an existing volume first: either change its resource to these values, or " +
+		[]string{"List the machines in `var.plimsoll_machines`. Terraform must know an existing volume first: either change its resource to these values, or " +
 			"`terraform import '" + disk + ".data[\"NAME\"]' " + id +
-			"`. For it, `terraform plan` must say *update in-place*: **a plan that says *replace* or *destroy* would delete the data.**"}, p.Apply...)
+			"`. `terraform plan` must then show *update in-place* for it: **a plan that shows *replace* or *destroy* would delete the data.**"}, p.Apply...)
 
-	p.Verify = []string{"`terraform plan` reports no changes; `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*."}
-	p.Back = []string{"The old values back into the resource and `terraform apply`, once the modification is *completed*: Amazon EBS takes at most four modifications of a volume in 24 hours (EC2 API, ModifyVolume). A volume cannot be made smaller again."}
+	p.Verify = []string{"`terraform plan` reports no changes; `aws ec2 describe-volumes-modifications` shows *optimizing*, then *completed*."}
+	p.Back = []string{"Restore the old values in the resource and run `terraform apply` once the modification is *completed*: Amazon EBS allows at most four modifications of a volume in 24 hours (EC2 API, ModifyVolume). A volume cannot shrink again."}
 	if provider != "aws" {
 		p.Verify = []string{"`terraform plan` reports no changes."}
-		p.Back = []string{"The old values back into the resource and `terraform apply`. A disk cannot be made smaller again."}
+		p.Back = []string{"Restore the old values in the resource and run `terraform apply`. A disk cannot shrink again."}
 	}
 
 	p.Risks = cloudRisks(l)
@@ -111,7 +111,7 @@ func comment(body *hclwrite.Body, lines ...string) {
 	}
 }
 
-// machines is the variable with the machines to which volumes are attached.
+// machines writes the variable with the machines to attach the volumes to.
 func machines(body *hclwrite.Body, provider string) {
 	body.AppendNewline()
 	v := body.AppendNewBlock("variable", []string{"plimsoll_machines"}).Body()
@@ -134,7 +134,7 @@ func machines(body *hclwrite.Body, provider string) {
 		hclwrite.TokensForFunctionCall("object", hclwrite.TokensForObject(attributes))))
 }
 
-// volumeBlock is a volume, number n of its stripe.
+// volumeBlock writes a volume, number n of its stripe.
 func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	s := d.after
 	snapshot := "plimsoll_" + d.snapshotOf(n, strings.ToLower) + "_snapshot"
@@ -143,19 +143,19 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 		body.AppendNewline()
 		v := body.AppendNewBlock("variable", []string{snapshot}).Body()
 		v.SetAttributeValue("description",
-			cty.StringVal("The id of the snapshot that the volume "+d.name+" is made from"+numbered(n, s.width)+"."))
+			cty.StringVal("The id of the snapshot to create the volume "+d.name+" from"+numbered(n, s.width)+"."))
 		v.SetAttributeTraversal("type", traversal("string"))
 	}
 
 	body.AppendNewline()
 	comment(body, "# "+d.why())
 	if d.member > 0 {
-		comment(body, fmt.Sprintf("# Only member %d has it: leave the others out of its for_each.", d.member))
+		comment(body, fmt.Sprintf("# Only member %d has this volume: exclude the other members from its for_each.", d.member))
 	}
 
-	if d.fate == modified {
+	if d.action == modified {
 		comment(
-			body, "# It is there already: import it, or change the resource you have. Modified in place, at most four times in 24 hours.")
+			body, "# This volume already exists: import it, or change your existing resource. It is modified in place, at most four times in 24 hours.")
 	}
 
 	b := body.AppendNewBlock("resource", []string{"aws_ebs_volume", name}).Body()
@@ -186,7 +186,7 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 
 	b.AppendNewline()
 	label := l.slug() + "-" + d.name
-	if d.fate == remade {
+	if d.action == remade {
 		label += "-new"
 	}
 
@@ -201,15 +201,15 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	life := b.AppendNewBlock("lifecycle", nil).Body()
 	life.SetAttributeValue("prevent_destroy", cty.True)
 
-	if d.fate == modified {
-		// Keep an imported volume's own values of these.
+	if d.action == modified {
+		// Keep these values of an imported volume.
 		life.SetAttributeRaw("ignore_changes",
 			hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("encrypted"),
 				hclwrite.TokensForIdentifier("tags")}))
 	}
 }
 
-// quotedWithKey is "<label>-${each.key}".
+// quotedWithKey returns the expression "<label>-${each.key}".
 func quotedWithKey(label string) hclwrite.Tokens {
 	return hclwrite.Tokens{
 		{Type: hclsyntax.TokenOQuote, Bytes: []byte(`"`)},
@@ -223,7 +223,7 @@ func quotedWithKey(label string) hclwrite.Tokens {
 	}
 }
 
-// attachmentBlock attaches a new volume.
+// attachmentBlock writes the attachment of a new volume.
 func attachmentBlock(body *hclwrite.Body, name, device string) {
 	body.AppendNewline()
 	b := body.AppendNewBlock("resource", []string{"aws_volume_attachment", name}).Body()
@@ -235,7 +235,7 @@ func attachmentBlock(body *hclwrite.Body, name, device string) {
 	b.SetAttributeTraversal("instance_id", traversal("each", "value", "instance_id"))
 }
 
-// ofEach is RESOURCE.NAME[each.key].ATTRIBUTE.
+// ofEach returns the expression RESOURCE.NAME[each.key].ATTRIBUTE.
 func ofEach(resource, name, attribute string) hclwrite.Tokens {
 	return hclwrite.Tokens{
 		{Type: hclsyntax.TokenIdent, Bytes: []byte(resource)}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")},
@@ -247,7 +247,8 @@ func ofEach(resource, name, attribute string) hclwrite.Tokens {
 	}
 }
 
-// rentedFrom is whose network volumes the layout changes: the first one's, "aws" without any.
+// rentedFrom returns the provider of the network volumes that the layout changes: that of the first one,
+// or "aws" if there are none.
 func (l *Layout) rentedFrom() string {
 	for _, d := range l.disks {
 		if d.after != nil && resources[d.after.provider].disk != "" {
@@ -268,9 +269,9 @@ func traversal(root string, attrs ...string) hcl.Traversal {
 	return out
 }
 
-// deviceName is the name under which volume n is attached: /dev/sdf to sdp, as Amazon recommends
-// for EBS, then /dev/xvdba and following (Amazon EC2 user guide, "Device names for volumes"). The
-// kernel shows another one, nvme1n1.
+// deviceName returns the device name for attaching volume n: /dev/sdf to sdp, as Amazon recommends for EBS,
+// then /dev/xvdba and following (Amazon EC2 user guide, "Device names for volumes"). The kernel uses a
+// different name, such as nvme1n1.
 func deviceName(n int) string {
 	if first := int('p' - 'f' + 1); n >= first {
 		n -= first
@@ -279,31 +280,31 @@ func deviceName(n int) string {
 	return "/dev/sd" + string(rune('f'+n))
 }
 
-// ebsRisks are the risks of changing EBS volumes.
+// ebsRisks returns the risks of changing EBS volumes.
 func ebsRisks(l *Layout) []string {
 	var out []string
 	for _, d := range l.disks {
-		if d.fate == modified {
+		if d.action == modified {
 			out = append(out,
 				d.path+
-					": EBS optimizes a modified volume for minutes to a day, a full one of 1 TiB for about six hours, while its performance lies between old and new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then it takes no other modification, and at most four in 24 hours (EC2 API, ModifyVolume).")
+					": EBS optimizes a modified volume for minutes to a day, a full 1 TiB volume for about six hours, with performance between the old and the new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then it cannot be modified again, and it can be modified at most four times in 24 hours (EC2 API, ModifyVolume).")
 		}
 
-		if d.fate == modified && d.resized {
+		if d.action == modified && d.resized {
 			out = append(out,
 				d.path+
 					": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
 		}
 
-		if d.fate == modified && d.before.kind != d.after.kind {
+		if d.action == modified && d.before.kind != d.after.kind {
 			out = append(out, d.path+": going back to "+d.before.kind+
 				" is another modification, and not possible for some types.")
 		}
 
-		if d.fate == created && d.volume != "data" {
+		if d.action == created && d.volume != "data" {
 			out = append(out,
 				d.path+
-					": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time (`aws ec2 create-snapshots`), or block writes while you do.")
+					": a snapshot of one volume is no longer a backup. Take snapshots of all volumes of the database at the same time (`aws ec2 create-snapshots`), or block writes while you take them.")
 		}
 	}
 

@@ -8,16 +8,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A terraformDisk is how Terraform calls a provider's disk and its attachment, and what a machine is to
-// it. Attributes: the providers' documentation of these resources (hashicorp/google 6,
+// A terraformDisk describes Terraform's resources for a provider's disk and its attachment, and how they
+// identify a machine. Attributes: the providers' documentation of these resources (hashicorp/google 6,
 // hashicorp/azurerm 4).
 type terraformDisk struct {
 	disk, attachment string
 	machine          []string // keys of each machine, all strings
-	placed           []string // those of them that a disk has too
+	placed           []string // those that a disk has too
 	kind, size       string   // attributes of the disk
 	iops, rate       string
-	bursting         string                 // "": it has none
+	bursting         string                 // "": not supported
 	more             func(b *hclwrite.Body) // attributes that only this provider has; nil: none
 	attach           func(b *hclwrite.Body, d *disk, name string, slot int)
 }
@@ -55,7 +55,7 @@ var resources = map[string]terraformDisk{
 	},
 }
 
-// write writes a disk's place and figures.
+// write writes a disk's location and figures.
 func (r *terraformDisk) write(b *hclwrite.Body, s *spec) {
 	for _, key := range r.placed {
 		b.SetAttributeTraversal(key, traversal("each", "value", key))
@@ -80,19 +80,19 @@ func (r *terraformDisk) write(b *hclwrite.Body, s *spec) {
 	}
 }
 
-// cloudBlocks writes a disk of Google Cloud or Azure, number n of its stripe, and its attachment if
-// it is new.
+// cloudBlocks writes a disk of Google Cloud or Azure, number n of its stripe, and its attachment if the
+// disk is new or its host caching changes.
 func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot int) {
 	r := resources[d.after.provider]
 	body.AppendNewline()
 	comment(body, "# "+d.why())
 
 	if d.member > 0 {
-		comment(body, fmt.Sprintf("# Only member %d has it: leave the others out of its for_each.", d.member))
+		comment(body, fmt.Sprintf("# Only member %d has this disk: exclude the other members from its for_each.", d.member))
 	}
 
-	if d.fate == modified {
-		comment(body, "# It is there already: import it, or change the resource you have. It is modified in place.")
+	if d.action == modified {
+		comment(body, "# This disk already exists: import it, or change your existing resource. It is modified in place.")
 		if d.switched {
 			comment(body, "# "+burstingRule+".")
 		}
@@ -103,7 +103,7 @@ func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot 
 	b.AppendNewline()
 	label := l.slug() + "-" + d.name
 
-	if d.fate == remade {
+	if d.action == remade {
 		label += "-new"
 	}
 
@@ -128,7 +128,7 @@ func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot 
 	body.AppendNewline()
 	if d.recached {
 		comment(
-			body, "# Host caching belongs to the attachment. It is there already: import it, or change the resource you have.",
+			body, "# Host caching belongs to the attachment, which already exists: import it, or change your existing resource.",
 			"# "+cachingRule+".")
 	}
 
@@ -138,7 +138,7 @@ func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot 
 	r.attach(a, d, name, slot)
 
 	if d.recached {
-		// Another machine, disk or number would replace the attachment.
+		// A different machine, disk or number would replace the attachment, which detaches the disk.
 		a.AppendNewline()
 		life := a.AppendNewBlock("lifecycle", nil).Body()
 		life.SetAttributeValue("prevent_destroy", cty.True)
@@ -149,13 +149,12 @@ func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot 
 	}
 }
 
-// importAttachment says how Terraform comes to know the attachment of a disk whose host caching
-// changes.
+// importAttachment returns how to import the attachment of a disk whose host caching changes.
 func importAttachment(d *disk) string {
 	name := strings.ReplaceAll(d.name, "-", "_")
 	if d.after.width > 1 {
 		name += "_1"
 	}
-	return fmt.Sprintf("%s: its host caching belongs to the attachment, which Terraform must know too: `terraform import '%s.%s[\"NAME\"]' ID_OF_THE_MACHINE/dataDisks/NAME_OF_THE_DISK`%s. %s: stop the database and unmount the file system first, one machine at a time.",
+	return fmt.Sprintf("%s: the disk's host caching belongs to its attachment, which Terraform must also know: `terraform import '%s.%s[\"NAME\"]' ID_OF_THE_MACHINE/dataDisks/NAME_OF_THE_DISK`%s. %s: stop the database and unmount the file system first, one machine at a time.",
 		d.path, resources[d.after.provider].attachment, name, ofStripe(d.after.width), cachingRule)
 }

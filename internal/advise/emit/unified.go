@@ -7,9 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// unified returns the difference of two texts in the format of diff -u and git, "" if there is
-// none. A file that does not exist is /dev/null. It takes time of the order n log n, so no size
-// needs a bound.
+// unified returns the difference of two texts in the format of diff -u and git, or "" if there is none.
+// A file that does not exist is /dev/null. It takes O(n log n) time, so the size needs no limit.
 func unified(name string, before, after []byte, was, is bool) string {
 	if was == is && bytes.Equal(before, after) {
 		return ""

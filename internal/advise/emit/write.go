@@ -16,53 +16,54 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// Write writes the files into their places, one by one, and removes those that were written here
-// before and are not any more. On an error the folder is as it was. Whatever else is in it stays,
-// as do the modes of what is there. If the process is killed, the next write finds what this one
-// had done. Edited files are refused with an *[InputError] unless force is given.
+// Write writes the files one by one, and removes files of an earlier write that are no longer part of
+// the layout. It keeps all other files, and the modes of existing ones. On an error it restores the
+// folder. If the process is killed, the next write recognises what this one did. If files were edited,
+// it fails with an *[InputError] unless force is set.
 func (f *Folder) Write(files []File, force bool) error {
 	if edited := f.Edited(files); len(edited) > 0 && !force {
-		return Inputf("--diff shows what would change; --force overwrites them; or name another folder",
+		return Inputf("--diff shows what would change; --force overwrites them; or use another folder",
 			"%s: edited since emit wrote it, and not overwritten: %s", f.path, oneLine(strings.Join(edited, ", ")))
 	}
 	w := &writing{folder: f, was: map[string]former{}, unlock: func() {}}
 	defer func() { w.unlock() }()
 	err := w.all(files)
 	if err == nil || w.refused {
-		return err // refused, nothing was written, and a folder that was made is the other emit's now
+		return err // nothing was written, and a folder that this call created belongs to the other emit now
 	}
 	return errors.Join(err, w.undo())
 }
 
-// lock keeps other writers out, and refuses if one was quicker: two layouts in one folder would be none.
+// lock excludes other writers. It fails if another one has written since the folder was read: a mixture
+// of two layouts would be useless.
 func (f *Folder) lock() (unlock func(), err error) {
 	unlock, busy, err := safefile.LockFolder(f.path)
 	if err != nil {
 		return nil, err
 	}
 	if busy {
-		return nil, Inputf("wait for it, or name another folder", "%s: another emit is writing into it", f.path)
+		return nil, Inputf("wait for it, or use another folder", "%s: another emit is writing to it", f.path)
 	}
 	now, err := readMost(filepath.Join(f.path, manifestName), manifestBytesMax)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, f.manifest) {
 		unlock()
-		return nil, Inputf("look at what it wrote, then run this again, or name another folder",
-			"%s: another emit has written into it meanwhile", f.path)
+		return nil, Inputf("check what it wrote, then run this again, or use another folder",
+			"%s: another emit has written to it in the meantime", f.path)
 	}
 	return unlock, nil
 }
 
-// writing is a write under way, with what undoes it.
+// writing is a write in progress, with what is needed to undo it.
 type writing struct {
 	folder *Folder
-	was    map[string]former // what was changed, by name
-	made   []string          // folders
-	// unlock gives the folder's lock back; refused: another emit has it, or had it.
+	was    map[string]former // original state of the changed files, by name
+	made   []string          // folders that it created
+	// unlock releases the folder's lock. refused: another emit holds the lock or has written.
 	unlock  func()
 	refused bool
 }
 
-// former is what was at a place; a folder has no text.
+// former is the original state of a file; a folder has no text.
 type former struct {
 	there bool
 	text  []byte
@@ -86,6 +87,8 @@ func (w *writing) all(files []File) error {
 		return err
 	}
 
+	// Save the new checksums together with those before the write: if the process is killed, the
+	// next run accepts a file in either version.
 	sums := checksums{Version: 1, Files: map[string]string{}, Before: map[string]string{}}
 	for _, n := range files {
 		sums.Files[n.Path] = n.Checksum()
@@ -107,7 +110,7 @@ func (w *writing) all(files []File) error {
 		case there && bytes.Equal(was, n.Text):
 			continue
 		case there && was == nil:
-			return Inputf("move it elsewhere, or name another folder",
+			return Inputf("move it elsewhere, or use another folder",
 				"%s has more than %d MiB: emit did not write it", w.place(n.Path), fileBytesMax>>20)
 		}
 		if err := w.write(n); err != nil {
@@ -123,6 +126,7 @@ func (w *writing) all(files []File) error {
 		}
 	}
 
+	// The write is complete: only the new checksums count from here on.
 	sums.Before = nil
 	return w.writeManifest(sums)
 }
@@ -135,12 +139,12 @@ func (w *writing) writeManifest(sums checksums) error {
 	return w.write(File{Path: manifestName, Text: append(text, '\n'), Mode: plain})
 }
 
-// place is where a file is in the file system.
+// place returns a file's path in the file system.
 func (w *writing) place(name string) string {
 	return filepath.Join(w.folder.path, filepath.FromSlash(name))
 }
 
-// remember keeps what is at a place, before it is changed for the first time.
+// remember saves the original state of a file before its first change.
 func (w *writing) remember(name string) {
 	if _, again := w.was[name]; again {
 		return
@@ -163,7 +167,7 @@ func (w *writing) write(n File) error {
 	return safefile.Write(w.place(n.Path), n.Text, safefile.Options{Mode: n.Mode})
 }
 
-// remove removes a file that was written here, and the folders that are empty without it.
+// remove removes a file of an earlier write, and the folders that become empty.
 func (w *writing) remove(name string) error {
 	w.remember(name)
 	if err := os.Remove(w.place(name)); err != nil {
@@ -177,16 +181,16 @@ func (w *writing) remove(name string) error {
 	return nil //nolint:nilerr // a folder with other files stays
 }
 
-// makeFolder makes a folder and those above it. Below the one that is written into, none may be a
-// symbolic link: what is written would be elsewhere.
+// makeFolder creates a folder and its parents. Below the target folder, none may be a symbolic link:
+// files would be written outside of it.
 func (w *writing) makeFolder(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {
 	case err == nil && (info.IsDir() || dir != w.folder.path &&
 		!strings.HasPrefix(dir, w.folder.path+string(filepath.Separator))):
-		return nil // above it, links are the user's
+		return nil // links above the target folder are the user's choice
 	case err == nil:
-		return fmt.Errorf("%s is not a folder: move it elsewhere, or name another folder", dir)
+		return fmt.Errorf("%s is not a folder: move it elsewhere, or use another folder", dir)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -196,7 +200,7 @@ func (w *writing) makeFolder(dir string) error {
 	}
 
 	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
-		return w.makeFolder(dir) // another emit was quicker
+		return w.makeFolder(dir) // created concurrently by another emit
 	} else if err != nil {
 		return err
 	}
@@ -205,7 +209,7 @@ func (w *writing) makeFolder(dir string) error {
 	return nil
 }
 
-// removeLeftovers removes what a write that was killed has left of single files.
+// removeLeftovers removes the temporary files of a killed write.
 func (w *writing) removeLeftovers(files []File) error {
 	names := []string{manifestName}
 	for _, n := range files {
@@ -228,7 +232,7 @@ func (w *writing) removeLeftovers(files []File) error {
 	return nil
 }
 
-// undo puts back what was there.
+// undo restores the original state.
 func (w *writing) undo() error {
 	var errs []error
 	for name, was := range w.was {
@@ -244,7 +248,7 @@ func (w *writing) undo() error {
 	}
 
 	for _, dir := range slices.Backward(w.made) {
-		_ = os.Remove(dir) // unless somebody has put something in it meanwhile
+		_ = os.Remove(dir) // fails if the folder has other files by now, which is fine
 	}
 
 	return errors.Join(errs...)

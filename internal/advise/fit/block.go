@@ -11,15 +11,15 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// throttlingCells is how many cells with a saturated device show whether its writes are throttled.
+// throttlingCells is the number of cells with a saturated device that are needed to determine whether
+// its writes are throttled.
 const throttlingCells = 5
 
-// stacked matches devices of the device mapper and of md: the throttling is that of the devices under
-// them.
+// stacked matches devices of the device mapper and of md. Throttling happens in the devices below them.
 var stacked = regexp.MustCompile(`^(dm-|md)\d+$`)
 
-// blockLayer enters the file system and what the kernel's block layer does with the data's device. A
-// scenario has these once, so a log's device that differs is a remark.
+// blockLayer adds the file system and the block layer's settings of the data device. A scenario has only
+// one value for all volumes, so differences of the log device become remarks.
 func (f *Fitting) blockLayer() {
 	device := f.Device(0)
 	switch fs := kernel.FileSystem(f.FileSystem(device)); fs {
@@ -27,7 +27,7 @@ func (f *Fitting) blockLayer() {
 		f.Add("host.filesystem", word(string(fs)), Measured, "the source reports the file system of %s", device)
 	case "":
 		f.Add("host.filesystem", word(string(kernel.XFS)), Assumed,
-			"the file system; xfs assumed").AsDefault().ToKnow("findmnt")
+			"file system; xfs assumed").AsDefault().ToKnow("findmnt")
 	default:
 		f.Add("host.filesystem", word(string(kernel.XFS)), Assumed, "%s has %s, which is not modelled; xfs assumed",
 			device, fs).AsDefault()
@@ -47,38 +47,38 @@ func (f *Fitting) blockLayer() {
 	for _, u := range f.uses[1:] {
 		for _, name := range []string{"wbt_lat_usec.", "scheduler.", "nr_requests."} {
 			if a, b := f.Fact(name+device), f.Fact(name+u.device); a != "" && b != "" && a != b {
-				f.Remark("%s%s is %s, and %s%s is %s: a scenario has one value for all volumes, and this one has the first",
+				f.Remark("%s%s is %s, but %s%s is %s: a scenario has one value for all volumes, so this one uses the first",
 					name, device, a, name, u.device, b)
 			}
 		}
 	}
 }
 
-// throttling enters the kernel's writeback throttling: as reported, else as the queue shows it while
-// the page cache saturates the device.
+// throttling adds the kernel's writeback throttling: as the source reports it, or otherwise inferred from
+// the queue while the page cache saturates the device.
 func (f *Fitting) throttling(device string) {
 	const key = "host.wbt_lat_usec"
 	usual := kernel.Defaults().WbtLatUsec
 	how := "cat /sys/block/" + lastPart(device) + "/queue/wbt_lat_usec"
-	told, err := strconv.Atoi(f.Fact("wbt_lat_usec." + device))
+	reported, err := strconv.Atoi(f.Fact("wbt_lat_usec." + device))
 	queue, cells := f.WritebackQueue(device, f.saturated(device))
 
-	seen := fmt.Sprintf("in the %d seconds in which the page cache saturated %s, %s requests stood in its queue (median)",
+	seen := fmt.Sprintf("in the %d seconds in which the page cache saturated %s, it had %s requests queued (median)",
 		cells, device, units.Number(queue))
 	switch {
-	case err == nil && told >= 0:
-		f.Add(key, Count(float64(told)), Measured, "writeback throttling of %s, as the source reports it", device)
+	case err == nil && reported >= 0:
+		f.Add(key, Count(float64(reported)), Measured, "writeback throttling of %s, as reported by the source", device)
 	case f.Fact("scheduler."+device) == string(kernel.BFQ):
 		f.Add(key, Count(0), Inferred, "the scheduler bfq turns writeback throttling off").ToKnow(how)
 	case f.Fact("nr_requests."+device) != "" && !stacked.MatchString(device):
 		f.Add(key, Count(0),
-			Inferred, "the source reports the queue of %s without wbt_lat_usec: this kernel or device has no writeback throttling",
+			Inferred, "the source reports the queue settings of %s without wbt_lat_usec: this kernel or device does not support writeback throttling",
 			device).ToKnow(how)
 	case cells >= throttlingCells && queue >= rules.LongQueue:
-		f.Add(key, Count(0), Inferred, "%s: writeback throttling, which lets fewer in, is off", seen).ToKnow(how)
+		f.Add(key, Count(0), Inferred, "%s: writeback throttling would allow fewer, so it is off", seen).ToKnow(how)
 	case cells >= throttlingCells && queue < rules.LongQueue/2:
 		f.Add(key, Count(float64(usual)),
-			Inferred, "%s: so few are in flight with writeback throttling; the kernel's default of its target",
+			Inferred, "%s: so few means that writeback throttling is on; its target is the kernel's default",
 			seen).ToKnow(how)
 	default:
 		f.Add(key, Count(float64(usual)), Assumed,
@@ -86,7 +86,7 @@ func (f *Fitting) throttling(device string) {
 	}
 }
 
-// saturated is where a device was.
+// saturated returns the cells in which a device was saturated.
 func (f *Fitting) saturated(device string) []bool {
 	limits := f.Limits()
 	if i := slices.IndexFunc(limits, func(l rules.Limit) bool { return l.Device == device }); i >= 0 &&

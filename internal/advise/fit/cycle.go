@@ -8,21 +8,21 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Cycles are checkpoints, or the engine's equivalent.
+// Cycles describes checkpoints, or the engine's equivalent.
 type Cycles struct {
-	PeriodS   float64 // median distance of two ends; NaN with fewer than two distances
+	PeriodS   float64 // median time between two ends; NaN with fewer than three ends
 	DurationS float64 // median; NaN if unknown
 	PauseS    float64 // from an end to the next start: period minus duration
-	N         int     // number of ends seen
+	N         int     // number of observed ends
 }
 
-// Cycles finds the ends of cycles from a counter that increases then.
+// Cycles finds the ends of cycles from a counter that increases at each end.
 func (f *Fitting) Cycles(credited, last []float64) Cycles {
 	ends := timeline.Where(credited, func(x float64) bool { return x > 0 })
 	eps := ends.Episodes()
 	c := Cycles{PeriodS: math.NaN(), DurationS: math.NaN(), N: len(eps)}
 
-	// An increase at the edge of a cell is in both cells.
+	// An increase at the boundary of two cells appears in both, so adjacent cells form one episode.
 	var starts, gaps, took []float64
 	for _, e := range eps {
 		starts = append(starts, f.Grid.Time(e.First).Sub(f.Grid.Time(0)).Seconds())
@@ -48,10 +48,10 @@ func (f *Fitting) Cycles(credited, last []float64) Cycles {
 	return c
 }
 
-// Two is the time of two periods, including the end before them.
+// Two returns the time of two periods.
 func Two(periodS float64) time.Duration { return seconds(2 * periodS) }
 
-// Every says in words that two checkpoints are needed.
+// Every describes the requirement of two checkpoints.
 func Every(periodS float64) string {
-	return "two checkpoints, which come every " + units.Seconds(periodS)
+	return "two checkpoints, and there is one every " + units.Seconds(periodS)
 }

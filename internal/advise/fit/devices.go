@@ -13,23 +13,23 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A use is a device and the volume that it represents.
+// A use is the assignment of a device to a volume.
 type use struct {
 	volume, device string
 	known          Known
 	why            string
 }
 
-// A device with less than this share of all bytes and of all requests is not the database's.
+// deviceShareMin is the minimum share of all bytes or of all requests for a device to count as one of the
+// database's devices.
 const deviceShareMin = 0.05
 
-// A log's device is written about as often as the log is synced, because a sync is one write or a
-// few; the data's device is hardly written between checkpoints.
+// logWritesMin is the minimum ratio of a log device's writes to the log's syncs. A sync causes one write
+// or a few, so the rates are similar; the data device is hardly written between checkpoints.
 const logWritesMin = 0.8
 
-// useDevices finds which device is which volume of the engine: as the options say, by name if a
-// device is named like a volume (in a recording of a simulation or of the lab), else by what it
-// does.
+// useDevices assigns devices to the engine's volumes: as the options specify, by name if a device is named
+// like a volume (in a recording of a simulation or of the lab), or otherwise by their I/O.
 func (f *Fitting) useDevices() error {
 	busy := f.traffic()
 	if len(f.opt.Devices) > 0 {
@@ -47,30 +47,30 @@ func (f *Fitting) useDevices() error {
 	main := f.volumes[0]
 	if needs(f.engine.Traits, main) && !slices.ContainsFunc(f.uses,
 		func(u use) bool { return u.volume == main }) {
-		return &MissingError{What: "the device that the " + main + " lies on",
-			From: "say which it is: --device " + main + "=NAME, one of " + strings.Join(names(busy), ", ")}
+		return &MissingError{What: "the device of the volume " + main,
+			From: "specify it: --device " + main + "=NAME, one of " + strings.Join(names(busy), ", ")}
 	}
 
 	return nil
 }
 
-// NoDevices is the error of a recording without device statistics.
+// NoDevices returns the error for a recording without device statistics.
 func (f *Fitting) NoDevices() error {
 	e := &MissingError{
 		What:    "how the volumes were used",
 		Metrics: []string{"node_disk_writes_completed_total"},
-		From:    "node_exporter gives it, so does S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log on the database's host",
+		From:    "use node_exporter, or S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log on the database's host",
 	}
 	for _, x := range f.opt.Engines {
 		if x.Part.DeviceMetric != "" {
 			e.Metrics = append(e.Metrics, x.Part.DeviceMetric)
-			e.From += ", and " + x.Part.DeviceMetricFrom
+			e.From += ", or " + x.Part.DeviceMetricFrom
 		}
 	}
 	return e
 }
 
-// A flow is how much a device did.
+// A flow is the I/O of a device.
 type flow struct {
 	device       string
 	bytes, ops   float64 // means per second
@@ -85,8 +85,8 @@ func names(flows []flow) []string {
 	return out
 }
 
-// traffic is what every device did, the busiest first, without devices that repeat another one's
-// I/O: the parts of a stripe, a partition, a loop device's file system.
+// traffic returns the I/O of every device, the busiest first, without devices that repeat another one's
+// I/O: a partition, a loop device's file system.
 func (f *Fitting) traffic() []flow {
 	var out []flow
 	for _, t := range f.Signal(rules.DiskMoved) {
@@ -117,19 +117,19 @@ func (f *Fitting) givenDevices(busy []flow) error {
 		dev := f.opt.Devices[volume]
 		if !slices.Contains(f.volumes, volume) {
 			return &MissingError{What: fmt.Sprintf("a volume %q of %s", volume, f.engine.Key),
-				From: "its volumes are called " + strings.Join(f.volumes, ", ")}
+				From: "its volumes are " + strings.Join(f.volumes, ", ")}
 		}
 		if f.For(rules.DiskOps, "device", dev) == nil {
 			return &MissingError{What: fmt.Sprintf("a device %q, given as %s", dev, volume),
-				From: "the devices that did anything are " + strings.Join(names(busy), ", ")}
+				From: "the active devices are " + strings.Join(names(busy), ", ")}
 		}
-		f.uses = append(f.uses, use{volume, dev, Measured, "given as such"})
+		f.uses = append(f.uses, use{volume, dev, Measured, "as specified"})
 	}
 	f.inOrder()
 	return nil
 }
 
-// namedDevices uses devices that are named like the volumes; in a cluster, the leader's.
+// namedDevices assigns devices that are named like the volumes; in a cluster, the leader's.
 func (f *Fitting) namedDevices() {
 	prefix := ""
 	if leader := f.engine.Part.Leader; leader != nil {
@@ -138,15 +138,15 @@ func (f *Fitting) namedDevices() {
 	for _, volume := range f.volumes {
 		for _, name := range []string{prefix + volume, volume} {
 			if f.For(rules.DiskOps, "device", name) != nil {
-				f.uses = append(f.uses, use{volume, name, Measured, "called so"})
+				f.uses = append(f.uses, use{volume, name, Measured, "it has the volume's name"})
 				break
 			}
 		}
 	}
 }
 
-// guessDevices takes the busiest device for the data's, and a second one that is written as often
-// as the log is synced for the log's.
+// guessDevices assigns the busiest device to the data, and another one that is written about as often as
+// the log is synced to the log.
 func (f *Fitting) guessDevices(busy []flow) {
 	if len(busy) == 0 {
 		return
@@ -169,15 +169,17 @@ func (f *Fitting) guessDevices(busy []flow) {
 			continue
 		}
 
+		// If the busiest device is written that often too, the log may be on it, and another device
+		// proves nothing.
 		if log != main && !taken && syncs > 0 && x.ops >= logWritesMin*syncs && busy[0].ops < logWritesMin*syncs {
 			taken = true
 			f.uses = append(f.uses, use{log, x.device, Inferred,
-				fmt.Sprintf("it was written %s times a second, and the log synced %s times", units.Number(x.ops),
+				fmt.Sprintf("it was written %s times per second, and the log was synced %s times", units.Number(x.ops),
 					units.Number(syncs))})
 			continue
 		}
 
-		f.Remark("device %s moved %s/s as well; its volume cannot be determined, so it is left out: --device VOLUME=%s names it",
+		f.Remark("device %s also moved %s/s, but cannot be assigned to a volume, so it is ignored: use --device VOLUME=%s to assign it",
 			x.device, units.Bytes(x.bytes), x.device)
 	}
 }

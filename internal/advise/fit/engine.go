@@ -7,23 +7,23 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// An Engine is what a fit needs of a storage engine.
+// An Engine is what fit needs to know about a storage engine.
 type Engine struct {
-	// Fit enters the engine's and the workload's values. Those of the host were entered before,
-	// those of volumes follow. It fails with a [*ShortError] or a [*MissingError].
+	// Fit adds the engine's and the workload's values, after those of the host and before those of the
+	// volumes. It fails with a [*ShortError] or a [*MissingError].
 	Fit func(*Fitting) error
-	// LogSyncs is how often the engine's log was synced, 1/s, and NaN if this recording does not say;
-	// the log's device is then recognised by how often it was written. Nil: no recording says.
+	// LogSyncs returns the rate of the log's syncs in 1/s, NaN if this recording lacks it. It identifies
+	// the log's device, which is written about as often. Nil: no recording of the engine has it.
 	LogSyncs func(*Fitting) float64
-	// Leader is the member in the names of the leader's devices, whose volumes are fitted: "m1". Nil:
-	// the engine is not a cluster.
+	// Leader returns the leader's prefix in device names, "m1", to fit the leader's volumes. Nil: the
+	// engine is not a cluster.
 	Leader func(*Fitting) string
-	// DeviceMetric is a metric by which the engine itself reports what its host's devices did, and
-	// DeviceMetricFrom where that comes from; "": it does not.
+	// DeviceMetric is a metric by which the engine itself reports the I/O of its host's devices, and
+	// DeviceMetricFrom its source; "": none.
 	DeviceMetric, DeviceMetricFrom string
 }
 
-// volumesOf returns an engine's volumes, its log's last.
+// volumesOf returns an engine's volumes, the log volume last.
 func volumesOf(t engine.Traits) []string {
 	var out []string
 	for _, r := range t.Volumes {
@@ -42,7 +42,7 @@ func needs(t engine.Traits, volume string) bool {
 	return slices.ContainsFunc(t.Volumes, func(r engine.Role) bool { return r.Name == volume && r.Needed })
 }
 
-// syncs is how often the engine's log was synced, NaN if unknown.
+// syncs returns the rate of the log's syncs, NaN if unknown.
 func (f *Fitting) syncs() float64 {
 	if f.engine.Part.LogSyncs != nil {
 		return f.engine.Part.LogSyncs(f)

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A ShortError says that a recording is too short to fit.
+// A ShortError means that a recording is too short to fit.
 type ShortError struct {
 	Engine string        // "mongodb"
 	Got    time.Duration // known time
@@ -17,19 +17,19 @@ type ShortError struct {
 }
 
 func (e *ShortError) Error() string {
-	return fmt.Sprintf("the recording covers %s of %s: fitting needs %s, %s",
+	return fmt.Sprintf("recording too short: it covers %s of %s, but fit needs %s, %s",
 		units.Seconds(e.Got.Seconds()), e.Engine, units.Seconds(e.Need.Seconds()), e.Why)
 }
 
-// Hint says what to do.
+// Hint returns what to do.
 func (e *ShortError) Hint() string {
-	return fmt.Sprintf("record longer: plimsoll record SOURCE... --for %s --out DIR (a diagnostic.data folder holds days: give all of it)",
+	return fmt.Sprintf("record longer: plimsoll record SOURCE... --for %s --out DIR (a diagnostic.data folder has several days: use all of it)",
 		e.Need.Round(time.Second))
 }
 
-// A MissingError says that a recording lacks something that a scenario requires.
+// A MissingError means that a recording lacks something that a scenario requires.
 type MissingError struct {
-	What    string   // "what is asked of the database"
+	What    string   // "how the volumes were used"
 	Metrics []string // one alternative from each list is enough
 	From    string   // where to get it
 }
@@ -42,30 +42,30 @@ func (e *MissingError) Error() string {
 	return text
 }
 
-// Hint says where to get it.
+// Hint returns where to get it.
 func (e *MissingError) Hint() string { return e.From }
 
-// An EngineError says that it is unclear which engine to fit.
+// An EngineError means that it is unclear which engine to fit.
 type EngineError struct {
-	Found   []string // keys in scenarios, none if no engine was seen
-	Without string   // the engine that is not a database, "" if there is none
+	Found   []string // keys in scenarios; nil: no engine was found
+	Without string   // the engine without a database; "": none
 }
 
 func (e *EngineError) Error() string {
 	if len(e.Found) == 0 {
 		return "the recording contains no database, so its load is unknown"
 	}
-	return "the recording contains several databases, and a scenario has one: " + strings.Join(e.Found, ", ")
+	return "the recording contains several databases, but a scenario has only one: " + strings.Join(e.Found, ", ")
 }
 
-// Hint says how to choose.
+// Hint returns how to choose.
 func (e *EngineError) Hint() string {
 	if len(e.Found) == 0 {
 		hint := "add the database's own metrics (diagnostic.data, an exporter)"
 		if e.Without != "" {
-			hint += ", or --engine " + e.Without + ": the device's I/O alone, without a database"
+			hint += ", or use --engine " + e.Without + " for the device's I/O without a database"
 		}
 		return hint
 	}
-	return "--engine " + strings.Join(e.Found, " or ")
+	return "use --engine " + strings.Join(e.Found, " or ")
 }

@@ -22,39 +22,39 @@ type Options struct {
 	Pack *rules.Pack
 	// Engines are the candidates.
 	Engines []engine.With[*Engine]
-	// From and To bound the time; zero means all of it.
+	// From and To limit the fitted time; zero: no limit.
 	From, To time.Time
 	// Engine is the engine's key in scenarios. Empty: the one in the recordings.
 	Engine string
 	// Name of the scenario. Empty: after the sources.
 	Name string
-	// Devices says which device is which volume: {"journal": "nvme2n1"}. Others are recognised by
-	// what they do.
+	// Devices maps volumes to devices: {"journal": "nvme2n1"}. Other volumes' devices are recognised by
+	// their I/O.
 	Devices map[string]string
-	// Volumes is what the user knows about volumes and no metric shows: {"data": {Type: "gp3",
+	// Volumes is what the user knows about volumes but no metric shows: {"data": {Type: "gp3",
 	// Size: 500 * units.GiB}}. Only type and size count.
 	Volumes map[string]catalog.Order
-	// Hosts are names of hosts that the user gave, by the name of a source.
+	// Hosts are host names given by the user, by source name.
 	Hosts map[string]string
-	// Progress, if not nil, receives the progress of a stage.
+	// Progress, if not nil, receives the progress of each stage.
 	Progress func(stage string, done, total int)
 }
 
 // Fitted is a scenario with its evidence.
 type Fitted struct {
-	// Name and Engine are the scenario's; Engine is its key there.
+	// Name is the scenario's name. Engine is the engine's key in it.
 	Name   string `json:"name"`
 	Engine string `json:"engine"`
-	// From and To are the fitted time.
+	// From and To limit the fitted time.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Values are in the order of the YAML.
 	Values []Value `json:"values"`
-	// Remarks say what may mislead in the result as a whole.
+	// Remarks are caveats about the result as a whole.
 	Remarks []string `json:"remarks,omitempty"`
 }
 
-// Value finds a value by its key, nil if there is none.
+// Value returns the value with a key, or nil if there is none.
 func (f *Fitted) Value(key string) *Value {
 	for i := range f.Values {
 		if f.Values[i].Key == key {
@@ -64,10 +64,10 @@ func (f *Fitted) Value(key string) *Value {
 	return nil
 }
 
-// Fit makes a scenario from recordings of the same time. It fails if they cannot be read, with a
-// [diagnose.SeveralError] if they hold several databases, with a [ShortError] if they are too
-// short, a [MissingError] if they lack something that a scenario needs, and an [EngineError] if it
-// is unclear which engine they are of.
+// Fit derives a scenario from recordings of the same time. It fails if they cannot be read, with a
+// [diagnose.SeveralError] if they contain several databases, with a [ShortError] if they are too short,
+// with a [MissingError] if they lack something that a scenario needs, and with an [EngineError] if the
+// engine is unclear.
 func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
 	of := diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Hosts: opt.Hosts, Progress: opt.Progress}
 	one, err := diagnose.Only(ctx, in, of, database(&opt))
@@ -102,7 +102,7 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 		return nil, err
 	}
 
-	if err := f.fitVolumes(); err != nil { // the size of the data is known by now
+	if err := f.fitVolumes(); err != nil { // needs the size of the data, which the engine has added
 		return nil, err
 	}
 
@@ -117,7 +117,7 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 	return out, nil
 }
 
-// nameOf names the sources.
+// nameOf returns a name for the sources.
 func nameOf(in []recording.Reader) string {
 	var names []string
 	for _, r := range in {
@@ -138,7 +138,7 @@ func nameOf(in []recording.Reader) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// database is the database of the engine that was asked for, as sources name it; "" for any.
+// database returns the database of the requested engine, by its name in sources; "": any.
 func database(opt *Options) string {
 	for _, e := range opt.Engines {
 		if e.Key == opt.Engine {
@@ -148,7 +148,7 @@ func database(opt *Options) string {
 	return ""
 }
 
-// choose finds the engine to fit.
+// choose returns the engine to fit.
 func choose(c *rules.Case, opt *Options) (engine.With[*Engine], error) {
 	if opt.Engine != "" {
 		return engine.Find(opt.Engines, opt.Engine, "be fitted")
@@ -181,14 +181,14 @@ func choose(c *rules.Case, opt *Options) (engine.With[*Engine], error) {
 type Fitting struct {
 	*rules.Case
 	engine  engine.With[*Engine]
-	volumes []string // of the engine, its log's last
+	volumes []string // of the engine, the log volume last
 	opt     Options
 	uses    []use
 	values  []*Value
 	remarks []string
-	// PeriodS is that of checkpoints, in seconds; 0: the engine has none.
+	// PeriodS is the checkpoints' period in seconds; 0: the engine has none.
 	PeriodS float64
-	// Data is the size of the data on its volume in bytes, as far as known.
+	// Data is the size of the data in bytes, if known.
 	Data float64
 }
 
@@ -197,7 +197,7 @@ func (f *Fitting) Remark(format string, args ...any) {
 	f.remarks = append(f.remarks, fmt.Sprintf(format, args...))
 }
 
-// Gauge is the median of a signal that hardly changes, such as a setting. NaN if not measured.
+// Gauge returns the median of a signal that hardly changes, such as a setting; NaN if not measured.
 func (f *Fitting) Gauge(signal *rules.Signal) float64 {
 	for _, t := range f.Signal(signal) {
 		if timeline.Count(t.Values) > 0 {
@@ -207,10 +207,10 @@ func (f *Fitting) Gauge(signal *rules.Signal) float64 {
 	return math.NaN()
 }
 
-// Mean is a signal's mean over the known time; NaN if not measured.
+// Mean returns a signal's mean over the time in which it is known; NaN if not measured.
 func (f *Fitting) Mean(signal *rules.Signal) float64 { return timeline.Mean(f.One(signal)) }
 
-// known is how long a signal is known.
+// known returns how long a signal is known.
 func (f *Fitting) known(values []float64) time.Duration {
 	return time.Duration(float64(timeline.Count(values)) * f.Grid.StepSeconds() * 1e9)
 }
@@ -218,7 +218,8 @@ func (f *Fitting) known(values []float64) time.Duration {
 // Enough checks that a recording is long enough.
 func (f *Fitting) Enough(values []float64, need time.Duration, why string) error {
 	got := f.known(values)
-	// A counter's first sample begins no interval, and a cell at either end may be half known.
+	// Allow for three missing cells: a counter's first sample does not complete an interval, and the cells
+	// at both ends may be only half known.
 	if got+3*f.Grid.Step() >= need {
 		return nil
 	}
@@ -230,7 +231,7 @@ func (f *Fitting) EnoughForRates(values []float64) error {
 	return f.Enough(values, time.Minute, "a minute, for meaningful rates")
 }
 
-// run says how long the scenario runs: three checkpoints or more.
+// run adds the scenario's duration: at least three checkpoints.
 func (f *Fitting) run() {
 	const usual, warmup = 600.0, 120.0
 	last, before := usual, warmup
@@ -239,13 +240,13 @@ func (f *Fitting) run() {
 		before = max(warmup, math.Ceil(f.PeriodS/60)*60)
 	}
 	f.Add("run.duration", Duration(last),
-		Assumed, "how long to run; three checkpoints, at least 10 min (the recording covers %s)",
+		Assumed, "duration of a run; three checkpoints, but at least 10 min (the recording covers %s)",
 		units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
 	f.Add("run.warmup", Duration(before),
-		Assumed, "how long to warm up before that; one checkpoint, at least 2 min")
+		Assumed, "warm-up before the run; one checkpoint, but at least 2 min")
 }
 
-// sections are the parts of a scenario, in the order of the YAML.
+// sections are the top-level keys of a scenario, in the order of the YAML.
 var sections = []string{"run", "host", "volumes", "engine", "members", "workload"}
 
 // order sorts values in the order of the YAML.
@@ -255,7 +256,7 @@ func (f *Fitting) order() {
 	})
 }
 
-// Device is the nth of the fitted devices, "" if there are fewer.
+// Device returns the nth fitted device, or "" if there are fewer.
 func (f *Fitting) Device(n int) string {
 	if n >= len(f.uses) {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// Fact is a setting from the sources, by the first of its names that exists.
+// Fact returns a setting from the sources, by the first of its names that exists.
 func (f *Fitting) Fact(names ...string) string {
 	for _, n := range names {
 		if v := f.Facts[n]; v != "" {
@@ -21,7 +21,7 @@ func (f *Fitting) Fact(names ...string) string {
 	return ""
 }
 
-// Number is a fact as a number, NaN if it is not one.
+// Number returns a fact as a number, NaN if it is not one.
 func (f *Fitting) Number(names ...string) float64 {
 	x, err := strconv.ParseFloat(f.Fact(names...), 64)
 	if err != nil {
@@ -30,12 +30,12 @@ func (f *Fitting) Number(names ...string) float64 {
 	return x
 }
 
-// host enters the machine and its kernel's settings.
+// host adds the machine and its kernel's settings.
 func (f *Fitting) host() {
 	if name := f.Fact(rules.FactMachine); name != "" {
 		if _, err := catalog.Instance(name); err == nil {
 			f.Add("host.instance", word(name),
-				Measured, "the source reports it; cores, memory and its volumes' shared limits follow")
+				Measured, "reported by the source; implies cores, memory and the volumes' shared limits")
 			f.pageCache()
 			return
 		}
@@ -50,7 +50,7 @@ func (f *Fitting) host() {
 	if cores >= 1 {
 		f.Add("host.cores", Count(cores), Measured, "cores of the host")
 	} else {
-		f.Add("host.cores", Count(4), Assumed, "the host's cores; 4 assumed").AsDefault().ToKnow("nproc")
+		f.Add("host.cores", Count(4), Assumed, "cores of the host; 4 assumed").AsDefault().ToKnow("nproc")
 	}
 
 	memory := f.Number("memory_bytes")
@@ -62,25 +62,25 @@ func (f *Fitting) host() {
 		f.Add("host.memory", Exactly(memory), Measured, "memory of the host")
 	} else {
 		f.Add("host.memory", Quantity{"16GiB", float64(16 * units.GiB), "bytes"}, Assumed,
-			"the host's memory; 16 GiB assumed").AsDefault().ToKnow("free -b")
+			"memory of the host; 16 GiB assumed").AsDefault().ToKnow("free -b")
 	}
 
 	f.pageCache()
 }
 
-// pageCache enters the kernel's write-back settings.
+// pageCache adds the kernel's write-back settings.
 func (f *Fitting) pageCache() {
 	f.blockLayer()
 	const how = "sysctl vm.dirty_background_bytes vm.dirty_background_ratio"
 	const said = "the source reports the kernel's setting"
-	told := f.Fact("vm_dirty_background")
+	reported := f.Fact("vm_dirty_background")
 
 	bytes, share := f.Number("vm.dirty_background_bytes"), f.Number("vm.dirty_background_ratio")
-	switch size, err := units.ParseSize(told); {
-	case told != "" && err == nil && size > 0:
+	switch size, err := units.ParseSize(reported); {
+	case reported != "" && err == nil && size > 0:
 		f.Add("host.dirty_background_bytes", Exactly(float64(size)), Measured, said)
-	case strings.HasSuffix(told, "%"):
-		if r, err := units.ParseRatio(strings.ReplaceAll(told, " ", "")); err == nil {
+	case strings.HasSuffix(reported, "%"):
+		if r, err := units.ParseRatio(strings.ReplaceAll(reported, " ", "")); err == nil {
 			f.Add("host.dirty_background_ratio", Ratio(float64(r)), Measured, said)
 		}
 	case bytes > 0:
@@ -89,9 +89,9 @@ func (f *Fitting) pageCache() {
 		f.Add("host.dirty_background_ratio", Ratio(share/100), Measured, said)
 	default:
 		v := f.Add("host.dirty_background_ratio", Ratio(0.10), Assumed,
-			"when the kernel starts to write its page cache back; its default assumed").AsDefault().ToKnow(how)
+			"when the kernel starts to write back its page cache; its default assumed").AsDefault().ToKnow(how)
 		if most := max0(f.One(rules.MemoryDirty)); most > 0 {
-			v.Evidence += "; the page cache held " + units.Bytes(most) + " dirty at most"
+			v.Evidence += "; the page cache held at most " + units.Bytes(most) + " of dirty data"
 		}
 	}
 

@@ -14,39 +14,39 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An identity is what a recording says about a volume besides its work: the provider, and the size.
+// An identity is what a recording shows about a volume apart from its I/O: its provider and its size.
 type identity struct {
-	given    catalog.Order // by the user, only type and size, or by the provider; zero: unknown
+	given    catalog.Order // from the user (only type and size) or the provider's API; zero: unknown
 	model    catalog.Model // of the device; zero: unknown
 	provider string        // "": unknown
 	whose    string        // the evidence for the provider
 	size     units.Size    // 0: unknown
 	sizeHow  string
 	sizeIs   Known
-	parts    int // volumes of a stripe; 0: none known
+	parts    int // number of volumes of a stripe; 0: unknown
 	lacks    []string
 }
 
-// identify collects what indicates which product a volume may be.
+// identify collects the evidence for a volume's product.
 func (f *Fitting) identify(u use) identity {
 	id := identity{given: f.opt.Volumes[u.volume]}
 	if t, err := catalog.Type(id.given.Type); err == nil {
-		id.given.Type, id.provider, id.whose = t.Name, t.Provider, "it is given as "+t.Name
+		id.given.Type, id.provider, id.whose = t.Name, t.Provider, "specified as "+t.Name
 	} else if o, ok := f.described(u.device); ok {
 		id.given.Type, id.given.IOPS, id.given.Throughput, id.provider = o.Type, o.IOPS, o.Throughput, o.provider
 		id.whose = "its provider reports " + o.Type
 		if id.given.Size == 0 {
-			id.given.Size, id.sizeHow = o.Size, "its provider reports it"
+			id.given.Size, id.sizeHow = o.Size, "reported by its provider"
 		}
 	}
 
 	id.parts, _ = strconv.Atoi(f.Facts["parts."+u.device])
 	f.identifyModel(u, &id)
 	if i := f.instance(); i != nil && id.provider == "" {
-		if i.Disk.Count > 0 { // it may be one of these
-			id.lacks = append(id.lacks, "the device's model ("+i.Name+" has disks of its own)")
+		if i.Disk.Count > 0 { // the device may be a local disk
+			id.lacks = append(id.lacks, "the device's model ("+i.Name+" has local disks)")
 		} else {
-			id.provider, id.whose = "aws", i.Name+" is Amazon's and has no disks of its own"
+			id.provider, id.whose = "aws", i.Name+" is an Amazon instance type without local disks"
 		}
 	} else if id.provider == "" {
 		id.lacks = append(id.lacks, "the device's model (node_exporter's node_disk_info, or plimsoll record host)")
@@ -60,14 +60,14 @@ func (f *Fitting) identify(u use) identity {
 	return id
 }
 
-// A described is a volume as its provider's API reports it.
+// A described is a volume as reported by its provider's API.
 type described struct {
 	catalog.Order
 	provider string
 }
 
-// described is what a source reports of a device's volume; false if none does, or the catalogue does
-// not have it.
+// described returns what a source reports about a device's volume; false if no source does, or the
+// catalogue lacks the type.
 func (f *Fitting) described(device string) (described, bool) {
 	o, err := catalog.ParseOrder(f.Fact("volume."+device, "volume."+f.Facts["volume_id."+device]))
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *Fitting) identifyModel(u use, id *identity) {
 	id.model, id.provider, id.whose = m, m.Provider, fmt.Sprintf("its model is %q", m.Name)
 }
 
-// instance is the machine's type, nil if unknown.
+// instance returns the machine's type, nil if unknown.
 func (f *Fitting) instance() *catalog.InstanceType {
 	i, err := catalog.Instance(f.Fact(rules.FactMachine))
 	if err != nil {
@@ -103,18 +103,18 @@ func (f *Fitting) instance() *catalog.InstanceType {
 	return i
 }
 
-// identifySize finds the volume's size from the device, or from its file system, which is a little
+// identifySize determines the volume's size from the device, or from its file system, which is slightly
 // smaller.
 func (f *Fitting) identifySize(u use, id *identity) {
 	if id.given.Size > 0 {
-		id.size, id.sizeHow, id.sizeIs = id.given.Size, cmp.Or(id.sizeHow, "given as such"), Measured
+		id.size, id.sizeHow, id.sizeIs = id.given.Size, cmp.Or(id.sizeHow, "as specified"), Measured
 		return
 	}
 	if n, err := strconv.ParseInt(f.Facts["size."+u.device], 10, 64); err == nil && n > 0 {
-		id.size, id.sizeHow, id.sizeIs = units.Size(n), "the device reports it", Measured
+		id.size, id.sizeHow, id.sizeIs = units.Size(n), "reported by the device", Measured
 	} else if b, of := f.fileSystem(u); b > 0 && b < largest/4 {
 		id.size, id.sizeIs = roundGiB(b), Inferred
-		id.sizeHow = fmt.Sprintf("%s is of %s, and the volume a little larger", of, units.Bytes(b))
+		id.sizeHow = fmt.Sprintf("%s has %s, and the volume is slightly larger", of, units.Bytes(b))
 	}
 	if id.parts > 1 {
 		id.size = (id.size + units.Size(id.parts) - 1) / units.Size(id.parts)
@@ -122,8 +122,7 @@ func (f *Fitting) identifySize(u use, id *identity) {
 	}
 }
 
-// fileSystem is the size of the file system on a volume's device, and where it comes from; 0 if
-// unknown.
+// fileSystem returns the size of the file system on a volume's device, and its evidence; 0 if unknown.
 func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 	if b := timeline.Max(f.For(rules.FilesystemSize, "device", u.device)); b > 0 {
 		return b, "its file system"
@@ -140,7 +139,7 @@ func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 		at := t.Labels.Get("mount_point")
 		if at == "/" && slices.ContainsFunc(mounts,
 			func(o timeline.Track) bool { return holdsData(o.Labels.Get("mount_point")) }) {
-			continue // the path may be a link to one of these
+			continue // the path may be a link into another mount
 		}
 		if u.volume != "data" && at != path || !beneath(path, at) || len(at) <= len(best) {
 			continue
@@ -163,16 +162,17 @@ func holdsData(at string) bool {
 	return at != "/"
 }
 
-// beneath reports whether a path is in a folder.
+// beneath reports whether a path is inside a folder.
 func beneath(path, folder string) bool {
 	return path != "" && (path == folder || folder == "/" || strings.HasPrefix(path, folder+"/"))
 }
 
-// fileSystemShare is the least share of its volume that a file system reports: ext4 reserves up to
-// a fiftieth for itself, xfs less.
+// fileSystemShare is the minimum share of its volume that a file system reports as its size: ext4 uses up
+// to a fiftieth for itself, xfs less.
 const fileSystemShare = 0.975
 
-// roundGiB is the roundest number of GiB that a volume with a file system of this size may have.
+// roundGiB returns the roundest number of GiB that a volume with a file system of this size may have,
+// because people order round sizes.
 func roundGiB(bytes float64) units.Size {
 	least := math.Ceil(bytes / float64(units.GiB))
 	most := math.Max(least, math.Floor(bytes/fileSystemShare/float64(units.GiB)))

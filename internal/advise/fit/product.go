@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// A seenVolume is a volume with everything that the recording says about it.
+// A seenVolume is a volume with everything that the recording shows about it.
 type seenVolume struct {
 	*Fitting
 	use
@@ -21,31 +21,32 @@ type seenVolume struct {
 	limit  rules.Limit
 	levels []level
 	calm   struct{ writes, reads await }
-	onHost []string // levels that are the instance's, in words
+	onHost []string // limits of the instance rather than the volume, in words
 }
 
-// A candidate is a product that the volume may be, with a measure of what contradicts it.
+// A candidate is a possible product of the volume, with a score of the evidence against it.
 type candidate struct {
 	catalog.Match
 	against float64
 }
 
-// What speaks against a product, in one measure: that a limit was chosen and not what everybody
-// gets; that nothing is known of a figure that had to be ordered; a latency off by a factor of e.
-// Of equals the one that is bought more often (assumed) comes first.
+// Scores of the evidence against a product: a limit that had to be provisioned instead of the standard
+// one; a provisioned figure about which nothing is known; a latency that differs by a factor of e. Among
+// equals, the more popular product (assumed) comes first.
 const (
 	againstChosen  = 1.0
 	againstOrdered = 0.3
 	againstLatency = 1.5
 	againstRare    = 0.15
-	againstOff     = 20.0 // a level off by 2.5 % counts half as much as one that was chosen
+	againstOff     = 20.0 // a level that is off by 2.5 % counts half as much as againstChosen
 )
 
+// usual are the products by assumed popularity.
 var usual = []string{"gp3", "gp2", "io2", "io1", "hyperdisk-balanced", "pd-ssd", "pd-balanced", "premium-v2",
 	"premium-ssd", "ultra", "hyperdisk-balanced-ha", "hyperdisk-extreme", "st1", "sc1", "hyperdisk-throughput",
 	"hyperdisk-ml", "standard-ssd", "pd-standard", "standard-hdd"}
 
-// matches returns the products that would provide what was seen, the likeliest first.
+// matches returns the products that are consistent with the observations, the most likely first.
 func (w *seenVolume) matches() []candidate {
 	s, ok := w.seen()
 	if !ok {
@@ -69,8 +70,8 @@ func (w *seenVolume) matches() []candidate {
 	return out
 }
 
-// latencyOff is how far the calm latency is from a type's own: the logarithm of the factor, 0 if
-// unknown.
+// latencyOff returns the deviation of the calm latency from a type's latency: the absolute logarithm of
+// their ratio, 0 if unknown.
 func (w *seenVolume) latencyOff(name string) float64 {
 	x := w.scaleOf(name)
 	if math.IsNaN(x) || x <= 0 {
@@ -79,7 +80,7 @@ func (w *seenVolume) latencyOff(name string) float64 {
 	return math.Abs(math.Log(x))
 }
 
-// scaleOf is the calm latency as a factor of a type's own; NaN if unknown.
+// scaleOf returns the calm latency divided by a type's latency; NaN if unknown.
 func (w *seenVolume) scaleOf(name string) float64 {
 	t, err := catalog.Type(name)
 	if err != nil || t.Write == nil {
@@ -91,8 +92,8 @@ func (w *seenVolume) scaleOf(name string) float64 {
 	return w.calm.reads.median() / t.Read.Latency().Mean().Std().Seconds()
 }
 
-// seen is what the catalogue is asked by; false where limits are not a product's, as a cgroup's of
-// one direction.
+// seen returns the observations for the catalogue's search; false if the limits cannot be a product's, such
+// as a cgroup's limit for one direction.
 func (w *seenVolume) seen() (catalog.Seen, bool) {
 	s := catalog.Seen{Provider: w.provider, Type: w.given.Type, Size: w.size, SizeKnown: w.size > 0,
 		Parts: w.parts}
@@ -125,11 +126,11 @@ func (w *seenVolume) seen() (catalog.Seen, bool) {
 	return s, true
 }
 
-// hostWithin is how close a level must be to an instance's limit to count as it.
+// hostWithin is the relative tolerance for matching a level with an instance's limit.
 const hostWithin = 0.025
 
-// instances describes a level that is the instance's limit for all its volumes, not the volume's
-// own; "" if it is not.
+// instances describes a level that equals the instance's limit for the total of its volumes; "" if it does
+// not.
 func (w *seenVolume) instances(x *level) string {
 	i := w.instance()
 	if i == nil || !i.HasEBS || x.sold != "" {
@@ -145,7 +146,7 @@ func (w *seenVolume) instances(x *level) string {
 			limit = r.bytes
 		}
 		if math.Abs(x.stood.Level-limit) <= hostWithin*limit {
-			return fmt.Sprintf("%s%s are what %s lets through to all its volumes", trim(x.as(limit)),
+			return fmt.Sprintf("%s%s is the limit of %s for the total of its volumes", trim(x.as(limit)),
 				unit(x.unit), i.Name)
 		}
 	}
@@ -163,18 +164,18 @@ func (w *seenVolume) reached() bool {
 	return false
 }
 
-// nameable reports whether the evidence is good enough to name a product: the provider is known, or
-// a limit was reached that is sold as such. A round number alone may be any provider's.
+// nameable reports whether the evidence suffices to name a product: the provider is known, or the volume
+// reached a limit that is a standard offer. A round number alone could be any provider's.
 func (w *seenVolume) nameable(best *candidate) bool {
 	return w.provider != "" || w.reached() && best.Sold
 }
 
-// local reports whether the device is one of the machine's own disks.
+// local reports whether the device is a local disk of the machine.
 func (w *seenVolume) local() bool {
 	return w.given.Type == "" && w.model.Local || w.given.Local()
 }
 
-// enter enters a product by its name.
+// enter adds the values of a volume whose product is known.
 func (w *seenVolume) enter(matches []candidate) {
 	key := "volumes." + w.volume + "."
 	if w.local() {
@@ -188,14 +189,14 @@ func (w *seenVolume) enter(matches []candidate) {
 		m = matches[0]
 	} else {
 		m.Order = catalog.Order{Type: w.given.Type, Size: cmp.Or(w.size, w.room())}
-		w.Remark("volumes.%s is given as %s, and none of those delivers what was seen: check its limits", w.volume,
+		w.Remark("volumes.%s is specified as %s, but no volume of that type matches the observations: check its limits", w.volume,
 			w.given.Type)
 	}
 
 	w.enterType(key, &m, fits, matches[min(1, len(matches)):])
 	w.enterSize(key, m.Order.Size)
 	if n := m.Order.Members(); n > 1 {
-		w.Add(key+"stripe", Count(float64(n)), Measured, "the device lies over %d others", n)
+		w.Add(key+"stripe", Count(float64(n)), Measured, "the device consists of %d others", n)
 	}
 
 	for i := range w.levels {
@@ -206,9 +207,8 @@ func (w *seenVolume) enter(matches []candidate) {
 	w.enterScale(key, m.Order.Type)
 }
 
-// enterParts says about a device that the kernel combines from others that its parts are unknown,
-// if no source shows them. Then all of them were fitted as one: a stripe of gp3 looks like one
-// volume with other limits.
+// enterParts adds a remark about a device that the kernel combines from others, if no source shows its
+// parts. They were fitted as one volume: a stripe of gp3 looks like a single volume with other limits.
 func (w *seenVolume) enterParts() {
 	by := layer(w.device)
 	if by == "" || w.parts > 0 {
@@ -216,16 +216,16 @@ func (w *seenVolume) enterParts() {
 	}
 	key := "volumes." + w.volume + ".stripe"
 	w.Add(key, Count(1), Assumed,
-		"over how many volumes the data lies: %s is a device of %s, which is made of others, and the recording does not show which; "+
-			"it is fitted as one volume, so limits and size are those of all its parts together", w.device,
+		"number of volumes of the stripe: %s is a device of %s, which combines others, but the recording does not show which; "+
+			"it is fitted as one volume, so limits and size are the totals of its parts", w.device,
 		by).AsDefault().
-		ToKnow("lsblk -s /dev/" + lastPart(w.device) + ", and of LVM lvs -o +stripes,devices")
-	w.Remark("volumes.%s is %s, a device of %s: its parts are not known, and it is fitted as one volume. If it is a stripe, write type, size and stripe by hand",
+		ToKnow("lsblk -s /dev/" + lastPart(w.device) + ", and for LVM lvs -o +stripes,devices")
+	w.Remark("volumes.%s is %s, a device of %s: its parts are unknown, so it is fitted as one volume. If it is a stripe, set type, size and stripe by hand",
 		w.volume, w.device, by)
 }
 
-// layer is the kernel's layer that combines devices into this one, by the device's name; "" if none
-// does: the device mapper names its devices dm-0 and so on, md its md0 (Linux,
+// layer returns the kernel's layer that combines devices into this one, by the device's name, or "" if
+// none does: the device mapper's devices are named dm-0 and so on, those of md md0 (Linux,
 // Documentation/admin-guide/devices.txt).
 func layer(device string) string {
 	name := lastPart(device)
@@ -239,7 +239,7 @@ func layer(device string) string {
 	return ""
 }
 
-// enterType enters the volume's type, with alternatives.
+// enterType adds the volume's type, with alternatives.
 func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []candidate) {
 	known, parts := Inferred, []string{}
 	if w.whose != "" {
@@ -256,9 +256,9 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 		known, others = Measured, nil
 	case len(others) > 0 && !w.reached():
 		known = Assumed
-		why = "which product it is: " + why + "; no limit was reached that would identify it; the likeliest assumed"
+		why = "product: " + why + "; no limit was reached that would identify it; the most likely assumed"
 	case len(others) > 0:
-		why += "; the likeliest of those that fit"
+		why += "; the most likely of the matching products"
 	}
 
 	if known == Assumed {
@@ -266,23 +266,23 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 		for _, c := range others {
 			names = append(names, c.Order.Type)
 		}
-		w.Remark("volumes.%s is assumed to be %s, and may be %s: no limit was reached that would decide. If you know it, set it: fit --volume %s=TYPE, plan --set volumes.%s.type=TYPE",
+		w.Remark("volumes.%s is assumed to be %s, but may be %s: no limit was reached that would distinguish them. If you know the type, set it: fit --volume %s=TYPE, plan --set volumes.%s.type=TYPE",
 			w.volume, m.Order.Type, strings.Join(names, " or "), w.volume, w.volume)
 	}
 
 	v := w.Add(key+"type", word(m.Order.Type), known, "%s. Device %s is the volume %s: %s", why, w.device,
 		w.volume, w.use.why)
 	if len(others) > 0 {
-		v.ToKnow("the provider's console, or aws ec2 describe-volumes and the like")
+		v.ToKnow("the provider's console or command line, such as aws ec2 describe-volumes")
 	}
 
 	v.Or = alternatives(others)
 }
 
-// alternativesMax is how many other products are listed.
+// alternativesMax bounds the number of alternatives listed.
 const alternativesMax = 4
 
-// alternatives are other products as orders, with the reason why they are possible.
+// alternatives returns other products as orders, with the reason why they are possible.
 func alternatives(others []candidate) []string {
 	var out []string
 	for _, c := range others[:min(len(others), alternativesMax)] {
@@ -298,17 +298,17 @@ func (w *seenVolume) enterSize(key string, size units.Size) {
 		return
 	}
 	w.Add(key+"size", Exactly(float64(size)), Assumed, "the volume's size; %s assumed", size.Exact()).
-		ToKnow("lsblk; a volume's price, and its IOPS on some types, go by it")
+		ToKnow("lsblk; the price depends on it, and for some types the IOPS")
 }
 
-// enterLevel enters one limit of a product: as it was reached, or the product's own.
+// enterLevel adds a limit of a product: as observed, or the product's own.
 func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	t, err := catalog.Type(m.Order.Type)
 	if err != nil {
 		return
 	}
 
-	const reported = "its provider reports what was bought"
+	const reported = "reported by its provider"
 	switch {
 	case x.field == "iops" && w.given.IOPS > 0:
 		w.Add(key+x.field, iops(float64(w.given.IOPS)), Measured, reported)
@@ -336,7 +336,7 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	switch {
 	case !chooses || !fits:
 		v := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed,
-			"%s; %s has what follows from the rest", text, t.Name).AsDefault()
+			"%s; the limit of %s follows from its other properties", text, t.Name).AsDefault()
 		if own {
 			v.Known = Inferred
 			v.Between(x.low, x.high)
@@ -346,36 +346,36 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	case ordered > 0 && !least:
 		w.Add(key+x.field, as(has), Inferred, "%s; %s follows from the other limit", text, x.field)
 	case ordered > 0:
-		w.Add(key+x.field, as(has), Assumed, "%s; the least that allows it is assumed", text).Between(x.most,
+		w.Add(key+x.field, as(has), Assumed, "%s; the minimum that allows it is assumed", text).Between(x.most,
 			math.NaN()).
 			ToKnow("the provider's console")
 	default:
-		w.Add(key+x.field, as(has), Assumed, "%s; what %s includes is assumed", text, t.Name).Between(x.most,
+		w.Add(key+x.field, as(has), Assumed, "%s; the included amount of %s is assumed", text, t.Name).Between(x.most,
 			math.NaN()).AsDefault().
-			ToKnow("the provider's console, or plimsoll probe on an idle volume of the kind")
+			ToKnow("the provider's console, or plimsoll probe on an idle volume of the same kind")
 	}
 }
 
-// ordinary is a throughput in the unit of an order: in MiB/s if it is a whole number of them.
+// ordinary returns a throughput in the unit of an order: in MiB/s if it is a whole number.
 func ordinary(x float64) Quantity {
 	return Quantity{units.Size(math.Round(x)).Exact() + "/s", math.Round(x), "bytes/s"}
 }
 
-// Within these the calm latency is the type's own: the mean of calm seconds is some tenths too
-// long, since requests that come in pairs wait for each other.
+// Within these bounds, the calm latency counts as the type's own. The mean of calm seconds is some tenths
+// too long, because requests that arrive in pairs wait for each other.
 const scaleLow, scaleHigh = 0.8, 1.35
 
-// enterScale enters the latency if it is not the product's own.
+// enterScale adds the latency if it differs from the product's.
 func (w *seenVolume) enterScale(key, name string) {
 	x := w.scaleOf(name)
 	if math.IsNaN(x) || x <= 0 {
 		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed,
-			"requests' latency: no %d s in which few were in flight; assumed as for %s", calmCells, name).AsDefault()
+			"latency of requests: fewer than %d s with few requests in flight; assumed as for %s", calmCells, name).AsDefault()
 		return
 	}
 
 	v := w.Add(key+"latency.scale", factor(x), Inferred,
-		"a request took %s on average in calm seconds, %s times as long as on %s", units.Seconds(w.calmMedian()),
+		"a request took %s in calm seconds (median), %s times the latency of %s", units.Seconds(w.calmMedian()),
 		units.Number(x), name)
 	if x >= scaleLow && x <= scaleHigh {
 		v.Text, v.Number = "100%", new(float64)
@@ -392,10 +392,10 @@ func (w *seenVolume) calmMedian() float64 {
 	return w.calm.reads.median()
 }
 
-// enterLocal enters a disk of the machine.
+// enterLocal adds a local disk of the machine.
 func (w *seenVolume) enterLocal(key string) {
 	w.Add(key+"type", word(catalog.LocalType), Measured,
-		"device %s is the volume %s: %s. It is a disk of the machine itself (%s): empty after the machine was stopped",
+		"device %s is the volume %s: %s. It is a local disk of the machine (%s), which is empty after the machine stops",
 		w.device, w.volume, w.use.why, w.whose)
 	if i := w.instance(); i == nil || i.Disk.Count == 0 {
 		w.Add(key+"size", Exactly(float64(cmp.Or(w.size, w.room()))), w.sizeKnown(), "the disk's size")
@@ -403,7 +403,7 @@ func (w *seenVolume) enterLocal(key string) {
 	for i := range w.levels {
 		x := &w.levels[i]
 		w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed,
-			"%s; the instance's type says what its disks do", x.text(w.Fitting)).AsDefault()
+			"%s; the instance type defines its disks' limits", x.text(w.Fitting)).AsDefault()
 	}
 }
 
@@ -414,7 +414,7 @@ func (w *seenVolume) sizeKnown() Known {
 	return Assumed
 }
 
-// enterCustom enters the limits and the latency that were seen, if no product is known.
+// enterCustom adds the observed limits and latency of a volume whose product is unknown.
 func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) {
 	key := "volumes." + w.volume + "."
 	lacks := slices.Clone(w.lacks)
@@ -422,13 +422,13 @@ func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) 
 		lacks = append(lacks, "a limit that was reached")
 	}
 
-	missing := "nothing that is sold has such limits"
+	missing := "no product in the catalogue has such limits"
 	if len(lacks) > 0 {
 		missing = "the recording lacks " + strings.Join(lacks, ", ")
 	}
 
 	v := w.Add(key+"type", word("custom"), w.use.known,
-		"device %s is the volume %s: %s. Its product cannot be determined: %s. Its limits and latency are those observed",
+		"device %s is the volume %s: %s. Its product cannot be determined: %s. Its limits and latency are as observed",
 		w.device, w.volume, w.use.why, missing)
 	if w.reached() {
 		v.Or = alternatives(matches)
@@ -440,7 +440,7 @@ func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) 
 	w.enterSize(key, cmp.Or(w.size, w.room()))
 }
 
-// room is the assumed size of a volume if it is unknown: twice the data.
+// room returns the assumed size of a volume of unknown size: twice the data.
 func (w *seenVolume) room() units.Size {
 	const least = 100 * units.GiB
 	if w.volume != "data" {

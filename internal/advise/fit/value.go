@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Known says how a value became known.
+// Known is the kind of evidence for a value.
 type Known string
 
 // The kinds of evidence.
 const (
 	Measured Known = "measured" // from a counter or a setting
-	Declared Known = "declared" // by an object of a cluster, which the evidence names
-	Inferred Known = "inferred" // derived from what was measured, by the reasoning in its evidence
+	Declared Known = "declared" // specified by a cluster's object, which the evidence names
+	Inferred Known = "inferred" // derived from measurements, by the reasoning in its evidence
 	Assumed  Known = "assumed"  // not in the recording
 )
 
@@ -27,26 +27,26 @@ type Value struct {
 	Key string `json:"key"`
 	// Text is the value in the YAML's format: "2998", "5GB".
 	Text string `json:"value"`
-	// Number is the same as a number in Unit, which is a base unit (bytes, bytes/s, seconds, 1/s,
-	// ratio, or "" for a count); nil for words.
+	// Number is the value as a number in Unit, a base unit (bytes, bytes/s, seconds, 1/s, ratio, or "" for
+	// a count); nil for words.
 	Number *float64 `json:"number"`
 	Unit   string   `json:"unit,omitempty"`
 	Known  Known    `json:"known"`
 	// Evidence is what it is based on, or why it is unknown.
 	Evidence string `json:"evidence"`
-	// Low and High bound what it may be, in Unit, if there is a bound.
+	// Low and High are the bounds of the value in Unit, if known.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Measure says how to measure what is assumed.
+	// Measure is how to measure an assumed value.
 	Measure string `json:"measure,omitempty"`
 	// Or are other possible values: whole volumes, if this is a volume's type.
 	Or []string `json:"or,omitempty"`
-	// Default says that the scenario uses the default, which Text is: in the YAML the line is
-	// commented out. Without a Text there is no default either.
+	// Default: the scenario uses the default, and Text is that default. The YAML comments out the line.
+	// Without a Text there is no default either.
 	Default bool `json:"default"`
 }
 
-// Between sets a value's range; a bound that is not finite is omitted.
+// Between sets a value's range; bounds that are not finite are omitted.
 func (v *Value) Between(low, high float64) *Value {
 	if !math.IsNaN(low) && !math.IsInf(low, 0) {
 		v.Low = &low
@@ -57,7 +57,7 @@ func (v *Value) Between(low, high float64) *Value {
 	return v
 }
 
-// ToKnow sets how to measure it.
+// ToKnow sets how to measure the value.
 func (v *Value) ToKnow(how string) *Value {
 	v.Measure = how
 	return v
@@ -87,13 +87,13 @@ type Quantity struct {
 // word is a value that is not a number.
 func word(text string) Quantity { return Quantity{text: text, number: math.NaN()} }
 
-// Word is a value that is not a number, as YAML has it.
+// Word returns a value that is not a number, in YAML's syntax.
 func Word(text string) Quantity { return word(text) }
 
-// Boolean is true or false.
+// Boolean returns true or false as a value.
 func Boolean(b bool) Quantity { return word(strconv.FormatBool(b)) }
 
-// Significant rounds to four digits: a rate that was measured for some minutes has no more.
+// Significant rounds to four digits: a rate measured for some minutes is no more precise.
 func Significant(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 3, 64), 64)
 	if err != nil {
@@ -104,16 +104,16 @@ func Significant(x float64) float64 {
 
 func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// notMeasured is a figure that is not one, as what is divided by nothing.
+// notMeasured is the quantity of a figure that is not a number, for example a quotient with divisor 0.
 var notMeasured = Quantity{number: math.NaN()}
 
-// largest bounds a figure: it is counted in 64 bits.
+// largest bounds a figure, so that it fits into 64 bits.
 const largest = 1 << 62
 
-// known tells whether a figure is a number that can be written.
+// known reports whether a figure is a number that can be written.
 func known(x float64) bool { return math.Abs(x) < largest }
 
-// Count is a whole number.
+// Count returns a whole number.
 func Count(x float64) Quantity {
 	if !known(x) {
 		return notMeasured
@@ -129,7 +129,7 @@ func rate(x float64) Quantity {
 	return Quantity{plain(x) + "/s", x, "1/s"}
 }
 
-// Exactly is a size in bytes as reported by a source.
+// Exactly returns a size in bytes without rounding, as reported by a source.
 func Exactly(x float64) Quantity {
 	if !known(x) {
 		return notMeasured
@@ -138,7 +138,7 @@ func Exactly(x float64) Quantity {
 	return Quantity{s.Exact(), float64(s), "bytes"}
 }
 
-// About is a computed size in bytes, rounded to three digits.
+// About returns a computed size in bytes, rounded to four digits.
 func About(x float64) Quantity {
 	if !known(x) {
 		return notMeasured
@@ -163,7 +163,7 @@ func throughput(x float64) Quantity {
 	return Quantity{q.text + "/s", q.number, "bytes/s"}
 }
 
-// Ratio is a share, printed as a percentage with at most two decimals.
+// Ratio returns a share as a percentage with at most two decimals.
 func Ratio(x float64) Quantity {
 	if !known(x) {
 		return notMeasured
@@ -172,13 +172,13 @@ func Ratio(x float64) Quantity {
 	return Quantity{plain(math.Round(x*1e4)/100) + "%", x, "ratio"}
 }
 
-// Throughput is a rate of bytes, rounded to three digits.
+// Throughput returns a rate of bytes, rounded to four digits.
 func Throughput(x float64) Quantity { return throughput(x) }
 
-// IOPS is a number of requests a second, in whole ones.
+// IOPS returns a whole number of requests per second.
 func IOPS(x float64) Quantity { return iops(x) }
 
-// factor is a percentage without decimals, which may be over 100.
+// factor returns a percentage without decimals, which may exceed 100.
 func factor(x float64) Quantity {
 	if !known(x) {
 		return notMeasured
@@ -187,7 +187,7 @@ func factor(x float64) Quantity {
 	return Quantity{plain(math.Round(x*100)) + "%", x, "ratio"}
 }
 
-// Duration is rounded to three digits.
+// Duration returns a duration, rounded to at least three digits.
 func Duration(seconds float64) Quantity {
 	if !known(seconds) || math.Abs(seconds) > 1e9 {
 		return notMeasured
@@ -218,18 +218,18 @@ func Duration(seconds float64) Quantity {
 	return Quantity{text, d.Seconds(), "seconds"}
 }
 
-// Add enters a value.
+// Add adds a value.
 func (f *Fitting) Add(key string, q Quantity, known Known, evidence string, args ...any) *Value {
 	v := &Value{Key: key, Known: known, Evidence: fmt.Sprintf(evidence, args...)}
 	v.Set(q)
-	if q.text == "" { // the scenario's default is the best that is known
+	if q.text == "" { // nothing better than the scenario's default is known
 		v.Known, v.Default, v.Evidence = Assumed, true, "not measured: "+v.Evidence
 	}
 	f.values = append(f.values, v)
 	return v
 }
 
-// Per is a total over a count, NaN where nothing was counted.
+// Per returns a total divided by a count, NaN if nothing was counted.
 func Per(total, count float64) float64 {
 	if x := total / count; count > 0 && !math.IsInf(x, 0) {
 		return x
@@ -237,7 +237,7 @@ func Per(total, count float64) float64 {
 	return math.NaN()
 }
 
-// Zero is x, or 0 if x is unknown.
+// Zero returns x, or 0 if x is unknown.
 func Zero(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0

@@ -11,11 +11,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// likeType is the type whose latency's shape is assumed: a mean over a second says nothing about
-// the spread of single requests.
+// likeType is the type whose latency distribution is assumed: a mean over a second says nothing about the
+// distribution of single requests.
 const likeType = "gp3"
 
-// fitVolumes enters each volume.
+// fitVolumes adds the values of each volume.
 func (f *Fitting) fitVolumes() error {
 	like, err := catalog.Type(likeType)
 	if err != nil {
@@ -53,8 +53,8 @@ func (f *Fitting) On(device string, signal *rules.Signal) []float64 {
 	return f.For(signal, "device", device)
 }
 
-// exceeded is for how much of the time a volume itself reported that it was over one of its limits:
-// the driver's counters, if their volume is named like the device, or is the only one.
+// exceeded returns the share of time for which a volume itself reported that it exceeded one of its limits:
+// the driver's counters, if their volume is named like the device or is the only one.
 func (f *Fitting) exceeded(device string, signal *rules.Signal) []float64 {
 	tracks := f.Signal(signal)
 	for _, t := range tracks {
@@ -65,32 +65,32 @@ func (f *Fitting) exceeded(device string, signal *rules.Signal) []float64 {
 	return nil
 }
 
-// The volume's own counters prove a limit if it was exceeded for nearly all of a cell, in as many
-// cells as make a plateau.
+// The volume's own counters prove a limit if it was exceeded for nearly all of a cell, in at least as many
+// cells as a plateau needs.
 const (
 	exceededAll   = 0.95
 	exceededCells = 5
 	plateauWidth  = 0.05
-	// gradesMin is the share of those cells that must be at one level.
+	// gradesMin is the minimum share of those cells at one level.
 	gradesMin = 0.35
 )
 
-// A level is a constant rate of a device at a limit, or the most that was delivered.
+// A level is a constant rate of a device at a limit, or the maximum that it delivered.
 type level struct {
 	field, unit string // "iops", "read IOPS"
 	as          func(float64) Quantity
 	stood       *timeline.Plateau // nil: no limit was reached
 	proof, sold string
 	low, high   float64 // its range
-	queued      float64 // requests in flight meanwhile
-	most, often float64 // delivered in one second, and in more than a fiftieth of them
+	queued      float64 // requests in flight at that time
+	most, often float64 // maximum in any second, and the 98th percentile
 }
 
-// requests are the signals of one direction's requests.
+// requests are the signals for the requests of one direction.
 var requests = map[string]*rules.Signal{"read": rules.DiskReads, "write": rules.DiskWrites}
 
-// levels are those of the volume's IOPS and throughput. For a rented volume reads and writes count
-// together.
+// levels returns the levels of a volume's IOPS and throughput. For a provider's volume, reads and writes
+// count together.
 func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 	var out []level
 	for _, x := range []struct {
@@ -116,7 +116,7 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 			at := timeline.Where(over, func(r float64) bool { return r >= exceededAll })
 			q, ok := timeline.FindPlateau(values, at, plateauWidth, exceededCells, 1)
 			if x.stood = nil; ok && q.Share >= gradesMin {
-				x.stood, x.proof = &q, ", and the volume's own counters say that the limit was exceeded"
+				x.stood, x.proof = &q, ", and the volume's own counters show that the limit was exceeded"
 			}
 		}
 
@@ -137,15 +137,15 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 	return standing(out)
 }
 
-// A rate that is constant only where another is too is not a limit, if it was followedOver times as
-// high in other seconds: at a limit of bytes, requests of one size have a constant rate. If a
-// volume's credits have run out, the other rate is not constant there.
+// A rate that is constant only while another one is constant too is not a limit if it was followedOver
+// times as high in other seconds: at a limit of bytes, requests of the same size have a constant rate. If
+// a volume's credits have run out, the other rate is not constant.
 const (
 	followedOver  = 1.25
 	followedShare = 0.9 // of its cells
 )
 
-// standing removes limits that follow from another.
+// standing removes levels that are only a consequence of another limit.
 func standing(levels []level) []level {
 	follows := func(x, by *level) bool {
 		if x.stood == nil || by.stood == nil {
@@ -167,27 +167,27 @@ func standing(levels []level) []level {
 	return levels
 }
 
-// overShare of the seconds may exceed a limit: because of sampling, and of requests that the limit
-// counts as one.
+// overShare of the seconds may exceed a limit, because of sampling, and because a limit may count several
+// requests as one.
 const overShare = 0.02
 
 // text describes a level in a sentence.
 func (x *level) text(f *Fitting) string {
 	if x.stood == nil {
-		return fmt.Sprintf("its %s limit: at least %s%s was delivered in a second, and the limit was not reached",
+		return fmt.Sprintf("its %s limit: at least %s%s was delivered in a second without reaching the limit",
 			x.field, trim(x.as(x.most)), unit(x.unit))
 	}
-	return fmt.Sprintf("%s%s held for %s while %s requests queued%s: a limit", trim(x.as(x.stood.Level)),
+	return fmt.Sprintf("the rate stayed at %s%s for %s while %s requests were queued%s: a limit", trim(x.as(x.stood.Level)),
 		unit(x.unit),
 		units.Seconds(f.Seconds(x.stood.Cells)), units.Number(x.queued), x.proof)
 }
 
-// limits enters the volume's IOPS and throughput, if their limits were reached.
+// limits adds the volume's IOPS and throughput limits, if they were reached.
 func (w *seenVolume) limits(key string) {
 	for i := range w.levels {
 		x := &w.levels[i]
 		if x.stood == nil {
-			f := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s. None is set",
+			f := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s. No limit is set",
 				x.text(w.Fitting))
 			f.Between(x.most,
 				math.NaN()).AsDefault().ToKnow("the provider's console, or plimsoll probe on an idle volume of the kind")
@@ -196,7 +196,7 @@ func (w *seenVolume) limits(key string) {
 
 		sold := ""
 		if x.sold != "" {
-			sold = " (" + x.sold + " is sold so)"
+			sold = " (a standard limit of " + x.sold + ")"
 		}
 
 		w.Add(key+x.field, x.as(x.stood.Level), Inferred, "%s%s", x.text(w.Fitting), sold).Between(x.low, x.high)
@@ -235,20 +235,19 @@ func trim(q Quantity) string {
 	return units.Number(q.number)
 }
 
-// A latency is taken from cells in which the device had some requests, and as few in flight as in
-// the calmest quarter of them; one in flight on average is few on any device. Of these, those with
-// the fewest bytes count, because they have the fewest requests that arrived together and waited
-// for each other.
+// Latency is measured in cells in which the device had requests, but as few in flight as in the calmest
+// quarter of them; one in flight on average is few for any device. Of these, only those with the fewest
+// bytes count, because they have the fewest requests that arrived together and waited for each other.
 const (
 	calmQueue  = 1.0
 	calmOps    = 1.0
 	calmCells  = 5
 	calmShare  = 0.1
-	flushFloor = 50e-6 // a flush that takes less is negligible beside the write before it
-	apart      = 0.15  // difference from which reads get a latency of their own
+	flushFloor = 50e-6 // a shorter flush is negligible compared with the write before it
+	apart      = 0.15  // relative difference above which reads get a separate latency
 )
 
-// calm is where a device had few requests in flight, and was at none of its limits.
+// calm returns the cells in which a device had few requests in flight and was not at any limit.
 func (f *Fitting) calm(l rules.Limit, rate []float64) timeline.Mask {
 	cells := timeline.Where(rate, func(x float64) bool { return x >= calmOps })
 	for _, p := range []*timeline.Plateau{l.IOPS, l.Throughput} {
@@ -274,12 +273,12 @@ func (f *Fitting) calm(l rules.Limit, rate []float64) timeline.Mask {
 	return cells.And(timeline.Where(moved, func(x float64) bool { return x <= most }))
 }
 
-// An await is how long requests of a kind took in calm seconds.
+// An await is the duration of one kind of requests in calm seconds.
 type await struct {
-	seconds []float64 // means of a second each; NaN elsewhere
+	seconds []float64 // one-second means; NaN outside calm cells
 }
 
-// median is the usual time, NaN if there are too few seconds.
+// median returns the median duration, NaN if there are too few seconds.
 func (a *await) median() float64 {
 	if timeline.Count(a.seconds) < calmCells {
 		return math.NaN()
@@ -287,7 +286,7 @@ func (a *await) median() float64 {
 	return timeline.Quantile(a.seconds, 0.5)
 }
 
-// calmAwaits are a device's writes and reads with few requests in flight.
+// calmAwaits returns the durations of a device's writes and reads with few requests in flight.
 func (f *Fitting) calmAwaits(l rules.Limit) (out struct{ writes, reads await }) {
 	of := func(signal, rate *rules.Signal) await {
 		return await{timeline.At(f.On(l.Device, signal), f.calm(l, f.On(l.Device, rate)))}
@@ -296,13 +295,13 @@ func (f *Fitting) calmAwaits(l rules.Limit) (out struct{ writes, reads await }) 
 	return out
 }
 
-// latency enters how long requests take: with a type's shape, scaled to the mean that was seen.
+// latency adds the latency of requests: a type's distribution, scaled to the observed mean.
 func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	usualWrite, usualRead := like.Write.Latency().Mean().Std().Seconds(),
 		like.Read.Latency().Mean().Std().Seconds()
 	write, read := w.calm.writes.median()/usualWrite, w.calm.reads.median()/usualRead
 	w.Add(key+"latency.like", word(likeType), Assumed,
-		"how individual requests' times spread: counters give only a second's mean; assumed as for %s", likeType).
+		"latency distribution of single requests: counters only give one-second means; assumed as for %s", likeType).
 		ToKnow("plimsoll probe, or the volume's NVMe log page 0xD0")
 	main, k, usual, what := write, &w.calm.writes, usualWrite, "a write"
 
@@ -312,15 +311,15 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 
 	if math.IsNaN(main) || main <= 0 {
 		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed,
-			"requests' latency: no %d s in which few were in flight", calmCells).AsDefault()
+			"latency of requests: fewer than %d s with few requests in flight", calmCells).AsDefault()
 		return
 	}
 
 	w.Add(key+"latency.scale", factor(main), Inferred,
-		"%s took %s (median of %d s with few in flight), and %s on a %s", what,
+		"%s took %s (median of %d s with few in flight), compared with %s on a %s", what,
 		units.Seconds(k.median()), timeline.Count(k.seconds), units.Seconds(usual), likeType).
-		// Requests that arrive together wait for each other at a limit, visible or not: that makes
-		// it longer, never shorter.
+		// Requests that arrive together wait for each other at a limit, visible or not. That only
+		// lengthens the latency, so there is an upper bound but no lower one.
 		Between(math.NaN(), timeline.Quantile(k.seconds, 0.75)/usual)
 
 	if !math.IsNaN(read) && !math.IsNaN(write) && math.Abs(read/write-1) > apart && read > 0 {
@@ -330,9 +329,9 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 			share units.Ratio
 		}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}} {
 			v := w.Add(key+"latency.read."+q.field, Duration(lat.Quantile(q.share).Std().Seconds()*read), Inferred,
-				"%s's, times %s as for p50", likeType, units.Number(read))
+				"the value of %s, times %s as for p50", likeType, units.Number(read))
 			if q.share == 0.5 {
-				v.Evidence = fmt.Sprintf("a read took %s (median of %d s with few in flight), and %s on a %s",
+				v.Evidence = fmt.Sprintf("a read took %s (median of %d s with few in flight), compared with %s on a %s",
 					units.Seconds(w.calm.reads.median()),
 					timeline.Count(w.calm.reads.seconds), units.Seconds(usualRead), likeType)
 			}
@@ -342,26 +341,26 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	if flush := timeline.Quantile(timeline.At(w.On(w.device, rules.DiskFlushAwait), w.limit.Saturated.Not()),
 		0.5); flush >= flushFloor {
 		w.Add(key+"latency.flush.p50", Duration(flush), Inferred,
-			"a flush took %s (median of seconds that were not saturated)", units.Seconds(flush))
+			"a flush took %s (median of unsaturated seconds)", units.Seconds(flush))
 	}
 }
 
-// slotsUsual is how many requests the block layer keeps in flight on a rented volume, as package
-// catalog assumes.
+// slotsUsual is the number of requests that the block layer keeps in flight on a provider's volume, as
+// package catalog assumes.
 const slotsUsual = 32
 
-// A queue is full if it stays at a limit for some seconds, and is hardly ever longer.
+// A queue is full if its length stays constant for some seconds and hardly ever exceeds that level.
 const (
 	slotsCells = 3
 	slotsLeast = 4
 	slotsOver  = 1.25
-	// slotsStep is the longest interval, in seconds, whose mean shows that a queue is full: over a
-	// minute, a constant load has a constant queue too.
+	// slotsStep is the longest interval, in seconds, whose mean can show that a queue is full: averaged
+	// over a minute, a constant load has a constant queue too.
 	slotsStep = 10
 )
 
-// slots enters how many requests the device takes at a time: the length of a queue that stays
-// constant while requests wait outside.
+// slots adds the number of requests that the device accepts concurrently: the length of a queue that stays
+// constant while further requests wait.
 func (w *seenVolume) slots(key string, product bool) {
 	queue := w.On(w.device, rules.DiskQueue)
 	how := "cat /sys/block/" + lastPart(w.device) + "/queue/nr_requests"
@@ -377,24 +376,24 @@ func (w *seenVolume) slots(key string, product bool) {
 	switch {
 	case ok && p.Share >= gradesMin && p.Level >= slotsLeast && most <= slotsOver*p.Level && step <= slotsStep:
 		w.Add(key+"queue_slots", Count(p.Level),
-			Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
+			Inferred, "the queue length stayed at %s for %s at the volume's limit and was hardly ever longer",
 			units.Number(p.Level), units.Seconds(w.Seconds(p.Cells))).ToKnow(how)
 	case most > slotsOver*slotsUsual && product:
 		w.Add(key+"queue_slots", Count(math.Ceil(most)), Inferred,
-			"as many as %s requests were in flight (the longest queue of %s): at least that many fit",
+			"up to %s requests were in flight (the longest queue of %s): at least that many fit",
 			units.Number(most), span).ToKnow(how)
 	case most > slotsOver*slotsUsual:
 		w.Add(key+"queue_slots", Count(0),
-			Inferred, "as many as %s requests were in flight (the longest queue of %s): no bound is set",
+			Inferred, "up to %s requests were in flight (the longest queue of %s): no limit is set",
 			units.Number(most), span).AsDefault().ToKnow(how)
 	default:
 		v := w.Add(key+"queue_slots", Count(slotsUsual), Assumed,
-			"how many requests the device takes at once; %d assumed", slotsUsual).ToKnow(how)
+			"number of requests that the device accepts concurrently; %d assumed", slotsUsual).ToKnow(how)
 		if most > 0 {
 			v.Evidence += fmt.Sprintf(", the longest queue of %s was %s", span, units.Number(most))
 		}
 	}
 }
 
-// lastPart is a device's name without its member.
+// lastPart returns a device's name without its member.
 func lastPart(device string) string { return device[strings.LastIndexByte(device, '/')+1:] }

@@ -15,7 +15,7 @@ type Share struct {
 	Rate float64 // 1/s
 }
 
-// A Load is the workload, as far as an engine reports it.
+// A Load is the workload as reported by an engine.
 type Load struct {
 	Shares []Share
 	Ops    []float64 // the rate over time; nil: unknown
@@ -24,10 +24,10 @@ type Load struct {
 	MixOf  string    // the evidence for the mix
 }
 
-// shareMin is the share below which a kind of operation is left out of the mix.
+// shareMin is the share below which a kind of operation is omitted from the mix.
 const shareMin = 0.0005
 
-// Arrivals enters the rate and the mix. It fails if there was no load.
+// Arrivals adds the rate and the mix. It fails if there was no load.
 func (f *Fitting) Arrivals(l Load) error {
 	total := 0.0
 	l.Shares = slices.DeleteFunc(l.Shares, func(s Share) bool { return !(s.Rate > 0) })
@@ -36,22 +36,22 @@ func (f *Fitting) Arrivals(l Load) error {
 		total += s.Rate
 	}
 
-	const least = 1.0 / 86400 // package workload's
+	const least = 1.0 / 86400 // as in package workload
 	if total < least {
-		return &MissingError{What: "work: the database received no requests in this time",
+		return &MissingError{What: "a load: the database received no requests in this time",
 			From: "choose a busy period: --from TIME --to TIME"}
 	}
 
 	low, high := f.spread(l.Ops)
 	v := f.Add("workload.arrivals.poisson", rate(total), Measured,
-		"%s; as an open loop: what was completed equals what was requested, unless it fell behind for good",
+		"%s; as an open loop: completed operations equal requested ones, unless the database kept falling behind",
 		l.RateOf)
 	if !math.IsNaN(low) {
 		mean := timeline.Mean(l.Ops)
 		v.Between(total*low/mean, total*high/mean)
-		v.Evidence += " (the range is of whole minutes)"
+		v.Evidence += " (the range is that of one-minute means)"
 		if high > 2*max(low, mean/2) {
-			f.Remark("the load varies: minutes of %s/s to %s/s. A scenario with the mean is calmer than the peaks: fit a busy period with --from and --to",
+			f.Remark("the load varies between %s/s and %s/s (one-minute means). A scenario with the mean underestimates the peaks: fit a busy period with --from and --to",
 				units.Number(*v.Low), units.Number(*v.High))
 		}
 	}
@@ -62,7 +62,7 @@ func (f *Fitting) Arrivals(l Load) error {
 		total += s.Rate
 	}
 
-	// Shares are written in hundredths of a percent and must add up to 100 %: the largest takes the
+	// Shares are written in hundredths of a percent and must add up to 100 %, so the largest absorbs the
 	// rounding error.
 	slices.SortStableFunc(l.Shares, func(a, b Share) int { return -cmp.Compare(a.Rate, b.Rate) })
 	rest := 1.0
@@ -81,8 +81,7 @@ func (f *Fitting) Arrivals(l Load) error {
 	return nil
 }
 
-// spread is the lowest and highest rate of whole minutes, for nine in ten; NaN with fewer than
-// three.
+// spread returns the 5th and 95th percentile of one-minute means; NaN with fewer than three minutes.
 func (f *Fitting) spread(ops []float64) (low, high float64) {
 	cells := max(1, int(60/f.Grid.StepSeconds()))
 	var minutes []float64
@@ -98,28 +97,28 @@ func (f *Fitting) spread(ops []float64) (low, high float64) {
 	return timeline.Quantile(minutes, 0.05), timeline.Quantile(minutes, 0.95)
 }
 
-// Connections leaves how many operations the engine may have at once to the default, and says why.
+// Connections leaves the number of connections at the default, with the reason.
 func (f *Fitting) Connections(why string) {
 	f.Add("workload.connections", Count(100), Assumed, "%s",
 		why).AsDefault().ToKnow("the total pool size of all clients")
 }
 
-// Skew says what cannot be known of keys.
+// Skew adds the assumed distribution of keys, which metrics cannot show.
 func (f *Fitting) Skew() {
 	f.Add("workload.keys.distribution", word("uniform"), Assumed,
-		"how unevenly keys are accessed; uniform assumed, so the number of keys is an effective one: hot keys look like fewer").AsDefault()
+		"distribution of accesses to keys; uniform assumed, so the number of keys is an effective number: with hot keys it is lower").AsDefault()
 }
 
-// Distinct is how many things there are, if so many draws, uniform and independent, met so many
-// different ones: the n of met = n (1 - exp(-draws / n)), by bisection. It is +Inf where nearly
-// every draw met another one.
+// Distinct estimates the number of distinct items, given that a number of uniform, independent draws hit
+// met different ones. It solves met = n (1 - exp(-draws / n)) for n by bisection. The result is +Inf if
+// nearly every draw hit a new item.
 func Distinct(met, draws float64) float64 {
 	if !(met > 0) || !(draws > 0) {
 		return math.NaN()
 	}
 
-	const told = 0.97 // from here on the number drowns in the noise
-	if met >= told*draws {
+	const distinguishable = 0.97 // above this ratio, noise dominates the estimate
+	if met >= distinguishable*draws {
 		return math.Inf(1)
 	}
 

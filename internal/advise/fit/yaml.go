@@ -11,11 +11,11 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// lineMax is how long a line of comment gets.
+// lineMax is the maximum length of a comment line.
 const lineMax = 110
 
-// YAML is the scenario as package scenario reads it: a comment over each value says how it is
-// known, and what is left to a default is commented out.
+// YAML returns the scenario in the syntax of package scenario. A comment above each value has its
+// evidence, and defaults are commented out.
 func (f *Fitted) YAML() []byte {
 	head := []string{
 		fmt.Sprintf("Fitted from a recording of %s (%s).", units.Seconds(f.To.Sub(f.From).Seconds()),
@@ -25,8 +25,8 @@ func (f *Fitted) YAML() []byte {
 	return Write(f.Name, head, f.Remarks, f.Values, "not in the recording")
 }
 
-// Write writes values as the YAML of a scenario. The head and the remarks are comments above it;
-// unknown is how the comment of an assumed value begins.
+// Write returns values as the YAML of a scenario. The head and the remarks become comments above it;
+// unknown is the beginning of the comments of assumed values.
 func Write(name string, head, remarks []string, values []Value, unknown string) []byte {
 	var b bytes.Buffer
 	for _, line := range head {
@@ -44,15 +44,15 @@ func Write(name string, head, remarks []string, values []Value, unknown string) 
 	return b.Bytes()
 }
 
-// Scenario is what was fitted, as a value, with assignments over it: what [Fitted.YAML] says without
-// its comments. The error is of type [scenario.Problems] where that is no scenario.
+// Scenario returns the fitted scenario, with assignments applied: the same as [Fitted.YAML] without its
+// comments. The error is of type [scenario.Problems] if the result is not a valid scenario.
 func (f *Fitted) Scenario(l *scenario.Language, over ...scenario.Set) (*scenario.Scenario, error) {
 	sets := []scenario.Set{{Path: "plimsoll", Value: "1"}, {Path: "name", Value: strconv.Quote(f.Name)},
 		{Path: "seed", Value: "1"}}
 	chosen := false
 	for i := range f.Values {
 		v := &f.Values[i]
-		if first(v.Key) == "engine" && !chosen { // one with its defaults is an engine
+		if first(v.Key) == "engine" && !chosen { // an engine may have only defaults
 			chosen = true
 			sets = append(sets, scenario.Set{Path: "engine." + f.Engine, Value: "{}"})
 		}
@@ -68,7 +68,7 @@ type branch struct {
 	key     string
 	value   *Value
 	parts   []*branch
-	unknown string // how the comment of an assumed value begins
+	unknown string // the beginning of the comments of assumed values
 }
 
 func (n *branch) put(path []string, v *Value) {
@@ -87,7 +87,7 @@ func (n *branch) put(path []string, v *Value) {
 	p.put(path[1:], v)
 }
 
-// says tells whether anything in the branch is not a comment.
+// says reports whether anything in the branch is not a comment.
 func (n *branch) says() bool {
 	if n.value != nil {
 		return !n.value.Default
@@ -110,7 +110,7 @@ func (n *branch) write(b *bytes.Buffer, depth int) {
 		case p.says():
 			fmt.Fprintf(b, "%s%s:\n", indent, p.key)
 		case depth == 1 && n.key == "engine":
-			fmt.Fprintf(b, "%s%s: {}\n", indent, p.key) // an engine with its defaults is an engine
+			fmt.Fprintf(b, "%s%s: {}\n", indent, p.key) // the engine must be named even if it only has defaults
 		default:
 			fmt.Fprintf(b, "%s# %s:\n", indent, p.key)
 		}
@@ -157,7 +157,7 @@ func (v *Value) write(b *bytes.Buffer, key string, depth int, unknown string) {
 	}
 }
 
-// comment writes words as lines of comment.
+// comment writes text as comment lines.
 func comment(b *bytes.Buffer, depth int, text string) {
 	indent := strings.Repeat("  ", depth) + "#"
 	line := indent

@@ -10,13 +10,13 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// floor says why a bound on writes cannot be met whatever the load, "" if nothing rules it out.
+// floor returns why a bound on writes cannot be met at any load, or "" if nothing rules it out.
 //
 // A write that waits for its log is acknowledged after a write to the log's volume that began after
-// the operation arrived (its record did not exist before) and took at least the volume's minimum
-// latency; limits, queues and the kernel only add to that. So every percentile of writes is at
-// least that. Any of etcd's members may be in the quorum, so it is the minimum over all of theirs.
-// The microsecond is what the histogram may round off.
+// the operation arrived (its record did not exist before) and that took at least the volume's minimum
+// latency; limits, queues and the kernel only add to it. So that latency is a lower bound for every
+// percentile of writes. Any member of an etcd cluster may be in the quorum, so the bound is the
+// minimum over all members. countedNs allows for the histogram's rounding.
 func floor(sc *scenario.Scenario, e *Profile, want []scenario.Bound) string {
 	if !e.LogWait {
 		return ""
@@ -35,7 +35,7 @@ func floor(sc *scenario.Scenario, e *Profile, want []scenario.Bound) string {
 
 	for _, b := range want {
 		if strings.HasPrefix(b.Name, "write_") && least > b.Most+units.Duration(countedNs) {
-			return fmt.Sprintf("%s under %s: a write to %s, where the log is, takes at least %s", b.Name, b.Most,
+			return fmt.Sprintf("%s under %s: a write to the log volume (%s) takes at least %s", b.Name, b.Most,
 				kind, least)
 		}
 	}
@@ -43,15 +43,15 @@ func floor(sc *scenario.Scenario, e *Profile, want []scenario.Bound) string {
 	return ""
 }
 
-// countedNs is what a histogram of latencies may round off.
+// countedNs is the most that a latency histogram rounds off, in nanoseconds.
 const countedNs = 1000
 
-// demand says why the log cannot take the load, "" if nothing rules it out.
+// demand returns why the log volume cannot sustain the load, or "" if nothing rules it out.
 //
-// Of the operations that arrive in the measured time, a share of answeredMin must be answered in
-// it. The record of each such write is written to the log's volume within that time, and the
-// volume's and the instance's highest rates limit how much that can be. Credits, and what a limit
-// allows to catch up, count as one second's worth and a twentieth more.
+// A share of at least answeredMin of the operations that arrive in the measured time must be answered
+// within it. Each such write puts its record on the log volume within that time, and the peak rates of
+// the volume and the instance limit how much that can be. Credits, and the burst that a limit allows
+// for catching up, are covered by one extra second and 5 %.
 func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 	bytes := e.LogRecord
 	if !come.Known || bytes == 0 || !e.LogWait {
@@ -64,10 +64,13 @@ func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 		if r == 0 {
 			return "" // no limit
 		}
+		// The maximum over all members keeps the bound safe: a quorum does not need its slowest
+		// member.
 		most = max(most, r)
 	}
 
 	all := float64(come.Writes + come.Reads)
+	// All unanswered operations may be writes, which makes this the fewest that must be answered.
 	answered := float64(come.Writes) - float64((1-answeredMin)*all)
 	passes := float64(most) * float64(float64(sc.Run.Duration)/1e9+1) * 1.05
 	if answered*float64(bytes) <= passes {
@@ -75,10 +78,10 @@ func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 	}
 
 	rate := units.Throughput(float64(come.Writes) * float64(bytes) / (float64(sc.Run.Duration) / 1e9))
-	return fmt.Sprintf("the log receives at least %s, and its volume allows %s", rate, most)
+	return fmt.Sprintf("the log receives at least %s, but its volume allows only %s", rate, most)
 }
 
-// throughputMax is the highest throughput of a volume, 0 if it has no limit.
+// throughputMax returns the peak throughput of a volume, or 0 if it has no limit.
 func throughputMax(sc *scenario.Scenario, o logOrder) units.Throughput {
 	l, err := sc.LimitsOf(o.member, o.volume)
 	if err != nil {
@@ -90,6 +93,8 @@ func throughputMax(sc *scenario.Scenario, o logOrder) units.Throughput {
 		most = max(most, l.Burst.At.Throughput)
 	}
 
+	// Limits for writes apply in addition to the shared ones, because the log volume only gets
+	// writes.
 	if w := l.WriteOnly.Throughput; w != 0 && (most == 0 || w < most) {
 		most = w
 	}

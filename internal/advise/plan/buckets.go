@@ -12,16 +12,16 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// bucketSpans are how long a bucket may be open: MongoDB's time-series granularities span an hour,
-// a day and 30 days (MongoDB manual, "Set Granularity for Time Series Data", 2025); applications
-// with their own buckets use minutes.
+// bucketSpans are the bucket spans to try. MongoDB's time-series granularities span an hour, a day and
+// 30 days (MongoDB manual, "Set Granularity for Time Series Data", 2025); applications that build
+// their own buckets use minutes.
 var bucketSpans = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
 
 const (
-	// bucketsReadMax is how many documents of one sensor a query may read (assumed: a day of
-	// 5-minute buckets is 288).
+	// bucketsReadMax is the maximum number of documents of one sensor that a query may read (assumed;
+	// a day of 5-minute buckets is 288).
 	bucketsReadMax = 500
 	// A bucket with fewer than two readings is pointless. Above a thousand, or 125 KiB, MongoDB
 	// closes its own time-series buckets (timeseriesBucketMaxCount and timeseriesBucketMaxSize,
@@ -31,10 +31,10 @@ const (
 	fullSizeMax = 125 * units.KiB
 )
 
-// spans returns coarser and finer buckets, if the workload collects readings in them. How long one
-// is open is a trade-off: writes get longer as a document grows, but a query reads fewer documents.
-// The span nearest to the present one comes first: among those that meet the objective, it changes
-// least for readers.
+// spans returns options for coarser and finer buckets, if the workload collects readings in buckets.
+// The span is a trade-off: longer buckets mean larger documents and slower writes, but a query reads
+// fewer of them. The span nearest to the current one comes first: among those that meet the objective,
+// it changes the least for readers.
 func (m *spaceMaker) spans() []option {
 	b := m.now.Workloads().Spec().Buckets
 	if b == nil {
@@ -43,12 +43,14 @@ func (m *spaceMaker) spans() []option {
 
 	spans := slices.DeleteFunc(slices.Clone(bucketSpans),
 		func(span time.Duration) bool { return !m.bucketFits(b, units.Duration(span)) })
+	// Spans differ by factors, so distance is the ratio: 5 min is as far from 15 min as 45 min.
 	far := func(span time.Duration) float64 { return math.Abs(math.Log(float64(span) / float64(b.Span))) }
 	slices.SortStableFunc(spans, func(a, b time.Duration) int { return cmp.Compare(far(a), far(b)) })
 
 	var out []option
 	for _, span := range spans {
-		// Whatever their length, the buckets start equally full.
+		// A run starts with partly filled buckets. Keep the same fill level for every span, so that
+		// runs differ only in the span.
 		sets := []scenario.Set{{Path: "workload.buckets.span", Value: units.Duration(span)}}
 		if b.FilledFor > 0 {
 			filled := units.Duration(float64(span) * (float64(b.FilledFor%b.Span) / float64(b.Span)))
@@ -61,8 +63,9 @@ func (m *spaceMaker) spans() []option {
 	return out
 }
 
-// bucketFits reports whether buckets of a span are worth trying: they collect readings, but no more
-// than MongoDB's own do, and a query over the given time reads no more of them than it may.
+// bucketFits reports whether buckets of a span are worth trying: they collect at least two readings,
+// but no more than MongoDB's own buckets do, and a query over Options.QuerySpan reads at most
+// bucketsReadMax of them.
 func (m *spaceMaker) bucketFits(b *workload.Buckets, span units.Duration) bool {
 	entries := int64(span / max(b.Interval, 1))
 	return span != b.Span && entries >= entriesMin && entries <= entriesMax &&
@@ -70,14 +73,14 @@ func (m *spaceMaker) bucketFits(b *workload.Buckets, span units.Duration) bool {
 		(m.opt.QuerySpan == 0 || bucketsRead(m.opt.QuerySpan, span) <= bucketsReadMax)
 }
 
-// bucketsRead is how many documents of one sensor a query over a time reads, including the open
-// one.
+// bucketsRead returns the number of documents of one sensor that a query over a time range reads,
+// including the open one.
 func bucketsRead(query, span units.Duration) int64 {
 	return int64((query + span - 1) / span)
 }
 
-// buckets says what another span requires of the application, and whether the run was long enough
-// to see a bucket end.
+// buckets returns statements about what another span requires of the application, and about runs too
+// short to include the end of a bucket.
 func (p *planner) buckets() []Statement {
 	now := p.now.Workloads().Spec().Buckets
 	if now == nil {
@@ -85,11 +88,13 @@ func (p *planner) buckets() []Statement {
 	}
 
 	var out []Statement
+	// Writes take longest just before a bucket closes, so figures from a run without a bucket's end
+	// are too optimistic.
 	if seen := p.now.Run.Warmup + p.now.Run.Duration; seen+now.FilledFor%now.Span < now.Span {
 		out = append(out, Statement{"buckets-run",
-			fmt.Sprintf("the run ends %s into buckets of %s: their last part, where writes are longest, is not in these figures; run.duration=%s has it, or workload.buckets.filled_for begins later",
+			fmt.Sprintf("the run ends %s into buckets of %s: these figures exclude the last part of a bucket, when writes take longest; run.duration=%s includes it, or set a later workload.buckets.filled_for",
 				units.Seconds((seen + now.FilledFor%now.Span).Std().Seconds()), spanText(now.Span), spanText(now.Span)),
-			[]Evidence{{"of a bucket's time", float64(seen) / float64(now.Span), "ratio"}}})
+			[]Evidence{{"share of a bucket's span", float64(seen) / float64(now.Span), "ratio"}}})
 	}
 
 	if p.found.chosen == nil {
@@ -117,14 +122,14 @@ func (p *planner) buckets() []Statement {
 	day := units.Duration(24 * time.Hour)
 	perDay := func(b *workload.Buckets) float64 { return float64(b.Sensors) * float64(bucketsRead(day, b.Span)) }
 	text := fmt.Sprintf(
-		"what the application must change: a document holds %s of a sensor instead of %s, so its key changes, and readers find both kinds until the old ones are gone; "+
-			"%s of one sensor are %d documents of %s instead of %d of %s, and a day makes %s documents and as many entries of each index instead of %s",
+		"what the application must change: a document holds %s of a sensor instead of %s, so its key changes, and readers see both kinds until the old ones are gone; "+
+			"%s of one sensor is %d documents of %s instead of %d of %s, and a day creates %s documents (and entries per index) instead of %s",
 		spanText(then.Span), spanText(now.Span), spanText(query), bucketsRead(query, then.Span), size(then),
 		bucketsRead(query, now.Span), size(now),
 		units.Number(perDay(then)), units.Number(perDay(now)))
 
 	if then.Span < now.Span {
-		text += ". A time-series collection's granularity can only be made coarser (collMod): a finer one is a new collection"
+		text += ". collMod can only make a time-series collection's granularity coarser: a finer one needs a new collection"
 	}
 
 	return append(out, Statement{"buckets", text, []Evidence{
@@ -134,7 +139,7 @@ func (p *planner) buckets() []Statement {
 	}})
 }
 
-// spanText formats a time for people: "5 min".
+// spanText formats a span: "5min".
 func spanText(d units.Duration) string {
 	switch s := d.Std(); {
 	case s >= time.Hour && s%time.Hour == 0:

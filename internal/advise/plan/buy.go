@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// report runs what only the report needs: the present deployment with the most IOPS, the deployment
-// before it grows, and what more money buys.
+// report makes the runs that only the report needs: the current deployment with the maximum IOPS, the
+// deployment before it grows, and more expensive alternatives.
 func (p *planner) report(ctx context.Context) error {
 	boosts := p.mostIOPS()
 	var jobs []*job
@@ -24,8 +24,8 @@ func (p *planner) report(ctx context.Context) error {
 		jobs = append(jobs, before)
 	}
 
-	// The cheapest alternative runs before the others, which mostly turn out to be no better than it, so
-	// that they end early.
+	// The cheapest alternative runs first. The others are mostly no better, so its outcome lets their
+	// runs end early.
 	next := p.alternatives(p.start())
 	cheapest := p.jobs(next[:min(1, len(next))])
 	if err := p.sim.workAll(ctx, append(jobs, cheapest...)); err != nil {
@@ -55,7 +55,7 @@ func (p *planner) report(ctx context.Context) error {
 	return nil
 }
 
-// start is the layout that more money is compared with.
+// start returns the layout that more expensive ones are compared with.
 func (p *planner) start() *candidate {
 	if p.found.chosen != nil {
 		return p.found.chosen.candidate
@@ -63,8 +63,8 @@ func (p *planner) start() *candidate {
 	return p.current.candidate
 }
 
-// jobs are the runs of what more money buys. If a layout is chosen, a more expensive one is only of
-// interest if its first objective is noticeably better, so its run ends as soon as that is ruled out.
+// jobs returns the runs of more expensive layouts. If a layout is chosen, a more expensive one matters
+// only if its first objective is noticeably better, so its run ends as soon as that is ruled out.
 func (p *planner) jobs(candidates []*candidate) []*job {
 	out := make([]*job, len(candidates))
 	for i, c := range candidates {
@@ -74,7 +74,7 @@ func (p *planner) jobs(candidates []*candidate) []*job {
 }
 
 // keep adds the outcomes that may be on the frontier. A run that finished but narrowly missed its
-// bound counts like one that ended early.
+// bound is dropped like one that ended early.
 func (p *planner) keep(jobs []*job) {
 	for _, j := range jobs {
 		if x, ok := p.figure(j.outcome); ok && (j.bounds == nil || x <= float64(j.bounds[0].Most)/1e9) {
@@ -83,8 +83,8 @@ func (p *planner) keep(jobs []*job) {
 	}
 }
 
-// leastSoFar is the value of the first objective from which on a layout is noticeably better than
-// all that cost no more and were run to their end; nil if there is none.
+// leastSoFar returns a bound on the first objective: a layout within it is noticeably better than all
+// finished ones that cost no more. It is nil if there are none.
 func (p *planner) leastSoFar(than *candidate) []scenario.Bound {
 	if p.found.chosen == nil {
 		return nil

@@ -10,79 +10,78 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A Profiler returns what matters to a plan of a scenario with an engine.
+// A Profiler returns the profile of an engine with a scenario's settings.
 type Profiler func(sc *scenario.Scenario) Profile
 
-// A Profile is what a plan needs to know about an engine with a scenario's settings. What it leaves
-// out is not tried, and rejects no layout without a run.
+// A Profile is what a plan needs to know about an engine with a scenario's settings. A plan does not
+// try what the profile leaves out, and does not reject layouts because of it.
 type Profile struct {
-	// Settings are worth trying and cost nothing, in the order of the grid.
+	// Settings are the settings worth trying, in grid order. They cost nothing.
 	Settings []Setting
-	// DirectIO: the engine writes past the page cache, so the kernel's writeback changes nothing.
+	// DirectIO: the engine bypasses the page cache, so tuning the kernel's writeback has no effect.
 	DirectIO bool
-	// Throttling says on which file systems the kernel's writeback throttling was measured with this
-	// engine, and whether it helped there.
+	// Throttling has an entry for each file system on which the kernel's writeback throttling was
+	// measured with this engine: whether it helped there.
 	Throttling map[string]bool
-	// FixedFileSystem: do not move the engine to another file system.
+	// FixedFileSystem: never move the engine to another file system.
 	FixedFileSystem bool
-	// Members are the numbers of machines to try besides the present one, for the setting
+	// Members are the numbers of machines to try in addition to the current one, for the setting
 	// MembersKey.
 	Members    []int
 	MembersKey string
-	// Apart are the volumes that it can have besides its data.
+	// Apart are the volumes that the engine can have in addition to its data volume.
 	Apart []Apart
-	// NoCheckpoint says why no checkpoint can be an objective, "" if one can.
+	// NoCheckpoint is why checkpoints cannot have an objective; "" if they can.
 	NoCheckpoint string
 
-	// LogWait: each write is acknowledged only when its log record is durable. The log is on the
-	// first existing volume with that role, else on "data".
+	// LogWait: a write is acknowledged only once its log record is durable. The log is on the first
+	// existing volume with that role, or otherwise on "data".
 	LogWait bool
-	// LogRecord is the least that a write adds to the log, 0 if unknown.
+	// LogRecord is the minimum number of bytes that a write adds to the log; 0: unknown.
 	LogRecord units.Size
 	// FirstReads counts the reads of the volume "data" in the measured time that no layout can
-	// avoid and no volume merges with the previous one. It is nil, or returns 0, if they are
-	// unknown.
+	// avoid, and that no volume can merge with the previous read. If unknown, it is nil or returns 0.
 	FirstReads func(come simulate.Arrivals) int64
 
-	// KeptLog is the default size of the log that a member keeps for others, and KeptLogHow the
+	// KeptLog is the default size of the log that a member retains for other members. KeptLogHow is the
 	// arithmetic behind it.
 	KeptLog    units.Size
 	KeptLogHow string
-	// Loss says what the loss of a volume on the machine's own disks means; nil, or "": that the
-	// deployment has no other copy.
+	// Loss describes what losing a volume on the machine's local disks means. If it is nil or returns
+	// "", the deployment has no other copy.
 	Loss func(volume string) string
 }
 
-// A Setting is an alternative to the present settings. Without values there is nothing to try.
+// A Setting is an alternative to the current settings. Without values there is nothing to try.
 type Setting struct {
-	// Name is the key of the axis, under the engine's own: "checkpoint".
+	// Name is the key of the axis, below the engine's key: "checkpoint".
 	Name   string
 	Values []Value
 	Need   Need
 }
 
-// A Value is an assignment to a key below the engine's.
+// A Value is an assignment to a key below the engine's key.
 type Value struct {
 	Key   string
 	Value any // as in [scenario.Set]
 }
 
-// An Apart is a volume that an engine can have besides its data, and how large it has to be.
+// An Apart is a volume that an engine can have in addition to its data volume, with its required size.
 type Apart struct {
 	Name string
 	Size units.Size
 }
 
-// smallestApart is the size of a volume besides the data if nothing requires more.
+// smallestApart is the minimum size of an additional volume.
 const smallestApart = 10 * units.GiB
 
-// NewApart is a volume that has to hold this much, in whole GiB, and at least 10 GiB.
+// NewApart returns a volume for this many bytes, rounded up to whole GiB, and at least 10 GiB.
 func NewApart(name string, holds units.Size) Apart {
 	return Apart{name, max(smallestApart, (holds+units.GiB-1)/units.GiB*units.GiB)}
 }
 
-// CacheSetting makes a cache as large as its product recommends, in steps of 256 MiB, if that
-// differs by more than a tenth.
+// CacheSetting sets a cache to the size that the product recommends, rounded down to 256 MiB, if that
+// differs by more than 10 % from the current size.
 func CacheSetting(key string, now, to units.Size) Setting {
 	to = to / (256 * units.MiB) * (256 * units.MiB)
 	if to <= 0 || now > 0 && float64(to) > 0.9*float64(now) && float64(to) < 1.1*float64(now) {
@@ -91,8 +90,8 @@ func CacheSetting(key string, now, to units.Size) Setting {
 	return Setting{key, []Value{{key, to}}, Restart}
 }
 
-// Payload is the size of the documents if every write of a scenario writes a full one of the same
-// size, else 0.
+// Payload returns the document size if every write of a scenario writes a whole document of the same
+// size, and 0 otherwise.
 func Payload(sc *scenario.Scenario) units.Size {
 	spec := sc.Workloads().Spec()
 	if d := spec.Document; d != nil && d.Uniform == nil && len(d.Quantiles) == 0 && d.Change == 0 &&
@@ -103,8 +102,8 @@ func Payload(sc *scenario.Scenario) units.Size {
 	return 0
 }
 
-// profile returns the profile of a scenario. The error is an [*engine.LackError] if plans do not
-// support its engine.
+// profile returns the profile of a scenario's engine. The error is an [*engine.LackError] if plans do
+// not support the engine.
 func (o *Options) profile(sc *scenario.Scenario) (Profile, error) {
 	e, err := engine.Find(o.Engines, sc.Engine.Name(), "be planned for")
 	if err != nil {
@@ -124,14 +123,14 @@ func settingPath(sc *scenario.Scenario, key string) string {
 	return "engine." + sc.Engine.Name() + "." + key
 }
 
-// A logOrder is the volume that holds a member's log.
+// A logOrder is the volume of a member's log.
 type logOrder struct {
 	member int
 	volume string // its name
 	*catalog.Order
 }
 
-// logOrders returns the volumes that hold the members' logs.
+// logOrders returns the log volume of each member: the first that has the log role, or "data".
 func logOrders(sc *scenario.Scenario) []logOrder {
 	var names []string
 	for _, r := range sc.Engine.Traits.Volumes {

@@ -14,30 +14,31 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// answeredMin is the share of an open loop's operations that must be answered at the end.
+// answeredMin is the share of an open loop's operations that must be answered by the end of the run.
 const answeredMin = simulate.AnsweredMin
 
-// A simulator is the evaluator that uses the model.
+// A simulator is the evaluator that runs the model.
 type simulator struct {
 	opt        *Options
-	over       *scenario.Scenario // the scenario below the assignments
+	over       *scenario.Scenario // the scenario that the assignments apply to
 	space      *Space
 	want       []scenario.Bound
 	workers    int
-	unbounded  bool                              // every run goes to its end: see [Options]
+	unbounded  bool                              // every run goes to the end: see [Options]
 	allowBurst bool                              // credits may run out: see [Options]
 	ran        func(took, virtual time.Duration) // see [Options]
-	// waits for the present deployment's whole run; nil: none is made
+	// present waits for the full run of the current deployment and returns it; nil: there is none
 	present func() *outcome
 
-	// What earlier outcomes rule out: machines whose processor the load saturates, with the reason, and
-	// rejected layouts, by everything except their volumes' limits.
+	// What earlier outcomes rule out: saturated has the machines whose processor the load saturates,
+	// with the reason; rejected has the rejected layouts, keyed by everything except their volumes'
+	// limits. Only the search's goroutine uses them, so they need no lock.
 	saturated map[string]string
 	rejected  map[string][]*pastRun
 
 	mu       sync.Mutex
 	arrivals map[string]simulate.Arrivals // by the assignments that change the workload
-	reads    map[string]int64             // by these too: see firstReads
+	reads    map[string]int64             // keyed likewise: see firstReads
 }
 
 func newSimulator(opt *Options, over *scenario.Scenario, space *Space, want []scenario.Bound,
@@ -49,8 +50,8 @@ func newSimulator(opt *Options, over *scenario.Scenario, space *Space, want []sc
 	}
 }
 
-// parse makes the scenario of a choice. The error is of type diagnostics.List if its checks refuse
-// it.
+// parse builds the scenario of a choice. The error is a [scenario.Problems] if the scenario's checks
+// reject it.
 func (s *simulator) parse(choice []int) (*scenario.Scenario, error) {
 	return s.over.With(s.space.sets(choice)...)
 }
@@ -63,15 +64,15 @@ func texts(sets []scenario.Set) []string {
 	return out
 }
 
-// prune rejects what needs no run: what the scenario's checks refuse, and what its floor or its
-// load rules out.
+// prune rejects a candidate without a run if the scenario's checks refuse it, or if its latency floor,
+// its load or its reads rule it out.
 func (s *simulator) prune(c *candidate) *outcome {
 	sc, err := s.parse(c.choice)
 	if err != nil {
 		return refused(c, err)
 	}
 
-	// The present deployment is run in any case: the report shows its figures.
+	// The current deployment runs in any case, because the report shows its figures.
 	if s.unbounded || s.present != nil && c.isPresent() {
 		return nil
 	}
@@ -94,7 +95,8 @@ func (s *simulator) prune(c *candidate) *outcome {
 	return &outcome{candidate: c, pruned: true, reason: why}
 }
 
-// refused is the outcome of a candidate whose scenario cannot be made.
+// refused returns the outcome of a candidate whose scenario cannot be built. If the checks reject it,
+// the combination of options makes no sense and the search skips it. Any other error ends the search.
 func refused(c *candidate, err error) *outcome {
 	if problems := (scenario.Problems)(nil); errors.As(err, &problems) {
 		return &outcome{candidate: c, invalid: true, reason: problems[0].Problem.Error()}
@@ -102,7 +104,7 @@ func refused(c *candidate, err error) *outcome {
 	return &outcome{candidate: c, problem: err}
 }
 
-// firstReads are counted once per workload: no layout changes the size of the databases.
+// firstReads caches the count of first reads per workload: no layout changes the size of the databases.
 func (s *simulator) firstReads(c *candidate, e *Profile, come simulate.Arrivals) int64 {
 	key := s.workload(c)
 	n, ok := s.reads[key]
@@ -113,7 +115,7 @@ func (s *simulator) firstReads(c *candidate, e *Profile, come simulate.Arrivals)
 	return n
 }
 
-// workload returns what a candidate changes in the workload.
+// workload returns a key for a candidate's changes to the workload.
 func (s *simulator) workload(c *candidate) (key string) {
 	for _, x := range s.space.sets(c.choice) {
 		if within(x.Path, "workload") {
@@ -123,7 +125,8 @@ func (s *simulator) workload(c *candidate) (key string) {
 	return key
 }
 
-// arrivalsOf are counted once per workload.
+// arrivalsOf caches the arrivals per workload. Concurrent runs use it as well as the search, so it
+// needs the lock.
 func (s *simulator) arrivalsOf(c *candidate, sc *scenario.Scenario) simulate.Arrivals {
 	key := s.workload(c)
 	s.mu.Lock()
@@ -139,14 +142,14 @@ func (s *simulator) arrivalsOf(c *candidate, sc *scenario.Scenario) simulate.Arr
 // A job is one run.
 type job struct {
 	candidate *candidate
-	more      []scenario.Set // in addition to the candidate's
-	plain     bool           // the scenario itself, without any of these
-	// bounds end the run as soon as it is certain to miss one of them; none: it goes to its end.
+	more      []scenario.Set // assignments in addition to the candidate's
+	plain     bool           // run the scenario without any assignments
+	// bounds end the run as soon as it is certain to miss one of them; nil: it goes to the end.
 	bounds  []scenario.Bound
 	outcome *outcome
 }
 
-// run simulates a candidate until it is certain to miss, or to its end.
+// run simulates a candidate to the end, or until it is certain to miss an objective.
 func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	if c.isPresent() && s.present != nil {
 		o := *s.present()
@@ -158,14 +161,14 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	return j.outcome
 }
 
-// whole simulates a candidate to its end.
+// whole simulates a candidate to the end.
 func (s *simulator) whole(ctx context.Context, c *candidate) *outcome {
 	j := job{candidate: c}
 	s.work(ctx, &j)
 	return j.outcome
 }
 
-// workAll does jobs, as many concurrently as there are workers.
+// workAll runs jobs, one per worker concurrently.
 func (s *simulator) workAll(ctx context.Context, jobs []*job) error {
 	g, runs := errgroup.WithContext(ctx)
 	g.SetLimit(s.workers)
@@ -181,7 +184,7 @@ func (s *simulator) workAll(ctx context.Context, jobs []*job) error {
 	return nil
 }
 
-// work does a job's run and sets its outcome.
+// work runs a job and sets its outcome.
 func (s *simulator) work(ctx context.Context, j *job) {
 	var sets []scenario.Set
 	if !j.plain {
@@ -204,6 +207,7 @@ func (s *simulator) work(ctx context.Context, j *job) {
 	j.outcome = &outcome{candidate: j.candidate, more: j.more}
 	missed := (*simulate.MissedError)(nil)
 	switch {
+	// A miss is an answer, not an error.
 	case errors.As(err, &missed):
 		j.outcome.missed, j.outcome.reason = missed, missedText(missed)
 	case err != nil:
@@ -214,7 +218,7 @@ func (s *simulator) work(ctx context.Context, j *job) {
 	}
 }
 
-// simulate runs a scenario and reports how long that took.
+// simulate runs a scenario and passes the time that it took to s.ran, if set.
 func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario,
 	opt simulate.Options) (*simulate.Result, error) {
 	if s.ran == nil {
@@ -233,8 +237,8 @@ func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario,
 	return r, err
 }
 
-// judge returns the objective that a result misses, or why it cannot be said to meet them; "" if it
-// does.
+// judge returns which objective a result misses, or why its figures are too doubtful to say that it
+// meets them; "" if it meets all.
 func (s *simulator) judge(r *simulate.Result) string {
 	return r.Judge(s.want, s.allowed()...)
 }
@@ -247,7 +251,7 @@ func (s *simulator) allowed() []string {
 	return nil
 }
 
-// isSaturated reports whether a run's processor alone keeps it from meeting the objectives.
+// isSaturated reports whether the run would meet the objectives but for its saturated processor.
 func (s *simulator) isSaturated(r *simulate.Result) bool {
 	c := r.Caveat(s.allowed()...)
 	return c != nil && c.Kind == simulate.Processor &&
@@ -259,6 +263,6 @@ func missedText(m *simulate.MissedError) string {
 		return fmt.Sprintf("a checkpoint took over %s, %s into the run", m.Bound.Most,
 			units.Seconds(m.After.Seconds()))
 	}
-	return fmt.Sprintf("%s over %s: %d operations, %s into the run", m.Bound.Name, m.Bound.Most, m.Over,
+	return fmt.Sprintf("%s over %s: %d slower operations, %s into the run", m.Bound.Name, m.Bound.Most, m.Over,
 		units.Seconds(m.After.Seconds()))
 }

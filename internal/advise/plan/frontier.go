@@ -9,12 +9,12 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// alternativesMax is how many layouts beyond the chosen one are run to their end, for the frontier.
+// alternativesMax bounds the more expensive layouts that run for the frontier.
 const alternativesMax = 4
 
-// alternatives returns what more money could buy than a layout, by price: the log's volume with the
-// lowest latency, the data's, both, and the most IOPS for all volumes. They depend on the grid
-// alone. If no write waits for its log, a faster log gains nothing.
+// alternatives returns more expensive layouts than the given one, by price: the log volume with the
+// lowest latency, the data volume with the lowest latency, both, and the maximum IOPS for all volumes.
+// They depend only on the grid. If writes do not wait for the log, a faster log gains nothing.
 func (p *planner) alternatives(from *candidate) []*candidate {
 	var out []*candidate
 	add := func(choice []int) {
@@ -29,6 +29,7 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 	}
 
 	quick, strong := slices.Clone(from.choice), slices.Clone(from.choice)
+	// Log volumes come before the data volume: a faster log helps every synchronous write.
 	for _, log := range []bool{true, false} {
 		for i := range p.space.axes {
 			a := &p.space.axes[i]
@@ -46,7 +47,7 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 	add(quick)
 	add(strong)
 	if len(out) > alternativesMax {
-		// the last two are the most that money buys
+		// Keep the last two: they change all volumes, so they show the best that money can buy.
 		out = append(out[:alternativesMax-2], out[len(out)-2:]...)
 	}
 
@@ -54,8 +55,8 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 	return out
 }
 
-// best returns the cheapest of the options that are better than all others; the present one if none
-// is better than it.
+// best returns the best option of an axis, and the cheapest among equals. It returns the option at if
+// none is better.
 func (p *planner) best(a *axis, at int, better func(x, y *given) int) int {
 	best, has := at, p.gives(a, at)
 	for k := range a.options {
@@ -71,7 +72,7 @@ func (p *planner) best(a *axis, at int, better func(x, y *given) int) int {
 	return best
 }
 
-// quicker prefers the shorter median, if it gives no fewer IOPS.
+// quicker prefers the option with the shorter median latency, unless it has fewer IOPS.
 func quicker(x, y *given) int {
 	if x.iops < y.iops && x.median < y.median {
 		return -1
@@ -79,7 +80,7 @@ func quicker(x, y *given) int {
 	return cmp.Compare(y.median, x.median)
 }
 
-// stronger prefers more IOPS, then more throughput, then the shorter median.
+// stronger prefers more IOPS, then more throughput, then the shorter median latency.
 func stronger(x, y *given) int {
 	for _, d := range [...]int64{int64(x.iops - y.iops), int64(x.throughput - y.throughput),
 		int64(y.median - x.median)} {
@@ -90,7 +91,7 @@ func stronger(x, y *given) int {
 	return 0
 }
 
-// given is what an option of a volume provides, as far as it determines speed.
+// given is the performance of a volume option.
 type given struct {
 	known      bool // false: not a volume
 	median     units.Duration
@@ -122,7 +123,7 @@ func (p *planner) gives(a *axis, k int) given {
 	}
 }
 
-// figure is what layouts are compared by: the first objective.
+// figure returns an outcome's value for the first objective, by which layouts are compared.
 func (p *planner) figure(o *outcome) (float64, bool) {
 	if o.result == nil {
 		return 0, false
@@ -134,7 +135,7 @@ func (p *planner) figure(o *outcome) (float64, bool) {
 	return *x, true
 }
 
-// whole returns all outcomes of runs to their end.
+// whole returns the outcomes of all runs that went to the end.
 func (p *planner) whole() []*outcome {
 	out := []*outcome{p.current}
 	out = append(out, p.found.rejected...)
@@ -145,8 +146,8 @@ func (p *planner) whole() []*outcome {
 	return slices.DeleteFunc(out, func(o *outcome) bool { _, ok := p.figure(o); return !ok })
 }
 
-// frontier returns, by price, the layouts for which no other is both as cheap and better. Beyond
-// the chosen one, each is noticeably better than the one before.
+// frontier returns the Pareto-optimal layouts by price: no other layout is both as cheap and better.
+// Beyond the chosen one, each must be noticeably better than the previous one.
 func (p *planner) frontier() []*outcome {
 	all := slices.DeleteFunc(p.whole(), p.doubtful)
 	slices.SortStableFunc(all, func(a, b *outcome) int {
@@ -170,11 +171,11 @@ func (p *planner) frontier() []*outcome {
 	return out
 }
 
-// doubtful reports whether an outcome's figures do not hold.
+// doubtful reports whether a caveat invalidates an outcome's figures.
 func (p *planner) doubtful(o *outcome) bool { return o.result.Caveat(p.sim.allowed()...) != nil }
 
-// nearest returns the layout that comes nearest to the objectives: its worst objective exceeds its
-// bound by the smallest factor.
+// nearest returns the layout that comes closest to the objectives: the one whose worst objective
+// exceeds its bound by the smallest factor.
 func (p *planner) nearest() *outcome {
 	var best *outcome
 	least := 0.0

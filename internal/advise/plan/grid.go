@@ -14,25 +14,25 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A spaceMaker makes the space of a deployment.
+// A spaceMaker builds the space of a deployment.
 type spaceMaker struct {
 	now     *scenario.Scenario
-	engine  Profile // the present one
+	engine  Profile // of the current deployment
 	opt     *Options
 	keep    []string // paths that must not change
 	members int
-	// machineUnpriced: the instance's price is unknown, so the instance stays and is not included
-	// in any sum.
+	// machineUnpriced: the instance's price is unknown, so the instance stays the same and totals
+	// exclude it.
 	machineUnpriced bool
-	// The most that the largest machine of the space lets through to its volumes: no ladder exceeds
-	// it. 0: no machine is named.
+	// Limits of the largest machine of the space for all its volumes: ladders stop there. 0: the
+	// scenario names no machine.
 	capIOPS       catalog.IOPS
 	capThroughput units.Throughput
-	barriers      []string // why options were left out; see Target
-	unattached    []string // types of volumes that the machine does not take, with the reason
+	barriers      []string // why the target rules options out; see Target
+	unattached    []string // volume types that cannot be attached, with the reason
 }
 
-// makeSpace makes the space of a deployment: the grid of docs/plan.md.
+// makeSpace builds the space of a deployment: the grid of docs/plan.md.
 func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 	m := &spaceMaker{now: now, engine: opt.profileOf(now), opt: opt, members: now.MemberCount()}
 	if err := m.asked(); err != nil {
@@ -62,12 +62,14 @@ func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 func (m *spaceMaker) make() *Space {
 	s := &Space{}
 	fixed := dollars(0)
+	// Before the volumes: their ladders stop at the limits of the largest machine.
 	machines := m.instances()
 
 	var volumes []axis
 	for _, v := range m.now.Volumes {
 		n := 0
 		for k := 1; k <= m.members; k++ {
+			// A member with its own volume of that name does not have the common one.
 			if own := m.now.Members.Get(fmt.Sprint(k)); own == nil || own.Volumes.Get(v.Name) == nil {
 				n++
 			}
@@ -76,6 +78,7 @@ func (m *spaceMaker) make() *Space {
 		volumes = append(volumes, axis{path: g.path, options: g.options()})
 	}
 
+	// Members' own volumes do not change, but their cost is part of every total.
 	for _, own := range m.now.Members {
 		for _, v := range own.Value.Volumes {
 			g := &volumeGrid{space: m, machines: 1}
@@ -84,6 +87,7 @@ func (m *spaceMaker) make() *Space {
 	}
 
 	s.axes = slices.Concat(m.settings(), volumes, m.logAxis(), machines, m.membersAxis())
+	// Option costs are for the current number of members; scale them to the choice's number.
 	s.bill = func(choice []int) dollars {
 		sum := dollars(0)
 		for i, k := range choice {
@@ -98,7 +102,7 @@ func (m *spaceMaker) make() *Space {
 			for i, k := range choice {
 				sum = sum.plus(s.axes[i].options[k].ordered)
 			}
-			n := int64(m.members) // one part for each member
+			n := int64(m.members) // per member
 			return ordered{sum.iops / n, sum.throughput / n, sum.size / n}.times(m.membersOf(s, choice))
 		}
 	}
@@ -106,7 +110,7 @@ func (m *spaceMaker) make() *Space {
 	return s
 }
 
-// membersOf returns how many machines a choice has.
+// membersOf returns the number of machines of a choice.
 func (m *spaceMaker) membersOf(s *Space, choice []int) int {
 	for i, k := range choice {
 		if n := s.axes[i].options[k].members; n > 0 {
@@ -116,10 +120,10 @@ func (m *spaceMaker) membersOf(s *Space, choice []int) int {
 	return m.members
 }
 
-// asked refuses options that do not apply to this deployment.
+// asked rejects options that do not apply to this deployment.
 func (m *spaceMaker) asked() error {
 	if m.opt.QuerySpan != 0 && m.now.Workloads().Spec().Buckets == nil {
-		return inputf("leave --query-span out", "--query-span: the workload has no buckets, so no query reads any")
+		return inputf("leave --query-span out", "--query-span only applies to workloads with buckets, and this one has none")
 	}
 	if !m.opt.Ephemeral {
 		return nil
@@ -128,22 +132,22 @@ func (m *spaceMaker) asked() error {
 	for _, v := range m.now.Volumes {
 		if t, err := catalog.Type(v.Value.Type); err == nil && (t.Provider == "gcp" || t.Provider == "azure") {
 			return inputf(
-				"leave --ephemeral out", "--ephemeral: volumes.%s is %s, and the catalogue knows the disks of Amazon's machines only",
+				"leave --ephemeral out", "--ephemeral: volumes.%s is %s, but the catalogue only has the local disks of Amazon's instances",
 				v.Name, t.Name)
 		}
 	}
 
 	if m.now.Instance() == nil {
 		return inputf(
-			"name it: --set host.instance=m6i.xlarge", "--ephemeral: the scenario does not name its machine, so its disks are unknown")
+			"set it: --set host.instance=m6i.xlarge", "--ephemeral: the scenario does not name its instance type, so its disks are unknown")
 	}
 
 	return nil
 }
 
-// priced checks that the present deployment has a price, because otherwise nothing is cheaper or
-// more expensive. Only the machine's may be missing: then sums include volumes only, and the
-// machine stays.
+// priced checks that the current deployment has a price, because otherwise nothing can be cheaper or
+// more expensive. Only the machine's price may be missing: then totals cover only volumes, and the
+// machine stays the same.
 func (m *spaceMaker) priced() error {
 	if m.opt.Unpriced {
 		return nil
@@ -163,11 +167,11 @@ func (m *spaceMaker) priced() error {
 			}
 
 			if t, kind := catalog.Type(v.Value.Type); kind == nil && t.Name == "custom" {
-				next = "say which product it is: --set 'volumes." + v.Name +
-					"={type: gp3, size: 500GiB}'; plimsoll catalog list names them"
+				next = "specify the product: --set 'volumes." + v.Name +
+					"={type: gp3, size: 500GiB}'; plimsoll catalog list shows all types"
 			}
 
-			return inputf(next, "volumes.%s: %v: a plan compares prices", v.Name, err)
+			return inputf(next, "volumes.%s: %v, and a plan compares prices", v.Name, err)
 		}
 	}
 
@@ -179,7 +183,7 @@ func (m *spaceMaker) priced() error {
 	return nil
 }
 
-// short returns the short names of paths.
+// short expands the short name of a path.
 func (m *spaceMaker) short(name string) string {
 	cache := m.now.Engine.Cache
 	switch {
@@ -202,7 +206,7 @@ func (m *spaceMaker) short(name string) string {
 	return name
 }
 
-// KeepNames are the paths that can be kept, besides those of the scenario's volumes.
+// KeepNames returns the paths that --keep accepts, apart from those of the scenario's own volumes.
 func KeepNames(engines []engine.With[Profiler]) []string {
 	out := []string{
 		"host.instance", "host.filesystem", "host.dirty_background_bytes", "host.wbt_lat_usec", "engine", "volumes",
@@ -223,8 +227,9 @@ func KeepNames(engines []engine.With[Profiler]) []string {
 	return append(append(out, slices.Compact(logs)...), "workload")
 }
 
-// keeping reads what must not change.
+// keeping parses the paths that must not change.
 func (m *spaceMaker) keeping(names []string) error {
+	// Build the space once without restrictions, to learn which paths a plan could change.
 	all := *m
 	known := []string{"volumes", "host", "engine", "workload", "instance", "filesystem", "writeback",
 		"throttling", "members", "cache", "buckets"}
@@ -252,11 +257,11 @@ func (m *spaceMaker) keeping(names []string) error {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) && !slices.ContainsFunc(known,
 			func(k string) bool { return within(k, name) }) {
-			next := "name what a plan may change by its path: " + strings.Join(KeepNames(nil)[:6], ", ") + ", ..."
+			next := "use the path of something that a plan can change: " + strings.Join(KeepNames(nil)[:6], ", ") + ", ..."
 			if near := diagnostics.Nearest(name, known); near != "" {
 				next = "did you mean " + near + "?"
 			}
-			return inputf(next, "--keep %s: a plan changes nothing of that name", name)
+			return inputf(next, "--keep %s: a plan cannot change anything by that name", name)
 		}
 		m.keep = append(m.keep, m.short(name))
 	}
@@ -264,7 +269,8 @@ func (m *spaceMaker) keeping(names []string) error {
 	return nil
 }
 
-// kept reports whether assignments change something that must not change.
+// kept reports whether assignments change something that must not change. Assigning a parent of a
+// kept path counts as a change; removing a parent does not.
 func (m *spaceMaker) kept(sets []scenario.Set) bool {
 	return slices.ContainsFunc(sets, func(s scenario.Set) bool {
 		return slices.ContainsFunc(m.keep,
@@ -272,15 +278,15 @@ func (m *spaceMaker) kept(sets []scenario.Set) bool {
 	})
 }
 
-// family splits the name of an instance's family: m6idn is class m, generation 6, processor i, and
-// extras dn. Families before generation 6 name no processor if it is Intel's.
+// family splits the name of an instance family: m6idn is class m, generation 6, processor i, extras
+// dn. Before generation 6, families with Intel processors have no processor letter.
 var family = regexp.MustCompile(`^([a-z]+?)(\d+)(i|a|g)?([a-z]*)$`)
 
 // extras are the letters for an instance's storage features: local disks, network and EBS
 // bandwidth.
 const extras = "dnb"
 
-// extends reports whether a family has all extras of another, and additional ones for storage only.
+// extends reports whether a family has all extras of another, and beyond them only storage features.
 func extends(has, own string) bool {
 	for _, letter := range own {
 		if !strings.ContainsRune(has, letter) {
@@ -290,12 +296,12 @@ func extends(has, own string) bool {
 	return !strings.ContainsFunc(has, func(r rune) bool { return !strings.ContainsRune(own+extras, r) })
 }
 
-// sizesUp is how much larger than now a machine may be.
+// sizesUp is the maximum factor by which a plan may raise the number of cores.
 const sizesUp = 4
 
-// instances are the machines: the same class, generation and processor, with no fewer cores and no
-// less memory. A plan for storage does not reduce cores: the model knows what that does to the
-// storage, but not to the rest.
+// instances returns the axis of machines: the same class, generation and processor, with at least as
+// many cores and as much memory. A storage plan does not reduce cores: the model covers what that does
+// to storage, but not to everything else.
 func (m *spaceMaker) instances() []axis {
 	now := m.now.Instance()
 	if now == nil {
@@ -303,6 +309,7 @@ func (m *spaceMaker) instances() []axis {
 	}
 
 	m.cap(now)
+	// Without prices, a larger machine would look free and always win.
 	if m.opt.Unpriced || m.machineUnpriced {
 		return []axis{{path: "host.instance", options: []option{{}}}}
 	}
@@ -323,8 +330,8 @@ func (m *spaceMaker) instances() []axis {
 			continue
 		}
 
-		// A larger machine of the same family, or another family of the same size: not both
-		// together.
+		// Allow a larger machine of the same family, or another family at the same size, but not
+		// both: that keeps the axis short.
 		if kind != name && t.VCPU != now.VCPU {
 			continue
 		}
@@ -339,21 +346,21 @@ func (m *spaceMaker) instances() []axis {
 	return []axis{a}
 }
 
-// coresOf sets the cores that come with a larger machine, if the scenario writes those of the present one:
-// measured on the host, they are the machine's. Fewer than the machine has are a container's limit, which
-// applies on any machine, as the scenario's memory does.
+// coresOf returns the assignment of a larger machine's cores, if the scenario states exactly the cores of
+// the current one: they were measured on the host, so they belong to the machine. If it states fewer,
+// they are a container's limit, which applies on any machine, like the scenario's memory.
 func (m *spaceMaker) coresOf(t, now *catalog.InstanceType) []scenario.Set {
 	if t.VCPU <= now.VCPU || m.now.Host.Cores != now.VCPU {
 		return nil
 	}
 	larger, err := m.now.With(scenario.Set{Path: "host.instance", Value: t.Name})
 	if err != nil || larger.Host.Cores != now.VCPU {
-		return nil // they follow from the machine already
+		return nil // the scenario already derives them from the machine
 	}
 	return []scenario.Set{{Path: "host.cores", Value: t.VCPU}}
 }
 
-// cap raises the upper end of the ladders.
+// cap raises the upper end of the ladders to a machine's limits.
 func (m *spaceMaker) cap(t *catalog.InstanceType) {
 	if t.HasEBS {
 		m.capIOPS = max(m.capIOPS, catalog.IOPS(t.Maximum.IOPS))

@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// The grid of settings: a few values each, from the engine's own documentation and from measured
-// runs. docs/plan.md lists them with their reasons.
+// The grid of settings has a few values each, from the engine's documentation and from measured runs.
+// docs/plan.md lists them with the reasons.
 
-// settings are the axes that cost nothing.
+// settings returns the axes that cost nothing.
 func (m *spaceMaker) settings() []axis {
 	var out []axis
 	add := func(path string, options ...option) {
@@ -21,6 +21,7 @@ func (m *spaceMaker) settings() []axis {
 				a.options = append(a.options, o)
 			}
 		}
+		// An axis with only the current value would add nothing to the space.
 		if len(a.options) > 1 {
 			out = append(out, a)
 		}
@@ -46,8 +47,8 @@ func (m *spaceMaker) settings() []axis {
 	return out
 }
 
-// writeback bounds the dirty data in the page cache: a log's fdatasync waits behind everything that
-// is written out together.
+// writeback bounds the dirty data in the page cache. The log's fdatasync queues behind everything that
+// the kernel writes back in one batch.
 func (m *spaceMaker) writeback() option {
 	const bytes = 8 * units.MB
 	if now := m.now.Host.DirtyBackground; now > 0 && now <= bytes {
@@ -56,8 +57,9 @@ func (m *spaceMaker) writeback() option {
 	return option{sets: []scenario.Set{{Path: "host.dirty_background_bytes", Value: bytes}}}
 }
 
-// throttling turns the kernel's writeback throttling on or off, where the engine was measured with
-// both on the present file system and is clearly quicker so. Elsewhere the model alone would decide.
+// throttling turns the kernel's writeback throttling on or off, if the engine was measured with both on
+// the current file system and was clearly faster that way. Without a measurement, the decision would
+// depend on the model alone.
 func (m *spaceMaker) throttling() option {
 	h := &m.now.Host
 	helps, measured := m.engine.Throttling[string(h.FileSystem)]
@@ -65,13 +67,14 @@ func (m *spaceMaker) throttling() option {
 	if helps {
 		to = kernel.Defaults().WbtLatUsec
 	}
+	// BFQ disables writeback throttling, so the setting has no effect.
 	if !measured || h.Scheduler == kernel.BFQ || helps == (h.WbtLatUsec > 0) {
 		return option{}
 	}
 	return option{sets: []scenario.Set{{Path: "host.wbt_lat_usec", Value: to}}}
 }
 
-// weighting favours EBS over the network, which costs nothing where the machine has it.
+// weighting favours EBS over the network. It is free on machines that support it.
 func (m *spaceMaker) weighting() option {
 	i := m.now.Instance()
 	if i == nil || !i.Weighting || m.now.Host.BandwidthWeighting != "" {
@@ -91,7 +94,8 @@ func (m *spaceMaker) fileSystem() option {
 	return option{sets: []scenario.Set{{Path: "host.filesystem", Value: to}}, need: NewVolume}
 }
 
-// membersAxis is the number of machines, if the engine can change it.
+// membersAxis returns the axis of the number of machines, if the engine can change it. It does not if
+// members have their own configuration, because it is unknown what a new member would get.
 func (m *spaceMaker) membersAxis() []axis {
 	if m.engine.MembersKey == "" || len(m.now.Members) > 0 {
 		return nil

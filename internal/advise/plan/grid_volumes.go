@@ -8,43 +8,43 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// The grid of volumes. Figures that can be chosen are doubled, starting at what is included: two
-// neighbours differ by more than the model's error.
+// The grid of volumes. Ladders of IOPS and throughput double at each step, starting at the included
+// figure, so that neighbours differ by more than the model's error.
 const (
 	ladder    = 2
-	iopsFirst = 1000 // if none are included (io2, ultra)
-	// ladderSteps bounds a ladder: 2^9 times what is included exceeds every product.
+	iopsFirst = 1000 // if the type includes none (io2, ultra)
+	// ladderSteps bounds a ladder: 2^9 times the included figure exceeds every product's maximum.
 	ladderSteps = 10
 )
 
-// stripes are the widths to try. LVM supports more, but each volume adds its own failures.
+// stripes are the widths to try. LVM supports more, but the risk of data loss grows with each volume.
 var stripes = []int{2, 4, 8}
 
-// unplanned are types that no plan moves to, with the reason.
+// unplanned are the volume types that no plan moves to, with the reason.
 var unplanned = map[string]string{
-	"io1":         "costs as much as io2 and delivers less",
-	"gp2":         "costs more than gp3 at every size, and has more latency",
-	"st1":         "its latency is not published: nothing is bought on an assumption",
-	"sc1":         "its latency is not published: nothing is bought on an assumption",
-	"pd-ssd":      "its limits are shared by all disks of a machine",
-	"pd-balanced": "its limits are shared by all disks of a machine",
+	"io1":         "costs as much as io2 but delivers less",
+	"gp2":         "costs more than gp3 at every size, and has higher latency",
+	"st1":         "its latency is not published, and a plan does not spend money on an assumption",
+	"sc1":         "its latency is not published, and a plan does not spend money on an assumption",
+	"pd-ssd":      "all disks of a machine share its limits",
+	"pd-balanced": "all disks of a machine share its limits",
 
-	"pd-standard":          "its latency is a hard disk's",
-	"standard-hdd":         "its latency is a hard disk's",
-	"standard-ssd":         "its limits are not guaranteed, and what its operations cost is not known here",
-	"hyperdisk-throughput": "its latency is a hard disk's",
-	"hyperdisk-ml":         "it is for data that nobody writes any more",
+	"pd-standard":          "it has the latency of a hard disk",
+	"standard-hdd":         "it has the latency of a hard disk",
+	"standard-ssd":         "its limits are not guaranteed, and the catalogue does not know its cost per operation",
+	"hyperdisk-throughput": "it has the latency of a hard disk",
+	"hyperdisk-ml":         "it is for read-only data",
 }
 
-// A volumeGrid makes the options of one volume.
+// A volumeGrid builds the options of one volume.
 type volumeGrid struct {
 	space    *spaceMaker
 	path     string // "volumes.data"
 	now      *catalog.Order
-	machines int // number that have it, for prices
+	machines int // number of machines that have it, for prices
 }
 
-// options are what the volume can be, starting with the present one.
+// options returns the orders that the volume can change to, starting with the current one.
 func (g *volumeGrid) options() []option {
 	out := []option{{order: g.now, cost: g.cost(g.now), ordered: g.ordered(g.now)}}
 	t, err := catalog.Type(g.now.Type)
@@ -64,8 +64,8 @@ func (g *volumeGrid) options() []option {
 		}
 	}
 
-	// A log is written one request after another: more volumes side by side remove none of its
-	// waits.
+	// Stripe only the data volume. The log is written sequentially, one request after another, so more
+	// volumes in parallel would not shorten its waits.
 	if t.Provider == "aws" && g.now.Members() == 1 && g.path == "volumes.data" {
 		for _, n := range stripes {
 			if o, ok := striped(g.now, n); ok {
@@ -83,11 +83,11 @@ func (g *volumeGrid) options() []option {
 	return out
 }
 
-// localStripes are the numbers of an instance's own disks to put data on; machines with fewer or
-// smaller ones are skipped.
+// localStripes are the numbers of local disks to try for data. The scenario's checks reject machines
+// with fewer or smaller disks.
 var localStripes = []int{1, 2, 4}
 
-// localDisks is the same data over n disks of the instance.
+// localDisks returns an order for the same data on n local disks of the instance.
 func localDisks(o *catalog.Order, n int) catalog.Order {
 	s := catalog.Order{Type: catalog.LocalType}
 	if n > 1 {
@@ -100,8 +100,8 @@ func localDisks(o *catalog.Order, n int) catalog.Order {
 	return s
 }
 
-// add adds an order as an option if its checks pass, its price is known, and it changes nothing
-// that must not change.
+// add adds an order as an option if its checks pass, its price is known, and it respects --keep and
+// the target.
 func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	sets := orderSets(g.path, g.now, &o)
 	if len(sets) == 0 || len(o.Check()) > 0 || g.space.kept(sets) || g.space.barred(g.now, &o) {
@@ -114,6 +114,7 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	}
 
 	op := option{sets: sets, need: need, order: &o, cost: cost, ordered: g.ordered(&o), danger: o.Members() - 1}
+	// Local disks are riskier than any stripe of network volumes.
 	if o.Local() {
 		op.danger += 100
 	}
@@ -123,11 +124,11 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	}
 }
 
-// need is what it takes to turn one order into another. EBS changes type, IOPS, throughput of a
-// volume in use, and makes it larger, never smaller (Amazon EBS user guide, "Modify a volume using
-// Elastic Volumes operations"). Google and Azure change the figures of a disk in use, and make one
-// of another type from a snapshot (Google Cloud documentation, "Change the disk type"; Azure's
-// conversions need the machine stopped).
+// need returns what it takes to change the current order to another. EBS can change the type, IOPS and
+// throughput of a volume in use and enlarge it, but never shrink it (Amazon EBS user guide, "Modify a
+// volume using Elastic Volumes operations"). Google and Azure can change the limits of a disk in use,
+// but another type needs a new disk from a snapshot (Google Cloud documentation, "Change the disk
+// type"; Azure's conversions require stopping the machine).
 func (g *volumeGrid) need(o catalog.Order) Need {
 	was, err1 := catalog.Type(g.now.Type)
 	is, err2 := catalog.Type(o.Type)
@@ -137,7 +138,7 @@ func (g *volumeGrid) need(o catalog.Order) Need {
 	return Online
 }
 
-// cost is the order's price per month on every machine that has it; negative: unknown.
+// cost returns the order's monthly price on all machines that have it; negative: unknown.
 func (g *volumeGrid) cost(o *catalog.Order) dollars {
 	if g.space.opt.Unpriced {
 		return 0
@@ -149,8 +150,8 @@ func (g *volumeGrid) cost(o *catalog.Order) dollars {
 	return micro(bill.Total) * dollars(g.machines)
 }
 
-// ordered is what the order has on all machines that have it; if the type's figures can be chosen,
-// only what exceeds the included part.
+// ordered returns what the order provisions on all machines that have it: IOPS and throughput only
+// beyond what the type includes.
 func (g *volumeGrid) ordered(o *catalog.Order) ordered {
 	sum := ordered{size: int64(o.Size)}
 	if t, err := catalog.Type(o.Type); err == nil {
@@ -170,10 +171,11 @@ func (g *volumeGrid) ordered(o *catalog.Order) ordered {
 	return sum.times(o.Members() * g.machines)
 }
 
-// orders are the ladder of a type, at the present size.
+// orders returns the ladder of a type at the current size.
 func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
 	base := *g.now
 	base.IOPS, base.IOPSPerGB, base.Throughput = 0, 0, 0
+	// A latency measured on the old type says nothing about another one.
 	if base.Type != t.Name {
 		base.Type, base.Latency = t.Name, nil
 	}
@@ -188,7 +190,7 @@ func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
 
 	var out []catalog.Order
 
-	// No more than the largest machine lets through: anything above that would be paid for in vain.
+	// Stop at the largest machine's limit: IOPS beyond it would cost money without effect.
 	cap := g.space.capIOPS
 	iops := max(t.IOPSIncluded.Value, t.IOPSMin.Value)
 	if !t.IOPSIncluded.Known() {
@@ -197,6 +199,7 @@ func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
 
 	for range ladderSteps {
 		o := base
+		// The included figure is left implicit, as a user would write it.
 		if o.IOPS = iops; iops == t.IOPSIncluded.Value {
 			o.IOPS = 0
 		}
@@ -223,11 +226,12 @@ func (g *volumeGrid) throughputs(t *catalog.VolumeType, o catalog.Order, iops ca
 			break
 		}
 
-		// What a type allows per IOPS.
+		// Some types limit the throughput per provisioned IOPS.
 		if per := t.ThroughputPerIOPS; per.Known() && mib > units.Throughput(iops)*units.Throughput(per.Value) {
 			break
 		}
 
+		// Others require a minimum throughput per IOPS: skip the rungs below it.
 		if mib > t.ThroughputIncluded.Value &&
 			mib < units.Throughput(iops)*units.Throughput(t.ThroughputLeastPerIOPS.Value) {
 			mib *= ladder
@@ -254,7 +258,7 @@ func (g *volumeGrid) throughputs(t *catalog.VolumeType, o catalog.Order, iops ca
 	return out
 }
 
-// striped is the same data over n volumes of the type, each with what is included.
+// striped returns an order for the same data on n volumes of the type, each with the included figures.
 func striped(o *catalog.Order, n int) (catalog.Order, bool) {
 	t, err := catalog.Type(o.Type)
 	if err != nil || !t.IOPSIncluded.Known() || o.Size == 0 {
@@ -266,7 +270,7 @@ func striped(o *catalog.Order, n int) (catalog.Order, bool) {
 	return s, true
 }
 
-// orderSets are the assignments that turn one order into another.
+// orderSets returns the assignments that change one order to another.
 func orderSets(path string, from, to *catalog.Order) []scenario.Set {
 	canonical := func(name string) string {
 		if t, err := catalog.Type(name); err == nil {
@@ -284,6 +288,7 @@ func orderSets(path string, from, to *catalog.Order) []scenario.Set {
 		changed(path+".throughput", a.Throughput, b.Throughput), changed(path+".stripe", a.Stripe, b.Stripe),
 	)
 
+	// Without a value, the assignment removes the measured latency.
 	if from.Latency != nil && to.Latency == nil {
 		out = append(out, scenario.Set{Path: path + ".latency"})
 	}
@@ -303,7 +308,7 @@ func changed[T comparable](path string, was, is T) []scenario.Set {
 	return []scenario.Set{{Path: path, Value: is}}
 }
 
-// inFull adds what is included anyway: {} of gp3 is {iops: 3000, throughput: 125MiB/s}.
+// inFull makes included figures explicit: {} of gp3 is {iops: 3000, throughput: 125MiB/s}.
 func inFull(o catalog.Order) catalog.Order {
 	t, err := catalog.Type(o.Type)
 	if err != nil {
@@ -318,7 +323,7 @@ func inFull(o catalog.Order) catalog.Order {
 	return o
 }
 
-// logAxis is a separate volume for the log, if there is none yet and the engine can have one.
+// logAxis returns axes for separate log volumes that the engine supports and that do not exist yet.
 func (m *spaceMaker) logAxis() []axis {
 	var out []axis
 	for _, v := range m.engine.Apart {
@@ -338,6 +343,7 @@ func (m *spaceMaker) logAxis() []axis {
 			continue
 		}
 
+		// Local disks come with the instance, so the option has no cost.
 		if m.opt.Ephemeral && t.Provider == "aws" {
 			o := catalog.Order{Type: catalog.LocalType, Size: v.Size}
 			op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o,

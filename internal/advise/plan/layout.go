@@ -14,31 +14,32 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A Layout is a deployment: assignments over the scenario, their changes, costs and effects.
+// A Layout is a deployment, described by assignments over the scenario, with its changes, cost and
+// predicted effects.
 type Layout struct {
-	// in the grammar of `simulate --set`; none: the present deployment
+	// in the grammar of `simulate --set`; empty: the current deployment
 	Sets       []string `json:"sets"`
 	MonthlyUSD float64  `json:"monthly_usd"`
 	Changes    []Change `json:"changes"`
-	// Predicted are the model's figures with their error bars; empty if the run was ended early or
-	// never started.
+	// Predicted are the model's figures with their error bars; empty if the run ended early or never
+	// started.
 	Predicted map[string]Prediction `json:"predicted"`
-	// MeasuredSeconds is the virtual time that they cover; 0 without any.
+	// MeasuredSeconds is the virtual time that Predicted covers; 0 if it is empty.
 	MeasuredSeconds float64 `json:"measured_seconds"`
 	Risks           []Risk  `json:"risks"`
-	// Caveats are why the predicted figures do not hold, or only for a while.
+	// Caveats are reasons why the predicted figures do not hold, or hold only for a while.
 	Caveats []simulate.Caveat `json:"caveats,omitempty"`
-	// Budget is what each volume gives for ever: the least of the volume, the machine, and what
-	// remains when bursts are used up.
+	// Budget is each volume's sustained limits: the minimum of the volume's and the machine's, after
+	// bursts are used up.
 	Budget []budget.Budget `json:"io_budget,omitempty"`
 	// Scenario is the deployment; nil if the assignments are invalid.
 	Scenario *scenario.Scenario `json:"-"`
 }
 
-// A Change is one value that differs from the present deployment.
+// A Change is one value that differs from the current deployment.
 type Change struct {
 	Path string `json:"path"`
-	// as a scenario writes it; "" if it was not set, or the product's default
+	// in the scenario's syntax; "": not set, or the product's default
 	From  string  `json:"from"`
 	To    string  `json:"to"`
 	USD   float64 `json:"usd"`  // additional cost per month
@@ -46,9 +47,8 @@ type Change struct {
 	Needs string  `json:"what_it_needs"`
 }
 
-// A Prediction is a figure of the model with its error bar. Of the figures of this kind that were
-// compared with real engines, none was off by more than Low and High, and half were between
-// TypicalLow and TypicalHigh.
+// A Prediction is a figure of the model with its error bar. In comparisons with real engines, all
+// figures of this kind were between Low and High, and half were between TypicalLow and TypicalHigh.
 type Prediction struct {
 	Value       float64 `json:"value"`
 	Low         float64 `json:"low"`
@@ -57,7 +57,7 @@ type Prediction struct {
 	TypicalHigh float64 `json:"typical_high"`
 }
 
-// A Risk is what one accepts with a layout.
+// A Risk is a risk that the operators accept with a layout.
 type Risk struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
@@ -72,7 +72,7 @@ func predict(value float64, kind simulate.Kind) Prediction {
 	}
 }
 
-// ErrorBar says what the ranges of predictions are based on.
+// ErrorBar explains the ranges of predictions.
 func (p *Plan) ErrorBar() string {
 	title := map[simulate.Kind]string{simulate.Rate: "rates", simulate.Duration: "checkpoints",
 		simulate.P50: "medians", simulate.P99: "p99s"}
@@ -80,7 +80,7 @@ func (p *Plan) ErrorBar() string {
 	for _, k := range simulate.Kinds {
 		worst = append(worst, fmt.Sprintf("%s %s times", title[k], units.Number(simulate.AccuracyOf(k).Worst)))
 	}
-	return fmt.Sprintf("the ranges show how far the models were off at worst (%s): %s",
+	return fmt.Sprintf("the ranges show the models' worst errors (%s): %s",
 		strings.Join(worst, ", "), p.ModelError)
 }
 
@@ -92,10 +92,10 @@ func kindOf(objective string) simulate.Kind {
 	case strings.HasSuffix(objective, "_p50"):
 		return simulate.P50
 	}
-	return simulate.P99 // higher percentiles are no better known
+	return simulate.P99 // the models are no more accurate at higher percentiles
 }
 
-// predicted returns a result's figures.
+// predicted returns a result's figures with error bars.
 func predicted(r *simulate.Result) map[string]Prediction {
 	out := map[string]Prediction{}
 	if r == nil {
@@ -121,7 +121,7 @@ func (p *planner) layout(o *outcome) *Layout {
 		MeasuredSeconds: measured(o.result), Risks: []Risk{}, Caveats: caveats(o.result),
 	}
 
-	grown := p.space.now - p.before // what the new size costs
+	grown := p.space.now - p.before // cost of the new size, charged to the first change that sets it
 	for _, s := range p.space.base[len(p.opt.Sets):] {
 		if slices.Contains(sets, s) {
 			l.Changes = append(l.Changes, p.change(s, grown, Online))
@@ -148,7 +148,7 @@ func (p *planner) layout(o *outcome) *Layout {
 	return l
 }
 
-// caveats are those of a result; none without one.
+// caveats returns a result's caveats; nil without a result.
 func caveats(r *simulate.Result) []simulate.Caveat {
 	if r == nil {
 		return nil
@@ -161,9 +161,9 @@ func (p *planner) change(s scenario.Set, spent dollars, need Need) Change {
 		Needs: need.String()}
 }
 
-// spent is what each assignment of an option adds to the bill. The assignments are made one after
-// another, so that they add up to the option's price; for a change of type, the first one gets the
-// cost that only all of them together have.
+// spent splits an option's additional cost among its assignments. It prices them one after another, so
+// that the parts add up to the option's cost. For a change of type the parts have no price on their
+// own, so the first assignment gets the whole cost.
 func (p *planner) spent(a *axis, op *option) []dollars {
 	out := make([]dollars, len(op.sets))
 	if a.setting || len(op.sets) == 0 {
@@ -185,9 +185,9 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 		return out
 	}
 
-	per := float64(a.options[0].cost) / float64(max(micro(was.Total), 1)) // per machine that has it
+	per := float64(a.options[0].cost) / float64(max(micro(was.Total), 1)) // number of machines that have the volume
 	for i := len(op.sets) - 1; i > 0; i-- {
-		// From the end: throughput, IOPS, size; the rest is the type's.
+		// Go from the end: throughput, IOPS, size. What remains belongs to the type.
 		with := order
 		switch strings.TrimPrefix(op.sets[i].Path, a.path+".") {
 		case "iops":
@@ -197,7 +197,7 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 		case "size":
 			with.Size = op.order.Size
 		default:
-			continue // affects the price only together with others
+			continue // no price on its own
 		}
 
 		now, err1 := order.Monthly(p.opt.Region)
@@ -243,12 +243,13 @@ func valueAt(sc *scenario.Scenario, path string) string {
 	return written(v)
 }
 
-// written formats a value as in a scenario; zero means not set.
+// written formats a value in the scenario's syntax; a zero value means not set.
 func written(v reflect.Value) string {
 	if v.IsZero() {
 		return ""
 	}
 
+	// LatencyOrder's String method has a pointer receiver, so check for it before dereferencing.
 	if l, ok := v.Interface().(*catalog.LatencyOrder); ok {
 		return l.String()
 	}
@@ -299,7 +300,7 @@ func field(v reflect.Value, key string) reflect.Value {
 	return reflect.Value{}
 }
 
-// entry returns a value by its name in a scenario's mapping.
+// entry returns a value from a scenario's ordered mapping, a slice of name and value pairs.
 func entry(v reflect.Value, key string) reflect.Value {
 	for i := range v.Len() {
 		if e := v.Index(i); e.Kind() == reflect.Struct && e.NumField() == 2 && e.Field(0).String() == key {
@@ -309,7 +310,7 @@ func entry(v reflect.Value, key string) reflect.Value {
 	return reflect.Value{}
 }
 
-// measured is the virtual time that a result's figures cover.
+// measured returns the virtual time that a result's figures cover; 0 without a result.
 func measured(r *simulate.Result) float64 {
 	if r == nil {
 		return 0

@@ -9,63 +9,63 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Options say what a plan must reach and what it may do. The zero Options use the scenario's own
+// Options are the objectives of a plan and its constraints. The zero value uses the scenario's own
 // objective.
 type Options struct {
-	// Engines are those that can be planned for.
+	// Engines are the engines that plans support.
 	Engines []engine.With[Profiler]
-	// Sets are what the scenario has beside what is in its file. They begin every layout's own.
+	// Sets are facts about the deployment in addition to the scenario's file. Every layout starts with
+	// them.
 	Sets []scenario.Set
 	// Objectives are the bounds to meet; none: the scenario's.
 	Objectives []scenario.Bound
-	// Budget is the most that a month may cost; 0: unlimited.
+	// Budget is the maximum cost per month; 0: unlimited.
 	Budget units.USD
 	// Keep are paths that must not change: "host.instance", "volumes.data.type".
 	Keep []string
-	// Region selects the prices; "": the catalogue's.
+	// Region selects the prices; "": the provider's default region in the catalogue.
 	Region string
-	// Unpriced ignores prices: instead, layouts are compared by the IOPS that they order beyond
-	// what the volumes' types include, then by the throughput, then by the size in steps of 100
-	// GiB.
+	// Unpriced ignores prices. Instead it compares layouts by the IOPS that they provision beyond
+	// what the volume types include, then by throughput, then by size in steps of 100 GiB.
 	Unpriced bool
-	// AtOnce is how many settings may differ from the present ones; nil: 2.
+	// AtOnce is the maximum number of settings that may change together; nil: 2.
 	AtOnce *int
-	// Size, if not nil, is what the data will grow to: its volume gets a new size.
+	// Size, if not nil, describes how the data will grow. The data volume gets a new size for it.
 	Size *Growth
-	// To is where the layout is to be carried out; nil: anywhere. Layouts that cannot be are not
-	// looked at.
+	// To is the platform that the layout must be feasible on; nil: any. The search excludes other
+	// layouts.
 	To Target
-	// Ephemeral allows data on an instance's own disks, which are empty after the instance was
-	// stopped.
+	// Ephemeral allows data on an instance's local disks, which lose their contents when the instance
+	// stops.
 	Ephemeral bool
-	// AllowBurst allows layouts whose burst credits run out, and which miss the objectives from then
-	// on.
+	// AllowBurst allows layouts whose burst credits run out, even though they miss the objectives from
+	// then on.
 	AllowBurst bool
-	// QuerySpan is how far back a query of one sensor reads, if the workload has buckets; 0:
+	// QuerySpan is the time range that a query of one sensor reads, if the workload has buckets; 0:
 	// unknown.
 	QuerySpan units.Duration
-	// Most bounds the layouts that are simulated before the plan gives up; 0: 400.
+	// Most bounds the number of simulated layouts before the plan gives up; 0: 400.
 	Most int
-	// Workers is the number of concurrent simulations; 0: one per core. It changes no result.
+	// Workers is the number of concurrent simulations; 0: one per core. It does not affect the result.
 	Workers int
-	// Progress, if not nil, receives the number of simulated layouts, and the price of the last.
+	// Progress, if not nil, receives the number of simulated layouts and the price of the latest.
 	Progress func(runs int, monthly units.USD)
 
-	// unbounded runs every layout to its end that the search comes to: for tests and benchmarks,
-	// which compare with that.
+	// unbounded disables all early rejection, so that every layout runs to the end. Tests and benchmarks
+	// use it as the reference.
 	unbounded bool
 	// ran, if not nil, receives the real time that each run took and the virtual time that it
-	// simulated: for benchmarks. Of a run that was given up, that is its warm-up.
+	// simulated, for benchmarks. For a run that failed, the virtual time is its warm-up.
 	ran func(took, virtual time.Duration)
 }
 
 // Defaults and bounds of a search.
 const (
 	atOnceDefault = 2
-	// AtOnceMax bounds Options.AtOnce: there are no more axes of settings.
+	// AtOnceMax bounds Options.AtOnce: no space has more settings axes.
 	AtOnceMax   = 6
 	mostDefault = 400
-	// MostMax bounds Options.Most: a few hours.
+	// MostMax bounds Options.Most. That many runs take a few hours.
 	MostMax = 100_000
 )
 

@@ -15,40 +15,40 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Version is the version of Plan's JSON: additions leave it.
+// Version is the version of the plan's JSON. Adding fields does not change it.
 const Version = 1
 
-// A Plan is what a search came to. Its JSON is a contract: fields are added, never changed.
+// A Plan is the result of a search. Its JSON is a contract: fields are added, never changed.
 type Plan struct {
 	Version    int         `json:"version"`
 	Scenario   Document    `json:"scenario"`
 	Objectives []Objective `json:"objectives"`
 	Region     string      `json:"region"`
 	BudgetUSD  *float64    `json:"budget_usd"` // null: none
-	// To is where the layout is to be carried out: "kubernetes"; "": anywhere.
+	// To is the platform that the layout must be feasible on: "kubernetes"; "": any.
 	To string `json:"to,omitempty"`
-	// Unpriced: prices were left out, so no figure in dollars means anything.
+	// Unpriced: the plan ignores prices, so its dollar figures are meaningless.
 	Unpriced bool    `json:"unpriced,omitempty"`
 	Now      *Layout `json:"now"`
-	Chosen   *Layout `json:"chosen"`  // null: no layout that was looked at meets the objectives
-	Nearest  *Layout `json:"nearest"` // then: what comes nearest
-	// Frontier are layouts of which none is both cheaper and better, among those that were run to
-	// their end, by price.
+	Chosen   *Layout `json:"chosen"`  // null: no layout that was considered meets the objectives
+	Nearest  *Layout `json:"nearest"` // only then: the layout that comes closest
+	// Frontier is the Pareto frontier of price and latency among the layouts that ran to the end,
+	// by price.
 	Frontier   []*Layout   `json:"frontier"`
-	Rejected   []Rejected  `json:"rejected"` // the first of them, in the order of preference
+	Rejected   []Rejected  `json:"rejected"` // the first rejectedMax, in order of preference
 	Statements []Statement `json:"statements"`
-	Sizing     *Sizing     `json:"sizing"` // null: no sizing was asked for
+	Sizing     *Sizing     `json:"sizing"` // null: no sizing was requested
 	Searched   Searched    `json:"searched"`
 	ModelError string      `json:"model_error"`
 }
 
-// A Document is the scenario that a plan is for.
+// A Document is the scenario that a plan was made for.
 type Document struct {
 	File string `json:"file"`
-	// Text is its YAML. The planner works on values: whoever writes the plan as JSON puts it here.
+	// Text is its YAML. The planner works on parsed values, so the caller that writes the JSON sets it.
 	Text string `json:"text"`
-	// Facts are assignments over it that hold now, in the grammar of `simulate --set`. Every layout
-	// has them, and none counts as a change.
+	// Facts are assignments that describe the current deployment beyond the file, in the grammar of
+	// `simulate --set`. Every layout includes them, and none counts as a change.
 	Facts []string `json:"facts,omitempty"`
 }
 
@@ -58,47 +58,47 @@ type Objective struct {
 	MostSeconds float64 `json:"most_seconds"`
 }
 
-// Rejected is a layout that is preferred to the chosen one and misses the objectives.
+// Rejected is a layout that is preferable to the chosen one but misses the objectives.
 type Rejected struct {
 	Layout *Layout `json:"layout"`
 	Reason string  `json:"reason"`
 }
 
-// Searched describes the search.
+// Searched reports the extent of the search.
 type Searched struct {
-	Space     int64 `json:"space"`     // layouts there are
-	Simulated int   `json:"simulated"` // how many of them were simulated
-	// how many were rejected without a run, including those that would repeat a run
+	Space     int64 `json:"space"`     // number of layouts in the space
+	Simulated int   `json:"simulated"` // number of them that were simulated
+	// number rejected without a run, including those that would repeat another run
 	Pruned int `json:"pruned"`
-	// Complete: every layout that is preferred to the chosen one was rejected; or all of them, if
-	// none is chosen.
+	// Complete: the search rejected every layout preferable to the chosen one, or all layouts if none
+	// was chosen.
 	Complete bool `json:"complete"`
 }
 
-// rejectedMax bounds the rejected layouts in a plan.
+// rejectedMax bounds the number of rejected layouts that a plan lists.
 const rejectedMax = 100
 
 type planner struct {
 	opt    *Options
 	now    *scenario.Scenario
-	engine Profile // the present one
+	engine Profile // of the current deployment
 	want   []scenario.Bound
 	space  *Space
 	sim    *simulator
 
-	grows   bool       // the data's volume gets a new size
-	before  dollars    // price of the present deployment, as written
-	written *outcome   // its outcome, if a new size changes it
-	current *outcome   // outcome of the present deployment, with its new size
-	boosted []*outcome // the same with the most IOPS for one volume
+	grows   bool       // the data volume gets a new size
+	before  dollars    // price of the current deployment, as written
+	written *outcome   // outcome of the current deployment, as written
+	current *outcome   // outcome of the current deployment with its new size; equals written without one
+	boosted []*outcome // current, with the maximum IOPS for one volume
 	found   *searchResult
-	extra   []*outcome    // run for the frontier
-	asked   time.Duration // the scenario's duration, if it is too short
+	extra   []*outcome    // runs beyond the search, for the frontier
+	asked   time.Duration // the scenario's own duration if the planner had to extend it; else 0
 }
 
-// Make finds the cheapest layout of a scenario that meets its objectives. name is its file's. An
-// error in the request is an *[InputError]. If no layout meets them, that is not an error: Chosen
-// is nil.
+// Make finds the cheapest layout of a scenario that meets its objectives. name is the scenario's
+// file name. An error in the request is an *[InputError]. If no layout meets the objectives, that
+// is not an error: Chosen is nil.
 func Make(ctx context.Context, now *scenario.Scenario, name string, opt Options) (*Plan, error) {
 	p := &planner{now: now, opt: &opt}
 	if err := p.prepare(); err != nil {
@@ -110,7 +110,10 @@ func Make(ctx context.Context, now *scenario.Scenario, name string, opt Options)
 	return p.plan(name), nil
 }
 
+// prepare validates the options and builds the space and the simulator.
 func (p *planner) prepare() error {
+	// base starts with the facts of the current deployment; longer runs and a new size come on top,
+	// so that later assignments win.
 	var base []scenario.Set
 	for _, s := range p.opt.Sets {
 		base = append(base, scenario.Set{Path: strings.TrimSpace(s.Path), Value: s.Value})
@@ -120,6 +123,7 @@ func (p *planner) prepare() error {
 		return err
 	}
 
+	// extend replaces p.now, so the profile is taken only afterwards.
 	if err := p.extend(&base); err != nil {
 		return err
 	}
@@ -130,6 +134,7 @@ func (p *planner) prepare() error {
 		return err
 	}
 
+	// Only what --size adds beyond this point is a change that a layout reports.
 	given := len(base)
 	if s := p.opt.Size; s != nil {
 		grown, err := s.sets(p.now, &p.engine)
@@ -146,12 +151,15 @@ func (p *planner) prepare() error {
 		}
 	}
 
+	// The options start from the new size: a layout that keeps the old one could not hold the data.
 	if p.space, err = makeSpace(sized, p.opt); err != nil {
 		return err
 	}
 
 	p.before = p.space.price(make([]int, len(p.space.axes)))
 	if p.grows {
+		// The deployment as written is priced at its old size, so that the report shows what growth
+		// costs.
 		was, err := makeSpace(p.now, p.opt)
 		if err != nil {
 			return err
@@ -166,10 +174,12 @@ func (p *planner) prepare() error {
 	p.sim.unbounded, p.sim.ran, p.sim.allowBurst = p.opt.unbounded, p.opt.ran, p.opt.AllowBurst
 
 	if p.opt.Budget > 0 {
+		// The walk is sorted by price. If even its first entry exceeds the budget, no search can
+		// succeed, and an error with the minimum helps more than an empty plan.
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
 			return inputf(fmt.Sprintf("--budget %.0fUSD is the least",
-				least+0.5), "a budget of %s a month: the cheapest layout costs %s, whatever the tuning",
+				least+0.5), "budget %s per month is too low: the cheapest layout costs %s, regardless of tuning",
 				money(float64(p.opt.Budget)), money(least))
 		}
 	}
@@ -177,15 +187,16 @@ func (p *planner) prepare() error {
 	return nil
 }
 
-// run searches, and then makes the runs that only the report needs.
+// run searches, then makes the runs that only the report needs.
 func (p *planner) run(ctx context.Context) error {
 	none := make([]int, len(p.space.axes))
 	present := p.space.candidate(none, none, p.space.price(none))
 	if _, err := p.sim.parse(none); err != nil {
-		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %w", err)
+		return fmt.Errorf("plan: cannot simulate the scenario as written: %w", err)
 	}
 
-	// The report shows the present deployment, whether the search comes to it or not.
+	// The report shows the current deployment even if the search never reaches it. Its run starts now,
+	// alongside the search. The deferred calls cancel it and wait, so that no goroutine outlives run.
 	running, stop := context.WithCancel(ctx)
 	p.sim.present = sync.OnceValue(func() *outcome { return p.sim.whole(running, &present) })
 	started := sync.WaitGroup{}
@@ -207,6 +218,8 @@ func (p *planner) run(ctx context.Context) error {
 		return ended(ctx, p.current.problem)
 	}
 
+	// The search reached its limit without an answer. A layout that meets the objective, though not
+	// proven to be the cheapest, is more useful than none.
 	if p.found.chosen == nil && !p.found.complete {
 		if err := p.settle(ctx); err != nil {
 			return err
@@ -216,7 +229,7 @@ func (p *planner) run(ctx context.Context) error {
 	return p.report(ctx)
 }
 
-// ended is an error of a run, or why all of them were ended.
+// ended returns a run's error, or the context's cause if cancellation ended all runs.
 func ended(ctx context.Context, err error) error {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -224,11 +237,12 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// settleMax bounds the runs for making a layout that meets the objective cheaper.
+// settleMax bounds the runs that make a layout cheaper once it meets the objective.
 const settleMax = 200
 
-// settle finds a layout that meets the objective if the search gave up: the best that money can
-// buy, made cheaper as long as a single change does that.
+// settle finds a layout that meets the objective after the search gave up. It starts from the
+// cheapest of the strongest layouts that does, and makes single changes as long as they lower the
+// price.
 func (p *planner) settle(ctx context.Context) error {
 	best := p.jobs(p.alternatives(p.current.candidate))
 	if err := p.sim.workAll(ctx, best); err != nil {
@@ -251,7 +265,7 @@ func (p *planner) settle(ctx context.Context) error {
 	return err
 }
 
-// plan puts the results together.
+// plan assembles the report.
 func (p *planner) plan(name string) *Plan {
 	out := &Plan{
 		Version: Version, Scenario: Document{File: name, Facts: texts(p.opt.Sets)}, Region: p.region(),
@@ -276,6 +290,7 @@ func (p *planner) plan(name string) *Plan {
 	}
 
 	for _, o := range p.found.rejected {
+		// All count as pruned, even those beyond rejectedMax that the plan does not list.
 		if o.pruned || o.repeated {
 			out.Searched.Pruned++
 		}
@@ -303,7 +318,8 @@ func (p *planner) plan(name string) *Plan {
 	return out
 }
 
-// region is the one whose prices are used.
+// region returns the region whose prices apply: the requested one, or else the default region of the
+// first volume's provider.
 func (p *planner) region() string {
 	provider := "aws"
 	for _, v := range p.now.Volumes {
@@ -315,7 +331,7 @@ func (p *planner) region() string {
 	return cmp.Or(p.opt.Region, catalog.DefaultRegion(provider))
 }
 
-// nowLayout is the deployment as written.
+// nowLayout returns the deployment as written.
 func (p *planner) nowLayout() *Layout {
 	return &Layout{
 		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{},
@@ -324,7 +340,6 @@ func (p *planner) nowLayout() *Layout {
 	}
 }
 
-// money formats dollars.
 func money(usd float64) string {
 	if usd >= 100 || usd == float64(int64(usd)) {
 		return fmt.Sprintf("%.0f USD", usd)

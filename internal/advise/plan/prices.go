@@ -8,8 +8,9 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// latencyStatements say what the latency of Azure's and Google's volumes rests on: a public
-// measurement, a promise, or another product's latency. EBS' are calibrated or documented.
+// latencyStatements state what the latencies of Azure's and Google's volumes are based on: a public
+// measurement, a vendor's promise, or another product's latency. EBS latencies are calibrated or
+// documented, so they need no statement.
 func (p *planner) latencyStatements() []Statement {
 	sc := p.now
 	for _, o := range []*outcome{p.found.chosen, p.nearest()} {
@@ -41,24 +42,24 @@ func (p *planner) latencyStatements() []Statement {
 	}
 
 	return []Statement{{"latency", strings.Join(said, "; ") +
-		". All latencies of this plan rest on that: measure yours with plimsoll probe, and put it into the scenario (volumes.NAME.latency)",
+		". All latencies in this plan are based on that: measure yours with plimsoll probe, and put it into the scenario (volumes.NAME.latency)",
 		[]Evidence{}}}
 }
 
-// priceStatements say which prices a plan does without.
+// priceStatements state which prices a plan ignores.
 func (p *planner) priceStatements() []Statement {
 	region := p.region()
 	switch i := p.now.Instance(); {
 	case p.opt.Unpriced:
 		return []Statement{{"unpriced",
-			"prices are left out: among layouts that meet the objective this one orders the fewest IOPS beyond what its volume types include, then " +
-				"the least throughput, then the least size in steps of 100 GiB, then the least disruption and the fewest changes; its cost, and whether another would cost less, is unknown",
+			"prices are ignored: among the layouts that meet the objective, this one provisions the fewest IOPS beyond what its volume types include, then " +
+				"the least throughput, then the least capacity in steps of 100 GiB, then the least disruption and the fewest changes; its cost is unknown, and another layout may cost less",
 			[]Evidence{}}}
 	case i != nil:
 		if _, err := i.Monthly(p.opt.Region); err != nil {
 			return []Statement{{"machine-unpriced",
-				fmt.Sprintf("the price of %s in %s is unknown: totals cover volumes only, and no other machine was considered (%s)",
-					i.Name, region, "plimsoll catalog import takes one: a list with instance_type,usd_per_hour,region"),
+				fmt.Sprintf("the price of %s in %s is unknown: totals cover only volumes, and no other machine was considered (%s)",
+					i.Name, region, "plimsoll catalog import adds prices from a CSV file with the columns instance_type,usd_per_hour,region"),
 				[]Evidence{}}}
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// reading says why the databases' volume cannot take the reads, "" if nothing rules it out.
+// reading returns why the data volume cannot sustain the reads, or "" if nothing rules it out.
 //
-// Of the operations that arrive in the measured time, a share of answeredMin must be answered in
-// it. So nearly all of these reads happen in it, and the volume's highest rate limits how many that
-// can be. Credits, and what a limit allows to catch up, count as one second's worth and a twentieth
-// more. A stripe is not judged, because its parts have neighbouring blocks too.
+// A share of at least answeredMin of the operations that arrive in the measured time must be answered
+// within it. So nearly all of the first reads happen within it, and the volume's peak rate limits how
+// many that can be. Credits, and the burst that a limit allows for catching up, are covered by one
+// extra second and 5 %. Stripes are never rejected: adjacent blocks also share a stripe unit, so a
+// stripe may merge reads that FirstReads counts separately.
 func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads func() int64) string {
 	data := sc.Volumes.Get("data")
 	if e.FirstReads == nil || data == nil || data.Members() > 1 {
@@ -26,16 +27,17 @@ func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads fu
 	}
 
 	seconds := float64(sc.Run.Duration) / 1e9
+	// Every operation that may stay unanswered saves at most one read.
 	needed := float64(reads()) - float64((1-answeredMin)*float64(come.Writes+come.Reads))
 	if needed <= float64(float64(most)*(seconds+1))*1.05 {
 		return ""
 	}
 
-	return fmt.Sprintf("the databases are read at %s or more, for blocks not touched before, and their volume allows %s",
+	return fmt.Sprintf("the databases need at least %s of first reads of blocks, but their volume allows only %s",
 		units.Frequency(needed/seconds), most)
 }
 
-// readsMax is the highest rate of reads of the databases' volumes, 0 if one has no limit.
+// readsMax returns the highest read rate of any member's data volume, or 0 if one has no limit.
 func readsMax(sc *scenario.Scenario) units.Frequency {
 	most := units.Frequency(0)
 	for k := 1; k <= sc.MemberCount(); k++ {
@@ -48,7 +50,7 @@ func readsMax(sc *scenario.Scenario) units.Frequency {
 	return most
 }
 
-// readsOf is the highest rate of reads of a member's data volume, 0 if it has no limit.
+// readsOf returns the peak read rate of a member's data volume, or 0 if it has no limit.
 func readsOf(sc *scenario.Scenario, k int) units.Frequency {
 	l, err := sc.LimitsOf(k, "data")
 	if err != nil {

@@ -8,39 +8,42 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Many layouts differ from a rejected one only by more of something that it never lacked: 250 MiB/s
-// instead of 125 that held nothing back. Their runs would repeat its run, so they need none.
+// Many layouts differ from a rejected one only in a higher limit that was never the bottleneck: 250
+// MiB/s instead of 125 MiB/s that never delayed a request. Their runs would repeat the rejected run,
+// so the search skips them.
 //
-// A limit of a volume is an instant up to which everything that passed is paid for; a request that
-// arrives earlier waits until the latest of these instants. Take a finished run in which some
-// limits were never that latest, and another run in which these are higher, by at least a factor of
-// clearlyMore, and nothing else differs. Suppose both are the same up to some request: what passed,
-// and when. Then a higher limit's instant, rounded up to nanoseconds as it is read, is no later
-// than in the first run, because it charges less per request (by more than the nanosecond of
-// rounding, which is what clearlyMore is for). The latest instant belongs to a limit that is the same
-// in both, or none is later than what the request waited for otherwise, so it passes at the same
-// time. By induction the two runs are the same up to where the first one ended, and the other ends
-// there too, for the same reason. The instance's limits, which volumes share, see the same requests
-// at the same times.
+// Proof: the model keeps, for each limit of a volume, the instant up to which all admitted requests
+// are paid for. A request that arrives earlier waits until the latest of these instants. Take a
+// finished run in which some limits never had the latest instant, and a second run that differs only
+// in that these limits are higher, by at least a factor of clearlyMore. Assume that both runs are
+// identical up to some request. A higher limit charges less per request, so its instant in the second
+// run is no later than in the first. (Instants are rounded up to nanoseconds; clearlyMore makes the
+// difference larger than the rounding.) So either the latest instant belongs to a limit that is equal
+// in both runs, or the request waits longer for something other than limits. In both cases it is
+// admitted at the same time in both runs. By induction the runs are identical up to the end of the
+// first one, and the second ends there too, for the same reason. Limits of the instance, which its
+// volumes share, see the same requests at the same times.
 
-// clearlyMore is the factor by which a limit has to be higher to count as higher.
+// clearlyMore is the minimum factor by which a limit must exceed another to count as higher.
 const clearlyMore = 1.1
 
-// volumeLimits are those of a layout's volumes, in the order of members and of each one's volumes.
+// volumeLimits are the limits of a layout's volumes, in the order of members and their volumes.
 type volumeLimits struct {
-	key    string // everything else about the layout: only layouts with the same key are compared
+	key    string // everything else about the layout: only layouts with equal keys are comparable
 	limits []volume.Rate
 }
 
-// A pastRun is a run with the limits that ever decided in it when a request passed.
+// A pastRun is a run together with the limits that mattered in it: those that ever determined when a
+// request was admitted.
 type pastRun struct {
 	volumeLimits
 	mattered [][volume.Limits]bool
 	outcome  *outcome
 }
 
-// limitsOf returns the limits of a layout's volumes, false if they cannot be compared. A volume with
-// bursts, or with separate limits for reads or writes, is part of the key.
+// limitsOf returns the limits of a layout's volumes, or false if they cannot be compared. The proof does
+// not cover bursts or separate limits for reads or writes, so volumes that have them are part of the
+// key and must be equal.
 func limitsOf(s *Space, c *candidate, sc *scenario.Scenario) (volumeLimits, bool) {
 	out := volumeLimits{}
 	for i, k := range c.choice {
@@ -74,11 +77,13 @@ func limitsOf(s *Space, c *candidate, sc *scenario.Scenario) (volumeLimits, bool
 	return out, true
 }
 
-// repeatedBy reports whether a layout differs only by higher values of limits that did not matter.
+// repeatedBy reports whether a layout differs from the run's only in higher values of limits that did
+// not matter.
 func (r *pastRun) repeatedBy(of *volumeLimits) bool {
 	if r.key != of.key {
 		return false
 	}
+	// Zero means unlimited: it equals only itself.
 	more := func(x, y float64, mattered bool) bool { return x == y || !mattered && x > 0 && y >= clearlyMore*x }
 	for i, x := range r.limits {
 		y, by := of.limits[i], &r.mattered[i]
@@ -90,8 +95,8 @@ func (r *pastRun) repeatedBy(of *volumeLimits) bool {
 	return true
 }
 
-// ruledOut rejects a layout because of the outcome of another: its machine is saturated whatever its
-// volumes are, or its run would repeat that of a rejected layout.
+// ruledOut rejects a layout because of another's outcome: the same machine was saturated regardless of
+// the volumes, or the run would repeat that of a rejected layout.
 func (s *simulator) ruledOut(c *candidate) *outcome {
 	if s.unbounded || s.present != nil && c.isPresent() {
 		return nil
@@ -103,7 +108,7 @@ func (s *simulator) ruledOut(c *candidate) *outcome {
 
 	sc, err := s.parse(c.choice)
 	if err != nil {
-		return nil // prune refused it
+		return nil // prune has rejected it already
 	}
 
 	limits, ok := limitsOf(s.space, c, sc)
@@ -120,8 +125,8 @@ func (s *simulator) ruledOut(c *candidate) *outcome {
 	return nil
 }
 
-// remember keeps what an outcome rules out. It is called in the order of the search, so that the
-// answer does not depend on the number of workers.
+// remember records what an outcome rules out. The search calls it in its own order, so that the answer
+// does not depend on the number of workers.
 func (s *simulator) remember(o *outcome) {
 	if o.met || s.unbounded {
 		return
@@ -135,7 +140,7 @@ func (s *simulator) remember(o *outcome) {
 	}
 }
 
-// pastRunOf is the run of an outcome, nil if no other can be said to repeat it.
+// pastRunOf returns the run of an outcome, or nil if it cannot be compared with others.
 func (s *simulator) pastRunOf(o *outcome) *pastRun {
 	mattered := [][volume.Limits]bool(nil)
 	switch {
@@ -158,7 +163,7 @@ func (s *simulator) pastRunOf(o *outcome) *pastRun {
 	return &pastRun{limits, mattered, o}
 }
 
-// repeats reports whether further assignments to a layout would repeat its run.
+// repeats reports whether a layout with further assignments would repeat its run.
 func (s *simulator) repeats(o *outcome, more []scenario.Set) bool {
 	r := s.pastRunOf(o)
 	sc, err := s.over.With(append(s.space.sets(o.choice), more...)...)

@@ -12,20 +12,20 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// The annual failure rate of an EBS volume that is not io2 (Amazon EBS product page, "Durability":
-// 99.8 to 99.9 %).
+// Bounds of the annual failure rate of EBS volumes other than io2 (Amazon EBS product page,
+// "Durability": 99.8 to 99.9 %).
 const failuresLow, failuresHigh = 0.001, 0.002
 
-// modified is what changing a volume in use means (EC2 API, ModifyVolume, 2026;
+// modified describes the restrictions on modifying a volume in use (EC2 API, ModifyVolume, 2026;
 // Google Cloud documentation, "Modify a Hyperdisk", 2025; Azure documentation, "Deploy a Premium
 // SSD v2", 2025).
 var modified = map[string]string{
-	"aws":   "slower while it is optimised, and changed again only after that, at most four times in 24 hours",
-	"gcp":   "its figures can be changed once in four hours",
-	"azure": "its figures can be changed four times in 24 hours",
+	"aws":   "it is slower while AWS optimises it, and it can be changed again only after that, at most four times in 24 hours",
+	"gcp":   "its IOPS and throughput can be changed once every four hours",
+	"azure": "its IOPS and throughput can be changed four times in 24 hours",
 }
 
-// risks are those of a layout itself and of its changes.
+// risks returns the risks of a layout itself and those of its changes.
 func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	out := []Risk{}
 	add := func(kind, format string, args ...any) {
@@ -36,7 +36,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	for _, v := range sc.Volumes {
 		if v.Value.Local() {
 			add(
-				"ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped, lost, or moved to other hardware (a reboot leaves it). %s",
+				"ephemeral", "volumes.%s is a local disk of the instance: it is empty after the instance stops, fails or moves to other hardware (a reboot keeps the data). %s",
 				v.Name, p.ephemeral(sc, v.Name))
 		}
 
@@ -49,7 +49,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 			add("stripe", "volumes.%s: losing one of %d volumes loses everything", v.Name, n)
 		} else if n > 1 {
 			add(
-				"stripe", "volumes.%s: losing one of %d volumes loses everything: %.1f to %.1f %% a year instead of %.1f to %.1f",
+				"stripe", "volumes.%s: losing one of %d volumes loses everything: %.1f to %.1f %% a year instead of %.1f to %.1f %%",
 				v.Name, n,
 				100*lostOf(n, failuresLow), 100*lostOf(n, failuresHigh), 100*failuresLow, 100*failuresHigh)
 		}
@@ -57,11 +57,11 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		was := p.now.Volumes.Get(v.Name)
 		if was == nil && !v.Value.Local() {
 			add(
-				"snapshots", "volumes.%s is apart: a snapshot of one volume is no longer a backup; take them together (multi-volume snapshots), or from the engine",
+				"snapshots", "volumes.%s is a separate volume: a snapshot of one volume is no longer a backup; use multi-volume snapshots or the engine's backups",
 				v.Name)
 		}
 
-		if v.Value.Local() { // synced again, not restored from a snapshot
+		if v.Value.Local() { // the engine resyncs it; it is not restored from a snapshot
 			continue
 		}
 
@@ -69,19 +69,21 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 			restores = append(restores, text)
 		}
 
+		// Data moves if the stripe width or the file system changes, or the type outside AWS: only
+		// EBS changes the type of a volume in place.
 		moved = moved || was != nil && (was.Members() != v.Value.Members() ||
 			was.Type != v.Value.Type && (was.Local() || provider != "aws")) ||
 			sc.Host.FileSystem != p.now.Host.FileSystem
 		if was != nil && was.Type != v.Value.Type && !moved ||
 			was != nil && (was.IOPS != v.Value.IOPS || was.Throughput != v.Value.Throughput) && !moved {
-			add("modification", "volumes.%s is changed in use: %s", v.Name, modified[provider])
+			add("modification", "volumes.%s is modified in use: %s", v.Name, modified[provider])
 		}
 	}
 
 	if moved {
 		text := "data moves to a new volume: after a restore from a snapshot, the first access to each block is slow"
 		if len(restores) > 0 {
-			text += ", until all of it is there: " + strings.Join(restores, "; ") +
+			text += " until all data is loaded: " + strings.Join(restores, "; ") +
 				". from_snapshot: true simulates it"
 		}
 		add("first-touch", "%s", text)
@@ -98,8 +100,8 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	return out
 }
 
-// restored says how long it takes until all of a volume is there that was made from a snapshot; ""
-// if that is not known.
+// restored describes how long a volume restored from a snapshot takes to load all its data; "" if
+// unknown.
 func restored(o *catalog.Order) string {
 	t, err := catalog.Type(o.Type)
 	if err != nil || o.Size == 0 {
@@ -109,11 +111,11 @@ func restored(o *catalog.Order) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s take %s if read once, %s with a volume initialization rate of 300 MiB/s (charged; the price is not known here)",
+	return fmt.Sprintf("%s of %s take %s if every block is read once, %s with a volume initialization rate of 300 MiB/s (AWS charges for it; the catalogue has no price)",
 		o.Size.Exact(), t.Name, units.Seconds(float64(touched)/1e9), units.Seconds(float64(ordered)/1e9))
 }
 
-// ephemeral says what the loss of an instance's own disk means to a deployment.
+// ephemeral describes what losing a local disk means for a deployment.
 func (p *planner) ephemeral(sc *scenario.Scenario, volume string) string {
 	if e := p.opt.profileOf(sc); e.Loss != nil {
 		if text := e.Loss(volume); text != "" {
@@ -121,15 +123,15 @@ func (p *planner) ephemeral(sc *scenario.Scenario, volume string) string {
 		}
 	}
 	if volume == "data" {
-		return "This deployment shows no other copy: the database is lost with it, except for backups"
+		return "The scenario shows no other copy: losing the disk loses the database, except for backups"
 	}
-	return "This deployment shows no other copy: what was acknowledged since the last checkpoint is lost with it"
+	return "The scenario shows no other copy: losing the disk loses all writes acknowledged since the last checkpoint"
 }
 
-// lostOf is the probability that at least one of n is lost.
+// lostOf returns the probability that at least one of n volumes is lost.
 func lostOf(n int, each float64) float64 { return 1 - math.Pow(1-each, float64(n)) }
 
-// credits are the buckets of a layout's volumes and instance that its load empties.
+// credits returns the credit buckets of a layout's volumes and instance that its load empties.
 func credits(sc *scenario.Scenario, o *outcome) []simulate.Credit {
 	if o == nil || o.result == nil {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// extendMost is the longest run that a plan chooses by itself: it makes hundreds of them.
+// extendMost is the longest run that a plan chooses on its own. A plan makes hundreds of runs.
 const extendMost = 2 * time.Hour
 
-// extend makes the runs long enough for two checkpoints, if the scenario's are not. Without any, a
-// layout that stalls in each of them would meet every objective.
+// extend makes the runs long enough for two checkpoints if the scenario's duration is not. In a run
+// without a checkpoint, a layout that stalls at every checkpoint would meet every objective.
 func (p *planner) extend(base *[]scenario.Set) error {
 	period, asked := simulate.CyclePeriod(p.now), p.now.Run.Duration.Std()
 	to := simulate.LongEnough(period)
@@ -29,7 +29,8 @@ func (p *planner) extend(base *[]scenario.Set) error {
 
 	p.now, p.asked = now, asked
 
-	// Each layout's assignments begin with it, so that a run of them alone is the same.
+	// Every layout's assignments include the new duration, so that `simulate --set` with a layout's
+	// assignments reproduces its run. Options belong to the caller, so extend changes a copy.
 	opt := *p.opt
 	opt.Sets = append(append([]scenario.Set(nil), opt.Sets...), longer)
 	p.opt = &opt
@@ -38,14 +39,14 @@ func (p *planner) extend(base *[]scenario.Set) error {
 	return nil
 }
 
-// runs reports what is notable about the runs: that they are longer than the scenario's, that the chosen
-// machine is busy, and when the volume is full.
+// runs returns statements about the runs: that they are longer than the scenario asks for, that the
+// chosen machine's processor is busy, and when the data volume fills up.
 func (p *planner) runs() []Statement {
 	var out []Statement
 	if p.asked > 0 {
 		now := p.now.Run.Duration.Std()
 		out = append(out, Statement{"extended",
-			fmt.Sprintf("runs are %s long instead of the scenario's %s: they need at least two of its %ss, one every %s",
+			fmt.Sprintf("runs last %s instead of the scenario's %s: they must cover at least two %ss, and there is one every %s",
 				units.Seconds(now.Seconds()), units.Seconds(p.asked.Seconds()), p.now.Engine.Cycle,
 				units.Seconds(simulate.CyclePeriod(p.now).Seconds())),
 			[]Evidence{{"asked for", p.asked.Seconds(), "seconds"}, {"run", now.Seconds(), "seconds"}}})
@@ -70,12 +71,12 @@ func (p *planner) runs() []Statement {
 	return out
 }
 
-// fillsWithin is how soon a volume has to be full for a plan to warn: no volume is planned for less
-// than a quarter of a year.
+// fillsWithin is the horizon for a warning about a full volume. Volumes are planned for at least a
+// quarter of a year.
 const fillsWithin = 90 * 24 * time.Hour
 
-// fills says when new documents have filled the data's volume, if that is soon. What is deleted or
-// compressed is not known to a scenario.
+// fills warns if new documents will soon fill the data volume. A scenario does not describe deletes or
+// compression, so the estimate ignores both.
 func fills(sc *scenario.Scenario) []Statement {
 	data, load := sc.Volumes.Get("data"), sc.Workloads()
 	perSecond := load.Grows()
@@ -91,7 +92,7 @@ func fills(sc *scenario.Scenario) []Statement {
 	}
 
 	return []Statement{{"fills",
-		fmt.Sprintf("volumes.data is full after %s: new documents add %s a day to its %s, unless they are deleted or compressed. --size plans for more",
+		fmt.Sprintf("volumes.data is full after %s: new documents add %s a day to its %s, not counting deletes and compression. Use --size to plan for growth",
 			units.Seconds(after), units.Bytes(perSecond*86400), units.Bytes(size)),
 		[]Evidence{{"added a day", perSecond * 86400, "bytes"}, {"size", size, "bytes"},
 			{"until full", after, "seconds"}}}}

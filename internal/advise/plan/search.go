@@ -9,43 +9,44 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// An outcome is what became of a candidate.
+// An outcome is the search's decision about a candidate.
 type outcome struct {
 	*candidate
 	met      bool
-	invalid  bool   // the scenario's checks refuse it, so it is not a layout
+	invalid  bool   // the scenario's checks reject it, so it does not count as a layout
 	pruned   bool   // rejected by a bound, without a run
 	repeated bool   // rejected because of another layout's run ([simulator.ruledOut])
 	reason   string // why it was rejected
-	// saturated: only its machine's processor keeps it from meeting the objectives.
+	// saturated: it would meet the objectives if its machine's processor were not saturated.
 	saturated bool
 	result    *simulate.Result
 	more      []scenario.Set        // assignments in addition to the candidate's
-	missed    *simulate.MissedError // not nil: its run ended because it misses this
-	problem   error                 // no answer is possible: the search ends
+	missed    *simulate.MissedError // not nil: its run ended early because it misses this bound
+	problem   error                 // an error that ends the search
 }
 
-// An evaluator decides about candidates. Only run is called concurrently; the rest costs little.
+// An evaluator decides about candidates. The search calls only run concurrently; the other methods
+// are cheap.
 type evaluator interface {
-	// prune rejects what a bound rules out.
+	// prune rejects a candidate that a bound rules out; nil: none does.
 	prune(c *candidate) *outcome
-	// ruledOut rejects what an outcome that was remembered rules out.
+	// ruledOut rejects a candidate that a remembered outcome rules out; nil: none does.
 	ruledOut(c *candidate) *outcome
 	run(ctx context.Context, c *candidate) *outcome
-	// remember is called for the outcomes of runs, in the order of the search.
+	// remember records the outcome of a run. The search calls it in its own order.
 	remember(o *outcome)
 }
 
-// searchResult is the chosen layout with everything that is preferred to it.
+// searchResult is the chosen layout and all rejected ones that are preferable to it.
 type searchResult struct {
 	chosen   *outcome // nil: none met
 	rejected []*outcome
 	runs     int
-	complete bool // every layout before the chosen one, or all, were decided
+	complete bool // the search decided every layout before the chosen one, or all if none is chosen
 }
 
-// include puts the outcome of the present deployment's whole run in the place of its own, if the search
-// came to it, and returns the one in place.
+// include substitutes the full run of the current deployment for the outcome that the search
+// recorded for it, if any. It returns the outcome that is now in use.
 func (s *searchResult) include(present *outcome) *outcome {
 	if s.chosen != nil && s.chosen.isPresent() {
 		return s.chosen
@@ -59,21 +60,21 @@ func (s *searchResult) include(present *outcome) *outcome {
 	return present
 }
 
-// pendingMax is how many candidates may wait for an earlier one; most of them are rejected without a
-// run.
+// pendingMax bounds the candidates that wait for an earlier one. It exceeds the number of workers by
+// far, because most candidates are rejected without a run.
 const pendingMax = 256
 
-// search simulates a space's candidates in the order of preference and ends at the first that meets
-// the objective, which is the most preferred of all that do. It runs as many as there are workers
-// concurrently, but their outcomes count in order, so the answer is that of one worker. most bounds
-// the runs whose outcomes count.
+// search simulates a space's candidates in order of preference and stops at the first that meets the
+// objective: no preferable candidate does. It runs one candidate per worker concurrently, but counts
+// the outcomes in order, so the answer is the same as with one worker. most bounds the number of runs
+// that count.
 func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 	progress func(runs int, at dollars)) (*searchResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1),
 		freed: make(chan struct{}, pendingMax)}
 
-	// Runs that were started and do not count must not outlive the search.
+	// Speculative runs whose outcomes no longer count must not outlive the search.
 	defer func() {
 		cancel()
 		q.drain()
@@ -81,6 +82,7 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 
 	s := &searchResult{}
 	for {
+		// Free the workers of all finished runs first, so that fill can start the next candidates.
 		for len(q.freed) > 0 {
 			<-q.freed
 			q.running--
@@ -88,13 +90,16 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 
 		q.fill(ctx, most-s.runs)
 		if len(q.pending) == 0 {
+			// The queue is empty for one of two reasons: the walk ended, or the next candidate
+			// needs a run and the limit is reached. Only in the first case was every layout
+			// decided.
 			s.complete = q.next == nil
 			return s, nil
 		}
 
 		first := q.pending[0]
 		select {
-		case <-q.freed: // its outcome waits for an earlier one, but the worker need not
+		case <-q.freed: // its outcome waits for an earlier one, but its worker is free now
 			q.running--
 			continue
 		case first.outcome = <-first.done:
@@ -107,7 +112,8 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 
 		o := q.count(first)
 
-		// The present deployment's run is needed in any case.
+		// The report needs the current deployment's run in any case, so it does not count towards the
+		// limit. Neither does a run that a single worker would have skipped.
 		if first.run && !o.repeated && !o.isPresent() {
 			s.runs++
 			if progress != nil {
@@ -125,13 +131,13 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int,
 	}
 }
 
-// A queue holds, in order, the candidates that were started and whose outcome does not count yet.
+// A queue holds, in order, the started candidates whose outcome has not been counted yet.
 type queue struct {
 	space     *Space
 	evaluator evaluator
 	walk      *walk
 	workers   int
-	next      *candidate // needs a run that may be one too many; nil: take the next of the walk
+	next      *candidate // taken from the walk, but needs a run beyond the limit; nil: take the walk's next
 	pending   []*pending
 	running   int
 	freed     chan struct{} // receives once for each run that ends
@@ -144,7 +150,8 @@ type pending struct {
 	outcome *outcome
 }
 
-// fill starts candidates while a worker is free and no more runs are pending than may count.
+// fill starts candidates while a worker is free. most is how many runs may still count: it starts no
+// run beyond that.
 func (q *queue) fill(ctx context.Context, most int) {
 	runs := 0
 	for _, p := range q.pending {
@@ -170,6 +177,8 @@ func (q *queue) fill(ctx context.Context, most int) {
 		switch {
 		case o != nil:
 			p.done <- o
+		// Keep the candidate in q.next: if an earlier outcome rules out a pending run, or this
+		// candidate, the search may still decide it without exceeding the limit.
 		case runs >= most:
 			return
 		default:
@@ -178,7 +187,7 @@ func (q *queue) fill(ctx context.Context, most int) {
 			q.running++
 			go func() {
 				o := q.evaluator.run(ctx, c)
-				q.freed <- struct{}{} // first, so that a worker is known to be free once its outcome counts
+				q.freed <- struct{}{} // before done: whoever counts the outcome then sees the worker as free
 				p.done <- o
 			}()
 		}
@@ -187,8 +196,9 @@ func (q *queue) fill(ctx context.Context, most int) {
 	}
 }
 
-// count returns the outcome of a candidate as a single worker would have it: that does not run what an
-// earlier outcome rules out.
+// count returns the outcome that a single worker would have recorded for a candidate: it would not
+// have run one that an earlier outcome rules out. Several workers may run it speculatively before
+// that outcome is known.
 func (q *queue) count(p *pending) *outcome {
 	if !p.run {
 		return p.outcome
@@ -200,15 +210,15 @@ func (q *queue) count(p *pending) *outcome {
 	return p.outcome
 }
 
-// drain waits for the runs in progress.
+// drain waits for the runs in progress. freed is buffered, and each run sends exactly once.
 func (q *queue) drain() {
 	for ; q.running > 0; q.running-- {
 		<-q.freed
 	}
 }
 
-// neighbours returns the layouts that differ in a single axis and are preferred, the most preferred
-// first.
+// neighbours returns the layouts that differ from a candidate in a single axis and are preferable to
+// it, the most preferable first.
 func (s *Space) neighbours(of *candidate) []*candidate {
 	var out []*candidate
 	for i := range s.axes {
@@ -225,8 +235,8 @@ func (s *Space) neighbours(of *candidate) []*candidate {
 
 			c := s.candidate(choice, choice, s.price(choice))
 
-			// The grid's order is only defined for whole spaces, so layouts that it alone
-			// distinguishes count as equal here.
+			// Ordinals are only assigned when the walk generates the space, so layouts that only
+			// the ordinal would distinguish count as equal here.
 			if c.ordinal = of.ordinal; c.before(of) < 0 {
 				c.ordinal = len(out)
 				out = append(out, &c)
@@ -238,7 +248,7 @@ func (s *Space) neighbours(of *candidate) []*candidate {
 	return out
 }
 
-// changed is how many settings a choice changes.
+// changed returns the number of settings that a choice changes.
 func (s *Space) changed(choice []int) int {
 	n := 0
 	for i, k := range choice {
@@ -250,16 +260,16 @@ func (s *Space) changed(choice []int) int {
 }
 
 // descend makes a layout that meets the objective cheaper, one axis at a time, until no single
-// change helps or the runs are used up. It is for spaces that are too large to search: the result
-// is better than its neighbours, but not proven to be the cheapest.
+// change helps or the runs are used up. It is meant for spaces that are too large to search: its
+// result is preferable to all of its neighbours, but not proven to be the cheapest.
 func descend(ctx context.Context, space *Space, e evaluator, from *outcome, workers,
 	most int) (*outcome, error) {
 	for runs := 0; runs < most; {
 		better := (*outcome)(nil)
 		next := space.neighbours(from.candidate)
 		for len(next) > 0 && better == nil && runs < most {
-			// As many concurrently as there are workers: the first that meets counts, so the answer
-			// is that of one.
+			// Run one candidate per worker. The first in order that meets the objective counts, so
+			// the answer does not depend on the number of workers.
 			var batch []*outcome
 			g := sync.WaitGroup{}
 			for len(next) > 0 && len(batch) < min(max(workers, 1), most-runs) {
@@ -275,6 +285,8 @@ func descend(ctx context.Context, space *Space, e evaluator, from *outcome, work
 
 			g.Wait()
 			for _, o := range batch {
+				// Every run of the batch counts, even those after the first that meets the
+				// objective.
 				if o.problem != nil {
 					return nil, o.problem
 				}

@@ -14,25 +14,25 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Growth is what the data's volume must hold.
+// A Growth describes what the data volume must hold.
 type Growth struct {
-	Data     units.Size  // the present data
-	PerMonth units.Size  // that it grows by
-	Months   int         // for which it must last; 0: 6
-	Kept     units.Size  // the log that is kept for others; KeptSet says whether it was given
+	Data     units.Size  // the current data
+	PerMonth units.Size  // its growth per month
+	Months   int         // how long the volume must last; 0: 6
+	Kept     units.Size  // the log retained for other members, if KeptSet
 	Journal  units.Size  // the engine's own log
 	Indexes  units.Ratio // as a share of the future data
-	// as a share of all that, for compaction, index rebuilds, a checkpoint's second copy
+	// as a share of all the above, for compaction, index rebuilds, a checkpoint's second copy
 	Headroom units.Ratio
-	Round    units.Size // round up to a multiple of it; 0: a quarter of the power of ten
+	Round    units.Size // round up to a multiple of this; 0: see roundStep
 
 	KeptSet bool
 
-	keptNames []string // the engines' words for the log that is kept
+	keptNames []string // the engines' names for the retained log
 }
 
-// Defaults of a growth. A fifth is the usual rule for headroom: compaction and index builds write
-// before they free.
+// Defaults and limits of a growth. A fifth is the usual rule of thumb for headroom: compaction and
+// index builds write new data before they free the old.
 const (
 	growthMonths   = 6
 	growthHeadroom = 0.2
@@ -40,7 +40,7 @@ const (
 	growthTextMax  = 500
 )
 
-// keptNames are the engines' words for the log that is kept.
+// keptNames returns the engines' names for the retained log.
 func keptNames(engines []engine.With[Profiler]) []string {
 	var out []string
 	for _, e := range engines {
@@ -51,13 +51,13 @@ func keptNames(engines []engine.With[Profiler]) []string {
 	return out
 }
 
-// keys are what a growth can say.
+// keys returns the keys that a growth accepts.
 func (g *Growth) keys() []string {
 	return slices.Concat([]string{"data", "growth", "months"}, g.keptNames,
 		[]string{"journal", "indexes", "headroom", "round"})
 }
 
-// GrowthExample is a growth as [ParseGrowth] reads it.
+// GrowthExample returns an example for [ParseGrowth].
 func GrowthExample(engines []engine.With[Profiler]) string {
 	kept := ""
 	for _, name := range keptNames(engines) {
@@ -66,13 +66,13 @@ func GrowthExample(engines []engine.With[Profiler]) string {
 	return "data=800GB,growth=100GB/month,months=6," + kept + "journal=1GB,indexes=20%,headroom=20%"
 }
 
-// ParseGrowth reads a growth, such as [GrowthExample]. Only data is needed. The error is an
+// ParseGrowth parses a growth, such as [GrowthExample]. Only data is required. The error is an
 // *[InputError].
 func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) {
 	how := "write it as --size " + GrowthExample(engines)
 	g := &Growth{Months: growthMonths, Headroom: growthHeadroom, keptNames: keptNames(engines)}
 	if len(text) > growthTextMax {
-		return nil, inputf(how, "--size has %d characters: at most %d", len(text), growthTextMax)
+		return nil, inputf(how, "--size: %d characters, want at most %d", len(text), growthTextMax)
 	}
 
 	seen := map[string]bool{}
@@ -80,7 +80,7 @@ func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) 
 		key, value, ok := strings.Cut(part, "=")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		if !ok || value == "" {
-			return nil, inputf(how, "--size: %q says nothing", part)
+			return nil, inputf(how, "--size: %q is not of the form KEY=VALUE", part)
 		}
 
 		if seen[key] {
@@ -98,7 +98,7 @@ func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) 
 	}
 
 	if g.Data <= 0 {
-		return nil, inputf(how, "--size: how much data there is now is missing")
+		return nil, inputf(how, "--size: missing key data, the current amount of data")
 	}
 
 	return g, nil
@@ -108,7 +108,7 @@ func (g *Growth) put(key, value string) error {
 	size := func(to *units.Size, text string) error {
 		s, err := units.ParseSize(text)
 		if err == nil && (s < 0 || s > growthSizeMax) {
-			err = fmt.Errorf("%s is not the size of a database", text)
+			err = fmt.Errorf("%s is not a plausible size", text)
 		}
 		*to = s
 		return err
@@ -117,7 +117,7 @@ func (g *Growth) put(key, value string) error {
 	share := func(to *units.Ratio) error {
 		r, err := units.ParseRatio(value)
 		if err == nil && !(r >= 0 && r <= 10) {
-			err = fmt.Errorf("%s is not a share", value)
+			err = fmt.Errorf("%s is not a share from 0 to 10 (1000 %%)", value)
 		}
 		*to = r
 		return err
@@ -150,15 +150,15 @@ func (g *Growth) put(key, value string) error {
 		return size(&g.Kept, value)
 	}
 
-	return fmt.Errorf("there is no such key: %s", strings.Join(g.keys(), ", "))
+	return fmt.Errorf("unknown key: want one of %s", strings.Join(g.keys(), ", "))
 }
 
-// A Sizing is how large the data's volume must be: a table that can be added up by hand.
+// A Sizing is the required size of the data volume, as a table that users can add up by hand.
 type Sizing struct {
 	Rows []SizingRow `json:"rows"`
-	// Bytes is the size that is ordered; for a stripe, all its volumes together.
+	// Bytes is the size to order; for a stripe, the total of its volumes.
 	Bytes int64 `json:"bytes"`
-	// Limits are what the volume may have at that size, by its type.
+	// Limits describe what the volume's type allows at that size.
 	Limits []string `json:"limits"`
 }
 
@@ -170,7 +170,7 @@ type SizingRow struct {
 	Sum   bool   `json:"sum"`
 }
 
-// rows returns the addends and sums for an engine; the last is the size.
+// rows returns the addends and sums for an engine; the last row is the size to order.
 func (g *Growth) rows(e *Profile) []SizingRow {
 	var out []SizingRow
 	sum := units.Size(0)
@@ -190,6 +190,7 @@ func (g *Growth) rows(e *Profile) []SizingRow {
 		kept, how = e.KeptLog, e.KeptLogHow
 	}
 
+	// Each engine has its own name for the retained log, so the row lists all of them.
 	add(strings.Join(append(slices.Clone(g.keptNames), "or retained log"), ", "), how, kept)
 	add("journal", "", g.Journal)
 	data := g.Data + grown
@@ -212,8 +213,8 @@ func share(r units.Ratio, of units.Size) units.Size {
 	return units.Size(math.Round(float64(r) * float64(of)))
 }
 
-// roundStep is a quarter of a size's power of ten, in decimal units: 2.341 TB is rounded to
-// multiples of 250 GB.
+// roundStep returns a quarter of a size's power of ten, in decimal units: 2.341 TB rounds up to a
+// multiple of 250 GB.
 func roundStep(s units.Size) units.Size {
 	step := units.GB
 	for step*40 <= s {
@@ -225,20 +226,21 @@ func roundStep(s units.Size) units.Size {
 	return step * 10 / 4
 }
 
-// bytes is the size that is ordered.
+// bytes returns the size to order.
 func (g *Growth) bytes(e *Profile) units.Size {
 	rows := g.rows(e)
 	return units.Size(rows[len(rows)-1].Bytes)
 }
 
-// sets are the assignments that give the data's volume the size, none if it is already as large:
-// volumes do not shrink.
+// sets returns the assignments that enlarge the data volume; none if it is already large enough,
+// because volumes cannot shrink.
 func (g *Growth) sets(sc *scenario.Scenario, e *Profile) ([]scenario.Set, error) {
 	data := sc.Volumes.Get("data")
 	if data == nil {
 		return nil, inputf("", "--size: the scenario has no volume called data")
 	}
 
+	// The scenario has the size of each volume of a stripe.
 	n := units.Size(data.Members())
 	each := (g.bytes(e) + n - 1) / n
 	if each <= data.Size {
@@ -250,13 +252,13 @@ func (g *Growth) sets(sc *scenario.Scenario, e *Profile) ([]scenario.Set, error)
 	o.Size = each
 
 	if problems := o.Check(); len(problems) > 0 {
-		return nil, inputf("stripe it, or take less", "--size: %v", problems[0])
+		return nil, inputf("use a stripe, or a smaller size", "--size: %v", problems[0])
 	}
 
 	return []scenario.Set{s}, nil
 }
 
-// table returns the sizing, with what the volume may have at that size.
+// table returns the sizing, with the limits that the volume's type has at that size.
 func (g *Growth) table(sc *scenario.Scenario, e *Profile) *Sizing {
 	out := &Sizing{Rows: g.rows(e), Bytes: int64(g.bytes(e)), Limits: []string{}}
 	if data := sc.Volumes.Get("data"); data != nil {
@@ -267,7 +269,7 @@ func (g *Growth) table(sc *scenario.Scenario, e *Profile) *Sizing {
 	return out
 }
 
-// coupled are the limits that follow from a volume's size.
+// coupled describes the limits that follow from a volume's size.
 func coupled(o *catalog.Order, on *catalog.InstanceType) []string {
 	t, err := catalog.Type(o.Type)
 	if err != nil {
@@ -275,7 +277,7 @@ func coupled(o *catalog.Order, on *catalog.InstanceType) []string {
 	}
 
 	gib := (o.Size + units.GiB - 1) / units.GiB
-	out := []string{fmt.Sprintf("ordered as %d GiB, which providers write GB", int64(gib))}
+	out := []string{fmt.Sprintf("ordered as %d GiB, which providers call GB", int64(gib))}
 	if l, err := o.Limits(on); err == nil && !t.ChoosesIOPS {
 		out = append(out, fmt.Sprintf("%s of this size has %s IOPS and %s", t.Name,
 			units.Number(float64(l.Sustained.IOPS)), l.Sustained.Throughput))

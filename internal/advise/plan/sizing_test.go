@@ -143,9 +143,9 @@ func TestObjectives(t *testing.T) {
 	}
 
 	for want, bad := range map[string][]scenario.Bound{
-		"contradictory objectives: write_p99 is to be under 25.0 ms and under 5.00 ms": parse("write_p99 < 25ms", "write_p99 < 5ms"),
-		"objective read_p99: the workload reads nothing, so nothing could meet it":     parse("read_p99 < 1ms"),
-		"there is nothing to reach: the scenario has no objective, and none is given":  nil,
+		"contradictory objectives: write_p99 must be under 25.0 ms and under 5.00 ms": parse("write_p99 < 25ms", "write_p99 < 5ms"),
+		"objective read_p99: the workload does not read":                              parse("read_p99 < 1ms"),
+		"no objective: the scenario has none, and none is given":                      nil,
 	} {
 		if _, err := objectives(sc, &Profile{}, bad); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -11,18 +11,18 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Need is what a change requires of the operators, from the least.
+// A Need is what a change requires of the operators, in increasing order.
 type Need int
 
-// The needs.
+// Kinds of Need.
 const (
-	Online      Need = iota // applied while it runs
+	Online      Need = iota // applied while the deployment runs
 	Restart                 // the engine or the machine restarts
-	NewVolume               // data is moved to another volume, or a volume is added
-	Application             // the application changes
+	NewVolume               // data moves to another volume, or a volume is added
+	Application             // the application has to change
 )
 
-// String is the need in a plan's words.
+// String returns the need as plans print it.
 func (n Need) String() string {
 	return [...]string{"online", "restart", "new volume", "application"}[n]
 }
@@ -31,61 +31,61 @@ func (n Need) String() string {
 type option struct {
 	sets    []scenario.Set
 	need    Need
-	order   *catalog.Order // the volume with this option; nil: not a volume, or none
-	members int            // number of machines; 0: the present one
-	// cost is the price of the axis's part of the deployment with this option; settings have none.
+	order   *catalog.Order // the volume with this option; nil: not a volume axis, or no volume
+	members int            // number of machines; 0: the current number
+	// cost is the price of this axis's part of the deployment; 0 for settings.
 	cost dollars
-	// ordered is what the option orders of a volume, on all machines that have it; used without
-	// prices.
+	// ordered is the provisioned performance and size on all machines that have the volume. It
+	// replaces prices in unpriced plans.
 	ordered ordered
-	// danger orders options of one price and need: how much more is at risk than now.
+	// danger ranks options of equal price and need by how much more data is at risk than now.
 	danger int
 }
 
-// dollars are millionths of a dollar per month: integers, so that equal prices are equal.
+// dollars are millionths of a dollar per month. They are integers, so that equal prices compare equal.
 type dollars int64
 
 func micro(u units.USD) dollars { return dollars(math.Round(float64(u) * 1e6)) }
 
 func (d dollars) usd() float64 { return float64(d) / 1e6 }
 
-// An axis is one thing that can be chosen. Its first option is the present deployment.
+// An axis is one independent choice. Its first option is the current deployment.
 type axis struct {
 	path    string // its path in the scenario
 	options []option
 	setting bool // costs nothing; see Options.AtOnce
 }
 
-// A Space is every layout under consideration: one option of each axis. It includes layouts that
-// the scenario's own checks refuse; these are skipped.
+// A Space is the set of all layouts under consideration: one option of each axis. It includes layouts
+// that the scenario's own checks reject; the search skips these.
 type Space struct {
 	axes   []axis
-	atOnce int // the most settings that may differ
-	// assignments of every layout unless its options override them: a new size
+	atOnce int // the maximum number of settings that may differ
+	// assignments of every layout, such as a new size, unless its options override them
 	base []scenario.Set
-	now  dollars // price of the present deployment
+	now  dollars // price of the current deployment
 	most dollars // more expensive layouts are not considered; 0: unlimited
-	// barriers are why options were left out that the plan's target cannot carry out.
+	// barriers are the reasons why options were excluded as infeasible on the plan's target.
 	barriers []string
-	// unattached are types of volumes that the machine does not take, with the reason.
+	// unattached are the volume types that cannot be attached to the machine, each with the reason.
 	unattached []string
 	// bill is the price of a choice; nil: the sum of the options.
 	bill func(choice []int) dollars
-	// amounts is what a choice orders, without prices; nil: there are prices.
+	// amounts returns what a choice provisions, for unpriced plans; nil: the plan has prices.
 	amounts func(choice []int) ordered
 }
 
-// ordered is what is rented of volumes, in the order of comparison if no price says what it is
-// worth: IOPS and throughput beyond what the type includes, which are most of the cost of fast
-// storage, and the size.
+// ordered is what a layout provisions, for comparing layouts without prices. The fields are compared
+// in this order: IOPS and throughput beyond what the type includes, which are most of the cost of
+// fast storage, then the size.
 type ordered struct {
 	iops       int64
 	throughput int64 // bytes a second
 	size       int64 // bytes; for a candidate, steps of sizeStep above or below the present size
 }
 
-// sizeStep is the unit for comparing sizes: less than 100 GiB more counts as none. Nobody moves a
-// database because of the 10 GiB of a log's volume.
+// sizeStep is the unit for comparing sizes: a difference below 100 GiB counts as none. The 10 GiB of
+// a log volume are no reason to prefer another layout.
 const sizeStep = int64(100 * units.GiB)
 
 func (o ordered) plus(p ordered) ordered {
@@ -100,28 +100,28 @@ func (o ordered) times(n int) ordered {
 type candidate struct {
 	choice  []int // an option of each axis
 	price   dollars
-	whole   int64 // additional cost in whole steps of priceStep
+	whole   int64 // additional cost in steps of priceStep, rounded down
 	ordered ordered
-	worst   Need // the largest need of its changes
+	worst   Need // the most disruptive need of its changes
 	values  int  // number of changed values
 	needs   int  // summed
 	danger  int
-	ordinal int // in the order of the grid
+	ordinal int // position in the grid; unique, so the order is total
 }
 
-// isPresent reports whether a candidate is the present deployment.
+// isPresent reports whether a candidate is the current deployment.
 func (c *candidate) isPresent() bool {
 	return !slices.ContainsFunc(c.choice, func(k int) bool { return k != 0 })
 }
 
-// priceStep is the unit for comparing prices: whole dollars per month above or below the present
-// price. Nobody moves a database for eighty cents.
+// priceStep is the unit for comparing prices: whole dollars per month above or below the current
+// price. Saving eighty cents is no reason to move a database.
 const priceStep dollars = 1e6
 
-// before is the order of preference: the additional price in whole dollars (or without prices, what
-// is ordered), what the most disruptive change needs (so settings come before volumes), how many
-// values change, what they need together, what is at risk, the price to the cent, and finally the
-// grid's order, in which no two are equal.
+// before defines the order of preference: the additional price in whole dollars (or what is
+// provisioned, without prices), the most disruptive change (so settings come before volumes), the
+// number of changed values, the sum of their needs, the data at risk, the exact price, and finally
+// the position in the grid, which is unique.
 func (c *candidate) before(o *candidate) int {
 	for _, d := range [...]int64{
 		c.whole - o.whole, c.ordered.iops - o.ordered.iops, c.ordered.throughput - o.ordered.throughput,
@@ -142,6 +142,8 @@ func (s *Space) sets(choice []int) []scenario.Set {
 	for i, k := range choice {
 		out = append(out, s.axes[i].options[k].sets...)
 	}
+	// An option overrides a base assignment to the same path: a larger stripe, for example,
+	// replaces the new size.
 	var base []scenario.Set
 	for _, b := range s.base {
 		if !assigns(out, b.Path) {
@@ -151,13 +153,13 @@ func (s *Space) sets(choice []int) []scenario.Set {
 	return append(base, out...)
 }
 
-// assigns reports whether one of the assignments is at a path.
+// assigns reports whether one of the assignments sets a path.
 func assigns(sets []scenario.Set, path string) bool {
 	return slices.ContainsFunc(sets, func(s scenario.Set) bool { return s.Path == path })
 }
 
-// machine describes what a choice asks of a processor: the machine, how many there are, and the
-// workload.
+// machine returns a key for everything in a choice that determines processor load: the instance type,
+// the number of machines, and the workload.
 func (s *Space) machine(choice []int) string {
 	key := ""
 	for i, k := range choice {
@@ -169,7 +171,7 @@ func (s *Space) machine(choice []int) string {
 	return key
 }
 
-// size is the number of layouts.
+// size returns the number of layouts.
 func (s *Space) size() int64 {
 	paid := int64(1)
 	var settings []int64
@@ -181,7 +183,8 @@ func (s *Space) size() int64 {
 		}
 	}
 
-	// of[k]: the number of ways to change k settings.
+	// of[k] is the number of ways to change exactly k settings among the axes seen so far. k counts down
+	// so that each axis changes at most once.
 	of := make([]int64, s.atOnce+1)
 	of[0] = 1
 
@@ -199,8 +202,9 @@ func (s *Space) size() int64 {
 	return paid * sum
 }
 
-// A walk generates a space's candidates in the order of preference. It holds all combinations that
-// cost money, with their prices, and the settings for one whole dollar at a time.
+// A walk generates a space's candidates in order of preference. It holds the prices of all
+// combinations of the axes that cost money, but combines them with the settings only for one whole
+// dollar at a time, which bounds its memory.
 type walk struct {
 	space    *Space
 	paid     []priced // by price
@@ -209,8 +213,8 @@ type walk struct {
 	at       int
 }
 
-// priced is a combination of what costs money. Its number in the order of the grid says which: there
-// may be hundreds of thousands.
+// priced is a combination of the axes that cost money. It holds only the position in the grid instead
+// of the choice itself, because there may be hundreds of thousands.
 type priced struct {
 	price   dollars
 	ordinal int
@@ -222,7 +226,7 @@ func (s *Space) walk() *walk {
 		w.paid = append(w.paid, priced{s.price(choice), len(w.paid)})
 	})
 
-	// Equal prices are in the order of the grid. This is faster than a stable sort.
+	// Equal prices stay in grid order. Comparing the ordinals is faster than a stable sort.
 	slices.SortFunc(w.paid, func(a, b priced) int {
 		if a.price != b.price {
 			return cmp.Compare(a.price, b.price)
@@ -236,11 +240,11 @@ func (s *Space) walk() *walk {
 	return w
 }
 
-// product generates every choice of the axes that are settings, or of those that are not, with a
-// limited number of changes.
-func (s *Space) product(choice []int, from int, setting bool, changed int, tell func([]int)) {
+// product calls yield with every combination of the settings axes, or of the other axes, with at most
+// changed changes. yield must not keep the slice: product reuses it.
+func (s *Space) product(choice []int, from int, setting bool, changed int, yield func([]int)) {
 	if from == len(s.axes) {
-		tell(choice)
+		yield(choice)
 		return
 	}
 
@@ -255,13 +259,14 @@ func (s *Space) product(choice []int, from int, setting bool, changed int, tell 
 		if k > 0 {
 			left--
 		}
-		s.product(choice, from+1, setting, left, tell)
+		s.product(choice, from+1, setting, left, yield)
 	}
 
 	choice[from] = 0
 }
 
-// nth returns a combination of what costs money by its number in the order of product.
+// nth returns the combination of paid axes at a position in product's order. product varies the last
+// axis fastest, so nth decodes a mixed-radix number from the end.
 func (s *Space) nth(ordinal int) []int {
 	choice := make([]int, len(s.axes))
 	for i := len(s.axes) - 1; i >= 0; i-- {
@@ -291,6 +296,8 @@ func (w *walk) next() *candidate {
 			return nil
 		}
 
+		// Candidates within the same whole dollar compare by disruption and other criteria before
+		// the exact price, so the group must be complete before it is sorted.
 		step := w.space.steps(w.paid[w.at].price)
 		for ; w.at < len(w.paid) && w.space.steps(w.paid[w.at].price) == step; w.at++ {
 			price := w.paid[w.at].price
@@ -313,10 +320,12 @@ func (w *walk) next() *candidate {
 	return &c
 }
 
-// steps is the additional price in whole dollars: less than one more counts as none.
+// steps returns the additional price in whole dollars, rounded down: less than one dollar more counts
+// as none.
 func (s *Space) steps(d dollars) int64 {
 	over := d - s.now
 	if over < 0 {
+		// Go's division truncates towards zero; round towards minus infinity.
 		over -= priceStep - 1
 	}
 	return int64(over / priceStep)
@@ -337,6 +346,8 @@ func (s *Space) candidate(paid, settings []int, price dollars) candidate {
 
 	if s.amounts != nil {
 		c.ordered = s.amounts(c.choice)
+		// Compare sizes relative to the current deployment in whole steps, rounded down as steps
+		// does for prices.
 		over := c.ordered.size - s.amounts(make([]int, len(s.axes))).size
 		if over < 0 {
 			over -= sizeStep - 1

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Statement is something to know before spending money, computed from the runs; each lists the
+// A Statement is a fact to consider before spending money. It is computed from the runs and lists the
 // figures that it is based on.
 type Statement struct {
 	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet,
@@ -41,7 +41,7 @@ func (p *planner) statements() []Statement {
 	return out
 }
 
-// verdict is the result of the search.
+// verdict states the result of the search.
 func (p *planner) verdict() []Statement {
 	c := p.found.chosen
 	if c == nil {
@@ -53,7 +53,7 @@ func (p *planner) verdict() []Statement {
 	switch {
 	case !p.found.complete:
 		return []Statement{{"incomplete",
-			fmt.Sprintf("this layout meets the objective, and no preferred one that differs in a single setting does; but only the %d cheapest of all layouts were simulated, so a cheaper one may exist",
+			fmt.Sprintf("this layout meets the objective, and no cheaper layout that differs in a single value does; but only the %d cheapest layouts were simulated, so a cheaper one may exist",
 				p.found.runs), []Evidence{{"simulated", float64(p.found.runs), ""}}}}
 	case c.values == 0:
 		return []Statement{{"nothing-to-change", "the current layout meets the objective, and nothing cheaper that was considered does",
@@ -63,10 +63,12 @@ func (p *planner) verdict() []Statement {
 			[]Evidence{{"more a month", spent.usd(), "USD"}}}}
 	case free > 0:
 		return []Statement{{"tune-first",
-			fmt.Sprintf("tune first: %d of %d changes cost nothing, and the rest is not enough without them", free,
+			fmt.Sprintf("tune first: %d of %d changes cost nothing, and the others are not enough without them", free,
 				c.values), []Evidence{{"more a month", spent.usd(), "USD"}}}}
 	}
 
+	// All changes cost money here. Saying that tuning alone fails is only worthwhile if the search
+	// tried it.
 	n := p.settingsRejected()
 	if n == 0 || spent <= 0 {
 		return []Statement{}
@@ -78,7 +80,7 @@ func (p *planner) verdict() []Statement {
 		[]Evidence{{"layouts that change settings only", float64(n), ""}, {"more a month", spent.usd(), "USD"}}}}
 }
 
-// freeChanges is how many of a layout's values are settings.
+// freeChanges returns how many of a layout's changed values are settings.
 func (p *planner) freeChanges(o *outcome) int {
 	n := 0
 	for i, k := range o.choice {
@@ -89,7 +91,7 @@ func (p *planner) freeChanges(o *outcome) int {
 	return n
 }
 
-// settingsRejected is the number of rejected layouts that change only settings.
+// settingsRejected returns the number of rejected layouts that change only settings.
 func (p *planner) settingsRejected() int {
 	n := 0
 	for _, o := range p.found.rejected {
@@ -100,21 +102,21 @@ func (p *planner) settingsRejected() int {
 	return n
 }
 
-// unmet says what comes nearest, and what rules out more.
+// unmet states which layout comes closest, and what limits it.
 func (p *planner) unmet() []Statement {
 	s := Statement{Kind: "unmet", Text: "no layout that was considered meets the objective",
 		Evidence: []Evidence{}}
 	if !p.found.complete {
 		s.Kind = "incomplete"
-		s.Text = fmt.Sprintf("the %d cheapest layouts were simulated and none meets the objective, nor does the most that money buys; those between were not simulated",
+		s.Text = fmt.Sprintf("none of the %d cheapest layouts meets the objective, and neither do the fastest ones; the layouts in between were not simulated",
 			p.found.runs)
 		s.Evidence = append(s.Evidence, Evidence{"simulated", float64(p.found.runs), ""})
 	}
 
 	if n := p.nearest(); n != nil {
 		if x, ok := p.figure(n); ok {
-			s.Text += fmt.Sprintf("; the nearest has a %s of %s", p.want[0].Name, units.Seconds(x))
-			s.Evidence = append(s.Evidence, Evidence{p.want[0].Name + " of the nearest", x, "seconds"})
+			s.Text += fmt.Sprintf("; the closest has a %s of %s", p.want[0].Name, units.Seconds(x))
+			s.Evidence = append(s.Evidence, Evidence{p.want[0].Name + " of the closest", x, "seconds"})
 		}
 		if c := n.result.Caveat(p.sim.allowed()...); c != nil {
 			s.Text += ", but " + c.Text
@@ -124,7 +126,8 @@ func (p *planner) unmet() []Statement {
 		}
 	}
 
-	// A layout rejected without a run explains it best: by the volume's own latency.
+	// A bound that rejected a layout without a run is the clearest explanation, because it holds at any
+	// load: the volume's own latency, for example.
 	if i := slices.IndexFunc(p.found.rejected, func(o *outcome) bool { return o.pruned }); i >= 0 {
 		s.Text += "; and " + p.found.rejected[i].reason
 	}
@@ -132,22 +135,23 @@ func (p *planner) unmet() []Statement {
 	return []Statement{s}
 }
 
-// heldBy says what slow writes of a run waited for most.
+// heldBy describes what a run's slow writes waited for most.
 func heldBy(r *simulate.Result) string {
 	if r == nil || len(r.Waits) == 0 {
 		return ""
 	}
 	most := slices.MaxFunc(r.Waits,
 		func(a, b simulate.WaitResult) int { return cmp.Compare(a.SlowCauseShare, b.SlowCauseShare) })
-	text := fmt.Sprintf("slow writes wait for \"%s\" %s of their time", most.Name,
+	text := fmt.Sprintf("slow writes spend %[2]s of their time waiting for \"%[1]s\"", most.Name,
 		units.Percent(most.SlowCauseShare))
 	if name, limit, seconds := mostHeld(r); seconds > 0 {
-		text += fmt.Sprintf(", and requests of %s for its %s", name, limit)
+		text += fmt.Sprintf(", and requests to %s are held back by its %s", name, limit)
 	}
 	return text
 }
 
-// mostHeld is the limit that held requests back longest.
+// mostHeld returns the limit that held requests back longest. Queue slots do not count: they fill up
+// as a consequence of another limit.
 func mostHeld(r *simulate.Result) (name, limit string, seconds float64) {
 	for _, v := range r.Volumes {
 		for _, h := range v.HeldBy {
@@ -159,9 +163,10 @@ func mostHeld(r *simulate.Result) (name, limit string, seconds float64) {
 	return name, limit, seconds
 }
 
-// mostIOPS runs the present deployment with the most IOPS of each volume whose IOPS can be chosen:
-// as many as the product offers at that size, and the instance lets through. Whether they help is
-// not argued, but measured by a run, unless that would repeat the present deployment's.
+// mostIOPS returns runs of the current deployment with the maximum IOPS for each volume whose IOPS can
+// be chosen: as many as the product offers at that size and the instance's limit allows. Whether more
+// IOPS help is decided by simulation, not by argument. A run that would repeat the current
+// deployment's is skipped.
 func (p *planner) mostIOPS() []*job {
 	var out []*job
 	on := p.now.Instance()
@@ -181,6 +186,8 @@ func (p *planner) mostIOPS() []*job {
 			most = float64(t.IOPSMax.Value)
 		}
 
+		// EBS and Azure grant the included IOPS at any size, even if the ratio per GiB allows
+		// fewer.
 		if t.IOPSPerGiB.Known() {
 			most = min(most, max(float64(t.IOPSPerGiB.Value)*math.Floor(float64(v.Value.Size)/float64(units.GiB)),
 				float64(t.IOPSIncluded.Value)))
@@ -202,6 +209,8 @@ func (p *planner) mostIOPS() []*job {
 		}
 
 		j := &job{candidate: p.current.candidate, more: sets}
+		// If the current deployment meets the objectives, the full run is needed to show an
+		// improvement; otherwise it only matters whether more IOPS meet them.
 		if !p.current.met {
 			j.bounds = p.want
 		}
@@ -218,15 +227,15 @@ func (p *planner) mostIOPS() []*job {
 	return out
 }
 
-// helps is by how much a figure must fall to count as improved: nobody would notice less than a
-// tenth.
+// helps is the share by which a figure must fall to count as improved. Less than 10 % would go
+// unnoticed.
 const helps = 0.10
 
-// noticed is the largest value that is noticeably better than another.
+// noticed returns the largest value that is noticeably better than the given one.
 func noticed(than float64) float64 { return (1 - helps) * than }
 
-// moreIOPS says what the most IOPS achieve. If the present deployment misses an objective and so do
-// they, their run was ended as soon as that was certain.
+// moreIOPS states what the maximum IOPS achieve. If the current deployment misses an objective, the
+// run with more IOPS ended as soon as it was certain to miss one too.
 func (p *planner) moreIOPS() []Statement {
 	before, ok := p.figure(p.current)
 	if !ok || before == 0 {
@@ -242,7 +251,7 @@ func (p *planner) moreIOPS() []Statement {
 
 		if m := o.missed; m != nil {
 			out = append(out, Statement{"more-iops",
-				fmt.Sprintf("more IOPS are not enough: %s is over %s with %s as well, the maximum%s", m.Bound.Name,
+				fmt.Sprintf("more IOPS are not enough: %s is also over %s with %s, the maximum%s", m.Bound.Name,
 					m.Bound.Most, to, p.unhelped(volumeName)),
 				append(evidence, decided(m, to))})
 			continue
@@ -267,13 +276,13 @@ func (p *planner) moreIOPS() []Statement {
 	return out
 }
 
-// decided is when it was known that a layout with an assignment misses a bound.
+// decided returns evidence of when a run with an assignment was certain to miss its bound.
 func decided(m *simulate.MissedError, with scenario.Set) Evidence {
 	return Evidence{"certain with " + with.String() + " after", m.After.Seconds(), "seconds"}
 }
 
-// unhelped says why IOPS do not help: what else holds the volume's requests back, or that nothing
-// does.
+// unhelped explains why more IOPS do not help: another limit holds the volume's requests back, or
+// none does. It returns "" if it is the volume's IOPS.
 func (p *planner) unhelped(name string) string {
 	var limit string
 	var held, all float64
@@ -282,7 +291,7 @@ func (p *planner) unhelped(name string) string {
 			continue
 		}
 		if v.AwaitSeconds != nil {
-			all += *v.AwaitSeconds * v.IOPS * p.current.result.Seconds
+			all += *v.AwaitSeconds * v.IOPS * p.current.result.Seconds // total time in requests: mean latency times their number
 		}
 		for _, h := range v.HeldBy {
 			if h.Seconds > held {
@@ -293,7 +302,7 @@ func (p *planner) unhelped(name string) string {
 
 	switch {
 	case all > 0 && held < helps*all:
-		return "; latency-bound: no limit holds its requests back for long; each request simply takes that long"
+		return "; latency-bound: no limit holds its requests back for long, each request simply takes that long"
 	case limit != "" && limit != volume.VolumeIOPS.String():
 		return "; its requests are held back by: " + limit
 	}
@@ -301,7 +310,7 @@ func (p *planner) unhelped(name string) string {
 	return ""
 }
 
-// instanceCap says if the machine is the limit and not the volume.
+// instanceCap states whether the machine is the bottleneck rather than the volume.
 func (p *planner) instanceCap() []Statement {
 	var out []Statement
 	for _, o := range []*outcome{p.current, p.found.chosen} {
@@ -316,7 +325,7 @@ func (p *planner) instanceCap() []Statement {
 				case volume.InstanceIOPS.String(), volume.InstanceThroughput.String(), volume.InstanceCredits.String():
 					instance += h.Seconds
 				case volume.Slots.String():
-					continue // the consequence of another
+					continue // a consequence of another limit
 				}
 				all += h.Seconds
 			}
@@ -332,7 +341,7 @@ func (p *planner) instanceCap() []Statement {
 		}
 
 		out = append(out, Statement{"instance-cap",
-			fmt.Sprintf("%s: the instance is the cap: its limits account for %s of the time that limits hold requests back; a faster volume does not change that",
+			fmt.Sprintf("%s: the instance is the bottleneck: its limits account for %s of the time that limits hold requests back; a faster volume does not change that",
 				which, units.Percent(instance/all)),
 			[]Evidence{{"requests held back by the instance", instance, units.OpSeconds},
 				{"by all limits", all, units.OpSeconds}}})
@@ -341,31 +350,31 @@ func (p *planner) instanceCap() []Statement {
 	return out
 }
 
-// burst says which credits run out.
+// burst states which burst credits run out.
 func (p *planner) burst() []Statement {
 	var out []Statement
-	tell := func(which string, o *outcome) {
+	add := func(which string, o *outcome) {
 		sc, err := p.now.With(p.space.sets(o.choice)...)
 		if err != nil {
 			return
 		}
 		for _, c := range credits(sc, o) {
 			out = append(out, Statement{"credits", which + ": " + c.Text, []Evidence{
-				{"asked a second", c.Demand, ""}, {"refilled a second", c.Refill, ""},
+				{"used per second", c.Demand, ""}, {"refilled per second", c.Refill, ""},
 				{"until empty", c.Empty.Seconds(), "seconds"},
 			}})
 		}
 	}
 
-	tell("now", p.current)
+	add("now", p.current)
 	if c := p.found.chosen; c != nil && c.values > 0 && c.result != nil {
-		tell("chosen", c)
+		add("chosen", c)
 	}
 
 	return out
 }
 
-// margin says if an objective is met by less than the model's error.
+// margin warns if an objective is met by less than the model's error.
 func (p *planner) margin() []Statement {
 	c := p.found.chosen
 	if c == nil || c.result == nil {
@@ -379,10 +388,10 @@ func (p *planner) margin() []Statement {
 		if most := float64(b.Most) / 1e9; ok && f.High > most {
 			e := simulate.AccuracyOf(kindOf(b.Name))
 			out = append(out, Statement{"margin",
-				fmt.Sprintf("%s is met by less than the model's worst error: %s, or %s if it were off by a factor of %.1f as its worst %s was (half of them: %.2f at most), for %s. Try it in the lab before you buy it",
+				fmt.Sprintf("%s is met by less than the model's worst error: predicted %s, but %s if the model is off by a factor of %.1f, its worst error for a %s (median: %.2f); the bound is %s. Test it in the lab before you buy it",
 					b.Name, units.Seconds(f.Value), units.Seconds(f.High), e.Worst, kindOf(b.Name), e.Median, b.Most),
 				[]Evidence{{b.Name, f.Value, "seconds"}, {b.Name + " at worst", f.High, "seconds"},
-					{"times under the bound", math.Round(100*most/f.Value) / 100, ""}}})
+					{"bound divided by prediction", math.Round(100*most/f.Value) / 100, ""}}})
 		}
 	}
 

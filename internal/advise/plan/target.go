@@ -9,19 +9,20 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Target is where a layout is to be carried out. It says what is impossible there, in a few
-// words, so that a plan searches nothing that cannot be carried out.
+// A Target is a platform that a layout must be feasible on. It reports what is impossible there, in a
+// few words, so that a plan excludes infeasible layouts from the search.
 type Target interface {
-	// Name is as a person writes it: "kubernetes".
+	// Name is the name that users type: "kubernetes".
 	Name() string
-	// Volume says why a volume cannot become another one there, "" if it can. before is nil for a
-	// volume that does not exist yet. If both are the same, it says whether there are such volumes.
+	// Volume returns why a volume cannot be changed to another one there, or "" if it can. before is nil
+	// for a volume that does not exist yet. If both are the same, the question is whether the platform
+	// has volumes like it.
 	Volume(before, after *catalog.Order) string
-	// Value says why a value that is not a volume's cannot be changed there, "" if it can.
+	// Value returns why a value outside the volumes cannot be changed there, or "" if it can.
 	Value(path string) string
 }
 
-// placed checks that what is deployed now can be where the plan is to be carried out.
+// placed checks that the current deployment can exist on the plan's target.
 func (m *spaceMaker) placed() error {
 	to := m.opt.To
 	if to == nil {
@@ -30,7 +31,7 @@ func (m *spaceMaker) placed() error {
 	for k := 1; k <= m.members; k++ {
 		for _, v := range m.now.VolumesOf(k) {
 			if why := to.Volume(&v.Value, &v.Value); why != "" {
-				return inputf("leave --to out, or name where the volumes are", "--to %s: volumes.%s is %s: %s", to.Name(),
+				return inputf("leave --to out, or name the platform that has these volumes", "--to %s: volumes.%s is %s: %s", to.Name(),
 					v.Name, v.Value.Type, why)
 			}
 		}
@@ -38,8 +39,8 @@ func (m *spaceMaker) placed() error {
 	return nil
 }
 
-// barred reports whether a volume cannot become another one where the plan is to be carried out,
-// and remembers why. before is nil for a new volume.
+// barred reports whether the target cannot change a volume to another one, and records why. before is
+// nil for a new volume.
 func (m *spaceMaker) barred(before, after *catalog.Order) bool {
 	if m.opt.To == nil {
 		return false
@@ -47,7 +48,7 @@ func (m *spaceMaker) barred(before, after *catalog.Order) bool {
 	return m.bar(m.opt.To.Volume(before, after))
 }
 
-// barredValue is barred for assignments that change no volume.
+// barredValue is like barred, for assignments outside the volumes.
 func (m *spaceMaker) barredValue(sets []scenario.Set) bool {
 	if m.opt.To == nil {
 		return false
@@ -62,22 +63,22 @@ func (m *spaceMaker) bar(why string) bool {
 	return why != ""
 }
 
-// targetStatements say what was left out because it cannot be carried out.
+// targetStatements state what was excluded as infeasible on the target.
 func (p *planner) targetStatements() []Statement {
 	if p.opt.To == nil || len(p.space.barriers) == 0 {
 		return nil
 	}
-	return []Statement{{"target", fmt.Sprintf("layouts that cannot be carried out on %s were left out: %s",
+	return []Statement{{"target", fmt.Sprintf("layouts that are not feasible on %s were excluded: %s",
 		p.opt.To.Name(), strings.Join(p.space.barriers, "; ")), []Evidence{}}}
 }
 
-// unattachable reports whether the machine cannot have volumes of a type that it has none of yet, or only
-// after an agreement with its provider, and remembers why.
+// unattachable reports whether a new volume type cannot be attached to the machine, or only after an
+// agreement with the provider, and records why.
 func (m *spaceMaker) unattachable(kind *catalog.VolumeType) bool {
 	on := m.now.Instance()
 	why := on.Refuses(kind)
 	if why == "" && on.OnRequest(kind) && !m.agreed(on) {
-		why = on.Name + " takes it only after an agreement with Google"
+		why = on.Name + " supports it only by agreement with Google"
 	}
 	if why == "" {
 		return false
@@ -88,7 +89,8 @@ func (m *spaceMaker) unattachable(kind *catalog.VolumeType) bool {
 	return true
 }
 
-// agreed reports whether a volume is already of a type that the machine takes only after an agreement.
+// agreed reports whether a volume already has a type that needs the provider's agreement. If so, the
+// agreement exists.
 func (m *spaceMaker) agreed(on *catalog.InstanceType) bool {
 	return slices.ContainsFunc(m.now.VolumesOf(1), func(v scenario.Named[catalog.Order]) bool {
 		t, err := catalog.Type(v.Value.Type)
@@ -96,11 +98,11 @@ func (m *spaceMaker) agreed(on *catalog.InstanceType) bool {
 	})
 }
 
-// machineStatements say which types of volumes were left out because of the machine.
+// machineStatements state which volume types were excluded because of the machine.
 func (p *planner) machineStatements() []Statement {
 	if len(p.space.unattached) == 0 {
 		return nil
 	}
-	return []Statement{{"machine-volumes", "volumes were left out that the machine does not take: " +
+	return []Statement{{"machine-volumes", "volume types that cannot be attached to the machine were excluded: " +
 		strings.Join(p.space.unattached, "; "), []Evidence{}}}
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// with runs a rollout, and something else at a point of it, once.
+// with runs a rollout, and calls do once at a point.
 func (w *world) with(point string, do func() error, act func(*Rollout) error) error {
 	w.t.Helper()
 	done := false
@@ -43,7 +43,7 @@ func (w *world) with(point string, do func() error, act func(*Rollout) error) er
 	return err
 }
 
-// says fails unless an error has all of some texts; its hint counts.
+// says fails unless an error, including its hint, contains all the texts.
 func says(t *testing.T, err error, wanted ...string) {
 	t.Helper()
 	text := fmt.Sprint(err)
@@ -58,26 +58,26 @@ func says(t *testing.T, err error, wanted ...string) {
 	}
 }
 
-// A copy that is not what was copied never becomes the log.
+// A copy that differs from the original never becomes the log.
 func TestCopyDiffers(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	part := filepath.Join(w.dir, "mount", "the-log"+partSuffix, worldFile)
 	err := w.with("copied", func() error { return os.WriteFile(part, []byte("firsT "), 0o600) }, goOn)
-	says(t, err, `stopped at "m1: copy", action failed (the engine is stopped)`, "the copy is not what was copied: 1.log has other bytes in", "--undo goes back")
+	says(t, err, `stopped at "m1: copy", action failed (the engine is stopped)`, "the copy differs from the original: 1.log has different contents in", "--undo goes back")
 	if _, err := w.attempt(0, goOn); err != nil {
 		t.Fatalf("again: %v", err)
 	}
 	w.wholly()
 }
 
-// A state that cannot be written down stops the rollout, and says whether the engine is stopped.
+// A rollout whose state cannot be saved stops, and reports whether the engine is stopped.
 func TestStateCannotBeSaved(t *testing.T) {
 	for name, act := range map[string]func(*Rollout) error{"resume": goOn, "undo": goBack} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, quickDir(t))
 			dir := filepath.Join(w.dir, "rollout")
 			err := w.with("did m1: copy", func() error { return os.Rename(dir, dir+"-away") }, goOn)
-			says(t, err, `stopped at "m1: copy", saving the state failed (the engine is stopped)`, "--resume goes on in the same direction")
+			says(t, err, `stopped at "m1: copy", saving the state failed (the engine is stopped)`, "--resume continues in the same direction")
 			if err := os.Rename(dir+"-away", dir); err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestStateCannotBeSaved(t *testing.T) {
 	}
 }
 
-// A command that a killed run began may still start or stop the engine: the next run waits for it.
+// A command of a killed run may still be starting or stopping the engine: the next run waits for it.
 func TestCommandOfAnEarlierRun(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	proceed := filepath.Join(w.dir, "go")
@@ -107,12 +107,12 @@ func TestCommandOfAnEarlierRun(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- patient.run(t.Context(), "stop", "read x < "+proceed+"; exec 3>&-; test $x = now") }()
 
-		f, err := os.OpenFile(proceed, os.O_WRONLY, 0) // returns when the command reads
+		f, err := os.OpenFile(proceed, os.O_WRONLY, 0) // returns once the command reads
 		if err != nil {
 			return err
 		}
 
-		says(t, m.ensureStopped(t.Context()), "a command that an earlier run began still starts or stops m1", "wait until it ends")
+		says(t, m.ensureStopped(t.Context()), "a command from an earlier run is still starting or stopping m1", "wait until it ends")
 		if _, err := f.WriteString("now\n"); err != nil {
 			return err
 		}
@@ -128,9 +128,9 @@ func TestCommandOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// A command has a session of its own: Ctrl-C on a terminal does not reach what it starts. It leaves no
-// descriptor open in it.
-func TestCommandsAreOnTheirOwn(t *testing.T) {
+// A command runs in its own session, so that Ctrl-C on a terminal does not reach what it starts. It does
+// not inherit the lock's descriptor.
+func TestCommandsRunInOwnSession(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	session, err := unix.Getsid(0)
 	if err != nil {
@@ -146,21 +146,21 @@ func TestCommandsAreOnTheirOwn(t *testing.T) {
 	}
 }
 
-// A folder with something else in it is not taken for a rollout's, and stays as it is.
-func TestFolderOfSomebodyElse(t *testing.T) {
+// A folder with other contents is not treated as a rollout's, and stays unchanged.
+func TestFolderWithOtherContents(t *testing.T) {
 	dir := quickDir(t)
 	if err := os.Mkdir(filepath.Join(dir, "before"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	_, err := OpenFolder(dir, true)
-	says(t, err, "is no rollout's folder: before is in it", "new or empty")
+	says(t, err, "is not a rollout's folder: it contains before", "new or empty")
 	if _, err := os.Stat(filepath.Join(dir, lockName)); err == nil {
 		t.Error("it was changed")
 	}
 }
 
-// A state that is torn, of a later version, or edited by hand is refused; nothing is done.
-func TestStateOfSomebodyElse(t *testing.T) {
+// A truncated state, one of a later version, or one with invalid values is refused, and nothing happens.
+func TestInvalidState(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	if _, err := w.attempt(0, goOn); err != nil {
 		t.Fatal(err)
@@ -173,11 +173,11 @@ func TestStateOfSomebodyElse(t *testing.T) {
 	}
 
 	for text, want := range map[string]string{
-		string(good[:len(good)/2]):             "cannot be read: unexpected end of JSON input",
-		"":                                     "cannot be read",
-		`{"version": 2, "steps": {"a": true}}`: "is of version 2, this program reads 1",
-		strings.Replace(string(good), `"forward"`, `"sideways"`, 1): `"sideways" is no direction`,
-		strings.Replace(string(good), `"done"`, `"dome"`, 1):        `"dome" is no phase`,
+		string(good[:len(good)/2]):             "state.json: unexpected end of JSON input",
+		"":                                     "cannot read ",
+		`{"version": 2, "steps": {"a": true}}`: "has version 2, this program reads 1",
+		strings.Replace(string(good), `"forward"`, `"sideways"`, 1): `unknown direction "sideways"`,
+		strings.Replace(string(good), `"done"`, `"dome"`, 1):        `unknown phase "dome"`,
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -191,7 +191,7 @@ func TestStateOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// Access lists, labels and other attributes come along.
+// The copy keeps ACLs, labels and other attributes.
 func TestAttributes(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	if err := unix.Setxattr(w.file(), "user.plimsoll", []byte("kept"), 0); err != nil {
@@ -207,12 +207,12 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// Somebody who cannot see the engine's processes does not work on it.
+// A user who cannot see the engine's processes must not run a rollout.
 func TestNeedsRootOrTheOwner(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	if _, err := w.attempt(0, func(r *Rollout) error {
-		const somebody = 12345
-		says(t, r.members[0].allows(somebody), "user 12345 does not see which processes use", "run it as root, or as the owner")
+		const otherUser = 12345
+		says(t, r.members[0].allows(otherUser), "user 12345 cannot see which processes use", "run it as root, or as the owner")
 		return errors.Join(r.members[0].allows(0), r.members[0].allows(os.Geteuid()))
 	}); err != nil {
 		t.Error(err)

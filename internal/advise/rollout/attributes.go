@@ -13,9 +13,9 @@ import (
 // attributeBytesMax is the largest value of an extended attribute (Linux: XATTR_SIZE_MAX).
 const attributeBytesMax = 64 << 10
 
-// copyAttributes gives a file the access lists, labels (SELinux) and other extended attributes of
-// another. Where the file system or the
-// kernel refuses one it is left out, but for access lists: without them the engine may not read its log.
+// copyAttributes copies ACLs, SELinux labels and other extended attributes from one file to another. It
+// skips those that the file system or the kernel refuses, except for ACLs: without them the engine may
+// be unable to read its log.
 func copyAttributes(from, to string) error {
 	names := make([]byte, attributeBytesMax)
 	n, err := unix.Llistxattr(from, names)

@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A stamp is when each file below a folder changed last, and its size. Nobody can write to one and leave its
-// time of change as it was, except within a tick of the kernel's clock (4 ms).
+// A stamp holds the last change time and size of each file below a folder. A process cannot write to a
+// file without updating its ctime, except within one tick of the kernel's clock (4 ms).
 type stamp map[string]changed
 
 type changed struct {
@@ -37,7 +37,7 @@ func stampOf(dir string) (stamp, error) {
 		if err != nil {
 			return err
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && path != dir { // its own name may change
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && path != dir { // the rollout renames the folder itself, which changes its ctime
 			out[strings.TrimPrefix(path, dir)] = changed{st.Ctim, st.Size}
 		}
 		return nil
@@ -46,7 +46,7 @@ func stampOf(dir string) (stamp, error) {
 	return out, err
 }
 
-// unchanged fails if anything in a folder changed since it was stamped.
+// unchanged fails if anything in a folder changed since its stamp.
 func unchanged(dir string, was stamp) error {
 	is, err := stampOf(dir)
 	if err != nil {
@@ -54,27 +54,27 @@ func unchanged(dir string, was stamp) error {
 	}
 	for path, now := range is {
 		if before, ok := was[path]; !ok || before != now {
-			return fmt.Errorf("%s was written meanwhile (%s)", dir+path,
+			return fmt.Errorf("%s was written in the meantime (%s)", dir+path,
 				time.Unix(now.at.Unix()).UTC().Format(time.RFC3339))
 		}
 	}
 	if len(is) != len(was) {
-		return fmt.Errorf("a file was removed from %s meanwhile", dir)
+		return fmt.Errorf("a file was removed from %s in the meantime", dir)
 	}
 	return nil
 }
 
-// startedHint is what to do when something else starts the engine.
-const startedHint = "something else starts the engine, such as a supervisor or a cluster manager (Patroni, Pacemaker): pause it"
+// startedHint is the hint for when something else starts the engine.
+const startedHint = "something else starts the engine, for example a supervisor or a cluster manager (Patroni, Pacemaker): pause it"
 
-// exchange gives the engine's path what is at another, in one step, unless the engine was started while
-// its log was compared: what it writes then would be in the log that it loses. was is the stamp of the log
-// that was compared, in its folder now; then is where that log is after the exchange. If the engine opened
-// it in the very moment, the exchange is taken back.
+// exchange atomically swaps the engine's path with another one, unless the engine was started while its
+// log was being compared: what it writes then would be in the log that it loses. The compared log is at
+// now, with the stamp was; after the exchange it is at then. Nothing can lock out an engine that starts
+// right before the system call, so exchange checks again afterwards and swaps back if needed.
 func (v *move) exchange(with, now, then string, was stamp) error {
 	if err := errors.Join(v.free(), unchanged(now, was)); err != nil {
 		return steps.Inputf(startedHint,
-			"%s stays as it is, because the engine was started while its log was compared: %v", v.log, err)
+			"%s was not changed, because the engine was started while its log was being compared: %v", v.log, err)
 	}
 	v.at("before exchanging")
 	if err := exchange(v.log, with); err != nil {
@@ -82,13 +82,13 @@ func (v *move) exchange(with, now, then string, was stamp) error {
 	}
 	if err := errors.Join(v.held(then), unchanged(then, was)); err != nil {
 		return errors.Join(steps.Inputf(
-			startedHint, "%s is as it was, because the engine was started while it changed: %v",
+			startedHint, "%s was changed back, because the engine was started during the change: %v",
 			v.log, err), exchange(v.log, with))
 	}
 	return syncFolder(filepath.Dir(v.log))
 }
 
-// exchange swaps two names of a folder in one step.
+// exchange swaps two names atomically.
 func exchange(a, b string) error {
 	if err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE); err != nil {
 		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
@@ -96,7 +96,8 @@ func exchange(a, b string) error {
 	return nil
 }
 
-// roomBack fails if the newer log does not fit beside the data, once the old one is removed.
+// roomBack fails if the newer log does not fit into the data folder's file system after the old log is
+// removed.
 func (v *move) roomBack() error {
 	need, err := bytesOf(v.to)
 	if err != nil {
@@ -108,6 +109,7 @@ func (v *move) roomBack() error {
 		return err
 	}
 
+	// swapBack removes these before it copies the log back.
 	for _, old := range []string{v.kept(), v.link(), v.back(), v.back() + partSuffix} {
 		bytes, err := bytesOf(old)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -118,19 +120,19 @@ func (v *move) roomBack() error {
 
 	if free < need {
 		return steps.Inputf(
-			"make room there", "the log on the new volume has %s, and there is room for %s only in %s, even without the old log: it does not go back, and nothing is removed",
+			"make room there", "the log on the new volume has %s, but only %s are available in %s even without the old log: the log was not moved back, and nothing was removed",
 			units.Bytes(float64(need)), units.Bytes(float64(free)), filepath.Dir(v.log))
 	}
 
 	return nil
 }
 
-// bytesOf is the size of all files below a folder; 0 for a link.
+// bytesOf returns the total size of the files below a folder; 0 for a link.
 func bytesOf(dir string) (int64, error) {
 	var bytes int64
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if path != dir && errors.Is(err, fs.ErrNotExist) {
-			return nil // the engine removed it meanwhile
+			return nil // the engine removed it in the meantime
 		}
 		if err != nil {
 			return err
@@ -143,7 +145,7 @@ func bytesOf(dir string) (int64, error) {
 	return bytes, err
 }
 
-// freeAt is how many bytes an unprivileged user may still write to a file system.
+// freeAt returns the bytes available to unprivileged users on a file system.
 func freeAt(path string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

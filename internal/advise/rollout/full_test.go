@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// small mounts a file system of a megabyte at a folder of the world, as root.
+// small mounts a file system of one megabyte on a folder of the world; it needs root.
 func (w *world) small(t *testing.T, name string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -33,7 +33,7 @@ func (w *world) small(t *testing.T, name string) string {
 	return path
 }
 
-// fill writes a file until its disk is full.
+// fill writes to a file until the disk is full.
 func fill(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -48,8 +48,8 @@ func fill(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// The new volume fills up while the log is copied: the log stays where it is, and it goes on when there is
-// room, or back.
+// If the new volume fills up during the copy, the log stays in place. The rollout can be undone, or resumed
+// once there is space.
 func TestNewVolumeFills(t *testing.T) {
 	for name, act := range map[string]func(*Rollout) error{"resume": goOn, "undo": goBack} {
 		t.Run(name, func(t *testing.T) {
@@ -75,13 +75,13 @@ func TestNewVolumeFills(t *testing.T) {
 	}
 }
 
-// A new volume that is smaller than the log, or read-only, is refused while the engine runs.
-func TestNewVolumeDoesNotDo(t *testing.T) {
+// A new volume that is too small or read-only is refused before the engine stops.
+func TestUnsuitableNewVolume(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(w *world, mount string) error
 		want    string
 	}{
-		"too small": {func(w *world, _ string) error { w.write(string(bytes.Repeat([]byte("x"), 2_000_000))); return nil }, "m1: the log has 2.00 MB, and only 1.05 MB are free on "},
+		"too small": {func(w *world, _ string) error { w.write(string(bytes.Repeat([]byte("x"), 2_000_000))); return nil }, "m1: the log has 2.00 MB, but only 1.05 MB are free on "},
 		"read-only": {func(_ *world, mount string) error {
 			return syscall.Mount("", mount, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 		}, "is mounted read-only"},
@@ -101,7 +101,7 @@ func TestNewVolumeDoesNotDo(t *testing.T) {
 	}
 }
 
-// A folder for the state that cannot be written is said before anything else is done.
+// A read-only folder for the state is reported before anything else happens.
 func TestStateFolderIsReadOnly(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	path := w.small(t, "mount")
@@ -110,12 +110,12 @@ func TestStateFolderIsReadOnly(t *testing.T) {
 	}
 	for _, dir := range []string{path, filepath.Join(path, "rollout")} {
 		_, err := OpenFolder(dir, true)
-		says(t, err, "read-only file system", "nothing was changed; --dir names a folder that can be written")
+		says(t, err, "read-only file system", "nothing was changed; use --dir to name a writable folder")
 	}
 }
 
-// There is no room for the newer log beside the data: going back does not stop the engine, and removes
-// nothing. With room, it goes back.
+// If the newer log does not fit into the data folder's file system, an undo neither stops the engine nor
+// removes anything. Once there is space, the undo works.
 func TestNoRoomToGoBack(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	w.stop()
@@ -142,7 +142,7 @@ func TestNoRoomToGoBack(t *testing.T) {
 	}
 
 	_, err = w.attempt(0, goBack)
-	says(t, err, "undo failed", "there is room for", "even without the old log: it does not go back, and nothing is removed", "make room there")
+	says(t, err, "undo failed", "are available in", "even without the old log: the log was not moved back, and nothing was removed", "make room there")
 	if !w.running {
 		t.Error("the engine was stopped")
 	}

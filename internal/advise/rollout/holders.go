@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/base/procfs"
 )
 
-// A file is one on this machine, whatever path it is seen under.
+// A file identifies a file on this machine independently of its path.
 type file struct{ dev, ino uint64 }
 
-// A process is one on this machine.
+// A process is a process on this machine.
 type process struct {
 	pid  int
 	name string
@@ -25,7 +25,8 @@ type process struct {
 
 func (p process) String() string { return fmt.Sprintf("%s (process %d)", p.name, p.pid) }
 
-// holders are the processes that have a file of some folders open, or work in one.
+// holders returns the processes that have a file in one of the folders open, or have their working
+// directory there.
 func holders(dirs ...string) ([]string, error) {
 	found, err := processes(dirs...)
 	var out []string
@@ -36,8 +37,8 @@ func holders(dirs ...string) ([]string, error) {
 	return out, err
 }
 
-// processes are those that have a file of some folders open, or work in one. Processes of other users
-// are seen only by root.
+// processes returns the processes that have a file in one of the folders open, or have their working
+// directory there. Only root sees the files of other users' processes.
 func processes(dirs ...string) ([]process, error) {
 	files := map[file]bool{}
 	for _, dir := range dirs {
@@ -48,7 +49,7 @@ func processes(dirs ...string) ([]process, error) {
 		err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 			if err != nil {
 				if errors.Is(err, fs.ErrNotExist) {
-					return nil // a file that the engine removed meanwhile
+					return nil // a file that the engine removed in the meantime
 				}
 				return err
 			}
@@ -68,7 +69,7 @@ func processes(dirs ...string) ([]process, error) {
 
 	pids, err := procfs.PIDs("/proc")
 	if err != nil {
-		return nil, fmt.Errorf("the processes of this machine: %w", err)
+		return nil, fmt.Errorf("cannot list processes: %w", err)
 	}
 
 	var out []process
@@ -84,17 +85,19 @@ func processes(dirs ...string) ([]process, error) {
 func holds(pid int, files map[file]bool) bool {
 	open := fmt.Sprintf("/proc/%d/fd", pid)
 	paths := []string{fmt.Sprintf("/proc/%d/cwd", pid)}
-	if entries, err := os.ReadDir(open); err == nil { // it may have ended
+	if entries, err := os.ReadDir(open); err == nil { // the process may have ended
 		for _, e := range entries {
 			paths = append(paths, filepath.Join(open, e.Name()))
 		}
 	}
+	// Compare device and inode, not paths: processes may see the file under another path, in a
+	// container for example.
 	return slices.ContainsFunc(paths, func(path string) bool {
 		var st syscall.Stat_t
 		return syscall.Stat(path, &st) == nil && files[file{st.Dev, st.Ino}]
 	})
 }
 
-// Holders are the processes that have a file of some folders open, or work in one, each with its
-// name and id.
+// Holders returns the processes, by name and id, that have a file in one of the folders open, or have
+// their working directory there.
 func Holders(dirs ...string) ([]string, error) { return holders(dirs...) }

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A rollout is killed again and again, wherever that may be; machines boot meanwhile, starts fail,
-// and clients write whenever the engine runs. Going on or going back ends as a whole, the engine is
-// never started on a log that lacks an acknowledged write, and never on an empty one.
+// A rollout is killed repeatedly at random points, while the machine reboots, starts fail, and clients
+// write whenever the engine runs. A resume or an undo always completes. The engine never starts on an
+// empty log, nor on one that lacks an acknowledged write.
 func TestKilledAnywhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp(quick(), "rollout")
@@ -38,11 +38,11 @@ func TestKilledAnywhere(t *testing.T) {
 			w.write("meanwhile ")
 
 			switch rapid.IntRange(0, 3).Draw(t, "the machine") {
-			case 0: // it boots: the engine starts by itself
+			case 0: // it boots: the engine starts on its own
 				w.stop()
-				_ = w.start() // it may have no log just then
+				_ = w.start() // it may have no log at that moment
 				w.write("booted ")
-			case 1: // somebody starts it by hand
+			case 1: // a user starts it by hand
 				_ = w.start()
 				w.write("by hand ")
 			}
@@ -69,9 +69,10 @@ func TestKilledAnywhere(t *testing.T) {
 	})
 }
 
-// A supervisor starts the engine whenever it is stopped, at any point. The rollout then fails and says so,
-// and the engine never loses what it acknowledged meanwhile. Once the supervisor is paused, it goes on.
-func TestStartedBySomebodyElse(t *testing.T) {
+// A supervisor starts the stopped engine at any point. The rollout then fails with that reason, and the
+// engine never loses a write that it acknowledged in the meantime. After the supervisor is paused, the
+// rollout continues.
+func TestStartedBySupervisor(t *testing.T) {
 	for name, act := range map[string]func(*Rollout) error{"forward": goOn, "back": goBack, "forward, and ends": goOn, "back, and ends": goBack} {
 		t.Run(name, func(t *testing.T) {
 			refused := map[string]bool{}
@@ -98,7 +99,7 @@ func TestStartedBySomebodyElse(t *testing.T) {
 				w.supervised = 0
 				w.write("afterwards ")
 				if !w.running {
-					// It ended before the rollout stopped it, so the rollout does not go on without it.
+					// It exited before the rollout stopped it, and the rollout needs it running.
 					if err := w.start(); err != nil {
 						t.Fatal(err)
 					}
@@ -127,7 +128,7 @@ func (w *world) undone() bool {
 	return state.Direction == Undone
 }
 
-// Killed at every single point once, a rollout goes on, and goes back.
+// A rollout killed at any single point can be resumed and undone.
 func TestKilledAtEveryPoint(t *testing.T) {
 	for name, act := range map[string]func(*Rollout) error{"resume": goOn, "undo": goBack} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +162,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-// Killed at every point of an undo, after the engine wrote to the new volume, it still goes back.
+// An undo killed at any point, after the engine wrote to the new volume, can be resumed.
 func TestKilledWhileUndoing(t *testing.T) {
 	for n := 1; ; n++ {
 		w := newWorld(t, quickDir(t))
@@ -176,7 +177,7 @@ func TestKilledWhileUndoing(t *testing.T) {
 		}
 
 		w.write("meanwhile ")
-		if _, err := w.attempt(0, goOn); err != nil { // what it was doing: going back
+		if _, err := w.attempt(0, goOn); err != nil { // resumes the undo
 			t.Fatalf("killed at %q: %v", at, err)
 		}
 

@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/base/shellword"
 )
 
-// lookEvery is how often a member is looked at that starts or stops.
+// lookEvery is the polling interval while a member starts or stops.
 const lookEvery = 200 * time.Millisecond
 
 // A member is one server of the site, with its log's move.
@@ -30,7 +30,7 @@ type member struct {
 	r     *Rollout
 	mount string
 	move  move
-	// commands of the shell
+	// shell commands
 	starts, stops string
 }
 
@@ -39,7 +39,7 @@ func (r *Rollout) newMember(of *Member) (*member, error) {
 	volume := of.Volumes.Get(r.Log)
 	if volume == nil {
 		return nil, steps.Inputf(fmt.Sprintf("volumes: {%s: /mnt/%s}", r.Log, r.Log),
-			"%s: the site does not say where the new volume %s of %s is mounted", r.state.SiteFile, r.Log, of.Name)
+			"%s: no mount point for the new volume %s of %s", r.state.SiteFile, r.Log, of.Name)
 	}
 
 	m.mount = *volume
@@ -57,22 +57,22 @@ func (r *Rollout) newMember(of *Member) (*member, error) {
 
 	if m.starts == "" || m.stops == "" {
 		return nil, steps.Inputf("unit: NAME, or start: and stop: with shell commands",
-			"%s: the site does not say how %s is stopped and started", r.state.SiteFile, of.Name)
+			"%s: no way to stop and start %s", r.state.SiteFile, of.Name)
 	}
 	if of.Config != "" && r.proc.Configure == nil {
 		return nil,
-			steps.Inputf("leave config: out", "%s: %s has no setting for its log's folder; the link is enough",
+			steps.Inputf("leave config: out", "%s: %s has no setting for the folder of its log; the link is sufficient",
 				r.state.SiteFile, r.Engine)
 	}
 
 	return m, nil
 }
 
-// name is a step's.
+// name returns the name of one of the member's steps.
 func (m *member) name(what string) string { return m.Name + ": " + what }
 
-// run runs a shell command. Its output goes to a file, because the server that it starts may keep it
-// open.
+// run runs a shell command. Its output goes to a file and not to a pipe, because the server that it
+// starts may keep it open.
 func (m *member) run(ctx context.Context, what, command string) error {
 	if m.r.opt.command != nil {
 		return m.r.opt.command(ctx, command)
@@ -94,12 +94,15 @@ func (m *member) run(ctx context.Context, what, command string) error {
 
 	defer out.Close()
 
-	// Its descriptor 3 is the lock, for as long as the command itself runs: what it starts does not have it.
+	// The outer shell holds the lock as descriptor 3 while the command runs. The inner shell closes it, so
+	// that a server started by the command does not inherit the lock. If this process is killed, the lock
+	// stays held until the command ends, and the next run waits for it.
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `/bin/sh -c "$1" 3>&-; exit $?`, "sh", command)
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{lock}
 
-	// In a session of its own, Ctrl-C reaches the rollout alone, and its end reaches all of the command.
+	// In a separate session, Ctrl-C only reaches the rollout, not the command, and a timeout can kill the
+	// whole process group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Stdout, cmd.Stderr = out, out
@@ -108,16 +111,16 @@ func (m *member) run(ctx context.Context, what, command string) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return steps.Inputf("a larger patience in the site file, given again with --site, allows more",
-			"%s: it was ended because it took longer than the patience of %s, %s: %s", command, m.Name,
+		return steps.Inputf("increase patience in the site file and pass the file again with --site",
+			"%s: killed because it took longer than the patience of %s, %s: %s", command, m.Name,
 			m.patience(), tail(path))
 	default:
 		return fmt.Errorf("%s: %w: %s", command, err, tail(path))
 	}
 }
 
-// earlier waits until no command of an earlier run, which was killed meanwhile, still starts or stops the
-// member. It returns the lock that a command holds while it runs.
+// earlier waits until no command of an earlier, killed run is still starting or stopping the member. It
+// returns the lock that a command must hold while it runs.
 func (m *member) earlier(ctx context.Context) (*os.File, error) {
 	lock, err := os.OpenFile(m.r.folder.Path(m.Name+"-command.lock"),
 		os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
@@ -127,8 +130,8 @@ func (m *member) earlier(ctx context.Context) (*os.File, error) {
 
 	err = m.await(ctx, func() error {
 		if err := flock(lock); err != nil {
-			return steps.Inputf("wait until it ends, or end it",
-				"a command that an earlier run began still starts or stops %s", m.Name)
+			return steps.Inputf("wait until it ends, or kill it",
+				"a command from an earlier run is still starting or stopping %s", m.Name)
 		}
 		return nil
 	})
@@ -139,7 +142,7 @@ func (m *member) earlier(ctx context.Context) (*os.File, error) {
 	return lock, nil
 }
 
-// settled waits for a command of an earlier run.
+// settled waits for a command of an earlier run to end.
 func (m *member) settled(ctx context.Context) error {
 	if m.r.opt.command != nil {
 		return nil
@@ -151,7 +154,7 @@ func (m *member) settled(ctx context.Context) error {
 	return lock.Close()
 }
 
-// tail is the end of a command's output, in one line.
+// tail returns the end of a command's output on one line.
 func tail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -165,10 +168,10 @@ func tail(path string) string {
 	return s
 }
 
-// users are the processes that use the member's data or log; "" if there are none.
+// users returns the processes that use the member's data or log, or "" if there are none.
 func (m *member) users() (string, error) {
 	dirs := []string{m.Data}
-	for _, dir := range []string{m.move.to, m.move.to + partSuffix} { // WalkDir does not follow the link
+	for _, dir := range []string{m.move.to, m.move.to + partSuffix} { // listed separately, because WalkDir does not follow the log's link
 		if _, err := os.Lstat(dir); err == nil {
 			dirs = append(dirs, dir)
 		}
@@ -177,13 +180,14 @@ func (m *member) users() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// The engine's own marks catch servers that the search of /proc misses.
 	if len(found) == 0 && m.r.proc.Running != nil {
 		return m.r.proc.Running(m.Member)
 	}
 	return strings.Join(found, ", "), nil
 }
 
-// isFree fails if a process uses the member's data or log.
+// isFree fails if any process uses the member's data or log.
 func (m *member) isFree() error {
 	who, err := m.users()
 	if err == nil && who != "" {
@@ -192,7 +196,7 @@ func (m *member) isFree() error {
 	return err
 }
 
-// find looks for the processes that have a file of some folders open.
+// find returns the processes that have a file in one of the folders open.
 func (r *Rollout) find(dirs ...string) ([]string, error) {
 	if r.opt.holders != nil {
 		return r.opt.holders(dirs...)
@@ -200,7 +204,7 @@ func (r *Rollout) find(dirs ...string) ([]string, error) {
 	return holders(dirs...)
 }
 
-// held fails if a process has a file of some folders open.
+// held fails if any process has a file in one of the folders open.
 func (r *Rollout) held(dirs ...string) error {
 	for _, dir := range dirs {
 		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -213,8 +217,8 @@ func (r *Rollout) held(dirs ...string) error {
 	return nil
 }
 
-// goBack stops the member for its log's way back, if the log has room there and the cluster can do without
-// the member.
+// goBack stops the member so that its log can move back, if the log fits there and the cluster can do
+// without the member.
 func (m *member) goBack(ctx context.Context) error {
 	if err := m.settled(ctx); err != nil {
 		return err
@@ -223,12 +227,15 @@ func (m *member) goBack(ctx context.Context) error {
 		return nil
 	}
 
+	// Check the space before stopping: a member that cannot go back is better left running.
 	if moved, err := m.move.moved(); err != nil || moved {
 		if err := errors.Join(err, m.move.roomBack()); err != nil {
 			return err
 		}
 	}
 
+	// Only a healthy member can be needed by its cluster. An unhealthy one may be the reason for
+	// the undo, so its cluster's state must not block it.
 	if m.r.proc.Ready != nil && m.healthy(ctx) == nil {
 		if err := m.r.proc.Ready(ctx, m.Member); err != nil {
 			return fmt.Errorf("%s is not stopped: %w", m.Name, err)
@@ -238,7 +245,7 @@ func (m *member) goBack(ctx context.Context) error {
 	return m.ensureStopped(ctx)
 }
 
-// ensureStopped stops the member unless it is stopped, and returns when nobody uses its files.
+// ensureStopped stops the member if it is running, and returns once no process uses its files.
 func (m *member) ensureStopped(ctx context.Context) error {
 	if err := m.settled(ctx); err != nil {
 		return err
@@ -262,7 +269,7 @@ func (m *member) ensureStopped(ctx context.Context) error {
 	})
 }
 
-// isStopped fails if the member runs, or if something answers at its address.
+// isStopped fails if the member is running, or if a server answers at its address.
 func (m *member) isStopped(ctx context.Context) error {
 	who, err := m.users()
 	if err != nil {
@@ -278,14 +285,14 @@ func (m *member) isStopped(ctx context.Context) error {
 
 	return m.await(ctx, func() error {
 		if m.r.proc.Answers(ctx, m.Member) == nil {
-			return fmt.Errorf("a server still answers at the address of %s: it is not the one of %s", m.Name, m.Data)
+			return fmt.Errorf("a server still answers at the address of %s: it is not the one that uses %s", m.Name, m.Data)
 		}
 		return nil
 	})
 }
 
-// ensureRunning starts the member unless it runs, and returns when it is well. It refuses to start it
-// on a log's folder without a log.
+// ensureRunning starts the member if it is not running, and returns once it is healthy. It refuses to
+// start the engine on a log folder without a log, because the engine might create an empty one.
 func (m *member) ensureRunning(ctx context.Context) error {
 	if err := m.settled(ctx); err != nil {
 		return err
@@ -299,7 +306,7 @@ func (m *member) ensureRunning(ctx context.Context) error {
 	if who == "" {
 		found, err := hasLog(m.move.log, m.r.proc.IsLog)
 		if err != nil || !found {
-			return errors.Join(err, fmt.Errorf("%s leads to no file of the log: %s is not started",
+			return errors.Join(err, fmt.Errorf("%s contains no file of the log: %s is not started",
 				m.move.log, m.Name))
 		}
 		if err := m.run(ctx, "start", m.starts); err != nil {
@@ -324,22 +331,23 @@ func (m *member) healthy(ctx context.Context) error {
 	return m.r.proc.Healthy(ctx, m.Member)
 }
 
-// await asks until the answer is nil. The error is the last answer.
-func (m *member) await(ctx context.Context, ask func() error) error {
+// await polls until check succeeds or the member's patience runs out. The error is that of the last
+// check.
+func (m *member) await(ctx context.Context, check func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, m.patience())
 	defer cancel()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
+	poll := time.NewTicker(lookEvery)
+	defer poll.Stop()
 
 	for {
-		err := ask()
+		err := check()
 		if err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("after %s: %w", m.patience(), err)
-		case <-look.C:
+		case <-poll.C:
 		}
 	}
 }

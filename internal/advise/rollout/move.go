@@ -12,21 +12,22 @@ import (
 	"plimsoll/internal/advise/rollout/steps"
 )
 
-// The names that a rollout gives beside a log's folder. An engine ignores them.
+// Suffixes for the names that a rollout creates next to a log's folder. Engines ignore these names.
 const (
-	partSuffix = ".plimsoll-part" // a copy that is not complete
-	linkSuffix = ".plimsoll-link" // the link before it takes the folder's place, then the old folder
+	partSuffix = ".plimsoll-part" // an incomplete copy
+	linkSuffix = ".plimsoll-link" // before the exchange the new link, right after it the old folder
 	keptSuffix = ".plimsoll-old"  // the old folder, kept
-	backSuffix = ".plimsoll-back" // the log on its way back
+	backSuffix = ".plimsoll-back" // the log while it moves back
 )
 
-// A move is a log's way from its folder in the data folder to a volume of its own.
+// A move moves a log from the data folder to a separate volume, and back.
 type move struct {
-	log   string // the engine's path of it: a folder at first, then a link
+	log   string // the engine's path of the log: a folder at first, then a link
 	to    string // the folder on the new volume
 	isLog func(name string) bool
 	at    func(point string)
-	// free fails if somebody uses the engine's files, and held if somebody has some folders' open.
+	// free fails if any process uses the engine's files; held fails if any process has files in the given
+	// folders open.
 	free func() error
 	held func(dirs ...string) error
 }
@@ -47,19 +48,20 @@ func (v *move) moved() (bool, error) {
 	return leadsTo(v.log, v.to)
 }
 
-// leadsTo reports whether a path is a link to a folder; anything else is an error.
+// leadsTo returns true if a path is a link to a folder, and an error otherwise.
 func leadsTo(path, dir string) (bool, error) {
 	to, err := os.Readlink(path)
 	if err != nil {
 		return false, err
 	}
 	if to != dir {
-		return false, fmt.Errorf("%s is a link to %s, not to %s: somebody else changed it", path, to, dir)
+		return false, fmt.Errorf("%s is a link to %s, not to %s: it was changed outside this rollout", path, to, dir)
 	}
 	return true, nil
 }
 
-// copyThere makes the verified copy on the new volume. Afterwards the copy is the same as the log.
+// copyThere makes a verified copy of the log on the new volume. It can be repeated: it keeps an
+// identical copy and replaces any other.
 func (v *move) copyThere() error {
 	if moved, err := v.moved(); err != nil || moved {
 		return err
@@ -67,9 +69,9 @@ func (v *move) copyThere() error {
 
 	switch err := v.compare(v.to); {
 	case err == nil:
-		return nil // by a run that was cut off
+		return nil // an interrupted run has made the copy
 	case errors.Is(err, errDiffer):
-		// A copy of a run that was cut off, after which the engine ran again.
+		// The copy is stale: an interrupted run made it, and the engine ran again since.
 		if err := os.RemoveAll(v.to); err != nil {
 			return err
 		}
@@ -80,8 +82,8 @@ func (v *move) copyThere() error {
 	return moveCopy(v.log, v.to, v.at)
 }
 
-// compare says whether the log is the same as a folder. The error is fs.ErrNotExist if there is no
-// such folder, and errDiffer if both were read and differ.
+// compare returns nil if a folder is identical to the log, fs.ErrNotExist if there is no such folder,
+// and errDiffer if both are readable but differ.
 func (v *move) compare(dir string) error {
 	if _, err := os.Lstat(dir); err != nil {
 		return err
@@ -104,7 +106,7 @@ func (v *move) compare(dir string) error {
 	return nil
 }
 
-// swap puts a link to the copy in the log's place, in one step, and keeps the old folder beside it.
+// swap atomically replaces the log's folder by a link to the copy, and keeps the old folder next to it.
 func (v *move) swap() error {
 	moved, err := v.moved()
 	if err != nil {
@@ -112,17 +114,19 @@ func (v *move) swap() error {
 	}
 
 	if !moved {
+		// Take the stamp before comparing: exchange fails if the engine has written to the log
+		// since.
 		was, err := stampOf(v.log)
 		if err != nil {
 			return err
 		}
 
 		if err := v.compare(v.to); err != nil {
-			return fmt.Errorf("the copy on the new volume is not the log: %w", err)
+			return fmt.Errorf("the copy on the new volume is not identical to the log: %w", err)
 		}
 
 		if found, err := hasLog(v.to, v.isLog); err != nil || !found {
-			return errors.Join(err, fmt.Errorf("%s has no file of the log: the engine would start on an empty log",
+			return errors.Join(err, fmt.Errorf("%s contains no file of the log: the engine would start on an empty log",
 				v.to))
 		}
 
@@ -134,6 +138,8 @@ func (v *move) swap() error {
 			return err
 		}
 
+		// Make the link durable before the exchange, so that no crash can leave the exchanged name
+		// without it.
 		if err := syncFolder(filepath.Dir(v.log)); err != nil {
 			return err
 		}
@@ -146,6 +152,8 @@ func (v *move) swap() error {
 		v.at("exchanged")
 	}
 
+	// The exchange left the old folder under the link's name. A run killed before the rename gets
+	// here too.
 	if info, err := os.Lstat(v.link()); err == nil && info.IsDir() {
 		if err := os.Rename(v.link(), v.kept()); err != nil {
 			return err
@@ -156,8 +164,8 @@ func (v *move) swap() error {
 	return syncFolder(filepath.Dir(v.log))
 }
 
-// swapBack brings the log back into its folder. If the engine wrote to the new volume meanwhile, the
-// log is copied back; the folder that was kept is out of date then.
+// swapBack moves the log back to its folder. If the engine has written to the new volume since, the kept
+// folder is stale and swapBack copies the newer log back.
 func (v *move) swapBack() error {
 	moved, err := v.moved()
 	if err != nil {
@@ -171,15 +179,16 @@ func (v *move) swapBack() error {
 
 	old := v.kept()
 	if info, err := os.Lstat(v.link()); err == nil && info.IsDir() {
-		old = v.link() // it was cut off before the folder got its name
+		old = v.link() // swap was interrupted before it renamed the folder
 	}
 
-	// While the new log cannot be read, the old one may be the only one that there is.
+	// If the new log is unreadable, its volume may just not be mounted. The old log may also be the only
+	// one left. Neither is a reason to remove or restore anything.
 	if found, err := hasLog(v.to, v.isLog); err != nil || !found {
 		return errors.Join(err,
-			steps.Inputf("mount the new volume there again; only if it is lost and the engine never ran on it, "+
-				old+" is the log",
-				"%s has no file of the log: it does not go back, and nothing is removed", v.to))
+			steps.Inputf("mount the new volume there again; only if it is lost and the engine never ran on it, use "+
+				old+" as the log",
+				"%s contains no file of the log: the log was not moved back, and nothing was removed", v.to))
 	}
 
 	was, err := stampOf(v.to)
@@ -188,10 +197,10 @@ func (v *move) swapBack() error {
 	}
 
 	switch err := compareWith(old, v.to, v.at); {
-	case err == nil: // the engine never ran on it
+	case err == nil: // the engine never wrote to the new volume
 	case errors.Is(err, errDiffer), errors.Is(err, fs.ErrNotExist):
-		// The engine ran on the new log, so the old one is of no use any more, and the new one may
-		// need its room.
+		// The engine ran on the new log, so the old one is useless, and the new one may need its
+		// space. The new log stays until its copy is verified.
 		if err := v.roomBack(); err != nil {
 			return err
 		}
@@ -210,10 +219,12 @@ func (v *move) swapBack() error {
 	}
 
 	if found, err := hasLog(old, v.isLog); err != nil || !found {
-		return errors.Join(err, fmt.Errorf("%s has no file of the log: it does not go back", old))
+		return errors.Join(err, fmt.Errorf("%s contains no file of the log: the log was not moved back", old))
 	}
 
 	v.at("before exchanging back")
+	// The exchange puts the folder under the log's name and leaves the link under the folder's,
+	// where it is harmless.
 	if err := v.exchange(old, v.to, v.to, was); err != nil {
 		return err
 	}
@@ -230,15 +241,15 @@ func compareWith(a, b string, at func(string)) error {
 	return v.compare(b)
 }
 
-// clear removes everything that the move left, once the log is back and the engine runs on it.
+// clear removes everything that the move left behind, once the log is back and the engine runs on it.
 func (v *move) clear() error {
 	info, err := os.Lstat(v.log)
 	if err != nil || !info.IsDir() {
-		return errors.Join(err, fmt.Errorf("%s is not the log's folder: nothing is removed", v.log))
+		return errors.Join(err, fmt.Errorf("%s is not the log's folder: nothing was removed", v.log))
 	}
 	all := []string{v.to, v.to + partSuffix, v.kept(), v.link(), v.back() + partSuffix}
 	if err := v.held(all...); err != nil {
-		return fmt.Errorf("nothing is removed: %w", err)
+		return fmt.Errorf("nothing was removed: %w", err)
 	}
 	var errs []error
 	for _, path := range all {
@@ -248,22 +259,22 @@ func (v *move) clear() error {
 	return errors.Join(errs...)
 }
 
-// finish removes the old folder, once nobody wants to go back.
+// finish removes the old folder, after which an undo is no longer possible.
 func (v *move) finish() error {
 	moved, err := v.moved()
 	if err != nil || !moved {
-		return errors.Join(err, fmt.Errorf("%s is not on its new volume: nothing is removed", v.log))
+		return errors.Join(err, fmt.Errorf("%s is not on its new volume: nothing was removed", v.log))
 	}
 	if found, err := hasLog(v.to, v.isLog); err != nil || !found {
-		return errors.Join(err, fmt.Errorf("%s has no file of the log: nothing is removed", v.to))
+		return errors.Join(err, fmt.Errorf("%s contains no file of the log: nothing was removed", v.to))
 	}
 	if err := v.held(v.kept()); err != nil {
-		return fmt.Errorf("nothing is removed: %w", err)
+		return fmt.Errorf("nothing was removed: %w", err)
 	}
 	return os.RemoveAll(v.kept())
 }
 
-// remains are the paths of an earlier move beside a log that has not moved yet.
+// remains returns the leftovers of an earlier move of a log that has not moved yet.
 func (v *move) remains() []string {
 	var out []string
 	for _, path := range []string{v.to, v.to + partSuffix, v.kept(), v.link(), v.back(), v.back() + partSuffix} {
@@ -274,7 +285,7 @@ func (v *move) remains() []string {
 	return out
 }
 
-// removeLink removes a symbolic link; a folder of that name stays.
+// removeLink removes a symbolic link. It leaves a folder of that name alone.
 func removeLink(path string) error {
 	info, err := os.Lstat(path)
 	switch {

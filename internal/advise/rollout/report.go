@@ -7,32 +7,32 @@ import (
 	"plimsoll/internal/advise/rollout/steps"
 )
 
-// A Report is the steps of a rollout and where they stand. Its JSON is a contract, that of
-// `plimsoll rollout -o json`: fields may be added, never changed.
+// A Report is the steps of a rollout with their progress. Its JSON is the output of
+// `plimsoll rollout -o json` and a contract: fields may be added, never changed.
 type Report struct {
 	Version int    `json:"version"`
 	Engine  string `json:"engine"`
-	Dir     string `json:"dir"` // of its state; "" for one on a cluster
-	// On is the StatefulSet that it changes; "" for one on this machine.
+	Dir     string `json:"dir"` // the state's folder; "" for a rollout on a cluster
+	// On is the StatefulSet that it changes; "" for a rollout on this machine.
 	On     string `json:"on,omitempty"`
 	DryRun bool   `json:"dry_run"`
-	// Busy says that another process works on it now.
+	// Busy: another process is working on the rollout now.
 	Busy bool `json:"busy,omitempty"`
 	// Direction is forward, undoing, undone, finishing or finished.
 	Direction string         `json:"direction"`
-	Done      bool           `json:"done"` // every step is
+	Done      bool           `json:"done"` // every step is done
 	Steps     []ReportedStep `json:"steps"`
-	// Left are the plan's changes that a rollout does not make.
+	// Left are the plan's changes that the rollout does not make.
 	Left []emit.Change `json:"left"`
-	// Problems are what keeps it from beginning, of a dry run.
+	// Problems are the reasons why the rollout cannot start, for a dry run.
 	Problems []string `json:"problems"`
-	// Proof is what the recordings say: better, worse, ...; "" before they are compared. ProofText
-	// says it in a sentence.
+	// Proof is the verdict of comparing the recordings: better, worse, ...; "" before. ProofText is the
+	// verdict in a sentence.
 	Proof     string `json:"proof,omitempty"`
 	ProofText string `json:"proof_text,omitempty"`
-	// Recordings are their folders; nil if it does not record.
+	// Recordings are the folders of the recordings; nil: none.
 	Recordings *Recordings `json:"recordings,omitempty"`
-	// OldLog are the commands that remove old logs, where nobody else does.
+	// OldLog are the commands for removing old logs that the rollout does not remove itself.
 	OldLog []string `json:"old_log,omitempty"`
 }
 
@@ -42,7 +42,7 @@ type Recordings struct {
 	After  string `json:"after"`
 }
 
-// Folders are where recordings are, for a report; nil for none.
+// Folders returns the folders of recordings for a report; nil without recordings.
 func Folders(r *steps.Recordings) *Recordings {
 	if r == nil {
 		return nil
@@ -51,7 +51,7 @@ func Folders(r *steps.Recordings) *Recordings {
 	return &Recordings{before, after}
 }
 
-// A ReportedStep is one of the steps, in words.
+// A ReportedStep describes a step in words.
 type ReportedStep struct {
 	Name         string     `json:"name"`
 	Member       string     `json:"member,omitempty"`
@@ -64,7 +64,7 @@ type ReportedStep struct {
 	At           *time.Time `json:"at,omitempty"`
 }
 
-// Reported are steps and where they stand, for a report.
+// Reported returns steps with their progress for a report.
 func Reported(all []steps.Step, stand []steps.State) []ReportedStep {
 	out := make([]ReportedStep, len(all))
 	for i := range all {

@@ -15,27 +15,27 @@ import (
 	"plimsoll/internal/record/address"
 )
 
-// Options are what a rollout takes besides its plan and site.
+// Options configure a rollout, in addition to its plan and site.
 type Options struct {
-	// Say reports what happens now; nil reports nothing.
+	// Say reports progress; nil: none.
 	Say func(text string)
-	// Recorder records before and after, and compares; nil records nothing.
+	// Recorder records before and after the change and compares; nil: no recordings.
 	Recorder *steps.Recorder
-	// With are the arguments that every command for this rollout takes: " --dir move".
+	// With are the arguments that every command for this rollout needs, for hints: " --dir move".
 	With string
-	// At is called at every point at which a test may end the process; nil in earnest.
+	// At is called at every point where a test may kill the process; nil outside tests.
 	At func(point string)
 
-	// Replaced by tests of the steps' order alone.
+	// Tests that only check the order of the steps replace these.
 	command func(ctx context.Context, command string) error
 	holders func(dirs ...string) ([]string, error)
 }
 
-// A Rollout is the steps of a plan on this machine, and where they stand.
+// A Rollout is the steps of a plan on this machine, with their progress.
 type Rollout struct {
 	Engine string // its key in scenarios
-	Log    string // the volume that the log moves to, as the plan names it
-	// Left are the plan's changes that a rollout does not make.
+	Log    string // the volume that the log moves to, by its name in the plan
+	// Left are the plan's changes that the rollout does not make.
 	Left []emit.Change
 
 	steps   []Step
@@ -45,11 +45,11 @@ type Rollout struct {
 	proc    Procedure
 	opt     Options
 	members []*member
-	rec     *steps.Recordings // nil: it does not record
+	rec     *steps.Recordings // nil: no recordings
 }
 
-// New prepares a rollout from its state: a new one, or one that was begun. It changes nothing. The
-// error is an *[InputError], an *[engine.LackError] or of the plan's or site's text.
+// New prepares a rollout from its state, whether new or already begun. It changes nothing. The error is
+// an *[InputError], an *[engine.LackError], or an error in the text of the plan or the site.
 func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error) {
 	r := &Rollout{state: state, folder: folder, opt: opt}
 	plan, err := emit.ReadPlan(state.PlanFile, []byte(state.Plan))
@@ -75,7 +75,7 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 
 	long, err := time.ParseDuration(state.RecordFor)
 	if err != nil || long < 0 {
-		return nil, steps.Inputf("for example 10m", "%q is not a length of a recording", state.RecordFor)
+		return nil, steps.Inputf("for example 10m", "invalid length of a recording: %q", state.RecordFor)
 	}
 
 	if err := r.choose(layout); err != nil {
@@ -94,7 +94,7 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 	return r, r.adopt()
 }
 
-// choose finds the change that a rollout makes, and lists the others.
+// choose finds the change that the rollout makes, and lists the others.
 func (r *Rollout) choose(l *emit.Layout) error {
 	found := false
 	for _, v := range l.NewVolumes() {
@@ -110,8 +110,8 @@ func (r *Rollout) choose(l *emit.Layout) error {
 	}
 
 	if !found {
-		return steps.Inputf("plimsoll emit writes the files of the other changes",
-			"the plan has nothing for a rollout on this machine: it moves the log to a volume of its own (volumes.%s), and the plan changes %s",
+		return steps.Inputf("use plimsoll emit to write the files for the other changes",
+			"the plan has no change for a rollout on this machine: a rollout moves the log to a separate volume (volumes.%s), but the plan changes %s",
 			r.Log, paths(r.Left))
 	}
 
@@ -129,7 +129,7 @@ func paths(changes []emit.Change) string {
 	return strings.Join(out, ", ")
 }
 
-// adopt joins the steps with the state's.
+// adopt matches the steps with the progress in the state.
 func (r *Rollout) adopt() error {
 	c := &steps.Course{Steps: r.steps}
 	err := c.Begin(r.state.Steps)
@@ -139,14 +139,17 @@ func (r *Rollout) adopt() error {
 	return err
 }
 
-// course is the steps with where they stand.
+// course returns the steps with their progress.
 func (r *Rollout) course() *steps.Course {
 	return &steps.Course{Steps: r.steps, Stand: r.state.Steps, Save: r.save, Say: r.say, At: r.at,
 		With: r.opt.With}
 }
 
-// build makes the steps of all members, one member after the other.
+// build creates the steps of all members, one member after the other, so that at most one member is
+// down at a time.
 func (r *Rollout) build(long time.Duration) {
+	// All checks come before the first member stops: a problem with the last member must not show
+	// up halfway through.
 	for _, m := range r.members {
 		r.steps = append(r.steps, m.prepare())
 	}
@@ -169,7 +172,8 @@ func (r *Rollout) build(long time.Duration) {
 	}
 }
 
-// recordings are those of before and after, of the site's sources or of its members and this host.
+// recordings returns the steps that record before and after. The sources are the site's, or otherwise
+// its members and this host.
 func (r *Rollout) recordings(long time.Duration) *steps.Recordings {
 	sources := slices.Clone(r.site.Record)
 	of := strings.Join(sources, ", ")
@@ -200,13 +204,13 @@ func (r *Rollout) recordings(long time.Duration) *steps.Recordings {
 // Steps returns the steps in order.
 func (r *Rollout) Steps() []Step { return r.steps }
 
-// State returns where it stands.
+// State returns the rollout's progress.
 func (r *Rollout) State() *State { return r.state }
 
-// Run does what is left of the rollout in its direction. It takes every member for itself, so that
-// no other rollout works on one.
+// Run completes the rollout in its direction. It locks every member, so that no other rollout works on
+// one.
 func (r *Rollout) Run(ctx context.Context) error {
-	free, err := r.take()
+	free, err := r.lockMembers()
 	if err != nil {
 		return err
 	}
@@ -234,12 +238,12 @@ func (r *Rollout) Run(ctx context.Context) error {
 	return nil
 }
 
-// Undo goes back to where it began.
+// Undo restores the deployment to how it was before the rollout.
 func (r *Rollout) Undo(ctx context.Context) error {
 	switch r.state.Direction {
 	case Finishing, Finished:
 		return steps.Inputf(
-			"a new rollout can move the log again", "the rollout is finished: what it takes to go back was removed")
+			"start a new rollout to move the log again", "the rollout is finished: the files needed to undo it were removed")
 	case Undone:
 		return nil
 	}
@@ -247,7 +251,7 @@ func (r *Rollout) Undo(ctx context.Context) error {
 	return r.Run(ctx)
 }
 
-// Finish removes what was kept, if the recordings proved better or force is set.
+// Finish removes the old logs, if the recordings proved an improvement or force is set.
 func (r *Rollout) Finish(ctx context.Context, force bool) error {
 	switch {
 	case r.state.Direction == Finished:
@@ -255,14 +259,14 @@ func (r *Rollout) Finish(ctx context.Context, force bool) error {
 	case r.state.Direction != Forward && r.state.Direction != Finishing:
 		return steps.Inputf("", "the rollout was undone: there is nothing to finish")
 	case !r.Done():
-		return steps.Inputf("plimsoll rollout --resume", "the rollout is not done yet")
+		return steps.Inputf("run plimsoll rollout --resume", "the rollout is not done yet")
 	case r.state.Proof != steps.Better && !force && r.state.Direction == Forward:
 		proof := r.state.Proof
 		if proof == "" {
 			proof = "not recorded"
 		}
-		return steps.Inputf("look at plimsoll prove of recordings from before and after; --force removes the old log anyway",
-			"the old log is kept until the recordings prove better (they are: %s)", proof)
+		return steps.Inputf("compare recordings from before and after with plimsoll prove; --force removes the old log anyway",
+			"the old log is kept until the recordings prove an improvement (result: %s)", proof)
 	}
 
 	r.state.Direction = Finishing
@@ -291,12 +295,14 @@ func (r *Rollout) at(point string) {
 	}
 }
 
-// take locks every member's data folder; the kernel frees them if the process dies.
-func (r *Rollout) take() (free func(), err error) {
+// lockMembers locks every member's data folder and new volume. These are advisory locks on the folders
+// themselves, so they exclude rollouts with other state folders too, and the kernel releases them if
+// the process dies.
+func (r *Rollout) lockMembers() (free func(), err error) {
 	var all []*os.File
 	free = func() {
 		for _, f := range all {
-			_ = f.Close() // it was only locked
+			_ = f.Close() // used only for its lock
 		}
 	}
 
@@ -304,19 +310,19 @@ func (r *Rollout) take() (free func(), err error) {
 		f, err := os.Open(m.Data)
 		if err != nil {
 			free()
-			return nil, steps.Inputf("data: is the engine's data folder, and this user may read it",
-				"%s: there is no log at %s: %v", m.Name, m.move.log, err)
+			return nil, steps.Inputf("data: must be the engine's data folder, and this user must be able to read it",
+				"%s: no log at %s: %v", m.Name, m.move.log, err)
 		}
 
 		all = append(all, f)
 		err = m.allowed()
 		if flock(f) != nil && err == nil {
-			err = steps.Failf("wait until it ends", "%s: another rollout works on %s", m.Name, m.Data)
+			err = steps.Failf("wait until it ends", "%s: another rollout is working on %s", m.Name, m.Data)
 		}
 
-		if volume, e := os.Open(m.mount); e == nil { // if it is not mounted, the steps say so
+		if volume, e := os.Open(m.mount); e == nil { // if it is not mounted, the steps report that
 			if all = append(all, volume); flock(volume) != nil && err == nil {
-				err = steps.Failf("wait until it ends", "%s: another rollout works on %s", m.Name, m.mount)
+				err = steps.Failf("wait until it ends", "%s: another rollout is working on %s", m.Name, m.mount)
 			}
 		}
 
@@ -329,8 +335,8 @@ func (r *Rollout) take() (free func(), err error) {
 	return free, nil
 }
 
-// Problems are what keeps a rollout from beginning, as far as it can be seen without changing
-// anything.
+// Problems returns the reasons why the rollout cannot start, as far as they are visible without
+// changing anything.
 func (r *Rollout) Problems(ctx context.Context) []string {
 	var out []string
 	for _, m := range r.members {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A start that fails stops the rollout there; trying again and going back both work.
+// A failed start stops the rollout; resume and undo both work afterwards.
 func TestStopsAtTheFirstFailure(t *testing.T) {
 	for name, act := range map[string]func(*Rollout) error{"resume": goOn, "undo": goBack} {
 		t.Run(name, func(t *testing.T) {
@@ -38,8 +38,8 @@ func TestStopsAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// A precondition that fails after the engine was stopped says that it is.
-func TestSaysThatTheEngineIsStopped(t *testing.T) {
+// The error of a precondition that fails after the engine was stopped includes that.
+func TestErrorIncludesStoppedEngine(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	_, err := w.attempt(0, func(r *Rollout) error {
 		at := r.opt.At
@@ -62,7 +62,7 @@ func TestSaysThatTheEngineIsStopped(t *testing.T) {
 	}
 }
 
-// While the new volume is not mounted, going back removes nothing: the old log may be the only one.
+// If the new volume is not mounted, an undo removes nothing: the old log may be the only one left.
 func TestUndoWithoutTheNewVolume(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	if _, err := w.attempt(0, func(r *Rollout) error {
@@ -87,7 +87,7 @@ func TestUndoWithoutTheNewVolume(t *testing.T) {
 		t.Fatalf("the old log has %q, %v", text, errKept)
 	}
 
-	if err == nil || !strings.Contains(err.Error(), "nothing is removed") {
+	if err == nil || !strings.Contains(err.Error(), "nothing was removed") {
 		t.Errorf("it says %v", err)
 	}
 
@@ -102,19 +102,19 @@ func TestUndoWithoutTheNewVolume(t *testing.T) {
 	w.wholly()
 }
 
-// A command that takes too long is ended, and it is said why.
+// A command that takes too long is killed, and the error includes the reason.
 func TestPatience(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	_, err := w.attempt(0, func(r *Rollout) error {
 		r.opt.command = nil
 		return r.members[0].run(t.Context(), "start", "exec sleep 1000")
 	})
-	if err == nil || !strings.Contains(err.Error(), "exec sleep 1000: it was ended because it took longer than the patience of m1, 1ns") {
+	if err == nil || !strings.Contains(err.Error(), "exec sleep 1000: killed because it took longer than the patience of m1, 1ns") {
 		t.Errorf("it says %v", err)
 	}
 }
 
-// An interrupt while the engine is stopped takes effect when it runs again.
+// An interrupt while the engine is stopped takes effect once the engine runs again.
 func TestInterruptedAtASafePoint(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -137,21 +137,21 @@ func TestInterruptedAtASafePoint(t *testing.T) {
 	}
 }
 
-// What must not begin does not, and says why.
+// A rollout with unmet preconditions does not begin, and reports the reason.
 func TestRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(w *world) error
 		want    string
 	}{
-		"an earlier move": {func(w *world) error { return os.Mkdir(filepath.Join(w.dir, "mount", "the-log"), 0o700) }, "something is already there"},
-		"no log":          {func(w *world) error { return os.Remove(w.file()) }, "has no file of the log"},
-		"an empty log":    {func(w *world) error { return os.WriteFile(w.file(), make([]byte, 100), 0o600) }, "has no file of the log"},
+		"an earlier move": {func(w *world) error { return os.Mkdir(filepath.Join(w.dir, "mount", "the-log"), 0o700) }, "an earlier rollout left these"},
+		"no log":          {func(w *world) error { return os.Remove(w.file()) }, "contains no file of the log"},
+		"an empty log":    {func(w *world) error { return os.WriteFile(w.file(), make([]byte, 100), 0o600) }, "contains no file of the log"},
 		"a link":          {func(w *world) error { return os.Symlink("/etc/passwd", filepath.Join(w.dir, "data/log/x")) }, "neither a file nor a folder"},
 		"log is a link": {func(w *world) error {
 			log := filepath.Dir(w.file())
 			return errors.Join(os.Rename(log, log+"2"), os.Symlink(log+"2", log))
-		}, "is a link already"},
-		"no mount": {func(w *world) error { return os.Remove(filepath.Join(w.dir, "mount")) }, "the new volume is not at"},
+		}, "is already a link"},
+		"no mount": {func(w *world) error { return os.Remove(filepath.Join(w.dir, "mount")) }, "the new volume is not mounted at"},
 		"stopped":  {func(w *world) error { w.stop(); return nil }, "no process uses"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("it says %v, want %q", err, tt.want)
 			}
 
-			if name == "a link" { // found when copying: the engine is stopped, and goes back
+			if name == "a link" { // only found during the copy, when the engine is stopped
 				if _, err := w.attempt(0, goBack); err != nil {
 					t.Error(err)
 				}
@@ -179,7 +179,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Only one process works on a rollout, and only one rollout on a member.
+// Only one process can run a rollout, and only one rollout can run on a member.
 func TestLocked(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	folder, err := OpenFolder(filepath.Join(w.dir, "rollout"), true)
@@ -210,7 +210,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// What was kept is removed when the recordings prove better, or when somebody insists.
+// The old log is only removed if the recordings prove an improvement, or with force.
 func TestFinishNeedsProof(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	if _, err := w.attempt(0, goOn); err != nil {
@@ -220,7 +220,7 @@ func TestFinishNeedsProof(t *testing.T) {
 	finish := func(force bool) func(*Rollout) error {
 		return func(r *Rollout) error { return r.Finish(context.Background(), force) }
 	}
-	if _, err := w.attempt(0, finish(false)); err == nil || !strings.Contains(err.Error(), "until the recordings prove better") {
+	if _, err := w.attempt(0, finish(false)); err == nil || !strings.Contains(err.Error(), "until the recordings prove an improvement") {
 		t.Errorf("finished without proof: %v", err)
 	}
 
@@ -245,7 +245,7 @@ func TestParseSite(t *testing.T) {
 		"members: []":              "has 0 members",
 		"members: [{data: lib/x}]": "not an absolute path",
 		"members: [{data: /x, unit: a, start: b, stop: c}]": "either the unit or",
-		"members: [{data: /x, start: b}]":                   "start and stop go together",
+		"members: [{data: /x, start: b}]":                   "start and stop must be given together",
 		"members: [{data: /x}, {name: b, data: /x}]":        "is the data folder of m1",
 		"members: [{data: /x, name: ../y}]":                 "cannot name a file",
 		"members: [{data: /x, stopp: y}]":                   "stopp",

@@ -20,17 +20,16 @@ const (
 	// SiteBytesMax is the largest size of a site's file.
 	SiteBytesMax = 1 << 20
 	membersMax   = 100
-	// patienceDefault is how long an engine may take to stop, or to be well after its start.
+	// patienceDefault is how long an engine may take to stop, or to become healthy after a start.
 	patienceDefault = 5 * time.Minute
 )
 
-// A Site is what is installed on this machine: the members, and how each is stopped and started.
+// A Site describes the members on this machine and how to stop and start each.
 type Site struct {
 	Members []Member `yaml:"members"`
-	// Record are the sources to record before and after; none for the members' addresses and this
-	// host.
+	// Record are the sources to record before and after; empty: the members' addresses and this host.
 	Record []string `yaml:"record,omitempty"`
-	// Trial allows volumes that are plain folders, to try a rollout out.
+	// Trial allows plain folders as volumes, to try out a rollout.
 	Trial bool `yaml:"trial,omitempty"`
 }
 
@@ -41,7 +40,7 @@ func (m *Member) patience() time.Duration {
 	return patienceDefault
 }
 
-// ParseSite reads a site. The error is of type yamltree.Problems if the text is wrong.
+// ParseSite parses a site. The error is of type yamltree.Problems if the text is invalid.
 func ParseSite(file string, text []byte) (*Site, error) {
 	source := yamltree.NewSource(file, text)
 	root, err := yamltree.Parse(text, "site", "")
@@ -79,7 +78,7 @@ func ParseSite(file string, text []byte) (*Site, error) {
 	return s, nil
 }
 
-// check notes what is wrong with a member, given those before it.
+// check validates a member, also against the members before it.
 func (m *Member) check(i int, before []Member, fail func(field, format string, args ...any)) {
 	at := func(key string) string { return fmt.Sprintf("members[%d].%s", i, key) }
 	if m.Name == "" {
@@ -110,9 +109,9 @@ func (m *Member) check(i int, before []Member, fail func(field, format string, a
 
 	switch {
 	case m.Unit != "" && (m.Start != "" || m.Stop != ""):
-		fail(at("unit"), "has start or stop beside it: give either the unit or the two commands")
+		fail(at("unit"), "excludes start and stop: give either the unit or both commands")
 	case (m.Start == "") != (m.Stop == ""):
-		fail(at("start"), "start and stop go together")
+		fail(at("start"), "start and stop must be given together")
 	}
 
 	if slices.ContainsFunc(before, func(o Member) bool { return o.Name == m.Name }) {
@@ -125,7 +124,7 @@ func (m *Member) check(i int, before []Member, fail func(field, format string, a
 		}
 		for _, v := range m.Volumes {
 			if to := o.Volumes.Get(v.Name); to != nil && *to == v.Value {
-				fail(at("volumes."+v.Name), "%s is also the volume of %s: each member has its own", v.Value, o.Name)
+				fail(at("volumes."+v.Name), "%s is also the volume of %s: each member needs a separate one", v.Value, o.Name)
 			}
 		}
 	}

@@ -19,16 +19,16 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// What [steps] has under these names here.
+// Aliases of types in [steps].
 type (
 	Step      = steps.Step
 	StepState = steps.State
 	StepError = steps.StepError
-	// An InputError says what is wrong with what the user gave, and what to do about it.
+	// An InputError is an error in the user's input, with a hint on how to fix it.
 	InputError = steps.InputError
 )
 
-// ErrInterrupted says that a rollout stopped at a safe point because it was asked to.
+// ErrInterrupted means that a rollout stopped at a safe point on request.
 var ErrInterrupted = steps.ErrInterrupted
 
 // Directions of a rollout.
@@ -47,8 +47,8 @@ const (
 	stateBytesMax = 64 << 20
 )
 
-// A State is where a rollout stands, and all that it takes to continue: the plan and the site as
-// they were when it began. It is one file, replaced as a whole.
+// A State is the progress of a rollout and everything needed to continue it: the plan and the site as
+// they were when it began. It is stored in one file that is replaced atomically.
 type State struct {
 	Version   int         `json:"version"`
 	Started   time.Time   `json:"started"`
@@ -59,21 +59,21 @@ type State struct {
 	RecordFor string      `json:"record_for"` // length of each recording; "0s" for none
 	Direction string      `json:"direction"`
 	Steps     []StepState `json:"steps"`
-	// Proof is what comparing the recordings said: "better", "worse", ...; "" before. ProofText is
-	// that in a sentence.
+	// Proof is the verdict of comparing the recordings: "better", "worse", ...; "" before. ProofText is
+	// the verdict in a sentence.
 	Proof     string `json:"proof,omitempty"`
 	ProofText string `json:"proof_text,omitempty"`
 }
 
 // A Folder holds a rollout's state, its recordings and its commands' output. Only one process at a
-// time has it open; the kernel ends its hold when it dies.
+// time can open it; the kernel releases the lock when the process dies.
 type Folder struct {
 	path string
 	lock *os.File
 }
 
-// OpenFolder opens a rollout's folder, and makes it if create is set. It fails if another process
-// has it open.
+// OpenFolder opens a rollout's folder, creating it if create is set. It fails if another process has it
+// open.
 func OpenFolder(path string, create bool) (*Folder, error) {
 	if create {
 		if err := os.MkdirAll(path, 0o700); err != nil {
@@ -88,7 +88,7 @@ func OpenFolder(path string, create bool) (*Folder, error) {
 
 	if !create {
 		if _, err := os.Stat(filepath.Join(path, stateName)); errors.Is(err, fs.ErrNotExist) {
-			return nil, steps.Inputf("--dir names the folder of the rollout", "%s holds no rollout", path)
+			return nil, steps.Inputf("use --dir to name the rollout's folder", "no rollout in %s", path)
 		}
 	}
 
@@ -102,20 +102,20 @@ func OpenFolder(path string, create bool) (*Folder, error) {
 	}
 
 	if err := flock(f); err != nil {
-		return nil, errors.Join(steps.Failf("wait until it ends; plimsoll rollout shows where it stands",
-			"another process works on the rollout in %s", path), f.Close())
+		return nil, errors.Join(steps.Failf("wait until it ends; plimsoll rollout shows its progress",
+			"another process is working on the rollout in %s", path), f.Close())
 	}
 
 	return &Folder{path: path, lock: f}, errors.Join(safefile.RemoveLeftovers(filepath.Join(path, stateName)))
 }
 
-// unwritable says what to do about a folder that the state cannot be written to.
+// unwritable returns an error for a folder to which the state cannot be written.
 func unwritable(err error) error {
-	return steps.Failf("nothing was changed; --dir names a folder that can be written",
-		"the rollout's state cannot be written: %v", err)
+	return steps.Failf("nothing was changed; use --dir to name a writable folder",
+		"cannot write the rollout's state: %v", err)
 }
 
-// ours fails if there is something in a folder, and it is not a rollout.
+// ours fails if a folder is not empty and its contents are not a rollout's.
 func ours(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -130,7 +130,7 @@ func ours(path string) error {
 
 	for _, e := range entries {
 		if e.Name() != lockName && !safefile.IsLeftover(e.Name()) {
-			return steps.Inputf("--dir names a folder that is new or empty", "%s is no rollout's folder: %s is in it",
+			return steps.Inputf("use --dir to name a new or empty folder", "%s is not a rollout's folder: it contains %s",
 				path, e.Name())
 		}
 	}
@@ -138,14 +138,14 @@ func ours(path string) error {
 	return nil
 }
 
-// ViewFolder opens a rollout's folder to look at it alone. busy says that another process works on it.
+// ViewFolder opens a rollout's folder read-only. busy reports that another process is working on it.
 func ViewFolder(path string) (f *Folder, busy bool, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, false, err
 	}
 
 	if _, err := os.Stat(filepath.Join(path, stateName)); errors.Is(err, fs.ErrNotExist) {
-		return nil, false, steps.Inputf("--dir names the folder of the rollout", "%s holds no rollout", path)
+		return nil, false, steps.Inputf("use --dir to name the rollout's folder", "no rollout in %s", path)
 	}
 
 	lock, err := os.Open(filepath.Join(path, lockName))
@@ -154,17 +154,19 @@ func ViewFolder(path string) (f *Folder, busy bool, err error) {
 	}
 
 	if err == nil {
+		// A shared lock fails only if a rollout holds the exclusive one, and does not disturb other
+		// viewers.
 		busy = unix.Flock(int(lock.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
-		_ = lock.Close() // it was only looked at
+		_ = lock.Close() // used only for its lock
 	}
 
 	return &Folder{path: path}, busy, nil
 }
 
-// flock takes a file or folder for this process alone.
+// flock locks a file or folder exclusively, without waiting.
 func flock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
-// Close lets another process open it.
+// Close unlocks the folder.
 func (f *Folder) Close() error {
 	if f.lock == nil {
 		return nil
@@ -177,7 +179,7 @@ func (f *Folder) Path(name ...string) string {
 	return filepath.Join(append([]string{f.path}, name...)...)
 }
 
-// Load reads the state; nil if there is none yet.
+// Load reads the state; it returns nil if there is none yet.
 func (f *Folder) Load() (*State, error) {
 	file, err := safefile.Open(f.Path(stateName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +200,7 @@ func (f *Folder) Load() (*State, error) {
 	s := &State{}
 	err = json.Unmarshal(text, &of) // first: a later version may have other fields
 	if err == nil && of.Version != stateVersion {
-		return nil, steps.Inputf("use the plimsoll that made it", "%s is of version %d, this program reads %d",
+		return nil, steps.Inputf("use the version of plimsoll that wrote it", "%s has version %d, this program reads %d",
 			f.Path(stateName), of.Version, stateVersion)
 	}
 
@@ -207,22 +209,22 @@ func (f *Folder) Load() (*State, error) {
 	}
 
 	if err != nil {
-		return nil, steps.Inputf("docs/rollout.md says how to end a rollout by hand whose state is lost",
-			"%s cannot be read: %v", f.Path(stateName), err)
+		return nil, steps.Inputf("docs/rollout.md describes how to end a rollout by hand if its state is lost",
+			"cannot read %s: %v", f.Path(stateName), err)
 	}
 
 	return s, nil
 }
 
-// check fails if the state has a direction or a phase that is none.
+// check fails if the state has an unknown direction or phase.
 func (s *State) check() error {
 	if !slices.Contains([]string{Forward, Undoing, Undone, Finishing, Finished}, s.Direction) {
-		return fmt.Errorf("%q is no direction", s.Direction)
+		return fmt.Errorf("unknown direction %q", s.Direction)
 	}
 	for i := range s.Steps {
 		if p := s.Steps[i].Phase; !slices.Contains([]steps.Phase{"", steps.Begun, steps.Done, steps.Undoing,
 			steps.Undone}, p) {
-			return fmt.Errorf("%q is no phase of a step", p)
+			return fmt.Errorf("unknown phase %q of a step", p)
 		}
 	}
 	return nil
@@ -230,7 +232,7 @@ func (s *State) check() error {
 
 func (f *Folder) save(s *State) error {
 	if f.lock == nil {
-		return errors.New("the rollout was only looked at")
+		return errors.New("cannot save: the rollout's folder was opened read-only")
 	}
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -244,8 +246,8 @@ func (s *State) Begun() bool {
 	return steps.HasBegun(s.Steps)
 }
 
-// Amend replaces the site, for one whose commands or address were wrong. Members, folders and
-// volumes must be the same. The error is an *[InputError] or of the text.
+// Amend replaces the site, to correct its commands or addresses. Members, folders and volumes must stay
+// the same. The error is an *[InputError], or an error in the text.
 func (s *State) Amend(file, text string) error {
 	was, err := ParseSite(s.SiteFile, []byte(s.Site))
 	if err != nil {
@@ -261,14 +263,14 @@ func (s *State) Amend(file, text string) error {
 		return a.Name == b.Name && a.Data == b.Data && a.Config == b.Config && slices.Equal(a.Volumes, b.Volumes)
 	}) {
 		return steps.Inputf("only commands, units, addresses, patience and record can change",
-			"%s has other members, folders or volumes than the rollout was begun with", file)
+			"%s has different members, folders or volumes from when the rollout began", file)
 	}
 
 	s.SiteFile, s.Site = file, text
 	return nil
 }
 
-// NewState is that of a rollout that has not begun. The names of the files are for messages.
+// NewState returns the state of a rollout that has not begun. The file names are for messages.
 func NewState(planFile, plan, siteFile, site string, recordFor time.Duration) *State {
 	return &State{
 		Version: stateVersion, Started: time.Now().UTC(), PlanFile: planFile, Plan: plan,

@@ -19,10 +19,10 @@ import (
 
 const (
 	copyBytes  = 1 << 20
-	entriesMax = 1_000_000 // of a log's folder
+	entriesMax = 1_000_000 // in a log's folder
 )
 
-// An entry is a file or folder of a tree, as it must be found again.
+// An entry is the identity of a file or folder of a tree: what a copy must reproduce.
 type entry struct {
 	mode     fs.FileMode
 	uid, gid uint32
@@ -30,10 +30,10 @@ type entry struct {
 	sum      [sha256.Size]byte
 }
 
-// A tree maps the paths below a folder, "." for itself, to what is there.
+// A tree maps the paths below a folder, "." for the folder itself, to their entries.
 type tree map[string]entry
 
-// readTree reads a folder with all of its bytes. Only files and folders may be in it.
+// readTree reads a folder with the contents of all files. It must contain only files and folders.
 func readTree(dir string, at func(string)) (tree, error) {
 	out := tree{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -74,7 +74,7 @@ func entryOf(path string, info fs.FileInfo) (entry, error) {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return entry{}, fmt.Errorf("%s: no owner is known", path)
+		return entry{}, fmt.Errorf("%s: unknown owner", path)
 	}
 	e := entry{mode: info.Mode(), uid: st.Uid, gid: st.Gid}
 	if info.Mode().IsRegular() {
@@ -83,14 +83,14 @@ func entryOf(path string, info fs.FileInfo) (entry, error) {
 	return e, nil
 }
 
-// checksum reads a file from its device: what the page cache holds of it is dropped first.
+// checksum hashes a file as it is on its device: it drops the file's pages from the page cache first.
 func checksum(path string, at func(string)) (sum [sha256.Size]byte, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return sum, err
 	}
 	defer f.Close()
-	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // a file system without a cache has nothing to drop
+	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // fails only on file systems without a page cache
 	h := sha256.New()
 	if _, err := io.CopyBuffer(h, noted{f, at, "read"}, make([]byte, copyBytes)); err != nil {
 		return sum, err
@@ -98,7 +98,7 @@ func checksum(path string, at func(string)) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// noted is a reader that reports each read.
+// noted is a reader that reports each read, so that tests can kill the rollout there.
 type noted struct {
 	io.Reader
 
@@ -111,30 +111,30 @@ func (n noted) Read(p []byte) (int, error) {
 	return n.Reader.Read(p)
 }
 
-// same says where two trees differ; nil if they do not.
+// same returns an error for the first difference between two trees; nil if they are identical.
 func same(a, b tree, nameA, nameB string) error {
 	for path, x := range a {
 		y, ok := b[path]
 		switch {
 		case !ok:
-			return fmt.Errorf("%s is in %s and not in %s", path, nameA, nameB)
+			return fmt.Errorf("%s is in %s but not in %s", path, nameA, nameB)
 		case x.sum != y.sum || x.size != y.size:
-			return fmt.Errorf("%s has other bytes in %s than in %s", path, nameA, nameB)
+			return fmt.Errorf("%s has different contents in %s and in %s", path, nameA, nameB)
 		case x != y:
-			return fmt.Errorf("%s has another owner or mode in %s than in %s", path, nameA, nameB)
+			return fmt.Errorf("%s has a different owner or mode in %s and in %s", path, nameA, nameB)
 		}
 	}
 
 	for path := range b {
 		if _, ok := a[path]; !ok {
-			return fmt.Errorf("%s is in %s and not in %s", path, nameB, nameA)
+			return fmt.Errorf("%s is in %s but not in %s", path, nameB, nameA)
 		}
 	}
 
 	return nil
 }
 
-// compareFolders reads two folders and says where they differ.
+// compareFolders reads two folders and returns an error if they differ.
 func compareFolders(a, b string, at func(string)) error {
 	x, err := readTree(a, at)
 	if err != nil {
@@ -147,11 +147,11 @@ func compareFolders(a, b string, at func(string)) error {
 	return same(x, y, a, b)
 }
 
-// errDiffer marks that two folders were read and are not the same.
+// errDiffer means that two folders were readable but are not identical.
 var errDiffer = errors.New("not the same")
 
-// moveCopy copies a folder so that it appears under its new name only when all of it is on stable
-// storage and was read back. What an earlier copy left under the temporary name is removed.
+// moveCopy copies a folder. The copy gets its final name only after it is on stable storage and was read
+// back. moveCopy removes what an interrupted copy left under the temporary name.
 func moveCopy(from, to string, at func(string)) error {
 	part := to + partSuffix
 	if err := os.RemoveAll(part); err != nil {
@@ -164,10 +164,11 @@ func moveCopy(from, to string, at func(string)) error {
 
 	at("copied")
 	if err := compareFolders(from, part, at); err != nil {
-		return fmt.Errorf("the copy is not what was copied: %w", err)
+		return fmt.Errorf("the copy differs from the original: %w", err)
 	}
 
 	at("compared")
+	// NOREPLACE: a plain rename would replace an empty folder that something else created.
 	if err := unix.Renameat2(unix.AT_FDCWD, part, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE); err != nil {
 		return &os.LinkError{Op: "rename", Old: part, New: to, Err: err}
 	}
@@ -176,7 +177,7 @@ func moveCopy(from, to string, at func(string)) error {
 	return syncFolder(filepath.Dir(to))
 }
 
-// copyTree copies a folder, and returns when all of it is on stable storage.
+// copyTree copies a folder, and returns once all of it is on stable storage.
 func copyTree(from, to string, at func(string)) error {
 	var folders []string
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -203,6 +204,7 @@ func copyTree(from, to string, at func(string)) error {
 		dest := filepath.Join(to, rel)
 		if info.IsDir() {
 			folders = append(folders, rel)
+			// Private and writable until its files are there: settleFolder sets owner and mode.
 			return os.Mkdir(dest, 0o700)
 		}
 
@@ -212,7 +214,7 @@ func copyTree(from, to string, at func(string)) error {
 		return err
 	}
 
-	for i := len(folders) - 1; i >= 0; i-- { // what is in a folder goes before it
+	for i := len(folders) - 1; i >= 0; i-- { // children before their parents
 		if err := settleFolder(filepath.Join(from, folders[i]), filepath.Join(to, folders[i])); err != nil {
 			return err
 		}
@@ -235,6 +237,8 @@ func copyFile(from, to string, e entry, modified time.Time, at func(string)) err
 
 	_, err = io.CopyBuffer(onlyWriter{out}, noted{in, at, "copy"}, make([]byte, copyBytes))
 	if err == nil {
+		// Chown before Chmod: changing the owner clears mode bits. The attributes come after both,
+		// because they hold ACLs. The sync is last, so that it covers everything.
 		err = errors.Join(out.Chown(int(e.uid), int(e.gid)), out.Chmod(e.mode.Perm()), copyAttributes(from, to),
 			os.Chtimes(to, modified, modified), out.Sync())
 	}
@@ -242,7 +246,8 @@ func copyFile(from, to string, e entry, modified time.Time, at func(string)) err
 	return errors.Join(err, out.Close())
 }
 
-// onlyWriter hides how a file copies by itself, so that each piece passes through here.
+// onlyWriter hides the file's ReadFrom method, so that io.CopyBuffer passes each piece through the
+// noted reader instead of copying inside the kernel.
 type onlyWriter struct{ io.Writer }
 
 func settleFolder(from, to string) error {
@@ -268,7 +273,7 @@ func settleFolder(from, to string) error {
 	return syncFolder(to)
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder makes the directory entries of a folder durable.
 func syncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -277,8 +282,8 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// hasLog reports whether a folder has at least one file that the engine takes for its log, and that
-// has bytes other than zero.
+// hasLog reports whether a folder has at least one file that the engine treats as part of its log, and
+// that does not start with zeros only: engines preallocate log files.
 func hasLog(dir string, isLog func(string) bool) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -297,7 +302,7 @@ func hasLog(dir string, isLog func(string) bool) (bool, error) {
 
 		head := make([]byte, 4096)
 		n, err := io.ReadFull(f, head)
-		_ = f.Close() // it was only read
+		_ = f.Close() // read-only
 
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return false, err

@@ -13,16 +13,16 @@ import (
 	"plimsoll/internal/base/procfs"
 )
 
-// managed fails if the member's unit is not what runs it: to stop that unit would stop something else,
-// or nothing.
+// managed fails if the member's unit does not run the member: stopping that unit would stop something
+// else, or nothing.
 func (m *member) managed() error {
 	if m.Unit == "" || m.r.opt.command != nil || m.r.moving(m) {
-		return nil // or a run that was cut off has stopped it
+		return nil // an interrupted run may have stopped the member
 	}
 
 	if _, err := os.Stat("/run/systemd/system"); err != nil { // sd_booted(3)
 		return steps.Inputf("start: and stop: with shell commands",
-			"%s: systemd does not run here, so it cannot stop %s", m.Name, m.Unit)
+			"%s: systemd is not running here, so it cannot stop %s", m.Name, m.Unit)
 	}
 
 	found, err := processes(m.Data)
@@ -31,12 +31,12 @@ func (m *member) managed() error {
 	}
 
 	return m.runs(found, func(pid int) string {
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // it may have ended
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // the process may have ended
 		return string(text)
 	})
 }
 
-// byUnit is what managed asks for, in the words of a step.
+// byUnit describes the requirement of managed for a step.
 func (m *member) byUnit() string {
 	if m.Unit == "" {
 		return ""
@@ -45,8 +45,8 @@ func (m *member) byUnit() string {
 }
 
 // runs fails if none of the processes that use the member's data is in its unit's control group
-// (systemd.unit(5), cgroups(7)). A container's is another one, and its unit's processes start and stop
-// it, so one in a container's scope may be right.
+// (systemd.unit(5), cgroups(7)). A container has a separate control group that its unit's processes start
+// and stop, so runs accepts processes in a container's scope.
 func (m *member) runs(found []process, cgroup func(pid int) string) error {
 	unit := m.Unit
 	if path.Ext(unit) != ".service" {
@@ -66,23 +66,26 @@ func (m *member) runs(found []process, cgroup func(pid int) string) error {
 		}
 
 		switch {
+		// Scopes other than login sessions belong to containers.
 		case path.Ext(is) == ".scope" && !strings.HasPrefix(is, "session-"):
 			return nil
+		// Report only the first process.
 		case wrong != nil:
 		case path.Ext(is) == ".service" && !strings.HasPrefix(is, "user@"):
 			wrong = steps.Inputf("unit: "+strings.TrimSuffix(is, ".service")+", if that is the server",
-				"%s: %s belongs to %s: to stop %s does not stop it", m.Name, p, is, unit)
+				"%s: %s belongs to %s: stopping %s would not stop it", m.Name, p, is, unit)
 		default:
 			wrong = steps.Inputf("start it as its unit (systemctl start "+m.Unit+
-				"), or give start: and stop: with shell commands",
-				"%s: %s was not started by systemd: to stop %s does not stop it", m.Name, p, unit)
+				"), or use start: and stop: with shell commands",
+				"%s: systemd did not start %s: stopping %s would not stop it", m.Name, p, unit)
 		}
 	}
 
 	return wrong
 }
 
-// unitsOf are the units in a process' control group, as /proc/PID/cgroup has it, the innermost last.
+// unitsOf returns the units in the path of a process's control group in /proc/PID/cgroup, the innermost
+// last.
 func unitsOf(cgroup string) []string {
 	var out []string
 	for _, m := range procfs.Memberships(cgroup) {

@@ -7,25 +7,25 @@ import (
 	"testing"
 )
 
-// A unit is accepted if it runs what uses the data folder, and otherwise the error says which does.
+// A unit is accepted if it runs the server of the data folder. Otherwise the error names the unit that does.
 func TestUnitThatRunsTheMember(t *testing.T) {
 	const debian = "0::/system.slice/system-postgresql.slice/postgresql@15-main.service\n"
 	backup, server := process{4, "pg_basebackup"}, process{7, "postgres"}
 	for name, tt := range map[string]struct {
 		unit, cgroup, want string
 	}{
-		"its own":               {"postgresql@15-main", debian, ""},
-		"with its suffix":       {"postgresql@15-main.service", debian, ""},
-		"cgroup v1":             {"mongod", "12:pids:/system.slice/x.service\n1:name=systemd:/system.slice/mongod.service\n", ""},
-		"a container's scope":   {"mongod", "0::/system.slice/docker-0123456789ab.scope\n", ""},
-		"podman in its unit":    {"mongod", "0::/system.slice/mongod.service/libpod-payload-01.scope/container\n", ""},
-		"another cluster":       {"postgresql@14-main", debian, "m1: postgres (process 7) belongs to postgresql@15-main.service: to stop postgresql@14-main.service does not stop it"},
-		"all of them":           {"postgresql", debian, "belongs to postgresql@15-main.service"},
-		"by hand":               {"mongod", "0::/user.slice/user-0.slice/session-3.scope\n", "m1: postgres (process 7) was not started by systemd: to stop mongod.service does not stop it"},
-		"by a user's":           {"mongod", "0::/user.slice/user-1000.slice/user@1000.service\n", "was not started by systemd"},
-		"in no unit":            {"mongod", "0::/\n", "was not started by systemd"},
-		"what is no such file":  {"mongod", "\x00:\n::\n", "was not started by systemd"},
-		"that ended since then": {"mongod", "", "was not started by systemd"},
+		"its own":             {"postgresql@15-main", debian, ""},
+		"with its suffix":     {"postgresql@15-main.service", debian, ""},
+		"cgroup v1":           {"mongod", "12:pids:/system.slice/x.service\n1:name=systemd:/system.slice/mongod.service\n", ""},
+		"a container's scope": {"mongod", "0::/system.slice/docker-0123456789ab.scope\n", ""},
+		"podman in its unit":  {"mongod", "0::/system.slice/mongod.service/libpod-payload-01.scope/container\n", ""},
+		"another cluster":     {"postgresql@14-main", debian, "m1: postgres (process 7) belongs to postgresql@15-main.service: stopping postgresql@14-main.service would not stop it"},
+		"the umbrella unit":   {"postgresql", debian, "belongs to postgresql@15-main.service"},
+		"by hand":             {"mongod", "0::/user.slice/user-0.slice/session-3.scope\n", "m1: systemd did not start postgres (process 7): stopping mongod.service would not stop it"},
+		"by a user's manager": {"mongod", "0::/user.slice/user-1000.slice/user@1000.service\n", "systemd did not start postgres"},
+		"in no unit":          {"mongod", "0::/\n", "systemd did not start postgres"},
+		"not a cgroup file":   {"mongod", "\x00:\n::\n", "systemd did not start postgres"},
+		"process has ended":   {"mongod", "", "systemd did not start postgres"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &member{Member: &Member{Name: "m1", Unit: tt.unit}}
@@ -43,6 +43,6 @@ func TestUnitThatRunsTheMember(t *testing.T) {
 	}
 
 	if err := (&member{Member: &Member{Name: "m1", Unit: "mongod"}}).runs(nil, nil); err != nil {
-		t.Errorf("nothing runs: %v", err) // which is said elsewhere
+		t.Errorf("nothing runs: %v", err) // another check reports that
 	}
 }

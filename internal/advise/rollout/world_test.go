@@ -14,11 +14,11 @@ import (
 	"plimsoll/internal/base/yamltree"
 )
 
-// killed is what ends a rollout at a point in a test: like SIGKILL, nothing is done afterwards.
+// killed is the panic value that ends a rollout at a point of a test. As with SIGKILL, nothing runs afterwards.
 type killed struct{ point string }
 
-// A world is an engine of one file, which it keeps open, and what its clients were told is written. It is
-// checked each time it starts.
+// A world is a simulated engine whose log is one open file, together with the writes that its clients
+// consider acknowledged. Each start checks the log against them.
 type world struct {
 	t interface {
 		Fatalf(format string, args ...any)
@@ -29,7 +29,7 @@ type world struct {
 	log     *os.File // open while it runs
 	acked   []byte
 	fails   int // the next starts that fail
-	// At the nth point a supervisor starts it, and it may end again; that point.
+	// A supervisor starts the engine at the nth point, and it may exit again; startedAt is that point.
 	supervised int
 	ends       bool
 	startedAt  string
@@ -63,7 +63,7 @@ func newWorld(t interface {
 
 func (w *world) file() string { return filepath.Join(w.dir, "data", worldLog, worldFile) }
 
-// write is acknowledged when it is in the log.
+// write appends to the log, which acknowledges the write.
 func (w *world) write(text string) {
 	w.t.Helper()
 	if !w.running {
@@ -89,7 +89,7 @@ func (w *world) start() error {
 
 	entries, err := os.ReadDir(filepath.Dir(w.file()))
 	if err != nil {
-		return err // no folder: an engine does not start
+		return err // without the folder, an engine does not start
 	}
 
 	if len(entries) == 0 {
@@ -109,15 +109,15 @@ func (w *world) start() error {
 	return nil
 }
 
-// stop ends the engine, as a stop, a kill or a boot does.
+// stop stops the engine, like a stop command, a kill or a reboot.
 func (w *world) stop() {
 	if w.running {
-		_ = w.log.Close() // it was written already
+		_ = w.log.Close() // everything is written already
 	}
 	w.running = false
 }
 
-// holders says whether the engine has a file below a folder open.
+// holders returns the engine if it has a file in one of the folders open.
 func (w *world) holders(dirs ...string) ([]string, error) {
 	if !w.running {
 		return nil, nil
@@ -178,7 +178,7 @@ func (w *world) rollout(folder *Folder, state *State, at func(string)) *Rollout 
 	return r
 }
 
-// load opens the rollout's folder and reads where it stands; nil if nowhere yet.
+// load opens the rollout's folder and reads its state; nil if there is none yet.
 func (w *world) load() (*Folder, *State) {
 	w.t.Helper()
 	folder, err := OpenFolder(filepath.Join(w.dir, "rollout"), true)
@@ -215,7 +215,7 @@ func (w *world) attempt(n int, act func(*Rollout) error) (killedAt string, err e
 		points++
 		if points == w.supervised {
 			w.startedAt = point
-			_ = w.start() // it may have no log just then
+			_ = w.start() // it may have no log at that moment
 			w.write("by a supervisor ")
 			if w.ends {
 				w.stop()
@@ -231,7 +231,7 @@ func (w *world) attempt(n int, act func(*Rollout) error) (killedAt string, err e
 func goOn(r *Rollout) error   { return r.Run(context.Background()) }
 func goBack(r *Rollout) error { return r.Undo(context.Background()) }
 
-// quick is a folder in memory, where syncing is free; "" if there is none.
+// quick returns a folder in memory, where syncs are free; "" if there is none.
 func quick() string {
 	const dir = "/dev/shm"
 	if f, err := os.CreateTemp(dir, "plimsoll"); err == nil {
@@ -252,7 +252,7 @@ func quickDir(t *testing.T) string {
 	return dir
 }
 
-// wholly fails unless the rollout ended as a whole, in the direction it was asked for.
+// wholly fails unless the rollout completed in its direction.
 func (w *world) wholly() {
 	w.t.Helper()
 	if !w.running {

@@ -17,16 +17,16 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// check is the first step: everything that can be seen before anything changes.
+// check returns the first step: all checks that are possible before anything changes.
 func (r *Rollout) check() steps.Step {
 	return steps.Step{
-		Name: "check", What: "looks at the StatefulSet, its pods, claims, volumes and classes",
-		Needs:   "you have every permission that the steps take, nobody else owns or changes the StatefulSet, every pod is ready, every claim is bound in its pod's zone, and the classes allow the change",
+		Name: "check", What: "checks the StatefulSet, its pods, claims, volumes and classes",
+		Needs:   "you have all permissions that the steps need, nothing else owns or changes the StatefulSet, every pod is ready, every claim is bound in its pod's zone, and the classes allow the change",
 		Require: func(ctx context.Context) error { return together(r.Problems(ctx)) },
 	}
 }
 
-// Problems are what keeps the rollout from beginning, as far as it can be seen without changing
+// Problems returns the reasons why the rollout cannot start, as far as they are visible without changing
 // anything.
 func (r *Rollout) Problems(ctx context.Context) []error {
 	set, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
@@ -42,20 +42,20 @@ func (r *Rollout) Problems(ctx context.Context) []error {
 	out := r.denied(ctx)
 	problem := func(next, format string, args ...any) { out = append(out, steps.Inputf(next, format, args...)) }
 	if !same(set, r.state.Before) {
-		problem("plan again, and look at what changed: kubectl rollout history statefulset "+r.at.Name+" -n "+
-			r.at.Namespace, "somebody else changed the StatefulSet %s meanwhile (generation %d, it was %d)", r.at.Name,
+		problem("check what changed, and plan again: kubectl rollout history statefulset "+r.at.Name+" -n "+
+			r.at.Namespace, "the StatefulSet %s was changed outside this rollout (generation %d, was %d)", r.at.Name,
 			set.Generation, r.state.Before.Generation)
 	}
 
 	if owner := metav1.GetControllerOf(set); owner != nil && r.state.Change.After != nil {
-		problem("change that instead, or stop its operator meanwhile",
-			"%s %s owns the StatefulSet and would undo the change", owner.Kind, owner.Name)
+		problem("change that instead, or stop its operator for the rollout",
+			"%s %s owns the StatefulSet and would revert the change", owner.Kind, owner.Name)
 	}
 
 	if p := set.Spec.PersistentVolumeClaimRetentionPolicy; p != nil &&
 		p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType && r.state.Change.Log != "" {
 		problem("set persistentVolumeClaimRetentionPolicy.whenDeleted to Retain first",
-			"the claims of %s are deleted with it, and it has to be replaced", r.at.Name)
+			"the rollout has to recreate %s, but deleting it would delete its claims", r.at.Name)
 	}
 
 	if err := r.unprobed(); err != nil {
@@ -87,13 +87,13 @@ func (r *Rollout) Problems(ctx context.Context) []error {
 	}
 
 	for _, denied := range o.Denied {
-		out = append(out, steps.Inputf("docs/kubernetes.md has a role with what is needed", "%s", denied))
+		out = append(out, steps.Inputf("docs/kubernetes.md has a role with the required permissions", "%s", denied))
 	}
 
 	return out
 }
 
-// together is one error of several, on one line, each with what to do about it; nil of none.
+// together joins errors on one line, each with its hint; nil if there are none.
 func together(errs []error) error {
 	var all []string
 	for _, err := range errs {
@@ -107,8 +107,8 @@ func together(errs []error) error {
 	return errors.New(strings.Join(all, "; "))
 }
 
-// denied names the permissions that a step would lack: the set must not be deleted by somebody who
-// may not make it again.
+// denied returns the missing permissions for all steps. It runs before the first step, because a user who
+// may delete the set but not create it must not start.
 func (r *Rollout) denied(ctx context.Context) (out []error) {
 	may := func(err error) {
 		if err != nil {
@@ -145,22 +145,22 @@ func (r *Rollout) denied(ctx context.Context) (out []error) {
 	return out
 }
 
-// unprobed fails if pods are made anew and "ready" says nothing of the database: the next member
-// would go down while this one still recovers.
+// unprobed fails if the rollout recreates pods whose readiness does not depend on the database: the next
+// member would go down while the previous one still recovers.
 func (r *Rollout) unprobed() error {
 	if r.state.Change.After == nil || discover.Replicas(r.state.Before) < 2 {
 		return nil
 	}
 	for _, c := range r.state.Before.Spec.Template.Spec.Containers {
 		if c.Name == r.state.Change.Container && c.ReadinessProbe == nil {
-			return steps.Inputf("add one that asks the database",
-				"container %s has no readiness probe: the cluster calls a member ready before its database is", c.Name)
+			return steps.Inputf("add one that queries the database",
+				"container %s has no readiness probe: Kubernetes would report a member as ready before its database is", c.Name)
 		}
 	}
 	return nil
 }
 
-// unready names the pods that are not ready.
+// unready returns an error for each pod that is not ready.
 func (r *Rollout) unready(o *discover.Objects) (out []error) {
 	for i, p := range o.Pods {
 		if !discover.Ready(p) {
@@ -171,25 +171,25 @@ func (r *Rollout) unready(o *discover.Objects) (out []error) {
 	return out
 }
 
-// bound says what is wrong with a member's claim.
+// bound returns the problems of a member's claim.
 func (r *Rollout) bound(o *discover.Objects, template string, member int) (out []error) {
 	name := r.claimOf(template, member)
 	claim := o.Claims[name]
 	if claim == nil || claim.Status.Phase != corev1.ClaimBound {
-		return append(out, steps.Inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why",
+		return append(out, steps.Inputf("for the reason, run kubectl describe pvc "+name+" -n "+r.at.Namespace,
 			"claim %s is not bound to a volume", name))
 	}
 	zone := cluster.Zone(o.Volumes[claim.Spec.VolumeName])
 	if p := o.Pods[member]; p != nil {
 		if node := cluster.NodeZone(o.Nodes[p.Spec.NodeName]); zone != "" && node != "" && zone != node {
-			out = append(out, steps.Inputf("such a pod cannot start again: look at its node and volume",
-				"claim %s is bound to a volume in zone %s, and its pod's node is in %s", name, zone, node))
+			out = append(out, steps.Inputf("the pod would not start again: check its node and volume",
+				"claim %s is bound to a volume in zone %s, but its pod's node is in %s", name, zone, node))
 		}
 	}
 	return out
 }
 
-// changeable fails if a claim cannot change in place.
+// changeable fails if a claim cannot be changed in place.
 func changeable(grows bool, claim *corev1.PersistentVolumeClaim, o *discover.Objects) error {
 	if m := claim.Status.ModifyVolumeStatus; m != nil {
 		return steps.Inputf("wait until it is done", "the volume of claim %s is being modified to %s (%s)",
@@ -208,14 +208,15 @@ func changeable(grows bool, claim *corev1.PersistentVolumeClaim, o *discover.Obj
 	class := o.Classes[*claim.Spec.StorageClassName]
 	if class != nil && (class.AllowVolumeExpansion == nil || !*class.AllowVolumeExpansion) {
 		return steps.Inputf("kubectl patch storageclass "+class.Name+
-			" -p '{\"allowVolumeExpansion\": true}', if its driver can",
+			" -p '{\"allowVolumeExpansion\": true}', if its driver supports it",
 			"claim %s cannot grow: its StorageClass %s does not allow expansion", claim.Name, class.Name)
 	}
 
 	return nil
 }
 
-// unused fails if claims for the log exist already: what is in them is not known.
+// unused fails if claims for the log already exist, because their contents are unknown. Claims that an
+// earlier rollout labelled are allowed.
 func (r *Rollout) unused(ctx context.Context, template string) (out []error) {
 	for i := range discover.Replicas(r.state.Before) {
 		name := r.claimOf(template, i)
@@ -225,17 +226,17 @@ func (r *Rollout) unused(ctx context.Context, template string) (out []error) {
 		case err != nil:
 			out = append(out, err)
 		case claim.Labels[madeFor] != r.at.Name:
-			out = append(out, steps.Inputf("look at what is in it; the rollout deletes no claim",
-				"claim %s exists already", name))
+			out = append(out, steps.Inputf("check its contents; the rollout does not delete claims",
+				"claim %s already exists", name))
 		}
 	}
 	return out
 }
 
-// madeFor labels the claims that a rollout has made, so that the next one may use them.
+// madeFor labels the claims that a rollout created, so that the next one may use them.
 const madeFor = "plimsoll.dev/log-of"
 
-// trouble says why a pod is not ready.
+// trouble returns why a pod is not ready.
 func trouble(p *corev1.Pod) string {
 	if p == nil {
 		return "it does not exist"
@@ -248,11 +249,11 @@ func trouble(p *corev1.Pod) string {
 		for _, s := range list {
 			if s.State.Waiting != nil && s.State.Waiting.Reason != "PodInitializing" &&
 				s.State.Waiting.Reason != "ContainerCreating" {
-				return strings.TrimSuffix(fmt.Sprintf("container %s waits: %s: %s", s.Name, s.State.Waiting.Reason,
+				return strings.TrimSuffix(fmt.Sprintf("container %s is waiting: %s: %s", s.Name, s.State.Waiting.Reason,
 					s.State.Waiting.Message), ": ")
 			}
 			if s.State.Terminated != nil && s.State.Terminated.ExitCode != 0 {
-				return fmt.Sprintf("container %s ended with exit code %d", s.Name, s.State.Terminated.ExitCode)
+				return fmt.Sprintf("container %s exited with code %d", s.Name, s.State.Terminated.ExitCode)
 			}
 		}
 	}

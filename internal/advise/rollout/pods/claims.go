@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// classes makes the classes that claims are given. They are never changed, and never removed: a
-// volume may have them.
+// classes creates the classes for the claims. A rollout never changes or removes a class, because
+// volumes may use it.
 func (r *Rollout) classes() steps.Step {
 	var names []string
 	for _, c := range r.state.Change.Classes {
@@ -31,14 +31,14 @@ func (r *Rollout) classes() steps.Step {
 		names = append(names, "VolumeAttributesClass "+c.Name)
 	}
 
-	what := "makes no class: none is needed"
+	what := "creates no class: none is needed"
 	if len(names) > 0 {
-		what = "makes " + strings.Join(names, ", ")
+		what = "creates " + strings.Join(names, ", ")
 	}
 
 	return steps.Step{
-		Name: "classes", What: what, Checks: "a class of that name has the plan's figures",
-		Undoes: "leaves the classes: volumes may have them",
+		Name: "classes", What: what, Checks: "each class has the plan's parameters",
+		Undoes: "keeps the classes: volumes may use them",
 		Do: func(ctx context.Context) error {
 			var errs []error
 			for _, c := range r.state.Change.Classes {
@@ -54,7 +54,7 @@ func (r *Rollout) classes() steps.Step {
 						return is.DriverName == c.DriverName && maps.Equal(is.Parameters, c.Parameters)
 					})
 				if cluster.IsMissing(err) {
-					err = errors.New("the cluster has no VolumeAttributesClasses (storage.k8s.io/v1, from Kubernetes 1.34 on)")
+					err = errors.New("the cluster does not support VolumeAttributesClasses (storage.k8s.io/v1, since Kubernetes 1.34)")
 				}
 				errs = append(errs, err)
 			}
@@ -64,8 +64,8 @@ func (r *Rollout) classes() steps.Step {
 	}
 }
 
-// attributesClasses are those to make: the new ones, and for claims that have none yet one with the
-// figures of before.
+// attributesClasses returns the classes to create: the new ones and, for claims without a class, one with
+// the original parameters. Undo needs it, because a claim cannot go back to having no class.
 func (r *Rollout) attributesClasses() (out []*storagev1.VolumeAttributesClass) {
 	for k := range r.state.Change.Claims {
 		ch := &r.state.Change.Claims[k]
@@ -83,7 +83,7 @@ func (r *Rollout) attributesClasses() (out []*storagev1.VolumeAttributesClass) {
 	return out
 }
 
-// ensure makes a class, unless there is one of its name that is the same.
+// ensure creates a class. It accepts an existing class of that name if it is the same.
 func ensure[T any](ctx context.Context, r *Rollout, kind cluster.Kind[T], name string, object *T,
 	same func(*T) bool) error {
 	_, err := kind.Create(ctx, r.c, "", object, false)
@@ -95,12 +95,12 @@ func ensure[T any](ctx context.Context, r *Rollout, kind cluster.Kind[T], name s
 	}
 	is, err := kind.Get(ctx, r.c, "", name)
 	if err == nil && !same(is) {
-		err = fmt.Errorf("%s %s exists with other parameters", kind, name)
+		err = fmt.Errorf("%s %s exists with different parameters", kind, name)
 	}
 	return err
 }
 
-// claim changes a member's claim in place.
+// claim returns the step that changes a member's claim in place.
 func (r *Rollout) claim(ch *emit.ClaimChange, member int) steps.Step {
 	name := r.claimOf(ch.Template, member)
 	var what, undo []string
@@ -108,24 +108,24 @@ func (r *Rollout) claim(ch *emit.ClaimChange, member int) steps.Step {
 
 	if ch.Attributes != nil {
 		class, old = ch.Attributes.Name, r.state.Had[name]
-		back := "gives it back the class " + old
+		back := "restores its class " + old
 		if old == "" {
 			old = ch.Old.Name
 			back = "gives it the class " + old +
-				", which has the figures of before (a claim that has a class cannot be without one again)"
+				", which has the original parameters (a claim cannot lose its class again)"
 		}
 		what, undo = append(what, "gives it the class "+class), append(undo, back)
 	}
 
 	if ch.Size != nil {
 		what, undo = append(what, "lets it grow to "+ch.Size.String()),
-			append(undo, "leaves its size: no volume becomes smaller")
+			append(undo, "keeps its size: volumes cannot shrink")
 	}
 
 	return steps.Step{
 		Name: name, Member: r.pod(member),
 		What:   "claim " + name + ": " + strings.Join(what, ", and "),
-		Needs:  "every pod is ready, the claim is bound, and nothing else changes its volume",
+		Needs:  "every pod is ready, the claim is bound, and its volume is not being modified",
 		Checks: "the claim's status has the new class and size, and pod " + r.pod(member) + " is ready",
 		Undoes: strings.Join(undo, "; "),
 		Require: func(ctx context.Context) error {
@@ -153,8 +153,8 @@ func (r *Rollout) claim(ch *emit.ClaimChange, member int) steps.Step {
 	}
 }
 
-// change gives a claim a class in the place of one of those that this rollout knows ("" is none), lets
-// it grow, and waits until its volume has both. "" and nil leave what there is.
+// change replaces a claim's class, which must be one of from ("" means none), enlarges the claim, and
+// waits until its volume has the new class and size. An empty class or a nil size changes nothing.
 func (r *Rollout) change(ctx context.Context, name string, from []string, class string,
 	size *resource.Quantity) error {
 	err := r.retry(func() error { return r.patch(ctx, name, from, class, size) })
@@ -171,20 +171,20 @@ func (r *Rollout) change(ctx context.Context, name string, from []string, class 
 		if m := is.Status.ModifyVolumeStatus; m != nil &&
 			m.Status == corev1.PersistentVolumeClaimModifyVolumeInfeasible &&
 			m.TargetVolumeAttributesClassName == class {
-			return "", steps.Inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why",
+			return "", steps.Inputf("for the reason, run kubectl describe pvc "+name+" -n "+r.at.Namespace,
 				"the driver cannot give claim %s the class %s", name, m.TargetVolumeAttributesClassName)
 		}
 
 		resize := is.Status.AllocatedResourceStatuses[corev1.ResourceStorage]
 		if resize == corev1.PersistentVolumeClaimControllerResizeInfeasible ||
 			resize == corev1.PersistentVolumeClaimNodeResizeInfeasible {
-			return "", steps.Inputf("kubectl describe pvc "+name+" -n "+r.at.Namespace+" says why",
-				"the driver cannot let claim %s grow", name)
+			return "", steps.Inputf("for the reason, run kubectl describe pvc "+name+" -n "+r.at.Namespace,
+				"the driver cannot enlarge claim %s", name)
 		}
 
 		if now := nameOf(is.Status.CurrentVolumeAttributesClassName); class != "" &&
 			nameOf(is.Spec.VolumeAttributesClassName) == class && now != class {
-			return fmt.Sprintf("claim %s does not have the class %s yet: is its driver's resizer running, and can it modify volumes?",
+			return fmt.Sprintf("claim %s does not have the class %s yet: is the CSI driver's resizer running, and does it support modifying volumes?",
 				name, class), nil
 		}
 
@@ -196,7 +196,8 @@ func (r *Rollout) change(ctx context.Context, name string, from []string, class 
 	})
 }
 
-// patch changes a claim's specification, unless it is so already, or somebody else gave it a class.
+// patch changes a claim's specification if needed. It fails if the claim's class was changed outside this
+// rollout.
 func (r *Rollout) patch(ctx context.Context, name string, from []string, class string,
 	size *resource.Quantity) error {
 	claim, err := cluster.Claims.Get(ctx, r.c, r.at.Namespace, name)
@@ -208,9 +209,9 @@ func (r *Rollout) patch(ctx context.Context, name string, from []string, class s
 	if has := nameOf(claim.Spec.VolumeAttributesClassName); class != "" && has != class {
 		switch {
 		case has == "" && !slices.Contains(from, ""):
-			return nil // it goes back, and was never changed
+			return nil // an undo, and the claim was never changed
 		case !slices.Contains(from, has):
-			return fmt.Errorf("somebody else gave claim %s the class %s meanwhile", name, has)
+			return fmt.Errorf("claim %s was given the class %s outside this rollout", name, has)
 		}
 		spec["volumeAttributesClassName"] = class
 	}
@@ -232,8 +233,8 @@ func (r *Rollout) patch(ctx context.Context, name string, from []string, class s
 	return err
 }
 
-// retry repeats what reads an object and writes it again, if somebody else wrote it in between:
-// controllers write the status of what they control at any time.
+// retry repeats a read-modify-write of an object after conflicts: controllers may write the status of
+// their objects at any time.
 func (r *Rollout) retry(write func() error) error {
 	const most = 10
 	var err error
@@ -242,10 +243,10 @@ func (r *Rollout) retry(write func() error) error {
 			return err
 		}
 	}
-	return fmt.Errorf("somebody else writes it all the time: %w", err)
+	return fmt.Errorf("it keeps being changed concurrently: %w", err)
 }
 
-// nameOf is a name that may be missing.
+// nameOf returns an optional name, or "".
 func nameOf(s *string) string {
 	if s == nil {
 		return ""
@@ -253,7 +254,7 @@ func nameOf(s *string) string {
 	return *s
 }
 
-// objects reads the set with all that belongs to it.
+// objects reads the set with its pods, claims, volumes, nodes and classes.
 func (r *Rollout) objects(ctx context.Context) (*discover.Objects, error) {
 	set, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
 	if err != nil {

@@ -298,8 +298,8 @@ func templateAlone(t *testing.T, s *clustertest.Server) {
 	}
 }
 
-// A claim that is smaller than the log: the database does not start on a part of it, and it goes back, or on
-// once there is room.
+// If a claim is smaller than the log, the database does not start on a partial log. The rollout can be
+// undone, or resumed once there is space.
 func noRoom(t *testing.T, s *clustertest.Server) {
 	for name, act := range map[string]func(*pods.Rollout) error{"full-on": resume, "full-back": undo} {
 		w := newWorld(t, s, name)
@@ -307,7 +307,7 @@ func noRoom(t *testing.T, s *clustertest.Server) {
 		w.play.Full.Store(true)
 		_, _, err := w.attempt(0, w.begin(whole...))
 
-		want := fmt.Sprintf("stopped at %q, action failed: the log of pod %[1]s did not move, and its database does not start: its init container plimsoll-log ended with exit code 1", name+"-0")
+		want := fmt.Sprintf("stopped at %q, action failed: the log of pod %[1]s was not moved, and its database does not start: its init container plimsoll-log exited with code 1", name+"-0")
 		if err == nil || err.Error() != want {
 			t.Fatalf("%v, want %s", err, want)
 		}

@@ -1,26 +1,28 @@
-// Package pods carries out a plan on a StatefulSet, through the API of its Kubernetes cluster.
+// Package pods carries out a plan on a StatefulSet through the API of its Kubernetes cluster.
 //
-// Claims in use are changed in place: they get a VolumeAttributesClass or grow, one member after the
-// other. A log moves to a claim of its own while its pod is made anew, by the init container that
-// package emit writes: it does not let the database start on an empty log.
+// It changes claims in use in place, one member after the other: they get a VolumeAttributesClass or
+// grow. A log moves to a separate claim while its pod is recreated. The init container that package emit
+// writes moves it, and does not let the database start on an empty log.
 //
 // # What makes that safe
 //
-// No claim, volume or class is ever deleted. A pod is deleted only while all others are ready, by its
-// UID, and the next one only when the new pod is ready. The StatefulSet updates OnDelete meanwhile,
-// so that nothing else restarts pods, and each write of it carries the version that was read.
+// A rollout never deletes a claim, volume or class. It deletes a pod only while all others are ready, by
+// its UID, and the next pod only after the new one is ready. Meanwhile the StatefulSet's update strategy
+// is OnDelete, so that nothing else restarts pods, and each write of the set carries the version that was
+// read.
 //
-// What a step has done is seen from the objects, not remembered: the StatefulSet's specification is
-// compared with the ones that this rollout writes, and a pod with its template. If it is none of
-// them, somebody else changed it, and the rollout stops. So each step can be cut off anywhere and run
-// again. Where it stands is in a ConfigMap beside the set, which is replaced only by the process that
-// read its last version: of two processes, the slower one stops before its next step.
+// The rollout determines what a step has done from the objects instead of a record: it compares the
+// StatefulSet's specification with those that it writes, and a pod with its template. If the
+// specification matches none of them, the set was changed elsewhere, and the rollout stops. So each step
+// can be interrupted anywhere and repeated. A ConfigMap next to the set stores the progress. Only the
+// process that read its latest version can replace it: of two processes, the slower one stops before its
+// next step.
 //
 // # The order of the pods
 //
-// Claim templates cannot be changed, so the set is deleted without its pods and made again. A pod
-// that is older than a template cannot get its claim: the controller fails at the first such pod,
-// and makes no pod behind it (kubernetes issue 141876; pkg/controller/statefulset, processReplica).
-// Pods are therefore made anew from the lowest ordinal on. From the highest on, the first deleted
-// pod would never come back.
+// Claim templates are immutable, so the rollout deletes the set without its pods and recreates it. A pod
+// that is older than a claim template cannot get the claim: the controller fails at the first such pod,
+// and creates no pod with a higher ordinal (kubernetes issue 141876; pkg/controller/statefulset,
+// processReplica). Therefore the rollout recreates pods from the lowest ordinal upwards. In the opposite
+// order, the first deleted pod would never come back.
 package pods

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// same reports whether two sets have the same specification, but for how they update.
+// same reports whether two sets have the same specification, ignoring their update strategies.
 func same(a, b *appsv1.StatefulSet) bool {
 	return a != nil && b != nil && reflect.DeepEqual(specOf(a), specOf(b))
 }
@@ -31,11 +31,11 @@ func specOf(s *appsv1.StatefulSet) (out map[string]any) {
 	return out
 }
 
-// onDelete is the strategy in which nothing but a deleted pod is made anew.
+// onDelete is the update strategy that only replaces pods after they were deleted.
 var onDelete = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
 
-// put makes the cluster's set one of those that this rollout knows, with a strategy. It looks at what
-// is there, so that it can be run again after it was cut off.
+// put changes the cluster's set to want, with an update strategy. It starts from the set that it finds, so
+// that it can be repeated after an interruption.
 func (r *Rollout) put(ctx context.Context, want *appsv1.StatefulSet,
 	strategy appsv1.StatefulSetUpdateStrategy) error {
 	return r.retry(func() error { return r.putOnce(ctx, want, strategy) })
@@ -52,6 +52,8 @@ func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet,
 		switch {
 		case same(live, want) && reflect.DeepEqual(live.Spec.UpdateStrategy, strategy):
 			return nil
+		// Anything other than the rollout's own versions is somebody's change, which must not be
+		// overwritten.
 		case !same(live, r.state.Before) && !same(live, r.state.Change.After) && !same(live, r.state.Change.Back):
 			return r.changed(live)
 		case sameTemplates(live, want):
@@ -64,6 +66,8 @@ func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet,
 			return nil
 		}
 
+		// Claim templates are immutable, so the set has to be deleted and recreated. The UID makes
+		// sure that it is the set that was checked; the pods are orphaned and keep running.
 		if err := cluster.StatefulSets.Delete(ctx, r.c, r.at.Namespace, r.at.Name, live.UID, true); err != nil &&
 			!cluster.IsMissing(err) {
 			return err
@@ -88,16 +92,16 @@ func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet,
 	return nil
 }
 
-// changed says that the cluster's set is not what this rollout made.
+// changed returns the error for a set that was changed outside this rollout.
 func (r *Rollout) changed(live *appsv1.StatefulSet) error {
 	return steps.Inputf(
-		fmt.Sprintf("kubectl get statefulset %s -n %s -o yaml shows it; the rollout goes on or back when it is as before",
+		fmt.Sprintf("check it with kubectl get statefulset %s -n %s -o yaml; the rollout can continue or be undone once the change is reverted",
 			r.at.Name, r.at.Namespace),
-		"somebody else changed the StatefulSet %s meanwhile (generation %d)", r.at.Name, live.Generation)
+		"the StatefulSet %s was changed outside this rollout (generation %d)", r.at.Name, live.Generation)
 }
 
-// gone waits until a set that is being deleted is: its pods are let go first. It refuses to wait for
-// a deletion that takes the pods along.
+// gone waits until the deletion of the set is complete, which orphans its pods first. It fails if the
+// deletion would delete the pods too.
 func (r *Rollout) gone(ctx context.Context) error {
 	return cluster.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
 		live, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
@@ -107,11 +111,11 @@ func (r *Rollout) gone(ctx context.Context) error {
 		case err != nil:
 			return "", err
 		case live.DeletionTimestamp == nil:
-			return "", fmt.Errorf("somebody else made the StatefulSet %s again meanwhile", r.at.Name)
+			return "", fmt.Errorf("the StatefulSet %s was recreated outside this rollout", r.at.Name)
 		case !slices.Contains(live.Finalizers, "orphan"):
-			return "", fmt.Errorf("somebody else deletes the StatefulSet %s", r.at.Name)
+			return "", fmt.Errorf("the StatefulSet %s is being deleted outside this rollout", r.at.Name)
 		}
-		return "the StatefulSet is not gone yet: does the cluster's garbage collector run?", nil
+		return "the StatefulSet still exists: is the cluster's garbage collector running?", nil
 	})
 }
 
@@ -119,20 +123,20 @@ func sameTemplates(a, b *appsv1.StatefulSet) bool {
 	return reflect.DeepEqual(specOf(a)["volumeClaimTemplates"], specOf(b)["volumeClaimTemplates"])
 }
 
-// replace puts the changed set in the place of the old one. The pods run on as they are.
+// replace returns the step that replaces the set by the changed one. The pods keep running.
 func (r *Rollout) replace() steps.Step {
 	what := "updates the StatefulSet's template"
 	if r.state.Change.Log != "" {
-		what = "deletes the StatefulSet without its pods (--cascade=orphan), and makes it again with the claim template " +
+		what = "deletes the StatefulSet without its pods (--cascade=orphan), and recreates it with the claim template " +
 			r.state.Change.Log + " and an init container that moves the log"
 	}
 
 	return steps.Step{
 		Name: "statefulset", What: what +
-			". The pods run on as they are; until all are renewed, the cluster restarts none by itself (OnDelete)",
-		Needs:  "every pod is ready, and nobody else changed the StatefulSet",
-		Checks: "the StatefulSet is there, and every pod still is",
-		Undoes: "makes the StatefulSet again as it was, and renews the pods that have moved, one by one",
+			". The pods keep running; until all are recreated, the cluster does not restart any on its own (OnDelete)",
+		Needs:  "every pod is ready, and the StatefulSet was not changed outside this rollout",
+		Checks: "the StatefulSet exists, and every pod is ready",
+		Undoes: "recreates the original StatefulSet, and recreates the pods that were changed, one by one",
 		Require: func(ctx context.Context) error {
 			o, err := r.objects(ctx)
 			if err != nil {
@@ -165,24 +169,24 @@ func (r *Rollout) replace() steps.Step {
 	}
 }
 
-// renew makes one pod anew, by which its log moves.
+// renew returns the step that recreates a pod, which moves its log.
 func (r *Rollout) renew(member int) steps.Step {
 	name := r.pod(member)
 	what, undo := "deletes pod "+name+
-		"; the new one has the new template", "nothing: the pod is renewed once the StatefulSet is as it was"
+		"; the new one has the new template", "nothing: the pod is recreated after the StatefulSet is restored"
 	if r.state.Change.Log != "" {
 		from, to := logPaths(r.state.Change.After)
 		what = "deletes pod " + name +
 			"; before the database of the new one starts, its init container copies the log from " +
 			from + " to " +
-			to + ", compares the two, and leaves a link. The old log stays as " +
+			to + ", compares the two, and leaves a link. The old log is kept as " +
 			from + ".plimsoll-old"
-		undo = "deletes the pod; the init container of the new one moves the log back, with all that was written since"
+		undo = "deletes the pod; the init container of the new one moves the log back, including everything written since"
 	}
 
 	return steps.Step{
 		Name: name, Member: name, What: what,
-		Needs:  "every pod is ready, and nobody else changed the StatefulSet",
+		Needs:  "every pod is ready, and the StatefulSet was not changed outside this rollout",
 		Checks: "the new pod is ready, and its claims are bound in one zone",
 		Undoes: undo,
 		Require: func(ctx context.Context) error {
@@ -192,7 +196,7 @@ func (r *Rollout) renew(member int) steps.Step {
 			}
 
 			out := r.unready(o)
-			if !r.stands(o.Set, r.state.Change.After) {
+			if !r.inPlace(o.Set, r.state.Change.After) {
 				out = append(out, r.changed(o.Set))
 			}
 
@@ -228,7 +232,7 @@ func (r *Rollout) renew(member int) steps.Step {
 
 			pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, name)
 			if err == nil && fits(pod, r.state.Before) {
-				return nil // it was never deleted
+				return nil // the pod was never deleted
 			}
 
 			if err != nil && !cluster.IsMissing(err) {
@@ -240,7 +244,7 @@ func (r *Rollout) renew(member int) steps.Step {
 	}
 }
 
-// logPaths are the container's paths of the log before and after the move.
+// logPaths returns the paths of the log in the container before and after the move.
 func logPaths(set *appsv1.StatefulSet) (from, to string) {
 	for _, c := range set.Spec.Template.Spec.InitContainers {
 		if c.Name == emit.Mover && len(c.Command) > emit.MoverTo {
@@ -250,8 +254,8 @@ func logPaths(set *appsv1.StatefulSet) (from, to string) {
 	return "its place", "the new claim"
 }
 
-// revive lets the cluster make other pods again that are missing: behind a pod that lacks a claim of
-// a template it makes none, and the set as it was has no such template.
+// revive makes the cluster recreate other pods that are missing. The controller stops at a pod that lacks
+// the claim of a template, and creates none with a higher ordinal. The original set has no such template.
 func (r *Rollout) revive(ctx context.Context, member int) error {
 	for i := range discover.Replicas(r.state.Before) {
 		_, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, r.pod(i))
@@ -266,7 +270,7 @@ func (r *Rollout) revive(ctx context.Context, member int) error {
 	return nil
 }
 
-// oneZone fails if a member's log and data are in different zones.
+// oneZone fails if a member's log and data are in different zones: the pod could not be scheduled.
 func (r *Rollout) oneZone(o *discover.Objects, member int) []error {
 	of := func(template string) string {
 		claim := o.Claims[r.claimOf(template, member)]
@@ -277,13 +281,13 @@ func (r *Rollout) oneZone(o *discover.Objects, member int) []error {
 	}
 	data, log := of(r.state.Change.Data), of(r.state.Change.Log)
 	if data != "" && log != "" && data != log {
-		return []error{fmt.Errorf("pod %s has its data in zone %s and its log in %s", r.pod(member), data, log)}
+		return []error{fmt.Errorf("pod %s has its data in zone %s but its log in %s", r.pod(member), data, log)}
 	}
 	return nil
 }
 
-// strategy lets the set update its pods as before. All of them have its template by now, so none is
-// restarted.
+// strategy returns the step that restores the set's update strategy. All pods have the new template by
+// now, so none restarts.
 func (r *Rollout) strategy() steps.Step {
 	return steps.Step{
 		Name: "strategy", What: "sets the StatefulSet's update strategy back to " +
@@ -298,7 +302,7 @@ func (r *Rollout) strategy() steps.Step {
 			out := r.unready(o)
 			for i, p := range o.Pods {
 				if p != nil && !fits(p, r.state.Change.After) {
-					out = append(out, fmt.Errorf("pod %s has another template", r.pod(i)))
+					out = append(out, fmt.Errorf("pod %s does not have the new template", r.pod(i)))
 				}
 			}
 			return together(out)
@@ -309,7 +313,8 @@ func (r *Rollout) strategy() steps.Step {
 	}
 }
 
-// fits reports whether a pod was made from a set's template, as far as a rollout changes it.
+// fits reports whether a pod matches a set's template in everything that a rollout changes: the init
+// container that moves the log, the memory limits, and the mounts.
 func fits(p *corev1.Pod, set *appsv1.StatefulSet) bool {
 	mover := func(list []corev1.Container) []string {
 		for i := range list {
@@ -349,13 +354,13 @@ func fits(p *corev1.Pod, set *appsv1.StatefulSet) bool {
 	return true
 }
 
-// stands reports whether the cluster's set is this one, and restarts no pod by itself.
-func (r *Rollout) stands(live, want *appsv1.StatefulSet) bool {
+// inPlace reports whether the cluster's set is the wanted one and does not restart pods on its own.
+func (r *Rollout) inPlace(live, want *appsv1.StatefulSet) bool {
 	return same(live, want) && live.DeletionTimestamp == nil && live.Spec.UpdateStrategy.Type == onDelete.Type
 }
 
-// restart makes a pod anew unless it has a set's template already, and waits until it is ready. It
-// deletes a pod only while the set stands and all others are ready.
+// restart recreates a pod unless it already has the set's template, and waits until it is ready. It
+// deletes the pod only while the set is in place and all other pods are ready.
 func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSet) error {
 	name := r.pod(member)
 	pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, name)
@@ -363,13 +368,14 @@ func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSe
 		return err
 	}
 
+	// Failures before the restart must not count against the new attempt.
 	failed := failures(pod)
 	if err == nil && pod.DeletionTimestamp == nil && !fits(pod, of) {
 		if err := r.othersReady(ctx, member, of); err != nil {
 			return fmt.Errorf("pod %s is not deleted: %w", name, err)
 		}
 		err := cluster.Pods.Delete(ctx, r.c, r.at.Namespace, name, pod.UID, false)
-		// a conflict: there is another pod of its name already
+		// A conflict means that another pod already has the name.
 		if err != nil && !cluster.IsMissing(err) && !cluster.IsConflict(err) {
 			return err
 		}
@@ -379,8 +385,8 @@ func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSe
 	return r.awaitReady(ctx, member, of, failed)
 }
 
-// othersReady waits until all pods but one are ready at the same time. It fails if the cluster's set
-// is another one.
+// othersReady waits until all pods except one are ready at the same time. It fails if the set was changed
+// outside this rollout.
 func (r *Rollout) othersReady(ctx context.Context, member int, of *appsv1.StatefulSet) error {
 	return cluster.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
 		for i := range discover.Replicas(r.state.Before) {
@@ -392,7 +398,7 @@ func (r *Rollout) othersReady(ctx context.Context, member int, of *appsv1.Statef
 				return fmt.Sprintf("pod %s is not ready: %s", r.pod(i), trouble(pod)), nil
 			}
 			if err != nil && i != member {
-				return fmt.Sprintf("pod %s is not there", r.pod(i)), nil
+				return fmt.Sprintf("pod %s does not exist", r.pod(i)), nil
 			}
 		}
 
@@ -401,7 +407,7 @@ func (r *Rollout) othersReady(ctx context.Context, member int, of *appsv1.Statef
 			return "", err
 		}
 
-		if !r.stands(live, of) {
+		if !r.inPlace(live, of) {
 			return "", r.changed(live)
 		}
 

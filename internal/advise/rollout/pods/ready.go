@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// failures are the attempts of a pod's init container to move the log that have failed, by their
-// containers' ids.
+// failures returns the exit codes of a pod's failed attempts to move the log, by the ids of the init
+// containers.
 func failures(pod *corev1.Pod) map[string]int32 {
 	out := map[string]int32{}
 	if pod == nil {
@@ -31,8 +31,8 @@ func failures(pod *corev1.Pod) map[string]int32 {
 	return out
 }
 
-// awaitReady waits until a pod is ready and, if a set is given, has its template. It fails at once
-// if the init container does: but not for attempts that failed earlier, since the cluster tries again.
+// awaitReady waits until a pod is ready and, if a set is given, has its template. It fails immediately if
+// the init container fails. It ignores attempts that failed earlier, because the cluster retries.
 func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.StatefulSet,
 	earlier map[string]int32) error {
 	name := r.pod(member)
@@ -40,7 +40,7 @@ func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.Statefu
 		pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, name)
 		switch {
 		case cluster.IsMissing(err):
-			return "pod " + name + " is not there again", nil
+			return "pod " + name + " was not recreated yet", nil
 		case err != nil:
 			return "", err
 		case discover.Ready(pod) && (of == nil || fits(pod, of)):
@@ -51,9 +51,9 @@ func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.Statefu
 
 		for id, code := range failures(pod) {
 			if _, known := earlier[id]; !known {
-				return "", steps.Inputf(fmt.Sprintf("kubectl logs -n %s %s -c %s says why", r.at.Namespace, name,
+				return "", steps.Inputf(fmt.Sprintf("for the reason, run kubectl logs -n %s %s -c %s", r.at.Namespace, name,
 					emit.Mover),
-					"the log of pod %s did not move, and its database does not start: its init container %s ended with exit code %d",
+					"the log of pod %s was not moved, and its database does not start: its init container %s exited with code %d",
 					name, emit.Mover, code)
 			}
 		}

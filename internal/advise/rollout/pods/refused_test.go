@@ -18,10 +18,10 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// What keeps a rollout from beginning is named, each by one sentence that says what to do.
+// A rollout that cannot start reports each problem in one sentence, with a hint.
 func refused(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "refused")
-	w.rest() // what is spoilt stays so
+	w.rest() // nothing else changes the objects
 	ctx := t.Context()
 
 	r, err := pods.New(ctx, w.by, w.at, &emit.Plan{File: "plan.json", Text: w.scenario(), Sets: []string{"volumes.data.size=200GiB", whole[0]}}, w.options(nil))
@@ -40,12 +40,12 @@ func refused(t *testing.T, s *clustertest.Server) {
 	}{
 		{
 			"a class that cannot expand",
-			"claim data-refused-1 cannot grow: its StorageClass gp3 does not allow expansion (kubectl patch storageclass gp3 -p '{\"allowVolumeExpansion\": true}', if its driver can)",
+			"claim data-refused-1 cannot grow: its StorageClass gp3 does not allow expansion (kubectl patch storageclass gp3 -p '{\"allowVolumeExpansion\": true}', if its driver supports it)",
 			func() { merge(w, cluster.StorageClasses, "", "gp3", map[string]any{"allowVolumeExpansion": false}) },
 			func() { merge(w, cluster.StorageClasses, "", "gp3", map[string]any{"allowVolumeExpansion": true}) },
 		},
 		{
-			"another zone", "claim data-refused-1 is bound to a volume in zone eu-1a, and its pod's node is in eu-1b (such a pod cannot start again: look at its node and volume)",
+			"another zone", "claim data-refused-1 is bound to a volume in zone eu-1a, but its pod's node is in eu-1b (the pod would not start again: check its node and volume)",
 			func() { w.zone("eu-1b") }, func() { w.zone("eu-1a") },
 		},
 		{
@@ -71,18 +71,18 @@ func refused(t *testing.T, s *clustertest.Server) {
 			},
 		},
 		{
-			"a member that is not well", "pod refused-1 is not ready: the database recovers (kubectl describe pod refused-1 -n db)",
+			"a member that is not ready", "pod refused-1 is not ready: the database recovers (kubectl describe pod refused-1 -n db)",
 			func() { w.podIs(corev1.ConditionFalse, "the database recovers") }, func() { w.podIs(corev1.ConditionTrue, "") },
 		},
 		{
-			"an operator's set", "MongoDB refused owns the StatefulSet and would undo the change (change that instead, or stop its operator meanwhile)",
+			"an operator's set", "MongoDB refused owns the StatefulSet and would revert the change (change that instead, or stop its operator for the rollout)",
 			func() {
 				w.owned([]map[string]any{{"apiVersion": "example.com/v1", "kind": "MongoDB", "name": "refused", "uid": "1", "controller": true}})
 			},
 			func() { w.owned(nil) },
 		},
 		{
-			"a claim for the log", "claim journal-refused-1 exists already (look at what is in it; the rollout deletes no claim)",
+			"a claim for the log", "claim journal-refused-1 already exists (check its contents; the rollout does not delete claims)",
 			func() {
 				c, err := cluster.Claims.Get(ctx, w.c, "db", "data-refused-1")
 				if err == nil {
@@ -106,7 +106,7 @@ func refused(t *testing.T, s *clustertest.Server) {
 			},
 		},
 		{
-			"somebody else's change", "somebody else changed the StatefulSet refused meanwhile (generation 2, it was 1) (plan again, and look at what changed: kubectl rollout history statefulset refused -n db)",
+			"a change from elsewhere", "the StatefulSet refused was changed outside this rollout (generation 2, was 1) (check what changed, and plan again: kubectl rollout history statefulset refused -n db)",
 			func() {
 				merge(w, cluster.StatefulSets, "db", "refused", map[string]any{"spec": map[string]any{"minReadySeconds": 5}})
 			},
@@ -133,7 +133,7 @@ func refused(t *testing.T, s *clustertest.Server) {
 	}
 }
 
-// A set whose pods have no readiness probe, or whose claims go with it, is not replaced.
+// A set is not replaced if its pods have no readiness probe, or if its claims are deleted with it.
 func unsafe(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "unsafe")
 	w.rest()
@@ -141,8 +141,8 @@ func unsafe(t *testing.T, s *clustertest.Server) {
 		"persistentVolumeClaimRetentionPolicy": map[string]any{"whenDeleted": "Delete"},
 		"template":                             map[string]any{"spec": map[string]any{"containers": []map[string]any{{"name": "mongod", "image": "mongo:8.0", "volumeMounts": []map[string]any{{"name": "data", "mountPath": "/data/db"}}}}}},
 	}})
-	const want = "the claims of unsafe are deleted with it, and it has to be replaced (set persistentVolumeClaimRetentionPolicy.whenDeleted to Retain first)\n" +
-		"container mongod has no readiness probe: the cluster calls a member ready before its database is (add one that asks the database)"
+	const want = "the rollout has to recreate unsafe, but deleting it would delete its claims (set persistentVolumeClaimRetentionPolicy.whenDeleted to Retain first)\n" +
+		"container mongod has no readiness probe: Kubernetes would report a member as ready before its database is (add one that queries the database)"
 	if got := w.dry(w.by); got != want {
 		t.Errorf("problems are %q", got)
 	}
@@ -185,15 +185,15 @@ func (w *world) podIs(ready corev1.ConditionStatus, message string) {
 	}
 }
 
-// The documented role has each permission that is needed, and none that is not: without any of them
-// the rollout does not begin, and names it.
+// The documented role has exactly the required permissions: without any one of them, the rollout does not
+// begin and names the missing one.
 func permissions(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "guarded")
 	w.quick("data-guarded-0")
 	w.rest()
 	rules := clustertest.RulesIn(t, "../../../../docs/kubernetes.md")
 
-	// "expired" is no token that the server knows.
+	// The server does not know the token "expired".
 	if text := w.dry(s.Client(t, "expired", "db")); !strings.HasSuffix(text, "does not accept the credentials: they are wrong or have expired") {
 		t.Errorf("with credentials that have expired: %q", text)
 	}
@@ -222,7 +222,7 @@ func permissions(t *testing.T, s *clustertest.Server) {
 	}
 }
 
-// dry is what a dry run says is wrong.
+// dry returns the problems that a dry run reports.
 func (w *world) dry(as *cluster.Client) string {
 	w.t.Helper()
 	r, err := pods.New(w.t.Context(), as, w.at, &emit.Plan{File: "plan.json", Text: w.scenario(), Sets: whole}, w.options(nil))
@@ -232,7 +232,7 @@ func (w *world) dry(as *cluster.Client) string {
 	return strings.Join(r.Report(w.t.Context(), true).Problems, "\n")
 }
 
-// without are the rules without one permission.
+// without returns the rules minus one permission.
 func without(rules []rbacv1.PolicyRule, of int, resource, verb string) (out []rbacv1.PolicyRule) {
 	for i, r := range rules {
 		for _, res := range r.Resources {
@@ -248,8 +248,8 @@ func without(rules []rbacv1.PolicyRule, of int, resource, verb string) (out []rb
 	return out
 }
 
-// Somebody changes the set in the middle: the rollout stops before it deletes another pod. Two
-// processes do not work on one.
+// If the set is changed in the middle of a rollout, the rollout stops before it deletes another pod. Two
+// processes cannot run the same rollout.
 func stopsForOthers(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "shared")
 	points, _, err := w.attempt(0, func(opt pods.Options) error {
@@ -262,7 +262,7 @@ func stopsForOthers(t *testing.T, s *clustertest.Server) {
 		}
 		return w.begin(whole...)(opt)
 	})
-	if err == nil || !strings.Contains(err.Error(), `stopped at "shared-1", precondition failed: somebody else changed the StatefulSet shared meanwhile (generation `) {
+	if err == nil || !strings.Contains(err.Error(), `stopped at "shared-1", precondition failed: the StatefulSet shared was changed outside this rollout (generation `) {
 		t.Fatalf("%v", err)
 	}
 
@@ -272,7 +272,7 @@ func stopsForOthers(t *testing.T, s *clustertest.Server) {
 
 	w.minReady("shared", nil)
 
-	// Of two processes that go on, the one that saves later stops.
+	// Of two processes that continue a rollout, the one that saves later stops.
 	_, _, err = w.attempt(0, func(opt pods.Options) error {
 		first := true
 		at := opt.At
@@ -288,7 +288,7 @@ func stopsForOthers(t *testing.T, s *clustertest.Server) {
 
 		return w.again(resume)(opt)
 	})
-	if err == nil || !strings.Contains(err.Error(), "another process works on the rollout") {
+	if err == nil || !strings.Contains(err.Error(), "another process is working on the rollout") {
 		t.Errorf("%v", err)
 	}
 
@@ -300,8 +300,8 @@ func (w *world) minReady(name string, seconds any) {
 	merge(w, cluster.StatefulSets, "db", name, map[string]any{"spec": map[string]any{"minReadySeconds": seconds}})
 }
 
-// The set is changed between a kill and what follows: no pod is deleted that would come back as
-// somebody else wants it.
+// If the set is changed after a rollout was killed, neither resume nor undo deletes a pod, because it would
+// be recreated from the changed template.
 func changedBetween(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "between")
 	points, _, err := w.attempt(0, func(opt pods.Options) error {
@@ -321,7 +321,7 @@ func changedBetween(t *testing.T, s *clustertest.Server) {
 	w.minReady("between", 3)
 	for name, act := range map[string]func(*pods.Rollout) error{"resume": resume, "undo": undo} {
 		points, _, err := w.attempt(0, w.again(act))
-		if err == nil || !strings.Contains(err.Error(), "somebody else changed the StatefulSet between meanwhile") || strings.Contains(strings.Join(points, " "), "deleted") {
+		if err == nil || !strings.Contains(err.Error(), "the StatefulSet between was changed outside this rollout") || strings.Contains(strings.Join(points, " "), "deleted") {
 			t.Errorf("%s: %v, %q", name, err, points)
 		}
 	}
@@ -335,7 +335,7 @@ func changedBetween(t *testing.T, s *clustertest.Server) {
 	w.isBack(kept)
 }
 
-// Somebody gives a claim another class meanwhile: it stays.
+// A class that was given to a claim during the rollout stays.
 func stopsForAnotherClass(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "classed")
 	_, _, err := w.attempt(0, func(opt pods.Options) error {
@@ -347,7 +347,7 @@ func stopsForAnotherClass(t *testing.T, s *clustertest.Server) {
 		}
 		return w.begin(whole...)(opt)
 	})
-	if err == nil || err.Error() != `stopped at "data-classed-1", action failed: somebody else gave claim data-classed-1 the class quick meanwhile` {
+	if err == nil || err.Error() != `stopped at "data-classed-1", action failed: claim data-classed-1 was given the class quick outside this rollout` {
 		t.Errorf("%v", err)
 	}
 

@@ -9,16 +9,16 @@ import (
 	"plimsoll/internal/advise/rollout/steps"
 )
 
-// Report describes the rollout, as one on a machine is described. With look, it also says what
-// keeps it from beginning.
-func (r *Rollout) Report(ctx context.Context, look bool) *rollout.Report {
+// Report describes the rollout in the same form as one on a machine. With check, it also lists the
+// reasons why it cannot start.
+func (r *Rollout) Report(ctx context.Context, check bool) *rollout.Report {
 	out := &rollout.Report{
 		Version: 1, Engine: r.state.Engine, On: r.at.String(), Direction: r.state.Direction, Done: r.Done(),
 		Left: r.state.Left, Problems: []string{},
 		Proof: r.state.Proof, ProofText: r.state.ProofText, Recordings: rollout.Folders(r.recordings()),
 		OldLog: r.oldLog(),
 	}
-	if look {
+	if check {
 		for _, err := range r.Problems(ctx) {
 			out.Problems = append(out.Problems, steps.Hinted(err))
 		}
@@ -27,7 +27,7 @@ func (r *Rollout) Report(ctx context.Context, look bool) *rollout.Report {
 	return out
 }
 
-// oldLog are the commands that remove the old logs, one for each pod; none if no log moves.
+// oldLog returns the commands that remove the old logs, one per pod; nil if no log moves.
 func (r *Rollout) oldLog() []string {
 	if r.state.Change.Log == "" || r.state.Direction == Undone {
 		return nil

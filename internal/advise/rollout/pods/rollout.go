@@ -16,29 +16,30 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// Options are what a rollout takes besides its plan.
+// Options configure a rollout, in addition to its plan.
 type Options struct {
 	Engines emit.Engines
-	// Container and Claims name what cannot be recognised, as for emit.
+	// Container and Claims name what cannot be detected, as for emit.
 	Container string
 	Claims    map[string]string
-	// Say reports what happens now; nil reports nothing.
+	// Say reports progress; nil: none.
 	Say func(text string)
-	// At is called at every point at which a test may end the process; nil in earnest.
+	// At is called at every point where a test may kill the process; nil outside tests.
 	At func(point string)
-	// Patience is how long a pod may take to be ready, or a claim to change. 0: 30 minutes.
+	// Patience is how long a pod may take to become ready, or a claim to change. 0: 30 minutes.
 	Patience time.Duration
-	// Every is how often the cluster is looked at meanwhile. 0: every second.
+	// Every is the polling interval while waiting. 0: one second.
 	Every time.Duration
-	// Recorder records before and after, and compares; nil records nothing, nor does a new rollout
-	// without Sources. Their addresses have no secrets, since the state is in a ConfigMap.
+	// Recorder records before and after the change and compares; nil: no recordings. A new rollout also
+	// makes none without Sources. Their addresses must not contain secrets, because the state is stored
+	// in a ConfigMap.
 	Recorder  *steps.Recorder
 	Sources   []string
 	Dir       string // for the recordings, on this machine
 	RecordFor time.Duration
 }
 
-// A Rollout is the steps of a plan on one StatefulSet, and where they stand.
+// A Rollout is the steps of a plan on one StatefulSet, with their progress.
 type Rollout struct {
 	c      *cluster.Client
 	at     discover.Address
@@ -48,7 +49,7 @@ type Rollout struct {
 	course *steps.Course
 }
 
-// Open finds the rollout of a StatefulSet that was begun; nil if there is none.
+// Open finds a StatefulSet's rollout that has begun; it returns nil if there is none.
 func Open(ctx context.Context, c *cluster.Client, at discover.Address, opt Options) (*Rollout, error) {
 	r := newRollout(c, at, opt)
 	var err error
@@ -58,8 +59,7 @@ func Open(ctx context.Context, c *cluster.Client, at discover.Address, opt Optio
 	return r, r.build()
 }
 
-// New prepares the rollout of a plan. It changes nothing: the server only checks what it would be
-// given.
+// New prepares the rollout of a plan. It changes nothing: the server only validates the new StatefulSet.
 func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit.Plan,
 	opt Options) (*Rollout, error) {
 	r := newRollout(c, at, opt)
@@ -69,7 +69,7 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 	}
 
 	if old.active() {
-		return nil, steps.Inputf("--resume goes on, --undo goes back", "a rollout of %s was begun already (%s)", at,
+		return nil, steps.Inputf("--resume continues it, --undo undoes it", "a rollout of %s has already begun (%s)", at,
 			old.Direction)
 	}
 
@@ -114,7 +114,7 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 	if len(change.Paths) == 0 {
 		return nil,
 			steps.Inputf(
-				"plimsoll emit writes the files of the other changes", "the plan has nothing that a rollout makes in Kubernetes")
+				"use plimsoll emit to write the files for the other changes", "the plan has no change that a rollout can make in Kubernetes")
 	}
 
 	if r.state.Had, err = r.attributes(ctx); err != nil {
@@ -127,7 +127,7 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 			continue
 		}
 		if *s, err = r.asServer(ctx, *s); err != nil {
-			return nil, fmt.Errorf("the cluster would not take the changed StatefulSet: %w", err)
+			return nil, fmt.Errorf("the cluster rejects the changed StatefulSet: %w", err)
 		}
 	}
 
@@ -145,7 +145,7 @@ func newRollout(c *cluster.Client, at discover.Address, opt Options) *Rollout {
 	return &Rollout{c: c, at: at, opt: opt, store: &store{c: c, at: at}}
 }
 
-// attributes are the classes that the claims to change have now.
+// attributes returns the current classes of the claims that will change.
 func (r *Rollout) attributes(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for k := range r.state.Change.Claims {
@@ -168,15 +168,15 @@ func (r *Rollout) attributes(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// concerns reports whether a change is of a member's claim.
+// concerns reports whether a change applies to a member's claim.
 func concerns(ch *emit.ClaimChange, member int) bool { return ch.Member == 0 || ch.Member == member+1 }
 
-// claimOf is the name of a member's claim.
+// claimOf returns the name of a member's claim.
 func (r *Rollout) claimOf(template string, member int) string {
 	return discover.ClaimName(template, r.state.Before, discover.Start(r.state.Before)+member)
 }
 
-// label marks the claims that the rollout makes.
+// label marks the claims that the rollout creates.
 func (r *Rollout) label(change *emit.ClusterChange) {
 	for _, s := range []*appsv1.StatefulSet{change.After, change.Back} {
 		if s == nil || change.Log == "" {
@@ -190,8 +190,8 @@ func (r *Rollout) label(change *emit.ClusterChange) {
 	}
 }
 
-// asServer returns a set with the server's defaults, which checks it as well. Its own name is taken,
-// so another one is used; nothing is made.
+// asServer validates a set with a dry run and returns it with the server's defaults, so that it can be
+// compared with what the server returns later. The set's own name is in use, so the dry run uses another.
 func (r *Rollout) asServer(ctx context.Context, set *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	try := &appsv1.StatefulSet{ObjectMeta: carried(set), Spec: *set.Spec.DeepCopy()}
 	try.Name += "-plimsoll"
@@ -202,13 +202,13 @@ func (r *Rollout) asServer(ctx context.Context, set *appsv1.StatefulSet) (*appsv
 	return &appsv1.StatefulSet{ObjectMeta: carried(set), Spec: out.Spec}, nil
 }
 
-// carried is what of a set's metadata a new set of its name gets.
+// carried returns the part of a set's metadata that carries over to the recreated set.
 func carried(set *appsv1.StatefulSet) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: set.Name, Namespace: set.Namespace, Labels: set.Labels,
 		Annotations: set.Annotations, OwnerReferences: set.OwnerReferences, Finalizers: set.Finalizers}
 }
 
-// build makes the steps from the state.
+// build creates the steps from the state.
 func (r *Rollout) build() error {
 	r.course = &steps.Course{Say: r.opt.Say, At: r.opt.At, With: " --on " + r.at.String(),
 		Save: func() error { return r.store.save(context.Background(), r.state) }}
@@ -232,6 +232,7 @@ func (r *Rollout) build() error {
 	if r.state.Change.After != nil {
 		r.course.Steps = append(r.course.Steps, r.replace())
 		for i := range n {
+			// In ascending order: see the package doc.
 			r.course.Steps = append(r.course.Steps, r.renew(i))
 		}
 		r.course.Steps = append(r.course.Steps, r.strategy())
@@ -246,7 +247,7 @@ func (r *Rollout) build() error {
 	return err
 }
 
-// recordings are those of before and after; nil if none are made.
+// recordings returns the steps that record before and after; nil if the rollout does not record.
 func (r *Rollout) recordings() *steps.Recordings {
 	is := r.state.Recorded
 	if is == nil {
@@ -270,11 +271,11 @@ func (r *Rollout) recordings() *steps.Recordings {
 		out.Recorder = *r.opt.Recorder
 	}
 
-	out.Long, _ = time.ParseDuration(is.For) // it was written by String
+	out.Long, _ = time.ParseDuration(is.For) // written by Duration.String
 	return out
 }
 
-// Run does what is left of the rollout in its direction.
+// Run completes the rollout in its direction.
 func (r *Rollout) Run(ctx context.Context) error {
 	switch r.state.Direction {
 	case Forward:
@@ -300,45 +301,46 @@ func (r *Rollout) back(ctx context.Context) error {
 	return r.course.Save()
 }
 
-// Undo goes back to where it began. Volumes that grew stay larger, and claims that were made stay.
+// Undo restores the deployment to how it was before the rollout, except that volumes stay larger and new
+// claims remain.
 func (r *Rollout) Undo(ctx context.Context) error {
 	switch r.state.Direction {
 	case Finished:
-		return steps.Inputf("a new rollout can change it again", "the rollout is finished")
+		return steps.Inputf("start a new rollout to change it again", "the rollout is finished")
 	case Undone:
 		return nil
 	}
 	return r.back(ctx)
 }
 
-// Finish ends the rollout: another one may begin. It removes nothing.
+// Finish ends the rollout, so that another one may begin. It removes nothing.
 func (r *Rollout) Finish() error {
 	if r.state.Direction == Finished {
 		return nil
 	}
 	if r.state.Direction == Undone {
-		return steps.Inputf("a new one may begin", "the rollout was undone: there is nothing to finish")
+		return steps.Inputf("start a new one", "the rollout was undone: there is nothing to finish")
 	}
 	if r.state.Direction != Forward || !r.course.IsDone() {
-		return steps.Inputf("--resume goes on, --undo goes back", "the rollout is not done")
+		return steps.Inputf("--resume continues it, --undo undoes it", "the rollout is not done yet")
 	}
 	r.state.Direction = Finished
 	return r.course.Save()
 }
 
-// Steps returns the steps in order, and how far each has come.
+// Steps returns the steps in order, with the progress of each.
 func (r *Rollout) Steps() ([]steps.Step, []steps.State) { return r.course.Steps, r.course.Stand }
 
-// State returns where it stands.
+// State returns the rollout's progress.
 func (r *Rollout) State() *State { return r.state }
 
-// Done reports whether every step is.
+// Done reports whether every step is done.
 func (r *Rollout) Done() bool { return r.course.IsDone() }
 
-// Begun reports whether any step was.
+// Begun reports whether any step was begun.
 func (r *Rollout) Begun() bool { return steps.HasBegun(r.state.Steps) }
 
-// Where is the StatefulSet's address.
+// Where returns the StatefulSet's address.
 func (r *Rollout) Where() string { return r.at.String() }
 
 func (r *Rollout) point(text string) {
@@ -347,7 +349,7 @@ func (r *Rollout) point(text string) {
 	}
 }
 
-// pod is the name of the member's pod.
+// pod returns the name of a member's pod.
 func (r *Rollout) pod(member int) string {
 	return fmt.Sprintf("%s-%d", r.at.Name, discover.Start(r.state.Before)+member)
 }

@@ -30,36 +30,36 @@ const (
 	stateKey     = "state.json"
 )
 
-// A State is where a rollout stands, and all that it takes to continue.
+// A State is the progress of a rollout and everything needed to continue it.
 type State struct {
 	Version   int       `json:"version"`
 	Started   time.Time `json:"started"`
-	Plan      string    `json:"plan"`   // its file, for messages
+	Plan      string    `json:"plan"`   // its file name, for messages
 	Engine    string    `json:"engine"` // its key in scenarios
 	Direction string    `json:"direction"`
-	// Before is the StatefulSet as it was. After and Back in the change have the server's defaults.
+	// Before is the original StatefulSet. After and Back in Change include the server's defaults.
 	Before *appsv1.StatefulSet `json:"before"`
 	Change *emit.ClusterChange `json:"change"`
-	// Had are the VolumeAttributesClasses that claims had, by claim: those that change and had one.
+	// Had are the original VolumeAttributesClasses of the claims that change and had one, by claim.
 	Had map[string]string `json:"had,omitempty"`
-	// Left are the plan's changes that are not made.
+	// Left are the plan's changes that the rollout does not make.
 	Left  []emit.Change `json:"left"`
 	Steps []steps.State `json:"steps"`
-	// Recorded is what is recorded before and after; nil for nothing.
+	// Recorded configures the recordings before and after; nil: none.
 	Recorded *Recorded `json:"recorded,omitempty"`
-	// Proof is what comparing the recordings said, and ProofText that in a sentence; "" before.
+	// Proof is the verdict of comparing the recordings, and ProofText the same in a sentence; "" before.
 	Proof     string `json:"proof,omitempty"`
 	ProofText string `json:"proof_text,omitempty"`
 }
 
-// Recorded says what is recorded before and after, where to, and for how long.
+// Recorded is what a rollout records before and after, where, and for how long.
 type Recorded struct {
 	Sources []string `json:"sources"`
-	Dir     string   `json:"dir"` // on the machine that the rollout began on
+	Dir     string   `json:"dir"` // on the machine where the rollout began
 	For     string   `json:"for"`
 }
 
-// active reports whether another rollout must not begin over this one.
+// active reports whether the rollout must end before another one can begin.
 func (s *State) active() bool {
 	return s != nil && steps.HasBegun(s.Steps) && s.Direction != Undone && s.Direction != Finished
 }
@@ -68,12 +68,12 @@ func (s *State) active() bool {
 type store struct {
 	c       *cluster.Client
 	at      discover.Address
-	version string // the ConfigMap's that was read or written last; "": there is none
+	version string // ResourceVersion of the ConfigMap last read or written; "": none exists
 }
 
 func (s *store) name() string { return "plimsoll-rollout-" + s.at.Name }
 
-// load reads the state; nil if there is none.
+// load reads the state; it returns nil if there is none.
 func (s *store) load(ctx context.Context) (*State, error) {
 	m, err := cluster.ConfigMaps.Get(ctx, s.c, s.at.Namespace, s.name())
 	if cluster.IsMissing(err) {
@@ -88,8 +88,8 @@ func (s *store) load(ctx context.Context) (*State, error) {
 	out := &State{}
 	err = json.Unmarshal([]byte(m.Data[stateKey]), &of) // first: a later version may have other fields
 	if err == nil && of.Version != stateVersion {
-		return nil, steps.Inputf("use the plimsoll that made it",
-			"ConfigMap %s is of version %d, this program reads %d", s.name(), of.Version, stateVersion)
+		return nil, steps.Inputf("use the version of plimsoll that wrote it",
+			"ConfigMap %s has version %d, this program reads %d", s.name(), of.Version, stateVersion)
 	}
 
 	if err == nil {
@@ -97,15 +97,15 @@ func (s *store) load(ctx context.Context) (*State, error) {
 	}
 
 	if err != nil {
-		return nil, steps.Inputf("restore it; without it nothing is known of the rollout",
-			"ConfigMap %s cannot be read: %v", s.name(), err)
+		return nil, steps.Inputf("restore it; without it the rollout's progress is unknown",
+			"cannot read ConfigMap %s: %v", s.name(), err)
 	}
 
 	s.version = m.ResourceVersion
 	return out, nil
 }
 
-// save replaces the state, unless another process did since it was read.
+// save replaces the state. It fails if another process has replaced it since this one read it.
 func (s *store) save(ctx context.Context, state *State) error {
 	text, err := json.Marshal(state)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *store) save(ctx context.Context, state *State) error {
 	}
 
 	if cluster.IsConflict(err) || cluster.IsThere(err) {
-		return fmt.Errorf("another process works on the rollout of %s: %w", s.at, errors.Join(errTaken, err))
+		return fmt.Errorf("another process is working on the rollout of %s: %w", s.at, errors.Join(errTaken, err))
 	}
 
 	if err == nil {

@@ -1,9 +1,9 @@
 //go:build linux
 
-// Package rollouttest kills rollouts of real engines, at every point, while clients write.
+// Package rollouttest kills rollouts of real engines at every point while clients write.
 //
-// A rollout that is to die runs in a process of its own: the test's binary, started again
-// ([Main]), which sends itself SIGKILL at a point. So nothing of it is tidied up.
+// A rollout to be killed runs in a separate process: the test binary starts itself ([Main]), and the
+// child sends itself SIGKILL at a point. So nothing gets cleaned up.
 package rollouttest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/engine/parts"
 )
 
-// The variables that make a test's binary a rollout.
+// Environment variables that make the test binary run a rollout.
 const (
 	envDir   = "PLIMSOLL_TEST_ROLLOUT"
 	envAct   = "PLIMSOLL_TEST_ROLLOUT_ACT"
@@ -31,8 +31,7 @@ const (
 	envNth   = "PLIMSOLL_TEST_ROLLOUT_NTH"
 )
 
-// Main is what TestMain calls in a package that kills rollouts of an engine. It returns the
-// process's exit code.
+// Main is the body of TestMain in packages that kill rollouts of an engine. It returns the exit code.
 func Main(m *testing.M, e *parts.Engine) int {
 	dir := os.Getenv(envDir)
 	if dir == "" {
@@ -45,7 +44,7 @@ func Main(m *testing.M, e *parts.Engine) int {
 	return 0
 }
 
-// child works on the rollout in a folder, and dies where it is told.
+// child runs the rollout in a folder, and kills itself at the requested point.
 func child(dir string, e *parts.Engine) error {
 	folder, err := rollout.OpenFolder(dir, true)
 	if err != nil {
@@ -99,29 +98,30 @@ func child(dir string, e *parts.Engine) error {
 	return r.Run(context.Background())
 }
 
-// A Case is an engine that runs, with clients that write all the time.
+// A Case is a running engine with clients that write continuously.
 type Case struct {
 	Dir     string // for the rollouts' folders
 	Plan    string // the output of plan -o json
 	Site    string
 	Members []string
-	// Configures says that the site names configuration files.
+	// Configures: the site names configuration files.
 	Configures bool
-	// Check fails unless the engine serves and has every acknowledged write. It returns how many.
+	// Check fails unless the engine serves requests and has every acknowledged write. It returns their
+	// number.
 	Check func() (acknowledged int, err error)
 	// Seed chooses the points.
 	Seed uint64
-	// Logs are the engine's own paths of the logs, for the layout at the end.
+	// Logs are the engine's paths of its logs, for checking the layout at the end.
 	Logs []string
 }
 
-// A point is where a rollout is killed: at the nth time that it passes.
+// A point is where a rollout is killed: when it passes there for the nth time.
 type point struct {
 	name string
 	nth  int
 }
 
-// Forward are the points of a rollout, Back those of its undo.
+// points returns the points of a rollout and of its undo.
 func (c *Case) points() (forward, back []point) {
 	for _, m := range c.Members {
 		steps := []string{"check", "stop", "copy", "swap"}
@@ -147,7 +147,7 @@ func (c *Case) points() (forward, back []point) {
 		}
 	}
 
-	for _, nth := range []int{1, 2, 5, 9} { // in the middle of the copy, and of reading it back
+	for _, nth := range []int{1, 2, 5, 9} { // in the middle of copying, and of reading the copy back
 		forward = append(forward, point{"copy", nth}, point{"read", nth})
 		back = append(back, point{"copy", nth}, point{"read", nth})
 	}
@@ -155,9 +155,9 @@ func (c *Case) points() (forward, back []point) {
 	return forward, append(back, point{"removed", 1}, point{"removed", 3})
 }
 
-// Kill kills rollouts at some points, or at all with CI_FULL, and lets them go on or go back. After
-// each, every acknowledged write must be there. Every rollout ends where it began. What became of each
-// step's kills is logged as a table.
+// Kill kills rollouts at a few points, or at all points with CI_FULL, and then resumes or undoes them.
+// After each, no acknowledged write may be missing. Every rollout ends undone. Kill logs a table of the
+// results.
 func (c *Case) Kill(t *testing.T) {
 	t.Helper()
 	forward, back := c.points()
@@ -189,8 +189,8 @@ func (c *Case) Kill(t *testing.T) {
 	t.Log(all.Table())
 }
 
-// killOnce kills one rollout at a point and lets it go on or go back. One that goes on is then killed at a
-// point of its undo, and goes on going back.
+// killOnce kills one rollout at a point and resumes or undoes it. After a resume, it kills the rollout
+// again at a point of its undo and resumes the undo.
 func (c *Case) killOnce(t *testing.T, dir, act string, p, q point, all *Kills) {
 	t.Helper()
 	c.begin(t, dir)
@@ -234,8 +234,8 @@ func (c *Case) begin(t *testing.T, dir string) {
 	}
 }
 
-// killed runs a rollout until it dies at a point, and reports whether it did. One that never comes there ends
-// as a whole.
+// killed runs a rollout until it dies at a point, and reports whether it did. A rollout that never reaches
+// the point runs to completion.
 func (c *Case) killed(t *testing.T, dir, act string, p point) bool {
 	t.Helper()
 	out, err := c.run(dir, act, p)
@@ -246,7 +246,7 @@ func (c *Case) killed(t *testing.T, dir, act string, p point) bool {
 	return died
 }
 
-// whole runs a rollout to its end.
+// whole runs a rollout to completion.
 func (c *Case) whole(t *testing.T, dir, act string) {
 	t.Helper()
 	if out, err := c.run(dir, act, point{}); err != nil {
@@ -267,8 +267,8 @@ func (c *Case) run(dir, act string, p point) (string, error) {
 	return out.String(), err
 }
 
-// layout fails unless the logs are links to their new volumes, or folders with nothing left beside
-// them.
+// layout fails unless the logs are links to their new volumes or, if not moved, folders without leftovers
+// next to them.
 func (c *Case) layout(t *testing.T, moved bool) {
 	t.Helper()
 	for _, log := range c.Logs {
@@ -280,7 +280,7 @@ func (c *Case) layout(t *testing.T, moved bool) {
 			t.Errorf("%s is a folder: %v; moved: %v", log, info.IsDir(), moved)
 		}
 		if beside, err := filepath.Glob(log + ".plimsoll-*"); err != nil || !moved && len(beside) > 0 {
-			t.Errorf("beside the log there are %q, %v", beside, err)
+			t.Errorf("leftovers next to the log: %q, %v", beside, err)
 		}
 	}
 }

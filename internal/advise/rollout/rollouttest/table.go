@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// step is the step of a rollout that a point is in: "swap".
+// step returns the step of a rollout that contains a point: "swap".
 func (p point) step() string {
 	if _, step, ok := strings.Cut(p.name, ": "); ok {
 		return step
@@ -20,8 +20,7 @@ func (p point) step() string {
 	return "copy"
 }
 
-// backStep is the step of an undo that a point is in. The log is copied back where the steps are swapped
-// back.
+// backStep returns the step of an undo that contains a point. The undo of swap also copies the log back.
 func (p point) backStep() string {
 	if _, step, ok := strings.Cut(p.name, ": "); ok {
 		return step
@@ -32,17 +31,17 @@ func (p point) backStep() string {
 	return "swap"
 }
 
-// Kills counts what became of rollouts that were killed, by their steps.
+// Kills counts killed rollouts by step and by how they ended.
 type Kills struct {
-	Acknowledged int // writes, all of which were there in the end
+	Acknowledged int // acknowledged writes, none of which was lost
 
 	mu    sync.Mutex
 	order []string
 	count map[string]map[string]int
 }
 
-// Add notes a rollout that was killed in a step while it went forward or back, and what was done
-// then: "resume" or "undo". acknowledged writes are added to the others.
+// Add records a rollout that was killed in a step, the direction that it had, and what was done then:
+// "resume" or "undo". It adds the acknowledged writes to the total.
 func (k *Kills) Add(direction, step, then string, acknowledged int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -58,8 +57,8 @@ func (k *Kills) Add(direction, step, then string, acknowledged int) {
 	k.count[at][then]++
 }
 
-// Table is the counts in Markdown. A rollout that lost a write, or did not end as a whole, fails
-// the test and is not in it.
+// Table returns the counts in Markdown. A rollout that loses a write, or does not complete, fails the
+// test and is not in the table.
 func (k *Kills) Table() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"plimsoll/internal/advise/rollout"
 )
 
-// volumeBytes is how large a volume is: a mongod's journal takes 300 MB, twice while it moves. The image
-// is sparse.
+// volumeBytes is the size of a volume. A mongod's journal needs 300 MB, and twice that while it moves. The
+// image is sparse.
 const volumeBytes = 2 << 30
 
-// Volume makes a file system on a loop device of its own and mounts it, as root; without root, or
-// without loop devices, it is a plain folder, and real is false. Others may enter it.
+// Volume creates a file system on a new loop device and mounts it. Without root or loop devices, it
+// creates a plain folder and returns false for real. All users may enter the folder.
 func Volume(t *testing.T, dir, name, fs string) (path string, real bool) {
 	t.Helper()
 	path = filepath.Join(dir, name)
@@ -81,8 +81,8 @@ func output(name string, args ...string) (string, error) {
 // Unused waits until no process uses a folder, so that it can be unmounted.
 func Unused(dir string) error {
 	const within = 30 * time.Second
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
 
 	end := time.After(within)
 	for {
@@ -91,7 +91,7 @@ func Unused(dir string) error {
 			return err
 		}
 		select {
-		case <-look.C:
+		case <-poll.C:
 		case <-end:
 			return fmt.Errorf("%s is still used by %q", dir, who)
 		}

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// An InputError says what is wrong with what the user gave, and what to do about it.
+// An InputError is an error in the user's input, with a hint on how to fix it.
 type InputError struct{ Text, Next string }
 
-// Error says what is wrong.
+// Error returns what is wrong.
 func (e *InputError) Error() string { return e.Text }
 
-// Hint says what to do.
+// Hint returns what to do.
 func (e *InputError) Hint() string { return e.Next }
 
-// BadInput marks it as the user's.
+// BadInput marks it as an error in the user's input.
 func (e *InputError) BadInput() {}
 
 // Inputf makes an [InputError].
@@ -22,13 +22,13 @@ func Inputf(next, format string, args ...any) error {
 	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
 }
 
-// A Failure says what went wrong, and what to do about it.
+// A Failure is an error with a hint on what to do about it.
 type Failure struct{ text, next string }
 
-// Error says what went wrong.
+// Error returns what went wrong.
 func (e *Failure) Error() string { return e.text }
 
-// Hint says what to do.
+// Hint returns what to do.
 func (e *Failure) Hint() string { return e.next }
 
 // Failf makes a [Failure].
@@ -36,7 +36,7 @@ func Failf(next, format string, args ...any) error {
 	return &Failure{fmt.Sprintf(format, args...), next}
 }
 
-// Hinted is an error with what to do about it.
+// Hinted returns the text of an error, followed by its hint in parentheses.
 func Hinted(err error) string {
 	var h interface{ Hint() string }
 	if errors.As(err, &h) && h.Hint() != "" {

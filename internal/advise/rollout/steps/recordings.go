@@ -11,10 +11,10 @@ import (
 
 // A Recorder records a database and compares two recordings of it.
 type Recorder struct {
-	// Record records sources for a time.
+	// Record records sources for a period.
 	Record func(ctx context.Context, p Period) error
-	// Least is how long a recording must be to be compared with the one beside it, or with one like it
-	// if beside is ""; 0 if it is long enough.
+	// Least returns how long a recording must be to be comparable with the recording beside, or with one
+	// like itself if beside is ""; 0 if it is long enough.
 	Least func(ctx context.Context, dir, beside string) (time.Duration, error)
 	// Prove compares two recordings.
 	Prove func(ctx context.Context, before, after string) (Proof, error)
@@ -22,78 +22,80 @@ type Recorder struct {
 
 // A Period is what to record, and for how long.
 type Period struct {
-	Dir     string // a new folder, or one with what was recorded so far
+	Dir     string // a new folder, or the folder of a recording to extend
 	Sources []string
 	Long    time.Duration
-	// Past allows a server that keeps its history to be read for the time before now, at once.
+	// Past allows reading the past from a server that keeps its history, instead of waiting.
 	Past bool
-	// Settle is how long to wait first.
+	// Settle is how long to wait before recording.
 	Settle time.Duration
 }
 
-// A Proof is what comparing the recordings of before and after says.
+// A Proof is the result of comparing the recordings from before and after.
 type Proof struct {
 	Verdict string // [Better], "worse", ...; [NotCompared] if they cannot be compared
 	Text    string // in one sentence
 }
 
 const (
-	// Better is the verdict that lets what was kept be removed.
+	// Better is the verdict that allows removing what was kept.
 	Better = "better"
-	// NotCompared is no verdict: the text says why.
+	// NotCompared means that there is no verdict; the text says why.
 	NotCompared = "not compared"
 )
 
-// Recordings make the steps that record before and after a rollout, and compare.
+// Recordings create the steps that record before and after a rollout, and compare.
 type Recordings struct {
 	Recorder
-	Dir     string // they are in its folders before and after
+	Dir     string // has the folders before and after
 	Sources []string
-	Of      string // what they are of, in words
-	// Keeps is what stays whatever comparing says, in words: "the old log".
+	Of      string // the sources in words
+	// Keeps is what is kept regardless of the verdict, in words: "the old log".
 	Keeps string
-	// Long is how long each is; it grows, and Grew saves it, if that is too short to compare.
+	// Long is the length of each recording. If it is too short to compare, it grows, and Grew saves the
+	// new length.
 	Long time.Duration
 	Grew func(long time.Duration) error
-	// Proved saves what comparing says.
+	// Proved saves the result of the comparison.
 	Proved func(Proof) error
 	Say    func(text string)
 }
 
-// RecordMost is the longest that a recording becomes by itself.
+// RecordMost is the maximum length to which a recording is extended automatically.
 const RecordMost = time.Hour
 
-// What was changed settles for a minute, or a tenth of the recording, before it is recorded.
+// After a change, the system settles for a minute, or a tenth of the recording's length if that is
+// shorter, before the recording starts.
 const (
 	settleMost  = time.Minute
 	settleShare = 10
 )
 
-// Folders are where the recordings of before and after are.
+// Folders returns the folders of the recordings from before and after.
 func (r *Recordings) Folders() (before, after string) {
 	return filepath.Join(r.Dir, "before"), filepath.Join(r.Dir, "after")
 }
 
-// Unused fails if there are recordings in a folder already: those of a rollout would take their place.
+// Unused fails if a folder already has recordings, because those of a rollout would replace them.
 func Unused(dir string) error {
 	r := &Recordings{Dir: dir}
 	before, after := r.Folders()
 	for _, path := range []string{before, after} {
 		if _, err := os.Lstat(path); err == nil {
-			return Inputf("--dir names another folder for the recordings", "%s is there already", path)
+			return Inputf("use --dir to name another folder for the recordings", "%s already exists", path)
 		}
 	}
 	return nil
 }
 
-// Before is the step that records what there is now. It goes on for as long as comparing will need.
+// Before returns the step that records the state before the change, for as long as a comparison needs.
 func (r *Recordings) Before() Step {
 	dir, _ := r.Folders()
 	return Step{
 		Name: "record before", Patient: true,
-		What: fmt.Sprintf("records %s for %s into %s, and longer if that holds too few checkpoints to compare",
+		What: fmt.Sprintf("records %s for %s into %s, or longer if that covers too few checkpoints to compare",
 			r.Of, short(r.Long), dir),
-		Undoes: "leaves the recording",
+		Undoes: "keeps the recording",
 		Do: func(ctx context.Context) error {
 			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long, Past: true}, "",
 				func(long time.Duration) error {
@@ -104,17 +106,17 @@ func (r *Recordings) Before() Step {
 	}
 }
 
-// After is the step that records what there is now, for as long as before, or longer: what was changed
-// may have made checkpoints fewer.
+// After returns the step that records the state after the change, for as long as before or longer: the
+// change may have made checkpoints rarer.
 func (r *Recordings) After() Step {
 	before, dir := r.Folders()
 	settle := min(settleMost, r.Long/settleShare)
 	return Step{
 		Name: "record after", Patient: true,
 		What: fmt.Sprintf(
-			"waits %s, because a server that has just started reads what it had in its cache; then records %s for as long as before, "+
-				"and longer if that holds too few checkpoints to compare, into %s", short(settle), r.Of, dir),
-		Undoes: "leaves the recording",
+			"waits %s, because a server that has just started is warming up its cache; then records %s for as long as before, "+
+				"or longer if that covers too few checkpoints to compare, into %s", short(settle), r.Of, dir),
+		Undoes: "keeps the recording",
 		Do: func(ctx context.Context) error {
 			return r.enough(ctx, Period{Dir: dir, Sources: r.Sources, Long: r.Long, Settle: settle}, before,
 				func(time.Duration) error { return nil })
@@ -122,9 +124,11 @@ func (r *Recordings) After() Step {
 	}
 }
 
-// enough records, and goes on for as long as comparing needs. grew is told each time it is longer.
+// enough records, and extends the recording until it is long enough to compare. It calls grew with each
+// new length.
 func (r *Recordings) enough(ctx context.Context, p Period, beside string,
 	grew func(time.Duration) error) error {
+	// An interrupted recording has a gap, so start again.
 	if err := os.RemoveAll(p.Dir); err != nil {
 		return err
 	}
@@ -139,8 +143,9 @@ func (r *Recordings) enough(ctx context.Context, p Period, beside string,
 		}
 
 		least = min(least, RecordMost)
-		r.say(fmt.Sprintf("record %s: for another %s, because %s hold too few checkpoints to compare",
+		r.say(fmt.Sprintf("record %s: for another %s, because %s cover too few checkpoints to compare",
 			filepath.Base(p.Dir), short(least-long), short(long)))
+		// Extend the recording: the past is read already, and the system has settled.
 		p.Long, p.Past, p.Settle = least-long, false, 0
 		long = least
 
@@ -150,12 +155,12 @@ func (r *Recordings) enough(ctx context.Context, p Period, beside string,
 	}
 }
 
-// Compare is the step that compares the two. Whatever comes of it, the rollout is done.
+// Compare returns the step that compares the recordings. The rollout is done regardless of the result.
 func (r *Recordings) Compare() Step {
 	before, after := r.Folders()
 	return Step{
 		Name: "prove", Patient: true,
-		What: "compares the two recordings; " + r.Keeps + " stays, whatever that says",
+		What: "compares the two recordings; keeps " + r.Keeps + " regardless of the result",
 		Do: func(ctx context.Context) error {
 			p, err := r.Prove(ctx, before, after)
 			if err := ctx.Err(); err != nil {
@@ -176,7 +181,7 @@ func (r *Recordings) say(text string) {
 	}
 }
 
-// short is a length of time as people write it: 10m, not 10m0s.
+// short formats a duration as people write it: 10m, not 10m0s.
 func short(d time.Duration) string {
 	text := d.Round(time.Second).String()
 	if strings.HasSuffix(text, "m0s") {

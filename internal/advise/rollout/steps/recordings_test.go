@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/advise/rollout/steps"
 )
 
-// A recorder notes what it is asked for. A recording is long enough from a length on.
+// A recorder collects the requested periods. Recordings are long enough once they total enough.
 type recorder struct {
 	enough  time.Duration
 	said    string
@@ -44,15 +44,16 @@ func (r *recorder) recordings(dir string, prove func(before, after string) (step
 	}, grew, proved
 }
 
-// A recording from before goes on until it can be compared, and the one from after is as long.
+// The recording from before is extended until it is long enough to compare, and the one from after has the
+// same length.
 func TestRecordsForLongEnough(t *testing.T) {
 	for name, tt := range map[string]struct {
 		enough, before time.Duration
 		parts          int
 	}{
-		"at once": {time.Minute, 10 * time.Minute, 1},
-		"longer":  {35 * time.Minute, 40 * time.Minute, 3},
-		"never":   {24 * time.Hour, steps.RecordMost, 4},
+		"immediately": {time.Minute, 10 * time.Minute, 1},
+		"longer":      {35 * time.Minute, 40 * time.Minute, 3},
+		"never":       {24 * time.Hour, steps.RecordMost, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{enough: tt.enough}
@@ -69,7 +70,7 @@ func TestRecordsForLongEnough(t *testing.T) {
 
 			for i, p := range r.periods {
 				if p.Past != (i == 0) || p.Settle != 0 {
-					t.Errorf("part %d: the past will do is %v, it waits %v", i, p.Past, p.Settle)
+					t.Errorf("part %d: Past is %v, Settle is %v", i, p.Past, p.Settle)
 				}
 			}
 
@@ -88,8 +89,8 @@ type tooShort struct{ error }
 
 func (tooShort) Hint() string { return "record longer" }
 
-// A recording from after goes on until it can be compared with the one from before: checkpoints may have
-// become fewer.
+// The recording from after is extended until it is comparable with the one from before, because
+// checkpoints may have become rarer.
 func TestRecordsForLongEnoughAfter(t *testing.T) {
 	r := &recorder{enough: 35 * time.Minute}
 	rec, grew, _ := r.recordings(t.TempDir(), nil)
@@ -101,12 +102,13 @@ func TestRecordsForLongEnoughAfter(t *testing.T) {
 	if len(r.periods) > 0 && (r.periods[0].Settle != time.Minute || r.periods[1].Settle != 0) {
 		t.Errorf("it waits %+v", r.periods)
 	}
-	if r.total != 40*time.Minute || len(r.periods) != 3 || r.beside != before || *grew != 0 || !strings.Contains(r.said, "record after: for another 20m, because 20m hold too few checkpoints to compare") {
+	if r.total != 40*time.Minute || len(r.periods) != 3 || r.beside != before || *grew != 0 || !strings.Contains(r.said, "record after: for another 20m, because 20m cover too few checkpoints to compare") {
 		t.Errorf("recorded %v in %d parts beside %q, grew by %v, said %q", r.total, len(r.periods), r.beside, *grew, r.said)
 	}
 }
 
-// What cannot be compared is said with its reason, and is no failure: the rollout is done by then.
+// If the recordings cannot be compared, the proof has the reason. That is not a failure, because the rollout
+// is done by then.
 func TestProof(t *testing.T) {
 	verdict := steps.Proof{Verdict: steps.Better, Text: "Better: p99 fell."}
 	for name, tt := range map[string]struct {
@@ -130,7 +132,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// An interrupt while it records leaves the step to be done again.
+// After an interrupt during a recording, the step is repeated.
 func TestInterruptedWhileRecording(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &recorder{}
@@ -145,7 +147,7 @@ func TestInterruptedWhileRecording(t *testing.T) {
 	}
 }
 
-// Recordings that are there are not those of a new rollout.
+// A new rollout does not replace existing recordings.
 func TestUnused(t *testing.T) {
 	dir := t.TempDir()
 	if err := steps.Unused(dir); err != nil {
@@ -154,7 +156,7 @@ func TestUnused(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "after"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := steps.Unused(dir); err == nil || !strings.Contains(err.Error(), "after is there already") {
+	if err := steps.Unused(dir); err == nil || !strings.Contains(err.Error(), "after already exists") {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package steps runs steps one after the other, forward or back, so that the process can be killed at
-// any moment: before and after each it writes down where it stands, and the next run continues.
+// Package steps runs steps in order, forward or back, so that the process can be killed at any moment:
+// it saves its progress before and after each step, and the next run continues from there.
 package steps
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Directions of a rollout. It is asked for a direction once, and keeps it when it is resumed.
+// Directions of a rollout. A rollout that is resumed keeps its direction.
 const (
 	GoesForward = "forward"
 	GoesBack    = "undoing"
@@ -19,10 +19,10 @@ const (
 	IsFinished  = "finished"
 )
 
-// A Phase is how far a step has come.
+// A Phase is the progress of a step.
 type Phase string
 
-// The phases of a step; "" is one that was not begun.
+// The phases of a step; "" means not begun.
 const (
 	Begun   Phase = "begun"
 	Done    Phase = "done"
@@ -30,28 +30,29 @@ const (
 	Undone  Phase = "undone"
 )
 
-// A State is how far a step has come.
+// A State is a step's phase, and since when.
 type State struct {
 	Name  string    `json:"name"`
 	Phase Phase     `json:"phase,omitempty"`
 	At    time.Time `json:"at,omitzero"`
 }
 
-// A Course is steps in their order, and where they stand.
+// A Course is a sequence of steps with their progress.
 type Course struct {
 	Steps []Step
-	// Stand is how far each has come. It is changed in place, and saved before anything else happens.
+	// Stand is the progress of each step. Course updates it in place, and saves it before anything else
+	// happens.
 	Stand []State
 	Save  func() error
-	// Say reports what happens now, and At every point at which a test may end the process; nil for
-	// neither.
+	// Say reports progress. At is called at every point where a test may kill the process. Either may be
+	// nil.
 	Say func(text string)
 	At  func(point string)
-	// With are the arguments that every command for this rollout takes.
+	// With are the arguments that every command for this rollout needs, for hints.
 	With string
 }
 
-// Begin joins the steps with where they stand, which is nowhere if stand is empty.
+// Begin sets the progress of the steps; an empty stand means that none has begun.
 func (c *Course) Begin(stand []State) error {
 	if c.Stand = stand; len(stand) == 0 {
 		for i := range c.Steps {
@@ -60,7 +61,7 @@ func (c *Course) Begin(stand []State) error {
 		return nil
 	}
 	if !slices.EqualFunc(c.Steps, c.Stand, func(a Step, b State) bool { return a.Name == b.Name }) {
-		return errors.New("the rollout was begun by a version of plimsoll with other steps: go on with that one")
+		return errors.New("this rollout was started by a version of plimsoll with different steps: continue with that version")
 	}
 	return nil
 }
@@ -87,17 +88,17 @@ func (c *Course) at(point string) {
 	}
 }
 
-// A Step is a part of a rollout that is begun as a whole and done as a whole.
+// A Step is the unit of progress of a rollout.
 //
-// Do and Undo must be safe to run again after they were cut off at any point.
+// Do and Undo must be safe to repeat after they were interrupted at any point.
 type Step struct {
 	Name   string // identifies it in the state: "m1: copy"
-	Member string // "" for a step that concerns all of them
+	Member string // "" for a step that concerns all members
 	What   string // what it does, in one sentence
 	Needs  string // the precondition, in words; "" for none
 	Checks string // the check, in words; "" for none
 	Undoes string // how it is undone, in words; "" if there is nothing to undo
-	// Down says that the engine does not run when the step is done: a bad place to stop.
+	// Down: the engine is stopped after the step, so a rollout should not be interrupted there.
 	Down bool
 	// Patient steps only wait and read; they can be interrupted.
 	Patient bool
@@ -105,14 +106,14 @@ type Step struct {
 	// Require fails if the step must not begin. It changes nothing.
 	Require func(context.Context) error
 	Do      func(context.Context) error
-	// Check fails if Do did not lead to what it should.
+	// Check fails if Do did not have the intended result.
 	Check func(context.Context) error
 	Undo  func(context.Context) error
 	// Finish removes what was kept for Undo.
 	Finish func(context.Context) error
 }
 
-// A StepError says at which step a rollout stopped, and why.
+// A StepError is the error of the step at which a rollout stopped.
 type StepError struct {
 	Step   string
 	Stage  string // "precondition", "action", "check", "undo", "finish", or [Saving]
@@ -125,18 +126,18 @@ func (e *StepError) Error() string {
 	return fmt.Sprintf("stopped at %q, %s failed%s: %v", e.Step, e.Stage, e.Engine, e.Err)
 }
 
-// A Standing says what is known of an engine where a rollout stopped.
+// A Standing is whether the engine runs when a rollout stops, as far as that is known.
 type Standing string
 
-// It runs, or it does not, or a step that starts or stops it was cut off.
+// MayBeDown applies if a step that starts or stops the engine was interrupted.
 const (
 	Runs      Standing = ""
 	IsStopped Standing = " (the engine is stopped)"
 	MayBeDown Standing = " (the engine may be stopped)"
 )
 
-// standing is how the engine stands at a step: as the one before has left it, as this one leaves it, or
-// in between. A step that has not begun has changed nothing.
+// standing returns whether the engine runs at a step: as the previous step left it, as this one leaves
+// it, or unknown if the two differ. A step that has not begun has changed nothing.
 func (c *Course) standing(i int) Standing {
 	before := i > 0 && c.Steps[i-1].Down
 	after := c.Steps[i].Down
@@ -154,20 +155,20 @@ func (c *Course) standing(i int) Standing {
 
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Saving is the stage in which a step's phase is written down.
+// Saving is the stage in which a step's phase is saved.
 const Saving = "saving the state"
 
-// Hint says what can be done.
+// Hint returns what to do next.
 func (e *StepError) Hint() string {
 	command := "plimsoll rollout" + e.With
-	next := command + " --resume tries it again, once the reason is gone; --undo goes back"
+	next := command + " --resume retries after you fix the cause; --undo goes back"
 	switch e.Stage {
 	case "undo":
-		next = "once the reason is gone, " + command + " --undo goes on"
+		next = "after you fix the cause, continue with " + command + " --undo"
 	case "finish":
-		next = "once the reason is gone, " + command + " --finish goes on"
+		next = "after you fix the cause, continue with " + command + " --finish"
 	case Saving:
-		next = command + " --resume goes on in the same direction, once the state can be saved"
+		next = command + " --resume continues in the same direction once the state can be saved"
 	}
 
 	var h interface{ Hint() string }
@@ -178,10 +179,10 @@ func (e *StepError) Hint() string {
 	return next
 }
 
-// ErrInterrupted says that a rollout stopped at a safe point because it was asked to.
+// ErrInterrupted means that a rollout stopped at a safe point on request.
 var ErrInterrupted = errors.New("interrupted at a safe point")
 
-// Forward does every step that is not done yet.
+// Forward runs every step that is not done yet.
 func (c *Course) Forward(ctx context.Context) error {
 	for i := range c.Steps {
 		s, is := &c.Steps[i], &c.Stand[i]
@@ -189,6 +190,7 @@ func (c *Course) Forward(ctx context.Context) error {
 			continue
 		}
 
+		// Never stop on request while the engine is down.
 		if down := i > 0 && c.Steps[i-1].Down; ctx.Err() != nil && !down {
 			return fmt.Errorf("%w, before %q: %w", ErrInterrupted, s.Name, ctx.Err())
 		}
@@ -206,19 +208,23 @@ func (c *Course) Forward(ctx context.Context) error {
 func (c *Course) step(ctx context.Context, i int) error {
 	s, is := &c.Steps[i], &c.Stand[i]
 	if !s.Patient {
-		ctx = context.WithoutCancel(ctx) // it ends at a safe point only
+		ctx = context.WithoutCancel(ctx) // stop only at safe points
 	}
 
 	fail := func(stage string, err error) error {
 		return &StepError{Step: s.Name, Stage: stage, Engine: c.standing(i), With: c.With, Err: err}
 	}
 	c.say(s.Name)
+	// The precondition describes the situation before the step. A step that was begun may already
+	// have changed it.
 	if is.Phase == "" {
 		if err := call(ctx, s.Require); err != nil {
 			return fail("precondition", err)
 		}
 	}
 
+	// Save the phase before acting: if the process dies in Do, the next run knows that the step may
+	// have changed something.
 	if err := c.enter(is, Begun); err != nil {
 		return fail(Saving, err)
 	}
@@ -258,7 +264,7 @@ func (c *Course) Back(ctx context.Context) error {
 			return fail(Saving, err)
 		}
 
-		// An engine that is stopped meanwhile must run again before this may end.
+		// Ignore cancellation: an engine that the undo stops must run again before this returns.
 		if err := call(context.WithoutCancel(ctx), s.Undo); err != nil {
 			return fail("undo", err)
 		}
@@ -271,7 +277,7 @@ func (c *Course) Back(ctx context.Context) error {
 	return nil
 }
 
-// Finish removes what was kept, once nobody wants to go back.
+// Finish removes what was kept for an undo.
 func (c *Course) Finish(ctx context.Context) error {
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -290,7 +296,7 @@ func call(ctx context.Context, f func(context.Context) error) error {
 	return f(ctx)
 }
 
-// enter writes down that a step is in a phase, before anything else happens.
+// enter saves that a step is in a phase, before anything else happens.
 func (c *Course) enter(is *State, p Phase) error {
 	if is.Phase == p {
 		return nil
